@@ -1,0 +1,457 @@
+/* An observation: its files joined, the job's selection applied. */
+#include "archive/archive.h"
+
+#include "archive/describe.h"
+#include "base/memory.h"
+
+#include <glob.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Stream axes in the order of products, slowest first. */
+static const enum axis stream_axes[] = {AXIS_STATION, AXIS_BEAM, AXIS_POL, AXIS_CHAN};
+enum { STREAM_AXES = 4 };
+
+double archive_chan_width_hz(const struct archive *archive)
+{
+    return archive->is_complex ? archive->sample_rate_hz : archive->sample_rate_hz / 2;
+}
+
+void archive_stream_index(const struct archive *archive, uint32_t stream,
+                          uint64_t index[AXIS_KINDS])
+{
+    for (int i = 0; i < AXIS_KINDS; i++) {
+        index[i] = 0;
+    }
+    for (int i = STREAM_AXES - 1; i >= 0; i--) {
+        enum axis axis = stream_axes[i];
+        index[axis] = archive->selected[axis][stream % archive->nselected[axis]];
+        stream /= archive->nselected[axis];
+    }
+}
+
+uint64_t archive_gap_samples(const struct archive *archive)
+{
+    uint64_t missing = 0;
+    uint64_t end = archive->first_sample + archive->samples;
+    for (size_t i = 0; i < archive->ngaps; i++) {
+        uint64_t low = max_u64(archive->gaps[i][0], archive->first_sample);
+        uint64_t high = min_u64(archive->gaps[i][0] + archive->gaps[i][1], end);
+        missing += high > low ? high - low : 0;
+    }
+    return missing * archive->nstreams;
+}
+
+static status_t expand_globs(const struct job *job, glob_t *paths)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t i = 0; i < job->nfiles; i++) {
+        int flags = (i ? GLOB_APPEND : 0);
+        /* A name without wildcards stays as it is, so that the open reports what is wrong. */
+        int has_wildcards = strpbrk(job->files[i], "*?[") != NULL;
+        int status = glob(job->files[i], flags | (has_wildcards ? 0 : GLOB_NOCHECK), NULL, paths);
+        REQUIRE(status != GLOB_NOMATCH, STATUS_DATA, "no file matches input.files: %s",
+                job->files[i]);
+        REQUIRE(status == 0, STATUS_DATA, "input.files: %s cannot be looked up", job->files[i]);
+    }
+out:
+    return st;
+}
+
+/* Two files of one observation must be alike in all but time (or the stacked axis). */
+static status_t check_alike(const struct archive *a, const struct archive *b)
+{
+    status_t st = STATUS_OK;
+    const char *first = a->parts[0].path;
+    const char *other = b->parts[0].path;
+    int same = a->ndims == b->ndims && a->format == b->format && a->is_complex == b->is_complex &&
+               a->is_compound == b->is_compound && a->sideband == b->sideband &&
+               a->sample_rate_hz == b->sample_rate_hz;
+    for (uint32_t i = 0; same && i < a->ndims; i++) {
+        same = a->dims[i].axis == b->dims[i].axis &&
+               (a->dims[i].size == b->dims[i].size ||
+                (a->dims[i].axis == AXIS_TIME && a->stacked == AXIS_TIME));
+    }
+    REQUIRE(same, STATUS_DATA,
+            "%s and %s do not belong to one observation: their axes, shapes, sample types, rates "
+            "or sidebands differ",
+            first, other);
+    REQUIRE(!a->is_native || a->stacked == AXIS_CHAN || a->count[AXIS_CHAN] == 0 ||
+                memcmp(a->freq_hz, b->freq_hz, a->count[AXIS_CHAN] * sizeof *a->freq_hz) == 0,
+            STATUS_DATA, "%s and %s do not belong to one observation: their freq_hz differ", first,
+            other);
+out:
+    return st;
+}
+
+/* Files that follow each other in time must do so without a gap or an overlap. */
+static status_t check_follows(const struct archive *base, uint64_t samples,
+                              const struct archive *next)
+{
+    status_t st = STATUS_OK;
+    if (base->has_start && next->has_start && base->is_native) {
+        double expected = (double)samples;
+        double found = utc_difference(next->start, base->start) * base->sample_rate_hz;
+        REQUIRE(fabs(found - expected) < 0.5, STATUS_DATA,
+                "%s starts %.1f samples %s the end of the files before it: an observation must "
+                "not have gaps or overlaps between its files",
+                next->parts[0].path, fabs(found - expected),
+                found > expected ? "behind" : "before");
+    }
+out:
+    return st;
+}
+
+static int by_start(const void *left, const void *right)
+{
+    const struct archive *a = *(struct archive *const *)left;
+    const struct archive *b = *(struct archive *const *)right;
+    double difference = utc_difference(a->start, b->start);
+    return (difference > 0) - (difference < 0);
+}
+
+/* Appends freq_hz and names of `next` along the stacked axis. */
+static status_t append_stack(struct archive *base, const struct archive *next)
+{
+    status_t st = STATUS_OK;
+    enum axis axis = base->stacked;
+    uint64_t had = base->count[axis];
+    uint64_t more = next->count[axis];
+    if (base->is_native && axis == AXIS_CHAN) {
+        double *freq = realloc(base->freq_hz, (size_t)(had + more) * sizeof *freq);
+        REQUIRE(freq, STATUS_DEVICE, "out of memory: frequencies of coarse channels");
+        memcpy(freq + had, next->freq_hz, (size_t)more * sizeof *freq);
+        base->freq_hz = freq;
+    }
+    if (base->names[axis] && next->names[axis]) {
+        char **names = realloc(base->names[axis], (size_t)(had + more) * sizeof *names);
+        REQUIRE(names, STATUS_DEVICE, "out of memory: names of axis %s", axis_name(axis));
+        memcpy(names + had, next->names[axis], (size_t)more * sizeof *names);
+        memset(next->names[axis], 0, (size_t)more * sizeof *names); /* they moved */
+        base->names[axis] = names;
+    } else if (base->names[axis]) {
+        h5_free_texts(base->names[axis], (size_t)had);
+        base->names[axis] = NULL;
+    }
+    base->count[axis] = had + more;
+    base->present[axis] = 1;
+out:
+    return st;
+}
+
+static status_t append_gaps(struct archive *base, const struct archive *next, uint64_t at)
+{
+    status_t st = STATUS_OK;
+    if (next->ngaps == 0) {
+        goto out;
+    }
+    uint64_t(*gaps)[2] = realloc(base->gaps, (base->ngaps + next->ngaps) * sizeof *gaps);
+    REQUIRE(gaps, STATUS_DEVICE, "out of memory: gaps");
+    for (size_t i = 0; i < next->ngaps; i++) {
+        gaps[base->ngaps + i][0] = next->gaps[i][0] + at;
+        gaps[base->ngaps + i][1] = next->gaps[i][1];
+    }
+    base->gaps = gaps;
+    base->ngaps += next->ngaps;
+out:
+    return st;
+}
+
+/* Joins files[1..] to files[0], which becomes the observation. */
+static status_t join(struct archive **files, size_t count)
+{
+    status_t st = STATUS_OK;
+    struct archive *base = files[0];
+    struct archive_part *parts = realloc(base->parts, count * sizeof *parts);
+    REQUIRE(parts, STATUS_DEVICE, "out of memory: %zu files", count);
+    base->parts = parts;
+    uint64_t samples = base->parts[0].samples;
+    for (size_t i = 1; i < count; i++) {
+        struct archive *next = files[i];
+        TRY(check_alike(base, next));
+        if (base->stacked == AXIS_TIME) {
+            TRY(check_follows(base, samples, next));
+            TRY(append_gaps(base, next, samples));
+        } else {
+            REQUIRE(
+                next->has_start == base->has_start &&
+                    (!base->has_start ||
+                     fabs(utc_difference(next->start, base->start)) * base->sample_rate_hz < 0.5),
+                STATUS_DATA, "%s and %s do not start together", base->parts[0].path,
+                next->parts[0].path);
+            TRY(append_stack(base, next));
+        }
+        struct archive_part part = next->parts[0];
+        next->nparts = 0; /* its contents move */
+        part.first_sample = base->stacked == AXIS_TIME ? samples : 0;
+        part.stack = base->stacked == AXIS_TIME ? 0 : i;
+        base->parts[base->nparts++] = part;
+        samples += base->stacked == AXIS_TIME ? part.samples : 0;
+    }
+    base->count[AXIS_TIME] = samples;
+out:
+    return st;
+}
+
+/* A job may leave out rate only if the file says it; centre frequencies have a sensible default
+ * for one coarse channel. */
+static status_t settle_frequencies(const struct job *job, struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    uint64_t chans = archive->count[AXIS_CHAN];
+    REQUIRE(archive->sample_rate_hz > 0, STATUS_USAGE,
+            "%s: input.layout.sample_rate_hz is missing, and the file cannot say it",
+            job ? job->path : archive->parts[0].path);
+    if (!archive->freq_hz) {
+        REQUIRE(chans == 1, STATUS_USAGE,
+                "%s: input.layout.freq_hz is missing: expected the centre of each of %" PRIu64
+                " coarse channels",
+                job->path, chans);
+        TRY(memory_zeroed(1, sizeof *archive->freq_hz, "frequencies", &archive->freq_hz));
+        /* Real samples: the first Nyquist zone; complex: baseband. */
+        archive->freq_hz[0] = archive->is_complex ? 0 : archive->sample_rate_hz / 4;
+    } else if (!archive->is_native) {
+        REQUIRE(job->layout.nfreq == chans, STATUS_USAGE,
+                "%s: input.layout.freq_hz lists %u frequencies, but the dataset has %" PRIu64
+                " coarse channels",
+                job->path, job->layout.nfreq, chans);
+    }
+    for (uint64_t i = 0; i < chans; i++) {
+        REQUIRE(isfinite(archive->freq_hz[i]), STATUS_DATA,
+                "%s: the frequency of coarse channel %" PRIu64 " is not a number",
+                archive->parts[0].path, i);
+    }
+out:
+    return st;
+}
+
+/* Finds what a job calls `text` on an axis: a name, else a number. */
+static status_t find_index(const struct archive *archive, enum axis axis, const char *text,
+                           uint64_t *out)
+{
+    status_t st = STATUS_OK;
+    for (uint64_t i = 0; archive->names[axis] && i < archive->count[axis]; i++) {
+        if (strcmp(archive->names[axis][i], text) == 0) {
+            *out = i;
+            goto out;
+        }
+    }
+    REQUIRE(units_parse_u64(text, out) && *out < archive->count[axis], STATUS_USAGE,
+            "input.select: %s is none of the %" PRIu64 " %ss of %s (numbers 0 .. %" PRIu64 "%s)",
+            text, archive->count[axis], axis_name(axis), archive->parts[0].path,
+            archive->count[axis] - 1, archive->names[axis] ? ", or names" : "");
+out:
+    return st;
+}
+
+struct ranked {
+    double freq;
+    uint64_t index;
+};
+
+static int by_frequency(const void *left, const void *right)
+{
+    const struct ranked *a = left;
+    const struct ranked *b = right;
+    return a->freq != b->freq ? (a->freq > b->freq) - (a->freq < b->freq)
+                              : (a->index > b->index) - (a->index < b->index);
+}
+
+static status_t sort_by_frequency(struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    uint32_t count = archive->nselected[AXIS_CHAN];
+    struct ranked *ranked = NULL;
+    TRY(memory_zeroed(count, sizeof *ranked, "coarse channels", &ranked));
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t index = archive->selected[AXIS_CHAN][i];
+        ranked[i] = (struct ranked){archive->freq_hz[index], index};
+    }
+    qsort(ranked, count, sizeof *ranked, by_frequency);
+    for (uint32_t i = 0; i < count; i++) {
+        archive->selected[AXIS_CHAN][i] = ranked[i].index;
+    }
+out:
+    free(ranked);
+    return st;
+}
+
+static status_t select_axis(struct archive *archive, enum axis axis, char *const *names,
+                            uint32_t count)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(archive->count[axis] <= UINT32_MAX, STATUS_DATA, "%s: %" PRIu64 " %ss are absurd",
+            archive->parts[0].path, archive->count[axis], axis_name(axis));
+    uint32_t selected = count ? count : (uint32_t)archive->count[axis];
+    TRY(memory_zeroed(selected, sizeof(uint64_t), "selected streams", &archive->selected[axis]));
+    archive->nselected[axis] = selected;
+    for (uint32_t i = 0; i < selected; i++) {
+        archive->selected[axis][i] = i;
+        if (count) {
+            TRY(find_index(archive, axis, names[i], &archive->selected[axis][i]));
+        }
+        for (uint32_t j = 0; count && j < i; j++) {
+            REQUIRE(archive->selected[axis][j] != archive->selected[axis][i], STATUS_USAGE,
+                    "input.select names %s %s twice", axis_name(axis), names[i]);
+        }
+    }
+out:
+    return st;
+}
+
+/* The number of the first sample that lies at or after `seconds`. The small slack undoes the
+ * rounding of a time that was meant to hit a sample. */
+static uint64_t sample_at(const struct archive *archive, double seconds)
+{
+    double sample = ceil(seconds * archive->sample_rate_hz - 1e-3);
+    return sample <= 0 ? 0 : (uint64_t)sample;
+}
+
+static status_t select_time(const struct job_select *select, struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    uint64_t total = archive->count[AXIS_TIME];
+    uint64_t first = 0;
+    uint64_t end = total;
+    double from = select->from_second;
+    double to = select->to_second;
+    if (select->kind == SELECT_UTC) {
+        REQUIRE(archive->has_start, STATUS_USAGE,
+                "input.select.utc: %s does not say when it starts", archive->parts[0].path);
+        from = utc_difference(select->from_utc, archive->start);
+        to = utc_difference(select->to_utc, archive->start);
+    }
+    if (select->kind == SELECT_SAMPLES) {
+        first = select->first_sample;
+        end = select->end_sample;
+    } else if (select->kind != SELECT_ALL) {
+        double length = (double)total / archive->sample_rate_hz;
+        REQUIRE(to > 0 && from < length, STATUS_USAGE,
+                "input.select: %.9g .. %.9g s lie outside of the observation, which lasts %.9g s",
+                from, to, length);
+        first = sample_at(archive, from);
+        end = min_u64(sample_at(archive, to), total);
+    }
+    REQUIRE(first < end && end <= total, STATUS_USAGE,
+            "input.select: samples %" PRIu64 " .. %" PRIu64 " of an observation of %" PRIu64, first,
+            end, total);
+    archive->first_sample = first;
+    archive->samples = end - first;
+out:
+    return st;
+}
+
+static status_t apply_selection(const struct job_select *select, struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    uint64_t streams = 1;
+    for (int i = 0; i < STREAM_AXES; i++) {
+        enum axis axis = stream_axes[i];
+        TRY(select_axis(archive, axis, select->streams[axis], select->nstreams[axis]));
+        REQUIRE(multiply_u64(streams, archive->nselected[axis], &streams) &&
+                    streams <= UINT32_MAX / 2,
+                STATUS_DATA, "%s: its number of streams is absurd", archive->parts[0].path);
+    }
+    archive->nstreams = (uint32_t)streams;
+    TRY(sort_by_frequency(archive));
+    TRY(select_time(select, archive));
+out:
+    return st;
+}
+
+static status_t check_gaps(const struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    uint64_t end = 0;
+    for (size_t i = 0; i < archive->ngaps; i++) {
+        uint64_t low = archive->gaps[i][0];
+        uint64_t high = 0;
+        REQUIRE(add_u64(low, archive->gaps[i][1], &high) && low >= end &&
+                    high <= archive->count[AXIS_TIME],
+                STATUS_DATA,
+                "%s: gap %zu (%" PRIu64 " samples from %" PRIu64
+                ") overlaps the one before or lies beyond the last sample",
+                archive->parts[0].path, i, archive->gaps[i][1], low);
+        end = high;
+    }
+out:
+    return st;
+}
+
+status_t archive_open(const struct job *job, struct archive **out)
+{
+    status_t st = STATUS_OK;
+    glob_t paths = {0};
+    struct archive **files = NULL;
+    size_t count = 0;
+    TRY(expand_globs(job, &paths));
+    count = paths.gl_pathc;
+    TRY(memory_zeroed(count, sizeof(struct archive *), "input files", &files));
+    int all_start = 1;
+    for (size_t i = 0; i < count; i++) {
+        TRY(describe_file(paths.gl_pathv[i], &job->layout, 0, &files[i]));
+        all_start = all_start && files[i]->has_start && files[i]->is_native;
+    }
+    if (all_start && files[0]->stacked == AXIS_TIME) {
+        qsort(files, count, sizeof(struct archive *), by_start);
+    }
+    TRY(join(files, count));
+    TRY(settle_frequencies(job, files[0]));
+    TRY(check_gaps(files[0]));
+    TRY(apply_selection(&job->select, files[0]));
+    *out = files[0];
+    files[0] = NULL;
+out:
+    for (size_t i = 0; files && i < count; i++) {
+        archive_destroy(files[i]);
+    }
+    free(files);
+    globfree(&paths);
+    return st;
+}
+
+status_t archive_open_native(const char *path, struct archive **out)
+{
+    status_t st = STATUS_OK;
+    struct archive *archive = NULL;
+    struct job_layout automatic = {.automatic = 1, .files_along = AXIS_TIME};
+    struct job_select everything = {.kind = SELECT_ALL};
+    TRY(describe_file(path, &automatic, 1, &archive));
+    if (archive) {
+        TRY(settle_frequencies(NULL, archive));
+        TRY(check_gaps(archive));
+        TRY(apply_selection(&everything, archive));
+    }
+    *out = archive;
+    archive = NULL;
+out:
+    archive_destroy(archive);
+    return st;
+}
+
+void archive_destroy(struct archive *archive)
+{
+    if (!archive) {
+        return;
+    }
+    for (uint32_t i = 0; i < archive->nparts; i++) {
+        for (uint32_t j = 0; j < archive->parts[i].nextents; j++) {
+            free(archive->parts[i].extents[j].path);
+        }
+        free(archive->parts[i].extents);
+        free(archive->parts[i].path);
+    }
+    for (int i = 0; i < AXIS_KINDS; i++) {
+        h5_free_texts(archive->names[i], (size_t)archive->count[i]);
+        free(archive->selected[i]);
+    }
+    free(archive->parts);
+    free(archive->freq_hz);
+    free(archive->gaps);
+    free(archive->dataset);
+    free(archive->telescope);
+    free(archive->source);
+    free(archive);
+}

@@ -1,0 +1,113 @@
+/* An archive: where the samples of an observation lie and what they mean.
+ *
+ * Rank 0 opens it (archive_open: HDF5, stat), packs it, and the others unpack it; every rank then
+ * reads bytes for itself (archive/reader.h). Streams are in the order of products: station, beam,
+ * polarisation, coarse channel by ascending sky frequency; the selection of the job is applied. */
+#ifndef VOLTMILL_ARCHIVE_ARCHIVE_H
+#define VOLTMILL_ARCHIVE_ARCHIVE_H
+
+#include "base/pack.h"
+#include "base/status.h"
+#include "base/terms.h"
+#include "base/units.h"
+#include "plan/job.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bytes of the dataset, in order, that lie in one piece of one file. */
+struct archive_extent {
+    char *path;
+    uint64_t file_offset;
+    uint64_t bytes;
+};
+
+/* One file of the observation. Either its bytes lie in `extents`, or (nextents 0) they must be read
+ * through HDF5 (chunked, filtered or oddly typed datasets). */
+struct archive_part {
+    char *path;
+    uint64_t file_bytes;   /* of the HDF5 file and its external files */
+    uint64_t first_sample; /* of the observation */
+    uint64_t samples;
+    uint64_t stack; /* place along the axis on which files are stacked; 0 if that is time */
+    struct archive_extent *extents;
+    uint32_t nextents;
+};
+
+/* One dimension of the dataset (joined axes are several), outermost first. */
+struct archive_dim {
+    enum axis axis;
+    uint64_t size; /* of one file */
+};
+
+enum { ARCHIVE_DIMS = AXIS_KINDS };
+
+struct archive {
+    int is_native;
+    char *dataset;
+    char *telescope; /* NULL when unknown, like the next */
+    char *source;
+    int has_position;
+    double ra_deg, dec_deg;
+    int has_start;
+    struct utc start; /* UTC of the observation's sample 0 */
+
+    double sample_rate_hz;
+    int is_complex;
+    enum sample_format format;
+    struct nibbles nibbles;
+    int has_missing_value;
+    double missing_value; /* the stored value that means "no sample" */
+    int sideband;         /* +1, -1 */
+    uint32_t oversampling_num, oversampling_den;
+    int is_compound;      /* complex as one element of two numbers */
+    int swap_bytes;       /* stored in the other byte order */
+    size_t element_bytes; /* of one element of the dataset as it comes from the reader */
+
+    struct archive_dim dims[ARCHIVE_DIMS];
+    uint32_t ndims;
+    uint32_t time_dim; /* which dimension of the dataset is time (joined axes count once) */
+    enum axis stacked; /* the axis that files continue: AXIS_TIME or a stream axis */
+    uint64_t count[AXIS_KINDS]; /* indices of each axis, all files together; 1 if absent; samples
+                                   for time */
+    int present[AXIS_KINDS];    /* the archive has this axis */
+    char **names[AXIS_KINDS];   /* [count] of station and pol, or NULL */
+    double *freq_hz;            /* [count[AXIS_CHAN]], centre of each coarse channel */
+
+    struct archive_part *parts; /* by stack, then time */
+    uint32_t nparts;
+    uint64_t (*gaps)[2]; /* (first sample, count), missing samples; ascending */
+    size_t ngaps;
+
+    /* What the job selects. */
+    uint64_t first_sample, samples; /* the selected range */
+    uint64_t *selected[AXIS_KINDS]; /* indices of the stream axes, in the order of products */
+    uint32_t nselected[AXIS_KINDS];
+    uint32_t nstreams;
+};
+
+/* Opens the files of the job's input (globs expanded, native layout found or description applied),
+ * checks them against each other and applies the selection. Fails with DATA: file, place, value,
+ * expected value; or with USAGE: a selection that the archive does not hold, a description that
+ * says too little. Uses HDF5. */
+status_t archive_open(const struct job *job, struct archive **out);
+
+/* Opens one file in the native layout, with everything selected: for `voltmill info`. Gives *out =
+ * NULL when the file is HDF5 but not of that layout. */
+status_t archive_open_native(const char *path, struct archive **out);
+
+status_t archive_pack(const struct archive *archive, struct text *out);
+status_t archive_unpack(struct unpack *in, struct archive **out);
+void archive_destroy(struct archive *archive);
+
+/* The axis indices of one stream (0 <= stream < nstreams), as stored in the archive. */
+void archive_stream_index(const struct archive *archive, uint32_t stream,
+                          uint64_t index[AXIS_KINDS]);
+
+/* How many of the selected samples (all streams together) lie in gaps. */
+uint64_t archive_gap_samples(const struct archive *archive);
+
+/* Bandwidth of one coarse channel: the sample rate if complex, half of it if real. */
+double archive_chan_width_hz(const struct archive *archive);
+
+#endif

@@ -1,0 +1,132 @@
+/* Where the bytes of a dataset lie: in one piece of the HDF5 file, in external files, or only
+ * HDF5 knows. */
+#include "archive/describe.h"
+#include "base/memory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static status_t add_extent(struct archive_part *part, const char *path, uint64_t offset,
+                           uint64_t bytes)
+{
+    status_t st = STATUS_OK;
+    struct archive_extent *grown =
+        realloc(part->extents, (part->nextents + 1) * sizeof *part->extents);
+    REQUIRE(grown, STATUS_DEVICE, "out of memory: extents of %s", part->path);
+    part->extents = grown;
+    grown[part->nextents] = (struct archive_extent){NULL, offset, bytes};
+    TRY(memory_text(path, &grown[part->nextents].path));
+    part->nextents++;
+out:
+    return st;
+}
+
+/* External files are named relative to the HDF5 file by those who move both together, which HDF5
+ * itself looks up in the working folder: try beside the file first. */
+static status_t resolve_external(const char *hdf5_path, const char *name, struct text *out)
+{
+    status_t st = STATUS_OK;
+    const char *base = text_basename(hdf5_path);
+    if (name[0] != '/' && base != hdf5_path) {
+        TRY(text_add(out, "%.*s%s", (int)(base - hdf5_path), hdf5_path, name));
+        if (access(out->data, F_OK) == 0) {
+            goto out;
+        }
+        if (access(name, F_OK) != 0) {
+            goto out;
+        }
+        text_free(out);
+    }
+    TRY(text_add(out, "%s", name));
+out:
+    return st;
+}
+
+static status_t add_external(hid_t plist, unsigned index, uint64_t *left, struct archive_part *part)
+{
+    status_t st = STATUS_OK;
+    char name[4096] = "";
+    off_t offset = 0;
+    hsize_t declared = 0;
+    struct text path = {0};
+    struct stat info;
+    H5_TRY(H5Pget_external(plist, index, sizeof name - 1, name, &offset, &declared),
+           "%s: its external file %u cannot be looked up", part->path, index);
+    TRY(resolve_external(part->path, name, &path));
+    uint64_t bytes = min_u64(declared, *left); /* H5F_UNLIMITED is the largest number */
+    REQUIRE(stat(path.data, &info) == 0, STATUS_DATA, "%s: external file %s: %s", part->path,
+            path.data, strerror(errno));
+    REQUIRE(offset >= 0 && (uint64_t)info.st_size >= (uint64_t)offset &&
+                (uint64_t)info.st_size - (uint64_t)offset >= bytes,
+            STATUS_DATA,
+            "%s is truncated: %s declares %llu bytes from offset %lld in it, but it ends at %lld",
+            path.data, part->path, (unsigned long long)bytes, (long long)offset,
+            (long long)info.st_size);
+    TRY(add_extent(part, path.data, (uint64_t)offset, bytes));
+    part->file_bytes += (uint64_t)info.st_size;
+    *left -= bytes;
+out:
+    text_free(&path);
+    return st;
+}
+
+static status_t locate_external(hid_t plist, int count, uint64_t bytes, struct archive_part *part)
+{
+    status_t st = STATUS_OK;
+    uint64_t left = bytes;
+    for (int i = 0; i < count && left > 0; i++) {
+        TRY(add_external(plist, (unsigned)i, &left, part));
+    }
+    REQUIRE(left == 0, STATUS_DATA,
+            "%s: the external files of its dataset hold %llu bytes less than its %llu", part->path,
+            (unsigned long long)left, (unsigned long long)bytes);
+out:
+    return st;
+}
+
+/* Whether an element on disk is just what the reader hands out, byte order aside. */
+static int is_dense(hid_t dataset, const struct archive *archive)
+{
+    hid_t type = H5Dget_type(dataset);
+    int dense = H5Tget_size(type) == archive->element_bytes;
+    if (dense && archive->is_compound) {
+        dense = H5Tget_member_offset(type, 0) == 0;
+    }
+    h5_close(type);
+    return dense;
+}
+
+status_t locate_extents(hid_t dataset, const struct archive *archive, uint64_t bytes,
+                        struct archive_part *part)
+{
+    status_t st = STATUS_OK;
+    struct stat info;
+    hid_t plist = H5Dget_create_plist(dataset);
+    H5_TRY(plist, "%s: its dataset's properties cannot be read", part->path);
+    REQUIRE(stat(part->path, &info) == 0, STATUS_DATA, "%s: %s", part->path, strerror(errno));
+    part->file_bytes = (uint64_t)info.st_size;
+    if (H5Pget_layout(plist) != H5D_CONTIGUOUS || !is_dense(dataset, archive)) {
+        goto out;
+    }
+    int externals = H5Pget_external_count(plist);
+    if (externals > 0) {
+        TRY(locate_external(plist, externals, bytes, part));
+        goto out;
+    }
+    haddr_t offset = H5Dget_offset(dataset);
+    if (offset == HADDR_UNDEF) {
+        goto out; /* never written: HDF5 gives the fill value */
+    }
+    REQUIRE(offset <= part->file_bytes && part->file_bytes - offset >= bytes, STATUS_DATA,
+            "%s is truncated: its dataset declares %llu bytes from offset %llu, but it ends at "
+            "%llu",
+            part->path, (unsigned long long)bytes, (unsigned long long)offset,
+            (unsigned long long)part->file_bytes);
+    TRY(add_extent(part, part->path, offset, bytes));
+out:
+    h5_close(plist);
+    return st;
+}

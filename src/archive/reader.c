@@ -1,0 +1,381 @@
+#include "archive/reader.h"
+
+#include "base/h5.h"
+#include "base/memory.h"
+
+#include <byteswap.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    BOUNCE_BYTES = 4 << 20, /* room for time steps of which only a part is wanted */
+    LONG_RUN = 32 << 10,    /* from here on, a read of its own costs less than reading all */
+    MOST_CHUNK_CACHE = 64 << 20
+};
+
+struct reader {
+    const struct archive *archive;
+    uint64_t blocks_per_file;
+    char *bounce;
+    /* The file that is open for pread, by name (names belong to the archive). */
+    const char *path;
+    int fd;
+    /* The part that is open through HDF5. */
+    const struct archive_part *part;
+    hid_t file, dataset, memory_type;
+};
+
+status_t reader_create(const struct archive *archive, reader_t **out)
+{
+    status_t st = STATUS_OK;
+    reader_t *reader = NULL;
+    TRY(memory_zeroed(1, sizeof *reader, "a reader", &reader));
+    reader->archive = archive;
+    reader->fd = -1;
+    reader->file = reader->dataset = reader->memory_type = -1;
+    reader->blocks_per_file = 1;
+    for (uint32_t i = 0; i < archive->ndims && archive->dims[i].axis != AXIS_TIME; i++) {
+        reader->blocks_per_file *= archive->dims[i].size;
+    }
+    *out = reader;
+    reader = NULL;
+out:
+    reader_destroy(reader);
+    return st;
+}
+
+static void close_hdf5(reader_t *reader)
+{
+    h5_close(reader->memory_type);
+    h5_close(reader->dataset);
+    h5_close(reader->file);
+    reader->file = reader->dataset = reader->memory_type = -1;
+    reader->part = NULL;
+}
+
+void reader_destroy(reader_t *reader)
+{
+    if (!reader) {
+        return;
+    }
+    if (reader->fd >= 0) {
+        close(reader->fd);
+    }
+    close_hdf5(reader);
+    free(reader->bounce);
+    free(reader);
+}
+
+static status_t read_fully(reader_t *reader, const char *path, uint64_t offset, uint64_t bytes,
+                           char *out)
+{
+    status_t st = STATUS_OK;
+    if (reader->path != path) {
+        if (reader->fd >= 0) {
+            close(reader->fd);
+        }
+        reader->path = NULL;
+        reader->fd = open(path, O_RDONLY | O_CLOEXEC);
+        REQUIRE(reader->fd >= 0, STATUS_DATA, "%s: %s", path, strerror(errno));
+        reader->path = path;
+    }
+    for (uint64_t done = 0; done < bytes;) {
+        size_t most = (size_t)min_u64(bytes - done, UINT64_C(1) << 30);
+        ssize_t got = pread(reader->fd, out + done, most, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        REQUIRE(got >= 0, STATUS_DATA, "%s: reading %zu bytes at offset %" PRIu64 ": %s", path,
+                most, offset + done, strerror(errno));
+        REQUIRE(got > 0, STATUS_DATA,
+                "%s ends at byte %" PRIu64 ", expected %" PRIu64 " bytes from offset %" PRIu64
+                ": was it cut while this job ran?",
+                path, offset + done, bytes, offset);
+        done += (uint64_t)got;
+    }
+out:
+    return st;
+}
+
+static void swap_numbers(const struct archive *archive, void *data, uint64_t bytes)
+{
+    if (archive->format == SAMPLE_I16) {
+        uint16_t *numbers = data;
+        for (uint64_t i = 0; i < bytes / 2; i++) {
+            numbers[i] = bswap_16(numbers[i]);
+        }
+    } else if (archive->format == SAMPLE_F32) {
+        uint32_t *numbers = data;
+        for (uint64_t i = 0; i < bytes / 4; i++) {
+            numbers[i] = bswap_32(numbers[i]);
+        }
+    }
+}
+
+/* Bytes at..at + bytes of the dataset, which may run through several extents. */
+static status_t read_extents(reader_t *reader, const struct archive_part *part, uint64_t at,
+                             uint64_t bytes, char *out)
+{
+    status_t st = STATUS_OK;
+    uint64_t start = 0;
+    for (uint32_t i = 0; i < part->nextents && bytes > 0; i++) {
+        const struct archive_extent *extent = &part->extents[i];
+        if (at < start + extent->bytes) {
+            uint64_t inside = at - start;
+            uint64_t count = min_u64(bytes, extent->bytes - inside);
+            TRY(read_fully(reader, extent->path, extent->file_offset + inside, count, out));
+            at += count;
+            out += count;
+            bytes -= count;
+        }
+        start += extent->bytes;
+    }
+    REQUIRE(bytes == 0, STATUS_DATA, "%s: its dataset ends %" PRIu64 " bytes early", part->path,
+            bytes);
+out:
+    return st;
+}
+
+/* The type in memory: the file's own, packed, in this machine's byte order. */
+static status_t make_memory_type(hid_t dataset, const struct archive *archive, hid_t *out)
+{
+    status_t st = STATUS_OK;
+    hid_t stored = H5Dget_type(dataset);
+    hid_t number = -1;
+    hid_t type = -1;
+    if (!archive->is_compound) {
+        type = H5Tget_native_type(stored, H5T_DIR_ASCEND);
+        H5_TRY(type, "a type cannot be made");
+    } else {
+        hid_t member = H5Tget_member_type(stored, 0);
+        number = H5Tget_native_type(member, H5T_DIR_ASCEND);
+        h5_close(member);
+        type = H5Tcreate(H5T_COMPOUND, archive->element_bytes);
+        /* HDF5 matches members by name, whatever the file calls them. */
+        for (unsigned i = 0; i < 2; i++) {
+            char *name = H5Tget_member_name(stored, i);
+            herr_t status =
+                name ? H5Tinsert(type, name, i * archive->element_bytes / 2, number) : -1;
+            H5free_memory(name);
+            H5_TRY(status, "a compound type cannot be made");
+        }
+    }
+    *out = type;
+    type = -1;
+out:
+    h5_close(type);
+    h5_close(number);
+    h5_close(stored);
+    return st;
+}
+
+static status_t open_through_hdf5(reader_t *reader, const struct archive_part *part)
+{
+    status_t st = STATUS_OK;
+    hid_t plist = -1;
+    hid_t access = -1;
+    if (reader->part == part) {
+        goto out;
+    }
+    close_hdf5(reader);
+    TRY(h5_open_file(part->path, &reader->file));
+    reader->dataset = H5Dopen2(reader->file, reader->archive->dataset, H5P_DEFAULT);
+    H5_TRY(reader->dataset, "%s: %s cannot be opened", part->path, reader->archive->dataset);
+    plist = H5Dget_create_plist(reader->dataset);
+    if (H5Pget_layout(plist) == H5D_CHUNKED) {
+        /* Neighbouring reads meet in a chunk: keep one whole, or it is decompressed twice. */
+        hsize_t chunk[H5S_MAX_RANK];
+        int rank = H5Pget_chunk(plist, H5S_MAX_RANK, chunk);
+        size_t bytes = reader->archive->element_bytes;
+        for (int i = 0; i < rank && bytes < MOST_CHUNK_CACHE; i++) {
+            bytes *= (size_t)chunk[i];
+        }
+        if (bytes < MOST_CHUNK_CACHE) {
+            h5_close(reader->dataset);
+            access = H5Pcreate(H5P_DATASET_ACCESS);
+            H5Pset_chunk_cache(access, 521, bytes > (1 << 20) ? bytes : 1 << 20, 1.0);
+            reader->dataset = H5Dopen2(reader->file, reader->archive->dataset, access);
+            H5_TRY(reader->dataset, "%s: %s cannot be opened", part->path,
+                   reader->archive->dataset);
+        }
+    }
+    TRY(make_memory_type(reader->dataset, reader->archive, &reader->memory_type));
+    reader->part = part;
+out:
+    h5_close(access);
+    h5_close(plist);
+    return st;
+}
+
+/* Reads steps first .. first + count - 1 of `blocks` blocks from `block` on (one, or all of a file)
+ * into a slab of `slab_steps` steps a block, from its step `slab_first` on. */
+static status_t read_hdf5(reader_t *reader, const struct archive_part *part, uint64_t block,
+                          uint64_t blocks, uint64_t first, uint64_t count, uint64_t slab_steps,
+                          uint64_t slab_first, uint64_t inner_elements, void *out)
+{
+    status_t st = STATUS_OK;
+    hid_t from = -1;
+    hid_t to = -1;
+    hsize_t dims[H5S_MAX_RANK];
+    hsize_t start[H5S_MAX_RANK] = {0};
+    hsize_t size[H5S_MAX_RANK];
+    TRY(open_through_hdf5(reader, part));
+    from = H5Dget_space(reader->dataset);
+    int ndims = H5Sget_simple_extent_dims(from, dims, NULL);
+    uint32_t time_dim = reader->archive->time_dim;
+    REQUIRE(ndims > (int)time_dim && dims[time_dim] >= first + count, STATUS_DATA,
+            "%s: %s changed its shape while this job ran", part->path, reader->archive->dataset);
+    memcpy(size, dims, sizeof size);
+    start[time_dim] = first;
+    size[time_dim] = count;
+    for (uint32_t i = time_dim; i-- > 0 && blocks == 1;) {
+        start[i] = block % dims[i];
+        size[i] = 1;
+        block /= dims[i];
+    }
+    hsize_t slab_dims[3] = {blocks, slab_steps, inner_elements};
+    hsize_t slab_start[3] = {0, slab_first, 0};
+    hsize_t slab_size[3] = {blocks, count, inner_elements};
+    to = H5Screate_simple(3, slab_dims, NULL);
+    H5_TRY(H5Sselect_hyperslab(from, H5S_SELECT_SET, start, NULL, size, NULL),
+           "%s: samples cannot be selected", part->path);
+    H5_TRY(H5Sselect_hyperslab(to, H5S_SELECT_SET, slab_start, NULL, slab_size, NULL),
+           "%s: samples cannot be selected", part->path);
+    H5_TRY(H5Dread(reader->dataset, reader->memory_type, to, from, H5P_DEFAULT, out),
+           "%s: %s: samples %" PRIu64 " .. %" PRIu64 " cannot be read", part->path,
+           reader->archive->dataset, first, first + count);
+out:
+    h5_close(from);
+    h5_close(to);
+    return st;
+}
+
+/* Whole time steps of one block. */
+static status_t read_steps(reader_t *reader, const struct slab *slab,
+                           const struct archive_part *part, uint64_t block, uint64_t first,
+                           uint64_t count, char *out)
+{
+    status_t st = STATUS_OK;
+    const struct archive *archive = reader->archive;
+    if (part->nextents > 0) {
+        uint64_t at = (block * part->samples + first) * slab->inner_bytes;
+        TRY(read_extents(reader, part, at, count * slab->inner_bytes, out));
+    } else {
+        TRY(read_hdf5(reader, part, block, 1, first, count, count, 0,
+                      slab->inner_bytes / archive->element_bytes, out));
+    }
+out:
+    return st;
+}
+
+/* The wanted part of the time steps of one block. */
+static status_t read_cut_steps(reader_t *reader, const struct slab *slab,
+                               const struct archive_part *part, uint64_t block, uint64_t first,
+                               uint64_t count, char *out)
+{
+    status_t st = STATUS_OK;
+    uint64_t inner = slab->inner_bytes;
+    if (part->nextents > 0 && (slab->width >= LONG_RUN || inner > BOUNCE_BYTES)) {
+        for (uint64_t i = 0; i < count; i++) {
+            uint64_t at = (block * part->samples + first + i) * inner + slab->low_byte;
+            TRY(read_extents(reader, part, at, slab->width, out + i * slab->width));
+        }
+        goto out;
+    }
+    uint64_t steps = max_u64(1, BOUNCE_BYTES / inner);
+    if (!reader->bounce) {
+        TRY(memory_aligned((size_t)max_u64(BOUNCE_BYTES, inner), 1, "a read buffer",
+                           &reader->bounce));
+    }
+    for (uint64_t i = 0; i < count; i += steps) {
+        uint64_t now = min_u64(steps, count - i);
+        TRY(read_steps(reader, slab, part, block, first + i, now, reader->bounce));
+        for (uint64_t j = 0; j < now; j++) {
+            memcpy(out + (i + j) * slab->width, reader->bounce + j * inner + slab->low_byte,
+                   (size_t)slab->width);
+        }
+    }
+out:
+    return st;
+}
+
+/* If the slab holds every block of the part's file, and uncut, HDF5 can read them in one go. */
+static int holds_whole_file(const reader_t *reader, const struct slab *slab,
+                            const struct archive_part *part, uint64_t slot)
+{
+    uint64_t blocks = reader->blocks_per_file;
+    return part->nextents == 0 && slab->width == slab->inner_bytes &&
+           slot + blocks <= slab->nblocks && slab->blocks[slot] == part->stack * blocks &&
+           slab->blocks[slot + blocks - 1] == (part->stack + 1) * blocks - 1;
+}
+
+static status_t read_part(reader_t *reader, const struct slab *slab,
+                          const struct archive_part *part, uint64_t first, uint64_t count,
+                          char *out)
+{
+    status_t st = STATUS_OK;
+    uint64_t low = max_u64(first, part->first_sample);
+    uint64_t high = min_u64(first + count, part->first_sample + part->samples);
+    if (low >= high) {
+        goto out;
+    }
+    for (uint64_t slot = 0; slot < slab->nblocks; slot++) {
+        if (slab->blocks[slot] / reader->blocks_per_file != part->stack) {
+            continue;
+        }
+        uint64_t block = slab->blocks[slot] % reader->blocks_per_file;
+        uint64_t local = low - part->first_sample;
+        char *to = out + (slot * count + low - first) * slab->width;
+        if (holds_whole_file(reader, slab, part, slot)) {
+            TRY(read_hdf5(reader, part, 0, reader->blocks_per_file, local, high - low, count,
+                          low - first, slab->inner_bytes / reader->archive->element_bytes,
+                          out + slot * count * slab->width));
+            break;
+        }
+        if (slab->width == slab->inner_bytes) {
+            TRY(read_steps(reader, slab, part, block, local, high - low, to));
+        } else {
+            TRY(read_cut_steps(reader, slab, part, block, local, high - low, to));
+        }
+        if (part->nextents > 0 && reader->archive->swap_bytes) {
+            swap_numbers(reader->archive, to, (high - low) * slab->width);
+        }
+    }
+out:
+    return st;
+}
+
+/* Samples that the archive declares missing become zero volts. */
+static void fill_gaps(const struct archive *archive, const struct slab *slab, uint64_t first,
+                      uint64_t count, char *out)
+{
+    int zero = archive->format == SAMPLE_I4 && archive->nibbles.offset_binary ? 0x88 : 0;
+    for (size_t i = 0; i < archive->ngaps; i++) {
+        uint64_t low = max_u64(archive->gaps[i][0], first);
+        uint64_t high = min_u64(archive->gaps[i][0] + archive->gaps[i][1], first + count);
+        for (uint64_t slot = 0; low < high && slot < slab->nblocks; slot++) {
+            memset(out + (slot * count + low - first) * slab->width, zero,
+                   (size_t)((high - low) * slab->width));
+        }
+    }
+}
+
+status_t reader_read(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
+                     void *out)
+{
+    status_t st = STATUS_OK;
+    const struct archive *archive = reader->archive;
+    REQUIRE(first + count <= archive->count[AXIS_TIME], STATUS_DATA,
+            "%s: samples %" PRIu64 " .. %" PRIu64 " of an observation of %" PRIu64,
+            archive->parts[0].path, first, first + count, archive->count[AXIS_TIME]);
+    for (uint32_t i = 0; i < archive->nparts; i++) {
+        TRY(read_part(reader, slab, &archive->parts[i], first, count, out));
+    }
+    fill_gaps(archive, slab, first, count, out);
+out:
+    return st;
+}

@@ -1,0 +1,52 @@
+/* Reads samples of a range of streams into one block of memory, the slab.
+ *
+ * Each stream keeps the order in which the archive has it: the slab is the dataset with the time
+ * axis cut to the samples wanted and, outside of it, only the blocks that the streams need:
+ *
+ *   slab   bytes [blocks][count][width]
+ *
+ * A sample of a stream is found by an offset and a stride (slab_offsets), so nothing is ever
+ * rearranged before the filter unpacks it. */
+#ifndef VOLTMILL_ARCHIVE_READER_H
+#define VOLTMILL_ARCHIVE_READER_H
+
+#include "archive/archive.h"
+
+/* Which bytes the streams first_stream .. first_stream + nstreams - 1 need. */
+struct slab {
+    uint32_t first_stream, nstreams;
+    uint64_t *blocks; /* indices of the blocks outside the time axis, ascending */
+    uint64_t nblocks;
+    uint64_t inner_bytes; /* of one time step of one block, in the archive */
+    uint64_t low_byte;    /* the part of it that is kept: width bytes from low_byte */
+    uint64_t width;
+    uint64_t *slot[2];  /* [nstreams] place of the block of real and imaginary part in `blocks` */
+    uint64_t *inner[2]; /* [nstreams] bytes from the start of a kept time step */
+};
+
+status_t slab_create(const struct archive *archive, uint32_t first_stream, uint32_t nstreams,
+                     struct slab **out);
+void slab_destroy(struct slab *slab);
+
+/* Bytes of a slab of `count` samples; 0 if that does not fit 64 bits. */
+uint64_t slab_bytes(const struct slab *slab, uint64_t count);
+
+/* Byte offsets of sample 0 of each stream in a slab of `count` samples, of the real (or only) and
+ * the imaginary part; two samples in a row lie slab->width bytes apart.
+ *
+ *   re, im   size_t [nstreams]   */
+void slab_offsets(const struct slab *slab, uint64_t count, size_t *re, size_t *im);
+
+typedef struct reader reader_t;
+
+/* A reader of one rank, keeping files open. The archive must outlive it. */
+status_t reader_create(const struct archive *archive, reader_t **out);
+void reader_destroy(reader_t *reader);
+
+/* Reads samples first .. first + count - 1 of the observation (not of the selection) into `out`, of
+ * slab_bytes(count). Numbers come in this machine's byte order; samples in gaps become zero volts.
+ * Fails with DATA: file, offset, bytes wanted and there. May use HDF5: main thread only. */
+status_t reader_read(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
+                     void *out);
+
+#endif

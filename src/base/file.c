@@ -1,0 +1,220 @@
+#include "base/file.h"
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "base/units.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+status_t file_part_name(const char *path, char **out)
+{
+    status_t st = STATUS_OK;
+    struct text text = {0};
+    TRY(text_add(&text, "%s.part", path));
+    *out = text.data;
+    text.data = NULL;
+out:
+    text_free(&text);
+    return st;
+}
+
+/* "dir" of "dir/x", "." of "x". */
+static status_t folder_of(const char *path, char **out)
+{
+    status_t st = STATUS_OK;
+    struct text text = {0};
+    const char *base = text_basename(path);
+    if (base == path) {
+        TRY(text_add(&text, "."));
+    } else {
+        TRY(text_add(&text, "%.*s", base - path > 1 ? (int)(base - path - 1) : 1, path));
+    }
+    *out = text.data;
+    text.data = NULL;
+out:
+    text_free(&text);
+    return st;
+}
+
+status_t file_check_new(const char *path, int force)
+{
+    status_t st = STATUS_OK;
+    char *folder = NULL;
+    struct stat info;
+    TRY(folder_of(path, &folder));
+    REQUIRE(stat(folder, &info) == 0, STATUS_USAGE, "%s cannot be made: folder %s: %s", path,
+            folder, strerror(errno));
+    REQUIRE(S_ISDIR(info.st_mode), STATUS_USAGE, "%s cannot be made: %s is not a folder", path,
+            folder);
+    REQUIRE(access(folder, W_OK | X_OK) == 0, STATUS_USAGE, "%s cannot be made: folder %s: %s",
+            path, folder, strerror(errno));
+    if (stat(path, &info) == 0) {
+        REQUIRE(!S_ISDIR(info.st_mode), STATUS_USAGE, "%s is a folder", path);
+        REQUIRE(force, STATUS_USAGE, "%s exists already: --force replaces it", path);
+    }
+out:
+    free(folder);
+    return st;
+}
+
+status_t file_claim(const char *part, int *out)
+{
+    status_t st = STATUS_OK;
+    int fd = open(part, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    REQUIRE(fd >= 0, STATUS_USAGE, "%s cannot be made: %s", part, strerror(errno));
+    REQUIRE(flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK, STATUS_USAGE,
+            "%s is being written by another run", part);
+    struct stat info;
+    if (fstat(fd, &info) == 0 && info.st_size > 0) {
+        report_warn("%s was left by a run that did not end: it is written anew", part);
+    }
+    *out = fd;
+    fd = -1;
+out:
+    if (fd >= 0) {
+        close(fd);
+    }
+    return st;
+}
+
+status_t file_free_bytes(const char *path, uint64_t *bytes)
+{
+    status_t st = STATUS_OK;
+    char *folder = NULL;
+    struct statvfs info;
+    TRY(folder_of(path, &folder));
+    REQUIRE(statvfs(folder, &info) == 0, STATUS_USAGE, "folder %s: %s", folder, strerror(errno));
+    *bytes = (uint64_t)info.f_bavail * info.f_frsize;
+out:
+    free(folder);
+    return st;
+}
+
+static status_t fail_no_space(const char *path, uint64_t bytes)
+{
+    uint64_t left = 0;
+    char needed[UNITS_TEXT];
+    char there[UNITS_TEXT];
+    if (file_free_bytes(path, &left) != STATUS_OK) {
+        report_clear();
+    }
+    return report_fail(STATUS_NO_SPACE,
+                       "no space for %s: it needs %" PRIu64 " bytes (%s), %" PRIu64
+                       " (%s) are free",
+                       path, bytes, units_bytes(bytes, needed), left, units_bytes(left, there));
+}
+
+status_t file_reserve(int fd, const char *path, uint64_t bytes)
+{
+    status_t st = STATUS_OK;
+    uint64_t left = 0;
+    int status;
+    do {
+        status = fallocate(fd, 0, 0, (off_t)bytes);
+    } while (status != 0 && errno == EINTR);
+    if (status != 0 && (errno == EOPNOTSUPP || errno == ENOSYS)) {
+        TRY(file_free_bytes(path, &left));
+        if (left < bytes) {
+            TRY(fail_no_space(path, bytes));
+        }
+    } else if (status != 0 && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) {
+        TRY(fail_no_space(path, bytes));
+    } else {
+        REQUIRE(status == 0, STATUS_DATA, "%s: %" PRIu64 " bytes cannot be reserved: %s", path,
+                bytes, strerror(errno));
+    }
+out:
+    return st;
+}
+
+status_t file_open_read(const char *path, int *fd)
+{
+    status_t st = STATUS_OK;
+    *fd = open(path, O_RDONLY | O_CLOEXEC);
+    REQUIRE(*fd >= 0, STATUS_DATA, "%s cannot be opened: %s", path, strerror(errno));
+out:
+    return st;
+}
+
+status_t file_open_write(const char *path, int *fd)
+{
+    status_t st = STATUS_OK;
+    *fd = open(path, O_RDWR | O_CLOEXEC);
+    REQUIRE(*fd >= 0, STATUS_DATA, "%s cannot be opened: %s", path, strerror(errno));
+out:
+    return st;
+}
+
+status_t file_write(int fd, const char *path, uint64_t offset, const void *data, uint64_t bytes)
+{
+    status_t st = STATUS_OK;
+    for (uint64_t done = 0; done < bytes;) {
+        size_t most = (size_t)min_u64(bytes - done, UINT64_C(1) << 30);
+        ssize_t put = pwrite(fd, (const char *)data + done, most, (off_t)(offset + done));
+        if (put < 0 && errno == EINTR) {
+            continue;
+        }
+        REQUIRE(put > 0, errno == ENOSPC || errno == EDQUOT ? STATUS_NO_SPACE : STATUS_DATA,
+                "%s: writing %zu bytes at offset %" PRIu64 ": %s", path, most, offset + done,
+                strerror(errno));
+        done += (uint64_t)put;
+    }
+out:
+    return st;
+}
+
+status_t file_read(int fd, const char *path, uint64_t offset, void *data, uint64_t bytes)
+{
+    status_t st = STATUS_OK;
+    for (uint64_t done = 0; done < bytes;) {
+        size_t most = (size_t)min_u64(bytes - done, UINT64_C(1) << 30);
+        ssize_t got = pread(fd, (char *)data + done, most, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        REQUIRE(got > 0, STATUS_DATA, "%s: reading %zu bytes at offset %" PRIu64 ": %s", path, most,
+                offset + done, got < 0 ? strerror(errno) : "the file ends there");
+        done += (uint64_t)got;
+    }
+out:
+    return st;
+}
+
+status_t file_sync(int fd, const char *path)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(fsync(fd) == 0, errno == ENOSPC || errno == EDQUOT ? STATUS_NO_SPACE : STATUS_DATA,
+            "%s cannot be made to last: %s", path, strerror(errno));
+out:
+    return st;
+}
+
+status_t file_publish(const char *part, const char *path)
+{
+    status_t st = STATUS_OK;
+    char *folder = NULL;
+    int fd = -1;
+    REQUIRE(rename(part, path) == 0, STATUS_DATA, "%s cannot be renamed to %s: %s", part, path,
+            strerror(errno));
+    TRY(folder_of(path, &folder));
+    fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    /* A folder that cannot be synced (some network file systems) is no reason to fail. */
+    if (fd >= 0) {
+        (void)fsync(fd);
+    }
+out:
+    if (fd >= 0) {
+        close(fd);
+    }
+    free(folder);
+    return st;
+}

@@ -1,0 +1,41 @@
+/* Files being written: made beside their final name, reserved before the work, complete only when
+ * renamed. */
+#ifndef VOLTMILL_BASE_FILE_H
+#define VOLTMILL_BASE_FILE_H
+
+#include "base/status.h"
+
+#include <stdint.h>
+
+/* The name under which `path` is written: path + ".part", for free(). */
+status_t file_part_name(const char *path, char **out);
+
+/* Checks that `path` can be made: its folder is there and can be written to, it is no folder, and
+ * it does not exist yet unless `force`. Fails with USAGE. */
+status_t file_check_new(const char *path, int force);
+
+/* Takes the file at `part` for this run: creates it, or takes over what a run that died left, with
+ * a warning. Another run that is still writing it makes this fail with USAGE. The lock lasts until
+ * the descriptor *fd is closed. */
+status_t file_claim(const char *part, int *fd);
+
+/* Reserves room for `bytes` bytes, so that a full disk shows before the work. Where the file system
+ * cannot reserve, compares with the free space. Fails with NO_SPACE: bytes needed and free. */
+status_t file_reserve(int fd, const char *path, uint64_t bytes);
+
+/* Bytes free to us on the file system of the folder of `path`. */
+status_t file_free_bytes(const char *path, uint64_t *bytes);
+
+/* Open an existing file for writing rows, or for reading. */
+status_t file_open_read(const char *path, int *fd);
+status_t file_open_write(const char *path, int *fd);
+/* Writes all bytes at the offset. Fails with NO_SPACE (full, over quota) or DATA. */
+status_t file_write(int fd, const char *path, uint64_t offset, const void *data, uint64_t bytes);
+/* Reads all bytes at the offset. Fails with DATA. */
+status_t file_read(int fd, const char *path, uint64_t offset, void *data, uint64_t bytes);
+/* Makes the bytes last. */
+status_t file_sync(int fd, const char *path);
+/* Renames part to path and makes the name last. */
+status_t file_publish(const char *part, const char *path);
+
+#endif

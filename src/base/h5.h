@@ -1,0 +1,54 @@
+/* HDF5 with our errors: what archive/ and product/ share. Call from the main thread only: the
+ * library is not thread-safe. */
+#ifndef VOLTMILL_BASE_H5_H
+#define VOLTMILL_BASE_H5_H
+
+#include "base/status.h"
+
+#include <hdf5.h>
+#include <stdint.h>
+
+/* Calls HDF5 and fails with DATA and the printf-like context plus HDF5's own innermost reason when
+ * the call gives a negative number. */
+#define H5_TRY(call, ...)                                                                          \
+    do {                                                                                           \
+        if ((call) < 0) {                                                                          \
+            st = h5_fail(__VA_ARGS__);                                                             \
+            goto out;                                                                              \
+        }                                                                                          \
+    } while (0)
+
+status_t h5_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Silences HDF5's own printing and keeps it from locking files: archives lie on read-only and
+ * network file systems, and products have a lock of their own. Call once, before any other use. */
+void h5_begin(void);
+
+/* Closes what is open (>= 0): identifiers of any kind. */
+void h5_close(hid_t id);
+
+/* Opens an HDF5 file for reading. Fails with DATA and says plainly whether the file is missing,
+ * unreadable, truncated or not HDF5. */
+status_t h5_open_file(const char *path, hid_t *out);
+
+/* Attributes of an object (`where` names file and object in messages). A scalar, or the first of
+ * an array. The h5_get_ functions give *found = 0 and leave *value alone when it is not there; they
+ * fail with DATA when it is of another kind. */
+status_t h5_get_text(hid_t object, const char *where, const char *name, char **value, int *found);
+status_t h5_get_f64(hid_t object, const char *where, const char *name, double *value, int *found);
+status_t h5_get_i64(hid_t object, const char *where, const char *name, int64_t *value, int *found);
+
+status_t h5_put_text(hid_t object, const char *name, const char *value);
+status_t h5_put_f64(hid_t object, const char *name, double value);
+status_t h5_put_i32(hid_t object, const char *name, int32_t value);
+status_t h5_put_u64(hid_t object, const char *name, uint64_t value);
+/* A one-dimensional array of doubles. */
+status_t h5_put_f64s(hid_t object, const char *name, const double *values, size_t count);
+
+/* Reads a one-dimensional dataset of texts or doubles; free with h5_free_texts() and free().
+ * Fails with DATA when it has another rank or more than 2^26 elements. */
+status_t h5_read_texts(hid_t file, const char *where, const char *name, char ***out, size_t *count);
+status_t h5_read_f64s(hid_t file, const char *where, const char *name, double **out, size_t *count);
+void h5_free_texts(char **texts, size_t count);
+
+#endif

@@ -1,0 +1,84 @@
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+status_t memory_zeroed(size_t count, size_t size, const char *what, void *out)
+{
+    status_t st = STATUS_OK;
+    void *block = calloc(count ? count : 1, size);
+    REQUIRE(block, STATUS_DEVICE, "out of memory: %zu times %zu bytes for %s", count, size, what);
+    memcpy(out, &block, sizeof block);
+out:
+    return st;
+}
+
+status_t memory_aligned(size_t count, size_t size, const char *what, void *out)
+{
+    status_t st = STATUS_OK;
+    enum { ALIGNMENT = 64 };
+    size_t bytes = 0;
+    void *block = NULL;
+    if (!__builtin_mul_overflow(count, size, &bytes) && bytes <= SIZE_MAX - ALIGNMENT) {
+        bytes = (bytes / ALIGNMENT + 1) * ALIGNMENT;
+        block = aligned_alloc(ALIGNMENT, bytes);
+    }
+    REQUIRE(block, STATUS_DEVICE, "out of memory: %zu times %zu bytes for %s", count, size, what);
+    memcpy(out, &block, sizeof block);
+out:
+    return st;
+}
+
+status_t memory_text(const char *text, char **out)
+{
+    status_t st = STATUS_OK;
+    char *copy = NULL;
+    if (text) {
+        copy = strdup(text);
+        REQUIRE(copy, STATUS_DEVICE, "out of memory: a text of %zu bytes", strlen(text));
+    }
+    *out = copy;
+out:
+    return st;
+}
+
+int multiply_u64(uint64_t a, uint64_t b, uint64_t *out)
+{
+    return !__builtin_mul_overflow(a, b, out);
+}
+
+int add_u64(uint64_t a, uint64_t b, uint64_t *out)
+{
+    return !__builtin_add_overflow(a, b, out);
+}
+
+uint64_t gcd_u64(uint64_t a, uint64_t b)
+{
+    while (b != 0) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+uint64_t lcm_u64(uint64_t a, uint64_t b)
+{
+    uint64_t out = 0;
+    return multiply_u64(a / gcd_u64(a, b), b, &out) ? out : 0;
+}
+
+uint64_t ceil_div_u64(uint64_t a, uint64_t b)
+{
+    return a / b + (a % b != 0);
+}
+
+uint64_t min_u64(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+uint64_t max_u64(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}

@@ -1,0 +1,35 @@
+/* Memory with checked sizes. */
+#ifndef VOLTMILL_BASE_MEMORY_H
+#define VOLTMILL_BASE_MEMORY_H
+
+#include "base/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Gives `count` zeroed elements of `size` bytes in *out (never NULL, also for count 0). `what`
+ * names them in the message. Fails with DEVICE when the memory is not there or the size overflows.
+ */
+status_t memory_zeroed(size_t count, size_t size, const char *what, void *out);
+
+/* The same, aligned to 64 bytes and not zeroed; free() returns it. Large blocks are touched first
+ * by whoever uses them first. */
+status_t memory_aligned(size_t count, size_t size, const char *what, void *out);
+
+/* A copy of `text` (NULL stays NULL). */
+status_t memory_text(const char *text, char **out);
+
+/* *out = a * b, a + b. Return 0 when it does not fit: for sizes that an archive or a user states.
+ */
+int multiply_u64(uint64_t a, uint64_t b, uint64_t *out) __attribute__((warn_unused_result));
+int add_u64(uint64_t a, uint64_t b, uint64_t *out) __attribute__((warn_unused_result));
+
+uint64_t gcd_u64(uint64_t a, uint64_t b);
+/* Least common multiple; returns 0 when it does not fit. a, b >= 1. */
+uint64_t lcm_u64(uint64_t a, uint64_t b);
+/* a / b, rounded up; b >= 1. */
+uint64_t ceil_div_u64(uint64_t a, uint64_t b);
+uint64_t min_u64(uint64_t a, uint64_t b);
+uint64_t max_u64(uint64_t a, uint64_t b);
+
+#endif

@@ -1,0 +1,32 @@
+/* Plain values packed into bytes and back: what rank 0 tells the others. The reader never trusts
+ * a size: past the end it gives zeros and remembers that it failed. */
+#ifndef VOLTMILL_BASE_PACK_H
+#define VOLTMILL_BASE_PACK_H
+
+#include "base/text.h"
+
+#include <stdint.h>
+
+struct unpack {
+    const char *data;
+    size_t length;
+    size_t at;
+    int failed;
+};
+
+status_t pack_u64(struct text *out, uint64_t value);
+status_t pack_i64(struct text *out, int64_t value);
+status_t pack_f64(struct text *out, double value);
+/* NULL comes back as NULL. */
+status_t pack_text(struct text *out, const char *value);
+
+uint64_t unpack_u64(struct unpack *in);
+int64_t unpack_i64(struct unpack *in);
+double unpack_f64(struct unpack *in);
+/* A new text for free(), or NULL. */
+char *unpack_text(struct unpack *in);
+/* A count of things of at least `size` packed bytes each; 0 and failed when they cannot be there.
+ */
+size_t unpack_count(struct unpack *in, size_t size);
+
+#endif

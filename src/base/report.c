@@ -1,0 +1,72 @@
+#include "base/report.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { CAUSE_BYTES = 16384 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static char cause[CAUSE_BYTES];
+static status_t cause_status = STATUS_OK;
+static int is_quiet;
+
+status_t report_fail(status_t code, const char *format, ...)
+{
+    pthread_mutex_lock(&lock);
+    if (cause_status == STATUS_OK) {
+        va_list args;
+        va_start(args, format);
+        vsnprintf(cause, sizeof cause, format, args);
+        va_end(args);
+        cause_status = code;
+    }
+    pthread_mutex_unlock(&lock);
+    return code;
+}
+
+const char *report_cause(void)
+{
+    return cause;
+}
+
+status_t report_cause_status(void)
+{
+    return cause_status;
+}
+
+void report_clear(void)
+{
+    pthread_mutex_lock(&lock);
+    cause[0] = '\0';
+    cause_status = STATUS_OK;
+    pthread_mutex_unlock(&lock);
+}
+
+void report_print(void)
+{
+    if (is_quiet) {
+        return;
+    }
+    fflush(stdout);
+    fprintf(stderr, "error: %s\n", cause_status == STATUS_OK ? "unknown" : cause);
+}
+
+void report_warn(const char *format, ...)
+{
+    if (is_quiet) {
+        return;
+    }
+    char message[4096];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    fflush(stdout);
+    fprintf(stderr, "warning: %s\n", message);
+}
+
+void report_quiet(int quiet)
+{
+    is_quiet = quiet;
+}

@@ -1,0 +1,33 @@
+/* What this process has to say: the cause of its failure, and warnings.
+ *
+ * Like errno, the record of the failure is the one piece of state that a process keeps; a lock
+ * guards it, so that any thread may fail. The first failure is the cause: later ones are dropped.
+ */
+#ifndef VOLTMILL_BASE_REPORT_H
+#define VOLTMILL_BASE_REPORT_H
+
+#include "base/status.h"
+
+#include <stdarg.h>
+
+/* Records the cause of a failure unless one is recorded already. Returns `code`. */
+status_t report_fail(status_t code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The recorded cause ("" when there is none) and its status. The text stays valid until
+ * report_clear(). */
+const char *report_cause(void);
+status_t report_cause_status(void);
+
+/* Forgets the recorded cause. */
+void report_clear(void);
+
+/* Prints "error: CAUSE" on stderr, unless this process was told to be quiet. */
+void report_print(void);
+
+/* Prints "warning: ..." on stderr, unless this process was told to be quiet. */
+void report_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Ranks other than 0 are quiet: rank 0 speaks for all. */
+void report_quiet(int quiet);
+
+#endif

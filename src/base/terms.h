@@ -1,0 +1,69 @@
+/* The words of the field as types: what jobs, archives, numbers and backends all speak of. */
+#ifndef VOLTMILL_BASE_TERMS_H
+#define VOLTMILL_BASE_TERMS_H
+
+/* How a stored sample (or each of its two parts, if complex) looks. */
+enum sample_format {
+    SAMPLE_I4,  /* 4 + 4 bits in one byte, always complex */
+    SAMPLE_I8,  /* int8 */
+    SAMPLE_I16, /* int16, native byte order */
+    SAMPLE_F32  /* float, native byte order */
+};
+
+/* How the two nibbles of a SAMPLE_I4 byte are to be read. */
+struct nibbles {
+    int offset_binary; /* 1: value = nibble - 8; 0: two's complement */
+    int high_is_real;  /* 1: the high nibble is the real part */
+};
+
+enum window_kind {
+    WINDOW_HANN,
+    WINDOW_HAMMING,
+    WINDOW_BLACKMAN,
+    WINDOW_KAISER,
+    WINDOW_RECT,
+    WINDOW_FILE
+};
+
+enum normalise {
+    NORMALISE_ENERGY, /* sum b^2 = 1: white noise keeps its variance */
+    NORMALISE_PEAK,   /* sum b = 1: a tone at a channel's centre keeps its amplitude */
+    NORMALISE_NONE
+};
+
+enum channel_order {
+    ORDER_ASCENDING, /* sky frequency ascends */
+    ORDER_FFT        /* as the transform gives it: bin 0 first */
+};
+
+enum backend_kind { BACKEND_AUTO, BACKEND_CPU, BACKEND_REFERENCE };
+
+enum product_kind { PRODUCT_SPECTRA, PRODUCT_POWER };
+
+/* What a dimension of a dataset of voltages counts. */
+enum axis {
+    AXIS_TIME,
+    AXIS_STATION,
+    AXIS_BEAM,
+    AXIS_POL,
+    AXIS_CHAN,
+    AXIS_REIM, /* real and imaginary part */
+    AXIS_KINDS
+};
+
+/* Names as job files and archives spell them. */
+const char *sample_format_name(enum sample_format format);
+unsigned sample_format_bits(enum sample_format format);
+const char *axis_name(enum axis axis);
+const char *window_name(enum window_kind kind);
+const char *normalise_name(enum normalise normalise);
+const char *order_name(enum channel_order order);
+const char *backend_name(enum backend_kind kind);
+const char *product_name(enum product_kind kind);
+
+/* Reads "4+4 offset hi=re", "4+4 two's complement lo=re" and so on, and writes it. nibbles_parse()
+ * returns 0 when the text is none of them. */
+int nibbles_parse(const char *text, struct nibbles *out) __attribute__((warn_unused_result));
+const char *nibbles_name(struct nibbles nibbles);
+
+#endif

@@ -1,0 +1,87 @@
+#include "base/text.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static status_t reserve(struct text *text, size_t more)
+{
+    status_t st = STATUS_OK;
+    size_t needed = text->length + more + 1;
+    if (needed > text->capacity) {
+        size_t capacity = text->capacity * 2 > needed ? text->capacity * 2 : needed + 64;
+        char *data = realloc(text->data, capacity);
+        REQUIRE(data, STATUS_DEVICE, "out of memory: a text of %zu bytes", capacity);
+        text->data = data;
+        text->capacity = capacity;
+    }
+out:
+    return st;
+}
+
+status_t text_add_bytes(struct text *text, const char *bytes, size_t count)
+{
+    status_t st = STATUS_OK;
+    TRY(reserve(text, count));
+    memcpy(text->data + text->length, bytes, count);
+    text->length += count;
+    text->data[text->length] = '\0';
+out:
+    return st;
+}
+
+status_t text_add(struct text *text, const char *format, ...)
+{
+    status_t st = STATUS_OK;
+    va_list args;
+    va_list again;
+    va_start(args, format);
+    va_copy(again, args);
+    int count = vsnprintf(NULL, 0, format, args);
+    REQUIRE(count >= 0, STATUS_DEVICE, "a text cannot be formatted: %s", format);
+    TRY(reserve(text, (size_t)count));
+    vsnprintf(text->data + text->length, (size_t)count + 1, format, again);
+    text->length += (size_t)count;
+out:
+    va_end(args);
+    va_end(again);
+    return st;
+}
+
+void text_free(struct text *text)
+{
+    free(text->data);
+    *text = (struct text){0};
+}
+
+status_t text_read_file(struct text *text, const char *path, size_t limit)
+{
+    status_t st = STATUS_OK;
+    FILE *file = fopen(path, "rb");
+    REQUIRE(file, STATUS_DATA, "cannot read %s: %s", path, strerror(errno));
+    char block[65536];
+    for (;;) {
+        size_t count = fread(block, 1, sizeof block, file);
+        REQUIRE(!ferror(file), STATUS_DATA, "cannot read %s: %s", path, strerror(errno));
+        if (count == 0) {
+            break;
+        }
+        REQUIRE(text->length + count <= limit, STATUS_DATA,
+                "%s is larger than %zu bytes: not a text file that belongs here", path, limit);
+        TRY(text_add_bytes(text, block, count));
+    }
+    TRY(text_add_bytes(text, "", 0));
+out:
+    if (file) {
+        fclose(file);
+    }
+    return st;
+}
+
+const char *text_basename(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}

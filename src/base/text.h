@@ -1,0 +1,28 @@
+/* Text that grows, and lists of texts. */
+#ifndef VOLTMILL_BASE_TEXT_H
+#define VOLTMILL_BASE_TEXT_H
+
+#include "base/status.h"
+
+#include <stddef.h>
+
+/* Growing text; start from {0}. `data` is NULL while it is empty, else ends in '\0'. */
+struct text {
+    char *data;
+    size_t length;
+    size_t capacity;
+};
+
+/* Appends. Fails with DEVICE (memory). */
+status_t text_add(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+status_t text_add_bytes(struct text *text, const char *bytes, size_t count);
+void text_free(struct text *text);
+
+/* Reads the whole file at `path` into `text`. Fails with DATA, naming the file; a file larger than
+ * `limit` bytes is refused. */
+status_t text_read_file(struct text *text, const char *path, size_t limit);
+
+/* The part of `path` behind the last '/'. */
+const char *text_basename(const char *path);
+
+#endif

@@ -1,0 +1,217 @@
+#include "base/units.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+const char *units_bytes(uint64_t bytes, char text[UNITS_TEXT])
+{
+    static const char *const names[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double value = (double)bytes;
+    int unit = 0;
+    while (value >= 1024 && unit < 6) {
+        value /= 1024;
+        unit++;
+    }
+    snprintf(text, UNITS_TEXT, unit ? "%.2f %s" : "%.0f %s", value, names[unit]);
+    return text;
+}
+
+/* Picks the largest of `names` (each 1000 times the one before) that leaves 1 or more. */
+static const char *scaled(double value, double smallest, const char *const *names, int count,
+                          char text[UNITS_TEXT])
+{
+    double scale = smallest;
+    int unit = 0;
+    while (unit + 1 < count && fabs(value) >= 999.9999995 * scale) {
+        scale *= 1000;
+        unit++;
+    }
+    snprintf(text, UNITS_TEXT, "%.9g %s", value / scale, names[unit]);
+    return text;
+}
+
+const char *units_hertz(double hertz, char text[UNITS_TEXT])
+{
+    static const char *const names[] = {"mHz", "Hz", "kHz", "MHz", "GHz"};
+    return scaled(hertz, 1e-3, names, 5, text);
+}
+
+const char *units_seconds(double seconds, char text[UNITS_TEXT])
+{
+    static const char *const names[] = {"ns", "us", "ms", "s"};
+    return scaled(seconds, 1e-9, names, 4, text);
+}
+
+const char *units_count(uint64_t count, char text[UNITS_TEXT])
+{
+    char digits[24];
+    int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)count);
+    int at = 0;
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0) {
+            text[at++] = ',';
+        }
+        text[at++] = digits[i];
+    }
+    text[at] = '\0';
+    return text;
+}
+
+int units_parse_u64(const char *text, uint64_t *value)
+{
+    while (*text == ' ') {
+        text++;
+    }
+    if (*text < '0' || *text > '9') {
+        return 0;
+    }
+    char *end = NULL;
+    errno = 0;
+    unsigned long long read = strtoull(text, &end, 10);
+    if (errno || *end != '\0') {
+        return 0;
+    }
+    *value = read;
+    return 1;
+}
+
+int units_parse_f64(const char *text, double *value)
+{
+    char *end = NULL;
+    errno = 0;
+    double read = strtod(text, &end);
+    if (end == text || *end != '\0' || !isfinite(read)) {
+        return 0;
+    }
+    *value = read;
+    return 1;
+}
+
+int units_parse_bytes(const char *text, uint64_t *bytes)
+{
+    char *end = NULL;
+    double value = strtod(text, &end);
+    if (end == text || !(value >= 0)) {
+        return 0;
+    }
+    while (*end == ' ') {
+        end++;
+    }
+    static const char prefixes[] = "kMGTP";
+    double factor = 1;
+    const char *prefix = *end ? strchr(prefixes, *end == 'K' ? 'k' : *end) : NULL;
+    if (prefix) {
+        end++;
+        double base = 1000;
+        if (*end == 'i') {
+            base = 1024;
+            end++;
+        }
+        factor = pow(base, (double)(prefix - prefixes + 1));
+    }
+    if (*end == 'B') {
+        end++;
+    }
+    double product = value * factor;
+    if (*end != '\0' || !(product < 9e18)) {
+        return 0;
+    }
+    *bytes = (uint64_t)product;
+    return 1;
+}
+
+/* Days from 1858-11-17 (MJD 0) of a Gregorian date. */
+static int32_t mjd_of_date(int year, int month, int day)
+{
+    int a = (14 - month) / 12;
+    int y = year + 4800 - a;
+    int m = month + 12 * a - 3;
+    return day + (153 * m + 2) / 5 + 365 * y + y / 4 - y / 100 + y / 400 - 32045 - 2400001;
+}
+
+static void date_of_mjd(int32_t mjd, int *year, int *month, int *day)
+{
+    int a = mjd + 2400001 + 32044;
+    int b = (4 * a + 3) / 146097;
+    int c = a - 146097 * b / 4;
+    int d = (4 * c + 3) / 1461;
+    int e = c - 1461 * d / 4;
+    int m = (5 * e + 2) / 153;
+    *day = e - (153 * m + 2) / 5 + 1;
+    *month = m + 3 - 12 * (m / 10);
+    *year = 100 * b + d - 4800 + m / 10;
+}
+
+const char *units_utc(struct utc utc, char text[UNITS_TEXT])
+{
+    /* Rounded to the microseconds that are shown, so that 59.9999999 does not become 60. */
+    utc = utc_add(utc, 0.5e-6);
+    int year;
+    int month;
+    int day;
+    date_of_mjd(utc.mjd_day, &year, &month, &day);
+    unsigned whole = (unsigned)utc.second % 86400;
+    unsigned micro = (unsigned)((utc.second - floor(utc.second)) * 1e6) % 1000000;
+    snprintf(text, UNITS_TEXT, "%04d-%02d-%02dT%02u:%02u:%02u.%06u", year % 10000, month % 100,
+             day % 100, whole / 3600, whole / 60 % 60, whole % 60, micro);
+    return text;
+}
+
+int units_parse_utc(const char *text, struct utc *utc)
+{
+    int year;
+    int month;
+    int day;
+    int hour = 0;
+    int minute = 0;
+    double second = 0;
+    int used = 0;
+    if (sscanf(text, "%4d-%2d-%2d%n", &year, &month, &day, &used) != 3) {
+        return 0;
+    }
+    text += used;
+    if (*text == 'T' || *text == ' ') {
+        text++;
+        used = 0;
+        if (sscanf(text, "%2d:%2d%n", &hour, &minute, &used) != 2) {
+            return 0;
+        }
+        text += used;
+        if (*text == ':') {
+            char *end = NULL;
+            second = strtod(text + 1, &end);
+            if (end == text + 1) {
+                return 0;
+            }
+            text = end;
+        }
+    }
+    if (*text == 'Z') {
+        text++;
+    }
+    int ok = *text == '\0' && year >= 1858 && year < 10000 && month >= 1 && month <= 12 &&
+             day >= 1 && day <= 31 && hour >= 0 && hour < 24 && minute >= 0 && minute < 60 &&
+             second >= 0 && second < 61;
+    if (ok) {
+        *utc = (struct utc){mjd_of_date(year, month, day), hour * 3600 + minute * 60 + second};
+    }
+    return ok;
+}
+
+struct utc utc_add(struct utc utc, double seconds)
+{
+    double total = utc.second + seconds;
+    double days = floor(total / 86400);
+    utc.mjd_day += (int32_t)days;
+    utc.second = total - days * 86400;
+    return utc;
+}
+
+double utc_difference(struct utc a, struct utc b)
+{
+    return (double)(a.mjd_day - b.mjd_day) * 86400 + (a.second - b.second);
+}

@@ -1,0 +1,40 @@
+/* Numbers with units, read and written as people do. */
+#ifndef VOLTMILL_BASE_UNITS_H
+#define VOLTMILL_BASE_UNITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Room for any text that the writers below make. */
+enum { UNITS_TEXT = 48 };
+
+/* "1.50 GiB", "300.19 MHz", "2.05 ms", "12,345,678". Return `text`. */
+const char *units_bytes(uint64_t bytes, char text[UNITS_TEXT]);
+const char *units_hertz(double hertz, char text[UNITS_TEXT]);
+const char *units_seconds(double seconds, char text[UNITS_TEXT]);
+const char *units_count(uint64_t count, char text[UNITS_TEXT]);
+
+/* Reads "1GiB", "512 MB", "64k", "1073741824" (k, M, G, T: decimal; Ki, Mi, Gi, Ti: binary;
+ * B optional). Returns 0 when the text is something else or does not fit. */
+int units_parse_bytes(const char *text, uint64_t *bytes) __attribute__((warn_unused_result));
+
+/* Reads a whole number or a real one; the text must end behind it. Return 0 if it is none. */
+int units_parse_u64(const char *text, uint64_t *value) __attribute__((warn_unused_result));
+int units_parse_f64(const char *text, double *value) __attribute__((warn_unused_result));
+
+/* A UTC instant: Modified Julian Day and second of that day. */
+struct utc {
+    int32_t mjd_day;
+    double second;
+};
+
+/* "2014-06-29T01:39:20.000000" and back ("2014-06-29", "2014-06-29T01:39", a 'Z' at the end and a
+ * blank for the 'T' are read too). units_parse_utc() returns 0 when the text is no such date. */
+const char *units_utc(struct utc utc, char text[UNITS_TEXT]);
+int units_parse_utc(const char *text, struct utc *utc) __attribute__((warn_unused_result));
+
+/* utc + seconds, normalised to 0 <= second < 86400; a - b in seconds. */
+struct utc utc_add(struct utc utc, double seconds);
+double utc_difference(struct utc a, struct utc b);
+
+#endif

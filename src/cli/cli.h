@@ -1,0 +1,18 @@
+/* The subcommands. Each parses its own options and gives the exit status. */
+#ifndef VOLTMILL_CLI_CLI_H
+#define VOLTMILL_CLI_CLI_H
+
+#include "base/status.h"
+
+#include <stdint.h>
+
+status_t cli_run(int argc, char **argv);
+status_t cli_plan(int argc, char **argv);
+status_t cli_info(int argc, char **argv);
+status_t cli_verify(int argc, char **argv);
+status_t cli_synth(int argc, char **argv);
+
+/* What `plan` and `run --dry-run` do. */
+status_t cli_plan_job(const char *path, const char *const *sets, uint32_t nsets, int force);
+
+#endif

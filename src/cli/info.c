@@ -1,0 +1,96 @@
+/* voltmill info FILE */
+#include "base/h5.h"
+#include "cli/cli.h"
+#include "cli/options.h"
+#include "cli/words.h"
+
+#include <stdio.h>
+
+static const char help[] = "Usage: voltmill info FILE\n"
+                           "\n"
+                           "Describes an archive in the native layout, or a product of voltmill, "
+                           "in words and units.\n"
+                           "\n"
+                           "  --help   prints this\n";
+
+/* An HDF5 file that is neither: its datasets help to write input.layout. */
+static herr_t print_dataset(hid_t root, const char *name, const H5O_info_t *info, void *unused)
+{
+    (void)unused;
+    if (info->type != H5O_TYPE_DATASET) {
+        return 0;
+    }
+    hid_t dataset = H5Dopen2(root, name, H5P_DEFAULT);
+    hid_t space = dataset >= 0 ? H5Dget_space(dataset) : -1;
+    hid_t type = dataset >= 0 ? H5Dget_type(dataset) : -1;
+    hsize_t dims[H5S_MAX_RANK] = {0};
+    int rank = space >= 0 ? H5Sget_simple_extent_dims(space, dims, NULL) : 0;
+    printf("  /%s:", name);
+    for (int i = 0; i < rank; i++) {
+        printf("%s%llu", i ? " x " : " ", (unsigned long long)dims[i]);
+    }
+    printf(rank > 0 ? " of" : " one of");
+    H5T_class_t class = type >= 0 ? H5Tget_class(type) : H5T_NO_CLASS;
+    size_t bits = type >= 0 ? 8 * H5Tget_size(type) : 0;
+    printf(" %zu bits, %s\n", bits,
+           class == H5T_INTEGER    ? "integer"
+           : class == H5T_FLOAT    ? "floating point"
+           : class == H5T_COMPOUND ? "compound"
+           : class == H5T_STRING   ? "text"
+                                   : "other");
+    h5_close(type);
+    h5_close(space);
+    h5_close(dataset);
+    return 0;
+}
+
+static status_t describe_other(const char *path)
+{
+    status_t st = STATUS_OK;
+    hid_t file = -1;
+    TRY(h5_open_file(path, &file));
+    printf("%s is an HDF5 file, but neither an archive in the native layout nor a product.\n"
+           "A job can describe it under input.layout (docs/archives.md). It holds\n",
+           path);
+    H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, print_dataset, NULL, H5O_INFO_BASIC);
+out:
+    h5_close(file);
+    return st;
+}
+
+static status_t describe(const char *path)
+{
+    status_t st = STATUS_OK;
+    struct archive *archive = NULL;
+    struct product *product = NULL;
+    TRY(product_open(path, &product));
+    if (product) {
+        words_product(product);
+        goto out;
+    }
+    TRY(archive_open_native(path, &archive));
+    if (archive) {
+        words_archive(archive);
+    } else {
+        TRY(describe_other(path));
+    }
+out:
+    product_destroy(product);
+    archive_destroy(archive);
+    return st;
+}
+
+status_t cli_info(int argc, char **argv)
+{
+    status_t st = STATUS_OK;
+    struct options options;
+    TRY(options_read(argc, argv, 0, "file", &options));
+    if (options.help) {
+        fputs(help, stdout);
+        goto out;
+    }
+    TRY(describe(options.operand));
+out:
+    options_free(&options);
+    return st;
+}

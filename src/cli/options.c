@@ -1,0 +1,87 @@
+#include "cli/options.h"
+
+#include "base/memory.h"
+#include "base/units.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+
+static const struct option long_options[] = {{"set", required_argument, NULL, OPTION_SET},
+                                             {"force", no_argument, NULL, OPTION_FORCE},
+                                             {"progress", required_argument, NULL, OPTION_PROGRESS},
+                                             {"dry-run", no_argument, NULL, OPTION_DRY_RUN},
+                                             {"all", no_argument, NULL, OPTION_ALL},
+                                             {"chunks", required_argument, NULL, OPTION_CHUNKS},
+                                             {"seed", required_argument, NULL, OPTION_SEED},
+                                             {"help", no_argument, NULL, 'h'},
+                                             {NULL, 0, NULL, 0}};
+
+static status_t take(const char *command, int option, const char *value, struct options *out)
+{
+    status_t st = STATUS_OK;
+    switch (option) {
+    case OPTION_SET:
+        out->sets[out->nsets++] = value;
+        break;
+    case OPTION_FORCE:
+        out->force = 1;
+        break;
+    case OPTION_DRY_RUN:
+        out->dry_run = 1;
+        break;
+    case OPTION_ALL:
+        out->all = 1;
+        break;
+    case OPTION_PROGRESS:
+        REQUIRE(units_parse_f64(value, &out->progress) && out->progress > 0, STATUS_USAGE,
+                "%s --progress %s: expected seconds, more than 0", command, value);
+        break;
+    case OPTION_CHUNKS:
+        REQUIRE(units_parse_u64(value, &out->chunks) && out->chunks > 0, STATUS_USAGE,
+                "%s --chunks %s: expected a whole number from 1 on", command, value);
+        break;
+    default:
+        REQUIRE(units_parse_u64(value, &out->seed), STATUS_USAGE,
+                "%s --seed %s: expected a whole number", command, value);
+        break;
+    }
+out:
+    return st;
+}
+
+status_t options_read(int argc, char **argv, unsigned allowed, const char *operand_name,
+                      struct options *out)
+{
+    status_t st = STATUS_OK;
+    *out = (struct options){.chunks = 16, .seed = 1};
+    TRY(memory_zeroed((size_t)argc, sizeof *out->sets, "options", &out->sets));
+    opterr = 0;
+    optind = 1;
+    for (;;) {
+        int option = getopt_long(argc, argv, ":h", long_options, NULL);
+        if (option < 0) {
+            break;
+        }
+        if (option == 'h') {
+            out->help = 1;
+            goto out;
+        }
+        REQUIRE(option != ':', STATUS_USAGE, "%s: option %s needs a value; see voltmill %s --help",
+                argv[0], argv[optind - 1], argv[0]);
+        REQUIRE(option != '?' && (allowed & (unsigned)option), STATUS_USAGE,
+                "%s: unknown option %s; see voltmill %s --help", argv[0], argv[optind - 1],
+                argv[0]);
+        TRY(take(argv[0], option, optarg, out));
+    }
+    REQUIRE(optind == argc - 1, STATUS_USAGE, "%s: expected one %s, got %d; see voltmill %s --help",
+            argv[0], operand_name, argc - optind, argv[0]);
+    out->operand = argv[optind];
+out:
+    return st;
+}
+
+void options_free(struct options *options)
+{
+    free(options->sets);
+    options->sets = NULL;
+}

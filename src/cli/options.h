@@ -1,0 +1,35 @@
+/* Options that the subcommands share, GNU style. */
+#ifndef VOLTMILL_CLI_OPTIONS_H
+#define VOLTMILL_CLI_OPTIONS_H
+
+#include "base/status.h"
+
+#include <stdint.h>
+
+enum {
+    OPTION_SET = 1 << 0,      /* --set KEY=VALUE, any number of times */
+    OPTION_FORCE = 1 << 1,    /* --force */
+    OPTION_PROGRESS = 1 << 2, /* --progress SECONDS */
+    OPTION_DRY_RUN = 1 << 3,  /* --dry-run */
+    OPTION_ALL = 1 << 4,      /* --all */
+    OPTION_CHUNKS = 1 << 5,   /* --chunks N */
+    OPTION_SEED = 1 << 6      /* --seed N */
+};
+
+struct options {
+    const char *operand; /* the one file that the subcommand works on */
+    const char **sets;
+    uint32_t nsets;
+    int force, dry_run, all;
+    double progress;
+    uint64_t chunks, seed;
+    int help; /* --help was asked for: print it and end */
+};
+
+/* Reads argv[0] (the subcommand) and what follows it; `allowed` are OPTION_ bits. Fails with USAGE.
+ * options_free() in any case. */
+status_t options_read(int argc, char **argv, unsigned allowed, const char *operand_name,
+                      struct options *out);
+void options_free(struct options *options);
+
+#endif

@@ -1,0 +1,52 @@
+/* voltmill run JOB */
+#include "run/run.h"
+
+#include "cli/cli.h"
+#include "cli/options.h"
+
+#include <mpi.h>
+#include <stdio.h>
+
+static const char help[] =
+    "Usage: voltmill run [OPTION]... JOB\n"
+    "       mpirun -n N voltmill run [OPTION]... JOB\n"
+    "\n"
+    "Grinds the voltages of an archive into spectra, as the job file JOB says (docs/job-file.md).\n"
+    "A product is written as FILE.part and renamed when it is complete.\n"
+    "\n"
+    "  --set KEY=VALUE      sets a key of the job, e.g. --set channelise.taps=16\n"
+    "  --force              replaces products that exist\n"
+    "  --progress SECONDS   prints a line on stderr so often (default: one that is redrawn, if\n"
+    "                       stderr is a terminal)\n"
+    "  --dry-run            only prints what would be done, as `voltmill plan`\n"
+    "  --help               prints this\n"
+    "\n"
+    "Exit status: 0 complete, 2 usage or job, 3 no space, 4 data or I/O, 5 device or memory.\n";
+
+status_t cli_run(int argc, char **argv)
+{
+    status_t st = STATUS_OK;
+    struct options options;
+    int rank = 0;
+    int level = 0;
+    TRY(options_read(argc, argv, OPTION_SET | OPTION_FORCE | OPTION_PROGRESS | OPTION_DRY_RUN,
+                     "job file", &options));
+    if (options.help) {
+        fputs(help, stdout);
+        goto out;
+    }
+    if (options.dry_run) {
+        TRY(cli_plan_job(options.operand, options.sets, options.nsets, options.force));
+        goto out;
+    }
+    MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    report_quiet(rank != 0);
+    struct run_options run = {options.operand, options.sets, options.nsets, options.force,
+                              options.progress};
+    st = run_job_all(MPI_COMM_WORLD, &run);
+    MPI_Finalize();
+out:
+    options_free(&options);
+    return st;
+}

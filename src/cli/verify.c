@@ -1,0 +1,49 @@
+/* voltmill verify PRODUCT */
+#include "run/verify.h"
+#include "cli/cli.h"
+#include "cli/options.h"
+
+#include <mpi.h>
+#include <stdio.h>
+
+static const char help[] =
+    "Usage: voltmill verify [OPTION]... PRODUCT\n"
+    "       mpirun -n N voltmill verify [OPTION]... PRODUCT\n"
+    "\n"
+    "Recomputes chunks of a product from its archive with the slow double-precision reference and\n"
+    "compares: the first, the last and a random sample of the others, or all. The product holds\n"
+    "its job; the archive must lie where the job says, relative to the current folder.\n"
+    "\n"
+    "  --all                recomputes everything\n"
+    "  --chunks N           recomputes N chunks (default 16)\n"
+    "  --seed N             picks another sample\n"
+    "  --set KEY=VALUE      sets a key of the product's job, e.g. --set input.files=/new/place.h5\n"
+    "  --progress SECONDS   prints a line on stderr so often\n"
+    "  --help               prints this\n"
+    "\n"
+    "Exit status: 0 agrees, 4 differs or cannot be read, 2 usage.\n";
+
+status_t cli_verify(int argc, char **argv)
+{
+    status_t st = STATUS_OK;
+    struct options options;
+    int rank = 0;
+    int level = 0;
+    TRY(options_read(argc, argv,
+                     OPTION_SET | OPTION_ALL | OPTION_CHUNKS | OPTION_SEED | OPTION_PROGRESS,
+                     "product", &options));
+    if (options.help) {
+        fputs(help, stdout);
+        goto out;
+    }
+    MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    report_quiet(rank != 0);
+    struct verify_options verify = {options.operand, options.sets, options.nsets,   options.all,
+                                    options.chunks,  options.seed, options.progress};
+    st = verify_product_all(MPI_COMM_WORLD, &verify);
+    MPI_Finalize();
+out:
+    options_free(&options);
+    return st;
+}

@@ -1,0 +1,163 @@
+#include "cli/words.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_LISTED = 5 };
+
+static void print_files(const struct archive *archive)
+{
+    char a[UNITS_TEXT];
+    for (uint32_t i = 0; i < archive->nparts && i < MOST_LISTED; i++) {
+        printf("  %-13s %s (%s)\n", i ? "" : "files", archive->parts[i].path,
+               units_bytes(archive->parts[i].file_bytes, a));
+    }
+    if (archive->nparts > MOST_LISTED) {
+        printf("  %-13s and %u more\n", "", archive->nparts - MOST_LISTED);
+    }
+    printf("  %-13s %s%s\n", "dataset", archive->dataset,
+           archive->is_native ? ", native layout" : ", as described in the job");
+}
+
+static void print_streams(const struct archive *archive)
+{
+    static const enum axis axes[] = {AXIS_STATION, AXIS_BEAM, AXIS_POL, AXIS_CHAN};
+    printf("  %-13s %u:", "streams", archive->nstreams);
+    for (int i = 0; i < 4; i++) {
+        enum axis axis = axes[i];
+        uint32_t count = archive->nselected[axis];
+        if (!archive->present[axis] && axis != AXIS_POL && axis != AXIS_CHAN) {
+            continue;
+        }
+        printf("%s %u %s%s", i ? "," : "", count,
+               axis == AXIS_CHAN  ? "coarse channel"
+               : axis == AXIS_POL ? "polarisation"
+                                  : axis_name(axis),
+               count == 1 ? "" : "s");
+        for (uint32_t j = 0; archive->names[axis] && j < count && j < 4; j++) {
+            printf("%s%s%s", j ? " " : " (", archive->names[axis][archive->selected[axis][j]],
+                   j + 1 == count ? ")"
+                   : j == 3       ? " ...)"
+                                  : "");
+        }
+    }
+    printf("\n");
+}
+
+static void print_samples(const struct archive *archive)
+{
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    printf("  %-13s %s%s", "samples", sample_format_name(archive->format),
+           archive->is_complex ? " complex" : " real");
+    if (archive->format == SAMPLE_I4) {
+        printf(" (%s)", nibbles_name(archive->nibbles));
+    }
+    printf(
+        ", %s at %s: %s", units_count(archive->samples, a), units_hertz(archive->sample_rate_hz, b),
+        units_seconds((double)archive->samples / archive->sample_rate_hz, (char[UNITS_TEXT]){0}));
+    if (archive->samples != archive->count[AXIS_TIME]) {
+        printf(" (selected from %s of %s)", units_count(archive->first_sample, a),
+               units_count(archive->count[AXIS_TIME], b));
+    }
+    printf("\n");
+    if (archive->ngaps > 0) {
+        printf("  %-13s %zu, %s samples of all streams\n", "gaps", archive->ngaps,
+               units_count(archive_gap_samples(archive), a));
+    }
+    if (archive->oversampling_num != archive->oversampling_den) {
+        printf("  %-13s %u/%u\n", "oversampling", archive->oversampling_num,
+               archive->oversampling_den);
+    }
+}
+
+static void print_sky(const struct archive *archive)
+{
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    uint32_t last = archive->nselected[AXIS_CHAN] - 1;
+    double half = archive_chan_width_hz(archive) / 2;
+    double low = archive->freq_hz[archive->selected[AXIS_CHAN][0]] - half;
+    double high = archive->freq_hz[archive->selected[AXIS_CHAN][last]] + half;
+    printf("  %-13s %s to %s%s\n", "band", units_hertz(low, a), units_hertz(high, b),
+           archive->sideband < 0 ? ", stored with frequency reversed" : "");
+    if (archive->has_start) {
+        printf("  %-13s %s UTC\n", "start", units_utc(archive->start, a));
+    }
+    if (archive->telescope) {
+        printf("  %-13s %s\n", "telescope", archive->telescope);
+    }
+    if (archive->source) {
+        printf("  %-13s %s\n", "source", archive->source);
+    }
+    if (archive->has_position) {
+        printf("  %-13s RA %.6f, Dec %.6f degrees\n", "position", archive->ra_deg,
+               archive->dec_deg);
+    }
+}
+
+void words_archive(const struct archive *archive)
+{
+    printf("archive\n");
+    print_files(archive);
+    print_streams(archive);
+    print_samples(archive);
+    print_sky(archive);
+}
+
+static void print_product_axes(const struct product *product)
+{
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    printf("  %-13s %s, one every %s\n", product->integrate > 1 ? "dumps" : "spectra",
+           units_count(product->rows, a), units_seconds(product->time_step, b));
+    if (product->integrate > 1) {
+        printf("  %-13s %s spectra\n", "a dump", units_count(product->integrate, a));
+    }
+    printf("  %-13s %llu\n", "streams", (unsigned long long)product->streams);
+    double low = product->frequency_hz[0];
+    double high = product->frequency_hz[product->frequencies - 1];
+    printf("  %-13s %s, centres from %s to %s\n", "channels", units_count(product->frequencies, a),
+           units_hertz(low, b), units_hertz(high, (char[UNITS_TEXT]){0}));
+    printf("  %-13s %u channels a coarse channel, %u taps\n", "filter bank", product->channels,
+           product->taps);
+}
+
+/* A text of several lines, indented. */
+static void print_lines(const char *text)
+{
+    for (const char *line = text; line && *line;) {
+        size_t length = strcspn(line, "\n");
+        printf("    %.*s\n", (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+
+void words_product(const struct product *product)
+{
+    char a[UNITS_TEXT];
+    printf("product\n");
+    printf("  %-13s %s (%s)\n", "file", product->path, units_bytes(product->place.file_bytes, a));
+    printf("  %-13s %s\n", "kind", product_name(product->kind));
+    print_product_axes(product);
+    if (product->has_start) {
+        printf("  %-13s %s UTC (sample 0; the first row is stamped %s later)\n", "start",
+               units_utc(product->start, a),
+               units_seconds(product->first_time, (char[UNITS_TEXT]){0}));
+    }
+    if (product->telescope) {
+        printf("  %-13s %s\n", "telescope", product->telescope);
+    }
+    if (product->source) {
+        printf("  %-13s %s\n", "source", product->source);
+    }
+    if (product->missing + product->gaps > 0) {
+        printf("  %-13s %s samples, taken as zero volts\n", "missing",
+               units_count(product->missing + product->gaps, a));
+    }
+    printf("  %-13s voltmill %s\n", "made by", product->version ? product->version : "?");
+    printf("  from\n");
+    print_lines(product->inputs);
+    printf("  job\n");
+    print_lines(product->job_text);
+}

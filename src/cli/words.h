@@ -1,0 +1,11 @@
+/* Archives and products in words and units, as `info` and `plan` print them on stdout. */
+#ifndef VOLTMILL_CLI_WORDS_H
+#define VOLTMILL_CLI_WORDS_H
+
+#include "archive/archive.h"
+#include "product/product.h"
+
+void words_archive(const struct archive *archive);
+void words_product(const struct product *product);
+
+#endif

@@ -1,0 +1,21 @@
+/* How power is summed over time so that the result depends on nothing but the spectra's numbers.
+ *
+ * A float sum over many spectra would lose digits, and its value would depend on where blocks and
+ * threads happen to cut. So a dump is cut into grains, at multiples of GRAIN spectra (counted from
+ * the start of the observation) and at its own borders: a grain is summed in float in the order of
+ * the spectra, the grains of a dump in double. Batches of work are cut at multiples of GRAIN, so
+ * one thread sums a whole grain. */
+#ifndef VOLTMILL_COMPUTE_CPU_GRAINS_H
+#define VOLTMILL_COMPUTE_CPU_GRAINS_H
+
+#include <stdint.h>
+
+enum { GRAIN = 16 };
+
+/* The grain that spectrum `at` falls into, counted from the one that `first` falls into. */
+uint64_t grain_index(uint64_t first, uint64_t at, uint64_t integrate);
+
+/* Most grains that `count` spectra can touch, wherever they begin. */
+uint64_t grain_most(uint64_t count, uint64_t integrate);
+
+#endif

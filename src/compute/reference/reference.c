@@ -1,0 +1,228 @@
+/* The reference backend: every stage slow, in double, obviously right. Used by `voltmill verify`,
+ * by tests, and to judge the other backends. */
+#include "base/memory.h"
+#include "compute/backend_ops.h"
+#include "dsp/dft.h"
+
+#include <complex.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct reference {
+    struct channelise base;
+    size_t samples;              /* P */
+    double *coeff;               /* [T][P] */
+    double complex *folded;      /* [P] one filtered spectrum */
+    double complex *bins;        /* [P] its transform */
+    double *carry[MOST_OUTPUTS]; /* [streams][nchannels] the dump that is being summed */
+    uint64_t next;               /* spectrum that comes next */
+};
+
+static status_t create_buffer(uint64_t bytes, buffer_t **out)
+{
+    return host_buffer_create(bytes, &reference_ops, out);
+}
+
+/* One stored number as a double; *missing is set when it is none. */
+static double read_number(const struct channelise_spec *spec, const char *at, int *missing)
+{
+    double value = 0;
+    if (spec->format == SAMPLE_I8) {
+        value = *(const int8_t *)at;
+    } else if (spec->format == SAMPLE_I16) {
+        int16_t stored;
+        memcpy(&stored, at, sizeof stored);
+        value = stored;
+    } else {
+        float stored;
+        memcpy(&stored, at, sizeof stored);
+        value = (double)stored;
+    }
+    *missing |= !isfinite(value) || (spec->has_missing_value && value == spec->missing_value);
+    return value;
+}
+
+static double complex read_nibbles(const struct channelise_spec *spec, const char *at, int *missing)
+{
+    unsigned byte = *(const unsigned char *)at;
+    int high = (int)(byte >> 4);
+    int low = (int)(byte & 15);
+    if (spec->nibbles.offset_binary) {
+        high -= 8;
+        low -= 8;
+    } else {
+        high = high < 8 ? high : high - 16;
+        low = low < 8 ? low : low - 16;
+    }
+    *missing |= spec->has_missing_value && byte == spec->missing_value;
+    double first = high;
+    double second = low;
+    return spec->nibbles.high_is_real ? first + second * I : second + first * I;
+}
+
+/* Sample n of a stream in volts; zero, and *missing set, when there is none. */
+static double complex read_sample(const struct channelise_spec *spec, const char *in,
+                                  const struct channelise_input *input, uint32_t stream, size_t n,
+                                  int *missing)
+{
+    const char *re = in + input->re[stream] + n * input->step;
+    const char *im = in + input->im[stream] + n * input->step;
+    double complex volts;
+    *missing = 0;
+    if (spec->format == SAMPLE_I4) {
+        volts = read_nibbles(spec, re, missing);
+    } else {
+        double real = read_number(spec, re, missing);
+        double imaginary = spec->is_complex ? read_number(spec, im, missing) : 0;
+        volts = real + imaginary * I;
+    }
+    return *missing ? 0 : spec->conjugate ? conj(volts) : volts;
+}
+
+static void destroy(channelise_t *channelise)
+{
+    struct reference *r = (struct reference *)channelise;
+    for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
+        free(r->carry[i]);
+    }
+    free(r->coeff);
+    free(r->folded);
+    free(r->bins);
+    free(r);
+}
+
+static status_t create(const struct channelise_spec *spec, channelise_t **out)
+{
+    status_t st = STATUS_OK;
+    struct reference *r = NULL;
+    TRY(memory_zeroed(1, sizeof *r, "the reference", &r));
+    r->base.ops = &reference_ops;
+    r->base.spec = *spec;
+    r->samples = channelise_samples(spec);
+    TRY(memory_zeroed(r->samples * spec->taps, sizeof(double), "coefficients", &r->coeff));
+    memcpy(r->coeff, spec->coeff, r->samples * spec->taps * sizeof(double));
+    r->base.spec.coeff = r->coeff;
+    TRY(memory_zeroed(r->samples, sizeof *r->folded, "a spectrum", &r->folded));
+    TRY(memory_zeroed(r->samples, sizeof *r->bins, "a spectrum", &r->bins));
+    for (uint32_t i = 0; i < spec->noutputs; i++) {
+        TRY(memory_zeroed((size_t)spec->nstreams * spec->nchannels, sizeof(double), "a dump",
+                          &r->carry[i]));
+    }
+    *out = &r->base;
+    r = NULL;
+out:
+    if (r) {
+        destroy(&r->base);
+    }
+    return st;
+}
+
+static uint64_t needed_bytes(const struct channelise_spec *spec)
+{
+    uint64_t samples = channelise_samples(spec);
+    /* dft_forward() takes a table, a scratch row and a little more. */
+    return samples * spec->taps * 8 + samples * 6 * 16 +
+           (uint64_t)spec->noutputs * spec->nstreams * spec->nchannels * 8;
+}
+
+static void begin(channelise_t *channelise, uint64_t first_spectrum)
+{
+    struct reference *r = (struct reference *)channelise;
+    const struct channelise_spec *spec = &r->base.spec;
+    r->next = first_spectrum;
+    for (uint32_t i = 0; i < spec->noutputs; i++) {
+        memset(r->carry[i], 0, (size_t)spec->nstreams * spec->nchannels * sizeof(double));
+    }
+}
+
+/* y[n] = sum_t x[(s + t) P + n] b[t P + n], then Y = DFT(y). */
+static status_t make_spectrum(struct reference *r, const char *in,
+                              const struct channelise_input *input, uint32_t stream, size_t s)
+{
+    const struct channelise_spec *spec = &r->base.spec;
+    for (size_t n = 0; n < r->samples; n++) {
+        double complex sum = 0;
+        for (size_t t = 0; t < spec->taps; t++) {
+            int missing;
+            double complex x =
+                read_sample(spec, in, input, stream, (s + t) * r->samples + n, &missing);
+            sum += x * r->coeff[t * r->samples + n];
+        }
+        r->folded[n] = sum;
+    }
+    return dft_forward(r->samples, r->folded, r->bins);
+}
+
+/* Puts the spectrum r->bins, number r->next + s, into output i. */
+static void deliver(struct reference *r, uint32_t i, uint32_t stream, uint32_t nstreams, size_t s,
+                    float *out)
+{
+    const struct channelise_spec *spec = &r->base.spec;
+    uint64_t integrate = spec->outputs[i].integrate;
+    size_t nchannels = spec->nchannels;
+    double *sum = r->carry[i] + (size_t)stream * nchannels;
+    uint64_t row = dumps_finished(r->next, s, integrate);
+    int complete = (r->next + s + 1) % integrate == 0;
+    for (size_t k = 0; k < nchannels; k++) {
+        double complex bin = r->bins[spec->first_channel + k];
+        if (spec->outputs[i].kind == PRODUCT_SPECTRA) {
+            float *pair = out + 2 * ((s * nstreams + stream) * nchannels + k);
+            pair[0] = (float)creal(bin);
+            pair[1] = (float)cimag(bin);
+            continue;
+        }
+        sum[k] += creal(bin) * creal(bin) + cimag(bin) * cimag(bin);
+        if (complete) {
+            out[(row * nstreams + stream) * nchannels + k] = (float)sum[k];
+            sum[k] = 0;
+        }
+    }
+}
+
+static uint64_t count_missing(const struct channelise_spec *spec, const char *in,
+                              const struct channelise_input *input, uint32_t stream, size_t count)
+{
+    uint64_t found = 0;
+    for (size_t n = 0; n < count; n++) {
+        int missing;
+        (void)read_sample(spec, in, input, stream, n, &missing);
+        found += (uint64_t)missing;
+    }
+    return found;
+}
+
+static status_t run(channelise_t *channelise, buffer_t *in, const struct channelise_input *input,
+                    uint32_t nstreams, uint64_t spectra, uint64_t counted, buffer_t *const *out,
+                    uint64_t *rows, uint64_t *missing)
+{
+    status_t st = STATUS_OK;
+    struct reference *r = (struct reference *)channelise;
+    const struct channelise_spec *spec = &r->base.spec;
+    const char *samples = buffer_host(in);
+    for (uint32_t stream = 0; stream < nstreams; stream++) {
+        for (size_t s = 0; s < spectra; s++) {
+            TRY(make_spectrum(r, samples, input, stream, s));
+            for (uint32_t i = 0; i < spec->noutputs; i++) {
+                deliver(r, i, stream, nstreams, s, buffer_host(out[i]));
+            }
+        }
+        *missing += count_missing(spec, samples, input, stream, (size_t)counted * r->samples);
+    }
+    for (uint32_t i = 0; i < spec->noutputs; i++) {
+        rows[i] = dumps_finished(r->next, spectra, spec->outputs[i].integrate);
+    }
+    r->next += spectra;
+out:
+    return st;
+}
+
+const struct backend_ops reference_ops = {.kind = BACKEND_REFERENCE,
+                                          .buffer_create = create_buffer,
+                                          .buffer_destroy = host_buffer_destroy,
+                                          .buffer_host = host_buffer_host,
+                                          .channelise_create = create,
+                                          .channelise_destroy = destroy,
+                                          .channelise_bytes = needed_bytes,
+                                          .channelise_begin = begin,
+                                          .channelise_run = run};

@@ -1,0 +1,277 @@
+/* What lies in or beside the channel is asked of the plain sum, one frequency at a time: exact at a
+ * nanosecond or two per coefficient, and some sixty frequencies tell all. Only the search for the
+ * largest lobe far out needs thousands of them; it takes them from one transform, whose length is a
+ * power of two whatever the number of channels is, and then climbs the lobe that it found with
+ * plain sums again. */
+#include "dsp/filter_report.h"
+
+#include "base/memory.h"
+#include "dsp/dft.h"
+
+#include <complex.h>
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+    BLOCK = 256,            /* samples that share one table of phases */
+    LANES = 2,              /* sums side by side; more only wait for the memory */
+    RIPPLE_POINTS_MIN = 8,  /* frequencies from 0 to 0.25 */
+    RIPPLE_POINTS_MAX = 64, /* more taps than this ripple more finely than we look */
+    SECANTS_MAX = 40,       /* to a crossing; five or six will do, usually */
+    CLIMB_STEPS = 12,       /* golden sections around the largest lobe: 1e-5 dB */
+    POINTS_PER_LOBE = 8,    /* of the transform; a lobe is 1 / taps channels wide */
+    LONGEST = 1 << 20,      /* transform: 50 MB, some tenths of a second */
+    NEAR_POINTS = 64        /* plain sums that stand in for a transform that is too coarse */
+};
+
+#define SCAN_STEP (1.0 / 32)     /* channels */
+#define CROSSING_PRECISION 1e-12 /* of the level */
+#define BEYOND_FROM 1.5
+#define NEAR_CHANNELS 2.0
+
+struct filter {
+    const double *coeff; /* [taps][samples] */
+    uint32_t taps, samples;
+    size_t count;    /* taps * samples */
+    double rounding; /* a |H| as small as this is zero */
+};
+
+/* exp(-2 pi i f j / samples). fmod is exact, so the phase is good however many turns it makes. */
+static double complex phase(double f, size_t j, uint32_t samples)
+{
+    double angle = 2 * M_PI * (fmod(f * (double)j, samples) / samples);
+    return cos(angle) - sin(angle) * I;
+}
+
+/* sum_i coeff[i] place[i], in LANES sums side by side: additions need not wait for each other. */
+static double complex dot(size_t count, const double *coeff, const double complex *place)
+{
+    double re[LANES] = {0};
+    double im[LANES] = {0};
+    size_t i = 0;
+    for (; i + LANES <= count; i += LANES) {
+        for (size_t lane = 0; lane < LANES; lane++) {
+            re[lane] += coeff[i + lane] * creal(place[i + lane]);
+            im[lane] += coeff[i + lane] * cimag(place[i + lane]);
+        }
+    }
+    double complex sum = 0;
+    for (; i < count; i++) {
+        sum += coeff[i] * place[i];
+    }
+    for (size_t lane = 0; lane < LANES; lane++) {
+        sum += re[lane] + im[lane] * I;
+    }
+    return sum;
+}
+
+/* The plain sum, with the phase of sample j split into those of its block and of its place in it:
+ * one sine and cosine per BLOCK samples instead of one per sample. */
+double filter_response(const double *coeff, uint32_t taps, uint32_t samples_per_spectrum, double f)
+{
+    size_t count = (size_t)taps * samples_per_spectrum;
+    double complex place[BLOCK];
+    for (size_t i = 0; i < BLOCK; i++) {
+        place[i] = phase(f, i, samples_per_spectrum);
+    }
+    double complex sum = 0;
+    for (size_t start = 0; start < count; start += BLOCK) {
+        size_t n = count - start < BLOCK ? count - start : BLOCK;
+        sum += dot(n, coeff + start, place) * phase(f, start, samples_per_spectrum);
+    }
+    return cabs(sum);
+}
+
+static double response(const struct filter *filter, double f)
+{
+    return filter_response(filter->coeff, filter->taps, filter->samples, f);
+}
+
+/* 20 log10 |H(0) / h|. */
+static double rejection_db(const struct filter *filter, double centre, double h)
+{
+    return h <= filter->rounding ? INFINITY : 20 * log10(centre / h);
+}
+
+/* Coefficients are real, so the negative frequencies say the same as the positive ones. Ripples are
+ * about 1 / taps channels apart: four points on each. */
+static double ripple_db(const struct filter *filter)
+{
+    uint32_t points = filter->taps < RIPPLE_POINTS_MIN   ? RIPPLE_POINTS_MIN
+                      : filter->taps > RIPPLE_POINTS_MAX ? RIPPLE_POINTS_MAX
+                                                         : filter->taps;
+    double smallest = INFINITY;
+    double largest = 0;
+    for (uint32_t i = 0; i <= points; i++) {
+        double h = response(filter, 0.25 * i / points);
+        smallest = fmin(smallest, h);
+        largest = fmax(largest, h);
+    }
+    return rejection_db(filter, largest, smallest);
+}
+
+/* Where |H| crosses `level` between `low`, where it is above, and `high`, where it is below: the
+ * secant, with the value at an end that stays halved so that the other end moves too (Illinois). */
+static double crossing(const struct filter *filter, double level, double low, double high)
+{
+    double above = response(filter, low) - level;
+    double below = response(filter, high) - level;
+    double middle = low;
+    int side = 0; /* that was replaced last */
+    for (int i = 0; i < SECANTS_MAX; i++) {
+        middle = low + (high - low) * above / (above - below);
+        double value = response(filter, middle) - level;
+        if (fabs(value) <= CROSSING_PRECISION * level) {
+            break;
+        }
+        if (value > 0) {
+            low = middle;
+            above = value;
+            below = side > 0 ? below / 2 : below;
+            side = 1;
+        } else {
+            high = middle;
+            below = value;
+            above = side < 0 ? above / 2 : above;
+            side = -1;
+        }
+    }
+    return middle;
+}
+
+/* Where |H| first falls below `level`, or the end of the band; at `from` it is not below. The
+ * scan's steps grow with the frequency: a filter many channels wide needs no finer look. */
+static double half_width(const struct filter *filter, double level, double from)
+{
+    double end = filter->samples / 2.0;
+    double low = from;
+    double high = fmin(end, low + SCAN_STEP);
+    while (response(filter, high) >= level) {
+        if (high >= end) {
+            return end;
+        }
+        low = high;
+        high = fmin(end, high + fmax(SCAN_STEP, high / 8));
+    }
+    return crossing(filter, level, low, high);
+}
+
+/* The top of the lobe between `low` and `high`, by golden sections. */
+static double climb(const struct filter *filter, double low, double high)
+{
+    const double golden = (sqrt(5) - 1) / 2;
+    double left = high - golden * (high - low);
+    double right = low + golden * (high - low);
+    double at_left = response(filter, left);
+    double at_right = response(filter, right);
+    for (int i = 0; i < CLIMB_STEPS; i++) {
+        if (at_left > at_right) {
+            high = right;
+            right = left;
+            at_right = at_left;
+            left = high - golden * (high - low);
+            at_left = response(filter, left);
+        } else {
+            low = left;
+            left = right;
+            at_left = at_right;
+            right = low + golden * (high - low);
+            at_right = response(filter, right);
+        }
+    }
+    return fmax(at_left, at_right);
+}
+
+/* Takes H at the frequencies m * samples / length, m = 0 .. length - 1: these are periodic in j
+ * with `length`, so coefficients that lie `length` apart can be added up first. */
+static status_t transform_folded(const struct filter *filter, size_t length, double complex *out)
+{
+    status_t st = STATUS_OK;
+    double complex *folded = NULL;
+    TRY(memory_zeroed(length, sizeof *folded, "the filter's response", &folded));
+    for (size_t j = 0; j < filter->count; j++) {
+        folded[j % length] += filter->coeff[j];
+    }
+    TRY(dft_forward(length, folded, out));
+out:
+    free(folded);
+    return st;
+}
+
+/* The largest |H| from BEYOND_FROM to the end of the band. Above LONGEST / POINTS_PER_LOBE
+ * coefficients the transform takes fewer points per lobe, and skips lobes in the end; filters have
+ * their largest ones close by, so the first channels are then looked at by plain sums too. */
+static status_t find_largest_beyond(const struct filter *filter, double *out)
+{
+    status_t st = STATUS_OK;
+    double complex *grid = NULL;
+    double end = filter->samples / 2.0;
+    size_t length = 2;
+    while (length / POINTS_PER_LOBE < filter->count && length < LONGEST) {
+        length *= 2;
+    }
+    double step = (double)filter->samples / (double)length;
+    double place = BEYOND_FROM;
+    double largest = response(filter, place);
+    TRY(memory_zeroed(length, sizeof *grid, "the filter's response", &grid));
+    TRY(transform_folded(filter, length, grid));
+    for (size_t m = (size_t)ceil(BEYOND_FROM / step); m <= length / 2; m++) {
+        if (cabs(grid[m]) > largest) {
+            largest = cabs(grid[m]);
+            place = (double)m * step;
+        }
+    }
+    if (length / POINTS_PER_LOBE < filter->count) {
+        for (int i = 0; i <= NEAR_POINTS; i++) {
+            double f = fmin(end, BEYOND_FROM + NEAR_CHANNELS * i / NEAR_POINTS);
+            double h = response(filter, f);
+            place = h > largest ? f : place;
+            largest = fmax(largest, h);
+        }
+        step = fmin(step, NEAR_CHANNELS / NEAR_POINTS);
+    }
+    *out = fmax(largest, climb(filter, fmax(BEYOND_FROM, place - step), fmin(end, place + step)));
+out:
+    free(grid);
+    return st;
+}
+
+status_t filter_report_make(const double *coeff, uint32_t taps, uint32_t samples_per_spectrum,
+                            struct filter_report *out)
+{
+    status_t st = STATUS_OK;
+    struct filter filter = {.coeff = coeff,
+                            .taps = taps,
+                            .samples = samples_per_spectrum,
+                            .count = (size_t)taps * samples_per_spectrum};
+    double magnitude = 0;
+    double energy = 0;
+    for (size_t j = 0; j < filter.count; j++) {
+        magnitude += fabs(coeff[j]);
+        energy += coeff[j] * coeff[j];
+    }
+    filter.rounding = DBL_EPSILON * sqrt((double)filter.count) * magnitude;
+    double centre = response(&filter, 0);
+    REQUIRE(centre > filter.rounding, STATUS_USAGE,
+            "the filter has no gain at the centre of a channel: its %zu coefficients add up to %g",
+            filter.count, centre);
+    /* A band of two samples ends before f = 1.5: nothing lies beyond. */
+    double beyond = 0;
+    if (samples_per_spectrum / 2.0 >= BEYOND_FROM) {
+        TRY(find_largest_beyond(&filter, &beyond));
+    }
+    double half_3db = half_width(&filter, centre * pow(10, -3.0 / 20), 0);
+    double half_6db = half_width(&filter, centre * pow(10, -6.0 / 20), half_3db);
+    *out = (struct filter_report){
+        .ripple_db = ripple_db(&filter),
+        .width_3db = 2 * half_3db,
+        .width_6db = 2 * half_6db,
+        .scalloping_db = rejection_db(&filter, centre, response(&filter, 0.5)),
+        .adjacent_db = rejection_db(&filter, centre, response(&filter, 1)),
+        .beyond_db = rejection_db(&filter, centre, beyond),
+        .noise_width = samples_per_spectrum * energy / (centre * centre),
+    };
+out:
+    return st;
+}

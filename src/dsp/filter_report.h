@@ -1,0 +1,34 @@
+/* What the prototype filter does to a tone, in numbers: printed by `voltmill plan`.
+ *
+ * All follow from |H(f)|, H(f) = sum_j b[j] exp(-2 pi i f j / P), f in units of the channel spacing
+ * (f = 0: centre of the channel). */
+#ifndef VOLTMILL_DSP_FILTER_REPORT_H
+#define VOLTMILL_DSP_FILTER_REPORT_H
+
+#include "base/status.h"
+
+#include <stdint.h>
+
+struct filter_report {
+    double ripple_db;     /* largest minus smallest |H|^2 for |f| <= 0.25 */
+    double width_3db;     /* full width at -3 dB (of |H(0)|), channels */
+    double width_6db;     /* full width at -6 dB, channels */
+    double scalloping_db; /* loss at the border between two channels, f = 0.5: 20 log10 |H(0) /
+                             H(0.5)| */
+    double adjacent_db;   /* rejection of a tone at the centre of the next channel: 20 log10 |H(0) /
+                             H(1)|,   infinite if H(1) is zero */
+    double beyond_db; /* least rejection anywhere from f = 1.5 on (up to the far end): from H(0) to
+                         the largest |H(f)|, 1.5 <= f <= P / 2 */
+    double noise_width; /* equivalent noise bandwidth: P * sum b^2 / (sum b)^2, channels */
+};
+
+/*   coeff   double [taps][samples_per_spectrum], without the folded shift
+ *
+ * Fails with USAGE when H(0) is zero (a filter without gain at the centre), or DEVICE (memory). */
+status_t filter_report_make(const double *coeff, uint32_t taps, uint32_t samples_per_spectrum,
+                            struct filter_report *out);
+
+/* |H(f)| at any one f, by the plain sum: for tests and for exact values. */
+double filter_response(const double *coeff, uint32_t taps, uint32_t samples_per_spectrum, double f);
+
+#endif

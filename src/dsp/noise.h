@@ -1,0 +1,35 @@
+/* Gaussian white noise by number: the n-th value of a stream can be had without those before it. */
+#ifndef VOLTMILL_DSP_NOISE_H
+#define VOLTMILL_DSP_NOISE_H
+
+#include "base/status.h"
+
+#include <stdint.h>
+
+/* Where a stream's noise comes from. */
+enum noise_source { NOISE_RECEIVER, NOISE_PULSAR };
+
+/* Names a stream; streams of different keys are independent. */
+struct noise_key {
+    uint64_t before, between; /* added to the number at two points of its mixing */
+};
+
+typedef struct noise noise_t;
+
+/* Fails with DEVICE (memory). */
+status_t noise_create(noise_t **out);
+void noise_destroy(noise_t *noise);
+
+struct noise_key noise_key(uint64_t seed, enum noise_source source, uint32_t antenna,
+                           uint32_t chan);
+
+/* Makes values number first .. first + count - 1 (modulo 2^64) of the stream `key`, of mean 0 and
+ * standard deviation sigma.
+ *
+ *   out   float [count]   multiples of sigma / 2^20, at most 8.5 sigma from 0
+ *
+ * The same bits on every machine with IEEE floats. May be called by several threads at once. */
+void noise_fill(const noise_t *noise, struct noise_key key, float sigma, uint64_t first,
+                uint64_t count, float *restrict out);
+
+#endif

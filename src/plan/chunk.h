@@ -1,0 +1,39 @@
+/* How an observation is cut into chunks. Pure integer arithmetic: a chunk is a function of the plan
+ * alone, never of the number of ranks.
+ *
+ * A chunk is some spectra of some streams (a group), worked off in blocks that fit into memory.
+ * Chunk c holds group c % groups of time range c / groups. Chunks begin at multiples of the
+ * quantum, so that no dump of any product is shared by two; blocks inside of a chunk end at
+ * multiples of CHUNK_GRAIN spectra of the observation. */
+#ifndef VOLTMILL_PLAN_CHUNK_H
+#define VOLTMILL_PLAN_CHUNK_H
+
+#include <stdint.h>
+
+enum { CHUNK_GRAIN = 16 };
+
+struct chunking {
+    uint64_t spectra;       /* of the observation */
+    uint64_t chunk_spectra; /* of a chunk; the last one may be shorter */
+    uint64_t block_spectra; /* most spectra of a block; a multiple of CHUNK_GRAIN, or at least
+                               chunk_spectra */
+    uint32_t streams;
+    uint32_t group_streams; /* of a group; the last one may be smaller */
+};
+
+struct chunk {
+    uint64_t first, count; /* spectra */
+    uint32_t group, first_stream, streams;
+};
+
+uint64_t chunk_count(const struct chunking *chunking);
+uint32_t chunk_groups(const struct chunking *chunking);
+struct chunk chunk_at(const struct chunking *chunking, uint64_t index);
+
+/* How many spectra the block that begins at spectrum `from` (inside the chunk) has. */
+uint64_t chunk_block(const struct chunking *chunking, const struct chunk *chunk, uint64_t from);
+
+/* The multiple of rows such that rows * row_bytes is a multiple of `page`. */
+uint64_t chunk_row_quantum(uint64_t row_bytes, uint64_t page);
+
+#endif

@@ -1,0 +1,14 @@
+/* Overrides of the command line, `--set key.path=value`, applied to a tree. */
+#ifndef VOLTMILL_PLAN_TREE_SET_H
+#define VOLTMILL_PLAN_TREE_SET_H
+
+#include "plan/mistakes.h"
+#include "plan/tree.h"
+
+/* Puts the value of `set` ("products.0.file=x.h5"; the value is YAML) at its place. Entries of
+ * lists go by number, the number behind the last appends; mappings and lists that are missing on
+ * the way are made. `set` must outlive the tree. What cannot be done is a mistake. Fails with
+ * DEVICE. */
+status_t tree_set(struct tree *root, const char *set, struct mistakes *mistakes);
+
+#endif

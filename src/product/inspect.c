@@ -1,0 +1,201 @@
+/* Reading back what a product says of itself. */
+#include "base/h5.h"
+#include "base/memory.h"
+#include "product/kinds.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+void product_destroy(struct product *product)
+{
+    if (!product) {
+        return;
+    }
+    free(product->path);
+    free(product->job_text);
+    free(product->version);
+    free(product->inputs);
+    free(product->telescope);
+    free(product->source);
+    free(product->frequency_hz);
+    free(product->coeff);
+    free(product);
+}
+
+static status_t need_f64(hid_t object, const char *where, const char *name, double *value)
+{
+    status_t st = STATUS_OK;
+    int found = 0;
+    TRY(h5_get_f64(object, where, name, value, &found));
+    REQUIRE(found, STATUS_DATA, "%s: attribute %s is missing: not a whole product", where, name);
+out:
+    return st;
+}
+
+static status_t need_u64(hid_t object, const char *where, const char *name, uint64_t *value)
+{
+    status_t st = STATUS_OK;
+    int found = 0;
+    int64_t number = 0;
+    TRY(h5_get_i64(object, where, name, &number, &found));
+    REQUIRE(found && number >= 0, STATUS_DATA,
+            "%s: attribute %s is missing or negative: not a whole product", where, name);
+    *value = (uint64_t)number;
+out:
+    return st;
+}
+
+static status_t read_root(hid_t file, struct product *product)
+{
+    status_t st = STATUS_OK;
+    const char *path = product->path;
+    uint64_t channels = 0;
+    uint64_t taps = 0;
+    int64_t day = 0;
+    int found = 0;
+    TRY(need_u64(file, path, "channels", &channels));
+    TRY(need_u64(file, path, "taps", &taps));
+    TRY(need_u64(file, path, "integrate", &product->integrate));
+    TRY(need_f64(file, path, "first_time", &product->first_time));
+    TRY(need_f64(file, path, "time_step", &product->time_step));
+    TRY(need_f64(file, path, "sample_rate_hz", &product->sample_rate_hz));
+    product->channels = (uint32_t)channels;
+    product->taps = (uint32_t)taps;
+    TRY(h5_get_text(file, path, "telescope", &product->telescope, &found));
+    TRY(h5_get_text(file, path, "source", &product->source, &found));
+    TRY(h5_get_i64(file, path, "start_mjd_day", &day, &product->has_start));
+    if (product->has_start) {
+        product->start.mjd_day = (int32_t)day;
+        TRY(need_f64(file, path, "start_second", &product->start.second));
+    }
+out:
+    return st;
+}
+
+static status_t read_provenance(hid_t file, struct product *product)
+{
+    status_t st = STATUS_OK;
+    int found = 0;
+    hid_t group = H5Gopen2(file, "provenance", H5P_DEFAULT);
+    H5_TRY(group, "%s has no provenance", product->path);
+    TRY(h5_get_text(group, product->path, "job", &product->job_text, &found));
+    REQUIRE(found, STATUS_DATA, "%s: its provenance holds no job", product->path);
+    TRY(h5_get_text(group, product->path, "version", &product->version, &found));
+    TRY(h5_get_text(group, product->path, "inputs", &product->inputs, &found));
+    TRY(need_u64(group, product->path, "missing_samples", &product->missing));
+    TRY(need_u64(group, product->path, "gap_samples", &product->gaps));
+out:
+    h5_close(group);
+    return st;
+}
+
+/* Where the rows lie, and that the file really is as long as it says. */
+static status_t read_place(hid_t file, struct product *product)
+{
+    status_t st = STATUS_OK;
+    hid_t space = -1;
+    hid_t time = -1;
+    struct stat info;
+    hsize_t dims[8] = {0};
+    hid_t data = H5Dopen2(file, product_data_name(product->kind), H5P_DEFAULT);
+    H5_TRY(data, "%s has no rows", product->path);
+    time = H5Dopen2(file, "time", H5P_DEFAULT);
+    H5_TRY(time, "%s has no time stamps", product->path);
+    space = H5Dget_space(data);
+    int rank = H5Sget_simple_extent_ndims(space);
+    REQUIRE(rank >= 3 && rank <= 5, STATUS_DATA, "%s: its rows have %d dimensions", product->path,
+            rank);
+    H5Sget_simple_extent_dims(space, dims, NULL);
+    product->rows = dims[0];
+    product->streams = 1;
+    for (int i = 1; i < rank - 1; i++) {
+        product->streams *= dims[i];
+    }
+    product->frequencies = dims[rank - 1];
+    product->place.row_bytes =
+        product_row_bytes(product->kind, product->streams, product->frequencies);
+    haddr_t data_at = H5Dget_offset(data);
+    haddr_t time_at = H5Dget_offset(time);
+    REQUIRE(stat(product->path, &info) == 0, STATUS_DATA, "%s: %s", product->path, strerror(errno));
+    product->place.file_bytes = (uint64_t)info.st_size;
+    REQUIRE(data_at != HADDR_UNDEF && time_at != HADDR_UNDEF &&
+                product->place.file_bytes >= data_at &&
+                (product->place.file_bytes - data_at) / product->place.row_bytes >= product->rows,
+            STATUS_DATA, "%s does not hold all of its %llu rows", product->path,
+            (unsigned long long)product->rows);
+    product->place.data_offset = data_at;
+    product->place.time_offset = time_at;
+out:
+    h5_close(space);
+    h5_close(time);
+    h5_close(data);
+    return st;
+}
+
+static status_t read_coefficients(hid_t file, struct product *product)
+{
+    status_t st = STATUS_OK;
+    hid_t space = -1;
+    hid_t dataset = H5Dopen2(file, "coefficients", H5P_DEFAULT);
+    H5_TRY(dataset, "%s has no coefficients", product->path);
+    space = H5Dget_space(dataset);
+    product->ncoeff = (uint64_t)H5Sget_simple_extent_npoints(space);
+    TRY(memory_zeroed((size_t)product->ncoeff, sizeof(double), "coefficients", &product->coeff));
+    H5_TRY(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, product->coeff),
+           "%s: its coefficients cannot be read", product->path);
+out:
+    h5_close(space);
+    h5_close(dataset);
+    return st;
+}
+
+/* Which of our products the file says it is; 0 if none. */
+static int read_kind(hid_t file, const char *path, enum product_kind *kind)
+{
+    char *format = NULL;
+    int found = 0;
+    int known = 0;
+    if (H5Aexists(file, "format") > 0 &&
+        h5_get_text(file, path, "format", &format, &found) != STATUS_OK) {
+        report_clear();
+        found = 0;
+    }
+    for (int i = PRODUCT_SPECTRA; found && i <= PRODUCT_POWER; i++) {
+        if (strcmp(format, product_name((enum product_kind)i)) == 0) {
+            *kind = (enum product_kind)i;
+            known = 1;
+        }
+    }
+    free(format);
+    return known && H5Lexists(file, "provenance", H5P_DEFAULT) > 0;
+}
+
+status_t product_open(const char *path, struct product **out)
+{
+    status_t st = STATUS_OK;
+    hid_t file = -1;
+    struct product *product = NULL;
+    size_t count = 0;
+    TRY(h5_open_file(path, &file));
+    TRY(memory_zeroed(1, sizeof *product, "a product", &product));
+    if (!read_kind(file, path, &product->kind)) {
+        *out = NULL;
+        goto out;
+    }
+    TRY(memory_text(path, &product->path));
+    TRY(read_root(file, product));
+    TRY(read_provenance(file, product));
+    TRY(read_place(file, product));
+    TRY(read_coefficients(file, product));
+    TRY(h5_read_f64s(file, path, "frequency", &product->frequency_hz, &count));
+    REQUIRE(count == product->frequencies, STATUS_DATA, "%s has %llu channels, but %zu frequencies",
+            path, (unsigned long long)product->frequencies, count);
+    *out = product;
+    product = NULL;
+out:
+    product_destroy(product);
+    h5_close(file);
+    return st;
+}

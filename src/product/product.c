@@ -1,0 +1,367 @@
+/* What all products share: names, scales, provenance, the making of the file. */
+#include "product/product.h"
+
+#include "base/h5.h"
+#include "base/memory.h"
+#include "product/kinds.h"
+
+#include <errno.h>
+#include <hdf5_hl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { DATA_ALIGNMENT = 1 << 20 };
+
+static const char time_convention[] =
+    "Sample n of the observation is taken at start + n / sample_rate_hz. Spectrum s is made of the "
+    "`taps` raw spectra s .. s + taps - 1 of the selected samples; its time stamp is the centre of "
+    "these, the mean of the times of all their samples; a dump is stamped with the mean of its "
+    "spectra. /time holds seconds after sample 0 of the observation, whose UTC is start_mjd_day "
+    "(Modified Julian Day) and start_second (second of that day).";
+
+static const char frequency_convention[] =
+    "/frequency holds the sky frequency of each channel's centre in Hz. With Y[m] = sum_n y[n] "
+    "exp(-2 pi i n m / P), a channel covers its centre +- half of the channel spacing. Samples of "
+    "sideband -1 were conjugated (complex) or reversed in frequency (real), so that frequency "
+    "rises with m. Coarse channels follow each other in the order of their centres.";
+
+static const char filter_convention[] =
+    "y[n] = sum_t x[(s + t) P + n] b[t][n], t = 0 .. taps - 1, P = samples_per_spectrum; b is "
+    "/coefficients, b[0][0] weighs the oldest sample. In ascending order of a complex input the "
+    "filter also multiplies by (-1)^n, which moves frequency 0 to channel P / 2.";
+
+static const char missing_convention[] =
+    "Samples that are missing (not a number, infinite, equal to the archive's missing_value, or in "
+    "a gap that it declares) entered the filter as zero volts. missing_samples counts those found "
+    "while reading, gap_samples those declared, over all streams.";
+
+uint64_t product_row_bytes(enum product_kind kind, uint64_t streams, uint64_t nchannels)
+{
+    return streams * nchannels * (kind == PRODUCT_SPECTRA ? 8 : 4);
+}
+
+struct time_axis product_time(const struct product_spec *spec)
+{
+    return axes_time(spec->archive->sample_rate_hz, spec->archive->first_sample,
+                     spec->samples_per_spectrum, spec->taps, spec->integrate);
+}
+
+uint64_t product_frequencies(const struct product_spec *spec)
+{
+    return (uint64_t)spec->archive->nselected[AXIS_CHAN] * spec->nchannels;
+}
+
+double product_frequency(const struct product_spec *spec, uint64_t at)
+{
+    const struct archive *archive = spec->archive;
+    uint64_t chan = archive->selected[AXIS_CHAN][at / spec->nchannels];
+    uint32_t k = spec->first_channel + (uint32_t)(at % spec->nchannels);
+    return axes_channel_hz(archive->freq_hz[chan], archive->sample_rate_hz, archive->is_complex,
+                           archive->sideband, spec->order, spec->channels, k);
+}
+
+status_t product_dataset(hid_t file, const char *name, hid_t type, int rank, const hsize_t *dims,
+                         hid_t *out)
+{
+    status_t st = STATUS_OK;
+    hid_t space = H5Screate_simple(rank, dims, NULL);
+    hid_t plist = H5Pcreate(H5P_DATASET_CREATE);
+    /* In one piece, there from the start, not written twice. */
+    H5_TRY(H5Pset_layout(plist, H5D_CONTIGUOUS), "dataset %s cannot be planned", name);
+    H5_TRY(H5Pset_alloc_time(plist, H5D_ALLOC_TIME_EARLY), "dataset %s cannot be planned", name);
+    H5_TRY(H5Pset_fill_time(plist, H5D_FILL_TIME_NEVER), "dataset %s cannot be planned", name);
+    H5_TRY(H5Pset_obj_track_times(plist, 0), "dataset %s cannot be planned", name);
+    *out = H5Dcreate2(file, name, type, space, H5P_DEFAULT, plist, H5P_DEFAULT);
+    H5_TRY(*out, "dataset %s cannot be made", name);
+out:
+    h5_close(plist);
+    h5_close(space);
+    return st;
+}
+
+status_t product_scale_f64(hid_t file, const char *name, const double *values, hsize_t count,
+                           const char *units, const char *long_name)
+{
+    status_t st = STATUS_OK;
+    hid_t dataset = -1;
+    TRY(product_dataset(file, name, H5T_IEEE_F64LE, 1, &count, &dataset));
+    if (values) {
+        H5_TRY(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values),
+               "scale %s cannot be written", name);
+    }
+    H5_TRY(H5DSset_scale(dataset, name), "%s cannot be made a scale", name);
+    TRY(h5_put_text(dataset, "units", units));
+    TRY(h5_put_text(dataset, "long_name", long_name));
+out:
+    h5_close(dataset);
+    return st;
+}
+
+status_t product_scale_texts(hid_t file, const char *name, char *const *texts, hsize_t count,
+                             const char *long_name)
+{
+    status_t st = STATUS_OK;
+    hid_t dataset = -1;
+    char *packed = NULL;
+    size_t longest = 1;
+    hid_t type = H5Tcopy(H5T_C_S1);
+    for (hsize_t i = 0; i < count; i++) {
+        longest = max_u64(longest, strlen(texts[i]) + 1);
+    }
+    H5_TRY(H5Tset_size(type, longest), "scale %s cannot be made", name);
+    H5_TRY(H5Tset_cset(type, H5T_CSET_UTF8), "scale %s cannot be made", name);
+    TRY(memory_zeroed((size_t)count, longest, name, &packed));
+    for (hsize_t i = 0; i < count; i++) {
+        memcpy(packed + i * longest, texts[i], strlen(texts[i]));
+    }
+    TRY(product_dataset(file, name, type, 1, &count, &dataset));
+    H5_TRY(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, packed),
+           "scale %s cannot be written", name);
+    H5_TRY(H5DSset_scale(dataset, name), "%s cannot be made a scale", name);
+    TRY(h5_put_text(dataset, "long_name", long_name));
+out:
+    free(packed);
+    h5_close(dataset);
+    h5_close(type);
+    return st;
+}
+
+status_t product_attach(hid_t file, hid_t data, const char *scale, unsigned dim, const char *label)
+{
+    status_t st = STATUS_OK;
+    hid_t dataset = H5Dopen2(file, scale, H5P_DEFAULT);
+    H5_TRY(dataset, "scale %s cannot be opened", scale);
+    H5_TRY(H5DSattach_scale(data, dataset, dim), "scale %s cannot be attached", scale);
+    H5_TRY(H5DSset_label(data, dim, label), "dimension %s cannot be labelled", label);
+out:
+    h5_close(dataset);
+    return st;
+}
+
+status_t product_names(const struct archive *archive, enum axis axis, char ***out)
+{
+    status_t st = STATUS_OK;
+    char **texts = NULL;
+    uint32_t count = archive->nselected[axis];
+    TRY(memory_zeroed(count, sizeof *texts, "names", &texts));
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t index = archive->selected[axis][i];
+        char number[24];
+        snprintf(number, sizeof number, "%llu", (unsigned long long)index);
+        TRY(memory_text(archive->names[axis] ? archive->names[axis][index] : number, &texts[i]));
+    }
+    *out = texts;
+    texts = NULL;
+out:
+    h5_free_texts(texts, count);
+    return st;
+}
+
+/* /time (its values come with the rows) and /frequency. */
+static status_t put_scales(hid_t file, const struct product_spec *spec)
+{
+    status_t st = STATUS_OK;
+    double *frequency = NULL;
+    char units[UNITS_TEXT + 32] = "s";
+    uint64_t count = product_frequencies(spec);
+    TRY(memory_zeroed((size_t)count, sizeof *frequency, "frequencies", &frequency));
+    for (uint64_t i = 0; i < count; i++) {
+        frequency[i] = product_frequency(spec, i);
+    }
+    if (spec->archive->has_start) {
+        char utc[UNITS_TEXT];
+        snprintf(units, sizeof units, "seconds since %s", units_utc(spec->archive->start, utc));
+    }
+    TRY(product_scale_f64(file, "time", NULL, spec->rows, units,
+                          "centre of the samples that make the spectra of a dump"));
+    TRY(product_scale_f64(file, "frequency", frequency, count, "Hz",
+                          "sky frequency of the channel's centre"));
+out:
+    free(frequency);
+    return st;
+}
+
+static status_t put_coefficients(hid_t file, const struct product_spec *spec)
+{
+    status_t st = STATUS_OK;
+    hid_t dataset = -1;
+    hsize_t dims[2] = {spec->taps, spec->samples_per_spectrum};
+    TRY(product_dataset(file, "coefficients", H5T_IEEE_F64LE, 2, dims, &dataset));
+    H5_TRY(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, spec->coeff),
+           "the coefficients cannot be written");
+    TRY(h5_put_text(dataset, "long_name", "prototype filter, oldest sample first"));
+    TRY(h5_put_text(dataset, "dimensions", "taps, samples_per_spectrum"));
+out:
+    h5_close(dataset);
+    return st;
+}
+
+/* "a.h5 (1048576 bytes)", one line a file. */
+static status_t list_inputs(const struct archive *archive, struct text *out)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t i = 0; i < archive->nparts; i++) {
+        TRY(text_add(out, "%s%s (%llu bytes)", i ? "\n" : "", archive->parts[i].path,
+                     (unsigned long long)archive->parts[i].file_bytes));
+    }
+out:
+    return st;
+}
+
+static status_t put_provenance(hid_t file, const struct product_spec *spec)
+{
+    status_t st = STATUS_OK;
+    struct text inputs = {0};
+    char libraries[96];
+    unsigned version[3] = {0};
+    hid_t group = -1;
+    hid_t plist = H5Pcreate(H5P_GROUP_CREATE);
+    H5_TRY(H5Pset_obj_track_times(plist, 0), "the provenance cannot be made");
+    /* In a heap from the first attribute on: a long job does not fit an object header's 64 KiB. */
+    H5_TRY(H5Pset_attr_phase_change(plist, 0, 0), "the provenance cannot be made");
+    group = H5Gcreate2(file, "provenance", H5P_DEFAULT, plist, H5P_DEFAULT);
+    H5_TRY(group, "the provenance cannot be made");
+    H5get_libversion(&version[0], &version[1], &version[2]);
+    snprintf(libraries, sizeof libraries, "HDF5 %u.%u.%u", version[0], version[1], version[2]);
+    TRY(list_inputs(spec->archive, &inputs));
+    TRY(h5_put_text(group, "software", "voltmill"));
+    TRY(h5_put_text(group, "version", VOLTMILL_VERSION));
+    TRY(h5_put_text(group, "libraries", libraries));
+    TRY(h5_put_text(group, "job", spec->job_text));
+    TRY(h5_put_text(group, "inputs", inputs.data));
+    TRY(h5_put_text(group, "time_convention", time_convention));
+    TRY(h5_put_text(group, "frequency_convention", frequency_convention));
+    TRY(h5_put_text(group, "filter_convention", filter_convention));
+    TRY(h5_put_text(group, "missing_convention", missing_convention));
+    TRY(h5_put_u64(group, "missing_samples", 0));
+    TRY(h5_put_u64(group, "gap_samples", 0));
+out:
+    text_free(&inputs);
+    h5_close(group);
+    h5_close(plist);
+    return st;
+}
+
+/* The words that the root of every product has. */
+static status_t put_root(hid_t file, const struct product_spec *spec)
+{
+    status_t st = STATUS_OK;
+    const struct archive *archive = spec->archive;
+    TRY(h5_put_text(file, "format", product_name(spec->kind)));
+    TRY(h5_put_i32(file, "format_version", 1));
+    TRY(h5_put_text(file, "Conventions", "CF-1.8"));
+    TRY(h5_put_text(file, "title",
+                    spec->kind == PRODUCT_SPECTRA ? "complex spectra" : "power spectra"));
+    if (archive->has_start) {
+        TRY(h5_put_i32(file, "start_mjd_day", archive->start.mjd_day));
+        TRY(h5_put_f64(file, "start_second", archive->start.second));
+        TRY(h5_put_text(file, "time_scale", "UTC"));
+    }
+    if (archive->telescope) {
+        TRY(h5_put_text(file, "telescope", archive->telescope));
+    }
+    if (archive->source) {
+        TRY(h5_put_text(file, "source", archive->source));
+    }
+    if (archive->has_position) {
+        TRY(h5_put_f64(file, "ra_deg", archive->ra_deg));
+        TRY(h5_put_f64(file, "dec_deg", archive->dec_deg));
+    }
+    struct time_axis time = product_time(spec);
+    TRY(h5_put_f64(file, "first_time", time.first));
+    TRY(h5_put_f64(file, "time_step", time.step));
+    TRY(h5_put_f64(file, "sample_rate_hz", archive->sample_rate_hz));
+    TRY(h5_put_text(file, "domain", archive->is_complex ? "complex" : "real"));
+    TRY(h5_put_i32(file, "channels", (int32_t)spec->channels));
+    TRY(h5_put_i32(file, "taps", (int32_t)spec->taps));
+    TRY(h5_put_u64(file, "integrate", spec->integrate));
+    TRY(h5_put_u64(file, "first_sample", archive->first_sample));
+    TRY(h5_put_text(file, "order", order_name(spec->order)));
+out:
+    return st;
+}
+
+static status_t create_file(const char *path, hid_t *out)
+{
+    status_t st = STATUS_OK;
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    hid_t create = H5Pcreate(H5P_FILE_CREATE);
+    H5_TRY(H5Pset_alignment(access, DATA_ALIGNMENT, DATA_ALIGNMENT), "%s cannot be planned", path);
+    H5_TRY(H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V110), "%s cannot be planned",
+           path);
+    *out = H5Fcreate(path, H5F_ACC_TRUNC, create, access);
+    H5_TRY(*out, "%s cannot be created", path);
+out:
+    h5_close(create);
+    h5_close(access);
+    return st;
+}
+
+static status_t find_place(hid_t file, const char *name, uint64_t *offset)
+{
+    status_t st = STATUS_OK;
+    hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
+    H5_TRY(dataset, "dataset %s cannot be opened", name);
+    haddr_t at = H5Dget_offset(dataset);
+    REQUIRE(at != HADDR_UNDEF, STATUS_DATA, "dataset %s has no place in its file", name);
+    *offset = at;
+out:
+    h5_close(dataset);
+    return st;
+}
+
+status_t product_create(const char *path, const struct product_spec *spec,
+                        struct product_place *place)
+{
+    status_t st = STATUS_OK;
+    hid_t file = -1;
+    hid_t data = -1;
+    const char *name = product_data_name(spec->kind);
+    struct stat info;
+    TRY(create_file(path, &file));
+    TRY(put_root(file, spec));
+    TRY(put_scales(file, spec));
+    TRY(put_coefficients(file, spec));
+    TRY(put_provenance(file, spec));
+    if (spec->kind == PRODUCT_SPECTRA) {
+        TRY(spectra_create(file, spec, &data));
+    } else {
+        TRY(filterbank_create(file, spec, &data));
+    }
+    h5_close(data);
+    data = -1;
+    TRY(find_place(file, name, &place->data_offset));
+    TRY(find_place(file, "time", &place->time_offset));
+    place->row_bytes = product_row_bytes(spec->kind, spec->archive->nstreams, spec->nchannels);
+    herr_t closed = H5Fclose(file);
+    file = -1;
+    H5_TRY(closed, "%s cannot be written", path);
+    REQUIRE(stat(path, &info) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
+    place->file_bytes = (uint64_t)info.st_size;
+out:
+    h5_close(data);
+    h5_close(file);
+    return st;
+}
+
+status_t product_put_missing(const char *path, uint64_t missing, uint64_t gaps)
+{
+    status_t st = STATUS_OK;
+    hid_t group = -1;
+    hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+    H5_TRY(file, "%s cannot be opened again", path);
+    group = H5Gopen2(file, "provenance", H5P_DEFAULT);
+    H5_TRY(group, "%s has lost its provenance", path);
+    TRY(h5_put_u64(group, "missing_samples", missing));
+    TRY(h5_put_u64(group, "gap_samples", gaps));
+    h5_close(group);
+    group = -1;
+    herr_t closed = H5Fclose(file);
+    file = -1;
+    H5_TRY(closed, "%s cannot be written", path);
+out:
+    h5_close(group);
+    h5_close(file);
+    return st;
+}

@@ -1,0 +1,233 @@
+#include "run/outputs.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "run/agree.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+struct output {
+    char *path, *part;
+    int fd;       /* for rows */
+    int claim_fd; /* rank 0: holds the lock */
+    int is_ours;  /* rank 0: part was made by this run and not published yet */
+    struct product_place place;
+};
+
+struct outputs {
+    MPI_Comm comm;
+    int rank;
+    const struct work *work;
+    uint32_t count;
+    struct output *outputs;
+    double *times; /* of the rows of a block */
+    uint64_t times_size;
+};
+
+status_t outputs_check(const struct job *job, int force)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t i = 0; i < job->nproducts; i++) {
+        TRY(file_check_new(job->products[i].file, force));
+    }
+out:
+    return st;
+}
+
+/* Rank 0: one file. */
+static status_t create_one(const struct work *work, uint32_t i, struct output *output)
+{
+    status_t st = STATUS_OK;
+    TRY(file_claim(output->part, &output->claim_fd));
+    output->is_ours = 1;
+    TRY(product_create(output->part, &work->products[i].spec, &output->place));
+    TRY(file_reserve(output->claim_fd, output->part, output->place.file_bytes));
+out:
+    return st;
+}
+
+static status_t create_files(outputs_t *outputs, int force)
+{
+    status_t st = STATUS_OK;
+    TRY(outputs_check(outputs->work->job, force));
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        TRY(create_one(outputs->work, i, &outputs->outputs[i]));
+    }
+out:
+    return st;
+}
+
+static status_t open_files(outputs_t *outputs)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        TRY(file_open_write(outputs->outputs[i].part, &outputs->outputs[i].fd));
+    }
+out:
+    return st;
+}
+
+static status_t name_files(outputs_t *outputs)
+{
+    status_t st = STATUS_OK;
+    const struct job *job = outputs->work->job;
+    TRY(memory_zeroed(job->nproducts, sizeof *outputs->outputs, "products", &outputs->outputs));
+    outputs->count = job->nproducts;
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        outputs->outputs[i].fd = outputs->outputs[i].claim_fd = -1;
+    }
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        TRY(memory_text(job->products[i].file, &outputs->outputs[i].path));
+        TRY(file_part_name(job->products[i].file, &outputs->outputs[i].part));
+    }
+out:
+    return st;
+}
+
+status_t outputs_create_all(MPI_Comm comm, const struct work *work, int force, outputs_t **out)
+{
+    status_t st = STATUS_OK;
+    outputs_t *outputs = NULL;
+    st = memory_zeroed(1, sizeof *outputs, "products", &outputs);
+    if (st == STATUS_OK) {
+        outputs->comm = comm;
+        outputs->work = work;
+        MPI_Comm_rank(comm, &outputs->rank);
+        st = name_files(outputs);
+    }
+    TRY(agree_all(comm, st));
+    if (outputs->rank == 0) {
+        st = create_files(outputs, force);
+    }
+    TRY(agree_all(comm, st));
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        share_bytes_all(comm, &outputs->outputs[i].place, sizeof outputs->outputs[i].place);
+    }
+    TRY(agree_all(comm, open_files(outputs)));
+    *out = outputs;
+    outputs = NULL;
+out:
+    outputs_destroy(outputs);
+    return st;
+}
+
+/* Time stamps go with the rows of the first streams. */
+static status_t put_times(outputs_t *outputs, uint32_t product, uint64_t first_row, uint64_t rows)
+{
+    status_t st = STATUS_OK;
+    const struct output *output = &outputs->outputs[product];
+    struct time_axis axis = product_time(&outputs->work->products[product].spec);
+    if (rows > outputs->times_size) {
+        free(outputs->times);
+        outputs->times = NULL;
+        outputs->times_size = 0;
+        TRY(memory_zeroed((size_t)rows, sizeof(double), "time stamps", &outputs->times));
+        outputs->times_size = rows;
+    }
+    for (uint64_t i = 0; i < rows; i++) {
+        outputs->times[i] = axis.first + (double)(first_row + i) * axis.step;
+    }
+    TRY(file_write(output->fd, output->part, output->place.time_offset + first_row * sizeof(double),
+                   outputs->times, rows * sizeof(double)));
+out:
+    return st;
+}
+
+status_t outputs_put(void *context, uint32_t product, uint64_t first_row, uint64_t rows,
+                     uint32_t first_stream, uint32_t streams, const void *data)
+{
+    status_t st = STATUS_OK;
+    outputs_t *outputs = context;
+    const struct output *output = &outputs->outputs[product];
+    uint64_t row_bytes = output->place.row_bytes;
+    uint64_t stream_bytes = row_bytes / outputs->work->archive->nstreams;
+    uint64_t at = output->place.data_offset + first_row * row_bytes;
+    if (streams == outputs->work->archive->nstreams) {
+        TRY(file_write(output->fd, output->part, at, data, rows * row_bytes));
+    } else {
+        uint64_t piece = streams * stream_bytes;
+        for (uint64_t i = 0; i < rows; i++) {
+            TRY(file_write(output->fd, output->part,
+                           at + i * row_bytes + first_stream * stream_bytes,
+                           (const char *)data + i * piece, piece));
+        }
+    }
+    if (first_stream == 0) {
+        TRY(put_times(outputs, product, first_row, rows));
+    }
+out:
+    return st;
+}
+
+static status_t sync_files(const outputs_t *outputs)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        TRY(file_sync(outputs->outputs[i].fd, outputs->outputs[i].part));
+    }
+out:
+    return st;
+}
+
+/* Rank 0: all files complete before the first gets its name. */
+static status_t publish(outputs_t *outputs, uint64_t missing)
+{
+    status_t st = STATUS_OK;
+    uint64_t gaps = archive_gap_samples(outputs->work->archive);
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        TRY(product_put_missing(outputs->outputs[i].part, missing, gaps));
+        TRY(file_sync(outputs->outputs[i].fd, outputs->outputs[i].part));
+    }
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        TRY(file_publish(outputs->outputs[i].part, outputs->outputs[i].path));
+        outputs->outputs[i].is_ours = 0;
+    }
+out:
+    return st;
+}
+
+status_t outputs_finish_all(outputs_t *outputs, uint64_t missing)
+{
+    status_t st = sync_files(outputs);
+    TRY(agree_all(outputs->comm, st));
+    if (outputs->rank == 0) {
+        st = publish(outputs, missing);
+    }
+    TRY(agree_all(outputs->comm, st));
+out:
+    return st;
+}
+
+void outputs_destroy(outputs_t *outputs)
+{
+    if (!outputs) {
+        return;
+    }
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        struct output *output = &outputs->outputs[i];
+        if (output->is_ours) {
+            unlink(output->part);
+        }
+        if (output->fd >= 0) {
+            close(output->fd);
+        }
+        if (output->claim_fd >= 0) {
+            close(output->claim_fd);
+        }
+        free(output->path);
+        free(output->part);
+    }
+    free(outputs->outputs);
+    free(outputs->times);
+    free(outputs);
+}
+
+uint64_t outputs_bytes(const outputs_t *outputs)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        bytes += outputs->outputs[i].place.file_bytes;
+    }
+    return bytes;
+}

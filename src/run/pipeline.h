@@ -1,0 +1,38 @@
+/* The way of a chunk on one rank: read, filter and transform, write. The one place that knows the
+ * order of the stages. */
+#ifndef VOLTMILL_RUN_PIPELINE_H
+#define VOLTMILL_RUN_PIPELINE_H
+
+#include "run/driver.h"
+#include "run/work.h"
+
+/* What leaves a chunk: rows of product i, complete dumps first_row .. first_row + rows - 1.
+ *
+ *   data   float [rows][streams][nchannels] (x 2 if spectra) of streams first_stream ..
+ *
+ * Fails with NO_SPACE or DATA. */
+struct pipeline_sink {
+    void *context;
+    status_t (*put)(void *context, uint32_t product, uint64_t first_row, uint64_t rows,
+                    uint32_t first_stream, uint32_t streams, const void *data);
+};
+
+typedef struct pipeline pipeline_t;
+
+/* Buffers and stages of this rank. `work` and the sink's context must outlive it. Fails with DEVICE
+ * (memory). */
+status_t pipeline_create(const struct work *work, const struct pipeline_sink *sink,
+                         pipeline_t **out);
+void pipeline_destroy(pipeline_t *pipeline);
+
+/* Works off one chunk; `driver` may be NULL. */
+status_t pipeline_chunk(pipeline_t *pipeline, driver_t *driver, const struct chunk *chunk);
+
+/* Samples found missing so far, and seconds spent. */
+uint64_t pipeline_missing(const pipeline_t *pipeline);
+struct pipeline_seconds {
+    double read, compute, write;
+};
+struct pipeline_seconds pipeline_seconds(const pipeline_t *pipeline);
+
+#endif

@@ -1,0 +1,55 @@
+#include "run/progress.h"
+
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+double progress_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void progress_begin(struct progress *progress)
+{
+    progress->started = progress->shown = progress_now();
+    progress->drawn = 0;
+}
+
+void progress_show(struct progress *progress, uint64_t done)
+{
+    enum { LINE = 160 };
+    int in_place = progress->every <= 0;
+    double now = progress_now();
+    if (in_place && !isatty(STDERR_FILENO)) {
+        return;
+    }
+    if (now - progress->shown < (in_place ? 0.5 : progress->every) || done == 0) {
+        return;
+    }
+    progress->shown = now;
+    double part = (double)done / (double)progress->total;
+    double seconds = now - progress->started;
+    double left = seconds * (1 - part) / part;
+    char line[LINE];
+    snprintf(line, sizeof line, "%llu/%llu %s (%.1f %%), in %.0f MB/s, out %.0f MB/s, %.0f s left",
+             (unsigned long long)done, (unsigned long long)progress->total, progress->what,
+             100 * part, (double)progress->in_bytes * part / seconds / 1e6,
+             (double)progress->out_bytes * part / seconds / 1e6, left);
+    if (in_place) {
+        fprintf(stderr, "\r%-78s", line);
+        progress->drawn = 1;
+    } else {
+        fprintf(stderr, "%s\n", line);
+    }
+    fflush(stderr);
+}
+
+void progress_end(struct progress *progress)
+{
+    if (progress->drawn) {
+        fprintf(stderr, "\r%-78s\r", "");
+        fflush(stderr);
+    }
+}

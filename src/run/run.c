@@ -1,0 +1,134 @@
+#include "run/run.h"
+
+#include "base/text.h"
+#include "run/agree.h"
+#include "run/outputs.h"
+#include "run/pipeline.h"
+#include "run/setup.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_JOB_BYTES = 1 << 20 };
+
+struct run {
+    MPI_Comm comm;
+    int rank, size;
+    struct text text;
+    struct job *job;
+    struct archive *archive;
+    struct work *work;
+    outputs_t *outputs;
+    pipeline_t *pipeline;
+};
+
+static void run_end(struct run *run)
+{
+    pipeline_destroy(run->pipeline);
+    outputs_destroy(run->outputs);
+    work_destroy(run->work);
+    archive_destroy(run->archive);
+    job_destroy(run->job);
+    text_free(&run->text);
+}
+
+/* Everything before the first chunk. */
+static status_t prepare_all(struct run *run, const struct run_options *options)
+{
+    status_t st = STATUS_OK;
+    int local_rank;
+    int local_size;
+    if (run->rank == 0) {
+        st = text_read_file(&run->text, options->path, MOST_JOB_BYTES);
+    }
+    TRY(setup_share_all(run->comm, st, options->path, &run->text, options->sets, options->nsets,
+                        &run->job, &run->archive));
+    local_ranks_all(run->comm, &local_rank, &local_size);
+    st = work_create(run->job, run->archive, work_threads(run->job, local_size), &run->work);
+    TRY(agree_all(run->comm, st));
+    TRY(outputs_create_all(run->comm, run->work, options->force, &run->outputs));
+    struct pipeline_sink sink = {run->outputs, outputs_put};
+    st = pipeline_create(run->work, &sink, &run->pipeline);
+    TRY(agree_all(run->comm, st));
+out:
+    return st;
+}
+
+static status_t process(void *context, driver_t *driver, uint64_t index)
+{
+    struct run *run = context;
+    struct chunk chunk = chunk_at(&run->work->chunking, index);
+    return pipeline_chunk(run->pipeline, driver, &chunk);
+}
+
+static status_t print_notes(const struct run *run, uint64_t missing)
+{
+    status_t st = STATUS_OK;
+    struct text notes = {0};
+    char count[UNITS_TEXT];
+    TRY(work_notes(run->work, &notes));
+    if (missing > 0) {
+        TRY(text_add(&notes,
+                     "%s samples were missing (not a number, or the missing value): taken as zero "
+                     "volts\n",
+                     units_count(missing, count)));
+    }
+    for (const char *line = notes.data; line && *line;) {
+        size_t length = strcspn(line, "\n");
+        printf("note: %.*s\n", (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+out:
+    text_free(&notes);
+    return st;
+}
+
+static status_t summarise(const struct run *run, uint64_t missing, double seconds)
+{
+    status_t st = STATUS_OK;
+    const struct work *work = run->work;
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    TRY(print_notes(run, missing));
+    for (uint32_t i = 0; i < run->job->nproducts; i++) {
+        const struct work_product *product = &work->products[i];
+        printf("%s: %s, %s %s x %u streams x %u channels, %s\n", run->job->products[i].file,
+               product_name(product->spec.kind), units_count(product->spec.rows, a),
+               product->spec.integrate > 1 ? "dumps" : "spectra", run->archive->nstreams,
+               product->spec.nchannels, units_bytes(product->spec.rows * product->row_bytes, b));
+    }
+    struct pipeline_seconds spent = pipeline_seconds(run->pipeline);
+    printf("%s samples of %u streams in %.2f s on %d rank%s: in %.1f MB/s, out %.1f MB/s (rank 0: "
+           "read %.2f s, compute %.2f s, write %.2f s)\n",
+           units_count(run->archive->samples, a), run->archive->nstreams, seconds, run->size,
+           run->size == 1 ? "" : "s", (double)work->input_bytes / seconds / 1e6,
+           (double)outputs_bytes(run->outputs) / seconds / 1e6, spent.read, spent.compute,
+           spent.write);
+out:
+    return st;
+}
+
+status_t run_job_all(MPI_Comm comm, const struct run_options *options)
+{
+    status_t st = STATUS_OK;
+    struct run run = {.comm = comm};
+    MPI_Comm_rank(comm, &run.rank);
+    MPI_Comm_size(comm, &run.size);
+    double started = progress_now();
+    TRY(prepare_all(&run, options));
+    struct driver_work work = {chunk_count(&run.work->chunking), &run, process};
+    struct progress progress = {.every = options->progress,
+                                .what = "chunks",
+                                .total = work.chunks,
+                                .in_bytes = run.work->input_bytes,
+                                .out_bytes = outputs_bytes(run.outputs)};
+    TRY(driver_run_all(comm, &work, &progress));
+    uint64_t missing = sum_u64_all(comm, pipeline_missing(run.pipeline));
+    TRY(outputs_finish_all(run.outputs, missing));
+    if (run.rank == 0) {
+        TRY(summarise(&run, missing, progress_now() - started));
+    }
+out:
+    run_end(&run);
+    return st;
+}

@@ -1,0 +1,300 @@
+#include "run/verify.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "run/agree.h"
+#include "run/pipeline.h"
+#include "run/setup.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const double verify_rms_limit = 5e-7;
+const double verify_worst_limit = 5e-6;
+
+struct verify {
+    MPI_Comm comm;
+    int rank;
+    struct product *product;
+    struct text text;
+    struct job *job;
+    struct archive *archive;
+    struct work *work;
+    pipeline_t *pipeline;
+    int fd;
+    uint64_t *picked; /* chunks to look at; NULL: all */
+    uint64_t npicked;
+    char *stored; /* rows as the product has them */
+    uint64_t stored_size;
+    double sums[2]; /* of squares: differences, reference */
+    double worst;   /* of a spectrum's rms */
+    uint64_t rows;
+};
+
+static void verify_end(struct verify *verify)
+{
+    pipeline_destroy(verify->pipeline);
+    work_destroy(verify->work);
+    archive_destroy(verify->archive);
+    job_destroy(verify->job);
+    product_destroy(verify->product);
+    text_free(&verify->text);
+    free(verify->picked);
+    free(verify->stored);
+    if (verify->fd >= 0) {
+        close(verify->fd);
+    }
+}
+
+/* Compares one spectrum. The worst error counts in units of the spectrum's rms, or of the value
+ * itself where that is larger: a float cannot hold a strong line any better. */
+static void compare(struct verify *verify, const float *stored, const float *expected,
+                    uint64_t count)
+{
+    double power = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        power += (double)expected[i] * (double)expected[i];
+    }
+    double rms = sqrt(power / (double)count);
+    for (uint64_t i = 0; i < count; i++) {
+        double difference = fabs((double)stored[i] - (double)expected[i]);
+        double relative = difference > 0 ? difference / fmax(rms, fabs((double)expected[i])) : 0;
+        verify->sums[0] += difference * difference;
+        /* Also true when the product holds a NaN. */
+        if (!(relative <= verify->worst) || isnan(difference)) {
+            verify->worst = isnan(difference) ? INFINITY : relative;
+        }
+    }
+    verify->sums[1] += power;
+}
+
+static status_t check_times(struct verify *verify, uint64_t first_row, uint64_t rows)
+{
+    status_t st = STATUS_OK;
+    const struct product *product = verify->product;
+    struct time_axis axis = product_time(&verify->work->products[0].spec);
+    for (uint64_t i = first_row; i < first_row + rows; i++) {
+        double found = 0;
+        TRY(file_read(verify->fd, product->path, product->place.time_offset + 8 * i, &found,
+                      sizeof found));
+        double expected = axis.first + (double)i * axis.step;
+        REQUIRE(found == expected, STATUS_DATA, "%s: row %llu is stamped %.17g s, expected %.17g s",
+                product->path, (unsigned long long)i, found, expected);
+    }
+out:
+    return st;
+}
+
+/* The sink of the pipeline: rows as the reference makes them. */
+static status_t compare_rows(void *context, uint32_t index, uint64_t first_row, uint64_t rows,
+                             uint32_t first_stream, uint32_t streams, const void *data)
+{
+    status_t st = STATUS_OK;
+    struct verify *verify = context;
+    const struct product *product = verify->product;
+    (void)index;
+    uint64_t row_bytes = product->place.row_bytes;
+    uint64_t stream_bytes = row_bytes / verify->archive->nstreams;
+    uint64_t piece = streams * stream_bytes;
+    if (piece > verify->stored_size) {
+        free(verify->stored);
+        verify->stored = NULL;
+        TRY(memory_aligned((size_t)piece, 1, "a row", &verify->stored));
+        verify->stored_size = piece;
+    }
+    for (uint64_t i = 0; i < rows; i++) {
+        uint64_t at =
+            product->place.data_offset + (first_row + i) * row_bytes + first_stream * stream_bytes;
+        TRY(file_read(verify->fd, product->path, at, verify->stored, piece));
+        const float *expected = (const float *)((const char *)data + i * piece);
+        const float *stored = (const float *)(void *)verify->stored;
+        for (uint32_t j = 0; j < streams; j++) {
+            uint64_t count = stream_bytes / sizeof(float);
+            compare(verify, stored + j * count, expected + j * count, count);
+        }
+    }
+    if (first_stream == 0) {
+        TRY(check_times(verify, first_row, rows));
+        verify->rows += rows;
+    }
+out:
+    return st;
+}
+
+/* What can be compared without computing: shape, frequencies, coefficients. */
+static status_t compare_description(const struct verify *verify)
+{
+    status_t st = STATUS_OK;
+    const struct product *product = verify->product;
+    const struct work *work = verify->work;
+    const struct product_spec *spec = &work->products[0].spec;
+    uint64_t frequencies = (uint64_t)verify->archive->nselected[AXIS_CHAN] * spec->nchannels;
+    REQUIRE(product->kind == spec->kind && product->rows == spec->rows &&
+                product->streams * product->frequencies ==
+                    (uint64_t)verify->archive->nstreams * spec->nchannels &&
+                product->frequencies == frequencies,
+            STATUS_DATA,
+            "%s holds %llu rows of %llu streams x %llu channels, but its job and archive make %llu "
+            "rows of %u x %llu",
+            product->path, (unsigned long long)product->rows, (unsigned long long)product->streams,
+            (unsigned long long)product->frequencies, (unsigned long long)spec->rows,
+            verify->archive->nstreams, (unsigned long long)spec->nchannels);
+    uint64_t ncoeff = work->samples_per_spectrum * work->channelise.taps;
+    REQUIRE(product->ncoeff == ncoeff &&
+                memcmp(product->coeff, work->coeff, (size_t)ncoeff * sizeof(double)) == 0,
+            STATUS_DATA, "%s: its coefficients are not those of its job", product->path);
+    for (uint64_t i = 0; i < frequencies; i++) {
+        double expected = product_frequency(spec, i);
+        REQUIRE(product->frequency_hz[i] == expected, STATUS_DATA,
+                "%s: channel %llu lies at %.17g Hz, expected %.17g Hz", product->path,
+                (unsigned long long)i, product->frequency_hz[i], expected);
+    }
+out:
+    return st;
+}
+
+static int ascending(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left;
+    uint64_t b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* The first, the last, and others at random, without doubles. All ranks pick the same. */
+static status_t pick_chunks(struct verify *verify, const struct verify_options *options)
+{
+    status_t st = STATUS_OK;
+    uint64_t total = chunk_count(&verify->work->chunking);
+    verify->npicked = total;
+    if (options->all || options->chunks >= total) {
+        goto out;
+    }
+    uint64_t wanted = max_u64(options->chunks, 2);
+    TRY(memory_zeroed((size_t)wanted, sizeof(uint64_t), "chunks", &verify->picked));
+    verify->picked[1] = total - 1;
+    uint64_t state = options->seed;
+    for (uint64_t i = 2; i < wanted; i++) {
+        /* Knuth's 64-bit linear congruence; the upper bits are the random ones. */
+        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        verify->picked[i] = (state >> 11) % total;
+    }
+    qsort(verify->picked, (size_t)wanted, sizeof(uint64_t), ascending);
+    verify->npicked = 0;
+    for (uint64_t i = 0; i < wanted; i++) {
+        if (i == 0 || verify->picked[i] != verify->picked[i - 1]) {
+            verify->picked[verify->npicked++] = verify->picked[i];
+        }
+    }
+out:
+    return st;
+}
+
+static status_t process(void *context, driver_t *driver, uint64_t index)
+{
+    struct verify *verify = context;
+    uint64_t picked = verify->picked ? verify->picked[index] : index;
+    struct chunk chunk = chunk_at(&verify->work->chunking, picked);
+    return pipeline_chunk(verify->pipeline, driver, &chunk);
+}
+
+/* The product's own job, with the reference as backend and small chunks. */
+static status_t open_job_all(struct verify *verify, const struct verify_options *options)
+{
+    status_t st = STATUS_OK;
+    char file[4200];
+    char chunk[64];
+    const char **sets = NULL;
+    uint32_t nsets = 0;
+    st = product_open(options->path, &verify->product);
+    if (st == STATUS_OK && !verify->product) {
+        st = report_fail(STATUS_DATA, "%s is no product of voltmill", options->path);
+    }
+    TRY(agree_all(verify->comm, st));
+    uint64_t integrate = verify->product->integrate;
+    uint64_t dumps = ceil_div_u64(CHUNK_GRAIN, max_u64(integrate, 1));
+    snprintf(file, sizeof file, "products.0.file=\"%s.verify\"", options->path);
+    snprintf(chunk, sizeof chunk, "run.chunk=%llu", (unsigned long long)(dumps * integrate));
+    TRY(memory_zeroed(options->nsets + 3, sizeof *sets, "overrides", &sets));
+    for (uint32_t i = 0; i < options->nsets; i++) {
+        sets[nsets++] = options->sets[i];
+    }
+    sets[nsets++] = file;
+    sets[nsets++] = chunk;
+    sets[nsets++] = "channelise.backend=reference";
+    TRY(text_add(&verify->text, "%s", verify->product->job_text));
+    TRY(setup_share_all(verify->comm, STATUS_OK, options->path, &verify->text, sets, nsets,
+                        &verify->job, &verify->archive));
+out:
+    free(sets);
+    return st;
+}
+
+static status_t prepare_all(struct verify *verify, const struct verify_options *options)
+{
+    status_t st = STATUS_OK;
+    TRY(open_job_all(verify, options));
+    st = work_create(verify->job, verify->archive, 1, &verify->work);
+    if (st == STATUS_OK) {
+        st = compare_description(verify);
+    }
+    if (st == STATUS_OK) {
+        st = pick_chunks(verify, options);
+    }
+    if (st == STATUS_OK) {
+        st = file_open_read(options->path, &verify->fd);
+    }
+    if (st == STATUS_OK) {
+        struct pipeline_sink sink = {verify, compare_rows};
+        st = pipeline_create(verify->work, &sink, &verify->pipeline);
+    }
+    TRY(agree_all(verify->comm, st));
+out:
+    return st;
+}
+
+static status_t judge(const struct verify *verify, const double sums[2], double worst,
+                      uint64_t rows)
+{
+    status_t st = STATUS_OK;
+    const struct product *product = verify->product;
+    double relative = sums[0] > 0 ? sqrt(sums[0] / sums[1]) : 0;
+    printf("%s: %llu of %llu rows recomputed (%llu of %llu chunks)\n", product->path,
+           (unsigned long long)rows, (unsigned long long)product->rows,
+           (unsigned long long)verify->npicked,
+           (unsigned long long)chunk_count(&verify->work->chunking));
+    printf("rms error %.3g, worst %.3g of a spectrum's rms (limits %.1g, %.1g)\n", relative, worst,
+           verify_rms_limit, verify_worst_limit);
+    REQUIRE(relative <= verify_rms_limit && worst <= verify_worst_limit, STATUS_DATA,
+            "%s is not what the reference makes of its archive: rms error %.3g, worst %.3g of a "
+            "spectrum's rms",
+            product->path, relative, worst);
+out:
+    return st;
+}
+
+status_t verify_product_all(MPI_Comm comm, const struct verify_options *options)
+{
+    status_t st = STATUS_OK;
+    struct verify verify = {.comm = comm, .fd = -1};
+    MPI_Comm_rank(comm, &verify.rank);
+    TRY(prepare_all(&verify, options));
+    struct driver_work work = {verify.npicked, &verify, process};
+    struct progress progress = {.every = options->progress, .what = "chunks", .total = work.chunks};
+    TRY(driver_run_all(comm, &work, &progress));
+    double sums[2] = {0, 0};
+    double worst = 0;
+    MPI_Reduce(verify.sums, sums, 2, MPI_DOUBLE, MPI_SUM, 0, comm);
+    MPI_Reduce(&verify.worst, &worst, 1, MPI_DOUBLE, MPI_MAX, 0, comm);
+    uint64_t rows = sum_u64_all(comm, verify.rows);
+    if (verify.rank == 0) {
+        st = judge(&verify, sums, worst, rows);
+    }
+    TRY(agree_all(comm, st));
+out:
+    verify_end(&verify);
+    return st;
+}

@@ -1,0 +1,631 @@
+/* Jobs: every key, its default and its limits, and the text that determines a product. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/axes_text.h"
+#include "base/text.h"
+#include "plan/job.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SMALL                                                                                      \
+    "input: {files: a.h5}\n"                                                                       \
+    "channelise: {channels: 1024}\n"                                                               \
+    "products: [{kind: power, file: p.h5}]\n"
+
+static struct job *accepted(const char *text, const char *const *sets, uint32_t nsets)
+{
+    struct job *job = NULL;
+    report_clear();
+    status_t st = job_parse("job.yaml", text, strlen(text), sets, nsets, &job);
+    assert_string_equal(report_cause(), "");
+    assert_int_equal(st, STATUS_OK);
+    return job;
+}
+
+static void refused(const char *text, const char *message)
+{
+    struct job *job = NULL;
+    report_clear();
+    assert_int_equal(job_parse("job.yaml", text, strlen(text), NULL, 0, &job), STATUS_USAGE);
+    assert_null(job);
+    assert_string_equal(report_cause(), message);
+    report_clear();
+}
+
+/* A small job with one override is refused with "--set SET: MESSAGE". */
+static void set_refused(const char *set, const char *message)
+{
+    struct job *job = NULL;
+    char expected[1024];
+    snprintf(expected, sizeof expected, "--set %s: %s", set, message);
+    report_clear();
+    assert_int_equal(job_parse("job.yaml", SMALL, strlen(SMALL), &set, 1, &job), STATUS_USAGE);
+    assert_null(job);
+    assert_string_equal(report_cause(), expected);
+    report_clear();
+}
+
+static struct job *small_with(const char *set)
+{
+    return accepted(SMALL, &set, 1);
+}
+
+static void defaults(void **state)
+{
+    (void)state;
+    struct job *job = accepted(SMALL, NULL, 0);
+    assert_string_equal(job->path, "job.yaml");
+    assert_int_equal(job->nfiles, 1);
+    assert_string_equal(job->files[0], "a.h5");
+    assert_true(job->layout.automatic);
+    assert_null(job->layout.dataset);
+    assert_int_equal(job->layout.files_along, AXIS_TIME);
+    assert_int_equal(job->select.kind, SELECT_ALL);
+    assert_int_equal(job->select.nstreams[AXIS_POL], 0);
+    assert_int_equal(job->channels, 1024);
+    assert_int_equal(job->taps, 8);
+    assert_int_equal(job->window, WINDOW_HANN);
+    assert_null(job->window_path);
+    assert_true(job->cutoff == 1);
+    assert_int_equal(job->normalise, NORMALISE_ENERGY);
+    assert_int_equal(job->order, ORDER_ASCENDING);
+    assert_int_equal(job->backend, BACKEND_AUTO);
+    assert_int_equal(job->nproducts, 1);
+    assert_int_equal(job->products[0].kind, PRODUCT_POWER);
+    assert_string_equal(job->products[0].file, "p.h5");
+    assert_int_equal(job->products[0].integrate, 1);
+    assert_int_equal(job->memory, 1 << 30);
+    assert_int_equal(job->chunk_spectra, 0);
+    assert_int_equal(job->threads, 0);
+    job_destroy(job);
+    job_destroy(NULL);
+}
+
+static const char full[] = "input:\n"
+                           "  files: [a.h5, 'b*.h5']\n"
+                           "  layout:\n"
+                           "    dataset: /x/voltages\n"
+                           "    axes: time, chan:2*pol, reim\n"
+                           "    files_along: chan\n"
+                           "    domain: complex\n"
+                           "    sample_rate_hz: 925925.926\n"
+                           "    missing_value: -128\n"
+                           "    sideband: -1\n"
+                           "    freq_hz: [100e6, 101e6]\n"
+                           "    start: 2014-06-29T01:39:20.5\n"
+                           "    oversampling: 32/27\n"
+                           "    telescope: SKA-Low\n"
+                           "    source: B0329+54\n"
+                           "  select:\n"
+                           "    samples: [1e3, 4611686018427387904]\n"
+                           "    stations: [CS001, 7]\n"
+                           "    pols: x\n"
+                           "    chans: 3\n"
+                           "channelise:\n"
+                           "  channels: 4096\n"
+                           "  taps: 16\n"
+                           "  window: kaiser:8.5\n"
+                           "  cutoff: 0.9\n"
+                           "  normalise: peak\n"
+                           "  order: fft\n"
+                           "  backend: reference\n"
+                           "products:\n"
+                           "  - kind: spectra\n"
+                           "    file: s.h5\n"
+                           "run:\n"
+                           "  memory: 64MiB\n"
+                           "  chunk: 10\n"
+                           "  threads: 4\n";
+
+static void every_key_of_the_layout(void **state)
+{
+    (void)state;
+    struct job *job = accepted(full, NULL, 0);
+    const struct job_layout *layout = &job->layout;
+    assert_int_equal(job->nfiles, 2);
+    assert_string_equal(job->files[1], "b*.h5");
+    assert_false(layout->automatic);
+    assert_string_equal(layout->dataset, "/x/voltages");
+    assert_string_equal(layout->axes, "time, chan:2*pol, reim");
+    assert_int_equal(layout->files_along, AXIS_CHAN);
+    assert_true(layout->has_domain && layout->is_complex);
+    assert_true(layout->has_sample_rate && layout->sample_rate_hz == 925925.926);
+    assert_false(layout->has_packing);
+    assert_true(layout->has_missing_value && layout->missing_value == -128);
+    assert_true(layout->has_sideband && layout->sideband == -1);
+    assert_int_equal(layout->nfreq, 2);
+    assert_true(layout->freq_hz[0] == 100e6 && layout->freq_hz[1] == 101e6);
+    assert_true(layout->has_start);
+    assert_int_equal(layout->start.mjd_day, 56837);
+    assert_true(layout->start.second == 3600 + 39 * 60 + 20.5);
+    assert_true(layout->has_oversampling);
+    assert_int_equal(layout->oversampling_num, 32);
+    assert_int_equal(layout->oversampling_den, 27);
+    assert_string_equal(layout->telescope, "SKA-Low");
+    assert_string_equal(layout->source, "B0329+54");
+    job_destroy(job);
+}
+
+static void every_other_key(void **state)
+{
+    (void)state;
+    struct job *job = accepted(full, NULL, 0);
+    assert_int_equal(job->select.kind, SELECT_SAMPLES);
+    assert_int_equal(job->select.first_sample, 1000);
+    assert_true(job->select.end_sample == 4611686018427387904u);
+    assert_int_equal(job->select.nstreams[AXIS_STATION], 2);
+    assert_string_equal(job->select.streams[AXIS_STATION][1], "7");
+    assert_int_equal(job->select.nstreams[AXIS_BEAM], 0);
+    assert_string_equal(job->select.streams[AXIS_POL][0], "x");
+    assert_string_equal(job->select.streams[AXIS_CHAN][0], "3");
+    assert_int_equal(job->channels, 4096);
+    assert_int_equal(job->taps, 16);
+    assert_int_equal(job->window, WINDOW_KAISER);
+    assert_true(job->kaiser_beta == 8.5);
+    assert_true(job->cutoff == 0.9);
+    assert_int_equal(job->normalise, NORMALISE_PEAK);
+    assert_int_equal(job->order, ORDER_FFT);
+    assert_int_equal(job->backend, BACKEND_REFERENCE);
+    assert_int_equal(job->products[0].kind, PRODUCT_SPECTRA);
+    assert_int_equal(job->memory, 64 << 20);
+    assert_int_equal(job->chunk_spectra, 10);
+    assert_int_equal(job->threads, 4);
+    job_destroy(job);
+}
+
+static void alternatives(void **state)
+{
+    (void)state;
+    struct job *job = small_with("channelise.window=file:/w/my window.txt");
+    assert_int_equal(job->window, WINDOW_FILE);
+    assert_string_equal(job->window_path, "/w/my window.txt");
+    job_destroy(job);
+    job = small_with("channelise.cutoff=0");
+    assert_true(job->cutoff == 0);
+    job_destroy(job);
+    job = small_with("input.layout=auto");
+    assert_true(job->layout.automatic);
+    job_destroy(job);
+    job = small_with("run={chunk: auto, threads: auto, memory: 2 GB}");
+    assert_int_equal(job->chunk_spectra, 0);
+    assert_int_equal(job->threads, 0);
+    assert_int_equal(job->memory, 2000000000);
+    job_destroy(job);
+    job = small_with("input.select.seconds=[0, 1.5]");
+    assert_int_equal(job->select.kind, SELECT_SECONDS);
+    assert_true(job->select.from_second == 0 && job->select.to_second == 1.5);
+    job_destroy(job);
+    job = small_with("input.select.utc=[2014-06-29, 2014-06-29T12:00]");
+    assert_int_equal(job->select.kind, SELECT_UTC);
+    assert_int_equal(job->select.to_utc.mjd_day, 56837);
+    assert_true(job->select.to_utc.second == 43200);
+    job_destroy(job);
+    job = small_with("input.layout={dataset: d, axes: time, freq_hz: 1e8, sideband: +1,"
+                     " packing: 4+4 two's complement lo=re}");
+    assert_int_equal(job->layout.nfreq, 1);
+    assert_int_equal(job->layout.sideband, 1);
+    assert_true(job->layout.has_packing);
+    assert_false(job->layout.nibbles.offset_binary);
+    assert_false(job->layout.nibbles.high_is_real);
+    job_destroy(job);
+}
+
+static void ten_mistakes_at_once(void **state)
+{
+    (void)state;
+    refused("input:\n"
+            "  layout:\n"
+            "    dataset: /d\n"
+            "    axes: time,tiem\n"
+            "    domain: cplx\n"
+            "channelise:\n"
+            "  channels: 1023\n"
+            "  taps: 0\n"
+            "  windw: hann\n"
+            "  cutoff: wide\n"
+            "products:\n"
+            "  - kind: power\n"
+            "    file: a.h5\n"
+            "    integrate: 0\n"
+            "  - kind: spectrum\n"
+            "    file: ./a.h5\n"
+            "run:\n"
+            "  memory: 10MiB\n",
+            "job.yaml has 11 mistakes:\n"
+            "  job.yaml:1: input.files: is missing, expected the path of a file, or a list of "
+            "them\n"
+            "  job.yaml:4: input.layout.axes: is \"time,tiem\": no axis is called tiem, expected "
+            "time, station, beam, pol, chan or reim\n"
+            "  job.yaml:5: input.layout.domain: is cplx, expected one of complex, real\n"
+            "  job.yaml:7: channelise.channels: is 1023, expected an even whole number from 2 to "
+            "1073741824\n"
+            "  job.yaml:8: channelise.taps: is 0, expected a whole number from 1 to 16777216\n"
+            "  job.yaml:9: channelise.windw: unknown key, did you mean window?\n"
+            "  job.yaml:10: channelise.cutoff: is wide, expected a number from 0 to 64\n"
+            "  job.yaml:14: products.0.integrate: is 0, expected a whole number from 1 to "
+            "1099511627776\n"
+            "  job.yaml:15: products.1.kind: is spectrum, expected one of spectra, power\n"
+            "  job.yaml:16: products.1.file: is the same as products.0.file, expected a file of "
+            "its own\n"
+            "  job.yaml:18: run.memory: is 10MiB, expected an amount of memory of at least 64MiB, "
+            "such as 1GiB");
+}
+
+static void missing_parts(void **state)
+{
+    (void)state;
+    refused(
+        "run: {threads: 2}",
+        "job.yaml has 3 mistakes:\n"
+        "  job.yaml:1: input: is missing, expected a mapping with the keys files, layout, "
+        "select\n"
+        "  job.yaml:1: channelise: is missing, expected a mapping with the keys channels, taps, "
+        "window, cutoff, normalise, order, backend\n"
+        "  job.yaml:1: products: is missing, expected a list of products, each with kind and "
+        "file");
+    refused("input: {files: a.h5}\nchannelise: {channels: 2}\nproducts: []\n",
+            "job.yaml:3: products: has 0 entries, expected at least 1");
+    refused("input: {files: a.h5, layout: {domain: real}}\nchannelise: {channels: 2}\n"
+            "products: {kind: power}\n",
+            "job.yaml has 3 mistakes:\n"
+            "  job.yaml:1: input.layout.dataset: is missing, expected the path of a dataset inside "
+            "the file\n"
+            "  job.yaml:1: input.layout.axes: is missing, expected the dataset's axes, such as "
+            "time,pol,reim\n"
+            "  job.yaml:3: products.file: is missing, expected the path of the file to write");
+}
+
+static void wrong_values(void **state)
+{
+    (void)state;
+    set_refused("channelise.channels=1073741826", "channelise.channels: is 1073741826, expected an "
+                                                  "even whole number from 2 to 1073741824");
+    set_refused("channelise.channels=0", "channelise.channels: is 0, expected an even whole number "
+                                         "from 2 to 1073741824");
+    set_refused("channelise.taps=16777217",
+                "channelise.taps: is 16777217, expected a whole number from 1 to 16777216");
+    set_refused("channelise.cutoff=64.1",
+                "channelise.cutoff: is 64.1, expected a number from 0 to 64");
+    set_refused("channelise.normalise=Peak",
+                "channelise.normalise: is Peak, expected one of energy, peak, none");
+    set_refused("channelise.order=down",
+                "channelise.order: is down, expected one of ascending, fft");
+    set_refused("channelise.backend=gpu",
+                "channelise.backend: is gpu, expected one of auto, cpu, reference");
+    set_refused("run.threads=4097",
+                "run.threads: is 4097, expected auto or a whole number from 1 to 4096");
+    set_refused("run.chunk=0",
+                "run.chunk: is 0, expected auto or a whole number from 1 to 1099511627776");
+    set_refused("input.layout=native", "input.layout: is native, expected auto or a mapping with "
+                                       "dataset, axes and what else describes the file");
+    static const char *const windows[] = {"kaiser",    "\"kaiser:\"", "kaiser:x", "kaiser:101",
+                                          "kaiser:-1", "\"file:\"",   "triangle"};
+    for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
+        char set[64];
+        char message[256];
+        const char *quote = strchr(windows[i], ':') && *windows[i] != '"' ? "\"" : "";
+        snprintf(set, sizeof set, "channelise.window=%s", windows[i]);
+        snprintf(message, sizeof message,
+                 "channelise.window: is %s%s%s, expected one of hann, hamming, blackman, "
+                 "kaiser:BETA (0 to 100), rect, file:PATH",
+                 quote, windows[i], quote);
+        set_refused(set, message);
+    }
+    static const char *const amounts[] = {"63MiB", "much", "-1", "2000PB", "nan"};
+    for (size_t i = 0; i < sizeof amounts / sizeof *amounts; i++) {
+        char set[64];
+        char message[256];
+        snprintf(set, sizeof set, "run.memory=%s", amounts[i]);
+        snprintf(message, sizeof message,
+                 "run.memory: is %s, expected an amount of memory of at least 64MiB, such as 1GiB",
+                 amounts[i]);
+        set_refused(set, message);
+    }
+}
+
+/* "input.layout={dataset: d, axes: time, MORE}" is refused with "input.layout.MESSAGE". */
+static void layout_refused(const char *more, const char *message)
+{
+    char set[256];
+    char expected[512];
+    snprintf(set, sizeof set, "input.layout={dataset: d, %s}", more);
+    snprintf(expected, sizeof expected, "input.layout.%s", message);
+    set_refused(set, expected);
+}
+
+static void wrong_layouts(void **state)
+{
+    (void)state;
+    layout_refused("axes: pol", "axes: is pol: the axis time is missing");
+    layout_refused("axes: time, sample_rate_hz: 0",
+                   "sample_rate_hz: is 0, expected a number above 0, at most 1e+15");
+    layout_refused("axes: time, packing: 4+4",
+                   "packing: is 4+4, expected one of \"4+4 offset hi=re\", \"4+4 offset lo=re\", "
+                   "\"4+4 two's complement hi=re\", \"4+4 two's complement lo=re\"");
+    layout_refused("axes: time, missing_value: none", "missing_value: is none, expected a number");
+    layout_refused("axes: time, sideband: 0", "sideband: is 0, expected one of 1, -1, +1");
+    layout_refused("axes: time, files_along: reim",
+                   "files_along: is reim, expected one of time, station, beam, pol, chan");
+    layout_refused("axes: time, freq_hz: [1, x]",
+                   "freq_hz.1: is x, expected a number, or a list of them");
+    layout_refused("axes: time, start: yesterday",
+                   "start: is yesterday, expected a UTC date and time such as "
+                   "2014-06-29T01:39:20");
+    static const char *const ratios[] = {"27/32", "26/27",   "1/0",      "2",
+                                         "1.5/1", "32/27/1", "1000001/1"};
+    for (size_t i = 0; i < sizeof ratios / sizeof *ratios; i++) {
+        char more[64];
+        char message[128];
+        snprintf(more, sizeof more, "axes: time, oversampling: %s", ratios[i]);
+        snprintf(message, sizeof message,
+                 "oversampling: is %s, expected a ratio of at least 1, such as 32/27", ratios[i]);
+        layout_refused(more, message);
+    }
+    layout_refused("axes: 'time,reim', domain: real",
+                   "domain: is real, but the axes hold reim, which complex samples have");
+    layout_refused("axes: time, domain: real, packing: 4+4 offset hi=re",
+                   "domain: is real, but samples with a packing of 4+4 bits are complex");
+    layout_refused("axes: 'time,reim', packing: 4+4 offset hi=re",
+                   "packing: both parts of a packed sample share a byte, but the axes hold reim");
+}
+
+static void wrong_selections(void **state)
+{
+    (void)state;
+    set_refused("input.select.samples=[8, 8]",
+                "input.select.samples: ends at 8, expected more than 8");
+    set_refused("input.select.samples=[9007199254740993, 9007199254740993]",
+                "input.select.samples: ends at 9007199254740993, expected more than "
+                "9007199254740993");
+    set_refused("input.select.samples=[0, 1.5]",
+                "input.select.samples.1: is 1.5, expected two whole numbers [first, end], at most "
+                "4611686018427387904");
+    set_refused("input.select.samples=[1]", "input.select.samples: has 1 entry, expected 2");
+    set_refused("input.select.seconds=[2, 1]",
+                "input.select.seconds: ends at 1, expected more than 2");
+    set_refused("input.select.seconds=[-1, 1]",
+                "input.select.seconds.0: is -1, expected two numbers of at least 0: [from, to]");
+    set_refused("input.select.utc=[2014-06-30, 2014-06-29]",
+                "input.select.utc: ends at 2014-06-29, expected later than 2014-06-30");
+    set_refused("input.select.utc=[now, 2014-06-29]",
+                "input.select.utc.0: is now, expected two UTC dates: [2014-06-29T01:39:20, "
+                "2014-06-29T01:39:30]");
+    set_refused("input.select={samples: [0, 1], utc: [2014-06-29, 2014-06-30]}",
+                "input.select.utc: expected at most one of samples, seconds, utc");
+    set_refused("input.select.pols=[]", "input.select.pols: has 0 entries, expected at least 1");
+    set_refused("input.select.chans=[[1]]",
+                "input.select.chans.0: is a list, expected a name or number, or a list of them");
+}
+
+static void wrong_together(void **state)
+{
+    (void)state;
+    set_refused("channelise={channels: 1073741824, taps: 17}",
+                "channelise.taps: 1073741824 channels times 17 taps are 18253611008 coefficients, "
+                "expected at most 17179869184");
+    job_destroy(small_with("channelise={channels: 1073741824, taps: 16}"));
+    set_refused("products.0={kind: spectra, file: s.h5, integrate: 2}",
+                "products.0.integrate: is 2, but only products of kind power are integrated");
+    job_destroy(small_with("products.0={kind: spectra, file: s.h5, integrate: 1}"));
+    set_refused("products.0.file=./a.h5",
+                "products.0.file: is one of input.files, expected a file of its own");
+    refused("input: {files: a.h5}\n"
+            "channelise:\n  channels: 2\n  order: fft\n"
+            "products:\n- kind: spectra\n  file: s.h5\n- kind: power\n  file: p.h5\n",
+            "job.yaml:8: products.1.kind: is power, but channelise.order is fft: the frequency "
+            "axis of a power product must ascend");
+}
+
+static void the_text_is_canonical(void **state)
+{
+    (void)state;
+    struct job *job = accepted(full, NULL, 0);
+    assert_string_equal(job->products[0].text, "input:\n"
+                                               "  files:\n"
+                                               "  - a.h5\n"
+                                               "  - b*.h5\n"
+                                               "  layout:\n"
+                                               "    dataset: /x/voltages\n"
+                                               "    axes: time, chan:2*pol, reim\n"
+                                               "    files_along: chan\n"
+                                               "    domain: complex\n"
+                                               "    sample_rate_hz: 925925.926\n"
+                                               "    missing_value: -128\n"
+                                               "    sideband: -1\n"
+                                               "    freq_hz:\n"
+                                               "    - 100e6\n"
+                                               "    - 101e6\n"
+                                               "    start: 2014-06-29T01:39:20.5\n"
+                                               "    oversampling: 32/27\n"
+                                               "    telescope: SKA-Low\n"
+                                               "    source: B0329+54\n"
+                                               "  select:\n"
+                                               "    samples:\n"
+                                               "    - 1000\n"
+                                               "    - 4611686018427387904\n"
+                                               "    stations:\n"
+                                               "    - CS001\n"
+                                               "    - 7\n"
+                                               "    pols:\n"
+                                               "    - x\n"
+                                               "    chans:\n"
+                                               "    - 3\n"
+                                               "channelise:\n"
+                                               "  channels: 4096\n"
+                                               "  taps: 16\n"
+                                               "  window: kaiser:8.5\n"
+                                               "  cutoff: 0.9\n"
+                                               "  normalise: peak\n"
+                                               "  order: fft\n"
+                                               "  backend: reference\n"
+                                               "products:\n"
+                                               "- kind: spectra\n");
+    job_destroy(job);
+}
+
+static void the_text_forgets_what_does_not_matter(void **state)
+{
+    (void)state;
+    static const char *const same[] = {
+        "input: {files: a.h5}\nchannelise: {channels: 1024}\n"
+        "products:\n- {kind: power, file: p.h5, integrate: 16}\n",
+        "# Another comment.\n"
+        "input:\n  files: ['a.h5']   # one\n  layout: auto\n  select:\n"
+        "channelise:\n  channels: 1.024e3\n"
+        "products:\n- {file: q.h5, kind: \"power\", integrate: 16}\n"
+        "- {kind: spectra, file: s.h5}\n"
+        "run: {memory: 2GiB, chunk: 7, threads: 3}\n",
+        "input: {files: b.h5}\nchannelise: {channels: 2}\nrun:\n"
+        "products: {kind: power, integrate: 1.6e1, file: p.h5}\n",
+    };
+    static const char *const sets[] = {"input.files.0=a.h5", "channelise.channels=1024"};
+    char *first = NULL;
+    for (size_t i = 0; i < 3; i++) {
+        struct job *job = accepted(same[i], sets, i == 2 ? 2 : 0);
+        if (first) {
+            assert_string_equal(job->products[0].text, first);
+        } else {
+            first = strdup(job->products[0].text);
+        }
+        job_destroy(job);
+    }
+    free(first);
+}
+
+static void the_text_is_a_job(void **state)
+{
+    (void)state;
+    static const char *const set = "products.0.file=again.h5";
+    static const char *const two = "products.1={kind: power, file: '#p', integrate: 3}";
+    static const char *const odd =
+        "input={files: ['null', 'a: b', ' x '], layout: {dataset: \"d\\n\","
+        " axes: time, telescope: '~'}}";
+    const char *sets[] = {two, odd, "channelise.order=ascending"};
+    struct job *job = accepted(full, sets, 3);
+    for (uint32_t i = 0; i < job->nproducts; i++) {
+        struct job *again = accepted(job->products[i].text, &set, 1);
+        assert_int_equal(again->nproducts, 1);
+        assert_string_equal(again->products[0].text, job->products[i].text);
+        assert_string_equal(again->products[0].file, "again.h5");
+        assert_int_equal(again->products[0].kind, job->products[i].kind);
+        assert_int_equal(again->products[0].integrate, job->products[i].integrate);
+        assert_int_equal(again->nfiles, 3);
+        assert_string_equal(again->files[0], "null");
+        assert_string_equal(again->files[1], "a: b");
+        assert_string_equal(again->files[2], " x ");
+        assert_string_equal(again->layout.dataset, "d\n");
+        assert_string_equal(again->layout.telescope, "~");
+        assert_true(again->kaiser_beta == 8.5);
+        job_destroy(again);
+    }
+    job_destroy(job);
+}
+
+static void files_are_read(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/voltmill_test_job_XXXXXX";
+    int handle = mkstemp(path);
+    assert_true(handle >= 0);
+    assert_int_equal(write(handle, SMALL, strlen(SMALL)), strlen(SMALL));
+    close(handle);
+    struct job *job = NULL;
+    static const char *const set = "channelise.taps=3";
+    report_clear();
+    assert_int_equal(job_load(path, &set, 1, &job), STATUS_OK);
+    assert_string_equal(job->path, path);
+    assert_int_equal(job->taps, 3);
+    job_destroy(job);
+    unlink(path);
+    job = NULL;
+    assert_int_equal(job_load("/nowhere/job.yaml", NULL, 0, &job), STATUS_DATA);
+    assert_null(job);
+    assert_string_equal(report_cause(), "cannot read /nowhere/job.yaml: No such file or directory");
+    report_clear();
+    assert_int_equal(job_load("/tmp", NULL, 0, &job), STATUS_DATA);
+    report_clear();
+}
+
+static void axes_are_read(void **state)
+{
+    (void)state;
+    struct axes_text axes;
+    char message[AXES_TEXT_MESSAGE];
+    assert_true(axes_text_parse(" station ,time,chan:512 * beam*pol:2 , reim:2", &axes, message));
+    assert_int_equal(axes.ndims, 4);
+    assert_int_equal(axes.dim[0].part[0], AXIS_STATION);
+    assert_int_equal(axes.dim[1].nparts, 1);
+    assert_int_equal(axes.dim[1].part[0], AXIS_TIME);
+    assert_int_equal(axes.dim[2].nparts, 3);
+    assert_int_equal(axes.dim[2].part[0], AXIS_CHAN);
+    assert_int_equal(axes.dim[2].size[0], 512);
+    assert_int_equal(axes.dim[2].part[1], AXIS_BEAM);
+    assert_int_equal(axes.dim[2].size[1], 0);
+    assert_int_equal(axes.dim[2].size[2], 2);
+    assert_int_equal(axes.dim[3].size[0], 2);
+    assert_true(axes_text_has(&axes, AXIS_POL));
+    assert_true(axes_text_parse("time", &axes, message));
+    assert_false(axes_text_has(&axes, AXIS_POL));
+}
+
+static void wrong_axes(void **state)
+{
+    (void)state;
+    static const char size[] = "expected a size from 1 to 1099511627776 behind ':'";
+    static const char *const wrong[][2] = {
+        {"", "expected an axis at the end"},
+        {"time,", "expected an axis at the end"},
+        {"time,,pol", "expected an axis before \",pol\""},
+        {"time pol", "expected ',' or the end before \"pol\""},
+        {"times", "no axis is called times, expected time, station, beam, pol, chan or reim"},
+        {"pol", "the axis time is missing"},
+        {"time,pol,pol", "the axis pol stands there twice"},
+        {"time,station,beam,pol,chan,reim,time", "the axis time stands there twice"},
+        {"time*pol:2", "the axis time cannot be joined with others"},
+        {"time,chan*pol", "of axes joined by '*', all but one need a size, such as chan:2*pol"},
+        {"time,reim:3", "the axis reim has size 2"},
+        {"time,pol:0", size},
+        {"time,pol:", size},
+        {"time,pol:-1", size},
+        {"time,pol:1099511627777", size},
+        {"time,pol:100000000000000000000000", size},
+        {"time,pol:1099511627776*chan:1099511627776", "the sizes are absurdly large together"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct axes_text axes;
+        char message[AXES_TEXT_MESSAGE] = "";
+        assert_false(axes_text_parse(wrong[i][0], &axes, message));
+        assert_string_equal(message, wrong[i][1]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults),
+        cmocka_unit_test(every_key_of_the_layout),
+        cmocka_unit_test(every_other_key),
+        cmocka_unit_test(alternatives),
+        cmocka_unit_test(ten_mistakes_at_once),
+        cmocka_unit_test(missing_parts),
+        cmocka_unit_test(wrong_values),
+        cmocka_unit_test(wrong_layouts),
+        cmocka_unit_test(wrong_selections),
+        cmocka_unit_test(wrong_together),
+        cmocka_unit_test(the_text_is_canonical),
+        cmocka_unit_test(the_text_forgets_what_does_not_matter),
+        cmocka_unit_test(the_text_is_a_job),
+        cmocka_unit_test(files_are_read),
+        cmocka_unit_test(axes_are_read),
+        cmocka_unit_test(wrong_axes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

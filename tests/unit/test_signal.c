@@ -1,0 +1,563 @@
+/* The synthetic sky: the same value in whatever pieces, noise with the moments and tail of a
+ * normal law, tones and pulses where theory puts them. Everything is a pure function of the
+ * specification, so the statistical limits (five standard errors) are passed for good or not. */
+#include "dsp/signal.h"
+
+#include <fftw3.h>
+#include <math.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const double TURN = 6.28318530717958647692;
+static const double DISPERSION_S_HZ2 = 1e12 / 2.41e-4;
+
+static const double CHAN_HZ[] = {300e6, 301e6, 302e6};
+
+static struct signal_spec quiet_spec(int is_complex)
+{
+    struct signal_spec spec = {.is_complex = is_complex,
+                               .sample_rate_hz = is_complex ? 1e6 : 2e6,
+                               .nchans = 3,
+                               .chan_hz = CHAN_HZ,
+                               .seed = 42};
+    return spec;
+}
+
+static void add_pulsar(struct signal_spec *spec, double width)
+{
+    spec->pulsar_period = 0.02;
+    spec->pulsar_dm = 10; /* 3 ms across a coarse channel of 1 MHz at 300 MHz */
+    spec->pulsar_amplitude = 3;
+    spec->pulsar_width = width;
+    spec->pulsar_phase = 0.3;
+}
+
+static size_t parts_of(const struct signal_spec *spec)
+{
+    return spec->is_complex ? 2 : 1;
+}
+
+static void *block_of(size_t count, size_t size)
+{
+    void *block = calloc(count, size);
+    assert_non_null(block);
+    return block;
+}
+
+static float *make(const struct signal_spec *spec, uint32_t antenna, uint32_t chan, uint64_t first,
+                   uint64_t count)
+{
+    signal_t *signal = NULL;
+    float *out = block_of(count * parts_of(spec), sizeof *out);
+    assert_int_equal(signal_create(spec, &signal), STATUS_OK);
+    assert_int_equal(signal_make(signal, antenna, chan, first, count, out), STATUS_OK);
+    signal_destroy(signal);
+    return out;
+}
+
+/* ---- Cutting ---- */
+
+struct piece {
+    const signal_t *signal;
+    uint64_t first, count;
+    float *out;
+    status_t st;
+};
+
+static void *make_piece(void *argument)
+{
+    struct piece *piece = argument;
+    piece->st = signal_make(piece->signal, 1, 2, piece->first, piece->count, piece->out);
+    return NULL;
+}
+
+/* Makes pieces [cut, end) and [begin, cut) of the whole at the same time, and compares. */
+static void check_cut(const signal_t *signal, size_t parts, const float *whole, uint64_t first,
+                      const uint64_t at[3])
+{
+    struct piece piece[2];
+    pthread_t thread;
+    for (int i = 0; i < 2; i++) {
+        piece[i] = (struct piece){signal, first + at[i], at[i + 1] - at[i], NULL, STATUS_OK};
+        piece[i].out = block_of(piece[i].count * parts + 1, sizeof(float));
+        piece[i].out[piece[i].count * parts] = 77;
+    }
+    assert_int_equal(pthread_create(&thread, NULL, make_piece, &piece[1]), 0);
+    make_piece(&piece[0]);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    for (int i = 0; i < 2; i++) {
+        const size_t values = piece[i].count * parts;
+        assert_int_equal(piece[i].st, STATUS_OK);
+        assert_memory_equal(piece[i].out, whole + at[i] * parts, values * sizeof(float));
+        assert_true(piece[i].out[values] == 77);
+        free(piece[i].out);
+    }
+}
+
+static void check_cuts(int is_complex, uint64_t first)
+{
+    enum { COUNT = 50000, CUTS = 12 };
+    const struct signal_tone tones[] = {{301.9e6, 2, 0.1}, {302.25e6, 5, 0.7}};
+    struct signal_spec spec = quiet_spec(is_complex);
+    signal_t *signal = NULL;
+    spec.noise = 1.5;
+    spec.tones = tones;
+    spec.ntones = 2;
+    add_pulsar(&spec, 0.05);
+    float *whole = make(&spec, 1, 2, first, COUNT);
+    assert_int_equal(signal_create(&spec, &signal), STATUS_OK);
+    unsigned random = 7;
+    for (int i = 0; i < CUTS; i++) {
+        uint64_t at[3] = {0, 0, COUNT};
+        random = random * 1103515245u + 12345u;
+        at[0] = random / 65536 % COUNT;
+        random = random * 1103515245u + 12345u;
+        at[2] = i % 2 ? COUNT : at[0] + random / 65536 % (COUNT - at[0]);
+        random = random * 1103515245u + 12345u;
+        at[1] = at[0] + random / 65536 % (at[2] - at[0] + 1);
+        check_cut(signal, parts_of(&spec), whole, first, at);
+    }
+    signal_destroy(signal);
+    free(whole);
+}
+
+static void test_cutting(void **state)
+{
+    (void)state;
+    for (int is_complex = 0; is_complex < 2; is_complex++) {
+        check_cuts(is_complex, 0);
+        check_cuts(is_complex, 1000000000123);
+    }
+}
+
+/* ---- Noise ---- */
+
+static void test_noise_moments(void **state)
+{
+    (void)state;
+    enum { COUNT = 1 << 23 };
+    struct signal_spec spec = quiet_spec(0);
+    spec.noise = 2;
+    float *x = make(&spec, 3, 1, 123456789, COUNT);
+    double m[5] = {0};
+    double above4 = 0;
+    double above5 = 0;
+    for (size_t i = 0; i < COUNT; i++) {
+        double v = (double)x[i] / 2;
+        m[1] += v;
+        m[2] += v * v;
+        m[3] += v * v * v;
+        m[4] += v * v * v * v;
+        above4 += fabs(v) > 4;
+        above5 += fabs(v) > 5;
+    }
+    /* Standard errors of the moments: roots of (E v^2k - (E v^k)^2) / COUNT. */
+    const double root = sqrt(COUNT);
+    assert_true(fabs(m[1] / COUNT) < 5 * 1 / root);
+    assert_true(fabs(m[2] / COUNT - 1) < 5 * sqrt(2) / root);
+    assert_true(fabs(m[3] / COUNT) < 5 * sqrt(15) / root);
+    assert_true(fabs(m[4] / COUNT - 3) < 5 * sqrt(96) / root);
+    const double expected4 = COUNT * erfc(4 / sqrt(2));
+    const double expected5 = COUNT * erfc(5 / sqrt(2));
+    assert_true(fabs(above4 - expected4) < 5 * sqrt(expected4));               /* 531 */
+    assert_true(above5 > 0 && fabs(above5 - expected5) < 5 * sqrt(expected5)); /* 4.8 */
+    free(x);
+}
+
+/* The whole law: counts between equally spaced borders against the normal integral. */
+static void test_noise_histogram(void **state)
+{
+    (void)state;
+    enum { COUNT = 1 << 22, BINS = 80 }; /* of 0.1 sigma, -4 .. 4 */
+    struct signal_spec spec = quiet_spec(0);
+    spec.noise = 1;
+    float *x = make(&spec, 0, 0, 0, COUNT);
+    double bins[BINS] = {0};
+    for (size_t i = 0; i < COUNT; i++) {
+        int bin = (int)floor((double)x[i] * 10) + BINS / 2;
+        if (bin >= 0 && bin < BINS) {
+            bins[bin] += 1;
+        }
+    }
+    double chi2 = 0;
+    for (int i = 0; i < BINS; i++) {
+        double low = 0.1 * (i - 40) / sqrt(2);
+        double expected = 0.5 * COUNT * (erfc(low) - erfc(low + 0.1 / sqrt(2)));
+        chi2 += (bins[i] - expected) * (bins[i] - expected) / expected;
+    }
+    assert_true(fabs(chi2 - BINS) < 5 * sqrt(2 * BINS));
+    free(x);
+}
+
+/* Neither the values nor their squares may know of each other. */
+static void check_uncorrelated(const float *a, size_t stride_a, const float *b, size_t stride_b,
+                               size_t count)
+{
+    double product = 0;
+    double squares = 0;
+    for (size_t i = 0; i < count; i++) {
+        double u = (double)a[i * stride_a];
+        double v = (double)b[i * stride_b];
+        product += u * v;
+        squares += (u * u - 1) * (v * v - 1);
+    }
+    assert_true(fabs(product) < 5 * sqrt((double)count));
+    assert_true(fabs(squares) < 5 * 2 * sqrt((double)count));
+}
+
+static void test_noise_independence(void **state)
+{
+    (void)state;
+    enum { COUNT = 1 << 18, LAGS = 8, STREAMS = 6 };
+    struct signal_spec spec = quiet_spec(1);
+    spec.noise = 1;
+    float *x[STREAMS];
+    x[0] = make(&spec, 0, 0, 0, COUNT + LAGS);
+    x[1] = make(&spec, 1, 0, 0, COUNT);
+    x[2] = make(&spec, 0, 1, 0, COUNT);
+    x[3] = make(&spec, 1, 1, 0, COUNT);
+    x[4] = make(&spec, 0x80000000, 0, 0, COUNT);
+    spec.seed++;
+    x[5] = make(&spec, 0, 0, 0, COUNT);
+    for (size_t lag = 1; lag <= LAGS; lag++) {
+        check_uncorrelated(x[0], 1, x[0] + lag, 1, COUNT);
+    }
+    check_uncorrelated(x[0], 2, x[0] + 1, 2, COUNT); /* real and imaginary part */
+    for (int i = 0; i < STREAMS; i++) {
+        for (int j = i + 1; j < STREAMS; j++) {
+            check_uncorrelated(x[i], 1, x[j], 1, COUNT);
+        }
+    }
+    for (int i = 0; i < STREAMS; i++) {
+        free(x[i]);
+    }
+}
+
+/* ---- Tones ---- */
+
+/* Compares with the exact phase at `first`: the tone turns by quarters / 4 Hz, so in whole numbers
+ * by quarters * n modulo 4 rate quarters of a turn per rate. */
+static void check_tone(int is_complex, double offset_hz, uint64_t first)
+{
+    enum { COUNT = 1000 };
+    struct signal_spec spec = quiet_spec(is_complex);
+    const struct signal_tone tone = {CHAN_HZ[1] + offset_hz, 2.5, 0.37};
+    spec.tones = &tone;
+    spec.ntones = 1;
+    float *x = make(&spec, 0, 1, first, COUNT);
+    const double baseband_hz = is_complex ? offset_hz : offset_hz + 0.5e6;
+    const int64_t cycle = (int64_t)(4 * spec.sample_rate_hz);
+    const int64_t quarters = (int64_t)(4 * baseband_hz);
+    for (uint64_t i = 0; i < COUNT; i++) {
+        int64_t steps = quarters * (int64_t)((first + i) % (uint64_t)cycle) % cycle;
+        double angle = TURN * ((double)steps / (double)cycle + 0.37);
+        /* 1e-6: the rounding of a float and 2^-64 turns times 10^12 samples. */
+        if (is_complex) {
+            assert_true(fabs((double)x[2 * i] - 2.5 * cos(angle)) < 2.5 * 1e-6);
+            assert_true(fabs((double)x[2 * i + 1] - 2.5 * sin(angle)) < 2.5 * 1e-6);
+        } else {
+            assert_true(fabs((double)x[i] - 2.5 * cos(angle)) < 2.5 * 1e-6);
+        }
+    }
+    free(x);
+}
+
+static void test_tone_phase(void **state)
+{
+    (void)state;
+    const double offsets[] = {0, 123456.75, -123456.75, 499999.75, -500000, 250000};
+    for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++) {
+        for (int is_complex = 0; is_complex < 2; is_complex++) {
+            check_tone(is_complex, offsets[i], 0);
+            check_tone(is_complex, offsets[i], 250);
+            check_tone(is_complex, offsets[i], 1000000000321);
+        }
+    }
+}
+
+static double peak_of(int is_complex, uint32_t chan, double freq_hz)
+{
+    enum { COUNT = 300 };
+    struct signal_spec spec = quiet_spec(is_complex);
+    const struct signal_tone tone = {freq_hz, 1, 0};
+    spec.tones = &tone;
+    spec.ntones = 1;
+    float *x = make(&spec, 0, chan, 0, COUNT);
+    double peak = 0;
+    for (size_t i = 0; i < COUNT * parts_of(&spec); i++) {
+        peak = fmax(peak, fabs((double)x[i]));
+    }
+    free(x);
+    return peak;
+}
+
+/* A channel holds its lower edge, not its upper one: a tone shows in exactly one of neighbours. */
+static void test_tone_band(void **state)
+{
+    (void)state;
+    for (int is_complex = 0; is_complex < 2; is_complex++) {
+        assert_true(peak_of(is_complex, 1, 300.5e6) > 0.99);
+        assert_true(peak_of(is_complex, 0, 300.5e6) == 0);
+        assert_true(peak_of(is_complex, 1, 301.5e6) == 0);
+        assert_true(peak_of(is_complex, 1, 300.499999e6) == 0);
+        assert_true(peak_of(is_complex, 0, 300.499999e6) > 0.99);
+        assert_true(peak_of(is_complex, 1, 0) == 0);
+    }
+}
+
+/* ---- Pulsar ---- */
+
+enum { BANDS = 16, PHASES = 625, PULSES = 60, MOST_TAPS = 128 };
+
+static const double HOP_S = 32e-6; /* 1 / PHASES of the period */
+
+/* Plain transforms of `taps` samples, every half of that. Hann's window keeps the rest of the band
+ * out, which comes at other times. */
+struct filter_bank {
+    size_t taps;
+    double kernel[BANDS][MOST_TAPS][2];
+};
+
+struct fold {
+    double power[BANDS][PHASES];
+};
+
+static void fill_bank(const struct signal_spec *spec, struct filter_bank *bank)
+{
+    bank->taps = (size_t)lrint(2 * HOP_S * spec->sample_rate_hz);
+    for (int band = 0; band < BANDS; band++) {
+        const double nu = spec->is_complex ? (double)band / BANDS - 0.5 : 0.5 * band / BANDS;
+        for (size_t i = 0; i < bank->taps; i++) {
+            double hann = 0.5 - 0.5 * cos(TURN * ((double)i + 0.5) / (double)bank->taps);
+            bank->kernel[band][i][0] = hann * cos(TURN * nu * (double)i);
+            bank->kernel[band][i][1] = -hann * sin(TURN * nu * (double)i);
+        }
+    }
+}
+
+static double band_power(const struct filter_bank *bank, int band, const float *x, size_t parts)
+{
+    double re = 0;
+    double im = 0;
+    for (size_t i = 0; i < bank->taps; i++) {
+        const double *w = bank->kernel[band][i];
+        const double a = (double)x[i * parts];
+        const double b = parts == 2 ? (double)x[i * parts + 1] : 0;
+        re += a * w[0] - b * w[1];
+        im += a * w[1] + b * w[0];
+    }
+    return re * re + im * im;
+}
+
+static struct fold *fold_of(const struct signal_spec *spec, const float *x)
+{
+    struct filter_bank *bank = block_of(1, sizeof *bank);
+    struct fold *fold = block_of(1, sizeof *fold);
+    fill_bank(spec, bank);
+    const size_t hop = bank->taps / 2;
+    for (size_t k = 0; k + 1 < PULSES * PHASES; k++) {
+        for (int band = 1; band < BANDS; band++) {
+            fold->power[band][k % PHASES] +=
+                band_power(bank, band, x + k * hop * parts_of(spec), parts_of(spec));
+        }
+    }
+    free(bank);
+    return fold;
+}
+
+/* When theory has a pulse at f_hz peak, in hops after the first window's centre. */
+static double expected_phase(const struct signal_spec *spec, double f_hz, uint64_t first)
+{
+    const double top = CHAN_HZ[2] + 0.5e6;
+    const double peak = spec->pulsar_phase * spec->pulsar_period +
+                        DISPERSION_S_HZ2 * spec->pulsar_dm * (1 / (f_hz * f_hz) - 1 / (top * top));
+    const double start = fmod((double)first, spec->pulsar_period * spec->sample_rate_hz);
+    return (peak - (start - 0.5) / spec->sample_rate_hz) / HOP_S - 1;
+}
+
+/* Gives the mean of the profile's distance from `centre`, in hops, and of its square. */
+static void profile_moments(const double profile[PHASES], double centre, double out[2])
+{
+    double sum[3] = {0};
+    for (int i = 0; i < PHASES; i++) {
+        double distance = remainder(i - centre, PHASES);
+        sum[0] += profile[i];
+        sum[1] += profile[i] * distance;
+        sum[2] += profile[i] * distance * distance;
+    }
+    out[0] = sum[1] / sum[0];
+    out[1] = sum[2] / sum[0];
+}
+
+static void check_fold(const struct signal_spec *spec, uint32_t chan, uint64_t first)
+{
+    const uint64_t count = (uint64_t)lrint(PULSES * PHASES * HOP_S * spec->sample_rate_hz);
+    float *x = make(spec, 0, chan, first, count);
+    struct fold *fold = fold_of(spec, x);
+    double mean_square = 0;
+    double power = 0;
+    for (int band = 1; band < BANDS; band++) {
+        double moments[2];
+        const double f_hz = CHAN_HZ[chan] + ((double)band / BANDS - 0.5) * 1e6;
+        profile_moments(fold->power[band], expected_phase(spec, f_hz, first), moments);
+        assert_true(fabs(moments[0]) < 1); /* five standard errors, and the filters' resolution */
+        mean_square += moments[1] / (BANDS - 1);
+    }
+    for (size_t i = 0; i < count * parts_of(spec); i++) {
+        power += (double)x[i] * (double)x[i];
+    }
+    /* A Gaussian's rms is its FWHM / 2.355; windows smear by 0.6 / 64 us of 3073 us / MHz. */
+    const double rms = hypot(spec->pulsar_width * PHASES / 2.3548, 28e-6 / HOP_S);
+    assert_true(fabs(sqrt(mean_square) / rms - 1) < 0.05);
+    /* Its area is its FWHM times root(pi / (4 ln 2)). */
+    const double expected = 9 * 1.0645 * spec->pulsar_width * (double)(count * parts_of(spec));
+    assert_true(fabs(power / expected - 1) < 0.05);
+    free(fold);
+    free(x);
+}
+
+static void test_pulsar_fold(void **state)
+{
+    (void)state;
+    for (int is_complex = 0; is_complex < 2; is_complex++) {
+        struct signal_spec spec = quiet_spec(is_complex);
+        add_pulsar(&spec, 0.02);
+        check_fold(&spec, 0, 0);
+        check_fold(&spec, 2, 1000000004321);
+    }
+}
+
+/* Takes the dispersion off the spectrum of `count` samples: its phase is the integral of the delay
+ * against the centre f0, D DM (1 / f + f / f0^2 - 2 / f0). The upper half of a real signal's
+ * spectrum mirrors the lower one. */
+static void undisperse(const struct signal_spec *spec, double f0, size_t count, double (*z)[2])
+{
+    for (size_t k = 0; k < count; k++) {
+        const double turn = remainder((double)k / (double)count, 1);
+        const double f = f0 + (spec->is_complex ? turn : fabs(turn) - 0.25) * spec->sample_rate_hz;
+        const double delay_turns =
+            DISPERSION_S_HZ2 * spec->pulsar_dm * (1 / f + f / (f0 * f0) - 2 / f0);
+        const double mirror = spec->is_complex || turn >= 0 ? 1 : -1;
+        const double angle = -TURN * mirror * fmod(delay_turns, 1);
+        const double re = z[k][0] * cos(angle) - z[k][1] * sin(angle);
+        z[k][1] = z[k][0] * sin(angle) + z[k][1] * cos(angle);
+        z[k][0] = re;
+    }
+}
+
+/* A pulse of ten samples (real: twenty), spread over 3000 (6000), must come back whole, across the
+ * blocks' seams too. */
+static void check_coherent(int is_complex)
+{
+    enum { COUNT = 1 << 17, EDGE = 1 << 13 };
+    struct signal_spec spec = quiet_spec(is_complex);
+    add_pulsar(&spec, 0.0005);
+    float *x = make(&spec, 5, 1, 0, COUNT);
+    double(*z)[2] = block_of(COUNT, sizeof *z);
+    for (size_t i = 0; i < COUNT; i++) {
+        z[i][0] = (double)x[i * parts_of(&spec)];
+        z[i][1] = is_complex ? (double)x[2 * i + 1] : 0;
+    }
+    fftw_plan there = fftw_plan_dft_1d(COUNT, z, z, FFTW_FORWARD, FFTW_ESTIMATE);
+    fftw_plan back = fftw_plan_dft_1d(COUNT, z, z, FFTW_BACKWARD, FFTW_ESTIMATE);
+    fftw_execute(there);
+    undisperse(&spec, CHAN_HZ[1], COUNT, z);
+    fftw_execute(back);
+    const double period = spec.pulsar_period * spec.sample_rate_hz;
+    const double peak = (expected_phase(&spec, CHAN_HZ[1], 0) + 1) * HOP_S * spec.sample_rate_hz;
+    double near = 0;
+    double all = 0;
+    for (size_t i = EDGE; i < COUNT - EDGE; i++) {
+        double power = z[i][0] * z[i][0] + z[i][1] * z[i][1];
+        double distance = remainder((double)i - peak, period) / (spec.pulsar_width * period);
+        near += fabs(distance) < 1.5 ? power : 0;
+        all += power;
+    }
+    assert_true(near > 0.995 * all);
+    fftw_destroy_plan(back);
+    fftw_destroy_plan(there);
+    free(z);
+    free(x);
+}
+
+static void test_pulsar_coherent(void **state)
+{
+    (void)state;
+    check_coherent(0);
+    check_coherent(1);
+}
+
+/* One source: every antenna sees the same voltages, every coarse channel its own. */
+static void test_pulsar_common(void **state)
+{
+    (void)state;
+    enum { COUNT = 20000 };
+    struct signal_spec spec = quiet_spec(1);
+    add_pulsar(&spec, 0.05);
+    float *a = make(&spec, 0, 1, 0, COUNT);
+    float *b = make(&spec, 9, 1, 0, COUNT);
+    float *c = make(&spec, 0, 2, 0, COUNT);
+    assert_memory_equal(a, b, 2 * COUNT * sizeof(float));
+    assert_memory_not_equal(a, c, 2 * COUNT * sizeof(float));
+    free(a);
+    free(b);
+    free(c);
+}
+
+static void test_pulsar_refused(void **state)
+{
+    (void)state;
+    struct signal_spec spec = quiet_spec(1);
+    signal_t *signal = NULL;
+    add_pulsar(&spec, 0.05);
+    spec.pulsar_dm = 1e6; /* 307 s: 3e8 samples */
+    assert_int_equal(signal_create(&spec, &signal), STATUS_USAGE);
+    assert_null(signal);
+    assert_non_null(strstr(report_cause(), "needs a transform of 1073741824 points"));
+    report_clear();
+    spec.sample_rate_hz = 700e6;
+    assert_int_equal(signal_create(&spec, &signal), STATUS_USAGE);
+    assert_non_null(strstr(report_cause(), "above 0 Hz"));
+    report_clear();
+    spec.pulsar_amplitude = 0; /* no pulsar: nothing to refuse */
+    assert_int_equal(signal_create(&spec, &signal), STATUS_OK);
+    signal_destroy(signal);
+}
+
+static void test_nothing(void **state)
+{
+    (void)state;
+    enum { COUNT = 100 };
+    struct signal_spec spec = quiet_spec(1);
+    float *x = make(&spec, 0, 0, 5, COUNT);
+    for (size_t i = 0; i < 2 * COUNT; i++) {
+        assert_true(x[i] == 0);
+    }
+    free(x);
+    signal_destroy(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_cutting),
+        cmocka_unit_test(test_noise_moments),
+        cmocka_unit_test(test_noise_histogram),
+        cmocka_unit_test(test_noise_independence),
+        cmocka_unit_test(test_tone_phase),
+        cmocka_unit_test(test_tone_band),
+        cmocka_unit_test(test_pulsar_fold),
+        cmocka_unit_test(test_pulsar_coherent),
+        cmocka_unit_test(test_pulsar_common),
+        cmocka_unit_test(test_pulsar_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
