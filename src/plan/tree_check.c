@@ -196,6 +196,20 @@ static const cyaml_schema_field_t *find_field(const cyaml_schema_field_t *fields
     return NULL;
 }
 
+/* Whether a key of `node` is `field` misspelt: that has been told, it is not missing as well. */
+static int is_misspelt(const struct tree *node, const cyaml_schema_field_t *fields,
+                       const cyaml_schema_field_t *field)
+{
+    for (size_t i = 0; i < node->nchildren; i++) {
+        size_t index;
+        const char *key = node->child[i]->key;
+        if (!find_field(fields, key, &index) && tree_nearest_key(key, fields) == field) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 static status_t check_missing(const struct check *check, struct tree *node,
                               const cyaml_schema_field_t *field)
 {
@@ -280,7 +294,8 @@ static status_t check_mapping(const struct check *check, struct tree *node,
         TRY(check_member(check, node, &i, fields, first));
     }
     for (size_t i = 0; i < KEYS && fields[i].key; i++) {
-        if (!first[i] && !(fields[i].value.flags & CYAML_FLAG_OPTIONAL)) {
+        int is_optional = (fields[i].value.flags & CYAML_FLAG_OPTIONAL) != 0;
+        if (!first[i] && !is_optional && !is_misspelt(node, fields, &fields[i])) {
             TRY(check_missing(check, node, &fields[i]));
         }
     }

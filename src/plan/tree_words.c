@@ -156,22 +156,28 @@ static size_t distance(const char *a, const char *b)
     return d[na][nb];
 }
 
-const char *tree_unknown_key(const char *key, const cyaml_schema_field_t *fields,
-                             char out[MISTAKE_BYTES])
+const cyaml_schema_field_t *tree_nearest_key(const char *key, const cyaml_schema_field_t *fields)
 {
     size_t nearest = 3;
-    const char *meant = NULL;
+    const cyaml_schema_field_t *meant = NULL;
     for (size_t i = 0; fields[i].key; i++) {
         size_t far = distance(key, fields[i].key);
         /* At least half of a short key must be right for it to be meant. */
         if (far < nearest && 2 * far <= strlen(fields[i].key)) {
             nearest = far;
-            meant = fields[i].key;
+            meant = &fields[i];
         }
     }
+    return meant;
+}
+
+const char *tree_unknown_key(const char *key, const cyaml_schema_field_t *fields,
+                             char out[MISTAKE_BYTES])
+{
+    const cyaml_schema_field_t *meant = tree_nearest_key(key, fields);
     out[0] = '\0';
     if (meant) {
-        append(out, "unknown key, did you mean %s?", meant);
+        append(out, "unknown key, did you mean %s?", meant->key);
     } else {
         append(out, "unknown key, expected one of ");
         append_keys(out, fields);

@@ -14,6 +14,9 @@ const char *tree_is(const struct tree *node, char out[TREE_IS_BYTES]);
 const char *tree_expected(const cyaml_schema_value_t *schema, const struct tree_rule *rule,
                           char out[MISTAKE_BYTES]);
 
+/* The field whose key is near enough to `key` to be meant; NULL when there is none. */
+const cyaml_schema_field_t *tree_nearest_key(const char *key, const cyaml_schema_field_t *fields);
+
 /* "unknown key, did you mean taps?" or, when no key is near, all that there are. Returns `out`. */
 const char *tree_unknown_key(const char *key, const cyaml_schema_field_t *fields,
                              char out[MISTAKE_BYTES]);

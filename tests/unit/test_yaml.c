@@ -171,6 +171,7 @@ static void keys(void **state)
     refused("count: 1\nsomething: 2",
             "t.yaml:2: something: unknown key, expected one of count, ratio, colour, title, pair, "
             "names, members, lead");
+    refused("cuont: 1", "t.yaml:1: cuont: unknown key, did you mean count?");
     refused("count: 1\nmembxyz: 2",
             "t.yaml:2: membxyz: unknown key, expected one of count, ratio, colour, title, pair, "
             "names, members, lead");
