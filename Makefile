@@ -60,9 +60,51 @@ $(BUILD)/tests/%: $(BUILD)/tests/%.o $(BUILD)/libvoltmill.a
 deps:
 	$(Q)tests/tools/deps
 
-## test-programs: build the programs that the tests run
+## demo: install what is missing, make a sample observation, grind it on 2 ranks, show what came out
+.PHONY: demo
+demo: deps
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)tests/tools/demo $(BUILD)/voltmill
+
+## test: all tests; one: make test TESTS=tests/cli/use.sh
+TESTS ?= $(filter-out %/common.py,$(sort $(wildcard tests/cli/*.sh tests/clients/*.py tests/faults/*.sh)))
+.PHONY: test
+test: deps
+	$(Q)$(MAKE) --no-print-directory all test-programs
+	$(Q)VOLTMILL=$(CURDIR)/$(BUILD)/voltmill PYTHON=$(PYTHON) \
+	  prove --timer $(if $(V),-v) -e tests/run-test $(TEST_PROGRAMS) $(TESTS)
+
+## test-unit: the unit tests alone, for example with SANITIZE=address,undefined
+.PHONY: test-unit
+test-unit: deps
+	$(Q)$(MAKE) --no-print-directory test-programs
+	$(Q)prove --timer $(if $(V),-v) -e tests/run-test $(filter $(BUILD)/tests/unit/%,$(TEST_PROGRAMS))
+
+## test-long: what takes too long for every change (memory of a large job)
+LONG_TESTS = $(sort $(wildcard tests/long/*.sh))
+.PHONY: test-long
+test-long: deps
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)VOLTMILL=$(CURDIR)/$(BUILD)/voltmill PYTHON=$(PYTHON) TEST_TIMEOUT=3600 \
+	  prove --timer $(if $(V),-v) -e tests/run-test $(LONG_TESTS)
+
+# Built by test through a second make, so that `deps` has run before pkg-config is asked.
 .PHONY: test-programs
 test-programs: $(TEST_PROGRAMS)
+
+## lint: the arrows between the rooms, the layout of the code, static checks
+.PHONY: lint
+lint:
+	$(Q)tests/tools/lint-arrows
+	$(Q)tests/tools/lint-layout
+
+## install: copy program, man page and jobs under PREFIX (default /usr/local)
+.PHONY: install
+install: all
+	install -D -m 755 $(BUILD)/voltmill $(DESTDIR)$(PREFIX)/bin/voltmill
+	install -D -m 644 docs/voltmill.1 $(DESTDIR)$(PREFIX)/share/man/man1/voltmill.1
+	install -d $(DESTDIR)$(PREFIX)/share/voltmill/jobs
+	install -m 644 jobs/*.yaml $(DESTDIR)$(PREFIX)/share/voltmill/jobs
 
 ## print-VAR: print a variable of this Makefile
 print-%:

@@ -294,7 +294,7 @@ status_t describe_file(const char *path, const struct job_layout *layout, int qu
     *out = archive;
     archive = NULL;
 out:
-    job_layout_free(&native);
+    native_layout_free(&native);
     archive_destroy(archive);
     h5_close(file);
     return st;

@@ -23,6 +23,6 @@ status_t native_read(hid_t file, const char *path, struct job_layout *layout,
 status_t locate_extents(hid_t dataset, const struct archive *archive, uint64_t bytes,
                         struct archive_part *part);
 
-void job_layout_free(struct job_layout *layout);
+void native_layout_free(struct job_layout *layout);
 
 #endif

@@ -8,7 +8,7 @@
 
 static const char dataset_name[] = "/voltages";
 
-void job_layout_free(struct job_layout *layout)
+void native_layout_free(struct job_layout *layout)
 {
     free(layout->dataset);
     free(layout->axes);

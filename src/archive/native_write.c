@@ -173,10 +173,13 @@ status_t native_create(const char *path, const struct native_spec *spec, struct 
     struct text axes = {0};
     struct stat info;
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    hid_t create = H5Pcreate(H5P_FILE_CREATE);
     H5_TRY(H5Pset_alignment(access, DATA_ALIGNMENT, DATA_ALIGNMENT), "%s cannot be planned", path);
     H5_TRY(H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V110), "%s cannot be planned",
            path);
-    file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    /* The root group would tell when it was made. */
+    H5_TRY(H5Pset_obj_track_times(create, 0), "%s cannot be planned", path);
+    file = H5Fcreate(path, H5F_ACC_TRUNC, create, access);
     H5_TRY(file, "%s cannot be created", path);
     TRY(put_root(file, spec));
     TRY(put_voltages(file, spec, &axes, &voltages));
@@ -201,6 +204,7 @@ out:
     text_free(&axes);
     h5_close(voltages);
     h5_close(file);
+    h5_close(create);
     h5_close(access);
     return st;
 }

@@ -66,6 +66,14 @@ out:
     return st;
 }
 
+int file_is_same(const char *a, const char *b)
+{
+    struct stat left;
+    struct stat right;
+    return stat(a, &left) == 0 && stat(b, &right) == 0 && left.st_dev == right.st_dev &&
+           left.st_ino == right.st_ino;
+}
+
 status_t file_claim(const char *part, int *out)
 {
     status_t st = STATUS_OK;

@@ -14,6 +14,9 @@ status_t file_part_name(const char *path, char **out);
  * it does not exist yet unless `force`. Fails with USAGE. */
 status_t file_check_new(const char *path, int force);
 
+/* Whether two names lead to one existing file. */
+int file_is_same(const char *a, const char *b);
+
 /* Takes the file at `part` for this run: creates it, or takes over what a run that died left, with
  * a warning. Another run that is still writing it makes this fail with USAGE. The lock lasts until
  * the descriptor *fd is closed. */

@@ -20,13 +20,18 @@ const char *units_bytes(uint64_t bytes, char text[UNITS_TEXT])
     return text;
 }
 
-/* Picks the largest of `names` (each 1000 times the one before) that leaves 1 or more. */
-static const char *scaled(double value, double smallest, const char *const *names, int count,
+/* Picks the largest of `names` (each 1000 times the one before) that leaves 1 or more; names[base]
+ * is the unit of `value`. */
+static const char *scaled(double value, int base, const char *const *names, int count,
                           char text[UNITS_TEXT])
 {
-    double scale = smallest;
+    double scale = pow(1000, -base);
     int unit = 0;
-    while (unit + 1 < count && fabs(value) >= 999.9999995 * scale) {
+    if (value == 0) {
+        scale = 1;
+        unit = base;
+    }
+    while (value != 0 && unit + 1 < count && fabs(value) >= 999.9999995 * scale) {
         scale *= 1000;
         unit++;
     }
@@ -37,13 +42,13 @@ static const char *scaled(double value, double smallest, const char *const *name
 const char *units_hertz(double hertz, char text[UNITS_TEXT])
 {
     static const char *const names[] = {"mHz", "Hz", "kHz", "MHz", "GHz"};
-    return scaled(hertz, 1e-3, names, 5, text);
+    return scaled(hertz, 1, names, 5, text);
 }
 
 const char *units_seconds(double seconds, char text[UNITS_TEXT])
 {
     static const char *const names[] = {"ns", "us", "ms", "s"};
-    return scaled(seconds, 1e-9, names, 4, text);
+    return scaled(seconds, 3, names, 4, text);
 }
 
 const char *units_count(uint64_t count, char text[UNITS_TEXT])

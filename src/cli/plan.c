@@ -167,7 +167,7 @@ status_t cli_plan_job(const char *path, const char *const *sets, uint32_t nsets,
     TRY(job_load(path, sets, nsets, &job));
     TRY(archive_open(job, &archive));
     TRY(work_create(job, archive, work_threads(job, 1), &work));
-    TRY(outputs_check(job, force));
+    TRY(outputs_check(job, archive, force));
     words_archive(archive);
     print_work(work);
     TRY(print_filter(work));

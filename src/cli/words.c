@@ -22,6 +22,7 @@ static void print_files(const struct archive *archive)
 static void print_streams(const struct archive *archive)
 {
     static const enum axis axes[] = {AXIS_STATION, AXIS_BEAM, AXIS_POL, AXIS_CHAN};
+    const char *comma = "";
     printf("  %-13s %u:", "streams", archive->nstreams);
     for (int i = 0; i < 4; i++) {
         enum axis axis = axes[i];
@@ -29,11 +30,12 @@ static void print_streams(const struct archive *archive)
         if (!archive->present[axis] && axis != AXIS_POL && axis != AXIS_CHAN) {
             continue;
         }
-        printf("%s %u %s%s", i ? "," : "", count,
+        printf("%s %u %s%s", comma, count,
                axis == AXIS_CHAN  ? "coarse channel"
                : axis == AXIS_POL ? "polarisation"
                                   : axis_name(axis),
                count == 1 ? "" : "s");
+        comma = ",";
         for (uint32_t j = 0; archive->names[axis] && j < count && j < 4; j++) {
             printf("%s%s%s", j ? " " : " (", archive->names[axis][archive->selected[axis][j]],
                    j + 1 == count ? ")"

@@ -290,6 +290,8 @@ static status_t create_file(const char *path, hid_t *out)
     H5_TRY(H5Pset_alignment(access, DATA_ALIGNMENT, DATA_ALIGNMENT), "%s cannot be planned", path);
     H5_TRY(H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V110), "%s cannot be planned",
            path);
+    /* The root group would tell when it was made. */
+    H5_TRY(H5Pset_obj_track_times(create, 0), "%s cannot be planned", path);
     *out = H5Fcreate(path, H5F_ACC_TRUNC, create, access);
     H5_TRY(*out, "%s cannot be created", path);
 out:

@@ -25,10 +25,28 @@ struct outputs {
     uint64_t times_size;
 };
 
-status_t outputs_check(const struct job *job, int force)
+/* Whatever it is called here (another path, a link): --force must never replace the input. */
+static status_t check_not_input(const char *path, const struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t i = 0; i < archive->nparts; i++) {
+        const struct archive_part *part = &archive->parts[i];
+        REQUIRE(!file_is_same(path, part->path), STATUS_USAGE, "product %s is the input file %s",
+                path, part->path);
+        for (uint32_t j = 0; j < part->nextents; j++) {
+            REQUIRE(!file_is_same(path, part->extents[j].path), STATUS_USAGE,
+                    "product %s is the input file %s", path, part->extents[j].path);
+        }
+    }
+out:
+    return st;
+}
+
+status_t outputs_check(const struct job *job, const struct archive *archive, int force)
 {
     status_t st = STATUS_OK;
     for (uint32_t i = 0; i < job->nproducts; i++) {
+        TRY(check_not_input(job->products[i].file, archive));
         TRY(file_check_new(job->products[i].file, force));
     }
 out:
@@ -50,7 +68,7 @@ out:
 static status_t create_files(outputs_t *outputs, int force)
 {
     status_t st = STATUS_OK;
-    TRY(outputs_check(outputs->work->job, force));
+    TRY(outputs_check(outputs->work->job, outputs->work->archive, force));
     for (uint32_t i = 0; i < outputs->count; i++) {
         TRY(create_one(outputs->work, i, &outputs->outputs[i]));
     }

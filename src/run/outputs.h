@@ -9,8 +9,9 @@
 
 typedef struct outputs outputs_t;
 
-/* Checks (rank 0, or alone) that all products can be made. Fails with USAGE. */
-status_t outputs_check(const struct job *job, int force);
+/* Checks (rank 0, or alone) that all products can be made, and that none would replace a file of
+ * the archive. Fails with USAGE. */
+status_t outputs_check(const struct job *job, const struct archive *archive, int force);
 
 /* Makes x.h5.part of every product on rank 0, reserves their room, and opens them everywhere.
  * Collective. Fails with USAGE, NO_SPACE or DATA; then nothing is left behind. */

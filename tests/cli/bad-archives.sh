@@ -1,0 +1,368 @@
+#!/usr/bin/env bash
+# Archives that are not what they should be: each gets a message with file, place, value and expected
+# value, status 4 (or 2, where the job's description is wrong), and leaves nothing behind.
+. "$(dirname "$0")/../tools/lib.sh"
+. "$here/tests/cli/jobs.sh"
+
+# bad NAME STATUS PATTERN ARCHIVE [SET...]: the archive must fail so.
+bad() {
+    local name=$1 status=$2 pattern=$3 archive=$4 sets=()
+    shift 4
+    for set; do sets+=(--set "$set"); done
+    fails "$name" "$status" "$pattern" \
+        "$voltmill" run job.yaml --set input.files="$archive" "${sets[@]}"
+    nothing_left
+}
+
+# foreign AXES: the description of /x.
+foreign() { echo "input.layout={dataset: /x, axes: '$1', sample_rate_hz: 1e6${2:+, $2}}"; }
+
+cat >job.yaml <<'END'
+input:
+  files: good.h5
+channelise:
+  channels: 16
+  taps: 4
+products:
+  - kind: spectra
+    file: out.h5
+END
+
+PYTHONPATH="$here/tests/cli" "$python" - <<'END' || exit 1
+from archives import *
+import os
+
+x = noise((1024, 2, 2))
+native("good.h5", x)
+native("good2.h5", x, root={"start_second": 100 + 1024 / RATE})
+
+# Not files of voltages at all.
+open("text.h5", "w").write("# not HDF5\n" * 100)
+open("empty.h5", "w")
+open("zeros.h5", "wb").write(bytes(100000))
+os.mkdir("folder.h5")
+
+# Cut short.
+size = os.path.getsize("good.h5")
+open("cut.h5", "wb").write(open("good.h5", "rb").read()[:size // 2])
+open("cut-by-one.h5", "wb").write(open("good.h5", "rb").read()[:-1])
+native("chunked.h5", noise((65536, 2, 2)), chunks=(4096, 2, 2), compression=1)
+open("cut-chunked.h5", "wb").write(open("chunked.h5", "rb").read()[:150000])
+open("head.h5", "wb").write(open("good.h5", "rb").read()[:300])
+
+# External files.
+raw = x.tobytes()
+os.mkdir("far")
+def external(name, files, folder="far"):
+    for file, content in files:
+        if content is not None:
+            open(os.path.join(folder, file), "wb").write(content)
+    plain(os.path.join(folder, name), None, shape=x.shape, dtype="i1",
+          external=[(file, 0, len(raw) // len(files)) for file, _ in files])
+external("whole.h5", [("whole.raw", raw)])
+external("two.h5", [("two-a.raw", raw[:len(raw) // 2]), ("two-b.raw", raw[len(raw) // 2:])])
+external("short.h5", [("short.raw", raw[:-1])])
+external("two-short.h5", [("short-a.raw", raw[:len(raw) // 2]), ("short-b.raw", raw[:100])])
+external("missing.h5", [("nowhere.raw", None)])
+plain("x.h5", x)
+
+# The native layout, one word wrong at a time.
+for name, root in {
+    "version-missing": {"format_version": None}, "version-2": {"format_version": np.int32(2)},
+    "version-text": {"format_version": "one"}, "format-other": {"format": "spectra of tea"},
+    "format-number": {"format": 7}, "scale-tai": {"time_scale": "TAI"},
+    "scale-number": {"time_scale": 3.0}, "day-negative": {"start_mjd_day": np.int32(-1)},
+    "day-text": {"start_mjd_day": "today"}, "second-nan": {"start_second": np.nan},
+    "second-missing": {"start_second": None}, "day-missing": {"start_mjd_day": None},
+    "telescope-number": {"telescope": 42}, "no-start": {"start_mjd_day": None, "start_second": None},
+}.items():
+    native(f"{name}.h5", x, root=root)
+for name, attrs in {
+    "axes-missing": {"axes": None}, "axes-number": {"axes": 3}, "axes-unknown": {"axes": "time,feed,reim"},
+    "axes-twice": {"axes": "time,pol,pol"}, "axes-no-time": {"axes": "beam,pol,reim"},
+    "axes-empty": {"axes": ""}, "axes-few": {"axes": "time,reim"}, "axes-reim": {"axes": "reim,pol,time"},
+    "rate-missing": {"sample_rate_hz": None}, "rate-text": {"sample_rate_hz": "fast"},
+    "rate-zero": {"sample_rate_hz": 0.0}, "rate-negative": {"sample_rate_hz": -1e6},
+    "rate-nan": {"sample_rate_hz": np.nan}, "rate-inf": {"sample_rate_hz": np.inf},
+    "domain-missing": {"domain": None}, "domain-other": {"domain": "imaginary"},
+    "domain-number": {"domain": 1}, "domain-real": {"domain": "real"},
+    "sideband-zero": {"sideband": np.int32(0)}, "sideband-text": {"sideband": "upper"},
+    "sideband-missing": {"sideband": None},
+    "packing-other": {"packing": "3+5 offset"}, "packing-number": {"packing": 4},
+    "packing-reim": {"packing": "4+4 offset hi=re"},
+    "missing-text": {"missing_value": "none"},
+    "over-less": {"oversampling_num": np.int32(27), "oversampling_den": np.int32(32)},
+    "over-zero": {"oversampling_num": np.int32(0), "oversampling_den": np.int32(0)},
+}.items():
+    native(f"{name}.h5", x, attrs=attrs)
+native("over-real.h5", x[:, :, 0], "time,pol",
+       attrs={"oversampling_num": np.int32(32), "oversampling_den": np.int32(27)})
+native("domain-complex.h5", x[:, :, 0], "time,pol", attrs={"domain": "complex"})
+native("packing-int16.h5", noise((1024, 2), np.int16), "time,pol", attrs={"packing": "4+4 offset hi=re"})
+text = h5py.string_dtype()
+for name, scales in {
+    "freq-missing": {"freq_hz": None}, "freq-two": {"freq_hz": [1e9, 2e9]}, "freq-nan": {"freq_hz": [np.nan]},
+    "freq-text": {"freq_hz": np.array(["low"], dtype=text)}, "pol-three": {"pol": np.array(["X", "Y", "Z"], dtype=text)},
+    "pol-numbers": {"pol": [0, 1]}, "station-two": {"station": np.array(["A", "B"], dtype=text)},
+    "gaps-beyond": {"gaps": np.array([[1000, 25]], "u8")}, "gaps-overlap": {"gaps": np.array([[10, 20], [29, 5]], "u8")},
+    "gaps-flat": {"gaps": np.array([1, 2], "u8")}, "gaps-three": {"gaps": np.ones((2, 3), "u8")},
+    "gaps-huge": {"gaps": np.array([[2**64 - 1, 2]], "u8")},
+}.items():
+    native(f"{name}.h5", x, scales=scales)
+with h5py.File("dataset-missing.h5", "w") as file:
+    put(file, dict(format="voltage", format_version=np.int32(1)))
+    file["group/other"] = x
+    file["volts"] = x
+
+# Types and shapes.
+for name, dtype in dict(u1="u1", i4="i4", i8="i8", u2="u2", f2="f2", f8="f8", bool="?").items():
+    plain(f"type-{name}.h5", x.astype(dtype))
+plain("type-string.h5", np.full((1024, 2, 2), b"abcd"))
+plain("type-vlen.h5", np.full((64, 2, 2), "abcd", dtype=object), dtype=text)
+def pairs(*types):
+    return np.zeros((1024, 2), [(f"m{i}", t) for i, t in enumerate(types)])
+plain("compound-1.h5", pairs("i1"))
+plain("compound-3.h5", pairs("i1", "i1", "i1"))
+plain("compound-mixed.h5", pairs("i1", "i2"))
+plain("compound-order.h5", pairs("<i2", ">i2"))
+plain("compound-f8.h5", pairs("f8", "f8"))
+plain("compound-good.h5", pairs("i2", "i2"))
+plain("compound-nested.h5", pairs([("a", "i1"), ("b", "i1")], [("a", "i1"), ("b", "i1")]))
+plain("none.h5", np.zeros((0, 2, 2), "i1"))
+plain("no-pols.h5", np.zeros((1024, 0, 2), "i1"))
+plain("few.h5", np.zeros((63, 2, 2), "i1"))
+plain("scalar.h5", np.int8(3))
+plain("reim-3.h5", np.zeros((1024, 2, 3), "i1"))
+plain("joined.h5", np.zeros((1024, 10, 2), "i1"))
+with h5py.File("null.h5", "w") as file:
+    file["x"] = h5py.Empty("i1")
+    file["y/group"] = x
+
+# Files that do not belong together.
+later = {"start_second": 100 + 1024 / RATE}
+native("other-rate.h5", x, root=later, attrs={"sample_rate_hz": 2e6})
+native("other-shape.h5", noise((1024, 3, 2)), root=later)
+native("other-type.h5", x.astype("i2"), root=later)
+native("other-axes.h5", x, "time,beam,reim", root=later)
+native("other-sideband.h5", x, root=later, attrs={"sideband": np.int32(-1)})
+native("other-freq.h5", x, root=later, scales={"freq_hz": [2e9]})
+native("other-missing.h5", x, root=later, attrs={"missing_value": -128.0})
+native("other-over.h5", x, root=later, attrs={"oversampling_num": np.int32(2)})
+native("gap-in-time.h5", x, root={"start_second": 100 + 1034 / RATE})
+native("overlap-in-time.h5", x, root={"start_second": 100 + 1014 / RATE})
+native("same-time.h5", x)
+native("order-little.h5", noise((1024, 2, 2), "<i2"))
+native("order-big.h5", noise((1024, 2, 2), ">i2"), root=later)
+for i, packing in enumerate(("4+4 offset hi=re", "4+4 offset lo=re")):
+    native(f"packing-{i}.h5", x[:, :, 0].view("u1"), "time,pol", attrs={"packing": packing},
+           root=later if i else {})
+native("names-ab.h5", x, scales={"pol": np.array(["X", "Y"], dtype=text)})
+native("names-ba.h5", x, scales={"pol": np.array(["Y", "X"], dtype=text)}, root=later)
+native("pol-a.h5", x[:, 0], "time,reim")
+native("pol-b.h5", x[:, 1], "time,reim", root={"start_second": 100.5})
+native("pol-gaps.h5", x[:, 1], "time,reim", scales={"gaps": np.array([[10, 20]], "u8")})
+
+# One bit wrong in a compressed chunk in the middle.
+native("flipped.h5", noise((65536, 2, 2)), chunks=(4096, 2, 2), compression=1)
+with h5py.File("flipped.h5") as file:
+    place = file["voltages"].id.get_chunk_info(9)
+with open("flipped.h5", "r+b") as file:
+    file.seek(place.byte_offset + place.size // 2)
+    byte = file.read(1)[0]
+    file.seek(-1, 1)
+    file.write(bytes([byte ^ 16]))
+native("flipped-sum.h5", noise((65536, 2, 2)), chunks=(4096, 2, 2), fletcher32=True)
+with h5py.File("flipped-sum.h5") as file:
+    place = file["voltages"].id.get_chunk_info(9)
+with open("flipped-sum.h5", "r+b") as file:
+    file.seek(place.byte_offset + 1000)
+    byte = file.read(1)[0]
+    file.seek(-1, 1)
+    file.write(bytes([byte ^ 16]))
+END
+
+runs "a good archive" "$voltmill" run job.yaml
+rm -f out.h5
+
+# --- not an archive
+bad "missing file" 4 'nowhere\.h5: No such file' nowhere.h5
+bad "no file matches" 4 'no file matches input\.files: no\*\.h6' 'no*.h6'
+bad "a folder" 4 'folder\.h5 is not a file' folder.h5
+bad "a text file" 4 'text\.h5 is not an HDF5 file \(1100 bytes\)' text.h5
+bad "an empty file" 4 'empty\.h5 is not an HDF5 file \(0 bytes\)' empty.h5
+bad "zeros" 4 'zeros\.h5 is not an HDF5 file' zeros.h5
+if nobody true; then
+    cp good.h5 secret.h5
+    chmod 000 secret.h5
+    mkdir -m 777 open
+    fails "an unreadable file" 4 'secret\.h5 cannot be read: Permission denied' \
+        nobody "$voltmill" run job.yaml --set input.files=secret.h5 --set products.0.file=open/out.h5
+    same "an unreadable file leaves nothing" "" "$(ls open)"
+else
+    skip "an unreadable file: nobody can run the program here"
+fi
+
+# --- cut short
+bad "contiguous, cut in the middle" 4 'cut\.h5 .*truncated.* [0-9]+ bytes' cut.h5
+bad "contiguous, one byte short" 4 'cut-by-one\.h5 .*truncated' cut-by-one.h5
+bad "chunked, cut in the middle" 4 'cut-chunked\.h5 .*truncated' cut-chunked.h5
+bad "only the head" 4 'head\.h5 ' head.h5
+
+# --- external files
+layout=$(foreign time,pol,reim)
+runs "plain" "$voltmill" run job.yaml --set input.files=x.h5 --set "$layout" --set products.0.file=x-out.h5
+expected=$(data x-out.h5)
+for name in whole two; do
+    runs "external, $name, beside the HDF5 file" \
+        "$voltmill" run job.yaml --set input.files=far/$name.h5 --set "$layout"
+    same "external, $name, gives the same rows" "$expected" "$(data out.h5)"
+    rm -f out.h5
+    (cd far && "$voltmill" run ../job.yaml --set input.files="$PWD/$name.h5" --set "$layout" >"$work/output" 2>&1)
+    ok $? "external, $name, by its full name, from its own folder"
+    same "external, $name, gives the same rows again" "$expected" "$(data far/out.h5)"
+    rm -f far/out.h5
+done
+bad "external, one byte short" 4 \
+    'far/short\.raw is truncated: far/short\.h5 declares 4096 bytes from offset 0 in it, but it ends at 4095' \
+    far/short.h5 "$layout"
+bad "external, second one short" 4 'far/short-b\.raw is truncated: .* declares 2048 bytes .* ends at 100' \
+    far/two-short.h5 "$layout"
+bad "external, missing" 4 'far/missing\.h5: external file .*nowhere\.raw: No such file' far/missing.h5 "$layout"
+
+# --- the words of the native layout
+bad "format_version missing" 4 'version-missing\.h5: .*format_version.* 1' version-missing.h5
+bad "format_version 2" 4 'version-2\.h5: format_version is 2, .*1' version-2.h5
+bad "format_version a text" 4 'version-text\.h5: attribute format_version is not a number' version-text.h5
+bad "another format" 4 'format-other\.h5 is not in the native layout .*input\.layout' format-other.h5
+bad "format a number" 4 'format-number\.h5 is not in the native layout' format-number.h5
+bad "time_scale TAI" 4 'scale-tai\.h5: time_scale is TAI, expected UTC' scale-tai.h5
+bad "time_scale a number" 4 'scale-number\.h5: time_scale is not text' scale-number.h5
+bad "start before MJD 0" 4 'day-negative\.h5: start_mjd_day -1' day-negative.h5
+bad "start a text" 4 'day-text\.h5: attribute start_mjd_day is not a number' day-text.h5
+bad "start second NaN" 4 'second-nan\.h5: .*start_second nan' second-nan.h5
+bad "start_second missing" 4 'second-missing\.h5: .*start_second' second-missing.h5
+bad "start_mjd_day missing" 4 'day-missing\.h5: .*start_mjd_day' day-missing.h5
+bad "telescope a number" 4 'telescope-number\.h5: telescope is not text' telescope-number.h5
+bad "axes missing" 4 'axes-missing\.h5: /voltages has no attribute axes' axes-missing.h5
+bad "axes a number" 4 'axes-number\.h5: /voltages: axes is not text' axes-number.h5
+bad "axes unknown" 4 'axes-unknown\.h5: .*no axis is called feed, expected time, station' axes-unknown.h5
+bad "axes twice" 4 'axes-twice\.h5: .*the axis pol stands there twice' axes-twice.h5
+bad "axes without time" 4 'axes-no-time\.h5: .*the axis time is missing' axes-no-time.h5
+bad "axes empty" 4 'axes-empty\.h5: .*expected an axis' axes-empty.h5
+bad "axes too few" 4 'axes-few\.h5: .*3 dimensions \(1024 x 2 x 2\), but axes names 2 \(time,reim\)' axes-few.h5
+bad "reim on the long axis" 4 'axes-reim\.h5: .*reim has 1024 elements, expected 2' axes-reim.h5
+bad "sample_rate_hz missing" 4 'rate-missing\.h5: /voltages .*sample_rate_hz' rate-missing.h5
+bad "sample_rate_hz a text" 4 'rate-text\.h5: .*sample_rate_hz is not a number' rate-text.h5
+for value in zero:0 negative:-1e\\+06 nan:nan inf:inf; do
+    bad "sample_rate_hz ${value%:*}" 4 "rate-${value%:*}\.h5: .*sample_rate_hz is ${value#*:}, expected" \
+        rate-${value%:*}.h5
+done
+bad "domain missing" 4 'domain-missing\.h5: /voltages.* domain .*complex or real' domain-missing.h5
+bad "domain imaginary" 4 'domain-other\.h5: .*domain is imaginary, expected complex or real' domain-other.h5
+bad "domain a number" 4 'domain-number\.h5: .*domain is not text' domain-number.h5
+bad "domain real, axis reim" 4 'domain-real\.h5: .*says real, but the samples are complex' domain-real.h5
+bad "domain complex, real samples" 4 'domain-complex\.h5: .*says complex, but the samples are real' domain-complex.h5
+bad "sideband 0" 4 'sideband-zero\.h5: .*sideband is 0, expected \+1 or -1' sideband-zero.h5
+bad "sideband a text" 4 'sideband-text\.h5: .*sideband is not a number' sideband-text.h5
+bad "sideband missing" 4 'sideband-missing\.h5: .*sideband' sideband-missing.h5
+bad "packing unknown" 4 'packing-other\.h5: .*packing is "3\+5 offset", expected "4\+4' packing-other.h5
+bad "packing a number" 4 'packing-number\.h5: .*packing is not text' packing-number.h5
+bad "packing and reim" 4 'packing-reim\.h5: .*axes names reim' packing-reim.h5
+bad "packing of 16 bits" 4 'packing-int16\.h5: .*packing needs 8-bit elements, found 16-bit' packing-int16.h5
+bad "missing_value a text" 4 'missing-text\.h5: .*missing_value is not a number' missing-text.h5
+bad "oversampling below 1" 4 'over-less\.h5: .*oversampling is 27/32, expected 1 or more' over-less.h5
+bad "oversampling 0/0" 4 'over-zero\.h5: .*oversampling is 0/0, expected' over-zero.h5
+bad "oversampled real samples" 4 'over-real\.h5: .*real samples cannot be oversampled.*32/27' over-real.h5
+bad "freq_hz missing" 4 'freq-missing\.h5: .*/freq_hz' freq-missing.h5
+bad "freq_hz for two" 4 'freq-two\.h5: /freq_hz holds 2 .*expected .*1' freq-two.h5
+bad "freq_hz NaN" 4 'freq-nan\.h5: .*coarse channel 0 is not a number' freq-nan.h5
+bad "freq_hz texts" 4 'freq-text\.h5: freq_hz cannot be read as numbers' freq-text.h5
+bad "three names for two polarisations" 4 'pol-three\.h5: .*2 of axis pol, but /pol names 3' pol-three.h5
+bad "names that are numbers" 4 'pol-numbers\.h5: pol is not text' pol-numbers.h5
+bad "names of an axis that is not there" 4 'station-two\.h5: .*station.* 2' station-two.h5
+bad "a gap beyond the end" 4 'gaps-beyond\.h5: gap 0 \(25 samples from 1000\)' gaps-beyond.h5
+bad "gaps that overlap" 4 'gaps-overlap\.h5: gap 1 \(5 samples from 29\)' gaps-overlap.h5
+bad "gaps of one dimension" 4 'gaps-flat\.h5: /gaps has 1 dimensions, expected \[n\]\[2\]' gaps-flat.h5
+bad "gaps of three numbers" 4 'gaps-three\.h5: /gaps is 2 x 3, expected \[n\]\[2\]' gaps-three.h5
+bad "a gap that overflows" 4 'gaps-huge\.h5: gap 0' gaps-huge.h5
+bad "no /voltages" 4 'dataset-missing\.h5 holds no dataset /voltages; it holds /group/other, /volts' dataset-missing.h5
+
+# --- what a description may get wrong
+bad "wrong dataset" 4 'compound-good\.h5 holds no dataset /y; it holds /x' compound-good.h5 \
+    'input.layout={dataset: /y, axes: "time,pol", sample_rate_hz: 1e6}'
+bad "a group for a dataset" 4 'null\.h5 .*/y.* it holds /x, /y/group' null.h5 \
+    'input.layout={dataset: /y, axes: "time,pol", sample_rate_hz: 1e6}'
+bad "too few axes" 4 'x\.h5: /x has 3 dimensions \(1024 x 2 x 2\), but axes names 1 \(time\)' x.h5 "$(foreign time)"
+bad "too many axes" 4 'scalar\.h5: /x has 0 dimensions .*axes names 1' scalar.h5 "$(foreign time)"
+bad "an empty dataset" 4 'null\.h5: /x' null.h5 "$(foreign time)"
+bad "no sample rate" 2 'sample_rate_hz' x.h5 'input.layout={dataset: /x, axes: "time,pol,reim"}'
+bad "joined axes that do not divide" 4 'joined\.h5: /x: dimension 1 has 10 elements, which axes splits into 4' \
+    joined.h5 "$(foreign 'time,pol:4*beam,reim')"
+bad "joined axes of another size" 4 'joined\.h5: /x: dimension 1 has 10 elements, .* into 8' \
+    joined.h5 "$(foreign 'time,pol:4*beam:2,reim')"
+bad "reim of 3" 4 'reim-3\.h5: /x: axis reim has 3 elements, expected 2' reim-3.h5 "$layout"
+bad "no freq_hz for two coarse channels" 2 'freq_hz is missing: .* 2 coarse channels' x.h5 "$(foreign time,chan,reim)"
+bad "three freq_hz for two coarse channels" 2 'freq_hz lists 3 frequencies, but the dataset has 2' x.h5 \
+    "$(foreign time,chan,reim 'freq_hz: [1, 2, 3]')"
+bad "domain says real" 4 'compound-good\.h5: /x: domain says real, but the samples are complex \(pairs\)' \
+    compound-good.h5 "$(foreign time,pol 'domain: real')"
+bad "domain says complex" 4 'x\.h5: /x: domain says complex, but the samples are real' \
+    x.h5 "$(foreign time,pol,beam 'domain: complex')"
+
+# --- types
+good='expected 8 or 16-bit signed integers, 32-bit floating point, pairs of these, or bytes with a packing'
+for case in 'u1:8-bit unsigned integers' 'i4:32-bit integers' 'i8:64-bit integers' 'u2:16-bit unsigned integers' \
+    'f2:16-bit floating point' 'f8:64-bit floating point' 'bool:8-bit .* no numbers' \
+    'string:32-bit .* no numbers' 'vlen:.* no numbers'; do
+    bad "type ${case%%:*}" 4 "type-${case%%:*}\.h5: /x holds ${case#*:}; $good" type-${case%%:*}.h5 "$layout"
+done
+pair=$(foreign time,pol)
+bad "compound of 1" 4 'compound-1\.h5: /x: its compound has 1 members, expected 2' compound-1.h5 "$pair"
+bad "compound of 3" 4 'compound-3\.h5: /x: its compound has 3 members, expected 2' compound-3.h5 "$pair"
+bad "compound of two types" 4 'compound-mixed\.h5: /x: the two members .* differ' compound-mixed.h5 "$pair"
+bad "compound of two byte orders" 4 'compound-order\.h5: /x: the two members .* differ' compound-order.h5 "$pair"
+bad "compound of doubles" 4 "compound-f8\.h5: /x holds .*64-bit floating point; $good" compound-f8.h5 "$pair"
+bad "compound of compounds" 4 'compound-nested\.h5: /x holds' compound-nested.h5 "$pair"
+bad "compound and reim" 4 'compound-good\.h5: /x: its elements are complex already, yet axes names reim' \
+    compound-good.h5 "$(foreign time,reim)"
+
+# --- too little
+bad "length 0" 4 'none\.h5: /x holds no samples: its shape is 0 x 2 x 2' none.h5 "$layout"
+bad "no polarisation" 4 'no-pols\.h5: /x holds no samples: its shape is 1024 x 0 x 2' no-pols.h5 "$layout"
+bad "fewer than T raw spectra" 2 '63 samples hold 3 raw spectra of 16 samples, but 4 taps need at least 4' few.h5 "$layout"
+
+# --- files that do not belong together
+alike() { bad "$1" 4 "good\.h5 and other-$2\.h5 do not belong to one observation: .*$3" "[good.h5, other-$2.h5]"; }
+alike "another rate" rate 'sample_rate_hz|rate'
+alike "another shape" shape shape
+alike "another type" type type
+alike "other axes" axes axes
+alike "another sideband" sideband sideband
+alike "other frequencies" freq freq_hz
+alike "another missing value" missing missing_value
+alike "another oversampling" over oversampling
+bad "another byte order" 4 'order-little\.h5 and order-big\.h5 do not belong' '[order-little.h5, order-big.h5]'
+bad "another packing" 4 'packing-0\.h5 and packing-1\.h5 do not belong' '[packing-0.h5, packing-1.h5]'
+bad "names in another order" 4 'names-ab\.h5 and names-ba\.h5 do not belong' '[names-ab.h5, names-ba.h5]'
+bad "10 samples missing between files" 4 'gap-in-time\.h5 starts 10\.0 samples behind the end' '[good.h5, gap-in-time.h5]'
+bad "files that overlap" 4 'overlap-in-time\.h5 starts 10\.0 samples before the end' '[good.h5, overlap-in-time.h5]'
+bad "the same file twice" 4 'good\.h5 starts 1024\.0 samples before the end' '[good.h5, good.h5]'
+bad "polarisations that do not start together" 4 'pol-a\.h5 and pol-b\.h5 do not start together' \
+    '[pol-a.h5, pol-b.h5]' 'input.layout={dataset: /voltages, axes: "time,reim", sample_rate_hz: 1e6}' \
+    input.layout.files_along=pol
+bad "one of the files is missing" 4 'nowhere\.h5: No such file' '[good.h5, nowhere.h5]'
+
+# --- wrong in the middle of a run
+for ranks in 1 3; do
+    for file in flipped flipped-sum; do
+        fails "$file: a bit flipped in a chunk, $ranks ranks" 4 \
+            "$file\.h5: /voltages: samples [0-9]+ \.\. [0-9]+ cannot be read" \
+            mpirun -n $ranks "$voltmill" run job.yaml --set input.files=$file.h5
+        nothing_left
+    done
+done
+for file in text cut axes-missing gaps-beyond; do
+    fails "$file, 3 ranks" 4 "$file\.h5" mpirun -n 3 "$voltmill" run job.yaml --set input.files=$file.h5
+    nothing_left
+done
+plan

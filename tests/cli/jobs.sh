@@ -1,0 +1,31 @@
+# Sourced by the tests of the command line behind tools/lib.sh: they work in the scratch folder, which
+# everybody may enter, with an MPI that starts quickly on one machine.
+export OMPI_MCA_pml=ob1 OMPI_MCA_ess_singleton_isolated=1
+cd "$work" || exit 1
+chmod 755 "$work"
+
+# nobody COMMAND...: runs it as a user to whom permissions apply. `nobody true` says whether that works.
+nobody() {
+    if [ "$(id -u)" != 0 ]; then
+        "$@"
+    else
+        HOME=$work setpriv --reuid=65534 --regid=65534 --clear-groups "$@" 2>"$work/nobody" ||
+            { local status=$?; cat "$work/nobody" >&2; return $status; }
+    fi
+}
+
+# nothing_left [FILE...]: no product may be there (default out.h5); said only when one is.
+nothing_left() {
+    local file
+    for file in "${@:-out.h5}"; do
+        if [ -e "$file" ]; then ok 1 "nothing is left behind: $file"; rm -f "$file"; fi
+    done
+}
+
+# data FILE [DATASET]: the sum of the rows' bytes
+data() {
+    "$python" -c 'import h5py, hashlib, sys
+file = h5py.File(sys.argv[1])
+data = file["data" if "data" in file else "spectra"][()]
+print(data.shape, hashlib.sha256(data.tobytes()).hexdigest())' "$@" 2>&1
+}

@@ -1,0 +1,407 @@
+/* The filter bank of every backend: against the plain double loop, against each other, and by what
+ * must hold whatever the numbers are. */
+#include "base/memory.h"
+#include "compute/backend.h"
+#include "dsp/coeff.h"
+
+#include <complex.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { STREAMS = 2 };
+
+/* Random samples of STREAMS interleaved streams, and what a backend makes of them. */
+struct bench {
+    struct channelise_spec spec;
+    double *coeff;
+    size_t samples; /* of each stream */
+    size_t sample_bytes;
+    size_t re[STREAMS], im[STREAMS];
+    char *in;
+    float *out[MOST_OUTPUTS];
+    uint64_t rows[MOST_OUTPUTS];
+    uint64_t missing;
+};
+
+static uint64_t random_state = 88172645463325252u;
+
+/* Marsaglia's xorshift64. */
+static uint64_t draw(void)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return random_state;
+}
+
+static void fill_random(struct bench *bench)
+{
+    size_t bytes = bench->samples * STREAMS * bench->sample_bytes;
+    for (size_t i = 0; i < bytes; i++) {
+        bench->in[i] = (char)(draw() >> 32);
+    }
+    if (bench->spec.format == SAMPLE_F32) {
+        float *numbers = (float *)(void *)bench->in;
+        for (size_t i = 0; i < bytes / 4; i++) {
+            numbers[i] = (float)((double)(int32_t)(draw() >> 32) / 2147483648.0);
+        }
+    }
+}
+
+static void bench_start(struct bench *bench, enum sample_format format, int is_complex,
+                        uint32_t channels, uint32_t taps, uint64_t spectra)
+{
+    static const size_t number_bytes[] = {1, 1, 2, 4};
+    memset(bench, 0, sizeof *bench);
+    struct channelise_spec *spec = &bench->spec;
+    spec->channels = channels;
+    spec->taps = taps;
+    spec->is_complex = is_complex;
+    spec->format = format;
+    spec->nibbles = (struct nibbles){.offset_binary = 1, .high_is_real = 1};
+    spec->nchannels = channels;
+    spec->nstreams = STREAMS;
+    spec->max_spectra = spectra;
+    spec->threads = 1;
+    size_t parts = is_complex && format != SAMPLE_I4 ? 2 : 1;
+    bench->sample_bytes = number_bytes[format] * parts;
+    bench->samples = (spectra + taps - 1) * channelise_samples(spec);
+    for (size_t i = 0; i < STREAMS; i++) {
+        bench->re[i] = i * bench->sample_bytes;
+        bench->im[i] = bench->re[i] + (parts == 2 ? number_bytes[format] : 0);
+    }
+    struct coeff_spec coeff = {.channels = channels,
+                               .taps = taps,
+                               .samples_per_spectrum = (uint32_t)channelise_samples(spec),
+                               .window = WINDOW_HANN,
+                               .cutoff = 1};
+    assert_int_equal(coeff_create(&coeff, &bench->coeff), STATUS_OK);
+    spec->coeff = bench->coeff;
+    bench->in = malloc(bench->samples * STREAMS * bench->sample_bytes);
+    assert_non_null(bench->in);
+    fill_random(bench);
+}
+
+static void add_output(struct bench *bench, enum product_kind kind, uint64_t integrate)
+{
+    uint32_t i = bench->spec.noutputs++;
+    bench->spec.outputs[i] = (struct channelise_output){kind, integrate};
+    bench->out[i] = calloc((size_t)(bench->spec.max_spectra + 1) * STREAMS * bench->spec.channels,
+                           2 * sizeof(float));
+    assert_non_null(bench->out[i]);
+}
+
+static void bench_end(struct bench *bench)
+{
+    for (uint32_t i = 0; i < bench->spec.noutputs; i++) {
+        free(bench->out[i]);
+    }
+    free(bench->in);
+    free(bench->coeff);
+}
+
+/* Runs spectra first .. of a chunk that begins at spectrum `first`, cut into blocks that end at
+ * multiples of `block` spectra. */
+static void bench_run(struct bench *bench, enum backend_kind kind, uint64_t first, uint64_t block)
+{
+    backend_t *backend;
+    channelise_t *stage;
+    buffer_t *in;
+    buffer_t *out[MOST_OUTPUTS];
+    const struct channelise_spec *spec = &bench->spec;
+    size_t step = STREAMS * bench->sample_bytes;
+    size_t period = channelise_samples(spec);
+    assert_int_equal(backend_open(kind, &backend), STATUS_OK);
+    assert_int_equal(channelise_create(backend, spec, &stage), STATUS_OK);
+    assert_int_equal(buffer_create(backend, bench->samples * step, &in), STATUS_OK);
+    for (uint32_t i = 0; i < spec->noutputs; i++) {
+        size_t bytes = (size_t)(spec->max_spectra + 1) * STREAMS * spec->channels * 8;
+        assert_int_equal(buffer_create(backend, bytes, &out[i]), STATUS_OK);
+        bench->rows[i] = 0;
+    }
+    bench->missing = 0;
+    channelise_begin(stage, first);
+    for (uint64_t done = 0; done < spec->max_spectra;) {
+        uint64_t end = (first + done) / block * block + block - first;
+        uint64_t count = min_u64(end, spec->max_spectra) - done;
+        uint64_t rows[MOST_OUTPUTS];
+        uint64_t counted = done + count == spec->max_spectra ? count + spec->taps - 1 : count;
+        memcpy(buffer_host(in), bench->in + done * period * step,
+               (size_t)(count + spec->taps - 1) * period * step);
+        struct channelise_input input = {bench->re, bench->im, step};
+        assert_int_equal(
+            channelise_run(stage, in, &input, STREAMS, count, counted, out, rows, &bench->missing),
+            STATUS_OK);
+        for (uint32_t i = 0; i < spec->noutputs; i++) {
+            size_t row = (size_t)STREAMS * spec->nchannels *
+                         (spec->outputs[i].kind == PRODUCT_SPECTRA ? 2 : 1);
+            memcpy(bench->out[i] + bench->rows[i] * row, buffer_host(out[i]),
+                   (size_t)rows[i] * row * sizeof(float));
+            bench->rows[i] += rows[i];
+        }
+        done += count;
+    }
+    for (uint32_t i = 0; i < spec->noutputs; i++) {
+        buffer_destroy(out[i]);
+    }
+    buffer_destroy(in);
+    channelise_destroy(stage);
+    backend_close(backend);
+}
+
+/* Differences of two results, relative to the rms of the second. */
+static void measure(const float *found, const float *expected, size_t count, double *rms,
+                    double *worst)
+{
+    double power = 0;
+    double error = 0;
+    double most = 0;
+    for (size_t i = 0; i < count; i++) {
+        double difference = fabs((double)found[i] - (double)expected[i]);
+        power += (double)expected[i] * (double)expected[i];
+        error += difference * difference;
+        most = fmax(most, isnan(difference) ? INFINITY : difference);
+    }
+    *rms = sqrt(error / power);
+    *worst = most / sqrt(power / (double)count);
+}
+
+/* Adamek's equations 1 and 2 as they stand, for 8-bit complex samples: y[n] = sum_t x b, then the
+ * double sum of the transform. Checks the reference, which all else is checked against. */
+static void reference_is_the_plain_double_loop(void **state)
+{
+    (void)state;
+    struct bench bench;
+    enum { C = 12, T = 3, S = 5 };
+    bench_start(&bench, SAMPLE_I8, 1, C, T, S);
+    add_output(&bench, PRODUCT_SPECTRA, 1);
+    bench_run(&bench, BACKEND_REFERENCE, 0, 16);
+    for (int stream = 0; stream < STREAMS; stream++) {
+        for (int s = 0; s < S; s++) {
+            for (int m = 0; m < C; m++) {
+                double complex sum = 0;
+                for (int n = 0; n < C; n++) {
+                    double complex y = 0;
+                    for (int t = 0; t < T; t++) {
+                        const int8_t *x =
+                            (const int8_t *)bench.in + 2 * (((s + t) * C + n) * STREAMS + stream);
+                        y += (x[0] + x[1] * I) * bench.coeff[t * C + n];
+                    }
+                    sum += y * cexp(-2 * M_PI * I * n * m / C);
+                }
+                const float *found = bench.out[0] + 2 * ((s * STREAMS + stream) * C + m);
+                assert_true(cabs(found[0] + found[1] * I - sum) < 1e-5 * (1 + cabs(sum)));
+            }
+        }
+    }
+    bench_end(&bench);
+}
+
+/* The tolerance is the project's: rms 5e-7, worst 5e-6 of the rms. */
+static void cpu_agrees_with_reference(void **state)
+{
+    (void)state;
+    static const uint32_t channels[] = {2, 30, 1000, 1024, 4096};
+    static const uint32_t taps[] = {1, 4, 8, 16, 64};
+    static const struct {
+        enum sample_format format;
+        int is_complex;
+    } inputs[] = {{SAMPLE_I4, 1},  {SAMPLE_I8, 1},  {SAMPLE_I8, 0}, {SAMPLE_I16, 1},
+                  {SAMPLE_I16, 0}, {SAMPLE_F32, 1}, {SAMPLE_F32, 0}};
+    for (int input = 0; input < 7; input++) {
+        for (int c = 0; c < 5; c++) {
+            for (int t = 0; t < 5; t++) {
+                struct bench a;
+                struct bench b;
+                uint64_t spectra = channels[c] < 1000 ? 37 : 5;
+                bench_start(&a, inputs[input].format, inputs[input].is_complex, channels[c],
+                            taps[t], spectra);
+                add_output(&a, PRODUCT_SPECTRA, 1);
+                add_output(&a, PRODUCT_POWER, 3);
+                b = a;
+                b.spec.noutputs = 0;
+                add_output(&b, PRODUCT_SPECTRA, 1);
+                add_output(&b, PRODUCT_POWER, 3);
+                bench_run(&a, BACKEND_CPU, 0, 16);
+                bench_run(&b, BACKEND_REFERENCE, 0, 64);
+                for (int i = 0; i < 2; i++) {
+                    double rms;
+                    double worst;
+                    size_t count = (size_t)a.rows[i] * STREAMS * channels[c] * (i ? 1 : 2);
+                    assert_int_equal(a.rows[i], b.rows[i]);
+                    measure(a.out[i], b.out[i], count, &rms, &worst);
+                    if (!(rms <= 5e-7 && worst <= 5e-6)) {
+                        fail_msg("%s %s C=%u T=%u output %d: rms %g, worst %g",
+                                 sample_format_name(inputs[input].format),
+                                 inputs[input].is_complex ? "complex" : "real", channels[c],
+                                 taps[t], i, rms, worst);
+                    }
+                    free(b.out[i]);
+                }
+                bench_end(&a);
+            }
+        }
+    }
+}
+
+/* Neither blocks nor threads nor where a chunk begins change a bit. */
+static void cuts_change_nothing(void **state)
+{
+    (void)state;
+    static const uint64_t integrates[] = {1, 2, 5, 16, 40, 200};
+    static const uint64_t blocks[] = {16, 32, 48, 112};
+    enum { SPECTRA = 400, CHANNELS = 30 };
+    struct bench whole;
+    bench_start(&whole, SAMPLE_I8, 1, CHANNELS, 4, SPECTRA);
+    for (int i = 0; i < 6; i++) {
+        add_output(&whole, PRODUCT_POWER, integrates[i]);
+    }
+    add_output(&whole, PRODUCT_SPECTRA, 1);
+    bench_run(&whole, BACKEND_CPU, 0, 1024);
+    for (int i = 0; i < 4; i++) {
+        struct bench cut = whole;
+        cut.spec.noutputs = 0;
+        cut.spec.threads = (uint32_t)i + 1;
+        for (int j = 0; j < 6; j++) {
+            add_output(&cut, PRODUCT_POWER, integrates[j]);
+        }
+        add_output(&cut, PRODUCT_SPECTRA, 1);
+        bench_run(&cut, BACKEND_CPU, 0, blocks[i]);
+        for (uint32_t j = 0; j < 7; j++) {
+            assert_int_equal(cut.rows[j], whole.rows[j]);
+            assert_memory_equal(cut.out[j], whole.out[j],
+                                (size_t)whole.rows[j] * STREAMS * CHANNELS * sizeof(float));
+            free(cut.out[j]);
+        }
+    }
+    bench_end(&whole);
+}
+
+/* A chunk that begins at dump 1 makes the rows that a chunk from the start makes from there on. */
+static void chunks_make_the_same_rows(void **state)
+{
+    (void)state;
+    enum { SPECTRA = 90, CHANNELS = 16, INTEGRATE = 10, TAPS = 3 };
+    struct bench whole;
+    bench_start(&whole, SAMPLE_I16, 0, CHANNELS, TAPS, SPECTRA);
+    add_output(&whole, PRODUCT_POWER, INTEGRATE);
+    bench_run(&whole, BACKEND_CPU, 0, 1024);
+    struct bench later = whole;
+    later.spec.noutputs = 0;
+    later.spec.max_spectra = SPECTRA - INTEGRATE;
+    later.in += (size_t)INTEGRATE * 2 * CHANNELS * STREAMS * later.sample_bytes;
+    add_output(&later, PRODUCT_POWER, INTEGRATE);
+    bench_run(&later, BACKEND_CPU, INTEGRATE, 32);
+    size_t row = STREAMS * CHANNELS;
+    assert_int_equal(later.rows[0], whole.rows[0] - 1);
+    assert_memory_equal(later.out[0], whole.out[0] + row,
+                        (size_t)later.rows[0] * row * sizeof(float));
+    free(later.out[0]);
+    bench_end(&whole);
+}
+
+/* White noise keeps its variance (sum b^2 = 1): here 8-bit uniform noise. */
+static void noise_keeps_its_variance(void **state)
+{
+    (void)state;
+    struct bench bench;
+    enum { C = 256, S = 400 };
+    bench_start(&bench, SAMPLE_I8, 1, C, 8, S);
+    add_output(&bench, PRODUCT_POWER, 1);
+    bench_run(&bench, BACKEND_CPU, 0, 64);
+    double sum = 0;
+    size_t count = (size_t)S * STREAMS * C;
+    for (size_t i = 0; i < count; i++) {
+        sum += (double)bench.out[0][i];
+    }
+    /* Per component (256^2 - 1) / 12, plus the mean's square 0.25, which only reaches channel 0. */
+    double expected = 2 * (65535.0 / 12.0);
+    assert_true(fabs(sum / (double)count / expected - 1) < 0.01);
+    bench_end(&bench);
+}
+
+/* Samples that are no numbers count as zero volts, and are counted once however blocks overlap. */
+static void missing_samples_are_zero_and_counted(void **state)
+{
+    (void)state;
+    enum { C = 20, T = 4, S = 60 };
+    for (int kind = BACKEND_CPU; kind <= BACKEND_REFERENCE; kind++) {
+        struct bench holes;
+        bench_start(&holes, SAMPLE_F32, 1, C, T, S);
+        add_output(&holes, PRODUCT_SPECTRA, 1);
+        struct bench zeros = holes;
+        zeros.spec.noutputs = 0;
+        zeros.in = malloc(holes.samples * STREAMS * 8);
+        assert_non_null(zeros.in);
+        float *bad = (float *)(void *)holes.in;
+        static const size_t at[] = {0, 19, 333, 640, (S + T - 1) * C - 1};
+        for (int i = 0; i < 5; i++) {
+            bad[2 * at[i] * STREAMS + (size_t)(i % 2)] = i < 3 ? NAN : -INFINITY;
+        }
+        memcpy(zeros.in, holes.in, holes.samples * STREAMS * 8);
+        for (int i = 0; i < 5; i++) {
+            memset(zeros.in + 8 * at[i] * STREAMS, 0, 8);
+        }
+        add_output(&zeros, PRODUCT_SPECTRA, 1);
+        bench_run(&holes, (enum backend_kind)kind, 0, 16);
+        bench_run(&zeros, (enum backend_kind)kind, 0, 16);
+        assert_int_equal(holes.missing, 5);
+        assert_int_equal(zeros.missing, 0);
+        assert_memory_equal(holes.out[0], zeros.out[0], sizeof(float) * 2 * S * STREAMS * C);
+        free(zeros.in);
+        free(zeros.out[0]);
+        bench_end(&holes);
+    }
+}
+
+/* Both backends read nibbles, conjugates and kept channels alike. */
+static void variants_agree(void **state)
+{
+    (void)state;
+    enum { C = 32, T = 4, S = 20 };
+    for (int variant = 0; variant < 16; variant++) {
+        struct bench a;
+        bench_start(&a, variant & 8 ? SAMPLE_I8 : SAMPLE_I4, 1, C, T, S);
+        a.spec.nibbles.offset_binary = variant & 1;
+        a.spec.nibbles.high_is_real = variant >> 1 & 1;
+        a.spec.conjugate = variant >> 2 & 1;
+        a.spec.has_missing_value = variant & 1;
+        a.spec.missing_value = 17;
+        a.spec.first_channel = 3;
+        a.spec.nchannels = 27;
+        struct bench b = a;
+        add_output(&a, PRODUCT_SPECTRA, 1);
+        add_output(&b, PRODUCT_SPECTRA, 1);
+        bench_run(&a, BACKEND_CPU, 0, 16);
+        bench_run(&b, BACKEND_REFERENCE, 0, 16);
+        double rms;
+        double worst;
+        measure(a.out[0], b.out[0], (size_t)2 * S * STREAMS * 27, &rms, &worst);
+        assert_true(rms <= 5e-7 && worst <= 5e-6);
+        assert_int_equal(a.missing, b.missing);
+        assert_true((a.missing > 0) == (variant & 1));
+        free(b.out[0]);
+        bench_end(&a);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reference_is_the_plain_double_loop),
+        cmocka_unit_test(cpu_agrees_with_reference),
+        cmocka_unit_test(cuts_change_nothing),
+        cmocka_unit_test(chunks_make_the_same_rows),
+        cmocka_unit_test(noise_keeps_its_variance),
+        cmocka_unit_test(missing_samples_are_zero_and_counted),
+        cmocka_unit_test(variants_agree),
+    };
+    return cmocka_run_group_tests_name("channelise", tests, NULL, NULL);
+}

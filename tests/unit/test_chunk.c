@@ -1,0 +1,100 @@
+/* How work is cut, and where grains of a dump lie. */
+#include "base/memory.h"
+#include "compute/cpu/grains.h"
+#include "plan/chunk.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Every spectrum of every stream lies in exactly one block of one chunk, in order. */
+static void chunks_cover_everything_once(void **state)
+{
+    (void)state;
+    static const struct chunking cases[] = {
+        {1000, 120, 128, 4, 4}, {1000, 120, 32, 5, 2},  {17, 100, 16, 1, 1}, {16, 16, 16, 3, 3},
+        {999, 7, 16, 4, 3},     {5000, 5000, 48, 2, 1}, {1, 1, 16, 1, 1},    {100000, 64, 64, 2, 2},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct chunking *chunking = &cases[i];
+        uint64_t covered = 0;
+        uint64_t next = 0;
+        uint32_t groups = chunk_groups(chunking);
+        for (uint64_t c = 0; c < chunk_count(chunking); c++) {
+            struct chunk chunk = chunk_at(chunking, c);
+            assert_int_equal(chunk.group, c % groups);
+            assert_int_equal(chunk.first, next);
+            assert_true(chunk.streams >= 1 && chunk.streams <= chunking->group_streams);
+            uint64_t at = chunk.first;
+            while (at < chunk.first + chunk.count) {
+                uint64_t count = chunk_block(chunking, &chunk, at);
+                assert_true(count >= 1 && count <= chunking->block_spectra);
+                at += count;
+                assert_true(at % CHUNK_GRAIN == 0 || at == chunk.first + chunk.count);
+            }
+            assert_int_equal(at, chunk.first + chunk.count);
+            covered += chunk.count * chunk.streams;
+            next = chunk.group + 1 == groups ? chunk.first + chunk.count : next;
+        }
+        assert_int_equal(covered, chunking->spectra * chunking->streams);
+    }
+}
+
+static void rows_of_a_chunk_fill_pages(void **state)
+{
+    (void)state;
+    assert_int_equal(chunk_row_quantum(8192, 4096), 1);
+    assert_int_equal(chunk_row_quantum(240, 4096), 256);
+    assert_int_equal(chunk_row_quantum(4, 4096), 1024);
+    assert_int_equal(chunk_row_quantum(6144, 4096), 2);
+}
+
+/* Grains, walked one spectrum at a time: a new one begins at multiples of GRAIN and of the dump. */
+static void grains_are_numbered_as_they_come(void **state)
+{
+    (void)state;
+    static const uint64_t integrates[] = {1, 2, 3, 10, 16, 24, 32, 100, 1000};
+    static const uint64_t firsts[] = {0, 16, 48, 1600, 4800000000u};
+    for (int i = 0; i < 9; i++) {
+        for (int j = 0; j < 5; j++) {
+            uint64_t grain = 0;
+            for (uint64_t at = firsts[j]; at < firsts[j] + 300; at++) {
+                if (at > firsts[j] && (at % GRAIN == 0 || at % integrates[i] == 0)) {
+                    grain++;
+                }
+                assert_int_equal(grain_index(firsts[j], at, integrates[i]), grain);
+            }
+            assert_true(grain < grain_most(300, integrates[i]));
+        }
+    }
+}
+
+static void sizes_are_checked(void **state)
+{
+    (void)state;
+    uint64_t out = 0;
+    assert_int_equal(multiply_u64(UINT64_C(1) << 40, UINT64_C(1) << 24, &out), 0);
+    assert_int_equal(multiply_u64(3, 5, &out), 1);
+    assert_int_equal(out, 15);
+    assert_int_equal(add_u64(UINT64_MAX, 1, &out), 0);
+    assert_int_equal(lcm_u64(4, 6), 12);
+    assert_int_equal(lcm_u64(UINT64_MAX, UINT64_MAX - 1), 0);
+    assert_int_equal(gcd_u64(84, 36), 12);
+    assert_int_equal(ceil_div_u64(7, 3), 3);
+    assert_int_equal(ceil_div_u64(UINT64_MAX, 2), UINT64_C(1) << 63);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(chunks_cover_everything_once),
+        cmocka_unit_test(rows_of_a_chunk_fill_pages),
+        cmocka_unit_test(grains_are_numbered_as_they_come),
+        cmocka_unit_test(sizes_are_checked),
+    };
+    return cmocka_run_group_tests_name("chunk", tests, NULL, NULL);
+}

@@ -1,0 +1,157 @@
+/* Numbers and dates as people write them; axes of time and frequency; packing. */
+#include "base/memory.h"
+#include "base/pack.h"
+#include "base/units.h"
+#include "plan/axes.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void bytes_are_read_and_written(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t bytes;
+    } good[] = {{"1GiB", UINT64_C(1) << 30},
+                {"1.5 GiB", UINT64_C(3) << 29},
+                {"64k", 64000},
+                {"64 kB", 64000},
+                {"12", 12},
+                {"2TB", 2000000000000},
+                {"8Mi", 8 << 20}};
+    static const char *const bad[] = {"", "GiB", "-1GiB", "1 GiB x", "1Q", "1e30", "nan"};
+    char text[UNITS_TEXT];
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        uint64_t bytes = 0;
+        assert_int_equal(units_parse_bytes(good[i].text, &bytes), 1);
+        assert_int_equal(bytes, good[i].bytes);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        uint64_t bytes = 0;
+        assert_int_equal(units_parse_bytes(bad[i], &bytes), 0);
+    }
+    assert_string_equal(units_bytes(1536, text), "1.50 KiB");
+    assert_string_equal(units_bytes(7, text), "7 bytes");
+    assert_string_equal(units_count(1234567, text), "1,234,567");
+    assert_string_equal(units_count(999, text), "999");
+    assert_string_equal(units_hertz(97656.25, text), "97.65625 kHz");
+    assert_string_equal(units_hertz(0, text), "0 Hz");
+    assert_string_equal(units_seconds(6.4e-5, text), "64 us");
+}
+
+/* MJD 40587 is 1970-01-01, 51544 is 2000-01-01. */
+static void dates_are_read_and_written(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int32_t day;
+        double second;
+    } dates[] = {{"1970-01-01T00:00:00.000000", 40587, 0},
+                 {"2000-01-01T12:00:00.000000", 51544, 43200},
+                 {"2000-02-29T00:00:01.500000", 51603, 1.5},
+                 {"1858-11-17T00:00:00.000000", 0, 0},
+                 {"2026-12-31T23:59:59.250000", 61405, 86399.25}};
+    char text[UNITS_TEXT];
+    for (size_t i = 0; i < sizeof dates / sizeof *dates; i++) {
+        struct utc utc;
+        assert_int_equal(units_parse_utc(dates[i].text, &utc), 1);
+        assert_int_equal(utc.mjd_day, dates[i].day);
+        assert_true(utc.second == dates[i].second);
+        assert_string_equal(units_utc(utc, text), dates[i].text);
+    }
+    struct utc utc;
+    assert_int_equal(units_parse_utc("2014-06-29", &utc), 1);
+    assert_int_equal(units_parse_utc("2014-06-29 01:39Z", &utc), 1);
+    assert_int_equal(units_parse_utc("2014-13-29", &utc), 0);
+    assert_int_equal(units_parse_utc("2014-06-29T25:00", &utc), 0);
+    assert_int_equal(units_parse_utc("29.6.2014", &utc), 0);
+    utc = utc_add((struct utc){100, 86399}, 2);
+    assert_int_equal(utc.mjd_day, 101);
+    assert_true(utc.second == 1);
+    assert_true(utc_difference(utc, (struct utc){100, 0}) == 86401);
+}
+
+static void axes_follow_their_conventions(void **state)
+{
+    (void)state;
+    /* Two taps of four samples at 8 Hz: samples 0 .. 7 are centred at 3.5 / 8 s. */
+    struct time_axis axis = axes_time(8, 0, 4, 2, 1);
+    assert_true(axis.first == 3.5 / 8 && axis.step == 0.5);
+    /* Three spectra a dump: the middle one's time, one period later. */
+    axis = axes_time(8, 16, 4, 2, 3);
+    assert_true(axis.first == (16 + 3.5 + 4) / 8 && axis.step == 1.5);
+    assert_true(axes_channel_hz(100, 8, 1, 1, ORDER_ASCENDING, 4, 0) == 96);
+    assert_true(axes_channel_hz(100, 8, 1, 1, ORDER_ASCENDING, 4, 2) == 100);
+    assert_true(axes_channel_hz(100, 8, 1, 1, ORDER_FFT, 4, 0) == 100);
+    assert_true(axes_channel_hz(100, 8, 1, 1, ORDER_FFT, 4, 2) == 96);
+    assert_true(axes_channel_hz(2, 8, 0, 1, ORDER_ASCENDING, 4, 0) == 0);
+    assert_true(axes_channel_hz(2, 8, 0, 1, ORDER_ASCENDING, 4, 3) == 3);
+    assert_true(axes_channel_hz(6, 8, 0, -1, ORDER_FFT, 4, 1) == 7);
+    assert_true(axes_channel_hz(6, 8, 0, -1, ORDER_ASCENDING, 4, 1) == 5);
+}
+
+static void packed_values_come_back(void **state)
+{
+    (void)state;
+    struct text out = {0};
+    assert_int_equal(pack_u64(&out, UINT64_MAX), STATUS_OK);
+    assert_int_equal(pack_text(&out, NULL), STATUS_OK);
+    assert_int_equal(pack_text(&out, ""), STATUS_OK);
+    assert_int_equal(pack_text(&out, "sky"), STATUS_OK);
+    assert_int_equal(pack_f64(&out, -0.5), STATUS_OK);
+    struct unpack in = {.data = out.data, .length = out.length};
+    assert_true(unpack_u64(&in) == UINT64_MAX);
+    assert_null(unpack_text(&in));
+    char *empty = unpack_text(&in);
+    char *sky = unpack_text(&in);
+    assert_string_equal(empty, "");
+    assert_string_equal(sky, "sky");
+    assert_true(unpack_f64(&in) == -0.5);
+    assert_int_equal(in.failed, 0);
+    assert_int_equal(unpack_u64(&in), 0);
+    assert_int_equal(in.failed, 1);
+    free(empty);
+    free(sky);
+    /* A count that the bytes cannot hold is refused. */
+    struct unpack torn = {.data = out.data, .length = out.length};
+    assert_int_equal(unpack_count(&torn, 1), 0);
+    assert_int_equal(torn.failed, 1);
+    text_free(&out);
+}
+
+static void only_the_first_failure_is_the_cause(void **state)
+{
+    (void)state;
+    report_clear();
+    assert_int_equal(report_fail(STATUS_DATA, "first %d", 1), STATUS_DATA);
+    assert_int_equal(report_fail(STATUS_USAGE, "second"), STATUS_USAGE);
+    assert_string_equal(report_cause(), "first 1");
+    assert_int_equal(report_cause_status(), STATUS_DATA);
+    report_clear();
+    assert_string_equal(report_cause(), "");
+    void *block = NULL;
+    assert_int_equal(memory_aligned(SIZE_MAX / 2, 4, "nothing", &block), STATUS_DEVICE);
+    assert_null(block);
+    report_clear();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bytes_are_read_and_written),
+        cmocka_unit_test(dates_are_read_and_written),
+        cmocka_unit_test(axes_follow_their_conventions),
+        cmocka_unit_test(packed_values_come_back),
+        cmocka_unit_test(only_the_first_failure_is_the_cause),
+    };
+    return cmocka_run_group_tests_name("units", tests, NULL, NULL);
+}
