@@ -2,19 +2,21 @@
 #include "base/h5.h"
 #include "cli/cli.h"
 
+#include <mpi.h>
 #include <stdio.h>
 #include <string.h>
 
 static const struct {
     const char *name;
     status_t (*run)(int argc, char **argv);
+    int is_parallel; /* begins MPI */
     const char *summary;
 } commands[] = {
-    {"run", cli_run, "grind an archive into products, as a job file says"},
-    {"plan", cli_plan, "say what `run` would do: sizes, memory, the filter's report"},
-    {"info", cli_info, "describe an archive or a product"},
-    {"verify", cli_verify, "recompute a product with the reference and compare"},
-    {"synth", cli_synth, "write a synthetic observation"},
+    {"run", cli_run, 1, "grind an archive into products, as a job file says"},
+    {"plan", cli_plan, 0, "say what `run` would do: sizes, memory, the filter's report"},
+    {"info", cli_info, 0, "describe an archive or a product"},
+    {"verify", cli_verify, 1, "recompute a product with the reference and compare"},
+    {"synth", cli_synth, 1, "write a synthetic observation"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -27,6 +29,27 @@ static void print_help(void)
         printf("  %-8s %s\n", commands[i].name, commands[i].summary);
     }
     puts("\nvoltmill COMMAND --help tells more; --version prints the version.");
+}
+
+/* Says what went wrong: on rank 0 alone, even if the others know it too, and before MPI ends, since
+ * a launcher kills all ranks as soon as one of them has ended badly. */
+static void end(status_t st, int is_parallel)
+{
+    int has_begun = 0;
+    int rank = 0;
+    MPI_Initialized(&has_begun);
+    if (st != STATUS_OK && is_parallel && !has_begun) {
+        MPI_Init(NULL, NULL);
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+        report_quiet(rank != 0);
+        has_begun = 1;
+    }
+    if (st != STATUS_OK) {
+        report_print();
+    }
+    if (has_begun) {
+        MPI_Finalize();
+    }
 }
 
 int main(int argc, char **argv)
@@ -44,9 +67,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < COMMANDS; i++) {
         if (strcmp(name, commands[i].name) == 0) {
             status_t st = commands[i].run(argc - 1, argv + 1);
-            if (st != STATUS_OK) {
-                report_print();
-            }
+            end(st, commands[i].is_parallel);
             return (int)st;
         }
     }

@@ -60,28 +60,67 @@ out:
     return st;
 }
 
+static int same_names(const struct archive *a, const struct archive *b, enum axis axis)
+{
+    int same = !a->names[axis] == !b->names[axis];
+    for (uint64_t i = 0; same && a->names[axis] && i < a->count[axis]; i++) {
+        same = strcmp(a->names[axis][i], b->names[axis][i]) == 0;
+    }
+    return same;
+}
+
+/* What two files do not have in common, though they should; NULL if nothing. */
+static const char *difference(const struct archive *a, const struct archive *b)
+{
+    if (a->ndims != b->ndims || a->time_dim != b->time_dim) {
+        return "axes";
+    }
+    for (uint32_t i = 0; i < a->ndims; i++) {
+        if (a->dims[i].axis != b->dims[i].axis) {
+            return "axes";
+        }
+        if (a->dims[i].size != b->dims[i].size &&
+            (a->dims[i].axis != AXIS_TIME || a->stacked != AXIS_TIME)) {
+            return "shapes";
+        }
+    }
+    if (a->format != b->format || a->is_complex != b->is_complex ||
+        a->is_compound != b->is_compound || a->swap_bytes != b->swap_bytes ||
+        memcmp(&a->nibbles, &b->nibbles, sizeof a->nibbles) != 0) {
+        return "sample types";
+    }
+    if (a->sample_rate_hz != b->sample_rate_hz) {
+        return "sample rates";
+    }
+    if (a->sideband != b->sideband) {
+        return "sidebands";
+    }
+    if (a->oversampling_num != b->oversampling_num || a->oversampling_den != b->oversampling_den) {
+        return "oversampling ratios";
+    }
+    if (a->has_missing_value != b->has_missing_value ||
+        memcmp(&a->missing_value, &b->missing_value, sizeof a->missing_value) != 0) {
+        return "missing values";
+    }
+    for (int i = 0; i < STREAM_AXES; i++) {
+        if (stream_axes[i] != a->stacked && !same_names(a, b, stream_axes[i])) {
+            return "names of streams";
+        }
+    }
+    int has_freq = a->is_native && a->stacked != AXIS_CHAN;
+    return has_freq && memcmp(a->freq_hz, b->freq_hz,
+                              (size_t)a->count[AXIS_CHAN] * sizeof *a->freq_hz) != 0
+               ? "freq_hz"
+               : NULL;
+}
+
 /* Two files of one observation must be alike in all but time (or the stacked axis). */
 static status_t check_alike(const struct archive *a, const struct archive *b)
 {
     status_t st = STATUS_OK;
-    const char *first = a->parts[0].path;
-    const char *other = b->parts[0].path;
-    int same = a->ndims == b->ndims && a->format == b->format && a->is_complex == b->is_complex &&
-               a->is_compound == b->is_compound && a->sideband == b->sideband &&
-               a->sample_rate_hz == b->sample_rate_hz;
-    for (uint32_t i = 0; same && i < a->ndims; i++) {
-        same = a->dims[i].axis == b->dims[i].axis &&
-               (a->dims[i].size == b->dims[i].size ||
-                (a->dims[i].axis == AXIS_TIME && a->stacked == AXIS_TIME));
-    }
-    REQUIRE(same, STATUS_DATA,
-            "%s and %s do not belong to one observation: their axes, shapes, sample types, rates "
-            "or sidebands differ",
-            first, other);
-    REQUIRE(!a->is_native || a->stacked == AXIS_CHAN || a->count[AXIS_CHAN] == 0 ||
-                memcmp(a->freq_hz, b->freq_hz, a->count[AXIS_CHAN] * sizeof *a->freq_hz) == 0,
-            STATUS_DATA, "%s and %s do not belong to one observation: their freq_hz differ", first,
-            other);
+    const char *what = difference(a, b);
+    REQUIRE(!what, STATUS_DATA, "%s and %s do not belong to one observation: their %s differ",
+            a->parts[0].path, b->parts[0].path, what);
 out:
     return st;
 }
@@ -227,22 +266,38 @@ out:
     return st;
 }
 
+/* "X, Y, ..." */
+static status_t list_names(const struct archive *archive, enum axis axis, struct text *out)
+{
+    status_t st = STATUS_OK;
+    uint64_t count = archive->names[axis] ? archive->count[axis] : 0;
+    for (uint64_t i = 0; i < count && out->length < 200; i++) {
+        TRY(text_add(out, "%s%s", i ? ", " : "; names ", archive->names[axis][i]));
+        TRY(text_add(out, "%s", i + 1 < count && out->length >= 200 ? ", ..." : ""));
+    }
+out:
+    return st;
+}
+
 /* Finds what a job calls `text` on an axis: a name, else a number. */
 static status_t find_index(const struct archive *archive, enum axis axis, const char *text,
                            uint64_t *out)
 {
     status_t st = STATUS_OK;
+    struct text names = {0};
     for (uint64_t i = 0; archive->names[axis] && i < archive->count[axis]; i++) {
         if (strcmp(archive->names[axis][i], text) == 0) {
             *out = i;
             goto out;
         }
     }
+    TRY(list_names(archive, axis, &names));
     REQUIRE(units_parse_u64(text, out) && *out < archive->count[axis], STATUS_USAGE,
             "input.select: %s is none of the %" PRIu64 " %ss of %s (numbers 0 .. %" PRIu64 "%s)",
             text, archive->count[axis], axis_name(axis), archive->parts[0].path,
-            archive->count[axis] - 1, archive->names[axis] ? ", or names" : "");
+            archive->count[axis] - 1, names.data ? names.data : "");
 out:
+    text_free(&names);
     return st;
 }
 
@@ -306,7 +361,7 @@ out:
 static uint64_t sample_at(const struct archive *archive, double seconds)
 {
     double sample = ceil(seconds * archive->sample_rate_hz - 1e-3);
-    return sample <= 0 ? 0 : (uint64_t)sample;
+    return sample <= 0 ? 0 : sample < 0x1p63 ? (uint64_t)sample : UINT64_C(1) << 63;
 }
 
 static status_t select_time(const struct job_select *select, struct archive *archive)
@@ -329,14 +384,19 @@ static status_t select_time(const struct job_select *select, struct archive *arc
     } else if (select->kind != SELECT_ALL) {
         double length = (double)total / archive->sample_rate_hz;
         REQUIRE(to > 0 && from < length, STATUS_USAGE,
-                "input.select: %.9g .. %.9g s lie outside of the observation, which lasts %.9g s",
-                from, to, length);
+                "input.select: %.9g .. %.9g s after the first sample of %s lie outside of the "
+                "observation, which lasts %.9g s",
+                from, to, archive->parts[0].path, length);
         first = sample_at(archive, from);
         end = min_u64(sample_at(archive, to), total);
+        REQUIRE(first < end, STATUS_USAGE,
+                "input.select: no sample lies in %.9g .. %.9g s: one is taken every %.9g s", from,
+                to, 1 / archive->sample_rate_hz);
     }
     REQUIRE(first < end && end <= total, STATUS_USAGE,
-            "input.select: samples %" PRIu64 " .. %" PRIu64 " of an observation of %" PRIu64, first,
-            end, total);
+            "input.select: samples %" PRIu64 " .. %" PRIu64 " of the observation %s, which has "
+            "%" PRIu64,
+            first, end, archive->parts[0].path, total);
     archive->first_sample = first;
     archive->samples = end - first;
 out:

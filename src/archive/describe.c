@@ -25,7 +25,7 @@ static herr_t note_dataset(hid_t root, const char *name, const H5O_info_t *info,
     return text_add(list, "%s/%s", list->length ? ", " : "", name) == STATUS_OK ? 0 : 1;
 }
 
-static status_t open_dataset(hid_t file, const char *path, const char *name, hid_t *out)
+status_t describe_open_dataset(hid_t file, const char *path, const char *name, hid_t *out)
 {
     status_t st = STATUS_OK;
     struct text list = {0};
@@ -33,7 +33,7 @@ static status_t open_dataset(hid_t file, const char *path, const char *name, hid
     if (dataset < 0) {
         H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, note_dataset, &list, H5O_INFO_BASIC);
         FAIL(STATUS_DATA, "%s holds no dataset %s; it holds %s", path, name,
-             list.length ? list.data : "no dataset at all");
+             list.length ? list.data : "none at all");
     }
     *out = dataset;
 out:
@@ -112,6 +112,11 @@ static status_t read_axes(hid_t dataset, const char *where, const char *axes_tex
                 "%s has %" PRIu64 " of axis %s, but /%s names %" PRIu64, where,
                 archive->dims[i].size, axis_name(axis), axis_name(axis), names);
         archive->count[axis] = archive->dims[i].size;
+    }
+    for (int i = 0; i < AXIS_KINDS; i++) {
+        REQUIRE(archive->present[i] || archive->count[i] == 1, STATUS_DATA,
+                "%s: axes (%s) names no %s, but /%s names %" PRIu64, where, axes_text,
+                axis_name((enum axis)i), axis_name((enum axis)i), archive->count[i]);
     }
     REQUIRE(!archive->present[AXIS_REIM] || archive->count[AXIS_REIM] == 2, STATUS_DATA,
             "%s: axis reim has %" PRIu64 " elements, expected 2 (shape %s)", where,
@@ -241,7 +246,7 @@ static status_t describe_dataset(hid_t file, const struct job_layout *layout,
     char where[1200];
     struct archive_part *part = &archive->parts[0];
     snprintf(where, sizeof where, "%s: %s", part->path, layout->dataset);
-    TRY(open_dataset(file, part->path, layout->dataset, &dataset));
+    TRY(describe_open_dataset(file, part->path, layout->dataset, &dataset));
     TRY(copy_words(layout, archive));
     TRY(read_axes(dataset, where, layout->axes, archive));
     TRY(read_type(dataset, where, layout->has_packing, archive));

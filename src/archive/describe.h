@@ -18,6 +18,9 @@ status_t describe_file(const char *path, const struct job_layout *layout, int qu
 status_t native_read(hid_t file, const char *path, struct job_layout *layout,
                      struct archive *archive, int *is_native);
 
+/* Opens a dataset; the error of a wrong name lists those that are there. */
+status_t describe_open_dataset(hid_t file, const char *path, const char *name, hid_t *out);
+
 /* Finds where the bytes of the dataset lie in files; part->nextents stays 0 when they must be read
  * through HDF5. Checks that files are as long as they must be. */
 status_t locate_extents(hid_t dataset, const struct archive *archive, uint64_t bytes,

@@ -30,12 +30,16 @@ static status_t read_root(hid_t file, const char *path, struct job_layout *layou
     int64_t day = 0;
     char *scale = NULL;
     TRY(h5_get_i64(file, path, "format_version", &version, &found));
-    REQUIRE(found && version == 1, STATUS_DATA,
+    REQUIRE(found, STATUS_DATA, "%s has no attribute format_version, expected 1", path);
+    REQUIRE(version == 1, STATUS_DATA,
             "%s: format_version is %lld, this program reads version 1 of the native layout", path,
             (long long)version);
     TRY(h5_get_i64(file, path, "start_mjd_day", &day, &found));
     TRY(h5_get_f64(file, path, "start_second", &layout->start.second, &has_second));
-    if (found && has_second) {
+    REQUIRE(found == has_second, STATUS_DATA,
+            "%s has no attribute %s, expected start_mjd_day and start_second, or neither", path,
+            found ? "start_second" : "start_mjd_day");
+    if (found) {
         REQUIRE(day >= 0 && day < 1000000 && isfinite(layout->start.second), STATUS_DATA,
                 "%s: start_mjd_day %lld, start_second %g: not a date", path, (long long)day,
                 layout->start.second);
@@ -98,23 +102,23 @@ static status_t read_dataset(hid_t file, const char *path, struct job_layout *la
     hid_t dataset = -1;
     char where[1024];
     snprintf(where, sizeof where, "%s: %s", path, dataset_name);
-    dataset = H5Dopen2(file, dataset_name, H5P_DEFAULT);
-    H5_TRY(dataset, "%s cannot be opened", where);
+    TRY(describe_open_dataset(file, path, dataset_name, &dataset));
     TRY(memory_text(dataset_name, &layout->dataset));
     TRY(h5_get_text(dataset, where, "axes", &layout->axes, &found));
     REQUIRE(found, STATUS_DATA, "%s has no attribute axes", where);
     TRY(h5_get_f64(dataset, where, "sample_rate_hz", &layout->sample_rate_hz,
                    &layout->has_sample_rate));
-    REQUIRE(layout->has_sample_rate && isfinite(layout->sample_rate_hz) &&
-                layout->sample_rate_hz > 0,
-            STATUS_DATA, "%s: sample_rate_hz is %g, expected more than 0", where,
-            layout->sample_rate_hz);
+    REQUIRE(layout->has_sample_rate, STATUS_DATA, "%s has no attribute sample_rate_hz", where);
+    REQUIRE(isfinite(layout->sample_rate_hz) && layout->sample_rate_hz > 0, STATUS_DATA,
+            "%s: sample_rate_hz is %g, expected more than 0", where, layout->sample_rate_hz);
     TRY(h5_get_text(dataset, where, "domain", &domain, &layout->has_domain));
     REQUIRE(layout->has_domain && (strcmp(domain, "complex") == 0 || strcmp(domain, "real") == 0),
             STATUS_DATA, "%s: domain is %s, expected complex or real", where,
             layout->has_domain ? domain : "missing");
     layout->is_complex = strcmp(domain, "complex") == 0;
     TRY(h5_get_i64(dataset, where, "sideband", &sideband, &layout->has_sideband));
+    REQUIRE(layout->has_sideband, STATUS_DATA, "%s has no attribute sideband, expected +1 or -1",
+            where);
     REQUIRE(sideband == 1 || sideband == -1, STATUS_DATA, "%s: sideband is %lld, expected +1 or -1",
             where, (long long)sideband);
     layout->sideband = (int)sideband;

@@ -58,7 +58,8 @@ status_t options_read(int argc, char **argv, unsigned allowed, const char *opera
     opterr = 0;
     optind = 1;
     for (;;) {
-        int option = getopt_long(argc, argv, ":h", long_options, NULL);
+        int index = -1;
+        int option = getopt_long(argc, argv, ":h", long_options, &index);
         if (option < 0) {
             break;
         }
@@ -68,9 +69,13 @@ status_t options_read(int argc, char **argv, unsigned allowed, const char *opera
         }
         REQUIRE(option != ':', STATUS_USAGE, "%s: option %s needs a value; see voltmill %s --help",
                 argv[0], argv[optind - 1], argv[0]);
-        REQUIRE(option != '?' && (allowed & (unsigned)option), STATUS_USAGE,
-                "%s: unknown option %s; see voltmill %s --help", argv[0], argv[optind - 1],
-                argv[0]);
+        REQUIRE(option != '?' || optopt <= ' ', STATUS_USAGE,
+                "%s: unknown option -%c; see voltmill %s --help", argv[0], optopt, argv[0]);
+        REQUIRE(option != '?', STATUS_USAGE, "%s: unknown option %s; see voltmill %s --help",
+                argv[0], argv[optind - 1], argv[0]);
+        REQUIRE(allowed & (unsigned)option, STATUS_USAGE,
+                "%s: unknown option --%s; see voltmill %s --help", argv[0],
+                long_options[index].name, argv[0]);
         TRY(take(argv[0], option, optarg, out));
     }
     REQUIRE(optind == argc - 1, STATUS_USAGE, "%s: expected one %s, got %d; see voltmill %s --help",

@@ -1,5 +1,6 @@
 /* voltmill plan JOB */
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/options.h"
@@ -95,10 +96,10 @@ static status_t print_run(const struct work *work)
     if (chunking->block_spectra < chunking->chunk_spectra) {
         printf(", in blocks of %s", units_count(chunking->block_spectra, a));
     }
-    printf("\n  a rank's share");
+    printf("\n  ranks' share  at most");
     for (uint64_t ranks = 2; ranks <= 16; ranks *= 2) {
-        printf("%s %s on %llu ranks", ranks > 2 ? "," : "", units_count(chunks / ranks, a),
-               (unsigned long long)ranks);
+        printf("%s %s on %llu ranks", ranks > 2 ? "," : "",
+               units_count(ceil_div_u64(chunks, ranks), a), (unsigned long long)ranks);
     }
     printf(" (chunks, given out on request)\n");
     printf("  bytes in      %s", units_bytes(work->input_bytes, a));

@@ -35,17 +35,17 @@ status_t cli_run(int argc, char **argv)
         fputs(help, stdout);
         goto out;
     }
-    if (options.dry_run) {
-        TRY(cli_plan_job(options.operand, options.sets, options.nsets, options.force));
-        goto out;
-    }
     MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     report_quiet(rank != 0);
+    if (options.dry_run) {
+        st = rank == 0 ? cli_plan_job(options.operand, options.sets, options.nsets, options.force)
+                       : STATUS_OK;
+        goto out;
+    }
     struct run_options run = {options.operand, options.sets, options.nsets, options.force,
                               options.progress};
     st = run_job_all(MPI_COMM_WORLD, &run);
-    MPI_Finalize();
 out:
     options_free(&options);
     return st;

@@ -36,7 +36,6 @@ status_t cli_synth(int argc, char **argv)
     struct synthesis_options synthesis = {options.operand, options.sets, options.nsets,
                                           options.force, options.progress};
     st = synthesis_all(MPI_COMM_WORLD, &synthesis);
-    MPI_Finalize();
 out:
     options_free(&options);
     return st;

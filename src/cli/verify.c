@@ -42,7 +42,6 @@ status_t cli_verify(int argc, char **argv)
     struct verify_options verify = {options.operand, options.sets, options.nsets,   options.all,
                                     options.chunks,  options.seed, options.progress};
     st = verify_product_all(MPI_COMM_WORLD, &verify);
-    MPI_Finalize();
 out:
     options_free(&options);
     return st;

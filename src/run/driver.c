@@ -114,6 +114,9 @@ static void wait_for_others(driver_t *driver)
             fprintf(stderr, "error: %s (rank %d); %d ranks did not answer within %.0f s\n",
                     driver->failure.cause, driver->failed_rank, driver->size - 1 - driver->ended,
                     patience_seconds);
+            if (driver->work->abandon) {
+                driver->work->abandon(driver->work->context);
+            }
             MPI_Abort(driver->comm, driver->failure.status);
         }
         nap();

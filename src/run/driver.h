@@ -20,6 +20,9 @@ struct driver_work {
     void *context;
     /* Works off one chunk. Calls driver_serve() now and then when that takes long. */
     status_t (*process)(void *context, driver_t *driver, uint64_t chunk);
+    /* On rank 0, before a run is given up because ranks do not answer: removes what must not stay.
+     * May be NULL. */
+    void (*abandon)(void *context);
 };
 
 /* Works off all chunks. Collective; every rank gets the same status. `progress` may be NULL. */

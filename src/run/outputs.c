@@ -217,16 +217,24 @@ out:
     return st;
 }
 
+void outputs_abandon(outputs_t *outputs)
+{
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        if (outputs->outputs[i].is_ours) {
+            unlink(outputs->outputs[i].part);
+            outputs->outputs[i].is_ours = 0;
+        }
+    }
+}
+
 void outputs_destroy(outputs_t *outputs)
 {
     if (!outputs) {
         return;
     }
+    outputs_abandon(outputs);
     for (uint32_t i = 0; i < outputs->count; i++) {
         struct output *output = &outputs->outputs[i];
-        if (output->is_ours) {
-            unlink(output->part);
-        }
         if (output->fd >= 0) {
             close(output->fd);
         }

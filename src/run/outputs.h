@@ -25,6 +25,9 @@ status_t outputs_put(void *outputs, uint32_t product, uint64_t first_row, uint64
  * Collective. */
 status_t outputs_finish_all(outputs_t *outputs, uint64_t missing);
 
+/* Removes, on rank 0, what is not finished. */
+void outputs_abandon(outputs_t *outputs);
+
 /* Closes files; removes what was not finished. */
 void outputs_destroy(outputs_t *outputs);
 

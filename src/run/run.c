@@ -61,6 +61,11 @@ static status_t process(void *context, driver_t *driver, uint64_t index)
     return pipeline_chunk(run->pipeline, driver, &chunk);
 }
 
+static void abandon(void *context)
+{
+    outputs_abandon(((struct run *)context)->outputs);
+}
+
 static status_t print_notes(const struct run *run, uint64_t missing)
 {
     status_t st = STATUS_OK;
@@ -116,7 +121,7 @@ status_t run_job_all(MPI_Comm comm, const struct run_options *options)
     MPI_Comm_size(comm, &run.size);
     double started = progress_now();
     TRY(prepare_all(&run, options));
-    struct driver_work work = {chunk_count(&run.work->chunking), &run, process};
+    struct driver_work work = {chunk_count(&run.work->chunking), &run, process, abandon};
     struct progress progress = {.every = options->progress,
                                 .what = "chunks",
                                 .total = work.chunks,

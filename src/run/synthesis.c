@@ -40,11 +40,18 @@ struct synthesis {
     float *floats; /* [threads][chunk_samples][2] */
 };
 
-static void synthesis_end(struct synthesis *s)
+static void abandon(void *context)
 {
+    struct synthesis *s = context;
     if (s->is_ours) {
         unlink(s->part);
+        s->is_ours = 0;
     }
+}
+
+static void synthesis_end(struct synthesis *s)
+{
+    abandon(s);
     if (s->fd >= 0) {
         close(s->fd);
     }
@@ -241,7 +248,8 @@ status_t synthesis_all(MPI_Comm comm, const struct synthesis_options *options)
     double started = progress_now();
     MPI_Comm_rank(comm, &s.rank);
     TRY(prepare_all(&s, options));
-    struct driver_work work = {ceil_div_u64(s.spec->samples, s.chunk_samples), &s, process};
+    struct driver_work work = {ceil_div_u64(s.spec->samples, s.chunk_samples), &s, process,
+                               abandon};
     struct progress progress = {.every = options->progress,
                                 .what = "chunks",
                                 .total = work.chunks,

@@ -47,38 +47,41 @@ uint64_t work_block_rows(const struct work *work, uint32_t i, uint64_t spectra)
     return spectra / work->job->products[i].integrate + 1;
 }
 
-uint64_t work_block_bytes(const struct work *work, backend_t *backend, const struct slab *slab,
-                          uint64_t spectra)
+/* What the memory of a block depends on, over all groups of a size. */
+struct group {
+    uint32_t streams;
+    uint64_t step_bytes; /* of a slab, for one sample of each stream: of the largest */
+};
+
+static status_t measure_group(const struct work *work, uint32_t streams, struct group *out)
+{
+    status_t st = STATUS_OK;
+    uint32_t all = work->archive->nstreams;
+    *out = (struct group){streams, 0};
+    for (uint32_t first = 0; first < all; first += streams) {
+        struct slab *slab = NULL;
+        TRY(slab_create(work->archive, first, (uint32_t)min_u64(streams, all - first), &slab));
+        out->step_bytes = max_u64(out->step_bytes, slab_bytes(slab, 1));
+        slab_destroy(slab);
+    }
+out:
+    return st;
+}
+
+/* Bytes of input, output and workspace of a block of `spectra` spectra. */
+static uint64_t block_bytes(const struct work *work, backend_t *backend, const struct group *group,
+                            uint64_t spectra)
 {
     struct channelise_spec spec = work->channelise;
     spec.max_spectra = spectra;
-    spec.nstreams = slab->nstreams;
+    spec.nstreams = group->streams;
     uint64_t samples = (spectra + spec.taps - 1) * work->samples_per_spectrum;
-    uint64_t bytes = slab_bytes(slab, samples) + channelise_bytes(backend, &spec);
+    uint64_t bytes = group->step_bytes * samples + channelise_bytes(backend, &spec);
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         bytes += work_block_rows(work, i, spectra) *
-                 product_row_bytes(work->products[i].spec.kind, slab->nstreams, spec.nchannels);
+                 product_row_bytes(work->products[i].spec.kind, group->streams, spec.nchannels);
     }
     return bytes;
-}
-
-/* The largest block over all groups of `group_streams` streams. */
-static status_t group_bytes(const struct work *work, backend_t *backend, uint32_t group_streams,
-                            uint64_t spectra, uint64_t *out)
-{
-    status_t st = STATUS_OK;
-    uint64_t most = 0;
-    uint32_t nstreams = work->archive->nstreams;
-    for (uint32_t first = 0; first < nstreams; first += group_streams) {
-        struct slab *slab = NULL;
-        uint32_t count = (uint32_t)min_u64(group_streams, nstreams - first);
-        TRY(slab_create(work->archive, first, count, &slab));
-        most = max_u64(most, work_block_bytes(work, backend, slab, spectra));
-        slab_destroy(slab);
-    }
-    *out = most;
-out:
-    return st;
 }
 
 /* Memory that is not a block's: settled costs of the process and the coefficients in double. */
@@ -96,18 +99,15 @@ static uint64_t fixed_bytes(const struct work *work)
 }
 
 /* How many streams work together: all of them, or as many as let a small block fit. */
-static status_t settle_groups(struct work *work, backend_t *backend, uint64_t budget)
+static status_t settle_groups(struct work *work, backend_t *backend, uint64_t budget,
+                              struct group *group)
 {
     status_t st = STATUS_OK;
-    uint32_t streams = work->archive->nstreams;
     uint64_t least = min_u64(CHUNK_GRAIN, work->chunking.spectra);
     uint64_t bytes = 0;
-    for (;;) {
-        TRY(group_bytes(work, backend, streams, least, &bytes));
-        if (bytes <= budget || streams == 1) {
-            break;
-        }
-        streams = (streams + 1) / 2;
+    TRY(measure_group(work, work->archive->nstreams, group));
+    while ((bytes = block_bytes(work, backend, group, least)) > budget && group->streams > 1) {
+        TRY(measure_group(work, (group->streams + 1) / 2, group));
     }
     char needed[UNITS_TEXT];
     char given[UNITS_TEXT];
@@ -115,31 +115,26 @@ static status_t settle_groups(struct work *work, backend_t *backend, uint64_t bu
             "%s: run.memory is %s, but %u channels with %u taps need at least %s a rank",
             work->job->path, units_bytes(work->job->memory, given), work->channelise.channels,
             work->channelise.taps, units_bytes(bytes + fixed_bytes(work), needed));
-    work->chunking.group_streams = streams;
+    work->chunking.group_streams = group->streams;
 out:
     return st;
 }
 
 /* The largest block (a multiple of the grain) that fits. */
-static status_t largest_block(const struct work *work, backend_t *backend, uint64_t budget,
-                              uint64_t *out)
+static uint64_t largest_block(const struct work *work, backend_t *backend,
+                              const struct group *group, uint64_t budget)
 {
-    status_t st = STATUS_OK;
     uint64_t low = 1;
     uint64_t high = ceil_div_u64(work->chunking.spectra, CHUNK_GRAIN);
-    uint64_t bytes = 0;
     while (low < high) {
         uint64_t middle = low + (high - low + 1) / 2;
-        TRY(group_bytes(work, backend, work->chunking.group_streams, middle * CHUNK_GRAIN, &bytes));
-        if (bytes <= budget) {
+        if (block_bytes(work, backend, group, middle * CHUNK_GRAIN) <= budget) {
             low = middle;
         } else {
             high = middle - 1;
         }
     }
-    *out = low * CHUNK_GRAIN;
-out:
-    return st;
+    return low * CHUNK_GRAIN;
 }
 
 /* Chunks must hold whole dumps of every product (quantum), and should begin at page borders of
@@ -165,12 +160,11 @@ static uint64_t round_up(uint64_t value, uint64_t quantum)
     return ceil_div_u64(value, quantum) * quantum;
 }
 
-/* Spectra of a chunk when the job leaves it to us. */
+/* Spectra of a chunk when the job leaves it to us; `cost` bytes of memory for each spectrum. */
 static uint64_t automatic_chunk(const struct work *work, uint64_t block, uint64_t quantum,
-                                uint64_t fine, uint64_t grain_bytes)
+                                uint64_t fine, uint64_t cost)
 {
-    uint64_t per_spectrum = max_u64(1, grain_bytes / CHUNK_GRAIN);
-    uint64_t spectra = max_u64(1, CHUNK_BYTES / per_spectrum);
+    uint64_t spectra = max_u64(1, CHUNK_BYTES / max_u64(1, cost));
     spectra = min_u64(spectra, ceil_div_u64(work->chunking.spectra, LEAST_CHUNKS));
     spectra = max_u64(spectra, (uint64_t)OVERLAP_RATIO * (work->channelise.taps - 1));
     spectra = max_u64(min_u64(spectra, block), 1);
@@ -181,27 +175,12 @@ static uint64_t automatic_chunk(const struct work *work, uint64_t block, uint64_
     return round_up(spectra, quantum);
 }
 
-/* Rate of growth of memory with a block, for the size of automatic chunks. */
-static status_t grain_cost(const struct work *work, backend_t *backend, uint64_t *out)
-{
-    status_t st = STATUS_OK;
-    uint64_t one = 0;
-    uint64_t two = 0;
-    uint32_t streams = work->chunking.group_streams;
-    TRY(group_bytes(work, backend, streams, CHUNK_GRAIN, &one));
-    TRY(group_bytes(work, backend, streams, (uint64_t)CHUNK_GRAIN * 2, &two));
-    *out = two - one;
-out:
-    return st;
-}
-
 static status_t settle_chunks(struct work *work, backend_t *backend)
 {
     status_t st = STATUS_OK;
     uint64_t fixed = fixed_bytes(work);
     uint64_t budget = work->job->memory > fixed ? work->job->memory - fixed : 0;
-    uint64_t block = 0;
-    uint64_t cost = 0;
+    struct group group;
     uint64_t quantum;
     uint64_t fine;
     chunk_quanta(work, &quantum, &fine);
@@ -209,20 +188,19 @@ static status_t settle_chunks(struct work *work, backend_t *backend)
             "%s: no chunk holds whole dumps of all products: their integrate have no sensible "
             "common multiple",
             work->job->path);
-    TRY(settle_groups(work, backend, budget));
-    TRY(largest_block(work, backend, budget, &block));
-    TRY(grain_cost(work, backend, &cost));
+    TRY(settle_groups(work, backend, budget, &group));
+    uint64_t block = largest_block(work, backend, &group, budget);
+    uint64_t cost = (block_bytes(work, backend, &group, (uint64_t)CHUNK_GRAIN * 2) -
+                     block_bytes(work, backend, &group, CHUNK_GRAIN)) /
+                    CHUNK_GRAIN;
     uint64_t chunk = work->job->chunk_spectra ? round_up(work->job->chunk_spectra, quantum)
                                               : automatic_chunk(work, block, quantum, fine, cost);
     chunk = min_u64(chunk, round_up(work->chunking.spectra, quantum));
     work->chunking.chunk_spectra = chunk;
     work->chunking.block_spectra = min_u64(block, round_up(chunk, CHUNK_GRAIN));
-    work->channelise.nstreams = work->chunking.group_streams;
+    work->channelise.nstreams = group.streams;
     work->channelise.max_spectra = work->chunking.block_spectra;
-    uint64_t bytes = 0;
-    TRY(group_bytes(work, backend, work->chunking.group_streams, work->chunking.block_spectra,
-                    &bytes));
-    work->memory_bytes = fixed + bytes;
+    work->memory_bytes = fixed + block_bytes(work, backend, &group, work->chunking.block_spectra);
 out:
     return st;
 }

@@ -40,10 +40,6 @@ status_t work_create(const struct job *job, const struct archive *archive, uint3
                      struct work **out);
 void work_destroy(struct work *work);
 
-/* Bytes of input, output and workspace for blocks of `spectra` spectra of the streams of `slab`. */
-uint64_t work_block_bytes(const struct work *work, backend_t *backend, const struct slab *slab,
-                          uint64_t spectra);
-
 /* Most rows of product i that a block of `spectra` spectra can complete. */
 uint64_t work_block_rows(const struct work *work, uint32_t i, uint64_t spectra);
 

@@ -158,9 +158,6 @@ for i, packing in enumerate(("4+4 offset hi=re", "4+4 offset lo=re")):
            root=later if i else {})
 native("names-ab.h5", x, scales={"pol": np.array(["X", "Y"], dtype=text)})
 native("names-ba.h5", x, scales={"pol": np.array(["Y", "X"], dtype=text)}, root=later)
-native("pol-a.h5", x[:, 0], "time,reim")
-native("pol-b.h5", x[:, 1], "time,reim", root={"start_second": 100.5})
-native("pol-gaps.h5", x[:, 1], "time,reim", scales={"gaps": np.array([[10, 20]], "u8")})
 
 # One bit wrong in a compressed chunk in the middle.
 native("flipped.h5", noise((65536, 2, 2)), chunks=(4096, 2, 2), compression=1)
@@ -191,12 +188,12 @@ bad "a folder" 4 'folder\.h5 is not a file' folder.h5
 bad "a text file" 4 'text\.h5 is not an HDF5 file \(1100 bytes\)' text.h5
 bad "an empty file" 4 'empty\.h5 is not an HDF5 file \(0 bytes\)' empty.h5
 bad "zeros" 4 'zeros\.h5 is not an HDF5 file' zeros.h5
-if nobody true; then
+if can_be_nobody; then
     cp good.h5 secret.h5
     chmod 000 secret.h5
     mkdir -m 777 open
     fails "an unreadable file" 4 'secret\.h5 cannot be read: Permission denied' \
-        nobody "$voltmill" run job.yaml --set input.files=secret.h5 --set products.0.file=open/out.h5
+        "${nobody[@]}" "$voltmill" run job.yaml --set input.files=secret.h5 --set products.0.file=open/out.h5
     same "an unreadable file leaves nothing" "" "$(ls open)"
 else
     skip "an unreadable file: nobody can run the program here"
@@ -230,7 +227,7 @@ bad "external, second one short" 4 'far/short-b\.raw is truncated: .* declares 2
 bad "external, missing" 4 'far/missing\.h5: external file .*nowhere\.raw: No such file' far/missing.h5 "$layout"
 
 # --- the words of the native layout
-bad "format_version missing" 4 'version-missing\.h5: .*format_version.* 1' version-missing.h5
+bad "format_version missing" 4 'version-missing\.h5 has no attribute format_version, expected 1' version-missing.h5
 bad "format_version 2" 4 'version-2\.h5: format_version is 2, .*1' version-2.h5
 bad "format_version a text" 4 'version-text\.h5: attribute format_version is not a number' version-text.h5
 bad "another format" 4 'format-other\.h5 is not in the native layout .*input\.layout' format-other.h5
@@ -240,8 +237,8 @@ bad "time_scale a number" 4 'scale-number\.h5: time_scale is not text' scale-num
 bad "start before MJD 0" 4 'day-negative\.h5: start_mjd_day -1' day-negative.h5
 bad "start a text" 4 'day-text\.h5: attribute start_mjd_day is not a number' day-text.h5
 bad "start second NaN" 4 'second-nan\.h5: .*start_second nan' second-nan.h5
-bad "start_second missing" 4 'second-missing\.h5: .*start_second' second-missing.h5
-bad "start_mjd_day missing" 4 'day-missing\.h5: .*start_mjd_day' day-missing.h5
+bad "start_second missing" 4 'second-missing\.h5 .*start_second' second-missing.h5
+bad "start_mjd_day missing" 4 'day-missing\.h5 .*start_mjd_day' day-missing.h5
 bad "telescope a number" 4 'telescope-number\.h5: telescope is not text' telescope-number.h5
 bad "axes missing" 4 'axes-missing\.h5: /voltages has no attribute axes' axes-missing.h5
 bad "axes a number" 4 'axes-number\.h5: /voltages: axes is not text' axes-number.h5
@@ -279,7 +276,7 @@ bad "freq_hz NaN" 4 'freq-nan\.h5: .*coarse channel 0 is not a number' freq-nan.
 bad "freq_hz texts" 4 'freq-text\.h5: freq_hz cannot be read as numbers' freq-text.h5
 bad "three names for two polarisations" 4 'pol-three\.h5: .*2 of axis pol, but /pol names 3' pol-three.h5
 bad "names that are numbers" 4 'pol-numbers\.h5: pol is not text' pol-numbers.h5
-bad "names of an axis that is not there" 4 'station-two\.h5: .*station.* 2' station-two.h5
+bad "names of an axis that is not there" 4 'station-two\.h5: .*names no station, but /station names 2' station-two.h5
 bad "a gap beyond the end" 4 'gaps-beyond\.h5: gap 0 \(25 samples from 1000\)' gaps-beyond.h5
 bad "gaps that overlap" 4 'gaps-overlap\.h5: gap 1 \(5 samples from 29\)' gaps-overlap.h5
 bad "gaps of one dimension" 4 'gaps-flat\.h5: /gaps has 1 dimensions, expected \[n\]\[2\]' gaps-flat.h5
@@ -333,23 +330,20 @@ bad "fewer than T raw spectra" 2 '63 samples hold 3 raw spectra of 16 samples, b
 
 # --- files that do not belong together
 alike() { bad "$1" 4 "good\.h5 and other-$2\.h5 do not belong to one observation: .*$3" "[good.h5, other-$2.h5]"; }
-alike "another rate" rate 'sample_rate_hz|rate'
-alike "another shape" shape shape
-alike "another type" type type
+alike "another rate" rate 'sample rates'
+alike "another shape" shape shapes
+alike "another type" type 'sample types'
 alike "other axes" axes axes
-alike "another sideband" sideband sideband
+alike "another sideband" sideband sidebands
 alike "other frequencies" freq freq_hz
-alike "another missing value" missing missing_value
-alike "another oversampling" over oversampling
-bad "another byte order" 4 'order-little\.h5 and order-big\.h5 do not belong' '[order-little.h5, order-big.h5]'
-bad "another packing" 4 'packing-0\.h5 and packing-1\.h5 do not belong' '[packing-0.h5, packing-1.h5]'
-bad "names in another order" 4 'names-ab\.h5 and names-ba\.h5 do not belong' '[names-ab.h5, names-ba.h5]'
+alike "another missing value" missing 'missing values'
+alike "another oversampling" over 'oversampling ratios'
+bad "another byte order" 4 'order-little\.h5 and order-big\.h5 .*sample types differ' '[order-little.h5, order-big.h5]'
+bad "another packing" 4 'packing-0\.h5 and packing-1\.h5 .*sample types differ' '[packing-0.h5, packing-1.h5]'
+bad "names in another order" 4 'names-ab\.h5 and names-ba\.h5 .*names of streams differ' '[names-ab.h5, names-ba.h5]'
 bad "10 samples missing between files" 4 'gap-in-time\.h5 starts 10\.0 samples behind the end' '[good.h5, gap-in-time.h5]'
 bad "files that overlap" 4 'overlap-in-time\.h5 starts 10\.0 samples before the end' '[good.h5, overlap-in-time.h5]'
 bad "the same file twice" 4 'good\.h5 starts 1024\.0 samples before the end' '[good.h5, good.h5]'
-bad "polarisations that do not start together" 4 'pol-a\.h5 and pol-b\.h5 do not start together' \
-    '[pol-a.h5, pol-b.h5]' 'input.layout={dataset: /voltages, axes: "time,reim", sample_rate_hz: 1e6}' \
-    input.layout.files_along=pol
 bad "one of the files is missing" 4 'nowhere\.h5: No such file' '[good.h5, nowhere.h5]'
 
 # --- wrong in the middle of a run

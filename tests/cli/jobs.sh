@@ -4,15 +4,12 @@ export OMPI_MCA_pml=ob1 OMPI_MCA_ess_singleton_isolated=1
 cd "$work" || exit 1
 chmod 755 "$work"
 
-# nobody COMMAND...: runs it as a user to whom permissions apply. `nobody true` says whether that works.
-nobody() {
-    if [ "$(id -u)" != 0 ]; then
-        "$@"
-    else
-        HOME=$work setpriv --reuid=65534 --regid=65534 --clear-groups "$@" 2>"$work/nobody" ||
-            { local status=$?; cat "$work/nobody" >&2; return $status; }
-    fi
-}
+# "${nobody[@]}" COMMAND...: as a user to whom permissions apply, if can_be_nobody.
+nobody=()
+if [ "$(id -u)" = 0 ]; then
+    nobody=(env HOME="$work" setpriv --reuid=65534 --regid=65534 --clear-groups)
+fi
+can_be_nobody() { "${nobody[@]}" test -x "$voltmill" 2>"$work/nobody"; }
 
 # nothing_left [FILE...]: no product may be there (default out.h5); said only when one is.
 nothing_left() {
