@@ -257,7 +257,11 @@ static status_t describe_dataset(hid_t file, const struct job_layout *layout,
     }
     part->samples = archive->count[AXIS_TIME];
     TRY(locate_extents(dataset, archive, bytes, part));
-    REQUIRE(archive->is_native ? layout->nfreq == archive->count[AXIS_CHAN] : 1, STATUS_DATA,
+    REQUIRE(!archive->is_native || layout->nfreq > 0, STATUS_DATA,
+            "%s has no dataset /freq_hz, expected the centre of each of %" PRIu64
+            " coarse channels",
+            part->path, archive->count[AXIS_CHAN]);
+    REQUIRE(!archive->is_native || layout->nfreq == archive->count[AXIS_CHAN], STATUS_DATA,
             "%s: /freq_hz holds %u frequencies, expected one for each of %" PRIu64
             " coarse channels",
             part->path, layout->nfreq, archive->count[AXIS_CHAN]);

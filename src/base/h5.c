@@ -9,24 +9,31 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { H5_REASON = 512 };
+
 /* H5Ewalk2 goes from the outermost frame inwards: the last one kept is the reason. */
 static herr_t keep_innermost(unsigned depth, const H5E_error2_t *frame, void *out)
 {
     (void)depth;
-    snprintf(out, 256, "%s", frame->desc ? frame->desc : "");
+    snprintf(out, H5_REASON, "%s", frame->desc ? frame->desc : "");
     return 0;
 }
 
 status_t h5_fail(const char *format, ...)
 {
     char context[1024];
-    char reason[256] = "";
+    char reason[H5_REASON] = "";
     va_list args;
     va_start(args, format);
     vsnprintf(context, sizeof context, format, args);
     va_end(args);
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, keep_innermost, reason);
-    return report_fail(STATUS_DATA, "%s (HDF5: %s)", context, reason[0] ? reason : "no reason");
+    /* Failed writes come with ctime() and its line end in the middle, and with strerror(). */
+    for (char *end = strchr(reason, '\n'); end; end = strchr(end, '\n')) {
+        *end = ' ';
+    }
+    status_t st = strstr(reason, strerror(ENOSPC)) ? STATUS_NO_SPACE : STATUS_DATA;
+    return report_fail(st, "%s (HDF5: %s)", context, reason[0] ? reason : "no reason");
 }
 
 void h5_begin(void)

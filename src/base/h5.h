@@ -8,8 +8,8 @@
 #include <hdf5.h>
 #include <stdint.h>
 
-/* Calls HDF5 and fails with DATA and the printf-like context plus HDF5's own innermost reason when
- * the call gives a negative number. */
+/* Calls HDF5 and fails with DATA (NO_SPACE if the disk is full) and the printf-like context plus
+ * HDF5's own innermost reason when the call gives a negative number. */
 #define H5_TRY(call, ...)                                                                          \
     do {                                                                                           \
         if ((call) < 0) {                                                                          \

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <hdf5_hl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -170,8 +171,13 @@ static status_t put_scales(hid_t file, const struct product_spec *spec)
         frequency[i] = product_frequency(spec, i);
     }
     if (spec->archive->has_start) {
+        /* To the nanosecond: readers of CF times add the values of /time to this. */
         char utc[UNITS_TEXT];
-        snprintf(units, sizeof units, "seconds since %s", units_utc(spec->archive->start, utc));
+        struct utc start = utc_add(spec->archive->start, 0.5e-9);
+        double second = floor(start.second);
+        units_utc((struct utc){start.mjd_day, second}, utc);
+        snprintf(units, sizeof units, "seconds since %.19s.%09u", utc,
+                 (unsigned)((start.second - second) * 1e9));
     }
     TRY(product_scale_f64(file, "time", NULL, spec->rows, units,
                           "centre of the samples that make the spectra of a dump"));
@@ -182,16 +188,34 @@ out:
     return st;
 }
 
+/* A scale that only counts: netCDF readers want one for every dimension. */
+static status_t put_count_scale(hid_t file, const char *name, uint32_t count)
+{
+    status_t st = STATUS_OK;
+    double *values = NULL;
+    TRY(memory_zeroed(count, sizeof *values, name, &values));
+    for (uint32_t i = 0; i < count; i++) {
+        values[i] = i;
+    }
+    TRY(product_scale_f64(file, name, values, count, "1", name));
+out:
+    free(values);
+    return st;
+}
+
 static status_t put_coefficients(hid_t file, const struct product_spec *spec)
 {
     status_t st = STATUS_OK;
     hid_t dataset = -1;
     hsize_t dims[2] = {spec->taps, spec->samples_per_spectrum};
+    TRY(put_count_scale(file, "tap", spec->taps));
+    TRY(put_count_scale(file, "sample", spec->samples_per_spectrum));
     TRY(product_dataset(file, "coefficients", H5T_IEEE_F64LE, 2, dims, &dataset));
     H5_TRY(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, spec->coeff),
            "the coefficients cannot be written");
     TRY(h5_put_text(dataset, "long_name", "prototype filter, oldest sample first"));
-    TRY(h5_put_text(dataset, "dimensions", "taps, samples_per_spectrum"));
+    TRY(product_attach(file, dataset, "tap", 0, "tap"));
+    TRY(product_attach(file, dataset, "sample", 1, "sample"));
 out:
     h5_close(dataset);
     return st;

@@ -28,7 +28,8 @@ EPSILON = np.finfo(np.float64).eps
 def _environment():
     """The environment of tests/tools/environment.sh, also when a test runs without run-test."""
     script = os.path.join(ROOT, "tests/tools/environment.sh")
-    out = subprocess.run(["bash", "-c", f". '{script}'; env -0"], check=True, stdout=subprocess.PIPE)
+    out = subprocess.run(["bash", "-c", f". '{script}'; env -0"], check=True,
+                         stdout=subprocess.PIPE)
     return dict(entry.split("=", 1) for entry in out.stdout.decode().split("\0") if "=" in entry)
 
 
@@ -66,7 +67,8 @@ def note(text):
 
 
 def same(found, expected, name):
-    return ok(np.array_equal(found, expected), name, f"found    {found!r}", f"expected {expected!r}")
+    return ok(np.array_equal(found, expected), name, f"found    {found!r}",
+              f"expected {expected!r}")
 
 
 def close(found, expected, tolerance, name):

@@ -9,7 +9,7 @@ import h5py
 import numpy as np
 
 from common import (agrees, canonical, close, coefficients, filter_bank, finish, frequencies_of,
-                    note_errors, ok, note, power_of, same, scratch, stitched, synth, times_of,
+                    note_errors, ok, power_of, same, scratch, stitched, synth, times_of,
                     unpack, voltages_of, voltmill, write_archive, write_yaml, EPSILON, Failed)
 
 CHANNELS = (2, 30, 1000, 1024, 4096)

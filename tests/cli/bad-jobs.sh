@@ -1,0 +1,355 @@
+#!/usr/bin/env bash
+# Jobs, outputs and command lines that are wrong: each gets one message with place, value and expected
+# value, its stated exit status, and leaves nothing behind.
+. "$(dirname "$0")/../tools/lib.sh"
+. "$here/tests/cli/jobs.bash"
+
+PYTHONPATH="$here/tests/cli" "$python" - <<'END' || exit 1
+from archives import *
+text = h5py.string_dtype()
+native("a.h5", noise((4096, 2, 2)), scales={"pol": np.array(["X", "Y"], dtype=text)})
+native("no-start.h5", noise((4096, 2, 2)), root={"start_mjd_day": None, "start_second": None})
+np.savetxt("window.txt", np.ones(64))
+np.savetxt("short.txt", np.ones(63))
+np.savetxt("long.txt", np.ones(65))
+np.savetxt("zeros.txt", np.zeros(64))
+open("garbage.txt", "w").write("1 2 3\n4 five 6\n")
+open("nan.txt", "w").write("nan\n" * 64)
+open("binary.txt", "wb").write(bytes(range(256)) * 4)
+open("binary.yaml", "wb").write(bytes(range(256)) * 4)
+open("empty.yaml", "w")
+open("comment.yaml", "w").write("# nothing yet\n")
+END
+cat >job.yaml <<'END'
+input:
+  files: a.h5
+channelise:
+  channels: 16
+  taps: 4
+products:
+  - kind: spectra
+    file: out.h5
+END
+mkdir folder folder.yaml
+
+# bad NAME STATUS PATTERN SET...: the job must fail so. `plan` reads it as `run` does, in a third of the
+# time; further below `run` shows that it ends likewise.
+bad() {
+    local name=$1 status=$2 pattern=$3 sets=()
+    shift 3
+    for set; do sets+=(--set "$set"); done
+    fails "$name" "$status" "$pattern" "$voltmill" plan job.yaml "${sets[@]}"
+    nothing_left
+}
+
+# --- numbers
+for value in 0 1 7 -4 2.5 1e12 99999999999999999999999 many; do
+    bad "channels $value" 2 "channelise\.channels: is $value, expected an even whole number from 2 to 1073741824" \
+        channelise.channels=$value
+done
+bad "channels beyond the samples" 2 'job\.yaml: 4096 samples hold 0 raw spectra of 1073741824 samples' \
+    channelise.channels=1073741824
+for value in 0 -1 1.5 16777217 1e30; do
+    bad "taps $value" 2 "channelise\.taps: is $value, expected a whole number from 1 to 16777216" channelise.taps=$value
+done
+bad "more taps than raw spectra" 2 '4096 samples hold 256 raw spectra of 16 samples, but 257 taps need at least 257' \
+    channelise.taps=257
+bad "channels times taps" 2 '1073741824 channels times 16777216 taps .* expected at most 17179869184' \
+    'channelise={channels: 1073741824, taps: 16777216}'
+for value in -1 65 nan inf wide; do
+    bad "cutoff $value" 2 "channelise\.cutoff: is $value, expected a number from 0 to 64" channelise.cutoff=$value
+done
+bad "integrate 0" 2 'products\.0\.integrate: is 0, expected a whole number from 1' products.0.integrate=0
+bad "integrate of spectra" 2 'products\.0\.integrate: is 2, but only products of kind power' products.0.integrate=2
+bad "integrate longer than the observation" 2 'integrate is 254, but there are only 253 spectra' \
+    'products=[{kind: power, file: out.h5, integrate: 254}]'
+bad "integrate without a common multiple" 2 'no sensible common multiple' \
+    'products=[{kind: power, file: out.h5, integrate: 251}, {kind: power, file: o2.h5, integrate: 241},
+    {kind: power, file: o3.h5, integrate: 239}, {kind: power, file: o4.h5, integrate: 233},
+    {kind: power, file: o5.h5, integrate: 229}, {kind: power, file: o6.h5, integrate: 227},
+    {kind: power, file: o7.h5, integrate: 223}, {kind: power, file: o8.h5, integrate: 211},
+    {kind: power, file: o9.h5, integrate: 199}]'
+bad "threads 0" 2 'run\.threads: is 0, expected auto or a whole number from 1 to 4096' run.threads=0
+bad "chunk 0" 2 'run\.chunk: is 0, expected auto or a whole number' run.chunk=0
+for value in 63MiB lots -1 0 1XiB; do
+    bad "memory $value" 2 "run\.memory: is $value, expected an amount of memory of at least 64MiB" run.memory=$value
+done
+"$python" -c "
+import h5py, numpy
+with h5py.File('many.h5', 'w') as file:
+    file.create_dataset('x', shape=(2**22, 2), dtype='i1')"
+bad "memory too small" 2 'run\.memory is 64\.00 MiB, but 524288 channels with 4 taps need at least [0-9.]+ MiB a rank' \
+    channelise.channels=524288 input.files=many.h5 run.memory=64MiB \
+    'input.layout={dataset: /x, axes: "time,reim", sample_rate_hz: 1e6}'
+
+# --- windows
+for value in boxcar kaiser kaiser:-1 kaiser:abc kaiser:101 kaiser:nan file; do
+    bad "window $value" 2 "channelise\.window: is .*$value.*, expected one of hann, .*kaiser:BETA .*file:PATH" \
+        channelise.window=$value
+done
+bad "window file missing" 4 'nowhere\.txt: No such file' channelise.window=file:nowhere.txt
+bad "window file a folder" 4 'folder: Is a directory' channelise.window=file:folder
+bad "window file short" 4 'short\.txt, line 63: 63 filter coefficients found .* 64 expected \(4 taps times 16' \
+    channelise.window=file:short.txt
+bad "window file long" 4 'long\.txt, line 65: 65 filter coefficients found .* 64 expected' channelise.window=file:long.txt
+bad "window file garbage" 4 "garbage\.txt, line 2: 'five' is no number \(filter coefficient 5, 64 expected" \
+    channelise.window=file:garbage.txt
+bad "window file NaN" 4 "nan\.txt, line 1: 'nan' is no number" channelise.window=file:nan.txt
+bad "window file binary" 4 "binary\.txt, line 1: .* is no number" channelise.window=file:binary.txt
+bad "window file zeros" 2 'cannot be normalised to energy' channelise.window=file:zeros.txt
+
+# --- words
+bad "unknown kind" 2 'products\.0\.kind: is sound, expected one of spectra, power' products.0.kind=sound
+bad "unknown order" 2 'channelise\.order: is random, expected one of ascending, fft' channelise.order=random
+bad "unknown backend" 2 'channelise\.backend: is abacus, expected' channelise.backend=abacus
+bad "power in order fft" 2 'products\.0\.kind: is power, but channelise\.order is fft' \
+    channelise.order=fft products.0.kind=power
+bad "no products" 2 'products: has 0 entries, expected at least 1' 'products=[]'
+bad "no files" 2 'input\.files: has 0 entries' 'input.files=[]'
+bad "an empty file name" 2 'input\.files: is empty, expected the path' input.files=
+bad "unknown key, near" 2 'channelise\.chanels: unknown key, did you mean channels\?' channelise.chanels=4
+bad "unknown key, far" 2 'input\.nonsense: unknown key, expected one of files, layout, select' input.nonsense=4
+bad "a mapping for a number" 2 'channelise\.taps: is a mapping, expected a whole number' 'channelise.taps={a: 1}'
+
+# --- --set
+for value in nonsense =3 a..b=3 .=3 ''; do
+    bad "--set '$value'" 2 '--set .*expected key\.path=value, such as channelise\.taps=16' "$value"
+done
+bad "--set too deep" 2 'channelise\.taps is a single value: it holds no deep' channelise.taps.deep=3
+bad "--set beyond the list" 2 'products is a list: expected a number from 0 to 1, not 7' products.7.kind=power
+bad "--set no YAML" 2 '--set channelise\.taps=\[1: is no YAML' 'channelise.taps=[1'
+bad "two --set" 2 '^  --set channelise\.taps=0: ' channelise.taps=0 channelise.channels=3
+
+# --- selections
+bad "samples beyond the end" 2 'samples 4000 \.\. 8000 of the observation a\.h5, which has 4096' 'input.select.samples=[4000, 8000]'
+bad "samples, none" 2 'input\.select\.samples: ends at 5, expected more than 5' 'input.select.samples=[5, 5]'
+bad "samples backwards" 2 'input\.select\.samples: ends at 5, expected more than 10' 'input.select.samples=[10, 5]'
+bad "samples, three" 2 'input\.select\.samples' 'input.select.samples=[0, 5, 10]'
+bad "samples, too few for the filter" 2 '63 samples hold 3 raw spectra' 'input.select.samples=[0, 63]'
+bad "seconds beyond the end" 2 '1 \.\. 2 s .* of a\.h5 lie outside .* lasts 0\.004096 s' 'input.select.seconds=[1, 2]'
+bad "seconds between two samples" 2 'no sample lies in 1\.1e-06 \.\. 1\.9e-06 s: one is taken every 1e-06 s' \
+    'input.select.seconds=[1.1e-6, 1.9e-6]'
+bad "utc before the start" 2 'lie outside of the observation' 'input.select.utc=[2019-01-01, 2019-01-02]'
+bad "utc backwards" 2 'ends at 2019-01-01, expected later than 2020-01-01' 'input.select.utc=[2020-01-01, 2019-01-01]'
+bad "utc without a start" 2 'input\.select\.utc: no-start\.h5 does not say when it starts' \
+    input.files=no-start.h5 'input.select.utc=[2020-01-01, 2020-01-02]'
+bad "utc no date" 2 'is yesterday, expected two UTC dates' 'input.select.utc=[yesterday, today]'
+bad "samples and seconds" 2 'expected at most one of samples, seconds, utc' \
+    'input.select={samples: [0, 4096], seconds: [0, 1]}'
+bad "unknown polarisation" 2 'Z is none of the 2 pols of a\.h5 \(numbers 0 \.\. 1; names X, Y\)' input.select.pols=Z
+bad "unknown station" 2 'CS001 is none of the 1 stations of a\.h5 \(numbers 0 \.\. 0\)' input.select.stations=CS001
+bad "polarisation beyond the last" 2 '2 is none of the 2 pols' input.select.pols=2
+bad "polarisation twice" 2 'names pol X twice' 'input.select.pols=[X, X]'
+bad "polarisation twice, by name and number" 2 'names pol 0 twice' 'input.select.pols=[X, 0]'
+bad "no polarisation" 2 'input\.select\.pols: has 0 entries' 'input.select.pols=[]'
+
+# --- the file itself
+for set in channelise.channels=7 channelise.taps=257 channelise.window=kaiser:-1 nonsense \
+    'input.select.samples=[4000, 8000]' input.select.pols=Z products.0.file=folder products.0.file=no/such/out.h5; do
+    fails "run: --set $set" 2 '^error: ' "$voltmill" run job.yaml --set "$set"
+    nothing_left
+done
+fails "missing job" 4 'nowhere\.yaml: No such file' "$voltmill" run nowhere.yaml
+fails "a folder for a job" 4 'folder\.yaml' "$voltmill" run folder.yaml
+fails "an empty job" 2 'empty\.yaml: is empty, expected keys and values' "$voltmill" run empty.yaml
+fails "only a comment" 2 'comment\.yaml: is empty' "$voltmill" run comment.yaml
+fails "a binary job" 2 'binary\.yaml' "$voltmill" run binary.yaml
+fails "an archive for a job" 2 'a\.h5' "$voltmill" run a.h5
+same "a binary job prints no binary" 0 "$(grep -c '[^[:print:][:space:]]' stderr)"
+head -c 3000000 /dev/zero | tr '\0' '#' >large.yaml
+fails "a job of 3 MB" 4 'large\.yaml is larger than 1048576 bytes' "$voltmill" run large.yaml
+written() { # written NAME PATTERN: the job on stdin fails with 2
+    cat >bad.yaml
+    fails "$1" 2 "$2" "$voltmill" plan bad.yaml
+    nothing_left
+}
+written "no YAML" 'bad\.yaml:5: is no YAML: .*line 4' <<'END'
+input:
+  files: a.h5
+channelise:
+ - [channels: 16
+products: 3
+END
+written "a tab" 'bad\.yaml:2: ' <<'END'
+input:
+	files: a.h5
+END
+written "a key twice" 'bad\.yaml:5: channelise\.taps: .*line 4' <<'END'
+input: {files: a.h5}
+channelise:
+  channels: 16
+  taps: 4
+  taps: 8
+products: [{kind: power, file: out.h5}]
+END
+written "a list for a job" 'bad\.yaml.*mapping' <<'END'
+- input: a.h5
+END
+written "a text for a job" 'bad\.yaml.*mapping' <<'END'
+a.h5
+END
+written "two documents" 'bad\.yaml' <<'END'
+input: {files: a.h5}
+channelise: {channels: 16}
+products: [{kind: power, file: out.h5}]
+---
+input: {files: b.h5}
+END
+written "an alias" 'bad\.yaml:2: ' <<'END'
+input: &i {files: a.h5}
+channelise: *i
+products: [{kind: power, file: out.h5}]
+END
+written "what is missing" 'bad\.yaml has 2 mistakes' <<'END'
+input: {files: a.h5}
+END
+written "ten mistakes" '^error: bad\.yaml has 10 mistakes:$' <<'END'
+input:
+  files: []
+  layout:
+    dataset: /x
+    axes: time,feed
+    domain: imaginary
+    sample_rate_hz: -1
+channelise:
+  channels: 7
+  taps: none
+  windoe: hann
+products:
+  - kind: sound
+    file: out.h5
+  - kind: power
+    file: out.h5
+    integrate: 0
+END
+same "ten mistakes: all are told, in order, with their lines" "2: input.files
+5: input.layout.axes
+6: input.layout.domain
+7: input.layout.sample_rate_hz
+9: channelise.channels
+10: channelise.taps
+11: channelise.windoe
+13: products.0.kind
+16: products.1.file
+17: products.1.integrate" "$(sed -n 's/^  bad\.yaml:\([0-9]*: [^:]*\): .*/\1/p' stderr)"
+fails "ten mistakes, 3 ranks" 2 '^error: bad\.yaml has 10 mistakes:$' mpirun -n 3 "$voltmill" run bad.yaml
+same "ten mistakes, 3 ranks: told once" 10 "$(grep -c '^  bad\.yaml:' stderr)"
+
+# --- outputs
+echo precious >out.h5
+fails "output exists" 2 'out\.h5 exists already: --force replaces it' "$voltmill" run job.yaml
+same "output that exists is left alone" precious "$(cat out.h5)"
+fails "output exists, plan" 2 'out\.h5 exists already' "$voltmill" plan job.yaml
+fails "output exists, 3 ranks" 2 'out\.h5 exists already' mpirun -n 3 "$voltmill" run job.yaml
+fails "--force, but the job fails later" 4 'nowhere' \
+    "$voltmill" run job.yaml --force --set channelise.window=file:nowhere.txt
+same "output is left alone if the job fails" precious "$(cat out.h5)"
+runs "--force replaces" "$voltmill" run job.yaml --force
+runs "--force wrote a product" "$voltmill" verify out.h5
+rm -f out.h5
+bad "output is a folder" 2 'folder is a folder' products.0.file=folder
+bad "output in a missing folder" 2 'no/such/out\.h5 cannot be made: folder no/such: No such file' \
+    products.0.file=no/such/out.h5
+bad "output in a file" 2 'a\.h5/out\.h5 cannot be made: ' products.0.file=a.h5/out.h5
+bad "output without a name" 2 'products\.0\.file: is empty' products.0.file=
+bad "two products in one file" 2 'products\.1\.file: is the same as products\.0\.file' \
+    'products.1={kind: power, file: out.h5}'
+fails "two products in one file by two names" 2 'out\.h5' \
+    "$voltmill" run job.yaml --set "products.1={kind: power, file: $work/out.h5}"
+nothing_left
+sum=$(cksum <a.h5)
+for name in a.h5 ./a.h5 "$work/a.h5" link.h5; do
+    ln -sf a.h5 link.h5
+    fails "output is the input: ${name##*/}" 2 'a\.h5' \
+        "$voltmill" run job.yaml --force --set input.files='[a.h5]' --set products.0.file="$name"
+done
+same "the input is left alone" "$sum" "$(cksum <a.h5)"
+ln -s nowhere/at/all.h5 dangling.h5
+if can_be_nobody; then
+    mkdir -m 555 locked
+    mkdir -m 777 open
+    fails "output in a read-only folder" 2 'locked/out\.h5 cannot be made: folder locked: Permission denied' \
+        "${nobody[@]}" "$voltmill" run job.yaml --set products.0.file=locked/out.h5
+    touch open/out.h5.part
+    chmod 600 open/out.h5.part
+    if [ "$(id -u)" = 0 ]; then
+        fails "a .part of somebody else" 2 'open/out\.h5\.part cannot be made: Permission denied' \
+            "${nobody[@]}" "$voltmill" run job.yaml --set products.0.file=open/out.h5
+    fi
+    chmod 755 locked
+else
+    skip "read-only folders: nobody can run the program here"
+fi
+if mkdir tiny && mount -t tmpfs -o size=3m,mode=777 tmpfs tiny 2>/dev/null; then
+    trap 'umount "$work/tiny"; rm -rf "$work"' EXIT
+    space='no space for tiny/out\.h5.*: it needs [0-9]+ bytes \([0-9.]+ MiB\), [0-9]+ \([0-9.]+ MiB\) are free'
+    large=(--set input.files=many.h5 --set products.0.file=tiny/out.h5
+        --set 'input.layout={dataset: /x, axes: "time,reim", sample_rate_hz: 1e6}')
+    fails "no space" 3 "$space" "$voltmill" run job.yaml "${large[@]}"
+    same "no space: nothing is left behind" "" "$(ls tiny)"
+    fails "no space, 3 ranks" 3 "$space" mpirun -n 3 "$voltmill" run job.yaml "${large[@]}"
+    same "no space, 3 ranks: nothing is left behind" "" "$(ls tiny)"
+    fails "no space for the second product" 3 "$space" "$voltmill" run job.yaml "${large[@]}" \
+        --set products.0.file=first.h5 --set 'products.1={kind: spectra, file: tiny/out.h5}'
+    same "no space for the second product: nothing is left behind" "" "$(ls tiny; ls first.h5* 2>/dev/null)"
+    fails "no space for the coefficients" 3 'tiny/out\.h5' "$voltmill" run job.yaml "${large[@]}" \
+        --set channelise.channels=65536 --set channelise.taps=60
+    same "no space for the coefficients: nothing is left behind" "" "$(ls tiny)"
+    "$voltmill" plan job.yaml "${large[@]}" >stdout 2>stderr
+    same "plan only warns of it" 0 $?
+    same "plan says how much" 1 "$(grep -c '^warning: there is no room for the products: .* MiB needed, .* MiB free' stderr)"
+    echo x >tiny/filler
+    dd if=/dev/zero of=tiny/filler bs=64k count=47 2>/dev/null
+    cat >synth.yaml <<'END'
+file: tiny/synth.h5
+samples: 1e6
+bits: 8
+sample_rate_hz: 1e6
+freq_hz: 1e9
+END
+    fails "no space for synth" 3 'no space for tiny/synth\.h5' "$voltmill" synth synth.yaml
+    same "no space for synth: nothing is left behind" filler "$(ls tiny)"
+else
+    skip "no space: nothing can be mounted here"
+fi
+
+# --- command lines
+usage() { # usage PATTERN ARGUMENT...
+    local pattern=$1
+    shift
+    fails "usage: voltmill $*" 2 "$pattern" "$voltmill" "$@"
+}
+usage 'expected a command; see voltmill --help'
+usage 'unknown command frob; see voltmill --help' frob
+usage 'unknown command --frob' --frob
+for command in run plan info verify synth; do
+    usage "$command: expected one .*, got 0; see voltmill $command --help" $command
+    usage "$command: expected one .*, got 2; see voltmill $command --help" $command job.yaml job.yaml
+    usage "$command: unknown option --bogus; see voltmill $command --help" $command --bogus job.yaml
+    usage "$command: unknown option -x" $command -xy job.yaml
+    usage "$command: unknown option --force=1" $command job.yaml --force=1
+done
+usage 'info: unknown option --set' info --set a=b a.h5
+usage 'verify: unknown option --force' verify --force a.h5
+usage 'run: unknown option --chunks' run --chunks 3 job.yaml
+usage 'run: option --set needs a value' run job.yaml --set
+for command in run verify synth; do
+    for value in 0 -1 often nan inf ''; do
+        usage "$command --progress .*: expected seconds, more than 0" $command --progress "$value" job.yaml
+    done
+done
+usage 'verify --chunks 0: expected a whole number from 1' verify --chunks 0 a.h5
+usage 'verify --seed x: expected a whole number' verify --seed x a.h5
+fails "verify an archive" 4 'a\.h5 .*product' "$voltmill" verify a.h5
+fails "verify nothing" 4 'nowhere\.h5: No such file' "$voltmill" verify nowhere.h5
+fails "info of nothing" 4 'nowhere\.h5: No such file' "$voltmill" info nowhere.h5
+fails "info of a text" 4 'job\.yaml is not an HDF5 file' "$voltmill" info job.yaml
+fails "synth of a job" 2 'job\.yaml' "$voltmill" synth job.yaml
+for arguments in run 'run --bogus job.yaml' 'run a b' 'verify nowhere.h5' 'run job.yaml --progress 0' 'synth job.yaml' \
+    'run job.yaml --dry-run --set channelise.taps=0' 'run job.yaml --set channelise.channels=3'; do
+    expected=2
+    [ "$arguments" != 'verify nowhere.h5' ] || expected=4
+    fails "3 ranks: $arguments" $expected '^error: ' mpirun -n 3 "$voltmill" $arguments
+done
+nothing_left
+plan
