@@ -271,7 +271,7 @@ bad "missing_value a text" 4 'missing-text\.h5: .*missing_value is not a number'
 bad "oversampling below 1" 4 'over-less\.h5: .*oversampling is 27/32, expected 1 or more' over-less.h5
 bad "oversampling 0/0" 4 'over-zero\.h5: .*oversampling is 0/0, expected' over-zero.h5
 bad "oversampled real samples" 4 'over-real\.h5: .*real samples cannot be oversampled.*32/27' over-real.h5
-bad "freq_hz missing" 4 'freq-missing\.h5: .*/freq_hz' freq-missing.h5
+bad "freq_hz missing" 4 'freq-missing\.h5 has no dataset /freq_hz, expected the centre of each of 1' freq-missing.h5
 bad "freq_hz for two" 4 'freq-two\.h5: /freq_hz holds 2 .*expected .*1' freq-two.h5
 bad "freq_hz NaN" 4 'freq-nan\.h5: .*coarse channel 0 is not a number' freq-nan.h5
 bad "freq_hz texts" 4 'freq-text\.h5: freq_hz cannot be read as numbers' freq-text.h5
