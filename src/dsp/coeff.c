@@ -150,7 +150,8 @@ static status_t fill_from_file(const struct coeff_spec *spec, size_t count, doub
     size_t found = 0;
     size_t last_line = 1;
     struct words in = {.file = fopen(spec->path, "r"), .line = 1};
-    REQUIRE(in.file, STATUS_DATA, "cannot read %s: %s", spec->path, strerror(errno));
+    REQUIRE(in.file, STATUS_DATA, "the coefficients of window file:%s cannot be read: %s",
+            spec->path, strerror(errno));
     while (next_word(&in)) {
         double value = 0;
         REQUIRE(strlen(in.word) < WORD_BYTES - 1 && units_parse_f64(in.word, &value), STATUS_DATA,

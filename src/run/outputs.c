@@ -70,6 +70,11 @@ static status_t create_files(outputs_t *outputs, int force)
     status_t st = STATUS_OK;
     TRY(outputs_check(outputs->work->job, outputs->work->archive, force));
     for (uint32_t i = 0; i < outputs->count; i++) {
+        for (uint32_t j = 0; j < i; j++) {
+            REQUIRE(!file_is_same(outputs->outputs[i].part, outputs->outputs[j].part), STATUS_USAGE,
+                    "products %u and %u are one file: %s, %s", j, i, outputs->outputs[j].path,
+                    outputs->outputs[i].path);
+        }
         TRY(create_one(outputs->work, i, &outputs->outputs[i]));
     }
 out:
