@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 
 #include <mpi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -64,6 +65,8 @@ int main(int argc, char **argv)
         return STATUS_OK;
     }
     h5_begin();
+    /* A limit on the size of files then shows as an error of the write that meets it. */
+    signal(SIGXFSZ, SIG_IGN);
     for (int i = 0; i < COMMANDS; i++) {
         if (strcmp(name, commands[i].name) == 0) {
             status_t st = commands[i].run(argc - 1, argv + 1);

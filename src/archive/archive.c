@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Stream axes in the order of products, slowest first. */
 static const enum axis stream_axes[] = {AXIS_STATION, AXIS_BEAM, AXIS_POL, AXIS_CHAN};
@@ -44,6 +45,25 @@ uint64_t archive_gap_samples(const struct archive *archive)
     return missing * archive->nstreams;
 }
 
+/* A file that exists is meant, even if its name looks like a pattern: "obs[1].h5". */
+static status_t escape_existing(const char *name, char **out)
+{
+    status_t st = STATUS_OK;
+    int exists = access(name, F_OK) == 0;
+    char *pattern = NULL;
+    size_t at = 0;
+    TRY(memory_zeroed(2 * strlen(name) + 1, 1, "a name", &pattern));
+    for (const char *c = name; *c; c++) {
+        if (exists && strchr("*?[\\", *c)) {
+            pattern[at++] = '\\';
+        }
+        pattern[at++] = *c;
+    }
+    *out = pattern;
+out:
+    return st;
+}
+
 static status_t expand_globs(const struct job *job, glob_t *paths)
 {
     status_t st = STATUS_OK;
@@ -51,7 +71,10 @@ static status_t expand_globs(const struct job *job, glob_t *paths)
         int flags = (i ? GLOB_APPEND : 0);
         /* A name without wildcards stays as it is, so that the open reports what is wrong. */
         int has_wildcards = strpbrk(job->files[i], "*?[") != NULL;
-        int status = glob(job->files[i], flags | (has_wildcards ? 0 : GLOB_NOCHECK), NULL, paths);
+        char *pattern = NULL;
+        TRY(escape_existing(job->files[i], &pattern));
+        int status = glob(pattern, flags | (has_wildcards ? 0 : GLOB_NOCHECK), NULL, paths);
+        free(pattern);
         REQUIRE(status != GLOB_NOMATCH, STATUS_DATA, "no file matches input.files: %s",
                 job->files[i]);
         REQUIRE(status == 0, STATUS_DATA, "input.files: %s cannot be looked up", job->files[i]);

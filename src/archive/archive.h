@@ -29,7 +29,8 @@ struct archive_part {
     uint64_t file_bytes;   /* of the HDF5 file and its external files */
     uint64_t first_sample; /* of the observation */
     uint64_t samples;
-    uint64_t stack; /* place along the axis on which files are stacked; 0 if that is time */
+    uint64_t chunk_bytes; /* of a chunk of the dataset in memory; 0 if it has none */
+    uint64_t stack;       /* place along the axis on which files are stacked; 0 if that is time */
     struct archive_extent *extents;
     uint32_t nextents;
 };

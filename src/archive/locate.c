@@ -45,7 +45,8 @@ out:
     return st;
 }
 
-static status_t add_external(hid_t plist, unsigned index, uint64_t *left, struct archive_part *part)
+static status_t add_external(hid_t plist, unsigned index, uint64_t *left, const char *home,
+                             struct archive_part *part)
 {
     status_t st = STATUS_OK;
     char name[4096] = "";
@@ -55,7 +56,7 @@ static status_t add_external(hid_t plist, unsigned index, uint64_t *left, struct
     struct stat info;
     H5_TRY(H5Pget_external(plist, index, sizeof name - 1, name, &offset, &declared),
            "%s: its external file %u cannot be looked up", part->path, index);
-    TRY(resolve_external(part->path, name, &path));
+    TRY(resolve_external(home, name, &path));
     uint64_t bytes = min_u64(declared, *left); /* H5F_UNLIMITED is the largest number */
     REQUIRE(stat(path.data, &info) == 0, STATUS_DATA, "%s: external file %s: %s", part->path,
             path.data, strerror(errno));
@@ -73,12 +74,13 @@ out:
     return st;
 }
 
-static status_t locate_external(hid_t plist, int count, uint64_t bytes, struct archive_part *part)
+static status_t locate_external(hid_t plist, int count, uint64_t bytes, const char *home,
+                                struct archive_part *part)
 {
     status_t st = STATUS_OK;
     uint64_t left = bytes;
     for (int i = 0; i < count && left > 0; i++) {
-        TRY(add_external(plist, (unsigned)i, &left, part));
+        TRY(add_external(plist, (unsigned)i, &left, home, part));
     }
     REQUIRE(left == 0, STATUS_DATA,
             "%s: the external files of its dataset hold %llu bytes less than its %llu", part->path,
@@ -87,33 +89,79 @@ out:
     return st;
 }
 
+/* Whether a number on disk fills its bytes: HDF5 knows integers with fewer bits, or shifted ones,
+ * and floats of other makes than IEEE's. */
+static int is_plain_number(hid_t type)
+{
+    if (H5Tget_class(type) == H5T_FLOAT) {
+        return H5Tequal(type, H5T_IEEE_F32LE) > 0 || H5Tequal(type, H5T_IEEE_F32BE) > 0;
+    }
+    return H5Tget_precision(type) == 8 * H5Tget_size(type) && H5Tget_offset(type) == 0;
+}
+
 /* Whether an element on disk is just what the reader hands out, byte order aside. */
 static int is_dense(hid_t dataset, const struct archive *archive)
 {
     hid_t type = H5Dget_type(dataset);
-    int dense = H5Tget_size(type) == archive->element_bytes;
+    hid_t number = archive->is_compound ? H5Tget_member_type(type, 0) : H5Tcopy(type);
+    int dense = H5Tget_size(type) == archive->element_bytes && is_plain_number(number);
     if (dense && archive->is_compound) {
         dense = H5Tget_member_offset(type, 0) == 0;
     }
+    h5_close(number);
     h5_close(type);
     return dense;
+}
+
+/* The file that really holds the dataset: an external link leads to another one. */
+static status_t find_home(hid_t dataset, const struct archive_part *part, struct text *home)
+{
+    status_t st = STATUS_OK;
+    ssize_t length = H5Fget_name(dataset, NULL, 0);
+    char *name = NULL;
+    H5_TRY((int)length, "%s: the file of its dataset cannot be found", part->path);
+    TRY(memory_zeroed((size_t)length + 1, 1, "a name", &name));
+    H5_TRY((int)H5Fget_name(dataset, name, (size_t)length + 1),
+           "%s: the file of its dataset cannot be found", part->path);
+    TRY(text_add(home, "%s", name));
+out:
+    free(name);
+    return st;
+}
+
+/* Bytes of a chunk in memory; 0 if the dataset has none. */
+static uint64_t chunk_bytes(hid_t plist, const struct archive *archive)
+{
+    hsize_t chunk[H5S_MAX_RANK];
+    uint64_t bytes = archive->element_bytes;
+    if (H5Pget_layout(plist) != H5D_CHUNKED) {
+        return 0;
+    }
+    int rank = H5Pget_chunk(plist, H5S_MAX_RANK, chunk);
+    for (int i = 0; i < rank; i++) {
+        bytes *= chunk[i]; /* HDF5 keeps chunks below 4 GiB */
+    }
+    return bytes;
 }
 
 status_t locate_extents(hid_t dataset, const struct archive *archive, uint64_t bytes,
                         struct archive_part *part)
 {
     status_t st = STATUS_OK;
+    struct text home = {0};
     struct stat info;
     hid_t plist = H5Dget_create_plist(dataset);
     H5_TRY(plist, "%s: its dataset's properties cannot be read", part->path);
-    REQUIRE(stat(part->path, &info) == 0, STATUS_DATA, "%s: %s", part->path, strerror(errno));
+    TRY(find_home(dataset, part, &home));
+    REQUIRE(stat(home.data, &info) == 0, STATUS_DATA, "%s: %s", home.data, strerror(errno));
     part->file_bytes = (uint64_t)info.st_size;
+    part->chunk_bytes = chunk_bytes(plist, archive);
     if (H5Pget_layout(plist) != H5D_CONTIGUOUS || !is_dense(dataset, archive)) {
         goto out;
     }
     int externals = H5Pget_external_count(plist);
     if (externals > 0) {
-        TRY(locate_external(plist, externals, bytes, part));
+        TRY(locate_external(plist, externals, bytes, home.data, part));
         goto out;
     }
     haddr_t offset = H5Dget_offset(dataset);
@@ -123,10 +171,11 @@ status_t locate_extents(hid_t dataset, const struct archive *archive, uint64_t b
     REQUIRE(offset <= part->file_bytes && part->file_bytes - offset >= bytes, STATUS_DATA,
             "%s is truncated: its dataset declares %llu bytes from offset %llu, but it ends at "
             "%llu",
-            part->path, (unsigned long long)bytes, (unsigned long long)offset,
+            home.data, (unsigned long long)bytes, (unsigned long long)offset,
             (unsigned long long)part->file_bytes);
-    TRY(add_extent(part, part->path, offset, bytes));
+    TRY(add_extent(part, home.data, offset, bytes));
 out:
+    text_free(&home);
     h5_close(plist);
     return st;
 }

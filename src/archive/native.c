@@ -40,9 +40,10 @@ static status_t read_root(hid_t file, const char *path, struct job_layout *layou
             "%s has no attribute %s, expected start_mjd_day and start_second, or neither", path,
             found ? "start_second" : "start_mjd_day");
     if (found) {
-        REQUIRE(day >= 0 && day < 1000000 && isfinite(layout->start.second), STATUS_DATA,
-                "%s: start_mjd_day %lld, start_second %g: not a date", path, (long long)day,
-                layout->start.second);
+        REQUIRE(day >= 0 && day < 1000000 && layout->start.second >= 0 &&
+                    layout->start.second < 86401,
+                STATUS_DATA, "%s: start_mjd_day %lld, start_second %g: not a date", path,
+                (long long)day, layout->start.second);
         layout->start.mjd_day = (int32_t)day;
         layout->start = utc_add(layout->start, 0);
         layout->has_start = 1;

@@ -19,6 +19,20 @@ uint64_t native_sample_bytes(enum sample_format format, int is_complex)
     return bytes[format] * (format != SAMPLE_I4 && is_complex ? 2 : 1);
 }
 
+int native_is_ours(const char *path)
+{
+    char *format = NULL;
+    int found = 0;
+    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    if (file >= 0 && h5_get_text(file, path, "format", &format, &found) != STATUS_OK) {
+        report_clear();
+    }
+    int ours = found && strcmp(format, "voltage") == 0;
+    free(format);
+    h5_close(file);
+    return ours;
+}
+
 static hid_t number_type(enum sample_format format)
 {
     switch (format) {

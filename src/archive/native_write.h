@@ -30,6 +30,9 @@ struct native_place {
 /* Bytes of one sample of one stream. */
 uint64_t native_sample_bytes(enum sample_format format, int is_complex);
 
+/* Whether the file is in the native layout, finished or not: what a run that died leaves. */
+int native_is_ours(const char *path);
+
 /* Writes `path` anew. Fails with DATA. */
 status_t native_create(const char *path, const struct native_spec *spec,
                        struct native_place *place);

@@ -13,8 +13,7 @@
 
 enum {
     BOUNCE_BYTES = 4 << 20, /* room for time steps of which only a part is wanted */
-    LONG_RUN = 32 << 10,    /* from here on, a read of its own costs less than reading all */
-    MOST_CHUNK_CACHE = 64 << 20
+    LONG_RUN = 32 << 10     /* from here on, a read of its own costs less than reading all */
 };
 
 struct reader {
@@ -27,6 +26,7 @@ struct reader {
     /* The part that is open through HDF5. */
     const struct archive_part *part;
     hid_t file, dataset, memory_type;
+    uint64_t chunk_steps; /* time steps of one chunk; 0: not chunked */
 };
 
 status_t reader_create(const struct archive *archive, reader_t **out)
@@ -186,22 +186,17 @@ static status_t open_through_hdf5(reader_t *reader, const struct archive_part *p
     reader->dataset = H5Dopen2(reader->file, reader->archive->dataset, H5P_DEFAULT);
     H5_TRY(reader->dataset, "%s: %s cannot be opened", part->path, reader->archive->dataset);
     plist = H5Dget_create_plist(reader->dataset);
+    reader->chunk_steps = 0;
     if (H5Pget_layout(plist) == H5D_CHUNKED) {
         /* Neighbouring reads meet in a chunk: keep one whole, or it is decompressed twice. */
-        hsize_t chunk[H5S_MAX_RANK];
-        int rank = H5Pget_chunk(plist, H5S_MAX_RANK, chunk);
-        size_t bytes = reader->archive->element_bytes;
-        for (int i = 0; i < rank && bytes < MOST_CHUNK_CACHE; i++) {
-            bytes *= (size_t)chunk[i];
-        }
-        if (bytes < MOST_CHUNK_CACHE) {
-            h5_close(reader->dataset);
-            access = H5Pcreate(H5P_DATASET_ACCESS);
-            H5Pset_chunk_cache(access, 521, bytes > (1 << 20) ? bytes : 1 << 20, 1.0);
-            reader->dataset = H5Dopen2(reader->file, reader->archive->dataset, access);
-            H5_TRY(reader->dataset, "%s: %s cannot be opened", part->path,
-                   reader->archive->dataset);
-        }
+        hsize_t chunk[H5S_MAX_RANK] = {0};
+        H5Pget_chunk(plist, H5S_MAX_RANK, chunk);
+        reader->chunk_steps = chunk[reader->archive->time_dim];
+        h5_close(reader->dataset);
+        access = H5Pcreate(H5P_DATASET_ACCESS);
+        H5Pset_chunk_cache(access, 521, (size_t)max_u64(part->chunk_bytes, 1 << 20), 1.0);
+        reader->dataset = H5Dopen2(reader->file, reader->archive->dataset, access);
+        H5_TRY(reader->dataset, "%s: %s cannot be opened", part->path, reader->archive->dataset);
     }
     TRY(make_memory_type(reader->dataset, reader->archive, &reader->memory_type));
     reader->part = part;
@@ -211,11 +206,11 @@ out:
     return st;
 }
 
-/* Reads steps first .. first + count - 1 of `blocks` blocks from `block` on (one, or all of a file)
- * into a slab of `slab_steps` steps a block, from its step `slab_first` on. */
+/* Reads steps first .. first + count - 1 of one block, or with `all` of all blocks of a file, into
+ * a slab of `slab_steps` steps a block, from its step `slab_first` on. */
 static status_t read_hdf5(reader_t *reader, const struct archive_part *part, uint64_t block,
-                          uint64_t blocks, uint64_t first, uint64_t count, uint64_t slab_steps,
-                          uint64_t slab_first, uint64_t inner_elements, void *out)
+                          int all, uint64_t first, uint64_t count, uint64_t slab_steps,
+                          uint64_t slab_first, void *out)
 {
     status_t st = STATUS_OK;
     hid_t from = -1;
@@ -223,6 +218,8 @@ static status_t read_hdf5(reader_t *reader, const struct archive_part *part, uin
     hsize_t dims[H5S_MAX_RANK];
     hsize_t start[H5S_MAX_RANK] = {0};
     hsize_t size[H5S_MAX_RANK];
+    hsize_t slab_dims[H5S_MAX_RANK];
+    hsize_t slab_start[H5S_MAX_RANK] = {0};
     TRY(open_through_hdf5(reader, part));
     from = H5Dget_space(reader->dataset);
     int ndims = H5Sget_simple_extent_dims(from, dims, NULL);
@@ -232,19 +229,19 @@ static status_t read_hdf5(reader_t *reader, const struct archive_part *part, uin
     memcpy(size, dims, sizeof size);
     start[time_dim] = first;
     size[time_dim] = count;
-    for (uint32_t i = time_dim; i-- > 0 && blocks == 1;) {
+    for (uint32_t i = time_dim; i-- > 0 && !all;) {
         start[i] = block % dims[i];
         size[i] = 1;
         block /= dims[i];
     }
-    /* In memory, what follows each other is one dimension: HDF5 copies long runs far faster. */
-    hsize_t slab_dims[2] = {blocks, slab_steps * inner_elements};
-    hsize_t slab_start[2] = {0, slab_first * inner_elements};
-    hsize_t slab_size[2] = {blocks, count * inner_elements};
-    to = H5Screate_simple(2, slab_dims, NULL);
+    /* The same shape in memory as in the file: HDF5 then copies runs instead of single elements. */
+    memcpy(slab_dims, size, sizeof slab_dims);
+    slab_dims[time_dim] = slab_steps;
+    slab_start[time_dim] = slab_first;
+    to = H5Screate_simple(ndims, slab_dims, NULL);
     H5_TRY(H5Sselect_hyperslab(from, H5S_SELECT_SET, start, NULL, size, NULL),
            "%s: samples cannot be selected", part->path);
-    H5_TRY(H5Sselect_hyperslab(to, H5S_SELECT_SET, slab_start, NULL, slab_size, NULL),
+    H5_TRY(H5Sselect_hyperslab(to, H5S_SELECT_SET, slab_start, NULL, size, NULL),
            "%s: samples cannot be selected", part->path);
     H5_TRY(H5Dread(reader->dataset, reader->memory_type, to, from, H5P_DEFAULT, out),
            "%s: %s: samples %" PRIu64 " .. %" PRIu64 " cannot be read", part->path,
@@ -261,13 +258,11 @@ static status_t read_steps(reader_t *reader, const struct slab *slab,
                            uint64_t count, char *out)
 {
     status_t st = STATUS_OK;
-    const struct archive *archive = reader->archive;
     if (part->nextents > 0) {
         uint64_t at = (block * part->samples + first) * slab->inner_bytes;
         TRY(read_extents(reader, part, at, count * slab->inner_bytes, out));
     } else {
-        TRY(read_hdf5(reader, part, block, 1, first, count, count, 0,
-                      slab->inner_bytes / archive->element_bytes, out));
+        TRY(read_hdf5(reader, part, block, 0, first, count, count, 0, out));
     }
 out:
     return st;
@@ -306,12 +301,45 @@ out:
 
 /* If the slab holds every block of the part's file, and uncut, HDF5 can read them in one go. */
 static int holds_whole_file(const reader_t *reader, const struct slab *slab,
-                            const struct archive_part *part, uint64_t slot)
+                            const struct archive_part *part)
 {
     uint64_t blocks = reader->blocks_per_file;
-    return part->nextents == 0 && slab->width == slab->inner_bytes &&
-           slot + blocks <= slab->nblocks && slab->blocks[slot] == part->stack * blocks &&
-           slab->blocks[slot + blocks - 1] == (part->stack + 1) * blocks - 1;
+    uint64_t wanted = 0;
+    for (uint64_t slot = 0; slot < slab->nblocks; slot++) {
+        wanted += slab->blocks[slot] / blocks == part->stack;
+    }
+    return part->nextents == 0 && slab->width == slab->inner_bytes && wanted == blocks;
+}
+
+/* Steps low .. high - 1 (of the observation) of every block of the slab that lies in the part. */
+static status_t read_blocks(reader_t *reader, const struct slab *slab,
+                            const struct archive_part *part, uint64_t low, uint64_t high,
+                            uint64_t first, uint64_t count, char *out)
+{
+    status_t st = STATUS_OK;
+    uint64_t local = low - part->first_sample;
+    for (uint64_t slot = 0; slot < slab->nblocks; slot++) {
+        if (slab->blocks[slot] / reader->blocks_per_file != part->stack) {
+            continue;
+        }
+        uint64_t block = slab->blocks[slot] % reader->blocks_per_file;
+        char *to = out + (slot * count + low - first) * slab->width;
+        if (holds_whole_file(reader, slab, part)) {
+            TRY(read_hdf5(reader, part, 0, 1, local, high - low, count, low - first,
+                          out + slot * count * slab->width));
+            break;
+        }
+        if (slab->width == slab->inner_bytes) {
+            TRY(read_steps(reader, slab, part, block, local, high - low, to));
+        } else {
+            TRY(read_cut_steps(reader, slab, part, block, local, high - low, to));
+        }
+        if (part->nextents > 0 && reader->archive->swap_bytes) {
+            swap_numbers(reader->archive, to, (high - low) * slab->width);
+        }
+    }
+out:
+    return st;
 }
 
 static status_t read_part(reader_t *reader, const struct slab *slab,
@@ -324,27 +352,21 @@ static status_t read_part(reader_t *reader, const struct slab *slab,
     if (low >= high) {
         goto out;
     }
-    for (uint64_t slot = 0; slot < slab->nblocks; slot++) {
-        if (slab->blocks[slot] / reader->blocks_per_file != part->stack) {
-            continue;
+    /* Some blocks of a chunked file: chunk by chunk in time, and all blocks of each, because a
+     * chunk may hold several blocks, and only one chunk is kept. */
+    uint64_t steps = 0;
+    if (part->nextents == 0 && slab->nblocks > 1 && !holds_whole_file(reader, slab, part)) {
+        TRY(open_through_hdf5(reader, part));
+        steps = reader->chunk_steps;
+    }
+    for (uint64_t at = low; at < high;) {
+        uint64_t local = at - part->first_sample;
+        uint64_t end = high;
+        if (steps > 0) {
+            end = min_u64(part->first_sample + (local / steps + 1) * steps, high);
         }
-        uint64_t block = slab->blocks[slot] % reader->blocks_per_file;
-        uint64_t local = low - part->first_sample;
-        char *to = out + (slot * count + low - first) * slab->width;
-        if (holds_whole_file(reader, slab, part, slot)) {
-            TRY(read_hdf5(reader, part, 0, reader->blocks_per_file, local, high - low, count,
-                          low - first, slab->inner_bytes / reader->archive->element_bytes,
-                          out + slot * count * slab->width));
-            break;
-        }
-        if (slab->width == slab->inner_bytes) {
-            TRY(read_steps(reader, slab, part, block, local, high - low, to));
-        } else {
-            TRY(read_cut_steps(reader, slab, part, block, local, high - low, to));
-        }
-        if (part->nextents > 0 && reader->archive->swap_bytes) {
-            swap_numbers(reader->archive, to, (high - low) * slab->width);
-        }
+        TRY(read_blocks(reader, slab, part, at, end, first, count, out));
+        at = end;
     }
 out:
     return st;

@@ -57,8 +57,10 @@ status_t file_check_new(const char *path, int force)
             folder);
     REQUIRE(access(folder, W_OK | X_OK) == 0, STATUS_USAGE, "%s cannot be made: folder %s: %s",
             path, folder, strerror(errno));
-    if (stat(path, &info) == 0) {
+    if (lstat(path, &info) == 0) {
         REQUIRE(!S_ISDIR(info.st_mode), STATUS_USAGE, "%s is a folder", path);
+        REQUIRE(S_ISREG(info.st_mode) || S_ISLNK(info.st_mode), STATUS_USAGE,
+                "%s is no ordinary file", path);
         REQUIRE(force, STATUS_USAGE, "%s exists already: --force replaces it", path);
     }
 out:
@@ -66,23 +68,66 @@ out:
     return st;
 }
 
+static int is_same_inode(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
 int file_is_same(const char *a, const char *b)
 {
     struct stat left;
     struct stat right;
-    return stat(a, &left) == 0 && stat(b, &right) == 0 && left.st_dev == right.st_dev &&
-           left.st_ino == right.st_ino;
+    int has_left = stat(a, &left) == 0;
+    int has_right = stat(b, &right) == 0;
+    if (has_left && has_right) {
+        return is_same_inode(&left, &right);
+    }
+    char *left_folder = NULL;
+    char *right_folder = NULL;
+    int same = !has_left && !has_right && strcmp(text_basename(a), text_basename(b)) == 0 &&
+               folder_of(a, &left_folder) == STATUS_OK &&
+               folder_of(b, &right_folder) == STATUS_OK && stat(left_folder, &left) == 0 &&
+               stat(right_folder, &right) == 0 && is_same_inode(&left, &right);
+    free(left_folder);
+    free(right_folder);
+    return same;
 }
 
-status_t file_claim(const char *part, int *out)
+/* Opens and locks the file; *fd < 0 when it was renamed between the two, so that the lock would be
+ * on something else. Links are not followed: they would lead to somebody else's file. */
+static status_t open_locked(const char *part, int *fd)
 {
     status_t st = STATUS_OK;
-    int fd = open(part, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    REQUIRE(fd >= 0, STATUS_USAGE, "%s cannot be made: %s", part, strerror(errno));
-    REQUIRE(flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK, STATUS_USAGE,
-            "%s is being written by another run", part);
     struct stat info;
-    if (fstat(fd, &info) == 0 && info.st_size > 0) {
+    struct stat named;
+    *fd = open(part, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+    REQUIRE(*fd >= 0, STATUS_USAGE, "%s cannot be made: %s", part,
+            errno == ELOOP ? "a link has its name" : strerror(errno));
+    REQUIRE(fstat(*fd, &info) == 0 && S_ISREG(info.st_mode), STATUS_USAGE, "%s is no ordinary file",
+            part);
+    REQUIRE(flock(*fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK, STATUS_USAGE,
+            "%s is being written by another run", part);
+    if (lstat(part, &named) != 0 || !is_same_inode(&info, &named)) {
+        close(*fd);
+        *fd = -1;
+    }
+out:
+    return st;
+}
+
+status_t file_claim(const char *part, int force, int (*is_ours)(const char *path), int *out)
+{
+    status_t st = STATUS_OK;
+    int fd = -1;
+    for (int i = 0; i < 100 && fd < 0; i++) {
+        TRY(open_locked(part, &fd));
+    }
+    REQUIRE(fd >= 0, STATUS_USAGE, "%s is being written by other runs", part);
+    struct stat info;
+    REQUIRE(fstat(fd, &info) == 0, STATUS_USAGE, "%s: %s", part, strerror(errno));
+    if (info.st_size > 0) {
+        REQUIRE(force || is_ours(part), STATUS_USAGE,
+                "%s exists and is not what a run leaves: --force replaces it", part);
         report_warn("%s was left by a run that did not end: it is written anew", part);
     }
     *out = fd;
@@ -162,6 +207,11 @@ out:
     return st;
 }
 
+static status_t write_status(int reason)
+{
+    return reason == ENOSPC || reason == EDQUOT || reason == EFBIG ? STATUS_NO_SPACE : STATUS_DATA;
+}
+
 status_t file_write(int fd, const char *path, uint64_t offset, const void *data, uint64_t bytes)
 {
     status_t st = STATUS_OK;
@@ -171,9 +221,8 @@ status_t file_write(int fd, const char *path, uint64_t offset, const void *data,
         if (put < 0 && errno == EINTR) {
             continue;
         }
-        REQUIRE(put > 0, errno == ENOSPC || errno == EDQUOT ? STATUS_NO_SPACE : STATUS_DATA,
-                "%s: writing %zu bytes at offset %" PRIu64 ": %s", path, most, offset + done,
-                strerror(errno));
+        REQUIRE(put > 0, write_status(errno), "%s: writing %zu bytes at offset %" PRIu64 ": %s",
+                path, most, offset + done, strerror(errno));
         done += (uint64_t)put;
     }
 out:
@@ -200,18 +249,47 @@ out:
 status_t file_sync(int fd, const char *path)
 {
     status_t st = STATUS_OK;
-    REQUIRE(fsync(fd) == 0, errno == ENOSPC || errno == EDQUOT ? STATUS_NO_SPACE : STATUS_DATA,
-            "%s cannot be made to last: %s", path, strerror(errno));
+    REQUIRE(fsync(fd) == 0, write_status(errno), "%s cannot be made to last: %s", path,
+            strerror(errno));
 out:
     return st;
 }
 
-status_t file_publish(const char *part, const char *path)
+/* Renames without replacing; file systems that cannot do so in one step make a second name first.
+ */
+static int rename_new(const char *part, const char *path)
+{
+    if (renameat2(AT_FDCWD, part, AT_FDCWD, path, RENAME_NOREPLACE) == 0) {
+        return 0;
+    }
+    if (errno != EINVAL && errno != ENOSYS) {
+        return -1;
+    }
+    if (link(part, path) == 0) {
+        return unlink(part);
+    }
+    if (errno != EPERM && errno != EOPNOTSUPP) {
+        return -1;
+    }
+    /* Neither: a look is all that is left. */
+    struct stat info;
+    if (lstat(path, &info) == 0) {
+        errno = EEXIST;
+        return -1;
+    }
+    return rename(part, path);
+}
+
+status_t file_publish(const char *part, const char *path, int force)
 {
     status_t st = STATUS_OK;
     char *folder = NULL;
     int fd = -1;
-    REQUIRE(rename(part, path) == 0, STATUS_DATA, "%s cannot be renamed to %s: %s", part, path,
+    int status = force ? rename(part, path) : rename_new(part, path);
+    REQUIRE(status == 0 || errno != EEXIST, STATUS_USAGE,
+            "%s came to be while this run wrote it: the product is complete, but is left as %s",
+            path, part);
+    REQUIRE(status == 0, STATUS_DATA, "%s cannot be renamed to %s: %s", part, path,
             strerror(errno));
     TRY(folder_of(path, &folder));
     fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -10,17 +10,18 @@
 /* The name under which `path` is written: path + ".part", for free(). */
 status_t file_part_name(const char *path, char **out);
 
-/* Checks that `path` can be made: its folder is there and can be written to, it is no folder, and
- * it does not exist yet unless `force`. Fails with USAGE. */
+/* Checks that `path` can be made: its folder is there and can be written to, nothing but an
+ * ordinary file (or a link) has its name, and that only if `force`. Fails with USAGE. */
 status_t file_check_new(const char *path, int force);
 
-/* Whether two names lead to one existing file. */
+/* Whether two names lead to one existing file, or would lead to one if it were made. */
 int file_is_same(const char *a, const char *b);
 
 /* Takes the file at `part` for this run: creates it, or takes over what a run that died left, with
- * a warning. Another run that is still writing it makes this fail with USAGE. The lock lasts until
+ * a warning. Left by a run is what is_ours() recognises, or an empty file; anything else stays
+ * unless `force`. Fails with USAGE, also when another run is still writing it. The lock lasts until
  * the descriptor *fd is closed. */
-status_t file_claim(const char *part, int *fd);
+status_t file_claim(const char *part, int force, int (*is_ours)(const char *path), int *fd);
 
 /* Reserves room for `bytes` bytes, so that a full disk shows before the work. Where the file system
  * cannot reserve, compares with the free space. Fails with NO_SPACE: bytes needed and free. */
@@ -38,7 +39,8 @@ status_t file_write(int fd, const char *path, uint64_t offset, const void *data,
 status_t file_read(int fd, const char *path, uint64_t offset, void *data, uint64_t bytes);
 /* Makes the bytes last. */
 status_t file_sync(int fd, const char *path);
-/* Renames part to path and makes the name last. */
-status_t file_publish(const char *part, const char *path);
+/* Renames part to path and makes the name last. Without `force`, a file that came to be there in
+ * the meantime stays, and so does part: fails with USAGE. */
+status_t file_publish(const char *part, const char *path, int force);
 
 #endif

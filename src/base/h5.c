@@ -32,13 +32,18 @@ status_t h5_fail(const char *format, ...)
     for (char *end = strchr(reason, '\n'); end; end = strchr(end, '\n')) {
         *end = ' ';
     }
-    status_t st = strstr(reason, strerror(ENOSPC)) ? STATUS_NO_SPACE : STATUS_DATA;
+    int is_full = strstr(reason, strerror(ENOSPC)) || strstr(reason, strerror(EDQUOT)) ||
+                  strstr(reason, strerror(EFBIG));
+    status_t st = is_full ? STATUS_NO_SPACE : STATUS_DATA;
     return report_fail(st, "%s (HDF5: %s)", context, reason[0] ? reason : "no reason");
 }
 
 void h5_begin(void)
 {
     setenv("HDF5_USE_FILE_LOCKING", "FALSE", 0);
+    /* Everything is closed where it belongs; HDF5's own tidying up at exit crashes when a file could
+     * not be closed, on a full disk for example. */
+    H5dont_atexit();
     H5open();
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 }
@@ -114,7 +119,7 @@ out:
 static status_t element_count(hid_t space, const char *where, const char *name, size_t *count)
 {
     status_t st = STATUS_OK;
-    enum { MOST = 1 << 26 };
+    enum { MOST = 1 << 30 };
     hssize_t points = H5Sget_simple_extent_npoints(space);
     REQUIRE(points >= 1 && points <= MOST, STATUS_DATA, "%s: %s holds %lld values", where, name,
             (long long)points);

@@ -46,7 +46,7 @@ status_t h5_put_u64(hid_t object, const char *name, uint64_t value);
 status_t h5_put_f64s(hid_t object, const char *name, const double *values, size_t count);
 
 /* Reads a one-dimensional dataset of texts or doubles; free with h5_free_texts() and free().
- * Fails with DATA when it has another rank or more than 2^26 elements. */
+ * Fails with DATA when it has another rank or more than 2^30 elements. */
 status_t h5_read_texts(hid_t file, const char *where, const char *name, char ***out, size_t *count);
 status_t h5_read_f64s(hid_t file, const char *where, const char *name, double **out, size_t *count);
 void h5_free_texts(char **texts, size_t count);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static status_t reserve(struct text *text, size_t more)
 {
@@ -59,7 +60,12 @@ void text_free(struct text *text)
 status_t text_read_file(struct text *text, const char *path, size_t limit)
 {
     status_t st = STATUS_OK;
-    FILE *file = fopen(path, "rb");
+    FILE *file = NULL;
+    struct stat info;
+    /* A named pipe might never say anything. (A shell's <(...) is a link to one, and does.) */
+    REQUIRE(lstat(path, &info) != 0 || !S_ISFIFO(info.st_mode), STATUS_DATA,
+            "%s is a named pipe, expected a file", path);
+    file = fopen(path, "rb");
     REQUIRE(file, STATUS_DATA, "cannot read %s: %s", path, strerror(errno));
     char block[65536];
     for (;;) {

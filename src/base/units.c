@@ -198,9 +198,15 @@ int units_parse_utc(const char *text, struct utc *utc)
     if (*text == 'Z') {
         text++;
     }
-    int ok = *text == '\0' && year >= 1858 && year < 10000 && month >= 1 && month <= 12 &&
-             day >= 1 && day <= 31 && hour >= 0 && hour < 24 && minute >= 0 && minute < 60 &&
-             second >= 0 && second < 61;
+    int real_year = 0;
+    int real_month = 0;
+    int real_day = 0;
+    if (year >= 1858 && year < 10000 && month >= 1 && month <= 12 && day >= 1 && day <= 31) {
+        date_of_mjd(mjd_of_date(year, month, day), &real_year, &real_month, &real_day);
+    }
+    int ok = *text == '\0' && real_month == month && real_day == day && year >= 1858 &&
+             year < 10000 && month >= 1 && month <= 12 && day >= 1 && day <= 31 && hour >= 0 &&
+             hour < 24 && minute >= 0 && minute < 60 && second >= 0 && second < 61;
     if (ok) {
         *utc = (struct utc){mjd_of_date(year, month, day), hour * 3600 + minute * 60 + second};
     }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* The largest beta for which I0(beta) and its series stay well inside a double. */
@@ -149,7 +150,13 @@ static status_t fill_from_file(const struct coeff_spec *spec, size_t count, doub
     status_t st = STATUS_OK;
     size_t found = 0;
     size_t last_line = 1;
-    struct words in = {.file = fopen(spec->path, "r"), .line = 1};
+    struct stat info;
+    int is_pipe = lstat(spec->path, &info) == 0 && S_ISFIFO(info.st_mode);
+    struct words in = {.file = is_pipe ? NULL : fopen(spec->path, "r"), .line = 1};
+    REQUIRE(!is_pipe, STATUS_DATA,
+            "the coefficients of window file:%s: a named pipe, expected a "
+            "file",
+            spec->path);
     REQUIRE(in.file, STATUS_DATA, "the coefficients of window file:%s cannot be read: %s",
             spec->path, strerror(errno));
     while (next_word(&in)) {

@@ -6,7 +6,7 @@
 #include "plan/job.h"
 #include "plan/tree_check.h"
 
-enum { JOB_PRODUCTS = 256, JOB_TAPS_DEFAULT = 8 };
+enum { JOB_PRODUCTS = 16, JOB_TAPS_DEFAULT = 8 };
 
 /* The largest channels times taps: 64 GiB of coefficients. */
 #define JOB_COEFFICIENTS ((uint64_t)1 << 34)

@@ -116,12 +116,15 @@ static status_t read_place(hid_t file, struct product *product)
     product->frequencies = dims[rank - 1];
     product->place.row_bytes =
         product_row_bytes(product->kind, product->streams, product->frequencies);
+    REQUIRE(product->place.row_bytes > 0, STATUS_DATA, "%s holds empty rows", product->path);
     haddr_t data_at = H5Dget_offset(data);
     haddr_t time_at = H5Dget_offset(time);
     REQUIRE(stat(product->path, &info) == 0, STATUS_DATA, "%s: %s", product->path, strerror(errno));
     product->place.file_bytes = (uint64_t)info.st_size;
-    REQUIRE(data_at != HADDR_UNDEF && time_at != HADDR_UNDEF &&
-                product->place.file_bytes >= data_at &&
+    REQUIRE(data_at != HADDR_UNDEF && time_at != HADDR_UNDEF, STATUS_DATA,
+            "%s: its rows do not lie in one piece, as voltmill writes them: was it repacked?",
+            product->path);
+    REQUIRE(product->place.file_bytes >= data_at &&
                 (product->place.file_bytes - data_at) / product->place.row_bytes >= product->rows,
             STATUS_DATA, "%s does not hold all of its %llu rows", product->path,
             (unsigned long long)product->rows);
@@ -170,6 +173,15 @@ static int read_kind(hid_t file, const char *path, enum product_kind *kind)
     }
     free(format);
     return known && H5Lexists(file, "provenance", H5P_DEFAULT) > 0;
+}
+
+int product_is_ours(const char *path)
+{
+    enum product_kind kind;
+    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    int ours = file >= 0 && read_kind(file, path, &kind);
+    h5_close(file);
+    return ours;
 }
 
 status_t product_open(const char *path, struct product **out)

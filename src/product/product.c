@@ -23,14 +23,18 @@ static const char time_convention[] =
 
 static const char frequency_convention[] =
     "/frequency holds the sky frequency of each channel's centre in Hz. With Y[m] = sum_n y[n] "
-    "exp(-2 pi i n m / P), a channel covers its centre +- half of the channel spacing. Samples of "
-    "sideband -1 were conjugated (complex) or reversed in frequency (real), so that frequency "
-    "rises with m. Coarse channels follow each other in the order of their centres.";
+    "exp(-2 pi i n m / P), a channel covers its centre +- half of the channel spacing. Complex "
+    "samples of sideband -1 were conjugated, so that frequency rises with m. Real ones of sideband "
+    "-1 are turned round in ascending order, and left in fft order, where frequency falls with m. "
+    "Coarse channels follow each other in the order of their centres.";
 
 static const char filter_convention[] =
     "y[n] = sum_t x[(s + t) P + n] b[t][n], t = 0 .. taps - 1, P = samples_per_spectrum; b is "
-    "/coefficients, b[0][0] weighs the oldest sample. In ascending order of a complex input the "
-    "filter also multiplies by (-1)^n, which moves frequency 0 to channel P / 2.";
+    "/coefficients, b[0][0] weighs the oldest sample. In ascending order the filter also "
+    "multiplies "
+    "by (-1)^n if samples are complex, which moves frequency 0 to channel P / 2, or real of "
+    "sideband "
+    "-1, which turns the band round.";
 
 static const char missing_convention[] =
     "Samples that are missing (not a number, infinite, equal to the archive's missing_value, or in "
@@ -297,6 +301,7 @@ static status_t put_root(hid_t file, const struct product_spec *spec)
     TRY(h5_put_f64(file, "time_step", time.step));
     TRY(h5_put_f64(file, "sample_rate_hz", archive->sample_rate_hz));
     TRY(h5_put_text(file, "domain", archive->is_complex ? "complex" : "real"));
+    TRY(h5_put_i32(file, "sideband", archive->sideband));
     TRY(h5_put_i32(file, "channels", (int32_t)spec->channels));
     TRY(h5_put_i32(file, "taps", (int32_t)spec->taps));
     TRY(h5_put_u64(file, "integrate", spec->integrate));

@@ -71,6 +71,9 @@ struct product {
     struct product_place place;
 };
 
+/* Whether the file is a product of ours, finished or not: what a run that died leaves. */
+int product_is_ours(const char *path);
+
 /* Gives *out = NULL when the file is HDF5 but none of our products. Fails with DATA. */
 status_t product_open(const char *path, struct product **out);
 void product_destroy(struct product *product);

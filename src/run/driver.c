@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { TAG_ASK = 21, TAG_GIVE = 22, TAG_END = 23, CAUSE_BYTES = 4096 };
+enum { TAG_ASK = 21, TAG_GIVE = 22, TAG_END = 23, TAG_STOP = 24, CAUSE_BYTES = 4096 };
 
 /* How long the others may take to come in after one has failed. */
 static const double patience_seconds = 10;
@@ -31,6 +31,8 @@ struct driver {
     int ended;         /* other ranks that have ended */
     int failed_rank;   /* -1: none */
     struct ending failure;
+    /* Other ranks: rank 0 said that somebody has failed. */
+    int is_stopped;
 };
 
 static uint64_t take_chunk(driver_t *driver)
@@ -43,9 +45,13 @@ static uint64_t take_chunk(driver_t *driver)
 
 static void note_failure(driver_t *driver, int rank, const struct ending *ending)
 {
-    if (driver->failed_rank < 0) {
-        driver->failed_rank = rank;
-        driver->failure = *ending;
+    if (driver->failed_rank >= 0) {
+        return;
+    }
+    driver->failed_rank = rank;
+    driver->failure = *ending;
+    for (int other = 1; other < driver->size; other++) {
+        MPI_Send(NULL, 0, MPI_BYTE, other, TAG_STOP, driver->comm);
     }
 }
 
@@ -76,15 +82,31 @@ static int serve_one(driver_t *driver)
     return there;
 }
 
-void driver_serve(driver_t *driver)
+/* Other ranks: takes rank 0's word that somebody has failed, if it is there. */
+static void look_for_stop(driver_t *driver)
 {
-    if (driver->rank == 0) {
-        while (serve_one(driver)) {
-        }
-        if (driver->progress) {
-            progress_show(driver->progress, driver->returned);
-        }
+    int there = 0;
+    if (!driver->is_stopped) {
+        MPI_Iprobe(0, TAG_STOP, driver->comm, &there, MPI_STATUS_IGNORE);
     }
+    if (there) {
+        MPI_Recv(NULL, 0, MPI_BYTE, 0, TAG_STOP, driver->comm, MPI_STATUS_IGNORE);
+        driver->is_stopped = 1;
+    }
+}
+
+int driver_serve(driver_t *driver)
+{
+    if (driver->rank != 0) {
+        look_for_stop(driver);
+        return driver->is_stopped;
+    }
+    while (serve_one(driver)) {
+    }
+    if (driver->progress) {
+        progress_show(driver->progress, driver->returned);
+    }
+    return driver->failed_rank >= 0;
 }
 
 static void nap(void)
@@ -193,5 +215,9 @@ status_t driver_run_all(MPI_Comm comm, const struct driver_work *work, struct pr
         follow(&driver);
     }
     MPI_Bcast(&status, 1, MPI_INT, 0, comm);
+    if (status != STATUS_OK && driver.rank != 0 && !driver.is_stopped) {
+        /* Rank 0 told everybody once: leave nothing behind for the next driver. */
+        MPI_Recv(NULL, 0, MPI_BYTE, 0, TAG_STOP, comm, MPI_STATUS_IGNORE);
+    }
     return (status_t)status;
 }

@@ -18,7 +18,8 @@ typedef struct driver driver_t;
 struct driver_work {
     uint64_t chunks;
     void *context;
-    /* Works off one chunk. Calls driver_serve() now and then when that takes long. */
+    /* Works off one chunk. Calls driver_serve() now and then when that takes long, and may end
+     * early with STATUS_OK when it gives 1. */
     status_t (*process)(void *context, driver_t *driver, uint64_t chunk);
     /* On rank 0, before a run is given up because ranks do not answer: removes what must not stay.
      * May be NULL. */
@@ -28,7 +29,8 @@ struct driver_work {
 /* Works off all chunks. Collective; every rank gets the same status. `progress` may be NULL. */
 status_t driver_run_all(MPI_Comm comm, const struct driver_work *work, struct progress *progress);
 
-/* On rank 0: answers the requests that have come in; elsewhere nothing. */
-void driver_serve(driver_t *driver);
+/* On rank 0: answers the requests that have come in. Gives 1 when a rank has failed: what is being
+ * worked on is no longer wanted. */
+int driver_serve(driver_t *driver);
 
 #endif

@@ -18,11 +18,10 @@ struct output {
 struct outputs {
     MPI_Comm comm;
     int rank;
+    int force;
     const struct work *work;
     uint32_t count;
     struct output *outputs;
-    double *times; /* of the rows of a block */
-    uint64_t times_size;
 };
 
 /* Whatever it is called here (another path, a link): --force must never replace the input. */
@@ -45,19 +44,33 @@ out:
 status_t outputs_check(const struct job *job, const struct archive *archive, int force)
 {
     status_t st = STATUS_OK;
+    char *part = NULL;
     for (uint32_t i = 0; i < job->nproducts; i++) {
+        TRY(file_part_name(job->products[i].file, &part));
         TRY(check_not_input(job->products[i].file, archive));
+        TRY(check_not_input(part, archive));
         TRY(file_check_new(job->products[i].file, force));
+        for (uint32_t j = 0; j < job->nproducts; j++) {
+            const char *other = job->products[j].file;
+            REQUIRE(i == j || !file_is_same(job->products[i].file, other), STATUS_USAGE,
+                    "products %u and %u are one file: %s, %s", i, j, job->products[i].file, other);
+            REQUIRE(!file_is_same(part, other), STATUS_USAGE,
+                    "product %s has the name under which product %s is written", other,
+                    job->products[i].file);
+        }
+        free(part);
+        part = NULL;
     }
 out:
+    free(part);
     return st;
 }
 
 /* Rank 0: one file. */
-static status_t create_one(const struct work *work, uint32_t i, struct output *output)
+static status_t create_one(const struct work *work, uint32_t i, int force, struct output *output)
 {
     status_t st = STATUS_OK;
-    TRY(file_claim(output->part, &output->claim_fd));
+    TRY(file_claim(output->part, force, product_is_ours, &output->claim_fd));
     output->is_ours = 1;
     TRY(product_create(output->part, &work->products[i].spec, &output->place));
     TRY(file_reserve(output->claim_fd, output->part, output->place.file_bytes));
@@ -70,12 +83,7 @@ static status_t create_files(outputs_t *outputs, int force)
     status_t st = STATUS_OK;
     TRY(outputs_check(outputs->work->job, outputs->work->archive, force));
     for (uint32_t i = 0; i < outputs->count; i++) {
-        for (uint32_t j = 0; j < i; j++) {
-            REQUIRE(!file_is_same(outputs->outputs[i].part, outputs->outputs[j].part), STATUS_USAGE,
-                    "products %u and %u are one file: %s, %s", j, i, outputs->outputs[j].path,
-                    outputs->outputs[i].path);
-        }
-        TRY(create_one(outputs->work, i, &outputs->outputs[i]));
+        TRY(create_one(outputs->work, i, force, &outputs->outputs[i]));
     }
 out:
     return st;
@@ -116,6 +124,7 @@ status_t outputs_create_all(MPI_Comm comm, const struct work *work, int force, o
     if (st == STATUS_OK) {
         outputs->comm = comm;
         outputs->work = work;
+        outputs->force = force;
         MPI_Comm_rank(comm, &outputs->rank);
         st = name_files(outputs);
     }
@@ -136,23 +145,23 @@ out:
 }
 
 /* Time stamps go with the rows of the first streams. */
-static status_t put_times(outputs_t *outputs, uint32_t product, uint64_t first_row, uint64_t rows)
+static status_t put_times(const outputs_t *outputs, uint32_t product, uint64_t first_row,
+                          uint64_t rows)
 {
     status_t st = STATUS_OK;
+    enum { PIECE = 4096 };
+    double times[PIECE];
     const struct output *output = &outputs->outputs[product];
     struct time_axis axis = product_time(&outputs->work->products[product].spec);
-    if (rows > outputs->times_size) {
-        free(outputs->times);
-        outputs->times = NULL;
-        outputs->times_size = 0;
-        TRY(memory_zeroed((size_t)rows, sizeof(double), "time stamps", &outputs->times));
-        outputs->times_size = rows;
+    for (uint64_t done = 0; done < rows; done += PIECE) {
+        uint64_t count = min_u64(rows - done, PIECE);
+        for (uint64_t i = 0; i < count; i++) {
+            times[i] = axis.first + (double)(first_row + done + i) * axis.step;
+        }
+        TRY(file_write(output->fd, output->part,
+                       output->place.time_offset + (first_row + done) * sizeof(double), times,
+                       count * sizeof(double)));
     }
-    for (uint64_t i = 0; i < rows; i++) {
-        outputs->times[i] = axis.first + (double)(first_row + i) * axis.step;
-    }
-    TRY(file_write(output->fd, output->part, output->place.time_offset + first_row * sizeof(double),
-                   outputs->times, rows * sizeof(double)));
 out:
     return st;
 }
@@ -203,8 +212,9 @@ static status_t publish(outputs_t *outputs, uint64_t missing)
         TRY(file_sync(outputs->outputs[i].fd, outputs->outputs[i].part));
     }
     for (uint32_t i = 0; i < outputs->count; i++) {
-        TRY(file_publish(outputs->outputs[i].part, outputs->outputs[i].path));
+        /* Complete: from here on not to be removed, whatever becomes of the name. */
         outputs->outputs[i].is_ours = 0;
+        TRY(file_publish(outputs->outputs[i].part, outputs->outputs[i].path, outputs->force));
     }
 out:
     return st;
@@ -250,7 +260,6 @@ void outputs_destroy(outputs_t *outputs)
         free(output->part);
     }
     free(outputs->outputs);
-    free(outputs->times);
     free(outputs);
 }
 

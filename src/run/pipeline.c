@@ -155,6 +155,9 @@ status_t pipeline_chunk(pipeline_t *pipeline, driver_t *driver, const struct chu
     channelise_begin(pipeline->channelise, chunk->first);
     for (uint64_t from = chunk->first; from < chunk->first + chunk->count;) {
         uint64_t count = chunk_block(chunking, chunk, from);
+        if (driver && driver_serve(driver)) {
+            break;
+        }
         TRY(run_block(pipeline, driver, chunk, from, count));
         from += count;
     }

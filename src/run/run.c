@@ -32,6 +32,20 @@ static void run_end(struct run *run)
     text_free(&run->text);
 }
 
+/* Chunks go by number, so a rank that cut otherwise would write other rows: never begin then. */
+static status_t check_same_plan_all(MPI_Comm comm, const struct chunking *mine)
+{
+    status_t st = STATUS_OK;
+    struct chunking first = *mine;
+    share_bytes_all(comm, &first, sizeof first);
+    if (first.spectra != mine->spectra || first.chunk_spectra != mine->chunk_spectra ||
+        first.streams != mine->streams || first.group_streams != mine->group_streams) {
+        st = report_fail(STATUS_USAGE, "this rank plans other chunks than rank 0: do all run the "
+                                       "same program?");
+    }
+    return agree_all(comm, st);
+}
+
 /* Everything before the first chunk. */
 static status_t prepare_all(struct run *run, const struct run_options *options)
 {
@@ -44,8 +58,14 @@ static status_t prepare_all(struct run *run, const struct run_options *options)
     TRY(setup_share_all(run->comm, st, options->path, &run->text, options->sets, options->nsets,
                         &run->job, &run->archive));
     local_ranks_all(run->comm, &local_rank, &local_size);
-    st = work_create(run->job, run->archive, work_threads(run->job, local_size), &run->work);
+    /* Ranks may have different numbers of threads, but there is one plan: that of the most. */
+    uint32_t threads = work_threads(run->job, local_size);
+    uint32_t most = threads;
+    MPI_Allreduce(&threads, &most, 1, MPI_UINT32_T, MPI_MAX, run->comm);
+    st = work_create(run->job, run->archive, most, &run->work);
     TRY(agree_all(run->comm, st));
+    run->work->channelise.threads = threads;
+    TRY(check_same_plan_all(run->comm, &run->work->chunking));
     TRY(outputs_create_all(run->comm, run->work, options->force, &run->outputs));
     struct pipeline_sink sink = {run->outputs, outputs_put};
     st = pipeline_create(run->work, &sink, &run->pipeline);

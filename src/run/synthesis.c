@@ -119,7 +119,7 @@ static status_t make_file(struct synthesis *s, int force)
                                  .telescope = spec->telescope,
                                  .source = spec->source};
     TRY(file_check_new(spec->file, force));
-    TRY(file_claim(s->part, &s->claim_fd));
+    TRY(file_claim(s->part, force, native_is_ours, &s->claim_fd));
     s->is_ours = 1;
     TRY(native_create(s->part, &native, &s->place));
     TRY(file_reserve(s->claim_fd, s->part, s->place.file_bytes));
@@ -257,8 +257,8 @@ status_t synthesis_all(MPI_Comm comm, const struct synthesis_options *options)
     TRY(driver_run_all(comm, &work, &progress));
     TRY(agree_all(comm, file_sync(s.fd, s.part)));
     if (s.rank == 0) {
-        st = file_publish(s.part, s.spec->file);
-        s.is_ours = st != STATUS_OK;
+        s.is_ours = 0;
+        st = file_publish(s.part, s.spec->file, options->force);
     }
     TRY(agree_all(comm, st));
     if (s.rank == 0) {

@@ -205,7 +205,6 @@ static status_t process(void *context, driver_t *driver, uint64_t index)
 static status_t open_job_all(struct verify *verify, const struct verify_options *options)
 {
     status_t st = STATUS_OK;
-    char file[4200];
     char chunk[64];
     const char **sets = NULL;
     uint32_t nsets = 0;
@@ -216,13 +215,12 @@ static status_t open_job_all(struct verify *verify, const struct verify_options 
     TRY(agree_all(verify->comm, st));
     uint64_t integrate = verify->product->integrate;
     uint64_t dumps = ceil_div_u64(CHUNK_GRAIN, max_u64(integrate, 1));
-    snprintf(file, sizeof file, "products.0.file=\"%s.verify\"", options->path);
     snprintf(chunk, sizeof chunk, "run.chunk=%llu", (unsigned long long)(dumps * integrate));
     TRY(memory_zeroed(options->nsets + 3, sizeof *sets, "overrides", &sets));
     for (uint32_t i = 0; i < options->nsets; i++) {
         sets[nsets++] = options->sets[i];
     }
-    sets[nsets++] = file;
+    sets[nsets++] = "products.0.file=verify.h5"; /* nothing is written: any name will do */
     sets[nsets++] = chunk;
     sets[nsets++] = "channelise.backend=reference";
     TRY(text_add(&verify->text, "%s", verify->product->job_text));

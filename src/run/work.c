@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 enum {
-    PAGE = 4096,           /* chunk borders in products, so that network clients share no page */
-    BASE_BYTES = 48 << 20, /* program, libraries, MPI: measured */
-    HDF5_BYTES =
-        80 << 20, /* the same beside it when samples come through HDF5: chunk cache, conversion */
+    PAGE = 4096,            /* chunk borders in products, so that network clients share no page */
+    BASE_BYTES = 88 << 20,  /* program, libraries, MPI: measured */
+    HDF5_BYTES = 24 << 20,  /* the same beside it when samples come through HDF5 */
+    BOUNCE_BYTES = 4 << 20, /* of a reader that needs parts of time steps */
     CHUNK_BYTES = 64 << 20, /* in and out, where nothing else decides: a fraction of a second */
     LEAST_CHUNKS = 64,      /* so that ranks have something to share */
     OVERLAP_RATIO = 16      /* a chunk is at least so many times its overlap */
@@ -50,18 +50,23 @@ uint64_t work_block_rows(const struct work *work, uint32_t i, uint64_t spectra)
 /* What the memory of a block depends on, over all groups of a size. */
 struct group {
     uint32_t streams;
-    uint64_t step_bytes; /* of a slab, for one sample of each stream: of the largest */
+    uint64_t step_bytes;   /* of a slab, for one sample of each stream: of the largest */
+    uint64_t bounce_bytes; /* that the reader needs to cut time steps */
 };
 
 static status_t measure_group(const struct work *work, uint32_t streams, struct group *out)
 {
     status_t st = STATUS_OK;
     uint32_t all = work->archive->nstreams;
-    *out = (struct group){streams, 0};
+    *out = (struct group){streams, 0, 0};
     for (uint32_t first = 0; first < all; first += streams) {
         struct slab *slab = NULL;
         TRY(slab_create(work->archive, first, (uint32_t)min_u64(streams, all - first), &slab));
         out->step_bytes = max_u64(out->step_bytes, slab_bytes(slab, 1));
+        if (slab->width < slab->inner_bytes) {
+            out->bounce_bytes =
+                max_u64(out->bounce_bytes, max_u64(BOUNCE_BYTES, slab->inner_bytes));
+        }
         slab_destroy(slab);
     }
 out:
@@ -76,7 +81,8 @@ static uint64_t block_bytes(const struct work *work, backend_t *backend, const s
     spec.max_spectra = spectra;
     spec.nstreams = group->streams;
     uint64_t samples = (spectra + spec.taps - 1) * work->samples_per_spectrum;
-    uint64_t bytes = group->step_bytes * samples + channelise_bytes(backend, &spec);
+    uint64_t bytes =
+        group->step_bytes * samples + group->bounce_bytes + channelise_bytes(backend, &spec);
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         bytes += work_block_rows(work, i, spectra) *
                  product_row_bytes(work->products[i].spec.kind, group->streams, spec.nchannels);
@@ -88,13 +94,15 @@ static uint64_t block_bytes(const struct work *work, backend_t *backend, const s
 static uint64_t fixed_bytes(const struct work *work)
 {
     uint64_t bytes = BASE_BYTES;
+    uint64_t hdf5 = 0;
     for (uint32_t i = 0; i < work->archive->nparts; i++) {
-        if (work->archive->parts[i].nextents == 0) {
-            bytes += HDF5_BYTES;
-            break;
+        const struct archive_part *part = &work->archive->parts[i];
+        if (part->nextents == 0) {
+            /* One chunk kept, and one as it comes from the file. */
+            hdf5 = max_u64(hdf5, HDF5_BYTES + 2 * part->chunk_bytes);
         }
     }
-    return bytes + 2 * 8 * work->samples_per_spectrum * work->channelise.taps +
+    return bytes + hdf5 + 2 * 8 * work->samples_per_spectrum * work->channelise.taps +
            (uint64_t)work->archive->nstreams * 32;
 }
 
@@ -221,7 +229,7 @@ static status_t settle_kept(struct work *work)
             "%s: channelise.order must be ascending for oversampled coarse channels",
             work->job->path);
     work->channelise.nchannels = (uint32_t)kept;
-    work->channelise.first_channel = (uint32_t)((work->job->channels - kept) / 2);
+    work->channelise.first_channel = work->job->channels / 2 - (uint32_t)kept / 2;
 out:
     return st;
 }

@@ -61,6 +61,6 @@ variant threads-2 1 run.threads=2
 variant chunk-small 2 run.chunk=1050 run.threads=1
 variant chunk-odd 3 run.chunk=1 run.threads=2
 variant chunk-whole 2 run.chunk=1e6 run.threads=2
-variant little-memory 2 run.memory=64MiB run.chunk=1e6 run.threads=1
+variant little-memory 2 run.memory=96MiB run.chunk=1e6 run.threads=1
 
 plan

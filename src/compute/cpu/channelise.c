@@ -163,6 +163,9 @@ static uint64_t needed_bytes(const struct channelise_spec *spec)
     uint64_t window = (GRAIN + (uint64_t)spec->taps - 1) * cpu.columns;
     uint64_t bytes = (uint64_t)cpu.samples * spec->taps * cpu.parts * 4;
     bytes += spec->threads * 4 * (window + (GRAIN + 2) * cpu.row + 64);
+    /* FFTW's own tables, and buffers of each thread: for lengths with large prime factors, those of
+     * a transform of up to four times the length. */
+    bytes += (spec->threads + 1) * 4 * 8 * (uint64_t)cpu.samples;
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         if (is_summed(&spec->outputs[i])) {
             uint64_t most = grain_most(spec->max_spectra, spec->outputs[i].integrate);

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* out[s][i] = sum_t window[s + t][i] coeff[t][i], t ascending, in float.
+/* out[s][i] = sum_t window[s + t][i] coeff[t][i], t ascending, in float (long sums in pieces).
  *
  *   window   float [count + taps - 1][columns]      rows of `columns` floats, without gaps
  *   coeff    float [taps][coeff_stride]             the same columns of the coefficients

@@ -28,6 +28,7 @@ static status_t create_buffer(uint64_t bytes, buffer_t **out)
 static double read_number(const struct channelise_spec *spec, const char *at, int *missing)
 {
     double value = 0;
+    double missing_value = spec->missing_value;
     if (spec->format == SAMPLE_I8) {
         value = *(const int8_t *)at;
     } else if (spec->format == SAMPLE_I16) {
@@ -38,8 +39,9 @@ static double read_number(const struct channelise_spec *spec, const char *at, in
         float stored;
         memcpy(&stored, at, sizeof stored);
         value = (double)stored;
+        missing_value = (double)(float)missing_value; /* as a float can hold it */
     }
-    *missing |= !isfinite(value) || (spec->has_missing_value && value == spec->missing_value);
+    *missing |= !isfinite(value) || (spec->has_missing_value && value == missing_value);
     return value;
 }
 

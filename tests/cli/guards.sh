@@ -1,0 +1,153 @@
+# What must never happen: rows lost, files destroyed, data read from the wrong place, silence.
+. "$(dirname "$0")/../tools/lib.sh"
+cd "$work" || exit 1
+
+cat >obs.yaml <<'YAML'
+file: obs.h5
+samples: 400000
+streams: {pols: 2}
+bits: 8
+sample_rate_hz: 1e6
+freq_hz: 100e6
+noise: 20
+seed: 5
+YAML
+cat >job.yaml <<'YAML'
+input: {files: obs.h5}
+channelise: {channels: 4096, taps: 8}
+products: [{kind: power, file: power.h5}]
+run: {memory: 96MiB}
+YAML
+runs "an observation" "$voltmill" synth obs.yaml
+archive=$(sha256sum <obs.h5)
+
+# Ranks with different numbers of threads share one plan.
+runs "one rank" "$voltmill" run job.yaml
+one=$(sha256sum <power.h5)
+for threads in "1 8" "8 1"; do
+    set -- $threads
+    runs "ranks of $1 and $2 threads: runs" mpirun -n 1 env OMP_NUM_THREADS="$1" "$voltmill" run --force job.yaml : \
+        -n 1 env OMP_NUM_THREADS="$2" "$voltmill" run --force job.yaml
+    same "ranks of $1 and $2 threads: same bytes" "$one" "$(sha256sum <power.h5)"
+done
+rm power.h5
+
+# FILE.part is looked at before it is written.
+mkdir guard
+cp obs.h5 guard/obs.h5.part
+fails "the input has the name of the .part" 2 'is the input file' "$voltmill" run --force job.yaml \
+    --set input.files=guard/obs.h5.part --set products.0.file=guard/obs.h5
+same "and stays" "$archive" "$(sha256sum <guard/obs.h5.part)"
+ln -s ../obs.h5 guard/link.h5.part
+fails "a link to the input has the name of the .part" 2 'is the input file' "$voltmill" run job.yaml \
+    --set products.0.file=guard/link.h5
+echo precious >guard/mine
+ln -s mine guard/other.h5.part
+fails "a link has the name of the .part" 2 'link has its name' "$voltmill" run --force job.yaml \
+    --set products.0.file=guard/other.h5
+same "what it leads to stays" precious "$(cat guard/mine)"
+echo precious >guard/text.h5.part
+fails "somebody's file has the name of the .part" 2 'not what a run leaves' "$voltmill" run job.yaml \
+    --set products.0.file=guard/text.h5
+same "and stays" precious "$(cat guard/text.h5.part)"
+runs "--force replaces it" "$voltmill" run --force job.yaml --set products.0.file=guard/text.h5
+fails "a product has the name of another's .part" 2 'name under which' "$voltmill" run job.yaml \
+    --set products.0.file=guard/q.h5.part --set 'products.1={kind: power, file: guard/q.h5}'
+fails "one product by two names" 2 'are one file' "$voltmill" run job.yaml --set products.0.file=guard/q.h5 \
+    --set "products.1={kind: power, file: $work/guard/../guard/q.h5}"
+mkfifo guard/fifo
+fails "a pipe has the product's name" 2 'no ordinary file' "$voltmill" run --force job.yaml --set products.0.file=guard/fifo
+fails "the job is a pipe" 4 'named pipe' "$voltmill" run guard/fifo
+fails "the archive is a pipe" 4 'is not a file' "$voltmill" run job.yaml --set input.files=guard/fifo
+fails "the window is a pipe" 4 'named pipe' "$voltmill" run job.yaml --set channelise.window=file:guard/fifo
+same "the archive stays" "$archive" "$(sha256sum <obs.h5)"
+
+# A product that comes to be during the run is not replaced.
+"$python" - obs.h5 <<'PYTHON'
+import sys
+import h5py
+with h5py.File("long.h5", "w") as f, h5py.File(sys.argv[1]) as g:
+    for name, value in g.attrs.items():
+        f.attrs[name] = value
+    for name in ("freq_hz", "pol"):
+        f[name] = g[name][:]
+    v = f.create_dataset("voltages", shape=(60000000,) + g["voltages"].shape[1:], dtype="i1", chunks=(1 << 20, 2, 1, 2))
+    for name in ("axes", "sample_rate_hz", "domain", "sideband"):
+        v.attrs[name] = g["voltages"].attrs[name]
+PYTHON
+"$voltmill" run job.yaml --set input.files=long.h5 --set products.0.file=race.h5 --set products.0.integrate=100 \
+    --set run.memory=256MiB >race.log 2>&1 &
+run=$!
+for _ in $(seq 200); do [ -s race.h5.part ] && break; sleep 0.02; done
+echo precious >race.h5
+wait $run
+same "a file that came to be meanwhile: status" 2 $?
+same "it stays" precious "$(cat race.h5)"
+grep -q 'complete, but is left as race.h5.part' race.log
+ok $? "the product is kept as .part, and the message says so"
+runs "which is whole" "$voltmill" info race.h5.part
+rm -f race.h5 race.h5.part
+
+# Data are read from where they are.
+"$python" - <<'PYTHON'
+import h5py
+import numpy as np
+rng = np.random.default_rng(1)
+x = rng.integers(-100, 100, 40000).astype("i2")
+with h5py.File("target.h5", "w") as f:
+    f["v"] = x
+with h5py.File("linker.h5", "w") as f:
+    f["unrelated"] = np.full(100000, 77, "i2")
+    f["v"] = h5py.ExternalLink("target.h5", "/v")
+# The same numbers as 12-bit integers, four bits up.
+with h5py.File("shifted.h5", "w") as f:
+    kind = h5py.h5t.STD_I16LE.copy()
+    kind.set_precision(12)
+    kind.set_offset(4)
+    space = h5py.h5s.create_simple((40000,))
+    d = h5py.h5d.create(f.id, b"v", kind, space)
+    d.write(h5py.h5s.ALL, h5py.h5s.ALL, x)
+PYTHON
+cat >plain.yaml <<'YAML'
+input: {files: target.h5, layout: {dataset: /v, axes: time, sample_rate_hz: 1000}}
+channelise: {channels: 64, taps: 1000, window: hamming}
+products: [{kind: spectra, file: target-out.h5}]
+YAML
+rows() { "$python" -c "import h5py,hashlib,sys; print(hashlib.sha256(h5py.File(sys.argv[1])['spectra'][:].tobytes()).hexdigest())" "$1"; }
+sed -i 's/taps: 1000/taps: 8/' plain.yaml
+runs "a plain file" "$voltmill" run plain.yaml
+runs "an external link" "$voltmill" run plain.yaml --set input.files=linker.h5 --set products.0.file=linker-out.h5
+same "an external link: same rows" "$(rows target-out.h5)" "$(rows linker-out.h5)"
+runs "12-bit integers" "$voltmill" run plain.yaml --set input.files=shifted.h5 --set products.0.file=shifted-out.h5
+same "12-bit integers: same rows" "$(rows target-out.h5)" "$(rows shifted-out.h5)"
+
+# Long filters keep their digits, and a missing value means the same to filter and reference.
+runs "1000 taps" "$voltmill" run plain.yaml --set channelise.channels=8 --set channelise.taps=1000 \
+    --set products.0.file=taps-out.h5
+runs "1000 taps: verified" "$voltmill" verify --all taps-out.h5
+"$python" -c "
+import h5py, numpy as np
+x = np.random.default_rng(2).normal(size=20000).astype('f4'); x[::200] = 0.1
+h5py.File('float.h5', 'w')['v'] = x"
+runs "a missing value that floats round" "$voltmill" run plain.yaml --set input.files=float.h5 \
+    --set input.layout.missing_value=0.1 --set products.0.file=float-out.h5
+runs "a missing value: verified" "$voltmill" verify --all float-out.h5
+same "a missing value: counted" 100 "$("$python" -c "
+import h5py; print(h5py.File('float-out.h5')['provenance'].attrs['missing_samples'])")"
+
+# A limit on the size of files is an error like any other.
+"$voltmill" synth --set samples=4e6 --set file=large.h5 obs.yaml >/dev/null
+(ulimit -f 30000; fails "ulimit -f" 3 'File too large|no space' "$voltmill" run job.yaml --set input.files=large.h5 \
+    --set products.0.kind=spectra --set products.0.file=limit.h5) >limit.log
+grep -q '^ok' limit.log
+ok $? "ulimit -f: exit status 3, one error, nothing left"
+grep '^#' limit.log
+
+# Names with brackets, dates that are none.
+cp target.h5 'obs[1].h5'
+runs "a name that looks like a pattern" "$voltmill" run plain.yaml --set 'input.files=obs[1].h5' --set products.0.file=b.h5
+cp power.h5 'a"q.h5' 2>/dev/null || cp b.h5 'a"q.h5'
+runs "verify of a name with a quote" "$voltmill" verify 'a"q.h5'
+fails "31 February" 2 'input.layout.start' "$voltmill" run plain.yaml --set input.layout.start=2014-02-31 --set products.0.file=d.h5
+
+plan
