@@ -90,19 +90,24 @@ static uint64_t block_bytes(const struct work *work, backend_t *backend, const s
     return bytes;
 }
 
-/* Memory that is not a block's: settled costs of the process and the coefficients in double. */
-static uint64_t fixed_bytes(const struct work *work)
+/* Memory to read datasets through HDF5: one chunk kept, and one as it comes from the file. */
+static uint64_t hdf5_bytes(const struct work *work)
 {
-    uint64_t bytes = BASE_BYTES;
-    uint64_t hdf5 = 0;
+    uint64_t bytes = 0;
     for (uint32_t i = 0; i < work->archive->nparts; i++) {
         const struct archive_part *part = &work->archive->parts[i];
         if (part->nextents == 0) {
-            /* One chunk kept, and one as it comes from the file. */
-            hdf5 = max_u64(hdf5, HDF5_BYTES + 2 * part->chunk_bytes);
+            bytes = max_u64(bytes, HDF5_BYTES + 2 * part->chunk_bytes);
         }
     }
-    return bytes + hdf5 + 2 * 8 * work->samples_per_spectrum * work->channelise.taps +
+    return bytes;
+}
+
+/* Memory that is not a block's: settled costs of the process and the coefficients in double. */
+static uint64_t fixed_bytes(const struct work *work)
+{
+    return BASE_BYTES + hdf5_bytes(work) +
+           2 * 8 * work->samples_per_spectrum * work->channelise.taps +
            (uint64_t)work->archive->nstreams * 32;
 }
 
@@ -119,10 +124,14 @@ static status_t settle_groups(struct work *work, backend_t *backend, uint64_t bu
     }
     char needed[UNITS_TEXT];
     char given[UNITS_TEXT];
-    REQUIRE(bytes <= budget, STATUS_USAGE,
-            "%s: run.memory is %s, but %u channels with %u taps need at least %s a rank",
-            work->job->path, units_bytes(work->job->memory, given), work->channelise.channels,
-            work->channelise.taps, units_bytes(bytes + fixed_bytes(work), needed));
+    char chunks[UNITS_TEXT];
+    REQUIRE(
+        bytes <= budget, STATUS_USAGE,
+        "%s: run.memory is %s, but %u channels with %u taps need at least %s a rank (%s of it to "
+        "read the dataset's chunks)",
+        work->job->path, units_bytes(work->job->memory, given), work->channelise.channels,
+        work->channelise.taps, units_bytes(bytes + fixed_bytes(work), needed),
+        units_bytes(hdf5_bytes(work), chunks));
     work->chunking.group_streams = group->streams;
 out:
     return st;
