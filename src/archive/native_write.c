@@ -11,8 +11,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { DATA_ALIGNMENT = 1 << 20 };
-
 uint64_t native_sample_bytes(enum sample_format format, int is_complex)
 {
     static const uint64_t bytes[] = {1, 1, 2, 4};
@@ -45,23 +43,6 @@ static hid_t number_type(enum sample_format format)
     default:
         return H5T_IEEE_F32LE;
     }
-}
-
-static status_t make_dataset(hid_t file, const char *name, hid_t type, int rank,
-                             const hsize_t *dims, hid_t *out)
-{
-    status_t st = STATUS_OK;
-    hid_t space = H5Screate_simple(rank, dims, NULL);
-    hid_t plist = H5Pcreate(H5P_DATASET_CREATE);
-    H5_TRY(H5Pset_alloc_time(plist, H5D_ALLOC_TIME_EARLY), "%s cannot be planned", name);
-    H5_TRY(H5Pset_fill_time(plist, H5D_FILL_TIME_NEVER), "%s cannot be planned", name);
-    H5_TRY(H5Pset_obj_track_times(plist, 0), "%s cannot be planned", name);
-    *out = H5Dcreate2(file, name, type, space, H5P_DEFAULT, plist, H5P_DEFAULT);
-    H5_TRY(*out, "%s cannot be made", name);
-out:
-    h5_close(plist);
-    h5_close(space);
-    return st;
 }
 
 static status_t put_root(hid_t file, const struct native_spec *spec)
@@ -106,7 +87,7 @@ static status_t put_voltages(hid_t file, const struct native_spec *spec, struct 
         TRY(text_add(axes, ",reim"));
         dims[rank++] = 2;
     }
-    TRY(make_dataset(file, "voltages", number_type(spec->format), rank, dims, out));
+    TRY(h5_create_dataset(file, "voltages", number_type(spec->format), rank, dims, out));
     TRY(h5_put_text(*out, "axes", axes->data));
     TRY(h5_put_f64(*out, "sample_rate_hz", spec->sample_rate_hz));
     TRY(h5_put_text(*out, "domain", spec->is_complex ? "complex" : "real"));
@@ -139,7 +120,7 @@ static status_t put_frequencies(hid_t file, hid_t voltages, const struct native_
     status_t st = STATUS_OK;
     hid_t scale = -1;
     hsize_t count = spec->chans;
-    TRY(make_dataset(file, "freq_hz", H5T_IEEE_F64LE, 1, &count, &scale));
+    TRY(h5_create_dataset(file, "freq_hz", H5T_IEEE_F64LE, 1, &count, &scale));
     H5_TRY(H5Dwrite(scale, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, spec->freq_hz),
            "freq_hz cannot be written");
     TRY(attach(voltages, scale, axes, "chan"));
@@ -168,7 +149,7 @@ static status_t put_names(hid_t file, hid_t voltages, const char *axes, const ch
             snprintf(names + i * WIDTH, WIDTH, is_pol ? "%u" : "S%03u", i % 100000000);
         }
     }
-    TRY(make_dataset(file, name, type, 1, &dims, &scale));
+    TRY(h5_create_dataset(file, name, type, 1, &dims, &scale));
     H5_TRY(H5Dwrite(scale, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, names), "%s cannot be written",
            name);
     TRY(attach(voltages, scale, axes, name));
@@ -186,15 +167,7 @@ status_t native_create(const char *path, const struct native_spec *spec, struct 
     hid_t voltages = -1;
     struct text axes = {0};
     struct stat info;
-    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    hid_t create = H5Pcreate(H5P_FILE_CREATE);
-    H5_TRY(H5Pset_alignment(access, DATA_ALIGNMENT, DATA_ALIGNMENT), "%s cannot be planned", path);
-    H5_TRY(H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V110), "%s cannot be planned",
-           path);
-    /* The root group would tell when it was made. */
-    H5_TRY(H5Pset_obj_track_times(create, 0), "%s cannot be planned", path);
-    file = H5Fcreate(path, H5F_ACC_TRUNC, create, access);
-    H5_TRY(file, "%s cannot be created", path);
+    TRY(h5_create_file(path, &file));
     TRY(put_root(file, spec));
     TRY(put_voltages(file, spec, &axes, &voltages));
     TRY(put_frequencies(file, voltages, spec, axes.data));
@@ -218,7 +191,5 @@ out:
     text_free(&axes);
     h5_close(voltages);
     h5_close(file);
-    h5_close(create);
-    h5_close(access);
     return st;
 }

@@ -41,13 +41,6 @@ static struct place find_place(const struct archive *archive, uint64_t index[AXI
     return place;
 }
 
-static int ascending(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left;
-    uint64_t b = *(const uint64_t *)right;
-    return (a > b) - (a < b);
-}
-
 /* Sorts the blocks named in slot[] into a list without doubles and replaces each by its place. */
 static status_t number_blocks(struct slab *slab)
 {
@@ -57,7 +50,7 @@ static status_t number_blocks(struct slab *slab)
     TRY(memory_zeroed(named, sizeof *all, "blocks of a slab", &all));
     memcpy(all, slab->slot[0], slab->nstreams * sizeof *all);
     memcpy(all + slab->nstreams, slab->slot[1], slab->nstreams * sizeof *all);
-    qsort(all, named, sizeof *all, ascending);
+    qsort(all, named, sizeof *all, compare_u64);
     size_t kept = 0;
     for (size_t i = 0; i < named; i++) {
         if (kept == 0 || all[kept - 1] != all[i]) {
@@ -66,7 +59,7 @@ static status_t number_blocks(struct slab *slab)
     }
     for (int part = 0; part < 2; part++) {
         for (uint32_t i = 0; i < slab->nstreams; i++) {
-            uint64_t *at = bsearch(&slab->slot[part][i], all, kept, sizeof *all, ascending);
+            uint64_t *at = bsearch(&slab->slot[part][i], all, kept, sizeof *all, compare_u64);
             slab->slot[part][i] = (uint64_t)(at - all);
         }
     }

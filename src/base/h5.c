@@ -41,8 +41,8 @@ status_t h5_fail(const char *format, ...)
 void h5_begin(void)
 {
     setenv("HDF5_USE_FILE_LOCKING", "FALSE", 0);
-    /* Everything is closed where it belongs; HDF5's own tidying up at exit crashes when a file could
-     * not be closed, on a full disk for example. */
+    /* Everything is closed where it belongs; HDF5's own tidying up at exit crashes when a file
+     * could not be closed, on a full disk for example. */
     H5dont_atexit();
     H5open();
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
@@ -98,6 +98,43 @@ status_t h5_open_file(const char *path, hid_t *out)
            (unsigned long long)info.st_size);
     *out = file;
 out:
+    return st;
+}
+
+status_t h5_create_file(const char *path, hid_t *out)
+{
+    status_t st = STATUS_OK;
+    enum { ALIGNMENT = 1 << 20 };
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    hid_t create = H5Pcreate(H5P_FILE_CREATE);
+    H5_TRY(H5Pset_alignment(access, ALIGNMENT, ALIGNMENT), "%s cannot be planned", path);
+    H5_TRY(H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V110), "%s cannot be planned",
+           path);
+    /* The root group would tell when it was made. */
+    H5_TRY(H5Pset_obj_track_times(create, 0), "%s cannot be planned", path);
+    *out = H5Fcreate(path, H5F_ACC_TRUNC, create, access);
+    H5_TRY(*out, "%s cannot be created", path);
+out:
+    h5_close(create);
+    h5_close(access);
+    return st;
+}
+
+status_t h5_create_dataset(hid_t file, const char *name, hid_t type, int rank, const hsize_t *dims,
+                           hid_t *out)
+{
+    status_t st = STATUS_OK;
+    hid_t space = H5Screate_simple(rank, dims, NULL);
+    hid_t plist = H5Pcreate(H5P_DATASET_CREATE);
+    H5_TRY(H5Pset_layout(plist, H5D_CONTIGUOUS), "dataset %s cannot be planned", name);
+    H5_TRY(H5Pset_alloc_time(plist, H5D_ALLOC_TIME_EARLY), "dataset %s cannot be planned", name);
+    H5_TRY(H5Pset_fill_time(plist, H5D_FILL_TIME_NEVER), "dataset %s cannot be planned", name);
+    H5_TRY(H5Pset_obj_track_times(plist, 0), "dataset %s cannot be planned", name);
+    *out = H5Dcreate2(file, name, type, space, H5P_DEFAULT, plist, H5P_DEFAULT);
+    H5_TRY(*out, "dataset %s cannot be made", name);
+out:
+    h5_close(plist);
+    h5_close(space);
     return st;
 }
 

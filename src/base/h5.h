@@ -31,6 +31,15 @@ void h5_close(hid_t id);
  * unreadable, truncated or not HDF5. */
 status_t h5_open_file(const char *path, hid_t *out);
 
+/* Makes a file anew, replacing what is there, such that its bytes depend on its contents alone (no
+ * time stamps) and large datasets begin at multiples of 1 MiB. */
+status_t h5_create_file(const char *path, hid_t *out);
+
+/* Makes a dataset that lies in one piece, is there from the start, and is not filled: plain writes
+ * may fill it in (H5Dget_offset). */
+status_t h5_create_dataset(hid_t file, const char *name, hid_t type, int rank, const hsize_t *dims,
+                           hid_t *out);
+
 /* Attributes of an object (`where` names file and object in messages). A scalar, or the first of
  * an array. The h5_get_ functions give *found = 0 and leave *value alone when it is not there; they
  * fail with DATA when it is of another kind. */

@@ -82,3 +82,10 @@ uint64_t max_u64(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
 }
+
+int compare_u64(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left;
+    uint64_t b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}

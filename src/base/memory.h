@@ -29,6 +29,8 @@ uint64_t gcd_u64(uint64_t a, uint64_t b);
 uint64_t lcm_u64(uint64_t a, uint64_t b);
 /* a / b, rounded up; b >= 1. */
 uint64_t ceil_div_u64(uint64_t a, uint64_t b);
+/* For qsort() and bsearch() over uint64_t. */
+int compare_u64(const void *left, const void *right);
 uint64_t min_u64(uint64_t a, uint64_t b);
 uint64_t max_u64(uint64_t a, uint64_t b);
 

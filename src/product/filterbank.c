@@ -94,7 +94,7 @@ status_t filterbank_create(hid_t file, const struct product_spec *spec, hid_t *o
     REQUIRE(dims[2] <= INT32_MAX, STATUS_USAGE,
             "%llu channels do not fit a filterbank, whose header counts to %d",
             (unsigned long long)dims[2], INT32_MAX);
-    TRY(product_dataset(file, "data", H5T_IEEE_F32LE, 3, dims, out));
+    TRY(h5_create_dataset(file, "data", H5T_IEEE_F32LE, 3, dims, out));
     TRY(put_header(*out, spec, nifs));
     TRY(product_scale_texts(file, "pol", ifs, nifs,
                             "station/beam/polarisation of each if, as far as the archive has such "

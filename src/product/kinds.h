@@ -10,9 +10,6 @@ const char *product_data_name(enum product_kind kind);
 
 uint64_t product_frequencies(const struct product_spec *spec);
 
-/* A contiguous dataset with early allocation, not filled. */
-status_t product_dataset(hid_t file, const char *name, hid_t type, int rank, const hsize_t *dims,
-                         hid_t *out);
 /* Dimension scales; without values the dataset is only reserved. */
 status_t product_scale_f64(hid_t file, const char *name, const double *values, hsize_t count,
                            const char *units, const char *long_name);

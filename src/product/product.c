@@ -12,8 +12,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { DATA_ALIGNMENT = 1 << 20 };
-
 static const char time_convention[] =
     "Sample n of the observation is taken at start + n / sample_rate_hz. Spectrum s is made of the "
     "`taps` raw spectra s .. s + taps - 1 of the selected samples; its time stamp is the centre of "
@@ -66,31 +64,12 @@ double product_frequency(const struct product_spec *spec, uint64_t at)
                            archive->sideband, spec->order, spec->channels, k);
 }
 
-status_t product_dataset(hid_t file, const char *name, hid_t type, int rank, const hsize_t *dims,
-                         hid_t *out)
-{
-    status_t st = STATUS_OK;
-    hid_t space = H5Screate_simple(rank, dims, NULL);
-    hid_t plist = H5Pcreate(H5P_DATASET_CREATE);
-    /* In one piece, there from the start, not written twice. */
-    H5_TRY(H5Pset_layout(plist, H5D_CONTIGUOUS), "dataset %s cannot be planned", name);
-    H5_TRY(H5Pset_alloc_time(plist, H5D_ALLOC_TIME_EARLY), "dataset %s cannot be planned", name);
-    H5_TRY(H5Pset_fill_time(plist, H5D_FILL_TIME_NEVER), "dataset %s cannot be planned", name);
-    H5_TRY(H5Pset_obj_track_times(plist, 0), "dataset %s cannot be planned", name);
-    *out = H5Dcreate2(file, name, type, space, H5P_DEFAULT, plist, H5P_DEFAULT);
-    H5_TRY(*out, "dataset %s cannot be made", name);
-out:
-    h5_close(plist);
-    h5_close(space);
-    return st;
-}
-
 status_t product_scale_f64(hid_t file, const char *name, const double *values, hsize_t count,
                            const char *units, const char *long_name)
 {
     status_t st = STATUS_OK;
     hid_t dataset = -1;
-    TRY(product_dataset(file, name, H5T_IEEE_F64LE, 1, &count, &dataset));
+    TRY(h5_create_dataset(file, name, H5T_IEEE_F64LE, 1, &count, &dataset));
     if (values) {
         H5_TRY(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values),
                "scale %s cannot be written", name);
@@ -120,7 +99,7 @@ status_t product_scale_texts(hid_t file, const char *name, char *const *texts, h
     for (hsize_t i = 0; i < count; i++) {
         memcpy(packed + i * longest, texts[i], strlen(texts[i]));
     }
-    TRY(product_dataset(file, name, type, 1, &count, &dataset));
+    TRY(h5_create_dataset(file, name, type, 1, &count, &dataset));
     H5_TRY(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, packed),
            "scale %s cannot be written", name);
     H5_TRY(H5DSset_scale(dataset, name), "%s cannot be made a scale", name);
@@ -214,7 +193,7 @@ static status_t put_coefficients(hid_t file, const struct product_spec *spec)
     hsize_t dims[2] = {spec->taps, spec->samples_per_spectrum};
     TRY(put_count_scale(file, "tap", spec->taps));
     TRY(put_count_scale(file, "sample", spec->samples_per_spectrum));
-    TRY(product_dataset(file, "coefficients", H5T_IEEE_F64LE, 2, dims, &dataset));
+    TRY(h5_create_dataset(file, "coefficients", H5T_IEEE_F64LE, 2, dims, &dataset));
     H5_TRY(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, spec->coeff),
            "the coefficients cannot be written");
     TRY(h5_put_text(dataset, "long_name", "prototype filter, oldest sample first"));
@@ -311,24 +290,6 @@ out:
     return st;
 }
 
-static status_t create_file(const char *path, hid_t *out)
-{
-    status_t st = STATUS_OK;
-    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    hid_t create = H5Pcreate(H5P_FILE_CREATE);
-    H5_TRY(H5Pset_alignment(access, DATA_ALIGNMENT, DATA_ALIGNMENT), "%s cannot be planned", path);
-    H5_TRY(H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V110), "%s cannot be planned",
-           path);
-    /* The root group would tell when it was made. */
-    H5_TRY(H5Pset_obj_track_times(create, 0), "%s cannot be planned", path);
-    *out = H5Fcreate(path, H5F_ACC_TRUNC, create, access);
-    H5_TRY(*out, "%s cannot be created", path);
-out:
-    h5_close(create);
-    h5_close(access);
-    return st;
-}
-
 static status_t find_place(hid_t file, const char *name, uint64_t *offset)
 {
     status_t st = STATUS_OK;
@@ -350,7 +311,7 @@ status_t product_create(const char *path, const struct product_spec *spec,
     hid_t data = -1;
     const char *name = product_data_name(spec->kind);
     struct stat info;
-    TRY(create_file(path, &file));
+    TRY(h5_create_file(path, &file));
     TRY(put_root(file, spec));
     TRY(put_scales(file, spec));
     TRY(put_coefficients(file, spec));

@@ -50,7 +50,7 @@ status_t spectra_create(hid_t file, const struct product_spec *spec, hid_t *out)
     dims[rank++] = product_frequencies(spec);
     TRY(text_add(&words, ",frequency"));
     TRY(pair_type(&type));
-    TRY(product_dataset(file, "spectra", type, rank, dims, out));
+    TRY(h5_create_dataset(file, "spectra", type, rank, dims, out));
     TRY(h5_put_text(*out, "axes", words.data));
     TRY(h5_put_text(*out, "long_name",
                     "complex spectra, volts of the archive times the filter's "

@@ -157,13 +157,6 @@ out:
     return st;
 }
 
-static int ascending(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left;
-    uint64_t b = *(const uint64_t *)right;
-    return (a > b) - (a < b);
-}
-
 /* The first, the last, and others at random, without doubles. All ranks pick the same. */
 static status_t pick_chunks(struct verify *verify, const struct verify_options *options)
 {
@@ -182,7 +175,7 @@ static status_t pick_chunks(struct verify *verify, const struct verify_options *
         state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
         verify->picked[i] = (state >> 11) % total;
     }
-    qsort(verify->picked, (size_t)wanted, sizeof(uint64_t), ascending);
+    qsort(verify->picked, (size_t)wanted, sizeof(uint64_t), compare_u64);
     verify->npicked = 0;
     for (uint64_t i = 0; i < wanted; i++) {
         if (i == 0 || verify->picked[i] != verify->picked[i - 1]) {
