@@ -19,6 +19,15 @@ await_part() { # until the run has begun to write
     return 1
 }
 
+kill_ranks() { # SIGKILL to every rank of this job (a bare system has no pkill)
+    local entry
+    for entry in /proc/[0-9]*; do
+        case $(tr '\0' ' ' <"$entry/cmdline" 2>/dev/null) in
+        "$voltmill run $work/job.yaml "*) kill -9 "${entry#/proc/}" ;;
+        esac
+    done
+}
+
 mpirun -n 2 "$voltmill" run "$work/job.yaml" >"$work/first" 2>&1 &
 first=$!
 await_part
@@ -30,7 +39,7 @@ grep -q 'error: .*is being written by another run' "$work/second"
 ok $? "and says why"
 [ -e "$work/power.h5.part" ]
 ok $? "without harm to the first"
-pkill -9 -P "$first" voltmill || pkill -9 -f "$voltmill run $work/job.yaml"
+kill_ranks
 wait "$first"
 [ $? != 0 ]
 ok $? "the first run, killed, fails"
