@@ -6,6 +6,14 @@
 #include "archive/archive.h"
 #include "base/h5.h"
 
+/* Stream axes in the order of products, slowest first. */
+enum { STREAM_AXES = 4 };
+extern const enum axis archive_stream_axes[STREAM_AXES];
+
+/* Applies the job's selection: fills first_sample, samples, selected, nstreams. Fails with USAGE:
+ * what the archive does not hold. */
+status_t select_apply(const struct job_select *select, struct archive *archive);
+
 /* Opens `path` as an archive of one part, nothing selected yet. `layout` may be automatic. With
  * `quiet_if_foreign`, a file that is HDF5 but not in the native layout gives *out = NULL instead of
  * an error. */

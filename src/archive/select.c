@@ -1,0 +1,163 @@
+/* What a job selects of an observation: a range of samples, and streams by name or number. */
+#include "archive/describe.h"
+#include "base/memory.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "X, Y, ..." */
+static status_t list_names(const struct archive *archive, enum axis axis, struct text *out)
+{
+    status_t st = STATUS_OK;
+    uint64_t count = archive->names[axis] ? archive->count[axis] : 0;
+    for (uint64_t i = 0; i < count && out->length < 200; i++) {
+        TRY(text_add(out, "%s%s", i ? ", " : "; names ", archive->names[axis][i]));
+        TRY(text_add(out, "%s", i + 1 < count && out->length >= 200 ? ", ..." : ""));
+    }
+out:
+    return st;
+}
+
+/* Finds what a job calls `text` on an axis: a name, else a number. */
+static status_t find_index(const struct archive *archive, enum axis axis, const char *text,
+                           uint64_t *out)
+{
+    status_t st = STATUS_OK;
+    struct text names = {0};
+    for (uint64_t i = 0; archive->names[axis] && i < archive->count[axis]; i++) {
+        if (strcmp(archive->names[axis][i], text) == 0) {
+            *out = i;
+            goto out;
+        }
+    }
+    TRY(list_names(archive, axis, &names));
+    REQUIRE(units_parse_u64(text, out) && *out < archive->count[axis], STATUS_USAGE,
+            "input.select: %s is none of the %" PRIu64 " %ss of %s (numbers 0 .. %" PRIu64 "%s)",
+            text, archive->count[axis], axis_name(axis), archive->parts[0].path,
+            archive->count[axis] - 1, names.data ? names.data : "");
+out:
+    text_free(&names);
+    return st;
+}
+
+struct ranked {
+    double freq;
+    uint64_t index;
+};
+
+static int by_frequency(const void *left, const void *right)
+{
+    const struct ranked *a = left;
+    const struct ranked *b = right;
+    return a->freq != b->freq ? (a->freq > b->freq) - (a->freq < b->freq)
+                              : (a->index > b->index) - (a->index < b->index);
+}
+
+static status_t sort_by_frequency(struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    uint32_t count = archive->nselected[AXIS_CHAN];
+    struct ranked *ranked = NULL;
+    TRY(memory_zeroed(count, sizeof *ranked, "coarse channels", &ranked));
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t index = archive->selected[AXIS_CHAN][i];
+        ranked[i] = (struct ranked){archive->freq_hz[index], index};
+    }
+    qsort(ranked, count, sizeof *ranked, by_frequency);
+    for (uint32_t i = 0; i < count; i++) {
+        archive->selected[AXIS_CHAN][i] = ranked[i].index;
+    }
+out:
+    free(ranked);
+    return st;
+}
+
+static status_t select_axis(struct archive *archive, enum axis axis, char *const *names,
+                            uint32_t count)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(archive->count[axis] <= UINT32_MAX, STATUS_DATA, "%s: %" PRIu64 " %ss are absurd",
+            archive->parts[0].path, archive->count[axis], axis_name(axis));
+    uint32_t selected = count ? count : (uint32_t)archive->count[axis];
+    TRY(memory_zeroed(selected, sizeof(uint64_t), "selected streams", &archive->selected[axis]));
+    archive->nselected[axis] = selected;
+    for (uint32_t i = 0; i < selected; i++) {
+        archive->selected[axis][i] = i;
+        if (count) {
+            TRY(find_index(archive, axis, names[i], &archive->selected[axis][i]));
+        }
+        for (uint32_t j = 0; count && j < i; j++) {
+            REQUIRE(archive->selected[axis][j] != archive->selected[axis][i], STATUS_USAGE,
+                    "input.select names %s %s twice", axis_name(axis), names[i]);
+        }
+    }
+out:
+    return st;
+}
+
+/* The number of the first sample that lies at or after `seconds`. The small slack undoes the
+ * rounding of a time that was meant to hit a sample. */
+static uint64_t sample_at(const struct archive *archive, double seconds)
+{
+    double sample = ceil(seconds * archive->sample_rate_hz - 1e-3);
+    return sample <= 0 ? 0 : sample < 0x1p63 ? (uint64_t)sample : UINT64_C(1) << 63;
+}
+
+static status_t select_time(const struct job_select *select, struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    uint64_t total = archive->count[AXIS_TIME];
+    uint64_t first = 0;
+    uint64_t end = total;
+    double from = select->from_second;
+    double to = select->to_second;
+    if (select->kind == SELECT_UTC) {
+        REQUIRE(archive->has_start, STATUS_USAGE,
+                "input.select.utc: %s does not say when it starts", archive->parts[0].path);
+        from = utc_difference(select->from_utc, archive->start);
+        to = utc_difference(select->to_utc, archive->start);
+    }
+    if (select->kind == SELECT_SAMPLES) {
+        first = select->first_sample;
+        end = select->end_sample;
+    } else if (select->kind != SELECT_ALL) {
+        double length = (double)total / archive->sample_rate_hz;
+        REQUIRE(to > 0 && from < length, STATUS_USAGE,
+                "input.select: %.9g .. %.9g s after the first sample of %s lie outside of the "
+                "observation, which lasts %.9g s",
+                from, to, archive->parts[0].path, length);
+        first = sample_at(archive, from);
+        end = min_u64(sample_at(archive, to), total);
+        REQUIRE(first < end, STATUS_USAGE,
+                "input.select: no sample lies in %.9g .. %.9g s: one is taken every %.9g s", from,
+                to, 1 / archive->sample_rate_hz);
+    }
+    REQUIRE(first < end && end <= total, STATUS_USAGE,
+            "input.select: samples %" PRIu64 " .. %" PRIu64 " of the observation %s, which has "
+            "%" PRIu64,
+            first, end, archive->parts[0].path, total);
+    archive->first_sample = first;
+    archive->samples = end - first;
+out:
+    return st;
+}
+
+status_t select_apply(const struct job_select *select, struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    uint64_t streams = 1;
+    for (int i = 0; i < STREAM_AXES; i++) {
+        enum axis axis = archive_stream_axes[i];
+        TRY(select_axis(archive, axis, select->streams[axis], select->nstreams[axis]));
+        REQUIRE(multiply_u64(streams, archive->nselected[axis], &streams) &&
+                    streams <= UINT32_MAX / 2,
+                STATUS_DATA, "%s: its number of streams is absurd", archive->parts[0].path);
+    }
+    archive->nstreams = (uint32_t)streams;
+    TRY(sort_by_frequency(archive));
+    TRY(select_time(select, archive));
+out:
+    return st;
+}

@@ -1,0 +1,189 @@
+#include "run/budget.h"
+
+#include "archive/reader.h"
+#include "base/memory.h"
+
+enum {
+    PAGE = 4096,            /* chunk borders in products, so that network clients share no page */
+    BASE_BYTES = 88 << 20,  /* program, libraries, MPI: measured */
+    HDF5_BYTES = 24 << 20,  /* the same beside it when samples come through HDF5 */
+    BOUNCE_BYTES = 4 << 20, /* of a reader that needs parts of time steps */
+    CHUNK_BYTES = 64 << 20, /* in and out, where nothing else decides: a fraction of a second */
+    LEAST_CHUNKS = 64,      /* so that ranks have something to share */
+    OVERLAP_RATIO = 16      /* a chunk is at least so many times its overlap */
+};
+
+/* What the memory of a block depends on, over all groups of a size. */
+struct group {
+    uint32_t streams;
+    uint64_t step_bytes;   /* of a slab, for one sample of each stream: of the largest */
+    uint64_t bounce_bytes; /* that the reader needs to cut time steps */
+};
+
+static status_t measure_group(const struct work *work, uint32_t streams, struct group *out)
+{
+    status_t st = STATUS_OK;
+    uint32_t all = work->archive->nstreams;
+    *out = (struct group){streams, 0, 0};
+    for (uint32_t first = 0; first < all; first += streams) {
+        struct slab *slab = NULL;
+        TRY(slab_create(work->archive, first, (uint32_t)min_u64(streams, all - first), &slab));
+        out->step_bytes = max_u64(out->step_bytes, slab_bytes(slab, 1));
+        if (slab->width < slab->inner_bytes) {
+            out->bounce_bytes =
+                max_u64(out->bounce_bytes, max_u64(BOUNCE_BYTES, slab->inner_bytes));
+        }
+        slab_destroy(slab);
+    }
+out:
+    return st;
+}
+
+/* Bytes of input, output and workspace of a block of `spectra` spectra. */
+static uint64_t block_bytes(const struct work *work, backend_t *backend, const struct group *group,
+                            uint64_t spectra)
+{
+    struct channelise_spec spec = work->channelise;
+    spec.max_spectra = spectra;
+    spec.nstreams = group->streams;
+    uint64_t samples = (spectra + spec.taps - 1) * work->samples_per_spectrum;
+    uint64_t bytes =
+        group->step_bytes * samples + group->bounce_bytes + channelise_bytes(backend, &spec);
+    for (uint32_t i = 0; i < work->job->nproducts; i++) {
+        bytes += work_block_rows(work, i, spectra) *
+                 product_row_bytes(work->products[i].spec.kind, group->streams, spec.nchannels);
+    }
+    return bytes;
+}
+
+/* Memory to read datasets through HDF5: one chunk kept, and one as it comes from the file. */
+static uint64_t hdf5_bytes(const struct work *work)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < work->archive->nparts; i++) {
+        const struct archive_part *part = &work->archive->parts[i];
+        if (part->nextents == 0) {
+            bytes = max_u64(bytes, HDF5_BYTES + 2 * part->chunk_bytes);
+        }
+    }
+    return bytes;
+}
+
+/* Memory that is not a block's: settled costs of the process and the coefficients in double. */
+static uint64_t fixed_bytes(const struct work *work)
+{
+    return BASE_BYTES + hdf5_bytes(work) +
+           2 * 8 * work->samples_per_spectrum * work->channelise.taps +
+           (uint64_t)work->archive->nstreams * 32;
+}
+
+/* How many streams work together: all of them, or as many as let a small block fit. */
+static status_t settle_groups(struct work *work, backend_t *backend, uint64_t budget,
+                              struct group *group)
+{
+    status_t st = STATUS_OK;
+    uint64_t least = min_u64(CHUNK_GRAIN, work->chunking.spectra);
+    uint64_t bytes = 0;
+    TRY(measure_group(work, work->archive->nstreams, group));
+    while ((bytes = block_bytes(work, backend, group, least)) > budget && group->streams > 1) {
+        TRY(measure_group(work, (group->streams + 1) / 2, group));
+    }
+    char needed[UNITS_TEXT];
+    char given[UNITS_TEXT];
+    char chunks[UNITS_TEXT];
+    REQUIRE(
+        bytes <= budget, STATUS_USAGE,
+        "%s: run.memory is %s, but %u channels with %u taps need at least %s a rank (%s of it to "
+        "read the dataset's chunks)",
+        work->job->path, units_bytes(work->job->memory, given), work->channelise.channels,
+        work->channelise.taps, units_bytes(bytes + fixed_bytes(work), needed),
+        units_bytes(hdf5_bytes(work), chunks));
+    work->chunking.group_streams = group->streams;
+out:
+    return st;
+}
+
+/* The largest block (a multiple of the grain) that fits. */
+static uint64_t largest_block(const struct work *work, backend_t *backend,
+                              const struct group *group, uint64_t budget)
+{
+    uint64_t low = 1;
+    uint64_t high = ceil_div_u64(work->chunking.spectra, CHUNK_GRAIN);
+    while (low < high) {
+        uint64_t middle = low + (high - low + 1) / 2;
+        if (block_bytes(work, backend, group, middle * CHUNK_GRAIN) <= budget) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    return low * CHUNK_GRAIN;
+}
+
+/* Chunks must hold whole dumps of every product (quantum), and should begin at page borders of
+ * every product (fine). 0 when such a number is absurd. */
+static void chunk_quanta(const struct work *work, uint64_t *quantum, uint64_t *fine)
+{
+    *quantum = 1;
+    *fine = 1;
+    for (uint32_t i = 0; i < work->job->nproducts; i++) {
+        uint64_t integrate = work->job->products[i].integrate;
+        uint64_t rows = chunk_row_quantum(work->products[i].row_bytes, PAGE);
+        uint64_t both = 0;
+        *quantum = *quantum ? lcm_u64(*quantum, integrate) : 0;
+        if (!multiply_u64(rows, integrate, &both)) {
+            both = 0;
+        }
+        *fine = *fine && both ? lcm_u64(*fine, both) : 0;
+    }
+}
+
+static uint64_t round_up(uint64_t value, uint64_t quantum)
+{
+    return ceil_div_u64(value, quantum) * quantum;
+}
+
+/* Spectra of a chunk when the job leaves it to us; `cost` bytes of memory for each spectrum. */
+static uint64_t automatic_chunk(const struct work *work, uint64_t block, uint64_t quantum,
+                                uint64_t fine, uint64_t cost)
+{
+    uint64_t spectra = max_u64(1, CHUNK_BYTES / max_u64(1, cost));
+    spectra = min_u64(spectra, ceil_div_u64(work->chunking.spectra, LEAST_CHUNKS));
+    spectra = max_u64(spectra, (uint64_t)OVERLAP_RATIO * (work->channelise.taps - 1));
+    spectra = max_u64(min_u64(spectra, block), 1);
+    /* The finer border only where it does not make chunks much larger. */
+    if (fine && round_up(spectra, fine) <= block && round_up(spectra, fine) <= 2 * spectra + 64) {
+        return round_up(spectra, fine);
+    }
+    return round_up(spectra, quantum);
+}
+
+status_t budget_settle(struct work *work, backend_t *backend)
+{
+    status_t st = STATUS_OK;
+    uint64_t fixed = fixed_bytes(work);
+    uint64_t budget = work->job->memory > fixed ? work->job->memory - fixed : 0;
+    struct group group;
+    uint64_t quantum;
+    uint64_t fine;
+    chunk_quanta(work, &quantum, &fine);
+    REQUIRE(quantum > 0 && quantum <= UINT64_C(1) << 62, STATUS_USAGE,
+            "%s: no chunk holds whole dumps of all products: their integrate have no sensible "
+            "common multiple",
+            work->job->path);
+    TRY(settle_groups(work, backend, budget, &group));
+    uint64_t block = largest_block(work, backend, &group, budget);
+    uint64_t cost = (block_bytes(work, backend, &group, (uint64_t)CHUNK_GRAIN * 2) -
+                     block_bytes(work, backend, &group, CHUNK_GRAIN)) /
+                    CHUNK_GRAIN;
+    uint64_t chunk = work->job->chunk_spectra ? round_up(work->job->chunk_spectra, quantum)
+                                              : automatic_chunk(work, block, quantum, fine, cost);
+    chunk = min_u64(chunk, round_up(work->chunking.spectra, quantum));
+    work->chunking.chunk_spectra = chunk;
+    work->chunking.block_spectra = min_u64(block, round_up(chunk, CHUNK_GRAIN));
+    work->channelise.nstreams = group.streams;
+    work->channelise.max_spectra = work->chunking.block_spectra;
+    work->memory_bytes = fixed + block_bytes(work, backend, &group, work->chunking.block_spectra);
+out:
+    return st;
+}

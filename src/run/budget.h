@@ -1,0 +1,13 @@
+/* How work is cut so that it fits: groups of streams, blocks within run.memory, chunks. */
+#ifndef VOLTMILL_RUN_BUDGET_H
+#define VOLTMILL_RUN_BUDGET_H
+
+#include "run/work.h"
+
+/* Settles work->chunking, the sizes in work->channelise that follow from it, and
+ * work->memory_bytes. Job, archive, filter and products of `work` are settled already. Fails with
+ * USAGE: a budget that is too small (says how much is needed), dumps without a sensible common
+ * multiple. */
+status_t budget_settle(struct work *work, backend_t *backend);
+
+#endif
