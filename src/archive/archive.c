@@ -367,6 +367,7 @@ void archive_destroy(struct archive *archive)
             free(archive->parts[i].extents[j].path);
         }
         free(archive->parts[i].extents);
+        h5_free_texts(archive->parts[i].sources, archive->parts[i].nsources);
         free(archive->parts[i].path);
     }
     for (int i = 0; i < AXIS_KINDS; i++) {

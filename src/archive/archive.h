@@ -30,7 +30,10 @@ struct archive_part {
     uint64_t first_sample; /* of the observation */
     uint64_t samples;
     uint64_t chunk_bytes; /* of a chunk of the dataset in memory; 0 if it has none */
-    uint64_t stack;       /* place along the axis on which files are stacked; 0 if that is time */
+    uint64_t row_bytes;   /* of all chunks that one time step touches */
+    char **sources;       /* on rank 0: every file that holds something of it, `path` aside */
+    uint32_t nsources;
+    uint64_t stack; /* place along the axis on which files are stacked; 0 if that is time */
     struct archive_extent *extents;
     uint32_t nextents;
 };

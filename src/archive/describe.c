@@ -251,12 +251,12 @@ static status_t describe_dataset(hid_t file, const struct job_layout *layout,
     TRY(read_axes(dataset, where, layout->axes, archive));
     TRY(read_type(dataset, where, layout->has_packing, archive));
     TRY(settle_domain(layout, where, archive));
-    uint64_t bytes = archive->element_bytes;
+    uint64_t elements = 1;
     for (uint32_t i = 0; i < archive->ndims; i++) {
-        bytes *= archive->dims[i].size; /* read_axes() checked the product of the sizes */
+        elements *= archive->dims[i].size; /* read_axes() checked the product of the sizes */
     }
     part->samples = archive->count[AXIS_TIME];
-    TRY(locate_extents(dataset, archive, bytes, part));
+    TRY(locate_extents(dataset, archive, elements, part));
     REQUIRE(!archive->is_native || layout->nfreq > 0, STATUS_DATA,
             "%s has no dataset /freq_hz, expected the centre of each of %" PRIu64
             " coarse channels",

@@ -129,41 +129,85 @@ out:
     return st;
 }
 
-/* Bytes of a chunk in memory; 0 if the dataset has none. */
-static uint64_t chunk_bytes(hid_t plist, const struct archive *archive)
-{
-    hsize_t chunk[H5S_MAX_RANK];
-    uint64_t bytes = archive->element_bytes;
-    if (H5Pget_layout(plist) != H5D_CHUNKED) {
-        return 0;
-    }
-    int rank = H5Pget_chunk(plist, H5S_MAX_RANK, chunk);
-    for (int i = 0; i < rank; i++) {
-        bytes *= chunk[i]; /* HDF5 keeps chunks below 4 GiB */
-    }
-    return bytes;
-}
-
-status_t locate_extents(hid_t dataset, const struct archive *archive, uint64_t bytes,
-                        struct archive_part *part)
+static status_t add_source(struct archive_part *part, const char *path)
 {
     status_t st = STATUS_OK;
-    struct text home = {0};
-    struct stat info;
-    hid_t plist = H5Dget_create_plist(dataset);
-    H5_TRY(plist, "%s: its dataset's properties cannot be read", part->path);
-    TRY(find_home(dataset, part, &home));
-    REQUIRE(stat(home.data, &info) == 0, STATUS_DATA, "%s: %s", home.data, strerror(errno));
-    part->file_bytes = (uint64_t)info.st_size;
-    part->chunk_bytes = chunk_bytes(plist, archive);
-    if (H5Pget_layout(plist) != H5D_CONTIGUOUS || !is_dense(dataset, archive)) {
-        goto out;
+    char **grown = realloc(part->sources, (part->nsources + 1) * sizeof *grown);
+    REQUIRE(grown, STATUS_DEVICE, "out of memory: the files of %s", part->path);
+    part->sources = grown;
+    grown[part->nsources] = NULL;
+    TRY(memory_text(path, &grown[part->nsources]));
+    part->nsources++;
+out:
+    return st;
+}
+
+/* Bytes of a chunk in memory, and of all chunks that one time step touches. */
+static void measure_chunks(hid_t dataset, hid_t plist, const struct archive *archive,
+                           struct archive_part *part)
+{
+    hsize_t chunk[H5S_MAX_RANK] = {0};
+    hsize_t dims[H5S_MAX_RANK] = {0};
+    if (H5Pget_layout(plist) != H5D_CHUNKED) {
+        return;
     }
-    int externals = H5Pget_external_count(plist);
-    if (externals > 0) {
-        TRY(locate_external(plist, externals, bytes, home.data, part));
-        goto out;
+    int rank = H5Pget_chunk(plist, H5S_MAX_RANK, chunk);
+    hid_t space = H5Dget_space(dataset);
+    H5Sget_simple_extent_dims(space, dims, NULL);
+    h5_close(space);
+    uint64_t count = 1;
+    part->chunk_bytes = archive->element_bytes;
+    for (int i = 0; i < rank; i++) {
+        part->chunk_bytes *= chunk[i]; /* HDF5 keeps chunks below 4 GiB */
+        count *= i == (int)archive->time_dim ? 1 : ceil_div_u64(dims[i], chunk[i]);
     }
+    if (!multiply_u64(part->chunk_bytes, count, &part->row_bytes)) {
+        part->row_bytes = UINT64_MAX / 4;
+    }
+}
+
+/* A virtual dataset: HDF5 takes files that are not there for zeros, so look at them. */
+static status_t check_virtual(hid_t plist, const char *home, struct archive_part *part)
+{
+    status_t st = STATUS_OK;
+    size_t count = 0;
+    struct text path = {0};
+    H5_TRY(H5Pget_virtual_count(plist, &count), "%s: its virtual dataset cannot be read", home);
+    for (size_t i = 0; i < count; i++) {
+        char name[4096] = "";
+        struct stat info;
+        H5_TRY((int)H5Pget_virtual_filename(plist, i, name, sizeof name),
+               "%s: its virtual dataset cannot be read", home);
+        if (strcmp(name, ".") == 0) {
+            continue;
+        }
+        TRY(resolve_external(home, name, &path));
+        REQUIRE(stat(path.data, &info) == 0, STATUS_DATA,
+                "%s: source %s of its virtual dataset: %s", home, path.data, strerror(errno));
+        part->file_bytes += (uint64_t)info.st_size;
+        TRY(add_source(part, path.data));
+        text_free(&path);
+    }
+out:
+    text_free(&path);
+    return st;
+}
+
+static void drop_extents(struct archive_part *part)
+{
+    for (uint32_t i = 0; i < part->nextents; i++) {
+        free(part->extents[i].path);
+    }
+    free(part->extents);
+    part->extents = NULL;
+    part->nextents = 0;
+}
+
+/* Contiguous in the HDF5 file itself. */
+static status_t locate_inside(hid_t dataset, uint64_t bytes, const char *home,
+                              struct archive_part *part)
+{
+    status_t st = STATUS_OK;
     haddr_t offset = H5Dget_offset(dataset);
     if (offset == HADDR_UNDEF) {
         goto out; /* never written: HDF5 gives the fill value */
@@ -171,11 +215,46 @@ status_t locate_extents(hid_t dataset, const struct archive *archive, uint64_t b
     REQUIRE(offset <= part->file_bytes && part->file_bytes - offset >= bytes, STATUS_DATA,
             "%s is truncated: its dataset declares %llu bytes from offset %llu, but it ends at "
             "%llu",
-            home.data, (unsigned long long)bytes, (unsigned long long)offset,
+            home, (unsigned long long)bytes, (unsigned long long)offset,
             (unsigned long long)part->file_bytes);
-    TRY(add_extent(part, home.data, offset, bytes));
+    TRY(add_extent(part, home, offset, bytes));
+out:
+    return st;
+}
+
+status_t locate_extents(hid_t dataset, const struct archive *archive, uint64_t elements,
+                        struct archive_part *part)
+{
+    status_t st = STATUS_OK;
+    struct text home = {0};
+    struct stat info;
+    hid_t type = H5Dget_type(dataset);
+    hid_t plist = H5Dget_create_plist(dataset);
+    H5_TRY(plist, "%s: its dataset's properties cannot be read", part->path);
+    TRY(find_home(dataset, part, &home));
+    TRY(add_source(part, home.data));
+    REQUIRE(stat(home.data, &info) == 0, STATUS_DATA, "%s: %s", home.data, strerror(errno));
+    part->file_bytes = (uint64_t)info.st_size;
+    uint64_t bytes = elements * H5Tget_size(type);
+    measure_chunks(dataset, plist, archive, part);
+    H5D_layout_t layout = H5Pget_layout(plist);
+    int externals = layout == H5D_CONTIGUOUS ? H5Pget_external_count(plist) : 0;
+    if (layout == H5D_VIRTUAL) {
+        TRY(check_virtual(plist, home.data, part));
+    } else if (externals > 0) {
+        TRY(locate_external(plist, externals, bytes, home.data, part));
+        for (uint32_t i = 0; i < part->nextents; i++) {
+            TRY(add_source(part, part->extents[i].path));
+        }
+    } else if (layout == H5D_CONTIGUOUS) {
+        TRY(locate_inside(dataset, bytes, home.data, part));
+    }
+    if (!is_dense(dataset, archive)) {
+        drop_extents(part); /* the files are whole, but only HDF5 can read these numbers */
+    }
 out:
     text_free(&home);
     h5_close(plist);
+    h5_close(type);
     return st;
 }

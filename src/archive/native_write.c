@@ -28,7 +28,7 @@ int native_is_ours(const char *path)
     int ours = found && strcmp(format, "voltage") == 0;
     free(format);
     h5_close(file);
-    return ours;
+    return ours || h5_is_unfinished(path);
 }
 
 static hid_t number_type(enum sample_format format)

@@ -12,6 +12,7 @@ static status_t pack_part(const struct archive_part *part, struct text *out)
     TRY(pack_u64(out, part->first_sample));
     TRY(pack_u64(out, part->samples));
     TRY(pack_u64(out, part->chunk_bytes));
+    TRY(pack_u64(out, part->row_bytes));
     TRY(pack_u64(out, part->stack));
     TRY(pack_u64(out, part->nextents));
     for (uint32_t i = 0; i < part->nextents; i++) {
@@ -31,6 +32,7 @@ static status_t unpack_part(struct unpack *in, struct archive_part *part)
     part->first_sample = unpack_u64(in);
     part->samples = unpack_u64(in);
     part->chunk_bytes = unpack_u64(in);
+    part->row_bytes = unpack_u64(in);
     part->stack = unpack_u64(in);
     uint32_t count = (uint32_t)unpack_count(in, 24);
     TRY(memory_zeroed(count, sizeof *part->extents, "extents", &part->extents));

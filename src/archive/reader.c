@@ -19,6 +19,7 @@ enum {
 struct reader {
     const struct archive *archive;
     uint64_t blocks_per_file;
+    uint64_t cache_bytes; /* for chunks, of HDF5 */
     char *bounce;
     /* The file that is open for pread, by name (names belong to the archive). */
     const char *path;
@@ -29,12 +30,13 @@ struct reader {
     uint64_t chunk_steps; /* time steps of one chunk; 0: not chunked */
 };
 
-status_t reader_create(const struct archive *archive, reader_t **out)
+status_t reader_create(const struct archive *archive, uint64_t cache_bytes, reader_t **out)
 {
     status_t st = STATUS_OK;
     reader_t *reader = NULL;
     TRY(memory_zeroed(1, sizeof *reader, "a reader", &reader));
     reader->archive = archive;
+    reader->cache_bytes = cache_bytes;
     reader->fd = -1;
     reader->file = reader->dataset = reader->memory_type = -1;
     reader->blocks_per_file = 1;
@@ -140,20 +142,33 @@ out:
     return st;
 }
 
-/* The type in memory: the file's own, packed, in this machine's byte order. */
+/* The type in memory: what the unpacker expects, in this machine's byte order. The file's own type
+ * does not tell: an integer of 2 bytes may have 8 bits. */
+static hid_t number_type(enum sample_format format)
+{
+    switch (format) {
+    case SAMPLE_I4:
+        return H5T_NATIVE_UINT8;
+    case SAMPLE_I8:
+        return H5T_NATIVE_INT8;
+    case SAMPLE_I16:
+        return H5T_NATIVE_INT16;
+    default:
+        return H5T_NATIVE_FLOAT;
+    }
+}
+
 static status_t make_memory_type(hid_t dataset, const struct archive *archive, hid_t *out)
 {
     status_t st = STATUS_OK;
     hid_t stored = H5Dget_type(dataset);
-    hid_t number = -1;
+    hid_t number = number_type(archive->format);
     hid_t type = -1;
-    if (!archive->is_compound) {
-        type = H5Tget_native_type(stored, H5T_DIR_ASCEND);
-        H5_TRY(type, "a type cannot be made");
+    if (archive->format == SAMPLE_I4) {
+        type = H5Tcopy(stored); /* bytes, whatever sign the file gives them */
+    } else if (!archive->is_compound) {
+        type = H5Tcopy(number);
     } else {
-        hid_t member = H5Tget_member_type(stored, 0);
-        number = H5Tget_native_type(member, H5T_DIR_ASCEND);
-        h5_close(member);
         type = H5Tcreate(H5T_COMPOUND, archive->element_bytes);
         /* HDF5 matches members by name, whatever the file calls them. */
         for (unsigned i = 0; i < 2; i++) {
@@ -168,7 +183,6 @@ static status_t make_memory_type(hid_t dataset, const struct archive *archive, h
     type = -1;
 out:
     h5_close(type);
-    h5_close(number);
     h5_close(stored);
     return st;
 }
@@ -183,20 +197,19 @@ static status_t open_through_hdf5(reader_t *reader, const struct archive_part *p
     }
     close_hdf5(reader);
     TRY(h5_open_file(part->path, &reader->file));
-    reader->dataset = H5Dopen2(reader->file, reader->archive->dataset, H5P_DEFAULT);
+    access = H5Pcreate(H5P_DATASET_ACCESS);
+    /* Neighbouring reads meet in chunks: keep them, or they are decompressed twice. The policy 0
+     * matters: with another, HDF5 keeps chunks of which only a part was read beyond all bounds. */
+    H5Pset_chunk_cache(access, 12421, (size_t)reader->cache_bytes, 0);
+    H5Pset_efile_prefix(access, "${ORIGIN}");
+    reader->dataset = H5Dopen2(reader->file, reader->archive->dataset, access);
     H5_TRY(reader->dataset, "%s: %s cannot be opened", part->path, reader->archive->dataset);
     plist = H5Dget_create_plist(reader->dataset);
     reader->chunk_steps = 0;
     if (H5Pget_layout(plist) == H5D_CHUNKED) {
-        /* Neighbouring reads meet in a chunk: keep one whole, or it is decompressed twice. */
         hsize_t chunk[H5S_MAX_RANK] = {0};
         H5Pget_chunk(plist, H5S_MAX_RANK, chunk);
         reader->chunk_steps = chunk[reader->archive->time_dim];
-        h5_close(reader->dataset);
-        access = H5Pcreate(H5P_DATASET_ACCESS);
-        H5Pset_chunk_cache(access, 521, (size_t)max_u64(part->chunk_bytes, 1 << 20), 1.0);
-        reader->dataset = H5Dopen2(reader->file, reader->archive->dataset, access);
-        H5_TRY(reader->dataset, "%s: %s cannot be opened", part->path, reader->archive->dataset);
     }
     TRY(make_memory_type(reader->dataset, reader->archive, &reader->memory_type));
     reader->part = part;

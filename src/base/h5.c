@@ -34,13 +34,14 @@ status_t h5_fail(const char *format, ...)
     }
     int is_full = strstr(reason, strerror(ENOSPC)) || strstr(reason, strerror(EDQUOT)) ||
                   strstr(reason, strerror(EFBIG));
-    status_t st = is_full ? STATUS_NO_SPACE : STATUS_DATA;
+    int is_memory = strstr(reason, "memory allocation failed") != NULL;
+    status_t st = is_full ? STATUS_NO_SPACE : is_memory ? STATUS_DEVICE : STATUS_DATA;
     return report_fail(st, "%s (HDF5: %s)", context, reason[0] ? reason : "no reason");
 }
 
 void h5_begin(void)
 {
-    setenv("HDF5_USE_FILE_LOCKING", "FALSE", 0);
+    setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1); /* it would collide with our own lock */
     /* Everything is closed where it belongs; HDF5's own tidying up at exit crashes when a file
      * could not be closed, on a full disk for example. */
     H5dont_atexit();
@@ -99,6 +100,21 @@ status_t h5_open_file(const char *path, hid_t *out)
     *out = file;
 out:
     return st;
+}
+
+int h5_is_unfinished(const char *path)
+{
+    static const char signature[] = "\211HDF\r\n\032\n";
+    char start[8] = "";
+    FILE *stream = fopen(path, "rb");
+    int begins = stream && fread(start, 1, sizeof start, stream) == sizeof start &&
+                 memcmp(start, signature, sizeof start) == 0;
+    if (stream) {
+        fclose(stream);
+    }
+    hid_t file = begins ? H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT) : -1;
+    h5_close(file);
+    return begins && file < 0;
 }
 
 status_t h5_create_file(const char *path, hid_t *out)

@@ -31,6 +31,10 @@ void h5_close(hid_t id);
  * unreadable, truncated or not HDF5. */
 status_t h5_open_file(const char *path, hid_t *out);
 
+/* Whether the file begins as HDF5 does but cannot be opened: what is left when its making was cut
+ * short. */
+int h5_is_unfinished(const char *path);
+
 /* Makes a file anew, replacing what is there, such that its bytes depend on its contents alone (no
  * time stamps) and large datasets begin at multiples of 1 MiB. */
 status_t h5_create_file(const char *path, hid_t *out);

@@ -132,7 +132,7 @@ static status_t print_products(const struct work *work)
         printf(", one every %s, %s\n", units_seconds(time.step, a), units_bytes(bytes, b));
     }
     TRY(file_free_bytes(work->job->products[0].file, &left));
-    printf("  free space    %s of the %s needed\n", units_bytes(left, a), units_bytes(total, b));
+    printf("  space         %s needed, %s free\n", units_bytes(total, a), units_bytes(left, b));
     if (left < total) {
         report_warn("there is no room for the products: %s needed, %s free", units_bytes(total, a),
                     units_bytes(left, b));

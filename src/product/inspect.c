@@ -181,7 +181,7 @@ int product_is_ours(const char *path)
     hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     int ours = file >= 0 && read_kind(file, path, &kind);
     h5_close(file);
-    return ours;
+    return ours || h5_is_unfinished(path);
 }
 
 status_t product_open(const char *path, struct product **out)

@@ -56,17 +56,43 @@ static uint64_t block_bytes(const struct work *work, backend_t *backend, const s
     return bytes;
 }
 
-/* Memory to read datasets through HDF5: one chunk kept, and one as it comes from the file. */
-static uint64_t hdf5_bytes(const struct work *work)
+/* Largest chunk, and largest row of chunks that one time step touches, of all files that are read
+ * through HDF5; *chunk = *row = 0 if none is. */
+static void measure_files(const struct work *work, int *is_hdf5, uint64_t *chunk, uint64_t *row)
 {
-    uint64_t bytes = 0;
+    *is_hdf5 = 0;
+    *chunk = *row = 0;
     for (uint32_t i = 0; i < work->archive->nparts; i++) {
         const struct archive_part *part = &work->archive->parts[i];
-        if (part->nextents == 0) {
-            bytes = max_u64(bytes, HDF5_BYTES + 2 * part->chunk_bytes);
-        }
+        *is_hdf5 = *is_hdf5 || part->nextents == 0;
+        *chunk = max_u64(*chunk, part->nextents ? 0 : part->chunk_bytes);
+        *row = max_u64(*row, part->nextents ? 0 : part->row_bytes);
     }
-    return bytes;
+}
+
+/* Memory to read datasets through HDF5: the chunks that are kept, and one that is being read: as it
+ * is stored, and as it grows while it is decompressed. */
+static uint64_t hdf5_bytes(const struct work *work)
+{
+    int is_hdf5;
+    uint64_t chunk;
+    uint64_t row;
+    measure_files(work, &is_hdf5, &chunk, &row);
+    return is_hdf5 ? HDF5_BYTES + work->cache_bytes + 3 * chunk : 0;
+}
+
+/* Blocks of a chunk's length of time would need each chunk once; shorter ones meet a whole row of
+ * chunks again and again. So keep the row, if it leaves half of the budget. */
+static void settle_cache(struct work *work)
+{
+    int is_hdf5;
+    uint64_t chunk;
+    uint64_t row;
+    measure_files(work, &is_hdf5, &chunk, &row);
+    work->cache_bytes = max_u64(chunk, 1 << 20);
+    if (row / 2 < work->job->memory && row + 3 * chunk + BASE_BYTES <= work->job->memory / 2) {
+        work->cache_bytes = max_u64(row, work->cache_bytes);
+    }
 }
 
 /* Memory that is not a block's: settled costs of the process and the coefficients in double. */
@@ -161,6 +187,7 @@ static uint64_t automatic_chunk(const struct work *work, uint64_t block, uint64_
 status_t budget_settle(struct work *work, backend_t *backend)
 {
     status_t st = STATUS_OK;
+    settle_cache(work);
     uint64_t fixed = fixed_bytes(work);
     uint64_t budget = work->job->memory > fixed ? work->job->memory - fixed : 0;
     struct group group;

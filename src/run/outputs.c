@@ -32,11 +32,21 @@ static status_t check_not_input(const char *path, const struct archive *archive)
         const struct archive_part *part = &archive->parts[i];
         REQUIRE(!file_is_same(path, part->path), STATUS_USAGE, "product %s is the input file %s",
                 path, part->path);
-        for (uint32_t j = 0; j < part->nextents; j++) {
-            REQUIRE(!file_is_same(path, part->extents[j].path), STATUS_USAGE,
-                    "product %s is the input file %s", path, part->extents[j].path);
+        for (uint32_t j = 0; j < part->nsources; j++) {
+            REQUIRE(!file_is_same(path, part->sources[j]), STATUS_USAGE,
+                    "product %s is the input file %s", path, part->sources[j]);
         }
     }
+out:
+    return st;
+}
+
+static status_t check_not_job(const char *path, const struct job *job)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(!file_is_same(path, job->path), STATUS_USAGE, "product %s is the job file", path);
+    REQUIRE(!job->window_path || !file_is_same(path, job->window_path), STATUS_USAGE,
+            "product %s is the file of the window", path);
 out:
     return st;
 }
@@ -49,6 +59,8 @@ status_t outputs_check(const struct job *job, const struct archive *archive, int
         TRY(file_part_name(job->products[i].file, &part));
         TRY(check_not_input(job->products[i].file, archive));
         TRY(check_not_input(part, archive));
+        TRY(check_not_job(job->products[i].file, job));
+        TRY(check_not_job(part, job));
         TRY(file_check_new(job->products[i].file, force));
         for (uint32_t j = 0; j < job->nproducts; j++) {
             const char *other = job->products[j].file;
@@ -211,10 +223,12 @@ static status_t publish(outputs_t *outputs, uint64_t missing)
         TRY(product_put_missing(outputs->outputs[i].part, missing, gaps));
         TRY(file_sync(outputs->outputs[i].fd, outputs->outputs[i].part));
     }
+    /* Complete: from here on none is to be removed, and each gets its name if it can. */
     for (uint32_t i = 0; i < outputs->count; i++) {
-        /* Complete: from here on not to be removed, whatever becomes of the name. */
         outputs->outputs[i].is_ours = 0;
-        TRY(file_publish(outputs->outputs[i].part, outputs->outputs[i].path, outputs->force));
+        status_t published =
+            file_publish(outputs->outputs[i].part, outputs->outputs[i].path, outputs->force);
+        st = st == STATUS_OK ? published : st;
     }
 out:
     return st;

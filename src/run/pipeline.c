@@ -54,7 +54,7 @@ status_t pipeline_create(const struct work *work, const struct pipeline_sink *si
     pipeline->work = work;
     pipeline->sink = *sink;
     const struct channelise_spec *spec = &work->channelise;
-    TRY(reader_create(work->archive, &pipeline->reader));
+    TRY(reader_create(work->archive, work->cache_bytes, &pipeline->reader));
     TRY(backend_open(work->job->backend, &pipeline->backend));
     TRY(channelise_create(pipeline->backend, spec, &pipeline->channelise));
     TRY(largest_slab(work, &bytes));

@@ -28,7 +28,8 @@ struct verify {
     int fd;
     uint64_t *picked; /* chunks to look at; NULL: all */
     uint64_t npicked;
-    char *stored; /* rows as the product has them */
+    uint64_t nchunks; /* that there are */
+    char *stored;     /* rows as the product has them */
     uint64_t stored_size;
     double sums[2]; /* of squares: differences, reference */
     double worst;   /* of a spectrum's rms */
@@ -161,7 +162,11 @@ out:
 static status_t pick_chunks(struct verify *verify, const struct verify_options *options)
 {
     status_t st = STATUS_OK;
-    uint64_t total = chunk_count(&verify->work->chunking);
+    /* Chunks that complete a row: the last one may hold only spectra that were dropped. */
+    const struct chunking *chunking = &verify->work->chunking;
+    uint64_t used = verify->product->rows * verify->product->integrate;
+    uint64_t total = ceil_div_u64(used, chunking->chunk_spectra) * chunk_groups(chunking);
+    verify->nchunks = total;
     verify->npicked = total;
     if (options->all || options->chunks >= total) {
         goto out;
@@ -255,8 +260,7 @@ static status_t judge(const struct verify *verify, const double sums[2], double 
     double relative = sums[0] > 0 ? sqrt(sums[0] / sums[1]) : 0;
     printf("%s: %llu of %llu rows recomputed (%llu of %llu chunks)\n", product->path,
            (unsigned long long)rows, (unsigned long long)product->rows,
-           (unsigned long long)verify->npicked,
-           (unsigned long long)chunk_count(&verify->work->chunking));
+           (unsigned long long)verify->npicked, (unsigned long long)verify->nchunks);
     printf("rms error %.3g, worst %.3g of a spectrum's rms (limits %.1g, %.1g)\n", relative, worst,
            verify_rms_limit, verify_worst_limit);
     REQUIRE(relative <= verify_rms_limit && worst <= verify_worst_limit, STATUS_DATA,

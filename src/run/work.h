@@ -30,6 +30,7 @@ struct work {
     struct work_product *products; /* job->nproducts */
     uint64_t input_bytes;          /* of the selected samples, overlaps not counted */
     uint64_t read_bytes;           /* with overlaps */
+    uint64_t cache_bytes;          /* for chunks of datasets that are read through HDF5 */
     uint64_t memory_bytes;         /* that a rank needs, all told */
 };
 

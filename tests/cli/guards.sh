@@ -99,14 +99,29 @@ with h5py.File("target.h5", "w") as f:
 with h5py.File("linker.h5", "w") as f:
     f["unrelated"] = np.full(100000, 77, "i2")
     f["v"] = h5py.ExternalLink("target.h5", "/v")
-# The same numbers as 12-bit integers, four bits up.
-with h5py.File("shifted.h5", "w") as f:
-    kind = h5py.h5t.STD_I16LE.copy()
-    kind.set_precision(12)
-    kind.set_offset(4)
-    space = h5py.h5s.create_simple((40000,))
-    d = h5py.h5d.create(f.id, b"v", kind, space)
-    d.write(h5py.h5s.ALL, h5py.h5s.ALL, x)
+# The same numbers as integers of fewer bits than their two bytes have, some of them shifted.
+for name, bits, offset in (("shifted.h5", 12, 4), ("eight.h5", 8, 0), ("low.h5", 8, 3)):
+    with h5py.File(name, "w") as f:
+        kind = h5py.h5t.STD_I16LE.copy()
+        kind.set_precision(bits)
+        kind.set_offset(offset)
+        space = h5py.h5s.create_simple((40000,))
+        d = h5py.h5d.create(f.id, b"v", kind, space)
+        d.write(h5py.h5s.ALL, h5py.h5s.ALL, x)
+with h5py.File("linker2.h5", "w") as f:
+    f["v"] = h5py.ExternalLink("chunked.h5", "/v")
+with h5py.File("chunked.h5", "w") as f:
+    f.create_dataset("v", data=x, chunks=(1000,))
+layout = h5py.VirtualLayout(shape=(80000,), dtype="i2")
+layout[:40000] = h5py.VirtualSource("target.h5", "v", shape=(40000,))
+layout[40000:] = h5py.VirtualSource("chunked.h5", "v", shape=(40000,))
+with h5py.File("virtual.h5", "w") as f:
+    f.create_virtual_dataset("v", layout)
+layout = h5py.VirtualLayout(shape=(80000,), dtype="i2")
+layout[:40000] = h5py.VirtualSource("target.h5", "v", shape=(40000,))
+layout[40000:] = h5py.VirtualSource("nowhere.h5", "v", shape=(40000,))
+with h5py.File("torn.h5", "w") as f:
+    f.create_virtual_dataset("v", layout)
 PYTHON
 cat >plain.yaml <<'YAML'
 input: {files: target.h5, layout: {dataset: /v, axes: time, sample_rate_hz: 1000}}
@@ -118,8 +133,35 @@ sed -i 's/taps: 1000/taps: 8/' plain.yaml
 runs "a plain file" "$voltmill" run plain.yaml
 runs "an external link" "$voltmill" run plain.yaml --set input.files=linker.h5 --set products.0.file=linker-out.h5
 same "an external link: same rows" "$(rows target-out.h5)" "$(rows linker-out.h5)"
-runs "12-bit integers" "$voltmill" run plain.yaml --set input.files=shifted.h5 --set products.0.file=shifted-out.h5
-same "12-bit integers: same rows" "$(rows target-out.h5)" "$(rows shifted-out.h5)"
+for kind in shifted eight low; do
+    runs "integers, $kind" "$voltmill" run plain.yaml --set input.files=$kind.h5 --set products.0.file=$kind-out.h5
+    same "integers, $kind: same rows" "$(rows target-out.h5)" "$(rows $kind-out.h5)"
+done
+chunked=$(sha256sum <chunked.h5)
+for link in linker2 virtual; do
+    fails "--force onto what $link.h5 leads to" 2 'is the input file' "$voltmill" run --force plain.yaml \
+        --set input.files=$link.h5 --set products.0.file=chunked.h5
+done
+fails "--force onto the job" 2 'is the job file' "$voltmill" run --force plain.yaml --set products.0.file=plain.yaml
+same "the archive stays as it was" "$chunked" "$(sha256sum <chunked.h5)"
+runs "a virtual dataset" "$voltmill" run plain.yaml --set input.files=virtual.h5 --set products.0.file=virtual-out.h5
+fails "a virtual dataset without its source" 4 'nowhere.h5 of its virtual dataset: No such file' "$voltmill" run plain.yaml \
+    --set input.files=torn.h5 --set products.0.file=torn-out.h5
+
+# A site's setting of HDF5's own locks does not matter; a product cut short in the making is no hindrance.
+runs "HDF5 locks files" env HDF5_USE_FILE_LOCKING=TRUE "$voltmill" run plain.yaml --set products.0.file=locks-out.h5
+head -c 3000 locks-out.h5 >cut-out.h5.part
+runs "a .part cut short" "$voltmill" run plain.yaml --set products.0.file=cut-out.h5
+
+# verify looks at the last row, whatever was dropped behind it.
+runs "rows and a rest" "$voltmill" run plain.yaml --set products.0.kind=power --set products.0.integrate=7 \
+    --set products.0.file=rest-out.h5
+"$python" -c "
+import h5py
+with h5py.File('rest-out.h5', 'r+') as f: f['data'][-1] = 0"
+status=0
+"$voltmill" verify --chunks 2 rest-out.h5 >verify.log 2>&1 || status=$?
+same "a last row of zeros is found" 4 "$status"
 
 # Long filters keep their digits, and a missing value means the same to filter and reference.
 runs "1000 taps" "$voltmill" run plain.yaml --set channelise.channels=8 --set channelise.taps=1000 \
