@@ -22,7 +22,7 @@ input: {files: $work/obs.h5}
 channelise: {channels: 120, taps: 5}
 products:
   - {kind: spectra, file: $work/$1-spectra.h5}
-  - {kind: power, file: $work/$1-power.h5, integrate: 7}
+  - {kind: power, file: $work/$1-power.h5, integrate: 10}
   - {kind: power, file: $work/$1-long.h5, integrate: 150}
 YAML
 }
@@ -58,8 +58,10 @@ variant ranks-2 2
 variant ranks-3 3 run.threads=1
 variant ranks-5 5 run.threads=1
 variant threads-2 1 run.threads=2
-variant chunk-small 2 run.chunk=1050 run.threads=1
-variant chunk-odd 3 run.chunk=1 run.threads=2
+# Chunks hold whole dumps of all products, 150 spectra: these have 150, 450, 1050 and all of them.
+variant chunk-150 2 run.chunk=1 run.threads=1
+variant chunk-450 3 run.chunk=400 run.threads=2
+variant chunk-1050 2 run.chunk=1050 run.threads=1
 variant chunk-whole 2 run.chunk=1e6 run.threads=2
 variant little-memory 2 run.memory=96MiB run.chunk=1e6 run.threads=1
 
