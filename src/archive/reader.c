@@ -1,11 +1,10 @@
 #include "archive/reader.h"
 
+#include "base/file.h"
 #include "base/h5.h"
 #include "base/memory.h"
 
 #include <byteswap.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,8 +71,9 @@ void reader_destroy(reader_t *reader)
     free(reader);
 }
 
-static status_t read_fully(reader_t *reader, const char *path, uint64_t offset, uint64_t bytes,
-                           char *out)
+/* Bytes of one file, which stays open for the next read. */
+static status_t read_file(reader_t *reader, const char *path, uint64_t offset, uint64_t bytes,
+                          char *out)
 {
     status_t st = STATUS_OK;
     if (reader->path != path) {
@@ -81,24 +81,10 @@ static status_t read_fully(reader_t *reader, const char *path, uint64_t offset, 
             close(reader->fd);
         }
         reader->path = NULL;
-        reader->fd = open(path, O_RDONLY | O_CLOEXEC);
-        REQUIRE(reader->fd >= 0, STATUS_DATA, "%s: %s", path, strerror(errno));
+        TRY(file_open_read(path, &reader->fd));
         reader->path = path;
     }
-    for (uint64_t done = 0; done < bytes;) {
-        size_t most = (size_t)min_u64(bytes - done, UINT64_C(1) << 30);
-        ssize_t got = pread(reader->fd, out + done, most, (off_t)(offset + done));
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        REQUIRE(got >= 0, STATUS_DATA, "%s: reading %zu bytes at offset %" PRIu64 ": %s", path,
-                most, offset + done, strerror(errno));
-        REQUIRE(got > 0, STATUS_DATA,
-                "%s ends at byte %" PRIu64 ", expected %" PRIu64 " bytes from offset %" PRIu64
-                ": was it cut while this job ran?",
-                path, offset + done, bytes, offset);
-        done += (uint64_t)got;
-    }
+    TRY(file_read(reader->fd, path, offset, out, bytes));
 out:
     return st;
 }
@@ -129,7 +115,7 @@ static status_t read_extents(reader_t *reader, const struct archive_part *part, 
         if (at < start + extent->bytes) {
             uint64_t inside = at - start;
             uint64_t count = min_u64(bytes, extent->bytes - inside);
-            TRY(read_fully(reader, extent->path, extent->file_offset + inside, count, out));
+            TRY(read_file(reader, extent->path, extent->file_offset + inside, count, out));
             at += count;
             out += count;
             bytes -= count;

@@ -310,12 +310,12 @@ status_t h5_get_i64(hid_t object, const char *where, const char *name, int64_t *
     return get_number(object, where, name, H5T_NATIVE_INT64, value, found);
 }
 
-/* Writes one attribute; `count` 0 makes it a scalar. */
-static status_t put(hid_t object, const char *name, hid_t type, const void *value, hsize_t count)
+/* Writes one attribute, a scalar. */
+static status_t put(hid_t object, const char *name, hid_t type, const void *value)
 {
     status_t st = STATUS_OK;
     hid_t attribute = -1;
-    hid_t space = count ? H5Screate_simple(1, &count, NULL) : H5Screate(H5S_SCALAR);
+    hid_t space = H5Screate(H5S_SCALAR);
     H5_TRY(space, "attribute %s cannot be made", name);
     if (H5Aexists(object, name) > 0) {
         attribute = H5Aopen(object, name, H5P_DEFAULT);
@@ -336,7 +336,7 @@ status_t h5_put_text(hid_t object, const char *name, const char *value)
     hid_t type = H5Tcopy(H5T_C_S1);
     H5_TRY(H5Tset_size(type, strlen(value) + 1), "attribute %s cannot be made", name);
     H5_TRY(H5Tset_cset(type, H5T_CSET_UTF8), "attribute %s cannot be made", name);
-    TRY(put(object, name, type, value, 0));
+    TRY(put(object, name, type, value));
 out:
     h5_close(type);
     return st;
@@ -344,22 +344,17 @@ out:
 
 status_t h5_put_f64(hid_t object, const char *name, double value)
 {
-    return put(object, name, H5T_NATIVE_DOUBLE, &value, 0);
+    return put(object, name, H5T_NATIVE_DOUBLE, &value);
 }
 
 status_t h5_put_i32(hid_t object, const char *name, int32_t value)
 {
-    return put(object, name, H5T_NATIVE_INT32, &value, 0);
+    return put(object, name, H5T_NATIVE_INT32, &value);
 }
 
 status_t h5_put_u64(hid_t object, const char *name, uint64_t value)
 {
-    return put(object, name, H5T_NATIVE_UINT64, &value, 0);
-}
-
-status_t h5_put_f64s(hid_t object, const char *name, const double *values, size_t count)
-{
-    return put(object, name, H5T_NATIVE_DOUBLE, values, count);
+    return put(object, name, H5T_NATIVE_UINT64, &value);
 }
 
 status_t h5_read_texts(hid_t file, const char *where, const char *name, char ***out, size_t *count)

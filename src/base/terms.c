@@ -8,12 +8,6 @@ const char *sample_format_name(enum sample_format format)
     return names[format];
 }
 
-unsigned sample_format_bits(enum sample_format format)
-{
-    static const unsigned bits[] = {4, 8, 16, 32};
-    return bits[format];
-}
-
 const char *axis_name(enum axis axis)
 {
     static const char *const names[] = {"time", "station", "beam", "pol", "chan", "reim"};

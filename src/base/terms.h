@@ -53,7 +53,6 @@ enum axis {
 
 /* Names as job files and archives spell them. */
 const char *sample_format_name(enum sample_format format);
-unsigned sample_format_bits(enum sample_format format);
 const char *axis_name(enum axis axis);
 const char *window_name(enum window_kind kind);
 const char *normalise_name(enum normalise normalise);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 struct output {
-    char *path, *part;
+    char *part;   /* the name while it is written */
     int fd;       /* for rows */
     int claim_fd; /* rank 0: holds the lock */
     int is_ours;  /* rank 0: part was made by this run and not published yet */
@@ -121,7 +121,6 @@ static status_t name_files(outputs_t *outputs)
         outputs->outputs[i].fd = outputs->outputs[i].claim_fd = -1;
     }
     for (uint32_t i = 0; i < outputs->count; i++) {
-        TRY(memory_text(job->products[i].file, &outputs->outputs[i].path));
         TRY(file_part_name(job->products[i].file, &outputs->outputs[i].part));
     }
 out:
@@ -226,8 +225,8 @@ static status_t publish(outputs_t *outputs, uint64_t missing)
     /* Complete: from here on none is to be removed, and each gets its name if it can. */
     for (uint32_t i = 0; i < outputs->count; i++) {
         outputs->outputs[i].is_ours = 0;
-        status_t published =
-            file_publish(outputs->outputs[i].part, outputs->outputs[i].path, outputs->force);
+        status_t published = file_publish(outputs->outputs[i].part,
+                                          outputs->work->job->products[i].file, outputs->force);
         st = st == STATUS_OK ? published : st;
     }
 out:
@@ -270,7 +269,6 @@ void outputs_destroy(outputs_t *outputs)
         if (output->claim_fd >= 0) {
             close(output->claim_fd);
         }
-        free(output->path);
         free(output->part);
     }
     free(outputs->outputs);

@@ -22,7 +22,7 @@ await_part() { # until the run has begun to write
 kill_ranks() { # SIGKILL to every rank of this job (a bare system has no pkill)
     local entry
     for entry in /proc/[0-9]*; do
-        case $(tr '\0' ' ' <"$entry/cmdline" 2>/dev/null) in
+        case $({ tr '\0' ' ' <"$entry/cmdline"; } 2>/dev/null) in
         "$voltmill run $work/job.yaml "*) kill -9 "${entry#/proc/}" ;;
         esac
     done
