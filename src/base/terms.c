@@ -34,7 +34,19 @@ const char *order_name(enum channel_order order)
 
 const char *backend_name(enum backend_kind kind)
 {
-    static const char *const names[] = {"auto", "cpu", "reference"};
+    static const char *const names[] = {"auto", "cpu", "opencl", "reference"};
+    return names[kind];
+}
+
+const char *kernel_name(enum kernel_kind kind)
+{
+    static const char *const names[] = {"auto", "fused", "slide", "cache", "local"};
+    return names[kind];
+}
+
+const char *fft_name(enum fft_kind kind)
+{
+    static const char *const names[] = {"auto", "vkfft", "clfft"};
     return names[kind];
 }
 

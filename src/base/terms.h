@@ -36,7 +36,14 @@ enum channel_order {
     ORDER_FFT        /* as the transform gives it: bin 0 first */
 };
 
-enum backend_kind { BACKEND_AUTO, BACKEND_CPU, BACKEND_REFERENCE };
+enum backend_kind { BACKEND_AUTO, BACKEND_CPU, BACKEND_OPENCL, BACKEND_REFERENCE };
+
+/* How the OpenCL backend filters: FIR and FFT in one kernel, or one of the FIR kernels before a
+ * library's FFT. */
+enum kernel_kind { KERNEL_AUTO, KERNEL_FUSED, KERNEL_SLIDE, KERNEL_CACHE, KERNEL_LOCAL };
+
+/* Whose FFT follows the FIR kernels on OpenCL devices. */
+enum fft_kind { FFT_AUTO, FFT_VKFFT, FFT_CLFFT };
 
 enum product_kind { PRODUCT_SPECTRA, PRODUCT_POWER };
 
@@ -58,6 +65,8 @@ const char *window_name(enum window_kind kind);
 const char *normalise_name(enum normalise normalise);
 const char *order_name(enum channel_order order);
 const char *backend_name(enum backend_kind kind);
+const char *kernel_name(enum kernel_kind kind);
+const char *fft_name(enum fft_kind kind);
 const char *product_name(enum product_kind kind);
 
 /* Reads "4+4 offset hi=re", "4+4 two's complement lo=re" and so on, and writes it. nibbles_parse()

@@ -76,17 +76,14 @@ out:
     return st;
 }
 
-static status_t print_run(const struct work *work)
+static void print_run(const struct work *work)
 {
-    status_t st = STATUS_OK;
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
     const struct chunking *chunking = &work->chunking;
     uint64_t chunks = chunk_count(chunking);
-    backend_t *backend = NULL;
-    TRY(backend_open(work->job->backend, &backend));
     printf("run\n");
-    printf("  backend       %s, %u threads on this machine\n", backend_name(backend_which(backend)),
+    printf("  backend       %s, %u threads on this machine\n", backend_name(work->backend),
            work->channelise.threads);
     printf("  chunks        %s of %s spectra", units_count(chunks, a),
            units_count(chunking->chunk_spectra, b));
@@ -107,9 +104,6 @@ static status_t print_run(const struct work *work)
            units_bytes(work->read_bytes, a), work->channelise.taps - 1);
     printf("  memory        %s a rank", units_bytes(work->memory_bytes, a));
     printf(" (run.memory: %s)\n", units_bytes(work->job->memory, a));
-out:
-    backend_close(backend);
-    return st;
 }
 
 /* Products, and whether there is room for them. */
@@ -167,12 +161,12 @@ status_t cli_plan_job(const char *path, const char *const *sets, uint32_t nsets,
     struct work *work = NULL;
     TRY(job_load(path, sets, nsets, &job));
     TRY(archive_open(job, &archive));
-    TRY(work_create(job, archive, work_threads(job, 1), &work));
+    TRY(work_create(job, archive, backend_settle(job->backend), work_threads(job, 1), &work));
     TRY(outputs_check(job, archive, force));
     words_archive(archive);
     print_work(work);
     TRY(print_filter(work));
-    TRY(print_run(work));
+    print_run(work);
     TRY(print_products(work));
     TRY(print_notes(work));
 out:

@@ -1,13 +1,6 @@
 #include "compute/backend.h"
 
-#include "base/memory.h"
 #include "compute/backend_ops.h"
-
-#include <stdlib.h>
-
-struct backend {
-    const struct backend_ops *ops;
-};
 
 size_t channelise_samples(const struct channelise_spec *spec)
 {
@@ -19,20 +12,51 @@ uint64_t dumps_finished(uint64_t first, uint64_t count, uint64_t integrate)
     return (first + count) / integrate - first / integrate;
 }
 
-status_t backend_open(enum backend_kind kind, backend_t **out)
+enum backend_kind backend_settle(enum backend_kind kind)
+{
+#ifdef VOLTMILL_OPENCL
+    return kind != BACKEND_AUTO ? kind : opencl_has_gpu() ? BACKEND_OPENCL : BACKEND_CPU;
+#else
+    return kind != BACKEND_AUTO ? kind : BACKEND_CPU;
+#endif
+}
+
+status_t backend_devices(struct text *out)
+{
+#ifdef VOLTMILL_OPENCL
+    return opencl_devices(out);
+#else
+    return text_add(out, "none: this voltmill was built without OpenCL\n");
+#endif
+}
+
+/* The table of a kind; NULL when it was not built. */
+static const struct backend_ops *ops_of(enum backend_kind kind)
+{
+#ifdef VOLTMILL_OPENCL
+    if (kind == BACKEND_OPENCL) {
+        return &opencl_ops;
+    }
+#endif
+    return kind == BACKEND_CPU ? &cpu_ops : kind == BACKEND_REFERENCE ? &reference_ops : NULL;
+}
+
+status_t backend_open(enum backend_kind kind, const struct backend_options *options,
+                      backend_t **out)
 {
     status_t st = STATUS_OK;
-    backend_t *backend = NULL;
-    TRY(memory_zeroed(1, sizeof *backend, "a backend", &backend));
-    backend->ops = kind == BACKEND_REFERENCE ? &reference_ops : &cpu_ops;
-    *out = backend;
+    const struct backend_ops *ops = ops_of(kind);
+    REQUIRE(ops, STATUS_DEVICE, "this voltmill was built without OpenCL (make OPENCL=1)");
+    TRY(ops->open(options, out));
 out:
     return st;
 }
 
 void backend_close(backend_t *backend)
 {
-    free(backend);
+    if (backend) {
+        backend->ops->close(backend);
+    }
 }
 
 enum backend_kind backend_which(const backend_t *backend)
@@ -40,9 +64,25 @@ enum backend_kind backend_which(const backend_t *backend)
     return backend->ops->kind;
 }
 
-status_t buffer_create(backend_t *backend, uint64_t bytes, buffer_t **out)
+const char *backend_device(const backend_t *backend)
 {
-    return backend->ops->buffer_create(bytes, out);
+    return backend->ops->device(backend);
+}
+
+int backend_was_full(backend_t *backend)
+{
+    return backend->ops->was_full(backend);
+}
+
+uint32_t backend_slots(enum backend_kind kind)
+{
+    const struct backend_ops *ops = ops_of(kind);
+    return ops ? ops->slots : 1;
+}
+
+status_t buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes, buffer_t **out)
+{
+    return backend->ops->buffer_create(backend, use, bytes, out);
 }
 
 void buffer_destroy(buffer_t *buffer)
@@ -52,15 +92,31 @@ void buffer_destroy(buffer_t *buffer)
     }
 }
 
-void *buffer_host(buffer_t *buffer)
+status_t buffer_get(buffer_t *buffer, void **out)
 {
-    return buffer->ops->buffer_host(buffer);
+    return buffer->ops->buffer_get(buffer, out);
+}
+
+status_t channelise_choose(backend_t *backend, const struct channelise_spec *spec,
+                           struct channelise_choice *out)
+{
+    return backend->ops->channelise_choose(backend, spec, out);
+}
+
+status_t channelise_words(const struct channelise_choice *choice, struct text *out)
+{
+#ifdef VOLTMILL_OPENCL
+    if (choice->kernel != KERNEL_AUTO) {
+        return opencl_words(choice, out);
+    }
+#endif
+    return text_add(out, "%s", kernel_name(choice->kernel));
 }
 
 status_t channelise_create(backend_t *backend, const struct channelise_spec *spec,
                            channelise_t **out)
 {
-    return backend->ops->channelise_create(spec, out);
+    return backend->ops->channelise_create(backend, spec, out);
 }
 
 void channelise_destroy(channelise_t *channelise)
@@ -70,9 +126,10 @@ void channelise_destroy(channelise_t *channelise)
     }
 }
 
-uint64_t channelise_bytes(backend_t *backend, const struct channelise_spec *spec)
+uint64_t channelise_bytes(enum backend_kind kind, const struct channelise_spec *spec)
 {
-    return backend->ops->channelise_bytes(spec);
+    const struct backend_ops *ops = ops_of(kind);
+    return ops ? ops->channelise_bytes(spec) : 0;
 }
 
 void channelise_begin(channelise_t *channelise, uint64_t first_spectrum)
@@ -82,8 +139,13 @@ void channelise_begin(channelise_t *channelise, uint64_t first_spectrum)
 
 status_t channelise_run(channelise_t *channelise, buffer_t *in,
                         const struct channelise_input *input, uint32_t nstreams, uint64_t spectra,
-                        uint64_t counted, buffer_t *const *out, uint64_t *rows, uint64_t *missing)
+                        uint64_t counted, buffer_t *const *out, uint64_t *rows)
 {
     return channelise->ops->channelise_run(channelise, in, input, nstreams, spectra, counted, out,
-                                           rows, missing);
+                                           rows);
+}
+
+status_t channelise_missing(channelise_t *channelise, uint64_t *out)
+{
+    return channelise->ops->channelise_missing(channelise, out);
 }

@@ -2,12 +2,15 @@
  * the table in backend_ops.h.
  *
  * A chunk of work runs as channelise_begin(), then channelise_run() for one block of spectra after
- * the other. Data stays in the backend's buffers from the reader to the writer. */
+ * the other. Data stays in the backend's buffers from the reader to the writer. Blocks may be under
+ * way while the host fills the next one's buffers: backend_slots() says how many sets of buffers
+ * keep the backend busy. */
 #ifndef VOLTMILL_COMPUTE_BACKEND_H
 #define VOLTMILL_COMPUTE_BACKEND_H
 
 #include "base/status.h"
 #include "base/terms.h"
+#include "base/text.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -23,6 +26,14 @@ enum { MOST_OUTPUTS = 16 };
 struct channelise_output {
     enum product_kind kind;
     uint64_t integrate; /* spectra per dump; dump d sums spectra d * integrate .. + integrate - 1 */
+};
+
+/* How a backend that has a choice does a problem: made by measurement, on one rank for all, since
+ * other choices may round otherwise. */
+struct channelise_choice {
+    enum kernel_kind kernel; /* AUTO: not chosen yet */
+    enum fft_kind fft;
+    uint32_t numbers[16]; /* the backend's own: block sizes and the like */
 };
 
 struct channelise_spec {
@@ -43,6 +54,9 @@ struct channelise_spec {
     uint32_t noutputs;
     struct channelise_output outputs[MOST_OUTPUTS];
     uint32_t threads;
+    enum kernel_kind kernel; /* what the user asks for; AUTO: the fastest */
+    enum fft_kind fft;
+    struct channelise_choice choice; /* made by channelise_choose(); without it create() chooses */
 };
 
 /* Samples of some streams as they lie in a buffer: byte offsets of sample 0 of each stream's real
@@ -60,16 +74,49 @@ typedef struct channelise channelise_t;
 /* Samples per raw spectrum, P. */
 size_t channelise_samples(const struct channelise_spec *spec);
 
-/* BACKEND_AUTO takes the fastest that is there. Fails with DEVICE. */
-status_t backend_open(enum backend_kind kind, backend_t **out);
-void backend_close(backend_t *backend);
-/* The backend that was opened (never AUTO). */
-enum backend_kind backend_which(const backend_t *backend);
+/* What AUTO stands for on this machine: OPENCL where there is a GPU, else CPU. Others as they are.
+ */
+enum backend_kind backend_settle(enum backend_kind kind);
 
-/* Memory that the host can read and write and the backend computes on, aligned to 64 bytes. */
-status_t buffer_create(backend_t *backend, uint64_t bytes, buffer_t **out);
+/* One line for each compute device that OpenCL sees. */
+status_t backend_devices(struct text *out);
+
+struct backend_options {
+    const char *device;     /* of OPENCL: number, part of a name, NULL or "auto" */
+    uint64_t device_memory; /* bytes of it to use; 0: this rank's share */
+    uint32_t local_rank;    /* among the local_size ranks of this machine */
+    uint32_t local_size;
+};
+
+/* `kind` is not AUTO. Fails with DEVICE: no such device, or voltmill was built without OpenCL. */
+status_t backend_open(enum backend_kind kind, const struct backend_options *options,
+                      backend_t **out);
+void backend_close(backend_t *backend);
+enum backend_kind backend_which(const backend_t *backend);
+/* What computes, for people: "NVIDIA H200", "" where there is nothing to say. */
+const char *backend_device(const backend_t *backend);
+/* Whether a creation failed because the device's memory is full: with smaller blocks it may do.
+ * Forgets it. */
+int backend_was_full(backend_t *backend);
+/* Sets of buffers with which the backend never waits for the host. */
+uint32_t backend_slots(enum backend_kind kind);
+
+enum buffer_use { BUFFER_IN, BUFFER_OUT };
+
+/* Memory that the host can read and write and the backend computes on, aligned to 64 bytes. Fails
+ * with DEVICE. */
+status_t buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes, buffer_t **out);
 void buffer_destroy(buffer_t *buffer);
-void *buffer_host(buffer_t *buffer);
+/* The host's side of it, when no work on it is under way any more: waits. Fails with DEVICE when
+ * that work has failed. */
+status_t buffer_get(buffer_t *buffer, void **out);
+
+/* Measures which way of doing this problem is the fastest on this device, or remembers. Backends
+ * without a choice give AUTO. Fails with DEVICE. */
+status_t channelise_choose(backend_t *backend, const struct channelise_spec *spec,
+                           struct channelise_choice *out);
+/* The choice in words: "ppf_fused (values 16, batch 3)". */
+status_t channelise_words(const struct channelise_choice *choice, struct text *out);
 
 /* Plans the stage. The spec's coefficients may be freed afterwards. Fails with DEVICE (memory). */
 status_t channelise_create(backend_t *backend, const struct channelise_spec *spec,
@@ -78,7 +125,7 @@ void channelise_destroy(channelise_t *channelise);
 
 /* Bytes of host memory that the stage takes beside the buffers: a bound from above, for planning.
  */
-uint64_t channelise_bytes(backend_t *backend, const struct channelise_spec *spec);
+uint64_t channelise_bytes(enum backend_kind kind, const struct channelise_spec *spec);
 
 /* Begins a chunk at this spectrum of the observation, a multiple of every output's `integrate`. */
 void channelise_begin(channelise_t *channelise, uint64_t first_spectrum);
@@ -90,14 +137,17 @@ void channelise_begin(channelise_t *channelise, uint64_t first_spectrum);
  *
  * A dump that a run leaves unfinished is carried into the next one of the same chunk; its rows come
  * out when it is complete. Blocks inside of a chunk end at multiples of 16 spectra. Samples that
- * are no numbers (NaN, infinite, the missing value) count as zero volts; *missing grows by their
- * number among the first `counted` raw spectra (so that overlaps are not counted twice).
+ * are no numbers (NaN, infinite, the missing value) count as zero volts; those among the first
+ * `counted` raw spectra are counted (so that overlaps are not counted twice).
  * Results are a pure function of samples and spectrum number: neither blocks, chunks nor
- * threads change a bit. May return before the work is done: buffer_host() waits.
+ * threads change a bit. May return before the work is done: buffer_get() waits.
  * Fails with DEVICE.
  * Adamek, Novotny, Armour 2016, A polyphase filter for many-core architectures, eqs. 1 and 2. */
 status_t channelise_run(channelise_t *channelise, buffer_t *in,
                         const struct channelise_input *input, uint32_t nstreams, uint64_t spectra,
-                        uint64_t counted, buffer_t *const *out, uint64_t *rows, uint64_t *missing);
+                        uint64_t counted, buffer_t *const *out, uint64_t *rows);
+
+/* Missing samples found by all runs so far. Waits for them. Fails with DEVICE. */
+status_t channelise_missing(channelise_t *channelise, uint64_t *out);
 
 #endif

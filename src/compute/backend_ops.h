@@ -4,7 +4,11 @@
 
 #include "compute/backend.h"
 
-/* Each backend's own buffer and stage begin with these. */
+/* Each backend's own objects begin with these. */
+struct backend {
+    const struct backend_ops *ops;
+};
+
 struct buffer {
     const struct backend_ops *ops;
 };
@@ -16,26 +20,50 @@ struct channelise {
 
 struct backend_ops {
     enum backend_kind kind;
-    status_t (*buffer_create)(uint64_t bytes, buffer_t **out);
+    uint32_t slots;
+    status_t (*open)(const struct backend_options *options, backend_t **out);
+    void (*close)(backend_t *backend);
+    const char *(*device)(const backend_t *backend);
+    int (*was_full)(backend_t *backend);
+    status_t (*buffer_create)(backend_t *backend, enum buffer_use use, uint64_t bytes,
+                              buffer_t **out);
     void (*buffer_destroy)(buffer_t *buffer);
-    void *(*buffer_host)(buffer_t *buffer);
-    status_t (*channelise_create)(const struct channelise_spec *spec, channelise_t **out);
+    status_t (*buffer_get)(buffer_t *buffer, void **out);
+    status_t (*channelise_choose)(backend_t *backend, const struct channelise_spec *spec,
+                                  struct channelise_choice *out);
+    status_t (*channelise_create)(backend_t *backend, const struct channelise_spec *spec,
+                                  channelise_t **out);
     void (*channelise_destroy)(channelise_t *channelise);
     uint64_t (*channelise_bytes)(const struct channelise_spec *spec);
     void (*channelise_begin)(channelise_t *channelise, uint64_t first_spectrum);
     status_t (*channelise_run)(channelise_t *channelise, buffer_t *in,
                                const struct channelise_input *input, uint32_t nstreams,
                                uint64_t spectra, uint64_t counted, buffer_t *const *out,
-                               uint64_t *rows, uint64_t *missing);
+                               uint64_t *rows);
+    status_t (*channelise_missing)(channelise_t *channelise, uint64_t *out);
 };
 
 extern const struct backend_ops cpu_ops;
 extern const struct backend_ops reference_ops;
+#ifdef VOLTMILL_OPENCL
+extern const struct backend_ops opencl_ops;
+/* Whether there is a GPU, and a line for each device: opencl's part of backend.h. */
+int opencl_has_gpu(void);
+status_t opencl_devices(struct text *out);
+status_t opencl_words(const struct channelise_choice *choice, struct text *out);
+#endif
 
-/* Buffers in plain host memory: for every backend that computes there. */
-status_t host_buffer_create(uint64_t bytes, const struct backend_ops *ops, buffer_t **out);
+/* What every backend that computes in plain host memory has in common. */
+status_t host_open(const struct backend_ops *ops, backend_t **out);
+void host_close(backend_t *backend);
+const char *host_device(const backend_t *backend);
+int host_was_full(backend_t *backend);
+status_t host_buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes,
+                            buffer_t **out);
 void host_buffer_destroy(buffer_t *buffer);
-void *host_buffer_host(buffer_t *buffer);
+status_t host_buffer_get(buffer_t *buffer, void **out);
+status_t host_choose(backend_t *backend, const struct channelise_spec *spec,
+                     struct channelise_choice *out);
 
 /* Dumps that end with, and that begin in, spectra first .. first + count - 1. */
 uint64_t dumps_finished(uint64_t first, uint64_t count, uint64_t integrate);

@@ -114,17 +114,25 @@ static status_t convert_channelise(const struct job_file_channelise *file, struc
     job->normalise = file->normalise;
     job->order = file->order;
     job->backend = file->backend;
+    job->kernel = file->kernel;
+    job->fft = file->fft;
 out:
     return st;
 }
 
-static status_t convert_run(const struct job_file_run *file, struct job *job)
+static status_t convert_run(struct job_file_run *file, struct job *job)
 {
     status_t st = STATUS_OK;
     const char *memory = file->memory ? file->memory : "1GiB";
     READ(units_parse_bytes(memory, &job->memory), memory);
     job->chunk_spectra = file->chunk;
     job->threads = file->threads;
+    if (file->device && strcmp(file->device, "auto") != 0) {
+        job->device = take(&file->device);
+    }
+    if (file->device_memory && strcmp(file->device_memory, "auto") != 0) {
+        READ(units_parse_bytes(file->device_memory, &job->device_memory), file->device_memory);
+    }
 out:
     return st;
 }
@@ -210,6 +218,7 @@ void job_destroy(struct job *job)
     free(job->layout.telescope);
     free(job->layout.source);
     free(job->window_path);
+    free(job->device);
     free(job->path);
     free(job);
 }

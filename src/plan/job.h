@@ -78,6 +78,8 @@ struct job {
     enum normalise normalise;
     enum channel_order order;
     enum backend_kind backend;
+    enum kernel_kind kernel; /* of the OpenCL backend */
+    enum fft_kind fft;
 
     struct job_product *products; /* >= 1 */
     uint32_t nproducts;
@@ -85,6 +87,8 @@ struct job {
     uint64_t memory;        /* bytes per rank; default 1 GiB */
     uint64_t chunk_spectra; /* 0: auto */
     uint32_t threads;       /* 0: auto */
+    char *device;           /* OpenCL device: NULL (auto), a number, or a part of its name */
+    uint64_t device_memory; /* bytes of its memory that a rank may use; 0: auto */
 };
 
 /* Reads and checks the job file at `path`, after setting the `nsets` overrides "key.path=value" of

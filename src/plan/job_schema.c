@@ -105,6 +105,14 @@ static int check_memory(const char *text, char *message)
            bytes <= (uint64_t)1 << 60;
 }
 
+static int check_device_memory(const char *text, char *message)
+{
+    uint64_t bytes = 0;
+    (void)message;
+    return strcmp(text, "auto") == 0 ||
+           (units_parse_bytes(text, &bytes) && bytes >= 1 << 20 && bytes <= (uint64_t)1 << 60);
+}
+
 const struct tree_rule job_rules[] = {
     {.path = "input", .expected = "a mapping with the keys files, layout, select"},
     {.path = "input.files", .expected = "the path of a file, or a list of them"},
@@ -158,6 +166,10 @@ const struct tree_rule job_rules[] = {
      .check = check_memory},
     {.path = "run.chunk", .min = 1, .max = 1099511627776.0, .may_be_auto = 1},
     {.path = "run.threads", .min = 1, .max = 4096, .may_be_auto = 1},
+    {.path = "run.device", .expected = "auto, the number of a device, or a part of its name"},
+    {.path = "run.device_memory",
+     .expected = "auto, or an amount of the device's memory of at least 1MiB, such as 4GiB",
+     .check = check_device_memory},
     {.path = NULL},
 };
 
@@ -175,8 +187,17 @@ static const cyaml_strval_t sideband_names[] = {{"1", 1}, {"-1", -1}, {"+1", 1}}
 static const cyaml_strval_t normalise_names[] = {
     {"energy", NORMALISE_ENERGY}, {"peak", NORMALISE_PEAK}, {"none", NORMALISE_NONE}};
 static const cyaml_strval_t order_names[] = {{"ascending", ORDER_ASCENDING}, {"fft", ORDER_FFT}};
-static const cyaml_strval_t backend_names[] = {
-    {"auto", BACKEND_AUTO}, {"cpu", BACKEND_CPU}, {"reference", BACKEND_REFERENCE}};
+static const cyaml_strval_t backend_names[] = {{"auto", BACKEND_AUTO},
+                                               {"cpu", BACKEND_CPU},
+                                               {"opencl", BACKEND_OPENCL},
+                                               {"reference", BACKEND_REFERENCE}};
+static const cyaml_strval_t kernel_names[] = {{"auto", KERNEL_AUTO},
+                                              {"fused", KERNEL_FUSED},
+                                              {"slide", KERNEL_SLIDE},
+                                              {"cache", KERNEL_CACHE},
+                                              {"local", KERNEL_LOCAL}};
+static const cyaml_strval_t fft_names[] = {
+    {"auto", FFT_AUTO}, {"vkfft", FFT_VKFFT}, {"clfft", FFT_CLFFT}};
 static const cyaml_strval_t product_names[] = {{"spectra", PRODUCT_SPECTRA},
                                                {"power", PRODUCT_POWER}};
 
@@ -234,6 +255,8 @@ static const cyaml_schema_field_t channelise_fields[] = {
                   normalise_names),
     SCHEMA_CHOICE("order", SCHEMA_OPTIONAL, struct job_file_channelise, order, order_names),
     SCHEMA_CHOICE("backend", SCHEMA_OPTIONAL, struct job_file_channelise, backend, backend_names),
+    SCHEMA_CHOICE("kernel", SCHEMA_OPTIONAL, struct job_file_channelise, kernel, kernel_names),
+    SCHEMA_CHOICE("fft", SCHEMA_OPTIONAL, struct job_file_channelise, fft, fft_names),
     CYAML_FIELD_END,
 };
 
@@ -250,6 +273,8 @@ static const cyaml_schema_field_t run_fields[] = {
     SCHEMA_TEXT("memory", SCHEMA_OPTIONAL, struct job_file_run, memory),
     CYAML_FIELD_UINT("chunk", SCHEMA_OPTIONAL, struct job_file_run, chunk),
     CYAML_FIELD_UINT("threads", SCHEMA_OPTIONAL, struct job_file_run, threads),
+    SCHEMA_TEXT("device", SCHEMA_OPTIONAL, struct job_file_run, device),
+    SCHEMA_TEXT("device_memory", SCHEMA_OPTIONAL, struct job_file_run, device_memory),
     CYAML_FIELD_END,
 };
 

@@ -52,6 +52,8 @@ struct job_file_channelise {
     enum normalise normalise;
     enum channel_order order;
     enum backend_kind backend;
+    enum kernel_kind kernel;
+    enum fft_kind fft;
 };
 
 struct job_file_product {
@@ -64,6 +66,8 @@ struct job_file_run {
     char *memory;
     uint64_t chunk;
     uint32_t threads;
+    char *device;
+    char *device_memory;
 };
 
 struct job_file {

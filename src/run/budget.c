@@ -40,20 +40,19 @@ out:
 }
 
 /* Bytes of input, output and workspace of a block of `spectra` spectra. */
-static uint64_t block_bytes(const struct work *work, backend_t *backend, const struct group *group,
-                            uint64_t spectra)
+static uint64_t block_bytes(const struct work *work, const struct group *group, uint64_t spectra)
 {
     struct channelise_spec spec = work->channelise;
     spec.max_spectra = spectra;
     spec.nstreams = group->streams;
     uint64_t samples = (spectra + spec.taps - 1) * work->samples_per_spectrum;
-    uint64_t bytes =
-        group->step_bytes * samples + group->bounce_bytes + channelise_bytes(backend, &spec);
+    uint64_t slot = group->step_bytes * samples;
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
-        bytes += work_block_rows(work, i, spectra) *
-                 product_row_bytes(work->products[i].spec.kind, group->streams, spec.nchannels);
+        slot += work_block_rows(work, i, spectra) *
+                product_row_bytes(work->products[i].spec.kind, group->streams, spec.nchannels);
     }
-    return bytes;
+    return backend_slots(work->backend) * slot + group->bounce_bytes +
+           channelise_bytes(work->backend, &spec);
 }
 
 /* Largest chunk, and largest row of chunks that one time step touches, of all files that are read
@@ -104,14 +103,13 @@ static uint64_t fixed_bytes(const struct work *work)
 }
 
 /* How many streams work together: all of them, or as many as let a small block fit. */
-static status_t settle_groups(struct work *work, backend_t *backend, uint64_t budget,
-                              struct group *group)
+static status_t settle_groups(struct work *work, uint64_t budget, struct group *group)
 {
     status_t st = STATUS_OK;
     uint64_t least = min_u64(CHUNK_GRAIN, work->chunking.spectra);
     uint64_t bytes = 0;
     TRY(measure_group(work, work->archive->nstreams, group));
-    while ((bytes = block_bytes(work, backend, group, least)) > budget && group->streams > 1) {
+    while ((bytes = block_bytes(work, group, least)) > budget && group->streams > 1) {
         TRY(measure_group(work, (group->streams + 1) / 2, group));
     }
     char needed[UNITS_TEXT];
@@ -130,14 +128,13 @@ out:
 }
 
 /* The largest block (a multiple of the grain) that fits. */
-static uint64_t largest_block(const struct work *work, backend_t *backend,
-                              const struct group *group, uint64_t budget)
+static uint64_t largest_block(const struct work *work, const struct group *group, uint64_t budget)
 {
     uint64_t low = 1;
     uint64_t high = ceil_div_u64(work->chunking.spectra, CHUNK_GRAIN);
     while (low < high) {
         uint64_t middle = low + (high - low + 1) / 2;
-        if (block_bytes(work, backend, group, middle * CHUNK_GRAIN) <= budget) {
+        if (block_bytes(work, group, middle * CHUNK_GRAIN) <= budget) {
             low = middle;
         } else {
             high = middle - 1;
@@ -184,7 +181,7 @@ static uint64_t automatic_chunk(const struct work *work, uint64_t block, uint64_
     return round_up(spectra, quantum);
 }
 
-status_t budget_settle(struct work *work, backend_t *backend)
+status_t budget_settle(struct work *work)
 {
     status_t st = STATUS_OK;
     settle_cache(work);
@@ -198,10 +195,10 @@ status_t budget_settle(struct work *work, backend_t *backend)
             "%s: no chunk holds whole dumps of all products: their integrate have no sensible "
             "common multiple",
             work->job->path);
-    TRY(settle_groups(work, backend, budget, &group));
-    uint64_t block = largest_block(work, backend, &group, budget);
-    uint64_t cost = (block_bytes(work, backend, &group, (uint64_t)CHUNK_GRAIN * 2) -
-                     block_bytes(work, backend, &group, CHUNK_GRAIN)) /
+    TRY(settle_groups(work, budget, &group));
+    uint64_t block = largest_block(work, &group, budget);
+    uint64_t cost = (block_bytes(work, &group, (uint64_t)CHUNK_GRAIN * 2) -
+                     block_bytes(work, &group, CHUNK_GRAIN)) /
                     CHUNK_GRAIN;
     uint64_t chunk = work->job->chunk_spectra ? round_up(work->job->chunk_spectra, quantum)
                                               : automatic_chunk(work, block, quantum, fine, cost);
@@ -210,7 +207,7 @@ status_t budget_settle(struct work *work, backend_t *backend)
     work->chunking.block_spectra = min_u64(block, round_up(chunk, CHUNK_GRAIN));
     work->channelise.nstreams = group.streams;
     work->channelise.max_spectra = work->chunking.block_spectra;
-    work->memory_bytes = fixed + block_bytes(work, backend, &group, work->chunking.block_spectra);
+    work->memory_bytes = fixed + block_bytes(work, &group, work->chunking.block_spectra);
 out:
     return st;
 }

@@ -8,6 +8,6 @@
  * work->memory_bytes. Job, archive, filter and products of `work` are settled already. Fails with
  * USAGE: a budget that is too small (says how much is needed), dumps without a sensible common
  * multiple. */
-status_t budget_settle(struct work *work, backend_t *backend);
+status_t budget_settle(struct work *work);
 
 #endif

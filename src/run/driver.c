@@ -159,6 +159,13 @@ static void lead(driver_t *driver)
         driver->returned++;
         driver_serve(driver);
     }
+    if (driver->failed_rank < 0 && driver->work->finish) {
+        st = driver->work->finish(driver->work->context, driver);
+        if (st != STATUS_OK) {
+            struct ending ending = ending_of(st);
+            note_failure(driver, 0, &ending);
+        }
+    }
     wait_for_others(driver);
 }
 
@@ -187,6 +194,9 @@ static void follow(driver_t *driver)
             break;
         }
         chunk = following;
+    }
+    if (st == STATUS_OK && !driver->is_stopped && driver->work->finish) {
+        st = driver->work->finish(driver->work->context, driver);
     }
     struct ending ending = ending_of(st);
     MPI_Send(&ending, sizeof ending, MPI_BYTE, 0, TAG_END, driver->comm);

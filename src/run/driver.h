@@ -21,6 +21,9 @@ struct driver_work {
     /* Works off one chunk. Calls driver_serve() now and then when that takes long, and may end
      * early with STATUS_OK when it gives 1. */
     status_t (*process)(void *context, driver_t *driver, uint64_t chunk);
+    /* On every rank, after its last chunk unless one has failed: what is still under way. May be
+     * NULL. */
+    status_t (*finish)(void *context, driver_t *driver);
     /* On rank 0, before a run is given up because ranks do not answer: removes what must not stay.
      * May be NULL. */
     void (*abandon)(void *context);

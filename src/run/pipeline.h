@@ -1,5 +1,8 @@
 /* The way of a chunk on one rank: read, filter and transform, write. The one place that knows the
- * order of the stages. */
+ * order of the stages.
+ *
+ * A backend with a device works on some blocks while the next are read and the ones before are
+ * written: so many sets of buffers (slots) are in use. */
 #ifndef VOLTMILL_RUN_PIPELINE_H
 #define VOLTMILL_RUN_PIPELINE_H
 
@@ -19,20 +22,27 @@ struct pipeline_sink {
 
 typedef struct pipeline pipeline_t;
 
-/* Buffers and stages of this rank. `work` and the sink's context must outlive it. Fails with DEVICE
+/* Buffers and stages of this rank on `backend`. When a device's memory is full, blocks are halved
+ * until they fit. `work`, `backend` and the sink's context must outlive it. Fails with DEVICE
  * (memory). */
-status_t pipeline_create(const struct work *work, const struct pipeline_sink *sink,
-                         pipeline_t **out);
+status_t pipeline_create(const struct work *work, backend_t *backend,
+                         const struct pipeline_sink *sink, pipeline_t **out);
 void pipeline_destroy(pipeline_t *pipeline);
 
-/* Works off one chunk; `driver` may be NULL. */
+/* Works off one chunk; its last rows may still be under way on return. `driver` may be NULL. */
 status_t pipeline_chunk(pipeline_t *pipeline, driver_t *driver, const struct chunk *chunk);
 
+/* Waits for what is under way, and writes it. */
+status_t pipeline_finish(pipeline_t *pipeline, driver_t *driver);
+
 /* Samples found missing so far, and seconds spent. */
-uint64_t pipeline_missing(const pipeline_t *pipeline);
+status_t pipeline_missing(const pipeline_t *pipeline, uint64_t *out);
 struct pipeline_seconds {
-    double read, compute, write;
+    double read, compute, write; /* compute: what the host waited for */
 };
 struct pipeline_seconds pipeline_seconds(const pipeline_t *pipeline);
+
+/* Spectra of a block, as they fitted. */
+uint64_t pipeline_block(const pipeline_t *pipeline);
 
 #endif

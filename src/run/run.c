@@ -18,6 +18,7 @@ struct run {
     struct job *job;
     struct archive *archive;
     struct work *work;
+    backend_t *backend;
     outputs_t *outputs;
     pipeline_t *pipeline;
 };
@@ -26,6 +27,7 @@ static void run_end(struct run *run)
 {
     pipeline_destroy(run->pipeline);
     outputs_destroy(run->outputs);
+    backend_close(run->backend);
     work_destroy(run->work);
     archive_destroy(run->archive);
     job_destroy(run->job);
@@ -46,6 +48,36 @@ static status_t check_same_plan_all(MPI_Comm comm, const struct chunking *mine)
     return agree_all(comm, st);
 }
 
+/* AUTO is one backend for all ranks, as their results must be alike: OPENCL if all have a GPU. */
+static enum backend_kind settle_backend_all(MPI_Comm comm, enum backend_kind wanted)
+{
+    int has_opencl = backend_settle(wanted) == BACKEND_OPENCL;
+    int all_have = 0;
+    MPI_Allreduce(&has_opencl, &all_have, 1, MPI_INT, MPI_MIN, comm);
+    return wanted != BACKEND_AUTO ? wanted : all_have ? BACKEND_OPENCL : BACKEND_CPU;
+}
+
+/* Opens the backend on every rank; rank 0 finds out how it is fastest, and all do as it says:
+ * another way could round otherwise. */
+static status_t open_backend_all(struct run *run, int local_rank, int local_size)
+{
+    status_t st = STATUS_OK;
+    struct channelise_spec *spec = &run->work->channelise;
+    struct backend_options options = {.device = run->job->device,
+                                      .device_memory = run->job->device_memory,
+                                      .local_rank = (uint32_t)local_rank,
+                                      .local_size = (uint32_t)local_size};
+    st = backend_open(run->work->backend, &options, &run->backend);
+    TRY(agree_all(run->comm, st));
+    if (run->rank == 0) {
+        st = channelise_choose(run->backend, spec, &spec->choice);
+    }
+    TRY(agree_all(run->comm, st));
+    share_bytes_all(run->comm, &spec->choice, sizeof spec->choice);
+out:
+    return st;
+}
+
 /* Everything before the first chunk. */
 static status_t prepare_all(struct run *run, const struct run_options *options)
 {
@@ -62,13 +94,15 @@ static status_t prepare_all(struct run *run, const struct run_options *options)
     uint32_t threads = work_threads(run->job, local_size);
     uint32_t most = threads;
     MPI_Allreduce(&threads, &most, 1, MPI_UINT32_T, MPI_MAX, run->comm);
-    st = work_create(run->job, run->archive, most, &run->work);
+    enum backend_kind backend = settle_backend_all(run->comm, run->job->backend);
+    st = work_create(run->job, run->archive, backend, most, &run->work);
     TRY(agree_all(run->comm, st));
     run->work->channelise.threads = threads;
     TRY(check_same_plan_all(run->comm, &run->work->chunking));
+    TRY(open_backend_all(run, local_rank, local_size));
     TRY(outputs_create_all(run->comm, run->work, options->force, &run->outputs));
     struct pipeline_sink sink = {run->outputs, outputs_put};
-    st = pipeline_create(run->work, &sink, &run->pipeline);
+    st = pipeline_create(run->work, run->backend, &sink, &run->pipeline);
     TRY(agree_all(run->comm, st));
 out:
     return st;
@@ -79,6 +113,11 @@ static status_t process(void *context, driver_t *driver, uint64_t index)
     struct run *run = context;
     struct chunk chunk = chunk_at(&run->work->chunking, index);
     return pipeline_chunk(run->pipeline, driver, &chunk);
+}
+
+static status_t finish(void *context, driver_t *driver)
+{
+    return pipeline_finish(((struct run *)context)->pipeline, driver);
 }
 
 static void abandon(void *context)
@@ -141,14 +180,16 @@ status_t run_job_all(MPI_Comm comm, const struct run_options *options)
     MPI_Comm_size(comm, &run.size);
     double started = progress_now();
     TRY(prepare_all(&run, options));
-    struct driver_work work = {chunk_count(&run.work->chunking), &run, process, abandon};
+    struct driver_work work = {chunk_count(&run.work->chunking), &run, process, finish, abandon};
     struct progress progress = {.every = options->progress,
                                 .what = "chunks",
                                 .total = work.chunks,
                                 .in_bytes = run.work->input_bytes,
                                 .out_bytes = outputs_bytes(run.outputs)};
     TRY(driver_run_all(comm, &work, &progress));
-    uint64_t missing = sum_u64_all(comm, pipeline_missing(run.pipeline));
+    uint64_t missing = 0;
+    TRY(agree_all(comm, pipeline_missing(run.pipeline, &missing)));
+    missing = sum_u64_all(comm, missing);
     TRY(outputs_finish_all(run.outputs, missing));
     if (run.rank == 0) {
         TRY(summarise(&run, missing, progress_now() - started));

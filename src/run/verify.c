@@ -24,6 +24,7 @@ struct verify {
     struct job *job;
     struct archive *archive;
     struct work *work;
+    backend_t *backend;
     pipeline_t *pipeline;
     int fd;
     uint64_t *picked; /* chunks to look at; NULL: all */
@@ -39,6 +40,7 @@ struct verify {
 static void verify_end(struct verify *verify)
 {
     pipeline_destroy(verify->pipeline);
+    backend_close(verify->backend);
     work_destroy(verify->work);
     archive_destroy(verify->archive);
     job_destroy(verify->job);
@@ -199,6 +201,11 @@ static status_t process(void *context, driver_t *driver, uint64_t index)
     return pipeline_chunk(verify->pipeline, driver, &chunk);
 }
 
+static status_t finish(void *context, driver_t *driver)
+{
+    return pipeline_finish(((struct verify *)context)->pipeline, driver);
+}
+
 /* The product's own job, with the reference as backend and small chunks. */
 static status_t open_job_all(struct verify *verify, const struct verify_options *options)
 {
@@ -233,7 +240,7 @@ static status_t prepare_all(struct verify *verify, const struct verify_options *
 {
     status_t st = STATUS_OK;
     TRY(open_job_all(verify, options));
-    st = work_create(verify->job, verify->archive, 1, &verify->work);
+    st = work_create(verify->job, verify->archive, BACKEND_REFERENCE, 1, &verify->work);
     if (st == STATUS_OK) {
         st = compare_description(verify);
     }
@@ -244,8 +251,12 @@ static status_t prepare_all(struct verify *verify, const struct verify_options *
         st = file_open_read(options->path, &verify->fd);
     }
     if (st == STATUS_OK) {
+        struct backend_options none = {0};
+        st = backend_open(BACKEND_REFERENCE, &none, &verify->backend);
+    }
+    if (st == STATUS_OK) {
         struct pipeline_sink sink = {verify, compare_rows};
-        st = pipeline_create(verify->work, &sink, &verify->pipeline);
+        st = pipeline_create(verify->work, verify->backend, &sink, &verify->pipeline);
     }
     TRY(agree_all(verify->comm, st));
 out:
@@ -277,7 +288,7 @@ status_t verify_product_all(MPI_Comm comm, const struct verify_options *options)
     struct verify verify = {.comm = comm, .fd = -1};
     MPI_Comm_rank(comm, &verify.rank);
     TRY(prepare_all(&verify, options));
-    struct driver_work work = {verify.npicked, &verify, process, NULL};
+    struct driver_work work = {verify.npicked, &verify, process, finish, NULL};
     struct progress progress = {.every = options->progress, .what = "chunks", .total = work.chunks};
     TRY(driver_run_all(comm, &work, &progress));
     double sums[2] = {0, 0};

@@ -99,6 +99,8 @@ static void set_channelise(struct work *work, uint32_t threads)
     spec->has_missing_value = archive->has_missing_value;
     spec->missing_value = archive->missing_value;
     spec->threads = threads;
+    spec->kernel = job->kernel;
+    spec->fft = job->fft;
     spec->noutputs = job->nproducts;
     for (uint32_t i = 0; i < job->nproducts; i++) {
         spec->outputs[i] =
@@ -187,21 +189,20 @@ out:
     return st;
 }
 
-status_t work_create(const struct job *job, const struct archive *archive, uint32_t threads,
-                     struct work **out)
+status_t work_create(const struct job *job, const struct archive *archive,
+                     enum backend_kind backend, uint32_t threads, struct work **out)
 {
     status_t st = STATUS_OK;
     struct work *work = NULL;
-    backend_t *backend = NULL;
     TRY(memory_zeroed(1, sizeof *work, "the plan", &work));
     work->job = job;
+    work->backend = backend;
     work->archive = archive;
     TRY(count_spectra(work));
     set_channelise(work, threads);
     TRY(settle_kept(work));
     TRY(settle_products(work));
-    TRY(backend_open(job->backend, &backend));
-    TRY(budget_settle(work, backend));
+    TRY(budget_settle(work));
     TRY(count_bytes(work));
     /* Last, because they may be large: a budget that is too small is found before. */
     TRY(make_coefficients(work));
@@ -211,7 +212,6 @@ status_t work_create(const struct job *job, const struct archive *archive, uint3
     *out = work;
     work = NULL;
 out:
-    backend_close(backend);
     work_destroy(work);
     return st;
 }

@@ -20,6 +20,7 @@ struct work_product {
 struct work {
     const struct job *job;
     const struct archive *archive;
+    enum backend_kind backend;         /* not AUTO */
     double *coeff;                     /* [taps][samples_per_spectrum], as the product stores it */
     double *folded;                    /* the same with the order's shift */
     struct channelise_spec channelise; /* of the largest group and block; coeff is `folded` */
@@ -34,11 +35,11 @@ struct work {
     uint64_t memory_bytes;         /* that a rank needs, all told */
 };
 
-/* `threads` of a rank, settled (>= 1). The job and the archive must outlive it. Fails with USAGE:
- * fewer raw spectra than taps, sizes that do not fit, a memory budget that is too small (says how
- * much is needed); or DATA (the file of coefficients). */
-status_t work_create(const struct job *job, const struct archive *archive, uint32_t threads,
-                     struct work **out);
+/* `backend` settled (not AUTO), `threads` of a rank, settled (>= 1). The job and the archive must
+ * outlive it. Fails with USAGE: fewer raw spectra than taps, sizes that do not fit, a memory budget
+ * that is too small (says how much is needed); or DATA (the file of coefficients). */
+status_t work_create(const struct job *job, const struct archive *archive,
+                     enum backend_kind backend, uint32_t threads, struct work **out);
 void work_destroy(struct work *work);
 
 /* Most rows of product i that a block of `spectra` spectra can complete. */

@@ -38,7 +38,7 @@ static void every_chunk_once(void **state)
 {
     (void)state;
     struct tally tally = {.fails_at = CHUNKS};
-    struct driver_work work = {CHUNKS, &tally, count_chunk, NULL};
+    struct driver_work work = {CHUNKS, &tally, count_chunk, NULL, NULL};
     uint64_t seen[CHUNKS];
     assert_int_equal(driver_run_all(MPI_COMM_WORLD, &work, NULL), STATUS_OK);
     MPI_Allreduce(tally.seen, seen, CHUNKS, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
@@ -51,7 +51,7 @@ static void no_chunks_at_all(void **state)
 {
     (void)state;
     struct tally tally = {.fails_at = CHUNKS};
-    struct driver_work work = {0, &tally, count_chunk, NULL};
+    struct driver_work work = {0, &tally, count_chunk, NULL, NULL};
     assert_int_equal(driver_run_all(MPI_COMM_WORLD, &work, NULL), STATUS_OK);
 }
 
@@ -62,7 +62,7 @@ static void one_fails_all_end(void **state)
     static const uint64_t points[] = {0, 1, 50, CHUNKS - 1};
     for (int i = 0; i < 4; i++) {
         struct tally tally = {.fails_at = points[i]};
-        struct driver_work work = {CHUNKS, &tally, count_chunk, NULL};
+        struct driver_work work = {CHUNKS, &tally, count_chunk, NULL, NULL};
         char expected[64];
         char with_rank[80];
         report_clear();

@@ -118,36 +118,39 @@ static void bench_run(struct bench *bench, enum backend_kind kind, uint64_t firs
     const struct channelise_spec *spec = &bench->spec;
     size_t step = STREAMS * bench->sample_bytes;
     size_t period = channelise_samples(spec);
-    assert_int_equal(backend_open(kind, &backend), STATUS_OK);
+    struct backend_options options = {.local_size = 1};
+    assert_int_equal(backend_open(kind, &options, &backend), STATUS_OK);
     assert_int_equal(channelise_create(backend, spec, &stage), STATUS_OK);
-    assert_int_equal(buffer_create(backend, bench->samples * step, &in), STATUS_OK);
+    assert_int_equal(buffer_create(backend, BUFFER_IN, bench->samples * step, &in), STATUS_OK);
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         size_t bytes = (size_t)(spec->max_spectra + 1) * STREAMS * spec->channels * 8;
-        assert_int_equal(buffer_create(backend, bytes, &out[i]), STATUS_OK);
+        assert_int_equal(buffer_create(backend, BUFFER_OUT, bytes, &out[i]), STATUS_OK);
         bench->rows[i] = 0;
     }
-    bench->missing = 0;
     channelise_begin(stage, first);
     for (uint64_t done = 0; done < spec->max_spectra;) {
         uint64_t end = (first + done) / block * block + block - first;
         uint64_t count = min_u64(end, spec->max_spectra) - done;
         uint64_t rows[MOST_OUTPUTS];
         uint64_t counted = done + count == spec->max_spectra ? count + spec->taps - 1 : count;
-        memcpy(buffer_host(in), bench->in + done * period * step,
+        void *host;
+        assert_int_equal(buffer_get(in, &host), STATUS_OK);
+        memcpy(host, bench->in + done * period * step,
                (size_t)(count + spec->taps - 1) * period * step);
         struct channelise_input input = {bench->re, bench->im, step};
-        assert_int_equal(
-            channelise_run(stage, in, &input, STREAMS, count, counted, out, rows, &bench->missing),
-            STATUS_OK);
+        assert_int_equal(channelise_run(stage, in, &input, STREAMS, count, counted, out, rows),
+                         STATUS_OK);
         for (uint32_t i = 0; i < spec->noutputs; i++) {
             size_t row = (size_t)STREAMS * spec->nchannels *
                          (spec->outputs[i].kind == PRODUCT_SPECTRA ? 2 : 1);
-            memcpy(bench->out[i] + bench->rows[i] * row, buffer_host(out[i]),
+            assert_int_equal(buffer_get(out[i], &host), STATUS_OK);
+            memcpy(bench->out[i] + bench->rows[i] * row, host,
                    (size_t)rows[i] * row * sizeof(float));
             bench->rows[i] += rows[i];
         }
         done += count;
     }
+    assert_int_equal(channelise_missing(stage, &bench->missing), STATUS_OK);
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         buffer_destroy(out[i]);
     }
@@ -333,6 +336,9 @@ static void missing_samples_are_zero_and_counted(void **state)
     (void)state;
     enum { C = 20, T = 4, S = 60 };
     for (int kind = BACKEND_CPU; kind <= BACKEND_REFERENCE; kind++) {
+        if (kind == BACKEND_OPENCL) {
+            continue;
+        }
         struct bench holes;
         bench_start(&holes, SAMPLE_F32, 1, C, T, S);
         add_output(&holes, PRODUCT_SPECTRA, 1);

@@ -268,7 +268,7 @@ static void missing_parts(void **state)
         "  job.yaml:1: input: is missing, expected a mapping with the keys files, layout, "
         "select\n"
         "  job.yaml:1: channelise: is missing, expected a mapping with the keys channels, taps, "
-        "window, cutoff, normalise, order, backend\n"
+        "window, cutoff, normalise, order, backend, kernel, fft\n"
         "  job.yaml:1: products: is missing, expected a list of products, each with kind and "
         "file");
     refused("input: {files: a.h5}\nchannelise: {channels: 2}\nproducts: []\n",
@@ -299,7 +299,7 @@ static void wrong_values(void **state)
     set_refused("channelise.order=down",
                 "channelise.order: is down, expected one of ascending, fft");
     set_refused("channelise.backend=gpu",
-                "channelise.backend: is gpu, expected one of auto, cpu, reference");
+                "channelise.backend: is gpu, expected one of auto, cpu, opencl, reference");
     set_refused("run.threads=4097",
                 "run.threads: is 4097, expected auto or a whole number from 1 to 4096");
     set_refused("run.chunk=0",

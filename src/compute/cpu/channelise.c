@@ -7,8 +7,8 @@
 #include "base/memory.h"
 #include "compute/backend_ops.h"
 #include "compute/cpu/fir.h"
-#include "compute/cpu/grains.h"
 #include "compute/cpu/unpack.h"
+#include "compute/grains.h"
 
 #include <fftw3.h>
 #include <omp.h>
@@ -42,11 +42,13 @@ struct cpu {
     float *grains[MOST_OUTPUTS]; /* [grains][streams][nchannels], of power outputs that integrate */
     double *carry[MOST_OUTPUTS]; /* [streams][nchannels], of the same: the dump being summed */
     uint64_t next;               /* spectrum that comes next */
+    uint64_t missing;            /* samples, so far */
 };
 
-static status_t create_buffer(uint64_t bytes, buffer_t **out)
+static status_t open_cpu(const struct backend_options *options, backend_t **out)
 {
-    return host_buffer_create(bytes, &cpu_ops, out);
+    (void)options;
+    return host_open(&cpu_ops, out);
 }
 
 static int is_summed(const struct channelise_output *output)
@@ -121,10 +123,11 @@ out:
     return st;
 }
 
-static status_t create(const struct channelise_spec *spec, channelise_t **out)
+static status_t create(backend_t *backend, const struct channelise_spec *spec, channelise_t **out)
 {
     status_t st = STATUS_OK;
     struct cpu *cpu = NULL;
+    (void)backend;
     TRY(memory_zeroed(1, sizeof *cpu, "the filter bank", &cpu));
     cpu->base.ops = &cpu_ops;
     set_sizes(cpu, spec);
@@ -343,18 +346,23 @@ static void sum_dumps(const struct block *block, uint32_t i)
 
 static status_t run(channelise_t *channelise, buffer_t *in, const struct channelise_input *input,
                     uint32_t nstreams, uint64_t spectra, uint64_t counted, buffer_t *const *out,
-                    uint64_t *rows, uint64_t *missing)
+                    uint64_t *rows)
 {
+    status_t st = STATUS_OK;
     struct cpu *cpu = (struct cpu *)channelise;
     const struct channelise_spec *spec = &cpu->base.spec;
+    void *samples = NULL;
+    TRY(buffer_get(in, &samples));
     struct block block = {.cpu = cpu,
-                          .in = buffer_host(in),
+                          .in = samples,
                           .input = input,
                           .nstreams = nstreams,
                           .spectra = spectra,
                           .counted = counted};
     for (uint32_t i = 0; i < spec->noutputs; i++) {
-        block.out[i] = buffer_host(out[i]);
+        void *data = NULL;
+        TRY(buffer_get(out[i], &data));
+        block.out[i] = data;
         rows[i] = dumps_finished(cpu->next, spectra, spec->outputs[i].integrate);
     }
     /* Batches end at multiples of GRAIN in the observation, wherever the block begins. */
@@ -376,17 +384,31 @@ static status_t run(channelise_t *channelise, buffer_t *in, const struct channel
             sum_dumps(&block, i);
         }
     }
-    *missing += found;
+    cpu->missing += found;
     cpu->next += spectra;
+out:
+    return st;
+}
+
+static status_t count_missing(channelise_t *channelise, uint64_t *out)
+{
+    *out = ((const struct cpu *)channelise)->missing;
     return STATUS_OK;
 }
 
 const struct backend_ops cpu_ops = {.kind = BACKEND_CPU,
-                                    .buffer_create = create_buffer,
+                                    .slots = 1,
+                                    .open = open_cpu,
+                                    .close = host_close,
+                                    .device = host_device,
+                                    .was_full = host_was_full,
+                                    .buffer_create = host_buffer_create,
                                     .buffer_destroy = host_buffer_destroy,
-                                    .buffer_host = host_buffer_host,
+                                    .buffer_get = host_buffer_get,
+                                    .channelise_choose = host_choose,
                                     .channelise_create = create,
                                     .channelise_destroy = destroy,
                                     .channelise_bytes = needed_bytes,
                                     .channelise_begin = begin,
-                                    .channelise_run = run};
+                                    .channelise_run = run,
+                                    .channelise_missing = count_missing};

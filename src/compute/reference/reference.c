@@ -17,11 +17,13 @@ struct reference {
     double complex *bins;        /* [P] its transform */
     double *carry[MOST_OUTPUTS]; /* [streams][nchannels] the dump that is being summed */
     uint64_t next;               /* spectrum that comes next */
+    uint64_t missing;            /* samples, so far */
 };
 
-static status_t create_buffer(uint64_t bytes, buffer_t **out)
+static status_t open_reference(const struct backend_options *options, backend_t **out)
 {
-    return host_buffer_create(bytes, &reference_ops, out);
+    (void)options;
+    return host_open(&reference_ops, out);
 }
 
 /* One stored number as a double; *missing is set when it is none. */
@@ -94,10 +96,11 @@ static void destroy(channelise_t *channelise)
     free(r);
 }
 
-static status_t create(const struct channelise_spec *spec, channelise_t **out)
+static status_t create(backend_t *backend, const struct channelise_spec *spec, channelise_t **out)
 {
     status_t st = STATUS_OK;
     struct reference *r = NULL;
+    (void)backend;
     TRY(memory_zeroed(1, sizeof *r, "the reference", &r));
     r->base.ops = &reference_ops;
     r->base.spec = *spec;
@@ -196,35 +199,51 @@ static uint64_t count_missing(const struct channelise_spec *spec, const char *in
 
 static status_t run(channelise_t *channelise, buffer_t *in, const struct channelise_input *input,
                     uint32_t nstreams, uint64_t spectra, uint64_t counted, buffer_t *const *out,
-                    uint64_t *rows, uint64_t *missing)
+                    uint64_t *rows)
 {
     status_t st = STATUS_OK;
     struct reference *r = (struct reference *)channelise;
     const struct channelise_spec *spec = &r->base.spec;
-    const char *samples = buffer_host(in);
+    void *samples = NULL;
+    void *data[MOST_OUTPUTS] = {NULL};
+    TRY(buffer_get(in, &samples));
+    for (uint32_t i = 0; i < spec->noutputs; i++) {
+        TRY(buffer_get(out[i], &data[i]));
+        rows[i] = dumps_finished(r->next, spectra, spec->outputs[i].integrate);
+    }
     for (uint32_t stream = 0; stream < nstreams; stream++) {
         for (size_t s = 0; s < spectra; s++) {
             TRY(make_spectrum(r, samples, input, stream, s));
             for (uint32_t i = 0; i < spec->noutputs; i++) {
-                deliver(r, i, stream, nstreams, s, buffer_host(out[i]));
+                deliver(r, i, stream, nstreams, s, data[i]);
             }
         }
-        *missing += count_missing(spec, samples, input, stream, (size_t)counted * r->samples);
-    }
-    for (uint32_t i = 0; i < spec->noutputs; i++) {
-        rows[i] = dumps_finished(r->next, spectra, spec->outputs[i].integrate);
+        r->missing += count_missing(spec, samples, input, stream, (size_t)counted * r->samples);
     }
     r->next += spectra;
 out:
     return st;
 }
 
+static status_t missing(channelise_t *channelise, uint64_t *out)
+{
+    *out = ((const struct reference *)channelise)->missing;
+    return STATUS_OK;
+}
+
 const struct backend_ops reference_ops = {.kind = BACKEND_REFERENCE,
-                                          .buffer_create = create_buffer,
+                                          .slots = 1,
+                                          .open = open_reference,
+                                          .close = host_close,
+                                          .device = host_device,
+                                          .was_full = host_was_full,
+                                          .buffer_create = host_buffer_create,
                                           .buffer_destroy = host_buffer_destroy,
-                                          .buffer_host = host_buffer_host,
+                                          .buffer_get = host_buffer_get,
+                                          .channelise_choose = host_choose,
                                           .channelise_create = create,
                                           .channelise_destroy = destroy,
                                           .channelise_bytes = needed_bytes,
                                           .channelise_begin = begin,
-                                          .channelise_run = run};
+                                          .channelise_run = run,
+                                          .channelise_missing = missing};

@@ -1,4 +1,4 @@
-#include "compute/cpu/grains.h"
+#include "compute/grains.h"
 
 #include "base/memory.h"
 
