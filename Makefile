@@ -7,30 +7,36 @@ CFLAGS ?= -O3 -g
 PREFIX ?= /usr/local
 SANITIZE ?=
 WERROR ?=
+# OPENCL=0 builds without the OpenCL backend and its libraries.
+OPENCL ?= 1
 PKG_CONFIG ?= pkg-config
 PYTHON ?= /usr/bin/python3
 # Which pkg-config modules hold MPI and parallel HDF5; Debian's names come first.
 MPI_MODULE ?= $(firstword $(foreach m,ompi-c mpich,$(if $(shell $(PKG_CONFIG) --exists $(m) 2>/dev/null && echo y),$(m))))
 HDF5_MODULE ?= $(firstword $(foreach m,hdf5-openmpi hdf5-mpi hdf5,$(if $(shell $(PKG_CONFIG) --exists $(m) 2>/dev/null && echo y),$(m))))
-MODULES = $(MPI_MODULE) $(HDF5_MODULE) libcyaml yaml-0.1 fftw3 fftw3f
+HAS_OPENCL := $(filter-out 0 no,$(OPENCL))
+MODULES = $(MPI_MODULE) $(HDF5_MODULE) libcyaml yaml-0.1 fftw3 fftw3f $(if $(HAS_OPENCL),OpenCL)
 # -isystem: our warnings are about our code.
 LIB_CFLAGS ?= $(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags $(MODULES) 2>/dev/null))
-LIB_LIBS ?= -lhdf5_hl $(shell $(PKG_CONFIG) --libs $(MODULES) 2>/dev/null) -lm
+LIB_LIBS ?= -lhdf5_hl $(shell $(PKG_CONFIG) --libs $(MODULES) 2>/dev/null) $(if $(HAS_OPENCL),-lclFFT) -lm
 
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
            -Wvla -Wundef -Wwrite-strings $(if $(WERROR),-Werror)
 comma := ,
-FLAVOUR := $(if $(SANITIZE),$(subst $(comma),-,$(SANITIZE)),release)
+FLAVOUR := $(if $(SANITIZE),$(subst $(comma),-,$(SANITIZE)),release)$(if $(HAS_OPENCL),,-no-opencl)
 BUILD ?= build/$(FLAVOUR)
 VERSION := $(shell cat VERSION)
-ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -DVOLTMILL_VERSION='"$(VERSION)"' -Isrc $(WARNINGS) -fopenmp \
+ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -DVOLTMILL_VERSION='"$(VERSION)"' \
+             $(if $(HAS_OPENCL),-DVOLTMILL_OPENCL) -Isrc $(WARNINGS) -fopenmp \
              -fno-math-errno -ffp-contract=off $(CFLAGS) $(LIB_CFLAGS) \
              $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all)
 ALL_LDFLAGS = -fopenmp -pthread $(LDFLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE))
 
 SOURCES := $(sort $(wildcard src/*/*.c src/*/*/*.c))
+SOURCES := $(if $(HAS_OPENCL),$(SOURCES),$(filter-out src/compute/opencl/%,$(SOURCES)))
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
 TEST_SOURCES := $(sort $(wildcard tests/unit/test_*.c tests/mpi/test_*.c))
+TEST_SOURCES := $(if $(HAS_OPENCL),$(TEST_SOURCES),$(filter-out tests/unit/test_opencl% tests/unit/test_fused%,$(TEST_SOURCES)))
 TEST_PROGRAMS := $(TEST_SOURCES:%.c=$(BUILD)/%)
 
 Q := $(if $(V),,@)
@@ -50,6 +56,9 @@ $(BUILD)/%.o: %.c Makefile VERSION
 	$(if $(wildcard $(@D)),,$(Q)mkdir -p $(@D))
 	$(call say,CC)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
+# The kernels are part of the program (.incbin).
+$(BUILD)/src/compute/opencl/sources.o: $(wildcard kernels/*.cl)
+
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(BUILD)/libvoltmill.a
 	$(call say,LD)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIB_LIBS) -lcmocka
 
@@ -58,7 +67,7 @@ $(BUILD)/tests/%: $(BUILD)/tests/%.o $(BUILD)/libvoltmill.a
 ## deps: install what is missing to build and test (Debian, Ubuntu); elsewhere name the packages
 .PHONY: deps
 deps:
-	$(Q)tests/tools/deps
+	$(Q)OPENCL=$(OPENCL) tests/tools/deps
 
 ## demo: install what is missing, make a sample observation, grind it on 2 ranks, show what came out
 .PHONY: demo
@@ -90,7 +99,11 @@ test-long: deps
 
 # Built by test through a second make, so that `deps` has run before pkg-config is asked.
 .PHONY: test-programs
-test-programs: $(TEST_PROGRAMS)
+test-programs: $(TEST_PROGRAMS) $(if $(HAS_OPENCL),$(BUILD)/tests/faults/opencl_shim.so)
+
+$(BUILD)/tests/%.so: tests/%.c Makefile
+	$(if $(wildcard $(@D)),,$(Q)mkdir -p $(@D))
+	$(call say,LD)$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) -O2 -fPIC -shared -o $@ $<
 
 ## lint: the arrows between the rooms, the layout of the code, static checks
 .PHONY: lint

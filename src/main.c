@@ -15,9 +15,10 @@ static const struct {
 } commands[] = {
     {"run", cli_run, 1, "grind an archive into products, as a job file says"},
     {"plan", cli_plan, 0, "say what `run` would do: sizes, memory, the filter's report"},
-    {"info", cli_info, 0, "describe an archive or a product"},
+    {"info", cli_info, 0, "describe an archive or a product, or list compute devices"},
     {"verify", cli_verify, 1, "recompute a product with the reference and compare"},
     {"synth", cli_synth, 1, "write a synthetic observation"},
+    {"bench", cli_bench, 0, "time the filter bank on this machine, and check it"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

@@ -11,6 +11,7 @@ status_t cli_plan(int argc, char **argv);
 status_t cli_info(int argc, char **argv);
 status_t cli_verify(int argc, char **argv);
 status_t cli_synth(int argc, char **argv);
+status_t cli_bench(int argc, char **argv);
 
 /* What `plan` and `run --dry-run` do. */
 status_t cli_plan_job(const char *path, const char *const *sets, uint32_t nsets, int force);

@@ -1,17 +1,21 @@
 /* voltmill info FILE */
 #include "base/h5.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/words.h"
+#include "compute/backend.h"
 
 #include <stdio.h>
 
 static const char help[] = "Usage: voltmill info FILE\n"
+                           "       voltmill info --devices\n"
                            "\n"
                            "Describes an archive in the native layout, or a product of voltmill, "
                            "in words and units.\n"
                            "\n"
-                           "  --help   prints this\n";
+                           "  --devices   lists the OpenCL devices of this machine instead\n"
+                           "  --help      prints this\n";
 
 /* An HDF5 file that is neither: its datasets help to write input.layout. */
 static herr_t print_dataset(hid_t root, const char *name, const H5O_info_t *info, void *unused)
@@ -80,16 +84,27 @@ out:
     return st;
 }
 
+static status_t print_devices(void)
+{
+    status_t st = STATUS_OK;
+    struct text text = {0};
+    TRY(backend_devices(&text));
+    fputs(text.data ? text.data : "no OpenCL platform: is a driver (ICD) installed?\n", stdout);
+out:
+    text_free(&text);
+    return st;
+}
+
 status_t cli_info(int argc, char **argv)
 {
     status_t st = STATUS_OK;
     struct options options;
-    TRY(options_read(argc, argv, 0, "file", &options));
+    TRY(options_read(argc, argv, OPTION_DEVICES, "file", &options));
     if (options.help) {
         fputs(help, stdout);
         goto out;
     }
-    TRY(describe(options.operand));
+    TRY(options.devices ? print_devices() : describe(options.operand));
 out:
     options_free(&options);
     return st;

@@ -13,6 +13,7 @@ static const struct option long_options[] = {{"set", required_argument, NULL, OP
                                              {"all", no_argument, NULL, OPTION_ALL},
                                              {"chunks", required_argument, NULL, OPTION_CHUNKS},
                                              {"seed", required_argument, NULL, OPTION_SEED},
+                                             {"devices", no_argument, NULL, OPTION_DEVICES},
                                              {"help", no_argument, NULL, 'h'},
                                              {NULL, 0, NULL, 0}};
 
@@ -31,6 +32,9 @@ static status_t take(const char *command, int option, const char *value, struct 
         break;
     case OPTION_ALL:
         out->all = 1;
+        break;
+    case OPTION_DEVICES:
+        out->devices = 1;
         break;
     case OPTION_PROGRESS:
         REQUIRE(units_parse_f64(value, &out->progress) && out->progress > 0, STATUS_USAGE,
@@ -77,6 +81,9 @@ status_t options_read(int argc, char **argv, unsigned allowed, const char *opera
                 "%s: unknown option --%s; see voltmill %s --help", argv[0],
                 long_options[index].name, argv[0]);
         TRY(take(argv[0], option, optarg, out));
+    }
+    if (out->devices && optind == argc) {
+        goto out;
     }
     REQUIRE(optind == argc - 1, STATUS_USAGE, "%s: expected one %s, got %d; see voltmill %s --help",
             argv[0], operand_name, argc - optind, argv[0]);

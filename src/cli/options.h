@@ -13,14 +13,15 @@ enum {
     OPTION_DRY_RUN = 1 << 3,  /* --dry-run */
     OPTION_ALL = 1 << 4,      /* --all */
     OPTION_CHUNKS = 1 << 5,   /* --chunks N */
-    OPTION_SEED = 1 << 6      /* --seed N */
+    OPTION_SEED = 1 << 6,     /* --seed N */
+    OPTION_DEVICES = 1 << 7   /* --devices: then there need be no operand */
 };
 
 struct options {
-    const char *operand; /* the one file that the subcommand works on */
+    const char *operand; /* the one file that the subcommand works on; NULL with --devices */
     const char **sets;
     uint32_t nsets;
-    int force, dry_run, all;
+    int force, dry_run, all, devices;
     double progress;
     uint64_t chunks, seed;
     int help; /* --help was asked for: print it and end */

@@ -149,3 +149,13 @@ status_t channelise_missing(channelise_t *channelise, uint64_t *out)
 {
     return channelise->ops->channelise_missing(channelise, out);
 }
+
+status_t channelise_times(channelise_t *channelise, double seconds[CHANNELISE_STEPS])
+{
+    return channelise->ops->channelise_times(channelise, seconds);
+}
+
+status_t backend_measure(backend_t *backend, struct backend_rates *out)
+{
+    return backend->ops->measure(backend, out);
+}

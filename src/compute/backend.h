@@ -57,6 +57,7 @@ struct channelise_spec {
     enum kernel_kind kernel; /* what the user asks for; AUTO: the fastest */
     enum fft_kind fft;
     struct channelise_choice choice; /* made by channelise_choose(); without it create() chooses */
+    int is_timed;                    /* keep the device's own times: for channelise_times() */
 };
 
 /* Samples of some streams as they lie in a buffer: byte offsets of sample 0 of each stream's real
@@ -146,6 +147,28 @@ void channelise_begin(channelise_t *channelise, uint64_t first_spectrum);
 status_t channelise_run(channelise_t *channelise, buffer_t *in,
                         const struct channelise_input *input, uint32_t nstreams, uint64_t spectra,
                         uint64_t counted, buffer_t *const *out, uint64_t *rows);
+
+/* What a device does for a block. */
+enum channelise_step {
+    STEP_UPLOAD,
+    STEP_DEAL,      /* samples into the order that the filter reads, missing ones found */
+    STEP_FILTER,    /* FIR, or FIR and transform in one */
+    STEP_TRANSFORM, /* a library's FFT */
+    STEP_DETECT,    /* power, sums, the channels that are kept */
+    STEP_DOWNLOAD,
+    CHANNELISE_STEPS
+};
+
+/* Seconds by the device's own clock that each step has taken since the last call. Waits. Zeros when
+ * the spec is not timed, and from backends without a device. Fails with DEVICE. */
+status_t channelise_times(channelise_t *channelise, double seconds[CHANNELISE_STEPS]);
+
+/* Bytes a second: a copy in the memory that computes (read and written bytes both count), and
+ * between host and device, pinned. Zeros where there is nothing between. */
+struct backend_rates {
+    double copy, upload, download;
+};
+status_t backend_measure(backend_t *backend, struct backend_rates *out);
 
 /* Missing samples found by all runs so far. Waits for them. Fails with DEVICE. */
 status_t channelise_missing(channelise_t *channelise, uint64_t *out);

@@ -4,6 +4,8 @@
 #include "compute/backend_ops.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 struct host_buffer {
     struct buffer base;
@@ -75,4 +77,41 @@ status_t host_choose(backend_t *backend, const struct channelise_spec *spec,
     (void)spec;
     *out = (struct channelise_choice){.kernel = KERNEL_AUTO};
     return STATUS_OK;
+}
+
+status_t host_times(channelise_t *channelise, double seconds[CHANNELISE_STEPS])
+{
+    (void)channelise;
+    memset(seconds, 0, CHANNELISE_STEPS * sizeof *seconds);
+    return STATUS_OK;
+}
+
+static double now(void)
+{
+    struct timespec at;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    return (double)at.tv_sec + 1e-9 * (double)at.tv_nsec;
+}
+
+status_t host_measure(backend_t *backend, struct backend_rates *out)
+{
+    status_t st = STATUS_OK;
+    enum { BYTES = 256 << 20, TIMES = 5 };
+    char *from = NULL;
+    char *to = NULL;
+    (void)backend;
+    *out = (struct backend_rates){0};
+    TRY(memory_aligned(BYTES, 1, "a copy", &from));
+    TRY(memory_aligned(BYTES, 1, "a copy", &to));
+    memset(from, 1, BYTES);
+    for (int i = 0; i < TIMES; i++) {
+        double started = now();
+        memcpy(to, from, BYTES);
+        double rate = 2.0 * BYTES / (now() - started);
+        out->copy = rate > out->copy ? rate : out->copy;
+    }
+out:
+    free(from);
+    free(to);
+    return st;
 }

@@ -53,10 +53,8 @@ static void verify_end(struct verify *verify)
     }
 }
 
-/* Compares one spectrum. The worst error counts in units of the spectrum's rms, or of the value
- * itself where that is larger: a float cannot hold a strong line any better. */
-static void compare(struct verify *verify, const float *stored, const float *expected,
-                    uint64_t count)
+void verify_compare(const float *stored, const float *expected, uint64_t count, double sums[2],
+                    double *worst)
 {
     double power = 0;
     for (uint64_t i = 0; i < count; i++) {
@@ -66,13 +64,13 @@ static void compare(struct verify *verify, const float *stored, const float *exp
     for (uint64_t i = 0; i < count; i++) {
         double difference = fabs((double)stored[i] - (double)expected[i]);
         double relative = difference > 0 ? difference / fmax(rms, fabs((double)expected[i])) : 0;
-        verify->sums[0] += difference * difference;
+        sums[0] += difference * difference;
         /* Also true when the product holds a NaN. */
-        if (!(relative <= verify->worst) || isnan(difference)) {
-            verify->worst = isnan(difference) ? INFINITY : relative;
+        if (!(relative <= *worst) || isnan(difference)) {
+            *worst = isnan(difference) ? INFINITY : relative;
         }
     }
-    verify->sums[1] += power;
+    sums[1] += power;
 }
 
 static status_t check_times(struct verify *verify, uint64_t first_row, uint64_t rows)
@@ -117,7 +115,8 @@ static status_t compare_rows(void *context, uint32_t index, uint64_t first_row, 
         const float *stored = (const float *)(void *)verify->stored;
         for (uint32_t j = 0; j < streams; j++) {
             uint64_t count = stream_bytes / sizeof(float);
-            compare(verify, stored + j * count, expected + j * count, count);
+            verify_compare(stored + j * count, expected + j * count, count, verify->sums,
+                           &verify->worst);
         }
     }
     if (first_stream == 0) {

@@ -411,4 +411,6 @@ const struct backend_ops cpu_ops = {.kind = BACKEND_CPU,
                                     .channelise_bytes = needed_bytes,
                                     .channelise_begin = begin,
                                     .channelise_run = run,
-                                    .channelise_missing = count_missing};
+                                    .channelise_missing = count_missing,
+                                    .channelise_times = host_times,
+                                    .measure = host_measure};

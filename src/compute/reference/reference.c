@@ -246,4 +246,6 @@ const struct backend_ops reference_ops = {.kind = BACKEND_REFERENCE,
                                           .channelise_bytes = needed_bytes,
                                           .channelise_begin = begin,
                                           .channelise_run = run,
-                                          .channelise_missing = missing};
+                                          .channelise_missing = missing,
+                                          .channelise_times = host_times,
+                                          .measure = host_measure};

@@ -1,0 +1,136 @@
+/* Deals samples as they lie in an archive's buffer into streams without gaps, zeroes those that are
+ * missing, and counts them.
+ *
+ *   in       anything; sample n of stream s has its real (or only) part at byte re[s] + n * step and its
+ *            imaginary part at im[s] + n * step
+ *   out      stream s from byte s * out_stride on, samples follow each other
+ *   found    ulong [groups]; each group adds the missing among the first `counted` samples of streams
+ *
+ * Tiles of TILE_STREAMS streams x TILE_SAMPLES samples pass through local memory: reading goes along the
+ * streams, which mostly lie side by side, writing along the samples. Groups go round all tiles.
+ * Better: whole words instead of samples, where streams are so interleaved that a word holds two. */
+#ifndef TILE_STREAMS
+#define TILE_STREAMS 1
+#endif
+#ifndef ALIGNED
+#define ALIGNED 0
+#endif
+#ifndef HAS_MISSING
+#define HAS_MISSING 0
+#endif
+#ifndef MISSING
+#define MISSING 0
+#endif
+#ifndef WIDTH
+#define WIDTH 256
+#endif
+#define TILE 1024
+#define TILE_SAMPLES (TILE / TILE_STREAMS)
+/* One more sample a row: then a column touches other banks. */
+#define PITCH (TILE_SAMPLES + 1)
+
+#if FORMAT == FORMAT_I4
+typedef uchar number;
+#define NUMBERS 1
+#else
+#if FORMAT == FORMAT_I8
+typedef char number;
+#elif FORMAT == FORMAT_I16
+typedef short number;
+#else
+typedef float number;
+#endif
+#define NUMBERS (COMPLEX ? 2 : 1)
+#endif
+
+/* The byte that means zero volts in both nibbles. */
+#if FORMAT == FORMAT_I4 && NIBBLE_OFFSET
+#define ZERO_VOLTS 0x88
+#else
+#define ZERO_VOLTS 0
+#endif
+
+static inline number read_number(const __global uchar *at)
+{
+#if ALIGNED || FORMAT == FORMAT_I4 || FORMAT == FORMAT_I8
+    return *(const __global number *)at;
+#elif FORMAT == FORMAT_I16
+    return as_short((ushort)(at[0] | at[1] << 8));
+#else
+    return as_float(at[0] | (uint)at[1] << 8 | (uint)at[2] << 16 | (uint)at[3] << 24);
+#endif
+}
+
+static inline int is_missing(number value)
+{
+#if FORMAT == FORMAT_F32
+    if (!isfinite(value)) {
+        return 1;
+    }
+#endif
+#if HAS_MISSING
+    return value == MISSING;
+#else
+    return 0;
+#endif
+}
+
+__kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1))) void
+deal(const __global uchar *restrict in, const __global ulong *restrict re,
+     const __global ulong *restrict im, ulong step, __global uchar *restrict out, ulong out_stride,
+     ulong samples, uint streams, ulong counted, __global ulong *restrict found)
+{
+    __local number tile[TILE_STREAMS * PITCH * NUMBERS];
+    __local uint counts[WIDTH];
+    const uint item = get_local_id(0);
+    const ulong across = (streams + TILE_STREAMS - 1) / TILE_STREAMS;
+    const ulong tiles = across * ((samples + TILE_SAMPLES - 1) / TILE_SAMPLES);
+    uint missing = 0;
+    for (ulong at = get_group_id(0); at < tiles; at += get_num_groups(0)) {
+        const uint stream0 = (uint)(at % across) * TILE_STREAMS;
+        const ulong sample0 = at / across * TILE_SAMPLES;
+        for (uint i = item; i < TILE; i += WIDTH) {
+            const uint row = i % TILE_STREAMS;
+            const uint column = i / TILE_STREAMS;
+            const uint stream = stream0 + row;
+            const ulong n = sample0 + column;
+            if (stream < streams && n < samples) {
+                __local number *to = tile + (row * PITCH + column) * NUMBERS;
+                number first = read_number(in + re[stream] + n * step);
+                int none = is_missing(first);
+#if NUMBERS == 2
+                number second = read_number(in + im[stream] + n * step);
+                none |= is_missing(second);
+                to[1] = none ? (number)ZERO_VOLTS : second;
+#endif
+                to[0] = none ? (number)ZERO_VOLTS : first;
+                missing += none && n < counted;
+            }
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (uint i = item; i < TILE; i += WIDTH) {
+            const uint row = i / TILE_SAMPLES;
+            const uint column = i % TILE_SAMPLES;
+            const uint stream = stream0 + row;
+            const ulong n = sample0 + column;
+            if (stream < streams && n < samples) {
+                const __local number *from = tile + (row * PITCH + column) * NUMBERS;
+                __global number *to = (__global number *)(out + stream * out_stride) + n * NUMBERS;
+                for (uint j = 0; j < NUMBERS; j++) {
+                    to[j] = from[j];
+                }
+            }
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    counts[item] = missing;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (item == 0) {
+        ulong sum = 0;
+        for (uint i = 0; i < WIDTH; i++) {
+            sum += counts[i];
+        }
+        /* The queue is in order, and nobody else has this slot. */
+        found[get_group_id(0)] += sum;
+    }
+}

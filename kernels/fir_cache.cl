@@ -1,0 +1,59 @@
+/* FIR through the cache: Adamek, Novotny, Armour 2016, Algorithm 2. The general kernel: any CHANNELS, any
+ * TAPS, every format.
+ *
+ *   in         raw spectra, see samples.cl
+ *   coeff      float [TAPS][CHANNELS] (complex) or [TAPS][2 CHANNELS] (real)
+ *   filtered   float2 [spectra][streams][CHANNELS]
+ *
+ * Filters spectra first .. first + spectra - 1 of each stream. A work-item owns one column (dimension 0)
+ * of RUN spectra in a row (1) of one stream (2): a coefficient is loaded once for RUN spectra; samples
+ * that neighbouring work-items of a group share come from the cache. Sums go in pieces of PIECE taps, so
+ * that long filters lose no digits.
+ * Better: a window in registers (fir_slide), which needs the number of taps to be small. */
+#ifndef RUN
+#define RUN 4
+#endif
+#define PIECE 64
+
+__kernel void fir_cache(const __global uchar *restrict in, ulong in_stride,
+                        const __global float *restrict coeff, __global float2 *restrict filtered,
+                        ulong first, ulong spectra, uint streams)
+{
+    const size_t n = get_global_id(0);
+    const size_t s = get_global_id(1) * RUN;
+    const size_t stream = get_global_id(2);
+    if (n >= CHANNELS || s >= spectra) {
+        return;
+    }
+    const size_t count = min((size_t)RUN, (size_t)spectra - s);
+    const __global raw_column *x =
+        (const __global raw_column *)(in + stream * in_stride) + (first + s) * CHANNELS + n;
+    float2 sum[RUN];
+    for (uint r = 0; r < RUN; r++) {
+        sum[r] = (float2)(0);
+    }
+    for (uint t0 = 0; t0 < TAPS; t0 += PIECE) {
+        float2 part[RUN];
+        for (uint r = 0; r < RUN; r++) {
+            part[r] = (float2)(0);
+        }
+        const uint t1 = min(t0 + PIECE, (uint)TAPS);
+        for (uint t = t0; t < t1; t++) {
+            const float2 b = column_coeff(coeff, t, n);
+            for (uint r = 0; r < RUN; r++) {
+                /* Beyond the last spectrum: the last one again, and nobody keeps it. */
+                const size_t row = t + min((size_t)r, count - 1);
+                part[r] = column_fma(column_volts(x[row * CHANNELS]), b, part[r]);
+            }
+        }
+        for (uint r = 0; r < RUN; r++) {
+            sum[r] += part[r];
+        }
+    }
+    __global float2 *out = filtered + (s * streams + stream) * CHANNELS + n;
+    for (uint r = 0; r < RUN; r++) {
+        if (r < count) {
+            out[r * (size_t)streams * CHANNELS] = sum[r];
+        }
+    }
+}

@@ -1,0 +1,536 @@
+/* Polyphase filter bank in one kernel: FIR over TAPS raw spectra, then the transform to CHANNELS
+ * channels. Comes behind butterflies.cl.
+ *
+ *   in        stream s begins at byte s * in_stride (a multiple of 16); raw samples
+ *             [spectra + TAPS - 1][P], complex: P = CHANNELS pairs (re, im), or one byte of two
+ *             nibbles; real: P = 2 * CHANNELS numbers
+ *   coeff     float [TAPS][P], oldest sample first
+ *   twiddles  fused_twiddles() of fused.c: a table [CHANNELS] between any two stages; behind
+ *             them, for real input, -i exp(-pi i k / CHANNELS)
+ *   out       MODE 0: float2 [spectra][streams][KEPT]   spectra
+ *             MODE 1: float  [spectra][streams][KEPT]   |Y|^2
+ *             MODE 2: float  [grains][streams][KEPT]    sum of |Y|^2 over a grain (see grains.h);
+ *             the first spectrum has the number `first`, dumps begin at multiples of `integrate`
+ *
+ * A team of CHANNELS / VALUES work-items owns a batch of BATCH consecutive spectra of a stream;
+ * TEAMS teams make a work-group. In stage i, whose radix is R, an item owns the points
+ * f + k * CHANNELS / R, k = 0 .. R - 1, of every spectrum of the batch, for VALUES / R different f:
+ * adjacent ones in the first stage, so that it loads them as one vector, else CHANNELS / VALUES
+ * apart. It filters just the points that its first butterflies need: nothing passes through memory
+ * between filter and transform. Between stages (Stockham order: no bit reversal) the points change
+ * owners through local memory.
+ * Real input is filtered as pairs z[n] = y[2n] + i y[2n+1], and the spectrum of z is split into
+ * that of y at the end (one exchange more).
+ *
+ * Why this shape is fast (H200, C = 1024, see limits.md): 8 values an item and at most 128 registers
+ * keep 16 warps on a unit, which hides the way to L2; a batch of 4 or 5 spectra shares every row,
+ * conversion, coefficient and twiddle it loads (a row is loaded (BATCH + TAPS - 1) / BATCH times);
+ * local memory has no bank conflict; taps are unrolled, so that loads run ahead of the sums.
+ * 16 values an item save an exchange, but halve the warps or the batch: 1.06 ms against 0.89.
+ *
+ * What would be faster: rows that several groups load are read again from L2, which binds for
+ * 32-bit samples and many taps. Teams of one group that share rows in L1 wait for each other at
+ * barriers; groups that stay and walk lose more by the registers of the loop than they gain.
+ * Thread block clusters, asynchronous copies and named barriers are not in OpenCL.
+ *
+ * Every spectrum is computed by the same operations in the same order, whatever its place in the
+ * batch: the last batch moves back so that it ends with the block, and owns its new spectra only. */
+#pragma OPENCL FP_CONTRACT OFF
+
+#ifndef CHANNELS
+#define CHANNELS 1024
+#define TAPS 8
+#define FORMAT 1        /* 0: I4, 1: I8, 2: I16, 3: F32 */
+#define COMPLEX 1       /* 0: real samples */
+#define CONJUGATE 0     /* 1: take the complex conjugate of every sample */
+#define NIBBLE_OFFSET 0 /* I4, 1: a nibble's value is nibble - 8, 0: two's complement */
+#define NIBBLE_HIGH_RE 1 /* I4, 1: the real part is the high nibble */
+#define KEPT_FIRST 0    /* channels KEPT_FIRST .. KEPT_FIRST + KEPT - 1 are written */
+#define KEPT 1024
+#define MODE 0
+#define VALUES 8
+#define BATCH 4
+#define TEAMS 1
+#define STAGES 4
+#define RADIX0 4
+#define RADIX1 8
+#define RADIX2 8
+#define RADIX3 4
+#define BUFFERS 4 /* spectra of a team that fit local memory at a time, 1 .. BATCH */
+#define SPLIT 0   /* 1: real and imaginary parts go through local memory one after the other */
+#define PADDED 0  /* 1: local memory is padded by 1/16; 0: addresses are swizzled by ... */
+#define SWIZZLE0 3 /* ... the bits from this one on, for each exchange (0: not at all) */
+#define SWIZZLE1 3
+#define SWIZZLE2 0
+#define STREAMING 0 /* 1: spectra go past the caches (NVIDIA only) */
+#endif
+
+/* Sums of more taps are looped over, and cut into pieces: a float sum of thousands of products
+ * would lose the digits that the transform keeps. */
+#define FUSED_PIECE 64
+#define FUSED_GRAIN 16
+
+#define FUSED_ITEMS (CHANNELS / VALUES) /* work-items of a team */
+#define FUSED_SETS(radix) (VALUES / (radix)) /* butterflies of an item in a stage */
+#define FUSED_WIDE FUSED_SETS(RADIX0) /* adjacent points of the first stage */
+
+/* As in FFTN(8)(x) for a radix that is a macro. */
+#define FUSED_JOIN_(a, b) a##b
+#define FUSED_JOIN(a, b) FUSED_JOIN_(a, b)
+#define FUSED_FFT(radix) FUSED_JOIN(bf_fft, radix)
+
+/* Raw samples: numbers of FUSED_TYPE, FUSED_PAIR of them a pair (re, im). */
+#if FORMAT == 0
+#define FUSED_TYPE uchar
+#define FUSED_PAIR 1
+#elif FORMAT == 1
+#define FUSED_TYPE char
+#define FUSED_PAIR 2
+#elif FORMAT == 2
+#define FUSED_TYPE short
+#define FUSED_PAIR 2
+#else
+#define FUSED_TYPE float
+#define FUSED_PAIR 2
+#endif
+typedef FUSED_TYPE fused_raw;
+#define FUSED_ROW (CHANNELS * FUSED_PAIR) /* numbers from a raw spectrum to the next */
+#define FUSED_FLOATS (COMPLEX ? 1 : 2)    /* coefficients of a pair */
+
+
+/* FUSED_FETCH(count)(type, from, to): to[0 .. count - 1] = from[...] by one load as wide as can be. */
+#define FUSED_FETCH(count) FUSED_JOIN(FUSED_FETCH_, count)
+#define FUSED_FETCH_1(type, from, to) (to)[0] = *(from);
+#define FUSED_FETCH_2(type, from, to)                                                              \
+    {                                                                                              \
+        const FUSED_JOIN(type, 2) two = *(const __global FUSED_JOIN(type, 2) *)(from);             \
+        (to)[0] = two.x;                                                                           \
+        (to)[1] = two.y;                                                                           \
+    }
+#define FUSED_FETCH_4(type, from, to)                                                              \
+    {                                                                                              \
+        const FUSED_JOIN(type, 4) four = *(const __global FUSED_JOIN(type, 4) *)(from);            \
+        (to)[0] = four.x;                                                                          \
+        (to)[1] = four.y;                                                                          \
+        (to)[2] = four.z;                                                                          \
+        (to)[3] = four.w;                                                                          \
+    }
+#define FUSED_FETCH_8(type, from, to)                                                              \
+    {                                                                                              \
+        FUSED_FETCH_4(type, from, to)                                                              \
+        FUSED_FETCH_4(type, (from) + 4, (to) + 4)                                                  \
+    }
+
+/* Numbers of a vector of raw pairs, coefficients of one: constants that FUSED_FETCH can join. */
+#if FORMAT == 0
+#define FUSED_PARTS FUSED_WIDE_
+#else
+#define FUSED_PARTS FUSED_TWICE_
+#endif
+#if COMPLEX
+#define FUSED_COEFFS FUSED_WIDE_
+#else
+#define FUSED_COEFFS FUSED_TWICE_
+#endif
+#if FUSED_WIDE == 1
+#define FUSED_WIDE_ 1
+#define FUSED_TWICE_ 2
+#elif FUSED_WIDE == 2
+#define FUSED_WIDE_ 2
+#define FUSED_TWICE_ 4
+#else
+#define FUSED_WIDE_ 4
+#define FUSED_TWICE_ 8
+#endif
+
+/* FUSED_WIDE adjacent pairs, as floats. */
+static inline void fused_samples(const __global fused_raw *restrict from, float2 *out)
+{
+    fused_raw raw[FUSED_WIDE * FUSED_PAIR];
+    FUSED_FETCH(FUSED_PARTS)(FUSED_TYPE, from, raw)
+    BF_LOOP(p, FUSED_WIDE)
+    {
+#if FORMAT == 0
+        /* Two's complement and a flipped sign bit make a nibble binary with an offset. */
+        const int byte = NIBBLE_OFFSET ? raw[p] : raw[p] ^ 0x88;
+        const float high = (float)((byte >> 4) - 8), low = (float)((byte & 15) - 8);
+        out[p] = NIBBLE_HIGH_RE ? (float2)(high, low) : (float2)(low, high);
+#else
+        out[p] = (float2)((float)raw[2 * p], (float)raw[2 * p + 1]);
+#endif
+    }
+}
+
+/* Coefficients of FUSED_WIDE adjacent pairs: one for both parts, or one each. */
+static inline void fused_coefficients(const __global float *restrict from, float2 *out)
+{
+    float coeff[FUSED_WIDE * FUSED_FLOATS];
+    FUSED_FETCH(FUSED_COEFFS)(float, from, coeff)
+    BF_LOOP(p, FUSED_WIDE)
+    {
+        out[p] = COMPLEX ? (float2)(coeff[p]) : (float2)(coeff[FUSED_FLOATS * p], coeff[FUSED_FLOATS * p + FUSED_FLOATS - 1]);
+    }
+}
+
+static inline float2 fused_tap(float2 sample, float2 coeff, float2 sum)
+{
+    return (float2)(fma(sample.x, coeff.x, sum.x), fma(sample.y, coeff.y, sum.y));
+}
+
+/* One tap of a batch: the window holds BATCH rows, the oldest of them row `tap`, in a ring whose
+ * index is a constant; its newest row is loaded here. */
+#define FUSED_TAP(tap, slot)                                                                       \
+    {                                                                                              \
+        float2 weight[FUSED_WIDE];                                                                 \
+        fused_coefficients(h + (uint)(tap) * (CHANNELS * FUSED_FLOATS), weight);                   \
+        fused_samples(x + (uint)((tap) + BATCH - 1) * FUSED_ROW, window[((slot) + BATCH - 1) % BATCH]); \
+        BF_LOOP(b, BATCH)                                                                          \
+        BF_LOOP(p, FUSED_WIDE)                                                                     \
+        sum[b][p] = fused_tap(window[((slot) + b) % BATCH][p], weight[p], sum[b][p]);              \
+    }
+
+/* FIR of FUSED_WIDE adjacent points of a batch that has all its rows. x, h: the points' first
+ * sample and coefficient. */
+static inline void fused_fir(const __global fused_raw *restrict x, const __global float *restrict h,
+                             float2 total[BATCH][FUSED_WIDE])
+{
+    float2 window[BATCH][FUSED_WIDE], sum[BATCH][FUSED_WIDE];
+    BF_LOOP(r, BATCH - 1) fused_samples(x + (uint)r * FUSED_ROW, window[r]);
+#if TAPS <= FUSED_PIECE
+    BF_LOOP(b, BATCH) BF_LOOP(p, FUSED_WIDE) sum[b][p] = (float2)(0);
+    BF_LOOP(t, TAPS) FUSED_TAP(t, t)
+    BF_LOOP(b, BATCH) BF_LOOP(p, FUSED_WIDE) total[b][p] = sum[b][p];
+#else
+    BF_LOOP(b, BATCH) BF_LOOP(p, FUSED_WIDE) total[b][p] = (float2)(0);
+    uint t = 0;
+    for (uint end = 0; end < TAPS;) {
+        end = min(end + FUSED_PIECE, (uint)TAPS);
+        BF_LOOP(b, BATCH) BF_LOOP(p, FUSED_WIDE) sum[b][p] = (float2)(0);
+        /* The ring turns once in BATCH taps. What is left of the last piece shifts it instead. */
+        _Pragma("unroll 1") for (; t < end; t++)
+        {
+            FUSED_TAP(t, 0)
+            BF_LOOP(b, BATCH - 1) BF_LOOP(p, FUSED_WIDE) window[b][p] = window[b + 1][p];
+        }
+        BF_LOOP(b, BATCH) BF_LOOP(p, FUSED_WIDE) total[b][p] = total[b][p] + sum[b][p];
+    }
+#endif
+}
+
+/* The same sums for a block of fewer than BATCH spectra, without a look at rows beyond its end;
+ * for spectra beyond it those of the last one. */
+static inline void fused_fir_short(const __global fused_raw *restrict x,
+                                   const __global float *restrict h, uint spectra,
+                                   float2 total[BATCH][FUSED_WIDE])
+{
+    BF_LOOP(b, BATCH)
+    {
+        const __global fused_raw *row = x + min((uint)b, spectra - 1) * FUSED_ROW;
+        float2 sum[FUSED_WIDE];
+        BF_LOOP(p, FUSED_WIDE) total[b][p] = (float2)(0);
+        BF_LOOP(p, FUSED_WIDE) sum[p] = (float2)(0);
+        _Pragma("unroll 1") for (uint t = 0; t < TAPS; t++)
+        {
+            float2 sample[FUSED_WIDE], weight[FUSED_WIDE];
+            fused_samples(row + t * FUSED_ROW, sample);
+            fused_coefficients(h + t * (CHANNELS * FUSED_FLOATS), weight);
+            BF_LOOP(p, FUSED_WIDE) sum[p] = fused_tap(sample[p], weight[p], sum[p]);
+            if ((t + 1) % FUSED_PIECE == 0 || t + 1 == TAPS) {
+                BF_LOOP(p, FUSED_WIDE)
+                {
+                    total[b][p] = TAPS <= FUSED_PIECE ? sum[p] : total[b][p] + sum[p];
+                    sum[p] = (float2)(0);
+                }
+            }
+        }
+    }
+}
+
+/* Local memory: place of point a of a spectrum, as exchange `swizzle` wants it. */
+#if PADDED
+#define FUSED_SPAN (CHANNELS + CHANNELS / 16 + 1)
+#define FUSED_PLACE(a, swizzle) ((a) + ((a) >> 4))
+#else
+#define FUSED_SPAN CHANNELS
+#define FUSED_PLACE(a, swizzle) ((swizzle) ? (a) ^ (((a) >> (swizzle)) & 15) : (a))
+#endif
+#if SPLIT
+typedef float fused_cell;
+#else
+typedef float2 fused_cell;
+#endif
+#define FUSED_BARRIER barrier(CLK_LOCAL_MEM_FENCE);
+
+/* Writes or reads points of spectrum b, in butterflies of `radix`: `first` is the f of butterfly
+ * p, `at` the place of its value q. */
+#define FUSED_PUT(b, part, radix, first, at, swizzle)                                              \
+    BF_LOOP(p, FUSED_SETS(radix))                                                                  \
+    {                                                                                              \
+        const uint f = first;                                                                      \
+        BF_LOOP(q, radix)                                                                          \
+        cells[((b) % BUFFERS) * FUSED_SPAN + FUSED_PLACE(at, swizzle)] = v[b][p * (radix) + q] part; \
+    }
+#define FUSED_GET(b, target, radix, first, at, swizzle)                                            \
+    BF_LOOP(p, FUSED_SETS(radix))                                                                  \
+    {                                                                                              \
+        const uint f = first;                                                                      \
+        BF_LOOP(q, radix)                                                                          \
+        target = cells[((b) % BUFFERS) * FUSED_SPAN + FUSED_PLACE(at, swizzle)];                   \
+    }
+
+/* Sends all values of a batch to their next owners. In: v[b] in butterflies of radix `r`, out:
+ * `got`[b] in butterflies of radix `rr`; got may be v. With fewer buffers than spectra, one
+ * spectrum follows the other; with two or more a barrier between is enough, since nobody can be
+ * two spectra ahead. */
+#if SPLIT
+#define FUSED_EXCHANGE(got, r, first, at, rr, to, from, swizzle)                                   \
+    BF_LOOP(b, BATCH)                                                                              \
+    {                                                                                              \
+        float real[VALUES];                                                                        \
+        FUSED_BARRIER                                                                              \
+        FUSED_PUT(b, .x, r, first, at, swizzle)                                                    \
+        FUSED_BARRIER                                                                              \
+        FUSED_GET(b, real[p * (rr) + q], rr, to, from, swizzle)                                    \
+        FUSED_BARRIER                                                                              \
+        FUSED_PUT(b, .y, r, first, at, swizzle)                                                    \
+        FUSED_BARRIER                                                                              \
+        FUSED_GET(b, got[b][p * (rr) + q].y, rr, to, from, swizzle)                                \
+        BF_LOOP(i, VALUES) got[b][i].x = real[i];                                                  \
+    }
+#elif BUFFERS < BATCH
+#define FUSED_EXCHANGE(got, r, first, at, rr, to, from, swizzle)                                   \
+    BF_LOOP(b, BATCH)                                                                              \
+    {                                                                                              \
+        if (BUFFERS == 1 || b == 0) {                                                              \
+            FUSED_BARRIER                                                                          \
+        }                                                                                          \
+        FUSED_PUT(b, , r, first, at, swizzle)                                                      \
+        FUSED_BARRIER                                                                              \
+        FUSED_GET(b, got[b][p * (rr) + q], rr, to, from, swizzle)                                  \
+    }
+#else
+#define FUSED_EXCHANGE(got, r, first, at, rr, to, from, swizzle)                                   \
+    FUSED_BARRIER                                                                                  \
+    BF_LOOP(p, FUSED_SETS(r))                                                                      \
+    {                                                                                              \
+        const uint f = first;                                                                      \
+        BF_LOOP(q, r)                                                                              \
+        {                                                                                          \
+            const uint place = FUSED_PLACE(at, swizzle);                                           \
+            BF_LOOP(b, BATCH) cells[b * FUSED_SPAN + place] = v[b][p * (r) + q];                   \
+        }                                                                                          \
+    }                                                                                              \
+    FUSED_BARRIER                                                                                  \
+    BF_LOOP(p, FUSED_SETS(rr))                                                                     \
+    {                                                                                              \
+        const uint f = to;                                                                         \
+        BF_LOOP(q, rr)                                                                             \
+        {                                                                                          \
+            const uint place = FUSED_PLACE(from, swizzle);                                         \
+            BF_LOOP(b, BATCH) got[b][p * (rr) + q] = cells[b * FUSED_SPAN + place];                \
+        }                                                                                          \
+    }
+#endif
+
+/* A stage: butterflies, then the factors before the next one. */
+#define FUSED_BUTTERFLIES(radix)                                                                   \
+    BF_LOOP(p, FUSED_SETS(radix))                                                                  \
+    BF_LOOP(b, BATCH) FUSED_FFT(radix)(&v[b][p * (radix)]);
+#define FUSED_TWIDDLE(radix, first, table)                                                         \
+    BF_LOOP(p, FUSED_SETS(radix))                                                                  \
+    {                                                                                              \
+        const uint f = first;                                                                      \
+        BF_LOOP(q, radix)                                                                          \
+        if (q > 0) {                                                                               \
+            const float2 w = tw[(table) * CHANNELS + q * (CHANNELS / (radix)) + f];                \
+            BF_LOOP(b, BATCH) v[b][p * (radix) + q] = BF_MULTIPLY(v[b][p * (radix) + q], w);       \
+        }                                                                                          \
+    }
+/* f of butterfly p in the first stage, in the others; where a value goes that `done` points and
+ * then `radix` have been transformed of; where it comes from. */
+#define FUSED_ADJACENT (FUSED_WIDE * item + p)
+#define FUSED_APART (item + p * FUSED_ITEMS)
+#define FUSED_TO(done, radix) ((f / (done)) * ((done) * (radix)) + f % (done) + (done)*q)
+#define FUSED_FROM(radix) (f + q * (CHANNELS / (radix)))
+
+#if STAGES == 2
+#define FUSED_LAST RADIX1
+#elif STAGES == 3
+#define FUSED_LAST RADIX2
+#else
+#define FUSED_LAST RADIX3
+#endif
+
+static inline float fused_power(float2 y)
+{
+    return fma(y.x, y.x, y.y * y.y);
+}
+
+static inline void fused_store(__global float2 *to, float2 y)
+{
+#if STREAMING
+    __asm__ volatile("st.global.cs.v2.f32 [%0], {%1, %2};" ::"l"(to), "f"(y.x), "f"(y.y) : "memory");
+#else
+    *to = y;
+#endif
+}
+
+/* Runs a body for each value of an item that is kept: `value` is its index in v[b], `kept` its
+ * place among the kept channels. */
+#define FUSED_KEPT(body)                                                                           \
+    BF_LOOP(p, FUSED_SETS(FUSED_LAST))                                                             \
+    BF_LOOP(q, FUSED_LAST)                                                                         \
+    {                                                                                              \
+        const uint kept = FUSED_APART + q * (CHANNELS / FUSED_LAST) - KEPT_FIRST;                  \
+        const int value = p * FUSED_LAST + q;                                                      \
+        if (KEPT == CHANNELS || kept < KEPT) {                                                     \
+            body;                                                                                  \
+        }                                                                                          \
+    }
+
+/* Grain borders at or before spectrum `at`, see grains.c: its multiples of 16 and of `integrate`,
+ * those of both (every `both`-th of the latter, a power of two) once. */
+static inline ulong fused_borders(ulong at, ulong integrate)
+{
+    const ulong dumps = at / integrate;
+    const ulong common = integrate & (0 - integrate);
+    const uint both = FUSED_GRAIN / (uint)min(common, (ulong)FUSED_GRAIN);
+    return at / FUSED_GRAIN + dumps - dumps / both;
+}
+
+__kernel __attribute__((reqd_work_group_size(FUSED_ITEMS *TEAMS, 1, 1))) void
+ppf_fused(const __global fused_raw *restrict in, ulong in_stride, const __global float *restrict coeff,
+          const __global float2 *restrict twiddles, __global float *restrict out, ulong spectra,
+          uint streams, ulong first, ulong integrate)
+{
+    __local fused_cell memory[TEAMS * BUFFERS * FUSED_SPAN];
+    const uint item = get_local_id(0) % FUSED_ITEMS;
+    const uint team = TEAMS == 1 ? 0 : get_local_id(0) / FUSED_ITEMS;
+    __local fused_cell *cells = memory + team * (BUFFERS * FUSED_SPAN);
+
+    /* A team's run: a batch, or the 16 spectra of a grain (fewer where dumps or the block end). */
+    const uint run = MODE == 2 ? FUSED_GRAIN : BATCH;
+    const uint before = MODE == 2 ? (uint)(first % FUSED_GRAIN) : 0; /* of the first run */
+    const uint runs = (uint)((spectra + before + run - 1) / run);    /* of a stream */
+    const uint mine = get_group_id(0) * TEAMS + team;
+    const int is_mine = TEAMS == 1 || mine < runs * streams; /* else there to meet at barriers */
+    const uint at = is_mine ? mine : 0;
+    const uint stream = streams == 1 ? 0 : at / runs;
+    const long start = (long)(at - stream * runs) * run - before;
+    const __global fused_raw *samples =
+        (const __global fused_raw *)((const __global uchar *)in + stream * in_stride);
+
+#if MODE == 2
+    float power[VALUES];
+    BF_LOOP(i, VALUES) power[i] = 0;
+    const ulong number = first + (ulong)max(start, 0L);
+    ulong grain = fused_borders(number, integrate) - fused_borders(first, integrate);
+    uint left = (uint)min(integrate - number % integrate, (ulong)FUSED_GRAIN); /* of the dump */
+    const long stop = min(start + FUSED_GRAIN, (long)spectra);
+    _Pragma("unroll 1") for (uint step = 0; step < FUSED_GRAIN / BATCH; step++)
+#endif
+    {
+#if MODE == 2
+        const long wanted = start + step * BATCH;
+#else
+        const long wanted = start;
+#endif
+        /* Rows that the batch may own: moved into the block, where it fits. */
+        const long base = max(min(wanted, (long)spectra - BATCH), 0L);
+#if MODE == 2
+        /* Zero, which a compiler cannot see: else it would load all coefficients and twiddles
+         * before the loop, into registers that are not there. */
+        const uint zero = (uint)((ulong)base >> 62);
+        const __global float2 *tw = twiddles + zero;
+        const __global float *table = coeff + zero;
+#else
+        const __global float2 *tw = twiddles;
+        const __global float *table = coeff;
+#endif
+        float2 v[BATCH][VALUES];
+        BF_LOOP(k, RADIX0)
+        {
+            const uint n = FUSED_WIDE * item + k * (CHANNELS / RADIX0);
+            const __global fused_raw *x = samples + ((ulong)base * CHANNELS + n) * FUSED_PAIR;
+            const __global float *h = table + n * FUSED_FLOATS;
+            float2 sum[BATCH][FUSED_WIDE];
+            if (spectra >= BATCH) {
+                fused_fir(x, h, sum);
+            } else {
+                fused_fir_short(x, h, (uint)spectra, sum);
+            }
+            BF_LOOP(b, BATCH)
+            BF_LOOP(p, FUSED_WIDE)
+            v[b][p * RADIX0 + k] = CONJUGATE ? (float2)(sum[b][p].x, -sum[b][p].y) : sum[b][p];
+        }
+
+        FUSED_BUTTERFLIES(RADIX0)
+        FUSED_TWIDDLE(RADIX0, FUSED_ADJACENT, 0)
+        FUSED_EXCHANGE(v, RADIX0, FUSED_ADJACENT, f * RADIX0 + q, RADIX1, FUSED_APART,
+                       FUSED_FROM(RADIX1), SWIZZLE0)
+        FUSED_BUTTERFLIES(RADIX1)
+#if STAGES > 2
+        FUSED_TWIDDLE(RADIX1, FUSED_APART, 1)
+        FUSED_EXCHANGE(v, RADIX1, FUSED_APART, FUSED_TO(RADIX0, RADIX1), RADIX2, FUSED_APART,
+                       FUSED_FROM(RADIX2), SWIZZLE1)
+        FUSED_BUTTERFLIES(RADIX2)
+#endif
+#if STAGES > 3
+        FUSED_TWIDDLE(RADIX2, FUSED_APART, 2)
+        FUSED_EXCHANGE(v, RADIX2, FUSED_APART, FUSED_TO(RADIX0 * RADIX1, RADIX2), RADIX3,
+                       FUSED_APART, FUSED_FROM(RADIX3), SWIZZLE2)
+        FUSED_BUTTERFLIES(RADIX3)
+#endif
+
+#if !COMPLEX
+        /* X[k] = (Z[k] + Z*[C-k]) / 2 + u[k] (Z[k] - Z*[C-k]) / 2 */
+        {
+            float2 mirror[BATCH][VALUES];
+            FUSED_EXCHANGE(mirror, FUSED_LAST, FUSED_APART, FUSED_FROM(FUSED_LAST), FUSED_LAST,
+                           FUSED_APART, ((CHANNELS - FUSED_FROM(FUSED_LAST)) % CHANNELS), 0)
+            BF_LOOP(p, FUSED_SETS(FUSED_LAST))
+            BF_LOOP(q, FUSED_LAST)
+            {
+                const int i = p * FUSED_LAST + q;
+                const float2 u =
+                    tw[(STAGES - 1) * CHANNELS + FUSED_APART + q * (CHANNELS / FUSED_LAST)];
+                BF_LOOP(b, BATCH)
+                {
+                    const float2 z = v[b][i];
+                    const float2 m = (float2)(mirror[b][i].x, -mirror[b][i].y);
+                    const float2 even = 0.5f * (z + m), odd = 0.5f * (z - m);
+                    v[b][i] = (float2)(fma(odd.x, u.x, fma(-odd.y, u.y, even.x)),
+                                       fma(odd.x, u.y, fma(odd.y, u.x, even.y)));
+                }
+            }
+        }
+#endif
+
+        BF_LOOP(b, BATCH)
+        {
+            const long row = base + b;
+#if MODE == 2
+            if (is_mine && row >= wanted && row < wanted + BATCH && row < stop) {
+                BF_LOOP(i, VALUES) power[i] = power[i] + fused_power(v[b][i]);
+                left--;
+                if (left == 0 || row + 1 == stop) {
+                    __global float *to = out + (grain * streams + stream) * KEPT;
+                    FUSED_KEPT(to[kept] = power[value])
+                    BF_LOOP(i, VALUES) power[i] = 0;
+                    grain++;
+                    left = (uint)min(integrate, (ulong)FUSED_GRAIN);
+                }
+            }
+#else
+            if (is_mine && row >= wanted && row < (long)spectra) {
+                const ulong to = ((ulong)row * streams + stream) * KEPT;
+#if MODE == 1
+                FUSED_KEPT(out[to + kept] = fused_power(v[b][value]))
+#else
+                FUSED_KEPT(fused_store((__global float2 *)out + to + kept, v[b][value]))
+#endif
+            }
+#endif
+        }
+    }
+}

@@ -1,0 +1,83 @@
+/* Samples as archives store them, and as numbers: what every kernel begins with.
+ *
+ * A filtered spectrum is CHANNELS float2, whatever the samples are. Complex: column n is sample n. Real:
+ * column n is the pair of samples 2n and 2n + 1, and a transform of half the length follows, so all
+ * kernels treat both alike.
+ *
+ *   in    stream s begins at byte s * in_stride, a multiple of 16; columns follow each other */
+#pragma OPENCL FP_CONTRACT OFF
+
+#ifndef CHANNELS
+#define CHANNELS 1024
+#define TAPS 8
+#define FORMAT 1
+#define COMPLEX 1
+#endif
+#ifndef CONJUGATE
+#define CONJUGATE 0
+#endif
+#ifndef NIBBLE_OFFSET
+#define NIBBLE_OFFSET 1
+#endif
+#ifndef NIBBLE_HIGH_RE
+#define NIBBLE_HIGH_RE 1
+#endif
+
+#define FORMAT_I4 0
+#define FORMAT_I8 1
+#define FORMAT_I16 2
+#define FORMAT_F32 3
+
+/* A column as it is stored. */
+#if FORMAT == FORMAT_I4
+typedef uchar raw_column;
+#elif FORMAT == FORMAT_I8
+typedef char2 raw_column;
+#elif FORMAT == FORMAT_I16
+typedef short2 raw_column;
+#else
+typedef float2 raw_column;
+#endif
+
+#if FORMAT == FORMAT_I4
+static inline float nibble_value(uint nibble)
+{
+#if NIBBLE_OFFSET
+    return (float)((int)nibble - 8);
+#else
+    return (float)((int)(nibble ^ 8u) - 8);
+#endif
+}
+#endif
+
+/* In volts of the archive. */
+static inline float2 column_volts(raw_column stored)
+{
+#if FORMAT == FORMAT_I4
+    float2 volts = (float2)(nibble_value(stored >> 4), nibble_value(stored & 15u));
+#if !NIBBLE_HIGH_RE
+    volts = volts.yx;
+#endif
+#else
+    float2 volts = convert_float2(stored);
+#endif
+#if CONJUGATE
+    volts.y = -volts.y;
+#endif
+    return volts;
+}
+
+/* The coefficients of tap t for column n: one number for both parts of a complex sample. */
+static inline float2 column_coeff(const __global float *restrict coeff, size_t t, size_t n)
+{
+#if COMPLEX
+    return (float2)(coeff[t * CHANNELS + n]);
+#else
+    return vload2(t * CHANNELS + n, coeff);
+#endif
+}
+
+static inline float2 column_fma(float2 volts, float2 coefficient, float2 sum)
+{
+    return (float2)(fma(volts.x, coefficient.x, sum.x), fma(volts.y, coefficient.y, sum.y));
+}

@@ -1,0 +1,21 @@
+/* The user's cache folder: what can be made again, kept between runs and shared by many processes.
+ *
+ * The folder is $VOLTMILL_CACHE, or $XDG_CACHE_HOME/voltmill, or ~/.cache/voltmill; made when first
+ * written. "off" as $VOLTMILL_CACHE means none. An entry is a file named by kind and a hash of its
+ * key; it holds the whole key and a checksum, so that another key's, torn or damaged entry is as
+ * good as none. Entries appear whole or not at all (written beside and renamed). */
+#ifndef VOLTMILL_BASE_CACHE_H
+#define VOLTMILL_BASE_CACHE_H
+
+#include "base/status.h"
+
+#include <stddef.h>
+
+/* Gives the entry's bytes in *out (free() returns them), or NULL when there is no good one. Fails
+ * with DEVICE only for want of memory. `kind` is a plain word, `key` any text. */
+status_t cache_get(const char *kind, const char *key, void **out, size_t *size);
+
+/* Writes an entry. A folder that cannot be written is no failure: returns 0 then, else 1. */
+int cache_put(const char *kind, const char *key, const void *data, size_t size);
+
+#endif

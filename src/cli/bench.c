@@ -1,0 +1,507 @@
+/* voltmill bench ppf */
+#include "base/memory.h"
+#include "base/units.h"
+#include "cli/cli.h"
+#include "run/bench_ppf.h"
+#include "run/work.h"
+
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "Usage: voltmill bench ppf [OPTION]...\n"
+    "\n"
+    "Times the filter bank alone on random samples and checks what comes out against the "
+    "reference;\n"
+    "a row whose result is wrong says FAILED. Lists are written 256,1024 or 256..4096 (doubling).\n"
+    "\n"
+    "  --backend NAME    opencl or cpu (default: opencl where there is a GPU)\n"
+    "  --device TEXT     OpenCL device: a number or a part of its name (voltmill info --devices)\n"
+    "  --channels LIST   channels of the filter bank (default 1024)\n"
+    "  --taps LIST       taps (default 8)\n"
+    "  --bits LIST       of a sample's part: 4, 8, 16, 32 (default 8)\n"
+    "  --streams LIST    streams filtered together (default 1)\n"
+    "  --kernel LIST     auto, fused, slide, cache, local (default auto)\n"
+    "  --fft NAME        auto, vkfft or clfft, behind the FIR kernels (default auto)\n"
+    "  --real            real samples instead of complex ones\n"
+    "  --out KIND        spectra, power, or power:N, integrated over N spectra (default spectra)\n"
+    "  --samples COUNT   of all streams together, such as 268435456 or 2^28 (default 2^26)\n"
+    "  --repeat N        timed runs, the best of which counts (default 5)\n"
+    "  --transfers       also blocks in a row from pinned memory and back, and, where nvidia-smi\n"
+    "                    tells what the card draws, joules per 10^9 samples\n"
+    "  --lofar           64 stations x 2 polarisations at 64 x 64 channels x taps, 128 x 32, 256 x "
+    "16,\n"
+    "                    512 x 8, 1024 x 4, 8 and 16 bit (van der Veldt et al. 2012)\n"
+    "  --threads N       of the cpu backend (default: all)\n"
+    "  --csv FILE        writes the table to FILE, too\n"
+    "  --help            prints this\n";
+
+enum { MOST_LIST = 24 };
+
+struct list {
+    uint64_t values[MOST_LIST];
+    uint32_t count;
+};
+
+struct settings {
+    enum backend_kind backend;
+    const char *device;
+    struct list channels, taps, bits, streams, kernels;
+    enum fft_kind fft;
+    int is_real, is_lofar;
+    enum product_kind kind;
+    uint64_t integrate, samples, repeats, threads;
+    int with_transfers;
+    FILE *csv;
+    int help;
+    /* While it runs. */
+    backend_t *opened;
+    struct backend_rates rates;
+    uint32_t failed;
+};
+
+/* "1024", "2^28". */
+static int parse_count(const char *text, uint64_t *out)
+{
+    uint64_t power = 0;
+    if (strncmp(text, "2^", 2) == 0 && units_parse_u64(text + 2, &power) && power < 62) {
+        *out = UINT64_C(1) << power;
+        return 1;
+    }
+    return units_parse_u64(text, out);
+}
+
+static int add_value(struct list *list, uint64_t value)
+{
+    if (list->count == MOST_LIST) {
+        return 0;
+    }
+    list->values[list->count++] = value;
+    return 1;
+}
+
+/* "8", "256..4096". */
+static int parse_entry(char *entry, struct list *out)
+{
+    uint64_t from = 0;
+    uint64_t to = 0;
+    char *dots = strstr(entry, "..");
+    if (dots) {
+        *dots = '\0';
+    }
+    if (!parse_count(entry, &from) || from == 0 || !parse_count(dots ? dots + 2 : entry, &to)) {
+        return 0;
+    }
+    for (uint64_t value = from; value <= to && value <= UINT32_MAX; value *= 2) {
+        if (!add_value(out, value)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int parse_kernel(char *entry, struct list *out)
+{
+    for (int i = KERNEL_AUTO; i <= KERNEL_LOCAL; i++) {
+        if (strcmp(entry, kernel_name((enum kernel_kind)i)) == 0) {
+            return add_value(out, (uint64_t)i);
+        }
+    }
+    return 0;
+}
+
+static status_t parse_list(const char *option, const char *text, uint64_t least, uint64_t most,
+                           int (*parse)(char *entry, struct list *out), struct list *out)
+{
+    status_t st = STATUS_OK;
+    char *copy = NULL;
+    char *rest = NULL;
+    out->count = 0;
+    TRY(memory_text(text, &copy));
+    for (char *entry = strtok_r(copy, ",", &rest); entry; entry = strtok_r(NULL, ",", &rest)) {
+        REQUIRE(parse(entry, out), STATUS_USAGE,
+                "bench: --%s %s: expected a list such as 256,1024 or 256..4096, or names; see "
+                "voltmill bench --help",
+                option, text);
+    }
+    REQUIRE(out->count > 0, STATUS_USAGE, "bench: --%s is empty", option);
+    for (uint32_t i = 0; i < out->count; i++) {
+        REQUIRE(out->values[i] >= least && out->values[i] <= most, STATUS_USAGE,
+                "bench: --%s %llu: expected from %llu to %llu", option,
+                (unsigned long long)out->values[i], (unsigned long long)least,
+                (unsigned long long)most);
+    }
+out:
+    free(copy);
+    return st;
+}
+
+static status_t parse_out(const char *text, struct settings *settings)
+{
+    status_t st = STATUS_OK;
+    const char *colon = strchr(text, ':');
+    settings->integrate = 1;
+    settings->kind = strncmp(text, "power", 5) == 0 ? PRODUCT_POWER : PRODUCT_SPECTRA;
+    int known = strcmp(text, "spectra") == 0 || strcmp(text, "power") == 0;
+    if (!known && strncmp(text, "power:", 6) == 0) {
+        known = units_parse_u64(colon + 1, &settings->integrate) && settings->integrate >= 1 &&
+                settings->integrate <= 1 << 20;
+    }
+    REQUIRE(known, STATUS_USAGE, "bench: --out %s: expected spectra, power or power:N", text);
+out:
+    return st;
+}
+
+enum {
+    TAKE_BACKEND = 256,
+    TAKE_DEVICE,
+    TAKE_CHANNELS,
+    TAKE_TAPS,
+    TAKE_BITS,
+    TAKE_STREAMS,
+    TAKE_KERNEL,
+    TAKE_FFT,
+    TAKE_REAL,
+    TAKE_OUT,
+    TAKE_SAMPLES,
+    TAKE_REPEAT,
+    TAKE_TRANSFERS,
+    TAKE_LOFAR,
+    TAKE_THREADS,
+    TAKE_CSV
+};
+
+static const struct option long_options[] = {{"backend", required_argument, NULL, TAKE_BACKEND},
+                                             {"device", required_argument, NULL, TAKE_DEVICE},
+                                             {"channels", required_argument, NULL, TAKE_CHANNELS},
+                                             {"taps", required_argument, NULL, TAKE_TAPS},
+                                             {"bits", required_argument, NULL, TAKE_BITS},
+                                             {"streams", required_argument, NULL, TAKE_STREAMS},
+                                             {"kernel", required_argument, NULL, TAKE_KERNEL},
+                                             {"fft", required_argument, NULL, TAKE_FFT},
+                                             {"real", no_argument, NULL, TAKE_REAL},
+                                             {"out", required_argument, NULL, TAKE_OUT},
+                                             {"samples", required_argument, NULL, TAKE_SAMPLES},
+                                             {"repeat", required_argument, NULL, TAKE_REPEAT},
+                                             {"transfers", no_argument, NULL, TAKE_TRANSFERS},
+                                             {"lofar", no_argument, NULL, TAKE_LOFAR},
+                                             {"threads", required_argument, NULL, TAKE_THREADS},
+                                             {"csv", required_argument, NULL, TAKE_CSV},
+                                             {"help", no_argument, NULL, 'h'},
+                                             {NULL, 0, NULL, 0}};
+
+static status_t take_name(int option, const char *value, struct settings *out)
+{
+    status_t st = STATUS_OK;
+    if (option == TAKE_BACKEND) {
+        REQUIRE(strcmp(value, "cpu") == 0 || strcmp(value, "opencl") == 0, STATUS_USAGE,
+                "bench: --backend %s: expected cpu or opencl", value);
+        out->backend = strcmp(value, "cpu") == 0 ? BACKEND_CPU : BACKEND_OPENCL;
+    } else if (option == TAKE_FFT) {
+        int known = 0;
+        for (int i = FFT_AUTO; i <= FFT_CLFFT; i++) {
+            if (strcmp(value, fft_name((enum fft_kind)i)) == 0) {
+                out->fft = (enum fft_kind)i;
+                known = 1;
+            }
+        }
+        REQUIRE(known, STATUS_USAGE, "bench: --fft %s: expected auto, vkfft or clfft", value);
+    } else {
+        out->csv = fopen(value, "w");
+        REQUIRE(out->csv, STATUS_DATA, "%s: cannot be written", value);
+    }
+out:
+    return st;
+}
+
+static status_t take_count(const char *name, const char *value, uint64_t most, uint64_t *out)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(parse_count(value, out) && *out >= 1 && *out <= most, STATUS_USAGE,
+            "bench: --%s %s: expected a number from 1 to %llu", name, value,
+            (unsigned long long)most);
+out:
+    return st;
+}
+
+static status_t take(int option, const char *value, struct settings *out)
+{
+    status_t st = STATUS_OK;
+    switch (option) {
+    case TAKE_DEVICE:
+        out->device = value;
+        break;
+    case TAKE_CHANNELS:
+        TRY(parse_list("channels", value, 2, 1 << 24, parse_entry, &out->channels));
+        break;
+    case TAKE_TAPS:
+        TRY(parse_list("taps", value, 1, 1 << 16, parse_entry, &out->taps));
+        break;
+    case TAKE_BITS:
+        TRY(parse_list("bits", value, 4, 32, parse_entry, &out->bits));
+        break;
+    case TAKE_STREAMS:
+        TRY(parse_list("streams", value, 1, 1 << 16, parse_entry, &out->streams));
+        break;
+    case TAKE_KERNEL:
+        TRY(parse_list("kernel", value, 0, KERNEL_LOCAL, parse_kernel, &out->kernels));
+        break;
+    case TAKE_REAL:
+        out->is_real = 1;
+        break;
+    case TAKE_OUT:
+        TRY(parse_out(value, out));
+        break;
+    case TAKE_SAMPLES:
+        TRY(take_count("samples", value, UINT64_C(1) << 40, &out->samples));
+        break;
+    case TAKE_REPEAT:
+        TRY(take_count("repeat", value, 1000, &out->repeats));
+        break;
+    case TAKE_THREADS:
+        TRY(take_count("threads", value, 4096, &out->threads));
+        break;
+    case TAKE_TRANSFERS:
+        out->with_transfers = 1;
+        break;
+    case TAKE_LOFAR:
+        out->is_lofar = 1;
+        break;
+    default:
+        TRY(take_name(option, value, out));
+        break;
+    }
+out:
+    return st;
+}
+
+static status_t read_options(int argc, char **argv, struct settings *out)
+{
+    status_t st = STATUS_OK;
+    *out = (struct settings){.channels = {{1024}, 1},
+                             .taps = {{8}, 1},
+                             .bits = {{8}, 1},
+                             .streams = {{1}, 1},
+                             .kernels = {{KERNEL_AUTO}, 1},
+                             .kind = PRODUCT_SPECTRA,
+                             .integrate = 1,
+                             .samples = 1 << 26,
+                             .repeats = 5};
+    opterr = 0;
+    optind = 1;
+    for (;;) {
+        int option = getopt_long(argc, argv, ":h", long_options, NULL);
+        if (option < 0) {
+            break;
+        }
+        if (option == 'h') {
+            out->help = 1;
+            goto out;
+        }
+        REQUIRE(option != ':', STATUS_USAGE, "bench: option %s needs a value", argv[optind - 1]);
+        REQUIRE(option != '?', STATUS_USAGE, "bench: unknown option %s; see voltmill bench --help",
+                argv[optind - 1]);
+        TRY(take(option, optarg, out));
+    }
+    REQUIRE(optind == argc - 1 && strcmp(argv[optind], "ppf") == 0, STATUS_USAGE,
+            "bench: expected what to time: ppf; see voltmill bench --help");
+    for (uint32_t i = 0; i < out->bits.count; i++) {
+        uint64_t bits = out->bits.values[i];
+        REQUIRE(bits == 4 || bits == 8 || bits == 16 || bits == 32, STATUS_USAGE,
+                "bench: --bits %llu: expected 4, 8, 16 or 32", (unsigned long long)bits);
+        REQUIRE(bits != 4 || !out->is_real, STATUS_USAGE, "bench: 4-bit samples are complex");
+    }
+    for (uint32_t i = 0; i < out->channels.count; i++) {
+        REQUIRE(out->channels.values[i] % 2 == 0, STATUS_USAGE,
+                "bench: --channels %llu: expected even numbers",
+                (unsigned long long)out->channels.values[i]);
+    }
+out:
+    return st;
+}
+
+static enum sample_format format_of(uint64_t bits)
+{
+    return bits == 4 ? SAMPLE_I4 : bits == 8 ? SAMPLE_I8 : bits == 16 ? SAMPLE_I16 : SAMPLE_F32;
+}
+
+static void print_head(const struct settings *settings)
+{
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    char c[UNITS_TEXT];
+    const char *device = backend_device(settings->opened);
+    printf("%s%s%s: copies %s/s", backend_name(backend_which(settings->opened)),
+           *device ? ", " : "", device, units_bytes((uint64_t)settings->rates.copy, a));
+    if (settings->rates.upload > 0) {
+        printf(", to the device %s/s, back %s/s", units_bytes((uint64_t)settings->rates.upload, b),
+               units_bytes((uint64_t)settings->rates.download, c));
+    }
+    printf("\n%7s %5s %4s %7s %-44s %9s %8s %8s %8s %6s %9s\n", "channel", "taps", "bits",
+           "streams", "how", "ms", "Gsamp/s", "GB/s", "GFLOP/s", "copy", "rms error");
+    if (settings->csv) {
+        fprintf(
+            settings->csv,
+            "channels,taps,bits,complex,streams,samples,how,ms,filter_ms,transform_ms,detect_ms,"
+            "gsamples_per_s,gbytes_per_s,fir_gflop_per_s,share_of_copy,block_ms,"
+            "block_gsamples_per_s,share_of_link,joules_per_gsample,rms_error,result\n");
+    }
+}
+
+/* Share of the link's rate in the direction that binds. */
+static double link_share(const struct settings *settings, const struct bench_result *r)
+{
+    const struct backend_rates *rates = &settings->rates;
+    if (r->block_seconds == 0 || rates->upload == 0) {
+        return 0;
+    }
+    return fmax(r->up_bytes / rates->upload, r->down_bytes / rates->download) / r->block_seconds;
+}
+
+static void print_row(const struct settings *settings, const struct bench_case *c, uint64_t bits,
+                      const struct bench_result *r, const char *how)
+{
+    double samples = (double)r->samples;
+    double ms = 1e3 * r->seconds;
+    double rate = 1e-9 * samples / r->seconds;
+    double bytes = 1e-9 * r->bytes / r->seconds;
+    /* Adamek et al. 2016, eq. 3, of the FIR alone where it is alone; complex samples are two. */
+    double fir = r->steps[STEP_FILTER] > 0 ? r->steps[STEP_FILTER] : r->seconds;
+    double flops = 1e-9 * samples * (c->is_complex ? 2 : 1) * (2.0 * c->taps - 1) / fir;
+    double share = 1e9 * bytes / settings->rates.copy;
+    const char *verdict = r->is_right ? "" : " FAILED";
+    printf("%7u %5u %4llu %7u %-44s %9.3f %8.2f %8.1f %8.0f %5.0f%% %9.2g%s\n", c->channels,
+           c->taps, (unsigned long long)bits, c->streams, how, ms, rate, bytes, flops, 100 * share,
+           r->rms, verdict);
+    double joules = r->watts > 0 ? r->watts * r->block_seconds / (1e-9 * samples) : 0;
+    if (r->block_seconds > 0) {
+        printf("%26s with transfers %34s %9.3f %8.2f %15s %.0f%% of the link", "", "",
+               1e3 * r->block_seconds, 1e-9 * samples / r->block_seconds, "",
+               100 * link_share(settings, r));
+        if (joules > 0) {
+            printf(", %.0f W, %.1f J/Gsample", r->watts, joules);
+        }
+        printf("\n");
+    }
+    if (settings->csv) {
+        fprintf(settings->csv, "%u,%u,%llu,%d,%u,%llu,\"%s\",%.6f,%.6f,%.6f,%.6f,", c->channels,
+                c->taps, (unsigned long long)bits, c->is_complex, c->streams,
+                (unsigned long long)r->samples, how, ms, 1e3 * r->steps[STEP_FILTER],
+                1e3 * r->steps[STEP_TRANSFORM], 1e3 * r->steps[STEP_DETECT]);
+        fprintf(settings->csv, "%.4f,%.2f,%.1f,%.4f,%.6f,%.4f,%.4f,%.2f,%.3g,%s\n", rate, bytes,
+                flops, share, 1e3 * r->block_seconds,
+                r->block_seconds > 0 ? 1e-9 * samples / r->block_seconds : 0,
+                link_share(settings, r), joules, r->rms, r->is_right ? "ok" : "FAILED");
+        fflush(settings->csv);
+    }
+    fflush(stdout);
+}
+
+/* One row; a case that this device cannot do is said and passed over. */
+static status_t bench_row(struct settings *settings, uint64_t channels, uint64_t taps,
+                          uint64_t bits, uint64_t streams, uint64_t kernel)
+{
+    status_t st = STATUS_OK;
+    struct text how = {0};
+    struct bench_result result;
+    struct bench_case c = {.channels = (uint32_t)channels,
+                           .taps = (uint32_t)taps,
+                           .streams = (uint32_t)streams,
+                           .format = format_of(bits),
+                           .is_complex = !settings->is_real,
+                           .samples = settings->samples,
+                           .kind = settings->kind,
+                           .integrate = settings->integrate,
+                           .kernel = (enum kernel_kind)kernel,
+                           .fft = settings->fft,
+                           .threads = (uint32_t)settings->threads,
+                           .repeats = (uint32_t)settings->repeats,
+                           .with_transfers = settings->with_transfers,
+                           .with_power = settings->with_transfers};
+    if (bench_ppf(settings->opened, &c, &result) != STATUS_OK) {
+        printf("%7u %5u %4llu %7u %s: %s\n", c.channels, c.taps, (unsigned long long)bits,
+               c.streams, kernel_name(c.kernel), report_cause());
+        report_clear();
+        settings->failed += c.kernel == KERNEL_AUTO;
+        goto out;
+    }
+    TRY(channelise_words(&result.choice, &how));
+    print_row(settings, &c, bits, &result, how.data);
+    settings->failed += !result.is_right;
+out:
+    text_free(&how);
+    return st;
+}
+
+static status_t bench_lists(struct settings *s)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t b = 0; b < s->bits.count; b++) {
+        for (uint32_t n = 0; n < s->streams.count; n++) {
+            for (uint32_t c = 0; c < s->channels.count; c++) {
+                for (uint32_t t = 0; t < s->taps.count; t++) {
+                    for (uint32_t k = 0; k < s->kernels.count; k++) {
+                        TRY(bench_row(s, s->channels.values[c], s->taps.values[t],
+                                      s->bits.values[b], s->streams.values[n],
+                                      s->kernels.values[k]));
+                    }
+                }
+            }
+        }
+    }
+out:
+    return st;
+}
+
+static status_t bench_lofar(struct settings *s)
+{
+    status_t st = STATUS_OK;
+    static const uint64_t shapes[][2] = {{64, 64}, {128, 32}, {256, 16}, {512, 8}, {1024, 4}};
+    enum { STATIONS = 64, POLS = 2 };
+    for (uint64_t bits = 8; bits <= 16; bits *= 2) {
+        for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+            for (uint32_t k = 0; k < s->kernels.count; k++) {
+                TRY(bench_row(s, shapes[i][0], shapes[i][1], bits, STATIONS * POLS,
+                              s->kernels.values[k]));
+            }
+        }
+    }
+out:
+    return st;
+}
+
+static status_t bench_all(struct settings *settings)
+{
+    status_t st = STATUS_OK;
+    struct backend_options options = {.device = settings->device, .local_size = 1};
+    struct job all_cores = {0};
+    settings->threads = settings->threads ? settings->threads : work_threads(&all_cores, 1);
+    TRY(backend_open(backend_settle(settings->backend), &options, &settings->opened));
+    TRY(backend_measure(settings->opened, &settings->rates));
+    print_head(settings);
+    TRY(settings->is_lofar ? bench_lofar(settings) : bench_lists(settings));
+    REQUIRE(settings->failed == 0, STATUS_DEVICE, "bench: %u rows failed", settings->failed);
+out:
+    return st;
+}
+
+status_t cli_bench(int argc, char **argv)
+{
+    status_t st = STATUS_OK;
+    struct settings settings = {0};
+    TRY(read_options(argc, argv, &settings));
+    if (settings.help) {
+        fputs(help, stdout);
+        goto out;
+    }
+    TRY(bench_all(&settings));
+out:
+    backend_close(settings.opened);
+    if (settings.csv) {
+        fclose(settings.csv);
+    }
+    return st;
+}

@@ -1,0 +1,149 @@
+/* The OpenCL backend: opening a device, and the table. */
+#include "base/memory.h"
+#include "compute/opencl/filterbank.h"
+#include "compute/opencl/opencl.h"
+
+#include <stdlib.h>
+
+int opencl_has_gpu(void)
+{
+    struct device_info *devices = NULL;
+    uint32_t count = 0;
+    /* No platform, or a broken one, is no GPU. */
+    int has = device_list(&devices, &count) == STATUS_OK && count > 0 && devices[0].is_gpu;
+    free(devices);
+    return has;
+}
+
+status_t opencl_devices(struct text *out)
+{
+    return device_describe(out);
+}
+
+static void close_opencl(backend_t *backend)
+{
+    struct opencl *opencl = (struct opencl *)backend;
+    device_close(opencl->device);
+    free(opencl);
+}
+
+static status_t open_opencl(const struct backend_options *options, backend_t **out)
+{
+    status_t st = STATUS_OK;
+    struct opencl *opencl = NULL;
+    struct device_info info;
+    uint32_t sharers = 1;
+    TRY(memory_zeroed(1, sizeof *opencl, "a backend", &opencl));
+    opencl->base.ops = &opencl_ops;
+    TRY(device_choose(options->device, options->local_rank, options->local_size, &info, &sharers));
+    TRY(device_open(&info, options->device_memory, sharers, &opencl->device));
+    *out = &opencl->base;
+    opencl = NULL;
+out:
+    free(opencl);
+    return st;
+}
+
+static const char *name_device(const backend_t *backend)
+{
+    return ((const struct opencl *)backend)->device->info.name;
+}
+
+static int was_full(backend_t *backend)
+{
+    struct opencl *opencl = (struct opencl *)backend;
+    int full = opencl->device->is_full;
+    opencl->device->is_full = 0;
+    return full;
+}
+
+status_t opencl_words(const struct channelise_choice *choice, struct text *out)
+{
+    status_t st = STATUS_OK;
+    if (choice->kernel == KERNEL_FUSED) {
+        struct fused_shape shape = filterbank_fused(choice);
+        TRY(text_add(out, "fused (%u values, %u spectra an item)", shape.values, shape.batch));
+    } else {
+        struct fir_shape shape = filterbank_fir(choice);
+        TRY(text_add(out, "%s (%u wide, %u spectra, %u columns an item) + %s",
+                     kernel_name(choice->kernel), shape.width, shape.run, shape.vector,
+                     fft_name(choice->fft)));
+    }
+out:
+    return st;
+}
+
+/* Best of several copies of `bytes` through a queue: seconds by the device's clock. */
+static status_t fastest(const device_t *device, cl_mem from, cl_mem to, void *host, int is_up,
+                        uint64_t bytes, double *out)
+{
+    status_t st = STATUS_OK;
+    enum { TIMES = 5 };
+    cl_event event = NULL;
+    *out = 0;
+    for (int i = 0; i < TIMES; i++) {
+        double seconds = 0;
+        cl_int error =
+            !host   ? clEnqueueCopyBuffer(device->compute, from, to, 0, 0, bytes, 0, NULL, &event)
+            : is_up ? clEnqueueWriteBuffer(device->upload, to, CL_FALSE, 0, bytes, host, 0, NULL,
+                                           &event)
+                    : clEnqueueReadBuffer(device->download, from, CL_FALSE, 0, bytes, host, 0, NULL,
+                                          &event);
+        CL_TRY(device, error, "copy");
+        TRY(device_wait(device, event));
+        TRY(device_seconds(device, event, &seconds));
+        clReleaseEvent(event);
+        event = NULL;
+        *out = i == 0 || seconds < *out ? seconds : *out;
+    }
+out:
+    if (event) {
+        clReleaseEvent(event);
+    }
+    return st;
+}
+
+static status_t measure(backend_t *backend, struct backend_rates *out)
+{
+    status_t st = STATUS_OK;
+    struct opencl *opencl = (struct opencl *)backend;
+    device_t *device = opencl->device;
+    /* Far more than caches hold; less where the device is small. */
+    uint64_t bytes = min_u64((uint64_t)1 << 30, device->room / 8);
+    buffer_t *a = NULL;
+    buffer_t *b = NULL;
+    double seconds = 0;
+    TRY(opencl_buffer_create(backend, BUFFER_IN, bytes, &a));
+    TRY(opencl_buffer_create(backend, BUFFER_OUT, bytes, &b));
+    const struct opencl_buffer *from = (struct opencl_buffer *)a;
+    const struct opencl_buffer *to = (struct opencl_buffer *)b;
+    TRY(fastest(device, from->memory, to->memory, NULL, 0, bytes, &seconds));
+    out->copy = 2 * (double)bytes / seconds;
+    TRY(fastest(device, NULL, from->memory, from->host, 1, bytes, &seconds));
+    out->upload = (double)bytes / seconds;
+    TRY(fastest(device, from->memory, NULL, from->host, 0, bytes, &seconds));
+    out->download = (double)bytes / seconds;
+out:
+    buffer_destroy(a);
+    buffer_destroy(b);
+    return st;
+}
+
+const struct backend_ops opencl_ops = {.kind = BACKEND_OPENCL,
+                                       .slots = 3, /* one comes, one is worked on, one goes */
+                                       .open = open_opencl,
+                                       .close = close_opencl,
+                                       .device = name_device,
+                                       .was_full = was_full,
+                                       .buffer_create = opencl_buffer_create,
+                                       .buffer_destroy = opencl_buffer_destroy,
+                                       .buffer_get = opencl_buffer_get,
+                                       .channelise_choose = opencl_channelise_choose,
+                                       .channelise_create = opencl_channelise_create,
+                                       .channelise_destroy = opencl_channelise_destroy,
+                                       .channelise_bytes = opencl_channelise_bytes,
+                                       .channelise_begin = opencl_channelise_begin,
+                                       .channelise_run = opencl_channelise_run,
+                                       .channelise_missing = opencl_channelise_missing,
+                                       .channelise_times = opencl_channelise_times,
+                                       .measure = measure};

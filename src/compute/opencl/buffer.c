@@ -1,0 +1,133 @@
+/* Device memory with pinned host memory beside it: the reader fills the one that the device fetches
+ * at the full speed of its link, and the writer reads the other. */
+#include "base/memory.h"
+#include "compute/opencl/opencl.h"
+
+#include <stdlib.h>
+
+static void forget(cl_event *event)
+{
+    if (*event) {
+        clReleaseEvent(*event);
+        *event = NULL;
+    }
+}
+
+void opencl_buffer_destroy(buffer_t *base)
+{
+    struct opencl_buffer *buffer = (struct opencl_buffer *)base;
+    cl_command_queue queue = buffer->device->upload;
+    /* Whatever is under way must not find its memory gone. */
+    if (buffer->moved) {
+        clWaitForEvents(1, &buffer->moved);
+    }
+    if (buffer->used) {
+        clWaitForEvents(1, &buffer->used);
+    }
+    forget(&buffer->moved);
+    forget(&buffer->used);
+    if (buffer->host) {
+        clEnqueueUnmapMemObject(queue, buffer->pinned, buffer->host, 0, NULL, NULL);
+        clFinish(queue);
+    }
+    if (buffer->pinned) {
+        clReleaseMemObject(buffer->pinned);
+    }
+    device_release(buffer->device, buffer->memory);
+    free(buffer);
+}
+
+static status_t pin(struct opencl_buffer *buffer)
+{
+    status_t st = STATUS_OK;
+    device_t *device = buffer->device;
+    cl_int error = CL_SUCCESS;
+    buffer->pinned = clCreateBuffer(device->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
+                                    buffer->bytes, NULL, &error);
+    CL_TRY(device, error, "take pinned host memory");
+    buffer->host =
+        clEnqueueMapBuffer(device->upload, buffer->pinned, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
+                           buffer->bytes, 0, NULL, NULL, &error);
+    CL_TRY(device, error, "map pinned host memory");
+out:
+    return st;
+}
+
+status_t opencl_buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes,
+                              buffer_t **out)
+{
+    status_t st = STATUS_OK;
+    struct opencl_buffer *buffer = NULL;
+    enum { LEAST = 64 };
+    TRY(memory_zeroed(1, sizeof *buffer, "a buffer", &buffer));
+    buffer->base.ops = backend->ops;
+    buffer->device = ((struct opencl *)backend)->device;
+    buffer->use = use;
+    buffer->bytes = max_u64(bytes, LEAST);
+    TRY(device_allocate(buffer->device, buffer->bytes,
+                        use == BUFFER_IN ? "a block of samples" : "rows of a product",
+                        &buffer->memory));
+    TRY(pin(buffer));
+    *out = &buffer->base;
+    buffer = NULL;
+out:
+    if (buffer) {
+        opencl_buffer_destroy(&buffer->base);
+    }
+    return st;
+}
+
+status_t opencl_buffer_get(buffer_t *base, void **out)
+{
+    status_t st = STATUS_OK;
+    struct opencl_buffer *buffer = (struct opencl_buffer *)base;
+    TRY(device_wait(buffer->device, buffer->moved));
+    *out = buffer->host;
+out:
+    return st;
+}
+
+status_t opencl_buffer_upload(struct opencl_buffer *buffer, uint64_t bytes, cl_event *timed)
+{
+    status_t st = STATUS_OK;
+    const device_t *device = buffer->device;
+    forget(&buffer->moved);
+    CL_TRY(device,
+           clEnqueueWriteBuffer(device->upload, buffer->memory, CL_FALSE, 0, bytes, buffer->host,
+                                buffer->used ? 1 : 0, buffer->used ? &buffer->used : NULL,
+                                &buffer->moved),
+           "bring samples to the device");
+    if (timed) {
+        clRetainEvent(buffer->moved);
+        *timed = buffer->moved;
+    }
+    CL_TRY(device, clFlush(device->upload), "begin work");
+out:
+    return st;
+}
+
+status_t opencl_buffer_download(struct opencl_buffer *buffer, uint64_t bytes, cl_event done,
+                                cl_event *timed)
+{
+    status_t st = STATUS_OK;
+    const device_t *device = buffer->device;
+    forget(&buffer->moved);
+    CL_TRY(device,
+           clEnqueueReadBuffer(device->download, buffer->memory, CL_FALSE, 0, bytes, buffer->host,
+                               1, &done, &buffer->moved),
+           "fetch rows from the device");
+    if (timed) {
+        clRetainEvent(buffer->moved);
+        *timed = buffer->moved;
+    }
+    CL_TRY(device, clFlush(device->download), "begin work");
+out:
+    return st;
+}
+
+void opencl_buffer_used(struct opencl_buffer *buffer, cl_event done)
+{
+    forget(&buffer->used);
+    clRetainEvent(done);
+    buffer->used = done;
+}

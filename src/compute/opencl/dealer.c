@@ -1,0 +1,258 @@
+#include "compute/opencl/dealer.h"
+
+#include "base/memory.h"
+#include "compute/opencl/program.h"
+#include "compute/opencl/steps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Streams begin at multiples of so many bytes: kernels load up to 16 at once. */
+enum { STREAM_ALIGNMENT = 16 };
+
+struct dealer {
+    device_t *device;
+    struct channelise_spec spec;
+    cl_kernel kernels[2]; /* for samples that lie anyhow, and for aligned ones; made when needed */
+    cl_mem dealt;
+    uint64_t stride;   /* bytes of a stream in it */
+    cl_mem re, im;     /* ulong [streams] */
+    cl_mem found;      /* ulong [DEAL_GROUPS] missing samples */
+    cl_ulong *offsets; /* [2][streams] as they stand on the device */
+    uint32_t known;    /* streams of them */
+};
+
+static size_t number_bytes(const struct channelise_spec *spec)
+{
+    static const size_t bytes[] = {1, 1, 2, 4};
+    return bytes[spec->format];
+}
+
+static size_t sample_bytes(const struct channelise_spec *spec)
+{
+    int has_two = spec->is_complex && spec->format != SAMPLE_I4;
+    return number_bytes(spec) * (has_two ? 2 : 1);
+}
+
+/* Whether some sample could be missing. */
+static int must_look(const struct channelise_spec *spec)
+{
+    return spec->format == SAMPLE_F32 || spec->has_missing_value;
+}
+
+void dealer_destroy(dealer_t *dealer)
+{
+    if (!dealer) {
+        return;
+    }
+    for (int i = 0; i < 2; i++) {
+        if (dealer->kernels[i]) {
+            clReleaseKernel(dealer->kernels[i]);
+        }
+    }
+    device_release(dealer->device, dealer->dealt);
+    device_release(dealer->device, dealer->re);
+    device_release(dealer->device, dealer->im);
+    device_release(dealer->device, dealer->found);
+    free(dealer->offsets);
+    free(dealer);
+}
+
+status_t dealer_create(device_t *device, const struct channelise_spec *spec, dealer_t **out)
+{
+    status_t st = STATUS_OK;
+    dealer_t *dealer = NULL;
+    const cl_ulong zero = 0;
+    uint64_t samples = (spec->max_spectra + spec->taps - 1) * channelise_samples(spec);
+    TRY(memory_zeroed(1, sizeof *dealer, "the dealer", &dealer));
+    dealer->device = device;
+    dealer->spec = *spec;
+    dealer->spec.coeff = NULL;
+    dealer->stride =
+        ceil_div_u64(samples * sample_bytes(spec), STREAM_ALIGNMENT) * STREAM_ALIGNMENT;
+    TRY(memory_zeroed(2 * (size_t)spec->nstreams, sizeof *dealer->offsets, "offsets",
+                      &dealer->offsets));
+    TRY(device_allocate(device, spec->nstreams * sizeof(cl_ulong), "offsets", &dealer->re));
+    TRY(device_allocate(device, spec->nstreams * sizeof(cl_ulong), "offsets", &dealer->im));
+    TRY(device_allocate(device, DEAL_GROUPS * sizeof(cl_ulong), "counts", &dealer->found));
+    /* One stream of integers hardly ever needs it: then when it does. */
+    if (must_look(spec) || spec->nstreams > 1) {
+        TRY(device_allocate(device, dealer->stride * spec->nstreams, "samples in order",
+                            &dealer->dealt));
+    }
+    CL_TRY(device,
+           clEnqueueFillBuffer(device->compute, dealer->found, &zero, sizeof zero, 0,
+                               DEAL_GROUPS * sizeof(cl_ulong), 0, NULL, NULL),
+           "clear counts");
+    *out = dealer;
+    dealer = NULL;
+out:
+    dealer_destroy(dealer);
+    return st;
+}
+
+uint64_t dealer_extent(const struct channelise_spec *spec, const struct channelise_input *input,
+                       uint32_t nstreams, uint64_t samples)
+{
+    uint64_t last = 0;
+    for (uint32_t i = 0; i < nstreams; i++) {
+        last = max_u64(last, max_u64(input->re[i], spec->is_complex ? input->im[i] : 0));
+    }
+    return last + (samples - 1) * input->step + number_bytes(spec);
+}
+
+/* Whether the streams lie as the filters read them; gives their distance. */
+static int lies_well(const struct channelise_spec *spec, const struct channelise_input *input,
+                     uint32_t nstreams, uint64_t *stride)
+{
+    size_t part = spec->is_complex && spec->format != SAMPLE_I4 ? number_bytes(spec) : 0;
+    *stride = nstreams > 1 && input->re[1] > input->re[0] ? input->re[1] - input->re[0] : 0;
+    if (input->step != sample_bytes(spec) || *stride % STREAM_ALIGNMENT != 0 ||
+        (nstreams > 1 && *stride == 0)) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < nstreams; i++) {
+        if (input->re[i] != i * *stride ||
+            (spec->is_complex && input->im[i] != input->re[i] + part)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Whether every number lies at a multiple of its size. */
+static int is_aligned(const struct channelise_spec *spec, const struct channelise_input *input,
+                      uint32_t nstreams)
+{
+    size_t bytes = number_bytes(spec);
+    size_t odd = input->step % bytes;
+    for (uint32_t i = 0; i < nstreams; i++) {
+        odd |= input->re[i] % bytes;
+        odd |= spec->is_complex ? input->im[i] % bytes : 0;
+    }
+    return odd == 0;
+}
+
+static status_t find_kernel(dealer_t *dealer, int aligned, cl_kernel *out)
+{
+    status_t st = STATUS_OK;
+    static const enum program_source sources[] = {SOURCE_SAMPLES, SOURCE_DEAL};
+    struct text options = {0};
+    cl_program program = NULL;
+    if (!dealer->kernels[aligned]) {
+        TRY(deal_options(&dealer->spec, aligned, &options));
+        TRY(program_build(dealer->device, sources, 2, options.data, &program));
+        TRY(program_kernel(dealer->device, program, "deal", &dealer->kernels[aligned]));
+    }
+    *out = dealer->kernels[aligned];
+out:
+    if (program) {
+        clReleaseProgram(program);
+    }
+    text_free(&options);
+    return st;
+}
+
+/* Offsets differ from block to block only at a chunk's end, or with another group of streams. */
+static status_t bring_offsets(dealer_t *dealer, const struct channelise_input *input,
+                              uint32_t nstreams)
+{
+    status_t st = STATUS_OK;
+    cl_ulong *re = dealer->offsets;
+    cl_ulong *im = dealer->offsets + dealer->spec.nstreams;
+    const cl_mem memory[] = {dealer->re, dealer->im};
+    int differs = nstreams != dealer->known;
+    for (uint32_t i = 0; i < nstreams; i++) {
+        cl_ulong imaginary = dealer->spec.is_complex ? input->im[i] : input->re[i];
+        differs |= re[i] != input->re[i] || im[i] != imaginary;
+        re[i] = input->re[i];
+        im[i] = imaginary;
+    }
+    dealer->known = nstreams;
+    for (int i = 0; differs && i < 2; i++) {
+        CL_TRY(dealer->device,
+               clEnqueueWriteBuffer(dealer->device->compute, memory[i], CL_TRUE, 0,
+                                    nstreams * sizeof(cl_ulong), i ? im : re, 0, NULL, NULL),
+               "bring offsets to the device");
+    }
+out:
+    return st;
+}
+
+static status_t deal(dealer_t *dealer, struct stopwatch *watch, cl_mem in,
+                     const struct channelise_input *input, uint32_t nstreams, uint64_t samples,
+                     uint64_t counted)
+{
+    status_t st = STATUS_OK;
+    cl_kernel kernel = NULL;
+    cl_event *event = NULL;
+    size_t global[3];
+    size_t local[3];
+    cl_ulong step = input->step;
+    cl_ulong stride = dealer->stride;
+    cl_ulong count = samples;
+    cl_ulong looked = counted;
+    cl_uint streams = nstreams;
+    TRY(find_kernel(dealer, is_aligned(&dealer->spec, input, nstreams), &kernel));
+    TRY(bring_offsets(dealer, input, nstreams));
+    const struct {
+        const void *value;
+        size_t size;
+    } arguments[] = {{&in, sizeof in},
+                     {&dealer->re, sizeof dealer->re},
+                     {&dealer->im, sizeof dealer->im},
+                     {&step, sizeof step},
+                     {&dealer->dealt, sizeof dealer->dealt},
+                     {&stride, sizeof stride},
+                     {&count, sizeof count},
+                     {&streams, sizeof streams},
+                     {&looked, sizeof looked},
+                     {&dealer->found, sizeof dealer->found}};
+    for (cl_uint i = 0; i < sizeof arguments / sizeof *arguments; i++) {
+        CL_TRY(dealer->device, clSetKernelArg(kernel, i, arguments[i].size, arguments[i].value),
+               "set a kernel's arguments");
+    }
+    deal_geometry(&dealer->spec, samples, nstreams, global, local);
+    TRY(stopwatch_event(watch, STEP_DEAL, &event));
+    CL_TRY(dealer->device,
+           clEnqueueNDRangeKernel(dealer->device->compute, kernel, 3, NULL, global, local, 0, NULL,
+                                  event),
+           "begin a kernel");
+out:
+    return st;
+}
+
+status_t dealer_run(dealer_t *dealer, struct stopwatch *watch, cl_mem in,
+                    const struct channelise_input *input, uint32_t nstreams, uint64_t samples,
+                    uint64_t counted, cl_mem *out, uint64_t *stride)
+{
+    status_t st = STATUS_OK;
+    *out = in;
+    if (must_look(&dealer->spec) || !lies_well(&dealer->spec, input, nstreams, stride)) {
+        if (!dealer->dealt) {
+            TRY(device_allocate(dealer->device, dealer->stride * dealer->spec.nstreams,
+                                "samples in order", &dealer->dealt));
+        }
+        TRY(deal(dealer, watch, in, input, nstreams, samples, counted));
+        *out = dealer->dealt;
+        *stride = dealer->stride;
+    }
+out:
+    return st;
+}
+
+status_t dealer_missing(dealer_t *dealer, uint64_t *out)
+{
+    status_t st = STATUS_OK;
+    cl_ulong found[DEAL_GROUPS];
+    *out = 0;
+    CL_TRY(dealer->device,
+           clEnqueueReadBuffer(dealer->device->compute, dealer->found, CL_TRUE, 0, sizeof found,
+                               found, 0, NULL, NULL),
+           "read counts");
+    for (int i = 0; i < DEAL_GROUPS; i++) {
+        *out += found[i];
+    }
+out:
+    return st;
+}

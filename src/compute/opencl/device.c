@@ -1,0 +1,181 @@
+#include "compute/opencl/device.h"
+
+#include "base/memory.h"
+#include "base/units.h"
+
+#include <stdlib.h>
+
+/* Of a GPU's memory we take this part, the driver and others have the rest; a CPU's memory is also
+ * that of the host's buffers, of the page cache and of whoever else is there. */
+enum { PERCENT_GPU = 85, PERCENT_CPU = 25 };
+
+static status_t open_queue(device_t *device, cl_command_queue *out)
+{
+    status_t st = STATUS_OK;
+    cl_int error = CL_SUCCESS;
+    *out =
+        clCreateCommandQueue(device->context, device->info.id, CL_QUEUE_PROFILING_ENABLE, &error);
+    CL_TRY(device, error, "make a command queue");
+out:
+    return st;
+}
+
+status_t device_open(const struct device_info *info, uint64_t memory, uint32_t sharers,
+                     device_t **out)
+{
+    status_t st = STATUS_OK;
+    device_t *device = NULL;
+    TRY(memory_zeroed(1, sizeof *device, "an OpenCL device", &device));
+    device->info = *info;
+    device->room = memory;
+    if (memory == 0) {
+        uint64_t percent = info->is_gpu ? PERCENT_GPU : PERCENT_CPU;
+        device->room = info->global_bytes / 100 * percent / (sharers > 0 ? sharers : 1);
+    }
+    const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
+                                                (cl_context_properties)info->platform, 0};
+    cl_int error = CL_SUCCESS;
+    device->context = clCreateContext(properties, 1, &info->id, NULL, NULL, &error);
+    CL_TRY(device, error, "make a context");
+    TRY(open_queue(device, &device->upload));
+    TRY(open_queue(device, &device->compute));
+    TRY(open_queue(device, &device->download));
+    *out = device;
+    device = NULL;
+out:
+    device_close(device);
+    return st;
+}
+
+static void close_queue(cl_command_queue queue)
+{
+    if (queue) {
+        clFinish(queue);
+        clReleaseCommandQueue(queue);
+    }
+}
+
+void device_close(device_t *device)
+{
+    if (!device) {
+        return;
+    }
+    close_queue(device->upload);
+    close_queue(device->compute);
+    close_queue(device->download);
+    if (device->context) {
+        clReleaseContext(device->context);
+    }
+    free(device);
+}
+
+static int is_want_of_memory(cl_int error)
+{
+    return error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_OUT_OF_RESOURCES ||
+           error == CL_OUT_OF_HOST_MEMORY;
+}
+
+/* Drivers allocate when a buffer is first used: here, not in the middle of the work. */
+static cl_int make_real(const device_t *device, cl_mem memory, uint64_t bytes)
+{
+    const cl_uchar zero = 0;
+    cl_event event = NULL;
+    cl_int error = clEnqueueFillBuffer(device->compute, memory, &zero, sizeof zero,
+                                       (size_t)bytes - sizeof zero, sizeof zero, 0, NULL, &event);
+    if (error == CL_SUCCESS) {
+        error = clWaitForEvents(1, &event);
+        cl_int status = CL_COMPLETE;
+        if (error != CL_SUCCESS &&
+            clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
+                           NULL) == CL_SUCCESS &&
+            status < 0) {
+            error = status;
+        }
+        clReleaseEvent(event);
+    }
+    return error;
+}
+
+status_t device_allocate(device_t *device, uint64_t bytes, const char *what, cl_mem *out)
+{
+    status_t st = STATUS_OK;
+    char wanted[UNITS_TEXT];
+    char room[UNITS_TEXT];
+    const struct device_info *info = &device->info;
+    uint64_t size = max_u64(bytes, 1); /* OpenCL has no empty buffers */
+    uint64_t left = device->room > device->used ? device->room - device->used : 0;
+    uint64_t most = min_u64(left, info->most_bytes);
+    device->is_full |= size > most;
+    REQUIRE(size <= most, STATUS_DEVICE, "out of memory: %s of %s: device %s has room for %s",
+            units_bytes(bytes, wanted), what, info->name, units_bytes(most, room));
+    cl_int error = CL_SUCCESS;
+    cl_mem memory = clCreateBuffer(device->context, CL_MEM_READ_WRITE, (size_t)size, NULL, &error);
+    if (error == CL_SUCCESS) {
+        error = make_real(device, memory, size);
+    }
+    if (error != CL_SUCCESS) {
+        if (memory) {
+            clReleaseMemObject(memory);
+        }
+        if (!is_want_of_memory(error)) {
+            TRY(device_fail(device, error, "allocate memory"));
+        }
+        device->is_full = 1;
+        FAIL(STATUS_DEVICE, "out of memory: %s of %s: device %s: %s, with %s of its memory in use",
+             units_bytes(bytes, wanted), what, info->name, device_error_name(error),
+             units_bytes(device->used, room));
+    }
+    device->used += size;
+    *out = memory;
+out:
+    return st;
+}
+
+void device_release(device_t *device, cl_mem memory)
+{
+    if (!memory) {
+        return;
+    }
+    size_t size = 0;
+    if (clGetMemObjectInfo(memory, CL_MEM_SIZE, sizeof size, &size, NULL) == CL_SUCCESS) {
+        device->used -= min_u64(size, device->used);
+    }
+    clReleaseMemObject(memory);
+}
+
+status_t device_fail(const device_t *device, cl_int error, const char *what)
+{
+    return report_fail(STATUS_DEVICE, "OpenCL device %s: cannot %s: %s",
+                       device ? device->info.name : "(none yet)", what, device_error_name(error));
+}
+
+status_t device_wait(const device_t *device, cl_event event)
+{
+    status_t st = STATUS_OK;
+    cl_int error = event ? clWaitForEvents(1, &event) : CL_SUCCESS;
+    if (error != CL_SUCCESS) {
+        /* The wait fails with a general error; the command's own is more to the point. */
+        cl_int status = CL_COMPLETE;
+        clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
+        FAIL(STATUS_DEVICE, "OpenCL device %s: work failed: %s%s%s", device->info.name,
+             device_error_name(error), status < 0 ? ", its command: " : "",
+             status < 0 ? device_error_name(status) : "");
+    }
+out:
+    return st;
+}
+
+status_t device_seconds(const device_t *device, cl_event event, double *seconds)
+{
+    status_t st = STATUS_OK;
+    cl_ulong begin = 0;
+    cl_ulong end = 0;
+    CL_TRY(device,
+           clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof begin, &begin, NULL),
+           "time a command");
+    CL_TRY(device, clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL),
+           "time a command");
+    *seconds = end > begin ? (double)(end - begin) * 1e-9 : 0;
+out:
+    return st;
+}

@@ -1,0 +1,89 @@
+/* OpenCL devices: which there are, which one this rank takes, and how an error of OpenCL is said.
+ */
+#ifndef VOLTMILL_COMPUTE_OPENCL_DEVICE_H
+#define VOLTMILL_COMPUTE_OPENCL_DEVICE_H
+
+#include "base/status.h"
+#include "base/text.h"
+
+#ifndef CL_TARGET_OPENCL_VERSION
+#define CL_TARGET_OPENCL_VERSION 120
+#endif
+#include <CL/cl.h>
+#include <stdint.h>
+
+enum { DEVICE_TEXT = 160 };
+
+/* What is known of a device before it is opened. */
+struct device_info {
+    cl_platform_id platform;
+    cl_device_id id;
+    char name[DEVICE_TEXT], platform_name[DEVICE_TEXT], driver[DEVICE_TEXT];
+    int is_gpu, is_nvidia;
+    uint32_t units;        /* compute units */
+    uint64_t global_bytes; /* of its memory */
+    uint64_t most_bytes;   /* of one buffer */
+    uint64_t local_bytes;  /* of a work-group's local memory */
+    uint32_t group_size;   /* most work-items of a group */
+};
+
+/* An opened device: context and in-order queues. Work of a queue begins in order; queues wait for
+ * each other through events. All queues have profiling on. */
+typedef struct device {
+    struct device_info info;
+    cl_context context;
+    cl_command_queue upload, compute, download;
+    uint64_t room; /* bytes of its memory that this rank may take */
+    uint64_t used; /* of them taken by device_allocate(), and by tables of FFT libraries */
+    int is_full;   /* an allocation has failed for want of memory: smaller blocks may do */
+} device_t;
+
+/* All devices of all platforms that are available and compile programs, GPUs first, in the order in
+ * which the platforms name them; free() returns the list. No platform at all is an empty list. */
+status_t device_list(struct device_info **out, uint32_t *count);
+
+/* One line a device: "0: NVIDIA H200 (NVIDIA CUDA, driver 580.95): GPU, 132 units, 139.8 GiB". */
+status_t device_describe(struct text *out);
+
+/* Chooses by `wanted`: NULL or "auto", a number of device_list(), or (a part of) a name of a device
+ * or platform, case ignored. Several that fit are shared: local rank r of n takes number r modulo
+ * their number, and *sharers is how many ranks of this machine take the same one. `auto` means the
+ * GPUs, or without any GPU all devices. Fails with DEVICE: no platform, no device, no such device
+ * (names those that there are). */
+status_t device_choose(const char *wanted, uint32_t local_rank, uint32_t local_size,
+                       struct device_info *out, uint32_t *sharers);
+
+/* Opens it. `memory` bytes of its memory may be used, 0: its share of 85 %. Fails with DEVICE. */
+status_t device_open(const struct device_info *info, uint64_t memory, uint32_t sharers,
+                     device_t **out);
+void device_close(device_t *device);
+
+/* Bytes of device memory, really there on return. Fails with DEVICE, and sets is_full when there is
+ * not enough (for the budget, or the device says so). `what` names it in the message. */
+status_t device_allocate(device_t *device, uint64_t bytes, const char *what, cl_mem *out);
+/* Takes NULL. */
+void device_release(device_t *device, cl_mem memory);
+
+/* Name of an OpenCL error: "CL_OUT_OF_RESOURCES". */
+const char *device_error_name(cl_int error);
+
+/* Waits for an event (NULL: nothing). Fails with DEVICE when its command has failed. */
+status_t device_wait(const device_t *device, cl_event event);
+
+/* Seconds that the command of a finished event took on the device. */
+status_t device_seconds(const device_t *device, cl_event event, double *seconds);
+
+/* TRY for OpenCL: `device` may be NULL, `what` says what was tried. */
+#define CL_TRY(device, call, what)                                                                 \
+    do {                                                                                           \
+        cl_int cl_error = (call);                                                                  \
+        if (cl_error != CL_SUCCESS) {                                                              \
+            st = device_fail((device), cl_error, (what));                                          \
+            goto out;                                                                              \
+        }                                                                                          \
+    } while (0)
+
+/* Records "OpenCL device NAME: cannot WHAT: CL_ERROR" and returns STATUS_DEVICE. */
+status_t device_fail(const device_t *device, cl_int error, const char *what);
+
+#endif

@@ -1,0 +1,134 @@
+#include "compute/opencl/fir.h"
+
+#include "compute/opencl/steps.h"
+
+enum {
+    SLIDE_REGISTERS =
+        176,        /* of an item, for window and coefficients: the rest is left to work with */
+    LOCAL_SHARE = 4 /* as in kernels/fir_local.cl */
+};
+
+static size_t column_bytes(const struct channelise_spec *spec)
+{
+    static const size_t bytes[] = {1, 2, 4, 8};
+    return bytes[spec->format];
+}
+
+static uint32_t most_width(const struct fir_limits *limits, uint32_t wanted)
+{
+    return limits->group_size < wanted ? limits->group_size : wanted;
+}
+
+/* Several columns an item, if they make one load of at most 16 bytes, and registers hold them. */
+static int can_slide(const struct channelise_spec *spec, uint32_t vector)
+{
+    uint64_t window = (uint64_t)spec->taps * vector * 2;
+    uint64_t coefficients = (uint64_t)spec->taps * vector * (spec->is_complex ? 1 : 2);
+    return spec->channels % vector == 0 && vector * column_bytes(spec) <= 16 &&
+           window + coefficients <= SLIDE_REGISTERS;
+}
+
+static uint32_t add(struct fir_shape *out, uint32_t count, uint32_t most, struct fir_shape shape)
+{
+    if (count < most) {
+        out[count++] = shape;
+    }
+    return count;
+}
+
+/* Runs of hundreds of spectra load each sample once, some percent more; shorter ones fill the
+ * device where there is little to do. */
+static uint32_t slide_shapes(const struct channelise_spec *spec, const struct fir_limits *limits,
+                             struct fir_shape *out, uint32_t most)
+{
+    static const uint32_t runs[] = {128, 256, 64};
+    static const uint32_t vectors[] = {2, 4, 1};
+    uint32_t count = 0;
+    for (int v = 0; v < 3; v++) {
+        for (int r = 0; r < 3 && can_slide(spec, vectors[v]); r++) {
+            uint32_t run = (runs[r] + spec->taps - 1) / spec->taps * spec->taps;
+            struct fir_shape shape = {KERNEL_SLIDE, most_width(limits, 128), run, vectors[v]};
+            /* The longer runs with the widest loads alone. */
+            if (r < 2 || v == 0) {
+                count = add(out, count, most, shape);
+            }
+        }
+    }
+    return count;
+}
+
+/* Spectra of a group whose rows fit local memory, a multiple of the share; 0: none. */
+static uint32_t local_run(const struct channelise_spec *spec, const struct fir_limits *limits,
+                          uint32_t width, uint32_t most)
+{
+    uint64_t rows = limits->local_bytes / (width * column_bytes(spec));
+    if (rows < (uint64_t)spec->taps - 1 + LOCAL_SHARE) {
+        return 0;
+    }
+    uint64_t run = (rows - spec->taps + 1) / LOCAL_SHARE * LOCAL_SHARE;
+    return run < most ? (uint32_t)run : most;
+}
+
+/* Half of local memory for a group leaves room for two of them on a compute unit. */
+static uint32_t local_shapes(const struct channelise_spec *spec, const struct fir_limits *limits,
+                             struct fir_shape *out, uint32_t most)
+{
+    static const uint32_t widths[] = {64, 128, 32, 8, 1};
+    struct fir_limits half = *limits;
+    uint32_t count = 0;
+    half.local_bytes /= 2;
+    for (int i = 0; i < 5 && count < 2; i++) {
+        uint32_t run = local_run(spec, &half, widths[i], 64);
+        if (widths[i] <= limits->group_size && run >= spec->taps / 2 && run > 0) {
+            count = add(out, count, most, (struct fir_shape){KERNEL_LOCAL, widths[i], run, 1});
+        }
+    }
+    for (int i = 0; i < 5 && count == 0; i++) {
+        uint32_t run = local_run(spec, limits, widths[i], 64);
+        if (widths[i] <= limits->group_size && run > 0) {
+            count = add(out, count, most, (struct fir_shape){KERNEL_LOCAL, widths[i], run, 1});
+        }
+    }
+    return count;
+}
+
+uint32_t fir_shapes(const struct channelise_spec *spec, enum kernel_kind kernel,
+                    const struct fir_limits *limits, struct fir_shape *out, uint32_t most)
+{
+    uint32_t count = 0;
+    if (kernel == KERNEL_AUTO || kernel == KERNEL_SLIDE) {
+        count += slide_shapes(spec, limits, out, most);
+    }
+    if (kernel == KERNEL_AUTO || kernel == KERNEL_CACHE) {
+        static const uint32_t runs[] = {8, 4};
+        for (int i = 0; i < 2; i++) {
+            count = add(out, count, most,
+                        (struct fir_shape){KERNEL_CACHE, most_width(limits, 128), runs[i], 1});
+        }
+    }
+    if (kernel == KERNEL_AUTO || kernel == KERNEL_LOCAL) {
+        count += local_shapes(spec, limits, out + count, most - count);
+    }
+    return count;
+}
+
+status_t fir_options(const struct channelise_spec *spec, const struct fir_shape *shape,
+                     struct text *out)
+{
+    status_t st = STATUS_OK;
+    TRY(samples_options(spec, out));
+    TRY(text_add(out, " -DWIDTH=%u -DRUN=%u -DVECTOR=%u", shape->width, shape->run, shape->vector));
+out:
+    return st;
+}
+
+void fir_geometry(const struct channelise_spec *spec, const struct fir_shape *shape,
+                  uint64_t spectra, uint32_t streams, size_t global[3], size_t local[3])
+{
+    uint64_t items = (spec->channels + shape->vector - 1) / shape->vector;
+    global[0] = (size_t)((items + shape->width - 1) / shape->width * shape->width);
+    global[1] = (size_t)((spectra + shape->run - 1) / shape->run);
+    global[2] = streams;
+    local[0] = shape->width;
+    local[1] = local[2] = 1;
+}

@@ -1,0 +1,54 @@
+/* What the files of this room share: the backend's own backend and buffer. */
+#ifndef VOLTMILL_COMPUTE_OPENCL_OPENCL_H
+#define VOLTMILL_COMPUTE_OPENCL_OPENCL_H
+
+#include "compute/backend_ops.h"
+#include "compute/opencl/device.h"
+
+struct opencl {
+    struct backend base;
+    device_t *device;
+};
+
+/* A piece of device memory and the pinned host memory that belongs to it. */
+struct opencl_buffer {
+    struct buffer base;
+    device_t *device;
+    enum buffer_use use;
+    uint64_t bytes;
+    cl_mem memory; /* on the device */
+    cl_mem pinned; /* on the host, mapped at `host` */
+    void *host;
+    cl_event moved; /* the last transfer between the two */
+    cl_event used;  /* the last work of the device on `memory` */
+};
+
+status_t opencl_buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes,
+                              buffer_t **out);
+void opencl_buffer_destroy(buffer_t *buffer);
+status_t opencl_buffer_get(buffer_t *buffer, void **out);
+
+/* Enqueue the transfer of the first `bytes`. To the device: after the work that still uses what is
+ * there; from it: after `done`. */
+status_t opencl_buffer_upload(struct opencl_buffer *buffer, uint64_t bytes, cl_event *timed);
+status_t opencl_buffer_download(struct opencl_buffer *buffer, uint64_t bytes, cl_event done,
+                                cl_event *timed);
+/* Notes that the work up to `done` uses the buffer's device memory. */
+void opencl_buffer_used(struct opencl_buffer *buffer, cl_event done);
+
+/* The stage (channelise.c) and the choice (choose.c). */
+status_t opencl_channelise_choose(backend_t *backend, const struct channelise_spec *spec,
+                                  struct channelise_choice *out);
+status_t opencl_channelise_create(backend_t *backend, const struct channelise_spec *spec,
+                                  channelise_t **out);
+void opencl_channelise_destroy(channelise_t *channelise);
+uint64_t opencl_channelise_bytes(const struct channelise_spec *spec);
+void opencl_channelise_begin(channelise_t *channelise, uint64_t first_spectrum);
+status_t opencl_channelise_run(channelise_t *channelise, buffer_t *in,
+                               const struct channelise_input *input, uint32_t nstreams,
+                               uint64_t spectra, uint64_t counted, buffer_t *const *out,
+                               uint64_t *rows);
+status_t opencl_channelise_missing(channelise_t *channelise, uint64_t *out);
+status_t opencl_channelise_times(channelise_t *channelise, double seconds[CHANNELISE_STEPS]);
+
+#endif

@@ -1,0 +1,178 @@
+#include "compute/opencl/program.h"
+
+#include "base/cache.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of a build log, more than this helps nobody. */
+enum { LOG_BYTES = 4000 };
+
+static const char cache_kind[] = "program";
+
+/* Everything that the binary depends on. */
+static status_t make_key(const device_t *device, const char *text, const char *options,
+                         struct text *out)
+{
+    status_t st = STATUS_OK;
+    const struct device_info *info = &device->info;
+    char platform[DEVICE_TEXT * 2] = "";
+    char version[DEVICE_TEXT * 2] = "";
+    CL_TRY(
+        device,
+        clGetPlatformInfo(info->platform, CL_PLATFORM_VERSION, sizeof platform - 1, platform, NULL),
+        "ask for the platform's version");
+    CL_TRY(device, clGetDeviceInfo(info->id, CL_DEVICE_VERSION, sizeof version - 1, version, NULL),
+           "ask for the device's version");
+    TRY(text_add(out, "%s\n%s\n%s\n%s\n%s\n%s\n", info->platform_name, platform, info->name,
+                 version, info->driver, options));
+    TRY(text_add_bytes(out, text, strlen(text)));
+out:
+    return st;
+}
+
+/* The part of the log to show: its end may be cut, the first error may not. */
+static const char *interesting_part(const char *log)
+{
+    const char *error = strcasestr(log, "error");
+    if (strlen(log) <= LOG_BYTES || !error) {
+        return log;
+    }
+    while (error > log && error[-1] != '\n') {
+        error--;
+    }
+    return error;
+}
+
+static status_t fail_build(const device_t *device, cl_program program, const char *what,
+                           cl_int error)
+{
+    status_t st = STATUS_OK;
+    char *log = NULL;
+    size_t size = 0;
+    cl_device_id id = device->info.id;
+    if (clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size) != CL_SUCCESS) {
+        size = 0;
+    }
+    TRY(memory_zeroed(size + 1, 1, "a build log", &log));
+    if (size > 0) {
+        clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_LOG, size, log, NULL);
+    }
+    for (size_t end = strlen(log); end > 0 && strchr(" \n", log[end - 1]); end--) {
+        log[end - 1] = '\0';
+    }
+    FAIL(STATUS_DEVICE, "OpenCL device %s: cannot build %s: %.*s", device->info.name, what,
+         LOG_BYTES, log[0] != '\0' ? interesting_part(log) : device_error_name(error));
+out:
+    free(log);
+    return st;
+}
+
+/* Gives the program in *out, or NULL when the cache has none that this driver takes. */
+static status_t load(const device_t *device, const char *key, const char *options, cl_program *out)
+{
+    status_t st = STATUS_OK;
+    void *binary = NULL;
+    size_t size = 0;
+    *out = NULL;
+    TRY(cache_get(cache_kind, key, &binary, &size));
+    if (!binary || size == 0) {
+        goto out;
+    }
+    cl_int error = CL_SUCCESS;
+    cl_int is_good = CL_SUCCESS;
+    const unsigned char *bytes = binary;
+    cl_device_id id = device->info.id;
+    cl_program program =
+        clCreateProgramWithBinary(device->context, 1, &id, &size, &bytes, &is_good, &error);
+    if (error == CL_SUCCESS && is_good == CL_SUCCESS &&
+        clBuildProgram(program, 1, &id, options, NULL, NULL) == CL_SUCCESS) {
+        *out = program;
+        program = NULL;
+    }
+    if (program) {
+        clReleaseProgram(program);
+    }
+out:
+    free(binary);
+    return st;
+}
+
+/* Puts the program's binary into the cache. What goes wrong here costs time in the next run, no
+ * more. */
+static void store(cl_program program, const char *key)
+{
+    size_t size = 0;
+    if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL) ==
+            CL_SUCCESS &&
+        size > 0) {
+        unsigned char *binary = malloc(size);
+        if (binary && clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary,
+                                       NULL) == CL_SUCCESS) {
+            (void)cache_put(cache_kind, key, binary, size);
+        }
+        free(binary);
+    }
+}
+
+status_t program_build_text(const device_t *device, const char *what, const char *text,
+                            const char *options, cl_program *out)
+{
+    status_t st = STATUS_OK;
+    struct text key = {0};
+    cl_program program = NULL;
+    cl_int error = CL_SUCCESS;
+    cl_device_id id = device->info.id;
+    TRY(make_key(device, text, options, &key));
+    TRY(load(device, key.data, options, &program));
+    if (!program) {
+        program = clCreateProgramWithSource(device->context, 1, &text, NULL, &error);
+        CL_TRY(device, error, "take a program's source");
+        error = clBuildProgram(program, 1, &id, options, NULL, NULL);
+        if (error != CL_SUCCESS) {
+            TRY(fail_build(device, program, what, error));
+        }
+        store(program, key.data);
+    }
+    *out = program;
+    program = NULL;
+out:
+    if (program) {
+        clReleaseProgram(program);
+    }
+    text_free(&key);
+    return st;
+}
+
+status_t program_build(const device_t *device, const enum program_source *sources, uint32_t count,
+                       const char *options, cl_program *out)
+{
+    status_t st = STATUS_OK;
+    struct text text = {0};
+    struct text what = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        const char *source = program_source(sources[i]);
+        TRY(text_add_bytes(&text, source, strlen(source)));
+        TRY(text_add(&what, "%s%s.cl", i > 0 ? " + " : "", program_source_name(sources[i])));
+    }
+    TRY(text_add(&what, " (%s)", options));
+    TRY(program_build_text(device, what.data, text.data, options, out));
+out:
+    text_free(&text);
+    text_free(&what);
+    return st;
+}
+
+status_t program_kernel(const device_t *device, cl_program program, const char *name,
+                        cl_kernel *out)
+{
+    status_t st = STATUS_OK;
+    cl_int error = CL_SUCCESS;
+    cl_kernel kernel = clCreateKernel(program, name, &error);
+    REQUIRE(error == CL_SUCCESS, STATUS_DEVICE, "OpenCL device %s: cannot take kernel %s: %s",
+            device->info.name, name, device_error_name(error));
+    *out = kernel;
+out:
+    return st;
+}

@@ -1,0 +1,39 @@
+/* OpenCL programs: built once for each specialisation, and kept in the user's cache folder. */
+#ifndef VOLTMILL_COMPUTE_OPENCL_PROGRAM_H
+#define VOLTMILL_COMPUTE_OPENCL_PROGRAM_H
+
+#include "compute/opencl/device.h"
+
+/* The kernels' sources (kernels/NAME.cl), embedded into the program: text, ending in 0. */
+enum program_source {
+    SOURCE_SAMPLES,
+    SOURCE_BUTTERFLIES,
+    SOURCE_PPF_FUSED,
+    SOURCE_FIR_SLIDE,
+    SOURCE_FIR_CACHE,
+    SOURCE_FIR_LOCAL,
+    SOURCE_DEAL,
+    SOURCE_DETECT,
+    SOURCE_SUM,
+    SOURCES
+};
+const char *program_source(enum program_source source);
+/* "fir_slide". */
+const char *program_source_name(enum program_source source);
+
+/* Builds the concatenation of `count` sources with `options` ("-DCHANNELS=1024 ..."), or takes the
+ * binary from the cache (key: device, platform, driver, sources, options). Many ranks may do so at
+ * once; a stale or torn entry is built anew; a cache that cannot be written is done without. Fails
+ * with DEVICE: does not compile (says the build log). */
+status_t program_build(const device_t *device, const enum program_source *sources, uint32_t count,
+                       const char *options, cl_program *out);
+
+/* The same for any text; `what` names it in messages. */
+status_t program_build_text(const device_t *device, const char *what, const char *text,
+                            const char *options, cl_program *out);
+
+/* One kernel of a program. */
+status_t program_kernel(const device_t *device, cl_program program, const char *name,
+                        cl_kernel *out);
+
+#endif

@@ -1,0 +1,54 @@
+/* program.h: the kernels' sources, embedded by the assembler. The paths are relative to the folder
+ * in which the compiler is started, the root of the repository. */
+#include "compute/opencl/program.h"
+
+/* Defines the text kernels/NAME.cl and a 0 byte behind it. */
+#define EMBED(name)                                                                                \
+    __asm__(".pushsection .rodata\n"                                                               \
+            ".globl voltmill_kernel_" #name "\n"                                                   \
+            ".hidden voltmill_kernel_" #name "\n"                                                  \
+            "voltmill_kernel_" #name ":\n"                                                         \
+            ".incbin \"kernels/" #name ".cl\"\n"                                                   \
+            ".byte 0\n"                                                                            \
+            ".popsection\n");                                                                      \
+    extern const char voltmill_kernel_##name[] __attribute__((visibility("hidden")))
+
+EMBED(samples);
+EMBED(butterflies);
+EMBED(ppf_fused);
+EMBED(fir_slide);
+EMBED(fir_cache);
+EMBED(fir_local);
+EMBED(deal);
+EMBED(detect);
+EMBED(sum);
+
+#define ENTRY(name)                                                                                \
+    {                                                                                              \
+#name, voltmill_kernel_##name                                                              \
+    }
+
+static const struct {
+    const char *name;
+    const char *text;
+} entries[SOURCES] = {
+    [SOURCE_SAMPLES] = ENTRY(samples),
+    [SOURCE_BUTTERFLIES] = ENTRY(butterflies),
+    [SOURCE_PPF_FUSED] = ENTRY(ppf_fused),
+    [SOURCE_FIR_SLIDE] = ENTRY(fir_slide),
+    [SOURCE_FIR_CACHE] = ENTRY(fir_cache),
+    [SOURCE_FIR_LOCAL] = ENTRY(fir_local),
+    [SOURCE_DEAL] = ENTRY(deal),
+    [SOURCE_DETECT] = ENTRY(detect),
+    [SOURCE_SUM] = ENTRY(sum),
+};
+
+const char *program_source(enum program_source source)
+{
+    return entries[source].text;
+}
+
+const char *program_source_name(enum program_source source)
+{
+    return entries[source].name;
+}

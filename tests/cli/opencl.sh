@@ -1,0 +1,119 @@
+# The OpenCL backend as users meet it: the same products as the CPU's, equal bytes at any rank count, and
+# clear errors when there is no device, no memory, or a device that fails.
+. "$(dirname "$0")/../tools/lib.sh"
+. "$(dirname "$0")/jobs.bash"
+export VOLTMILL_CACHE=$work/cache
+shim=${VOLTMILL_SHIM:-$(dirname "$voltmill")/tests/faults/opencl_shim.so}
+
+if ! "$voltmill" info --devices | grep -q '^0: '; then
+    echo "1..0 # SKIP no OpenCL device here"
+    exit 0
+fi
+
+"$voltmill" info --devices >devices
+grep -Eq '^0: .+ \(.+, driver .+\): .+ units, .+iB' devices
+ok $? "info --devices says what there is"
+name=$(sed -n '1s/^0: \(.*\) (.*/\1/p' devices)
+
+cat >obs.yaml <<YAML
+file: $work/obs.h5
+samples: 200000
+streams: {stations: 1, pols: 2, chans: 2}
+bits: 8
+sample_rate_hz: 1e6
+freq_hz: 100e6
+noise: 20
+tones: [{freq_hz: 100.2e6, amplitude: 30}]
+seed: 7
+YAML
+runs "an observation" "$voltmill" synth obs.yaml
+cat >job.yaml <<YAML
+input: {files: $work/obs.h5}
+channelise: {channels: 128, taps: 5, backend: opencl}
+products:
+  - {kind: power, file: $work/out.h5, integrate: 10}
+  - {kind: spectra, file: $work/spectra.h5}
+YAML
+
+runs "a job with two products" "$voltmill" run job.yaml
+runs "verify: power" "$voltmill" verify --all out.h5
+runs "verify: spectra" "$voltmill" verify --chunks 6 spectra.h5
+expected=$(sha256sum <out.h5; sha256sum <spectra.h5)
+for variant in "1 run.chunk=50" "2 run.chunk=200" "3 run.chunk=30"; do
+    set -- $variant
+    runs "$1 ranks, $2" mpirun -n "$1" "$voltmill" run --force --set "$2" job.yaml
+    same "$1 ranks, $2: the same bytes" "$expected" "$(sha256sum <out.h5; sha256sum <spectra.h5)"
+done
+
+# A lone product takes the kernel's own way to power; so does each kernel with either FFT.
+cat >lone.yaml <<YAML
+input: {files: $work/obs.h5}
+channelise: {channels: 128, taps: 5, backend: opencl}
+products: [{kind: power, file: $work/lone.h5, integrate: 25}]
+YAML
+for way in "fused auto" "slide vkfft" "cache clfft" "local vkfft"; do
+    set -- $way
+    runs "kernel $1, fft $2" "$voltmill" run --force --set channelise.kernel="$1" \
+        --set channelise.fft="$2" lone.yaml
+    runs "kernel $1, fft $2: verifies" "$voltmill" verify --chunks 6 lone.h5
+    cp lone.h5 "lone-$1.h5"
+    runs "kernel $1 on 3 ranks" mpirun -n 3 "$voltmill" run --force --set run.chunk=25 \
+        --set channelise.kernel="$1" --set channelise.fft="$2" lone.yaml
+    same "kernel $1 on 3 ranks: the same rows" "$(data "lone-$1.h5")" "$(data lone.h5)"
+done
+runs "a device by number" "$voltmill" run --force --set run.device=0 lone.yaml
+runs "a device by a part of its name" "$voltmill" run --force --set run.device="${name:1:5}" lone.yaml
+runs "bench" "$voltmill" bench ppf --backend opencl --samples 2^18 --channels 64 --taps 4 --bits 4,8,16,32 \
+    --streams 1,4 --kernel fused,slide,cache,local --csv bench.csv
+same "bench: every row is right" 32 "$(grep -c ',ok$' bench.csv)"
+runs "bench of real samples, power, odd numbers" "$voltmill" bench ppf --backend opencl --samples 2^17 --real \
+    --channels 30,1000 --taps 1,17 --out power:12 --transfers
+
+rm -f out.h5 spectra.h5 lone*.h5
+wrong() { # wrong NAME STATUS PATTERN COMMAND...
+    fails "$@"
+    nothing_left out.h5 spectra.h5 lone.h5
+}
+wrong "no such device" 5 'no OpenCL device is called "abacus"; there are: 0: ' \
+    "$voltmill" run --set run.device=abacus lone.yaml
+wrong "no device of that number" 5 'no OpenCL device' "$voltmill" run --set run.device=99 lone.yaml
+wrong "no platform" 5 'no OpenCL platform' env OCL_ICD_VENDORS=/nonexistent "$voltmill" run lone.yaml
+wrong "no platform on 3 ranks" 5 'no OpenCL platform' env OCL_ICD_VENDORS=/nonexistent mpirun -n 3 "$voltmill" run lone.yaml
+wrong "a kernel that cannot" 2 'channelise\.kernel is fused, which cannot do 100 channels' \
+    "$voltmill" run --set channelise.kernel=fused --set channelise.channels=100 lone.yaml
+runs "clFFT steps back, aloud" "$voltmill" run --force --set channelise.fft=clfft \
+    --set channelise.channels=34 --set channelise.kernel=cache lone.yaml
+grep -q 'warning: clFFT cannot do transforms of 34 points: VkFFT does them' "$work/output"
+ok $? "clFFT steps back: says so"
+rm -f lone.h5
+
+runs "little device memory: blocks are halved" "$voltmill" run --set run.device_memory=8MiB --set run.chunk=1500 lone.yaml
+runs "little device memory: verifies" "$voltmill" verify --all lone.h5
+rm -f lone.h5
+wrong "far too little device memory" 5 'out of memory' \
+    "$voltmill" run --set run.device_memory=1MiB --set channelise.taps=1000 lone.yaml
+
+runs "buffers that do not fit: halved" env LD_PRELOAD="$shim" SHIM_ROOM=600000 "$voltmill" run --set run.chunk=1500 lone.yaml
+runs "buffers that do not fit: verifies" "$voltmill" verify --all lone.h5
+rm -f lone.h5
+runs "buffers that fail when touched: halved" env LD_PRELOAD="$shim" SHIM_TOUCH=600000 "$voltmill" run --set run.chunk=1500 lone.yaml
+rm -f lone.h5
+wrong "no buffer at all" 5 'out of memory' env LD_PRELOAD="$shim" SHIM_ROOM=64 "$voltmill" run lone.yaml
+"$voltmill" run --force --set run.chunk=50 lone.yaml >/dev/null # so that the choice is known
+rm -f lone.h5
+wrong "the device is lost in mid-run" 5 'OpenCL device .*CL_OUT_OF_RESOURCES' \
+    env LD_PRELOAD="$shim" SHIM_KERNEL=9 "$voltmill" run --set run.chunk=50 lone.yaml
+wrong "one of three ranks loses its device" 5 'OpenCL device .*CL_OUT_OF_RESOURCES.*\(rank 2\)' \
+    env LD_PRELOAD="$shim" SHIM_KERNEL=3 SHIM_RANK=2 mpirun -n 3 "$voltmill" run --set run.chunk=50 lone.yaml
+
+# A cache that is torn, or cannot be written.
+for entry in "$VOLTMILL_CACHE"/*; do
+    size=$(stat -c %s "$entry")
+    truncate -s $((size / 2)) "$entry"
+done
+runs "a torn cache" "$voltmill" run lone.yaml
+runs "a torn cache: verifies" "$voltmill" verify --chunks 4 lone.h5
+runs "no cache" env VOLTMILL_CACHE=off "$voltmill" run --force lone.yaml
+touch file
+runs "a cache that cannot be" env VOLTMILL_CACHE="$work/file/cache" "$voltmill" run --force lone.yaml
+plan

@@ -1,0 +1,78 @@
+/* Preloaded before the OpenCL loader: makes a device fail as devices do.
+ *
+ *   SHIM_KERNEL=N   the N-th kernel that is started, and all after it, fail: the device is lost
+ *   SHIM_ROOM=N     no buffer may be larger than N bytes: memory is full
+ *   SHIM_TOUCH=N    buffers larger than N bytes are made, but fail when they are first used, as
+ *                   drivers that allocate late do
+ *   SHIM_RANK=R     only on this rank of Open MPI */
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *next_function(const char *name)
+{
+    return dlsym(RTLD_NEXT, name);
+}
+
+/* The number in an environment variable, 0 if it is not set or meant for another rank. */
+static unsigned long long setting(const char *name)
+{
+    const char *value = getenv(name);
+    const char *only = getenv("SHIM_RANK");
+    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+    if (!value || (only && (!rank || strcmp(only, rank) != 0))) {
+        return 0;
+    }
+    return strtoull(value, NULL, 10);
+}
+
+cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
+                              const size_t *offset, const size_t *global, const size_t *local,
+                              cl_uint nwait, const cl_event *wait, cl_event *event)
+{
+    static unsigned long long calls;
+    cl_int (*real)(cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *,
+                   const size_t *, cl_uint, const cl_event *, cl_event *);
+    void *found = next_function("clEnqueueNDRangeKernel");
+    unsigned long long limit = setting("SHIM_KERNEL");
+    memcpy(&real, &found, sizeof real);
+    if (limit > 0 && ++calls >= limit) {
+        return CL_OUT_OF_RESOURCES;
+    }
+    return real(queue, kernel, dimensions, offset, global, local, nwait, wait, event);
+}
+
+cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host,
+                      cl_int *error)
+{
+    cl_mem (*real)(cl_context, cl_mem_flags, size_t, void *, cl_int *);
+    void *found = next_function("clCreateBuffer");
+    unsigned long long room = setting("SHIM_ROOM");
+    memcpy(&real, &found, sizeof real);
+    if (room > 0 && size > room && !(flags & CL_MEM_ALLOC_HOST_PTR)) {
+        if (error) {
+            *error = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+        }
+        return NULL;
+    }
+    return real(context, flags, size, host, error);
+}
+
+cl_int clEnqueueFillBuffer(cl_command_queue queue, cl_mem memory, const void *pattern,
+                           size_t pattern_size, size_t offset, size_t size, cl_uint nwait,
+                           const cl_event *wait, cl_event *event)
+{
+    cl_int (*real)(cl_command_queue, cl_mem, const void *, size_t, size_t, size_t, cl_uint,
+                   const cl_event *, cl_event *);
+    void *found = next_function("clEnqueueFillBuffer");
+    unsigned long long room = setting("SHIM_TOUCH");
+    size_t bytes = 0;
+    memcpy(&real, &found, sizeof real);
+    clGetMemObjectInfo(memory, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
+    if (room > 0 && bytes > room) {
+        return CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    }
+    return real(queue, memory, pattern, pattern_size, offset, size, nwait, wait, event);
+}

@@ -1,0 +1,182 @@
+/* Random samples of a few streams, and what a backend makes of them: shared by the tests of the
+ * filter bank. */
+#ifndef VOLTMILL_TESTS_CHANNELISE_BENCH_H
+#define VOLTMILL_TESTS_CHANNELISE_BENCH_H
+
+#include "base/memory.h"
+#include "compute/backend.h"
+#include "dsp/coeff.h"
+
+#include <complex.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { STREAMS = 2 };
+
+/* Random samples of STREAMS interleaved streams, and what a backend makes of them. */
+struct bench {
+    struct channelise_spec spec;
+    double *coeff;
+    size_t samples; /* of each stream */
+    size_t sample_bytes;
+    size_t re[STREAMS], im[STREAMS];
+    char *in;
+    float *out[MOST_OUTPUTS];
+    uint64_t rows[MOST_OUTPUTS];
+    uint64_t missing;
+};
+
+static uint64_t random_state = 88172645463325252u;
+
+/* Marsaglia's xorshift64. */
+static uint64_t draw(void)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return random_state;
+}
+
+static void fill_random(struct bench *bench)
+{
+    size_t bytes = bench->samples * STREAMS * bench->sample_bytes;
+    for (size_t i = 0; i < bytes; i++) {
+        bench->in[i] = (char)(draw() >> 32);
+    }
+    if (bench->spec.format == SAMPLE_F32) {
+        float *numbers = (float *)(void *)bench->in;
+        for (size_t i = 0; i < bytes / 4; i++) {
+            numbers[i] = (float)((double)(int32_t)(draw() >> 32) / 2147483648.0);
+        }
+    }
+}
+
+static void bench_start(struct bench *bench, enum sample_format format, int is_complex,
+                        uint32_t channels, uint32_t taps, uint64_t spectra)
+{
+    static const size_t number_bytes[] = {1, 1, 2, 4};
+    memset(bench, 0, sizeof *bench);
+    struct channelise_spec *spec = &bench->spec;
+    spec->channels = channels;
+    spec->taps = taps;
+    spec->is_complex = is_complex;
+    spec->format = format;
+    spec->nibbles = (struct nibbles){.offset_binary = 1, .high_is_real = 1};
+    spec->nchannels = channels;
+    spec->nstreams = STREAMS;
+    spec->max_spectra = spectra;
+    spec->threads = 1;
+    size_t parts = is_complex && format != SAMPLE_I4 ? 2 : 1;
+    bench->sample_bytes = number_bytes[format] * parts;
+    bench->samples = (spectra + taps - 1) * channelise_samples(spec);
+    for (size_t i = 0; i < STREAMS; i++) {
+        bench->re[i] = i * bench->sample_bytes;
+        bench->im[i] = bench->re[i] + (parts == 2 ? number_bytes[format] : 0);
+    }
+    struct coeff_spec coeff = {.channels = channels,
+                               .taps = taps,
+                               .samples_per_spectrum = (uint32_t)channelise_samples(spec),
+                               .window = WINDOW_HANN,
+                               .cutoff = 1};
+    assert_int_equal(coeff_create(&coeff, &bench->coeff), STATUS_OK);
+    spec->coeff = bench->coeff;
+    bench->in = malloc(bench->samples * STREAMS * bench->sample_bytes);
+    assert_non_null(bench->in);
+    fill_random(bench);
+}
+
+static void add_output(struct bench *bench, enum product_kind kind, uint64_t integrate)
+{
+    uint32_t i = bench->spec.noutputs++;
+    bench->spec.outputs[i] = (struct channelise_output){kind, integrate};
+    bench->out[i] = calloc((size_t)(bench->spec.max_spectra + 1) * STREAMS * bench->spec.channels,
+                           2 * sizeof(float));
+    assert_non_null(bench->out[i]);
+}
+
+static void bench_end(struct bench *bench)
+{
+    for (uint32_t i = 0; i < bench->spec.noutputs; i++) {
+        free(bench->out[i]);
+    }
+    free(bench->in);
+    free(bench->coeff);
+}
+
+/* Runs spectra first .. of a chunk that begins at spectrum `first`, cut into blocks that end at
+ * multiples of `block` spectra. */
+static void bench_run(struct bench *bench, enum backend_kind kind, uint64_t first, uint64_t block)
+{
+    backend_t *backend;
+    channelise_t *stage;
+    buffer_t *in;
+    buffer_t *out[MOST_OUTPUTS];
+    const struct channelise_spec *spec = &bench->spec;
+    size_t step = STREAMS * bench->sample_bytes;
+    size_t period = channelise_samples(spec);
+    struct backend_options options = {.local_size = 1};
+    assert_int_equal(backend_open(kind, &options, &backend), STATUS_OK);
+    assert_int_equal(channelise_create(backend, spec, &stage), STATUS_OK);
+    assert_int_equal(buffer_create(backend, BUFFER_IN, bench->samples * step, &in), STATUS_OK);
+    for (uint32_t i = 0; i < spec->noutputs; i++) {
+        size_t bytes = (size_t)(spec->max_spectra + 1) * STREAMS * spec->channels * 8;
+        assert_int_equal(buffer_create(backend, BUFFER_OUT, bytes, &out[i]), STATUS_OK);
+        bench->rows[i] = 0;
+    }
+    channelise_begin(stage, first);
+    for (uint64_t done = 0; done < spec->max_spectra;) {
+        uint64_t end = (first + done) / block * block + block - first;
+        uint64_t count = min_u64(end, spec->max_spectra) - done;
+        uint64_t rows[MOST_OUTPUTS];
+        uint64_t counted = done + count == spec->max_spectra ? count + spec->taps - 1 : count;
+        void *host;
+        assert_int_equal(buffer_get(in, &host), STATUS_OK);
+        memcpy(host, bench->in + done * period * step,
+               (size_t)(count + spec->taps - 1) * period * step);
+        struct channelise_input input = {bench->re, bench->im, step};
+        assert_int_equal(channelise_run(stage, in, &input, STREAMS, count, counted, out, rows),
+                         STATUS_OK);
+        for (uint32_t i = 0; i < spec->noutputs; i++) {
+            size_t row = (size_t)STREAMS * spec->nchannels *
+                         (spec->outputs[i].kind == PRODUCT_SPECTRA ? 2 : 1);
+            assert_int_equal(buffer_get(out[i], &host), STATUS_OK);
+            memcpy(bench->out[i] + bench->rows[i] * row, host,
+                   (size_t)rows[i] * row * sizeof(float));
+            bench->rows[i] += rows[i];
+        }
+        done += count;
+    }
+    assert_int_equal(channelise_missing(stage, &bench->missing), STATUS_OK);
+    for (uint32_t i = 0; i < spec->noutputs; i++) {
+        buffer_destroy(out[i]);
+    }
+    buffer_destroy(in);
+    channelise_destroy(stage);
+    backend_close(backend);
+}
+
+/* Differences of two results, relative to the rms of the second. */
+static void measure(const float *found, const float *expected, size_t count, double *rms,
+                    double *worst)
+{
+    double power = 0;
+    double error = 0;
+    double most = 0;
+    for (size_t i = 0; i < count; i++) {
+        double difference = fabs((double)found[i] - (double)expected[i]);
+        power += (double)expected[i] * (double)expected[i];
+        error += difference * difference;
+        most = fmax(most, isnan(difference) ? INFINITY : difference);
+    }
+    *rms = sqrt(error / power);
+    *worst = most / sqrt(power / (double)count);
+}
+
+#endif

@@ -1,0 +1,189 @@
+/* The OpenCL backend against the reference: every kernel, on whatever device there is. */
+#include "channelise_bench.h"
+
+#include <stdio.h>
+
+static int has_device;
+
+static int find_device(void **state)
+{
+    struct text text = {0};
+    (void)state;
+    has_device = backend_devices(&text) == STATUS_OK && text.length > 0;
+    text_free(&text);
+    report_clear();
+    return 0;
+}
+
+static const struct {
+    enum sample_format format;
+    int is_complex;
+} inputs[] = {{SAMPLE_I4, 1},  {SAMPLE_I8, 1},  {SAMPLE_I8, 0}, {SAMPLE_I16, 1},
+              {SAMPLE_I16, 0}, {SAMPLE_F32, 1}, {SAMPLE_F32, 0}};
+enum { INPUTS = sizeof inputs / sizeof *inputs };
+
+/* Runs `a` on OpenCL and the same on the reference, and compares every output. */
+static void agree(struct bench *a, uint64_t first, uint64_t block, const char *what)
+{
+    struct bench b = *a;
+    b.spec.noutputs = 0;
+    for (uint32_t i = 0; i < a->spec.noutputs; i++) {
+        add_output(&b, a->spec.outputs[i].kind, a->spec.outputs[i].integrate);
+    }
+    bench_run(a, BACKEND_OPENCL, first, block);
+    bench_run(&b, BACKEND_REFERENCE, first, 64);
+    assert_int_equal(a->missing, b.missing);
+    for (uint32_t i = 0; i < a->spec.noutputs; i++) {
+        double rms;
+        double worst;
+        size_t parts = a->spec.outputs[i].kind == PRODUCT_SPECTRA ? 2 : 1;
+        size_t count = (size_t)a->rows[i] * STREAMS * a->spec.nchannels * parts;
+        assert_int_equal(a->rows[i], b.rows[i]);
+        assert_true(count > 0);
+        measure(a->out[i], b.out[i], count, &rms, &worst);
+        if (!(rms <= 5e-7 && worst <= 5e-6)) {
+            fail_msg("%s: %s %s C=%u T=%u output %u: rms %g, worst %g", what,
+                     sample_format_name(a->spec.format), a->spec.is_complex ? "complex" : "real",
+                     a->spec.channels, a->spec.taps, i, rms, worst);
+        }
+        free(b.out[i]);
+    }
+}
+
+/* Each kernel with every kind of input, and all that can leave it. */
+static void kernels_agree_with_the_reference(void **state)
+{
+    (void)state;
+    static const struct {
+        enum kernel_kind kernel;
+        uint32_t channels, taps;
+    } cases[] = {{KERNEL_FUSED, 32, 3},  {KERNEL_FUSED, 1024, 4}, {KERNEL_SLIDE, 30, 4},
+                 {KERNEL_SLIDE, 256, 8}, {KERNEL_CACHE, 2, 1},    {KERNEL_CACHE, 1000, 17},
+                 {KERNEL_LOCAL, 30, 5},  {KERNEL_LOCAL, 96, 16}};
+    if (!has_device) {
+        skip();
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (int input = 0; input < INPUTS; input++) {
+            struct bench bench;
+            bench_start(&bench, inputs[input].format, inputs[input].is_complex, cases[i].channels,
+                        cases[i].taps, 37);
+            bench.spec.kernel = cases[i].kernel;
+            add_output(&bench, PRODUCT_SPECTRA, 1);
+            agree(&bench, 0, 16, kernel_name(cases[i].kernel));
+            bench_end(&bench);
+        }
+    }
+}
+
+/* Power, sums, several products at once, kept channels: for fused and separate kernels. */
+static void products_agree_with_the_reference(void **state)
+{
+    (void)state;
+    static const enum kernel_kind kernels[] = {KERNEL_FUSED, KERNEL_CACHE};
+    static const uint64_t integrates[] = {1, 2, 5, 16, 40};
+    if (!has_device) {
+        skip();
+    }
+    for (int kernel = 0; kernel < 2; kernel++) {
+        for (int is_complex = 0; is_complex < 2; is_complex++) {
+            for (int i = 0; i < 7; i++) {
+                struct bench bench;
+                bench_start(&bench, SAMPLE_I8, is_complex, 64, 3, 120);
+                bench.spec.kernel = kernels[kernel];
+                bench.spec.first_channel = i == 2 ? 5 : 0;
+                bench.spec.nchannels = i == 2 ? 50 : 64;
+                for (int j = 0; j < 5; j++) {
+                    if (i == j || i >= 5) {
+                        add_output(&bench, PRODUCT_POWER, integrates[j]);
+                    }
+                }
+                if (i == 6) {
+                    add_output(&bench, PRODUCT_SPECTRA, 1);
+                }
+                agree(&bench, 40, 32, kernel_name(kernels[kernel]));
+                bench_end(&bench);
+            }
+        }
+    }
+}
+
+/* Neither blocks nor where a chunk begins change a bit. */
+static void cuts_change_nothing(void **state)
+{
+    (void)state;
+    static const enum kernel_kind kernels[] = {KERNEL_FUSED, KERNEL_SLIDE, KERNEL_CACHE,
+                                               KERNEL_LOCAL};
+    static const uint64_t blocks[] = {16, 48, 112};
+    enum { SPECTRA = 240, CHANNELS = 32 };
+    if (!has_device) {
+        skip();
+    }
+    for (int kernel = 0; kernel < 4; kernel++) {
+        for (int is_power = 0; is_power < 2; is_power++) {
+            struct bench whole;
+            uint64_t integrate = is_power ? 40 : 1;
+            bench_start(&whole, SAMPLE_I8, 1, CHANNELS, 4, SPECTRA);
+            whole.spec.kernel = kernels[kernel];
+            add_output(&whole, is_power ? PRODUCT_POWER : PRODUCT_SPECTRA, integrate);
+            bench_run(&whole, BACKEND_OPENCL, 0, 1024);
+            for (int i = 0; i < 3; i++) {
+                struct bench cut = whole;
+                cut.spec.noutputs = 0;
+                add_output(&cut, is_power ? PRODUCT_POWER : PRODUCT_SPECTRA, integrate);
+                bench_run(&cut, BACKEND_OPENCL, 0, blocks[i]);
+                assert_int_equal(cut.rows[0], whole.rows[0]);
+                assert_memory_equal(cut.out[0], whole.out[0],
+                                    (size_t)whole.rows[0] * STREAMS * CHANNELS *
+                                        (is_power ? 1 : 2) * sizeof(float));
+                free(cut.out[0]);
+            }
+            bench_end(&whole);
+        }
+    }
+}
+
+/* Samples that are no numbers, and the missing value of every format. */
+static void missing_samples_agree(void **state)
+{
+    (void)state;
+    if (!has_device) {
+        skip();
+    }
+    for (int input = 0; input < INPUTS; input++) {
+        for (int variant = 0; variant < 4; variant++) {
+            struct bench bench;
+            bench_start(&bench, inputs[input].format, inputs[input].is_complex, 20, 4, 60);
+            bench.spec.kernel = KERNEL_CACHE;
+            bench.spec.has_missing_value = 1;
+            bench.spec.missing_value = variant == 3 ? 0.5 : 17;
+            bench.spec.nibbles.offset_binary = variant & 1;
+            bench.spec.nibbles.high_is_real = variant >> 1 & 1;
+            bench.spec.conjugate = inputs[input].is_complex && (variant & 1);
+            if (bench.spec.format == SAMPLE_F32) {
+                float *numbers = (float *)(void *)bench.in;
+                numbers[3] = NAN;
+                numbers[400] = -INFINITY;
+                numbers[404] = 17;
+                numbers[405] = 0.5F;
+            }
+            add_output(&bench, PRODUCT_SPECTRA, 1);
+            agree(&bench, 0, 16, "missing");
+            if (bench.spec.format == SAMPLE_F32) {
+                assert_int_equal(bench.missing, 3);
+            }
+            bench_end(&bench);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels_agree_with_the_reference),
+        cmocka_unit_test(products_agree_with_the_reference),
+        cmocka_unit_test(cuts_change_nothing),
+        cmocka_unit_test(missing_samples_agree),
+    };
+    return cmocka_run_group_tests_name("opencl_channelise", tests, find_device, NULL);
+}
