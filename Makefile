@@ -47,7 +47,10 @@ say = $(if $(V),,@printf '  %-4s %s\n' $(1) $(patsubst $(BUILD)/%,%,$@);)
 all: $(BUILD)/voltmill
 
 $(BUILD)/voltmill: $(BUILD)/src/main.o $(BUILD)/libvoltmill.a
-	$(call say,LD)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIB_LIBS)
+	$(call say,LD)$(CC) $(ALL_LDFLAGS) -o $@ $< $(WHOLE) $(LIB_LIBS)
+
+# The whole library goes in, so that two global functions of one name do not pass unseen.
+WHOLE = -Wl,--whole-archive $(BUILD)/libvoltmill.a -Wl,--no-whole-archive
 
 $(BUILD)/libvoltmill.a: $(OBJECTS)
 	$(call say,AR)rm -f $@ && $(AR) rcs $@ $^

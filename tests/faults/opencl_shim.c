@@ -60,13 +60,13 @@ cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void 
     return real(context, flags, size, host, error);
 }
 
-cl_int clEnqueueFillBuffer(cl_command_queue queue, cl_mem memory, const void *pattern,
-                           size_t pattern_size, size_t offset, size_t size, cl_uint nwait,
-                           const cl_event *wait, cl_event *event)
+cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem memory, cl_bool blocking, size_t offset,
+                            size_t size, const void *data, cl_uint nwait, const cl_event *wait,
+                            cl_event *event)
 {
-    cl_int (*real)(cl_command_queue, cl_mem, const void *, size_t, size_t, size_t, cl_uint,
+    cl_int (*real)(cl_command_queue, cl_mem, cl_bool, size_t, size_t, const void *, cl_uint,
                    const cl_event *, cl_event *);
-    void *found = next_function("clEnqueueFillBuffer");
+    void *found = next_function("clEnqueueWriteBuffer");
     unsigned long long room = setting("SHIM_TOUCH");
     size_t bytes = 0;
     memcpy(&real, &found, sizeof real);
@@ -74,5 +74,5 @@ cl_int clEnqueueFillBuffer(cl_command_queue queue, cl_mem memory, const void *pa
     if (room > 0 && bytes > room) {
         return CL_MEM_OBJECT_ALLOCATION_FAILURE;
     }
-    return real(queue, memory, pattern, pattern_size, offset, size, nwait, wait, event);
+    return real(queue, memory, blocking, offset, size, data, nwait, wait, event);
 }

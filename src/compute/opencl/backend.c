@@ -1,7 +1,7 @@
 /* The OpenCL backend: opening a device, and the table. */
 #include "base/memory.h"
-#include "compute/opencl/filterbank.h"
 #include "compute/opencl/opencl.h"
+#include "compute/opencl/ppf.h"
 
 #include <stdlib.h>
 
@@ -61,10 +61,10 @@ status_t opencl_words(const struct channelise_choice *choice, struct text *out)
 {
     status_t st = STATUS_OK;
     if (choice->kernel == KERNEL_FUSED) {
-        struct fused_shape shape = filterbank_fused(choice);
+        struct fused_shape shape = ppf_fused(choice);
         TRY(text_add(out, "fused (%u values, %u spectra an item)", shape.values, shape.batch));
     } else {
-        struct fir_shape shape = filterbank_fir(choice);
+        struct fir_shape shape = ppf_fir(choice);
         TRY(text_add(out, "%s (%u wide, %u spectra, %u columns an item) + %s",
                      kernel_name(choice->kernel), shape.width, shape.run, shape.vector,
                      fft_name(choice->fft)));

@@ -2,8 +2,8 @@
  */
 #include "base/memory.h"
 #include "compute/opencl/dealer.h"
-#include "compute/opencl/filterbank.h"
 #include "compute/opencl/opencl.h"
+#include "compute/opencl/ppf.h"
 
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@ struct stage {
     struct channelise base;
     struct opencl *opencl;
     dealer_t *dealer;
-    filterbank_t *bank;
+    ppf_t *bank;
     struct stopwatch watch;
     status_t begun; /* of the chunk: told by the next run */
 };
@@ -20,7 +20,7 @@ void opencl_channelise_destroy(channelise_t *channelise)
 {
     struct stage *stage = (struct stage *)channelise;
     clFinish(stage->opencl->device->compute);
-    filterbank_destroy(stage->bank);
+    ppf_destroy(stage->bank);
     dealer_destroy(stage->dealer);
     stopwatch_free(&stage->watch);
     free(stage);
@@ -42,7 +42,7 @@ status_t opencl_channelise_create(backend_t *backend, const struct channelise_sp
         TRY(opencl_channelise_choose(backend, spec, &choice));
     }
     TRY(dealer_create(opencl->device, spec, &stage->dealer));
-    TRY(filterbank_create(opencl->device, spec, &choice, &stage->bank));
+    TRY(ppf_create(opencl->device, spec, &choice, &stage->bank));
     stage->base.spec.coeff = NULL;
     *out = &stage->base;
     stage = NULL;
@@ -65,7 +65,7 @@ uint64_t opencl_channelise_bytes(const struct channelise_spec *spec)
 void opencl_channelise_begin(channelise_t *channelise, uint64_t first_spectrum)
 {
     struct stage *stage = (struct stage *)channelise;
-    stage->begun = filterbank_begin(stage->bank, first_spectrum);
+    stage->begun = ppf_begin(stage->bank, first_spectrum);
 }
 
 /* Enqueues the fetching of the rows of every output. */
@@ -136,7 +136,7 @@ status_t opencl_channelise_run(channelise_t *channelise, buffer_t *in_buffer,
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         outs[i] = ((struct opencl_buffer *)out[i])->memory;
     }
-    TRY(filterbank_run(stage->bank, &stage->watch, dealt, stride, nstreams, spectra, outs, rows));
+    TRY(ppf_run(stage->bank, &stage->watch, dealt, stride, nstreams, spectra, outs, rows));
     CL_TRY(device, clEnqueueMarkerWithWaitList(device->compute, 0, NULL, &done), "mark the queue");
     CL_TRY(device, clFlush(device->compute), "begin work");
     opencl_buffer_used(in, done);

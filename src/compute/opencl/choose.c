@@ -3,8 +3,8 @@
 #include "base/cache.h"
 #include "base/memory.h"
 #include "compute/opencl/fft.h"
-#include "compute/opencl/filterbank.h"
 #include "compute/opencl/opencl.h"
+#include "compute/opencl/ppf.h"
 #include "compute/opencl/program.h"
 
 #include <stdlib.h>
@@ -102,17 +102,17 @@ static status_t time_choice(struct trial *trial, const struct channelise_choice 
                             double *out)
 {
     status_t st = STATUS_OK;
-    filterbank_t *bank = NULL;
+    ppf_t *bank = NULL;
     struct stopwatch watch = {.is_on = 1};
     uint64_t rows[MOST_OUTPUTS];
     double best = 0;
-    TRY(filterbank_create(trial->device, &trial->spec, choice, &bank));
+    TRY(ppf_create(trial->device, &trial->spec, choice, &bank));
     for (int i = 0; i < TRIALS; i++) {
         double seconds[CHANNELISE_STEPS];
         double sum = 0;
-        TRY(filterbank_begin(bank, 0));
-        TRY(filterbank_run(bank, &watch, trial->in, trial->in_stride, trial->spec.nstreams,
-                           trial->spec.max_spectra, trial->out, rows));
+        TRY(ppf_begin(bank, 0));
+        TRY(ppf_run(bank, &watch, trial->in, trial->in_stride, trial->spec.nstreams,
+                    trial->spec.max_spectra, trial->out, rows));
         TRY(stopwatch_collect(&watch, trial->device, seconds));
         for (int step = 0; step < CHANNELISE_STEPS; step++) {
             sum += seconds[step];
@@ -124,7 +124,7 @@ static status_t time_choice(struct trial *trial, const struct channelise_choice 
 out:
     clFinish(trial->device->compute);
     stopwatch_free(&watch);
-    filterbank_destroy(bank);
+    ppf_destroy(bank);
     return st;
 }
 
@@ -217,7 +217,7 @@ status_t opencl_channelise_choose(backend_t *backend, const struct channelise_sp
     if (spec->fft == FFT_CLFFT && !fft_can(FFT_CLFFT, spec->channels)) {
         report_warn("clFFT cannot do transforms of %u points: VkFFT does them", spec->channels);
     }
-    uint32_t count = filterbank_choices(&device->info, spec, choices, MOST_CHOICES);
+    uint32_t count = ppf_choices(&device->info, spec, choices, MOST_CHOICES);
     REQUIRE(
         count > 0, STATUS_USAGE,
         "channelise.kernel is %s, which cannot do %u channels with %u taps on %s: leave it auto",

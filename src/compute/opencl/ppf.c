@@ -3,7 +3,7 @@
  *   direct   the fused kernel makes the one product by itself
  *   whole    spectra of all channels are a product: they are made in its buffer, others from there
  *   tiles    else: spectra are made in a workspace, some at a time, and products from there */
-#include "compute/opencl/filterbank.h"
+#include "compute/opencl/ppf.h"
 
 #include "base/memory.h"
 #include "compute/backend_ops.h"
@@ -37,7 +37,7 @@ struct last {
     cl_mem grains, carry;
 };
 
-struct filterbank {
+struct ppf {
     device_t *device;
     struct channelise_spec spec;
     struct channelise_choice choice;
@@ -53,14 +53,14 @@ struct filterbank {
     uint64_t next; /* spectrum that comes next */
 };
 
-struct fused_shape filterbank_fused(const struct channelise_choice *choice)
+struct fused_shape ppf_fused(const struct channelise_choice *choice)
 {
     struct fused_shape shape;
     memcpy(&shape, choice->numbers, sizeof shape);
     return shape;
 }
 
-struct fir_shape filterbank_fir(const struct channelise_choice *choice)
+struct fir_shape ppf_fir(const struct channelise_choice *choice)
 {
     struct fir_shape shape;
     memcpy(&shape, choice->numbers, sizeof shape);
@@ -152,8 +152,8 @@ static uint32_t add_fir(const struct device_info *info, const struct channelise_
     return added;
 }
 
-uint32_t filterbank_choices(const struct device_info *info, const struct channelise_spec *spec,
-                            struct channelise_choice *out, uint32_t most)
+uint32_t ppf_choices(const struct device_info *info, const struct channelise_spec *spec,
+                     struct channelise_choice *out, uint32_t most)
 {
     uint32_t count = 0;
     /* On a processor kernels take seconds to build: only the first of each kind is looked at. */
@@ -168,7 +168,7 @@ uint32_t filterbank_choices(const struct device_info *info, const struct channel
     return count;
 }
 
-void filterbank_destroy(filterbank_t *bank)
+void ppf_destroy(ppf_t *bank)
 {
     if (!bank) {
         return;
@@ -208,7 +208,7 @@ out:
     return st;
 }
 
-static status_t put_coefficients(filterbank_t *bank)
+static status_t put_coefficients(ppf_t *bank)
 {
     status_t st = STATUS_OK;
     size_t count = channelise_samples(&bank->spec) * bank->spec.taps;
@@ -224,7 +224,7 @@ out:
 }
 
 /* exp(-2 pi i k / 2C): for real data, whose transform has half the length. */
-static status_t put_split(filterbank_t *bank)
+static status_t put_split(ppf_t *bank)
 {
     status_t st = STATUS_OK;
     size_t channels = bank->spec.channels;
@@ -257,12 +257,12 @@ out:
     return st;
 }
 
-static status_t create_fused(filterbank_t *bank)
+static status_t create_fused(ppf_t *bank)
 {
     status_t st = STATUS_OK;
     static const enum program_source sources[] = {SOURCE_SAMPLES, SOURCE_BUTTERFLIES,
                                                   SOURCE_PPF_FUSED};
-    struct fused_shape shape = filterbank_fused(&bank->choice);
+    struct fused_shape shape = ppf_fused(&bank->choice);
     struct fused_limits limits = fused_limits(&bank->device->info);
     struct channelise_spec view = fused_spec(&bank->spec);
     size_t count = fused_twiddle_count(&view, &shape);
@@ -279,7 +279,7 @@ out:
     return st;
 }
 
-static status_t create_fir(filterbank_t *bank)
+static status_t create_fir(ppf_t *bank)
 {
     status_t st = STATUS_OK;
     static const struct {
@@ -288,7 +288,7 @@ static status_t create_fir(filterbank_t *bank)
     } kernels[] = {[KERNEL_SLIDE] = {SOURCE_FIR_SLIDE, "fir_slide"},
                    [KERNEL_CACHE] = {SOURCE_FIR_CACHE, "fir_cache"},
                    [KERNEL_LOCAL] = {SOURCE_FIR_LOCAL, "fir_local"}};
-    struct fir_shape shape = filterbank_fir(&bank->choice);
+    struct fir_shape shape = ppf_fir(&bank->choice);
     enum program_source sources[] = {SOURCE_SAMPLES, kernels[bank->choice.kernel].source};
     struct text options = {0};
     TRY(fir_options(&bank->spec, &shape, &options));
@@ -306,7 +306,7 @@ out:
 }
 
 /* Detection and sums of output i. */
-static status_t create_last(filterbank_t *bank, uint32_t i)
+static status_t create_last(ppf_t *bank, uint32_t i)
 {
     status_t st = STATUS_OK;
     static const enum program_source detect[] = {SOURCE_SAMPLES, SOURCE_DETECT};
@@ -339,7 +339,7 @@ out:
     return st;
 }
 
-static void set_route(filterbank_t *bank)
+static void set_route(ppf_t *bank)
 {
     const struct channelise_spec *spec = &bank->spec;
     int is_fused = bank->choice.kernel == KERNEL_FUSED;
@@ -360,11 +360,11 @@ static void set_route(filterbank_t *bank)
     bank->tile_spectra = is_fused ? spec->max_spectra : min_u64(tile, spec->max_spectra + GRAIN);
 }
 
-status_t filterbank_create(device_t *device, const struct channelise_spec *spec,
-                           const struct channelise_choice *choice, filterbank_t **out)
+status_t ppf_create(device_t *device, const struct channelise_spec *spec,
+                    const struct channelise_choice *choice, ppf_t **out)
 {
     status_t st = STATUS_OK;
-    filterbank_t *bank = NULL;
+    ppf_t *bank = NULL;
     TRY(memory_zeroed(1, sizeof *bank, "the filter bank", &bank));
     bank->device = device;
     bank->spec = *spec;
@@ -384,11 +384,11 @@ status_t filterbank_create(device_t *device, const struct channelise_spec *spec,
     *out = bank;
     bank = NULL;
 out:
-    filterbank_destroy(bank);
+    ppf_destroy(bank);
     return st;
 }
 
-status_t filterbank_begin(filterbank_t *bank, uint64_t first_spectrum)
+status_t ppf_begin(ppf_t *bank, uint64_t first_spectrum)
 {
     status_t st = STATUS_OK;
     const float zero = 0;
@@ -438,7 +438,7 @@ static void put_u32(struct arguments *arguments, uint32_t value)
     put(arguments, &argument, sizeof argument);
 }
 
-static status_t launch(filterbank_t *bank, struct stopwatch *watch, enum channelise_step step,
+static status_t launch(ppf_t *bank, struct stopwatch *watch, enum channelise_step step,
                        const struct arguments *arguments, cl_uint dimensions, const size_t *global,
                        const size_t *local)
 {
@@ -464,10 +464,9 @@ struct block {
     const cl_mem *out;
 };
 
-static status_t run_fused(filterbank_t *bank, const struct block *block, cl_mem to,
-                          uint64_t integrate)
+static status_t run_fused(ppf_t *bank, const struct block *block, cl_mem to, uint64_t integrate)
 {
-    struct fused_shape shape = filterbank_fused(&bank->choice);
+    struct fused_shape shape = ppf_fused(&bank->choice);
     struct fused_limits limits = fused_limits(&bank->device->info);
     struct channelise_spec view = fused_spec(&bank->spec);
     size_t global = 0;
@@ -488,11 +487,11 @@ static status_t run_fused(filterbank_t *bank, const struct block *block, cl_mem 
 }
 
 /* FIR and FFT of `count` spectra from `from` of the block on, into the beginning of `to`. */
-static status_t run_fir(filterbank_t *bank, const struct block *block, cl_mem to, uint64_t from,
+static status_t run_fir(ppf_t *bank, const struct block *block, cl_mem to, uint64_t from,
                         uint64_t count)
 {
     status_t st = STATUS_OK;
-    struct fir_shape shape = filterbank_fir(&bank->choice);
+    struct fir_shape shape = ppf_fir(&bank->choice);
     size_t global[3];
     size_t local[3];
     struct arguments arguments = {bank->filter, 0, CL_SUCCESS};
@@ -512,7 +511,7 @@ out:
     return st;
 }
 
-static status_t run_detect(filterbank_t *bank, const struct block *block, uint32_t i, cl_mem from,
+static status_t run_detect(ppf_t *bank, const struct block *block, uint32_t i, cl_mem from,
                            uint64_t first, uint64_t count)
 {
     const struct last *last = &bank->last[i];
@@ -534,7 +533,7 @@ static status_t run_detect(filterbank_t *bank, const struct block *block, uint32
     return launch(bank, block->watch, STEP_DETECT, &arguments, 3, global, local);
 }
 
-static status_t run_sum(filterbank_t *bank, const struct block *block, uint32_t i)
+static status_t run_sum(ppf_t *bank, const struct block *block, uint32_t i)
 {
     const struct last *last = &bank->last[i];
     uint64_t integrate = bank->spec.outputs[i].integrate;
@@ -555,7 +554,7 @@ static status_t run_sum(filterbank_t *bank, const struct block *block, uint32_t 
 }
 
 /* Makes `count` spectra from `from` on in `work`, and the products that come of them. */
-static status_t run_piece(filterbank_t *bank, const struct block *block, cl_mem work, uint64_t from,
+static status_t run_piece(ppf_t *bank, const struct block *block, cl_mem work, uint64_t from,
                           uint64_t count)
 {
     status_t st = STATUS_OK;
@@ -570,7 +569,7 @@ out:
     return st;
 }
 
-static status_t run_tiles(filterbank_t *bank, const struct block *block)
+static status_t run_tiles(ppf_t *bank, const struct block *block)
 {
     status_t st = STATUS_OK;
     for (uint64_t from = 0; from < block->spectra;) {
@@ -585,8 +584,8 @@ out:
     return st;
 }
 
-status_t filterbank_run(filterbank_t *bank, struct stopwatch *watch, cl_mem in, uint64_t in_stride,
-                        uint32_t nstreams, uint64_t spectra, const cl_mem *out, uint64_t *rows)
+status_t ppf_run(ppf_t *bank, struct stopwatch *watch, cl_mem in, uint64_t in_stride,
+                 uint32_t nstreams, uint64_t spectra, const cl_mem *out, uint64_t *rows)
 {
     status_t st = STATUS_OK;
     const struct channelise_spec *spec = &bank->spec;
