@@ -15,40 +15,10 @@
 #ifndef ALIGNED
 #define ALIGNED 0
 #endif
-#ifndef HAS_MISSING
-#define HAS_MISSING 0
-#endif
-#ifndef MISSING
-#define MISSING 0
-#endif
-#ifndef WIDTH
-#define WIDTH 256
-#endif
 #define TILE 1024
 #define TILE_SAMPLES (TILE / TILE_STREAMS)
 /* One more sample a row: then a column touches other banks. */
 #define PITCH (TILE_SAMPLES + 1)
-
-#if FORMAT == FORMAT_I4
-typedef uchar number;
-#define NUMBERS 1
-#else
-#if FORMAT == FORMAT_I8
-typedef char number;
-#elif FORMAT == FORMAT_I16
-typedef short number;
-#else
-typedef float number;
-#endif
-#define NUMBERS (COMPLEX ? 2 : 1)
-#endif
-
-/* The byte that means zero volts in both nibbles. */
-#if FORMAT == FORMAT_I4 && NIBBLE_OFFSET
-#define ZERO_VOLTS 0x88
-#else
-#define ZERO_VOLTS 0
-#endif
 
 static inline number read_number(const __global uchar *at)
 {
@@ -58,20 +28,6 @@ static inline number read_number(const __global uchar *at)
     return as_short((ushort)(at[0] | at[1] << 8));
 #else
     return as_float(at[0] | (uint)at[1] << 8 | (uint)at[2] << 16 | (uint)at[3] << 24);
-#endif
-}
-
-static inline int is_missing(number value)
-{
-#if FORMAT == FORMAT_F32
-    if (!isfinite(value)) {
-        return 1;
-    }
-#endif
-#if HAS_MISSING
-    return value == MISSING;
-#else
-    return 0;
 #endif
 }
 

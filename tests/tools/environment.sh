@@ -4,4 +4,6 @@ export OMPI_MCA_pml=ob1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_plm_rsh_age
 export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_btl=self,vader
 export OMPI_MCA_hwloc_base_binding_policy=none OMP_NUM_THREADS=${OMP_NUM_THREADS:-2}
 export HDF5_USE_FILE_LOCKING=FALSE
+# Kernels that one test has built, the others need not build again.
+export VOLTMILL_CACHE=${VOLTMILL_CACHE:-$PWD/build/test-cache}
 export LC_ALL=C.UTF-8

@@ -57,9 +57,10 @@ static void kernels_agree_with_the_reference(void **state)
     static const struct {
         enum kernel_kind kernel;
         uint32_t channels, taps;
-    } cases[] = {{KERNEL_FUSED, 32, 3},  {KERNEL_FUSED, 1024, 4}, {KERNEL_SLIDE, 30, 4},
-                 {KERNEL_SLIDE, 256, 8}, {KERNEL_CACHE, 2, 1},    {KERNEL_CACHE, 1000, 17},
-                 {KERNEL_LOCAL, 30, 5},  {KERNEL_LOCAL, 96, 16}};
+    } cases[] = {{KERNEL_FUSED, 64, 3},
+                 {KERNEL_SLIDE, 30, 4},
+                 {KERNEL_CACHE, 1000, 17},
+                 {KERNEL_LOCAL, 96, 16}};
     if (!has_device) {
         skip();
     }
@@ -151,7 +152,8 @@ static void missing_samples_agree(void **state)
         skip();
     }
     for (int input = 0; input < INPUTS; input++) {
-        for (int variant = 0; variant < 4; variant++) {
+        /* Byte order and offset matter to nibbles alone. */
+        for (int variant = inputs[input].format == SAMPLE_I4 ? 0 : 2; variant < 4; variant++) {
             struct bench bench;
             bench_start(&bench, inputs[input].format, inputs[input].is_complex, 20, 4, 60);
             bench.spec.kernel = KERNEL_CACHE;

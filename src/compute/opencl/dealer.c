@@ -10,10 +10,14 @@
 /* Streams begin at multiples of so many bytes: kernels load up to 16 at once. */
 enum { STREAM_ALIGNMENT = 16 };
 
+/* Samples lie anyhow, or at multiples of their numbers' size, or well: then they are only looked
+ * at. */
+enum way { WAY_BYTES, WAY_ALIGNED, WAY_SCAN, WAYS };
+
 struct dealer {
     device_t *device;
     struct channelise_spec spec;
-    cl_kernel kernels[2]; /* for samples that lie anyhow, and for aligned ones; made when needed */
+    cl_kernel kernels[WAYS]; /* made when needed */
     cl_mem dealt;
     uint64_t stride;   /* bytes of a stream in it */
     cl_mem re, im;     /* ulong [streams] */
@@ -45,7 +49,7 @@ void dealer_destroy(dealer_t *dealer)
     if (!dealer) {
         return;
     }
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < WAYS; i++) {
         if (dealer->kernels[i]) {
             clReleaseKernel(dealer->kernels[i]);
         }
@@ -75,8 +79,8 @@ status_t dealer_create(device_t *device, const struct channelise_spec *spec, dea
     TRY(device_allocate(device, spec->nstreams * sizeof(cl_ulong), "offsets", &dealer->re));
     TRY(device_allocate(device, spec->nstreams * sizeof(cl_ulong), "offsets", &dealer->im));
     TRY(device_allocate(device, DEAL_GROUPS * sizeof(cl_ulong), "counts", &dealer->found));
-    /* One stream of integers hardly ever needs it: then when it does. */
-    if (must_look(spec) || spec->nstreams > 1) {
+    /* One stream hardly ever needs it: then when it does. */
+    if (spec->nstreams > 1) {
         TRY(device_allocate(device, dealer->stride * spec->nstreams, "samples in order",
                             &dealer->dealt));
     }
@@ -133,18 +137,20 @@ static int is_aligned(const struct channelise_spec *spec, const struct channelis
     return odd == 0;
 }
 
-static status_t find_kernel(dealer_t *dealer, int aligned, cl_kernel *out)
+static status_t find_kernel(dealer_t *dealer, enum way way, cl_kernel *out)
 {
     status_t st = STATUS_OK;
-    static const enum program_source sources[] = {SOURCE_SAMPLES, SOURCE_DEAL};
+    const enum program_source sources[] = {SOURCE_SAMPLES, SOURCE_MISSING,
+                                           way == WAY_SCAN ? SOURCE_SCAN : SOURCE_DEAL};
     struct text options = {0};
     cl_program program = NULL;
-    if (!dealer->kernels[aligned]) {
-        TRY(deal_options(&dealer->spec, aligned, &options));
-        TRY(program_build(dealer->device, sources, 2, options.data, &program));
-        TRY(program_kernel(dealer->device, program, "deal", &dealer->kernels[aligned]));
+    if (!dealer->kernels[way]) {
+        TRY(deal_options(&dealer->spec, way == WAY_ALIGNED, &options));
+        TRY(program_build(dealer->device, sources, 3, options.data, &program));
+        TRY(program_kernel(dealer->device, program, way == WAY_SCAN ? "scan" : "deal",
+                           &dealer->kernels[way]));
     }
-    *out = dealer->kernels[aligned];
+    *out = dealer->kernels[way];
 out:
     if (program) {
         clReleaseProgram(program);
@@ -179,36 +185,22 @@ out:
     return st;
 }
 
-static status_t deal(dealer_t *dealer, struct stopwatch *watch, cl_mem in,
-                     const struct channelise_input *input, uint32_t nstreams, uint64_t samples,
-                     uint64_t counted)
+struct argument {
+    const void *value;
+    size_t size;
+};
+
+static status_t launch(dealer_t *dealer, struct stopwatch *watch, enum way way,
+                       const struct argument *arguments, cl_uint count, uint64_t samples,
+                       uint32_t nstreams)
 {
     status_t st = STATUS_OK;
     cl_kernel kernel = NULL;
     cl_event *event = NULL;
     size_t global[3];
     size_t local[3];
-    cl_ulong step = input->step;
-    cl_ulong stride = dealer->stride;
-    cl_ulong count = samples;
-    cl_ulong looked = counted;
-    cl_uint streams = nstreams;
-    TRY(find_kernel(dealer, is_aligned(&dealer->spec, input, nstreams), &kernel));
-    TRY(bring_offsets(dealer, input, nstreams));
-    const struct {
-        const void *value;
-        size_t size;
-    } arguments[] = {{&in, sizeof in},
-                     {&dealer->re, sizeof dealer->re},
-                     {&dealer->im, sizeof dealer->im},
-                     {&step, sizeof step},
-                     {&dealer->dealt, sizeof dealer->dealt},
-                     {&stride, sizeof stride},
-                     {&count, sizeof count},
-                     {&streams, sizeof streams},
-                     {&looked, sizeof looked},
-                     {&dealer->found, sizeof dealer->found}};
-    for (cl_uint i = 0; i < sizeof arguments / sizeof *arguments; i++) {
+    TRY(find_kernel(dealer, way, &kernel));
+    for (cl_uint i = 0; i < count; i++) {
         CL_TRY(dealer->device, clSetKernelArg(kernel, i, arguments[i].size, arguments[i].value),
                "set a kernel's arguments");
     }
@@ -222,21 +214,68 @@ out:
     return st;
 }
 
+static status_t deal(dealer_t *dealer, struct stopwatch *watch, cl_mem in,
+                     const struct channelise_input *input, uint32_t nstreams, uint64_t samples,
+                     uint64_t counted)
+{
+    status_t st = STATUS_OK;
+    cl_ulong step = input->step;
+    cl_ulong stride = dealer->stride;
+    cl_ulong count = samples;
+    cl_ulong looked = counted;
+    cl_uint streams = nstreams;
+    const struct argument arguments[] = {{&in, sizeof in},
+                                         {&dealer->re, sizeof dealer->re},
+                                         {&dealer->im, sizeof dealer->im},
+                                         {&step, sizeof step},
+                                         {&dealer->dealt, sizeof dealer->dealt},
+                                         {&stride, sizeof stride},
+                                         {&count, sizeof count},
+                                         {&streams, sizeof streams},
+                                         {&looked, sizeof looked},
+                                         {&dealer->found, sizeof dealer->found}};
+    enum way way = is_aligned(&dealer->spec, input, nstreams) ? WAY_ALIGNED : WAY_BYTES;
+    TRY(bring_offsets(dealer, input, nstreams));
+    TRY(launch(dealer, watch, way, arguments, sizeof arguments / sizeof *arguments, samples,
+               nstreams));
+out:
+    return st;
+}
+
+static status_t scan(dealer_t *dealer, struct stopwatch *watch, cl_mem in, uint64_t in_stride,
+                     uint32_t nstreams, uint64_t samples, uint64_t counted)
+{
+    cl_ulong stride = in_stride;
+    cl_ulong count = samples;
+    cl_ulong looked = counted;
+    cl_uint streams = nstreams;
+    const struct argument arguments[] = {
+        {&in, sizeof in},         {&stride, sizeof stride},
+        {&count, sizeof count},   {&streams, sizeof streams},
+        {&looked, sizeof looked}, {&dealer->found, sizeof dealer->found}};
+    return launch(dealer, watch, WAY_SCAN, arguments, sizeof arguments / sizeof *arguments, samples,
+                  nstreams);
+}
+
 status_t dealer_run(dealer_t *dealer, struct stopwatch *watch, cl_mem in,
                     const struct channelise_input *input, uint32_t nstreams, uint64_t samples,
                     uint64_t counted, cl_mem *out, uint64_t *stride)
 {
     status_t st = STATUS_OK;
     *out = in;
-    if (must_look(&dealer->spec) || !lies_well(&dealer->spec, input, nstreams, stride)) {
-        if (!dealer->dealt) {
-            TRY(device_allocate(dealer->device, dealer->stride * dealer->spec.nstreams,
-                                "samples in order", &dealer->dealt));
+    if (lies_well(&dealer->spec, input, nstreams, stride)) {
+        if (must_look(&dealer->spec)) {
+            TRY(scan(dealer, watch, in, *stride, nstreams, samples, counted));
         }
-        TRY(deal(dealer, watch, in, input, nstreams, samples, counted));
-        *out = dealer->dealt;
-        *stride = dealer->stride;
+        goto out;
     }
+    if (!dealer->dealt) {
+        TRY(device_allocate(dealer->device, dealer->stride * dealer->spec.nstreams,
+                            "samples in order", &dealer->dealt));
+    }
+    TRY(deal(dealer, watch, in, input, nstreams, samples, counted));
+    *out = dealer->dealt;
+    *stride = dealer->stride;
 out:
     return st;
 }

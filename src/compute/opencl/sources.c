@@ -19,7 +19,9 @@ EMBED(ppf_fused);
 EMBED(fir_slide);
 EMBED(fir_cache);
 EMBED(fir_local);
+EMBED(missing);
 EMBED(deal);
+EMBED(scan);
 EMBED(detect);
 EMBED(sum);
 
@@ -38,7 +40,9 @@ static const struct {
     [SOURCE_FIR_SLIDE] = ENTRY(fir_slide),
     [SOURCE_FIR_CACHE] = ENTRY(fir_cache),
     [SOURCE_FIR_LOCAL] = ENTRY(fir_local),
+    [SOURCE_MISSING] = ENTRY(missing),
     [SOURCE_DEAL] = ENTRY(deal),
+    [SOURCE_SCAN] = ENTRY(scan),
     [SOURCE_DETECT] = ENTRY(detect),
     [SOURCE_SUM] = ENTRY(sum),
 };

@@ -1,0 +1,39 @@
+/* Looks for missing samples where they lie well already: zeroes them in place, and counts them.
+ *
+ *   data    stream s begins at byte s * stride; `samples` samples follow each other
+ *   found   ulong [groups]; each group adds the missing among the first `counted` samples of streams
+ *
+ * Work-items go round all samples, so what moves is each sample once: next to nothing is written.
+ * Better: two samples a load. */
+__kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1))) void
+scan(__global uchar *restrict data, ulong stride, ulong samples, uint streams, ulong counted,
+     __global ulong *restrict found)
+{
+    __local uint counts[WIDTH];
+    uint missing = 0;
+    for (uint stream = 0; stream < streams; stream++) {
+        __global number *volts = (__global number *)(data + stream * stride);
+        for (ulong n = get_global_id(0); n < samples; n += get_global_size(0)) {
+#if NUMBERS == 2
+            const int none = is_missing(volts[2 * n]) | is_missing(volts[2 * n + 1]);
+#else
+            const int none = is_missing(volts[n]);
+#endif
+            if (none) {
+                for (uint i = 0; i < NUMBERS; i++) {
+                    volts[n * NUMBERS + i] = (number)ZERO_VOLTS;
+                }
+                missing += n < counted;
+            }
+        }
+    }
+    counts[get_local_id(0)] = missing;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (get_local_id(0) == 0) {
+        ulong sum = 0;
+        for (uint i = 0; i < WIDTH; i++) {
+            sum += counts[i];
+        }
+        found[get_group_id(0)] += sum;
+    }
+}
