@@ -1,6 +1,6 @@
 /* Small discrete Fourier transforms in registers: bf_fft2, bf_fft4, bf_fft8, bf_fft16.
  *
- *   x   float2 [radix], replaced by X[q] = sum over k of x[k] exp(-2 pi i q k / radix), natural order
+ *   x   float2 [radix], replaced by X[q] = sum over k of x[k] exp(-2 pi i q k / radix)
  *
  * A work-item owns all of x; every index is a constant once loops are unrolled, so x stays in
  * registers. Products that are added are written as fma(): with contraction off, the same values

@@ -11,8 +11,8 @@
  * Row 0 of `out` belongs to spectrum `base` (or its grain). Grains are cut at multiples of GRAIN
  * spectra of the observation and of `integrate`; `both` is their least common multiple, 0 if it has no
  * 64 bits. Inside of a grain power is added in the order of spectra. A work-item owns one channel
- * (dimension 0) of one stream (2), and of one spectrum, or one run of spectra up to the next multiple of
- * GRAIN (1): then no grain has two owners.
+ * of one stream, and of one spectrum, or one run of spectra up to the next multiple of GRAIN: then no
+ * grain has two owners.
  * Better: all kinds of one job in one pass. */
 #ifndef KIND
 #define KIND 0
@@ -54,16 +54,16 @@ __kernel void detect(const __global float2 *restrict in, __global float *restric
                      const __global float2 *restrict twiddles, ulong first, ulong base,
                      ulong integrate, ulong both, ulong spectra, uint streams)
 {
-    const size_t k = get_global_id(0);
-    const size_t stream = get_global_id(2);
+    const size_t k = PLACE_COLUMN;
+    const size_t stream = PLACE_STREAM(streams);
     const size_t row_length = (size_t)streams * KEPT;
     const size_t at = stream * KEPT + k;
     if (k >= KEPT) {
         return;
     }
 #if KIND == 2
-    const ulong begin = max(first, (first / GRAIN + get_global_id(1)) * GRAIN);
-    const ulong end = min(first + spectra, (first / GRAIN + get_global_id(1) + 1) * GRAIN);
+    const ulong begin = max(first, (first / GRAIN + PLACE_PIECE(streams)) * GRAIN);
+    const ulong end = min(first + spectra, (first / GRAIN + PLACE_PIECE(streams) + 1) * GRAIN);
     if (begin >= end) {
         return;
     }
@@ -83,7 +83,7 @@ __kernel void detect(const __global float2 *restrict in, __global float *restric
     }
     out[grain * row_length + at] = sum;
 #else
-    const size_t s = get_global_id(1);
+    const size_t s = PLACE_PIECE(streams);
     if (s >= spectra) {
         return;
     }

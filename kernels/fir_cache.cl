@@ -5,8 +5,8 @@
  *   coeff      float [TAPS][CHANNELS] (complex) or [TAPS][2 CHANNELS] (real)
  *   filtered   float2 [spectra][streams][CHANNELS]
  *
- * Filters spectra first .. first + spectra - 1 of each stream. A work-item owns one column (dimension 0)
- * of RUN spectra in a row (1) of one stream (2): a coefficient is loaded once for RUN spectra; samples
+ * Filters spectra first .. first + spectra - 1 of each stream. A work-item owns one column
+ * of RUN spectra in a row of one stream: a coefficient is loaded once for RUN spectra; samples
  * that neighbouring work-items of a group share come from the cache. Sums go in pieces of PIECE taps, so
  * that long filters lose no digits.
  * Better: a window in registers (fir_slide), which needs the number of taps to be small. */
@@ -19,9 +19,9 @@ __kernel void fir_cache(const __global uchar *restrict in, ulong in_stride,
                         const __global float *restrict coeff, __global float2 *restrict filtered,
                         ulong first, ulong spectra, uint streams)
 {
-    const size_t n = get_global_id(0);
-    const size_t s = get_global_id(1) * RUN;
-    const size_t stream = get_global_id(2);
+    const size_t n = PLACE_COLUMN;
+    const size_t s = PLACE_PIECE(streams) * RUN;
+    const size_t stream = PLACE_STREAM(streams);
     if (n >= CHANNELS || s >= spectra) {
         return;
     }

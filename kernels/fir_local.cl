@@ -24,9 +24,9 @@ fir_local(const __global uchar *restrict in, ulong in_stride, const __global flo
     __local raw_column rows[ROWS * WIDTH];
     const uint item = get_local_id(0);
     /* Columns beyond the last: the last one again, and nobody keeps it. */
-    const size_t n = min(get_global_id(0), (size_t)(CHANNELS - 1));
-    const size_t s = get_global_id(1) * RUN;
-    const size_t stream = get_global_id(2);
+    const size_t n = min(PLACE_COLUMN, (size_t)(CHANNELS - 1));
+    const size_t s = PLACE_PIECE(streams) * RUN;
+    const size_t stream = PLACE_STREAM(streams);
     const uint count = (uint)min((size_t)RUN, (size_t)spectra - s);
     const __global raw_column *x =
         (const __global raw_column *)(in + stream * in_stride) + (first + s) * CHANNELS + n;
@@ -34,7 +34,7 @@ fir_local(const __global uchar *restrict in, ulong in_stride, const __global flo
         rows[row * WIDTH + item] = x[row * (size_t)CHANNELS];
     }
     /* A work-item reads only what it has staged itself: there is nothing to wait for. */
-    if (get_global_id(0) >= CHANNELS) {
+    if (PLACE_COLUMN >= CHANNELS) {
         return;
     }
     __global float2 *out = filtered + (s * streams + stream) * CHANNELS + n;

@@ -5,7 +5,7 @@
  *   filtered   float2 [spectra][streams][CHANNELS]
  *
  * Filters spectra first .. first + spectra - 1 of each stream. A work-item owns VECTOR neighbouring
- * columns (dimension 0) of RUN spectra in a row (1) of one stream (2). VECTOR divides CHANNELS, TAPS
+ * columns of RUN spectra in a row of one stream. VECTOR divides CHANNELS, TAPS
  * divides RUN. Each stored sample is loaded and converted once a run: what must move is hardly more than
  * samples once in and spectra once out. The window rotates by unrolling TAPS steps, so nothing is moved
  * between registers; the condition is that TAPS * VECTOR windows and coefficients fit them.
@@ -76,9 +76,9 @@ __kernel void fir_slide(const __global uchar *restrict in, ulong in_stride,
                         const __global float *restrict coeff, __global float2 *restrict filtered,
                         ulong first, ulong spectra, uint streams)
 {
-    const size_t n = get_global_id(0) * VECTOR;
-    const size_t s = get_global_id(1) * RUN;
-    const size_t stream = get_global_id(2);
+    const size_t n = PLACE_COLUMN * VECTOR;
+    const size_t s = PLACE_PIECE(streams) * RUN;
+    const size_t stream = PLACE_STREAM(streams);
     if (n >= CHANNELS || s >= spectra) {
         return;
     }

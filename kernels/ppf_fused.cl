@@ -22,19 +22,21 @@
  * Real input is filtered as pairs z[n] = y[2n] + i y[2n+1], and the spectrum of z is split into
  * that of y at the end (one exchange more).
  *
- * Why this shape is fast (H200, C = 1024, see limits.md): 8 values an item and at most 128 registers
- * keep 16 warps on a unit, which hides the way to L2; a batch of 4 or 5 spectra shares every row,
- * conversion, coefficient and twiddle it loads (a row is loaded (BATCH + TAPS - 1) / BATCH times);
- * local memory has no bank conflict; taps are unrolled, so that loads run ahead of the sums.
- * 16 values an item save an exchange, but halve the warps or the batch: 1.06 ms against 0.89.
+ * Why this shape is fast (H200, C = 1024): 8 values an item and at most 128 registers keep 16 warps
+ * on a unit, which hides the way to L2; a batch of 4 or 5 spectra shares every row, conversion,
+ * coefficient and twiddle that it loads (a row is loaded (BATCH + TAPS - 1) / BATCH times); local
+ * memory has no bank conflict; taps and points are unrolled in one piece without a branch, so that
+ * loads run ahead of the sums (a branch between points costs a tenth). 16 values an item save an
+ * exchange, but halve the warps or the batch: 1.06 ms against 0.90 for 2^28 8-bit samples, 8 taps.
  *
  * What would be faster: rows that several groups load are read again from L2, which binds for
- * 32-bit samples and many taps. Teams of one group that share rows in L1 wait for each other at
- * barriers; groups that stay and walk lose more by the registers of the loop than they gain.
- * Thread block clusters, asynchronous copies and named barriers are not in OpenCL.
+ * 32-bit samples and many taps. Tried without gain: several teams of a group that share rows in
+ * L1 (they wait for each other at barriers), groups that stay and walk (registers; and no order of
+ * groups puts neighbours on one unit), 32 x 32 points with one exchange, conversion by byte
+ * permutation. Clusters of groups and asynchronous copies are not in OpenCL.
  *
  * Every spectrum is computed by the same operations in the same order, whatever its place in the
- * batch: the last batch moves back so that it ends with the block, and owns its new spectra only. */
+ * batch: the last batch moves back so that it ends with the block, and owns new spectra only. */
 #pragma OPENCL FP_CONTRACT OFF
 
 #ifndef CHANNELS
@@ -59,7 +61,7 @@
 #define BUFFERS 4 /* spectra of a team that fit local memory at a time, 1 .. BATCH */
 #define SPLIT 0   /* 1: real and imaginary parts go through local memory one after the other */
 #define PADDED 0  /* 1: local memory is padded by 1/16; 0: addresses are swizzled by ... */
-#define SWIZZLE0 3 /* ... the bits from this one on, for each exchange (0: not at all) */
+#define SWIZZLE0 3 /* ... 4 bits from this one on, for each exchange (0: not at all) */
 #define SWIZZLE1 3
 #define SWIZZLE2 0
 #define STREAMING 0 /* 1: spectra go past the caches (NVIDIA only) */
@@ -72,9 +74,9 @@
 
 #define FUSED_ITEMS (CHANNELS / VALUES) /* work-items of a team */
 #define FUSED_SETS(radix) (VALUES / (radix)) /* butterflies of an item in a stage */
-#define FUSED_WIDE FUSED_SETS(RADIX0) /* adjacent points of the first stage */
+#define FUSED_WIDE FUSED_SETS(RADIX0) /* adjacent points of the first stage: 1, 2 or 4 */
 
-/* As in FFTN(8)(x) for a radix that is a macro. */
+/* Names with a number that is a macro: FUSED_FFT(RADIX0) is bf_fft8. */
 #define FUSED_JOIN_(a, b) a##b
 #define FUSED_JOIN(a, b) FUSED_JOIN_(a, b)
 #define FUSED_FFT(radix) FUSED_JOIN(bf_fft, radix)
@@ -98,7 +100,7 @@ typedef FUSED_TYPE fused_raw;
 #define FUSED_FLOATS (COMPLEX ? 1 : 2)    /* coefficients of a pair */
 
 
-/* FUSED_FETCH(count)(type, from, to): to[0 .. count - 1] = from[...] by one load as wide as can be. */
+/* FUSED_FETCH(count)(type, from, to): to[0 .. count - 1] = from[0 .. count - 1], by one load. */
 #define FUSED_FETCH(count) FUSED_JOIN(FUSED_FETCH_, count)
 #define FUSED_FETCH_1(type, from, to) (to)[0] = *(from);
 #define FUSED_FETCH_2(type, from, to)                                                              \
@@ -168,7 +170,8 @@ static inline void fused_coefficients(const __global float *restrict from, float
     FUSED_FETCH(FUSED_COEFFS)(float, from, coeff)
     BF_LOOP(p, FUSED_WIDE)
     {
-        out[p] = COMPLEX ? (float2)(coeff[p]) : (float2)(coeff[FUSED_FLOATS * p], coeff[FUSED_FLOATS * p + FUSED_FLOATS - 1]);
+        /* the same one twice for complex samples */
+        out[p] = (float2)(coeff[FUSED_FLOATS * p], coeff[FUSED_FLOATS * p + FUSED_FLOATS - 1]);
     }
 }
 
@@ -183,7 +186,8 @@ static inline float2 fused_tap(float2 sample, float2 coeff, float2 sum)
     {                                                                                              \
         float2 weight[FUSED_WIDE];                                                                 \
         fused_coefficients(h + (uint)(tap) * (CHANNELS * FUSED_FLOATS), weight);                   \
-        fused_samples(x + (uint)((tap) + BATCH - 1) * FUSED_ROW, window[((slot) + BATCH - 1) % BATCH]); \
+        fused_samples(x + (uint)((tap) + BATCH - 1) * FUSED_ROW,                                   \
+                      window[((slot) + BATCH - 1) % BATCH]);                                       \
         BF_LOOP(b, BATCH)                                                                          \
         BF_LOOP(p, FUSED_WIDE)                                                                     \
         sum[b][p] = fused_tap(window[((slot) + b) % BATCH][p], weight[p], sum[b][p]);              \
@@ -206,7 +210,7 @@ static inline void fused_fir(const __global fused_raw *restrict x, const __globa
     for (uint end = 0; end < TAPS;) {
         end = min(end + FUSED_PIECE, (uint)TAPS);
         BF_LOOP(b, BATCH) BF_LOOP(p, FUSED_WIDE) sum[b][p] = (float2)(0);
-        /* The ring turns once in BATCH taps. What is left of the last piece shifts it instead. */
+        /* A ring would need a constant index: here the window shifts instead. */
         _Pragma("unroll 1") for (; t < end; t++)
         {
             FUSED_TAP(t, 0)
@@ -268,7 +272,8 @@ typedef float2 fused_cell;
     {                                                                                              \
         const uint f = first;                                                                      \
         BF_LOOP(q, radix)                                                                          \
-        cells[((b) % BUFFERS) * FUSED_SPAN + FUSED_PLACE(at, swizzle)] = v[b][p * (radix) + q] part; \
+        cells[((b) % BUFFERS) * FUSED_SPAN + FUSED_PLACE(at, swizzle)] =                           \
+            v[b][p * (radix) + q] part;                                                            \
     }
 #define FUSED_GET(b, target, radix, first, at, swizzle)                                            \
     BF_LOOP(p, FUSED_SETS(radix))                                                                  \
@@ -368,8 +373,11 @@ static inline float fused_power(float2 y)
 
 static inline void fused_store(__global float2 *to, float2 y)
 {
-#if STREAMING
-    __asm__ volatile("st.global.cs.v2.f32 [%0], {%1, %2};" ::"l"(to), "f"(y.x), "f"(y.y) : "memory");
+#if STREAMING /* PTX */
+    __asm__ volatile("st.global.cs.v2.f32 [%0], {%1, %2};"
+                     :
+                     : "l"(to), "f"(y.x), "f"(y.y)
+                     : "memory");
 #else
     *to = y;
 #endif
@@ -398,10 +406,23 @@ static inline ulong fused_borders(ulong at, ulong integrate)
     return at / FUSED_GRAIN + dumps - dumps / both;
 }
 
+/* Filters points n .. n + FUSED_WIDE - 1, which first butterflies need as their k-th. */
+#define FUSED_FILTER(fir)                                                                          \
+    {                                                                                              \
+        const uint n = FUSED_WIDE * item + k * (CHANNELS / RADIX0);                                \
+        const __global fused_raw *x = samples + ((ulong)base * CHANNELS + n) * FUSED_PAIR;         \
+        const __global float *h = table + n * FUSED_FLOATS;                                        \
+        float2 sum[BATCH][FUSED_WIDE];                                                             \
+        fir;                                                                                       \
+        BF_LOOP(b, BATCH)                                                                          \
+        BF_LOOP(p, FUSED_WIDE)                                                                     \
+        v[b][p * RADIX0 + k] = CONJUGATE ? (float2)(sum[b][p].x, -sum[b][p].y) : sum[b][p];        \
+    }
+
 __kernel __attribute__((reqd_work_group_size(FUSED_ITEMS *TEAMS, 1, 1))) void
-ppf_fused(const __global fused_raw *restrict in, ulong in_stride, const __global float *restrict coeff,
-          const __global float2 *restrict twiddles, __global float *restrict out, ulong spectra,
-          uint streams, ulong first, ulong integrate)
+ppf_fused(const __global fused_raw *restrict in, ulong in_stride,
+          const __global float *restrict coeff, const __global float2 *restrict twiddles,
+          __global float *restrict out, ulong spectra, uint streams, ulong first, ulong integrate)
 {
     __local fused_cell memory[TEAMS * BUFFERS * FUSED_SPAN];
     const uint item = get_local_id(0) % FUSED_ITEMS;
@@ -448,20 +469,10 @@ ppf_fused(const __global fused_raw *restrict in, ulong in_stride, const __global
         const __global float *table = coeff;
 #endif
         float2 v[BATCH][VALUES];
-        BF_LOOP(k, RADIX0)
-        {
-            const uint n = FUSED_WIDE * item + k * (CHANNELS / RADIX0);
-            const __global fused_raw *x = samples + ((ulong)base * CHANNELS + n) * FUSED_PAIR;
-            const __global float *h = table + n * FUSED_FLOATS;
-            float2 sum[BATCH][FUSED_WIDE];
-            if (spectra >= BATCH) {
-                fused_fir(x, h, sum);
-            } else {
-                fused_fir_short(x, h, (uint)spectra, sum);
-            }
-            BF_LOOP(b, BATCH)
-            BF_LOOP(p, FUSED_WIDE)
-            v[b][p * RADIX0 + k] = CONJUGATE ? (float2)(sum[b][p].x, -sum[b][p].y) : sum[b][p];
+        if (spectra >= BATCH) {
+            BF_LOOP(k, RADIX0) FUSED_FILTER(fused_fir(x, h, sum))
+        } else {
+            BF_LOOP(k, RADIX0) FUSED_FILTER(fused_fir_short(x, h, (uint)spectra, sum))
         }
 
         FUSED_BUTTERFLIES(RADIX0)

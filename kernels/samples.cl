@@ -23,6 +23,19 @@
 #define NIBBLE_HIGH_RE 1
 #endif
 
+/* Launches are one-dimensional, since only the first dimension of a grid is large on every device.
+ * ACROSS groups of WIDTH work-items go along the columns (with some to spare at the end); behind them
+ * come streams, then pieces of time. All of a group have the same stream and piece. */
+#ifndef WIDTH
+#define WIDTH 64
+#endif
+#ifndef ACROSS
+#define ACROSS ((CHANNELS + WIDTH - 1) / WIDTH)
+#endif
+#define PLACE_COLUMN (get_group_id(0) % ACROSS * WIDTH + get_local_id(0))
+#define PLACE_STREAM(streams) (get_group_id(0) / ACROSS % (streams))
+#define PLACE_PIECE(streams) (get_group_id(0) / ACROSS / (streams))
+
 #define FORMAT_I4 0
 #define FORMAT_I8 1
 #define FORMAT_I16 2

@@ -5,9 +5,9 @@
  *   out      float [rows][streams][KEPT]     dumps that end in this block
  *
  * A dump's grains are added in their order with two floats (Knuth's two-sum), so neither their number nor
- * the place where blocks cut costs a digit or changes a bit. A work-item owns one channel (dimension 0)
- * of one stream (2) and one dump (1); that of the first dump takes the last one too if that one goes on,
- * since both use the carry. */
+ * the place where blocks cut costs a digit or changes a bit. A work-item owns one channel of one
+ * stream and one dump; that of the first dump takes the last one too if that one goes on, since both use
+ * the carry. */
 #ifndef KEPT
 #define KEPT CHANNELS
 #endif
@@ -24,21 +24,22 @@ static inline float2 add_exactly(float2 sum, float value)
     const float total = sum.x + value;
     const float part = total - sum.x;
     const float error = (sum.x - (total - part)) + (value - part);
-    return (float2)(total, sum.y + error);
+    /* What has overflowed has no error to keep. */
+    return (float2)(total, isfinite(total) ? sum.y + error : 0.0f);
 }
 
 __kernel void sum(const __global float *restrict grains, __global float2 *restrict carry,
                   __global float *restrict out, ulong next, ulong spectra, ulong integrate,
                   ulong both, uint streams)
 {
-    const size_t k = get_global_id(0);
-    const size_t stream = get_global_id(2);
+    const size_t k = PLACE_COLUMN;
+    const size_t stream = PLACE_STREAM(streams);
     const size_t row_length = (size_t)streams * KEPT;
     const size_t at = stream * KEPT + k;
     const ulong end = next + spectra;
     const ulong first = next / integrate;
     const ulong last = (end - 1) / integrate;
-    const ulong mine = first + get_global_id(1);
+    const ulong mine = first + PLACE_PIECE(streams);
     const int last_goes_on = (last + 1) * integrate > end;
     if (k >= KEPT || mine > last || (mine == last && last_goes_on && mine != first)) {
         return;

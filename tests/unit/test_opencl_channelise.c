@@ -67,6 +67,12 @@ static void kernels_agree_with_the_reference(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         for (int input = 0; input < INPUTS; input++) {
             struct bench bench;
+            /* On a processor the fused kernel takes ten seconds to build: not all of them. */
+            if (cases[i].kernel == KERNEL_FUSED &&
+                (inputs[input].format == SAMPLE_I16 ||
+                 (inputs[input].format == SAMPLE_F32 && !inputs[input].is_complex))) {
+                continue;
+            }
             bench_start(&bench, inputs[input].format, inputs[input].is_complex, cases[i].channels,
                         cases[i].taps, 37);
             bench.spec.kernel = cases[i].kernel;
@@ -90,6 +96,9 @@ static void products_agree_with_the_reference(void **state)
         for (int is_complex = 0; is_complex < 2; is_complex++) {
             for (int i = 0; i < 7; i++) {
                 struct bench bench;
+                if (kernels[kernel] == KERNEL_FUSED && !is_complex && i != 2 && i != 6) {
+                    continue;
+                }
                 bench_start(&bench, SAMPLE_I8, is_complex, 64, 3, 120);
                 bench.spec.kernel = kernels[kernel];
                 bench.spec.first_channel = i == 2 ? 5 : 0;
@@ -116,7 +125,7 @@ static void cuts_change_nothing(void **state)
     static const enum kernel_kind kernels[] = {KERNEL_FUSED, KERNEL_SLIDE, KERNEL_CACHE,
                                                KERNEL_LOCAL};
     static const uint64_t blocks[] = {16, 48, 112};
-    enum { SPECTRA = 240, CHANNELS = 32 };
+    enum { SPECTRA = 240, CHANNELS = 64 };
     if (!has_device) {
         skip();
     }
@@ -124,7 +133,7 @@ static void cuts_change_nothing(void **state)
         for (int is_power = 0; is_power < 2; is_power++) {
             struct bench whole;
             uint64_t integrate = is_power ? 40 : 1;
-            bench_start(&whole, SAMPLE_I8, 1, CHANNELS, 4, SPECTRA);
+            bench_start(&whole, SAMPLE_I8, 1, CHANNELS, 3, SPECTRA);
             whole.spec.kernel = kernels[kernel];
             add_output(&whole, is_power ? PRODUCT_POWER : PRODUCT_SPECTRA, integrate);
             bench_run(&whole, BACKEND_OPENCL, 0, 1024);

@@ -17,7 +17,8 @@ enum {
     TRIALS = 4
 };
 
-/* A small problem of the same kind, and memory for it. */
+/* A problem of the same kind, and memory for it: one stream, and as many spectra as it takes, so
+ * that the answer does not depend on how a job is cut into chunks and groups. */
 struct trial {
     device_t *device;
     struct channelise_spec spec;
@@ -73,22 +74,22 @@ static status_t trial_begin(device_t *device, const struct channelise_spec *spec
                             struct trial *trial)
 {
     status_t st = STATUS_OK;
-    uint64_t points = device->info.is_gpu ? TRIAL_POINTS : CPU_TRIAL_POINTS;
-    uint64_t spectra = points / spec->channels / spec->nstreams / 16 * 16;
+    /* In, out and workspace of a point take some 32 bytes. */
+    uint64_t points =
+        min_u64(device->info.is_gpu ? TRIAL_POINTS : CPU_TRIAL_POINTS, device->room / 64);
+    uint64_t spectra = max_u64(points / spec->channels / 16, 1) * 16;
     *trial = (struct trial){.device = device, .spec = *spec};
-    spectra = min_u64(max_u64(spectra, 16), spec->max_spectra);
     trial->spec.max_spectra = spectra;
+    trial->spec.nstreams = 1;
     trial->spec.is_timed = 1;
     uint64_t stride =
         (spectra + spec->taps - 1) * channelise_samples(spec) * sample_bytes(spec) + 15;
     trial->in_stride = stride / 16 * 16;
-    TRY(device_allocate(device, trial->in_stride * spec->nstreams, "a trial's samples",
-                        &trial->in));
-    TRY(fill(trial, trial->in_stride * spec->nstreams));
+    TRY(device_allocate(device, trial->in_stride, "a trial's samples", &trial->in));
+    TRY(fill(trial, trial->in_stride));
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         uint64_t rows = dumps_finished(0, spectra, spec->outputs[i].integrate) + 1;
-        TRY(device_allocate(device, rows * spec->nstreams * spec->nchannels * 8, "a trial's rows",
-                            &trial->out[i]));
+        TRY(device_allocate(device, rows * spec->nchannels * 8, "a trial's rows", &trial->out[i]));
     }
 out:
     if (st != STATUS_OK) {
@@ -164,15 +165,10 @@ static status_t write_key(const device_t *device, const struct channelise_spec *
     status_t st = STATUS_OK;
     TRY(text_add(key, "voltmill %s choice\n%s\n%s\n%s\n", VOLTMILL_VERSION,
                  device->info.platform_name, device->info.name, device->info.driver));
-    TRY(text_add(key, "C %u T %u complex %d format %d conjugate %d kept %u+%u streams %u\n",
-                 spec->channels, spec->taps, spec->is_complex, (int)spec->format, spec->conjugate,
-                 spec->first_channel, spec->nchannels, spec->nstreams));
-    uint64_t spectra = 1;
-    while (spectra < spec->max_spectra) {
-        spectra *= 2;
-    }
-    TRY(text_add(key, "spectra %llu kernel %d fft %d\n", (unsigned long long)spectra,
-                 (int)spec->kernel, (int)spec->fft));
+    TRY(text_add(key, "C %u T %u complex %d format %d conjugate %d kept %u+%u\n", spec->channels,
+                 spec->taps, spec->is_complex, (int)spec->format, spec->conjugate,
+                 spec->first_channel, spec->nchannels));
+    TRY(text_add(key, "kernel %d fft %d\n", (int)spec->kernel, (int)spec->fft));
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         TRY(text_add(key, "output %d %llu\n", (int)spec->outputs[i].kind,
                      (unsigned long long)spec->outputs[i].integrate));

@@ -197,18 +197,18 @@ static status_t launch(dealer_t *dealer, struct stopwatch *watch, enum way way,
     status_t st = STATUS_OK;
     cl_kernel kernel = NULL;
     cl_event *event = NULL;
-    size_t global[3];
-    size_t local[3];
+    size_t global = 0;
+    size_t local = 0;
     TRY(find_kernel(dealer, way, &kernel));
     for (cl_uint i = 0; i < count; i++) {
         CL_TRY(dealer->device, clSetKernelArg(kernel, i, arguments[i].size, arguments[i].value),
                "set a kernel's arguments");
     }
-    deal_geometry(&dealer->spec, samples, nstreams, global, local);
+    deal_geometry(&dealer->spec, samples, nstreams, &global, &local);
     TRY(stopwatch_event(watch, STEP_DEAL, &event));
     CL_TRY(dealer->device,
-           clEnqueueNDRangeKernel(dealer->device->compute, kernel, 3, NULL, global, local, 0, NULL,
-                                  event),
+           clEnqueueNDRangeKernel(dealer->device->compute, kernel, 1, NULL, &global, &local, 0,
+                                  NULL, event),
            "begin a kernel");
 out:
     return st;

@@ -14,9 +14,16 @@ static size_t column_bytes(const struct channelise_spec *spec)
     return bytes[spec->format];
 }
 
-static uint32_t most_width(const struct fir_limits *limits, uint32_t wanted)
+/* Work-items of a group along the columns: no more than there are, in powers of two. */
+static uint32_t group_width(const struct channelise_spec *spec, const struct fir_limits *limits,
+                            uint32_t vector)
 {
-    return limits->group_size < wanted ? limits->group_size : wanted;
+    enum { LEAST = 32, MOST = 128 };
+    uint32_t width = LEAST;
+    while (width < MOST && width * vector < spec->channels) {
+        width *= 2;
+    }
+    return limits->group_size < width ? limits->group_size : width;
 }
 
 /* Several columns an item, if they make one load of at most 16 bytes, and registers hold them. */
@@ -47,7 +54,8 @@ static uint32_t slide_shapes(const struct channelise_spec *spec, const struct fi
     for (int v = 0; v < 3; v++) {
         for (int r = 0; r < 3 && can_slide(spec, vectors[v]); r++) {
             uint32_t run = (runs[r] + spec->taps - 1) / spec->taps * spec->taps;
-            struct fir_shape shape = {KERNEL_SLIDE, most_width(limits, 128), run, vectors[v]};
+            struct fir_shape shape = {KERNEL_SLIDE, group_width(spec, limits, vectors[v]), run,
+                                      vectors[v]};
             /* The longer runs with the widest loads alone. */
             if (r < 2 || v == 0) {
                 count = add(out, count, most, shape);
@@ -103,7 +111,7 @@ uint32_t fir_shapes(const struct channelise_spec *spec, enum kernel_kind kernel,
         static const uint32_t runs[] = {8, 4};
         for (int i = 0; i < 2; i++) {
             count = add(out, count, most,
-                        (struct fir_shape){KERNEL_CACHE, most_width(limits, 128), runs[i], 1});
+                        (struct fir_shape){KERNEL_CACHE, group_width(spec, limits, 1), runs[i], 1});
         }
     }
     if (kernel == KERNEL_AUTO || kernel == KERNEL_LOCAL) {
@@ -112,23 +120,28 @@ uint32_t fir_shapes(const struct channelise_spec *spec, enum kernel_kind kernel,
     return count;
 }
 
+/* Groups along the columns. */
+static uint32_t across(const struct channelise_spec *spec, const struct fir_shape *shape)
+{
+    uint32_t columns = shape->vector * shape->width;
+    return (spec->channels + columns - 1) / columns;
+}
+
 status_t fir_options(const struct channelise_spec *spec, const struct fir_shape *shape,
                      struct text *out)
 {
     status_t st = STATUS_OK;
     TRY(samples_options(spec, out));
-    TRY(text_add(out, " -DWIDTH=%u -DRUN=%u -DVECTOR=%u", shape->width, shape->run, shape->vector));
+    TRY(text_add(out, " -DWIDTH=%u -DACROSS=%u -DRUN=%u -DVECTOR=%u", shape->width,
+                 across(spec, shape), shape->run, shape->vector));
 out:
     return st;
 }
 
 void fir_geometry(const struct channelise_spec *spec, const struct fir_shape *shape,
-                  uint64_t spectra, uint32_t streams, size_t global[3], size_t local[3])
+                  uint64_t spectra, uint32_t streams, size_t *global, size_t *local)
 {
-    uint64_t items = (spec->channels + shape->vector - 1) / shape->vector;
-    global[0] = (size_t)((items + shape->width - 1) / shape->width * shape->width);
-    global[1] = (size_t)((spectra + shape->run - 1) / shape->run);
-    global[2] = streams;
-    local[0] = shape->width;
-    local[1] = local[2] = 1;
+    *global = (size_t)across(spec, shape) * shape->width *
+              (size_t)((spectra + shape->run - 1) / shape->run) * streams;
+    *local = shape->width;
 }

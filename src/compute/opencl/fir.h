@@ -33,8 +33,8 @@ uint32_t fir_shapes(const struct channelise_spec *spec, enum kernel_kind kernel,
 status_t fir_options(const struct channelise_spec *spec, const struct fir_shape *shape,
                      struct text *out);
 
-/* Work-items in each of three dimensions, and of a group, for so many spectra and streams. */
+/* Work-items, and those of a group, for so many spectra and streams. */
 void fir_geometry(const struct channelise_spec *spec, const struct fir_shape *shape,
-                  uint64_t spectra, uint32_t streams, size_t global[3], size_t local[3]);
+                  uint64_t spectra, uint32_t streams, size_t *global, size_t *local);
 
 #endif

@@ -10,56 +10,66 @@ enum {
     PAIR_BYTES = 8,    /* a complex float */
     CELL_BANKS = 16,   /* local memory serves so many pairs at a time */
     PAD_EVERY = 16,    /* pairs of local memory between two of padding */
-    WIDEST = 4,        /* most adjacent points of the first stage */
     LEAST_GROUP = 64,  /* work-items that a group should have */
     MOST_SWIZZLE = 10, /* bits of an address that are tried */
     GRAIN_BATCH = 4    /* of candidates whose batch does not divide a grain */
 };
 
-/* Shapes to try. `long_taps` are for T > LONG_TAPS, `wide` for samples of more than 2 bytes a part;
- * -1: either. In the order of their time on an H200 (C = 1024), or after the pattern of those. */
+/* Shapes to try: `bytes` is the size of a number of the samples (0: any), `is_long` whether there
+ * are more than LONG_TAPS taps (-1: either). C = 1024: in the order of their time on an H200; the
+ * others were made after the pattern of those, and timed for 8-bit samples and 8 taps. */
 enum { LONG_TAPS = 16 };
 static const struct candidate {
     uint32_t channels;
-    int wide, long_taps;
-    struct fused_shape shape; /* values, batch, teams (0: to be filled in), radices, buffers, ... */
+    int bytes, is_long;
+    /* Teams 0: as the group size wants them. Buffers 0: the whole batch. */
+    struct fused_shape shape;
 } candidates[] = {
-    {32, -1, -1, {8, 4, 0, {8, 4, 1, 1}, 0, 0, 0, 0}},
-    {32, -1, -1, {8, 2, 0, {8, 4, 1, 1}, 0, 0, 0, 0}},
-    {32, -1, -1, {8, 5, 0, {4, 8, 1, 1}, 0, 0, 0, 0}},
-    {64, -1, -1, {8, 4, 0, {8, 8, 1, 1}, 0, 0, 0, 0}},
-    {64, -1, -1, {8, 5, 0, {8, 8, 1, 1}, 0, 0, 0, 0}},
-    {64, -1, -1, {8, 2, 0, {8, 8, 1, 1}, 0, 0, 0, 0}},
-    {128, -1, -1, {8, 5, 0, {4, 4, 8, 1}, 0, 0, 0, 0}},
-    {128, -1, -1, {8, 4, 0, {4, 4, 8, 1}, 0, 0, 0, 0}},
-    {128, -1, -1, {16, 2, 0, {16, 8, 1, 1}, 0, 0, 0, 0}},
-    {256, -1, -1, {8, 5, 0, {4, 8, 8, 1}, 0, 0, 0, 0}},
-    {256, -1, -1, {8, 4, 0, {4, 8, 8, 1}, 0, 0, 0, 0}},
-    {256, -1, -1, {8, 5, 0, {8, 8, 4, 1}, 0, 0, 0, 0}},
-    {256, -1, -1, {16, 2, 0, {16, 16, 1, 1}, 0, 0, 0, 0}},
-    {512, -1, -1, {8, 5, 0, {8, 8, 8, 1}, 0, 0, 0, 0}},
-    {512, -1, -1, {8, 4, 0, {8, 8, 8, 1}, 0, 0, 0, 0}},
-    {512, -1, -1, {8, 5, 0, {4, 8, 4, 4}, 0, 0, 0, 0}},
-    {512, -1, 1, {8, 8, 0, {8, 8, 8, 1}, 2, 0, 0, 0}},
-    {1024, 0, 0, {8, 5, 0, {4, 8, 8, 4}, 0, 0, 1, 0}},
-    {1024, 0, 0, {8, 5, 0, {2, 8, 8, 8}, 0, 0, 1, 0}},
-    {1024, 0, -1, {8, 5, 0, {4, 8, 8, 4}, 0, 0, 0, 0}},
-    {1024, 0, -1, {8, 4, 0, {4, 8, 8, 4}, 0, 0, 0, 0}},
-    {1024, 1, 0, {8, 5, 0, {8, 4, 8, 4}, 0, 0, 0, 0}},
+    {32, 0, -1, {8, 5, 0, {4, 8, 1, 1}, 0, 0, 0, 0}},
+    {32, 0, -1, {8, 4, 0, {8, 4, 1, 1}, 0, 0, 0, 0}},
+    {32, 0, -1, {8, 2, 0, {8, 4, 1, 1}, 0, 0, 0, 0}},
+    {64, 0, -1, {8, 5, 0, {8, 8, 1, 1}, 0, 0, 0, 0}},
+    {64, 0, -1, {8, 4, 0, {8, 8, 1, 1}, 0, 0, 0, 0}},
+    {64, 0, -1, {8, 2, 0, {8, 8, 1, 1}, 0, 0, 0, 0}},
+    {128, 0, -1, {8, 5, 0, {4, 4, 8, 1}, 0, 0, 0, 0}},
+    {128, 0, -1, {8, 4, 0, {4, 4, 8, 1}, 0, 0, 0, 0}},
+    {128, 0, -1, {16, 2, 0, {16, 8, 1, 1}, 0, 0, 0, 0}},
+    {256, 0, -1, {8, 5, 0, {4, 8, 8, 1}, 0, 0, 0, 0}},
+    {256, 0, -1, {8, 4, 0, {4, 8, 8, 1}, 0, 0, 0, 0}},
+    {256, 0, -1, {8, 5, 0, {8, 8, 4, 1}, 0, 0, 0, 0}},
+    {512, 0, -1, {8, 5, 0, {4, 8, 4, 4}, 0, 0, 0, 0}},
+    {512, 0, -1, {8, 4, 0, {8, 8, 8, 1}, 0, 0, 0, 0}},
+    {512, 0, -1, {8, 5, 0, {8, 8, 8, 1}, 0, 0, 0, 0}},
+    {512, 0, 1, {8, 8, 0, {8, 8, 8, 1}, 2, 0, 0, 0}},
+    {1024, 1, 0, {8, 5, 0, {4, 8, 8, 4}, 0, 0, 0, 0}},
+    {1024, 1, 0, {8, 4, 0, {4, 8, 8, 4}, 0, 0, 0, 0}},
     {1024, 1, 0, {8, 5, 0, {4, 8, 8, 4}, 0, 0, 1, 0}},
-    {1024, -1, 1, {8, 8, 0, {4, 8, 8, 4}, 2, 0, 0, 0}},
-    {1024, -1, 1, {8, 6, 0, {8, 4, 8, 4}, 0, 0, 0, 0}},
-    {1024, 1, -1, {8, 4, 0, {8, 4, 8, 4}, 0, 0, 0, 0}},
-    {2048, -1, -1, {8, 3, 0, {4, 8, 8, 8}, 0, 0, 0, 0}},
-    {2048, -1, -1, {8, 4, 0, {4, 8, 8, 8}, 2, 0, 0, 0}},
-    {2048, -1, -1, {8, 2, 0, {8, 4, 8, 8}, 0, 0, 0, 0}},
-    {2048, -1, -1, {16, 2, 0, {8, 16, 16, 1}, 0, 0, 0, 0}},
-    {4096, -1, -1, {8, 2, 0, {8, 8, 8, 8}, 1, 0, 0, 0}},
-    {4096, -1, -1, {8, 4, 0, {8, 8, 8, 8}, 1, 0, 0, 0}},
-    {4096, -1, -1, {16, 2, 0, {16, 16, 16, 1}, 1, 0, 0, 0}},
-    {4096, -1, -1, {16, 1, 0, {16, 16, 16, 1}, 1, 0, 0, 0}},
-    {8192, -1, -1, {16, 1, 0, {8, 8, 8, 16}, 1, 0, 0, 0}},
-    {8192, -1, -1, {16, 2, 0, {8, 8, 8, 16}, 1, 0, 0, 0}},
+    {1024, 1, 0, {8, 5, 0, {2, 8, 8, 8}, 0, 0, 1, 0}},
+    {1024, 1, 1, {8, 5, 0, {4, 8, 8, 4}, 0, 0, 1, 0}},
+    {1024, 1, 1, {8, 5, 0, {4, 8, 8, 4}, 0, 0, 0, 0}},
+    {1024, 1, 1, {8, 6, 0, {8, 4, 8, 4}, 0, 0, 0, 0}},
+    {1024, 1, 1, {8, 8, 0, {4, 8, 8, 4}, 2, 0, 0, 1}},
+    {1024, 2, 0, {8, 5, 0, {8, 4, 8, 4}, 0, 0, 0, 0}},
+    {1024, 2, 0, {8, 4, 0, {4, 8, 8, 4}, 0, 0, 0, 0}},
+    {1024, 2, 0, {8, 5, 0, {4, 8, 8, 4}, 0, 0, 0, 0}},
+    {1024, 2, 0, {8, 5, 0, {2, 8, 8, 8}, 0, 0, 1, 0}},
+    {1024, 2, 1, {8, 8, 0, {4, 8, 8, 4}, 2, 0, 0, 1}},
+    {1024, 2, 1, {8, 6, 0, {4, 8, 8, 4}, 0, 0, 0, 0}},
+    {1024, 2, 1, {8, 5, 0, {8, 4, 8, 4}, 0, 0, 0, 0}},
+    {1024, 4, 0, {8, 5, 0, {8, 4, 8, 4}, 0, 0, 0, 0}},
+    {1024, 4, 0, {8, 5, 0, {8, 4, 8, 4}, 0, 0, 1, 0}},
+    {1024, 4, 0, {8, 5, 0, {4, 8, 8, 4}, 0, 0, 1, 0}},
+    {1024, 4, 0, {8, 4, 0, {8, 4, 8, 4}, 0, 0, 0, 0}},
+    {1024, 4, 1, {8, 8, 0, {4, 8, 8, 4}, 2, 0, 0, 1}},
+    {1024, 4, 1, {8, 5, 0, {8, 4, 8, 4}, 0, 0, 0, 0}},
+    {1024, 4, 1, {8, 6, 0, {4, 8, 8, 4}, 0, 0, 0, 0}},
+    {2048, 0, -1, {8, 4, 0, {4, 8, 8, 8}, 2, 0, 0, 0}},
+    {2048, 0, -1, {8, 3, 0, {4, 8, 8, 8}, 0, 0, 0, 0}},
+    {2048, 0, -1, {16, 2, 0, {8, 16, 16, 1}, 0, 0, 0, 0}},
+    {4096, 0, -1, {16, 2, 0, {16, 16, 16, 1}, 1, 0, 0, 0}},
+    {4096, 0, -1, {8, 4, 0, {8, 8, 8, 8}, 1, 0, 0, 0}},
+    {8192, 0, -1, {16, 2, 0, {8, 8, 8, 16}, 1, 0, 0, 0}},
+    {8192, 0, -1, {16, 1, 0, {8, 8, 8, 16}, 1, 0, 0, 0}},
 };
 
 static uint32_t items_of(const struct channelise_spec *spec, const struct fused_shape *shape)
@@ -123,10 +133,9 @@ static int bytes_of(enum sample_format format)
 
 static int suits(const struct candidate *candidate, const struct channelise_spec *spec)
 {
-    int wide = bytes_of(spec->format) > 2, long_taps = spec->taps > LONG_TAPS;
     return candidate->channels == spec->channels &&
-           (candidate->wide < 0 || candidate->wide == wide) &&
-           (candidate->long_taps < 0 || candidate->long_taps == long_taps);
+           (!candidate->bytes || candidate->bytes == bytes_of(spec->format)) &&
+           (candidate->is_long < 0 || candidate->is_long == (spec->taps > LONG_TAPS));
 }
 
 static int is_among(const struct fused_shape *shape, const struct fused_shape *list, uint32_t count)
@@ -190,7 +199,7 @@ static uint32_t best_swizzle(const struct channelise_spec *spec, const struct fu
 {
     uint32_t best = 0, least = UINT32_MAX;
     for (uint32_t swizzle = 0; swizzle <= MOST_SWIZZLE && !shape->padded; swizzle++) {
-        uint32_t found = swizzle == 1 ? UINT32_MAX : conflicts(spec, shape, stage, swizzle);
+        uint32_t found = conflicts(spec, shape, stage, swizzle);
         if (found < least) {
             best = swizzle;
             least = found;

@@ -439,16 +439,15 @@ static void put_u32(struct arguments *arguments, uint32_t value)
 }
 
 static status_t launch(ppf_t *bank, struct stopwatch *watch, enum channelise_step step,
-                       const struct arguments *arguments, cl_uint dimensions, const size_t *global,
-                       const size_t *local)
+                       const struct arguments *arguments, const size_t *global, const size_t *local)
 {
     status_t st = STATUS_OK;
     cl_event *event = NULL;
     CL_TRY(bank->device, arguments->error, "set a kernel's arguments");
     TRY(stopwatch_event(watch, step, &event));
     CL_TRY(bank->device,
-           clEnqueueNDRangeKernel(bank->device->compute, arguments->kernel, dimensions, NULL,
-                                  global, local, 0, NULL, event),
+           clEnqueueNDRangeKernel(bank->device->compute, arguments->kernel, 1, NULL, global, local,
+                                  0, NULL, event),
            "begin a kernel");
 out:
     return st;
@@ -483,7 +482,7 @@ static status_t run_fused(ppf_t *bank, const struct block *block, cl_mem to, uin
     put_u32(&arguments, block->nstreams);
     put_u64(&arguments, bank->next);
     put_u64(&arguments, integrate);
-    return launch(bank, block->watch, STEP_FILTER, &arguments, 1, &global, &local);
+    return launch(bank, block->watch, STEP_FILTER, &arguments, &global, &local);
 }
 
 /* FIR and FFT of `count` spectra from `from` of the block on, into the beginning of `to`. */
@@ -492,10 +491,10 @@ static status_t run_fir(ppf_t *bank, const struct block *block, cl_mem to, uint6
 {
     status_t st = STATUS_OK;
     struct fir_shape shape = ppf_fir(&bank->choice);
-    size_t global[3];
-    size_t local[3];
+    size_t global = 0;
+    size_t local = 0;
     struct arguments arguments = {bank->filter, 0, CL_SUCCESS};
-    fir_geometry(&bank->spec, &shape, count, block->nstreams, global, local);
+    fir_geometry(&bank->spec, &shape, count, block->nstreams, &global, &local);
     put_memory(&arguments, &block->in);
     put_u64(&arguments, block->in_stride);
     put_memory(&arguments, &bank->coeff);
@@ -503,7 +502,7 @@ static status_t run_fir(ppf_t *bank, const struct block *block, cl_mem to, uint6
     put_u64(&arguments, from);
     put_u64(&arguments, count);
     put_u32(&arguments, block->nstreams);
-    TRY(launch(bank, block->watch, STEP_FILTER, &arguments, 3, global, local));
+    TRY(launch(bank, block->watch, STEP_FILTER, &arguments, &global, &local));
     TRY(stopwatch_begin(block->watch, bank->device, bank->device->compute, STEP_TRANSFORM));
     TRY(fft_run(bank->fft, to, 0, count * block->nstreams));
     TRY(stopwatch_end(block->watch, bank->device, bank->device->compute));
@@ -516,11 +515,11 @@ static status_t run_detect(ppf_t *bank, const struct block *block, uint32_t i, c
 {
     const struct last *last = &bank->last[i];
     uint64_t integrate = bank->spec.outputs[i].integrate;
-    size_t global[3];
-    size_t local[3];
+    size_t global = 0;
+    size_t local = 0;
     struct arguments arguments = {last->detect, 0, CL_SUCCESS};
-    detect_geometry(&bank->spec, last->kind, bank->next + first, count, block->nstreams, global,
-                    local);
+    detect_geometry(&bank->spec, last->kind, bank->next + first, count, block->nstreams, &global,
+                    &local);
     put_memory(&arguments, &from);
     put_memory(&arguments, last->kind == DETECT_GRAINS ? &last->grains : &block->out[i]);
     put_memory(&arguments, bank->twiddles ? &bank->twiddles : &bank->coeff);
@@ -530,18 +529,18 @@ static status_t run_detect(ppf_t *bank, const struct block *block, uint32_t i, c
     put_u64(&arguments, lcm_u64(GRAIN, integrate));
     put_u64(&arguments, count);
     put_u32(&arguments, block->nstreams);
-    return launch(bank, block->watch, STEP_DETECT, &arguments, 3, global, local);
+    return launch(bank, block->watch, STEP_DETECT, &arguments, &global, &local);
 }
 
 static status_t run_sum(ppf_t *bank, const struct block *block, uint32_t i)
 {
     const struct last *last = &bank->last[i];
     uint64_t integrate = bank->spec.outputs[i].integrate;
-    size_t global[3];
-    size_t local[3];
+    size_t global = 0;
+    size_t local = 0;
     struct arguments arguments = {last->sum, 0, CL_SUCCESS};
-    sum_geometry(&bank->spec, bank->next, block->spectra, integrate, block->nstreams, global,
-                 local);
+    sum_geometry(&bank->spec, bank->next, block->spectra, integrate, block->nstreams, &global,
+                 &local);
     put_memory(&arguments, &last->grains);
     put_memory(&arguments, &last->carry);
     put_memory(&arguments, &block->out[i]);
@@ -550,7 +549,7 @@ static status_t run_sum(ppf_t *bank, const struct block *block, uint32_t i)
     put_u64(&arguments, integrate);
     put_u64(&arguments, lcm_u64(GRAIN, integrate));
     put_u32(&arguments, block->nstreams);
-    return launch(bank, block->watch, STEP_DETECT, &arguments, 3, global, local);
+    return launch(bank, block->watch, STEP_DETECT, &arguments, &global, &local);
 }
 
 /* Makes `count` spectra from `from` on in `work`, and the products that come of them. */

@@ -3,15 +3,18 @@
 #include "base/memory.h"
 #include "compute/grains.h"
 
+#include <math.h>
+
 /* As in kernels/deal.cl. */
 enum { DEAL_WIDTH = 256, DEAL_TILE = 1024, DEAL_MOST_STREAMS = 32 };
 
 /* Work-items of a group that go along the channels. */
 enum { CHANNEL_WIDTH = 64 };
 
-static size_t round_up(size_t value, size_t unit)
+/* Groups along the channels that are kept. */
+static uint32_t across(const struct channelise_spec *spec)
 {
-    return (value + unit - 1) / unit * unit;
+    return (spec->nchannels + CHANNEL_WIDTH - 1) / CHANNEL_WIDTH;
 }
 
 status_t samples_options(const struct channelise_spec *spec, struct text *out)
@@ -32,7 +35,8 @@ static int missing_literal(const struct channelise_spec *spec, double *value)
     static const double most[] = {255, 127, 32767, 0};
     *value = spec->missing_value;
     if (spec->format == SAMPLE_F32) {
-        return *value == *value;
+        /* Infinities are missing anyway. */
+        return isfinite((float)*value);
     }
     return *value >= least[spec->format] && *value <= most[spec->format] &&
            *value == (double)(int64_t)*value;
@@ -59,38 +63,34 @@ out:
 }
 
 void deal_geometry(const struct channelise_spec *spec, uint64_t samples, uint32_t streams,
-                   size_t global[3], size_t local[3])
+                   size_t *global, size_t *local)
 {
     (void)spec;
     uint64_t tiles = ceil_div_u64(samples * streams, DEAL_TILE) + 1;
-    global[0] = (size_t)min_u64(tiles, DEAL_GROUPS) * DEAL_WIDTH;
-    local[0] = DEAL_WIDTH;
-    global[1] = global[2] = local[1] = local[2] = 1;
+    *global = (size_t)min_u64(tiles, DEAL_GROUPS) * DEAL_WIDTH;
+    *local = DEAL_WIDTH;
 }
 
 status_t detect_options(const struct channelise_spec *spec, enum detect_kind kind, struct text *out)
 {
     status_t st = STATUS_OK;
     TRY(samples_options(spec, out));
-    TRY(text_add(out, " -DKIND=%d -DKEPT_FIRST=%u -DKEPT=%u", (int)kind, spec->first_channel,
-                 spec->nchannels));
+    TRY(text_add(out, " -DKIND=%d -DKEPT_FIRST=%u -DKEPT=%u -DWIDTH=%d -DACROSS=%u", (int)kind,
+                 spec->first_channel, spec->nchannels, (int)CHANNEL_WIDTH, across(spec)));
 out:
     return st;
 }
 
 /* Channels x pieces of time x streams. */
 static void spread(const struct channelise_spec *spec, uint64_t pieces, uint32_t streams,
-                   size_t global[3], size_t local[3])
+                   size_t *global, size_t *local)
 {
-    local[0] = CHANNEL_WIDTH;
-    global[0] = round_up(spec->nchannels, CHANNEL_WIDTH);
-    global[1] = (size_t)pieces;
-    global[2] = streams;
-    local[1] = local[2] = 1;
+    *local = CHANNEL_WIDTH;
+    *global = (size_t)across(spec) * CHANNEL_WIDTH * (size_t)pieces * streams;
 }
 
 void detect_geometry(const struct channelise_spec *spec, enum detect_kind kind, uint64_t first,
-                     uint64_t spectra, uint32_t streams, size_t global[3], size_t local[3])
+                     uint64_t spectra, uint32_t streams, size_t *global, size_t *local)
 {
     uint64_t runs = ceil_div_u64(first % GRAIN + spectra, GRAIN);
     spread(spec, kind == DETECT_GRAINS ? runs : spectra, streams, global, local);
@@ -100,13 +100,14 @@ status_t sum_options(const struct channelise_spec *spec, struct text *out)
 {
     status_t st = STATUS_OK;
     TRY(samples_options(spec, out));
-    TRY(text_add(out, " -DKEPT=%u", spec->nchannels));
+    TRY(text_add(out, " -DKEPT=%u -DWIDTH=%d -DACROSS=%u", spec->nchannels, (int)CHANNEL_WIDTH,
+                 across(spec)));
 out:
     return st;
 }
 
 void sum_geometry(const struct channelise_spec *spec, uint64_t next, uint64_t spectra,
-                  uint64_t integrate, uint32_t streams, size_t global[3], size_t local[3])
+                  uint64_t integrate, uint32_t streams, size_t *global, size_t *local)
 {
     uint64_t dumps = (next + spectra - 1) / integrate - next / integrate + 1;
     spread(spec, dumps, streams, global, local);
