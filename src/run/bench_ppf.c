@@ -157,7 +157,7 @@ static status_t time_alone(struct bench *bench, struct bench_result *out)
         TRY(buffer_get(bench->out[0], &data));
         double seconds = progress_now() - started;
         TRY(channelise_times(bench->stage, steps));
-        for (int step = STEP_DEAL; step < STEP_DOWNLOAD; step++) {
+        for (int step = STEP_FILTER; step < STEP_DOWNLOAD; step++) {
             on_device += steps[step];
         }
         seconds = on_device > 0 ? on_device : seconds;

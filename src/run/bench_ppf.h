@@ -25,7 +25,8 @@ struct bench_result {
     uint64_t samples;                /* filtered: spectra x streams x samples of a spectrum */
     double bytes;                    /* that must move: samples once in, rows once out */
     double up_bytes, down_bytes;     /* between host and device, each block */
-    double seconds;                  /* of a block on the device, best of the repeats */
+    double seconds;                  /* of a block on the device, from samples in order to rows:
+                                        best of the repeats */
     double steps[CHANNELISE_STEPS];  /* of that block */
     double block_seconds;            /* of a block with transfers, in a row; 0: not measured */
     double watts;                    /* 0: not known */
