@@ -340,14 +340,14 @@ static void print_head(const struct settings *settings)
         printf(", to the device %s/s, back %s/s", units_bytes((uint64_t)settings->rates.upload, b),
                units_bytes((uint64_t)settings->rates.download, c));
     }
-    printf("\n%7s %5s %4s %7s %-44s %9s %8s %8s %8s %6s %9s\n", "channel", "taps", "bits",
-           "streams", "how", "ms", "Gsamp/s", "GB/s", "GFLOP/s", "copy", "rms error");
+    printf("\n%7s %5s %4s %7s %-44s %9s %8s %8s %8s %6s %7s %9s\n", "channel", "taps", "bits",
+           "streams", "how", "ms", "Gsamp/s", "GB/s", "GFLOP/s", "copy", "deal ms", "rms error");
     if (settings->csv) {
-        fprintf(
-            settings->csv,
-            "channels,taps,bits,complex,streams,samples,how,ms,filter_ms,transform_ms,detect_ms,"
-            "gsamples_per_s,gbytes_per_s,fir_gflop_per_s,share_of_copy,block_ms,"
-            "block_gsamples_per_s,share_of_link,joules_per_gsample,rms_error,result\n");
+        fprintf(settings->csv,
+                "channels,taps,bits,complex,streams,samples,how,ms,deal_ms,filter_ms,transform_ms,"
+                "detect_ms,"
+                "gsamples_per_s,gbytes_per_s,fir_gflop_per_s,share_of_copy,block_ms,"
+                "block_gsamples_per_s,share_of_link,joules_per_gsample,rms_error,result\n");
     }
 }
 
@@ -373,9 +373,9 @@ static void print_row(const struct settings *settings, const struct bench_case *
     double flops = 1e-9 * samples * (c->is_complex ? 2 : 1) * (2.0 * c->taps - 1) / fir;
     double share = 1e9 * bytes / settings->rates.copy;
     const char *verdict = r->is_right ? "" : " FAILED";
-    printf("%7u %5u %4llu %7u %-44s %9.3f %8.2f %8.1f %8.0f %5.0f%% %9.2g%s\n", c->channels,
+    printf("%7u %5u %4llu %7u %-44s %9.3f %8.2f %8.1f %8.0f %5.0f%% %7.3f %9.2g%s\n", c->channels,
            c->taps, (unsigned long long)bits, c->streams, how, ms, rate, bytes, flops, 100 * share,
-           r->rms, verdict);
+           1e3 * r->steps[STEP_DEAL], r->rms, verdict);
     double joules = r->watts > 0 ? r->watts * r->block_seconds / (1e-9 * samples) : 0;
     if (r->block_seconds > 0) {
         printf("%26s with transfers %34s %9.3f %8.2f %15s %.0f%% of the link", "", "",
@@ -387,10 +387,11 @@ static void print_row(const struct settings *settings, const struct bench_case *
         printf("\n");
     }
     if (settings->csv) {
-        fprintf(settings->csv, "%u,%u,%llu,%d,%u,%llu,\"%s\",%.6f,%.6f,%.6f,%.6f,", c->channels,
-                c->taps, (unsigned long long)bits, c->is_complex, c->streams,
-                (unsigned long long)r->samples, how, ms, 1e3 * r->steps[STEP_FILTER],
-                1e3 * r->steps[STEP_TRANSFORM], 1e3 * r->steps[STEP_DETECT]);
+        fprintf(settings->csv, "%u,%u,%llu,%d,%u,%llu,\"%s\",%.6f,%.6f,%.6f,%.6f,%.6f,",
+                c->channels, c->taps, (unsigned long long)bits, c->is_complex, c->streams,
+                (unsigned long long)r->samples, how, ms, 1e3 * r->steps[STEP_DEAL],
+                1e3 * r->steps[STEP_FILTER], 1e3 * r->steps[STEP_TRANSFORM],
+                1e3 * r->steps[STEP_DETECT]);
         fprintf(settings->csv, "%.4f,%.2f,%.1f,%.4f,%.6f,%.4f,%.4f,%.2f,%.3g,%s\n", rate, bytes,
                 flops, share, 1e3 * r->block_seconds,
                 r->block_seconds > 0 ? 1e-9 * samples / r->block_seconds : 0,
