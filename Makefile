@@ -102,7 +102,7 @@ test-long: deps
 
 # Built by test through a second make, so that `deps` has run before pkg-config is asked.
 .PHONY: test-programs
-test-programs: $(TEST_PROGRAMS) $(if $(HAS_OPENCL),$(BUILD)/tests/faults/opencl_shim.so)
+test-programs: $(TEST_PROGRAMS) $(if $(HAS_OPENCL),$(BUILD)/tests/faults/opencl_shim.so $(BUILD)/tests/unit/opencl_kernels)
 
 $(BUILD)/tests/%.so: tests/%.c Makefile
 	$(if $(wildcard $(@D)),,$(Q)mkdir -p $(@D))

@@ -1,0 +1,16 @@
+# Every kernel under Oclgrind, which looks for invalid memory, API errors and data races, and must be
+# silent. Not optimised: Oclgrind 21.10 does not know what the optimiser writes of `restrict`.
+. "$(dirname "$0")/../tools/lib.sh"
+program=$(dirname "$voltmill")/tests/unit/opencl_kernels
+if ! command -v oclgrind >/dev/null || [ ! -x "$program" ]; then
+    echo "1..0 # SKIP no oclgrind, or built without OpenCL"
+    exit 0
+fi
+export VOLTMILL_CACHE=off
+runs "kernels run" timeout -k 5 200 oclgrind --build-options -cl-opt-disable --check-api --data-races "$program"
+same "kernels: nothing but their rows is said" "fused: 21 rows
+fused: 4 rows
+slide: 21 rows
+cache: 4 rows
+local: 21 rows" "$(cat "$work/output")"
+plan

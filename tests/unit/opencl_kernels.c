@@ -1,0 +1,114 @@
+/* Every kernel once, on tiny problems in one queue: run under oclgrind by tests/cli/oclgrind.sh.
+ * Samples are interleaved, so that they are dealt, and lie well, so that they are only looked at.
+ */
+#include "base/memory.h"
+#include "compute/opencl/dealer.h"
+#include "compute/opencl/ppf.h"
+#include "dsp/coeff.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { STREAMS = 2, SPECTRA = 21, MOST_BYTES = 1 << 16 };
+
+static const struct {
+    enum kernel_kind kernel;
+    enum sample_format format;
+    int is_complex;
+    uint32_t channels, taps;
+    enum product_kind kind;
+    uint64_t integrate;
+} cases[] = {{KERNEL_FUSED, SAMPLE_I8, 1, 32, 3, PRODUCT_SPECTRA, 1},
+             {KERNEL_FUSED, SAMPLE_F32, 0, 32, 2, PRODUCT_POWER, 5},
+             {KERNEL_SLIDE, SAMPLE_I16, 1, 10, 3, PRODUCT_SPECTRA, 1},
+             {KERNEL_CACHE, SAMPLE_I4, 1, 6, 2, PRODUCT_POWER, 5},
+             {KERNEL_LOCAL, SAMPLE_F32, 0, 8, 4, PRODUCT_POWER, 1}};
+
+/* One case: deals the samples, filters them, and waits. */
+static status_t run_case(device_t *device, size_t i, cl_mem in, cl_mem out)
+{
+    status_t st = STATUS_OK;
+    struct channelise_choice choice;
+    struct stopwatch watch = {0};
+    struct coeff_spec coeff = {
+        .channels = cases[i].channels, .taps = cases[i].taps, .window = WINDOW_HANN, .cutoff = 1};
+    struct channelise_spec spec = {.channels = cases[i].channels,
+                                   .taps = cases[i].taps,
+                                   .is_complex = cases[i].is_complex,
+                                   .format = cases[i].format,
+                                   .nibbles = {1, 1},
+                                   .nchannels = cases[i].channels,
+                                   .nstreams = STREAMS,
+                                   .max_spectra = SPECTRA,
+                                   .noutputs = 1,
+                                   .outputs = {{cases[i].kind, cases[i].integrate}},
+                                   .kernel = cases[i].kernel};
+    static const size_t number[] = {1, 1, 2, 4};
+    size_t parts = spec.is_complex && spec.format != SAMPLE_I4 ? 2 : 1;
+    size_t bytes = number[spec.format] * parts;
+    size_t part = parts == 2 ? number[spec.format] : 0;
+    size_t re[STREAMS] = {0, bytes};
+    size_t im[STREAMS] = {part, bytes + part};
+    struct channelise_input input = {re, im, STREAMS * bytes};
+    uint64_t samples = (SPECTRA + spec.taps - 1) * channelise_samples(&spec);
+    double *table = NULL;
+    ppf_t *bank = NULL;
+    dealer_t *dealer = NULL;
+    cl_mem dealt = NULL;
+    uint64_t stride = 0;
+    uint64_t rows = 0;
+    uint64_t missing = 0;
+    coeff.samples_per_spectrum = (uint32_t)channelise_samples(&spec);
+    TRY(coeff_create(&coeff, &table));
+    spec.coeff = table;
+    REQUIRE(ppf_choices(&device->info, &spec, &choice, 1) == 1, STATUS_DEVICE, "no choice");
+    TRY(dealer_create(device, &spec, &dealer));
+    TRY(ppf_create(device, &spec, &choice, &bank));
+    TRY(dealer_run(dealer, &watch, in, &input, STREAMS, samples, samples, &dealt, &stride));
+    TRY(ppf_begin(bank, 0));
+    TRY(ppf_run(bank, &watch, dealt, stride, STREAMS, SPECTRA, &out, &rows));
+    /* Once more from where samples lie well: that of stream 1 begins at a multiple of 16 bytes. */
+    re[1] = (size_t)stride;
+    im[0] = part;
+    im[1] = (size_t)stride + part;
+    input.step = bytes;
+    TRY(dealer_run(dealer, &watch, dealt, &input, STREAMS, samples, samples, &dealt, &stride));
+    TRY(dealer_missing(dealer, &missing));
+    printf("%s: %llu rows\n", kernel_name(spec.kernel), (unsigned long long)rows);
+out:
+    ppf_destroy(bank);
+    dealer_destroy(dealer);
+    free(table);
+    return st;
+}
+
+int main(void)
+{
+    status_t st = STATUS_OK;
+    struct device_info info;
+    uint32_t sharers = 1;
+    device_t *device = NULL;
+    cl_mem in = NULL;
+    cl_mem out = NULL;
+    const cl_uchar byte = 17;
+    TRY(device_choose(NULL, 0, 1, &info, &sharers));
+    TRY(device_open(&info, 0, 1, &device));
+    TRY(device_allocate(device, MOST_BYTES, "samples", &in));
+    TRY(device_allocate(device, MOST_BYTES, "rows", &out));
+    CL_TRY(device, clEnqueueFillBuffer(device->compute, in, &byte, 1, 0, MOST_BYTES, 0, NULL, NULL),
+           "fill samples");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        TRY(run_case(device, i, in, out));
+    }
+out:
+    if (st != STATUS_OK) {
+        report_print();
+    }
+    if (device) {
+        clFinish(device->compute);
+        device_release(device, in);
+        device_release(device, out);
+    }
+    device_close(device);
+    return (int)st;
+}
