@@ -119,6 +119,11 @@ static uint32_t add_fused(const struct device_info *info, const struct channelis
     uint32_t count = fused_shapes(&view, fused_mode(spec), &limits, shapes, MOST_SHAPES);
     count = count < most ? count : most;
     for (uint32_t i = 0; i < count; i++) {
+        /* A processor has few registers, and builds large kernels slowly. */
+        enum { CPU_BATCH = 2 };
+        if (!info->is_gpu && shapes[i].batch > CPU_BATCH) {
+            shapes[i].batch = CPU_BATCH;
+        }
         out[i] = (struct channelise_choice){.kernel = KERNEL_FUSED, .fft = FFT_AUTO};
         memcpy(out[i].numbers, &shapes[i], sizeof shapes[i]);
     }
