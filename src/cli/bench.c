@@ -422,11 +422,13 @@ static status_t bench_row(struct settings *settings, uint64_t channels, uint64_t
                            .repeats = (uint32_t)settings->repeats,
                            .with_transfers = settings->with_transfers,
                            .with_power = settings->with_transfers};
-    if (bench_ppf(settings->opened, &c, &result) != STATUS_OK) {
+    status_t tried = bench_ppf(settings->opened, &c, &result);
+    if (tried != STATUS_OK) {
         printf("%7u %5u %4llu %7u %s: %s\n", c.channels, c.taps, (unsigned long long)bits,
                c.streams, kernel_name(c.kernel), report_cause());
         report_clear();
-        settings->failed += c.kernel == KERNEL_AUTO;
+        /* A kernel that is asked for by name may be unable to do a shape. */
+        settings->failed += c.kernel == KERNEL_AUTO || tried != STATUS_USAGE;
         goto out;
     }
     TRY(channelise_words(&result.choice, &how));

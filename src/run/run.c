@@ -57,6 +57,22 @@ static enum backend_kind settle_backend_all(MPI_Comm comm, enum backend_kind wan
     return wanted != BACKEND_AUTO ? wanted : all_have ? BACKEND_OPENCL : BACKEND_CPU;
 }
 
+/* Devices of two kinds could round differently, and the product would depend on the ranks. */
+static status_t check_same_device_all(MPI_Comm comm, const backend_t *backend)
+{
+    status_t st = STATUS_OK;
+    char first[256];
+    snprintf(first, sizeof first, "%s", backend_device(backend));
+    share_bytes_all(comm, first, sizeof first);
+    if (strcmp(first, backend_device(backend)) != 0) {
+        st = report_fail(STATUS_DEVICE,
+                         "this rank's device is %s, but that of rank 0 is %s: run.device names one "
+                         "kind for all",
+                         backend_device(backend), first);
+    }
+    return agree_all(comm, st);
+}
+
 /* Opens the backend on every rank; rank 0 finds out how it is fastest, and all do as it says:
  * another way could round otherwise. */
 static status_t open_backend_all(struct run *run, int local_rank, int local_size)
@@ -69,6 +85,7 @@ static status_t open_backend_all(struct run *run, int local_rank, int local_size
                                       .local_size = (uint32_t)local_size};
     st = backend_open(run->work->backend, &options, &run->backend);
     TRY(agree_all(run->comm, st));
+    TRY(check_same_device_all(run->comm, run->backend));
     if (run->rank == 0) {
         st = channelise_choose(run->backend, spec, &spec->choice);
     }

@@ -45,6 +45,15 @@ for variant in "1 run.chunk=50" "2 run.chunk=200" "3 run.chunk=30"; do
     same "$1 ranks, $2: the same bytes" "$expected" "$(sha256sum <out.h5; sha256sum <spectra.h5)"
 done
 
+# The separate kernels with several products, in one large block and in small ones.
+runs "two products, kernel cache, a large chunk" "$voltmill" run --force --set run.chunk=900 \
+    --set channelise.kernel=cache job.yaml
+runs "two products, kernel cache: verifies" "$voltmill" verify --all out.h5
+other=$(sha256sum <out.h5; sha256sum <spectra.h5)
+runs "two products, kernel cache, small chunks" mpirun -n 2 "$voltmill" run --force --set run.chunk=30 \
+    --set channelise.kernel=cache job.yaml
+same "two products, kernel cache: the same bytes" "$other" "$(sha256sum <out.h5; sha256sum <spectra.h5)"
+
 # A lone product takes the kernel's own way to power; so does each kernel with either FFT.
 cat >lone.yaml <<YAML
 input: {files: $work/obs.h5}
@@ -90,6 +99,13 @@ rm -f lone.h5
 runs "little device memory: blocks are halved" "$voltmill" run --set run.device_memory=8MiB --set run.chunk=1500 lone.yaml
 runs "little device memory: verifies" "$voltmill" verify --all lone.h5
 rm -f lone.h5
+for room in 5000 5400 5800 6200; do
+    runs "one of two polarisations in ${room}KiB of device memory" "$voltmill" run --force --set run.device_memory=${room}KiB \
+        --set run.chunk=1500 --set input.select.pols=1 --set input.select.chans=0 lone.yaml
+done
+rm -f lone.h5
+fails "bench on a device that is lost" 5 'rows failed' env LD_PRELOAD="$shim" SHIM_KERNEL=2 "$voltmill" bench ppf \
+    --backend opencl --kernel cache --samples 2^16 --channels 64
 wrong "far too little device memory" 5 'out of memory' \
     "$voltmill" run --set run.device_memory=1MiB --set channelise.taps=1000 lone.yaml
 

@@ -79,11 +79,9 @@ status_t dealer_create(device_t *device, const struct channelise_spec *spec, dea
     TRY(device_allocate(device, spec->nstreams * sizeof(cl_ulong), "offsets", &dealer->re));
     TRY(device_allocate(device, spec->nstreams * sizeof(cl_ulong), "offsets", &dealer->im));
     TRY(device_allocate(device, DEAL_GROUPS * sizeof(cl_ulong), "counts", &dealer->found));
-    /* One stream hardly ever needs it: then when it does. */
-    if (spec->nstreams > 1) {
-        TRY(device_allocate(device, dealer->stride * spec->nstreams, "samples in order",
-                            &dealer->dealt));
-    }
+    /* Whether it is needed, only the input tells; by then it is too late to halve blocks. */
+    TRY(device_allocate(device, dealer->stride * spec->nstreams, "samples in order",
+                        &dealer->dealt));
     CL_TRY(device,
            clEnqueueFillBuffer(device->compute, dealer->found, &zero, sizeof zero, 0,
                                DEAL_GROUPS * sizeof(cl_ulong), 0, NULL, NULL),
@@ -268,10 +266,6 @@ status_t dealer_run(dealer_t *dealer, struct stopwatch *watch, cl_mem in,
             TRY(scan(dealer, watch, in, *stride, nstreams, samples, counted));
         }
         goto out;
-    }
-    if (!dealer->dealt) {
-        TRY(device_allocate(dealer->device, dealer->stride * dealer->spec.nstreams,
-                            "samples in order", &dealer->dealt));
     }
     TRY(deal(dealer, watch, in, input, nstreams, samples, counted));
     *out = dealer->dealt;

@@ -48,8 +48,8 @@ status_t device_describe(struct text *out);
 /* Chooses by `wanted`: NULL or "auto", a number of device_list(), or (a part of) a name of a device
  * or platform, case ignored. Several that fit are shared: local rank r of n takes number r modulo
  * their number, and *sharers is how many ranks of this machine take the same one. `auto` means the
- * GPUs, or without any GPU all devices. Fails with DEVICE: no platform, no device, no such device
- * (names those that there are). */
+ * GPUs like the first one, or without any GPU all devices. Fails with DEVICE: no platform, no
+ * device, no such device (names those that there are). */
 status_t device_choose(const char *wanted, uint32_t local_rank, uint32_t local_size,
                        struct device_info *out, uint32_t *sharers);
 

@@ -197,7 +197,10 @@ static int fits(const char *wanted, const struct device_info *list, uint32_t ind
     const struct device_info *info = &list[index];
     uint64_t number = 0;
     if (!wanted || strcmp(wanted, "auto") == 0) {
-        return info->is_gpu || !list[0].is_gpu;
+        /* GPUs of one kind alone: another could round otherwise, and a card that two drivers show
+         * would be taken twice. */
+        return !list[0].is_gpu || (info->is_gpu && info->platform == list[0].platform &&
+                                   strcmp(info->name, list[0].name) == 0);
     }
     if (units_parse_u64(wanted, &number)) {
         return number == index;

@@ -35,6 +35,7 @@ static cl_mem allocate(device_t *device, cl_mem_flags flags, size_t bytes, void 
 {
     cl_mem memory = clCreateBuffer(device->context, flags, bytes, host, error);
     device->used += memory ? bytes : 0;
+    device->is_full |= !memory;
     return memory;
 }
 

@@ -362,7 +362,8 @@ static void set_route(ppf_t *bank)
     uint64_t row = (uint64_t)spec->nstreams * spec->channels * 2 * sizeof(float);
     uint64_t tile = max_u64(TILE_BYTES / row / GRAIN, 1) * GRAIN;
     /* The fused kernel begins at a block's first spectrum. */
-    bank->tile_spectra = is_fused ? spec->max_spectra : min_u64(tile, spec->max_spectra + GRAIN);
+    bank->tile_spectra =
+        is_fused ? spec->max_spectra : min_u64(tile, max_u64(spec->max_spectra, GRAIN));
 }
 
 status_t ppf_create(device_t *device, const struct channelise_spec *spec,
@@ -579,8 +580,7 @@ static status_t run_tiles(ppf_t *bank, const struct block *block)
     for (uint64_t from = 0; from < block->spectra;) {
         /* Tiles end at multiples of GRAIN spectra, so that no grain is cut. */
         uint64_t end = (bank->next + from + bank->tile_spectra) / GRAIN * GRAIN - bank->next;
-        uint64_t to =
-            bank->choice.kernel == KERNEL_FUSED ? block->spectra : min_u64(end, block->spectra);
+        uint64_t to = block->spectra - from <= bank->tile_spectra ? block->spectra : end;
         TRY(run_piece(bank, block, bank->tile, from, to - from));
         from = to;
     }
