@@ -1,15 +1,10 @@
 /* voltmill bench ppf */
-#include "base/memory.h"
-#include "base/units.h"
+#include "cli/bench_options.h"
 #include "cli/cli.h"
-#include "run/bench_ppf.h"
 #include "run/work.h"
 
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const char help[] =
     "Usage: voltmill bench ppf [OPTION]...\n"
@@ -39,296 +34,12 @@ static const char help[] =
     "  --csv FILE        writes the table to FILE, too\n"
     "  --help            prints this\n";
 
-enum { MOST_LIST = 24 };
-
-struct list {
-    uint64_t values[MOST_LIST];
-    uint32_t count;
-};
-
-struct settings {
-    enum backend_kind backend;
-    const char *device;
-    struct list channels, taps, bits, streams, kernels;
-    enum fft_kind fft;
-    int is_real, is_lofar;
-    enum product_kind kind;
-    uint64_t integrate, samples, repeats, threads;
-    int with_transfers;
-    FILE *csv;
-    int help;
-    /* While it runs. */
-    backend_t *opened;
-    struct backend_rates rates;
-    uint32_t failed;
-};
-
-/* "1024", "2^28". */
-static int parse_count(const char *text, uint64_t *out)
-{
-    uint64_t power = 0;
-    if (strncmp(text, "2^", 2) == 0 && units_parse_u64(text + 2, &power) && power < 62) {
-        *out = UINT64_C(1) << power;
-        return 1;
-    }
-    return units_parse_u64(text, out);
-}
-
-static int add_value(struct list *list, uint64_t value)
-{
-    if (list->count == MOST_LIST) {
-        return 0;
-    }
-    list->values[list->count++] = value;
-    return 1;
-}
-
-/* "8", "256..4096". */
-static int parse_entry(char *entry, struct list *out)
-{
-    uint64_t from = 0;
-    uint64_t to = 0;
-    char *dots = strstr(entry, "..");
-    if (dots) {
-        *dots = '\0';
-    }
-    if (!parse_count(entry, &from) || from == 0 || !parse_count(dots ? dots + 2 : entry, &to)) {
-        return 0;
-    }
-    for (uint64_t value = from; value <= to && value <= UINT32_MAX; value *= 2) {
-        if (!add_value(out, value)) {
-            return 0;
-        }
-    }
-    return 1;
-}
-
-static int parse_kernel(char *entry, struct list *out)
-{
-    for (int i = KERNEL_AUTO; i <= KERNEL_LOCAL; i++) {
-        if (strcmp(entry, kernel_name((enum kernel_kind)i)) == 0) {
-            return add_value(out, (uint64_t)i);
-        }
-    }
-    return 0;
-}
-
-static status_t parse_list(const char *option, const char *text, uint64_t least, uint64_t most,
-                           int (*parse)(char *entry, struct list *out), struct list *out)
-{
-    status_t st = STATUS_OK;
-    char *copy = NULL;
-    char *rest = NULL;
-    out->count = 0;
-    TRY(memory_text(text, &copy));
-    for (char *entry = strtok_r(copy, ",", &rest); entry; entry = strtok_r(NULL, ",", &rest)) {
-        REQUIRE(parse(entry, out), STATUS_USAGE,
-                "bench: --%s %s: expected a list such as 256,1024 or 256..4096, or names; see "
-                "voltmill bench --help",
-                option, text);
-    }
-    REQUIRE(out->count > 0, STATUS_USAGE, "bench: --%s is empty", option);
-    for (uint32_t i = 0; i < out->count; i++) {
-        REQUIRE(out->values[i] >= least && out->values[i] <= most, STATUS_USAGE,
-                "bench: --%s %llu: expected from %llu to %llu", option,
-                (unsigned long long)out->values[i], (unsigned long long)least,
-                (unsigned long long)most);
-    }
-out:
-    free(copy);
-    return st;
-}
-
-static status_t parse_out(const char *text, struct settings *settings)
-{
-    status_t st = STATUS_OK;
-    const char *colon = strchr(text, ':');
-    settings->integrate = 1;
-    settings->kind = strncmp(text, "power", 5) == 0 ? PRODUCT_POWER : PRODUCT_SPECTRA;
-    int known = strcmp(text, "spectra") == 0 || strcmp(text, "power") == 0;
-    if (!known && strncmp(text, "power:", 6) == 0) {
-        known = units_parse_u64(colon + 1, &settings->integrate) && settings->integrate >= 1 &&
-                settings->integrate <= 1 << 20;
-    }
-    REQUIRE(known, STATUS_USAGE, "bench: --out %s: expected spectra, power or power:N", text);
-out:
-    return st;
-}
-
-enum {
-    TAKE_BACKEND = 256,
-    TAKE_DEVICE,
-    TAKE_CHANNELS,
-    TAKE_TAPS,
-    TAKE_BITS,
-    TAKE_STREAMS,
-    TAKE_KERNEL,
-    TAKE_FFT,
-    TAKE_REAL,
-    TAKE_OUT,
-    TAKE_SAMPLES,
-    TAKE_REPEAT,
-    TAKE_TRANSFERS,
-    TAKE_LOFAR,
-    TAKE_THREADS,
-    TAKE_CSV
-};
-
-static const struct option long_options[] = {{"backend", required_argument, NULL, TAKE_BACKEND},
-                                             {"device", required_argument, NULL, TAKE_DEVICE},
-                                             {"channels", required_argument, NULL, TAKE_CHANNELS},
-                                             {"taps", required_argument, NULL, TAKE_TAPS},
-                                             {"bits", required_argument, NULL, TAKE_BITS},
-                                             {"streams", required_argument, NULL, TAKE_STREAMS},
-                                             {"kernel", required_argument, NULL, TAKE_KERNEL},
-                                             {"fft", required_argument, NULL, TAKE_FFT},
-                                             {"real", no_argument, NULL, TAKE_REAL},
-                                             {"out", required_argument, NULL, TAKE_OUT},
-                                             {"samples", required_argument, NULL, TAKE_SAMPLES},
-                                             {"repeat", required_argument, NULL, TAKE_REPEAT},
-                                             {"transfers", no_argument, NULL, TAKE_TRANSFERS},
-                                             {"lofar", no_argument, NULL, TAKE_LOFAR},
-                                             {"threads", required_argument, NULL, TAKE_THREADS},
-                                             {"csv", required_argument, NULL, TAKE_CSV},
-                                             {"help", no_argument, NULL, 'h'},
-                                             {NULL, 0, NULL, 0}};
-
-static status_t take_name(int option, const char *value, struct settings *out)
-{
-    status_t st = STATUS_OK;
-    if (option == TAKE_BACKEND) {
-        REQUIRE(strcmp(value, "cpu") == 0 || strcmp(value, "opencl") == 0, STATUS_USAGE,
-                "bench: --backend %s: expected cpu or opencl", value);
-        out->backend = strcmp(value, "cpu") == 0 ? BACKEND_CPU : BACKEND_OPENCL;
-    } else if (option == TAKE_FFT) {
-        int known = 0;
-        for (int i = FFT_AUTO; i <= FFT_CLFFT; i++) {
-            if (strcmp(value, fft_name((enum fft_kind)i)) == 0) {
-                out->fft = (enum fft_kind)i;
-                known = 1;
-            }
-        }
-        REQUIRE(known, STATUS_USAGE, "bench: --fft %s: expected auto, vkfft or clfft", value);
-    } else {
-        out->csv = fopen(value, "w");
-        REQUIRE(out->csv, STATUS_DATA, "%s: cannot be written", value);
-    }
-out:
-    return st;
-}
-
-static status_t take_count(const char *name, const char *value, uint64_t most, uint64_t *out)
-{
-    status_t st = STATUS_OK;
-    REQUIRE(parse_count(value, out) && *out >= 1 && *out <= most, STATUS_USAGE,
-            "bench: --%s %s: expected a number from 1 to %llu", name, value,
-            (unsigned long long)most);
-out:
-    return st;
-}
-
-static status_t take(int option, const char *value, struct settings *out)
-{
-    status_t st = STATUS_OK;
-    switch (option) {
-    case TAKE_DEVICE:
-        out->device = value;
-        break;
-    case TAKE_CHANNELS:
-        TRY(parse_list("channels", value, 2, 1 << 24, parse_entry, &out->channels));
-        break;
-    case TAKE_TAPS:
-        TRY(parse_list("taps", value, 1, 1 << 16, parse_entry, &out->taps));
-        break;
-    case TAKE_BITS:
-        TRY(parse_list("bits", value, 4, 32, parse_entry, &out->bits));
-        break;
-    case TAKE_STREAMS:
-        TRY(parse_list("streams", value, 1, 1 << 16, parse_entry, &out->streams));
-        break;
-    case TAKE_KERNEL:
-        TRY(parse_list("kernel", value, 0, KERNEL_LOCAL, parse_kernel, &out->kernels));
-        break;
-    case TAKE_REAL:
-        out->is_real = 1;
-        break;
-    case TAKE_OUT:
-        TRY(parse_out(value, out));
-        break;
-    case TAKE_SAMPLES:
-        TRY(take_count("samples", value, UINT64_C(1) << 40, &out->samples));
-        break;
-    case TAKE_REPEAT:
-        TRY(take_count("repeat", value, 1000, &out->repeats));
-        break;
-    case TAKE_THREADS:
-        TRY(take_count("threads", value, 4096, &out->threads));
-        break;
-    case TAKE_TRANSFERS:
-        out->with_transfers = 1;
-        break;
-    case TAKE_LOFAR:
-        out->is_lofar = 1;
-        break;
-    default:
-        TRY(take_name(option, value, out));
-        break;
-    }
-out:
-    return st;
-}
-
-static status_t read_options(int argc, char **argv, struct settings *out)
-{
-    status_t st = STATUS_OK;
-    *out = (struct settings){.channels = {{1024}, 1},
-                             .taps = {{8}, 1},
-                             .bits = {{8}, 1},
-                             .streams = {{1}, 1},
-                             .kernels = {{KERNEL_AUTO}, 1},
-                             .kind = PRODUCT_SPECTRA,
-                             .integrate = 1,
-                             .samples = 1 << 26,
-                             .repeats = 5};
-    opterr = 0;
-    optind = 1;
-    for (;;) {
-        int option = getopt_long(argc, argv, ":h", long_options, NULL);
-        if (option < 0) {
-            break;
-        }
-        if (option == 'h') {
-            out->help = 1;
-            goto out;
-        }
-        REQUIRE(option != ':', STATUS_USAGE, "bench: option %s needs a value", argv[optind - 1]);
-        REQUIRE(option != '?', STATUS_USAGE, "bench: unknown option %s; see voltmill bench --help",
-                argv[optind - 1]);
-        TRY(take(option, optarg, out));
-    }
-    REQUIRE(optind == argc - 1 && strcmp(argv[optind], "ppf") == 0, STATUS_USAGE,
-            "bench: expected what to time: ppf; see voltmill bench --help");
-    for (uint32_t i = 0; i < out->bits.count; i++) {
-        uint64_t bits = out->bits.values[i];
-        REQUIRE(bits == 4 || bits == 8 || bits == 16 || bits == 32, STATUS_USAGE,
-                "bench: --bits %llu: expected 4, 8, 16 or 32", (unsigned long long)bits);
-        REQUIRE(bits != 4 || !out->is_real, STATUS_USAGE, "bench: 4-bit samples are complex");
-    }
-    for (uint32_t i = 0; i < out->channels.count; i++) {
-        REQUIRE(out->channels.values[i] % 2 == 0, STATUS_USAGE,
-                "bench: --channels %llu: expected even numbers",
-                (unsigned long long)out->channels.values[i]);
-    }
-out:
-    return st;
-}
-
 static enum sample_format format_of(uint64_t bits)
 {
     return bits == 4 ? SAMPLE_I4 : bits == 8 ? SAMPLE_I8 : bits == 16 ? SAMPLE_I16 : SAMPLE_F32;
 }
 
-static void print_head(const struct settings *settings)
+static void print_head(const struct bench_settings *settings)
 {
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
@@ -352,7 +63,7 @@ static void print_head(const struct settings *settings)
 }
 
 /* Share of the link's rate in the direction that binds. */
-static double link_share(const struct settings *settings, const struct bench_result *r)
+static double link_share(const struct bench_settings *settings, const struct bench_result *r)
 {
     const struct backend_rates *rates = &settings->rates;
     if (r->block_seconds == 0 || rates->upload == 0) {
@@ -361,8 +72,8 @@ static double link_share(const struct settings *settings, const struct bench_res
     return fmax(r->up_bytes / rates->upload, r->down_bytes / rates->download) / r->block_seconds;
 }
 
-static void print_row(const struct settings *settings, const struct bench_case *c, uint64_t bits,
-                      const struct bench_result *r, const char *how)
+static void print_row(const struct bench_settings *settings, const struct bench_case *c,
+                      uint64_t bits, const struct bench_result *r, const char *how)
 {
     double samples = (double)r->samples;
     double ms = 1e3 * r->seconds;
@@ -402,7 +113,7 @@ static void print_row(const struct settings *settings, const struct bench_case *
 }
 
 /* One row; a case that this device cannot do is said and passed over. */
-static status_t bench_row(struct settings *settings, uint64_t channels, uint64_t taps,
+static status_t bench_row(struct bench_settings *settings, uint64_t channels, uint64_t taps,
                           uint64_t bits, uint64_t streams, uint64_t kernel)
 {
     status_t st = STATUS_OK;
@@ -439,7 +150,7 @@ out:
     return st;
 }
 
-static status_t bench_lists(struct settings *s)
+static status_t bench_lists(struct bench_settings *s)
 {
     status_t st = STATUS_OK;
     for (uint32_t b = 0; b < s->bits.count; b++) {
@@ -459,7 +170,7 @@ out:
     return st;
 }
 
-static status_t bench_lofar(struct settings *s)
+static status_t bench_lofar(struct bench_settings *s)
 {
     status_t st = STATUS_OK;
     static const uint64_t shapes[][2] = {{64, 64}, {128, 32}, {256, 16}, {512, 8}, {1024, 4}};
@@ -476,7 +187,7 @@ out:
     return st;
 }
 
-static status_t bench_all(struct settings *settings)
+static status_t bench_all(struct bench_settings *settings)
 {
     status_t st = STATUS_OK;
     struct backend_options options = {.device = settings->device, .local_size = 1};
@@ -494,8 +205,8 @@ out:
 status_t cli_bench(int argc, char **argv)
 {
     status_t st = STATUS_OK;
-    struct settings settings = {0};
-    TRY(read_options(argc, argv, &settings));
+    struct bench_settings settings = {0};
+    TRY(bench_options_read(argc, argv, &settings));
     if (settings.help) {
         fputs(help, stdout);
         goto out;
