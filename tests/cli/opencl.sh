@@ -120,7 +120,7 @@ rm -f lone.h5
 wrong "the device is lost in mid-run" 5 'OpenCL device .*CL_OUT_OF_RESOURCES' \
     env LD_PRELOAD="$shim" SHIM_KERNEL=9 "$voltmill" run --set run.chunk=50 lone.yaml
 wrong "one of three ranks loses its device" 5 'OpenCL device .*CL_OUT_OF_RESOURCES.*\(rank 2\)' \
-    env LD_PRELOAD="$shim" SHIM_KERNEL=3 SHIM_RANK=2 mpirun -n 3 "$voltmill" run --set run.chunk=50 lone.yaml
+    env LD_PRELOAD="$shim" SHIM_KERNEL=3 SHIM_RANK=2 SHIM_NAP=50 mpirun -n 3 "$voltmill" run --set run.chunk=50 lone.yaml
 
 # A cache that is torn, or cannot be written.
 for entry in "$VOLTMILL_CACHE"/*; do

@@ -4,12 +4,14 @@
  *   SHIM_ROOM=N     no buffer may be larger than N bytes: memory is full
  *   SHIM_TOUCH=N    buffers larger than N bytes are made, but fail when they are first used, as
  *                   drivers that allocate late do
- *   SHIM_RANK=R     only on this rank of Open MPI */
+ *   SHIM_RANK=R     only on this rank of Open MPI
+ *   SHIM_NAP=N      the other ranks rest N ms before each kernel, so that this one gets work */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static void *next_function(const char *name)
 {
@@ -28,6 +30,15 @@ static unsigned long long setting(const char *name)
     return strtoull(value, NULL, 10);
 }
 
+static void nap(void)
+{
+    const char *value = getenv("SHIM_NAP");
+    if (value && setting("SHIM_KERNEL") == 0) {
+        struct timespec rest = {0, strtol(value, NULL, 10) * 1000000L};
+        nanosleep(&rest, NULL);
+    }
+}
+
 cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
                               const size_t *offset, const size_t *global, const size_t *local,
                               cl_uint nwait, const cl_event *wait, cl_event *event)
@@ -38,6 +49,7 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint 
     void *found = next_function("clEnqueueNDRangeKernel");
     unsigned long long limit = setting("SHIM_KERNEL");
     memcpy(&real, &found, sizeof real);
+    nap();
     if (limit > 0 && ++calls >= limit) {
         return CL_OUT_OF_RESOURCES;
     }
