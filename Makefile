@@ -57,7 +57,15 @@ $(BUILD)/libvoltmill.a: $(OBJECTS)
 
 $(BUILD)/%.o: %.c Makefile VERSION
 	$(if $(wildcard $(@D)),,$(Q)mkdir -p $(@D))
-	$(call say,CC)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CC)$(CC) $(ALL_CFLAGS) $(LOOP_CFLAGS) -MMD -MP -c -o $@ $<
+
+# The inner loops of the CPU backend, for each instruction set; the program takes the best that the
+# machine has. Multiplications and additions become one operation where there is one.
+IS_X86 := $(findstring x86_64,$(shell $(CC) -dumpmachine))
+$(BUILD)/src/compute/cpu/kernels_%.o: LOOP_CFLAGS = -ffp-contract=fast
+$(BUILD)/src/compute/cpu/kernels_avx2.o: LOOP_CFLAGS += $(if $(IS_X86),-mavx2 -mfma -mprfchw)
+$(BUILD)/src/compute/cpu/kernels_avx512.o: LOOP_CFLAGS += $(if $(IS_X86),-mavx512f -mavx512bw \
+    -mavx512dq -mavx512vl -mfma -mprfchw -mprefer-vector-width=512)
 
 # The kernels are part of the program (.incbin).
 $(BUILD)/src/compute/opencl/sources.o: $(wildcard kernels/*.cl)

@@ -12,6 +12,7 @@
 
 enum {
     BOUNCE_BYTES = 4 << 20, /* room for time steps of which only a part is wanted */
+    LONG_READ = 256 << 10,  /* that hints are worth */
     LONG_RUN = 32 << 10     /* from here on, a read of its own costs less than reading all */
 };
 
@@ -23,6 +24,8 @@ struct reader {
     /* The file that is open for pread, by name (names belong to the archive). */
     const char *path;
     int fd;
+    uint64_t read_from, read_to; /* what was read last */
+    int is_huge;
     /* The part that is open through HDF5. */
     const struct archive_part *part;
     hid_t file, dataset, memory_type;
@@ -39,6 +42,13 @@ status_t reader_create(const struct archive *archive, uint64_t cache_bytes, read
     reader->fd = -1;
     reader->file = reader->dataset = reader->memory_type = -1;
     reader->blocks_per_file = 1;
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < archive->nparts; i++) {
+        for (uint32_t j = 0; j < archive->parts[i].nextents; j++) {
+            bytes += archive->parts[i].extents[j].bytes;
+        }
+    }
+    reader->is_huge = file_is_huge(bytes);
     for (uint32_t i = 0; i < archive->ndims && archive->dims[i].axis != AXIS_TIME; i++) {
         reader->blocks_per_file *= archive->dims[i].size;
     }
@@ -71,6 +81,25 @@ void reader_destroy(reader_t *reader)
     free(reader);
 }
 
+/* What follows will be wanted next; what lies behind, of an observation larger than this machine's
+ * memory, will not. */
+static void hint(reader_t *reader, uint64_t offset, uint64_t bytes)
+{
+    if (bytes < LONG_READ) {
+        return;
+    }
+    file_expect(reader->fd, offset + bytes, bytes);
+    if (reader->is_huge) {
+        uint64_t to =
+            offset >= reader->read_from ? min_u64(reader->read_to, offset) : reader->read_to;
+        if (to > reader->read_from) {
+            file_forget(reader->fd, reader->read_from, to - reader->read_from);
+        }
+        reader->read_from = offset;
+        reader->read_to = offset + bytes;
+    }
+}
+
 /* Bytes of one file, which stays open for the next read. */
 static status_t read_file(reader_t *reader, const char *path, uint64_t offset, uint64_t bytes,
                           char *out)
@@ -83,8 +112,10 @@ static status_t read_file(reader_t *reader, const char *path, uint64_t offset, u
         reader->path = NULL;
         TRY(file_open_read(path, &reader->fd));
         reader->path = path;
+        reader->read_from = reader->read_to = 0;
     }
     TRY(file_read(reader->fd, path, offset, out, bytes));
+    hint(reader, offset, bytes);
 out:
     return st;
 }

@@ -46,7 +46,7 @@ void reader_destroy(reader_t *reader);
 
 /* Reads samples first .. first + count - 1 of the observation (not of the selection) into `out`, of
  * slab_bytes(count). Numbers come in this machine's byte order; samples in gaps become zero volts.
- * Fails with DATA: file, offset, bytes wanted and there. May use HDF5: main thread only. */
+ * Fails with DATA: file, offset, bytes wanted and there. May use HDF5: one thread at a time. */
 status_t reader_read(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
                      void *out);
 

@@ -37,6 +37,11 @@ static uint64_t fnv(uint64_t hash, const void *data, size_t size)
     return hash;
 }
 
+uint64_t cache_hash(const void *data, size_t size)
+{
+    return fnv(fnv_start, data, size);
+}
+
 static int is_set(const char *value)
 {
     return value && value[0] != '\0';

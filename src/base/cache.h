@@ -10,10 +10,14 @@
 #include "base/status.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* Gives the entry's bytes in *out (free() returns them), or NULL when there is no good one. Fails
  * with DEVICE only for want of memory. `kind` is a plain word, `key` any text. */
 status_t cache_get(const char *kind, const char *key, void **out, size_t *size);
+
+/* A hash of some bytes, as entries are named by: FNV-1a, 64 bit. */
+uint64_t cache_hash(const void *data, size_t size);
 
 /* Writes an entry. A folder that cannot be written is no failure: returns 0 then, else 1. */
 int cache_put(const char *kind, const char *key, const void *data, size_t size);

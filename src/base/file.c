@@ -246,6 +246,30 @@ out:
     return st;
 }
 
+void file_expect(int fd, uint64_t offset, uint64_t bytes)
+{
+    (void)posix_fadvise(fd, (off_t)offset, (off_t)bytes, POSIX_FADV_WILLNEED);
+}
+
+void file_forget(int fd, uint64_t offset, uint64_t bytes)
+{
+    (void)posix_fadvise(fd, (off_t)offset, (off_t)bytes, POSIX_FADV_DONTNEED);
+}
+
+void file_flush(int fd, uint64_t offset, uint64_t bytes, int wait)
+{
+    unsigned all = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+    /* Some file systems cannot; file_sync() tells of errors. */
+    (void)sync_file_range(fd, (off_t)offset, (off_t)bytes, wait ? all : SYNC_FILE_RANGE_WRITE);
+}
+
+int file_is_huge(uint64_t bytes)
+{
+    long pages = sysconf(_SC_PHYS_PAGES);
+    long page = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page > 0 && bytes > (uint64_t)pages * (uint64_t)page / 2;
+}
+
 status_t file_sync(int fd, const char *path)
 {
     status_t st = STATUS_OK;

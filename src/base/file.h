@@ -37,6 +37,15 @@ status_t file_open_write(const char *path, int *fd);
 status_t file_write(int fd, const char *path, uint64_t offset, const void *data, uint64_t bytes);
 /* Reads all bytes at the offset. Fails with DATA. */
 status_t file_read(int fd, const char *path, uint64_t offset, void *data, uint64_t bytes);
+/* Hints for the system's cache of files; what it makes of them is its own affair. These bytes will
+ * be read soon; they will not be needed again; they should go to the disk now (and with `wait`, be
+ * there on return). */
+void file_expect(int fd, uint64_t offset, uint64_t bytes);
+void file_forget(int fd, uint64_t offset, uint64_t bytes);
+void file_flush(int fd, uint64_t offset, uint64_t bytes, int wait);
+/* Whether so many bytes would push everything else out of this machine's memory. */
+int file_is_huge(uint64_t bytes);
+
 /* Makes the bytes last. */
 status_t file_sync(int fd, const char *path);
 /* Renames part to path and makes the name last. Without `force`, a file that came to be there in

@@ -50,6 +50,12 @@ const char *fft_name(enum fft_kind kind)
     return names[kind];
 }
 
+const char *planning_name(enum fft_planning planning)
+{
+    static const char *const names[] = {"auto", "estimate", "measure", "patient"};
+    return names[planning];
+}
+
 const char *product_name(enum product_kind kind)
 {
     static const char *const names[] = {"spectra", "power"};

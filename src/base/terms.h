@@ -45,6 +45,9 @@ enum kernel_kind { KERNEL_AUTO, KERNEL_FUSED, KERNEL_SLIDE, KERNEL_CACHE, KERNEL
 /* Whose FFT follows the FIR kernels on OpenCL devices. */
 enum fft_kind { FFT_AUTO, FFT_VKFFT, FFT_CLFFT };
 
+/* How hard FFTW looks for its fastest plan. */
+enum fft_planning { PLANNING_AUTO, PLANNING_ESTIMATE, PLANNING_MEASURE, PLANNING_PATIENT };
+
 enum product_kind { PRODUCT_SPECTRA, PRODUCT_POWER };
 
 /* What a dimension of a dataset of voltages counts. */
@@ -67,6 +70,7 @@ const char *order_name(enum channel_order order);
 const char *backend_name(enum backend_kind kind);
 const char *kernel_name(enum kernel_kind kind);
 const char *fft_name(enum fft_kind kind);
+const char *planning_name(enum fft_planning planning);
 const char *product_name(enum product_kind kind);
 
 /* Reads "4+4 offset hi=re", "4+4 two's complement lo=re" and so on, and writes it. nibbles_parse()

@@ -80,6 +80,12 @@ uint32_t backend_slots(enum backend_kind kind)
     return ops ? ops->slots : 1;
 }
 
+uint64_t backend_block_bytes(enum backend_kind kind)
+{
+    const struct backend_ops *ops = ops_of(kind);
+    return ops ? ops->block_bytes : 0;
+}
+
 status_t buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes, buffer_t **out)
 {
     return backend->ops->buffer_create(backend, use, bytes, out);
@@ -103,14 +109,16 @@ status_t channelise_choose(backend_t *backend, const struct channelise_spec *spe
     return backend->ops->channelise_choose(backend, spec, out);
 }
 
+uint32_t backend_ability(const backend_t *backend)
+{
+    return backend->ops->ability ? backend->ops->ability() : 0;
+}
+
 status_t channelise_words(const struct channelise_choice *choice, struct text *out)
 {
-#ifdef VOLTMILL_OPENCL
-    if (choice->kernel != KERNEL_AUTO) {
-        return opencl_words(choice, out);
-    }
-#endif
-    return text_add(out, "%s", kernel_name(choice->kernel));
+    const struct backend_ops *ops = ops_of(choice->backend);
+    return ops && ops->channelise_words ? ops->channelise_words(choice, out)
+                                        : text_add(out, "%s", "");
 }
 
 status_t channelise_create(backend_t *backend, const struct channelise_spec *spec,
@@ -158,4 +166,21 @@ status_t channelise_times(channelise_t *channelise, double seconds[CHANNELISE_ST
 status_t backend_measure(backend_t *backend, struct backend_rates *out)
 {
     return backend->ops->measure(backend, out);
+}
+
+status_t bare_create(backend_t *backend, const struct channelise_spec *spec, uint64_t spectra,
+                     bare_t **out)
+{
+    *out = NULL;
+    return backend_which(backend) == BACKEND_CPU ? cpu_bare_create(spec, spectra, out) : STATUS_OK;
+}
+
+void bare_destroy(bare_t *bare)
+{
+    cpu_bare_destroy(bare);
+}
+
+double bare_time(bare_t *bare)
+{
+    return cpu_bare_time(bare);
 }

@@ -31,9 +31,11 @@ struct channelise_output {
 /* How a backend that has a choice does a problem: made by measurement, on one rank for all, since
  * other choices may round otherwise. */
 struct channelise_choice {
-    enum kernel_kind kernel; /* AUTO: not chosen yet */
+    enum backend_kind backend; /* that made it; AUTO: not chosen yet */
+    enum kernel_kind kernel;
     enum fft_kind fft;
     uint32_t numbers[16]; /* the backend's own: block sizes and the like */
+    char wisdom[4096];    /* a plan of FFTW; "": by its rule */
 };
 
 struct channelise_spec {
@@ -49,6 +51,7 @@ struct channelise_spec {
         *coeff; /* double [T][P], oldest sample first, the order's shift folded in; copied */
     uint32_t first_channel; /* the channels that are kept: nchannels from first_channel on */
     uint32_t nchannels;
+    int is_interleaved;   /* samples of one stream do not lie side by side (for memory's sake) */
     uint32_t nstreams;    /* most streams of a run */
     uint64_t max_spectra; /* most spectra of a run */
     uint32_t noutputs;
@@ -56,6 +59,9 @@ struct channelise_spec {
     uint32_t threads;
     enum kernel_kind kernel; /* what the user asks for; AUTO: the fastest */
     enum fft_kind fft;
+    enum fft_planning planning;
+    uint64_t expected; /* spectra of all streams that the job will make: how much a plan is worth */
+    uint32_t ability;  /* the least backend_ability() of all who share the work; 0: my own */
     struct channelise_choice choice; /* made by channelise_choose(); without it create() chooses */
     int is_timed;                    /* keep the device's own times: for channelise_times() */
 };
@@ -94,6 +100,9 @@ status_t backend_open(enum backend_kind kind, const struct backend_options *opti
                       backend_t **out);
 void backend_close(backend_t *backend);
 enum backend_kind backend_which(const backend_t *backend);
+/* Which ways of computing this machine has, as a number: of several machines, all have those of the
+ * least. */
+uint32_t backend_ability(const backend_t *backend);
 /* What computes, for people: "NVIDIA H200", "" where there is nothing to say. */
 const char *backend_device(const backend_t *backend);
 /* Whether a creation failed because the device's memory is full: with smaller blocks it may do.
@@ -101,6 +110,8 @@ const char *backend_device(const backend_t *backend);
 int backend_was_full(backend_t *backend);
 /* Sets of buffers with which the backend never waits for the host. */
 uint32_t backend_slots(enum backend_kind kind);
+/* Bytes of samples and rows of a block that suit the backend; 0: the more the better. */
+uint64_t backend_block_bytes(enum backend_kind kind);
 
 enum buffer_use { BUFFER_IN, BUFFER_OUT };
 
@@ -116,7 +127,8 @@ status_t buffer_get(buffer_t *buffer, void **out);
  * without a choice give AUTO. Fails with DEVICE. */
 status_t channelise_choose(backend_t *backend, const struct channelise_spec *spec,
                            struct channelise_choice *out);
-/* The choice in words: "ppf_fused (values 16, batch 3)". */
+/* The choice in words: "ppf_fused (values 16, batch 3)", "avx2, fftw-3.3.10 plan 1f2e3d4c"; ""
+ * when there was none. */
 status_t channelise_words(const struct channelise_choice *choice, struct text *out);
 
 /* Plans the stage. The spec's coefficients may be freed afterwards. Fails with DEVICE (memory). */
@@ -169,6 +181,17 @@ struct backend_rates {
     double copy, upload, download;
 };
 status_t backend_measure(backend_t *backend, struct backend_rates *out);
+
+/* The transforms of a spec alone, from memory to memory on one thread, as the library does them
+ * that the backend uses: what a filter bank is measured against. */
+typedef struct bare bare_t;
+/* Room for `spectra` spectra of one stream, or as many as say enough. Gives NULL from backends that
+ * have no such library on the host. Fails with DEVICE. */
+status_t bare_create(backend_t *backend, const struct channelise_spec *spec, uint64_t spectra,
+                     bare_t **out);
+void bare_destroy(bare_t *bare);
+/* Seconds for one spectrum, of one run through all plans: the fastest counts. */
+double bare_time(bare_t *bare);
 
 /* Missing samples found by all runs so far. Waits for them. Fails with DEVICE. */
 status_t channelise_missing(channelise_t *channelise, uint64_t *out);

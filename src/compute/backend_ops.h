@@ -21,8 +21,10 @@ struct channelise {
 struct backend_ops {
     enum backend_kind kind;
     uint32_t slots;
+    uint64_t block_bytes;
     status_t (*open)(const struct backend_options *options, backend_t **out);
     void (*close)(backend_t *backend);
+    uint32_t (*ability)(void); /* NULL: all are alike */
     const char *(*device)(const backend_t *backend);
     int (*was_full)(backend_t *backend);
     status_t (*buffer_create)(backend_t *backend, enum buffer_use use, uint64_t bytes,
@@ -31,6 +33,7 @@ struct backend_ops {
     status_t (*buffer_get)(buffer_t *buffer, void **out);
     status_t (*channelise_choose)(backend_t *backend, const struct channelise_spec *spec,
                                   struct channelise_choice *out);
+    status_t (*channelise_words)(const struct channelise_choice *choice, struct text *out);
     status_t (*channelise_create)(backend_t *backend, const struct channelise_spec *spec,
                                   channelise_t **out);
     void (*channelise_destroy)(channelise_t *channelise);
@@ -45,6 +48,11 @@ struct backend_ops {
     status_t (*measure)(backend_t *backend, struct backend_rates *out);
 };
 
+/* The CPU backend's part of bare_...(). */
+status_t cpu_bare_create(const struct channelise_spec *spec, uint64_t spectra, bare_t **out);
+void cpu_bare_destroy(bare_t *bare);
+double cpu_bare_time(bare_t *bare);
+
 extern const struct backend_ops cpu_ops;
 extern const struct backend_ops reference_ops;
 #ifdef VOLTMILL_OPENCL
@@ -52,7 +60,6 @@ extern const struct backend_ops opencl_ops;
 /* Whether there is a GPU, and a line for each device: opencl's part of backend.h. */
 int opencl_has_gpu(void);
 status_t opencl_devices(struct text *out);
-status_t opencl_words(const struct channelise_choice *choice, struct text *out);
 #endif
 
 /* What every backend that computes in plain host memory has in common. */

@@ -75,7 +75,7 @@ status_t host_choose(backend_t *backend, const struct channelise_spec *spec,
 {
     (void)backend;
     (void)spec;
-    *out = (struct channelise_choice){.kernel = KERNEL_AUTO};
+    *out = (struct channelise_choice){.backend = BACKEND_AUTO};
     return STATUS_OK;
 }
 

@@ -127,6 +127,7 @@ static status_t convert_run(struct job_file_run *file, struct job *job)
     READ(units_parse_bytes(memory, &job->memory), memory);
     job->chunk_spectra = file->chunk;
     job->threads = file->threads;
+    job->planning = file->planning;
     if (file->device && strcmp(file->device, "auto") != 0) {
         job->device = take(&file->device);
     }

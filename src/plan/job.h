@@ -84,11 +84,12 @@ struct job {
     struct job_product *products; /* >= 1 */
     uint32_t nproducts;
 
-    uint64_t memory;        /* bytes per rank; default 1 GiB */
-    uint64_t chunk_spectra; /* 0: auto */
-    uint32_t threads;       /* 0: auto */
-    char *device;           /* OpenCL device: NULL (auto), a number, or a part of its name */
-    uint64_t device_memory; /* bytes of its memory that a rank may use; 0: auto */
+    uint64_t memory;            /* bytes per rank; default 1 GiB */
+    uint64_t chunk_spectra;     /* 0: auto */
+    uint32_t threads;           /* 0: auto */
+    enum fft_planning planning; /* of FFTW, CPU backend */
+    char *device;               /* OpenCL device: NULL (auto), a number, or a part of its name */
+    uint64_t device_memory;     /* bytes of its memory that a rank may use; 0: auto */
 };
 
 /* Reads and checks the job file at `path`, after setting the `nsets` overrides "key.path=value" of

@@ -198,6 +198,10 @@ static const cyaml_strval_t kernel_names[] = {{"auto", KERNEL_AUTO},
                                               {"local", KERNEL_LOCAL}};
 static const cyaml_strval_t fft_names[] = {
     {"auto", FFT_AUTO}, {"vkfft", FFT_VKFFT}, {"clfft", FFT_CLFFT}};
+static const cyaml_strval_t planning_names[] = {{"auto", PLANNING_AUTO},
+                                                {"estimate", PLANNING_ESTIMATE},
+                                                {"measure", PLANNING_MEASURE},
+                                                {"patient", PLANNING_PATIENT}};
 static const cyaml_strval_t product_names[] = {{"spectra", PRODUCT_SPECTRA},
                                                {"power", PRODUCT_POWER}};
 
@@ -274,6 +278,7 @@ static const cyaml_schema_field_t run_fields[] = {
     CYAML_FIELD_UINT("chunk", SCHEMA_OPTIONAL, struct job_file_run, chunk),
     CYAML_FIELD_UINT("threads", SCHEMA_OPTIONAL, struct job_file_run, threads),
     SCHEMA_TEXT("device", SCHEMA_OPTIONAL, struct job_file_run, device),
+    SCHEMA_CHOICE("fft_planning", SCHEMA_OPTIONAL, struct job_file_run, planning, planning_names),
     SCHEMA_TEXT("device_memory", SCHEMA_OPTIONAL, struct job_file_run, device_memory),
     CYAML_FIELD_END,
 };

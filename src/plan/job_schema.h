@@ -68,6 +68,7 @@ struct job_file_run {
     uint32_t threads;
     char *device;
     char *device_memory;
+    enum fft_planning planning;
 };
 
 struct job_file {

@@ -236,6 +236,9 @@ static status_t put_provenance(hid_t file, const struct product_spec *spec)
     TRY(h5_put_text(group, "version", VOLTMILL_VERSION));
     TRY(h5_put_text(group, "libraries", libraries));
     TRY(h5_put_text(group, "job", spec->job_text));
+    if (spec->arithmetic) {
+        TRY(h5_put_text(group, "arithmetic", spec->arithmetic));
+    }
     TRY(h5_put_text(group, "inputs", inputs.data));
     TRY(h5_put_text(group, "time_convention", time_convention));
     TRY(h5_put_text(group, "frequency_convention", frequency_convention));

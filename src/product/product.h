@@ -17,7 +17,8 @@
 /* What a product holds and where it comes from. */
 struct product_spec {
     enum product_kind kind;
-    const char *job_text; /* what determines its bytes (struct job_product) */
+    const char *job_text;   /* what determines its bytes (struct job_product) */
+    const char *arithmetic; /* what rounded its numbers, for people; NULL: does not matter */
     const struct archive *archive;
     enum channel_order order;
     uint32_t channels, taps; /* of the filter bank */

@@ -28,9 +28,10 @@ struct bench_result {
     double seconds;                  /* of a block on the device, from samples in order to rows:
                                         best of the repeats */
     double steps[CHANNELISE_STEPS];  /* of that block */
-    double block_seconds;            /* of a block with transfers, in a row; 0: not measured */
-    double watts;                    /* 0: not known */
-    double rms, worst;               /* differences from the reference, as `voltmill verify` */
+    double bare_seconds;  /* of the transforms alone, memory to memory, one thread; 0: not known */
+    double block_seconds; /* of a block with transfers, in a row; 0: not measured */
+    double watts;         /* 0: not known */
+    double rms, worst;    /* differences from the reference, as `voltmill verify` */
     int is_right;
 };
 

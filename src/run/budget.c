@@ -10,6 +10,7 @@ enum {
     BOUNCE_BYTES = 4 << 20, /* of a reader that needs parts of time steps */
     CHUNK_BYTES = 64 << 20, /* in and out, where nothing else decides: a fraction of a second */
     LEAST_CHUNKS = 64,      /* so that ranks have something to share */
+    GRAINS_A_THREAD = 4,    /* of a block, at least: so that threads end together */
     OVERLAP_RATIO = 16      /* a chunk is at least so many times its overlap */
 };
 
@@ -39,19 +40,26 @@ out:
     return st;
 }
 
-/* Bytes of input, output and workspace of a block of `spectra` spectra. */
+/* Bytes of the samples and rows of a block of `spectra` spectra. */
+static uint64_t slot_bytes(const struct work *work, const struct group *group, uint64_t spectra)
+{
+    uint64_t samples = (spectra + work->channelise.taps - 1) * work->samples_per_spectrum;
+    uint64_t bytes = group->step_bytes * samples;
+    for (uint32_t i = 0; i < work->job->nproducts; i++) {
+        bytes += work_block_rows(work, i, spectra) * product_row_bytes(work->products[i].spec.kind,
+                                                                       group->streams,
+                                                                       work->channelise.nchannels);
+    }
+    return bytes;
+}
+
+/* The same with all buffers and the workspace. */
 static uint64_t block_bytes(const struct work *work, const struct group *group, uint64_t spectra)
 {
     struct channelise_spec spec = work->channelise;
     spec.max_spectra = spectra;
     spec.nstreams = group->streams;
-    uint64_t samples = (spectra + spec.taps - 1) * work->samples_per_spectrum;
-    uint64_t slot = group->step_bytes * samples;
-    for (uint32_t i = 0; i < work->job->nproducts; i++) {
-        slot += work_block_rows(work, i, spectra) *
-                product_row_bytes(work->products[i].spec.kind, group->streams, spec.nchannels);
-    }
-    return backend_slots(work->backend) * slot + group->bounce_bytes +
+    return backend_slots(work->backend) * slot_bytes(work, group, spectra) + group->bounce_bytes +
            channelise_bytes(work->backend, &spec);
 }
 
@@ -125,6 +133,24 @@ static status_t settle_groups(struct work *work, uint64_t budget, struct group *
     work->chunking.group_streams = group->streams;
 out:
     return st;
+}
+
+/* A block that suits the backend, of at most `most` spectra: not so small that overlaps are read
+ * too often, or threads have too few grains to share. */
+static uint64_t suiting_block(const struct work *work, const struct group *group, uint64_t most)
+{
+    uint64_t suits = backend_block_bytes(work->backend);
+    uint64_t one = slot_bytes(work, group, 2 * CHUNK_GRAIN) - slot_bytes(work, group, CHUNK_GRAIN);
+    if (suits == 0) {
+        return most;
+    }
+    uint64_t spectra = suits / max_u64(one / CHUNK_GRAIN, 1);
+    uint64_t shared =
+        ceil_div_u64((uint64_t)GRAINS_A_THREAD * work->channelise.threads, group->streams) *
+        CHUNK_GRAIN;
+    spectra = max_u64(spectra, (uint64_t)OVERLAP_RATIO * (work->channelise.taps - 1));
+    spectra = max_u64(spectra, shared);
+    return min_u64(most, ceil_div_u64(spectra, CHUNK_GRAIN) * CHUNK_GRAIN);
 }
 
 /* The largest block (a multiple of the grain) that fits. */
@@ -204,7 +230,8 @@ status_t budget_settle(struct work *work)
                                               : automatic_chunk(work, block, quantum, fine, cost);
     chunk = min_u64(chunk, round_up(work->chunking.spectra, quantum));
     work->chunking.chunk_spectra = chunk;
-    work->chunking.block_spectra = min_u64(block, round_up(chunk, CHUNK_GRAIN));
+    work->chunking.block_spectra =
+        suiting_block(work, &group, min_u64(block, round_up(chunk, CHUNK_GRAIN)));
     work->channelise.nstreams = group.streams;
     work->channelise.max_spectra = work->chunking.block_spectra;
     work->memory_bytes = fixed + block_bytes(work, &group, work->chunking.block_spectra);

@@ -7,12 +7,15 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+enum { LONG_WRITE = 1 << 20 /* that is worth sending on */ };
+
 struct output {
     char *part;   /* the name while it is written */
     int fd;       /* for rows */
     int claim_fd; /* rank 0: holds the lock */
     int is_ours;  /* rank 0: part was made by this run and not published yet */
     struct product_place place;
+    uint64_t put_at, put_bytes; /* the last long write, which is on its way to the disk */
 };
 
 struct outputs {
@@ -177,17 +180,36 @@ out:
     return st;
 }
 
+/* Sends rows on to the disk at once, so that unwritten ones do not pile up; and where the product
+ * is larger than this machine's memory, lets go of those before. */
+static void flush_rows(struct output *output, uint64_t at, uint64_t bytes)
+{
+    if (bytes < LONG_WRITE) {
+        return;
+    }
+    file_flush(output->fd, at, bytes, 0);
+    if (file_is_huge(output->place.file_bytes)) {
+        if (output->put_bytes > 0) {
+            file_flush(output->fd, output->put_at, output->put_bytes, 1);
+            file_forget(output->fd, output->put_at, output->put_bytes);
+        }
+        output->put_at = at;
+        output->put_bytes = bytes;
+    }
+}
+
 status_t outputs_put(void *context, uint32_t product, uint64_t first_row, uint64_t rows,
                      uint32_t first_stream, uint32_t streams, const void *data)
 {
     status_t st = STATUS_OK;
     outputs_t *outputs = context;
-    const struct output *output = &outputs->outputs[product];
+    struct output *output = &outputs->outputs[product];
     uint64_t row_bytes = output->place.row_bytes;
     uint64_t stream_bytes = row_bytes / outputs->work->archive->nstreams;
     uint64_t at = output->place.data_offset + first_row * row_bytes;
     if (streams == outputs->work->archive->nstreams) {
         TRY(file_write(output->fd, output->part, at, data, rows * row_bytes));
+        flush_rows(output, at, rows * row_bytes);
     } else {
         uint64_t piece = streams * stream_bytes;
         for (uint64_t i = 0; i < rows; i++) {

@@ -1,18 +1,25 @@
 #include "run/pipeline.h"
 
 #include "base/memory.h"
+#include "run/ring.h"
 
 #include <stdlib.h>
 
-enum { MOST_SLOTS = 4 };
+enum {
+    MOST_SLOTS = 8,
+    AHEAD = 1 /* blocks that are read while another one is worked on */
+};
 
-/* One block under way: its buffers, and where its rows belong. */
+/* One block under way: its buffers, where its samples are and where its rows belong. Whoever has
+ * the slot in the ring may touch it. */
 struct slot {
     buffer_t *in;
     buffer_t *out[MOST_OUTPUTS];
-    int is_busy;
-    uint32_t first_stream, streams;
-    uint64_t first_row[MOST_OUTPUTS], rows[MOST_OUTPUTS];
+    struct slab *slab; /* of the streams worked on: most jobs have one group of them */
+    size_t *re, *im;
+    uint64_t chunk_first; /* spectrum with which its chunk begins */
+    uint64_t from, count; /* spectra */
+    uint64_t rows[MOST_OUTPUTS];
 };
 
 struct pipeline {
@@ -23,18 +30,11 @@ struct pipeline {
     reader_t *reader;
     channelise_t *channelise;
     struct slot slots[MOST_SLOTS];
-    uint32_t nslots, next; /* slot: the oldest */
-    /* Of the group of streams worked on last: most jobs have one. */
-    struct slab *slab;
-    size_t *re, *im;
-    struct pipeline_seconds seconds;
+    uint32_t nslots;
+    ring_t *ring;
+    double computing;
+    double waiting; /* of the writer, for a device */
 };
-
-static void drop_group(pipeline_t *pipeline)
-{
-    slab_destroy(pipeline->slab);
-    pipeline->slab = NULL;
-}
 
 /* Bytes of the largest slab of any group, for a block. */
 static status_t largest_slab(const pipeline_t *pipeline, uint64_t *out)
@@ -64,6 +64,9 @@ static void drop_stages(pipeline_t *pipeline)
         for (uint32_t j = 0; j < MOST_OUTPUTS; j++) {
             buffer_destroy(slot->out[j]);
         }
+        slab_destroy(slot->slab);
+        free(slot->re);
+        free(slot->im);
         *slot = (struct slot){0};
     }
     channelise_destroy(pipeline->channelise);
@@ -75,6 +78,8 @@ static status_t create_slot(const pipeline_t *pipeline, uint64_t in_bytes, struc
     status_t st = STATUS_OK;
     const struct work *work = pipeline->work;
     const struct channelise_spec *spec = &work->channelise;
+    TRY(memory_zeroed(spec->nstreams, sizeof *slot->re, "offsets", &slot->re));
+    TRY(memory_zeroed(spec->nstreams, sizeof *slot->im, "offsets", &slot->im));
     TRY(buffer_create(pipeline->backend, BUFFER_IN, in_bytes, &slot->in));
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         uint64_t rows = work_block_rows(work, i, pipeline->chunking.block_spectra);
@@ -119,6 +124,43 @@ static status_t fit_stages(pipeline_t *pipeline)
     return st;
 }
 
+/* The reader thread: the samples of a block. */
+static status_t read_slot(void *context, uint32_t number)
+{
+    status_t st = STATUS_OK;
+    pipeline_t *pipeline = context;
+    const struct work *work = pipeline->work;
+    const struct slot *slot = &pipeline->slots[number];
+    uint64_t period = work->samples_per_spectrum;
+    void *in = NULL;
+    TRY(buffer_get(slot->in, &in));
+    TRY(reader_read(pipeline->reader, slot->slab, work->archive->first_sample + slot->from * period,
+                    (slot->count + work->channelise.taps - 1) * period, in));
+out:
+    return st;
+}
+
+/* The writer thread: waits until the backend is done with a block, and writes its rows. */
+static status_t write_slot(void *context, uint32_t number)
+{
+    status_t st = STATUS_OK;
+    pipeline_t *pipeline = context;
+    const struct slot *slot = &pipeline->slots[number];
+    for (uint32_t i = 0; i < pipeline->work->job->nproducts; i++) {
+        void *data = NULL;
+        double started = progress_now();
+        TRY(buffer_get(slot->out[i], &data));
+        pipeline->waiting += progress_now() - started;
+        if (slot->rows[i] > 0) {
+            TRY(pipeline->sink.put(
+                pipeline->sink.context, i, slot->from / pipeline->work->job->products[i].integrate,
+                slot->rows[i], slot->slab->first_stream, slot->slab->nstreams, data));
+        }
+    }
+out:
+    return st;
+}
+
 status_t pipeline_create(const struct work *work, backend_t *backend,
                          const struct pipeline_sink *sink, pipeline_t **out)
 {
@@ -132,8 +174,8 @@ status_t pipeline_create(const struct work *work, backend_t *backend,
     pipeline->nslots = (uint32_t)min_u64(backend_slots(backend_which(backend)), MOST_SLOTS);
     TRY(reader_create(work->archive, work->cache_bytes, &pipeline->reader));
     TRY(fit_stages(pipeline));
-    TRY(memory_zeroed(work->channelise.nstreams, sizeof *pipeline->re, "offsets", &pipeline->re));
-    TRY(memory_zeroed(work->channelise.nstreams, sizeof *pipeline->im, "offsets", &pipeline->im));
+    struct ring_work threads = {pipeline, read_slot, write_slot};
+    TRY(ring_create(pipeline->nslots, &threads, &pipeline->ring));
     *out = pipeline;
     pipeline = NULL;
 out:
@@ -146,92 +188,73 @@ void pipeline_destroy(pipeline_t *pipeline)
     if (!pipeline) {
         return;
     }
-    drop_group(pipeline);
+    ring_destroy(pipeline->ring);
     drop_stages(pipeline);
     reader_destroy(pipeline->reader);
-    free(pipeline->re);
-    free(pipeline->im);
     free(pipeline);
 }
 
-static status_t take_group(pipeline_t *pipeline, const struct chunk *chunk)
+static status_t take_group(const pipeline_t *pipeline, const struct chunk *chunk, struct slot *slot)
 {
     status_t st = STATUS_OK;
-    if (pipeline->slab && pipeline->slab->first_stream == chunk->first_stream &&
-        pipeline->slab->nstreams == chunk->streams) {
+    if (slot->slab && slot->slab->first_stream == chunk->first_stream &&
+        slot->slab->nstreams == chunk->streams) {
         goto out;
     }
-    drop_group(pipeline);
-    TRY(slab_create(pipeline->work->archive, chunk->first_stream, chunk->streams, &pipeline->slab));
+    slab_destroy(slot->slab);
+    slot->slab = NULL;
+    TRY(slab_create(pipeline->work->archive, chunk->first_stream, chunk->streams, &slot->slab));
 out:
     return st;
 }
 
-/* Waits for a slot's block and writes its rows. */
-static status_t drain(pipeline_t *pipeline, struct slot *slot)
-{
-    status_t st = STATUS_OK;
-    if (!slot->is_busy) {
-        goto out;
-    }
-    slot->is_busy = 0;
-    for (uint32_t i = 0; i < pipeline->work->job->nproducts; i++) {
-        void *data = NULL;
-        double started = progress_now();
-        TRY(buffer_get(slot->out[i], &data));
-        double computed = progress_now();
-        if (slot->rows[i] > 0) {
-            TRY(pipeline->sink.put(pipeline->sink.context, i, slot->first_row[i], slot->rows[i],
-                                   slot->first_stream, slot->streams, data));
-        }
-        pipeline->seconds.compute += computed - started;
-        pipeline->seconds.write += progress_now() - computed;
-    }
-out:
-    return st;
-}
-
-static void serve(driver_t *driver)
-{
-    if (driver) {
-        driver_serve(driver);
-    }
-}
-
-/* Reads `count` spectra from `from` on and sets the backend to work on them. */
-static status_t run_block(pipeline_t *pipeline, driver_t *driver, const struct chunk *chunk,
-                          uint64_t from, uint64_t count)
+/* Sets the backend to work on the oldest block that was read. */
+static status_t compute(pipeline_t *pipeline, uint64_t number)
 {
     status_t st = STATUS_OK;
     const struct work *work = pipeline->work;
-    struct slot *slot = &pipeline->slots[pipeline->next];
-    uint64_t period = work->samples_per_spectrum;
+    struct slot *slot = &pipeline->slots[number % pipeline->nslots];
     uint64_t taps = work->channelise.taps;
-    uint64_t samples = (count + taps - 1) * period;
-    void *in = NULL;
-    TRY(drain(pipeline, slot));
-    serve(driver);
+    uint64_t samples = (slot->count + taps - 1) * work->samples_per_spectrum;
     double started = progress_now();
-    TRY(buffer_get(slot->in, &in));
-    TRY(reader_read(pipeline->reader, pipeline->slab, work->archive->first_sample + from * period,
-                    samples, in));
-    double was_read = progress_now();
-    serve(driver);
-    slab_offsets(pipeline->slab, samples, pipeline->re, pipeline->im);
-    struct channelise_input input = {pipeline->re, pipeline->im, (size_t)pipeline->slab->width};
+    slab_offsets(slot->slab, samples, slot->re, slot->im);
+    struct channelise_input input = {slot->re, slot->im, (size_t)slot->slab->width};
     /* The last block answers for its overlap too: nobody else sees it first. */
-    uint64_t counted = from + count == work->chunking.spectra ? count + taps - 1 : count;
-    TRY(channelise_run(pipeline->channelise, slot->in, &input, chunk->streams, count, counted,
-                       slot->out, slot->rows));
-    slot->is_busy = 1;
-    slot->first_stream = chunk->first_stream;
-    slot->streams = chunk->streams;
-    for (uint32_t i = 0; i < work->job->nproducts; i++) {
-        slot->first_row[i] = from / work->job->products[i].integrate;
+    int is_last = slot->from + slot->count == work->chunking.spectra;
+    uint64_t counted = is_last ? slot->count + taps - 1 : slot->count;
+    if (slot->from == slot->chunk_first) {
+        channelise_begin(pipeline->channelise, slot->from);
     }
-    pipeline->next = (pipeline->next + 1) % pipeline->nslots;
-    pipeline->seconds.read += was_read - started;
-    pipeline->seconds.compute += progress_now() - was_read;
+    TRY(channelise_run(pipeline->channelise, slot->in, &input, slot->slab->nstreams, slot->count,
+                       counted, slot->out, slot->rows));
+    pipeline->computing += progress_now() - started;
+    ring_pass(pipeline->ring);
+out:
+    return st;
+}
+
+/* Works until at most `pending` blocks wait to be worked on and at most `under_way` are not yet
+ * written. */
+static status_t work_off(pipeline_t *pipeline, driver_t *driver, uint64_t pending,
+                         uint64_t under_way)
+{
+    status_t st = STATUS_OK;
+    for (;;) {
+        struct ring_counts at = ring_counts(pipeline->ring);
+        TRY(at.status);
+        if (driver) {
+            driver_serve(driver);
+        }
+        int is_behind = at.submitted - at.computed > pending;
+        if (!is_behind && at.submitted - at.written <= under_way) {
+            break;
+        }
+        if (at.read > at.computed) {
+            TRY(compute(pipeline, at.computed));
+        } else {
+            ring_wait(pipeline->ring, &at);
+        }
+    }
 out:
     return st;
 }
@@ -239,15 +262,19 @@ out:
 status_t pipeline_chunk(pipeline_t *pipeline, driver_t *driver, const struct chunk *chunk)
 {
     status_t st = STATUS_OK;
-    TRY(take_group(pipeline, chunk));
-    channelise_begin(pipeline->channelise, chunk->first);
     for (uint64_t from = chunk->first; from < chunk->first + chunk->count;) {
-        uint64_t count = chunk_block(&pipeline->chunking, chunk, from);
+        TRY(work_off(pipeline, driver, AHEAD, pipeline->nslots - 1));
         if (driver && driver_serve(driver)) {
             break;
         }
-        TRY(run_block(pipeline, driver, chunk, from, count));
-        from += count;
+        uint64_t number = ring_counts(pipeline->ring).submitted;
+        struct slot *slot = &pipeline->slots[number % pipeline->nslots];
+        TRY(take_group(pipeline, chunk, slot));
+        slot->chunk_first = chunk->first;
+        slot->from = from;
+        slot->count = chunk_block(&pipeline->chunking, chunk, from);
+        from += slot->count;
+        ring_submit(pipeline->ring);
     }
 out:
     return st;
@@ -255,13 +282,7 @@ out:
 
 status_t pipeline_finish(pipeline_t *pipeline, driver_t *driver)
 {
-    status_t st = STATUS_OK;
-    for (uint32_t i = 0; i < pipeline->nslots; i++) {
-        TRY(drain(pipeline, &pipeline->slots[(pipeline->next + i) % pipeline->nslots]));
-        serve(driver);
-    }
-out:
-    return st;
+    return work_off(pipeline, driver, 0, 0);
 }
 
 status_t pipeline_missing(const pipeline_t *pipeline, uint64_t *out)
@@ -271,7 +292,10 @@ status_t pipeline_missing(const pipeline_t *pipeline, uint64_t *out)
 
 struct pipeline_seconds pipeline_seconds(const pipeline_t *pipeline)
 {
-    return pipeline->seconds;
+    struct pipeline_seconds spent = {.compute = pipeline->computing + pipeline->waiting};
+    ring_seconds(pipeline->ring, &spent.read, &spent.write);
+    spent.write -= pipeline->waiting;
+    return spent;
 }
 
 uint64_t pipeline_block(const pipeline_t *pipeline)

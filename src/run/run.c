@@ -15,6 +15,7 @@ struct run {
     MPI_Comm comm;
     int rank, size;
     struct text text;
+    struct text arithmetic;
     struct job *job;
     struct archive *archive;
     struct work *work;
@@ -32,6 +33,7 @@ static void run_end(struct run *run)
     archive_destroy(run->archive);
     job_destroy(run->job);
     text_free(&run->text);
+    text_free(&run->arithmetic);
 }
 
 /* Chunks go by number, so a rank that cut otherwise would write other rows: never begin then. */
@@ -73,6 +75,24 @@ static status_t check_same_device_all(MPI_Comm comm, const backend_t *backend)
     return agree_all(comm, st);
 }
 
+/* What rounds the results, for the products' provenance: "cpu, avx2, fftw-3.3.10 plan 1f2e3d4c". */
+static status_t describe_arithmetic(struct run *run)
+{
+    status_t st = STATUS_OK;
+    const char *device = backend_device(run->backend);
+    TRY(text_add(&run->arithmetic, "%s%s%s", backend_name(run->work->backend), *device ? ", " : "",
+                 device));
+    if (run->work->channelise.choice.backend != BACKEND_AUTO) {
+        TRY(text_add(&run->arithmetic, ", "));
+        TRY(channelise_words(&run->work->channelise.choice, &run->arithmetic));
+    }
+    for (uint32_t i = 0; i < run->job->nproducts; i++) {
+        run->work->products[i].spec.arithmetic = run->arithmetic.data;
+    }
+out:
+    return st;
+}
+
 /* Opens the backend on every rank; rank 0 finds out how it is fastest, and all do as it says:
  * another way could round otherwise. */
 static status_t open_backend_all(struct run *run, int local_rank, int local_size)
@@ -86,11 +106,14 @@ static status_t open_backend_all(struct run *run, int local_rank, int local_size
     st = backend_open(run->work->backend, &options, &run->backend);
     TRY(agree_all(run->comm, st));
     TRY(check_same_device_all(run->comm, run->backend));
+    uint32_t ability = backend_ability(run->backend);
+    MPI_Allreduce(&ability, &spec->ability, 1, MPI_UINT32_T, MPI_MIN, run->comm);
     if (run->rank == 0) {
         st = channelise_choose(run->backend, spec, &spec->choice);
     }
     TRY(agree_all(run->comm, st));
     share_bytes_all(run->comm, &spec->choice, sizeof spec->choice);
+    TRY(agree_all(run->comm, describe_arithmetic(run)));
 out:
     return st;
 }

@@ -99,6 +99,8 @@ static void set_channelise(struct work *work, uint32_t threads)
     spec->has_missing_value = archive->has_missing_value;
     spec->missing_value = archive->missing_value;
     spec->threads = threads;
+    spec->planning = job->planning;
+    spec->expected = work->chunking.spectra * work->chunking.streams;
     spec->kernel = job->kernel;
     spec->fft = job->fft;
     spec->noutputs = job->nproducts;
@@ -129,6 +131,22 @@ static status_t count_spectra(struct work *work)
     work->chunking.spectra = work->raw_spectra - job->taps + 1;
     work->chunking.streams = work->archive->nstreams;
 out:
+    return st;
+}
+
+/* Whether samples of a stream lie side by side. */
+static status_t settle_order(struct work *work)
+{
+    status_t st = STATUS_OK;
+    static const uint64_t number_bytes[] = {1, 1, 2, 4};
+    const struct archive *archive = work->archive;
+    int has_parts = archive->is_complex && archive->format != SAMPLE_I4;
+    uint64_t bytes = number_bytes[archive->format] * (has_parts ? 2 : 1);
+    struct slab *slab = NULL;
+    TRY(slab_create(archive, 0, archive->nstreams, &slab));
+    work->channelise.is_interleaved = slab->width != bytes;
+out:
+    slab_destroy(slab);
     return st;
 }
 
@@ -202,6 +220,7 @@ status_t work_create(const struct job *job, const struct archive *archive,
     set_channelise(work, threads);
     TRY(settle_kept(work));
     TRY(settle_products(work));
+    TRY(settle_order(work));
     TRY(budget_settle(work));
     TRY(count_bytes(work));
     /* Last, because they may be large: a budget that is too small is found before. */

@@ -16,7 +16,7 @@ cat >job.yaml <<'YAML'
 input: {files: obs.h5}
 channelise: {channels: 4096, taps: 8}
 products: [{kind: power, file: power.h5}]
-run: {memory: 96MiB}
+run: {memory: 112MiB}
 YAML
 runs "an observation" "$voltmill" synth obs.yaml
 archive=$(sha256sum <obs.h5)

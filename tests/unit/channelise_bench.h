@@ -162,7 +162,8 @@ static void bench_run(struct bench *bench, enum backend_kind kind, uint64_t firs
     backend_close(backend);
 }
 
-/* Differences of two results, relative to the rms of the second. */
+/* Differences of two results, relative to the rms of the second; the worst one, as `voltmill
+ * verify` has it, to the value itself where that is larger. */
 static void measure(const float *found, const float *expected, size_t count, double *rms,
                     double *worst)
 {
@@ -170,13 +171,17 @@ static void measure(const float *found, const float *expected, size_t count, dou
     double error = 0;
     double most = 0;
     for (size_t i = 0; i < count; i++) {
-        double difference = fabs((double)found[i] - (double)expected[i]);
         power += (double)expected[i] * (double)expected[i];
+    }
+    double typical = sqrt(power / (double)count);
+    for (size_t i = 0; i < count; i++) {
+        double difference = fabs((double)found[i] - (double)expected[i]);
+        double relative = difference / fmax(typical, fabs((double)expected[i]));
         error += difference * difference;
-        most = fmax(most, isnan(difference) ? INFINITY : difference);
+        most = fmax(most, isnan(difference) ? INFINITY : difference > 0 ? relative : 0);
     }
     *rms = sqrt(error / power);
-    *worst = most / sqrt(power / (double)count);
+    *worst = most;
 }
 
 #endif

@@ -1,73 +1,104 @@
 /* The CPU backend: unpack, FIR, FFT, detection and integration in cache-sized batches.
  *
- * A task is one batch of at most GRAIN spectra of one stream. It unpacks a block of columns of the
- * raw spectra that the batch needs into a window, filters it in registers, goes on to the next
- * block of columns, and then transforms and detects the whole batch while it is in cache. Tasks
- * are independent, so OpenMP may run them in any order. */
+ * A task is a batch of at most GRAIN spectra of one stream, or of a few streams that lie
+ * interleaved. It filters some spectra, transforms them while they are in cache, and adds their
+ * power up or leaves them where they belong. Tasks are independent, so threads may take them in
+ * any order. */
 #include "base/memory.h"
+#include "base/text.h"
 #include "compute/backend_ops.h"
-#include "compute/cpu/fir.h"
-#include "compute/cpu/unpack.h"
+#include "compute/cpu/filter.h"
+#include "compute/cpu/interleaved.h"
+#include "compute/cpu/sums.h"
+#include "compute/cpu/tasks.h"
+#include "compute/cpu/transform.h"
 #include "compute/grains.h"
 
-#include <fftw3.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    WINDOW_BYTES = 256 << 10, /* of a block of columns: stays in L2 beside the coefficients */
-    MOST_COLUMNS = 1024,
-    LEAST_COLUMNS = 32,
-    ROW_ALIGNMENT = 16 /* floats: FFTW's plan expects every row as aligned as the first */
-};
+/* Samples and rows of a block: three of them stay in a last-level cache, so that what is read is
+ * still there when it is worked on. */
+enum { BLOCK_BYTES = 4 << 20 };
 
 /* Scratch of one thread. */
 struct scratch {
-    float *window;   /* [GRAIN + T - 1][columns] */
-    float *filtered; /* [GRAIN][row] */
-    float *bins;     /* [row + 2], pairs */
+    float *window;
+    float *filtered; /* [rows + FIR_ROWS][in_row] */
+    float *bins;     /* [transform batch][out_row] */
+    char *dealt;     /* NULL until streams come interleaved */
 };
 
 struct cpu {
     struct channelise base;
-    struct unpacker unpacker;
-    size_t samples; /* P */
-    size_t parts;   /* floats a sample: 2 if complex */
-    size_t row;     /* floats of a filtered spectrum, rounded up */
-    size_t columns; /* floats of a block of columns */
-    float *coeff;   /* [T][P * parts], each coefficient `parts` times */
-    fftwf_plan plan;
-    struct scratch *scratch;     /* [threads] */
-    float *grains[MOST_OUTPUTS]; /* [grains][streams][nchannels], of power outputs that integrate */
-    double *carry[MOST_OUTPUTS]; /* [streams][nchannels], of the same: the dump being summed */
-    uint64_t next;               /* spectrum that comes next */
-    uint64_t missing;            /* samples, so far */
+    const struct cpu_kernels *kernels;
+    struct transform_shape shape;
+    transform_t *transform;
+    size_t rows; /* spectra that are filtered in one go */
+    filter_t *filter;
+    struct scratch *scratch; /* [threads] */
+    struct tasks_part *parts;
+    sums_t *sums[MOST_OUTPUTS]; /* of power outputs that integrate */
+    uint64_t next;              /* spectrum that comes next */
+    uint64_t missing;           /* samples, so far */
 };
-
-static status_t open_cpu(const struct backend_options *options, backend_t **out)
-{
-    (void)options;
-    return host_open(&cpu_ops, out);
-}
 
 static int is_summed(const struct channelise_output *output)
 {
     return output->kind == PRODUCT_POWER && output->integrate > 1;
 }
 
+static uint32_t ability(void)
+{
+    return (uint32_t)simd_best() + 1;
+}
+
+static status_t open_cpu(const struct backend_options *options, backend_t **out)
+{
+    status_t st = STATUS_OK;
+    (void)options;
+    TRY(simd_check());
+    TRY(host_open(&cpu_ops, out));
+out:
+    return st;
+}
+
+/* Which kernels, and FFTW's plan. */
+static status_t choose(backend_t *backend, const struct channelise_spec *spec,
+                       struct channelise_choice *out)
+{
+    status_t st = STATUS_OK;
+    struct transform_shape shape = transform_shape(channelise_samples(spec), spec->is_complex);
+    (void)backend;
+    *out = (struct channelise_choice){.backend = BACKEND_CPU};
+    out->numbers[0] = spec->ability ? spec->ability - 1 : (uint32_t)simd_best();
+    TRY(transform_wisdom(&shape, transform_effort(spec->planning, spec->expected), out->wisdom,
+                         sizeof out->wisdom));
+out:
+    return st;
+}
+
+static status_t words(const struct channelise_choice *choice, struct text *out)
+{
+    status_t st = STATUS_OK;
+    const struct cpu_kernels *kernels = simd_kernels((enum simd_level)choice->numbers[0]);
+    TRY(text_add(out, "%s, ", kernels ? kernels->name : "?"));
+    TRY(transform_words(choice->wisdom, out));
+out:
+    return st;
+}
+
 /* Sizes that follow from the spec; nothing allocated yet. */
 static void set_sizes(struct cpu *cpu, const struct channelise_spec *spec)
 {
     cpu->base.spec = *spec;
-    cpu->samples = channelise_samples(spec);
-    cpu->parts = spec->is_complex ? 2 : 1;
-    size_t floats = cpu->samples * cpu->parts;
-    cpu->row = (floats + ROW_ALIGNMENT - 1) / ROW_ALIGNMENT * ROW_ALIGNMENT;
-    size_t columns = WINDOW_BYTES / sizeof(float) / (GRAIN + spec->taps - 1) / 32 * 32;
-    columns = columns > MOST_COLUMNS ? MOST_COLUMNS : columns;
-    columns = columns < LEAST_COLUMNS ? LEAST_COLUMNS : columns;
-    cpu->columns = columns < floats ? columns : floats;
+    cpu->base.spec.coeff = NULL;
+    cpu->shape = transform_shape(channelise_samples(spec), spec->is_complex);
+    cpu->rows = filter_rows(GRAIN, cpu->shape.in_row);
+    if (cpu->rows < cpu->shape.batch) {
+        cpu->rows = cpu->shape.batch;
+    }
 }
 
 static void destroy(channelise_t *channelise)
@@ -77,47 +108,47 @@ static void destroy(channelise_t *channelise)
         free(cpu->scratch[i].window);
         free(cpu->scratch[i].filtered);
         free(cpu->scratch[i].bins);
+        free(cpu->scratch[i].dealt);
     }
     for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
-        free(cpu->grains[i]);
-        free(cpu->carry[i]);
+        sums_destroy(cpu->sums[i]);
     }
-    if (cpu->plan) {
-        fftwf_destroy_plan(cpu->plan);
-    }
+    transform_destroy(cpu->transform);
+    filter_destroy(cpu->filter);
     free(cpu->scratch);
-    free(cpu->coeff);
+    free(cpu->parts);
     free(cpu);
+}
+
+/* Floats of a thread's scratch: window, filtered spectra, bins. */
+static void scratch_floats(const struct cpu *cpu, size_t floats[3])
+{
+    floats[0] = filter_window_floats(&cpu->base.spec, cpu->rows);
+    floats[1] = (cpu->rows + FIR_ROWS) * cpu->shape.in_row;
+    floats[2] = cpu->shape.batch * cpu->shape.out_row;
 }
 
 static status_t create_scratch(struct cpu *cpu)
 {
     status_t st = STATUS_OK;
     const struct channelise_spec *spec = &cpu->base.spec;
+    size_t floats[3];
+    scratch_floats(cpu, floats);
     TRY(memory_zeroed(spec->threads, sizeof *cpu->scratch, "scratch", &cpu->scratch));
+    TRY(memory_aligned(spec->threads, sizeof *cpu->parts, "scratch", &cpu->parts));
     for (uint32_t i = 0; i < spec->threads; i++) {
         struct scratch *scratch = &cpu->scratch[i];
-        TRY(memory_aligned((GRAIN + (size_t)spec->taps - 1) * cpu->columns, sizeof(float),
-                           "a window", &scratch->window));
-        TRY(memory_aligned(GRAIN * cpu->row, sizeof(float), "spectra", &scratch->filtered));
-        TRY(memory_aligned(2 * cpu->row + 2, sizeof(float), "a spectrum", &scratch->bins));
+        TRY(memory_aligned(floats[0], sizeof(float), "a window", &scratch->window));
+        TRY(memory_aligned(floats[1], sizeof(float), "spectra", &scratch->filtered));
+        TRY(memory_aligned(floats[2], sizeof(float), "spectra", &scratch->bins));
     }
-out:
-    return st;
-}
-
-static status_t create_sums(struct cpu *cpu)
-{
-    status_t st = STATUS_OK;
-    const struct channelise_spec *spec = &cpu->base.spec;
-    size_t all_channels = (size_t)spec->nstreams * spec->nchannels;
-    for (uint32_t i = 0; i < spec->noutputs; i++) {
-        if (is_summed(&spec->outputs[i])) {
-            uint64_t most = grain_most(spec->max_spectra, spec->outputs[i].integrate);
-            TRY(memory_aligned((size_t)most * all_channels, sizeof(float), "sums of power",
-                               &cpu->grains[i]));
-            TRY(memory_zeroed(all_channels, sizeof(double), "sums of power", &cpu->carry[i]));
-        }
+    /* Each thread touches its own first. Rows that nobody asked for are computed, too: of zeros. */
+#pragma omp parallel num_threads((int)spec->threads)
+    {
+        struct scratch *scratch = &cpu->scratch[omp_get_thread_num()];
+        memset(scratch->window, 0, floats[0] * sizeof(float));
+        memset(scratch->filtered, 0, floats[1] * sizeof(float));
+        memset(scratch->bins, 0, floats[2] * sizeof(float));
     }
 out:
     return st;
@@ -127,29 +158,24 @@ static status_t create(backend_t *backend, const struct channelise_spec *spec, c
 {
     status_t st = STATUS_OK;
     struct cpu *cpu = NULL;
-    (void)backend;
+    struct channelise_choice choice = spec->choice;
     TRY(memory_zeroed(1, sizeof *cpu, "the filter bank", &cpu));
     cpu->base.ops = &cpu_ops;
     set_sizes(cpu, spec);
-    unpacker_init(&cpu->unpacker, spec);
-    size_t count = cpu->samples * spec->taps;
-    TRY(memory_aligned(count, cpu->parts * sizeof(float), "coefficients", &cpu->coeff));
-    for (size_t i = 0; i < count * cpu->parts; i++) {
-        cpu->coeff[i] = (float)spec->coeff[i / cpu->parts];
+    if (choice.backend != BACKEND_CPU) {
+        TRY(choose(backend, spec, &choice));
     }
-    cpu->base.spec.coeff = NULL;
+    cpu->kernels = simd_kernels((enum simd_level)choice.numbers[0]);
+    REQUIRE(cpu->kernels, STATUS_DEVICE,
+            "this machine's processor lacks the vectors that are used");
+    TRY(filter_create(cpu->kernels, spec, cpu->rows, &cpu->filter));
+    TRY(transform_create(&cpu->shape, choice.wisdom, &cpu->transform));
     TRY(create_scratch(cpu));
-    TRY(create_sums(cpu));
-    /* FFTW_ESTIMATE chooses by rule, not by the clock: every rank and every run gets the same plan,
-     * and so the same bits. */
-    float *from = cpu->scratch[0].filtered;
-    fftwf_complex *to = (fftwf_complex *)cpu->scratch[0].bins;
-    int length = (int)cpu->samples;
-    cpu->plan = spec->is_complex
-                    ? fftwf_plan_dft_1d(length, (fftwf_complex *)from, to, FFTW_FORWARD,
-                                        FFTW_ESTIMATE | FFTW_DESTROY_INPUT)
-                    : fftwf_plan_dft_r2c_1d(length, from, to, FFTW_ESTIMATE | FFTW_DESTROY_INPUT);
-    REQUIRE(cpu->plan, STATUS_DEVICE, "FFTW cannot plan a transform of %d points", length);
+    for (uint32_t i = 0; i < spec->noutputs; i++) {
+        if (is_summed(&spec->outputs[i])) {
+            TRY(sums_create(spec, spec->outputs[i].integrate, &cpu->sums[i]));
+        }
+    }
     *out = &cpu->base;
     cpu = NULL;
 out:
@@ -162,17 +188,19 @@ out:
 static uint64_t needed_bytes(const struct channelise_spec *spec)
 {
     struct cpu cpu = {0};
+    size_t floats[3];
     set_sizes(&cpu, spec);
-    uint64_t window = (GRAIN + (uint64_t)spec->taps - 1) * cpu.columns;
-    uint64_t bytes = (uint64_t)cpu.samples * spec->taps * cpu.parts * 4;
-    bytes += spec->threads * 4 * (window + (GRAIN + 2) * cpu.row + 64);
+    scratch_floats(&cpu, floats);
+    uint64_t thread = (floats[0] + floats[1] + floats[2]) * sizeof(float);
+    thread += spec->is_interleaved ? interleaved_bytes(spec) : 0;
     /* FFTW's own tables, and buffers of each thread: for lengths with large prime factors, those of
      * a transform of up to four times the length. */
-    bytes += (spec->threads + 1) * 4 * 8 * (uint64_t)cpu.samples;
+    thread += (uint64_t)4 * 8 * cpu.shape.points;
+    uint64_t bytes = filter_bytes(spec) + (uint64_t)4 * 8 * cpu.shape.points;
+    bytes += spec->threads * thread;
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         if (is_summed(&spec->outputs[i])) {
-            uint64_t most = grain_most(spec->max_spectra, spec->outputs[i].integrate);
-            bytes += (most * 4 + 8) * spec->nstreams * spec->nchannels;
+            bytes += sums_bytes(spec, spec->outputs[i].integrate);
         }
     }
     return bytes;
@@ -181,11 +209,10 @@ static uint64_t needed_bytes(const struct channelise_spec *spec)
 static void begin(channelise_t *channelise, uint64_t first_spectrum)
 {
     struct cpu *cpu = (struct cpu *)channelise;
-    const struct channelise_spec *spec = &cpu->base.spec;
     cpu->next = first_spectrum;
-    for (uint32_t i = 0; i < spec->noutputs; i++) {
-        if (cpu->carry[i]) {
-            memset(cpu->carry[i], 0, (size_t)spec->nstreams * spec->nchannels * sizeof(double));
+    for (uint32_t i = 0; i < cpu->base.spec.noutputs; i++) {
+        if (cpu->sums[i]) {
+            sums_begin(cpu->sums[i]);
         }
     }
 }
@@ -198,48 +225,22 @@ struct block {
     uint32_t nstreams;
     uint64_t spectra;
     uint64_t counted;
+    int direct; /* the output into whose rows spectra are transformed at once; -1: none */
     float *out[MOST_OUTPUTS];
 };
 
-/* Unpacks and filters `count` spectra of a stream from spectrum `s` of the block on. */
-static uint64_t filter_batch(const struct block *block, struct scratch *scratch, uint32_t stream,
-                             uint64_t s, size_t count)
-{
-    const struct cpu *cpu = block->cpu;
-    size_t taps = cpu->base.spec.taps;
-    size_t floats = cpu->samples * cpu->parts;
-    size_t step = block->input->step;
-    const char *re = block->in + block->input->re[stream];
-    const char *im = block->in + block->input->im[stream];
-    /* Raw spectra that this batch answers for when missing samples are counted. */
-    uint64_t answers = s + count == block->spectra ? block->counted : s + count;
-    uint64_t missing = 0;
-    for (size_t column = 0; column < floats; column += cpu->columns) {
-        size_t width = floats - column < cpu->columns ? floats - column : cpu->columns;
-        for (size_t i = 0; i < count + taps - 1; i++) {
-            size_t at = ((size_t)s + i) * cpu->samples + column / cpu->parts;
-            uint64_t found = unpack_samples(&cpu->unpacker, re + at * step, im + at * step, step,
-                                            width / cpu->parts, scratch->window + i * width);
-            missing += s + i < answers ? found : 0;
-        }
-        fir_columns(scratch->window, cpu->coeff + column, floats, taps, count, width,
-                    scratch->filtered + column, cpu->row);
-    }
-    return missing;
-}
+/* Some spectra of one stream of a block. */
+struct batch {
+    uint32_t stream;
+    uint64_t first;      /* spectrum of the block */
+    size_t count;        /* at most GRAIN, in one grain */
+    const char *samples; /* of raw spectrum `first`, without gaps */
+};
 
-/* power[k] = |bins[k]|^2, or adds to it. */
-static void detect(const float *restrict bins, size_t count, int add, float *restrict power)
+static float *spectrum_row(const struct block *block, int output, uint32_t stream, uint64_t s)
 {
-    if (add) {
-        for (size_t k = 0; k < count; k++) {
-            power[k] += bins[2 * k] * bins[2 * k] + bins[2 * k + 1] * bins[2 * k + 1];
-        }
-    } else {
-        for (size_t k = 0; k < count; k++) {
-            power[k] = bins[2 * k] * bins[2 * k] + bins[2 * k + 1] * bins[2 * k + 1];
-        }
-    }
+    size_t row = (size_t)s * block->nstreams + stream;
+    return block->out[output] + 2 * row * block->cpu->base.spec.nchannels;
 }
 
 /* Hands one spectrum (number s of the block) to every output. */
@@ -250,98 +251,128 @@ static void deliver(const struct block *block, const float *bins, uint32_t strea
     size_t nchannels = spec->nchannels;
     const float *kept = bins + 2 * (size_t)spec->first_channel;
     for (uint32_t i = 0; i < spec->noutputs; i++) {
-        size_t at = ((size_t)s * block->nstreams + stream) * nchannels;
+        if ((int)i == block->direct) {
+            continue;
+        }
         if (spec->outputs[i].kind == PRODUCT_SPECTRA) {
-            memcpy(block->out[i] + 2 * at, kept, nchannels * 2 * sizeof(float));
-        } else if (spec->outputs[i].integrate == 1) {
-            detect(kept, nchannels, 0, block->out[i] + at);
+            memcpy(spectrum_row(block, (int)i, stream, s), kept, nchannels * 2 * sizeof(float));
+        } else if (!cpu->sums[i]) {
+            size_t row = (size_t)s * block->nstreams + stream;
+            cpu->kernels->power(kept, nchannels, 0, block->out[i] + row * nchannels);
         } else {
-            uint64_t integrate = spec->outputs[i].integrate;
-            uint64_t number = cpu->next + s;
-            uint64_t grain = grain_index(cpu->next, number, integrate);
-            int starts = s == 0 || number % GRAIN == 0 || number % integrate == 0;
-            at = ((size_t)grain * block->nstreams + stream) * nchannels;
-            detect(kept, nchannels, !starts, cpu->grains[i] + at);
+            int add;
+            float *grain =
+                sums_grain(cpu->sums[i], cpu->next, cpu->next + s, block->nstreams, stream, &add);
+            cpu->kernels->power(kept, nchannels, add, grain);
         }
     }
 }
 
-static uint64_t run_batch(const struct block *block, struct scratch *scratch, uint32_t stream,
-                          uint64_t s, size_t count)
+/* Transforms filtered spectra [from, from + count) of the block. Those that go in batches lie at
+ * their place in the grain, so that each meets the same arithmetic wherever blocks are cut. */
+static void transform_rows(const struct block *block, struct scratch *scratch,
+                           const struct batch *batch, size_t from, size_t count)
 {
     const struct cpu *cpu = block->cpu;
-    uint64_t missing = filter_batch(block, scratch, stream, s, count);
-    for (size_t i = 0; i < count; i++) {
-        float *filtered = scratch->filtered + i * cpu->row;
-        if (cpu->base.spec.is_complex) {
-            fftwf_execute_dft(cpu->plan, (fftwf_complex *)filtered, (fftwf_complex *)scratch->bins);
-        } else {
-            fftwf_execute_dft_r2c(cpu->plan, filtered, (fftwf_complex *)scratch->bins);
+    uint64_t s = batch->first + from;
+    if (cpu->shape.batch > 1) {
+        size_t place = (size_t)((cpu->next + s) % GRAIN);
+        transform_run(cpu->transform, scratch->filtered, scratch->bins);
+        for (size_t i = 0; i < count; i++) {
+            deliver(block, scratch->bins + (place + i) * cpu->shape.out_row, batch->stream, s + i);
         }
-        deliver(block, scratch->bins, stream, s + i);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        float *bins = block->direct < 0 ? scratch->bins
+                                        : spectrum_row(block, block->direct, batch->stream, s + i);
+        transform_run(cpu->transform, scratch->filtered + i * cpu->shape.in_row, bins);
+        deliver(block, bins, batch->stream, s + i);
+    }
+}
+
+static uint64_t run_batch(const struct block *block, struct scratch *scratch,
+                          const struct batch *batch)
+{
+    const struct cpu *cpu = block->cpu;
+    const struct channelise_spec *spec = &cpu->base.spec;
+    size_t row_bytes = channelise_samples(spec) * filter_sample_bytes(spec);
+    uint64_t missing = 0;
+    for (size_t from = 0; from < batch->count; from += cpu->rows) {
+        size_t count = batch->count - from < cpu->rows ? batch->count - from : cpu->rows;
+        uint64_t s = batch->first + from;
+        /* Raw spectra that these spectra answer for when missing samples are counted. */
+        uint64_t end = s + count == block->spectra ? block->counted : s + count;
+        size_t place = cpu->shape.batch > 1 ? (size_t)((cpu->next + s) % GRAIN) : 0;
+        const float *touch =
+            block->direct < 0 ? NULL : spectrum_row(block, block->direct, batch->stream, s);
+        missing += filter_run(cpu->filter, batch->samples + from * row_bytes, count,
+                              end > s ? (size_t)(end - s) : 0, scratch->window,
+                              scratch->filtered + place * cpu->shape.in_row, cpu->shape.in_row,
+                              touch, (size_t)2 * block->nstreams * spec->nchannels);
+        transform_rows(block, scratch, batch, from, count);
     }
     return missing;
 }
 
-/* Adds the grains of one dump of one stream, and gives its row out when it is complete. */
-static void sum_dump(const struct block *block, uint32_t i, uint64_t dump, uint32_t stream)
-{
-    struct cpu *cpu = block->cpu;
-    const struct channelise_spec *spec = &cpu->base.spec;
-    uint64_t integrate = spec->outputs[i].integrate;
-    uint64_t end = cpu->next + block->spectra;
-    uint64_t from = max_u64(dump * integrate, cpu->next);
-    uint64_t to = min_u64((dump + 1) * integrate, end);
-    uint64_t last = grain_index(cpu->next, to - 1, integrate);
-    size_t nchannels = spec->nchannels;
-    double *sum = cpu->carry[i] + (size_t)stream * nchannels;
-    int complete = (dump + 1) * integrate <= end;
-    uint64_t row = dump - cpu->next / integrate;
-    float *out = block->out[i] + ((size_t)row * block->nstreams + stream) * nchannels;
-    uint64_t first = grain_index(cpu->next, from, integrate);
-    int is_carried = dump * integrate < cpu->next || !complete;
-    enum { PIECE = 512 };
-    for (size_t low = 0; low < nchannels; low += PIECE) {
-        size_t count = nchannels - low < PIECE ? nchannels - low : PIECE;
-        double total[PIECE] = {0};
-        if (is_carried) {
-            memcpy(total, sum + low, count * sizeof *total);
-        }
-        for (uint64_t grain = first; grain <= last; grain++) {
-            const float *power =
-                cpu->grains[i] + ((size_t)grain * block->nstreams + stream) * nchannels + low;
-            for (size_t k = 0; k < count; k++) {
-                total[k] += (double)power[k];
-            }
-        }
-        for (size_t k = 0; complete && k < count; k++) {
-            out[low + k] = (float)total[k];
-        }
-        if (is_carried) {
-            memset(sum + low, 0, count * sizeof *sum);
-        }
-        if (!complete) {
-            memcpy(sum + low, total, count * sizeof *sum);
-        }
-    }
-}
-
-/* Sums the dumps of one output. A dump that was carried in and one that is carried out are the
- * only ones that touch the carry, and they differ, or are the same one task. */
-static void sum_dumps(const struct block *block, uint32_t i)
+/* One task: the spectra of a grain of one stream, or of a group of interleaved ones. */
+static uint64_t run_task(const struct block *block, struct scratch *scratch,
+                         const struct interleaved *order, uint64_t task)
 {
     const struct cpu *cpu = block->cpu;
-    uint64_t integrate = cpu->base.spec.outputs[i].integrate;
-    uint64_t first = cpu->next / integrate;
-    uint64_t last = (cpu->next + block->spectra - 1) / integrate;
-    uint32_t nstreams = block->nstreams;
-#pragma omp parallel for schedule(static) num_threads((int)cpu->base.spec.threads)
-    for (uint32_t stream = 0; stream < nstreams; stream++) {
-        /* In order: the last dump may be the one that is carried on. */
-        for (uint64_t dump = first; dump <= last; dump++) {
-            sum_dump(block, i, dump, stream);
+    const struct channelise_spec *spec = &cpu->base.spec;
+    uint64_t lead = cpu->next % GRAIN;
+    uint64_t grain = task / order->groups;
+    uint32_t stream = (uint32_t)(task % order->groups) * order->group;
+    uint64_t from = grain * GRAIN < lead ? 0 : grain * GRAIN - lead;
+    uint64_t to = min_u64((grain + 1) * GRAIN - lead, block->spectra);
+    uint32_t streams = (uint32_t)min_u64(order->group, block->nstreams - stream);
+    size_t samples = channelise_samples(spec);
+    size_t raw = (size_t)(to - from) + spec->taps - 1;
+    struct batch batch = {.first = from, .count = (size_t)(to - from)};
+    uint64_t missing = 0;
+    if (order->is_dealt) {
+        interleaved_deal(order, block->in, block->input, stream, streams, (size_t)from * samples,
+                         raw * samples, scratch->dealt);
+    }
+    for (uint32_t i = 0; i < streams; i++) {
+        batch.stream = stream + i;
+        batch.samples = order->is_dealt ? scratch->dealt + i * raw * samples * order->sample_bytes
+                                        : block->in + block->input->re[stream] +
+                                              (size_t)from * samples * order->sample_bytes;
+        missing += run_batch(block, scratch, &batch);
+    }
+    return missing;
+}
+
+/* Spectra go straight to their rows where FFTW can write there: whole spectra, aligned, one by one.
+ */
+static int direct_output(const struct block *block)
+{
+    const struct cpu *cpu = block->cpu;
+    const struct channelise_spec *spec = &cpu->base.spec;
+    if (!spec->is_complex || spec->nchannels != spec->channels || cpu->shape.batch > 1) {
+        return -1;
+    }
+    for (uint32_t i = 0; i < spec->noutputs; i++) {
+        if (spec->outputs[i].kind == PRODUCT_SPECTRA) {
+            return (int)i;
         }
     }
+    return -1;
+}
+
+static status_t create_dealt(struct cpu *cpu)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t i = 0; i < cpu->base.spec.threads; i++) {
+        if (!cpu->scratch[i].dealt) {
+            TRY(memory_aligned((size_t)interleaved_bytes(&cpu->base.spec), 1, "streams in order",
+                               &cpu->scratch[i].dealt));
+        }
+    }
+out:
+    return st;
 }
 
 static status_t run(channelise_t *channelise, buffer_t *in, const struct channelise_input *input,
@@ -365,23 +396,26 @@ static status_t run(channelise_t *channelise, buffer_t *in, const struct channel
         block.out[i] = data;
         rows[i] = dumps_finished(cpu->next, spectra, spec->outputs[i].integrate);
     }
+    block.direct = direct_output(&block);
+    struct interleaved order = interleaved_order(spec, input, nstreams);
+    if (order.is_dealt) {
+        TRY(create_dealt(cpu));
+    }
     /* Batches end at multiples of GRAIN in the observation, wherever the block begins. */
-    uint64_t lead = cpu->next % GRAIN;
-    uint64_t batches = ceil_div_u64(lead + spectra, GRAIN);
+    uint64_t grains = ceil_div_u64(cpu->next % GRAIN + spectra, GRAIN);
     uint64_t found = 0;
-#pragma omp parallel for collapse(2) schedule(dynamic) num_threads((int)spec->threads)             \
-    reduction(+ : found)
-    for (uint32_t stream = 0; stream < nstreams; stream++) {
-        for (uint64_t batch = 0; batch < batches; batch++) {
-            uint64_t from = batch * GRAIN < lead ? 0 : batch * GRAIN - lead;
-            uint64_t to = min_u64((batch + 1) * GRAIN - lead, spectra);
-            found += run_batch(&block, &cpu->scratch[omp_get_thread_num()], stream, from,
-                               (size_t)(to - from));
+    tasks_cut(cpu->parts, spec->threads, grains * order.groups);
+#pragma omp parallel num_threads((int)spec->threads) reduction(+ : found)
+    {
+        uint32_t thread = (uint32_t)omp_get_thread_num();
+        uint64_t task;
+        while (tasks_take(cpu->parts, spec->threads, thread, &task)) {
+            found += run_task(&block, &cpu->scratch[thread], &order, task);
         }
     }
     for (uint32_t i = 0; i < spec->noutputs; i++) {
-        if (is_summed(&spec->outputs[i])) {
-            sum_dumps(&block, i);
+        if (cpu->sums[i]) {
+            sums_finish(cpu->sums[i], cpu->next, spectra, nstreams, spec->threads, block.out[i]);
         }
     }
     cpu->missing += found;
@@ -397,15 +431,18 @@ static status_t count_missing(channelise_t *channelise, uint64_t *out)
 }
 
 const struct backend_ops cpu_ops = {.kind = BACKEND_CPU,
-                                    .slots = 1,
+                                    .slots = 3, /* one is read, one worked on, one written */
+                                    .block_bytes = BLOCK_BYTES,
                                     .open = open_cpu,
                                     .close = host_close,
+                                    .ability = ability,
                                     .device = host_device,
                                     .was_full = host_was_full,
                                     .buffer_create = host_buffer_create,
                                     .buffer_destroy = host_buffer_destroy,
                                     .buffer_get = host_buffer_get,
-                                    .channelise_choose = host_choose,
+                                    .channelise_choose = choose,
+                                    .channelise_words = words,
                                     .channelise_create = create,
                                     .channelise_destroy = destroy,
                                     .channelise_bytes = needed_bytes,

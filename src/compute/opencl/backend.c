@@ -57,7 +57,7 @@ static int was_full(backend_t *backend)
     return full;
 }
 
-status_t opencl_words(const struct channelise_choice *choice, struct text *out)
+static status_t words(const struct channelise_choice *choice, struct text *out)
 {
     status_t st = STATUS_OK;
     if (choice->kernel == KERNEL_FUSED) {
@@ -130,7 +130,8 @@ out:
 }
 
 const struct backend_ops opencl_ops = {.kind = BACKEND_OPENCL,
-                                       .slots = 3, /* one comes, one is worked on, one goes */
+                                       .slots = 5, /* one is read, one comes, one is worked
+                                                      on, one goes, one is written */
                                        .open = open_opencl,
                                        .close = close_opencl,
                                        .device = name_device,
@@ -139,6 +140,7 @@ const struct backend_ops opencl_ops = {.kind = BACKEND_OPENCL,
                                        .buffer_destroy = opencl_buffer_destroy,
                                        .buffer_get = opencl_buffer_get,
                                        .channelise_choose = opencl_channelise_choose,
+                                       .channelise_words = words,
                                        .channelise_create = opencl_channelise_create,
                                        .channelise_destroy = opencl_channelise_destroy,
                                        .channelise_bytes = opencl_channelise_bytes,

@@ -38,7 +38,7 @@ status_t opencl_channelise_create(backend_t *backend, const struct channelise_sp
     stage->base.spec = *spec;
     stage->opencl = opencl;
     stage->watch.is_on = spec->is_timed;
-    if (choice.kernel == KERNEL_AUTO) {
+    if (choice.backend != BACKEND_OPENCL) {
         TRY(opencl_channelise_choose(backend, spec, &choice));
     }
     TRY(dealer_create(opencl->device, spec, &stage->dealer));

@@ -75,7 +75,8 @@ static uint32_t add_fused(const struct device_info *info, const struct channelis
         if (!info->is_gpu && shapes[i].batch > CPU_BATCH) {
             shapes[i].batch = CPU_BATCH;
         }
-        out[i] = (struct channelise_choice){.kernel = KERNEL_FUSED, .fft = FFT_AUTO};
+        out[i] = (struct channelise_choice){
+            .backend = BACKEND_OPENCL, .kernel = KERNEL_FUSED, .fft = FFT_AUTO};
         memcpy(out[i].numbers, &shapes[i], sizeof shapes[i]);
     }
     return count;
@@ -96,7 +97,8 @@ static uint32_t add_fir(const struct device_info *info, const struct channelise_
     uint32_t count = fir_shapes(spec, spec->kernel, &limits, shapes, MOST_SHAPES);
     uint32_t added = 0;
     for (uint32_t i = 0; i < count && added < most; i++) {
-        out[added] = (struct channelise_choice){.kernel = (enum kernel_kind)shapes[i].kernel,
+        out[added] = (struct channelise_choice){.backend = BACKEND_OPENCL,
+                                                .kernel = (enum kernel_kind)shapes[i].kernel,
                                                 .fft = settle_fft(spec)};
         memcpy(out[added++].numbers, &shapes[i], sizeof shapes[i]);
     }
