@@ -48,7 +48,7 @@ status_t cpu_bare_create(const struct channelise_spec *spec, uint64_t spectra, s
     struct bare *bare = NULL;
     size_t points = channelise_samples(spec);
     size_t in_row = spec->is_complex ? 2 * points : points;
-    size_t out_row = spec->is_complex ? 2 * points : points + 2;
+    size_t out_row = spec->is_complex ? 2 * points : points + 4; /* aligned */
     char wisdom[4096];
     TRY(memory_zeroed(1, sizeof *bare, "transforms", &bare));
     bare->spectra = max_u64(min_u64(spectra, MOST_POINTS / points), 1);

@@ -225,7 +225,8 @@ struct block {
     uint32_t nstreams;
     uint64_t spectra;
     uint64_t counted;
-    int direct; /* the output into whose rows spectra are transformed at once; -1: none */
+    int touched; /* the first output of spectra, whose rows are called into the cache; -1: none */
+    int direct;  /* the output into whose rows spectra are transformed at once; -1: none */
     float *out[MOST_OUTPUTS];
 };
 
@@ -305,7 +306,7 @@ static uint64_t run_batch(const struct block *block, struct scratch *scratch,
         uint64_t end = s + count == block->spectra ? block->counted : s + count;
         size_t place = cpu->shape.batch > 1 ? (size_t)((cpu->next + s) % GRAIN) : 0;
         const float *touch =
-            block->direct < 0 ? NULL : spectrum_row(block, block->direct, batch->stream, s);
+            block->touched < 0 ? NULL : spectrum_row(block, block->touched, batch->stream, s);
         missing += filter_run(cpu->filter, batch->samples + from * row_bytes, count,
                               end > s ? (size_t)(end - s) : 0, scratch->window,
                               scratch->filtered + place * cpu->shape.in_row, cpu->shape.in_row,
@@ -345,21 +346,22 @@ static uint64_t run_task(const struct block *block, struct scratch *scratch,
     return missing;
 }
 
-/* Spectra go straight to their rows where FFTW can write there: whole spectra, aligned, one by one.
- */
-static int direct_output(const struct block *block)
+static int first_spectra(const struct channelise_spec *spec)
 {
-    const struct cpu *cpu = block->cpu;
-    const struct channelise_spec *spec = &cpu->base.spec;
-    if (!spec->is_complex || spec->nchannels != spec->channels || cpu->shape.batch > 1) {
-        return -1;
-    }
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         if (spec->outputs[i].kind == PRODUCT_SPECTRA) {
             return (int)i;
         }
     }
     return -1;
+}
+
+/* Spectra go straight to their rows where FFTW can write there: whole spectra, aligned, one by one.
+ */
+static int is_direct(const struct cpu *cpu)
+{
+    const struct channelise_spec *spec = &cpu->base.spec;
+    return spec->is_complex && spec->nchannels == spec->channels && cpu->shape.batch == 1;
 }
 
 static status_t create_dealt(struct cpu *cpu)
@@ -396,7 +398,8 @@ static status_t run(channelise_t *channelise, buffer_t *in, const struct channel
         block.out[i] = data;
         rows[i] = dumps_finished(cpu->next, spectra, spec->outputs[i].integrate);
     }
-    block.direct = direct_output(&block);
+    block.touched = first_spectra(spec);
+    block.direct = is_direct(cpu) ? block.touched : -1;
     struct interleaved order = interleaved_order(spec, input, nstreams);
     if (order.is_dealt) {
         TRY(create_dealt(cpu));

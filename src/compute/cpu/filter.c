@@ -4,11 +4,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     WINDOW_BYTES = 20 << 10, /* of the first-level cache's 32 KiB or more */
     MOST_COLUMNS = 128,      /* floats */
-    SPECTRA_BYTES = 256 << 10,
     LINE_BYTES = 64
 };
 
@@ -29,10 +29,19 @@ struct filter {
     float *coeff;   /* [T][padded] */
 };
 
+/* A quarter of the second-level cache, the rest being for what is read and written. */
+static size_t spectra_bytes(void)
+{
+    const size_t usual = (size_t)1 << 20;
+    long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    return (bytes > 0 ? (size_t)bytes : usual) / 4;
+}
+
 size_t filter_rows(size_t most, size_t row)
 {
     size_t rows = most;
-    while (rows > FIR_ROWS && rows * row * sizeof(float) > SPECTRA_BYTES) {
+    size_t room = spectra_bytes();
+    while (rows > FIR_ROWS && rows * row * sizeof(float) > room) {
         rows /= 2;
     }
     return rows;

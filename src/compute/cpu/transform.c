@@ -10,9 +10,9 @@
 #include <string.h>
 
 enum {
-    LINE = 16,          /* floats of a cache line */
-    PAD = 2 * LINE,     /* so that rows of 2^n bytes begin in different sets of the cache */
-    SMALL_POINTS = 512, /* shorter transforms go in batches */
+    LINE = 16,         /* floats of a cache line */
+    PAD = 2 * LINE,    /* so that rows of 2^n bytes begin in different sets of the cache */
+    SMALL_POINTS = 64, /* shorter transforms go in batches */
     MOST_BATCH = 16
 };
 
