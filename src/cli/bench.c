@@ -5,9 +5,11 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static const char help[] =
     "Usage: voltmill bench ppf [OPTION]...\n"
+    "       voltmill bench run [OPTION]... JOB    (voltmill bench run --help)\n"
     "\n"
     "Times the filter bank alone on random samples and checks what comes out against the "
     "reference;\n"
@@ -217,6 +219,9 @@ status_t cli_bench(int argc, char **argv)
 {
     status_t st = STATUS_OK;
     struct bench_settings settings = {0};
+    if (argc > 1 && strcmp(argv[1], "run") == 0) {
+        return cli_bench_run(argc - 1, argv + 1);
+    }
     TRY(bench_options_read(argc, argv, &settings));
     if (settings.help) {
         fputs(help, stdout);

@@ -43,8 +43,11 @@ status_t cli_run(int argc, char **argv)
                        : STATUS_OK;
         goto out;
     }
-    struct run_options run = {options.operand, options.sets, options.nsets, options.force,
-                              options.progress};
+    struct run_options run = {.path = options.operand,
+                              .sets = options.sets,
+                              .nsets = options.nsets,
+                              .force = options.force,
+                              .progress = options.progress};
     st = run_job_all(MPI_COMM_WORLD, &run);
 out:
     options_free(&options);

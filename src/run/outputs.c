@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { LONG_WRITE = 1 << 20 /* that is worth sending on */ };
+enum { LONG_WRITE = 4 << 20 /* bytes that are worth sending to the disk together */ };
 
 struct output {
     char *part;   /* the name while it is written */
@@ -15,7 +15,8 @@ struct output {
     int claim_fd; /* rank 0: holds the lock */
     int is_ours;  /* rank 0: part was made by this run and not published yet */
     struct product_place place;
-    uint64_t put_at, put_bytes; /* the last long write, which is on its way to the disk */
+    uint64_t put_at, put_bytes;   /* rows that were written last, not yet sent to the disk */
+    uint64_t sent_at, sent_bytes; /* those before, on their way there */
 };
 
 struct outputs {
@@ -180,22 +181,26 @@ out:
     return st;
 }
 
-/* Sends rows on to the disk at once, so that unwritten ones do not pile up; and where the product
- * is larger than this machine's memory, lets go of those before. */
+/* Sends rows on to the disk soon, so that unwritten ones do not pile up; and where the product is
+ * larger than this machine's memory, lets go of those before. */
 static void flush_rows(struct output *output, uint64_t at, uint64_t bytes)
 {
-    if (bytes < LONG_WRITE) {
+    int follows = at == output->put_at + output->put_bytes;
+    if (output->put_bytes > 0 && follows && output->put_bytes < LONG_WRITE) {
+        output->put_bytes += bytes;
         return;
     }
-    file_flush(output->fd, at, bytes, 0);
-    if (file_is_huge(output->place.file_bytes)) {
-        if (output->put_bytes > 0) {
-            file_flush(output->fd, output->put_at, output->put_bytes, 1);
-            file_forget(output->fd, output->put_at, output->put_bytes);
+    if (output->put_bytes > 0) {
+        file_flush(output->fd, output->put_at, output->put_bytes, 0);
+        if (file_is_huge(output->place.file_bytes) && output->sent_bytes > 0) {
+            file_flush(output->fd, output->sent_at, output->sent_bytes, 1);
+            file_forget(output->fd, output->sent_at, output->sent_bytes);
         }
-        output->put_at = at;
-        output->put_bytes = bytes;
+        output->sent_at = output->put_at;
+        output->sent_bytes = output->put_bytes;
     }
+    output->put_at = at;
+    output->put_bytes = bytes;
 }
 
 status_t outputs_put(void *context, uint32_t product, uint64_t first_row, uint64_t rows,

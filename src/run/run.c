@@ -212,6 +212,19 @@ out:
     return st;
 }
 
+static struct run_times times_of(const struct run *run, double before, double total)
+{
+    struct pipeline_seconds spent = pipeline_seconds(run->pipeline);
+    return (struct run_times){.total = total,
+                              .before = before,
+                              .read = spent.read,
+                              .compute = spent.compute,
+                              .write = spent.write,
+                              .samples = (double)run->archive->samples * run->archive->nstreams,
+                              .in_bytes = (double)run->work->input_bytes,
+                              .out_bytes = (double)outputs_bytes(run->outputs)};
+}
+
 status_t run_job_all(MPI_Comm comm, const struct run_options *options)
 {
     status_t st = STATUS_OK;
@@ -220,6 +233,11 @@ status_t run_job_all(MPI_Comm comm, const struct run_options *options)
     MPI_Comm_size(comm, &run.size);
     double started = progress_now();
     TRY(prepare_all(&run, options));
+    double ready = progress_now();
+    if (options->before) {
+        TRY(options->before(options->context, comm, run.work, run.backend));
+    }
+    double begun = progress_now();
     struct driver_work work = {chunk_count(&run.work->chunking), &run, process, finish, abandon};
     struct progress progress = {.every = options->progress,
                                 .what = "chunks",
@@ -227,12 +245,17 @@ status_t run_job_all(MPI_Comm comm, const struct run_options *options)
                                 .in_bytes = run.work->input_bytes,
                                 .out_bytes = outputs_bytes(run.outputs)};
     TRY(driver_run_all(comm, &work, &progress));
+    double worked = progress_now();
     uint64_t missing = 0;
     TRY(agree_all(comm, pipeline_missing(run.pipeline, &missing)));
     missing = sum_u64_all(comm, missing);
     TRY(outputs_finish_all(run.outputs, missing));
-    if (run.rank == 0) {
-        TRY(summarise(&run, missing, progress_now() - started));
+    double seconds = progress_now() - begun + ready - started;
+    if (options->times) {
+        *options->times = times_of(&run, ready - started, seconds);
+        options->times->after = progress_now() - worked;
+    } else if (run.rank == 0) {
+        TRY(summarise(&run, missing, seconds));
     }
 out:
     run_end(&run);

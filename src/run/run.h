@@ -7,12 +7,31 @@
 #include <mpi.h>
 #include <stdint.h>
 
+struct work;
+struct backend;
+
+/* Where the time of a run went: seconds, of this rank but for the first two. */
+struct run_times {
+    double total;  /* from the call to the products' final names */
+    double before; /* until the first chunk: plan, files, devices; what `before` took not counted */
+    double after;  /* from the end of the last chunk: products made to last, and named */
+    double read, compute, write;
+    double samples; /* of all streams together */
+    double in_bytes, out_bytes;
+};
+
 struct run_options {
     const char *path; /* of the job file */
     const char *const *sets;
     uint32_t nsets;
     int force;       /* replace products that exist */
     double progress; /* seconds between lines; 0: redraw one on a terminal */
+    /* For `bench run`: called on every rank when all is ready for the first chunk, may be NULL;
+     * collective. And where the times go, instead of a summary; NULL: none wanted. */
+    status_t (*before)(void *context, MPI_Comm comm, const struct work *work,
+                       struct backend *backend);
+    void *context;
+    struct run_times *times;
 };
 
 /* Collective; every rank gets the same status. Rank 0 prints a summary on stdout. */

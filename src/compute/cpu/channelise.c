@@ -6,21 +6,15 @@
  * any order. */
 #include "base/memory.h"
 #include "base/text.h"
-#include "compute/backend_ops.h"
+#include "compute/cpu/cpu.h"
 #include "compute/cpu/filter.h"
 #include "compute/cpu/interleaved.h"
 #include "compute/cpu/sums.h"
-#include "compute/cpu/tasks.h"
 #include "compute/cpu/transform.h"
 #include "compute/grains.h"
 
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Samples and rows of a block: three of them stay in a last-level cache, so that what is read is
- * still there when it is worked on. */
-enum { BLOCK_BYTES = 4 << 20 };
 
 /* Scratch of one thread. */
 struct scratch {
@@ -28,6 +22,26 @@ struct scratch {
     float *filtered; /* [rows + FIR_ROWS][in_row] */
     float *bins;     /* [transform batch][out_row] */
     char *dealt;     /* NULL until streams come interleaved */
+    int is_touched;
+};
+
+/* A call of run(), in the pool until it is done. */
+struct block {
+    struct cpu *cpu;
+    uint64_t number; /* in the pool */
+    const char *in;
+    struct channelise_input input;
+    size_t *re, *im; /* [streams], behind input */
+    struct interleaved order;
+    uint32_t nstreams;
+    uint64_t first; /* spectrum of the observation */
+    uint64_t spectra;
+    uint64_t counted;
+    int begins;  /* a chunk */
+    int touched; /* the first output of spectra, whose rows are called into the cache; -1: none */
+    int direct;  /* the output into whose rows spectra are transformed at once; -1: none */
+    float *out[MOST_OUTPUTS];
+    float *grains[MOST_OUTPUTS]; /* of power outputs that integrate: struct sums */
 };
 
 struct cpu {
@@ -38,10 +52,13 @@ struct cpu {
     size_t rows; /* spectra that are filtered in one go */
     filter_t *filter;
     struct scratch *scratch; /* [threads] */
-    struct tasks_part *parts;
+    struct cpu_backend *backend;
     sums_t *sums[MOST_OUTPUTS]; /* of power outputs that integrate */
-    uint64_t next;              /* spectrum that comes next */
-    uint64_t missing;           /* samples, so far */
+    struct block blocks[POOL_BLOCKS];
+    uint64_t nblocks; /* so far */
+    uint64_t next;    /* spectrum that comes next */
+    int begins;
+    uint64_t missing; /* samples, so far */
 };
 
 static int is_summed(const struct channelise_output *output)
@@ -49,24 +66,9 @@ static int is_summed(const struct channelise_output *output)
     return output->kind == PRODUCT_POWER && output->integrate > 1;
 }
 
-static uint32_t ability(void)
-{
-    return (uint32_t)simd_best() + 1;
-}
-
-static status_t open_cpu(const struct backend_options *options, backend_t **out)
-{
-    status_t st = STATUS_OK;
-    (void)options;
-    TRY(simd_check());
-    TRY(host_open(&cpu_ops, out));
-out:
-    return st;
-}
-
 /* Which kernels, and FFTW's plan. */
-static status_t choose(backend_t *backend, const struct channelise_spec *spec,
-                       struct channelise_choice *out)
+status_t cpu_channelise_choose(backend_t *backend, const struct channelise_spec *spec,
+                               struct channelise_choice *out)
 {
     status_t st = STATUS_OK;
     struct transform_shape shape = transform_shape(channelise_samples(spec), spec->is_complex);
@@ -79,7 +81,7 @@ out:
     return st;
 }
 
-static status_t words(const struct channelise_choice *choice, struct text *out)
+status_t cpu_channelise_words(const struct channelise_choice *choice, struct text *out)
 {
     status_t st = STATUS_OK;
     const struct cpu_kernels *kernels = simd_kernels((enum simd_level)choice->numbers[0]);
@@ -101,9 +103,8 @@ static void set_sizes(struct cpu *cpu, const struct channelise_spec *spec)
     }
 }
 
-static void destroy(channelise_t *channelise)
+static void destroy(struct cpu *cpu)
 {
-    struct cpu *cpu = (struct cpu *)channelise;
     for (uint32_t i = 0; cpu->scratch && i < cpu->base.spec.threads; i++) {
         free(cpu->scratch[i].window);
         free(cpu->scratch[i].filtered);
@@ -112,12 +113,35 @@ static void destroy(channelise_t *channelise)
     }
     for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
         sums_destroy(cpu->sums[i]);
+        for (int j = 0; j < POOL_BLOCKS; j++) {
+            free(cpu->blocks[j].grains[i]);
+        }
+    }
+    for (int j = 0; j < POOL_BLOCKS; j++) {
+        free(cpu->blocks[j].re);
+        free(cpu->blocks[j].im);
     }
     transform_destroy(cpu->transform);
     filter_destroy(cpu->filter);
     free(cpu->scratch);
-    free(cpu->parts);
     free(cpu);
+}
+
+/* Waits for the blocks that it has given to the pool. */
+static void settle(const struct cpu *cpu)
+{
+    for (int i = 0; i < POOL_BLOCKS; i++) {
+        if (cpu->blocks[i].number > 0) {
+            pool_wait(cpu->backend->pool, cpu->blocks[i].number);
+        }
+    }
+}
+
+void cpu_channelise_destroy(channelise_t *channelise)
+{
+    struct cpu *cpu = (struct cpu *)channelise;
+    settle(cpu);
+    destroy(cpu);
 }
 
 /* Floats of a thread's scratch: window, filtered spectra, bins. */
@@ -135,57 +159,71 @@ static status_t create_scratch(struct cpu *cpu)
     size_t floats[3];
     scratch_floats(cpu, floats);
     TRY(memory_zeroed(spec->threads, sizeof *cpu->scratch, "scratch", &cpu->scratch));
-    TRY(memory_aligned(spec->threads, sizeof *cpu->parts, "scratch", &cpu->parts));
     for (uint32_t i = 0; i < spec->threads; i++) {
         struct scratch *scratch = &cpu->scratch[i];
         TRY(memory_aligned(floats[0], sizeof(float), "a window", &scratch->window));
         TRY(memory_aligned(floats[1], sizeof(float), "spectra", &scratch->filtered));
         TRY(memory_aligned(floats[2], sizeof(float), "spectra", &scratch->bins));
     }
-    /* Each thread touches its own first. Rows that nobody asked for are computed, too: of zeros. */
-#pragma omp parallel num_threads((int)spec->threads)
-    {
-        struct scratch *scratch = &cpu->scratch[omp_get_thread_num()];
-        memset(scratch->window, 0, floats[0] * sizeof(float));
-        memset(scratch->filtered, 0, floats[1] * sizeof(float));
-        memset(scratch->bins, 0, floats[2] * sizeof(float));
+out:
+    return st;
+}
+
+static status_t create_blocks(struct cpu *cpu)
+{
+    status_t st = STATUS_OK;
+    const struct channelise_spec *spec = &cpu->base.spec;
+    for (uint32_t i = 0; i < spec->noutputs; i++) {
+        if (is_summed(&spec->outputs[i])) {
+            TRY(sums_create(spec, spec->outputs[i].integrate, &cpu->sums[i]));
+        }
+    }
+    for (int j = 0; j < POOL_BLOCKS; j++) {
+        struct block *block = &cpu->blocks[j];
+        TRY(memory_zeroed(spec->nstreams, sizeof *block->re, "offsets", &block->re));
+        TRY(memory_zeroed(spec->nstreams, sizeof *block->im, "offsets", &block->im));
+        for (uint32_t i = 0; i < spec->noutputs; i++) {
+            if (cpu->sums[i]) {
+                TRY(memory_aligned(sums_grain_floats(spec, spec->outputs[i].integrate),
+                                   sizeof(float), "sums of power", &block->grains[i]));
+            }
+        }
     }
 out:
     return st;
 }
 
-static status_t create(backend_t *backend, const struct channelise_spec *spec, channelise_t **out)
+status_t cpu_channelise_create(backend_t *backend, const struct channelise_spec *spec,
+                               channelise_t **out)
 {
     status_t st = STATUS_OK;
     struct cpu *cpu = NULL;
     struct channelise_choice choice = spec->choice;
     TRY(memory_zeroed(1, sizeof *cpu, "the filter bank", &cpu));
     cpu->base.ops = &cpu_ops;
+    cpu->backend = (struct cpu_backend *)backend;
     set_sizes(cpu, spec);
     if (choice.backend != BACKEND_CPU) {
-        TRY(choose(backend, spec, &choice));
+        TRY(cpu_channelise_choose(backend, spec, &choice));
     }
     cpu->kernels = simd_kernels((enum simd_level)choice.numbers[0]);
     REQUIRE(cpu->kernels, STATUS_DEVICE,
             "this machine's processor lacks the vectors that are used");
+    TRY(cpu_pool(cpu->backend, spec->threads));
     TRY(filter_create(cpu->kernels, spec, cpu->rows, &cpu->filter));
     TRY(transform_create(&cpu->shape, choice.wisdom, &cpu->transform));
     TRY(create_scratch(cpu));
-    for (uint32_t i = 0; i < spec->noutputs; i++) {
-        if (is_summed(&spec->outputs[i])) {
-            TRY(sums_create(spec, spec->outputs[i].integrate, &cpu->sums[i]));
-        }
-    }
+    TRY(create_blocks(cpu));
     *out = &cpu->base;
     cpu = NULL;
 out:
     if (cpu) {
-        destroy(&cpu->base);
+        destroy(cpu);
     }
     return st;
 }
 
-static uint64_t needed_bytes(const struct channelise_spec *spec)
+uint64_t cpu_channelise_bytes(const struct channelise_spec *spec)
 {
     struct cpu cpu = {0};
     size_t floats[3];
@@ -200,35 +238,20 @@ static uint64_t needed_bytes(const struct channelise_spec *spec)
     bytes += spec->threads * thread;
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         if (is_summed(&spec->outputs[i])) {
-            bytes += sums_bytes(spec, spec->outputs[i].integrate);
+            bytes += POOL_BLOCKS * sizeof(float) *
+                     (uint64_t)sums_grain_floats(spec, spec->outputs[i].integrate);
+            bytes += (uint64_t)sizeof(double) * spec->nstreams * spec->nchannels;
         }
     }
     return bytes;
 }
 
-static void begin(channelise_t *channelise, uint64_t first_spectrum)
+void cpu_channelise_begin(channelise_t *channelise, uint64_t first_spectrum)
 {
     struct cpu *cpu = (struct cpu *)channelise;
     cpu->next = first_spectrum;
-    for (uint32_t i = 0; i < cpu->base.spec.noutputs; i++) {
-        if (cpu->sums[i]) {
-            sums_begin(cpu->sums[i]);
-        }
-    }
+    cpu->begins = 1;
 }
-
-/* What one call of run() works on. */
-struct block {
-    struct cpu *cpu;
-    const char *in;
-    const struct channelise_input *input;
-    uint32_t nstreams;
-    uint64_t spectra;
-    uint64_t counted;
-    int touched; /* the first output of spectra, whose rows are called into the cache; -1: none */
-    int direct;  /* the output into whose rows spectra are transformed at once; -1: none */
-    float *out[MOST_OUTPUTS];
-};
 
 /* Some spectra of one stream of a block. */
 struct batch {
@@ -262,9 +285,9 @@ static void deliver(const struct block *block, const float *bins, uint32_t strea
             cpu->kernels->power(kept, nchannels, 0, block->out[i] + row * nchannels);
         } else {
             int add;
-            float *grain =
-                sums_grain(cpu->sums[i], cpu->next, cpu->next + s, block->nstreams, stream, &add);
-            cpu->kernels->power(kept, nchannels, add, grain);
+            size_t grain = sums_grain(cpu->sums[i], block->first, block->first + s, &add);
+            float *sum = block->grains[i] + (grain * block->nstreams + stream) * nchannels;
+            cpu->kernels->power(kept, nchannels, add, sum);
         }
     }
 }
@@ -277,7 +300,7 @@ static void transform_rows(const struct block *block, struct scratch *scratch,
     const struct cpu *cpu = block->cpu;
     uint64_t s = batch->first + from;
     if (cpu->shape.batch > 1) {
-        size_t place = (size_t)((cpu->next + s) % GRAIN);
+        size_t place = (size_t)((block->first + s) % GRAIN);
         transform_run(cpu->transform, scratch->filtered, scratch->bins);
         for (size_t i = 0; i < count; i++) {
             deliver(block, scratch->bins + (place + i) * cpu->shape.out_row, batch->stream, s + i);
@@ -304,7 +327,7 @@ static uint64_t run_batch(const struct block *block, struct scratch *scratch,
         uint64_t s = batch->first + from;
         /* Raw spectra that these spectra answer for when missing samples are counted. */
         uint64_t end = s + count == block->spectra ? block->counted : s + count;
-        size_t place = cpu->shape.batch > 1 ? (size_t)((cpu->next + s) % GRAIN) : 0;
+        size_t place = cpu->shape.batch > 1 ? (size_t)((block->first + s) % GRAIN) : 0;
         const float *touch =
             block->touched < 0 ? NULL : spectrum_row(block, block->touched, batch->stream, s);
         missing += filter_run(cpu->filter, batch->samples + from * row_bytes, count,
@@ -316,13 +339,29 @@ static uint64_t run_batch(const struct block *block, struct scratch *scratch,
     return missing;
 }
 
-/* One task: the spectra of a grain of one stream, or of a group of interleaved ones. */
-static uint64_t run_task(const struct block *block, struct scratch *scratch,
-                         const struct interleaved *order, uint64_t task)
+/* The thread whose scratch it is touches it first. Rows that nobody asked for are computed, too: of
+ * zeros. */
+static void touch_scratch(const struct cpu *cpu, struct scratch *scratch)
 {
-    const struct cpu *cpu = block->cpu;
+    size_t floats[3];
+    if (!scratch->is_touched) {
+        scratch_floats(cpu, floats);
+        memset(scratch->window, 0, floats[0] * sizeof(float));
+        memset(scratch->filtered, 0, floats[1] * sizeof(float));
+        memset(scratch->bins, 0, floats[2] * sizeof(float));
+        scratch->is_touched = 1;
+    }
+}
+
+/* First phase: the spectra of a grain of one stream, or of a group of interleaved ones. */
+static void run_grain(void *context, uint32_t thread, uint64_t task)
+{
+    const struct block *block = context;
+    struct cpu *cpu = block->cpu;
     const struct channelise_spec *spec = &cpu->base.spec;
-    uint64_t lead = cpu->next % GRAIN;
+    const struct interleaved *order = &block->order;
+    struct scratch *scratch = &cpu->scratch[thread];
+    uint64_t lead = block->first % GRAIN;
     uint64_t grain = task / order->groups;
     uint32_t stream = (uint32_t)(task % order->groups) * order->group;
     uint64_t from = grain * GRAIN < lead ? 0 : grain * GRAIN - lead;
@@ -332,18 +371,35 @@ static uint64_t run_task(const struct block *block, struct scratch *scratch,
     size_t raw = (size_t)(to - from) + spec->taps - 1;
     struct batch batch = {.first = from, .count = (size_t)(to - from)};
     uint64_t missing = 0;
+    touch_scratch(cpu, scratch);
     if (order->is_dealt) {
-        interleaved_deal(order, block->in, block->input, stream, streams, (size_t)from * samples,
+        interleaved_deal(order, block->in, &block->input, stream, streams, (size_t)from * samples,
                          raw * samples, scratch->dealt);
     }
     for (uint32_t i = 0; i < streams; i++) {
         batch.stream = stream + i;
         batch.samples = order->is_dealt ? scratch->dealt + i * raw * samples * order->sample_bytes
-                                        : block->in + block->input->re[stream] +
+                                        : block->in + block->input.re[stream] +
                                               (size_t)from * samples * order->sample_bytes;
         missing += run_batch(block, scratch, &batch);
     }
-    return missing;
+    if (missing > 0) {
+        __atomic_fetch_add(&cpu->missing, missing, __ATOMIC_RELAXED);
+    }
+}
+
+/* Second phase: some channels of one stream, of all outputs that integrate. */
+static void run_sums(void *context, uint32_t thread, uint64_t task)
+{
+    const struct block *block = context;
+    const struct cpu *cpu = block->cpu;
+    (void)thread;
+    for (uint32_t i = 0; i < cpu->base.spec.noutputs; i++) {
+        if (cpu->sums[i]) {
+            sums_finish(cpu->sums[i], block->grains[i], block->first, block->spectra,
+                        block->nstreams, block->begins, task, block->out[i]);
+        }
+    }
 }
 
 static int first_spectra(const struct channelise_spec *spec)
@@ -377,80 +433,83 @@ out:
     return st;
 }
 
-static status_t run(channelise_t *channelise, buffer_t *in, const struct channelise_input *input,
-                    uint32_t nstreams, uint64_t spectra, uint64_t counted, buffer_t *const *out,
-                    uint64_t *rows)
+static int sums_anything(const struct cpu *cpu)
+{
+    for (uint32_t i = 0; i < cpu->base.spec.noutputs; i++) {
+        if (cpu->sums[i]) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* What the block works on. */
+static status_t fill_block(struct cpu *cpu, struct block *block, buffer_t *in,
+                           const struct channelise_input *input, uint32_t nstreams,
+                           buffer_t *const *out)
+{
+    status_t st = STATUS_OK;
+    const struct channelise_spec *spec = &cpu->base.spec;
+    void *data = NULL;
+    TRY(buffer_get(in, &data));
+    block->in = data;
+    memcpy(block->re, input->re, nstreams * sizeof *block->re);
+    memcpy(block->im, input->im, nstreams * sizeof *block->im);
+    block->input = (struct channelise_input){block->re, block->im, input->step};
+    block->order = interleaved_order(spec, &block->input, nstreams);
+    if (block->order.is_dealt) {
+        TRY(create_dealt(cpu));
+    }
+    for (uint32_t i = 0; i < spec->noutputs; i++) {
+        TRY(buffer_get(out[i], &data));
+        block->out[i] = data;
+    }
+out:
+    return st;
+}
+
+status_t cpu_channelise_run(channelise_t *channelise, buffer_t *in,
+                            const struct channelise_input *input, uint32_t nstreams,
+                            uint64_t spectra, uint64_t counted, buffer_t *const *out,
+                            uint64_t *rows)
 {
     status_t st = STATUS_OK;
     struct cpu *cpu = (struct cpu *)channelise;
     const struct channelise_spec *spec = &cpu->base.spec;
-    void *samples = NULL;
-    TRY(buffer_get(in, &samples));
-    struct block block = {.cpu = cpu,
-                          .in = samples,
-                          .input = input,
-                          .nstreams = nstreams,
-                          .spectra = spectra,
-                          .counted = counted};
-    for (uint32_t i = 0; i < spec->noutputs; i++) {
-        void *data = NULL;
-        TRY(buffer_get(out[i], &data));
-        block.out[i] = data;
-        rows[i] = dumps_finished(cpu->next, spectra, spec->outputs[i].integrate);
-    }
-    block.touched = first_spectra(spec);
-    block.direct = is_direct(cpu) ? block.touched : -1;
-    struct interleaved order = interleaved_order(spec, input, nstreams);
-    if (order.is_dealt) {
-        TRY(create_dealt(cpu));
-    }
+    pool_t *pool = cpu->backend->pool;
+    struct block *block = &cpu->blocks[cpu->nblocks % POOL_BLOCKS];
+    pool_wait(pool, block->number);
+    TRY(fill_block(cpu, block, in, input, nstreams, out));
+    block->cpu = cpu;
+    block->nstreams = nstreams;
+    block->first = cpu->next;
+    block->spectra = spectra;
+    block->counted = counted;
+    block->begins = cpu->begins;
+    block->touched = first_spectra(spec);
+    block->direct = is_direct(cpu) ? block->touched : -1;
     /* Batches end at multiples of GRAIN in the observation, wherever the block begins. */
     uint64_t grains = ceil_div_u64(cpu->next % GRAIN + spectra, GRAIN);
-    uint64_t found = 0;
-    tasks_cut(cpu->parts, spec->threads, grains * order.groups);
-#pragma omp parallel num_threads((int)spec->threads) reduction(+ : found)
-    {
-        uint32_t thread = (uint32_t)omp_get_thread_num();
-        uint64_t task;
-        while (tasks_take(cpu->parts, spec->threads, thread, &task)) {
-            found += run_task(&block, &cpu->scratch[thread], &order, task);
-        }
-    }
+    struct pool_block work = {.context = block, .run = {run_grain, run_sums}};
+    work.tasks[0] = grains * block->order.groups;
+    work.tasks[1] = sums_anything(cpu) ? sums_tasks(spec->nchannels, nstreams) : 0;
+    block->number = pool_submit(pool, &work);
+    ((struct cpu_buffer *)in)->block = block->number;
     for (uint32_t i = 0; i < spec->noutputs; i++) {
-        if (cpu->sums[i]) {
-            sums_finish(cpu->sums[i], cpu->next, spectra, nstreams, spec->threads, block.out[i]);
-        }
+        ((struct cpu_buffer *)out[i])->block = block->number;
+        rows[i] = dumps_finished(cpu->next, spectra, spec->outputs[i].integrate);
     }
-    cpu->missing += found;
+    cpu->nblocks++;
+    cpu->begins = 0;
     cpu->next += spectra;
 out:
     return st;
 }
 
-static status_t count_missing(channelise_t *channelise, uint64_t *out)
+status_t cpu_channelise_missing(channelise_t *channelise, uint64_t *out)
 {
-    *out = ((const struct cpu *)channelise)->missing;
+    const struct cpu *cpu = (const struct cpu *)channelise;
+    settle(cpu);
+    *out = cpu->missing;
     return STATUS_OK;
 }
-
-const struct backend_ops cpu_ops = {.kind = BACKEND_CPU,
-                                    .slots = 3, /* one is read, one worked on, one written */
-                                    .block_bytes = BLOCK_BYTES,
-                                    .open = open_cpu,
-                                    .close = host_close,
-                                    .ability = ability,
-                                    .device = host_device,
-                                    .was_full = host_was_full,
-                                    .buffer_create = host_buffer_create,
-                                    .buffer_destroy = host_buffer_destroy,
-                                    .buffer_get = host_buffer_get,
-                                    .channelise_choose = choose,
-                                    .channelise_words = words,
-                                    .channelise_create = create,
-                                    .channelise_destroy = destroy,
-                                    .channelise_bytes = needed_bytes,
-                                    .channelise_begin = begin,
-                                    .channelise_run = run,
-                                    .channelise_missing = count_missing,
-                                    .channelise_times = host_times,
-                                    .measure = host_measure};

@@ -1,0 +1,113 @@
+/* The CPU as a backend: plain memory, and a pool of threads. */
+#include "base/memory.h"
+#include "compute/cpu/cpu.h"
+#include "compute/cpu/kernels.h"
+
+#include <stdlib.h>
+
+/* Samples and rows of a block: the three of them stay in a last-level cache, so that what is read
+ * is still there when it is worked on. */
+enum { BLOCK_BYTES = 4 << 20 };
+
+static status_t open_cpu(const struct backend_options *options, backend_t **out)
+{
+    status_t st = STATUS_OK;
+    struct cpu_backend *backend = NULL;
+    (void)options;
+    TRY(simd_check());
+    TRY(memory_zeroed(1, sizeof *backend, "a backend", &backend));
+    backend->base.ops = &cpu_ops;
+    *out = &backend->base;
+out:
+    return st;
+}
+
+static void close_cpu(backend_t *base)
+{
+    struct cpu_backend *backend = (struct cpu_backend *)base;
+    pool_destroy(backend->pool);
+    free(backend);
+}
+
+status_t cpu_pool(struct cpu_backend *backend, uint32_t threads)
+{
+    status_t st = STATUS_OK;
+    if (backend->pool && pool_threads(backend->pool) == threads) {
+        goto out;
+    }
+    pool_destroy(backend->pool);
+    backend->pool = NULL;
+    TRY(pool_create(threads, &backend->pool));
+out:
+    return st;
+}
+
+static uint32_t ability(void)
+{
+    return (uint32_t)simd_best() + 1;
+}
+
+static status_t create_buffer(backend_t *backend, enum buffer_use use, uint64_t bytes,
+                              buffer_t **out)
+{
+    status_t st = STATUS_OK;
+    struct cpu_buffer *buffer = NULL;
+    (void)use;
+    TRY(memory_zeroed(1, sizeof *buffer, "a buffer", &buffer));
+    buffer->base.ops = &cpu_ops;
+    buffer->backend = (struct cpu_backend *)backend;
+    REQUIRE(bytes <= SIZE_MAX, STATUS_DEVICE, "out of memory: a buffer of %llu bytes",
+            (unsigned long long)bytes);
+    TRY(memory_aligned((size_t)bytes, 1, "a buffer", &buffer->data));
+    *out = &buffer->base;
+    buffer = NULL;
+out:
+    free(buffer);
+    return st;
+}
+
+static void wait_for(const struct cpu_buffer *buffer)
+{
+    if (buffer->block > 0 && buffer->backend->pool) {
+        pool_wait(buffer->backend->pool, buffer->block);
+    }
+}
+
+static void destroy_buffer(buffer_t *base)
+{
+    struct cpu_buffer *buffer = (struct cpu_buffer *)base;
+    wait_for(buffer);
+    free(buffer->data);
+    free(buffer);
+}
+
+static status_t get_buffer(buffer_t *base, void **out)
+{
+    struct cpu_buffer *buffer = (struct cpu_buffer *)base;
+    wait_for(buffer);
+    *out = buffer->data;
+    return STATUS_OK;
+}
+
+const struct backend_ops cpu_ops = {.kind = BACKEND_CPU,
+                                    .slots = 4, /* one is read, one worked on while the one before
+                                                   ends, one written */
+                                    .block_bytes = BLOCK_BYTES,
+                                    .open = open_cpu,
+                                    .close = close_cpu,
+                                    .ability = ability,
+                                    .device = host_device,
+                                    .was_full = host_was_full,
+                                    .buffer_create = create_buffer,
+                                    .buffer_destroy = destroy_buffer,
+                                    .buffer_get = get_buffer,
+                                    .channelise_choose = cpu_channelise_choose,
+                                    .channelise_words = cpu_channelise_words,
+                                    .channelise_create = cpu_channelise_create,
+                                    .channelise_destroy = cpu_channelise_destroy,
+                                    .channelise_bytes = cpu_channelise_bytes,
+                                    .channelise_begin = cpu_channelise_begin,
+                                    .channelise_run = cpu_channelise_run,
+                                    .channelise_missing = cpu_channelise_missing,
+                                    .channelise_times = host_times,
+                                    .measure = host_measure};

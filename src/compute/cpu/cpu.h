@@ -1,0 +1,39 @@
+/* The CPU backend's own objects. */
+#ifndef VOLTMILL_COMPUTE_CPU_CPU_H
+#define VOLTMILL_COMPUTE_CPU_CPU_H
+
+#include "compute/backend_ops.h"
+#include "compute/cpu/pool.h"
+
+struct cpu_backend {
+    struct backend base;
+    pool_t *pool; /* NULL until a stage says how many threads */
+};
+
+/* Plain memory, and the last block that works on it. */
+struct cpu_buffer {
+    struct buffer base;
+    struct cpu_backend *backend;
+    void *data;
+    uint64_t block; /* of the pool; 0: none */
+};
+
+/* A pool of so many threads: the one that is there, or a new one in its place. Fails with DEVICE.
+ */
+status_t cpu_pool(struct cpu_backend *backend, uint32_t threads);
+
+status_t cpu_channelise_choose(backend_t *backend, const struct channelise_spec *spec,
+                               struct channelise_choice *out);
+status_t cpu_channelise_words(const struct channelise_choice *choice, struct text *out);
+status_t cpu_channelise_create(backend_t *backend, const struct channelise_spec *spec,
+                               channelise_t **out);
+void cpu_channelise_destroy(channelise_t *channelise);
+uint64_t cpu_channelise_bytes(const struct channelise_spec *spec);
+void cpu_channelise_begin(channelise_t *channelise, uint64_t first_spectrum);
+status_t cpu_channelise_run(channelise_t *channelise, buffer_t *in,
+                            const struct channelise_input *input, uint32_t nstreams,
+                            uint64_t spectra, uint64_t counted, buffer_t *const *out,
+                            uint64_t *rows);
+status_t cpu_channelise_missing(channelise_t *channelise, uint64_t *out);
+
+#endif

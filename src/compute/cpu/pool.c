@@ -1,0 +1,238 @@
+#include "compute/cpu/pool.h"
+
+#include "base/memory.h"
+
+#include <omp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One thread's part of a phase, so that it works on memory that it touched first; others take from
+ * it when they have done theirs. In cache lines of their own, or threads would slow each other. */
+struct part {
+    _Alignas(64) uint64_t next; /* taken up to here */
+    uint64_t end;
+};
+
+struct entry {
+    struct pool_block block;
+    int phase;          /* POOL_PHASES: done */
+    uint64_t left;      /* tasks of this phase that are not done */
+    struct part *parts; /* [threads] */
+};
+
+struct pool {
+    uint32_t threads;
+    pthread_t leader; /* of the OpenMP team */
+    int has_leader;
+    pthread_mutex_t lock;
+    pthread_cond_t work, done;
+    int is_ending;
+    uint64_t submitted, finished;      /* blocks */
+    struct entry entries[POOL_BLOCKS]; /* block number b in entry b % POOL_BLOCKS */
+};
+
+static struct entry *entry_of(pool_t *pool, uint64_t number)
+{
+    return &pool->entries[number % POOL_BLOCKS];
+}
+
+static void begin_phase(const pool_t *pool, struct entry *entry, int phase)
+{
+    uint64_t tasks = entry->block.tasks[phase];
+    uint64_t at = 0;
+    for (uint32_t i = 0; i < pool->threads; i++) {
+        __atomic_store_n(&entry->parts[i].next, at, __ATOMIC_RELAXED);
+        at += tasks / pool->threads + (i < tasks % pool->threads);
+        __atomic_store_n(&entry->parts[i].end, at, __ATOMIC_RELAXED);
+    }
+    entry->left = tasks;
+    entry->phase = phase;
+}
+
+/* Goes on where a phase is over: with the lock. */
+static void advance(pool_t *pool)
+{
+    while (pool->finished < pool->submitted) {
+        struct entry *entry = entry_of(pool, pool->finished + 1);
+        if (entry->left > 0) {
+            break;
+        }
+        if (entry->phase + 1 < POOL_PHASES) {
+            begin_phase(pool, entry, entry->phase + 1);
+        } else {
+            pool->finished++;
+            pthread_cond_broadcast(&pool->done);
+        }
+    }
+    pthread_cond_broadcast(&pool->work);
+}
+
+/* The next task of `thread` in an entry; 0 when all are taken. */
+static int take(const pool_t *pool, struct entry *entry, uint32_t thread, uint64_t *task)
+{
+    for (uint32_t i = 0; i < pool->threads; i++) {
+        struct part *part = &entry->parts[(thread + i) % pool->threads];
+        uint64_t end = __atomic_load_n(&part->end, __ATOMIC_RELAXED);
+        /* A look first: a part that is done need not be written to. */
+        if (__atomic_load_n(&part->next, __ATOMIC_RELAXED) < end) {
+            *task = __atomic_fetch_add(&part->next, 1, __ATOMIC_RELAXED);
+            if (*task < end) {
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
+/* Works in one entry until nothing is left to take; returns how many tasks were done. */
+static uint64_t work_in(const pool_t *pool, struct entry *entry, int phase, uint32_t thread,
+                        uint64_t task)
+{
+    uint64_t done = 0;
+    do {
+        entry->block.run[phase](entry->block.context, thread, task);
+        done++;
+    } while (take(pool, entry, thread, &task));
+    return done;
+}
+
+/* The oldest entry of which a task can be taken, with the lock: then neither its phase nor its
+ * block changes until that task is done. */
+static struct entry *find_work(pool_t *pool, uint32_t thread, uint64_t *task)
+{
+    for (uint64_t number = pool->finished + 1; number <= pool->submitted; number++) {
+        struct entry *entry = entry_of(pool, number);
+        if (entry->left > 0 && take(pool, entry, thread, task)) {
+            return entry;
+        }
+    }
+    return NULL;
+}
+
+static void work(pool_t *pool, uint32_t thread)
+{
+    pthread_mutex_lock(&pool->lock);
+    for (;;) {
+        uint64_t task;
+        struct entry *entry = find_work(pool, thread, &task);
+        if (entry) {
+            int phase = entry->phase;
+            pthread_mutex_unlock(&pool->lock);
+            uint64_t done = work_in(pool, entry, phase, thread, task);
+            pthread_mutex_lock(&pool->lock);
+            entry->left -= done;
+            if (entry->left == 0) {
+                advance(pool);
+            }
+        } else if (pool->is_ending && pool->finished == pool->submitted) {
+            break;
+        } else {
+            pthread_cond_wait(&pool->work, &pool->lock);
+        }
+    }
+    pthread_mutex_unlock(&pool->lock);
+}
+
+static void *lead(void *argument)
+{
+    pool_t *pool = argument;
+#pragma omp parallel num_threads((int)pool->threads)
+    work(pool, (uint32_t)omp_get_thread_num());
+    return NULL;
+}
+
+/* Signals are the main thread's business. */
+static status_t start(pool_t *pool)
+{
+    status_t st = STATUS_OK;
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int status = pthread_create(&pool->leader, NULL, lead, pool);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    REQUIRE(status == 0, STATUS_DEVICE, "a thread cannot be made: %s", strerror(status));
+    pool->has_leader = 1;
+out:
+    return st;
+}
+
+status_t pool_create(uint32_t threads, pool_t **out)
+{
+    status_t st = STATUS_OK;
+    pool_t *pool = NULL;
+    TRY(memory_zeroed(1, sizeof *pool, "threads", &pool));
+    pool->threads = threads;
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_cond_init(&pool->work, NULL);
+    pthread_cond_init(&pool->done, NULL);
+    for (int i = 0; i < POOL_BLOCKS; i++) {
+        TRY(memory_aligned(threads, sizeof(struct part), "threads", &pool->entries[i].parts));
+    }
+    TRY(start(pool));
+    *out = pool;
+    pool = NULL;
+out:
+    pool_destroy(pool);
+    return st;
+}
+
+void pool_destroy(pool_t *pool)
+{
+    if (!pool) {
+        return;
+    }
+    pthread_mutex_lock(&pool->lock);
+    pool->is_ending = 1;
+    pthread_cond_broadcast(&pool->work);
+    pthread_mutex_unlock(&pool->lock);
+    if (pool->has_leader) {
+        pthread_join(pool->leader, NULL);
+    }
+    for (int i = 0; i < POOL_BLOCKS; i++) {
+        free(pool->entries[i].parts);
+    }
+    pthread_cond_destroy(&pool->work);
+    pthread_cond_destroy(&pool->done);
+    pthread_mutex_destroy(&pool->lock);
+    free(pool);
+}
+
+uint32_t pool_threads(const pool_t *pool)
+{
+    return pool->threads;
+}
+
+uint64_t pool_submit(pool_t *pool, const struct pool_block *block)
+{
+    pthread_mutex_lock(&pool->lock);
+    while (pool->submitted - pool->finished == POOL_BLOCKS) {
+        pthread_cond_wait(&pool->done, &pool->lock);
+    }
+    uint64_t number = ++pool->submitted;
+    struct entry *entry = entry_of(pool, number);
+    entry->block = *block;
+    begin_phase(pool, entry, 0);
+    advance(pool);
+    pthread_mutex_unlock(&pool->lock);
+    return number;
+}
+
+void pool_wait(pool_t *pool, uint64_t number)
+{
+    pthread_mutex_lock(&pool->lock);
+    while (pool->finished < number) {
+        pthread_cond_wait(&pool->done, &pool->lock);
+    }
+    pthread_mutex_unlock(&pool->lock);
+}
+
+uint64_t pool_last(pool_t *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    uint64_t number = pool->submitted;
+    pthread_mutex_unlock(&pool->lock);
+    return number;
+}
