@@ -103,6 +103,11 @@ status_t buffer_get(buffer_t *buffer, void **out)
     return buffer->ops->buffer_get(buffer, out);
 }
 
+status_t buffer_missing(buffer_t *in, uint64_t *out)
+{
+    return in->ops->buffer_missing(in, out);
+}
+
 status_t channelise_choose(backend_t *backend, const struct channelise_spec *spec,
                            struct channelise_choice *out)
 {
@@ -151,11 +156,6 @@ status_t channelise_run(channelise_t *channelise, buffer_t *in,
 {
     return channelise->ops->channelise_run(channelise, in, input, nstreams, spectra, counted, out,
                                            rows);
-}
-
-status_t channelise_missing(channelise_t *channelise, uint64_t *out)
-{
-    return channelise->ops->channelise_missing(channelise, out);
 }
 
 status_t channelise_times(channelise_t *channelise, double seconds[CHANNELISE_STEPS])

@@ -122,6 +122,9 @@ void buffer_destroy(buffer_t *buffer);
 /* The host's side of it, when no work on it is under way any more: waits. Fails with DEVICE when
  * that work has failed. */
 status_t buffer_get(buffer_t *buffer, void **out);
+/* Missing samples among those that the last channelise_run() from this buffer of samples answered
+ * for (`counted`). Waits for it. Fails with DEVICE. */
+status_t buffer_missing(buffer_t *in, uint64_t *out);
 
 /* Measures which way of doing this problem is the fastest on this device, or remembers. Backends
  * without a choice give AUTO. Fails with DEVICE. */
@@ -151,7 +154,7 @@ void channelise_begin(channelise_t *channelise, uint64_t first_spectrum);
  * A dump that a run leaves unfinished is carried into the next one of the same chunk; its rows come
  * out when it is complete. Blocks inside of a chunk end at multiples of 16 spectra. Samples that
  * are no numbers (NaN, infinite, the missing value) count as zero volts; those among the first
- * `counted` raw spectra are counted (so that overlaps are not counted twice).
+ * `counted` raw spectra are counted (so that overlaps are not counted twice): buffer_missing().
  * Results are a pure function of samples and spectrum number: neither blocks, chunks nor
  * threads change a bit. May return before the work is done: buffer_get() waits.
  * Fails with DEVICE.
@@ -192,8 +195,5 @@ status_t bare_create(backend_t *backend, const struct channelise_spec *spec, uin
 void bare_destroy(bare_t *bare);
 /* Seconds for one spectrum, of one run through all plans: the fastest counts. */
 double bare_time(bare_t *bare);
-
-/* Missing samples found by all runs so far. Waits for them. Fails with DEVICE. */
-status_t channelise_missing(channelise_t *channelise, uint64_t *out);
 
 #endif

@@ -31,6 +31,7 @@ struct backend_ops {
                               buffer_t **out);
     void (*buffer_destroy)(buffer_t *buffer);
     status_t (*buffer_get)(buffer_t *buffer, void **out);
+    status_t (*buffer_missing)(buffer_t *in, uint64_t *out);
     status_t (*channelise_choose)(backend_t *backend, const struct channelise_spec *spec,
                                   struct channelise_choice *out);
     status_t (*channelise_words)(const struct channelise_choice *choice, struct text *out);
@@ -43,7 +44,6 @@ struct backend_ops {
                                const struct channelise_input *input, uint32_t nstreams,
                                uint64_t spectra, uint64_t counted, buffer_t *const *out,
                                uint64_t *rows);
-    status_t (*channelise_missing)(channelise_t *channelise, uint64_t *out);
     status_t (*channelise_times)(channelise_t *channelise, double seconds[CHANNELISE_STEPS]);
     status_t (*measure)(backend_t *backend, struct backend_rates *out);
 };
@@ -71,6 +71,8 @@ status_t host_buffer_create(backend_t *backend, enum buffer_use use, uint64_t by
                             buffer_t **out);
 void host_buffer_destroy(buffer_t *buffer);
 status_t host_buffer_get(buffer_t *buffer, void **out);
+status_t host_buffer_missing(buffer_t *in, uint64_t *out);
+void host_buffer_count(buffer_t *in, uint64_t missing);
 status_t host_times(channelise_t *channelise, double seconds[CHANNELISE_STEPS]);
 status_t host_measure(backend_t *backend, struct backend_rates *out);
 status_t host_choose(backend_t *backend, const struct channelise_spec *spec,

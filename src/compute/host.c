@@ -10,6 +10,7 @@
 struct host_buffer {
     struct buffer base;
     void *data;
+    uint64_t missing; /* samples that the last run from it found so */
 };
 
 status_t host_open(const struct backend_ops *ops, backend_t **out)
@@ -67,6 +68,17 @@ void host_buffer_destroy(buffer_t *buffer)
 status_t host_buffer_get(buffer_t *buffer, void **out)
 {
     *out = ((struct host_buffer *)buffer)->data;
+    return STATUS_OK;
+}
+
+void host_buffer_count(buffer_t *in, uint64_t missing)
+{
+    ((struct host_buffer *)in)->missing = missing;
+}
+
+status_t host_buffer_missing(buffer_t *in, uint64_t *out)
+{
+    *out = ((struct host_buffer *)in)->missing;
     return STATUS_OK;
 }
 

@@ -33,7 +33,8 @@ struct pipeline {
     uint32_t nslots;
     ring_t *ring;
     double computing;
-    double waiting; /* of the writer, for a device */
+    double waiting;   /* of the writer, for a device */
+    uint64_t missing; /* samples, so far: the writer's */
 };
 
 /* Bytes of the largest slab of any group, for a block. */
@@ -146,6 +147,7 @@ static status_t write_slot(void *context, uint32_t number)
     status_t st = STATUS_OK;
     pipeline_t *pipeline = context;
     const struct slot *slot = &pipeline->slots[number];
+    uint64_t missing = 0;
     for (uint32_t i = 0; i < pipeline->work->job->nproducts; i++) {
         void *data = NULL;
         double started = progress_now();
@@ -157,6 +159,8 @@ static status_t write_slot(void *context, uint32_t number)
                 slot->rows[i], slot->slab->first_stream, slot->slab->nstreams, data));
         }
     }
+    TRY(buffer_missing(slot->in, &missing));
+    pipeline->missing += missing;
 out:
     return st;
 }
@@ -285,9 +289,9 @@ status_t pipeline_finish(pipeline_t *pipeline, driver_t *driver)
     return work_off(pipeline, driver, 0, 0);
 }
 
-status_t pipeline_missing(const pipeline_t *pipeline, uint64_t *out)
+uint64_t pipeline_missing(const pipeline_t *pipeline)
 {
-    return channelise_missing(pipeline->channelise, out);
+    return pipeline->missing;
 }
 
 struct pipeline_seconds pipeline_seconds(const pipeline_t *pipeline)

@@ -35,8 +35,9 @@ status_t pipeline_chunk(pipeline_t *pipeline, driver_t *driver, const struct chu
 /* Waits for what is under way, and writes it. */
 status_t pipeline_finish(pipeline_t *pipeline, driver_t *driver);
 
-/* Samples found missing so far, and seconds spent. */
-status_t pipeline_missing(const pipeline_t *pipeline, uint64_t *out);
+/* Samples found missing in what is written (once pipeline_finish() is through), and seconds spent.
+ */
+uint64_t pipeline_missing(const pipeline_t *pipeline);
 struct pipeline_seconds {
     double read, compute, write; /* compute: what the host waited for */
 };

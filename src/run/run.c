@@ -246,9 +246,7 @@ status_t run_job_all(MPI_Comm comm, const struct run_options *options)
                                 .out_bytes = outputs_bytes(run.outputs)};
     TRY(driver_run_all(comm, &work, &progress));
     double worked = progress_now();
-    uint64_t missing = 0;
-    TRY(agree_all(comm, pipeline_missing(run.pipeline, &missing)));
-    missing = sum_u64_all(comm, missing);
+    uint64_t missing = sum_u64_all(comm, pipeline_missing(run.pipeline));
     TRY(outputs_finish_all(run.outputs, missing));
     double seconds = progress_now() - begun + ready - started;
     if (options->times) {

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "compute/opencl/dealer.h"
 #include "compute/opencl/ppf.h"
+#include "compute/opencl/steps.h"
 #include "dsp/coeff.h"
 
 #include <stdio.h>
@@ -57,7 +58,8 @@ static status_t run_case(device_t *device, size_t i, cl_mem in, cl_mem out)
     cl_mem dealt = NULL;
     uint64_t stride = 0;
     uint64_t rows = 0;
-    uint64_t missing = 0;
+    cl_ulong counts[DEAL_GROUPS];
+    cl_event counted = NULL;
     coeff.samples_per_spectrum = (uint32_t)channelise_samples(&spec);
     TRY(coeff_create(&coeff, &table));
     spec.coeff = table;
@@ -73,11 +75,15 @@ static status_t run_case(device_t *device, size_t i, cl_mem in, cl_mem out)
     im[1] = (size_t)stride + part;
     input.step = bytes;
     TRY(dealer_run(dealer, &watch, dealt, &input, STREAMS, samples, samples, &dealt, &stride));
-    TRY(dealer_missing(dealer, &missing));
+    TRY(dealer_fetch(dealer, counts, &counted));
+    TRY(device_wait(device, counted));
     printf("%s: %llu rows\n", kernel_name(spec.kernel), (unsigned long long)rows);
 out:
     ppf_destroy(bank);
     dealer_destroy(dealer);
+    if (counted) {
+        clReleaseEvent(counted);
+    }
     free(table);
     return st;
 }

@@ -89,6 +89,14 @@ static status_t get_buffer(buffer_t *base, void **out)
     return STATUS_OK;
 }
 
+static status_t count_missing(buffer_t *base, uint64_t *out)
+{
+    const struct cpu_buffer *buffer = (struct cpu_buffer *)base;
+    wait_for(buffer);
+    *out = buffer->missing;
+    return STATUS_OK;
+}
+
 const struct backend_ops cpu_ops = {.kind = BACKEND_CPU,
                                     .slots = 4, /* one is read, one worked on while the one before
                                                    ends, one written */
@@ -101,6 +109,7 @@ const struct backend_ops cpu_ops = {.kind = BACKEND_CPU,
                                     .buffer_create = create_buffer,
                                     .buffer_destroy = destroy_buffer,
                                     .buffer_get = get_buffer,
+                                    .buffer_missing = count_missing,
                                     .channelise_choose = cpu_channelise_choose,
                                     .channelise_words = cpu_channelise_words,
                                     .channelise_create = cpu_channelise_create,
@@ -108,6 +117,5 @@ const struct backend_ops cpu_ops = {.kind = BACKEND_CPU,
                                     .channelise_bytes = cpu_channelise_bytes,
                                     .channelise_begin = cpu_channelise_begin,
                                     .channelise_run = cpu_channelise_run,
-                                    .channelise_missing = cpu_channelise_missing,
                                     .channelise_times = host_times,
                                     .measure = host_measure};

@@ -29,7 +29,8 @@ struct scratch {
 struct block {
     struct cpu *cpu;
     uint64_t number; /* in the pool */
-    const char *in;
+    struct cpu_buffer *source;
+    const char *in; /* its data */
     struct channelise_input input;
     size_t *re, *im; /* [streams], behind input */
     struct interleaved order;
@@ -58,7 +59,6 @@ struct cpu {
     uint64_t nblocks; /* so far */
     uint64_t next;    /* spectrum that comes next */
     int begins;
-    uint64_t missing; /* samples, so far */
 };
 
 static int is_summed(const struct channelise_output *output)
@@ -384,7 +384,7 @@ static void run_grain(void *context, uint32_t thread, uint64_t task)
         missing += run_batch(block, scratch, &batch);
     }
     if (missing > 0) {
-        __atomic_fetch_add(&cpu->missing, missing, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&block->source->missing, missing, __ATOMIC_RELAXED);
     }
 }
 
@@ -452,6 +452,8 @@ static status_t fill_block(struct cpu *cpu, struct block *block, buffer_t *in,
     const struct channelise_spec *spec = &cpu->base.spec;
     void *data = NULL;
     TRY(buffer_get(in, &data));
+    block->source = (struct cpu_buffer *)in;
+    block->source->missing = 0;
     block->in = data;
     memcpy(block->re, input->re, nstreams * sizeof *block->re);
     memcpy(block->im, input->im, nstreams * sizeof *block->im);
@@ -504,12 +506,4 @@ status_t cpu_channelise_run(channelise_t *channelise, buffer_t *in,
     cpu->next += spectra;
 out:
     return st;
-}
-
-status_t cpu_channelise_missing(channelise_t *channelise, uint64_t *out)
-{
-    const struct cpu *cpu = (const struct cpu *)channelise;
-    settle(cpu);
-    *out = cpu->missing;
-    return STATUS_OK;
 }

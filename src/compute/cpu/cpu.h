@@ -15,7 +15,8 @@ struct cpu_buffer {
     struct buffer base;
     struct cpu_backend *backend;
     void *data;
-    uint64_t block; /* of the pool; 0: none */
+    uint64_t block;   /* of the pool; 0: none */
+    uint64_t missing; /* samples that the last run from it found so */
 };
 
 /* A pool of so many threads: the one that is there, or a new one in its place. Fails with DEVICE.
@@ -34,6 +35,5 @@ status_t cpu_channelise_run(channelise_t *channelise, buffer_t *in,
                             const struct channelise_input *input, uint32_t nstreams,
                             uint64_t spectra, uint64_t counted, buffer_t *const *out,
                             uint64_t *rows);
-status_t cpu_channelise_missing(channelise_t *channelise, uint64_t *out);
 
 #endif

@@ -2,6 +2,7 @@
  * at the full speed of its link, and the writer reads the other. */
 #include "base/memory.h"
 #include "compute/opencl/opencl.h"
+#include "compute/opencl/steps.h"
 
 #include <stdlib.h>
 
@@ -24,8 +25,12 @@ void opencl_buffer_destroy(buffer_t *base)
     if (buffer->used) {
         clWaitForEvents(1, &buffer->used);
     }
+    if (buffer->counted) {
+        clWaitForEvents(1, &buffer->counted);
+    }
     forget(&buffer->moved);
     forget(&buffer->used);
+    forget(&buffer->counted);
     if (buffer->host) {
         clEnqueueUnmapMemObject(queue, buffer->pinned, buffer->host, 0, NULL, NULL);
         clFinish(queue);
@@ -42,13 +47,18 @@ static status_t pin(struct opencl_buffer *buffer)
     status_t st = STATUS_OK;
     device_t *device = buffer->device;
     cl_int error = CL_SUCCESS;
+    uint64_t counts_at = ceil_div_u64(buffer->bytes, sizeof(cl_ulong)) * sizeof(cl_ulong);
+    uint64_t bytes =
+        buffer->use == BUFFER_IN ? counts_at + DEAL_GROUPS * sizeof(cl_ulong) : buffer->bytes;
     buffer->pinned = clCreateBuffer(device->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
-                                    buffer->bytes, NULL, &error);
+                                    bytes, NULL, &error);
     CL_TRY(device, error, "take pinned host memory");
-    buffer->host =
-        clEnqueueMapBuffer(device->upload, buffer->pinned, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
-                           buffer->bytes, 0, NULL, NULL, &error);
+    buffer->host = clEnqueueMapBuffer(device->upload, buffer->pinned, CL_TRUE,
+                                      CL_MAP_READ | CL_MAP_WRITE, 0, bytes, 0, NULL, NULL, &error);
     CL_TRY(device, error, "map pinned host memory");
+    if (buffer->use == BUFFER_IN) {
+        buffer->counts = (cl_ulong *)(void *)((char *)buffer->host + counts_at);
+    }
 out:
     return st;
 }
@@ -87,11 +97,28 @@ out:
     return st;
 }
 
+status_t opencl_buffer_missing(buffer_t *base, uint64_t *out)
+{
+    status_t st = STATUS_OK;
+    const struct opencl_buffer *buffer = (struct opencl_buffer *)base;
+    uint64_t sum = 0;
+    if (buffer->counted) {
+        TRY(device_wait(buffer->device, buffer->counted));
+        for (int i = 0; i < DEAL_GROUPS; i++) {
+            sum += buffer->counts[i];
+        }
+    }
+    *out = sum;
+out:
+    return st;
+}
+
 status_t opencl_buffer_upload(struct opencl_buffer *buffer, uint64_t bytes, cl_event *timed)
 {
     status_t st = STATUS_OK;
     const device_t *device = buffer->device;
     forget(&buffer->moved);
+    forget(&buffer->counted);
     CL_TRY(device,
            clEnqueueWriteBuffer(device->upload, buffer->memory, CL_FALSE, 0, bytes, buffer->host,
                                 buffer->used ? 1 : 0, buffer->used ? &buffer->used : NULL,

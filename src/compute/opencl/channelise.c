@@ -133,6 +133,7 @@ status_t opencl_channelise_run(channelise_t *channelise, buffer_t *in_buffer,
     TRY(await_transfers(stage, in, out));
     TRY(dealer_run(stage->dealer, &stage->watch, in->memory, input, nstreams, samples,
                    counted * period, &dealt, &stride));
+    TRY(dealer_fetch(stage->dealer, in->counts, &in->counted));
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         outs[i] = ((struct opencl_buffer *)out[i])->memory;
     }
@@ -146,11 +147,6 @@ out:
         clReleaseEvent(done);
     }
     return st;
-}
-
-status_t opencl_channelise_missing(channelise_t *channelise, uint64_t *out)
-{
-    return dealer_missing(((struct stage *)channelise)->dealer, out);
 }
 
 status_t opencl_channelise_times(channelise_t *channelise, double seconds[CHANNELISE_STEPS])

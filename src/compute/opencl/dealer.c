@@ -21,7 +21,7 @@ struct dealer {
     cl_mem dealt;
     uint64_t stride;   /* bytes of a stream in it */
     cl_mem re, im;     /* ulong [streams] */
-    cl_mem found;      /* ulong [DEAL_GROUPS] missing samples */
+    cl_mem found;      /* ulong [DEAL_GROUPS] missing samples of the last run */
     cl_ulong *offsets; /* [2][streams] as they stand on the device */
     uint32_t known;    /* streams of them */
 };
@@ -274,18 +274,21 @@ out:
     return st;
 }
 
-status_t dealer_missing(dealer_t *dealer, uint64_t *out)
+status_t dealer_fetch(dealer_t *dealer, cl_ulong *counts, cl_event *done)
 {
     status_t st = STATUS_OK;
-    cl_ulong found[DEAL_GROUPS];
-    *out = 0;
-    CL_TRY(dealer->device,
-           clEnqueueReadBuffer(dealer->device->compute, dealer->found, CL_TRUE, 0, sizeof found,
-                               found, 0, NULL, NULL),
-           "read counts");
-    for (int i = 0; i < DEAL_GROUPS; i++) {
-        *out += found[i];
+    const cl_ulong zero = 0;
+    const size_t bytes = DEAL_GROUPS * sizeof(cl_ulong);
+    cl_command_queue queue = dealer->device->compute;
+    if (!must_look(&dealer->spec)) {
+        goto out;
     }
+    CL_TRY(dealer->device,
+           clEnqueueReadBuffer(queue, dealer->found, CL_FALSE, 0, bytes, counts, 0, NULL, done),
+           "read counts");
+    CL_TRY(dealer->device,
+           clEnqueueFillBuffer(queue, dealer->found, &zero, sizeof zero, 0, bytes, 0, NULL, NULL),
+           "clear counts");
 out:
     return st;
 }

@@ -22,7 +22,8 @@ status_t dealer_run(dealer_t *dealer, struct stopwatch *watch, cl_mem in,
                     const struct channelise_input *input, uint32_t nstreams, uint64_t samples,
                     uint64_t counted, cl_mem *out, uint64_t *stride);
 
-/* Missing samples so far. Waits. */
-status_t dealer_missing(dealer_t *dealer, uint64_t *out);
+/* Enqueues the fetching of what the last run counted: `counts` [DEAL_GROUPS], to be added up, are
+ * there when *done is. *done stays as it is when nothing could be missing. */
+status_t dealer_fetch(dealer_t *dealer, cl_ulong *counts, cl_event *done);
 
 #endif

@@ -19,14 +19,17 @@ struct opencl_buffer {
     cl_mem memory; /* on the device */
     cl_mem pinned; /* on the host, mapped at `host` */
     void *host;
-    cl_event moved; /* the last transfer between the two */
-    cl_event used;  /* the last work of the device on `memory` */
+    cl_event moved;   /* the last transfer between the two */
+    cl_event used;    /* the last work of the device on `memory` */
+    cl_ulong *counts; /* of samples: [DEAL_GROUPS] found missing by each, pinned behind `host` */
+    cl_event counted; /* `counts` are there; NULL: nothing could be missing */
 };
 
 status_t opencl_buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes,
                               buffer_t **out);
 void opencl_buffer_destroy(buffer_t *buffer);
 status_t opencl_buffer_get(buffer_t *buffer, void **out);
+status_t opencl_buffer_missing(buffer_t *in, uint64_t *out);
 
 /* Enqueue the transfer of the first `bytes`. To the device: after the work that still uses what is
  * there; from it: after `done`. */
@@ -48,7 +51,6 @@ status_t opencl_channelise_run(channelise_t *channelise, buffer_t *in,
                                const struct channelise_input *input, uint32_t nstreams,
                                uint64_t spectra, uint64_t counted, buffer_t *const *out,
                                uint64_t *rows);
-status_t opencl_channelise_missing(channelise_t *channelise, uint64_t *out);
 status_t opencl_channelise_times(channelise_t *channelise, double seconds[CHANNELISE_STEPS]);
 
 #endif

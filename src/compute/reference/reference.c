@@ -17,7 +17,6 @@ struct reference {
     double complex *bins;        /* [P] its transform */
     double *carry[MOST_OUTPUTS]; /* [streams][nchannels] the dump that is being summed */
     uint64_t next;               /* spectrum that comes next */
-    uint64_t missing;            /* samples, so far */
 };
 
 static status_t open_reference(const struct backend_options *options, backend_t **out)
@@ -206,6 +205,7 @@ static status_t run(channelise_t *channelise, buffer_t *in, const struct channel
     const struct channelise_spec *spec = &r->base.spec;
     void *samples = NULL;
     void *data[MOST_OUTPUTS] = {NULL};
+    uint64_t found = 0;
     TRY(buffer_get(in, &samples));
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         TRY(buffer_get(out[i], &data[i]));
@@ -218,17 +218,12 @@ static status_t run(channelise_t *channelise, buffer_t *in, const struct channel
                 deliver(r, i, stream, nstreams, s, data[i]);
             }
         }
-        r->missing += count_missing(spec, samples, input, stream, (size_t)counted * r->samples);
+        found += count_missing(spec, samples, input, stream, (size_t)counted * r->samples);
     }
+    host_buffer_count(in, found);
     r->next += spectra;
 out:
     return st;
-}
-
-static status_t missing(channelise_t *channelise, uint64_t *out)
-{
-    *out = ((const struct reference *)channelise)->missing;
-    return STATUS_OK;
 }
 
 const struct backend_ops reference_ops = {.kind = BACKEND_REFERENCE,
@@ -240,12 +235,12 @@ const struct backend_ops reference_ops = {.kind = BACKEND_REFERENCE,
                                           .buffer_create = host_buffer_create,
                                           .buffer_destroy = host_buffer_destroy,
                                           .buffer_get = host_buffer_get,
+                                          .buffer_missing = host_buffer_missing,
                                           .channelise_choose = host_choose,
                                           .channelise_create = create,
                                           .channelise_destroy = destroy,
                                           .channelise_bytes = needed_bytes,
                                           .channelise_begin = begin,
                                           .channelise_run = run,
-                                          .channelise_missing = missing,
                                           .channelise_times = host_times,
                                           .measure = host_measure};
