@@ -81,15 +81,11 @@ void reader_destroy(reader_t *reader)
     free(reader);
 }
 
-/* What follows will be wanted next; what lies behind, of an observation larger than this machine's
- * memory, will not. */
+/* What lies behind, of an observation larger than this machine's memory, will not be wanted again.
+ */
 static void hint(reader_t *reader, uint64_t offset, uint64_t bytes)
 {
-    if (bytes < LONG_READ) {
-        return;
-    }
-    file_expect(reader->fd, offset + bytes, bytes);
-    if (reader->is_huge) {
+    if (reader->is_huge && bytes >= LONG_READ) {
         uint64_t to =
             offset >= reader->read_from ? min_u64(reader->read_to, offset) : reader->read_to;
         if (to > reader->read_from) {
@@ -100,9 +96,8 @@ static void hint(reader_t *reader, uint64_t offset, uint64_t bytes)
     }
 }
 
-/* Bytes of one file, which stays open for the next read. */
-static status_t read_file(reader_t *reader, const char *path, uint64_t offset, uint64_t bytes,
-                          char *out)
+/* Opens a file, which stays open for the next read. */
+static status_t open_file(reader_t *reader, const char *path)
 {
     status_t st = STATUS_OK;
     if (reader->path != path) {
@@ -114,7 +109,19 @@ static status_t read_file(reader_t *reader, const char *path, uint64_t offset, u
         reader->path = path;
         reader->read_from = reader->read_to = 0;
     }
+out:
+    return st;
+}
+
+static status_t read_file(reader_t *reader, const char *path, uint64_t offset, uint64_t bytes,
+                          char *out)
+{
+    status_t st = STATUS_OK;
+    TRY(open_file(reader, path));
     TRY(file_read(reader->fd, path, offset, out, bytes));
+    if (bytes >= LONG_READ) {
+        file_expect(reader->fd, offset + bytes, bytes);
+    }
     hint(reader, offset, bytes);
 out:
     return st;
@@ -429,6 +436,77 @@ status_t reader_read(reader_t *reader, const struct slab *slab, uint64_t first, 
         TRY(read_part(reader, slab, &archive->parts[i], first, count, out));
     }
     fill_gaps(archive, slab, first, count, out);
+out:
+    return st;
+}
+
+/* The extent that holds these bytes of the dataset all together; NULL when none does. */
+static const struct archive_extent *extent_around(const struct archive_part *part, uint64_t at,
+                                                  uint64_t bytes, uint64_t *file_offset)
+{
+    uint64_t start = 0;
+    for (uint32_t i = 0; i < part->nextents; i++) {
+        const struct archive_extent *extent = &part->extents[i];
+        if (at >= start && at + bytes <= start + extent->bytes) {
+            *file_offset = extent->file_offset + at - start;
+            return extent;
+        }
+        start += extent->bytes;
+    }
+    return NULL;
+}
+
+static int has_gap(const struct archive *archive, uint64_t first, uint64_t count)
+{
+    for (size_t i = 0; i < archive->ngaps; i++) {
+        if (archive->gaps[i][0] < first + count &&
+            archive->gaps[i][0] + archive->gaps[i][1] > first) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The part that holds all these samples alone; NULL when there is none. */
+static const struct archive_part *part_around(const struct archive *archive, uint64_t first,
+                                              uint64_t count)
+{
+    const struct archive_part *found = NULL;
+    for (uint32_t i = 0; i < archive->nparts; i++) {
+        const struct archive_part *part = &archive->parts[i];
+        if (first < part->first_sample + part->samples && first + count > part->first_sample) {
+            int is_whole =
+                first >= part->first_sample && first + count <= part->first_sample + part->samples;
+            if (found || !is_whole || part->stack != 0) {
+                return NULL;
+            }
+            found = part;
+        }
+    }
+    return found;
+}
+
+status_t reader_map(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
+                    mapping_t **out)
+{
+    status_t st = STATUS_OK;
+    const struct archive *archive = reader->archive;
+    const struct archive_part *part = part_around(archive, first, count);
+    uint64_t bytes = slab_bytes(slab, count);
+    uint64_t at = 0;
+    *out = NULL;
+    if (!part || bytes < LONG_READ || archive->swap_bytes || has_gap(archive, first, count) ||
+        slab->nblocks != 1 || slab->width != slab->inner_bytes) {
+        goto out;
+    }
+    uint64_t in_part = (slab->blocks[0] * part->samples + first - part->first_sample) * slab->width;
+    const struct archive_extent *extent = extent_around(part, in_part, bytes, &at);
+    if (extent) {
+        TRY(open_file(reader, extent->path));
+        file_expect(reader->fd, at, 2 * bytes);
+        *out = mapping_open(reader->fd, at, bytes);
+        hint(reader, at, bytes);
+    }
 out:
     return st;
 }

@@ -11,6 +11,7 @@
 #define VOLTMILL_ARCHIVE_READER_H
 
 #include "archive/archive.h"
+#include "base/mapping.h"
 
 /* Which bytes the streams first_stream .. first_stream + nstreams - 1 need. */
 struct slab {
@@ -49,5 +50,11 @@ void reader_destroy(reader_t *reader);
  * Fails with DATA: file, offset, bytes wanted and there. May use HDF5: one thread at a time. */
 status_t reader_read(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
                      void *out);
+
+/* The same samples where they lie in the file, if they lie there as a slab and this machine can
+ * show them as memory; else gives NULL, and they must be read. Close the mapping after use. Fails
+ * with DATA. */
+status_t reader_map(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
+                    mapping_t **out);
 
 #endif

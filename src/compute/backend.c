@@ -103,6 +103,11 @@ status_t buffer_get(buffer_t *buffer, void **out)
     return buffer->ops->buffer_get(buffer, out);
 }
 
+int buffer_lend(buffer_t *in, const void *data)
+{
+    return in->ops->buffer_lend ? in->ops->buffer_lend(in, data) : 0;
+}
+
 status_t buffer_missing(buffer_t *in, uint64_t *out)
 {
     return in->ops->buffer_missing(in, out);

@@ -119,6 +119,10 @@ enum buffer_use { BUFFER_IN, BUFFER_OUT };
  * with DEVICE. */
 status_t buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes, buffer_t **out);
 void buffer_destroy(buffer_t *buffer);
+/* Makes the buffer of samples show `data` instead of its own memory, or its own again (NULL); only
+ * for backends that compute on the host's memory: others give 0 and do nothing. Not while work on
+ * it is under way. */
+int buffer_lend(buffer_t *in, const void *data);
 /* The host's side of it, when no work on it is under way any more: waits. Fails with DEVICE when
  * that work has failed. */
 status_t buffer_get(buffer_t *buffer, void **out);

@@ -31,6 +31,7 @@ struct backend_ops {
                               buffer_t **out);
     void (*buffer_destroy)(buffer_t *buffer);
     status_t (*buffer_get)(buffer_t *buffer, void **out);
+    int (*buffer_lend)(buffer_t *in, const void *data); /* NULL: cannot */
     status_t (*buffer_missing)(buffer_t *in, uint64_t *out);
     status_t (*channelise_choose)(backend_t *backend, const struct channelise_spec *spec,
                                   struct channelise_choice *out);

@@ -9,6 +9,7 @@ enum {
     HDF5_BYTES = 24 << 20,  /* the same beside it when samples come through HDF5 */
     BOUNCE_BYTES = 4 << 20, /* of a reader that needs parts of time steps */
     CHUNK_BYTES = 64 << 20, /* in and out, where nothing else decides: a fraction of a second */
+    BLOCKS_A_CHUNK = 8,     /* of a backend that wants small blocks: so that ranks end together */
     LEAST_CHUNKS = 64,      /* so that ranks have something to share */
     GRAINS_A_THREAD = 4,    /* of a block, at least: so that threads end together */
     OVERLAP_RATIO = 16      /* a chunk is at least so many times its overlap */
@@ -196,7 +197,8 @@ static uint64_t round_up(uint64_t value, uint64_t quantum)
 static uint64_t automatic_chunk(const struct work *work, uint64_t block, uint64_t quantum,
                                 uint64_t fine, uint64_t cost)
 {
-    uint64_t spectra = max_u64(1, CHUNK_BYTES / max_u64(1, cost));
+    uint64_t suits = BLOCKS_A_CHUNK * backend_block_bytes(work->backend);
+    uint64_t spectra = max_u64(1, (suits > 0 ? suits : CHUNK_BYTES) / max_u64(1, cost));
     spectra = min_u64(spectra, ceil_div_u64(work->chunking.spectra, LEAST_CHUNKS));
     spectra = max_u64(spectra, (uint64_t)OVERLAP_RATIO * (work->channelise.taps - 1));
     spectra = max_u64(min_u64(spectra, block), 1);

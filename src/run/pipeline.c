@@ -15,7 +15,8 @@ enum {
 struct slot {
     buffer_t *in;
     buffer_t *out[MOST_OUTPUTS];
-    struct slab *slab; /* of the streams worked on: most jobs have one group of them */
+    mapping_t *mapping; /* of samples that were not copied; else NULL */
+    struct slab *slab;  /* of the streams worked on: most jobs have one group of them */
     size_t *re, *im;
     uint64_t chunk_first; /* spectrum with which its chunk begins */
     uint64_t from, count; /* spectra */
@@ -65,6 +66,7 @@ static void drop_stages(pipeline_t *pipeline)
         for (uint32_t j = 0; j < MOST_OUTPUTS; j++) {
             buffer_destroy(slot->out[j]);
         }
+        mapping_close(slot->mapping);
         slab_destroy(slot->slab);
         free(slot->re);
         free(slot->im);
@@ -125,18 +127,38 @@ static status_t fit_stages(pipeline_t *pipeline)
     return st;
 }
 
-/* The reader thread: the samples of a block. */
+/* The reader thread: the samples of a block, where they lie if the backend can work there. */
 static status_t read_slot(void *context, uint32_t number)
 {
     status_t st = STATUS_OK;
     pipeline_t *pipeline = context;
     const struct work *work = pipeline->work;
-    const struct slot *slot = &pipeline->slots[number];
-    uint64_t period = work->samples_per_spectrum;
+    struct slot *slot = &pipeline->slots[number];
+    uint64_t first = work->archive->first_sample + slot->from * work->samples_per_spectrum;
+    uint64_t count = (slot->count + work->channelise.taps - 1) * work->samples_per_spectrum;
     void *in = NULL;
+    if (buffer_lend(slot->in, NULL)) {
+        TRY(reader_map(pipeline->reader, slot->slab, first, count, &slot->mapping));
+    }
+    if (slot->mapping) {
+        buffer_lend(slot->in, mapping_data(slot->mapping));
+        goto out;
+    }
     TRY(buffer_get(slot->in, &in));
-    TRY(reader_read(pipeline->reader, slot->slab, work->archive->first_sample + slot->from * period,
-                    (slot->count + work->channelise.taps - 1) * period, in));
+    TRY(reader_read(pipeline->reader, slot->slab, first, count, in));
+out:
+    return st;
+}
+
+/* Nobody reads the block's samples any more. */
+static status_t release_samples(const pipeline_t *pipeline, struct slot *slot)
+{
+    status_t st = STATUS_OK;
+    int is_torn = slot->mapping && mapping_is_torn(slot->mapping);
+    mapping_close(slot->mapping);
+    slot->mapping = NULL;
+    REQUIRE(!is_torn, STATUS_DATA, "%s became shorter while its samples were read",
+            pipeline->work->archive->parts[0].path);
 out:
     return st;
 }
@@ -146,8 +168,13 @@ static status_t write_slot(void *context, uint32_t number)
 {
     status_t st = STATUS_OK;
     pipeline_t *pipeline = context;
-    const struct slot *slot = &pipeline->slots[number];
+    struct slot *slot = &pipeline->slots[number];
     uint64_t missing = 0;
+    double since = progress_now();
+    TRY(buffer_missing(slot->in, &missing));
+    pipeline->waiting += progress_now() - since;
+    pipeline->missing += missing;
+    TRY(release_samples(pipeline, slot));
     for (uint32_t i = 0; i < pipeline->work->job->nproducts; i++) {
         void *data = NULL;
         double started = progress_now();
@@ -159,8 +186,6 @@ static status_t write_slot(void *context, uint32_t number)
                 slot->rows[i], slot->slab->first_stream, slot->slab->nstreams, data));
         }
     }
-    TRY(buffer_missing(slot->in, &missing));
-    pipeline->missing += missing;
 out:
     return st;
 }

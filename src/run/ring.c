@@ -179,7 +179,7 @@ static int is_same(const struct ring_counts *a, const struct ring_counts *b)
 
 void ring_wait(ring_t *ring, const struct ring_counts *seen)
 {
-    enum { PATIENCE_NS = 2000000, SECOND_NS = 1000000000 };
+    enum { PATIENCE_NS = 500000, SECOND_NS = 1000000000 };
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_nsec += PATIENCE_NS;

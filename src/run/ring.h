@@ -41,8 +41,8 @@ void ring_submit(ring_t *ring);
 /* The main thread gives the oldest block that was read to the writer. */
 void ring_pass(ring_t *ring);
 
-/* Waits until something has changed since `seen`, or two milliseconds, so that the main thread can
- * look after messages. */
+/* Waits until something has changed since `seen`, or half a millisecond: the main thread has
+ * messages to look after, too. */
 void ring_wait(ring_t *ring, const struct ring_counts *seen);
 
 /* Seconds that the threads have spent at work. */

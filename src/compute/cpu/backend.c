@@ -58,7 +58,8 @@ static status_t create_buffer(backend_t *backend, enum buffer_use use, uint64_t 
     buffer->backend = (struct cpu_backend *)backend;
     REQUIRE(bytes <= SIZE_MAX, STATUS_DEVICE, "out of memory: a buffer of %llu bytes",
             (unsigned long long)bytes);
-    TRY(memory_aligned((size_t)bytes, 1, "a buffer", &buffer->data));
+    TRY(memory_aligned((size_t)bytes, 1, "a buffer", &buffer->own));
+    buffer->data = buffer->own;
     *out = &buffer->base;
     buffer = NULL;
 out:
@@ -77,7 +78,7 @@ static void destroy_buffer(buffer_t *base)
 {
     struct cpu_buffer *buffer = (struct cpu_buffer *)base;
     wait_for(buffer);
-    free(buffer->data);
+    free(buffer->own);
     free(buffer);
 }
 
@@ -87,6 +88,13 @@ static status_t get_buffer(buffer_t *base, void **out)
     wait_for(buffer);
     *out = buffer->data;
     return STATUS_OK;
+}
+
+static int lend(buffer_t *base, const void *data)
+{
+    struct cpu_buffer *buffer = (struct cpu_buffer *)base;
+    buffer->data = data ? (void *)(uintptr_t)data : buffer->own;
+    return 1;
 }
 
 static status_t count_missing(buffer_t *base, uint64_t *out)
@@ -109,6 +117,7 @@ const struct backend_ops cpu_ops = {.kind = BACKEND_CPU,
                                     .buffer_create = create_buffer,
                                     .buffer_destroy = destroy_buffer,
                                     .buffer_get = get_buffer,
+                                    .buffer_lend = lend,
                                     .buffer_missing = count_missing,
                                     .channelise_choose = cpu_channelise_choose,
                                     .channelise_words = cpu_channelise_words,

@@ -14,7 +14,8 @@ struct cpu_backend {
 struct cpu_buffer {
     struct buffer base;
     struct cpu_backend *backend;
-    void *data;
+    void *own;
+    void *data;       /* its own, or lent */
     uint64_t block;   /* of the pool; 0: none */
     uint64_t missing; /* samples that the last run from it found so */
 };

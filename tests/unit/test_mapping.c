@@ -1,0 +1,97 @@
+/* Files seen as memory: the right bytes, none where there are none, and files cut short meanwhile.
+ */
+#include "base/mapping.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { BYTES = 1 << 20 };
+
+static int make_file(void)
+{
+    char name[] = "/tmp/voltmill-mapping-XXXXXX";
+    int fd = mkstemp(name);
+    unsigned char *bytes = malloc(BYTES);
+    assert_true(fd >= 0);
+    assert_non_null(bytes);
+    unlink(name);
+    for (int i = 0; i < BYTES; i++) {
+        bytes[i] = (unsigned char)(i * 7 + i / 4096);
+    }
+    assert_int_equal(write(fd, bytes, BYTES), BYTES);
+    free(bytes);
+    return fd;
+}
+
+/* At any offset; NULL only where the file system is none of those, and then always. */
+static void bytes_are_the_files(void **state)
+{
+    (void)state;
+    int fd = make_file();
+    mapping_t *mapping = mapping_open(fd, 12345, 400000);
+    if (!mapping) {
+        close(fd);
+        skip();
+    }
+    const unsigned char *data = mapping_data(mapping);
+    for (int i = 0; i < 400000; i++) {
+        int at = i + 12345;
+        if (data[i] != (unsigned char)(at * 7 + at / 4096)) {
+            fail_msg("byte %d is %d", at, data[i]);
+        }
+    }
+    assert_false(mapping_is_torn(mapping));
+    mapping_close(mapping);
+    close(fd);
+}
+
+static void beyond_the_end_there_is_nothing(void **state)
+{
+    (void)state;
+    int fd = make_file();
+    assert_null(mapping_open(fd, BYTES - 100, 10000));
+    assert_null(mapping_open(fd, 3 * BYTES, 10));
+    assert_null(mapping_open(fd, 0, 0));
+    close(fd);
+}
+
+static void a_file_cut_short_is_told(void **state)
+{
+    (void)state;
+    int fd = make_file();
+    mapping_t *other = mapping_open(fd, 0, 8192);
+    mapping_t *mapping = mapping_open(fd, 0, BYTES);
+    if (!mapping) {
+        close(fd);
+        skip();
+    }
+    assert_int_equal(ftruncate(fd, BYTES / 2), 0);
+    const unsigned char *data = mapping_data(mapping);
+    unsigned sum = 0;
+    for (int i = BYTES / 2; i < BYTES; i++) {
+        sum += data[i];
+    }
+    assert_int_equal(sum, 0);
+    assert_true(mapping_is_torn(mapping));
+    assert_int_equal(data[1], 7);
+    assert_false(mapping_is_torn(other));
+    mapping_close(mapping);
+    mapping_close(other);
+    close(fd);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(bytes_are_the_files),
+                                       cmocka_unit_test(beyond_the_end_there_is_nothing),
+                                       cmocka_unit_test(a_file_cut_short_is_told)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
