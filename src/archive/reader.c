@@ -12,6 +12,7 @@
 
 enum {
     BOUNCE_BYTES = 4 << 20, /* room for time steps of which only a part is wanted */
+    SHARED_READ = 8 << 20,  /* that several threads share */
     LONG_READ = 256 << 10,  /* that hints are worth */
     LONG_RUN = 32 << 10     /* from here on, a read of its own costs less than reading all */
 };
@@ -20,6 +21,7 @@ struct reader {
     const struct archive *archive;
     uint64_t blocks_per_file;
     uint64_t cache_bytes; /* for chunks, of HDF5 */
+    uint32_t threads;     /* for long reads */
     char *bounce;
     /* The file that is open for pread, by name (names belong to the archive). */
     const char *path;
@@ -32,13 +34,15 @@ struct reader {
     uint64_t chunk_steps; /* time steps of one chunk; 0: not chunked */
 };
 
-status_t reader_create(const struct archive *archive, uint64_t cache_bytes, reader_t **out)
+status_t reader_create(const struct archive *archive, uint64_t cache_bytes, uint32_t threads,
+                       reader_t **out)
 {
     status_t st = STATUS_OK;
     reader_t *reader = NULL;
     TRY(memory_zeroed(1, sizeof *reader, "a reader", &reader));
     reader->archive = archive;
     reader->cache_bytes = cache_bytes;
+    reader->threads = threads;
     reader->fd = -1;
     reader->file = reader->dataset = reader->memory_type = -1;
     reader->blocks_per_file = 1;
@@ -113,12 +117,33 @@ out:
     return st;
 }
 
+/* One long read, by several threads: one alone copies slower than a device is fed. */
+static status_t read_long(const reader_t *reader, uint64_t offset, uint64_t bytes, char *out)
+{
+    int failed = STATUS_OK;
+    uint64_t piece = ceil_div_u64(bytes, reader->threads);
+#pragma omp parallel for num_threads((int)reader->threads) reduction(max : failed)
+    for (uint32_t i = 0; i < reader->threads; i++) {
+        uint64_t from = min_u64(i * piece, bytes);
+        uint64_t count = min_u64(piece, bytes - from);
+        int status =
+            count > 0 ? (int)file_read(reader->fd, reader->path, offset + from, out + from, count)
+                      : STATUS_OK;
+        failed = status > failed ? status : failed;
+    }
+    return (status_t)failed;
+}
+
 static status_t read_file(reader_t *reader, const char *path, uint64_t offset, uint64_t bytes,
                           char *out)
 {
     status_t st = STATUS_OK;
     TRY(open_file(reader, path));
-    TRY(file_read(reader->fd, path, offset, out, bytes));
+    if (bytes >= SHARED_READ && reader->threads > 1) {
+        TRY(read_long(reader, offset, bytes, out));
+    } else {
+        TRY(file_read(reader->fd, path, offset, out, bytes));
+    }
     if (bytes >= LONG_READ) {
         file_expect(reader->fd, offset + bytes, bytes);
     }

@@ -41,8 +41,9 @@ void slab_offsets(const struct slab *slab, uint64_t count, size_t *re, size_t *i
 typedef struct reader reader_t;
 
 /* A reader of one rank, keeping files open, and up to cache_bytes of the chunks of a dataset that
- * is read through HDF5. The archive must outlive it. */
-status_t reader_create(const struct archive *archive, uint64_t cache_bytes, reader_t **out);
+ * is read through HDF5. `threads` share a long read. The archive must outlive it. */
+status_t reader_create(const struct archive *archive, uint64_t cache_bytes, uint32_t threads,
+                       reader_t **out);
 void reader_destroy(reader_t *reader);
 
 /* Reads samples first .. first + count - 1 of the observation (not of the selection) into `out`, of

@@ -7,7 +7,8 @@
 
 enum {
     MOST_SLOTS = 8,
-    AHEAD = 1 /* blocks that are read while another one is worked on */
+    MOST_READERS = 8, /* threads; more do not copy faster */
+    AHEAD = 1         /* blocks that are read while another one is worked on */
 };
 
 /* One block under way: its buffers, where its samples are and where its rows belong. Whoever has
@@ -201,10 +202,14 @@ status_t pipeline_create(const struct work *work, backend_t *backend,
     pipeline->sink = *sink;
     pipeline->chunking = work->chunking;
     pipeline->nslots = (uint32_t)min_u64(backend_slots(backend_which(backend)), MOST_SLOTS);
-    TRY(reader_create(work->archive, work->cache_bytes, &pipeline->reader));
+    /* While a device computes, this rank's threads have nothing else to do. */
+    uint32_t threads = backend_which(backend) == BACKEND_OPENCL
+                           ? (uint32_t)min_u64(work->channelise.threads, MOST_READERS)
+                           : 1;
+    TRY(reader_create(work->archive, work->cache_bytes, threads, &pipeline->reader));
     TRY(fit_stages(pipeline));
-    struct ring_work threads = {pipeline, read_slot, write_slot};
-    TRY(ring_create(pipeline->nslots, &threads, &pipeline->ring));
+    struct ring_work sides = {pipeline, read_slot, write_slot};
+    TRY(ring_create(pipeline->nslots, &sides, &pipeline->ring));
     *out = pipeline;
     pipeline = NULL;
 out:
