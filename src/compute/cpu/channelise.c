@@ -38,7 +38,8 @@ struct block {
     uint64_t first; /* spectrum of the observation */
     uint64_t spectra;
     uint64_t counted;
-    int begins;  /* a chunk */
+    int begins; /* a chunk */
+    unsigned turn;
     int touched; /* the first output of spectra, whose rows are called into the cache; -1: none */
     int direct;  /* the output into whose rows spectra are transformed at once; -1: none */
     float *out[MOST_OUTPUTS];
@@ -388,7 +389,18 @@ static void run_grain(void *context, uint32_t thread, uint64_t task)
     }
 }
 
-/* Second phase: some channels of one stream, of all outputs that integrate. */
+static struct sums_block sums_of(const struct block *block, uint32_t output)
+{
+    return (struct sums_block){.grains = block->grains[output],
+                               .first = block->first,
+                               .spectra = block->spectra,
+                               .nstreams = block->nstreams,
+                               .begins = block->begins,
+                               .turn = block->turn,
+                               .out = block->out[output]};
+}
+
+/* Second phase: a task of one of the outputs that integrate. */
 static void run_sums(void *context, uint32_t thread, uint64_t task)
 {
     const struct block *block = context;
@@ -396,8 +408,13 @@ static void run_sums(void *context, uint32_t thread, uint64_t task)
     (void)thread;
     for (uint32_t i = 0; i < cpu->base.spec.noutputs; i++) {
         if (cpu->sums[i]) {
-            sums_finish(cpu->sums[i], block->grains[i], block->first, block->spectra,
-                        block->nstreams, block->begins, task, block->out[i]);
+            struct sums_block sums = sums_of(block, i);
+            uint64_t tasks = sums_tasks(cpu->sums[i], &sums);
+            if (task < tasks) {
+                sums_finish(cpu->sums[i], &sums, task);
+                return;
+            }
+            task -= tasks;
         }
     }
 }
@@ -433,14 +450,16 @@ out:
     return st;
 }
 
-static int sums_anything(const struct cpu *cpu)
+static uint64_t count_sums(const struct block *block)
 {
-    for (uint32_t i = 0; i < cpu->base.spec.noutputs; i++) {
-        if (cpu->sums[i]) {
-            return 1;
+    uint64_t tasks = 0;
+    for (uint32_t i = 0; i < block->cpu->base.spec.noutputs; i++) {
+        if (block->cpu->sums[i]) {
+            struct sums_block sums = sums_of(block, i);
+            tasks += sums_tasks(block->cpu->sums[i], &sums);
         }
     }
-    return 0;
+    return tasks;
 }
 
 /* What the block works on. */
@@ -488,13 +507,14 @@ status_t cpu_channelise_run(channelise_t *channelise, buffer_t *in,
     block->spectra = spectra;
     block->counted = counted;
     block->begins = cpu->begins;
+    block->turn = (unsigned)(cpu->nblocks % 2);
     block->touched = first_spectra(spec);
     block->direct = is_direct(cpu) ? block->touched : -1;
     /* Batches end at multiples of GRAIN in the observation, wherever the block begins. */
     uint64_t grains = ceil_div_u64(cpu->next % GRAIN + spectra, GRAIN);
     struct pool_block work = {.context = block, .run = {run_grain, run_sums}};
     work.tasks[0] = grains * block->order.groups;
-    work.tasks[1] = sums_anything(cpu) ? sums_tasks(spec->nchannels, nstreams) : 0;
+    work.tasks[1] = count_sums(block);
     block->number = pool_submit(pool, &work);
     ((struct cpu_buffer *)in)->block = block->number;
     for (uint32_t i = 0; i < spec->noutputs; i++) {

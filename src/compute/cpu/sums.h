@@ -17,13 +17,22 @@ size_t sums_grain_floats(const struct channelise_spec *spec, uint64_t integrate)
  * is to be added; with *add = 0 it is the grain's first, and sets it. */
 size_t sums_grain(const sums_t *sums, uint64_t first, uint64_t number, int *add);
 
-/* Tasks that sums_finish() is cut into. */
-uint64_t sums_tasks(uint32_t nchannels, uint32_t nstreams);
+/* A block whose grains are complete. */
+struct sums_block {
+    const float *grains;
+    uint64_t first, spectra;
+    uint32_t nstreams;
+    int begins;    /* a chunk: nothing is carried into it */
+    unsigned turn; /* 0 and 1 from block to block */
+    float *out;    /* [dumps][nstreams][nchannels] */
+};
 
-/* One task: adds up the grains of a block of `spectra` spectra from `first` on, carries what is
- * incomplete into the next block (`begins`: nothing is carried into this one), and writes the
- * complete dumps: out float [dumps][nstreams][nchannels]. Blocks must come in order. */
-void sums_finish(sums_t *sums, const float *grains, uint64_t first, uint64_t spectra,
-                 uint32_t nstreams, int begins, uint64_t task, float *out);
+/* Tasks that sums_finish() is cut into: in the order of time, so that they fall to threads as the
+ * grains did, which are then still in those threads' caches. */
+uint64_t sums_tasks(const sums_t *sums, const struct sums_block *block);
+
+/* One task: adds up the grains of some channels of one dump, and writes it if it is complete, or
+ * carries it into the next block. Blocks must come in order; the tasks of one are independent. */
+void sums_finish(const sums_t *sums, const struct sums_block *block, uint64_t task);
 
 #endif
