@@ -116,6 +116,25 @@ $(BUILD)/tests/%.so: tests/%.c Makefile
 	$(if $(wildcard $(@D)),,$(Q)mkdir -p $(@D))
 	$(call say,LD)$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) -O2 -fPIC -shared -o $@ $<
 
+## bench: the README's tables of the CPU, small (two minutes); TMPDIR=/dev/shm leaves the disk out
+.PHONY: bench
+bench: deps
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)tests/tools/bench $(CURDIR)/$(BUILD)/voltmill
+
+## scale: strong and weak scaling over the ranks that this machine holds, small; see tests/scale
+.PHONY: scale
+scale: deps
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)tests/scale $(CURDIR)/$(BUILD)/voltmill
+
+## figures: draws sample rates over taps, channels and bits into out/figures (with gnuplot)
+FIGURES ?= out/figures
+.PHONY: figures
+figures: deps
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)tests/tools/figures $(FIGURES) $(CURDIR)/$(BUILD)/voltmill
+
 ## lint: the arrows between the rooms, the layout of the code, static checks
 .PHONY: lint
 lint:
