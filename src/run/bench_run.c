@@ -11,7 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PIECE_BYTES = 4 << 20 /* of plain reads and writes */ };
+enum {
+    PIECE_BYTES = 4 << 20, /* of plain reads and writes */
+    STAGE_SLOTS = 3
+};
 
 /* How long the backend is kept busy, at least: long against what threads need to start. */
 static const double backend_seconds = 1;
@@ -148,8 +151,8 @@ out:
 /* The stage on blocks of the run's size, again and again. */
 struct stage {
     channelise_t *channelise;
-    buffer_t *in;
-    buffer_t *out[MOST_OUTPUTS];
+    buffer_t *in[STAGE_SLOTS]; /* so many blocks are under way, as in a run */
+    buffer_t *out[STAGE_SLOTS][MOST_OUTPUTS];
     struct slab *slab;
     size_t *re, *im;
     uint64_t spectra;
@@ -157,9 +160,11 @@ struct stage {
 
 static void stage_end(struct stage *stage)
 {
-    buffer_destroy(stage->in);
-    for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
-        buffer_destroy(stage->out[i]);
+    for (uint32_t slot = 0; slot < STAGE_SLOTS; slot++) {
+        buffer_destroy(stage->in[slot]);
+        for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
+            buffer_destroy(stage->out[slot][i]);
+        }
     }
     channelise_destroy(stage->channelise);
     slab_destroy(stage->slab);
@@ -167,43 +172,74 @@ static void stage_end(struct stage *stage)
     free(stage->im);
 }
 
-static status_t stage_begin(const struct work *work, backend_t *backend, struct stage *stage)
+static status_t create_slot(const struct work *work, backend_t *backend, struct stage *stage,
+                            uint32_t slot, uint64_t in_bytes)
 {
     status_t st = STATUS_OK;
-    const struct channelise_spec *spec = &work->channelise;
     void *in = NULL;
-    stage->spectra = work->chunking.block_spectra;
-    uint64_t samples = (stage->spectra + spec->taps - 1) * work->samples_per_spectrum;
-    TRY(slab_create(work->archive, 0, spec->nstreams, &stage->slab));
-    uint64_t in_bytes = slab_bytes(stage->slab, samples);
-    TRY(memory_zeroed(spec->nstreams, sizeof *stage->re, "offsets", &stage->re));
-    TRY(memory_zeroed(spec->nstreams, sizeof *stage->im, "offsets", &stage->im));
-    slab_offsets(stage->slab, samples, stage->re, stage->im);
-    TRY(channelise_create(backend, spec, &stage->channelise));
-    TRY(buffer_create(backend, BUFFER_IN, in_bytes, &stage->in));
-    TRY(buffer_get(stage->in, &in));
+    TRY(buffer_create(backend, BUFFER_IN, in_bytes, &stage->in[slot]));
+    TRY(buffer_get(stage->in[slot], &in));
     memset(in, 1, (size_t)in_bytes);
-    for (uint32_t i = 0; i < spec->noutputs; i++) {
+    for (uint32_t i = 0; i < work->channelise.noutputs; i++) {
         TRY(buffer_create(backend, BUFFER_OUT,
                           work_block_rows(work, i, stage->spectra) * work->products[i].row_bytes,
-                          &stage->out[i]));
+                          &stage->out[slot][i]));
     }
 out:
     return st;
 }
 
-static status_t stage_run(struct stage *stage, uint32_t noutputs)
+static status_t stage_begin(const struct work *work, backend_t *backend, struct stage *stage)
+{
+    status_t st = STATUS_OK;
+    const struct channelise_spec *spec = &work->channelise;
+    stage->spectra = work->chunking.block_spectra;
+    uint64_t samples = (stage->spectra + spec->taps - 1) * work->samples_per_spectrum;
+    TRY(slab_create(work->archive, 0, spec->nstreams, &stage->slab));
+    TRY(memory_zeroed(spec->nstreams, sizeof *stage->re, "offsets", &stage->re));
+    TRY(memory_zeroed(spec->nstreams, sizeof *stage->im, "offsets", &stage->im));
+    slab_offsets(stage->slab, samples, stage->re, stage->im);
+    TRY(channelise_create(backend, spec, &stage->channelise));
+    for (uint32_t slot = 0; slot < STAGE_SLOTS; slot++) {
+        TRY(create_slot(work, backend, stage, slot, slab_bytes(stage->slab, samples)));
+    }
+out:
+    return st;
+}
+
+/* Waits for the slot's last block, and with `again` sets the backend to work on it once more. */
+static status_t stage_run(struct stage *stage, uint32_t noutputs, uint32_t slot, int again)
 {
     status_t st = STATUS_OK;
     struct channelise_input input = {stage->re, stage->im, (size_t)stage->slab->width};
     uint64_t rows[MOST_OUTPUTS];
     void *data = NULL;
-    channelise_begin(stage->channelise, 0);
-    TRY(channelise_run(stage->channelise, stage->in, &input, stage->slab->nstreams, stage->spectra,
-                       0, stage->out, rows));
     for (uint32_t i = 0; i < noutputs; i++) {
-        TRY(buffer_get(stage->out[i], &data));
+        TRY(buffer_get(stage->out[slot][i], &data));
     }
+    if (again) {
+        channelise_begin(stage->channelise, 0);
+        TRY(channelise_run(stage->channelise, stage->in[slot], &input, stage->slab->nstreams,
+                           stage->spectra, 0, stage->out[slot], rows));
+    }
+out:
+    return st;
+}
+
+/* Blocks in a row until `least` seconds have gone, a few at least. */
+static status_t stage_run_blocks(struct stage *stage, uint32_t noutputs, double least,
+                                 uint64_t *blocks, double *seconds)
+{
+    status_t st = STATUS_OK;
+    double started = progress_now();
+    *blocks = 0;
+    do {
+        TRY(stage_run(stage, noutputs, (uint32_t)((*blocks)++ % STAGE_SLOTS), 1));
+    } while (*blocks < STAGE_SLOTS || progress_now() - started < least);
+    for (uint32_t slot = 0; slot < STAGE_SLOTS; slot++) {
+        TRY(stage_run(stage, noutputs, slot, 0));
+    }
+    *seconds = progress_now() - started;
 out:
     return st;
 }
@@ -216,15 +252,10 @@ static status_t time_backend(struct bounds *bounds, backend_t *backend)
     struct stage stage = {0};
     uint64_t blocks = 0;
     TRY(stage_begin(work, backend, &stage));
-    TRY(stage_run(&stage, work->channelise.noutputs));
-    MPI_Barrier(bounds->comm);
-    double started = progress_now();
     double seconds = 0;
-    do {
-        TRY(stage_run(&stage, work->channelise.noutputs));
-        blocks++;
-        seconds = progress_now() - started;
-    } while (seconds < backend_seconds);
+    TRY(stage_run_blocks(&stage, work->channelise.noutputs, 0, &blocks, &seconds));
+    MPI_Barrier(bounds->comm);
+    TRY(stage_run_blocks(&stage, work->channelise.noutputs, backend_seconds, &blocks, &seconds));
     double rate = (double)blocks * (double)stage.spectra * work->channelise.nstreams / seconds;
     MPI_Allreduce(MPI_IN_PLACE, &rate, 1, MPI_DOUBLE, MPI_SUM, bounds->comm);
     bounds->backend = (double)work->chunking.spectra * work->chunking.streams / rate;
