@@ -16,12 +16,13 @@ out:
 status_t memory_aligned(size_t count, size_t size, const char *what, void *out)
 {
     status_t st = STATUS_OK;
-    enum { ALIGNMENT = 64 };
+    enum { LINE = 64, PAGE = 4096 };
     size_t bytes = 0;
     void *block = NULL;
-    if (!__builtin_mul_overflow(count, size, &bytes) && bytes <= SIZE_MAX - ALIGNMENT) {
-        bytes = (bytes / ALIGNMENT + 1) * ALIGNMENT;
-        block = aligned_alloc(ALIGNMENT, bytes);
+    if (!__builtin_mul_overflow(count, size, &bytes) && bytes <= SIZE_MAX - PAGE) {
+        size_t alignment = bytes < PAGE ? LINE : PAGE;
+        bytes = (bytes / alignment + 1) * alignment;
+        block = aligned_alloc(alignment, bytes);
     }
     REQUIRE(block, STATUS_DEVICE, "out of memory: %zu times %zu bytes for %s", count, size, what);
     memcpy(out, &block, sizeof block);
