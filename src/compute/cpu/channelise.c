@@ -19,9 +19,10 @@
 /* Scratch of one thread. */
 struct scratch {
     float *window;
-    float *filtered; /* [rows + FIR_ROWS][in_row] */
-    float *bins;     /* [transform batch][out_row] */
-    char *dealt;     /* NULL until streams come interleaved */
+    float *filtered;            /* [rows + FIR_ROWS][in_row] */
+    float *bins;                /* [transform batch][out_row] */
+    char *dealt;                /* NULL until streams come interleaved */
+    size_t grain[MOST_OUTPUTS]; /* of a block, that the last spectrum's power went to */
     int is_touched;
 };
 
@@ -269,7 +270,8 @@ static float *spectrum_row(const struct block *block, int output, uint32_t strea
 }
 
 /* Hands one spectrum (number s of the block) to every output. */
-static void deliver(const struct block *block, const float *bins, uint32_t stream, uint64_t s)
+static void deliver(const struct block *block, struct scratch *scratch, const float *bins,
+                    uint32_t stream, uint64_t s)
 {
     const struct cpu *cpu = block->cpu;
     const struct channelise_spec *spec = &cpu->base.spec;
@@ -285,10 +287,10 @@ static void deliver(const struct block *block, const float *bins, uint32_t strea
             size_t row = (size_t)s * block->nstreams + stream;
             cpu->kernels->power(kept, nchannels, 0, block->out[i] + row * nchannels);
         } else {
-            int add;
-            size_t grain = sums_grain(cpu->sums[i], block->first, block->first + s, &add);
-            float *sum = block->grains[i] + (grain * block->nstreams + stream) * nchannels;
-            cpu->kernels->power(kept, nchannels, add, sum);
+            int begins =
+                sums_begins(cpu->sums[i], block->first, block->first + s, &scratch->grain[i]);
+            size_t row = scratch->grain[i] * block->nstreams + stream;
+            cpu->kernels->power(kept, nchannels, !begins, block->grains[i] + row * nchannels);
         }
     }
 }
@@ -304,7 +306,8 @@ static void transform_rows(const struct block *block, struct scratch *scratch,
         size_t place = (size_t)((block->first + s) % GRAIN);
         transform_run(cpu->transform, scratch->filtered, scratch->bins);
         for (size_t i = 0; i < count; i++) {
-            deliver(block, scratch->bins + (place + i) * cpu->shape.out_row, batch->stream, s + i);
+            deliver(block, scratch, scratch->bins + (place + i) * cpu->shape.out_row, batch->stream,
+                    s + i);
         }
         return;
     }
@@ -312,7 +315,7 @@ static void transform_rows(const struct block *block, struct scratch *scratch,
         float *bins = block->direct < 0 ? scratch->bins
                                         : spectrum_row(block, block->direct, batch->stream, s + i);
         transform_run(cpu->transform, scratch->filtered + i * cpu->shape.in_row, bins);
-        deliver(block, bins, batch->stream, s + i);
+        deliver(block, scratch, bins, batch->stream, s + i);
     }
 }
 

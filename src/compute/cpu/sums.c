@@ -53,10 +53,13 @@ size_t sums_grain_floats(const struct channelise_spec *spec, uint64_t integrate)
     return (size_t)grain_most(spec->max_spectra, integrate) * spec->nstreams * spec->nchannels;
 }
 
-size_t sums_grain(const sums_t *sums, uint64_t first, uint64_t number, int *add)
+int sums_begins(const sums_t *sums, uint64_t first, uint64_t number, size_t *grain)
 {
-    *add = number != first && number % GRAIN != 0 && number % sums->integrate != 0;
-    return (size_t)grain_index(first, number, sums->integrate);
+    if (number != first && number % GRAIN != 0 && number % sums->integrate != 0) {
+        return 0;
+    }
+    *grain = (size_t)grain_index(first, number, sums->integrate);
+    return 1;
 }
 
 /* At most PIECE channels of one stream from `low` on, of one dump. */

@@ -13,9 +13,9 @@ void sums_destroy(sums_t *sums);
 /* Floats of the grains of a block: [grains][streams][nchannels]. */
 size_t sums_grain_floats(const struct channelise_spec *spec, uint64_t integrate);
 
-/* The grain, of a block that began with spectrum `first`, to which the power of spectrum `number`
- * is to be added; with *add = 0 it is the grain's first, and sets it. */
-size_t sums_grain(const sums_t *sums, uint64_t first, uint64_t number, int *add);
+/* In a block that began with spectrum `first`: 1 if the power of spectrum `number` begins a grain
+ * (number *grain of the block), 0 if it goes to the grain of the spectrum before. */
+int sums_begins(const sums_t *sums, uint64_t first, uint64_t number, size_t *grain);
 
 /* A block whose grains are complete. */
 struct sums_block {
