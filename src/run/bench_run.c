@@ -24,6 +24,7 @@ struct bounds {
     MPI_Comm comm;
     int rank, size;
     const struct work *work;
+    int force;
     double backend, reading, writing;
 };
 
@@ -264,18 +265,29 @@ out:
     return st;
 }
 
+/* Products that are to be replaced go before the clock starts: file systems need seconds to take
+ * away gigabytes, and that is no part of the work. */
+static void remove_products(const struct bounds *bounds)
+{
+    for (uint32_t i = 0; bounds->rank == 0 && bounds->force && i < bounds->work->job->nproducts;
+         i++) {
+        (void)unlink(bounds->work->job->products[i].file);
+    }
+}
+
 static status_t measure_all(void *context, MPI_Comm comm, const struct work *work,
                             backend_t *backend)
 {
     status_t st = STATUS_OK;
     struct bounds *bounds = context;
     void *piece = NULL;
-    *bounds = (struct bounds){.comm = comm, .work = work};
+    *bounds = (struct bounds){.comm = comm, .work = work, .force = bounds->force};
     MPI_Comm_rank(comm, &bounds->rank);
     MPI_Comm_size(comm, &bounds->size);
     st = memory_aligned(PIECE_BYTES, 1, "a piece", &piece);
     TRY(agree_all(comm, st));
     memset(piece, 1, PIECE_BYTES);
+    remove_products(bounds);
     double started = progress_now();
     st = read_part(bounds, piece);
     bounds->reading = since_all(bounds, started);
@@ -308,12 +320,12 @@ status_t bench_run_all(MPI_Comm comm, const struct bench_run_options *options,
     status_t st = STATUS_OK;
     struct bench_run_result best = {0};
     for (uint32_t i = 0; i < options->repeats; i++) {
-        struct bounds bounds;
+        struct bounds bounds = {.force = options->force || i > 0};
         struct run_times times;
         struct run_options run = {.path = options->path,
                                   .sets = options->sets,
                                   .nsets = options->nsets,
-                                  .force = options->force || i > 0,
+                                  .force = bounds.force,
                                   .before = measure_all,
                                   .context = &bounds,
                                   .times = &times};
