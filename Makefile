@@ -9,6 +9,8 @@ SANITIZE ?=
 WERROR ?=
 # OPENCL=0 builds without the OpenCL backend and its libraries.
 OPENCL ?= 1
+# SLURM=1 lets deps install a SLURM, for tests/slurm to start one; they are skipped without.
+SLURM ?=
 PKG_CONFIG ?= pkg-config
 PYTHON ?= /usr/bin/python3
 # Which pkg-config modules hold MPI and parallel HDF5; Debian's names come first.
@@ -78,7 +80,7 @@ $(BUILD)/tests/%: $(BUILD)/tests/%.o $(BUILD)/libvoltmill.a
 ## deps: install what is missing to build and test (Debian, Ubuntu); elsewhere name the packages
 .PHONY: deps
 deps:
-	$(Q)OPENCL=$(OPENCL) tests/tools/deps
+	$(Q)OPENCL=$(OPENCL) SLURM=$(SLURM) tests/tools/deps
 
 ## demo: install what is missing, make a sample observation, grind it on 2 ranks, show what came out
 .PHONY: demo
@@ -87,7 +89,8 @@ demo: deps
 	$(Q)tests/tools/demo $(BUILD)/voltmill
 
 ## test: all tests; one: make test TESTS=tests/cli/use.sh
-TESTS ?= $(filter-out %/common.py,$(sort $(wildcard tests/cli/*.sh tests/clients/*.py tests/faults/*.sh)))
+TESTS ?= $(filter-out %/common.py,$(sort $(wildcard tests/cli/*.sh tests/clients/*.py tests/faults/*.sh \
+                                           tests/slurm/*.sh)))
 .PHONY: test
 test: deps
 	$(Q)$(MAKE) --no-print-directory all test-programs
@@ -141,13 +144,14 @@ lint:
 	$(Q)tests/tools/lint-arrows
 	$(Q)tests/tools/lint-layout
 
-## install: copy program, man page and jobs under PREFIX (default /usr/local)
+## install: copy program, man page, jobs and batch scripts under PREFIX (default /usr/local)
 .PHONY: install
 install: all
 	install -D -m 755 $(BUILD)/voltmill $(DESTDIR)$(PREFIX)/bin/voltmill
 	install -D -m 644 docs/voltmill.1 $(DESTDIR)$(PREFIX)/share/man/man1/voltmill.1
-	install -d $(DESTDIR)$(PREFIX)/share/voltmill/jobs
+	install -d $(DESTDIR)$(PREFIX)/share/voltmill/jobs $(DESTDIR)$(PREFIX)/share/voltmill/slurm
 	install -m 644 jobs/*.yaml $(DESTDIR)$(PREFIX)/share/voltmill/jobs
+	install -m 644 slurm/*.sbatch $(DESTDIR)$(PREFIX)/share/voltmill/slurm
 
 ## print-VAR: print a variable of this Makefile
 print-%:
