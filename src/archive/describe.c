@@ -29,7 +29,11 @@ status_t describe_open_dataset(hid_t file, const char *path, const char *name, h
 {
     status_t st = STATUS_OK;
     struct text list = {0};
+    H5O_info_t info;
+    int is_there = H5Oget_info_by_name2(file, name, &info, H5O_INFO_BASIC, H5P_DEFAULT) >= 0 &&
+                   info.type == H5O_TYPE_DATASET;
     hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
+    H5_TRY(is_there ? dataset : 0, "%s: %s cannot be opened", path, name);
     if (dataset < 0) {
         H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, note_dataset, &list, H5O_INFO_BASIC);
         FAIL(STATUS_DATA, "%s holds no dataset %s; it holds %s", path, name,
@@ -161,6 +165,17 @@ out:
     return st;
 }
 
+/* HDF5 opens compounds with members that lie outside of them, and crashes when it reads them. */
+static int has_two_places(hid_t type, size_t number_bytes)
+{
+    size_t bytes = H5Tget_size(type);
+    size_t first = H5Tget_member_offset(type, 0);
+    size_t second = H5Tget_member_offset(type, 1);
+    size_t low = first < second ? first : second;
+    size_t high = first < second ? second : first;
+    return number_bytes <= bytes && high <= bytes - number_bytes && high - low >= number_bytes;
+}
+
 static status_t read_type(hid_t dataset, const char *where, int is_packed, struct archive *archive)
 {
     status_t st = STATUS_OK;
@@ -177,6 +192,11 @@ static status_t read_type(hid_t dataset, const char *where, int is_packed, struc
         second = H5Tget_member_type(type, 1);
         REQUIRE(H5Tequal(number, second) > 0, STATUS_DATA,
                 "%s: the two members of its compound differ in type", where);
+        REQUIRE(has_two_places(type, H5Tget_size(number)), STATUS_DATA,
+                "%s: the members of its compound, at bytes %zu and %zu of %zu, do not lie side by "
+                "side in it",
+                where, H5Tget_member_offset(type, 0), H5Tget_member_offset(type, 1),
+                H5Tget_size(type));
     } else {
         number = H5Tcopy(type);
     }

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Each stream is listed: a number that a damaged file makes up must not take all memory. */
+enum { MOST_STREAMS = 1 << 24 };
+
 /* "X, Y, ..." */
 static status_t list_names(const struct archive *archive, enum axis axis, struct text *out)
 {
@@ -78,8 +81,6 @@ static status_t select_axis(struct archive *archive, enum axis axis, char *const
                             uint32_t count)
 {
     status_t st = STATUS_OK;
-    REQUIRE(archive->count[axis] <= UINT32_MAX, STATUS_DATA, "%s: %" PRIu64 " %ss are absurd",
-            archive->parts[0].path, archive->count[axis], axis_name(axis));
     uint32_t selected = count ? count : (uint32_t)archive->count[axis];
     TRY(memory_zeroed(selected, sizeof(uint64_t), "selected streams", &archive->selected[axis]));
     archive->nselected[axis] = selected;
@@ -150,10 +151,11 @@ status_t select_apply(const struct job_select *select, struct archive *archive)
     uint64_t streams = 1;
     for (int i = 0; i < STREAM_AXES; i++) {
         enum axis axis = archive_stream_axes[i];
+        uint64_t count = select->nstreams[axis] ? select->nstreams[axis] : archive->count[axis];
+        REQUIRE(multiply_u64(streams, count, &streams) && streams <= MOST_STREAMS, STATUS_DATA,
+                "%s: its number of streams is absurd: more than %d, by the %" PRIu64 " of axis %s",
+                archive->parts[0].path, MOST_STREAMS, count, axis_name(axis));
         TRY(select_axis(archive, axis, select->streams[axis], select->nstreams[axis]));
-        REQUIRE(multiply_u64(streams, archive->nselected[axis], &streams) &&
-                    streams <= UINT32_MAX / 2,
-                STATUS_DATA, "%s: its number of streams is absurd", archive->parts[0].path);
     }
     archive->nstreams = (uint32_t)streams;
     TRY(sort_by_frequency(archive));

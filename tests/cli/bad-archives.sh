@@ -128,6 +128,16 @@ plain("compound-mixed.h5", pairs("i1", "i2"))
 plain("compound-order.h5", pairs("<i2", ">i2"))
 plain("compound-f8.h5", pairs("f8", "f8"))
 plain("compound-good.h5", pairs("i2", "i2"))
+def patched(path, before, value):
+    """Replaces the four bytes behind `before`."""
+    content = bytearray(open(path, "rb").read())
+    at = content.index(before) + len(before)
+    content[at:at + 4] = value.to_bytes(4, "little")
+    open(path, "wb").write(content)
+for name, place in dict(outside=1 << 22, inside=1, edge=3).items():
+    plain(f"compound-{name}.h5", pairs("i2", "i2"))
+    patched(f"compound-{name}.h5", b"m1" + bytes(6), place)
+plain("streams.h5", None, shape=(8, 1 << 26), dtype="i1", chunks=(1, 1 << 16))
 plain("compound-nested.h5", pairs([("a", "i1"), ("b", "i1")], [("a", "i1"), ("b", "i1")]))
 plain("none.h5", np.zeros((0, 2, 2), "i1"))
 plain("no-pols.h5", np.zeros((1024, 0, 2), "i1"))
@@ -325,6 +335,16 @@ bad "compound and reim" 4 'compound-good\.h5: /x: its elements are complex alrea
     compound-good.h5 "$(foreign time,reim)"
 
 # --- too little
+for place in outside:4194304 edge:3; do
+    bad "compound, a member ${place%:*}" 4 \
+        "compound-${place%:*}\.h5: /x: the members of its compound, at bytes 0 and ${place#*:} of 4, do not lie side by side" \
+        "compound-${place%:*}.h5" "$pair"
+done
+bad "compound, members on each other" 4 'compound-inside\.h5: /x cannot be opened \(HDF5: .*member' \
+    compound-inside.h5 "$pair"
+bad "too many streams" 4 \
+    'streams\.h5: its number of streams is absurd: more than 16777216, by the 67108864 of axis pol' \
+    streams.h5 "$(foreign time,pol 'domain: real')"
 bad "length 0" 4 'none\.h5: /x holds no samples: its shape is 0 x 2 x 2' none.h5 "$layout"
 bad "no polarisation" 4 'no-pols\.h5: /x holds no samples: its shape is 1024 x 0 x 2' no-pols.h5 "$layout"
 bad "fewer than T raw spectra" 2 '63 samples hold 3 raw spectra of 16 samples, but 4 taps need at least 4' few.h5 "$layout"
