@@ -236,6 +236,31 @@ out:
     return st;
 }
 
+/* Rank 0 looked at the file when the job began; it must still have room for what is read into the
+ * slab: the same axes beside time. */
+static status_t check_shape(const reader_t *reader, const struct archive_part *part)
+{
+    status_t st = STATUS_OK;
+    const struct archive *archive = reader->archive;
+    hsize_t dims[H5S_MAX_RANK] = {0};
+    uint64_t expected = 1;
+    uint64_t found = 1;
+    hid_t space = H5Dget_space(reader->dataset);
+    int ndims = H5Sget_simple_extent_dims(space, dims, NULL);
+    h5_close(space);
+    for (uint32_t i = 0; i < archive->ndims; i++) {
+        expected *= archive->dims[i].axis == AXIS_TIME ? 1 : archive->dims[i].size;
+    }
+    for (int i = 0; i < ndims && found > 0; i++) {
+        int is_time = i == (int)archive->time_dim;
+        found = multiply_u64(found, is_time ? 1 : dims[i], &found) ? found : 0;
+    }
+    REQUIRE(ndims > (int)archive->time_dim && found == expected, STATUS_DATA,
+            "%s: %s changed its shape while this job ran", part->path, archive->dataset);
+out:
+    return st;
+}
+
 static status_t open_through_hdf5(reader_t *reader, const struct archive_part *part)
 {
     status_t st = STATUS_OK;
@@ -253,6 +278,7 @@ static status_t open_through_hdf5(reader_t *reader, const struct archive_part *p
     H5Pset_efile_prefix(access, "${ORIGIN}");
     reader->dataset = H5Dopen2(reader->file, reader->archive->dataset, access);
     H5_TRY(reader->dataset, "%s: %s cannot be opened", part->path, reader->archive->dataset);
+    TRY(check_shape(reader, part));
     plist = H5Dget_create_plist(reader->dataset);
     reader->chunk_steps = 0;
     if (H5Pget_layout(plist) == H5D_CHUNKED) {
@@ -286,7 +312,7 @@ static status_t read_hdf5(reader_t *reader, const struct archive_part *part, uin
     from = H5Dget_space(reader->dataset);
     int ndims = H5Sget_simple_extent_dims(from, dims, NULL);
     uint32_t time_dim = reader->archive->time_dim;
-    REQUIRE(ndims > (int)time_dim && dims[time_dim] >= first + count, STATUS_DATA,
+    REQUIRE(dims[time_dim] >= first + count, STATUS_DATA,
             "%s: %s changed its shape while this job ran", part->path, reader->archive->dataset);
     memcpy(size, dims, sizeof size);
     start[time_dim] = first;

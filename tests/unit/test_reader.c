@@ -1,0 +1,110 @@
+/* Files that are not what they were when the job began. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "archive/reader.h"
+#include "base/h5.h"
+#include "base/report.h"
+#include "plan/job.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { STEPS = 64, POLS = 3 };
+
+static char path[] = "/tmp/voltmill-test-reader-XXXXXX";
+
+/* A dataset [steps][pols] of bytes, in chunks: the samples come through HDF5. */
+static void write_file(hsize_t steps, hsize_t pols)
+{
+    hsize_t dims[2] = {steps, pols};
+    hsize_t chunk[2] = {8, pols};
+    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t space = H5Screate_simple(2, dims, NULL);
+    hid_t plist = H5Pcreate(H5P_DATASET_CREATE);
+    assert_true(H5Pset_chunk(plist, 2, chunk) >= 0);
+    hid_t dataset = H5Dcreate2(file, "x", H5T_STD_I8LE, space, H5P_DEFAULT, plist, H5P_DEFAULT);
+    assert_true(dataset >= 0);
+    h5_close(dataset);
+    h5_close(plist);
+    h5_close(space);
+    h5_close(file);
+}
+
+static struct archive *open_archive(void)
+{
+    char text[512];
+    struct job *job = NULL;
+    struct archive *archive = NULL;
+    snprintf(text, sizeof text,
+             "input: {files: %s, layout: {dataset: /x, axes: 'time,pol', sample_rate_hz: 1e6}}\n"
+             "channelise: {channels: 2}\nproducts: [{kind: spectra, file: out.h5}]\n",
+             path);
+    assert_int_equal(job_parse("job.yaml", text, strlen(text), NULL, 0, &job), STATUS_OK);
+    assert_int_equal(archive_open(job, &archive), STATUS_OK);
+    job_destroy(job);
+    return archive;
+}
+
+/* Reads STEPS samples of all POLS streams of a file that was replaced in between; a fence behind
+ * the slab must stay. */
+static void read_replaced(hsize_t steps, hsize_t pols, status_t expected)
+{
+    enum { BYTES = STEPS * POLS, FENCE = 64 };
+    struct slab *slab = NULL;
+    reader_t *reader = NULL;
+    unsigned char out[BYTES + FENCE];
+    write_file(STEPS, POLS);
+    struct archive *archive = open_archive();
+    write_file(steps, pols);
+    assert_int_equal(slab_create(archive, 0, archive->nstreams, &slab), STATUS_OK);
+    assert_int_equal(slab_bytes(slab, STEPS), BYTES);
+    assert_int_equal(reader_create(archive, 1 << 20, 1, &reader), STATUS_OK);
+    memset(out, 0x5a, sizeof out);
+    assert_int_equal(reader_read(reader, slab, 0, STEPS, out), expected);
+    if (expected != STATUS_OK) {
+        assert_non_null(strstr(report_cause(), "/x changed its shape while this job ran"));
+        report_clear();
+    }
+    for (int i = BYTES; i < BYTES + FENCE; i++) {
+        assert_int_equal(out[i], 0x5a);
+    }
+    reader_destroy(reader);
+    slab_destroy(slab);
+    archive_destroy(archive);
+}
+
+static void unchanged(void **state)
+{
+    (void)state;
+    read_replaced(STEPS, POLS, STATUS_OK);
+    read_replaced(2 * STEPS, POLS, STATUS_OK); /* it grows while it is read: no harm */
+}
+
+static void changed(void **state)
+{
+    (void)state;
+    read_replaced(STEPS / 2, POLS, STATUS_DATA);
+    read_replaced(STEPS, POLS + 1, STATUS_DATA);
+    read_replaced(STEPS, POLS - 1, STATUS_DATA);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(unchanged), cmocka_unit_test(changed)};
+    int fd = mkstemp(path);
+    if (fd < 0) {
+        return 1;
+    }
+    close(fd);
+    h5_begin();
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    unlink(path);
+    return failed;
+}
