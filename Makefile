@@ -111,6 +111,28 @@ test-long: deps
 	$(Q)VOLTMILL=$(CURDIR)/$(BUILD)/voltmill PYTHON=$(PYTHON) TEST_TIMEOUT=3600 \
 	  prove --timer $(if $(V),-v) -e tests/run-test $(LONG_TESTS)
 
+## fuzz: hostile job files, archives and cache entries for FUZZ_SECONDS (60) each; needs clang
+FUZZ_CC ?= clang
+# Its runtime is a package of its own, and one thread is enough here.
+NO_OPENMP = -fno-openmp -Wno-unknown-pragmas
+FUZZ_SECONDS ?= 60
+FUZZ_TARGETS ?= $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+.PHONY: fuzz
+fuzz:
+	$(Q)OPENCL=$(OPENCL) FUZZ=1 tests/tools/deps
+	$(Q)$(MAKE) --no-print-directory BUILD=build/fuzz CC=$(FUZZ_CC) CFLAGS="-O1 -g $(NO_OPENMP)" \
+	  SANITIZE=fuzzer-no-link,address,undefined $(FUZZ_TARGETS:%=build/fuzz/tests/fuzz/fuzz_%)
+	$(Q)tests/fuzz/run build/fuzz/tests/fuzz $(FUZZ_SECONDS) $(FUZZ_TARGETS)
+
+# Of the program, what reads that which others wrote. A library: each target takes what it needs.
+FUZZ_OBJECTS = $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fuzz/common.c tests/fuzz/archive.c)) \
+               $(filter $(BUILD)/src/base/% $(BUILD)/src/plan/% $(BUILD)/src/archive/%,$(OBJECTS))
+$(BUILD)/tests/fuzz/fuzzed.a: $(FUZZ_OBJECTS)
+	$(call say,AR)rm -f $@ && $(AR) rcs $@ $^
+
+$(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/fuzzed.a
+	$(call say,LD)$(CC) -fsanitize=fuzzer,address,undefined -o $@ $^ $(LIB_LIBS)
+
 # Built by test through a second make, so that `deps` has run before pkg-config is asked.
 .PHONY: test-programs
 test-programs: $(TEST_PROGRAMS) $(if $(HAS_OPENCL),$(BUILD)/tests/faults/opencl_shim.so $(BUILD)/tests/unit/opencl_kernels)
@@ -167,4 +189,4 @@ clean:
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST) | awk -F': ' '{ printf "  %-15s %s\n", $$1, $$2 }'
 
--include $(OBJECTS:.o=.d) $(BUILD)/src/main.d $(TEST_PROGRAMS:=.d)
+-include $(OBJECTS:.o=.d) $(BUILD)/src/main.d $(TEST_PROGRAMS:=.d) $(wildcard $(BUILD)/tests/fuzz/*.d)
