@@ -1,113 +1,7 @@
-#include "run/driver.h"
-
-#include "run/agree.h"
+#include "run/driver_parts.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-
-enum { TAG_ASK = 21, TAG_GIVE = 22, TAG_END = 23, TAG_STOP = 24, CAUSE_BYTES = 4096 };
-
-/* How long the others may take to come in after one has failed. */
-static const double patience_seconds = 10;
-
-static const uint64_t no_chunk = UINT64_MAX;
-
-/* What a rank says at its end. */
-struct ending {
-    int32_t status;
-    char cause[CAUSE_BYTES];
-};
-
-struct driver {
-    MPI_Comm comm;
-    int rank, size;
-    const struct driver_work *work;
-    struct progress *progress;
-    /* Rank 0 only. */
-    uint64_t next;     /* chunk to give out */
-    uint64_t returned; /* chunks that are done, as far as requests tell */
-    int ended;         /* other ranks that have ended */
-    int failed_rank;   /* -1: none */
-    struct ending failure;
-    /* Other ranks: rank 0 said that somebody has failed. */
-    int is_stopped;
-};
-
-static uint64_t take_chunk(driver_t *driver)
-{
-    if (driver->failed_rank >= 0 || driver->next >= driver->work->chunks) {
-        return no_chunk;
-    }
-    return driver->next++;
-}
-
-static void note_failure(driver_t *driver, int rank, const struct ending *ending)
-{
-    if (driver->failed_rank >= 0) {
-        return;
-    }
-    driver->failed_rank = rank;
-    driver->failure = *ending;
-    for (int other = 1; other < driver->size; other++) {
-        MPI_Send(NULL, 0, MPI_BYTE, other, TAG_STOP, driver->comm);
-    }
-}
-
-/* Takes one message if there is one. */
-static int serve_one(driver_t *driver)
-{
-    int there = 0;
-    MPI_Status from;
-    MPI_Iprobe(MPI_ANY_SOURCE, TAG_ASK, driver->comm, &there, &from);
-    if (there) {
-        uint64_t done = 0;
-        MPI_Recv(&done, 1, MPI_UINT64_T, from.MPI_SOURCE, TAG_ASK, driver->comm, MPI_STATUS_IGNORE);
-        driver->returned += done;
-        uint64_t chunk = take_chunk(driver);
-        MPI_Send(&chunk, 1, MPI_UINT64_T, from.MPI_SOURCE, TAG_GIVE, driver->comm);
-        return 1;
-    }
-    MPI_Iprobe(MPI_ANY_SOURCE, TAG_END, driver->comm, &there, &from);
-    if (there) {
-        struct ending ending;
-        MPI_Recv(&ending, sizeof ending, MPI_BYTE, from.MPI_SOURCE, TAG_END, driver->comm,
-                 MPI_STATUS_IGNORE);
-        driver->ended++;
-        if (ending.status != STATUS_OK) {
-            note_failure(driver, from.MPI_SOURCE, &ending);
-        }
-    }
-    return there;
-}
-
-/* Other ranks: takes rank 0's word that somebody has failed, if it is there. */
-static void look_for_stop(driver_t *driver)
-{
-    int there = 0;
-    if (!driver->is_stopped) {
-        MPI_Iprobe(0, TAG_STOP, driver->comm, &there, MPI_STATUS_IGNORE);
-    }
-    if (there) {
-        MPI_Recv(NULL, 0, MPI_BYTE, 0, TAG_STOP, driver->comm, MPI_STATUS_IGNORE);
-        driver->is_stopped = 1;
-    }
-}
-
-int driver_serve(driver_t *driver)
-{
-    if (driver->rank != 0) {
-        look_for_stop(driver);
-        return driver->is_stopped;
-    }
-    while (serve_one(driver)) {
-    }
-    if (driver->progress) {
-        progress_show(driver->progress, driver->returned);
-    }
-    return driver->failed_rank >= 0;
-}
 
 static void nap(void)
 {
@@ -116,98 +10,147 @@ static void nap(void)
     nanosleep(&pause, NULL);
 }
 
-static struct ending ending_of(status_t st)
+/* Ranks do not answer: ends the run without them. */
+static void give_up(const driver_t *driver)
 {
-    struct ending ending = {.status = (int32_t)st};
-    snprintf(ending.cause, sizeof ending.cause, "%s", st == STATUS_OK ? "" : report_cause());
-    return ending;
+    int left = driver->size - 1 - driver->ended;
+    int status = driver->failed_rank >= 0 ? driver->failure.status : STATUS_STOPPED;
+    if (driver->failed_rank >= 0) {
+        fprintf(stderr, "error: %s (rank %d); %d ranks did not answer within %.0f s\n",
+                driver->failure.cause, driver->failed_rank, left, DRIVER_PATIENCE);
+    } else {
+        fprintf(stderr, "stopped: %d ranks did not answer within %.0f s\n", left, DRIVER_PATIENCE);
+    }
+    if (driver->work->abandon) {
+        driver->work->abandon(driver->work->context);
+    }
+    MPI_Abort(driver->comm, status);
 }
 
-/* Waits for the others. Without a failure they may take as long as their chunks do. */
+/* Serves until all other ranks have ended. A worker that is dead never answers: when one rank has
+ * failed, or all are to stop, patience has an end. */
 static void wait_for_others(driver_t *driver)
 {
-    double since = -1;
+    double until = 0;
     while (driver->ended < driver->size - 1) {
         driver_serve(driver);
-        if (driver->failed_rank >= 0 && since < 0) {
-            since = progress_now();
+        double now = progress_now();
+        if (driver->failed_rank >= 0 && until <= 0) {
+            until = now + DRIVER_PATIENCE;
         }
-        if (since >= 0 && progress_now() - since > patience_seconds) {
-            fprintf(stderr, "error: %s (rank %d); %d ranks did not answer within %.0f s\n",
-                    driver->failure.cause, driver->failed_rank, driver->size - 1 - driver->ended,
-                    patience_seconds);
-            if (driver->work->abandon) {
-                driver->work->abandon(driver->work->context);
-            }
-            MPI_Abort(driver->comm, driver->failure.status);
+        int is_over = until > 0 && now > until;
+        int is_overdue = driver->stopping_since >= 0 &&
+                         now - driver->stopping_since > DRIVER_PATIENCE + DRIVER_SETTLING;
+        if (is_over || is_overdue) {
+            give_up(driver);
         }
         nap();
     }
+}
+
+/* What is left when a rank has no more chunks: gives its status. */
+static status_t wind_up(driver_t *driver, status_t st, int is_wanted)
+{
+    const struct driver_work *work = driver->work;
+    driver->is_short |= driver_is_late(driver);
+    if (st == STATUS_OK && is_wanted && work->finish) {
+        st = work->finish(work->context, driver);
+    }
+    if (work->settle) {
+        status_t settled = work->settle(work->context);
+        st = st == STATUS_OK ? settled : st;
+    }
+    status_t told = driver_tell(driver);
+    return st == STATUS_OK ? told : st;
 }
 
 static void lead(driver_t *driver)
 {
     status_t st = STATUS_OK;
     driver_serve(driver);
-    for (uint64_t chunk = take_chunk(driver); chunk != no_chunk; chunk = take_chunk(driver)) {
+    for (uint64_t chunk = driver_take_chunk(driver); chunk != NO_CHUNK;
+         chunk = driver_take_chunk(driver)) {
         st = driver->work->process(driver->work->context, driver, chunk);
         if (st != STATUS_OK) {
-            struct ending ending = ending_of(st);
-            note_failure(driver, 0, &ending);
+            driver_note_trouble(driver, st);
             break;
         }
         driver->returned++;
         driver_serve(driver);
     }
-    if (driver->failed_rank < 0 && driver->work->finish) {
-        st = driver->work->finish(driver->work->context, driver);
-        if (st != STATUS_OK) {
-            struct ending ending = ending_of(st);
-            note_failure(driver, 0, &ending);
-        }
-    }
+    driver_note_trouble(driver, wind_up(driver, st, driver->failed_rank < 0));
     wait_for_others(driver);
+    driver->is_short |= driver_has_more(driver);
+}
+
+/* Asks rank 0 for a chunk: it is there when the reply is. */
+static void ask(driver_t *driver, uint64_t done, uint64_t *chunk, MPI_Request *reply)
+{
+    MPI_Irecv(chunk, 1, MPI_UINT64_T, 0, TAG_GIVE, driver->comm, reply);
+    MPI_Send(&done, 1, MPI_UINT64_T, 0, TAG_ASK, driver->comm);
+}
+
+static void await(driver_t *driver, MPI_Request *reply)
+{
+    int there = 0;
+    MPI_Test(reply, &there, MPI_STATUS_IGNORE);
+    while (!there) {
+        driver_serve(driver);
+        nap();
+        MPI_Test(reply, &there, MPI_STATUS_IGNORE);
+    }
 }
 
 static void follow(driver_t *driver)
 {
     status_t st = STATUS_OK;
+    uint64_t chunk = NO_CHUNK;
     uint64_t done = 0;
-    uint64_t chunk = no_chunk;
-    MPI_Send(&done, 1, MPI_UINT64_T, 0, TAG_ASK, driver->comm);
-    MPI_Recv(&chunk, 1, MPI_UINT64_T, 0, TAG_GIVE, driver->comm, MPI_STATUS_IGNORE);
-    while (chunk != no_chunk) {
-        uint64_t following = no_chunk;
-        MPI_Request reply;
+    MPI_Request reply;
+    ask(driver, 0, &chunk, &reply);
+    await(driver, &reply);
+    while (chunk != NO_CHUNK && driver->stopping_since < 0) {
         /* Ask ahead: the answer comes while this chunk is worked off. */
-        MPI_Irecv(&following, 1, MPI_UINT64_T, 0, TAG_GIVE, driver->comm, &reply);
-        MPI_Send(&done, 1, MPI_UINT64_T, 0, TAG_ASK, driver->comm);
+        uint64_t following = NO_CHUNK;
+        ask(driver, done, &following, &reply);
         st = driver->work->process(driver->work->context, driver, chunk);
         done = 1;
-        int there = 0;
-        MPI_Test(&reply, &there, MPI_STATUS_IGNORE);
-        while (!there) {
-            nap();
-            MPI_Test(&reply, &there, MPI_STATUS_IGNORE);
-        }
+        await(driver, &reply);
+        st = st == STATUS_OK ? driver->trouble : st;
         if (st != STATUS_OK) {
             break;
         }
         chunk = following;
     }
-    if (st == STATUS_OK && !driver->is_stopped && driver->work->finish) {
-        st = driver->work->finish(driver->work->context, driver);
-    }
-    struct ending ending = ending_of(st);
+    driver->is_short |= chunk != NO_CHUNK;
+    st = wind_up(driver, st, !driver->is_stopped);
+    struct ending ending = driver_ending_of(driver, st);
     MPI_Send(&ending, sizeof ending, MPI_BYTE, 0, TAG_END, driver->comm);
+}
+
+/* What rank 0 ends with. */
+static status_t outcome(const driver_t *driver)
+{
+    status_t st = STATUS_OK;
+    if (driver->failed_rank >= 0) {
+        st = (status_t)driver->failure.status;
+    } else if (driver->stopping_since >= 0 && driver->is_short) {
+        st = STATUS_STOPPED;
+    }
+    if (driver->failed_rank > 0) {
+        report_clear();
+        report_fail(st, "%s (rank %d)", driver->failure.cause, driver->failed_rank);
+    }
+    return st;
 }
 
 status_t driver_run_all(MPI_Comm comm, const struct driver_work *work, struct progress *progress)
 {
-    driver_t driver = {.comm = comm, .work = work, .progress = progress, .failed_rank = -1};
+    driver_t driver = {
+        .comm = comm, .work = work, .progress = progress, .stopping_since = -1, .failed_rank = -1};
+    int last[2] = {STATUS_OK, 0}; /* status, TAG_STOP sent */
     MPI_Comm_rank(comm, &driver.rank);
     MPI_Comm_size(comm, &driver.size);
-    int status = STATUS_OK;
     if (driver.rank == 0) {
         if (progress) {
             progress_begin(progress);
@@ -216,18 +159,17 @@ status_t driver_run_all(MPI_Comm comm, const struct driver_work *work, struct pr
         if (progress) {
             progress_end(progress);
         }
-        status = driver.failed_rank >= 0 ? driver.failure.status : STATUS_OK;
-        if (driver.failed_rank > 0) {
-            report_clear();
-            report_fail((status_t)status, "%s (rank %d)", driver.failure.cause, driver.failed_rank);
-        }
+        last[0] = (int)outcome(&driver);
+        last[1] = driver.stops;
     } else {
         follow(&driver);
     }
-    MPI_Bcast(&status, 1, MPI_INT, 0, comm);
-    if (status != STATUS_OK && driver.rank != 0 && !driver.is_stopped) {
-        /* Rank 0 told everybody once: leave nothing behind for the next driver. */
-        MPI_Recv(NULL, 0, MPI_BYTE, 0, TAG_STOP, comm, MPI_STATUS_IGNORE);
+    MPI_Bcast(last, 2, MPI_INT, 0, comm);
+    /* Leave nothing behind for the next driver. */
+    for (; driver.rank != 0 && driver.stops_seen < last[1]; driver.stops_seen++) {
+        int reason = 0;
+        MPI_Recv(&reason, 1, MPI_INT, 0, TAG_STOP, comm, MPI_STATUS_IGNORE);
     }
-    return (status_t)status;
+    text_free(&driver.told);
+    return (status_t)last[0];
 }

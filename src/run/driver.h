@@ -3,11 +3,15 @@
  * Messages are small; a rank asks for its next chunk before it begins the one it has, so nobody
  * waits while rank 0 computes. When one rank fails, no more chunks are given out; the others finish
  * what they have, and rank 0 ends with that rank's message. A rank that does not answer within
- * ten seconds then is given up, and the whole run with it. */
+ * ten seconds then is given up, and the whole run with it.
+ *
+ * A run can be asked to stop, on any rank: no more chunks are begun, those in work are finished, or
+ * dropped when that takes longer than ten seconds. */
 #ifndef VOLTMILL_RUN_DRIVER_H
 #define VOLTMILL_RUN_DRIVER_H
 
 #include "base/status.h"
+#include "base/text.h"
 #include "run/progress.h"
 
 #include <mpi.h>
@@ -15,25 +19,40 @@
 
 typedef struct driver driver_t;
 
+/* What is to be done. All but the first three may be NULL. */
 struct driver_work {
     uint64_t chunks;
     void *context;
     /* Works off one chunk. Calls driver_serve() now and then when that takes long, and may end
      * early with STATUS_OK when it gives 1. */
     status_t (*process)(void *context, driver_t *driver, uint64_t chunk);
-    /* On every rank, after its last chunk unless one has failed: what is still under way. May be
-     * NULL. */
+    /* On every rank, after its last chunk unless one has failed: what is still under way. */
     status_t (*finish)(void *context, driver_t *driver);
     /* On rank 0, before a run is given up because ranks do not answer: removes what must not stay.
-     * May be NULL. */
+     */
     void (*abandon)(void *context);
+
+    /* On rank 0: whether a chunk was done before this run. */
+    int (*is_done)(void *context, uint64_t chunk);
+    /* On every rank, often: appends what rank 0 should know by now. */
+    status_t (*tell)(void *context, struct text *out);
+    /* On rank 0: takes what one call of tell() gave on some rank. */
+    status_t (*take)(void *context, const char *data, size_t bytes);
+    /* On every rank, often: whether somebody asks for the run to stop. */
+    int (*wants_stop)(void);
+    /* On every rank that is still at work when it learns that the run stops, once. */
+    void (*hurry)(void *context);
+    /* On every rank, last of all and also when one has failed: after it, tell() gives all that
+     * there is to tell. */
+    status_t (*settle)(void *context);
 };
 
-/* Works off all chunks. Collective; every rank gets the same status. `progress` may be NULL. */
+/* Works off all chunks. Collective; every rank gets the same status: STOPPED, without a message,
+ * when a stop was asked for and something may be left to do. `progress` may be NULL. */
 status_t driver_run_all(MPI_Comm comm, const struct driver_work *work, struct progress *progress);
 
-/* On rank 0: answers the requests that have come in. Gives 1 when a rank has failed: what is being
- * worked on is no longer wanted. */
+/* Sends and answers what there is to be sent and answered. Gives 1 when what is being worked on is
+ * no longer wanted: a rank has failed, or a stop takes too long. */
 int driver_serve(driver_t *driver);
 
 #endif

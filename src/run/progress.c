@@ -29,13 +29,15 @@ void progress_show(struct progress *progress, uint64_t done)
         return;
     }
     progress->shown = now;
+    uint64_t all = progress->before + done;
     double part = (double)done / (double)progress->total;
     double seconds = now - progress->started;
-    double left = seconds * (1 - part) / part;
+    double left = seconds * (double)(progress->total - all) / (double)done;
     char line[LINE];
     snprintf(line, sizeof line, "%llu/%llu %s (%.1f %%), in %.0f MB/s, out %.0f MB/s, %.0f s left",
-             (unsigned long long)done, (unsigned long long)progress->total, progress->what,
-             100 * part, (double)progress->in_bytes * part / seconds / 1e6,
+             (unsigned long long)all, (unsigned long long)progress->total, progress->what,
+             100 * (double)all / (double)progress->total,
+             (double)progress->in_bytes * part / seconds / 1e6,
              (double)progress->out_bytes * part / seconds / 1e6, left);
     if (in_place) {
         fprintf(stderr, "\r%-78s", line);

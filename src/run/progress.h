@@ -9,6 +9,7 @@ struct progress {
         every; /* seconds between lines; 0: redrawn in place if stderr is a terminal, else never */
     const char *what; /* "chunks" */
     uint64_t total;
+    uint64_t before;              /* of them done by earlier runs */
     uint64_t in_bytes, out_bytes; /* of the whole run; a part done counts in proportion */
     double started, shown;
     int drawn;
@@ -18,7 +19,7 @@ struct progress {
 double progress_now(void);
 
 void progress_begin(struct progress *progress);
-/* Shows `done` of total if it is time. */
+/* Shows that this run has done `done` if it is time. */
 void progress_show(struct progress *progress, uint64_t done);
 /* Ends the line that was redrawn in place. */
 void progress_end(struct progress *progress);

@@ -238,7 +238,11 @@ status_t run_job_all(MPI_Comm comm, const struct run_options *options)
         TRY(options->before(options->context, comm, run.work, run.backend));
     }
     double begun = progress_now();
-    struct driver_work work = {chunk_count(&run.work->chunking), &run, process, finish, abandon};
+    struct driver_work work = {.chunks = chunk_count(&run.work->chunking),
+                               .context = &run,
+                               .process = process,
+                               .finish = finish,
+                               .abandon = abandon};
     struct progress progress = {.every = options->progress,
                                 .what = "chunks",
                                 .total = work.chunks,

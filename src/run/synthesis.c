@@ -248,8 +248,10 @@ status_t synthesis_all(MPI_Comm comm, const struct synthesis_options *options)
     double started = progress_now();
     MPI_Comm_rank(comm, &s.rank);
     TRY(prepare_all(&s, options));
-    struct driver_work work = {ceil_div_u64(s.spec->samples, s.chunk_samples), &s, process, NULL,
-                               abandon};
+    struct driver_work work = {.chunks = ceil_div_u64(s.spec->samples, s.chunk_samples),
+                               .context = &s,
+                               .process = process,
+                               .abandon = abandon};
     struct progress progress = {.every = options->progress,
                                 .what = "chunks",
                                 .total = work.chunks,

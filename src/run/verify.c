@@ -287,7 +287,8 @@ status_t verify_product_all(MPI_Comm comm, const struct verify_options *options)
     struct verify verify = {.comm = comm, .fd = -1};
     MPI_Comm_rank(comm, &verify.rank);
     TRY(prepare_all(&verify, options));
-    struct driver_work work = {verify.npicked, &verify, process, finish, NULL};
+    struct driver_work work = {
+        .chunks = verify.npicked, .context = &verify, .process = process, .finish = finish};
     struct progress progress = {.every = options->progress, .what = "chunks", .total = work.chunks};
     TRY(driver_run_all(comm, &work, &progress));
     double sums[2] = {0, 0};

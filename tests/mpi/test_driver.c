@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -38,7 +39,7 @@ static void every_chunk_once(void **state)
 {
     (void)state;
     struct tally tally = {.fails_at = CHUNKS};
-    struct driver_work work = {CHUNKS, &tally, count_chunk, NULL, NULL};
+    struct driver_work work = {.chunks = CHUNKS, .context = &tally, .process = count_chunk};
     uint64_t seen[CHUNKS];
     assert_int_equal(driver_run_all(MPI_COMM_WORLD, &work, NULL), STATUS_OK);
     MPI_Allreduce(tally.seen, seen, CHUNKS, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
@@ -51,7 +52,7 @@ static void no_chunks_at_all(void **state)
 {
     (void)state;
     struct tally tally = {.fails_at = CHUNKS};
-    struct driver_work work = {0, &tally, count_chunk, NULL, NULL};
+    struct driver_work work = {.chunks = 0, .context = &tally, .process = count_chunk};
     assert_int_equal(driver_run_all(MPI_COMM_WORLD, &work, NULL), STATUS_OK);
 }
 
@@ -62,7 +63,7 @@ static void one_fails_all_end(void **state)
     static const uint64_t points[] = {0, 1, 50, CHUNKS - 1};
     for (int i = 0; i < 4; i++) {
         struct tally tally = {.fails_at = points[i]};
-        struct driver_work work = {CHUNKS, &tally, count_chunk, NULL, NULL};
+        struct driver_work work = {.chunks = CHUNKS, .context = &tally, .process = count_chunk};
         char expected[64];
         char with_rank[80];
         report_clear();
@@ -75,6 +76,145 @@ static void one_fails_all_end(void **state)
         if (rank == 0) {
             assert_string_equal(report_cause(), failing == 0 ? expected : with_rank);
         }
+    }
+    report_clear();
+}
+
+/* Chunks that were done before are not given out; what ranks tell comes to rank 0, all of it. */
+struct teller {
+    uint64_t seen[CHUNKS];
+    uint64_t told[CHUNKS]; /* rank 0: how often it was told of each */
+    uint64_t kept[CHUNKS]; /* done, not told yet */
+    uint32_t nkept;
+    int is_settled;
+    int stops_at; /* chunks after which this rank wants to stop; 0: never */
+    int done, hurries;
+    int fails_to_take;
+};
+
+static int wants_stop; /* of the driver's callback without a context */
+
+static status_t keep_chunk(void *context, driver_t *driver, uint64_t chunk)
+{
+    struct teller *teller = context;
+    struct timespec pause = {0, 1000000};
+    nanosleep(&pause, NULL);
+    driver_serve(driver);
+    teller->seen[chunk]++;
+    teller->kept[teller->nkept++] = chunk;
+    teller->done++;
+    wants_stop |= teller->stops_at > 0 && teller->done >= teller->stops_at;
+    return STATUS_OK;
+}
+
+static int is_even(void *context, uint64_t chunk)
+{
+    (void)context;
+    return chunk % 2 == 0;
+}
+
+/* Tells of two at a time, and of all at the end. */
+static status_t tell_chunks(void *context, struct text *out)
+{
+    struct teller *teller = context;
+    uint32_t count = teller->is_settled ? teller->nkept : teller->nkept / 2 * 2;
+    status_t st = text_add_bytes(out, (const char *)teller->kept, count * sizeof *teller->kept);
+    memmove(teller->kept, teller->kept + count, (teller->nkept - count) * sizeof *teller->kept);
+    teller->nkept -= count;
+    return st;
+}
+
+static status_t take_chunks(void *context, const char *data, size_t bytes)
+{
+    struct teller *teller = context;
+    assert_int_equal(rank, 0);
+    assert_int_equal(bytes % sizeof(uint64_t), 0);
+    if (teller->fails_to_take) {
+        return report_fail(STATUS_DATA, "cannot take it");
+    }
+    for (size_t i = 0; i < bytes; i += sizeof(uint64_t)) {
+        uint64_t chunk;
+        memcpy(&chunk, data + i, sizeof chunk);
+        assert_true(chunk < CHUNKS);
+        teller->told[chunk]++;
+    }
+    return STATUS_OK;
+}
+
+static status_t settle(void *context)
+{
+    ((struct teller *)context)->is_settled = 1;
+    return STATUS_OK;
+}
+
+static void hurry(void *context)
+{
+    ((struct teller *)context)->hurries++;
+}
+
+static int stop_wanted(void)
+{
+    return wants_stop;
+}
+
+static status_t run_teller(struct teller *teller)
+{
+    struct driver_work work = {.chunks = CHUNKS,
+                               .context = teller,
+                               .process = keep_chunk,
+                               .is_done = is_even,
+                               .tell = tell_chunks,
+                               .take = take_chunks,
+                               .wants_stop = stop_wanted,
+                               .hurry = hurry,
+                               .settle = settle};
+    wants_stop = 0;
+    report_clear();
+    return driver_run_all(MPI_COMM_WORLD, &work, NULL);
+}
+
+static void what_is_done_is_told(void **state)
+{
+    (void)state;
+    struct teller teller = {.nkept = 0};
+    uint64_t seen[CHUNKS];
+    assert_int_equal(run_teller(&teller), STATUS_OK);
+    assert_int_equal(teller.hurries, 0);
+    MPI_Allreduce(teller.seen, seen, CHUNKS, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+    for (int i = 0; i < CHUNKS; i++) {
+        assert_int_equal(seen[i], i % 2);
+        assert_true(rank != 0 || teller.told[i] == seen[i]);
+    }
+}
+
+/* Whoever is asked, all stop; what was begun is finished and told. */
+static void a_stop_leaves_nothing_half_done(void **state)
+{
+    (void)state;
+    for (int asked = 0; asked < size; asked++) {
+        struct teller teller = {.stops_at = rank == asked ? 3 : 0};
+        uint64_t seen[CHUNKS];
+        uint64_t done = 0;
+        status_t st = run_teller(&teller);
+        MPI_Allreduce(teller.seen, seen, CHUNKS, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+        for (int i = 0; i < CHUNKS; i++) {
+            done += seen[i];
+            assert_true(seen[i] <= 1 && (rank != 0 || teller.told[i] == seen[i]));
+        }
+        assert_true(st == STATUS_STOPPED || done == CHUNKS / 2);
+        assert_true(done >= 3 && done <= CHUNKS / 2);
+        assert_true(teller.hurries <= 1);
+        assert_string_equal(report_cause(), "");
+    }
+}
+
+static void what_cannot_be_taken_ends_the_run(void **state)
+{
+    (void)state;
+    struct teller teller = {.fails_to_take = 1};
+    assert_int_equal(run_teller(&teller), STATUS_DATA);
+    if (rank == 0) {
+        assert_string_equal(report_cause(), "cannot take it");
     }
     report_clear();
 }
@@ -118,9 +258,14 @@ static void texts_are_shared(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_chunk_once),  cmocka_unit_test(no_chunks_at_all),
-        cmocka_unit_test(one_fails_all_end), cmocka_unit_test(ranks_agree_on_the_lowest_failure),
+        cmocka_unit_test(every_chunk_once),
+        cmocka_unit_test(no_chunks_at_all),
+        cmocka_unit_test(one_fails_all_end),
+        cmocka_unit_test(ranks_agree_on_the_lowest_failure),
         cmocka_unit_test(texts_are_shared),
+        cmocka_unit_test(what_is_done_is_told),
+        cmocka_unit_test(a_stop_leaves_nothing_half_done),
+        cmocka_unit_test(what_cannot_be_taken_ends_the_run),
     };
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -1,0 +1,206 @@
+#include "run/driver_parts.h"
+
+#include "base/memory.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int driver_has_more(driver_t *driver)
+{
+    const struct driver_work *work = driver->work;
+    while (driver->next < work->chunks && work->is_done &&
+           work->is_done(work->context, driver->next)) {
+        driver->next++;
+    }
+    return driver->next < work->chunks;
+}
+
+uint64_t driver_take_chunk(driver_t *driver)
+{
+    if (driver->failed_rank >= 0 || driver->stopping_since >= 0 || !driver_has_more(driver)) {
+        return NO_CHUNK;
+    }
+    return driver->next++;
+}
+
+static void send_stop(driver_t *driver, enum reason reason)
+{
+    int word = (int)reason;
+    for (int other = 1; other < driver->size; other++) {
+        MPI_Send(&word, 1, MPI_INT, other, TAG_STOP, driver->comm);
+    }
+    driver->stops++;
+}
+
+struct ending driver_ending_of(const driver_t *driver, status_t st)
+{
+    struct ending ending = {.status = (int32_t)st, .is_short = driver->is_short};
+    snprintf(ending.cause, sizeof ending.cause, "%s", st == STATUS_OK ? "" : report_cause());
+    return ending;
+}
+
+static void note_failure(driver_t *driver, int rank, const struct ending *ending)
+{
+    if (driver->failed_rank < 0) {
+        driver->failed_rank = rank;
+        driver->failure = *ending;
+        send_stop(driver, REASON_FAILURE);
+    }
+}
+
+void driver_note_trouble(driver_t *driver, status_t st)
+{
+    if (st != STATUS_OK && driver->rank == 0) {
+        struct ending ending = driver_ending_of(driver, st);
+        note_failure(driver, 0, &ending);
+    } else if (st != STATUS_OK && driver->trouble == STATUS_OK) {
+        driver->trouble = st;
+    }
+}
+
+static void begin_stop(driver_t *driver)
+{
+    if (driver->stopping_since < 0) {
+        driver->stopping_since = progress_now();
+        if (driver->rank == 0) {
+            send_stop(driver, REASON_WISH);
+        }
+        if (driver->work->hurry) {
+            driver->work->hurry(driver->work->context);
+        }
+    }
+}
+
+int driver_is_late(const driver_t *driver)
+{
+    return driver->stopping_since >= 0 && progress_now() - driver->stopping_since > DRIVER_PATIENCE;
+}
+
+static status_t take_told(driver_t *driver, const MPI_Status *from)
+{
+    status_t st = STATUS_OK;
+    char *data = NULL;
+    int bytes = 0;
+    MPI_Get_count(from, MPI_BYTE, &bytes);
+    TRY(memory_zeroed((size_t)bytes, 1, "what a rank tells", &data));
+    MPI_Recv(data, bytes, MPI_BYTE, from->MPI_SOURCE, TAG_TELL, driver->comm, MPI_STATUS_IGNORE);
+    TRY(driver->work->take(driver->work->context, data, (size_t)bytes));
+out:
+    free(data);
+    return st;
+}
+
+static void answer(driver_t *driver, int rank)
+{
+    uint64_t done = 0;
+    MPI_Recv(&done, 1, MPI_UINT64_T, rank, TAG_ASK, driver->comm, MPI_STATUS_IGNORE);
+    driver->returned += done;
+    uint64_t chunk = driver_take_chunk(driver);
+    MPI_Send(&chunk, 1, MPI_UINT64_T, rank, TAG_GIVE, driver->comm);
+}
+
+static void take_ending(driver_t *driver, int rank)
+{
+    struct ending ending;
+    MPI_Recv(&ending, sizeof ending, MPI_BYTE, rank, TAG_END, driver->comm, MPI_STATUS_IGNORE);
+    driver->ended++;
+    driver->is_short |= ending.is_short;
+    if (ending.status != STATUS_OK) {
+        note_failure(driver, rank, &ending);
+    }
+}
+
+/* Rank 0: takes one message if there is one. */
+static int serve_one(driver_t *driver)
+{
+    int there = 0;
+    MPI_Status from;
+    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, driver->comm, &there, &from);
+    if (!there) {
+        return 0;
+    }
+    switch (from.MPI_TAG) {
+    case TAG_ASK:
+        answer(driver, from.MPI_SOURCE);
+        break;
+    case TAG_TELL:
+        driver_note_trouble(driver, take_told(driver, &from));
+        break;
+    case TAG_WISH:
+        MPI_Recv(NULL, 0, MPI_BYTE, from.MPI_SOURCE, TAG_WISH, driver->comm, MPI_STATUS_IGNORE);
+        begin_stop(driver);
+        break;
+    default:
+        take_ending(driver, from.MPI_SOURCE);
+        break;
+    }
+    return 1;
+}
+
+/* Other ranks: takes rank 0's word that the run ends, if it is there. */
+static void look_for_stop(driver_t *driver)
+{
+    int there = 0;
+    MPI_Iprobe(0, TAG_STOP, driver->comm, &there, MPI_STATUS_IGNORE);
+    if (there) {
+        int reason = 0;
+        MPI_Recv(&reason, 1, MPI_INT, 0, TAG_STOP, driver->comm, MPI_STATUS_IGNORE);
+        driver->stops_seen++;
+        if (reason == REASON_WISH) {
+            begin_stop(driver);
+        } else {
+            driver->is_stopped = 1;
+        }
+    }
+}
+
+status_t driver_tell(driver_t *driver)
+{
+    status_t st = STATUS_OK;
+    const struct driver_work *work = driver->work;
+    if (!work->tell) {
+        goto out;
+    }
+    driver->told.length = 0;
+    TRY(work->tell(work->context, &driver->told));
+    size_t bytes = driver->told.length;
+    REQUIRE(bytes <= INT_MAX, STATUS_DEVICE, "%zu bytes to tell are more than a message holds",
+            bytes);
+    if (bytes > 0 && driver->rank == 0) {
+        TRY(work->take(work->context, driver->told.data, bytes));
+    } else if (bytes > 0) {
+        MPI_Send(driver->told.data, (int)bytes, MPI_BYTE, 0, TAG_TELL, driver->comm);
+    }
+out:
+    return st;
+}
+
+static void look_for_wish(driver_t *driver)
+{
+    if (driver->has_wished || !driver->work->wants_stop || !driver->work->wants_stop()) {
+        return;
+    }
+    driver->has_wished = 1;
+    if (driver->rank == 0) {
+        begin_stop(driver);
+    } else {
+        MPI_Send(NULL, 0, MPI_BYTE, 0, TAG_WISH, driver->comm);
+    }
+}
+
+int driver_serve(driver_t *driver)
+{
+    look_for_wish(driver);
+    driver_note_trouble(driver, driver_tell(driver));
+    if (driver->rank != 0) {
+        look_for_stop(driver);
+        return driver->is_stopped || driver->trouble != STATUS_OK || driver_is_late(driver);
+    }
+    while (serve_one(driver)) {
+    }
+    if (driver->progress) {
+        progress_show(driver->progress, driver->returned);
+    }
+    return driver->failed_rank >= 0 || driver_is_late(driver);
+}

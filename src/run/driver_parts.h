@@ -1,0 +1,72 @@
+/* What the files of the driver share: driver.c has the loops of rank 0 and the others,
+ * driver_messages.c what passes between them. For nobody else. */
+#ifndef VOLTMILL_RUN_DRIVER_PARTS_H
+#define VOLTMILL_RUN_DRIVER_PARTS_H
+
+#include "run/driver.h"
+
+enum {
+    TAG_ASK = 21,  /* from others to rank 0: uint64 chunks finished since the last time */
+    TAG_GIVE = 22, /* back: uint64 chunk, or NO_CHUNK */
+    TAG_TELL = 23, /* to rank 0: bytes */
+    TAG_WISH = 24, /* to rank 0: this rank was asked to stop */
+    TAG_END = 25,  /* to rank 0: struct ending, the last one of a rank */
+    TAG_STOP = 26, /* from rank 0: int, enum reason */
+    CAUSE_BYTES = 4096
+};
+
+enum reason { REASON_FAILURE = 1, REASON_WISH = 2 };
+
+/* How long the others may take to come in after one has failed, and work that is under way when
+ * the run is to stop; then what is left may take a moment to be made to last. */
+#define DRIVER_PATIENCE 10.0
+#define DRIVER_SETTLING 0.7
+
+#define NO_CHUNK UINT64_MAX
+
+/* What a rank says at its end. */
+struct ending {
+    int32_t status;
+    int32_t is_short; /* it may not have finished all that it was given */
+    char cause[CAUSE_BYTES];
+};
+
+struct driver {
+    MPI_Comm comm;
+    int rank, size;
+    const struct driver_work *work;
+    struct progress *progress;
+    struct text told;      /* room for what tell() gives */
+    double stopping_since; /* < 0: nobody wants to stop */
+    int is_short;          /* chunks that were given out may not be finished */
+    /* Rank 0 only. */
+    uint64_t next;     /* chunk to give out */
+    uint64_t returned; /* chunks that are done, as far as requests tell */
+    int ended;         /* other ranks that have ended */
+    int stops;         /* TAG_STOP sent to each */
+    int failed_rank;   /* -1: none */
+    struct ending failure;
+    /* Other ranks. */
+    int stops_seen;
+    int is_stopped;   /* rank 0 said that somebody has failed */
+    int has_wished;   /* rank 0 was told of a wish to stop */
+    status_t trouble; /* what went wrong while serving */
+};
+
+/* Whether there is a chunk to give out; the next one, NO_CHUNK when none is to be begun. */
+int driver_has_more(driver_t *driver);
+uint64_t driver_take_chunk(driver_t *driver);
+
+/* What this rank says at its end. */
+struct ending driver_ending_of(const driver_t *driver, status_t st);
+
+/* Something went wrong on this rank (or nothing). */
+void driver_note_trouble(driver_t *driver, status_t st);
+
+/* Whether what is under way should be dropped, so that a stop does not take for ever. */
+int driver_is_late(const driver_t *driver);
+
+/* Hands on what this rank has to tell. */
+status_t driver_tell(driver_t *driver);
+
+#endif
