@@ -16,6 +16,7 @@ static const struct {
     {"run", cli_run, 1, "grind an archive into products, as a job file says"},
     {"plan", cli_plan, 0, "say what `run` would do: sizes, memory, the filter's report"},
     {"info", cli_info, 0, "describe an archive or a product, or list compute devices"},
+    {"status", cli_status, 0, "say how far a product is, and whether a run is at work"},
     {"verify", cli_verify, 1, "recompute a product with the reference and compare"},
     {"synth", cli_synth, 1, "write a synthetic observation"},
     {"bench", cli_bench, 0, "time the filter bank on this machine, and check it"},

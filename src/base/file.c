@@ -10,21 +10,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-status_t file_part_name(const char *path, char **out)
+static status_t name_beside(const char *path, const char *ending, char **out)
 {
     status_t st = STATUS_OK;
     struct text text = {0};
-    TRY(text_add(&text, "%s.part", path));
+    TRY(text_add(&text, "%s.%s", path, ending));
     *out = text.data;
     text.data = NULL;
 out:
     text_free(&text);
     return st;
+}
+
+status_t file_part_name(const char *path, char **out)
+{
+    return name_beside(path, "part", out);
+}
+
+status_t file_journal_name(const char *path, char **out)
+{
+    return name_beside(path, "journal", out);
 }
 
 /* "dir" of "dir/x", "." of "x". */
@@ -93,43 +102,15 @@ int file_is_same(const char *a, const char *b)
     return same;
 }
 
-/* Opens and locks the file; *fd < 0 when it was renamed between the two, so that the lock would be
- * on something else. Links are not followed: they would lead to somebody else's file. */
-static status_t open_locked(const char *part, int *fd)
+status_t file_open_own(const char *path, int *out)
 {
     status_t st = STATUS_OK;
     struct stat info;
-    struct stat named;
-    *fd = open(part, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
-    REQUIRE(*fd >= 0, STATUS_USAGE, "%s cannot be made: %s", part,
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+    REQUIRE(fd >= 0, STATUS_USAGE, "%s cannot be made: %s", path,
             errno == ELOOP ? "a link has its name" : strerror(errno));
-    REQUIRE(fstat(*fd, &info) == 0 && S_ISREG(info.st_mode), STATUS_USAGE, "%s is no ordinary file",
-            part);
-    REQUIRE(flock(*fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK, STATUS_USAGE,
-            "%s is being written by another run", part);
-    if (lstat(part, &named) != 0 || !is_same_inode(&info, &named)) {
-        close(*fd);
-        *fd = -1;
-    }
-out:
-    return st;
-}
-
-status_t file_claim(const char *part, int force, int (*is_ours)(const char *path), int *out)
-{
-    status_t st = STATUS_OK;
-    int fd = -1;
-    for (int i = 0; i < 100 && fd < 0; i++) {
-        TRY(open_locked(part, &fd));
-    }
-    REQUIRE(fd >= 0, STATUS_USAGE, "%s is being written by other runs", part);
-    struct stat info;
-    REQUIRE(fstat(fd, &info) == 0, STATUS_USAGE, "%s: %s", part, strerror(errno));
-    if (info.st_size > 0) {
-        REQUIRE(force || is_ours(part), STATUS_USAGE,
-                "%s exists and is not what a run leaves: --force replaces it", part);
-        report_warn("%s was left by a run that did not end: it is written anew", part);
-    }
+    REQUIRE(fstat(fd, &info) == 0 && S_ISREG(info.st_mode), STATUS_USAGE, "%s is no ordinary file",
+            path);
     *out = fd;
     fd = -1;
 out:
@@ -256,11 +237,27 @@ void file_forget(int fd, uint64_t offset, uint64_t bytes)
     (void)posix_fadvise(fd, (off_t)offset, (off_t)bytes, POSIX_FADV_DONTNEED);
 }
 
-void file_flush(int fd, uint64_t offset, uint64_t bytes, int wait)
+void file_flush(int fd, uint64_t offset, uint64_t bytes)
 {
+    /* Some file systems cannot; whoever waits is told of errors. */
+    (void)sync_file_range(fd, (off_t)offset, (off_t)bytes, SYNC_FILE_RANGE_WRITE);
+}
+
+/* Whether an error says that data are lost, not that the file system has no such call. */
+static int is_loss(int reason)
+{
+    return reason == EIO || write_status(reason) == STATUS_NO_SPACE;
+}
+
+status_t file_await(int fd, const char *path, uint64_t offset, uint64_t bytes)
+{
+    status_t st = STATUS_OK;
     unsigned all = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
-    /* Some file systems cannot; file_sync() tells of errors. */
-    (void)sync_file_range(fd, (off_t)offset, (off_t)bytes, wait ? all : SYNC_FILE_RANGE_WRITE);
+    /* The system tells of an error once: a later file_sync_data() would not know of it. */
+    REQUIRE(sync_file_range(fd, (off_t)offset, (off_t)bytes, all) == 0 || !is_loss(errno),
+            write_status(errno), "%s cannot be made to last: %s", path, strerror(errno));
+out:
+    return st;
 }
 
 int file_is_huge(uint64_t bytes)
@@ -270,12 +267,37 @@ int file_is_huge(uint64_t bytes)
     return pages > 0 && page > 0 && bytes > (uint64_t)pages * (uint64_t)page / 2;
 }
 
+status_t file_sync_data(int fd, const char *path)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(fdatasync(fd) == 0, write_status(errno), "%s cannot be made to last: %s", path,
+            strerror(errno));
+out:
+    return st;
+}
+
 status_t file_sync(int fd, const char *path)
 {
     status_t st = STATUS_OK;
     REQUIRE(fsync(fd) == 0, write_status(errno), "%s cannot be made to last: %s", path,
             strerror(errno));
 out:
+    return st;
+}
+
+status_t file_sync_folder(const char *path)
+{
+    status_t st = STATUS_OK;
+    char *folder = NULL;
+    TRY(folder_of(path, &folder));
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    /* A folder that cannot be synced (some network file systems) is no reason to fail. */
+    if (fd >= 0) {
+        (void)fsync(fd);
+        close(fd);
+    }
+out:
+    free(folder);
     return st;
 }
 
@@ -307,24 +329,13 @@ static int rename_new(const char *part, const char *path)
 status_t file_publish(const char *part, const char *path, int force)
 {
     status_t st = STATUS_OK;
-    char *folder = NULL;
-    int fd = -1;
     int status = force ? rename(part, path) : rename_new(part, path);
     REQUIRE(status == 0 || errno != EEXIST, STATUS_USAGE,
             "%s came to be while this run wrote it: the product is complete, but is left as %s",
             path, part);
     REQUIRE(status == 0, STATUS_DATA, "%s cannot be renamed to %s: %s", part, path,
             strerror(errno));
-    TRY(folder_of(path, &folder));
-    fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    /* A folder that cannot be synced (some network file systems) is no reason to fail. */
-    if (fd >= 0) {
-        (void)fsync(fd);
-    }
+    TRY(file_sync_folder(path));
 out:
-    if (fd >= 0) {
-        close(fd);
-    }
-    free(folder);
     return st;
 }

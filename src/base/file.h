@@ -7,8 +7,10 @@
 
 #include <stdint.h>
 
-/* The name under which `path` is written: path + ".part", for free(). */
+/* The name under which `path` is written, path + ".part", and that of its journal, path +
+ * ".journal"; for free(). */
 status_t file_part_name(const char *path, char **out);
+status_t file_journal_name(const char *path, char **out);
 
 /* Checks that `path` can be made: its folder is there and can be written to, nothing but an
  * ordinary file (or a link) has its name, and that only if `force`. Fails with USAGE. */
@@ -17,11 +19,9 @@ status_t file_check_new(const char *path, int force);
 /* Whether two names lead to one existing file, or would lead to one if it were made. */
 int file_is_same(const char *a, const char *b);
 
-/* Takes the file at `part` for this run: creates it, or takes over what a run that died left, with
- * a warning. Left by a run is what is_ours() recognises, or an empty file; anything else stays
- * unless `force`. Fails with USAGE, also when another run is still writing it. The lock lasts until
- * the descriptor *fd is closed. */
-status_t file_claim(const char *part, int force, int (*is_ours)(const char *path), int *fd);
+/* Opens a file of our own for reading and writing, made when it is not there: links are not
+ * followed, they would lead to somebody else's. Fails with USAGE. */
+status_t file_open_own(const char *path, int *fd);
 
 /* Reserves room for `bytes` bytes, so that a full disk shows before the work. Where the file system
  * cannot reserve, compares with the free space. Fails with NO_SPACE: bytes needed and free. */
@@ -38,16 +38,22 @@ status_t file_write(int fd, const char *path, uint64_t offset, const void *data,
 /* Reads all bytes at the offset. Fails with DATA. */
 status_t file_read(int fd, const char *path, uint64_t offset, void *data, uint64_t bytes);
 /* Hints for the system's cache of files; what it makes of them is its own affair. These bytes will
- * be read soon; they will not be needed again; they should go to the disk now (and with `wait`, be
- * there on return). */
+ * be read soon; they will not be needed again; they should go to the disk now. */
 void file_expect(int fd, uint64_t offset, uint64_t bytes);
 void file_forget(int fd, uint64_t offset, uint64_t bytes);
-void file_flush(int fd, uint64_t offset, uint64_t bytes, int wait);
+void file_flush(int fd, uint64_t offset, uint64_t bytes);
 /* Whether so many bytes would push everything else out of this machine's memory. */
 int file_is_huge(uint64_t bytes);
 
-/* Makes the bytes last. */
+/* Waits until these bytes are on their disk, as far as the file system can tell. Fails as
+ * file_write() does. */
+status_t file_await(int fd, const char *path, uint64_t offset, uint64_t bytes);
+
+/* Makes the bytes last; all that is known of the file, too; the names in the folder of `path`, as
+ * far as its file system can. */
+status_t file_sync_data(int fd, const char *path);
 status_t file_sync(int fd, const char *path);
+status_t file_sync_folder(const char *path);
 /* Renames part to path and makes the name last. Without `force`, a file that came to be there in
  * the meantime stays, and so does part: fails with USAGE. */
 status_t file_publish(const char *part, const char *path, int force);

@@ -49,21 +49,34 @@ void report_print(void)
         return;
     }
     fflush(stdout);
-    fprintf(stderr, "error: %s\n", cause_status == STATUS_OK ? "unknown" : cause);
+    fprintf(stderr, "%s: %s\n", cause_status == STATUS_STOPPED ? "stopped" : "error",
+            cause_status == STATUS_OK ? "unknown" : cause);
+}
+
+static void say(const char *kind, const char *format, va_list args)
+{
+    char message[4096];
+    if (!is_quiet) {
+        vsnprintf(message, sizeof message, format, args);
+        fflush(stdout);
+        fprintf(stderr, "%s: %s\n", kind, message);
+    }
 }
 
 void report_warn(const char *format, ...)
 {
-    if (is_quiet) {
-        return;
-    }
-    char message[4096];
     va_list args;
     va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
+    say("warning", format, args);
     va_end(args);
-    fflush(stdout);
-    fprintf(stderr, "warning: %s\n", message);
+}
+
+void report_note(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say("note", format, args);
+    va_end(args);
 }
 
 void report_quiet(int quiet)

@@ -21,11 +21,13 @@ status_t report_cause_status(void);
 /* Forgets the recorded cause. */
 void report_clear(void);
 
-/* Prints "error: CAUSE" on stderr, unless this process was told to be quiet. */
+/* Prints "error: CAUSE" on stderr, or "stopped: CAUSE" when the status is STOPPED, unless this
+ * process was told to be quiet. */
 void report_print(void);
 
-/* Prints "warning: ..." on stderr, unless this process was told to be quiet. */
+/* Print "warning: ..." and "note: ..." on stderr, unless this process was told to be quiet. */
 void report_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void report_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Ranks other than 0 are quiet: rank 0 speaks for all. */
 void report_quiet(int quiet);

@@ -9,6 +9,7 @@
 status_t cli_run(int argc, char **argv);
 status_t cli_plan(int argc, char **argv);
 status_t cli_info(int argc, char **argv);
+status_t cli_status(int argc, char **argv);
 status_t cli_verify(int argc, char **argv);
 status_t cli_synth(int argc, char **argv);
 status_t cli_bench(int argc, char **argv);

@@ -14,6 +14,8 @@ static const struct option long_options[] = {{"set", required_argument, NULL, OP
                                              {"chunks", required_argument, NULL, OPTION_CHUNKS},
                                              {"seed", required_argument, NULL, OPTION_SEED},
                                              {"devices", no_argument, NULL, OPTION_DEVICES},
+                                             {"restart", no_argument, NULL, OPTION_RESTART},
+                                             {"crc", no_argument, NULL, OPTION_CRC},
                                              {"help", no_argument, NULL, 'h'},
                                              {NULL, 0, NULL, 0}};
 
@@ -35,6 +37,12 @@ static status_t take(const char *command, int option, const char *value, struct 
         break;
     case OPTION_DEVICES:
         out->devices = 1;
+        break;
+    case OPTION_RESTART:
+        out->restart = 1;
+        break;
+    case OPTION_CRC:
+        out->crc = 1;
         break;
     case OPTION_PROGRESS:
         REQUIRE(units_parse_f64(value, &out->progress) && out->progress > 0, STATUS_USAGE,

@@ -14,14 +14,16 @@ enum {
     OPTION_ALL = 1 << 4,      /* --all */
     OPTION_CHUNKS = 1 << 5,   /* --chunks N */
     OPTION_SEED = 1 << 6,     /* --seed N */
-    OPTION_DEVICES = 1 << 7   /* --devices: then there need be no operand */
+    OPTION_DEVICES = 1 << 7,  /* --devices: then there need be no operand */
+    OPTION_RESTART = 1 << 8,  /* --restart */
+    OPTION_CRC = 1 << 9       /* --crc */
 };
 
 struct options {
     const char *operand; /* the one file that the subcommand works on; NULL with --devices */
     const char **sets;
     uint32_t nsets;
-    int force, dry_run, all, devices;
+    int force, dry_run, all, devices, restart, crc;
     double progress;
     uint64_t chunks, seed;
     int help; /* --help was asked for: print it and end */

@@ -161,7 +161,7 @@ status_t cli_plan_job(const char *path, const char *const *sets, uint32_t nsets,
     struct work *work = NULL;
     TRY(job_load(path, sets, nsets, &job));
     TRY(archive_open(job, &archive));
-    TRY(work_create(job, archive, backend_settle(job->backend), work_threads(job, 1), &work));
+    TRY(work_create(job, archive, backend_settle(job->backend), work_threads(job, 1), NULL, &work));
     TRY(outputs_check(job, archive, force));
     words_archive(archive);
     print_work(work);

@@ -12,16 +12,23 @@ static const char help[] =
     "       mpirun -n N voltmill run [OPTION]... JOB\n"
     "\n"
     "Grinds the voltages of an archive into spectra, as the job file JOB says (docs/job-file.md).\n"
-    "A product is written as FILE.part and renamed when it is complete.\n"
+    "A product is written as FILE.part and renamed when it is complete. A run that was killed,\n"
+    "stopped or failed leaves what it has done, and FILE.journal beside it: the same command goes "
+    "on\n"
+    "from there, on any number of ranks. SIGTERM, SIGINT and SIGUSR1, to any rank, stop a run "
+    "within\n"
+    "12 seconds; a second SIGINT at once. `voltmill status FILE` says how far a product is.\n"
     "\n"
     "  --set KEY=VALUE      sets a key of the job, e.g. --set channelise.taps=16\n"
     "  --force              replaces products that exist\n"
+    "  --restart            begins anew, whatever an earlier run has left\n"
     "  --progress SECONDS   prints a line on stderr so often (default: one that is redrawn, if\n"
     "                       stderr is a terminal)\n"
     "  --dry-run            only prints what would be done, as `voltmill plan`\n"
     "  --help               prints this\n"
     "\n"
-    "Exit status: 0 complete, 2 usage or job, 3 no space, 4 data or I/O, 5 device or memory.\n";
+    "Exit status: 0 complete, 2 usage or job, 3 no space, 4 data or I/O, 5 device or memory,\n"
+    "75 stopped: the same command goes on.\n";
 
 status_t cli_run(int argc, char **argv)
 {
@@ -29,7 +36,8 @@ status_t cli_run(int argc, char **argv)
     struct options options;
     int rank = 0;
     int level = 0;
-    TRY(options_read(argc, argv, OPTION_SET | OPTION_FORCE | OPTION_PROGRESS | OPTION_DRY_RUN,
+    TRY(options_read(argc, argv,
+                     OPTION_SET | OPTION_FORCE | OPTION_RESTART | OPTION_PROGRESS | OPTION_DRY_RUN,
                      "job file", &options));
     if (options.help) {
         fputs(help, stdout);
@@ -47,6 +55,7 @@ status_t cli_run(int argc, char **argv)
                               .sets = options.sets,
                               .nsets = options.nsets,
                               .force = options.force,
+                              .restart = options.restart,
                               .progress = options.progress};
     st = run_job_all(MPI_COMM_WORLD, &run);
 out:

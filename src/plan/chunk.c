@@ -16,6 +16,7 @@ struct chunk chunk_at(const struct chunking *chunking, uint64_t index)
 {
     uint32_t groups = chunk_groups(chunking);
     struct chunk chunk;
+    chunk.index = index;
     chunk.group = (uint32_t)(index % groups);
     chunk.first = index / groups * chunking->chunk_spectra;
     chunk.count = min_u64(chunking->chunk_spectra, chunking->spectra - chunk.first);

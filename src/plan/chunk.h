@@ -22,6 +22,7 @@ struct chunking {
 };
 
 struct chunk {
+    uint64_t index;
     uint64_t first, count; /* spectra */
     uint32_t group, first_stream, streams;
 };

@@ -166,6 +166,7 @@ const struct tree_rule job_rules[] = {
      .check = check_memory},
     {.path = "run.chunk", .min = 1, .max = 1099511627776.0, .may_be_auto = 1},
     {.path = "run.threads", .min = 1, .max = 4096, .may_be_auto = 1},
+    {.path = "run.sync", .min = 0.01, .max = 86400},
     {.path = "run.device", .expected = "auto, the number of a device, or a part of its name"},
     {.path = "run.device_memory",
      .expected = "auto, or an amount of the device's memory of at least 1MiB, such as 4GiB",
@@ -280,6 +281,7 @@ static const cyaml_schema_field_t run_fields[] = {
     SCHEMA_TEXT("device", SCHEMA_OPTIONAL, struct job_file_run, device),
     SCHEMA_CHOICE("fft_planning", SCHEMA_OPTIONAL, struct job_file_run, planning, planning_names),
     SCHEMA_TEXT("device_memory", SCHEMA_OPTIONAL, struct job_file_run, device_memory),
+    CYAML_FIELD_FLOAT_PTR("sync", SCHEMA_OPTIONAL, struct job_file_run, sync),
     CYAML_FIELD_END,
 };
 

@@ -6,7 +6,7 @@
 #include "plan/job.h"
 #include "plan/tree_check.h"
 
-enum { JOB_PRODUCTS = 16, JOB_TAPS_DEFAULT = 8 };
+enum { JOB_PRODUCTS = 16, JOB_TAPS_DEFAULT = 8, JOB_SYNC_DEFAULT = 10 };
 
 /* The largest channels times taps: 64 GiB of coefficients. */
 #define JOB_COEFFICIENTS ((uint64_t)1 << 34)
@@ -69,6 +69,7 @@ struct job_file_run {
     char *device;
     char *device_memory;
     enum fft_planning planning;
+    double *sync;
 };
 
 struct job_file {

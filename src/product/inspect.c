@@ -2,6 +2,7 @@
 #include "base/h5.h"
 #include "base/memory.h"
 #include "product/kinds.h"
+#include "product/spans.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -74,6 +75,24 @@ out:
     return st;
 }
 
+/* A dataset; an attribute in products of format 1. */
+static status_t read_missing(hid_t group, struct product *product)
+{
+    status_t st = STATUS_OK;
+    hid_t dataset = -1;
+    if (H5Aexists(group, "missing_samples") > 0) {
+        TRY(need_u64(group, product->path, "missing_samples", &product->missing));
+        goto out;
+    }
+    dataset = H5Dopen2(group, "missing_samples", H5P_DEFAULT);
+    H5_TRY(dataset, "%s does not say how many samples were missing", product->path);
+    H5_TRY(H5Dread(dataset, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, &product->missing),
+           "%s: its number of missing samples cannot be read", product->path);
+out:
+    h5_close(dataset);
+    return st;
+}
+
 static status_t read_provenance(hid_t file, struct product *product)
 {
     status_t st = STATUS_OK;
@@ -84,10 +103,40 @@ static status_t read_provenance(hid_t file, struct product *product)
     REQUIRE(found, STATUS_DATA, "%s: its provenance holds no job", product->path);
     TRY(h5_get_text(group, product->path, "version", &product->version, &found));
     TRY(h5_get_text(group, product->path, "inputs", &product->inputs, &found));
-    TRY(need_u64(group, product->path, "missing_samples", &product->missing));
+    TRY(read_missing(group, product));
     TRY(need_u64(group, product->path, "gap_samples", &product->gaps));
 out:
     h5_close(group);
+    return st;
+}
+
+/* Where the counts lie; nowhere in products of format 1. */
+static status_t read_counts_place(hid_t file, const char *path, struct product_place *place)
+{
+    status_t st = STATUS_OK;
+    hid_t missing = -1;
+    hid_t space = -1;
+    hid_t crc = -1;
+    if (H5Lexists(file, "provenance/crc32", H5P_DEFAULT) <= 0) {
+        goto out;
+    }
+    crc = H5Dopen2(file, "provenance/crc32", H5P_DEFAULT);
+    missing = H5Dopen2(file, "provenance/missing_samples", H5P_DEFAULT);
+    H5_TRY(crc, "%s: its CRCs cannot be opened", path);
+    H5_TRY(missing, "%s does not say how many samples were missing", path);
+    TRY(need_u64(crc, path, "span_rows", &place->span_rows));
+    space = H5Dget_space(crc);
+    haddr_t crc_at = H5Dget_offset(crc);
+    haddr_t missing_at = H5Dget_offset(missing);
+    REQUIRE(place->span_rows > 0 && crc_at != HADDR_UNDEF && missing_at != HADDR_UNDEF &&
+                H5Sget_simple_extent_npoints(space) == (hssize_t)spans_count(place),
+            STATUS_DATA, "%s: its CRCs are not those of its rows", path);
+    place->crc_offset = crc_at;
+    place->missing_offset = missing_at;
+out:
+    h5_close(space);
+    h5_close(missing);
+    h5_close(crc);
     return st;
 }
 
@@ -128,8 +177,10 @@ static status_t read_place(hid_t file, struct product *product)
                 (product->place.file_bytes - data_at) / product->place.row_bytes >= product->rows,
             STATUS_DATA, "%s does not hold all of its %llu rows", product->path,
             (unsigned long long)product->rows);
+    product->place.rows = product->rows;
     product->place.data_offset = data_at;
     product->place.time_offset = time_at;
+    TRY(read_counts_place(file, product->path, &product->place));
 out:
     h5_close(space);
     h5_close(time);
@@ -182,6 +233,23 @@ int product_is_ours(const char *path)
     int ours = file >= 0 && read_kind(file, path, &kind);
     h5_close(file);
     return ours || h5_is_unfinished(path);
+}
+
+status_t product_find_place(const char *path, struct product_place *out)
+{
+    status_t st = STATUS_OK;
+    hid_t file = -1;
+    struct product product = {0};
+    TRY(h5_open_file(path, &file));
+    REQUIRE(read_kind(file, path, &product.kind), STATUS_DATA, "%s is no product of voltmill",
+            path);
+    TRY(memory_text(path, &product.path));
+    TRY(read_place(file, &product));
+    *out = product.place;
+out:
+    free(product.path);
+    h5_close(file);
+    return st;
 }
 
 status_t product_open(const char *path, struct product **out)

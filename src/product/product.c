@@ -1,9 +1,11 @@
 /* What all products share: names, scales, provenance, the making of the file. */
 #include "product/product.h"
 
+#include "base/file.h"
 #include "base/h5.h"
 #include "base/memory.h"
 #include "product/kinds.h"
+#include "product/spans.h"
 
 #include <errno.h>
 #include <hdf5_hl.h>
@@ -38,6 +40,10 @@ static const char missing_convention[] =
     "Samples that are missing (not a number, infinite, equal to the archive's missing_value, or in "
     "a gap that it declares) entered the filter as zero volts. missing_samples counts those found "
     "while reading, gap_samples those declared, over all streams.";
+
+static const char crc_convention[] =
+    "crc32[i] is the CRC-32 (zlib, PNG) of the bytes, as they are stored, of rows i * span_rows to "
+    "(i + 1) * span_rows - 1, the last span ending with the last row.";
 
 uint64_t product_row_bytes(enum product_kind kind, uint64_t streams, uint64_t nchannels)
 {
@@ -216,7 +222,26 @@ out:
     return st;
 }
 
-static status_t put_provenance(hid_t file, const struct product_spec *spec)
+/* What is counted on the way: only reserved. */
+static status_t put_counts(hid_t group, const struct product_place *place)
+{
+    status_t st = STATUS_OK;
+    hid_t missing = -1;
+    hid_t crc = -1;
+    hsize_t spans = spans_count(place);
+    TRY(h5_create_dataset(group, "missing_samples", H5T_STD_U64LE, 0, NULL, &missing));
+    TRY(h5_put_text(missing, "long_name", "samples found missing while reading, all streams"));
+    TRY(h5_create_dataset(group, "crc32", H5T_STD_U32LE, 1, &spans, &crc));
+    TRY(h5_put_u64(crc, "span_rows", place->span_rows));
+    TRY(h5_put_text(crc, "long_name", crc_convention));
+out:
+    h5_close(missing);
+    h5_close(crc);
+    return st;
+}
+
+static status_t put_provenance(hid_t file, const struct product_spec *spec,
+                               const struct product_place *place)
 {
     status_t st = STATUS_OK;
     struct text inputs = {0};
@@ -244,8 +269,8 @@ static status_t put_provenance(hid_t file, const struct product_spec *spec)
     TRY(h5_put_text(group, "frequency_convention", frequency_convention));
     TRY(h5_put_text(group, "filter_convention", filter_convention));
     TRY(h5_put_text(group, "missing_convention", missing_convention));
-    TRY(h5_put_u64(group, "missing_samples", 0));
-    TRY(h5_put_u64(group, "gap_samples", 0));
+    TRY(h5_put_u64(group, "gap_samples", archive_gap_samples(spec->archive)));
+    TRY(put_counts(group, place));
 out:
     text_free(&inputs);
     h5_close(group);
@@ -259,7 +284,7 @@ static status_t put_root(hid_t file, const struct product_spec *spec)
     status_t st = STATUS_OK;
     const struct archive *archive = spec->archive;
     TRY(h5_put_text(file, "format", product_name(spec->kind)));
-    TRY(h5_put_i32(file, "format_version", 1));
+    TRY(h5_put_i32(file, "format_version", 2));
     TRY(h5_put_text(file, "Conventions", "CF-1.8"));
     TRY(h5_put_text(file, "title",
                     spec->kind == PRODUCT_SPECTRA ? "complex spectra" : "power spectra"));
@@ -318,7 +343,11 @@ status_t product_create(const char *path, const struct product_spec *spec,
     TRY(put_root(file, spec));
     TRY(put_scales(file, spec));
     TRY(put_coefficients(file, spec));
-    TRY(put_provenance(file, spec));
+    *place = (struct product_place){
+        .rows = spec->rows,
+        .row_bytes = product_row_bytes(spec->kind, spec->archive->nstreams, spec->nchannels)};
+    place->span_rows = spans_rows(place->rows, place->row_bytes);
+    TRY(put_provenance(file, spec, place));
     if (spec->kind == PRODUCT_SPECTRA) {
         TRY(spectra_create(file, spec, &data));
     } else {
@@ -328,7 +357,8 @@ status_t product_create(const char *path, const struct product_spec *spec,
     data = -1;
     TRY(find_place(file, name, &place->data_offset));
     TRY(find_place(file, "time", &place->time_offset));
-    place->row_bytes = product_row_bytes(spec->kind, spec->archive->nstreams, spec->nchannels);
+    TRY(find_place(file, "provenance/crc32", &place->crc_offset));
+    TRY(find_place(file, "provenance/missing_samples", &place->missing_offset));
     herr_t closed = H5Fclose(file);
     file = -1;
     H5_TRY(closed, "%s cannot be written", path);
@@ -340,23 +370,12 @@ out:
     return st;
 }
 
-status_t product_put_missing(const char *path, uint64_t missing, uint64_t gaps)
+status_t product_put_counts(int fd, const char *path, const struct product_place *place,
+                            uint64_t missing, const uint32_t *crcs)
 {
     status_t st = STATUS_OK;
-    hid_t group = -1;
-    hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
-    H5_TRY(file, "%s cannot be opened again", path);
-    group = H5Gopen2(file, "provenance", H5P_DEFAULT);
-    H5_TRY(group, "%s has lost its provenance", path);
-    TRY(h5_put_u64(group, "missing_samples", missing));
-    TRY(h5_put_u64(group, "gap_samples", gaps));
-    h5_close(group);
-    group = -1;
-    herr_t closed = H5Fclose(file);
-    file = -1;
-    H5_TRY(closed, "%s cannot be written", path);
+    TRY(file_write(fd, path, place->missing_offset, &missing, sizeof missing));
+    TRY(file_write(fd, path, place->crc_offset, crcs, spans_count(place) * sizeof *crcs));
 out:
-    h5_close(group);
-    h5_close(file);
     return st;
 }

@@ -1,9 +1,10 @@
 /* Products: one ordinary HDF5 file each, complete only under its final name.
  *
  * Rank 0 creates `x.h5.part` with everything but the rows (product_create) and reserves its blocks
- * (base/file.h); ranks write rows at the offsets given here with plain writes; rank 0 puts the
- * counts in and renames it (product_finish). Nothing that varies between runs of the same job goes
- * in. docs/products.md describes the layouts. Uses HDF5: main thread only. */
+ * (base/file.h); all that comes later goes with plain writes to the offsets given here: the ranks'
+ * rows, and at the end, from rank 0, what was counted on the way (product_put_counts). So HDF5's
+ * own structures are never half written, whatever dies when. Nothing that varies between runs of
+ * the same job goes in. docs/products.md describes the layouts. Uses HDF5: main thread only. */
 #ifndef VOLTMILL_PRODUCT_PRODUCT_H
 #define VOLTMILL_PRODUCT_PRODUCT_H
 
@@ -29,12 +30,13 @@ struct product_spec {
     const double *coeff; /* [taps][samples_per_spectrum] as they are, without the folded shift */
 };
 
-/* Where rows lie in the file: row r at data_offset + r * row_bytes, float [streams][nchannels]
- * (x 2 if complex); its time stamp, a double, at time_offset + 8 r. */
+/* Where things lie in the file: row r at data_offset + r * row_bytes, float [streams][nchannels]
+ * (x 2 if complex); its time stamp, a double, at time_offset + 8 r; the CRC-32 of span s (of
+ * span_rows rows: product/spans.h), a uint32, at crc_offset + 4 s; the number of missing samples,
+ * a uint64, at missing_offset. crc_offset = 0: it has none, as products of format 1. */
 struct product_place {
-    uint64_t data_offset;
-    uint64_t time_offset;
-    uint64_t row_bytes;
+    uint64_t rows, row_bytes, span_rows;
+    uint64_t data_offset, time_offset, crc_offset, missing_offset;
     uint64_t file_bytes;
 };
 
@@ -47,9 +49,10 @@ double product_frequency(const struct product_spec *spec, uint64_t at);
 status_t product_create(const char *path, const struct product_spec *spec,
                         struct product_place *place);
 
-/* Puts in how many samples were missing: found while reading (no numbers, missing value), and
- * declared missing by the archive (gaps). */
-status_t product_put_missing(const char *path, uint64_t missing, uint64_t gaps);
+/* Puts in what is known when all rows are written: how many samples were found missing (no numbers,
+ * missing value), and the CRC-32 of each span. Fails with NO_SPACE or DATA. */
+status_t product_put_counts(int fd, const char *path, const struct product_place *place,
+                            uint64_t missing, const uint32_t *crcs);
 
 /* What a finished product says of itself: for `info` and `verify`. */
 struct product {
@@ -74,6 +77,9 @@ struct product {
 
 /* Whether the file is a product of ours, finished or not: what a run that died leaves. */
 int product_is_ours(const char *path);
+
+/* Where things lie in a product, finished or not. Fails with DATA. */
+status_t product_find_place(const char *path, struct product_place *out);
 
 /* Gives *out = NULL when the file is HDF5 but none of our products. Fails with DATA. */
 status_t product_open(const char *path, struct product **out);

@@ -101,7 +101,7 @@ static status_t write_part(const struct bounds *bounds, const char *path, uint64
     for (uint64_t at = from; at < to; at += PIECE_BYTES) {
         uint64_t count = min_u64(PIECE_BYTES, to - at);
         TRY(file_write(fd, path, at, piece, count));
-        file_flush(fd, at, count, 0);
+        file_flush(fd, at, count);
     }
     TRY(file_sync(fd, path));
 out:

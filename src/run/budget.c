@@ -2,6 +2,8 @@
 
 #include "archive/reader.h"
 #include "base/memory.h"
+#include "product/spans.h"
+#include "run/journal_head.h"
 
 enum {
     PAGE = 4096,            /* chunk borders in products, so that network clients share no page */
@@ -103,22 +105,36 @@ static void settle_cache(struct work *work)
     }
 }
 
+/* The sums of all spans, and the CRCs that they become. */
+static uint64_t spans_bytes(const struct work *work)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < work->job->nproducts; i++) {
+        uint64_t rows = work->products[i].spec.rows;
+        bytes += 2 * sizeof(uint32_t) *
+                 ceil_div_u64(rows, spans_rows(rows, work->products[i].row_bytes));
+    }
+    return bytes;
+}
+
 /* Memory that is not a block's: settled costs of the process and the coefficients in double. */
 static uint64_t fixed_bytes(const struct work *work)
 {
-    return BASE_BYTES + hdf5_bytes(work) +
+    return BASE_BYTES + spans_bytes(work) + hdf5_bytes(work) +
            2 * 8 * work->samples_per_spectrum * work->channelise.taps +
            (uint64_t)work->archive->nstreams * 32;
 }
 
-/* How many streams work together: all of them, or as many as let a small block fit. */
-static status_t settle_groups(struct work *work, uint64_t budget, struct group *group)
+/* How many streams work together: as the run was begun, else all of them, or as many as let a small
+ * block fit. */
+static status_t settle_groups(struct work *work, uint64_t budget, const struct chunking *begun,
+                              struct group *group)
 {
     status_t st = STATUS_OK;
     uint64_t least = min_u64(CHUNK_GRAIN, work->chunking.spectra);
     uint64_t bytes = 0;
-    TRY(measure_group(work, work->archive->nstreams, group));
-    while ((bytes = block_bytes(work, group, least)) > budget && group->streams > 1) {
+    TRY(measure_group(work, begun ? begun->group_streams : work->archive->nstreams, group));
+    while ((bytes = block_bytes(work, group, least)) > budget && group->streams > 1 && !begun) {
         TRY(measure_group(work, (group->streams + 1) / 2, group));
     }
     char needed[UNITS_TEXT];
@@ -209,7 +225,7 @@ static uint64_t automatic_chunk(const struct work *work, uint64_t block, uint64_
     return round_up(spectra, quantum);
 }
 
-status_t budget_settle(struct work *work)
+status_t budget_settle(struct work *work, const struct chunking *begun)
 {
     status_t st = STATUS_OK;
     settle_cache(work);
@@ -223,7 +239,12 @@ status_t budget_settle(struct work *work)
             "%s: no chunk holds whole dumps of all products: their integrate have no sensible "
             "common multiple",
             work->job->path);
-    TRY(settle_groups(work, budget, &group));
+    REQUIRE(!begun ||
+                (begun->spectra == work->chunking.spectra &&
+                 begun->streams == work->chunking.streams && begun->chunk_spectra % quantum == 0),
+            STATUS_USAGE, "%s: its products were begun in other chunks: --restart begins anew",
+            work->job->path);
+    TRY(settle_groups(work, budget, begun, &group));
     uint64_t block = largest_block(work, &group, budget);
     uint64_t cost = (block_bytes(work, &group, (uint64_t)CHUNK_GRAIN * 2) -
                      block_bytes(work, &group, CHUNK_GRAIN)) /
@@ -231,7 +252,13 @@ status_t budget_settle(struct work *work)
     uint64_t chunk = work->job->chunk_spectra ? round_up(work->job->chunk_spectra, quantum)
                                               : automatic_chunk(work, block, quantum, fine, cost);
     chunk = min_u64(chunk, round_up(work->chunking.spectra, quantum));
+    chunk = begun ? begun->chunk_spectra : chunk;
     work->chunking.chunk_spectra = chunk;
+    REQUIRE(chunk_count(&work->chunking) <= JOURNAL_MOST_CHUNKS, STATUS_USAGE,
+            "%s: run.chunk is %llu, which makes %llu chunks, expected at most %llu",
+            work->job->path, (unsigned long long)work->job->chunk_spectra,
+            (unsigned long long)chunk_count(&work->chunking),
+            (unsigned long long)JOURNAL_MOST_CHUNKS);
     work->chunking.block_spectra =
         suiting_block(work, &group, min_u64(block, round_up(chunk, CHUNK_GRAIN)));
     work->channelise.nstreams = group.streams;

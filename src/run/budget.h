@@ -7,7 +7,8 @@
 /* Settles work->chunking, the sizes in work->channelise that follow from it, and
  * work->memory_bytes. Job, archive, filter and products of `work` are settled already. Fails with
  * USAGE: a budget that is too small (says how much is needed), dumps without a sensible common
- * multiple. */
-status_t budget_settle(struct work *work);
+ * multiple, far too many chunks. `begun`: streams and chunks as an earlier run has cut them, or
+ * NULL. */
+status_t budget_settle(struct work *work, const struct chunking *begun);
 
 #endif

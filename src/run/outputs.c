@@ -1,124 +1,21 @@
-#include "run/outputs.h"
+#include "run/outputs_parts.h"
 
+#include "base/claim.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "product/spans.h"
 #include "run/agree.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { LONG_WRITE = 4 << 20 /* bytes that are worth sending to the disk together */ };
-
-struct output {
-    char *part;   /* the name while it is written */
-    int fd;       /* for rows */
-    int claim_fd; /* rank 0: holds the lock */
-    int is_ours;  /* rank 0: part was made by this run and not published yet */
-    struct product_place place;
-    uint64_t put_at, put_bytes;   /* rows that were written last, not yet sent to the disk */
-    uint64_t sent_at, sent_bytes; /* those before, on their way there */
-};
-
-struct outputs {
-    MPI_Comm comm;
-    int rank;
-    int force;
-    const struct work *work;
-    uint32_t count;
-    struct output *outputs;
-};
-
-/* Whatever it is called here (another path, a link): --force must never replace the input. */
-static status_t check_not_input(const char *path, const struct archive *archive)
-{
-    status_t st = STATUS_OK;
-    for (uint32_t i = 0; i < archive->nparts; i++) {
-        const struct archive_part *part = &archive->parts[i];
-        REQUIRE(!file_is_same(path, part->path), STATUS_USAGE, "product %s is the input file %s",
-                path, part->path);
-        for (uint32_t j = 0; j < part->nsources; j++) {
-            REQUIRE(!file_is_same(path, part->sources[j]), STATUS_USAGE,
-                    "product %s is the input file %s", path, part->sources[j]);
-        }
-    }
-out:
-    return st;
-}
-
-static status_t check_not_job(const char *path, const struct job *job)
-{
-    status_t st = STATUS_OK;
-    REQUIRE(!file_is_same(path, job->path), STATUS_USAGE, "product %s is the job file", path);
-    REQUIRE(!job->window_path || !file_is_same(path, job->window_path), STATUS_USAGE,
-            "product %s is the file of the window", path);
-out:
-    return st;
-}
-
-status_t outputs_check(const struct job *job, const struct archive *archive, int force)
-{
-    status_t st = STATUS_OK;
-    char *part = NULL;
-    for (uint32_t i = 0; i < job->nproducts; i++) {
-        TRY(file_part_name(job->products[i].file, &part));
-        TRY(check_not_input(job->products[i].file, archive));
-        TRY(check_not_input(part, archive));
-        TRY(check_not_job(job->products[i].file, job));
-        TRY(check_not_job(part, job));
-        TRY(file_check_new(job->products[i].file, force));
-        for (uint32_t j = 0; j < job->nproducts; j++) {
-            const char *other = job->products[j].file;
-            REQUIRE(i == j || !file_is_same(job->products[i].file, other), STATUS_USAGE,
-                    "products %u and %u are one file: %s, %s", i, j, job->products[i].file, other);
-            REQUIRE(!file_is_same(part, other), STATUS_USAGE,
-                    "product %s has the name under which product %s is written", other,
-                    job->products[i].file);
-        }
-        free(part);
-        part = NULL;
-    }
-out:
-    free(part);
-    return st;
-}
-
-/* Rank 0: one file. */
-static status_t create_one(const struct work *work, uint32_t i, int force, struct output *output)
-{
-    status_t st = STATUS_OK;
-    TRY(file_claim(output->part, force, product_is_ours, &output->claim_fd));
-    output->is_ours = 1;
-    TRY(product_create(output->part, &work->products[i].spec, &output->place));
-    TRY(file_reserve(output->claim_fd, output->part, output->place.file_bytes));
-out:
-    return st;
-}
-
-static status_t create_files(outputs_t *outputs, int force)
-{
-    status_t st = STATUS_OK;
-    TRY(outputs_check(outputs->work->job, outputs->work->archive, force));
-    for (uint32_t i = 0; i < outputs->count; i++) {
-        TRY(create_one(outputs->work, i, force, &outputs->outputs[i]));
-    }
-out:
-    return st;
-}
-
-static status_t open_files(outputs_t *outputs)
-{
-    status_t st = STATUS_OK;
-    for (uint32_t i = 0; i < outputs->count; i++) {
-        TRY(file_open_write(outputs->outputs[i].part, &outputs->outputs[i].fd));
-    }
-out:
-    return st;
-}
+/* Rows that are written before they are made to last, if that takes less than run.sync. */
+static const uint64_t batch_bytes = UINT64_C(1) << 30;
 
 static status_t name_files(outputs_t *outputs)
 {
     status_t st = STATUS_OK;
-    const struct job *job = outputs->work->job;
+    const struct job *job = outputs->job;
     TRY(memory_zeroed(job->nproducts, sizeof *outputs->outputs, "products", &outputs->outputs));
     outputs->count = job->nproducts;
     for (uint32_t i = 0; i < outputs->count; i++) {
@@ -126,32 +23,34 @@ static status_t name_files(outputs_t *outputs)
     }
     for (uint32_t i = 0; i < outputs->count; i++) {
         TRY(file_part_name(job->products[i].file, &outputs->outputs[i].part));
+        TRY(file_journal_name(job->products[i].file, &outputs->outputs[i].journal_path));
     }
 out:
     return st;
 }
 
-status_t outputs_create_all(MPI_Comm comm, const struct work *work, int force, outputs_t **out)
+status_t outputs_claim_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
+                           const struct outputs_options *options, struct outputs_begun *begun,
+                           outputs_t **out)
 {
     status_t st = STATUS_OK;
     outputs_t *outputs = NULL;
+    *begun = (struct outputs_begun){0};
     st = memory_zeroed(1, sizeof *outputs, "products", &outputs);
     if (st == STATUS_OK) {
         outputs->comm = comm;
-        outputs->work = work;
-        outputs->force = force;
+        outputs->job = job;
+        outputs->archive = archive;
+        outputs->options = *options;
         MPI_Comm_rank(comm, &outputs->rank);
         st = name_files(outputs);
     }
     TRY(agree_all(comm, st));
     if (outputs->rank == 0) {
-        st = create_files(outputs, force);
+        st = outputs_claim(outputs, begun);
     }
     TRY(agree_all(comm, st));
-    for (uint32_t i = 0; i < outputs->count; i++) {
-        share_bytes_all(comm, &outputs->outputs[i].place, sizeof outputs->outputs[i].place);
-    }
-    TRY(agree_all(comm, open_files(outputs)));
+    share_bytes_all(comm, begun, sizeof *begun);
     *out = outputs;
     outputs = NULL;
 out:
@@ -159,125 +58,219 @@ out:
     return st;
 }
 
-/* Time stamps go with the rows of the first streams. */
-static status_t put_times(const outputs_t *outputs, uint32_t product, uint64_t first_row,
-                          uint64_t rows)
+/* Rank 0: what the plan says of product i. */
+static status_t make_head(const outputs_t *outputs, uint32_t i, const struct product_place *place,
+                          struct journal_head *out)
 {
     status_t st = STATUS_OK;
-    enum { PIECE = 4096 };
-    double times[PIECE];
-    const struct output *output = &outputs->outputs[product];
-    struct time_axis axis = product_time(&outputs->work->products[product].spec);
-    for (uint64_t done = 0; done < rows; done += PIECE) {
-        uint64_t count = min_u64(rows - done, PIECE);
-        for (uint64_t i = 0; i < count; i++) {
-            times[i] = axis.first + (double)(first_row + done + i) * axis.step;
-        }
-        TRY(file_write(output->fd, output->part,
-                       output->place.time_offset + (first_row + done) * sizeof(double), times,
-                       count * sizeof(double)));
-    }
+    TRY(journal_head_begin(outputs->job, outputs->archive, i, out));
+    TRY(journal_head_complete(outputs->work, i, place, out));
 out:
     return st;
 }
 
-/* Sends rows on to the disk soon, so that unwritten ones do not pile up; and where the product is
- * larger than this machine's memory, lets go of those before. */
-static void flush_rows(struct output *output, uint64_t at, uint64_t bytes)
-{
-    int follows = at == output->put_at + output->put_bytes;
-    if (output->put_bytes > 0 && follows && output->put_bytes < LONG_WRITE) {
-        output->put_bytes += bytes;
-        return;
-    }
-    if (output->put_bytes > 0) {
-        file_flush(output->fd, output->put_at, output->put_bytes, 0);
-        if (file_is_huge(output->place.file_bytes) && output->sent_bytes > 0) {
-            file_flush(output->fd, output->sent_at, output->sent_bytes, 1);
-            file_forget(output->fd, output->sent_at, output->sent_bytes);
-        }
-        output->sent_at = output->put_at;
-        output->sent_bytes = output->put_bytes;
-    }
-    output->put_at = at;
-    output->put_bytes = bytes;
-}
-
-status_t outputs_put(void *context, uint32_t product, uint64_t first_row, uint64_t rows,
-                     uint32_t first_stream, uint32_t streams, const void *data)
+/* Rank 0: one file that earlier runs have begun. */
+static status_t resume_one(outputs_t *outputs, uint32_t i)
 {
     status_t st = STATUS_OK;
-    outputs_t *outputs = context;
-    struct output *output = &outputs->outputs[product];
-    uint64_t row_bytes = output->place.row_bytes;
-    uint64_t stream_bytes = row_bytes / outputs->work->archive->nstreams;
-    uint64_t at = output->place.data_offset + first_row * row_bytes;
-    if (streams == outputs->work->archive->nstreams) {
-        TRY(file_write(output->fd, output->part, at, data, rows * row_bytes));
-        flush_rows(output, at, rows * row_bytes);
-    } else {
-        uint64_t piece = streams * stream_bytes;
-        for (uint64_t i = 0; i < rows; i++) {
-            TRY(file_write(output->fd, output->part,
-                           at + i * row_bytes + first_stream * stream_bytes,
-                           (const char *)data + i * piece, piece));
-        }
+    struct output *output = &outputs->outputs[i];
+    struct journal_head now = {0};
+    struct product_place place = {.rows = outputs->work->products[i].spec.rows,
+                                  .row_bytes = outputs->work->products[i].row_bytes};
+    TRY(make_head(outputs, i, &place, &now));
+    TRY(journal_head_compare(output->journal_path, journal_head(output->journal), &now));
+    if (!output->is_published) {
+        TRY(journal_resume(output->journal));
+        TRY(file_reserve(output->claim_fd, output->part, output->place.file_bytes));
+        output->is_ours = 1;
     }
-    if (first_stream == 0) {
-        TRY(put_times(outputs, product, first_row, rows));
-    }
+out:
+    journal_head_free(&now);
+    return st;
+}
+
+/* Rank 0: one file anew. Its journal comes when all files are there. */
+static status_t create_one(outputs_t *outputs, uint32_t i)
+{
+    status_t st = STATUS_OK;
+    struct output *output = &outputs->outputs[i];
+    output->is_ours = 1;
+    /* A journal of something else must not stand beside it for a moment. */
+    unlink(output->journal_path);
+    TRY(product_create(output->part, &outputs->work->products[i].spec, &output->place));
+    TRY(file_reserve(output->claim_fd, output->part, output->place.file_bytes));
+    TRY(file_sync(output->claim_fd, output->part));
 out:
     return st;
 }
 
-static status_t sync_files(const outputs_t *outputs)
+static status_t create_journal(outputs_t *outputs, uint32_t i)
+{
+    status_t st = STATUS_OK;
+    struct output *output = &outputs->outputs[i];
+    struct journal_head head = {0};
+    TRY(make_head(outputs, i, &output->place, &head));
+    TRY(journal_create(output->journal_path, &head, &output->journal));
+out:
+    journal_head_free(&head);
+    return st;
+}
+
+static status_t make_files(outputs_t *outputs)
 {
     status_t st = STATUS_OK;
     for (uint32_t i = 0; i < outputs->count; i++) {
-        TRY(file_sync(outputs->outputs[i].fd, outputs->outputs[i].part));
+        TRY(outputs->is_begun ? resume_one(outputs, i) : create_one(outputs, i));
+    }
+    for (uint32_t i = 0; i < outputs->count && !outputs->is_begun; i++) {
+        TRY(create_journal(outputs, i));
+    }
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        if (outputs->outputs[i].claim_fd >= 0) {
+            TRY(claim_share(outputs->outputs[i].claim_fd, outputs->outputs[i].part));
+        }
     }
 out:
     return st;
 }
 
-/* Rank 0: all files complete before the first gets its name. */
-static status_t publish(outputs_t *outputs, uint64_t missing)
+/* Every rank has a lock of its own: a rank that outlives the others can still write. */
+static status_t open_one(const struct work *work, uint32_t i, struct output *output)
 {
     status_t st = STATUS_OK;
-    uint64_t gaps = archive_gap_samples(outputs->work->archive);
-    for (uint32_t i = 0; i < outputs->count; i++) {
-        TRY(product_put_missing(outputs->outputs[i].part, missing, gaps));
-        TRY(file_sync(outputs->outputs[i].fd, outputs->outputs[i].part));
+    if (output->is_published) {
+        goto out;
     }
-    /* Complete: from here on none is to be removed, and each gets its name if it can. */
-    for (uint32_t i = 0; i < outputs->count; i++) {
-        outputs->outputs[i].is_ours = 0;
-        status_t published = file_publish(outputs->outputs[i].part,
-                                          outputs->work->job->products[i].file, outputs->force);
-        st = st == STATUS_OK ? published : st;
-    }
+    TRY(file_open_write(output->part, &output->fd));
+    TRY(claim_share(output->fd, output->part));
+    uint64_t rows = work->chunking.chunk_spectra / work->job->products[i].integrate;
+    uint64_t spans = min_u64(spans_count(&output->place), rows / output->place.span_rows + 2);
+    TRY(memory_zeroed((size_t)spans, sizeof *output->sums, "CRCs", &output->sums));
 out:
     return st;
 }
 
-status_t outputs_finish_all(outputs_t *outputs, uint64_t missing)
+static status_t open_files(outputs_t *outputs)
 {
-    status_t st = sync_files(outputs);
-    TRY(agree_all(outputs->comm, st));
+    status_t st = STATUS_OK;
+    struct keeper_work work = {outputs, outputs_sync, outputs->job->sync_seconds, batch_bytes};
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        TRY(open_one(outputs->work, i, &outputs->outputs[i]));
+    }
+    TRY(keeper_create(&work, &outputs->keeper));
+out:
+    return st;
+}
+
+status_t outputs_open_all(outputs_t *outputs, const struct work *work)
+{
+    status_t st = STATUS_OK;
+    outputs->work = work;
     if (outputs->rank == 0) {
-        st = publish(outputs, missing);
+        st = make_files(outputs);
     }
     TRY(agree_all(outputs->comm, st));
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        struct output *output = &outputs->outputs[i];
+        share_bytes_all(outputs->comm, &output->place, sizeof output->place);
+        share_bytes_all(outputs->comm, &output->is_published, sizeof output->is_published);
+    }
+    TRY(agree_all(outputs->comm, open_files(outputs)));
 out:
     return st;
+}
+
+/* Rank 0: what is known when all rows are there. */
+static status_t put_counts(const struct output *output)
+{
+    status_t st = STATUS_OK;
+    uint64_t spans = spans_count(&output->place);
+    const uint32_t *sums = journal_sums(output->journal);
+    uint32_t *crcs = NULL;
+    TRY(memory_zeroed((size_t)spans, sizeof *crcs, "CRCs", &crcs));
+    for (uint64_t i = 0; i < spans; i++) {
+        crcs[i] = spans_crc(&output->place, i, sums[i]);
+    }
+    TRY(product_put_counts(output->fd, output->part, &output->place,
+                           journal_missing(output->journal), crcs));
+    TRY(file_sync(output->fd, output->part));
+    TRY(journal_complete(output->journal));
+out:
+    free(crcs);
+    return st;
+}
+
+/* Rank 0: all files complete before the first gets its name, all have their names before the first
+ * journal goes. So the next run knows what is left to be done, whenever this one is killed. */
+static status_t publish(outputs_t *outputs)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(outputs_done(outputs) == journal_chunks(outputs->outputs[0].journal), STATUS_DATA,
+            "%s: chunks are missing at the end", outputs->outputs[0].part);
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        if (!outputs->outputs[i].is_published) {
+            TRY(put_counts(&outputs->outputs[i]));
+        }
+    }
+    /* From here on none is to be removed, and each gets its name if it can. */
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        struct output *output = &outputs->outputs[i];
+        output->is_ours = 0;
+        if (!output->is_published) {
+            status_t published =
+                file_publish(output->part, outputs->job->products[i].file, outputs->options.force);
+            st = st == STATUS_OK ? published : st;
+        }
+    }
+    TRY(st);
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        unlink(outputs->outputs[i].journal_path);
+    }
+    TRY(file_sync_folder(outputs->job->products[0].file));
+out:
+    return st;
+}
+
+status_t outputs_finish_all(outputs_t *outputs)
+{
+    status_t st = STATUS_OK;
+    if (outputs->rank == 0) {
+        st = publish(outputs);
+    }
+    return agree_all(outputs->comm, st);
+}
+
+uint64_t outputs_done(const outputs_t *outputs)
+{
+    uint64_t done = outputs->outputs[0].journal ? UINT64_MAX : 0;
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        const journal_t *journal = outputs->outputs[i].journal;
+        done = min_u64(done, journal ? journal_done(journal) : 0);
+    }
+    return done;
+}
+
+uint64_t outputs_missing(const outputs_t *outputs)
+{
+    return journal_missing(outputs->outputs[0].journal);
 }
 
 void outputs_abandon(outputs_t *outputs)
 {
+    int is_kept = outputs->work && outputs_done(outputs) > 0;
     for (uint32_t i = 0; i < outputs->count; i++) {
-        if (outputs->outputs[i].is_ours) {
-            unlink(outputs->outputs[i].part);
-            outputs->outputs[i].is_ours = 0;
+        struct output *output = &outputs->outputs[i];
+        if (is_kept && output->is_ours) {
+            /* Nothing is lost when it fails: the next run only has more to do. */
+            if (journal_sync(output->journal) != STATUS_OK) {
+                report_clear();
+            }
+        } else if (output->is_ours) {
+            unlink(output->part);
+            if (outputs->work && output->journal) {
+                unlink(output->journal_path);
+            }
+            output->is_ours = 0;
         }
     }
 }
@@ -287,6 +280,7 @@ void outputs_destroy(outputs_t *outputs)
     if (!outputs) {
         return;
     }
+    keeper_destroy(outputs->keeper);
     outputs_abandon(outputs);
     for (uint32_t i = 0; i < outputs->count; i++) {
         struct output *output = &outputs->outputs[i];
@@ -296,8 +290,12 @@ void outputs_destroy(outputs_t *outputs)
         if (output->claim_fd >= 0) {
             close(output->claim_fd);
         }
+        journal_destroy(output->journal);
         free(output->part);
+        free(output->journal_path);
+        free(output->sums);
     }
+    text_free(&outputs->entry);
     free(outputs->outputs);
     free(outputs);
 }

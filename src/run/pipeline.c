@@ -19,7 +19,7 @@ struct slot {
     mapping_t *mapping; /* of samples that were not copied; else NULL */
     struct slab *slab;  /* of the streams worked on: most jobs have one group of them */
     size_t *re, *im;
-    uint64_t chunk_first; /* spectrum with which its chunk begins */
+    struct chunk chunk;
     uint64_t from, count; /* spectra */
     uint64_t rows[MOST_OUTPUTS];
 };
@@ -36,7 +36,7 @@ struct pipeline {
     ring_t *ring;
     double computing;
     double waiting;   /* of the writer, for a device */
-    uint64_t missing; /* samples, so far: the writer's */
+    uint64_t missing; /* samples, so far in the chunk: the writer's */
 };
 
 /* Bytes of the largest slab of any group, for a block. */
@@ -182,10 +182,14 @@ static status_t write_slot(void *context, uint32_t number)
         TRY(buffer_get(slot->out[i], &data));
         pipeline->waiting += progress_now() - started;
         if (slot->rows[i] > 0) {
-            TRY(pipeline->sink.put(
-                pipeline->sink.context, i, slot->from / pipeline->work->job->products[i].integrate,
-                slot->rows[i], slot->slab->first_stream, slot->slab->nstreams, data));
+            TRY(pipeline->sink.put(pipeline->sink.context, i, &slot->chunk,
+                                   slot->from / pipeline->work->job->products[i].integrate,
+                                   slot->rows[i], data));
         }
+    }
+    if (pipeline->sink.end && slot->from + slot->count == slot->chunk.first + slot->chunk.count) {
+        TRY(pipeline->sink.end(pipeline->sink.context, &slot->chunk, pipeline->missing));
+        pipeline->missing = 0;
     }
 out:
     return st;
@@ -256,7 +260,7 @@ static status_t compute(pipeline_t *pipeline, uint64_t number)
     /* The last block answers for its overlap too: nobody else sees it first. */
     int is_last = slot->from + slot->count == work->chunking.spectra;
     uint64_t counted = is_last ? slot->count + taps - 1 : slot->count;
-    if (slot->from == slot->chunk_first) {
+    if (slot->from == slot->chunk.first) {
         channelise_begin(pipeline->channelise, slot->from);
     }
     TRY(channelise_run(pipeline->channelise, slot->in, &input, slot->slab->nstreams, slot->count,
@@ -304,7 +308,7 @@ status_t pipeline_chunk(pipeline_t *pipeline, driver_t *driver, const struct chu
         uint64_t number = ring_counts(pipeline->ring).submitted;
         struct slot *slot = &pipeline->slots[number % pipeline->nslots];
         TRY(take_group(pipeline, chunk, slot));
-        slot->chunk_first = chunk->first;
+        slot->chunk = *chunk;
         slot->from = from;
         slot->count = chunk_block(&pipeline->chunking, chunk, from);
         from += slot->count;
@@ -317,11 +321,6 @@ out:
 status_t pipeline_finish(pipeline_t *pipeline, driver_t *driver)
 {
     return work_off(pipeline, driver, 0, 0);
-}
-
-uint64_t pipeline_missing(const pipeline_t *pipeline)
-{
-    return pipeline->missing;
 }
 
 struct pipeline_seconds pipeline_seconds(const pipeline_t *pipeline)

@@ -9,15 +9,18 @@
 #include "run/driver.h"
 #include "run/work.h"
 
-/* What leaves a chunk: rows of product i, complete dumps first_row .. first_row + rows - 1.
+/* What leaves a chunk, in the writer thread: rows of product i, complete dumps first_row ..
+ * first_row + rows - 1.
  *
- *   data   float [rows][streams][nchannels] (x 2 if spectra) of streams first_stream ..
+ *   data   float [rows][streams][nchannels] (x 2 if spectra) of the chunk's streams
  *
- * Fails with NO_SPACE or DATA. */
+ * Then, when all rows of a chunk were put, its end, with the number of samples that were missing in
+ * it (end may be NULL). Chunks do not mix. Fails with NO_SPACE or DATA. */
 struct pipeline_sink {
     void *context;
-    status_t (*put)(void *context, uint32_t product, uint64_t first_row, uint64_t rows,
-                    uint32_t first_stream, uint32_t streams, const void *data);
+    status_t (*put)(void *context, uint32_t product, const struct chunk *chunk, uint64_t first_row,
+                    uint64_t rows, const void *data);
+    status_t (*end)(void *context, const struct chunk *chunk, uint64_t missing);
 };
 
 typedef struct pipeline pipeline_t;
@@ -35,9 +38,7 @@ status_t pipeline_chunk(pipeline_t *pipeline, driver_t *driver, const struct chu
 /* Waits for what is under way, and writes it. */
 status_t pipeline_finish(pipeline_t *pipeline, driver_t *driver);
 
-/* Samples found missing in what is written (once pipeline_finish() is through), and seconds spent.
- */
-uint64_t pipeline_missing(const pipeline_t *pipeline);
+/* Seconds spent. */
 struct pipeline_seconds {
     double read, compute, write; /* compute: what the host waited for */
 };

@@ -1,13 +1,10 @@
 #include "run/ring.h"
 
 #include "base/memory.h"
+#include "base/thread.h"
 #include "run/progress.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 struct ring {
     struct ring_work work;
@@ -77,32 +74,10 @@ static void *run_writer(void *argument)
     return NULL;
 }
 
-/* Waiting by the clock that only goes forward. */
-static status_t init_waiting(ring_t *ring)
-{
-    status_t st = STATUS_OK;
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    int status = pthread_mutex_init(&ring->lock, NULL);
-    status = status ? status : pthread_cond_init(&ring->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
-    REQUIRE(status == 0, STATUS_DEVICE, "threads cannot be made: %s", strerror(status));
-out:
-    return st;
-}
-
-/* Signals are the main thread's business. */
 static status_t start(pthread_t *thread, void *(*run)(void *), ring_t *ring, int *has)
 {
     status_t st = STATUS_OK;
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int status = pthread_create(thread, NULL, run, ring);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    REQUIRE(status == 0, STATUS_DEVICE, "a thread cannot be made: %s", strerror(status));
+    TRY(thread_start(run, ring, thread));
     *has = 1;
 out:
     return st;
@@ -115,7 +90,7 @@ status_t ring_create(uint32_t slots, const struct ring_work *work, ring_t **out)
     TRY(memory_zeroed(1, sizeof *ring, "threads", &ring));
     ring->work = *work;
     ring->slots = slots;
-    TRY(init_waiting(ring));
+    TRY(thread_init_waiting(&ring->lock, &ring->changed));
     TRY(start(&ring->reader, run_reader, ring, &ring->has_reader));
     TRY(start(&ring->writer, run_writer, ring, &ring->has_writer));
     *out = ring;
@@ -179,17 +154,10 @@ static int is_same(const struct ring_counts *a, const struct ring_counts *b)
 
 void ring_wait(ring_t *ring, const struct ring_counts *seen)
 {
-    enum { PATIENCE_NS = 500000, SECOND_NS = 1000000000 };
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += PATIENCE_NS;
-    if (until.tv_nsec >= SECOND_NS) {
-        until.tv_nsec -= SECOND_NS;
-        until.tv_sec++;
-    }
+    static const double patience = 0.0005;
     pthread_mutex_lock(&ring->lock);
     if (is_same(&ring->counts, seen)) {
-        pthread_cond_timedwait(&ring->changed, &ring->lock, &until);
+        thread_wait(&ring->lock, &ring->changed, patience);
     }
     pthread_mutex_unlock(&ring->lock);
 }

@@ -5,6 +5,7 @@
 #include "run/outputs.h"
 #include "run/pipeline.h"
 #include "run/setup.h"
+#include "run/stop.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -21,6 +22,8 @@ struct run {
     struct work *work;
     backend_t *backend;
     outputs_t *outputs;
+    struct outputs_begun begun;
+    uint64_t before; /* chunks that earlier runs have done */
     pipeline_t *pipeline;
 };
 
@@ -93,8 +96,8 @@ out:
     return st;
 }
 
-/* Opens the backend on every rank; rank 0 finds out how it is fastest, and all do as it says:
- * another way could round otherwise. */
+/* Opens the backend on every rank; rank 0 finds out how it is fastest, and all do as it says, as
+ * do runs that go on with what this one leaves: another way could round otherwise. */
 static status_t open_backend_all(struct run *run, int local_rank, int local_size)
 {
     status_t st = STATUS_OK;
@@ -108,12 +111,40 @@ static status_t open_backend_all(struct run *run, int local_rank, int local_size
     TRY(check_same_device_all(run->comm, run->backend));
     uint32_t ability = backend_ability(run->backend);
     MPI_Allreduce(&ability, &spec->ability, 1, MPI_UINT32_T, MPI_MIN, run->comm);
-    if (run->rank == 0) {
+    if (run->begun.is_begun) {
+        spec->choice = run->begun.choice;
+    } else if (run->rank == 0) {
         st = channelise_choose(run->backend, spec, &spec->choice);
     }
     TRY(agree_all(run->comm, st));
     share_bytes_all(run->comm, &spec->choice, sizeof spec->choice);
     TRY(agree_all(run->comm, describe_arithmetic(run)));
+out:
+    return st;
+}
+
+/* Plans the work, as suits now or as it was begun; the same on all ranks. */
+static status_t plan_all(struct run *run, int local_size)
+{
+    status_t st = STATUS_OK;
+    const struct outputs_begun *begun = &run->begun;
+    enum backend_kind backend = run->job->backend;
+    /* A job that leaves the backend open goes on as it was begun. */
+    if (backend == BACKEND_AUTO && begun->is_begun) {
+        backend = begun->backend;
+    }
+    backend = settle_backend_all(run->comm, backend);
+    /* Ranks may have different numbers of threads, but there is one plan: that of the most. */
+    uint32_t threads = work_threads(run->job, local_size);
+    uint32_t most = threads;
+    MPI_Allreduce(&threads, &most, 1, MPI_UINT32_T, MPI_MAX, run->comm);
+    work_destroy(run->work);
+    run->work = NULL;
+    st = work_create(run->job, run->archive, backend, most,
+                     begun->is_begun ? &begun->chunking : NULL, &run->work);
+    TRY(agree_all(run->comm, st));
+    run->work->channelise.threads = threads;
+    TRY(check_same_plan_all(run->comm, &run->work->chunking));
 out:
     return st;
 }
@@ -130,18 +161,18 @@ static status_t prepare_all(struct run *run, const struct run_options *options)
     TRY(setup_share_all(run->comm, st, options->path, &run->text, options->sets, options->nsets,
                         &run->job, &run->archive));
     local_ranks_all(run->comm, &local_rank, &local_size);
-    /* Ranks may have different numbers of threads, but there is one plan: that of the most. */
-    uint32_t threads = work_threads(run->job, local_size);
-    uint32_t most = threads;
-    MPI_Allreduce(&threads, &most, 1, MPI_UINT32_T, MPI_MAX, run->comm);
-    enum backend_kind backend = settle_backend_all(run->comm, run->job->backend);
-    st = work_create(run->job, run->archive, backend, most, &run->work);
-    TRY(agree_all(run->comm, st));
-    run->work->channelise.threads = threads;
-    TRY(check_same_plan_all(run->comm, &run->work->chunking));
+    TRY(plan_all(run, local_size));
+    struct outputs_options claim = {options->force, options->restart};
+    TRY(outputs_claim_all(run->comm, run->job, run->archive, &claim, &run->begun, &run->outputs));
+    if (run->begun.is_begun) {
+        REQUIRE(!options->times, STATUS_USAGE,
+                "%s was begun by a run that did not end: it can be timed when that has been done",
+                run->job->products[0].file);
+        TRY(plan_all(run, local_size));
+    }
     TRY(open_backend_all(run, local_rank, local_size));
-    TRY(outputs_create_all(run->comm, run->work, options->force, &run->outputs));
-    struct pipeline_sink sink = {run->outputs, outputs_put};
+    TRY(outputs_open_all(run->outputs, run->work));
+    struct pipeline_sink sink = {run->outputs, outputs_put, outputs_end};
     st = pipeline_create(run->work, run->backend, &sink, &run->pipeline);
     TRY(agree_all(run->comm, st));
 out:
@@ -160,9 +191,88 @@ static status_t finish(void *context, driver_t *driver)
     return pipeline_finish(((struct run *)context)->pipeline, driver);
 }
 
+/* "12 of 40 chunks" */
+static void count_done(const struct run *run, char out[2 * UNITS_TEXT + 16])
+{
+    char done[UNITS_TEXT];
+    char all[UNITS_TEXT];
+    snprintf(out, 2 * UNITS_TEXT + 16, "%s of %s chunks",
+             units_count(outputs_done(run->outputs), done),
+             units_count(chunk_count(&run->work->chunking), all));
+}
+
+/* Rank 0: after a failure. */
+static void say_what_is_kept(const struct run *run)
+{
+    char count[2 * UNITS_TEXT + 16];
+    if (run->outputs && outputs_done(run->outputs) > 0) {
+        count_done(run, count);
+        report_note("%s are done: the same command goes on from there", count);
+    }
+}
+
 static void abandon(void *context)
 {
-    outputs_abandon(((struct run *)context)->outputs);
+    const struct run *run = context;
+    outputs_abandon(run->outputs);
+    say_what_is_kept(run);
+}
+
+static int is_done(void *context, uint64_t chunk)
+{
+    return outputs_is_done(((struct run *)context)->outputs, chunk);
+}
+
+static status_t tell(void *context, struct text *out)
+{
+    return outputs_tell(((struct run *)context)->outputs, out);
+}
+
+static status_t take(void *context, const char *data, size_t bytes)
+{
+    return outputs_take(((struct run *)context)->outputs, data, bytes);
+}
+
+static void hurry(void *context)
+{
+    outputs_hurry(((struct run *)context)->outputs);
+    stop_limit();
+}
+
+static status_t settle(void *context)
+{
+    return outputs_settle(((struct run *)context)->outputs);
+}
+
+/* Works off what is not done. Collective. */
+static status_t work_off_all(struct run *run, double every)
+{
+    status_t st = STATUS_OK;
+    char count[2 * UNITS_TEXT + 16];
+    uint64_t chunks = chunk_count(&run->work->chunking);
+    struct driver_work work = {.chunks = chunks,
+                               .context = run,
+                               .process = process,
+                               .finish = finish,
+                               .abandon = abandon,
+                               .is_done = is_done,
+                               .tell = tell,
+                               .take = take,
+                               .wants_stop = stop_wanted,
+                               .hurry = hurry,
+                               .settle = settle};
+    struct progress progress = {.every = every,
+                                .what = "chunks",
+                                .total = chunks,
+                                .before = run->before,
+                                .in_bytes = run->work->input_bytes,
+                                .out_bytes = outputs_bytes(run->outputs)};
+    st = driver_run_all(run->comm, &work, &progress);
+    if (st == STATUS_STOPPED && run->rank == 0) {
+        count_done(run, count);
+        report_fail(st, "%s are done; the same command goes on", count);
+    }
+    return st;
 }
 
 static status_t print_notes(const struct run *run, uint64_t missing)
@@ -187,13 +297,15 @@ out:
     return st;
 }
 
-static status_t summarise(const struct run *run, uint64_t missing, double seconds)
+static status_t summarise(const struct run *run, double seconds)
 {
     status_t st = STATUS_OK;
+    double chunks = (double)chunk_count(&run->work->chunking);
+    double part = 1 - (double)run->before / chunks;
     const struct work *work = run->work;
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
-    TRY(print_notes(run, missing));
+    TRY(print_notes(run, outputs_missing(run->outputs)));
     for (uint32_t i = 0; i < run->job->nproducts; i++) {
         const struct work_product *product = &work->products[i];
         printf("%s: %s, %s %s x %u streams x %u channels, %s\n", run->job->products[i].file,
@@ -205,8 +317,8 @@ static status_t summarise(const struct run *run, uint64_t missing, double second
     printf("%s samples of %u streams in %.2f s on %d rank%s: in %.1f MB/s, out %.1f MB/s (rank 0: "
            "read %.2f s, compute %.2f s, write %.2f s)\n",
            units_count(run->archive->samples, a), run->archive->nstreams, seconds, run->size,
-           run->size == 1 ? "" : "s", (double)work->input_bytes / seconds / 1e6,
-           (double)outputs_bytes(run->outputs) / seconds / 1e6, spent.read, spent.compute,
+           run->size == 1 ? "" : "s", part * (double)work->input_bytes / seconds / 1e6,
+           part * (double)outputs_bytes(run->outputs) / seconds / 1e6, spent.read, spent.compute,
            spent.write);
 out:
     return st;
@@ -225,6 +337,28 @@ static struct run_times times_of(const struct run *run, double before, double to
                               .out_bytes = (double)outputs_bytes(run->outputs)};
 }
 
+static void say_where_it_goes_on(const struct run *run)
+{
+    char count[2 * UNITS_TEXT + 16];
+    count_done(run, count);
+    report_note("%s are done: goes on from there", count);
+}
+
+/* Says where the times went, to whom it was asked for. */
+static status_t conclude(const struct run *run, const struct run_options *options, double before,
+                         double total, double after)
+{
+    status_t st = STATUS_OK;
+    if (options->times) {
+        *options->times = times_of(run, before, total);
+        options->times->after = after;
+    } else if (run->rank == 0) {
+        TRY(summarise(run, total));
+    }
+out:
+    return st;
+}
+
 status_t run_job_all(MPI_Comm comm, const struct run_options *options)
 {
     status_t st = STATUS_OK;
@@ -232,34 +366,26 @@ status_t run_job_all(MPI_Comm comm, const struct run_options *options)
     MPI_Comm_rank(comm, &run.rank);
     MPI_Comm_size(comm, &run.size);
     double started = progress_now();
+    stop_begin(run.rank == 0);
     TRY(prepare_all(&run, options));
     double ready = progress_now();
     if (options->before) {
         TRY(options->before(options->context, comm, run.work, run.backend));
     }
     double begun = progress_now();
-    struct driver_work work = {.chunks = chunk_count(&run.work->chunking),
-                               .context = &run,
-                               .process = process,
-                               .finish = finish,
-                               .abandon = abandon};
-    struct progress progress = {.every = options->progress,
-                                .what = "chunks",
-                                .total = work.chunks,
-                                .in_bytes = run.work->input_bytes,
-                                .out_bytes = outputs_bytes(run.outputs)};
-    TRY(driver_run_all(comm, &work, &progress));
-    double worked = progress_now();
-    uint64_t missing = sum_u64_all(comm, pipeline_missing(run.pipeline));
-    TRY(outputs_finish_all(run.outputs, missing));
-    double seconds = progress_now() - begun + ready - started;
-    if (options->times) {
-        *options->times = times_of(&run, ready - started, seconds);
-        options->times->after = progress_now() - worked;
-    } else if (run.rank == 0) {
-        TRY(summarise(&run, missing, seconds));
+    if (run.rank == 0 && run.begun.is_begun) {
+        run.before = outputs_done(run.outputs);
+        say_where_it_goes_on(&run);
     }
+    TRY(work_off_all(&run, options->progress));
+    double worked = progress_now();
+    TRY(outputs_finish_all(run.outputs));
+    double ended = progress_now();
+    TRY(conclude(&run, options, ready - started, ended - begun + ready - started, ended - worked));
 out:
+    if (run.rank == 0 && st != STATUS_OK && st != STATUS_STOPPED) {
+        say_what_is_kept(&run);
+    }
     run_end(&run);
     return st;
 }

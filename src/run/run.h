@@ -25,6 +25,7 @@ struct run_options {
     const char *const *sets;
     uint32_t nsets;
     int force;       /* replace products that exist */
+    int restart;     /* begin anew, whatever earlier runs have left */
     double progress; /* seconds between lines; 0: redraw one on a terminal */
     /* For `bench run`: called on every rank when all is ready for the first chunk, may be NULL;
      * collective. And where the times go, instead of a summary; NULL: none wanted. */
@@ -34,7 +35,8 @@ struct run_options {
     struct run_times *times;
 };
 
-/* Collective; every rank gets the same status. Rank 0 prints a summary on stdout. */
+/* Goes on where an earlier run of the same job has ended. Collective; every rank gets the same
+ * status: STOPPED when a signal asked for it (run/stop.h). Rank 0 prints a summary on stdout. */
 status_t run_job_all(MPI_Comm comm, const struct run_options *options);
 
 #endif

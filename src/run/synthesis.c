@@ -1,6 +1,7 @@
 #include "run/synthesis.h"
 
 #include "archive/native_write.h"
+#include "base/claim.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -119,7 +120,7 @@ static status_t make_file(struct synthesis *s, int force)
                                  .telescope = spec->telescope,
                                  .source = spec->source};
     TRY(file_check_new(spec->file, force));
-    TRY(file_claim(s->part, force, native_is_ours, &s->claim_fd));
+    TRY(claim_part(s->part, force, native_is_ours, &s->claim_fd));
     s->is_ours = 1;
     TRY(native_create(s->part, &native, &s->place));
     TRY(file_reserve(s->claim_fd, s->part, s->place.file_bytes));

@@ -91,8 +91,8 @@ out:
 }
 
 /* The sink of the pipeline: rows as the reference makes them. */
-static status_t compare_rows(void *context, uint32_t index, uint64_t first_row, uint64_t rows,
-                             uint32_t first_stream, uint32_t streams, const void *data)
+static status_t compare_rows(void *context, uint32_t index, const struct chunk *chunk,
+                             uint64_t first_row, uint64_t rows, const void *data)
 {
     status_t st = STATUS_OK;
     struct verify *verify = context;
@@ -100,7 +100,7 @@ static status_t compare_rows(void *context, uint32_t index, uint64_t first_row, 
     (void)index;
     uint64_t row_bytes = product->place.row_bytes;
     uint64_t stream_bytes = row_bytes / verify->archive->nstreams;
-    uint64_t piece = streams * stream_bytes;
+    uint64_t piece = chunk->streams * stream_bytes;
     if (piece > verify->stored_size) {
         free(verify->stored);
         verify->stored = NULL;
@@ -108,18 +108,18 @@ static status_t compare_rows(void *context, uint32_t index, uint64_t first_row, 
         verify->stored_size = piece;
     }
     for (uint64_t i = 0; i < rows; i++) {
-        uint64_t at =
-            product->place.data_offset + (first_row + i) * row_bytes + first_stream * stream_bytes;
+        uint64_t at = product->place.data_offset + (first_row + i) * row_bytes +
+                      chunk->first_stream * stream_bytes;
         TRY(file_read(verify->fd, product->path, at, verify->stored, piece));
         const float *expected = (const float *)((const char *)data + i * piece);
         const float *stored = (const float *)(void *)verify->stored;
-        for (uint32_t j = 0; j < streams; j++) {
+        for (uint32_t j = 0; j < chunk->streams; j++) {
             uint64_t count = stream_bytes / sizeof(float);
             verify_compare(stored + j * count, expected + j * count, count, verify->sums,
                            &verify->worst);
         }
     }
-    if (first_stream == 0) {
+    if (chunk->first_stream == 0) {
         TRY(check_times(verify, first_row, rows));
         verify->rows += rows;
     }
@@ -239,7 +239,7 @@ static status_t prepare_all(struct verify *verify, const struct verify_options *
 {
     status_t st = STATUS_OK;
     TRY(open_job_all(verify, options));
-    st = work_create(verify->job, verify->archive, BACKEND_REFERENCE, 1, &verify->work);
+    st = work_create(verify->job, verify->archive, BACKEND_REFERENCE, 1, NULL, &verify->work);
     if (st == STATUS_OK) {
         st = compare_description(verify);
     }
@@ -254,7 +254,7 @@ static status_t prepare_all(struct verify *verify, const struct verify_options *
         st = backend_open(BACKEND_REFERENCE, &none, &verify->backend);
     }
     if (st == STATUS_OK) {
-        struct pipeline_sink sink = {verify, compare_rows};
+        struct pipeline_sink sink = {verify, compare_rows, NULL};
         st = pipeline_create(verify->work, verify->backend, &sink, &verify->pipeline);
     }
     TRY(agree_all(verify->comm, st));

@@ -208,7 +208,8 @@ out:
 }
 
 status_t work_create(const struct job *job, const struct archive *archive,
-                     enum backend_kind backend, uint32_t threads, struct work **out)
+                     enum backend_kind backend, uint32_t threads, const struct chunking *begun,
+                     struct work **out)
 {
     status_t st = STATUS_OK;
     struct work *work = NULL;
@@ -221,7 +222,7 @@ status_t work_create(const struct job *job, const struct archive *archive,
     TRY(settle_kept(work));
     TRY(settle_products(work));
     TRY(settle_order(work));
-    TRY(budget_settle(work));
+    TRY(budget_settle(work, begun));
     TRY(count_bytes(work));
     /* Last, because they may be large: a budget that is too small is found before. */
     TRY(make_coefficients(work));

@@ -35,11 +35,13 @@ struct work {
     uint64_t memory_bytes;         /* that a rank needs, all told */
 };
 
-/* `backend` settled (not AUTO), `threads` of a rank, settled (>= 1). The job and the archive must
- * outlive it. Fails with USAGE: fewer raw spectra than taps, sizes that do not fit, a memory budget
- * that is too small (says how much is needed); or DATA (the file of coefficients). */
+/* `backend` settled (not AUTO), `threads` of a rank, settled (>= 1). `begun`: chunks as an earlier
+ * run has cut them (NULL: as suits). The job and the archive must outlive it. Fails with USAGE:
+ * fewer raw spectra than taps, sizes that do not fit, a memory budget that is too small (says how
+ * much is needed); or DATA (the file of coefficients). */
 status_t work_create(const struct job *job, const struct archive *archive,
-                     enum backend_kind backend, uint32_t threads, struct work **out);
+                     enum backend_kind backend, uint32_t threads, const struct chunking *begun,
+                     struct work **out);
 void work_destroy(struct work *work);
 
 /* Most rows of product i that a block of `spectra` spectra can complete. */

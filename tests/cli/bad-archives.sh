@@ -370,7 +370,7 @@ bad "one of the files is missing" 4 'nowhere\.h5: No such file' '[good.h5, nowhe
 # --- wrong in the middle of a run
 for ranks in 1 3; do
     for file in flipped flipped-sum; do
-        fails "$file: a bit flipped in a chunk, $ranks ranks" 4 \
+        breaks "$file: a bit flipped in a chunk, $ranks ranks" 4 \
             "$file\.h5: /voltages: samples [0-9]+ \.\. [0-9]+ cannot be read" \
             mpirun -n $ranks "$voltmill" run job.yaml --set input.files=$file.h5
         nothing_left

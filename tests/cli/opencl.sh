@@ -117,9 +117,9 @@ rm -f lone.h5
 wrong "no buffer at all" 5 'out of memory' env LD_PRELOAD="$shim" SHIM_ROOM=64 "$voltmill" run lone.yaml
 "$voltmill" run --force --set run.chunk=50 --set channelise.kernel=fused lone.yaml >/dev/null # so that it is built
 rm -f lone.h5
-wrong "the device is lost in mid-run" 5 'OpenCL device .*CL_OUT_OF_RESOURCES' \
+breaks "the device is lost in mid-run" 5 'OpenCL device .*CL_OUT_OF_RESOURCES' \
     env LD_PRELOAD="$shim" SHIM_KERNEL=9 "$voltmill" run --set channelise.kernel=fused --set run.chunk=50 lone.yaml
-wrong "one of three ranks loses its device" 5 'OpenCL device .*CL_OUT_OF_RESOURCES.*\(rank 2\)' \
+breaks "one of three ranks loses its device" 5 'OpenCL device .*CL_OUT_OF_RESOURCES.*\(rank 2\)' \
     env LD_PRELOAD="$shim" SHIM_KERNEL=3 SHIM_RANK=2 SHIM_NAP=50 mpirun -n 3 "$voltmill" run --set channelise.kernel=fused --set run.chunk=50 lone.yaml
 
 # A cache that is torn, or cannot be written.

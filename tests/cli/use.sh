@@ -193,8 +193,8 @@ holes() { # holes NAME CLEAN JOB FILE MISSING GAPS [SET...]
     local product=$((${#comparisons[@]} - 1))-like.h5
     same "$name: counted" "$missing $gaps" "$("$python" -c '
 import h5py, sys
-words = h5py.File(sys.argv[1])["provenance"].attrs
-print(words["missing_samples"], words["gap_samples"])' $product)"
+words = h5py.File(sys.argv[1])["provenance"]
+print(words["missing_samples"][()], words.attrs["gap_samples"])' $product)"
     [ "$missing" = 0 ] || runs "$name: said" grep -q "^note: $missing samples were missing" stdout
     [ "$gaps" = 0 ] || runs "$name: said" grep -q "^note: $gaps samples lie in gaps" stdout
 }

@@ -86,8 +86,8 @@ class Case:
         close(product["time"][()], times, 4 * EPSILON * times[-1], f"{name}: times")
         close(product["frequency"][()], frequency, 4 * EPSILON * np.max(np.abs(frequency))
               + 1e-12 * self.rate, f"{name}: frequencies")
-        found = product["provenance"].attrs
-        same((int(found["missing_samples"]), int(found["gap_samples"])), self.missing,
+        found = product["provenance"]
+        same((int(found["missing_samples"][()]), int(found.attrs["gap_samples"])), self.missing,
              f"{name}: missing samples are counted")
 
 

@@ -1,5 +1,5 @@
-# A run that is killed leaves nothing under the product's name, and the same command again makes the
-# product of an undisturbed run. Two runs never write one product.
+# A run that is killed leaves nothing under the product's name, and the same command again goes on and makes
+# the product of an undisturbed run. Two runs never write one product.
 . "$(dirname "$0")/../tools/lib.sh"
 . "$here/tests/tools/sparse.sh"
 
@@ -9,11 +9,14 @@ input: {files: $work/obs.h5}
 channelise: {channels: 256, taps: 16}
 products:
   - {kind: power, file: $work/power.h5, integrate: 512}
+run: {sync: 0.05}
 YAML
 
-await_part() { # until the run has begun to write
-    for _ in $(seq 200); do
-        [ -s "$work/power.h5.part" ] && return 0
+await_chunks() { # until the journal tells of some
+    local begun
+    for _ in $(seq 500); do
+        begun=$("$voltmill" status "$work/power.h5" 2>/dev/null | grep -E ' [1-9][0-9]* of [0-9]+ done')
+        [ -n "$begun" ] && return 0
         sleep 0.02
     done
     return 1
@@ -30,8 +33,10 @@ kill_ranks() { # SIGKILL to every rank of this job (a bare system has no pkill)
 
 mpirun -n 2 "$voltmill" run "$work/job.yaml" >"$work/first" 2>&1 &
 first=$!
-await_part
+await_chunks
 ok $? "the first run has begun"
+"$voltmill" status "$work/power.h5.part" | grep -q 'unfinished, a run is at work'
+ok $? "status says that it is at work"
 status=0
 "$voltmill" run "$work/job.yaml" >"$work/second" 2>&1 || status=$?
 same "a second run of the same job is refused" 2 "$status"
@@ -47,11 +52,14 @@ ok $? "the first run, killed, fails"
 ok $? "there is no product"
 [ -e "$work/power.h5.part" ]
 ok $? "what it had begun is called .part"
+"$voltmill" status "$work/power.h5" >"$work/status"
+grep -q 'unfinished, no run is at work: the same command goes on' "$work/status"
+ok $? "status says that it can go on"
 
 runs "the same command again runs" mpirun -n 2 "$voltmill" run "$work/job.yaml"
-grep -q 'warning: .*was left by a run that did not end' "$work/output"
-ok $? "and says what it found"
-[ ! -e "$work/power.h5.part" ]
+grep -Eq '^note: [0-9]+ of [0-9]+ chunks are done: goes on from there' "$work/output"
+ok $? "and goes on"
+[ ! -e "$work/power.h5.part" ] && [ ! -e "$work/power.h5.journal" ]
 ok $? "nothing is left behind"
 cp "$work/power.h5" "$work/again.h5"
 runs "an undisturbed run" "$voltmill" run --force "$work/job.yaml"

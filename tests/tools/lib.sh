@@ -35,16 +35,45 @@ same() {
     fi
 }
 
-# fails NAME STATUS PATTERN COMMAND...: the command must end with exactly this status and exactly one
-# error line, which holds the pattern (grep -E), and must leave no product and no .part behind.
-fails() {
-    local name=$1 expected=$2 pattern=$3 status=0 bad=0
-    shift 3
+# errs STATUS PATTERN COMMAND...: the command must end with exactly this status and exactly one error line,
+# which holds the pattern (grep -E); sets bad to 0 or 1
+errs() {
+    local expected=$1 pattern=$2 status=0
+    shift 2
+    bad=0
     timeout -k 5 60 "$@" >"$work/stdout" 2>"$work/stderr" || status=$?
     [ "$status" = "$expected" ] || { echo "# exit status $status, expected $expected"; bad=1; }
     [ "$(grep -c '^error: ' "$work/stderr")" = 1 ] || { echo "# not exactly one error line"; bad=1; }
     grep -Eq -e "$pattern" "$work/stderr" || { echo "# no such message: $pattern"; bad=1; }
-    if ls "$work"/*.part >/dev/null 2>&1; then echo "# left a .part behind"; rm -f "$work"/*.part; bad=1; fi
+}
+
+# fails NAME STATUS PATTERN COMMAND...: errs, and leaves no .part and no journal behind
+fails() {
+    local name=$1 bad
+    shift
+    errs "$@"
+    if ls "$work"/*.part "$work"/*.journal 2>/dev/null | grep -q .; then
+        echo "# left a .part or a journal behind"
+        rm -f "$work"/*.part "$work"/*.journal
+        bad=1
+    fi
+    ok "$bad" "$name"
+    [ "$bad" = 0 ] || note <"$work/stderr"
+}
+
+# breaks NAME STATUS PATTERN COMMAND...: errs when some of the work is done, which is kept, or goes if there
+# is none; here it goes
+breaks() {
+    local name=$1 bad
+    shift
+    errs "$@"
+    if grep -q '^note: .* are done: the same command goes on' "$work/stderr"; then
+        ls "$work"/*.part >/dev/null 2>&1 || { echo "# nothing was kept"; bad=1; }
+    elif ls "$work"/*.part "$work"/*.journal 2>/dev/null | grep -q .; then
+        echo "# something was kept, but not said"
+        bad=1
+    fi
+    rm -f "$work"/*.part "$work"/*.journal
     ok "$bad" "$name"
     [ "$bad" = 0 ] || note <"$work/stderr"
 }

@@ -1,0 +1,109 @@
+/* voltmill status PRODUCT */
+#include "base/claim.h"
+#include "base/units.h"
+#include "cli/cli.h"
+#include "cli/options.h"
+#include "product/spans.h"
+#include "run/find.h"
+#include "run/journal.h"
+
+#include <stdio.h>
+
+static const char help[] =
+    "Usage: voltmill status PRODUCT\n"
+    "\n"
+    "Says how far a product is: which part of it is done, and whether a run is at work. PRODUCT "
+    "is\n"
+    "FILE, FILE.part or FILE.journal. `voltmill verify --crc` looks for damage.\n"
+    "\n"
+    "  --help   prints this\n"
+    "\n"
+    "Exit status: 0, 4 there is no such product, or its files cannot be read.\n";
+
+static status_t print_finished(const char *path)
+{
+    status_t st = STATUS_OK;
+    struct product_place place;
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    TRY(product_find_place(path, &place));
+    printf("  %-13s complete\n", "state");
+    printf("  %-13s %s, %s\n", "rows", units_count(place.rows, a),
+           units_bytes(place.file_bytes, b));
+    if (place.crc_offset > 0) {
+        printf("  %-13s %s, each of %s rows: voltmill verify --crc checks them\n", "CRCs",
+               units_count(spans_count(&place), a), units_count(place.span_rows, b));
+    } else {
+        printf("  %-13s none\n", "CRCs");
+    }
+out:
+    return st;
+}
+
+static void print_state(const struct find *find, const journal_t *journal)
+{
+    int held = claim_is_held(find->part);
+    const char *then = !find->has_part ? "its .part is lost: the same command begins anew"
+                       : !journal ? "its journal is lost or damaged: the same command begins anew"
+                                  : "no run is at work: the same command goes on";
+    printf("  %-13s unfinished, %s\n", "state",
+           held > 0   ? "a run is at work"
+           : held < 0 ? "whether a run is at work cannot be told here"
+                      : then);
+}
+
+static void print_journal(const journal_t *journal)
+{
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    char c[UNITS_TEXT];
+    uint64_t all = journal_chunks(journal);
+    uint64_t done = journal_done(journal);
+    printf("  %-13s %s of %s done, %s left (%.1f %%)\n", "chunks", units_count(done, a),
+           units_count(all, b), units_count(all - done, c), 100 * (double)done / (double)all);
+    printf("  %-13s %s bytes of records that are torn or damaged, and dropped\n", "bad",
+           units_count(journal_dropped(journal), a));
+    if (journal_missing(journal) > 0) {
+        printf("  %-13s %s samples so far, taken as zero volts\n", "missing",
+               units_count(journal_missing(journal), a));
+    }
+    printf("  %-13s %s\n", "begun by", journal_head(journal)->program);
+    printf("  %-13s %s\n", "computes", journal_head(journal)->arithmetic);
+}
+
+static status_t print_unfinished(const struct find *find)
+{
+    status_t st = STATUS_OK;
+    enum journal_state state;
+    journal_t *journal = NULL;
+    TRY(journal_open(find->journal, &state, &journal));
+    REQUIRE(state != JOURNAL_FOREIGN, STATUS_DATA, "%s is no journal of voltmill", find->journal);
+    REQUIRE(state != JOURNAL_OTHER, STATUS_DATA, "%s was begun by another version of voltmill",
+            find->journal);
+    print_state(find, journal);
+    if (journal) {
+        print_journal(journal);
+    }
+out:
+    journal_destroy(journal);
+    return st;
+}
+
+status_t cli_status(int argc, char **argv)
+{
+    status_t st = STATUS_OK;
+    struct options options;
+    struct find find = {0};
+    TRY(options_read(argc, argv, 0, "product", &options));
+    if (options.help) {
+        fputs(help, stdout);
+        goto out;
+    }
+    TRY(find_product(options.operand, &find));
+    printf("%s\n", find.path);
+    TRY(find.is_finished ? print_finished(find.path) : print_unfinished(&find));
+out:
+    find_free(&find);
+    options_free(&options);
+    return st;
+}

@@ -1,0 +1,286 @@
+#include "run/journal_head.h"
+
+#include "base/crc.h"
+#include "base/memory.h"
+#include "product/spans.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Most spans that a product can have, twice over: what is allocated for a journal is bounded. */
+enum { MOST_SPANS = 1 << 22, LINE_BYTES = 160 };
+
+void journal_head_free(struct journal_head *head)
+{
+    free(head->program);
+    free(head->inputs);
+    free(head->job);
+    free(head->coefficients);
+    free(head->arithmetic);
+    *head = (struct journal_head){0};
+}
+
+/* "/obs/a.h5: 1048576 bytes, changed at 1400000000 s": to the second, which all file systems and
+ * all means of copying keep. */
+static status_t add_input(const char *path, struct text *out)
+{
+    status_t st = STATUS_OK;
+    struct stat info;
+    REQUIRE(stat(path, &info) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
+    /* Days from 1858-11-17, the beginning of Modified Julian Days, to 1970. */
+    struct utc changed = utc_add((struct utc){40587, 0}, (double)info.st_mtime);
+    char text[UNITS_TEXT];
+    TRY(text_add(out, "%s: %" PRIu64 " bytes, changed %.19s\n", path, (uint64_t)info.st_size,
+                 units_utc(changed, text)));
+out:
+    return st;
+}
+
+static status_t add_inputs(const struct archive *archive, struct text *out)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t i = 0; i < archive->nparts; i++) {
+        const struct archive_part *part = &archive->parts[i];
+        TRY(add_input(part->path, out));
+        for (uint32_t j = 0; j < part->nsources; j++) {
+            TRY(add_input(part->sources[j], out));
+        }
+    }
+out:
+    return st;
+}
+
+status_t journal_head_begin(const struct job *job, const struct archive *archive, uint32_t i,
+                            struct journal_head *out)
+{
+    status_t st = STATUS_OK;
+    struct text inputs = {0};
+    *out = (struct journal_head){.integrate = job->products[i].integrate};
+    TRY(memory_text("voltmill " VOLTMILL_VERSION, &out->program));
+    TRY(memory_text(job->products[i].text, &out->job));
+    TRY(add_inputs(archive, &inputs));
+    out->inputs = inputs.data;
+    inputs.data = NULL;
+out:
+    text_free(&inputs);
+    return st;
+}
+
+status_t journal_head_complete(const struct work *work, uint32_t i,
+                               const struct product_place *place, struct journal_head *head)
+{
+    status_t st = STATUS_OK;
+    struct text text = {0};
+    size_t coefficients = (size_t)work->samples_per_spectrum * work->channelise.taps;
+    TRY(memory_text(work->products[i].spec.arithmetic, &head->arithmetic));
+    TRY(text_add(&text, "CRC-32 %08x",
+                 (unsigned)crc_of(work->coeff, coefficients * sizeof *work->coeff)));
+    head->coefficients = text.data;
+    text.data = NULL;
+    head->place = *place;
+    head->chunking = work->chunking;
+    head->chunking.block_spectra = 0;
+    head->backend = work->backend;
+    head->choice = work->channelise.choice;
+out:
+    text_free(&text);
+    return st;
+}
+
+/* Copies the line that begins at `at` (NULL: none) without the blanks around it. */
+static void copy_line(const char *at, char out[LINE_BYTES])
+{
+    size_t length = at ? strcspn(at, "\n") : 0;
+    size_t blanks = at ? strspn(at, " ") : 0;
+    blanks = blanks < length ? blanks : length;
+    snprintf(out, LINE_BYTES, "%.*s", (int)min_u64(length - blanks, LINE_BYTES - 1),
+             at ? at + blanks : "");
+}
+
+static const char *next_line(const char *at)
+{
+    at += strcspn(at, "\n");
+    return *at ? at + 1 : at;
+}
+
+/* Fails with the first line that differs. */
+static status_t compare_words(const char *path, const char *what, const char *begun,
+                              const char *now)
+{
+    status_t st = STATUS_OK;
+    char then_line[LINE_BYTES];
+    char now_line[LINE_BYTES];
+    if (!now) {
+        goto out;
+    }
+    begun = begun ? begun : "";
+    do {
+        copy_line(begun, then_line);
+        copy_line(now, now_line);
+        REQUIRE(strcmp(then_line, now_line) == 0, STATUS_USAGE,
+                "%s was begun with another plan: %s: %s then, %s now; --restart begins anew", path,
+                what, *then_line ? then_line : "nothing", *now_line ? now_line : "nothing");
+        begun = next_line(begun);
+        now = next_line(now);
+    } while (*begun || *now);
+out:
+    return st;
+}
+
+status_t journal_head_compare(const char *path, const struct journal_head *begun,
+                              const struct journal_head *now)
+{
+    status_t st = STATUS_OK;
+    TRY(compare_words(path, "version", begun->program, now->program));
+    TRY(compare_words(path, "job", begun->job, now->job));
+    TRY(compare_words(path, "input", begun->inputs, now->inputs));
+    TRY(compare_words(path, "coefficients", begun->coefficients, now->coefficients));
+    TRY(compare_words(path, "arithmetic", begun->arithmetic, now->arithmetic));
+    REQUIRE(!now->arithmetic || (begun->place.rows == now->place.rows &&
+                                 begun->place.row_bytes == now->place.row_bytes &&
+                                 begun->integrate == now->integrate),
+            STATUS_USAGE,
+            "%s was begun with another plan: %" PRIu64 " rows of %" PRIu64 " bytes then, %" PRIu64
+            " rows of %" PRIu64 " bytes now; --restart begins anew",
+            path, begun->place.rows, begun->place.row_bytes, now->place.rows, now->place.row_bytes);
+out:
+    return st;
+}
+
+struct journal_rows journal_head_rows(const struct journal_head *head, const struct chunk *chunk)
+{
+    uint64_t first = min_u64(chunk->first / head->integrate, head->place.rows);
+    uint64_t end = min_u64((chunk->first + chunk->count) / head->integrate, head->place.rows);
+    return (struct journal_rows){first, end - first};
+}
+
+static status_t pack_place(const struct product_place *place, struct text *out)
+{
+    status_t st = STATUS_OK;
+    TRY(pack_u64(out, place->rows));
+    TRY(pack_u64(out, place->row_bytes));
+    TRY(pack_u64(out, place->span_rows));
+    TRY(pack_u64(out, place->data_offset));
+    TRY(pack_u64(out, place->time_offset));
+    TRY(pack_u64(out, place->crc_offset));
+    TRY(pack_u64(out, place->missing_offset));
+    TRY(pack_u64(out, place->file_bytes));
+out:
+    return st;
+}
+
+static status_t pack_choice(const struct channelise_choice *choice, struct text *out)
+{
+    status_t st = STATUS_OK;
+    TRY(pack_u64(out, choice->backend));
+    TRY(pack_u64(out, choice->kernel));
+    TRY(pack_u64(out, choice->fft));
+    for (size_t i = 0; i < sizeof choice->numbers / sizeof *choice->numbers; i++) {
+        TRY(pack_u64(out, choice->numbers[i]));
+    }
+    TRY(pack_text(out, choice->wisdom));
+out:
+    return st;
+}
+
+status_t journal_head_pack(const struct journal_head *head, struct text *out)
+{
+    status_t st = STATUS_OK;
+    TRY(pack_text(out, head->program));
+    TRY(pack_text(out, head->inputs));
+    TRY(pack_text(out, head->job));
+    TRY(pack_text(out, head->coefficients));
+    TRY(pack_text(out, head->arithmetic));
+    TRY(pack_u64(out, head->integrate));
+    TRY(pack_place(&head->place, out));
+    TRY(pack_u64(out, head->chunking.spectra));
+    TRY(pack_u64(out, head->chunking.chunk_spectra));
+    TRY(pack_u64(out, head->chunking.streams));
+    TRY(pack_u64(out, head->chunking.group_streams));
+    TRY(pack_u64(out, head->backend));
+    TRY(pack_choice(&head->choice, out));
+out:
+    return st;
+}
+
+static uint32_t unpack_u32(struct unpack *in)
+{
+    uint64_t value = unpack_u64(in);
+    in->failed |= value > UINT32_MAX;
+    return (uint32_t)value;
+}
+
+static void unpack_place(struct unpack *in, struct product_place *out)
+{
+    out->rows = unpack_u64(in);
+    out->row_bytes = unpack_u64(in);
+    out->span_rows = unpack_u64(in);
+    out->data_offset = unpack_u64(in);
+    out->time_offset = unpack_u64(in);
+    out->crc_offset = unpack_u64(in);
+    out->missing_offset = unpack_u64(in);
+    out->file_bytes = unpack_u64(in);
+}
+
+static void unpack_choice(struct unpack *in, struct channelise_choice *out)
+{
+    out->backend = (enum backend_kind)unpack_u32(in);
+    out->kernel = (enum kernel_kind)unpack_u32(in);
+    out->fft = (enum fft_kind)unpack_u32(in);
+    for (size_t i = 0; i < sizeof out->numbers / sizeof *out->numbers; i++) {
+        out->numbers[i] = unpack_u32(in);
+    }
+    char *wisdom = unpack_text(in);
+    if (wisdom && strlen(wisdom) < sizeof out->wisdom) {
+        snprintf(out->wisdom, sizeof out->wisdom, "%s", wisdom);
+    } else {
+        in->failed = 1;
+    }
+    free(wisdom);
+}
+
+/* Numbers that the rest of the program may divide by and allocate for. */
+static int makes_sense(const struct journal_head *head)
+{
+    const struct chunking *chunking = &head->chunking;
+    const struct product_place *place = &head->place;
+    uint64_t bytes = 0;
+    return chunking->spectra > 0 && chunking->spectra < UINT64_C(1) << 62 &&
+           chunking->chunk_spectra > 0 && chunking->chunk_spectra < UINT64_C(1) << 62 &&
+           chunking->streams > 0 && chunking->group_streams > 0 &&
+           chunking->group_streams <= chunking->streams &&
+           chunk_count(chunking) / chunk_groups(chunking) <=
+               JOURNAL_MOST_CHUNKS / chunk_groups(chunking) &&
+           head->integrate > 0 && chunking->chunk_spectra % head->integrate == 0 &&
+           place->rows == chunking->spectra / head->integrate && place->rows > 0 &&
+           place->row_bytes > 0 && multiply_u64(place->rows, place->row_bytes, &bytes) &&
+           bytes < UINT64_C(1) << 62 &&
+           place->span_rows == spans_rows(place->rows, place->row_bytes) &&
+           spans_count(place) <= MOST_SPANS;
+}
+
+int journal_head_unpack(struct unpack *in, struct journal_head *out)
+{
+    *out = (struct journal_head){0};
+    out->program = unpack_text(in);
+    out->inputs = unpack_text(in);
+    out->job = unpack_text(in);
+    out->coefficients = unpack_text(in);
+    out->arithmetic = unpack_text(in);
+    out->integrate = unpack_u64(in);
+    unpack_place(in, &out->place);
+    out->chunking.spectra = unpack_u64(in);
+    out->chunking.chunk_spectra = unpack_u64(in);
+    out->chunking.streams = unpack_u32(in);
+    out->chunking.group_streams = unpack_u32(in);
+    out->backend = (enum backend_kind)unpack_u32(in);
+    unpack_choice(in, &out->choice);
+    int is_known = out->backend == BACKEND_CPU || out->backend == BACKEND_OPENCL ||
+                   out->backend == BACKEND_REFERENCE;
+    return !in->failed && in->at == in->length && out->program && out->inputs && out->job &&
+           out->coefficients && out->arithmetic && is_known && makes_sense(out);
+}

@@ -1,0 +1,315 @@
+#include "run/outputs_parts.h"
+
+#include "base/claim.h"
+#include "base/file.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Whatever it is called here (another path, a link): --force must never replace the input. */
+static status_t check_not_input(const char *path, const struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t i = 0; i < archive->nparts; i++) {
+        const struct archive_part *part = &archive->parts[i];
+        REQUIRE(!file_is_same(path, part->path), STATUS_USAGE, "product %s is the input file %s",
+                path, part->path);
+        for (uint32_t j = 0; j < part->nsources; j++) {
+            REQUIRE(!file_is_same(path, part->sources[j]), STATUS_USAGE,
+                    "product %s is the input file %s", path, part->sources[j]);
+        }
+    }
+out:
+    return st;
+}
+
+static status_t check_not_job(const char *path, const struct job *job)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(!file_is_same(path, job->path), STATUS_USAGE, "product %s is the job file", path);
+    REQUIRE(!job->window_path || !file_is_same(path, job->window_path), STATUS_USAGE,
+            "product %s is the file of the window", path);
+out:
+    return st;
+}
+
+static status_t check_others(const struct job *job, uint32_t i, const char *part,
+                             const char *journal)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t j = 0; j < job->nproducts; j++) {
+        const char *other = job->products[j].file;
+        REQUIRE(i == j || !file_is_same(job->products[i].file, other), STATUS_USAGE,
+                "products %u and %u are one file: %s, %s", i, j, job->products[i].file, other);
+        REQUIRE(!file_is_same(part, other) && !file_is_same(journal, other), STATUS_USAGE,
+                "product %s has the name under which product %s or its journal is written", other,
+                job->products[i].file);
+    }
+out:
+    return st;
+}
+
+/* The three names of product i, whatever is there. */
+static status_t check_names(const struct job *job, const struct archive *archive, uint32_t i)
+{
+    status_t st = STATUS_OK;
+    char *part = NULL;
+    char *journal = NULL;
+    const char *path = job->products[i].file;
+    TRY(file_part_name(path, &part));
+    TRY(file_journal_name(path, &journal));
+    const char *names[] = {path, part, journal};
+    for (int j = 0; j < 3; j++) {
+        TRY(check_not_input(names[j], archive));
+        TRY(check_not_job(names[j], job));
+    }
+    TRY(check_others(job, i, part, journal));
+out:
+    free(part);
+    free(journal);
+    return st;
+}
+
+status_t outputs_check(const struct job *job, const struct archive *archive, int force)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t i = 0; i < job->nproducts; i++) {
+        TRY(check_names(job, archive, i));
+        TRY(file_check_new(job->products[i].file, force));
+    }
+out:
+    return st;
+}
+
+static int exists(const char *path)
+{
+    struct stat info;
+    return lstat(path, &info) == 0;
+}
+
+/* Takes the lock of a product that has still to be written, or written anew. */
+static status_t lock_one(outputs_t *outputs, uint32_t i)
+{
+    status_t st = STATUS_OK;
+    struct output *output = &outputs->outputs[i];
+    const char *path = outputs->job->products[i].file;
+    TRY(file_check_new(path, outputs->options.force));
+    TRY(claim_take(output->part, &output->claim_fd, &output->part_bytes));
+    output->is_ours = output->part_bytes == 0;
+    /* Once more: the run that had the lock may just have published it. */
+    TRY(file_check_new(path, outputs->options.force));
+out:
+    return st;
+}
+
+static int is_same_place(const struct product_place *a, const struct product_place *b)
+{
+    return a->rows == b->rows && a->row_bytes == b->row_bytes && a->span_rows == b->span_rows &&
+           a->data_offset == b->data_offset && a->time_offset == b->time_offset &&
+           a->crc_offset == b->crc_offset && a->missing_offset == b->missing_offset &&
+           a->file_bytes == b->file_bytes;
+}
+
+/* Finds out what earlier runs have left of a product. */
+static status_t look(outputs_t *outputs, uint32_t i)
+{
+    status_t st = STATUS_OK;
+    struct output *output = &outputs->outputs[i];
+    struct product_place place;
+    if (exists(outputs->job->products[i].file) && !exists(output->part)) {
+        TRY(journal_open(output->journal_path, &output->state, &output->journal));
+        output->is_published = output->journal && journal_is_complete(output->journal);
+        if (output->is_published) {
+            output->place = journal_head(output->journal)->place;
+            goto out;
+        }
+        journal_destroy(output->journal);
+        output->journal = NULL;
+    }
+    TRY(lock_one(outputs, i));
+    TRY(journal_open(output->journal_path, &output->state, &output->journal));
+    REQUIRE(output->state != JOURNAL_OTHER || outputs->options.restart, STATUS_USAGE,
+            "%s was begun by another version of voltmill, which can go on with it; --restart "
+            "begins anew",
+            output->journal_path);
+    if (output->journal && output->part_bytes > 0) {
+        if (product_find_place(output->part, &place) == STATUS_OK) {
+            output->place = place;
+            output->is_whole = is_same_place(&place, &journal_head(output->journal)->place);
+        } else {
+            report_clear();
+        }
+    }
+out:
+    return st;
+}
+
+static int goes_on(const struct output *output)
+{
+    return output->is_published || output->is_whole;
+}
+
+static int has_traces(const struct output *output)
+{
+    return output->is_published || output->part_bytes > 0 || output->state != JOURNAL_NONE;
+}
+
+/* A journal without a chunk binds nobody. */
+static int binds(const struct output *output)
+{
+    return goes_on(output) && journal_done(output->journal) > 0;
+}
+
+static status_t check_plan(const outputs_t *outputs, uint32_t i)
+{
+    status_t st = STATUS_OK;
+    const struct output *output = &outputs->outputs[i];
+    struct journal_head now = {0};
+    TRY(journal_head_begin(outputs->job, outputs->archive, i, &now));
+    TRY(journal_head_compare(output->journal_path, journal_head(output->journal), &now));
+out:
+    journal_head_free(&now);
+    return st;
+}
+
+/* Whether two journals were begun by one run. */
+static int are_together(const journal_t *a, const journal_t *b)
+{
+    const struct journal_head *left = journal_head(a);
+    const struct journal_head *right = journal_head(b);
+    return left->chunking.chunk_spectra == right->chunking.chunk_spectra &&
+           left->chunking.group_streams == right->chunking.group_streams &&
+           left->chunking.spectra == right->chunking.spectra &&
+           left->chunking.streams == right->chunking.streams && left->backend == right->backend &&
+           strcmp(left->arithmetic, right->arithmetic) == 0;
+}
+
+static void warn_of(const struct output *output)
+{
+    if (output->state == JOURNAL_NONE && output->part_bytes > 0) {
+        report_warn("%s was left by a run that did not end, and its journal is lost: it is written "
+                    "anew",
+                    output->part);
+    } else if (output->state == JOURNAL_OURS) {
+        report_warn("%s is damaged: %s is written anew", output->journal_path, output->part);
+    } else if (output->journal && output->part_bytes == 0 && !output->is_published) {
+        report_warn("%s is lost, only its journal is there: it is written anew", output->part);
+    } else if (output->journal && !goes_on(output)) {
+        report_warn("%s is not the file that %s tells of: it is written anew", output->part,
+                    output->journal_path);
+    } else if (binds(output)) {
+        report_warn("%s holds %" PRIu64 " chunks: it is written anew with the others", output->part,
+                    journal_done(output->journal));
+    }
+}
+
+/* Nothing of somebody else's is replaced without being told to. */
+static status_t check_ours(const outputs_t *outputs, const struct output *output)
+{
+    status_t st = STATUS_OK;
+    static const char message[] = "%s exists and is not what a run leaves: --force replaces it";
+    int force = outputs->options.force;
+    REQUIRE(force || output->part_bytes == 0 || product_is_ours(output->part), STATUS_USAGE,
+            message, output->part);
+    REQUIRE(force || output->state != JOURNAL_FOREIGN, STATUS_USAGE, message, output->journal_path);
+out:
+    return st;
+}
+
+/* What is left is of no use, or of no interest. */
+static status_t begin_anew(outputs_t *outputs)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        struct output *output = &outputs->outputs[i];
+        if (output->is_published) {
+            output->is_published = 0;
+            TRY(lock_one(outputs, i));
+        }
+        TRY(check_ours(outputs, output));
+    }
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        struct output *output = &outputs->outputs[i];
+        if (!outputs->options.restart) {
+            warn_of(output);
+        }
+        journal_destroy(output->journal);
+        output->journal = NULL;
+    }
+out:
+    return st;
+}
+
+/* A product with chunks beside one that was never begun: the job has changed, and what was done
+ * would be lost. */
+static status_t check_company(const outputs_t *outputs)
+{
+    status_t st = STATUS_OK;
+    const struct output *begun = NULL;
+    const struct output *missing = NULL;
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        const struct output *output = &outputs->outputs[i];
+        begun = binds(output) ? output : begun;
+        missing = has_traces(output) ? missing : output;
+    }
+    REQUIRE(!begun || !missing, STATUS_USAGE,
+            "%s holds %" PRIu64 " of %" PRIu64 " chunks, but %s was never begun: has the job other "
+            "products now? --restart begins all anew",
+            begun->part, journal_done(begun->journal), journal_chunks(begun->journal),
+            missing->part);
+out:
+    return st;
+}
+
+static status_t go_on(outputs_t *outputs, struct outputs_begun *begun)
+{
+    status_t st = STATUS_OK;
+    const struct output *first = &outputs->outputs[0];
+    for (uint32_t i = 1; i < outputs->count; i++) {
+        const struct output *output = &outputs->outputs[i];
+        REQUIRE(are_together(first->journal, output->journal), STATUS_USAGE,
+                "%s and %s were not begun by one run: --restart begins both anew",
+                first->journal_path, output->journal_path);
+    }
+    const struct journal_head *head = journal_head(first->journal);
+    begun->is_begun = outputs->is_begun = 1;
+    begun->chunking = head->chunking;
+    begun->backend = head->backend;
+    begun->choice = head->choice;
+out:
+    return st;
+}
+
+status_t outputs_claim(outputs_t *outputs, struct outputs_begun *begun)
+{
+    status_t st = STATUS_OK;
+    int all_go_on = 1;
+    int some_bind = 0;
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        TRY(check_names(outputs->job, outputs->archive, i));
+    }
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        TRY(look(outputs, i));
+        all_go_on &= goes_on(&outputs->outputs[i]);
+        some_bind |= binds(&outputs->outputs[i]);
+    }
+    if (outputs->options.restart) {
+        TRY(begin_anew(outputs));
+        goto out;
+    }
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        if (binds(&outputs->outputs[i])) {
+            TRY(check_plan(outputs, i));
+        }
+    }
+    if (all_go_on && some_bind) {
+        TRY(go_on(outputs, begun));
+    } else {
+        TRY(check_company(outputs));
+        TRY(begin_anew(outputs));
+    }
+out:
+    return st;
+}

@@ -1,0 +1,209 @@
+#include "run/outputs_parts.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "product/spans.h"
+
+#include <string.h>
+
+enum { LONG_WRITE = 4 << 20 /* bytes that are worth sending to the disk together */ };
+
+/* Time stamps go with the rows of the first streams. */
+static status_t put_times(const outputs_t *outputs, uint32_t product, uint64_t first_row,
+                          uint64_t rows)
+{
+    status_t st = STATUS_OK;
+    enum { PIECE = 4096 };
+    double times[PIECE];
+    const struct output *output = &outputs->outputs[product];
+    struct time_axis axis = product_time(&outputs->work->products[product].spec);
+    for (uint64_t done = 0; done < rows; done += PIECE) {
+        uint64_t count = min_u64(rows - done, PIECE);
+        for (uint64_t i = 0; i < count; i++) {
+            times[i] = axis.first + (double)(first_row + done + i) * axis.step;
+        }
+        TRY(file_write(output->fd, output->part,
+                       output->place.time_offset + (first_row + done) * sizeof(double), times,
+                       count * sizeof(double)));
+    }
+out:
+    return st;
+}
+
+/* Sends rows on to the disk soon, so that unwritten ones do not pile up; and where the product is
+ * larger than this machine's memory, lets go of those before. */
+static status_t flush_rows(struct output *output, uint64_t at, uint64_t bytes)
+{
+    status_t st = STATUS_OK;
+    int follows = at == output->put_at + output->put_bytes;
+    if (output->put_bytes > 0 && follows && output->put_bytes < LONG_WRITE) {
+        output->put_bytes += bytes;
+        goto out;
+    }
+    if (output->put_bytes > 0) {
+        file_flush(output->fd, output->put_at, output->put_bytes);
+        if (file_is_huge(output->place.file_bytes) && output->sent_bytes > 0) {
+            TRY(file_await(output->fd, output->part, output->sent_at, output->sent_bytes));
+            file_forget(output->fd, output->sent_at, output->sent_bytes);
+        }
+        output->sent_at = output->put_at;
+        output->sent_bytes = output->put_bytes;
+    }
+    output->put_at = at;
+    output->put_bytes = bytes;
+out:
+    return st;
+}
+
+/* Adds rows to the sums of the chunk that they belong to. */
+static void sum_rows(struct output *output, uint64_t integrate, const struct chunk *chunk,
+                     uint64_t first_row, uint64_t rows, uint64_t stream_bytes, const void *data)
+{
+    uint64_t first_span = chunk->first / integrate / output->place.span_rows;
+    uint64_t span = first_row / output->place.span_rows;
+    spans_add(&output->place, first_row, rows, chunk->first_stream * stream_bytes,
+              chunk->streams * stream_bytes, data, output->sums + (span - first_span));
+}
+
+status_t outputs_put(void *context, uint32_t product, const struct chunk *chunk, uint64_t first_row,
+                     uint64_t rows, const void *data)
+{
+    status_t st = STATUS_OK;
+    outputs_t *outputs = context;
+    struct output *output = &outputs->outputs[product];
+    uint64_t row_bytes = output->place.row_bytes;
+    uint64_t stream_bytes = row_bytes / outputs->archive->nstreams;
+    uint64_t piece = chunk->streams * stream_bytes;
+    uint64_t at = output->place.data_offset + first_row * row_bytes;
+    /* Before they are written: the copy that the system takes finds them in the cache then. */
+    sum_rows(output, outputs->job->products[product].integrate, chunk, first_row, rows,
+             stream_bytes, data);
+    if (piece == row_bytes) {
+        TRY(file_write(output->fd, output->part, at, data, rows * row_bytes));
+        TRY(flush_rows(output, at, rows * row_bytes));
+    } else {
+        for (uint64_t i = 0; i < rows; i++) {
+            TRY(file_write(output->fd, output->part,
+                           at + i * row_bytes + chunk->first_stream * stream_bytes,
+                           (const char *)data + i * piece, piece));
+        }
+    }
+    if (chunk->first_stream == 0) {
+        TRY(put_times(outputs, product, first_row, rows));
+    }
+    outputs->chunk_bytes += rows * piece;
+out:
+    return st;
+}
+
+/* An entry tells of a chunk: its number and missing samples as uint64, and for each product what
+ * it adds to the sums of the spans that it touches. */
+status_t outputs_end(void *context, const struct chunk *chunk, uint64_t missing)
+{
+    status_t st = STATUS_OK;
+    outputs_t *outputs = context;
+    outputs->entry.length = 0;
+    TRY(text_add_bytes(&outputs->entry, (const char *)&chunk->index, sizeof chunk->index));
+    TRY(text_add_bytes(&outputs->entry, (const char *)&missing, sizeof missing));
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        struct output *output = &outputs->outputs[i];
+        struct journal_head head = {.integrate = outputs->job->products[i].integrate,
+                                    .place = output->place};
+        struct journal_rows rows = journal_head_rows(&head, chunk);
+        size_t bytes =
+            (size_t)spans_touched(&output->place, rows.first, rows.count) * sizeof *output->sums;
+        TRY(text_add_bytes(&outputs->entry, (const char *)output->sums, bytes));
+        memset(output->sums, 0, bytes);
+    }
+    TRY(keeper_add(outputs->keeper, outputs->entry.data, outputs->entry.length,
+                   outputs->chunk_bytes));
+    outputs->chunk_bytes = 0;
+out:
+    return st;
+}
+
+/* The sums of one product for the chunk whose entry begins at `at`, in all journals. */
+static status_t take_entry(outputs_t *outputs, const char *data, size_t bytes, size_t *at)
+{
+    status_t st = STATUS_OK;
+    struct journal_record record;
+    uint64_t words[2];
+    REQUIRE(bytes - *at >= sizeof words, STATUS_DATA, "a rank tells half of a chunk");
+    memcpy(words, data + *at, sizeof words);
+    *at += sizeof words;
+    record.chunk = words[0];
+    record.missing = words[1];
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        journal_t *journal = outputs->outputs[i].journal;
+        uint64_t span = 0;
+        REQUIRE(record.chunk < journal_chunks(journal), STATUS_DATA,
+                "a rank tells of chunk %llu, which there is not", (unsigned long long)record.chunk);
+        uint64_t count = journal_chunk_sums(journal_head(journal), record.chunk, &span);
+        REQUIRE((bytes - *at) / sizeof *record.sums >= count, STATUS_DATA,
+                "a rank tells half of chunk %llu", (unsigned long long)record.chunk);
+        /* Entries are whole words long, and begin where memory was allocated. */
+        record.sums = (const uint32_t *)(const void *)(data + *at);
+        *at += (size_t)count * sizeof *record.sums;
+        TRY(journal_add(journal, &record));
+    }
+out:
+    return st;
+}
+
+status_t outputs_take(void *context, const char *data, size_t bytes)
+{
+    status_t st = STATUS_OK;
+    outputs_t *outputs = context;
+    for (size_t at = 0; at < bytes;) {
+        TRY(take_entry(outputs, data, bytes, &at));
+    }
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        TRY(journal_write(outputs->outputs[i].journal));
+    }
+    keeper_touch(outputs->keeper);
+out:
+    return st;
+}
+
+status_t outputs_sync(void *context)
+{
+    status_t st = STATUS_OK;
+    outputs_t *outputs = context;
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        struct output *output = &outputs->outputs[i];
+        if (output->fd >= 0) {
+            TRY(file_sync_data(output->fd, output->part));
+        }
+        if (output->journal && !output->is_published) {
+            TRY(journal_sync(output->journal));
+        }
+    }
+out:
+    return st;
+}
+
+int outputs_is_done(void *context, uint64_t chunk)
+{
+    const outputs_t *outputs = context;
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        if (!journal_is_done(outputs->outputs[i].journal, chunk)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+status_t outputs_tell(void *context, struct text *out)
+{
+    return keeper_take(((outputs_t *)context)->keeper, out);
+}
+
+void outputs_hurry(void *context)
+{
+    keeper_hurry(((outputs_t *)context)->keeper);
+}
+
+status_t outputs_settle(void *context)
+{
+    return keeper_settle(((outputs_t *)context)->keeper);
+}

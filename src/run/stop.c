@@ -1,0 +1,74 @@
+#include "run/stop.h"
+
+#include "base/status.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Schedulers give twelve or more; ten are the driver's. */
+enum { LIMIT_SECONDS = 11 };
+
+static atomic_int asked;
+static atomic_int limited;
+static atomic_int is_speaker;
+
+static void begin_limit(void)
+{
+    if (!atomic_exchange(&limited, 1)) {
+        alarm(LIMIT_SECONDS);
+    }
+}
+
+static void ask(int number)
+{
+    if (number == SIGINT && atomic_load(&asked)) {
+        signal(SIGINT, SIG_DFL);
+        raise(SIGINT);
+        return;
+    }
+    atomic_store(&asked, 1);
+    begin_limit();
+}
+
+static void end(int number)
+{
+    static const char message[] =
+        "stopped: what was under way took too long; the same command goes on\n";
+    (void)number;
+    if (atomic_load(&is_speaker)) {
+        ssize_t written = write(STDERR_FILENO, message, sizeof message - 1);
+        (void)written;
+    }
+    _exit(STATUS_STOPPED);
+}
+
+static void handle(int number, void (*handler)(int))
+{
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = handler;
+    action.sa_flags = SA_RESTART;
+    sigemptyset(&action.sa_mask);
+    sigaction(number, &action, NULL);
+}
+
+void stop_begin(int speaks)
+{
+    atomic_store(&is_speaker, speaks);
+    handle(SIGALRM, end);
+    handle(SIGTERM, ask);
+    handle(SIGINT, ask);
+    handle(SIGUSR1, ask);
+}
+
+int stop_wanted(void)
+{
+    return atomic_load(&asked);
+}
+
+void stop_limit(void)
+{
+    begin_limit();
+}

@@ -1,0 +1,19 @@
+/* A run that is asked to stop: SIGTERM, SIGINT and SIGUSR1 ask, on any rank. The run looks at
+ * stop_wanted() and ends in good order; a second SIGINT ends this process at once.
+ *
+ * Signals reach a process, not an object: this is the one state that they leave. */
+#ifndef VOLTMILL_RUN_STOP_H
+#define VOLTMILL_RUN_STOP_H
+
+/* From now on the signals ask. The process ends by itself, with the exit status STATUS_STOPPED,
+ * when it has not done so eleven seconds after being asked: what lasts on the disk is good at any
+ * moment. `speaks`: it says so then. */
+void stop_begin(int speaks);
+
+/* Whether this process was asked. */
+int stop_wanted(void);
+
+/* Another rank was asked: the same limit holds here. */
+void stop_limit(void);
+
+#endif

@@ -1,0 +1,15 @@
+/* `voltmill verify --crc`: whether a product's bytes are still those that were written. */
+#ifndef VOLTMILL_RUN_VERIFY_CRC_H
+#define VOLTMILL_RUN_VERIFY_CRC_H
+
+#include "base/status.h"
+
+#include <mpi.h>
+
+/* Reads all rows and time stamps of a product and compares: rows of a finished one with the CRCs of
+ * its spans, the chunks of one that is not with its journal. Needs neither archive nor job.
+ * Collective; rank 0 prints what is damaged. Fails with DATA when something is, or there is nothing
+ * to compare with. */
+status_t verify_crc_all(MPI_Comm comm, const char *path, double progress);
+
+#endif

@@ -1,0 +1,55 @@
+# Sourced by tests of runs that are interrupted: an observation with missing samples, a job of two products
+# in many small chunks, ways to make it slow and to interrupt it.
+cd "$work" || exit 1
+export VOLTMILL_CACHE=$work/cache
+
+"$python" - <<'PYTHON'
+import h5py
+import numpy as np
+rng = np.random.default_rng(11)
+with h5py.File("obs.h5", "w") as f:
+    f["v"] = rng.integers(-100, 101, (1000000, 2, 2), dtype="i1")
+PYTHON
+cat >job.yaml <<'YAML'
+input:
+  files: obs.h5
+  layout: {dataset: /v, axes: "time,pol,reim", sample_rate_hz: 1e6, missing_value: 100}
+channelise: {channels: 64, taps: 64, backend: cpu}
+products:
+  - {kind: spectra, file: spectra.h5}
+  - {kind: power, file: power.h5, integrate: 10}
+run: {chunk: 40, sync: 0.01, threads: 1}
+YAML
+touch -d 2020-01-01 obs.h5
+
+# Four writes of 4 ms a chunk, 390 chunks: six seconds of one rank, whatever the machine.
+slow=(env "LD_PRELOAD=${VOLTMILL_IO_SHIM:-$(dirname "$voltmill")/tests/faults/io_shim.so}" SHIM_NAP=4)
+
+# digest: of both products, or of what there is
+digest() { sha256sum spectra.h5 power.h5 2>&1; }
+
+clear_all() { rm -f spectra.h5* power.h5*; }
+
+# ranks: the process ids of the job's ranks (a bare system has no pkill)
+ranks() {
+    local entry
+    for entry in /proc/[0-9]*; do
+        case $({ tr '\0' ' ' <"$entry/cmdline"; } 2>/dev/null) in
+        "$voltmill run job.yaml "*) echo "${entry#/proc/}" ;;
+        esac
+    done
+}
+
+# chunks FILE: how many its journal has
+chunks() { "$voltmill" status "$1" 2>/dev/null | sed -n 's/^  chunks *\([0-9,]*\) of.*/\1/p' | tr -d ,; }
+
+# await COUNT: until so many chunks are done; gives up after ten seconds
+await() {
+    local done
+    for _ in $(seq 500); do
+        done=$(chunks power.h5)
+        [ "${done:-0}" -ge "$1" ] && return 0
+        sleep 0.01
+    done
+    return 1
+}

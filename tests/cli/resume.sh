@@ -1,0 +1,198 @@
+# A run that was killed goes on, at whatever moment that was and on any number of ranks, and its products are
+# those of an undisturbed one, byte for byte. What does not belong together is refused, and what is lost is
+# said.
+. "$(dirname "$0")/../tools/lib.sh"
+. "$(dirname "$0")/begun.bash"
+
+runs "an undisturbed run" "$voltmill" run job.yaml
+expected=$(digest)
+same "counts what is missing" "$("$python" -c "
+import h5py
+v = h5py.File('obs.h5')['v'][:]
+print((v == 100).any(2).sum())")" "$("$python" -c "
+import h5py
+print(h5py.File('power.h5')['provenance/missing_samples'][()])")"
+"$python" - <<'PYTHON'
+import sys, zlib
+import h5py
+good = True
+for name, rows in (("spectra.h5", "spectra"), ("power.h5", "data")):
+    with h5py.File(name) as f:
+        crc = f["provenance/crc32"]
+        span = int(crc.attrs["span_rows"])
+        mine = [zlib.crc32(f[rows][i:i + span].tobytes()) for i in range(0, len(f[rows]), span)]
+        good &= mine == list(crc[:])
+        print("#", name, len(mine), "spans of", span)
+sys.exit(0 if good else 1)
+PYTHON
+ok $? "keeps the CRC-32 of its spans"
+clear_all
+
+# Killed again and again, ranks and mpirun, until it is through.
+RANDOM=20
+for cycle in 1 2 3 4 5; do
+    kills=0
+    while :; do
+        size=$((RANDOM % 2 * 2 + 1))
+        mpirun -n $size "${slow[@]}" "$voltmill" run job.yaml >log 2>&1 &
+        run=$!
+        # From before the first chunk to near the end.
+        sleep "$((RANDOM % 2)).$((RANDOM % 600 + 400))"
+        if [ $((RANDOM % 2)) = 0 ]; then
+            kill -9 $run 2>/dev/null
+        else
+            victim=$(ranks | sed -n "$((RANDOM % size + 1))p")
+            kill -9 $victim 2>/dev/null
+        fi
+        { wait $run; } 2>/dev/null
+        while [ -n "$(ranks)" ]; do sleep 0.05; done # those of a killed mpirun live on for a moment
+        [ -e spectra.h5 ] && [ -e power.h5 ] && break
+        kills=$((kills + 1))
+        if [ $kills = 3 ]; then
+            runs "cycle $cycle: goes on to the end" mpirun -n $size "$voltmill" run job.yaml
+            break
+        fi
+    done
+    same "cycle $cycle: $kills kills, same bytes" "$expected" "$(digest)"
+    [ -z "$(ls ./*.part ./*.journal 2>/dev/null)" ]
+    ok $? "cycle $cycle: nothing is left behind"
+    clear_all
+done
+
+# A run that was killed half way, for what follows.
+mpirun -n 2 "${slow[@]}" "$voltmill" run job.yaml >log 2>&1 &
+run=$!
+await 100
+ok $? "a run has begun"
+kill -9 $run $(ranks)
+{ wait $run; } 2>/dev/null
+mkdir half
+mv ./*.part ./*.journal half
+begun=$(chunks half/power.h5)
+restore() {
+    clear_all
+    cp -p half/* .
+}
+
+restore
+"$voltmill" status spectra.h5 >status
+grep -q "no run is at work: the same command goes on" status && grep -Eq "  chunks +[0-9,]+ of [0-9,]+ done, [0-9,]+ left" status &&
+    grep -q "  bad  *0 bytes" status
+ok $? "status: done, left, bad"
+same "status: by any name" "$(cat status | tail -n +2)" "$("$voltmill" status spectra.h5.journal | tail -n +2)"
+runs "verify --crc of what is done" mpirun -n 2 "$voltmill" verify --crc spectra.h5.part
+VOLTMILL_CACHE=off runs "goes on as it was begun, without the cache's plan" "$voltmill" run job.yaml
+grep -q '^note: .* chunks are done: goes on from there' "$work/output"
+ok $? "and says so"
+same "same bytes" "$expected" "$(digest)"
+runs "verify --crc of the product" mpirun -n 2 "$voltmill" verify --crc spectra.h5
+"$voltmill" status spectra.h5 | grep -q '  state  *complete'
+ok $? "status: complete"
+
+restore
+truncate -s -5 power.h5.journal
+"$voltmill" status power.h5 | grep -Eq "  bad +[1-9][0-9]* bytes"
+ok $? "a torn record is seen"
+runs "a torn record: goes on" mpirun -n 3 "$voltmill" run job.yaml --set run.chunk=70
+same "a torn record: same bytes" "$expected" "$(digest)"
+
+restore
+"$python" - <<'PYTHON'
+import os
+with open("spectra.h5.journal", "r+b") as f:
+    f.seek(-300, os.SEEK_END)
+    byte = f.read(1)
+    f.seek(-1, os.SEEK_CUR)
+    f.write(bytes([byte[0] ^ 4]))
+PYTHON
+[ "$(chunks spectra.h5)" -lt "$begun" ]
+ok $? "records behind a damaged one do not count"
+runs "a damaged record: goes on" "$voltmill" run job.yaml
+same "a damaged record: same bytes" "$expected" "$(digest)"
+
+restore
+rm spectra.h5.journal
+runs "a lost journal: begins anew" mpirun -n 2 "$voltmill" run job.yaml
+grep -q '^warning: spectra.h5.part was left by a run that did not end, and its journal is lost' "$work/output"
+ok $? "a lost journal: says so"
+same "a lost journal: same bytes" "$expected" "$(digest)"
+
+restore
+rm power.h5.part
+runs "a lost .part: begins anew" mpirun -n 2 "$voltmill" run job.yaml
+grep -q '^warning: power.h5.part is lost' "$work/output"
+ok $? "a lost .part: says so"
+same "a lost .part: same bytes" "$expected" "$(digest)"
+
+# refused NAME PATTERN COMMAND...: exit status 2, and what was done stays
+refused() {
+    local name=$1 bad
+    shift
+    restore
+    errs 2 "$@"
+    cmp -s half/power.h5.journal power.h5.journal && cmp -s half/spectra.h5.part spectra.h5.part || bad=1
+    ok "$bad" "$name"
+    [ "$bad" = 0 ] || note <"$work/stderr"
+}
+touch -d 2021-01-01 obs.h5
+refused "an input that has changed" 'input: obs\.h5: [0-9]+ bytes, changed 2020-01-01T00:00:00 then, obs\.h5: .* changed 2021' \
+    "$voltmill" run job.yaml
+touch -d 2020-01-01 obs.h5
+refused "another filter" 'job: taps: 64 then, taps: 32 now; --restart begins anew' \
+    mpirun -n 2 "$voltmill" run job.yaml --set channelise.taps=32
+refused "other rows" 'job: integrate: 10 then, integrate: 5 now' "$voltmill" run job.yaml --set products.1.integrate=5
+refused "one product more" 'third\.h5\.part was never begun' "$voltmill" run job.yaml --set 'products.2={kind: power, file: third.h5}'
+[ ! -e third.h5.part ]
+ok $? "of which nothing is left"
+refused "another backend" 'job: backend: cpu then, backend: reference now' "$voltmill" run job.yaml --set channelise.backend=reference
+echo precious >third.h5.journal
+errs 2 'third\.h5\.journal exists and is not what a run leaves' \
+    "$voltmill" run job.yaml --set products.0.file=third.h5 --set products.1.file=fourth.h5
+[ ! -e third.h5.part ] && [ ! -e fourth.h5.part ]
+ok $((bad | $?)) "somebody's file has the journal's name"
+same "and stays" precious "$(cat third.h5.journal)"
+rm -f third.h5.journal
+clear_all
+fails "a product has the name of another's journal" 2 'name under which' "$voltmill" run job.yaml \
+    --set products.1.file=spectra.h5.journal
+
+restore
+runs "--restart begins anew" "$voltmill" run --restart job.yaml --set channelise.taps=32
+clear_all
+restore
+runs "--restart with the same plan" mpirun -n 2 "$voltmill" run --restart job.yaml
+same "--restart: same bytes" "$expected" "$(digest)"
+
+# One byte, in a finished product and in one that is not.
+flip() { # flip FILE DATASET ROW
+    "$python" - "$@" <<'PYTHON'
+import sys
+import h5py
+name, data, row = sys.argv[1], sys.argv[2], int(sys.argv[3])
+with h5py.File(name) as f:
+    at = f[data].id.get_offset() + row * f[data][0].nbytes + 5
+with open(name, "r+b") as f:
+    f.seek(at)
+    byte = f.read(1)
+    f.seek(at)
+    f.write(bytes([byte[0] ^ 1]))
+PYTHON
+}
+flip spectra.h5 spectra 3000
+errs 4 'spectra\.h5: 1 of [0-9]+ spans are damaged' mpirun -n 2 "$voltmill" verify --crc spectra.h5
+ok $bad "verify --crc finds a flipped bit"
+grep -q '^rows 2048 to 3071: damaged' stdout
+ok $? "and says where"
+restore
+first=$("$python" -c "
+import struct
+data = open('spectra.h5.journal', 'rb').read()
+head = struct.unpack('I', data[12:16])[0]
+print(struct.unpack('I', data[16 + head + 4:16 + head + 8])[0])")
+flip spectra.h5.part spectra $((first * 40 + 2))
+errs 4 'spectra\.h5\.part: 1 of [0-9]+ chunks are damaged' "$voltmill" verify --crc spectra.h5
+ok $bad "verify --crc finds one in what is done"
+grep -q "^rows $((first * 40)) to $((first * 40 + 39)): damaged" stdout
+ok $? "and says where"
+
+plan

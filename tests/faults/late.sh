@@ -1,0 +1,46 @@
+# Disks that fail late: a write, a record, what is to be made to last. The job ends with one error and the
+# stated status, what was done is kept, and the same command goes on. A run that is killed between the two
+# renames of its two products, too.
+. "$(dirname "$0")/../tools/lib.sh"
+. "$here/tests/cli/begun.bash"
+shim=("${slow[@]}" SHIM_NAP=1)
+EIO=5 ENOSPC=28 EDQUOT=122
+
+runs "an undisturbed run" "$voltmill" run job.yaml
+expected=$(digest)
+clear_all
+
+# late NAME STATUS PATTERN RANKS SETTING...: breaks after some chunks, which are kept; then goes on
+late() {
+    local name=$1 status=$2 pattern=$3 size=$4 bad
+    shift 4
+    errs "$status" "$pattern" mpirun -n "$size" "${shim[@]}" "$@" "$voltmill" run job.yaml
+    grep -q '^note: [0-9]* of 390 chunks are done: the same command goes on from there' stderr || bad=1
+    [ ! -e spectra.h5 ] && [ ! -e power.h5 ] || bad=1
+    "$voltmill" verify --crc power.h5.part >/dev/null 2>&1 || bad=1
+    ok $bad "$name"
+    [ $bad = 0 ] || note <stderr
+    runs "$name: goes on" mpirun -n 2 "$voltmill" run job.yaml
+    same "$name: same bytes" "$expected" "$(digest)"
+    clear_all
+}
+late "no space for rows" 3 'h5\.part: writing .* No space left' 1 SHIM_ROWS=400:$ENOSPC
+late "over quota on one of three ranks" 3 'h5\.part: writing .* quota exceeded \(rank 1\)' 3 SHIM_ROWS=100:$EDQUOT SHIM_RANK=1
+late "an I/O error" 4 'h5\.part: writing .* Input/output error' 2 SHIM_ROWS=150:$EIO
+late "no space for a record" 3 'h5\.journal: writing .* No space left' 2 SHIM_RECORDS=9:$ENOSPC
+late "rows that cannot be made to last" 4 'h5\.part cannot be made to last: Input/output error \(rank 2\)' 3 \
+    SHIM_SYNC=7:$EIO SHIM_RANK=2
+
+# Nothing done: nothing is kept.
+fails "an I/O error at once" 4 'writing .* Input/output error' "${shim[@]}" SHIM_ROWS=1:$EIO "$voltmill" run job.yaml
+
+status=0
+"${shim[@]}" SHIM_NAP=0 SHIM_RENAME=2 "$voltmill" run job.yaml >log 2>&1 || status=$?
+same "killed between two renames" 137 $status
+[ -e spectra.h5 ] && [ -e power.h5.part ] && [ -e power.h5.journal ]
+ok $? "one product has its name"
+runs "the other gets it" mpirun -n 2 "$voltmill" run job.yaml
+same "same bytes" "$expected" "$(digest)"
+[ -z "$(ls ./*.part ./*.journal 2>/dev/null)" ]
+ok $? "nothing is left behind"
+plan

@@ -1,0 +1,412 @@
+/* The journal: what was written comes back, and nothing else does, however the file is hurt. */
+#include "product/spans.h"
+#include "run/journal.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* 10 chunks of 60 spectra (the last one of 37) in 2 groups of streams; dumps of 6 spectra, 96 rows;
+ * spans of some rows, so that chunks share them. */
+enum { CHUNKS = 20, ROWS = 96, ROW_BYTES = 200000, MOST_BYTES = 65536 };
+
+static char path[] = "/tmp/voltmill-test-journal-XXXXXX";
+
+static struct journal_head make_head(void)
+{
+    struct journal_head head = {
+        .program = strdup("voltmill 1"),
+        .inputs = strdup("a.h5: 10 bytes, changed 2024-01-01T00:00:00\n"
+                         "b.h5: 20 bytes, changed 2024-01-01T00:00:01\n"),
+        .job = strdup("channelise:\n  channels: 64\n  taps: 8\n"),
+        .coefficients = strdup("CRC-32 12345678"),
+        .arithmetic = strdup("cpu, avx2"),
+        .integrate = 6,
+        .place = {.rows = ROWS,
+                  .row_bytes = ROW_BYTES,
+                  .span_rows = spans_rows(ROWS, ROW_BYTES),
+                  .data_offset = 1 << 20,
+                  .time_offset = 4096,
+                  .crc_offset = 8192,
+                  .missing_offset = 8000,
+                  .file_bytes = (1 << 20) + ROWS * ROW_BYTES},
+        .chunking = {.spectra = 577, .chunk_spectra = 60, .streams = 5, .group_streams = 3},
+        .backend = BACKEND_CPU,
+        .choice = {.backend = BACKEND_CPU, .numbers = {3, 1, 4}}};
+    snprintf(head.choice.wisdom, sizeof head.choice.wisdom, "(fftw wisdom)");
+    return head;
+}
+
+/* What chunk c adds to the sums. */
+static const uint32_t *sums_of(uint64_t chunk)
+{
+    static uint32_t sums[ROWS];
+    for (uint32_t i = 0; i < ROWS; i++) {
+        sums[i] = (uint32_t)(chunk + 1) * 2654435761U + i;
+    }
+    return sums;
+}
+
+static void add(journal_t *journal, uint64_t chunk)
+{
+    struct journal_record record = {chunk, chunk * chunk, sums_of(chunk)};
+    assert_int_equal(journal_add(journal, &record), STATUS_OK);
+    assert_int_equal(journal_write(journal), STATUS_OK);
+}
+
+/* A journal with some chunks, out of order, of which one comes twice. */
+static const uint64_t order[] = {3, 0, 19, 7, 3, 12, 1};
+enum { ADDED = sizeof order / sizeof *order, DONE = ADDED - 1 };
+
+static void write_journal(void)
+{
+    struct journal_head head = make_head();
+    journal_t *journal = NULL;
+    assert_int_equal(journal_create(path, &head, &journal), STATUS_OK);
+    for (int i = 0; i < ADDED; i++) {
+        add(journal, order[i]);
+    }
+    assert_int_equal(journal_sync(journal), STATUS_OK);
+    journal_destroy(journal);
+    journal_head_free(&head);
+}
+
+static journal_t *open_journal(enum journal_state expected)
+{
+    enum journal_state state;
+    journal_t *journal = NULL;
+    assert_int_equal(journal_open(path, &state, &journal), STATUS_OK);
+    assert_int_equal(state, expected);
+    assert_true((journal != NULL) == (expected == JOURNAL_GOOD));
+    return journal;
+}
+
+static size_t read_bytes(char *out)
+{
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    size_t size = fread(out, 1, MOST_BYTES, file);
+    fclose(file);
+    assert_true(size < MOST_BYTES);
+    return size;
+}
+
+static void write_bytes(const char *data, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(data, 1, size, file), size);
+    fclose(file);
+}
+
+static void what_was_written_comes_back(void **state)
+{
+    (void)state;
+    uint32_t sums[ROWS] = {0};
+    uint64_t missing = 0;
+    write_journal();
+    journal_t *journal = open_journal(JOURNAL_GOOD);
+    struct journal_head expected = make_head();
+    const struct journal_head *head = journal_head(journal);
+    assert_string_equal(head->program, expected.program);
+    assert_string_equal(head->inputs, expected.inputs);
+    assert_string_equal(head->job, expected.job);
+    assert_string_equal(head->coefficients, expected.coefficients);
+    assert_string_equal(head->arithmetic, expected.arithmetic);
+    assert_int_equal(head->integrate, 6);
+    assert_memory_equal(&head->place, &expected.place, sizeof head->place);
+    assert_memory_equal(&head->choice, &expected.choice, sizeof head->choice);
+    assert_int_equal(head->chunking.chunk_spectra, 60);
+    assert_int_equal(head->chunking.group_streams, 3);
+    assert_int_equal(journal_chunks(journal), CHUNKS);
+    assert_int_equal(journal_done(journal), DONE);
+    assert_int_equal(journal_dropped(journal), 0);
+    assert_false(journal_is_complete(journal));
+    for (uint64_t i = 0; i < CHUNKS; i++) {
+        uint64_t first = 0;
+        int is_in = i == 3 || i == 0 || i == 19 || i == 7 || i == 12 || i == 1;
+        uint64_t count = journal_chunk_sums(head, i, &first);
+        assert_int_equal(journal_is_done(journal, i), is_in);
+        for (uint64_t j = 0; is_in && j < count; j++) {
+            sums[first + j] ^= sums_of(i)[j];
+        }
+        missing += is_in ? i * i : 0;
+    }
+    assert_int_equal(journal_missing(journal), missing);
+    assert_memory_equal(journal_sums(journal), sums, spans_count(&expected.place) * sizeof *sums);
+    journal_destroy(journal);
+    journal_head_free(&expected);
+}
+
+static void spans_of_chunks(void **state)
+{
+    (void)state;
+    struct journal_head head = make_head();
+    uint64_t first = 0;
+    assert_int_equal(head.place.span_rows, 5);
+    /* Rows 0 .. 9, 10 .. 19, and of the last chunk 90 .. 95. */
+    assert_int_equal(journal_chunk_sums(&head, 0, &first), 2);
+    assert_int_equal(first, 0);
+    assert_int_equal(journal_chunk_sums(&head, 3, &first), 2);
+    assert_int_equal(first, 2);
+    assert_int_equal(journal_chunk_sums(&head, CHUNKS - 1, &first), 2);
+    assert_int_equal(first, 18);
+    journal_head_free(&head);
+}
+
+struct seen {
+    uint64_t chunks[ADDED];
+    int count;
+};
+
+static status_t see(void *context, const struct journal_record *record)
+{
+    struct seen *seen = context;
+    seen->chunks[seen->count++] = record->chunk;
+    assert_int_equal(record->missing, record->chunk * record->chunk);
+    assert_int_equal(record->sums[0], sums_of(record->chunk)[0]);
+    return STATUS_OK;
+}
+
+static void records_are_handed_on(void **state)
+{
+    (void)state;
+    static const uint64_t expected[] = {3, 0, 19, 7, 12, 1};
+    struct seen seen = {.count = 0};
+    write_journal();
+    journal_t *journal = open_journal(JOURNAL_GOOD);
+    assert_int_equal(journal_read(journal, &seen, see), STATUS_OK);
+    assert_int_equal(seen.count, DONE);
+    assert_memory_equal(seen.chunks, expected, sizeof expected);
+    journal_destroy(journal);
+}
+
+/* Cut anywhere: all records before the cut are there, and one can go on. */
+static void a_torn_tail_is_dropped(void **state)
+{
+    (void)state;
+    static char whole[MOST_BYTES];
+    write_journal();
+    size_t size = read_bytes(whole);
+    /* Chunks 0 .. 19 have 2 sums each: 4 words beside. */
+    size_t record = 6 * sizeof(uint32_t);
+    size_t first = size - DONE * record;
+    for (size_t cut = first; cut <= size; cut++) {
+        write_bytes(whole, cut);
+        journal_t *journal = open_journal(JOURNAL_GOOD);
+        assert_int_equal(journal_done(journal), (cut - first) / record);
+        assert_int_equal(journal_dropped(journal), (cut - first) % record);
+        assert_int_equal(journal_resume(journal), STATUS_OK);
+        add(journal, 5);
+        journal_destroy(journal);
+        journal = open_journal(JOURNAL_GOOD);
+        assert_int_equal(journal_done(journal), (cut - first) / record + 1);
+        assert_int_equal(journal_dropped(journal), 0);
+        assert_true(journal_is_done(journal, 5));
+        journal_destroy(journal);
+    }
+    for (size_t cut = 0; cut < first; cut++) {
+        write_bytes(whole, cut);
+        journal_destroy(open_journal(JOURNAL_OURS));
+    }
+}
+
+static void a_flipped_bit_is_found(void **state)
+{
+    (void)state;
+    static char whole[MOST_BYTES];
+    write_journal();
+    size_t size = read_bytes(whole);
+    size_t record = 6 * sizeof(uint32_t);
+    size_t first = size - DONE * record;
+    for (size_t at = 0; at < size; at++) {
+        enum journal_state found;
+        journal_t *journal = NULL;
+        whole[at] = (char)(whole[at] ^ 1 << at % 8);
+        write_bytes(whole, size);
+        whole[at] = (char)(whole[at] ^ 1 << at % 8);
+        assert_int_equal(journal_open(path, &found, &journal), STATUS_OK);
+        assert_int_equal(found, at < 8       ? JOURNAL_FOREIGN
+                                : at < 12    ? JOURNAL_OTHER
+                                : at < first ? JOURNAL_OURS
+                                             : JOURNAL_GOOD);
+        assert_true(!journal || journal_done(journal) == (at - first) / record);
+        journal_destroy(journal);
+    }
+}
+
+/* Records of a journal that was here before, behind a shorter one. */
+static void records_of_another_plan_are_none(void **state)
+{
+    (void)state;
+    static char old[MOST_BYTES];
+    static char new[MOST_BYTES];
+    write_journal();
+    size_t old_size = read_bytes(old);
+    struct journal_head head = make_head();
+    journal_t *journal = NULL;
+    head.program[9] = '2';
+    assert_int_equal(journal_create(path, &head, &journal), STATUS_OK);
+    journal_destroy(journal);
+    journal_head_free(&head);
+    size_t new_size = read_bytes(new);
+    memcpy(new + new_size, old + new_size, old_size - new_size);
+    write_bytes(new, old_size);
+    journal = open_journal(JOURNAL_GOOD);
+    assert_int_equal(journal_done(journal), 0);
+    assert_int_equal(journal_dropped(journal), old_size - new_size);
+    journal_destroy(journal);
+}
+
+static void what_is_no_journal(void **state)
+{
+    (void)state;
+    static const char zeros[5000];
+    static const char text[] = "precious";
+    unlink(path);
+    journal_destroy(open_journal(JOURNAL_NONE));
+    write_bytes("", 0);
+    journal_destroy(open_journal(JOURNAL_OURS));
+    write_bytes(zeros, sizeof zeros);
+    journal_destroy(open_journal(JOURNAL_OURS));
+    write_bytes(text, sizeof text);
+    journal_destroy(open_journal(JOURNAL_FOREIGN));
+    unlink(path);
+    assert_int_equal(symlink("/dev/null", path), 0);
+    journal_destroy(open_journal(JOURNAL_FOREIGN));
+    unlink(path);
+}
+
+static void complete(void **state)
+{
+    (void)state;
+    struct journal_head head = make_head();
+    journal_t *journal = NULL;
+    assert_int_equal(journal_create(path, &head, &journal), STATUS_OK);
+    for (uint64_t i = 0; i < CHUNKS; i++) {
+        add(journal, i);
+    }
+    journal_destroy(journal);
+    journal = open_journal(JOURNAL_GOOD);
+    assert_int_equal(journal_done(journal), CHUNKS);
+    assert_false(journal_is_complete(journal));
+    assert_int_equal(journal_resume(journal), STATUS_OK);
+    assert_int_equal(journal_complete(journal), STATUS_OK);
+    journal_destroy(journal);
+    journal = open_journal(JOURNAL_GOOD);
+    assert_true(journal_is_complete(journal));
+    journal_destroy(journal);
+    journal_head_free(&head);
+}
+
+/* Fails naming what differs, and passes over what is not known yet. */
+static void differs(struct journal_head *now, char **text, const char *words, const char *pattern)
+{
+    struct journal_head begun = make_head();
+    char *before = *text;
+    *text = (char *)(uintptr_t)words;
+    report_clear();
+    assert_int_equal(journal_head_compare("x.journal", &begun, now), STATUS_USAGE);
+    if (!strstr(report_cause(), pattern)) {
+        print_error("\"%s\" lacks \"%s\"\n", report_cause(), pattern);
+    }
+    assert_non_null(strstr(report_cause(), pattern));
+    report_clear();
+    *text = NULL;
+    assert_int_equal(journal_head_compare("x.journal", &begun, now), STATUS_OK);
+    *text = before;
+    journal_head_free(&begun);
+}
+
+static void another_plan_is_named(void **state)
+{
+    (void)state;
+    struct journal_head begun = make_head();
+    struct journal_head now = make_head();
+    assert_int_equal(journal_head_compare("x.journal", &begun, &now), STATUS_OK);
+    differs(&now, &now.program, "voltmill 2",
+            "x.journal was begun with another plan: version: voltmill 1 then, voltmill 2 now");
+    differs(&now, &now.job, "channelise:\n  channels: 64\n  taps: 16\n",
+            "job: taps: 8 then, taps: 16 now; --restart begins anew");
+    differs(&now, &now.job, "channelise:\n  channels: 64\n", "job: taps: 8 then, nothing now");
+    differs(&now, &now.inputs, "a.h5: 10 bytes, changed 2024-01-01T00:00:00\n",
+            "input: b.h5: 20 bytes, changed 2024-01-01T00:00:01 then, nothing now");
+    differs(&now, &now.coefficients, "CRC-32 12345679", "coefficients: CRC-32 12345678 then");
+    differs(&now, &now.arithmetic, "cpu, avx512", "arithmetic: cpu, avx2 then, cpu, avx512 now");
+    now.place.rows = 95;
+    assert_int_equal(journal_head_compare("x.journal", &begun, &now), STATUS_USAGE);
+    report_clear();
+    journal_head_free(&begun);
+    journal_head_free(&now);
+}
+
+/* Cut heads, and numbers that would be divided by or allocated for, are refused. */
+static void heads_are_not_trusted(void **state)
+{
+    (void)state;
+    struct journal_head head = make_head();
+    struct journal_head out;
+    struct text packed = {0};
+    assert_int_equal(journal_head_pack(&head, &packed), STATUS_OK);
+    for (size_t cut = 0; cut <= packed.length; cut++) {
+        struct unpack in = {.data = packed.data, .length = cut};
+        assert_int_equal(journal_head_unpack(&in, &out), cut == packed.length);
+        journal_head_free(&out);
+    }
+    uint64_t *numbers[] = {&head.integrate,        &head.place.rows,
+                           &head.place.row_bytes,  &head.place.span_rows,
+                           &head.chunking.spectra, &head.chunking.chunk_spectra};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        static const uint64_t wrong[] = {0, UINT64_C(1) << 63, UINT64_MAX, 7};
+        for (int j = 0; j < 4; j++) {
+            uint64_t before = *numbers[i];
+            *numbers[i] = wrong[j];
+            packed.length = 0;
+            assert_int_equal(journal_head_pack(&head, &packed), STATUS_OK);
+            struct unpack in = {.data = packed.data, .length = packed.length};
+            assert_false(journal_head_unpack(&in, &out));
+            journal_head_free(&out);
+            *numbers[i] = before;
+        }
+    }
+    text_free(&packed);
+    journal_head_free(&head);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    int fd = mkstemp(path);
+    return fd < 0 ? -1 : close(fd);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    unlink(path);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_written_comes_back),
+        cmocka_unit_test(spans_of_chunks),
+        cmocka_unit_test(records_are_handed_on),
+        cmocka_unit_test(a_torn_tail_is_dropped),
+        cmocka_unit_test(a_flipped_bit_is_found),
+        cmocka_unit_test(records_of_another_plan_are_none),
+        cmocka_unit_test(what_is_no_journal),
+        cmocka_unit_test(complete),
+        cmocka_unit_test(another_plan_is_named),
+        cmocka_unit_test(heads_are_not_trusted),
+    };
+    return cmocka_run_group_tests_name("journal", tests, set_up, tear_down);
+}
