@@ -1,7 +1,7 @@
 /* Preloaded: makes writing slow, or fail as disks do, late. NAME=N:ERROR in the environment, ERROR
  * a number of errno.h: the N-th such call of this process and all after it fail.
  *
- *   SHIM_NAP=N     rests N ms before rows are written
+ *   SHIM_NAP=N     rests N ms before rows are written, on every rank
  *   SHIM_ROWS      rows that are written to x.part, by the writer thread
  *   SHIM_RECORDS   records that are written to x.journal, once its head is
  *   SHIM_SYNC      rows that are made to last
@@ -55,7 +55,7 @@ static int is_called(int fd, const char *ending)
 
 static void nap(void)
 {
-    const char *value = setting("SHIM_NAP");
+    const char *value = getenv("SHIM_NAP");
     if (value) {
         struct timespec rest = {0, strtol(value, NULL, 10) * 1000000L};
         nanosleep(&rest, NULL);
