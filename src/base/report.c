@@ -10,6 +10,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char cause[CAUSE_BYTES];
 static status_t cause_status = STATUS_OK;
 static int is_quiet;
+static int is_said;
 
 status_t report_fail(status_t code, const char *format, ...)
 {
@@ -45,9 +46,10 @@ void report_clear(void)
 
 void report_print(void)
 {
-    if (is_quiet) {
+    if (is_quiet || is_said) {
         return;
     }
+    is_said = 1;
     fflush(stdout);
     fprintf(stderr, "%s: %s\n", cause_status == STATUS_STOPPED ? "stopped" : "error",
             cause_status == STATUS_OK ? "unknown" : cause);

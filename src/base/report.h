@@ -22,7 +22,7 @@ status_t report_cause_status(void);
 void report_clear(void);
 
 /* Prints "error: CAUSE" on stderr, or "stopped: CAUSE" when the status is STOPPED, unless this
- * process was told to be quiet. */
+ * process was told to be quiet, or has printed one before: a program fails once. */
 void report_print(void);
 
 /* Print "warning: ..." and "note: ..." on stderr, unless this process was told to be quiet. */

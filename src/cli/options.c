@@ -6,18 +6,20 @@
 #include <getopt.h>
 #include <stdlib.h>
 
-static const struct option long_options[] = {{"set", required_argument, NULL, OPTION_SET},
-                                             {"force", no_argument, NULL, OPTION_FORCE},
-                                             {"progress", required_argument, NULL, OPTION_PROGRESS},
-                                             {"dry-run", no_argument, NULL, OPTION_DRY_RUN},
-                                             {"all", no_argument, NULL, OPTION_ALL},
-                                             {"chunks", required_argument, NULL, OPTION_CHUNKS},
-                                             {"seed", required_argument, NULL, OPTION_SEED},
-                                             {"devices", no_argument, NULL, OPTION_DEVICES},
-                                             {"restart", no_argument, NULL, OPTION_RESTART},
-                                             {"crc", no_argument, NULL, OPTION_CRC},
-                                             {"help", no_argument, NULL, 'h'},
-                                             {NULL, 0, NULL, 0}};
+static const struct option long_options[] = {
+    {"set", required_argument, NULL, OPTION_SET},
+    {"force", no_argument, NULL, OPTION_FORCE},
+    {"progress", required_argument, NULL, OPTION_PROGRESS},
+    {"dry-run", no_argument, NULL, OPTION_DRY_RUN},
+    {"all", no_argument, NULL, OPTION_ALL},
+    {"chunks", required_argument, NULL, OPTION_CHUNKS},
+    {"seed", required_argument, NULL, OPTION_SEED},
+    {"devices", no_argument, NULL, OPTION_DEVICES},
+    {"restart", no_argument, NULL, OPTION_RESTART},
+    {"crc", no_argument, NULL, OPTION_CRC},
+    {"stall-timeout", required_argument, NULL, OPTION_STALL},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0}};
 
 static status_t take(const char *command, int option, const char *value, struct options *out)
 {
@@ -48,6 +50,10 @@ static status_t take(const char *command, int option, const char *value, struct 
         REQUIRE(units_parse_f64(value, &out->progress) && out->progress > 0, STATUS_USAGE,
                 "%s --progress %s: expected seconds, more than 0", command, value);
         break;
+    case OPTION_STALL:
+        REQUIRE(units_parse_f64(value, &out->stall) && out->stall >= 0, STATUS_USAGE,
+                "%s --stall-timeout %s: expected seconds, or 0", command, value);
+        break;
     case OPTION_CHUNKS:
         REQUIRE(units_parse_u64(value, &out->chunks) && out->chunks > 0, STATUS_USAGE,
                 "%s --chunks %s: expected a whole number from 1 on", command, value);
@@ -65,7 +71,7 @@ status_t options_read(int argc, char **argv, unsigned allowed, const char *opera
                       struct options *out)
 {
     status_t st = STATUS_OK;
-    *out = (struct options){.chunks = 16, .seed = 1};
+    *out = (struct options){.chunks = 16, .seed = 1, .stall = -1};
     TRY(memory_zeroed((size_t)argc, sizeof *out->sets, "options", &out->sets));
     opterr = 0;
     optind = 1;

@@ -16,7 +16,8 @@ enum {
     OPTION_SEED = 1 << 6,     /* --seed N */
     OPTION_DEVICES = 1 << 7,  /* --devices: then there need be no operand */
     OPTION_RESTART = 1 << 8,  /* --restart */
-    OPTION_CRC = 1 << 9       /* --crc */
+    OPTION_CRC = 1 << 9,      /* --crc */
+    OPTION_STALL = 1 << 10    /* --stall-timeout SECONDS */
 };
 
 struct options {
@@ -25,6 +26,7 @@ struct options {
     uint32_t nsets;
     int force, dry_run, all, devices, restart, crc;
     double progress;
+    double stall; /* < 0: not given */
     uint64_t chunks, seed;
     int help; /* --help was asked for: print it and end */
 };

@@ -22,6 +22,10 @@ static const char help[] =
     "  --set KEY=VALUE      sets a key of the job, e.g. --set channelise.taps=16\n"
     "  --force              replaces products that exist\n"
     "  --restart            begins anew, whatever an earlier run has left\n"
+    "  --stall-timeout SECONDS\n"
+    "                       fails when a rank does not get on for so long, its files or its "
+    "device\n"
+    "                       hang (default: 300; 0: never)\n"
     "  --progress SECONDS   prints a line on stderr so often (default: one that is redrawn, if\n"
     "                       stderr is a terminal)\n"
     "  --dry-run            only prints what would be done, as `voltmill plan`\n"
@@ -37,7 +41,8 @@ status_t cli_run(int argc, char **argv)
     int rank = 0;
     int level = 0;
     TRY(options_read(argc, argv,
-                     OPTION_SET | OPTION_FORCE | OPTION_RESTART | OPTION_PROGRESS | OPTION_DRY_RUN,
+                     OPTION_SET | OPTION_FORCE | OPTION_RESTART | OPTION_STALL | OPTION_PROGRESS |
+                         OPTION_DRY_RUN,
                      "job file", &options));
     if (options.help) {
         fputs(help, stdout);
@@ -56,6 +61,7 @@ status_t cli_run(int argc, char **argv)
                               .nsets = options.nsets,
                               .force = options.force,
                               .restart = options.restart,
+                              .patience = options.stall,
                               .progress = options.progress};
     st = run_job_all(MPI_COMM_WORLD, &run);
 out:

@@ -14,13 +14,16 @@ static void move_cause(MPI_Comm comm, int rank, int failing, status_t st)
 {
     char message[4096];
     if (rank == failing && rank != 0) {
-        snprintf(message, sizeof message, "%s", report_cause());
+        char host[MPI_MAX_PROCESSOR_NAME];
+        int length;
+        MPI_Get_processor_name(host, &length);
+        snprintf(message, sizeof message, "%s (rank %d on %s)", report_cause(), rank, host);
         MPI_Send(message, sizeof message, MPI_CHAR, 0, TAG_CAUSE, comm);
     } else if (rank == 0 && failing != 0) {
         MPI_Recv(message, sizeof message, MPI_CHAR, failing, TAG_CAUSE, comm, MPI_STATUS_IGNORE);
         message[sizeof message - 1] = '\0';
         report_clear();
-        report_fail(st, "%s (rank %d)", message, failing);
+        report_fail(st, "%s", message);
     }
 }
 

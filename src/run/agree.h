@@ -9,7 +9,8 @@
 #include <stdint.h>
 
 /* Ends a stretch of local work: gives STATUS_OK when st is STATUS_OK on all ranks. Else every rank
- * gets the status of the lowest rank that failed, and rank 0 that rank's message, with its number.
+ * gets the status of the lowest rank that failed, and rank 0 that rank's message, with its number
+ * and host.
  */
 status_t agree_all(MPI_Comm comm, status_t st);
 

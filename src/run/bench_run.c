@@ -326,6 +326,7 @@ status_t bench_run_all(MPI_Comm comm, const struct bench_run_options *options,
                                   .sets = options->sets,
                                   .nsets = options->nsets,
                                   .force = bounds.force,
+                                  .patience = -1,
                                   .before = measure_all,
                                   .context = &bounds,
                                   .times = &times};

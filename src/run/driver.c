@@ -15,11 +15,10 @@ static void give_up(const driver_t *driver)
 {
     int left = driver->size - 1 - driver->ended;
     int status = driver->failed_rank >= 0 ? driver->failure.status : STATUS_STOPPED;
-    if (driver->failed_rank >= 0) {
-        fprintf(stderr, "error: %s (rank %d); %d ranks did not answer within %.0f s\n",
-                driver->failure.cause, driver->failed_rank, left, DRIVER_PATIENCE);
-    } else {
+    if (driver->failed_rank < 0) {
         fprintf(stderr, "stopped: %d ranks did not answer within %.0f s\n", left, DRIVER_PATIENCE);
+    } else if (left > 0) {
+        report_note("%d ranks did not answer within %.0f s", left, DRIVER_PATIENCE);
     }
     if (driver->work->abandon) {
         driver->work->abandon(driver->work->context);
@@ -45,6 +44,9 @@ static void wait_for_others(driver_t *driver)
             give_up(driver);
         }
         nap();
+    }
+    if (driver->lost > 0) {
+        give_up(driver); /* MPI would wait for them */
     }
 }
 
@@ -118,6 +120,8 @@ static void follow(driver_t *driver)
         await(driver, &reply);
         st = st == STATUS_OK ? driver->trouble : st;
         if (st != STATUS_OK) {
+            /* Before what may take long, or for ever. */
+            driver_note_trouble(driver, st);
             break;
         }
         chunk = following;
@@ -126,6 +130,7 @@ static void follow(driver_t *driver)
     st = wind_up(driver, st, !driver->is_stopped);
     struct ending ending = driver_ending_of(driver, st);
     MPI_Send(&ending, sizeof ending, MPI_BYTE, 0, TAG_END, driver->comm);
+    driver->has_ended = 1;
 }
 
 /* What rank 0 ends with. */
@@ -137,11 +142,33 @@ static status_t outcome(const driver_t *driver)
     } else if (driver->stopping_since >= 0 && driver->is_short) {
         st = STATUS_STOPPED;
     }
-    if (driver->failed_rank > 0) {
-        report_clear();
-        report_fail(st, "%s (rank %d)", driver->failure.cause, driver->failed_rank);
-    }
     return st;
+}
+
+/* What rank 0 ends with, on all ranks. */
+static void share_end(driver_t *driver, int last[2])
+{
+    MPI_Request request;
+    int there = 0;
+    MPI_Ibcast(last, 2, MPI_INT, 0, driver->comm, &request);
+    MPI_Test(&request, &there, MPI_STATUS_IGNORE);
+    while (!there) {
+        driver_look_after(driver, 0);
+        nap();
+        MPI_Test(&request, &there, MPI_STATUS_IGNORE);
+    }
+}
+
+/* Takes what rank 0 has sent and nobody looked at: nothing is left behind for the next driver. */
+static void clear_up(driver_t *driver, int stops)
+{
+    for (; driver->stops_seen < stops; driver->stops_seen++) {
+        int words[STOP_WORDS];
+        MPI_Recv(words, STOP_WORDS, MPI_INT, 0, TAG_STOP, driver->comm, MPI_STATUS_IGNORE);
+    }
+    for (; driver->signs_seen < driver->signs; driver->signs_seen++) {
+        MPI_Recv(NULL, 0, MPI_BYTE, 0, TAG_SIGN, driver->comm, MPI_STATUS_IGNORE);
+    }
 }
 
 status_t driver_run_all(MPI_Comm comm, const struct driver_work *work, struct progress *progress)
@@ -149,8 +176,10 @@ status_t driver_run_all(MPI_Comm comm, const struct driver_work *work, struct pr
     driver_t driver = {
         .comm = comm, .work = work, .progress = progress, .stopping_since = -1, .failed_rank = -1};
     int last[2] = {STATUS_OK, 0}; /* status, TAG_STOP sent */
+    status_t st = STATUS_OK;
     MPI_Comm_rank(comm, &driver.rank);
     MPI_Comm_size(comm, &driver.size);
+    TRY(watch_create_all(comm, work->patience, &driver.watch));
     if (driver.rank == 0) {
         if (progress) {
             progress_begin(progress);
@@ -164,12 +193,13 @@ status_t driver_run_all(MPI_Comm comm, const struct driver_work *work, struct pr
     } else {
         follow(&driver);
     }
-    MPI_Bcast(last, 2, MPI_INT, 0, comm);
-    /* Leave nothing behind for the next driver. */
-    for (; driver.rank != 0 && driver.stops_seen < last[1]; driver.stops_seen++) {
-        int reason = 0;
-        MPI_Recv(&reason, 1, MPI_INT, 0, TAG_STOP, comm, MPI_STATUS_IGNORE);
+    share_end(&driver, last);
+    if (driver.rank != 0) {
+        clear_up(&driver, last[1]);
     }
+    st = (status_t)last[0];
+out:
+    watch_destroy(driver.watch);
     text_free(&driver.told);
-    return (status_t)last[0];
+    return st;
 }

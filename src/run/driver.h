@@ -2,8 +2,11 @@
  *
  * Messages are small; a rank asks for its next chunk before it begins the one it has, so nobody
  * waits while rank 0 computes. When one rank fails, no more chunks are given out; the others finish
- * what they have, and rank 0 ends with that rank's message. A rank that does not answer within
+ * what they have, and rank 0 prints that rank's message at once. A rank that does not answer within
  * ten seconds then is given up, and the whole run with it.
+ *
+ * A rank that dies, or of which nothing is heard for too long, is a failure, too; the run is given
+ * up when the others have ended.
  *
  * A run can be asked to stop, on any rank: no more chunks are begun, those in work are finished, or
  * dropped when that takes longer than ten seconds. */
@@ -42,6 +45,13 @@ struct driver_work {
     int (*wants_stop)(void);
     /* On every rank that is still at work when it learns that the run stops, once. */
     void (*hurry)(void *context);
+    /* On every rank, as soon as it learns that one has failed; on that one, and on rank 0, with its
+     * status. */
+    void (*failing)(void *context, status_t st);
+    /* Seconds after which a rank of which nothing is heard counts as lost; 0: never. And what is
+     * not complete then: a name. */
+    double patience;
+    const char *file;
     /* On every rank, last of all and also when one has failed: after it, tell() gives all that
      * there is to tell. */
     status_t (*settle)(void *context);

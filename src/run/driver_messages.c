@@ -24,38 +24,64 @@ uint64_t driver_take_chunk(driver_t *driver)
     return driver->next++;
 }
 
-static void send_stop(driver_t *driver, enum reason reason)
+static void send_stop(driver_t *driver, enum reason reason, int status)
 {
-    int word = (int)reason;
+    int words[STOP_WORDS] = {(int)reason, status};
     for (int other = 1; other < driver->size; other++) {
-        MPI_Send(&word, 1, MPI_INT, other, TAG_STOP, driver->comm);
+        MPI_Send(words, STOP_WORDS, MPI_INT, other, TAG_STOP, driver->comm);
     }
     driver->stops++;
+}
+
+static void tell_of_failure(const driver_t *driver, status_t st)
+{
+    if (driver->work->failing) {
+        driver->work->failing(driver->work->context, st);
+    }
 }
 
 struct ending driver_ending_of(const driver_t *driver, status_t st)
 {
     struct ending ending = {.status = (int32_t)st, .is_short = driver->is_short};
-    snprintf(ending.cause, sizeof ending.cause, "%s", st == STATUS_OK ? "" : report_cause());
+    char name[WATCH_NAME];
+    watch_name(driver->watch, driver->rank, name);
+    if (st != STATUS_OK) {
+        snprintf(ending.cause, sizeof ending.cause, driver->size > 1 ? "%s (%s)" : "%s",
+                 report_cause(), name);
+    }
     return ending;
 }
 
-static void note_failure(driver_t *driver, int rank, const struct ending *ending)
+void driver_note_failure(driver_t *driver, int rank, const struct ending *ending)
 {
-    if (driver->failed_rank < 0) {
-        driver->failed_rank = rank;
-        driver->failure = *ending;
-        send_stop(driver, REASON_FAILURE);
+    if (driver->failed_rank >= 0) {
+        return;
     }
+    driver->failed_rank = rank;
+    driver->failure = *ending;
+    send_stop(driver, REASON_FAILURE, ending->status);
+    /* Said at once: a launcher may kill this rank, too. */
+    if (driver->progress) {
+        progress_end(driver->progress);
+    }
+    report_clear();
+    report_fail((status_t)ending->status, "%s", ending->cause);
+    report_print();
+    tell_of_failure(driver, (status_t)ending->status);
 }
 
 void driver_note_trouble(driver_t *driver, status_t st)
 {
-    if (st != STATUS_OK && driver->rank == 0) {
-        struct ending ending = driver_ending_of(driver, st);
-        note_failure(driver, 0, &ending);
-    } else if (st != STATUS_OK && driver->trouble == STATUS_OK) {
-        driver->trouble = st;
+    if (st == STATUS_OK || driver->trouble != STATUS_OK) {
+        return;
+    }
+    struct ending ending = driver_ending_of(driver, st);
+    driver->trouble = st;
+    if (driver->rank == 0) {
+        driver_note_failure(driver, 0, &ending);
+    } else {
+        MPI_Send(&ending, sizeof ending, MPI_BYTE, 0, TAG_TROUBLE, driver->comm);
+        tell_of_failure(driver, st);
     }
 }
 
@@ -64,7 +90,7 @@ static void begin_stop(driver_t *driver)
     if (driver->stopping_since < 0) {
         driver->stopping_since = progress_now();
         if (driver->rank == 0) {
-            send_stop(driver, REASON_WISH);
+            send_stop(driver, REASON_WISH, STATUS_STOPPED);
         }
         if (driver->work->hurry) {
             driver->work->hurry(driver->work->context);
@@ -106,9 +132,30 @@ static void take_ending(driver_t *driver, int rank)
     MPI_Recv(&ending, sizeof ending, MPI_BYTE, rank, TAG_END, driver->comm, MPI_STATUS_IGNORE);
     driver->ended++;
     driver->is_short |= ending.is_short;
+    watch_leave(driver->watch, rank);
     if (ending.status != STATUS_OK) {
-        note_failure(driver, rank, &ending);
+        driver_note_failure(driver, rank, &ending);
     }
+}
+
+static void take_trouble(driver_t *driver, int rank)
+{
+    struct ending ending;
+    MPI_Recv(&ending, sizeof ending, MPI_BYTE, rank, TAG_TROUBLE, driver->comm, MPI_STATUS_IGNORE);
+    driver_note_failure(driver, rank, &ending);
+}
+
+static void take_loss(driver_t *driver, int rank)
+{
+    int lost = 0;
+    MPI_Recv(&lost, 1, MPI_INT, rank, TAG_LOST, driver->comm, MPI_STATUS_IGNORE);
+    driver_lose(driver, lost);
+}
+
+static void return_sign(const driver_t *driver, int rank)
+{
+    MPI_Recv(NULL, 0, MPI_BYTE, rank, TAG_SIGN, driver->comm, MPI_STATUS_IGNORE);
+    MPI_Send(NULL, 0, MPI_BYTE, rank, TAG_SIGN, driver->comm);
 }
 
 /* Rank 0: takes one message if there is one. */
@@ -120,6 +167,7 @@ static int serve_one(driver_t *driver)
     if (!there) {
         return 0;
     }
+    watch_heard(driver->watch, from.MPI_SOURCE);
     switch (from.MPI_TAG) {
     case TAG_ASK:
         answer(driver, from.MPI_SOURCE);
@@ -131,6 +179,15 @@ static int serve_one(driver_t *driver)
         MPI_Recv(NULL, 0, MPI_BYTE, from.MPI_SOURCE, TAG_WISH, driver->comm, MPI_STATUS_IGNORE);
         begin_stop(driver);
         break;
+    case TAG_TROUBLE:
+        take_trouble(driver, from.MPI_SOURCE);
+        break;
+    case TAG_LOST:
+        take_loss(driver, from.MPI_SOURCE);
+        break;
+    case TAG_SIGN:
+        return_sign(driver, from.MPI_SOURCE);
+        break;
     default:
         take_ending(driver, from.MPI_SOURCE);
         break;
@@ -139,18 +196,19 @@ static int serve_one(driver_t *driver)
 }
 
 /* Other ranks: takes rank 0's word that the run ends, if it is there. */
-static void look_for_stop(driver_t *driver)
+void driver_look_for_stop(driver_t *driver)
 {
     int there = 0;
     MPI_Iprobe(0, TAG_STOP, driver->comm, &there, MPI_STATUS_IGNORE);
     if (there) {
-        int reason = 0;
-        MPI_Recv(&reason, 1, MPI_INT, 0, TAG_STOP, driver->comm, MPI_STATUS_IGNORE);
+        int words[STOP_WORDS] = {0};
+        MPI_Recv(words, STOP_WORDS, MPI_INT, 0, TAG_STOP, driver->comm, MPI_STATUS_IGNORE);
         driver->stops_seen++;
-        if (reason == REASON_WISH) {
+        if (words[0] == REASON_WISH) {
             begin_stop(driver);
         } else {
             driver->is_stopped = 1;
+            tell_of_failure(driver, (status_t)words[1]);
         }
     }
 }
@@ -178,7 +236,10 @@ out:
 
 static void look_for_wish(driver_t *driver)
 {
-    if (driver->has_wished || !driver->work->wants_stop || !driver->work->wants_stop()) {
+    int asked = !driver->has_wished && driver->work->wants_stop && driver->work->wants_stop();
+    /* Launchers ask all others to stop when one has died. */
+    driver_look_after(driver, asked);
+    if (!asked) {
         return;
     }
     driver->has_wished = 1;
@@ -191,10 +252,12 @@ static void look_for_wish(driver_t *driver)
 
 int driver_serve(driver_t *driver)
 {
+    if (driver->rank != 0) {
+        driver_look_for_stop(driver);
+    }
     look_for_wish(driver);
     driver_note_trouble(driver, driver_tell(driver));
     if (driver->rank != 0) {
-        look_for_stop(driver);
         return driver->is_stopped || driver->trouble != STATUS_OK || driver_is_late(driver);
     }
     while (serve_one(driver)) {

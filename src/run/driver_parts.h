@@ -1,17 +1,23 @@
 /* What the files of the driver share: driver.c has the loops of rank 0 and the others,
- * driver_messages.c what passes between them. For nobody else. */
+ * driver_messages.c what passes between them, driver_watch.c what is done about ranks of which
+ * nothing comes. For nobody else. */
 #ifndef VOLTMILL_RUN_DRIVER_PARTS_H
 #define VOLTMILL_RUN_DRIVER_PARTS_H
 
 #include "run/driver.h"
+#include "run/watch.h"
 
 enum {
-    TAG_ASK = 21,  /* from others to rank 0: uint64 chunks finished since the last time */
-    TAG_GIVE = 22, /* back: uint64 chunk, or NO_CHUNK */
-    TAG_TELL = 23, /* to rank 0: bytes */
-    TAG_WISH = 24, /* to rank 0: this rank was asked to stop */
-    TAG_END = 25,  /* to rank 0: struct ending, the last one of a rank */
-    TAG_STOP = 26, /* from rank 0: int, enum reason */
+    TAG_ASK = 21,     /* from others to rank 0: uint64 chunks finished since the last time */
+    TAG_GIVE = 22,    /* back: uint64 chunk, or NO_CHUNK */
+    TAG_TELL = 23,    /* to rank 0: bytes */
+    TAG_WISH = 24,    /* to rank 0: this rank was asked to stop */
+    TAG_END = 25,     /* to rank 0: struct ending, the last one of a rank */
+    TAG_STOP = 26,    /* from rank 0: int [STOP_WORDS], enum reason and status */
+    TAG_TROUBLE = 27, /* to rank 0: struct ending, as soon as something has gone wrong */
+    TAG_LOST = 28,    /* to rank 0: int, a rank that is dead */
+    TAG_SIGN = 29,    /* to rank 0, and back: nothing, a sign of life */
+    STOP_WORDS = 2,
     CAUSE_BYTES = 4096
 };
 
@@ -36,6 +42,7 @@ struct driver {
     int rank, size;
     const struct driver_work *work;
     struct progress *progress;
+    watch_t *watch;
     struct text told;      /* room for what tell() gives */
     double stopping_since; /* < 0: nobody wants to stop */
     int is_short;          /* chunks that were given out may not be finished */
@@ -44,24 +51,39 @@ struct driver {
     uint64_t returned; /* chunks that are done, as far as requests tell */
     int ended;         /* other ranks that have ended */
     int stops;         /* TAG_STOP sent to each */
+    int lost;          /* of them lost: dead, or silent */
     int failed_rank;   /* -1: none */
     struct ending failure;
     /* Other ranks. */
     int stops_seen;
-    int is_stopped;   /* rank 0 said that somebody has failed */
-    int has_wished;   /* rank 0 was told of a wish to stop */
-    status_t trouble; /* what went wrong while serving */
+    int signs, signs_seen; /* sent to rank 0, and come back */
+    int is_stopped;        /* rank 0 said that somebody has failed */
+    int has_ended;         /* it has said so: rank 0 does not listen to it any more */
+    int has_wished;        /* rank 0 was told of a wish to stop */
+    status_t trouble;      /* what went wrong while serving */
 };
 
 /* Whether there is a chunk to give out; the next one, NO_CHUNK when none is to be begun. */
 int driver_has_more(driver_t *driver);
 uint64_t driver_take_chunk(driver_t *driver);
 
-/* What this rank says at its end. */
+/* What this rank says at its end, with its name. */
 struct ending driver_ending_of(const driver_t *driver, status_t st);
 
 /* Something went wrong on this rank (or nothing). */
 void driver_note_trouble(driver_t *driver, status_t st);
+
+/* Rank 0: a rank has failed. */
+void driver_note_failure(driver_t *driver, int rank, const struct ending *ending);
+
+/* Other ranks: takes rank 0's word that the run ends, if it is there. */
+void driver_look_for_stop(driver_t *driver);
+
+/* Looks after ranks that die or fall silent; with `all`, after all of this machine at once. Does
+ * not return on a rank that is left without rank 0. driver_lose() is rank 0's, for a rank that
+ * another one found dead. */
+void driver_look_after(driver_t *driver, int all);
+void driver_lose(driver_t *driver, int rank);
 
 /* Whether what is under way should be dropped, so that a stop does not take for ever. */
 int driver_is_late(const driver_t *driver);

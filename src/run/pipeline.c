@@ -34,6 +34,7 @@ struct pipeline {
     struct slot slots[MOST_SLOTS];
     uint32_t nslots;
     ring_t *ring;
+    double patience; /* seconds */
     double computing;
     double waiting;   /* of the writer, for a device */
     uint64_t missing; /* samples, so far in the chunk: the writer's */
@@ -271,15 +272,58 @@ out:
     return st;
 }
 
+/* The file that holds the first sample of a block. */
+static const char *file_of(const pipeline_t *pipeline, const struct slot *slot)
+{
+    const struct archive *archive = pipeline->work->archive;
+    uint64_t first = archive->first_sample + slot->from * pipeline->work->samples_per_spectrum;
+    const char *path = archive->parts[0].path;
+    for (uint32_t i = 0; i < archive->nparts; i++) {
+        path = archive->parts[i].first_sample <= first ? archive->parts[i].path : path;
+    }
+    return path;
+}
+
+/* Nothing has moved for too long: says which stage of the oldest block hangs. */
+static status_t say_what_hangs(const pipeline_t *pipeline, const struct ring_counts *at)
+{
+    int is_reading = at->read < at->submitted && at->written == at->computed;
+    uint64_t oldest = is_reading ? at->read : at->written;
+    const struct slot *slot = &pipeline->slots[oldest % pipeline->nslots];
+    unsigned long long first = slot->from;
+    unsigned long long end = slot->from + slot->count;
+    if (is_reading) {
+        return report_fail(STATUS_DATA, "%s: spectra %llu .. %llu could not be read within %g s",
+                           file_of(pipeline, slot), first, end, pipeline->patience);
+    }
+    return report_fail(STATUS_DATA,
+                       "%s: spectra %llu .. %llu could not be finished and written within %g s",
+                       pipeline->work->job->products[0].file, first, end, pipeline->patience);
+}
+
+static int is_same(const struct ring_counts *a, const struct ring_counts *b)
+{
+    return a->submitted == b->submitted && a->read == b->read && a->computed == b->computed &&
+           a->written == b->written;
+}
+
 /* Works until at most `pending` blocks wait to be worked on and at most `under_way` are not yet
  * written. */
 static status_t work_off(pipeline_t *pipeline, driver_t *driver, uint64_t pending,
                          uint64_t under_way)
 {
     status_t st = STATUS_OK;
+    struct ring_counts before = ring_counts(pipeline->ring);
+    double moved = progress_now();
     for (;;) {
         struct ring_counts at = ring_counts(pipeline->ring);
         TRY(at.status);
+        if (!is_same(&at, &before)) {
+            before = at;
+            moved = progress_now();
+        } else if (pipeline->patience > 0 && progress_now() - moved > pipeline->patience) {
+            TRY(say_what_hangs(pipeline, &at));
+        }
         if (driver) {
             driver_serve(driver);
         }
@@ -295,6 +339,11 @@ static status_t work_off(pipeline_t *pipeline, driver_t *driver, uint64_t pendin
     }
 out:
     return st;
+}
+
+void pipeline_limit(pipeline_t *pipeline, double seconds)
+{
+    pipeline->patience = seconds;
 }
 
 status_t pipeline_chunk(pipeline_t *pipeline, driver_t *driver, const struct chunk *chunk)

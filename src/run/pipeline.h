@@ -32,6 +32,9 @@ status_t pipeline_create(const struct work *work, backend_t *backend,
                          const struct pipeline_sink *sink, pipeline_t **out);
 void pipeline_destroy(pipeline_t *pipeline);
 
+/* From now on it is a failure when nothing moves for so many seconds; 0: never. */
+void pipeline_limit(pipeline_t *pipeline, double seconds);
+
 /* Works off one chunk; its last rows may still be under way on return. `driver` may be NULL. */
 status_t pipeline_chunk(pipeline_t *pipeline, driver_t *driver, const struct chunk *chunk);
 

@@ -12,6 +12,9 @@
 
 enum { MOST_JOB_BYTES = 1 << 20 };
 
+/* A block takes a second or so, but a file system may be away for minutes and come back. */
+static const double default_patience = 300;
+
 struct run {
     MPI_Comm comm;
     int rank, size;
@@ -23,6 +26,7 @@ struct run {
     backend_t *backend;
     outputs_t *outputs;
     struct outputs_begun begun;
+    double patience; /* seconds without a sign of work after which something hangs; 0: no end */
     uint64_t before; /* chunks that earlier runs have done */
     pipeline_t *pipeline;
 };
@@ -236,7 +240,13 @@ static status_t take(void *context, const char *data, size_t bytes)
 static void hurry(void *context)
 {
     outputs_hurry(((struct run *)context)->outputs);
-    stop_limit();
+    stop_limit(STATUS_STOPPED);
+}
+
+static void failing(void *context, status_t st)
+{
+    outputs_hurry(((struct run *)context)->outputs);
+    stop_limit(st);
 }
 
 static status_t settle(void *context)
@@ -260,6 +270,9 @@ static status_t work_off_all(struct run *run, double every)
                                .take = take,
                                .wants_stop = stop_wanted,
                                .hurry = hurry,
+                               .failing = failing,
+                               .patience = run->patience,
+                               .file = run->job->products[0].file,
                                .settle = settle};
     struct progress progress = {.every = every,
                                 .what = "chunks",
@@ -377,6 +390,11 @@ status_t run_job_all(MPI_Comm comm, const struct run_options *options)
         run.before = outputs_done(run.outputs);
         say_where_it_goes_on(&run);
     }
+    run.patience = options->patience;
+    if (run.patience < 0) {
+        run.patience = run.work->backend == BACKEND_REFERENCE ? 0 : default_patience;
+    }
+    pipeline_limit(run.pipeline, run.patience);
     TRY(work_off_all(&run, options->progress));
     double worked = progress_now();
     TRY(outputs_finish_all(run.outputs));

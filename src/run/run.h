@@ -24,8 +24,11 @@ struct run_options {
     const char *path; /* of the job file */
     const char *const *sets;
     uint32_t nsets;
-    int force;       /* replace products that exist */
-    int restart;     /* begin anew, whatever earlier runs have left */
+    int force;   /* replace products that exist */
+    int restart; /* begin anew, whatever earlier runs have left */
+    /* Seconds without any progress after which a rank has failed: its files or its device hang; 0:
+     * never; < 0: as suits the backend. */
+    double patience;
     double progress; /* seconds between lines; 0: redraw one on a terminal */
     /* For `bench run`: called on every rank when all is ready for the first chunk, may be NULL;
      * collective. And where the times go, instead of a summary; NULL: none wanted. */

@@ -1,7 +1,5 @@
 #include "run/stop.h"
 
-#include "base/status.h"
-
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -12,6 +10,7 @@ enum { LIMIT_SECONDS = 11 };
 
 static atomic_int asked;
 static atomic_int limited;
+static atomic_int limit_status = STATUS_STOPPED;
 static atomic_int is_speaker;
 
 static void begin_limit(void)
@@ -37,11 +36,12 @@ static void end(int number)
     static const char message[] =
         "stopped: what was under way took too long; the same command goes on\n";
     (void)number;
-    if (atomic_load(&is_speaker)) {
+    int status = atomic_load(&limit_status);
+    if (atomic_load(&is_speaker) && status == STATUS_STOPPED) {
         ssize_t written = write(STDERR_FILENO, message, sizeof message - 1);
         (void)written;
     }
-    _exit(STATUS_STOPPED);
+    _exit(status);
 }
 
 static void handle(int number, void (*handler)(int))
@@ -68,7 +68,10 @@ int stop_wanted(void)
     return atomic_load(&asked);
 }
 
-void stop_limit(void)
+void stop_limit(status_t st)
 {
+    if (st != STATUS_STOPPED) {
+        atomic_store(&limit_status, st);
+    }
     begin_limit();
 }

@@ -5,6 +5,8 @@
 #ifndef VOLTMILL_RUN_STOP_H
 #define VOLTMILL_RUN_STOP_H
 
+#include "base/status.h"
+
 /* From now on the signals ask. The process ends by itself, with the exit status STATUS_STOPPED,
  * when it has not done so eleven seconds after being asked: what lasts on the disk is good at any
  * moment. `speaks`: it says so then. */
@@ -13,7 +15,9 @@ void stop_begin(int speaks);
 /* Whether this process was asked. */
 int stop_wanted(void);
 
-/* Another rank was asked: the same limit holds here. */
-void stop_limit(void);
+/* Another rank was asked (STOPPED), or one has failed: the same limit holds here. The process ends
+ * with that status then, and says nothing of failures: that has been done. Threads that hang in a
+ * dead file system cannot keep it. */
+void stop_limit(status_t st);
 
 #endif

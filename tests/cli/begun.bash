@@ -35,7 +35,7 @@ ranks() {
     local entry
     for entry in /proc/[0-9]*; do
         case $({ tr '\0' ' ' <"$entry/cmdline"; } 2>/dev/null) in
-        "$voltmill run job.yaml "*) echo "${entry#/proc/}" ;;
+        "$voltmill run "*job.yaml*) echo "${entry#/proc/}" ;;
         esac
     done
 }

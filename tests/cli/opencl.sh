@@ -119,7 +119,7 @@ wrong "no buffer at all" 5 'out of memory' env LD_PRELOAD="$shim" SHIM_ROOM=64 "
 rm -f lone.h5
 breaks "the device is lost in mid-run" 5 'OpenCL device .*CL_OUT_OF_RESOURCES' \
     env LD_PRELOAD="$shim" SHIM_KERNEL=9 "$voltmill" run --set channelise.kernel=fused --set run.chunk=50 lone.yaml
-breaks "one of three ranks loses its device" 5 'OpenCL device .*CL_OUT_OF_RESOURCES.*\(rank 2\)' \
+breaks "one of three ranks loses its device" 5 'OpenCL device .*CL_OUT_OF_RESOURCES.*\(rank 2 on [^ )]+\)' \
     env LD_PRELOAD="$shim" SHIM_KERNEL=3 SHIM_RANK=2 SHIM_NAP=50 mpirun -n 3 "$voltmill" run --set channelise.kernel=fused --set run.chunk=50 lone.yaml
 
 # A cache that is torn, or cannot be written.

@@ -1,23 +1,47 @@
-/* Preloaded: makes writing slow, or fail as disks do, late. NAME=N:ERROR in the environment, ERROR
- * a number of errno.h: the N-th such call of this process and all after it fail.
+/* Preloaded: makes files and memory slow, or fail as they do, late. NAME=N:WHAT in the environment:
+ * the N-th such call of this process and all after it fail with the number WHAT of errno.h. Reads
+ * and writes can also be `short` (half of what was asked for, each), or `hang`.
+ *
+ *   SHIM_ROWS      rows that are written to x.part, by the writer thread
+ *   SHIM_CREATE    what the main thread writes there
+ *   SHIM_RECORDS   records that are written to x.journal, once its head is
+ *   SHIM_HEAD      all that is written to x.journal
+ *   SHIM_SAMPLES   samples that are read, by the reader thread
+ *   SHIM_LOOK      what the main thread reads
+ *   SHIM_SYNC      rows that are made to last
+ *   SHIM_FSYNC     files that are made to last with all that is known of them
+ *   SHIM_RESERVE   room that is reserved
+ *   SHIM_OPEN      files that the program opens
+ *   SHIM_LOCK      locks
+ *   SHIM_CUT       files that are cut
+ *   SHIM_NAME      products that get their names
+ *   SHIM_MEMORY    memory that the program itself asks for
  *
  *   SHIM_NAP=N     rests N ms before rows are written, on every rank
- *   SHIM_ROWS      rows that are written to x.part, by the writer thread
- *   SHIM_RECORDS   records that are written to x.journal, once its head is
- *   SHIM_SYNC      rows that are made to last
  *   SHIM_RENAME=N  the N-th product that gets its name: this process is killed before
- *   SHIM_RANK=R    only on this rank of Open MPI */
+ *   SHIM_RANK=R    all others only on this rank of Open MPI */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <link.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
+
+enum { SHORT = 10000, HANG = 10001 };
+
+void *__libc_malloc(size_t bytes);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *old, size_t bytes);
+void *__libc_memalign(size_t alignment, size_t bytes);
 
 static void *next_function(const char *name)
 {
@@ -31,16 +55,26 @@ static const char *setting(const char *name)
     return only && (!rank || strcmp(only, rank) != 0) ? NULL : getenv(name);
 }
 
-/* Counts a call; gives the error with which it fails, or 0. */
+static void hang(void)
+{
+    for (;;) {
+        pause();
+    }
+}
+
+/* Counts a call; gives what is wrong with it, or 0. */
 static int failing(const char *name, atomic_long *calls)
 {
     const char *value = setting(name);
-    long limit = 0;
-    int error = 0;
-    if (!value || sscanf(value, "%ld:%d", &limit, &error) != 2) {
+    const char *what = value ? strchr(value, ':') : NULL;
+    if (!what || atomic_fetch_add(calls, 1) + 1 < strtol(value, NULL, 10)) {
         return 0;
     }
-    return atomic_fetch_add(calls, 1) + 1 >= limit ? error : 0;
+    what++;
+    if (strcmp(what, "hang") == 0) {
+        hang();
+    }
+    return strcmp(what, "short") == 0 ? SHORT : (int)strtol(what, NULL, 10);
 }
 
 static int is_called(int fd, const char *ending)
@@ -51,6 +85,11 @@ static int is_called(int fd, const char *ending)
     ssize_t length = readlink(link, path, sizeof path);
     size_t extra = strlen(ending);
     return length > (ssize_t)extra && memcmp(path + length - extra, ending, extra) == 0;
+}
+
+static int is_main_thread(void)
+{
+    return gettid() == getpid();
 }
 
 static void nap(void)
@@ -65,12 +104,21 @@ static void nap(void)
 static int write_error(int fd, off_t offset)
 {
     static atomic_long rows;
+    static atomic_long created;
     static atomic_long records;
-    if (gettid() != getpid() && is_called(fd, ".part")) {
+    static atomic_long heads;
+    if (is_called(fd, ".part") && is_main_thread()) {
+        return failing("SHIM_CREATE", &created);
+    }
+    if (is_called(fd, ".part")) {
         nap();
         return failing("SHIM_ROWS", &rows);
     }
-    return offset > 0 && is_called(fd, ".journal") ? failing("SHIM_RECORDS", &records) : 0;
+    if (!is_called(fd, ".journal")) {
+        return 0;
+    }
+    int error = failing("SHIM_HEAD", &heads);
+    return error || offset == 0 ? error : failing("SHIM_RECORDS", &records);
 }
 
 ssize_t pwrite(int fd, const void *data, size_t bytes, off_t offset)
@@ -79,19 +127,36 @@ ssize_t pwrite(int fd, const void *data, size_t bytes, off_t offset)
     void *found = next_function("pwrite");
     int error = write_error(fd, offset);
     memcpy(&real, &found, sizeof real);
-    if (error != 0) {
+    if (error != 0 && error != SHORT) {
         errno = error;
         return -1;
     }
-    return real(fd, data, bytes, offset);
+    return real(fd, data, error == SHORT ? (bytes + 1) / 2 : bytes, offset);
 }
 
-int fdatasync(int fd)
+ssize_t pread(int fd, void *data, size_t bytes, off_t offset)
 {
-    static atomic_long calls;
+    static atomic_long samples;
+    static atomic_long looks;
+    ssize_t (*real)(int, void *, size_t, off_t);
+    void *found = next_function("pread");
+    int error = 0;
+    memcpy(&real, &found, sizeof real);
+    if (is_called(fd, ".h5")) {
+        error = is_main_thread() ? failing("SHIM_LOOK", &looks) : failing("SHIM_SAMPLES", &samples);
+    }
+    if (error != 0 && error != SHORT) {
+        errno = error;
+        return -1;
+    }
+    return real(fd, data, error == SHORT ? (bytes + 1) / 2 : bytes, offset);
+}
+
+/* Calls int name(fd) unless it is to fail. */
+static int call_fd(const char *name, int fd, int error)
+{
     int (*real)(int);
-    void *found = next_function("fdatasync");
-    int error = is_called(fd, ".part") ? failing("SHIM_SYNC", &calls) : 0;
+    void *found = next_function(name);
     memcpy(&real, &found, sizeof real);
     if (error != 0) {
         errno = error;
@@ -100,15 +165,152 @@ int fdatasync(int fd)
     return real(fd);
 }
 
+int fdatasync(int fd)
+{
+    static atomic_long calls;
+    return call_fd("fdatasync", fd, is_called(fd, ".part") ? failing("SHIM_SYNC", &calls) : 0);
+}
+
+int fsync(int fd)
+{
+    static atomic_long calls;
+    int is_ours = is_called(fd, ".part") || is_called(fd, ".journal");
+    return call_fd("fsync", fd, is_ours ? failing("SHIM_FSYNC", &calls) : 0);
+}
+
+int fallocate(int fd, int mode, off_t offset, off_t bytes)
+{
+    static atomic_long calls;
+    int (*real)(int, int, off_t, off_t);
+    void *found = next_function("fallocate");
+    int error = failing("SHIM_RESERVE", &calls);
+    memcpy(&real, &found, sizeof real);
+    if (error != 0) {
+        errno = error;
+        return -1;
+    }
+    return real(fd, mode, offset, bytes);
+}
+
+int ftruncate(int fd, off_t bytes)
+{
+    static atomic_long calls;
+    int (*real)(int, off_t);
+    void *found = next_function("ftruncate");
+    int error = is_called(fd, ".journal") ? failing("SHIM_CUT", &calls) : 0;
+    memcpy(&real, &found, sizeof real);
+    if (error != 0) {
+        errno = error;
+        return -1;
+    }
+    return real(fd, bytes);
+}
+
+int flock(int fd, int operation)
+{
+    static atomic_long calls;
+    int (*real)(int, int);
+    void *found = next_function("flock");
+    int error = is_called(fd, ".part") ? failing("SHIM_LOCK", &calls) : 0;
+    memcpy(&real, &found, sizeof real);
+    if (error != 0) {
+        errno = error;
+        return -1;
+    }
+    return real(fd, operation);
+}
+
 int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
 {
-    static long calls;
+    static atomic_long calls;
+    static long kills;
     int (*real)(int, const char *, int, const char *, unsigned);
     void *found = next_function("renameat2");
     const char *limit = setting("SHIM_RENAME");
     memcpy(&real, &found, sizeof real);
-    if (limit && ++calls == strtol(limit, NULL, 10)) {
+    if (limit && ++kills == strtol(limit, NULL, 10)) {
         raise(SIGKILL);
     }
+    int error = failing("SHIM_NAME", &calls);
+    if (error != 0) {
+        errno = error;
+        return -1;
+    }
     return real(from_dir, from, to_dir, to, flags);
+}
+
+/* Where the program's own instructions lie. */
+static uintptr_t program_from;
+static uintptr_t program_to;
+
+static int look_at_program(struct dl_phdr_info *info, size_t size, void *context)
+{
+    (void)size;
+    (void)context;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        if (info->dlpi_phdr[i].p_type == PT_LOAD && info->dlpi_phdr[i].p_flags & PF_X) {
+            program_from = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+            program_to = program_from + info->dlpi_phdr[i].p_memsz;
+        }
+    }
+    return 1; /* the first is the program */
+}
+
+__attribute__((constructor)) static void find_program(void)
+{
+    dl_iterate_phdr(look_at_program, NULL);
+}
+
+static int is_program(const void *caller)
+{
+    return (uintptr_t)caller >= program_from && (uintptr_t)caller < program_to;
+}
+
+int open(const char *path, int flags, ...)
+{
+    static atomic_long calls;
+    int (*real)(const char *, int, ...);
+    void *found = next_function("open");
+    va_list args;
+    va_start(args, flags);
+    mode_t mode = flags & O_CREAT ? va_arg(args, mode_t) : 0;
+    va_end(args);
+    memcpy(&real, &found, sizeof real);
+    int is_ours = is_program(__builtin_return_address(0)) && strstr(path, ".h5");
+    int error = is_ours ? failing("SHIM_OPEN", &calls) : 0;
+    if (error != 0) {
+        errno = error;
+        return -1;
+    }
+    return real(path, flags, mode);
+}
+
+static int lacks_memory(const void *caller)
+{
+    static atomic_long calls;
+    if (program_to == 0 || !is_program(caller) || failing("SHIM_MEMORY", &calls) == 0) {
+        return 0;
+    }
+    errno = ENOMEM;
+    return 1;
+}
+
+void *malloc(size_t bytes)
+{
+    return lacks_memory(__builtin_return_address(0)) ? NULL : __libc_malloc(bytes);
+}
+
+void *calloc(size_t count, size_t size)
+{
+    return lacks_memory(__builtin_return_address(0)) ? NULL : __libc_calloc(count, size);
+}
+
+void *realloc(void *old, size_t bytes)
+{
+    return lacks_memory(__builtin_return_address(0)) ? NULL : __libc_realloc(old, bytes);
+}
+
+void *aligned_alloc(size_t alignment, size_t bytes)
+{
+    return lacks_memory(__builtin_return_address(0)) ? NULL : __libc_memalign(alignment, bytes);
 }

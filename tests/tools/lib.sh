@@ -35,14 +35,15 @@ same() {
     fi
 }
 
-# errs STATUS PATTERN COMMAND...: the command must end with exactly this status and exactly one error line,
-# which holds the pattern (grep -E); sets bad to 0 or 1
+# errs STATUS PATTERN COMMAND...: the command must end with exactly this status (a pattern of case, such as
+# [24], if either will do) and exactly one error line, which holds the pattern (grep -E); sets bad to 0 or 1
 errs() {
     local expected=$1 pattern=$2 status=0
     shift 2
     bad=0
     timeout -k 5 60 "$@" >"$work/stdout" 2>"$work/stderr" || status=$?
-    [ "$status" = "$expected" ] || { echo "# exit status $status, expected $expected"; bad=1; }
+    # shellcheck disable=SC2053
+    [[ $status == $expected ]] || { echo "# exit status $status, expected $expected"; bad=1; }
     [ "$(grep -c '^error: ' "$work/stderr")" = 1 ] || { echo "# not exactly one error line"; bad=1; }
     grep -Eq -e "$pattern" "$work/stderr" || { echo "# no such message: $pattern"; bad=1; }
 }

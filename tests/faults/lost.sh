@@ -1,0 +1,60 @@
+# Ranks that die or hang, and files that do, in the middle of a run: all end soon, with one error that names
+# rank, host and file; what was done is kept, and the same command goes on.
+. "$(dirname "$0")/../tools/lib.sh"
+. "$here/tests/cli/begun.bash"
+host=$(uname -n)
+cp -p obs.h5 whole.h5
+
+runs "an undisturbed run" "$voltmill" run job.yaml
+expected=$(digest)
+clear_all
+
+pid_of() { # pid_of RANK
+    local process
+    for process in $(ranks); do
+        tr '\0' '\n' <"/proc/$process/environ" 2>/dev/null | grep -qx "OMPI_COMM_WORLD_RANK=$1" && echo "$process"
+    done
+}
+
+# lost NAME PATTERN LIMIT DO...: DO to a run of three ranks; it ends within LIMIT seconds
+lost() {
+    local name=$1 pattern=$2 limit=$3 status=0 began took bad=0
+    shift 3
+    mpirun -n 3 "${slow[@]}" "${faults[@]}" "$voltmill" run --stall-timeout 2 job.yaml >stdout 2>stderr &
+    local run=$!
+    await 10 || bad=1
+    "$@"
+    began=$SECONDS
+    wait $run || status=$?
+    took=$((SECONDS - began))
+    [ "$status" != 0 ] && [ "$took" -le "$limit" ] || { echo "# exit $status after $took s"; bad=1; }
+    [ "$(grep -c '^error: ' stderr)" = 1 ] || { echo "# not one error line"; bad=1; }
+    grep -Eq "^error: .*$pattern" stderr || { echo "# no such message: $pattern"; bad=1; }
+    [ "$(chunks power.h5)" -ge 10 ] && [ ! -e power.h5 ] || { echo "# nothing was kept"; bad=1; }
+    while [ -n "$(ranks)" ] && [ $((SECONDS - began)) -le 20 ]; do sleep 0.05; done
+    [ -z "$(ranks)" ] || { echo "# still there: $(ranks)"; bad=1; kill -9 $(ranks); }
+    ok $bad "$name"
+    [ $bad = 0 ] || note <stderr
+    cp -p whole.h5 obs.h5
+    runs "$name: goes on" mpirun -n 2 "$voltmill" run job.yaml
+    same "$name: same bytes" "$expected" "$(digest)"
+    clear_all
+}
+
+faults=()
+kill_rank() { kill "-$2" "$(pid_of "$1")"; }
+lost "a rank that dies" "rank 2 on $host has died: cannot go on with spectra.h5" 5 kill_rank 2 KILL
+lost "rank 0 that dies" "rank 0 on $host has died: cannot go on with spectra.h5" 5 kill_rank 0 KILL
+lost "a rank that crashes" "rank 1 on $host has died: cannot go on with spectra.h5" 5 kill_rank 1 SEGV
+lost "a rank that hangs" "rank 1 on $host has not been heard of for 2 s: cannot go on with spectra.h5" 17 kill_rank 1 STOP
+lost "rank 0 that hangs" "rank 0 on $host has not been heard of for 2 s: cannot go on with spectra.h5" 17 kill_rank 0 STOP
+faults=(SHIM_RANK=1 SHIM_SAMPLES=40:hang)
+lost "a file that hangs" "obs.h5: spectra .* could not be read within 2 s \(rank 1 on $host\)" 17 true
+faults=(SHIM_RANK=1 SHIM_ROWS=100:hang)
+lost "a product that hangs" "spectra.h5: spectra .* could not be finished and written within 2 s \(rank 1 on $host\)" 17 true
+
+# The input, cut off while it is read; for the next run it is there again.
+faults=()
+cut() { truncate -s 1500000 obs.h5; }
+lost "a file that is cut off" "obs\.h5" 5 cut
+plan
