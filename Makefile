@@ -103,7 +103,7 @@ test-unit: deps
 	$(Q)$(MAKE) --no-print-directory test-programs
 	$(Q)prove --timer $(if $(V),-v) -e tests/run-test $(filter $(BUILD)/tests/unit/%,$(TEST_PROGRAMS))
 
-## test-long: what takes too long for every change (memory of a large job)
+## test-long: what takes too long for every change (memory of a large job, fifty runs that are killed)
 LONG_TESTS = $(sort $(wildcard tests/long/*.sh))
 .PHONY: test-long
 test-long: deps

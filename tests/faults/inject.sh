@@ -1,0 +1,69 @@
+# System calls that fail, one kind after the other: each ends with one error line and the stated status, without
+# a hang or a product under its final name, and the same command goes on to the same bytes. What a program
+# can do without is done without.
+. "$(dirname "$0")/../tools/lib.sh"
+. "$here/tests/cli/begun.bash"
+shim=("${slow[@]}" SHIM_NAP=0)
+EIO=5 ENOMEM=12 EACCES=13 EMFILE=24 ENOSPC=28 EROFS=30 ENOLCK=37 EOPNOTSUPP=95 ESTALE=116 EDQUOT=122
+# Fewer chunks than in other tests: what fails is counted in calls.
+sed -i 's/chunk: 40/chunk: 400/' job.yaml
+
+runs "an undisturbed run" "$voltmill" run job.yaml
+expected=$(digest)
+clear_all
+
+# injected STATUS PATTERN RANKS SETTING...
+injected() {
+    local status=$1 pattern=$2 size=$3 bad name
+    shift 3
+    name="$* on $size"
+    errs "$status" "$pattern" mpirun -n "$size" "${shim[@]}" "$@" "$voltmill" run job.yaml
+    [ ! -e power.h5 ] || [ ! -e spectra.h5 ] || { echo "# the products have their names"; bad=1; }
+    "$voltmill" run job.yaml >stdout 2>>stderr || { echo "# does not go on"; bad=1; }
+    [ "$expected" = "$(digest)" ] || { echo "# other bytes"; bad=1; }
+    [ -z "$(ls ./*.part ./*.journal 2>/dev/null)" ] || { echo "# something is left behind"; bad=1; }
+    ok $bad "$name: exit $status"
+    [ $bad = 0 ] || note <stderr
+    clear_all
+}
+injected 3 'h5\.part: writing .*No space left' 1 SHIM_ROWS=50:$ENOSPC
+injected 3 'h5\.part: writing .*quota exceeded' 2 SHIM_ROWS=20:$EDQUOT
+injected 4 'h5\.part: writing .*Input/output error' 2 SHIM_ROWS=20:$EIO
+injected 4 'h5\.part: writing .*Stale file handle' 1 SHIM_ROWS=1:$ESTALE
+injected 4 '\.part' 1 SHIM_CREATE=1:$EIO
+injected 3 '\.part.*No space left' 1 SHIM_CREATE=2:$ENOSPC
+injected 4 '\.part.*Input/output error' 2 SHIM_CREATE=12:$EIO
+injected 3 '\.journal: writing .*No space left' 1 SHIM_HEAD=1:$ENOSPC
+injected 4 '\.journal: writing .*Input/output error' 2 SHIM_RECORDS=5:$EIO
+injected 4 '\.part cannot be made to last: Input/output error' 1 SHIM_SYNC=3:$EIO
+injected 3 '\.part cannot be made to last: .*quota exceeded' 2 SHIM_SYNC=4:$EDQUOT
+injected 4 '\.part cannot be made to last: Input/output error' 1 SHIM_FSYNC=1:$EIO
+injected 3 '\.journal cannot be made to last: No space left' 1 SHIM_FSYNC=3:$ENOSPC
+injected 3 '\.part' 2 SHIM_RESERVE=1:$ENOSPC
+injected 3 '\.part' 1 SHIM_RESERVE=2:$EDQUOT
+injected 4 '\.part' 1 SHIM_RESERVE=1:$EIO
+injected 4 'obs\.h5.*Input/output error' 2 SHIM_SAMPLES=20:$EIO
+injected 4 'obs\.h5.*Stale file handle' 1 SHIM_SAMPLES=1:$ESTALE
+injected 4 'obs\.h5' 1 SHIM_LOOK=1:$EIO
+injected 4 'Input/output error' 1 SHIM_NAME=1:$EIO
+injected 4 'Read-only file system' 2 SHIM_NAME=2:$EROFS
+injected 4 '\.journal.*Input/output error' 1 SHIM_CUT=1:$EIO
+for number in 1 2 3 4 5 6; do
+    injected '[24]' '\.h5.*(Permission denied|Too many open files)' 1 SHIM_OPEN=$number:$((number % 2 ? EACCES : EMFILE))
+done
+for number in 1 60 120 180 220 250; do
+    injected 5 'memory|allocate' 1 SHIM_MEMORY=$number:$ENOMEM
+done
+injected 5 'memory|allocate' 3 SHIM_RANK=2 SHIM_MEMORY=200:$ENOMEM
+
+# These do no harm.
+harmless() {
+    runs "harmless: $*" mpirun -n 2 "${shim[@]}" "$@" "$voltmill" run job.yaml
+    same "harmless: $*: same bytes" "$expected" "$(digest)"
+    clear_all
+}
+harmless SHIM_ROWS=1:short SHIM_RECORDS=1:short SHIM_CREATE=1:short
+harmless SHIM_SAMPLES=1:short
+harmless SHIM_RESERVE=1:$EOPNOTSUPP
+harmless SHIM_LOCK=1:$ENOLCK
+plan
