@@ -460,17 +460,25 @@ out:
     return st;
 }
 
+/* Zero volts for samples from .. from + samples - 1 of a slab of `count`. */
+static void fill_zeros(const struct archive *archive, const struct slab *slab, uint64_t from,
+                       uint64_t samples, uint64_t count, char *out)
+{
+    int zero = archive->format == SAMPLE_I4 && archive->nibbles.offset_binary ? 0x88 : 0;
+    for (uint64_t slot = 0; slot < slab->nblocks; slot++) {
+        memset(out + (slot * count + from) * slab->width, zero, (size_t)(samples * slab->width));
+    }
+}
+
 /* Samples that the archive declares missing become zero volts. */
 static void fill_gaps(const struct archive *archive, const struct slab *slab, uint64_t first,
                       uint64_t count, char *out)
 {
-    int zero = archive->format == SAMPLE_I4 && archive->nibbles.offset_binary ? 0x88 : 0;
     for (size_t i = 0; i < archive->ngaps; i++) {
         uint64_t low = max_u64(archive->gaps[i][0], first);
         uint64_t high = min_u64(archive->gaps[i][0] + archive->gaps[i][1], first + count);
-        for (uint64_t slot = 0; low < high && slot < slab->nblocks; slot++) {
-            memset(out + (slot * count + low - first) * slab->width, zero,
-                   (size_t)((high - low) * slab->width));
+        if (low < high) {
+            fill_zeros(archive, slab, low - first, high - low, count, out);
         }
     }
 }
@@ -488,6 +496,30 @@ status_t reader_read(reader_t *reader, const struct slab *slab, uint64_t first, 
     }
     fill_gaps(archive, slab, first, count, out);
 out:
+    return st;
+}
+
+status_t reader_salvage(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
+                        uint64_t piece, void *out, char *bad)
+{
+    status_t st = STATUS_OK;
+    char *room = NULL;
+    uint64_t block_bytes = piece * slab->width;
+    TRY(memory_aligned((size_t)(slab->nblocks * block_bytes), 1, "a piece of samples", &room));
+    for (uint64_t at = 0; at < count; at += piece) {
+        bad[at / piece] = reader_read(reader, slab, first + at, piece, room) != STATUS_OK;
+        if (bad[at / piece]) {
+            report_clear();
+            fill_zeros(reader->archive, slab, at, piece, count, out);
+            continue;
+        }
+        for (uint64_t slot = 0; slot < slab->nblocks; slot++) {
+            memcpy((char *)out + (slot * count + at) * slab->width, room + slot * block_bytes,
+                   (size_t)block_bytes);
+        }
+    }
+out:
+    free(room);
     return st;
 }
 

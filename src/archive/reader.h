@@ -52,6 +52,13 @@ void reader_destroy(reader_t *reader);
 status_t reader_read(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
                      void *out);
 
+/* The same for what can perhaps not be read: in pieces of `piece` samples, of which those that
+ * cannot be read become zero volts and are told of. Fails with DEVICE (memory).
+ *
+ *   bad    char [count / piece], `count` being a multiple of it: 1 for those */
+status_t reader_salvage(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
+                        uint64_t piece, void *out, char *bad);
+
 /* The same samples where they lie in the file, if they lie there as a slab and this machine can
  * show them as memory; else gives NULL, and they must be read. Close the mapping after use. Fails
  * with DATA. */

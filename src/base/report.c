@@ -51,8 +51,10 @@ void report_print(void)
     }
     is_said = 1;
     fflush(stdout);
-    fprintf(stderr, "%s: %s\n", cause_status == STATUS_STOPPED ? "stopped" : "error",
-            cause_status == STATUS_OK ? "unknown" : cause);
+    const char *kind = cause_status == STATUS_STOPPED ? "stopped"
+                       : cause_status == STATUS_HOLES ? "incomplete"
+                                                      : "error";
+    fprintf(stderr, "%s: %s\n", kind, cause_status == STATUS_OK ? "unknown" : cause);
 }
 
 static void say(const char *kind, const char *format, va_list args)

@@ -21,7 +21,8 @@ status_t report_cause_status(void);
 /* Forgets the recorded cause. */
 void report_clear(void);
 
-/* Prints "error: CAUSE" on stderr, or "stopped: CAUSE" when the status is STOPPED, unless this
+/* Prints "error: CAUSE" on stderr, or "stopped: CAUSE" when the status is STOPPED, "incomplete:
+ * CAUSE" when it is HOLES, unless this
  * process was told to be quiet, or has printed one before: a program fails once. */
 void report_print(void);
 

@@ -13,6 +13,7 @@ typedef enum {
     STATUS_NO_SPACE = 3, /* no room for the product */
     STATUS_DATA = 4,     /* archive or product: missing, unreadable, wrong, or an I/O error */
     STATUS_DEVICE = 5,   /* compute device, memory of this machine included */
+    STATUS_HOLES = 6,    /* complete, but for rows of which the input could not be read */
     STATUS_STOPPED = 75  /* stopped before the end on request */
 } status_t;
 

@@ -48,6 +48,9 @@ enum fft_kind { FFT_AUTO, FFT_VKFFT, FFT_CLFFT };
 /* How hard FFTW looks for its fastest plan. */
 enum fft_planning { PLANNING_AUTO, PLANNING_ESTIMATE, PLANNING_MEASURE, PLANNING_PATIENT };
 
+/* What becomes of a run when a part of its input cannot be read. */
+enum on_bad { ON_BAD_STOP, ON_BAD_NAN };
+
 enum product_kind { PRODUCT_SPECTRA, PRODUCT_POWER };
 
 /* What a dimension of a dataset of voltages counts. */

@@ -32,6 +32,7 @@ static const char help[] =
     "  --help               prints this\n"
     "\n"
     "Exit status: 0 complete, 2 usage or job, 3 no space, 4 data or I/O, 5 device or memory,\n"
+    "6 complete, but rows are NaN because their input could not be read (run.on_bad: nan),\n"
     "75 stopped: the same command goes on.\n";
 
 status_t cli_run(int argc, char **argv)

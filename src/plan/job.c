@@ -128,6 +128,7 @@ static status_t convert_run(struct job_file_run *file, struct job *job)
     job->chunk_spectra = file->chunk;
     job->threads = file->threads;
     job->planning = file->planning;
+    job->on_bad = file->on_bad;
     job->sync_seconds = file->sync ? *file->sync : JOB_SYNC_DEFAULT;
     if (file->device && strcmp(file->device, "auto") != 0) {
         job->device = take(&file->device);

@@ -84,10 +84,11 @@ struct job {
     struct job_product *products; /* >= 1 */
     uint32_t nproducts;
 
-    uint64_t memory;            /* bytes per rank; default 1 GiB */
-    uint64_t chunk_spectra;     /* 0: auto */
-    uint32_t threads;           /* 0: auto */
-    double sync_seconds;        /* between the times when rows are made to last; > 0 */
+    uint64_t memory;        /* bytes per rank; default 1 GiB */
+    uint64_t chunk_spectra; /* 0: auto */
+    uint32_t threads;       /* 0: auto */
+    double sync_seconds;    /* between the times when rows are made to last; > 0 */
+    enum on_bad on_bad;
     enum fft_planning planning; /* of FFTW, CPU backend */
     char *device;               /* OpenCL device: NULL (auto), a number, or a part of its name */
     uint64_t device_memory;     /* bytes of its memory that a rank may use; 0: auto */

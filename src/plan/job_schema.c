@@ -199,6 +199,7 @@ static const cyaml_strval_t kernel_names[] = {{"auto", KERNEL_AUTO},
                                               {"local", KERNEL_LOCAL}};
 static const cyaml_strval_t fft_names[] = {
     {"auto", FFT_AUTO}, {"vkfft", FFT_VKFFT}, {"clfft", FFT_CLFFT}};
+static const cyaml_strval_t on_bad_names[] = {{"stop", ON_BAD_STOP}, {"nan", ON_BAD_NAN}};
 static const cyaml_strval_t planning_names[] = {{"auto", PLANNING_AUTO},
                                                 {"estimate", PLANNING_ESTIMATE},
                                                 {"measure", PLANNING_MEASURE},
@@ -279,6 +280,7 @@ static const cyaml_schema_field_t run_fields[] = {
     CYAML_FIELD_UINT("chunk", SCHEMA_OPTIONAL, struct job_file_run, chunk),
     CYAML_FIELD_UINT("threads", SCHEMA_OPTIONAL, struct job_file_run, threads),
     SCHEMA_TEXT("device", SCHEMA_OPTIONAL, struct job_file_run, device),
+    SCHEMA_CHOICE("on_bad", SCHEMA_OPTIONAL, struct job_file_run, on_bad, on_bad_names),
     SCHEMA_CHOICE("fft_planning", SCHEMA_OPTIONAL, struct job_file_run, planning, planning_names),
     SCHEMA_TEXT("device_memory", SCHEMA_OPTIONAL, struct job_file_run, device_memory),
     CYAML_FIELD_FLOAT_PTR("sync", SCHEMA_OPTIONAL, struct job_file_run, sync),

@@ -69,6 +69,7 @@ struct job_file_run {
     char *device;
     char *device_memory;
     enum fft_planning planning;
+    enum on_bad on_bad;
     double *sync;
 };
 

@@ -117,17 +117,24 @@ static status_t read_counts_place(hid_t file, const char *path, struct product_p
     hid_t missing = -1;
     hid_t space = -1;
     hid_t crc = -1;
+    hid_t holes = -1;
     if (H5Lexists(file, "provenance/crc32", H5P_DEFAULT) <= 0) {
         goto out;
     }
     crc = H5Dopen2(file, "provenance/crc32", H5P_DEFAULT);
     missing = H5Dopen2(file, "provenance/missing_samples", H5P_DEFAULT);
+    holes = H5Dopen2(file, "provenance/holes", H5P_DEFAULT);
+    H5_TRY(holes, "%s does not say which rows are NaN", path);
     H5_TRY(crc, "%s: its CRCs cannot be opened", path);
     H5_TRY(missing, "%s does not say how many samples were missing", path);
     TRY(need_u64(crc, path, "span_rows", &place->span_rows));
     space = H5Dget_space(crc);
     haddr_t crc_at = H5Dget_offset(crc);
     haddr_t missing_at = H5Dget_offset(missing);
+    haddr_t holes_at = H5Dget_offset(holes);
+    REQUIRE(holes_at != HADDR_UNDEF && H5Dget_storage_size(holes) == place->rows, STATUS_DATA,
+            "%s: what it says of NaN rows is not about all rows", path);
+    place->holes_offset = holes_at;
     REQUIRE(place->span_rows > 0 && crc_at != HADDR_UNDEF && missing_at != HADDR_UNDEF &&
                 H5Sget_simple_extent_npoints(space) == (hssize_t)spans_count(place),
             STATUS_DATA, "%s: its CRCs are not those of its rows", path);
@@ -136,6 +143,7 @@ static status_t read_counts_place(hid_t file, const char *path, struct product_p
 out:
     h5_close(space);
     h5_close(missing);
+    h5_close(holes);
     h5_close(crc);
     return st;
 }

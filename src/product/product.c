@@ -228,15 +228,21 @@ static status_t put_counts(hid_t group, const struct product_place *place)
     status_t st = STATUS_OK;
     hid_t missing = -1;
     hid_t crc = -1;
+    hid_t holes = -1;
     hsize_t spans = spans_count(place);
+    hsize_t rows = place->rows;
     TRY(h5_create_dataset(group, "missing_samples", H5T_STD_U64LE, 0, NULL, &missing));
     TRY(h5_put_text(missing, "long_name", "samples found missing while reading, all streams"));
     TRY(h5_create_dataset(group, "crc32", H5T_STD_U32LE, 1, &spans, &crc));
     TRY(h5_put_u64(crc, "span_rows", place->span_rows));
     TRY(h5_put_text(crc, "long_name", crc_convention));
+    TRY(h5_create_dataset(group, "holes", H5T_STD_U8LE, 1, &rows, &holes));
+    TRY(h5_put_text(holes, "long_name",
+                    "1: the row (of /time) is NaN, because a part of its input could not be read"));
 out:
     h5_close(missing);
     h5_close(crc);
+    h5_close(holes);
     return st;
 }
 
@@ -359,6 +365,7 @@ status_t product_create(const char *path, const struct product_spec *spec,
     TRY(find_place(file, "time", &place->time_offset));
     TRY(find_place(file, "provenance/crc32", &place->crc_offset));
     TRY(find_place(file, "provenance/missing_samples", &place->missing_offset));
+    TRY(find_place(file, "provenance/holes", &place->holes_offset));
     herr_t closed = H5Fclose(file);
     file = -1;
     H5_TRY(closed, "%s cannot be written", path);
@@ -376,6 +383,24 @@ status_t product_put_counts(int fd, const char *path, const struct product_place
     status_t st = STATUS_OK;
     TRY(file_write(fd, path, place->missing_offset, &missing, sizeof missing));
     TRY(file_write(fd, path, place->crc_offset, crcs, spans_count(place) * sizeof *crcs));
+out:
+    return st;
+}
+
+status_t product_count_holes(int fd, const char *path, const struct product_place *place,
+                             uint64_t *out)
+{
+    status_t st = STATUS_OK;
+    char flags[4096];
+    uint64_t holes = 0;
+    for (uint64_t at = 0; at < place->rows; at += sizeof flags) {
+        uint64_t count = min_u64(place->rows - at, sizeof flags);
+        TRY(file_read(fd, path, place->holes_offset + at, flags, count));
+        for (uint64_t i = 0; i < count; i++) {
+            holes += flags[i] != 0;
+        }
+    }
+    *out = holes;
 out:
     return st;
 }

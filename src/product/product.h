@@ -33,10 +33,11 @@ struct product_spec {
 /* Where things lie in the file: row r at data_offset + r * row_bytes, float [streams][nchannels]
  * (x 2 if complex); its time stamp, a double, at time_offset + 8 r; the CRC-32 of span s (of
  * span_rows rows: product/spans.h), a uint32, at crc_offset + 4 s; the number of missing samples,
- * a uint64, at missing_offset. crc_offset = 0: it has none, as products of format 1. */
+ * a uint64, at missing_offset; at holes_offset + r, a byte: 1 when row r is NaN because its input
+ * could not be read. crc_offset = 0: it has none, as products of format 1. */
 struct product_place {
     uint64_t rows, row_bytes, span_rows;
-    uint64_t data_offset, time_offset, crc_offset, missing_offset;
+    uint64_t data_offset, time_offset, crc_offset, missing_offset, holes_offset;
     uint64_t file_bytes;
 };
 
@@ -53,6 +54,10 @@ status_t product_create(const char *path, const struct product_spec *spec,
  * missing value), and the CRC-32 of each span. Fails with NO_SPACE or DATA. */
 status_t product_put_counts(int fd, const char *path, const struct product_place *place,
                             uint64_t missing, const uint32_t *crcs);
+
+/* Counts the rows that are NaN because their input could not be read. Fails with DATA. */
+status_t product_count_holes(int fd, const char *path, const struct product_place *place,
+                             uint64_t *out);
 
 /* What a finished product says of itself: for `info` and `verify`. */
 struct product {

@@ -168,6 +168,7 @@ static status_t pack_place(const struct product_place *place, struct text *out)
     TRY(pack_u64(out, place->time_offset));
     TRY(pack_u64(out, place->crc_offset));
     TRY(pack_u64(out, place->missing_offset));
+    TRY(pack_u64(out, place->holes_offset));
     TRY(pack_u64(out, place->file_bytes));
 out:
     return st;
@@ -223,6 +224,7 @@ static void unpack_place(struct unpack *in, struct product_place *out)
     out->time_offset = unpack_u64(in);
     out->crc_offset = unpack_u64(in);
     out->missing_offset = unpack_u64(in);
+    out->holes_offset = unpack_u64(in);
     out->file_bytes = unpack_u64(in);
 }
 

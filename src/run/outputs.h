@@ -45,7 +45,7 @@ status_t outputs_open_all(outputs_t *outputs, const struct work *work);
 
 /* The sink of a pipeline (struct pipeline_sink): writes rows in place; a chunk is written. */
 status_t outputs_put(void *outputs, uint32_t product, const struct chunk *chunk, uint64_t first_row,
-                     uint64_t rows, const void *data);
+                     uint64_t rows, const void *data, const char *holes);
 status_t outputs_end(void *outputs, const struct chunk *chunk, uint64_t missing);
 
 /* The driver's (struct driver_work): what was done before; what is done and lasts, from every rank
@@ -59,6 +59,10 @@ status_t outputs_settle(void *outputs);
 /* On rank 0: chunks that are done, and samples found missing in them. */
 uint64_t outputs_done(const outputs_t *outputs);
 uint64_t outputs_missing(const outputs_t *outputs);
+
+/* On rank 0, when all is done: rows of product i that are NaN because their input could not be
+ * read. Fails with DATA. */
+status_t outputs_holes(const outputs_t *outputs, uint32_t i, uint64_t *out);
 
 /* Puts in what was counted, renames, and removes the journals. Can be done again by another run,
  * whatever moment this one is killed. Collective. */

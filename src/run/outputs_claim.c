@@ -109,7 +109,7 @@ static int is_same_place(const struct product_place *a, const struct product_pla
     return a->rows == b->rows && a->row_bytes == b->row_bytes && a->span_rows == b->span_rows &&
            a->data_offset == b->data_offset && a->time_offset == b->time_offset &&
            a->crc_offset == b->crc_offset && a->missing_offset == b->missing_offset &&
-           a->file_bytes == b->file_bytes;
+           a->holes_offset == b->holes_offset && a->file_bytes == b->file_bytes;
 }
 
 /* Finds out what earlier runs have left of a product. */

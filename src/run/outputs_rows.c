@@ -5,6 +5,7 @@
 #include "product/spans.h"
 
 #include <string.h>
+#include <unistd.h>
 
 enum { LONG_WRITE = 4 << 20 /* bytes that are worth sending to the disk together */ };
 
@@ -27,6 +28,47 @@ static status_t put_times(const outputs_t *outputs, uint32_t product, uint64_t f
                        count * sizeof(double)));
     }
 out:
+    return st;
+}
+
+/* Which rows are holes. The file says that none is, unless an earlier run was killed after it had
+ * said otherwise. A row whose streams come in groups is one as soon as one of them is. */
+static status_t put_holes(const outputs_t *outputs, uint32_t product, int is_whole,
+                          uint64_t first_row, uint64_t rows, const char *holes)
+{
+    status_t st = STATUS_OK;
+    static const char none[4096];
+    const struct output *output = &outputs->outputs[product];
+    uint64_t at = output->place.holes_offset + first_row;
+    if (holes && is_whole) {
+        TRY(file_write(output->fd, output->part, at, holes, rows));
+        goto out;
+    }
+    for (uint64_t i = 0; i < rows && holes; i++) {
+        if (holes[i]) {
+            TRY(file_write(output->fd, output->part, at + i, holes + i, 1));
+        }
+    }
+    for (uint64_t i = 0; i < rows && !holes && is_whole && outputs->is_begun; i += sizeof none) {
+        TRY(file_write(output->fd, output->part, at + i, none, min_u64(rows - i, sizeof none)));
+    }
+out:
+    return st;
+}
+
+status_t outputs_holes(const outputs_t *outputs, uint32_t i, uint64_t *out)
+{
+    status_t st = STATUS_OK;
+    const struct output *output = &outputs->outputs[i];
+    uint64_t holes = 0;
+    int fd = -1;
+    TRY(file_open_read(outputs->job->products[i].file, &fd));
+    TRY(product_count_holes(fd, outputs->job->products[i].file, &output->place, &holes));
+    *out = holes;
+out:
+    if (fd >= 0) {
+        close(fd);
+    }
     return st;
 }
 
@@ -66,7 +108,7 @@ static void sum_rows(struct output *output, uint64_t integrate, const struct chu
 }
 
 status_t outputs_put(void *context, uint32_t product, const struct chunk *chunk, uint64_t first_row,
-                     uint64_t rows, const void *data)
+                     uint64_t rows, const void *data, const char *holes)
 {
     status_t st = STATUS_OK;
     outputs_t *outputs = context;
@@ -91,6 +133,7 @@ status_t outputs_put(void *context, uint32_t product, const struct chunk *chunk,
     if (chunk->first_stream == 0) {
         TRY(put_times(outputs, product, first_row, rows));
     }
+    TRY(put_holes(outputs, product, piece == row_bytes, first_row, rows, holes));
     outputs->chunk_bytes += rows * piece;
 out:
     return st;

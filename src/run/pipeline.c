@@ -1,6 +1,7 @@
 #include "run/pipeline.h"
 
 #include "base/memory.h"
+#include "run/holes.h"
 #include "run/ring.h"
 
 #include <stdlib.h>
@@ -19,6 +20,8 @@ struct slot {
     mapping_t *mapping; /* of samples that were not copied; else NULL */
     struct slab *slab;  /* of the streams worked on: most jobs have one group of them */
     size_t *re, *im;
+    char *bad;   /* of each raw spectrum: it could not be read; NULL: run.on_bad is stop */
+    int has_bad; /* any of them */
     struct chunk chunk;
     uint64_t from, count; /* spectra */
     uint64_t rows[MOST_OUTPUTS];
@@ -35,9 +38,11 @@ struct pipeline {
     uint32_t nslots;
     ring_t *ring;
     double patience; /* seconds */
+    int has_warned;  /* of input that cannot be read: the reader's */
     double computing;
     double waiting;   /* of the writer, for a device */
     uint64_t missing; /* samples, so far in the chunk: the writer's */
+    holes_t *holes;   /* the writer's */
 };
 
 /* Bytes of the largest slab of any group, for a block. */
@@ -70,6 +75,7 @@ static void drop_stages(pipeline_t *pipeline)
         }
         mapping_close(slot->mapping);
         slab_destroy(slot->slab);
+        free(slot->bad);
         free(slot->re);
         free(slot->im);
         *slot = (struct slot){0};
@@ -85,6 +91,10 @@ static status_t create_slot(const pipeline_t *pipeline, uint64_t in_bytes, struc
     const struct channelise_spec *spec = &work->channelise;
     TRY(memory_zeroed(spec->nstreams, sizeof *slot->re, "offsets", &slot->re));
     TRY(memory_zeroed(spec->nstreams, sizeof *slot->im, "offsets", &slot->im));
+    if (work->job->on_bad == ON_BAD_NAN) {
+        TRY(memory_zeroed((size_t)(pipeline->chunking.block_spectra + spec->taps - 1), 1, "holes",
+                          &slot->bad));
+    }
     TRY(buffer_create(pipeline->backend, BUFFER_IN, in_bytes, &slot->in));
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         uint64_t rows = work_block_rows(work, i, pipeline->chunking.block_spectra);
@@ -139,7 +149,9 @@ static status_t read_slot(void *context, uint32_t number)
     uint64_t first = work->archive->first_sample + slot->from * work->samples_per_spectrum;
     uint64_t count = (slot->count + work->channelise.taps - 1) * work->samples_per_spectrum;
     void *in = NULL;
-    if (buffer_lend(slot->in, NULL)) {
+    slot->has_bad = 0;
+    /* What lies in a file that was cut off or on a bad disk shows too late in a mapping. */
+    if (!slot->bad && buffer_lend(slot->in, NULL)) {
         TRY(reader_map(pipeline->reader, slot->slab, first, count, &slot->mapping));
     }
     if (slot->mapping) {
@@ -147,7 +159,17 @@ static status_t read_slot(void *context, uint32_t number)
         goto out;
     }
     TRY(buffer_get(slot->in, &in));
-    TRY(reader_read(pipeline->reader, slot->slab, first, count, in));
+    st = reader_read(pipeline->reader, slot->slab, first, count, in);
+    if (st == STATUS_DATA && slot->bad) {
+        if (!pipeline->has_warned) {
+            report_warn("%s", report_cause());
+        }
+        pipeline->has_warned = 1;
+        report_clear();
+        slot->has_bad = 1;
+        st = reader_salvage(pipeline->reader, slot->slab, first, count, work->samples_per_spectrum,
+                            in, slot->bad);
+    }
 out:
     return st;
 }
@@ -177,15 +199,23 @@ static status_t write_slot(void *context, uint32_t number)
     pipeline->waiting += progress_now() - since;
     pipeline->missing += missing;
     TRY(release_samples(pipeline, slot));
+    if (pipeline->holes) {
+        holes_begin(pipeline->holes, slot->from == slot->chunk.first, slot->from, slot->count,
+                    slot->has_bad ? slot->bad : NULL);
+    }
     for (uint32_t i = 0; i < pipeline->work->job->nproducts; i++) {
         void *data = NULL;
+        const char *holes = NULL;
         double started = progress_now();
         TRY(buffer_get(slot->out[i], &data));
         pipeline->waiting += progress_now() - started;
+        if (pipeline->holes) {
+            holes = holes_punch(pipeline->holes, i, slot->rows[i], slot->chunk.streams, data);
+        }
         if (slot->rows[i] > 0) {
             TRY(pipeline->sink.put(pipeline->sink.context, i, &slot->chunk,
                                    slot->from / pipeline->work->job->products[i].integrate,
-                                   slot->rows[i], data));
+                                   slot->rows[i], data, holes));
         }
     }
     if (pipeline->sink.end && slot->from + slot->count == slot->chunk.first + slot->chunk.count) {
@@ -213,6 +243,9 @@ status_t pipeline_create(const struct work *work, backend_t *backend,
                            : 1;
     TRY(reader_create(work->archive, work->cache_bytes, threads, &pipeline->reader));
     TRY(fit_stages(pipeline));
+    if (work->job->on_bad == ON_BAD_NAN) {
+        TRY(holes_create(work, pipeline->chunking.block_spectra, &pipeline->holes));
+    }
     struct ring_work sides = {pipeline, read_slot, write_slot};
     TRY(ring_create(pipeline->nslots, &sides, &pipeline->ring));
     *out = pipeline;
@@ -230,6 +263,7 @@ void pipeline_destroy(pipeline_t *pipeline)
     ring_destroy(pipeline->ring);
     drop_stages(pipeline);
     reader_destroy(pipeline->reader);
+    holes_destroy(pipeline->holes);
     free(pipeline);
 }
 

@@ -1,5 +1,6 @@
 #include "run/run.h"
 
+#include "base/memory.h"
 #include "base/text.h"
 #include "run/agree.h"
 #include "run/outputs.h"
@@ -357,6 +358,26 @@ static void say_where_it_goes_on(const struct run *run)
     report_note("%s are done: goes on from there", count);
 }
 
+/* Rank 0: whether the products have holes. */
+static status_t judge_holes(const struct run *run)
+{
+    status_t st = STATUS_OK;
+    char count[UNITS_TEXT];
+    uint64_t worst = 0;
+    const char *file = NULL;
+    for (uint32_t i = 0; i < run->job->nproducts; i++) {
+        uint64_t holes = 0;
+        TRY(outputs_holes(run->outputs, i, &holes));
+        file = holes > worst ? run->job->products[i].file : file;
+        worst = max_u64(worst, holes);
+    }
+    REQUIRE(worst == 0, STATUS_HOLES,
+            "%s is complete, but %s of its rows are NaN: their input could not be read", file,
+            units_count(worst, count));
+out:
+    return st;
+}
+
 /* Says where the times went, to whom it was asked for. */
 static status_t conclude(const struct run *run, const struct run_options *options, double before,
                          double total, double after)
@@ -400,8 +421,10 @@ status_t run_job_all(MPI_Comm comm, const struct run_options *options)
     TRY(outputs_finish_all(run.outputs));
     double ended = progress_now();
     TRY(conclude(&run, options, ready - started, ended - begun + ready - started, ended - worked));
+    st = run.rank == 0 ? judge_holes(&run) : STATUS_OK;
+    TRY(agree_all(comm, st));
 out:
-    if (run.rank == 0 && st != STATUS_OK && st != STATUS_STOPPED) {
+    if (run.rank == 0 && st != STATUS_OK && st != STATUS_STOPPED && st != STATUS_HOLES) {
         say_what_is_kept(&run);
     }
     run_end(&run);

@@ -92,12 +92,13 @@ out:
 
 /* The sink of the pipeline: rows as the reference makes them. */
 static status_t compare_rows(void *context, uint32_t index, const struct chunk *chunk,
-                             uint64_t first_row, uint64_t rows, const void *data)
+                             uint64_t first_row, uint64_t rows, const void *data, const char *holes)
 {
     status_t st = STATUS_OK;
     struct verify *verify = context;
     const struct product *product = verify->product;
     (void)index;
+    (void)holes;
     uint64_t row_bytes = product->place.row_bytes;
     uint64_t stream_bytes = row_bytes / verify->archive->nstreams;
     uint64_t piece = chunk->streams * stream_bytes;
@@ -108,6 +109,14 @@ static status_t compare_rows(void *context, uint32_t index, const struct chunk *
         verify->stored_size = piece;
     }
     for (uint64_t i = 0; i < rows; i++) {
+        char hole = 0;
+        if (product->place.holes_offset > 0) {
+            TRY(file_read(verify->fd, product->path, product->place.holes_offset + first_row + i,
+                          &hole, 1));
+        }
+        if (hole) {
+            continue;
+        }
         uint64_t at = product->place.data_offset + (first_row + i) * row_bytes +
                       chunk->first_stream * stream_bytes;
         TRY(file_read(verify->fd, product->path, at, verify->stored, piece));

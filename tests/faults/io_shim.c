@@ -17,6 +17,7 @@
  *   SHIM_NAME      products that get their names
  *   SHIM_MEMORY    memory that the program itself asks for
  *
+ *   SHIM_BAD=FROM-TO  bytes of x.h5 that nobody can read
  *   SHIM_NAP=N     rests N ms before rows are written, on every rank
  *   SHIM_RENAME=N  the N-th product that gets its name: this process is killed before
  *   SHIM_RANK=R    all others only on this rank of Open MPI */
@@ -134,6 +135,16 @@ ssize_t pwrite(int fd, const void *data, size_t bytes, off_t offset)
     return real(fd, data, error == SHORT ? (bytes + 1) / 2 : bytes, offset);
 }
 
+/* Whether bytes are wanted that nobody can read. */
+static int is_bad(off_t offset, size_t bytes)
+{
+    const char *value = setting("SHIM_BAD");
+    long from;
+    long to;
+    return value && sscanf(value, "%ld-%ld", &from, &to) == 2 && offset < to &&
+           offset + (off_t)bytes > from;
+}
+
 ssize_t pread(int fd, void *data, size_t bytes, off_t offset)
 {
     static atomic_long samples;
@@ -144,6 +155,7 @@ ssize_t pread(int fd, void *data, size_t bytes, off_t offset)
     memcpy(&real, &found, sizeof real);
     if (is_called(fd, ".h5")) {
         error = is_main_thread() ? failing("SHIM_LOOK", &looks) : failing("SHIM_SAMPLES", &samples);
+        error = !error && !is_main_thread() && is_bad(offset, bytes) ? EIO : error;
     }
     if (error != 0 && error != SHORT) {
         errno = error;

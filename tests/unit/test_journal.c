@@ -36,6 +36,7 @@ static struct journal_head make_head(void)
                   .time_offset = 4096,
                   .crc_offset = 8192,
                   .missing_offset = 8000,
+                  .holes_offset = 8008,
                   .file_bytes = (1 << 20) + ROWS * ROW_BYTES},
         .chunking = {.spectra = 577, .chunk_spectra = 60, .streams = 5, .group_streams = 3},
         .backend = BACKEND_CPU,

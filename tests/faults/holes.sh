@@ -1,0 +1,86 @@
+# Input of which a part cannot be read (run.on_bad: nan): the rows that need it are NaN and marked, all others
+# are those of a sound input; the exit status says so. The same however the work is cut, and when killed.
+. "$(dirname "$0")/../tools/lib.sh"
+. "$here/tests/cli/begun.bash"
+
+runs "an undisturbed run" "$voltmill" run job.yaml
+cp spectra.h5 sound-spectra.h5
+cp power.h5 sound-power.h5
+clear_all
+
+at=$("$python" -c 'import h5py; print(h5py.File("obs.h5")["v"].id.get_offset())')
+broken=(SHIM_NAP=0 "SHIM_BAD=$((at + 1000000))-$((at + 1000300))")
+
+errs 4 'obs\.h5.*Input/output error' mpirun -n 2 "${slow[@]}" "${broken[@]}" "$voltmill" run job.yaml
+ok $bad "stop is the default"
+clear_all
+
+# holes NAME COMMAND...: ends with status 6, one line that says so, and no error
+holes() {
+    local name=$1 status=0 bad=0
+    shift
+    "$@" >stdout 2>stderr || status=$?
+    [ $status = 6 ] || { echo "# exit status $status"; bad=1; }
+    [ "$(grep -c '^incomplete: ' stderr)" = 1 ] && ! grep -q '^error' stderr || { echo "# other messages"; bad=1; }
+    [ -z "$(ls ./*.part ./*.journal 2>/dev/null)" ] || { echo "# something is left behind"; bad=1; }
+    ok $bad "$name"
+    [ $bad = 0 ] || note <stderr
+}
+holes "a run with holes" "${slow[@]}" "${broken[@]}" "$voltmill" run --set run.on_bad=nan job.yaml
+grep -q '^incomplete: spectra.h5 is complete, but 65 of its rows are NaN' stderr
+ok $? "says how many"
+expected=$(digest)
+"$python" - <<'PYTHON'
+import sys
+import h5py
+import numpy as np
+# Bytes 1000000 .. 1000299 are in raw spectra (256 bytes) 3906 and 3907; each enters 64 spectra.
+spectra = np.zeros(15562, bool)
+spectra[3906 - 63:3907 + 1] = True
+good = True
+for name, rows, holes in (("spectra", "spectra", spectra), ("power", "data", spectra[:15560].reshape(-1, 10).any(1))):
+    with h5py.File(name + ".h5") as f, h5py.File("sound-" + name + ".h5") as sound:
+        isnan = np.isnan(f[rows][:].view("f4")).reshape(len(holes), -1)
+        good &= (isnan == holes[:, None]).all() and (f["provenance/holes"][:] == holes).all()
+        good &= (f[rows][:][~holes] == sound[rows][:][~holes]).all()
+        print("#", name, holes.sum(), f["provenance/holes"][:].sum(), isnan.all(1).sum())
+sys.exit(0 if good else 1)
+PYTHON
+ok $? "exactly the rows that need it are NaN and marked"
+runs "verify passes them over" "$voltmill" verify --chunks 400 power.h5
+runs "verify --crc" "$voltmill" verify --crc spectra.h5
+clear_all
+
+holes "other chunks" mpirun -n 3 "${slow[@]}" "${broken[@]}" "$voltmill" run --set run.on_bad=nan --set run.chunk=330 job.yaml
+same "other chunks: same bytes" "$expected" "$(digest)"
+clear_all
+
+mpirun -n 2 "${slow[@]}" "${broken[@]}" SHIM_NAP=4 "$voltmill" run --set run.on_bad=nan job.yaml >log 2>&1 &
+run=$!
+await 150
+kill -9 $run $(ranks)
+{ wait $run; } 2>/dev/null
+while [ -n "$(ranks)" ]; do sleep 0.05; done
+holes "killed and resumed" "${slow[@]}" "${broken[@]}" "$voltmill" run --set run.on_bad=nan job.yaml
+same "killed and resumed: same bytes" "$expected" "$(digest)"
+clear_all
+
+# A chunk of a compressed dataset whose checksum is wrong: a hole of its length.
+"$python" - <<'PYTHON'
+import h5py
+with h5py.File("obs.h5") as f, h5py.File("packed.h5", "w") as g:
+    g.create_dataset("v", data=f["v"], chunks=(6400, 2, 2), fletcher32=True)
+    info = g["v"].id.get_chunk_info(40)
+    offset = info.byte_offset
+with open("packed.h5", "r+b") as f:
+    f.seek(offset + 1000)
+    byte = f.read(1)
+    f.seek(offset + 1000)
+    f.write(bytes([byte[0] ^ 1]))
+PYTHON
+errs 4 'packed\.h5.*cannot be read' "$voltmill" run --set input.files=packed.h5 job.yaml
+ok $bad "a wrong checksum: stop"
+clear_all
+holes "a wrong checksum: a hole" "$voltmill" run --set input.files=packed.h5 --set run.on_bad=nan job.yaml
+same "a hole of 100 raw spectra" 163 "$("$python" -c 'import h5py; print(h5py.File("spectra.h5")["provenance/holes"][:].sum())')"
+plan
