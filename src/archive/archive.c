@@ -146,19 +146,26 @@ out:
     return st;
 }
 
-/* Files that follow each other in time must do so without a gap or an overlap. */
-static status_t check_follows(const struct archive *base, uint64_t samples,
-                              const struct archive *next)
+/* How many samples are missing between the files before, of `samples`, and the next: their start
+ * times tell, if they have any. They must not overlap, and more must be there than is missing
+ * (`held`, in all files): another observation is among them else. */
+static status_t find_gap(const struct archive *base, uint64_t samples, uint64_t held,
+                         const struct archive *next, uint64_t *gap)
 {
     status_t st = STATUS_OK;
+    *gap = 0;
     if (base->has_start && next->has_start && base->is_native) {
-        double expected = (double)samples;
-        double found = utc_difference(next->start, base->start) * base->sample_rate_hz;
-        REQUIRE(fabs(found - expected) < 0.5, STATUS_DATA,
-                "%s starts %.1f samples %s the end of the files before it: an observation must "
-                "not have gaps or overlaps between its files",
-                next->parts[0].path, fabs(found - expected),
-                found > expected ? "behind" : "before");
+        double behind =
+            utc_difference(next->start, base->start) * base->sample_rate_hz - (double)samples;
+        REQUIRE(behind > -0.5, STATUS_DATA,
+                "%s starts %.1f samples before the end of the files before it: files of one "
+                "observation must not overlap",
+                next->parts[0].path, -behind);
+        REQUIRE(behind <= (double)held, STATUS_DATA,
+                "%s starts %.1f samples behind the end of the files before it, more than all files "
+                "hold together: do they belong to one observation?",
+                next->parts[0].path, behind);
+        *gap = (uint64_t)(behind + 0.5);
     }
 out:
     return st;
@@ -201,14 +208,21 @@ out:
     return st;
 }
 
-static status_t append_gaps(struct archive *base, const struct archive *next, uint64_t at)
+/* Samples that are missing before sample `at`, and in the file that begins there. */
+static status_t append_gaps(struct archive *base, const struct archive *next, uint64_t missing,
+                            uint64_t at)
 {
     status_t st = STATUS_OK;
-    if (next->ngaps == 0) {
+    if (next->ngaps == 0 && missing == 0) {
         goto out;
     }
-    uint64_t(*gaps)[2] = realloc(base->gaps, (base->ngaps + next->ngaps) * sizeof *gaps);
+    uint64_t(*gaps)[2] = realloc(base->gaps, (base->ngaps + next->ngaps + 1) * sizeof *gaps);
     REQUIRE(gaps, STATUS_DEVICE, "out of memory: gaps");
+    if (missing > 0) {
+        gaps[base->ngaps][0] = at - missing;
+        gaps[base->ngaps][1] = missing;
+        base->ngaps++;
+    }
     for (size_t i = 0; i < next->ngaps; i++) {
         gaps[base->ngaps + i][0] = next->gaps[i][0] + at;
         gaps[base->ngaps + i][1] = next->gaps[i][1];
@@ -217,6 +231,15 @@ static status_t append_gaps(struct archive *base, const struct archive *next, ui
     base->ngaps += next->ngaps;
 out:
     return st;
+}
+
+static uint64_t sum_samples(struct archive *const *files, size_t count)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += files[i]->parts[0].samples;
+    }
+    return sum;
 }
 
 /* Joins files[1..] to files[0], which becomes the observation. */
@@ -228,12 +251,15 @@ static status_t join(struct archive **files, size_t count)
     REQUIRE(parts, STATUS_DEVICE, "out of memory: %zu files", count);
     base->parts = parts;
     uint64_t samples = base->parts[0].samples;
+    uint64_t held = sum_samples(files, count);
     for (size_t i = 1; i < count; i++) {
         struct archive *next = files[i];
         TRY(check_alike(base, next));
         if (base->stacked == AXIS_TIME) {
-            TRY(check_follows(base, samples, next));
-            TRY(append_gaps(base, next, samples));
+            uint64_t gap = 0;
+            TRY(find_gap(base, samples, held, next, &gap));
+            samples += gap;
+            TRY(append_gaps(base, next, gap, samples));
         } else {
             REQUIRE(
                 next->has_start == base->has_start &&

@@ -33,7 +33,7 @@ static void take(struct unpack *in, void *out, size_t bytes)
 {
     memset(out, 0, bytes);
     if (in->failed || in->length - in->at < bytes) {
-        in->failed = 1;
+        in->failed |= 1;
         return;
     }
     memcpy(out, in->data + in->at, bytes);
@@ -71,7 +71,7 @@ char *unpack_text(struct unpack *in)
     size_t length = (size_t)stored - 1;
     char *out = malloc(length + 1);
     if (!out) {
-        in->failed = 1;
+        in->failed |= UNPACK_NO_MEMORY;
         return NULL;
     }
     take(in, out, length);
@@ -83,7 +83,7 @@ size_t unpack_count(struct unpack *in, size_t size)
 {
     uint64_t count = unpack_u64(in);
     if (in->failed || count > (in->length - in->at) / size) {
-        in->failed = 1;
+        in->failed |= 1;
         return 0;
     }
     return (size_t)count;

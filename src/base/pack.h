@@ -11,8 +11,10 @@ struct unpack {
     const char *data;
     size_t length;
     size_t at;
-    int failed;
+    int failed; /* bits: 1, or UNPACK_NO_MEMORY */
 };
+
+enum { UNPACK_NO_MEMORY = 2 };
 
 status_t pack_u64(struct text *out, uint64_t value);
 status_t pack_i64(struct text *out, int64_t value);

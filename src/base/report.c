@@ -44,6 +44,12 @@ void report_clear(void)
     pthread_mutex_unlock(&lock);
 }
 
+void report_next(void)
+{
+    report_clear();
+    is_said = 0;
+}
+
 void report_print(void)
 {
     if (is_quiet || is_said) {

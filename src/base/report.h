@@ -20,6 +20,8 @@ status_t report_cause_status(void);
 
 /* Forgets the recorded cause. */
 void report_clear(void);
+/* Other work begins: forgets that a cause was printed, too. */
+void report_next(void);
 
 /* Prints "error: CAUSE" on stderr, or "stopped: CAUSE" when the status is STOPPED, "incomplete:
  * CAUSE" when it is HOLES, unless this

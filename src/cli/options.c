@@ -17,6 +17,8 @@ static const struct option long_options[] = {
     {"devices", no_argument, NULL, OPTION_DEVICES},
     {"restart", no_argument, NULL, OPTION_RESTART},
     {"crc", no_argument, NULL, OPTION_CRC},
+    {"each", required_argument, NULL, OPTION_EACH},
+    {"keep-going", no_argument, NULL, OPTION_GOING},
     {"stall-timeout", required_argument, NULL, OPTION_STALL},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0}};
@@ -45,6 +47,12 @@ static status_t take(const char *command, int option, const char *value, struct 
         break;
     case OPTION_CRC:
         out->crc = 1;
+        break;
+    case OPTION_GOING:
+        out->keep_going = 1;
+        break;
+    case OPTION_EACH:
+        out->each = value;
         break;
     case OPTION_PROGRESS:
         REQUIRE(units_parse_f64(value, &out->progress) && out->progress > 0, STATUS_USAGE,

@@ -17,14 +17,17 @@ enum {
     OPTION_DEVICES = 1 << 7,  /* --devices: then there need be no operand */
     OPTION_RESTART = 1 << 8,  /* --restart */
     OPTION_CRC = 1 << 9,      /* --crc */
-    OPTION_STALL = 1 << 10    /* --stall-timeout SECONDS */
+    OPTION_STALL = 1 << 10,   /* --stall-timeout SECONDS */
+    OPTION_EACH = 1 << 11,    /* --each PATTERN */
+    OPTION_GOING = 1 << 12    /* --keep-going */
 };
 
 struct options {
     const char *operand; /* the one file that the subcommand works on; NULL with --devices */
     const char **sets;
     uint32_t nsets;
-    int force, dry_run, all, devices, restart, crc;
+    int force, dry_run, all, devices, restart, crc, keep_going;
+    const char *each; /* NULL: not given */
     double progress;
     double stall; /* < 0: not given */
     uint64_t chunks, seed;

@@ -1,5 +1,5 @@
 /* voltmill run JOB */
-#include "run/run.h"
+#include "run/batch.h"
 
 #include "cli/cli.h"
 #include "cli/options.h"
@@ -9,6 +9,7 @@
 
 static const char help[] =
     "Usage: voltmill run [OPTION]... JOB\n"
+    "       voltmill run --each PATTERN [OPTION]... JOB\n"
     "       mpirun -n N voltmill run [OPTION]... JOB\n"
     "\n"
     "Grinds the voltages of an archive into spectra, as the job file JOB says (docs/job-file.md).\n"
@@ -26,6 +27,11 @@ static const char help[] =
     "                       fails when a rank does not get on for so long, its files or its "
     "device\n"
     "                       hang (default: 300; 0: never)\n"
+    "  --each PATTERN       does the job for each file that matches, one after the other: it is "
+    "the\n"
+    "                       job's input, and its name without folder and ending stands for {name}\n"
+    "                       in the job: file: out/{name}.h5. What is complete is passed over\n"
+    "  --keep-going         goes on with the next when one fails\n"
     "  --progress SECONDS   prints a line on stderr so often (default: one that is redrawn, if\n"
     "                       stderr is a terminal)\n"
     "  --dry-run            only prints what would be done, as `voltmill plan`\n"
@@ -43,12 +49,14 @@ status_t cli_run(int argc, char **argv)
     int level = 0;
     TRY(options_read(argc, argv,
                      OPTION_SET | OPTION_FORCE | OPTION_RESTART | OPTION_STALL | OPTION_PROGRESS |
-                         OPTION_DRY_RUN,
+                         OPTION_DRY_RUN | OPTION_EACH | OPTION_GOING,
                      "job file", &options));
     if (options.help) {
         fputs(help, stdout);
         goto out;
     }
+    REQUIRE(!options.each || !options.dry_run, STATUS_USAGE,
+            "run: --each does not go with --dry-run: plan one of the files");
     MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     report_quiet(rank != 0);
@@ -64,7 +72,8 @@ status_t cli_run(int argc, char **argv)
                               .restart = options.restart,
                               .patience = options.stall,
                               .progress = options.progress};
-    st = run_job_all(MPI_COMM_WORLD, &run);
+    st = options.each ? batch_run_all(MPI_COMM_WORLD, &run, options.each, options.keep_going)
+                      : run_job_all(MPI_COMM_WORLD, &run);
 out:
     options_free(&options);
     return st;

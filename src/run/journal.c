@@ -101,8 +101,9 @@ status_t journal_create(const char *path, const struct journal_head *head, journ
     preamble.head_bytes = (uint32_t)packed.length;
     /* What it will be read as. */
     struct unpack in = {.data = packed.data, .length = packed.length};
-    REQUIRE(journal_head_unpack(&in, &journal->head), STATUS_USAGE,
-            "%s: a plan of such numbers cannot be journalled", path);
+    int is_good = journal_head_unpack(&in, &journal->head);
+    REQUIRE(!(in.failed & UNPACK_NO_MEMORY), STATUS_DEVICE, "out of memory: a journal");
+    REQUIRE(is_good, STATUS_USAGE, "%s: a plan of such numbers cannot be journalled", path);
     TRY(journal_create_tables(journal));
     journal->seed = crc_more(crc_of(&preamble, sizeof preamble), packed.data, packed.length);
     TRY(text_add_bytes(&journal->added, (const char *)&preamble, sizeof preamble));

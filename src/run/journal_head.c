@@ -240,7 +240,7 @@ static void unpack_choice(struct unpack *in, struct channelise_choice *out)
     if (wisdom && strlen(wisdom) < sizeof out->wisdom) {
         snprintf(out->wisdom, sizeof out->wisdom, "%s", wisdom);
     } else {
-        in->failed = 1;
+        in->failed |= 1;
     }
     free(wisdom);
 }

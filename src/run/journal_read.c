@@ -77,7 +77,9 @@ static status_t read_head(journal_t *journal, const struct journal_preamble *pre
     TRY(file_read(journal->fd, journal->path, sizeof *preamble + size, &stored, sizeof stored));
     journal->seed = crc_more(crc_of(preamble, sizeof *preamble), packed, (size_t)size);
     struct unpack in = {.data = packed, .length = (size_t)size};
-    if (stored == journal->seed && journal_head_unpack(&in, &journal->head)) {
+    int makes_sense = stored == journal->seed && journal_head_unpack(&in, &journal->head);
+    REQUIRE(!(in.failed & UNPACK_NO_MEMORY), STATUS_DEVICE, "out of memory: a journal");
+    if (makes_sense) {
         journal->first = journal->end = sizeof *preamble + size + sizeof stored;
         *is_good = 1;
     }

@@ -31,6 +31,9 @@ struct outputs_begun {
  * the archive. Fails with USAGE. */
 status_t outputs_check(const struct job *job, const struct archive *archive, int force);
 
+/* Whether all products have their names already, and nothing is left beside them. */
+int outputs_are_complete(const struct job *job);
+
 /* Locks x.h5.part of every product on rank 0 and reads the journals. Collective. Fails with USAGE:
  * as outputs_check(), another run is at work, or what is left belongs to another plan (says what
  * differs). What is left stays then. `job` and `archive` must outlive the outputs. */

@@ -89,6 +89,18 @@ static int exists(const char *path)
     return lstat(path, &info) == 0;
 }
 
+int outputs_are_complete(const struct job *job)
+{
+    int is_complete = 1;
+    for (uint32_t i = 0; i < job->nproducts && is_complete; i++) {
+        char *journal = NULL;
+        is_complete = file_journal_name(job->products[i].file, &journal) == STATUS_OK &&
+                      exists(job->products[i].file) && !exists(journal);
+        free(journal);
+    }
+    return is_complete;
+}
+
 /* Takes the lock of a product that has still to be written, or written anew. */
 static status_t lock_one(outputs_t *outputs, uint32_t i)
 {

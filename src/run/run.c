@@ -28,6 +28,7 @@ struct run {
     outputs_t *outputs;
     struct outputs_begun begun;
     double patience; /* seconds without a sign of work after which something hangs; 0: no end */
+    int is_complete; /* before it began */
     uint64_t before; /* chunks that earlier runs have done */
     pipeline_t *pipeline;
 };
@@ -154,6 +155,37 @@ out:
     return st;
 }
 
+/* Rank 0: reads the job's text; puts the name in where it belongs. */
+static status_t read_text(const struct run_options *options, struct text *out)
+{
+    status_t st = STATUS_OK;
+    static const char place[] = "{name}";
+    struct text whole = {0};
+    TRY(text_read_file(&whole, options->path, MOST_JOB_BYTES));
+    const char *at = whole.data ? whole.data : "";
+    const char *found = options->name ? strstr(at, place) : NULL;
+    for (; found; found = strstr(at, place)) {
+        TRY(text_add_bytes(out, at, (size_t)(found - at)));
+        TRY(text_add(out, "%s", options->name));
+        at = found + strlen(place);
+    }
+    TRY(text_add(out, "%s", at));
+out:
+    text_free(&whole);
+    return st;
+}
+
+/* Whether there is nothing left to do for a job of many. */
+static int is_complete_all(const struct run *run, const struct run_options *options)
+{
+    int is_complete = 0;
+    if (run->rank == 0 && options->name && !options->force) {
+        is_complete = outputs_are_complete(run->job);
+    }
+    MPI_Bcast(&is_complete, 1, MPI_INT, 0, run->comm);
+    return is_complete;
+}
+
 /* Everything before the first chunk. */
 static status_t prepare_all(struct run *run, const struct run_options *options)
 {
@@ -161,10 +193,14 @@ static status_t prepare_all(struct run *run, const struct run_options *options)
     int local_rank;
     int local_size;
     if (run->rank == 0) {
-        st = text_read_file(&run->text, options->path, MOST_JOB_BYTES);
+        st = read_text(options, &run->text);
     }
     TRY(setup_share_all(run->comm, st, options->path, &run->text, options->sets, options->nsets,
                         &run->job, &run->archive));
+    run->is_complete = is_complete_all(run, options);
+    if (run->is_complete) {
+        goto out;
+    }
     local_ranks_all(run->comm, &local_rank, &local_size);
     TRY(plan_all(run, local_size));
     struct outputs_options claim = {options->force, options->restart};
@@ -402,6 +438,12 @@ status_t run_job_all(MPI_Comm comm, const struct run_options *options)
     double started = progress_now();
     stop_begin(run.rank == 0);
     TRY(prepare_all(&run, options));
+    if (options->was_complete) {
+        *options->was_complete = run.is_complete;
+    }
+    if (run.is_complete) {
+        goto out;
+    }
     double ready = progress_now();
     if (options->before) {
         TRY(options->before(options->context, comm, run.work, run.backend));

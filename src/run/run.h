@@ -29,6 +29,10 @@ struct run_options {
     /* Seconds without any progress after which a rank has failed: its files or its device hang; 0:
      * never; < 0: as suits the backend. */
     double patience;
+    /* For `run --each`: takes the place of {name} in the job's text. A job whose products are all
+     * complete is passed over then, unless `force`; *was_complete says so. NULL: neither. */
+    const char *name;
+    int *was_complete;
     double progress; /* seconds between lines; 0: redraw one on a terminal */
     /* For `bench run`: called on every rank when all is ready for the first chunk, may be NULL;
      * collective. And where the times go, instead of a summary; NULL: none wanted. */

@@ -56,7 +56,13 @@ static void handle(int number, void (*handler)(int))
 
 void stop_begin(int speaks)
 {
+    alarm(0);
+    atomic_store(&limited, 0);
+    atomic_store(&limit_status, STATUS_STOPPED);
     atomic_store(&is_speaker, speaks);
+    if (atomic_load(&asked)) {
+        begin_limit();
+    }
     handle(SIGALRM, end);
     handle(SIGTERM, ask);
     handle(SIGINT, ask);

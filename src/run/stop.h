@@ -7,9 +7,9 @@
 
 #include "base/status.h"
 
-/* From now on the signals ask. The process ends by itself, with the exit status STATUS_STOPPED,
- * when it has not done so eleven seconds after being asked: what lasts on the disk is good at any
- * moment. `speaks`: it says so then. */
+/* From now on the signals ask; a limit that was set before is taken back. The process ends by
+ * itself, with the exit status STATUS_STOPPED, when it has not done so eleven seconds after being
+ * asked: what lasts on the disk is good at any moment. `speaks`: it says so then. */
 void stop_begin(int speaks);
 
 /* Whether this process was asked. */

@@ -1,0 +1,179 @@
+#include "run/batch.h"
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "run/agree.h"
+
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum outcome {
+    OUTCOME_NONE,
+    OUTCOME_COMPLETE,
+    OUTCOME_BEFORE,
+    OUTCOME_HOLES,
+    OUTCOME_STOPPED,
+    OUTCOME_FAILED
+};
+
+struct batch {
+    MPI_Comm comm;
+    int rank;
+    const struct run_options *options;
+    struct text list; /* names of files, each with '\0' behind it */
+    const char **files;
+    enum outcome *outcomes;
+    uint32_t count;
+};
+
+/* Rank 0. */
+static status_t look_up(struct batch *batch, const char *pattern)
+{
+    status_t st = STATUS_OK;
+    glob_t paths = {0};
+    REQUIRE(glob(pattern, 0, NULL, &paths) == 0 && paths.gl_pathc > 0, STATUS_USAGE,
+            "no file matches --each %s", pattern);
+    for (size_t i = 0; i < paths.gl_pathc; i++) {
+        TRY(text_add_bytes(&batch->list, paths.gl_pathv[i], strlen(paths.gl_pathv[i]) + 1));
+    }
+out:
+    globfree(&paths);
+    return st;
+}
+
+static status_t list_all(struct batch *batch, const char *pattern)
+{
+    status_t st = STATUS_OK;
+    if (batch->rank == 0) {
+        st = look_up(batch, pattern);
+    }
+    TRY(agree_all(batch->comm, st));
+    TRY(share_text_all(batch->comm, &batch->list));
+    for (size_t at = 0; at < batch->list.length; at++) {
+        batch->count += batch->list.data[at] == '\0';
+    }
+    TRY(memory_zeroed(batch->count, sizeof *batch->files, "names", &batch->files));
+    TRY(memory_zeroed(batch->count, sizeof *batch->outcomes, "names", &batch->outcomes));
+    const char *name = batch->list.data;
+    for (uint32_t i = 0; i < batch->count; i++, name += strlen(name) + 1) {
+        batch->files[i] = name;
+    }
+out:
+    return agree_all(batch->comm, st);
+}
+
+/* "obs/a.h5": "a" */
+static status_t name_of(const char *path, struct text *out)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    const char *dot = strrchr(name, '.');
+    size_t length = dot && dot > name ? (size_t)(dot - name) : strlen(name);
+    return text_add(out, "%.*s", (int)length, name);
+}
+
+/* The override that makes a file the job's input, in quotes: names may hold anything. */
+static status_t input_of(const char *path, struct text *out)
+{
+    status_t st = STATUS_OK;
+    TRY(text_add(out, "input.files=\""));
+    for (const char *c = path; *c; c++) {
+        TRY(text_add(out, *c == '"' || *c == '\\' ? "\\%c" : "%c", *c));
+    }
+    TRY(text_add(out, "\""));
+out:
+    return st;
+}
+
+static enum outcome outcome_of(status_t st, int was_complete)
+{
+    switch (st) {
+    case STATUS_OK:
+        return was_complete ? OUTCOME_BEFORE : OUTCOME_COMPLETE;
+    case STATUS_HOLES:
+        return OUTCOME_HOLES;
+    case STATUS_STOPPED:
+        return OUTCOME_STOPPED;
+    default:
+        return OUTCOME_FAILED;
+    }
+}
+
+/* One of them; its message is printed. */
+static status_t run_one_all(struct batch *batch, uint32_t i)
+{
+    status_t st = STATUS_OK;
+    const struct run_options *options = batch->options;
+    struct text name = {0};
+    struct text input = {0};
+    const char **sets = NULL;
+    int was_complete = 0;
+    TRY(name_of(batch->files[i], &name));
+    TRY(input_of(batch->files[i], &input));
+    TRY(memory_zeroed(options->nsets + 1, sizeof *sets, "overrides", &sets));
+    for (uint32_t j = 0; j < options->nsets; j++) {
+        sets[j] = options->sets[j];
+    }
+    sets[options->nsets] = input.data;
+    struct run_options one = *options;
+    one.sets = sets;
+    one.nsets = options->nsets + 1;
+    one.name = name.data;
+    one.was_complete = &was_complete;
+    report_next();
+    st = run_job_all(batch->comm, &one);
+    if (st != STATUS_OK) {
+        report_print();
+    }
+out:
+    batch->outcomes[i] = outcome_of(st, was_complete);
+    free(sets);
+    text_free(&name);
+    text_free(&input);
+    return st;
+}
+
+/* Rank 0: what became of each. */
+static uint32_t print_table(const struct batch *batch)
+{
+    static const char *const words[] = {"not begun",  "complete", "complete before",
+                                        "with holes", "stopped",  "failed"};
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < batch->count; i++) {
+        enum outcome outcome = batch->outcomes[i];
+        printf("%-15s  %s\n", words[outcome], batch->files[i]);
+        left += outcome != OUTCOME_COMPLETE && outcome != OUTCOME_BEFORE;
+    }
+    return left;
+}
+
+status_t batch_run_all(MPI_Comm comm, const struct run_options *options, const char *pattern,
+                       int keep_going)
+{
+    status_t st = STATUS_OK;
+    struct batch batch = {.comm = comm, .options = options};
+    MPI_Comm_rank(comm, &batch.rank);
+    TRY(list_all(&batch, pattern));
+    status_t first = STATUS_OK;
+    int is_over = 0;
+    for (uint32_t i = 0; i < batch.count && !is_over; i++) {
+        status_t one = run_one_all(&batch, i);
+        int failed = one != STATUS_OK && one != STATUS_HOLES;
+        first = first == STATUS_OK || one == STATUS_STOPPED ? one : first;
+        is_over = one == STATUS_STOPPED || (failed && !keep_going);
+    }
+    uint32_t left = batch.rank == 0 ? print_table(&batch) : 0;
+    if (is_over) {
+        st = first; /* its message is the last */
+        goto out;
+    }
+    report_next();
+    REQUIRE(first == STATUS_OK, first, "%u of %u observations are not complete", left, batch.count);
+out:
+    free(batch.files);
+    free(batch.outcomes);
+    text_free(&batch.list);
+    return st;
+}

@@ -1,0 +1,59 @@
+# An observation in many files, with gaps between them, is one input; one job does many observations, one
+# after the other.
+. "$(dirname "$0")/../tools/lib.sh"
+. "$(dirname "$0")/jobs.bash"
+
+# Five files; between the second and third 1000 samples are missing, between the others nothing; one file is
+# missing altogether, between the fourth and the last. And the same in one file, with its gaps in a list.
+PYTHONPATH="$here/tests/cli" "$python" - <<'PYTHON'
+from archives import *
+whole = noise((40000, 2, 2))
+pieces = [(0, 5000), (5000, 13000), (14000, 20000), (20000, 21000), (30000, 40000)]
+for i, (low, high) in enumerate(pieces):
+    native(f"part-{9 - i}.h5", whole[low:high], root={"start_second": 100 + low / RATE})
+native("whole.h5", whole, scales={"gaps": np.array([[13000, 1000], [21000, 9000]], "u8")})
+for i in range(1, 5):
+    native(f"obs-{i}.h5", noise((20000, 2, 2), seed=i))
+PYTHON
+cat >job.yaml <<'YAML'
+input: {files: "part-*.h5"}
+channelise: {channels: 64, taps: 8, backend: cpu}
+products:
+  - {kind: power, file: "{name}.out", integrate: 5}
+run: {chunk: 80}
+YAML
+
+runs "files with gaps between them" mpirun -n 2 "$voltmill" run --set products.0.file=parts.out job.yaml
+runs "the same in one file" "$voltmill" run --set input.files=whole.h5 --set products.0.file=whole.out job.yaml
+same "the same rows" "$(data whole.out)" "$(data parts.out)"
+same "what is missing is counted" "20000 20000" "$("$python" -c "
+import h5py
+print(*(h5py.File(f)['provenance'].attrs['gap_samples'] for f in ('parts.out', 'whole.out')))")"
+runs "verify joins them, too" "$voltmill" verify parts.out
+errs 4 'h5 starts .* samples before the end' "$voltmill" plan --set 'input.files=[part-9.h5, part-8.h5, whole.h5]' job.yaml
+ok $bad "files that overlap are refused"
+
+# --- many observations
+cp obs-2.h5 sound.h5
+truncate -s 50000 obs-2.h5
+errs 4 'obs-2\.h5' mpirun -n 2 "$voltmill" run --each 'obs-*.h5' job.yaml
+same "ends with the one that fails" "complete obs-1.h5,failed obs-2.h5,not begun obs-3.h5,not begun obs-4.h5," \
+    "$(sed -n 's/  *\(obs-[0-9].h5\)$/ \1/p' stdout | tr '\n' ',')"
+status=0
+mpirun -n 2 "$voltmill" run --keep-going --each 'obs-*.h5' job.yaml >stdout 2>stderr || status=$?
+same "--keep-going: status" 4 $status
+same "--keep-going: the others are done" "complete before obs-1.h5,failed obs-2.h5,complete obs-3.h5,complete obs-4.h5," \
+    "$(sed -n 's/  *\(obs-[0-9].h5\)$/ \1/p' stdout | tr '\n' ',')"
+grep -q '^error: 1 of 4 observations are not complete$' stderr && [ "$(grep -c '^error: ' stderr)" = 2 ]
+ok $? "says which and how many"
+cp sound.h5 obs-2.h5
+runs "the same command again does what is left" "$voltmill" run --keep-going --each 'obs-*.h5' job.yaml
+same "all are complete" 4 "$(grep -c '^complete.*obs' output)"
+for i in 1 2 3 4; do
+    "$voltmill" run --set input.files=obs-$i.h5 --set products.0.file=single.out job.yaml >/dev/null
+    same "observation $i: the bytes of a job of its own" "$(sha256sum <single.out)" "$(sha256sum <obs-$i.out)"
+    rm single.out
+done
+errs 2 'no file matches --each nothing' "$voltmill" run --each 'nothing*' job.yaml
+ok $bad "no such file"
+plan
