@@ -65,9 +65,9 @@ $(BUILD)/%.o: %.c Makefile VERSION
 # machine has. Multiplications and additions become one operation where there is one.
 IS_X86 := $(findstring x86_64,$(shell $(CC) -dumpmachine))
 $(BUILD)/src/compute/cpu/kernels_%.o: LOOP_CFLAGS = -ffp-contract=fast
-$(BUILD)/src/compute/cpu/kernels_avx2.o: LOOP_CFLAGS += $(if $(IS_X86),-mavx2 -mfma -mprfchw)
-$(BUILD)/src/compute/cpu/kernels_avx512.o: LOOP_CFLAGS += $(if $(IS_X86),-mavx512f -mavx512bw \
-    -mavx512dq -mavx512vl -mfma -mprfchw -mprefer-vector-width=512)
+$(addprefix $(BUILD)/src/compute/cpu/,kernels_avx2.o strips_avx2.o): LOOP_CFLAGS += $(if $(IS_X86),-mavx2 -mfma -mprfchw)
+$(addprefix $(BUILD)/src/compute/cpu/,kernels_avx512.o strips_avx512.o): LOOP_CFLAGS += $(if $(IS_X86), \
+    -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprfchw -mprefer-vector-width=512)
 
 # The kernels are part of the program (.incbin).
 $(BUILD)/src/compute/opencl/sources.o: $(wildcard kernels/*.cl)

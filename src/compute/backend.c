@@ -168,6 +168,12 @@ status_t channelise_times(channelise_t *channelise, double seconds[CHANNELISE_ST
     return channelise->ops->channelise_times(channelise, seconds);
 }
 
+uint64_t dedisperse_bytes(enum backend_kind kind, const struct dedisperse_spec *spec)
+{
+    const struct backend_ops *ops = ops_of(kind);
+    return ops ? ops->dedisperse_bytes(spec) : 0;
+}
+
 status_t backend_measure(backend_t *backend, struct backend_rates *out)
 {
     return backend->ops->measure(backend, out);

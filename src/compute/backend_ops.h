@@ -3,6 +3,7 @@
 #define VOLTMILL_COMPUTE_BACKEND_OPS_H
 
 #include "compute/backend.h"
+#include "compute/dedisperse.h"
 
 /* Each backend's own objects begin with these. */
 struct backend {
@@ -16,6 +17,11 @@ struct buffer {
 struct channelise {
     const struct backend_ops *ops;
     struct channelise_spec spec;
+};
+
+struct dedisperse {
+    const struct backend_ops *ops;
+    struct dedisperse_spec spec;
 };
 
 struct backend_ops {
@@ -47,6 +53,20 @@ struct backend_ops {
                                uint64_t *rows);
     status_t (*channelise_times)(channelise_t *channelise, double seconds[CHANNELISE_STEPS]);
     status_t (*measure)(backend_t *backend, struct backend_rates *out);
+    status_t (*dedisperse_create)(backend_t *backend, const struct dedisperse_spec *spec,
+                                  dedisperse_t **out);
+    void (*dedisperse_destroy)(dedisperse_t *dedisperse);
+    uint64_t (*dedisperse_bytes)(const struct dedisperse_spec *spec);
+    status_t (*dedisperse_run)(dedisperse_t *dedisperse, buffer_t *in,
+                               const struct dedisperse_input *input, uint64_t samples,
+                               buffer_t *out, uint64_t out_stride);
+    /* NULL: zeros; no words; no shapes. */
+    status_t (*dedisperse_times)(dedisperse_t *dedisperse, struct dedisperse_times *out);
+    status_t (*dedisperse_words)(const dedisperse_t *dedisperse, struct text *out);
+    int (*dedisperse_fits)(backend_t *backend, const struct dedisperse_spec *spec,
+                           const struct dedisperse_shape *shape, double *cost, const char **why);
+    int (*dedisperse_number)(const struct dedisperse_spec *spec, uint64_t i,
+                             struct dedisperse_shape *out);
 };
 
 /* The CPU backend's part of bare_...(). */

@@ -1,6 +1,7 @@
 /* The CPU as a backend: plain memory, and a pool of threads. */
 #include "base/memory.h"
 #include "compute/cpu/cpu.h"
+#include "compute/cpu/dedisperse.h"
 #include "compute/cpu/kernels.h"
 
 #include <stdlib.h>
@@ -127,4 +128,9 @@ const struct backend_ops cpu_ops = {.kind = BACKEND_CPU,
                                     .channelise_begin = cpu_channelise_begin,
                                     .channelise_run = cpu_channelise_run,
                                     .channelise_times = host_times,
-                                    .measure = host_measure};
+                                    .measure = host_measure,
+                                    .dedisperse_create = cpu_dedisperse_create,
+                                    .dedisperse_destroy = cpu_dedisperse_destroy,
+                                    .dedisperse_bytes = cpu_dedisperse_bytes,
+                                    .dedisperse_run = cpu_dedisperse_run,
+                                    .dedisperse_words = cpu_dedisperse_words};

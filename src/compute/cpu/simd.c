@@ -1,11 +1,15 @@
 /* Which compilation of the kernels runs on this machine. */
 #include "compute/cpu/kernels.h"
+#include "compute/cpu/strips.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 extern const struct cpu_kernels cpu_kernels_base;
+extern const struct strip_kernels strip_kernels_base;
 #ifdef __x86_64__
+extern const struct strip_kernels strip_kernels_avx2;
+extern const struct strip_kernels strip_kernels_avx512;
 extern const struct cpu_kernels cpu_kernels_avx2;
 extern const struct cpu_kernels cpu_kernels_avx512;
 #endif
@@ -25,6 +29,20 @@ const struct cpu_kernels *simd_kernels(enum simd_level level)
     }
 #endif
     return level == SIMD_BASE ? &cpu_kernels_base : NULL;
+}
+
+const struct strip_kernels *strip_kernels(enum simd_level level)
+{
+    if (!simd_kernels(level)) {
+        return NULL;
+    }
+#ifdef __x86_64__
+    return level == SIMD_AVX512 ? &strip_kernels_avx512
+           : level == SIMD_AVX2 ? &strip_kernels_avx2
+                                : &strip_kernels_base;
+#else
+    return &strip_kernels_base;
+#endif
 }
 
 /* The level that VOLTMILL_SIMD names: the highest when it is not set, -1 when it is none. */

@@ -2,6 +2,7 @@
  * by tests, and to judge the other backends. */
 #include "base/memory.h"
 #include "compute/backend_ops.h"
+#include "compute/reference/dedisperse.h"
 #include "dsp/dft.h"
 
 #include <complex.h>
@@ -243,4 +244,8 @@ const struct backend_ops reference_ops = {.kind = BACKEND_REFERENCE,
                                           .channelise_begin = begin,
                                           .channelise_run = run,
                                           .channelise_times = host_times,
-                                          .measure = host_measure};
+                                          .measure = host_measure,
+                                          .dedisperse_create = reference_dedisperse_create,
+                                          .dedisperse_destroy = reference_dedisperse_destroy,
+                                          .dedisperse_bytes = reference_dedisperse_bytes,
+                                          .dedisperse_run = reference_dedisperse_run};

@@ -1,0 +1,122 @@
+#include "compute/dedisperse.h"
+
+#include "compute/backend_ops.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const staging_names[STAGINGS] = {"direct", "funnel", "copies"};
+
+const char *staging_name(enum dedisperse_staging staging)
+{
+    return staging_names[staging];
+}
+
+size_t series_bytes(enum series_format format)
+{
+    return format == SERIES_U8 ? 1 : format == SERIES_U16 ? 2 : 4;
+}
+
+static uint32_t count_used(const struct dedisperse_spec *spec)
+{
+    uint32_t used = 0;
+    for (uint32_t c = 0; c < spec->delays->nchannels; c++) {
+        used += !spec->mask || !spec->mask[c];
+    }
+    return used;
+}
+
+/* Sums stay below 2^32, those of groups of 8-bit channels below 2^16. */
+static status_t check(const struct dedisperse_spec *spec)
+{
+    status_t st = STATUS_OK;
+    uint32_t used = count_used(spec);
+    REQUIRE(used > 0, STATUS_USAGE, "dedispersion: all %u channels are masked",
+            spec->delays->nchannels);
+    REQUIRE(spec->format != SERIES_U16 || used <= 1 << 16, STATUS_USAGE,
+            "dedispersion: %u channels of 16 bit, at most 65,536 can be added up", used);
+    REQUIRE(spec->format != SERIES_U8 || used <= 1 << 24, STATUS_USAGE,
+            "dedispersion: %u channels of 8 bit, at most 16,777,216 can be added up", used);
+    REQUIRE(!spec->steps || spec->steps->group <= 256, STATUS_USAGE,
+            "dedispersion: groups of %u channels, at most 256 can be added up in the first step",
+            spec->steps->group);
+out:
+    return st;
+}
+
+status_t dedisperse_create(backend_t *backend, const struct dedisperse_spec *spec,
+                           dedisperse_t **out)
+{
+    status_t st = STATUS_OK;
+    TRY(check(spec));
+    TRY(backend->ops->dedisperse_create(backend, spec, out));
+out:
+    return st;
+}
+
+void dedisperse_destroy(dedisperse_t *dedisperse)
+{
+    if (dedisperse) {
+        dedisperse->ops->dedisperse_destroy(dedisperse);
+    }
+}
+
+status_t dedisperse_run(dedisperse_t *dedisperse, buffer_t *in,
+                        const struct dedisperse_input *input, uint64_t samples, buffer_t *out,
+                        uint64_t out_stride)
+{
+    return dedisperse->ops->dedisperse_run(dedisperse, in, input, samples, out, out_stride);
+}
+
+status_t dedisperse_times(dedisperse_t *dedisperse, struct dedisperse_times *out)
+{
+    *out = (struct dedisperse_times){0};
+    return dedisperse->ops->dedisperse_times ? dedisperse->ops->dedisperse_times(dedisperse, out)
+                                             : STATUS_OK;
+}
+
+status_t dedisperse_words(const dedisperse_t *dedisperse, struct text *out)
+{
+    return dedisperse->ops->dedisperse_words ? dedisperse->ops->dedisperse_words(dedisperse, out)
+                                             : text_add(out, "%s", "");
+}
+
+status_t dedisperse_shape_words(const struct dedisperse_shape *s, struct text *out)
+{
+    return text_add(out, "%s:%u:%ux%u:%ux%u:%u:%u:%u", staging_names[s->staging % STAGINGS],
+                    s->pack, s->time_items, s->dm_items, s->time_out, s->dm_out, s->chunk, s->skew,
+                    s->is_ptx);
+}
+
+int dedisperse_shape_parse(const char *text, struct dedisperse_shape *out)
+{
+    for (uint32_t i = 0; i < STAGINGS; i++) {
+        struct dedisperse_shape s = {.staging = i};
+        size_t length = strlen(staging_names[i]);
+        int end = 0;
+        if (strncmp(text, staging_names[i], length) == 0 &&
+            sscanf(text + length, ":%u:%ux%u:%ux%u:%u:%u:%u%n", &s.pack, &s.time_items, &s.dm_items,
+                   &s.time_out, &s.dm_out, &s.chunk, &s.skew, &s.is_ptx, &end) == 8 &&
+            text[length + (size_t)end] == '\0') {
+            *out = s;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int dedisperse_shape_fits(backend_t *backend, const struct dedisperse_spec *spec,
+                          const struct dedisperse_shape *shape, double *cost, const char **why)
+{
+    *cost = 0;
+    *why = "this backend has no shapes";
+    return backend->ops->dedisperse_fits
+               ? backend->ops->dedisperse_fits(backend, spec, shape, cost, why)
+               : 0;
+}
+
+int dedisperse_shape_number(backend_t *backend, const struct dedisperse_spec *spec, uint64_t i,
+                            struct dedisperse_shape *out)
+{
+    return backend->ops->dedisperse_number ? backend->ops->dedisperse_number(spec, i, out) : 0;
+}

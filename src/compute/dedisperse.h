@@ -1,0 +1,112 @@
+/* The stage `dedisperse`: adds up power over channels along the delays of many DMs. Users see this;
+ * a backend fills its part of the table in backend_ops.h. */
+#ifndef VOLTMILL_COMPUTE_DEDISPERSE_H
+#define VOLTMILL_COMPUTE_DEDISPERSE_H
+
+#include "compute/backend.h"
+#include "dsp/delays.h"
+
+/* How a sample of power is stored: native byte order. */
+enum series_format { SERIES_U8, SERIES_U16, SERIES_F32 };
+
+/* Bytes of a sample. */
+size_t series_bytes(enum series_format format);
+
+/* Where an OpenCL kernel reads from: memory, or rows staged in local memory. Words hold `pack`
+ * samples; those that begin inside of a word are joined from two (funnel), or read from one of
+ * `pack` shifted copies of the staged row. */
+enum dedisperse_staging { STAGING_DIRECT, STAGING_FUNNEL, STAGING_COPIES, STAGINGS };
+/* "direct", "funnel", "copies". */
+const char *staging_name(enum dedisperse_staging staging);
+
+/* One way to run the OpenCL kernel; plain numbers, so that it can be stored and sent. A group of
+ * time_items x dm_items work-items makes time_items * time_out words of pack samples of
+ * dm_items * dm_out DMs: the four parameters of Sclocco et al. 2014, and beyond.
+ *
+ *   pack     samples of a word: 1; up to 4 of uint8 or 2 of uint16, which are added as they lie
+ *   chunk    channels between two barriers; a power of two
+ *   skew     samples by which a tile begins earlier from one of its DMs to the next, so that the
+ *            rows that steep delays take overlap more
+ *   is_ptx   byte permutations are said in NVIDIA's assembler
+ */
+struct dedisperse_shape {
+    uint32_t staging, pack, time_items, dm_items, time_out, dm_out, chunk, skew, is_ptx;
+};
+
+struct dedisperse_spec {
+    enum series_format format;
+    const struct delays *delays;      /* not copied: must outlive the stage */
+    const struct delays_steps *steps; /* two-step dedispersion; NULL: brute force */
+    const uint8_t *mask;              /* [nchannels] not 0: left out; NULL: none is */
+    uint64_t max_samples;             /* most output samples of a run */
+    uint32_t threads;
+    struct dedisperse_shape shape; /* of the OpenCL backend; pack 0: what its model likes best */
+    int is_timed;                  /* keep the device's own times: for dedisperse_times() */
+};
+
+/* Where samples lie in a buffer: bytes to sample 0 of channel 0, from one time to the next, and
+ * from one channel to the next. FBH5's [time][pol][channel] has channel_step = bytes of a sample.
+ */
+struct dedisperse_input {
+    size_t offset, time_step, channel_step;
+};
+
+typedef struct dedisperse dedisperse_t;
+
+/* Plans the stage. Fails with USAGE (no channel left; more than 2^16 channels of uint16, 2^24 of
+ * uint8; a shape that cannot be: says why), DEVICE (memory). */
+status_t dedisperse_create(backend_t *backend, const struct dedisperse_spec *spec,
+                           dedisperse_t **out);
+void dedisperse_destroy(dedisperse_t *dedisperse);
+
+/* Bytes of host memory that the stage takes beside the buffers: a bound from above, for planning.
+ */
+uint64_t dedisperse_bytes(enum backend_kind kind, const struct dedisperse_spec *spec);
+
+/* out[d][t] = sum over channels c of in[c][t + delay(d, c)], t < samples.
+ *
+ *   in    samples 0 .. samples + largest - 1 of every channel, as `input` says; sample 0 is number
+ *         `origin` of the delays for output 0
+ *   out   float [ndms][out_stride]   out_stride >= samples; the gap is left alone
+ *
+ * `in` may be a buffer that an earlier stage of the same backend has written. Sums of integers are
+ * exact before they become floats. Floats are added 32 channels at a time, in ascending order of
+ * those that are not masked (of groups, in two steps), then these sums: the result is a pure
+ * function of samples and delays, whatever the cut in time and DMs, threads, instruction set and
+ * shape, and the same from cpu and opencl. The input is copied into channels' order first
+ * ([time][channel] or not), which takes few percent of the time and lets everything that follows
+ * read whole words without looking for ends.
+ *
+ * May return before the work is done: buffer_get() waits. Fails with DEVICE.
+ * Sclocco, Bal, Hessels, van Leeuwen, van Nieuwpoort 2014, Auto-tuning dedispersion for many-core
+ * accelerators, Algorithm 1. */
+status_t dedisperse_run(dedisperse_t *dedisperse, buffer_t *in,
+                        const struct dedisperse_input *input, uint64_t samples, buffer_t *out,
+                        uint64_t out_stride);
+
+/* Seconds by the device's own clock since the last call. Waits. Zeros when the spec is not timed,
+ * and from backends without a device. Fails with DEVICE. */
+struct dedisperse_times {
+    double upload, order, sum, download;
+};
+status_t dedisperse_times(dedisperse_t *dedisperse, struct dedisperse_times *out);
+
+/* How it runs, in words and as `--shape` of bench reads it: "copies:4:32x8:8x4:8:0:1"; "avx512". */
+status_t dedisperse_words(const dedisperse_t *dedisperse, struct text *out);
+
+/* Writes and reads a shape: STAGING:PACK:TIMExDM items:TIMExDM outputs:CHUNK:SKEW:PTX.
+ * dedisperse_shape_parse() returns 0 when the text is none. */
+status_t dedisperse_shape_words(const struct dedisperse_shape *shape, struct text *out);
+int dedisperse_shape_parse(const char *text, struct dedisperse_shape *out)
+    __attribute__((warn_unused_result));
+
+/* Whether the backend can run a shape for this problem, without compiling anything: 1, or 0 and a
+ * reason (a constant text). *cost is what its model expects, in seconds, for comparison only. */
+int dedisperse_shape_fits(backend_t *backend, const struct dedisperse_spec *spec,
+                          const struct dedisperse_shape *shape, double *cost, const char **why);
+
+/* Candidate number i of all shapes that a tuner may try; 0 when there are no more. Not all fit. */
+int dedisperse_shape_number(backend_t *backend, const struct dedisperse_spec *spec, uint64_t i,
+                            struct dedisperse_shape *out);
+
+#endif

@@ -1,0 +1,71 @@
+#include "compute/dedisperse_table.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+
+static status_t list_channels(const struct dedisperse_spec *spec, struct dedisperse_table *table)
+{
+    status_t st = STATUS_OK;
+    uint32_t nchannels = spec->delays->nchannels;
+    TRY(memory_zeroed(nchannels, sizeof *table->channels, "channels", &table->channels));
+    for (uint32_t c = 0; c < nchannels; c++) {
+        if (!spec->mask || !spec->mask[c]) {
+            table->channels[table->nused++] = c;
+        }
+    }
+out:
+    return st;
+}
+
+static status_t list_groups(const struct delays_steps *steps, struct dedisperse_table *table)
+{
+    status_t st = STATUS_OK;
+    table->ngroups = steps->ngroups;
+    TRY(memory_zeroed(steps->ngroups, sizeof *table->ends, "groups", &table->ends));
+    for (uint32_t i = 0; i < table->nused; i++) {
+        table->ends[table->channels[i] / steps->group] = i + 1;
+    }
+    /* Groups of which nothing is left end where the one before does. */
+    for (uint32_t g = 1; g < steps->ngroups; g++) {
+        if (table->ends[g] == 0) {
+            table->ends[g] = table->ends[g - 1];
+        }
+    }
+out:
+    return st;
+}
+
+status_t dedisperse_table_create(const struct dedisperse_spec *spec, struct dedisperse_table *out)
+{
+    status_t st = STATUS_OK;
+    const struct delays_steps *steps = spec->steps;
+    const uint32_t *from = steps ? steps->inner : spec->delays->table;
+    uint32_t nchannels = spec->delays->nchannels;
+    struct dedisperse_table table = {.nrows = steps ? steps->nsteps : spec->delays->ndms};
+    TRY(list_channels(spec, &table));
+    TRY(memory_zeroed((size_t)table.nrows * table.nused, sizeof *table.delays, "delays",
+                      &table.delays));
+    for (uint32_t row = 0; row < table.nrows; row++) {
+        for (uint32_t i = 0; i < table.nused; i++) {
+            table.delays[(size_t)row * table.nused + i] =
+                from[(size_t)row * nchannels + table.channels[i]];
+        }
+    }
+    if (steps) {
+        TRY(list_groups(steps, &table));
+    }
+    *out = table;
+    table = (struct dedisperse_table){0};
+out:
+    dedisperse_table_free(&table);
+    return st;
+}
+
+void dedisperse_table_free(struct dedisperse_table *table)
+{
+    free(table->channels);
+    free(table->delays);
+    free(table->ends);
+    *table = (struct dedisperse_table){0};
+}

@@ -1,0 +1,20 @@
+/* What backends make of a dedispersion's delays: masked channels are gone, groups lie in order. */
+#ifndef VOLTMILL_COMPUTE_DEDISPERSE_TABLE_H
+#define VOLTMILL_COMPUTE_DEDISPERSE_TABLE_H
+
+#include "compute/dedisperse.h"
+
+/*   channels   uint32 [nused]           those that are not masked, ascending
+ *   delays     uint32 [nrows][nused]    of DMs; in two steps of the first step, nrows = nsteps
+ *   ends       uint32 [ngroups]         in two steps: behind the last used channel of each group
+ */
+struct dedisperse_table {
+    uint32_t nused, nrows, ngroups;
+    uint32_t *channels, *delays, *ends;
+};
+
+/* Fails with DEVICE (memory). */
+status_t dedisperse_table_create(const struct dedisperse_spec *spec, struct dedisperse_table *out);
+void dedisperse_table_free(struct dedisperse_table *table);
+
+#endif
