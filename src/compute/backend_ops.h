@@ -65,8 +65,8 @@ struct backend_ops {
     status_t (*dedisperse_words)(const dedisperse_t *dedisperse, struct text *out);
     int (*dedisperse_fits)(backend_t *backend, const struct dedisperse_spec *spec,
                            const struct dedisperse_shape *shape, double *cost, const char **why);
-    int (*dedisperse_number)(const struct dedisperse_spec *spec, uint64_t i,
-                             struct dedisperse_shape *out);
+    status_t (*dedisperse_candidates)(backend_t *backend, const struct dedisperse_spec *spec,
+                                      struct dedisperse_candidate **out, uint32_t *count);
 };
 
 /* The CPU backend's part of bare_...(). */

@@ -115,8 +115,12 @@ int dedisperse_shape_fits(backend_t *backend, const struct dedisperse_spec *spec
                : 0;
 }
 
-int dedisperse_shape_number(backend_t *backend, const struct dedisperse_spec *spec, uint64_t i,
-                            struct dedisperse_shape *out)
+status_t dedisperse_candidates(backend_t *backend, const struct dedisperse_spec *spec,
+                               struct dedisperse_candidate **out, uint32_t *count)
 {
-    return backend->ops->dedisperse_number ? backend->ops->dedisperse_number(spec, i, out) : 0;
+    *out = NULL;
+    *count = 0;
+    return backend->ops->dedisperse_candidates
+               ? backend->ops->dedisperse_candidates(backend, spec, out, count)
+               : STATUS_OK;
 }

@@ -105,8 +105,13 @@ int dedisperse_shape_parse(const char *text, struct dedisperse_shape *out)
 int dedisperse_shape_fits(backend_t *backend, const struct dedisperse_spec *spec,
                           const struct dedisperse_shape *shape, double *cost, const char **why);
 
-/* Candidate number i of all shapes that a tuner may try; 0 when there are no more. Not all fit. */
-int dedisperse_shape_number(backend_t *backend, const struct dedisperse_spec *spec, uint64_t i,
-                            struct dedisperse_shape *out);
+/* All shapes of the space that fit, those that the model likes best first: what a tuner may try.
+ * free() returns them. None from backends without shapes. Fails with DEVICE (memory). */
+struct dedisperse_candidate {
+    struct dedisperse_shape shape;
+    double cost;
+};
+status_t dedisperse_candidates(backend_t *backend, const struct dedisperse_spec *spec,
+                               struct dedisperse_candidate **out, uint32_t *count);
 
 #endif

@@ -1,5 +1,6 @@
 /* The OpenCL backend: opening a device, and the table. */
 #include "base/memory.h"
+#include "compute/opencl/dedisperse.h"
 #include "compute/opencl/opencl.h"
 #include "compute/opencl/ppf.h"
 
@@ -148,4 +149,12 @@ const struct backend_ops opencl_ops = {.kind = BACKEND_OPENCL,
                                        .channelise_begin = opencl_channelise_begin,
                                        .channelise_run = opencl_channelise_run,
                                        .channelise_times = opencl_channelise_times,
-                                       .measure = measure};
+                                       .measure = measure,
+                                       .dedisperse_create = opencl_dedisperse_create,
+                                       .dedisperse_destroy = opencl_dedisperse_destroy,
+                                       .dedisperse_bytes = opencl_dedisperse_bytes,
+                                       .dedisperse_run = opencl_dedisperse_run,
+                                       .dedisperse_times = opencl_dedisperse_times,
+                                       .dedisperse_words = opencl_dedisperse_words,
+                                       .dedisperse_fits = opencl_dedisperse_fits,
+                                       .dedisperse_candidates = opencl_dedisperse_candidates};

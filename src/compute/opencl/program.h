@@ -17,6 +17,8 @@ enum program_source {
     SOURCE_SCAN,
     SOURCE_DETECT,
     SOURCE_SUM,
+    SOURCE_ORDER,
+    SOURCE_DEDISPERSE,
     SOURCES
 };
 const char *program_source(enum program_source source);

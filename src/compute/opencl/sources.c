@@ -24,6 +24,8 @@ EMBED(deal);
 EMBED(scan);
 EMBED(detect);
 EMBED(sum);
+EMBED(order);
+EMBED(dedisperse);
 
 #define ENTRY(name)                                                                                \
     {                                                                                              \
@@ -45,6 +47,8 @@ static const struct {
     [SOURCE_SCAN] = ENTRY(scan),
     [SOURCE_DETECT] = ENTRY(detect),
     [SOURCE_SUM] = ENTRY(sum),
+    [SOURCE_ORDER] = ENTRY(order),
+    [SOURCE_DEDISPERSE] = ENTRY(dedisperse),
 };
 
 const char *program_source(enum program_source source)

@@ -1,0 +1,403 @@
+/* The stage on an OpenCL device: up, into channels' order, (sub-bands,) sums, down. In two steps
+ * the sub-bands of one step after the other fill the same memory. */
+#include "compute/opencl/dedisperse.h"
+
+#include "base/memory.h"
+#include "compute/dedisperse_table.h"
+#include "compute/opencl/adder.h"
+#include "compute/opencl/opencl.h"
+#include "compute/opencl/program.h"
+
+#include <stdlib.h>
+
+enum { SIDE = 32, ORDER_GROUP = 256 /* as in kernels/order.cl */ };
+
+struct stage {
+    struct dedisperse base;
+    struct opencl *opencl;
+    struct dedisperse_table table;
+    adder_t *adder;
+    cl_program program;
+    cl_kernel order, sub_bands;
+    cl_mem channels, ends, inner;
+    cl_mem rows, sub;
+    uint64_t front, row_stride, sub_stride; /* samples */
+    struct stopwatch watch;
+};
+
+static void release_kernels(struct stage *stage)
+{
+    if (stage->order) {
+        clReleaseKernel(stage->order);
+    }
+    if (stage->sub_bands) {
+        clReleaseKernel(stage->sub_bands);
+    }
+    if (stage->program) {
+        clReleaseProgram(stage->program);
+    }
+}
+
+void opencl_dedisperse_destroy(dedisperse_t *dedisperse)
+{
+    struct stage *stage = (struct stage *)dedisperse;
+    device_t *device = stage->opencl->device;
+    cl_mem memory[] = {stage->channels, stage->ends, stage->inner, stage->rows, stage->sub};
+    clFinish(device->compute);
+    adder_destroy(stage->adder);
+    release_kernels(stage);
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) {
+        device_release(device, memory[i]);
+    }
+    dedisperse_table_free(&stage->table);
+    stopwatch_free(&stage->watch);
+    free(stage);
+}
+
+/* What the kernel adds up: channels, or the sub-bands of the second step. `one` is room for the
+ * list of ranges of brute force. */
+static struct adder_problem problem_of(const struct dedisperse_spec *spec,
+                                       const struct dedisperse_table *table, uint32_t one[2])
+{
+    const struct delays_steps *steps = spec->steps;
+    uint32_t bytes = (uint32_t)series_bytes(spec->format);
+    one[0] = 0;
+    one[1] = spec->delays->ndms;
+    return (struct adder_problem){.sample_bytes = !steps       ? bytes
+                                                  : bytes == 1 ? 2
+                                                               : 4,
+                                  .is_float = spec->format == SERIES_F32,
+                                  .nrows = steps ? steps->ngroups : table->nused,
+                                  .ndms = spec->delays->ndms,
+                                  .nranges = steps ? steps->nsteps : 1,
+                                  .delays = steps ? steps->outer : table->delays,
+                                  .firsts = steps ? steps->first : one,
+                                  .samples = spec->max_samples};
+}
+
+static status_t put(device_t *device, const uint32_t *table, size_t count, cl_mem *out)
+{
+    status_t st = STATUS_OK;
+    TRY(device_allocate(device, count * sizeof *table, "tables of dedispersion", out));
+    CL_TRY(device,
+           clEnqueueWriteBuffer(device->compute, *out, CL_TRUE, 0, count * sizeof *table, table, 0,
+                                NULL, NULL),
+           "bring tables to the device");
+out:
+    return st;
+}
+
+static status_t build(struct stage *stage)
+{
+    status_t st = STATUS_OK;
+    struct text options = {0};
+    const device_t *device = stage->opencl->device;
+    const enum program_source source = SOURCE_ORDER;
+    const struct dedisperse_spec *spec = &stage->base.spec;
+    TRY(text_add(&options, "-DSAMPLE=%zu -DFLOATS=%d", series_bytes(spec->format),
+                 spec->format == SERIES_F32));
+    TRY(program_build(device, &source, 1, options.data, &stage->program));
+    TRY(program_kernel(device, stage->program, "order", &stage->order));
+    if (spec->steps) {
+        TRY(program_kernel(device, stage->program, "sub_bands", &stage->sub_bands));
+    }
+out:
+    text_free(&options);
+    return st;
+}
+
+static uint64_t whole_words(uint64_t samples)
+{
+    return ceil_div_u64(samples, 64) * 64;
+}
+
+/* Rows on the device, and behind them one of zeros. What else nobody writes only makes outputs that
+ * nobody keeps. */
+static status_t allocate_rows(device_t *device, uint64_t count, uint64_t bytes, cl_mem *out)
+{
+    status_t st = STATUS_OK;
+    void *zeros = NULL;
+    TRY(memory_zeroed(bytes, 1, "a row of zeros", &zeros));
+    TRY(device_allocate(device, (count + 1) * bytes, "samples in channels' order", out));
+    CL_TRY(device,
+           clEnqueueWriteBuffer(device->compute, *out, CL_TRUE, count * bytes, bytes, zeros, 0,
+                                NULL, NULL),
+           "write zeros");
+out:
+    free(zeros);
+    return st;
+}
+
+/* Rows for channels, and in two steps for sub-bands. */
+static status_t allocate(struct stage *stage)
+{
+    status_t st = STATUS_OK;
+    device_t *device = stage->opencl->device;
+    const struct dedisperse_spec *spec = &stage->base.spec;
+    const struct delays_steps *steps = spec->steps;
+    uint64_t inputs = spec->max_samples + spec->delays->largest;
+    uint64_t bytes = series_bytes(spec->format);
+    uint64_t nused = stage->table.nused;
+    stage->front = steps ? 0 : adder_front(stage->adder);
+    stage->row_stride =
+        whole_words(inputs + stage->front + (steps ? 0 : adder_slack(stage->adder)));
+    TRY(allocate_rows(device, nused, stage->row_stride * bytes, &stage->rows));
+    TRY(put(device, stage->table.channels, nused, &stage->channels));
+    if (steps) {
+        stage->sub_stride =
+            whole_words(inputs + adder_front(stage->adder) + adder_slack(stage->adder));
+        TRY(allocate_rows(device, steps->ngroups, stage->sub_stride * (bytes == 1 ? 2 : 4),
+                          &stage->sub));
+        TRY(put(device, stage->table.ends, steps->ngroups, &stage->ends));
+        TRY(put(device, stage->table.delays, steps->nsteps * nused, &stage->inner));
+    }
+out:
+    return st;
+}
+
+status_t opencl_dedisperse_create(backend_t *backend, const struct dedisperse_spec *spec,
+                                  dedisperse_t **out)
+{
+    status_t st = STATUS_OK;
+    struct stage *stage = NULL;
+    uint32_t one[2];
+    TRY(memory_zeroed(1, sizeof *stage, "dedispersion", &stage));
+    stage->base.ops = backend->ops;
+    stage->base.spec = *spec;
+    stage->opencl = (struct opencl *)backend;
+    stage->watch.is_on = spec->is_timed;
+    TRY(dedisperse_table_create(spec, &stage->table));
+    struct adder_problem problem = problem_of(spec, &stage->table, one);
+    TRY(adder_create(stage->opencl->device, &problem, &spec->shape, &stage->adder));
+    TRY(build(stage));
+    TRY(allocate(stage));
+    *out = &stage->base;
+    stage = NULL;
+out:
+    if (stage) {
+        opencl_dedisperse_destroy(&stage->base);
+    }
+    return st;
+}
+
+uint64_t opencl_dedisperse_bytes(const struct dedisperse_spec *spec)
+{
+    enum { DRIVER_BYTES = 64 << 20, MOST_CHUNK = 32 };
+    const struct delays_steps *steps = spec->steps;
+    uint64_t rows = steps ? steps->nsteps : spec->delays->ndms;
+    uint64_t table = rows * (spec->delays->nchannels + MOST_CHUNK);
+    uint64_t outer = steps ? (uint64_t)spec->delays->ndms * (steps->ngroups + MOST_CHUNK) : 0;
+    return DRIVER_BYTES + 3 * 4 * (table + outer);
+}
+
+struct argument {
+    size_t size;
+    const void *value;
+};
+
+static status_t launch(struct stage *stage, cl_kernel kernel, const struct argument *arguments,
+                       cl_uint count, uint64_t groups, enum channelise_step step, const char *what)
+{
+    status_t st = STATUS_OK;
+    const device_t *device = stage->opencl->device;
+    size_t local = ORDER_GROUP;
+    size_t global = (size_t)groups * local;
+    cl_event *timed = NULL;
+    for (cl_uint i = 0; i < count; i++) {
+        CL_TRY(device, clSetKernelArg(kernel, i, arguments[i].size, arguments[i].value),
+               "set arguments");
+    }
+    TRY(stopwatch_event(&stage->watch, step, &timed));
+    CL_TRY(
+        device,
+        clEnqueueNDRangeKernel(device->compute, kernel, 1, NULL, &global, &local, 0, NULL, timed),
+        what);
+out:
+    return st;
+}
+
+static status_t run_order(struct stage *stage, cl_mem in, const struct dedisperse_input *input,
+                          uint64_t samples)
+{
+    const size_t bytes = series_bytes(stage->base.spec.format);
+    const cl_ulong offset = input->offset / bytes;
+    const cl_ulong time_step = input->time_step / bytes;
+    const cl_ulong channel_step = input->channel_step / bytes;
+    const cl_uint nused = stage->table.nused;
+    const cl_ulong times = samples + stage->base.spec.delays->largest;
+    const cl_ulong stride = stage->row_stride;
+    const cl_ulong front = stage->front;
+    const cl_uint squares = (cl_uint)ceil_div_u64(nused, SIDE);
+    const cl_uint by_time = channel_step < time_step;
+    const struct argument arguments[] = {{sizeof in, &in},
+                                         {sizeof offset, &offset},
+                                         {sizeof time_step, &time_step},
+                                         {sizeof channel_step, &channel_step},
+                                         {sizeof stage->channels, &stage->channels},
+                                         {sizeof nused, &nused},
+                                         {sizeof times, &times},
+                                         {sizeof stage->rows, &stage->rows},
+                                         {sizeof stride, &stride},
+                                         {sizeof front, &front},
+                                         {sizeof squares, &squares},
+                                         {sizeof by_time, &by_time}};
+    return launch(stage, stage->order, arguments, sizeof arguments / sizeof *arguments,
+                  squares * ceil_div_u64(times, SIDE), STEP_DEAL, "run order");
+}
+
+/* The sub-bands of step k, as far as outputs of `samples` read them. */
+static status_t run_sub_bands(struct stage *stage, uint32_t k, uint64_t samples)
+{
+    const struct delays_steps *steps = stage->base.spec.steps;
+    const cl_ulong stride = stage->row_stride;
+    const cl_ulong front = stage->front;
+    const cl_ulong from = (cl_ulong)k * stage->table.nused;
+    const cl_uint ngroups = steps->ngroups;
+    const cl_ulong sub_stride = stage->sub_stride;
+    const cl_ulong sub_front = adder_front(stage->adder);
+    cl_ulong reach = 0;
+    for (size_t i = (size_t)steps->first[k] * ngroups; i < (size_t)steps->first[k + 1] * ngroups;
+         i++) {
+        reach = steps->outer[i] > reach ? steps->outer[i] : reach;
+    }
+    const cl_ulong times = samples + reach;
+    const struct argument arguments[] = {{sizeof stage->rows, &stage->rows},
+                                         {sizeof stride, &stride},
+                                         {sizeof front, &front},
+                                         {sizeof stage->ends, &stage->ends},
+                                         {sizeof stage->inner, &stage->inner},
+                                         {sizeof from, &from},
+                                         {sizeof ngroups, &ngroups},
+                                         {sizeof times, &times},
+                                         {sizeof stage->sub, &stage->sub},
+                                         {sizeof sub_stride, &sub_stride},
+                                         {sizeof sub_front, &sub_front}};
+    return launch(stage, stage->sub_bands, arguments, sizeof arguments / sizeof *arguments,
+                  ceil_div_u64(ngroups * sub_stride, ORDER_GROUP), STEP_FILTER, "run sub_bands");
+}
+
+static status_t run_sums(struct stage *stage, uint64_t samples, cl_mem out, uint64_t out_stride)
+{
+    status_t st = STATUS_OK;
+    const struct delays_steps *steps = stage->base.spec.steps;
+    if (!steps) {
+        TRY(adder_run(stage->adder, &stage->watch, stage->rows, stage->row_stride, samples, 0, out,
+                      out_stride));
+    }
+    for (uint32_t k = 0; steps && k < steps->nsteps; k++) {
+        TRY(run_sub_bands(stage, k, samples));
+        TRY(adder_run(stage->adder, &stage->watch, stage->sub, stage->sub_stride, samples, k, out,
+                      out_stride));
+    }
+out:
+    return st;
+}
+
+/* The samples are brought up, unless a stage before has left them on the device. */
+static status_t bring(struct stage *stage, struct opencl_buffer *in,
+                      const struct dedisperse_input *input, uint64_t samples,
+                      const struct opencl_buffer *out)
+{
+    status_t st = STATUS_OK;
+    const device_t *device = stage->opencl->device;
+    const struct delays *delays = stage->base.spec.delays;
+    cl_event events[2];
+    cl_uint count = 0;
+    if (in->use == BUFFER_IN) {
+        uint64_t bytes = input->offset + (samples + delays->largest - 1) * input->time_step +
+                         (uint64_t)(delays->nchannels - 1) * input->channel_step +
+                         series_bytes(stage->base.spec.format);
+        cl_event *timed = NULL;
+        TRY(stopwatch_event(&stage->watch, STEP_UPLOAD, &timed));
+        TRY(opencl_buffer_upload(in, bytes, timed));
+        events[count++] = in->moved;
+    }
+    if (out->moved) {
+        events[count++] = out->moved;
+    }
+    if (count > 0) {
+        CL_TRY(device, clEnqueueBarrierWithWaitList(device->compute, count, events, NULL),
+               "wait for transfers");
+    }
+out:
+    return st;
+}
+
+status_t opencl_dedisperse_run(dedisperse_t *dedisperse, buffer_t *in_buffer,
+                               const struct dedisperse_input *input, uint64_t samples,
+                               buffer_t *out_buffer, uint64_t out_stride)
+{
+    status_t st = STATUS_OK;
+    struct stage *stage = (struct stage *)dedisperse;
+    const device_t *device = stage->opencl->device;
+    struct opencl_buffer *in = (struct opencl_buffer *)in_buffer;
+    struct opencl_buffer *out = (struct opencl_buffer *)out_buffer;
+    uint64_t floats = (stage->base.spec.delays->ndms - 1) * out_stride + samples;
+    cl_event *timed = NULL;
+    cl_event done = NULL;
+    TRY(bring(stage, in, input, samples, out));
+    TRY(run_order(stage, in->memory, input, samples));
+    TRY(run_sums(stage, samples, out->memory, out_stride));
+    CL_TRY(device, clEnqueueMarkerWithWaitList(device->compute, 0, NULL, &done), "mark the queue");
+    CL_TRY(device, clFlush(device->compute), "begin work");
+    opencl_buffer_used(in, done);
+    TRY(stopwatch_event(&stage->watch, STEP_DOWNLOAD, &timed));
+    TRY(opencl_buffer_download(out, floats * sizeof(float), done, timed));
+    opencl_buffer_used(out, done);
+out:
+    if (done) {
+        clReleaseEvent(done);
+    }
+    return st;
+}
+
+status_t opencl_dedisperse_times(dedisperse_t *dedisperse, struct dedisperse_times *out)
+{
+    status_t st = STATUS_OK;
+    struct stage *stage = (struct stage *)dedisperse;
+    double seconds[CHANNELISE_STEPS];
+    TRY(stopwatch_collect(&stage->watch, stage->opencl->device, seconds));
+    *out = (struct dedisperse_times){.upload = seconds[STEP_UPLOAD],
+                                     .order = seconds[STEP_DEAL],
+                                     .sum = seconds[STEP_FILTER],
+                                     .download = seconds[STEP_DOWNLOAD]};
+out:
+    return st;
+}
+
+status_t opencl_dedisperse_words(const dedisperse_t *dedisperse, struct text *out)
+{
+    return dedisperse_shape_words(adder_shape(((const struct stage *)dedisperse)->adder), out);
+}
+
+int opencl_dedisperse_fits(backend_t *backend, const struct dedisperse_spec *spec,
+                           const struct dedisperse_shape *shape, double *cost, const char **why)
+{
+    struct adder_device device = adder_device_of(((struct opencl *)backend)->device);
+    struct dedisperse_table table = {0};
+    struct adder_spans spans = {0};
+    uint32_t one[2];
+    *why = "out of memory";
+    if (dedisperse_table_create(spec, &table) != STATUS_OK) {
+        return 0;
+    }
+    struct adder_problem problem = problem_of(spec, &table, one);
+    int fits = adder_fits(&problem, &device, shape, &spans, cost, why);
+    dedisperse_table_free(&table);
+    return fits;
+}
+
+status_t opencl_dedisperse_candidates(backend_t *backend, const struct dedisperse_spec *spec,
+                                      struct dedisperse_candidate **out, uint32_t *count)
+{
+    status_t st = STATUS_OK;
+    struct adder_device device = adder_device_of(((struct opencl *)backend)->device);
+    struct dedisperse_table table = {0};
+    uint32_t one[2];
+    TRY(dedisperse_table_create(spec, &table));
+    struct adder_problem problem = problem_of(spec, &table, one);
+    TRY(adder_candidates(&problem, &device, out, count));
+out:
+    dedisperse_table_free(&table);
+    return st;
+}

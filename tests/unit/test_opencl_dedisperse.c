@@ -1,0 +1,144 @@
+/* Dedispersion on whatever OpenCL device there is, against the reference and the CPU. */
+#include "dedisperse_bench.h"
+
+static int has_device;
+
+static int find_device(void **state)
+{
+    struct text text = {0};
+    (void)state;
+    has_device = backend_devices(&text) == STATUS_OK && text.length > 0;
+    text_free(&text);
+    report_clear();
+    return 0;
+}
+
+/* The model's shape for every problem; bytes as the CPU's, also when time is cut. */
+static void agrees_with_the_reference(void **state)
+{
+    (void)state;
+    if (!has_device) {
+        skip();
+    }
+    for (int i = 0; i < PROBLEMS; i++) {
+        struct dedisperse_bench b;
+        uint64_t stride = problems[i].samples;
+        bench_start(&b, &problems[i]);
+        size_t bytes = b.delays.ndms * stride * sizeof(float);
+        float *expected = bench_run(&b, BACKEND_REFERENCE, stride, stride);
+        float *cpu = bench_run(&b, BACKEND_CPU, stride, stride);
+        float *found = bench_run(&b, BACKEND_OPENCL, stride, stride);
+        bench_compare(&b, found, expected, stride, "the model's shape");
+        assert_memory_equal(found, cpu, bytes);
+        free(found);
+        found = bench_run(&b, BACKEND_OPENCL, stride / 2 + 1, stride);
+        assert_memory_equal(found, cpu, bytes);
+        free(found);
+        free(cpu);
+        free(expected);
+        bench_end(&b);
+    }
+}
+
+/* Every staging and packing, with and without skew, odd outputs and ends, in both orders of time.
+ */
+static void every_shape_agrees(void **state)
+{
+    (void)state;
+    static const char *const shapes[] = {
+        "direct:4:8x2:3x2:4:0:0",  "direct:4:16x1:4x3:2:8:0", "direct:1:16x2:4x2:8:5:0",
+        "funnel:4:8x4:3x2:4:0:0",  "funnel:4:16x2:4x1:2:4:0", "copies:4:8x2:3x4:4:0:0",
+        "copies:4:16x2:4x2:8:3:0", "copies:4:32x1:1x1:2:0:0", "copies:1:8x2:3x2:4:2:0",
+        "direct:2:8x2:3x2:4:0:0",  "funnel:2:8x4:3x2:4:6:0",  "copies:2:8x2:3x4:4:3:0",
+        "copies:1:1x1:5x3:32:0:0"};
+    static const struct problem tried[] = {{SERIES_U8, 300, 19, 1.3, 700, 1, 1, 0},
+                                           {SERIES_U8, 20, 13, 11, 333, 0, 0, 0},
+                                           {SERIES_U16, 37, 19, 9, 401, 1, 0, 0},
+                                           {SERIES_F32, 75, 19, 9, 401, 0, 0, 0},
+                                           {SERIES_U8, 300, 19, 1.3, 500, 1, 0, 8}};
+    uint32_t run = 0;
+    if (!has_device) {
+        skip();
+    }
+    for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
+        struct dedisperse_bench b;
+        uint64_t stride = tried[i].samples;
+        bench_start(&b, &tried[i]);
+        float *expected = bench_run(&b, BACKEND_REFERENCE, stride, stride);
+        for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+            struct dedisperse_shape shape;
+            uint32_t most = tried[i].format == SERIES_F32   ? 1
+                            : tried[i].format == SERIES_U16 ? 2
+                            : tried[i].group > 0            ? 2
+                                                            : 4;
+            assert_true(dedisperse_shape_parse(shapes[s], &shape));
+            if (shape.pack == 1 || shape.pack == most) {
+                b.spec.shape = shape;
+                float *found = bench_run(&b, BACKEND_OPENCL, stride, stride);
+                bench_compare(&b, found, expected, stride, shapes[s]);
+                free(found);
+                run++;
+            }
+        }
+        free(expected);
+        bench_end(&b);
+    }
+    assert_true(run > 30);
+}
+
+/* What cannot be is told apart before anything is compiled, and said. */
+static void impossible_shapes_are_refused(void **state)
+{
+    (void)state;
+    static const char *const shapes[] = {
+        "direct:2:8x2:3x2:4:0:0",      /* 8-bit samples go four to a word */
+        "funnel:1:8x2:3x2:4:0:0",      /* nothing to join */
+        "copies:4:8x2:3x2:3:0:0",      /* a chunk of 3 */
+        "copies:4:65536x16:3x2:4:0:0", /* the group */
+        "copies:4:8x2:16x8:4:0:0",     /* registers */
+        "copies:4:32x32:4x4:32:0:0"};  /* local memory: steep delays */
+    struct problem p = {SERIES_U8, 300, 600, 800, 100, 0, 0, 0};
+    struct backend_options options = {.local_size = 1};
+    backend_t *backend = NULL;
+    struct dedisperse_bench b;
+    struct dedisperse_shape shape;
+    if (!has_device) {
+        skip();
+    }
+    bench_start(&b, &p);
+    assert_int_equal(backend_open(BACKEND_OPENCL, &options, &backend), STATUS_OK);
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        dedisperse_t *stage = NULL;
+        const char *why = NULL;
+        double cost = 0;
+        assert_true(dedisperse_shape_parse(shapes[i], &shape));
+        assert_false(dedisperse_shape_fits(backend, &b.spec, &shape, &cost, &why));
+        assert_non_null(why);
+        b.spec.shape = shape;
+        assert_int_equal(dedisperse_create(backend, &b.spec, &stage), STATUS_USAGE);
+        report_clear();
+    }
+    struct dedisperse_candidate *candidates = NULL;
+    uint32_t count = 0;
+    assert_int_equal(dedisperse_candidates(backend, &b.spec, &candidates, &count), STATUS_OK);
+    assert_true(count > 100);
+    for (uint32_t i = 0; i < count; i += count / 50) {
+        const char *why = NULL;
+        double cost = 0;
+        assert_true(dedisperse_shape_fits(backend, &b.spec, &candidates[i].shape, &cost, &why));
+        assert_true(cost == candidates[i].cost);
+    }
+    free(candidates);
+    backend_close(backend);
+    bench_end(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(agrees_with_the_reference),
+        cmocka_unit_test(every_shape_agrees),
+        cmocka_unit_test(impossible_shapes_are_refused),
+    };
+    return cmocka_run_group_tests_name("opencl_dedisperse", tests, find_device, NULL);
+}
