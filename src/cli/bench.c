@@ -10,6 +10,7 @@
 static const char help[] =
     "Usage: voltmill bench ppf [OPTION]...\n"
     "       voltmill bench run [OPTION]... JOB    (voltmill bench run --help)\n"
+    "       voltmill bench dedisperse [OPTION]... (voltmill bench dedisperse --help)\n"
     "\n"
     "Times the filter bank alone on random samples and checks what comes out against the "
     "reference;\n"
@@ -221,6 +222,9 @@ status_t cli_bench(int argc, char **argv)
     struct bench_settings settings = {0};
     if (argc > 1 && strcmp(argv[1], "run") == 0) {
         return cli_bench_run(argc - 1, argv + 1);
+    }
+    if (argc > 1 && strcmp(argv[1], "dedisperse") == 0) {
+        return cli_bench_dedisperse(argc - 1, argv + 1);
     }
     TRY(bench_options_read(argc, argv, &settings));
     if (settings.help) {

@@ -84,6 +84,12 @@ out:
     return st;
 }
 
+status_t bench_list_read(const char *option, const char *text, uint64_t least, uint64_t most,
+                         struct bench_list *out)
+{
+    return parse_list(option, text, least, most, parse_entry, out);
+}
+
 static status_t parse_out(const char *text, struct bench_settings *settings)
 {
     status_t st = STATUS_OK;

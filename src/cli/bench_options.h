@@ -35,4 +35,9 @@ struct bench_settings {
 /* Reads argv[0] ("bench") and what follows it. Opens the CSV file. Fails with USAGE or DATA. */
 status_t bench_options_read(int argc, char **argv, struct bench_settings *out);
 
+/* Reads "8", "256,1024" or "256..4096" (doubling) into `out`; `option` names it in messages. Fails
+ * with USAGE. */
+status_t bench_list_read(const char *option, const char *text, uint64_t least, uint64_t most,
+                         struct bench_list *out);
+
 #endif

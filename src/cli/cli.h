@@ -15,6 +15,8 @@ status_t cli_synth(int argc, char **argv);
 status_t cli_bench(int argc, char **argv);
 /* `bench run`: argv[0] is "run". */
 status_t cli_bench_run(int argc, char **argv);
+/* `bench dedisperse`: argv[0] is "dedisperse". */
+status_t cli_bench_dedisperse(int argc, char **argv);
 
 /* What `plan` and `run --dry-run` do. */
 status_t cli_plan_job(const char *path, const char *const *sets, uint32_t nsets, int force);
