@@ -24,6 +24,14 @@ typedef lanesf_t loosef_t __attribute__((aligned(1), may_alias));
 #define UPPER 0
 #endif
 
+/* A word that is used twice is loaded once: compilers like to take it from memory both times, and
+ * loads across cache lines are what binds. */
+#ifdef __x86_64__
+#define KEEP(word) __asm__("" : "+v"(word))
+#else
+#define KEEP(word) (void)(word)
+#endif
+
 /* Two samples of `half` bits in a lane. */
 #define DEFINE_ADD_PACKED(name, lanes, loose, half)                                                \
     static void name(const char *rows, size_t stride, const uint32_t *delays, uint32_t count,      \
@@ -46,6 +54,7 @@ typedef lanesf_t loosef_t __attribute__((aligned(1), may_alias));
                 _Pragma("GCC unroll 16") for (int i = 0; i < PASS; i++)                            \
                 {                                                                                  \
                     lanes word = w[i];                                                             \
+                    KEEP(word);                                                                    \
                     s[i] += word;                                                                  \
                     o[i] += word >> (half);                                                        \
                 }                                                                                  \
