@@ -4,7 +4,7 @@
  *           is uint8, uint16, uint32 or float (SAMPLE bytes, FLOATS)
  *   rel     uint [ndms][PADDED]     sample t of DM d and row c begins at element sample t + rel, skew
  *           included; PADDED is NROWS rounded up to CHUNK
- *   bases   uint [tiles][PADDED]    the least rel of a tile, a multiple of PACK
+ *   bases   uint [tiles][PADDED]    the least rel of a tile, down to a multiple of 16
  *   firsts  uint [tiles + 1]        the first DM of each tile
  *   out     float [ndms][out_stride]
  *
@@ -49,6 +49,10 @@
 #define BITS (8 * SAMPLE)
 #define IS_TOTALLED ((PACK == 4 && NROWS > 256) || (FLOATS && NROWS > 32))
 #define LIMIT (FLOATS ? 32 : 256)
+/* Rows are staged in fours of words where tiles begin at such; ROW is a multiple of 4. */
+#define COPIES_MADE (STAGING == 2 && PACK > 1)
+#define IS_WIDE (PACK > 1 && WORDS % 4 == 0)
+#define LANES (GROUP >= CHUNK ? GROUP / CHUNK : 1)
 
 #if PACK > 1
 typedef uint element;
@@ -79,7 +83,7 @@ static inline uint upper(uint w)
 {
 #if PACK == 4
     uint odd;
-    __asm("prmt.b32 %0, %1, 0, 0x4341;" : "=r"(odd) : "r"(w));
+    __asm__("prmt.b32 %0, %1, 0, 0x4341;" : "=r"(odd) : "r"(w));
     return odd;
 #else
     return w >> BITS;
@@ -88,7 +92,7 @@ static inline uint upper(uint w)
 static inline uint join(uint low, uint high, uint bits)
 {
     uint word;
-    __asm("shf.r.wrap.b32 %0, %1, %2, %3;" : "=r"(word) : "r"(low), "r"(high), "r"(bits));
+    __asm__("shf.r.wrap.b32 %0, %1, %2, %3;" : "=r"(word) : "r"(low), "r"(high), "r"(bits));
     return word;
 }
 #else
@@ -108,8 +112,11 @@ typedef struct {
 #if PACK > 1
     uint o[DM_OUT][TIME_OUT];
 #endif
-#if IS_TOTALLED
-    sum_t total[DM_OUT][TIME_OUT * PACK];
+#if IS_TOTALLED && PACK > 1
+    uint even_high[DM_OUT][TIME_OUT];
+    uint odd_high[DM_OUT][TIME_OUT];
+#elif IS_TOTALLED
+    sum_t total[DM_OUT][TIME_OUT];
 #endif
 } sums_t;
 
@@ -128,67 +135,82 @@ typedef struct {
 /* The sum of sample j of word r. */
 static inline float finished(const sums_t *sums, uint q, uint r, uint j)
 {
-#if IS_TOTALLED
-    return (float)sums->total[q][r * PACK + j];
-#elif PACK == 4
+#if PACK == 4
     const uint even = sums->s[q][r] - (sums->o[q][r] << 8);
     const uint pair = j & 1 ? sums->o[q][r] : even;
-    return (float)(j & 2 ? pair >> 16 : pair & 0xffff);
+    uint sum = j & 2 ? pair >> 16 : pair & 0xffff;
+#if IS_TOTALLED
+    const uint high = j & 1 ? sums->odd_high[q][r] : sums->even_high[q][r];
+    sum += (j & 2 ? high >> 16 : high & 0xffff) << 8;
+#endif
+    return (float)sum;
 #elif PACK == 2
     return (float)(j ? sums->o[q][r] : sums->s[q][r] - (sums->o[q][r] << 16));
+#elif IS_TOTALLED
+    return sums->total[q][r];
 #else
     return (float)sums->s[q][r];
 #endif
 }
 
 #if IS_TOTALLED
-#define FLUSH()                                                                                              \
-    do {                                                                                                     \
-        _Pragma("unroll") for (uint q = 0; q < DM_OUT; q++)                                                  \
-        {                                                                                                    \
-            _Pragma("unroll") for (uint r = 0; r < TIME_OUT; r++)                                            \
-            {                                                                                                \
-                FLUSH_WORD(q, r);                                                                            \
-                sums.s[q][r] = 0;                                                                            \
-            }                                                                                                \
-        }                                                                                                    \
-    } while (0)
-#if PACK == 4
-#define FLUSH_WORD(q, r)                                                                                     \
-    do {                                                                                                     \
-        const uint even = sums.s[q][r] - (sums.o[q][r] << 8);                                                \
-        sums.total[q][4 * (r)] += even & 0xffff;                                                             \
-        sums.total[q][4 * (r) + 1] += sums.o[q][r] & 0xffff;                                                 \
-        sums.total[q][4 * (r) + 2] += even >> 16;                                                            \
-        sums.total[q][4 * (r) + 3] += sums.o[q][r] >> 16;                                                    \
-        sums.o[q][r] = 0;                                                                                    \
-    } while (0)
+/* After LIMIT rows: makes room for as many more. Of packed sums the high bytes go; what stays and 256 more
+ * samples of at most 255 make at most 65,535. The high bytes hold for 257 times. */
+static inline void flush(sums_t *sums)
+{
+#pragma unroll
+    for (uint q = 0; q < DM_OUT; q++) {
+#pragma unroll
+        for (uint r = 0; r < TIME_OUT; r++) {
+#if PACK > 1
+            const uint odd = sums->o[q][r];
+            const uint even = sums->s[q][r] - (odd << 8);
+            sums->even_high[q][r] += (even >> 8) & 0x00ff00ffu;
+            sums->odd_high[q][r] += (odd >> 8) & 0x00ff00ffu;
+            sums->o[q][r] = odd & 0x00ff00ffu;
+            sums->s[q][r] = (even & 0x00ff00ffu) | (odd & 0x00ff00ffu) << 8;
 #else
-#define FLUSH_WORD(q, r) sums.total[q][r] += sums.s[q][r]
+            sums->total[q][r] += sums->s[q][r];
+            sums->s[q][r] = 0;
 #endif
-#else
-#define FLUSH()
+        }
+    }
+}
 #endif
 
 #if STAGING > 0
-/* Rows first .. first + CHUNK - 1 from word `at` of their tile on. */
+/* Rows first .. first + CHUNK - 1 from word `at` of their tile on. LANES work-items share a row. */
 static inline void stage_rows(const __global element *restrict rows, ulong row_stride,
                               const __global uint *restrict bases, uint first, ulong at, uint id,
                               __local element *restrict staged)
 {
-    for (uint i = id; i < CHUNK * ROW; i += GROUP) {
-        const uint c = i / ROW;
-        const uint w = i % ROW;
+    for (uint c = id / LANES; c < CHUNK; c += GROUP / LANES) {
         const uint row = min(first + c, (uint)NROWS);
-        const __global element *from = rows + row * row_stride + at + bases[first + c] / PACK + w;
-        __local element *to = staged + c * COPIES * ROW + w;
-        const element low = from[0];
-        to[0] = low;
-#if STAGING == 2 && PACK > 1
-        const element high = from[1];
+        const __global element *from = rows + row * row_stride + at + bases[first + c] / PACK;
+        __local element *to = staged + c * COPIES * ROW;
+#if IS_WIDE
+        for (uint w = id % LANES * 4; w < ROW; w += LANES * 4) {
+            const uint4 low = *(const __global uint4 *)(from + w);
+            const uint4 high = (uint4)(low.yzw, from[w + 4]);
+            *(__local uint4 *)(to + w) = low;
 #pragma unroll
-        for (uint copy = 1; copy < PACK; copy++) {
-            to[copy * ROW] = join(low, high, copy * BITS);
+            for (uint copy = 1; copy < COPIES; copy++) {
+                *(__local uint4 *)(to + copy * ROW + w) =
+                    (uint4)(join(low.x, high.x, copy * BITS), join(low.y, high.y, copy * BITS),
+                            join(low.z, high.z, copy * BITS), join(low.w, high.w, copy * BITS));
+            }
+        }
+#else
+        for (uint w = id % LANES; w < ROW; w += LANES) {
+            const element low = from[w];
+            to[w] = low;
+#if COPIES_MADE
+            const element high = from[w + 1];
+#pragma unroll
+            for (uint copy = 1; copy < COPIES; copy++) {
+                to[copy * ROW + w] = join(low, high, copy * BITS);
+            }
+#endif
         }
 #endif
     }
@@ -237,16 +259,16 @@ dedisperse(const __global element *restrict rows, ulong row_stride, const __glob
 #if PACK > 1
             sums.o[q][r] = 0;
 #endif
-        }
-#if IS_TOTALLED
-#pragma unroll
-        for (uint r = 0; r < TIME_OUT * PACK; r++) {
+#if IS_TOTALLED && PACK > 1
+            sums.even_high[q][r] = 0;
+            sums.odd_high[q][r] = 0;
+#elif IS_TOTALLED
             sums.total[q][r] = 0;
-        }
 #endif
+        }
     }
 #if STAGING > 0
-    __local element staged[CHUNK * COPIES * ROW];
+    __local element staged[CHUNK * COPIES * ROW] __attribute__((aligned(16)));
 #if STAGING == 1
     __local uint offsets[DMS * CHUNK];
 #else
@@ -321,7 +343,7 @@ dedisperse(const __global element *restrict rows, ulong row_stride, const __glob
 #endif
 #if IS_TOTALLED
         if ((first + CHUNK) % LIMIT == 0 || first + CHUNK >= PADDED) {
-            FLUSH();
+            flush(&sums);
         }
 #endif
 #if STAGING > 0

@@ -70,7 +70,7 @@ static void fill_tile(const adder_t *adder, const struct adder_problem *p, uint3
             rel[(size_t)dm * padded + row] = value;
             least = value < least ? value : least;
         }
-        bases[row] = least / 4 * 4;
+        bases[row] = adder_base(least);
     }
 }
 

@@ -6,8 +6,10 @@
 #include <stdlib.h>
 
 enum {
-    MOST_REGISTERS = 200, /* of a work-item, for sums: the rest is left to work with */
-    MOST_OFFSET = 1 << 16 /* elements that a 16-bit offset into local memory reaches */
+    MOST_REGISTERS = 200,   /* of a work-item, for sums: the rest is left to work with */
+    UNIT_REGISTERS = 65536, /* of a GPU's compute unit: a work-group must find its own there */
+    WORK_REGISTERS = 30,    /* of a work-item beside its sums */
+    MOST_OFFSET = 1 << 16   /* elements that a 16-bit offset into local memory reaches */
 };
 
 uint32_t adder_tile_samples(const struct dedisperse_shape *s)
@@ -29,12 +31,20 @@ uint32_t adder_row_words(const struct dedisperse_shape *s, const struct adder_sp
 {
     /* A span begins up to a word before the first sample; the funnel reads one word more. */
     uint32_t words = (spans->span + s->pack - 1) / s->pack;
-    return s->time_items * s->time_out + words + (s->staging == STAGING_FUNNEL);
+    uint32_t row = s->time_items * s->time_out + words + (s->staging == STAGING_FUNNEL);
+    return (row + 3) / 4 * 4;
 }
 
 uint32_t adder_rel(const struct adder_spans *spans, uint32_t delay, uint32_t i)
 {
     return delay + spans->front - spans->skew * i;
+}
+
+uint32_t adder_base(uint32_t least)
+{
+    /* Four words of four samples, which are loaded at a time. */
+    enum { ALIGNED = 16 };
+    return least / ALIGNED * ALIGNED;
 }
 
 /* The spans of one tile of DMs from .. to - 1. */
@@ -49,8 +59,7 @@ static void span_of_tile(const struct adder_problem *p, struct adder_spans *span
             least = rel < least ? rel : least;
             most = rel > most ? rel : most;
         }
-        /* Rows are staged from a multiple of four samples on: the widest word. */
-        most -= least / 4 * 4;
+        most -= adder_base(least);
         spans->span = most > spans->span ? most : spans->span;
         spans->mean += most;
     }
@@ -78,7 +87,7 @@ void adder_spans(const struct adder_problem *p, const struct dedisperse_shape *s
 static uint32_t count_registers(const struct adder_problem *p, const struct dedisperse_shape *s)
 {
     int is_totalled = (s->pack == 4 && p->nrows > 256) || (p->is_float && p->nrows > 32);
-    uint32_t word = (s->pack > 1 ? 2 : 1) + (is_totalled ? s->pack : 0);
+    uint32_t word = (s->pack > 1 ? 2U : 1U) * (is_totalled ? 2U : 1U);
     return word * s->time_out * s->dm_out;
 }
 
@@ -116,7 +125,9 @@ static const char *objection(const struct adder_problem *p, const struct adder_d
            : s->is_ptx && !device->is_nvidia              ? "no device of NVIDIA's"
            : s->skew > 1 << 20                            ? "too much skew"
            : count_registers(p, s) > MOST_REGISTERS       ? "too many registers"
-                                                          : NULL;
+           : device->is_gpu && group * (count_registers(p, s) + WORK_REGISTERS) > UNIT_REGISTERS
+               ? "too many registers for so many work-items"
+               : NULL;
 }
 
 /* Groups of a compute unit at a time, by what Volta to Hopper have: 65,536 registers, 228 KiB,
@@ -125,42 +136,59 @@ static double resident(const struct adder_problem *p, const struct dedisperse_sh
                        uint64_t local)
 {
     double group = (double)s->time_items * s->dm_items;
-    double registers = fmin(255, count_registers(p, s) + 34);
-    double groups = floor(65536 / (registers * group));
+    double registers = fmin(255, count_registers(p, s) + WORK_REGISTERS);
+    double groups = floor(UNIT_REGISTERS / (registers * group));
     groups = fmin(groups, floor(2048 / group));
     groups = local > 0 ? fmin(groups, floor(220. * 1024 / (double)(local + 1024))) : groups;
     return fmax(groups, 1);
 }
 
-/* Clocks of a compute unit for one word of one row and DM, 32 work-items of a kind at a time: 64
- * integer operations and 32 words of local memory a clock (NVIDIA, CUDA C programming guide:
- * arithmetic throughput). */
+/* Work-items that read neighbouring words read them at once; a group of 32 that reads two rows
+ * meets in the same banks half of the time. An even distance in the funnel does so, too. */
+static double conflicts(const struct dedisperse_shape *s)
+{
+    double rows = s->time_items < 32 ? 1 + 0.25 * (32. / s->time_items) : 1;
+    uint32_t even = s->time_out & -s->time_out;
+    return rows * (s->staging == STAGING_FUNNEL ? (even < 8 ? even : 8) : 1);
+}
+
+/* Clocks of a compute unit for one word of one row and DM: 64 integer operations, 32 words of local
+ * memory and 24 bytes of L2 a clock (NVIDIA, CUDA C programming guide: arithmetic throughput; an
+ * H200's L2). */
 static double clocks_of_word(const struct adder_problem *p, const struct dedisperse_shape *s,
                              const struct adder_spans *spans)
 {
     double per_item = s->time_out;
     double tile = (double)s->time_items * s->time_out;
+    double bytes = s->pack > 1 ? 4 : p->sample_bytes;
     double adds = s->pack > 1 ? (s->is_ptx ? 2 : 3) : (p->is_float ? 0.6 : 1);
     double joins = s->pack > 1 && s->staging != STAGING_COPIES ? 1 : 0;
-    double row = adder_row_words(s, spans);
     double copies = s->staging == STAGING_COPIES ? s->pack : 1;
-    double staged = row * (3 + 2 * copies) / (tile * tile_dms(s)); /* loads, joins, stores */
-    double loads;
+    /* Words that come from L2 for each that is added. */
+    double fresh = (tile + spans->mean / s->pack) / (tile * tile_dms(s));
+    double staged = adder_row_words(s, spans) / (tile * tile_dms(s));
     if (s->staging == STAGING_DIRECT) {
-        /* Unaligned runs touch two lines; what is new to the cache comes from L2 at half the rate.
-         */
-        double fresh = (tile * s->pack + spans->mean) / (tile * s->pack * tile_dms(s));
-        loads = 2 * (s->pack > 1 ? 2 : 1) + 2 * fresh;
-        return (adds + joins + 4 / per_item) / 64 + 0.7 * loads / 32;
+        /* Unaligned runs touch two lines of the cache. */
+        double loads = 2 * (s->pack > 1 ? 2 : 1) * conflicts(s);
+        return (adds + joins + 4 / per_item) / 64 + 0.7 * loads / 32 + fresh * bytes / 24;
     }
-    loads = s->staging == STAGING_FUNNEL ? (per_item + 1) / per_item : 1;
-    if (s->staging == STAGING_FUNNEL && s->time_out % 2 == 0) {
-        loads *= fmin(8, s->time_out & -s->time_out); /* bank conflicts */
-    }
+    double loads = s->staging == STAGING_FUNNEL ? (per_item + 1) / per_item : 1;
     double looks = s->staging == STAGING_FUNNEL ? 1 : 0.5;
-    double operations = (adds + joins + 2.5 * looks / per_item + staged) / 64;
-    double local = (loads + looks / per_item + staged * 0.7) / 32;
-    return fmax(operations, local) + 0.4 * fmin(operations, local);
+    double operations = (adds + joins + 2.5 * looks / per_item + staged * (2 + 1.3 * copies)) / 64;
+    double local = (loads * conflicts(s) + looks / per_item + staged * copies) / 32;
+    return fmax(operations, local) + 0.4 * fmin(operations, local) + staged * bytes / 24;
+}
+
+/* What the wait for a chunk's rows and its two barriers adds, if the other groups of the unit do
+ * not fill it. */
+static double waiting(const struct adder_problem *p, const struct dedisperse_shape *s,
+                      const struct adder_spans *spans, double groups)
+{
+    const double latency = 800;
+    double words = (double)s->time_items * s->time_out * tile_dms(s) * s->chunk;
+    double work = words * clocks_of_word(p, s, spans);
+    double exposed = s->staging == STAGING_DIRECT ? 0 : latency - work * (groups - 1);
+    return 1 + fmax(exposed, 30) / (work * groups);
 }
 
 /* On processors there is nothing to hide behind: the simplest, in long runs. */
@@ -176,6 +204,7 @@ static double expected(const struct adder_problem *p, const struct adder_device 
                        uint64_t local)
 {
     const double clock = 1.75e9;
+    const double memory = 4e12; /* bytes a second */
     double samples = (double)p->samples + spans->skew * (tile_dms(s) - 1.0);
     double tiles = ceil(samples / adder_tile_samples(s)) * spans->ntiles;
     double words = tiles * s->time_items * s->time_out * tile_dms(s) * adder_padded(p, s);
@@ -189,7 +218,9 @@ static double expected(const struct adder_problem *p, const struct adder_device 
     double idle = ceil(waves) / waves;
     double starved = warps * sqrt(fmin(s->time_out * s->dm_out, 16.0)) / 48;
     double clocks = words * clocks_of_word(p, s, spans) / device->units;
-    return clocks * fmin(idle, 4) / fmin(1, starved) / clock;
+    double written = (double)p->samples * p->ndms * sizeof(float) / memory;
+    return clocks * fmin(idle, 4) * waiting(p, s, spans, groups) / fmin(1, starved) / clock +
+           written;
 }
 
 int adder_fits(const struct adder_problem *p, const struct adder_device *device,
@@ -217,18 +248,22 @@ int adder_fits(const struct adder_problem *p, const struct adder_device *device,
     return 1;
 }
 
-/* Half of what the mean row's delay grows by from one DM to the next, in whole words. */
-static uint32_t half_slope(const struct adder_problem *p)
+/* The middle of what the rows' delays grow by from one DM to the next, in whole words. */
+static uint32_t middle_slope(const struct adder_problem *p)
 {
-    double grown = 0;
+    uint32_t least = UINT32_MAX;
+    uint32_t most = 0;
     if (p->ndms < 2) {
         return 0;
     }
     for (uint32_t row = 0; row < p->nrows; row++) {
-        grown += (double)p->delays[(size_t)(p->ndms - 1) * p->nrows + row] - p->delays[row];
+        uint32_t end = p->delays[(size_t)(p->ndms - 1) * p->nrows + row];
+        uint32_t grown = end > p->delays[row] ? end - p->delays[row] : 0;
+        least = grown < least ? grown : least;
+        most = grown > most ? grown : most;
     }
-    double slope = grown / p->nrows / (p->ndms - 1);
-    return slope > 0 && slope < 1 << 20 ? (uint32_t)(slope / 4) * 4 : 0;
+    uint32_t slope = (least / 2 + most / 2) / (p->ndms - 1);
+    return slope < 1 << 20 ? slope / 4 * 4 : 0;
 }
 
 /* Digit of *i in a mixed base; takes it off. */
@@ -275,7 +310,7 @@ struct dedisperse_shape adder_best(const struct adder_problem *p, const struct a
     struct adder_spans spans = {0};
     const char *why = NULL;
     double least = INFINITY;
-    uint32_t skew = half_slope(p);
+    uint32_t skew = middle_slope(p);
     for (uint64_t i = 0; number(p, skew, i, &shape); i++) {
         double cost = INFINITY;
         if (is_sensible(p, device, &shape) && adder_fits(p, device, &shape, &spans, &cost, &why) &&
@@ -302,7 +337,7 @@ status_t adder_candidates(const struct adder_problem *p, const struct adder_devi
     struct dedisperse_shape shape;
     struct adder_spans spans = {0};
     const char *why = NULL;
-    uint32_t skew = half_slope(p);
+    uint32_t skew = middle_slope(p);
     uint64_t all = 0;
     uint32_t n = 0;
     while (number(p, skew, all, &shape)) {

@@ -37,6 +37,9 @@ struct adder_spans {
 void adder_spans(const struct adder_problem *problem, const struct dedisperse_shape *shape,
                  struct adder_spans *known);
 
+/* Where the rows of a tile are staged from: its least entry, down to whole loads. */
+uint32_t adder_base(uint32_t least);
+
 /* Entry [dm][row] as the kernel takes it: dm is number i of its tile. */
 uint32_t adder_rel(const struct adder_spans *spans, uint32_t delay, uint32_t i);
 
