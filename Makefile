@@ -137,7 +137,8 @@ $(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/fuz
 # Built by test through a second make, so that `deps` has run before pkg-config is asked.
 .PHONY: test-programs
 test-programs: $(TEST_PROGRAMS) $(BUILD)/tests/faults/io_shim.so \
-    $(if $(HAS_OPENCL),$(BUILD)/tests/faults/opencl_shim.so $(BUILD)/tests/unit/opencl_kernels)
+    $(if $(HAS_OPENCL),$(BUILD)/tests/faults/opencl_shim.so $(BUILD)/tests/unit/opencl_kernels \
+      $(BUILD)/tests/unit/opencl_dedisperse_kernels)
 
 $(BUILD)/tests/%.so: tests/%.c Makefile
 	$(if $(wildcard $(@D)),,$(Q)mkdir -p $(@D))

@@ -13,4 +13,12 @@ fused: 4 rows
 slide: 21 rows
 cache: 4 rows
 local: 21 rows" "$(cat "$work/output")"
+runs "dedispersion runs" timeout -k 5 200 oclgrind --build-options -cl-opt-disable --check-api --data-races \
+    "$(dirname "$program")/opencl_dedisperse_kernels"
+same "dedispersion: nothing but its shapes is said" "copies:4:4x2:4x2:4:0:0: 0 wrong
+copies:4:4x2:3x2:2:8:0: 0 wrong
+funnel:4:4x2:3x2:4:0:0: 0 wrong
+direct:4:4x2:3x2:4:4:0: 0 wrong
+copies:2:4x2:4x2:4:0:0: 0 wrong
+copies:1:4x2:3x2:4:3:0: 0 wrong" "$(cat "$work/output")"
 plan
