@@ -59,14 +59,18 @@ order(const __global sample_t *restrict in, ulong offset, ulong time_step, ulong
  *
  *   ends    uint [ngroups]               behind the last row of each group
  *   inner   uint [nused]                 delays within groups
- *   sub     [ngroups][sub_stride]        `sub_front` samples, then time 0 */
-__kernel void sub_bands(const __global sample_t *restrict rows, ulong row_stride, ulong front,
-                        const __global uint *restrict ends, const __global uint *restrict inner,
-                        ulong inner_from, uint ngroups, ulong times, __global sub_t *restrict sub,
-                        ulong sub_stride, ulong sub_front)
+ *   sub     [ngroups][sub_stride]        `sub_front` samples, then time 0
+ *
+ * `pieces` groups of work-items share a sub-band. */
+__kernel __attribute__((reqd_work_group_size(SIDE *LINES, 1, 1))) void
+sub_bands(const __global sample_t *restrict rows, ulong row_stride, ulong front,
+          const __global uint *restrict ends, const __global uint *restrict inner, ulong inner_from,
+          uint ngroups, ulong times, __global sub_t *restrict sub, ulong sub_stride, ulong sub_front,
+          uint pieces)
 {
-    const ulong t = get_global_id(0) % sub_stride;
-    const uint g = (uint)(get_global_id(0) / sub_stride);
+    const uint group = (uint)get_group_id(0);
+    const ulong t = (ulong)(group % pieces) * (SIDE * LINES) + get_local_id(0);
+    const uint g = group / pieces;
     if (g >= ngroups || t >= times) {
         return;
     }

@@ -6,49 +6,30 @@
 #include "compute/dedisperse_table.h"
 #include "compute/opencl/adder.h"
 #include "compute/opencl/opencl.h"
-#include "compute/opencl/program.h"
+#include "compute/opencl/orderer.h"
 
 #include <stdlib.h>
-
-enum { SIDE = 32, ORDER_GROUP = 256 /* as in kernels/order.cl */ };
 
 struct stage {
     struct dedisperse base;
     struct opencl *opencl;
     struct dedisperse_table table;
     adder_t *adder;
-    cl_program program;
-    cl_kernel order, sub_bands;
-    cl_mem channels, ends, inner;
+    orderer_t *orderer;
     cl_mem rows, sub;
     uint64_t front, row_stride, sub_stride; /* samples */
     struct stopwatch watch;
 };
 
-static void release_kernels(struct stage *stage)
-{
-    if (stage->order) {
-        clReleaseKernel(stage->order);
-    }
-    if (stage->sub_bands) {
-        clReleaseKernel(stage->sub_bands);
-    }
-    if (stage->program) {
-        clReleaseProgram(stage->program);
-    }
-}
-
 void opencl_dedisperse_destroy(dedisperse_t *dedisperse)
 {
     struct stage *stage = (struct stage *)dedisperse;
     device_t *device = stage->opencl->device;
-    cl_mem memory[] = {stage->channels, stage->ends, stage->inner, stage->rows, stage->sub};
     clFinish(device->compute);
     adder_destroy(stage->adder);
-    release_kernels(stage);
-    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) {
-        device_release(device, memory[i]);
-    }
+    orderer_destroy(stage->orderer);
+    device_release(device, stage->rows);
+    device_release(device, stage->sub);
     dedisperse_table_free(&stage->table);
     stopwatch_free(&stage->watch);
     free(stage);
@@ -73,37 +54,6 @@ static struct adder_problem problem_of(const struct dedisperse_spec *spec,
                                   .delays = steps ? steps->outer : table->delays,
                                   .firsts = steps ? steps->first : one,
                                   .samples = spec->max_samples};
-}
-
-static status_t put(device_t *device, const uint32_t *table, size_t count, cl_mem *out)
-{
-    status_t st = STATUS_OK;
-    TRY(device_allocate(device, count * sizeof *table, "tables of dedispersion", out));
-    CL_TRY(device,
-           clEnqueueWriteBuffer(device->compute, *out, CL_TRUE, 0, count * sizeof *table, table, 0,
-                                NULL, NULL),
-           "bring tables to the device");
-out:
-    return st;
-}
-
-static status_t build(struct stage *stage)
-{
-    status_t st = STATUS_OK;
-    struct text options = {0};
-    const device_t *device = stage->opencl->device;
-    const enum program_source source = SOURCE_ORDER;
-    const struct dedisperse_spec *spec = &stage->base.spec;
-    TRY(text_add(&options, "-DSAMPLE=%zu -DFLOATS=%d", series_bytes(spec->format),
-                 spec->format == SERIES_F32));
-    TRY(program_build(device, &source, 1, options.data, &stage->program));
-    TRY(program_kernel(device, stage->program, "order", &stage->order));
-    if (spec->steps) {
-        TRY(program_kernel(device, stage->program, "sub_bands", &stage->sub_bands));
-    }
-out:
-    text_free(&options);
-    return st;
 }
 
 static uint64_t whole_words(uint64_t samples)
@@ -142,14 +92,11 @@ static status_t allocate(struct stage *stage)
     stage->row_stride =
         whole_words(inputs + stage->front + (steps ? 0 : adder_slack(stage->adder)));
     TRY(allocate_rows(device, nused, stage->row_stride * bytes, &stage->rows));
-    TRY(put(device, stage->table.channels, nused, &stage->channels));
     if (steps) {
         stage->sub_stride =
             whole_words(inputs + adder_front(stage->adder) + adder_slack(stage->adder));
         TRY(allocate_rows(device, steps->ngroups, stage->sub_stride * (bytes == 1 ? 2 : 4),
                           &stage->sub));
-        TRY(put(device, stage->table.ends, steps->ngroups, &stage->ends));
-        TRY(put(device, stage->table.delays, steps->nsteps * nused, &stage->inner));
     }
 out:
     return st;
@@ -169,7 +116,7 @@ status_t opencl_dedisperse_create(backend_t *backend, const struct dedisperse_sp
     TRY(dedisperse_table_create(spec, &stage->table));
     struct adder_problem problem = problem_of(spec, &stage->table, one);
     TRY(adder_create(stage->opencl->device, &problem, &spec->shape, &stage->adder));
-    TRY(build(stage));
+    TRY(orderer_create(stage->opencl->device, spec, &stage->table, &stage->orderer));
     TRY(allocate(stage));
     *out = &stage->base;
     stage = NULL;
@@ -190,92 +137,6 @@ uint64_t opencl_dedisperse_bytes(const struct dedisperse_spec *spec)
     return DRIVER_BYTES + 3 * 4 * (table + outer);
 }
 
-struct argument {
-    size_t size;
-    const void *value;
-};
-
-static status_t launch(struct stage *stage, cl_kernel kernel, const struct argument *arguments,
-                       cl_uint count, uint64_t groups, enum channelise_step step, const char *what)
-{
-    status_t st = STATUS_OK;
-    const device_t *device = stage->opencl->device;
-    size_t local = ORDER_GROUP;
-    size_t global = (size_t)groups * local;
-    cl_event *timed = NULL;
-    for (cl_uint i = 0; i < count; i++) {
-        CL_TRY(device, clSetKernelArg(kernel, i, arguments[i].size, arguments[i].value),
-               "set arguments");
-    }
-    TRY(stopwatch_event(&stage->watch, step, &timed));
-    CL_TRY(
-        device,
-        clEnqueueNDRangeKernel(device->compute, kernel, 1, NULL, &global, &local, 0, NULL, timed),
-        what);
-out:
-    return st;
-}
-
-static status_t run_order(struct stage *stage, cl_mem in, const struct dedisperse_input *input,
-                          uint64_t samples)
-{
-    const size_t bytes = series_bytes(stage->base.spec.format);
-    const cl_ulong offset = input->offset / bytes;
-    const cl_ulong time_step = input->time_step / bytes;
-    const cl_ulong channel_step = input->channel_step / bytes;
-    const cl_uint nused = stage->table.nused;
-    const cl_ulong times = samples + stage->base.spec.delays->largest;
-    const cl_ulong stride = stage->row_stride;
-    const cl_ulong front = stage->front;
-    const cl_uint squares = (cl_uint)ceil_div_u64(nused, SIDE);
-    const cl_uint by_time = channel_step < time_step;
-    const struct argument arguments[] = {{sizeof in, &in},
-                                         {sizeof offset, &offset},
-                                         {sizeof time_step, &time_step},
-                                         {sizeof channel_step, &channel_step},
-                                         {sizeof stage->channels, &stage->channels},
-                                         {sizeof nused, &nused},
-                                         {sizeof times, &times},
-                                         {sizeof stage->rows, &stage->rows},
-                                         {sizeof stride, &stride},
-                                         {sizeof front, &front},
-                                         {sizeof squares, &squares},
-                                         {sizeof by_time, &by_time}};
-    return launch(stage, stage->order, arguments, sizeof arguments / sizeof *arguments,
-                  squares * ceil_div_u64(times, SIDE), STEP_DEAL, "run order");
-}
-
-/* The sub-bands of step k, as far as outputs of `samples` read them. */
-static status_t run_sub_bands(struct stage *stage, uint32_t k, uint64_t samples)
-{
-    const struct delays_steps *steps = stage->base.spec.steps;
-    const cl_ulong stride = stage->row_stride;
-    const cl_ulong front = stage->front;
-    const cl_ulong from = (cl_ulong)k * stage->table.nused;
-    const cl_uint ngroups = steps->ngroups;
-    const cl_ulong sub_stride = stage->sub_stride;
-    const cl_ulong sub_front = adder_front(stage->adder);
-    cl_ulong reach = 0;
-    for (size_t i = (size_t)steps->first[k] * ngroups; i < (size_t)steps->first[k + 1] * ngroups;
-         i++) {
-        reach = steps->outer[i] > reach ? steps->outer[i] : reach;
-    }
-    const cl_ulong times = samples + reach;
-    const struct argument arguments[] = {{sizeof stage->rows, &stage->rows},
-                                         {sizeof stride, &stride},
-                                         {sizeof front, &front},
-                                         {sizeof stage->ends, &stage->ends},
-                                         {sizeof stage->inner, &stage->inner},
-                                         {sizeof from, &from},
-                                         {sizeof ngroups, &ngroups},
-                                         {sizeof times, &times},
-                                         {sizeof stage->sub, &stage->sub},
-                                         {sizeof sub_stride, &sub_stride},
-                                         {sizeof sub_front, &sub_front}};
-    return launch(stage, stage->sub_bands, arguments, sizeof arguments / sizeof *arguments,
-                  ceil_div_u64(ngroups * sub_stride, ORDER_GROUP), STEP_FILTER, "run sub_bands");
-}
-
 static status_t run_sums(struct stage *stage, uint64_t samples, cl_mem out, uint64_t out_stride)
 {
     status_t st = STATUS_OK;
@@ -285,7 +146,9 @@ static status_t run_sums(struct stage *stage, uint64_t samples, cl_mem out, uint
                       out_stride));
     }
     for (uint32_t k = 0; steps && k < steps->nsteps; k++) {
-        TRY(run_sub_bands(stage, k, samples));
+        TRY(orderer_sub_bands(stage->orderer, &stage->watch, k, samples, stage->rows,
+                              stage->row_stride, stage->sub, stage->sub_stride,
+                              adder_front(stage->adder)));
         TRY(adder_run(stage->adder, &stage->watch, stage->sub, stage->sub_stride, samples, k, out,
                       out_stride));
     }
@@ -336,7 +199,9 @@ status_t opencl_dedisperse_run(dedisperse_t *dedisperse, buffer_t *in_buffer,
     cl_event *timed = NULL;
     cl_event done = NULL;
     TRY(bring(stage, in, input, samples, out));
-    TRY(run_order(stage, in->memory, input, samples));
+    TRY(orderer_run(stage->orderer, &stage->watch, in->memory, input,
+                    samples + stage->base.spec.delays->largest, stage->rows, stage->row_stride,
+                    stage->front));
     TRY(run_sums(stage, samples, out->memory, out_stride));
     CL_TRY(device, clEnqueueMarkerWithWaitList(device->compute, 0, NULL, &done), "mark the queue");
     CL_TRY(device, clFlush(device->compute), "begin work");
