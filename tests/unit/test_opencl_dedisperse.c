@@ -86,6 +86,67 @@ static void every_shape_agrees(void **state)
     assert_true(run > 30);
 }
 
+/* Dedisperses 5 channels to 6 DMs, and takes these, as they lie in the stage's output, for the
+ * channels of a second stage. float [3][40]; free() returns it. */
+static float *run_chain(enum backend_kind kind)
+{
+    enum { FIRST = 90, SECOND = 40 };
+    struct problem p = {SERIES_U8, 5, 6, 9, FIRST, 1, 0, 0};
+    struct problem q = {SERIES_F32, 6, 3, 11, SECOND, 0, 0, 0};
+    struct backend_options options = {.local_size = 1};
+    struct dedisperse_input between = {0, sizeof(float), FIRST * sizeof(float)};
+    struct dedisperse_bench a;
+    struct dedisperse_bench b;
+    backend_t *backend = NULL;
+    dedisperse_t *stages[2] = {NULL};
+    buffer_t *buffers[3] = {NULL};
+    void *data = NULL;
+    float *result = malloc(3 * SECOND * sizeof *result);
+    assert_non_null(result);
+    bench_start(&a, &p);
+    bench_start(&b, &q);
+    assert_true(b.delays.largest + SECOND <= FIRST);
+    assert_int_equal(backend_open(kind, &options, &backend), STATUS_OK);
+    assert_int_equal(dedisperse_create(backend, &a.spec, &stages[0]), STATUS_OK);
+    assert_int_equal(dedisperse_create(backend, &b.spec, &stages[1]), STATUS_OK);
+    assert_int_equal(buffer_create(backend, BUFFER_IN, a.bytes, &buffers[0]), STATUS_OK);
+    assert_int_equal(buffer_create(backend, BUFFER_OUT, 6 * FIRST * 4, &buffers[1]), STATUS_OK);
+    assert_int_equal(buffer_create(backend, BUFFER_OUT, 3 * SECOND * 4, &buffers[2]), STATUS_OK);
+    assert_int_equal(buffer_get(buffers[0], &data), STATUS_OK);
+    memcpy(data, a.in, a.bytes);
+    assert_int_equal(dedisperse_run(stages[0], buffers[0], &a.input, FIRST, buffers[1], FIRST),
+                     STATUS_OK);
+    assert_int_equal(dedisperse_run(stages[1], buffers[1], &between, SECOND, buffers[2], SECOND),
+                     STATUS_OK);
+    assert_int_equal(buffer_get(buffers[2], &data), STATUS_OK);
+    memcpy(result, data, 3 * SECOND * sizeof *result);
+    for (int i = 0; i < 2; i++) {
+        dedisperse_destroy(stages[i]);
+    }
+    for (int i = 0; i < 3; i++) {
+        buffer_destroy(buffers[i]);
+    }
+    backend_close(backend);
+    bench_end(&a);
+    bench_end(&b);
+    return result;
+}
+
+/* What one stage leaves on the device is the next one's input, and is not brought up again. */
+static void stages_follow_each_other(void **state)
+{
+    (void)state;
+    if (!has_device) {
+        skip();
+    }
+    float *cpu = run_chain(BACKEND_CPU);
+    float *opencl = run_chain(BACKEND_OPENCL);
+    assert_true(cpu[0] > 0);
+    assert_memory_equal(cpu, opencl, 3 * 40 * sizeof(float));
+    free(cpu);
+    free(opencl);
+}
+
 /* What cannot be is told apart before anything is compiled, and said. */
 static void impossible_shapes_are_refused(void **state)
 {
@@ -138,6 +199,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(agrees_with_the_reference),
         cmocka_unit_test(every_shape_agrees),
+        cmocka_unit_test(stages_follow_each_other),
         cmocka_unit_test(impossible_shapes_are_refused),
     };
     return cmocka_run_group_tests_name("opencl_dedisperse", tests, find_device, NULL);
