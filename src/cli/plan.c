@@ -159,10 +159,12 @@ status_t cli_plan_job(const char *path, const char *const *sets, uint32_t nsets,
     struct job *job = NULL;
     struct archive *archive = NULL;
     struct work *work = NULL;
+    struct making making = {0};
     TRY(job_load(path, sets, nsets, &job));
     TRY(archive_open(job, &archive));
     TRY(work_create(job, archive, backend_settle(job->backend), work_threads(job, 1), NULL, &work));
-    TRY(outputs_check(job, archive, force));
+    TRY(making_of_products(job, archive, &making));
+    TRY(outputs_check(&making, force));
     words_archive(archive);
     print_work(work);
     TRY(print_filter(work));
@@ -170,6 +172,7 @@ status_t cli_plan_job(const char *path, const char *const *sets, uint32_t nsets,
     TRY(print_products(work));
     TRY(print_notes(work));
 out:
+    making_free(&making);
     work_destroy(work);
     archive_destroy(archive);
     job_destroy(job);

@@ -3,7 +3,8 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "run/agree.h"
-#include "run/outputs.h"
+#include "run/devices.h"
+#include "run/pass.h"
 #include "run/pipeline.h"
 #include "run/setup.h"
 #include "run/stop.h"
@@ -25,18 +26,15 @@ struct run {
     struct archive *archive;
     struct work *work;
     backend_t *backend;
-    outputs_t *outputs;
-    struct outputs_begun begun;
-    double patience; /* seconds without a sign of work after which something hangs; 0: no end */
+    struct pass pass;
     int is_complete; /* before it began */
-    uint64_t before; /* chunks that earlier runs have done */
     pipeline_t *pipeline;
 };
 
 static void run_end(struct run *run)
 {
     pipeline_destroy(run->pipeline);
-    outputs_destroy(run->outputs);
+    pass_end(&run->pass);
     backend_close(run->backend);
     work_destroy(run->work);
     archive_destroy(run->archive);
@@ -55,31 +53,6 @@ static status_t check_same_plan_all(MPI_Comm comm, const struct chunking *mine)
         first.streams != mine->streams || first.group_streams != mine->group_streams) {
         st = report_fail(STATUS_USAGE, "this rank plans other chunks than rank 0: do all run the "
                                        "same program?");
-    }
-    return agree_all(comm, st);
-}
-
-/* AUTO is one backend for all ranks, as their results must be alike: OPENCL if all have a GPU. */
-static enum backend_kind settle_backend_all(MPI_Comm comm, enum backend_kind wanted)
-{
-    int has_opencl = backend_settle(wanted) == BACKEND_OPENCL;
-    int all_have = 0;
-    MPI_Allreduce(&has_opencl, &all_have, 1, MPI_INT, MPI_MIN, comm);
-    return wanted != BACKEND_AUTO ? wanted : all_have ? BACKEND_OPENCL : BACKEND_CPU;
-}
-
-/* Devices of two kinds could round differently, and the product would depend on the ranks. */
-static status_t check_same_device_all(MPI_Comm comm, const backend_t *backend)
-{
-    status_t st = STATUS_OK;
-    char first[256];
-    snprintf(first, sizeof first, "%s", backend_device(backend));
-    share_bytes_all(comm, first, sizeof first);
-    if (strcmp(first, backend_device(backend)) != 0) {
-        st = report_fail(STATUS_DEVICE,
-                         "this rank's device is %s, but that of rank 0 is %s: run.device names one "
-                         "kind for all",
-                         backend_device(backend), first);
     }
     return agree_all(comm, st);
 }
@@ -104,21 +77,15 @@ out:
 
 /* Opens the backend on every rank; rank 0 finds out how it is fastest, and all do as it says, as
  * do runs that go on with what this one leaves: another way could round otherwise. */
-static status_t open_backend_all(struct run *run, int local_rank, int local_size)
+static status_t open_backend_all(struct run *run)
 {
     status_t st = STATUS_OK;
     struct channelise_spec *spec = &run->work->channelise;
-    struct backend_options options = {.device = run->job->device,
-                                      .device_memory = run->job->device_memory,
-                                      .local_rank = (uint32_t)local_rank,
-                                      .local_size = (uint32_t)local_size};
-    st = backend_open(run->work->backend, &options, &run->backend);
-    TRY(agree_all(run->comm, st));
-    TRY(check_same_device_all(run->comm, run->backend));
+    TRY(devices_open_all(run->comm, run->job, run->work->backend, &run->backend));
     uint32_t ability = backend_ability(run->backend);
     MPI_Allreduce(&ability, &spec->ability, 1, MPI_UINT32_T, MPI_MIN, run->comm);
-    if (run->begun.is_begun) {
-        spec->choice = run->begun.choice;
+    if (run->pass.begun.is_begun) {
+        spec->choice = run->pass.begun.choice;
     } else if (run->rank == 0) {
         st = channelise_choose(run->backend, spec, &spec->choice);
     }
@@ -133,13 +100,13 @@ out:
 static status_t plan_all(struct run *run, int local_size)
 {
     status_t st = STATUS_OK;
-    const struct outputs_begun *begun = &run->begun;
+    const struct outputs_begun *begun = &run->pass.begun;
     enum backend_kind backend = run->job->backend;
     /* A job that leaves the backend open goes on as it was begun. */
     if (backend == BACKEND_AUTO && begun->is_begun) {
         backend = begun->backend;
     }
-    backend = settle_backend_all(run->comm, backend);
+    backend = devices_settle_all(run->comm, backend);
     /* Ranks may have different numbers of threads, but there is one plan: that of the most. */
     uint32_t threads = work_threads(run->job, local_size);
     uint32_t most = threads;
@@ -180,7 +147,7 @@ static int is_complete_all(const struct run *run, const struct run_options *opti
 {
     int is_complete = 0;
     if (run->rank == 0 && options->name && !options->force) {
-        is_complete = outputs_are_complete(run->job);
+        is_complete = outputs_are_complete(&run->pass.making);
     }
     MPI_Bcast(&is_complete, 1, MPI_INT, 0, run->comm);
     return is_complete;
@@ -197,6 +164,8 @@ static status_t prepare_all(struct run *run, const struct run_options *options)
     }
     TRY(setup_share_all(run->comm, st, options->path, &run->text, options->sets, options->nsets,
                         &run->job, &run->archive));
+    st = making_of_products(run->job, run->archive, &run->pass.making);
+    TRY(agree_all(run->comm, st));
     run->is_complete = is_complete_all(run, options);
     if (run->is_complete) {
         goto out;
@@ -204,16 +173,18 @@ static status_t prepare_all(struct run *run, const struct run_options *options)
     local_ranks_all(run->comm, &local_rank, &local_size);
     TRY(plan_all(run, local_size));
     struct outputs_options claim = {options->force, options->restart};
-    TRY(outputs_claim_all(run->comm, run->job, run->archive, &claim, &run->begun, &run->outputs));
-    if (run->begun.is_begun) {
+    TRY(outputs_claim_all(run->comm, &run->pass.making, &claim, &run->pass.begun,
+                          &run->pass.outputs));
+    if (run->pass.begun.is_begun) {
         REQUIRE(!options->times, STATUS_USAGE,
                 "%s was begun by a run that did not end: it can be timed when that has been done",
                 run->job->products[0].file);
         TRY(plan_all(run, local_size));
     }
-    TRY(open_backend_all(run, local_rank, local_size));
-    TRY(outputs_open_all(run->outputs, run->work));
-    struct pipeline_sink sink = {run->outputs, outputs_put, outputs_end};
+    TRY(open_backend_all(run));
+    making_plan_products(&run->pass.making, run->work);
+    TRY(outputs_open_all(run->pass.outputs));
+    struct pipeline_sink sink = {run->pass.outputs, outputs_put, outputs_end};
     st = pipeline_create(run->work, run->backend, &sink, &run->pipeline);
     TRY(agree_all(run->comm, st));
 out:
@@ -230,99 +201,6 @@ static status_t process(void *context, driver_t *driver, uint64_t index)
 static status_t finish(void *context, driver_t *driver)
 {
     return pipeline_finish(((struct run *)context)->pipeline, driver);
-}
-
-/* "12 of 40 chunks" */
-static void count_done(const struct run *run, char out[2 * UNITS_TEXT + 16])
-{
-    char done[UNITS_TEXT];
-    char all[UNITS_TEXT];
-    snprintf(out, 2 * UNITS_TEXT + 16, "%s of %s chunks",
-             units_count(outputs_done(run->outputs), done),
-             units_count(chunk_count(&run->work->chunking), all));
-}
-
-/* Rank 0: after a failure. */
-static void say_what_is_kept(const struct run *run)
-{
-    char count[2 * UNITS_TEXT + 16];
-    if (run->outputs && outputs_done(run->outputs) > 0) {
-        count_done(run, count);
-        report_note("%s are done: the same command goes on from there", count);
-    }
-}
-
-static void abandon(void *context)
-{
-    const struct run *run = context;
-    outputs_abandon(run->outputs);
-    say_what_is_kept(run);
-}
-
-static int is_done(void *context, uint64_t chunk)
-{
-    return outputs_is_done(((struct run *)context)->outputs, chunk);
-}
-
-static status_t tell(void *context, struct text *out)
-{
-    return outputs_tell(((struct run *)context)->outputs, out);
-}
-
-static status_t take(void *context, const char *data, size_t bytes)
-{
-    return outputs_take(((struct run *)context)->outputs, data, bytes);
-}
-
-static void hurry(void *context)
-{
-    outputs_hurry(((struct run *)context)->outputs);
-    stop_limit(STATUS_STOPPED);
-}
-
-static void failing(void *context, status_t st)
-{
-    outputs_hurry(((struct run *)context)->outputs);
-    stop_limit(st);
-}
-
-static status_t settle(void *context)
-{
-    return outputs_settle(((struct run *)context)->outputs);
-}
-
-/* Works off what is not done. Collective. */
-static status_t work_off_all(struct run *run, double every)
-{
-    status_t st = STATUS_OK;
-    char count[2 * UNITS_TEXT + 16];
-    uint64_t chunks = chunk_count(&run->work->chunking);
-    struct driver_work work = {.chunks = chunks,
-                               .context = run,
-                               .process = process,
-                               .finish = finish,
-                               .abandon = abandon,
-                               .is_done = is_done,
-                               .tell = tell,
-                               .take = take,
-                               .wants_stop = stop_wanted,
-                               .hurry = hurry,
-                               .failing = failing,
-                               .patience = run->patience,
-                               .file = run->job->products[0].file,
-                               .settle = settle};
-    struct progress progress = {.every = every,
-                                .what = "chunks",
-                                .total = chunks,
-                                .before = run->before,
-                                .in_bytes = run->work->input_bytes,
-                                .out_bytes = outputs_bytes(run->outputs)};
-    st = driver_run_all(run->comm, &work, &progress);
-    if (st == STATUS_STOPPED && run->rank == 0) {
-        count_done(run, count);
-        report_fail(st, "%s are done; the same command goes on", count);
-    }
-    return st;
 }
 
 static status_t print_notes(const struct run *run, uint64_t missing)
@@ -351,11 +229,11 @@ static status_t summarise(const struct run *run, double seconds)
 {
     status_t st = STATUS_OK;
     double chunks = (double)chunk_count(&run->work->chunking);
-    double part = 1 - (double)run->before / chunks;
+    double part = 1 - (double)run->pass.before / chunks;
     const struct work *work = run->work;
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
-    TRY(print_notes(run, outputs_missing(run->outputs)));
+    TRY(print_notes(run, outputs_missing(run->pass.outputs)));
     for (uint32_t i = 0; i < run->job->nproducts; i++) {
         const struct work_product *product = &work->products[i];
         printf("%s: %s, %s %s x %u streams x %u channels, %s\n", run->job->products[i].file,
@@ -368,7 +246,7 @@ static status_t summarise(const struct run *run, double seconds)
            "read %.2f s, compute %.2f s, write %.2f s)\n",
            units_count(run->archive->samples, a), run->archive->nstreams, seconds, run->size,
            run->size == 1 ? "" : "s", part * (double)work->input_bytes / seconds / 1e6,
-           part * (double)outputs_bytes(run->outputs) / seconds / 1e6, spent.read, spent.compute,
+           part * (double)outputs_bytes(run->pass.outputs) / seconds / 1e6, spent.read, spent.compute,
            spent.write);
 out:
     return st;
@@ -384,34 +262,7 @@ static struct run_times times_of(const struct run *run, double before, double to
                               .write = spent.write,
                               .samples = (double)run->archive->samples * run->archive->nstreams,
                               .in_bytes = (double)run->work->input_bytes,
-                              .out_bytes = (double)outputs_bytes(run->outputs)};
-}
-
-static void say_where_it_goes_on(const struct run *run)
-{
-    char count[2 * UNITS_TEXT + 16];
-    count_done(run, count);
-    report_note("%s are done: goes on from there", count);
-}
-
-/* Rank 0: whether the products have holes. */
-static status_t judge_holes(const struct run *run)
-{
-    status_t st = STATUS_OK;
-    char count[UNITS_TEXT];
-    uint64_t worst = 0;
-    const char *file = NULL;
-    for (uint32_t i = 0; i < run->job->nproducts; i++) {
-        uint64_t holes = 0;
-        TRY(outputs_holes(run->outputs, i, &holes));
-        file = holes > worst ? run->job->products[i].file : file;
-        worst = max_u64(worst, holes);
-    }
-    REQUIRE(worst == 0, STATUS_HOLES,
-            "%s is complete, but %s of its rows are NaN: their input could not be read", file,
-            units_count(worst, count));
-out:
-    return st;
+                              .out_bytes = (double)outputs_bytes(run->pass.outputs)};
 }
 
 /* Says where the times went, to whom it was asked for. */
@@ -432,8 +283,9 @@ out:
 status_t run_job_all(MPI_Comm comm, const struct run_options *options)
 {
     status_t st = STATUS_OK;
-    struct run run = {.comm = comm};
+    struct run run = {.comm = comm, .pass.comm = comm};
     MPI_Comm_rank(comm, &run.rank);
+    run.pass.rank = run.rank;
     MPI_Comm_size(comm, &run.size);
     double started = progress_now();
     stop_begin(run.rank == 0);
@@ -449,25 +301,26 @@ status_t run_job_all(MPI_Comm comm, const struct run_options *options)
         TRY(options->before(options->context, comm, run.work, run.backend));
     }
     double begun = progress_now();
-    if (run.rank == 0 && run.begun.is_begun) {
-        run.before = outputs_done(run.outputs);
-        say_where_it_goes_on(&run);
+    pass_say_where_it_goes_on(&run.pass);
+    run.pass.patience = options->patience;
+    if (run.pass.patience < 0) {
+        run.pass.patience = run.work->backend == BACKEND_REFERENCE ? 0 : default_patience;
     }
-    run.patience = options->patience;
-    if (run.patience < 0) {
-        run.patience = run.work->backend == BACKEND_REFERENCE ? 0 : default_patience;
-    }
-    pipeline_limit(run.pipeline, run.patience);
-    TRY(work_off_all(&run, options->progress));
+    pipeline_limit(run.pipeline, run.pass.patience);
+    run.pass.context = &run;
+    run.pass.process = process;
+    run.pass.finish = finish;
+    run.pass.in_bytes = run.work->input_bytes;
+    TRY(pass_work_off_all(&run.pass, options->progress));
     double worked = progress_now();
-    TRY(outputs_finish_all(run.outputs));
+    TRY(outputs_finish_all(run.pass.outputs));
     double ended = progress_now();
     TRY(conclude(&run, options, ready - started, ended - begun + ready - started, ended - worked));
-    st = run.rank == 0 ? judge_holes(&run) : STATUS_OK;
+    st = run.rank == 0 ? pass_judge_holes(&run.pass) : STATUS_OK;
     TRY(agree_all(comm, st));
 out:
     if (run.rank == 0 && st != STATUS_OK && st != STATUS_STOPPED && st != STATUS_HOLES) {
-        say_what_is_kept(&run);
+        pass_say_what_is_kept(&run.pass);
     }
     run_end(&run);
     return st;
