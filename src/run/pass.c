@@ -1,6 +1,7 @@
 #include "run/pass.h"
 
 #include "base/memory.h"
+#include "run/agree.h"
 #include "run/stop.h"
 
 #include <stdio.h>
@@ -20,6 +21,19 @@ static void count_done(const struct pass *pass, char out[2 * UNITS_TEXT + 16])
     snprintf(out, 2 * UNITS_TEXT + 16, "%s of %s chunks",
              units_count(outputs_done(pass->outputs), done),
              units_count(chunk_count(&pass->making.chunking), all));
+}
+
+status_t pass_check_same_plan_all(MPI_Comm comm, const struct chunking *mine)
+{
+    status_t st = STATUS_OK;
+    struct chunking first = *mine;
+    share_bytes_all(comm, &first, sizeof first);
+    if (first.spectra != mine->spectra || first.chunk_spectra != mine->chunk_spectra ||
+        first.streams != mine->streams || first.group_streams != mine->group_streams) {
+        st = report_fail(STATUS_USAGE, "this rank plans other chunks than rank 0: do all run the "
+                                       "same program?");
+    }
+    return agree_all(comm, st);
 }
 
 void pass_say_where_it_goes_on(struct pass *pass)

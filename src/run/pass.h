@@ -21,6 +21,10 @@ struct pass {
     status_t (*finish)(void *context, driver_t *driver);
 };
 
+/* Chunks go by number, so a rank that cut otherwise would write other rows: never begin then. Fails
+ * with USAGE. Collective. */
+status_t pass_check_same_plan_all(MPI_Comm comm, const struct chunking *mine);
+
 /* On rank 0: says that it goes on with what earlier runs have done, if it does. */
 void pass_say_where_it_goes_on(struct pass *pass);
 

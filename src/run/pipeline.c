@@ -1,8 +1,8 @@
 #include "run/pipeline.h"
 
 #include "base/memory.h"
+#include "run/flow.h"
 #include "run/holes.h"
-#include "run/ring.h"
 
 #include <stdlib.h>
 
@@ -282,9 +282,10 @@ out:
 }
 
 /* Sets the backend to work on the oldest block that was read. */
-static status_t compute(pipeline_t *pipeline, uint64_t number)
+static status_t compute(void *context, uint64_t number)
 {
     status_t st = STATUS_OK;
+    pipeline_t *pipeline = context;
     const struct work *work = pipeline->work;
     struct slot *slot = &pipeline->slots[number % pipeline->nslots];
     uint64_t taps = work->channelise.taps;
@@ -319,8 +320,9 @@ static const char *file_of(const pipeline_t *pipeline, const struct slot *slot)
 }
 
 /* Nothing has moved for too long: says which stage of the oldest block hangs. */
-static status_t say_what_hangs(const pipeline_t *pipeline, const struct ring_counts *at)
+static status_t say_what_hangs(void *context, const struct ring_counts *at)
 {
+    const pipeline_t *pipeline = context;
     int is_reading = at->read < at->submitted && at->written == at->computed;
     uint64_t oldest = is_reading ? at->read : at->written;
     const struct slot *slot = &pipeline->slots[oldest % pipeline->nslots];
@@ -335,44 +337,17 @@ static status_t say_what_hangs(const pipeline_t *pipeline, const struct ring_cou
                        pipeline->work->job->products[0].file, first, end, pipeline->patience);
 }
 
-static int is_same(const struct ring_counts *a, const struct ring_counts *b)
+static struct flow flow_of(pipeline_t *pipeline)
 {
-    return a->submitted == b->submitted && a->read == b->read && a->computed == b->computed &&
-           a->written == b->written;
+    return (struct flow){pipeline->ring, pipeline->patience, pipeline, compute, say_what_hangs};
 }
 
-/* Works until at most `pending` blocks wait to be worked on and at most `under_way` are not yet
- * written. */
+/* As flow_work_off(). */
 static status_t work_off(pipeline_t *pipeline, driver_t *driver, uint64_t pending,
                          uint64_t under_way)
 {
-    status_t st = STATUS_OK;
-    struct ring_counts before = ring_counts(pipeline->ring);
-    double moved = progress_now();
-    for (;;) {
-        struct ring_counts at = ring_counts(pipeline->ring);
-        TRY(at.status);
-        if (!is_same(&at, &before)) {
-            before = at;
-            moved = progress_now();
-        } else if (pipeline->patience > 0 && progress_now() - moved > pipeline->patience) {
-            TRY(say_what_hangs(pipeline, &at));
-        }
-        if (driver) {
-            driver_serve(driver);
-        }
-        int is_behind = at.submitted - at.computed > pending;
-        if (!is_behind && at.submitted - at.written <= under_way) {
-            break;
-        }
-        if (at.read > at.computed) {
-            TRY(compute(pipeline, at.computed));
-        } else {
-            ring_wait(pipeline->ring, &at);
-        }
-    }
-out:
-    return st;
+    struct flow flow = flow_of(pipeline);
+    return flow_work_off(&flow, driver, pending, under_way);
 }
 
 void pipeline_limit(pipeline_t *pipeline, double seconds)
