@@ -65,6 +65,11 @@ static void failing(void *context, status_t st)
     stop_limit(st);
 }
 
+static int hangs(void *context)
+{
+    return pipeline_hangs(((struct run *)context)->pipeline);
+}
+
 static status_t settle(void *context)
 {
     return outputs_settle(((struct run *)context)->outputs);
@@ -87,6 +92,7 @@ static status_t work_off_all(struct run *run, double every)
                                .wants_stop = stop_wanted,
                                .hurry = hurry,
                                .failing = failing,
+                               .hangs = hangs,
                                .patience = run->patience,
                                .file = run->job->products[0].file,
                                .settle = settle};
