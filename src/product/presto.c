@@ -77,7 +77,7 @@ static status_t put_notes(const struct series *series, struct text *out)
                  "    Exported by voltmill %s; the beam diameter is a guess.\n",
                  VOLTMILL_VERSION));
     if (series->missing.length > 0) {
-        TRY(text_add(out, "    Unknown, so 0, 1 or Unknown above: %s.\n", series->missing.data));
+        TRY(text_add(out, "    Not known (0, 1 or Unknown): %s.\n", series->missing.data));
     }
     TRY(text_add(out, "\n"));
 out:
