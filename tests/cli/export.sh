@@ -201,15 +201,16 @@ rm series_DM1.00.dat.part
 
 # --- a disk that is full, or a limit on files
 fails "a limit on the size of files" 3 'no space for small.fil' bash -c "ulimit -f 1; exec '$voltmill' export --format fil --bits 32 -o small.fil bank.h5"
-if [ -e "$here/build/release/tests/faults/io_shim.so" ]; then
-    preload=(env LD_PRELOAD="$here/build/release/tests/faults/io_shim.so")
+shim=${VOLTMILL_IO_SHIM:-$(dirname "$voltmill")/tests/faults/io_shim.so}
+if [ -e "$shim" ]; then
+    preload=(env LD_PRELOAD="$shim")
     fails "no room" 3 'no space for full.fil' "${preload[@]}" SHIM_RESERVE=1:28 "${fil[@]}" -o full.fil bank.h5
     fails "a full disk" 3 'writing .*No space left' "${preload[@]}" SHIM_CREATE=2:28 "${fil[@]}" -o full.fil bank.h5
     fails "a bad disk" 4 'writing .*Input/output error' "${preload[@]}" SHIM_CREATE=1:5 "${dat[@]}" -o full --dm 1 series.h5
     fails "a bad disk at the end" 4 'cannot be made to last' "${preload[@]}" SHIM_FSYNC=1:5 "${fil[@]}" -o full.fil bank.h5
     same "nothing is left" "" "$(ls full* 2>/dev/null)"
 else
-    skip "tests/faults/io_shim.so is not built"
+    skip "$shim is not built"
 fi
 
 # --- memory
