@@ -159,7 +159,8 @@ static void print_dedispersion(const struct dedispersion *d)
     }
     printf("  delays        up to %u samples, %s, behind %s\n", d->delays.largest,
            units_seconds(d->delays.largest * step, a), units_hertz(d->reference_hz, b));
-    printf("  backend       %s, %u threads on this machine\n", backend_name(d->backend), d->threads);
+    printf("  backend       %s, %u threads on this machine\n", backend_name(d->backend),
+           d->threads);
     printf("  chunks        %s of %s DMs x %s times", units_count(chunk_count(chunking), a),
            units_count(chunking->chunk_spectra, b), units_count(chunking->group_streams, c));
     if (d->block_outputs < chunking->group_streams) {
@@ -186,6 +187,7 @@ static status_t plan_dedispersion(const struct job *job, uint32_t number, const 
         TRY(dedispersion_foresee(work, what->input, &fbh5));
     } else {
         TRY(fbh5_open(job->files[0], &fbh5));
+        TRY(fbh5_load_band(fbh5));
     }
     TRY(dedispersion_create(job, number, fbh5, backend_settle(what->backend), work_threads(job, 1),
                             NULL, &plan));

@@ -205,8 +205,9 @@ static status_t check_passes(struct yaml_file *yaml)
                               "is missing, expected a list of products, each with kind and file"));
     }
     if (!channelises && is_there(yaml, "products")) {
-        TRY(yaml_file_mistake(yaml, "products",
-                              "expected none without channelise: dedisperse has a file of its own"));
+        TRY(yaml_file_mistake(
+            yaml, "products",
+            "expected none without channelise: dedisperse has a file of its own"));
     }
     static const char *const keys[] = {"input.layout", "input.select"};
     for (size_t i = 0; i < 2 && !channelises; i++) {

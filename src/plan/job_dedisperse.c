@@ -133,8 +133,7 @@ static status_t check_dms(struct yaml_file *yaml, size_t index)
                               "tolerance"));
     } else if (is_linear && (count == 0 || (count > 1 && !has(yaml, index, "dm.step")))) {
         TRY(yaml_file_mistake(yaml, path, "expected start, step and count"));
-    } else if (is_tolerant &&
-               (!has(yaml, index, "dm.end") || !has(yaml, index, "dm.tolerance"))) {
+    } else if (is_tolerant && (!has(yaml, index, "dm.end") || !has(yaml, index, "dm.tolerance"))) {
         TRY(yaml_file_mistake(yaml, path, "expected start, end and tolerance"));
     }
     double start = yaml_file_number(yaml, path_of(index, "dm.start", path), 0);

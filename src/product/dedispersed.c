@@ -45,8 +45,8 @@ static status_t put_header(hid_t data, const struct dedispersed_spec *spec)
         TRY(h5_put_text(data, "telescope", input->telescope));
     }
     TRY(h5_put_i32(data, "telescope_id", (int32_t)input->telescope_id));
-    TRY(h5_put_f64(data, "src_raj", input->has_position ? input->ra_deg / 15 : 0));
-    TRY(h5_put_f64(data, "src_dej", input->has_position ? input->dec_deg : 0));
+    TRY(h5_put_f64(data, "src_raj", input->raj_hours));
+    TRY(h5_put_f64(data, "src_dej", input->dej_degrees));
     TRY(h5_put_text(data, "axes", "dm,time"));
     TRY(h5_put_text(data, "long_name", "power summed over channels along the delays of each DM"));
 out:
@@ -57,8 +57,9 @@ static status_t put_root(hid_t file, const struct dedispersed_spec *spec)
 {
     status_t st = STATUS_OK;
     const struct fbh5 *input = spec->input;
-    struct product_sky sky = {input->has_start,    input->start,  input->telescope, input->source,
-                              input->has_position, input->ra_deg, input->dec_deg};
+    struct product_sky sky = {input->has_start,  input->start,        input->telescope,
+                              input->source,     input->has_position, 15 * input->raj_hours,
+                              input->dej_degrees};
     TRY(product_put_root(file, PRODUCT_DEDISPERSED, "dedispersed time series", &sky));
     TRY(h5_put_f64(file, "first_time", spec->time.first));
     TRY(h5_put_f64(file, "time_step", spec->time.step));
@@ -112,8 +113,7 @@ static status_t put_provenance(hid_t file, const struct dedispersed_spec *spec,
     TRY(product_begin_provenance(file, spec->job_text, spec->arithmetic, inputs.data, &group));
     TRY(put_plan(group, spec));
     TRY(product_reserve_counts(group, place));
-    TRY(put_table(group, "delays", H5T_STD_U32LE, H5T_NATIVE_UINT32, 2, dims,
-                  spec->delays->table));
+    TRY(put_table(group, "delays", H5T_STD_U32LE, H5T_NATIVE_UINT32, 2, dims, spec->delays->table));
     TRY(put_table(group, "frequency", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, dims + 1,
                   spec->input->freq_hz));
     TRY(put_table(group, "mask", H5T_STD_U8LE, H5T_NATIVE_UINT8, 1, dims + 1, spec->mask));

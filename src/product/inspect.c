@@ -175,8 +175,8 @@ static status_t read_place(hid_t file, struct product *product)
     space = H5Dget_space(data);
     int rank = H5Sget_simple_extent_ndims(space);
     int least = product->kind == PRODUCT_DEDISPERSED ? 2 : 3;
-    REQUIRE(rank >= least && rank <= (least == 2 ? 2 : 5), STATUS_DATA, "%s: its rows have %d dimensions", product->path,
-            rank);
+    REQUIRE(rank >= least && rank <= (least == 2 ? 2 : 5), STATUS_DATA,
+            "%s: its rows have %d dimensions", product->path, rank);
     H5Sget_simple_extent_dims(space, dims, NULL);
     product->rows = dims[0];
     product->streams = 1;

@@ -174,7 +174,8 @@ static status_t put_scales(hid_t file, const struct product_spec *spec)
     for (uint64_t i = 0; i < count; i++) {
         frequency[i] = product_frequency(spec, i);
     }
-    TRY(product_scale_time(file, spec->rows, spec->archive->has_start ? &spec->archive->start : NULL,
+    TRY(product_scale_time(file, spec->rows,
+                           spec->archive->has_start ? &spec->archive->start : NULL,
                            "centre of the samples that make the spectra of a dump"));
     TRY(product_scale_f64(file, "frequency", frequency, count, "Hz",
                           "sky frequency of the channel's centre"));
@@ -334,8 +335,8 @@ static status_t put_root(hid_t file, const struct product_spec *spec)
 {
     status_t st = STATUS_OK;
     const struct archive *archive = spec->archive;
-    struct product_sky sky = {archive->has_start,    archive->start,  archive->telescope,
-                              archive->source,       archive->has_position, archive->ra_deg,
+    struct product_sky sky = {archive->has_start, archive->start,        archive->telescope,
+                              archive->source,    archive->has_position, archive->ra_deg,
                               archive->dec_deg};
     TRY(product_put_root(file, spec->kind,
                          spec->kind == PRODUCT_SPECTRA ? "complex spectra" : "power spectra",
@@ -368,8 +369,7 @@ out:
     return st;
 }
 
-status_t product_finish(hid_t file, const char *path, const char *name,
-                        struct product_place *place)
+status_t product_finish(hid_t file, const char *path, const char *name, struct product_place *place)
 {
     status_t st = STATUS_OK;
     struct stat info;

@@ -68,7 +68,7 @@ struct product {
     char *inputs;
     char *telescope, *source; /* NULL when unknown */
     int has_start;
-    struct utc start; /* of sample 0 of the observation */
+    struct utc start;                               /* of sample 0 of the observation */
     uint64_t rows, streams, frequencies, integrate; /* dedispersed: DMs, 1, times, 1 */
     uint32_t channels, taps;
     double sample_rate_hz;

@@ -98,7 +98,8 @@ static void settle_cache(struct work *work)
     uint64_t row;
     measure_files(work, &is_hdf5, &chunk, &row);
     work->cache_bytes = max_u64(chunk, 1 << 20);
-    if (row / 2 < work->job->memory && row + 3 * chunk + BUDGET_BASE_BYTES <= work->job->memory / 2) {
+    if (row / 2 < work->job->memory &&
+        row + 3 * chunk + BUDGET_BASE_BYTES <= work->job->memory / 2) {
         work->cache_bytes = max_u64(row, work->cache_bytes);
     }
 }

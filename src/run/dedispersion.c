@@ -195,10 +195,10 @@ static void describe_product(struct dedispersion *d)
     int is_reference = d->backend == BACKEND_REFERENCE;
     product->job_text = d->what->text;
     /* One for all backends but the reference: they add alike. */
-    product->arithmetic = is_reference                     ? "reference: sums in double"
+    product->arithmetic = is_reference                    ? "reference: sums in double"
                           : d->input.format != SERIES_F32 ? "sums of integers, exact"
-                                                           : "sums of floats, 32 channels at a "
-                                                             "time, then of these";
+                                                          : "sums of floats, 32 channels at a "
+                                                            "time, then of these";
     product->input = d->fbh5;
     product->dms = d->dms;
     product->times = d->outputs;

@@ -42,9 +42,9 @@ struct dedispersion {
 };
 
 /* `backend` settled, `threads` >= 1; `begun`: chunks as an earlier run has cut them, or NULL. `job`
- * and `fbh5` must outlive it. `number`: which of the job's dedispersions. Fails with USAGE: DMs, ifs
- * or channels that are not there, delays longer than the observation, a memory budget that is too
- * small (says how much is needed). */
+ * and `fbh5` must outlive it. `number`: which of the job's dedispersions. Fails with USAGE: DMs,
+ * ifs or channels that are not there, delays longer than the observation, a memory budget that is
+ * too small (says how much is needed). */
 status_t dedispersion_create(const struct job *job, uint32_t number, const struct fbh5 *fbh5,
                              enum backend_kind backend, uint32_t threads,
                              const struct chunking *begun, struct dedispersion **out);

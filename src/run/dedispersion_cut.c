@@ -46,10 +46,9 @@ static uint64_t fixed_bytes(const struct dedispersion *d)
 
 static uint64_t block_bytes(const struct dedispersion *d, const struct cut *cut, uint64_t block)
 {
-    struct dm_group group = {.delays = {.nchannels = d->delays.nchannels,
-                                        .ndms = cut->dms,
-                                        .largest = cut->span},
-                             .steps = d->steps};
+    struct dm_group group = {
+        .delays = {.nchannels = d->delays.nchannels, .ndms = cut->dms, .largest = cut->span},
+        .steps = d->steps};
     group.steps.nsteps = (uint32_t)min_u64(d->steps.nsteps, cut->dms);
     struct dedisperse_spec spec = dedispersion_stage(d, &group, block);
     return dedispersion_slots(d->backend) *

@@ -29,7 +29,7 @@ struct dedispersion_pipe {
     uint32_t first_dm; /* of the group; the stage is its */
     dedisperse_t *stage;
     ring_t *ring;
-    double patience;
+    struct flow flow;
     double computing, waiting;
 };
 
@@ -168,20 +168,12 @@ static status_t say_what_hangs(void *context, const struct ring_counts *at)
 {
     const dedispersion_pipe_t *pipe = context;
     int is_reading = at->read < at->submitted && at->written == at->computed;
-    const struct slot *slot =
-        &pipe->slots[(is_reading ? at->read : at->written) % pipe->nslots];
+    const struct slot *slot = &pipe->slots[(is_reading ? at->read : at->written) % pipe->nslots];
     return report_fail(STATUS_DATA, "%s: times %llu .. %llu could not be %s within %g s",
                        is_reading ? pipe->plan->fbh5->path : pipe->plan->what->file,
                        (unsigned long long)slot->from,
                        (unsigned long long)(slot->from + slot->count),
-                       is_reading ? "read" : "finished and written", pipe->patience);
-}
-
-static status_t work_off(dedispersion_pipe_t *pipe, driver_t *driver, uint64_t pending,
-                         uint64_t under_way)
-{
-    struct flow flow = {pipe->ring, pipe->patience, pipe, compute, say_what_hangs};
-    return flow_work_off(&flow, driver, pending, under_way);
+                       is_reading ? "read" : "finished and written", pipe->flow.patience);
 }
 
 status_t dedispersion_pipe_create(const struct dedispersion *plan, backend_t *backend,
@@ -199,6 +191,8 @@ status_t dedispersion_pipe_create(const struct dedispersion *plan, backend_t *ba
     TRY(fit(pipe));
     struct ring_work sides = {pipe, read_slot, write_slot};
     TRY(ring_create(pipe->nslots, &sides, &pipe->ring));
+    pipe->flow = (struct flow){
+        .ring = pipe->ring, .context = pipe, .compute = compute, .say_what_hangs = say_what_hangs};
     *out = pipe;
     pipe = NULL;
 out:
@@ -220,7 +214,12 @@ void dedispersion_pipe_destroy(dedispersion_pipe_t *pipe)
 
 void dedispersion_pipe_limit(dedispersion_pipe_t *pipe, double seconds)
 {
-    pipe->patience = seconds;
+    pipe->flow.patience = seconds;
+}
+
+int dedispersion_pipe_hangs(const dedispersion_pipe_t *pipe)
+{
+    return pipe->flow.is_stuck;
 }
 
 /* The stage of other DMs takes the place of the one before, when nobody needs that any more. */
@@ -228,7 +227,7 @@ static status_t take_group(dedispersion_pipe_t *pipe, driver_t *driver, const st
 {
     status_t st = STATUS_OK;
     if (pipe->first_dm != chunk->first) {
-        TRY(work_off(pipe, driver, 0, 0));
+        TRY(flow_work_off(&pipe->flow, driver, 0, 0));
         TRY(create_stage(pipe, (uint32_t)chunk->first, (uint32_t)chunk->count));
     }
 out:
@@ -242,7 +241,7 @@ status_t dedispersion_pipe_chunk(dedispersion_pipe_t *pipe, driver_t *driver,
     uint64_t end = (uint64_t)chunk->first_stream + chunk->streams;
     TRY(take_group(pipe, driver, chunk));
     for (uint64_t from = chunk->first_stream; from < end; from += pipe->block) {
-        TRY(work_off(pipe, driver, AHEAD, pipe->nslots - 1));
+        TRY(flow_work_off(&pipe->flow, driver, AHEAD, pipe->nslots - 1));
         if (driver && driver_serve(driver)) {
             break;
         }
@@ -261,7 +260,7 @@ out:
 
 status_t dedispersion_pipe_finish(dedispersion_pipe_t *pipe, driver_t *driver)
 {
-    return work_off(pipe, driver, 0, 0);
+    return flow_work_off(&pipe->flow, driver, 0, 0);
 }
 
 struct pipeline_seconds dedispersion_pipe_seconds(const dedispersion_pipe_t *pipe)

@@ -15,6 +15,7 @@ status_t dedispersion_pipe_create(const struct dedispersion *dedispersion, backe
 void dedispersion_pipe_destroy(dedispersion_pipe_t *pipe);
 
 void dedispersion_pipe_limit(dedispersion_pipe_t *pipe, double seconds);
+int dedispersion_pipe_hangs(const dedispersion_pipe_t *pipe);
 status_t dedispersion_pipe_chunk(dedispersion_pipe_t *pipe, driver_t *driver,
                                  const struct chunk *chunk);
 status_t dedispersion_pipe_finish(dedispersion_pipe_t *pipe, driver_t *driver);

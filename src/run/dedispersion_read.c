@@ -20,7 +20,7 @@ status_t dedispersion_reader_create(const struct dedispersion *plan, dedispersio
     uint64_t bytes = dedispersion_bounce(plan);
     TRY(memory_zeroed(1, sizeof *reader, "a reader", &reader));
     reader->plan = plan;
-    TRY(fbh5_reader_create(plan->fbh5, &reader->rows));
+    TRY(fbh5_reader_create(plan->fbh5, plan->fbh5->cache_bytes, &reader->rows));
     TRY(memory_aligned((size_t)bytes, 1, "rows", &reader->bounce));
     TRY(memory_zeroed(plan->fbh5->nchannels, sizeof *reader->sums, "sums", &reader->sums));
     reader->room = bytes / fbh5_row_bytes(plan->fbh5);
@@ -95,7 +95,7 @@ static status_t reduce(dedispersion_reader_t *reader, uint64_t first, uint64_t c
     memset(reader->sums, 0, plan->fbh5->nchannels * sizeof *reader->sums);
     for (uint64_t from = 0; from < rows; from += reader->room) {
         uint64_t piece = min_u64(reader->room, rows - from);
-        TRY(fbh5_read(reader->rows, first * each + from, piece, reader->bounce));
+        TRY(fbh5_read_rows(reader->rows, first * each + from, piece, reader->bounce));
         for (uint64_t i = 0; i < piece; i++) {
             add_row(reader, reader->bounce + i * row);
             if ((from + i + 1) % each == 0) {
@@ -125,7 +125,7 @@ status_t dedispersion_read(dedispersion_reader_t *reader, int64_t first, uint64_
     if (there > 0 && input->is_reduced) {
         TRY(reduce(reader, (uint64_t)from, there, (char *)out + before));
     } else if (there > 0) {
-        TRY(fbh5_read(reader->rows, (uint64_t)from, there, (char *)out + before));
+        TRY(fbh5_read_rows(reader->rows, (uint64_t)from, there, (char *)out + before));
     }
     memset((char *)out + before + there * input->row_bytes, 0,
            (size_t)((count - there) * input->row_bytes - before));

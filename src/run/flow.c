@@ -6,8 +6,7 @@ static int is_same(const struct ring_counts *a, const struct ring_counts *b)
            a->written == b->written;
 }
 
-status_t flow_work_off(const struct flow *flow, driver_t *driver, uint64_t pending,
-                       uint64_t under_way)
+status_t flow_work_off(struct flow *flow, driver_t *driver, uint64_t pending, uint64_t under_way)
 {
     status_t st = STATUS_OK;
     struct ring_counts before = ring_counts(flow->ring);
@@ -19,6 +18,7 @@ status_t flow_work_off(const struct flow *flow, driver_t *driver, uint64_t pendi
             before = at;
             moved = progress_now();
         } else if (flow->patience > 0 && progress_now() - moved > flow->patience) {
+            flow->is_stuck = 1;
             TRY(flow->say_what_hangs(flow->context, &at));
         }
         if (driver) {

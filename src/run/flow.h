@@ -9,6 +9,7 @@
 struct flow {
     ring_t *ring;
     double patience; /* seconds without any movement that are a failure; 0: no end */
+    int is_stuck;    /* that long nothing has moved: the ring's threads cannot be ended */
     void *context;
     /* Sets the backend to work on a block, and passes it on (ring_pass). */
     status_t (*compute)(void *context, uint64_t number);
@@ -18,7 +19,6 @@ struct flow {
 
 /* Works until at most `pending` blocks wait to be worked on and at most `under_way` are not yet
  * written. `driver` may be NULL. Fails as reader, backend or writer do. */
-status_t flow_work_off(const struct flow *flow, driver_t *driver, uint64_t pending,
-                       uint64_t under_way);
+status_t flow_work_off(struct flow *flow, driver_t *driver, uint64_t pending, uint64_t under_way);
 
 #endif

@@ -32,7 +32,7 @@ struct outputs {
     struct outputs_options options;
     const struct making *making;
     int is_open;
-    int is_begun;            /* goes on with what is there */
+    int is_begun; /* goes on with what is there */
     uint32_t count;
     struct output *outputs;
     keeper_t *keeper;

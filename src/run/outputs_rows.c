@@ -119,8 +119,7 @@ status_t outputs_put(void *context, uint32_t product, const struct chunk *chunk,
     uint64_t piece = chunk->streams * stream_bytes;
     uint64_t at = output->place.data_offset + first_row * row_bytes;
     /* Before they are written: the copy that the system takes finds them in the cache then. */
-    sum_rows(output, item->integrate, chunk, first_row, rows,
-             stream_bytes, data);
+    sum_rows(output, item->integrate, chunk, first_row, rows, stream_bytes, data);
     if (piece == row_bytes) {
         TRY(file_write(output->fd, output->part, at, data, rows * row_bytes));
         TRY(flush_rows(output, at, rows * row_bytes));

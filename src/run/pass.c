@@ -101,6 +101,12 @@ static void failing(void *context, status_t st)
     stop_limit(st);
 }
 
+static int hangs(void *context)
+{
+    const struct pass *pass = context;
+    return pass->hangs(pass->context);
+}
+
 static status_t settle(void *context)
 {
     return outputs_settle(((struct pass *)context)->outputs);
@@ -122,6 +128,7 @@ status_t pass_work_off_all(struct pass *pass, double every)
                                .wants_stop = stop_wanted,
                                .hurry = hurry,
                                .failing = failing,
+                               .hangs = hangs,
                                .patience = pass->patience,
                                .file = pass->making.items[0].file,
                                .settle = settle};

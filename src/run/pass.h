@@ -19,6 +19,7 @@ struct pass {
     void *context;
     status_t (*process)(void *context, driver_t *driver, uint64_t chunk);
     status_t (*finish)(void *context, driver_t *driver);
+    int (*hangs)(void *context);
 };
 
 /* Chunks go by number, so a rank that cut otherwise would write other rows: never begin then. Fails

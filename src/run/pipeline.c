@@ -37,8 +37,8 @@ struct pipeline {
     struct slot slots[MOST_SLOTS];
     uint32_t nslots;
     ring_t *ring;
-    double patience; /* seconds */
-    int has_warned;  /* of input that cannot be read: the reader's */
+    struct flow flow;
+    int has_warned; /* of input that cannot be read: the reader's */
     double computing;
     double waiting;   /* of the writer, for a device */
     uint64_t missing; /* samples, so far in the chunk: the writer's */
@@ -226,35 +226,6 @@ out:
     return st;
 }
 
-status_t pipeline_create(const struct work *work, backend_t *backend,
-                         const struct pipeline_sink *sink, pipeline_t **out)
-{
-    status_t st = STATUS_OK;
-    pipeline_t *pipeline = NULL;
-    TRY(memory_zeroed(1, sizeof *pipeline, "the pipeline", &pipeline));
-    pipeline->work = work;
-    pipeline->backend = backend;
-    pipeline->sink = *sink;
-    pipeline->chunking = work->chunking;
-    pipeline->nslots = (uint32_t)min_u64(backend_slots(backend_which(backend)), MOST_SLOTS);
-    /* While a device computes, this rank's threads have nothing else to do. */
-    uint32_t threads = backend_which(backend) == BACKEND_OPENCL
-                           ? (uint32_t)min_u64(work->channelise.threads, MOST_READERS)
-                           : 1;
-    TRY(reader_create(work->archive, work->cache_bytes, threads, &pipeline->reader));
-    TRY(fit_stages(pipeline));
-    if (work->job->on_bad == ON_BAD_NAN) {
-        TRY(holes_create(work, pipeline->chunking.block_spectra, &pipeline->holes));
-    }
-    struct ring_work sides = {pipeline, read_slot, write_slot};
-    TRY(ring_create(pipeline->nslots, &sides, &pipeline->ring));
-    *out = pipeline;
-    pipeline = NULL;
-out:
-    pipeline_destroy(pipeline);
-    return st;
-}
-
 void pipeline_destroy(pipeline_t *pipeline)
 {
     if (!pipeline) {
@@ -330,36 +301,61 @@ static status_t say_what_hangs(void *context, const struct ring_counts *at)
     unsigned long long end = slot->from + slot->count;
     if (is_reading) {
         return report_fail(STATUS_DATA, "%s: spectra %llu .. %llu could not be read within %g s",
-                           file_of(pipeline, slot), first, end, pipeline->patience);
+                           file_of(pipeline, slot), first, end, pipeline->flow.patience);
     }
     return report_fail(STATUS_DATA,
                        "%s: spectra %llu .. %llu could not be finished and written within %g s",
-                       pipeline->work->job->products[0].file, first, end, pipeline->patience);
+                       pipeline->work->job->products[0].file, first, end, pipeline->flow.patience);
 }
 
-static struct flow flow_of(pipeline_t *pipeline)
+status_t pipeline_create(const struct work *work, backend_t *backend,
+                         const struct pipeline_sink *sink, pipeline_t **out)
 {
-    return (struct flow){pipeline->ring, pipeline->patience, pipeline, compute, say_what_hangs};
-}
-
-/* As flow_work_off(). */
-static status_t work_off(pipeline_t *pipeline, driver_t *driver, uint64_t pending,
-                         uint64_t under_way)
-{
-    struct flow flow = flow_of(pipeline);
-    return flow_work_off(&flow, driver, pending, under_way);
+    status_t st = STATUS_OK;
+    pipeline_t *pipeline = NULL;
+    TRY(memory_zeroed(1, sizeof *pipeline, "the pipeline", &pipeline));
+    pipeline->work = work;
+    pipeline->backend = backend;
+    pipeline->sink = *sink;
+    pipeline->chunking = work->chunking;
+    pipeline->nslots = (uint32_t)min_u64(backend_slots(backend_which(backend)), MOST_SLOTS);
+    /* While a device computes, this rank's threads have nothing else to do. */
+    uint32_t threads = backend_which(backend) == BACKEND_OPENCL
+                           ? (uint32_t)min_u64(work->channelise.threads, MOST_READERS)
+                           : 1;
+    TRY(reader_create(work->archive, work->cache_bytes, threads, &pipeline->reader));
+    TRY(fit_stages(pipeline));
+    if (work->job->on_bad == ON_BAD_NAN) {
+        TRY(holes_create(work, pipeline->chunking.block_spectra, &pipeline->holes));
+    }
+    struct ring_work sides = {pipeline, read_slot, write_slot};
+    TRY(ring_create(pipeline->nslots, &sides, &pipeline->ring));
+    pipeline->flow = (struct flow){.ring = pipeline->ring,
+                                   .context = pipeline,
+                                   .compute = compute,
+                                   .say_what_hangs = say_what_hangs};
+    *out = pipeline;
+    pipeline = NULL;
+out:
+    pipeline_destroy(pipeline);
+    return st;
 }
 
 void pipeline_limit(pipeline_t *pipeline, double seconds)
 {
-    pipeline->patience = seconds;
+    pipeline->flow.patience = seconds;
+}
+
+int pipeline_hangs(const pipeline_t *pipeline)
+{
+    return pipeline->flow.is_stuck;
 }
 
 status_t pipeline_chunk(pipeline_t *pipeline, driver_t *driver, const struct chunk *chunk)
 {
     status_t st = STATUS_OK;
     for (uint64_t from = chunk->first; from < chunk->first + chunk->count;) {
-        TRY(work_off(pipeline, driver, AHEAD, pipeline->nslots - 1));
+        TRY(flow_work_off(&pipeline->flow, driver, AHEAD, pipeline->nslots - 1));
         if (driver && driver_serve(driver)) {
             break;
         }
@@ -378,7 +374,7 @@ out:
 
 status_t pipeline_finish(pipeline_t *pipeline, driver_t *driver)
 {
-    return work_off(pipeline, driver, 0, 0);
+    return flow_work_off(&pipeline->flow, driver, 0, 0);
 }
 
 struct pipeline_seconds pipeline_seconds(const pipeline_t *pipeline)

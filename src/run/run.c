@@ -16,6 +16,7 @@ enum { MOST_JOB_BYTES = 1 << 20 };
 /* A block takes a second or so, but a file system may be away for minutes and come back. */
 static const double default_patience = 300;
 
+/* The reference works in the main thread, for minutes at a block. */
 double run_patience(const struct run_options *options, enum backend_kind backend)
 {
     double otherwise = backend == BACKEND_REFERENCE ? 0 : default_patience;

@@ -141,6 +141,11 @@ static status_t finish(void *context, driver_t *driver)
     return pipeline_finish(((struct run *)context)->pipeline, driver);
 }
 
+static int hangs(void *context)
+{
+    return pipeline_hangs(((struct run *)context)->pipeline);
+}
+
 static status_t print_notes(const struct run *run, uint64_t missing)
 {
     status_t st = STATUS_OK;
@@ -184,8 +189,8 @@ static status_t summarise(const struct run *run, double seconds)
            "read %.2f s, compute %.2f s, write %.2f s)\n",
            units_count(run->archive->samples, a), run->archive->nstreams, seconds, run->size,
            run->size == 1 ? "" : "s", part * (double)work->input_bytes / seconds / 1e6,
-           part * (double)outputs_bytes(run->pass.outputs) / seconds / 1e6, spent.read, spent.compute,
-           spent.write);
+           part * (double)outputs_bytes(run->pass.outputs) / seconds / 1e6, spent.read,
+           spent.compute, spent.write);
 out:
     return st;
 }
@@ -238,6 +243,7 @@ status_t run_channelise_all(MPI_Comm comm, const struct job *job, const struct a
     run.pass.context = &run;
     run.pass.process = process;
     run.pass.finish = finish;
+    run.pass.hangs = hangs;
     run.pass.in_bytes = run.work->input_bytes;
     TRY(pass_work_off_all(&run.pass, options->progress));
     double worked = progress_now();

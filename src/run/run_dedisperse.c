@@ -44,6 +44,7 @@ status_t run_open_filterbank_all(MPI_Comm comm, const struct job *job, uint32_t 
     MPI_Comm_rank(comm, &rank);
     if (rank == 0) {
         st = fbh5_open(run_filterbank_path(job, number), &fbh5);
+        st = st == STATUS_OK ? fbh5_load_band(fbh5) : st;
         st = st == STATUS_OK ? fbh5_pack(fbh5, &packed) : st;
     }
     TRY(agree_all(comm, st));
@@ -144,6 +145,11 @@ static status_t finish(void *context, driver_t *driver)
     return dedispersion_pipe_finish(((struct dedispersing *)context)->pipe, driver);
 }
 
+static int hangs(void *context)
+{
+    return dedispersion_pipe_hangs(((struct dedispersing *)context)->pipe);
+}
+
 static void summarise(const struct dedispersing *run, double seconds)
 {
     char a[UNITS_TEXT];
@@ -176,6 +182,7 @@ status_t run_dedispersion_all(MPI_Comm comm, const struct job *job, uint32_t num
     run.pass.context = &run;
     run.pass.process = process;
     run.pass.finish = finish;
+    run.pass.hangs = hangs;
     run.pass.in_bytes = run.plan->read_bytes;
     TRY(pass_work_off_all(&run.pass, options->progress));
     TRY(outputs_finish_all(run.pass.outputs));

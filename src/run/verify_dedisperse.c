@@ -82,12 +82,12 @@ static status_t make_plan(struct verify *verify)
     status_t st = STATUS_OK;
     const struct product *product = verify->product;
     uint64_t adds = verify->series->nchannels * CHUNK_TIMES;
-    struct chunking small = {
-        .spectra = product->rows,
-        .chunk_spectra = min_u64(product->rows, max_u64(CHUNK_ADDS / adds, 1)),
-        .streams = (uint32_t)product->frequencies,
-        .group_streams = (uint32_t)min_u64(product->frequencies, CHUNK_TIMES)};
+    struct chunking small = {.spectra = product->rows,
+                             .chunk_spectra = min_u64(product->rows, max_u64(CHUNK_ADDS / adds, 1)),
+                             .streams = (uint32_t)product->frequencies,
+                             .group_streams = (uint32_t)min_u64(product->frequencies, CHUNK_TIMES)};
     TRY(fbh5_open(run_filterbank_path(verify->job, 0), &verify->fbh5));
+    TRY(fbh5_load_band(verify->fbh5));
     TRY(dedispersion_create(verify->job, 0, verify->fbh5, BACKEND_REFERENCE, 1, &small,
                             &verify->plan));
 out:
