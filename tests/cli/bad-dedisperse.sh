@@ -168,7 +168,13 @@ runs "no start, and another count of channels" "$voltmill" run job.yaml --set in
 grep -q '^warning: odd-start.h5 says nchans = 99, but /data has 16: taken' output
 ok $? "is said"
 rm -f out.h5
-fails "rows that cannot be read" 4 'deflated\.h5' mpirun -n 2 "$voltmill" run job.yaml --set input.files=deflated.h5
+breaks "rows that cannot be read" 4 'deflated\.h5' mpirun -n 2 "$voltmill" run job.yaml --set input.files=deflated.h5
+
+runs "info" "$voltmill" info two.h5
+grep -q '^  channels      16, 400 MHz to 370 MHz' output && grep -q '^  ifs           2' output
+ok $? "describes a filterbank"
+errs 4 'foff = 0' "$voltmill" info no-bandwidth.h5
+ok $bad "info of one without bandwidth"
 
 # --- after a filter bank
 job=volts.yaml
@@ -193,6 +199,23 @@ errs 4 'out\.h5 is not what the reference makes of bank\.h5' "$voltmill" verify 
 ok $bad "verify finds a wrong number"
 errs 4 'spans are damaged' "$voltmill" verify --crc out.h5
 ok $bad "verify --crc, too"
+"$python" - <<'END'
+import shutil
+import h5py
+import numpy as np
+for name, change in (("no-dms", "dm"), ("no-channels", "provenance/frequency"), ("no-delays", "provenance/delays")):
+    shutil.copy("out.h5", name + ".h5")
+    with h5py.File(name + ".h5", "r+") as file:
+        del file[change]
+        if name != "no-delays":
+            file[change] = np.zeros(0)
+END
+for name in no-dms no-channels no-delays; do
+    errs 4 "$name\.h5" "$voltmill" info $name.h5
+    ok $bad "info of a product with $name"
+    errs 4 "$name\.h5" "$voltmill" verify $name.h5
+    ok $bad "verify of a product with $name"
+done
 cp one-channel.h5 bank.h5
 errs 4 'bank\.h5' "$voltmill" verify out.h5
 ok $bad "verify of another filterbank"
