@@ -163,6 +163,7 @@ static status_t open_files(outputs_t *outputs)
         TRY(open_one(outputs, i, &outputs->outputs[i]));
     }
     TRY(keeper_create(&work, &outputs->keeper));
+    TRY(aside_create(&outputs->aside));
 out:
     return st;
 }
@@ -286,6 +287,7 @@ void outputs_destroy(outputs_t *outputs)
         return;
     }
     keeper_destroy(outputs->keeper);
+    aside_destroy(outputs->aside);
     outputs_abandon(outputs);
     for (uint32_t i = 0; i < outputs->count; i++) {
         struct output *output = &outputs->outputs[i];

@@ -3,6 +3,7 @@
 #ifndef VOLTMILL_RUN_OUTPUTS_PARTS_H
 #define VOLTMILL_RUN_OUTPUTS_PARTS_H
 
+#include "base/aside.h"
 #include "run/journal.h"
 #include "run/keeper.h"
 #include "run/outputs.h"
@@ -36,6 +37,7 @@ struct outputs {
     uint32_t count;
     struct output *outputs;
     keeper_t *keeper;
+    aside_t *aside;       /* sums rows while the writer thread writes them */
     uint64_t chunk_bytes; /* the writer thread's: rows of the chunk that is being written */
     struct text entry;    /* the writer thread's: what it tells of a chunk */
 };

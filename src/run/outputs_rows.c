@@ -7,7 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LONG_WRITE = 4 << 20 /* bytes that are worth sending to the disk together */ };
+enum {
+    LONG_WRITE = 4 << 20, /* bytes that are worth sending to the disk together */
+    LONG_SUM = 1 << 20    /* bytes that are worth summing beside their being written */
+};
 
 /* Time stamps first .. first + total - 1. */
 static status_t put_times(const outputs_t *outputs, uint32_t product, uint64_t first,
@@ -97,14 +100,22 @@ out:
     return st;
 }
 
-/* Adds rows to the sums of the chunk that they belong to. */
-static void sum_rows(struct output *output, uint64_t integrate, const struct chunk *chunk,
-                     uint64_t first_row, uint64_t rows, uint64_t stream_bytes, const void *data)
+/* Rows to be added to the sums of the chunk that they belong to. */
+struct summing {
+    struct output *output;
+    const struct chunk *chunk;
+    uint64_t integrate, first_row, rows, stream_bytes;
+    const void *data;
+};
+
+static void sum_rows(void *context)
 {
-    uint64_t first_span = chunk->first / integrate / output->place.span_rows;
-    uint64_t span = first_row / output->place.span_rows;
-    spans_add(&output->place, first_row, rows, chunk->first_stream * stream_bytes,
-              chunk->streams * stream_bytes, data, output->sums + (span - first_span));
+    const struct summing *of = context;
+    const struct output *output = of->output;
+    uint64_t first_span = of->chunk->first / of->integrate / output->place.span_rows;
+    uint64_t span = of->first_row / output->place.span_rows;
+    spans_add(&output->place, of->first_row, of->rows, of->chunk->first_stream * of->stream_bytes,
+              of->chunk->streams * of->stream_bytes, of->data, output->sums + (span - first_span));
 }
 
 status_t outputs_put(void *context, uint32_t product, const struct chunk *chunk, uint64_t first_row,
@@ -118,8 +129,13 @@ status_t outputs_put(void *context, uint32_t product, const struct chunk *chunk,
     uint64_t stream_bytes = row_bytes / outputs->making->chunking.streams;
     uint64_t piece = chunk->streams * stream_bytes;
     uint64_t at = output->place.data_offset + first_row * row_bytes;
-    /* Before they are written: the copy that the system takes finds them in the cache then. */
-    sum_rows(output, item->integrate, chunk, first_row, rows, stream_bytes, data);
+    struct summing summing = {output, chunk, item->integrate, first_row, rows, stream_bytes, data};
+    int is_long = rows * piece >= LONG_SUM;
+    if (is_long) {
+        aside_begin(outputs->aside, sum_rows, &summing);
+    } else {
+        sum_rows(&summing);
+    }
     if (piece == row_bytes) {
         TRY(file_write(output->fd, output->part, at, data, rows * row_bytes));
         TRY(flush_rows(output, at, rows * row_bytes));
@@ -139,6 +155,9 @@ status_t outputs_put(void *context, uint32_t product, const struct chunk *chunk,
     TRY(put_holes(outputs, product, piece == row_bytes, first_row, rows, holes));
     outputs->chunk_bytes += rows * piece;
 out:
+    if (is_long) {
+        aside_wait(outputs->aside);
+    }
     return st;
 }
 

@@ -42,7 +42,7 @@ static void check_header(const struct sigproc *header)
     struct text text = {0};
     struct sigproc turned = *header;
     sigproc_turn(&turned);
-    EXPECT(turned.foff <= 0);
+    EXPECT(turned.foff <= 0 || turned.nchans == 0); /* a series need not say of how many */
     (void)sigproc_write(&turned, &text);
     report_clear();
     text_free(&text);
