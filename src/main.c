@@ -19,6 +19,7 @@ static const struct {
     {"status", cli_status, 0, "say how far a product is, and whether a run is at work"},
     {"verify", cli_verify, 1, "recompute a product with the reference and compare"},
     {"synth", cli_synth, 1, "write a synthetic observation"},
+    {"tune", cli_tune, 0, "find the fastest kernels for this device, and keep them"},
     {"bench", cli_bench, 0, "time the filter bank on this machine, and check it"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };

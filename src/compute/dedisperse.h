@@ -84,6 +84,13 @@ status_t dedisperse_run(dedisperse_t *dedisperse, buffer_t *in,
                         const struct dedisperse_input *input, uint64_t samples, buffer_t *out,
                         uint64_t out_stride);
 
+/* Makes the sums of the last run once more, from samples that it has left in channels' order on the
+ * device, into the device's side of `out` alone: what timing needs. Backends without such a side
+ * run anew. Fails with DEVICE. */
+status_t dedisperse_again(dedisperse_t *dedisperse, buffer_t *in,
+                          const struct dedisperse_input *input, uint64_t samples, buffer_t *out,
+                          uint64_t out_stride);
+
 /* Seconds by the device's own clock since the last call. Waits. Zeros when the spec is not timed,
  * and from backends without a device. Fails with DEVICE. */
 struct dedisperse_times {
@@ -93,6 +100,15 @@ status_t dedisperse_times(dedisperse_t *dedisperse, struct dedisperse_times *out
 
 /* How it runs, in words and as `--shape` of bench reads it: "copies:4:32x8:8x4:8:0:1"; "avx512". */
 status_t dedisperse_words(const dedisperse_t *dedisperse, struct text *out);
+
+/* What the speed of shapes depends on beside the problem: device, driver, the kernel's source. One
+ * line without tabs. */
+status_t dedisperse_identity(const backend_t *backend, struct text *out);
+
+/* Compiles a shape into the cache, so that dedisperse_create() finds it there. Any number of
+ * threads may do so at once. Fails with USAGE, DEVICE. */
+status_t dedisperse_build(backend_t *backend, const struct dedisperse_spec *spec,
+                          const struct dedisperse_shape *shape);
 
 /* Writes and reads a shape: STAGING:PACK:TIMExDM items:TIMExDM outputs:CHUNK:SKEW:PTX.
  * dedisperse_shape_parse() returns 0 when the text is none. */

@@ -47,21 +47,39 @@ uint32_t adder_base(uint32_t least)
     return least / ALIGNED * ALIGNED;
 }
 
+enum { SPAN_ROWS = 64 };
+
+/* The spans of `count` rows from `first` on in one tile of DMs from .. to - 1. */
+static void span_of_rows(const struct adder_problem *p, struct adder_spans *spans, uint32_t from,
+                         uint32_t to, uint32_t first, uint32_t count)
+{
+    uint32_t least[SPAN_ROWS];
+    uint32_t most[SPAN_ROWS];
+    for (uint32_t i = 0; i < count; i++) {
+        least[i] = UINT32_MAX;
+        most[i] = 0;
+    }
+    for (uint32_t dm = from; dm < to; dm++) {
+        const uint32_t *delays = p->delays + (size_t)dm * p->nrows + first;
+        for (uint32_t i = 0; i < count; i++) {
+            uint32_t rel = adder_rel(spans, delays[i], dm - from);
+            least[i] = rel < least[i] ? rel : least[i];
+            most[i] = rel > most[i] ? rel : most[i];
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t span = most[i] - adder_base(least[i]);
+        spans->span = span > spans->span ? span : spans->span;
+        spans->mean += span;
+    }
+}
+
 /* The spans of one tile of DMs from .. to - 1. */
 static void span_of_tile(const struct adder_problem *p, struct adder_spans *spans, uint32_t from,
                          uint32_t to)
 {
-    for (uint32_t row = 0; row < p->nrows; row++) {
-        uint32_t least = UINT32_MAX;
-        uint32_t most = 0;
-        for (uint32_t dm = from; dm < to; dm++) {
-            uint32_t rel = adder_rel(spans, p->delays[(size_t)dm * p->nrows + row], dm - from);
-            least = rel < least ? rel : least;
-            most = rel > most ? rel : most;
-        }
-        most -= adder_base(least);
-        spans->span = most > spans->span ? most : spans->span;
-        spans->mean += most;
+    for (uint32_t row = 0; row < p->nrows; row += SPAN_ROWS) {
+        span_of_rows(p, spans, from, to, row, (uint32_t)min_u64(SPAN_ROWS, p->nrows - row));
     }
     spans->ntiles++;
 }
