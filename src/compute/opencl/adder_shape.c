@@ -170,9 +170,17 @@ static double conflicts(const struct dedisperse_shape *s)
     return rows * (s->staging == STAGING_FUNNEL ? (even < 8 ? even : 8) : 1);
 }
 
-/* Clocks of a compute unit for one word of one row and DM: 64 integer operations, 32 words of local
- * memory and 24 bytes of L2 a clock (NVIDIA, CUDA C programming guide: arithmetic throughput; an
- * H200's L2). */
+/* The longest of three that run side by side; what of the others shows. */
+static double beside(double a, double b, double c)
+{
+    double longest = fmax(a, fmax(b, c));
+    return longest + 0.1 * (a + b + c - longest);
+}
+
+/* Clocks of a compute unit for one word of one row and DM when nothing waits: 64 integer
+ * operations, 32 words of local memory or L1 and 24 bytes of L2 a clock (NVIDIA, CUDA C programming
+ * guide: arithmetic throughput; an H200's L2). The factors fit some thirty shapes that were timed
+ * on an H200, most of them to 15 %. */
 static double clocks_of_word(const struct adder_problem *p, const struct dedisperse_shape *s,
                              const struct adder_spans *spans)
 {
@@ -180,33 +188,55 @@ static double clocks_of_word(const struct adder_problem *p, const struct dedispe
     double tile = (double)s->time_items * s->time_out;
     double bytes = s->pack > 1 ? 4 : p->sample_bytes;
     double adds = s->pack > 1 ? (s->is_ptx ? 2 : 3) : (p->is_float ? 0.6 : 1);
-    double joins = s->pack > 1 && s->staging != STAGING_COPIES ? 1 : 0;
     double copies = s->staging == STAGING_COPIES ? s->pack : 1;
-    /* Words that come from L2 for each that is added. */
-    double fresh = (tile + spans->mean / s->pack) / (tile * tile_dms(s));
     double staged = adder_row_words(s, spans) / (tile * tile_dms(s));
     if (s->staging == STAGING_DIRECT) {
-        /* Unaligned runs touch two lines of the cache. */
-        double loads = 2 * (s->pack > 1 ? 2 : 1) * conflicts(s);
-        return (adds + joins + 4 / per_item) / 64 + 0.7 * loads / 32 + fresh * bytes / 24;
+        /* Words that come from L2 for each that is added; two are read to be joined, the second
+         * one where the first was. */
+        double fresh = (tile + spans->mean / s->pack) / (tile * tile_dms(s));
+        double joins = s->pack > 1 ? 1 : 0;
+        double loads = 1.2 * (1 + 1 / per_item) * (s->pack > 1 ? 1 : 0.75) * conflicts(s);
+        return beside((adds + joins + 4 / per_item) / 64, loads / 32, 0) +
+               0.15 * fresh * bytes / 24;
     }
-    double loads = s->staging == STAGING_FUNNEL ? (per_item + 1) / per_item : 1;
-    double looks = s->staging == STAGING_FUNNEL ? 1 : 0.5;
-    double operations = (adds + joins + 2.5 * looks / per_item + staged * (2 + 1.3 * copies)) / 64;
+    int is_funnel = s->staging == STAGING_FUNNEL;
+    double joins = is_funnel ? 1.5 : 0;
+    double loads = is_funnel ? (per_item + 1) / per_item : 1;
+    double looks = is_funnel ? 1 : 0.5;
+    double operations = (adds + joins + 3 * looks / per_item + staged * (2 + 0.7 * copies)) / 64;
     double local = (loads * conflicts(s) + looks / per_item + staged * copies) / 32;
-    return fmax(operations, local) + 0.4 * fmin(operations, local) + staged * bytes / 24;
+    return beside(operations, local, 0) + (is_funnel ? 0.3 : 0.05) * staged * bytes / 24;
 }
 
-/* What the wait for a chunk's rows and its two barriers adds, if the other groups of the unit do
- * not fill it. */
+/* What the wait for a chunk's rows and its two barriers adds; every further group of the unit fills
+ * two thirds of it. Direct loads wait for each row, and only one more group was seen to help. */
 static double waiting(const struct adder_problem *p, const struct dedisperse_shape *s,
                       const struct adder_spans *spans, double groups)
 {
-    const double latency = 800;
+    const double latency = 1400;
+    const double row_latency = 315;
+    const double barrier = 30;
     double words = (double)s->time_items * s->time_out * tile_dms(s) * s->chunk;
-    double work = words * clocks_of_word(p, s, spans);
-    double exposed = s->staging == STAGING_DIRECT ? 0 : latency - work * (groups - 1);
-    return 1 + fmax(exposed, 30) / (work * groups);
+    double bytes = (s->pack > 1 ? 4.0 : p->sample_bytes) * adder_row_words(s, spans) * s->chunk;
+    int is_direct = s->staging == STAGING_DIRECT;
+    double wait = is_direct ? barrier + row_latency * s->chunk : latency + bytes / 24;
+    double others = is_direct ? fmin(groups - 1, 1) : groups - 1;
+    return 1 + wait * pow(0.36, others) / (words * clocks_of_word(p, s, spans));
+}
+
+/* What a compiler makes of too few registers (those of a group of 512 have 128 each), and of more
+ * direct loads at once than it can keep. */
+static double spilling(const struct adder_problem *p, const struct dedisperse_shape *s)
+{
+    static const double beside_sums[] = {
+        [STAGING_DIRECT] = 40, [STAGING_FUNNEL] = 45, [STAGING_COPIES] = 30};
+    double group = fmax(ceil(s->time_items * s->dm_items / 32.0) * 32, 1);
+    double there = fmin(255, floor(UNIT_REGISTERS / group / 8) * 8);
+    double wanted = count_registers(p, s) + beside_sums[s->staging];
+    double outputs = fmax(s->time_out * s->dm_out - 32.0, 0);
+    double loads = fmax(s->time_out - 8.0, 0);
+    return 1 + 8 * fmax(wanted - there, 0) / there +
+           (s->staging == STAGING_DIRECT ? outputs / 100 + loads / 40 : 0);
 }
 
 /* On processors there is nothing to hide behind: the simplest, in long runs. */
@@ -234,8 +264,8 @@ static double expected(const struct adder_problem *p, const struct adder_device 
     /* Waves of groups, the last one not full; too few work-items leave clocks empty. */
     double waves = tiles / (groups * device->units);
     double idle = ceil(waves) / waves;
-    double starved = warps * sqrt(fmin(s->time_out * s->dm_out, 16.0)) / 48;
-    double clocks = words * clocks_of_word(p, s, spans) / device->units;
+    double starved = warps * sqrt(fmin(s->time_out * s->dm_out, 16.0)) / 36;
+    double clocks = words * clocks_of_word(p, s, spans) * spilling(p, s) / device->units;
     double written = (double)p->samples * p->ndms * sizeof(float) / memory;
     return clocks * fmin(idle, 4) * waiting(p, s, spans, groups) / fmin(1, starved) / clock +
            written;
