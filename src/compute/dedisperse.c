@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const staging_names[STAGINGS] = {"direct", "funnel", "copies"};
+static const char *const staging_names[STAGINGS] = {"direct", "funnel", "copies", "strips"};
 
 const char *staging_name(enum dedisperse_staging staging)
 {

@@ -133,4 +133,7 @@ const struct backend_ops cpu_ops = {.kind = BACKEND_CPU,
                                     .dedisperse_destroy = cpu_dedisperse_destroy,
                                     .dedisperse_bytes = cpu_dedisperse_bytes,
                                     .dedisperse_run = cpu_dedisperse_run,
-                                    .dedisperse_words = cpu_dedisperse_words};
+                                    .dedisperse_words = cpu_dedisperse_words,
+                                    .dedisperse_identity = cpu_dedisperse_identity,
+                                    .dedisperse_fits = cpu_dedisperse_fits,
+                                    .dedisperse_candidates = cpu_dedisperse_candidates};

@@ -133,7 +133,7 @@ static const char *objection(const struct adder_problem *p, const struct adder_d
 {
     uint64_t group = (uint64_t)s->time_items * s->dm_items;
     int can_pack = !p->is_float && p->sample_bytes < 4 && s->pack == 4 / p->sample_bytes;
-    return s->staging >= STAGINGS                         ? "there is no such staging"
+    return s->staging >= STAGING_STRIPS                   ? "there is no such staging"
            : s->pack != 1 && !can_pack                    ? "such words cannot be packed"
            : s->staging == STAGING_FUNNEL && s->pack == 1 ? "nothing is packed to be joined"
            : group < 1 || group > device->group_size      ? "work-groups of this size"
@@ -329,7 +329,7 @@ static int number(const struct adder_problem *p, uint32_t skew, uint64_t i,
     static const uint32_t time_outs[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 15, 16};
     int packs = !p->is_float && p->sample_bytes < 4;
     out->is_ptx = digit(&i, 2);
-    out->staging = digit(&i, STAGINGS);
+    out->staging = digit(&i, STAGING_STRIPS);
     out->chunk = 2U << digit(&i, 5);
     out->time_out = time_outs[digit(&i, sizeof time_outs / sizeof *time_outs)];
     out->time_items = 16U << digit(&i, 6);
