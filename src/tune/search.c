@@ -45,11 +45,16 @@ static double cost_of(const struct search *s, uint32_t i)
     return s->space->costs ? s->space->costs[i] : 0;
 }
 
-/* Whether the search goes on; the turns of the best get a fifth of the budget. */
+static int is_spent(const struct search *s, double share)
+{
+    return s->options->budget > 0 && clock_now() - s->started > share * s->options->budget;
+}
+
+/* Whether the search goes on; the turns of the best get a fifth of the budget. One is timed in any
+ * case. */
 static int goes_on(struct search *s)
 {
-    double share = s->options->rounds > 0 ? 0.8 : 1;
-    if (s->options->budget > 0 && clock_now() - s->started > share * s->options->budget) {
+    if (s->tried > 0 && is_spent(s, s->options->rounds > 0 ? 0.8 : 1)) {
         s->outcome->is_cut = 1;
     }
     return !s->outcome->is_cut && (s->options->limit == 0 || s->tried < s->options->limit);
@@ -415,7 +420,7 @@ static status_t take_turns(struct search *s)
     uint32_t n = pick_finalists(s, list);
     uint32_t rounds = s->options->rounds < MOST_ROUNDS ? s->options->rounds : MOST_ROUNDS;
     for (uint32_t round = 1; round <= rounds; round++) {
-        for (uint32_t k = 0; k < n; k++) {
+        for (uint32_t k = 0; k < n && !is_spent(s, 1); k++) {
             if (s->outcome->results[list[k].index].state == TUNE_OK) {
                 TRY(take_turn(s, &list[k], round));
             }
