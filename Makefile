@@ -111,7 +111,7 @@ test-long: deps
 	$(Q)VOLTMILL=$(CURDIR)/$(BUILD)/voltmill PYTHON=$(PYTHON) TEST_TIMEOUT=3600 \
 	  prove --timer $(if $(V),-v) -e tests/run-test $(LONG_TESTS)
 
-## fuzz: hostile job files, archives, journals and cache entries for FUZZ_SECONDS (60) each; needs clang
+## fuzz: hostile job files, archives, products, journals and cache entries for FUZZ_SECONDS (60) each; needs clang
 FUZZ_CC ?= clang
 # Its runtime is a package of its own, and one thread is enough here.
 NO_OPENMP = -fno-openmp -Wno-unknown-pragmas
@@ -127,7 +127,8 @@ fuzz:
 # Of the program, what reads that which others wrote. A library: each target takes what it needs.
 FUZZ_OBJECTS = $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fuzz/common.c tests/fuzz/archive.c)) \
                $(filter $(BUILD)/src/base/% $(BUILD)/src/plan/% $(BUILD)/src/archive/% \
-                        $(BUILD)/src/run/journal% $(BUILD)/src/product/spans.o,$(OBJECTS))
+                        $(BUILD)/src/run/journal% \
+                        $(patsubst %,$(BUILD)/src/product/%.o,spans fbh5 series holds sigproc presto),$(OBJECTS))
 $(BUILD)/tests/fuzz/fuzzed.a: $(FUZZ_OBJECTS)
 	$(call say,AR)rm -f $@ && $(AR) rcs $@ $^
 

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 static status_t name_beside(const char *path, const char *ending, char **out)
@@ -147,13 +148,21 @@ static status_t fail_no_space(const char *path, uint64_t bytes)
                        path, bytes, units_bytes(bytes, needed), left, units_bytes(left, there));
 }
 
-status_t file_reserve(int fd, const char *path, uint64_t bytes)
+/* File systems in memory zero the pages that they reserve. */
+static int is_in_memory(int fd)
+{
+    enum { TMPFS = 0x01021994 };
+    struct statfs info;
+    return fstatfs(fd, &info) == 0 && info.f_type == TMPFS;
+}
+
+static status_t reserve_range(int fd, const char *path, uint64_t from, uint64_t to, uint64_t bytes)
 {
     status_t st = STATUS_OK;
     uint64_t left = 0;
     int status;
     do {
-        status = fallocate(fd, 0, 0, (off_t)bytes);
+        status = fallocate(fd, 0, (off_t)from, (off_t)(to - from));
     } while (status != 0 && errno == EINTR);
     if (status != 0 && (errno == EOPNOTSUPP || errno == ENOSYS)) {
         TRY(file_free_bytes(path, &left));
@@ -168,6 +177,38 @@ status_t file_reserve(int fd, const char *path, uint64_t bytes)
     }
 out:
     return st;
+}
+
+status_t file_reserve(int fd, const char *path, uint64_t bytes)
+{
+    return reserve_range(fd, path, 0, bytes, bytes);
+}
+
+status_t file_reserve_begin(int fd, const char *path, uint64_t bytes)
+{
+    status_t st = STATUS_OK;
+    struct stat info;
+    uint64_t left = 0;
+    if (!is_in_memory(fd)) {
+        return file_reserve(fd, path, bytes);
+    }
+    REQUIRE(fstat(fd, &info) == 0, STATUS_DATA, "%s cannot be looked at: %s", path,
+            strerror(errno));
+    TRY(file_free_bytes(path, &left));
+    if (left + (uint64_t)info.st_blocks * 512 < bytes) {
+        TRY(fail_no_space(path, bytes));
+    }
+out:
+    return st;
+}
+
+status_t file_reserve_share(int fd, const char *path, uint64_t bytes, int rank, int size)
+{
+    enum { PAGE = 4096 };
+    uint64_t each = (bytes / (uint64_t)size / PAGE + 1) * PAGE;
+    uint64_t from = min_u64(each * (uint64_t)rank, bytes);
+    uint64_t to = min_u64(from + each, bytes);
+    return to > from && is_in_memory(fd) ? reserve_range(fd, path, from, to, bytes) : STATUS_OK;
 }
 
 status_t file_open_read(const char *path, int *fd)

@@ -27,6 +27,12 @@ status_t file_open_own(const char *path, int *fd);
  * cannot reserve, compares with the free space. Fails with NO_SPACE: bytes needed and free. */
 status_t file_reserve(int fd, const char *path, uint64_t bytes);
 
+/* The same by several ranks: one begins, then all do their share. Where room is a matter of
+ * entries in tables, the one who begins does all of it; memory is zeroed, by each rank for itself,
+ * and the one who begins only compares. Fail alike. */
+status_t file_reserve_begin(int fd, const char *path, uint64_t bytes);
+status_t file_reserve_share(int fd, const char *path, uint64_t bytes, int rank, int size);
+
 /* Bytes free to us on the file system of the folder of `path`. */
 status_t file_free_bytes(const char *path, uint64_t *bytes);
 

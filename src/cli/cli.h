@@ -11,6 +11,7 @@ status_t cli_plan(int argc, char **argv);
 status_t cli_info(int argc, char **argv);
 status_t cli_status(int argc, char **argv);
 status_t cli_verify(int argc, char **argv);
+status_t cli_export(int argc, char **argv);
 status_t cli_synth(int argc, char **argv);
 status_t cli_bench(int argc, char **argv);
 status_t cli_tune(int argc, char **argv);

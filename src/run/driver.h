@@ -48,6 +48,9 @@ struct driver_work {
     /* On every rank, as soon as it learns that one has failed; on that one, and on rank 0, with its
      * status. */
     void (*failing)(void *context, status_t st);
+    /* On every rank that has failed: whether threads of it hang, so that it cannot end by itself.
+     * The run is given up then: a launcher may hang when one rank exits while others finish. */
+    int (*hangs)(void *context);
     /* Seconds after which a rank of which nothing is heard counts as lost; 0: never. And what is
      * not complete then: a name. */
     double patience;

@@ -46,6 +46,8 @@ struct ending driver_ending_of(const driver_t *driver, status_t st)
     char name[WATCH_NAME];
     watch_name(driver->watch, driver->rank, name);
     if (st != STATUS_OK) {
+        const struct driver_work *work = driver->work;
+        ending.is_stuck = work->hangs && work->hangs(work->context);
         snprintf(ending.cause, sizeof ending.cause, driver->size > 1 ? "%s (%s)" : "%s",
                  report_cause(), name);
     }
@@ -59,6 +61,7 @@ void driver_note_failure(driver_t *driver, int rank, const struct ending *ending
     }
     driver->failed_rank = rank;
     driver->failure = *ending;
+    driver->lost += ending->is_stuck;
     send_stop(driver, REASON_FAILURE, ending->status);
     /* Said at once: a launcher may kill this rank, too. */
     if (driver->progress) {

@@ -34,6 +34,7 @@ enum reason { REASON_FAILURE = 1, REASON_WISH = 2 };
 struct ending {
     int32_t status;
     int32_t is_short; /* it may not have finished all that it was given */
+    int32_t is_stuck; /* it cannot end by itself */
     char cause[CAUSE_BYTES];
 };
 
@@ -51,7 +52,7 @@ struct driver {
     uint64_t returned; /* chunks that are done, as far as requests tell */
     int ended;         /* other ranks that have ended */
     int stops;         /* TAG_STOP sent to each */
-    int lost;          /* of them lost: dead, or silent */
+    int lost;          /* ranks that cannot end by themselves: dead, silent, or stuck */
     int failed_rank;   /* -1: none */
     struct ending failure;
     /* Other ranks. */

@@ -81,7 +81,7 @@ static status_t resume_one(outputs_t *outputs, uint32_t i)
     TRY(journal_head_compare(output->journal_path, journal_head(output->journal), &now));
     if (!output->is_published) {
         TRY(journal_resume(output->journal));
-        TRY(file_reserve(output->claim_fd, output->part, output->place.file_bytes));
+        TRY(file_reserve_begin(output->claim_fd, output->part, output->place.file_bytes));
         output->is_ours = 1;
     }
 out:
@@ -98,7 +98,7 @@ static status_t create_one(outputs_t *outputs, uint32_t i)
     /* A journal of something else must not stand beside it for a moment. */
     unlink(output->journal_path);
     TRY(product_create(output->part, &outputs->work->products[i].spec, &output->place));
-    TRY(file_reserve(output->claim_fd, output->part, output->place.file_bytes));
+    TRY(file_reserve_begin(output->claim_fd, output->part, output->place.file_bytes));
     TRY(file_sync(output->claim_fd, output->part));
 out:
     return st;
@@ -135,14 +135,19 @@ out:
 }
 
 /* Every rank has a lock of its own: a rank that outlives the others can still write. */
-static status_t open_one(const struct work *work, uint32_t i, struct output *output)
+static status_t open_one(const outputs_t *outputs, uint32_t i, struct output *output)
 {
     status_t st = STATUS_OK;
+    const struct work *work = outputs->work;
+    int size;
     if (output->is_published) {
         goto out;
     }
     TRY(file_open_write(output->part, &output->fd));
     TRY(claim_share(output->fd, output->part));
+    MPI_Comm_size(outputs->comm, &size);
+    TRY(file_reserve_share(output->fd, output->part, output->place.file_bytes, outputs->rank,
+                           size));
     uint64_t rows = work->chunking.chunk_spectra / work->job->products[i].integrate;
     uint64_t spans = min_u64(spans_count(&output->place), rows / output->place.span_rows + 2);
     TRY(memory_zeroed((size_t)spans, sizeof *output->sums, "CRCs", &output->sums));
@@ -155,7 +160,7 @@ static status_t open_files(outputs_t *outputs)
     status_t st = STATUS_OK;
     struct keeper_work work = {outputs, outputs_sync, outputs->job->sync_seconds, batch_bytes};
     for (uint32_t i = 0; i < outputs->count; i++) {
-        TRY(open_one(outputs->work, i, &outputs->outputs[i]));
+        TRY(open_one(outputs, i, &outputs->outputs[i]));
     }
     TRY(keeper_create(&work, &outputs->keeper));
 out:

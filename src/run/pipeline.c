@@ -38,6 +38,7 @@ struct pipeline {
     uint32_t nslots;
     ring_t *ring;
     double patience; /* seconds */
+    int is_stuck;    /* that long nothing has moved */
     int has_warned;  /* of input that cannot be read: the reader's */
     double computing;
     double waiting;   /* of the writer, for a device */
@@ -319,8 +320,9 @@ static const char *file_of(const pipeline_t *pipeline, const struct slot *slot)
 }
 
 /* Nothing has moved for too long: says which stage of the oldest block hangs. */
-static status_t say_what_hangs(const pipeline_t *pipeline, const struct ring_counts *at)
+static status_t say_what_hangs(pipeline_t *pipeline, const struct ring_counts *at)
 {
+    pipeline->is_stuck = 1;
     int is_reading = at->read < at->submitted && at->written == at->computed;
     uint64_t oldest = is_reading ? at->read : at->written;
     const struct slot *slot = &pipeline->slots[oldest % pipeline->nslots];
@@ -378,6 +380,11 @@ out:
 void pipeline_limit(pipeline_t *pipeline, double seconds)
 {
     pipeline->patience = seconds;
+}
+
+int pipeline_hangs(const pipeline_t *pipeline)
+{
+    return pipeline->is_stuck;
 }
 
 status_t pipeline_chunk(pipeline_t *pipeline, driver_t *driver, const struct chunk *chunk)

@@ -37,6 +37,9 @@ void pipeline_destroy(pipeline_t *pipeline);
 /* From now on it is a failure when nothing moves for so many seconds; 0: never. */
 void pipeline_limit(pipeline_t *pipeline, double seconds);
 
+/* Whether it has failed because of that: its threads cannot be ended. */
+int pipeline_hangs(const pipeline_t *pipeline);
+
 /* Works off one chunk; its last rows may still be under way on return. `driver` may be NULL. */
 status_t pipeline_chunk(pipeline_t *pipeline, driver_t *driver, const struct chunk *chunk);
 

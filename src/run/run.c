@@ -1,37 +1,11 @@
-#include "run/run.h"
-
-#include "base/memory.h"
-#include "base/text.h"
 #include "run/agree.h"
-#include "run/outputs.h"
-#include "run/pipeline.h"
-#include "run/setup.h"
+#include "run/run_parts.h"
 #include "run/stop.h"
 
 #include <stdio.h>
-#include <string.h>
-
-enum { MOST_JOB_BYTES = 1 << 20 };
 
 /* A block takes a second or so, but a file system may be away for minutes and come back. */
 static const double default_patience = 300;
-
-struct run {
-    MPI_Comm comm;
-    int rank, size;
-    struct text text;
-    struct text arithmetic;
-    struct job *job;
-    struct archive *archive;
-    struct work *work;
-    backend_t *backend;
-    outputs_t *outputs;
-    struct outputs_begun begun;
-    double patience; /* seconds without a sign of work after which something hangs; 0: no end */
-    int is_complete; /* before it began */
-    uint64_t before; /* chunks that earlier runs have done */
-    pipeline_t *pipeline;
-};
 
 static void run_end(struct run *run)
 {
@@ -43,181 +17,6 @@ static void run_end(struct run *run)
     job_destroy(run->job);
     text_free(&run->text);
     text_free(&run->arithmetic);
-}
-
-/* Chunks go by number, so a rank that cut otherwise would write other rows: never begin then. */
-static status_t check_same_plan_all(MPI_Comm comm, const struct chunking *mine)
-{
-    status_t st = STATUS_OK;
-    struct chunking first = *mine;
-    share_bytes_all(comm, &first, sizeof first);
-    if (first.spectra != mine->spectra || first.chunk_spectra != mine->chunk_spectra ||
-        first.streams != mine->streams || first.group_streams != mine->group_streams) {
-        st = report_fail(STATUS_USAGE, "this rank plans other chunks than rank 0: do all run the "
-                                       "same program?");
-    }
-    return agree_all(comm, st);
-}
-
-/* AUTO is one backend for all ranks, as their results must be alike: OPENCL if all have a GPU. */
-static enum backend_kind settle_backend_all(MPI_Comm comm, enum backend_kind wanted)
-{
-    int has_opencl = backend_settle(wanted) == BACKEND_OPENCL;
-    int all_have = 0;
-    MPI_Allreduce(&has_opencl, &all_have, 1, MPI_INT, MPI_MIN, comm);
-    return wanted != BACKEND_AUTO ? wanted : all_have ? BACKEND_OPENCL : BACKEND_CPU;
-}
-
-/* Devices of two kinds could round differently, and the product would depend on the ranks. */
-static status_t check_same_device_all(MPI_Comm comm, const backend_t *backend)
-{
-    status_t st = STATUS_OK;
-    char first[256];
-    snprintf(first, sizeof first, "%s", backend_device(backend));
-    share_bytes_all(comm, first, sizeof first);
-    if (strcmp(first, backend_device(backend)) != 0) {
-        st = report_fail(STATUS_DEVICE,
-                         "this rank's device is %s, but that of rank 0 is %s: run.device names one "
-                         "kind for all",
-                         backend_device(backend), first);
-    }
-    return agree_all(comm, st);
-}
-
-/* What rounds the results, for the products' provenance: "cpu, avx2, fftw-3.3.10 plan 1f2e3d4c". */
-static status_t describe_arithmetic(struct run *run)
-{
-    status_t st = STATUS_OK;
-    const char *device = backend_device(run->backend);
-    TRY(text_add(&run->arithmetic, "%s%s%s", backend_name(run->work->backend), *device ? ", " : "",
-                 device));
-    if (run->work->channelise.choice.backend != BACKEND_AUTO) {
-        TRY(text_add(&run->arithmetic, ", "));
-        TRY(channelise_words(&run->work->channelise.choice, &run->arithmetic));
-    }
-    for (uint32_t i = 0; i < run->job->nproducts; i++) {
-        run->work->products[i].spec.arithmetic = run->arithmetic.data;
-    }
-out:
-    return st;
-}
-
-/* Opens the backend on every rank; rank 0 finds out how it is fastest, and all do as it says, as
- * do runs that go on with what this one leaves: another way could round otherwise. */
-static status_t open_backend_all(struct run *run, int local_rank, int local_size)
-{
-    status_t st = STATUS_OK;
-    struct channelise_spec *spec = &run->work->channelise;
-    struct backend_options options = {.device = run->job->device,
-                                      .device_memory = run->job->device_memory,
-                                      .local_rank = (uint32_t)local_rank,
-                                      .local_size = (uint32_t)local_size};
-    st = backend_open(run->work->backend, &options, &run->backend);
-    TRY(agree_all(run->comm, st));
-    TRY(check_same_device_all(run->comm, run->backend));
-    uint32_t ability = backend_ability(run->backend);
-    MPI_Allreduce(&ability, &spec->ability, 1, MPI_UINT32_T, MPI_MIN, run->comm);
-    if (run->begun.is_begun) {
-        spec->choice = run->begun.choice;
-    } else if (run->rank == 0) {
-        st = channelise_choose(run->backend, spec, &spec->choice);
-    }
-    TRY(agree_all(run->comm, st));
-    share_bytes_all(run->comm, &spec->choice, sizeof spec->choice);
-    TRY(agree_all(run->comm, describe_arithmetic(run)));
-out:
-    return st;
-}
-
-/* Plans the work, as suits now or as it was begun; the same on all ranks. */
-static status_t plan_all(struct run *run, int local_size)
-{
-    status_t st = STATUS_OK;
-    const struct outputs_begun *begun = &run->begun;
-    enum backend_kind backend = run->job->backend;
-    /* A job that leaves the backend open goes on as it was begun. */
-    if (backend == BACKEND_AUTO && begun->is_begun) {
-        backend = begun->backend;
-    }
-    backend = settle_backend_all(run->comm, backend);
-    /* Ranks may have different numbers of threads, but there is one plan: that of the most. */
-    uint32_t threads = work_threads(run->job, local_size);
-    uint32_t most = threads;
-    MPI_Allreduce(&threads, &most, 1, MPI_UINT32_T, MPI_MAX, run->comm);
-    work_destroy(run->work);
-    run->work = NULL;
-    st = work_create(run->job, run->archive, backend, most,
-                     begun->is_begun ? &begun->chunking : NULL, &run->work);
-    TRY(agree_all(run->comm, st));
-    run->work->channelise.threads = threads;
-    TRY(check_same_plan_all(run->comm, &run->work->chunking));
-out:
-    return st;
-}
-
-/* Rank 0: reads the job's text; puts the name in where it belongs. */
-static status_t read_text(const struct run_options *options, struct text *out)
-{
-    status_t st = STATUS_OK;
-    static const char place[] = "{name}";
-    struct text whole = {0};
-    TRY(text_read_file(&whole, options->path, MOST_JOB_BYTES));
-    const char *at = whole.data ? whole.data : "";
-    const char *found = options->name ? strstr(at, place) : NULL;
-    for (; found; found = strstr(at, place)) {
-        TRY(text_add_bytes(out, at, (size_t)(found - at)));
-        TRY(text_add(out, "%s", options->name));
-        at = found + strlen(place);
-    }
-    TRY(text_add(out, "%s", at));
-out:
-    text_free(&whole);
-    return st;
-}
-
-/* Whether there is nothing left to do for a job of many. */
-static int is_complete_all(const struct run *run, const struct run_options *options)
-{
-    int is_complete = 0;
-    if (run->rank == 0 && options->name && !options->force) {
-        is_complete = outputs_are_complete(run->job);
-    }
-    MPI_Bcast(&is_complete, 1, MPI_INT, 0, run->comm);
-    return is_complete;
-}
-
-/* Everything before the first chunk. */
-static status_t prepare_all(struct run *run, const struct run_options *options)
-{
-    status_t st = STATUS_OK;
-    int local_rank;
-    int local_size;
-    if (run->rank == 0) {
-        st = read_text(options, &run->text);
-    }
-    TRY(setup_share_all(run->comm, st, options->path, &run->text, options->sets, options->nsets,
-                        &run->job, &run->archive));
-    run->is_complete = is_complete_all(run, options);
-    if (run->is_complete) {
-        goto out;
-    }
-    local_ranks_all(run->comm, &local_rank, &local_size);
-    TRY(plan_all(run, local_size));
-    struct outputs_options claim = {options->force, options->restart};
-    TRY(outputs_claim_all(run->comm, run->job, run->archive, &claim, &run->begun, &run->outputs));
-    if (run->begun.is_begun) {
-        REQUIRE(!options->times, STATUS_USAGE,
-                "%s was begun by a run that did not end: it can be timed when that has been done",
-                run->job->products[0].file);
-        TRY(plan_all(run, local_size));
-    }
-    TRY(open_backend_all(run, local_rank, local_size));
-    TRY(outputs_open_all(run->outputs, run->work));
-    struct pipeline_sink sink = {run->outputs, outputs_put, outputs_end};
-    st = pipeline_create(run->work, run->backend, &sink, &run->pipeline);
-    TRY(agree_all(run->comm, st));
-out:
-    return st;
 }
 
 static status_t process(void *context, driver_t *driver, uint64_t index)
@@ -232,31 +31,11 @@ static status_t finish(void *context, driver_t *driver)
     return pipeline_finish(((struct run *)context)->pipeline, driver);
 }
 
-/* "12 of 40 chunks" */
-static void count_done(const struct run *run, char out[2 * UNITS_TEXT + 16])
-{
-    char done[UNITS_TEXT];
-    char all[UNITS_TEXT];
-    snprintf(out, 2 * UNITS_TEXT + 16, "%s of %s chunks",
-             units_count(outputs_done(run->outputs), done),
-             units_count(chunk_count(&run->work->chunking), all));
-}
-
-/* Rank 0: after a failure. */
-static void say_what_is_kept(const struct run *run)
-{
-    char count[2 * UNITS_TEXT + 16];
-    if (run->outputs && outputs_done(run->outputs) > 0) {
-        count_done(run, count);
-        report_note("%s are done: the same command goes on from there", count);
-    }
-}
-
 static void abandon(void *context)
 {
     const struct run *run = context;
     outputs_abandon(run->outputs);
-    say_what_is_kept(run);
+    run_say_what_is_kept(run);
 }
 
 static int is_done(void *context, uint64_t chunk)
@@ -286,6 +65,11 @@ static void failing(void *context, status_t st)
     stop_limit(st);
 }
 
+static int hangs(void *context)
+{
+    return pipeline_hangs(((struct run *)context)->pipeline);
+}
+
 static status_t settle(void *context)
 {
     return outputs_settle(((struct run *)context)->outputs);
@@ -308,6 +92,7 @@ static status_t work_off_all(struct run *run, double every)
                                .wants_stop = stop_wanted,
                                .hurry = hurry,
                                .failing = failing,
+                               .hangs = hangs,
                                .patience = run->patience,
                                .file = run->job->products[0].file,
                                .settle = settle};
@@ -319,58 +104,9 @@ static status_t work_off_all(struct run *run, double every)
                                 .out_bytes = outputs_bytes(run->outputs)};
     st = driver_run_all(run->comm, &work, &progress);
     if (st == STATUS_STOPPED && run->rank == 0) {
-        count_done(run, count);
+        run_count_done(run, count);
         report_fail(st, "%s are done; the same command goes on", count);
     }
-    return st;
-}
-
-static status_t print_notes(const struct run *run, uint64_t missing)
-{
-    status_t st = STATUS_OK;
-    struct text notes = {0};
-    char count[UNITS_TEXT];
-    TRY(work_notes(run->work, &notes));
-    if (missing > 0) {
-        TRY(text_add(&notes,
-                     "%s samples were missing (not a number, or the missing value): taken as zero "
-                     "volts\n",
-                     units_count(missing, count)));
-    }
-    for (const char *line = notes.data; line && *line;) {
-        size_t length = strcspn(line, "\n");
-        printf("note: %.*s\n", (int)length, line);
-        line += length + (line[length] == '\n');
-    }
-out:
-    text_free(&notes);
-    return st;
-}
-
-static status_t summarise(const struct run *run, double seconds)
-{
-    status_t st = STATUS_OK;
-    double chunks = (double)chunk_count(&run->work->chunking);
-    double part = 1 - (double)run->before / chunks;
-    const struct work *work = run->work;
-    char a[UNITS_TEXT];
-    char b[UNITS_TEXT];
-    TRY(print_notes(run, outputs_missing(run->outputs)));
-    for (uint32_t i = 0; i < run->job->nproducts; i++) {
-        const struct work_product *product = &work->products[i];
-        printf("%s: %s, %s %s x %u streams x %u channels, %s\n", run->job->products[i].file,
-               product_name(product->spec.kind), units_count(product->spec.rows, a),
-               product->spec.integrate > 1 ? "dumps" : "spectra", run->archive->nstreams,
-               product->spec.nchannels, units_bytes(product->spec.rows * product->row_bytes, b));
-    }
-    struct pipeline_seconds spent = pipeline_seconds(run->pipeline);
-    printf("%s samples of %u streams in %.2f s on %d rank%s: in %.1f MB/s, out %.1f MB/s (rank 0: "
-           "read %.2f s, compute %.2f s, write %.2f s)\n",
-           units_count(run->archive->samples, a), run->archive->nstreams, seconds, run->size,
-           run->size == 1 ? "" : "s", part * (double)work->input_bytes / seconds / 1e6,
-           part * (double)outputs_bytes(run->outputs) / seconds / 1e6, spent.read, spent.compute,
-           spent.write);
-out:
     return st;
 }
 
@@ -387,33 +123,6 @@ static struct run_times times_of(const struct run *run, double before, double to
                               .out_bytes = (double)outputs_bytes(run->outputs)};
 }
 
-static void say_where_it_goes_on(const struct run *run)
-{
-    char count[2 * UNITS_TEXT + 16];
-    count_done(run, count);
-    report_note("%s are done: goes on from there", count);
-}
-
-/* Rank 0: whether the products have holes. */
-static status_t judge_holes(const struct run *run)
-{
-    status_t st = STATUS_OK;
-    char count[UNITS_TEXT];
-    uint64_t worst = 0;
-    const char *file = NULL;
-    for (uint32_t i = 0; i < run->job->nproducts; i++) {
-        uint64_t holes = 0;
-        TRY(outputs_holes(run->outputs, i, &holes));
-        file = holes > worst ? run->job->products[i].file : file;
-        worst = max_u64(worst, holes);
-    }
-    REQUIRE(worst == 0, STATUS_HOLES,
-            "%s is complete, but %s of its rows are NaN: their input could not be read", file,
-            units_count(worst, count));
-out:
-    return st;
-}
-
 /* Says where the times went, to whom it was asked for. */
 static status_t conclude(const struct run *run, const struct run_options *options, double before,
                          double total, double after)
@@ -423,10 +132,18 @@ static status_t conclude(const struct run *run, const struct run_options *option
         *options->times = times_of(run, before, total);
         options->times->after = after;
     } else if (run->rank == 0) {
-        TRY(summarise(run, total));
+        TRY(run_summarise(run, total));
     }
 out:
     return st;
+}
+
+/* The reference works in the main thread, for minutes at a block. */
+static void set_patience(struct run *run, double wanted)
+{
+    int is_slow = run->work->backend == BACKEND_REFERENCE;
+    run->patience = wanted >= 0 ? wanted : is_slow ? 0 : default_patience;
+    pipeline_limit(run->pipeline, run->patience);
 }
 
 status_t run_job_all(MPI_Comm comm, const struct run_options *options)
@@ -437,7 +154,7 @@ status_t run_job_all(MPI_Comm comm, const struct run_options *options)
     MPI_Comm_size(comm, &run.size);
     double started = progress_now();
     stop_begin(run.rank == 0);
-    TRY(prepare_all(&run, options));
+    TRY(run_prepare_all(&run, options));
     if (options->was_complete) {
         *options->was_complete = run.is_complete;
     }
@@ -451,23 +168,19 @@ status_t run_job_all(MPI_Comm comm, const struct run_options *options)
     double begun = progress_now();
     if (run.rank == 0 && run.begun.is_begun) {
         run.before = outputs_done(run.outputs);
-        say_where_it_goes_on(&run);
+        run_say_where_it_goes_on(&run);
     }
-    run.patience = options->patience;
-    if (run.patience < 0) {
-        run.patience = run.work->backend == BACKEND_REFERENCE ? 0 : default_patience;
-    }
-    pipeline_limit(run.pipeline, run.patience);
+    set_patience(&run, options->patience);
     TRY(work_off_all(&run, options->progress));
     double worked = progress_now();
     TRY(outputs_finish_all(run.outputs));
     double ended = progress_now();
     TRY(conclude(&run, options, ready - started, ended - begun + ready - started, ended - worked));
-    st = run.rank == 0 ? judge_holes(&run) : STATUS_OK;
+    st = run.rank == 0 ? run_judge_holes(&run) : STATUS_OK;
     TRY(agree_all(comm, st));
 out:
     if (run.rank == 0 && st != STATUS_OK && st != STATUS_STOPPED && st != STATUS_HOLES) {
-        say_what_is_kept(&run);
+        run_say_what_is_kept(&run);
     }
     run_end(&run);
     return st;

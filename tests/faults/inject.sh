@@ -17,7 +17,10 @@ injected() {
     local status=$1 pattern=$2 size=$3 bad name
     shift 3
     name="$* on $size"
-    errs "$status" "$pattern" mpirun -n "$size" "${shim[@]}" "$@" "$voltmill" run job.yaml
+    # A launcher takes its time when a rank has failed.
+    local launch=(mpirun -n "$size")
+    [ "$size" != 1 ] || launch=()
+    errs "$status" "$pattern" "${launch[@]}" "${shim[@]}" "$@" "$voltmill" run job.yaml
     [ ! -e power.h5 ] || [ ! -e spectra.h5 ] || { echo "# the products have their names"; bad=1; }
     "$voltmill" run job.yaml >stdout 2>>stderr || { echo "# does not go on"; bad=1; }
     [ "$expected" = "$(digest)" ] || { echo "# other bytes"; bad=1; }

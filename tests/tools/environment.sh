@@ -9,5 +9,3 @@ export VOLTMILL_CACHE=${VOLTMILL_CACHE:-$PWD/build/test-cache}
 export LC_ALL=C.UTF-8
 # libclFFT deletes objects under another type than it made them.
 export ASAN_OPTIONS=new_delete_type_mismatch=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}
-# What PMIx 4.2 takes otherwise keeps locks in shared memory: mpirun hangs at its end when a rank died with one.
-export PMIX_MCA_gds=hash

@@ -1,0 +1,139 @@
+#include "product/sigproc.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* PRESTO keeps texts, with a '\0', in 80 bytes. */
+enum { MOST_LETTERS = 79 };
+
+void sigproc_clear(struct sigproc *header)
+{
+    free(header->source);
+    free(header->rawdatafile);
+    *header = (struct sigproc){0};
+}
+
+int sigproc_turn(struct sigproc *header)
+{
+    if (header->foff <= 0 || header->nchans == 0) {
+        return 0;
+    }
+    header->fch1 += (double)(header->nchans - 1) * header->foff;
+    header->foff = -header->foff;
+    return 1;
+}
+
+struct sixtieths sixtieths_of(double value, double parts)
+{
+    double rest = rint(fabs(value) * 3600 * parts);
+    double minute = 60 * parts;
+    double minutes = floor(rest / minute);
+    struct sixtieths out = {.is_negative = value < 0 && rest > 0,
+                            .whole = (unsigned)(minutes / 60),
+                            .minutes = (unsigned)fmod(minutes, 60),
+                            .seconds = (rest - minutes * minute) / parts};
+    return out;
+}
+
+/* 12.5 becomes 123000.0. */
+static double packed(double value)
+{
+    struct sixtieths parts = sixtieths_of(value, 1e6);
+    double number = parts.whole * 1e4 + parts.minutes * 1e2 + parts.seconds;
+    return parts.is_negative ? -number : number;
+}
+
+static status_t put_letters(struct text *out, const char *letters)
+{
+    status_t st = STATUS_OK;
+    int32_t length = (int32_t)strnlen(letters, MOST_LETTERS);
+    TRY(text_add_bytes(out, (const char *)&length, sizeof length));
+    TRY(text_add_bytes(out, letters, (size_t)length));
+out:
+    return st;
+}
+
+static status_t put_text(struct text *out, const char *name, const char *value)
+{
+    status_t st = STATUS_OK;
+    TRY(put_letters(out, name));
+    TRY(put_letters(out, value && value[0] ? value : "unknown"));
+out:
+    return st;
+}
+
+static status_t put_int(struct text *out, const char *name, int32_t value)
+{
+    status_t st = STATUS_OK;
+    TRY(put_letters(out, name));
+    TRY(text_add_bytes(out, (const char *)&value, sizeof value));
+out:
+    return st;
+}
+
+static status_t put_count(struct text *out, const char *name, uint64_t value)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(value <= INT32_MAX, STATUS_USAGE, "%s = %llu does not fit a header of SIGPROC", name,
+            (unsigned long long)value);
+    TRY(put_int(out, name, (int32_t)value));
+out:
+    return st;
+}
+
+static status_t put_double(struct text *out, const char *name, double value)
+{
+    status_t st = STATUS_OK;
+    TRY(put_letters(out, name));
+    TRY(text_add_bytes(out, (const char *)&value, sizeof value));
+out:
+    return st;
+}
+
+status_t sigproc_write(const struct sigproc *header, struct text *out)
+{
+    status_t st = STATUS_OK;
+    TRY(put_letters(out, "HEADER_START"));
+    TRY(put_text(out, "rawdatafile", header->rawdatafile));
+    TRY(put_text(out, "source_name", header->source));
+    TRY(put_int(out, "machine_id", header->machine_id));
+    TRY(put_int(out, "telescope_id", header->telescope_id));
+    TRY(put_double(out, "src_raj", packed(header->raj_hours)));
+    TRY(put_double(out, "src_dej", packed(header->dej_degrees)));
+    TRY(put_double(out, "az_start", header->az_start));
+    TRY(put_double(out, "za_start", header->za_start));
+    TRY(put_int(out, "data_type", header->data_type));
+    if (header->data_type == SIGPROC_SERIES) {
+        TRY(put_double(out, "refdm", header->refdm));
+    }
+    TRY(put_double(out, "fch1", header->fch1));
+    TRY(put_double(out, "foff", header->foff));
+    TRY(put_count(out, "nchans", header->nchans));
+    TRY(put_count(out, "nbits", header->nbits));
+    TRY(put_double(out, "tstart", header->tstart));
+    TRY(put_double(out, "tsamp", header->tsamp));
+    TRY(put_count(out, "nifs", header->nifs));
+    TRY(put_int(out, "nbeams", header->nbeams));
+    TRY(put_int(out, "ibeam", header->ibeam));
+    TRY(put_letters(out, "HEADER_END"));
+out:
+    return st;
+}
+
+int32_t sigproc_telescope(const char *name)
+{
+    static const struct {
+        const char *name;
+        int32_t id;
+    } known[] = {{"Arecibo", 1}, {"Ooty", 2},   {"Nancay", 3},     {"Parkes", 4},   {"Jodrell", 5},
+                 {"GBT", 6},     {"GMRT", 7},   {"Effelsberg", 8}, {"ATA", 9},      {"LOFAR", 11},
+                 {"VLA", 12},    {"CHIME", 20}, {"FAST", 21},      {"MeerKAT", 64}, {"KAT-7", 65}};
+    for (size_t i = 0; name && i < sizeof known / sizeof *known; i++) {
+        if (strcasecmp(name, known[i].name) == 0) {
+            return known[i].id;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,237 @@
+# `voltmill export`: options that are wrong, products that are others' or damaged, outputs that exist, cannot be made
+# or do not fit, what a killed export leaves. What is in the files: tests/clients/export.py.
+. "$(dirname "$0")/../tools/lib.sh"
+cd "$work" || exit 1
+"$python" - <<'END'
+import h5py
+import numpy as np
+
+HEADER = {"fch1": 1400.0, "foff": 0.5, "tsamp": 1e-3, "tstart": 58000.0}
+
+
+def bank(name, data=np.zeros((8, 1, 4), "u1"), frequency=None, **header):
+    with h5py.File(name + ".h5", "w") as file:
+        dataset = file.create_dataset("data", data=data)
+        dataset.attrs.update({k: v for k, v in {**HEADER, **header}.items() if v is not None})
+        if frequency is not None:
+            file["frequency"] = frequency
+
+
+def huge(name, shape):
+    with h5py.File(name + ".h5", "w") as file:
+        file.create_dataset("data", shape, "u1", chunks=(1, 1, 64)).attrs.update(HEADER)
+
+
+def series(name, data=np.zeros((3, 10), "f4"), dm=(1.0, 2.0, 3.0), **attributes):
+    with h5py.File(name + ".h5", "w") as file:
+        file.create_dataset("dedispersed", data=data).attrs.update({"tsamp_s": 1e-3, **attributes})
+        if dm is not None:
+            file["dm"] = np.array(dm)
+
+
+bank("bank", np.arange(800, dtype="u1").reshape(100, 2, 4))
+bank("float", np.random.default_rng(1).normal(size=(100, 1, 4)).astype("f4"))
+bank("blank", np.full((8, 1, 4), np.nan, "f4"))
+bank("stokes", np.zeros((8, 4, 4), "f4"), pol_type="I,Q,U,V")
+for dtype in "i1", "i2", "f8", "u4", "c8":
+    bank("is-" + dtype, np.zeros((8, 1, 4), dtype))
+bank("flat", np.zeros((8, 4), "u1"))
+bank("empty", np.zeros((0, 1, 4), "u1"))
+for key in "fch1", "foff", "tsamp":
+    bank("no-" + key, **{key: None})
+    bank("nan-" + key, **{key: np.nan})
+    bank("text-" + key, **{key: "1400"})
+bank("still", foff=0.0)
+bank("backwards", tsamp=-1.0)
+bank("compound", np.zeros((8, 1, 4), [("r", "f4"), ("i", "f4")]))
+bank("odd-words", source_name=np.int32(5))
+bank("uneven", frequency=[1.4e9, 1.4005e9, 1.5e9, 1.5005e9])
+bank("even", frequency=1.4e9 + 0.5e6 * np.arange(4))
+huge("long", (1 << 45, 1, 64))
+huge("broad", (4, 1, 1 << 33))
+huge("ifs", (4, 1 << 20, 64))
+huge("endless", (1 << 62, 1 << 15, 1 << 30))
+with h5py.File("group.h5", "w") as file:
+    file.create_group("data")
+with h5py.File("voltages.h5", "w") as file:
+    file["voltages"] = np.zeros(5)
+with h5py.File("spectra.h5", "w") as file:
+    file["spectra"] = np.zeros((5, 2), "c8")
+with h5py.File("other.h5", "w") as file:
+    file["x"] = np.zeros(5)
+with h5py.File("external.h5", "w") as file:
+    file.create_dataset("data", (8, 1, 4), "u1", external=[("nowhere.raw", 0, 32)]).attrs.update(HEADER)
+series("series", np.random.default_rng(2).normal(size=(3, 10)).astype("f4"))
+series("holes", np.array([[1, np.nan, 3, 4]] * 3, "f4"))
+series("one", np.zeros((3, 1), "f4"))
+series("cube", np.zeros((3, 10, 2), "f4"))
+series("whole-numbers", np.zeros((3, 10), "i4"))
+series("void", np.zeros((0, 10), "f4"), ())
+series("dmless", dm=None)
+series("dms", dm=(1.0, 2.0))
+series("twice", dm=(1.0, 1.0, 3.0))
+series("nan-dm", dm=(1.0, np.nan, 3.0))
+series("text-tstart", tstart="today")
+series("negative", nchans=-5)
+series("timeless", tsamp_s=0.0)
+END
+head -c 1000 bank.h5 >cut.h5
+echo text >text.h5
+export=("$voltmill" export)
+fil=("${export[@]}" --format fil)
+dat=("${export[@]}" --format dat)
+
+runs "--help" "${export[@]}" --help
+runs "it is in the list of commands" grep -q '^  export ' <("$voltmill" --help)
+runs "the help's docs/export.md is there" test -s "$here/docs/export.md"
+
+# --- options
+fails "no format" 2 'format is missing' "${export[@]}" bank.h5
+fails "no such format" 2 'expected fil, dat or tim' "${export[@]}" --format fits bank.h5
+fails "no product" 2 'expected one product, got 0' "${fil[@]}"
+fails "two products" 2 'expected one product, got 2' "${fil[@]}" bank.h5 float.h5
+fails "no such option" 2 'no option --fast' "${fil[@]}" --fast bank.h5
+fails "no value" 2 'needs a value' "${fil[@]}" bank.h5 --bits
+fails "--bits 4" 2 'expected 8, 16 or 32' "${fil[@]}" --bits 4 bank.h5
+fails "--if -1" 2 'from 0 on' "${fil[@]}" --if -1 bank.h5
+fails "--if beyond" 2 'bank.h5 has 2, counted from 0' "${fil[@]}" --if 2 bank.h5
+fails "--if and --sum" 2 'not both' "${fil[@]}" --if 1 --sum bank.h5
+fails "a sum of Stokes parameters" 2 'means nothing' "${fil[@]}" --sum stokes.h5
+for scale in some 5 5..5 5..1 nan..1 1..inf ..; do
+    fails "--scale $scale" 2 'expected channels, range, or LOW' "${fil[@]}" --bits 8 --scale $scale float.h5
+done
+fails "8 bits without a scale" 2 '8 bits do not hold .* --scale' "${fil[@]}" --bits 8 float.h5
+fails "8 bits of a sum without a scale" 2 '8 bits do not hold .* in 16' "${fil[@]}" --bits 8 --sum bank.h5
+fails "a scale for floats" 2 'need none' "${fil[@]}" --bits 32 --scale range float.h5
+fails "--dm of a filterbank" 2 'for --format dat' "${fil[@]}" --dm 5 bank.h5
+fails "--bits of a series" 2 'for --format fil' "${dat[@]}" --bits 8 --dm 2 series.h5
+fails "no DM" 2 'which DMs' "${dat[@]}" series.h5
+fails "--dm and --dms" 2 'not both' "${dat[@]}" --dm 2 --dms 1..2 series.h5
+for dm in x "" , 1,x 1..2 nan; do fails "--dm '$dm'" 2 'expected (DMs|a DM)' "${dat[@]}" --dm "$dm" series.h5; done
+for dms in 5 2..1 a..b 1..; do fails "--dms $dms" 2 'expected a range' "${dat[@]}" --dms $dms series.h5; done
+fails "a DM that is not there" 2 'DM 475 is not in series.h5: it holds 3 DMs from 1 to 3' "${dat[@]}" --dm 2,475 series.h5
+fails "DMs that are not there" 2 'any DM from 5 to 9 is not in series.h5' "${dat[@]}" --dms 5..9 series.h5
+
+# --- what is exported
+fails "a filterbank as series" 4 'is no dedispersed product: it holds /data' "${dat[@]}" --dm 2 bank.h5
+fails "a series as filterbank" 4 'is no filterbank: it holds dedispersed series' "${fil[@]}" series.h5
+fails "spectra" 4 'complex spectra' "${fil[@]}" spectra.h5
+fails "voltages" 4 'voltages' "${fil[@]}" voltages.h5
+fails "something else" 4 'is HDF5, but no product' "${dat[@]}" --dm 2 other.h5
+fails "no file" 4 'No such file' "${fil[@]}" none.h5
+fails "no HDF5" 4 'not an HDF5 file' "${fil[@]}" text.h5
+fails "a part of a file" 4 'truncated' "${fil[@]}" cut.h5
+for dtype in i1 i2 f8 u4 c8; do
+    fails "samples of $dtype" 4 'expected uint8, uint16 or float32' "${fil[@]}" is-$dtype.h5
+done
+fails "compound samples" 4 'values of another kind' "${fil[@]}" compound.h5
+fails "two dimensions" 4 '2 dimensions' "${fil[@]}" flat.h5
+fails "no spectra" 4 'is empty' "${fil[@]}" empty.h5
+fails "/data is a group" 4 '/data cannot be opened' "${fil[@]}" group.h5
+for key in fch1 foff tsamp; do
+    fails "no $key" 4 "attribute $key of /data is missing" "${fil[@]}" no-$key.h5
+    fails "$key is NaN" 4 "attribute $key of /data is missing or no number" "${fil[@]}" nan-$key.h5
+    fails "$key is text" 4 "attribute $key is not a number" "${fil[@]}" text-$key.h5
+done
+fails "channels of no width" 4 'foff = 0' "${fil[@]}" still.h5
+fails "time runs backwards" 4 'tsamp = -1' "${fil[@]}" backwards.h5
+fails "a source that is a number" 4 'source_name is not text' "${fil[@]}" odd-words.h5
+fails "channels with gaps" 4 'not evenly spaced' "${fil[@]}" uneven.h5
+runs "channels without" "${fil[@]}" even.h5
+fails "nothing to scale" 4 'no finite number' "${fil[@]}" --bits 8 --scale range blank.h5
+fails "more channels than a header counts" 4 'too large' "${fil[@]}" broad.h5
+fails "too many ifs" 4 'too large' "${fil[@]}" ifs.h5
+fails "more samples than a number counts" 4 'too large' "${fil[@]}" endless.h5
+fails "more than fits the disk" 3 'no space for long.fil' "${fil[@]}" long.h5
+fails "an external file that is not there" 4 'external.h5: spectra 0 .. 8 cannot be read' "${fil[@]}" external.h5
+fails "one sample" 4 'no series for PRESTO' "${dat[@]}" --dm 2 one.h5
+fails "three dimensions" 4 '3 dimensions' "${dat[@]}" --dm 2 cube.h5
+fails "integers" 4 'no floats' "${dat[@]}" --dm 2 whole-numbers.h5
+fails "no series" 4 '0 DMs of 10' "${dat[@]}" --dm 2 void.h5
+fails "no DMs" 4 'dm cannot be opened' "${dat[@]}" --dm 2 dmless.h5
+fails "other DMs" 4 '3 series, but 2 DMs' "${dat[@]}" --dm 2 dms.h5
+fails "a DM twice" 4 'a DM twice' "${dat[@]}" --dms 0..9 twice.h5
+fails "a DM that is NaN" 4 'DM 1 is no number' "${dat[@]}" --dm 2 nan-dm.h5
+fails "tstart is text" 4 'tstart is not a number' "${dat[@]}" --dm 2 text-tstart.h5
+fails "a negative number of channels" 4 'nchans = -5' "${dat[@]}" --dm 2 negative.h5
+fails "no sampling time" 4 'how long a sample is' "${dat[@]}" --dm 2 timeless.h5
+runs "holes" "${dat[@]}" --dm 2 holes.h5
+grep -q 'note: holes_DM2.00.dat: 1 of its 4 samples are NaN' output
+ok $? "are noted"
+same "nothing else was made" "even.fil holes_DM2.00.dat holes_DM2.00.inf" "$(echo ./*.fil ./*.dat ./*.inf | sed 's|\./||g')"
+
+# --- what is there already
+runs "the name is that of the product" "${fil[@]}" bank.h5
+"${fil[@]}" -o kept.fil bank.h5 >/dev/null 2>&1
+fails "an output that exists" 2 'bank.fil exists already: --force' "${fil[@]}" --if 0 bank.h5
+same "it is untouched" "" "$(cmp bank.fil kept.fil 2>&1)"
+runs "--force" "${fil[@]}" --force --if 0 bank.h5
+same "it is another" 1 "$(cmp -s bank.fil kept.fil; echo $?)"
+runs "series" "${dat[@]}" --dms 2..3 series.h5
+rm series_DM2.00.inf series_DM2.00.dat series_DM3.00.dat
+fails "one of several outputs exists" 2 'series_DM3.00.inf exists already' "${dat[@]}" --dms 2..3 series.h5
+same "then none is made" "series_DM3.00.inf" "$(ls series_*)"
+runs "--force makes all" "${dat[@]}" --force --dms 2..3 series.h5
+cp bank.h5 self.fil
+fails "over itself" 2 'which it is made of' "${fil[@]}" --force self.fil
+fails "a link to itself" 2 'which it is made of' bash -c "ln -s self.fil link; exec '$voltmill' export --format fil --force -o link self.fil"
+same "it is untouched" "" "$(cmp bank.h5 self.fil 2>&1)"
+fails "a folder that is not there" 2 'folder nowhere' "${fil[@]}" -o nowhere/x.fil bank.h5
+fails "a folder" 2 'is a folder' "${fil[@]}" --force -o . bank.h5
+
+# --- what a killed export leaves
+head -c 300 kept.fil >again.fil.part
+runs "what a killed one left" "${fil[@]}" -o again.fil bank.h5
+same "is written anew" "" "$(cmp again.fil kept.fil 2>&1)"
+grep -q 'warning: again.fil.part was left' output
+ok $? "and it says so"
+echo mine >mine.fil.part
+errs 2 'mine.fil.part exists and is not what' "${fil[@]}" -o mine.fil bank.h5
+ok $bad "a .part of somebody else's"
+same "is untouched" mine "$(cat mine.fil.part)"
+rm mine.fil.part
+mv series_DM2.00.dat series_DM2.00.dat.part
+mv series_DM2.00.inf series_DM2.00.inf.part
+runs "a killed series" "${dat[@]}" --dm 2 series.h5
+echo mine >series_DM1.00.dat.part
+errs 2 'DM1.00.dat.part exists and is not what' "${dat[@]}" --dm 1 series.h5
+ok $bad "a .dat.part of somebody else's"
+same "leaves no .inf" "series_DM1.00.dat.part" "$(ls series_DM1.00*)"
+rm series_DM1.00.dat.part
+
+# --- a disk that is full, or a limit on files
+fails "a limit on the size of files" 3 'no space for small.fil' bash -c "ulimit -f 1; exec '$voltmill' export --format fil --bits 32 -o small.fil bank.h5"
+shim=${VOLTMILL_IO_SHIM:-$(dirname "$voltmill")/tests/faults/io_shim.so}
+if [ -e "$shim" ]; then
+    preload=(env LD_PRELOAD="$shim")
+    fails "no room" 3 'no space for full.fil' "${preload[@]}" SHIM_RESERVE=1:28 "${fil[@]}" -o full.fil bank.h5
+    fails "a full disk" 3 'writing .*No space left' "${preload[@]}" SHIM_CREATE=2:28 "${fil[@]}" -o full.fil bank.h5
+    fails "a bad disk" 4 'writing .*Input/output error' "${preload[@]}" SHIM_CREATE=1:5 "${dat[@]}" -o full --dm 1 series.h5
+    fails "a bad disk at the end" 4 'cannot be made to last' "${preload[@]}" SHIM_FSYNC=1:5 "${fil[@]}" -o full.fil bank.h5
+    same "nothing is left" "" "$(ls full* 2>/dev/null)"
+else
+    skip "$shim is not built"
+fi
+
+# --- memory
+"$python" - "$voltmill" >memory 2>&1 <<'END'
+import resource
+import subprocess
+import sys
+import h5py
+import numpy as np
+
+with h5py.File("large.h5", "w") as file:
+    dataset = file.create_dataset("data", (40000, 1, 1000), "f4", chunks=(500, 1, 1000))
+    dataset.attrs.update({"fch1": 1400.0, "foff": 0.5, "tsamp": 1e-3})
+    for row in range(0, 40000, 500):
+        dataset[row:row + 500] = np.float32(row)
+subprocess.run([sys.argv[1], "export", "--format", "fil", "--bits", "8", "--scale", "range", "large.h5"],
+               check=True, stdout=subprocess.DEVNULL)
+most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
+sys.exit(f"{most} MiB" if most > 150 else 0)
+END
+ok $? "160 MB go through less than 150 MiB of memory"
+note <memory
+rm -f large.*
+plan
