@@ -36,9 +36,10 @@ static status_t print_row(const struct tuning_work *w, const struct tuning_row *
     status_t st = STATUS_OK;
     struct text words = {0};
     TRY(dedisperse_shape_words(&row->best, &words));
-    printf("%5u DMs: %u ways fit, %u timed (%u wrong, %u failed, %u from the log) in %.1f s%s: ",
+    printf("%5u DMs: %u ways fit, %u timed (%u wrong, %u failed, %u from the log) in %.1f s"
+           " (%.1f s compiling)%s: ",
            row->c.ndms, row->fit, row->timed, row->wrong, row->failed, row->recalled, row->spent,
-           row->is_cut ? ", cut by the budget" : "");
+           row->compiling, row->is_cut ? ", cut by the budget" : "");
     if (row->seconds > 0) {
         printf("%s %.4f ms\n", words.data, 1e3 * row->seconds);
     } else {

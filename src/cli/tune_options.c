@@ -27,6 +27,9 @@ const char tune_help[] =
     "  --budget SECONDS   for all searches together (default: as long as they take)\n"
     "  --limit N          times at most N ways for each number of DMs\n"
     "  --seed N           of a random search (default 1)\n"
+    "  --only LIST        looks at ways with these values only: time_out=1/2/4,chunk=8; of staging\n"
+    "                     (0 direct, 1 funnel, 2 copies), pack, time_items, dm_items, time_out,\n"
+    "                     dm_out, chunk, skew, ptx\n"
     "  --every N          looks at every N-th way only, by the model's rank\n"
     "  --space-limit N    looks at N ways at most, evenly over the model's ranks\n"
     "  --repeat N         timed runs, the median of which counts (default 3)\n"
@@ -55,6 +58,7 @@ enum {
     TAKE_BUDGET,
     TAKE_LIMIT,
     TAKE_SEED,
+    TAKE_ONLY,
     TAKE_EVERY,
     TAKE_SPACE_LIMIT,
     TAKE_REPEAT,
@@ -80,6 +84,7 @@ static const struct option known[] = {{"setup", required_argument, NULL, TAKE_SE
                                       {"budget", required_argument, NULL, TAKE_BUDGET},
                                       {"limit", required_argument, NULL, TAKE_LIMIT},
                                       {"seed", required_argument, NULL, TAKE_SEED},
+                                      {"only", required_argument, NULL, TAKE_ONLY},
                                       {"every", required_argument, NULL, TAKE_EVERY},
                                       {"space-limit", required_argument, NULL, TAKE_SPACE_LIMIT},
                                       {"repeat", required_argument, NULL, TAKE_REPEAT},
@@ -181,6 +186,9 @@ static status_t take_text(int option, const char *value, struct tune_settings *o
         break;
     case TAKE_LOG:
         out->log_path = value;
+        break;
+    case TAKE_ONLY:
+        out->tuning.only = value;
         break;
     case TAKE_CSV:
         out->csv_path = value;

@@ -51,6 +51,7 @@ static status_t take(struct tuning_row *row, const tune_shapes_t *shapes,
     row->recalled = outcome->recalled;
     row->is_cut = outcome->is_cut;
     row->spent = outcome->spent;
+    row->compiling = outcome->compiling;
     TRY(tune_statistics(space, outcome, &row->statistics));
     TRY(tune_histogram(space, outcome, 1e-9 * row->adds, &row->histogram));
     for (uint32_t i = 0; i < space->count; i++) {
@@ -105,7 +106,8 @@ status_t tuning_search(backend_t *backend, const struct bench_dedispersion *c,
                        struct tuning_comparison *comparison)
 {
     status_t st = STATUS_OK;
-    const struct tune_thinning thinning = {.every = options->every, .most = options->most};
+    const struct tune_thinning thinning = {
+        .only = options->only, .every = options->every, .most = options->most};
     struct tune_options search = options->search;
     struct tune_problem problem = {0};
     struct tune_outcome outcome = {0};
@@ -235,11 +237,11 @@ status_t tuning_fixed(backend_t *backend, struct tuning_row *rows, uint32_t nrow
             TRY(time_others(backend, &rows[r], winners, n, options));
         }
     }
-    for (uint32_t k = 0; k < n; k++) {
-        double sum = sum_of_rates(rows, nrows, &winners[k]);
+    for (uint32_t k = 0; k < rows[0].nknown; k++) {
+        double sum = sum_of_rates(rows, nrows, &rows[0].known[k].shape);
         if (sum > most) {
             most = sum;
-            *best = winners[k];
+            *best = rows[0].known[k].shape;
         }
     }
     *found = most > 0;

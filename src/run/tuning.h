@@ -9,7 +9,8 @@
 
 struct tuning_options {
     struct tune_options search; /* with the budget of one search */
-    uint32_t every, most;       /* thin the space: struct tune_thinning */
+    const char *only;
+    uint32_t every, most; /* thin the space: struct tune_thinning */
     const char *database;
     tune_log_t *log;
 };
@@ -21,6 +22,7 @@ struct tuning_row {
     uint32_t fit, timed, wrong, failed, recalled;
     int is_cut;
     double spent; /* seconds that its configurations have taken, in earlier runs, too */
+    double compiling;
     struct tune_statistics statistics;
     struct text histogram;
     struct dedisperse_shape best; /* only when seconds > 0 */
@@ -49,9 +51,9 @@ status_t tuning_search(backend_t *backend, const struct bench_dedispersion *c,
                        struct tuning_comparison *comparison);
 void tuning_row_free(struct tuning_row *row);
 
-/* The best single configuration of several cases: of the winners of each case that fit all, the one
- * with the greatest sum of rates. Those not timed in a case yet are timed there, and if one turns
- * out to be faster than its winner, it becomes the winner.
+/* The best single configuration of several cases: the one with the greatest sum of rates of all
+ * that were timed in each case. The winners that were not timed in a case yet are timed there, and
+ * if one turns out to be faster than the case's own, it becomes the winner.
  *
  *   fixed   double [nrows]   its seconds in each case */
 status_t tuning_fixed(backend_t *backend, struct tuning_row *rows, uint32_t nrows,

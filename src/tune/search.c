@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum {
-    BATCH = 16,     /* configurations compiled ahead */
+    BATCH = 64,     /* most configurations compiled ahead */
     SEEDS = 16,     /* a guided search begins with */
     NEAR = 16,      /* tried around each good one */
     PATIENCE = 4,   /* good ones around which nothing better was found, and it ends */
@@ -171,6 +171,7 @@ static status_t try_batch(struct search *s, const uint32_t *list, uint32_t n)
     double started = clock_now();
     if (s->space->prepare && nleft > 0 && goes_on(s)) {
         s->space->prepare(s->space->context, left, nleft);
+        s->outcome->compiling += clock_now() - started;
     }
     double ahead = nleft > 0 ? (clock_now() - started) / nleft : 0;
     for (uint32_t k = 0; k < nleft && goes_on(s); k++) {
@@ -185,8 +186,9 @@ out:
 static status_t try_list(struct search *s, const uint32_t *list, uint32_t n)
 {
     status_t st = STATUS_OK;
-    for (uint32_t k = 0; k < n && goes_on(s); k += BATCH) {
-        TRY(try_batch(s, list + k, n - k < BATCH ? n - k : BATCH));
+    uint32_t batch = s->space->prepare ? (uint32_t)min_u64(s->space->ahead, BATCH) : BATCH;
+    for (uint32_t k = 0; k < n && goes_on(s); k += batch) {
+        TRY(try_batch(s, list + k, n - k < batch ? n - k : batch));
     }
 out:
     return st;

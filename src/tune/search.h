@@ -33,6 +33,7 @@ struct tune_outcome {
     uint32_t ok, wrong, failed;
     uint32_t recalled; /* of them from the log */
     double spent;      /* seconds of all of them, in earlier runs, too */
+    double compiling;  /* seconds of this run that compiling ahead took */
     int is_cut;        /* the budget ended it */
 };
 

@@ -9,6 +9,9 @@
 
 enum { SHAPE_NUMBERS = sizeof(struct dedisperse_shape) / sizeof(uint32_t) };
 
+static const char *const shape_names[SHAPE_NUMBERS] = {
+    "staging", "pack", "time_items", "dm_items", "time_out", "dm_out", "chunk", "skew", "ptx"};
+
 _Static_assert(sizeof(struct dedisperse_shape) == SHAPE_NUMBERS * sizeof(uint32_t),
                "a shape is a row of numbers");
 
@@ -18,7 +21,6 @@ struct tune_shapes {
     struct dedisperse_shape *shapes;
     double *costs;
     uint32_t all;
-    int has_cache;
 };
 
 static status_t words_of(void *context, uint32_t i, struct text *out)
@@ -32,11 +34,7 @@ static void prepare(void *context, const uint32_t *list, uint32_t count)
 {
     const struct tune_shapes *shapes = context;
     backend_t *backend = trial_backend(shapes->trial);
-    int threads = omp_get_num_procs();
-    if (!shapes->has_cache || threads < 2) {
-        return;
-    }
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
+#pragma omp parallel for schedule(dynamic, 1) num_threads((int)count)
     for (uint32_t k = 0; k < count; k++) {
         (void)dedisperse_build(backend, trial_spec(shapes->trial), &shapes->shapes[list[k]]);
     }
@@ -101,6 +99,23 @@ static uint32_t step_of(const struct tune_thinning *thinning, uint32_t count)
     return step;
 }
 
+/* Drops what has other values than those that are wanted. */
+static status_t drop_others(struct dedisperse_candidate *list, uint32_t *count, const char *only)
+{
+    status_t st = STATUS_OK;
+    struct tune_filter filter;
+    uint32_t n = 0;
+    TRY(tune_filter_read(only, shape_names, SHAPE_NUMBERS, &filter));
+    for (uint32_t i = 0; i < *count; i++) {
+        if (tune_filter_takes(&filter, (const uint32_t *)&list[i].shape, SHAPE_NUMBERS)) {
+            list[n++] = list[i];
+        }
+    }
+    *count = n;
+out:
+    return st;
+}
+
 static status_t fill(struct tune_shapes *shapes, const struct tune_thinning *thinning)
 {
     status_t st = STATUS_OK;
@@ -108,6 +123,7 @@ static status_t fill(struct tune_shapes *shapes, const struct tune_thinning *thi
     if (!thinning->is_only) {
         TRY(dedisperse_candidates(trial_backend(shapes->trial), trial_spec(shapes->trial), &list,
                                   &shapes->all));
+        TRY(thinning->only ? drop_others(list, &shapes->all, thinning->only) : STATUS_OK);
     }
     uint32_t step = step_of(thinning, shapes->all);
     size_t most = (size_t)thinning->nalso + ceil_div_u64(shapes->all, step);
@@ -131,21 +147,20 @@ status_t tune_shapes_create(trial_t *trial, const struct tune_thinning *thinning
                             tune_shapes_t **out)
 {
     status_t st = STATUS_OK;
-    static const char *const names[SHAPE_NUMBERS] = {
-        "staging", "pack", "time_items", "dm_items", "time_out", "dm_out", "chunk", "skew", "ptx"};
     tune_shapes_t *shapes = NULL;
     char *folder = cache_path("");
     TRY(memory_zeroed(1, sizeof *shapes, "shapes", &shapes));
     shapes->trial = trial;
-    shapes->has_cache = folder != NULL;
     TRY(fill(shapes, thinning));
     shapes->space.context = shapes;
     shapes->space.nparameters = SHAPE_NUMBERS;
-    shapes->space.names = names;
+    shapes->space.names = shape_names;
     shapes->space.values = (const uint32_t *)shapes->shapes;
     shapes->space.costs = shapes->costs;
     shapes->space.words = words_of;
-    shapes->space.prepare = prepare;
+    /* Without a cache what is compiled ahead would be lost. */
+    shapes->space.prepare = folder && omp_get_num_procs() > 1 ? prepare : NULL;
+    shapes->space.ahead = (uint32_t)omp_get_num_procs();
     shapes->space.time = time_shape;
     *out = shapes;
     shapes = NULL;

@@ -17,11 +17,13 @@ status_t tune_problem_of(backend_t *backend, const struct dedisperse_spec *spec,
                          struct tune_problem *out);
 void tune_problem_free(struct tune_problem *problem);
 
-/* All shapes that fit, or every `every`-th by the model's rank, or at most `most` of them (0: all)
- * evenly over the ranks; those of the array `also` that fit are among them. The trial must outlive
- * it. No shapes at all is no failure. Fails with DEVICE (memory). */
+/* All shapes that fit, or those with the wanted values (`only`, may be NULL: tune_filter_read()),
+ * every `every`-th of them by the model's rank, or at most `most` (0: all) evenly over the ranks;
+ * those of the array `also` that fit are among them. The trial must outlive it. No shapes at all is
+ * no failure. Fails with USAGE (`only`), DEVICE (memory). */
 typedef struct tune_shapes tune_shapes_t;
 struct tune_thinning {
+    const char *only;
     uint32_t every, most;
     const struct dedisperse_shape *also;
     uint32_t nalso;
@@ -32,7 +34,7 @@ status_t tune_shapes_create(trial_t *trial, const struct tune_thinning *thinning
 void tune_shapes_destroy(tune_shapes_t *shapes);
 const struct tune_space *tune_shapes_space(const tune_shapes_t *shapes);
 const struct dedisperse_shape *tune_shapes_shape(const tune_shapes_t *shapes, uint32_t i);
-/* Shapes that fit, without thinning. */
+/* Shapes that fit and have the wanted values. */
 uint32_t tune_shapes_all(const tune_shapes_t *shapes);
 
 /* What the database knows of a problem: the very one, or the nearest one with a shape that fits

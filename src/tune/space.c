@@ -1,8 +1,72 @@
 #include "tune/space.h"
 
 #include "base/memory.h"
+#include "base/units.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+/* The parameter of a name of `length` letters; `n` when there is none. */
+static uint32_t find_parameter(const char *name, size_t length, const char *const *names,
+                               uint32_t n)
+{
+    uint32_t p = 0;
+    while (p < n && (strlen(names[p]) != length || strncmp(names[p], name, length) != 0)) {
+        p++;
+    }
+    return p;
+}
+
+/* "1/2/4" */
+static int read_values(char *text, struct tune_filter *out, uint32_t p)
+{
+    for (char *value = strsep(&text, "/"); value; value = strsep(&text, "/")) {
+        uint64_t number = 0;
+        if (out->counts[p] == TUNE_VALUES || !units_parse_u64(value, &number) ||
+            number > UINT32_MAX) {
+            return 0;
+        }
+        out->lists[p][out->counts[p]++] = (uint32_t)number;
+    }
+    return 1;
+}
+
+status_t tune_filter_read(const char *text, const char *const *names, uint32_t nparameters,
+                          struct tune_filter *out)
+{
+    status_t st = STATUS_OK;
+    struct tune_filter filter = {0};
+    char *copy = NULL;
+    TRY(memory_text(text, &copy));
+    char *rest = copy;
+    for (char *part = strsep(&rest, ","); part; part = strsep(&rest, ",")) {
+        size_t length = strcspn(part, "=");
+        uint32_t p = find_parameter(part, length, names, nparameters);
+        REQUIRE(p < nparameters, STATUS_USAGE, "\"%s\": there is no parameter \"%.*s\"", text,
+                (int)length, part);
+        REQUIRE(part[length] == '=' && read_values(part + length + 1, &filter, p), STATUS_USAGE,
+                "\"%s\": expected values such as %s=1/2/4", text, names[p]);
+    }
+    *out = filter;
+out:
+    free(copy);
+    return st;
+}
+
+int tune_filter_takes(const struct tune_filter *filter, const uint32_t *values,
+                      uint32_t nparameters)
+{
+    for (uint32_t p = 0; p < nparameters; p++) {
+        uint32_t k = 0;
+        while (k < filter->counts[p] && filter->lists[p][k] != values[p]) {
+            k++;
+        }
+        if (filter->counts[p] > 0 && k == filter->counts[p]) {
+            return 0;
+        }
+    }
+    return 1;
+}
 
 static int compare_values(const void *left, const void *right)
 {

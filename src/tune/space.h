@@ -27,12 +27,24 @@ struct tune_space {
     const uint32_t *values;
     const double *costs;
     status_t (*words)(void *context, uint32_t i, struct text *out);
-    /* Compiles some ahead, as many at once as suits; NULL: nothing to compile. Failures show later.
-     */
+    /* Compiles at most `ahead` of them before they are timed, at once; NULL: nothing to compile.
+     * Failures show later. */
     void (*prepare)(void *context, const uint32_t *list, uint32_t count);
+    uint32_t ahead;
     /* Times and verifies one. Fails with USAGE (it cannot be), DEVICE. */
     status_t (*time)(void *context, uint32_t i, uint32_t repeats, struct tune_measure *out);
 };
+
+/* Which values of parameters are wanted: lists[p][0 .. counts[p] - 1]; counts[p] 0: all. */
+enum { TUNE_PARAMETERS = 16, TUNE_VALUES = 32 };
+struct tune_filter {
+    uint32_t counts[TUNE_PARAMETERS], lists[TUNE_PARAMETERS][TUNE_VALUES];
+};
+/* Reads "time_out=1/2/4,chunk=8" for parameters of these names. Fails with USAGE. */
+status_t tune_filter_read(const char *text, const char *const *names, uint32_t nparameters,
+                          struct tune_filter *out);
+int tune_filter_takes(const struct tune_filter *filter, const uint32_t *values,
+                      uint32_t nparameters);
 
 /* How far configurations are from each other: steps[i * nparameters + p] numbers the different
  * values of parameter p in ascending order, and distances add up over parameters. */
