@@ -46,7 +46,8 @@ status_t tune_search(const struct tune_space *space, const struct tune_options *
 void tune_outcome_free(struct tune_outcome *outcome);
 
 /* The search, played again over what another one has measured: nothing is timed. The outcome counts
- * the seconds that were spent then. What was not tried then cannot be. */
+ * the seconds that were spent then, and numbers what was tried then from 0 on: there is nothing
+ * else in that space. Fails with DEVICE (memory). */
 status_t tune_replay(const struct tune_space *space, const struct tune_options *options,
                      const struct tune_outcome *measured, struct tune_outcome *out);
 
