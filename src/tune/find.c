@@ -80,7 +80,7 @@ status_t tune_find(backend_t *backend, const struct dedisperse_spec *spec, const
                    struct dedisperse_shape *shape, enum tune_found *found, struct text *from)
 {
     status_t st = STATUS_OK;
-    enum { MOST_NEAR = 32 };
+    enum { MOST_NEAR = 32, FAR = 4 /* octaves of features: the model knows better then */ };
     struct store_record near[MOST_NEAR];
     struct tune_problem problem = {0};
     store_t *store = NULL;
@@ -90,7 +90,7 @@ status_t tune_find(backend_t *backend, const struct dedisperse_spec *spec, const
     TRY(store_open(database, &store));
     struct store_key key = key_of(&problem);
     store_find(store, &key, near, MOST_NEAR, &count);
-    for (uint32_t i = 0; i < count && *found == TUNE_NOTHING; i++) {
+    for (uint32_t i = 0; i < count && near[i].distance <= FAR && *found == TUNE_NOTHING; i++) {
         struct dedisperse_shape known;
         const char *why = NULL;
         double cost = 0;
@@ -124,12 +124,16 @@ out:
 }
 
 /* Searches, keeps the best. */
-static status_t search(backend_t *backend, const struct dedisperse_spec *spec, const char *database,
-                       double budget, struct dedisperse_shape *shape, enum tune_found *found)
+static status_t search(backend_t *backend, const struct dedisperse_spec *spec,
+                       const struct tune_wish *wish, struct dedisperse_shape *shape,
+                       enum tune_found *found)
 {
     status_t st = STATUS_OK;
-    const struct tune_options options = {
-        .method = TUNE_GUIDED, .budget = budget, .repeats = 3, .rounds = 2};
+    const struct tune_options options = {.method = TUNE_GUIDED,
+                                         .budget = wish->budget,
+                                         .repeats = 3,
+                                         .rounds = 2,
+                                         .is_stopped = wish->is_stopped};
     const struct tune_thinning also = {.also = shape, .nalso = *found != TUNE_NOTHING};
     struct tune_outcome outcome = {0};
     trial_t *trial = NULL;
@@ -147,7 +151,7 @@ static status_t search(backend_t *backend, const struct dedisperse_spec *spec, c
     if (outcome.ok > 0) {
         *shape = *tune_shapes_shape(shapes, outcome.best);
         *found = TUNE_EXACT;
-        TRY(tune_keep(backend, spec, database, shape, outcome.results[outcome.best].seconds));
+        TRY(tune_keep(backend, spec, wish->database, shape, outcome.results[outcome.best].seconds));
     }
 out:
     tune_outcome_free(&outcome);
@@ -156,13 +160,14 @@ out:
     return st;
 }
 
-status_t tune_now(backend_t *backend, const struct dedisperse_spec *spec, const char *database,
-                  double budget, struct dedisperse_shape *shape, enum tune_found *found)
+status_t tune_now(backend_t *backend, const struct dedisperse_spec *spec,
+                  const struct tune_wish *wish, struct dedisperse_shape *shape,
+                  enum tune_found *found)
 {
     status_t st = STATUS_OK;
-    TRY(tune_find(backend, spec, database, shape, found, NULL));
+    TRY(tune_find(backend, spec, wish->database, shape, found, NULL));
     if (*found != TUNE_EXACT) {
-        TRY(search(backend, spec, database, budget, shape, found));
+        TRY(search(backend, spec, wish, shape, found));
     }
 out:
     return st;

@@ -1,31 +1,17 @@
-#include "tune/search.h"
-
 #include "base/clock.h"
 #include "base/memory.h"
+#include "tune/search_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    BATCH = 64,     /* most configurations compiled ahead */
-    SEEDS = 16,     /* a guided search begins with */
-    NEAR = 16,      /* tried around each good one */
-    PATIENCE = 4,   /* good ones around which nothing better was found, and it ends */
-    FINALISTS = 10, /* timed again in turns */
-    MOST_ROUNDS = 16,
-    HOPELESS = 8 /* failures of the device in a row */
-};
-
-struct search {
-    const struct tune_space *space;
-    const struct tune_options *options;
-    tune_log_t *log;
-    const char *problem;
-    struct tune_outcome *outcome;
-    double started;
-    uint32_t tried, failures;
-    int is_replay;
+    BATCH = 64,   /* most configurations compiled ahead */
+    SEEDS = 16,   /* a guided search begins with */
+    NEAR = 16,    /* tried around each good one */
+    PATIENCE = 4, /* good ones around which nothing better was found, and it ends */
+    HOPELESS = 8  /* failures of the device in a row */
 };
 
 const char *tune_method_name(enum tune_method method)
@@ -45,16 +31,18 @@ static double cost_of(const struct search *s, uint32_t i)
     return s->space->costs ? s->space->costs[i] : 0;
 }
 
-static int is_spent(const struct search *s, double share)
+int search_is_spent(const struct search *s, double share)
 {
-    return s->options->budget > 0 && clock_now() - s->started > share * s->options->budget;
+    const struct tune_options *o = s->options;
+    return (o->is_stopped && o->is_stopped()) ||
+           (o->budget > 0 && clock_now() - s->started > share * o->budget);
 }
 
 /* Whether the search goes on; the turns of the best get a fifth of the budget. One is timed in any
  * case. */
 static int goes_on(struct search *s)
 {
-    if (s->tried > 0 && is_spent(s, s->options->rounds > 0 ? 0.8 : 1)) {
+    if (s->tried > 0 && search_is_spent(s, s->options->rounds > 0 ? 0.8 : 1)) {
         s->outcome->is_cut = 1;
     }
     return !s->outcome->is_cut && (s->options->limit == 0 || s->tried < s->options->limit);
@@ -73,8 +61,7 @@ static void count(struct search *s, uint32_t i)
     }
 }
 
-/* One entry of the log; failures of timing have no time. */
-static status_t note(struct search *s, uint32_t i, uint32_t round, const struct tune_result *r)
+status_t search_note(struct search *s, uint32_t i, uint32_t round, const struct tune_result *r)
 {
     status_t st = STATUS_OK;
     struct text words = {0};
@@ -94,8 +81,7 @@ out:
     return st;
 }
 
-/* What the log knows of a configuration: 1, and *out. */
-static status_t recall(struct search *s, uint32_t i, uint32_t round, struct tune_result *out,
+status_t search_recall(struct search *s, uint32_t i, uint32_t round, struct tune_result *out,
                        int *found)
 {
     status_t st = STATUS_OK;
@@ -115,8 +101,7 @@ out:
     return st;
 }
 
-/* Times one; what fails is a result, too. `ahead`: seconds that compiling it ahead took. */
-static status_t measure(struct search *s, uint32_t i, double ahead, struct tune_result *out)
+status_t search_measure(struct search *s, uint32_t i, double ahead, struct tune_result *out)
 {
     status_t st = STATUS_OK;
     struct tune_measure found = {0};
@@ -146,7 +131,7 @@ static status_t recall_some(struct search *s, const uint32_t *list, uint32_t n, 
         if (r->state != TUNE_UNTRIED) {
             continue;
         }
-        TRY(recall(s, list[k], 0, r, &found));
+        TRY(search_recall(s, list[k], 0, r, &found));
         if (found) {
             s->outcome->recalled++;
             count(s, list[k]);
@@ -175,8 +160,8 @@ static status_t try_batch(struct search *s, const uint32_t *list, uint32_t n)
     }
     double ahead = nleft > 0 ? (clock_now() - started) / nleft : 0;
     for (uint32_t k = 0; k < nleft && goes_on(s); k++) {
-        TRY(measure(s, left[k], ahead, &s->outcome->results[left[k]]));
-        TRY(note(s, left[k], 0, &s->outcome->results[left[k]]));
+        TRY(search_measure(s, left[k], ahead, &s->outcome->results[left[k]]));
+        TRY(search_note(s, left[k], 0, &s->outcome->results[left[k]]));
         count(s, left[k]);
     }
 out:
@@ -327,119 +312,13 @@ out:
     return st;
 }
 
-struct finalist {
-    uint32_t index, count;
-    double seconds[MOST_ROUNDS];
-};
-
-static int compare_doubles(const void *left, const void *right)
-{
-    double a = *(const double *)left;
-    double b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
-/* The best few that are right. */
-static uint32_t pick_finalists(const struct search *s, struct finalist list[FINALISTS])
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < s->space->count; i++) {
-        const struct tune_result *r = &s->outcome->results[i];
-        uint32_t at = n;
-        if (r->state != TUNE_OK) {
-            continue;
-        }
-        while (at > 0 && r->seconds < s->outcome->results[list[at - 1].index].seconds) {
-            at--;
-        }
-        if (at < FINALISTS) {
-            n = n < FINALISTS ? n + 1 : n;
-            memmove(&list[at + 1], &list[at], (n - 1 - at) * sizeof *list);
-            list[at] = (struct finalist){.index = i};
-        }
-    }
-    return n;
-}
-
-/* One more turn of one. What was right and is wrong now is wrong; a failure leaves things as they
- * are. */
-static status_t take_turn(struct search *s, struct finalist *f, uint32_t round)
-{
-    status_t st = STATUS_OK;
-    struct tune_result turn = {0};
-    int found = 0;
-    TRY(recall(s, f->index, round, &turn, &found));
-    if (!found) {
-        TRY(measure(s, f->index, 0, &turn));
-        TRY(note(s, f->index, round, &turn));
-    }
-    s->outcome->spent += turn.spent;
-    if (turn.state == TUNE_OK) {
-        f->seconds[f->count++] = turn.seconds;
-    } else if (turn.state == TUNE_WRONG) {
-        s->outcome->results[f->index].state = TUNE_WRONG;
-        s->outcome->ok--;
-        s->outcome->wrong++;
-    }
-out:
-    return st;
-}
-
-/* The medians of the turns say who wins among the finalists. */
-static void settle(struct search *s, struct finalist *list, uint32_t n)
-{
-    struct tune_outcome *o = s->outcome;
-    int has_best = 0;
-    for (uint32_t k = 0; k < n; k++) {
-        struct finalist *f = &list[k];
-        struct tune_result *r = &o->results[f->index];
-        if (r->state != TUNE_OK) {
-            continue;
-        }
-        qsort(f->seconds, f->count, sizeof *f->seconds, compare_doubles);
-        if (f->count > 0) {
-            r->seconds = (f->seconds[f->count / 2] + f->seconds[(f->count - 1) / 2]) / 2;
-            r->rounds = f->count;
-        }
-        if (!has_best || r->seconds < o->results[o->best].seconds) {
-            o->best = f->index;
-            has_best = 1;
-        }
-    }
-    /* If all finalists have turned out wrong, the best of the others. */
-    for (uint32_t i = 0; !has_best && i < s->space->count; i++) {
-        int better =
-            o->results[i].state == TUNE_OK && (o->results[o->best].state != TUNE_OK ||
-                                               o->results[i].seconds < o->results[o->best].seconds);
-        o->best = better ? i : o->best;
-    }
-}
-
-static status_t take_turns(struct search *s)
-{
-    status_t st = STATUS_OK;
-    struct finalist list[FINALISTS + 1];
-    uint32_t n = pick_finalists(s, list);
-    uint32_t rounds = s->options->rounds < MOST_ROUNDS ? s->options->rounds : MOST_ROUNDS;
-    for (uint32_t round = 1; round <= rounds; round++) {
-        for (uint32_t k = 0; k < n && !is_spent(s, 1); k++) {
-            if (s->outcome->results[list[k].index].state == TUNE_OK) {
-                TRY(take_turn(s, &list[k], round));
-            }
-        }
-    }
-    settle(s, list, n);
-out:
-    return st;
-}
-
-static status_t search_space(struct search *s)
+status_t search_space(struct search *s)
 {
     status_t st = STATUS_OK;
     TRY(memory_zeroed(s->space->count, sizeof *s->outcome->results, "results",
                       &s->outcome->results));
     TRY(s->options->method == TUNE_GUIDED ? search_guided(s) : search_in_order(s));
-    TRY(s->options->rounds > 0 ? take_turns(s) : STATUS_OK);
+    TRY(s->options->rounds > 0 ? search_take_turns(s) : STATUS_OK);
 out:
     return st;
 }
@@ -455,72 +334,4 @@ status_t tune_search(const struct tune_space *space, const struct tune_options *
                             .started = clock_now()};
     *out = (struct tune_outcome){0};
     return search_space(&search);
-}
-
-/* What was measured, as a space. */
-struct played {
-    const struct tune_result **results;
-    uint32_t *values;
-    double *costs;
-};
-
-static status_t time_again(void *context, uint32_t i, uint32_t repeats, struct tune_measure *out)
-{
-    const struct tune_result *r = ((const struct played *)context)->results[i];
-    (void)repeats;
-    *out = (struct tune_measure){
-        .seconds = r->seconds, .spent = r->spent, .wrong = r->state == TUNE_WRONG};
-    return r->state == TUNE_FAILED ? report_fail(STATUS_USAGE, "it failed then") : STATUS_OK;
-}
-
-static status_t collect(const struct tune_space *space, const struct tune_outcome *measured,
-                        struct played *played, struct tune_space *out)
-{
-    status_t st = STATUS_OK;
-    size_t width = space->nparameters;
-    uint32_t n = 0;
-    TRY(memory_zeroed(space->count, sizeof(void *), "results", &played->results));
-    TRY(memory_zeroed(space->count * width, sizeof *played->values, "results", &played->values));
-    TRY(memory_zeroed(space->count, sizeof *played->costs, "results", &played->costs));
-    for (uint32_t i = 0; i < space->count; i++) {
-        if (measured->results[i].state != TUNE_UNTRIED) {
-            played->results[n] = &measured->results[i];
-            played->costs[n] = space->costs ? space->costs[i] : 0;
-            memcpy(played->values + n++ * width, space->values + i * width,
-                   width * sizeof *played->values);
-        }
-    }
-    *out = (struct tune_space){.context = played,
-                               .nparameters = space->nparameters,
-                               .count = n,
-                               .names = space->names,
-                               .values = played->values,
-                               .costs = space->costs ? played->costs : NULL,
-                               .time = time_again};
-out:
-    return st;
-}
-
-status_t tune_replay(const struct tune_space *space, const struct tune_options *options,
-                     const struct tune_outcome *measured, struct tune_outcome *out)
-{
-    status_t st = STATUS_OK;
-    struct tune_space again;
-    struct played played = {0};
-    struct tune_options free_of_time = *options;
-    struct search search = {.space = &again,
-                            .options = &free_of_time,
-                            .outcome = out,
-                            .started = clock_now(),
-                            .is_replay = 1};
-    free_of_time.budget = 0;
-    free_of_time.rounds = 0;
-    *out = (struct tune_outcome){0};
-    TRY(collect(space, measured, &played, &again));
-    TRY(search_space(&search));
-out:
-    free(played.results);
-    free(played.values);
-    free(played.costs);
-    return st;
 }

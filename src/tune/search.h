@@ -15,9 +15,10 @@ struct tune_options {
     enum tune_method method;
     double budget; /* seconds for the search, turns included; 0: as long as it takes */
     uint64_t seed;
-    uint32_t limit;   /* most configurations to time; 0: all */
-    uint32_t repeats; /* runs whose median counts */
-    uint32_t rounds;  /* so many times the best ten are timed again in turns */
+    uint32_t limit;          /* most configurations to time; 0: all */
+    uint32_t repeats;        /* runs whose median counts */
+    uint32_t rounds;         /* so many times the best ten are timed again in turns */
+    int (*is_stopped)(void); /* asks whether to end at once; NULL: never */
 };
 
 struct tune_result {

@@ -52,10 +52,16 @@ status_t tune_find(backend_t *backend, const struct dedisperse_spec *spec, const
 status_t tune_keep(backend_t *backend, const struct dedisperse_spec *spec, const char *database,
                    const struct dedisperse_shape *shape, double seconds);
 
-/* tune_find(), and if the very problem is not known, a search (guided, at most `budget` seconds)
- * which is kept. *found is EXACT then, or as tune_find() says where nothing could be timed. Says
- * what it does in a note. Fails with DEVICE. */
-status_t tune_now(backend_t *backend, const struct dedisperse_spec *spec, const char *database,
-                  double budget, struct dedisperse_shape *shape, enum tune_found *found);
+/* tune_find(), and if the very problem is not known, a guided search which is kept. *found is EXACT
+ * then, or as tune_find() says where nothing could be timed. Says what it does in a note. Fails
+ * with DEVICE. */
+struct tune_wish {
+    const char *database;
+    double budget;           /* seconds of the search */
+    int (*is_stopped)(void); /* may be NULL */
+};
+status_t tune_now(backend_t *backend, const struct dedisperse_spec *spec,
+                  const struct tune_wish *wish, struct dedisperse_shape *shape,
+                  enum tune_found *found);
 
 #endif
