@@ -58,7 +58,7 @@ const char *planning_name(enum fft_planning planning)
 
 const char *product_name(enum product_kind kind)
 {
-    static const char *const names[] = {"spectra", "power"};
+    static const char *const names[] = {"spectra", "power", "dedispersed"};
     return names[kind];
 }
 

@@ -51,7 +51,7 @@ enum fft_planning { PLANNING_AUTO, PLANNING_ESTIMATE, PLANNING_MEASURE, PLANNING
 /* What becomes of a run when a part of its input cannot be read. */
 enum on_bad { ON_BAD_STOP, ON_BAD_NAN };
 
-enum product_kind { PRODUCT_SPECTRA, PRODUCT_POWER };
+enum product_kind { PRODUCT_SPECTRA, PRODUCT_POWER, PRODUCT_DEDISPERSED };
 
 /* What a dimension of a dataset of voltages counts. */
 enum axis {

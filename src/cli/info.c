@@ -67,9 +67,13 @@ static status_t describe(const char *path)
     status_t st = STATUS_OK;
     struct archive *archive = NULL;
     struct product *product = NULL;
+    struct dedispersed *series = NULL;
     TRY(product_open(path, &product));
+    if (product && product->kind == PRODUCT_DEDISPERSED) {
+        TRY(dedispersed_read(path, &series));
+    }
     if (product) {
-        words_product(product);
+        words_product(product, series);
         goto out;
     }
     TRY(archive_open_native(path, &archive));
@@ -79,6 +83,7 @@ static status_t describe(const char *path)
         TRY(describe_other(path));
     }
 out:
+    dedispersed_destroy(series);
     product_destroy(product);
     archive_destroy(archive);
     return st;

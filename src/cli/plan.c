@@ -6,8 +6,9 @@
 #include "cli/options.h"
 #include "cli/words.h"
 #include "dsp/filter_report.h"
+#include "run/dedispersion.h"
 #include "run/outputs.h"
-#include "run/work.h"
+#include "run/run_dedisperse.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -135,6 +136,71 @@ out:
     return st;
 }
 
+static void print_dedispersion(const struct dedispersion *d)
+{
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    char c[UNITS_TEXT];
+    double step = d->product.time.step;
+    const struct chunking *chunking = &d->chunking;
+    printf("dedispersion of %s\n", d->fbh5->path);
+    printf("  channels      %u", d->fbh5->nchannels);
+    printf(", %s to %s", units_hertz(d->fbh5->freq_hz[0], a),
+           units_hertz(d->fbh5->freq_hz[d->fbh5->nchannels - 1], b));
+    printf(", ifs %s added up\n", d->ifs_words.data);
+    printf("  samples       %s of %s\n", units_count(d->input.samples, a), units_seconds(step, b));
+    printf("  DMs           %u from %g to %g (%s), %s\n", d->delays.ndms, d->dms[0],
+           d->dms[d->delays.ndms - 1], d->plan_words.data, d->product.mode);
+    if (d->what->is_two_step) {
+        printf("  two steps     groups of %u channels, samples at most %u beside their delays, "
+               "%.1f %% of the additions\n",
+               d->steps.group, d->steps.error,
+               100 * (double)d->steps.adds / ((double)d->delays.ndms * d->delays.nchannels));
+    }
+    printf("  delays        up to %u samples, %s, behind %s\n", d->delays.largest,
+           units_seconds(d->delays.largest * step, a), units_hertz(d->reference_hz, b));
+    printf("  backend       %s, %u threads on this machine\n", backend_name(d->backend),
+           d->threads);
+    printf("  chunks        %s of %s DMs x %s times", units_count(chunk_count(chunking), a),
+           units_count(chunking->chunk_spectra, b), units_count(chunking->group_streams, c));
+    if (d->block_outputs < chunking->group_streams) {
+        printf(", in blocks of %s", units_count(d->block_outputs, a));
+    }
+    printf("\n  bytes in      %s read, with the chunks' overlap\n", units_bytes(d->read_bytes, a));
+    printf("  memory        %s a rank", units_bytes(d->memory_bytes, a));
+    printf(" (run.memory: %s)\n", units_bytes(d->job->memory, a));
+    printf("  %s: dedispersed, %u DMs x %s times, %s\n", d->what->file, d->delays.ndms,
+           units_count(d->outputs, a),
+           units_bytes(d->outputs * (d->delays.ndms * sizeof(float) + 8), b));
+}
+
+/* Plans one dedispersion: of what `work` makes, or (NULL) of the job's file. */
+static status_t plan_dedispersion(const struct job *job, uint32_t number, const struct work *work,
+                                  int force)
+{
+    status_t st = STATUS_OK;
+    const struct job_dedisperse *what = &job->dedisperse[number];
+    struct fbh5 *fbh5 = NULL;
+    struct dedispersion *plan = NULL;
+    struct making making = {0};
+    if (work) {
+        TRY(dedispersion_foresee(work, what->input, &fbh5));
+    } else {
+        TRY(fbh5_open(job->files[0], &fbh5));
+        TRY(fbh5_load_band(fbh5));
+    }
+    TRY(dedispersion_create(job, number, fbh5, backend_settle(what->backend), work_threads(job, 1),
+                            NULL, &plan));
+    TRY(dedispersion_making(job, number, fbh5->path, &making));
+    TRY(outputs_check(&making, force));
+    print_dedispersion(plan);
+out:
+    making_free(&making);
+    dedispersion_destroy(plan);
+    fbh5_destroy(fbh5);
+    return st;
+}
+
 static status_t print_notes(const struct work *work)
 {
     status_t st = STATUS_OK;
@@ -153,6 +219,31 @@ out:
     return st;
 }
 
+/* Plans the filter bank; *out is its work, for the dedispersions of what it makes. */
+static status_t plan_channelise(const struct job *job, const struct archive *archive, int force,
+                                struct work **out)
+{
+    status_t st = STATUS_OK;
+    struct work *work = NULL;
+    struct making making = {0};
+    TRY(work_create(job, archive, backend_settle(job->backend), work_threads(job, 1), NULL, &work));
+    TRY(making_of_products(job, archive, &making));
+    TRY(outputs_check(&making, force));
+    TRY(run_check_dedispersions(work));
+    words_archive(archive);
+    print_work(work);
+    TRY(print_filter(work));
+    print_run(work);
+    TRY(print_products(work));
+    TRY(print_notes(work));
+    *out = work;
+    work = NULL;
+out:
+    making_free(&making);
+    work_destroy(work);
+    return st;
+}
+
 status_t cli_plan_job(const char *path, const char *const *sets, uint32_t nsets, int force)
 {
     status_t st = STATUS_OK;
@@ -160,15 +251,13 @@ status_t cli_plan_job(const char *path, const char *const *sets, uint32_t nsets,
     struct archive *archive = NULL;
     struct work *work = NULL;
     TRY(job_load(path, sets, nsets, &job));
-    TRY(archive_open(job, &archive));
-    TRY(work_create(job, archive, backend_settle(job->backend), work_threads(job, 1), NULL, &work));
-    TRY(outputs_check(job, archive, force));
-    words_archive(archive);
-    print_work(work);
-    TRY(print_filter(work));
-    print_run(work);
-    TRY(print_products(work));
-    TRY(print_notes(work));
+    if (job->channels > 0) {
+        TRY(archive_open(job, &archive));
+        TRY(plan_channelise(job, archive, force, &work));
+    }
+    for (uint32_t i = 0; i < job->ndedisperse; i++) {
+        TRY(plan_dedispersion(job, i, work, force));
+    }
 out:
     work_destroy(work);
     archive_destroy(archive);

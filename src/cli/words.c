@@ -135,13 +135,38 @@ static void print_lines(const char *text)
     }
 }
 
-void words_product(const struct product *product)
+static void print_series(const struct product *product, const struct dedispersed *series)
+{
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    uint32_t most = 0;
+    for (size_t i = 0; i < series->ndms * series->nchannels; i++) {
+        most = series->delays[i] > most ? series->delays[i] : most;
+    }
+    printf("  %-13s %s, from %g to %g pc cm^-3\n", "DMs", units_count(series->ndms, a),
+           series->dms[0], series->dms[series->ndms - 1]);
+    printf("  %-13s %s, one every %s, edges %s\n", "times", units_count(product->frequencies, a),
+           units_seconds(product->time_step, b), series->edges);
+    printf("  %-13s %s, %s to %s\n", "channels", units_count(series->nchannels, a),
+           units_hertz(series->freq_hz[0], b),
+           units_hertz(series->freq_hz[series->nchannels - 1], (char[UNITS_TEXT]){0}));
+    printf("  %-13s up to %u samples, %s, behind %s; %.10g s MHz^2 pc^-1 cm^3, %s\n", "delays",
+           most, units_seconds(most * product->time_step, a), units_hertz(series->reference_hz, b),
+           series->constant, series->mode);
+    printf("  %-13s %s\n", "filterbank", series->filterbank);
+}
+
+void words_product(const struct product *product, const struct dedispersed *series)
 {
     char a[UNITS_TEXT];
     printf("product\n");
     printf("  %-13s %s (%s)\n", "file", product->path, units_bytes(product->place.file_bytes, a));
     printf("  %-13s %s\n", "kind", product_name(product->kind));
-    print_product_axes(product);
+    if (series) {
+        print_series(product, series);
+    } else {
+        print_product_axes(product);
+    }
     if (product->has_start) {
         printf("  %-13s %s UTC (sample 0; the first row is stamped %s later)\n", "start",
                units_utc(product->start, a),

@@ -3,9 +3,10 @@
 #define VOLTMILL_CLI_WORDS_H
 
 #include "archive/archive.h"
-#include "product/product.h"
+#include "product/dedispersed.h"
 
 void words_archive(const struct archive *archive);
-void words_product(const struct product *product);
+/* `series`: of a dedispersed product, else NULL. */
+void words_product(const struct product *product, const struct dedispersed *series);
 
 #endif

@@ -140,6 +140,36 @@ out:
     return st;
 }
 
+/* The first power product, where the entry names none. */
+static status_t settle_input(struct job *job, uint32_t i)
+{
+    status_t st = STATUS_OK;
+    struct job_dedisperse *dedisperse = &job->dedisperse[i];
+    while (!dedisperse->has_input && dedisperse->input < job->nproducts &&
+           job->products[dedisperse->input].kind != PRODUCT_POWER) {
+        dedisperse->input++;
+    }
+    REQUIRE(job->channels == 0 || dedisperse->input < job->nproducts, STATUS_USAGE,
+            "%s: dedisperse.%u.input: the job has no power product to dedisperse", job->path, i);
+out:
+    return st;
+}
+
+static status_t convert_dedisperse(struct job_file *file, const struct tree *root, uint32_t i,
+                                   struct job *job)
+{
+    status_t st = STATUS_OK;
+    struct job_part part = {.product = -1, .dedisperse = (int)i};
+    TRY(job_dedisperse_convert(&file->dedisperse[i], job->backend, &job->dedisperse[i]));
+    TRY(settle_input(job, i));
+    if (job->channels > 0) {
+        part.product = (int)job->dedisperse[i].input;
+    }
+    TRY(job_text(root, part, &job->dedisperse[i].text));
+out:
+    return st;
+}
+
 static status_t convert(struct job_file *file, const struct tree *root, struct job *job)
 {
     status_t st = STATUS_OK;
@@ -154,7 +184,14 @@ static status_t convert(struct job_file *file, const struct tree *root, struct j
         job->products[i].kind = file->products[i].kind;
         job->products[i].file = take(&file->products[i].file);
         job->products[i].integrate = max_u64(file->products[i].integrate, 1);
-        TRY(job_text(root, i, &job->products[i].text));
+        TRY(job_text(root, (struct job_part){.product = (int)i, .dedisperse = -1},
+                     &job->products[i].text));
+    }
+    TRY(memory_zeroed(file->ndedisperse, sizeof *job->dedisperse, "dedispersions",
+                      &job->dedisperse));
+    job->ndedisperse = file->ndedisperse;
+    for (uint32_t i = 0; i < file->ndedisperse; i++) {
+        TRY(convert_dedisperse(file, root, i, job));
     }
 out:
     return st;
@@ -193,6 +230,16 @@ out:
     return st;
 }
 
+uint32_t job_nfiles(const struct job *job)
+{
+    return job->nproducts + job->ndedisperse;
+}
+
+const char *job_file(const struct job *job, uint32_t i)
+{
+    return i < job->nproducts ? job->products[i].file : job->dedisperse[i - job->nproducts].file;
+}
+
 static void free_texts(char **list, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -211,6 +258,10 @@ void job_destroy(struct job *job)
         free(job->products[i].text);
     }
     free(job->products);
+    for (uint32_t i = 0; i < job->ndedisperse; i++) {
+        job_dedisperse_free(&job->dedisperse[i]);
+    }
+    free(job->dedisperse);
     for (int i = 0; i < AXIS_KINDS; i++) {
         free_texts(job->select.streams[i], job->select.nstreams[i]);
     }

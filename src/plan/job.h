@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "base/terms.h"
 #include "base/units.h"
+#include "plan/job_dedisperse.h"
 
 #include <stdint.h>
 
@@ -69,7 +70,7 @@ struct job {
     struct job_layout layout;
     struct job_select select;
 
-    uint32_t channels; /* 2 .. 2^30, even */
+    uint32_t channels; /* 2 .. 2^30, even; 0: there is no `channelise` */
     uint32_t taps;     /* 1 .. 2^24 */
     enum window_kind window;
     double kaiser_beta;
@@ -81,8 +82,10 @@ struct job {
     enum kernel_kind kernel; /* of the OpenCL backend */
     enum fft_kind fft;
 
-    struct job_product *products; /* >= 1 */
+    struct job_product *products; /* none when the files are dedispersed as they are */
     uint32_t nproducts;
+    struct job_dedisperse *dedisperse; /* dedispersions, one after the other */
+    uint32_t ndedisperse;
 
     uint64_t memory;        /* bytes per rank; default 1 GiB */
     uint64_t chunk_spectra; /* 0: auto */
@@ -102,6 +105,10 @@ status_t job_load(const char *path, const char *const *sets, uint32_t nsets, str
 /* The same from text in memory; `path` names it in messages. */
 status_t job_parse(const char *path, const char *text, size_t length, const char *const *sets,
                    uint32_t nsets, struct job **out);
+
+/* Files that the job writes: its products', then its dedispersions'. */
+uint32_t job_nfiles(const struct job *job);
+const char *job_file(const struct job *job, uint32_t i);
 
 void job_destroy(struct job *job);
 

@@ -186,6 +186,95 @@ out:
     return st;
 }
 
+/* Whether the job has such a part. */
+static int is_there(const struct yaml_file *yaml, const char *name)
+{
+    return tree_member(yaml_file_root(yaml), name) != NULL;
+}
+
+/* A job channelises and may dedisperse what comes of it, or dedisperses a filterbank as it is. */
+static status_t check_passes(struct yaml_file *yaml)
+{
+    status_t st = STATUS_OK;
+    int channelises = is_there(yaml, "channelise");
+    if (!is_there(yaml, "dedisperse")) {
+        goto out;
+    }
+    if (channelises && !is_there(yaml, "products")) {
+        TRY(yaml_file_mistake(yaml, "products",
+                              "is missing, expected a list of products, each with kind and file"));
+    }
+    if (!channelises && is_there(yaml, "products")) {
+        TRY(yaml_file_mistake(
+            yaml, "products",
+            "expected none without channelise: dedisperse has a file of its own"));
+    }
+    static const char *const keys[] = {"input.layout", "input.select"};
+    for (size_t i = 0; i < 2 && !channelises; i++) {
+        if (yaml_file_count(yaml, keys[i]) > 0) {
+            TRY(yaml_file_mistake(yaml, keys[i],
+                                  "is for voltages, but without channelise the input is a "
+                                  "filterbank (FBH5)"));
+        }
+    }
+    if (!channelises && yaml_file_count(yaml, "input.files") > 1) {
+        TRY(yaml_file_mistake(yaml, "input.files", "expected one filterbank to dedisperse"));
+    }
+out:
+    return st;
+}
+
+/* What `dedisperse.N.input` names must be a power product. */
+static status_t check_dedisperse_input(struct yaml_file *yaml, size_t index)
+{
+    status_t st = STATUS_OK;
+    char path[PATH_BYTES];
+    char kind[PATH_BYTES];
+    const char *text = yaml_file_value(yaml, entry_path("dedisperse", index, "input", path));
+    uint64_t input = 0;
+    if (!text || !tree_parse_whole(text, &input)) {
+        goto out;
+    }
+    size_t count = yaml_file_count(yaml, "products");
+    if (!is_there(yaml, "channelise")) {
+        TRY(yaml_file_mistake(yaml, path, "names a product, but the job makes none"));
+    } else if (input >= count) {
+        TRY(yaml_file_mistake(yaml, path, "is %.20s, but there are %zu products (counted from 0)",
+                              text, count));
+    } else if (!is_text(yaml, entry_path("products", (size_t)input, "kind", kind), "power")) {
+        TRY(yaml_file_mistake(yaml, path,
+                              "is %.20s, but products.%.20s is not of kind power: only power can "
+                              "be dedispersed here",
+                              text, text));
+    }
+out:
+    return st;
+}
+
+/* Two outputs, or an output and an input, of one name. */
+static status_t check_dedisperse_file(struct yaml_file *yaml, size_t index)
+{
+    status_t st = STATUS_OK;
+    static const char *const lists[] = {"products", "dedisperse", "input.files"};
+    char path[PATH_BYTES];
+    char other_path[PATH_BYTES];
+    const char *file = yaml_file_value(yaml, entry_path("dedisperse", index, "file", path));
+    for (size_t list = 0; list < 3 && file; list++) {
+        size_t count = list == 1 ? index : yaml_file_count(yaml, lists[list]);
+        for (size_t i = 0; i < count; i++) {
+            entry_path(lists[list], i, list < 2 ? "file" : "", other_path);
+            const char *other = yaml_file_value(yaml, other_path);
+            if (other && same_file(file, other)) {
+                TRY(yaml_file_mistake(yaml, path, "is the same as %s, expected a file of its own",
+                                      other_path));
+                goto out;
+            }
+        }
+    }
+out:
+    return st;
+}
+
 status_t job_check(struct yaml_file *yaml)
 {
     status_t st = STATUS_OK;
@@ -195,6 +284,13 @@ status_t job_check(struct yaml_file *yaml)
     size_t count = yaml_file_count(yaml, "products");
     for (size_t i = 0; i < count && i < JOB_PRODUCTS; i++) {
         TRY(check_product(yaml, i));
+    }
+    TRY(check_passes(yaml));
+    count = yaml_file_count(yaml, "dedisperse");
+    for (size_t i = 0; i < count && i < JOB_DEDISPERSE; i++) {
+        TRY(job_dedisperse_check(yaml, i));
+        TRY(check_dedisperse_input(yaml, i));
+        TRY(check_dedisperse_file(yaml, i));
     }
 out:
     return st;

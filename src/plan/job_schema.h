@@ -78,6 +78,8 @@ struct job_file {
     struct job_file_channelise channelise;
     struct job_file_product *products;
     uint32_t nproducts;
+    struct job_file_dedisperse *dedisperse;
+    uint32_t ndedisperse;
     struct job_file_run run;
 };
 

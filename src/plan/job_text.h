@@ -4,8 +4,15 @@
 
 #include "plan/tree.h"
 
-/* Gives YAML of a checked job's input, channelise and the one product `index` without its file, in
- * the job's own order; *out is for free(). */
-status_t job_text(const struct tree *root, size_t index, char **out);
+/* Which part: -1 for none. */
+struct job_part {
+    int product;    /* a place among the products */
+    int dedisperse; /* among the dedispersions: of that product, or of the input */
+};
+
+/* Gives YAML of a checked job's input, channelise and the one product and dedispersion, without
+ * their files and without what does not change the bytes, in the job's own order; *out is for
+ * free(). */
+status_t job_text(const struct tree *root, struct job_part part, char **out);
 
 #endif

@@ -1,5 +1,6 @@
 #include "plan/tree_check.h"
 
+#include "base/memory.h"
 #include "base/units.h"
 #include "plan/tree_words.h"
 
@@ -231,7 +232,7 @@ static int says_nothing(const struct tree *node, const cyaml_schema_field_t *fie
     int is_bare = tree_is_empty(node) || (node->kind == TREE_MAPPING && node->nchildren == 0);
     return (is_auto && rule && rule->may_be_auto) ||
            (is_bare && field->value.type == CYAML_MAPPING &&
-            (field->value.flags & CYAML_FLAG_OPTIONAL));
+            (field->value.flags & CYAML_FLAG_OPTIONAL) && !(rule && rule->unless));
 }
 
 static status_t given_twice(const struct check *check, struct tree *child, uint32_t first)
@@ -274,12 +275,40 @@ out:
     return st;
 }
 
+/* Whether a member that is not there may be missing. */
+static status_t may_be_missing(const struct check *check, const struct tree *node,
+                               const cyaml_schema_field_t *field, int *out)
+{
+    status_t st = STATUS_OK;
+    const struct tree_rule *rule = NULL;
+    TRY(find_rule(check, node, field->key, &rule));
+    *out = (field->value.flags & CYAML_FLAG_OPTIONAL) != 0 &&
+           (!rule || !rule->unless || tree_member(node, rule->unless));
+out:
+    return st;
+}
+
+/* Makes a list, or a value, the only member of a mapping. */
+static status_t make_member(struct tree *node, const char *key)
+{
+    status_t st = STATUS_OK;
+    TRY(tree_wrap(node));
+    TRY(memory_text(key, &node->child[0]->key));
+    node->kind = TREE_MAPPING;
+    node->is_wrapped = 0;
+out:
+    return st;
+}
+
 static status_t check_mapping(const struct check *check, struct tree *node,
                               const cyaml_schema_value_t *schema, const struct tree_rule *rule)
 {
     status_t st = STATUS_OK;
     const cyaml_schema_field_t *fields = schema->mapping.fields;
     uint32_t first[KEYS] = {0};
+    if (rule && rule->list_key && node->kind != TREE_MAPPING && !tree_is_empty(node)) {
+        TRY(make_member(node, rule->list_key));
+    }
     if (tree_is_empty(node)) {
         /* A key with all its members commented out: what is missing is told one by one. */
         free(node->text);
@@ -294,7 +323,10 @@ static status_t check_mapping(const struct check *check, struct tree *node,
         TRY(check_member(check, node, &i, fields, first));
     }
     for (size_t i = 0; i < KEYS && fields[i].key; i++) {
-        int is_optional = (fields[i].value.flags & CYAML_FLAG_OPTIONAL) != 0;
+        int is_optional = 0;
+        if (!first[i]) {
+            TRY(may_be_missing(check, node, &fields[i], &is_optional));
+        }
         if (!first[i] && !is_optional && !is_misspelt(node, fields, &fields[i])) {
             TRY(check_missing(check, node, &fields[i]));
         }

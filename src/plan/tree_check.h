@@ -18,6 +18,8 @@ struct tree_rule {
     double max;           /* may be INFINITY */
     int is_above;         /* `min` itself is not allowed */
     int may_be_auto;      /* the word auto stands for leaving the key out */
+    const char *unless;   /* the key is needed unless this one stands beside it */
+    const char *list_key; /* of a mapping: a list stands for a mapping with this member alone */
     const char *expected; /* what the value must be, in words; NULL: told from schema and range */
     /* Whether the text of a value is right. May write a reason of its own into `message`
      * (MISTAKE_BYTES); otherwise the mistake tells what was expected. */
@@ -25,7 +27,8 @@ struct tree_rule {
 };
 
 /* Adds the mistakes of `root` and marks the nodes that have them. Brings the tree to the form that
- * the schema describes: a single entry becomes a list of one, auto and empty mappings are dropped,
+ * the schema describes: a single entry becomes a list of one, a list a mapping where a
+ * rule says so, auto and empty mappings are dropped,
  * whole numbers are written in decimal digits. Mappings have at most 32 different keys. Fails with
  * DEVICE (memory). */
 status_t tree_check(struct tree *root, const cyaml_schema_value_t *schema,

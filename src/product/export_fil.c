@@ -1,10 +1,11 @@
 /* A filterbank in HDF5 as SIGPROC's .fil: header, then [time][if][chan], highest frequency first.
  */
+#include "archive/fbh5.h"
 #include "base/memory.h"
 #include "base/units.h"
 #include "product/export.h"
 #include "product/export_file.h"
-#include "product/fbh5.h"
+#include "product/sigproc.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@ enum { BLOCK = 4 << 20 };
 struct fil {
     const struct export_fil_options *options;
     struct fbh5 *in;
+    fbh5_reader_t *reader;
     struct sigproc header; /* of what is written; its texts are those of `in` */
     struct text head;      /* the same as bytes */
     struct export_file file;
@@ -30,11 +32,32 @@ struct fil {
     uint64_t nans;
 };
 
+static uint64_t stored_bits(const struct fil *fil)
+{
+    return 8 * (uint64_t)fil->in->sample_bytes;
+}
+
+/* Opens it, with room for chunks that several blocks share. */
+static status_t open_input(struct fil *fil)
+{
+    status_t st = STATUS_OK;
+    enum { CACHE_BYTES = 64 << 20 };
+    TRY(fbh5_open(fil->options->product, &fil->in));
+    TRY(fbh5_check_even(fil->in));
+    TRY(fbh5_reader_create(fil->in, CACHE_BYTES, &fil->reader));
+    fil->header = sigproc_of(fil->in);
+    if (!(fil->in->tstart_mjd > 0)) {
+        report_note("%s does not say when it starts: tstart = 0", fil->in->path);
+    }
+out:
+    return st;
+}
+
 static status_t choose_ifs(struct fil *fil)
 {
     status_t st = STATUS_OK;
     const struct export_fil_options *options = fil->options;
-    uint64_t there = fil->in->header.nifs;
+    uint64_t there = fil->in->nifs;
     REQUIRE(options->only_if < 0 || (uint64_t)options->only_if < there, STATUS_USAGE,
             "export: --if %lld: %s has %llu, counted from 0", (long long)options->only_if,
             fil->in->path, (unsigned long long)there);
@@ -51,7 +74,7 @@ out:
 /* The least bits that hold every value exactly. */
 static uint32_t exact_bits(const struct fil *fil)
 {
-    uint32_t stored = (uint32_t)fil->in->header.nbits;
+    uint32_t stored = (uint32_t)stored_bits(fil);
     uint64_t terms = fil->options->sum ? fil->nifs : 1;
     if (terms == 1 || stored == 32) {
         return stored;
@@ -71,7 +94,7 @@ static status_t choose_bits(struct fil *fil)
             "export: %u bits do not hold what %s holds in %u: say how with --scale channels, "
             "--scale range or --scale LOW..HIGH",
             fil->bits, fil->in->path, exact);
-    fil->is_plain = kind == SCALE_NONE && fil->bits == fil->in->header.nbits && !fil->options->sum;
+    fil->is_plain = kind == SCALE_NONE && fil->bits == stored_bits(fil) && !fil->options->sum;
     fil->header.nbits = fil->bits;
 out:
     return st;
@@ -87,7 +110,7 @@ static status_t plan_blocks(struct fil *fil)
     fil->rows = fil->rows > chunk ? fil->rows - fil->rows % chunk : fil->rows;
     fil->chans = spectrum <= BLOCK ? fil->header.nchans : max_u64(BLOCK / fil->nifs, 1);
     size_t samples = (size_t)(fil->rows * fil->nifs * fil->chans);
-    TRY(memory_aligned(samples, fil->in->header.nbits / 8, "samples", &fil->stored));
+    TRY(memory_aligned(samples, stored_bits(fil) / 8, "samples", &fil->stored));
     if (!fil->is_plain) {
         TRY(memory_aligned(samples, sizeof *fil->numbers, "samples", &fil->numbers));
         TRY(memory_aligned(samples, fil->bits / 8, "samples", &fil->made));
@@ -106,9 +129,9 @@ static void make_numbers(struct fil *fil, const struct fbh5_block *block)
             double sum = 0;
             for (uint64_t term = 0; term < terms; term++) {
                 uint64_t at = (line * terms + term) * block->chans + i;
-                sum += fil->in->header.nbits == 8    ? ((const uint8_t *)fil->stored)[at]
-                       : fil->in->header.nbits == 16 ? ((const uint16_t *)fil->stored)[at]
-                                                     : (double)((const float *)fil->stored)[at];
+                sum += stored_bits(fil) == 8    ? ((const uint8_t *)fil->stored)[at]
+                       : stored_bits(fil) == 16 ? ((const uint16_t *)fil->stored)[at]
+                                                : (double)((const float *)fil->stored)[at];
             }
             fil->numbers[line * block->chans + i] = (float)sum;
         }
@@ -225,7 +248,7 @@ static status_t for_each_block(struct fil *fil,
                                        .nifs = fil->nifs,
                                        .chan = chan,
                                        .chans = min_u64(fil->chans, nchans - chan)};
-            TRY(fbh5_read(fil->in, &block, fil->stored));
+            TRY(fbh5_read(fil->reader, &block, fil->stored));
             TRY(use(fil, &block));
         }
     }
@@ -295,6 +318,7 @@ static void fil_end(struct fil *fil)
     free(fil->stored);
     free(fil->numbers);
     free(fil->made);
+    fbh5_reader_destroy(fil->reader);
     fbh5_destroy(fil->in);
 }
 
@@ -305,8 +329,7 @@ status_t export_fil(const struct export_fil_options *options, struct text *said)
     char *path = NULL;
     TRY(options->out ? memory_text(options->out, &path)
                      : export_name(options->product, ".fil", &path));
-    TRY(fbh5_open(options->product, &fil.in));
-    fil.header = fil.in->header;
+    TRY(open_input(&fil));
     TRY(choose_ifs(&fil));
     TRY(choose_bits(&fil));
     fil.is_turned = sigproc_turn(&fil.header);

@@ -48,22 +48,34 @@ out:
     return st;
 }
 
-static status_t read_root(hid_t file, struct product *product)
+/* What products of a filter bank say of it. */
+static status_t read_bank(hid_t file, struct product *product)
 {
     status_t st = STATUS_OK;
     const char *path = product->path;
     uint64_t channels = 0;
     uint64_t taps = 0;
-    int64_t day = 0;
-    int found = 0;
     TRY(need_u64(file, path, "channels", &channels));
     TRY(need_u64(file, path, "taps", &taps));
     TRY(need_u64(file, path, "integrate", &product->integrate));
-    TRY(need_f64(file, path, "first_time", &product->first_time));
-    TRY(need_f64(file, path, "time_step", &product->time_step));
     TRY(need_f64(file, path, "sample_rate_hz", &product->sample_rate_hz));
     product->channels = (uint32_t)channels;
     product->taps = (uint32_t)taps;
+out:
+    return st;
+}
+
+static status_t read_root(hid_t file, struct product *product)
+{
+    status_t st = STATUS_OK;
+    const char *path = product->path;
+    int64_t day = 0;
+    int found = 0;
+    if (product->kind != PRODUCT_DEDISPERSED) {
+        TRY(read_bank(file, product));
+    }
+    TRY(need_f64(file, path, "first_time", &product->first_time));
+    TRY(need_f64(file, path, "time_step", &product->time_step));
     TRY(h5_get_text(file, path, "telescope", &product->telescope, &found));
     TRY(h5_get_text(file, path, "source", &product->source, &found));
     TRY(h5_get_i64(file, path, "start_mjd_day", &day, &product->has_start));
@@ -162,8 +174,9 @@ static status_t read_place(hid_t file, struct product *product)
     H5_TRY(time, "%s has no time stamps", product->path);
     space = H5Dget_space(data);
     int rank = H5Sget_simple_extent_ndims(space);
-    REQUIRE(rank >= 3 && rank <= 5, STATUS_DATA, "%s: its rows have %d dimensions", product->path,
-            rank);
+    int least = product->kind == PRODUCT_DEDISPERSED ? 2 : 3;
+    REQUIRE(rank >= least && rank <= (least == 2 ? 2 : 5), STATUS_DATA,
+            "%s: its rows have %d dimensions", product->path, rank);
     H5Sget_simple_extent_dims(space, dims, NULL);
     product->rows = dims[0];
     product->streams = 1;
@@ -224,7 +237,7 @@ static int read_kind(hid_t file, const char *path, enum product_kind *kind)
         report_clear();
         found = 0;
     }
-    for (int i = PRODUCT_SPECTRA; found && i <= PRODUCT_POWER; i++) {
+    for (int i = PRODUCT_SPECTRA; found && i <= PRODUCT_DEDISPERSED; i++) {
         if (strcmp(format, product_name((enum product_kind)i)) == 0) {
             *kind = (enum product_kind)i;
             known = 1;
@@ -276,6 +289,12 @@ status_t product_open(const char *path, struct product **out)
     TRY(read_root(file, product));
     TRY(read_provenance(file, product));
     TRY(read_place(file, product));
+    if (product->kind == PRODUCT_DEDISPERSED) {
+        product->integrate = 1;
+        *out = product;
+        product = NULL;
+        goto out;
+    }
     TRY(read_coefficients(file, product));
     TRY(h5_read_f64s(file, path, "frequency", &product->frequency_hz, &count));
     REQUIRE(count == product->frequencies, STATUS_DATA, "%s has %llu channels, but %zu frequencies",

@@ -148,28 +148,35 @@ out:
     return st;
 }
 
+status_t product_scale_time(hid_t file, uint64_t count, const struct utc *start,
+                            const char *long_name)
+{
+    char units[UNITS_TEXT + 32] = "s";
+    if (start) {
+        /* To the nanosecond: readers of CF times add the values of /time to this. */
+        char text[UNITS_TEXT];
+        struct utc utc = utc_add(*start, 0.5e-9);
+        double second = floor(utc.second);
+        units_utc((struct utc){utc.mjd_day, second}, text);
+        snprintf(units, sizeof units, "seconds since %.19s.%09u", text,
+                 (unsigned)((utc.second - second) * 1e9));
+    }
+    return product_scale_f64(file, "time", NULL, count, units, long_name);
+}
+
 /* /time (its values come with the rows) and /frequency. */
 static status_t put_scales(hid_t file, const struct product_spec *spec)
 {
     status_t st = STATUS_OK;
     double *frequency = NULL;
-    char units[UNITS_TEXT + 32] = "s";
     uint64_t count = product_frequencies(spec);
     TRY(memory_zeroed((size_t)count, sizeof *frequency, "frequencies", &frequency));
     for (uint64_t i = 0; i < count; i++) {
         frequency[i] = product_frequency(spec, i);
     }
-    if (spec->archive->has_start) {
-        /* To the nanosecond: readers of CF times add the values of /time to this. */
-        char utc[UNITS_TEXT];
-        struct utc start = utc_add(spec->archive->start, 0.5e-9);
-        double second = floor(start.second);
-        units_utc((struct utc){start.mjd_day, second}, utc);
-        snprintf(units, sizeof units, "seconds since %.19s.%09u", utc,
-                 (unsigned)((start.second - second) * 1e9));
-    }
-    TRY(product_scale_f64(file, "time", NULL, spec->rows, units,
-                          "centre of the samples that make the spectra of a dump"));
+    TRY(product_scale_time(file, spec->rows,
+                           spec->archive->has_start ? &spec->archive->start : NULL,
+                           "centre of the samples that make the spectra of a dump"));
     TRY(product_scale_f64(file, "frequency", frequency, count, "Hz",
                           "sky frequency of the channel's centre"));
 out:
@@ -222,8 +229,7 @@ out:
     return st;
 }
 
-/* What is counted on the way: only reserved. */
-static status_t put_counts(hid_t group, const struct product_place *place)
+status_t product_reserve_counts(hid_t group, const struct product_place *place)
 {
     status_t st = STATUS_OK;
     hid_t missing = -1;
@@ -246,11 +252,10 @@ out:
     return st;
 }
 
-static status_t put_provenance(hid_t file, const struct product_spec *spec,
-                               const struct product_place *place)
+status_t product_begin_provenance(hid_t file, const char *job_text, const char *arithmetic,
+                                  const char *inputs, hid_t *out)
 {
     status_t st = STATUS_OK;
-    struct text inputs = {0};
     char libraries[96];
     unsigned version[3] = {0};
     hid_t group = -1;
@@ -262,53 +267,80 @@ static status_t put_provenance(hid_t file, const struct product_spec *spec,
     H5_TRY(group, "the provenance cannot be made");
     H5get_libversion(&version[0], &version[1], &version[2]);
     snprintf(libraries, sizeof libraries, "HDF5 %u.%u.%u", version[0], version[1], version[2]);
-    TRY(list_inputs(spec->archive, &inputs));
     TRY(h5_put_text(group, "software", "voltmill"));
     TRY(h5_put_text(group, "version", VOLTMILL_VERSION));
     TRY(h5_put_text(group, "libraries", libraries));
-    TRY(h5_put_text(group, "job", spec->job_text));
-    if (spec->arithmetic) {
-        TRY(h5_put_text(group, "arithmetic", spec->arithmetic));
+    TRY(h5_put_text(group, "job", job_text));
+    if (arithmetic) {
+        TRY(h5_put_text(group, "arithmetic", arithmetic));
     }
-    TRY(h5_put_text(group, "inputs", inputs.data));
-    TRY(h5_put_text(group, "time_convention", time_convention));
-    TRY(h5_put_text(group, "frequency_convention", frequency_convention));
-    TRY(h5_put_text(group, "filter_convention", filter_convention));
-    TRY(h5_put_text(group, "missing_convention", missing_convention));
-    TRY(h5_put_u64(group, "gap_samples", archive_gap_samples(spec->archive)));
-    TRY(put_counts(group, place));
+    TRY(h5_put_text(group, "inputs", inputs));
+    *out = group;
+    group = -1;
 out:
-    text_free(&inputs);
     h5_close(group);
     h5_close(plist);
     return st;
 }
 
-/* The words that the root of every product has. */
+static status_t put_provenance(hid_t file, const struct product_spec *spec,
+                               const struct product_place *place)
+{
+    status_t st = STATUS_OK;
+    struct text inputs = {0};
+    hid_t group = -1;
+    TRY(list_inputs(spec->archive, &inputs));
+    TRY(product_begin_provenance(file, spec->job_text, spec->arithmetic, inputs.data, &group));
+    TRY(h5_put_text(group, "time_convention", time_convention));
+    TRY(h5_put_text(group, "frequency_convention", frequency_convention));
+    TRY(h5_put_text(group, "filter_convention", filter_convention));
+    TRY(h5_put_text(group, "missing_convention", missing_convention));
+    TRY(h5_put_u64(group, "gap_samples", archive_gap_samples(spec->archive)));
+    TRY(product_reserve_counts(group, place));
+out:
+    text_free(&inputs);
+    h5_close(group);
+    return st;
+}
+
+status_t product_put_root(hid_t file, enum product_kind kind, const char *title,
+                          const struct product_sky *sky)
+{
+    status_t st = STATUS_OK;
+    TRY(h5_put_text(file, "format", product_name(kind)));
+    TRY(h5_put_i32(file, "format_version", 2));
+    TRY(h5_put_text(file, "Conventions", "CF-1.8"));
+    TRY(h5_put_text(file, "title", title));
+    if (sky->has_start) {
+        TRY(h5_put_i32(file, "start_mjd_day", sky->start.mjd_day));
+        TRY(h5_put_f64(file, "start_second", sky->start.second));
+        TRY(h5_put_text(file, "time_scale", "UTC"));
+    }
+    if (sky->telescope) {
+        TRY(h5_put_text(file, "telescope", sky->telescope));
+    }
+    if (sky->source) {
+        TRY(h5_put_text(file, "source", sky->source));
+    }
+    if (sky->has_position) {
+        TRY(h5_put_f64(file, "ra_deg", sky->ra_deg));
+        TRY(h5_put_f64(file, "dec_deg", sky->dec_deg));
+    }
+out:
+    return st;
+}
+
+/* What the root says of time, band and filter. */
 static status_t put_root(hid_t file, const struct product_spec *spec)
 {
     status_t st = STATUS_OK;
     const struct archive *archive = spec->archive;
-    TRY(h5_put_text(file, "format", product_name(spec->kind)));
-    TRY(h5_put_i32(file, "format_version", 2));
-    TRY(h5_put_text(file, "Conventions", "CF-1.8"));
-    TRY(h5_put_text(file, "title",
-                    spec->kind == PRODUCT_SPECTRA ? "complex spectra" : "power spectra"));
-    if (archive->has_start) {
-        TRY(h5_put_i32(file, "start_mjd_day", archive->start.mjd_day));
-        TRY(h5_put_f64(file, "start_second", archive->start.second));
-        TRY(h5_put_text(file, "time_scale", "UTC"));
-    }
-    if (archive->telescope) {
-        TRY(h5_put_text(file, "telescope", archive->telescope));
-    }
-    if (archive->source) {
-        TRY(h5_put_text(file, "source", archive->source));
-    }
-    if (archive->has_position) {
-        TRY(h5_put_f64(file, "ra_deg", archive->ra_deg));
-        TRY(h5_put_f64(file, "dec_deg", archive->dec_deg));
-    }
+    struct product_sky sky = {archive->has_start, archive->start,        archive->telescope,
+                              archive->source,    archive->has_position, archive->ra_deg,
+                              archive->dec_deg};
+    TRY(product_put_root(file, spec->kind,
+                         spec->kind == PRODUCT_SPECTRA ? "complex spectra" : "power spectra",
+                         &sky));
     struct time_axis time = product_time(spec);
     TRY(h5_put_f64(file, "first_time", time.first));
     TRY(h5_put_f64(file, "time_step", time.step));
@@ -337,6 +369,25 @@ out:
     return st;
 }
 
+status_t product_finish(hid_t file, const char *path, const char *name, struct product_place *place)
+{
+    status_t st = STATUS_OK;
+    struct stat info;
+    TRY(find_place(file, name, &place->data_offset));
+    TRY(find_place(file, "time", &place->time_offset));
+    TRY(find_place(file, "provenance/crc32", &place->crc_offset));
+    TRY(find_place(file, "provenance/missing_samples", &place->missing_offset));
+    TRY(find_place(file, "provenance/holes", &place->holes_offset));
+    herr_t closed = H5Fclose(file);
+    file = -1;
+    H5_TRY(closed, "%s cannot be written", path);
+    REQUIRE(stat(path, &info) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
+    place->file_bytes = (uint64_t)info.st_size;
+out:
+    h5_close(file);
+    return st;
+}
+
 status_t product_create(const char *path, const struct product_spec *spec,
                         struct product_place *place)
 {
@@ -344,7 +395,6 @@ status_t product_create(const char *path, const struct product_spec *spec,
     hid_t file = -1;
     hid_t data = -1;
     const char *name = product_data_name(spec->kind);
-    struct stat info;
     TRY(h5_create_file(path, &file));
     TRY(put_root(file, spec));
     TRY(put_scales(file, spec));
@@ -361,16 +411,9 @@ status_t product_create(const char *path, const struct product_spec *spec,
     }
     h5_close(data);
     data = -1;
-    TRY(find_place(file, name, &place->data_offset));
-    TRY(find_place(file, "time", &place->time_offset));
-    TRY(find_place(file, "provenance/crc32", &place->crc_offset));
-    TRY(find_place(file, "provenance/missing_samples", &place->missing_offset));
-    TRY(find_place(file, "provenance/holes", &place->holes_offset));
-    herr_t closed = H5Fclose(file);
+    hid_t whole = file;
     file = -1;
-    H5_TRY(closed, "%s cannot be written", path);
-    REQUIRE(stat(path, &info) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
-    place->file_bytes = (uint64_t)info.st_size;
+    TRY(product_finish(whole, path, name, place));
 out:
     h5_close(data);
     h5_close(file);

@@ -68,12 +68,12 @@ struct product {
     char *inputs;
     char *telescope, *source; /* NULL when unknown */
     int has_start;
-    struct utc start; /* of sample 0 of the observation */
-    uint64_t rows, streams, frequencies, integrate;
+    struct utc start;                               /* of sample 0 of the observation */
+    uint64_t rows, streams, frequencies, integrate; /* dedispersed: DMs, 1, times, 1 */
     uint32_t channels, taps;
     double sample_rate_hz;
     double first_time, time_step; /* seconds after sample 0 */
-    double *frequency_hz;         /* [frequencies] */
+    double *frequency_hz;         /* [frequencies]; not of dedispersed series, like the next */
     double *coeff;                /* [taps * samples_per_spectrum] */
     uint64_t ncoeff;
     uint64_t missing, gaps;

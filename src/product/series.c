@@ -1,7 +1,7 @@
 #include "product/series.h"
 
+#include "archive/holds.h"
 #include "base/memory.h"
-#include "product/holds.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,6 +8,29 @@
 /* PRESTO keeps texts, with a '\0', in 80 bytes. */
 enum { MOST_LETTERS = 79 };
 
+struct sigproc sigproc_of(const struct fbh5 *in)
+{
+    int32_t known = in->telescope_id != 0 ? in->telescope_id : sigproc_telescope(in->telescope);
+    return (struct sigproc){.data_type = SIGPROC_FILTERBANK,
+                            .machine_id = in->machine_id,
+                            .telescope_id = known,
+                            .nbeams = in->nbeams,
+                            .ibeam = in->ibeam,
+                            .nchans = in->nchannels,
+                            .nifs = in->nifs,
+                            .nbits = 8 * (uint64_t)in->sample_bytes,
+                            .fch1 = in->fch1_mhz,
+                            .foff = in->foff_mhz,
+                            .tstart = in->tstart_mjd,
+                            .tsamp = in->tsamp,
+                            .raj_hours = in->raj_hours,
+                            .dej_degrees = in->dej_degrees,
+                            .az_start = in->az_start,
+                            .za_start = in->za_start,
+                            .source = in->source,
+                            .rawdatafile = in->rawdatafile};
+}
+
 void sigproc_clear(struct sigproc *header)
 {
     free(header->source);

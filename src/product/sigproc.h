@@ -5,6 +5,7 @@
 #ifndef VOLTMILL_PRODUCT_SIGPROC_H
 #define VOLTMILL_PRODUCT_SIGPROC_H
 
+#include "archive/fbh5.h"
 #include "base/text.h"
 
 #include <stdint.h>
@@ -21,6 +22,9 @@ struct sigproc {
     double refdm;                  /* of a time series, pc cm^-3 */
     char *source, *rawdatafile;    /* NULL: unknown */
 };
+
+/* The header of a filterbank as it is stored; its texts stay the filterbank's. */
+struct sigproc sigproc_of(const struct fbh5 *fbh5);
 
 /* Frees the texts. */
 void sigproc_clear(struct sigproc *header);

@@ -4,7 +4,8 @@
 
 const char *product_data_name(enum product_kind kind)
 {
-    return kind == PRODUCT_SPECTRA ? "spectra" : "data";
+    static const char *const names[] = {"spectra", "data", "dedispersed"};
+    return names[kind];
 }
 
 static status_t pair_type(hid_t *out)

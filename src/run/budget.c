@@ -7,8 +7,6 @@
 
 enum {
     PAGE = 4096,            /* chunk borders in products, so that network clients share no page */
-    BASE_BYTES = 88 << 20,  /* program, libraries, MPI: measured */
-    HDF5_BYTES = 24 << 20,  /* the same beside it when samples come through HDF5 */
     BOUNCE_BYTES = 4 << 20, /* of a reader that needs parts of time steps */
     CHUNK_BYTES = 64 << 20, /* in and out, where nothing else decides: a fraction of a second */
     BLOCKS_A_CHUNK = 8,     /* of a backend that wants small blocks: so that ranks end together */
@@ -88,7 +86,7 @@ static uint64_t hdf5_bytes(const struct work *work)
     uint64_t chunk;
     uint64_t row;
     measure_files(work, &is_hdf5, &chunk, &row);
-    return is_hdf5 ? HDF5_BYTES + work->cache_bytes + 3 * chunk : 0;
+    return is_hdf5 ? BUDGET_HDF5_BYTES + work->cache_bytes + 3 * chunk : 0;
 }
 
 /* Blocks of a chunk's length of time would need each chunk once; shorter ones meet a whole row of
@@ -100,7 +98,8 @@ static void settle_cache(struct work *work)
     uint64_t row;
     measure_files(work, &is_hdf5, &chunk, &row);
     work->cache_bytes = max_u64(chunk, 1 << 20);
-    if (row / 2 < work->job->memory && row + 3 * chunk + BASE_BYTES <= work->job->memory / 2) {
+    if (row / 2 < work->job->memory &&
+        row + 3 * chunk + BUDGET_BASE_BYTES <= work->job->memory / 2) {
         work->cache_bytes = max_u64(row, work->cache_bytes);
     }
 }
@@ -120,7 +119,7 @@ static uint64_t spans_bytes(const struct work *work)
 /* Memory that is not a block's: settled costs of the process and the coefficients in double. */
 static uint64_t fixed_bytes(const struct work *work)
 {
-    return BASE_BYTES + spans_bytes(work) + hdf5_bytes(work) +
+    return BUDGET_BASE_BYTES + spans_bytes(work) + hdf5_bytes(work) +
            2 * 8 * work->samples_per_spectrum * work->channelise.taps +
            (uint64_t)work->archive->nstreams * 32;
 }

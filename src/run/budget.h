@@ -4,6 +4,11 @@
 
 #include "run/work.h"
 
+enum {
+    BUDGET_BASE_BYTES = 88 << 20, /* program, libraries, MPI: measured */
+    BUDGET_HDF5_BYTES = 24 << 20  /* the same beside it when samples come through HDF5 */
+};
+
 /* Settles work->chunking, the sizes in work->channelise that follow from it, and
  * work->memory_bytes. Job, archive, filter and products of `work` are settled already. Fails with
  * USAGE: a budget that is too small (says how much is needed), dumps without a sensible common

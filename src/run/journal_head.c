@@ -40,29 +40,24 @@ out:
     return st;
 }
 
-static status_t add_inputs(const struct archive *archive, struct text *out)
+static status_t add_inputs(const struct making *making, struct text *out)
 {
     status_t st = STATUS_OK;
-    for (uint32_t i = 0; i < archive->nparts; i++) {
-        const struct archive_part *part = &archive->parts[i];
-        TRY(add_input(part->path, out));
-        for (uint32_t j = 0; j < part->nsources; j++) {
-            TRY(add_input(part->sources[j], out));
-        }
+    for (uint32_t i = 0; i < making->ninputs; i++) {
+        TRY(add_input(making->inputs[i], out));
     }
 out:
     return st;
 }
 
-status_t journal_head_begin(const struct job *job, const struct archive *archive, uint32_t i,
-                            struct journal_head *out)
+status_t journal_head_begin(const struct making *making, uint32_t i, struct journal_head *out)
 {
     status_t st = STATUS_OK;
     struct text inputs = {0};
-    *out = (struct journal_head){.integrate = job->products[i].integrate};
+    *out = (struct journal_head){.integrate = making->items[i].integrate};
     TRY(memory_text("voltmill " VOLTMILL_VERSION, &out->program));
-    TRY(memory_text(job->products[i].text, &out->job));
-    TRY(add_inputs(archive, &inputs));
+    TRY(memory_text(making->items[i].text, &out->job));
+    TRY(add_inputs(making, &inputs));
     out->inputs = inputs.data;
     inputs.data = NULL;
 out:
@@ -70,22 +65,20 @@ out:
     return st;
 }
 
-status_t journal_head_complete(const struct work *work, uint32_t i,
+status_t journal_head_complete(const struct making *making, uint32_t i,
                                const struct product_place *place, struct journal_head *head)
 {
     status_t st = STATUS_OK;
     struct text text = {0};
-    size_t coefficients = (size_t)work->samples_per_spectrum * work->channelise.taps;
-    TRY(memory_text(work->products[i].spec.arithmetic, &head->arithmetic));
-    TRY(text_add(&text, "CRC-32 %08x",
-                 (unsigned)crc_of(work->coeff, coefficients * sizeof *work->coeff)));
+    TRY(memory_text(making->items[i].arithmetic, &head->arithmetic));
+    TRY(text_add(&text, "CRC-32 %08x", (unsigned)making->crc));
     head->coefficients = text.data;
     text.data = NULL;
     head->place = *place;
-    head->chunking = work->chunking;
+    head->chunking = making->chunking;
     head->chunking.block_spectra = 0;
-    head->backend = work->backend;
-    head->choice = work->channelise.choice;
+    head->backend = making->backend;
+    head->choice = making->choice;
 out:
     text_free(&text);
     return st;

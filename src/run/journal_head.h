@@ -7,14 +7,15 @@
 #include "compute/backend.h"
 #include "plan/chunk.h"
 #include "product/product.h"
-#include "run/work.h"
+#include "run/making.h"
 
 /* Number a chunk by 32 bits: more would be more than a day's messages to rank 0 alone. */
 #define JOURNAL_MOST_CHUNKS ((uint64_t)UINT32_MAX - 1)
 
 struct journal_head {
     /* What decides a product's bytes, in words for people, line by line: the program's version;
-     * every file of the input with size and time; the product's job; a CRC of the coefficients;
+     * every file of the input with size and time; the product's job; a CRC of the coefficients
+     * (or delays);
      * what computes. NULL: not known yet. */
     char *program, *inputs, *job, *coefficients, *arithmetic;
     uint64_t integrate;
@@ -25,12 +26,11 @@ struct journal_head {
     struct channelise_choice choice;
 };
 
-/* The words of product i, as far as job and archive tell (rank 0: looks at the files' times). Fails
+/* The words of product i, as far as job and input tell (rank 0: looks at the files' times). Fails
  * with DATA. journal_head_free() in any case. */
-status_t journal_head_begin(const struct job *job, const struct archive *archive, uint32_t i,
-                            struct journal_head *out);
+status_t journal_head_begin(const struct making *making, uint32_t i, struct journal_head *out);
 /* The rest of it, from the plan. */
-status_t journal_head_complete(const struct work *work, uint32_t i,
+status_t journal_head_complete(const struct making *making, uint32_t i,
                                const struct product_place *place, struct journal_head *head);
 void journal_head_free(struct journal_head *head);
 

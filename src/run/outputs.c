@@ -15,21 +15,21 @@ static const uint64_t batch_bytes = UINT64_C(1) << 30;
 static status_t name_files(outputs_t *outputs)
 {
     status_t st = STATUS_OK;
-    const struct job *job = outputs->job;
-    TRY(memory_zeroed(job->nproducts, sizeof *outputs->outputs, "products", &outputs->outputs));
-    outputs->count = job->nproducts;
+    const struct making *making = outputs->making;
+    TRY(memory_zeroed(making->count, sizeof *outputs->outputs, "products", &outputs->outputs));
+    outputs->count = making->count;
     for (uint32_t i = 0; i < outputs->count; i++) {
         outputs->outputs[i].fd = outputs->outputs[i].claim_fd = -1;
     }
     for (uint32_t i = 0; i < outputs->count; i++) {
-        TRY(file_part_name(job->products[i].file, &outputs->outputs[i].part));
-        TRY(file_journal_name(job->products[i].file, &outputs->outputs[i].journal_path));
+        TRY(file_part_name(making->items[i].file, &outputs->outputs[i].part));
+        TRY(file_journal_name(making->items[i].file, &outputs->outputs[i].journal_path));
     }
 out:
     return st;
 }
 
-status_t outputs_claim_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
+status_t outputs_claim_all(MPI_Comm comm, const struct making *making,
                            const struct outputs_options *options, struct outputs_begun *begun,
                            outputs_t **out)
 {
@@ -39,8 +39,7 @@ status_t outputs_claim_all(MPI_Comm comm, const struct job *job, const struct ar
     st = memory_zeroed(1, sizeof *outputs, "products", &outputs);
     if (st == STATUS_OK) {
         outputs->comm = comm;
-        outputs->job = job;
-        outputs->archive = archive;
+        outputs->making = making;
         outputs->options = *options;
         MPI_Comm_rank(comm, &outputs->rank);
         st = name_files(outputs);
@@ -63,8 +62,8 @@ static status_t make_head(const outputs_t *outputs, uint32_t i, const struct pro
                           struct journal_head *out)
 {
     status_t st = STATUS_OK;
-    TRY(journal_head_begin(outputs->job, outputs->archive, i, out));
-    TRY(journal_head_complete(outputs->work, i, place, out));
+    TRY(journal_head_begin(outputs->making, i, out));
+    TRY(journal_head_complete(outputs->making, i, place, out));
 out:
     return st;
 }
@@ -75,8 +74,8 @@ static status_t resume_one(outputs_t *outputs, uint32_t i)
     status_t st = STATUS_OK;
     struct output *output = &outputs->outputs[i];
     struct journal_head now = {0};
-    struct product_place place = {.rows = outputs->work->products[i].spec.rows,
-                                  .row_bytes = outputs->work->products[i].row_bytes};
+    struct product_place place = {.rows = outputs->making->items[i].rows,
+                                  .row_bytes = outputs->making->items[i].row_bytes};
     TRY(make_head(outputs, i, &place, &now));
     TRY(journal_head_compare(output->journal_path, journal_head(output->journal), &now));
     if (!output->is_published) {
@@ -97,7 +96,7 @@ static status_t create_one(outputs_t *outputs, uint32_t i)
     output->is_ours = 1;
     /* A journal of something else must not stand beside it for a moment. */
     unlink(output->journal_path);
-    TRY(product_create(output->part, &outputs->work->products[i].spec, &output->place));
+    TRY(outputs->making->create(outputs->making->plan, i, output->part, &output->place));
     TRY(file_reserve_begin(output->claim_fd, output->part, output->place.file_bytes));
     TRY(file_sync(output->claim_fd, output->part));
 out:
@@ -138,7 +137,7 @@ out:
 static status_t open_one(const outputs_t *outputs, uint32_t i, struct output *output)
 {
     status_t st = STATUS_OK;
-    const struct work *work = outputs->work;
+    const struct making *making = outputs->making;
     int size;
     if (output->is_published) {
         goto out;
@@ -148,7 +147,7 @@ static status_t open_one(const outputs_t *outputs, uint32_t i, struct output *ou
     MPI_Comm_size(outputs->comm, &size);
     TRY(file_reserve_share(output->fd, output->part, output->place.file_bytes, outputs->rank,
                            size));
-    uint64_t rows = work->chunking.chunk_spectra / work->job->products[i].integrate;
+    uint64_t rows = making->chunking.chunk_spectra / making->items[i].integrate;
     uint64_t spans = min_u64(spans_count(&output->place), rows / output->place.span_rows + 2);
     TRY(memory_zeroed((size_t)spans, sizeof *output->sums, "CRCs", &output->sums));
 out:
@@ -158,7 +157,8 @@ out:
 static status_t open_files(outputs_t *outputs)
 {
     status_t st = STATUS_OK;
-    struct keeper_work work = {outputs, outputs_sync, outputs->job->sync_seconds, batch_bytes};
+    struct keeper_work work = {outputs, outputs_sync, outputs->making->job->sync_seconds,
+                               batch_bytes};
     for (uint32_t i = 0; i < outputs->count; i++) {
         TRY(open_one(outputs, i, &outputs->outputs[i]));
     }
@@ -167,10 +167,10 @@ out:
     return st;
 }
 
-status_t outputs_open_all(outputs_t *outputs, const struct work *work)
+status_t outputs_open_all(outputs_t *outputs)
 {
     status_t st = STATUS_OK;
-    outputs->work = work;
+    outputs->is_open = 1;
     if (outputs->rank == 0) {
         st = make_files(outputs);
     }
@@ -223,7 +223,7 @@ static status_t publish(outputs_t *outputs)
         output->is_ours = 0;
         if (!output->is_published) {
             status_t published =
-                file_publish(output->part, outputs->job->products[i].file, outputs->options.force);
+                file_publish(output->part, outputs->making->items[i].file, outputs->options.force);
             st = st == STATUS_OK ? published : st;
         }
     }
@@ -231,7 +231,7 @@ static status_t publish(outputs_t *outputs)
     for (uint32_t i = 0; i < outputs->count; i++) {
         unlink(outputs->outputs[i].journal_path);
     }
-    TRY(file_sync_folder(outputs->job->products[0].file));
+    TRY(file_sync_folder(outputs->making->items[0].file));
 out:
     return st;
 }
@@ -262,7 +262,7 @@ uint64_t outputs_missing(const outputs_t *outputs)
 
 void outputs_abandon(outputs_t *outputs)
 {
-    int is_kept = outputs->work && outputs_done(outputs) > 0;
+    int is_kept = outputs->is_open && outputs_done(outputs) > 0;
     for (uint32_t i = 0; i < outputs->count; i++) {
         struct output *output = &outputs->outputs[i];
         if (is_kept && output->is_ours) {
@@ -272,7 +272,7 @@ void outputs_abandon(outputs_t *outputs)
             }
         } else if (output->is_ours) {
             unlink(output->part);
-            if (outputs->work && output->journal) {
+            if (outputs->is_open && output->journal) {
                 unlink(output->journal_path);
             }
             output->is_ours = 0;

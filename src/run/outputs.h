@@ -8,7 +8,7 @@
 #define VOLTMILL_RUN_OUTPUTS_H
 
 #include "base/text.h"
-#include "run/work.h"
+#include "run/making.h"
 
 #include <mpi.h>
 
@@ -28,23 +28,23 @@ struct outputs_begun {
 };
 
 /* Checks (rank 0, or alone) that all products can be made, and that none would replace a file of
- * the archive. Fails with USAGE. */
-status_t outputs_check(const struct job *job, const struct archive *archive, int force);
+ * the input. Fails with USAGE. */
+status_t outputs_check(const struct making *making, int force);
 
 /* Whether all products have their names already, and nothing is left beside them. */
-int outputs_are_complete(const struct job *job);
+int outputs_are_complete(const struct making *making);
 
 /* Locks x.h5.part of every product on rank 0 and reads the journals. Collective. Fails with USAGE:
  * as outputs_check(), another run is at work, or what is left belongs to another plan (says what
- * differs). What is left stays then. `job` and `archive` must outlive the outputs. */
-status_t outputs_claim_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
+ * differs). What is left stays then. `making` must outlive the outputs. */
+status_t outputs_claim_all(MPI_Comm comm, const struct making *making,
                            const struct outputs_options *options, struct outputs_begun *begun,
                            outputs_t **out);
 
 /* Opens x.h5.part of every product everywhere; makes it before and reserves its room, unless the
- * run goes on with what is there. `work` must outlive the outputs. Collective. Fails with USAGE,
+ * run goes on with what is there. The making is planned by then. Collective. Fails with USAGE,
  * NO_SPACE or DATA. */
-status_t outputs_open_all(outputs_t *outputs, const struct work *work);
+status_t outputs_open_all(outputs_t *outputs);
 
 /* The sink of a pipeline (struct pipeline_sink): writes rows in place; a chunk is written. */
 status_t outputs_put(void *outputs, uint32_t product, const struct chunk *chunk, uint64_t first_row,

@@ -9,17 +9,12 @@
 #include <sys/stat.h>
 
 /* Whatever it is called here (another path, a link): --force must never replace the input. */
-static status_t check_not_input(const char *path, const struct archive *archive)
+static status_t check_not_input(const char *path, const struct making *making)
 {
     status_t st = STATUS_OK;
-    for (uint32_t i = 0; i < archive->nparts; i++) {
-        const struct archive_part *part = &archive->parts[i];
-        REQUIRE(!file_is_same(path, part->path), STATUS_USAGE, "product %s is the input file %s",
-                path, part->path);
-        for (uint32_t j = 0; j < part->nsources; j++) {
-            REQUIRE(!file_is_same(path, part->sources[j]), STATUS_USAGE,
-                    "product %s is the input file %s", path, part->sources[j]);
-        }
+    for (uint32_t i = 0; i < making->ninputs; i++) {
+        REQUIRE(!file_is_same(path, making->inputs[i]), STATUS_USAGE,
+                "product %s is the input file %s", path, making->inputs[i]);
     }
 out:
     return st;
@@ -35,49 +30,49 @@ out:
     return st;
 }
 
-static status_t check_others(const struct job *job, uint32_t i, const char *part,
+static status_t check_others(const struct job *job, const char *file, const char *part,
                              const char *journal)
 {
     status_t st = STATUS_OK;
-    for (uint32_t j = 0; j < job->nproducts; j++) {
-        const char *other = job->products[j].file;
-        REQUIRE(i == j || !file_is_same(job->products[i].file, other), STATUS_USAGE,
-                "products %u and %u are one file: %s, %s", i, j, job->products[i].file, other);
+    for (uint32_t j = 0; j < job_nfiles(job); j++) {
+        const char *other = job_file(job, j);
+        REQUIRE(other == file || !file_is_same(file, other), STATUS_USAGE,
+                "two products are one file: %s, %s", file, other);
         REQUIRE(!file_is_same(part, other) && !file_is_same(journal, other), STATUS_USAGE,
                 "product %s has the name under which product %s or its journal is written", other,
-                job->products[i].file);
+                file);
     }
 out:
     return st;
 }
 
 /* The three names of product i, whatever is there. */
-static status_t check_names(const struct job *job, const struct archive *archive, uint32_t i)
+static status_t check_names(const struct making *making, uint32_t i)
 {
     status_t st = STATUS_OK;
     char *part = NULL;
     char *journal = NULL;
-    const char *path = job->products[i].file;
+    const char *path = making->items[i].file;
     TRY(file_part_name(path, &part));
     TRY(file_journal_name(path, &journal));
     const char *names[] = {path, part, journal};
     for (int j = 0; j < 3; j++) {
-        TRY(check_not_input(names[j], archive));
-        TRY(check_not_job(names[j], job));
+        TRY(check_not_input(names[j], making));
+        TRY(check_not_job(names[j], making->job));
     }
-    TRY(check_others(job, i, part, journal));
+    TRY(check_others(making->job, path, part, journal));
 out:
     free(part);
     free(journal);
     return st;
 }
 
-status_t outputs_check(const struct job *job, const struct archive *archive, int force)
+status_t outputs_check(const struct making *making, int force)
 {
     status_t st = STATUS_OK;
-    for (uint32_t i = 0; i < job->nproducts; i++) {
-        TRY(check_names(job, archive, i));
-        TRY(file_check_new(job->products[i].file, force));
+    for (uint32_t i = 0; i < making->count; i++) {
+        TRY(check_names(making, i));
+        TRY(file_check_new(making->items[i].file, force));
     }
 out:
     return st;
@@ -89,13 +84,13 @@ static int exists(const char *path)
     return lstat(path, &info) == 0;
 }
 
-int outputs_are_complete(const struct job *job)
+int outputs_are_complete(const struct making *making)
 {
     int is_complete = 1;
-    for (uint32_t i = 0; i < job->nproducts && is_complete; i++) {
+    for (uint32_t i = 0; i < making->count && is_complete; i++) {
         char *journal = NULL;
-        is_complete = file_journal_name(job->products[i].file, &journal) == STATUS_OK &&
-                      exists(job->products[i].file) && !exists(journal);
+        is_complete = file_journal_name(making->items[i].file, &journal) == STATUS_OK &&
+                      exists(making->items[i].file) && !exists(journal);
         free(journal);
     }
     return is_complete;
@@ -106,7 +101,7 @@ static status_t lock_one(outputs_t *outputs, uint32_t i)
 {
     status_t st = STATUS_OK;
     struct output *output = &outputs->outputs[i];
-    const char *path = outputs->job->products[i].file;
+    const char *path = outputs->making->items[i].file;
     TRY(file_check_new(path, outputs->options.force));
     TRY(claim_take(output->part, &output->claim_fd, &output->part_bytes));
     output->is_ours = output->part_bytes == 0;
@@ -130,7 +125,7 @@ static status_t look(outputs_t *outputs, uint32_t i)
     status_t st = STATUS_OK;
     struct output *output = &outputs->outputs[i];
     struct product_place place;
-    if (exists(outputs->job->products[i].file) && !exists(output->part)) {
+    if (exists(outputs->making->items[i].file) && !exists(output->part)) {
         TRY(journal_open(output->journal_path, &output->state, &output->journal));
         output->is_published = output->journal && journal_is_complete(output->journal);
         if (output->is_published) {
@@ -179,7 +174,7 @@ static status_t check_plan(const outputs_t *outputs, uint32_t i)
     status_t st = STATUS_OK;
     const struct output *output = &outputs->outputs[i];
     struct journal_head now = {0};
-    TRY(journal_head_begin(outputs->job, outputs->archive, i, &now));
+    TRY(journal_head_begin(outputs->making, i, &now));
     TRY(journal_head_compare(output->journal_path, journal_head(output->journal), &now));
 out:
     journal_head_free(&now);
@@ -300,7 +295,7 @@ status_t outputs_claim(outputs_t *outputs, struct outputs_begun *begun)
     int all_go_on = 1;
     int some_bind = 0;
     for (uint32_t i = 0; i < outputs->count; i++) {
-        TRY(check_names(outputs->job, outputs->archive, i));
+        TRY(check_names(outputs->making, i));
     }
     for (uint32_t i = 0; i < outputs->count; i++) {
         TRY(look(outputs, i));

@@ -30,10 +30,9 @@ struct outputs {
     MPI_Comm comm;
     int rank;
     struct outputs_options options;
-    const struct job *job;
-    const struct archive *archive;
-    const struct work *work; /* once open */
-    int is_begun;            /* goes on with what is there */
+    const struct making *making;
+    int is_open;
+    int is_begun; /* goes on with what is there */
     uint32_t count;
     struct output *outputs;
     keeper_t *keeper;

@@ -9,22 +9,22 @@
 
 enum { LONG_WRITE = 4 << 20 /* bytes that are worth sending to the disk together */ };
 
-/* Time stamps go with the rows of the first streams. */
-static status_t put_times(const outputs_t *outputs, uint32_t product, uint64_t first_row,
-                          uint64_t rows)
+/* Time stamps first .. first + total - 1. */
+static status_t put_times(const outputs_t *outputs, uint32_t product, uint64_t first,
+                          uint64_t total)
 {
     status_t st = STATUS_OK;
     enum { PIECE = 4096 };
     double times[PIECE];
     const struct output *output = &outputs->outputs[product];
-    struct time_axis axis = product_time(&outputs->work->products[product].spec);
-    for (uint64_t done = 0; done < rows; done += PIECE) {
-        uint64_t count = min_u64(rows - done, PIECE);
+    struct time_axis axis = outputs->making->items[product].time;
+    for (uint64_t done = 0; done < total; done += PIECE) {
+        uint64_t count = min_u64(total - done, PIECE);
         for (uint64_t i = 0; i < count; i++) {
-            times[i] = axis.first + (double)(first_row + done + i) * axis.step;
+            times[i] = axis.first + (double)(first + done + i) * axis.step;
         }
         TRY(file_write(output->fd, output->part,
-                       output->place.time_offset + (first_row + done) * sizeof(double), times,
+                       output->place.time_offset + (first + done) * sizeof(double), times,
                        count * sizeof(double)));
     }
 out:
@@ -62,8 +62,8 @@ status_t outputs_holes(const outputs_t *outputs, uint32_t i, uint64_t *out)
     const struct output *output = &outputs->outputs[i];
     uint64_t holes = 0;
     int fd = -1;
-    TRY(file_open_read(outputs->job->products[i].file, &fd));
-    TRY(product_count_holes(fd, outputs->job->products[i].file, &output->place, &holes));
+    TRY(file_open_read(outputs->making->items[i].file, &fd));
+    TRY(product_count_holes(fd, outputs->making->items[i].file, &output->place, &holes));
     *out = holes;
 out:
     if (fd >= 0) {
@@ -113,13 +113,13 @@ status_t outputs_put(void *context, uint32_t product, const struct chunk *chunk,
     status_t st = STATUS_OK;
     outputs_t *outputs = context;
     struct output *output = &outputs->outputs[product];
+    const struct making_item *item = &outputs->making->items[product];
     uint64_t row_bytes = output->place.row_bytes;
-    uint64_t stream_bytes = row_bytes / outputs->archive->nstreams;
+    uint64_t stream_bytes = row_bytes / outputs->making->chunking.streams;
     uint64_t piece = chunk->streams * stream_bytes;
     uint64_t at = output->place.data_offset + first_row * row_bytes;
     /* Before they are written: the copy that the system takes finds them in the cache then. */
-    sum_rows(output, outputs->job->products[product].integrate, chunk, first_row, rows,
-             stream_bytes, data);
+    sum_rows(output, item->integrate, chunk, first_row, rows, stream_bytes, data);
     if (piece == row_bytes) {
         TRY(file_write(output->fd, output->part, at, data, rows * row_bytes));
         TRY(flush_rows(output, at, rows * row_bytes));
@@ -130,7 +130,10 @@ status_t outputs_put(void *context, uint32_t product, const struct chunk *chunk,
                            (const char *)data + i * piece, piece));
         }
     }
-    if (chunk->first_stream == 0) {
+    /* Once: with the rows of the first columns, or the columns of the first row. */
+    if (item->has_times_across && first_row == 0) {
+        TRY(put_times(outputs, product, chunk->first_stream, chunk->streams));
+    } else if (!item->has_times_across && chunk->first_stream == 0) {
         TRY(put_times(outputs, product, first_row, rows));
     }
     TRY(put_holes(outputs, product, piece == row_bytes, first_row, rows, holes));
@@ -150,7 +153,7 @@ status_t outputs_end(void *context, const struct chunk *chunk, uint64_t missing)
     TRY(text_add_bytes(&outputs->entry, (const char *)&missing, sizeof missing));
     for (uint32_t i = 0; i < outputs->count; i++) {
         struct output *output = &outputs->outputs[i];
-        struct journal_head head = {.integrate = outputs->job->products[i].integrate,
+        struct journal_head head = {.integrate = outputs->making->items[i].integrate,
                                     .place = output->place};
         struct journal_rows rows = journal_head_rows(&head, chunk);
         size_t bytes =

@@ -1,8 +1,8 @@
 #include "run/pipeline.h"
 
 #include "base/memory.h"
+#include "run/flow.h"
 #include "run/holes.h"
-#include "run/ring.h"
 
 #include <stdlib.h>
 
@@ -37,9 +37,8 @@ struct pipeline {
     struct slot slots[MOST_SLOTS];
     uint32_t nslots;
     ring_t *ring;
-    double patience; /* seconds */
-    int is_stuck;    /* that long nothing has moved */
-    int has_warned;  /* of input that cannot be read: the reader's */
+    struct flow flow;
+    int has_warned; /* of input that cannot be read: the reader's */
     double computing;
     double waiting;   /* of the writer, for a device */
     uint64_t missing; /* samples, so far in the chunk: the writer's */
@@ -227,35 +226,6 @@ out:
     return st;
 }
 
-status_t pipeline_create(const struct work *work, backend_t *backend,
-                         const struct pipeline_sink *sink, pipeline_t **out)
-{
-    status_t st = STATUS_OK;
-    pipeline_t *pipeline = NULL;
-    TRY(memory_zeroed(1, sizeof *pipeline, "the pipeline", &pipeline));
-    pipeline->work = work;
-    pipeline->backend = backend;
-    pipeline->sink = *sink;
-    pipeline->chunking = work->chunking;
-    pipeline->nslots = (uint32_t)min_u64(backend_slots(backend_which(backend)), MOST_SLOTS);
-    /* While a device computes, this rank's threads have nothing else to do. */
-    uint32_t threads = backend_which(backend) == BACKEND_OPENCL
-                           ? (uint32_t)min_u64(work->channelise.threads, MOST_READERS)
-                           : 1;
-    TRY(reader_create(work->archive, work->cache_bytes, threads, &pipeline->reader));
-    TRY(fit_stages(pipeline));
-    if (work->job->on_bad == ON_BAD_NAN) {
-        TRY(holes_create(work, pipeline->chunking.block_spectra, &pipeline->holes));
-    }
-    struct ring_work sides = {pipeline, read_slot, write_slot};
-    TRY(ring_create(pipeline->nslots, &sides, &pipeline->ring));
-    *out = pipeline;
-    pipeline = NULL;
-out:
-    pipeline_destroy(pipeline);
-    return st;
-}
-
 void pipeline_destroy(pipeline_t *pipeline)
 {
     if (!pipeline) {
@@ -283,9 +253,10 @@ out:
 }
 
 /* Sets the backend to work on the oldest block that was read. */
-static status_t compute(pipeline_t *pipeline, uint64_t number)
+static status_t compute(void *context, uint64_t number)
 {
     status_t st = STATUS_OK;
+    pipeline_t *pipeline = context;
     const struct work *work = pipeline->work;
     struct slot *slot = &pipeline->slots[number % pipeline->nslots];
     uint64_t taps = work->channelise.taps;
@@ -320,9 +291,9 @@ static const char *file_of(const pipeline_t *pipeline, const struct slot *slot)
 }
 
 /* Nothing has moved for too long: says which stage of the oldest block hangs. */
-static status_t say_what_hangs(pipeline_t *pipeline, const struct ring_counts *at)
+static status_t say_what_hangs(void *context, const struct ring_counts *at)
 {
-    pipeline->is_stuck = 1;
+    const pipeline_t *pipeline = context;
     int is_reading = at->read < at->submitted && at->written == at->computed;
     uint64_t oldest = is_reading ? at->read : at->written;
     const struct slot *slot = &pipeline->slots[oldest % pipeline->nslots];
@@ -330,68 +301,61 @@ static status_t say_what_hangs(pipeline_t *pipeline, const struct ring_counts *a
     unsigned long long end = slot->from + slot->count;
     if (is_reading) {
         return report_fail(STATUS_DATA, "%s: spectra %llu .. %llu could not be read within %g s",
-                           file_of(pipeline, slot), first, end, pipeline->patience);
+                           file_of(pipeline, slot), first, end, pipeline->flow.patience);
     }
     return report_fail(STATUS_DATA,
                        "%s: spectra %llu .. %llu could not be finished and written within %g s",
-                       pipeline->work->job->products[0].file, first, end, pipeline->patience);
+                       pipeline->work->job->products[0].file, first, end, pipeline->flow.patience);
 }
 
-static int is_same(const struct ring_counts *a, const struct ring_counts *b)
-{
-    return a->submitted == b->submitted && a->read == b->read && a->computed == b->computed &&
-           a->written == b->written;
-}
-
-/* Works until at most `pending` blocks wait to be worked on and at most `under_way` are not yet
- * written. */
-static status_t work_off(pipeline_t *pipeline, driver_t *driver, uint64_t pending,
-                         uint64_t under_way)
+status_t pipeline_create(const struct work *work, backend_t *backend,
+                         const struct pipeline_sink *sink, pipeline_t **out)
 {
     status_t st = STATUS_OK;
-    struct ring_counts before = ring_counts(pipeline->ring);
-    double moved = progress_now();
-    for (;;) {
-        struct ring_counts at = ring_counts(pipeline->ring);
-        TRY(at.status);
-        if (!is_same(&at, &before)) {
-            before = at;
-            moved = progress_now();
-        } else if (pipeline->patience > 0 && progress_now() - moved > pipeline->patience) {
-            TRY(say_what_hangs(pipeline, &at));
-        }
-        if (driver) {
-            driver_serve(driver);
-        }
-        int is_behind = at.submitted - at.computed > pending;
-        if (!is_behind && at.submitted - at.written <= under_way) {
-            break;
-        }
-        if (at.read > at.computed) {
-            TRY(compute(pipeline, at.computed));
-        } else {
-            ring_wait(pipeline->ring, &at);
-        }
+    pipeline_t *pipeline = NULL;
+    TRY(memory_zeroed(1, sizeof *pipeline, "the pipeline", &pipeline));
+    pipeline->work = work;
+    pipeline->backend = backend;
+    pipeline->sink = *sink;
+    pipeline->chunking = work->chunking;
+    pipeline->nslots = (uint32_t)min_u64(backend_slots(backend_which(backend)), MOST_SLOTS);
+    /* While a device computes, this rank's threads have nothing else to do. */
+    uint32_t threads = backend_which(backend) == BACKEND_OPENCL
+                           ? (uint32_t)min_u64(work->channelise.threads, MOST_READERS)
+                           : 1;
+    TRY(reader_create(work->archive, work->cache_bytes, threads, &pipeline->reader));
+    TRY(fit_stages(pipeline));
+    if (work->job->on_bad == ON_BAD_NAN) {
+        TRY(holes_create(work, pipeline->chunking.block_spectra, &pipeline->holes));
     }
+    struct ring_work sides = {pipeline, read_slot, write_slot};
+    TRY(ring_create(pipeline->nslots, &sides, &pipeline->ring));
+    pipeline->flow = (struct flow){.ring = pipeline->ring,
+                                   .context = pipeline,
+                                   .compute = compute,
+                                   .say_what_hangs = say_what_hangs};
+    *out = pipeline;
+    pipeline = NULL;
 out:
+    pipeline_destroy(pipeline);
     return st;
 }
 
 void pipeline_limit(pipeline_t *pipeline, double seconds)
 {
-    pipeline->patience = seconds;
+    pipeline->flow.patience = seconds;
 }
 
 int pipeline_hangs(const pipeline_t *pipeline)
 {
-    return pipeline->is_stuck;
+    return pipeline->flow.is_stuck;
 }
 
 status_t pipeline_chunk(pipeline_t *pipeline, driver_t *driver, const struct chunk *chunk)
 {
     status_t st = STATUS_OK;
     for (uint64_t from = chunk->first; from < chunk->first + chunk->count;) {
-        TRY(work_off(pipeline, driver, AHEAD, pipeline->nslots - 1));
+        TRY(flow_work_off(&pipeline->flow, driver, AHEAD, pipeline->nslots - 1));
         if (driver && driver_serve(driver)) {
             break;
         }
@@ -410,7 +374,7 @@ out:
 
 status_t pipeline_finish(pipeline_t *pipeline, driver_t *driver)
 {
-    return work_off(pipeline, driver, 0, 0);
+    return flow_work_off(&pipeline->flow, driver, 0, 0);
 }
 
 struct pipeline_seconds pipeline_seconds(const pipeline_t *pipeline)

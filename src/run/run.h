@@ -3,6 +3,7 @@
 #define VOLTMILL_RUN_RUN_H
 
 #include "base/status.h"
+#include "base/terms.h"
 
 #include <mpi.h>
 #include <stdint.h>
@@ -43,6 +44,9 @@ struct run_options {
     void *context;
     struct run_times *times;
 };
+
+/* The options' patience, or what suits the backend. */
+double run_patience(const struct run_options *options, enum backend_kind backend);
 
 /* Goes on where an earlier run of the same job has ended. Collective; every rank gets the same
  * status: STOPPED when a signal asked for it (run/stop.h). Rank 0 prints a summary on stdout. */

@@ -40,7 +40,9 @@ status_t setup_share_all(MPI_Comm comm, status_t st, const char *path, struct te
     TRY(share_text_all(comm, text));
     st = job_parse(path, text->data, text->length, sets, nsets, &job);
     TRY(agree_all(comm, st));
-    TRY(share_archive_all(comm, job, out_archive));
+    if (job->channels > 0) {
+        TRY(share_archive_all(comm, job, out_archive));
+    }
     *out_job = job;
     job = NULL;
 out:

@@ -6,6 +6,7 @@
 #include "run/agree.h"
 #include "run/pipeline.h"
 #include "run/setup.h"
+#include "run/verify_dedisperse.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -168,37 +169,43 @@ out:
     return st;
 }
 
-/* The first, the last, and others at random, without doubles. All ranks pick the same. */
-static status_t pick_chunks(struct verify *verify, const struct verify_options *options)
+status_t verify_pick(const struct verify_options *options, uint64_t total, uint64_t **out,
+                     uint64_t *count)
 {
     status_t st = STATUS_OK;
-    /* Chunks that complete a row: the last one may hold only spectra that were dropped. */
-    const struct chunking *chunking = &verify->work->chunking;
-    uint64_t used = verify->product->rows * verify->product->integrate;
-    uint64_t total = ceil_div_u64(used, chunking->chunk_spectra) * chunk_groups(chunking);
-    verify->nchunks = total;
-    verify->npicked = total;
+    uint64_t *picked = NULL;
+    *count = total;
     if (options->all || options->chunks >= total) {
         goto out;
     }
     uint64_t wanted = max_u64(options->chunks, 2);
-    TRY(memory_zeroed((size_t)wanted, sizeof(uint64_t), "chunks", &verify->picked));
-    verify->picked[1] = total - 1;
+    TRY(memory_zeroed((size_t)wanted, sizeof *picked, "chunks", &picked));
+    picked[1] = total - 1;
     uint64_t state = options->seed;
     for (uint64_t i = 2; i < wanted; i++) {
         /* Knuth's 64-bit linear congruence; the upper bits are the random ones. */
         state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        verify->picked[i] = (state >> 11) % total;
+        picked[i] = (state >> 11) % total;
     }
-    qsort(verify->picked, (size_t)wanted, sizeof(uint64_t), compare_u64);
-    verify->npicked = 0;
+    qsort(picked, (size_t)wanted, sizeof *picked, compare_u64);
+    *count = 0;
     for (uint64_t i = 0; i < wanted; i++) {
-        if (i == 0 || verify->picked[i] != verify->picked[i - 1]) {
-            verify->picked[verify->npicked++] = verify->picked[i];
+        if (i == 0 || picked[i] != picked[i - 1]) {
+            picked[(*count)++] = picked[i];
         }
     }
+    *out = picked;
 out:
     return st;
+}
+
+static status_t pick_chunks(struct verify *verify, const struct verify_options *options)
+{
+    /* Chunks that complete a row: the last one may hold only spectra that were dropped. */
+    const struct chunking *chunking = &verify->work->chunking;
+    uint64_t used = verify->product->rows * verify->product->integrate;
+    verify->nchunks = ceil_div_u64(used, chunking->chunk_spectra) * chunk_groups(chunking);
+    return verify_pick(options, verify->nchunks, &verify->picked, &verify->npicked);
 }
 
 static status_t process(void *context, driver_t *driver, uint64_t index)
@@ -221,11 +228,6 @@ static status_t open_job_all(struct verify *verify, const struct verify_options 
     char chunk[64];
     const char **sets = NULL;
     uint32_t nsets = 0;
-    st = product_open(options->path, &verify->product);
-    if (st == STATUS_OK && !verify->product) {
-        st = report_fail(STATUS_DATA, "%s is no product of voltmill", options->path);
-    }
-    TRY(agree_all(verify->comm, st));
     uint64_t integrate = verify->product->integrate;
     uint64_t dumps = ceil_div_u64(CHUNK_GRAIN, max_u64(integrate, 1));
     snprintf(chunk, sizeof chunk, "run.chunk=%llu", (unsigned long long)(dumps * integrate));
@@ -290,11 +292,28 @@ out:
     return st;
 }
 
+static status_t open_product_all(struct verify *verify, const struct verify_options *options)
+{
+    status_t st = STATUS_OK;
+    st = product_open(options->path, &verify->product);
+    if (st == STATUS_OK && !verify->product) {
+        st = report_fail(STATUS_DATA, "%s is no product of voltmill", options->path);
+    }
+    TRY(agree_all(verify->comm, st));
+out:
+    return st;
+}
+
 status_t verify_product_all(MPI_Comm comm, const struct verify_options *options)
 {
     status_t st = STATUS_OK;
     struct verify verify = {.comm = comm, .fd = -1};
     MPI_Comm_rank(comm, &verify.rank);
+    TRY(open_product_all(&verify, options));
+    if (verify.product->kind == PRODUCT_DEDISPERSED) {
+        TRY(verify_dedispersed_all(comm, options, verify.product));
+        goto out;
+    }
     TRY(prepare_all(&verify, options));
     struct driver_work work = {
         .chunks = verify.npicked, .context = &verify, .process = process, .finish = finish};

@@ -58,21 +58,37 @@ static void check_end(struct check *check)
     }
 }
 
-/* Whether the rows' time stamps are what the product says of its time axis. */
-static status_t compare_times(const struct check *check, const struct stretch *stretch, int *same)
+/* Whether some time stamps are what the product says of its time axis. */
+static status_t compare_times(const struct check *check, uint64_t first, uint64_t total, int *same)
 {
     status_t st = STATUS_OK;
     enum { PIECE = 4096 };
     double times[PIECE];
     const struct product *product = check->product;
-    for (uint64_t done = 0; done < stretch->rows; done += PIECE) {
-        uint64_t count = min_u64(stretch->rows - done, PIECE);
-        uint64_t row = stretch->first_row + done;
+    for (uint64_t done = 0; done < total; done += PIECE) {
+        uint64_t count = min_u64(total - done, PIECE);
+        uint64_t row = first + done;
         TRY(file_read(check->fd, check->path, product->place.time_offset + row * sizeof *times,
                       times, count * sizeof *times));
         for (uint64_t i = 0; i < count; i++) {
             *same &= times[i] == product->first_time + (double)(row + i) * product->time_step;
         }
+    }
+out:
+    return st;
+}
+
+/* The time stamps that go with a stretch: those of its rows, of one stretch of each; or those of
+ * its bytes, a float each, of the first row's. */
+static status_t compare_stamps(const struct check *check, const struct stretch *stretch, int *same)
+{
+    status_t st = STATUS_OK;
+    int is_across = check->product->kind == PRODUCT_DEDISPERSED;
+    if (is_across && stretch->first_row == 0) {
+        TRY(compare_times(check, stretch->from / sizeof(float), stretch->piece / sizeof(float),
+                          same));
+    } else if (!is_across && stretch->from == 0) {
+        TRY(compare_times(check, stretch->first_row, stretch->rows, same));
     }
 out:
     return st;
@@ -125,7 +141,7 @@ static status_t check_span(void *context, driver_t *driver, uint64_t span)
                               place->row_bytes};
     int same = 1;
     TRY(sum_stretch(check, &stretch));
-    TRY(compare_times(check, &stretch, &same));
+    TRY(compare_stamps(check, &stretch, &same));
     TRY(judge(check, &stretch,
               same && spans_crc(place, span, check->sums[0]) == check->expected[span]));
     driver_serve(driver);
@@ -147,9 +163,7 @@ static status_t check_chunk(void *context, driver_t *driver, uint64_t number)
     uint64_t sums = journal_chunk_sums(head, number, &span);
     int same = 1;
     TRY(sum_stretch(check, &stretch));
-    if (chunk.first_stream == 0) {
-        TRY(compare_times(check, &stretch, &same));
-    }
+    TRY(compare_stamps(check, &stretch, &same));
     same = same && memcmp(check->sums, check->expected + check->places[number],
                           (size_t)sums * sizeof *check->sums) == 0;
     TRY(judge(check, &stretch, same));

@@ -15,6 +15,7 @@ def bank(name, data=np.zeros((8, 1, 4), "u1"), frequency=None, **header):
         dataset.attrs.update({k: v for k, v in {**HEADER, **header}.items() if v is not None})
         if frequency is not None:
             file["frequency"] = frequency
+            file.attrs["format"] = "power"
 
 
 def huge(name, shape):
@@ -130,7 +131,7 @@ fails "no spectra" 4 'is empty' "${fil[@]}" empty.h5
 fails "/data is a group" 4 '/data cannot be opened' "${fil[@]}" group.h5
 for key in fch1 foff tsamp; do
     fails "no $key" 4 "attribute $key of /data is missing" "${fil[@]}" no-$key.h5
-    fails "$key is NaN" 4 "attribute $key of /data is missing or no number" "${fil[@]}" nan-$key.h5
+    fails "$key is NaN" 4 "attribute $key of /data is no number" "${fil[@]}" nan-$key.h5
     fails "$key is text" 4 "attribute $key is not a number" "${fil[@]}" text-$key.h5
 done
 fails "channels of no width" 4 'foff = 0' "${fil[@]}" still.h5

@@ -2,9 +2,9 @@
  * file's bytes. */
 #include "fuzz.h"
 
+#include "archive/fbh5.h"
 #include "base/h5.h"
 #include "base/memory.h"
-#include "product/fbh5.h"
 #include "product/presto.h"
 
 #include <string.h>
@@ -56,19 +56,27 @@ static int read_filterbank(const char *path)
     int hdf5_failed = fuzz_expect_cause(st);
     EXPECT((st == STATUS_OK) == (fbh5 != NULL));
     if (fbh5) {
-        const struct sigproc *header = &fbh5->header;
+        fbh5_reader_t *reader = NULL;
         struct fbh5_block block = {.rows = min_u64(fbh5->rows, 4),
-                                   .nifs = min_u64(header->nifs, 4),
-                                   .chans = min_u64(header->nchans, MOST / 64)};
+                                   .nifs = min_u64(fbh5->nifs, 4),
+                                   .chans = min_u64(fbh5->nchannels, MOST / 64)};
         EXPECT(block.rows > 0 && block.nifs > 0 && block.chans > 0 && fbh5->chunk_rows > 0);
         block.row = fbh5->rows - block.rows;
-        block.first_if = header->nifs - block.nifs;
-        block.chan = header->nchans - block.chans;
-        size_t bytes = (size_t)(block.rows * block.nifs * block.chans * header->nbits / 8);
+        block.first_if = fbh5->nifs - block.nifs;
+        block.chan = fbh5->nchannels - block.chans;
+        size_t bytes = (size_t)(block.rows * block.nifs * block.chans * fbh5->sample_bytes);
         char *out = fenced(bytes);
-        hdf5_failed |= fuzz_expect_cause(fbh5_read(fbh5, &block, out));
+        hdf5_failed |= fuzz_expect_cause(fbh5_check_even(fbh5));
+        st = fbh5_reader_create(fbh5, 0, &reader);
+        st = st == STATUS_OK ? fbh5_read(reader, &block, out) : st;
+        hdf5_failed |= fuzz_expect_cause(st);
         check_fence(out, bytes);
-        check_header(header);
+        struct sigproc header = sigproc_of(fbh5);
+        check_header(&header);
+        fbh5_reader_destroy(reader);
+        if (fbh5->nchannels < MOST) {
+            hdf5_failed |= fuzz_expect_cause(fbh5_load_band(fbh5));
+        }
     }
     fbh5_destroy(fbh5);
     return hdf5_failed;

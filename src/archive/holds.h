@@ -1,6 +1,6 @@
 /* What an HDF5 file holds, for messages. */
-#ifndef VOLTMILL_PRODUCT_HOLDS_H
-#define VOLTMILL_PRODUCT_HOLDS_H
+#ifndef VOLTMILL_ARCHIVE_HOLDS_H
+#define VOLTMILL_ARCHIVE_HOLDS_H
 
 #include <hdf5.h>
 

@@ -1,4 +1,4 @@
-#include "product/holds.h"
+#include "archive/holds.h"
 
 #include <stddef.h>
 

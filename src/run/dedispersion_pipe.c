@@ -1,0 +1,272 @@
+#include "run/dedispersion_pipe.h"
+
+#include "base/memory.h"
+#include "run/dedispersion_read.h"
+#include "run/flow.h"
+
+#include <stdlib.h>
+
+enum { MOST_SLOTS = 8, LEAST_BLOCK = 64, AHEAD = 1 };
+
+/* One block under way. Whoever has the slot in the ring may touch it. */
+struct slot {
+    buffer_t *in, *out;
+    struct chunk chunk;
+    uint32_t base;        /* delay of the chunk's DMs that all have */
+    uint64_t inputs;      /* samples in time */
+    uint64_t from, count; /* outputs */
+};
+
+struct dedispersion_pipe {
+    const struct dedispersion *plan;
+    backend_t *backend; /* the caller's */
+    struct pipeline_sink sink;
+    dedispersion_reader_t *reader;
+    struct slot slots[MOST_SLOTS];
+    uint32_t nslots;
+    uint64_t block; /* outputs; the plan's, or less if the device is small */
+    struct dm_group group;
+    uint32_t first_dm; /* of the group; the stage is its */
+    dedisperse_t *stage;
+    ring_t *ring;
+    struct flow flow;
+    double computing, waiting;
+};
+
+static void drop_stage(dedispersion_pipe_t *pipe)
+{
+    dedisperse_destroy(pipe->stage);
+    pipe->stage = NULL;
+    dm_group_free(&pipe->group);
+}
+
+static void drop_slots(dedispersion_pipe_t *pipe)
+{
+    for (uint32_t i = 0; i < pipe->nslots; i++) {
+        buffer_destroy(pipe->slots[i].in);
+        buffer_destroy(pipe->slots[i].out);
+        pipe->slots[i] = (struct slot){.in = NULL};
+    }
+}
+
+/* The largest span of delays of any group. */
+static uint32_t largest_span(const struct dedispersion *plan)
+{
+    uint32_t most = 0;
+    for (uint64_t first = 0; first < plan->delays.ndms; first += plan->chunking.chunk_spectra) {
+        uint64_t count = min_u64(plan->chunking.chunk_spectra, plan->delays.ndms - first);
+        uint32_t base;
+        uint32_t span;
+        dm_group_span(plan, (uint32_t)first, (uint32_t)count, &base, &span);
+        most = span > most ? span : most;
+    }
+    return most;
+}
+
+static status_t create_slots(dedispersion_pipe_t *pipe, uint32_t span)
+{
+    status_t st = STATUS_OK;
+    const struct dedispersion *plan = pipe->plan;
+    uint64_t in = (pipe->block + span) * plan->input.row_bytes;
+    uint64_t out = plan->chunking.chunk_spectra * pipe->block * sizeof(float);
+    for (uint32_t i = 0; i < pipe->nslots; i++) {
+        TRY(buffer_create(pipe->backend, BUFFER_IN, in, &pipe->slots[i].in));
+        TRY(buffer_create(pipe->backend, BUFFER_OUT, out, &pipe->slots[i].out));
+    }
+out:
+    return st;
+}
+
+static status_t create_stage(dedispersion_pipe_t *pipe, uint32_t first, uint32_t count)
+{
+    status_t st = STATUS_OK;
+    drop_stage(pipe);
+    TRY(dm_group_create(pipe->plan, first, count, &pipe->group));
+    struct dedisperse_spec spec = dedispersion_stage(pipe->plan, &pipe->group, pipe->block);
+    TRY(dedisperse_create(pipe->backend, &spec, &pipe->stage));
+    pipe->first_dm = first;
+out:
+    return st;
+}
+
+/* The device may have less room than the plan thought: then blocks are halved. */
+static status_t fit(dedispersion_pipe_t *pipe)
+{
+    status_t st = STATUS_OK;
+    uint32_t span = largest_span(pipe->plan);
+    uint64_t dms = min_u64(pipe->plan->chunking.chunk_spectra, pipe->plan->delays.ndms);
+    for (;;) {
+        st = create_slots(pipe, span);
+        if (st == STATUS_OK) {
+            st = create_stage(pipe, 0, (uint32_t)dms);
+        }
+        if (st == STATUS_OK || !backend_was_full(pipe->backend) || pipe->block <= LEAST_BLOCK) {
+            break;
+        }
+        report_clear();
+        drop_stage(pipe);
+        drop_slots(pipe);
+        pipe->block = max_u64(pipe->block / 2, 1);
+    }
+    return st;
+}
+
+/* The reader thread. */
+static status_t read_slot(void *context, uint32_t number)
+{
+    status_t st = STATUS_OK;
+    dedispersion_pipe_t *pipe = context;
+    struct slot *slot = &pipe->slots[number];
+    void *in = NULL;
+    TRY(buffer_get(slot->in, &in));
+    TRY(dedispersion_read(pipe->reader, pipe->plan->first + (int64_t)(slot->from + slot->base),
+                          slot->inputs, in));
+out:
+    return st;
+}
+
+/* The writer thread. */
+static status_t write_slot(void *context, uint32_t number)
+{
+    status_t st = STATUS_OK;
+    dedispersion_pipe_t *pipe = context;
+    struct slot *slot = &pipe->slots[number];
+    struct chunk part = slot->chunk;
+    void *data = NULL;
+    double since = progress_now();
+    TRY(buffer_get(slot->out, &data));
+    pipe->waiting += progress_now() - since;
+    part.first_stream = (uint32_t)slot->from;
+    part.streams = (uint32_t)slot->count;
+    TRY(pipe->sink.put(pipe->sink.context, 0, &part, part.first, part.count, data, NULL));
+    uint64_t end = (uint64_t)slot->chunk.first_stream + slot->chunk.streams;
+    if (pipe->sink.end && slot->from + slot->count == end) {
+        TRY(pipe->sink.end(pipe->sink.context, &slot->chunk, 0));
+    }
+out:
+    return st;
+}
+
+/* Sets the backend to work on the oldest block that was read. */
+static status_t compute(void *context, uint64_t number)
+{
+    status_t st = STATUS_OK;
+    dedispersion_pipe_t *pipe = context;
+    const struct dedispersion *plan = pipe->plan;
+    struct slot *slot = &pipe->slots[number % pipe->nslots];
+    double started = progress_now();
+    struct dedisperse_input input = {0, (size_t)plan->input.row_bytes,
+                                     series_bytes(plan->input.format)};
+    TRY(dedisperse_run(pipe->stage, slot->in, &input, slot->count, slot->out, slot->count));
+    pipe->computing += progress_now() - started;
+    ring_pass(pipe->ring);
+out:
+    return st;
+}
+
+static status_t say_what_hangs(void *context, const struct ring_counts *at)
+{
+    const dedispersion_pipe_t *pipe = context;
+    int is_reading = at->read < at->submitted && at->written == at->computed;
+    const struct slot *slot = &pipe->slots[(is_reading ? at->read : at->written) % pipe->nslots];
+    return report_fail(STATUS_DATA, "%s: times %llu .. %llu could not be %s within %g s",
+                       is_reading ? pipe->plan->fbh5->path : pipe->plan->what->file,
+                       (unsigned long long)slot->from,
+                       (unsigned long long)(slot->from + slot->count),
+                       is_reading ? "read" : "finished and written", pipe->flow.patience);
+}
+
+status_t dedispersion_pipe_create(const struct dedispersion *plan, backend_t *backend,
+                                  const struct pipeline_sink *sink, dedispersion_pipe_t **out)
+{
+    status_t st = STATUS_OK;
+    dedispersion_pipe_t *pipe = NULL;
+    TRY(memory_zeroed(1, sizeof *pipe, "the pipeline", &pipe));
+    pipe->plan = plan;
+    pipe->backend = backend;
+    pipe->sink = *sink;
+    pipe->nslots = dedispersion_slots(plan->backend);
+    pipe->block = plan->block_outputs;
+    TRY(dedispersion_reader_create(plan, &pipe->reader));
+    TRY(fit(pipe));
+    struct ring_work sides = {pipe, read_slot, write_slot};
+    TRY(ring_create(pipe->nslots, &sides, &pipe->ring));
+    pipe->flow = (struct flow){
+        .ring = pipe->ring, .context = pipe, .compute = compute, .say_what_hangs = say_what_hangs};
+    *out = pipe;
+    pipe = NULL;
+out:
+    dedispersion_pipe_destroy(pipe);
+    return st;
+}
+
+void dedispersion_pipe_destroy(dedispersion_pipe_t *pipe)
+{
+    if (!pipe) {
+        return;
+    }
+    ring_destroy(pipe->ring);
+    drop_stage(pipe);
+    drop_slots(pipe);
+    dedispersion_reader_destroy(pipe->reader);
+    free(pipe);
+}
+
+void dedispersion_pipe_limit(dedispersion_pipe_t *pipe, double seconds)
+{
+    pipe->flow.patience = seconds;
+}
+
+int dedispersion_pipe_hangs(const dedispersion_pipe_t *pipe)
+{
+    return pipe->flow.is_stuck;
+}
+
+/* The stage of other DMs takes the place of the one before, when nobody needs that any more. */
+static status_t take_group(dedispersion_pipe_t *pipe, driver_t *driver, const struct chunk *chunk)
+{
+    status_t st = STATUS_OK;
+    if (pipe->first_dm != chunk->first) {
+        TRY(flow_work_off(&pipe->flow, driver, 0, 0));
+        TRY(create_stage(pipe, (uint32_t)chunk->first, (uint32_t)chunk->count));
+    }
+out:
+    return st;
+}
+
+status_t dedispersion_pipe_chunk(dedispersion_pipe_t *pipe, driver_t *driver,
+                                 const struct chunk *chunk)
+{
+    status_t st = STATUS_OK;
+    uint64_t end = (uint64_t)chunk->first_stream + chunk->streams;
+    TRY(take_group(pipe, driver, chunk));
+    for (uint64_t from = chunk->first_stream; from < end; from += pipe->block) {
+        TRY(flow_work_off(&pipe->flow, driver, AHEAD, pipe->nslots - 1));
+        if (driver && driver_serve(driver)) {
+            break;
+        }
+        uint64_t number = ring_counts(pipe->ring).submitted;
+        struct slot *slot = &pipe->slots[number % pipe->nslots];
+        slot->chunk = *chunk;
+        slot->base = pipe->group.base;
+        slot->from = from;
+        slot->count = min_u64(pipe->block, end - from);
+        slot->inputs = slot->count + pipe->group.delays.largest;
+        ring_submit(pipe->ring);
+    }
+out:
+    return st;
+}
+
+status_t dedispersion_pipe_finish(dedispersion_pipe_t *pipe, driver_t *driver)
+{
+    return flow_work_off(&pipe->flow, driver, 0, 0);
+}
+
+struct pipeline_seconds dedispersion_pipe_seconds(const dedispersion_pipe_t *pipe)
+{
+    struct pipeline_seconds spent = {.compute = pipe->computing + pipe->waiting};
+    ring_seconds(pipe->ring, &spent.read, &spent.write);
+    spent.write -= pipe->waiting;
+    return spent;
+}

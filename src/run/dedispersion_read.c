@@ -1,0 +1,134 @@
+#include "run/dedispersion_read.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct dedispersion_reader {
+    const struct dedispersion *plan;
+    fbh5_reader_t *rows;
+    char *bounce;  /* rows as the file has them */
+    double *sums;  /* [nchannels] */
+    uint64_t room; /* rows in `bounce` */
+};
+
+status_t dedispersion_reader_create(const struct dedispersion *plan, dedispersion_reader_t **out)
+{
+    status_t st = STATUS_OK;
+    dedispersion_reader_t *reader = NULL;
+    uint64_t bytes = dedispersion_bounce(plan);
+    TRY(memory_zeroed(1, sizeof *reader, "a reader", &reader));
+    reader->plan = plan;
+    TRY(fbh5_reader_create(plan->fbh5, plan->fbh5->cache_bytes, &reader->rows));
+    TRY(memory_aligned((size_t)bytes, 1, "rows", &reader->bounce));
+    TRY(memory_zeroed(plan->fbh5->nchannels, sizeof *reader->sums, "sums", &reader->sums));
+    reader->room = bytes / fbh5_row_bytes(plan->fbh5);
+    *out = reader;
+    reader = NULL;
+out:
+    dedispersion_reader_destroy(reader);
+    return st;
+}
+
+void dedispersion_reader_destroy(dedispersion_reader_t *reader)
+{
+    if (reader) {
+        fbh5_reader_destroy(reader->rows);
+        free(reader->bounce);
+        free(reader->sums);
+        free(reader);
+    }
+}
+
+/* Adds the wanted ifs of one row. */
+static void add_row(dedispersion_reader_t *reader, const char *row)
+{
+    const struct dedispersion *plan = reader->plan;
+    uint32_t nchannels = plan->fbh5->nchannels;
+    for (uint32_t i = 0; i < plan->nifs; i++) {
+        size_t at = (size_t)plan->ifs[i] * nchannels;
+        for (uint32_t c = 0; c < nchannels; c++) {
+            switch (plan->fbh5->sample_bytes) {
+            case 1:
+                reader->sums[c] += ((const uint8_t *)row)[at + c];
+                break;
+            case 2:
+                reader->sums[c] += ((const uint16_t *)(const void *)row)[at + c];
+                break;
+            default:
+                reader->sums[c] += (double)((const float *)(const void *)row)[at + c];
+                break;
+            }
+        }
+    }
+}
+
+/* Whole numbers below 2^53 are exact in double, whatever their order. */
+static void store_sums(const dedispersion_reader_t *reader, void *out)
+{
+    const struct dedispersion *plan = reader->plan;
+    for (uint32_t c = 0; c < plan->fbh5->nchannels; c++) {
+        switch (plan->input.format) {
+        case SERIES_U8:
+            ((uint8_t *)out)[c] = (uint8_t)reader->sums[c];
+            break;
+        case SERIES_U16:
+            ((uint16_t *)out)[c] = (uint16_t)reader->sums[c];
+            break;
+        default:
+            ((float *)out)[c] = (float)reader->sums[c];
+            break;
+        }
+    }
+}
+
+/* Rows of the file come in pieces that fit the bounce buffer; a sum may go on from one to the next.
+ */
+static status_t reduce(dedispersion_reader_t *reader, uint64_t first, uint64_t count, char *out)
+{
+    status_t st = STATUS_OK;
+    const struct dedispersion *plan = reader->plan;
+    uint64_t each = plan->what->downsample;
+    uint64_t row = fbh5_row_bytes(plan->fbh5);
+    uint64_t rows = count * each;
+    memset(reader->sums, 0, plan->fbh5->nchannels * sizeof *reader->sums);
+    for (uint64_t from = 0; from < rows; from += reader->room) {
+        uint64_t piece = min_u64(reader->room, rows - from);
+        TRY(fbh5_read_rows(reader->rows, first * each + from, piece, reader->bounce));
+        for (uint64_t i = 0; i < piece; i++) {
+            add_row(reader, reader->bounce + i * row);
+            if ((from + i + 1) % each == 0) {
+                store_sums(reader, out + (from + i) / each * plan->input.row_bytes);
+                memset(reader->sums, 0, plan->fbh5->nchannels * sizeof *reader->sums);
+            }
+        }
+    }
+out:
+    return st;
+}
+
+status_t dedispersion_read(dedispersion_reader_t *reader, int64_t first, uint64_t count, void *out)
+{
+    status_t st = STATUS_OK;
+    const struct dedispersion_input *input = &reader->plan->input;
+    int64_t all = (int64_t)input->samples;
+    int64_t wanted_end = first + (int64_t)count;
+    int64_t from = first < 0 ? 0 : first > all ? all : first;
+    int64_t end = wanted_end < from ? from : wanted_end > all ? all : wanted_end;
+    end = end < from ? from : end;
+    /* Where the padding in front ends: at the block's own end when all of it is padding. */
+    int64_t lead = end > from ? from - first : (int64_t)count;
+    uint64_t there = (uint64_t)(end - from);
+    uint64_t before = (uint64_t)lead * input->row_bytes;
+    memset(out, 0, (size_t)before);
+    if (there > 0 && input->is_reduced) {
+        TRY(reduce(reader, (uint64_t)from, there, (char *)out + before));
+    } else if (there > 0) {
+        TRY(fbh5_read_rows(reader->rows, (uint64_t)from, there, (char *)out + before));
+    }
+    memset((char *)out + before + there * input->row_bytes, 0,
+           (size_t)((count - there) * input->row_bytes - before));
+out:
+    return st;
+}

@@ -1,0 +1,21 @@
+/* The input of a dedispersion: rows of a filterbank, ifs and times added up. */
+#ifndef VOLTMILL_RUN_DEDISPERSION_READ_H
+#define VOLTMILL_RUN_DEDISPERSION_READ_H
+
+#include "run/dedispersion.h"
+
+typedef struct dedispersion_reader dedispersion_reader_t;
+
+status_t dedispersion_reader_create(const struct dedispersion *dedispersion,
+                                    dedispersion_reader_t **out);
+void dedispersion_reader_destroy(dedispersion_reader_t *reader);
+
+/* Samples first .. first + count - 1 in time of all channels, those outside of the observation as
+ * zeros.
+ *
+ *   out   [count][nchannels] of the plan's format
+ *
+ * May use HDF5: one thread at a time. Fails with DATA. */
+status_t dedispersion_read(dedispersion_reader_t *reader, int64_t first, uint64_t count, void *out);
+
+#endif

@@ -1,0 +1,48 @@
+#include "run/devices.h"
+
+#include "run/agree.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum backend_kind devices_settle_all(MPI_Comm comm, enum backend_kind wanted)
+{
+    int has_opencl = backend_settle(wanted) == BACKEND_OPENCL;
+    int all_have = 0;
+    MPI_Allreduce(&has_opencl, &all_have, 1, MPI_INT, MPI_MIN, comm);
+    return wanted != BACKEND_AUTO ? wanted : all_have ? BACKEND_OPENCL : BACKEND_CPU;
+}
+
+/* Devices of two kinds could round differently, and the product would depend on the ranks. */
+static status_t check_same_device_all(MPI_Comm comm, const backend_t *backend)
+{
+    status_t st = STATUS_OK;
+    char first[256];
+    snprintf(first, sizeof first, "%s", backend_device(backend));
+    share_bytes_all(comm, first, sizeof first);
+    if (strcmp(first, backend_device(backend)) != 0) {
+        st = report_fail(STATUS_DEVICE,
+                         "this rank's device is %s, but that of rank 0 is %s: run.device names one "
+                         "kind for all",
+                         backend_device(backend), first);
+    }
+    return agree_all(comm, st);
+}
+
+status_t devices_open_all(MPI_Comm comm, const struct job *job, enum backend_kind kind,
+                          backend_t **out)
+{
+    status_t st = STATUS_OK;
+    int local_rank;
+    int local_size;
+    local_ranks_all(comm, &local_rank, &local_size);
+    struct backend_options options = {.device = job->device,
+                                      .device_memory = job->device_memory,
+                                      .local_rank = (uint32_t)local_rank,
+                                      .local_size = (uint32_t)local_size};
+    st = backend_open(kind, &options, out);
+    TRY(agree_all(comm, st));
+    TRY(check_same_device_all(comm, *out));
+out:
+    return st;
+}

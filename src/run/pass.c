@@ -1,0 +1,166 @@
+#include "run/pass.h"
+
+#include "base/memory.h"
+#include "run/agree.h"
+#include "run/stop.h"
+
+#include <stdio.h>
+
+void pass_end(struct pass *pass)
+{
+    outputs_destroy(pass->outputs);
+    making_free(&pass->making);
+    pass->outputs = NULL;
+}
+
+/* "12 of 40 chunks" */
+static void count_done(const struct pass *pass, char out[2 * UNITS_TEXT + 16])
+{
+    char done[UNITS_TEXT];
+    char all[UNITS_TEXT];
+    snprintf(out, 2 * UNITS_TEXT + 16, "%s of %s chunks",
+             units_count(outputs_done(pass->outputs), done),
+             units_count(chunk_count(&pass->making.chunking), all));
+}
+
+status_t pass_check_same_plan_all(MPI_Comm comm, const struct chunking *mine)
+{
+    status_t st = STATUS_OK;
+    struct chunking first = *mine;
+    share_bytes_all(comm, &first, sizeof first);
+    if (first.spectra != mine->spectra || first.chunk_spectra != mine->chunk_spectra ||
+        first.streams != mine->streams || first.group_streams != mine->group_streams) {
+        st = report_fail(STATUS_USAGE, "this rank plans other chunks than rank 0: do all run the "
+                                       "same program?");
+    }
+    return agree_all(comm, st);
+}
+
+void pass_say_where_it_goes_on(struct pass *pass)
+{
+    char count[2 * UNITS_TEXT + 16];
+    if (pass->rank == 0 && pass->begun.is_begun) {
+        pass->before = outputs_done(pass->outputs);
+        count_done(pass, count);
+        report_note("%s are done: goes on from there", count);
+    }
+}
+
+void pass_say_what_is_kept(const struct pass *pass)
+{
+    char count[2 * UNITS_TEXT + 16];
+    if (pass->outputs && outputs_done(pass->outputs) > 0) {
+        count_done(pass, count);
+        report_note("%s are done: the same command goes on from there", count);
+    }
+}
+
+static void abandon(void *context)
+{
+    const struct pass *pass = context;
+    outputs_abandon(pass->outputs);
+    pass_say_what_is_kept(pass);
+}
+
+static status_t process(void *context, driver_t *driver, uint64_t chunk)
+{
+    const struct pass *pass = context;
+    return pass->process(pass->context, driver, chunk);
+}
+
+static status_t finish(void *context, driver_t *driver)
+{
+    const struct pass *pass = context;
+    return pass->finish(pass->context, driver);
+}
+
+static int is_done(void *context, uint64_t chunk)
+{
+    return outputs_is_done(((struct pass *)context)->outputs, chunk);
+}
+
+static status_t tell(void *context, struct text *out)
+{
+    return outputs_tell(((struct pass *)context)->outputs, out);
+}
+
+static status_t take(void *context, const char *data, size_t bytes)
+{
+    return outputs_take(((struct pass *)context)->outputs, data, bytes);
+}
+
+static void hurry(void *context)
+{
+    outputs_hurry(((struct pass *)context)->outputs);
+    stop_limit(STATUS_STOPPED);
+}
+
+static void failing(void *context, status_t st)
+{
+    outputs_hurry(((struct pass *)context)->outputs);
+    stop_limit(st);
+}
+
+static int hangs(void *context)
+{
+    const struct pass *pass = context;
+    return pass->hangs(pass->context);
+}
+
+static status_t settle(void *context)
+{
+    return outputs_settle(((struct pass *)context)->outputs);
+}
+
+status_t pass_work_off_all(struct pass *pass, double every)
+{
+    status_t st = STATUS_OK;
+    char count[2 * UNITS_TEXT + 16];
+    uint64_t chunks = chunk_count(&pass->making.chunking);
+    struct driver_work work = {.chunks = chunks,
+                               .context = pass,
+                               .process = process,
+                               .finish = finish,
+                               .abandon = abandon,
+                               .is_done = is_done,
+                               .tell = tell,
+                               .take = take,
+                               .wants_stop = stop_wanted,
+                               .hurry = hurry,
+                               .failing = failing,
+                               .hangs = hangs,
+                               .patience = pass->patience,
+                               .file = pass->making.items[0].file,
+                               .settle = settle};
+    struct progress progress = {.every = every,
+                                .what = "chunks",
+                                .total = chunks,
+                                .before = pass->before,
+                                .in_bytes = pass->in_bytes,
+                                .out_bytes = outputs_bytes(pass->outputs)};
+    st = driver_run_all(pass->comm, &work, &progress);
+    if (st == STATUS_STOPPED && pass->rank == 0) {
+        count_done(pass, count);
+        report_fail(st, "%s are done; the same command goes on", count);
+    }
+    return st;
+}
+
+status_t pass_judge_holes(const struct pass *pass)
+{
+    status_t st = STATUS_OK;
+    char count[UNITS_TEXT];
+    uint64_t worst = 0;
+    const char *file = NULL;
+    for (uint32_t i = 0; i < pass->making.count; i++) {
+        uint64_t holes = 0;
+        TRY(outputs_holes(pass->outputs, i, &holes));
+        file = holes > worst ? pass->making.items[i].file : file;
+        worst = max_u64(worst, holes);
+    }
+    REQUIRE(worst == 0, STATUS_HOLES,
+            "%s is complete, but %s of its rows are NaN: their input could not be read", file,
+            units_count(worst, count));
+out:
+    return st;
+}

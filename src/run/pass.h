@@ -1,0 +1,43 @@
+/* A pass: some stage makes the rows of some products, chunk by chunk, on all ranks. What all such
+ * stages share of a run: the driver, the outputs and their journals, stops and failures. */
+#ifndef VOLTMILL_RUN_PASS_H
+#define VOLTMILL_RUN_PASS_H
+
+#include "run/driver.h"
+#include "run/outputs.h"
+
+struct pass {
+    MPI_Comm comm;
+    int rank;
+    struct making making;
+    struct outputs_begun begun;
+    outputs_t *outputs;
+    double patience; /* seconds without a sign of work after which something hangs; 0: no end */
+    uint64_t before; /* chunks that earlier runs have done */
+    uint64_t in_bytes;
+    /* The stage's, as struct driver_work's. */
+    void *context;
+    status_t (*process)(void *context, driver_t *driver, uint64_t chunk);
+    status_t (*finish)(void *context, driver_t *driver);
+    int (*hangs)(void *context);
+};
+
+/* Chunks go by number, so a rank that cut otherwise would write other rows: never begin then. Fails
+ * with USAGE. Collective. */
+status_t pass_check_same_plan_all(MPI_Comm comm, const struct chunking *mine);
+
+/* On rank 0: says that it goes on with what earlier runs have done, if it does. */
+void pass_say_where_it_goes_on(struct pass *pass);
+
+/* Works off what is not done; `every`: seconds between lines of progress. Collective. */
+status_t pass_work_off_all(struct pass *pass, double every);
+
+/* On rank 0, after a failure. */
+void pass_say_what_is_kept(const struct pass *pass);
+
+/* On rank 0, when all is done: fails with HOLES when rows are NaN for want of input. */
+status_t pass_judge_holes(const struct pass *pass);
+
+void pass_end(struct pass *pass);
+
+#endif

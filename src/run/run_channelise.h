@@ -1,0 +1,12 @@
+/* The filter bank of a job, from its plan to its products. */
+#ifndef VOLTMILL_RUN_RUN_CHANNELISE_H
+#define VOLTMILL_RUN_RUN_CHANNELISE_H
+
+#include "archive/archive.h"
+#include "run/run.h"
+
+/* Collective. `started`: when the run was (progress_now()). Fails as run_job_all(). */
+status_t run_channelise_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
+                            const struct run_options *options, double started);
+
+#endif

@@ -1,0 +1,198 @@
+#include "run/run_dedisperse.h"
+
+#include "archive/fbh5.h"
+#include "run/agree.h"
+#include "run/dedispersion_pipe.h"
+#include "run/devices.h"
+#include "run/pass.h"
+
+#include <stdio.h>
+
+struct dedispersing {
+    MPI_Comm comm;
+    int rank, size;
+    const struct job *job;
+    uint32_t number;
+    struct fbh5 *fbh5;
+    struct dedispersion *plan;
+    backend_t *backend;
+    struct pass pass;
+    dedispersion_pipe_t *pipe;
+};
+
+static void end(struct dedispersing *run)
+{
+    dedispersion_pipe_destroy(run->pipe);
+    pass_end(&run->pass);
+    backend_close(run->backend);
+    dedispersion_destroy(run->plan);
+    fbh5_destroy(run->fbh5);
+}
+
+const char *run_filterbank_path(const struct job *job, uint32_t number)
+{
+    return job->channels > 0 ? job->products[job->dedisperse[number].input].file : job->files[0];
+}
+
+status_t run_open_filterbank_all(MPI_Comm comm, const struct job *job, uint32_t number,
+                                 struct fbh5 **out)
+{
+    status_t st = STATUS_OK;
+    struct text packed = {0};
+    struct fbh5 *fbh5 = NULL;
+    int rank;
+    MPI_Comm_rank(comm, &rank);
+    if (rank == 0) {
+        st = fbh5_open(run_filterbank_path(job, number), &fbh5);
+        st = st == STATUS_OK ? fbh5_load_band(fbh5) : st;
+        st = st == STATUS_OK ? fbh5_pack(fbh5, &packed) : st;
+    }
+    TRY(agree_all(comm, st));
+    TRY(share_text_all(comm, &packed));
+    if (rank != 0) {
+        struct unpack in = {.data = packed.data, .length = packed.length};
+        st = fbh5_unpack(&in, &fbh5);
+    }
+    TRY(agree_all(comm, st));
+    *out = fbh5;
+    fbh5 = NULL;
+out:
+    fbh5_destroy(fbh5);
+    text_free(&packed);
+    return st;
+}
+
+status_t run_check_dedispersions(const struct work *work)
+{
+    status_t st = STATUS_OK;
+    struct fbh5 *fbh5 = NULL;
+    struct dedispersion *plan = NULL;
+    for (uint32_t i = 0; i < work->job->ndedisperse; i++) {
+        const struct job_dedisperse *what = &work->job->dedisperse[i];
+        TRY(dedispersion_foresee(work, what->input, &fbh5));
+        TRY(dedispersion_create(work->job, i, fbh5, backend_settle(what->backend),
+                                work->channelise.threads, NULL, &plan));
+        dedispersion_destroy(plan);
+        fbh5_destroy(fbh5);
+        plan = NULL;
+        fbh5 = NULL;
+    }
+out:
+    dedispersion_destroy(plan);
+    fbh5_destroy(fbh5);
+    return st;
+}
+
+/* Plans it, as suits now or as it was begun; the same on all ranks. */
+static status_t plan_all(struct dedispersing *run)
+{
+    status_t st = STATUS_OK;
+    const struct outputs_begun *begun = &run->pass.begun;
+    enum backend_kind backend = run->job->dedisperse[run->number].backend;
+    int local_rank;
+    int local_size;
+    if (backend == BACKEND_AUTO && begun->is_begun) {
+        backend = begun->backend;
+    }
+    backend = devices_settle_all(run->comm, backend);
+    local_ranks_all(run->comm, &local_rank, &local_size);
+    uint32_t threads = work_threads(run->job, local_size);
+    uint32_t most = threads;
+    MPI_Allreduce(&threads, &most, 1, MPI_UINT32_T, MPI_MAX, run->comm);
+    dedispersion_destroy(run->plan);
+    run->plan = NULL;
+    st = dedispersion_create(run->job, run->number, run->fbh5, backend, most,
+                             begun->is_begun ? &begun->chunking : NULL, &run->plan);
+    TRY(agree_all(run->comm, st));
+    run->plan->threads = threads;
+    TRY(pass_check_same_plan_all(run->comm, &run->plan->chunking));
+out:
+    return st;
+}
+
+static status_t prepare_all(struct dedispersing *run, const struct run_options *options)
+{
+    status_t st = STATUS_OK;
+    TRY(run_open_filterbank_all(run->comm, run->job, run->number, &run->fbh5));
+    TRY(plan_all(run));
+    st = dedispersion_making(run->job, run->number, run->fbh5->path, &run->pass.making);
+    TRY(agree_all(run->comm, st));
+    struct outputs_options claim = {options->force, options->restart};
+    TRY(outputs_claim_all(run->comm, &run->pass.making, &claim, &run->pass.begun,
+                          &run->pass.outputs));
+    if (run->pass.begun.is_begun) {
+        TRY(plan_all(run));
+    }
+    TRY(devices_open_all(run->comm, run->job, run->plan->backend, &run->backend));
+    dedispersion_plan_making(run->plan, &run->pass.making);
+    TRY(outputs_open_all(run->pass.outputs));
+    struct pipeline_sink sink = {run->pass.outputs, outputs_put, outputs_end};
+    st = dedispersion_pipe_create(run->plan, run->backend, &sink, &run->pipe);
+    TRY(agree_all(run->comm, st));
+out:
+    return st;
+}
+
+static status_t process(void *context, driver_t *driver, uint64_t index)
+{
+    struct dedispersing *run = context;
+    struct chunk chunk = chunk_at(&run->plan->chunking, index);
+    return dedispersion_pipe_chunk(run->pipe, driver, &chunk);
+}
+
+static status_t finish(void *context, driver_t *driver)
+{
+    return dedispersion_pipe_finish(((struct dedispersing *)context)->pipe, driver);
+}
+
+static int hangs(void *context)
+{
+    return dedispersion_pipe_hangs(((struct dedispersing *)context)->pipe);
+}
+
+static void summarise(const struct dedispersing *run, double seconds)
+{
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    char c[UNITS_TEXT];
+    const struct dedispersion *plan = run->plan;
+    struct pipeline_seconds spent = dedispersion_pipe_seconds(run->pipe);
+    printf("%s: dedispersed, %s DMs x %s times, %s\n", plan->what->file,
+           units_count(plan->delays.ndms, a), units_count(plan->outputs, b),
+           units_bytes(plan->delays.ndms * plan->outputs * sizeof(float), c));
+    printf("%s samples of %u channels in %.2f s on %d rank%s (rank 0: read %.2f s, compute %.2f s, "
+           "write %.2f s)\n",
+           units_count(run->fbh5->rows, a), run->fbh5->nchannels, seconds, run->size,
+           run->size == 1 ? "" : "s", spent.read, spent.compute, spent.write);
+}
+
+status_t run_dedispersion_all(MPI_Comm comm, const struct job *job, uint32_t number,
+                              const struct run_options *options)
+{
+    status_t st = STATUS_OK;
+    struct dedispersing run = {.comm = comm, .job = job, .number = number, .pass.comm = comm};
+    MPI_Comm_rank(comm, &run.rank);
+    MPI_Comm_size(comm, &run.size);
+    run.pass.rank = run.rank;
+    double started = progress_now();
+    TRY(prepare_all(&run, options));
+    pass_say_where_it_goes_on(&run.pass);
+    run.pass.patience = run_patience(options, run.plan->backend);
+    dedispersion_pipe_limit(run.pipe, run.pass.patience);
+    run.pass.context = &run;
+    run.pass.process = process;
+    run.pass.finish = finish;
+    run.pass.hangs = hangs;
+    run.pass.in_bytes = run.plan->read_bytes;
+    TRY(pass_work_off_all(&run.pass, options->progress));
+    TRY(outputs_finish_all(run.pass.outputs));
+    if (run.rank == 0) {
+        summarise(&run, progress_now() - started);
+    }
+out:
+    if (run.rank == 0 && st != STATUS_OK && st != STATUS_STOPPED) {
+        pass_say_what_is_kept(&run.pass);
+    }
+    end(&run);
+    return st;
+}

@@ -1,0 +1,26 @@
+/* The dedispersions of a job: passes of their own, each over a filterbank that is there by then. */
+#ifndef VOLTMILL_RUN_RUN_DEDISPERSE_H
+#define VOLTMILL_RUN_RUN_DEDISPERSE_H
+
+#include "run/run.h"
+#include "run/work.h"
+
+#include "plan/job.h"
+
+/* The filterbank of dedispersion `number`, on all ranks; for fbh5_destroy(). */
+struct fbh5;
+status_t run_open_filterbank_all(MPI_Comm comm, const struct job *job, uint32_t number,
+                                 struct fbh5 **out);
+
+/* Its path. */
+const char *run_filterbank_path(const struct job *job, uint32_t number);
+
+/* Before the filter bank begins (alone): whether the dedispersions of what it makes can be done.
+ * Fails with USAGE. */
+status_t run_check_dedispersions(const struct work *work);
+
+/* One of them, from its plan to its product. Collective. Fails as run_job_all(). */
+status_t run_dedispersion_all(MPI_Comm comm, const struct job *job, uint32_t number,
+                              const struct run_options *options);
+
+#endif

@@ -1,0 +1,126 @@
+#include "run/skip.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "run/dedispersion.h"
+#include "run/outputs.h"
+#include "run/run_dedisperse.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Whether a file that is there was made by this very job, from files of these names and sizes. */
+static status_t check_made_by(const struct making_item *item, const char *inputs)
+{
+    status_t st = STATUS_OK;
+    struct product *product = NULL;
+    TRY(product_open(item->file, &product));
+    REQUIRE(product && strcmp(product->job_text, item->text) == 0 &&
+                (!inputs || !product->inputs || strcmp(product->inputs, inputs) == 0),
+            STATUS_USAGE,
+            "%s exists, but other parts of the job are not done, and it was made by another job or "
+            "of other files: --force replaces it",
+            item->file);
+out:
+    product_destroy(product);
+    return st;
+}
+
+static int was_begun(const struct making *making)
+{
+    int begun = 0;
+    for (uint32_t i = 0; i < making->count; i++) {
+        char *journal = NULL;
+        begun |= file_journal_name(making->items[i].file, &journal) == STATUS_OK &&
+                 access(journal, F_OK) == 0;
+        free(journal);
+    }
+    return begun;
+}
+
+static status_t list_inputs(const struct archive *archive, struct text *out)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t i = 0; archive && i < archive->nparts; i++) {
+        TRY(text_add(out, "%s%s (%llu bytes)", i ? "\n" : "", archive->parts[i].path,
+                     (unsigned long long)archive->parts[i].file_bytes));
+    }
+out:
+    return st;
+}
+
+static status_t look_at_dedispersions(const struct job *job, struct skip *skip, int *last_begun)
+{
+    status_t st = STATUS_OK;
+    struct making making = {0};
+    for (uint32_t i = 0; i < job->ndedisperse; i++) {
+        TRY(dedispersion_making(job, i, run_filterbank_path(job, i), &making));
+        skip->dedisperse[i] = outputs_are_complete(&making);
+        *last_begun = was_begun(&making) ? (int)i : *last_begun;
+        making_free(&making);
+    }
+out:
+    making_free(&making);
+    return st;
+}
+
+/* With --force, what is complete is done again, unless a later pass was begun on it. */
+static void forget_forced(const struct job *job, int last_begun, struct skip *skip)
+{
+    skip->channelise = skip->channelise && (last_begun >= 0 || job->channels == 0);
+    for (uint32_t i = 0; i < job->ndedisperse; i++) {
+        skip->dedisperse[i] = skip->dedisperse[i] && (int)i < last_begun;
+    }
+}
+
+static status_t check_skipped(const struct job *job, const struct making *products,
+                              const char *inputs, const struct skip *skip)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t i = 0; i < products->count && skip->channelise; i++) {
+        TRY(check_made_by(&products->items[i], inputs));
+    }
+    for (uint32_t i = 0; i < job->ndedisperse; i++) {
+        struct making_item item = {.file = job->dedisperse[i].file,
+                                   .text = job->dedisperse[i].text};
+        if (skip->dedisperse[i]) {
+            TRY(check_made_by(&item, NULL));
+        }
+    }
+out:
+    return st;
+}
+
+status_t skip_find(const struct job *job, const struct archive *archive, int force,
+                   struct skip *out)
+{
+    status_t st = STATUS_OK;
+    struct making products = {0};
+    struct text inputs = {0};
+    struct skip skip = {.channelise = 0};
+    int last_begun = -1;
+    TRY(list_inputs(archive, &inputs));
+    if (archive) {
+        TRY(making_of_products(job, archive, &products));
+    }
+    skip.channelise = !archive || outputs_are_complete(&products);
+    TRY(look_at_dedispersions(job, &skip, &last_begun));
+    skip.all = skip.channelise;
+    for (uint32_t i = 0; i < job->ndedisperse; i++) {
+        skip.all &= skip.dedisperse[i];
+    }
+    if (force) {
+        forget_forced(job, last_begun, &skip);
+    }
+    if (skip.all) {
+        /* Each pass is done again, or refuses to replace what is there. */
+        skip = (struct skip){.channelise = !archive, .all = !force};
+    }
+    TRY(check_skipped(job, &products, inputs.data, &skip));
+    *out = skip;
+out:
+    making_free(&products);
+    text_free(&inputs);
+    return st;
+}

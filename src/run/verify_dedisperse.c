@@ -1,0 +1,246 @@
+#include "run/verify_dedisperse.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "product/dedispersed.h"
+#include "run/agree.h"
+#include "run/dedispersion_pipe.h"
+#include "run/run_dedisperse.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CHUNK_TIMES = 64, CHUNK_ADDS = 1 << 24 };
+
+struct verify {
+    MPI_Comm comm;
+    int rank;
+    const struct product *product;
+    struct dedispersed *series;
+    struct job *job;
+    struct fbh5 *fbh5;
+    struct dedispersion *plan;
+    backend_t *backend;
+    dedispersion_pipe_t *pipe;
+    int fd;
+    uint64_t *picked;
+    uint64_t npicked, nchunks;
+    float stored[CHUNK_TIMES], expected[CHUNK_TIMES];
+    double sums[2];
+    double worst;
+    uint64_t outputs;
+};
+
+static void verify_end(struct verify *verify)
+{
+    dedispersion_pipe_destroy(verify->pipe);
+    backend_close(verify->backend);
+    dedispersion_destroy(verify->plan);
+    fbh5_destroy(verify->fbh5);
+    job_destroy(verify->job);
+    dedispersed_destroy(verify->series);
+    free(verify->picked);
+    if (verify->fd >= 0) {
+        close(verify->fd);
+    }
+}
+
+/* The product's own job; its filterbank lies where it did, or where the user says. */
+static status_t parse_job(struct verify *verify, const struct verify_options *options)
+{
+    status_t st = STATUS_OK;
+    const char *text = verify->product->job_text;
+    const char **sets = NULL;
+    uint32_t nsets = 0;
+    struct text input = {0};
+    int is_made = strstr(text, "\nchannelise:") || strncmp(text, "channelise:", 11) == 0;
+    TRY(memory_zeroed(options->nsets + 2, sizeof *sets, "overrides", &sets));
+    TRY(text_add(&input, "products.0.file=\"%s\"", verify->series->filterbank));
+    sets[nsets++] = "dedisperse.0.file=verify.h5"; /* nothing is written: any name will do */
+    if (is_made) {
+        sets[nsets++] = input.data;
+    }
+    for (uint32_t i = 0; i < options->nsets; i++) {
+        sets[nsets++] = options->sets[i];
+    }
+    TRY(job_parse(options->path, text, strlen(text), sets, nsets, &verify->job));
+    REQUIRE(verify->job->ndedisperse == 1, STATUS_DATA, "%s: its job dedisperses nothing",
+            options->path);
+out:
+    text_free(&input);
+    free(sets);
+    return st;
+}
+
+/* Small chunks, as if another run had begun with them. */
+static status_t make_plan(struct verify *verify)
+{
+    status_t st = STATUS_OK;
+    const struct product *product = verify->product;
+    uint64_t adds = verify->series->nchannels * CHUNK_TIMES;
+    struct chunking small = {.spectra = product->rows,
+                             .chunk_spectra = min_u64(product->rows, max_u64(CHUNK_ADDS / adds, 1)),
+                             .streams = (uint32_t)product->frequencies,
+                             .group_streams = (uint32_t)min_u64(product->frequencies, CHUNK_TIMES)};
+    TRY(fbh5_open(run_filterbank_path(verify->job, 0), &verify->fbh5));
+    TRY(fbh5_load_band(verify->fbh5));
+    TRY(dedispersion_create(verify->job, 0, verify->fbh5, BACKEND_REFERENCE, 1, &small,
+                            &verify->plan));
+out:
+    if (st == STATUS_USAGE) {
+        st = STATUS_DATA; /* the job was right when the product was made */
+    }
+    return st;
+}
+
+/* What can be compared without computing. */
+static status_t compare_description(const struct verify *verify)
+{
+    status_t st = STATUS_OK;
+    const struct dedispersed *series = verify->series;
+    const struct dedispersion *plan = verify->plan;
+    const char *path = verify->product->path;
+    size_t delays = series->ndms * series->nchannels;
+    REQUIRE(series->ndms == plan->delays.ndms && series->nchannels == plan->fbh5->nchannels,
+            STATUS_DATA, "%s holds %zu DMs of %zu channels, but its job makes %u of %u", path,
+            series->ndms, series->nchannels, plan->delays.ndms, plan->fbh5->nchannels);
+    REQUIRE(memcmp(series->dms, plan->dms, series->ndms * sizeof *series->dms) == 0, STATUS_DATA,
+            "%s: its DMs are not those of its job", path);
+    REQUIRE(memcmp(series->freq_hz, plan->fbh5->freq_hz,
+                   series->nchannels * sizeof *series->freq_hz) == 0,
+            STATUS_DATA, "%s: its frequencies are not those of %s", path, plan->fbh5->path);
+    REQUIRE(memcmp(series->delays, plan->delays.table, delays * sizeof *series->delays) == 0,
+            STATUS_DATA, "%s: its delays are not those of its job", path);
+out:
+    return st;
+}
+
+static status_t check_times(const struct verify *verify, const struct chunk *chunk)
+{
+    status_t st = STATUS_OK;
+    const struct product *product = verify->product;
+    struct time_axis axis = verify->plan->product.time;
+    for (uint64_t i = chunk->first_stream; i < (uint64_t)chunk->first_stream + chunk->streams;
+         i++) {
+        double found = 0;
+        double expected = axis.first + (double)i * axis.step;
+        TRY(file_read(verify->fd, product->path, product->place.time_offset + 8 * i, &found,
+                      sizeof found));
+        REQUIRE(found == expected, STATUS_DATA, "%s: time %llu is %.17g s, expected %.17g s",
+                product->path, (unsigned long long)i, found, expected);
+    }
+out:
+    return st;
+}
+
+/* The sink: outputs as the reference makes them. */
+static status_t compare_rows(void *context, uint32_t index, const struct chunk *chunk,
+                             uint64_t first_row, uint64_t rows, const void *data, const char *holes)
+{
+    status_t st = STATUS_OK;
+    struct verify *verify = context;
+    const struct product_place *place = &verify->product->place;
+    (void)index;
+    (void)holes;
+    for (uint64_t i = 0; i < rows; i++) {
+        const float *expected = (const float *)data + i * chunk->streams;
+        uint64_t at = place->data_offset + (first_row + i) * place->row_bytes +
+                      chunk->first_stream * sizeof(float);
+        TRY(file_read(verify->fd, verify->product->path, at, verify->stored,
+                      chunk->streams * sizeof(float)));
+        for (uint32_t j = 0; j < chunk->streams; j++) {
+            /* Sums over what could not be read are NaN in both. */
+            int is_hole = isnan(expected[j]) && isnan(verify->stored[j]);
+            verify->expected[j] = is_hole ? 0 : expected[j];
+            verify->stored[j] = is_hole ? 0 : verify->stored[j];
+        }
+        verify_compare(verify->stored, verify->expected, chunk->streams, verify->sums,
+                       &verify->worst);
+    }
+    if (first_row == 0) {
+        TRY(check_times(verify, chunk));
+    }
+    verify->outputs += rows * chunk->streams;
+out:
+    return st;
+}
+
+static status_t prepare(struct verify *verify, const struct verify_options *options)
+{
+    status_t st = STATUS_OK;
+    struct backend_options none = {0};
+    struct pipeline_sink sink = {verify, compare_rows, NULL};
+    TRY(dedispersed_read(options->path, &verify->series));
+    TRY(parse_job(verify, options));
+    TRY(make_plan(verify));
+    TRY(compare_description(verify));
+    verify->nchunks = chunk_count(&verify->plan->chunking);
+    TRY(verify_pick(options, verify->nchunks, &verify->picked, &verify->npicked));
+    TRY(file_open_read(options->path, &verify->fd));
+    TRY(backend_open(BACKEND_REFERENCE, &none, &verify->backend));
+    TRY(dedispersion_pipe_create(verify->plan, verify->backend, &sink, &verify->pipe));
+out:
+    return st;
+}
+
+static status_t process(void *context, driver_t *driver, uint64_t index)
+{
+    struct verify *verify = context;
+    uint64_t picked = verify->picked ? verify->picked[index] : index;
+    struct chunk chunk = chunk_at(&verify->plan->chunking, picked);
+    return dedispersion_pipe_chunk(verify->pipe, driver, &chunk);
+}
+
+static status_t finish(void *context, driver_t *driver)
+{
+    return dedispersion_pipe_finish(((struct verify *)context)->pipe, driver);
+}
+
+static status_t judge(const struct verify *verify, const double sums[2], double worst,
+                      uint64_t outputs)
+{
+    status_t st = STATUS_OK;
+    const char *path = verify->product->path;
+    double relative = sums[0] > 0 ? sqrt(sums[0] / sums[1]) : 0;
+    printf("%s: %llu of %llu outputs recomputed (%llu of %llu chunks)\n", path,
+           (unsigned long long)outputs,
+           (unsigned long long)(verify->product->rows * verify->product->frequencies),
+           (unsigned long long)verify->npicked, (unsigned long long)verify->nchunks);
+    printf("rms error %.3g, worst %.3g of a stretch's rms (limits %.1g, %.1g)\n", relative, worst,
+           verify_rms_limit, verify_worst_limit);
+    REQUIRE(relative <= verify_rms_limit && worst <= verify_worst_limit, STATUS_DATA,
+            "%s is not what the reference makes of %s: rms error %.3g, worst %.3g of a stretch's "
+            "rms",
+            path, verify->fbh5->path, relative, worst);
+out:
+    return st;
+}
+
+status_t verify_dedispersed_all(MPI_Comm comm, const struct verify_options *options,
+                                const struct product *product)
+{
+    status_t st = STATUS_OK;
+    struct verify verify = {.comm = comm, .product = product, .fd = -1};
+    double sums[2] = {0, 0};
+    double worst = 0;
+    MPI_Comm_rank(comm, &verify.rank);
+    TRY(agree_all(comm, prepare(&verify, options)));
+    struct driver_work work = {
+        .chunks = verify.npicked, .context = &verify, .process = process, .finish = finish};
+    struct progress progress = {.every = options->progress, .what = "chunks", .total = work.chunks};
+    TRY(driver_run_all(comm, &work, &progress));
+    MPI_Reduce(verify.sums, sums, 2, MPI_DOUBLE, MPI_SUM, 0, comm);
+    MPI_Reduce(&verify.worst, &worst, 1, MPI_DOUBLE, MPI_MAX, 0, comm);
+    uint64_t outputs = sum_u64_all(comm, verify.outputs);
+    if (verify.rank == 0) {
+        st = judge(&verify, sums, worst, outputs);
+    }
+    TRY(agree_all(comm, st));
+out:
+    verify_end(&verify);
+    return st;
+}

@@ -1,0 +1,17 @@
+/* `voltmill verify` of dedispersed series: recomputes parts of them from their filterbank. */
+#ifndef VOLTMILL_RUN_VERIFY_DEDISPERSE_H
+#define VOLTMILL_RUN_VERIFY_DEDISPERSE_H
+
+#include "product/product.h"
+#include "run/verify.h"
+
+/* As verify_product_all(), of a product of the kind. Collective. */
+status_t verify_dedispersed_all(MPI_Comm comm, const struct verify_options *options,
+                                const struct product *product);
+
+/* Which of `total` chunks to look at: the first, the last, and others at random, ascending; all of
+ * them (*out NULL) when that is asked for. The same on all ranks. free() returns *out. */
+status_t verify_pick(const struct verify_options *options, uint64_t total, uint64_t **out,
+                     uint64_t *count);
+
+#endif
