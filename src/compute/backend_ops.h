@@ -42,6 +42,11 @@ struct backend_ops {
     status_t (*channelise_choose)(backend_t *backend, const struct channelise_spec *spec,
                                   struct channelise_choice *out);
     status_t (*channelise_words)(const struct channelise_choice *choice, struct text *out);
+    status_t (*channelise_candidates)(backend_t *backend, const struct channelise_spec *spec,
+                                      struct channelise_choice **out,
+                                      uint32_t *count); /* NULL: none */
+    status_t (*channelise_identity)(const backend_t *backend,
+                                    struct text *out); /* NULL: its name */
     status_t (*channelise_create)(backend_t *backend, const struct channelise_spec *spec,
                                   channelise_t **out);
     void (*channelise_destroy)(channelise_t *channelise);

@@ -19,7 +19,7 @@ status_t cpu_dedisperse_run(dedisperse_t *dedisperse, buffer_t *in,
 status_t cpu_dedisperse_words(const dedisperse_t *dedisperse, struct text *out);
 
 /* Shapes (dedisperse_shapes.c). */
-status_t cpu_dedisperse_identity(const backend_t *backend, struct text *out);
+status_t cpu_identity(const backend_t *backend, struct text *out);
 int cpu_dedisperse_fits(backend_t *backend, const struct dedisperse_spec *spec,
                         const struct dedisperse_shape *shape, double *cost, const char **why);
 status_t cpu_dedisperse_candidates(backend_t *backend, const struct dedisperse_spec *spec,

@@ -29,7 +29,7 @@ static void processor_name(char *out, size_t size)
     }
 }
 
-status_t cpu_dedisperse_identity(const backend_t *backend, struct text *out)
+status_t cpu_identity(const backend_t *backend, struct text *out)
 {
     char name[256];
     (void)backend;
