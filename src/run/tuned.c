@@ -2,7 +2,7 @@
 
 #include "run/agree.h"
 #include "run/stop.h"
-#include "tune/shapes.h"
+#include "tune/bank.h"
 
 /* On one rank. */
 static status_t find(backend_t *backend, const struct dedisperse_spec *spec,
@@ -47,6 +47,31 @@ status_t tuned_dedispersion_all(MPI_Comm comm, backend_t *backend,
     TRY(agree_all(comm, st));
     share_bytes_all(comm, shape, sizeof *shape);
 out:
+    return st;
+}
+
+status_t tuned_filter_bank(backend_t *backend, const struct channelise_spec *spec,
+                           const struct run_options *options, struct channelise_choice *choice)
+{
+    status_t st = STATUS_OK;
+    const struct tune_wish wish = {
+        .database = options->database, .budget = options->tune, .is_stopped = stop_wanted};
+    struct channelise_spec wanted = *spec;
+    enum tune_found found = TUNE_NOTHING;
+    struct text words = {0};
+    if (options->tune > 0) {
+        TRY(tune_bank_now(backend, spec, &wish, &wanted.choice, &found));
+    } else {
+        TRY(tune_bank_find(backend, spec, options->database, &wanted.choice, &found));
+    }
+    TRY(channelise_choose(backend, &wanted, choice));
+    if (found != TUNE_NOTHING) {
+        TRY(channelise_words(choice, &words));
+        report_note("filter bank: %s, tuned for %s", words.data,
+                    found == TUNE_EXACT ? "this problem" : "one that is near");
+    }
+out:
+    text_free(&words);
     return st;
 }
 

@@ -170,13 +170,12 @@ out:
 }
 
 static status_t keep(const struct tune_problem *problem, const char *database,
-                     const struct tune_bank *found)
+                     const struct channelise_choice *best, double seconds)
 {
     status_t st = STATUS_OK;
     struct text words = {0};
-    TRY(channelise_choice_words(&found->best, &words));
-    struct store_record record = {
-        .key = key_of(problem), .words = words.data, .seconds = found->seconds};
+    TRY(channelise_choice_words(best, &words));
+    struct store_record record = {.key = key_of(problem), .words = words.data, .seconds = seconds};
     TRY(store_put(database, &record));
 out:
     text_free(&words);
@@ -185,31 +184,23 @@ out:
 
 status_t tune_bank_search(backend_t *backend, const struct channelise_spec *spec,
                           const struct tune_options *options, tune_log_t *log, const char *database,
-                          struct tune_bank *out)
+                          struct channelise_choice *best, struct tune_summary *out)
 {
     status_t st = STATUS_OK;
     struct bank bank = {.trial = NULL};
     struct tune_problem problem = {0};
     struct tune_outcome outcome = {0};
-    *out = (struct tune_bank){0};
+    *out = (struct tune_summary){0};
     TRY(tune_bank_problem(backend, spec, &problem));
     TRY(bank_begin(backend, spec, &bank));
-    out->fit = bank.space.count;
-    if (out->fit == 0) {
+    if (bank.space.count == 0) {
         goto out;
     }
     TRY(tune_search(&bank.space, options, log, problem.hash, &outcome));
-    out->timed = outcome.ok + outcome.wrong + outcome.failed;
-    out->wrong = outcome.wrong;
-    out->failed = outcome.failed;
-    out->recalled = outcome.recalled;
-    out->is_cut = outcome.is_cut;
-    out->spent = outcome.spent;
-    TRY(tune_statistics(&bank.space, &outcome, &out->statistics));
-    if (outcome.ok > 0) {
-        out->best = bank.choices[outcome.best];
-        out->seconds = outcome.results[outcome.best].seconds;
-        TRY(keep(&problem, database, out));
+    TRY(tune_summarise(&bank.space, &outcome, bank.space.count, out));
+    if (out->seconds > 0) {
+        *best = bank.choices[outcome.best];
+        TRY(keep(&problem, database, best, out->seconds));
     }
 out:
     tune_outcome_free(&outcome);
@@ -223,25 +214,17 @@ status_t tune_bank_now(backend_t *backend, const struct channelise_spec *spec,
                        enum tune_found *found)
 {
     status_t st = STATUS_OK;
-    const struct tune_options options = {.method = TUNE_GUIDED,
-                                         .budget = wish->budget,
-                                         .repeats = 3,
-                                         .rounds = 2,
-                                         .is_stopped = wish->is_stopped};
-    struct tune_bank result;
+    struct tune_options options = tune_wished(wish);
+    struct tune_summary summary;
     TRY(tune_bank_find(backend, spec, wish->database, choice, found));
     if (*found == TUNE_EXACT) {
         goto out;
     }
-    TRY(tune_bank_search(backend, spec, &options, NULL, wish->database, &result));
-    if (result.timed > 0) {
-        report_note("tuned the filter bank: %u of %u ways timed in %.1f s, %u wrong, %u failed",
-                    result.timed, result.fit, result.spent, result.wrong, result.failed);
+    TRY(tune_bank_search(backend, spec, &options, NULL, wish->database, choice, &summary));
+    if (summary.timed > 0) {
+        tune_note("the filter bank", &summary);
     }
-    if (result.seconds > 0) {
-        *choice = result.best;
-        *found = TUNE_EXACT;
-    }
+    *found = summary.seconds > 0 ? TUNE_EXACT : *found;
 out:
     return st;
 }

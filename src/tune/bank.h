@@ -4,9 +4,7 @@
 #define VOLTMILL_TUNE_BANK_H
 
 #include "compute/backend.h"
-#include "tune/search.h"
 #include "tune/shapes.h"
-#include "tune/statistics.h"
 
 /* A filter bank's problem in words; tune_problem_free() in any case. Fails with DEVICE (memory). */
 status_t tune_bank_problem(backend_t *backend, const struct channelise_spec *spec,
@@ -19,20 +17,11 @@ status_t tune_bank_find(backend_t *backend, const struct channelise_spec *spec,
                         const char *database, struct channelise_choice *choice,
                         enum tune_found *found);
 
-/* What a search of a filter bank found. */
-struct tune_bank {
-    uint32_t fit, timed, wrong, failed, recalled;
-    int is_cut;
-    double spent;
-    struct tune_statistics statistics;
-    double seconds; /* of the best; 0: none is right */
-    struct channelise_choice best;
-};
-
-/* Searches, and keeps the best in the database. `log` may be NULL. Fails as tune_search(). */
+/* Searches, and keeps the best in the database; *best is set if one is right. `log` may be NULL.
+ * Fails as tune_search(). */
 status_t tune_bank_search(backend_t *backend, const struct channelise_spec *spec,
                           const struct tune_options *options, tune_log_t *log, const char *database,
-                          struct tune_bank *out);
+                          struct channelise_choice *best, struct tune_summary *out);
 
 /* tune_bank_find(), and if the very problem is not known, a guided search which is kept. Says what
  * it does in a note. Fails with DEVICE. */

@@ -123,41 +123,53 @@ out:
     return st;
 }
 
-/* Searches, keeps the best. */
-static status_t search(backend_t *backend, const struct dedisperse_spec *spec,
-                       const struct tune_wish *wish, struct dedisperse_shape *shape,
-                       enum tune_found *found)
+status_t tune_shapes_search(backend_t *backend, const struct dedisperse_spec *spec,
+                            const struct tune_thinning *thinning,
+                            const struct tune_options *options, tune_log_t *log,
+                            const char *database, struct dedisperse_shape *best,
+                            struct tune_summary *out)
 {
     status_t st = STATUS_OK;
-    const struct tune_options options = {.method = TUNE_GUIDED,
-                                         .budget = wish->budget,
-                                         .repeats = 3,
-                                         .rounds = 2,
-                                         .is_stopped = wish->is_stopped};
-    const struct tune_thinning also = {.also = shape, .nalso = *found != TUNE_NOTHING};
+    static const struct tune_thinning all;
+    struct tune_problem problem = {0};
     struct tune_outcome outcome = {0};
     trial_t *trial = NULL;
     tune_shapes_t *shapes = NULL;
+    *out = (struct tune_summary){0};
+    TRY(tune_problem_of(backend, spec, &problem));
     TRY(trial_create(backend, spec, &trial));
-    TRY(tune_shapes_create(trial, &also, &shapes));
+    TRY(tune_shapes_create(trial, thinning ? thinning : &all, &shapes));
     const struct tune_space *space = tune_shapes_space(shapes);
     if (space->count == 0) {
         goto out; /* nothing to choose from */
     }
-    TRY(tune_search(space, &options, NULL, "", &outcome));
-    report_note("tuned dedispersion: %u of %u shapes timed in %.1f s, %u wrong, %u failed",
-                outcome.ok + outcome.wrong + outcome.failed, space->count, outcome.spent,
-                outcome.wrong, outcome.failed);
-    if (outcome.ok > 0) {
-        *shape = *tune_shapes_shape(shapes, outcome.best);
-        *found = TUNE_EXACT;
-        TRY(tune_keep(backend, spec, wish->database, shape, outcome.results[outcome.best].seconds));
+    TRY(tune_search(space, options, log, problem.hash, &outcome));
+    TRY(tune_summarise(space, &outcome, tune_shapes_all(shapes), out));
+    if (out->seconds > 0) {
+        *best = *tune_shapes_shape(shapes, outcome.best);
+        TRY(tune_keep(backend, spec, database, best, out->seconds));
     }
 out:
     tune_outcome_free(&outcome);
+    tune_problem_free(&problem);
     tune_shapes_destroy(shapes);
     trial_destroy(trial);
     return st;
+}
+
+struct tune_options tune_wished(const struct tune_wish *wish)
+{
+    return (struct tune_options){.method = TUNE_GUIDED,
+                                 .budget = wish->budget,
+                                 .repeats = 3,
+                                 .rounds = 2,
+                                 .is_stopped = wish->is_stopped};
+}
+
+void tune_note(const char *what, const struct tune_summary *summary)
+{
+    report_note("tuned %s: %u of %u ways timed in %.1f s, %u wrong, %u failed", what,
+                summary->timed, summary->fit, summary->spent, summary->wrong, summary->failed);
 }
 
 status_t tune_now(backend_t *backend, const struct dedisperse_spec *spec,
@@ -165,10 +177,18 @@ status_t tune_now(backend_t *backend, const struct dedisperse_spec *spec,
                   enum tune_found *found)
 {
     status_t st = STATUS_OK;
+    struct tune_options options = tune_wished(wish);
+    struct tune_summary summary;
     TRY(tune_find(backend, spec, wish->database, shape, found, NULL));
-    if (*found != TUNE_EXACT) {
-        TRY(search(backend, spec, wish, shape, found));
+    if (*found == TUNE_EXACT) {
+        goto out;
     }
+    const struct tune_thinning also = {.also = shape, .nalso = *found != TUNE_NOTHING};
+    TRY(tune_shapes_search(backend, spec, &also, &options, NULL, wish->database, shape, &summary));
+    if (summary.timed > 0) {
+        tune_note("dedispersion", &summary);
+    }
+    *found = summary.seconds > 0 ? TUNE_EXACT : *found;
 out:
     return st;
 }

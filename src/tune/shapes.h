@@ -3,7 +3,7 @@
 #ifndef VOLTMILL_TUNE_SHAPES_H
 #define VOLTMILL_TUNE_SHAPES_H
 
-#include "tune/search.h"
+#include "tune/statistics.h"
 #include "tune/trial.h"
 
 /* A problem in words, for the database and the log. */
@@ -52,14 +52,27 @@ status_t tune_find(backend_t *backend, const struct dedisperse_spec *spec, const
 status_t tune_keep(backend_t *backend, const struct dedisperse_spec *spec, const char *database,
                    const struct dedisperse_shape *shape, double seconds);
 
-/* tune_find(), and if the very problem is not known, a guided search which is kept. *found is EXACT
- * then, or as tune_find() says where nothing could be timed. Says what it does in a note. Fails
- * with DEVICE. */
+/* Searches, and keeps the best in the database; *best is set if one is right. `log` may be NULL,
+ * `thinning`, too. Fails as tune_search(). */
+status_t tune_shapes_search(backend_t *backend, const struct dedisperse_spec *spec,
+                            const struct tune_thinning *thinning,
+                            const struct tune_options *options, tune_log_t *log,
+                            const char *database, struct dedisperse_shape *best,
+                            struct tune_summary *out);
+
+/* What runs ask for that tune before they begin. */
 struct tune_wish {
     const char *database;
     double budget;           /* seconds of the search */
     int (*is_stopped)(void); /* may be NULL */
 };
+/* The search that it means; a note that says what one did. */
+struct tune_options tune_wished(const struct tune_wish *wish);
+void tune_note(const char *what, const struct tune_summary *summary);
+
+/* tune_find(), and if the very problem is not known, a guided search which is kept. *found is EXACT
+ * then, or as tune_find() says where nothing could be timed. Says what it does in a note. Fails
+ * with DEVICE. */
 status_t tune_now(backend_t *backend, const struct dedisperse_spec *spec,
                   const struct tune_wish *wish, struct dedisperse_shape *shape,
                   enum tune_found *found);

@@ -59,6 +59,23 @@ out:
     return st;
 }
 
+status_t tune_summarise(const struct tune_space *space, const struct tune_outcome *outcome,
+                        uint32_t fit, struct tune_summary *out)
+{
+    *out = (struct tune_summary){.fit = fit,
+                                 .timed = outcome->ok + outcome->wrong + outcome->failed,
+                                 .wrong = outcome->wrong,
+                                 .failed = outcome->failed,
+                                 .recalled = outcome->recalled,
+                                 .is_cut = outcome->is_cut,
+                                 .spent = outcome->spent,
+                                 .compiling = outcome->compiling};
+    if (outcome->ok > 0) {
+        out->seconds = outcome->results[outcome->best].seconds;
+    }
+    return tune_statistics(space, outcome, &out->statistics);
+}
+
 status_t tune_histogram(const struct tune_space *space, const struct tune_outcome *outcome,
                         double unit, struct text *out)
 {

@@ -14,6 +14,18 @@ struct tune_statistics {
 status_t tune_statistics(const struct tune_space *space, const struct tune_outcome *outcome,
                          struct tune_statistics *out);
 
+/* A search in numbers. */
+struct tune_summary {
+    uint32_t fit, timed, wrong, failed, recalled;
+    int is_cut;
+    double spent, compiling; /* seconds, as struct tune_outcome has them */
+    double seconds;          /* of the best; 0: none is right */
+    struct tune_statistics statistics;
+};
+/* `fit`: configurations before thinning. Fails with DEVICE (memory). */
+status_t tune_summarise(const struct tune_space *space, const struct tune_outcome *outcome,
+                        uint32_t fit, struct tune_summary *out);
+
 /* Lines of a histogram: how many configurations reach which share of the best rate. `unit` is what
  * a rate of 1 / s stands for: adds of a run, say, times 1e-9. */
 status_t tune_histogram(const struct tune_space *space, const struct tune_outcome *outcome,
