@@ -135,8 +135,8 @@ status_t buffer_missing(buffer_t *in, uint64_t *out);
  * Backends without a choice give AUTO. Fails with DEVICE. */
 status_t channelise_choose(backend_t *backend, const struct channelise_spec *spec,
                            struct channelise_choice *out);
-/* The choice in words: "ppf_fused (values 16, batch 3)", "avx2, fftw-3.3.10 plan 1f2e3d4c"; ""
- * when there was none. */
+/* What of a choice rounds, in words: "fused (8 values, 5 spectra an item, radices 4 8 8 4)", "avx2,
+ * fftw-3.3.10 plan 1f2e3d4c"; "" when there was none. */
 status_t channelise_words(const struct channelise_choice *choice, struct text *out);
 
 /* The ways that a tuner may try, those that are known to be good first; without a plan of FFTW.

@@ -66,7 +66,7 @@ status_t tuned_filter_bank(backend_t *backend, const struct channelise_spec *spe
     }
     TRY(channelise_choose(backend, &wanted, choice));
     if (found != TUNE_NOTHING) {
-        TRY(channelise_words(choice, &words));
+        TRY(channelise_choice_words(choice, &words));
         report_note("filter bank: %s, tuned for %s", words.data,
                     found == TUNE_EXACT ? "this problem" : "one that is near");
     }

@@ -101,9 +101,7 @@ status_t cpu_channelise_words(const struct channelise_choice *choice, struct tex
     status_t st = STATUS_OK;
     const struct cpu_kernels *kernels = simd_kernels((enum simd_level)choice->numbers[NUMBER_SIMD]);
     TRY(text_add(out, "%s, ", kernels ? kernels->name : "?"));
-    if (choice->numbers[NUMBER_ROWS] > 0) {
-        TRY(text_add(out, "%u spectra at a time, ", choice->numbers[NUMBER_ROWS]));
-    }
+    /* How many spectra are filtered in one go rounds nothing, and is not said. */
     TRY(transform_words(choice->wisdom, out));
 out:
     return st;
