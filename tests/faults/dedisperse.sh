@@ -1,0 +1,180 @@
+# A job whose filter bank feeds its dedispersions, killed or stopped at whatever moment, goes on to the bytes
+# of an undisturbed run. What does not belong together is refused.
+. "$(dirname "$0")/../tools/lib.sh"
+. "$(dirname "$0")/../cli/begun.bash"
+
+cat >job.yaml <<'YAML'
+input:
+  files: obs.h5
+  layout: {dataset: /v, axes: "time,pol,reim", sample_rate_hz: 1e6, freq_hz: 400e6}
+channelise: {channels: 64, taps: 8, backend: cpu}
+products:
+  - {kind: power, file: power.h5, integrate: 2}
+dedisperse:
+  - {dm: {start: 0, step: 20, count: 6}, file: series.h5}
+  - {dm: {list: [10, 30, 35]}, mode: two-step, edges: pad, downsample: 3, file: other.h5}
+run: {chunk: 128, sync: 0.01, threads: 1}
+YAML
+products="power.h5 series.h5 other.h5"
+digest() { sha256sum $products 2>&1; }
+clear_all() { rm -f power.h5* series.h5* other.h5*; }
+await_file() { # await_file FILE COUNT: until so many chunks of it are done
+    local done
+    for _ in $(seq 500); do
+        done=$(chunks "$1")
+        [ "${done:-0}" -ge "$2" ] && return 0
+        sleep 0.01
+    done
+    return 1
+}
+
+runs "an undisturbed run" "$voltmill" run job.yaml
+expected=$(digest)
+for size in 2 3 4; do
+    clear_all
+    runs "$size ranks" mpirun -n $size "$voltmill" run job.yaml
+    same "$size ranks: same bytes" "$expected" "$(digest)"
+done
+for file in $products; do
+    runs "verify $file" "$voltmill" verify $file
+    runs "verify --crc $file" "$voltmill" verify --crc $file
+done
+fails "the job again" 2 'exists' "$voltmill" run job.yaml
+rm other.h5
+runs "one of its products again" "$voltmill" run job.yaml
+grep -q '^note: power.h5 is complete: goes on with dedispersion' output && grep -q '^note: series.h5 is complete' output
+ok $? "the others are complete"
+same "one again: same bytes" "$expected" "$(digest)"
+runs "--force makes all again" "$voltmill" run --force job.yaml
+same "--force: same bytes" "$expected" "$(digest)"
+clear_all
+
+# Killed again and again, ranks and mpirun, until it is through.
+RANDOM=6
+for cycle in 1 2; do
+    kills=0
+    while :; do
+        size=$((RANDOM % 3 + 1))
+        mpirun -n $size "${slow[@]}" "$voltmill" run job.yaml >log 2>&1 &
+        run=$!
+        sleep "$((RANDOM % 2)).$((RANDOM % 500 + 400))"
+        if [ $((RANDOM % 2)) = 0 ]; then
+            kill -9 $run 2>/dev/null
+        else
+            kill -9 "$(ranks | sed -n "$((RANDOM % size + 1))p")" 2>/dev/null
+        fi
+        { wait $run; } 2>/dev/null
+        while [ -n "$(ranks)" ]; do sleep 0.05; done
+        [ -e other.h5 ] && break
+        kills=$((kills + 1))
+        if [ $kills = 3 ]; then
+            runs "cycle $cycle: goes on to the end" mpirun -n $size "$voltmill" run job.yaml
+            break
+        fi
+    done
+    same "cycle $cycle: $kills kills, same bytes" "$expected" "$(digest)"
+    [ -z "$(ls ./*.part ./*.journal 2>/dev/null)" ]
+    ok $? "cycle $cycle: nothing is left behind"
+    clear_all
+done
+
+# One that was killed in the midst of the first dedispersion, for what follows.
+mpirun -n 2 "${slow[@]}" "$voltmill" run job.yaml >log 2>&1 &
+run=$!
+await_file series.h5 20
+ok $? "a dedispersion has begun"
+kill -9 $run $(ranks)
+{ wait $run; } 2>/dev/null
+mkdir half
+mv power.h5* series.h5* half
+restore() {
+    clear_all
+    cp -p half/* .
+}
+
+restore
+"$voltmill" status series.h5 | grep -q 'no run is at work: the same command goes on'
+ok $? "status"
+runs "goes on" mpirun -n 3 "$voltmill" run job.yaml
+grep -Eq '^note: [0-9]+ of [0-9]+ chunks are done: goes on from there' output
+ok $? "and says where"
+same "goes on: same bytes" "$expected" "$(digest)"
+
+restore
+truncate -s -5 series.h5.journal
+runs "a torn record: goes on" "$voltmill" run job.yaml --set run.chunk=50
+same "a torn record: same bytes" "$expected" "$(digest)"
+
+restore
+rm series.h5.journal
+runs "a lost journal: begins anew" "$voltmill" run job.yaml
+grep -q '^warning: series.h5.part was left by a run that did not end, and its journal is lost' output
+ok $? "a lost journal: says so"
+same "a lost journal: same bytes" "$expected" "$(digest)"
+
+# refused NAME PATTERN COMMAND...: exit status 2, and what was done stays
+refused() {
+    local name=$1 bad
+    shift
+    errs 2 "$@"
+    cmp -s half/series.h5.journal series.h5.journal && cmp -s half/series.h5.part series.h5.part || bad=1
+    ok "$bad" "$name"
+    [ "$bad" = 0 ] || note <"$work/stderr"
+}
+restore
+refused "other DMs" 'job: .*step: 20 then, .*step: 21 now' "$voltmill" run job.yaml --set dedisperse.0.dm.step=21
+refused "another mode" 'job: .*; --restart begins anew' mpirun -n 2 "$voltmill" run job.yaml --set dedisperse.0.mode=two-step
+refused "another filter" 'power\.h5 exists.*another job' "$voltmill" run job.yaml --set channelise.taps=16
+touch -d 2021-01-01 power.h5
+refused "another filterbank" 'input: .*power\.h5: .*changed .* then' "$voltmill" run job.yaml
+runs "--restart begins anew" "$voltmill" run --restart job.yaml
+same "--restart: same bytes" "$expected" "$(digest)"
+clear_all
+
+# stopped NAME FILE SIGNAL: to one of two ranks, when so many of the file's chunks are done
+stopped() {
+    local name=$1 file=$2 signal=$3 began
+    mpirun -n 2 "${slow[@]}" "$voltmill" run job.yaml >log 2>&1 &
+    run=$!
+    await_file "$file" 10
+    began=$SECONDS
+    kill "-$signal" "$(ranks | sed -n 2p)"
+    { wait $run; } 2>/dev/null
+    same "$name: exit status" 75 $?
+    [ $((SECONDS - began)) -le 12 ] && [ ! -e "$file" ] && grep -q '^stopped: .* chunks are done' log
+    ok $? "$name: ends in order within 12 s"
+    runs "$name: goes on" "$voltmill" run job.yaml
+    same "$name: same bytes" "$expected" "$(digest)"
+    clear_all
+}
+stopped "SIGTERM in a dedispersion" series.h5 TERM
+stopped "SIGUSR1 in the last one" other.h5 USR1
+
+# Rows that are NaN do not keep the others from being dedispersed.
+"$python" - <<'PYTHON'
+import h5py
+with h5py.File("obs.h5") as f, h5py.File("chunked.h5", "w") as g:
+    g.create_dataset("v", data=f["v"], chunks=(4096, 2, 2), fletcher32=True)
+    at = g["v"].id.get_chunk_info(100).byte_offset
+with open("chunked.h5", "r+b") as file:
+    file.seek(at + 7)
+    file.write(b"\x55\x55\x55")
+PYTHON
+status=0
+mpirun -n 2 "$voltmill" run job.yaml --set input.files=chunked.h5 --set run.on_bad=nan >log 2>&1 || status=$?
+same "holes in the power: exit status" 6 $status
+"$python" - <<'PYTHON'
+import sys
+import h5py
+import numpy as np
+power = np.isnan(h5py.File("power.h5")["data"]).any((1, 2))
+series = h5py.File("series.h5")
+table = series["provenance/delays"][()]
+expected = np.array([[power[t + row.min():t + row.max() + 1].any() and power[t + row].any()
+                      for t in range(series["dedispersed"].shape[1])] for row in table])
+sys.exit(not (power.any() and np.array_equal(np.isnan(series["dedispersed"]), expected)))
+PYTHON
+ok $? "sums over NaN are NaN, the others not"
+clear_all
+
+plan
