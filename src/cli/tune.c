@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "cli/cli.h"
 #include "cli/tune_options.h"
+#include "run/tune_job.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -191,7 +192,6 @@ static status_t tune_setup(struct tuning_work *w)
     struct tune_settings *s = &w->settings;
     struct backend_options options = {.device = s->device, .local_size = 1};
     uint32_t right = 0;
-    TRY(tune_log_open(s->log_path, &s->tuning.log));
     TRY(backend_open(backend_settle(s->backend), &options, &w->opened));
     print_head(w);
     TRY(search_all(w));
@@ -210,6 +210,32 @@ out:
     return st;
 }
 
+static void tell(const char *what, const struct tune_summary *summary, const char *best)
+{
+    const struct tune_statistics *statistics = &summary->statistics;
+    printf("%s: %u ways fit, %u timed (%u wrong, %u failed, %u from the log) in %.1f s%s\n", what,
+           summary->fit, summary->timed, summary->wrong, summary->failed, summary->recalled,
+           summary->spent, summary->is_cut ? ", cut by the budget" : "");
+    if (summary->seconds > 0) {
+        printf("  %s: %.4f ms of a trial, %.2f times the median way, signal-to-noise %.2f\n", best,
+               1e3 * summary->seconds, 1 / (summary->seconds * statistics->median),
+               statistics->signal_to_noise);
+    }
+    fflush(stdout);
+}
+
+static status_t tune_a_job(struct tune_settings *s)
+{
+    status_t st = STATUS_OK;
+    struct job *job = NULL;
+    TRY(job_load(s->job, s->sets, s->nsets, &job));
+    s->tuning.search.budget = s->budget;
+    TRY(tune_job(job, &s->tuning, tell));
+out:
+    job_destroy(job);
+    return st;
+}
+
 status_t cli_tune(int argc, char **argv)
 {
     status_t st = STATUS_OK;
@@ -219,7 +245,8 @@ status_t cli_tune(int argc, char **argv)
         fputs(tune_help, stdout);
         goto out;
     }
-    TRY(tune_setup(&w));
+    TRY(tune_log_open(w.settings.log_path, &w.settings.tuning.log));
+    TRY(w.settings.job ? tune_a_job(&w.settings) : tune_setup(&w));
 out:
     for (uint32_t r = 0; r < w.nrows; r++) {
         tuning_row_free(&w.rows[r]);

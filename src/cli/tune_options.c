@@ -7,12 +7,35 @@
 #include <string.h>
 
 const char tune_help[] =
-    "Usage: voltmill tune --setup NAME [OPTION]...\n"
+    "Usage: voltmill tune [OPTION]... JOB\n"
+    "       voltmill tune --setup NAME [OPTION]...\n"
     "\n"
-    "Finds the fastest way to run dedispersion on this device, for each number of DMs, and keeps\n"
-    "it in a database, where runs find it. Every way that is timed is checked against sums in\n"
-    "double; a wrong one never wins. Prints what tuning gains (Sclocco et al. 2014).\n"
+    "Finds the fastest way to do what a job does (its filter bank, its dedispersions) on this\n"
+    "device, and keeps it in a database, where `voltmill run` finds it. Every way that is timed "
+    "is\n"
+    "checked against sums in double; a wrong one never wins. With --setup: dedispersion for each "
+    "of\n"
+    "some numbers of DMs, and what tuning gains (Sclocco et al. 2014).\n"
     "\n"
+    "  --set KEY=VALUE    sets a key of the job\n"
+    "  --search NAME      guided (the default), exhaustive or random\n"
+    "  --budget SECONDS   for all searches together (default: as long as they take)\n"
+    "  --limit N          times at most N ways in each search\n"
+    "  --seed N           of a random search (default 1)\n"
+    "  --only LIST        of dedispersion, looks at ways with these values only:\n"
+    "                     time_out=1/2/4,chunk=8; of staging (0 direct, 1 funnel, 2 copies), "
+    "pack,\n"
+    "                     time_items, dm_items, time_out, dm_out, chunk, skew, ptx\n"
+    "  --every N          looks at every N-th of them only, by the model's rank\n"
+    "  --space-limit N    looks at N of them at most, evenly over the model's ranks\n"
+    "  --repeat N         timed runs, the median of which counts (default 3)\n"
+    "  --rounds N         times the best ten once more in N turns (default 2)\n"
+    "  --log FILE         CSV, a line for each way that was timed; the same command goes on where\n"
+    "                     one that was killed has ended\n"
+    "  --database FILE    (default: tuned.txt in the cache folder)\n"
+    "  --help             prints this\n"
+    "\n"
+    "With --setup, without a job:\n"
     "  --setup NAME       apertif or lofar, as in `voltmill bench dedisperse`\n"
     "  --dms LIST         numbers of DMs, such as 2..4096 (doubling; the default) or 512,4096\n"
     "  --dm-step X        between DMs (default 0.25)\n"
@@ -23,29 +46,14 @@ const char tune_help[] =
     "  --backend NAME     opencl or cpu (default: opencl where there is a GPU)\n"
     "  --device TEXT      OpenCL device: a number or a part of its name\n"
     "  --threads N        of the cpu backend (default: all)\n"
-    "  --search NAME      guided (the default), exhaustive or random\n"
-    "  --budget SECONDS   for all searches together (default: as long as they take)\n"
-    "  --limit N          times at most N ways for each number of DMs\n"
-    "  --seed N           of a random search (default 1)\n"
-    "  --only LIST        looks at ways with these values only: time_out=1/2/4,chunk=8; of "
-    "staging\n"
-    "                     (0 direct, 1 funnel, 2 copies), pack, time_items, dm_items, time_out,\n"
-    "                     dm_out, chunk, skew, ptx\n"
-    "  --every N          looks at every N-th way only, by the model's rank\n"
-    "  --space-limit N    looks at N ways at most, evenly over the model's ranks\n"
-    "  --repeat N         timed runs, the median of which counts (default 3)\n"
-    "  --rounds N         times the best ten once more in N turns (default 2)\n"
     "  --compare-searches searches exhaustively and says what guided and random searches would\n"
     "                     have found, in which share of the time\n"
     "  --histogram        prints how many ways reach which rate\n"
-    "  --log FILE         CSV, a line for each way that was timed; the same command goes on where\n"
-    "                     one that was killed has ended\n"
-    "  --csv FILE         writes the table to FILE, too\n"
-    "  --database FILE    (default: tuned.txt in the cache folder)\n"
-    "  --help             prints this\n";
+    "  --csv FILE         writes the table to FILE, too\n";
 
 enum {
-    TAKE_SETUP = 256,
+    TAKE_SET = 256,
+    TAKE_SETUP,
     TAKE_DMS,
     TAKE_DM_STEP,
     TAKE_ZERO,
@@ -71,7 +79,8 @@ enum {
     TAKE_DATABASE
 };
 
-static const struct option known[] = {{"setup", required_argument, NULL, TAKE_SETUP},
+static const struct option known[] = {{"set", required_argument, NULL, TAKE_SET},
+                                      {"setup", required_argument, NULL, TAKE_SETUP},
                                       {"dms", required_argument, NULL, TAKE_DMS},
                                       {"dm-step", required_argument, NULL, TAKE_DM_STEP},
                                       {"zero", no_argument, NULL, TAKE_ZERO},
@@ -202,11 +211,22 @@ out:
     return st;
 }
 
+static status_t take_set(const char *value, struct tune_settings *out)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(out->nsets < TUNE_SETS, STATUS_USAGE, "tune: at most %d times --set", TUNE_SETS);
+    out->sets[out->nsets++] = value;
+out:
+    return st;
+}
+
 static status_t take(int option, const char *value, struct tune_settings *out)
 {
     switch (option) {
     case TAKE_DMS:
         return bench_list_read("dms", value, 1, 1 << 20, &out->dms);
+    case TAKE_SET:
+        return take_set(value, out);
     case TAKE_ZERO:
         out->is_zero = 1;
         return STATUS_OK;
@@ -262,10 +282,9 @@ status_t tune_options_read(int argc, char **argv, struct tune_settings *out)
         }
         TRY(take(option, optarg, out));
     }
-    REQUIRE(optind == argc, STATUS_USAGE, "tune: there is no use for %s (see --help)",
-            argv[optind]);
-    REQUIRE(out->telescope, STATUS_USAGE,
-            "tune: expected --setup apertif or --setup lofar (see --help)");
+    REQUIRE(optind + 1 >= argc && (optind < argc) != (out->telescope != NULL), STATUS_USAGE,
+            "tune: expected one job file, or --setup apertif or lofar (see --help)");
+    out->job = argv[optind];
 out:
     return st;
 }

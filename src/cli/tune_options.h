@@ -5,6 +5,8 @@
 #include "cli/bench_options.h"
 #include "run/tuning.h"
 
+enum { TUNE_SETS = 64 };
+
 struct tune_settings {
     enum backend_kind backend;
     const char *device, *job, *log_path, *csv_path;
@@ -12,6 +14,8 @@ struct tune_settings {
     struct bench_list dms;
     double dm_step, seconds, budget;
     uint64_t bits, group, threads;
+    const char *sets[TUNE_SETS];
+    uint32_t nsets;
     int is_zero, compares, has_histogram, help;
     struct tuning_options tuning;
 };
