@@ -64,7 +64,7 @@ done
 wait
 same "four tuners at once lose nothing" 12 "$(problems both.txt)"
 
-fails "no setup" 2 'expected --setup' "$voltmill" tune
+fails "no setup" 2 'expected one job file, or --setup' "$voltmill" tune
 fails "no such parameter" 2 'there is no parameter "speed"' $tune --dms 4 --only speed=1
 fails "no such values" 2 'expected values such as' $tune --dms 4 --only dm_out=a
 fails "no such search" 2 'expected guided, exhaustive or random' $tune --search best
