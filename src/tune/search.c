@@ -31,11 +31,15 @@ static double cost_of(const struct search *s, uint32_t i)
     return s->space->costs ? s->space->costs[i] : 0;
 }
 
+static int is_stopped(const struct search *s)
+{
+    return s->options->is_stopped && s->options->is_stopped();
+}
+
 int search_is_spent(const struct search *s, double share)
 {
     const struct tune_options *o = s->options;
-    return (o->is_stopped && o->is_stopped()) ||
-           (o->budget > 0 && clock_now() - s->started > share * o->budget);
+    return is_stopped(s) || (o->budget > 0 && clock_now() - s->started > share * o->budget);
 }
 
 /* Whether the search goes on; the turns of the best get a fifth of the budget. One is timed in any
@@ -154,12 +158,14 @@ static status_t try_batch(struct search *s, const uint32_t *list, uint32_t n)
         nleft = (uint32_t)min_u64(nleft, s->options->limit - s->tried);
     }
     double started = clock_now();
-    if (s->space->prepare && nleft > 0 && goes_on(s)) {
+    int is_ahead = s->space->prepare && nleft > 0 && goes_on(s);
+    if (is_ahead) {
         s->space->prepare(s->space->context, left, nleft);
         s->outcome->compiling += clock_now() - started;
     }
     double ahead = nleft > 0 ? (clock_now() - started) / nleft : 0;
-    for (uint32_t k = 0; k < nleft && goes_on(s); k++) {
+    /* What is compiled is timed, budget or not: that takes the least of the time. */
+    for (uint32_t k = 0; k < nleft && (is_ahead ? !is_stopped(s) : goes_on(s)); k++) {
         TRY(search_measure(s, left[k], ahead, &s->outcome->results[left[k]]));
         TRY(search_note(s, left[k], 0, &s->outcome->results[left[k]]));
         count(s, left[k]);

@@ -259,15 +259,15 @@ static double expected(const struct adder_problem *p, const struct adder_device 
     if (!device->is_gpu) {
         return words * clocks_on_host(s) / (device->units * clock);
     }
-    double groups = resident(p, s, local);
+    /* Waves of groups, the last one not full; where there are few, units that have none. */
+    double groups = fmin(resident(p, s, local), ceil(tiles / device->units));
     double warps = groups * ceil(s->time_items * s->dm_items / 32.0);
-    /* Waves of groups, the last one not full; too few work-items leave clocks empty. */
     double waves = tiles / (groups * device->units);
     double idle = ceil(waves) / waves;
     double starved = warps * sqrt(fmin(s->time_out * s->dm_out, 16.0)) / 36;
     double clocks = words * clocks_of_word(p, s, spans) * spilling(p, s) / device->units;
     double written = (double)p->samples * p->ndms * sizeof(float) / memory;
-    return clocks * fmin(idle, 4) * waiting(p, s, spans, groups) / fmin(1, starved) / clock +
+    return clocks * idle * waiting(p, s, spans, groups) / fmin(1, starved) / clock +
            written;
 }
 
