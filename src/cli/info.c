@@ -11,13 +11,13 @@
 static const char help[] = "Usage: voltmill info FILE\n"
                            "       voltmill info --devices\n"
                            "\n"
-                           "Describes an archive in the native layout, or a product of voltmill, "
-                           "in words and units.\n"
+                           "Describes an archive in the native layout, a filterbank (FBH5), or a "
+                           "product of voltmill,\nin words and units.\n"
                            "\n"
                            "  --devices   lists the OpenCL devices of this machine instead\n"
                            "  --help      prints this\n";
 
-/* An HDF5 file that is neither: its datasets help to write input.layout. */
+/* An HDF5 file that is none of them: its datasets help to write input.layout. */
 static herr_t print_dataset(hid_t root, const char *name, const H5O_info_t *info, void *unused)
 {
     (void)unused;
@@ -53,12 +53,33 @@ static status_t describe_other(const char *path)
     status_t st = STATUS_OK;
     hid_t file = -1;
     TRY(h5_open_file(path, &file));
-    printf("%s is an HDF5 file, but neither an archive in the native layout nor a product.\n"
+    printf("%s is an HDF5 file, but neither an archive in the native layout nor a filterbank nor a "
+           "product.\n"
            "A job can describe it under input.layout (docs/archives.md). It holds\n",
            path);
     H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, print_dataset, NULL, H5O_INFO_BASIC);
 out:
     h5_close(file);
+    return st;
+}
+
+static int looks_like_filterbank(const char *path)
+{
+    hid_t file = -1;
+    int does = h5_open_file(path, &file) == STATUS_OK && H5Lexists(file, "data", H5P_DEFAULT) > 0 &&
+               H5Aexists_by_name(file, "data", "fch1", H5P_DEFAULT) > 0;
+    h5_close(file);
+    return does;
+}
+
+static status_t describe_filterbank(const char *path)
+{
+    status_t st = STATUS_OK;
+    struct fbh5 *fbh5 = NULL;
+    TRY(fbh5_open(path, &fbh5));
+    words_filterbank(fbh5);
+out:
+    fbh5_destroy(fbh5);
     return st;
 }
 
@@ -79,6 +100,8 @@ static status_t describe(const char *path)
     TRY(archive_open_native(path, &archive));
     if (archive) {
         words_archive(archive);
+    } else if (looks_like_filterbank(path)) {
+        TRY(describe_filterbank(path));
     } else {
         TRY(describe_other(path));
     }

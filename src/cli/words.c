@@ -135,6 +135,31 @@ static void print_lines(const char *text)
     }
 }
 
+void words_filterbank(const struct fbh5 *fbh5)
+{
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    double last = fbh5->fch1_mhz + (fbh5->nchannels - 1) * fbh5->foff_mhz;
+    printf("filterbank (FBH5)\n");
+    printf("  %-13s %s (%s)\n", "file", fbh5->path, units_bytes(fbh5->file_bytes, a));
+    printf("  %-13s %u, %s to %s\n", "channels", fbh5->nchannels,
+           units_hertz(1e6 * fbh5->fch1_mhz, a), units_hertz(1e6 * last, b));
+    printf("  %-13s %u%s\n", "ifs", fbh5->nifs, fbh5->is_stokes ? ", Stokes I, Q, U, V" : "");
+    printf("  %-13s %u bit %s, %s rows, one every %s: %s\n", "samples", 8 * fbh5->sample_bytes,
+           fbh5->sample_bytes == 4 ? "floating point" : "unsigned", units_count(fbh5->rows, a),
+           units_seconds(fbh5->tsamp, b),
+           units_seconds((double)fbh5->rows * fbh5->tsamp, (char[UNITS_TEXT]){0}));
+    if (fbh5->has_start) {
+        printf("  %-13s %s UTC\n", "start", units_utc(fbh5->start, a));
+    }
+    if (fbh5->telescope) {
+        printf("  %-13s %s\n", "telescope", fbh5->telescope);
+    }
+    if (fbh5->source) {
+        printf("  %-13s %s\n", "source", fbh5->source);
+    }
+}
+
 static void print_series(const struct product *product, const struct dedispersed *series)
 {
     char a[UNITS_TEXT];

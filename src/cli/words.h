@@ -1,11 +1,13 @@
-/* Archives and products in words and units, as `info` and `plan` print them on stdout. */
+/* Archives, filterbanks and products in words and units, as `info` and `plan` print them on stdout. */
 #ifndef VOLTMILL_CLI_WORDS_H
 #define VOLTMILL_CLI_WORDS_H
 
 #include "archive/archive.h"
+#include "archive/fbh5.h"
 #include "product/dedispersed.h"
 
 void words_archive(const struct archive *archive);
+void words_filterbank(const struct fbh5 *fbh5);
 /* `series`: of a dedispersed product, else NULL. */
 void words_product(const struct product *product, const struct dedispersed *series);
 

@@ -220,6 +220,8 @@ status_t dedispersed_read(const char *path, struct dedispersed **out)
     TRY(h5_get_f64(group, path, "reference_hz", &to->reference_hz, &found));
     TRY(h5_read_f64s(file, path, "dm", &to->dms, &to->ndms));
     TRY(h5_read_f64s(file, path, "provenance/frequency", &to->freq_hz, &to->nchannels));
+    REQUIRE(to->ndms > 0 && to->nchannels > 0, STATUS_DATA, "%s holds %zu DMs of %zu channels",
+            path, to->ndms, to->nchannels);
     TRY(read_delays(file, path, to));
     *out = to;
     to = NULL;

@@ -21,6 +21,12 @@ void dedispersion_destroy(struct dedispersion *d)
     }
 }
 
+/* Its place in the job's list, for messages. */
+static unsigned number_of(const struct dedispersion *d)
+{
+    return (unsigned)(d->what - d->job->dedisperse);
+}
+
 /* Which ifs are added up, in the file's order whatever the job's. */
 static status_t settle_ifs(struct dedispersion *d)
 {
@@ -39,9 +45,13 @@ static status_t settle_ifs(struct dedispersion *d)
     }
     for (uint32_t j = 0; j < d->what->nifs; j++) {
         REQUIRE(d->what->ifs[j] < there, STATUS_USAGE,
-                "%s: dedisperse.ifs: %u, but %s has %u (counted from 0)", d->job->path,
-                d->what->ifs[j], d->fbh5->path, there);
+                "%s: dedisperse.%u.ifs: is %u, but %s has %u (counted from 0)", d->job->path,
+                number_of(d), d->what->ifs[j], d->fbh5->path, there);
     }
+    REQUIRE(!d->fbh5->is_stokes || d->nifs == 1, STATUS_USAGE,
+            "%s: the ifs of %s are Stokes I, Q, U, V, whose sum means nothing: dedisperse.%u.ifs: "
+            "0 is I",
+            d->job->path, d->fbh5->path, number_of(d));
 out:
     return st;
 }
@@ -55,15 +65,15 @@ static status_t settle_mask(struct dedispersion *d)
     for (uint32_t i = 0; i < d->what->nmask; i++) {
         const struct job_channels *range = &d->what->mask[i];
         REQUIRE(range->last < nchannels, STATUS_USAGE,
-                "%s: dedisperse.mask: channel %u, but %s has %u (counted from 0)", d->job->path,
-                range->last, d->fbh5->path, nchannels);
+                "%s: dedisperse.%u.mask: channel %u, but %s has %u (counted from 0)", d->job->path,
+                number_of(d), range->last, d->fbh5->path, nchannels);
         for (uint32_t c = range->first; c <= range->last; c++) {
             left -= !d->mask[c];
             d->mask[c] = 1;
         }
     }
-    REQUIRE(left > 0, STATUS_USAGE, "%s: dedisperse.mask leaves none of the %u channels of %s",
-            d->job->path, nchannels, d->fbh5->path);
+    REQUIRE(left > 0, STATUS_USAGE, "%s: dedisperse.%u.mask: leaves none of the %u channels of %s",
+            d->job->path, number_of(d), nchannels, d->fbh5->path);
 out:
     return st;
 }
@@ -92,9 +102,10 @@ static status_t settle_constant(struct dedispersion *d)
     status_t st = STATUS_OK;
     d->constant = delays_default_constant;
     REQUIRE(!d->what->constant || delays_constant(d->what->constant, &d->constant), STATUS_USAGE,
-            "%s: dedisperse.constant: %s, expected tempo, handbook, sigproc, codata or a positive "
+            "%s: dedisperse.%u.constant: is %s, expected tempo, handbook, sigproc, codata or a "
+            "positive "
             "number of s MHz^2 pc^-1 cm^3",
-            d->job->path, d->what->constant);
+            d->job->path, number_of(d), d->what->constant);
     for (uint32_t c = 0; c < d->fbh5->nchannels; c++) {
         d->reference_hz = fmax(d->reference_hz, d->fbh5->freq_hz[c]);
     }
@@ -168,8 +179,8 @@ static status_t settle_outputs(struct dedispersion *d)
     double step = tsamp * (double)d->what->downsample;
     uint64_t samples = d->input.samples;
     REQUIRE(samples > 0, STATUS_USAGE,
-            "%s: dedisperse.downsample is %" PRIu64 ", but %s has %" PRIu64 " times", d->job->path,
-            d->what->downsample, d->fbh5->path, d->fbh5->rows);
+            "%s: dedisperse.%u.downsample: is %" PRIu64 ", but %s has %" PRIu64 " times",
+            d->job->path, number_of(d), d->what->downsample, d->fbh5->path, d->fbh5->rows);
     REQUIRE(d->what->is_padded || samples > d->delays.largest, STATUS_USAGE,
             "%s: no valid output is left: delays of up to %u samples (%s) in an observation of "
             "%" PRIu64 " samples (%s): a smaller DM, or edges: pad",

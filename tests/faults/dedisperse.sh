@@ -15,6 +15,7 @@ dedisperse:
   - {dm: {list: [10, 30, 35]}, mode: two-step, edges: pad, downsample: 3, file: other.h5}
 run: {chunk: 128, sync: 0.01, threads: 1}
 YAML
+slow=("${slow[@]/SHIM_NAP=4/SHIM_NAP=2}")
 products="power.h5 series.h5 other.h5"
 digest() { sha256sum $products 2>&1; }
 clear_all() { rm -f power.h5* series.h5* other.h5*; }
@@ -57,7 +58,7 @@ for cycle in 1 2; do
         size=$((RANDOM % 3 + 1))
         mpirun -n $size "${slow[@]}" "$voltmill" run job.yaml >log 2>&1 &
         run=$!
-        sleep "$((RANDOM % 2)).$((RANDOM % 500 + 400))"
+        sleep "0.$((RANDOM % 600 + 300))"
         if [ $((RANDOM % 2)) = 0 ]; then
             kill -9 $run 2>/dev/null
         else

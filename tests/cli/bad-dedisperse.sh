@@ -1,0 +1,222 @@
+# Dedispersions that cannot be, filterbanks that are none: each gets one message with what is wrong and what
+# was expected, its stated exit status, and leaves nothing behind.
+. "$(dirname "$0")/../tools/lib.sh"
+. "$here/tests/cli/jobs.bash"
+
+PYTHONPATH="$here/tests/cli" "$python" - <<'END' || exit 1
+import h5py
+import numpy as np
+from archives import native, noise
+
+HEADER = {"fch1": 400.0, "foff": -2.0, "tsamp": 1e-3, "tstart": 58849.0, "nchans": 16, "nifs": 1,
+          "nbits": 8, "source_name": "made up"}
+
+
+def bank(name, data=np.ones((400, 1, 16), "u1"), options={}, **header):
+    with h5py.File(name + ".h5", "w") as file:
+        dataset = file.create_dataset("data", data=data, **options)
+        dataset.attrs.update({k: v for k, v in {**HEADER, **header}.items() if v is not None})
+
+
+bank("bank", np.random.default_rng(1).integers(0, 256, (400, 1, 16), dtype="u1"))
+bank("one-channel", np.ones((400, 1, 1), "u1"), nchans=1)
+for key in ("fch1", "foff", "tsamp"):
+    bank("no-" + key, **{key: None})
+    bank("nan-" + key, **{key: np.nan})
+    bank("text-" + key, **{key: "much"})
+bank("infinite", fch1=np.inf)
+bank("no-bandwidth", foff=0.0)
+bank("below-zero", fch1=10.0)
+bank("backwards", tsamp=-1e-3)
+bank("still", tsamp=0.0)
+bank("signed", np.ones((400, 1, 16), "i1"))
+bank("doubles", np.ones((400, 1, 16), "f8"))
+bank("flat", np.ones((400, 16), "u1"))
+bank("empty", np.ones((0, 1, 16), "u1"))
+bank("stokes", np.ones((400, 4, 16), "u1"), nifs=4, pol_type="IQUV")
+bank("two", np.ones((400, 2, 16), "u1"), nifs=2)
+bank("odd-start", tstart=np.nan, nchans=99)
+bank("long", np.ones((200000, 1, 16), "u1"), options={"chunks": (1000, 1, 16)})
+bank("deflated", np.random.default_rng(2).integers(0, 256, (400, 1, 16), dtype="u1"),
+     {"chunks": (50, 1, 16), "fletcher32": True})
+with h5py.File("deflated.h5") as file:
+    at = file["data"].id.get_chunk_info(3).byte_offset
+with open("deflated.h5", "r+b") as file:
+    file.seek(at)
+    file.write(b"\0\1\2\3")
+data = open("bank.h5", "rb").read()
+open("half.h5", "wb").write(data[:len(data) - 3000])
+open("stump.h5", "wb").write(data[:200])
+open("none.h5", "wb")
+open("words.h5", "w").write("no HDF5 at all\n" * 100)
+with h5py.File("group.h5", "w") as file:
+    file.create_group("data")
+native("volts.h5", noise((4096, 2, 2)))
+native("base.h5", noise((4096, 2, 2)), scales={"freq_hz": np.array([0.0])})
+native("sky.h5", noise((4096, 2, 2)), scales={"freq_hz": np.array([400e6])})
+END
+cat >job.yaml <<'END'
+input: {files: bank.h5}
+dedisperse:
+  - {dm: {start: 0, step: 1, count: 10}, file: out.h5}
+END
+cat >volts.yaml <<'END'
+input: {files: sky.h5}
+channelise: {channels: 16, taps: 4}
+products:
+  - {kind: power, file: power.h5}
+  - {kind: spectra, file: spectra.h5}
+dedisperse:
+  - {dm: {start: 0, step: 10, count: 3}, file: out.h5}
+END
+
+# bad NAME STATUS PATTERN SET...: `plan`, which reads a job as `run` does, must fail so.
+job=job.yaml
+bad() {
+    local name=$1 status=$2 pattern=$3 sets=()
+    shift 3
+    for set; do sets+=(--set "$set"); done
+    fails "$name" "$status" "$pattern" "$voltmill" plan $job "${sets[@]}"
+    nothing_left out.h5 power.h5
+}
+dm() { bad "$1" 2 "$2" "dedisperse.0.dm=$3"; }
+
+# --- DMs
+dm "a negative DM" 'dm\.start: is -1, expected a number from 0 to 1000000' '{start: -1, step: 1, count: 3}'
+dm "a negative step" 'dm\.step: is -1, expected' '{start: 10, step: -1, count: 3}'
+dm "a step of 0" 'dm\.step: is 0, expected' '{start: 10, step: 0, count: 3}'
+dm "a DM that is no number" 'dm\.start: is nan, expected a number' '{start: nan, step: 1, count: 3}'
+dm "no DMs" 'dm\.count: is 0, expected a whole number from 1' '{start: 0, step: 1, count: 0}'
+dm "too many DMs" 'dm\.count: is 1e7, expected a whole number from 1 to 1048576' '{start: 0, step: 1, count: 1e7}'
+dm "no count" 'expected start, step and count' '{start: 0, step: 1}'
+dm "no step" 'expected start, step and count' '{start: 0, count: 4}'
+dm "a list and a start" 'expected a list of DMs, or start' '{start: 0, list: [1, 2]}'
+dm "two ways at once" 'expected a list of DMs, or start' '{start: 0, step: 1, count: 2, end: 5, tolerance: 1.2}'
+dm "none at all" 'expected a list of DMs, or start' '{start: 0}'
+dm "an empty list" 'dm' '{list: []}'
+dm "a list that is unordered" 'dm\.list\.2: is 2, expected more than the 3 before it' '{list: [1, 3, 2]}'
+dm "a DM twice" 'dm\.list\.1: is 1, expected more than the 1 before it' '{list: [1, 1]}'
+dm "a list with a negative DM" 'dm\.list\.0: is -2, expected' '{list: [-2, 1]}'
+dm "an end before the start" 'dm\.end: is 1, expected at least the start, 5' '{start: 5, end: 1, tolerance: 1.2}'
+dm "a tolerance of 1" 'dm\.tolerance: is 1, expected' '{start: 0, end: 5, tolerance: 1}'
+dm "no tolerance" 'expected start, end and tolerance' '{start: 0, end: 5}'
+dm "far too many DMs" 'are more than 1048576' '{start: 0, end: 1e6, tolerance: 1.0000001}'
+dm "a DM range without a valid output" \
+    'no valid output is left: delays of up to [0-9]+ samples \(.*\) in an observation of 400 samples \(400 ms\)' \
+    '{start: 0, step: 100, count: 20}'
+dm "delays beyond all numbers" 'delays' '{start: 1e6, step: 1e6, count: 1}'
+runs "but with padding there is" "$voltmill" plan job.yaml --set 'dedisperse.0.dm={start: 0, step: 100, count: 20}' \
+    --set dedisperse.0.edges=pad
+
+# --- memory
+bad "an overlap beyond the memory budget" 2 \
+    'run\.memory is 100\.00 MiB, but to dedisperse 16 channels with delays of up to .* at least .* \([0-9]+ bytes\) a rank are needed' \
+    input.files=long.h5 'dedisperse.0.dm={start: 0, step: 44e3, count: 2}' run.memory=100MiB
+bad "a table of delays beyond it" 2 'the delays of 1048576 DMs in 16 channels alone need [0-9]+' \
+    'dedisperse.0.dm={start: 0, step: 1e-6, count: 1048576}' run.memory=100MiB
+
+# --- the other keys
+bad "an unknown constant" 2 'dedisperse\.0\.constant: is psrchive, expected tempo, handbook, sigproc, codata or a positive number' \
+    dedisperse.0.constant=psrchive
+bad "a negative constant" 2 'constant: is -4148, expected' dedisperse.0.constant=-4148
+bad "an unknown edge" 2 'dedisperse\.0\.edges: is wrap, expected one of valid, pad' dedisperse.0.edges=wrap
+bad "an unknown mode" 2 'dedisperse\.0\.mode: is tree, expected one of brute, two-step' dedisperse.0.mode=tree
+bad "an unknown backend" 2 'dedisperse\.0\.backend: is cuda, expected one of' dedisperse.0.backend=cuda
+bad "a group without two steps" 2 'dedisperse\.0\.group: is for mode: two-step' dedisperse.0.group=8
+bad "a reference of 0" 2 'dedisperse\.0\.reference: is 0, expected' dedisperse.0.reference=0
+bad "downsample 0" 2 'dedisperse\.0\.downsample: is 0, expected a whole number from 1' dedisperse.0.downsample=0
+bad "downsample beyond the observation" 2 'dedisperse\.0\.downsample: is 401, but .* has 400 times' dedisperse.0.downsample=401
+bad "a mask beyond the channels" 2 'mask: channel 16, but .*bank\.h5 has 16 \(counted from 0\)' 'dedisperse.0.mask=[3, 10-16]'
+bad "a mask that is none" 2 'mask\.0: is 7-3, expected a channel' 'dedisperse.0.mask=[7-3]'
+bad "a mask of all" 2 'dedisperse\.0\.mask: leaves none of the 16 channels' 'dedisperse.0.mask=[0-15]'
+bad "an if that is not there" 2 'dedisperse\.0\.ifs: is 1, but .*bank\.h5 has 1' dedisperse.0.ifs=1
+bad "an unknown key" 2 'dedisperse\.0\.edge: unknown key, did you mean edges' dedisperse.0.edge=pad
+bad "no file" 2 'dedisperse\.0\.file: is missing' 'dedisperse=[{dm: {list: [1]}}]'
+bad "the file of the input" 2 'the same as input' dedisperse.0.file=bank.h5
+bad "one file for two" 2 'the same as dedisperse\.0\.file' 'dedisperse.1={dm: {list: [1]}, file: out.h5}'
+bad "an input without products" 2 'dedisperse\.0\.input' dedisperse.0.input=0
+bad "products without channelise" 2 'channelise' 'products=[{kind: power, file: power.h5}]'
+bad "two filterbanks" 2 'files' 'input.files=[bank.h5, long.h5]'
+bad "Stokes parameters added up" 2 'the ifs of stokes\.h5 are Stokes I, Q, U, V.*ifs: 0' input.files=stokes.h5
+runs "Stokes I" "$voltmill" plan job.yaml --set input.files=stokes.h5 --set dedisperse.0.ifs=0
+
+# --- filterbanks
+file() { bad "$1" 4 "$3" "input.files=$2.h5"; }
+file "one channel" one-channel 'one-channel\.h5: 1 channel, expected 2 to'
+file "zero bandwidth" no-bandwidth 'foff = 0: 16 channels without bandwidth'
+for key in fch1 foff tsamp; do
+    file "no $key" no-$key "attribute $key of /data is missing"
+    file "$key is NaN" nan-$key "attribute $key of /data is no number"
+    file "$key is text" text-$key "attribute $key is not a number"
+done
+file "an infinite frequency" infinite 'attribute fch1 of /data is no number'
+file "frequencies below 0" below-zero 'channel 5 lies at 0 Hz, expected a frequency above 0'
+file "time runs backwards" backwards 'tsamp = -0\.001 s, expected more than 0'
+file "no time between rows" still 'tsamp = 0 s'
+file "signed samples" signed '8-bit signed integers, expected uint8, uint16 or float32'
+file "samples of 64 bits" doubles '64-bit floats'
+file "two dimensions" flat '/data has 2 dimensions'
+file "no rows" empty '/data is empty'
+file "a truncated file" half 'truncated'
+file "a stump" stump 'stump\.h5'
+file "an empty file" none 'none\.h5'
+file "text" words 'words\.h5 is not an HDF5 file'
+file "/data is a group" group '/data cannot be opened'
+file "voltages" volts 'volts\.h5 is no filterbank: it holds voltages'
+file "no file" missing 'missing\.h5.*No such file'
+runs "no start, and another count of channels" "$voltmill" run job.yaml --set input.files=odd-start.h5
+grep -q '^warning: odd-start.h5 says nchans = 99, but /data has 16: taken' output
+ok $? "is said"
+rm -f out.h5
+breaks "rows that cannot be read" 4 'deflated\.h5' mpirun -n 2 "$voltmill" run job.yaml --set input.files=deflated.h5
+
+runs "info" "$voltmill" info two.h5
+grep -q '^  channels      16, 400 MHz to 370 MHz' output && grep -q '^  ifs           2' output
+ok $? "describes a filterbank"
+errs 4 'foff = 0' "$voltmill" info no-bandwidth.h5
+ok $bad "info of one without bandwidth"
+
+# --- after a filter bank
+job=volts.yaml
+runs "a good job" "$voltmill" run volts.yaml
+rm -f power.h5 spectra.h5 out.h5
+bad "spectra are no power" 2 'dedisperse\.0\.input.*(spectra|power)' dedisperse.0.input=1
+bad "no such product" 2 'dedisperse\.0\.input' dedisperse.0.input=2
+bad "no power" 2 'no power product' 'products=[{kind: spectra, file: spectra.h5}]'
+bad "frequencies around 0" 2 'would lie at .* Hz: only frequencies above 0 can be dedispersed' input.files=base.h5
+bad "no valid output of what will be made" 2 'no valid output is left' 'dedisperse.0.dm={list: [1e5]}'
+fails "and run makes nothing" 2 'no valid output is left' mpirun -n 2 "$voltmill" run volts.yaml --set 'dedisperse.0.dm={list: [1e5]}'
+nothing_left power.h5 spectra.h5 out.h5
+
+# --- verify
+runs "a product" "$voltmill" run job.yaml
+"$python" - <<'END'
+import h5py
+with h5py.File("out.h5", "r+") as file:
+    file["dedispersed"][4, 100] *= 1.01
+END
+errs 4 'out\.h5 is not what the reference makes of bank\.h5' "$voltmill" verify --all out.h5
+ok $bad "verify finds a wrong number"
+errs 4 'spans are damaged' "$voltmill" verify --crc out.h5
+ok $bad "verify --crc, too"
+"$python" - <<'END'
+import shutil
+import h5py
+import numpy as np
+for name, change in (("no-dms", "dm"), ("no-channels", "provenance/frequency"), ("no-delays", "provenance/delays")):
+    shutil.copy("out.h5", name + ".h5")
+    with h5py.File(name + ".h5", "r+") as file:
+        del file[change]
+        if name != "no-delays":
+            file[change] = np.zeros(0)
+END
+for name in no-dms no-channels no-delays; do
+    errs 4 "$name\.h5" "$voltmill" info $name.h5
+    ok $bad "info of a product with $name"
+    errs 4 "$name\.h5" "$voltmill" verify $name.h5
+    ok $bad "verify of a product with $name"
+done
+cp one-channel.h5 bank.h5
+errs 4 'bank\.h5' "$voltmill" verify out.h5
+ok $bad "verify of another filterbank"
+plan
