@@ -267,8 +267,7 @@ static double expected(const struct adder_problem *p, const struct adder_device 
     double starved = warps * sqrt(fmin(s->time_out * s->dm_out, 16.0)) / 36;
     double clocks = words * clocks_of_word(p, s, spans) * spilling(p, s) / device->units;
     double written = (double)p->samples * p->ndms * sizeof(float) / memory;
-    return clocks * idle * waiting(p, s, spans, groups) / fmin(1, starved) / clock +
-           written;
+    return clocks * idle * waiting(p, s, spans, groups) / fmin(1, starved) / clock + written;
 }
 
 int adder_fits(const struct adder_problem *p, const struct adder_device *device,
