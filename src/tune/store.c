@@ -297,7 +297,9 @@ status_t store_put(const char *path, const struct store_record *record)
     int error = 0;
     char *name = path_of(path);
     if (!name) {
-        goto out; /* no cache is wanted */
+        report_warn(
+            "there is no cache folder: what was tuned is not kept (--database FILE keeps it)");
+        goto out;
     }
     fd = lock(name);
     error = fd < 0 ? errno : 0;
