@@ -20,6 +20,7 @@ static const struct {
     {"verify", cli_verify, 1, "recompute a product with the reference and compare"},
     {"export", cli_export, 0, "write a product as SIGPROC or PRESTO read it: .fil, .dat, .tim"},
     {"synth", cli_synth, 1, "write a synthetic observation"},
+    {"tune", cli_tune, 0, "find the fastest kernels for this device, and keep them"},
     {"bench", cli_bench, 0, "time the filter bank on this machine, and check it"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };

@@ -215,3 +215,15 @@ int cache_put(const char *kind, const char *key, const void *data, size_t size)
     free(folder);
     return done;
 }
+
+char *cache_path(const char *name)
+{
+    char *out = NULL;
+    char *folder = folder_name();
+    if (folder) {
+        (void)make_folder(folder);
+        out = asprintf(&out, "%s/%s", folder, name) < 0 ? NULL : out;
+    }
+    free(folder);
+    return out;
+}

@@ -22,4 +22,8 @@ uint64_t cache_hash(const void *data, size_t size);
 /* Writes an entry. A folder that cannot be written is no failure: returns 0 then, else 1. */
 int cache_put(const char *kind, const char *key, const void *data, size_t size);
 
+/* The name of another file in the folder, which is made if need be; free() returns it. NULL when
+ * there is no folder. */
+char *cache_path(const char *name);
+
 #endif

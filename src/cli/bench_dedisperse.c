@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "run/progress.h"
 #include "run/work.h"
+#include "tune/shapes.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -32,6 +33,8 @@ static const char help[] =
     "  --shape TEXT      one way to run the kernel (default: the model's choice), written\n"
     "                    STAGING:PACK:TIMExDM items:TIMExDM outputs:CHUNK:SKEW:PTX, STAGING\n"
     "                    direct, funnel or copies: copies:4:32x8:8x4:8:0:1\n"
+    "  --tuned           what `voltmill tune` has found for each problem, or for the nearest one\n"
+    "  --database FILE   where it has kept it (default: tuned.txt in the cache folder)\n"
     "  --sweep FILE      times the shapes that FILE lists, one a line; FILE `all`: those of the\n"
     "                    whole space that fit, the most promising first\n"
     "  --every N         of `all` only every N-th\n"
@@ -43,12 +46,12 @@ static const char help[] =
 
 struct settings {
     enum backend_kind backend;
-    const char *device, *sweep, *csv_path;
+    const char *device, *sweep, *csv_path, *database;
     const struct bench_telescope *telescope;
     struct bench_list dms, bits;
     double dm_step, seconds, budget;
     uint64_t group, every, repeats, threads;
-    int has_shape, is_zero, help;
+    int has_shape, is_zero, is_tuned, help;
     struct dedisperse_shape shape;
     /* While it runs. */
     backend_t *opened;
@@ -68,6 +71,8 @@ enum {
     TAKE_BITS,
     TAKE_GROUP,
     TAKE_SHAPE,
+    TAKE_TUNED,
+    TAKE_DATABASE,
     TAKE_SWEEP,
     TAKE_EVERY,
     TAKE_BUDGET,
@@ -86,6 +91,8 @@ static const struct option known[] = {{"backend", required_argument, NULL, TAKE_
                                       {"bits", required_argument, NULL, TAKE_BITS},
                                       {"group", required_argument, NULL, TAKE_GROUP},
                                       {"shape", required_argument, NULL, TAKE_SHAPE},
+                                      {"tuned", no_argument, NULL, TAKE_TUNED},
+                                      {"database", required_argument, NULL, TAKE_DATABASE},
                                       {"sweep", required_argument, NULL, TAKE_SWEEP},
                                       {"every", required_argument, NULL, TAKE_EVERY},
                                       {"budget", required_argument, NULL, TAKE_BUDGET},
@@ -139,6 +146,9 @@ static status_t take_text(int option, const char *value, struct settings *out)
     case TAKE_SWEEP:
         out->sweep = value;
         break;
+    case TAKE_DATABASE:
+        out->database = value;
+        break;
     default:
         out->csv_path = value;
         break;
@@ -156,6 +166,9 @@ static status_t take(int option, const char *value, struct settings *out)
         return bench_list_read("bits", value, 8, 32, &out->bits);
     case TAKE_ZERO:
         out->is_zero = 1;
+        return STATUS_OK;
+    case TAKE_TUNED:
+        out->is_tuned = 1;
         return STATUS_OK;
     case TAKE_DM_STEP:
         return take_positive("dm-step", value, &out->dm_step);
@@ -204,6 +217,8 @@ static status_t read_options(int argc, char **argv, struct settings *out)
     }
     REQUIRE(optind == argc, STATUS_USAGE, "bench dedisperse: there is no use for %s (see --help)",
             argv[optind]);
+    REQUIRE(out->is_tuned + out->has_shape + (out->sweep != NULL) <= 1, STATUS_USAGE,
+            "bench dedisperse: --tuned, --shape and --sweep do not go together");
     for (uint32_t i = 0; i < out->bits.count; i++) {
         uint64_t bits = out->bits.values[i];
         REQUIRE(bits == 8 || bits == 16 || bits == 32, STATUS_USAGE,
@@ -309,6 +324,27 @@ out:
     return st;
 }
 
+/* What the tuner knows; else the model's choice. */
+static status_t time_tuned(struct settings *s, bench_dedisperse_t *bench,
+                           const struct bench_dedispersion *c)
+{
+    status_t st = STATUS_OK;
+    struct dedisperse_shape shape;
+    struct text from = {0};
+    enum tune_found found = TUNE_NOTHING;
+    TRY(tune_find(s->opened, trial_spec(bench_dedisperse_trial(bench)), s->database, &shape, &found,
+                  &from));
+    if (found == TUNE_NOTHING) {
+        report_note("%u DMs: nothing is tuned on this device, the model chooses", c->ndms);
+    } else if (found == TUNE_NEAREST) {
+        report_note("%u DMs: tuned for the nearest known problem, %s", c->ndms, from.data);
+    }
+    TRY(time_shape(s, bench, c, found == TUNE_NOTHING ? NULL : &shape, 0));
+out:
+    text_free(&from);
+    return st;
+}
+
 static status_t bench_case(struct settings *s, const struct bench_dedispersion *c)
 {
     status_t st = STATUS_OK;
@@ -322,7 +358,9 @@ static status_t bench_case(struct settings *s, const struct bench_dedispersion *
                (double)c->ndms * c->telescope->nchannels / (double)steps->adds, steps->error);
     }
     s->started = progress_now();
-    if (!s->sweep) {
+    if (s->is_tuned) {
+        TRY(time_tuned(s, bench, c));
+    } else if (!s->sweep) {
         TRY(time_shape(s, bench, c, s->has_shape ? &s->shape : NULL, 0));
     } else if (strcmp(s->sweep, "all") == 0) {
         TRY(sweep_space(s, bench, c));

@@ -14,6 +14,7 @@ status_t cli_verify(int argc, char **argv);
 status_t cli_export(int argc, char **argv);
 status_t cli_synth(int argc, char **argv);
 status_t cli_bench(int argc, char **argv);
+status_t cli_tune(int argc, char **argv);
 /* `bench run`: argv[0] is "run". */
 status_t cli_bench_run(int argc, char **argv);
 /* `bench dedisperse`: argv[0] is "dedisperse". */

@@ -20,6 +20,9 @@ static const struct option long_options[] = {
     {"each", required_argument, NULL, OPTION_EACH},
     {"keep-going", no_argument, NULL, OPTION_GOING},
     {"stall-timeout", required_argument, NULL, OPTION_STALL},
+    {"tune", no_argument, NULL, OPTION_TUNE},
+    {"tune-budget", required_argument, NULL, OPTION_BUDGET},
+    {"database", required_argument, NULL, OPTION_DATABASE},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0}};
 
@@ -62,6 +65,17 @@ static status_t take(const char *command, int option, const char *value, struct 
         REQUIRE(units_parse_f64(value, &out->stall) && out->stall >= 0, STATUS_USAGE,
                 "%s --stall-timeout %s: expected seconds, or 0", command, value);
         break;
+    case OPTION_TUNE:
+        out->tune = 1;
+        break;
+    case OPTION_BUDGET:
+        REQUIRE(units_parse_f64(value, &out->budget) && out->budget > 0, STATUS_USAGE,
+                "%s --tune-budget %s: expected seconds, more than 0", command, value);
+        out->tune = 1;
+        break;
+    case OPTION_DATABASE:
+        out->database = value;
+        break;
     case OPTION_CHUNKS:
         REQUIRE(units_parse_u64(value, &out->chunks) && out->chunks > 0, STATUS_USAGE,
                 "%s --chunks %s: expected a whole number from 1 on", command, value);
@@ -79,7 +93,7 @@ status_t options_read(int argc, char **argv, unsigned allowed, const char *opera
                       struct options *out)
 {
     status_t st = STATUS_OK;
-    *out = (struct options){.chunks = 16, .seed = 1, .stall = -1};
+    *out = (struct options){.chunks = 16, .seed = 1, .stall = -1, .budget = 60};
     TRY(memory_zeroed((size_t)argc, sizeof *out->sets, "options", &out->sets));
     opterr = 0;
     optind = 1;

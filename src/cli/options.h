@@ -19,7 +19,10 @@ enum {
     OPTION_CRC = 1 << 9,      /* --crc */
     OPTION_STALL = 1 << 10,   /* --stall-timeout SECONDS */
     OPTION_EACH = 1 << 11,    /* --each PATTERN */
-    OPTION_GOING = 1 << 12    /* --keep-going */
+    OPTION_GOING = 1 << 12,   /* --keep-going */
+    OPTION_TUNE = 1 << 13,    /* --tune */
+    OPTION_BUDGET = 1 << 14,  /* --tune-budget SECONDS */
+    OPTION_DATABASE = 1 << 15 /* --database FILE */
 };
 
 struct options {
@@ -29,7 +32,10 @@ struct options {
     int force, dry_run, all, devices, restart, crc, keep_going;
     const char *each; /* NULL: not given */
     double progress;
-    double stall; /* < 0: not given */
+    double stall;         /* < 0: not given */
+    int tune;             /* --tune or --tune-budget were given */
+    double budget;        /* seconds */
+    const char *database; /* NULL: not given */
     uint64_t chunks, seed;
     int help; /* --help was asked for: print it and end */
 };

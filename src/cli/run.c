@@ -34,6 +34,12 @@ static const char help[] =
     "                       job's input, and its name without folder and ending stands for {name}\n"
     "                       in the job: file: out/{name}.h5. What is complete is passed over\n"
     "  --keep-going         goes on with the next when one fails\n"
+    "  --tune               before it begins, searches for the fastest way to do what the database "
+    "of\n"
+    "                       tuned kernels does not know yet (see `voltmill tune`)\n"
+    "  --tune-budget SECONDS\n"
+    "                       the same, for so long at most (default: 60)\n"
+    "  --database FILE      of tuned kernels (default: tuned.txt in the cache folder)\n"
     "  --progress SECONDS   prints a line on stderr so often (default: one that is redrawn, if\n"
     "                       stderr is a terminal)\n"
     "  --dry-run            only prints what would be done, as `voltmill plan`\n"
@@ -51,7 +57,8 @@ status_t cli_run(int argc, char **argv)
     int level = 0;
     TRY(options_read(argc, argv,
                      OPTION_SET | OPTION_FORCE | OPTION_RESTART | OPTION_STALL | OPTION_PROGRESS |
-                         OPTION_DRY_RUN | OPTION_EACH | OPTION_GOING,
+                         OPTION_DRY_RUN | OPTION_EACH | OPTION_GOING | OPTION_TUNE | OPTION_BUDGET |
+                         OPTION_DATABASE,
                      "job file", &options));
     if (options.help) {
         fputs(help, stdout);
@@ -73,6 +80,8 @@ status_t cli_run(int argc, char **argv)
                               .force = options.force,
                               .restart = options.restart,
                               .patience = options.stall,
+                              .database = options.database,
+                              .tune = options.tune ? options.budget : 0,
                               .progress = options.progress};
     st = options.each ? batch_run_all(MPI_COMM_WORLD, &run, options.each, options.keep_going)
                       : run_job_all(MPI_COMM_WORLD, &run);

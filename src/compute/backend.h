@@ -130,13 +130,30 @@ status_t buffer_get(buffer_t *buffer, void **out);
  * for (`counted`). Waits for it. Fails with DEVICE. */
 status_t buffer_missing(buffer_t *in, uint64_t *out);
 
-/* Measures which way of doing this problem is the fastest on this device, or remembers. Backends
- * without a choice give AUTO. Fails with DEVICE. */
+/* Measures which way of doing this problem is the fastest on this device, or remembers; the choice
+ * of the spec, where one is made, is only completed by what belongs to it (a plan of FFTW).
+ * Backends without a choice give AUTO. Fails with DEVICE. */
 status_t channelise_choose(backend_t *backend, const struct channelise_spec *spec,
                            struct channelise_choice *out);
-/* The choice in words: "ppf_fused (values 16, batch 3)", "avx2, fftw-3.3.10 plan 1f2e3d4c"; ""
- * when there was none. */
+/* What of a choice rounds, in words: "fused (8 values, 5 spectra an item, radices 4 8 8 4)", "avx2,
+ * fftw-3.3.10 plan 1f2e3d4c"; "" when there was none. */
 status_t channelise_words(const struct channelise_choice *choice, struct text *out);
+
+/* The ways that a tuner may try, those that are known to be good first; without a plan of FFTW.
+ * free() returns them. None from backends without a choice. Fails with DEVICE (memory). */
+status_t channelise_candidates(backend_t *backend, const struct channelise_spec *spec,
+                               struct channelise_choice **out, uint32_t *count);
+
+/* Writes and reads a choice without its plan of FFTW, for a database: "fused:auto:8/5/1/4/8".
+ * channelise_choice_parse() returns 0 when the text is none; the choice's backend is for the caller
+ * to say. */
+status_t channelise_choice_words(const struct channelise_choice *choice, struct text *out);
+int channelise_choice_parse(const char *text, struct channelise_choice *out)
+    __attribute__((warn_unused_result));
+
+/* What the speed of choices depends on beside the problem: device, driver, sources. One line
+ * without tabs. */
+status_t channelise_identity(const backend_t *backend, struct text *out);
 
 /* Plans the stage. The spec's coefficients may be freed afterwards. Fails with DEVICE (memory). */
 status_t channelise_create(backend_t *backend, const struct channelise_spec *spec,

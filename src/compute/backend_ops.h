@@ -42,6 +42,11 @@ struct backend_ops {
     status_t (*channelise_choose)(backend_t *backend, const struct channelise_spec *spec,
                                   struct channelise_choice *out);
     status_t (*channelise_words)(const struct channelise_choice *choice, struct text *out);
+    status_t (*channelise_candidates)(backend_t *backend, const struct channelise_spec *spec,
+                                      struct channelise_choice **out,
+                                      uint32_t *count); /* NULL: none */
+    status_t (*channelise_identity)(const backend_t *backend,
+                                    struct text *out); /* NULL: its name */
     status_t (*channelise_create)(backend_t *backend, const struct channelise_spec *spec,
                                   channelise_t **out);
     void (*channelise_destroy)(channelise_t *channelise);
@@ -60,9 +65,15 @@ struct backend_ops {
     status_t (*dedisperse_run)(dedisperse_t *dedisperse, buffer_t *in,
                                const struct dedisperse_input *input, uint64_t samples,
                                buffer_t *out, uint64_t out_stride);
-    /* NULL: zeros; no words; no shapes. */
+    /* NULL: the same as dedisperse_run; zeros; no words; nothing to say; nothing to build; no
+     * shapes. */
+    status_t (*dedisperse_again)(dedisperse_t *dedisperse, buffer_t *out, uint64_t samples,
+                                 uint64_t out_stride);
     status_t (*dedisperse_times)(dedisperse_t *dedisperse, struct dedisperse_times *out);
     status_t (*dedisperse_words)(const dedisperse_t *dedisperse, struct text *out);
+    status_t (*dedisperse_identity)(const backend_t *backend, struct text *out);
+    status_t (*dedisperse_build)(backend_t *backend, const struct dedisperse_spec *spec,
+                                 const struct dedisperse_shape *shape);
     int (*dedisperse_fits)(backend_t *backend, const struct dedisperse_spec *spec,
                            const struct dedisperse_shape *shape, double *cost, const char **why);
     status_t (*dedisperse_candidates)(backend_t *backend, const struct dedisperse_spec *spec,

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const staging_names[STAGINGS] = {"direct", "funnel", "copies"};
+static const char *const staging_names[STAGINGS] = {"direct", "funnel", "copies", "strips"};
 
 const char *staging_name(enum dedisperse_staging staging)
 {
@@ -66,6 +66,30 @@ status_t dedisperse_run(dedisperse_t *dedisperse, buffer_t *in,
                         uint64_t out_stride)
 {
     return dedisperse->ops->dedisperse_run(dedisperse, in, input, samples, out, out_stride);
+}
+
+status_t dedisperse_again(dedisperse_t *dedisperse, buffer_t *in,
+                          const struct dedisperse_input *input, uint64_t samples, buffer_t *out,
+                          uint64_t out_stride)
+{
+    const struct backend_ops *ops = dedisperse->ops;
+    return ops->dedisperse_again
+               ? ops->dedisperse_again(dedisperse, out, samples, out_stride)
+               : ops->dedisperse_run(dedisperse, in, input, samples, out, out_stride);
+}
+
+status_t dedisperse_identity(const backend_t *backend, struct text *out)
+{
+    return backend->ops->dedisperse_identity
+               ? backend->ops->dedisperse_identity(backend, out)
+               : text_add(out, "%s", backend_name(backend_which(backend)));
+}
+
+status_t dedisperse_build(backend_t *backend, const struct dedisperse_spec *spec,
+                          const struct dedisperse_shape *shape)
+{
+    return backend->ops->dedisperse_build ? backend->ops->dedisperse_build(backend, spec, shape)
+                                          : STATUS_OK;
 }
 
 status_t dedisperse_times(dedisperse_t *dedisperse, struct dedisperse_times *out)

@@ -15,19 +15,28 @@ size_t series_bytes(enum series_format format);
 /* Where an OpenCL kernel reads from: memory, or rows staged in local memory. Words hold `pack`
  * samples; those that begin inside of a word are joined from two (funnel), or read from one of
  * `pack` shifted copies of the staged row. */
-enum dedisperse_staging { STAGING_DIRECT, STAGING_FUNNEL, STAGING_COPIES, STAGINGS };
-/* "direct", "funnel", "copies". */
+enum dedisperse_staging {
+    STAGING_DIRECT,
+    STAGING_FUNNEL,
+    STAGING_COPIES,
+    STAGING_STRIPS, /* of the CPU backend alone */
+    STAGINGS
+};
+/* "direct", "funnel", "copies", "strips". */
 const char *staging_name(enum dedisperse_staging staging);
 
-/* One way to run the OpenCL kernel; plain numbers, so that it can be stored and sent. A group of
- * time_items x dm_items work-items makes time_items * time_out words of pack samples of
- * dm_items * dm_out DMs: the four parameters of Sclocco et al. 2014, and beyond.
+/* One way to run the OpenCL kernel, or the CPU's loops; plain numbers, so that it can be stored and
+ * sent. A group of time_items x dm_items work-items makes time_items * time_out words of pack
+ * samples of dm_items * dm_out DMs: the four parameters of Sclocco et al. 2014, and beyond.
  *
  *   pack     samples of a word: 1; up to 4 of uint8 or 2 of uint16, which are added as they lie
  *   chunk    channels between two barriers; a power of two
  *   skew     samples by which a tile begins earlier from one of its DMs to the next, so that the
  *            rows that steep delays take overlap more
  *   is_ptx   byte permutations are said in NVIDIA's assembler
+ *
+ * STAGING_STRIPS: a thread adds tiles of dm_out DMs over pieces of time_out strips; the other
+ * numbers are as in "strips:1:1x1:8x16:32:0:0".
  */
 struct dedisperse_shape {
     uint32_t staging, pack, time_items, dm_items, time_out, dm_out, chunk, skew, is_ptx;
@@ -40,7 +49,7 @@ struct dedisperse_spec {
     const uint8_t *mask;              /* [nchannels] not 0: left out; NULL: none is */
     uint64_t max_samples;             /* most output samples of a run */
     uint32_t threads;
-    struct dedisperse_shape shape; /* of the OpenCL backend; pack 0: what its model likes best */
+    struct dedisperse_shape shape; /* pack 0: what the backend's model likes best */
     int is_timed;                  /* keep the device's own times: for dedisperse_times() */
 };
 
@@ -84,6 +93,13 @@ status_t dedisperse_run(dedisperse_t *dedisperse, buffer_t *in,
                         const struct dedisperse_input *input, uint64_t samples, buffer_t *out,
                         uint64_t out_stride);
 
+/* Makes the sums of the last run once more, from samples that it has left in channels' order on the
+ * device, into the device's side of `out` alone: what timing needs. Backends without such a side
+ * run anew. Fails with DEVICE. */
+status_t dedisperse_again(dedisperse_t *dedisperse, buffer_t *in,
+                          const struct dedisperse_input *input, uint64_t samples, buffer_t *out,
+                          uint64_t out_stride);
+
 /* Seconds by the device's own clock since the last call. Waits. Zeros when the spec is not timed,
  * and from backends without a device. Fails with DEVICE. */
 struct dedisperse_times {
@@ -93,6 +109,15 @@ status_t dedisperse_times(dedisperse_t *dedisperse, struct dedisperse_times *out
 
 /* How it runs, in words and as `--shape` of bench reads it: "copies:4:32x8:8x4:8:0:1"; "avx512". */
 status_t dedisperse_words(const dedisperse_t *dedisperse, struct text *out);
+
+/* What the speed of shapes depends on beside the problem: device, driver, the kernel's source. One
+ * line without tabs. */
+status_t dedisperse_identity(const backend_t *backend, struct text *out);
+
+/* Compiles a shape into the cache, so that dedisperse_create() finds it there. Any number of
+ * threads may do so at once. Fails with USAGE, DEVICE. */
+status_t dedisperse_build(backend_t *backend, const struct dedisperse_spec *spec,
+                          const struct dedisperse_shape *shape);
 
 /* Writes and reads a shape: STAGING:PACK:TIMExDM items:TIMExDM outputs:CHUNK:SKEW:PTX.
  * dedisperse_shape_parse() returns 0 when the text is none. */

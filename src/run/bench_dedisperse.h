@@ -3,7 +3,7 @@
 #ifndef VOLTMILL_RUN_BENCH_DEDISPERSE_H
 #define VOLTMILL_RUN_BENCH_DEDISPERSE_H
 
-#include "compute/dedisperse.h"
+#include "tune/trial.h"
 
 /* A telescope: channels of `width` Hz from `bottom` Hz up. */
 struct bench_telescope {
@@ -45,6 +45,10 @@ void bench_dedisperse_destroy(bench_dedisperse_t *bench);
  * shape cannot be), DEVICE. A wrong result is no failure. */
 status_t bench_dedisperse_time(bench_dedisperse_t *bench, const struct dedisperse_shape *shape,
                                struct text *words, struct bench_dedispersed *out);
+/* Additions as the paper counts them. */
+double bench_dedisperse_adds(const bench_dedisperse_t *bench);
+/* The case as a tuner takes it. */
+trial_t *bench_dedisperse_trial(bench_dedisperse_t *bench);
 /* What a tuner would try. free() returns it. */
 status_t bench_dedisperse_candidates(bench_dedisperse_t *bench, struct dedisperse_candidate **out,
                                      uint32_t *count);

@@ -22,6 +22,7 @@ struct dedispersion {
     const struct fbh5 *fbh5;
     enum backend_kind backend; /* not AUTO */
     uint32_t threads;
+    struct dedisperse_shape shape; /* what is tuned; pack 0: the model's choice */
     double *dms;
     struct delays delays;
     struct delays_steps steps; /* in two steps */

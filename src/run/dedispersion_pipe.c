@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "run/dedispersion_read.h"
 #include "run/flow.h"
+#include "run/tuned.h"
 
 #include <stdlib.h>
 
@@ -83,6 +84,7 @@ static status_t create_stage(dedispersion_pipe_t *pipe, uint32_t first, uint32_t
     drop_stage(pipe);
     TRY(dm_group_create(pipe->plan, first, count, &pipe->group));
     struct dedisperse_spec spec = dedispersion_stage(pipe->plan, &pipe->group, pipe->block);
+    tuned_take(pipe->backend, &pipe->plan->shape, &spec);
     TRY(dedisperse_create(pipe->backend, &spec, &pipe->stage));
     pipe->first_dm = first;
 out:

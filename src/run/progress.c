@@ -1,14 +1,13 @@
 #include "run/progress.h"
 
+#include "base/clock.h"
+
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 double progress_now(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    return clock_now();
 }
 
 void progress_begin(struct progress *progress)

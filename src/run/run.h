@@ -34,7 +34,9 @@ struct run_options {
      * complete is passed over then, unless `force`; *was_complete says so. NULL: neither. */
     const char *name;
     int *was_complete;
-    double progress; /* seconds between lines; 0: redraw one on a terminal */
+    const char *database; /* of tuned kernels; NULL: the user's own */
+    double tune;          /* seconds to search for what it does not know; 0: never */
+    double progress;      /* seconds between lines; 0: redraw one on a terminal */
     /* For `bench run`: called on every rank when all is ready for the first chunk, may be NULL;
      * collective. And where the times go, instead of a summary; NULL: none wanted. */
     status_t (*before)(void *context, MPI_Comm comm, const struct work *work,

@@ -7,6 +7,7 @@
 #include "run/pass.h"
 #include "run/pipeline.h"
 #include "run/run_dedisperse.h"
+#include "run/tuned.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -52,7 +53,7 @@ out:
 
 /* Opens the backend on every rank; rank 0 finds out how it is fastest, and all do as it says, as
  * do runs that go on with what this one leaves: another way could round otherwise. */
-static status_t open_backend_all(struct run *run)
+static status_t open_backend_all(struct run *run, const struct run_options *options)
 {
     status_t st = STATUS_OK;
     struct channelise_spec *spec = &run->work->channelise;
@@ -62,7 +63,7 @@ static status_t open_backend_all(struct run *run)
     if (run->pass.begun.is_begun) {
         spec->choice = run->pass.begun.choice;
     } else if (run->rank == 0) {
-        st = channelise_choose(run->backend, spec, &spec->choice);
+        st = tuned_filter_bank(run->backend, spec, options, &spec->choice);
     }
     TRY(agree_all(run->comm, st));
     share_bytes_all(run->comm, &spec->choice, sizeof spec->choice);
@@ -119,7 +120,7 @@ static status_t prepare_all(struct run *run, const struct run_options *options)
                 run->job->products[0].file);
         TRY(plan_all(run, local_size));
     }
-    TRY(open_backend_all(run));
+    TRY(open_backend_all(run, options));
     making_plan_products(&run->pass.making, run->work);
     TRY(outputs_open_all(run->pass.outputs));
     struct pipeline_sink sink = {run->pass.outputs, outputs_put, outputs_end};

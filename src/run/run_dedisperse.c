@@ -1,10 +1,12 @@
 #include "run/run_dedisperse.h"
 
 #include "archive/fbh5.h"
+#include "base/memory.h"
 #include "run/agree.h"
 #include "run/dedispersion_pipe.h"
 #include "run/devices.h"
 #include "run/pass.h"
+#include "run/tuned.h"
 
 #include <stdio.h>
 
@@ -110,6 +112,22 @@ out:
     return st;
 }
 
+/* How the first DMs' stage is fastest; the others' are like it. */
+static status_t choose_shape_all(struct dedispersing *run, const struct run_options *options)
+{
+    status_t st = STATUS_OK;
+    struct dedispersion *plan = run->plan;
+    uint64_t count = min_u64(plan->chunking.chunk_spectra, plan->delays.ndms);
+    struct dm_group group = {.base = 0};
+    st = dm_group_create(plan, 0, (uint32_t)count, &group);
+    TRY(agree_all(run->comm, st));
+    struct dedisperse_spec spec = dedispersion_stage(plan, &group, plan->block_outputs);
+    TRY(tuned_dedispersion_all(run->comm, run->backend, &spec, options, &plan->shape));
+out:
+    dm_group_free(&group);
+    return st;
+}
+
 static status_t prepare_all(struct dedispersing *run, const struct run_options *options)
 {
     status_t st = STATUS_OK;
@@ -124,6 +142,7 @@ static status_t prepare_all(struct dedispersing *run, const struct run_options *
         TRY(plan_all(run));
     }
     TRY(devices_open_all(run->comm, run->job, run->plan->backend, &run->backend));
+    TRY(choose_shape_all(run, options));
     dedispersion_plan_making(run->plan, &run->pass.making);
     TRY(outputs_open_all(run->pass.outputs));
     struct pipeline_sink sink = {run->pass.outputs, outputs_put, outputs_end};

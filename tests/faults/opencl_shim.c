@@ -4,6 +4,7 @@
  *   SHIM_ROOM=N     no buffer may be larger than N bytes: memory is full
  *   SHIM_TOUCH=N    buffers larger than N bytes are made, but fail when they are first used, as
  *                   drivers that allocate late do
+ *   SHIM_WRONG=TEXT kernels whose build options hold TEXT do nothing, and that quickly
  *   SHIM_RANK=R     only on this rank of Open MPI
  *   SHIM_NAP=N      the other ranks rest N ms before each kernel, so that this one gets work */
 #define CL_TARGET_OPENCL_VERSION 120
@@ -39,6 +40,23 @@ static void nap(void)
     }
 }
 
+/* Whether a kernel is one of SHIM_WRONG. */
+static int is_wrong(cl_kernel kernel)
+{
+    static char options[1 << 16];
+    const char *text = getenv("SHIM_WRONG");
+    cl_program program = NULL;
+    cl_device_id device = NULL;
+    return text &&
+           clGetKernelInfo(kernel, CL_KERNEL_PROGRAM, sizeof program, &program, NULL) ==
+               CL_SUCCESS &&
+           clGetProgramInfo(program, CL_PROGRAM_DEVICES, sizeof device, &device, NULL) ==
+               CL_SUCCESS &&
+           clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_OPTIONS, sizeof options, options,
+                                 NULL) == CL_SUCCESS &&
+           strstr(options, text);
+}
+
 cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
                               const size_t *offset, const size_t *global, const size_t *local,
                               cl_uint nwait, const cl_event *wait, cl_event *event)
@@ -52,6 +70,9 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint 
     nap();
     if (limit > 0 && ++calls >= limit) {
         return CL_OUT_OF_RESOURCES;
+    }
+    if (is_wrong(kernel)) {
+        return clEnqueueMarkerWithWaitList(queue, nwait, wait, event);
     }
     return real(queue, kernel, dimensions, offset, global, local, nwait, wait, event);
 }

@@ -68,6 +68,15 @@ static int is_summed(const struct channelise_output *output)
     return output->kind == PRODUCT_POWER && output->integrate > 1;
 }
 
+/* The numbers of a choice: kernels; spectra that are filtered in one go, 0: as the cache suggests.
+ */
+enum { NUMBER_SIMD, NUMBER_ROWS };
+
+static uint32_t least_simd(const struct channelise_spec *spec)
+{
+    return spec->ability ? spec->ability - 1 : (uint32_t)simd_best();
+}
+
 /* Which kernels, and FFTW's plan. */
 status_t cpu_channelise_choose(backend_t *backend, const struct channelise_spec *spec,
                                struct channelise_choice *out)
@@ -76,7 +85,11 @@ status_t cpu_channelise_choose(backend_t *backend, const struct channelise_spec 
     struct transform_shape shape = transform_shape(channelise_samples(spec), spec->is_complex);
     (void)backend;
     *out = (struct channelise_choice){.backend = BACKEND_CPU};
-    out->numbers[0] = spec->ability ? spec->ability - 1 : (uint32_t)simd_best();
+    if (spec->choice.backend == BACKEND_CPU) {
+        memcpy(out->numbers, spec->choice.numbers, sizeof out->numbers);
+    } else {
+        out->numbers[NUMBER_SIMD] = least_simd(spec);
+    }
     TRY(transform_wisdom(&shape, transform_effort(spec->planning, spec->expected), out->wisdom,
                          sizeof out->wisdom));
 out:
@@ -86,8 +99,9 @@ out:
 status_t cpu_channelise_words(const struct channelise_choice *choice, struct text *out)
 {
     status_t st = STATUS_OK;
-    const struct cpu_kernels *kernels = simd_kernels((enum simd_level)choice->numbers[0]);
+    const struct cpu_kernels *kernels = simd_kernels((enum simd_level)choice->numbers[NUMBER_SIMD]);
     TRY(text_add(out, "%s, ", kernels ? kernels->name : "?"));
+    /* How many spectra are filtered in one go rounds nothing, and is not said. */
     TRY(transform_words(choice->wisdom, out));
 out:
     return st;
@@ -103,6 +117,30 @@ static void set_sizes(struct cpu *cpu, const struct channelise_spec *spec)
     if (cpu->rows < cpu->shape.batch) {
         cpu->rows = cpu->shape.batch;
     }
+}
+
+/* Vectors not wider than all ranks have; no more spectra in one go than memory was planned for. */
+status_t cpu_channelise_candidates(backend_t *backend, const struct channelise_spec *spec,
+                                   struct channelise_choice **out, uint32_t *count)
+{
+    status_t st = STATUS_OK;
+    struct channelise_choice *list = NULL;
+    struct cpu usual = {0};
+    uint32_t n = 0;
+    (void)backend;
+    set_sizes(&usual, spec);
+    TRY(memory_zeroed((size_t)SIMD_LEVELS * GRAIN, sizeof *list, "choices", &list));
+    for (uint32_t level = least_simd(spec) + 1; level-- > SIMD_BASE;) {
+        for (size_t rows = usual.rows; rows >= FIR_ROWS && rows >= usual.shape.batch; rows /= 2) {
+            list[n].backend = BACKEND_CPU;
+            list[n].numbers[NUMBER_SIMD] = level;
+            list[n++].numbers[NUMBER_ROWS] = (uint32_t)rows;
+        }
+    }
+    *out = list;
+    *count = n;
+out:
+    return st;
 }
 
 static void destroy(struct cpu *cpu)
@@ -208,7 +246,10 @@ status_t cpu_channelise_create(backend_t *backend, const struct channelise_spec 
     if (choice.backend != BACKEND_CPU) {
         TRY(cpu_channelise_choose(backend, spec, &choice));
     }
-    cpu->kernels = simd_kernels((enum simd_level)choice.numbers[0]);
+    cpu->kernels = simd_kernels((enum simd_level)choice.numbers[NUMBER_SIMD]);
+    if (choice.numbers[NUMBER_ROWS] > 0) {
+        cpu->rows = choice.numbers[NUMBER_ROWS];
+    }
     REQUIRE(cpu->kernels, STATUS_DEVICE,
             "this machine's processor lacks the vectors that are used");
     TRY(cpu_pool(cpu->backend, spec->threads));

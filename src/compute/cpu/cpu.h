@@ -26,6 +26,8 @@ status_t cpu_pool(struct cpu_backend *backend, uint32_t threads);
 
 status_t cpu_channelise_choose(backend_t *backend, const struct channelise_spec *spec,
                                struct channelise_choice *out);
+status_t cpu_channelise_candidates(backend_t *backend, const struct channelise_spec *spec,
+                                   struct channelise_choice **out, uint32_t *count);
 status_t cpu_channelise_words(const struct channelise_choice *choice, struct text *out);
 status_t cpu_channelise_create(backend_t *backend, const struct channelise_spec *spec,
                                channelise_t **out);

@@ -12,10 +12,8 @@
 #include <string.h>
 
 enum {
-    CACHE_BYTES = 512 << 10, /* of L2, for the rows of a piece of time */
-    ORDER_TIMES = 512,       /* samples of a task that brings them into order */
+    ORDER_TIMES = 512, /* samples of a task that brings them into order */
     ORDER_CHANNELS = 64,
-    MOST_STRIPS = 64,
     TASKS = 8,                   /* of a thread at least, so that all end together */
     SLACK = 2 * STRIP_BYTES + 64 /* bytes that a strip may reach beyond a row */
 };
@@ -27,6 +25,7 @@ struct cpu_dedisperse {
     const struct strip_kernel *first, *second; /* of channels; of sub-bands, in two steps */
     size_t stride, sub_stride;                 /* bytes of a row, and of a sub-band's */
     uint64_t piece;                            /* samples of a task */
+    uint32_t tile;                             /* DMs that share strips */
     char *rows;                                /* [nused][stride] samples in channels' order */
     struct tile_scratch *scratch;              /* [threads] */
     char *sub;                                 /* [threads][ngroups][sub_stride] */
@@ -58,11 +57,17 @@ static size_t row_bytes(const struct dedisperse_spec *spec)
     return odd_lines(samples * series_bytes(spec->format) + SLACK);
 }
 
-/* Samples of a piece of time whose rows fit the cache, in whole strips. */
-static uint64_t piece_samples(uint32_t nrows, size_t sample_bytes)
+/* Samples of a piece of time, in whole strips: as the shape says, or so that its rows fit the
+ * cache.
+ */
+static uint64_t piece_samples(const struct dedisperse_spec *spec, uint32_t nrows,
+                              size_t sample_bytes)
 {
-    uint64_t strips = CACHE_BYTES / ((uint64_t)nrows * STRIP_BYTES);
-    strips = strips < 1 ? 1 : strips > MOST_STRIPS ? MOST_STRIPS : strips;
+    uint64_t fit = CACHE_BYTES / ((uint64_t)nrows * STRIP_BYTES);
+    uint64_t strips = spec->shape.pack > 0 ? spec->shape.time_out
+                      : fit < 1            ? 1
+                      : fit > MOST_STRIPS  ? MOST_STRIPS
+                                           : fit;
     return strips * STRIP_BYTES / sample_bytes;
 }
 
@@ -102,8 +107,8 @@ static status_t create_second(struct cpu_dedisperse *d, const struct strip_kerne
     d->second = &kernels->kinds[kinds[spec->format]];
     TRY(split_outer(d));
     /* Whole strips of either kind. */
-    d->piece =
-        ceil_div_u64(piece_samples(ngroups, d->second->sample_bytes), STRIP_BYTES) * STRIP_BYTES;
+    d->piece = ceil_div_u64(piece_samples(spec, ngroups, d->second->sample_bytes), STRIP_BYTES) *
+               STRIP_BYTES;
     uint64_t bytes = (d->piece + d->reach + STRIP_BYTES) * d->second->sample_bytes + SLACK;
     d->sub_stride = odd_lines(bytes);
     TRY(memory_zeroed((size_t)spec->threads * ngroups, d->sub_stride, "sub-bands", &d->sub));
@@ -118,7 +123,12 @@ status_t cpu_dedisperse_create(backend_t *backend, const struct dedisperse_spec 
     static const enum strip_kind kinds[] = {STRIP_U8, STRIP_U16, STRIP_F32};
     const struct strip_kernels *kernels = strip_kernels(simd_best());
     struct cpu_dedisperse *d = NULL;
+    const char *why = NULL;
+    double cost = 0;
+    REQUIRE(spec->shape.pack == 0 || cpu_dedisperse_fits(backend, spec, &spec->shape, &cost, &why),
+            STATUS_USAGE, "dedispersion cannot be run so: %s", why);
     TRY(memory_zeroed(1, sizeof *d, "dedispersion", &d));
+    d->tile = spec->shape.pack > 0 ? spec->shape.dm_out : TILE_DMS;
     d->base.ops = backend->ops;
     d->base.spec = *spec;
     d->base.spec.threads = spec->threads > 0 ? spec->threads : 1;
@@ -127,7 +137,7 @@ status_t cpu_dedisperse_create(backend_t *backend, const struct dedisperse_spec 
     d->stride = row_bytes(spec);
     TRY(cpu_pool(d->backend, d->base.spec.threads));
     TRY(dedisperse_table_create(spec, &d->table));
-    d->piece = piece_samples(d->table.nused, d->first->sample_bytes);
+    d->piece = piece_samples(spec, d->table.nused, d->first->sample_bytes);
     TRY(memory_zeroed(d->table.nused, d->stride, "samples in channels' order", &d->rows));
     TRY(memory_aligned(d->base.spec.threads, sizeof *d->scratch, "sums", &d->scratch));
     if (spec->steps) {
@@ -206,6 +216,7 @@ static void sum_piece(void *context, uint32_t thread, uint64_t task)
                            .delays = d->table.delays + from * d->table.nused,
                            .nrows = d->table.nused,
                            .ndms = (uint32_t)(to - from),
+                           .tile = d->tile,
                            .limit = d->first->limit};
     tiles_sum(&in, &d->scratch[thread], min_u64(d->piece, d->samples - t),
               d->out + from * d->out_stride + t, d->out_stride);
@@ -259,6 +270,7 @@ static void sum_step(void *context, uint32_t thread, uint64_t task)
                            .delays = d->outer + (size_t)dm * steps->ngroups,
                            .nrows = steps->ngroups,
                            .ndms = steps->first[k + 1] - dm,
+                           .tile = d->tile,
                            .limit = second_limit(d)};
     tiles_sum(&in, &d->scratch[thread], count, d->out + dm * d->out_stride + t, d->out_stride);
 }
@@ -267,7 +279,7 @@ static void sum_step(void *context, uint32_t thread, uint64_t task)
 static uint32_t count_parts(const struct cpu_dedisperse *d, uint64_t pieces)
 {
     uint64_t wanted = ceil_div_u64((uint64_t)TASKS * d->base.spec.threads, pieces);
-    uint64_t most = ceil_div_u64(d->base.spec.delays->ndms, TILE_DMS);
+    uint64_t most = ceil_div_u64(d->base.spec.delays->ndms, d->tile);
     return (uint32_t)min_u64(wanted, most);
 }
 
@@ -303,6 +315,7 @@ out:
 status_t cpu_dedisperse_words(const dedisperse_t *dedisperse, struct text *out)
 {
     const struct cpu_dedisperse *d = (const struct cpu_dedisperse *)dedisperse;
-    return text_add(out, "%s, %u threads, pieces of %llu samples", simd_kernels(simd_best())->name,
-                    d->base.spec.threads, (unsigned long long)d->piece);
+    return text_add(out, "%s, %u threads, pieces of %llu samples, tiles of %u DMs",
+                    simd_kernels(simd_best())->name, d->base.spec.threads,
+                    (unsigned long long)d->piece, d->tile);
 }

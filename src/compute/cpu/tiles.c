@@ -30,8 +30,8 @@ void tiles_sum(const struct tile_rows *in, struct tile_scratch *scratch, uint64_
 {
     const struct strip_kernel *kernel = in->kernel;
     size_t strip = STRIP_BYTES / kernel->sample_bytes;
-    for (uint32_t dm = 0; dm < in->ndms; dm += TILE_DMS) {
-        uint32_t ndms = (uint32_t)min_u64(TILE_DMS, in->ndms - dm);
+    for (uint32_t dm = 0; dm < in->ndms; dm += in->tile) {
+        uint32_t ndms = (uint32_t)min_u64(in->tile, in->ndms - dm);
         for (uint64_t t = 0; t < samples; t += strip) {
             sum_strip(in, scratch, t * kernel->sample_bytes, in->delays + (size_t)dm * in->nrows,
                       ndms);

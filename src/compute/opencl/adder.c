@@ -63,14 +63,18 @@ static void fill_tile(const adder_t *adder, const struct adder_problem *p, uint3
 {
     uint32_t padded = adder_padded(p, &adder->shape);
     for (uint32_t row = 0; row < p->nrows; row++) {
-        uint32_t least = UINT32_MAX;
-        for (uint32_t dm = from; dm < to; dm++) {
-            uint32_t delay = p->delays[(size_t)dm * p->nrows + row];
-            uint32_t value = adder_rel(&adder->spans, delay, dm - from);
-            rel[(size_t)dm * padded + row] = value;
-            least = value < least ? value : least;
+        bases[row] = UINT32_MAX;
+    }
+    for (uint32_t dm = from; dm < to; dm++) {
+        const uint32_t *delays = p->delays + (size_t)dm * p->nrows;
+        uint32_t *line = rel + (size_t)dm * padded;
+        for (uint32_t row = 0; row < p->nrows; row++) {
+            line[row] = adder_rel(&adder->spans, delays[row], dm - from);
+            bases[row] = line[row] < bases[row] ? line[row] : bases[row];
         }
-        bases[row] = adder_base(least);
+    }
+    for (uint32_t row = 0; row < p->nrows; row++) {
+        bases[row] = adder_base(bases[row]);
     }
 }
 
@@ -119,7 +123,8 @@ out:
     return st;
 }
 
-status_t adder_create(device_t *device, const struct adder_problem *problem,
+/* Checked and built, without tables; its problem is still whole. */
+static status_t begin(device_t *device, const struct adder_problem *problem,
                       const struct dedisperse_shape *shape, adder_t **out)
 {
     status_t st = STATUS_OK;
@@ -136,13 +141,37 @@ status_t adder_create(device_t *device, const struct adder_problem *problem,
     REQUIRE(adder_fits(problem, &limits, &adder->shape, &adder->spans, &cost, &why), STATUS_USAGE,
             "dedispersion cannot be run as %s: %s", words.data, why);
     TRY(build(adder));
+    *out = adder;
+    adder = NULL;
+out:
+    text_free(&words);
+    adder_destroy(adder);
+    return st;
+}
+
+status_t adder_build(device_t *device, const struct adder_problem *problem,
+                     const struct dedisperse_shape *shape)
+{
+    status_t st = STATUS_OK;
+    adder_t *adder = NULL;
+    TRY(begin(device, problem, shape, &adder));
+out:
+    adder_destroy(adder);
+    return st;
+}
+
+status_t adder_create(device_t *device, const struct adder_problem *problem,
+                      const struct dedisperse_shape *shape, adder_t **out)
+{
+    status_t st = STATUS_OK;
+    adder_t *adder = NULL;
+    TRY(begin(device, problem, shape, &adder));
     TRY(make_tables(adder, problem));
     adder->problem.delays = NULL;
     adder->problem.firsts = NULL;
     *out = adder;
     adder = NULL;
 out:
-    text_free(&words);
     adder_destroy(adder);
     return st;
 }

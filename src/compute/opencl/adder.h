@@ -13,6 +13,9 @@ struct adder_device adder_device_of(const device_t *device);
  * (memory; what does not compile). */
 status_t adder_create(device_t *device, const struct adder_problem *problem,
                       const struct dedisperse_shape *shape, adder_t **out);
+/* Compiles it into the cache, no more. Any number of threads may do so at once. */
+status_t adder_build(device_t *device, const struct adder_problem *problem,
+                     const struct dedisperse_shape *shape);
 void adder_destroy(adder_t *adder);
 
 const struct dedisperse_shape *adder_shape(const adder_t *adder);

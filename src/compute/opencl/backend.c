@@ -63,7 +63,12 @@ static status_t words(const struct channelise_choice *choice, struct text *out)
     status_t st = STATUS_OK;
     if (choice->kernel == KERNEL_FUSED) {
         struct fused_shape shape = ppf_fused(choice);
-        TRY(text_add(out, "fused (%u values, %u spectra an item)", shape.values, shape.batch));
+        TRY(text_add(out, "fused (%u values, %u spectra an item, radices", shape.values,
+                     shape.batch));
+        for (uint32_t i = 0; i < FUSED_STAGES && shape.radix[i] > 1; i++) {
+            TRY(text_add(out, " %u", shape.radix[i]));
+        }
+        TRY(text_add(out, ")"));
     } else {
         struct fir_shape shape = ppf_fir(choice);
         TRY(text_add(out, "%s (%u wide, %u spectra, %u columns an item) + %s",
@@ -142,6 +147,8 @@ const struct backend_ops opencl_ops = {.kind = BACKEND_OPENCL,
                                        .buffer_get = opencl_buffer_get,
                                        .buffer_missing = opencl_buffer_missing,
                                        .channelise_choose = opencl_channelise_choose,
+                                       .channelise_candidates = opencl_channelise_candidates,
+                                       .channelise_identity = opencl_channelise_identity,
                                        .channelise_words = words,
                                        .channelise_create = opencl_channelise_create,
                                        .channelise_destroy = opencl_channelise_destroy,
@@ -154,6 +161,9 @@ const struct backend_ops opencl_ops = {.kind = BACKEND_OPENCL,
                                        .dedisperse_destroy = opencl_dedisperse_destroy,
                                        .dedisperse_bytes = opencl_dedisperse_bytes,
                                        .dedisperse_run = opencl_dedisperse_run,
+                                       .dedisperse_again = opencl_dedisperse_again,
+                                       .dedisperse_identity = opencl_dedisperse_identity,
+                                       .dedisperse_build = opencl_dedisperse_build,
                                        .dedisperse_times = opencl_dedisperse_times,
                                        .dedisperse_words = opencl_dedisperse_words,
                                        .dedisperse_fits = opencl_dedisperse_fits,

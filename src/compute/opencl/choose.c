@@ -210,6 +210,10 @@ status_t opencl_channelise_choose(backend_t *backend, const struct channelise_sp
     struct channelise_choice choices[MOST_CHOICES];
     struct text key = {0};
     int found = 0;
+    if (spec->choice.backend == BACKEND_OPENCL) {
+        *out = spec->choice;
+        goto out;
+    }
     if (spec->fft == FFT_CLFFT && !fft_can(FFT_CLFFT, spec->channels)) {
         report_warn("clFFT cannot do transforms of %u points: VkFFT does them", spec->channels);
     }
@@ -229,5 +233,26 @@ status_t opencl_channelise_choose(backend_t *backend, const struct channelise_sp
     }
 out:
     text_free(&key);
+    return st;
+}
+
+status_t opencl_channelise_candidates(backend_t *backend, const struct channelise_spec *spec,
+                                      struct channelise_choice **out, uint32_t *count)
+{
+    return ppf_space(&((struct opencl *)backend)->device->info, spec, out, count);
+}
+
+status_t opencl_channelise_identity(const backend_t *backend, struct text *out)
+{
+    status_t st = STATUS_OK;
+    const struct device_info *info = &((const struct opencl *)backend)->device->info;
+    struct text sources = {0};
+    for (int i = 0; i < SOURCES; i++) {
+        TRY(text_add(&sources, "%s", program_source((enum program_source)i)));
+    }
+    TRY(text_add(out, "%s, %s, driver %s, kernels %016llx", info->platform_name, info->name,
+                 info->driver, (unsigned long long)cache_hash(sources.data, sources.length)));
+out:
+    text_free(&sources);
     return st;
 }

@@ -2,13 +2,16 @@
  * the sub-bands of one step after the other fill the same memory. */
 #include "compute/opencl/dedisperse.h"
 
+#include "base/cache.h"
 #include "base/memory.h"
 #include "compute/dedisperse_table.h"
 #include "compute/opencl/adder.h"
 #include "compute/opencl/opencl.h"
 #include "compute/opencl/orderer.h"
+#include "compute/opencl/program.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct stage {
     struct dedisperse base;
@@ -213,6 +216,47 @@ out:
     if (done) {
         clReleaseEvent(done);
     }
+    return st;
+}
+
+status_t opencl_dedisperse_again(dedisperse_t *dedisperse, buffer_t *out_buffer, uint64_t samples,
+                                 uint64_t out_stride)
+{
+    status_t st = STATUS_OK;
+    struct stage *stage = (struct stage *)dedisperse;
+    const device_t *device = stage->opencl->device;
+    const struct opencl_buffer *out = (struct opencl_buffer *)out_buffer;
+    /* What goes down must be down. */
+    TRY(device_wait(device, out->moved));
+    TRY(run_sums(stage, samples, out->memory, out_stride));
+    CL_TRY(device, clFinish(device->compute), "dedisperse");
+out:
+    return st;
+}
+
+status_t opencl_dedisperse_identity(const backend_t *backend, struct text *out)
+{
+    status_t st = STATUS_OK;
+    const struct device_info *info = &((const struct opencl *)backend)->device->info;
+    const char *source = program_source(SOURCE_DEDISPERSE);
+    TRY(text_add(out, "%s, %s, driver %s, kernel %016llx", info->platform_name, info->name,
+                 info->driver, (unsigned long long)cache_hash(source, strlen(source))));
+out:
+    return st;
+}
+
+status_t opencl_dedisperse_build(backend_t *backend, const struct dedisperse_spec *spec,
+                                 const struct dedisperse_shape *shape)
+{
+    status_t st = STATUS_OK;
+    device_t *device = ((struct opencl *)backend)->device;
+    struct dedisperse_table table = {0};
+    uint32_t one[2];
+    TRY(dedisperse_table_create(spec, &table));
+    struct adder_problem problem = problem_of(spec, &table, one);
+    TRY(adder_build(device, &problem, shape));
+out:
+    dedisperse_table_free(&table);
     return st;
 }
 

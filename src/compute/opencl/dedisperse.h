@@ -11,6 +11,11 @@ uint64_t opencl_dedisperse_bytes(const struct dedisperse_spec *spec);
 status_t opencl_dedisperse_run(dedisperse_t *dedisperse, buffer_t *in,
                                const struct dedisperse_input *input, uint64_t samples,
                                buffer_t *out, uint64_t out_stride);
+status_t opencl_dedisperse_again(dedisperse_t *dedisperse, buffer_t *out, uint64_t samples,
+                                 uint64_t out_stride);
+status_t opencl_dedisperse_identity(const backend_t *backend, struct text *out);
+status_t opencl_dedisperse_build(backend_t *backend, const struct dedisperse_spec *spec,
+                                 const struct dedisperse_shape *shape);
 status_t opencl_dedisperse_times(dedisperse_t *dedisperse, struct dedisperse_times *out);
 status_t opencl_dedisperse_words(const dedisperse_t *dedisperse, struct text *out);
 int opencl_dedisperse_fits(backend_t *backend, const struct dedisperse_spec *spec,

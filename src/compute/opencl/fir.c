@@ -120,6 +120,49 @@ uint32_t fir_shapes(const struct channelise_spec *spec, enum kernel_kind kernel,
     return count;
 }
 
+/* Runs of a kernel for columns of a group; 0 behind the last one. */
+static uint32_t run_of(const struct channelise_spec *spec, enum kernel_kind kernel,
+                       const struct fir_limits *limits, uint32_t width, uint32_t i)
+{
+    enum { RUNS = 5 };
+    if (i >= RUNS) {
+        return 0;
+    }
+    if (kernel == KERNEL_SLIDE) {
+        return ((32U << i) + spec->taps - 1) / spec->taps * spec->taps;
+    }
+    if (kernel == KERNEL_CACHE) {
+        return 1U << i;
+    }
+    /* Local memory for one group, or so that 2, 4, ... are resident. */
+    struct fir_limits part = *limits;
+    part.local_bytes >>= i;
+    return local_run(spec, &part, width, 64);
+}
+
+uint32_t fir_space(const struct channelise_spec *spec, enum kernel_kind kernel,
+                   const struct fir_limits *limits, struct fir_shape *out, uint32_t most)
+{
+    enum { LEAST = 8, WIDEST = 512, MOST_VECTOR = 4 };
+    uint32_t count = 0;
+    for (uint32_t k = KERNEL_SLIDE; k <= KERNEL_LOCAL; k++) {
+        int is_slide = k == KERNEL_SLIDE;
+        for (uint32_t width = LEAST; width <= WIDEST && width <= limits->group_size; width *= 2) {
+            for (uint32_t vector = 1; vector <= (is_slide ? MOST_VECTOR : 1); vector *= 2) {
+                uint32_t run = 0;
+                for (uint32_t i = 0;
+                     (kernel == KERNEL_AUTO || kernel == (enum kernel_kind)k) &&
+                     (!is_slide || can_slide(spec, vector)) &&
+                     (run = run_of(spec, (enum kernel_kind)k, limits, width, i)) > 0;
+                     i++) {
+                    count = add(out, count, most, (struct fir_shape){k, width, run, vector});
+                }
+            }
+        }
+    }
+    return count;
+}
+
 /* Groups along the columns. */
 static uint32_t across(const struct channelise_spec *spec, const struct fir_shape *shape)
 {

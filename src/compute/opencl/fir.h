@@ -29,6 +29,10 @@ struct fir_limits {
 uint32_t fir_shapes(const struct channelise_spec *spec, enum kernel_kind kernel,
                     const struct fir_limits *limits, struct fir_shape *out, uint32_t most);
 
+/* The same of the whole space: every width, run and vector that fits. */
+uint32_t fir_space(const struct channelise_spec *spec, enum kernel_kind kernel,
+                   const struct fir_limits *limits, struct fir_shape *out, uint32_t most);
+
 /* Appends the constants of a shape and problem: " -DCHANNELS=1024 -DTAPS=8 ...". */
 status_t fir_options(const struct channelise_spec *spec, const struct fir_shape *shape,
                      struct text *out);

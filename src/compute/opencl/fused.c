@@ -162,6 +162,54 @@ uint32_t fused_shapes(const struct channelise_spec *spec, int mode,
     return count;
 }
 
+/* Digit of *i in a mixed base; takes it off. */
+static uint32_t digit(uint64_t *i, uint32_t base)
+{
+    uint32_t value = (uint32_t)(*i % base);
+    *i /= base;
+    return value;
+}
+
+/* Whether the kernel can be built so: stages that make all channels, butterflies that an item's
+ * values fill, loads of at most four neighbours, registers that hold the values. */
+static int can_be(const struct channelise_spec *spec, const struct fused_shape *shape)
+{
+    enum { MOST_VALUES = 64, MOST_WIDE = 4 };
+    uint32_t product = 1;
+    int has_ended = 0;
+    for (uint32_t i = 0; i < FUSED_STAGES; i++) {
+        product *= shape->radix[i];
+        if (shape->values % shape->radix[i] != 0 || (has_ended && shape->radix[i] > 1)) {
+            return 0;
+        }
+        has_ended |= shape->radix[i] == 1;
+    }
+    return product == spec->channels && shape->radix[1] > 1 && spec->channels > shape->values &&
+           shape->values / shape->radix[0] <= MOST_WIDE &&
+           shape->values * shape->batch <= MOST_VALUES;
+}
+
+int fused_number(const struct channelise_spec *spec, int mode, const struct fused_limits *limits,
+                 uint64_t i, struct fused_shape *out, int *fits)
+{
+    static const uint32_t batches[] = {5, 4, 3, 2, 6, 8, 1};
+    struct fused_shape shape = {.values = 4U << digit(&i, 3)};
+    shape.batch = batches[digit(&i, 7)];
+    for (uint32_t k = 0; k < FUSED_STAGES; k++) {
+        shape.radix[k] = 1U << digit(&i, 5);
+    }
+    uint32_t buffers = digit(&i, 3);
+    shape.buffers = buffers < shape.batch ? buffers : 0;
+    shape.split = digit(&i, 2);
+    shape.padded = digit(&i, 2);
+    shape.streaming = digit(&i, limits->is_nvidia && mode == FUSED_SPECTRA ? 2 : 1);
+    struct fused_shape wished = shape;
+    *fits = can_be(spec, &shape) && fit(spec, mode, limits, &shape) &&
+            shape.split == wished.split && (buffers == 0 || shape.buffers == buffers);
+    *out = shape;
+    return i == 0;
+}
+
 /* Place in local memory of value q of butterfly p of an item before exchange `stage`: what the
  * kernel's FUSED_EXCHANGE() writes to. */
 static uint32_t place(const struct channelise_spec *spec, const struct fused_shape *shape,

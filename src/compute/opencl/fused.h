@@ -41,6 +41,11 @@ struct fused_limits {
 uint32_t fused_shapes(const struct channelise_spec *spec, int mode,
                       const struct fused_limits *limits, struct fused_shape *out, uint32_t most);
 
+/* Shape number i of the whole space of this problem: 1, *out and whether it fits, else 0 behind the
+ * last one. */
+int fused_number(const struct channelise_spec *spec, int mode, const struct fused_limits *limits,
+                 uint64_t i, struct fused_shape *out, int *fits);
+
 /* Appends the kernel's build options, " -DCHANNELS=1024" and so on. Fails with DEVICE (memory). */
 status_t fused_options(const struct channelise_spec *spec, int mode,
                        const struct fused_shape *shape, const struct fused_limits *limits,

@@ -42,6 +42,9 @@ void opencl_buffer_used(struct opencl_buffer *buffer, cl_event done);
 /* The stage (channelise.c) and the choice (choose.c). */
 status_t opencl_channelise_choose(backend_t *backend, const struct channelise_spec *spec,
                                   struct channelise_choice *out);
+status_t opencl_channelise_candidates(backend_t *backend, const struct channelise_spec *spec,
+                                      struct channelise_choice **out, uint32_t *count);
+status_t opencl_channelise_identity(const backend_t *backend, struct text *out);
 status_t opencl_channelise_create(backend_t *backend, const struct channelise_spec *spec,
                                   channelise_t **out);
 void opencl_channelise_destroy(channelise_t *channelise);

@@ -29,6 +29,10 @@ status_t ppf_run(ppf_t *bank, struct stopwatch *watch, cl_mem in, uint64_t in_st
 uint32_t ppf_choices(const struct device_info *info, const struct channelise_spec *spec,
                      struct channelise_choice *out, uint32_t most);
 
+/* All of them, those of ppf_choices() first; free() returns them. Fails with DEVICE (memory). */
+status_t ppf_space(const struct device_info *info, const struct channelise_spec *spec,
+                   struct channelise_choice **out, uint32_t *count);
+
 /* The shapes inside a choice. */
 struct fused_shape ppf_fused(const struct channelise_choice *choice);
 struct fir_shape ppf_fir(const struct channelise_choice *choice);

@@ -1,7 +1,9 @@
 /* The ways of doing a filter bank on a device, and how a choice among them is written down. */
+#include "base/memory.h"
 #include "compute/opencl/fir.h"
 #include "compute/opencl/ppf_parts.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_SHAPES = 12 };
@@ -124,4 +126,77 @@ uint32_t ppf_choices(const struct device_info *info, const struct channelise_spe
         count += add_fir(info, spec, out + count, each < left ? each : left);
     }
     return count;
+}
+
+static int is_among(const struct channelise_choice *choice, const struct channelise_choice *list,
+                    uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (memcmp(choice, &list[i], sizeof *choice) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* A choice behind the `count` that are there, unless it is one of the first `known`. */
+static uint32_t put(struct channelise_choice *list, uint32_t count, uint32_t known,
+                    enum kernel_kind kernel, enum fft_kind fft, const void *shape, size_t bytes)
+{
+    struct channelise_choice choice = {.backend = BACKEND_OPENCL, .kernel = kernel, .fft = fft};
+    memcpy(choice.numbers, shape, bytes);
+    if (!is_among(&choice, list, known)) {
+        list[count++] = choice;
+    }
+    return count;
+}
+
+static int wants(const struct channelise_spec *spec, enum kernel_kind kernel)
+{
+    return spec->kernel == KERNEL_AUTO || spec->kernel == kernel;
+}
+
+static uint64_t count_fused(const struct channelise_spec *view, int mode,
+                            const struct fused_limits *limits)
+{
+    struct fused_shape shape;
+    uint64_t count = 0;
+    int fits = 0;
+    for (uint64_t i = 0; fused_number(view, mode, limits, i, &shape, &fits); i++) {
+        count += (uint64_t)fits;
+    }
+    return count;
+}
+
+status_t ppf_space(const struct device_info *info, const struct channelise_spec *spec,
+                   struct channelise_choice **out, uint32_t *count)
+{
+    status_t st = STATUS_OK;
+    enum { MOST_FIR = 512 };
+    const struct fused_limits limits = ppf_fused_limits(info);
+    const struct fir_limits firs = fir_limits(info);
+    const struct channelise_spec view = ppf_fused_spec(spec);
+    const int mode = ppf_fused_mode(spec);
+    struct fir_shape fir[MOST_FIR];
+    struct fused_shape shape;
+    struct channelise_choice *list = NULL;
+    int fits = 0;
+    uint64_t most = 2 * MOST_SHAPES + MOST_FIR + count_fused(&view, mode, &limits);
+    TRY(memory_zeroed(most, sizeof *list, "choices", &list));
+    uint32_t known = ppf_choices(info, spec, list, 2 * MOST_SHAPES);
+    uint32_t n = known;
+    for (uint64_t i = 0;
+         wants(spec, KERNEL_FUSED) && fused_number(&view, mode, &limits, i, &shape, &fits); i++) {
+        n = fits ? put(list, n, known, KERNEL_FUSED, FFT_AUTO, &shape, sizeof shape) : n;
+    }
+    uint32_t nfir =
+        spec->kernel == KERNEL_FUSED ? 0 : fir_space(spec, spec->kernel, &firs, fir, MOST_FIR);
+    for (uint32_t i = 0; i < nfir; i++) {
+        n = put(list, n, known, (enum kernel_kind)fir[i].kernel, settle_fft(spec), &fir[i],
+                sizeof fir[i]);
+    }
+    *out = list;
+    *count = n;
+out:
+    return st;
 }

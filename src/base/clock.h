@@ -1,0 +1,8 @@
+/* A clock that only goes forward. */
+#ifndef VOLTMILL_BASE_CLOCK_H
+#define VOLTMILL_BASE_CLOCK_H
+
+/* Seconds since some moment. */
+double clock_now(void);
+
+#endif

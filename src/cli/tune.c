@@ -1,0 +1,259 @@
+/* voltmill tune */
+#include "base/clock.h"
+#include "base/memory.h"
+#include "cli/cli.h"
+#include "cli/tune_options.h"
+#include "run/tune_job.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* What one command works on. */
+struct tuning_work {
+    struct tune_settings settings;
+    backend_t *opened;
+    double started;
+    struct tuning_row *rows;
+    uint32_t nrows;
+    double *fixed; /* [nrows] seconds of the best single configuration */
+    int has_fixed;
+    struct dedisperse_shape fixed_shape;
+};
+
+static void print_head(const struct tuning_work *w)
+{
+    const struct tune_settings *s = &w->settings;
+    const char *device = backend_device(w->opened);
+    printf("%s%s%s: %s, %u channels, %g s of data, %u bits, %s search\n",
+           backend_name(backend_which(w->opened)), *device ? ", " : "", device, s->telescope->name,
+           s->telescope->nchannels, s->seconds, (unsigned)s->bits,
+           tune_method_name(s->compares ? TUNE_EXHAUSTIVE : s->tuning.search.method));
+    fflush(stdout);
+}
+
+static status_t print_row(const struct tuning_work *w, const struct tuning_row *row)
+{
+    status_t st = STATUS_OK;
+    struct text words = {0};
+    TRY(dedisperse_shape_words(&row->best, &words));
+    printf("%5u DMs: %u ways fit, %u timed (%u wrong, %u failed, %u from the log) in %.1f s"
+           " (%.1f s compiling)%s: ",
+           row->c.ndms, row->fit, row->timed, row->wrong, row->failed, row->recalled, row->spent,
+           row->compiling, row->is_cut ? ", cut by the budget" : "");
+    if (row->seconds > 0) {
+        printf("%s %.4f ms\n", words.data, 1e3 * row->seconds);
+    } else {
+        printf("none is right\n");
+    }
+    if (w->settings.has_histogram && row->histogram.data) {
+        printf("  %9s    %9s %6s\n%s", "Gadd/s", "", "ways", row->histogram.data);
+    }
+    fflush(stdout);
+out:
+    text_free(&words);
+    return st;
+}
+
+static void print_comparison(const struct tuning_comparison *c)
+{
+    printf("  guided: %.1f %% of the best rate with %u of %u ways (%.1f %%), %.1f of %.1f s "
+           "(%.1f %%); random ones, as many: %.1f %%\n",
+           1e2 * c->guided, c->tried, c->all, 1e2 * c->tried / c->all, c->spent, c->all_spent,
+           1e2 * c->spent / c->all_spent, 1e2 * c->random);
+    fflush(stdout);
+}
+
+static struct bench_dedispersion case_of(const struct tune_settings *s, uint32_t i)
+{
+    return (struct bench_dedispersion){.telescope = s->telescope,
+                                       .format = s->bits == 8    ? SERIES_U8
+                                                 : s->bits == 16 ? SERIES_U16
+                                                                 : SERIES_F32,
+                                       .ndms = (uint32_t)s->dms.values[i],
+                                       .dm_step = s->is_zero ? 0 : s->dm_step,
+                                       .seconds = s->seconds,
+                                       .group = (uint32_t)s->group,
+                                       .threads = (uint32_t)s->threads,
+                                       .repeats = s->tuning.search.repeats};
+}
+
+/* What is left of the budget, shared by the searches that are left; a part stays for the best
+ * single configuration. */
+static double share(const struct tuning_work *w, uint32_t done)
+{
+    const struct tune_settings *s = &w->settings;
+    double part = s->dms.count > 1 ? 0.75 : 1;
+    double left = part * s->budget - (clock_now() - w->started);
+    return s->budget > 0 ? fmax(left / (s->dms.count - done), 1e-3) : 0;
+}
+
+static status_t search_all(struct tuning_work *w)
+{
+    status_t st = STATUS_OK;
+    struct tune_settings *s = &w->settings;
+    TRY(memory_zeroed(s->dms.count, sizeof *w->rows, "rows", &w->rows));
+    for (uint32_t i = 0; i < s->dms.count; i++) {
+        struct bench_dedispersion c = case_of(s, i);
+        struct tuning_comparison comparison;
+        struct tuning_row *row = &w->rows[w->nrows++];
+        s->tuning.search.budget = share(w, i);
+        TRY(tuning_search(w->opened, &c, &s->tuning, row, s->compares ? &comparison : NULL));
+        REQUIRE(row->fit > 0, STATUS_USAGE, "tune: the %s backend has nothing to choose from",
+                backend_name(backend_which(w->opened)));
+        TRY(print_row(w, row));
+        if (s->compares) {
+            print_comparison(&comparison);
+        }
+    }
+out:
+    return st;
+}
+
+/* The table's row; `fixed` 0: there is none. */
+static status_t print_result(const struct tuning_row *row, double fixed, FILE *csv)
+{
+    status_t st = STATUS_OK;
+    struct text words = {0};
+    const struct tune_statistics *statistics = &row->statistics;
+    double rate = 1e-9 * row->adds / row->seconds;
+    double realtime = row->c.seconds / row->seconds;
+    double median = statistics->median > 0 ? 1 / (row->seconds * statistics->median) : 0;
+    TRY(dedisperse_shape_words(&row->best, &words));
+    printf("%6u %10.4f %9.1f %10.1f %10.4f %6.2f %8.2f %6.2f  %s\n", row->c.ndms,
+           1e3 * row->seconds, rate, realtime, 1e3 * fixed, fixed / row->seconds, median,
+           statistics->signal_to_noise, words.data);
+    if (csv) {
+        fprintf(csv, "%s,%u,%.6f,%.4f,%.4f,%.6f,%.4f,%.4f,%.4f,%u,%u,%.3f,%s\n",
+                row->c.telescope->name, row->c.ndms, 1e3 * row->seconds, rate, realtime,
+                1e3 * fixed, fixed / row->seconds, median, statistics->signal_to_noise, row->fit,
+                row->timed, row->spent, words.data);
+    }
+out:
+    text_free(&words);
+    return st;
+}
+
+/* What tuning gains over the best single configuration. */
+static status_t print_fixed(const struct tuning_work *w)
+{
+    status_t st = STATUS_OK;
+    struct text words = {0};
+    double tuned = 0;
+    double fixed = 0;
+    double mean = 0;
+    double most = 0;
+    TRY(dedisperse_shape_words(&w->fixed_shape, &words));
+    for (uint32_t r = 0; r < w->nrows; r++) {
+        double gain = w->fixed[r] / w->rows[r].seconds;
+        tuned += w->rows[r].adds / w->rows[r].seconds;
+        fixed += w->rows[r].adds / w->fixed[r];
+        mean += gain / w->nrows;
+        most = fmax(most, gain);
+    }
+    printf("best single configuration: %s\n"
+           "tuning gains %.2f times on average, %.2f at most; %.2f in the sum of rates\n",
+           words.data, mean, most, tuned / fixed);
+out:
+    text_free(&words);
+    return st;
+}
+
+static status_t print_table(struct tuning_work *w)
+{
+    status_t st = STATUS_OK;
+    FILE *csv = NULL;
+    if (w->settings.csv_path) {
+        csv = fopen(w->settings.csv_path, "w");
+        REQUIRE(csv, STATUS_DATA, "%s: cannot be written", w->settings.csv_path);
+        fprintf(csv, "setup,dms,ms,gadd_per_s,realtime,fixed_ms,gain,gain_over_median,"
+                     "signal_to_noise,fit,timed,spent_s,how\n");
+    }
+    printf("%6s %10s %9s %10s %10s %6s %8s %6s  %s\n", "DMs", "tuned ms", "Gadd/s", "x realtime",
+           "fixed ms", "gain", "x median", "S/N", "how");
+    for (uint32_t r = 0; r < w->nrows; r++) {
+        if (w->rows[r].seconds > 0) {
+            TRY(print_result(&w->rows[r], w->has_fixed ? w->fixed[r] : 0, csv));
+        }
+    }
+    if (w->has_fixed) {
+        TRY(print_fixed(w));
+    }
+out:
+    if (csv && fclose(csv) != 0 && st == STATUS_OK) {
+        st = report_fail(STATUS_NO_SPACE, "%s: cannot be written", w->settings.csv_path);
+    }
+    return st;
+}
+
+static status_t tune_setup(struct tuning_work *w)
+{
+    status_t st = STATUS_OK;
+    struct tune_settings *s = &w->settings;
+    struct backend_options options = {.device = s->device, .local_size = 1};
+    uint32_t right = 0;
+    TRY(backend_open(backend_settle(s->backend), &options, &w->opened));
+    print_head(w);
+    TRY(search_all(w));
+    TRY(memory_zeroed(w->nrows, sizeof *w->fixed, "times", &w->fixed));
+    if (w->nrows > 1) {
+        TRY(tuning_fixed(w->opened, w->rows, w->nrows, &s->tuning, &w->fixed_shape, w->fixed,
+                         &w->has_fixed));
+    }
+    TRY(print_table(w));
+    for (uint32_t r = 0; r < w->nrows; r++) {
+        right += w->rows[r].seconds > 0;
+    }
+    REQUIRE(right == w->nrows, STATUS_DEVICE,
+            "tune: for %u numbers of DMs no way was right or none was timed", w->nrows - right);
+out:
+    return st;
+}
+
+static void tell(const char *what, const struct tune_summary *summary, const char *best)
+{
+    const struct tune_statistics *statistics = &summary->statistics;
+    printf("%s: %u ways fit, %u timed (%u wrong, %u failed, %u from the log) in %.1f s%s\n", what,
+           summary->fit, summary->timed, summary->wrong, summary->failed, summary->recalled,
+           summary->spent, summary->is_cut ? ", cut by the budget" : "");
+    if (summary->seconds > 0) {
+        printf("  %s: %.4f ms of a trial, %.2f times the median way, signal-to-noise %.2f\n", best,
+               1e3 * summary->seconds, 1 / (summary->seconds * statistics->median),
+               statistics->signal_to_noise);
+    }
+    fflush(stdout);
+}
+
+static status_t tune_a_job(struct tune_settings *s)
+{
+    status_t st = STATUS_OK;
+    struct job *job = NULL;
+    TRY(job_load(s->job, s->sets, s->nsets, &job));
+    s->tuning.search.budget = s->budget;
+    TRY(tune_job(job, &s->tuning, tell));
+out:
+    job_destroy(job);
+    return st;
+}
+
+status_t cli_tune(int argc, char **argv)
+{
+    status_t st = STATUS_OK;
+    struct tuning_work w = {.started = clock_now()};
+    TRY(tune_options_read(argc, argv, &w.settings));
+    if (w.settings.help) {
+        fputs(tune_help, stdout);
+        goto out;
+    }
+    TRY(tune_log_open(w.settings.log_path, &w.settings.tuning.log));
+    TRY(w.settings.job ? tune_a_job(&w.settings) : tune_setup(&w));
+out:
+    for (uint32_t r = 0; r < w.nrows; r++) {
+        tuning_row_free(&w.rows[r]);
+    }
+    free(w.rows);
+    free(w.fixed);
+    tune_log_close(w.settings.tuning.log);
+    backend_close(w.opened);
+    return st;
+}

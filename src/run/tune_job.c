@@ -1,0 +1,124 @@
+#include "run/tune_job.h"
+
+#include "base/memory.h"
+#include "run/dedispersion.h"
+#include "run/work.h"
+#include "tune/bank.h"
+
+#include <stdio.h>
+
+struct tuned_job {
+    const struct job *job;
+    struct tuning_options options; /* with the budget of one search */
+    tune_job_told *told;
+    struct archive *archive;
+    struct work *work; /* NULL: the job has no filter bank */
+};
+
+static status_t open_backend(const struct job *job, enum backend_kind kind, backend_t **out)
+{
+    struct backend_options options = {
+        .device = job->device, .device_memory = job->device_memory, .local_size = 1};
+    return backend_open(kind, &options, out);
+}
+
+static status_t tell(const struct tuned_job *t, const char *what,
+                     const struct tune_summary *summary, const struct text *best)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(summary->fit > 0, STATUS_USAGE, "tune: %s: its backend has nothing to choose from",
+            what);
+    t->told(what, summary, best->data ? best->data : "");
+    REQUIRE(summary->seconds > 0, STATUS_DEVICE, "tune: %s: no way was right", what);
+out:
+    return st;
+}
+
+static status_t tune_bank(struct tuned_job *t)
+{
+    status_t st = STATUS_OK;
+    const struct tuning_options *o = &t->options;
+    struct channelise_choice best;
+    struct tune_summary summary;
+    struct text words = {0};
+    backend_t *backend = NULL;
+    TRY(open_backend(t->job, t->work->backend, &backend));
+    TRY(tune_bank_search(backend, &t->work->channelise, &o->search, o->log, o->database, &best,
+                         &summary));
+    TRY(summary.seconds > 0 ? channelise_choice_words(&best, &words) : STATUS_OK);
+    TRY(tell(t, "filter bank", &summary, &words));
+out:
+    text_free(&words);
+    backend_close(backend);
+    return st;
+}
+
+/* The stage that `run` would plan for the first DMs. */
+static status_t search_stage(struct tuned_job *t, const struct dedispersion *plan,
+                             struct tune_summary *summary, struct text *words)
+{
+    status_t st = STATUS_OK;
+    const struct tuning_options *o = &t->options;
+    const struct tune_thinning thinning = {.only = o->only, .every = o->every, .most = o->most};
+    uint64_t count = min_u64(plan->chunking.chunk_spectra, plan->delays.ndms);
+    struct dm_group group = {.base = 0};
+    struct dedisperse_shape best;
+    backend_t *backend = NULL;
+    TRY(dm_group_create(plan, 0, (uint32_t)count, &group));
+    TRY(open_backend(t->job, plan->backend, &backend));
+    struct dedisperse_spec spec = dedispersion_stage(plan, &group, plan->block_outputs);
+    TRY(tune_shapes_search(backend, &spec, &thinning, &o->search, o->log, o->database, &best,
+                           summary));
+    TRY(summary->seconds > 0 ? dedisperse_shape_words(&best, words) : STATUS_OK);
+out:
+    dm_group_free(&group);
+    backend_close(backend);
+    return st;
+}
+
+static status_t tune_dedispersion(struct tuned_job *t, uint32_t number)
+{
+    status_t st = STATUS_OK;
+    const struct job_dedisperse *what = &t->job->dedisperse[number];
+    struct fbh5 *fbh5 = NULL;
+    struct dedispersion *plan = NULL;
+    struct tune_summary summary;
+    struct text words = {0};
+    char name[64];
+    if (t->work) {
+        TRY(dedispersion_foresee(t->work, what->input, &fbh5));
+    } else {
+        TRY(fbh5_open(t->job->files[0], &fbh5));
+        TRY(fbh5_load_band(fbh5));
+    }
+    TRY(dedispersion_create(t->job, number, fbh5, backend_settle(what->backend),
+                            work_threads(t->job, 1), NULL, &plan));
+    TRY(search_stage(t, plan, &summary, &words));
+    snprintf(name, sizeof name, "dedispersion %u", number);
+    TRY(tell(t, t->job->ndedisperse > 1 ? name : "dedispersion", &summary, &words));
+out:
+    text_free(&words);
+    dedispersion_destroy(plan);
+    fbh5_destroy(fbh5);
+    return st;
+}
+
+status_t tune_job(const struct job *job, const struct tuning_options *options, tune_job_told *told)
+{
+    status_t st = STATUS_OK;
+    struct tuned_job t = {.job = job, .options = *options, .told = told};
+    t.options.search.budget /= (job->channels > 0) + job->ndedisperse;
+    if (job->channels > 0) {
+        TRY(archive_open(job, &t.archive));
+        TRY(work_create(job, t.archive, backend_settle(job->backend), work_threads(job, 1), NULL,
+                        &t.work));
+        TRY(tune_bank(&t));
+    }
+    for (uint32_t i = 0; i < job->ndedisperse; i++) {
+        TRY(tune_dedispersion(&t, i));
+    }
+out:
+    work_destroy(t.work);
+    archive_destroy(t.archive);
+    return st;
+}

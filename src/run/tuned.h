@@ -1,0 +1,26 @@
+/* What the tuner's database knows, for the ranks of a run: rank 0 looks, or tunes, and all do as it
+ * says. */
+#ifndef VOLTMILL_RUN_TUNED_H
+#define VOLTMILL_RUN_TUNED_H
+
+#include "compute/dedisperse.h"
+#include "run/run.h"
+
+/* The shape for a stage of dedispersion: of the very problem, else (where the options ask for it)
+ * found by a search now, else of the nearest problem; pack 0 when nothing is known. Sums do not
+ * depend on shapes, so nothing of this need be kept with what a run leaves. Rank 0 says in a note
+ * what was found. A signal ends the search. Collective. Fails with DEVICE. */
+status_t tuned_dedispersion_all(MPI_Comm comm, backend_t *backend,
+                                const struct dedisperse_spec *spec,
+                                const struct run_options *options, struct dedisperse_shape *shape);
+
+/* The same for a filter bank, on one rank: *choice, complete. Other ways may round otherwise: all
+ * ranks, and runs that go on, must take this one. Fails with DEVICE. */
+status_t tuned_filter_bank(backend_t *backend, const struct channelise_spec *spec,
+                           const struct run_options *options, struct channelise_choice *choice);
+
+/* Puts a shape into a spec that it fits; others are left to the model. */
+void tuned_take(backend_t *backend, const struct dedisperse_shape *shape,
+                struct dedisperse_spec *spec);
+
+#endif

@@ -1,0 +1,230 @@
+#include "tune/bank.h"
+
+#include "base/cache.h"
+#include "base/memory.h"
+#include "tune/bank_trial.h"
+#include "tune/store.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* kernel, fft, and the backend's numbers. */
+enum { OTHERS = 2, NUMBERS = 14, PARAMETERS = OTHERS + NUMBERS };
+
+struct bank {
+    bank_trial_t *trial;
+    struct channelise_choice *choices;
+    uint32_t *values;
+    struct tune_space space;
+};
+
+status_t tune_bank_problem(backend_t *backend, const struct channelise_spec *spec,
+                           struct tune_problem *out)
+{
+    status_t st = STATUS_OK;
+    static const char *const formats[] = {"4 bit", "8 bit", "16 bit", "float"};
+    struct text all = {0};
+    double integrate = 0;
+    *out = (struct tune_problem){.features = {spec->nchannels, spec->noutputs, 1, 1}};
+    TRY(text_add(&out->kernel, "filter bank, %u channels, %u taps, %s %s", spec->channels,
+                 spec->taps, spec->is_complex ? "complex" : "real", formats[spec->format]));
+    TRY(text_add(&out->kernel, ", kernel %s, fft %s", kernel_name(spec->kernel),
+                 fft_name(spec->fft)));
+    if (backend_which(backend) == BACKEND_CPU) {
+        TRY(text_add(&out->kernel, ", %u threads", spec->threads));
+    }
+    TRY(channelise_identity(backend, &out->identity));
+    TRY(text_add(&out->words, "channels %u+%u%s%s", spec->first_channel, spec->nchannels,
+                 spec->conjugate ? ", conjugate" : "",
+                 spec->has_missing_value ? ", missing value" : ""));
+    for (uint32_t i = 0; i < spec->noutputs; i++) {
+        TRY(text_add(&out->words, ", %s/%" PRIu64, product_name(spec->outputs[i].kind),
+                     spec->outputs[i].integrate));
+        integrate += (double)spec->outputs[i].integrate;
+        out->features[2] += spec->outputs[i].kind == PRODUCT_SPECTRA;
+    }
+    out->features[3] += integrate;
+    TRY(text_add(&all, "%s\n%s\n%s", out->kernel.data, out->identity.data, out->words.data));
+    snprintf(out->hash, sizeof out->hash, "%016" PRIx64, cache_hash(all.data, all.length));
+out:
+    text_free(&all);
+    return st;
+}
+
+static struct store_key key_of(const struct tune_problem *problem)
+{
+    struct store_key key = {.kernel = problem->kernel.data,
+                            .identity = problem->identity.data,
+                            .problem = problem->words.data};
+    for (int i = 0; i < STORE_FEATURES; i++) {
+        key.features[i] = problem->features[i];
+    }
+    return key;
+}
+
+static int is_same(const struct channelise_choice *a, const struct channelise_choice *b)
+{
+    return a->kernel == b->kernel && a->fft == b->fft &&
+           memcmp(a->numbers, b->numbers, sizeof a->numbers) == 0;
+}
+
+/* The candidate that a text names. */
+static int match(const char *words, const struct channelise_choice *list, uint32_t count,
+                 struct channelise_choice *out)
+{
+    struct channelise_choice known;
+    if (!channelise_choice_parse(words, &known)) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (is_same(&known, &list[i])) {
+            *out = list[i];
+            return 1;
+        }
+    }
+    return 0;
+}
+
+status_t tune_bank_find(backend_t *backend, const struct channelise_spec *spec,
+                        const char *database, struct channelise_choice *choice,
+                        enum tune_found *found)
+{
+    status_t st = STATUS_OK;
+    enum { MOST_NEAR = 32 };
+    struct store_record near[MOST_NEAR];
+    struct tune_problem problem = {0};
+    struct channelise_choice *list = NULL;
+    store_t *store = NULL;
+    uint32_t count = 0;
+    uint32_t fit = 0;
+    *found = TUNE_NOTHING;
+    TRY(tune_bank_problem(backend, spec, &problem));
+    TRY(store_open(database, &store));
+    struct store_key key = key_of(&problem);
+    store_find(store, &key, near, MOST_NEAR, &count);
+    if (count > 0) {
+        /* Only what could be chosen today. */
+        TRY(channelise_candidates(backend, spec, &list, &fit));
+    }
+    for (uint32_t i = 0; i < count && *found == TUNE_NOTHING; i++) {
+        if (match(near[i].words, list, fit, choice)) {
+            *found = near[i].distance > 0 ? TUNE_NEAREST : TUNE_EXACT;
+        }
+    }
+out:
+    free(list);
+    store_close(store);
+    tune_problem_free(&problem);
+    return st;
+}
+
+static status_t words_of(void *context, uint32_t i, struct text *out)
+{
+    return channelise_choice_words(&((const struct bank *)context)->choices[i], out);
+}
+
+static status_t time_one(void *context, uint32_t i, uint32_t repeats, struct tune_measure *out)
+{
+    const struct bank *bank = context;
+    return bank_trial_time(bank->trial, &bank->choices[i], repeats, &out->seconds, &out->wrong);
+}
+
+static void bank_end(struct bank *bank)
+{
+    bank_trial_destroy(bank->trial);
+    free(bank->choices);
+    free(bank->values);
+}
+
+/* There is no model: those that are known to be good come first. */
+static status_t bank_begin(backend_t *backend, const struct channelise_spec *spec,
+                           struct bank *bank)
+{
+    status_t st = STATUS_OK;
+    static const char *const names[PARAMETERS] = {"kernel", "fft", "a", "b", "c", "d", "e", "f",
+                                                  "g",      "h",   "i", "j", "k", "l", "m", "n"};
+    uint32_t count = 0;
+    TRY(channelise_candidates(backend, spec, &bank->choices, &count));
+    TRY(memory_zeroed((size_t)count * PARAMETERS + 1, sizeof *bank->values, "a search space",
+                      &bank->values));
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t *values = bank->values + (size_t)i * PARAMETERS;
+        values[0] = bank->choices[i].kernel;
+        values[1] = bank->choices[i].fft;
+        memcpy(values + OTHERS, bank->choices[i].numbers, NUMBERS * sizeof *values);
+    }
+    bank->space = (struct tune_space){.context = bank,
+                                      .nparameters = PARAMETERS,
+                                      .count = count,
+                                      .names = names,
+                                      .values = bank->values,
+                                      .words = words_of,
+                                      .time = time_one};
+    if (count > 0) {
+        TRY(bank_trial_create(backend, spec, &bank->trial));
+    }
+out:
+    return st;
+}
+
+static status_t keep(const struct tune_problem *problem, const char *database,
+                     const struct channelise_choice *best, double seconds)
+{
+    status_t st = STATUS_OK;
+    struct text words = {0};
+    TRY(channelise_choice_words(best, &words));
+    struct store_record record = {.key = key_of(problem), .words = words.data, .seconds = seconds};
+    TRY(store_put(database, &record));
+out:
+    text_free(&words);
+    return st;
+}
+
+status_t tune_bank_search(backend_t *backend, const struct channelise_spec *spec,
+                          const struct tune_options *options, tune_log_t *log, const char *database,
+                          struct channelise_choice *best, struct tune_summary *out)
+{
+    status_t st = STATUS_OK;
+    struct bank bank = {.trial = NULL};
+    struct tune_problem problem = {0};
+    struct tune_outcome outcome = {0};
+    *out = (struct tune_summary){0};
+    TRY(tune_bank_problem(backend, spec, &problem));
+    TRY(bank_begin(backend, spec, &bank));
+    if (bank.space.count == 0) {
+        goto out;
+    }
+    TRY(tune_search(&bank.space, options, log, problem.hash, &outcome));
+    TRY(tune_summarise(&bank.space, &outcome, bank.space.count, out));
+    if (out->seconds > 0) {
+        *best = bank.choices[outcome.best];
+        TRY(keep(&problem, database, best, out->seconds));
+    }
+out:
+    tune_outcome_free(&outcome);
+    tune_problem_free(&problem);
+    bank_end(&bank);
+    return st;
+}
+
+status_t tune_bank_now(backend_t *backend, const struct channelise_spec *spec,
+                       const struct tune_wish *wish, struct channelise_choice *choice,
+                       enum tune_found *found)
+{
+    status_t st = STATUS_OK;
+    struct tune_options options = tune_wished(wish);
+    struct tune_summary summary;
+    TRY(tune_bank_find(backend, spec, wish->database, choice, found));
+    if (*found == TUNE_EXACT) {
+        goto out;
+    }
+    TRY(tune_bank_search(backend, spec, &options, NULL, wish->database, choice, &summary));
+    if (summary.timed > 0) {
+        tune_note("the filter bank", &summary);
+    }
+    *found = summary.seconds > 0 ? TUNE_EXACT : *found;
+out:
+    return st;
+}

@@ -1,0 +1,298 @@
+#include "tune/bank_trial.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Spectra that are compared, at the beginning and at the end: dumps are no longer than that. */
+enum { WINDOW = 16, WINDOWS = 2 };
+
+struct bank_trial {
+    backend_t *backend;
+    struct channelise_spec spec;
+    struct channelise_choice plan; /* with FFTW's plan */
+    buffer_t *in, *out[MOST_OUTPUTS];
+    float *expected[WINDOWS][MOST_OUTPUTS];
+    size_t sample_bytes;
+};
+
+void bank_trial_destroy(bank_trial_t *trial)
+{
+    if (!trial) {
+        return;
+    }
+    for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
+        buffer_destroy(trial->out[i]);
+        free(trial->expected[0][i]);
+        free(trial->expected[1][i]);
+    }
+    buffer_destroy(trial->in);
+    free(trial);
+}
+
+/* The job's problem on one stream, with dumps that a trial can end. */
+static void shrink(bank_trial_t *trial, const struct channelise_spec *spec)
+{
+    static const size_t number[] = {1, 1, 2, 4};
+    /* More than a device's caches hold; what processors take tens of milliseconds for. */
+    enum { DEVICE_POINTS = 1 << 26, HOST_POINTS = 1 << 21 };
+    int is_gpu = backend_which(trial->backend) == BACKEND_OPENCL &&
+                 backend_settle(BACKEND_AUTO) == BACKEND_OPENCL;
+    uint64_t points = is_gpu ? DEVICE_POINTS : HOST_POINTS;
+    trial->spec = *spec;
+    trial->spec.max_spectra = max_u64(points / spec->channels / WINDOW, 2) * WINDOW;
+    trial->spec.nstreams = 1;
+    trial->spec.is_interleaved = 0;
+    trial->spec.is_timed = 1;
+    for (uint32_t i = 0; i < spec->noutputs; i++) {
+        if (spec->outputs[i].integrate > 1) {
+            trial->spec.outputs[i].integrate = WINDOW;
+        }
+    }
+    trial->sample_bytes =
+        number[spec->format] * (spec->is_complex && spec->format != SAMPLE_I4 ? 2 : 1);
+}
+
+static size_t row_floats(const struct channelise_spec *spec, uint32_t i)
+{
+    return (size_t)spec->nchannels * (spec->outputs[i].kind == PRODUCT_SPECTRA ? 2 : 1);
+}
+
+static uint64_t rows_of(const struct channelise_spec *spec, uint32_t i, uint64_t spectra)
+{
+    return spectra / spec->outputs[i].integrate;
+}
+
+static uint64_t samples_of(const struct channelise_spec *spec, uint64_t spectra)
+{
+    return (spectra + spec->taps - 1) * channelise_samples(spec);
+}
+
+static status_t fill(bank_trial_t *trial)
+{
+    status_t st = STATUS_OK;
+    void *data = NULL;
+    uint64_t bytes = samples_of(&trial->spec, trial->spec.max_spectra) * trial->sample_bytes;
+    uint64_t words = ceil_div_u64(bytes, sizeof(uint64_t));
+    uint64_t state = 88172645463325252U;
+    TRY(buffer_create(trial->backend, BUFFER_IN, words * sizeof(uint64_t), &trial->in));
+    TRY(buffer_get(trial->in, &data));
+    for (uint64_t i = 0; i < words; i++) {
+        /* Marsaglia's xorshift64. */
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        float pair[2] = {(float)((int32_t)(state & 0xffff) - 32768) / 256,
+                         (float)((int32_t)(state >> 48) - 32768) / 256};
+        memcpy((uint64_t *)data + i, trial->spec.format == SAMPLE_F32 ? (void *)pair : &state,
+               sizeof state);
+    }
+out:
+    return st;
+}
+
+static uint64_t window_start(const bank_trial_t *trial, uint32_t w)
+{
+    return w == 0 ? 0 : trial->spec.max_spectra - WINDOW;
+}
+
+/* What the reference makes of one window. */
+static status_t expect_window(bank_trial_t *trial, backend_t *reference, uint32_t w)
+{
+    status_t st = STATUS_OK;
+    struct channelise_spec spec = trial->spec;
+    channelise_t *stage = NULL;
+    buffer_t *in = NULL;
+    buffer_t *out[MOST_OUTPUTS] = {NULL};
+    void *samples = NULL;
+    void *data = NULL;
+    uint64_t rows[MOST_OUTPUTS];
+    size_t offset = 0;
+    size_t part = spec.is_complex && spec.format != SAMPLE_I4 ? trial->sample_bytes / 2 : 0;
+    struct channelise_input input = {&offset, &part, trial->sample_bytes};
+    uint64_t first = window_start(trial, w) * channelise_samples(&spec) * trial->sample_bytes;
+    uint64_t bytes = samples_of(&spec, WINDOW) * trial->sample_bytes;
+    spec.max_spectra = WINDOW;
+    spec.choice = (struct channelise_choice){.backend = BACKEND_AUTO};
+    TRY(channelise_create(reference, &spec, &stage));
+    TRY(buffer_create(reference, BUFFER_IN, bytes, &in));
+    TRY(buffer_get(in, &samples));
+    TRY(buffer_get(trial->in, &data));
+    memcpy(samples, (const char *)data + first, bytes);
+    for (uint32_t i = 0; i < spec.noutputs; i++) {
+        uint64_t floats = (rows_of(&spec, i, WINDOW) + 1) * row_floats(&spec, i);
+        TRY(buffer_create(reference, BUFFER_OUT, floats * sizeof(float), &out[i]));
+    }
+    channelise_begin(stage, window_start(trial, w));
+    TRY(channelise_run(stage, in, &input, 1, WINDOW, 0, out, rows));
+    for (uint32_t i = 0; i < spec.noutputs; i++) {
+        size_t floats = rows_of(&spec, i, WINDOW) * row_floats(&spec, i);
+        TRY(memory_zeroed(floats, sizeof(float), "a trial", &trial->expected[w][i]));
+        TRY(buffer_get(out[i], &data));
+        memcpy(trial->expected[w][i], data, floats * sizeof(float));
+    }
+out:
+    for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
+        buffer_destroy(out[i]);
+    }
+    buffer_destroy(in);
+    channelise_destroy(stage);
+    return st;
+}
+
+static status_t expect(bank_trial_t *trial)
+{
+    status_t st = STATUS_OK;
+    struct backend_options none = {0};
+    backend_t *reference = NULL;
+    TRY(backend_open(BACKEND_REFERENCE, &none, &reference));
+    for (uint32_t w = 0; w < WINDOWS; w++) {
+        TRY(expect_window(trial, reference, w));
+    }
+out:
+    backend_close(reference);
+    return st;
+}
+
+status_t bank_trial_create(backend_t *backend, const struct channelise_spec *spec,
+                           bank_trial_t **out)
+{
+    status_t st = STATUS_OK;
+    bank_trial_t *trial = NULL;
+    TRY(memory_zeroed(1, sizeof *trial, "a trial", &trial));
+    trial->backend = backend;
+    shrink(trial, spec);
+    if (backend_which(backend) == BACKEND_CPU) {
+        trial->spec.choice.backend = BACKEND_AUTO;
+        TRY(channelise_choose(backend, &trial->spec, &trial->plan));
+    }
+    TRY(fill(trial));
+    for (uint32_t i = 0; i < spec->noutputs; i++) {
+        uint64_t rows = rows_of(&trial->spec, i, trial->spec.max_spectra) + 1;
+        TRY(buffer_create(backend, BUFFER_OUT, rows * row_floats(&trial->spec, i) * sizeof(float),
+                          &trial->out[i]));
+    }
+    TRY(expect(trial));
+    *out = trial;
+    trial = NULL;
+out:
+    bank_trial_destroy(trial);
+    return st;
+}
+
+/* Rows that nobody writes must show. */
+static status_t spoil(bank_trial_t *trial)
+{
+    status_t st = STATUS_OK;
+    const struct channelise_spec *spec = &trial->spec;
+    for (uint32_t i = 0; i < spec->noutputs; i++) {
+        void *data = NULL;
+        uint64_t rows = rows_of(spec, i, spec->max_spectra) + 1;
+        TRY(buffer_get(trial->out[i], &data));
+        memset(data, 0xff, rows * row_floats(spec, i) * sizeof(float));
+    }
+out:
+    return st;
+}
+
+static status_t run_once(bank_trial_t *trial, channelise_t *stage, double *seconds)
+{
+    status_t st = STATUS_OK;
+    size_t offset = 0;
+    size_t part =
+        trial->spec.is_complex && trial->spec.format != SAMPLE_I4 ? trial->sample_bytes / 2 : 0;
+    struct channelise_input input = {&offset, &part, trial->sample_bytes};
+    uint64_t rows[MOST_OUTPUTS];
+    double steps[CHANNELISE_STEPS];
+    double on_device = 0;
+    double started = clock_now();
+    channelise_begin(stage, 0);
+    TRY(channelise_run(stage, trial->in, &input, 1, trial->spec.max_spectra, 0, trial->out, rows));
+    for (uint32_t i = 0; i < trial->spec.noutputs; i++) {
+        void *data = NULL;
+        TRY(buffer_get(trial->out[i], &data));
+    }
+    *seconds = clock_now() - started;
+    TRY(channelise_times(stage, steps));
+    for (int step = STEP_FILTER; step < STEP_DOWNLOAD; step++) {
+        on_device += steps[step];
+    }
+    *seconds = on_device > 0 ? on_device : *seconds;
+out:
+    return st;
+}
+
+/* Differences beyond rounding, in units of the row's rms: `voltmill verify` allows half of it. */
+static int is_wrong(const float *found, const float *expected, size_t count)
+{
+    const double limit = 1e-5;
+    double power = 0;
+    for (size_t i = 0; i < count; i++) {
+        power += (double)expected[i] * (double)expected[i];
+    }
+    double rms = sqrt(power / (double)count);
+    for (size_t i = 0; i < count; i++) {
+        double scale = fmax(rms, fabs((double)expected[i]));
+        if (!(fabs((double)found[i] - (double)expected[i]) <= limit * scale)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static status_t compare(bank_trial_t *trial, uint32_t *wrong)
+{
+    status_t st = STATUS_OK;
+    const struct channelise_spec *spec = &trial->spec;
+    *wrong = 0;
+    for (uint32_t i = 0; i < spec->noutputs; i++) {
+        void *data = NULL;
+        size_t floats = row_floats(spec, i);
+        TRY(buffer_get(trial->out[i], &data));
+        for (uint32_t w = 0; w < WINDOWS; w++) {
+            const float *found =
+                (const float *)data + rows_of(spec, i, window_start(trial, w)) * floats;
+            for (uint64_t row = 0; row < rows_of(spec, i, WINDOW); row++) {
+                *wrong += is_wrong(found + row * floats, trial->expected[w][i] + row * floats,
+                                   floats) != 0;
+            }
+        }
+    }
+out:
+    return st;
+}
+
+static int compare_doubles(const void *left, const void *right)
+{
+    double a = *(const double *)left;
+    double b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+status_t bank_trial_time(bank_trial_t *trial, const struct channelise_choice *choice,
+                         uint32_t repeats, double *seconds, uint32_t *wrong)
+{
+    status_t st = STATUS_OK;
+    channelise_t *stage = NULL;
+    double *times = NULL;
+    double first = 0;
+    trial->spec.choice = *choice;
+    memcpy(trial->spec.choice.wisdom, trial->plan.wisdom, sizeof trial->plan.wisdom);
+    TRY(memory_zeroed(repeats, sizeof *times, "times", &times));
+    TRY(channelise_create(trial->backend, &trial->spec, &stage));
+    TRY(spoil(trial));
+    TRY(run_once(trial, stage, &first));
+    for (uint32_t i = 0; i < repeats; i++) {
+        TRY(run_once(trial, stage, &times[i]));
+    }
+    TRY(compare(trial, wrong));
+    qsort(times, repeats, sizeof *times, compare_doubles);
+    *seconds = (times[repeats / 2] + times[(repeats - 1) / 2]) / 2;
+out:
+    channelise_destroy(stage);
+    free(times);
+    return st;
+}

@@ -1,0 +1,196 @@
+#include "tune/log.h"
+
+#include "base/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MOST_LOG = 1 << 28 };
+
+static const char head[] = "problem,round,how,ms,spent_s,model_ms,result\n";
+
+struct tune_log {
+    char *path;
+    int fd;
+    struct text text; /* what was in it: the entries' texts point there */
+    struct tune_entry *entries;
+    uint32_t count;
+};
+
+const char *tune_state_name(enum tune_state state)
+{
+    static const char *const names[] = {"untried", "ok", "wrong", "failed"};
+    return names[state];
+}
+
+static int compare_entries(const void *left, const void *right)
+{
+    const struct tune_entry *a = left;
+    const struct tune_entry *b = right;
+    int order = strcmp(a->problem, b->problem);
+    order = order ? order : strcmp(a->words, b->words);
+    return order ? order : (a->round > b->round) - (a->round < b->round);
+}
+
+static int read_state(const char *name, enum tune_state *out)
+{
+    for (int i = TUNE_OK; i <= TUNE_FAILED; i++) {
+        if (strcmp(name, tune_state_name((enum tune_state)i)) == 0) {
+            *out = (enum tune_state)i;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int read_number(const char *text, double *out)
+{
+    char *end = NULL;
+    *out = strtod(text, &end);
+    return end != text && *end == '\0' && *out >= 0;
+}
+
+/* Cuts a line into its fields; 0 when it is none. The last field is a whole word, so a torn line
+ * cannot pass. */
+static int read_line(char *line, struct tune_entry *out)
+{
+    enum { FIELDS = 7 };
+    char *fields[FIELDS];
+    char *rest = line;
+    double round = 0;
+    for (int i = 0; i < FIELDS; i++) {
+        fields[i] = strsep(&rest, ",");
+        if (!fields[i]) {
+            return 0;
+        }
+    }
+    out->problem = fields[0];
+    out->words = fields[2];
+    int good = !rest && read_number(fields[1], &round) && round < 1000 &&
+               read_number(fields[3], &out->seconds) && read_number(fields[4], &out->spent) &&
+               read_number(fields[5], &out->cost) && read_state(fields[6], &out->state);
+    out->round = good ? (uint32_t)round : 0;
+    out->seconds *= 1e-3;
+    out->cost *= 1e-3;
+    return good;
+}
+
+static status_t read_entries(tune_log_t *log)
+{
+    status_t st = STATUS_OK;
+    uint32_t lines = 0;
+    uint32_t bad = 0;
+    char *rest = log->text.data;
+    for (size_t i = 0; i < log->text.length; i++) {
+        lines += log->text.data[i] == '\n';
+    }
+    TRY(memory_zeroed((size_t)lines + 1, sizeof *log->entries, "a log", &log->entries));
+    for (char *line = strsep(&rest, "\n"); line; line = strsep(&rest, "\n")) {
+        int is_head = strncmp(line, head, sizeof head - 2) == 0;
+        if (*line == '\0' || is_head) {
+            continue;
+        }
+        if (read_line(line, &log->entries[log->count])) {
+            log->count++;
+        } else {
+            bad++;
+        }
+    }
+    if (bad > 0) {
+        report_warn("%s: %u lines are torn or no lines of such a log: passed over", log->path, bad);
+    }
+    qsort(log->entries, log->count, sizeof *log->entries, compare_entries);
+out:
+    return st;
+}
+
+static status_t append(const tune_log_t *log, const char *bytes, size_t size)
+{
+    status_t st = STATUS_OK;
+    ssize_t done = write(log->fd, bytes, size);
+    REQUIRE(done == (ssize_t)size, done < 0 && errno != ENOSPC ? STATUS_DATA : STATUS_NO_SPACE,
+            "%s: cannot be written: %s", log->path, done < 0 ? strerror(errno) : "no room");
+out:
+    return st;
+}
+
+/* A last line without an end gets one, so that nothing sticks to it. */
+static status_t begin(const tune_log_t *log)
+{
+    status_t st = STATUS_OK;
+    const struct text *text = &log->text;
+    if (text->length == 0) {
+        TRY(append(log, head, sizeof head - 1));
+    } else if (text->data[text->length - 1] != '\n') {
+        TRY(append(log, "\n", 1));
+    }
+out:
+    return st;
+}
+
+status_t tune_log_open(const char *path, tune_log_t **out)
+{
+    status_t st = STATUS_OK;
+    tune_log_t *log = NULL;
+    struct stat info;
+    TRY(memory_zeroed(1, sizeof *log, "a log", &log));
+    log->fd = -1;
+    if (path) {
+        TRY(memory_text(path, &log->path));
+        log->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
+        REQUIRE(log->fd >= 0, STATUS_DATA, "%s: cannot be written: %s", path, strerror(errno));
+        REQUIRE(fstat(log->fd, &info) == 0 && S_ISREG(info.st_mode), STATUS_DATA,
+                "%s: is no ordinary file", path);
+        TRY(text_read_file(&log->text, path, MOST_LOG));
+        TRY(begin(log));
+        TRY(read_entries(log));
+    }
+    *out = log;
+    log = NULL;
+out:
+    tune_log_close(log);
+    return st;
+}
+
+void tune_log_close(tune_log_t *log)
+{
+    if (!log) {
+        return;
+    }
+    if (log->fd >= 0) {
+        close(log->fd);
+    }
+    text_free(&log->text);
+    free(log->entries);
+    free(log->path);
+    free(log);
+}
+
+const struct tune_entry *tune_log_find(const tune_log_t *log, const char *problem,
+                                       const char *words, uint32_t round)
+{
+    struct tune_entry wanted = {.problem = problem, .words = words, .round = round};
+    return log->count > 0
+               ? bsearch(&wanted, log->entries, log->count, sizeof wanted, compare_entries)
+               : NULL;
+}
+
+status_t tune_log_add(tune_log_t *log, const struct tune_entry *entry)
+{
+    status_t st = STATUS_OK;
+    struct text line = {0};
+    if (log->fd >= 0) {
+        TRY(text_add(&line, "%s,%u,%s,%.6f,%.4f,%.6f,%s\n", entry->problem, entry->round,
+                     entry->words, 1e3 * entry->seconds, entry->spent, 1e3 * entry->cost,
+                     tune_state_name(entry->state)));
+        TRY(append(log, line.data, line.length));
+    }
+out:
+    text_free(&line);
+    return st;
+}

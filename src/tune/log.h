@@ -1,0 +1,34 @@
+/* The log of a tuner: one line of CSV for every configuration that was timed. A tuner that is
+ * killed and begun again finds in it what it need not time twice. */
+#ifndef VOLTMILL_TUNE_LOG_H
+#define VOLTMILL_TUNE_LOG_H
+
+#include "tune/space.h"
+
+enum tune_state { TUNE_UNTRIED, TUNE_OK, TUNE_WRONG, TUNE_FAILED };
+/* "untried", "ok", "wrong", "failed". */
+const char *tune_state_name(enum tune_state state);
+
+/* One line. Words and problem have neither commas, quotes nor line ends. */
+struct tune_entry {
+    const char *problem, *words;
+    uint32_t round;              /* 0: of the search; 1, 2, ...: of the turns of the best */
+    double seconds, spent, cost; /* median; all that it took; by the model */
+    enum tune_state state;
+};
+
+typedef struct tune_log tune_log_t;
+
+/* Opens or makes the log at `path` and reads what is in it. A line that is torn or none is passed
+ * over, with a warning. NULL as path: nothing is kept. Fails with DATA (it cannot be read or
+ * written), DEVICE (memory). */
+status_t tune_log_open(const char *path, tune_log_t **out);
+void tune_log_close(tune_log_t *log);
+
+/* The entry of an earlier tuner, or NULL. */
+const struct tune_entry *tune_log_find(const tune_log_t *log, const char *problem,
+                                       const char *words, uint32_t round);
+/* Writes a line, whole or not at all as far as the system goes. Fails with NO_SPACE, DATA. */
+status_t tune_log_add(tune_log_t *log, const struct tune_entry *entry);
+
+#endif

@@ -1,0 +1,343 @@
+#include "base/clock.h"
+#include "base/memory.h"
+#include "tune/search_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    BATCH = 64,   /* most configurations compiled ahead */
+    SEEDS = 16,   /* a guided search begins with */
+    NEAR = 16,    /* tried around each good one */
+    PATIENCE = 4, /* good ones around which nothing better was found, and it ends */
+    HOPELESS = 8  /* failures of the device in a row */
+};
+
+const char *tune_method_name(enum tune_method method)
+{
+    static const char *const names[TUNE_METHODS] = {"exhaustive", "guided", "random"};
+    return names[method];
+}
+
+void tune_outcome_free(struct tune_outcome *outcome)
+{
+    free(outcome->results);
+    outcome->results = NULL;
+}
+
+static double cost_of(const struct search *s, uint32_t i)
+{
+    return s->space->costs ? s->space->costs[i] : 0;
+}
+
+static int is_stopped(const struct search *s)
+{
+    return s->options->is_stopped && s->options->is_stopped();
+}
+
+int search_is_spent(const struct search *s, double share)
+{
+    const struct tune_options *o = s->options;
+    return is_stopped(s) || (o->budget > 0 && clock_now() - s->started > share * o->budget);
+}
+
+/* Whether the search goes on; the turns of the best get a fifth of the budget. One is timed in any
+ * case. */
+static int goes_on(struct search *s)
+{
+    if (s->tried > 0 && search_is_spent(s, s->options->rounds > 0 ? 0.8 : 1)) {
+        s->outcome->is_cut = 1;
+    }
+    return !s->outcome->is_cut && (s->options->limit == 0 || s->tried < s->options->limit);
+}
+
+static void count(struct search *s, uint32_t i)
+{
+    struct tune_outcome *o = s->outcome;
+    const struct tune_result *r = &o->results[i];
+    s->tried++;
+    o->spent += r->spent;
+    o->wrong += r->state == TUNE_WRONG;
+    o->failed += r->state == TUNE_FAILED;
+    if (r->state == TUNE_OK && (o->ok++ == 0 || r->seconds < o->results[o->best].seconds)) {
+        o->best = i;
+    }
+}
+
+status_t search_note(struct search *s, uint32_t i, uint32_t round, const struct tune_result *r)
+{
+    status_t st = STATUS_OK;
+    struct text words = {0};
+    if (s->log) {
+        TRY(s->space->words(s->space->context, i, &words));
+        struct tune_entry entry = {.problem = s->problem,
+                                   .words = words.data,
+                                   .round = round,
+                                   .seconds = r->seconds,
+                                   .spent = r->spent,
+                                   .cost = cost_of(s, i),
+                                   .state = r->state};
+        TRY(tune_log_add(s->log, &entry));
+    }
+out:
+    text_free(&words);
+    return st;
+}
+
+status_t search_recall(struct search *s, uint32_t i, uint32_t round, struct tune_result *out,
+                       int *found)
+{
+    status_t st = STATUS_OK;
+    struct text words = {0};
+    const struct tune_entry *entry = NULL;
+    if (s->log) {
+        TRY(s->space->words(s->space->context, i, &words));
+        entry = tune_log_find(s->log, s->problem, words.data, round);
+    }
+    *found = entry != NULL;
+    if (entry) {
+        *out = (struct tune_result){
+            .state = entry->state, .seconds = entry->seconds, .spent = entry->spent};
+    }
+out:
+    text_free(&words);
+    return st;
+}
+
+status_t search_measure(struct search *s, uint32_t i, double ahead, struct tune_result *out)
+{
+    status_t st = STATUS_OK;
+    struct tune_measure found = {0};
+    double started = clock_now();
+    status_t tried = s->space->time(s->space->context, i, s->options->repeats, &found);
+    out->spent = s->is_replay ? found.spent : ahead + clock_now() - started;
+    out->seconds = tried == STATUS_OK ? found.seconds : 0;
+    out->state = tried != STATUS_OK ? TUNE_FAILED : found.wrong > 0 ? TUNE_WRONG : TUNE_OK;
+    s->failures = tried == STATUS_DEVICE ? s->failures + 1 : 0;
+    if (tried != STATUS_OK && s->failures >= HOPELESS && s->outcome->ok == 0) {
+        st = tried; /* and its cause stays */
+    } else if (tried != STATUS_OK) {
+        report_clear();
+    }
+    return st;
+}
+
+/* Those of a list that nobody has timed yet go to the front of `left`; the others are counted. */
+static status_t recall_some(struct search *s, const uint32_t *list, uint32_t n, uint32_t *left,
+                            uint32_t *nleft)
+{
+    status_t st = STATUS_OK;
+    *nleft = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        struct tune_result *r = &s->outcome->results[list[k]];
+        int found = 0;
+        if (r->state != TUNE_UNTRIED) {
+            continue;
+        }
+        TRY(search_recall(s, list[k], 0, r, &found));
+        if (found) {
+            s->outcome->recalled++;
+            count(s, list[k]);
+        } else {
+            left[(*nleft)++] = list[k];
+        }
+    }
+out:
+    return st;
+}
+
+/* Times the untried ones of at most BATCH configurations. */
+static status_t try_batch(struct search *s, const uint32_t *list, uint32_t n)
+{
+    status_t st = STATUS_OK;
+    uint32_t left[BATCH];
+    uint32_t nleft = 0;
+    TRY(recall_some(s, list, n, left, &nleft));
+    if (s->options->limit > 0 && s->tried < s->options->limit) {
+        nleft = (uint32_t)min_u64(nleft, s->options->limit - s->tried);
+    }
+    double started = clock_now();
+    int is_ahead = s->space->prepare && nleft > 0 && goes_on(s);
+    if (is_ahead) {
+        s->space->prepare(s->space->context, left, nleft);
+        s->outcome->compiling += clock_now() - started;
+    }
+    double ahead = nleft > 0 ? (clock_now() - started) / nleft : 0;
+    /* What is compiled is timed, budget or not: that takes the least of the time. */
+    for (uint32_t k = 0; k < nleft && (is_ahead ? !is_stopped(s) : goes_on(s)); k++) {
+        TRY(search_measure(s, left[k], ahead, &s->outcome->results[left[k]]));
+        TRY(search_note(s, left[k], 0, &s->outcome->results[left[k]]));
+        count(s, left[k]);
+    }
+out:
+    return st;
+}
+
+static status_t try_list(struct search *s, const uint32_t *list, uint32_t n)
+{
+    status_t st = STATUS_OK;
+    uint32_t batch = s->space->prepare ? (uint32_t)min_u64(s->space->ahead, BATCH) : BATCH;
+    for (uint32_t k = 0; k < n && goes_on(s); k += batch) {
+        TRY(try_batch(s, list + k, n - k < batch ? n - k : batch));
+    }
+out:
+    return st;
+}
+
+/* Vigna's splitmix64. */
+static uint64_t next_random(uint64_t *state)
+{
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+static status_t search_in_order(struct search *s)
+{
+    status_t st = STATUS_OK;
+    uint32_t n = s->space->count;
+    uint32_t *list = NULL;
+    uint64_t state = s->options->seed;
+    TRY(memory_zeroed(n, sizeof *list, "configurations", &list));
+    for (uint32_t i = 0; i < n; i++) {
+        list[i] = i;
+    }
+    for (uint32_t i = n; s->options->method == TUNE_RANDOM && i > 1; i--) {
+        uint32_t j = (uint32_t)(next_random(&state) % i);
+        uint32_t moved = list[i - 1];
+        list[i - 1] = list[j];
+        list[j] = moved;
+    }
+    TRY(try_list(s, list, n));
+out:
+    free(list);
+    return st;
+}
+
+/* Whether number i, the first in rank of its value of parameter 0 or far enough from all chosen
+ * before, is to be a seed. */
+static int is_seed(const struct tune_map *map, const uint32_t *list, uint32_t n, uint32_t i)
+{
+    uint32_t width = map->space->nparameters;
+    int is_first = 1;
+    int is_far = 1;
+    for (uint32_t k = 0; k < n; k++) {
+        is_first &= map->steps[(size_t)i * width] != map->steps[(size_t)list[k] * width];
+        is_far &= tune_distance(map, i, list[k]) > 1;
+    }
+    return is_first || (is_far && n < SEEDS);
+}
+
+static status_t try_seeds(struct search *s, const struct tune_map *map)
+{
+    enum { MOST_SEEDS = 2 * SEEDS };
+    uint32_t list[MOST_SEEDS];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->space->count && n < MOST_SEEDS; i++) {
+        if (is_seed(map, list, n, i)) {
+            list[n++] = i;
+        }
+    }
+    return try_list(s, list, n);
+}
+
+struct neighbour {
+    double score;
+    uint32_t index;
+};
+
+static int compare_neighbours(const void *left, const void *right)
+{
+    const struct neighbour *a = left;
+    const struct neighbour *b = right;
+    int order = (a->score > b->score) - (a->score < b->score);
+    return order ? order : (a->index > b->index) - (a->index < b->index);
+}
+
+/* The untried ones near `centre`: one step away, or more if the model likes them. `room` has space
+ * for all. */
+static status_t try_near(struct search *s, const struct tune_map *map, uint32_t centre,
+                         struct neighbour *room)
+{
+    uint32_t list[NEAR];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->space->count; i++) {
+        if (s->outcome->results[i].state == TUNE_UNTRIED) {
+            double far = 0.5 + 0.5 * tune_distance(map, centre, i);
+            room[n++] = (struct neighbour){far * (s->space->costs ? s->space->costs[i] : 1), i};
+        }
+    }
+    qsort(room, n, sizeof *room, compare_neighbours);
+    n = n < NEAR ? n : NEAR;
+    for (uint32_t k = 0; k < n; k++) {
+        list[k] = room[k].index;
+    }
+    return try_list(s, list, n);
+}
+
+/* The best one around which nothing was tried yet; count when there is none. */
+static uint32_t best_open(const struct search *s, const unsigned char *done)
+{
+    uint32_t best = s->space->count;
+    for (uint32_t i = 0; i < s->space->count; i++) {
+        const struct tune_result *r = &s->outcome->results[i];
+        if (r->state == TUNE_OK && !done[i] &&
+            (best == s->space->count || r->seconds < s->outcome->results[best].seconds)) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+static status_t search_guided(struct search *s)
+{
+    status_t st = STATUS_OK;
+    struct tune_map map = {0};
+    unsigned char *done = NULL;
+    struct neighbour *room = NULL;
+    TRY(tune_map_create(s->space, &map));
+    TRY(memory_zeroed(s->space->count, 1, "configurations", &done));
+    TRY(memory_zeroed(s->space->count, sizeof *room, "configurations", &room));
+    TRY(try_seeds(s, &map));
+    for (int vain = 0; vain < PATIENCE && goes_on(s);) {
+        uint32_t centre = best_open(s, done);
+        if (centre == s->space->count) {
+            break;
+        }
+        double before = s->outcome->results[s->outcome->best].seconds;
+        done[centre] = 1;
+        TRY(try_near(s, &map, centre, room));
+        vain = s->outcome->results[s->outcome->best].seconds < 0.995 * before ? 0 : vain + 1;
+    }
+out:
+    tune_map_free(&map);
+    free(done);
+    free(room);
+    return st;
+}
+
+status_t search_space(struct search *s)
+{
+    status_t st = STATUS_OK;
+    TRY(memory_zeroed(s->space->count, sizeof *s->outcome->results, "results",
+                      &s->outcome->results));
+    TRY(s->options->method == TUNE_GUIDED ? search_guided(s) : search_in_order(s));
+    TRY(s->options->rounds > 0 ? search_take_turns(s) : STATUS_OK);
+out:
+    return st;
+}
+
+status_t tune_search(const struct tune_space *space, const struct tune_options *options,
+                     tune_log_t *log, const char *problem, struct tune_outcome *out)
+{
+    struct search search = {.space = space,
+                            .options = options,
+                            .log = log,
+                            .problem = problem,
+                            .outcome = out,
+                            .started = clock_now()};
+    *out = (struct tune_outcome){0};
+    return search_space(&search);
+}

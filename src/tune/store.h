@@ -1,0 +1,51 @@
+/* The database of tuned kernels: a text file in the user's cache folder that many processes read
+ * and write at once.
+ *
+ * The file appears whole or not at all (written beside and renamed; writers take turns through a
+ * lock on FILE.lock). Lines carry checksums: what is torn or damaged is passed over with a warning,
+ * and gone after the next write. A line holds, between tabs: checksum, kernel, identity, problem,
+ * features, configuration, milliseconds. */
+#ifndef VOLTMILL_TUNE_STORE_H
+#define VOLTMILL_TUNE_STORE_H
+
+#include "base/status.h"
+#include "base/text.h"
+
+#include <stdint.h>
+
+enum { STORE_FEATURES = 4 };
+
+/* What a configuration was tuned for. Texts are lines without tabs. Problems of one kernel and
+ * identity with different `problem` texts are near each other when the logarithms of their
+ * (positive) features are. */
+struct store_key {
+    const char *kernel;   /* "dedisperse u8", and whatever must agree for others to be of use */
+    const char *identity; /* device, driver, the kernel's source */
+    const char *problem;
+    double features[STORE_FEATURES];
+};
+
+struct store_record {
+    struct store_key key;
+    const char *words; /* the configuration */
+    double seconds;
+    double distance; /* from what was asked for: 0 for the very problem */
+};
+
+typedef struct store store_t;
+
+/* Reads the database at `path`; NULL: the user's own, tuned.txt in the cache folder. No file is an
+ * empty one; what cannot be read is, too, with a warning. Fails with DEVICE (memory). */
+status_t store_open(const char *path, store_t **out);
+void store_close(store_t *store);
+
+/* Records of the same kernel and identity, the nearest first, at most `most`; *count of them. The
+ * texts are the store's. */
+void store_find(const store_t *store, const struct store_key *key, struct store_record *out,
+                uint32_t most, uint32_t *count);
+
+/* Writes a record into the file as it is now, in the place of one with the same key. A file that
+ * cannot be written is no failure: says a warning. Fails with DEVICE (memory). */
+status_t store_put(const char *path, const struct store_record *record);
+
+#endif

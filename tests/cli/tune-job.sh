@@ -1,0 +1,88 @@
+# `voltmill tune JOB` and what runs make of it: the filter bank and the dedispersion of a job are tuned, found by
+# its runs on any number of ranks, and change no byte of what a run has begun.
+. "$(dirname "$0")/../tools/lib.sh"
+. "$(dirname "$0")/begun.bash"
+says() { grep -c -e "$1" "$work/output"; }
+
+runs "a job without a database" "$voltmill" run job.yaml
+same "nothing is tuned" 0 "$(says tuned)"
+plain=$(digest)
+runs "its filter bank is tuned" "$voltmill" tune --log log.csv --database one.txt job.yaml
+same "the database knows it" 1 "$(grep -c 'filter bank, 64 channels, 64 taps, complex 8 bit' one.txt)"
+
+# The other way round: a log that praises the slowest vectors.
+sed -E 's/,auto:auto:0\/([0-9]+),[^,]*,/,auto:auto:0\/\1,0.001,/' log.csv >praise.csv
+runs "another winner" "$voltmill" tune --log praise.csv --database other.txt job.yaml
+same "it came from the log" 1 "$(grep -c 'auto:auto:0/' other.txt)"
+
+runs "a run with it" "$voltmill" run --force --database other.txt job.yaml
+same "it says so" 1 "$(says '^note: filter bank: auto:auto:0/.*, tuned for this problem')"
+other=$(digest)
+same "it rounds otherwise, and the products say so" 1 "$([ "$other" != "$plain" ] && echo 1)"
+runs "on three ranks" mpirun -n 3 "$voltmill" run --force --database other.txt job.yaml
+same "the same bytes" "$other" "$(digest)"
+clear_all
+
+# Begun with one tuning, gone on after another.
+"${slow[@]}" "$voltmill" run --database other.txt job.yaml >killed 2>&1 &
+run=$!
+await 20
+kill -9 $run
+{ wait $run; } 2>/dev/null
+runs "a killed run goes on with other tuning" "$voltmill" run --database one.txt job.yaml
+same "as it was begun" "$other" "$(digest)"
+same "without a word of the other" 0 "$(says tuned)"
+clear_all
+
+runs "a run that tunes" "$voltmill" run --tune-budget 5 --database new.txt job.yaml
+same "it searches, and takes what it finds" "1 1" \
+    "$(says '^note: tuned the filter bank: ') $(says '^note: filter bank: .*, tuned for this problem')"
+clear_all
+runs "the next one" "$voltmill" run --tune --database new.txt job.yaml
+same "knows it" "0 1" "$(says '^note: tuned the filter bank: ') $(says 'tuned for this problem')"
+clear_all
+runs "a database that cannot be written" "$voltmill" run --tune-budget 5 --database /proc/none/tuned.txt job.yaml
+same "is a warning" 1 "$(says '^warning: /proc/none/tuned.txt')"
+clear_all
+head -c 2000 /dev/urandom >noise.txt
+runs "a database of noise" "$voltmill" run --database noise.txt job.yaml
+same "is nothing, and told" "1 0" "$(says '^warning: noise.txt') $(says tuned)"
+same "the bytes are as without" "$plain" "$(digest)"
+clear_all
+
+# Dedispersion of the power that a job makes.
+cat >dedisperse.yaml <<'YAML'
+input:
+  files: obs.h5
+  layout: {dataset: /v, axes: "time,pol,reim", sample_rate_hz: 1e6, freq_hz: 300e6}
+channelise: {channels: 64, taps: 4, backend: cpu}
+products: [{kind: power, file: power.h5, integrate: 4}]
+dedisperse: {input: 0, dm: {start: 0, step: 1, count: 40}, file: series.h5, backend: cpu}
+run: {threads: 1}
+YAML
+runs "both are tuned" "$voltmill" tune --budget 20 --database both.txt dedisperse.yaml
+same "and kept" "1 1" "$(grep -c 'filter bank' both.txt) $(grep -c 'dedisperse float32' both.txt)"
+runs "a run takes both" "$voltmill" run --database both.txt dedisperse.yaml
+same "and says so" "1 1" "$(says '^note: filter bank: .* this problem') $(says '^note: dedispersion: .* this problem')"
+
+# Dedispersion of a filterbank: sums do not depend on how they are made, so no byte does.
+cat >series.yaml <<'YAML'
+input: {files: power.h5}
+dedisperse: {dm: {start: 0, step: 1, count: 40}, file: again.h5, backend: cpu}
+run: {threads: 1}
+YAML
+runs "of a filterbank, not tuned" "$voltmill" run --database none.txt series.yaml
+same "nothing is known" 0 "$(says tuned)"
+plain=$(sha256sum again.h5)
+runs "tuned for less" "$voltmill" tune --database less.txt --set dedisperse.dm.count=20 series.yaml
+runs "a problem that is near" "$voltmill" run --force --database less.txt series.yaml
+same "takes the nearest" 1 "$(says '^note: dedispersion: .* the nearest known problem: .* 20 DMs')"
+same "the same bytes" "$plain" "$(sha256sum again.h5)"
+runs "tuned, on two ranks" mpirun -n 2 "$voltmill" run --force --tune-budget 5 --database less.txt series.yaml
+same "rank 0 searches" 1 "$(says '^note: tuned dedispersion: ')"
+same "the same bytes on two ranks" "$plain" "$(sha256sum again.h5)"
+fails "no job" 4 'none.yaml' "$voltmill" tune none.yaml
+fails "a job and a setup" 2 'one job file, or --setup' "$voltmill" tune --setup lofar job.yaml
+fails "two jobs" 2 'one job file, or --setup' "$voltmill" tune job.yaml job.yaml
+fails "no budget" 2 'tune-budget 0: expected seconds' "$voltmill" run --tune-budget 0 job.yaml
+plan

@@ -1,0 +1,264 @@
+/* The tuner of filter banks: every candidate that it may try is right or found out, what rounds
+ * alike gives the same bytes, and what a search has found comes back, for this problem and those
+ * near. */
+#include "base/memory.h"
+#include "dsp/coeff.h"
+#include "tune/bank.h"
+#include "tune/bank_trial.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { CHANNELS = 256, TAPS = 4, SPECTRA = 48 };
+
+static char database[] = "/tmp/voltmill-test-bank-XXXXXX";
+
+static struct channelise_spec make_spec(double **coeff)
+{
+    struct coeff_spec filter = {.channels = CHANNELS,
+                                .taps = TAPS,
+                                .samples_per_spectrum = CHANNELS,
+                                .window = WINDOW_HANN,
+                                .cutoff = 1};
+    assert_int_equal(coeff_create(&filter, coeff), STATUS_OK);
+    return (struct channelise_spec){.channels = CHANNELS,
+                                    .taps = TAPS,
+                                    .is_complex = 1,
+                                    .format = SAMPLE_I8,
+                                    .coeff = *coeff,
+                                    .nchannels = CHANNELS,
+                                    .nstreams = 1,
+                                    .max_spectra = SPECTRA,
+                                    .noutputs = 2,
+                                    .outputs = {{PRODUCT_SPECTRA, 1}, {PRODUCT_POWER, 16}},
+                                    .threads = 2};
+}
+
+static backend_t *open_backend(enum backend_kind kind)
+{
+    struct backend_options options = {.local_size = 1};
+    backend_t *backend = NULL;
+    if (backend_open(kind, &options, &backend) != STATUS_OK) {
+        report_clear();
+    }
+    return backend;
+}
+
+/* The spectra of some samples, [SPECTRA][CHANNELS][2]. */
+static float *spectra_of(backend_t *backend, const struct channelise_spec *spec)
+{
+    channelise_t *stage = NULL;
+    buffer_t *in = NULL;
+    buffer_t *out[2] = {NULL, NULL};
+    void *data = NULL;
+    uint64_t rows[MOST_OUTPUTS];
+    size_t re = 0;
+    size_t im = 1;
+    struct channelise_input input = {&re, &im, 2};
+    size_t samples = (SPECTRA + TAPS - 1) * CHANNELS;
+    size_t bytes = SPECTRA * CHANNELS * 2 * sizeof(float);
+    float *copy = malloc(bytes);
+    assert_non_null(copy);
+    assert_int_equal(channelise_create(backend, spec, &stage), STATUS_OK);
+    assert_int_equal(buffer_create(backend, BUFFER_IN, 2 * samples, &in), STATUS_OK);
+    assert_int_equal(buffer_create(backend, BUFFER_OUT, bytes, &out[0]), STATUS_OK);
+    assert_int_equal(buffer_create(backend, BUFFER_OUT, bytes, &out[1]), STATUS_OK);
+    assert_int_equal(buffer_get(in, &data), STATUS_OK);
+    for (size_t i = 0; i < 2 * samples; i++) {
+        ((int8_t *)data)[i] = (int8_t)(i * i % 251 - 125);
+    }
+    channelise_begin(stage, 0);
+    assert_int_equal(channelise_run(stage, in, &input, 1, SPECTRA, 0, out, rows), STATUS_OK);
+    assert_int_equal(buffer_get(out[0], &data), STATUS_OK);
+    memcpy(copy, data, bytes);
+    buffer_destroy(in);
+    buffer_destroy(out[0]);
+    buffer_destroy(out[1]);
+    channelise_destroy(stage);
+    return copy;
+}
+
+/* How many spectra a CPU filters in one go is no part of what rounds. */
+static void block_sizes_change_no_byte(void **state)
+{
+    (void)state;
+    double *coeff = NULL;
+    struct channelise_spec spec = make_spec(&coeff);
+    backend_t *backend = open_backend(BACKEND_CPU);
+    struct channelise_choice *list = NULL;
+    struct channelise_choice plan;
+    uint32_t count = 0;
+    float *first = NULL;
+    uint32_t compared = 0;
+    assert_int_equal(channelise_choose(backend, &spec, &plan), STATUS_OK);
+    assert_int_equal(channelise_candidates(backend, &spec, &list, &count), STATUS_OK);
+    assert_true(count >= 2);
+    for (uint32_t i = 0; i < count; i++) {
+        spec.choice = list[i];
+        memcpy(spec.choice.wisdom, plan.wisdom, sizeof plan.wisdom);
+        float *found = spectra_of(backend, &spec);
+        if (i == 0 || list[i].numbers[0] != list[i - 1].numbers[0]) {
+            free(first);
+            first = found;
+        } else {
+            assert_memory_equal(found, first, SPECTRA * CHANNELS * 2 * sizeof(float));
+            free(found);
+            compared++;
+        }
+    }
+    assert_true(compared > 0);
+    free(first);
+    free(list);
+    free(coeff);
+    backend_close(backend);
+}
+
+/* A choice in words is the same choice, and other texts are none. */
+static void choices_survive_words(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"",
+                                      "fused",
+                                      "fused:auto:",
+                                      "quick:auto:1",
+                                      "fused:x:1",
+                                      "fused:auto:a",
+                                      "fused:auto:1/",
+                                      "fused:auto:1/2x",
+                                      "fused:auto:1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17"};
+    struct channelise_choice choice = {
+        .kernel = KERNEL_FUSED, .fft = FFT_CLFFT, .numbers = {8, 0, 1, 4}};
+    struct channelise_choice again;
+    struct text words = {0};
+    assert_int_equal(channelise_choice_words(&choice, &words), STATUS_OK);
+    assert_true(channelise_choice_parse(words.data, &again));
+    assert_memory_equal(&again, &choice, sizeof again);
+    text_free(&words);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_false(channelise_choice_parse(bad[i], &again));
+    }
+}
+
+/* Each candidate of an OpenCL device works or fails in good order; none is wrong. */
+static void candidates_are_right(void **state)
+{
+    (void)state;
+    enum { TRIED = 4 };
+    double *coeff = NULL;
+    struct channelise_spec spec = make_spec(&coeff);
+    backend_t *backend = open_backend(BACKEND_OPENCL);
+    struct channelise_choice *list = NULL;
+    bank_trial_t *trial = NULL;
+    uint32_t count = 0;
+    uint32_t right = 0;
+    if (!backend) {
+        free(coeff);
+        skip();
+    }
+    assert_int_equal(channelise_candidates(backend, &spec, &list, &count), STATUS_OK);
+    assert_true(count > 100);
+    assert_int_equal(bank_trial_create(backend, &spec, &trial), STATUS_OK);
+    for (uint32_t i = 0; i < TRIED; i++) {
+        double seconds = 0;
+        uint32_t wrong = 0;
+        /* Kernels of all kinds; wide items take processors long to build. */
+        uint32_t at = (uint32_t)((uint64_t)(count - 1) * i / (TRIED - 1));
+        while (at > 0 && list[at].kernel == KERNEL_FUSED && list[at].numbers[1] > 2) {
+            at--;
+        }
+        if (bank_trial_time(trial, &list[at], 1, &seconds, &wrong) == STATUS_OK) {
+            assert_int_equal(wrong, 0);
+            assert_true(seconds > 0);
+            right++;
+        }
+        report_clear();
+    }
+    assert_true(right >= TRIED / 2);
+    bank_trial_destroy(trial);
+    free(list);
+    free(coeff);
+    backend_close(backend);
+}
+
+/* A trial tells wrong from right: here the reference has filtered with other coefficients. */
+static void wrong_ones_are_found_out(void **state)
+{
+    (void)state;
+    double *coeff = NULL;
+    struct channelise_spec spec = make_spec(&coeff);
+    backend_t *backend = open_backend(BACKEND_CPU);
+    struct channelise_choice *list = NULL;
+    bank_trial_t *trial = NULL;
+    uint32_t count = 0;
+    uint32_t wrong = 0;
+    double seconds = 0;
+    assert_int_equal(channelise_candidates(backend, &spec, &list, &count), STATUS_OK);
+    assert_int_equal(bank_trial_create(backend, &spec, &trial), STATUS_OK);
+    assert_int_equal(bank_trial_time(trial, &list[0], 1, &seconds, &wrong), STATUS_OK);
+    assert_int_equal(wrong, 0);
+    coeff[2 * CHANNELS + 3] *= 1.1;
+    assert_int_equal(bank_trial_time(trial, &list[0], 1, &seconds, &wrong), STATUS_OK);
+    assert_true(wrong > 0);
+    bank_trial_destroy(trial);
+    free(list);
+    free(coeff);
+    backend_close(backend);
+}
+
+static void what_was_found_comes_back(void **state)
+{
+    (void)state;
+    double *coeff = NULL;
+    struct channelise_spec spec = make_spec(&coeff);
+    backend_t *backend = open_backend(BACKEND_CPU);
+    const struct tune_options options = {.method = TUNE_GUIDED, .repeats = 1};
+    struct channelise_choice best = {.backend = BACKEND_AUTO};
+    struct channelise_choice again;
+    struct tune_summary summary;
+    enum tune_found found = TUNE_EXACT;
+    assert_int_equal(tune_bank_find(backend, &spec, database, &again, &found), STATUS_OK);
+    assert_int_equal(found, TUNE_NOTHING);
+    assert_int_equal(tune_bank_search(backend, &spec, &options, NULL, database, &best, &summary),
+                     STATUS_OK);
+    assert_true(summary.seconds > 0 && summary.timed == summary.fit && summary.wrong == 0);
+    assert_int_equal(tune_bank_find(backend, &spec, database, &again, &found), STATUS_OK);
+    assert_int_equal(found, TUNE_EXACT);
+    assert_memory_equal(&again, &best, sizeof best);
+    spec.outputs[1].integrate = 64;
+    assert_int_equal(tune_bank_find(backend, &spec, database, &again, &found), STATUS_OK);
+    assert_int_equal(found, TUNE_NEAREST);
+    spec.taps = 8;
+    assert_int_equal(tune_bank_find(backend, &spec, database, &again, &found), STATUS_OK);
+    assert_int_equal(found, TUNE_NOTHING);
+    free(coeff);
+    backend_close(backend);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(block_sizes_change_no_byte), cmocka_unit_test(choices_survive_words),
+        cmocka_unit_test(candidates_are_right),       cmocka_unit_test(wrong_ones_are_found_out),
+        cmocka_unit_test(what_was_found_comes_back),
+    };
+    int fd = mkstemp(database);
+    if (fd < 0) {
+        return 1;
+    }
+    close(fd);
+    unlink(database);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    char lock[sizeof database + 8];
+    snprintf(lock, sizeof lock, "%s.lock", database);
+    unlink(database);
+    unlink(lock);
+    return failed;
+}

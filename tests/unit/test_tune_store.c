@@ -1,0 +1,209 @@
+/* The tuner's database: what comes back, near problems, torn and damaged files, many writers. */
+#include "tune/store.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char folder[] = "/tmp/voltmill-test-store-XXXXXX";
+static char path[256];
+
+static int set_up(void **state)
+{
+    char command[512];
+    (void)state;
+    report_quiet(1);
+    snprintf(command, sizeof command, "rm -rf '%s'/* ", folder);
+    return system(command);
+}
+
+static struct store_record record(const char *problem, double ndms, const char *words, double s)
+{
+    return (struct store_record){
+        .key = {"kernel u8", "device, driver", problem, {1024, ndms, 20000, 3}},
+        .words = words,
+        .seconds = s};
+}
+
+static void put(const char *problem, double ndms, const char *words, double seconds)
+{
+    struct store_record r = record(problem, ndms, words, seconds);
+    assert_int_equal(store_put(path, &r), STATUS_OK);
+}
+
+/* The nearest record's words, "" without any. */
+static void nearest(const char *problem, double ndms, char out[64], double *distance)
+{
+    store_t *store = NULL;
+    struct store_record found[4];
+    struct store_record wanted = record(problem, ndms, "", 0);
+    uint32_t count = 0;
+    assert_int_equal(store_open(path, &store), STATUS_OK);
+    store_find(store, &wanted.key, found, 4, &count);
+    snprintf(out, 64, "%s", count > 0 ? found[0].words : "");
+    *distance = count > 0 ? found[0].distance : -1;
+    for (uint32_t i = 1; i < count; i++) {
+        assert_true(found[i].distance >= found[i - 1].distance);
+    }
+    store_close(store);
+}
+
+static void assert_nearest(const char *problem, double ndms, const char *words, int is_exact)
+{
+    char found[64];
+    double distance = 0;
+    nearest(problem, ndms, found, &distance);
+    assert_string_equal(found, words);
+    assert_int_equal(distance == 0, is_exact);
+}
+
+static void gives_back_what_was_put(void **state)
+{
+    (void)state;
+    put("16 DMs", 16, "a", 1e-3);
+    put("256 DMs", 256, "b", 2e-3);
+    put("4096 DMs", 4096, "c", 3e-3);
+    assert_nearest("256 DMs", 256, "b", 1);
+    put("256 DMs", 256, "d", 1.5e-3);
+    assert_nearest("256 DMs", 256, "d", 1);
+    assert_nearest("200 DMs", 200, "d", 0);
+    assert_nearest("20 DMs", 20, "a", 0);
+    assert_nearest("100000 DMs", 100000, "c", 0);
+    /* The same numbers, but other delays: near, not the same. */
+    assert_nearest("256 other DMs", 256, "d", 0);
+}
+
+static void other_devices_are_others(void **state)
+{
+    (void)state;
+    store_t *store = NULL;
+    struct store_record found[2];
+    struct store_record wanted = record("16 DMs", 16, "", 0);
+    uint32_t count = 1;
+    put("16 DMs", 16, "a", 1e-3);
+    wanted.key.identity = "device, other driver";
+    assert_int_equal(store_open(path, &store), STATUS_OK);
+    store_find(store, &wanted.key, found, 2, &count);
+    assert_int_equal(count, 0);
+    wanted = record("16 DMs", 16, "", 0);
+    wanted.key.kernel = "kernel u16";
+    store_find(store, &wanted.key, found, 2, &count);
+    assert_int_equal(count, 0);
+    store_close(store);
+}
+
+static void nothing_is_empty(void **state)
+{
+    (void)state;
+    assert_nearest("16 DMs", 16, "", 0);
+}
+
+/* Every cut of the file and every damaged byte leave what is whole, and nothing else comes back. */
+static void torn_and_damaged_files(void **state)
+{
+    (void)state;
+    put("16 DMs", 16, "a", 1e-3);
+    put("256 DMs", 256, "b", 2e-3);
+    struct text whole = {0};
+    assert_int_equal(text_read_file(&whole, path, 1 << 20), STATUS_OK);
+    for (size_t i = 0; i < 2 * whole.length; i++) {
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        size_t length = i < whole.length ? i : whole.length;
+        assert_int_equal(fwrite(whole.data, 1, length, file), length);
+        if (i >= whole.length) {
+            fseek(file, (long)(i - whole.length), SEEK_SET);
+            fputc(whole.data[i - whole.length] ^ (i % 3 == 0 ? 0x80 : 1), file);
+        }
+        fclose(file);
+        char found[64];
+        double distance = 0;
+        nearest("16 DMs", 16, found, &distance);
+        assert_true(strcmp(found, "a") == 0 || strcmp(found, "b") == 0 || found[0] == '\0');
+        assert_true(strcmp(found, "a") == 0 || distance != 0);
+    }
+    /* The next write rebuilds it. */
+    put("64 DMs", 64, "c", 1e-3);
+    assert_nearest("64 DMs", 64, "c", 1);
+    text_free(&whole);
+}
+
+static void many_writers_lose_nothing(void **state)
+{
+    (void)state;
+    enum { WRITERS = 8, EACH = 12 };
+    for (int w = 0; w < WRITERS; w++) {
+        if (fork() == 0) {
+            for (int i = 0; i < EACH; i++) {
+                char problem[32];
+                snprintf(problem, sizeof problem, "writer %d, %d", w, i);
+                struct store_record r = record(problem, 1 + i, problem, 1e-3);
+                if (store_put(path, &r) != STATUS_OK) {
+                    _exit(1);
+                }
+            }
+            _exit(0);
+        }
+    }
+    /* Readers see whole files all the while. */
+    for (int i = 0; i < 200; i++) {
+        struct text text = {0};
+        if (access(path, R_OK) == 0) {
+            assert_int_equal(text_read_file(&text, path, 1 << 20), STATUS_OK);
+            assert_int_equal(text.data[text.length - 1], '\n');
+        }
+        text_free(&text);
+    }
+    for (int w = 0; w < WRITERS; w++) {
+        int status = 1;
+        assert_true(wait(&status) > 0);
+        assert_int_equal(status, 0);
+    }
+    for (int w = 0; w < WRITERS; w++) {
+        for (int i = 0; i < EACH; i++) {
+            char problem[32];
+            snprintf(problem, sizeof problem, "writer %d, %d", w, i);
+            assert_nearest(problem, 1 + i, problem, 1);
+        }
+    }
+}
+
+static void what_cannot_be_written_is_no_failure(void **state)
+{
+    (void)state;
+    struct store_record r = record("16 DMs", 16, "a", 1e-3);
+    assert_int_equal(store_put("/proc/voltmill/tuned.txt", &r), STATUS_OK);
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_int_equal(store_put(path, &r), STATUS_OK);
+    assert_nearest("16 DMs", 16, "", 0);
+    assert_int_equal(rmdir(path), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(gives_back_what_was_put, set_up),
+        cmocka_unit_test_setup(other_devices_are_others, set_up),
+        cmocka_unit_test_setup(nothing_is_empty, set_up),
+        cmocka_unit_test_setup(torn_and_damaged_files, set_up),
+        cmocka_unit_test_setup(many_writers_lose_nothing, set_up),
+        cmocka_unit_test_setup(what_cannot_be_written_is_no_failure, set_up),
+    };
+    if (!mkdtemp(folder)) {
+        return 1;
+    }
+    snprintf(path, sizeof path, "%s/tuned.txt", folder);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    set_up(NULL);
+    rmdir(folder);
+    return failed;
+}
