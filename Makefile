@@ -128,7 +128,7 @@ fuzz:
 FUZZ_OBJECTS = $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fuzz/common.c tests/fuzz/archive.c)) \
                $(filter $(BUILD)/src/base/% $(BUILD)/src/plan/% $(BUILD)/src/archive/% \
                         $(BUILD)/src/run/journal% \
-                        $(patsubst %,$(BUILD)/src/product/%.o,spans series sigproc presto),$(OBJECTS))
+                        $(BUILD)/src/product/%,$(OBJECTS))
 $(BUILD)/tests/fuzz/fuzzed.a: $(FUZZ_OBJECTS)
 	$(call say,AR)rm -f $@ && $(AR) rcs $@ $^
 

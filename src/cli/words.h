@@ -1,4 +1,5 @@
-/* Archives, filterbanks and products in words and units, as `info` and `plan` print them on stdout. */
+/* Archives, filterbanks and products in words and units, as `info` and `plan` print them on stdout.
+ */
 #ifndef VOLTMILL_CLI_WORDS_H
 #define VOLTMILL_CLI_WORDS_H
 

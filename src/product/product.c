@@ -244,7 +244,8 @@ status_t product_reserve_counts(hid_t group, const struct product_place *place)
     TRY(h5_put_text(crc, "long_name", crc_convention));
     TRY(h5_create_dataset(group, "holes", H5T_STD_U8LE, 1, &rows, &holes));
     TRY(h5_put_text(holes, "long_name",
-                    "1: the row (of /time) is NaN, because a part of its input could not be read"));
+                    "1: the row is NaN, because a part of its input could not be read (of a "
+                    "dedispersed series: some of the DM's times are)"));
 out:
     h5_close(missing);
     h5_close(crc);

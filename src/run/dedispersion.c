@@ -92,7 +92,12 @@ static void settle_input(struct dedispersion *d)
     if (input->format == SERIES_U16 && d->fbh5->nchannels > MOST_U16_CHANNELS) {
         input->format = SERIES_F32;
     }
-    input->is_reduced = d->fbh5->nifs > 1 || terms > 1 || series_bytes(input->format) != bytes;
+    /* Rows that cannot be read are NaN, which integers cannot be. */
+    if (d->job->on_bad == ON_BAD_NAN) {
+        input->format = SERIES_F32;
+    }
+    input->is_reduced = d->job->on_bad == ON_BAD_NAN || d->fbh5->nifs > 1 || terms > 1 ||
+                        series_bytes(input->format) != bytes;
     input->samples = d->fbh5->rows / d->what->downsample;
     input->row_bytes = d->fbh5->nchannels * series_bytes(input->format);
 }

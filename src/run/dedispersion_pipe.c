@@ -5,6 +5,7 @@
 #include "run/flow.h"
 #include "run/tuned.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum { MOST_SLOTS = 8, LEAST_BLOCK = 64, AHEAD = 1 };
@@ -32,6 +33,7 @@ struct dedispersion_pipe {
     ring_t *ring;
     struct flow flow;
     double computing, waiting;
+    char *holes; /* [DMs of a chunk] 1: some of its outputs are NaN; the writer's */
 };
 
 static void drop_stage(dedispersion_pipe_t *pipe)
@@ -127,6 +129,22 @@ out:
     return st;
 }
 
+/* Which DMs hold NaN, as sums over rows that are NaN do; NULL when none does. */
+static const char *find_holes(dedispersion_pipe_t *pipe, const float *data, uint64_t dms,
+                              uint64_t times)
+{
+    int any = 0;
+    for (uint64_t i = 0; i < dms; i++) {
+        int has_nan = 0;
+        for (uint64_t j = 0; j < times; j++) {
+            has_nan |= isnan(data[i * times + j]) != 0;
+        }
+        pipe->holes[i] = (char)has_nan;
+        any |= has_nan;
+    }
+    return any ? pipe->holes : NULL;
+}
+
 /* The writer thread. */
 static status_t write_slot(void *context, uint32_t number)
 {
@@ -140,7 +158,8 @@ static status_t write_slot(void *context, uint32_t number)
     pipe->waiting += progress_now() - since;
     part.first_stream = (uint32_t)slot->from;
     part.streams = (uint32_t)slot->count;
-    TRY(pipe->sink.put(pipe->sink.context, 0, &part, part.first, part.count, data, NULL));
+    const char *holes = find_holes(pipe, data, part.count, part.streams);
+    TRY(pipe->sink.put(pipe->sink.context, 0, &part, part.first, part.count, data, holes));
     uint64_t end = (uint64_t)slot->chunk.first_stream + slot->chunk.streams;
     if (pipe->sink.end && slot->from + slot->count == end) {
         TRY(pipe->sink.end(pipe->sink.context, &slot->chunk, 0));
@@ -189,6 +208,7 @@ status_t dedispersion_pipe_create(const struct dedispersion *plan, backend_t *ba
     pipe->sink = *sink;
     pipe->nslots = dedispersion_slots(plan->backend);
     pipe->block = plan->block_outputs;
+    TRY(memory_zeroed((size_t)plan->chunking.chunk_spectra, 1, "holes", &pipe->holes));
     TRY(dedispersion_reader_create(plan, &pipe->reader));
     TRY(fit(pipe));
     struct ring_work sides = {pipe, read_slot, write_slot};
@@ -211,6 +231,7 @@ void dedispersion_pipe_destroy(dedispersion_pipe_t *pipe)
     drop_stage(pipe);
     drop_slots(pipe);
     dedispersion_reader_destroy(pipe->reader);
+    free(pipe->holes);
     free(pipe);
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,8 @@ struct dedispersion_reader {
     char *bounce;  /* rows as the file has them */
     double *sums;  /* [nchannels] */
     uint64_t room; /* rows in `bounce` */
+    char *bad;     /* [room] 1: the row could not be read; NULL: run.on_bad is stop */
+    int has_warned;
 };
 
 status_t dedispersion_reader_create(const struct dedispersion *plan, dedispersion_reader_t **out)
@@ -24,6 +27,9 @@ status_t dedispersion_reader_create(const struct dedispersion *plan, dedispersio
     TRY(memory_aligned((size_t)bytes, 1, "rows", &reader->bounce));
     TRY(memory_zeroed(plan->fbh5->nchannels, sizeof *reader->sums, "sums", &reader->sums));
     reader->room = bytes / fbh5_row_bytes(plan->fbh5);
+    if (plan->job->on_bad == ON_BAD_NAN) {
+        TRY(memory_zeroed((size_t)reader->room, 1, "rows", &reader->bad));
+    }
     *out = reader;
     reader = NULL;
 out:
@@ -36,8 +42,47 @@ void dedispersion_reader_destroy(dedispersion_reader_t *reader)
     if (reader) {
         fbh5_reader_destroy(reader->rows);
         free(reader->bounce);
+        free(reader->bad);
         free(reader->sums);
         free(reader);
+    }
+}
+
+/* Reads each row for itself and notes those that cannot be. */
+static status_t salvage(dedispersion_reader_t *reader, uint64_t first, uint64_t count)
+{
+    status_t st = STATUS_OK;
+    uint64_t row = fbh5_row_bytes(reader->plan->fbh5);
+    if (!reader->has_warned) {
+        report_warn("%s", report_cause());
+    }
+    reader->has_warned = 1;
+    for (uint64_t i = 0; i < count; i++) {
+        report_clear();
+        st = fbh5_read_rows(reader->rows, first + i, 1, reader->bounce + i * row);
+        reader->bad[i] = st == STATUS_DATA;
+        TRY(st == STATUS_DATA ? STATUS_OK : st);
+    }
+    report_clear();
+    st = STATUS_OK;
+out:
+    return st;
+}
+
+/* Rows into the bounce buffer. */
+static status_t read_piece(dedispersion_reader_t *reader, uint64_t first, uint64_t count)
+{
+    status_t st = fbh5_read_rows(reader->rows, first, count, reader->bounce);
+    if (reader->bad) {
+        memset(reader->bad, 0, (size_t)count);
+    }
+    return st == STATUS_DATA && reader->bad ? salvage(reader, first, count) : st;
+}
+
+static void blank_row(dedispersion_reader_t *reader)
+{
+    for (uint32_t c = 0; c < reader->plan->fbh5->nchannels; c++) {
+        reader->sums[c] = NAN;
     }
 }
 
@@ -95,9 +140,13 @@ static status_t reduce(dedispersion_reader_t *reader, uint64_t first, uint64_t c
     memset(reader->sums, 0, plan->fbh5->nchannels * sizeof *reader->sums);
     for (uint64_t from = 0; from < rows; from += reader->room) {
         uint64_t piece = min_u64(reader->room, rows - from);
-        TRY(fbh5_read_rows(reader->rows, first * each + from, piece, reader->bounce));
+        TRY(read_piece(reader, first * each + from, piece));
         for (uint64_t i = 0; i < piece; i++) {
-            add_row(reader, reader->bounce + i * row);
+            if (reader->bad && reader->bad[i]) {
+                blank_row(reader);
+            } else {
+                add_row(reader, reader->bounce + i * row);
+            }
             if ((from + i + 1) % each == 0) {
                 store_sums(reader, out + (from + i) / each * plan->input.row_bytes);
                 memset(reader->sums, 0, plan->fbh5->nchannels * sizeof *reader->sums);

@@ -151,16 +151,18 @@ status_t pass_judge_holes(const struct pass *pass)
     status_t st = STATUS_OK;
     char count[UNITS_TEXT];
     uint64_t worst = 0;
-    const char *file = NULL;
+    const struct making_item *item = NULL;
     for (uint32_t i = 0; i < pass->making.count; i++) {
         uint64_t holes = 0;
         TRY(outputs_holes(pass->outputs, i, &holes));
-        file = holes > worst ? pass->making.items[i].file : file;
+        item = holes > worst ? &pass->making.items[i] : item;
         worst = max_u64(worst, holes);
     }
-    REQUIRE(worst == 0, STATUS_HOLES,
-            "%s is complete, but %s of its rows are NaN: their input could not be read", file,
-            units_count(worst, count));
+    REQUIRE(worst == 0, STATUS_HOLES, "%s is complete, but %s of its %s", item->file,
+            units_count(worst, count),
+            item->has_times_across
+                ? "DMs hold NaN, where the filterbank has NaN or could not be read"
+                : "rows are NaN: their input could not be read");
 out:
     return st;
 }

@@ -74,24 +74,38 @@ static void say_what_is_complete(const struct job *job, const struct skip *skip,
     }
 }
 
-/* One pass after the other. Rows that are NaN do not keep the others from being done. */
+/* Rows that are NaN do not keep other passes from being done: the first such message waits for the
+ * end, so that what fails until then can say why. */
+static status_t put_off_holes(status_t st, struct text *holes)
+{
+    if (st != STATUS_HOLES) {
+        return st;
+    }
+    st = holes->length > 0 ? STATUS_OK : text_add(holes, "%s", report_cause());
+    report_clear();
+    return st;
+}
+
+/* One pass after the other. */
 static status_t run_passes_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
                                const struct run_options *options, const struct skip *skip,
                                double started)
 {
     status_t st = STATUS_OK;
-    status_t holes = STATUS_OK;
+    struct text holes = {0};
     if (!skip->channelise) {
-        holes = run_channelise_all(comm, job, archive, options, started);
+        st = run_channelise_all(comm, job, archive, options, started);
+        TRY(put_off_holes(st, &holes));
     }
-    TRY(holes == STATUS_HOLES ? STATUS_OK : holes);
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         if (!skip->dedisperse[i]) {
-            TRY(run_dedispersion_all(comm, job, i, options));
+            st = run_dedispersion_all(comm, job, i, options);
+            TRY(put_off_holes(st, &holes));
         }
     }
-    st = holes;
+    REQUIRE(holes.length == 0, STATUS_HOLES, "%s", holes.data);
 out:
+    text_free(&holes);
     return st;
 }
 

@@ -207,9 +207,11 @@ status_t run_dedispersion_all(MPI_Comm comm, const struct job *job, uint32_t num
     TRY(outputs_finish_all(run.pass.outputs));
     if (run.rank == 0) {
         summarise(&run, progress_now() - started);
+        st = pass_judge_holes(&run.pass);
     }
+    TRY(agree_all(comm, st));
 out:
-    if (run.rank == 0 && st != STATUS_OK && st != STATUS_STOPPED) {
+    if (run.rank == 0 && st != STATUS_OK && st != STATUS_STOPPED && st != STATUS_HOLES) {
         pass_say_what_is_kept(&run.pass);
     }
     end(&run);

@@ -176,6 +176,29 @@ ok $? "describes a filterbank"
 errs 4 'foff = 0' "$voltmill" info no-bandwidth.h5
 ok $bad "info of one without bandwidth"
 
+status=0
+mpirun -n 2 "$voltmill" run job.yaml --set input.files=deflated.h5 --set run.on_bad=nan >stdout 2>stderr || status=$?
+same "rows that cannot be read, on_bad: nan" 6 $status
+grep -q '^warning: deflated.h5: .*Fletcher32' stderr && grep -q '^incomplete: out.h5 is complete, but 10 of its DMs hold NaN' stderr
+ok $? "says so"
+"$python" - <<'END'
+import sys
+import h5py
+import numpy as np
+with h5py.File("out.h5") as file:
+    table, found = file["provenance/delays"][()], file["dedispersed"][()]
+    flags = file["provenance/holes"][()]
+data = np.full((400, 16), np.nan)
+with h5py.File("deflated.h5") as file:
+    for row in (*range(150), *range(200, 400)):
+        data[row] = file["data"][row, 0]
+expected = np.array([sum(data[d:d + found.shape[1], c] for c, d in enumerate(row)) for row in table])
+sys.exit(not (np.isnan(found).any() and flags.all() and np.array_equal(found, expected, equal_nan=True)))
+END
+ok $? "NaN only where they are needed"
+runs "verify knows holes" "$voltmill" verify out.h5 --set run.on_bad=nan
+rm -f out.h5
+
 # --- after a filter bank
 job=volts.yaml
 runs "a good job" "$voltmill" run volts.yaml

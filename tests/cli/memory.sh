@@ -1,4 +1,4 @@
-# run.memory holds: 512 MiB of (sparse) input in a budget of 160 MiB a rank, one huge chunk. The same
+# run.memory holds, in a filter bank and in a dedispersion: 512 MiB of (sparse) input in a budget of 160 MiB a rank, one huge chunk. The same
 # at 8 GiB and 1 GiB is tests/long/memory.sh.
 . "$(dirname "$0")/../tools/lib.sh"
 . "$here/tests/tools/sparse.sh"
@@ -12,4 +12,25 @@ products:
 run: {memory: 160MiB, chunk: 1e7}
 YAML
 peak_below "2 ranks" 188416 2
+
+# 256 MiB of a filterbank: a chunk of all of it, delays of seconds, and more DMs than fit at once.
+"$python" - "$work/bank.h5" <<'PYTHON'
+import sys
+import h5py
+with h5py.File(sys.argv[1], "w") as f:
+    plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    plist.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+    plist.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+    space = h5py.h5s.create_simple((1 << 18, 1, 1024))
+    d = h5py.Dataset(h5py.h5d.create(f.id, b"data", h5py.h5t.STD_U8LE, space, plist))
+    d.attrs.update({"fch1": 1500.0, "foff": -0.3, "tsamp": 1e-3})
+PYTHON
+cat >"$work/job.yaml" <<YAML
+input: {files: $work/bank.h5}
+dedisperse:
+  dm: {start: 0, step: 25, count: 40}
+  file: $work/power.h5
+run: {memory: 160MiB, chunk: 1e7}
+YAML
+peak_below "a dedispersion on 2 ranks" 188416 2
 plan

@@ -16,6 +16,7 @@ dedisperse:
 run: {chunk: 128, sync: 0.01, threads: 1}
 YAML
 slow=("${slow[@]/SHIM_NAP=4/SHIM_NAP=2}")
+slower=("${slow[@]/SHIM_NAP=2/SHIM_NAP=10}") # for what must not end before it is interrupted
 products="power.h5 series.h5 other.h5"
 digest() { sha256sum $products 2>&1; }
 clear_all() { rm -f power.h5* series.h5* other.h5*; }
@@ -80,9 +81,9 @@ for cycle in 1 2; do
 done
 
 # One that was killed in the midst of the first dedispersion, for what follows.
-mpirun -n 2 "${slow[@]}" "$voltmill" run job.yaml >log 2>&1 &
+mpirun -n 2 "${slower[@]}" "$voltmill" run job.yaml >log 2>&1 &
 run=$!
-await_file series.h5 20
+await_file series.h5 5
 ok $? "a dedispersion has begun"
 kill -9 $run $(ranks)
 { wait $run; } 2>/dev/null
@@ -135,9 +136,9 @@ clear_all
 # stopped NAME FILE SIGNAL: to one of two ranks, when so many of the file's chunks are done
 stopped() {
     local name=$1 file=$2 signal=$3 began
-    mpirun -n 2 "${slow[@]}" "$voltmill" run job.yaml >log 2>&1 &
+    mpirun -n 2 "${slower[@]}" "$voltmill" run job.yaml >log 2>&1 &
     run=$!
-    await_file "$file" 10
+    await_file "$file" 3
     began=$SECONDS
     kill "-$signal" "$(ranks | sed -n 2p)"
     { wait $run; } 2>/dev/null

@@ -5,6 +5,7 @@
 #include "archive/fbh5.h"
 #include "base/h5.h"
 #include "base/memory.h"
+#include "product/dedispersed.h"
 #include "product/presto.h"
 
 #include <string.h>
@@ -105,6 +106,18 @@ static int read_series(const char *path)
     return hdf5_failed;
 }
 
+/* What info and verify read of one. */
+static int read_description(const char *path)
+{
+    struct dedispersed *dedispersed = NULL;
+    status_t st = dedispersed_read(path, &dedispersed);
+    int hdf5_failed = fuzz_expect_cause(st);
+    EXPECT((st == STATUS_OK) == (dedispersed != NULL));
+    EXPECT(!dedispersed || (dedispersed->ndms > 0 && dedispersed->nchannels > 0));
+    dedispersed_destroy(dedispersed);
+    return hdf5_failed;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char path[] = "product.h5";
@@ -114,6 +127,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     EXPECT(file && fwrite(data, 1, size, file) == size && fclose(file) == 0);
     int hdf5_failed = read_filterbank(path);
     hdf5_failed |= read_series(path);
+    hdf5_failed |= read_description(path);
     fuzz_leave_folder();
     EXPECT(hdf5_failed || H5Fget_obj_count((hid_t)H5F_OBJ_ALL, H5F_OBJ_ALL) == before);
     return 0;
