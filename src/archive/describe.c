@@ -10,38 +10,50 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of a file, beside the one that is wanted. */
+struct datasets {
+    struct text list;
+    const char *wanted; /* without the / in front */
+    int has_wanted;
+};
+
 /* Lists the datasets of the file, so that a wrong name can be put right. */
 static herr_t note_dataset(hid_t root, const char *name, const H5O_info_t *info, void *out)
 {
     (void)root;
-    struct text *list = out;
+    struct datasets *found = out;
     if (info->type != H5O_TYPE_DATASET) {
         return 0;
     }
-    if (list->length > 300) {
-        (void)text_add(list, ", ...");
+    found->has_wanted |= strcmp(name, found->wanted) == 0;
+    if (found->list.length > 300) {
+        (void)text_add(&found->list, ", ...");
         return 1;
     }
-    return text_add(list, "%s/%s", list->length ? ", " : "", name) == STATUS_OK ? 0 : 1;
+    return text_add(&found->list, "%s/%s", found->list.length ? ", " : "", name) == STATUS_OK ? 0
+                                                                                              : 1;
 }
 
 status_t describe_open_dataset(hid_t file, const char *path, const char *name, hid_t *out)
 {
     status_t st = STATUS_OK;
-    struct text list = {0};
+    struct datasets found = {.wanted = *name == '/' ? name + 1 : name};
     H5O_info_t info;
     int is_there = H5Oget_info_by_name2(file, name, &info, H5O_INFO_BASIC, H5P_DEFAULT) >= 0 &&
                    info.type == H5O_TYPE_DATASET;
     hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
     H5_TRY(is_there ? dataset : 0, "%s: %s cannot be opened", path, name);
     if (dataset < 0) {
-        H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, note_dataset, &list, H5O_INFO_BASIC);
+        H5_TRY(H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, note_dataset, &found, H5O_INFO_BASIC),
+               "%s holds no dataset %s that can be found", path, name);
+        H5_TRY(found.has_wanted ? H5Dopen2(file, name, H5P_DEFAULT) : 0, "%s: %s cannot be opened",
+               path, name);
         FAIL(STATUS_DATA, "%s holds no dataset %s; it holds %s", path, name,
-             list.length ? list.data : "none at all");
+             found.list.length ? found.list.data : "none at all");
     }
     *out = dataset;
 out:
-    text_free(&list);
+    text_free(&found.list);
     return st;
 }
 

@@ -406,13 +406,14 @@ static status_t read_blocks(reader_t *reader, const struct slab *slab,
 {
     status_t st = STATUS_OK;
     uint64_t local = low - part->first_sample;
+    int holds_all = holds_whole_file(reader, slab, part);
     for (uint64_t slot = 0; slot < slab->nblocks; slot++) {
         if (slab->blocks[slot] / reader->blocks_per_file != part->stack) {
             continue;
         }
         uint64_t block = slab->blocks[slot] % reader->blocks_per_file;
         char *to = out + (slot * count + low - first) * slab->width;
-        if (holds_whole_file(reader, slab, part)) {
+        if (holds_all) {
             TRY(read_hdf5(reader, part, 0, 1, local, high - low, count, low - first,
                           out + slot * count * slab->width));
             break;

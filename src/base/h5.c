@@ -9,7 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { H5_REASON = 512 };
+enum {
+    H5_REASON = 512,
+    MOST_TEXT_BYTES = 1 << 28 /* of names */
+};
 
 /* H5Ewalk2 goes from the outermost frame inwards: the last one kept is the reason. */
 static herr_t keep_innermost(unsigned depth, const H5E_error2_t *frame, void *out)
@@ -172,7 +175,7 @@ out:
 static status_t element_count(hid_t space, const char *where, const char *name, size_t *count)
 {
     status_t st = STATUS_OK;
-    enum { MOST = 1 << 30 };
+    enum { MOST = 1 << 27 };
     hssize_t points = H5Sget_simple_extent_npoints(space);
     REQUIRE(points >= 1 && points <= MOST, STATUS_DATA, "%s: %s holds %lld values", where, name,
             (long long)points);
@@ -224,6 +227,9 @@ static status_t read_texts(hid_t from, int is_attribute, const char *where, cons
     TRY(element_count(space, where, name, &count));
     variable = H5Tis_variable_str(type) > 0;
     size_t size = variable ? sizeof(char *) : H5Tget_size(type);
+    /* A damaged file may tell of any number. */
+    REQUIRE(size > 0 && count <= MOST_TEXT_BYTES / size, STATUS_DATA,
+            "%s: %s holds %zu texts of %zu bytes: too much for names", where, name, count, size);
     memory = H5Tcopy(type);
     TRY(memory_zeroed(count, size, name, &raw));
     herr_t read = is_attribute ? H5Aread(from, memory, raw)
