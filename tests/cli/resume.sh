@@ -46,7 +46,8 @@ for cycle in 1 2 3 4 5; do
         fi
         { wait $run; } 2>/dev/null
         while [ -n "$(ranks)" ]; do sleep 0.05; done # those of a killed mpirun live on for a moment
-        [ -e spectra.h5 ] && [ -e power.h5 ] && break
+        # A kill may come between a product's renaming and its journal's end.
+        [ -e spectra.h5 ] && [ -e power.h5 ] && ! ls ./*.journal >/dev/null 2>&1 && break
         kills=$((kills + 1))
         if [ $kills = 3 ]; then
             runs "cycle $cycle: goes on to the end" mpirun -n $size "$voltmill" run job.yaml

@@ -67,7 +67,7 @@ for cycle in 1 2; do
         fi
         { wait $run; } 2>/dev/null
         while [ -n "$(ranks)" ]; do sleep 0.05; done
-        [ -e other.h5 ] && break
+        [ -e other.h5 ] && ! ls ./*.journal >/dev/null 2>&1 && break
         kills=$((kills + 1))
         if [ $kills = 3 ]; then
             runs "cycle $cycle: goes on to the end" mpirun -n $size "$voltmill" run job.yaml
