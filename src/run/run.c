@@ -63,7 +63,7 @@ out:
 
 static void say_what_is_complete(const struct job *job, const struct skip *skip, int rank)
 {
-    if (rank == 0 && skip->channelise && job->nproducts > 0) {
+    if (rank == 0 && skip->channelise && job->nproducts > 0 && job->ndedisperse > 0) {
         report_note("%s%s complete: goes on with dedispersion", job->products[0].file,
                     job->nproducts > 1 ? " and the other products are" : " is");
     }

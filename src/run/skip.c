@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "run/dedispersion.h"
+#include "run/journal.h"
 #include "run/outputs.h"
 #include "run/run_dedisperse.h"
 
@@ -37,6 +38,46 @@ static int was_begun(const struct making *making)
         free(journal);
     }
     return begun;
+}
+
+/* A run that was killed while it took the journals of complete products away has left some of them:
+ * takes those, too. */
+static status_t tidy(const struct making *making, int *has_tidied)
+{
+    status_t st = STATUS_OK;
+    char *journals[MOST_OUTPUTS] = {NULL};
+    uint32_t left = 0;
+    int are_published = 1;
+    for (uint32_t i = 0; i < making->count && are_published; i++) {
+        enum journal_state state;
+        journal_t *journal = NULL;
+        char *part = NULL;
+        TRY(file_journal_name(making->items[i].file, &journals[i]));
+        TRY(file_part_name(making->items[i].file, &part));
+        are_published = access(making->items[i].file, F_OK) == 0 && access(part, F_OK) != 0;
+        free(part);
+        if (are_published && access(journals[i], F_OK) == 0) {
+            TRY(journal_open(journals[i], &state, &journal));
+            are_published = journal && journal_is_complete(journal);
+            journal_destroy(journal);
+            left++;
+        }
+    }
+    if (!are_published || left == 0 || left == making->count) {
+        goto out;
+    }
+    for (uint32_t i = 0; i < making->count; i++) {
+        unlink(journals[i]);
+    }
+    *has_tidied = 1;
+    report_note("%s and the other products are complete: of a run that was killed at its very end, "
+                "only journals are left to be removed",
+                making->items[0].file);
+out:
+    for (uint32_t i = 0; i < making->count; i++) {
+        free(journals[i]);
+    }
+    return st;
 }
 
 static status_t list_inputs(const struct archive *archive, struct text *out)
@@ -100,9 +141,11 @@ status_t skip_find(const struct job *job, const struct archive *archive, int for
     struct text inputs = {0};
     struct skip skip = {.channelise = 0};
     int last_begun = -1;
+    int has_tidied = 0;
     TRY(list_inputs(archive, &inputs));
     if (archive) {
         TRY(making_of_products(job, archive, &products));
+        TRY(tidy(&products, &has_tidied));
     }
     skip.channelise = !archive || outputs_are_complete(&products);
     TRY(look_at_dedispersions(job, &skip, &last_begun));
@@ -113,7 +156,9 @@ status_t skip_find(const struct job *job, const struct archive *archive, int for
     if (force) {
         forget_forced(job, last_begun, &skip);
     }
-    if (skip.all) {
+    if (skip.all && has_tidied && !force) {
+        skip.all = 0; /* the command that was killed, once more: it succeeds */
+    } else if (skip.all) {
         /* Each pass is done again, or refuses to replace what is there. */
         skip = (struct skip){.channelise = !archive, .all = !force};
     }

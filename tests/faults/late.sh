@@ -39,8 +39,19 @@ status=0
 same "killed between two renames" 137 $status
 [ -e spectra.h5 ] && [ -e power.h5.part ] && [ -e power.h5.journal ]
 ok $? "one product has its name"
+cp power.h5.journal kept
 runs "the other gets it" mpirun -n 2 "$voltmill" run job.yaml
 same "same bytes" "$expected" "$(digest)"
 [ -z "$(ls ./*.part ./*.journal 2>/dev/null)" ]
 ok $? "nothing is left behind"
+
+# Killed between the ends of two journals.
+mv kept power.h5.journal
+runs "one journal is left" mpirun -n 2 "$voltmill" run job.yaml
+grep -q '^note: spectra.h5 and the other products are complete: .* only journals are left' "$work/output"
+ok $? "and said so"
+same "still the same bytes" "$expected" "$(digest)"
+[ -z "$(ls ./*.part ./*.journal 2>/dev/null)" ]
+ok $? "it is gone"
+fails "the job once more" 2 'spectra\.h5 exists already' "$voltmill" run job.yaml
 plan
