@@ -160,7 +160,13 @@ static status_t reserve_range(int fd, const char *path, uint64_t from, uint64_t 
 {
     status_t st = STATUS_OK;
     uint64_t left = 0;
+    struct stat info;
     int status;
+    /* A reservation that fails takes all that is free for a moment, from others too. */
+    TRY(file_free_bytes(path, &left));
+    if (fstat(fd, &info) == 0 && left + (uint64_t)info.st_blocks * 512 < to - from) {
+        TRY(fail_no_space(path, bytes));
+    }
     do {
         status = fallocate(fd, 0, (off_t)from, (off_t)(to - from));
     } while (status != 0 && errno == EINTR);

@@ -7,8 +7,10 @@
 #include "run/outputs.h"
 #include "run/run_dedisperse.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Whether a file that is there was made by this very job, from files of these names and sizes. */
@@ -20,8 +22,7 @@ static status_t check_made_by(const struct making_item *item, const char *inputs
     REQUIRE(product && strcmp(product->job_text, item->text) == 0 &&
                 (!inputs || !product->inputs || strcmp(product->inputs, inputs) == 0),
             STATUS_USAGE,
-            "%s exists, but other parts of the job are not done, and it was made by another job or "
-            "of other files: --force replaces it",
+            "%s exists, and was made by another job or of other files: --force replaces it",
             item->file);
 out:
     product_destroy(product);
@@ -115,6 +116,32 @@ static void forget_forced(const struct job *job, int last_begun, struct skip *sk
     }
 }
 
+/* A filterbank as its series name it. */
+static status_t name_filterbank(const char *path, struct text *out)
+{
+    status_t st = STATUS_OK;
+    struct stat info;
+    REQUIRE(stat(path, &info) == 0, STATUS_DATA, "%s cannot be looked at: %s", path,
+            strerror(errno));
+    TRY(text_add(out, "%s (%llu bytes)", path, (unsigned long long)info.st_size));
+out:
+    return st;
+}
+
+static status_t check_series(const struct job *job, uint32_t i, int has_filterbank)
+{
+    status_t st = STATUS_OK;
+    struct text inputs = {0};
+    struct making_item item = {.file = job->dedisperse[i].file, .text = job->dedisperse[i].text};
+    REQUIRE(has_filterbank, STATUS_USAGE,
+            "%s exists, but what it was made of is not complete: --force replaces it", item.file);
+    TRY(name_filterbank(run_filterbank_path(job, i), &inputs));
+    TRY(check_made_by(&item, inputs.data));
+out:
+    text_free(&inputs);
+    return st;
+}
+
 static status_t check_skipped(const struct job *job, const struct making *products,
                               const char *inputs, const struct skip *skip)
 {
@@ -123,10 +150,8 @@ static status_t check_skipped(const struct job *job, const struct making *produc
         TRY(check_made_by(&products->items[i], inputs));
     }
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
-        struct making_item item = {.file = job->dedisperse[i].file,
-                                   .text = job->dedisperse[i].text};
         if (skip->dedisperse[i]) {
-            TRY(check_made_by(&item, NULL));
+            TRY(check_series(job, i, skip->channelise));
         }
     }
 out:
@@ -134,7 +159,7 @@ out:
 }
 
 status_t skip_find(const struct job *job, const struct archive *archive, int force,
-                   struct skip *out)
+                   int is_passed_over, struct skip *out)
 {
     status_t st = STATUS_OK;
     struct making products = {0};
@@ -156,11 +181,18 @@ status_t skip_find(const struct job *job, const struct archive *archive, int for
     if (force) {
         forget_forced(job, last_begun, &skip);
     }
+    if (is_passed_over && skip.all && !force) {
+        TRY(check_skipped(job, &products, inputs.data, &skip));
+    }
     if (skip.all && has_tidied && !force) {
         skip.all = 0; /* the command that was killed, once more: it succeeds */
     } else if (skip.all) {
         /* Each pass is done again, or refuses to replace what is there. */
         skip = (struct skip){.channelise = !archive, .all = !force};
+    }
+    if (force && check_skipped(job, &products, inputs.data, &skip) != STATUS_OK) {
+        report_clear();
+        skip = (struct skip){.channelise = !archive};
     }
     TRY(check_skipped(job, &products, inputs.data, &skip));
     *out = skip;

@@ -13,9 +13,10 @@ struct skip {
 };
 
 /* Rank 0, or alone: what is complete, and of this job, need not be done again. With `force`, only
- * where a later pass was begun. `archive` may be NULL. Fails with USAGE: a product that is there is
- * of another job; with DATA. */
+ * where a later pass was begun on what is of this job. `is_passed_over`: where all is done, the job
+ * is, too, and must have been this one. `archive` may be NULL. Fails with USAGE: a product that is
+ * there is of another job; with DATA. */
 status_t skip_find(const struct job *job, const struct archive *archive, int force,
-                   struct skip *out);
+                   int is_passed_over, struct skip *out);
 
 #endif

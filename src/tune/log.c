@@ -147,6 +147,9 @@ status_t tune_log_open(const char *path, tune_log_t **out)
         REQUIRE(fstat(log->fd, &info) == 0 && S_ISREG(info.st_mode), STATUS_DATA,
                 "%s: is no ordinary file", path);
         TRY(text_read_file(&log->text, path, MOST_LOG));
+        REQUIRE(log->text.length == 0 ||
+                    strncmp(log->text.data, head, min_u64(log->text.length, sizeof head - 1)) == 0,
+                STATUS_USAGE, "%s is there, and no log of tuning", path);
         TRY(begin(log));
         TRY(read_entries(log));
     }

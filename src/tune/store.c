@@ -19,6 +19,7 @@ enum { MOST_STORE = 1 << 26 };
 
 static const char file_name[] = "tuned.txt";
 static const char head[] = "voltmill tuned kernels 1";
+static const char mark[] = "voltmill";
 
 struct store {
     struct text text; /* the file; records' texts point there */
@@ -267,13 +268,24 @@ static int write_file(const char *name, const struct text *text)
     return done;
 }
 
-/* The file as it is now, with the record; nothing and *error when it cannot be read. */
-static status_t compose(const char *name, const struct store_record *record, struct text *out,
-                        int *error)
+/* Not a database, however torn: nothing in it is ours. */
+static int is_foreign(const store_t *store)
+{
+    size_t length = min_u64(store->text.length, sizeof mark - 1);
+    return store->count == 0 && length > 0 && memcmp(store->text.data, mark, length) != 0;
+}
+
+/* The file as it is now, with the record; nothing and *error when it cannot be read, EEXIST when
+ * `is_named` and it is somebody else's. */
+static status_t compose(const char *name, const struct store_record *record, int is_named,
+                        struct text *out, int *error)
 {
     status_t st = STATUS_OK;
     store_t *store = NULL;
     TRY(read_file(name, &store, error));
+    if (!*error && is_named && is_foreign(store)) {
+        *error = EEXIST;
+    }
     if (*error) {
         goto out;
     }
@@ -304,13 +316,14 @@ status_t store_put(const char *path, const struct store_record *record)
     fd = lock(name);
     error = fd < 0 ? errno : 0;
     if (!error) {
-        TRY(compose(name, record, &text, &error));
+        TRY(compose(name, record, path != NULL, &text, &error));
     }
     if (!error && !write_file(name, &text)) {
         error = errno;
     }
     if (error) {
-        report_warn("%s: cannot be written: %s; what was tuned is not kept", name, strerror(error));
+        report_warn("%s: cannot be written: %s; what was tuned is not kept", name,
+                    error == EEXIST ? "it is there, and no database" : strerror(error));
     }
 out:
     if (fd >= 0) {

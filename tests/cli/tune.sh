@@ -48,10 +48,19 @@ runs "the next write rebuilds it" $tune --dms 32 --database base.txt
 runs "it is whole" $bench --dms 32 --database base.txt
 same "nothing to tell" 0 "$(says '^warning: \|^note: ')"
 same "what was whole is there" 2 "$(problems base.txt)"
-head -c 3000 /dev/urandom >noise.txt
-runs "a database of noise" $tune --dms 4 --database noise.txt
+(head -c 20 base.txt; head -c 3000 /dev/urandom) >noise.txt
+runs "a database that became noise" $tune --dms 4 --database noise.txt
 runs "is one now" $bench --dms 4 --database noise.txt
 same "without a warning" 0 "$(says '^warning: \|^note: ')"
+head -c 3000 /dev/urandom >data.bin
+cp data.bin kept.bin
+runs "a file of somebody else's as a database" $tune --dms 4 --database data.bin
+same "it is told" 1 "$(says '^warning: data.bin: cannot be written: it is there, and no database')"
+cmp data.bin kept.bin
+ok $? "and kept"
+fails "a file of somebody else's as a log" 2 'data.bin is there, and no log of tuning' $tune --dms 4 --log data.bin
+cmp data.bin kept.bin
+ok $? "and kept, too"
 
 # A database that cannot be written.
 runs "a database that cannot be written" $tune --dms 4 --database /proc/none/tuned.txt

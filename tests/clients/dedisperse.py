@@ -272,6 +272,17 @@ def budget():
        "DMs go in groups where memory is short", said["100MiB"])
 
 
+def many_channels():
+    """More bright samples than packed sums on a device hold."""
+    data = np.full((40, 1, 70000), 250, "u1")
+    data[::3] = 1
+    path = filterbank("many", data, foff=-0.001)
+    expected = np.tile(data.sum((1, 2), dtype=np.float64), (2, 1))
+    for backend in ["cpu"] + (["opencl"] if "\n0:" in "\n" + devices() else []):
+        with h5py.File(dedisperse("many", path, [0, 1e-6], backend=backend), "r") as file:
+            agrees(file["dedispersed"][()], expected.astype("f4"), f"many channels: {backend}", True)
+
+
 def export():
     data = RANDOM.integers(0, 256, (800, 1, 16)).astype("u1")
     product = dedisperse("export", filterbank("export", data), {"start": 0, "step": 5, "count": 4})
@@ -293,7 +304,7 @@ def export():
 
 
 chosen = sys.argv[1:]
-for test in (kinds, description, options, tolerance, two_step, backends, ranks, budget, export):
+for test in (kinds, description, options, tolerance, two_step, backends, many_channels, ranks, budget, export):
     if not chosen or test.__name__ in chosen:
         test()
 finish()

@@ -47,6 +47,10 @@ runs "one of its products again" "$voltmill" run job.yaml
 grep -q '^note: power.h5 is complete: goes on with dedispersion' output && grep -q '^note: series.h5 is complete' output
 ok $? "the others are complete"
 same "one again: same bytes" "$expected" "$(digest)"
+mv power.h5 elsewhere.h5
+fails "series without what they were made of" 2 'series.h5 exists, but what it was made of is not complete' "$voltmill" run job.yaml
+mv elsewhere.h5 power.h5
+fails "--each of another job" 2 'made by another job' "$voltmill" run --each obs.h5 --set channelise.taps=4 job.yaml
 runs "--force makes all again" "$voltmill" run --force job.yaml
 same "--force: same bytes" "$expected" "$(digest)"
 clear_all

@@ -9,6 +9,7 @@ enum {
     MOST_REGISTERS = 200,   /* of a work-item, for sums: the rest is left to work with */
     UNIT_REGISTERS = 65536, /* of a GPU's compute unit: a work-group must find its own there */
     WORK_REGISTERS = 30,    /* of a work-item beside its sums */
+    MOST_PACKED = 1 << 16,  /* rows, until the high bytes of packed sums are full */
     MOST_OFFSET = 1 << 16   /* elements that a 16-bit offset into local memory reaches */
 };
 
@@ -135,6 +136,7 @@ static const char *objection(const struct adder_problem *p, const struct adder_d
     int can_pack = !p->is_float && p->sample_bytes < 4 && s->pack == 4 / p->sample_bytes;
     return s->staging >= STAGING_STRIPS                   ? "there is no such staging"
            : s->pack != 1 && !can_pack                    ? "such words cannot be packed"
+           : s->pack == 4 && p->nrows > MOST_PACKED       ? "too many channels for packed sums"
            : s->staging == STAGING_FUNNEL && s->pack == 1 ? "nothing is packed to be joined"
            : group < 1 || group > device->group_size      ? "work-groups of this size"
            : s->time_out < 1 || s->dm_out < 1             ? "work-items without outputs"
