@@ -9,7 +9,13 @@
 
 #include <string.h>
 
-enum { RAW_BYTES = 512 << 10, MOST_STREAMS = 8, MOST_BYTES = 1 << 20, FENCE_BYTES = 64 };
+enum {
+    RAW_BYTES = 512 << 10,
+    MOST_STREAMS = 8,
+    MOST_BYTES = 128 << 10, /* HDF5 takes 50 us for every chunk, and chunks may hold one sample */
+    MOST_READ = 64 << 20, /* of all streams: the wanted ones may lie between millions of others */
+    FENCE_BYTES = 64
+};
 
 static void make_file(const char *name, const uint8_t *data, size_t size)
 {
@@ -108,12 +114,13 @@ static int read_some(const struct archive *archive)
         if (st == STATUS_OK) {
             uint64_t each = slab_bytes(slab, 1);
             uint64_t fits = each > 0 ? MOST_BYTES / each : 0;
-            uint64_t count = min_u64(fits, archive->samples);
+            uint64_t step = (uint64_t)archive->nstreams * archive->element_bytes;
+            uint64_t count = min_u64(min_u64(fits, MOST_READ / step), archive->samples);
             uint64_t end = archive->first_sample + archive->samples;
             check_offsets(archive, slab, count);
             uint64_t first = at_end ? end - count : archive->first_sample;
             hdf5_failed |= read_samples(reader, slab, first, count);
-            hdf5_failed |= read_samples(reader, slab, end - 1, 1);
+            hdf5_failed |= read_samples(reader, slab, end - 1, min_u64(count, 1));
             slab_destroy(slab);
         }
         report_clear();
