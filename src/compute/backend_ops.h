@@ -4,6 +4,7 @@
 
 #include "compute/backend.h"
 #include "compute/dedisperse.h"
+#include "compute/shelf.h"
 
 /* Each backend's own objects begin with these. */
 struct backend {
@@ -22,6 +23,10 @@ struct channelise {
 struct dedisperse {
     const struct backend_ops *ops;
     struct dedisperse_spec spec;
+};
+
+struct shelf {
+    const struct backend_ops *ops;
 };
 
 struct backend_ops {
@@ -78,6 +83,17 @@ struct backend_ops {
                            const struct dedisperse_shape *shape, double *cost, const char **why);
     status_t (*dedisperse_candidates)(backend_t *backend, const struct dedisperse_spec *spec,
                                       struct dedisperse_candidate **out, uint32_t *count);
+    /* NULL, all of them: no shelves. */
+    status_t (*shelf_create)(backend_t *backend, uint64_t row_bytes, uint64_t piece_rows,
+                             shelf_t **out);
+    void (*shelf_destroy)(shelf_t *shelf);
+    status_t (*shelf_keep)(shelf_t *shelf, buffer_t *out, uint64_t first_row, uint64_t rows);
+    int (*shelf_clear)(shelf_t *shelf);
+    int (*shelf_holds)(const shelf_t *shelf, const struct shelf_sums *sums, uint64_t first,
+                       uint64_t count);
+    status_t (*shelf_fetch)(shelf_t *shelf, const struct shelf_sums *sums, uint64_t first,
+                            uint64_t count, buffer_t *in, uint64_t at);
+    status_t (*shelf_blank)(shelf_t *shelf, buffer_t *in, uint64_t at, uint64_t bytes);
 };
 
 /* The CPU backend's part of bare_...(). */

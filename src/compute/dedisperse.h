@@ -58,6 +58,7 @@ struct dedisperse_spec {
  */
 struct dedisperse_input {
     size_t offset, time_step, channel_step;
+    int is_there; /* they were brought to the device's side of the buffer (compute/shelf.h) */
 };
 
 typedef struct dedisperse dedisperse_t;

@@ -17,6 +17,7 @@ struct slot {
     uint32_t base;        /* delay of the chunk's DMs that all have */
     uint64_t inputs;      /* samples in time */
     uint64_t from, count; /* outputs */
+    int is_shelved;       /* its samples are on the shelf */
 };
 
 struct dedispersion_pipe {
@@ -24,6 +25,8 @@ struct dedispersion_pipe {
     backend_t *backend; /* the caller's */
     struct pipeline_sink sink;
     dedispersion_reader_t *reader;
+    shelf_t *shelf;
+    double inputs, shelved; /* samples in time, so far */
     struct slot slots[MOST_SLOTS];
     uint32_t nslots;
     uint64_t block; /* outputs; the plan's, or less if the device is small */
@@ -93,7 +96,8 @@ out:
     return st;
 }
 
-/* The device may have less room than the plan thought: then blocks are halved. */
+/* The device may have less room than the plan thought: then the shelf is cleared, then blocks are
+ * halved. */
 static status_t fit(dedispersion_pipe_t *pipe)
 {
     status_t st = STATUS_OK;
@@ -104,13 +108,17 @@ static status_t fit(dedispersion_pipe_t *pipe)
         if (st == STATUS_OK) {
             st = create_stage(pipe, 0, (uint32_t)dms);
         }
-        if (st == STATUS_OK || !backend_was_full(pipe->backend) || pipe->block <= LEAST_BLOCK) {
+        if (st == STATUS_OK || !backend_was_full(pipe->backend)) {
+            break;
+        }
+        int has_cleared = pipe->shelf && shelf_clear(pipe->shelf);
+        if (!has_cleared && pipe->block <= LEAST_BLOCK) {
             break;
         }
         report_clear();
         drop_stage(pipe);
         drop_slots(pipe);
-        pipe->block = max_u64(pipe->block / 2, 1);
+        pipe->block = has_cleared ? pipe->block : max_u64(pipe->block / 2, 1);
     }
     return st;
 }
@@ -122,6 +130,9 @@ static status_t read_slot(void *context, uint32_t number)
     dedispersion_pipe_t *pipe = context;
     struct slot *slot = &pipe->slots[number];
     void *in = NULL;
+    if (slot->is_shelved) {
+        goto out;
+    }
     TRY(buffer_get(slot->in, &in));
     TRY(dedispersion_read(pipe->reader, pipe->plan->first + (int64_t)(slot->from + slot->base),
                           slot->inputs, in));
@@ -168,6 +179,57 @@ out:
     return st;
 }
 
+/* Which samples of the filterbank a block takes; before and behind them is padding. */
+static void clip(const dedispersion_pipe_t *pipe, const struct slot *slot, uint64_t *lead,
+                 uint64_t *first, uint64_t *count)
+{
+    int64_t all = (int64_t)pipe->plan->input.samples;
+    int64_t low = pipe->plan->first + (int64_t)(slot->from + slot->base);
+    int64_t high = low + (int64_t)slot->inputs;
+    int64_t from = low < 0 ? 0 : low > all ? all : low;
+    int64_t end = high < from ? from : high > all ? all : high;
+    *lead = (uint64_t)min_u64((uint64_t)(from - low), slot->inputs);
+    *first = (uint64_t)from;
+    *count = (uint64_t)(end - from);
+}
+
+static struct shelf_sums sums_of(const struct dedispersion *plan)
+{
+    return (struct shelf_sums){.each = plan->what->downsample,
+                               .nifs_there = plan->fbh5->nifs,
+                               .nchannels = plan->fbh5->nchannels,
+                               .ifs = plan->ifs,
+                               .nifs = plan->nifs};
+}
+
+static int is_on_shelf(const dedispersion_pipe_t *pipe, const struct slot *slot)
+{
+    uint64_t lead;
+    uint64_t first;
+    uint64_t count;
+    struct shelf_sums sums = sums_of(pipe->plan);
+    clip(pipe, slot, &lead, &first, &count);
+    return pipe->shelf && shelf_holds(pipe->shelf, &sums, first, count);
+}
+
+/* The samples of a block, from the shelf. */
+static status_t fetch(const dedispersion_pipe_t *pipe, const struct slot *slot)
+{
+    status_t st = STATUS_OK;
+    uint64_t row = pipe->plan->input.row_bytes;
+    uint64_t lead;
+    uint64_t first;
+    uint64_t count;
+    struct shelf_sums sums = sums_of(pipe->plan);
+    clip(pipe, slot, &lead, &first, &count);
+    TRY(shelf_blank(pipe->shelf, slot->in, 0, lead * row));
+    TRY(shelf_fetch(pipe->shelf, &sums, first, count, slot->in, lead * row));
+    TRY(shelf_blank(pipe->shelf, slot->in, (lead + count) * row,
+                    (slot->inputs - lead - count) * row));
+out:
+    return st;
+}
+
 /* Sets the backend to work on the oldest block that was read. */
 static status_t compute(void *context, uint64_t number)
 {
@@ -177,7 +239,10 @@ static status_t compute(void *context, uint64_t number)
     struct slot *slot = &pipe->slots[number % pipe->nslots];
     double started = progress_now();
     struct dedisperse_input input = {0, (size_t)plan->input.row_bytes,
-                                     series_bytes(plan->input.format)};
+                                     series_bytes(plan->input.format), slot->is_shelved};
+    if (slot->is_shelved) {
+        TRY(fetch(pipe, slot));
+    }
     TRY(dedisperse_run(pipe->stage, slot->in, &input, slot->count, slot->out, slot->count));
     pipe->computing += progress_now() - started;
     ring_pass(pipe->ring);
@@ -198,13 +263,15 @@ static status_t say_what_hangs(void *context, const struct ring_counts *at)
 }
 
 status_t dedispersion_pipe_create(const struct dedispersion *plan, backend_t *backend,
-                                  const struct pipeline_sink *sink, dedispersion_pipe_t **out)
+                                  shelf_t *shelf, const struct pipeline_sink *sink,
+                                  dedispersion_pipe_t **out)
 {
     status_t st = STATUS_OK;
     dedispersion_pipe_t *pipe = NULL;
     TRY(memory_zeroed(1, sizeof *pipe, "the pipeline", &pipe));
     pipe->plan = plan;
     pipe->backend = backend;
+    pipe->shelf = shelf;
     pipe->sink = *sink;
     pipe->nslots = dedispersion_slots(plan->backend);
     pipe->block = plan->block_outputs;
@@ -233,6 +300,11 @@ void dedispersion_pipe_destroy(dedispersion_pipe_t *pipe)
     dedispersion_reader_destroy(pipe->reader);
     free(pipe->holes);
     free(pipe);
+}
+
+double dedispersion_pipe_shelved(const dedispersion_pipe_t *pipe)
+{
+    return pipe->inputs > 0 ? pipe->shelved / pipe->inputs : 0;
 }
 
 void dedispersion_pipe_limit(dedispersion_pipe_t *pipe, double seconds)
@@ -275,6 +347,9 @@ status_t dedispersion_pipe_chunk(dedispersion_pipe_t *pipe, driver_t *driver,
         slot->from = from;
         slot->count = min_u64(pipe->block, end - from);
         slot->inputs = slot->count + pipe->group.delays.largest;
+        slot->is_shelved = is_on_shelf(pipe, slot);
+        pipe->inputs += (double)slot->inputs;
+        pipe->shelved += slot->is_shelved ? (double)slot->inputs : 0;
         ring_submit(pipe->ring);
     }
 out:

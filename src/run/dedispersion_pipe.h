@@ -8,11 +8,16 @@
 
 typedef struct dedispersion_pipe dedispersion_pipe_t;
 
-/* As pipeline_create(). The sink gets rows [DMs of the chunk][times of a block]: `chunk` then has
- * the block's times as its streams. */
+/* As pipeline_create(). Rows of the filterbank that are on the shelf are not read (NULL: none are);
+ * a device that is full gives them up first. The sink gets rows [DMs of the chunk][times of a
+ * block]: `chunk` then has the block's times as its streams. */
 status_t dedispersion_pipe_create(const struct dedispersion *dedispersion, backend_t *backend,
-                                  const struct pipeline_sink *sink, dedispersion_pipe_t **out);
+                                  shelf_t *shelf, const struct pipeline_sink *sink,
+                                  dedispersion_pipe_t **out);
 void dedispersion_pipe_destroy(dedispersion_pipe_t *pipe);
+
+/* Which part of the input came from the shelf. */
+double dedispersion_pipe_shelved(const dedispersion_pipe_t *pipe);
 
 void dedispersion_pipe_limit(dedispersion_pipe_t *pipe, double seconds);
 int dedispersion_pipe_hangs(const dedispersion_pipe_t *pipe);

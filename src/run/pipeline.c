@@ -31,6 +31,7 @@ struct pipeline {
     const struct work *work;
     backend_t *backend; /* the caller's */
     struct pipeline_sink sink;
+    shelf_t *const *shelves;  /* NULL: rows only go to the sink */
     struct chunking chunking; /* the work's, with blocks that fit the device */
     reader_t *reader;
     channelise_t *channelise;
@@ -252,6 +253,22 @@ out:
     return st;
 }
 
+/* Rows for a later pass. */
+static status_t shelve(const pipeline_t *pipeline, const struct slot *slot)
+{
+    status_t st = STATUS_OK;
+    const struct work *work = pipeline->work;
+    int is_whole = slot->chunk.streams == work->archive->nstreams;
+    for (uint32_t i = 0; i < work->job->nproducts && pipeline->shelves && is_whole; i++) {
+        if (pipeline->shelves[i]) {
+            TRY(shelf_keep(pipeline->shelves[i], slot->out[i],
+                           slot->from / work->job->products[i].integrate, slot->rows[i]));
+        }
+    }
+out:
+    return st;
+}
+
 /* Sets the backend to work on the oldest block that was read. */
 static status_t compute(void *context, uint64_t number)
 {
@@ -272,6 +289,7 @@ static status_t compute(void *context, uint64_t number)
     }
     TRY(channelise_run(pipeline->channelise, slot->in, &input, slot->slab->nstreams, slot->count,
                        counted, slot->out, slot->rows));
+    TRY(shelve(pipeline, slot));
     pipeline->computing += progress_now() - started;
     ring_pass(pipeline->ring);
 out:
@@ -339,6 +357,11 @@ status_t pipeline_create(const struct work *work, backend_t *backend,
 out:
     pipeline_destroy(pipeline);
     return st;
+}
+
+void pipeline_shelve(pipeline_t *pipeline, shelf_t *const *shelves)
+{
+    pipeline->shelves = shelves;
 }
 
 void pipeline_limit(pipeline_t *pipeline, double seconds)

@@ -6,6 +6,7 @@
 #ifndef VOLTMILL_RUN_PIPELINE_H
 #define VOLTMILL_RUN_PIPELINE_H
 
+#include "compute/shelf.h"
 #include "run/driver.h"
 #include "run/work.h"
 
@@ -32,6 +33,11 @@ typedef struct pipeline pipeline_t;
  * (memory). */
 status_t pipeline_create(const struct work *work, backend_t *backend,
                          const struct pipeline_sink *sink, pipeline_t **out);
+
+/* From now on the rows of product i stay on shelves[i], too, where there is one and they are of all
+ * streams. `shelves` [products] must outlive it. */
+void pipeline_shelve(pipeline_t *pipeline, shelf_t *const *shelves);
+
 void pipeline_destroy(pipeline_t *pipeline);
 
 /* From now on it is a failure when nothing moves for so many seconds; 0: never. */

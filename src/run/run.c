@@ -93,18 +93,20 @@ static status_t run_passes_all(MPI_Comm comm, const struct job *job, const struc
 {
     status_t st = STATUS_OK;
     struct text holes = {0};
+    struct between between = {.skip = skip};
     if (!skip->channelise) {
-        st = run_channelise_all(comm, job, archive, options, started);
+        st = run_channelise_all(comm, job, archive, options, started, &between);
         TRY(put_off_holes(st, &holes));
     }
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         if (!skip->dedisperse[i]) {
-            st = run_dedispersion_all(comm, job, i, options);
+            st = run_dedispersion_all(comm, job, i, options, &between);
             TRY(put_off_holes(st, &holes));
         }
     }
     REQUIRE(holes.length == 0, STATUS_HOLES, "%s", holes.data);
 out:
+    between_end(&between);
     text_free(&holes);
     return st;
 }

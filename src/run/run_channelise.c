@@ -22,12 +22,16 @@ struct run {
     backend_t *backend;
     struct pass pass;
     pipeline_t *pipeline;
+    struct between *between;
 };
 
 static void run_end(struct run *run)
 {
     pipeline_destroy(run->pipeline);
     pass_end(&run->pass);
+    if (run->backend) {
+        between_end(run->between); /* shelves go before their backend */
+    }
     backend_close(run->backend);
     work_destroy(run->work);
     text_free(&run->arithmetic);
@@ -126,6 +130,9 @@ static status_t prepare_all(struct run *run, const struct run_options *options)
     struct pipeline_sink sink = {run->pass.outputs, outputs_put, outputs_end};
     st = pipeline_create(run->work, run->backend, &sink, &run->pipeline);
     TRY(agree_all(run->comm, st));
+    st = between_begin(run->between, run->backend, run->work);
+    TRY(agree_all(run->comm, st));
+    pipeline_shelve(run->pipeline, run->between->shelves);
 out:
     return st;
 }
@@ -225,10 +232,12 @@ out:
 }
 
 status_t run_channelise_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
-                            const struct run_options *options, double started)
+                            const struct run_options *options, double started,
+                            struct between *between)
 {
     status_t st = STATUS_OK;
-    struct run run = {.comm = comm, .job = job, .archive = archive, .pass.comm = comm};
+    struct run run = {
+        .comm = comm, .job = job, .archive = archive, .pass.comm = comm, .between = between};
     MPI_Comm_rank(comm, &run.rank);
     run.pass.rank = run.rank;
     MPI_Comm_size(comm, &run.size);
@@ -251,6 +260,9 @@ status_t run_channelise_all(MPI_Comm comm, const struct job *job, const struct a
     TRY(outputs_finish_all(run.pass.outputs));
     double ended = progress_now();
     TRY(conclude(&run, options, ready - started, ended - begun + ready - started, ended - worked));
+    if (between_leave(between, run.backend, run.work)) {
+        run.backend = NULL;
+    }
     st = run.rank == 0 ? pass_judge_holes(&run.pass) : STATUS_OK;
     TRY(agree_all(comm, st));
 out:

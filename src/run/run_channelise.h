@@ -3,10 +3,13 @@
 #define VOLTMILL_RUN_RUN_CHANNELISE_H
 
 #include "archive/archive.h"
+#include "run/between.h"
 #include "run/run.h"
 
-/* Collective. `started`: when the run was (progress_now()). Fails as run_job_all(). */
+/* Collective. `started`: when the run was (progress_now()); power that is to be dedispersed stays
+ * `between` the passes, too. Fails as run_job_all(). */
 status_t run_channelise_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
-                            const struct run_options *options, double started);
+                            const struct run_options *options, double started,
+                            struct between *between);
 
 #endif

@@ -17,7 +17,9 @@ struct dedispersing {
     uint32_t number;
     struct fbh5 *fbh5;
     struct dedispersion *plan;
-    backend_t *backend;
+    const struct between *between;
+    backend_t *opened;  /* this pass's own; NULL: an earlier one's */
+    backend_t *backend; /* either */
     struct pass pass;
     dedispersion_pipe_t *pipe;
 };
@@ -26,7 +28,7 @@ static void end(struct dedispersing *run)
 {
     dedispersion_pipe_destroy(run->pipe);
     pass_end(&run->pass);
-    backend_close(run->backend);
+    backend_close(run->opened);
     dedispersion_destroy(run->plan);
     fbh5_destroy(run->fbh5);
 }
@@ -128,6 +130,20 @@ out:
     return st;
 }
 
+/* That of an earlier pass, if it is of the kind. */
+static status_t open_backend_all(struct dedispersing *run)
+{
+    status_t st = STATUS_OK;
+    backend_t *there = run->between->backend;
+    if (!there || backend_which(there) != run->plan->backend) {
+        TRY(devices_open_all(run->comm, run->job, run->plan->backend, &run->opened));
+        there = run->opened;
+    }
+    run->backend = there;
+out:
+    return st;
+}
+
 static status_t prepare_all(struct dedispersing *run, const struct run_options *options)
 {
     status_t st = STATUS_OK;
@@ -141,12 +157,15 @@ static status_t prepare_all(struct dedispersing *run, const struct run_options *
     if (run->pass.begun.is_begun) {
         TRY(plan_all(run));
     }
-    TRY(devices_open_all(run->comm, run->job, run->plan->backend, &run->backend));
+    TRY(open_backend_all(run));
     TRY(choose_shape_all(run, options));
     dedispersion_plan_making(run->plan, &run->pass.making);
     TRY(outputs_open_all(run->pass.outputs));
     struct pipeline_sink sink = {run->pass.outputs, outputs_put, outputs_end};
-    st = dedispersion_pipe_create(run->plan, run->backend, &sink, &run->pipe);
+    shelf_t *shelf = run->backend == run->between->backend
+                         ? run->between->shelves[run->job->dedisperse[run->number].input]
+                         : NULL;
+    st = dedispersion_pipe_create(run->plan, run->backend, shelf, &sink, &run->pipe);
     TRY(agree_all(run->comm, st));
 out:
     return st;
@@ -183,13 +202,18 @@ static void summarise(const struct dedispersing *run, double seconds)
            "write %.2f s)\n",
            units_count(run->fbh5->rows, a), run->fbh5->nchannels, seconds, run->size,
            run->size == 1 ? "" : "s", spent.read, spent.compute, spent.write);
+    if (run->between->backend) {
+        printf("%.0f %% of what rank 0 added up had stayed on the device\n",
+               100 * dedispersion_pipe_shelved(run->pipe));
+    }
 }
 
 status_t run_dedispersion_all(MPI_Comm comm, const struct job *job, uint32_t number,
-                              const struct run_options *options)
+                              const struct run_options *options, const struct between *between)
 {
     status_t st = STATUS_OK;
-    struct dedispersing run = {.comm = comm, .job = job, .number = number, .pass.comm = comm};
+    struct dedispersing run = {
+        .comm = comm, .job = job, .number = number, .pass.comm = comm, .between = between};
     MPI_Comm_rank(comm, &run.rank);
     MPI_Comm_size(comm, &run.size);
     run.pass.rank = run.rank;

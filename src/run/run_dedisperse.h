@@ -2,6 +2,7 @@
 #ifndef VOLTMILL_RUN_RUN_DEDISPERSE_H
 #define VOLTMILL_RUN_RUN_DEDISPERSE_H
 
+#include "run/between.h"
 #include "run/run.h"
 #include "run/work.h"
 
@@ -19,8 +20,9 @@ const char *run_filterbank_path(const struct job *job, uint32_t number);
  * Fails with USAGE. */
 status_t run_check_dedispersions(const struct work *work);
 
-/* One of them, from its plan to its product. Collective. Fails as run_job_all(). */
+/* One of them, from its plan to its product; what the passes before have left in `between` is used.
+ * Collective. Fails as run_job_all(). */
 status_t run_dedispersion_all(MPI_Comm comm, const struct job *job, uint32_t number,
-                              const struct run_options *options);
+                              const struct run_options *options, const struct between *between);
 
 #endif

@@ -182,7 +182,7 @@ static status_t prepare(struct verify *verify, const struct verify_options *opti
     TRY(verify_pick(options, verify->nchunks, &verify->picked, &verify->npicked));
     TRY(file_open_read(options->path, &verify->fd));
     TRY(backend_open(BACKEND_REFERENCE, &none, &verify->backend));
-    TRY(dedispersion_pipe_create(verify->plan, verify->backend, &sink, &verify->pipe));
+    TRY(dedispersion_pipe_create(verify->plan, verify->backend, NULL, &sink, &verify->pipe));
 out:
     return st;
 }

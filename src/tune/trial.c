@@ -40,7 +40,7 @@ static status_t fill(trial_t *trial)
     size_t nchannels = trial->spec.delays->nchannels;
     uint64_t count = (trial->samples + trial->spec.delays->largest + SHIFTS) * nchannels;
     uint64_t state = 88172645463325252U;
-    trial->input = (struct dedisperse_input){0, nchannels * bytes, bytes};
+    trial->input = (struct dedisperse_input){0, nchannels * bytes, bytes, 0};
     TRY(buffer_create(trial->backend, BUFFER_IN, count * bytes, &trial->in));
     TRY(buffer_get(trial->in, &data));
     for (uint64_t i = 0; i < count; i++) {

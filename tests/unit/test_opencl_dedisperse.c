@@ -94,7 +94,7 @@ static float *run_chain(enum backend_kind kind)
     struct problem p = {SERIES_U8, 5, 6, 9, FIRST, 1, 0, 0};
     struct problem q = {SERIES_F32, 6, 3, 11, SECOND, 0, 0, 0};
     struct backend_options options = {.local_size = 1};
-    struct dedisperse_input between = {0, sizeof(float), FIRST * sizeof(float)};
+    struct dedisperse_input between = {0, sizeof(float), FIRST * sizeof(float), 0};
     struct dedisperse_bench a;
     struct dedisperse_bench b;
     backend_t *backend = NULL;

@@ -167,4 +167,11 @@ const struct backend_ops opencl_ops = {.kind = BACKEND_OPENCL,
                                        .dedisperse_times = opencl_dedisperse_times,
                                        .dedisperse_words = opencl_dedisperse_words,
                                        .dedisperse_fits = opencl_dedisperse_fits,
-                                       .dedisperse_candidates = opencl_dedisperse_candidates};
+                                       .dedisperse_candidates = opencl_dedisperse_candidates,
+                                       .shelf_create = opencl_shelf_create,
+                                       .shelf_destroy = opencl_shelf_destroy,
+                                       .shelf_keep = opencl_shelf_keep,
+                                       .shelf_clear = opencl_shelf_clear,
+                                       .shelf_holds = opencl_shelf_holds,
+                                       .shelf_fetch = opencl_shelf_fetch,
+                                       .shelf_blank = opencl_shelf_blank};

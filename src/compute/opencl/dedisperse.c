@@ -169,7 +169,7 @@ static status_t bring(struct stage *stage, struct opencl_buffer *in,
     const struct delays *delays = stage->base.spec.delays;
     cl_event events[2];
     cl_uint count = 0;
-    if (in->use == BUFFER_IN) {
+    if (in->use == BUFFER_IN && !input->is_there) {
         uint64_t bytes = input->offset + (samples + delays->largest - 1) * input->time_step +
                          (uint64_t)(delays->nchannels - 1) * input->channel_step +
                          series_bytes(stage->base.spec.format);

@@ -17,6 +17,7 @@ enum program_source {
     SOURCE_SCAN,
     SOURCE_DETECT,
     SOURCE_SUM,
+    SOURCE_ADD_ROWS,
     SOURCE_ORDER,
     SOURCE_DEDISPERSE,
     SOURCES

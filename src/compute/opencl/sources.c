@@ -24,6 +24,7 @@ EMBED(deal);
 EMBED(scan);
 EMBED(detect);
 EMBED(sum);
+EMBED(add_rows);
 EMBED(order);
 EMBED(dedisperse);
 
@@ -47,6 +48,7 @@ static const struct {
     [SOURCE_SCAN] = ENTRY(scan),
     [SOURCE_DETECT] = ENTRY(detect),
     [SOURCE_SUM] = ENTRY(sum),
+    [SOURCE_ADD_ROWS] = ENTRY(add_rows),
     [SOURCE_ORDER] = ENTRY(order),
     [SOURCE_DEDISPERSE] = ENTRY(dedisperse),
 };

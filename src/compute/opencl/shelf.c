@@ -1,0 +1,345 @@
+/* Shelves in the device's memory. All copies go through the queue of computations, so that they
+ * stand behind the stage that made the rows and before the one that takes them. */
+#include "base/memory.h"
+#include "compute/opencl/opencl.h"
+#include "compute/opencl/program.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ADD_GROUP = 256 /* as in kernels/add_rows.cl */ };
+
+/* Neighbouring rows. */
+struct piece {
+    uint64_t first, rows, room;
+    cl_mem memory;
+};
+
+struct opencl_shelf {
+    struct shelf base;
+    device_t *device;
+    uint64_t row_bytes, piece_rows;
+    uint64_t used, most;  /* bytes */
+    struct piece *pieces; /* by `first` */
+    size_t npieces, room;
+    int has_doubles;
+    cl_program program;
+    cl_kernel add;
+    cl_mem raw; /* rows on their way to sums */
+    uint64_t raw_rows;
+    cl_mem ifs;
+    uint32_t nifs;
+};
+
+int opencl_shelf_clear(shelf_t *base)
+{
+    struct opencl_shelf *shelf = (struct opencl_shelf *)base;
+    int any = shelf->npieces > 0;
+    clFinish(shelf->device->compute);
+    for (size_t i = 0; i < shelf->npieces; i++) {
+        device_release(shelf->device, shelf->pieces[i].memory);
+    }
+    shelf->npieces = 0;
+    shelf->used = 0;
+    return any;
+}
+
+void opencl_shelf_destroy(shelf_t *base)
+{
+    struct opencl_shelf *shelf = (struct opencl_shelf *)base;
+    opencl_shelf_clear(base);
+    if (shelf->add) {
+        clReleaseKernel(shelf->add);
+    }
+    if (shelf->program) {
+        clReleaseProgram(shelf->program);
+    }
+    device_release(shelf->device, shelf->raw);
+    device_release(shelf->device, shelf->ifs);
+    free(shelf->pieces);
+    free(shelf);
+}
+
+status_t opencl_shelf_create(backend_t *backend, uint64_t row_bytes, uint64_t piece_rows,
+                             shelf_t **out)
+{
+    status_t st = STATUS_OK;
+    enum { SHARE = 2 }; /* the other half is for the stages' blocks */
+    struct opencl_shelf *shelf = NULL;
+    cl_device_fp_config doubles = 0;
+    TRY(memory_zeroed(1, sizeof *shelf, "a shelf", &shelf));
+    shelf->base.ops = backend->ops;
+    shelf->device = ((struct opencl *)backend)->device;
+    shelf->row_bytes = row_bytes;
+    shelf->piece_rows = max_u64(piece_rows, 1);
+    shelf->most = shelf->device->room / SHARE;
+    clGetDeviceInfo(shelf->device->info.id, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof doubles, &doubles,
+                    NULL);
+    shelf->has_doubles = doubles != 0;
+    *out = &shelf->base;
+out:
+    return st;
+}
+
+/* The last piece that begins at or before a row; NULL: none does. */
+static struct piece *find(const struct opencl_shelf *shelf, uint64_t row)
+{
+    size_t low = 0;
+    size_t high = shelf->npieces;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (shelf->pieces[middle].first <= row) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low > 0 ? &shelf->pieces[low - 1] : NULL;
+}
+
+/* Room for one more piece in the list. */
+static status_t grow(struct opencl_shelf *shelf)
+{
+    status_t st = STATUS_OK;
+    enum { LEAST = 64 };
+    struct piece *pieces = NULL;
+    size_t room = shelf->room > 0 ? 2 * shelf->room : LEAST;
+    if (shelf->npieces == shelf->room) {
+        TRY(memory_zeroed(room, sizeof *pieces, "pieces of a shelf", &pieces));
+        if (shelf->npieces > 0) {
+            memcpy(pieces, shelf->pieces, shelf->npieces * sizeof *pieces);
+        }
+        free(shelf->pieces);
+        shelf->pieces = pieces;
+        shelf->room = room;
+    }
+out:
+    return st;
+}
+
+/* A new piece for rows that begin here; *out is NULL where there is no memory for it. */
+static status_t add_piece(struct opencl_shelf *shelf, uint64_t first, uint64_t rows,
+                          struct piece **out)
+{
+    status_t st = STATUS_OK;
+    uint64_t room = max_u64(rows, shelf->piece_rows);
+    uint64_t bytes = room * shelf->row_bytes;
+    cl_mem memory = NULL;
+    *out = NULL;
+    TRY(grow(shelf));
+    if (bytes > shelf->most - shelf->used || bytes > shelf->device->info.most_bytes) {
+        goto out;
+    }
+    int was_full = shelf->device->is_full;
+    if (device_allocate(shelf->device, bytes, "rows that stay on the device", &memory) !=
+        STATUS_OK) {
+        report_clear();
+        shelf->device->is_full = was_full;
+        shelf->most = shelf->used;
+        goto out;
+    }
+    const struct piece *before = find(shelf, first);
+    size_t at = before ? (size_t)(before - shelf->pieces) + 1 : 0;
+    memmove(shelf->pieces + at + 1, shelf->pieces + at,
+            (shelf->npieces - at) * sizeof *shelf->pieces);
+    shelf->pieces[at] = (struct piece){.first = first, .room = room, .memory = memory};
+    shelf->npieces++;
+    shelf->used += bytes;
+    *out = &shelf->pieces[at];
+out:
+    return st;
+}
+
+status_t opencl_shelf_keep(shelf_t *base, buffer_t *out, uint64_t first_row, uint64_t rows)
+{
+    status_t st = STATUS_OK;
+    struct opencl_shelf *shelf = (struct opencl_shelf *)base;
+    const struct opencl_buffer *from = (const struct opencl_buffer *)out;
+    struct piece *piece = find(shelf, first_row);
+    if (rows == 0) {
+        goto out;
+    }
+    if (!piece || piece->first + piece->rows != first_row || piece->rows + rows > piece->room) {
+        TRY(add_piece(shelf, first_row, rows, &piece));
+    }
+    if (piece) {
+        CL_TRY(shelf->device,
+               clEnqueueCopyBuffer(shelf->device->compute, from->memory, piece->memory, 0,
+                                   piece->rows * shelf->row_bytes, rows * shelf->row_bytes, 0, NULL,
+                                   NULL),
+               "keep rows");
+        piece->rows += rows;
+    }
+out:
+    return st;
+}
+
+static int is_plain(const struct shelf_sums *sums)
+{
+    return sums->each == 1 && sums->nifs_there == 1;
+}
+
+int opencl_shelf_holds(const shelf_t *base, const struct shelf_sums *sums, uint64_t first,
+                       uint64_t count)
+{
+    const struct opencl_shelf *shelf = (const struct opencl_shelf *)base;
+    uint64_t row = first * sums->each;
+    uint64_t end = (first + count) * sums->each;
+    uint64_t bytes = (uint64_t)sums->nifs_there * sums->nchannels * sizeof(float);
+    if (shelf->row_bytes != bytes || (!is_plain(sums) && !shelf->has_doubles)) {
+        return 0;
+    }
+    while (row < end) {
+        const struct piece *piece = find(shelf, row);
+        if (!piece || row >= piece->first + piece->rows) {
+            return 0;
+        }
+        row = piece->first + piece->rows;
+    }
+    return 1;
+}
+
+/* Rows that are there, to a place on the device. */
+static status_t gather(struct opencl_shelf *shelf, uint64_t row, uint64_t rows, cl_mem to,
+                       uint64_t at)
+{
+    status_t st = STATUS_OK;
+    while (rows > 0) {
+        const struct piece *piece = find(shelf, row);
+        uint64_t count = min_u64(rows, piece->first + piece->rows - row);
+        CL_TRY(shelf->device,
+               clEnqueueCopyBuffer(shelf->device->compute, piece->memory, to,
+                                   (row - piece->first) * shelf->row_bytes, at,
+                                   count * shelf->row_bytes, 0, NULL, NULL),
+               "copy rows");
+        row += count;
+        rows -= count;
+        at += count * shelf->row_bytes;
+    }
+out:
+    return st;
+}
+
+/* Memory for some rows at a time, less of it where there is less, but for one sum at least. */
+static status_t take_raw(struct opencl_shelf *shelf, uint64_t each)
+{
+    status_t st = STATUS_OK;
+    enum { RAW_BYTES = 64 << 20, SHARE = 16 };
+    uint64_t bytes = min_u64(RAW_BYTES, shelf->device->room / SHARE);
+    uint64_t sums = max_u64(bytes / shelf->row_bytes / each, 1);
+    if (shelf->raw_rows >= each) {
+        goto out;
+    }
+    device_release(shelf->device, shelf->raw);
+    shelf->raw = NULL;
+    shelf->raw_rows = 0;
+    for (;; sums /= 2) {
+        st = device_allocate(shelf->device, sums * each * shelf->row_bytes, "rows to be added up",
+                             &shelf->raw);
+        if (st == STATUS_OK || sums == 1) {
+            break;
+        }
+        report_clear();
+    }
+    shelf->raw_rows = st == STATUS_OK ? sums * each : 0;
+out:
+    return st;
+}
+
+/* Kernel, memory and the list of ifs. */
+static status_t prepare_sums(struct opencl_shelf *shelf, const struct shelf_sums *sums)
+{
+    status_t st = STATUS_OK;
+    device_t *device = shelf->device;
+    const enum program_source source = SOURCE_ADD_ROWS;
+    if (!shelf->add) {
+        TRY(program_build(device, &source, 1, "", &shelf->program));
+        TRY(program_kernel(device, shelf->program, "add_rows", &shelf->add));
+    }
+    TRY(take_raw(shelf, sums->each));
+    if (shelf->nifs < sums->nifs) {
+        device_release(device, shelf->ifs);
+        shelf->ifs = NULL;
+        shelf->nifs = 0;
+        TRY(device_allocate(device, sums->nifs * sizeof *sums->ifs, "a list of ifs", &shelf->ifs));
+        shelf->nifs = sums->nifs;
+    }
+    CL_TRY(device,
+           clEnqueueWriteBuffer(device->compute, shelf->ifs, CL_TRUE, 0,
+                                sums->nifs * sizeof *sums->ifs, sums->ifs, 0, NULL, NULL),
+           "bring a list of ifs to the device");
+out:
+    return st;
+}
+
+static status_t add_up(struct opencl_shelf *shelf, const struct shelf_sums *sums, uint64_t count,
+                       cl_mem to, uint64_t at)
+{
+    status_t st = STATUS_OK;
+    const device_t *device = shelf->device;
+    const cl_ulong each = sums->each;
+    const cl_ulong times = count;
+    const cl_ulong first = at / sizeof(float);
+    size_t local = ADD_GROUP;
+    size_t global = (size_t)ceil_div_u64(count * sums->nchannels, local) * local;
+    const struct {
+        size_t size;
+        const void *value;
+    } arguments[] = {{sizeof shelf->raw, &shelf->raw},
+                     {sizeof each, &each},
+                     {sizeof sums->nifs_there, &sums->nifs_there},
+                     {sizeof shelf->ifs, &shelf->ifs},
+                     {sizeof sums->nifs, &sums->nifs},
+                     {sizeof sums->nchannels, &sums->nchannels},
+                     {sizeof times, &times},
+                     {sizeof to, &to},
+                     {sizeof first, &first}};
+    for (cl_uint i = 0; i < sizeof arguments / sizeof *arguments; i++) {
+        CL_TRY(device, clSetKernelArg(shelf->add, i, arguments[i].size, arguments[i].value),
+               "set arguments");
+    }
+    CL_TRY(device,
+           clEnqueueNDRangeKernel(device->compute, shelf->add, 1, NULL, &global, &local, 0, NULL,
+                                  NULL),
+           "run add_rows");
+out:
+    return st;
+}
+
+status_t opencl_shelf_fetch(shelf_t *base, const struct shelf_sums *sums, uint64_t first,
+                            uint64_t count, buffer_t *in, uint64_t at)
+{
+    status_t st = STATUS_OK;
+    struct opencl_shelf *shelf = (struct opencl_shelf *)base;
+    const struct opencl_buffer *to = (const struct opencl_buffer *)in;
+    if (is_plain(sums)) {
+        TRY(gather(shelf, first, count, to->memory, at));
+        goto out;
+    }
+    TRY(prepare_sums(shelf, sums));
+    uint64_t steps = shelf->raw_rows / sums->each;
+    for (uint64_t i = 0; i < count; i += steps) {
+        uint64_t now = min_u64(steps, count - i);
+        TRY(gather(shelf, (first + i) * sums->each, now * sums->each, shelf->raw, 0));
+        TRY(add_up(shelf, sums, now, to->memory, at + i * sums->nchannels * sizeof(float)));
+    }
+out:
+    return st;
+}
+
+status_t opencl_shelf_blank(shelf_t *base, buffer_t *in, uint64_t at, uint64_t bytes)
+{
+    status_t st = STATUS_OK;
+    enum { MOST = 1 << 30 }; /* NVIDIA's fill goes astray beyond 2 GiB (driver 580) */
+    const struct opencl_shelf *shelf = (const struct opencl_shelf *)base;
+    const struct opencl_buffer *to = (const struct opencl_buffer *)in;
+    const cl_float zero = 0;
+    for (uint64_t i = 0; i < bytes; i += MOST) {
+        CL_TRY(shelf->device,
+               clEnqueueFillBuffer(shelf->device->compute, to->memory, &zero, sizeof zero, at + i,
+                                   min_u64(MOST, bytes - i), 0, NULL, NULL),
+               "write zeros");
+    }
+out:
+    return st;
+}

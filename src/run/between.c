@@ -1,0 +1,53 @@
+#include "run/between.h"
+
+#include "base/memory.h"
+
+/* Whether a dedispersion that is left to do takes its power from the product, or any (NULL). */
+static int is_wanted(const struct between *between, const struct job *job, const uint32_t *product)
+{
+    for (uint32_t i = 0; i < job->ndedisperse; i++) {
+        const struct job_dedisperse *what = &job->dedisperse[i];
+        if (!between->skip->dedisperse[i] && (!product || what->input == *product) &&
+            (what->backend == BACKEND_OPENCL || what->backend == BACKEND_AUTO)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+status_t between_begin(struct between *between, backend_t *backend, const struct work *work)
+{
+    status_t st = STATUS_OK;
+    const struct job *job = work->job;
+    /* Rows that become NaN do so on their way to the file. */
+    for (uint32_t i = 0; i < job->nproducts && job->on_bad != ON_BAD_NAN; i++) {
+        const struct product_spec *spec = &work->products[i].spec;
+        if (spec->kind == PRODUCT_POWER && is_wanted(between, job, &i)) {
+            uint64_t row = product_row_bytes(spec->kind, work->archive->nstreams, spec->nchannels);
+            TRY(shelf_create(backend, row,
+                             ceil_div_u64(work->chunking.chunk_spectra, spec->integrate),
+                             &between->shelves[i]));
+        }
+    }
+out:
+    return st;
+}
+
+int between_leave(struct between *between, backend_t *backend, const struct work *work)
+{
+    if (work->backend != BACKEND_OPENCL || !is_wanted(between, work->job, NULL)) {
+        return 0;
+    }
+    between->backend = backend;
+    return 1;
+}
+
+void between_end(struct between *between)
+{
+    for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
+        shelf_destroy(between->shelves[i]);
+        between->shelves[i] = NULL;
+    }
+    backend_close(between->backend);
+    between->backend = NULL;
+}

@@ -1,0 +1,65 @@
+# Power that stays on the device between the filter bank and dedispersion: the series are those that are made
+# from the file, to the bit, whatever is added up on the way, and whether all of it stayed or none.
+. "$(dirname "$0")/../tools/lib.sh"
+cd "$work" || exit 1
+export VOLTMILL_CACHE=$work/cache
+
+if ! "$voltmill" info --devices | grep -q '^0: '; then
+    echo "1..0 # SKIP no OpenCL device here"
+    exit 0
+fi
+
+cat >obs.yaml <<YAML
+file: obs.h5
+samples: 300000
+streams: {stations: 1, pols: 2, chans: 2}
+bits: 8
+sample_rate_hz: 1e6
+freq_hz: 100e6
+noise: 20
+seed: 7
+YAML
+runs "an observation" "$voltmill" synth obs.yaml
+
+# job NAME DEDISPERSIONS: one kernel, so that none are compared
+job() {
+    cat >"$1.yaml" <<YAML
+input: {files: obs.h5}
+channelise: {channels: 16, taps: 4, backend: opencl, kernel: local, fft: clfft}
+products:
+  - {kind: power, file: $1-power.h5, integrate: 4}
+dedisperse:
+$2
+run: {chunk: 2000, threads: 1}
+YAML
+}
+job=$(
+    for line in "edges: valid" "edges: pad" "edges: pad, downsample: 3" "ifs: [1]" "mode: two-step, group: 4"; do
+        i=$((${i:-0} + 1))
+        echo "  - {dm: {start: 0, step: 0.5, count: 9}, backend: opencl, $line, file: $i.h5}"
+    done
+)
+job all "$job"
+runs "filter bank and dedispersions in one run" "$voltmill" run all.yaml
+cp output said
+same "nothing was read back" 5 "$(grep -c '^100 % of what rank 0 added up had stayed on the device' said)"
+sha256sum ?.h5 >stayed
+rm ?.h5
+runs "dedispersions of the file" "$voltmill" run all.yaml
+same "which says nothing of a device" 0 "$(grep -c 'stayed on the device' output)"
+runs "give the same bytes" sha256sum --quiet -c stayed
+runs "they are right" "$voltmill" verify --all 3.h5
+
+rm -f ?.h5 all-power.h5
+runs "with little memory on the device" "$voltmill" run all.yaml --set run.device_memory=2MiB
+same "less stayed" 0 "$(grep -c '^100 % of what' output)"
+runs "the same bytes" sha256sum --quiet -c stayed
+
+rm -f ?.h5 all-power.h5
+runs "on three ranks" mpirun --oversubscribe -n 3 "$voltmill" run all.yaml
+runs "the same bytes from them" sha256sum --quiet -c stayed
+
+rm -f ?.h5 all-power.h5
+runs "rows may become NaN" "$voltmill" run all.yaml --set run.on_bad=nan
+same "then none stays" 5 "$(grep -c '^0 % of what' output)"
+plan
