@@ -91,17 +91,21 @@ demo: deps
 ## test: all tests; one: make test TESTS=tests/cli/use.sh
 TESTS ?= $(filter-out %/common.py,$(sort $(wildcard tests/cli/*.sh tests/clients/*.py tests/faults/*.sh \
                                            tests/slurm/*.sh)))
+# Programs at once: most of their time goes into compiling kernels. Scripts count the processes of their
+# program, and come one after the other.
+UNIT_PROVE = prove --timer -j $(shell nproc) $(if $(V),-v) -e tests/run-test
 .PHONY: test
 test: deps
 	$(Q)$(MAKE) --no-print-directory all test-programs
-	$(Q)VOLTMILL=$(CURDIR)/$(BUILD)/voltmill PYTHON=$(PYTHON) \
-	  prove --timer $(if $(V),-v) -e tests/run-test $(TEST_PROGRAMS) $(TESTS)
+	$(Q)$(UNIT_PROVE) $(TEST_PROGRAMS); status=$$?; \
+	  VOLTMILL=$(CURDIR)/$(BUILD)/voltmill PYTHON=$(PYTHON) \
+	  prove --timer $(if $(V),-v) -e tests/run-test $(TESTS) && exit $${status:-0}
 
 ## test-unit: the unit tests alone, for example with SANITIZE=address,undefined
 .PHONY: test-unit
 test-unit: deps
 	$(Q)$(MAKE) --no-print-directory test-programs
-	$(Q)prove --timer $(if $(V),-v) -e tests/run-test $(filter $(BUILD)/tests/unit/%,$(TEST_PROGRAMS))
+	$(Q)$(UNIT_PROVE) $(filter $(BUILD)/tests/unit/%,$(TEST_PROGRAMS))
 
 ## test-long: what takes too long for every change (memory of a large job, fifty runs that are killed)
 LONG_TESTS = $(sort $(wildcard tests/long/*.sh))

@@ -7,8 +7,9 @@ static int is_wanted(const struct between *between, const struct job *job, const
 {
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         const struct job_dedisperse *what = &job->dedisperse[i];
+        enum backend_kind kind = what->backend == BACKEND_AUTO ? between->automatic : what->backend;
         if (!between->skip->dedisperse[i] && (!product || what->input == *product) &&
-            (what->backend == BACKEND_OPENCL || what->backend == BACKEND_AUTO)) {
+            kind == BACKEND_OPENCL) {
             return 1;
         }
     }

@@ -9,6 +9,7 @@
 
 struct between {
     const struct skip *skip;
+    enum backend_kind automatic;    /* what AUTO stands for, on all ranks */
     backend_t *backend;             /* left open for passes to come; NULL: they open their own */
     shelf_t *shelves[MOST_OUTPUTS]; /* for rows of products; NULL: not wanted, or cannot be */
 };

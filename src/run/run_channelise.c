@@ -130,6 +130,7 @@ static status_t prepare_all(struct run *run, const struct run_options *options)
     struct pipeline_sink sink = {run->pass.outputs, outputs_put, outputs_end};
     st = pipeline_create(run->work, run->backend, &sink, &run->pipeline);
     TRY(agree_all(run->comm, st));
+    run->between->automatic = devices_settle_all(run->comm, BACKEND_AUTO);
     st = between_begin(run->between, run->backend, run->work);
     TRY(agree_all(run->comm, st));
     pipeline_shelve(run->pipeline, run->between->shelves);
