@@ -72,9 +72,9 @@ for way in "fused auto" "slide vkfft" "cache clfft" "local vkfft"; do
 done
 runs "a device by number" "$voltmill" run --force --set run.device=0 lone.yaml
 runs "a device by a part of its name" "$voltmill" run --force --set run.device="${name:1:5}" lone.yaml
-runs "bench" "$voltmill" bench ppf --backend opencl --samples 2^18 --channels 64 --taps 4 --bits 4,8,16,32 \
-    --streams 1,4 --kernel fused,slide,cache,local --csv bench.csv
-same "bench: every row is right" 32 "$(grep -c ',ok$' bench.csv)"
+runs "bench" "$voltmill" bench ppf --backend opencl --samples 2^18 --channels 64 --taps 4 --bits 4,16 \
+    --streams 4 --kernel fused,slide,cache,local --csv bench.csv
+same "bench: every row is right" 8 "$(grep -c ',ok$' bench.csv)"
 runs "bench of real samples, power, odd numbers" "$voltmill" bench ppf --backend opencl --samples 2^17 --real \
     --channels 30,1000 --taps 1,17 --out power:12 --transfers
 
@@ -122,7 +122,10 @@ breaks "the device is lost in mid-run" 5 'OpenCL device .*CL_OUT_OF_RESOURCES' \
 breaks "one of three ranks loses its device" 5 'OpenCL device .*CL_OUT_OF_RESOURCES.*\(rank 2 on [^ )]+\)' \
     env LD_PRELOAD="$shim" SHIM_KERNEL=3 SHIM_RANK=2 SHIM_NAP=50 mpirun -n 3 "$voltmill" run --set channelise.kernel=fused --set run.chunk=50 lone.yaml
 
-# A cache that is torn, or cannot be written.
+# A cache that is torn, or cannot be written; with a kernel that is soon built.
+sed -i 's/backend: opencl}/backend: opencl, kernel: cache, fft: clfft}/' lone.yaml
+"$voltmill" run --force lone.yaml >/dev/null
+rm -f lone.h5
 for entry in "$VOLTMILL_CACHE"/*; do
     size=$(stat -c %s "$entry")
     truncate -s $((size / 2)) "$entry"
