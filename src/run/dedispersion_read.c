@@ -86,25 +86,41 @@ static void blank_row(dedispersion_reader_t *reader)
     }
 }
 
+/* Loops of their own for each format, so that the compiler makes vectors of them. */
+#define ADD_AND_STORE(type)                                                                        \
+    static void add_##type(double *restrict sums, const type *restrict row, uint32_t count)        \
+    {                                                                                              \
+        for (uint32_t c = 0; c < count; c++) {                                                     \
+            sums[c] += (double)row[c];                                                             \
+        }                                                                                          \
+    }                                                                                              \
+    static void store_##type(type *restrict out, const double *restrict sums, uint32_t count)      \
+    {                                                                                              \
+        for (uint32_t c = 0; c < count; c++) {                                                     \
+            out[c] = (type)sums[c];                                                                \
+        }                                                                                          \
+    }
+ADD_AND_STORE(uint8_t)
+ADD_AND_STORE(uint16_t)
+ADD_AND_STORE(float)
+
 /* Adds the wanted ifs of one row. */
-static void add_row(dedispersion_reader_t *reader, const char *row)
+static void add_row(dedispersion_reader_t *reader, const void *row)
 {
     const struct dedispersion *plan = reader->plan;
-    uint32_t nchannels = plan->fbh5->nchannels;
+    uint32_t count = plan->fbh5->nchannels;
     for (uint32_t i = 0; i < plan->nifs; i++) {
-        size_t at = (size_t)plan->ifs[i] * nchannels;
-        for (uint32_t c = 0; c < nchannels; c++) {
-            switch (plan->fbh5->sample_bytes) {
-            case 1:
-                reader->sums[c] += ((const uint8_t *)row)[at + c];
-                break;
-            case 2:
-                reader->sums[c] += ((const uint16_t *)(const void *)row)[at + c];
-                break;
-            default:
-                reader->sums[c] += (double)((const float *)(const void *)row)[at + c];
-                break;
-            }
+        size_t at = (size_t)plan->ifs[i] * count;
+        switch (plan->fbh5->sample_bytes) {
+        case 1:
+            add_uint8_t(reader->sums, (const uint8_t *)row + at, count);
+            break;
+        case 2:
+            add_uint16_t(reader->sums, (const uint16_t *)row + at, count);
+            break;
+        default:
+            add_float(reader->sums, (const float *)row + at, count);
+            break;
         }
     }
 }
@@ -113,18 +129,17 @@ static void add_row(dedispersion_reader_t *reader, const char *row)
 static void store_sums(const dedispersion_reader_t *reader, void *out)
 {
     const struct dedispersion *plan = reader->plan;
-    for (uint32_t c = 0; c < plan->fbh5->nchannels; c++) {
-        switch (plan->input.format) {
-        case SERIES_U8:
-            ((uint8_t *)out)[c] = (uint8_t)reader->sums[c];
-            break;
-        case SERIES_U16:
-            ((uint16_t *)out)[c] = (uint16_t)reader->sums[c];
-            break;
-        default:
-            ((float *)out)[c] = (float)reader->sums[c];
-            break;
-        }
+    uint32_t count = plan->fbh5->nchannels;
+    switch (plan->input.format) {
+    case SERIES_U8:
+        store_uint8_t(out, reader->sums, count);
+        break;
+    case SERIES_U16:
+        store_uint16_t(out, reader->sums, count);
+        break;
+    default:
+        store_float(out, reader->sums, count);
+        break;
     }
 }
 
