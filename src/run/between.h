@@ -9,8 +9,9 @@
 
 struct between {
     const struct skip *skip;
-    enum backend_kind automatic;    /* what AUTO stands for, on all ranks */
-    backend_t *backend;             /* left open for passes to come; NULL: they open their own */
+    enum backend_kind
+        automatic;      /* what AUTO stands for after a filter bank on a device, on all ranks */
+    backend_t *backend; /* left open for passes to come; NULL: they open their own */
     shelf_t *shelves[MOST_OUTPUTS]; /* for rows of products; NULL: not wanted, or cannot be */
 };
 

@@ -130,7 +130,10 @@ static status_t prepare_all(struct run *run, const struct run_options *options)
     struct pipeline_sink sink = {run->pass.outputs, outputs_put, outputs_end};
     st = pipeline_create(run->work, run->backend, &sink, &run->pipeline);
     TRY(agree_all(run->comm, st));
-    run->between->automatic = devices_settle_all(run->comm, BACKEND_AUTO);
+    /* Who is no device's does not wake OpenCL up. */
+    run->between->automatic = run->work->backend == BACKEND_OPENCL
+                                  ? devices_settle_all(run->comm, BACKEND_AUTO)
+                                  : BACKEND_CPU;
     st = between_begin(run->between, run->backend, run->work);
     TRY(agree_all(run->comm, st));
     pipeline_shelve(run->pipeline, run->between->shelves);

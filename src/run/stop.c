@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Schedulers give twelve or more; ten are the driver's. */
@@ -12,6 +13,7 @@ static atomic_int asked;
 static atomic_int limited;
 static atomic_int limit_status = STATUS_STOPPED;
 static atomic_int is_speaker;
+static atomic_llong looked; /* at the handlers: ms of the clock */
 
 static void begin_limit(void)
 {
@@ -54,6 +56,29 @@ static void handle(int number, void (*handler)(int))
     sigaction(number, &action, NULL);
 }
 
+/* Puts back what a library has taken: LLVM, in OpenCL of processors, takes SIGINT and SIGUSR1 for
+ * itself when it first compiles. */
+static void keep_handlers(void)
+{
+    enum { EVERY_MS = 10 };
+    static const int numbers[] = {SIGTERM, SIGINT, SIGUSR1};
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    long long ms = now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+    if (ms < atomic_load(&looked) + EVERY_MS) {
+        return;
+    }
+    atomic_store(&looked, ms);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        struct sigaction action;
+        /* A second SIGINT ends the process: that handler has taken itself away. */
+        int is_ours = sigaction(numbers[i], NULL, &action) != 0 || action.sa_handler == ask;
+        if (!is_ours && !atomic_load(&asked)) {
+            handle(numbers[i], ask);
+        }
+    }
+}
+
 void stop_begin(int speaks)
 {
     alarm(0);
@@ -71,6 +96,7 @@ void stop_begin(int speaks)
 
 int stop_wanted(void)
 {
+    keep_handlers();
     return atomic_load(&asked);
 }
 

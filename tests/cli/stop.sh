@@ -44,6 +44,16 @@ stopped "SIGINT to one rank" 3 INT 2
 stopped "SIGUSR1 to the last rank" 3 USR1 3
 stopped "SIGTERM to mpirun" 3 TERM mpirun
 
+# OpenCL of processors takes signals for itself once it is asked for its devices.
+sed -i 's/backend: cpu/backend: auto/' job.yaml
+runs "another backend, perhaps" "$voltmill" run job.yaml
+cpu=$expected
+expected=$(digest)
+clear_all
+stopped "SIGUSR1 when OpenCL has been asked" 2 USR1 2
+sed -i 's/backend: auto/backend: cpu/' job.yaml
+expected=$cpu
+
 # Before the first chunk there is nothing to be kept.
 "${slow[@]}" "$voltmill" run job.yaml --set run.sync=100 >log 2>&1 &
 run=$!

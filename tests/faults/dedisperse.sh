@@ -16,7 +16,7 @@ dedisperse:
 run: {chunk: 128, sync: 0.01, threads: 1}
 YAML
 slow=("${slow[@]/SHIM_NAP=4/SHIM_NAP=2}")
-slower=("${slow[@]/SHIM_NAP=2/SHIM_NAP=30}") # for what must not end before it is interrupted
+slower=("${slow[@]/SHIM_NAP=2/SHIM_NAP=10}") # for what must not end before it is interrupted
 products="power.h5 series.h5 other.h5"
 digest() { sha256sum $products 2>&1; }
 clear_all() { rm -f power.h5* series.h5* other.h5*; }
