@@ -33,6 +33,7 @@ def series(name, data=np.zeros((3, 10), "f4"), dm=(1.0, 2.0, 3.0), **attributes)
 bank("bank", np.arange(800, dtype="u1").reshape(100, 2, 4))
 bank("float", np.random.default_rng(1).normal(size=(100, 1, 4)).astype("f4"))
 bank("blank", np.full((8, 1, 4), np.nan, "f4"))
+bank("half-stokes", np.zeros((8, 2, 4), "f4"), pol_type="V,I")
 bank("stokes", np.zeros((8, 4, 4), "f4"), pol_type="I,Q,U,V")
 for dtype in "i1", "i2", "f8", "u4", "c8":
     bank("is-" + dtype, np.zeros((8, 1, 4), dtype))
@@ -105,7 +106,8 @@ fails "--bits 4" 2 'expected 8, 16 or 32' "${fil[@]}" --bits 4 bank.h5
 fails "--if -1" 2 'from 0 on' "${fil[@]}" --if -1 bank.h5
 fails "--if beyond" 2 'bank.h5 has 2, counted from 0' "${fil[@]}" --if 2 bank.h5
 fails "--if and --sum" 2 'not both' "${fil[@]}" --if 1 --sum bank.h5
-fails "a sum of Stokes parameters" 2 'means nothing' "${fil[@]}" --sum stokes.h5
+fails "a sum of Stokes parameters" 2 'are I,Q,U,V, whose sum means nothing: .* powers: 0 \(I\)' "${fil[@]}" --sum stokes.h5
+fails "in another order" 2 'are V,I, whose sum means nothing: .* powers: 1 \(I\)' "${fil[@]}" --sum half-stokes.h5
 for scale in some 5 5..5 5..1 nan..1 1..inf ..; do
     fails "--scale $scale" 2 'expected channels, range, or LOW' "${fil[@]}" --bits 8 --scale $scale float.h5
 done
