@@ -131,7 +131,7 @@ fuzz:
 # Of the program, what reads that which others wrote. A library: each target takes what it needs.
 FUZZ_OBJECTS = $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fuzz/common.c tests/fuzz/archive.c)) \
                $(filter $(BUILD)/src/base/% $(BUILD)/src/plan/% $(BUILD)/src/archive/% \
-                        $(BUILD)/src/run/journal% \
+                        $(BUILD)/src/run/journal% $(BUILD)/src/dsp/delays.o \
                         $(BUILD)/src/product/%,$(OBJECTS))
 $(BUILD)/tests/fuzz/fuzzed.a: $(FUZZ_OBJECTS)
 	$(call say,AR)rm -f $@ && $(AR) rcs $@ $^

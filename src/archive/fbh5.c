@@ -19,6 +19,7 @@ void fbh5_destroy(struct fbh5 *fbh5)
         free(fbh5->source);
         free(fbh5->telescope);
         free(fbh5->rawdatafile);
+        free(fbh5->pols);
         free(fbh5);
     }
 }

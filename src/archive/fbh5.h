@@ -38,7 +38,7 @@ struct fbh5 {
     double raj_hours, dej_degrees;
     double az_start, za_start; /* degrees */
     int32_t telescope_id, machine_id, nbeams, ibeam;
-    int is_stokes; /* its ifs are I, Q, U, V: they have no meaningful sum */
+    char *pols; /* pol_type: what its ifs are; NULL when unknown */
 };
 
 /* Fails with DATA: the file, what is wrong and what was expected. Uses HDF5. */
@@ -52,6 +52,13 @@ status_t fbh5_load_band(struct fbh5 *fbh5);
 /* Whether channels lie where fch1 and foff say, which is all that SIGPROC can. Fails with DATA.
  * Uses HDF5. */
 status_t fbh5_check_even(const struct fbh5 *fbh5);
+
+/* Whether if number `at` is a power, which may be added to others: not Stokes Q, U, V, nor a
+ * product of two polarisations. True when the file does not say. */
+int fbh5_is_power(const struct fbh5 *fbh5, uint32_t at);
+
+/* Appends those that are, by name: "0 (XX), 1 (YY)"; "none" when no name is known. */
+status_t fbh5_powers(const struct fbh5 *fbh5, struct text *out);
 
 status_t fbh5_pack(const struct fbh5 *fbh5, struct text *out);
 status_t fbh5_unpack(struct unpack *in, struct fbh5 **out);

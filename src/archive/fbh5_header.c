@@ -130,15 +130,17 @@ out:
 static status_t read_words(hid_t file, hid_t data, struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
-    char *pols = NULL;
+    enum { MOST_LETTERS = 1024 }; /* else these are no polarisations */
     int found = 0;
     TRY(h5_get_text(data, fbh5->path, "source_name", &fbh5->source, &found));
     TRY(h5_get_text(data, fbh5->path, "rawdatafile", &fbh5->rawdatafile, &found));
-    TRY(h5_get_text(data, fbh5->path, "pol_type", &pols, &found));
+    TRY(h5_get_text(data, fbh5->path, "pol_type", &fbh5->pols, &found));
     TRY(h5_get_text(file, fbh5->path, "telescope", &fbh5->telescope, &found));
-    fbh5->is_stokes = pols && (strncmp(pols, "I,Q", 3) == 0 || strncmp(pols, "IQ", 2) == 0);
+    if (fbh5->pols && (!fbh5->pols[0] || strlen(fbh5->pols) > MOST_LETTERS)) {
+        free(fbh5->pols);
+        fbh5->pols = NULL;
+    }
 out:
-    free(pols);
     return st;
 }
 

@@ -27,7 +27,8 @@ status_t fbh5_pack(const struct fbh5 *fbh5, struct text *out)
     TRY(pack_f64(out, fbh5->raj_hours));
     TRY(pack_f64(out, fbh5->dej_degrees));
     TRY(pack_i64(out, fbh5->telescope_id));
-    TRY(pack_u64(out, (uint64_t)fbh5->is_stokes));
+    TRY(pack_text(out, fbh5->pols));
+    TRY(pack_u64(out, (uint64_t)fbh5->is_ours));
     TRY(pack_u64(out, fbh5->nchannels));
     for (uint32_t c = 0; c < fbh5->nchannels; c++) {
         TRY(pack_f64(out, fbh5->freq_hz[c]));
@@ -63,7 +64,8 @@ status_t fbh5_unpack(struct unpack *in, struct fbh5 **out)
     fbh5->raj_hours = unpack_f64(in);
     fbh5->dej_degrees = unpack_f64(in);
     fbh5->telescope_id = (int32_t)unpack_i64(in);
-    fbh5->is_stokes = (int)unpack_u64(in);
+    fbh5->pols = unpack_text(in);
+    fbh5->is_ours = (int)unpack_u64(in);
     size_t count = unpack_count(in, sizeof(double));
     fbh5->nchannels = (uint32_t)count;
     TRY(memory_zeroed(count, sizeof *fbh5->freq_hz, "frequencies", &fbh5->freq_hz));

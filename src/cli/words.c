@@ -144,7 +144,8 @@ void words_filterbank(const struct fbh5 *fbh5)
     printf("  %-13s %s (%s)\n", "file", fbh5->path, units_bytes(fbh5->file_bytes, a));
     printf("  %-13s %u, %s to %s\n", "channels", fbh5->nchannels,
            units_hertz(1e6 * fbh5->fch1_mhz, a), units_hertz(1e6 * last, b));
-    printf("  %-13s %u%s\n", "ifs", fbh5->nifs, fbh5->is_stokes ? ", Stokes I, Q, U, V" : "");
+    printf("  %-13s %u%s%s\n", "ifs", fbh5->nifs, fbh5->pols ? ", " : "",
+           fbh5->pols ? fbh5->pols : "");
     printf("  %-13s %u bit %s, %s rows, one every %s: %s\n", "samples", 8 * fbh5->sample_bytes,
            fbh5->sample_bytes == 4 ? "floating point" : "unsigned", units_count(fbh5->rows, a),
            units_seconds(fbh5->tsamp, b),

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "plan/schema.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,6 +138,14 @@ static status_t check_dms(struct yaml_file *yaml, size_t index)
         TRY(yaml_file_mistake(yaml, path, "expected start, end and tolerance"));
     }
     double start = yaml_file_number(yaml, path_of(index, "dm.start", path), 0);
+    double step = yaml_file_number(yaml, path_of(index, "dm.step", path), 0);
+    double last = start + fmax(count - 1, 0) * step;
+    if (is_linear && start <= JOB_MOST_DM && step <= JOB_MOST_DM && count <= JOB_DMS &&
+        last > JOB_MOST_DM * (1 + 1e-9)) {
+        TRY(yaml_file_mistake(yaml, path_of(index, "dm.count", path),
+                              "is %.0f, which goes up to a DM of %.12g, expected at most %d", count,
+                              last, JOB_MOST_DM));
+    }
     double end = yaml_file_number(yaml, path_of(index, "dm.end", path), start);
     if (end < start) {
         TRY(yaml_file_mistake(yaml, path, "is %g, expected at least the start, %g", end, start));

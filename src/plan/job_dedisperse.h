@@ -42,7 +42,7 @@ struct job_dedisperse {
     char *text; /* as struct job_product's */
 };
 
-enum { JOB_DEDISPERSE = 16, JOB_DMS = 1 << 20, JOB_CHANNELS = 1 << 24 };
+enum { JOB_DEDISPERSE = 16, JOB_DMS = 1 << 20, JOB_CHANNELS = 1 << 24, JOB_MOST_DM = 1000000 };
 
 /* What stands in the file: NULL or 0 for what is not there. */
 struct job_file_dm {

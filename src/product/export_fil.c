@@ -53,6 +53,26 @@ out:
     return st;
 }
 
+/* Sums of what may be below 0 mean nothing. */
+static status_t check_sum(const struct fbh5 *in)
+{
+    status_t st = STATUS_OK;
+    struct text powers = {0};
+    for (uint32_t i = 0; i < in->nifs; i++) {
+        if (in->nifs > 1 && !fbh5_is_power(in, i)) {
+            TRY(fbh5_powers(in, &powers));
+            TRY(report_fail(
+                STATUS_USAGE,
+                "export: the ifs of %s are %s, whose sum means nothing: --if takes one; "
+                "powers: %s",
+                in->path, in->pols, powers.data));
+        }
+    }
+out:
+    text_free(&powers);
+    return st;
+}
+
 static status_t choose_ifs(struct fil *fil)
 {
     status_t st = STATUS_OK;
@@ -61,9 +81,7 @@ static status_t choose_ifs(struct fil *fil)
     REQUIRE(options->only_if < 0 || (uint64_t)options->only_if < there, STATUS_USAGE,
             "export: --if %lld: %s has %llu, counted from 0", (long long)options->only_if,
             fil->in->path, (unsigned long long)there);
-    REQUIRE(!options->sum || !fil->in->is_stokes, STATUS_USAGE,
-            "export: the ifs of %s are Stokes I, Q, U, V, whose sum means nothing: --if 0 is I",
-            fil->in->path);
+    TRY(options->sum ? check_sum(fil->in) : STATUS_OK);
     fil->first_if = options->only_if < 0 ? 0 : (uint64_t)options->only_if;
     fil->nifs = options->only_if < 0 ? there : 1;
     fil->header.nifs = options->sum ? 1 : fil->nifs;

@@ -238,7 +238,10 @@ out:
 static struct sigproc header_of(const struct choice *choice, uint64_t dm)
 {
     struct sigproc header = choice->in->header;
-    sigproc_turn(&header);
+    const struct series_band *band = &choice->in->band;
+    header.fch1 = band->high_mhz;
+    header.foff = band->width_mhz > 0 ? -band->width_mhz : 0;
+    header.tstart = series_start(choice->in, dm);
     header.data_type = SIGPROC_SERIES;
     header.nbits = 32;
     header.nchans = 1;
@@ -340,6 +343,24 @@ out:
     return st;
 }
 
+/* What headers cannot say as it is. */
+static void say_band(const struct choice *choice)
+{
+    const struct series *in = choice->in;
+    const struct series_band *band = &in->band;
+    if (!band->is_even && !choice->options->is_tim) {
+        report_warn("%s: its %llu channels are not evenly spaced, which a .inf cannot say: %llu of "
+                    "%.9g MHz from %.9g to %.9g MHz stand there, gaps included",
+                    in->path, (unsigned long long)band->held, (unsigned long long)band->channels,
+                    band->width_mhz, band->low_mhz, band->high_mhz);
+    }
+    if (series_is_shifted(in)) {
+        report_note("the times of %s are those of %.9g MHz; what is written begins when a pulse "
+                    "arrives at the highest channel, %.9g MHz, as PRESTO and SIGPROC have it",
+                    in->path, band->reference_mhz, band->high_mhz);
+    }
+}
+
 static void choice_end(struct choice *choice)
 {
     series_destroy(choice->in);
@@ -363,6 +384,7 @@ status_t export_series(const struct export_series_options *options, struct text 
         report_note("%s does not say: %s; written as 0, 1 or unknown", choice.in->path,
                     choice.in->missing.data);
     }
+    say_band(&choice);
     for (uint64_t i = 0; i < choice.ndms; i++) {
         TRY(options->is_tim ? write_tim(&choice, choice.dms[i], said)
                             : write_dat(&choice, choice.dms[i], said));

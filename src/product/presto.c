@@ -1,6 +1,5 @@
 #include "product/presto.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,7 +34,7 @@ static const char *or_unknown(const char *text)
     return text && text[0] ? text : "Unknown";
 }
 
-static status_t put_where(const struct series *series, struct text *out)
+static status_t put_where(const struct series *series, double start, struct text *out)
 {
     status_t st = STATUS_OK;
     const struct sigproc *header = &series->header;
@@ -45,25 +44,27 @@ static status_t put_where(const struct series *series, struct text *out)
     TRY(put_sixtieths(out, "J2000 Right Ascension (hh:mm:ss.ssss)", header->raj_hours));
     TRY(put_sixtieths(out, "J2000 Declination     (dd:mm:ss.ssss)", header->dej_degrees));
     TRY(put(out, "Data observed by", "Unknown"));
-    TRY(put(out, "Epoch of observation (MJD)", "%.15f", header->tstart));
+    TRY(put(out, "Epoch of observation (MJD)", "%.15f", start));
     TRY(put(out, "Barycentered?           (1 yes, 0 no)", "0"));
 out:
     return st;
 }
 
+/* PRESTO takes low + (number - 1) * width for the highest channel, to which the epoch belongs. */
 static status_t put_band(const struct series *series, double dm, struct text *out)
 {
     status_t st = STATUS_OK;
-    const struct sigproc *header = &series->header;
-    uint64_t nchans = header->nchans > 0 ? header->nchans : 1;
-    double last = header->fch1 + (double)(nchans - 1) * header->foff;
+    const struct series_band *band = &series->band;
+    REQUIRE(band->channels <= INT32_MAX, STATUS_USAGE,
+            "%s: channels from %.9g to %.9g MHz, %.9g MHz wide, are more than a .inf counts",
+            series->path, band->low_mhz, band->high_mhz, band->width_mhz);
     TRY(put(out, "Type of observation (EM band)", "Radio"));
     TRY(put(out, "Beam diameter (arcsec)", "3600"));
     TRY(put(out, "Dispersion measure (cm-3 pc)", "%.12g", dm));
-    TRY(put(out, "Central freq of low channel (MHz)", "%.12g", fmin(header->fch1, last)));
-    TRY(put(out, "Total bandwidth (MHz)", "%.12g", (double)nchans * fabs(header->foff)));
-    TRY(put(out, "Number of channels", "%llu", (unsigned long long)nchans));
-    TRY(put(out, "Channel bandwidth (MHz)", "%.12g", fabs(header->foff)));
+    TRY(put(out, "Central freq of low channel (MHz)", "%.12g", band->low_mhz));
+    TRY(put(out, "Total bandwidth (MHz)", "%.12g", (double)band->channels * band->width_mhz));
+    TRY(put(out, "Number of channels", "%llu", (unsigned long long)band->channels));
+    TRY(put(out, "Channel bandwidth (MHz)", "%.12g", band->width_mhz));
 out:
     return st;
 }
@@ -79,6 +80,15 @@ static status_t put_notes(const struct series *series, struct text *out)
     if (series->missing.length > 0) {
         TRY(text_add(out, "    Not known (0, 1 or Unknown): %s.\n", series->missing.data));
     }
+    if (!series->band.is_even) {
+        TRY(text_add(out, "    Its %llu channels are not evenly spaced: gaps count as channels.\n",
+                     (unsigned long long)series->band.held));
+    }
+    if (series_is_shifted(series)) {
+        TRY(text_add(out,
+                     "    Dedispersed to %.9g MHz; the epoch is that of the highest channel.\n",
+                     series->band.reference_mhz));
+    }
     TRY(text_add(out, "\n"));
 out:
     return st;
@@ -89,7 +99,7 @@ status_t presto_inf(const struct series *series, const char *name, uint64_t dm, 
 {
     status_t st = STATUS_OK;
     TRY(text_add(out, " %-39s=  %.*s\n", "Data file name without suffix", 2 * MOST_LETTERS, name));
-    TRY(put_where(series, out));
+    TRY(put_where(series, series_start(series, dm), out));
     TRY(put(out, "Number of bins in the time series", "%-11llu", (unsigned long long)samples));
     TRY(put(out, "Width of each time series bin (sec)", "%.15g", series->header.tsamp));
     TRY(put(out, "Any breaks in the data? (1 yes, 0 no)", "0"));

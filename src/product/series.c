@@ -213,6 +213,7 @@ status_t series_open(const char *path, struct series **out)
     TRY(read_tsamp(series));
     TRY(read_numbers(series));
     TRY(read_words(series));
+    TRY(series_read_band(series));
     *out = series;
     series = NULL;
 out:

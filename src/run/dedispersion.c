@@ -27,6 +27,33 @@ static unsigned number_of(const struct dedispersion *d)
     return (unsigned)(d->what - d->job->dedisperse);
 }
 
+/* Powers alone may be added up. Of four ifs without names, two are usually none: Stokes parameters,
+ * or the products of two polarisations that rawspec writes. */
+static status_t check_sum(const struct dedispersion *d)
+{
+    status_t st = STATUS_OK;
+    enum { FULL = 4 };
+    const struct fbh5 *fbh5 = d->fbh5;
+    struct text powers = {0};
+    REQUIRE(fbh5->is_ours || fbh5->pols || fbh5->nifs != FULL || d->what->nifs > 0, STATUS_USAGE,
+            "%s: %s does not say what its 4 ifs are (pol_type), and Stokes parameters or products "
+            "of polarisations have no meaningful sum: dedisperse.%u.ifs: which are added up?",
+            d->job->path, fbh5->path, number_of(d));
+    for (uint32_t i = 0; i < d->nifs; i++) {
+        if (d->nifs > 1 && !fbh5_is_power(fbh5, d->ifs[i])) {
+            TRY(fbh5_powers(fbh5, &powers));
+            TRY(report_fail(STATUS_USAGE,
+                            "%s: the ifs of %s are %s, and a sum with number %u means nothing: "
+                            "dedisperse.%u.ifs: one of them, or powers: %s",
+                            d->job->path, fbh5->path, fbh5->pols, d->ifs[i], number_of(d),
+                            powers.data));
+        }
+    }
+out:
+    text_free(&powers);
+    return st;
+}
+
 /* Which ifs are added up, in the file's order whatever the job's. */
 static status_t settle_ifs(struct dedispersion *d)
 {
@@ -48,10 +75,7 @@ static status_t settle_ifs(struct dedispersion *d)
                 "%s: dedisperse.%u.ifs: is %u, but %s has %u (counted from 0)", d->job->path,
                 number_of(d), d->what->ifs[j], d->fbh5->path, there);
     }
-    REQUIRE(!d->fbh5->is_stokes || d->nifs == 1, STATUS_USAGE,
-            "%s: the ifs of %s are Stokes I, Q, U, V, whose sum means nothing: dedisperse.%u.ifs: "
-            "0 is I",
-            d->job->path, d->fbh5->path, number_of(d));
+    TRY(check_sum(d));
 out:
     return st;
 }
@@ -268,6 +292,7 @@ status_t dedispersion_foresee(const struct work *work, uint32_t product, struct 
     TRY(memory_text(work->job->products[product].file, &fbh5->path));
     TRY(memory_text(archive->source, &fbh5->source));
     TRY(memory_text(archive->telescope, &fbh5->telescope));
+    fbh5->is_ours = 1;
     fbh5->sample_bytes = sizeof(float);
     fbh5->rows = spec->rows;
     fbh5->nchannels = archive->nselected[AXIS_CHAN] * spec->nchannels;

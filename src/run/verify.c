@@ -14,6 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* A TiB: who made the product had no more. */
+static const uint64_t MOST_MEMORY = UINT64_C(1) << 40;
+
 const double verify_rms_limit = 5e-7;
 const double verify_worst_limit = 5e-6;
 
@@ -54,22 +57,26 @@ static void verify_end(struct verify *verify)
     }
 }
 
+/* Infinities are compared as such; they have no rms. */
 void verify_compare(const float *stored, const float *expected, uint64_t count, double sums[2],
                     double *worst)
 {
     double power = 0;
     for (uint64_t i = 0; i < count; i++) {
-        power += (double)expected[i] * (double)expected[i];
+        power += isfinite(expected[i]) ? (double)expected[i] * (double)expected[i] : 0;
     }
     double rms = sqrt(power / (double)count);
     for (uint64_t i = 0; i < count; i++) {
-        double difference = fabs((double)stored[i] - (double)expected[i]);
-        double relative = difference > 0 ? difference / fmax(rms, fabs((double)expected[i])) : 0;
-        sums[0] += difference * difference;
-        /* Also true when the product holds a NaN. */
-        if (!(relative <= *worst) || isnan(difference)) {
-            *worst = isnan(difference) ? INFINITY : relative;
+        if (stored[i] == expected[i]) {
+            continue;
         }
+        if (!isfinite(stored[i]) || !isfinite(expected[i])) {
+            *worst = INFINITY;
+            continue;
+        }
+        double difference = fabs((double)stored[i] - (double)expected[i]);
+        sums[0] += difference * difference;
+        *worst = fmax(*worst, difference / fmax(rms, fabs((double)expected[i])));
     }
     sums[1] += power;
 }
@@ -199,6 +206,37 @@ out:
     return st;
 }
 
+status_t verify_count_holes(const struct product *product, uint64_t *out)
+{
+    status_t st = STATUS_OK;
+    int fd = -1;
+    *out = 0;
+    if (product->place.holes_offset > 0) {
+        TRY(file_open_read(product->path, &fd));
+        TRY(product_count_holes(fd, product->path, &product->place, out));
+    }
+out:
+    if (fd >= 0) {
+        close(fd);
+    }
+    return st;
+}
+
+int verify_may_take_more(status_t st, const struct verify_options *options, struct job *job)
+{
+    int is_given = 0;
+    for (uint32_t i = 0; i < options->nsets; i++) {
+        is_given |= strncmp(options->sets[i], "run.memory=", 11) == 0 ||
+                    strncmp(options->sets[i], "run=", 4) == 0;
+    }
+    if (st != STATUS_USAGE || is_given || job->memory > MOST_MEMORY / 2) {
+        return 0;
+    }
+    report_clear();
+    job->memory *= 2;
+    return 1;
+}
+
 static status_t pick_chunks(struct verify *verify, const struct verify_options *options)
 {
     /* Chunks that complete a row: the last one may hold only spectra that were dropped. */
@@ -226,12 +264,17 @@ static status_t open_job_all(struct verify *verify, const struct verify_options 
 {
     status_t st = STATUS_OK;
     char chunk[64];
+    uint64_t holes = 0;
     const char **sets = NULL;
     uint32_t nsets = 0;
     uint64_t integrate = verify->product->integrate;
     uint64_t dumps = ceil_div_u64(CHUNK_GRAIN, max_u64(integrate, 1));
     snprintf(chunk, sizeof chunk, "run.chunk=%llu", (unsigned long long)(dumps * integrate));
-    TRY(memory_zeroed(options->nsets + 3, sizeof *sets, "overrides", &sets));
+    TRY(agree_all(verify->comm, verify_count_holes(verify->product, &holes)));
+    TRY(memory_zeroed(options->nsets + 4, sizeof *sets, "overrides", &sets));
+    if (holes > 0) {
+        sets[nsets++] = "run.on_bad=nan"; /* what made them may be as it was */
+    }
     for (uint32_t i = 0; i < options->nsets; i++) {
         sets[nsets++] = options->sets[i];
     }
@@ -250,7 +293,9 @@ static status_t prepare_all(struct verify *verify, const struct verify_options *
 {
     status_t st = STATUS_OK;
     TRY(open_job_all(verify, options));
-    st = work_create(verify->job, verify->archive, BACKEND_REFERENCE, 1, NULL, &verify->work);
+    do {
+        st = work_create(verify->job, verify->archive, BACKEND_REFERENCE, 1, NULL, &verify->work);
+    } while (verify_may_take_more(st, options, verify->job));
     if (st == STATUS_OK) {
         st = compare_description(verify);
     }

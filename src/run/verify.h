@@ -23,7 +23,8 @@ extern const double verify_rms_limit, verify_worst_limit;
 
 /* Compares one spectrum with what is expected. Adds to sums[0] the squares of the differences, to
  * sums[1] those of `expected`. The worst difference counts in units of the spectrum's rms, or of
- * the value itself where that is larger: a float cannot hold a strong line any better. */
+ * the value itself where that is larger: a float cannot hold a strong line any better. It is
+ * infinite where only one is infinite or NaN; equal infinities do not differ. */
 void verify_compare(const float *stored, const float *expected, uint64_t count, double sums[2],
                     double *worst);
 

@@ -2,6 +2,7 @@
 #ifndef VOLTMILL_RUN_VERIFY_DEDISPERSE_H
 #define VOLTMILL_RUN_VERIFY_DEDISPERSE_H
 
+#include "plan/job.h"
 #include "product/product.h"
 #include "run/verify.h"
 
@@ -13,5 +14,12 @@ status_t verify_dedispersed_all(MPI_Comm comm, const struct verify_options *opti
  * them (*out NULL) when that is asked for. The same on all ranks. free() returns *out. */
 status_t verify_pick(const struct verify_options *options, uint64_t total, uint64_t **out,
                      uint64_t *count);
+
+/* How many rows of a product its run has marked as NaN. Fails with DATA. */
+status_t verify_count_holes(const struct product *product, uint64_t *out);
+
+/* A product does not say how much memory its run had. After a plan that failed with USAGE: whether
+ * to try again, with twice the memory, unless the user has said how much there is. */
+int verify_may_take_more(status_t st, const struct verify_options *options, struct job *job);
 
 #endif

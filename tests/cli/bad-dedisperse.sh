@@ -34,6 +34,12 @@ bank("doubles", np.ones((400, 1, 16), "f8"))
 bank("flat", np.ones((400, 16), "u1"))
 bank("empty", np.ones((0, 1, 16), "u1"))
 bank("stokes", np.ones((400, 4, 16), "u1"), nifs=4, pol_type="IQUV")
+full = np.arange(400 * 4 * 16, dtype="u4").reshape(400, 4, 16).astype("u1")
+for name, pols in (("unnamed", None), ("vuqi", "VUQI"), ("listed", "Q, I, U, V"), ("cross", "XX,YY,XY,YX"),
+                   ("aabb", "AABBCRCI"), ("parts", "XX/YY/Re(XY)/Im(XY)"), ("beams", "B0,B1,B2,B3"), ("short", "IQU")):
+    bank(name, full, nifs=4, pol_type=pols)
+bank("linear", full[:, :2], nifs=2, pol_type="HV")
+bank("half-stokes", full[:, :2], nifs=2, pol_type="I,V")
 bank("two", np.ones((400, 2, 16), "u1"), nifs=2)
 bank("odd-start", tstart=np.nan, nchans=99)
 bank("long", np.ones((200000, 1, 16), "u1"), options={"chunks": (1000, 1, 16)})
@@ -86,6 +92,7 @@ dm "a negative DM" 'dm\.start: is -1, expected a number from 0 to 1000000' '{sta
 dm "a negative step" 'dm\.step: is -1, expected' '{start: 10, step: -1, count: 3}'
 dm "a step of 0" 'dm\.step: is 0, expected' '{start: 10, step: 0, count: 3}'
 dm "a DM that is no number" 'dm\.start: is nan, expected a number' '{start: nan, step: 1, count: 3}'
+dm "a last DM that is too large" 'dm\.count: is 11, which goes up to a DM of 1000001, expected at most 1000000' '{start: 1, step: 1e5, count: 11}'
 dm "no DMs" 'dm\.count: is 0, expected a whole number from 1' '{start: 0, step: 1, count: 0}'
 dm "too many DMs" 'dm\.count: is 1e7, expected a whole number from 1 to 1048576' '{start: 0, step: 1, count: 1e7}'
 dm "no count" 'expected start, step and count' '{start: 0, step: 1}'
@@ -137,7 +144,26 @@ bad "one file for two" 2 'the same as dedisperse\.0\.file' 'dedisperse.1={dm: {l
 bad "an input without products" 2 'dedisperse\.0\.input' dedisperse.0.input=0
 bad "products without channelise" 2 'channelise' 'products=[{kind: power, file: power.h5}]'
 bad "two filterbanks" 2 'files' 'input.files=[bank.h5, long.h5]'
-bad "Stokes parameters added up" 2 'the ifs of stokes\.h5 are Stokes I, Q, U, V.*ifs: 0' input.files=stokes.h5
+bad "Stokes parameters added up" 2 'the ifs of stokes\.h5 are IQUV, and a sum with number 1 means nothing: dedisperse\.0\.ifs: one of them, or powers: 0 \(I\)' input.files=stokes.h5
+bad "in another order" 2 'vuqi\.h5 are VUQI, .* number 0 means nothing.* powers: 3 \(I\)$' input.files=vuqi.h5
+bad "in a list" 2 'listed\.h5 are Q, I, U, V, .* number 0 .* powers: 1 \(I\)$' input.files=listed.h5
+bad "two of them" 2 'listed\.h5 .* number 3 means nothing' input.files=listed.h5 'dedisperse.0.ifs=[1, 3]'
+bad "I and V" 2 'half-stokes\.h5 are I,V, .* number 1 ' input.files=half-stokes.h5
+bad "fewer names than ifs" 2 'short\.h5 are IQU, .* number 0 .* powers: none' input.files=short.h5
+bad "products of polarisations" 2 'cross\.h5 are XX,YY,XY,YX, .* number 2 .* powers: 0 \(XX\), 1 \(YY\)$' input.files=cross.h5
+bad "the same in pairs" 2 'aabb\.h5 are AABBCRCI, .* number 2 .* powers: 0 \(AA\), 1 \(BB\)$' input.files=aabb.h5
+bad "the same in parts" 2 'parts\.h5 .* number 2 .* powers: 0 \(XX\), 1 \(YY\)$' input.files=parts.h5
+bad "four ifs without names" 2 'unnamed\.h5 does not say what its 4 ifs are \(pol_type\).*dedisperse\.0\.ifs: which' input.files=unnamed.h5
+for which in 'linear all' 'beams all' 'cross [0,1]' 'aabb [1,0]' 'unnamed [0,1,2,3]' 'vuqi 3' 'listed 2'; do
+    set -- $which
+    sets=(--set input.files=$1.h5)
+    [ "$2" = all ] || sets+=(--set "dedisperse.0.ifs=$2")
+    runs "ifs that may be added up: $which" mpirun -n 2 "$voltmill" run job.yaml --force "${sets[@]}"
+done
+rm -f out.h5
+runs "info names ifs" "$voltmill" info cross.h5
+grep -q '^  ifs           4, XX,YY,XY,YX$' output
+ok $? "as the file does"
 runs "Stokes I" "$voltmill" plan job.yaml --set input.files=stokes.h5 --set dedisperse.0.ifs=0
 
 # --- filterbanks

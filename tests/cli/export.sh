@@ -33,6 +33,7 @@ def series(name, data=np.zeros((3, 10), "f4"), dm=(1.0, 2.0, 3.0), **attributes)
 bank("bank", np.arange(800, dtype="u1").reshape(100, 2, 4))
 bank("float", np.random.default_rng(1).normal(size=(100, 1, 4)).astype("f4"))
 bank("blank", np.full((8, 1, 4), np.nan, "f4"))
+bank("half-stokes", np.zeros((8, 2, 4), "f4"), pol_type="V,I")
 bank("stokes", np.zeros((8, 4, 4), "f4"), pol_type="I,Q,U,V")
 for dtype in "i1", "i2", "f8", "u4", "c8":
     bank("is-" + dtype, np.zeros((8, 1, 4), dtype))
@@ -47,11 +48,19 @@ bank("backwards", tsamp=-1.0)
 bank("compound", np.zeros((8, 1, 4), [("r", "f4"), ("i", "f4")]))
 bank("odd-words", source_name=np.int32(5))
 bank("uneven", frequency=[1.4e9, 1.4005e9, 1.5e9, 1.5005e9])
+bank("offset", frequency=[1.4e9, 1.4005e9, 1.401e9, 1.4016e9])
 bank("even", frequency=1.4e9 + 0.5e6 * np.arange(4))
 huge("long", (1 << 45, 1, 64))
 huge("broad", (4, 1, 1 << 33))
 huge("ifs", (4, 1 << 20, 64))
 huge("endless", (1 << 62, 1 << 15, 1 << 30))
+for name, hertz, attributes in (("far-apart", [1.0, 2.0, 1e10], {}), ("below-zero", [1e9, -1e9], {}),
+                                ("no-band", [], {}), ("no-reference", [1e9, 2e9], {"reference_hz": -5.0}),
+                                ("no-constant", [1e9, 2e9], {"constant": np.nan})):
+    series(name)
+    with h5py.File(name + ".h5", "r+") as file:
+        file["provenance/frequency"] = np.array(hertz, "f8")
+        file["provenance"].attrs.update(attributes)
 with h5py.File("group.h5", "w") as file:
     file.create_group("data")
 with h5py.File("voltages.h5", "w") as file:
@@ -97,7 +106,8 @@ fails "--bits 4" 2 'expected 8, 16 or 32' "${fil[@]}" --bits 4 bank.h5
 fails "--if -1" 2 'from 0 on' "${fil[@]}" --if -1 bank.h5
 fails "--if beyond" 2 'bank.h5 has 2, counted from 0' "${fil[@]}" --if 2 bank.h5
 fails "--if and --sum" 2 'not both' "${fil[@]}" --if 1 --sum bank.h5
-fails "a sum of Stokes parameters" 2 'means nothing' "${fil[@]}" --sum stokes.h5
+fails "a sum of Stokes parameters" 2 'are I,Q,U,V, whose sum means nothing: .* powers: 0 \(I\)' "${fil[@]}" --sum stokes.h5
+fails "in another order" 2 'are V,I, whose sum means nothing: .* powers: 1 \(I\)' "${fil[@]}" --sum half-stokes.h5
 for scale in some 5 5..5 5..1 nan..1 1..inf ..; do
     fails "--scale $scale" 2 'expected channels, range, or LOW' "${fil[@]}" --bits 8 --scale $scale float.h5
 done
@@ -138,6 +148,7 @@ fails "channels of no width" 4 'foff = 0' "${fil[@]}" still.h5
 fails "time runs backwards" 4 'tsamp = -1' "${fil[@]}" backwards.h5
 fails "a source that is a number" 4 'source_name is not text' "${fil[@]}" odd-words.h5
 fails "channels with gaps" 4 'not evenly spaced' "${fil[@]}" uneven.h5
+fails "a fifth of a channel beside its place" 4 'channel 3 lies at 1401.6 MHz, not 1401.5' "${fil[@]}" offset.h5
 runs "channels without" "${fil[@]}" even.h5
 fails "nothing to scale" 4 'no finite number' "${fil[@]}" --bits 8 --scale range blank.h5
 fails "more channels than a header counts" 4 'too large' "${fil[@]}" broad.h5
@@ -156,6 +167,11 @@ fails "a DM that is NaN" 4 'DM 1 is no number' "${dat[@]}" --dm 2 nan-dm.h5
 fails "tstart is text" 4 'tstart is not a number' "${dat[@]}" --dm 2 text-tstart.h5
 fails "a negative number of channels" 4 'nchans = -5' "${dat[@]}" --dm 2 negative.h5
 fails "no sampling time" 4 'how long a sample is' "${dat[@]}" --dm 2 timeless.h5
+fails "more channels than a .inf counts" 2 'channels from 1e-06 to 10000 MHz, 1e-06 MHz wide, are more' "${dat[@]}" --dm 2 far-apart.h5
+fails "a channel below 0" 4 'channel 1 lies at -1e\+09 Hz' "${dat[@]}" --dm 2 below-zero.h5
+fails "no channels" 4 'frequency is empty|provenance/frequency' "${dat[@]}" --dm 2 no-band.h5
+fails "a reference below 0" 4 'reference_hz is -5' "${dat[@]}" --dm 2 no-reference.h5
+fails "a constant that is none" 4 'constant is nan' "${dat[@]}" --dm 2 no-constant.h5
 runs "holes" "${dat[@]}" --dm 2 holes.h5
 grep -q 'note: holes_DM2.00.dat: 1 of its 4 samples are NaN' output
 ok $? "are noted"

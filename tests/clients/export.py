@@ -313,6 +313,87 @@ def tim():
          [True] * 3, "as many decimals as tell DMs apart")
 
 
+def describe(path, hertz, **attributes):
+    """What products of `run` say of their band."""
+    with h5py.File(path, "r+") as file:
+        file["provenance/frequency"] = np.asarray(hertz, "f8")
+        file["provenance"].attrs.update(attributes)
+
+
+def gaps():
+    """Channels that do not follow each other: the lowest and the highest lie where they do."""
+    even = 1e6 * (1465 - np.arange(336.0))
+    cases = {"even": (even, 336, 1.0, 1130.0, ""),
+             "ascending": (even[::-1], 336, 1.0, 1130.0, ""),
+             "a gap": (np.r_[even[:100], even[100:] - 50e6], 386, 1.0, 1080.0, "gaps count"),
+             "order": (np.r_[even[168:], even[:168]], 336, 1.0, 1130.0, "not evenly"),
+             "odd gaps": (np.r_[even[:100], even[100:] - 50.3e6], 386, 385.3 / 385, 1079.7,
+                          "gaps count")}
+    for name, (hertz, channels, width, low, words) in cases.items():
+        path, _ = dedispersed("gaps", [50.0])
+        describe(path, hertz, reference_hz=1465e6, constant=1 / 2.41e-4)
+        said = voltmill("export", "--format", "dat", "--dm", "50", "--force", path)
+        inf, notes = read_inf(scratch("gaps_DM50.00.inf"))
+        close([float(inf[key]) for key in ("Number of channels", "Channel bandwidth (MHz)",
+                                           "Central freq of low channel (MHz)",
+                                           "Total bandwidth (MHz)")],
+              [channels, width, low, channels * width], 1e-8, f"{name}: the band of a .inf")
+        close(float(inf["Epoch of observation (MJD)"]), 58682.620316710374, 0, f"{name}: epoch")
+        ok((words in notes) if words else ("channels" not in notes), f"{name}: notes", notes)
+        same(said.count("warning"), 1 if words else 0, f"{name}: said once, or not at all")
+        voltmill("export", "--format", "tim", "--dm", "50", "--force", path)
+        header, _ = read_sigproc(scratch("gaps_DM50.00.tim"))
+        close([header["fch1"], header["foff"]], [1465, -width], 1e-8, f"{name}: a .tim's frequency")
+
+
+def references():
+    """Times of another frequency are counted to the highest channel, as PRESTO has them."""
+    for mhz in 1000.0, 1465.0, 3000.0, np.inf:
+        path, _ = dedispersed("far", [0.0, 475.0])
+        describe(path, 1e6 * (1130 + np.arange(336.0)), reference_hz=1e6 * mhz, constant=4148.808)
+        said = voltmill("export", "--format", "dat", "--dms", "0..475", "--force", path)
+        same(said.count("note: the times of"), int(mhz != 1465), f"{mhz} MHz: said once")
+        for dm in 0, 475:
+            later = 4148.808 * dm * (1465.0 ** -2 - mhz ** -2) / 86400
+            inf, notes = read_inf(scratch(f"far_DM{dm:.2f}.inf"))
+            close(float(inf["Epoch of observation (MJD)"]), 58682.620316710374 + later, 1e-11,
+                  f"{mhz} MHz, DM {dm}: the epoch")
+            ok(("highest channel" in notes) == (mhz != 1465), "a note", notes)
+        voltmill("export", "--format", "tim", "--dm", "475", "--force", path)
+        header, _ = read_sigproc(scratch("far_DM475.00.tim"))
+        close(header["tstart"], 58682.620316710374 + later, 1e-11, f"{mhz} MHz: tstart of a .tim")
+
+
+def pulse():
+    """The same pulse has the same time, whatever the reference of the dedispersion was."""
+    mhz = np.r_[400 + 0.5 * np.arange(32), 430 + 0.5 * np.arange(32)]
+    tsamp, dm = 1e-3, 100.0
+    delays = np.rint(dm / 2.41e-4 * (mhz ** -2 - mhz[-1] ** -2) / tsamp).astype(int)
+    data = random.normal(1000, 1, (4000, 1, 64)).astype("f4")
+    data[1500 + delays, 0, np.arange(64)] += 100
+    path = scratch("pulse.h5")
+    with h5py.File(path, "w") as file:
+        file.attrs.update({"format": "power", "first_time": 0.25, "start_mjd_day": 58000,
+                           "start_second": 43200.0})
+        file.create_dataset("data", data=data).attrs.update(
+            {"fch1": 400.0, "foff": 0.5, "tsamp": tsamp, "tstart": 58000.5})
+        file["frequency"] = 1e6 * mhz
+    for reference in None, 300e6, 1e9:
+        what = {"dm": [90, dm], "file": scratch("pulsed.h5")}
+        what.update({"reference": reference} if reference else {})
+        voltmill("run", "--force", write_yaml("pulse.yaml", {"input": {"files": path},
+                                                            "dedisperse": what}))
+        voltmill("export", "--format", "dat", "--dm", "100", "--force", "pulsed.h5")
+        inf, _ = read_inf(scratch("pulsed_DM100.00.inf"))
+        found = np.fromfile(scratch("pulsed_DM100.00.dat"), "<f4")
+        day = float(inf["Epoch of observation (MJD)"]) - 58000.5
+        close(day * 86400 + tsamp * np.argmax(found), 0.25 + 1.5, 1.01 * tsamp,
+              f"reference {reference}: the pulse's time")
+        same((inf["Number of channels"], inf["Central freq of low channel (MHz)"],
+              inf["Channel bandwidth (MHz)"]), ("92", "400", "0.5"),
+             f"reference {reference}: its band")
+
+
 def poor_series():
     path, data = dedispersed("bare", [5.0, 6.0], 100, without=(
         "tsamp_s", "tstart", "fch1", "foff", "nchans", "source_name", "telescope", "position"))
@@ -354,8 +435,8 @@ def others():
 
 
 def main():
-    for part in (as_stored, storage, ifs, bits, tolerant, large, ours, askap, presto, tim,
-                 poor_series, others):
+    for part in (as_stored, storage, ifs, bits, tolerant, large, ours, askap, presto, tim, gaps,
+                 references, pulse, poor_series, others):
         try:
             part()
         except Failed as failure:

@@ -74,6 +74,9 @@ static int read_filterbank(const char *path)
         check_fence(out, bytes);
         struct sigproc header = sigproc_of(fbh5);
         check_header(&header);
+        struct text powers = {0};
+        EXPECT(fbh5->nifs > MOST || fbh5_powers(fbh5, &powers) == STATUS_OK);
+        text_free(&powers);
         fbh5_reader_destroy(reader);
         if (fbh5->nchannels < MOST) {
             hdf5_failed |= fuzz_expect_cause(fbh5_load_band(fbh5));
@@ -98,7 +101,10 @@ static int read_series(const char *path)
                          (float *)(void *)out);
         hdf5_failed |= fuzz_expect_cause(st);
         check_fence(out, (size_t)count * sizeof(float));
-        EXPECT(presto_inf(series, "name", series->ndms - 1, count, &text) == STATUS_OK);
+        st = presto_inf(series, "name", series->ndms - 1, count, &text);
+        EXPECT(st == STATUS_OK || (st == STATUS_USAGE && series->band.channels > INT32_MAX));
+        EXPECT(series->band.held > 0 && series->band.low_mhz <= series->band.high_mhz);
+        report_clear();
         check_header(&series->header);
         text_free(&text);
     }

@@ -1,0 +1,146 @@
+# `voltmill verify` of products that are right but odd: with holes, with infinities, made with more memory than
+# a job has by default. What is wrong in them is found all the same.
+. "$(dirname "$0")/../tools/lib.sh"
+. "$here/tests/cli/jobs.bash"
+
+PYTHONPATH="$here/tests/cli" "$python" - <<'END' || exit 1
+import h5py
+import numpy as np
+from archives import native, noise
+
+HEADER = {"fch1": 400.0, "foff": -2.0, "tsamp": 1e-3, "tstart": 58849.0}
+random = np.random.default_rng(3)
+
+
+def bank(name, data, **options):
+    with h5py.File(name + ".h5", "w") as file:
+        file.create_dataset("data", data=data, **options).attrs.update(HEADER)
+
+
+data = random.normal(100, 10, (400, 1, 16)).astype("f4")
+bank("sound", data, chunks=(50, 1, 16), fletcher32=True)
+bank("broken", data, chunks=(50, 1, 16), fletcher32=True)
+with h5py.File("broken.h5") as file:
+    at = file["data"].id.get_chunk_info(3).byte_offset
+with open("broken.h5", "r+b") as file:
+    file.seek(at)
+    file.write(b"\0\1\2\3")
+data[100, 0, 3] = np.nan
+bank("blank", data)
+data[100, 0, 3] = np.inf
+data[200, 0, 5] = -np.inf
+data[203, 0, 8] = np.inf
+bank("infinite", data)
+# Chunks that nobody wrote cost memory in a plan, but neither room nor time.
+with h5py.File("wide.h5", "w") as file:
+    dataset = file.create_dataset("data", (400, 1, 16), "u1", chunks=(75 << 20, 1, 16), fillvalue=3,
+                                  maxshape=(None, 1, 16))
+    dataset.attrs.update(HEADER)
+native("volts.h5", None, "time,reim", shape=(4096, 2), dtype="i1", chunks=(600 << 20, 2),
+       fillvalue=3, maxshape=(None, 2))
+native("torn.h5", noise((4096, 2)), "time,reim", chunks=(256, 2), fletcher32=True)
+with h5py.File("torn.h5") as file:
+    at = file["voltages"].id.get_chunk_info(3).byte_offset
+with open("torn.h5", "r+b") as file:
+    file.seek(at)
+    file.write(b"\0\1\2\3")
+volts = noise((4096, 2)).astype("f4")
+volts[500, 0] = np.inf
+native("infinite-volts.h5", volts, "time,reim")
+END
+cat >change.py <<'END'
+"""change.py PRODUCT DM WHICH VALUE: another value in place of the first that is so."""
+import sys
+import h5py
+import numpy as np
+with h5py.File(sys.argv[1], "r+") as file:
+    row = file["dedispersed"][int(sys.argv[2])]
+    at = np.flatnonzero({"nan": np.isnan, "inf": np.isposinf, "finite": np.isfinite}[sys.argv[3]](row))[0]
+    file["dedispersed"][int(sys.argv[2]), at] = float(sys.argv[4])
+END
+cat >job.yaml <<'END'
+input: {files: sound.h5}
+dedisperse: {dm: [0, 5, 10], file: out.h5}
+END
+# wrong NAME DM WHICH VALUE: verify must find such a change.
+wrong() {
+    local name=$1
+    shift
+    cp out.h5 changed.h5
+    "$python" change.py changed.h5 "$@"
+    errs 4 'changed\.h5' "$voltmill" verify --all changed.h5
+    ok $bad "$name is found"
+}
+
+# --- holes
+status=0
+"$voltmill" run job.yaml --set input.files=blank.h5 >stdout 2>stderr || status=$?
+same "NaN in the filterbank" 6 $status
+runs "NaN in the filterbank: verify" "$voltmill" verify --all out.h5
+grep -q '^3 of them are NaN by holes in the input: passed over' output
+ok $? "says how many are NaN"
+wrong "another number where a DM has holes" 1 finite 5
+wrong "a number in place of NaN" 1 nan 5
+cp out.h5 changed.h5
+"$python" -c 'import h5py; h5py.File("changed.h5", "r+")["provenance/holes"][1] = 0'
+errs 4 'changed\.h5: DM 5 holds NaN, but /provenance/holes does not say so' "$voltmill" verify --all changed.h5
+ok $bad "NaN that is not marked is found"
+rm out.h5
+
+cp sound.h5 bank.h5
+runs "no NaN" "$voltmill" run job.yaml --set input.files=bank.h5
+wrong "NaN where there are no holes" 1 finite nan
+rm out.h5
+cp broken.h5 bank.h5
+status=0
+"$voltmill" run job.yaml --set input.files=bank.h5 --set run.on_bad=nan >stdout 2>stderr || status=$?
+same "rows that cannot be read" 6 $status
+runs "rows that cannot be read: verify" "$voltmill" verify --all out.h5
+cp sound.h5 bank.h5
+runs "rows that can be read again: verify" "$voltmill" verify --all out.h5
+wrong "another number beside holes" 2 finite 5
+rm out.h5
+
+# --- infinities
+for mode in brute two-step; do
+    status=0
+    "$voltmill" run job.yaml --set input.files=infinite.h5 --set dedisperse.0.mode=$mode >stdout 2>stderr || status=$?
+    ok $((status != 0 && status != 6)) "infinities, $mode"
+    runs "infinities, $mode: verify" "$voltmill" verify --all out.h5
+    wrong "$mode: a number in place of inf" 0 inf 5
+    wrong "$mode: -inf in place of inf" 0 inf -inf
+    wrong "$mode: inf in place of a number" 0 finite inf
+    wrong "$mode: a number beside infinities" 0 finite 5
+    rm out.h5
+done
+
+# --- memory
+fails "a dedispersion that needs more than the default" 2 'run\.memory is 1\.00 GiB' \
+    "$voltmill" run job.yaml --set input.files=wide.h5
+runs "given that" "$voltmill" run job.yaml --set input.files=wide.h5 --set run.memory=3GiB
+runs "it verifies" "$voltmill" verify --all out.h5
+errs 4 'run\.memory is 1\.00 GiB' "$voltmill" verify --set run.memory=1GiB out.h5
+ok $bad "not in less, when that is given"
+wrong "another number" 2 finite 5
+cat >volts.yaml <<'END'
+input: {files: volts.h5}
+channelise: {channels: 16, taps: 4}
+products: [{kind: power, file: power.h5}]
+END
+fails "a filter bank that needs more than the default" 2 'run\.memory is 1\.00 GiB' "$voltmill" run volts.yaml
+runs "given that" "$voltmill" run volts.yaml --set run.memory=8GiB
+runs "it verifies" "$voltmill" verify --all power.h5
+"$python" -c 'import h5py; h5py.File("power.h5", "r+")["data"][7, 0, 3] = 5'
+errs 4 'power\.h5 is not what the reference makes' "$voltmill" verify --all power.h5
+ok $bad "another number is found"
+rm power.h5
+
+# --- a filter bank with holes, or infinities
+status=0
+"$voltmill" run volts.yaml --set input.files=torn.h5 --set run.on_bad=nan >stdout 2>stderr || status=$?
+same "samples that cannot be read" 6 $status
+runs "samples that cannot be read: verify" "$voltmill" verify --all power.h5
+rm power.h5
+runs "a sample that is infinite" "$voltmill" run volts.yaml --set input.files=infinite-volts.h5
+runs "a sample that is infinite: verify" "$voltmill" verify --all power.h5
+plan
