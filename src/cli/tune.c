@@ -99,6 +99,8 @@ static status_t search_all(struct tuning_work *w)
         struct tuning_row *row = &w->rows[w->nrows++];
         s->tuning.search.budget = share(w, i);
         TRY(tuning_search(w->opened, &c, &s->tuning, row, s->compares ? &comparison : NULL));
+        REQUIRE(row->fit > 0 || !s->tuning.only, STATUS_USAGE,
+                "tune: none of the ways has the values of --only %s", s->tuning.only);
         REQUIRE(row->fit > 0, STATUS_USAGE, "tune: the %s backend has nothing to choose from",
                 backend_name(backend_which(w->opened)));
         TRY(print_row(w, row));
@@ -191,8 +193,10 @@ static status_t tune_setup(struct tuning_work *w)
     status_t st = STATUS_OK;
     struct tune_settings *s = &w->settings;
     struct backend_options options = {.device = s->device, .local_size = 1};
+    enum backend_kind backend = backend_settle(s->backend);
     uint32_t right = 0;
-    TRY(backend_open(backend_settle(s->backend), &options, &w->opened));
+    TRY(tune_options_suit_backend(s, backend));
+    TRY(backend_open(backend, &options, &w->opened));
     print_head(w);
     TRY(search_all(w));
     TRY(memory_zeroed(w->nrows, sizeof *w->fixed, "times", &w->fixed));
@@ -229,6 +233,7 @@ static status_t tune_a_job(struct tune_settings *s)
     status_t st = STATUS_OK;
     struct job *job = NULL;
     TRY(job_load(s->job, s->sets, s->nsets, &job));
+    TRY(tune_options_suit_job(s, job));
     s->tuning.search.budget = s->budget;
     TRY(tune_job(job, &s->tuning, tell));
 out:

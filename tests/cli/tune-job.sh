@@ -83,6 +83,18 @@ same "rank 0 searches" 1 "$(says '^note: tuned dedispersion: ')"
 same "the same bytes on two ranks" "$plain" "$(sha256sum again.h5)"
 fails "no job" 4 'none.yaml' "$voltmill" tune none.yaml
 fails "a job and a setup" 2 'one job file, or --setup' "$voltmill" tune --setup lofar job.yaml
+for option in --backend=cpu --device=0 --threads=1 --dms=4 --dm-step=1 --zero --group=4; do
+    fails "a job and ${option%=*}" 2 "${option%=*} goes with --setup, not with a job: there its keys" "$voltmill" tune \
+        "$option" job.yaml
+done
+for option in --seconds=1 --bits=8 --compare-searches --histogram --csv=table.csv; do
+    fails "a job and ${option%=*}" 2 "${option%=*} goes with --setup, not with a job\$" "$voltmill" tune "$option" job.yaml
+done
+for option in --only=chunk=8 --every=2 --space-limit=4; do
+    fails "${option%%=*} without a dedispersion" 2 "${option%%=*} thins .* dedispersion, and job.yaml has none" \
+        "$voltmill" tune "$option" job.yaml
+done
+fails "a seed of no random search" 2 'seed goes with --search random' "$voltmill" tune --seed 2 job.yaml
 fails "two jobs" 2 'one job file, or --setup' "$voltmill" tune job.yaml job.yaml
 fails "no budget" 2 'tune-budget 0: expected seconds' "$voltmill" run --tune-budget 0 job.yaml
 plan

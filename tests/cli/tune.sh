@@ -77,6 +77,12 @@ fails "no setup" 2 'expected one job file, or --setup' "$voltmill" tune
 fails "no such parameter" 2 'there is no parameter "speed"' $tune --dms 4 --only speed=1
 fails "no such values" 2 'expected values such as' $tune --dms 4 --only dm_out=a
 fails "no such search" 2 'expected guided, exhaustive or random' $tune --search best
+fails "a key of a job" 2 'set goes with a job, not with --setup' $tune --set run.threads=2
+fails "steps between DMs of 0" 2 'dm-step does not go with --zero' $tune --zero --dm-step 1
+fails "two searches" 2 'search random does not go with --compare-searches' $tune --search random --compare-searches
+fails "a seed of no random search" 2 'seed goes with --search random' $tune --seed 2
+fails "a device that is none" 2 'device goes with the opencl backend, not with cpu' $tune --device 0
+fails "no way left" 2 'none of the ways has the values of --only' $tune --dms 4 --only time_items=64
 fails "a log that cannot be" 4 'cannot be written' $tune --dms 4 --log /proc/none/log.csv
 fails "a log that is none" 4 'is no ordinary file' $tune --dms 4 --log /dev/null
 
