@@ -20,7 +20,7 @@ const char tune_help[] =
     "  --set KEY=VALUE    sets a key of the job\n"
     "  --search NAME      guided (the default), exhaustive or random\n"
     "  --budget SECONDS   for all searches together (default: as long as they take)\n"
-    "  --limit N          times at most N ways in each search\n"
+    "  --limit N          times at most N ways in each search, beside the one that is known\n"
     "  --seed N           of a random search (default 1)\n"
     "  --only LIST        of dedispersion, looks at ways with these values only:\n"
     "                     time_out=1/2/4,chunk=8; of staging (0 direct, 1 funnel, 2 copies), "

@@ -33,23 +33,28 @@ static double cost_of(const struct search *s, uint32_t i)
 
 static int is_stopped(const struct search *s)
 {
-    return s->options->is_stopped && s->options->is_stopped();
+    return s->options->time.is_stopped && s->options->time.is_stopped();
 }
 
-int search_is_spent(const struct search *s, double share)
+/* Whether it has timed as many as it may. */
+static int is_limited(const struct search *s)
 {
-    const struct tune_options *o = s->options;
-    return is_stopped(s) || (o->budget > 0 && clock_now() - s->started > share * o->budget);
+    return s->options->limit > 0 && s->tried >= s->options->limit;
 }
 
-/* Whether the search goes on; the turns of the best get a fifth of the budget. One is timed in any
- * case. */
+/* Whether the search goes on; the turns of the best get a fifth of the time. */
 static int goes_on(struct search *s)
 {
-    if (s->tried > 0 && search_is_spent(s, s->options->rounds > 0 ? 0.8 : 1)) {
+    if (s->tried == s->space->count) {
+        return 1; /* and finds nothing left */
+    }
+    if (is_limited(s)) {
+        return 0;
+    }
+    if (tune_time_is_over(&s->options->time, s->options->rounds > 0 ? 0.8 : 1)) {
         s->outcome->is_cut = 1;
     }
-    return !s->outcome->is_cut && (s->options->limit == 0 || s->tried < s->options->limit);
+    return !s->outcome->is_cut;
 }
 
 static void count(struct search *s, uint32_t i)
@@ -105,12 +110,13 @@ out:
     return st;
 }
 
-status_t search_measure(struct search *s, uint32_t i, double ahead, struct tune_result *out)
+status_t search_measure(struct search *s, uint32_t i, const struct tune_time *time, double ahead,
+                        struct tune_result *out)
 {
     status_t st = STATUS_OK;
     struct tune_measure found = {0};
     double started = clock_now();
-    status_t tried = s->space->time(s->space->context, i, s->options->repeats, &found);
+    status_t tried = s->space->time(s->space->context, i, s->options->repeats, time, &found);
     out->spent = s->is_replay ? found.spent : ahead + clock_now() - started;
     out->seconds = tried == STATUS_OK ? found.seconds : 0;
     out->state = tried != STATUS_OK ? TUNE_FAILED : found.wrong > 0 ? TUNE_WRONG : TUNE_OK;
@@ -147,10 +153,38 @@ out:
     return st;
 }
 
+/* Compiles what is to be timed next. Compiling takes the most of the time: what is compiled is
+ * timed after the end, too, for a tenth of the search's time, and in any case until one is right.
+ */
+static void compile(struct search *s, const uint32_t *list, uint32_t n, struct tune_time *time,
+                    unsigned char *done)
+{
+    double started = clock_now();
+    s->space->prepare(s->space->context, list, n, time, done);
+    s->outcome->compiling += clock_now() - started;
+    if (time->until > 0) {
+        time->until = fmax(time->until, clock_now() + 0.1 * (time->until - time->from));
+    }
+}
+
+static int is_next(struct search *s, const struct tune_time *time, int is_compiled)
+{
+    if (!is_compiled) {
+        return goes_on(s);
+    }
+    if (is_stopped(s) || (s->outcome->ok > 0 && tune_time_is_over(time, 1))) {
+        s->outcome->is_cut = 1;
+        return 0;
+    }
+    return 1;
+}
+
 /* Times the untried ones of at most BATCH configurations. */
 static status_t try_batch(struct search *s, const uint32_t *list, uint32_t n)
 {
     status_t st = STATUS_OK;
+    struct tune_time time = s->options->time;
+    unsigned char compiled[BATCH] = {0};
     uint32_t left[BATCH];
     uint32_t nleft = 0;
     TRY(recall_some(s, list, n, left, &nleft));
@@ -158,17 +192,16 @@ static status_t try_batch(struct search *s, const uint32_t *list, uint32_t n)
         nleft = (uint32_t)min_u64(nleft, s->options->limit - s->tried);
     }
     double started = clock_now();
-    int is_ahead = s->space->prepare && nleft > 0 && goes_on(s);
-    if (is_ahead) {
-        s->space->prepare(s->space->context, left, nleft);
-        s->outcome->compiling += clock_now() - started;
+    if (s->space->prepare && nleft > 0 && goes_on(s)) {
+        compile(s, left, nleft, &time, compiled);
     }
     double ahead = nleft > 0 ? (clock_now() - started) / nleft : 0;
-    /* What is compiled is timed, budget or not: that takes the least of the time. */
-    for (uint32_t k = 0; k < nleft && (is_ahead ? !is_stopped(s) : goes_on(s)); k++) {
-        TRY(search_measure(s, left[k], ahead, &s->outcome->results[left[k]]));
-        TRY(search_note(s, left[k], 0, &s->outcome->results[left[k]]));
-        count(s, left[k]);
+    for (uint32_t k = 0; k < nleft; k++) {
+        if (is_next(s, &time, compiled[k])) {
+            TRY(search_measure(s, left[k], &time, ahead, &s->outcome->results[left[k]]));
+            TRY(search_note(s, left[k], 0, &s->outcome->results[left[k]]));
+            count(s, left[k]);
+        }
     }
 out:
     return st;
@@ -318,13 +351,48 @@ out:
     return st;
 }
 
+/* What was known before meets the same weather as the best of the search. It waits until that is
+ * over, so that searches take the same way whether something was known or not. */
+static status_t try_known(struct search *s)
+{
+    status_t st = STATUS_OK;
+    const uint32_t *known = s->options->known;
+    uint32_t left = 0;
+    uint32_t nleft = 0;
+    if (!known || s->outcome->results[*known].state != TUNE_UNTRIED) {
+        goto out;
+    }
+    TRY(recall_some(s, known, 1, &left, &nleft));
+    if (nleft > 0 && !tune_time_is_over(&s->options->time, 1)) {
+        TRY(search_measure(s, *known, &s->options->time, 0, &s->outcome->results[*known]));
+        TRY(search_note(s, *known, 0, &s->outcome->results[*known]));
+        count(s, *known);
+    }
+out:
+    return st;
+}
+
+/* How far it came. */
+static double searched(const struct search *s)
+{
+    const struct tune_time *time = &s->options->time;
+    if (!s->outcome->is_cut) {
+        return is_limited(s) && s->tried < s->space->count ? 0 : INFINITY;
+    }
+    double gone = clock_now() - time->from;
+    return is_stopped(s) ? fmin(gone, tune_time_seconds(time)) : tune_time_seconds(time);
+}
+
 status_t search_space(struct search *s)
 {
     status_t st = STATUS_OK;
     TRY(memory_zeroed(s->space->count, sizeof *s->outcome->results, "results",
                       &s->outcome->results));
     TRY(s->options->method == TUNE_GUIDED ? search_guided(s) : search_in_order(s));
+    double had = searched(s);
+    TRY(try_known(s));
     TRY(s->options->rounds > 0 ? search_take_turns(s) : STATUS_OK);
+    s->outcome->searched = had;
 out:
     return st;
 }
@@ -332,12 +400,8 @@ out:
 status_t tune_search(const struct tune_space *space, const struct tune_options *options,
                      tune_log_t *log, const char *problem, struct tune_outcome *out)
 {
-    struct search search = {.space = space,
-                            .options = options,
-                            .log = log,
-                            .problem = problem,
-                            .outcome = out,
-                            .started = clock_now()};
+    struct search search = {
+        .space = space, .options = options, .log = log, .problem = problem, .outcome = out};
     *out = (struct tune_outcome){0};
     return search_space(&search);
 }

@@ -11,7 +11,6 @@ struct search {
     tune_log_t *log;
     const char *problem;
     struct tune_outcome *outcome;
-    double started;
     uint32_t tried, failures;
     int is_replay;
 };
@@ -21,15 +20,13 @@ status_t search_space(struct search *search);
 /* The medians of some turns of the best decide among them. */
 status_t search_take_turns(struct search *search);
 
-/* Whether a share of the budget is spent. */
-int search_is_spent(const struct search *search, double share);
-
 /* What the log knows of a configuration: *found, and *out. */
 status_t search_recall(struct search *search, uint32_t i, uint32_t round, struct tune_result *out,
                        int *found);
-/* Times one; what fails is a result, too, without a time. `ahead`: seconds that compiling it ahead
- * took. */
-status_t search_measure(struct search *search, uint32_t i, double ahead, struct tune_result *out);
+/* Times one within `time`; what fails is a result, too, without a time. `ahead`: seconds that
+ * compiling it ahead took. */
+status_t search_measure(struct search *search, uint32_t i, const struct tune_time *time,
+                        double ahead, struct tune_result *out);
 /* Writes an entry of the log. */
 status_t search_note(struct search *search, uint32_t i, uint32_t round,
                      const struct tune_result *result);

@@ -40,6 +40,36 @@ same "all but the torn line was kept" "$((kept - 1))" "$(sed -n 's/.* \([0-9]*\)
 same "the torn line is told" 1 "$(says 'warning: kill.csv: 1 lines are torn')"
 same "its result is kept" 1 "$(problems kill.txt)"
 
+# Stopped: what was found is kept, as a search that was cut.
+$tune --dms 64 --seconds 0.1 --repeat 20 --search exhaustive --database stop.txt --log stop.csv >stopped 2>&1 &
+tuner=$!
+for _ in $(seq 400); do
+    [ -e stop.csv ] && [ "$(wc -l <stop.csv)" -gt 12 ] && break
+    sleep 0.02
+done
+kill -TERM $tuner
+wait $tuner
+same "stopped on its way" 75 $?
+same "it says that it is kept" 1 "$(grep -c '^stopped: what was found is kept' stopped)"
+same "as what it is: with the seconds that it had" 8 "$(grep dedisperse stop.txt | awk -F'\t' '{ print NF }')"
+same "a whole search has none" 7 "$(grep dedisperse kill.txt | awk -F'\t' '{ print NF }')"
+
+# No time: nothing is begun, and what is known stays.
+cp kill.txt short.txt
+runs "a budget of nothing" $tune --dms 64,128 --seconds 0.1 --repeat 20 --budget 0.000001 --database short.txt
+same "nothing was timed" 2 "$(says '0 timed .* cut by the budget: none was timed')"
+cmp -s kill.txt short.txt
+ok $? "the database is as it was"
+
+# A search of few ways does not take the place of a better one, which its log knows.
+best=strips:1:1x1:32x32:32:0:0
+sed "s/,0,$best,[^,]*,/,0,$best,0.001,/" kill.csv >praise.csv
+few="$tune --dms 64 --seconds 0.1 --repeat 20 --rounds 0 --log praise.csv --database short.txt"
+runs "the best of all" $few --search exhaustive
+runs "the best of some" $few --only time_out=1,dm_out=2
+same "is no better" 1 "$(grep -c "$best" short.txt)"
+same "and that the search saw all stays" 7 "$(grep dedisperse short.txt | awk -F'\t' '{ print NF }')"
+
 # A torn database: what is whole is used, the next write leaves what is whole alone.
 truncate -s -5 base.txt
 runs "a bench with a torn database" $bench --dms 4 --database base.txt
