@@ -186,6 +186,7 @@ static status_t time_others(backend_t *backend, struct tuning_row *row,
     }
     also.also = unknown;
     TRY(bench_dedisperse_create(backend, &row->c, &bench));
+    row->adds = bench_dedisperse_adds(bench);
     trial_t *trial = bench_dedisperse_trial(bench);
     TRY(tune_problem_of(backend, trial_spec(trial), &problem));
     TRY(tune_shapes_create(trial, &also, &shapes));
@@ -196,7 +197,7 @@ static status_t time_others(backend_t *backend, struct tuning_row *row,
             TRY(note_known(row, tune_shapes_shape(shapes, i), outcome.results[i].seconds));
         }
     }
-    if (row->seconds < before) {
+    if (row->seconds > 0 && (before <= 0 || row->seconds < before)) {
         TRY(keep_other(&problem, options->database, row));
     }
 out:
