@@ -7,11 +7,8 @@
 #include <string.h>
 
 enum {
-    BATCH = 64,   /* most configurations compiled ahead */
-    SEEDS = 16,   /* a guided search begins with */
-    NEAR = 16,    /* tried around each good one */
-    PATIENCE = 4, /* good ones around which nothing better was found, and it ends */
-    HOPELESS = 8  /* failures of the device in a row */
+    BATCH = 64,  /* most configurations compiled ahead */
+    HOPELESS = 8 /* failures of the device in a row */
 };
 
 const char *tune_method_name(enum tune_method method)
@@ -42,8 +39,7 @@ static int is_limited(const struct search *s)
     return s->options->limit > 0 && s->tried >= s->options->limit;
 }
 
-/* Whether the search goes on; the turns of the best get a fifth of the time. */
-static int goes_on(struct search *s)
+int search_goes_on(struct search *s)
 {
     if (s->tried == s->space->count) {
         return 1; /* and finds nothing left */
@@ -170,7 +166,7 @@ static void compile(struct search *s, const uint32_t *list, uint32_t n, struct t
 static int is_next(struct search *s, const struct tune_time *time, int is_compiled)
 {
     if (!is_compiled) {
-        return goes_on(s);
+        return search_goes_on(s);
     }
     if (is_stopped(s) || (s->outcome->ok > 0 && tune_time_is_over(time, 1))) {
         s->outcome->is_cut = 1;
@@ -192,7 +188,7 @@ static status_t try_batch(struct search *s, const uint32_t *list, uint32_t n)
         nleft = (uint32_t)min_u64(nleft, s->options->limit - s->tried);
     }
     double started = clock_now();
-    if (s->space->prepare && nleft > 0 && goes_on(s)) {
+    if (s->space->prepare && nleft > 0 && search_goes_on(s)) {
         compile(s, left, nleft, &time, compiled);
     }
     double ahead = nleft > 0 ? (clock_now() - started) / nleft : 0;
@@ -207,11 +203,11 @@ out:
     return st;
 }
 
-static status_t try_list(struct search *s, const uint32_t *list, uint32_t n)
+status_t search_try_list(struct search *s, const uint32_t *list, uint32_t n)
 {
     status_t st = STATUS_OK;
     uint32_t batch = s->space->prepare ? (uint32_t)min_u64(s->space->ahead, BATCH) : BATCH;
-    for (uint32_t k = 0; k < n && goes_on(s); k += batch) {
+    for (uint32_t k = 0; k < n && search_goes_on(s); k += batch) {
         TRY(try_batch(s, list + k, n - k < batch ? n - k : batch));
     }
 out:
@@ -243,111 +239,9 @@ static status_t search_in_order(struct search *s)
         list[i - 1] = list[j];
         list[j] = moved;
     }
-    TRY(try_list(s, list, n));
+    TRY(search_try_list(s, list, n));
 out:
     free(list);
-    return st;
-}
-
-/* Whether number i, the first in rank of its value of parameter 0 or far enough from all chosen
- * before, is to be a seed. */
-static int is_seed(const struct tune_map *map, const uint32_t *list, uint32_t n, uint32_t i)
-{
-    uint32_t width = map->space->nparameters;
-    int is_first = 1;
-    int is_far = 1;
-    for (uint32_t k = 0; k < n; k++) {
-        is_first &= map->steps[(size_t)i * width] != map->steps[(size_t)list[k] * width];
-        is_far &= tune_distance(map, i, list[k]) > 1;
-    }
-    return is_first || (is_far && n < SEEDS);
-}
-
-static status_t try_seeds(struct search *s, const struct tune_map *map)
-{
-    enum { MOST_SEEDS = 2 * SEEDS };
-    uint32_t list[MOST_SEEDS];
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < s->space->count && n < MOST_SEEDS; i++) {
-        if (is_seed(map, list, n, i)) {
-            list[n++] = i;
-        }
-    }
-    return try_list(s, list, n);
-}
-
-struct neighbour {
-    double score;
-    uint32_t index;
-};
-
-static int compare_neighbours(const void *left, const void *right)
-{
-    const struct neighbour *a = left;
-    const struct neighbour *b = right;
-    int order = (a->score > b->score) - (a->score < b->score);
-    return order ? order : (a->index > b->index) - (a->index < b->index);
-}
-
-/* The untried ones near `centre`: one step away, or more if the model likes them. `room` has space
- * for all. */
-static status_t try_near(struct search *s, const struct tune_map *map, uint32_t centre,
-                         struct neighbour *room)
-{
-    uint32_t list[NEAR];
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < s->space->count; i++) {
-        if (s->outcome->results[i].state == TUNE_UNTRIED) {
-            double far = 0.5 + 0.5 * tune_distance(map, centre, i);
-            room[n++] = (struct neighbour){far * (s->space->costs ? s->space->costs[i] : 1), i};
-        }
-    }
-    qsort(room, n, sizeof *room, compare_neighbours);
-    n = n < NEAR ? n : NEAR;
-    for (uint32_t k = 0; k < n; k++) {
-        list[k] = room[k].index;
-    }
-    return try_list(s, list, n);
-}
-
-/* The best one around which nothing was tried yet; count when there is none. */
-static uint32_t best_open(const struct search *s, const unsigned char *done)
-{
-    uint32_t best = s->space->count;
-    for (uint32_t i = 0; i < s->space->count; i++) {
-        const struct tune_result *r = &s->outcome->results[i];
-        if (r->state == TUNE_OK && !done[i] &&
-            (best == s->space->count || r->seconds < s->outcome->results[best].seconds)) {
-            best = i;
-        }
-    }
-    return best;
-}
-
-static status_t search_guided(struct search *s)
-{
-    status_t st = STATUS_OK;
-    struct tune_map map = {0};
-    unsigned char *done = NULL;
-    struct neighbour *room = NULL;
-    TRY(tune_map_create(s->space, &map));
-    TRY(memory_zeroed(s->space->count, 1, "configurations", &done));
-    TRY(memory_zeroed(s->space->count, sizeof *room, "configurations", &room));
-    TRY(try_seeds(s, &map));
-    for (int vain = 0; vain < PATIENCE && goes_on(s);) {
-        uint32_t centre = best_open(s, done);
-        if (centre == s->space->count) {
-            break;
-        }
-        double before = s->outcome->results[s->outcome->best].seconds;
-        done[centre] = 1;
-        TRY(try_near(s, &map, centre, room));
-        vain = s->outcome->results[s->outcome->best].seconds < 0.995 * before ? 0 : vain + 1;
-    }
-out:
-    tune_map_free(&map);
-    free(done);
-    free(room);
     return st;
 }
 
