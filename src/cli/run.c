@@ -3,6 +3,8 @@
 
 #include "cli/cli.h"
 #include "cli/options.h"
+#include "run/stop.h"
+#include "tune/budget.h"
 
 #include <mpi.h>
 #include <stdio.h>
@@ -38,7 +40,7 @@ static const char help[] =
     "of\n"
     "                       tuned kernels does not know yet (see `voltmill tune`)\n"
     "  --tune-budget SECONDS\n"
-    "                       the same, for so long at most (default: 60)\n"
+    "                       the same, for so long at most, all searches together (default: 60)\n"
     "  --database FILE      of tuned kernels (default: tuned.txt in the cache folder)\n"
     "  --progress SECONDS   prints a line on stderr so often (default: one that is redrawn, if\n"
     "                       stderr is a terminal)\n"
@@ -74,6 +76,7 @@ status_t cli_run(int argc, char **argv)
                        : STATUS_OK;
         goto out;
     }
+    struct tune_budget budget = {.seconds = options.budget, .is_stopped = stop_wanted};
     struct run_options run = {.path = options.operand,
                               .sets = options.sets,
                               .nsets = options.nsets,
@@ -81,7 +84,7 @@ status_t cli_run(int argc, char **argv)
                               .restart = options.restart,
                               .patience = options.stall,
                               .database = options.database,
-                              .tune = options.tune ? options.budget : 0,
+                              .tune = options.tune ? &budget : NULL,
                               .progress = options.progress};
     st = options.each ? batch_run_all(MPI_COMM_WORLD, &run, options.each, options.keep_going)
                       : run_job_all(MPI_COMM_WORLD, &run);

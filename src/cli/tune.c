@@ -1,8 +1,8 @@
 /* voltmill tune */
-#include "base/clock.h"
 #include "base/memory.h"
 #include "cli/cli.h"
 #include "cli/tune_options.h"
+#include "run/stop.h"
 #include "run/tune_job.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@
 struct tuning_work {
     struct tune_settings settings;
     backend_t *opened;
-    double started;
+    struct tune_budget budget;
     struct tuning_row *rows;
     uint32_t nrows;
     double *fixed; /* [nrows] seconds of the best single configuration */
@@ -44,7 +44,7 @@ static status_t print_row(const struct tuning_work *w, const struct tuning_row *
     if (row->seconds > 0) {
         printf("%s %.4f ms\n", words.data, 1e3 * row->seconds);
     } else {
-        printf("none is right\n");
+        printf("%s\n", row->timed > 0 ? "none is right" : "none was timed");
     }
     if (w->settings.has_histogram && row->histogram.data) {
         printf("  %9s    %9s %6s\n%s", "Gadd/s", "", "ways", row->histogram.data);
@@ -78,34 +78,31 @@ static struct bench_dedispersion case_of(const struct tune_settings *s, uint32_t
                                        .repeats = s->tuning.search.repeats};
 }
 
-/* What is left of the budget, shared by the searches that are left; a part stays for the best
- * single configuration. */
-static double share(const struct tuning_work *w, uint32_t done)
-{
-    const struct tune_settings *s = &w->settings;
-    double part = s->dms.count > 1 ? 0.75 : 1;
-    double left = part * s->budget - (clock_now() - w->started);
-    return s->budget > 0 ? fmax(left / (s->dms.count - done), 1e-3) : 0;
-}
-
 static status_t search_all(struct tuning_work *w)
 {
     status_t st = STATUS_OK;
     struct tune_settings *s = &w->settings;
+    /* A part stays for the best single configuration. */
+    w->budget.seconds = s->dms.count > 1 ? 0.75 * s->budget : s->budget;
     TRY(memory_zeroed(s->dms.count, sizeof *w->rows, "rows", &w->rows));
     for (uint32_t i = 0; i < s->dms.count; i++) {
         struct bench_dedispersion c = case_of(s, i);
         struct tuning_comparison comparison;
         struct tuning_row *row = &w->rows[w->nrows++];
-        s->tuning.search.budget = share(w, i);
+        w->budget.problems = (uint32_t)s->dms.count - i;
         TRY(tuning_search(w->opened, &c, &s->tuning, row, s->compares ? &comparison : NULL));
-        REQUIRE(row->fit > 0, STATUS_USAGE, "tune: the %s backend has nothing to choose from",
+        REQUIRE(row->fit > 0 || row->is_cut || !s->tuning.only, STATUS_USAGE,
+                "tune: none of the ways has the values of --only %s", s->tuning.only);
+        REQUIRE(row->fit > 0 || row->is_cut, STATUS_USAGE,
+                "tune: the %s backend has nothing to choose from",
                 backend_name(backend_which(w->opened)));
         TRY(print_row(w, row));
-        if (s->compares) {
+        if (s->compares && row->seconds > 0) {
             print_comparison(&comparison);
         }
+        REQUIRE(!stop_wanted(), STATUS_STOPPED, "what was found is kept");
     }
+    w->budget.seconds = s->budget;
 out:
     return st;
 }
@@ -191,8 +188,10 @@ static status_t tune_setup(struct tuning_work *w)
     status_t st = STATUS_OK;
     struct tune_settings *s = &w->settings;
     struct backend_options options = {.device = s->device, .local_size = 1};
-    uint32_t right = 0;
-    TRY(backend_open(backend_settle(s->backend), &options, &w->opened));
+    enum backend_kind backend = backend_settle(s->backend);
+    uint32_t bad = 0;
+    TRY(tune_options_suit_backend(s, backend));
+    TRY(backend_open(backend, &options, &w->opened));
     print_head(w);
     TRY(search_all(w));
     TRY(memory_zeroed(w->nrows, sizeof *w->fixed, "times", &w->fixed));
@@ -201,11 +200,11 @@ static status_t tune_setup(struct tuning_work *w)
                          &w->has_fixed));
     }
     TRY(print_table(w));
+    REQUIRE(!stop_wanted(), STATUS_STOPPED, "what was found is kept");
     for (uint32_t r = 0; r < w->nrows; r++) {
-        right += w->rows[r].seconds > 0;
+        bad += w->rows[r].seconds <= 0 && w->rows[r].timed > 0;
     }
-    REQUIRE(right == w->nrows, STATUS_DEVICE,
-            "tune: for %u numbers of DMs no way was right or none was timed", w->nrows - right);
+    REQUIRE(bad == 0, STATUS_DEVICE, "tune: for %u numbers of DMs no way was right", bad);
 out:
     return st;
 }
@@ -229,7 +228,7 @@ static status_t tune_a_job(struct tune_settings *s)
     status_t st = STATUS_OK;
     struct job *job = NULL;
     TRY(job_load(s->job, s->sets, s->nsets, &job));
-    s->tuning.search.budget = s->budget;
+    TRY(tune_options_suit_job(s, job));
     TRY(tune_job(job, &s->tuning, tell));
 out:
     job_destroy(job);
@@ -239,12 +238,15 @@ out:
 status_t cli_tune(int argc, char **argv)
 {
     status_t st = STATUS_OK;
-    struct tuning_work w = {.started = clock_now()};
+    struct tuning_work w = {.budget.is_stopped = stop_wanted};
     TRY(tune_options_read(argc, argv, &w.settings));
     if (w.settings.help) {
         fputs(tune_help, stdout);
         goto out;
     }
+    stop_begin(1);
+    w.budget.seconds = w.settings.budget;
+    w.settings.tuning.budget = &w.budget;
     TRY(tune_log_open(w.settings.log_path, &w.settings.tuning.log));
     TRY(w.settings.job ? tune_a_job(&w.settings) : tune_setup(&w));
 out:

@@ -20,7 +20,7 @@ const char tune_help[] =
     "  --set KEY=VALUE    sets a key of the job\n"
     "  --search NAME      guided (the default), exhaustive or random\n"
     "  --budget SECONDS   for all searches together (default: as long as they take)\n"
-    "  --limit N          times at most N ways in each search\n"
+    "  --limit N          times at most N ways in each search, beside the one that is known\n"
     "  --seed N           of a random search (default 1)\n"
     "  --only LIST        of dedispersion, looks at ways with these values only:\n"
     "                     time_out=1/2/4,chunk=8; of staging (0 direct, 1 funnel, 2 copies), "
@@ -259,6 +259,81 @@ static status_t take(int option, const char *value, struct tune_settings *out)
     }
 }
 
+static uint32_t bit_of(int option)
+{
+    return UINT32_C(1) << (option - TAKE_SET);
+}
+
+static int is_given(const struct tune_settings *settings, int option)
+{
+    return (settings->given & bit_of(option)) != 0;
+}
+
+/* The name of the first one of a list that was given; NULL: none was. */
+static const char *first_given(const struct tune_settings *settings, const int *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        for (const struct option *o = known; is_given(settings, list[i]) && o->name; o++) {
+            if (o->val == list[i]) {
+                return o->name;
+            }
+        }
+    }
+    return NULL;
+}
+
+/* A job says itself what is to be done and where. */
+static status_t suit_each_other(const struct tune_settings *settings)
+{
+    status_t st = STATUS_OK;
+    static const int of_a_job[] = {TAKE_BACKEND, TAKE_DEVICE, TAKE_THREADS, TAKE_DMS,
+                                   TAKE_DM_STEP, TAKE_ZERO,   TAKE_GROUP};
+    static const int of_a_setup[] = {TAKE_SECONDS, TAKE_BITS, TAKE_COMPARE, TAKE_HISTOGRAM,
+                                     TAKE_CSV};
+    const char *name = first_given(settings, of_a_job, sizeof of_a_job / sizeof *of_a_job);
+    REQUIRE(settings->telescope || !name, STATUS_USAGE,
+            "tune: --%s goes with --setup, not with a job: there its keys say it (--set KEY=VALUE)",
+            name);
+    name = first_given(settings, of_a_setup, sizeof of_a_setup / sizeof *of_a_setup);
+    REQUIRE(settings->telescope || !name, STATUS_USAGE,
+            "tune: --%s goes with --setup, not with a job", name);
+    REQUIRE(!settings->telescope || settings->nsets == 0, STATUS_USAGE,
+            "tune: --set goes with a job, not with --setup");
+    REQUIRE(!settings->is_zero || !is_given(settings, TAKE_DM_STEP), STATUS_USAGE,
+            "tune: --dm-step does not go with --zero: all DMs are 0 then");
+    REQUIRE(!settings->compares || !is_given(settings, TAKE_SEARCH) ||
+                settings->tuning.search.method == TUNE_EXHAUSTIVE,
+            STATUS_USAGE,
+            "tune: --search %s does not go with --compare-searches, which searches exhaustively",
+            tune_method_name(settings->tuning.search.method));
+    REQUIRE(!is_given(settings, TAKE_SEED) || settings->tuning.search.method == TUNE_RANDOM,
+            STATUS_USAGE, "tune: --seed goes with --search random only");
+out:
+    return st;
+}
+
+status_t tune_options_suit_job(const struct tune_settings *settings, const struct job *job)
+{
+    status_t st = STATUS_OK;
+    static const int thinning[] = {TAKE_ONLY, TAKE_EVERY, TAKE_SPACE_LIMIT};
+    const char *name = first_given(settings, thinning, sizeof thinning / sizeof *thinning);
+    REQUIRE(!name || job->ndedisperse > 0, STATUS_USAGE,
+            "tune: --%s thins the ways of dedispersion, and %s has none", name, job->path);
+out:
+    return st;
+}
+
+status_t tune_options_suit_backend(const struct tune_settings *settings, enum backend_kind backend)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(backend == BACKEND_CPU || !is_given(settings, TAKE_THREADS), STATUS_USAGE,
+            "tune: --threads goes with the cpu backend, not with %s", backend_name(backend));
+    REQUIRE(backend == BACKEND_OPENCL || !is_given(settings, TAKE_DEVICE), STATUS_USAGE,
+            "tune: --device goes with the opencl backend, not with %s", backend_name(backend));
+out:
+    return st;
+}
+
 status_t tune_options_read(int argc, char **argv, struct tune_settings *out)
 {
     status_t st = STATUS_OK;
@@ -281,10 +356,12 @@ status_t tune_options_read(int argc, char **argv, struct tune_settings *out)
             goto out;
         }
         TRY(take(option, optarg, out));
+        out->given |= bit_of(option);
     }
     REQUIRE(optind + 1 >= argc && (optind < argc) != (out->telescope != NULL), STATUS_USAGE,
             "tune: expected one job file, or --setup apertif or lofar (see --help)");
     out->job = argv[optind];
+    TRY(suit_each_other(out));
 out:
     return st;
 }

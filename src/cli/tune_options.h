@@ -3,6 +3,7 @@
 #define VOLTMILL_CLI_TUNE_OPTIONS_H
 
 #include "cli/bench_options.h"
+#include "plan/job.h"
 #include "run/tuning.h"
 
 enum { TUNE_SETS = 64 };
@@ -17,12 +18,19 @@ struct tune_settings {
     const char *sets[TUNE_SETS];
     uint32_t nsets;
     int is_zero, compares, has_histogram, help;
+    uint32_t given; /* which options were: for what asks whether they go together */
     struct tuning_options tuning;
 };
 
 extern const char tune_help[];
 
-/* Reads argv[0] ("tune") and what follows it. Fails with USAGE. */
+/* Reads argv[0] ("tune") and what follows it. Fails with USAGE: options that do not go together are
+ * among the mistakes. */
 status_t tune_options_read(int argc, char **argv, struct tune_settings *out);
+
+/* What shows later: options that a job without dedispersion cannot follow, or the backend that was
+ * settled for a setup. Fail with USAGE. */
+status_t tune_options_suit_job(const struct tune_settings *settings, const struct job *job);
+status_t tune_options_suit_backend(const struct tune_settings *settings, enum backend_kind backend);
 
 #endif

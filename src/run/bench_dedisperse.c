@@ -97,7 +97,7 @@ status_t bench_dedisperse_time(bench_dedisperse_t *bench, const struct dedispers
     status_t st = STATUS_OK;
     const struct bench_dedispersion *c = &bench->c;
     struct trial_times times;
-    TRY(trial_time(bench->trial, shape, c->repeats, 1, words, &times));
+    TRY(trial_time(bench->trial, shape, c->repeats, 1, NULL, words, &times));
     *out = (struct bench_dedispersed){.seconds = times.best,
                                       .order = times.order,
                                       .upload = times.upload,

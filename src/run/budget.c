@@ -231,6 +231,7 @@ status_t budget_settle(struct work *work, const struct chunking *begun)
     uint64_t fixed = fixed_bytes(work);
     uint64_t budget = work->job->memory > fixed ? work->job->memory - fixed : 0;
     struct group group;
+    work->stage_bytes = budget;
     uint64_t quantum;
     uint64_t fine;
     chunk_quanta(work, &quantum, &fine);

@@ -8,6 +8,7 @@
 #include "run/setup.h"
 #include "run/skip.h"
 #include "run/stop.h"
+#include "tune/budget.h"
 
 #include <string.h>
 
@@ -86,6 +87,18 @@ static status_t put_off_holes(status_t st, struct text *holes)
     return st;
 }
 
+/* What is left of the time to tune is shared by the passes that are left. */
+static void share_tuning(const struct job *job, const struct run_options *options,
+                         const struct skip *skip, uint32_t next)
+{
+    if (options->tune) {
+        options->tune->problems = 0;
+        for (uint32_t i = next; i < job->ndedisperse; i++) {
+            options->tune->problems += !skip->dedisperse[i];
+        }
+    }
+}
+
 /* One pass after the other. */
 static status_t run_passes_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
                                const struct run_options *options, const struct skip *skip,
@@ -94,12 +107,17 @@ static status_t run_passes_all(MPI_Comm comm, const struct job *job, const struc
     status_t st = STATUS_OK;
     struct text holes = {0};
     struct between between = {.skip = skip};
+    share_tuning(job, options, skip, 0);
     if (!skip->channelise) {
+        if (options->tune) {
+            options->tune->problems++;
+        }
         st = run_channelise_all(comm, job, archive, options, started, &between);
         TRY(put_off_holes(st, &holes));
     }
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         if (!skip->dedisperse[i]) {
+            share_tuning(job, options, skip, i);
             st = run_dedispersion_all(comm, job, i, options, &between);
             TRY(put_off_holes(st, &holes));
         }

@@ -10,6 +10,7 @@
 
 struct work;
 struct backend;
+struct tune_budget;
 
 /* Where the time of a run went: seconds, of this rank but for the first two. */
 struct run_times {
@@ -35,8 +36,9 @@ struct run_options {
     const char *name;
     int *was_complete;
     const char *database; /* of tuned kernels; NULL: the user's own */
-    double tune;          /* seconds to search for what it does not know; 0: never */
-    double progress;      /* seconds between lines; 0: redraw one on a terminal */
+    /* Time to search for what it does not know, of all runs that it is given to; NULL: none. */
+    struct tune_budget *tune;
+    double progress; /* seconds between lines; 0: redraw one on a terminal */
     /* For `bench run`: called on every rank when all is ready for the first chunk, may be NULL;
      * collective. And where the times go, instead of a summary; NULL: none wanted. */
     status_t (*before)(void *context, MPI_Comm comm, const struct work *work,

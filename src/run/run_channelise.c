@@ -67,7 +67,7 @@ static status_t open_backend_all(struct run *run, const struct run_options *opti
     if (run->pass.begun.is_begun) {
         spec->choice = run->pass.begun.choice;
     } else if (run->rank == 0) {
-        st = tuned_filter_bank(run->backend, spec, options, &spec->choice);
+        st = tuned_filter_bank(run->backend, spec, run->work->stage_bytes, options, &spec->choice);
     }
     TRY(agree_all(run->comm, st));
     share_bytes_all(run->comm, &spec->choice, sizeof spec->choice);

@@ -9,7 +9,7 @@
 
 struct tuned_job {
     const struct job *job;
-    struct tuning_options options; /* with the budget of one search */
+    struct tuning_options options;
     tune_job_told *told;
     struct archive *archive;
     struct work *work; /* NULL: the job has no filter bank */
@@ -26,10 +26,14 @@ static status_t tell(const struct tuned_job *t, const char *what,
                      const struct tune_summary *summary, const struct text *best)
 {
     status_t st = STATUS_OK;
-    REQUIRE(summary->fit > 0, STATUS_USAGE, "tune: %s: its backend has nothing to choose from",
-            what);
+    const struct tune_budget *budget = t->options.budget;
+    REQUIRE(summary->fit > 0 || summary->is_cut, STATUS_USAGE,
+            "tune: %s: its backend has nothing to choose from%s%s", what,
+            t->options.only ? " with --only " : "", t->options.only ? t->options.only : "");
     t->told(what, summary, best->data ? best->data : "");
-    REQUIRE(summary->seconds > 0, STATUS_DEVICE, "tune: %s: no way was right", what);
+    REQUIRE(!budget->is_stopped || !budget->is_stopped(), STATUS_STOPPED, "what was found is kept");
+    REQUIRE(summary->seconds > 0 || (summary->timed == 0 && summary->is_cut), STATUS_DEVICE,
+            "tune: %s: no way was right", what);
 out:
     return st;
 }
@@ -38,13 +42,17 @@ static status_t tune_bank(struct tuned_job *t)
 {
     status_t st = STATUS_OK;
     const struct tuning_options *o = &t->options;
+    struct tune_options search = o->search;
     struct channelise_choice best;
     struct tune_summary summary;
     struct text words = {0};
     backend_t *backend = NULL;
+    search.time = tune_budget_begin(o->budget);
+    search.memory = t->work->stage_bytes;
     TRY(open_backend(t->job, t->work->backend, &backend));
-    TRY(tune_bank_search(backend, &t->work->channelise, &o->search, o->log, o->database, &best,
+    TRY(tune_bank_search(backend, &t->work->channelise, &search, o->log, o->database, &best,
                          &summary));
+    tune_budget_end(o->budget, &search.time);
     TRY(summary.seconds > 0 ? channelise_choice_words(&best, &words) : STATUS_OK);
     TRY(tell(t, "filter bank", &summary, &words));
 out:
@@ -62,13 +70,16 @@ static status_t search_stage(struct tuned_job *t, const struct dedispersion *pla
     const struct tune_thinning thinning = {.only = o->only, .every = o->every, .most = o->most};
     uint64_t count = min_u64(plan->chunking.chunk_spectra, plan->delays.ndms);
     struct dm_group group = {.base = 0};
+    struct tune_options search = o->search;
     struct dedisperse_shape best;
     backend_t *backend = NULL;
+    search.time = tune_budget_begin(o->budget);
     TRY(dm_group_create(plan, 0, (uint32_t)count, &group));
     TRY(open_backend(t->job, plan->backend, &backend));
     struct dedisperse_spec spec = dedispersion_stage(plan, &group, plan->block_outputs);
-    TRY(tune_shapes_search(backend, &spec, &thinning, &o->search, o->log, o->database, &best,
+    TRY(tune_shapes_search(backend, &spec, &thinning, &search, o->log, o->database, &best,
                            summary));
+    tune_budget_end(o->budget, &search.time);
     TRY(summary->seconds > 0 ? dedisperse_shape_words(&best, words) : STATUS_OK);
 out:
     dm_group_free(&group);
@@ -107,15 +118,17 @@ status_t tune_job(const struct job *job, const struct tuning_options *options, t
 {
     status_t st = STATUS_OK;
     struct tuned_job t = {.job = job, .options = *options, .told = told};
-    t.options.search.budget /= (job->channels > 0) + job->ndedisperse;
+    options->budget->problems = (job->channels > 0) + job->ndedisperse;
     if (job->channels > 0) {
         TRY(archive_open(job, &t.archive));
         TRY(work_create(job, t.archive, backend_settle(job->backend), work_threads(job, 1), NULL,
                         &t.work));
         TRY(tune_bank(&t));
+        options->budget->problems--;
     }
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         TRY(tune_dedispersion(&t, i));
+        options->budget->problems--;
     }
 out:
     work_destroy(t.work);

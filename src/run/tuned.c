@@ -1,7 +1,6 @@
 #include "run/tuned.h"
 
 #include "run/agree.h"
-#include "run/stop.h"
 #include "tune/bank.h"
 
 /* On one rank. */
@@ -9,13 +8,12 @@ static status_t find(backend_t *backend, const struct dedisperse_spec *spec,
                      const struct run_options *options, struct dedisperse_shape *shape)
 {
     status_t st = STATUS_OK;
-    const struct tune_wish wish = {
-        .database = options->database, .budget = options->tune, .is_stopped = stop_wanted};
+    const struct tune_wish wish = {.database = options->database, .budget = options->tune};
     struct dedisperse_shape known = {0};
     enum tune_found found = TUNE_NOTHING;
     struct text from = {0};
     struct text words = {0};
-    if (options->tune > 0) {
+    if (options->tune) {
         TRY(tune_now(backend, spec, &wish, &known, &found));
     } else {
         TRY(tune_find(backend, spec, options->database, &known, &found, &from));
@@ -50,16 +48,16 @@ out:
     return st;
 }
 
-status_t tuned_filter_bank(backend_t *backend, const struct channelise_spec *spec,
+status_t tuned_filter_bank(backend_t *backend, const struct channelise_spec *spec, uint64_t memory,
                            const struct run_options *options, struct channelise_choice *choice)
 {
     status_t st = STATUS_OK;
     const struct tune_wish wish = {
-        .database = options->database, .budget = options->tune, .is_stopped = stop_wanted};
+        .database = options->database, .budget = options->tune, .memory = memory};
     struct channelise_spec wanted = *spec;
     enum tune_found found = TUNE_NOTHING;
     struct text words = {0};
-    if (options->tune > 0) {
+    if (options->tune) {
         TRY(tune_bank_now(backend, spec, &wish, &wanted.choice, &found));
     } else {
         TRY(tune_bank_find(backend, spec, options->database, &wanted.choice, &found));

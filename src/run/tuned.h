@@ -14,9 +14,10 @@ status_t tuned_dedispersion_all(MPI_Comm comm, backend_t *backend,
                                 const struct dedisperse_spec *spec,
                                 const struct run_options *options, struct dedisperse_shape *shape);
 
-/* The same for a filter bank, on one rank: *choice, complete. Other ways may round otherwise: all
- * ranks, and runs that go on, must take this one. Fails with DEVICE. */
-status_t tuned_filter_bank(backend_t *backend, const struct channelise_spec *spec,
+/* The same for a filter bank, on one rank: *choice, complete. A search takes `memory` bytes at
+ * most. Other ways may round otherwise: all ranks, and runs that go on, must take this one. Fails
+ * with DEVICE. */
+status_t tuned_filter_bank(backend_t *backend, const struct channelise_spec *spec, uint64_t memory,
                            const struct run_options *options, struct channelise_choice *choice);
 
 /* Puts a shape into a spec that it fits; others are left to the model. */

@@ -106,34 +106,57 @@ status_t tuning_search(backend_t *backend, const struct bench_dedispersion *c,
                        struct tuning_comparison *comparison)
 {
     status_t st = STATUS_OK;
-    const struct tune_thinning thinning = {
+    struct tune_thinning thinning = {
         .only = options->only, .every = options->every, .most = options->most};
     struct tune_options search = options->search;
-    struct tune_problem problem = {0};
+    struct tune_shapes_start start = {.shape = {0}};
     struct tune_outcome outcome = {0};
     bench_dedisperse_t *bench = NULL;
     tune_shapes_t *shapes = NULL;
-    *row = (struct tuning_row){.c = *c};
+    search.time = tune_budget_begin(options->budget);
+    *row = (struct tuning_row){.c = *c, .is_cut = tune_time_is_over(&search.time, 1)};
+    if (row->is_cut) {
+        goto out;
+    }
     search.method = comparison ? TUNE_EXHAUSTIVE : search.method;
     TRY(bench_dedisperse_create(backend, c, &bench));
     row->adds = bench_dedisperse_adds(bench);
     trial_t *trial = bench_dedisperse_trial(bench);
-    TRY(tune_problem_of(backend, trial_spec(trial), &problem));
+    TRY(tune_shapes_begin(backend, trial_spec(trial), options->database, &start));
+    thinning.known = start.known.can_be ? &start.shape : NULL;
     TRY(tune_shapes_create(trial, &thinning, &shapes));
+    search.known = tune_shapes_place(&start, shapes);
     const struct tune_space *space = tune_shapes_space(shapes);
-    TRY(tune_search(space, &search, options->log, problem.hash, &outcome));
+    TRY(tune_search(space, &search, options->log, start.problem.hash, &outcome));
     TRY(take(row, shapes, &outcome));
-    if (row->seconds > 0) {
-        TRY(tune_keep(backend, trial_spec(trial), options->database, &row->best, row->seconds));
-    }
-    if (comparison) {
+    TRY(tune_known_keep(&start.known, &start.problem, options->database, space, &outcome,
+                        tune_shapes_is_thinned(shapes), &row->searched));
+    if (comparison && outcome.ok > 0) {
         TRY(compare(space, &outcome, comparison));
     }
 out:
+    tune_budget_end(options->budget, &search.time);
     tune_outcome_free(&outcome);
-    tune_problem_free(&problem);
+    tune_shapes_start_free(&start);
     tune_shapes_destroy(shapes);
     bench_dedisperse_destroy(bench);
+    return st;
+}
+
+/* What was timed beside the winner that the database has, and was faster. */
+static status_t keep_other(const struct tune_problem *problem, const char *database,
+                           const struct tuning_row *row)
+{
+    status_t st = STATUS_OK;
+    struct text words = {0};
+    TRY(dedisperse_shape_words(&row->best, &words));
+    struct store_record record = {.key = tune_problem_key(problem),
+                                  .words = words.data,
+                                  .seconds = row->seconds,
+                                  .searched = row->searched};
+    TRY(store_put(database, &record, NULL));
+out:
+    text_free(&words);
     return st;
 }
 
@@ -151,6 +174,10 @@ static status_t time_others(backend_t *backend, struct tuning_row *row,
     bench_dedisperse_t *bench = NULL;
     tune_shapes_t *shapes = NULL;
     double before = row->seconds;
+    search.time = tune_budget_begin(options->budget);
+    if (tune_time_is_over(&search.time, 1)) {
+        goto out;
+    }
     TRY(memory_zeroed(count, sizeof *unknown, "shapes", &unknown));
     for (uint32_t k = 0; k < count; k++) {
         if (known_time(row, &list[k]) <= 0) {
@@ -159,6 +186,7 @@ static status_t time_others(backend_t *backend, struct tuning_row *row,
     }
     also.also = unknown;
     TRY(bench_dedisperse_create(backend, &row->c, &bench));
+    row->adds = bench_dedisperse_adds(bench);
     trial_t *trial = bench_dedisperse_trial(bench);
     TRY(tune_problem_of(backend, trial_spec(trial), &problem));
     TRY(tune_shapes_create(trial, &also, &shapes));
@@ -169,10 +197,11 @@ static status_t time_others(backend_t *backend, struct tuning_row *row,
             TRY(note_known(row, tune_shapes_shape(shapes, i), outcome.results[i].seconds));
         }
     }
-    if (row->seconds < before) {
-        TRY(tune_keep(backend, trial_spec(trial), options->database, &row->best, row->seconds));
+    if (row->seconds > 0 && (before <= 0 || row->seconds < before)) {
+        TRY(keep_other(&problem, options->database, row));
     }
 out:
+    tune_budget_end(options->budget, &search.time);
     tune_outcome_free(&outcome);
     tune_problem_free(&problem);
     free(unknown);
@@ -233,6 +262,7 @@ status_t tuning_fixed(backend_t *backend, struct tuning_row *rows, uint32_t nrow
     TRY(memory_zeroed(nrows, sizeof *winners, "shapes", &winners));
     uint32_t n = list_winners(rows, nrows, winners);
     for (uint32_t r = 0; r < nrows; r++) {
+        options->budget->problems = nrows - r;
         if (!knows_all(&rows[r], winners, n)) {
             TRY(time_others(backend, &rows[r], winners, n, options));
         }

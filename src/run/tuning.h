@@ -8,7 +8,8 @@
 #include "tune/statistics.h"
 
 struct tuning_options {
-    struct tune_options search; /* with the budget of one search */
+    struct tune_options search; /* without its time, which is a share of the budget */
+    struct tune_budget *budget;
     const char *only;
     uint32_t every, most; /* thin the space: struct tune_thinning */
     const char *database;
@@ -20,8 +21,9 @@ struct tuning_row {
     struct bench_dedispersion c;
     double adds;
     uint32_t fit, timed, wrong, failed, recalled;
-    int is_cut;
-    double spent; /* seconds that its configurations have taken, in earlier runs, too */
+    int is_cut;      /* fit 0: before it began */
+    double searched; /* as the database has it */
+    double spent;    /* seconds that its configurations have taken, in earlier runs, too */
     double compiling;
     struct tune_statistics statistics;
     struct text histogram;
@@ -52,8 +54,9 @@ status_t tuning_search(backend_t *backend, const struct bench_dedispersion *c,
 void tuning_row_free(struct tuning_row *row);
 
 /* The best single configuration of several cases: the one with the greatest sum of rates of all
- * that were timed in each case. The winners that were not timed in a case yet are timed there, and
- * if one turns out to be faster than the case's own, it becomes the winner.
+ * that were timed in each case. The winners that were not timed in a case yet are timed there, as
+ * far as the budget goes, and if one turns out to be faster than the case's own, it becomes the
+ * winner.
  *
  *   fixed   double [nrows]   its seconds in each case */
 status_t tuning_fixed(backend_t *backend, struct tuning_row *rows, uint32_t nrows,

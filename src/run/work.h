@@ -33,6 +33,7 @@ struct work {
     uint64_t read_bytes;           /* with overlaps */
     uint64_t cache_bytes;          /* for chunks of datasets that are read through HDF5 */
     uint64_t memory_bytes;         /* that a rank needs, all told */
+    uint64_t stage_bytes;          /* of run.memory: what stages and their buffers may take */
 };
 
 /* `backend` settled (not AUTO), `threads` of a rank, settled (>= 1). `begun`: chunks as an earlier

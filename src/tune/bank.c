@@ -1,12 +1,9 @@
 #include "tune/bank.h"
 
-#include "base/cache.h"
 #include "base/memory.h"
 #include "tune/bank_trial.h"
-#include "tune/store.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +22,6 @@ status_t tune_bank_problem(backend_t *backend, const struct channelise_spec *spe
 {
     status_t st = STATUS_OK;
     static const char *const formats[] = {"4 bit", "8 bit", "16 bit", "float"};
-    struct text all = {0};
     double integrate = 0;
     *out = (struct tune_problem){.features = {spec->nchannels, spec->noutputs, 1, 1}};
     TRY(text_add(&out->kernel, "filter bank, %u channels, %u taps, %s %s", spec->channels,
@@ -46,22 +42,9 @@ status_t tune_bank_problem(backend_t *backend, const struct channelise_spec *spe
         out->features[2] += spec->outputs[i].kind == PRODUCT_SPECTRA;
     }
     out->features[3] += integrate;
-    TRY(text_add(&all, "%s\n%s\n%s", out->kernel.data, out->identity.data, out->words.data));
-    snprintf(out->hash, sizeof out->hash, "%016" PRIx64, cache_hash(all.data, all.length));
+    TRY(tune_problem_end(out));
 out:
-    text_free(&all);
     return st;
-}
-
-static struct store_key key_of(const struct tune_problem *problem)
-{
-    struct store_key key = {.kernel = problem->kernel.data,
-                            .identity = problem->identity.data,
-                            .problem = problem->words.data};
-    for (int i = 0; i < STORE_FEATURES; i++) {
-        key.features[i] = problem->features[i];
-    }
-    return key;
 }
 
 static int is_same(const struct channelise_choice *a, const struct channelise_choice *b)
@@ -70,9 +53,9 @@ static int is_same(const struct channelise_choice *a, const struct channelise_ch
            memcmp(a->numbers, b->numbers, sizeof a->numbers) == 0;
 }
 
-/* The candidate that a text names. */
-static int match(const char *words, const struct channelise_choice *list, uint32_t count,
-                 struct channelise_choice *out)
+/* The number of the candidate that a text names; 0 when there is none. */
+static int find_choice(const char *words, const struct channelise_choice *list, uint32_t count,
+                       uint32_t *out)
 {
     struct channelise_choice known;
     if (!channelise_choice_parse(words, &known)) {
@@ -80,11 +63,48 @@ static int match(const char *words, const struct channelise_choice *list, uint32
     }
     for (uint32_t i = 0; i < count; i++) {
         if (is_same(&known, &list[i])) {
-            *out = list[i];
+            *out = i;
             return 1;
         }
     }
     return 0;
+}
+
+/* The nearest known problem with a way that could be chosen today. */
+static status_t look_up(backend_t *backend, const struct channelise_spec *spec,
+                        const struct tune_problem *problem, const char *database,
+                        struct channelise_choice *choice, enum tune_found *found,
+                        struct tune_known *very)
+{
+    status_t st = STATUS_OK;
+    enum { MOST_NEAR = 32 };
+    struct store_record near[MOST_NEAR];
+    struct channelise_choice *list = NULL;
+    store_t *store = NULL;
+    uint32_t count = 0;
+    uint32_t fit = 0;
+    *found = TUNE_NOTHING;
+    TRY(store_open(database, &store));
+    struct store_key key = tune_problem_key(problem);
+    store_find(store, &key, near, MOST_NEAR, &count);
+    if (count > 0) {
+        TRY(channelise_candidates(backend, spec, &list, &fit));
+    }
+    for (uint32_t i = 0; i < count && *found == TUNE_NOTHING; i++) {
+        uint32_t at = 0;
+        if (find_choice(near[i].words, list, fit, &at)) {
+            *choice = list[at];
+            *found = near[i].distance > 0 ? TUNE_NEAREST : TUNE_EXACT;
+        }
+    }
+    if (very) {
+        TRY(tune_known_of(near, count, very));
+        very->can_be = *found == TUNE_EXACT;
+    }
+out:
+    free(list);
+    store_close(store);
+    return st;
 }
 
 status_t tune_bank_find(backend_t *backend, const struct channelise_spec *spec,
@@ -92,30 +112,10 @@ status_t tune_bank_find(backend_t *backend, const struct channelise_spec *spec,
                         enum tune_found *found)
 {
     status_t st = STATUS_OK;
-    enum { MOST_NEAR = 32 };
-    struct store_record near[MOST_NEAR];
     struct tune_problem problem = {0};
-    struct channelise_choice *list = NULL;
-    store_t *store = NULL;
-    uint32_t count = 0;
-    uint32_t fit = 0;
-    *found = TUNE_NOTHING;
     TRY(tune_bank_problem(backend, spec, &problem));
-    TRY(store_open(database, &store));
-    struct store_key key = key_of(&problem);
-    store_find(store, &key, near, MOST_NEAR, &count);
-    if (count > 0) {
-        /* Only what could be chosen today. */
-        TRY(channelise_candidates(backend, spec, &list, &fit));
-    }
-    for (uint32_t i = 0; i < count && *found == TUNE_NOTHING; i++) {
-        if (match(near[i].words, list, fit, choice)) {
-            *found = near[i].distance > 0 ? TUNE_NEAREST : TUNE_EXACT;
-        }
-    }
+    TRY(look_up(backend, spec, &problem, database, choice, found, NULL));
 out:
-    free(list);
-    store_close(store);
     tune_problem_free(&problem);
     return st;
 }
@@ -125,10 +125,12 @@ static status_t words_of(void *context, uint32_t i, struct text *out)
     return channelise_choice_words(&((const struct bank *)context)->choices[i], out);
 }
 
-static status_t time_one(void *context, uint32_t i, uint32_t repeats, struct tune_measure *out)
+static status_t time_one(void *context, uint32_t i, uint32_t repeats, const struct tune_time *time,
+                         struct tune_measure *out)
 {
     const struct bank *bank = context;
-    return bank_trial_time(bank->trial, &bank->choices[i], repeats, &out->seconds, &out->wrong);
+    return bank_trial_time(bank->trial, &bank->choices[i], repeats, time, &out->seconds,
+                           &out->wrong);
 }
 
 static void bank_end(struct bank *bank)
@@ -139,7 +141,7 @@ static void bank_end(struct bank *bank)
 }
 
 /* There is no model: those that are known to be good come first. */
-static status_t bank_begin(backend_t *backend, const struct channelise_spec *spec,
+static status_t bank_begin(backend_t *backend, const struct channelise_spec *spec, uint64_t memory,
                            struct bank *bank)
 {
     status_t st = STATUS_OK;
@@ -163,22 +165,41 @@ static status_t bank_begin(backend_t *backend, const struct channelise_spec *spe
                                       .words = words_of,
                                       .time = time_one};
     if (count > 0) {
-        TRY(bank_trial_create(backend, spec, &bank->trial));
+        TRY(bank_trial_create(backend, spec, memory, &bank->trial));
     }
 out:
     return st;
 }
 
-static status_t keep(const struct tune_problem *problem, const char *database,
-                     const struct channelise_choice *best, double seconds)
+static status_t search(backend_t *backend, const struct channelise_spec *spec,
+                       const struct tune_problem *problem, struct tune_known *known,
+                       const struct tune_options *options, tune_log_t *log, const char *database,
+                       struct channelise_choice *best, struct tune_summary *out)
 {
     status_t st = STATUS_OK;
-    struct text words = {0};
-    TRY(channelise_choice_words(best, &words));
-    struct store_record record = {.key = key_of(problem), .words = words.data, .seconds = seconds};
-    TRY(store_put(database, &record));
+    struct bank bank = {.trial = NULL};
+    struct tune_options with_known = *options;
+    struct tune_outcome outcome = {0};
+    *out = (struct tune_summary){.is_cut = tune_time_is_over(&options->time, 1)};
+    if (out->is_cut) {
+        goto out;
+    }
+    TRY(bank_begin(backend, spec, options->memory, &bank));
+    if (bank.space.count == 0) {
+        goto out;
+    }
+    known->can_be = known->can_be &&
+                    find_choice(known->words.data, bank.choices, bank.space.count, &known->index);
+    with_known.known = known->can_be ? &known->index : NULL;
+    TRY(tune_search(&bank.space, &with_known, log, problem->hash, &outcome));
+    TRY(tune_summarise(&bank.space, &outcome, bank.space.count, out));
+    if (out->seconds > 0) {
+        *best = bank.choices[outcome.best];
+    }
+    TRY(tune_known_keep(known, problem, database, &bank.space, &outcome, 0, NULL));
 out:
-    text_free(&words);
+    tune_outcome_free(&outcome);
+    bank_end(&bank);
     return st;
 }
 
@@ -187,25 +208,29 @@ status_t tune_bank_search(backend_t *backend, const struct channelise_spec *spec
                           struct channelise_choice *best, struct tune_summary *out)
 {
     status_t st = STATUS_OK;
-    struct bank bank = {.trial = NULL};
     struct tune_problem problem = {0};
-    struct tune_outcome outcome = {0};
+    struct tune_known known = {.searched = 0};
+    struct channelise_choice choice;
+    enum tune_found found;
     *out = (struct tune_summary){0};
     TRY(tune_bank_problem(backend, spec, &problem));
-    TRY(bank_begin(backend, spec, &bank));
-    if (bank.space.count == 0) {
-        goto out;
-    }
-    TRY(tune_search(&bank.space, options, log, problem.hash, &outcome));
-    TRY(tune_summarise(&bank.space, &outcome, bank.space.count, out));
-    if (out->seconds > 0) {
-        *best = bank.choices[outcome.best];
-        TRY(keep(&problem, database, best, out->seconds));
-    }
+    TRY(look_up(backend, spec, &problem, database, &choice, &found, &known));
+    TRY(search(backend, spec, &problem, &known, options, log, database, best, out));
 out:
-    tune_outcome_free(&outcome);
     tune_problem_free(&problem);
-    bank_end(&bank);
+    tune_known_free(&known);
+    return st;
+}
+
+/* A run goes on without: a filter bank fits where a trial, which has a reference beside it, does
+ * not. */
+static status_t forgive(status_t st)
+{
+    if (st == STATUS_USAGE) {
+        report_warn("the filter bank is not tuned: %s", report_cause());
+        report_clear();
+        return STATUS_OK;
+    }
     return st;
 }
 
@@ -214,17 +239,25 @@ status_t tune_bank_now(backend_t *backend, const struct channelise_spec *spec,
                        enum tune_found *found)
 {
     status_t st = STATUS_OK;
+    static const char what[] = "the filter bank";
     struct tune_options options = tune_wished(wish);
-    struct tune_summary summary;
-    TRY(tune_bank_find(backend, spec, wish->database, choice, found));
-    if (*found == TUNE_EXACT) {
+    struct tune_problem problem = {0};
+    struct tune_known known = {.searched = 0};
+    struct tune_summary summary = {0};
+    TRY(tune_bank_problem(backend, spec, &problem));
+    TRY(look_up(backend, spec, &problem, wish->database, choice, found, &known));
+    if (!tune_is_wanted(what, *found, &known, &options.time)) {
         goto out;
     }
-    TRY(tune_bank_search(backend, spec, &options, NULL, wish->database, choice, &summary));
+    st = search(backend, spec, &problem, &known, &options, NULL, wish->database, choice, &summary);
+    TRY(forgive(st));
     if (summary.timed > 0) {
-        tune_note("the filter bank", &summary);
+        tune_note(what, &summary);
     }
     *found = summary.seconds > 0 ? TUNE_EXACT : *found;
 out:
+    tune_budget_end(wish->budget, &options.time);
+    tune_problem_free(&problem);
+    tune_known_free(&known);
     return st;
 }

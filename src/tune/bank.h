@@ -17,14 +17,16 @@ status_t tune_bank_find(backend_t *backend, const struct channelise_spec *spec,
                         const char *database, struct channelise_choice *choice,
                         enum tune_found *found);
 
-/* Searches, and keeps the best in the database; *best is set if one is right. `log` may be NULL.
- * Fails as tune_search(). */
+/* Searches, and keeps the best in the database; *best is set if one is right. What the database has
+ * takes part. Nothing is timed, and the summary is_cut, when the options' time is over before.
+ * `log` may be NULL. Fails as tune_search() and bank_trial_create(). */
 status_t tune_bank_search(backend_t *backend, const struct channelise_spec *spec,
                           const struct tune_options *options, tune_log_t *log, const char *database,
                           struct channelise_choice *best, struct tune_summary *out);
 
-/* tune_bank_find(), and if the very problem is not known, a guided search which is kept. Says what
- * it does in a note. Fails with DEVICE. */
+/* tune_bank_find(), and if the very problem is not known, or from a search only that had less time
+ * than there is, a guided search which is kept. Says what it does in a note; a trial that does not
+ * fit is a warning. Fails with DEVICE. */
 status_t tune_bank_now(backend_t *backend, const struct channelise_spec *spec,
                        const struct tune_wish *wish, struct channelise_choice *choice,
                        enum tune_found *found);

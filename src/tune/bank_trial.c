@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/units.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,17 +20,26 @@ struct bank_trial {
     size_t sample_bytes;
 };
 
+static void give_room_back(bank_trial_t *trial)
+{
+    for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
+        buffer_destroy(trial->out[i]);
+        trial->out[i] = NULL;
+    }
+    buffer_destroy(trial->in);
+    trial->in = NULL;
+}
+
 void bank_trial_destroy(bank_trial_t *trial)
 {
     if (!trial) {
         return;
     }
+    give_room_back(trial);
     for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
-        buffer_destroy(trial->out[i]);
         free(trial->expected[0][i]);
         free(trial->expected[1][i]);
     }
-    buffer_destroy(trial->in);
     free(trial);
 }
 
@@ -71,14 +81,83 @@ static uint64_t samples_of(const struct channelise_spec *spec, uint64_t spectra)
     return (spectra + spec->taps - 1) * channelise_samples(spec);
 }
 
+static uint64_t input_bytes(const bank_trial_t *trial, uint64_t spectra)
+{
+    return (samples_of(&trial->spec, spectra) * trial->sample_bytes / sizeof(uint64_t) + 1) *
+           sizeof(uint64_t);
+}
+
+static uint64_t output_bytes(const bank_trial_t *trial, uint32_t i, uint64_t spectra)
+{
+    return (rows_of(&trial->spec, i, spectra) + 1) * row_floats(&trial->spec, i) * sizeof(float);
+}
+
+/* Samples and rows of so many spectra. */
+static uint64_t buffer_bytes(const bank_trial_t *trial, uint64_t spectra)
+{
+    uint64_t bytes = input_bytes(trial, spectra);
+    for (uint32_t i = 0; i < trial->spec.noutputs; i++) {
+        bytes += output_bytes(trial, i, spectra);
+    }
+    return bytes;
+}
+
+uint64_t bank_trial_bytes(const bank_trial_t *trial)
+{
+    struct channelise_spec window = trial->spec;
+    window.max_spectra = WINDOW;
+    uint64_t one = buffer_bytes(trial, WINDOW);
+    /* The stage and the reference are never there at once. */
+    uint64_t stage = channelise_bytes(backend_which(trial->backend), &trial->spec);
+    uint64_t reference = one + channelise_bytes(BACKEND_REFERENCE, &window);
+    return buffer_bytes(trial, trial->spec.max_spectra) + WINDOWS * one + max_u64(stage, reference);
+}
+
+/* As many spectra as memory has room for. */
+static status_t fit(bank_trial_t *trial, uint64_t memory)
+{
+    status_t st = STATUS_OK;
+    uint64_t *spectra = &trial->spec.max_spectra;
+    char needed[UNITS_TEXT];
+    char given[UNITS_TEXT];
+    while (memory > 0 && *spectra > WINDOW && bank_trial_bytes(trial) > memory) {
+        *spectra = *spectra / 2 / WINDOW * WINDOW;
+    }
+    REQUIRE(memory == 0 || bank_trial_bytes(trial) <= memory, STATUS_USAGE,
+            "run.memory leaves %s for trials of %u channels with %u taps, which need %s",
+            units_bytes(memory, given), trial->spec.channels, trial->spec.taps,
+            units_bytes(bank_trial_bytes(trial), needed));
+out:
+    return st;
+}
+
+/* Takes the buffers: fewer spectra where the device's memory has too little room, with some left
+ * for stages. */
+static status_t take_room(bank_trial_t *trial)
+{
+    status_t st = STATUS_OK;
+    uint64_t *spectra = &trial->spec.max_spectra;
+    for (;;) {
+        st = buffer_create(trial->backend, BUFFER_IN, input_bytes(trial, *spectra), &trial->in);
+        for (uint32_t i = 0; i < trial->spec.noutputs && st == STATUS_OK; i++) {
+            st = buffer_create(trial->backend, BUFFER_OUT, output_bytes(trial, i, *spectra),
+                               &trial->out[i]);
+        }
+        if (st == STATUS_OK || !backend_was_full(trial->backend) || *spectra <= WINDOW) {
+            return st;
+        }
+        report_clear();
+        give_room_back(trial);
+        *spectra = max_u64(*spectra / 4 / WINDOW, 1) * WINDOW;
+    }
+}
+
 static status_t fill(bank_trial_t *trial)
 {
     status_t st = STATUS_OK;
     void *data = NULL;
-    uint64_t bytes = samples_of(&trial->spec, trial->spec.max_spectra) * trial->sample_bytes;
-    uint64_t words = ceil_div_u64(bytes, sizeof(uint64_t));
+    uint64_t words = input_bytes(trial, trial->spec.max_spectra) / sizeof(uint64_t);
     uint64_t state = 88172645463325252U;
-    TRY(buffer_create(trial->backend, BUFFER_IN, words * sizeof(uint64_t), &trial->in));
     TRY(buffer_get(trial->in, &data));
     for (uint64_t i = 0; i < words; i++) {
         /* Marsaglia's xorshift64. */
@@ -123,8 +202,7 @@ static status_t expect_window(bank_trial_t *trial, backend_t *reference, uint32_
     TRY(buffer_get(trial->in, &data));
     memcpy(samples, (const char *)data + first, bytes);
     for (uint32_t i = 0; i < spec.noutputs; i++) {
-        uint64_t floats = (rows_of(&spec, i, WINDOW) + 1) * row_floats(&spec, i);
-        TRY(buffer_create(reference, BUFFER_OUT, floats * sizeof(float), &out[i]));
+        TRY(buffer_create(reference, BUFFER_OUT, output_bytes(trial, i, WINDOW), &out[i]));
     }
     channelise_begin(stage, window_start(trial, w));
     TRY(channelise_run(stage, in, &input, 1, WINDOW, 0, out, rows));
@@ -157,7 +235,7 @@ out:
     return st;
 }
 
-status_t bank_trial_create(backend_t *backend, const struct channelise_spec *spec,
+status_t bank_trial_create(backend_t *backend, const struct channelise_spec *spec, uint64_t memory,
                            bank_trial_t **out)
 {
     status_t st = STATUS_OK;
@@ -165,16 +243,13 @@ status_t bank_trial_create(backend_t *backend, const struct channelise_spec *spe
     TRY(memory_zeroed(1, sizeof *trial, "a trial", &trial));
     trial->backend = backend;
     shrink(trial, spec);
+    TRY(fit(trial, memory));
     if (backend_which(backend) == BACKEND_CPU) {
         trial->spec.choice.backend = BACKEND_AUTO;
         TRY(channelise_choose(backend, &trial->spec, &trial->plan));
     }
+    TRY(take_room(trial));
     TRY(fill(trial));
-    for (uint32_t i = 0; i < spec->noutputs; i++) {
-        uint64_t rows = rows_of(&trial->spec, i, trial->spec.max_spectra) + 1;
-        TRY(buffer_create(backend, BUFFER_OUT, rows * row_floats(&trial->spec, i) * sizeof(float),
-                          &trial->out[i]));
-    }
     TRY(expect(trial));
     *out = trial;
     trial = NULL;
@@ -190,9 +265,8 @@ static status_t spoil(bank_trial_t *trial)
     const struct channelise_spec *spec = &trial->spec;
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         void *data = NULL;
-        uint64_t rows = rows_of(spec, i, spec->max_spectra) + 1;
         TRY(buffer_get(trial->out[i], &data));
-        memset(data, 0xff, rows * row_floats(spec, i) * sizeof(float));
+        memset(data, 0xff, output_bytes(trial, i, spec->max_spectra));
     }
 out:
     return st;
@@ -273,24 +347,26 @@ static int compare_doubles(const void *left, const void *right)
 }
 
 status_t bank_trial_time(bank_trial_t *trial, const struct channelise_choice *choice,
-                         uint32_t repeats, double *seconds, uint32_t *wrong)
+                         uint32_t repeats, const struct tune_time *time, double *seconds,
+                         uint32_t *wrong)
 {
     status_t st = STATUS_OK;
     channelise_t *stage = NULL;
     double *times = NULL;
     double first = 0;
+    uint32_t n = 0;
     trial->spec.choice = *choice;
     memcpy(trial->spec.choice.wisdom, trial->plan.wisdom, sizeof trial->plan.wisdom);
     TRY(memory_zeroed(repeats, sizeof *times, "times", &times));
     TRY(channelise_create(trial->backend, &trial->spec, &stage));
     TRY(spoil(trial));
     TRY(run_once(trial, stage, &first));
-    for (uint32_t i = 0; i < repeats; i++) {
-        TRY(run_once(trial, stage, &times[i]));
+    for (; n < repeats && (n == 0 || !time || !tune_time_is_over(time, 1)); n++) {
+        TRY(run_once(trial, stage, &times[n]));
     }
     TRY(compare(trial, wrong));
-    qsort(times, repeats, sizeof *times, compare_doubles);
-    *seconds = (times[repeats / 2] + times[(repeats - 1) / 2]) / 2;
+    qsort(times, n, sizeof *times, compare_doubles);
+    *seconds = (times[n / 2] + times[(n - 1) / 2]) / 2;
 out:
     channelise_destroy(stage);
     free(times);

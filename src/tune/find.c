@@ -1,15 +1,8 @@
 /* What the database knows of dedispersion, and what goes into it. */
 #include "base/cache.h"
-#include "base/memory.h"
 #include "tune/shapes.h"
-#include "tune/store.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-_Static_assert(STORE_FEATURES == sizeof(((struct tune_problem *)0)->features) / sizeof(double),
-               "a problem has the store's features");
 
 static uint32_t count_used(const struct dedisperse_spec *spec)
 {
@@ -30,13 +23,6 @@ static uint64_t hash_delays(const struct dedisperse_spec *spec)
     return cache_hash(parts, sizeof parts);
 }
 
-void tune_problem_free(struct tune_problem *problem)
-{
-    text_free(&problem->kernel);
-    text_free(&problem->identity);
-    text_free(&problem->words);
-}
-
 status_t tune_problem_of(backend_t *backend, const struct dedisperse_spec *spec,
                          struct tune_problem *out)
 {
@@ -44,7 +30,6 @@ status_t tune_problem_of(backend_t *backend, const struct dedisperse_spec *spec,
     static const char *const formats[] = {"uint8", "uint16", "float32"};
     const struct delays *delays = spec->delays;
     uint32_t used = count_used(spec);
-    struct text all = {0};
     *out = (struct tune_problem){.features = {used, delays->ndms, (double)spec->max_samples,
                                               1 + (double)delays->largest / delays->ndms}};
     TRY(text_add(&out->kernel, "dedisperse %s", formats[spec->format]));
@@ -58,37 +43,25 @@ status_t tune_problem_of(backend_t *backend, const struct dedisperse_spec *spec,
     TRY(text_add(&out->words,
                  "%u channels, %u DMs, %" PRIu64 " samples, delays up to %u (%016" PRIx64 ")", used,
                  delays->ndms, spec->max_samples, delays->largest, hash_delays(spec)));
-    TRY(text_add(&all, "%s\n%s\n%s", out->kernel.data, out->identity.data, out->words.data));
-    snprintf(out->hash, sizeof out->hash, "%016" PRIx64, cache_hash(all.data, all.length));
+    TRY(tune_problem_end(out));
 out:
-    text_free(&all);
     return st;
 }
 
-static struct store_key key_of(const struct tune_problem *problem)
-{
-    struct store_key key = {.kernel = problem->kernel.data,
-                            .identity = problem->identity.data,
-                            .problem = problem->words.data};
-    for (int i = 0; i < STORE_FEATURES; i++) {
-        key.features[i] = problem->features[i];
-    }
-    return key;
-}
-
-status_t tune_find(backend_t *backend, const struct dedisperse_spec *spec, const char *database,
-                   struct dedisperse_shape *shape, enum tune_found *found, struct text *from)
+/* The nearest known problem with a shape that fits this one. */
+static status_t look_up(backend_t *backend, const struct dedisperse_spec *spec,
+                        const struct tune_problem *problem, const char *database,
+                        struct dedisperse_shape *shape, enum tune_found *found, struct text *from,
+                        struct tune_known *very)
 {
     status_t st = STATUS_OK;
     enum { MOST_NEAR = 32, FAR = 4 /* octaves of features: the model knows better then */ };
     struct store_record near[MOST_NEAR];
-    struct tune_problem problem = {0};
     store_t *store = NULL;
     uint32_t count = 0;
     *found = TUNE_NOTHING;
-    TRY(tune_problem_of(backend, spec, &problem));
     TRY(store_open(database, &store));
-    struct store_key key = key_of(&problem);
+    struct store_key key = tune_problem_key(problem);
     store_find(store, &key, near, MOST_NEAR, &count);
     for (uint32_t i = 0; i < count && near[i].distance <= FAR && *found == TUNE_NOTHING; i++) {
         struct dedisperse_shape known;
@@ -101,25 +74,84 @@ status_t tune_find(backend_t *backend, const struct dedisperse_spec *spec, const
             TRY(from ? text_add(from, "%s", near[i].key.problem) : STATUS_OK);
         }
     }
+    if (very) {
+        TRY(tune_known_of(near, count, very));
+        very->can_be = *found == TUNE_EXACT;
+    }
 out:
     store_close(store);
+    return st;
+}
+
+status_t tune_find(backend_t *backend, const struct dedisperse_spec *spec, const char *database,
+                   struct dedisperse_shape *shape, enum tune_found *found, struct text *from)
+{
+    status_t st = STATUS_OK;
+    struct tune_problem problem = {0};
+    TRY(tune_problem_of(backend, spec, &problem));
+    TRY(look_up(backend, spec, &problem, database, shape, found, from, NULL));
+out:
     tune_problem_free(&problem);
     return st;
 }
 
-status_t tune_keep(backend_t *backend, const struct dedisperse_spec *spec, const char *database,
-                   const struct dedisperse_shape *shape, double seconds)
+status_t tune_shapes_begin(backend_t *backend, const struct dedisperse_spec *spec,
+                           const char *database, struct tune_shapes_start *out)
 {
     status_t st = STATUS_OK;
-    struct tune_problem problem = {0};
-    struct text words = {0};
-    TRY(tune_problem_of(backend, spec, &problem));
-    TRY(dedisperse_shape_words(shape, &words));
-    struct store_record record = {.key = key_of(&problem), .words = words.data, .seconds = seconds};
-    TRY(store_put(database, &record));
+    enum tune_found found;
+    *out = (struct tune_shapes_start){.shape = {0}};
+    TRY(tune_problem_of(backend, spec, &out->problem));
+    TRY(look_up(backend, spec, &out->problem, database, &out->shape, &found, NULL, &out->known));
 out:
-    text_free(&words);
-    tune_problem_free(&problem);
+    return st;
+}
+
+void tune_shapes_start_free(struct tune_shapes_start *start)
+{
+    tune_problem_free(&start->problem);
+    tune_known_free(&start->known);
+}
+
+const uint32_t *tune_shapes_place(struct tune_shapes_start *start, const tune_shapes_t *shapes)
+{
+    struct tune_known *known = &start->known;
+    known->can_be = known->can_be && tune_shapes_find(shapes, &start->shape, &known->index);
+    return known->can_be ? &known->index : NULL;
+}
+
+static status_t search(backend_t *backend, const struct dedisperse_spec *spec,
+                       struct tune_shapes_start *start, const struct tune_thinning *thinning,
+                       const struct tune_options *options, tune_log_t *log, const char *database,
+                       struct dedisperse_shape *best, struct tune_summary *out)
+{
+    status_t st = STATUS_OK;
+    struct tune_options with_known = *options;
+    struct tune_outcome outcome = {0};
+    trial_t *trial = NULL;
+    tune_shapes_t *shapes = NULL;
+    *out = (struct tune_summary){.is_cut = tune_time_is_over(&options->time, 1)};
+    if (out->is_cut) {
+        goto out;
+    }
+    TRY(trial_create(backend, spec, &trial));
+    TRY(tune_shapes_create(trial, thinning, &shapes));
+    const struct tune_space *space = tune_shapes_space(shapes);
+    if (space->count == 0) {
+        goto out; /* nothing to choose from */
+    }
+    with_known.known = tune_shapes_place(start, shapes);
+    TRY(tune_search(space, &with_known, log, start->problem.hash, &outcome));
+    TRY(tune_summarise(space, &outcome, tune_shapes_all(shapes), out));
+    if (out->seconds > 0) {
+        *best = *tune_shapes_shape(shapes, outcome.best);
+    }
+    TRY(tune_known_keep(&start->known, &start->problem, database, space, &outcome,
+                        tune_shapes_is_thinned(shapes), NULL));
+out:
+    tune_outcome_free(&outcome);
+    tune_shapes_destroy(shapes);
+    trial_destroy(trial);
     return st;
 }
 
@@ -130,46 +162,45 @@ status_t tune_shapes_search(backend_t *backend, const struct dedisperse_spec *sp
                             struct tune_summary *out)
 {
     status_t st = STATUS_OK;
-    static const struct tune_thinning all;
-    struct tune_problem problem = {0};
-    struct tune_outcome outcome = {0};
-    trial_t *trial = NULL;
-    tune_shapes_t *shapes = NULL;
+    struct tune_thinning with_known = thinning ? *thinning : (struct tune_thinning){.every = 0};
+    struct tune_shapes_start start;
     *out = (struct tune_summary){0};
-    TRY(tune_problem_of(backend, spec, &problem));
-    TRY(trial_create(backend, spec, &trial));
-    TRY(tune_shapes_create(trial, thinning ? thinning : &all, &shapes));
-    const struct tune_space *space = tune_shapes_space(shapes);
-    if (space->count == 0) {
-        goto out; /* nothing to choose from */
-    }
-    TRY(tune_search(space, options, log, problem.hash, &outcome));
-    TRY(tune_summarise(space, &outcome, tune_shapes_all(shapes), out));
-    if (out->seconds > 0) {
-        *best = *tune_shapes_shape(shapes, outcome.best);
-        TRY(tune_keep(backend, spec, database, best, out->seconds));
-    }
+    TRY(tune_shapes_begin(backend, spec, database, &start));
+    with_known.known = start.known.can_be ? &start.shape : NULL;
+    TRY(search(backend, spec, &start, &with_known, options, log, database, best, out));
 out:
-    tune_outcome_free(&outcome);
-    tune_problem_free(&problem);
-    tune_shapes_destroy(shapes);
-    trial_destroy(trial);
+    tune_shapes_start_free(&start);
     return st;
 }
 
 struct tune_options tune_wished(const struct tune_wish *wish)
 {
     return (struct tune_options){.method = TUNE_GUIDED,
-                                 .budget = wish->budget,
+                                 .time = tune_budget_begin(wish->budget),
+                                 .memory = wish->memory,
                                  .repeats = 3,
-                                 .rounds = 2,
-                                 .is_stopped = wish->is_stopped};
+                                 .rounds = 2};
+}
+
+int tune_is_wanted(const char *what, enum tune_found found, const struct tune_known *known,
+                   const struct tune_time *time)
+{
+    int is_stopped = time->is_stopped && time->is_stopped();
+    if (is_stopped || (found == TUNE_EXACT && tune_time_seconds(time) <= known->searched)) {
+        return 0;
+    }
+    if (tune_time_is_over(time, 1)) {
+        report_note("%s is not tuned: the budget is spent", what);
+        return 0;
+    }
+    return 1;
 }
 
 void tune_note(const char *what, const struct tune_summary *summary)
 {
-    report_note("tuned %s: %u of %u ways timed in %.1f s, %u wrong, %u failed", what,
-                summary->timed, summary->fit, summary->spent, summary->wrong, summary->failed);
+    report_note("tuned %s: %u of %u ways timed in %.1f s, %u wrong, %u failed%s", what,
+                summary->timed, summary->fit, summary->spent, summary->wrong, summary->failed,
+                summary->is_cut ? ", cut by the budget" : "");
 }
 
 status_t tune_now(backend_t *backend, const struct dedisperse_spec *spec,
@@ -177,18 +208,24 @@ status_t tune_now(backend_t *backend, const struct dedisperse_spec *spec,
                   enum tune_found *found)
 {
     status_t st = STATUS_OK;
+    static const char what[] = "dedispersion";
     struct tune_options options = tune_wished(wish);
+    struct tune_shapes_start start = {.shape = {0}};
     struct tune_summary summary;
-    TRY(tune_find(backend, spec, wish->database, shape, found, NULL));
-    if (*found == TUNE_EXACT) {
+    TRY(tune_problem_of(backend, spec, &start.problem));
+    TRY(look_up(backend, spec, &start.problem, wish->database, shape, found, NULL, &start.known));
+    if (!tune_is_wanted(what, *found, &start.known, &options.time)) {
         goto out;
     }
+    start.shape = *shape;
     const struct tune_thinning also = {.also = shape, .nalso = *found != TUNE_NOTHING};
-    TRY(tune_shapes_search(backend, spec, &also, &options, NULL, wish->database, shape, &summary));
+    TRY(search(backend, spec, &start, &also, &options, NULL, wish->database, shape, &summary));
     if (summary.timed > 0) {
-        tune_note("dedispersion", &summary);
+        tune_note(what, &summary);
     }
     *found = summary.seconds > 0 ? TUNE_EXACT : *found;
 out:
+    tune_budget_end(wish->budget, &options.time);
+    tune_shapes_start_free(&start);
     return st;
 }

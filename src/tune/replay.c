@@ -1,5 +1,4 @@
 /* A search played again over what another one has measured. */
-#include "base/clock.h"
 #include "base/memory.h"
 #include "tune/search_parts.h"
 
@@ -13,10 +12,12 @@ struct played {
     double *costs;
 };
 
-static status_t time_again(void *context, uint32_t i, uint32_t repeats, struct tune_measure *out)
+static status_t time_again(void *context, uint32_t i, uint32_t repeats,
+                           const struct tune_time *time, struct tune_measure *out)
 {
     const struct tune_result *r = ((const struct played *)context)->results[i];
     (void)repeats;
+    (void)time;
     *out = (struct tune_measure){
         .seconds = r->seconds, .spent = r->spent, .wrong = r->state == TUNE_WRONG};
     return r->state == TUNE_FAILED ? report_fail(STATUS_USAGE, "it failed then") : STATUS_OK;
@@ -57,12 +58,10 @@ status_t tune_replay(const struct tune_space *space, const struct tune_options *
     struct tune_space again;
     struct played played = {0};
     struct tune_options free_of_time = *options;
-    struct search search = {.space = &again,
-                            .options = &free_of_time,
-                            .outcome = out,
-                            .started = clock_now(),
-                            .is_replay = 1};
-    free_of_time.budget = 0;
+    struct search search = {
+        .space = &again, .options = &free_of_time, .outcome = out, .is_replay = 1};
+    free_of_time.time = (struct tune_time){.until = 0};
+    free_of_time.known = NULL;
     free_of_time.rounds = 0;
     *out = (struct tune_outcome){0};
     TRY(collect(space, measured, &played, &again));

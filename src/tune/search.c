@@ -7,11 +7,8 @@
 #include <string.h>
 
 enum {
-    BATCH = 64,   /* most configurations compiled ahead */
-    SEEDS = 16,   /* a guided search begins with */
-    NEAR = 16,    /* tried around each good one */
-    PATIENCE = 4, /* good ones around which nothing better was found, and it ends */
-    HOPELESS = 8  /* failures of the device in a row */
+    BATCH = 64,  /* most configurations compiled ahead */
+    HOPELESS = 8 /* failures of the device in a row */
 };
 
 const char *tune_method_name(enum tune_method method)
@@ -33,23 +30,27 @@ static double cost_of(const struct search *s, uint32_t i)
 
 static int is_stopped(const struct search *s)
 {
-    return s->options->is_stopped && s->options->is_stopped();
+    return s->options->time.is_stopped && s->options->time.is_stopped();
 }
 
-int search_is_spent(const struct search *s, double share)
+/* Whether it has timed as many as it may. */
+static int is_limited(const struct search *s)
 {
-    const struct tune_options *o = s->options;
-    return is_stopped(s) || (o->budget > 0 && clock_now() - s->started > share * o->budget);
+    return s->options->limit > 0 && s->tried >= s->options->limit;
 }
 
-/* Whether the search goes on; the turns of the best get a fifth of the budget. One is timed in any
- * case. */
-static int goes_on(struct search *s)
+int search_goes_on(struct search *s)
 {
-    if (s->tried > 0 && search_is_spent(s, s->options->rounds > 0 ? 0.8 : 1)) {
+    if (s->tried == s->space->count) {
+        return 1; /* and finds nothing left */
+    }
+    if (is_limited(s)) {
+        return 0;
+    }
+    if (tune_time_is_over(&s->options->time, s->options->rounds > 0 ? 0.8 : 1)) {
         s->outcome->is_cut = 1;
     }
-    return !s->outcome->is_cut && (s->options->limit == 0 || s->tried < s->options->limit);
+    return !s->outcome->is_cut;
 }
 
 static void count(struct search *s, uint32_t i)
@@ -105,12 +106,13 @@ out:
     return st;
 }
 
-status_t search_measure(struct search *s, uint32_t i, double ahead, struct tune_result *out)
+status_t search_measure(struct search *s, uint32_t i, const struct tune_time *time, double ahead,
+                        struct tune_result *out)
 {
     status_t st = STATUS_OK;
     struct tune_measure found = {0};
     double started = clock_now();
-    status_t tried = s->space->time(s->space->context, i, s->options->repeats, &found);
+    status_t tried = s->space->time(s->space->context, i, s->options->repeats, time, &found);
     out->spent = s->is_replay ? found.spent : ahead + clock_now() - started;
     out->seconds = tried == STATUS_OK ? found.seconds : 0;
     out->state = tried != STATUS_OK ? TUNE_FAILED : found.wrong > 0 ? TUNE_WRONG : TUNE_OK;
@@ -147,10 +149,38 @@ out:
     return st;
 }
 
+/* Compiles what is to be timed next. Compiling takes the most of the time: what is compiled is
+ * timed after the end, too, for a tenth of the search's time, and in any case until one is right.
+ */
+static void compile(struct search *s, const uint32_t *list, uint32_t n, struct tune_time *time,
+                    unsigned char *done)
+{
+    double started = clock_now();
+    s->space->prepare(s->space->context, list, n, time, done);
+    s->outcome->compiling += clock_now() - started;
+    if (time->until > 0) {
+        time->until = fmax(time->until, clock_now() + 0.1 * (time->until - time->from));
+    }
+}
+
+static int is_next(struct search *s, const struct tune_time *time, int is_compiled)
+{
+    if (!is_compiled) {
+        return search_goes_on(s);
+    }
+    if (is_stopped(s) || (s->outcome->ok > 0 && tune_time_is_over(time, 1))) {
+        s->outcome->is_cut = 1;
+        return 0;
+    }
+    return 1;
+}
+
 /* Times the untried ones of at most BATCH configurations. */
 static status_t try_batch(struct search *s, const uint32_t *list, uint32_t n)
 {
     status_t st = STATUS_OK;
+    struct tune_time time = s->options->time;
+    unsigned char compiled[BATCH] = {0};
     uint32_t left[BATCH];
     uint32_t nleft = 0;
     TRY(recall_some(s, list, n, left, &nleft));
@@ -158,27 +188,26 @@ static status_t try_batch(struct search *s, const uint32_t *list, uint32_t n)
         nleft = (uint32_t)min_u64(nleft, s->options->limit - s->tried);
     }
     double started = clock_now();
-    int is_ahead = s->space->prepare && nleft > 0 && goes_on(s);
-    if (is_ahead) {
-        s->space->prepare(s->space->context, left, nleft);
-        s->outcome->compiling += clock_now() - started;
+    if (s->space->prepare && nleft > 0 && search_goes_on(s)) {
+        compile(s, left, nleft, &time, compiled);
     }
     double ahead = nleft > 0 ? (clock_now() - started) / nleft : 0;
-    /* What is compiled is timed, budget or not: that takes the least of the time. */
-    for (uint32_t k = 0; k < nleft && (is_ahead ? !is_stopped(s) : goes_on(s)); k++) {
-        TRY(search_measure(s, left[k], ahead, &s->outcome->results[left[k]]));
-        TRY(search_note(s, left[k], 0, &s->outcome->results[left[k]]));
-        count(s, left[k]);
+    for (uint32_t k = 0; k < nleft; k++) {
+        if (is_next(s, &time, compiled[k])) {
+            TRY(search_measure(s, left[k], &time, ahead, &s->outcome->results[left[k]]));
+            TRY(search_note(s, left[k], 0, &s->outcome->results[left[k]]));
+            count(s, left[k]);
+        }
     }
 out:
     return st;
 }
 
-static status_t try_list(struct search *s, const uint32_t *list, uint32_t n)
+status_t search_try_list(struct search *s, const uint32_t *list, uint32_t n)
 {
     status_t st = STATUS_OK;
     uint32_t batch = s->space->prepare ? (uint32_t)min_u64(s->space->ahead, BATCH) : BATCH;
-    for (uint32_t k = 0; k < n && goes_on(s); k += batch) {
+    for (uint32_t k = 0; k < n && search_goes_on(s); k += batch) {
         TRY(try_batch(s, list + k, n - k < batch ? n - k : batch));
     }
 out:
@@ -210,112 +239,42 @@ static status_t search_in_order(struct search *s)
         list[i - 1] = list[j];
         list[j] = moved;
     }
-    TRY(try_list(s, list, n));
+    TRY(search_try_list(s, list, n));
 out:
     free(list);
     return st;
 }
 
-/* Whether number i, the first in rank of its value of parameter 0 or far enough from all chosen
- * before, is to be a seed. */
-static int is_seed(const struct tune_map *map, const uint32_t *list, uint32_t n, uint32_t i)
-{
-    uint32_t width = map->space->nparameters;
-    int is_first = 1;
-    int is_far = 1;
-    for (uint32_t k = 0; k < n; k++) {
-        is_first &= map->steps[(size_t)i * width] != map->steps[(size_t)list[k] * width];
-        is_far &= tune_distance(map, i, list[k]) > 1;
-    }
-    return is_first || (is_far && n < SEEDS);
-}
-
-static status_t try_seeds(struct search *s, const struct tune_map *map)
-{
-    enum { MOST_SEEDS = 2 * SEEDS };
-    uint32_t list[MOST_SEEDS];
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < s->space->count && n < MOST_SEEDS; i++) {
-        if (is_seed(map, list, n, i)) {
-            list[n++] = i;
-        }
-    }
-    return try_list(s, list, n);
-}
-
-struct neighbour {
-    double score;
-    uint32_t index;
-};
-
-static int compare_neighbours(const void *left, const void *right)
-{
-    const struct neighbour *a = left;
-    const struct neighbour *b = right;
-    int order = (a->score > b->score) - (a->score < b->score);
-    return order ? order : (a->index > b->index) - (a->index < b->index);
-}
-
-/* The untried ones near `centre`: one step away, or more if the model likes them. `room` has space
- * for all. */
-static status_t try_near(struct search *s, const struct tune_map *map, uint32_t centre,
-                         struct neighbour *room)
-{
-    uint32_t list[NEAR];
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < s->space->count; i++) {
-        if (s->outcome->results[i].state == TUNE_UNTRIED) {
-            double far = 0.5 + 0.5 * tune_distance(map, centre, i);
-            room[n++] = (struct neighbour){far * (s->space->costs ? s->space->costs[i] : 1), i};
-        }
-    }
-    qsort(room, n, sizeof *room, compare_neighbours);
-    n = n < NEAR ? n : NEAR;
-    for (uint32_t k = 0; k < n; k++) {
-        list[k] = room[k].index;
-    }
-    return try_list(s, list, n);
-}
-
-/* The best one around which nothing was tried yet; count when there is none. */
-static uint32_t best_open(const struct search *s, const unsigned char *done)
-{
-    uint32_t best = s->space->count;
-    for (uint32_t i = 0; i < s->space->count; i++) {
-        const struct tune_result *r = &s->outcome->results[i];
-        if (r->state == TUNE_OK && !done[i] &&
-            (best == s->space->count || r->seconds < s->outcome->results[best].seconds)) {
-            best = i;
-        }
-    }
-    return best;
-}
-
-static status_t search_guided(struct search *s)
+/* What was known before meets the same weather as the best of the search. It waits until that is
+ * over, so that searches take the same way whether something was known or not. */
+static status_t try_known(struct search *s)
 {
     status_t st = STATUS_OK;
-    struct tune_map map = {0};
-    unsigned char *done = NULL;
-    struct neighbour *room = NULL;
-    TRY(tune_map_create(s->space, &map));
-    TRY(memory_zeroed(s->space->count, 1, "configurations", &done));
-    TRY(memory_zeroed(s->space->count, sizeof *room, "configurations", &room));
-    TRY(try_seeds(s, &map));
-    for (int vain = 0; vain < PATIENCE && goes_on(s);) {
-        uint32_t centre = best_open(s, done);
-        if (centre == s->space->count) {
-            break;
-        }
-        double before = s->outcome->results[s->outcome->best].seconds;
-        done[centre] = 1;
-        TRY(try_near(s, &map, centre, room));
-        vain = s->outcome->results[s->outcome->best].seconds < 0.995 * before ? 0 : vain + 1;
+    const uint32_t *known = s->options->known;
+    uint32_t left = 0;
+    uint32_t nleft = 0;
+    if (!known || s->outcome->results[*known].state != TUNE_UNTRIED) {
+        goto out;
+    }
+    TRY(recall_some(s, known, 1, &left, &nleft));
+    if (nleft > 0 && !tune_time_is_over(&s->options->time, 1)) {
+        TRY(search_measure(s, *known, &s->options->time, 0, &s->outcome->results[*known]));
+        TRY(search_note(s, *known, 0, &s->outcome->results[*known]));
+        count(s, *known);
     }
 out:
-    tune_map_free(&map);
-    free(done);
-    free(room);
     return st;
+}
+
+/* How far it came. */
+static double searched(const struct search *s)
+{
+    const struct tune_time *time = &s->options->time;
+    if (!s->outcome->is_cut) {
+        return is_limited(s) && s->tried < s->space->count ? 0 : INFINITY;
+    }
+    double gone = clock_now() - time->from;
+    return is_stopped(s) ? fmin(gone, tune_time_seconds(time)) : tune_time_seconds(time);
 }
 
 status_t search_space(struct search *s)
@@ -324,7 +283,10 @@ status_t search_space(struct search *s)
     TRY(memory_zeroed(s->space->count, sizeof *s->outcome->results, "results",
                       &s->outcome->results));
     TRY(s->options->method == TUNE_GUIDED ? search_guided(s) : search_in_order(s));
+    double had = searched(s);
+    TRY(try_known(s));
     TRY(s->options->rounds > 0 ? search_take_turns(s) : STATUS_OK);
+    s->outcome->searched = had;
 out:
     return st;
 }
@@ -332,12 +294,8 @@ out:
 status_t tune_search(const struct tune_space *space, const struct tune_options *options,
                      tune_log_t *log, const char *problem, struct tune_outcome *out)
 {
-    struct search search = {.space = space,
-                            .options = options,
-                            .log = log,
-                            .problem = problem,
-                            .outcome = out,
-                            .started = clock_now()};
+    struct search search = {
+        .space = space, .options = options, .log = log, .problem = problem, .outcome = out};
     *out = (struct tune_outcome){0};
     return search_space(&search);
 }

@@ -13,12 +13,13 @@ const char *tune_method_name(enum tune_method method);
 
 struct tune_options {
     enum tune_method method;
-    double budget; /* seconds for the search, turns included; 0: as long as it takes */
+    struct tune_time time; /* for the search, its setup and its turns */
+    uint64_t memory;       /* bytes of this machine's that trials may take; 0: any number */
     uint64_t seed;
-    uint32_t limit;          /* most configurations to time; 0: all */
-    uint32_t repeats;        /* runs whose median counts */
-    uint32_t rounds;         /* so many times the best ten are timed again in turns */
-    int (*is_stopped)(void); /* asks whether to end at once; NULL: never */
+    const uint32_t *known; /* a configuration that takes part in any case; NULL: there is none */
+    uint32_t limit;        /* most configurations to time beside that; 0: all */
+    uint32_t repeats;      /* runs whose median counts */
+    uint32_t rounds;       /* so many times the best ten are timed again in turns */
 };
 
 struct tune_result {
@@ -35,7 +36,8 @@ struct tune_outcome {
     uint32_t recalled; /* of them from the log */
     double spent;      /* seconds of all of them, in earlier runs, too */
     double compiling;  /* seconds of this run that compiling ahead took */
-    int is_cut;        /* the budget ended it */
+    int is_cut;        /* its time was over, or it was stopped, before it came to its end */
+    double searched;   /* as struct store_record has it */
 };
 
 /* Times configurations and finds the best of those that are right; a wrong one never wins. What

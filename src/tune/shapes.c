@@ -21,6 +21,7 @@ struct tune_shapes {
     struct dedisperse_shape *shapes;
     double *costs;
     uint32_t all;
+    int is_thinned;
 };
 
 static status_t words_of(void *context, uint32_t i, struct text *out)
@@ -30,23 +31,28 @@ static status_t words_of(void *context, uint32_t i, struct text *out)
 }
 
 /* Compilers wait for nobody: as many at once as there are processors. */
-static void prepare(void *context, const uint32_t *list, uint32_t count)
+static void prepare(void *context, const uint32_t *list, uint32_t count,
+                    const struct tune_time *time, unsigned char *done)
 {
     const struct tune_shapes *shapes = context;
     backend_t *backend = trial_backend(shapes->trial);
 #pragma omp parallel for schedule(dynamic, 1) num_threads((int)count)
     for (uint32_t k = 0; k < count; k++) {
-        (void)dedisperse_build(backend, trial_spec(shapes->trial), &shapes->shapes[list[k]]);
+        if (!tune_time_is_over(time, 1)) {
+            (void)dedisperse_build(backend, trial_spec(shapes->trial), &shapes->shapes[list[k]]);
+            done[k] = 1;
+        }
     }
     report_clear();
 }
 
-static status_t time_shape(void *context, uint32_t i, uint32_t repeats, struct tune_measure *out)
+static status_t time_shape(void *context, uint32_t i, uint32_t repeats,
+                           const struct tune_time *time, struct tune_measure *out)
 {
     status_t st = STATUS_OK;
     struct tune_shapes *shapes = context;
     struct trial_times times;
-    TRY(trial_time(shapes->trial, &shapes->shapes[i], repeats, 0, NULL, &times));
+    TRY(trial_time(shapes->trial, &shapes->shapes[i], repeats, 0, time, NULL, &times));
     out->seconds = times.median;
     out->wrong = times.wrong;
 out:
@@ -73,21 +79,22 @@ static int is_there(const struct tune_shapes *shapes, uint32_t n,
     return 0;
 }
 
-/* Those that must be there, before the others. */
-static uint32_t add_others(struct tune_shapes *shapes, const struct tune_thinning *thinning)
+/* Those that must be there, behind the first n; how many fit and were not there. */
+static uint32_t add_others(struct tune_shapes *shapes, uint32_t n,
+                           const struct dedisperse_shape *list, uint32_t count)
 {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < thinning->nalso; i++) {
+    uint32_t added = 0;
+    for (uint32_t i = 0; i < count; i++) {
         const char *why = NULL;
         double cost = 0;
-        if (!is_there(shapes, n, &thinning->also[i]) &&
-            dedisperse_shape_fits(trial_backend(shapes->trial), trial_spec(shapes->trial),
-                                  &thinning->also[i], &cost, &why)) {
-            shapes->shapes[n] = thinning->also[i];
-            shapes->costs[n++] = cost;
+        if (!is_there(shapes, n + added, &list[i]) &&
+            dedisperse_shape_fits(trial_backend(shapes->trial), trial_spec(shapes->trial), &list[i],
+                                  &cost, &why)) {
+            shapes->shapes[n + added] = list[i];
+            shapes->costs[n + added++] = cost;
         }
     }
-    return n;
+    return added;
 }
 
 static uint32_t step_of(const struct tune_thinning *thinning, uint32_t count)
@@ -126,16 +133,20 @@ static status_t fill(struct tune_shapes *shapes, const struct tune_thinning *thi
         TRY(thinning->only ? drop_others(list, &shapes->all, thinning->only) : STATUS_OK);
     }
     uint32_t step = step_of(thinning, shapes->all);
-    size_t most = (size_t)thinning->nalso + ceil_div_u64(shapes->all, step);
+    shapes->is_thinned = thinning->is_only || thinning->only || step > 1;
+    size_t most = (size_t)thinning->nalso + ceil_div_u64(shapes->all, step) + 1;
     TRY(memory_zeroed(most, sizeof *shapes->shapes, "shapes", &shapes->shapes));
     TRY(memory_zeroed(most, sizeof *shapes->costs, "shapes", &shapes->costs));
-    uint32_t nothers = add_others(shapes, thinning);
+    uint32_t nothers = add_others(shapes, 0, thinning->also, thinning->nalso);
     uint32_t n = nothers;
     for (uint64_t i = 0; i < shapes->all; i += step) {
         if (!is_there(shapes, nothers, &list[i].shape)) {
             shapes->shapes[n] = list[i].shape;
             shapes->costs[n++] = list[i].cost;
         }
+    }
+    if (thinning->known) {
+        n += add_others(shapes, n, thinning->known, 1);
     }
     shapes->space.count = n;
 out:
@@ -183,4 +194,21 @@ const struct dedisperse_shape *tune_shapes_shape(const tune_shapes_t *shapes, ui
 uint32_t tune_shapes_all(const tune_shapes_t *shapes)
 {
     return shapes->all;
+}
+
+int tune_shapes_find(const tune_shapes_t *shapes, const struct dedisperse_shape *shape,
+                     uint32_t *out)
+{
+    for (uint32_t i = 0; i < shapes->space.count; i++) {
+        if (memcmp(&shapes->shapes[i], shape, sizeof *shape) == 0) {
+            *out = i;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int tune_shapes_is_thinned(const tune_shapes_t *shapes)
+{
+    return shapes->is_thinned;
 }

@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 #include "base/text.h"
+#include "tune/budget.h"
 
 #include <stdint.h>
 
@@ -17,7 +18,8 @@ struct tune_measure {
 
 /* Configuration i is values[i], and its words say all of it in one line without commas or tabs.
  *
- *   values    uint32 [count][nparameters]   by the model's rank: the most promising first
+ *   values    uint32 [count][nparameters]   by rank, the most promising first: the model's where
+ *                                           there is one, else as those who made the kernel think
  *   costs     double [count]                seconds that the model expects; NULL: there is none
  */
 struct tune_space {
@@ -28,11 +30,15 @@ struct tune_space {
     const double *costs;
     status_t (*words)(void *context, uint32_t i, struct text *out);
     /* Compiles at most `ahead` of them before they are timed, at once; NULL: nothing to compile.
-     * Failures show later. */
-    void (*prepare)(void *context, const uint32_t *list, uint32_t count);
+     * Begins none when the time is over; done[k] is set for those that it has compiled. Failures
+     * show later. */
+    void (*prepare)(void *context, const uint32_t *list, uint32_t count,
+                    const struct tune_time *time, unsigned char *done);
     uint32_t ahead;
-    /* Times and verifies one. Fails with USAGE (it cannot be), DEVICE. */
-    status_t (*time)(void *context, uint32_t i, uint32_t repeats, struct tune_measure *out);
+    /* Times and verifies one; when the time is over, fewer repeats will do. Fails with USAGE (it
+     * cannot be), DEVICE. */
+    status_t (*time)(void *context, uint32_t i, uint32_t repeats, const struct tune_time *time,
+                     struct tune_measure *out);
 };
 
 /* Which values of parameters are wanted: lists[p][0 .. counts[p] - 1]; counts[p] 0: all. */

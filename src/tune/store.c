@@ -2,17 +2,15 @@
 
 #include "base/cache.h"
 #include "base/memory.h"
+#include "tune/store_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { MOST_STORE = 1 << 26 };
@@ -67,10 +65,17 @@ static int read_line(char *line, struct store_record *out)
     out->key.problem = strsep(&rest, "\t");
     char *features = strsep(&rest, "\t");
     out->words = strsep(&rest, "\t");
+    char *time = strsep(&rest, "\t");
     double milliseconds = 0;
-    int good = rest && features && read_features(features, out->key.features) &&
-               read_number(rest, &milliseconds);
+    int good = time && features && read_features(features, out->key.features) &&
+               read_number(time, &milliseconds);
     out->seconds = 1e-3 * milliseconds;
+    out->searched = INFINITY;
+    if (rest && strcmp(rest, "0") == 0) {
+        out->searched = 0;
+    } else if (rest) {
+        good = good && read_number(rest, &out->searched);
+    }
     return good;
 }
 
@@ -212,60 +217,13 @@ static status_t add_line(struct text *out, const struct store_record *record)
         TRY(text_add(&line, "%s%.9g", i > 0 ? " " : "", key->features[i]));
     }
     TRY(text_add(&line, "\t%s\t%.9g", record->words, 1e3 * record->seconds));
+    if (isfinite(record->searched)) {
+        TRY(text_add(&line, "\t%.9g", record->searched));
+    }
     TRY(text_add(out, "%016" PRIx64 "\t%s\n", cache_hash(line.data, line.length), line.data));
 out:
     text_free(&line);
     return st;
-}
-
-/* Locks `name`.lock, waiting for others up to ten seconds; -1 and errno when that fails. */
-static int lock(const char *name)
-{
-    enum { TRIES = 1000, PAUSE = 10000000 };
-    char *path = NULL;
-    int fd = -1;
-    if (asprintf(&path, "%s.lock", name) >= 0) {
-        fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
-        free(path);
-    }
-    for (int i = 0; fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0; i++) {
-        const struct timespec pause = {0, PAUSE};
-        if ((errno != EWOULDBLOCK && errno != EINTR) || i == TRIES) {
-            int error = errno;
-            close(fd);
-            errno = error;
-            return -1;
-        }
-        nanosleep(&pause, NULL);
-    }
-    return fd;
-}
-
-/* Writes the whole file beside and gives it its name; 0 and errno when that fails. */
-static int write_file(const char *name, const struct text *text)
-{
-    char *part = NULL;
-    if (asprintf(&part, "%s.XXXXXX", name) < 0) {
-        errno = ENOMEM;
-        return 0;
-    }
-    int fd = mkostemp(part, O_CLOEXEC);
-    int done = 0;
-    if (fd >= 0) {
-        done = write(fd, text->data, text->length) == (ssize_t)text->length && fsync(fd) == 0;
-        int error = errno;
-        done = close(fd) == 0 && done;
-        done = done && rename(part, name) == 0;
-        error = done ? 0 : errno ? errno : error;
-        if (!done) {
-            (void)unlink(part);
-            errno = error ? error : EIO;
-        }
-    }
-    int error = errno;
-    free(part);
-    errno = error;
-    return done;
 }
 
 /* Not a database, however torn: nothing in it is ours. */
@@ -275,13 +233,22 @@ static int is_foreign(const store_t *store)
     return store->count == 0 && length > 0 && memcmp(store->text.data, mark, length) != 0;
 }
 
+/* Whether a record must give way to another one of its key. */
+static int gives_way(const struct store_record *old, const struct store_record *record,
+                     const char *settled)
+{
+    return old->seconds > record->seconds || strcmp(old->words, record->words) == 0 ||
+           (settled && strcmp(old->words, settled) == 0);
+}
+
 /* The file as it is now, with the record; nothing and *error when it cannot be read, EEXIST when
  * `is_named` and it is somebody else's. */
-static status_t compose(const char *name, const struct store_record *record, int is_named,
-                        struct text *out, int *error)
+static status_t compose(const char *name, const struct store_record *record, const char *settled,
+                        int is_named, struct text *out, int *error)
 {
     status_t st = STATUS_OK;
     store_t *store = NULL;
+    const struct store_record *kept = record;
     TRY(read_file(name, &store, error));
     if (!*error && is_named && is_foreign(store)) {
         *error = EEXIST;
@@ -291,38 +258,43 @@ static status_t compose(const char *name, const struct store_record *record, int
     }
     TRY(text_add(out, "%s\n", head));
     for (uint32_t i = 0; i < store->count; i++) {
-        if (!is_same(&store->records[i].key, &record->key)) {
-            TRY(add_line(out, &store->records[i]));
+        const struct store_record *old = &store->records[i];
+        if (!is_same(&old->key, &record->key)) {
+            TRY(add_line(out, old));
+        } else if (!gives_way(old, record, settled)) {
+            kept = old;
         }
     }
-    TRY(add_line(out, record));
+    TRY(add_line(out, kept));
 out:
     store_close(store);
     return st;
 }
 
-status_t store_put(const char *path, const struct store_record *record)
+status_t store_put(const char *path, const struct store_record *record, const char *settled)
 {
     status_t st = STATUS_OK;
     struct text text = {0};
     int fd = -1;
     int error = 0;
-    char *name = path_of(path);
-    if (!name) {
+    char *name = NULL;
+    char *shown = path_of(path);
+    if (!shown) {
         report_warn(
             "there is no cache folder: what was tuned is not kept (--database FILE keeps it)");
         goto out;
     }
-    fd = lock(name);
+    name = store_file_behind(shown);
+    fd = name ? store_file_lock(name) : -1;
     error = fd < 0 ? errno : 0;
     if (!error) {
-        TRY(compose(name, record, path != NULL, &text, &error));
+        TRY(compose(name, record, settled, path != NULL, &text, &error));
     }
-    if (!error && !write_file(name, &text)) {
+    if (!error && !store_file_write(name, &text)) {
         error = errno;
     }
     if (error) {
-        report_warn("%s: cannot be written: %s; what was tuned is not kept", name,
+        report_warn("%s: cannot be written: %s; what was tuned is not kept", shown,
                     error == EEXIST ? "it is there, and no database" : strerror(error));
     }
 out:
@@ -330,6 +302,7 @@ out:
         close(fd);
     }
     free(name);
+    free(shown);
     text_free(&text);
     return st;
 }

@@ -2,9 +2,10 @@
  * and write at once.
  *
  * The file appears whole or not at all (written beside and renamed; writers take turns through a
- * lock on FILE.lock). Lines carry checksums: what is torn or damaged is passed over with a warning,
- * and gone after the next write. A line holds, between tabs: checksum, kernel, identity, problem,
- * features, configuration, milliseconds. */
+ * lock on FILE.lock); links are followed, and its mode stays. Lines carry checksums: what is torn
+ * or damaged is passed over with a warning, and gone after the next write. A line holds, between
+ * tabs: checksum, kernel, identity, problem, features, configuration, milliseconds; of a search
+ * that did not come to its end the seconds that it had, too. */
 #ifndef VOLTMILL_TUNE_STORE_H
 #define VOLTMILL_TUNE_STORE_H
 
@@ -29,6 +30,8 @@ struct store_record {
     struct store_key key;
     const char *words; /* the configuration */
     double seconds;
+    double searched; /* INFINITY: the search came to its end; else it was cut after so many seconds;
+                        0: it looked at some ways only */
     double distance; /* from what was asked for: 0 for the very problem */
 };
 
@@ -44,8 +47,10 @@ void store_close(store_t *store);
 void store_find(const store_t *store, const struct store_key *key, struct store_record *out,
                 uint32_t most, uint32_t *count);
 
-/* Writes a record into the file as it is now, in the place of one with the same key. A file that
- * cannot be written is no failure: says a warning. Fails with DEVICE (memory). */
-status_t store_put(const char *path, const struct store_record *record);
+/* Writes a record into the file as it is now, in the place of one with the same key. That one stays
+ * when it is faster, unless it is of the same configuration, or of `settled` (may be NULL): of what
+ * has been timed beside the new one, or can be no longer. A file that cannot be written is no
+ * failure: says a warning. Fails with DEVICE (memory). */
+status_t store_put(const char *path, const struct store_record *record, const char *settled);
 
 #endif

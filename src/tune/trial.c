@@ -213,32 +213,34 @@ static int compare_doubles(const void *left, const void *right)
 
 /* The runs that count. */
 static status_t repeat(trial_t *trial, dedisperse_t *stage, uint32_t repeats, int is_whole,
-                       struct trial_times *out)
+                       const struct tune_time *time, struct trial_times *out)
 {
     status_t st = STATUS_OK;
     double *seconds = NULL;
+    uint32_t n = 0;
     TRY(memory_zeroed(repeats, sizeof *seconds, "times", &seconds));
-    for (uint32_t i = 0; i < repeats; i++) {
+    for (; n < repeats && (n == 0 || !time || !tune_time_is_over(time, 1)); n++) {
         struct dedisperse_times times;
         TRY(run_once(trial, stage, is_whole, &times));
-        seconds[i] = times.sum;
-        if (is_whole && (i == 0 || times.sum < out->best)) {
+        seconds[n] = times.sum;
+        if (is_whole && (n == 0 || times.sum < out->best)) {
             out->best = times.sum;
             out->order = times.order;
             out->upload = times.upload;
             out->download = times.download;
         }
     }
-    qsort(seconds, repeats, sizeof *seconds, compare_doubles);
+    qsort(seconds, n, sizeof *seconds, compare_doubles);
     out->best = seconds[0];
-    out->median = (seconds[repeats / 2] + seconds[(repeats - 1) / 2]) / 2;
+    out->median = (seconds[n / 2] + seconds[(n - 1) / 2]) / 2;
 out:
     free(seconds);
     return st;
 }
 
 status_t trial_time(trial_t *trial, const struct dedisperse_shape *shape, uint32_t repeats,
-                    int is_whole, struct text *words, struct trial_times *out)
+                    int is_whole, const struct tune_time *time, struct text *words,
+                    struct trial_times *out)
 {
     status_t st = STATUS_OK;
     dedisperse_t *stage = NULL;
@@ -254,7 +256,7 @@ status_t trial_time(trial_t *trial, const struct dedisperse_shape *shape, uint32
     /* It warms up, too. */
     TRY(run_once(trial, stage, 1, &first));
     result.order = first.order;
-    TRY(repeat(trial, stage, repeats, is_whole, &result));
+    TRY(repeat(trial, stage, repeats, is_whole, time, &result));
     TRY(compare(trial, &result.wrong));
     *out = result;
 out:

@@ -4,6 +4,7 @@
 #define VOLTMILL_TUNE_TRIAL_H
 
 #include "compute/dedisperse.h"
+#include "tune/budget.h"
 
 typedef struct trial trial_t;
 
@@ -20,10 +21,12 @@ void trial_destroy(trial_t *trial);
 
 /* Runs a shape once to warm up, then `repeats` times; NULL: the backend's own choice. `is_whole`:
  * each time with its transfers, else sums alone are repeated. Each call works on other samples than
- * the one before, so outputs that nobody writes are wrong, too. `words` (may be NULL) gets what was
- * run. Fails with USAGE (the shape cannot be), DEVICE. A wrong result is no failure. */
+ * the one before, so outputs that nobody writes are wrong, too. Ends with fewer repeats, one at
+ * least, when `time` (may be NULL) is over. `words` (may be NULL) gets what was run. Fails with
+ * USAGE (the shape cannot be), DEVICE. A wrong result is no failure. */
 status_t trial_time(trial_t *trial, const struct dedisperse_shape *shape, uint32_t repeats,
-                    int is_whole, struct text *words, struct trial_times *out);
+                    int is_whole, const struct tune_time *time, struct text *words,
+                    struct trial_times *out);
 
 /* The problem, and who works on it. */
 const struct dedisperse_spec *trial_spec(const trial_t *trial);

@@ -52,7 +52,7 @@ static status_t take_turn(struct search *s, struct finalist *f, uint32_t round)
     int found = 0;
     TRY(search_recall(s, f->index, round, &turn, &found));
     if (!found) {
-        TRY(search_measure(s, f->index, 0, &turn));
+        TRY(search_measure(s, f->index, &s->options->time, 0, &turn));
         TRY(search_note(s, f->index, round, &turn));
     }
     s->outcome->spent += turn.spent;
@@ -104,7 +104,7 @@ status_t search_take_turns(struct search *s)
     uint32_t n = pick_finalists(s, list);
     uint32_t rounds = s->options->rounds < MOST_ROUNDS ? s->options->rounds : MOST_ROUNDS;
     for (uint32_t round = 1; round <= rounds; round++) {
-        for (uint32_t k = 0; k < n && !search_is_spent(s, 1); k++) {
+        for (uint32_t k = 0; k < n && !tune_time_is_over(&s->options->time, 1); k++) {
             if (s->outcome->results[list[k].index].state == TUNE_OK) {
                 TRY(take_turn(s, &list[k], round));
             }

@@ -81,8 +81,53 @@ same "the same bytes" "$plain" "$(sha256sum again.h5)"
 runs "tuned, on two ranks" mpirun -n 2 "$voltmill" run --force --tune-budget 5 --database less.txt series.yaml
 same "rank 0 searches" 1 "$(says '^note: tuned dedispersion: ')"
 same "the same bytes on two ranks" "$plain" "$(sha256sum again.h5)"
+
+# Few ways are not all: a run with time searches on, once.
+runs "tuned by two ways" "$voltmill" tune --limit 2 --database few.txt series.yaml
+runs "a run that would not tune" "$voltmill" run --force --database few.txt series.yaml
+same "takes them" 1 "$(says '^note: dedispersion: .* this problem')"
+runs "a run with time" "$voltmill" run --force --tune-budget 60 --database few.txt series.yaml
+same "searches on" 1 "$(says '^note: tuned dedispersion: ')"
+runs "the next one" "$voltmill" run --force --tune-budget 60 --database few.txt series.yaml
+same "does not" 0 "$(says '^note: tuned dedispersion: ')"
+
+# One budget for the whole run; without time nothing is set up.
+runs "no time" "$voltmill" run --force --tune-budget 0.000001 --database no-time.txt dedisperse.yaml
+same "for neither" "1 1" \
+    "$(says '^note: the filter bank is not tuned: the budget is spent') $(says '^note: dedispersion is not tuned: the budget')"
+runs "no time to tune a job" "$voltmill" tune --budget 0.000001 --database no-time.txt dedisperse.yaml
+same "is told" 2 "$(says ' 0 timed .*, cut by the budget')"
+same "nothing is kept" no "$([ -e no-time.txt ] && echo yes || echo no)"
+# Trials keep to run.memory: twelve products of two million points would take 200 MB.
+{
+    sed '/^products:/,$d' job.yaml
+    echo 'products:'
+    for n in $(seq 12); do echo "  - {kind: spectra, file: many$n.h5}"; done
+    echo 'run: {threads: 1, memory: 120MiB}'
+} >many.yaml
+runs "a job of many products" "$python" - "$voltmill" <<'PYTHON'
+import resource
+import subprocess
+import sys
+subprocess.run([sys.argv[1], "tune", "--limit", "1", "--database", "many.txt", "many.yaml"], check=True)
+print("MiB", resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10)
+PYTHON
+most=$(sed -n 's/^MiB //p' output)
+ok "$((${most:-999} <= 120 ? 0 : 1))" "is tuned within its memory ($most MiB)"
 fails "no job" 4 'none.yaml' "$voltmill" tune none.yaml
 fails "a job and a setup" 2 'one job file, or --setup' "$voltmill" tune --setup lofar job.yaml
+for option in --backend=cpu --device=0 --threads=1 --dms=4 --dm-step=1 --zero --group=4; do
+    fails "a job and ${option%=*}" 2 "${option%=*} goes with --setup, not with a job: there its keys" "$voltmill" tune \
+        "$option" job.yaml
+done
+for option in --seconds=1 --bits=8 --compare-searches --histogram --csv=table.csv; do
+    fails "a job and ${option%=*}" 2 "${option%=*} goes with --setup, not with a job\$" "$voltmill" tune "$option" job.yaml
+done
+for option in --only=chunk=8 --every=2 --space-limit=4; do
+    fails "${option%%=*} without a dedispersion" 2 "${option%%=*} thins .* dedispersion, and job.yaml has none" \
+        "$voltmill" tune "$option" job.yaml
+done
+fails "a seed of no random search" 2 'seed goes with --search random' "$voltmill" tune --seed 2 job.yaml
 fails "two jobs" 2 'one job file, or --setup' "$voltmill" tune job.yaml job.yaml
 fails "no budget" 2 'tune-budget 0: expected seconds' "$voltmill" run --tune-budget 0 job.yaml
 plan

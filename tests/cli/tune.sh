@@ -40,6 +40,36 @@ same "all but the torn line was kept" "$((kept - 1))" "$(sed -n 's/.* \([0-9]*\)
 same "the torn line is told" 1 "$(says 'warning: kill.csv: 1 lines are torn')"
 same "its result is kept" 1 "$(problems kill.txt)"
 
+# Stopped: what was found is kept, as a search that was cut.
+$tune --dms 64 --seconds 0.1 --repeat 20 --search exhaustive --database stop.txt --log stop.csv >stopped 2>&1 &
+tuner=$!
+for _ in $(seq 400); do
+    [ -e stop.csv ] && [ "$(wc -l <stop.csv)" -gt 12 ] && break
+    sleep 0.02
+done
+kill -TERM $tuner
+wait $tuner
+same "stopped on its way" 75 $?
+same "it says that it is kept" 1 "$(grep -c '^stopped: what was found is kept' stopped)"
+same "as what it is: with the seconds that it had" 8 "$(grep dedisperse stop.txt | awk -F'\t' '{ print NF }')"
+same "a whole search has none" 7 "$(grep dedisperse kill.txt | awk -F'\t' '{ print NF }')"
+
+# No time: nothing is begun, and what is known stays.
+cp kill.txt short.txt
+runs "a budget of nothing" $tune --dms 64,128 --seconds 0.1 --repeat 20 --budget 0.000001 --database short.txt
+same "nothing was timed" 2 "$(says '0 timed .* cut by the budget: none was timed')"
+cmp -s kill.txt short.txt
+ok $? "the database is as it was"
+
+# A search of few ways does not take the place of a better one, which its log knows.
+best=strips:1:1x1:32x32:32:0:0
+sed "s/,0,$best,[^,]*,/,0,$best,0.001,/" kill.csv >praise.csv
+few="$tune --dms 64 --seconds 0.1 --repeat 20 --rounds 0 --log praise.csv --database short.txt"
+runs "the best of all" $few --search exhaustive
+runs "the best of some" $few --only time_out=1,dm_out=2
+same "is no better" 1 "$(grep -c "$best" short.txt)"
+same "and that the search saw all stays" 7 "$(grep dedisperse short.txt | awk -F'\t' '{ print NF }')"
+
 # A torn database: what is whole is used, the next write leaves what is whole alone.
 truncate -s -5 base.txt
 runs "a bench with a torn database" $bench --dms 4 --database base.txt
@@ -77,6 +107,12 @@ fails "no setup" 2 'expected one job file, or --setup' "$voltmill" tune
 fails "no such parameter" 2 'there is no parameter "speed"' $tune --dms 4 --only speed=1
 fails "no such values" 2 'expected values such as' $tune --dms 4 --only dm_out=a
 fails "no such search" 2 'expected guided, exhaustive or random' $tune --search best
+fails "a key of a job" 2 'set goes with a job, not with --setup' $tune --set run.threads=2
+fails "steps between DMs of 0" 2 'dm-step does not go with --zero' $tune --zero --dm-step 1
+fails "two searches" 2 'search random does not go with --compare-searches' $tune --search random --compare-searches
+fails "a seed of no random search" 2 'seed goes with --search random' $tune --seed 2
+fails "a device that is none" 2 'device goes with the opencl backend, not with cpu' $tune --device 0
+fails "no way left" 2 'none of the ways has the values of --only' $tune --dms 4 --only time_items=64
 fails "a log that cannot be" 4 'cannot be written' $tune --dms 4 --log /proc/none/log.csv
 fails "a log that is none" 4 'is no ordinary file' $tune --dms 4 --log /dev/null
 

@@ -5,7 +5,9 @@
 #include "dsp/coeff.h"
 #include "tune/bank.h"
 #include "tune/bank_trial.h"
+#include "tune/store.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -165,7 +167,7 @@ static void candidates_are_right(void **state)
     }
     assert_int_equal(channelise_candidates(backend, &spec, &list, &count), STATUS_OK);
     assert_true(count > 100);
-    assert_int_equal(bank_trial_create(backend, &spec, &trial), STATUS_OK);
+    assert_int_equal(bank_trial_create(backend, &spec, 0, &trial), STATUS_OK);
     for (uint32_t i = 0; i < TRIED; i++) {
         double seconds = 0;
         uint32_t wrong = 0;
@@ -174,7 +176,7 @@ static void candidates_are_right(void **state)
         while (at > 0 && list[at].kernel == KERNEL_FUSED && list[at].numbers[1] > 2) {
             at--;
         }
-        if (bank_trial_time(trial, &list[at], 1, &seconds, &wrong) == STATUS_OK) {
+        if (bank_trial_time(trial, &list[at], 1, NULL, &seconds, &wrong) == STATUS_OK) {
             assert_int_equal(wrong, 0);
             assert_true(seconds > 0);
             right++;
@@ -201,11 +203,11 @@ static void wrong_ones_are_found_out(void **state)
     uint32_t wrong = 0;
     double seconds = 0;
     assert_int_equal(channelise_candidates(backend, &spec, &list, &count), STATUS_OK);
-    assert_int_equal(bank_trial_create(backend, &spec, &trial), STATUS_OK);
-    assert_int_equal(bank_trial_time(trial, &list[0], 1, &seconds, &wrong), STATUS_OK);
+    assert_int_equal(bank_trial_create(backend, &spec, 0, &trial), STATUS_OK);
+    assert_int_equal(bank_trial_time(trial, &list[0], 1, NULL, &seconds, &wrong), STATUS_OK);
     assert_int_equal(wrong, 0);
     coeff[2 * CHANNELS + 3] *= 1.1;
-    assert_int_equal(bank_trial_time(trial, &list[0], 1, &seconds, &wrong), STATUS_OK);
+    assert_int_equal(bank_trial_time(trial, &list[0], 1, NULL, &seconds, &wrong), STATUS_OK);
     assert_true(wrong > 0);
     bank_trial_destroy(trial);
     free(list);
@@ -242,12 +244,184 @@ static void what_was_found_comes_back(void **state)
     backend_close(backend);
 }
 
+/* Trials keep to the memory that they are given, on the host and on a device. */
+static void trials_keep_to_their_memory(void **state)
+{
+    (void)state;
+    double *coeff = NULL;
+    struct channelise_spec spec = make_spec(&coeff);
+    backend_t *backend = open_backend(BACKEND_CPU);
+    struct channelise_choice *list = NULL;
+    bank_trial_t *trial = NULL;
+    uint32_t count = 0;
+    uint32_t wrong = 1;
+    double seconds = 0;
+    assert_int_equal(channelise_candidates(backend, &spec, &list, &count), STATUS_OK);
+    assert_int_equal(bank_trial_create(backend, &spec, 0, &trial), STATUS_OK);
+    uint64_t bytes = bank_trial_bytes(trial);
+    bank_trial_destroy(trial);
+    trial = NULL;
+    for (uint64_t memory = bytes; memory >= bytes / 8; memory /= 2) {
+        assert_int_equal(bank_trial_create(backend, &spec, memory, &trial), STATUS_OK);
+        assert_true(bank_trial_bytes(trial) <= memory);
+        assert_int_equal(bank_trial_time(trial, &list[0], 1, NULL, &seconds, &wrong), STATUS_OK);
+        assert_int_equal(wrong, 0);
+        bank_trial_destroy(trial);
+        trial = NULL;
+    }
+    assert_int_equal(bank_trial_create(backend, &spec, 4096, &trial), STATUS_USAGE);
+    assert_non_null(strstr(report_cause(), "run.memory leaves 4.00 KiB for trials of 256"));
+    report_clear();
+    free(list);
+    free(coeff);
+    backend_close(backend);
+}
+
+static void trials_fit_a_small_device(void **state)
+{
+    (void)state;
+    struct backend_options options = {.local_size = 1, .device_memory = 8 << 20};
+    double *coeff = NULL;
+    struct channelise_spec spec = make_spec(&coeff);
+    backend_t *backend = NULL;
+    bank_trial_t *trial = NULL;
+    if (backend_open(BACKEND_OPENCL, &options, &backend) != STATUS_OK) {
+        report_clear();
+        free(coeff);
+        skip();
+    }
+    assert_int_equal(bank_trial_create(backend, &spec, 0, &trial), STATUS_OK);
+    assert_int_equal(report_cause_status(), STATUS_OK);
+    bank_trial_destroy(trial);
+    free(coeff);
+    backend_close(backend);
+}
+
+/* The record of the very problem, "" without one. */
+static void kept(backend_t *backend, const struct channelise_spec *spec, char words[64],
+                 struct store_record *out)
+{
+    struct tune_problem problem = {.hash = ""};
+    store_t *store = NULL;
+    uint32_t count = 0;
+    assert_int_equal(tune_bank_problem(backend, spec, &problem), STATUS_OK);
+    struct store_key key = tune_problem_key(&problem);
+    assert_int_equal(store_open(database, &store), STATUS_OK);
+    store_find(store, &key, out, 1, &count);
+    snprintf(words, 64, "%s", count > 0 && out->distance == 0 ? out->words : "");
+    store_close(store);
+    tune_problem_free(&problem);
+}
+
+static void plant(backend_t *backend, const struct channelise_spec *spec, const char *words,
+                  double seconds, double searched)
+{
+    struct tune_problem problem = {.hash = ""};
+    assert_int_equal(tune_bank_problem(backend, spec, &problem), STATUS_OK);
+    unlink(database);
+    struct store_record record = {.key = tune_problem_key(&problem),
+                                  .words = words,
+                                  .seconds = seconds,
+                                  .searched = searched};
+    assert_int_equal(store_put(database, &record, NULL), STATUS_OK);
+    tune_problem_free(&problem);
+}
+
+/* What the database has is timed beside what is searched, whatever it says of itself; a search
+ * without time leaves it alone, and one that saw less says so. */
+static void searches_begin_with_what_is_known(void **state)
+{
+    (void)state;
+    double *coeff = NULL;
+    struct channelise_spec spec = make_spec(&coeff);
+    backend_t *backend = open_backend(BACKEND_CPU);
+    struct tune_options options = {.method = TUNE_RANDOM, .repeats = 1, .limit = 1};
+    struct channelise_choice *list = NULL;
+    struct channelise_choice best;
+    struct tune_summary summary;
+    struct store_record found;
+    struct text last = {0};
+    uint32_t count = 0;
+    char words[64];
+    assert_int_equal(channelise_candidates(backend, &spec, &list, &count), STATUS_OK);
+    assert_int_equal(channelise_choice_words(&list[count - 1], &last), STATUS_OK);
+    plant(backend, &spec, last.data, 1e-9, INFINITY);
+    assert_int_equal(tune_bank_search(backend, &spec, &options, NULL, database, &best, &summary),
+                     STATUS_OK);
+    kept(backend, &spec, words, &found);
+    assert_int_equal(summary.timed, 2);
+    assert_true(found.seconds > 1e-8 && isinf(found.searched));
+    /* One that cannot be. */
+    plant(backend, &spec, "fused:auto:1", 1e-9, INFINITY);
+    assert_int_equal(tune_bank_search(backend, &spec, &options, NULL, database, &best, &summary),
+                     STATUS_OK);
+    kept(backend, &spec, words, &found);
+    assert_string_not_equal(words, "fused:auto:1");
+    assert_true(found.seconds > 1e-8 && found.searched == 0);
+    /* No time. */
+    plant(backend, &spec, last.data, 1e-9, INFINITY);
+    options.time = (struct tune_time){.from = 1, .until = 1};
+    assert_int_equal(tune_bank_search(backend, &spec, &options, NULL, database, &best, &summary),
+                     STATUS_OK);
+    assert_true(summary.is_cut && summary.timed == 0);
+    kept(backend, &spec, words, &found);
+    assert_true(found.seconds < 1e-8);
+    unlink(database);
+    text_free(&last);
+    free(list);
+    free(coeff);
+    backend_close(backend);
+}
+
+/* A run takes what a cut search has found, unless it has more time. */
+static void more_time_searches_on(void **state)
+{
+    (void)state;
+    double *coeff = NULL;
+    struct channelise_spec spec = make_spec(&coeff);
+    backend_t *backend = open_backend(BACKEND_CPU);
+    struct channelise_choice *list = NULL;
+    struct channelise_choice choice;
+    struct store_record found;
+    enum tune_found how;
+    struct text last = {0};
+    uint32_t count = 0;
+    char words[64];
+    report_quiet(1);
+    assert_int_equal(channelise_candidates(backend, &spec, &list, &count), STATUS_OK);
+    assert_int_equal(channelise_choice_words(&list[count - 1], &last), STATUS_OK);
+    plant(backend, &spec, last.data, 1e-9, 10);
+    struct tune_budget budget = {.seconds = 60, .spent = 50, .problems = 2};
+    const struct tune_wish wish = {.database = database, .budget = &budget};
+    assert_int_equal(tune_bank_now(backend, &spec, &wish, &choice, &how), STATUS_OK);
+    kept(backend, &spec, words, &found);
+    assert_true(how == TUNE_EXACT && found.seconds < 1e-8);
+    assert_true(budget.spent < 51);
+    budget.spent = 0;
+    assert_int_equal(tune_bank_now(backend, &spec, &wish, &choice, &how), STATUS_OK);
+    kept(backend, &spec, words, &found);
+    assert_true(how == TUNE_EXACT && found.seconds > 1e-8 && isinf(found.searched));
+    assert_true(budget.spent > 0);
+    report_quiet(0);
+    unlink(database);
+    text_free(&last);
+    free(list);
+    free(coeff);
+    backend_close(backend);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(block_sizes_change_no_byte), cmocka_unit_test(choices_survive_words),
-        cmocka_unit_test(candidates_are_right),       cmocka_unit_test(wrong_ones_are_found_out),
+        cmocka_unit_test(block_sizes_change_no_byte),
+        cmocka_unit_test(choices_survive_words),
+        cmocka_unit_test(candidates_are_right),
+        cmocka_unit_test(wrong_ones_are_found_out),
         cmocka_unit_test(what_was_found_comes_back),
+        cmocka_unit_test(trials_keep_to_their_memory),
+        cmocka_unit_test(trials_fit_a_small_device),
+        cmocka_unit_test(searches_begin_with_what_is_known),
+        cmocka_unit_test(more_time_searches_on),
     };
     int fd = mkstemp(database);
     if (fd < 0) {

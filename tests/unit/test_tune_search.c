@@ -1,5 +1,6 @@
 /* The tuner's searches on spaces with a known optimum: what they find, in how many trials, that
  * what is wrong never wins, and that a log saves trials. */
+#include "base/clock.h"
 #include "tune/search.h"
 #include "tune/statistics.h"
 
@@ -33,10 +34,12 @@ static status_t words_of(void *context, uint32_t i, struct text *out)
                     m->values[i][3]);
 }
 
-static status_t time_one(void *context, uint32_t i, uint32_t repeats, struct tune_measure *out)
+static status_t time_one(void *context, uint32_t i, uint32_t repeats, const struct tune_time *time,
+                         struct tune_measure *out)
 {
     struct made *m = context;
     (void)repeats;
+    (void)time;
     m->calls[i]++;
     m->all++;
     if (m->is_dead || i == m->failing) {
@@ -297,6 +300,114 @@ static void a_log_saves_trials(void **state)
     unlink(path);
 }
 
+static int yes(void)
+{
+    return 1;
+}
+
+/* What a search that was not done says of itself. */
+static void searches_say_how_far_they_came(void **state)
+{
+    (void)state;
+    struct made *m = make();
+    struct tune_space space = space_of(m);
+    struct tune_options options = {.method = TUNE_EXHAUSTIVE, .repeats = 1, .rounds = 1};
+    struct tune_outcome o;
+    assert_int_equal(tune_search(&space, &options, NULL, "", &o), STATUS_OK);
+    assert_true(!o.is_cut && isinf(o.searched));
+    tune_outcome_free(&o);
+    options.limit = 3;
+    assert_int_equal(tune_search(&space, &options, NULL, "", &o), STATUS_OK);
+    assert_true(!o.is_cut && o.ok == 3 && o.searched == 0);
+    tune_outcome_free(&o);
+    /* No time at all: nothing is timed. */
+    m->all = 0;
+    options.limit = 0;
+    options.time = (struct tune_time){.from = clock_now() - 20, .until = clock_now() - 10};
+    assert_int_equal(tune_search(&space, &options, NULL, "", &o), STATUS_OK);
+    assert_true(o.is_cut && o.ok == 0 && m->all == 0);
+    assert_true(fabs(o.searched - 10) < 0.1);
+    tune_outcome_free(&o);
+    options.time = (struct tune_time){.from = clock_now() - 2, .is_stopped = yes};
+    assert_int_equal(tune_search(&space, &options, NULL, "", &o), STATUS_OK);
+    assert_true(o.is_cut && m->all == 0 && o.searched >= 2 && o.searched < 10);
+    tune_outcome_free(&o);
+    free(m);
+}
+
+static void what_was_known_takes_part(void **state)
+{
+    (void)state;
+    for (int method = 0; method < TUNE_METHODS; method++) {
+        struct made *m = make();
+        struct tune_space space = space_of(m);
+        struct tune_options options = {
+            .method = (enum tune_method)method, .repeats = 1, .known = &best_of_all, .limit = 2};
+        struct tune_outcome o;
+        assert_int_equal(tune_search(&space, &options, NULL, "", &o), STATUS_OK);
+        assert_true(m->calls[best_of_all] == 1 && m->all == 3);
+        assert_int_equal(o.best, best_of_all);
+        assert_true(o.searched == 0);
+        tune_outcome_free(&o);
+        free(m);
+    }
+}
+
+/* Compiles two of a batch; then its time is over. */
+static void compile_two(void *context, const uint32_t *list, uint32_t count,
+                        const struct tune_time *time, unsigned char *done)
+{
+    (void)context;
+    (void)list;
+    for (uint32_t k = 0; k < count && k < 2; k++) {
+        done[k] = 1;
+    }
+    while (!tune_time_is_over(time, 1)) {
+        usleep(1000);
+    }
+}
+
+static void what_is_not_compiled_in_time_is_not_timed(void **state)
+{
+    (void)state;
+    struct made *m = make();
+    struct tune_space space = space_of(m);
+    struct tune_options options = {.method = TUNE_EXHAUSTIVE, .repeats = 1};
+    struct tune_outcome o;
+    space.prepare = compile_two;
+    space.ahead = 16;
+    m->wrong = 0;
+    options.time = (struct tune_time){.from = clock_now(), .until = clock_now() + 0.05};
+    assert_int_equal(tune_search(&space, &options, NULL, "", &o), STATUS_OK);
+    /* The first one is wrong, so the second is timed, however late it is. */
+    assert_true(o.is_cut && m->calls[0] == 1 && m->calls[1] == 1 && m->all == 2);
+    assert_int_equal(o.best, 1);
+    tune_outcome_free(&o);
+    free(m);
+}
+
+static void a_budget_is_shared(void **state)
+{
+    (void)state;
+    struct tune_budget budget = {.seconds = 60, .problems = 3};
+    struct tune_time time = tune_budget_begin(&budget);
+    assert_true(fabs(tune_time_seconds(&time) - 20) < 1e-6);
+    time.from -= 50; /* it took longer than its share */
+    tune_budget_end(&budget, &time);
+    budget.problems = 2;
+    time = tune_budget_begin(&budget);
+    assert_true(fabs(tune_time_seconds(&time) - 5) < 0.1);
+    assert_false(tune_time_is_over(&time, 1));
+    time.from -= 50;
+    tune_budget_end(&budget, &time);
+    budget.problems = 1;
+    time = tune_budget_begin(&budget);
+    assert_true(tune_time_is_over(&time, 1));
+    budget.seconds = 0;
+    time = tune_budget_begin(&budget);
+    assert_true(isinf(tune_time_seconds(&time)) && !tune_time_is_over(&time, 1));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -309,6 +420,10 @@ int main(void)
         cmocka_unit_test(replay_times_nothing),
         cmocka_unit_test(statistics_are_the_papers),
         cmocka_unit_test(a_log_saves_trials),
+        cmocka_unit_test(searches_say_how_far_they_came),
+        cmocka_unit_test(what_was_known_takes_part),
+        cmocka_unit_test(what_is_not_compiled_in_time_is_not_timed),
+        cmocka_unit_test(a_budget_is_shared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

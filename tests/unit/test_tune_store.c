@@ -1,6 +1,7 @@
 /* The tuner's database: what comes back, near problems, torn and damaged files, many writers. */
 #include "tune/store.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,13 +32,14 @@ static struct store_record record(const char *problem, double ndms, const char *
     return (struct store_record){
         .key = {"kernel u8", "device, driver", problem, {1024, ndms, 20000, 3}},
         .words = words,
-        .seconds = s};
+        .seconds = s,
+        .searched = INFINITY};
 }
 
 static void put(const char *problem, double ndms, const char *words, double seconds)
 {
     struct store_record r = record(problem, ndms, words, seconds);
-    assert_int_equal(store_put(path, &r), STATUS_OK);
+    assert_int_equal(store_put(path, &r, NULL), STATUS_OK);
 }
 
 /* The nearest record's words, "" without any. */
@@ -147,7 +149,7 @@ static void many_writers_lose_nothing(void **state)
                 char problem[32];
                 snprintf(problem, sizeof problem, "writer %d, %d", w, i);
                 struct store_record r = record(problem, 1 + i, problem, 1e-3);
-                if (store_put(path, &r) != STATUS_OK) {
+                if (store_put(path, &r, NULL) != STATUS_OK) {
                     _exit(1);
                 }
             }
@@ -181,11 +183,113 @@ static void what_cannot_be_written_is_no_failure(void **state)
 {
     (void)state;
     struct store_record r = record("16 DMs", 16, "a", 1e-3);
-    assert_int_equal(store_put("/proc/voltmill/tuned.txt", &r), STATUS_OK);
+    assert_int_equal(store_put("/proc/voltmill/tuned.txt", &r, NULL), STATUS_OK);
     assert_int_equal(mkdir(path, 0700), 0);
-    assert_int_equal(store_put(path, &r), STATUS_OK);
+    assert_int_equal(store_put(path, &r, NULL), STATUS_OK);
     assert_nearest("16 DMs", 16, "", 0);
     assert_int_equal(rmdir(path), 0);
+}
+
+static void the_faster_one_stays(void **state)
+{
+    (void)state;
+    put("16 DMs", 16, "a", 2e-3);
+    put("16 DMs", 16, "b", 3e-3);
+    assert_nearest("16 DMs", 16, "a", 1);
+    put("16 DMs", 16, "c", 1e-3);
+    assert_nearest("16 DMs", 16, "c", 1);
+    /* Timed beside it, or no way any more; timed again. */
+    struct store_record r = record("16 DMs", 16, "d", 2e-3);
+    assert_int_equal(store_put(path, &r, "b"), STATUS_OK);
+    assert_nearest("16 DMs", 16, "c", 1);
+    assert_int_equal(store_put(path, &r, "c"), STATUS_OK);
+    assert_nearest("16 DMs", 16, "d", 1);
+    put("16 DMs", 16, "d", 4e-3);
+    put("16 DMs", 16, "e", 3e-3);
+    assert_nearest("16 DMs", 16, "e", 1);
+}
+
+static void how_far_it_searched_comes_back(void **state)
+{
+    (void)state;
+    static const double seconds[] = {INFINITY, 0, 12.5};
+    for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++) {
+        store_t *store = NULL;
+        struct store_record found;
+        struct store_record r = record("16 DMs", 16, "a", 1e-3);
+        uint32_t count = 0;
+        r.searched = seconds[i];
+        assert_int_equal(store_put(path, &r, NULL), STATUS_OK);
+        put("17 DMs", 17, "b", 1e-3); /* writes the other one once more */
+        assert_int_equal(store_open(path, &store), STATUS_OK);
+        store_find(store, &r.key, &found, 1, &count);
+        assert_int_equal(count, 1);
+        assert_true(found.searched == seconds[i]);
+        store_close(store);
+    }
+}
+
+static unsigned mode_of(const char *name)
+{
+    struct stat info;
+    assert_int_equal(lstat(name, &info), 0);
+    return info.st_mode & 07777;
+}
+
+static void modes_stay(void **state)
+{
+    (void)state;
+    char lock[300];
+    mode_t old = umask(027);
+    snprintf(lock, sizeof lock, "%s.lock", path);
+    put("16 DMs", 16, "a", 1e-3);
+    assert_int_equal(mode_of(path), 0640);
+    assert_int_equal(mode_of(lock), 0640);
+    assert_int_equal(chmod(path, 0664), 0);
+    put("17 DMs", 17, "a", 1e-3);
+    assert_int_equal(mode_of(path), 0664);
+    assert_int_equal(mode_of(lock), 0664);
+    assert_int_equal(chmod(path, 0600), 0);
+    put("18 DMs", 18, "a", 1e-3);
+    assert_int_equal(mode_of(path), 0600);
+    assert_int_equal(mode_of(lock), 0600);
+    umask(old);
+}
+
+static void links_are_followed(void **state)
+{
+    (void)state;
+    char folder_path[300];
+    char real[320];
+    char second[300];
+    snprintf(folder_path, sizeof folder_path, "%s/shared", folder);
+    snprintf(real, sizeof real, "%s/real.txt", folder_path);
+    snprintf(second, sizeof second, "%s/second.txt", folder);
+    assert_int_equal(mkdir(folder_path, 0700), 0);
+    /* A link to a link to what is not there yet. */
+    assert_int_equal(symlink("shared/real.txt", second), 0);
+    assert_int_equal(symlink(second, path), 0);
+    put("16 DMs", 16, "a", 1e-3);
+    assert_nearest("16 DMs", 16, "a", 1);
+    put("17 DMs", 17, "b", 1e-3);
+    assert_nearest("17 DMs", 17, "b", 1);
+    struct stat info;
+    assert_int_equal(lstat(path, &info), 0);
+    assert_true(S_ISLNK(info.st_mode));
+    assert_int_equal(lstat(second, &info), 0);
+    assert_true(S_ISLNK(info.st_mode));
+    assert_int_equal(lstat(real, &info), 0);
+    assert_true(S_ISREG(info.st_mode));
+    /* One lock for all names. */
+    snprintf(real, sizeof real, "%s/real.txt.lock", folder_path);
+    assert_int_equal(access(real, F_OK), 0);
+    snprintf(real, sizeof real, "%s.lock", path);
+    assert_int_not_equal(access(real, F_OK), 0);
+    /* No end of links is no database. */
+    assert_int_equal(unlink(second), 0);
+    assert_int_equal(symlink(path, second), 0);
+    struct store_record r = record("16 DMs", 16, "a", 1e-3);
+    assert_int_equal(store_put(path, &r, NULL), STATUS_OK);
 }
 
 int main(void)
@@ -197,6 +301,10 @@ int main(void)
         cmocka_unit_test_setup(torn_and_damaged_files, set_up),
         cmocka_unit_test_setup(many_writers_lose_nothing, set_up),
         cmocka_unit_test_setup(what_cannot_be_written_is_no_failure, set_up),
+        cmocka_unit_test_setup(the_faster_one_stays, set_up),
+        cmocka_unit_test_setup(how_far_it_searched_comes_back, set_up),
+        cmocka_unit_test_setup(modes_stay, set_up),
+        cmocka_unit_test_setup(links_are_followed, set_up),
     };
     if (!mkdtemp(folder)) {
         return 1;
