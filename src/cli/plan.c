@@ -166,7 +166,9 @@ static void print_dedispersion(const struct dedispersion *d)
     if (d->block_outputs < chunking->group_streams) {
         printf(", in blocks of %s", units_count(d->block_outputs, a));
     }
-    printf("\n  bytes in      %s read, with the chunks' overlap\n", units_bytes(d->read_bytes, a));
+    printf("\n  bytes in      %s", units_bytes(d->fbh5->rows * fbh5_row_bytes(d->fbh5), a));
+    printf(" (%s read, with the chunks' overlap of up to %s samples)\n",
+           units_bytes(d->read_bytes, a), units_count(d->delays.largest, b));
     printf("  memory        %s a rank", units_bytes(d->memory_bytes, a));
     printf(" (run.memory: %s)\n", units_bytes(d->job->memory, a));
     printf("  %s: dedispersed, %u DMs x %s times, %s\n", d->what->file, d->delays.ndms,

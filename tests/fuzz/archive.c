@@ -13,7 +13,7 @@ enum {
     RAW_BYTES = 512 << 10,
     MOST_STREAMS = 8,
     MOST_BYTES = 128 << 10, /* HDF5 takes 50 us for every chunk, and chunks may hold one sample */
-    MOST_READ = 64 << 20, /* of all streams: the wanted ones may lie between millions of others */
+    MOST_READ = 64 << 20,   /* of all streams: the wanted ones may lie between millions of others */
     FENCE_BYTES = 64
 };
 
