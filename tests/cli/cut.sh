@@ -85,4 +85,20 @@ same "the same bytes" "$expected" "$(digest)"
 [ $read -ge 1100000 ] && [ $read -le 1500000 ]
 ok $? "640,000 bytes are read twice"
 [ $read -le 1500000 ] || echo "# $read bytes were read"
+
+# What a block keeps of the one before is the same samples in every way of adding up, on every backend.
+devices=$("$voltmill" info --devices 2>/dev/null)
+for keys in edges=pad mode=two-step "downsample=3 edges=pad" reference=140e6 backend=opencl backend=reference; do
+    if [ "$keys" = backend=opencl ] && ! grep -q '^0:' <<<"$devices"; then
+        skip "no OpenCL device"
+        continue
+    fi
+    sets=(--set dedisperse.dm.step=4 --set dedisperse.dm.count=33)
+    for key in $keys; do sets+=(--set "dedisperse.$key"); done
+    rm -f out.h5 whole.h5
+    "$voltmill" run noise.yaml "${sets[@]}" --set run.chunk=40000 --set dedisperse.file=whole.h5 >output 2>&1
+    "$voltmill" run noise.yaml "${sets[@]}" --set run.chunk=900 >>output 2>&1
+    cmp -s out.h5 whole.h5
+    ok $? "blocks of $keys"
+done
 plan
