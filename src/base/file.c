@@ -134,6 +134,19 @@ out:
     return st;
 }
 
+status_t file_device(const char *path, uint64_t *device)
+{
+    status_t st = STATUS_OK;
+    char *folder = NULL;
+    struct stat info;
+    TRY(folder_of(path, &folder));
+    REQUIRE(stat(folder, &info) == 0, STATUS_USAGE, "folder %s: %s", folder, strerror(errno));
+    *device = (uint64_t)info.st_dev;
+out:
+    free(folder);
+    return st;
+}
+
 static status_t fail_no_space(const char *path, uint64_t bytes)
 {
     uint64_t left = 0;

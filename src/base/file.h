@@ -33,8 +33,10 @@ status_t file_reserve(int fd, const char *path, uint64_t bytes);
 status_t file_reserve_begin(int fd, const char *path, uint64_t bytes);
 status_t file_reserve_share(int fd, const char *path, uint64_t bytes, int rank, int size);
 
-/* Bytes free to us on the file system of the folder of `path`. */
+/* Bytes free to us on the file system of the folder of `path`, and the number of that. Fail with
+ * USAGE. */
 status_t file_free_bytes(const char *path, uint64_t *bytes);
+status_t file_device(const char *path, uint64_t *device);
 
 /* Open an existing file for writing rows, or for reading. */
 status_t file_open_read(const char *path, int *fd);

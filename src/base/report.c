@@ -66,18 +66,18 @@ void report_print(void)
 static void say(const char *kind, const char *format, va_list args)
 {
     char message[4096];
-    if (!is_quiet) {
-        vsnprintf(message, sizeof message, format, args);
-        fflush(stdout);
-        fprintf(stderr, "%s: %s\n", kind, message);
-    }
+    vsnprintf(message, sizeof message, format, args);
+    fflush(stdout);
+    fprintf(stderr, "%s: %s\n", kind, message);
 }
 
 void report_warn(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    say("warning", format, args);
+    if (!is_quiet) {
+        say("warning", format, args);
+    }
     va_end(args);
 }
 
@@ -85,7 +85,17 @@ void report_note(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    say("note", format, args);
+    if (!is_quiet) {
+        say("note", format, args);
+    }
+    va_end(args);
+}
+
+void report_warn_loudly(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say("warning", format, args);
     va_end(args);
 }
 

@@ -31,6 +31,8 @@ void report_print(void);
 /* Print "warning: ..." and "note: ..." on stderr, unless this process was told to be quiet. */
 void report_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void report_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* A warning of what this rank alone may have met: it speaks for itself, quiet or not. */
+void report_warn_loudly(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Ranks other than 0 are quiet: rank 0 speaks for all. */
 void report_quiet(int quiet);

@@ -21,6 +21,7 @@ status_t cli_bench_run(int argc, char **argv);
 status_t cli_bench_dedisperse(int argc, char **argv);
 
 /* What `plan` and `run --dry-run` do. */
-status_t cli_plan_job(const char *path, const char *const *sets, uint32_t nsets, int force);
+struct options;
+status_t cli_plan_job(const struct options *options);
 
 #endif

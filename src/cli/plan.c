@@ -1,14 +1,14 @@
 /* voltmill plan JOB */
-#include "base/file.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/options.h"
+#include "cli/plan_parts.h"
 #include "cli/words.h"
 #include "dsp/filter_report.h"
-#include "run/dedispersion.h"
 #include "run/outputs.h"
 #include "run/run_dedisperse.h"
+#include "run/skip.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,10 +20,13 @@ static const char help[] =
     "\n"
     "Says what `voltmill run JOB` would do, and checks that it can: files, streams, samples, "
     "chunks,\n"
-    "bytes in and out, memory a rank, free space, and what the filter does to a tone.\n"
+    "bytes in and out, memory a rank, free space, what the filter does to a tone, what is "
+    "complete\n"
+    "and where a run would go on. Writes nothing.\n"
     "\n"
     "  --set KEY=VALUE   sets a key of the job, e.g. --set channelise.taps=16\n"
     "  --force           as if products that exist were to be replaced\n"
+    "  --restart         as if what an earlier run has left were to be begun anew\n"
     "  --help            prints this\n";
 
 static void print_work(const struct work *work)
@@ -107,12 +110,24 @@ static void print_run(const struct work *work)
     printf(" (run.memory: %s)\n", units_bytes(work->job->memory, a));
 }
 
-/* Products, and whether there is room for them. */
-static status_t print_products(const struct work *work)
+void plan_print_complete(const char *file)
+{
+    printf("%s is complete: it stays\n", file);
+}
+
+void plan_print_begun(const outputs_t *outputs, const struct outputs_begun *begun)
+{
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    if (begun->is_begun) {
+        printf("  goes on       %s of %s chunks are done\n", units_count(outputs_done(outputs), a),
+               units_count(chunk_count(&begun->chunking), b));
+    }
+}
+
+static status_t print_products(const struct work *work, struct plan_room *room)
 {
     status_t st = STATUS_OK;
-    uint64_t total = 0;
-    uint64_t left = 0;
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
     printf("products\n");
@@ -120,84 +135,13 @@ static status_t print_products(const struct work *work)
         const struct work_product *product = &work->products[i];
         struct time_axis time = product_time(&product->spec);
         uint64_t bytes = product->spec.rows * (product->row_bytes + 8);
-        total += bytes;
         printf("  %s: %s, %s rows of %u streams x %u channels", work->job->products[i].file,
                product_name(product->spec.kind), units_count(product->spec.rows, a),
                work->archive->nstreams, product->spec.nchannels);
         printf(", one every %s, %s\n", units_seconds(time.step, a), units_bytes(bytes, b));
-    }
-    TRY(file_free_bytes(work->job->products[0].file, &left));
-    printf("  space         %s needed, %s free\n", units_bytes(total, a), units_bytes(left, b));
-    if (left < total) {
-        report_warn("there is no room for the products: %s needed, %s free", units_bytes(total, a),
-                    units_bytes(left, b));
+        TRY(plan_room_add(room, work->job->products[i].file, bytes));
     }
 out:
-    return st;
-}
-
-static void print_dedispersion(const struct dedispersion *d)
-{
-    char a[UNITS_TEXT];
-    char b[UNITS_TEXT];
-    char c[UNITS_TEXT];
-    double step = d->product.time.step;
-    const struct chunking *chunking = &d->chunking;
-    printf("dedispersion of %s\n", d->fbh5->path);
-    printf("  channels      %u", d->fbh5->nchannels);
-    printf(", %s to %s", units_hertz(d->fbh5->freq_hz[0], a),
-           units_hertz(d->fbh5->freq_hz[d->fbh5->nchannels - 1], b));
-    printf(", ifs %s added up\n", d->ifs_words.data);
-    printf("  samples       %s of %s\n", units_count(d->input.samples, a), units_seconds(step, b));
-    printf("  DMs           %u from %g to %g (%s), %s\n", d->delays.ndms, d->dms[0],
-           d->dms[d->delays.ndms - 1], d->plan_words.data, d->product.mode);
-    if (d->what->is_two_step) {
-        printf("  two steps     groups of %u channels, samples at most %u beside their delays, "
-               "%.1f %% of the additions\n",
-               d->steps.group, d->steps.error,
-               100 * (double)d->steps.adds / ((double)d->delays.ndms * d->delays.nchannels));
-    }
-    printf("  delays        up to %u samples, %s, behind %s\n", d->delays.largest,
-           units_seconds(d->delays.largest * step, a), units_hertz(d->reference_hz, b));
-    printf("  backend       %s, %u threads on this machine\n", backend_name(d->backend),
-           d->threads);
-    printf("  chunks        %s of %s DMs x %s times", units_count(chunk_count(chunking), a),
-           units_count(chunking->chunk_spectra, b), units_count(chunking->group_streams, c));
-    if (d->block_outputs < chunking->group_streams) {
-        printf(", in blocks of %s", units_count(d->block_outputs, a));
-    }
-    printf("\n  bytes in      %s read, with the chunks' overlap\n", units_bytes(d->read_bytes, a));
-    printf("  memory        %s a rank", units_bytes(d->memory_bytes, a));
-    printf(" (run.memory: %s)\n", units_bytes(d->job->memory, a));
-    printf("  %s: dedispersed, %u DMs x %s times, %s\n", d->what->file, d->delays.ndms,
-           units_count(d->outputs, a),
-           units_bytes(d->outputs * (d->delays.ndms * sizeof(float) + 8), b));
-}
-
-/* Plans one dedispersion: of what `work` makes, or (NULL) of the job's file. */
-static status_t plan_dedispersion(const struct job *job, uint32_t number, const struct work *work,
-                                  int force)
-{
-    status_t st = STATUS_OK;
-    const struct job_dedisperse *what = &job->dedisperse[number];
-    struct fbh5 *fbh5 = NULL;
-    struct dedispersion *plan = NULL;
-    struct making making = {0};
-    if (work) {
-        TRY(dedispersion_foresee(work, what->input, &fbh5));
-    } else {
-        TRY(fbh5_open(job->files[0], &fbh5));
-        TRY(fbh5_load_band(fbh5));
-    }
-    TRY(dedispersion_create(job, number, fbh5, backend_settle(what->backend), work_threads(job, 1),
-                            NULL, &plan));
-    TRY(dedispersion_making(job, number, fbh5->path, &making));
-    TRY(outputs_check(&making, force));
-    print_dedispersion(plan);
-out:
-    making_free(&making);
-    dedispersion_destroy(plan);
-    fbh5_destroy(fbh5);
     return st;
 }
 
@@ -219,47 +163,99 @@ out:
     return st;
 }
 
+/* As suits, or as it was begun. */
+static status_t create_work(const struct job *job, const struct archive *archive,
+                            const struct outputs_begun *begun, struct work **work)
+{
+    status_t st = STATUS_OK;
+    enum backend_kind backend = job->backend;
+    if (begun->is_begun && backend == BACKEND_AUTO) {
+        backend = begun->backend;
+    }
+    work_destroy(*work);
+    *work = NULL;
+    TRY(work_create(job, archive, backend_settle(backend), work_threads(job, 1),
+                    begun->is_begun ? &begun->chunking : NULL, work));
+out:
+    return st;
+}
+
 /* Plans the filter bank; *out is its work, for the dedispersions of what it makes. */
-static status_t plan_channelise(const struct job *job, const struct archive *archive, int force,
+static status_t plan_channelise(const struct job *job, const struct archive *archive,
+                                const struct outputs_options *options, struct plan_room *room,
                                 struct work **out)
 {
     status_t st = STATUS_OK;
     struct work *work = NULL;
     struct making making = {0};
-    TRY(work_create(job, archive, backend_settle(job->backend), work_threads(job, 1), NULL, &work));
+    outputs_t *outputs = NULL;
+    struct outputs_begun begun = {0};
+    TRY(create_work(job, archive, &begun, &work));
     TRY(making_of_products(job, archive, &making));
-    TRY(outputs_check(&making, force));
     TRY(run_check_dedispersions(work));
+    TRY(outputs_foresee(&making, options, &begun, &outputs));
+    if (begun.is_begun) {
+        TRY(create_work(job, archive, &begun, &work));
+        making_plan_products(&making, work);
+        TRY(outputs_foresee_plan(outputs));
+    }
     words_archive(archive);
     print_work(work);
     TRY(print_filter(work));
     print_run(work);
-    TRY(print_products(work));
+    plan_print_begun(outputs, &begun);
+    TRY(print_products(work, room));
     TRY(print_notes(work));
     *out = work;
     work = NULL;
 out:
+    outputs_destroy(outputs);
     making_free(&making);
     work_destroy(work);
     return st;
 }
 
-status_t cli_plan_job(const char *path, const char *const *sets, uint32_t nsets, int force)
+/* What `run` would do of a job, one pass after the other. */
+static status_t plan_passes(const struct job *job, const struct archive *archive,
+                            const struct outputs_options *options, const struct skip *skip)
+{
+    status_t st = STATUS_OK;
+    struct work *work = NULL;
+    struct plan_room room = {.count = 0};
+    if (!skip->channelise) {
+        TRY(plan_channelise(job, archive, options, &room, &work));
+    }
+    for (uint32_t i = 0; i < job->nproducts && skip->channelise; i++) {
+        plan_print_complete(job->products[i].file);
+    }
+    for (uint32_t i = 0; i < job->ndedisperse; i++) {
+        if (skip->dedisperse[i]) {
+            plan_print_complete(job->dedisperse[i].file);
+        } else {
+            TRY(plan_dedispersion(job, i, work, options, &room));
+        }
+    }
+    TRY(plan_room_print(&room));
+out:
+    work_destroy(work);
+    return st;
+}
+
+status_t cli_plan_job(const struct options *options)
 {
     status_t st = STATUS_OK;
     struct job *job = NULL;
     struct archive *archive = NULL;
-    struct work *work = NULL;
-    TRY(job_load(path, sets, nsets, &job));
+    struct skip skip = {.channelise = 0};
+    struct skip_options looks = {.force = options->force, .only_looks = 1};
+    struct outputs_options outputs = {.force = options->force, .restart = options->restart};
+    TRY(job_load(options->operand, options->sets, options->nsets, &job));
     if (job->channels > 0) {
         TRY(archive_open(job, &archive));
-        TRY(plan_channelise(job, archive, force, &work));
     }
-    for (uint32_t i = 0; i < job->ndedisperse; i++) {
-        TRY(plan_dedispersion(job, i, work, force));
-    }
+    TRY(skip_find(job, archive, &looks, &skip));
+    TRY(plan_passes(job, archive, &outputs, &skip));
 out:
-    work_destroy(work);
     archive_destroy(archive);
     job_destroy(job);
     return st;
@@ -269,12 +265,12 @@ status_t cli_plan(int argc, char **argv)
 {
     status_t st = STATUS_OK;
     struct options options;
-    TRY(options_read(argc, argv, OPTION_SET | OPTION_FORCE, "job file", &options));
+    TRY(options_read(argc, argv, OPTION_SET | OPTION_FORCE | OPTION_RESTART, "job file", &options));
     if (options.help) {
         fputs(help, stdout);
         goto out;
     }
-    TRY(cli_plan_job(options.operand, options.sets, options.nsets, options.force));
+    TRY(cli_plan_job(&options));
 out:
     options_free(&options);
     return st;

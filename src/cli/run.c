@@ -72,8 +72,7 @@ status_t cli_run(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     report_quiet(rank != 0);
     if (options.dry_run) {
-        st = rank == 0 ? cli_plan_job(options.operand, options.sets, options.nsets, options.force)
-                       : STATUS_OK;
+        st = rank == 0 ? cli_plan_job(&options) : STATUS_OK;
         goto out;
     }
     struct tune_budget budget = {.seconds = options.budget, .is_stopped = stop_wanted};

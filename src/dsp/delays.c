@@ -73,60 +73,90 @@ out:
     return st;
 }
 
-/* Rounded delays of every channel per DM, as they are, and the least and the greatest. */
-static status_t round_delays(const struct delays_spec *spec, int32_t *table, int32_t *least,
-                             int32_t *greatest)
+/* As round(), of less than 2^31: the fraction is exact, and loops of it become vectors. */
+static int32_t round_away(double value)
 {
-    status_t st = STATUS_OK;
-    enum { LIMIT = 1 << 30 };
-    double *slopes = NULL; /* samples per pc cm^-3 */
+    int32_t whole = (int32_t)value;
+    double rest = value - whole;
+    return whole + (rest >= 0.5) - (rest <= -0.5);
+}
+
+/* Samples per pc cm^-3 of every channel; the channel of the steepest, or one that is no number. */
+static uint32_t make_slopes(const struct delays_spec *spec, double *slopes)
+{
+    uint32_t steepest = 0;
     double reference = inverse_square(spec->reference_hz > 0 ? spec->reference_hz : highest(spec));
-    TRY(memory_zeroed(spec->nchannels, sizeof *slopes, "delays", &slopes));
-    *least = INT32_MAX;
-    *greatest = INT32_MIN;
     for (uint32_t c = 0; c < spec->nchannels; c++) {
         slopes[c] = constant_of(spec) * (inverse_square(spec->freq_hz[c]) - reference) /
                     spec->sample_seconds;
-    }
-    for (uint32_t d = 0; d < spec->ndms; d++) {
-        for (uint32_t c = 0; c < spec->nchannels; c++) {
-            double delay = round(spec->dms[d] * slopes[c]);
-            REQUIRE(fabs(delay) <= LIMIT, STATUS_USAGE,
-                    "dedispersion: at %g Hz and DM %g a delay of %g samples, at most 2^30 can be "
-                    "handled",
-                    spec->freq_hz[c], spec->dms[d], delay);
-            int32_t rounded = (int32_t)delay;
-            table[(size_t)d * spec->nchannels + c] = rounded;
-            *least = rounded < *least ? rounded : *least;
-            *greatest = rounded > *greatest ? rounded : *greatest;
+        if (isfinite(slopes[steepest]) && !(fabs(slopes[c]) <= fabs(slopes[steepest]))) {
+            steepest = c;
         }
     }
-out:
-    free(slopes);
-    return st;
+    return steepest;
+}
+
+/* The least and the greatest rounded delay. Those of a DM are its least and greatest slope's, as
+ * products and rounding keep the order: tables may have 10^8 entries, so nothing but filling them
+ * looks at each. */
+static void find_range(const struct delays_spec *spec, const double *slopes, int32_t *least,
+                       int32_t *greatest)
+{
+    double low = slopes[0];
+    double high = slopes[0];
+    for (uint32_t c = 1; c < spec->nchannels; c++) {
+        low = fmin(low, slopes[c]);
+        high = fmax(high, slopes[c]);
+    }
+    *least = INT32_MAX;
+    *greatest = INT32_MIN;
+    for (uint32_t d = 0; d < spec->ndms; d++) {
+        int32_t from = round_away(spec->dms[d] * low);
+        int32_t to = round_away(spec->dms[d] * high);
+        *least = from < *least ? from : *least;
+        *greatest = to > *greatest ? to : *greatest;
+    }
+}
+
+static void fill_row(const double *restrict slopes, uint32_t nchannels, double dm, int32_t least,
+                     uint32_t *restrict row)
+{
+    for (uint32_t c = 0; c < nchannels; c++) {
+        row[c] = (uint32_t)(round_away(dm * slopes[c]) - least);
+    }
 }
 
 status_t delays_create(const struct delays_spec *spec, struct delays *out)
 {
     status_t st = STATUS_OK;
-    int32_t *rounded = NULL;
+    enum { LIMIT = 1 << 30 };
+    double *slopes = NULL;
     int32_t least = 0;
     int32_t greatest = 0;
     TRY(check(spec));
-    size_t count = (size_t)spec->ndms * spec->nchannels;
-    TRY(memory_zeroed(count, sizeof *rounded, "delays", &rounded));
-    TRY(round_delays(spec, rounded, &least, &greatest));
+    TRY(memory_zeroed(spec->nchannels, sizeof *slopes, "delays", &slopes));
+    uint32_t steepest = make_slopes(spec, slopes);
+    for (uint32_t d = 0; d < spec->ndms; d++) {
+        double delay = round(spec->dms[d] * slopes[steepest]);
+        REQUIRE(fabs(delay) <= LIMIT, STATUS_USAGE,
+                "dedispersion: at %g Hz and DM %g a delay of %g samples, at most 2^30 can be "
+                "handled",
+                spec->freq_hz[steepest], spec->dms[d], delay);
+    }
+    find_range(spec, slopes, &least, &greatest);
     struct delays delays = {.nchannels = spec->nchannels,
                             .ndms = spec->ndms,
                             .largest = (uint32_t)(greatest - least),
                             .origin = least};
+    size_t count = (size_t)spec->ndms * spec->nchannels;
     TRY(memory_zeroed(count, sizeof *delays.table, "delays", &delays.table));
-    for (size_t i = 0; i < count; i++) {
-        delays.table[i] = (uint32_t)(rounded[i] - least);
+    for (uint32_t d = 0; d < spec->ndms; d++) {
+        fill_row(slopes, spec->nchannels, spec->dms[d], least,
+                 delays.table + (size_t)d * spec->nchannels);
     }
     *out = delays;
 out:
-    free(rounded);
+    free(slopes);
     return st;
 }
 

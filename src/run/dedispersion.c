@@ -13,6 +13,8 @@ void dedispersion_destroy(struct dedispersion *d)
         free(d->dms);
         delays_free(&d->delays);
         delays_steps_free(&d->steps);
+        free(d->least);
+        free(d->most);
         free(d->mask);
         free(d->ifs);
         text_free(&d->ifs_words);
@@ -116,12 +118,7 @@ static void settle_input(struct dedispersion *d)
     if (input->format == SERIES_U16 && d->fbh5->nchannels > MOST_U16_CHANNELS) {
         input->format = SERIES_F32;
     }
-    /* Rows that cannot be read are NaN, which integers cannot be. */
-    if (d->job->on_bad == ON_BAD_NAN) {
-        input->format = SERIES_F32;
-    }
-    input->is_reduced = d->job->on_bad == ON_BAD_NAN || d->fbh5->nifs > 1 || terms > 1 ||
-                        series_bytes(input->format) != bytes;
+    input->is_reduced = d->fbh5->nifs > 1 || terms > 1 || series_bytes(input->format) != bytes;
     input->samples = d->fbh5->rows / d->what->downsample;
     input->row_bytes = d->fbh5->nchannels * series_bytes(input->format);
 }
@@ -194,6 +191,7 @@ static status_t make_delays(struct dedispersion *d)
     if (d->what->is_two_step) {
         TRY(delays_steps_create(&d->delays, d->what->group, &d->steps));
     }
+    TRY(dm_ranges_create(d));
 out:
     return st;
 }

@@ -26,6 +26,7 @@ struct dedispersion {
     double *dms;
     struct delays delays;
     struct delays_steps steps; /* in two steps */
+    uint32_t *least, *most;    /* [ndms] of the delays that a DM is made with */
     double constant, reference_hz;
     uint8_t *mask; /* [nchannels] */
     uint32_t *ifs; /* those added up */
@@ -37,7 +38,7 @@ struct dedispersion {
     /* "Spectra" are DMs, "streams" outputs in time; blocks of chunks are block_outputs long. */
     struct chunking chunking;
     uint64_t block_outputs;
-    uint64_t read_bytes; /* of the file, overlaps counted */
+    uint64_t read_bytes; /* of the file, at most: each chunk's overlap counted */
     uint64_t memory_bytes;
     struct dedispersed_spec product;
 };
@@ -69,9 +70,18 @@ status_t dm_group_create(const struct dedispersion *dedispersion, uint32_t first
                          struct dm_group *out);
 void dm_group_free(struct dm_group *group);
 
-/* The least delay of some DMs, and by how much the greatest is more. */
+/* The least delay of some DMs, and by how much the greatest is more; the most that it is more in
+ * any group of `dms` DMs, and the sum over all of them. */
 void dm_group_span(const struct dedispersion *dedispersion, uint32_t first, uint32_t count,
                    uint32_t *base, uint32_t *span);
+uint32_t dm_groups_span(const struct dedispersion *dedispersion, uint32_t dms, uint64_t *sum);
+
+/* Makes NaN of sums over samples that could not be read, which are zeros among integers.
+ *
+ *   bad   char [count + largest delay of the group] 1: could not be read
+ *   out   float [ndms][count] */
+void dm_group_blank(const struct dedispersion *dedispersion, const struct dm_group *group,
+                    const char *bad, uint64_t count, float *out);
 
 /* The stage for a group. */
 struct dedisperse_spec dedispersion_stage(const struct dedispersion *dedispersion,

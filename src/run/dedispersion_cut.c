@@ -1,4 +1,18 @@
-/* How a dedispersion is cut into chunks of outputs in time and of DMs, within run.memory. */
+/* How a dedispersion is cut into chunks of outputs in time and of DMs, within run.memory.
+ *
+ * Every chunk reads as many samples more than it makes outputs as its DMs' delays differ by, so few
+ * long chunks read least; ranks need many to share. Every block of a chunk orders such an overlap
+ * once more (it is read once: the pipeline keeps it). The more DMs a chunk has, the fewer outputs
+ * of each fit into memory at a time; groups of fewer DMs have longer blocks, and those of small DMs
+ * short overlaps, but each group reads and orders all times for itself. What is least is chosen of
+ *
+ *   (adds + ORDER_COST samples ordered + READ_COST bytes read + CHUNK_COST chunks)
+ *       * (1 + IDLE_CHUNKS / chunks),
+ *
+ * in additions, over halves, quarters ... of the DMs and 1, 2, 3 ... pieces of time, with at most
+ * MOST_CHUNKS chunks unless memory wants more groups. So time is cut as long as pieces are long
+ * against the overlap, then DMs. It is a function of the job, the filterbank and the backend, never
+ * of the number of ranks. */
 #include "base/memory.h"
 #include "product/spans.h"
 #include "run/budget.h"
@@ -8,15 +22,20 @@
 enum {
     GRAIN = 64,             /* outputs: what a block is a multiple of, and has at least */
     PAGE_OUTPUTS = 1024,    /* of 4 KiB: long chunks are multiples of it */
-    CHUNKS = 64,            /* so that ranks have something to share */
     BOUNCE_BYTES = 4 << 20, /* rows of the file that are added up at a time */
-    ORDER_COST = 8          /* reading and ordering a sample against adding it */
+    MOST_CHUNKS = 64,       /* more would not fill ranks better */
+    IDLE_CHUNKS = 8,        /* sixteen ranks wait for half a chunk each at the end */
+    ORDER_COST = 8,         /* reading a sample from memory and ordering it */
+    READ_COST = 256,        /* what a rank of many cores adds while a disk that is shared sends a
+                               byte */
+    CHUNK_COST = 1 << 26    /* to give one out, to begin and to vouch for it: some milliseconds */
 };
 
 /* A way to cut: DMs of a chunk, outputs of a chunk and of a block. */
 struct cut {
     uint32_t dms;
-    uint32_t span; /* of the delays in a group, the largest */
+    uint32_t span;  /* of the delays in a group, the largest */
+    uint64_t spans; /* of all groups, added up */
     uint64_t outputs, block;
     double cost;
 };
@@ -51,33 +70,26 @@ static uint64_t block_bytes(const struct dedispersion *d, const struct cut *cut,
         .steps = d->steps};
     group.steps.nsteps = (uint32_t)min_u64(d->steps.nsteps, cut->dms);
     struct dedisperse_spec spec = dedispersion_stage(d, &group, block);
-    return dedispersion_slots(d->backend) *
-               ((block + cut->span) * d->input.row_bytes + cut->dms * block * sizeof(float)) +
+    uint64_t mark = d->job->on_bad == ON_BAD_NAN; /* a byte for each sample */
+    return dedispersion_slots(d->backend) * ((block + cut->span) * (d->input.row_bytes + mark) +
+                                             cut->dms * block * sizeof(float)) +
            dedisperse_bytes(d->backend, &spec);
 }
 
-static uint32_t largest_span(const struct dedispersion *d, uint32_t dms)
-{
-    uint32_t most = 0;
-    for (uint32_t first = 0; first < d->delays.ndms; first += dms) {
-        uint32_t base;
-        uint32_t span;
-        dm_group_span(d, first, (uint32_t)min_u64(dms, d->delays.ndms - first), &base, &span);
-        most = span > most ? span : most;
-    }
-    return most;
-}
-
-/* Outputs of a chunk when memory does not matter. */
-static uint64_t wanted_outputs(const struct dedispersion *d, uint32_t dms)
+/* Outputs of a chunk when the job says so; 0 when it leaves it to us. */
+static uint64_t given_outputs(const struct dedispersion *d)
 {
     uint64_t integrate = d->job->channels > 0 ? d->job->products[d->what->input].integrate : 1;
-    if (d->job->chunk_spectra > 0) {
-        uint64_t whole = ceil_div_u64(d->job->chunk_spectra, integrate);
-        return min_u64(max_u64(ceil_div_u64(whole, d->what->downsample), 1), d->outputs);
-    }
-    uint64_t parts = ceil_div_u64(CHUNKS, ceil_div_u64(d->delays.ndms, dms));
-    uint64_t wanted = max_u64(ceil_div_u64(d->outputs, parts), GRAIN);
+    uint64_t whole = ceil_div_u64(d->job->chunk_spectra, integrate);
+    return d->job->chunk_spectra > 0
+               ? min_u64(max_u64(ceil_div_u64(whole, d->what->downsample), 1), d->outputs)
+               : 0;
+}
+
+/* Outputs of a chunk for so many pieces of time. */
+static uint64_t piece_outputs(const struct dedispersion *d, uint64_t pieces)
+{
+    uint64_t wanted = max_u64(ceil_div_u64(d->outputs, pieces), GRAIN);
     uint64_t quantum = wanted > 4 * PAGE_OUTPUTS ? PAGE_OUTPUTS : 1;
     return min_u64(ceil_div_u64(wanted, quantum) * quantum, d->outputs);
 }
@@ -98,15 +110,45 @@ static uint64_t longest_block(const struct dedispersion *d, const struct cut *cu
     return min_u64(low * GRAIN, cut->outputs);
 }
 
-/* The way to cut into groups of `dms` DMs. Every group orders its input for itself, every block its
- * overlap again; both count for less the more DMs share them. */
-static struct cut cut_by(const struct dedispersion *d, uint32_t dms, uint64_t outputs,
-                         uint64_t budget)
+static uint64_t groups_of(const struct dedispersion *d, const struct cut *cut)
 {
-    struct cut cut = {.dms = dms, .span = largest_span(d, dms), .outputs = outputs};
-    cut.block = longest_block(d, &cut, budget);
-    cut.cost = (1 + (double)cut.span / (double)max_u64(cut.block, 1)) * ORDER_COST / dms;
-    return cut;
+    return ceil_div_u64(d->delays.ndms, cut->dms);
+}
+
+/* What all chunks together read of the file. */
+static uint64_t count_read(const struct dedispersion *d, const struct cut *cut)
+{
+    uint64_t pieces = ceil_div_u64(d->outputs, cut->outputs);
+    uint64_t samples = groups_of(d, cut) * d->outputs + pieces * cut->spans;
+    return samples * d->what->downsample * fbh5_row_bytes(d->fbh5);
+}
+
+static double cost_of(const struct dedispersion *d, const struct cut *cut)
+{
+    uint64_t whole = d->outputs / cut->outputs;
+    uint64_t blocks = whole * ceil_div_u64(cut->outputs, cut->block) +
+                      ceil_div_u64(d->outputs - whole * cut->outputs, cut->block);
+    double chunks = (double)ceil_div_u64(d->outputs, cut->outputs) * (double)groups_of(d, cut);
+    double channels = d->delays.nchannels;
+    double each = d->what->is_two_step ? (double)d->steps.adds : channels * d->delays.ndms;
+    double ordered = channels * ((double)groups_of(d, cut) * (double)d->outputs +
+                                 (double)blocks * (double)cut->spans);
+    double work = each * (double)d->outputs + ORDER_COST * ordered +
+                  READ_COST * (double)count_read(d, cut) + CHUNK_COST * chunks;
+    return work * (1 + IDLE_CHUNKS / chunks);
+}
+
+/* Completes a way to cut of which DMs, spans and outputs are settled. Blocks of a chunk are of one
+ * length. */
+static void settle(const struct dedispersion *d, struct cut *cut, uint64_t budget)
+{
+    cut->block = longest_block(d, cut, budget);
+    if (cut->block > 0) {
+        uint64_t blocks = ceil_div_u64(cut->outputs, cut->block);
+        uint64_t even = ceil_div_u64(ceil_div_u64(cut->outputs, blocks), GRAIN) * GRAIN;
+        cut->block = min_u64(even, cut->outputs);
+        cut->cost = cost_of(d, cut);
+    }
 }
 
 static status_t too_little(const struct dedispersion *d, const struct cut *cut)
@@ -123,13 +165,31 @@ static status_t too_little(const struct dedispersion *d, const struct cut *cut)
                        units_bytes(least, needed), (unsigned long long)least);
 }
 
+/* The best of all numbers of pieces of time for groups of so many DMs. */
+static struct cut choose_pieces(const struct dedispersion *d, uint32_t dms, uint64_t budget)
+{
+    struct cut best = {.block = 0};
+    struct cut cut = {.dms = dms};
+    cut.span = dm_groups_span(d, dms, &cut.spans);
+    uint64_t given = given_outputs(d);
+    uint64_t most = given > 0 ? 1 : max_u64(MOST_CHUNKS / groups_of(d, &cut), 1);
+    for (uint64_t pieces = 1; pieces <= most; pieces++) {
+        cut.outputs = given > 0 ? given : piece_outputs(d, pieces);
+        settle(d, &cut, budget);
+        if (best.block == 0 || (cut.block > 0 && cut.cost < best.cost)) {
+            best = cut;
+        }
+    }
+    return best;
+}
+
 static status_t choose(const struct dedispersion *d, uint64_t budget, struct cut *out)
 {
     status_t st = STATUS_OK;
     struct cut best = {.block = 0};
     struct cut cut = {.dms = 0};
     for (uint32_t dms = d->delays.ndms;; dms = (dms + 1) / 2) {
-        cut = cut_by(d, dms, wanted_outputs(d, dms), budget);
+        cut = choose_pieces(d, dms, budget);
         if (cut.block > 0 && (best.block == 0 || cut.cost < best.cost)) {
             best = cut;
         }
@@ -145,15 +205,6 @@ out:
     return st;
 }
 
-/* What all blocks together read of the file. */
-static uint64_t count_read(const struct dedispersion *d, const struct cut *cut)
-{
-    uint64_t groups = ceil_div_u64(d->delays.ndms, cut->dms);
-    uint64_t blocks = ceil_div_u64(d->outputs, cut->block);
-    uint64_t rows = d->outputs + blocks * cut->span;
-    return groups * rows * d->what->downsample * fbh5_row_bytes(d->fbh5);
-}
-
 status_t dedispersion_cut(struct dedispersion *d, const struct chunking *begun)
 {
     status_t st = STATUS_OK;
@@ -164,7 +215,10 @@ status_t dedispersion_cut(struct dedispersion *d, const struct chunking *begun)
         REQUIRE(begun->spectra == d->delays.ndms && begun->streams == d->outputs, STATUS_USAGE,
                 "%s: %s was begun with other DMs or times: --restart begins anew", d->job->path,
                 d->what->file);
-        cut = cut_by(d, (uint32_t)begun->chunk_spectra, begun->group_streams, budget);
+        cut.dms = (uint32_t)begun->chunk_spectra;
+        cut.outputs = begun->group_streams;
+        cut.span = dm_groups_span(d, cut.dms, &cut.spans);
+        settle(d, &cut, budget);
         if (cut.block == 0) {
             TRY(too_little(d, &cut));
         }

@@ -4,6 +4,9 @@
 
 #include "run/dedispersion.h"
 
+/* Looks through the delays of every DM, once. Fails with DEVICE. */
+status_t dm_ranges_create(struct dedispersion *dedispersion);
+
 /* Settles chunks, blocks and memory. Fails with USAGE. */
 status_t dedispersion_cut(struct dedispersion *dedispersion, const struct chunking *begun);
 

@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MOST_SLOTS = 8, LEAST_BLOCK = 64, AHEAD = 1 };
 
@@ -18,6 +19,11 @@ struct slot {
     uint64_t inputs;      /* samples in time */
     uint64_t from, count; /* outputs */
     int is_shelved;       /* its samples are on the shelf */
+    char *bad;            /* [samples] 1: could not be read; NULL unless run.on_bad is nan */
+    /* Samples that the block before has read already: in which slot, from where on, how many. */
+    uint32_t kept_slot;
+    uint64_t kept_from, kept;
+    char *samples; /* the reader's: of `in`, in host memory */
 };
 
 struct dedispersion_pipe {
@@ -31,7 +37,9 @@ struct dedispersion_pipe {
     uint32_t nslots;
     uint64_t block; /* outputs; the plan's, or less if the device is small */
     struct dm_group group;
-    uint32_t first_dm; /* of the group; the stage is its */
+    uint32_t first_dm;  /* of the group; the stage is its */
+    int has_last;       /* a block of this group was read before, */
+    uint32_t last_slot; /* here */
     dedisperse_t *stage;
     ring_t *ring;
     struct flow flow;
@@ -51,22 +59,9 @@ static void drop_slots(dedispersion_pipe_t *pipe)
     for (uint32_t i = 0; i < pipe->nslots; i++) {
         buffer_destroy(pipe->slots[i].in);
         buffer_destroy(pipe->slots[i].out);
+        free(pipe->slots[i].bad);
         pipe->slots[i] = (struct slot){.in = NULL};
     }
-}
-
-/* The largest span of delays of any group. */
-static uint32_t largest_span(const struct dedispersion *plan)
-{
-    uint32_t most = 0;
-    for (uint64_t first = 0; first < plan->delays.ndms; first += plan->chunking.chunk_spectra) {
-        uint64_t count = min_u64(plan->chunking.chunk_spectra, plan->delays.ndms - first);
-        uint32_t base;
-        uint32_t span;
-        dm_group_span(plan, (uint32_t)first, (uint32_t)count, &base, &span);
-        most = span > most ? span : most;
-    }
-    return most;
 }
 
 static status_t create_slots(dedispersion_pipe_t *pipe, uint32_t span)
@@ -78,6 +73,9 @@ static status_t create_slots(dedispersion_pipe_t *pipe, uint32_t span)
     for (uint32_t i = 0; i < pipe->nslots; i++) {
         TRY(buffer_create(pipe->backend, BUFFER_IN, in, &pipe->slots[i].in));
         TRY(buffer_create(pipe->backend, BUFFER_OUT, out, &pipe->slots[i].out));
+        if (plan->job->on_bad == ON_BAD_NAN) {
+            TRY(memory_zeroed((size_t)(pipe->block + span), 1, "rows", &pipe->slots[i].bad));
+        }
     }
 out:
     return st;
@@ -101,7 +99,8 @@ out:
 static status_t fit(dedispersion_pipe_t *pipe)
 {
     status_t st = STATUS_OK;
-    uint32_t span = largest_span(pipe->plan);
+    uint64_t sum;
+    uint32_t span = dm_groups_span(pipe->plan, (uint32_t)pipe->plan->chunking.chunk_spectra, &sum);
     uint64_t dms = min_u64(pipe->plan->chunking.chunk_spectra, pipe->plan->delays.ndms);
     for (;;) {
         st = create_slots(pipe, span);
@@ -123,19 +122,31 @@ static status_t fit(dedispersion_pipe_t *pipe)
     return st;
 }
 
-/* The reader thread. */
+/* The reader thread. What the block before has read is copied: delays may be much longer than
+ * blocks are, and files far away. */
 static status_t read_slot(void *context, uint32_t number)
 {
     status_t st = STATUS_OK;
     dedispersion_pipe_t *pipe = context;
     struct slot *slot = &pipe->slots[number];
+    const struct slot *before = &pipe->slots[slot->kept_slot];
+    uint64_t row = pipe->plan->input.row_bytes;
+    uint64_t kept = slot->kept;
     void *in = NULL;
     if (slot->is_shelved) {
         goto out;
     }
     TRY(buffer_get(slot->in, &in));
-    TRY(dedispersion_read(pipe->reader, pipe->plan->first + (int64_t)(slot->from + slot->base),
-                          slot->inputs, in));
+    slot->samples = in;
+    if (kept > 0) {
+        memmove(in, before->samples + slot->kept_from * row, (size_t)(kept * row));
+    }
+    if (kept > 0 && slot->bad) {
+        memmove(slot->bad, before->bad + slot->kept_from, (size_t)kept);
+    }
+    TRY(dedispersion_read(
+        pipe->reader, pipe->plan->first + (int64_t)(slot->from + slot->base + kept),
+        slot->inputs - kept, slot->samples + kept * row, slot->bad ? slot->bad + kept : NULL));
 out:
     return st;
 }
@@ -169,6 +180,9 @@ static status_t write_slot(void *context, uint32_t number)
     pipe->waiting += progress_now() - since;
     part.first_stream = (uint32_t)slot->from;
     part.streams = (uint32_t)slot->count;
+    if (slot->bad) {
+        dm_group_blank(pipe->plan, &pipe->group, slot->bad, part.streams, data);
+    }
     const char *holes = find_holes(pipe, data, part.count, part.streams);
     TRY(pipe->sink.put(pipe->sink.context, 0, &part, part.first, part.count, data, holes));
     uint64_t end = (uint64_t)slot->chunk.first_stream + slot->chunk.streams;
@@ -324,9 +338,35 @@ static status_t take_group(dedispersion_pipe_t *pipe, driver_t *driver, const st
     if (pipe->first_dm != chunk->first) {
         TRY(flow_work_off(&pipe->flow, driver, 0, 0));
         TRY(create_stage(pipe, (uint32_t)chunk->first, (uint32_t)chunk->count));
+        pipe->has_last = 0;
     }
 out:
     return st;
+}
+
+/* The block of outputs from .. from + count - 1 of a chunk. */
+static void submit(dedispersion_pipe_t *pipe, const struct chunk *chunk, uint64_t from,
+                   uint64_t count)
+{
+    uint64_t number = ring_counts(pipe->ring).submitted;
+    struct slot *slot = &pipe->slots[number % pipe->nslots];
+    const struct slot *before = &pipe->slots[pipe->last_slot];
+    /* What came from the shelf was never in the host's memory. */
+    int goes_on = pipe->has_last && before->from + before->count == from && !before->is_shelved;
+    slot->kept_slot = pipe->last_slot;
+    slot->kept_from = goes_on ? before->count : 0;
+    slot->kept = goes_on ? pipe->group.delays.largest : 0;
+    slot->chunk = *chunk;
+    slot->base = pipe->group.base;
+    slot->from = from;
+    slot->count = count;
+    slot->inputs = count + pipe->group.delays.largest;
+    slot->is_shelved = is_on_shelf(pipe, slot);
+    pipe->inputs += (double)slot->inputs;
+    pipe->shelved += slot->is_shelved ? (double)slot->inputs : 0;
+    pipe->last_slot = (uint32_t)(number % pipe->nslots);
+    pipe->has_last = 1;
+    ring_submit(pipe->ring);
 }
 
 status_t dedispersion_pipe_chunk(dedispersion_pipe_t *pipe, driver_t *driver,
@@ -340,17 +380,7 @@ status_t dedispersion_pipe_chunk(dedispersion_pipe_t *pipe, driver_t *driver,
         if (driver && driver_serve(driver)) {
             break;
         }
-        uint64_t number = ring_counts(pipe->ring).submitted;
-        struct slot *slot = &pipe->slots[number % pipe->nslots];
-        slot->chunk = *chunk;
-        slot->base = pipe->group.base;
-        slot->from = from;
-        slot->count = min_u64(pipe->block, end - from);
-        slot->inputs = slot->count + pipe->group.delays.largest;
-        slot->is_shelved = is_on_shelf(pipe, slot);
-        pipe->inputs += (double)slot->inputs;
-        pipe->shelved += slot->is_shelved ? (double)slot->inputs : 0;
-        ring_submit(pipe->ring);
+        submit(pipe, chunk, from, min_u64(pipe->block, end - from));
     }
 out:
     return st;

@@ -2,7 +2,6 @@
 
 #include "base/memory.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +11,7 @@ struct dedispersion_reader {
     char *bounce;  /* rows as the file has them */
     double *sums;  /* [nchannels] */
     uint64_t room; /* rows in `bounce` */
-    char *bad;     /* [room] 1: the row could not be read; NULL: run.on_bad is stop */
+    char *bad;     /* [room] 1: the row in `bounce` could not be read */
     int has_warned;
 };
 
@@ -27,9 +26,7 @@ status_t dedispersion_reader_create(const struct dedispersion *plan, dedispersio
     TRY(memory_aligned((size_t)bytes, 1, "rows", &reader->bounce));
     TRY(memory_zeroed(plan->fbh5->nchannels, sizeof *reader->sums, "sums", &reader->sums));
     reader->room = bytes / fbh5_row_bytes(plan->fbh5);
-    if (plan->job->on_bad == ON_BAD_NAN) {
-        TRY(memory_zeroed((size_t)reader->room, 1, "rows", &reader->bad));
-    }
+    TRY(memory_zeroed((size_t)reader->room, 1, "rows", &reader->bad));
     *out = reader;
     reader = NULL;
 out:
@@ -48,42 +45,42 @@ void dedispersion_reader_destroy(dedispersion_reader_t *reader)
     }
 }
 
-/* Reads each row for itself and notes those that cannot be. */
-static status_t salvage(dedispersion_reader_t *reader, uint64_t first, uint64_t count)
+/* Reads rows that cannot all be read: half of them, and half again. Those that cannot be are zeros
+ * in `out` and marked in `bad`. */
+static status_t salvage(dedispersion_reader_t *reader, uint64_t first, uint64_t count, char *out,
+                        char *bad)
 {
     status_t st = STATUS_OK;
     uint64_t row = fbh5_row_bytes(reader->plan->fbh5);
+    uint64_t half = count / 2;
     if (!reader->has_warned) {
-        report_warn("%s", report_cause());
+        report_warn_loudly("%s", report_cause());
     }
     reader->has_warned = 1;
-    for (uint64_t i = 0; i < count; i++) {
-        report_clear();
-        st = fbh5_read_rows(reader->rows, first + i, 1, reader->bounce + i * row);
-        reader->bad[i] = st == STATUS_DATA;
-        TRY(st == STATUS_DATA ? STATUS_OK : st);
-    }
     report_clear();
-    st = STATUS_OK;
+    if (count == 1) {
+        memset(out, 0, (size_t)row);
+        *bad = 1;
+        goto out;
+    }
+    st = fbh5_read_rows(reader->rows, first, half, out);
+    TRY(st == STATUS_DATA ? salvage(reader, first, half, out, bad) : st);
+    st = fbh5_read_rows(reader->rows, first + half, count - half, out + half * row);
+    TRY(st == STATUS_DATA
+            ? salvage(reader, first + half, count - half, out + half * row, bad + half)
+            : st);
 out:
     return st;
 }
 
-/* Rows into the bounce buffer. */
-static status_t read_piece(dedispersion_reader_t *reader, uint64_t first, uint64_t count)
+static status_t read_rows(dedispersion_reader_t *reader, uint64_t first, uint64_t count, char *out,
+                          char *bad)
 {
-    status_t st = fbh5_read_rows(reader->rows, first, count, reader->bounce);
-    if (reader->bad) {
-        memset(reader->bad, 0, (size_t)count);
+    status_t st = fbh5_read_rows(reader->rows, first, count, out);
+    if (st == STATUS_DATA && reader->plan->job->on_bad == ON_BAD_NAN) {
+        st = salvage(reader, first, count, out, bad);
     }
-    return st == STATUS_DATA && reader->bad ? salvage(reader, first, count) : st;
-}
-
-static void blank_row(dedispersion_reader_t *reader)
-{
-    for (uint32_t c = 0; c < reader->plan->fbh5->nchannels; c++) {
-        reader->sums[c] = NAN;
-    }
+    return st;
 }
 
 /* Loops of their own for each format, so that the compiler makes vectors of them. */
@@ -145,7 +142,8 @@ static void store_sums(const dedispersion_reader_t *reader, void *out)
 
 /* Rows of the file come in pieces that fit the bounce buffer; a sum may go on from one to the next.
  */
-static status_t reduce(dedispersion_reader_t *reader, uint64_t first, uint64_t count, char *out)
+static status_t reduce(dedispersion_reader_t *reader, uint64_t first, uint64_t count, char *out,
+                       char *bad)
 {
     status_t st = STATUS_OK;
     const struct dedispersion *plan = reader->plan;
@@ -155,15 +153,16 @@ static status_t reduce(dedispersion_reader_t *reader, uint64_t first, uint64_t c
     memset(reader->sums, 0, plan->fbh5->nchannels * sizeof *reader->sums);
     for (uint64_t from = 0; from < rows; from += reader->room) {
         uint64_t piece = min_u64(reader->room, rows - from);
-        TRY(read_piece(reader, first * each + from, piece));
+        memset(reader->bad, 0, (size_t)piece);
+        TRY(read_rows(reader, first * each + from, piece, reader->bounce, reader->bad));
         for (uint64_t i = 0; i < piece; i++) {
-            if (reader->bad && reader->bad[i]) {
-                blank_row(reader);
-            } else {
-                add_row(reader, reader->bounce + i * row);
+            uint64_t sample = (from + i) / each;
+            add_row(reader, reader->bounce + i * row);
+            if (reader->bad[i]) {
+                bad[sample] = 1;
             }
             if ((from + i + 1) % each == 0) {
-                store_sums(reader, out + (from + i) / each * plan->input.row_bytes);
+                store_sums(reader, out + sample * plan->input.row_bytes);
                 memset(reader->sums, 0, plan->fbh5->nchannels * sizeof *reader->sums);
             }
         }
@@ -172,7 +171,8 @@ out:
     return st;
 }
 
-status_t dedispersion_read(dedispersion_reader_t *reader, int64_t first, uint64_t count, void *out)
+status_t dedispersion_read(dedispersion_reader_t *reader, int64_t first, uint64_t count, void *out,
+                           char *bad)
 {
     status_t st = STATUS_OK;
     const struct dedispersion_input *input = &reader->plan->input;
@@ -185,13 +185,18 @@ status_t dedispersion_read(dedispersion_reader_t *reader, int64_t first, uint64_
     int64_t lead = end > from ? from - first : (int64_t)count;
     uint64_t there = (uint64_t)(end - from);
     uint64_t before = (uint64_t)lead * input->row_bytes;
+    char *samples = (char *)out + before;
+    char *marks = bad ? bad + lead : NULL;
     memset(out, 0, (size_t)before);
-    if (there > 0 && input->is_reduced) {
-        TRY(reduce(reader, (uint64_t)from, there, (char *)out + before));
-    } else if (there > 0) {
-        TRY(fbh5_read_rows(reader->rows, (uint64_t)from, there, (char *)out + before));
+    if (bad) {
+        memset(bad, 0, (size_t)count);
     }
-    memset((char *)out + before + there * input->row_bytes, 0,
+    if (there > 0 && input->is_reduced) {
+        TRY(reduce(reader, (uint64_t)from, there, samples, marks));
+    } else if (there > 0) {
+        TRY(read_rows(reader, (uint64_t)from, there, samples, marks));
+    }
+    memset(samples + there * input->row_bytes, 0,
            (size_t)((count - there) * input->row_bytes - before));
 out:
     return st;

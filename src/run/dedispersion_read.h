@@ -14,8 +14,10 @@ void dedispersion_reader_destroy(dedispersion_reader_t *reader);
  * zeros.
  *
  *   out   [count][nchannels] of the plan's format
+ *   bad   char [count] 1: the sample could not be read, and is zeros; NULL unless run.on_bad is nan
  *
  * May use HDF5: one thread at a time. Fails with DATA. */
-status_t dedispersion_read(dedispersion_reader_t *reader, int64_t first, uint64_t count, void *out);
+status_t dedispersion_read(dedispersion_reader_t *reader, int64_t first, uint64_t count, void *out,
+                           char *bad);
 
 #endif

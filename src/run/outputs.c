@@ -12,7 +12,7 @@
 /* Rows that are written before they are made to last, if that takes less than run.sync. */
 static const uint64_t batch_bytes = UINT64_C(1) << 30;
 
-static status_t name_files(outputs_t *outputs)
+status_t outputs_name_files(outputs_t *outputs)
 {
     status_t st = STATUS_OK;
     const struct making *making = outputs->making;
@@ -42,7 +42,7 @@ status_t outputs_claim_all(MPI_Comm comm, const struct making *making,
         outputs->making = making;
         outputs->options = *options;
         MPI_Comm_rank(comm, &outputs->rank);
-        st = name_files(outputs);
+        st = outputs_name_files(outputs);
     }
     TRY(agree_all(comm, st));
     if (outputs->rank == 0) {
@@ -57,9 +57,8 @@ out:
     return st;
 }
 
-/* Rank 0: what the plan says of product i. */
-static status_t make_head(const outputs_t *outputs, uint32_t i, const struct product_place *place,
-                          struct journal_head *out)
+status_t outputs_make_head(const outputs_t *outputs, uint32_t i, const struct product_place *place,
+                           struct journal_head *out)
 {
     status_t st = STATUS_OK;
     TRY(journal_head_begin(outputs->making, i, out));
@@ -76,7 +75,7 @@ static status_t resume_one(outputs_t *outputs, uint32_t i)
     struct journal_head now = {0};
     struct product_place place = {.rows = outputs->making->items[i].rows,
                                   .row_bytes = outputs->making->items[i].row_bytes};
-    TRY(make_head(outputs, i, &place, &now));
+    TRY(outputs_make_head(outputs, i, &place, &now));
     TRY(journal_head_compare(output->journal_path, journal_head(output->journal), &now));
     if (!output->is_published) {
         TRY(journal_resume(output->journal));
@@ -108,7 +107,7 @@ static status_t create_journal(outputs_t *outputs, uint32_t i)
     status_t st = STATUS_OK;
     struct output *output = &outputs->outputs[i];
     struct journal_head head = {0};
-    TRY(make_head(outputs, i, &output->place, &head));
+    TRY(outputs_make_head(outputs, i, &output->place, &head));
     TRY(journal_create(output->journal_path, &head, &output->journal));
 out:
     journal_head_free(&head);

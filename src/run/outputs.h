@@ -15,8 +15,9 @@
 typedef struct outputs outputs_t;
 
 struct outputs_options {
-    int force;   /* replace products that exist */
-    int restart; /* begin anew, whatever earlier runs have left */
+    int force;      /* replace products that exist */
+    int restart;    /* begin anew, whatever earlier runs have left */
+    int only_looks; /* outputs_foresee()'s */
 };
 
 /* What a run goes on with that others have begun. */
@@ -40,6 +41,14 @@ int outputs_are_complete(const struct making *making);
 status_t outputs_claim_all(MPI_Comm comm, const struct making *making,
                            const struct outputs_options *options, struct outputs_begun *begun,
                            outputs_t **out);
+
+/* The same for `plan`: finds what a run would, but locks, makes and removes nothing. Fails with
+ * USAGE as outputs_claim_all(). The outputs are for outputs_done() and outputs_destroy(), and, when
+ * the making is planned, for outputs_foresee_plan(): fails as outputs_open_all() would because of
+ * another plan. Not collective. */
+status_t outputs_foresee(const struct making *making, const struct outputs_options *options,
+                         struct outputs_begun *begun, outputs_t **out);
+status_t outputs_foresee_plan(const outputs_t *outputs);
 
 /* Opens x.h5.part of every product everywhere; makes it before and reserves its room, unless the
  * run goes on with what is there. The making is planned by then. Collective. Fails with USAGE,

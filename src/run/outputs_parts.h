@@ -1,5 +1,6 @@
 /* What the files of the outputs share: outputs_claim.c finds what earlier runs have left,
- * outputs.c makes, opens and publishes, outputs_rows.c writes. For nobody else. */
+ * outputs_foresee.c only looks, outputs.c makes, opens and publishes, outputs_rows.c writes. For
+ * nobody else. */
 #ifndef VOLTMILL_RUN_OUTPUTS_PARTS_H
 #define VOLTMILL_RUN_OUTPUTS_PARTS_H
 
@@ -41,6 +42,13 @@ struct outputs {
     uint64_t chunk_bytes; /* the writer thread's: rows of the chunk that is being written */
     struct text entry;    /* the writer thread's: what it tells of a chunk */
 };
+
+/* Room for all products, and their names. */
+status_t outputs_name_files(outputs_t *outputs);
+
+/* What the plan says of product i. journal_head_free() in any case. */
+status_t outputs_make_head(const outputs_t *outputs, uint32_t i, const struct product_place *place,
+                           struct journal_head *out);
 
 /* Rank 0: locks the files and decides whether to go on with them. */
 status_t outputs_claim(outputs_t *outputs, struct outputs_begun *begun);

@@ -52,7 +52,9 @@ static status_t find_left_all(MPI_Comm comm, const struct job *job, const struct
     int rank;
     MPI_Comm_rank(comm, &rank);
     if (rank == 0) {
-        st = skip_find(job, archive, options->force, options->name != NULL, out);
+        struct skip_options skip = {.force = options->force,
+                                    .is_passed_over = options->name != NULL};
+        st = skip_find(job, archive, &skip, out);
     }
     TRY(agree_all(comm, st));
     share_bytes_all(comm, out, sizeof *out);

@@ -115,7 +115,7 @@ static status_t prepare_all(struct run *run, const struct run_options *options)
     /* What cannot be dedispersed is found before the work. */
     st = run->rank == 0 ? run_check_dedispersions(run->work) : STATUS_OK;
     TRY(agree_all(run->comm, st));
-    struct outputs_options claim = {options->force, options->restart};
+    struct outputs_options claim = {.force = options->force, .restart = options->restart};
     TRY(outputs_claim_all(run->comm, &run->pass.making, &claim, &run->pass.begun,
                           &run->pass.outputs));
     if (run->pass.begun.is_begun) {

@@ -151,7 +151,7 @@ static status_t prepare_all(struct dedispersing *run, const struct run_options *
     TRY(plan_all(run));
     st = dedispersion_making(run->job, run->number, run->fbh5->path, &run->pass.making);
     TRY(agree_all(run->comm, st));
-    struct outputs_options claim = {options->force, options->restart};
+    struct outputs_options claim = {.force = options->force, .restart = options->restart};
     TRY(outputs_claim_all(run->comm, &run->pass.making, &claim, &run->pass.begun,
                           &run->pass.outputs));
     if (run->pass.begun.is_begun) {

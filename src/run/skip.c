@@ -43,7 +43,7 @@ static int was_begun(const struct making *making)
 
 /* A run that was killed while it took the journals of complete products away has left some of them:
  * takes those, too. */
-static status_t tidy(const struct making *making, int *has_tidied)
+static status_t tidy(const struct making *making, int only_looks, int *has_tidied)
 {
     status_t st = STATUS_OK;
     char *journals[MOST_OUTPUTS] = {NULL};
@@ -67,7 +67,7 @@ static status_t tidy(const struct making *making, int *has_tidied)
     if (!are_published || left == 0 || left == making->count) {
         goto out;
     }
-    for (uint32_t i = 0; i < making->count; i++) {
+    for (uint32_t i = 0; i < making->count && !only_looks; i++) {
         unlink(journals[i]);
     }
     *has_tidied = 1;
@@ -158,10 +158,11 @@ out:
     return st;
 }
 
-status_t skip_find(const struct job *job, const struct archive *archive, int force,
-                   int is_passed_over, struct skip *out)
+status_t skip_find(const struct job *job, const struct archive *archive,
+                   const struct skip_options *options, struct skip *out)
 {
     status_t st = STATUS_OK;
+    int force = options->force;
     struct making products = {0};
     struct text inputs = {0};
     struct skip skip = {.channelise = 0};
@@ -170,9 +171,9 @@ status_t skip_find(const struct job *job, const struct archive *archive, int for
     TRY(list_inputs(archive, &inputs));
     if (archive) {
         TRY(making_of_products(job, archive, &products));
-        TRY(tidy(&products, &has_tidied));
+        TRY(tidy(&products, options->only_looks, &has_tidied));
     }
-    skip.channelise = !archive || outputs_are_complete(&products);
+    skip.channelise = !archive || has_tidied || outputs_are_complete(&products);
     TRY(look_at_dedispersions(job, &skip, &last_begun));
     skip.all = skip.channelise;
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
@@ -181,7 +182,7 @@ status_t skip_find(const struct job *job, const struct archive *archive, int for
     if (force) {
         forget_forced(job, last_begun, &skip);
     }
-    if (is_passed_over && skip.all && !force) {
+    if (options->is_passed_over && skip.all && !force) {
         TRY(check_skipped(job, &products, inputs.data, &skip));
     }
     if (skip.all && has_tidied && !force) {

@@ -12,11 +12,15 @@ struct skip {
     int all;                        /* nothing is left to do */
 };
 
-/* Rank 0, or alone: what is complete, and of this job, need not be done again. With `force`, only
- * where a later pass was begun on what is of this job. `is_passed_over`: where all is done, the job
- * is, too, and must have been this one. `archive` may be NULL. Fails with USAGE: a product that is
- * there is of another job; with DATA. */
-status_t skip_find(const struct job *job, const struct archive *archive, int force,
-                   int is_passed_over, struct skip *out);
+struct skip_options {
+    int force;          /* skip only where a later pass was begun on what is of this job */
+    int is_passed_over; /* where all is done, the job is, too, and must have been this one */
+    int only_looks;     /* leaves everything as it is */
+};
+
+/* Rank 0, or alone: what is complete, and of this job, need not be done again. `archive` may be
+ * NULL. Fails with USAGE: a product that is there is of another job; with DATA. */
+status_t skip_find(const struct job *job, const struct archive *archive,
+                   const struct skip_options *options, struct skip *out);
 
 #endif

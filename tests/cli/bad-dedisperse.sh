@@ -223,6 +223,55 @@ sys.exit(not (np.isnan(found).any() and flags.all() and np.array_equal(found, ex
 END
 ok $? "NaN only where they are needed"
 runs "verify knows holes" "$voltmill" verify out.h5 --set run.on_bad=nan
+expected=$(sha256sum <out.h5)
+rm -f out.h5
+
+# A run that stopped at the damage goes on over it, in one and in two steps.
+errs 4 'deflated\.h5' "$voltmill" run job.yaml --set input.files=deflated.h5 --set run.chunk=30 --set run.sync=0.01
+grep -q '^note: .* are done: the same command goes on' stderr && [ -e out.h5.journal ]
+ok $? "on_bad: stop keeps what was done before the damage"
+status=0
+"$voltmill" run job.yaml --set input.files=deflated.h5 --set run.on_bad=nan >stdout 2>stderr || status=$?
+same "on_bad: nan goes on with it" 6 $status
+grep -Eq '^note: [0-9]+ of [0-9]+ chunks are done: goes on from there' stderr
+ok $? "and says so"
+same "the same bytes as if it had begun so" "$expected" "$(sha256sum <out.h5)"
+rm -f out.h5
+# Rows that are NaN in a file of floats show which sums need them, whatever the way of adding up.
+"$python" - <<'END'
+import h5py
+import numpy as np
+with h5py.File("bank.h5") as bank:
+    header = dict(bank["data"].attrs)
+data = np.random.default_rng(2).integers(0, 256, (400, 1, 16), dtype="u1")  # of deflated.h5
+large = np.random.default_rng(4).integers(60000, 65536, (600, 1, 700), dtype="u2")
+for name, rows in (("floats", np.where((np.arange(400) // 50 == 3)[:, None, None], np.nan, data).astype("f4")),
+                   ("large", large)):
+    with h5py.File(name + ".h5", "w") as file:
+        file.create_dataset("data", data=rows).attrs.update({**header, "nchans": rows.shape[2], "foff": -0.2})
+with h5py.File("deflated.h5", "r+") as file:
+    file["data"].attrs["foff"] = -0.2
+END
+for keys in "" "mode=two-step" "edges=pad" "downsample=3" "mask=[0,7-9]" "mode=two-step mask=[15] edges=pad downsample=2"; do
+    sets=(--set run.on_bad=nan)
+    for key in $keys; do sets+=(--set "dedisperse.0.$key"); done
+    "$voltmill" run job.yaml --set input.files=deflated.h5 "${sets[@]}" --set run.chunk=70 >stdout 2>stderr
+    [ $? = 6 ] && "$voltmill" run job.yaml --set input.files=floats.h5 "${sets[@]}" --set dedisperse.0.file=other.h5 >stdout 2>stderr
+    status=$?
+    [ $status = 6 ] || note <stderr
+    [ $status = 6 ] && "$python" - <<'END'
+import sys
+import h5py
+import numpy as np
+found, expected = (h5py.File(name)["dedispersed"][()] for name in ("out.h5", "other.h5"))
+sys.exit(not (0 < np.isnan(expected).mean() < 1 and np.array_equal(found, expected, equal_nan=True)))
+END
+    ok $? "on_bad: nan of integers is as NaN in floats: ${keys:-brute}"
+    rm -f out.h5 other.h5
+done
+"$voltmill" run job.yaml --set input.files=large.h5 >stdout 2>stderr && expected=$(sha256sum <out.h5)
+runs "sums beyond 2^24, on_bad: nan" "$voltmill" run --force job.yaml --set input.files=large.h5 --set run.on_bad=nan
+same "the same bytes as with stop" "$expected" "$(sha256sum <out.h5)"
 rm -f out.h5
 
 # --- after a filter bank

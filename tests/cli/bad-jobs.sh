@@ -297,6 +297,13 @@ if mkdir tiny && mount -t tmpfs -o size=3m,mode=777 tmpfs tiny 2>/dev/null; then
     "$voltmill" plan job.yaml "${large[@]}" >stdout 2>stderr
     same "plan only warns of it" 0 $?
     same "plan says how much" 1 "$(grep -c '^warning: there is no room for the products: .* MiB needed, .* MiB free' stderr)"
+    large[3]='products.0={kind: power, file: first.h5}'
+    large[5]='input.layout={dataset: /x, axes: "time,reim", sample_rate_hz: 1e6, freq_hz: 400e6}'
+    large+=(--set 'dedisperse={dm: {start: 0, step: 0.1, count: 100}, file: tiny/series.h5}')
+    "$voltmill" plan job.yaml "${large[@]}" >stdout 2>stderr
+    same "nor are series too large for plan" 0 $?
+    same "plan says how much they need" 1 "$(grep -c '^warning: there is no room for the products: .* MiB needed, .* MiB free' stderr)"
+    same "plan says what each folder needs" "./ tiny/" "$(sed -n '/^space/,$s/^  \([^ ]*\) .* needed, .*/\1/p' stdout | xargs)"
     dd if=/dev/zero of=tiny/filler bs=64k count=47 2>/dev/null
     cat >synth.yaml <<'END'
 file: tiny/synth.h5

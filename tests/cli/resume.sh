@@ -65,6 +65,8 @@ mpirun -n 2 "${slow[@]}" "$voltmill" run job.yaml >log 2>&1 &
 run=$!
 await 100
 ok $? "a run has begun"
+errs 2 '\.part is being written by another run' "$voltmill" plan job.yaml
+ok $bad "plan says that a run is at work"
 kill -9 $run $(ranks)
 { wait $run; } 2>/dev/null
 mkdir half
@@ -81,6 +83,16 @@ grep -q "no run is at work: the same command goes on" status && grep -Eq "  chun
     grep -q "  bad  *0 bytes" status
 ok $? "status: done, left, bad"
 same "status: by any name" "$(cat status | tail -n +2)" "$("$voltmill" status spectra.h5.journal | tail -n +2)"
+listing() { ls -li --time-style=full-iso ./*.h5*; }
+listing >"$work/listing"
+runs "plan of what is left" "$voltmill" plan job.yaml --set run.chunk=1000
+grep -Eq "^  goes on       $begun of [0-9,]+ chunks are done" "$work/output" && grep -Eq '^  chunks        [0-9,]+ of 40 spectra' "$work/output"
+ok $? "goes on in the chunks that it was begun with"
+listing | cmp -s - "$work/listing"
+ok $? "and nothing has changed"
+runs "plan --restart" "$voltmill" plan --restart job.yaml
+! grep -q 'goes on' "$work/output"
+ok $? "begins anew"
 runs "verify --crc of what is done" mpirun -n 2 "$voltmill" verify --crc spectra.h5.part
 VOLTMILL_CACHE=off runs "goes on as it was begun, without the cache's plan" "$voltmill" run job.yaml
 grep -q '^note: .* chunks are done: goes on from there' "$work/output"
@@ -125,12 +137,16 @@ grep -q '^warning: power.h5.part is lost' "$work/output"
 ok $? "a lost .part: says so"
 same "a lost .part: same bytes" "$expected" "$(digest)"
 
-# refused NAME PATTERN COMMAND...: exit status 2, and what was done stays
+# refused NAME PATTERN COMMAND...: exit status 2, of `plan` in place of `run`, too, and what was done stays
 refused() {
-    local name=$1 bad
-    shift
+    local name=$1 pattern=$2 bad word words=()
+    shift 2
+    for word; do words+=("${word/#run/plan}"); done
+    [ "$1" != mpirun ] || words=("${words[@]:3}")
     restore
-    errs 2 "$@"
+    errs 2 "$pattern" "${words[@]}"
+    ok "$bad" "$name: plan says so"
+    errs 2 "$pattern" "$@"
     cmp -s half/power.h5.journal power.h5.journal && cmp -s half/spectra.h5.part spectra.h5.part || bad=1
     ok "$bad" "$name"
     [ "$bad" = 0 ] || note <"$work/stderr"

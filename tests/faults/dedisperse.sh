@@ -42,12 +42,17 @@ for file in $products; do
     runs "verify --crc $file" "$voltmill" verify --crc $file
 done
 fails "the job again" 2 'exists' "$voltmill" run job.yaml
+errs 2 'exists already' "$voltmill" plan job.yaml
+ok $bad "and its plan"
 rm other.h5
+runs "the plan of one of its products" "$voltmill" plan job.yaml
+same "it alone is planned" "dedispersion of power.h5" "$(grep '^[a-z ]*bank$\|^dedispersion' output)"
 runs "one of its products again" "$voltmill" run job.yaml
 grep -q '^note: power.h5 is complete: goes on with dedispersion' output && grep -q '^note: series.h5 is complete' output
 ok $? "the others are complete"
 same "one again: same bytes" "$expected" "$(digest)"
 mv power.h5 elsewhere.h5
+fails "series without what they were made of: plan" 2 'series.h5 exists, but' "$voltmill" plan job.yaml
 fails "series without what they were made of" 2 'series.h5 exists, but what it was made of is not complete' "$voltmill" run job.yaml
 mv elsewhere.h5 power.h5
 fails "--each of another job" 2 'made by another job' "$voltmill" run --each obs.h5 --set channelise.taps=4 job.yaml
@@ -101,6 +106,16 @@ restore() {
 restore
 "$voltmill" status series.h5 | grep -q 'no run is at work: the same command goes on'
 ok $? "status"
+begun=$(chunks series.h5)
+runs "plan of what is left" "$voltmill" plan job.yaml
+grep -q '^power.h5 is complete: it stays' output && grep -q "^  goes on       $begun of .* chunks are done" output &&
+    grep -q '^  other.h5: dedispersed, 3 DMs' output && ! grep -q '^filter bank' output
+ok $? "says what run would do"
+rm power.h5
+runs "plan without what it was begun of" "$voltmill" plan job.yaml
+grep -q '^warning: series.h5 was begun of another power.h5 than will be made: .*--restart' output
+ok $? "warns"
+restore
 runs "goes on" mpirun -n 3 "$voltmill" run job.yaml
 grep -Eq '^note: [0-9]+ of [0-9]+ chunks are done: goes on from there' output
 ok $? "and says where"
@@ -118,11 +133,15 @@ grep -q '^warning: series.h5.part was left by a run that did not end, and its jo
 ok $? "a lost journal: says so"
 same "a lost journal: same bytes" "$expected" "$(digest)"
 
-# refused NAME PATTERN COMMAND...: exit status 2, and what was done stays
+# refused NAME PATTERN COMMAND...: exit status 2, of `plan` in place of `run`, too, and what was done stays
 refused() {
-    local name=$1 bad
-    shift
-    errs 2 "$@"
+    local name=$1 pattern=$2 bad word words=()
+    shift 2
+    for word; do words+=("${word/#run/plan}"); done
+    [ "$1" != mpirun ] || words=("${words[@]:3}")
+    errs 2 "$pattern" "${words[@]}"
+    ok "$bad" "$name: plan says so"
+    errs 2 "$pattern" "$@"
     cmp -s half/series.h5.journal series.h5.journal && cmp -s half/series.h5.part series.h5.part || bad=1
     ok "$bad" "$name"
     [ "$bad" = 0 ] || note <"$work/stderr"

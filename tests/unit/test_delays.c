@@ -35,6 +35,40 @@ static void delays_are_the_formula(void **state)
     delays_free(&delays);
 }
 
+/* Tables are filled without round(): halves and their neighbours come out as it does. */
+static void delays_are_rounded(void **state)
+{
+    (void)state;
+    enum { CHANNELS = 50, DMS = 400 };
+    double freq[CHANNELS];
+    double dms[DMS];
+    for (int c = 0; c < CHANNELS; c++) {
+        freq[c] = 1e6 / sqrt(1 + (double)c / 2); /* slopes of c / 2 */
+    }
+    for (int d = 0; d < DMS; d++) {
+        dms[d] = d % 2 ? d : nextafter(d, d % 4 ? 0 : DMS);
+    }
+    for (int below = 0; below < 2; below++) {
+        struct delays_spec spec = {.freq_hz = freq,
+                                   .nchannels = CHANNELS,
+                                   .reference_hz = below ? freq[CHANNELS - 1] : 0,
+                                   .constant = 1,
+                                   .sample_seconds = 1,
+                                   .dms = dms,
+                                   .ndms = DMS};
+        struct delays delays = {0};
+        double top = below ? freq[CHANNELS - 1] : freq[0];
+        assert_int_equal(delays_create(&spec, &delays), STATUS_OK);
+        for (int i = 0; i < CHANNELS * DMS; i++) {
+            double mhz = 1e-6 * freq[i % CHANNELS];
+            double slope = 1 / (mhz * mhz) - 1 / (1e-6 * top * (1e-6 * top));
+            assert_int_equal(delays.table[i] + delays.origin,
+                             (int64_t)round(dms[i / CHANNELS] * slope));
+        }
+        delays_free(&delays);
+    }
+}
+
 /* With another reference outputs begin elsewhere, and differences stay. */
 static void reference_moves_the_origin(void **state)
 {
@@ -233,9 +267,13 @@ static void two_steps_err_by_one_sample(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(delays_are_the_formula),      cmocka_unit_test(reference_moves_the_origin),
-        cmocka_unit_test(constants_have_names),        cmocka_unit_test(linear_lists),
-        cmocka_unit_test(wrong_numbers_are_refused),   cmocka_unit_test(tolerance_is_used_up),
+        cmocka_unit_test(delays_are_the_formula),
+        cmocka_unit_test(delays_are_rounded),
+        cmocka_unit_test(reference_moves_the_origin),
+        cmocka_unit_test(constants_have_names),
+        cmocka_unit_test(linear_lists),
+        cmocka_unit_test(wrong_numbers_are_refused),
+        cmocka_unit_test(tolerance_is_used_up),
         cmocka_unit_test(two_steps_err_by_one_sample),
     };
     return cmocka_run_group_tests_name("delays", tests, NULL, NULL);

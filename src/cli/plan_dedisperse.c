@@ -1,0 +1,133 @@
+#include "cli/plan_parts.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "run/dedispersion.h"
+#include "run/journal.h"
+#include "run/run_dedisperse.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* With the table of delays and the times. */
+static uint64_t product_bytes(const struct dedispersion *d)
+{
+    return d->outputs * (d->delays.ndms * sizeof(float) + sizeof(double)) +
+           (uint64_t)d->delays.ndms * d->delays.nchannels * sizeof(uint32_t);
+}
+
+static void print_dedispersion(const struct dedispersion *d)
+{
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    char c[UNITS_TEXT];
+    double step = d->product.time.step;
+    const struct chunking *chunking = &d->chunking;
+    printf("dedispersion of %s\n", d->fbh5->path);
+    printf("  channels      %u", d->fbh5->nchannels);
+    printf(", %s to %s", units_hertz(d->fbh5->freq_hz[0], a),
+           units_hertz(d->fbh5->freq_hz[d->fbh5->nchannels - 1], b));
+    printf(", ifs %s added up\n", d->ifs_words.data);
+    printf("  samples       %s of %s\n", units_count(d->input.samples, a), units_seconds(step, b));
+    printf("  DMs           %u from %g to %g (%s), %s\n", d->delays.ndms, d->dms[0],
+           d->dms[d->delays.ndms - 1], d->plan_words.data, d->product.mode);
+    if (d->what->is_two_step) {
+        printf("  two steps     groups of %u channels, samples at most %u beside their delays, "
+               "%.1f %% of the additions\n",
+               d->steps.group, d->steps.error,
+               100 * (double)d->steps.adds / ((double)d->delays.ndms * d->delays.nchannels));
+    }
+    printf("  delays        up to %u samples, %s, behind %s\n", d->delays.largest,
+           units_seconds(d->delays.largest * step, a), units_hertz(d->reference_hz, b));
+    printf("  backend       %s, %u threads on this machine\n", backend_name(d->backend),
+           d->threads);
+    printf("  chunks        %s of %s DMs x %s times", units_count(chunk_count(chunking), a),
+           units_count(chunking->chunk_spectra, b), units_count(chunking->group_streams, c));
+    if (d->block_outputs < chunking->group_streams) {
+        printf(", in blocks of %s", units_count(d->block_outputs, a));
+    }
+    printf("\n  bytes in      %s", units_bytes(d->fbh5->rows * fbh5_row_bytes(d->fbh5), a));
+    printf(" (%s read, with the chunks' overlap of up to %s samples)\n",
+           units_bytes(d->read_bytes, a), units_count(d->delays.largest, b));
+    printf("  memory        %s a rank", units_bytes(d->memory_bytes, a));
+    printf(" (run.memory: %s)\n", units_bytes(d->job->memory, a));
+    printf("  %s: dedispersed, %u DMs x %s times, %s\n", d->what->file, d->delays.ndms,
+           units_count(d->outputs, a), units_bytes(product_bytes(d), b));
+}
+
+/* What is begun goes by what its filterbank was then, and another one will be made. */
+static status_t warn_of_begun(const char *file, const char *filterbank)
+{
+    status_t st = STATUS_OK;
+    enum journal_state state;
+    journal_t *journal = NULL;
+    char *path = NULL;
+    TRY(file_journal_name(file, &path));
+    TRY(journal_open(path, &state, &journal));
+    if (journal && journal_done(journal) > 0) {
+        report_warn("%s was begun of another %s than will be made: a run will refuse to go on with "
+                    "it; --restart begins anew",
+                    file, filterbank);
+    }
+out:
+    journal_destroy(journal);
+    free(path);
+    return st;
+}
+
+/* One that goes on with what was begun is planned as that was. */
+static status_t plan_as_begun(const struct job *job, uint32_t number, const struct fbh5 *fbh5,
+                              const struct outputs_begun *begun, struct dedispersion **plan)
+{
+    status_t st = STATUS_OK;
+    enum backend_kind backend = job->dedisperse[number].backend;
+    if (begun->is_begun && backend == BACKEND_AUTO) {
+        backend = begun->backend;
+    }
+    dedispersion_destroy(*plan);
+    *plan = NULL;
+    TRY(dedispersion_create(job, number, fbh5, backend_settle(backend), work_threads(job, 1),
+                            begun->is_begun ? &begun->chunking : NULL, plan));
+out:
+    return st;
+}
+
+status_t plan_dedispersion(const struct job *job, uint32_t number, const struct work *work,
+                           const struct outputs_options *options, struct plan_room *room)
+{
+    status_t st = STATUS_OK;
+    const struct job_dedisperse *what = &job->dedisperse[number];
+    struct fbh5 *fbh5 = NULL;
+    struct dedispersion *plan = NULL;
+    struct making making = {0};
+    outputs_t *outputs = NULL;
+    struct outputs_begun begun = {0};
+    if (work) {
+        TRY(dedispersion_foresee(work, what->input, &fbh5));
+    } else {
+        TRY(fbh5_open(run_filterbank_path(job, number), &fbh5));
+        TRY(fbh5_load_band(fbh5));
+    }
+    TRY(plan_as_begun(job, number, fbh5, &begun, &plan));
+    TRY(dedispersion_making(job, number, fbh5->path, &making));
+    if (work) {
+        TRY(outputs_check(&making, options->force));
+        TRY(options->restart ? STATUS_OK : warn_of_begun(what->file, fbh5->path));
+    } else {
+        TRY(outputs_foresee(&making, options, &begun, &outputs));
+    }
+    if (begun.is_begun) {
+        TRY(plan_as_begun(job, number, fbh5, &begun, &plan));
+        dedispersion_plan_making(plan, &making);
+        TRY(outputs_foresee_plan(outputs));
+    }
+    print_dedispersion(plan);
+    plan_print_begun(outputs, &begun);
+    TRY(plan_room_add(room, what->file, product_bytes(plan)));
+out:
+    outputs_destroy(outputs);
+    making_free(&making);
+    dedispersion_destroy(plan);
+    fbh5_destroy(fbh5);
+    return st;
+}
