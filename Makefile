@@ -107,13 +107,14 @@ test-unit: deps
 	$(Q)$(MAKE) --no-print-directory test-programs
 	$(Q)$(UNIT_PROVE) $(filter $(BUILD)/tests/unit/%,$(TEST_PROGRAMS))
 
-## test-long: what takes too long for every change (memory of a large job, fifty runs that are killed)
+## test-long: what takes too long for every change (memory of a large job, fifty runs that are killed, every kernel)
 LONG_TESTS = $(sort $(wildcard tests/long/*.sh))
 .PHONY: test-long
 test-long: deps
-	$(Q)$(MAKE) --no-print-directory all
-	$(Q)VOLTMILL=$(CURDIR)/$(BUILD)/voltmill PYTHON=$(PYTHON) TEST_TIMEOUT=3600 \
-	  prove --timer $(if $(V),-v) -e tests/run-test $(LONG_TESTS)
+	$(Q)$(MAKE) --no-print-directory all test-programs
+	$(Q)VOLTMILL=$(CURDIR)/$(BUILD)/voltmill PYTHON=$(PYTHON) TEST_TIMEOUT=3600 VOLTMILL_TEST_ALL=1 \
+	  prove --timer $(if $(V),-v) -e tests/run-test $(filter %/test_opencl %/test_opencl_channelise \
+	    %/test_opencl_dedisperse,$(TEST_PROGRAMS)) $(LONG_TESTS)
 
 ## fuzz: hostile job files, archives, products, journals and cache entries for FUZZ_SECONDS (60) each; needs clang
 FUZZ_CC ?= clang

@@ -67,10 +67,9 @@ static void kernels_agree_with_the_reference(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         for (int input = 0; input < INPUTS; input++) {
             struct bench bench;
-            /* On a processor the fused kernel takes ten seconds to build: not all of them. */
-            if (cases[i].kernel == KERNEL_FUSED &&
-                (inputs[input].format == SAMPLE_I16 ||
-                 (inputs[input].format == SAMPLE_F32 && !inputs[input].is_complex))) {
+            /* On a processor kernels take seconds to build, the fused one ten: half of them. */
+            int is_slow = cases[i].kernel == KERNEL_FUSED && inputs[input].format > SAMPLE_I8;
+            if (!getenv("VOLTMILL_TEST_ALL") && (is_slow || (i + (size_t)input) % 2 == 1)) {
                 continue;
             }
             bench_start(&bench, inputs[input].format, inputs[input].is_complex, cases[i].channels,
@@ -96,7 +95,9 @@ static void products_agree_with_the_reference(void **state)
         for (int is_complex = 0; is_complex < 2; is_complex++) {
             for (int i = 0; i < 7; i++) {
                 struct bench bench;
-                if (kernels[kernel] == KERNEL_FUSED && !is_complex && i != 2 && i != 6) {
+                int is_soon_built = is_complex ? i == 2 || i == 3 || i == 6 : i == 6;
+                if (kernels[kernel] == KERNEL_FUSED && !is_soon_built &&
+                    !getenv("VOLTMILL_TEST_ALL")) {
                     continue;
                 }
                 bench_start(&bench, SAMPLE_I8, is_complex, 64, 3, 120);
@@ -164,6 +165,9 @@ static void missing_samples_agree(void **state)
         /* Byte order and offset matter to nibbles alone. */
         for (int variant = inputs[input].format == SAMPLE_I4 ? 0 : 2; variant < 4; variant++) {
             struct bench bench;
+            if (!getenv("VOLTMILL_TEST_ALL") && (variant + input) % 2 == 1) {
+                continue;
+            }
             bench_start(&bench, inputs[input].format, inputs[input].is_complex, 20, 4, 60);
             bench.spec.kernel = KERNEL_CACHE;
             bench.spec.has_missing_value = 1;
