@@ -9,8 +9,8 @@
 typedef struct shelf shelf_t;
 
 /* A shelf for rows of `row_bytes`, kept in pieces of `piece_rows`. It takes memory only when rows
- * come, at most half of what the backend may take. Gives NULL from backends that have none. Fails
- * with DEVICE (memory). */
+ * come; all shelves together at most half of what the backend may take. Gives NULL from backends
+ * that have none. Fails with DEVICE (memory). */
 status_t shelf_create(backend_t *backend, uint64_t row_bytes, uint64_t piece_rows, shelf_t **out);
 void shelf_destroy(shelf_t *shelf);
 

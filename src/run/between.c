@@ -43,6 +43,27 @@ int between_leave(struct between *between, backend_t *backend, const struct work
     return 1;
 }
 
+int between_clear(const struct between *between)
+{
+    int any = 0;
+    for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
+        any |= between->shelves[i] && shelf_clear(between->shelves[i]);
+    }
+    return any;
+}
+
+void between_pass(struct between *between, const struct job *job, uint32_t number)
+{
+    uint32_t product = job->dedisperse[number].input;
+    for (uint32_t i = number + 1; i < job->ndedisperse; i++) {
+        if (!between->skip->dedisperse[i] && job->dedisperse[i].input == product) {
+            return;
+        }
+    }
+    shelf_destroy(between->shelves[product]);
+    between->shelves[product] = NULL;
+}
+
 void between_end(struct between *between)
 {
     for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {

@@ -22,6 +22,12 @@ status_t between_begin(struct between *between, backend_t *backend, const struct
  * close, and this gives 0. All ranks decide alike. */
 int between_leave(struct between *between, backend_t *backend, const struct work *work);
 
+/* Gives up all rows of all shelves. Returns whether there were any. */
+int between_clear(const struct between *between);
+
+/* Dedispersion `number` is done: what no later one needs goes. */
+void between_pass(struct between *between, const struct job *job, uint32_t number);
+
 /* Takes NULL members. */
 void between_end(struct between *between);
 

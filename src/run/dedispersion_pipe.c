@@ -31,6 +31,7 @@ struct dedispersion_pipe {
     backend_t *backend; /* the caller's */
     struct pipeline_sink sink;
     dedispersion_reader_t *reader;
+    const struct between *between;
     shelf_t *shelf;
     double inputs, shelved; /* samples in time, so far */
     struct slot slots[MOST_SLOTS];
@@ -64,6 +65,22 @@ static void drop_slots(dedispersion_pipe_t *pipe)
     }
 }
 
+/* The first DM of the group whose delays span most. */
+static uint32_t widest_group(const struct dedispersion *plan, uint32_t *span)
+{
+    uint32_t widest = 0;
+    *span = 0;
+    for (uint64_t at = 0; at < plan->delays.ndms; at += plan->chunking.chunk_spectra) {
+        uint64_t count = min_u64(plan->chunking.chunk_spectra, plan->delays.ndms - at);
+        uint32_t base;
+        uint32_t mine;
+        dm_group_span(plan, (uint32_t)at, (uint32_t)count, &base, &mine);
+        widest = mine > *span ? (uint32_t)at : widest;
+        *span = mine > *span ? mine : *span;
+    }
+    return widest;
+}
+
 static status_t create_slots(dedispersion_pipe_t *pipe, uint32_t span)
 {
     status_t st = STATUS_OK;
@@ -95,22 +112,23 @@ out:
 }
 
 /* The device may have less room than the plan thought: then the shelf is cleared, then blocks are
- * halved. */
+ * halved. The stage of the group that needs most is made first. */
 static status_t fit(dedispersion_pipe_t *pipe)
 {
     status_t st = STATUS_OK;
-    uint64_t sum;
-    uint32_t span = dm_groups_span(pipe->plan, (uint32_t)pipe->plan->chunking.chunk_spectra, &sum);
-    uint64_t dms = min_u64(pipe->plan->chunking.chunk_spectra, pipe->plan->delays.ndms);
+    uint64_t ndms = pipe->plan->delays.ndms;
+    uint32_t span;
+    uint32_t first = widest_group(pipe->plan, &span);
+    uint64_t dms = min_u64(pipe->plan->chunking.chunk_spectra, ndms - first);
     for (;;) {
         st = create_slots(pipe, span);
         if (st == STATUS_OK) {
-            st = create_stage(pipe, 0, (uint32_t)dms);
+            st = create_stage(pipe, first, (uint32_t)dms);
         }
         if (st == STATUS_OK || !backend_was_full(pipe->backend)) {
             break;
         }
-        int has_cleared = pipe->shelf && shelf_clear(pipe->shelf);
+        int has_cleared = pipe->between && between_clear(pipe->between);
         if (!has_cleared && pipe->block <= LEAST_BLOCK) {
             break;
         }
@@ -277,7 +295,7 @@ static status_t say_what_hangs(void *context, const struct ring_counts *at)
 }
 
 status_t dedispersion_pipe_create(const struct dedispersion *plan, backend_t *backend,
-                                  shelf_t *shelf, const struct pipeline_sink *sink,
+                                  const struct between *between, const struct pipeline_sink *sink,
                                   dedispersion_pipe_t **out)
 {
     status_t st = STATUS_OK;
@@ -285,7 +303,9 @@ status_t dedispersion_pipe_create(const struct dedispersion *plan, backend_t *ba
     TRY(memory_zeroed(1, sizeof *pipe, "the pipeline", &pipe));
     pipe->plan = plan;
     pipe->backend = backend;
-    pipe->shelf = shelf;
+    pipe->between = between;
+    pipe->shelf =
+        between && between->backend == backend ? between->shelves[plan->what->input] : NULL;
     pipe->sink = *sink;
     pipe->nslots = dedispersion_slots(plan->backend);
     pipe->block = plan->block_outputs;

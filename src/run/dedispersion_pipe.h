@@ -3,16 +3,18 @@
 #ifndef VOLTMILL_RUN_DEDISPERSION_PIPE_H
 #define VOLTMILL_RUN_DEDISPERSION_PIPE_H
 
+#include "run/between.h"
 #include "run/dedispersion.h"
 #include "run/pipeline.h"
 
 typedef struct dedispersion_pipe dedispersion_pipe_t;
 
-/* As pipeline_create(). Rows of the filterbank that are on the shelf are not read (NULL: none are);
- * a device that is full gives them up first. The sink gets rows [DMs of the chunk][times of a
- * block]: `chunk` then has the block's times as its streams. */
+/* As pipeline_create(). Rows of the filterbank that an earlier pass has left `between` are
+ * not read (NULL: none has); a device that is full gives up all that lies there first. The sink
+ * gets rows [DMs of the chunk][times of a block]: `chunk` then has the block's times as its
+ * streams. */
 status_t dedispersion_pipe_create(const struct dedispersion *dedispersion, backend_t *backend,
-                                  shelf_t *shelf, const struct pipeline_sink *sink,
+                                  const struct between *between, const struct pipeline_sink *sink,
                                   dedispersion_pipe_t **out);
 void dedispersion_pipe_destroy(dedispersion_pipe_t *pipe);
 

@@ -117,10 +117,14 @@ static status_t run_passes_all(MPI_Comm comm, const struct job *job, const struc
         st = run_channelise_all(comm, job, archive, options, started, &between);
         TRY(put_off_holes(st, &holes));
     }
+    if (job->channels == 0) {
+        TRY(run_check_filterbank_all(comm, job, skip));
+    }
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         if (!skip->dedisperse[i]) {
             share_tuning(job, options, skip, i);
             st = run_dedispersion_all(comm, job, i, options, &between);
+            between_pass(&between, job, i);
             TRY(put_off_holes(st, &holes));
         }
     }

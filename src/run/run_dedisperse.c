@@ -87,6 +87,37 @@ out:
     return st;
 }
 
+static status_t check_filterbank(const struct job *job, const struct skip *skip, uint32_t threads)
+{
+    status_t st = STATUS_OK;
+    struct fbh5 *fbh5 = NULL;
+    struct dedispersion *plan = NULL;
+    TRY(fbh5_open(run_filterbank_path(job, 0), &fbh5));
+    TRY(fbh5_load_band(fbh5));
+    for (uint32_t i = 0; i < job->ndedisperse; i++) {
+        if (!skip->dedisperse[i]) {
+            TRY(dedispersion_create(job, i, fbh5, backend_settle(job->dedisperse[i].backend),
+                                    threads, NULL, &plan));
+            dedispersion_destroy(plan);
+            plan = NULL;
+        }
+    }
+out:
+    fbh5_destroy(fbh5);
+    return st;
+}
+
+status_t run_check_filterbank_all(MPI_Comm comm, const struct job *job, const struct skip *skip)
+{
+    int rank;
+    int local_rank;
+    int local_size;
+    MPI_Comm_rank(comm, &rank);
+    local_ranks_all(comm, &local_rank, &local_size);
+    return agree_all(comm, rank == 0 ? check_filterbank(job, skip, work_threads(job, local_size))
+                                     : STATUS_OK);
+}
+
 /* Plans it, as suits now or as it was begun; the same on all ranks. */
 static status_t plan_all(struct dedispersing *run)
 {
@@ -162,10 +193,7 @@ static status_t prepare_all(struct dedispersing *run, const struct run_options *
     dedispersion_plan_making(run->plan, &run->pass.making);
     TRY(outputs_open_all(run->pass.outputs));
     struct pipeline_sink sink = {run->pass.outputs, outputs_put, outputs_end};
-    shelf_t *shelf = run->backend == run->between->backend
-                         ? run->between->shelves[run->job->dedisperse[run->number].input]
-                         : NULL;
-    st = dedispersion_pipe_create(run->plan, run->backend, shelf, &sink, &run->pipe);
+    st = dedispersion_pipe_create(run->plan, run->backend, run->between, &sink, &run->pipe);
     TRY(agree_all(run->comm, st));
 out:
     return st;
@@ -202,7 +230,7 @@ static void summarise(const struct dedispersing *run, double seconds)
            "write %.2f s)\n",
            units_count(run->fbh5->rows, a), run->fbh5->nchannels, seconds, run->size,
            run->size == 1 ? "" : "s", spent.read, spent.compute, spent.write);
-    if (run->between->backend) {
+    if (run->backend == run->between->backend) {
         printf("%.0f %% of what rank 0 added up had stayed on the device\n",
                100 * dedispersion_pipe_shelved(run->pipe));
     }

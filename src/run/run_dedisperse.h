@@ -20,6 +20,10 @@ const char *run_filterbank_path(const struct job *job, uint32_t number);
  * Fails with USAGE. */
 status_t run_check_dedispersions(const struct work *work);
 
+/* The same for dedispersions of a filterbank that is there, those that are not complete.
+ * Collective. Fails with USAGE, DATA. */
+status_t run_check_filterbank_all(MPI_Comm comm, const struct job *job, const struct skip *skip);
+
 /* One of them, from its plan to its product; what the passes before have left in `between` is used.
  * Collective. Fails as run_job_all(). */
 status_t run_dedispersion_all(MPI_Comm comm, const struct job *job, uint32_t number,

@@ -222,11 +222,11 @@ out:
     return st;
 }
 
-/* A run goes on without: a filter bank fits where a trial, which has a reference beside it, does
- * not. */
-static status_t forgive(status_t st)
+/* A run goes on without: a filter bank fits where a trial, which has a reference beside it and no
+ * smaller blocks, does not. */
+static status_t forgive(backend_t *backend, status_t st)
 {
-    if (st == STATUS_USAGE) {
+    if (st == STATUS_USAGE || (st == STATUS_DEVICE && backend_was_full(backend))) {
         report_warn("the filter bank is not tuned: %s", report_cause());
         report_clear();
         return STATUS_OK;
@@ -250,7 +250,7 @@ status_t tune_bank_now(backend_t *backend, const struct channelise_spec *spec,
         goto out;
     }
     st = search(backend, spec, &problem, &known, &options, NULL, wish->database, choice, &summary);
-    TRY(forgive(st));
+    TRY(forgive(backend, st));
     if (summary.timed > 0) {
         tune_note(what, &summary);
     }

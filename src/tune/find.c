@@ -219,7 +219,14 @@ status_t tune_now(backend_t *backend, const struct dedisperse_spec *spec,
     }
     start.shape = *shape;
     const struct tune_thinning also = {.also = shape, .nalso = *found != TUNE_NOTHING};
-    TRY(search(backend, spec, &start, &also, &options, NULL, wish->database, shape, &summary));
+    st = search(backend, spec, &start, &also, &options, NULL, wish->database, shape, &summary);
+    if (st == STATUS_DEVICE && backend_was_full(backend)) {
+        /* A run goes on without: its blocks can be smaller than a trial's. */
+        report_warn("%s is not tuned: %s", what, report_cause());
+        report_clear();
+        st = STATUS_OK;
+    }
+    TRY(st);
     if (summary.timed > 0) {
         tune_note(what, &summary);
     }

@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "base/units.h"
+#include "compute/opencl/signals.h"
 
 #include <stdlib.h>
 
@@ -35,7 +36,10 @@ status_t device_open(const struct device_info *info, uint64_t memory, uint32_t s
     const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
                                                 (cl_context_properties)info->platform, 0};
     cl_int error = CL_SUCCESS;
+    struct signals signals;
+    signals_keep(&signals);
     device->context = clCreateContext(properties, 1, &info->id, NULL, NULL, &error);
+    signals_put_back(&signals);
     CL_TRY(device, error, "make a context");
     TRY(open_queue(device, &device->upload));
     TRY(open_queue(device, &device->compute));

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/units.h"
+#include "compute/opencl/signals.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -136,6 +137,8 @@ status_t device_list(struct device_info **out, uint32_t *count)
     struct device_info *list = NULL;
     uint32_t ndevices = 0;
     cl_uint nplatforms = 0;
+    struct signals signals;
+    signals_keep(&signals);
     /* Without any platform the loader fails with CL_PLATFORM_NOT_FOUND_KHR. */
     if (clGetPlatformIDs(0, NULL, &nplatforms) != CL_SUCCESS) {
         nplatforms = 0;
@@ -155,6 +158,7 @@ status_t device_list(struct device_info **out, uint32_t *count)
     *count = ndevices;
     list = NULL;
 out:
+    signals_put_back(&signals);
     free(platforms);
     free(list);
     return st;

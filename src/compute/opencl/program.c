@@ -2,6 +2,7 @@
 
 #include "base/cache.h"
 #include "base/memory.h"
+#include "compute/opencl/signals.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -124,6 +125,8 @@ status_t program_build_text(const device_t *device, const char *what, const char
     cl_program program = NULL;
     cl_int error = CL_SUCCESS;
     cl_device_id id = device->info.id;
+    struct signals signals;
+    signals_keep(&signals);
     TRY(make_key(device, text, options, &key));
     TRY(load(device, key.data, options, &program));
     if (!program) {
@@ -138,6 +141,7 @@ status_t program_build_text(const device_t *device, const char *what, const char
     *out = program;
     program = NULL;
 out:
+    signals_put_back(&signals);
     if (program) {
         clReleaseProgram(program);
     }

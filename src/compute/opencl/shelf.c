@@ -19,7 +19,7 @@ struct opencl_shelf {
     struct shelf base;
     device_t *device;
     uint64_t row_bytes, piece_rows;
-    uint64_t used, most;  /* bytes */
+    uint64_t used;        /* bytes */
     struct piece *pieces; /* by `first` */
     size_t npieces, room;
     int has_doubles;
@@ -39,6 +39,7 @@ int opencl_shelf_clear(shelf_t *base)
     for (size_t i = 0; i < shelf->npieces; i++) {
         device_release(shelf->device, shelf->pieces[i].memory);
     }
+    shelf->device->shelved -= shelf->used;
     shelf->npieces = 0;
     shelf->used = 0;
     return any;
@@ -64,7 +65,6 @@ status_t opencl_shelf_create(backend_t *backend, uint64_t row_bytes, uint64_t pi
                              shelf_t **out)
 {
     status_t st = STATUS_OK;
-    enum { SHARE = 2 }; /* the other half is for the stages' blocks */
     struct opencl_shelf *shelf = NULL;
     cl_device_fp_config doubles = 0;
     TRY(memory_zeroed(1, sizeof *shelf, "a shelf", &shelf));
@@ -72,7 +72,6 @@ status_t opencl_shelf_create(backend_t *backend, uint64_t row_bytes, uint64_t pi
     shelf->device = ((struct opencl *)backend)->device;
     shelf->row_bytes = row_bytes;
     shelf->piece_rows = max_u64(piece_rows, 1);
-    shelf->most = shelf->device->room / SHARE;
     clGetDeviceInfo(shelf->device->info.id, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof doubles, &doubles,
                     NULL);
     shelf->has_doubles = doubles != 0;
@@ -122,20 +121,21 @@ static status_t add_piece(struct opencl_shelf *shelf, uint64_t first, uint64_t r
                           struct piece **out)
 {
     status_t st = STATUS_OK;
+    enum { SHARE = 2 }; /* of all shelves together; the other half is for the stages' blocks */
+    device_t *device = shelf->device;
+    uint64_t most = device->room / SHARE;
     uint64_t room = max_u64(rows, shelf->piece_rows);
     uint64_t bytes = room * shelf->row_bytes;
     cl_mem memory = NULL;
     *out = NULL;
     TRY(grow(shelf));
-    if (bytes > shelf->most - shelf->used || bytes > shelf->device->info.most_bytes) {
+    if (device->shelved + bytes > most || bytes > device->info.most_bytes) {
         goto out;
     }
-    int was_full = shelf->device->is_full;
-    if (device_allocate(shelf->device, bytes, "rows that stay on the device", &memory) !=
-        STATUS_OK) {
+    int was_full = device->is_full;
+    if (device_allocate(device, bytes, "rows that stay on the device", &memory) != STATUS_OK) {
         report_clear();
-        shelf->device->is_full = was_full;
-        shelf->most = shelf->used;
+        device->is_full = was_full;
         goto out;
     }
     const struct piece *before = find(shelf, first);
@@ -145,6 +145,7 @@ static status_t add_piece(struct opencl_shelf *shelf, uint64_t first, uint64_t r
     shelf->pieces[at] = (struct piece){.first = first, .room = room, .memory = memory};
     shelf->npieces++;
     shelf->used += bytes;
+    device->shelved += bytes;
     *out = &shelf->pieces[at];
 out:
     return st;
@@ -227,6 +228,7 @@ static status_t take_raw(struct opencl_shelf *shelf, uint64_t each)
     enum { RAW_BYTES = 64 << 20, SHARE = 16 };
     uint64_t bytes = min_u64(RAW_BYTES, shelf->device->room / SHARE);
     uint64_t sums = max_u64(bytes / shelf->row_bytes / each, 1);
+    int was_full = shelf->device->is_full;
     if (shelf->raw_rows >= each) {
         goto out;
     }
@@ -240,6 +242,7 @@ static status_t take_raw(struct opencl_shelf *shelf, uint64_t each)
             break;
         }
         report_clear();
+        shelf->device->is_full = was_full;
     }
     shelf->raw_rows = st == STATUS_OK ? sums * each : 0;
 out:
