@@ -212,17 +212,10 @@ out:
 }
 
 /* Which samples of the filterbank a block takes; before and behind them is padding. */
-static void clip(const dedispersion_pipe_t *pipe, const struct slot *slot, uint64_t *lead,
-                 uint64_t *first, uint64_t *count)
+static struct dedispersion_part part_of(const dedispersion_pipe_t *pipe, const struct slot *slot)
 {
-    int64_t all = (int64_t)pipe->plan->input.samples;
-    int64_t low = pipe->plan->first + (int64_t)(slot->from + slot->base);
-    int64_t high = low + (int64_t)slot->inputs;
-    int64_t from = low < 0 ? 0 : low > all ? all : low;
-    int64_t end = high < from ? from : high > all ? all : high;
-    *lead = (uint64_t)min_u64((uint64_t)(from - low), slot->inputs);
-    *first = (uint64_t)from;
-    *count = (uint64_t)(end - from);
+    return dedispersion_clip(pipe->plan, pipe->plan->first + (int64_t)(slot->from + slot->base),
+                             slot->inputs);
 }
 
 static struct shelf_sums sums_of(const struct dedispersion *plan)
@@ -236,12 +229,9 @@ static struct shelf_sums sums_of(const struct dedispersion *plan)
 
 static int is_on_shelf(const dedispersion_pipe_t *pipe, const struct slot *slot)
 {
-    uint64_t lead;
-    uint64_t first;
-    uint64_t count;
     struct shelf_sums sums = sums_of(pipe->plan);
-    clip(pipe, slot, &lead, &first, &count);
-    return pipe->shelf && shelf_holds(pipe->shelf, &sums, first, count);
+    struct dedispersion_part part = part_of(pipe, slot);
+    return pipe->shelf && shelf_holds(pipe->shelf, &sums, part.first, part.count);
 }
 
 /* The samples of a block, from the shelf. */
@@ -249,15 +239,12 @@ static status_t fetch(const dedispersion_pipe_t *pipe, const struct slot *slot)
 {
     status_t st = STATUS_OK;
     uint64_t row = pipe->plan->input.row_bytes;
-    uint64_t lead;
-    uint64_t first;
-    uint64_t count;
     struct shelf_sums sums = sums_of(pipe->plan);
-    clip(pipe, slot, &lead, &first, &count);
-    TRY(shelf_blank(pipe->shelf, slot->in, 0, lead * row));
-    TRY(shelf_fetch(pipe->shelf, &sums, first, count, slot->in, lead * row));
-    TRY(shelf_blank(pipe->shelf, slot->in, (lead + count) * row,
-                    (slot->inputs - lead - count) * row));
+    struct dedispersion_part part = part_of(pipe, slot);
+    uint64_t end = part.lead + part.count;
+    TRY(shelf_blank(pipe->shelf, slot->in, 0, part.lead * row));
+    TRY(shelf_fetch(pipe->shelf, &sums, part.first, part.count, slot->in, part.lead * row));
+    TRY(shelf_blank(pipe->shelf, slot->in, end * row, (slot->inputs - end) * row));
 out:
     return st;
 }

@@ -171,33 +171,39 @@ out:
     return st;
 }
 
+struct dedispersion_part dedispersion_clip(const struct dedispersion *plan, int64_t first,
+                                           uint64_t count)
+{
+    int64_t all = (int64_t)plan->input.samples;
+    int64_t wanted_end = first + (int64_t)count;
+    int64_t from = first < 0 ? 0 : first > all ? all : first;
+    int64_t end = wanted_end < from ? from : wanted_end > all ? all : wanted_end;
+    /* Where the padding in front ends: at the block's own end when all of it is padding. */
+    return (struct dedispersion_part){.lead = end > from ? (uint64_t)(from - first) : count,
+                                      .first = (uint64_t)from,
+                                      .count = (uint64_t)(end - from)};
+}
+
 status_t dedispersion_read(dedispersion_reader_t *reader, int64_t first, uint64_t count, void *out,
                            char *bad)
 {
     status_t st = STATUS_OK;
     const struct dedispersion_input *input = &reader->plan->input;
-    int64_t all = (int64_t)input->samples;
-    int64_t wanted_end = first + (int64_t)count;
-    int64_t from = first < 0 ? 0 : first > all ? all : first;
-    int64_t end = wanted_end < from ? from : wanted_end > all ? all : wanted_end;
-    end = end < from ? from : end;
-    /* Where the padding in front ends: at the block's own end when all of it is padding. */
-    int64_t lead = end > from ? from - first : (int64_t)count;
-    uint64_t there = (uint64_t)(end - from);
-    uint64_t before = (uint64_t)lead * input->row_bytes;
+    struct dedispersion_part part = dedispersion_clip(reader->plan, first, count);
+    uint64_t before = part.lead * input->row_bytes;
     char *samples = (char *)out + before;
-    char *marks = bad ? bad + lead : NULL;
+    char *marks = bad ? bad + part.lead : NULL;
     memset(out, 0, (size_t)before);
     if (bad) {
         memset(bad, 0, (size_t)count);
     }
-    if (there > 0 && input->is_reduced) {
-        TRY(reduce(reader, (uint64_t)from, there, samples, marks));
-    } else if (there > 0) {
-        TRY(read_rows(reader, (uint64_t)from, there, samples, marks));
+    if (part.count > 0 && input->is_reduced) {
+        TRY(reduce(reader, part.first, part.count, samples, marks));
+    } else if (part.count > 0) {
+        TRY(read_rows(reader, part.first, part.count, samples, marks));
     }
-    memset(samples + there * input->row_bytes, 0,
-           (size_t)((count - there) * input->row_bytes - before));
+    memset(samples + part.count * input->row_bytes, 0,
+           (size_t)((count - part.count) * input->row_bytes - before));
 out:
     return st;
 }

@@ -10,6 +10,14 @@ status_t dedispersion_reader_create(const struct dedispersion *dedispersion,
                                     dedispersion_reader_t **out);
 void dedispersion_reader_destroy(dedispersion_reader_t *reader);
 
+/* Which of samples first .. first + count - 1 the observation has: `lead` that it has not, then
+ * `count` from `first` on, then others that it has not. */
+struct dedispersion_part {
+    uint64_t lead, first, count;
+};
+struct dedispersion_part dedispersion_clip(const struct dedispersion *dedispersion, int64_t first,
+                                           uint64_t count);
+
 /* Samples first .. first + count - 1 in time of all channels, those outside of the observation as
  * zeros.
  *

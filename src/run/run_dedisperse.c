@@ -66,23 +66,28 @@ out:
     return st;
 }
 
+/* Whether one of them can be done. */
+static status_t check(const struct job *job, uint32_t number, const struct fbh5 *fbh5,
+                      uint32_t threads)
+{
+    struct dedispersion *plan = NULL;
+    status_t st = dedispersion_create(
+        job, number, fbh5, backend_settle(job->dedisperse[number].backend), threads, NULL, &plan);
+    dedispersion_destroy(plan);
+    return st;
+}
+
 status_t run_check_dedispersions(const struct work *work)
 {
     status_t st = STATUS_OK;
     struct fbh5 *fbh5 = NULL;
-    struct dedispersion *plan = NULL;
     for (uint32_t i = 0; i < work->job->ndedisperse; i++) {
-        const struct job_dedisperse *what = &work->job->dedisperse[i];
-        TRY(dedispersion_foresee(work, what->input, &fbh5));
-        TRY(dedispersion_create(work->job, i, fbh5, backend_settle(what->backend),
-                                work->channelise.threads, NULL, &plan));
-        dedispersion_destroy(plan);
+        TRY(dedispersion_foresee(work, work->job->dedisperse[i].input, &fbh5));
+        TRY(check(work->job, i, fbh5, work->channelise.threads));
         fbh5_destroy(fbh5);
-        plan = NULL;
         fbh5 = NULL;
     }
 out:
-    dedispersion_destroy(plan);
     fbh5_destroy(fbh5);
     return st;
 }
@@ -91,15 +96,11 @@ static status_t check_filterbank(const struct job *job, const struct skip *skip,
 {
     status_t st = STATUS_OK;
     struct fbh5 *fbh5 = NULL;
-    struct dedispersion *plan = NULL;
     TRY(fbh5_open(run_filterbank_path(job, 0), &fbh5));
     TRY(fbh5_load_band(fbh5));
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         if (!skip->dedisperse[i]) {
-            TRY(dedispersion_create(job, i, fbh5, backend_settle(job->dedisperse[i].backend),
-                                    threads, NULL, &plan));
-            dedispersion_destroy(plan);
-            plan = NULL;
+            TRY(check(job, i, fbh5, threads));
         }
     }
 out:
