@@ -188,6 +188,9 @@ static int serve_one(driver_t *driver)
     case TAG_LOST:
         take_loss(driver, from.MPI_SOURCE);
         break;
+    case TAG_GIVEN_UP:
+        driver_end_given_up(driver);
+        break;
     case TAG_SIGN:
         return_sign(driver, from.MPI_SOURCE);
         break;

@@ -8,15 +8,16 @@
 #include "run/watch.h"
 
 enum {
-    TAG_ASK = 21,     /* from others to rank 0: uint64 chunks finished since the last time */
-    TAG_GIVE = 22,    /* back: uint64 chunk, or NO_CHUNK */
-    TAG_TELL = 23,    /* to rank 0: bytes */
-    TAG_WISH = 24,    /* to rank 0: this rank was asked to stop */
-    TAG_END = 25,     /* to rank 0: struct ending, the last one of a rank */
-    TAG_STOP = 26,    /* from rank 0: int [STOP_WORDS], enum reason and status */
-    TAG_TROUBLE = 27, /* to rank 0: struct ending, as soon as something has gone wrong */
-    TAG_LOST = 28,    /* to rank 0: int, a rank that is dead */
-    TAG_SIGN = 29,    /* to rank 0, and back: nothing, a sign of life */
+    TAG_ASK = 21,      /* from others to rank 0: uint64 chunks finished since the last time */
+    TAG_GIVE = 22,     /* back: uint64 chunk, or NO_CHUNK */
+    TAG_TELL = 23,     /* to rank 0: bytes */
+    TAG_WISH = 24,     /* to rank 0: this rank was asked to stop */
+    TAG_END = 25,      /* to rank 0: struct ending, the last one of a rank */
+    TAG_STOP = 26,     /* from rank 0: int [STOP_WORDS], enum reason and status */
+    TAG_TROUBLE = 27,  /* to rank 0: struct ending, as soon as something has gone wrong */
+    TAG_LOST = 28,     /* to rank 0: int, a rank that is dead */
+    TAG_SIGN = 29,     /* to rank 0, and back: nothing, a sign of life */
+    TAG_GIVEN_UP = 30, /* to rank 0, which was silent: nothing, the others end the run without it */
     STOP_WORDS = 2,
     CAUSE_BYTES = 4096
 };
@@ -85,6 +86,9 @@ void driver_look_for_stop(driver_t *driver);
  * another one found dead. */
 void driver_look_after(driver_t *driver, int all);
 void driver_lose(driver_t *driver, int rank);
+
+/* Rank 0: ends it without a word when the others have given it up. One of them has said so. */
+void driver_end_given_up(driver_t *driver);
 
 /* Whether what is under way should be dropped, so that a stop does not take for ever. */
 int driver_is_late(const driver_t *driver);

@@ -7,6 +7,9 @@
 /* The lowest of the ranks that are left speaks, and ends all; others leave it this time to do so.
  */
 static const double precedence = 6;
+/* A message that was sent before its sender ended is there after this time: one look takes in only
+ * some of those that wait. */
+static const double arrival = 0.2;
 
 static void say_what_is_lost(const driver_t *driver, int rank, const char *what, char *out,
                              size_t bytes)
@@ -18,9 +21,23 @@ static void say_what_is_lost(const driver_t *driver, int rank, const char *what,
              file ? file : "");
 }
 
+void driver_end_given_up(driver_t *driver)
+{
+    double until = progress_now() + arrival;
+    int is_given_up = 0;
+    while (!is_given_up && progress_now() < until) {
+        MPI_Iprobe(MPI_ANY_SOURCE, TAG_GIVEN_UP, driver->comm, &is_given_up, MPI_STATUS_IGNORE);
+    }
+    if (is_given_up) {
+        MPI_Abort(driver->comm, STATUS_DEVICE);
+    }
+}
+
 static void lose(driver_t *driver, int rank, const char *what)
 {
     struct ending ending = {.status = STATUS_DEVICE};
+    /* It may have ended because of this one. */
+    driver_end_given_up(driver);
     say_what_is_lost(driver, rank, what, ending.cause, sizeof ending.cause);
     driver->lost++;
     driver->ended++;
@@ -46,12 +63,8 @@ void driver_lose(driver_t *driver, int rank)
 static void lead(driver_t *driver, int all)
 {
     char silent[64];
-    int was_away = watch_was_away(driver->watch);
+    watch_look(driver->watch);
     int rank = watch_find_dead(driver->watch, all);
-    if (rank > 0 && was_away && driver->failed_rank < 0) {
-        /* It has ended because of this one, and said so. */
-        MPI_Abort(driver->comm, STATUS_DEVICE);
-    }
     if (rank > 0) {
         lose(driver, rank, dead);
     }
@@ -79,6 +92,10 @@ static void end_alone(driver_t *driver, int is_first, const char *what)
     driver_look_for_stop(driver);
     if (!is_told && !driver->is_stopped && driver->trouble == STATUS_OK) {
         fprintf(stderr, "error: %s\n", message);
+        if (what != dead) {
+            /* It may come back. */
+            MPI_Send(NULL, 0, MPI_BYTE, 0, TAG_GIVEN_UP, driver->comm);
+        }
     }
     MPI_Abort(driver->comm, STATUS_DEVICE);
 }
@@ -86,10 +103,10 @@ static void end_alone(driver_t *driver, int is_first, const char *what)
 static void follow(driver_t *driver, int all)
 {
     char silent[64];
-    int was_away = watch_was_away(driver->watch);
+    watch_look(driver->watch);
     int rank = watch_find_dead(driver->watch, all);
     if (rank == 0) {
-        end_alone(driver, !was_away && watch_is_first(driver->watch), dead);
+        end_alone(driver, watch_is_first(driver->watch), dead);
     } else if (rank > 0) {
         watch_leave(driver->watch, rank);
         MPI_Send(&rank, 1, MPI_INT, 0, TAG_LOST, driver->comm);

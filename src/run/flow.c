@@ -1,5 +1,7 @@
 #include "run/flow.h"
 
+#include "run/presence.h"
+
 static int is_same(const struct ring_counts *a, const struct ring_counts *b)
 {
     return a->submitted == b->submitted && a->read == b->read && a->computed == b->computed &&
@@ -10,14 +12,16 @@ status_t flow_work_off(struct flow *flow, driver_t *driver, uint64_t pending, ui
 {
     status_t st = STATUS_OK;
     struct ring_counts before = ring_counts(flow->ring);
+    struct presence presence = {0};
     double moved = progress_now();
     for (;;) {
+        int was_away = presence_was_away(&presence, flow->patience);
         struct ring_counts at = ring_counts(flow->ring);
         TRY(at.status);
-        if (!is_same(&at, &before)) {
+        if (was_away || !is_same(&at, &before)) {
             before = at;
             moved = progress_now();
-        } else if (flow->patience > 0 && progress_now() - moved > flow->patience) {
+        } else if (flow->patience > 0 && presence.here - moved > flow->patience) {
             flow->is_stuck = 1;
             TRY(flow->say_what_hangs(flow->context, &at));
         }

@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "run/agree.h"
+#include "run/presence.h"
 #include "run/progress.h"
 
 #include <math.h>
@@ -13,8 +14,6 @@
 enum { LINE = 1024, FIELDS_TO_START = 19 /* of /proc/PID/stat, behind the state */ };
 
 static const double look_seconds = 1;
-/* How long others take to give a rank up and end. */
-static const double farewell_seconds = 5;
 /* Signs of life in the time of patience: some may be late. */
 static const double signs = 5;
 
@@ -31,7 +30,7 @@ struct watch {
     char *is_seen; /* [size] its process can be looked at */
     double *heard; /* [size] */
     double looked, signed_at;
-    double here, back; /* when this rank was last here; when it came back, having been away */
+    struct presence presence;
 };
 
 /* When a process was born, or 0 when it is not there any more: gone, or a corpse. */
@@ -135,17 +134,13 @@ int watch_is_expected(const watch_t *watch, int rank)
     return watch->heard[rank] < HUGE_VAL;
 }
 
-int watch_was_away(watch_t *watch)
+void watch_look(watch_t *watch)
 {
-    double now = progress_now();
-    if (watch->patience > 0 && watch->here > 0 && now - watch->here > watch->patience / 2) {
-        watch->back = now;
+    if (presence_was_away(&watch->presence, watch->patience)) {
         for (int i = 0; i < watch->size; i++) {
             watch_heard(watch, i);
         }
     }
-    watch->here = now;
-    return watch->back > 0 && now - watch->back < farewell_seconds;
 }
 
 int watch_is_time(watch_t *watch)
@@ -160,7 +155,8 @@ int watch_is_time(watch_t *watch)
 
 int watch_find_silent(const watch_t *watch)
 {
-    double now = progress_now();
+    /* Not the present moment: this process may have been stopped since. */
+    double now = watch->presence.here;
     if (watch->patience <= 0) {
         return -1;
     }

@@ -20,9 +20,9 @@ void watch_heard(watch_t *watch, int rank);
 /* Nothing more is expected of it. */
 void watch_leave(watch_t *watch, int rank);
 int watch_is_expected(const watch_t *watch, int rank);
-/* This rank looks at the others. Gives 1 when it has not done so for about as long as they may be
- * silent, or had not a moment ago: they may have given it up. */
-int watch_was_away(watch_t *watch);
+/* To be called before watch_find_silent(), and often: after a time in which this rank did not look,
+ * being stopped, nothing is known of the others, and all of them are given time anew. */
+void watch_look(watch_t *watch);
 /* Whether it is time for a sign of life. */
 int watch_is_time(watch_t *watch);
 

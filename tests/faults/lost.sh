@@ -48,10 +48,30 @@ lost "rank 0 that dies" "rank 0 on $host has died: cannot go on with spectra.h5"
 lost "a rank that crashes" "rank 1 on $host has died: cannot go on with spectra.h5" 5 kill_rank 1 SEGV
 lost "a rank that hangs" "rank 1 on $host has not been heard of for 2 s: cannot go on with spectra.h5" 17 kill_rank 1 STOP
 lost "rank 0 that hangs" "rank 0 on $host has not been heard of for 2 s: cannot go on with spectra.h5" 17 kill_rank 0 STOP
+# The launcher wakes it before it ends it: it must not complain then of what it did not see.
+comes_back_late() {
+    kill -STOP "$run" "$(pid_of 0)"
+    sleep 3
+    kill -CONT "$run"
+}
+lost "rank 0 that comes back" "rank 0 on $host has not been heard of for 2 s: cannot go on with spectra.h5" 17 comes_back_late
 faults=(SHIM_RANK=1 SHIM_SAMPLES=40:hang)
 lost "a file that hangs" "obs.h5: spectra .* could not be read within 2 s \(rank 1 on $host\)" 17 true
 faults=(SHIM_RANK=1 SHIM_ROWS=100:hang)
 lost "a product that hangs" "spectra.h5: spectra .* could not be finished and written within 2 s \(rank 1 on $host\)" 17 true
+
+# All of it suspended, as by a terminal or by SLURM: nothing hangs, the run goes on.
+mpirun -n 3 "${slow[@]}" "$voltmill" run --stall-timeout 1 job.yaml >stdout 2>stderr &
+await 10
+kill -STOP $(ranks)
+sleep 2
+kill -CONT $(ranks)
+status=0
+wait $! || status=$?
+ok $status "a run that is suspended goes on"
+[ $status = 0 ] || note <stderr
+same "a run that is suspended: same bytes" "$expected" "$(digest)"
+clear_all
 
 # The input, cut off while it is read; for the next run it is there again.
 faults=()
