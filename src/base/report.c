@@ -1,16 +1,19 @@
 #include "base/report.h"
 
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { CAUSE_BYTES = 16384 };
+enum { CAUSE_BYTES = 16384, MESSAGE_BYTES = 4096, WARNINGS = 4 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char cause[CAUSE_BYTES];
 static status_t cause_status = STATUS_OK;
 static int is_quiet;
 static int is_said;
+static char warnings[WARNINGS][MESSAGE_BYTES]; /* the last ones */
+static uint32_t nwarnings;
 
 status_t report_fail(status_t code, const char *format, ...)
 {
@@ -48,6 +51,7 @@ void report_next(void)
 {
     report_clear();
     is_said = 0;
+    memset(warnings, 0, sizeof warnings);
 }
 
 void report_print(void)
@@ -65,20 +69,38 @@ void report_print(void)
 
 static void say(const char *kind, const char *format, va_list args)
 {
-    char message[4096];
+    char message[MESSAGE_BYTES];
     vsnprintf(message, sizeof message, format, args);
     fflush(stdout);
     fprintf(stderr, "%s: %s\n", kind, message);
+}
+
+/* A file that several ask for is wrong once. */
+static int was_warned_of(const char *message)
+{
+    pthread_mutex_lock(&lock);
+    int was_said = 0;
+    for (uint32_t i = 0; i < WARNINGS && !was_said; i++) {
+        was_said = strcmp(warnings[i], message) == 0;
+    }
+    if (!was_said) {
+        snprintf(warnings[nwarnings++ % WARNINGS], MESSAGE_BYTES, "%s", message);
+    }
+    pthread_mutex_unlock(&lock);
+    return was_said;
 }
 
 void report_warn(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    if (!is_quiet) {
-        say("warning", format, args);
-    }
+    char message[MESSAGE_BYTES];
+    vsnprintf(message, sizeof message, format, args);
     va_end(args);
+    if (!is_quiet && !was_warned_of(message)) {
+        fflush(stdout);
+        fprintf(stderr, "warning: %s\n", message);
+    }
 }
 
 void report_note(const char *format, ...)

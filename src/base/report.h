@@ -28,7 +28,8 @@ void report_next(void);
  * process was told to be quiet, or has printed one before: a program fails once. */
 void report_print(void);
 
-/* Print "warning: ..." and "note: ..." on stderr, unless this process was told to be quiet. */
+/* Print "warning: ..." and "note: ..." on stderr, unless this process was told to be quiet; the
+ * same warning once. */
 void report_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void report_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* A warning of what this rank alone may have met: it speaks for itself, quiet or not. */

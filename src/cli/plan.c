@@ -9,6 +9,7 @@
 #include "run/outputs.h"
 #include "run/run_dedisperse.h"
 #include "run/skip.h"
+#include "run/tuned.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -172,10 +173,17 @@ static status_t create_work(const struct job *job, const struct archive *archive
     if (begun->is_begun && backend == BACKEND_AUTO) {
         backend = begun->backend;
     }
+    struct work_cut cut = {.begun = begun->is_begun ? &begun->chunking : NULL};
+    backend = backend_settle(backend);
     work_destroy(*work);
     *work = NULL;
-    TRY(work_create(job, archive, backend_settle(backend), work_threads(job, 1),
-                    begun->is_begun ? &begun->chunking : NULL, work));
+    TRY(work_create(job, archive, backend, work_threads(job, 1), &cut, work));
+    TRY(tuned_blocks_foresee(*work, &cut.block));
+    if (cut.block > 0) {
+        work_destroy(*work);
+        *work = NULL;
+        TRY(work_create(job, archive, backend, work_threads(job, 1), &cut, work));
+    }
 out:
     return st;
 }

@@ -151,11 +151,21 @@ out:
     return st;
 }
 
+static uint64_t round_up(uint64_t value, uint64_t quantum)
+{
+    return ceil_div_u64(value, quantum) * quantum;
+}
+
 /* A block that suits the backend, of at most `most` spectra: not so small that overlaps are read
  * too often, or threads have too few grains to share. */
 static uint64_t suiting_block(const struct work *work, const struct group *group, uint64_t most)
 {
     uint64_t suits = backend_block_bytes(work->backend);
+    uint64_t overlaps = (uint64_t)OVERLAP_RATIO * (work->channelise.taps - 1);
+    if (work->wanted_block > 0) {
+        uint64_t wanted = max_u64(ceil_div_u64(work->wanted_block, group->streams), overlaps);
+        return min_u64(most, round_up(max_u64(wanted, 1), CHUNK_GRAIN));
+    }
     uint64_t one = slot_bytes(work, group, 2 * CHUNK_GRAIN) - slot_bytes(work, group, CHUNK_GRAIN);
     if (suits == 0) {
         return most;
@@ -164,9 +174,8 @@ static uint64_t suiting_block(const struct work *work, const struct group *group
     uint64_t shared =
         ceil_div_u64((uint64_t)GRAINS_A_THREAD * work->channelise.threads, group->streams) *
         CHUNK_GRAIN;
-    spectra = max_u64(spectra, (uint64_t)OVERLAP_RATIO * (work->channelise.taps - 1));
-    spectra = max_u64(spectra, shared);
-    return min_u64(most, ceil_div_u64(spectra, CHUNK_GRAIN) * CHUNK_GRAIN);
+    spectra = max_u64(max_u64(spectra, overlaps), shared);
+    return min_u64(most, round_up(spectra, CHUNK_GRAIN));
 }
 
 /* The largest block (a multiple of the grain) that fits. */
@@ -203,17 +212,16 @@ static void chunk_quanta(const struct work *work, uint64_t *quantum, uint64_t *f
     }
 }
 
-static uint64_t round_up(uint64_t value, uint64_t quantum)
-{
-    return ceil_div_u64(value, quantum) * quantum;
-}
-
 /* Spectra of a chunk when the job leaves it to us; `cost` bytes of memory for each spectrum. */
 static uint64_t automatic_chunk(const struct work *work, uint64_t block, uint64_t quantum,
                                 uint64_t fine, uint64_t cost)
 {
     uint64_t suits = BLOCKS_A_CHUNK * backend_block_bytes(work->backend);
     uint64_t spectra = max_u64(1, (suits > 0 ? suits : CHUNK_BYTES) / max_u64(1, cost));
+    if (work->wanted_block > 0) {
+        spectra = ceil_div_u64(work->wanted_block, work->chunking.group_streams);
+        spectra *= suits > 0 ? BLOCKS_A_CHUNK : 1;
+    }
     spectra = min_u64(spectra, ceil_div_u64(work->chunking.spectra, LEAST_CHUNKS));
     spectra = max_u64(spectra, (uint64_t)OVERLAP_RATIO * (work->channelise.taps - 1));
     spectra = max_u64(min_u64(spectra, block), 1);

@@ -112,7 +112,7 @@ static status_t run_passes_all(MPI_Comm comm, const struct job *job, const struc
     share_tuning(job, options, skip, 0);
     if (!skip->channelise) {
         if (options->tune) {
-            options->tune->problems++;
+            options->tune->problems += 2; /* the filter bank, and its blocks */
         }
         st = run_channelise_all(comm, job, archive, options, started, &between);
         TRY(put_off_holes(st, &holes));

@@ -23,6 +23,7 @@ struct run {
     struct pass pass;
     pipeline_t *pipeline;
     struct between *between;
+    uint64_t block; /* spectra of all streams, as tuned; 0: as suits */
 };
 
 static void run_end(struct run *run)
@@ -71,7 +72,6 @@ static status_t open_backend_all(struct run *run, const struct run_options *opti
     }
     TRY(agree_all(run->comm, st));
     share_bytes_all(run->comm, &spec->choice, sizeof spec->choice);
-    TRY(agree_all(run->comm, describe_arithmetic(run)));
 out:
     return st;
 }
@@ -93,11 +93,32 @@ static status_t plan_all(struct run *run, int local_size)
     MPI_Allreduce(&threads, &most, 1, MPI_UINT32_T, MPI_MAX, run->comm);
     work_destroy(run->work);
     run->work = NULL;
-    st = work_create(run->job, run->archive, backend, most,
-                     begun->is_begun ? &begun->chunking : NULL, &run->work);
+    const struct work_cut cut = {.begun = begun->is_begun ? &begun->chunking : NULL,
+                                 .block = run->block};
+    st = work_create(run->job, run->archive, backend, most, &cut, &run->work);
     TRY(agree_all(run->comm, st));
     run->work->channelise.threads = threads;
     TRY(pass_check_same_plan_all(run->comm, &run->work->chunking));
+out:
+    return st;
+}
+
+/* Plans the work once more where it is known how long blocks should be; rank 0 looks, or tunes. */
+static status_t cut_as_tuned_all(struct run *run, const struct run_options *options, int local_size)
+{
+    status_t st = STATUS_OK;
+    const struct channelise_choice choice = run->work->channelise.choice;
+    uint32_t ability = run->work->channelise.ability;
+    if (run->rank == 0) {
+        st = tuned_blocks(run->backend, run->work, run->pass.begun.is_begun, options, &run->block);
+    }
+    TRY(agree_all(run->comm, st));
+    share_bytes_all(run->comm, &run->block, sizeof run->block);
+    if (run->block > 0) {
+        TRY(plan_all(run, local_size));
+        run->work->channelise.choice = choice;
+        run->work->channelise.ability = ability;
+    }
 out:
     return st;
 }
@@ -125,6 +146,8 @@ static status_t prepare_all(struct run *run, const struct run_options *options)
         TRY(plan_all(run, local_size));
     }
     TRY(open_backend_all(run, options));
+    TRY(cut_as_tuned_all(run, options, local_size));
+    TRY(agree_all(run->comm, describe_arithmetic(run)));
     making_plan_products(&run->pass.making, run->work);
     TRY(outputs_open_all(run->pass.outputs));
     struct pipeline_sink sink = {run->pass.outputs, outputs_put, outputs_end};

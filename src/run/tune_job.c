@@ -4,7 +4,9 @@
 #include "run/dedispersion.h"
 #include "run/work.h"
 #include "tune/bank.h"
+#include "tune/blocks.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 struct tuned_job {
@@ -38,25 +40,61 @@ out:
     return st;
 }
 
-static status_t tune_bank(struct tuned_job *t)
+static status_t tune_bank(struct tuned_job *t, backend_t *backend, struct channelise_choice *best)
 {
     status_t st = STATUS_OK;
     const struct tuning_options *o = &t->options;
     struct tune_options search = o->search;
-    struct channelise_choice best;
     struct tune_summary summary;
     struct text words = {0};
-    backend_t *backend = NULL;
     search.time = tune_budget_begin(o->budget);
     search.memory = t->work->stage_bytes;
-    TRY(open_backend(t->job, t->work->backend, &backend));
-    TRY(tune_bank_search(backend, &t->work->channelise, &search, o->log, o->database, &best,
+    TRY(tune_bank_search(backend, &t->work->channelise, &search, o->log, o->database, best,
                          &summary));
     tune_budget_end(o->budget, &search.time);
-    TRY(summary.seconds > 0 ? channelise_choice_words(&best, &words) : STATUS_OK);
+    TRY(summary.seconds > 0 ? channelise_choice_words(best, &words) : STATUS_OK);
     TRY(tell(t, "filter bank", &summary, &words));
 out:
     text_free(&words);
+    return st;
+}
+
+/* The length of blocks for a filter bank that is done in this way (AUTO: no way is known). */
+static status_t tune_blocks(struct tuned_job *t, backend_t *backend,
+                            const struct channelise_choice *choice)
+{
+    status_t st = STATUS_OK;
+    const struct tuning_options *o = &t->options;
+    struct tune_options search = o->search;
+    struct tune_summary summary;
+    struct text words = {0};
+    struct channelise_spec spec = t->work->channelise;
+    uint64_t best = 0;
+    search.time = tune_budget_begin(o->budget);
+    search.memory = t->work->stage_bytes;
+    spec.choice = *choice;
+    st = tune_blocks_search(backend, &spec, work_block(t->work), &search, o->log, o->database,
+                            &best, &summary);
+    TRY(tune_forgive("the length of blocks", backend, st));
+    tune_budget_end(o->budget, &search.time);
+    TRY(text_add(&words, "%" PRIu64 " spectra", best));
+    TRY(summary.fit > 0 || summary.is_cut ? tell(t, "its blocks", &summary, &words) : STATUS_OK);
+out:
+    text_free(&words);
+    return st;
+}
+
+static status_t tune_filter_bank(struct tuned_job *t)
+{
+    status_t st = STATUS_OK;
+    struct channelise_choice best = {.backend = BACKEND_AUTO};
+    backend_t *backend = NULL;
+    TRY(open_backend(t->job, t->work->backend, &backend));
+    TRY(tune_bank(t, backend, &best));
+    t->options.budget->problems--;
+    TRY(tune_blocks(t, backend, &best));
+    t->options.budget->problems--;
+out:
     backend_close(backend);
     return st;
 }
@@ -118,13 +156,12 @@ status_t tune_job(const struct job *job, const struct tuning_options *options, t
 {
     status_t st = STATUS_OK;
     struct tuned_job t = {.job = job, .options = *options, .told = told};
-    options->budget->problems = (job->channels > 0) + job->ndedisperse;
+    options->budget->problems = (job->channels > 0 ? 2U : 0U) + job->ndedisperse;
     if (job->channels > 0) {
         TRY(archive_open(job, &t.archive));
         TRY(work_create(job, t.archive, backend_settle(job->backend), work_threads(job, 1), NULL,
                         &t.work));
-        TRY(tune_bank(&t));
-        options->budget->problems--;
+        TRY(tune_filter_bank(&t));
     }
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         TRY(tune_dedispersion(&t, i));

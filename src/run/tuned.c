@@ -2,6 +2,9 @@
 
 #include "run/agree.h"
 #include "tune/bank.h"
+#include "tune/blocks.h"
+
+#include <inttypes.h>
 
 /* On one rank. */
 static status_t find(backend_t *backend, const struct dedisperse_spec *spec,
@@ -70,6 +73,56 @@ status_t tuned_filter_bank(backend_t *backend, const struct channelise_spec *spe
     }
 out:
     text_free(&words);
+    return st;
+}
+
+status_t tuned_blocks(backend_t *backend, const struct work *work, int is_begun,
+                      const struct run_options *options, uint64_t *block)
+{
+    status_t st = STATUS_OK;
+    const struct tune_wish wish = {
+        .database = options->database, .budget = options->tune, .memory = work->stage_bytes};
+    const struct channelise_spec *spec = &work->channelise;
+    uint64_t suits = work_block(work);
+    enum tune_found found = TUNE_NOTHING;
+    *block = 0;
+    if (backend_which(backend) == BACKEND_REFERENCE) {
+        goto out;
+    }
+    if (options->tune && !is_begun) {
+        TRY(tune_blocks_now(backend, spec, suits, &wish, block, &found));
+    } else {
+        TRY(tune_blocks_find(backend, spec, options->database, block, &found));
+    }
+    if (found != TUNE_NOTHING && !is_begun) {
+        report_note("blocks of %" PRIu64 " spectra, tuned for %s", *block,
+                    found == TUNE_EXACT ? "this problem" : "one that is near");
+    }
+out:
+    return st;
+}
+
+status_t tuned_blocks_foresee(const struct work *work, uint64_t *block)
+{
+    status_t st = STATUS_OK;
+    const struct job *job = work->job;
+    struct backend_options options = {
+        .device = job->device, .device_memory = job->device_memory, .local_size = 1};
+    backend_t *backend = NULL;
+    enum tune_found found;
+    int are_known = 0;
+    *block = 0;
+    TRY(tune_blocks_are_known(work->backend, &work->channelise, NULL, &are_known));
+    if (!are_known || work->backend == BACKEND_REFERENCE) {
+        goto out;
+    }
+    if (backend_open(work->backend, &options, &backend) != STATUS_OK) {
+        report_clear(); /* the run will have another machine */
+        goto out;
+    }
+    TRY(tune_blocks_find(backend, &work->channelise, NULL, block, &found));
+out:
+    backend_close(backend);
     return st;
 }
 

@@ -33,6 +33,11 @@ uint32_t work_threads(const struct job *job, int local_size)
     return threads > 1 ? (uint32_t)threads : 1;
 }
 
+uint64_t work_block(const struct work *work)
+{
+    return work->chunking.block_spectra * work->chunking.group_streams;
+}
+
 uint64_t work_block_rows(const struct work *work, uint32_t i, uint64_t spectra)
 {
     return spectra / work->job->products[i].integrate + 1;
@@ -208,7 +213,7 @@ out:
 }
 
 status_t work_create(const struct job *job, const struct archive *archive,
-                     enum backend_kind backend, uint32_t threads, const struct chunking *begun,
+                     enum backend_kind backend, uint32_t threads, const struct work_cut *cut,
                      struct work **out)
 {
     status_t st = STATUS_OK;
@@ -222,7 +227,8 @@ status_t work_create(const struct job *job, const struct archive *archive,
     TRY(settle_kept(work));
     TRY(settle_products(work));
     TRY(settle_order(work));
-    TRY(budget_settle(work, begun));
+    work->wanted_block = cut ? cut->block : 0;
+    TRY(budget_settle(work, cut ? cut->begun : NULL));
     TRY(count_bytes(work));
     /* Last, because they may be large: a budget that is too small is found before. */
     TRY(make_coefficients(work));

@@ -34,16 +34,26 @@ struct work {
     uint64_t cache_bytes;          /* for chunks of datasets that are read through HDF5 */
     uint64_t memory_bytes;         /* that a rank needs, all told */
     uint64_t stage_bytes;          /* of run.memory: what stages and their buffers may take */
+    uint64_t wanted_block;         /* struct work_cut */
 };
 
-/* `backend` settled (not AUTO), `threads` of a rank, settled (>= 1). `begun`: chunks as an earlier
- * run has cut them (NULL: as suits). The job and the archive must outlive it. Fails with USAGE:
- * fewer raw spectra than taps, sizes that do not fit, a memory budget that is too small (says how
- * much is needed); or DATA (the file of coefficients). */
+/* What is known of how to cut a job. */
+struct work_cut {
+    const struct chunking *begun; /* chunks as an earlier run has cut them; NULL: as suits */
+    uint64_t block; /* spectra of all streams together that a block should have; 0: as suits */
+};
+
+/* `backend` settled (not AUTO), `threads` of a rank, settled (>= 1). `cut` may be NULL. The job and
+ * the archive must outlive it. Fails with USAGE: fewer raw spectra than taps, sizes that do not
+ * fit, a memory budget that is too small (says how much is needed); or DATA (the file of
+ * coefficients). */
 status_t work_create(const struct job *job, const struct archive *archive,
-                     enum backend_kind backend, uint32_t threads, const struct chunking *begun,
+                     enum backend_kind backend, uint32_t threads, const struct work_cut *cut,
                      struct work **out);
 void work_destroy(struct work *work);
+
+/* Spectra of all streams together in a block. */
+uint64_t work_block(const struct work *work);
 
 /* Most rows of product i that a block of `spectra` spectra can complete. */
 uint64_t work_block_rows(const struct work *work, uint32_t i, uint64_t spectra);

@@ -17,20 +17,28 @@ struct bank {
     struct tune_space space;
 };
 
+status_t tune_bank_kernel(enum backend_kind kind, const struct channelise_spec *spec,
+                          struct text *out)
+{
+    status_t st = STATUS_OK;
+    static const char *const formats[] = {"4 bit", "8 bit", "16 bit", "float"};
+    TRY(text_add(out, "filter bank, %u channels, %u taps, %s %s", spec->channels, spec->taps,
+                 spec->is_complex ? "complex" : "real", formats[spec->format]));
+    TRY(text_add(out, ", kernel %s, fft %s", kernel_name(spec->kernel), fft_name(spec->fft)));
+    if (kind == BACKEND_CPU) {
+        TRY(text_add(out, ", %u threads", spec->threads));
+    }
+out:
+    return st;
+}
+
 status_t tune_bank_problem(backend_t *backend, const struct channelise_spec *spec,
                            struct tune_problem *out)
 {
     status_t st = STATUS_OK;
-    static const char *const formats[] = {"4 bit", "8 bit", "16 bit", "float"};
     double integrate = 0;
     *out = (struct tune_problem){.features = {spec->nchannels, spec->noutputs, 1, 1}};
-    TRY(text_add(&out->kernel, "filter bank, %u channels, %u taps, %s %s", spec->channels,
-                 spec->taps, spec->is_complex ? "complex" : "real", formats[spec->format]));
-    TRY(text_add(&out->kernel, ", kernel %s, fft %s", kernel_name(spec->kernel),
-                 fft_name(spec->fft)));
-    if (backend_which(backend) == BACKEND_CPU) {
-        TRY(text_add(&out->kernel, ", %u threads", spec->threads));
-    }
+    TRY(tune_bank_kernel(backend_which(backend), spec, &out->kernel));
     TRY(channelise_identity(backend, &out->identity));
     TRY(text_add(&out->words, "channels %u+%u%s%s", spec->first_channel, spec->nchannels,
                  spec->conjugate ? ", conjugate" : "",
@@ -222,18 +230,6 @@ out:
     return st;
 }
 
-/* A run goes on without: a filter bank fits where a trial, which has a reference beside it and no
- * smaller blocks, does not. */
-static status_t forgive(backend_t *backend, status_t st)
-{
-    if (st == STATUS_USAGE || (st == STATUS_DEVICE && backend_was_full(backend))) {
-        report_warn("the filter bank is not tuned: %s", report_cause());
-        report_clear();
-        return STATUS_OK;
-    }
-    return st;
-}
-
 status_t tune_bank_now(backend_t *backend, const struct channelise_spec *spec,
                        const struct tune_wish *wish, struct channelise_choice *choice,
                        enum tune_found *found)
@@ -250,7 +246,7 @@ status_t tune_bank_now(backend_t *backend, const struct channelise_spec *spec,
         goto out;
     }
     st = search(backend, spec, &problem, &known, &options, NULL, wish->database, choice, &summary);
-    TRY(forgive(backend, st));
+    TRY(tune_forgive(what, backend, st));
     if (summary.timed > 0) {
         tune_note(what, &summary);
     }

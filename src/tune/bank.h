@@ -6,6 +6,11 @@
 #include "compute/backend.h"
 #include "tune/shapes.h"
 
+/* What kernel it is that a filter bank is tuned by; problems of others are not near. Fails with
+ * DEVICE (memory). */
+status_t tune_bank_kernel(enum backend_kind kind, const struct channelise_spec *spec,
+                          struct text *out);
+
 /* A filter bank's problem in words; tune_problem_free() in any case. Fails with DEVICE (memory). */
 status_t tune_bank_problem(backend_t *backend, const struct channelise_spec *spec,
                            struct tune_problem *out);

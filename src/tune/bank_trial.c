@@ -1,24 +1,12 @@
-#include "tune/bank_trial.h"
-
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/units.h"
+#include "tune/bank_trial_parts.h"
+#include "tune/median.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Spectra that are compared, at the beginning and at the end: dumps are no longer than that. */
-enum { WINDOW = 16, WINDOWS = 2 };
-
-struct bank_trial {
-    backend_t *backend;
-    struct channelise_spec spec;
-    struct channelise_choice plan; /* with FFTW's plan */
-    buffer_t *in, *out[MOST_OUTPUTS];
-    float *expected[WINDOWS][MOST_OUTPUTS];
-    size_t sample_bytes;
-};
 
 static void give_room_back(bank_trial_t *trial)
 {
@@ -53,25 +41,25 @@ static void shrink(bank_trial_t *trial, const struct channelise_spec *spec)
                  backend_settle(BACKEND_AUTO) == BACKEND_OPENCL;
     uint64_t points = is_gpu ? DEVICE_POINTS : HOST_POINTS;
     trial->spec = *spec;
-    trial->spec.max_spectra = max_u64(points / spec->channels / WINDOW, 2) * WINDOW;
+    trial->spec.max_spectra = max_u64(points / spec->channels / BANK_WINDOW, 2) * BANK_WINDOW;
     trial->spec.nstreams = 1;
     trial->spec.is_interleaved = 0;
     trial->spec.is_timed = 1;
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         if (spec->outputs[i].integrate > 1) {
-            trial->spec.outputs[i].integrate = WINDOW;
+            trial->spec.outputs[i].integrate = BANK_WINDOW;
         }
     }
     trial->sample_bytes =
         number[spec->format] * (spec->is_complex && spec->format != SAMPLE_I4 ? 2 : 1);
 }
 
-static size_t row_floats(const struct channelise_spec *spec, uint32_t i)
+size_t bank_row_floats(const struct channelise_spec *spec, uint32_t i)
 {
     return (size_t)spec->nchannels * (spec->outputs[i].kind == PRODUCT_SPECTRA ? 2 : 1);
 }
 
-static uint64_t rows_of(const struct channelise_spec *spec, uint32_t i, uint64_t spectra)
+uint64_t bank_rows_of(const struct channelise_spec *spec, uint32_t i, uint64_t spectra)
 {
     return spectra / spec->outputs[i].integrate;
 }
@@ -81,23 +69,29 @@ static uint64_t samples_of(const struct channelise_spec *spec, uint64_t spectra)
     return (spectra + spec->taps - 1) * channelise_samples(spec);
 }
 
-static uint64_t input_bytes(const bank_trial_t *trial, uint64_t spectra)
+uint64_t bank_input_bytes(const bank_trial_t *trial, uint64_t spectra)
 {
     return (samples_of(&trial->spec, spectra) * trial->sample_bytes / sizeof(uint64_t) + 1) *
            sizeof(uint64_t);
 }
 
-static uint64_t output_bytes(const bank_trial_t *trial, uint32_t i, uint64_t spectra)
+uint64_t bank_output_bytes(const bank_trial_t *trial, uint32_t i, uint64_t spectra)
 {
-    return (rows_of(&trial->spec, i, spectra) + 1) * row_floats(&trial->spec, i) * sizeof(float);
+    return (bank_rows_of(&trial->spec, i, spectra) + 1) * bank_row_floats(&trial->spec, i) *
+           sizeof(float);
 }
 
-/* Samples and rows of so many spectra. */
-static uint64_t buffer_bytes(const bank_trial_t *trial, uint64_t spectra)
+size_t bank_part_bytes(const bank_trial_t *trial)
 {
-    uint64_t bytes = input_bytes(trial, spectra);
+    int has_parts = trial->spec.is_complex && trial->spec.format != SAMPLE_I4;
+    return has_parts ? trial->sample_bytes / 2 : 0;
+}
+
+uint64_t bank_buffer_bytes(const bank_trial_t *trial, uint64_t spectra)
+{
+    uint64_t bytes = bank_input_bytes(trial, spectra);
     for (uint32_t i = 0; i < trial->spec.noutputs; i++) {
-        bytes += output_bytes(trial, i, spectra);
+        bytes += bank_output_bytes(trial, i, spectra);
     }
     return bytes;
 }
@@ -105,12 +99,13 @@ static uint64_t buffer_bytes(const bank_trial_t *trial, uint64_t spectra)
 uint64_t bank_trial_bytes(const bank_trial_t *trial)
 {
     struct channelise_spec window = trial->spec;
-    window.max_spectra = WINDOW;
-    uint64_t one = buffer_bytes(trial, WINDOW);
+    window.max_spectra = BANK_WINDOW;
+    uint64_t one = bank_buffer_bytes(trial, BANK_WINDOW);
     /* The stage and the reference are never there at once. */
     uint64_t stage = channelise_bytes(backend_which(trial->backend), &trial->spec);
     uint64_t reference = one + channelise_bytes(BACKEND_REFERENCE, &window);
-    return buffer_bytes(trial, trial->spec.max_spectra) + WINDOWS * one + max_u64(stage, reference);
+    return bank_buffer_bytes(trial, trial->spec.max_spectra) + BANK_WINDOWS * one +
+           max_u64(stage, reference);
 }
 
 /* As many spectra as memory has room for. */
@@ -120,8 +115,8 @@ static status_t fit(bank_trial_t *trial, uint64_t memory)
     uint64_t *spectra = &trial->spec.max_spectra;
     char needed[UNITS_TEXT];
     char given[UNITS_TEXT];
-    while (memory > 0 && *spectra > WINDOW && bank_trial_bytes(trial) > memory) {
-        *spectra = *spectra / 2 / WINDOW * WINDOW;
+    while (memory > 0 && *spectra > BANK_WINDOW && bank_trial_bytes(trial) > memory) {
+        *spectra = *spectra / 2 / BANK_WINDOW * BANK_WINDOW;
     }
     REQUIRE(memory == 0 || bank_trial_bytes(trial) <= memory, STATUS_USAGE,
             "run.memory leaves %s for trials of %u channels with %u taps, which need %s",
@@ -138,17 +133,18 @@ static status_t take_room(bank_trial_t *trial)
     status_t st = STATUS_OK;
     uint64_t *spectra = &trial->spec.max_spectra;
     for (;;) {
-        st = buffer_create(trial->backend, BUFFER_IN, input_bytes(trial, *spectra), &trial->in);
+        st =
+            buffer_create(trial->backend, BUFFER_IN, bank_input_bytes(trial, *spectra), &trial->in);
         for (uint32_t i = 0; i < trial->spec.noutputs && st == STATUS_OK; i++) {
-            st = buffer_create(trial->backend, BUFFER_OUT, output_bytes(trial, i, *spectra),
+            st = buffer_create(trial->backend, BUFFER_OUT, bank_output_bytes(trial, i, *spectra),
                                &trial->out[i]);
         }
-        if (st == STATUS_OK || !backend_was_full(trial->backend) || *spectra <= WINDOW) {
+        if (st == STATUS_OK || !backend_was_full(trial->backend) || *spectra <= BANK_WINDOW) {
             return st;
         }
         report_clear();
         give_room_back(trial);
-        *spectra = max_u64(*spectra / 4 / WINDOW, 1) * WINDOW;
+        *spectra = max_u64(*spectra / 4 / BANK_WINDOW, 1) * BANK_WINDOW;
     }
 }
 
@@ -156,7 +152,7 @@ static status_t fill(bank_trial_t *trial)
 {
     status_t st = STATUS_OK;
     void *data = NULL;
-    uint64_t words = input_bytes(trial, trial->spec.max_spectra) / sizeof(uint64_t);
+    uint64_t words = bank_input_bytes(trial, trial->spec.max_spectra) / sizeof(uint64_t);
     uint64_t state = 88172645463325252U;
     TRY(buffer_get(trial->in, &data));
     for (uint64_t i = 0; i < words; i++) {
@@ -175,7 +171,7 @@ out:
 
 static uint64_t window_start(const bank_trial_t *trial, uint32_t w)
 {
-    return w == 0 ? 0 : trial->spec.max_spectra - WINDOW;
+    return w == 0 ? 0 : trial->spec.max_spectra - BANK_WINDOW;
 }
 
 /* What the reference makes of one window. */
@@ -190,11 +186,11 @@ static status_t expect_window(bank_trial_t *trial, backend_t *reference, uint32_
     void *data = NULL;
     uint64_t rows[MOST_OUTPUTS];
     size_t offset = 0;
-    size_t part = spec.is_complex && spec.format != SAMPLE_I4 ? trial->sample_bytes / 2 : 0;
+    size_t part = bank_part_bytes(trial);
     struct channelise_input input = {&offset, &part, trial->sample_bytes};
     uint64_t first = window_start(trial, w) * channelise_samples(&spec) * trial->sample_bytes;
-    uint64_t bytes = samples_of(&spec, WINDOW) * trial->sample_bytes;
-    spec.max_spectra = WINDOW;
+    uint64_t bytes = samples_of(&spec, BANK_WINDOW) * trial->sample_bytes;
+    spec.max_spectra = BANK_WINDOW;
     spec.choice = (struct channelise_choice){.backend = BACKEND_AUTO};
     TRY(channelise_create(reference, &spec, &stage));
     TRY(buffer_create(reference, BUFFER_IN, bytes, &in));
@@ -202,12 +198,13 @@ static status_t expect_window(bank_trial_t *trial, backend_t *reference, uint32_
     TRY(buffer_get(trial->in, &data));
     memcpy(samples, (const char *)data + first, bytes);
     for (uint32_t i = 0; i < spec.noutputs; i++) {
-        TRY(buffer_create(reference, BUFFER_OUT, output_bytes(trial, i, WINDOW), &out[i]));
+        TRY(buffer_create(reference, BUFFER_OUT, bank_output_bytes(trial, i, BANK_WINDOW),
+                          &out[i]));
     }
     channelise_begin(stage, window_start(trial, w));
-    TRY(channelise_run(stage, in, &input, 1, WINDOW, 0, out, rows));
+    TRY(channelise_run(stage, in, &input, 1, BANK_WINDOW, 0, out, rows));
     for (uint32_t i = 0; i < spec.noutputs; i++) {
-        size_t floats = rows_of(&spec, i, WINDOW) * row_floats(&spec, i);
+        size_t floats = bank_rows_of(&spec, i, BANK_WINDOW) * bank_row_floats(&spec, i);
         TRY(memory_zeroed(floats, sizeof(float), "a trial", &trial->expected[w][i]));
         TRY(buffer_get(out[i], &data));
         memcpy(trial->expected[w][i], data, floats * sizeof(float));
@@ -227,7 +224,7 @@ static status_t expect(bank_trial_t *trial)
     struct backend_options none = {0};
     backend_t *reference = NULL;
     TRY(backend_open(BACKEND_REFERENCE, &none, &reference));
-    for (uint32_t w = 0; w < WINDOWS; w++) {
+    for (uint32_t w = 0; w < BANK_WINDOWS; w++) {
         TRY(expect_window(trial, reference, w));
     }
 out:
@@ -266,18 +263,17 @@ static status_t spoil(bank_trial_t *trial)
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         void *data = NULL;
         TRY(buffer_get(trial->out[i], &data));
-        memset(data, 0xff, output_bytes(trial, i, spec->max_spectra));
+        memset(data, 0xff, bank_output_bytes(trial, i, spec->max_spectra));
     }
 out:
     return st;
 }
 
-static status_t run_once(bank_trial_t *trial, channelise_t *stage, double *seconds)
+status_t bank_run_once(bank_trial_t *trial, channelise_t *stage, double *seconds)
 {
     status_t st = STATUS_OK;
     size_t offset = 0;
-    size_t part =
-        trial->spec.is_complex && trial->spec.format != SAMPLE_I4 ? trial->sample_bytes / 2 : 0;
+    size_t part = bank_part_bytes(trial);
     struct channelise_input input = {&offset, &part, trial->sample_bytes};
     uint64_t rows[MOST_OUTPUTS];
     double steps[CHANNELISE_STEPS];
@@ -317,19 +313,19 @@ static int is_wrong(const float *found, const float *expected, size_t count)
     return 0;
 }
 
-static status_t compare(bank_trial_t *trial, uint32_t *wrong)
+status_t bank_compare(bank_trial_t *trial, uint32_t *wrong)
 {
     status_t st = STATUS_OK;
     const struct channelise_spec *spec = &trial->spec;
     *wrong = 0;
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         void *data = NULL;
-        size_t floats = row_floats(spec, i);
+        size_t floats = bank_row_floats(spec, i);
         TRY(buffer_get(trial->out[i], &data));
-        for (uint32_t w = 0; w < WINDOWS; w++) {
+        for (uint32_t w = 0; w < BANK_WINDOWS; w++) {
             const float *found =
-                (const float *)data + rows_of(spec, i, window_start(trial, w)) * floats;
-            for (uint64_t row = 0; row < rows_of(spec, i, WINDOW); row++) {
+                (const float *)data + bank_rows_of(spec, i, window_start(trial, w)) * floats;
+            for (uint64_t row = 0; row < bank_rows_of(spec, i, BANK_WINDOW); row++) {
                 *wrong += is_wrong(found + row * floats, trial->expected[w][i] + row * floats,
                                    floats) != 0;
             }
@@ -339,11 +335,11 @@ out:
     return st;
 }
 
-static int compare_doubles(const void *left, const void *right)
+void bank_take_choice(const bank_trial_t *trial, const struct channelise_choice *choice,
+                      struct channelise_spec *out)
 {
-    double a = *(const double *)left;
-    double b = *(const double *)right;
-    return (a > b) - (a < b);
+    out->choice = *choice;
+    memcpy(out->choice.wisdom, trial->plan.wisdom, sizeof trial->plan.wisdom);
 }
 
 status_t bank_trial_time(bank_trial_t *trial, const struct channelise_choice *choice,
@@ -355,18 +351,16 @@ status_t bank_trial_time(bank_trial_t *trial, const struct channelise_choice *ch
     double *times = NULL;
     double first = 0;
     uint32_t n = 0;
-    trial->spec.choice = *choice;
-    memcpy(trial->spec.choice.wisdom, trial->plan.wisdom, sizeof trial->plan.wisdom);
+    bank_take_choice(trial, choice, &trial->spec);
     TRY(memory_zeroed(repeats, sizeof *times, "times", &times));
     TRY(channelise_create(trial->backend, &trial->spec, &stage));
     TRY(spoil(trial));
-    TRY(run_once(trial, stage, &first));
+    TRY(bank_run_once(trial, stage, &first));
     for (; n < repeats && (n == 0 || !time || !tune_time_is_over(time, 1)); n++) {
-        TRY(run_once(trial, stage, &times[n]));
+        TRY(bank_run_once(trial, stage, &times[n]));
     }
-    TRY(compare(trial, wrong));
-    qsort(times, n, sizeof *times, compare_doubles);
-    *seconds = (times[n / 2] + times[(n - 1) / 2]) / 2;
+    TRY(bank_compare(trial, wrong));
+    *seconds = tune_median(times, n);
 out:
     channelise_destroy(stage);
     free(times);

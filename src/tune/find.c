@@ -196,6 +196,16 @@ int tune_is_wanted(const char *what, enum tune_found found, const struct tune_kn
     return 1;
 }
 
+status_t tune_forgive(const char *what, backend_t *backend, status_t st)
+{
+    if (st == STATUS_USAGE || (st == STATUS_DEVICE && backend_was_full(backend))) {
+        report_warn("%s is not tuned: %s", what, report_cause());
+        report_clear();
+        return STATUS_OK;
+    }
+    return st;
+}
+
 void tune_note(const char *what, const struct tune_summary *summary)
 {
     report_note("tuned %s: %u of %u ways timed in %.1f s, %u wrong, %u failed%s", what,
@@ -220,13 +230,7 @@ status_t tune_now(backend_t *backend, const struct dedisperse_spec *spec,
     start.shape = *shape;
     const struct tune_thinning also = {.also = shape, .nalso = *found != TUNE_NOTHING};
     st = search(backend, spec, &start, &also, &options, NULL, wish->database, shape, &summary);
-    if (st == STATUS_DEVICE && backend_was_full(backend)) {
-        /* A run goes on without: its blocks can be smaller than a trial's. */
-        report_warn("%s is not tuned: %s", what, report_cause());
-        report_clear();
-        st = STATUS_OK;
-    }
-    TRY(st);
+    TRY(tune_forgive(what, backend, st));
     if (summary.timed > 0) {
         tune_note(what, &summary);
     }

@@ -83,6 +83,9 @@ struct tune_options tune_wished(const struct tune_wish *wish);
  * less time. Says so when there is no time for it. */
 int tune_is_wanted(const char *what, enum tune_found found, const struct tune_known *known,
                    const struct tune_time *time);
+/* How a search has ended for a run, which goes on without one that does not fit, with a warning:
+ * its blocks can be smaller than a trial's, and it has no reference beside it. */
+status_t tune_forgive(const char *what, backend_t *backend, status_t st);
 /* A note that says what one did. */
 void tune_note(const char *what, const struct tune_summary *summary);
 

@@ -1,20 +1,14 @@
 #include "tune/statistics.h"
 
 #include "base/memory.h"
+#include "tune/median.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-static int compare_doubles(const void *left, const void *right)
-{
-    double a = *(const double *)left;
-    double b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 /* The rates in ascending order. */
 static status_t sorted_rates(const struct tune_space *space, const struct tune_outcome *outcome,
-                             double **out, uint32_t *count)
+                             double **out, uint32_t *count, double *median)
 {
     status_t st = STATUS_OK;
     double *rates = NULL;
@@ -25,7 +19,7 @@ static status_t sorted_rates(const struct tune_space *space, const struct tune_o
             rates[n++] = 1 / outcome->results[i].seconds;
         }
     }
-    qsort(rates, n, sizeof *rates, compare_doubles);
+    *median = n > 0 ? tune_median(rates, n) : 0; /* sorts them */
     *out = rates;
     *count = n;
 out:
@@ -39,13 +33,12 @@ status_t tune_statistics(const struct tune_space *space, const struct tune_outco
     double *rates = NULL;
     uint32_t n = 0;
     *out = (struct tune_statistics){0};
-    TRY(sorted_rates(space, outcome, &rates, &n));
+    TRY(sorted_rates(space, outcome, &rates, &n, &out->median));
     if (n == 0) {
         goto out;
     }
     out->count = n;
     out->best = rates[n - 1];
-    out->median = (rates[n / 2] + rates[(n - 1) / 2]) / 2;
     for (uint32_t i = 0; i < n; i++) {
         out->mean += rates[i] / n;
     }
@@ -86,7 +79,8 @@ status_t tune_histogram(const struct tune_space *space, const struct tune_outcom
     uint32_t most = 1;
     double *rates = NULL;
     uint32_t n = 0;
-    TRY(sorted_rates(space, outcome, &rates, &n));
+    double median = 0;
+    TRY(sorted_rates(space, outcome, &rates, &n, &median));
     for (uint32_t i = 0; i < n; i++) {
         double share = rates[i] / rates[n - 1];
         uint32_t bin = (uint32_t)fmin(BINS * share, BINS - 1);

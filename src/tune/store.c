@@ -207,6 +207,16 @@ void store_find(const store_t *store, const struct store_key *key, struct store_
     *count = n;
 }
 
+int store_has(const store_t *store, const char *kernel)
+{
+    for (uint32_t i = 0; i < store->count; i++) {
+        if (strcmp(store->records[i].key.kernel, kernel) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 static status_t add_line(struct text *out, const struct store_record *record)
 {
     status_t st = STATUS_OK;

@@ -47,6 +47,9 @@ void store_close(store_t *store);
 void store_find(const store_t *store, const struct store_key *key, struct store_record *out,
                 uint32_t most, uint32_t *count);
 
+/* Whether there is anything for a kernel, on whatever device. */
+int store_has(const store_t *store, const char *kernel);
+
 /* Writes a record into the file as it is now, in the place of one with the same key. That one stays
  * when it is faster, unless it is of the same configuration, or of `settled` (may be NULL): of what
  * has been timed beside the new one, or can be no longer. A file that cannot be written is no

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "tune/median.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -204,13 +205,6 @@ out:
     return st;
 }
 
-static int compare_doubles(const void *left, const void *right)
-{
-    double a = *(const double *)left;
-    double b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 /* The runs that count. */
 static status_t repeat(trial_t *trial, dedisperse_t *stage, uint32_t repeats, int is_whole,
                        const struct tune_time *time, struct trial_times *out)
@@ -230,9 +224,8 @@ static status_t repeat(trial_t *trial, dedisperse_t *stage, uint32_t repeats, in
             out->download = times.download;
         }
     }
-    qsort(seconds, n, sizeof *seconds, compare_doubles);
+    out->median = tune_median(seconds, n);
     out->best = seconds[0];
-    out->median = (seconds[n / 2] + seconds[(n - 1) / 2]) / 2;
 out:
     free(seconds);
     return st;

@@ -1,7 +1,7 @@
 /* The best few of a search are timed once more in turns, so that all meet the same weather. */
+#include "tune/median.h"
 #include "tune/search_parts.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -13,13 +13,6 @@ struct finalist {
     uint32_t index, count;
     double seconds[MOST_ROUNDS];
 };
-
-static int compare_doubles(const void *left, const void *right)
-{
-    double a = *(const double *)left;
-    double b = *(const double *)right;
-    return (a > b) - (a < b);
-}
 
 /* The best few that are right. */
 static uint32_t pick_finalists(const struct search *s, struct finalist list[FINALISTS])
@@ -78,9 +71,8 @@ static void settle(struct search *s, struct finalist *list, uint32_t n)
         if (r->state != TUNE_OK) {
             continue;
         }
-        qsort(f->seconds, f->count, sizeof *f->seconds, compare_doubles);
         if (f->count > 0) {
-            r->seconds = (f->seconds[f->count / 2] + f->seconds[(f->count - 1) / 2]) / 2;
+            r->seconds = tune_median(f->seconds, f->count);
             r->rounds = f->count;
         }
         if (!has_best || r->seconds < o->results[o->best].seconds) {

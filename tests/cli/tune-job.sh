@@ -8,7 +8,8 @@ runs "a job without a database" "$voltmill" run job.yaml
 same "nothing is tuned" 0 "$(says tuned)"
 plain=$(digest)
 runs "its filter bank is tuned" "$voltmill" tune --log log.csv --database one.txt job.yaml
-same "the database knows it" 1 "$(grep -c 'filter bank, 64 channels, 64 taps, complex 8 bit' one.txt)"
+same "the database knows it" 1 "$(grep -c 'filter bank, 64 channels, 64 taps, complex 8 bit.*threads	' one.txt)"
+same "and the length of its blocks" 1 "$(grep -c 'filter bank, 64 channels, 64 taps, complex 8 bit.* spectra	' one.txt)"
 
 # The other way round: a log that praises the slowest vectors.
 sed -E 's/,auto:auto:0\/([0-9]+),[^,]*,/,auto:auto:0\/\1,0.001,/' log.csv >praise.csv
@@ -34,12 +35,13 @@ same "as it was begun" "$other" "$(digest)"
 same "without a word of the other" 0 "$(says tuned)"
 clear_all
 
-runs "a run that tunes" "$voltmill" run --tune-budget 5 --database new.txt job.yaml
-same "it searches, and takes what it finds" "1 1" \
-    "$(says '^note: tuned the filter bank: ') $(says '^note: filter bank: .*, tuned for this problem')"
+runs "a run that tunes" "$voltmill" run --tune-budget 20 --database new.txt job.yaml
+same "it searches, and takes what it finds" "1 1 1 1" \
+    "$(says '^note: tuned the filter bank: ') $(says '^note: filter bank: .*, tuned for this problem') $(
+        says '^note: tuned the length of blocks: ') $(says '^note: blocks of .* spectra, tuned for this problem')"
 clear_all
-runs "the next one" "$voltmill" run --tune --database new.txt job.yaml
-same "knows it" "0 1" "$(says '^note: tuned the filter bank: ') $(says 'tuned for this problem')"
+runs "the next one" "$voltmill" run --tune-budget 10 --database new.txt job.yaml
+same "knows it" "0 2" "$(says '^note: tuned the ') $(says 'tuned for this problem')"
 clear_all
 runs "a database that cannot be written" "$voltmill" run --tune-budget 5 --database /proc/none/tuned.txt job.yaml
 same "is a warning" 1 "$(says '^warning: /proc/none/tuned.txt')"
@@ -61,9 +63,28 @@ dedisperse: {input: 0, dm: {start: 0, step: 1, count: 40}, file: series.h5, back
 run: {threads: 1}
 YAML
 runs "both are tuned" "$voltmill" tune --budget 20 --database both.txt dedisperse.yaml
-same "and kept" "1 1" "$(grep -c 'filter bank' both.txt) $(grep -c 'dedisperse float32' both.txt)"
+same "and kept" "2 1" "$(grep -c 'filter bank' both.txt) $(grep -c 'dedisperse float32' both.txt)"
 runs "a run takes both" "$voltmill" run --database both.txt dedisperse.yaml
 same "and says so" "1 1" "$(says '^note: filter bank: .* this problem') $(says '^note: dedispersion: .* this problem')"
+
+# Lengths of blocks change no byte, and `plan` knows them: a log that praises one.
+"$voltmill" tune --log log.csv --database blocks.txt dedisperse.yaml >output 2>&1
+sed -E 's/^([^,]*,[^,]*,128 spectra),[^,]*,/\1,0.001,/' log.csv >praise.csv
+plain=$(sha256sum power.h5 series.h5)
+"$voltmill" tune --log praise.csv --database short.txt dedisperse.yaml >output 2>&1
+runs "a run in other blocks" "$voltmill" run --force --database short.txt dedisperse.yaml
+same "says so" 1 "$(says '^note: blocks of 128 spectra, tuned for this problem')"
+grep -v ' spectra	' short.txt >bank.txt
+runs "a run in its own" "$voltmill" run --force --database bank.txt dedisperse.yaml
+same "says nothing of blocks" 0 "$(says 'blocks of')"
+own=$(sha256sum power.h5 series.h5)
+runs "in other blocks, on two ranks" mpirun -n 2 "$voltmill" run --force --database short.txt dedisperse.yaml
+same "the same bytes" "$own" "$(sha256sum power.h5 series.h5)"
+planned() { "$voltmill" plan --force dedisperse.yaml 2>&1 | sed -n 's/^  chunks *//p' | head -n 1; }
+same "planned as suits" "62 of 256 spectra" "$(planned)"
+cp short.txt "$VOLTMILL_CACHE/tuned.txt"
+same "planned as tuned" "62 of 256 spectra, in blocks of 64" "$(planned)"
+rm "$VOLTMILL_CACHE/tuned.txt"
 
 # Dedispersion of a filterbank: sums do not depend on how they are made, so no byte does.
 cat >series.yaml <<'YAML'
@@ -96,7 +117,7 @@ runs "no time" "$voltmill" run --force --tune-budget 0.000001 --database no-time
 same "for neither" "1 1" \
     "$(says '^note: the filter bank is not tuned: the budget is spent') $(says '^note: dedispersion is not tuned: the budget')"
 runs "no time to tune a job" "$voltmill" tune --budget 0.000001 --database no-time.txt dedisperse.yaml
-same "is told" 2 "$(says ' 0 timed .*, cut by the budget')"
+same "is told" 3 "$(says ' 0 timed .*, cut by the budget')"
 same "nothing is kept" no "$([ -e no-time.txt ] && echo yes || echo no)"
 # Trials keep to run.memory: twelve products of two million points would take 200 MB.
 {

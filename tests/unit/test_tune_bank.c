@@ -5,6 +5,8 @@
 #include "dsp/coeff.h"
 #include "tune/bank.h"
 #include "tune/bank_trial.h"
+#include "tune/block_trial.h"
+#include "tune/blocks.h"
 #include "tune/store.h"
 
 #include <math.h>
@@ -410,6 +412,80 @@ static void more_time_searches_on(void **state)
     backend_close(backend);
 }
 
+/* On every backend, in every length: the rows of one block of all of it. */
+static void blocks_of_any_length_are_right(void **state)
+{
+    (void)state;
+    static const enum backend_kind kinds[] = {BACKEND_CPU, BACKEND_OPENCL};
+    double *coeff = NULL;
+    struct channelise_spec spec = make_spec(&coeff);
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        backend_t *backend = open_backend(kinds[k]);
+        block_trial_t *trial = NULL;
+        if (!backend) {
+            continue;
+        }
+        assert_int_equal(block_trial_create(backend, &spec, 256 << 20, &trial), STATUS_OK);
+        uint64_t most = block_trial_most(trial);
+        const uint64_t lengths[] = {16, 48, most / 32 * 16, most};
+        for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+            double seconds = 0;
+            uint32_t wrong = 1;
+            assert_int_equal(block_trial_time(trial, lengths[i], 1, NULL, &seconds, &wrong),
+                             STATUS_OK);
+            assert_int_equal(wrong, 0);
+            assert_true(seconds > 0);
+        }
+        block_trial_destroy(trial);
+        backend_close(backend);
+    }
+    free(coeff);
+}
+
+/* What a search finds comes back, for problems that are near, too, but not for other ways to
+ * compute. */
+static void lengths_of_blocks_come_back(void **state)
+{
+    (void)state;
+    double *coeff = NULL;
+    struct channelise_spec spec = make_spec(&coeff);
+    backend_t *backend = open_backend(BACKEND_CPU);
+    struct tune_options options = {.method = TUNE_EXHAUSTIVE, .repeats = 1, .memory = 24 << 20};
+    struct tune_summary summary;
+    enum tune_found found;
+    uint64_t best = 0;
+    uint64_t length = 1;
+    int are_known = 1;
+    assert_int_equal(tune_blocks_find(backend, &spec, database, &length, &found), STATUS_OK);
+    assert_true(found == TUNE_NOTHING && length == 0);
+    assert_int_equal(
+        tune_blocks_search(backend, &spec, 80, &options, NULL, database, &best, &summary),
+        STATUS_OK);
+    assert_true(summary.timed >= 3 && summary.wrong == 0 && summary.failed == 0);
+    assert_true(best > 0 && best % 16 == 0);
+    assert_int_equal(tune_blocks_find(backend, &spec, database, &length, &found), STATUS_OK);
+    assert_true(found == TUNE_EXACT && length == best);
+    spec.noutputs = 1;
+    assert_int_equal(tune_blocks_find(backend, &spec, database, &length, &found), STATUS_OK);
+    assert_true(found == TUNE_NEAREST && length == best);
+    assert_int_equal(tune_blocks_are_known(BACKEND_CPU, &spec, database, &are_known), STATUS_OK);
+    assert_int_equal(are_known, 1);
+    spec.taps = TAPS / 2;
+    assert_int_equal(tune_blocks_find(backend, &spec, database, &length, &found), STATUS_OK);
+    assert_true(found == TUNE_NOTHING && length == 0);
+    assert_int_equal(tune_blocks_are_known(BACKEND_CPU, &spec, database, &are_known), STATUS_OK);
+    assert_int_equal(are_known, 0);
+    /* A filter bank's own record is no length of blocks. */
+    spec.taps = TAPS;
+    unlink(database);
+    plant(backend, &spec, "auto:auto:1", 1e-9, INFINITY);
+    assert_int_equal(tune_blocks_find(backend, &spec, database, &length, &found), STATUS_OK);
+    assert_true(found == TUNE_NOTHING && length == 0);
+    unlink(database);
+    free(coeff);
+    backend_close(backend);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -422,6 +498,8 @@ int main(void)
         cmocka_unit_test(trials_fit_a_small_device),
         cmocka_unit_test(searches_begin_with_what_is_known),
         cmocka_unit_test(more_time_searches_on),
+        cmocka_unit_test(blocks_of_any_length_are_right),
+        cmocka_unit_test(lengths_of_blocks_come_back),
     };
     int fd = mkstemp(database);
     if (fd < 0) {
