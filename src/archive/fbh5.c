@@ -127,6 +127,25 @@ out:
     return st;
 }
 
+/* Whether /data lies in the file of that path: an external link leads to another one. */
+static status_t is_at_home(hid_t data, const struct fbh5 *fbh5, int *out)
+{
+    status_t st = STATUS_OK;
+    char *name = NULL;
+    struct stat home;
+    struct stat info;
+    ssize_t length = H5Fget_name(data, NULL, 0);
+    H5_TRY((int)length, "%s: the file of /data cannot be found", fbh5->path);
+    TRY(memory_zeroed((size_t)length + 1, 1, "a name", &name));
+    H5_TRY((int)H5Fget_name(data, name, (size_t)length + 1),
+           "%s: the file of /data cannot be found", fbh5->path);
+    *out = stat(name, &home) == 0 && stat(fbh5->path, &info) == 0 && home.st_dev == info.st_dev &&
+           home.st_ino == info.st_ino;
+out:
+    free(name);
+    return st;
+}
+
 /* Where the rows lie. */
 static status_t read_layout(hid_t data, int is_native, struct fbh5 *fbh5)
 {
@@ -135,10 +154,12 @@ static status_t read_layout(hid_t data, int is_native, struct fbh5 *fbh5)
     H5_TRY(plist, "%s: /data does not say how it is stored", fbh5->path);
     H5D_layout_t layout = H5Pget_layout(plist);
     haddr_t offset = H5Dget_offset(data);
+    int is_here = 0;
     fbh5->chunk_rows = 1;
     TRY(check_filters(plist, fbh5));
+    TRY(is_at_home(data, fbh5, &is_here));
     if (layout == H5D_CONTIGUOUS && H5Pget_external_count(plist) == 0 && offset != HADDR_UNDEF &&
-        is_native) {
+        is_native && is_here) {
         fbh5->data_offset = offset;
         REQUIRE(fbh5->file_bytes >= offset &&
                     (fbh5->file_bytes - offset) / fbh5_row_bytes(fbh5) >= fbh5->rows,

@@ -101,6 +101,19 @@ def kinds():
                       f"{name}, foff {foff}: times")
 
 
+def linked():
+    """/data is a link to another file: its place there says nothing of this one."""
+    data = RANDOM.integers(0, 256, (300, 1, 16)).astype("u1")
+    there = filterbank("linked-to", data)
+    path = scratch("linked.h5")
+    with h5py.File(path, "w") as file:
+        file["padding"] = np.full(40000, 200, "u1")
+        file["data"] = h5py.ExternalLink(there, "/data")
+    expected, _ = brute(data[:, 0], delays_of(frequencies(16), [0.0, 5.0]))
+    with h5py.File(dedisperse("linked", path, [0, 5]), "r") as file:
+        same(file["dedispersed"][()], expected, "an external link")
+
+
 def plain(value):
     return value.decode() if isinstance(value, bytes) else value
 
@@ -304,7 +317,7 @@ def export():
 
 
 chosen = sys.argv[1:]
-for test in (kinds, description, options, tolerance, two_step, backends, many_channels, ranks, budget, export):
+for test in (kinds, linked, description, options, tolerance, two_step, backends, many_channels, ranks, budget, export):
     if not chosen or test.__name__ in chosen:
         test()
 finish()
