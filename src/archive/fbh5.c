@@ -2,6 +2,7 @@
 
 #include "archive/fbh5_parts.h"
 #include "archive/holds.h"
+#include "archive/places.h"
 #include "base/memory.h"
 
 #include <errno.h>
@@ -20,6 +21,8 @@ void fbh5_destroy(struct fbh5 *fbh5)
         free(fbh5->telescope);
         free(fbh5->rawdatafile);
         free(fbh5->pols);
+        free(fbh5->data_path);
+        h5_free_texts(fbh5->sources, fbh5->nsources);
         free(fbh5);
     }
 }
@@ -127,49 +130,31 @@ out:
     return st;
 }
 
-/* Whether /data lies in the file of that path: an external link leads to another one. */
-static status_t is_at_home(hid_t data, const struct fbh5 *fbh5, int *out)
-{
-    status_t st = STATUS_OK;
-    char *name = NULL;
-    struct stat home;
-    struct stat info;
-    ssize_t length = H5Fget_name(data, NULL, 0);
-    H5_TRY((int)length, "%s: the file of /data cannot be found", fbh5->path);
-    TRY(memory_zeroed((size_t)length + 1, 1, "a name", &name));
-    H5_TRY((int)H5Fget_name(data, name, (size_t)length + 1),
-           "%s: the file of /data cannot be found", fbh5->path);
-    *out = stat(name, &home) == 0 && stat(fbh5->path, &info) == 0 && home.st_dev == info.st_dev &&
-           home.st_ino == info.st_ino;
-out:
-    free(name);
-    return st;
-}
-
 /* Where the rows lie. */
 static status_t read_layout(hid_t data, int is_native, struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
+    struct places places = {.path = NULL};
     hid_t plist = H5Dget_create_plist(data);
     H5_TRY(plist, "%s: /data does not say how it is stored", fbh5->path);
-    H5D_layout_t layout = H5Pget_layout(plist);
-    haddr_t offset = H5Dget_offset(data);
-    int is_here = 0;
     fbh5->chunk_rows = 1;
     TRY(check_filters(plist, fbh5));
-    TRY(is_at_home(data, fbh5, &is_here));
-    if (layout == H5D_CONTIGUOUS && H5Pget_external_count(plist) == 0 && offset != HADDR_UNDEF &&
-        is_native && is_here) {
-        fbh5->data_offset = offset;
-        REQUIRE(fbh5->file_bytes >= offset &&
-                    (fbh5->file_bytes - offset) / fbh5_row_bytes(fbh5) >= fbh5->rows,
-                STATUS_DATA, "%s is truncated: it does not hold all of its %llu rows", fbh5->path,
-                (unsigned long long)fbh5->rows);
-    }
-    if (layout == H5D_CHUNKED) {
+    if (H5Pget_layout(plist) == H5D_CHUNKED) {
         TRY(read_chunks(plist, fbh5));
     }
+    TRY(places_find(data, fbh5->path, fbh5->rows * fbh5->nifs * fbh5->nchannels, &places));
+    if (is_native && places.nextents == 1) {
+        fbh5->is_plain = 1;
+        fbh5->data_offset = places.extents[0].file_offset;
+        TRY(memory_text(places.extents[0].path, &fbh5->data_path));
+    }
+    fbh5->is_beside = places.is_beside;
+    fbh5->sources = places.sources;
+    fbh5->nsources = places.nsources;
+    places.sources = NULL;
+    places.nsources = 0;
 out:
+    places_free(&places);
     h5_close(plist);
     return st;
 }

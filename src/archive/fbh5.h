@@ -23,7 +23,12 @@ struct fbh5 {
     int is_ours;          /* a power product, which knows more than the format does */
     uint64_t chunk_rows;  /* of a chunk of the file; 1 when it has none */
     uint64_t cache_bytes; /* of the chunks that one row touches; 0 when it has none */
-    uint64_t data_offset; /* where rows lie one after the other; 0: HDF5 knows */
+    int is_plain;         /* rows lie one after the other, at data_offset of data_path */
+    uint64_t data_offset;
+    char *data_path; /* NULL: `path` */
+    int is_beside;   /* HDF5 must be told to look for external files beside the file */
+    char **sources;  /* on rank 0: every file that holds something of the rows */
+    uint32_t nsources;
 
     double fch1_mhz, foff_mhz; /* foff is 0 only for a single channel */
     double *freq_hz; /* [nchannels] centres, in the file's order; NULL before fbh5_load_band() */

@@ -12,7 +12,10 @@ status_t fbh5_pack(const struct fbh5 *fbh5, struct text *out)
     TRY(pack_u64(out, fbh5->nifs));
     TRY(pack_u64(out, fbh5->chunk_rows));
     TRY(pack_u64(out, fbh5->cache_bytes));
+    TRY(pack_u64(out, (uint64_t)fbh5->is_plain));
     TRY(pack_u64(out, fbh5->data_offset));
+    TRY(pack_text(out, fbh5->data_path));
+    TRY(pack_u64(out, (uint64_t)fbh5->is_beside));
     TRY(pack_f64(out, fbh5->fch1_mhz));
     TRY(pack_f64(out, fbh5->foff_mhz));
     TRY(pack_f64(out, fbh5->tsamp));
@@ -49,7 +52,10 @@ status_t fbh5_unpack(struct unpack *in, struct fbh5 **out)
     fbh5->nifs = (uint32_t)unpack_u64(in);
     fbh5->chunk_rows = unpack_u64(in);
     fbh5->cache_bytes = unpack_u64(in);
+    fbh5->is_plain = (int)unpack_u64(in);
     fbh5->data_offset = unpack_u64(in);
+    fbh5->data_path = unpack_text(in);
+    fbh5->is_beside = (int)unpack_u64(in);
     fbh5->fch1_mhz = unpack_f64(in);
     fbh5->foff_mhz = unpack_f64(in);
     fbh5->tsamp = unpack_f64(in);

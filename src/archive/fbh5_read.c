@@ -14,6 +14,11 @@ struct fbh5_reader {
     hid_t file, data;
 };
 
+static const char *data_path(const struct fbh5 *fbh5)
+{
+    return fbh5->data_path ? fbh5->data_path : fbh5->path;
+}
+
 static hid_t memory_type(const struct fbh5 *fbh5)
 {
     return fbh5->sample_bytes == 1   ? H5T_NATIVE_UINT8
@@ -29,6 +34,9 @@ static status_t open_data(fbh5_reader_t *reader)
     hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
     H5_TRY(H5Pset_chunk_cache(access, SLOTS, max_u64(reader->cache_bytes, LEAST_CACHE), 1),
            "%s: /data cannot be opened", fbh5->path);
+    if (fbh5->is_beside) {
+        H5_TRY(H5Pset_efile_prefix(access, "${ORIGIN}"), "%s: /data cannot be opened", fbh5->path);
+    }
     TRY(h5_open_file(fbh5->path, &reader->file));
     reader->data = H5Dopen2(reader->file, "data", access);
     H5_TRY(reader->data, "%s: /data cannot be opened", fbh5->path);
@@ -43,8 +51,8 @@ status_t fbh5_reader_create(const struct fbh5 *fbh5, uint64_t cache_bytes, fbh5_
     fbh5_reader_t *reader = NULL;
     TRY(memory_zeroed(1, sizeof *reader, "a reader", &reader));
     *reader = (fbh5_reader_t){fbh5, cache_bytes, -1, -1, -1};
-    if (fbh5->data_offset > 0) {
-        TRY(file_open_read(fbh5->path, &reader->fd));
+    if (fbh5->is_plain) {
+        TRY(file_open_read(data_path(fbh5), &reader->fd));
     } else {
         TRY(open_data(reader));
     }
@@ -96,7 +104,7 @@ status_t fbh5_read(fbh5_reader_t *reader, const struct fbh5_block *block, void *
     uint64_t row = fbh5_row_bytes(fbh5);
     int is_whole = block->nifs == fbh5->nifs && block->chans == fbh5->nchannels;
     if (reader->fd >= 0 && is_whole) {
-        TRY(file_read(reader->fd, fbh5->path, fbh5->data_offset + block->row * row, out,
+        TRY(file_read(reader->fd, data_path(fbh5), fbh5->data_offset + block->row * row, out,
                       block->rows * row));
         goto out;
     }

@@ -109,7 +109,7 @@ status_t plan_dedispersion(const struct job *job, uint32_t number, const struct 
         TRY(fbh5_load_band(fbh5));
     }
     TRY(plan_as_begun(job, number, fbh5, &begun, &plan));
-    TRY(dedispersion_making(job, number, fbh5->path, &making));
+    TRY(dedispersion_making(job, number, fbh5->path, fbh5, &making));
     if (work) {
         TRY(outputs_check(&making, options->force));
         TRY(options->restart ? STATUS_OK : warn_of_begun(what->file, fbh5->path));

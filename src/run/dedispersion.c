@@ -299,7 +299,7 @@ status_t dedispersion_foresee(const struct work *work, uint32_t product, struct 
     fbh5->has_start = archive->has_start;
     fbh5->start = archive->start;
     fbh5->first_time = time.first;
-    fbh5->data_offset = 1; /* in one piece */
+    fbh5->is_plain = 1;
     TRY(memory_zeroed(fbh5->nchannels, sizeof *fbh5->freq_hz, "frequencies", &fbh5->freq_hz));
     for (uint32_t c = 0; c < fbh5->nchannels; c++) {
         fbh5->freq_hz[c] = product_frequency(spec, c);
@@ -316,7 +316,7 @@ out:
 }
 
 status_t dedispersion_making(const struct job *job, uint32_t number, const char *filterbank,
-                             struct making *out)
+                             const struct fbh5 *fbh5, struct making *out)
 {
     status_t st = STATUS_OK;
     const struct job_dedisperse *what = &job->dedisperse[number];
@@ -324,6 +324,9 @@ status_t dedispersion_making(const struct job *job, uint32_t number, const char 
     out->items[0] = (struct making_item){
         .file = what->file, .text = what->text, .integrate = 1, .has_times_across = 1};
     TRY(making_add_input(out, filterbank));
+    for (uint32_t i = 0; fbh5 && i < fbh5->nsources; i++) {
+        TRY(making_add_input(out, fbh5->sources[i]));
+    }
 out:
     return st;
 }

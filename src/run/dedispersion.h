@@ -55,9 +55,10 @@ void dedispersion_destroy(struct dedispersion *dedispersion);
 /* The filterbank that a power product of the work will be; *out is for fbh5_destroy(). */
 status_t dedispersion_foresee(const struct work *work, uint32_t product, struct fbh5 **out);
 
-/* The making of its product: as far as the job tells; the rest of it. */
+/* The making of its product: as far as the job tells, of the filterbank of this name (`fbh5`: its
+ * other files, too; may be NULL); the rest of it. Both must outlive it. */
 status_t dedispersion_making(const struct job *job, uint32_t number, const char *filterbank,
-                             struct making *out);
+                             const struct fbh5 *fbh5, struct making *out);
 void dedispersion_plan_making(const struct dedispersion *dedispersion, struct making *making);
 
 /* Some DMs one behind the other: their delays counted from the least of them, `base`. */

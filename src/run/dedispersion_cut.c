@@ -60,7 +60,7 @@ static uint64_t fixed_bytes(const struct dedispersion *d)
     uint64_t tables = 4 * channels * rows * (d->what->is_two_step ? 4 : 2);
     uint64_t spans = ceil_div_u64(rows, spans_rows(rows, d->outputs * sizeof(float)));
     return BUDGET_BASE_BYTES + dedispersion_bounce(d) + tables + 3 * 4 * spans +
-           (d->fbh5->data_offset > 0 ? 0 : BUDGET_HDF5_BYTES + d->fbh5->cache_bytes);
+           (d->fbh5->is_plain ? 0 : BUDGET_HDF5_BYTES + d->fbh5->cache_bytes);
 }
 
 static uint64_t block_bytes(const struct dedispersion *d, const struct cut *cut, uint64_t block)

@@ -181,7 +181,7 @@ static status_t prepare_all(struct dedispersing *run, const struct run_options *
     status_t st = STATUS_OK;
     TRY(run_open_filterbank_all(run->comm, run->job, run->number, &run->fbh5));
     TRY(plan_all(run));
-    st = dedispersion_making(run->job, run->number, run->fbh5->path, &run->pass.making);
+    st = dedispersion_making(run->job, run->number, run->fbh5->path, run->fbh5, &run->pass.making);
     TRY(agree_all(run->comm, st));
     struct outputs_options claim = {.force = options->force, .restart = options->restart};
     TRY(outputs_claim_all(run->comm, &run->pass.making, &claim, &run->pass.begun,

@@ -97,7 +97,7 @@ static status_t look_at_dedispersions(const struct job *job, struct skip *skip, 
     status_t st = STATUS_OK;
     struct making making = {0};
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
-        TRY(dedispersion_making(job, i, run_filterbank_path(job, i), &making));
+        TRY(dedispersion_making(job, i, run_filterbank_path(job, i), NULL, &making));
         skip->dedisperse[i] = outputs_are_complete(&making);
         *last_begun = was_begun(&making) ? (int)i : *last_begun;
         making_free(&making);

@@ -1,12 +1,13 @@
 """Dedispersed series of small made-up filterbanks against a brute force of our own in numpy: every
 kind of sample and storage, every option, every backend, any number of ranks."""
 import hashlib
+import os
 import sys
 
 import h5py
 import numpy as np
 
-from common import close, finish, note, ok, same, scratch, voltmill, write_yaml
+from common import Failed, close, finish, note, ok, same, scratch, voltmill, write_yaml
 
 TEMPO = 1 / 2.41e-4
 CONSTANTS = {"tempo": TEMPO, "handbook": 4148.808, "sigproc": 4148.741601, "codata": 4148.8064239}
@@ -112,6 +113,48 @@ def linked():
     expected, _ = brute(data[:, 0], delays_of(frequencies(16), [0.0, 5.0]))
     with h5py.File(dedisperse("linked", path, [0, 5]), "r") as file:
         same(file["dedispersed"][()], expected, "an external link")
+    # The same rows in other files' hands: HDF5 takes those that are not there, or end early, for zeros.
+    os.makedirs(scratch("raw"), exist_ok=True)
+    half = data.nbytes // 2
+    for part, name in ((data[:150], "first.raw"), (data[150:], "second.raw")):
+        part.tofile(scratch("raw/" + name))
+    data.tofile(scratch("raw/whole.raw"))
+
+    def holders():
+        layout = h5py.VirtualLayout(data.shape, "u1")
+        layout[:] = h5py.VirtualSource(there, "data", data.shape)
+        yield "a virtual dataset", "raw/virtual.h5", lambda file: file.create_virtual_dataset("data", layout), there
+        for name, pieces in (("a raw file", [("whole.raw", 0, 2 * half)]),
+                             ("raw files", [("first.raw", 0, half), ("second.raw", 0, half)])):
+            yield name, f"raw/{len(pieces)}.h5", lambda file, pieces=pieces: file.create_dataset(
+                "data", data.shape, "u1", external=pieces), scratch("raw/" + pieces[-1][0])
+
+    for name, path, make, source in holders():
+        path = scratch(path)
+        with h5py.File(path, "w") as file:
+            make(file)
+            with h5py.File(there, "r") as other:
+                file["data"].attrs.update(dict(other["data"].attrs))
+        for ranks in (None, 2):
+            with h5py.File(dedisperse("held", path, [0, 5], ranks=ranks), "r") as file:
+                same(file["dedispersed"][()], expected, f"{name}, {ranks or 1} ranks")
+        with h5py.File(dedisperse("held", path, [0, 5], mask=["3"]), "r") as file:
+            masked, _ = brute(data[:, 0], delays_of(frequencies(16), [0.0, 5.0]), mask=[3])
+            same(file["dedispersed"][()], masked, f"{name}, a mask")
+        os.rename(source, source + ".away")
+        refused(path, f"{name} that is not there", os.path.basename(source))
+        if source.endswith(".raw"):
+            data[:10].tofile(source)
+            refused(path, f"{name} that ends early", "is truncated")
+        os.rename(source + ".away", source)
+
+
+def refused(path, name, words):
+    try:
+        dedisperse("refused", path, [0, 5])
+        same("went on", "refused", name)
+    except Failed as failure:
+        ok("exit 4" in str(failure) and words in str(failure), name, str(failure))
 
 
 def plain(value):

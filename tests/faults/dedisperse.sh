@@ -154,6 +154,23 @@ touch -d 2021-01-01 power.h5
 refused "another filterbank" 'input: .*power\.h5: .*changed .* then' "$voltmill" run job.yaml
 runs "--restart begins anew" "$voltmill" run --restart job.yaml
 same "--restart: same bytes" "$expected" "$(digest)"
+
+# A filterbank behind a link: the file that it leads to counts, too.
+"$python" -c 'import h5py; h5py.File("link.h5", "w")["data"] = h5py.ExternalLink("power.h5", "/data")'
+cat >linked-job.yaml <<'YAML'
+input: {files: link.h5}
+dedisperse: {dm: {start: 0, step: 20, count: 6}, file: linked.h5}
+run: {chunk: 128, sync: 0.01, threads: 1}
+YAML
+"${slower[@]}" "$voltmill" run linked-job.yaml >log 2>&1 &
+await_file linked.h5 3
+kill -9 $!
+{ wait $!; } 2>/dev/null
+touch -d 2022-01-01 power.h5
+errs 2 'input: .*power\.h5: .*changed .* then' "$voltmill" run linked-job.yaml
+ok "$bad" "what a filterbank's link leads to has changed"
+[ "$bad" = 0 ] || note <"$work/stderr"
+rm -f linked*.h5*
 clear_all
 
 # stopped NAME FILE SIGNAL: to one of two ranks, when so many of the file's chunks are done
