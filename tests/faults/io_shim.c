@@ -1,6 +1,7 @@
 /* Preloaded: makes files and memory slow, or fail as they do, late. NAME=N:WHAT in the environment:
  * the N-th such call of this process and all after it fail with the number WHAT of errno.h. Reads
- * and writes can also be `short` (half of what was asked for, each), or `hang`.
+ * and writes can also be `short` (half of what was asked for, each), or `hang`; `kill` ends the
+ * process.
  *
  *   SHIM_ROWS      rows that are written to x.part, by the writer thread
  *   SHIM_CREATE    what the main thread writes there
@@ -74,6 +75,9 @@ static int failing(const char *name, atomic_long *calls)
     what++;
     if (strcmp(what, "hang") == 0) {
         hang();
+    }
+    if (strcmp(what, "kill") == 0) {
+        raise(SIGKILL);
     }
     return strcmp(what, "short") == 0 ? SHORT : (int)strtol(what, NULL, 10);
 }
