@@ -20,6 +20,7 @@
  *
  *   SHIM_BAD=FROM-TO  bytes of x.h5 that nobody can read
  *   SHIM_NAP=N     rests N ms before rows are written, on every rank
+ *   SHIM_START=N   signal N comes while MPI begins
  *   SHIM_RENAME=N  the N-th product that gets its name: this process is killed before
  *   SHIM_RANK=R    all others only on this rank of Open MPI */
 #include <dlfcn.h>
@@ -40,6 +41,7 @@
 
 enum { SHORT = 10000, HANG = 10001 };
 
+int MPI_Init_thread(int *argc, char ***argv, int wanted, int *given);
 void *__libc_malloc(size_t bytes);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *old, size_t bytes);
@@ -253,6 +255,18 @@ int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsign
         return -1;
     }
     return real(from_dir, from, to_dir, to, flags);
+}
+
+int MPI_Init_thread(int *argc, char ***argv, int wanted, int *given)
+{
+    int (*real)(int *, char ***, int, int *);
+    void *found = next_function("MPI_Init_thread");
+    const char *number = setting("SHIM_START");
+    memcpy(&real, &found, sizeof real);
+    if (number) {
+        raise((int)strtol(number, NULL, 10));
+    }
+    return real(argc, argv, wanted, given);
 }
 
 /* Where the program's own instructions lie. */
