@@ -65,6 +65,11 @@ same "killed between two renames" 137 $status
 [ -e spectra.h5 ] && [ -e power.h5.part ] && [ -e power.h5.journal ]
 ok $? "one product has its name"
 cp power.h5.journal kept
+mv spectra.h5 published
+cp obs.h5 spectra.h5
+errs 2 'spectra\.h5 exists already' "$voltmill" run job.yaml
+ok $bad "another file in its place is not taken for it"
+mv published spectra.h5
 runs "the other gets it" mpirun -n 2 "$voltmill" run job.yaml
 same "same bytes" "$expected" "$(digest)"
 [ -z "$(ls ./*.part ./*.journal 2>/dev/null)" ]
