@@ -26,17 +26,22 @@ static int lock_patiently(int fd, int kind)
     return 0;
 }
 
+int claim_is_on(int fd, const char *part)
+{
+    struct stat info;
+    struct stat named;
+    return fstat(fd, &info) == 0 && lstat(part, &named) == 0 && info.st_dev == named.st_dev &&
+           info.st_ino == named.st_ino;
+}
+
 /* Opens and locks the file; *fd < 0 when it was renamed between the two, so that the lock would be
  * on something else. */
 static status_t open_locked(const char *part, int *fd)
 {
     status_t st = STATUS_OK;
-    struct stat info;
-    struct stat named;
     TRY(file_open_own(part, fd));
     REQUIRE(lock_patiently(*fd, LOCK_EX), STATUS_USAGE, "%s is being written by another run", part);
-    if (fstat(*fd, &info) != 0 || lstat(part, &named) != 0 || info.st_dev != named.st_dev ||
-        info.st_ino != named.st_ino) {
+    if (!claim_is_on(*fd, part)) {
         close(*fd);
         *fd = -1;
     }

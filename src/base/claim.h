@@ -13,6 +13,8 @@ status_t claim_take(const char *part, int *fd, uint64_t *bytes);
 /* Shares a lock: others may have one of the same kind, but claim_take() is refused as long as one
  * is left. So a file is safe until the last rank that writes it is gone. Fails with USAGE. */
 status_t claim_share(int fd, const char *part);
+/* Whether `part` is still the name of the file that was taken. */
+int claim_is_on(int fd, const char *part);
 /* Whether somebody holds a lock of either kind; -1: cannot be told. */
 int claim_is_held(const char *part);
 

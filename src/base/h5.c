@@ -108,16 +108,20 @@ out:
 int h5_is_unfinished(const char *path)
 {
     static const char signature[] = "\211HDF\r\n\032\n";
-    char start[8] = "";
+    enum { SIGNATURE = 8, VERSION = 8, FLAGS = 11, FLAGGED_SINCE = 2, IS_WRITTEN = 1 };
+    char start[FLAGS + 1] = "";
     FILE *stream = fopen(path, "rb");
-    int begins = stream && fread(start, 1, sizeof start, stream) == sizeof start &&
-                 memcmp(start, signature, sizeof start) == 0;
+    size_t there = stream ? fread(start, 1, sizeof start, stream) : 0;
+    int begins = there >= SIGNATURE && memcmp(start, signature, SIGNATURE) == 0;
     if (stream) {
         fclose(stream);
     }
+    /* HDF5 says so from its first write to its last; meanwhile the file may open well. */
+    int is_written = begins && there == sizeof start && start[VERSION] >= FLAGGED_SINCE &&
+                     start[FLAGS] & IS_WRITTEN;
     hid_t file = begins ? H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT) : -1;
     h5_close(file);
-    return begins && file < 0;
+    return is_written || (begins && file < 0);
 }
 
 status_t h5_create_file(const char *path, hid_t *out)

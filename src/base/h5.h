@@ -31,8 +31,8 @@ void h5_close(hid_t id);
  * unreadable, truncated or not HDF5. */
 status_t h5_open_file(const char *path, hid_t *out);
 
-/* Whether the file begins as HDF5 does but cannot be opened: what is left when its making was cut
- * short. */
+/* Whether the file begins as HDF5 does but cannot be opened, or says that it is being written: what
+ * is left when its making was cut short. */
 int h5_is_unfinished(const char *path);
 
 /* Makes a file anew, replacing what is there, such that its bytes depend on its contents alone (no

@@ -68,6 +68,7 @@ status_t cli_run(int argc, char **argv)
     }
     REQUIRE(!options.each || !options.dry_run, STATUS_USAGE,
             "run: --each does not go with --dry-run: plan one of the files");
+    stop_begin(0); /* to begin may take long */
     MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     report_quiet(rank != 0);

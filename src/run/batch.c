@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "run/agree.h"
+#include "run/stop.h"
 
 #include <glob.h>
 #include <stdio.h>
@@ -149,6 +150,16 @@ static uint32_t print_table(const struct batch *batch)
     return left;
 }
 
+/* Whether any rank was asked to stop: observations that are passed over, or fail at once, do not
+ * look. */
+static int is_stopped_all(MPI_Comm comm)
+{
+    int mine = stop_wanted();
+    int any = 0;
+    MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, comm);
+    return any;
+}
+
 status_t batch_run_all(MPI_Comm comm, const struct run_options *options, const char *pattern,
                        int keep_going)
 {
@@ -158,7 +169,12 @@ status_t batch_run_all(MPI_Comm comm, const struct run_options *options, const c
     TRY(list_all(&batch, pattern));
     status_t first = STATUS_OK;
     int is_over = 0;
+    int is_stopped = 0;
     for (uint32_t i = 0; i < batch.count && !is_over; i++) {
+        is_stopped = i > 0 && is_stopped_all(comm);
+        if (is_stopped) {
+            break;
+        }
         status_t one = run_one_all(&batch, i);
         int failed = one != STATUS_OK && one != STATUS_HOLES;
         first = first == STATUS_OK || one == STATUS_STOPPED ? one : first;
@@ -170,6 +186,8 @@ status_t batch_run_all(MPI_Comm comm, const struct run_options *options, const c
         goto out;
     }
     report_next();
+    REQUIRE(!is_stopped, STATUS_STOPPED,
+            "%u of %u observations are not complete; the same command goes on", left, batch.count);
     REQUIRE(first == STATUS_OK, first, "%u of %u observations are not complete", left, batch.count);
 out:
     free(batch.files);

@@ -50,6 +50,7 @@ status_t outputs_claim_all(MPI_Comm comm, const struct making *making,
     }
     TRY(agree_all(comm, st));
     share_bytes_all(comm, begun, sizeof *begun);
+    outputs->is_begun = begun->is_begun;
     *out = outputs;
     outputs = NULL;
 out:
@@ -213,8 +214,11 @@ static status_t publish(outputs_t *outputs)
     REQUIRE(outputs_done(outputs) == journal_chunks(outputs->outputs[0].journal), STATUS_DATA,
             "%s: chunks are missing at the end", outputs->outputs[0].part);
     for (uint32_t i = 0; i < outputs->count; i++) {
-        if (!outputs->outputs[i].is_published) {
-            TRY(put_counts(&outputs->outputs[i]));
+        const struct output *output = &outputs->outputs[i];
+        if (!output->is_published) {
+            REQUIRE(claim_is_on(output->claim_fd, output->part), STATUS_DATA,
+                    "%s was removed or replaced while this run wrote it", output->part);
+            TRY(put_counts(output));
         }
     }
     /* From here on none is to be removed, and each gets its name if it can. */
@@ -271,9 +275,12 @@ void outputs_abandon(outputs_t *outputs)
                 report_clear();
             }
         } else if (output->is_ours) {
-            unlink(output->part);
-            if (outputs->is_open && output->journal) {
-                unlink(output->journal_path);
+            /* Another run may have its own there since ours was removed. */
+            if (claim_is_on(output->claim_fd, output->part)) {
+                unlink(output->part);
+                if (outputs->is_open && output->journal) {
+                    unlink(output->journal_path);
+                }
             }
             output->is_ours = 0;
         }

@@ -138,15 +138,28 @@ static int is_same_place(const struct product_place *a, const struct product_pla
            a->holes_offset == b->holes_offset && a->file_bytes == b->file_bytes;
 }
 
+/* Whether the file is laid out as the journal tells. */
+static int is_told_of(const char *path, const journal_t *journal, struct product_place *place)
+{
+    if (product_find_place(path, place) != STATUS_OK) {
+        report_clear();
+        return 0;
+    }
+    return is_same_place(place, &journal_head(journal)->place);
+}
+
 /* Finds out what earlier runs have left of a product. */
 static status_t look(outputs_t *outputs, uint32_t i)
 {
     status_t st = STATUS_OK;
     struct output *output = &outputs->outputs[i];
+    const char *path = outputs->making->items[i].file;
     struct product_place place;
-    if (exists(outputs->making->items[i].file) && !exists(output->part)) {
+    if (exists(path) && !exists(output->part)) {
         TRY(journal_open(output->journal_path, &output->state, &output->journal));
-        output->is_published = output->journal && journal_is_complete(output->journal);
+        /* Somebody may have put another file there since. */
+        output->is_published = output->journal && journal_is_complete(output->journal) &&
+                               is_told_of(path, output->journal, &place);
         if (output->is_published) {
             output->place = journal_head(output->journal)->place;
             goto out;

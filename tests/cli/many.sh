@@ -54,6 +54,21 @@ for i in 1 2 3 4; do
     same "observation $i: the bytes of a job of its own" "$(sha256sum <single.out)" "$(sha256sum <obs-$i.out)"
     rm single.out
 done
+
+# Asked to stop while one after the other fails: it waits in the first lines of its stderr until that was done.
+mkdir broken
+for i in $(seq 2000); do echo "no archive" >"broken/$i.h5"; done
+"$python" - "$voltmill" <<'PYTHON'
+import signal, subprocess, sys
+run = subprocess.Popen([sys.argv[1], "run", "--keep-going", "--each", "broken/*.h5", "job.yaml"], stdout=subprocess.PIPE,
+                       stderr=subprocess.PIPE, text=True)
+line = run.stderr.readline()
+run.send_signal(signal.SIGTERM)
+out, error = run.communicate(timeout=60)
+good = line.startswith("error: ") and run.returncode == 75 and error.count("stopped: ") == 1 and "not begun" in out
+print("ok" if good else "not ok", "- a stop between observations that fail: exit status", run.returncode)
+PYTHON
+count=$((count + 1))
 errs 2 'no file matches --each nothing' "$voltmill" run --each 'nothing*' job.yaml
 ok $bad "no such file"
 plan

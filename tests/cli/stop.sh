@@ -65,6 +65,15 @@ grep -q '^stopped: ' log
 ok $? "before the first chunk: says so"
 clear_all
 
+# While MPI begins.
+for signal in TERM INT USR1; do
+    status=0
+    mpirun -n 2 "${slow[@]}" SHIM_RANK=1 SHIM_START="$(kill -l $signal)" "$voltmill" run job.yaml >log 2>&1 || status=$?
+    same "SIG$signal while MPI begins: exit status" 75 $status
+    same "SIG$signal while MPI begins: one line" 1 "$(grep -c '^stopped: .* chunks are done' log)"
+    clear_all
+done
+
 # What takes too long is dropped; a second SIGINT does not wait at all.
 "$python" - "$voltmill" <<'PYTHON'
 import os, signal, subprocess, sys, time

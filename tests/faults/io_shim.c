@@ -1,6 +1,7 @@
 /* Preloaded: makes files and memory slow, or fail as they do, late. NAME=N:WHAT in the environment:
  * the N-th such call of this process and all after it fail with the number WHAT of errno.h. Reads
- * and writes can also be `short` (half of what was asked for, each), or `hang`.
+ * and writes can also be `short` (half of what was asked for, each), or `hang`; `kill` ends the
+ * process.
  *
  *   SHIM_ROWS      rows that are written to x.part, by the writer thread
  *   SHIM_CREATE    what the main thread writes there
@@ -19,6 +20,7 @@
  *
  *   SHIM_BAD=FROM-TO  bytes of x.h5 that nobody can read
  *   SHIM_NAP=N     rests N ms before rows are written, on every rank
+ *   SHIM_START=N   signal N comes while MPI begins
  *   SHIM_RENAME=N  the N-th product that gets its name: this process is killed before
  *   SHIM_RANK=R    all others only on this rank of Open MPI */
 #include <dlfcn.h>
@@ -39,6 +41,7 @@
 
 enum { SHORT = 10000, HANG = 10001 };
 
+int MPI_Init_thread(int *argc, char ***argv, int wanted, int *given);
 void *__libc_malloc(size_t bytes);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *old, size_t bytes);
@@ -74,6 +77,9 @@ static int failing(const char *name, atomic_long *calls)
     what++;
     if (strcmp(what, "hang") == 0) {
         hang();
+    }
+    if (strcmp(what, "kill") == 0) {
+        raise(SIGKILL);
     }
     return strcmp(what, "short") == 0 ? SHORT : (int)strtol(what, NULL, 10);
 }
@@ -249,6 +255,18 @@ int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsign
         return -1;
     }
     return real(from_dir, from, to_dir, to, flags);
+}
+
+int MPI_Init_thread(int *argc, char ***argv, int wanted, int *given)
+{
+    int (*real)(int *, char ***, int, int *);
+    void *found = next_function("MPI_Init_thread");
+    const char *number = setting("SHIM_START");
+    memcpy(&real, &found, sizeof real);
+    if (number) {
+        raise((int)strtol(number, NULL, 10));
+    }
+    return real(argc, argv, wanted, given);
 }
 
 /* Where the program's own instructions lie. */

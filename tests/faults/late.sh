@@ -34,12 +34,42 @@ late "rows that cannot be made to last" 4 'h5\.part cannot be made to last: Inpu
 # Nothing done: nothing is kept.
 fails "an I/O error at once" 4 'writing .* Input/output error' "${shim[@]}" SHIM_ROWS=1:$EIO "$voltmill" run job.yaml
 
+# Killed while HDF5 makes a file: it has its size, but not what it consists of.
+made=0
+for number in 2 3 8 20 24 30; do
+    { "${shim[@]}" SHIM_CREATE=$number:kill "$voltmill" run job.yaml >log 2>&1; } 2>/dev/null
+    [ $? = 137 ] && [ -e spectra.h5.part ] && [ ! -e power.h5.journal ] && made=$((made + 1))
+    runs "killed at write $number of a new file: the same command" mpirun -n 2 "$voltmill" run job.yaml
+    same "killed at write $number of a new file: same bytes" "$expected" "$(digest)"
+    clear_all
+done
+same "they were killed before there were journals" 6 $made
+
+# Somebody takes the unfinished file away, and puts another one there.
+"${slow[@]}" "$voltmill" run job.yaml >stdout 2>stderr &
+await 20
+ok $? "a run has begun"
+cp power.h5.part other
+mv other power.h5.part
+status=0
+wait $! || status=$?
+[ $status = 4 ] && grep -q '^error: power\.h5\.part was removed or replaced while this run wrote it' stderr
+ok $? "a product that was replaced while it was written: exit 4 ($status)"
+[ ! -e power.h5 ] && [ ! -e spectra.h5 ]
+ok $? "none gets its name"
+clear_all
+
 status=0
 { "${shim[@]}" SHIM_NAP=0 SHIM_RENAME=2 "$voltmill" run job.yaml >log 2>&1 || status=$?; } 2>/dev/null
 same "killed between two renames" 137 $status
 [ -e spectra.h5 ] && [ -e power.h5.part ] && [ -e power.h5.journal ]
 ok $? "one product has its name"
 cp power.h5.journal kept
+mv spectra.h5 published
+cp obs.h5 spectra.h5
+errs 2 'spectra\.h5 exists already' "$voltmill" run job.yaml
+ok $bad "another file in its place is not taken for it"
+mv published spectra.h5
 runs "the other gets it" mpirun -n 2 "$voltmill" run job.yaml
 same "same bytes" "$expected" "$(digest)"
 [ -z "$(ls ./*.part ./*.journal 2>/dev/null)" ]
