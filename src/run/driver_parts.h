@@ -26,7 +26,7 @@ enum reason { REASON_FAILURE = 1, REASON_WISH = 2 };
 
 /* How long the others may take to come in after one has failed, and work that is under way when
  * the run is to stop; then what is left may take a moment to be made to last. */
-#define DRIVER_PATIENCE 10.0
+#define DRIVER_PATIENCE 8.0
 #define DRIVER_SETTLING 0.7
 
 #define NO_CHUNK UINT64_MAX

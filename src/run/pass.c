@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "run/agree.h"
+#include "run/overdue.h"
 #include "run/stop.h"
 
 #include <stdio.h>
@@ -107,9 +108,64 @@ static int hangs(void *context)
     return pass->hangs(pass->context);
 }
 
+static const char finished[] = "finished";
+
+/* Nobody else would see this rank hang now. */
+static status_t begin_limit(const struct pass *pass, const char *what, overdue_t **out)
+{
+    status_t st = STATUS_OK;
+    struct text message = {0};
+    char host[MPI_MAX_PROCESSOR_NAME];
+    int length;
+    MPI_Get_processor_name(host, &length);
+    TRY(text_add(
+        &message,
+        "%s: could not be %s and made to last within %g s (rank %d on %s): the same command "
+        "goes on",
+        pass->making.items[0].file, what, pass->patience, pass->rank, host));
+    TRY(overdue_begin(pass->patience, message.data, out));
+out:
+    text_free(&message);
+    return st;
+}
+
 static status_t settle(void *context)
 {
-    return outputs_settle(((struct pass *)context)->outputs);
+    status_t st = STATUS_OK;
+    const struct pass *pass = context;
+    overdue_t *overdue = NULL;
+    int size;
+    MPI_Comm_size(pass->comm, &size);
+    TRY(size == 1 ? begin_limit(pass, finished, &overdue)
+                  : STATUS_OK); /* else the driver of another looks */
+    TRY(outputs_settle(pass->outputs));
+out:
+    overdue_end(overdue);
+    return st;
+}
+
+/* Rank 0's part of what all wait for, within its limit. */
+static status_t work_within_limit_all(const struct pass *pass, const char *what,
+                                      status_t (*work_all)(outputs_t *outputs))
+{
+    status_t st = STATUS_OK;
+    overdue_t *overdue = NULL;
+    st = pass->rank == 0 ? begin_limit(pass, what, &overdue) : STATUS_OK;
+    TRY(agree_all(pass->comm, st));
+    TRY(work_all(pass->outputs));
+out:
+    overdue_end(overdue);
+    return st;
+}
+
+status_t pass_open_all(const struct pass *pass)
+{
+    return work_within_limit_all(pass, "made", outputs_open_all);
+}
+
+status_t pass_finish_all(const struct pass *pass)
+{
+    return work_within_limit_all(pass, finished, outputs_finish_all);
 }
 
 status_t pass_work_off_all(struct pass *pass, double every)

@@ -35,6 +35,11 @@ status_t pass_work_off_all(struct pass *pass, double every);
 /* On rank 0, after a failure. */
 void pass_say_what_is_kept(const struct pass *pass);
 
+/* outputs_open_all() and outputs_finish_all() within the pass's patience: end the process when they
+ * take longer. */
+status_t pass_open_all(const struct pass *pass);
+status_t pass_finish_all(const struct pass *pass);
+
 /* On rank 0, when all is done: fails with HOLES when rows are NaN for want of input. */
 status_t pass_judge_holes(const struct pass *pass);
 

@@ -149,7 +149,8 @@ static status_t prepare_all(struct run *run, const struct run_options *options)
     TRY(cut_as_tuned_all(run, options, local_size));
     TRY(agree_all(run->comm, describe_arithmetic(run)));
     making_plan_products(&run->pass.making, run->work);
-    TRY(outputs_open_all(run->pass.outputs));
+    run->pass.patience = run_patience(options, run->work->backend);
+    TRY(pass_open_all(&run->pass));
     struct pipeline_sink sink = {run->pass.outputs, outputs_put, outputs_end};
     st = pipeline_create(run->work, run->backend, &sink, &run->pipeline);
     TRY(agree_all(run->comm, st));
@@ -275,7 +276,6 @@ status_t run_channelise_all(MPI_Comm comm, const struct job *job, const struct a
     }
     double begun = progress_now();
     pass_say_where_it_goes_on(&run.pass);
-    run.pass.patience = run_patience(options, run.work->backend);
     pipeline_limit(run.pipeline, run.pass.patience);
     run.pass.context = &run;
     run.pass.process = process;
@@ -284,7 +284,7 @@ status_t run_channelise_all(MPI_Comm comm, const struct job *job, const struct a
     run.pass.in_bytes = run.work->input_bytes;
     TRY(pass_work_off_all(&run.pass, options->progress));
     double worked = progress_now();
-    TRY(outputs_finish_all(run.pass.outputs));
+    TRY(pass_finish_all(&run.pass));
     double ended = progress_now();
     TRY(conclude(&run, options, ready - started, ended - begun + ready - started, ended - worked));
     if (between_leave(between, run.backend, run.work)) {

@@ -192,7 +192,8 @@ static status_t prepare_all(struct dedispersing *run, const struct run_options *
     TRY(open_backend_all(run));
     TRY(choose_shape_all(run, options));
     dedispersion_plan_making(run->plan, &run->pass.making);
-    TRY(outputs_open_all(run->pass.outputs));
+    run->pass.patience = run_patience(options, run->plan->backend);
+    TRY(pass_open_all(&run->pass));
     struct pipeline_sink sink = {run->pass.outputs, outputs_put, outputs_end};
     st = dedispersion_pipe_create(run->plan, run->backend, run->between, &sink, &run->pipe);
     TRY(agree_all(run->comm, st));
@@ -249,7 +250,6 @@ status_t run_dedispersion_all(MPI_Comm comm, const struct job *job, uint32_t num
     double started = progress_now();
     TRY(prepare_all(&run, options));
     pass_say_where_it_goes_on(&run.pass);
-    run.pass.patience = run_patience(options, run.plan->backend);
     dedispersion_pipe_limit(run.pipe, run.pass.patience);
     run.pass.context = &run;
     run.pass.process = process;
@@ -257,7 +257,7 @@ status_t run_dedispersion_all(MPI_Comm comm, const struct job *job, uint32_t num
     run.pass.hangs = hangs;
     run.pass.in_bytes = run.plan->read_bytes;
     TRY(pass_work_off_all(&run.pass, options->progress));
-    TRY(outputs_finish_all(run.pass.outputs));
+    TRY(pass_finish_all(&run.pass));
     if (run.rank == 0) {
         summarise(&run, progress_now() - started);
         st = pass_judge_holes(&run.pass);

@@ -8,7 +8,7 @@
 #include "base/status.h"
 
 /* From now on the signals ask; a limit that was set before is taken back. The process ends by
- * itself, with the exit status STATUS_STOPPED, when it has not done so eleven seconds after being
+ * itself, with the exit status STATUS_STOPPED, when it has not done so nine seconds after being
  * asked: what lasts on the disk is good at any moment. `speaks`: it says so then. */
 void stop_begin(int speaks);
 

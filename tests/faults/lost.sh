@@ -60,6 +60,27 @@ lost "a file that hangs" "obs.h5: spectra .* could not be read within 2 s \(rank
 faults=(SHIM_RANK=1 SHIM_ROWS=100:hang)
 lost "a product that hangs" "spectra.h5: spectra .* could not be finished and written within 2 s \(rank 1 on $host\)" 17 true
 
+# A file system that goes away when products are made or finished: nobody else looks then.
+for call in 1:made 5:finished; do
+    for size in 1 2; do
+        timeout -k 1 20 mpirun -n $size env "${slow[1]}" SHIM_RANK=0 SHIM_FSYNC=${call%:*}:hang \
+            "$voltmill" run --stall-timeout 2 job.yaml >stdout 2>stderr
+        status=$?
+        bad=0
+        [ $status = 4 ] || { echo "# exit $status"; bad=1; }
+        [ "$(grep -c '^error: ' stderr)" = 1 ] || { echo "# not one error line"; bad=1; }
+        grep -Eq "^error: spectra.h5: could not be ${call#*:} .* within 2 s \(rank 0 on $host\)" stderr || {
+            echo "# does not say what hangs"
+            bad=1
+        }
+        ok $bad "a file that cannot be ${call#*:}, on $size ranks"
+        [ $bad = 0 ] || note <stderr
+        runs "${call#*:}, $size ranks: goes on" "$voltmill" run job.yaml
+        same "${call#*:}, $size ranks: same bytes" "$expected" "$(digest)"
+        clear_all
+    done
+done
+
 # All of it suspended, as by a terminal or by SLURM: nothing hangs, the run goes on.
 mpirun -n 3 "${slow[@]}" "$voltmill" run --stall-timeout 1 job.yaml >stdout 2>stderr &
 await 10
