@@ -24,6 +24,11 @@ static status_t read_axes(hid_t data, struct fbh5 *fbh5)
             fbh5->tsamp);
     REQUIRE(fbh5->foff_mhz < 0 || fbh5->foff_mhz > 0 || fbh5->nchannels == 1, STATUS_DATA,
             "%s: foff = 0: %u channels without bandwidth", fbh5->path, fbh5->nchannels);
+    /* The numbers' own steps are wider than the channels. */
+    double last = fbh5->fch1_mhz + (double)(fbh5->nchannels - 1) * fbh5->foff_mhz;
+    REQUIRE(fbh5->nchannels == 1 || (isfinite(last) && last != fbh5->fch1_mhz), STATUS_DATA,
+            "%s: foff = %g MHz beside fch1 = %g MHz: %u channels without bandwidth", fbh5->path,
+            fbh5->foff_mhz, fbh5->fch1_mhz, fbh5->nchannels);
 out:
     return st;
 }

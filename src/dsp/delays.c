@@ -136,6 +136,9 @@ status_t delays_create(const struct delays_spec *spec, struct delays *out)
     TRY(check(spec));
     TRY(memory_zeroed(spec->nchannels, sizeof *slopes, "delays", &slopes));
     uint32_t steepest = make_slopes(spec, slopes);
+    REQUIRE(isfinite(slopes[steepest]), STATUS_USAGE,
+            "dedispersion: between %g Hz and the reference of %g Hz delays are beyond all numbers",
+            spec->freq_hz[steepest], spec->reference_hz > 0 ? spec->reference_hz : highest(spec));
     for (uint32_t d = 0; d < spec->ndms; d++) {
         double delay = round(spec->dms[d] * slopes[steepest]);
         REQUIRE(fabs(delay) <= LIMIT, STATUS_USAGE,

@@ -77,6 +77,8 @@ static status_t settle_ifs(struct dedispersion *d)
                 "%s: dedisperse.%u.ifs: is %u, but %s has %u (counted from 0)", d->job->path,
                 number_of(d), d->what->ifs[j], d->fbh5->path, there);
     }
+    REQUIRE(d->what->nifs == 0 || d->what->nifs == d->nifs, STATUS_USAGE,
+            "%s: dedisperse.%u.ifs: an if is there twice", d->job->path, number_of(d));
     TRY(check_sum(d));
 out:
     return st;

@@ -26,6 +26,7 @@ for key in ("fch1", "foff", "tsamp"):
     bank("text-" + key, **{key: "much"})
 bank("infinite", fch1=np.inf)
 bank("no-bandwidth", foff=0.0)
+bank("next-to-no-bandwidth", foff=-1e-300)
 bank("below-zero", fch1=10.0)
 bank("backwards", tsamp=-1e-3)
 bank("still", tsamp=0.0)
@@ -130,6 +131,8 @@ bad "an unknown edge" 2 'dedisperse\.0\.edges: is wrap, expected one of valid, p
 bad "an unknown mode" 2 'dedisperse\.0\.mode: is tree, expected one of brute, two-step' dedisperse.0.mode=tree
 bad "an unknown backend" 2 'dedisperse\.0\.backend: is cuda, expected one of' dedisperse.0.backend=cuda
 bad "a group without two steps" 2 'dedisperse\.0\.group: is for mode: two-step' dedisperse.0.group=8
+bad "a reference of next to nothing" 2 'between .* Hz and the reference of 1e-300 Hz delays are beyond all numbers' \
+    dedisperse.0.reference=1e-300
 bad "a reference of 0" 2 'dedisperse\.0\.reference: is 0, expected' dedisperse.0.reference=0
 bad "downsample 0" 2 'dedisperse\.0\.downsample: is 0, expected a whole number from 1' dedisperse.0.downsample=0
 bad "downsample beyond the observation" 2 'dedisperse\.0\.downsample: is 401, but .* has 400 times' dedisperse.0.downsample=401
@@ -169,6 +172,7 @@ runs "Stokes I" "$voltmill" plan job.yaml --set input.files=stokes.h5 --set dedi
 # --- filterbanks
 file() { bad "$1" 4 "$3" "input.files=$2.h5"; }
 file "one channel" one-channel 'one-channel\.h5: 1 channel, expected 2 to'
+file "hardly any bandwidth" next-to-no-bandwidth 'foff = -1e-300 MHz beside fch1 = 400 MHz: 16 channels without bandwidth'
 file "zero bandwidth" no-bandwidth 'foff = 0: 16 channels without bandwidth'
 for key in fch1 foff tsamp; do
     file "no $key" no-$key "attribute $key of /data is missing"
