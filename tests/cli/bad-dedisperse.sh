@@ -139,6 +139,7 @@ bad "downsample beyond the observation" 2 'dedisperse\.0\.downsample: is 401, bu
 bad "a mask beyond the channels" 2 'mask: channel 16, but .*bank\.h5 has 16 \(counted from 0\)' 'dedisperse.0.mask=[3, 10-16]'
 bad "a mask that is none" 2 'mask\.0: is 7-3, expected a channel' 'dedisperse.0.mask=[7-3]'
 bad "a mask of all" 2 'dedisperse\.0\.mask: leaves none of the 16 channels' 'dedisperse.0.mask=[0-15]'
+bad "an if named twice" 2 'dedisperse\.0\.ifs: an if is there twice' input.files=two.h5 'dedisperse.0.ifs=[0, 0]'
 bad "an if that is not there" 2 'dedisperse\.0\.ifs: is 1, but .*bank\.h5 has 1' dedisperse.0.ifs=1
 bad "an unknown key" 2 'dedisperse\.0\.edge: unknown key, did you mean edges' dedisperse.0.edge=pad
 bad "no file" 2 'dedisperse\.0\.file: is missing' 'dedisperse=[{dm: {list: [1]}}]'
