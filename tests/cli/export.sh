@@ -155,7 +155,7 @@ fails "more channels than a header counts" 4 'too large' "${fil[@]}" broad.h5
 fails "too many ifs" 4 'too large' "${fil[@]}" ifs.h5
 fails "more samples than a number counts" 4 'too large' "${fil[@]}" endless.h5
 fails "more than fits the disk" 3 'no space for long.fil' "${fil[@]}" long.h5
-fails "an external file that is not there" 4 'external.h5: spectra 0 .. 8 cannot be read' "${fil[@]}" external.h5
+fails "an external file that is not there" 4 'external.h5: external file nowhere.raw: No such file' "${fil[@]}" external.h5
 fails "one sample" 4 'no series for PRESTO' "${dat[@]}" --dm 2 one.h5
 fails "three dimensions" 4 '3 dimensions' "${dat[@]}" --dm 2 cube.h5
 fails "integers" 4 'no floats' "${dat[@]}" --dm 2 whole-numbers.h5
