@@ -71,6 +71,20 @@ static status_t try_near(struct search *s, const struct tune_map *map, uint32_t 
     return search_try_list(s, list, n);
 }
 
+/* None was right so far: the next ones in rank. *is_over is set when all were tried. */
+static status_t try_next(struct search *s, int *is_over)
+{
+    uint32_t list[SEEDS];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->space->count && n < SEEDS; i++) {
+        if (s->outcome->results[i].state == TUNE_UNTRIED) {
+            list[n++] = i;
+        }
+    }
+    *is_over = n == 0;
+    return search_try_list(s, list, n);
+}
+
 /* The best one around which nothing was tried yet; count when there is none. */
 static uint32_t best_open(const struct search *s, const unsigned char *done)
 {
@@ -95,6 +109,9 @@ status_t search_guided(struct search *s)
     TRY(memory_zeroed(s->space->count, 1, "configurations", &done));
     TRY(memory_zeroed(s->space->count, sizeof *room, "configurations", &room));
     TRY(try_seeds(s, &map));
+    for (int is_over = 0; s->outcome->ok == 0 && !is_over && search_goes_on(s);) {
+        TRY(try_next(s, &is_over));
+    }
     for (int vain = 0; vain < PATIENCE && search_goes_on(s);) {
         uint32_t centre = best_open(s, done);
         if (centre == s->space->count) {

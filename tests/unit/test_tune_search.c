@@ -23,6 +23,7 @@ struct made {
     double costs[COUNT], seconds[COUNT];
     uint32_t wrong, failing; /* NOBODY: none */
     uint32_t wrong_later;    /* right the first time only */
+    uint32_t only_right;     /* all others are wrong; NOBODY: no */
     uint32_t calls[COUNT], all;
     int is_dead;
 };
@@ -46,7 +47,8 @@ static status_t time_one(void *context, uint32_t i, uint32_t repeats, const stru
         return report_fail(STATUS_DEVICE, "it does not build");
     }
     out->seconds = m->seconds[i];
-    out->wrong = i == m->wrong || (i == m->wrong_later && m->calls[i] > 1);
+    out->wrong = i == m->wrong || (i == m->wrong_later && m->calls[i] > 1) ||
+                 (m->only_right != NOBODY && i != m->only_right);
     return STATUS_OK;
 }
 
@@ -61,7 +63,7 @@ static struct made *make(void)
 {
     struct made *m = calloc(1, sizeof *m);
     assert_non_null(m);
-    m->wrong = m->failing = m->wrong_later = NOBODY;
+    m->wrong = m->failing = m->wrong_later = m->only_right = NOBODY;
     for (uint32_t i = 0; i < COUNT; i++) {
         uint32_t rest = i;
         static const double true_best[WIDTH] = {1, 4, 2, 5};
@@ -135,6 +137,31 @@ static void guided_works_without_a_model(void **state)
     assert_int_equal(tune_search(&space, &options, NULL, "", &o), STATUS_OK);
     assert_int_equal(o.best, best_of_all);
     tune_outcome_free(&o);
+    free(m);
+}
+
+/* Where all that it begins with is wrong, it looks on. */
+static void guided_looks_for_what_is_right(void **state)
+{
+    (void)state;
+    struct made *m = make();
+    struct tune_space space = space_of(m);
+    struct tune_options options = {.method = TUNE_GUIDED, .repeats = 1};
+    struct tune_outcome o;
+    m->only_right = COUNT - 7;
+    assert_int_equal(tune_search(&space, &options, NULL, "", &o), STATUS_OK);
+    assert_int_equal(o.ok, 1);
+    assert_int_equal(o.best, m->only_right);
+    tune_outcome_free(&o);
+    /* All wrong: it tries all, once. */
+    struct made *none = make();
+    space = space_of(none);
+    none->only_right = COUNT + 1;
+    assert_int_equal(tune_search(&space, &options, NULL, "", &o), STATUS_OK);
+    assert_true(o.ok == 0 && o.wrong == COUNT);
+    assert_int_equal(none->all, COUNT);
+    tune_outcome_free(&o);
+    free(none);
     free(m);
 }
 
@@ -414,6 +441,7 @@ int main(void)
         cmocka_unit_test(exhaustive_finds_the_best),
         cmocka_unit_test(guided_finds_the_best_in_a_tenth),
         cmocka_unit_test(guided_works_without_a_model),
+        cmocka_unit_test(guided_looks_for_what_is_right),
         cmocka_unit_test(random_follows_its_seed),
         cmocka_unit_test(wrong_ones_never_win),
         cmocka_unit_test(a_dead_device_ends_it),
