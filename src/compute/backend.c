@@ -131,6 +131,12 @@ status_t channelise_words(const struct channelise_choice *choice, struct text *o
                                         : text_add(out, "%s", "");
 }
 
+const char *channelise_simd(const struct channelise_choice *choice)
+{
+    const struct backend_ops *ops = ops_of(choice->backend);
+    return ops && ops->channelise_simd ? ops->channelise_simd(choice) : "";
+}
+
 status_t channelise_create(backend_t *backend, const struct channelise_spec *spec,
                            channelise_t **out)
 {
@@ -183,7 +189,8 @@ status_t bare_create(backend_t *backend, const struct channelise_spec *spec, uin
                      bare_t **out)
 {
     *out = NULL;
-    return backend_which(backend) == BACKEND_CPU ? cpu_bare_create(spec, spectra, out) : STATUS_OK;
+    return backend_which(backend) == BACKEND_CPU ? cpu_bare_create(backend, spec, spectra, out)
+                                                 : STATUS_OK;
 }
 
 void bare_destroy(bare_t *bare)

@@ -132,12 +132,15 @@ status_t buffer_missing(buffer_t *in, uint64_t *out);
 
 /* Measures which way of doing this problem is the fastest on this device, or remembers; the choice
  * of the spec, where one is made, is only completed by what belongs to it (a plan of FFTW).
- * Backends without a choice give AUTO. Fails with DEVICE. */
+ * Backends without a choice give AUTO. `out` may be the spec's own. Fails with DEVICE. */
 status_t channelise_choose(backend_t *backend, const struct channelise_spec *spec,
                            struct channelise_choice *out);
 /* What of a choice rounds, in words: "fused (8 values, 5 spectra an item, radices 4 8 8 4)", "avx2,
  * fftw-3.3.10 plan 1f2e3d4c"; "" when there was none. */
 status_t channelise_words(const struct channelise_choice *choice, struct text *out);
+/* The instruction set that a choice computes with, by the names of VOLTMILL_SIMD: "avx512"; "" on
+ * devices. */
+const char *channelise_simd(const struct channelise_choice *choice);
 
 /* The ways that a tuner may try, those that are known to be good first; without a plan of FFTW.
  * free() returns them. None from backends without a choice. Fails with DEVICE (memory). */
@@ -206,8 +209,8 @@ struct backend_rates {
 };
 status_t backend_measure(backend_t *backend, struct backend_rates *out);
 
-/* The transforms of a spec alone, from memory to memory on one thread, as the library does them
- * that the backend uses: what a filter bank is measured against. */
+/* The transforms of a spec alone, from memory to memory on the spec's threads, as the library does
+ * them that the backend uses: what a filter bank is measured against. */
 typedef struct bare bare_t;
 /* Room for `spectra` spectra of one stream, or as many as say enough. Gives NULL from backends that
  * have no such library on the host. Fails with DEVICE. */

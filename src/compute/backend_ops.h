@@ -47,6 +47,7 @@ struct backend_ops {
     status_t (*channelise_choose)(backend_t *backend, const struct channelise_spec *spec,
                                   struct channelise_choice *out);
     status_t (*channelise_words)(const struct channelise_choice *choice, struct text *out);
+    const char *(*channelise_simd)(const struct channelise_choice *choice); /* NULL: none */
     status_t (*channelise_candidates)(backend_t *backend, const struct channelise_spec *spec,
                                       struct channelise_choice **out,
                                       uint32_t *count); /* NULL: none */
@@ -97,7 +98,8 @@ struct backend_ops {
 };
 
 /* The CPU backend's part of bare_...(). */
-status_t cpu_bare_create(const struct channelise_spec *spec, uint64_t spectra, bare_t **out);
+status_t cpu_bare_create(backend_t *backend, const struct channelise_spec *spec, uint64_t spectra,
+                         bare_t **out);
 void cpu_bare_destroy(bare_t *bare);
 double cpu_bare_time(bare_t *bare);
 

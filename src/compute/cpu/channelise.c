@@ -83,24 +83,30 @@ status_t cpu_channelise_choose(backend_t *backend, const struct channelise_spec 
 {
     status_t st = STATUS_OK;
     struct transform_shape shape = transform_shape(channelise_samples(spec), spec->is_complex);
+    struct channelise_choice choice = {.backend = BACKEND_CPU};
     (void)backend;
-    *out = (struct channelise_choice){.backend = BACKEND_CPU};
     if (spec->choice.backend == BACKEND_CPU) {
-        memcpy(out->numbers, spec->choice.numbers, sizeof out->numbers);
+        memcpy(choice.numbers, spec->choice.numbers, sizeof choice.numbers);
     } else {
-        out->numbers[NUMBER_SIMD] = least_simd(spec);
+        choice.numbers[NUMBER_SIMD] = least_simd(spec);
     }
-    TRY(transform_wisdom(&shape, transform_effort(spec->planning, spec->expected), out->wisdom,
-                         sizeof out->wisdom));
+    TRY(transform_wisdom(&shape, transform_effort(spec->planning, spec->expected), choice.wisdom,
+                         sizeof choice.wisdom));
+    *out = choice;
 out:
     return st;
+}
+
+const char *cpu_channelise_simd(const struct channelise_choice *choice)
+{
+    const struct cpu_kernels *kernels = simd_kernels((enum simd_level)choice->numbers[NUMBER_SIMD]);
+    return kernels ? kernels->name : "?";
 }
 
 status_t cpu_channelise_words(const struct channelise_choice *choice, struct text *out)
 {
     status_t st = STATUS_OK;
-    const struct cpu_kernels *kernels = simd_kernels((enum simd_level)choice->numbers[NUMBER_SIMD]);
-    TRY(text_add(out, "%s, ", kernels ? kernels->name : "?"));
+    TRY(text_add(out, "%s, ", cpu_channelise_simd(choice)));
     /* How many spectra are filtered in one go rounds nothing, and is not said. */
     TRY(transform_words(choice->wisdom, out));
 out:

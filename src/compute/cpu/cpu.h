@@ -29,6 +29,7 @@ status_t cpu_channelise_choose(backend_t *backend, const struct channelise_spec 
 status_t cpu_channelise_candidates(backend_t *backend, const struct channelise_spec *spec,
                                    struct channelise_choice **out, uint32_t *count);
 status_t cpu_channelise_words(const struct channelise_choice *choice, struct text *out);
+const char *cpu_channelise_simd(const struct channelise_choice *choice);
 status_t cpu_channelise_create(backend_t *backend, const struct channelise_spec *spec,
                                channelise_t **out);
 void cpu_channelise_destroy(channelise_t *channelise);

@@ -208,6 +208,7 @@ status_t opencl_channelise_choose(backend_t *backend, const struct channelise_sp
     status_t st = STATUS_OK;
     device_t *device = ((struct opencl *)backend)->device;
     struct channelise_choice choices[MOST_CHOICES];
+    struct channelise_choice best;
     struct text key = {0};
     int found = 0;
     if (spec->choice.backend == BACKEND_OPENCL) {
@@ -222,15 +223,16 @@ status_t opencl_channelise_choose(backend_t *backend, const struct channelise_sp
         count > 0, STATUS_USAGE,
         "channelise.kernel is %s, which cannot do %u channels with %u taps on %s: leave it auto",
         kernel_name(spec->kernel), spec->channels, spec->taps, device->info.name);
-    *out = choices[0];
+    best = choices[0];
     if (count > 1) {
         TRY(write_key(device, spec, &key));
-        TRY(recall(&key, choices, count, out, &found));
+        TRY(recall(&key, choices, count, &best, &found));
         if (!found) {
-            TRY(measure_all(device, spec, choices, count, out));
-            cache_put(cache_kind, key.data, out, sizeof *out);
+            TRY(measure_all(device, spec, choices, count, &best));
+            cache_put(cache_kind, key.data, &best, sizeof best);
         }
     }
+    *out = best;
 out:
     text_free(&key);
     return st;

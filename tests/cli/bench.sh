@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# What bench says of itself: which instruction set and how many threads its figures are of, in its table and
+# in its CSV.
+. "$(dirname "$0")/../tools/lib.sh"
+cd "$work" || exit 1
+
+# column NAME FILE: of the first row; quoted columns hold commas
+column() {
+    "$python" -c 'import csv, sys; print(next(csv.DictReader(open(sys.argv[2])))[sys.argv[1]])' "$@"
+}
+
+has() { grep -m1 '^flags' /proc/cpuinfo | grep -qw "$1"; }
+case $(uname -m) in
+x86_64)
+    base=sse2 avx2=sse2
+    if has avx2 && has fma; then avx2=avx2; fi
+    best=$avx2
+    if has avx512f && has avx512bw && has avx512dq && has avx512vl; then best=avx512; fi
+    ;;
+aarch64) base=neon avx2=neon best=neon ;;
+*) base=base avx2=base best=base ;;
+esac
+
+ppf() { # ppf SIMD OPTION...: the filter bank on the CPU
+    local simd=$1
+    shift
+    VOLTMILL_SIMD=$simd "$voltmill" bench ppf --backend cpu --channels 64 --samples 65536 --repeat 1 \
+        --csv bench.csv "$@"
+}
+for case in ":$best" "avx512:$best" "avx2:$avx2" "base:$base"; do
+    wanted=${case%%:*} expected=${case#*:}
+    runs "ppf with VOLTMILL_SIMD=$wanted" ppf "$wanted" --threads 1
+    same "computes with $expected" "$expected" "$(column simd bench.csv)"
+    same "and says so" "$expected" "$(column how bench.csv | cut -d, -f1)"
+done
+same "its result is right" ok "$(column result bench.csv)"
+
+runs "ppf on three threads" ppf "" --threads 3
+same "its threads" 3 "$(column threads bench.csv)"
+same "has FFTW beside it" 0 "$(column fft_alone_ms bench.csv | grep -cx '0*\.0*')"
+plan
