@@ -35,8 +35,8 @@ struct fbh5 {
     double tsamp;    /* seconds from row to row */
     int has_start;
     struct utc start;  /* to which times count */
-    double first_time; /* of row 0, seconds after `start` */
-    double tstart_mjd; /* of row 0; 0 when unknown */
+    double first_time; /* of row 0's centre, seconds after `start` */
+    double tstart_mjd; /* of row 0's leading edge; 0 when unknown */
 
     char *source, *telescope, *rawdatafile; /* NULL when unknown */
     int has_position;

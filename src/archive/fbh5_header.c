@@ -1,5 +1,6 @@
 /* The header of a filterbank: SIGPROC's, in attributes of /data. */
 #include "archive/fbh5_parts.h"
+#include "archive/start.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -116,17 +117,18 @@ out:
     return st;
 }
 
-static status_t read_start(hid_t data, struct fbh5 *fbh5)
+static status_t read_start(hid_t file, hid_t data, struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
+    struct start start;
     double mjd = 0;
     TRY(get_f64(data, fbh5, "tstart", &mjd));
-    if (mjd > 0) {
-        fbh5->tstart_mjd = mjd;
-    }
-    if (mjd > 0 && mjd < 1e7) {
-        fbh5->has_start = 1;
-        fbh5->start = (struct utc){(int32_t)floor(mjd), (mjd - floor(mjd)) * 86400};
+    TRY(start_read(file, fbh5->path, mjd, fbh5->tsamp, &start));
+    fbh5->has_start = start.is_known;
+    fbh5->start = start.utc;
+    fbh5->first_time = start.first_time;
+    if (start.is_known) {
+        fbh5->tstart_mjd = utc_mjd(utc_add(start.utc, start.first_time - fbh5->tsamp / 2));
     }
 out:
     return st;
@@ -149,13 +151,12 @@ out:
     return st;
 }
 
-/* What a power product of our own says more exactly than the header can. */
+/* Whether it is a power product of our own. */
 static status_t read_own(hid_t file, struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
     char *format = NULL;
     int found = 0;
-    int64_t day = 0;
     if (H5Aexists(file, "format") <= 0) {
         goto out;
     }
@@ -164,13 +165,6 @@ static status_t read_own(hid_t file, struct fbh5 *fbh5)
         goto out;
     }
     fbh5->is_ours = 1;
-    TRY(h5_get_f64(file, fbh5->path, "first_time", &fbh5->first_time, &found));
-    TRY(h5_get_i64(file, fbh5->path, "start_mjd_day", &day, &fbh5->has_start));
-    fbh5->start = (struct utc){.mjd_day = (int32_t)day};
-    TRY(h5_get_f64(file, fbh5->path, "start_second", &fbh5->start.second, &found));
-    REQUIRE(isfinite(fbh5->first_time) && isfinite(fbh5->start.second) && day >= 0 &&
-                day < 10000000,
-            STATUS_DATA, "%s: first_time and start are no times", fbh5->path);
     if (fbh5->source && H5Aexists(file, "source") <= 0) {
         free(fbh5->source); /* "unknown" */
         fbh5->source = NULL;
@@ -187,7 +181,7 @@ status_t fbh5_read_header(hid_t file, hid_t data, struct fbh5 *fbh5)
     fbh5->ibeam = 1;
     TRY(read_axes(data, fbh5));
     TRY(compare_counts(data, fbh5));
-    TRY(read_start(data, fbh5));
+    TRY(read_start(file, data, fbh5));
     TRY(read_position(data, fbh5));
     TRY(get_i32(data, fbh5, "machine_id", &fbh5->machine_id));
     TRY(get_i32(data, fbh5, "telescope_id", &fbh5->telescope_id));

@@ -226,3 +226,23 @@ double utc_difference(struct utc a, struct utc b)
 {
     return (double)(a.mjd_day - b.mjd_day) * 86400 + (a.second - b.second);
 }
+
+double utc_mjd(struct utc utc)
+{
+    return utc.mjd_day + utc.second / 86400;
+}
+
+const char *utc_mjd_text(struct utc utc, char text[UNITS_TEXT])
+{
+    const uint64_t parts = UINT64_C(1000000000000000);
+    uint64_t fraction = (uint64_t)rint(utc.second / 86400 * (double)parts);
+    int32_t day = utc.mjd_day + (int32_t)(fraction / parts);
+    snprintf(text, UNITS_TEXT, "%d.%015llu", day, (unsigned long long)(fraction % parts));
+    return text;
+}
+
+struct utc utc_of_mjd(double mjd)
+{
+    double day = floor(mjd);
+    return (struct utc){(int32_t)day, (mjd - day) * 86400};
+}

@@ -37,4 +37,10 @@ int units_parse_utc(const char *text, struct utc *utc) __attribute__((warn_unuse
 struct utc utc_add(struct utc utc, double seconds);
 double utc_difference(struct utc a, struct utc b);
 
+/* As a Modified Julian Day: the nearest double, which is good to 0.6 us; as text with 15 decimals,
+ * which keep what day and second hold; and back. */
+double utc_mjd(struct utc utc);
+const char *utc_mjd_text(struct utc utc, char text[UNITS_TEXT]);
+struct utc utc_of_mjd(double mjd);
+
 #endif

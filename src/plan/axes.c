@@ -12,6 +12,11 @@ struct time_axis axes_time(double sample_rate_hz, uint64_t first_sample,
     return axis;
 }
 
+double axes_leading_edge(struct time_axis axis)
+{
+    return axis.first - axis.step / 2;
+}
+
 double axes_channel_hz(double centre_hz, double sample_rate_hz, int is_complex, int sideband,
                        enum channel_order order, uint32_t channels, uint32_t k)
 {

@@ -2,7 +2,8 @@
  *
  * Time: sample n of an observation is taken at start + n / rate. Spectrum s is made of the T raw
  * spectra s .. s + T - 1 and stamped with their centre, the mean of the times of their T * P
- * samples; a dump is stamped with the mean of its spectra.
+ * samples; a dump is stamped with the mean of its spectra. A dump reaches half a step to either
+ * side of its stamp.
  *
  * Frequency: channel k of a coarse channel with centre f (frequencies of channel centres):
  *
@@ -22,6 +23,9 @@ struct time_axis {
     double first; /* centre of dump 0, seconds after sample 0 of the observation */
     double step;  /* seconds from dump to dump */
 };
+
+/* The leading edge of dump 0, seconds after sample 0: where headers' `tstart` is. */
+double axes_leading_edge(struct time_axis axis);
 
 struct time_axis axes_time(double sample_rate_hz, uint64_t first_sample,
                            uint64_t samples_per_spectrum, uint32_t taps, uint64_t integrate);

@@ -20,14 +20,19 @@ static const char delay_convention[] =
 static const char time_convention[] =
     "/time holds seconds after start_mjd_day (Modified Julian Day, UTC) and start_second of the "
     "root: the time at which a pulse arrives at reference_hz; it is first_time + t * time_step. "
-    "Stamps are those of the filterbank; of samples that were added up in time, their mean.";
+    "Stamps are the centres of the filterbank's dumps; of samples that were added up in time, "
+    "their "
+    "mean.";
 
-/* start + first time stamp, as SIGPROC and PRESTO count. */
+static const char tstart_convention[] = "MJD (UTC) of the leading edge of sample 0, = start + "
+                                        "first_time - time_step / 2 of the root; 0 "
+                                        "when the filterbank does not say when it starts";
+
+/* As SIGPROC and PRESTO count. */
 static double tstart_of(const struct dedispersed_spec *spec)
 {
     const struct fbh5 *input = spec->input;
-    struct utc at = utc_add(input->start, spec->time.first);
-    return input->has_start ? at.mjd_day + at.second / 86400 : 0;
+    return input->has_start ? utc_mjd(utc_add(input->start, axes_leading_edge(spec->time))) : 0;
 }
 
 /* What exporters need, on the dataset itself. */
@@ -37,6 +42,7 @@ static status_t put_header(hid_t data, const struct dedispersed_spec *spec)
     const struct fbh5 *input = spec->input;
     TRY(h5_put_f64(data, "tsamp_s", spec->time.step));
     TRY(h5_put_f64(data, "tstart", tstart_of(spec)));
+    TRY(h5_put_text(data, "tstart_convention", tstart_convention));
     TRY(h5_put_f64(data, "fch1", input->fch1_mhz));
     TRY(h5_put_f64(data, "foff", input->foff_mhz));
     TRY(h5_put_i32(data, "nchans", (int32_t)input->nchannels));

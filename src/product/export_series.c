@@ -238,10 +238,11 @@ out:
 static struct sigproc header_of(const struct choice *choice, uint64_t dm)
 {
     struct sigproc header = choice->in->header;
+    struct utc start;
     const struct series_band *band = &choice->in->band;
     header.fch1 = band->high_mhz;
     header.foff = band->width_mhz > 0 ? -band->width_mhz : 0;
-    header.tstart = series_start(choice->in, dm);
+    header.tstart = series_start(choice->in, dm, &start) ? utc_mjd(start) : 0;
     header.data_type = SIGPROC_SERIES;
     header.nbits = 32;
     header.nchans = 1;

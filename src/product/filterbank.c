@@ -51,7 +51,7 @@ static status_t put_header(hid_t data, const struct product_spec *spec, uint32_t
     const struct archive *archive = spec->archive;
     uint64_t count = product_frequencies(spec);
     struct time_axis time = product_time(spec);
-    struct utc start = archive->has_start ? utc_add(archive->start, time.first) : (struct utc){0};
+    struct utc start = utc_add(archive->start, axes_leading_edge(time));
     double spacing = archive_chan_width_hz(archive) / spec->channels;
     TRY(h5_put_i32(data, "machine_id", 0));
     TRY(h5_put_i32(data, "telescope_id", 0));
@@ -68,7 +68,7 @@ static status_t put_header(hid_t data, const struct product_spec *spec, uint32_t
     TRY(h5_put_f64(data, "za_start", 0));
     TRY(h5_put_f64(data, "fch1", product_frequency(spec, 0) / 1e6));
     TRY(h5_put_f64(data, "foff", spacing / 1e6));
-    TRY(h5_put_f64(data, "tstart", start.mjd_day + start.second / 86400));
+    TRY(h5_put_f64(data, "tstart", archive->has_start ? utc_mjd(start) : 0));
     TRY(h5_put_f64(data, "tsamp", time.step));
     TRY(h5_put_text(data, "source_name", archive->source ? archive->source : "unknown"));
     TRY(h5_put_text(data, "rawdatafile", text_basename(archive->parts[0].path)));
@@ -76,8 +76,8 @@ static status_t put_header(hid_t data, const struct product_spec *spec, uint32_t
                     "power: |spectrum|^2 summed over `integrate` spectra, volts^2 of the archive "
                     "times the filter's gain"));
     TRY(h5_put_text(data, "tstart_convention",
-                    "MJD (UTC) of the centre of the first dump, = start + first_time of the root; "
-                    "0 when the archive does not say when it starts"));
+                    "MJD (UTC) of the leading edge of the first dump, = start + first_time - "
+                    "time_step / 2 of the root; 0 when the archive does not say when it starts"));
 out:
     return st;
 }

@@ -71,6 +71,10 @@ static status_t read_root(hid_t file, struct product *product)
     const char *path = product->path;
     int64_t day = 0;
     int found = 0;
+    TRY(h5_get_i64(file, path, "format_version", &product->version_of_format, &found));
+    REQUIRE(product->version_of_format <= PRODUCT_VERSION, STATUS_DATA,
+            "%s: format_version is %lld, this program knows products up to %d", path,
+            (long long)product->version_of_format, PRODUCT_VERSION);
     if (product->kind != PRODUCT_DEDISPERSED) {
         TRY(read_bank(file, product));
     }

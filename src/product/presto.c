@@ -34,9 +34,12 @@ static const char *or_unknown(const char *text)
     return text && text[0] ? text : "Unknown";
 }
 
-static status_t put_where(const struct series *series, double start, struct text *out)
+static status_t put_where(const struct series *series, uint64_t dm, struct text *out)
 {
     status_t st = STATUS_OK;
+    struct utc start = {0};
+    char epoch[UNITS_TEXT];
+    int is_known = series_start(series, dm, &start);
     const struct sigproc *header = &series->header;
     TRY(put(out, "Telescope used", "%s", or_unknown(series->telescope)));
     TRY(put(out, "Instrument used", "Unknown"));
@@ -44,7 +47,8 @@ static status_t put_where(const struct series *series, double start, struct text
     TRY(put_sixtieths(out, "J2000 Right Ascension (hh:mm:ss.ssss)", header->raj_hours));
     TRY(put_sixtieths(out, "J2000 Declination     (dd:mm:ss.ssss)", header->dej_degrees));
     TRY(put(out, "Data observed by", "Unknown"));
-    TRY(put(out, "Epoch of observation (MJD)", "%.15f", start));
+    TRY(put(out, "Epoch of observation (MJD)", "%s",
+            is_known ? utc_mjd_text(start, epoch) : "0.000000000000000"));
     TRY(put(out, "Barycentered?           (1 yes, 0 no)", "0"));
 out:
     return st;
@@ -99,7 +103,7 @@ status_t presto_inf(const struct series *series, const char *name, uint64_t dm, 
 {
     status_t st = STATUS_OK;
     TRY(text_add(out, " %-39s=  %.*s\n", "Data file name without suffix", 2 * MOST_LETTERS, name));
-    TRY(put_where(series, series_start(series, dm), out));
+    TRY(put_where(series, dm, out));
     TRY(put(out, "Number of bins in the time series", "%-11llu", (unsigned long long)samples));
     TRY(put(out, "Width of each time series bin (sec)", "%.15g", series->header.tsamp));
     TRY(put(out, "Any breaks in the data? (1 yes, 0 no)", "0"));

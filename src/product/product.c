@@ -309,7 +309,7 @@ status_t product_put_root(hid_t file, enum product_kind kind, const char *title,
 {
     status_t st = STATUS_OK;
     TRY(h5_put_text(file, "format", product_name(kind)));
-    TRY(h5_put_i32(file, "format_version", 2));
+    TRY(h5_put_i32(file, "format_version", PRODUCT_VERSION));
     TRY(h5_put_text(file, "Conventions", "CF-1.8"));
     TRY(h5_put_text(file, "title", title));
     if (sky->has_start) {

@@ -62,9 +62,10 @@ status_t product_count_holes(int fd, const char *path, const struct product_plac
 /* What a finished product says of itself: for `info` and `verify`. */
 struct product {
     enum product_kind kind;
+    int64_t version_of_format; /* 0 when it does not say */
     char *path;
     char *job_text;
-    char *version;
+    char *version; /* of the program */
     char *inputs;
     char *telescope, *source; /* NULL when unknown */
     int has_start;

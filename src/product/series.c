@@ -1,6 +1,7 @@
 #include "product/series.h"
 
 #include "archive/holds.h"
+#include "archive/start.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -159,6 +160,18 @@ out:
     return st;
 }
 
+static status_t read_start(struct series *series)
+{
+    status_t st = STATUS_OK;
+    struct start start;
+    double tsamp = series->header.tsamp;
+    TRY(start_read(series->file, series->path, series->header.tstart, tsamp, &start));
+    series->has_start = start.is_known;
+    series->start = utc_add(start.utc, start.first_time - tsamp / 2);
+out:
+    return st;
+}
+
 /* Texts stand on the dataset or on the root, positions on the root, as in our other products. */
 static status_t read_words(struct series *series)
 {
@@ -212,6 +225,7 @@ status_t series_open(const char *path, struct series **out)
     TRY(read_dms(series));
     TRY(read_tsamp(series));
     TRY(read_numbers(series));
+    TRY(read_start(series));
     TRY(read_words(series));
     TRY(series_read_band(series));
     *out = series;

@@ -26,6 +26,8 @@ struct series {
     uint64_t ndms, samples;
     double *dm;            /* [ndms] */
     struct sigproc header; /* fch1, foff, nchans: of what was dedispersed, 0 if unknown */
+    int has_start;
+    struct utc start; /* leading edge of the first sample */
     struct series_band band;
     char *telescope;     /* NULL: unknown */
     struct text missing; /* "tstart, fch1", or empty */
@@ -42,9 +44,9 @@ status_t series_read(const struct series *series, uint64_t dm, uint64_t first, u
 /* Whether times are those of another frequency than the highest channel's. */
 int series_is_shifted(const struct series *series);
 
-/* MJD of the first sample of a DM, counted as PRESTO and SIGPROC do: when a pulse arrives at the
- * highest channel. 0 when unknown. */
-double series_start(const struct series *series, uint64_t dm);
+/* The leading edge of the first sample of a DM, counted as PRESTO and SIGPROC do: when a pulse
+ * arrives at the highest channel. Returns 0, and leaves *out alone, when it is unknown. */
+int series_start(const struct series *series, uint64_t dm, struct utc *out);
 
 /* For series_open(): settles `band` when the header is known. Fails with DATA. */
 status_t series_read_band(struct series *series);

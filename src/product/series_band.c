@@ -130,16 +130,18 @@ int series_is_shifted(const struct series *series)
     return band->high_mhz > 0 && !(fabs(band->reference_mhz - band->high_mhz) < 1e-6);
 }
 
-double series_start(const struct series *series, uint64_t dm)
+int series_start(const struct series *series, uint64_t dm, struct utc *out)
 {
     const struct series_band *band = &series->band;
-    double start = series->header.tstart;
-    if (!(start > 0) || !series_is_shifted(series)) {
-        return start;
-    }
     double high = band->high_mhz;
     double reference = band->reference_mhz;
-    double later =
-        band->constant * series->dm[dm] * (1 / (high * high) - 1 / (reference * reference));
-    return start + later / 86400;
+    double later = 0;
+    if (!series->has_start) {
+        return 0;
+    }
+    if (series_is_shifted(series)) {
+        later = band->constant * series->dm[dm] * (1 / (high * high) - 1 / (reference * reference));
+    }
+    *out = utc_add(series->start, later);
+    return 1;
 }

@@ -16,7 +16,7 @@ struct sigproc {
     int32_t data_type, machine_id, telescope_id, nbeams, ibeam;
     uint64_t nchans, nifs, nbits;
     double fch1, foff;             /* MHz: centre of the first channel, and to the next */
-    double tstart, tsamp;          /* MJD of the first sample, seconds */
+    double tstart, tsamp;          /* MJD of the first sample's leading edge, seconds */
     double raj_hours, dej_degrees; /* written as hhmmss.s and ddmmss.s */
     double az_start, za_start;     /* degrees */
     double refdm;                  /* of a time series, pc cm^-3 */

@@ -98,7 +98,7 @@ def kinds():
                 same(file["provenance/delays"][()].astype(int), delays_of(mhz, dms),
                      f"{name}, foff {foff}: delays")
                 close(file["provenance/frequency"][()], mhz * 1e6, 1e-3, f"{name}: frequencies")
-                close(file["time"][()], (first + np.arange(expected.shape[1])) * TSAMP, 1e-12,
+                close(file["time"][()], (first + 0.5 + np.arange(expected.shape[1])) * TSAMP, 1e-12,
                       f"{name}, foff {foff}: times")
 
 
@@ -191,12 +191,14 @@ def options():
     plain = {"start": 0, "step": 4, "count": 5}
     whole = data.sum(1, dtype=int)
 
-    def check(name, summed, delays, keys, edges="valid", mask=(), tsamp=TSAMP, shift=0.0):
+    def check(name, summed, delays, keys, edges="valid", mask=(), tsamp=TSAMP):
         expected, first = brute(summed, delays, edges, mask)
         with h5py.File(dedisperse("options", path, plain, edges=edges, **keys), "r") as file:
             agrees(file["dedispersed"][()], expected, name, True)
-            close(file["time"][()], shift + (first + np.arange(expected.shape[1])) * tsamp, 1e-9,
-                  name + ": times")
+            close(file["time"][()], (first + 0.5 + np.arange(expected.shape[1])) * tsamp, 1e-9,
+                  name + ": times are centres")
+            close(file["dedispersed"].attrs["tstart"], 58849.25 + first * tsamp / 86400, 2e-11,
+                  name + ": tstart is the leading edge")
 
     check("all ifs", whole, delays_of(mhz, dms), {})
     check("two ifs", data[:, [0, 2]].sum(1, dtype=int), delays_of(mhz, dms), {"ifs": [2, 0]})
@@ -214,7 +216,7 @@ def options():
         rows = len(whole) // factor
         summed = whole[:rows * factor].reshape(rows, factor, -1).sum(1)
         check(f"downsample {factor}", summed, delays_of(mhz, dms, tsamp=factor * TSAMP),
-              {"downsample": factor}, tsamp=factor * TSAMP, shift=(factor - 1) / 2 * TSAMP)
+              {"downsample": factor}, tsamp=factor * TSAMP)
 
 
 def tolerance():

@@ -373,10 +373,10 @@ def pulse():
     data[1500 + delays, 0, np.arange(64)] += 100
     path = scratch("pulse.h5")
     with h5py.File(path, "w") as file:
-        file.attrs.update({"format": "power", "first_time": 0.25, "start_mjd_day": 58000,
-                           "start_second": 43200.0})
+        file.attrs.update({"format": "power", "format_version": 3, "first_time": 0.25,
+                           "start_mjd_day": 58000, "start_second": 43200.0})
         file.create_dataset("data", data=data).attrs.update(
-            {"fch1": 400.0, "foff": 0.5, "tsamp": tsamp, "tstart": 58000.5})
+            {"fch1": 400.0, "foff": 0.5, "tsamp": tsamp, "tstart": 58000.5 + 0.2495 / 86400})
         file["frequency"] = 1e6 * mhz
     for reference in None, 300e6, 1e9:
         what = {"dm": [90, dm], "file": scratch("pulsed.h5")}
@@ -387,7 +387,7 @@ def pulse():
         inf, _ = read_inf(scratch("pulsed_DM100.00.inf"))
         found = np.fromfile(scratch("pulsed_DM100.00.dat"), "<f4")
         day = float(inf["Epoch of observation (MJD)"]) - 58000.5
-        close(day * 86400 + tsamp * np.argmax(found), 0.25 + 1.5, 1.01 * tsamp,
+        close(day * 86400 + tsamp * (np.argmax(found) + 0.5), 0.25 + 1.5, 0.51 * tsamp,
               f"reference {reference}: the pulse's time")
         same((inf["Number of channels"], inf["Central freq of low channel (MHz)"],
               inf["Channel bandwidth (MHz)"]), ("92", "400", "0.5"),

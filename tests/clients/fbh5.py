@@ -103,8 +103,9 @@ def check_axes(product, header, has_start=True):
     close(np.diff(time), np.full(len(time) - 1, header["tsamp"]), 1e-12, "tsamp is the time step")
     root = product.attrs
     if has_start:
-        start = root["start_mjd_day"] + (root["start_second"] + time[0]) / 86400
-        close(header["tstart"], start, 2 * EPSILON * start, "tstart is the time of the first dump")
+        edge = root["start_second"] + time[0] - header["tsamp"] / 2
+        start = root["start_mjd_day"] + edge / 86400
+        close(header["tstart"], start, 2 * EPSILON * start, "tstart is the first dump's leading edge")
     else:
         same(header["tstart"], 0.0, "tstart is 0 when the start is unknown")
 
@@ -169,7 +170,7 @@ def full():
         close([header["fch1"], header["foff"]], [1420.4 - RATE / 2e6, RATE / 64e6], 1e-9,
               "fch1 and foff are those of the archive")
         close(header["tsamp"], 4 * 64 / RATE, 1e-18, "tsamp is that of the job")
-        first = (4 * 64 - 1) / 2 + 1.5 * 64  # samples
+        first = (4 * 64 - 1) / 2 - 64 / 2  # samples: half a raw spectrum before its centre
         close((header["tstart"] - START_DAY) * 86400, START_SECOND + first / RATE, 1e-6,
               "tstart is that of the archive")
     with h5py.File(spectra, "r") as product:

@@ -99,6 +99,26 @@ static void axes_follow_their_conventions(void **state)
     assert_true(axes_channel_hz(6, 8, 0, -1, ORDER_ASCENDING, 4, 1) == 5);
 }
 
+static void days_keep_what_seconds_hold(void **state)
+{
+    (void)state;
+    char text[UNITS_TEXT];
+    struct utc late = {60370, 86399.999000055504};
+    assert_string_equal(utc_mjd_text(late, text), "60370.999999988426568");
+    assert_string_equal(utc_mjd_text((struct utc){60370, 86400 - 1e-11}, text),
+                        "60371.000000000000000");
+    assert_string_equal(utc_mjd_text((struct utc){60370, 0}, text), "60370.000000000000000");
+    assert_true(utc_mjd((struct utc){60370, 43200}) == 60370.5);
+    const double days[] = {58682.620316710374, 57650.78209490741, 60370, 0.25};
+    for (size_t i = 0; i < sizeof days / sizeof *days; i++) {
+        struct utc utc = utc_of_mjd(days[i]);
+        assert_true(utc.second >= 0 && utc.second < 86400 && utc_mjd(utc) == days[i]);
+    }
+    /* Half a dump before its centre. */
+    struct time_axis axis = axes_time(1000, 0, 10, 1, 4);
+    assert_true(axis.first == 0.0195 && axes_leading_edge(axis) == axis.first - 0.02);
+}
+
 static void packed_values_come_back(void **state)
 {
     (void)state;
@@ -150,6 +170,7 @@ int main(void)
         cmocka_unit_test(bytes_are_read_and_written),
         cmocka_unit_test(dates_are_read_and_written),
         cmocka_unit_test(axes_follow_their_conventions),
+        cmocka_unit_test(days_keep_what_seconds_hold),
         cmocka_unit_test(packed_values_come_back),
         cmocka_unit_test(only_the_first_failure_is_the_cause),
     };
