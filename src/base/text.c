@@ -86,6 +86,16 @@ out:
     return st;
 }
 
+size_t text_line_of_nul(const char *text, size_t length)
+{
+    const char *nul = length > 0 ? memchr(text, '\0', length) : NULL;
+    size_t line = nul ? 1 : 0;
+    for (const char *c = text; nul && c < nul; c++) {
+        line += *c == '\n';
+    }
+    return line;
+}
+
 const char *text_basename(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -22,6 +22,10 @@ void text_free(struct text *text);
  * `limit` bytes is refused. */
 status_t text_read_file(struct text *text, const char *path, size_t limit);
 
+/* The line, from 1 on, of the first NUL byte of a text that must have none: what reads it up to its
+ * '\0' would never see the rest. 0: it has none. */
+size_t text_line_of_nul(const char *text, size_t length);
+
 /* The part of `path` behind the last '/'. */
 const char *text_basename(const char *path);
 

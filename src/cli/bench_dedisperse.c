@@ -312,6 +312,8 @@ static status_t sweep_file(struct settings *s, bench_dedisperse_t *bench,
     struct text text = {0};
     char *rest = NULL;
     TRY(text_read_file(&text, s->sweep, MOST_BYTES));
+    size_t nul = text_line_of_nul(text.data, text.length);
+    REQUIRE(nul == 0, STATUS_USAGE, "%s:%zu: holds a NUL byte, expected shapes", s->sweep, nul);
     for (char *line = text.data ? strtok_r(text.data, "\n", &rest) : NULL; line && has_time(s);
          line = strtok_r(NULL, "\n", &rest)) {
         struct dedisperse_shape shape;

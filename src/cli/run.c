@@ -34,7 +34,7 @@ static const char help[] =
     "  --each PATTERN       does the job for each file that matches, one after the other: it is "
     "the\n"
     "                       job's input, and its name without folder and ending stands for {name}\n"
-    "                       in the job: file: out/{name}.h5. What is complete is passed over\n"
+    "                       in the job: file: \"out/{name}.h5\". What is complete is passed over\n"
     "  --keep-going         goes on with the next when one fails\n"
     "  --tune               before it begins, searches for the fastest way to do what the database "
     "of\n"

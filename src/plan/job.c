@@ -197,16 +197,23 @@ out:
     return st;
 }
 
-status_t job_parse(const char *path, const char *text, size_t length, const char *const *sets,
-                   uint32_t nsets, struct job **out)
+status_t job_parse_each(const char *path, const char *text, size_t length, const char *const *sets,
+                        uint32_t nsets, const struct job_each *each, struct job **out)
 {
     status_t st = STATUS_OK;
+    struct text input = {0};
+    struct yaml_each words = {0};
     struct yaml_file *yaml = NULL;
     struct job_file *file = NULL;
     struct job *job = NULL;
     TRY(memory_zeroed(1, sizeof *job, "a job", &job));
     TRY(memory_text(path, &job->path));
-    TRY(yaml_file_open(job->path, text, length, sets, nsets, &job_schema, job_rules, &yaml));
+    if (each) {
+        TRY(text_add(&input, "input.files=%s", each->file));
+        words = (struct yaml_each){.name = each->name, .set = input.data};
+    }
+    TRY(yaml_file_open(job->path, text, length, sets, nsets, each ? &words : NULL, &job_schema,
+                       job_rules, &yaml));
     TRY(job_check(yaml));
     TRY(yaml_file_fill(yaml, &file));
     TRY(convert(file, yaml_file_root(yaml), job));
@@ -215,8 +222,15 @@ status_t job_parse(const char *path, const char *text, size_t length, const char
 out:
     yaml_file_free(&job_schema, file);
     yaml_file_close(yaml);
+    text_free(&input);
     job_destroy(job);
     return st;
+}
+
+status_t job_parse(const char *path, const char *text, size_t length, const char *const *sets,
+                   uint32_t nsets, struct job **out)
+{
+    return job_parse_each(path, text, length, sets, nsets, NULL, out);
 }
 
 status_t job_load(const char *path, const char *const *sets, uint32_t nsets, struct job **out)

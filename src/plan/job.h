@@ -102,7 +102,15 @@ struct job {
  * or with DATA when the file cannot be read. */
 status_t job_load(const char *path, const char *const *sets, uint32_t nsets, struct job **out);
 
-/* The same from text in memory; `path` names it in messages. */
+/* A job of many observations, at one of them. */
+struct job_each {
+    const char *name; /* takes the place of {name} in the job's values */
+    const char *file; /* its input: this very file, no pattern */
+};
+
+/* The same from text in memory; `path` names it in messages; `each` may be NULL. */
+status_t job_parse_each(const char *path, const char *text, size_t length, const char *const *sets,
+                        uint32_t nsets, const struct job_each *each, struct job **out);
 status_t job_parse(const char *path, const char *text, size_t length, const char *const *sets,
                    uint32_t nsets, struct job **out);
 

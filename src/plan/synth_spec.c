@@ -152,8 +152,8 @@ status_t synth_spec_parse(const char *path, const char *text, size_t length,
     struct synth_spec *spec = NULL;
     TRY(memory_zeroed(1, sizeof *spec, "a specification", &spec));
     TRY(memory_text(path, &spec->path));
-    TRY(yaml_file_open(spec->path, text, length, sets, nsets, &synth_spec_schema, synth_spec_rules,
-                       &yaml));
+    TRY(yaml_file_open(spec->path, text, length, sets, nsets, NULL, &synth_spec_schema,
+                       synth_spec_rules, &yaml));
     TRY(check_together(yaml));
     TRY(yaml_file_fill(yaml, &file));
     TRY(convert(file, spec));

@@ -128,6 +128,25 @@ out:
 static status_t read_node(struct reader *reader, const yaml_event_t *event, unsigned depth,
                           struct tree **out);
 
+/* *ok = 0 and a mistake when `key` is none. */
+static status_t check_key(struct reader *reader, const yaml_event_t *key, int *ok)
+{
+    status_t st = STATUS_OK;
+    const char *wrong = NULL;
+    if (key->type != YAML_SCALAR_EVENT) {
+        wrong = "a key must be a single word";
+    } else if (strlen((const char *)key->data.scalar.value) != key->data.scalar.length) {
+        wrong = "a key holds a NUL character";
+    }
+    *ok = wrong == NULL;
+    if (wrong) {
+        TRY(mistakes_add(reader->mistakes, reader->set, line_of(reader, key->start_mark), NULL,
+                         "%s", wrong));
+    }
+out:
+    return st;
+}
+
 /* Reads the members or entries of `node` up to its end. *ok = 0 after a mistake. */
 static status_t read_children(struct reader *reader, unsigned depth, struct tree *node, int *ok)
 {
@@ -141,10 +160,10 @@ static status_t read_children(struct reader *reader, unsigned depth, struct tree
         if (!*ok || key.type == YAML_MAPPING_END_EVENT || value.type == YAML_SEQUENCE_END_EVENT) {
             break;
         }
-        if (is_mapping && key.type != YAML_SCALAR_EVENT) {
-            *ok = 0;
-            TRY(mistakes_add(reader->mistakes, reader->set, line_of(reader, key.start_mark), NULL,
-                             "a key must be a single word"));
+        if (is_mapping) {
+            TRY(check_key(reader, &key, ok));
+        }
+        if (!*ok) {
             break;
         }
         if (is_mapping) {
@@ -248,6 +267,11 @@ status_t tree_read(const char *text, size_t length, const char *set, struct mist
     yaml_event_t event = {0};
     int ok = 1;
     *out = NULL;
+    size_t line = text_line_of_nul(text, length);
+    if (line > 0) {
+        return mistakes_add(mistakes, set, set ? 0 : (uint32_t)line, NULL,
+                            "holds a NUL byte, expected text");
+    }
     REQUIRE(yaml_parser_initialize(&reader.parser), STATUS_DEVICE, "out of memory: reading YAML");
     yaml_parser_set_input_string(&reader.parser, (const unsigned char *)text, length);
     yaml_parser_set_encoding(&reader.parser, YAML_UTF8_ENCODING);

@@ -124,20 +124,11 @@ static int is_well_formed(const char *set)
     }
 }
 
-status_t tree_set(struct tree *root, const char *set, struct mistakes *mistakes)
+/* Puts *value where `set` says; it belongs to the tree then, unless that was a mistake. */
+static status_t tree_set_put(struct tree *root, const char *set, struct mistakes *mistakes,
+                             struct tree **value)
 {
     status_t st = STATUS_OK;
-    struct tree *value = NULL;
-    if (!is_well_formed(set)) {
-        TRY(mistakes_add(mistakes, set, 0, NULL,
-                         "expected key.path=value, such as channelise.taps=16"));
-        goto out;
-    }
-    const char *text = strchr(set, '=') + 1;
-    TRY(tree_read(text, strlen(text), set, mistakes, &value));
-    if (!value) {
-        goto out;
-    }
     struct way way = {.set = set, .name = set, .mistakes = mistakes};
     way.length = strcspn(set, ".=");
     struct tree *node = root;
@@ -149,9 +140,74 @@ status_t tree_set(struct tree *root, const char *set, struct mistakes *mistakes)
         way.name = part_behind(&way, &way.length);
     }
     if (node) {
-        tree_replace(node->up, node->index, &value);
+        tree_replace(node->up, node->index, value);
+    }
+out:
+    return st;
+}
+
+status_t tree_set(struct tree *root, const char *set, struct mistakes *mistakes)
+{
+    status_t st = STATUS_OK;
+    struct tree *value = NULL;
+    if (!is_well_formed(set)) {
+        TRY(mistakes_add(mistakes, set, 0, NULL,
+                         "expected key.path=value, such as channelise.taps=16"));
+        goto out;
+    }
+    const char *text = strchr(set, '=') + 1;
+    TRY(tree_read(text, strlen(text), set, mistakes, &value));
+    if (value) {
+        TRY(tree_set_put(root, set, mistakes, &value));
     }
 out:
     tree_destroy(value);
+    return st;
+}
+
+status_t tree_set_text(struct tree *root, const char *set, struct mistakes *mistakes)
+{
+    status_t st = STATUS_OK;
+    struct tree *value = NULL;
+    TRY(tree_new(TREE_VALUE, strchr(set, '=') + 1, &value));
+    value->set = set;
+    TRY(tree_set_put(root, set, mistakes, &value));
+out:
+    tree_destroy(value);
+    return st;
+}
+
+/* A value that holds `place`, once or more often. */
+static status_t tree_set_name_in(struct tree *value, const char *place, const char *name)
+{
+    status_t st = STATUS_OK;
+    struct text text = {0};
+    const char *at = value->text;
+    for (const char *found = strstr(at, place); found; found = strstr(at, place)) {
+        TRY(text_add_bytes(&text, at, (size_t)(found - at)));
+        TRY(text_add(&text, "%s", name));
+        at = found + strlen(place);
+    }
+    TRY(text_add(&text, "%s", at));
+    free(value->text);
+    value->text = text.data;
+    value->is_plain = 0;
+    text.data = NULL;
+out:
+    text_free(&text);
+    return st;
+}
+
+status_t tree_set_name(struct tree *root, const char *name)
+{
+    status_t st = STATUS_OK;
+    static const char place[] = "{name}";
+    if (root->kind == TREE_VALUE && strstr(root->text, place)) {
+        TRY(tree_set_name_in(root, place, name));
+    }
+    for (size_t i = 0; i < root->nchildren; i++) {
+        TRY(tree_set_name(root->child[i], name));
+    }
+out:
     return st;
 }

@@ -11,4 +11,11 @@
  * DEVICE. */
 status_t tree_set(struct tree *root, const char *set, struct mistakes *mistakes);
 
+/* The same, but what stands behind '=' is the text itself, whatever it holds: not YAML. */
+status_t tree_set_text(struct tree *root, const char *set, struct mistakes *mistakes);
+
+/* Puts `name` in the place of every {name} in the values (not the keys) of `root`, which then are
+ * texts as if they had been written in quotes: what `name` holds can never become YAML. */
+status_t tree_set_name(struct tree *root, const char *name);
+
 #endif

@@ -23,8 +23,9 @@ static const cyaml_config_t config = {
 };
 
 status_t yaml_file_open(const char *path, const char *text, size_t length, const char *const *sets,
-                        uint32_t nsets, const cyaml_schema_value_t *schema,
-                        const struct tree_rule *rules, struct yaml_file **out)
+                        uint32_t nsets, const struct yaml_each *each,
+                        const cyaml_schema_value_t *schema, const struct tree_rule *rules,
+                        struct yaml_file **out)
 {
     status_t st = STATUS_OK;
     struct yaml_file *yaml = NULL;
@@ -39,6 +40,10 @@ status_t yaml_file_open(const char *path, const char *text, size_t length, const
             path);
     for (uint32_t i = 0; i < nsets; i++) {
         TRY(tree_set(yaml->root, sets[i], &yaml->mistakes));
+    }
+    if (each) {
+        TRY(tree_set_name(yaml->root, each->name));
+        TRY(tree_set_text(yaml->root, each->set, &yaml->mistakes));
     }
     TRY(tree_check(yaml->root, schema, rules, &yaml->mistakes));
     *out = yaml;

@@ -18,12 +18,19 @@ struct yaml_file;
 /* Larger files are refused. */
 enum { YAML_FILE_BYTES = 1 << 20 };
 
+/* What a file that stands for many is told about the one that is its turn. */
+struct yaml_each {
+    const char *name; /* takes the place of {name} in all values, those of overrides included */
+    const char *set;  /* the last override, "key.path=text": the text as it is, no YAML */
+};
+
 /* `schema` describes a pointer to a mapping; `path` names the file in messages; `sets` are the
- * overrides "key.path=value". All of these must outlive *out. Fails with USAGE when the text is no
- * YAML document at all; any other mistake waits for yaml_file_fill(). */
+ * overrides "key.path=value"; `each` may be NULL. All of these must outlive *out. Fails with USAGE
+ * when the text is no YAML document at all; any other mistake waits for yaml_file_fill(). */
 status_t yaml_file_open(const char *path, const char *text, size_t length, const char *const *sets,
-                        uint32_t nsets, const cyaml_schema_value_t *schema,
-                        const struct tree_rule *rules, struct yaml_file **out);
+                        uint32_t nsets, const struct yaml_each *each,
+                        const cyaml_schema_value_t *schema, const struct tree_rule *rules,
+                        struct yaml_file **out);
 
 /* The text of the value at a dotted path; NULL when there is none or when it is wrong. */
 const char *yaml_file_value(const struct yaml_file *yaml, const char *path);

@@ -2,7 +2,9 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "plan/job.h"
 #include "run/agree.h"
+#include "run/batch_check.h"
 #include "run/stop.h"
 
 #include <glob.h>
@@ -65,29 +67,6 @@ out:
     return agree_all(batch->comm, st);
 }
 
-/* "obs/a.h5": "a" */
-static status_t name_of(const char *path, struct text *out)
-{
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
-    const char *dot = strrchr(name, '.');
-    size_t length = dot && dot > name ? (size_t)(dot - name) : strlen(name);
-    return text_add(out, "%.*s", (int)length, name);
-}
-
-/* The override that makes a file the job's input, in quotes: names may hold anything. */
-static status_t input_of(const char *path, struct text *out)
-{
-    status_t st = STATUS_OK;
-    TRY(text_add(out, "input.files=\""));
-    for (const char *c = path; *c; c++) {
-        TRY(text_add(out, *c == '"' || *c == '\\' ? "\\%c" : "%c", *c));
-    }
-    TRY(text_add(out, "\""));
-out:
-    return st;
-}
-
 static enum outcome outcome_of(status_t st, int was_complete)
 {
     switch (st) {
@@ -108,20 +87,11 @@ static status_t run_one_all(struct batch *batch, uint32_t i)
     status_t st = STATUS_OK;
     const struct run_options *options = batch->options;
     struct text name = {0};
-    struct text input = {0};
-    const char **sets = NULL;
     int was_complete = 0;
-    TRY(name_of(batch->files[i], &name));
-    TRY(input_of(batch->files[i], &input));
-    TRY(memory_zeroed(options->nsets + 1, sizeof *sets, "overrides", &sets));
-    for (uint32_t j = 0; j < options->nsets; j++) {
-        sets[j] = options->sets[j];
-    }
-    sets[options->nsets] = input.data;
+    TRY(batch_name(batch->files[i], &name));
+    struct job_each each = {.name = name.data, .file = batch->files[i]};
     struct run_options one = *options;
-    one.sets = sets;
-    one.nsets = options->nsets + 1;
-    one.name = name.data;
+    one.each = &each;
     one.was_complete = &was_complete;
     report_next();
     st = run_job_all(batch->comm, &one);
@@ -130,9 +100,7 @@ static status_t run_one_all(struct batch *batch, uint32_t i)
     }
 out:
     batch->outcomes[i] = outcome_of(st, was_complete);
-    free(sets);
     text_free(&name);
-    text_free(&input);
     return st;
 }
 
@@ -167,6 +135,8 @@ status_t batch_run_all(MPI_Comm comm, const struct run_options *options, const c
     struct batch batch = {.comm = comm, .options = options};
     MPI_Comm_rank(comm, &batch.rank);
     TRY(list_all(&batch, pattern));
+    st = batch.rank == 0 ? batch_check(options, batch.files, batch.count) : STATUS_OK;
+    TRY(agree_all(comm, st));
     status_t first = STATUS_OK;
     int is_over = 0;
     int is_stopped = 0;

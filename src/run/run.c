@@ -1,6 +1,7 @@
 #include "run/run.h"
 
 #include "base/text.h"
+#include "plan/yaml_file.h"
 #include "run/agree.h"
 #include "run/progress.h"
 #include "run/run_channelise.h"
@@ -12,8 +13,6 @@
 
 #include <string.h>
 
-enum { MOST_JOB_BYTES = 1 << 20 };
-
 /* A block takes a second or so, but a file system may be away for minutes and come back. */
 static const double default_patience = 300;
 
@@ -22,26 +21,6 @@ double run_patience(const struct run_options *options, enum backend_kind backend
 {
     double otherwise = backend == BACKEND_REFERENCE ? 0 : default_patience;
     return options->patience < 0 ? otherwise : options->patience;
-}
-
-/* Rank 0: reads the job's text; puts the name in where it belongs. */
-static status_t read_text(const struct run_options *options, struct text *out)
-{
-    status_t st = STATUS_OK;
-    static const char place[] = "{name}";
-    struct text whole = {0};
-    TRY(text_read_file(&whole, options->path, MOST_JOB_BYTES));
-    const char *at = whole.data ? whole.data : "";
-    const char *found = options->name ? strstr(at, place) : NULL;
-    for (; found; found = strstr(at, place)) {
-        TRY(text_add_bytes(out, at, (size_t)(found - at)));
-        TRY(text_add(out, "%s", options->name));
-        at = found + strlen(place);
-    }
-    TRY(text_add(out, "%s", at));
-out:
-    text_free(&whole);
-    return st;
 }
 
 /* What is left to do, as rank 0 sees it, on all ranks. */
@@ -53,7 +32,7 @@ static status_t find_left_all(MPI_Comm comm, const struct job *job, const struct
     MPI_Comm_rank(comm, &rank);
     if (rank == 0) {
         struct skip_options skip = {.force = options->force,
-                                    .is_passed_over = options->name != NULL};
+                                    .is_passed_over = options->each != NULL};
         st = skip_find(job, archive, &skip, out);
     }
     TRY(agree_all(comm, st));
@@ -147,13 +126,13 @@ status_t run_job_all(MPI_Comm comm, const struct run_options *options)
     MPI_Comm_rank(comm, &rank);
     stop_begin(rank == 0);
     if (rank == 0) {
-        st = read_text(options, &text);
+        st = text_read_file(&text, options->path, YAML_FILE_BYTES);
     }
-    TRY(setup_share_all(comm, st, options->path, &text, options->sets, options->nsets, &job,
-                        &archive));
+    TRY(setup_share_all(comm, st, options->path, &text, options->sets, options->nsets,
+                        options->each, &job, &archive));
     TRY(find_left_all(comm, job, archive, options, &skip));
     /* Of a job of many. */
-    int is_passed_over = options->name && !options->force && skip.all;
+    int is_passed_over = options->each && !options->force && skip.all;
     if (options->was_complete) {
         *options->was_complete = is_passed_over;
     }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 struct work;
+struct job_each;
 struct backend;
 struct tune_budget;
 
@@ -31,9 +32,9 @@ struct run_options {
     /* Seconds without any progress after which a rank has failed: its files or its device hang; 0:
      * never; < 0: as suits the backend. */
     double patience;
-    /* For `run --each`: takes the place of {name} in the job's text. A job whose products are all
-     * complete is passed over then, unless `force`; *was_complete says so. NULL: neither. */
-    const char *name;
+    /* For `run --each`: the observation that is done. A job whose products are all complete is
+     * passed over then, unless `force`; *was_complete says so. NULL: neither. */
+    const struct job_each *each;
     int *was_complete;
     const char *database; /* of tuned kernels; NULL: the user's own */
     /* Time to search for what it does not know, of all runs that it is given to; NULL: none. */

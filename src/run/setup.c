@@ -32,13 +32,13 @@ out:
 }
 
 status_t setup_share_all(MPI_Comm comm, status_t st, const char *path, struct text *text,
-                         const char *const *sets, uint32_t nsets, struct job **out_job,
-                         struct archive **out_archive)
+                         const char *const *sets, uint32_t nsets, const struct job_each *each,
+                         struct job **out_job, struct archive **out_archive)
 {
     struct job *job = NULL;
     TRY(agree_all(comm, st));
     TRY(share_text_all(comm, text));
-    st = job_parse(path, text->data, text->length, sets, nsets, &job);
+    st = job_parse_each(path, text->data, text->length, sets, nsets, each, &job);
     TRY(agree_all(comm, st));
     if (job->channels > 0) {
         TRY(share_archive_all(comm, job, out_archive));

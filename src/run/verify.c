@@ -282,7 +282,7 @@ static status_t open_job_all(struct verify *verify, const struct verify_options 
     sets[nsets++] = chunk;
     sets[nsets++] = "channelise.backend=reference";
     TRY(text_add(&verify->text, "%s", verify->product->job_text));
-    TRY(setup_share_all(verify->comm, STATUS_OK, options->path, &verify->text, sets, nsets,
+    TRY(setup_share_all(verify->comm, STATUS_OK, options->path, &verify->text, sets, nsets, NULL,
                         &verify->job, &verify->archive));
 out:
     free(sets);

@@ -150,6 +150,9 @@ status_t tune_log_open(const char *path, tune_log_t **out)
         REQUIRE(log->text.length == 0 ||
                     strncmp(log->text.data, head, min_u64(log->text.length, sizeof head - 1)) == 0,
                 STATUS_USAGE, "%s is there, and no log of tuning", path);
+        size_t nul = text_line_of_nul(log->text.data, log->text.length);
+        REQUIRE(nul == 0, STATUS_USAGE, "%s:%zu: holds a NUL byte, expected a log of tuning", path,
+                nul);
         TRY(begin(log));
         TRY(read_entries(log));
     }

@@ -153,6 +153,27 @@ fails "missing job" 4 'nowhere\.yaml: No such file' "$voltmill" run nowhere.yaml
 fails "a folder for a job" 4 'folder\.yaml' "$voltmill" run folder.yaml
 fails "an empty job" 2 'empty\.yaml: is empty, expected keys and values' "$voltmill" run empty.yaml
 fails "only a comment" 2 'comment\.yaml: is empty' "$voltmill" run comment.yaml
+# A text with a NUL byte, wherever it stands: nothing behind it may be left out.
+nul() { # nul NAME COMMAND... FILE: after the last of the file's two lines
+    local name=$1
+    shift
+    printf '# \0\n%s\n' 'run: {threads: 1}' >>"${!#}"
+    fails "a NUL byte in $name" 2 "${!#}:[0-9]*: holds a NUL byte" "$@"
+}
+for command in plan run "run --dry-run" "run --each a.h5" "bench run" tune; do
+    cp job.yaml nul.yaml
+    # shellcheck disable=SC2086
+    nul "a job: $command" "$voltmill" $command nul.yaml
+done
+printf 'file: out.h5\nsamples: 1000\n' >synth.yaml
+nul "a specification" "$voltmill" synth synth.yaml
+printf 'copies:4:32x8:8x4:8:0:1\n\0\n' >sweep.txt
+fails "a NUL byte in a list of shapes" 2 'sweep\.txt:2: holds a NUL byte' "$voltmill" bench dedisperse \
+    --setup lofar --backend cpu --dms 2 --seconds 0.01 --sweep sweep.txt
+fails "a job whose key has an end in it" 2 'a key holds a NUL character' \
+    "$voltmill" plan job.yaml --set 'run={"threads\0": 1}'
+nothing_left
+
 fails "a binary job" 2 'binary\.yaml' "$voltmill" run binary.yaml
 fails "an archive for a job" 2 'a\.h5' "$voltmill" run a.h5
 same "a binary job prints no binary" 0 "$(grep -c '[^[:print:][:space:]]' stderr)"

@@ -80,7 +80,8 @@ static const struct tree_rule rules[] = {
 static status_t parse(const char *text, const char *const *sets, uint32_t nsets, struct thing **out)
 {
     struct yaml_file *yaml = NULL;
-    status_t st = yaml_file_open("t.yaml", text, strlen(text), sets, nsets, &schema, rules, &yaml);
+    status_t st =
+        yaml_file_open("t.yaml", text, strlen(text), sets, nsets, NULL, &schema, rules, &yaml);
     if (st == STATUS_OK) {
         st = yaml_file_fill(yaml, out);
     }
@@ -237,6 +238,7 @@ static void no_documents(void **state)
                            "while scanning for the next token");
     refused("count: 1\nratio: \xFF\n", "t.yaml:2: is no YAML: invalid leading UTF-8 octet");
     refused("count: 1\ntitle: \"a\\0b\"\n", "t.yaml:2: a text holds a NUL character");
+    refused("\"count\\0x\": 1\n", "t.yaml:1: a key holds a NUL character");
 }
 
 static void absurd_documents(void **state)
@@ -397,8 +399,9 @@ static void checks_of_several_keys(void **state)
     (void)state;
     static const char text[] = "count: 1\nmembers:\n- name: a\n-\n  name: b\npair: [1]\nratio: 0\n";
     struct yaml_file *yaml = NULL;
-    assert_int_equal(yaml_file_open("t.yaml", text, strlen(text), NULL, 0, &schema, rules, &yaml),
-                     STATUS_OK);
+    assert_int_equal(
+        yaml_file_open("t.yaml", text, strlen(text), NULL, 0, NULL, &schema, rules, &yaml),
+        STATUS_OK);
     assert_string_equal(yaml_file_value(yaml, "members.1.name"), "b");
     assert_null(yaml_file_value(yaml, "members.2.name"));
     assert_null(yaml_file_value(yaml, "members"));

@@ -1,0 +1,233 @@
+#include "run/batch_check.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "plan/job.h"
+#include "plan/yaml_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* A file that an observation is, or makes. Files that are there are one if their inodes are; files
+ * that are not, if their folders and last names are. */
+struct batch_file {
+    uint64_t device, inode; /* of the file, else of its folder */
+    char *last;             /* name in that folder; "" if the file is there */
+    char *path;
+    uint32_t observation;
+    int is_input;
+};
+
+struct batch_files {
+    struct batch_file *list;
+    size_t count, capacity;
+};
+
+/* Bytes of the UTF-8 character at `text` if it may stand in a name: no control character, no slash;
+ * else 0. */
+static size_t batch_character(const unsigned char *text)
+{
+    static const unsigned char least[] = {0, 0, 0xC2, 0xE0, 0xF0};
+    size_t length = text[0] < 0x80 ? 1 : text[0] >= 0xF0 ? 4 : text[0] >= 0xE0 ? 3 : 2;
+    if (length == 1) {
+        return text[0] >= ' ' && text[0] != 0x7F && text[0] != '/';
+    }
+    int is_sound = text[0] >= least[length] && text[0] <= 0xF4;
+    for (size_t i = 1; i < length && is_sound; i++) {
+        is_sound = (text[i] & 0xC0) == 0x80;
+    }
+    /* Longer than needed, halves of pairs, beyond the last, and the second set of controls. */
+    is_sound = is_sound && !(text[0] == 0xE0 && text[1] < 0xA0) &&
+               !(text[0] == 0xED && text[1] >= 0xA0) && !(text[0] == 0xF0 && text[1] < 0x90) &&
+               !(text[0] == 0xF4 && text[1] >= 0x90) && !(text[0] == 0xC2 && text[1] < 0xA0);
+    return is_sound ? length : 0;
+}
+
+status_t batch_name(const char *path, struct text *name)
+{
+    status_t st = STATUS_OK;
+    const char *last = text_basename(path);
+    const char *dot = strrchr(last, '.');
+    size_t length = dot && dot > last ? (size_t)(dot - last) : strlen(last);
+    int is_sound = length > 0 && strncmp(last, "..", length) != 0;
+    for (size_t i = 0, step = 0; i < length && is_sound; i += step) {
+        step = batch_character((const unsigned char *)last + i);
+        is_sound = step > 0;
+    }
+    for (const char *c = path; *c && is_sound; c += is_sound) {
+        is_sound = *c == '/' ? 1 : (int)batch_character((const unsigned char *)c);
+    }
+    REQUIRE(
+        is_sound, STATUS_USAGE,
+        "--each: no name for {name} can be made of %s: expected a file's name in UTF-8, without "
+        "control characters, that is more than dots",
+        path);
+    TRY(text_add(name, "%.*s", (int)length, last));
+out:
+    return st;
+}
+
+static void batch_files_free(struct batch_files *files)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        free(files->list[i].last);
+        free(files->list[i].path);
+    }
+    free(files->list);
+}
+
+/* Fills in which file `path` is. A folder that is not there is one by its name only. */
+static status_t batch_identify(const char *path, struct batch_file *file)
+{
+    status_t st = STATUS_OK;
+    struct stat info;
+    struct text folder = {0};
+    const char *last = text_basename(path);
+    if (stat(path, &info) == 0) {
+        last = "";
+    } else {
+        TRY(text_add(&folder, "%.*s", (int)(last - path), path));
+        if (stat(folder.length ? folder.data : ".", &info) != 0) {
+            info.st_dev = 0;
+            info.st_ino = 0;
+            last = path;
+        }
+    }
+    file->device = (uint64_t)info.st_dev;
+    file->inode = (uint64_t)info.st_ino;
+    TRY(memory_text(last, &file->last));
+    TRY(memory_text(path, &file->path));
+out:
+    text_free(&folder);
+    return st;
+}
+
+static status_t batch_add(struct batch_files *files, const char *path, uint32_t observation,
+                          int is_input)
+{
+    status_t st = STATUS_OK;
+    if (files->count == files->capacity) {
+        size_t capacity = files->capacity * 2 + 64;
+        struct batch_file *list = realloc(files->list, capacity * sizeof *list);
+        REQUIRE(list, STATUS_DEVICE, "out of memory: names of %zu files", capacity);
+        files->list = list;
+        files->capacity = capacity;
+    }
+    struct batch_file *file = &files->list[files->count++];
+    *file = (struct batch_file){.observation = observation, .is_input = is_input};
+    TRY(batch_identify(path, file));
+out:
+    return st;
+}
+
+/* The three names under which a product is there, one after the other. */
+static status_t batch_add_output(struct batch_files *files, const char *path, uint32_t observation)
+{
+    status_t st = STATUS_OK;
+    char *part = NULL;
+    char *journal = NULL;
+    TRY(file_part_name(path, &part));
+    TRY(file_journal_name(path, &journal));
+    TRY(batch_add(files, path, observation, 0));
+    TRY(batch_add(files, part, observation, 0));
+    TRY(batch_add(files, journal, observation, 0));
+out:
+    free(part);
+    free(journal);
+    return st;
+}
+
+/* What one observation is and makes. */
+static status_t batch_add_job(const struct run_options *options, const struct text *text,
+                              const char *file, uint32_t observation, struct batch_files *files)
+{
+    status_t st = STATUS_OK;
+    struct job *job = NULL;
+    struct text name = {0};
+    TRY(batch_name(file, &name));
+    TRY(batch_add(files, file, observation, 1));
+    struct job_each each = {.name = name.data, .file = file};
+    st = job_parse_each(options->path, text->data, text->length, options->sets, options->nsets,
+                        &each, &job);
+    if (st == STATUS_USAGE) {
+        report_clear(); /* its run says so */
+        st = STATUS_OK;
+        goto out;
+    }
+    TRY(st);
+    for (uint32_t i = 0; i < job_nfiles(job); i++) {
+        TRY(batch_add_output(files, job_file(job, i), observation));
+    }
+out:
+    job_destroy(job);
+    text_free(&name);
+    return st;
+}
+
+/* By file, then in the order of observations. */
+static int batch_compare(const void *left, const void *right)
+{
+    const struct batch_file *a = left;
+    const struct batch_file *b = right;
+    if (a->device != b->device) {
+        return a->device < b->device ? -1 : 1;
+    }
+    if (a->inode != b->inode) {
+        return a->inode < b->inode ? -1 : 1;
+    }
+    int order = strcmp(a->last, b->last);
+    order = order ? order : (a->observation > b->observation) - (a->observation < b->observation);
+    return order ? order : a->is_input - b->is_input;
+}
+
+static int batch_is_one(const struct batch_file *a, const struct batch_file *b)
+{
+    return a->device == b->device && a->inode == b->inode && strcmp(a->last, b->last) == 0;
+}
+
+/* Of all files that two observations would have in common, one that the earliest of them has. */
+static void batch_find_clash(const struct batch_files *files, const struct batch_file **one,
+                             const struct batch_file **other)
+{
+    const struct batch_file *list = files->list;
+    for (size_t i = 0; i + 1 < files->count; i++) {
+        const struct batch_file *a = &list[i];
+        const struct batch_file *b = &list[i + 1];
+        int is_clash = batch_is_one(a, b) && !(a->is_input && b->is_input) &&
+                       (a->observation != b->observation || a->is_input || b->is_input);
+        if (is_clash && (!*one || a->observation < (*one)->observation)) {
+            *one = a;
+            *other = b;
+        }
+    }
+}
+
+status_t batch_check(const struct run_options *options, const char *const *files, uint32_t count)
+{
+    status_t st = STATUS_OK;
+    struct text text = {0};
+    struct batch_files all = {0};
+    const struct batch_file *one = NULL;
+    const struct batch_file *other = NULL;
+    TRY(text_read_file(&text, options->path, YAML_FILE_BYTES));
+    for (uint32_t i = 0; i < count; i++) {
+        TRY(batch_add_job(options, &text, files[i], i, &all));
+    }
+    qsort(all.list, all.count, sizeof *all.list, batch_compare);
+    batch_find_clash(&all, &one, &other);
+    if (one && (one->is_input || other->is_input)) {
+        const struct batch_file *input = one->is_input ? one : other;
+        const struct batch_file *output = one->is_input ? other : one;
+        FAIL(STATUS_USAGE, "--each: %s, which the job of %s would make, is the observation %s",
+             output->path, files[output->observation], input->path);
+    }
+    REQUIRE(!one, STATUS_USAGE,
+            "--each: the jobs of %s and %s would both make %s: expected {name} in each file of the "
+            "job's outputs, and observations of different names",
+            files[one->observation], files[other->observation], other->path);
+out:
+    batch_files_free(&all);
+    text_free(&text);
+    return st;
+}

@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# One job for many observations: what stands for {name} is text wherever it stands, and no observation's
+# output takes the place of another's; what would is refused before anything is made.
+. "$(dirname "$0")/../tools/lib.sh"
+. "$here/tests/cli/jobs.bash"
+
+mkdir one two both out linked made
+PYTHONPATH="$here/tests/cli" "$python" - <<'PYTHON'
+from archives import *
+for i, name in enumerate(("one/a", "two/a", "both/a", "both/b")):
+    native(f"{name}.h5", noise((4000, 2, 2), seed=i))
+PYTHON
+cat >job.yaml <<'YAML'
+input: {files: nothing.h5}
+channelise: {channels: 64, taps: 8, backend: cpu}
+products:
+  - {kind: power, file: "out/{name}.out", integrate: 5}
+YAML
+
+# clash NAME PATTERN OPTION...: refused, with and without --force; nothing is made
+clash() {
+    local name=$1 pattern=$2 all=0
+    shift 2
+    for force in --keep-going --force; do
+        errs 2 "$pattern" ${ranks:-} "$voltmill" run $force "$@" job.yaml
+        all=$((all | bad))
+    done
+    [ -z "$(find out linked made -type f)" ] || { echo "# something was made"; all=1; }
+    ok $all "$name"
+    [ $all = 0 ] || note <stderr
+}
+clash "one name in two folders" 'jobs of one/a\.h5 and two/a\.h5 would both make out/a\.out' --each '[ot][nw][eo]/a.h5'
+ranks="mpirun -n 2" clash "on two ranks" 'jobs of one/a\.h5 and two/a\.h5 would both make out/a\.out' --each '[ot][nw][eo]/a.h5'
+clash "no {name} at all" 'jobs of both/a\.h5 and both/b\.h5 would both make out/x\.out' --each 'both/*.h5' \
+    --set products.0.file=out/x.out
+clash "an output without {name} among others" 'both/a\.h5 and both/b\.h5 would both make out/series' \
+    --each 'both/*.h5' --set 'dedisperse={dm: {start: 0, step: 1, count: 2}, file: out/series}'
+mkdir linked/a
+ln -s a linked/b
+clash "two ways to one folder" 'both/a\.h5 and both/b\.h5 would both make linked/b/x' \
+    --each 'both/*.h5' --set 'products.0.file=linked/{name}/x'
+cp both/a.h5 made.h5
+cp both/b.h5 made.out.h5
+clash "an output that is an observation" 'made\.out\.h5, which the job of made\.h5 would make, is the observation made\.out\.h5' \
+    --each 'made*.h5' --set 'products.0.file="{name}.out.h5"'
+cmp -s both/b.h5 made.out.h5
+ok $? "which is as it was"
+cp both/b.h5 both/a.part.h5
+clash "the name under which another output is written" \
+    'both/a\.h5 and both/a\.part\.h5 would both make out/a\.part' --each 'both/a*.h5' --set 'products.0.file=out/{name}'
+rm both/a.part.h5
+
+# --- names that say something in YAML, or to a terminal
+rm -rf out/*
+slashes='both/x\x2f..\x2fy.h5'
+mv both/b.h5 "$slashes"
+quotes='both/q", integrate: 7}, {kind: spectra, file: "z.h5'
+cp "$slashes" "$quotes"
+runs "names that are YAML" "$voltmill" run --each 'both/*.h5' job.yaml
+same "are the names of products" 'a.out|q", integrate: 7}, {kind: spectra, file: "z.out|x\x2f..\x2fy.out|' \
+    "$(for i in out/*; do printf '%s|' "${i#out/}"; done)"
+cmp -s <(data "out/x\\x2f..\\x2fy.out") <(data 'out/q", integrate: 7}, {kind: spectra, file: "z.out')
+ok $? "with the observation's rows"
+rm "$slashes" "$quotes" out/*
+runs "{name} in an override" "$voltmill" run --each both/a.h5 --set 'products.0.file=out/{name}.{name}' job.yaml
+same "is replaced, too" "a.a" "$(ls out)"
+mkdir '{name}'
+cp both/a.h5 '{name}/b.h5'
+runs "{name} in an observation's own path" "$voltmill" run --each '{name}/b.h5' job.yaml
+"$python" -c 'import h5py
+print(h5py.File("out/b.out")["provenance"].attrs["job"])' | grep -q "files:.*{name}/b.h5"
+ok $? "stays"
+for name in $'both/red\e[31m.h5' $'both/two\nlines.h5' 'both/...h5' $'both/\xff.h5' $'both/\xc2\x9b.h5'; do
+    cp one/a.h5 "$name"
+    errs 2 'no name for \{name\} can be made of ' "$voltmill" run --each "$name" job.yaml
+    ok $bad "refused: $(printf %q "$name")"
+    rm "$name"
+done
+same "and nothing was made" "a.a b.out" "$(ls -Ax out | tr -s ' \n' ' ' | sed 's/ $//')"
+plan
