@@ -283,8 +283,9 @@ static uint64_t output_bytes(const struct fil *fil)
 static status_t write_file(struct fil *fil, const char *path)
 {
     status_t st = STATUS_OK;
-    TRY(export_file_begin(path, fil->in->path, fil->options->force, output_bytes(fil), &fil->file));
+    TRY(export_file_begin(path, fil->in->path, fil->options->force, &fil->file));
     TRY(export_file_put(&fil->file, 0, fil->head.data, fil->head.length));
+    TRY(export_file_reserve(&fil->file, output_bytes(fil)));
     if (scale_must_measure(&fil->scale)) {
         TRY(for_each_block(fil, measure_block));
     }

@@ -23,8 +23,8 @@ static int begins_with(const char *path, const char *words, size_t skip)
     return count >= skip + length && memcmp(start + skip, words, length) == 0;
 }
 
-/* What an export that was killed leaves: room that is reserved and empty, a header of SIGPROC's, a
- * .inf. A .dat is nothing but numbers, but has a .inf beside it, unfinished or whole. */
+/* What an export that was killed leaves, if it is not empty: a header of SIGPROC's, a .inf. A .dat
+ * is nothing but numbers, but has a .inf beside it, unfinished or whole. */
 static int is_ours(const char *part)
 {
     static const char ending[] = ".dat.part";
@@ -47,8 +47,7 @@ status_t export_file_check(const char *path, int force)
     return file_check_new(path, force);
 }
 
-status_t export_file_begin(const char *path, const char *input, int force, uint64_t bytes,
-                           struct export_file *out)
+status_t export_file_begin(const char *path, const char *input, int force, struct export_file *out)
 {
     status_t st = STATUS_OK;
     struct export_file file = {.fd = -1, .force = force};
@@ -60,12 +59,16 @@ status_t export_file_begin(const char *path, const char *input, int force, uint6
     TRY(claim_part(file.part, force, is_ours, &file.fd));
     REQUIRE(ftruncate(file.fd, 0) == 0, STATUS_DATA, "%s cannot be cut: %s", file.part,
             strerror(errno));
-    TRY(file_reserve(file.fd, path, bytes));
     *out = file;
     file = (struct export_file){.fd = -1};
 out:
     export_file_end(&file);
     return st;
+}
+
+status_t export_file_reserve(const struct export_file *file, uint64_t bytes)
+{
+    return file_reserve(file->fd, file->path, bytes);
 }
 
 status_t export_file_put(const struct export_file *file, uint64_t offset, const void *data,

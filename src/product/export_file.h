@@ -14,10 +14,14 @@ struct export_file {
 
 /* Whether it may be made at all. Fails with USAGE. */
 status_t export_file_check(const char *path, int force);
-/* Begins with path.part, and reserves room for `bytes`; `input`, which is read meanwhile, is safe.
- * Fails with USAGE (exists, locked) or NO_SPACE. */
-status_t export_file_begin(const char *path, const char *input, int force, uint64_t bytes,
-                           struct export_file *out);
+/* Begins with path.part, empty; `input`, which is read meanwhile, is safe. Fails with USAGE
+ * (exists, locked, somebody else's). */
+status_t export_file_begin(const char *path, const char *input, int force, struct export_file *out);
+/* Reserves room for `bytes` bytes. Only once the first bytes are there by which the next export
+ * knows what one that was killed left: before them, what is left must be empty. Fails with
+ * NO_SPACE.
+ */
+status_t export_file_reserve(const struct export_file *file, uint64_t bytes);
 status_t export_file_put(const struct export_file *file, uint64_t offset, const void *data,
                          uint64_t bytes);
 /* Makes it last, under its name. */

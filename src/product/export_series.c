@@ -204,12 +204,15 @@ static uint64_t count_nans(const float *values, uint64_t count)
     return nans;
 }
 
-/* Begins the file of a DM's samples. */
+/* Begins a file, with the words that it begins with. */
 static status_t begin(const struct choice *choice, const char *path, const struct text *head,
                       struct export_file *file)
 {
-    uint64_t bytes = head->length + choice->samples * sizeof(float);
-    return export_file_begin(path, choice->in->path, choice->options->force, bytes, file);
+    status_t st = STATUS_OK;
+    TRY(export_file_begin(path, choice->in->path, choice->options->force, file));
+    TRY(export_file_put(file, 0, head->data, head->length));
+out:
+    return st;
 }
 
 /* All samples of a DM, behind `head`; then they get their name. */
@@ -218,7 +221,7 @@ static status_t write_samples(struct choice *choice, uint64_t dm, const struct t
 {
     status_t st = STATUS_OK;
     uint64_t nans = 0;
-    TRY(export_file_put(file, 0, head->data, head->length));
+    TRY(export_file_reserve(file, head->length + choice->samples * sizeof(float)));
     for (uint64_t at = 0; at < choice->samples; at += BLOCK) {
         uint64_t count = min_u64(BLOCK, choice->samples - at);
         TRY(series_read(choice->in, dm, at, count, choice->block));
@@ -289,8 +292,7 @@ static status_t write_dat(struct choice *choice, uint64_t dm, struct text *said)
     TRY(name_of(choice, dm, ".inf", &names[1]));
     TRY(presto_inf(choice->in, text_basename(bare), dm, choice->samples, &words));
     TRY(begin(choice, names[0], &nothing, &dat));
-    TRY(export_file_begin(names[1], choice->in->path, choice->options->force, words.length, &inf));
-    TRY(export_file_put(&inf, 0, words.data, words.length));
+    TRY(begin(choice, names[1], &words, &inf));
     TRY(write_samples(choice, dm, &nothing, &dat));
     TRY(export_file_publish(&inf));
     TRY(text_add(said, "%s, .inf: PRESTO series, DM %.12g, %llu samples\n", names[0],

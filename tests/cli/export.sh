@@ -230,6 +230,25 @@ else
     skip "$shim is not built"
 fi
 
+# --- killed at each of its first writes: the same command goes on to the same bytes
+if [ -e "$shim" ]; then
+    "${dat[@]}" -o whole --dm 1 series.h5 >/dev/null 2>&1
+    for call in SHIM_CREATE=1 SHIM_RESERVE=1 SHIM_CREATE=2 SHIM_FSYNC=1; do
+        { "${preload[@]}" $call:kill "${fil[@]}" -o shot.fil bank.h5; } >output 2>&1
+        [ $? = 137 ] && [ ! -e shot.fil ]
+        ok $? "killed at $call"
+        runs "killed at $call: the same command" "${fil[@]}" -o shot.fil bank.h5
+        same "killed at $call: same bytes" "" "$(cmp kept.fil shot.fil 2>&1)"
+        { "${preload[@]}" $call:kill "${dat[@]}" -o shot --dm 1 series.h5; } >output 2>&1
+        [ $? = 137 ] && [ ! -e shot_DM1.00.dat ]
+        ok $? "a series, killed at $call"
+        runs "a series, killed at $call: the same command" "${dat[@]}" -o shot --dm 1 series.h5
+        same "a series, killed at $call: same bytes" "" "$(cmp whole_DM1.00.dat shot_DM1.00.dat 2>&1)"
+        same "a series, killed at $call: nothing else" "shot.fil shot_DM1.00.dat shot_DM1.00.inf" "$(echo shot*)"
+        rm -f shot*
+    done
+fi
+
 # --- memory
 "$python" - "$voltmill" >memory 2>&1 <<'END'
 import resource
