@@ -91,15 +91,16 @@ demo: deps
 ## test: all tests; one: make test TESTS=tests/cli/use.sh
 TESTS ?= $(filter-out %/common.py,$(sort $(wildcard tests/cli/*.sh tests/clients/*.py tests/faults/*.sh \
                                            tests/slurm/*.sh)))
-# Programs at once: most of their time goes into compiling kernels. Scripts count the processes of their
-# program, and come one after the other.
-UNIT_PROVE = prove --timer -j $(shell nproc) $(if $(V),-v) -e tests/run-test
+# As many at once as there are processors, and one script more: their ranks often wait.
+PROVE = prove --timer --failures $(if $(V),-v) -e tests/run-test
+UNIT_PROVE = $(PROVE) -j $(shell nproc)
+SCRIPT_PROVE = $(PROVE) -j $(shell expr $$(nproc) + 1)
 .PHONY: test
 test: deps
 	$(Q)$(MAKE) --no-print-directory all test-programs
 	$(Q)$(UNIT_PROVE) $(TEST_PROGRAMS); status=$$?; \
 	  VOLTMILL=$(CURDIR)/$(BUILD)/voltmill PYTHON=$(PYTHON) \
-	  prove --timer $(if $(V),-v) -e tests/run-test $(TESTS) && exit $${status:-0}
+	  $(SCRIPT_PROVE) $(TESTS) && exit $${status:-0}
 
 ## test-unit: the unit tests alone, for example with SANITIZE=address,undefined
 .PHONY: test-unit
@@ -113,7 +114,7 @@ LONG_TESTS = $(sort $(wildcard tests/long/*.sh))
 test-long: deps
 	$(Q)$(MAKE) --no-print-directory all test-programs
 	$(Q)VOLTMILL=$(CURDIR)/$(BUILD)/voltmill PYTHON=$(PYTHON) TEST_TIMEOUT=3600 VOLTMILL_TEST_ALL=1 \
-	  prove --timer $(if $(V),-v) -e tests/run-test $(filter %/test_opencl %/test_opencl_channelise \
+	  $(PROVE) $(filter %/test_opencl %/test_opencl_channelise \
 	    %/test_opencl_dedisperse,$(TEST_PROGRAMS)) $(LONG_TESTS)
 
 ## fuzz: hostile job files, archives, products, journals and cache entries for FUZZ_SECONDS (60) each; needs clang

@@ -11,7 +11,7 @@ fi
 # The checkout may lie where only root can look.
 home=$VOLTMILL_CLUSTER/home
 mkdir "$home/out"
-cp -r "$voltmill" "$here/slurm" "$home"
+cp -rL "$voltmill" "$here/slurm" "$home"
 chown -R --reference="$home" "$home"
 cd "$home" || exit 1
 export VOLTMILL=$home/voltmill VOLTMILL_CACHE=$home/cache
