@@ -1,15 +1,14 @@
 #include "archive/native_write.h"
 
 #include "base/h5.h"
+#include "base/h5_file.h"
 #include "base/memory.h"
 #include "base/text.h"
 
-#include <errno.h>
 #include <hdf5_hl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 uint64_t native_sample_bytes(enum sample_format format, int is_complex)
 {
@@ -166,8 +165,7 @@ status_t native_create(const char *path, const struct native_spec *spec, struct 
     hid_t file = -1;
     hid_t voltages = -1;
     struct text axes = {0};
-    struct stat info;
-    TRY(h5_create_file(path, &file));
+    TRY(h5_file_create(path, &file));
     TRY(put_root(file, spec));
     TRY(put_voltages(file, spec, &axes, &voltages));
     TRY(put_frequencies(file, voltages, spec, axes.data));
@@ -176,17 +174,16 @@ status_t native_create(const char *path, const struct native_spec *spec, struct 
         TRY(put_names(file, voltages, axes.data, "station", spec->stations));
     }
     haddr_t offset = H5Dget_offset(voltages);
-    REQUIRE(offset != HADDR_UNDEF, STATUS_DATA, "%s: its samples have no place", path);
+    REQUIRE(offset != HADDR_UNDEF, STATUS_DATA, "%s: its samples have no place",
+            path ? path : "voltages");
     place->data_offset = offset;
     place->step_bytes = (uint64_t)spec->stations * spec->beams * spec->pols * spec->chans *
                         native_sample_bytes(spec->format, spec->is_complex);
     h5_close(voltages);
     voltages = -1;
-    herr_t closed = H5Fclose(file);
+    hid_t whole = file;
     file = -1;
-    H5_TRY(closed, "%s cannot be written", path);
-    REQUIRE(stat(path, &info) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
-    place->file_bytes = (uint64_t)info.st_size;
+    TRY(h5_file_finish(whole, &place->file_bytes));
 out:
     text_free(&axes);
     h5_close(voltages);

@@ -33,7 +33,7 @@ uint64_t native_sample_bytes(enum sample_format format, int is_complex);
 /* Whether the file is in the native layout, finished or not: what a run that died leaves. */
 int native_is_ours(const char *path);
 
-/* Writes `path` anew. Fails with DATA. */
+/* Writes `path` anew; NULL: only finds where things would lie. Fails with NO_SPACE or DATA. */
 status_t native_create(const char *path, const struct native_spec *spec,
                        struct native_place *place);
 

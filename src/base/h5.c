@@ -39,7 +39,9 @@ status_t h5_fail(const char *format, ...)
                   strstr(reason, strerror(EFBIG));
     int is_memory = strstr(reason, "memory allocation failed") != NULL;
     status_t st = is_full ? STATUS_NO_SPACE : is_memory ? STATUS_DEVICE : STATUS_DATA;
-    return report_fail(st, "%s (HDF5: %s)", context, reason[0] ? reason : "no reason");
+    report_fail(st, "%s (HDF5: %s)", context, reason[0] ? reason : "no reason");
+    /* A write that failed in our own driver (base/h5_file.h) has told the cause. */
+    return report_cause_status();
 }
 
 void h5_begin(void)
@@ -122,25 +124,6 @@ int h5_is_unfinished(const char *path)
     hid_t file = begins ? H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT) : -1;
     h5_close(file);
     return is_written || (begins && file < 0);
-}
-
-status_t h5_create_file(const char *path, hid_t *out)
-{
-    status_t st = STATUS_OK;
-    enum { ALIGNMENT = 1 << 20 };
-    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    hid_t create = H5Pcreate(H5P_FILE_CREATE);
-    H5_TRY(H5Pset_alignment(access, ALIGNMENT, ALIGNMENT), "%s cannot be planned", path);
-    H5_TRY(H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V110), "%s cannot be planned",
-           path);
-    /* The root group would tell when it was made. */
-    H5_TRY(H5Pset_obj_track_times(create, 0), "%s cannot be planned", path);
-    *out = H5Fcreate(path, H5F_ACC_TRUNC, create, access);
-    H5_TRY(*out, "%s cannot be created", path);
-out:
-    h5_close(create);
-    h5_close(access);
-    return st;
 }
 
 status_t h5_create_dataset(hid_t file, const char *name, hid_t type, int rank, const hsize_t *dims,

@@ -24,7 +24,8 @@ status_t h5_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
  * network file systems, and products have a lock of their own. Call once, before any other use. */
 void h5_begin(void);
 
-/* Closes what is open (>= 0): identifiers of any kind. */
+/* Closes what is open (>= 0): identifiers of any kind. Of a file being made, h5_file_finish() tells
+ * whether all was written, by then too. */
 void h5_close(hid_t id);
 
 /* Opens an HDF5 file for reading. Fails with DATA and says plainly whether the file is missing,
@@ -34,10 +35,6 @@ status_t h5_open_file(const char *path, hid_t *out);
 /* Whether the file begins as HDF5 does but cannot be opened, or says that it is being written: what
  * is left when its making was cut short. */
 int h5_is_unfinished(const char *path);
-
-/* Makes a file anew, replacing what is there, such that its bytes depend on its contents alone (no
- * time stamps) and large datasets begin at multiples of 1 MiB. */
-status_t h5_create_file(const char *path, hid_t *out);
 
 /* Makes a dataset that lies in one piece, is there from the start, and is not filled: plain writes
  * may fill it in (H5Dget_offset). */

@@ -1,5 +1,6 @@
 #include "product/dedispersed.h"
 
+#include "base/h5_file.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "product/kinds.h"
@@ -154,13 +155,13 @@ status_t dedispersed_create(const char *path, const struct dedispersed_spec *spe
     *place = (struct product_place){.rows = spec->delays->ndms,
                                     .row_bytes = spec->times * sizeof(float)};
     place->span_rows = spans_rows(place->rows, place->row_bytes);
-    TRY(h5_create_file(path, &file));
+    TRY(h5_file_create(path, &file));
     TRY(put_root(file, spec));
     TRY(put_series(file, spec));
     TRY(put_provenance(file, spec, place));
     hid_t whole = file;
     file = -1;
-    TRY(product_finish(whole, path, "dedispersed", place));
+    TRY(product_finish(whole, "dedispersed", place));
 out:
     h5_close(file);
     return st;

@@ -40,8 +40,7 @@ status_t product_begin_provenance(hid_t file, const char *job_text, const char *
 status_t product_reserve_counts(hid_t group, const struct product_place *place);
 
 /* Finds where things lie and closes the file, also when it fails. `name`: the dataset of rows. */
-status_t product_finish(hid_t file, const char *path, const char *name,
-                        struct product_place *place);
+status_t product_finish(hid_t file, const char *name, struct product_place *place);
 
 /* The dataset of rows, with its attributes and scales. */
 status_t spectra_create(hid_t file, const struct product_spec *spec, hid_t *out);

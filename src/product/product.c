@@ -3,16 +3,15 @@
 
 #include "base/file.h"
 #include "base/h5.h"
+#include "base/h5_file.h"
 #include "base/memory.h"
 #include "product/kinds.h"
 #include "product/spans.h"
 
-#include <errno.h>
 #include <hdf5_hl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static const char time_convention[] =
     "Sample n of the observation is taken at start + n / sample_rate_hz. Spectrum s is made of the "
@@ -370,20 +369,17 @@ out:
     return st;
 }
 
-status_t product_finish(hid_t file, const char *path, const char *name, struct product_place *place)
+status_t product_finish(hid_t file, const char *name, struct product_place *place)
 {
     status_t st = STATUS_OK;
-    struct stat info;
     TRY(find_place(file, name, &place->data_offset));
     TRY(find_place(file, "time", &place->time_offset));
     TRY(find_place(file, "provenance/crc32", &place->crc_offset));
     TRY(find_place(file, "provenance/missing_samples", &place->missing_offset));
     TRY(find_place(file, "provenance/holes", &place->holes_offset));
-    herr_t closed = H5Fclose(file);
+    hid_t whole = file;
     file = -1;
-    H5_TRY(closed, "%s cannot be written", path);
-    REQUIRE(stat(path, &info) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
-    place->file_bytes = (uint64_t)info.st_size;
+    TRY(h5_file_finish(whole, &place->file_bytes));
 out:
     h5_close(file);
     return st;
@@ -396,7 +392,7 @@ status_t product_create(const char *path, const struct product_spec *spec,
     hid_t file = -1;
     hid_t data = -1;
     const char *name = product_data_name(spec->kind);
-    TRY(h5_create_file(path, &file));
+    TRY(h5_file_create(path, &file));
     TRY(put_root(file, spec));
     TRY(put_scales(file, spec));
     TRY(put_coefficients(file, spec));
@@ -414,7 +410,7 @@ status_t product_create(const char *path, const struct product_spec *spec,
     data = -1;
     hid_t whole = file;
     file = -1;
-    TRY(product_finish(whole, path, name, place));
+    TRY(product_finish(whole, name, place));
 out:
     h5_close(data);
     h5_close(file);

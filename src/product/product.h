@@ -46,7 +46,7 @@ struct time_axis product_time(const struct product_spec *spec);
 /* Sky frequency of one channel of the whole, coarse channels stitched. */
 double product_frequency(const struct product_spec *spec, uint64_t at);
 
-/* Writes `path` anew. Fails with NO_SPACE or DATA. */
+/* Writes `path` anew; NULL: only finds where things would lie. Fails with NO_SPACE or DATA. */
 status_t product_create(const char *path, const struct product_spec *spec,
                         struct product_place *place);
 

@@ -1,8 +1,9 @@
 /* Preloaded: makes files and memory slow, or fail as they do, late. NAME=N:WHAT in the environment:
- * the N-th such call of this process and all after it fail with the number WHAT of errno.h. Reads
- * and writes can also be `short` (half of what was asked for, each), or `hang`; `kill` ends the
- * process.
+ * the N-th such call of this process and all after it fail with the number WHAT of errno.h;
+ * NAME=N!:WHAT: the N-th alone. Reads and writes can also be `short` (half of what was asked for,
+ * each), or `hang`; `kill` ends the process.
  *
+ *   SHIM_WRITE     all that is written to x.part and x.journal, by any thread
  *   SHIM_ROWS      rows that are written to x.part, by the writer thread
  *   SHIM_CREATE    what the main thread writes there
  *   SHIM_RECORDS   records that are written to x.journal, once its head is
@@ -18,6 +19,8 @@
  *   SHIM_NAME      products that get their names
  *   SHIM_MEMORY    memory that the program itself asks for
  *
+ *   SHIM_COUNTS=FILE  at the end writes how many calls of each name there were, a line each: as
+ *                     long as none fails, N counts to that
  *   SHIM_BAD=FROM-TO  bytes of x.h5 that nobody can read
  *   SHIM_NAP=N     rests N ms before rows are written, on every rank
  *   SHIM_START=N   signal N comes while MPI begins
@@ -39,7 +42,32 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SHORT = 10000, HANG = 10001 };
+enum { SHORT = 10000 };
+
+/* What is counted. */
+enum counter {
+    WRITE,
+    ROWS,
+    CREATE,
+    RECORDS,
+    HEAD,
+    SAMPLES,
+    LOOK,
+    SYNC,
+    FSYNC,
+    RESERVE,
+    OPEN,
+    LOCK,
+    CUT,
+    NAME,
+    MEMORY,
+    COUNTERS
+};
+static const char *const names[COUNTERS] = {
+    "SHIM_WRITE",   "SHIM_ROWS", "SHIM_CREATE", "SHIM_RECORDS", "SHIM_HEAD",
+    "SHIM_SAMPLES", "SHIM_LOOK", "SHIM_SYNC",   "SHIM_FSYNC",   "SHIM_RESERVE",
+    "SHIM_OPEN",    "SHIM_LOCK", "SHIM_CUT",    "SHIM_NAME",    "SHIM_MEMORY"};
+static atomic_long calls[COUNTERS];
 
 int MPI_Init_thread(int *argc, char ***argv, int wanted, int *given);
 void *__libc_malloc(size_t bytes);
@@ -67,11 +95,13 @@ static void hang(void)
 }
 
 /* Counts a call; gives what is wrong with it, or 0. */
-static int failing(const char *name, atomic_long *calls)
+static int failing(enum counter counter)
 {
-    const char *value = setting(name);
+    long number = atomic_fetch_add(&calls[counter], 1) + 1;
+    const char *value = setting(names[counter]);
     const char *what = value ? strchr(value, ':') : NULL;
-    if (!what || atomic_fetch_add(calls, 1) + 1 < strtol(value, NULL, 10)) {
+    long from = what ? strtol(value, NULL, 10) : 0;
+    if (!what || number < from || (number > from && what[-1] == '!')) {
         return 0;
     }
     what++;
@@ -82,6 +112,20 @@ static int failing(const char *name, atomic_long *calls)
         raise(SIGKILL);
     }
     return strcmp(what, "short") == 0 ? SHORT : (int)strtol(what, NULL, 10);
+}
+
+__attribute__((destructor)) static void tell_counts(void)
+{
+    const char *path = setting("SHIM_COUNTS");
+    /* Not what MPI starts beside it. */
+    int is_ours = strcmp(program_invocation_short_name, "voltmill") == 0;
+    FILE *file = path && is_ours ? fopen(path, "w") : NULL;
+    for (int i = 0; file && i < COUNTERS; i++) {
+        fprintf(file, "%s %ld\n", names[i], atomic_load(&calls[i]));
+    }
+    if (file && fclose(file) != 0) {
+        abort();
+    }
 }
 
 static int is_called(int fd, const char *ending)
@@ -110,22 +154,23 @@ static void nap(void)
 
 static int write_error(int fd, off_t offset)
 {
-    static atomic_long rows;
-    static atomic_long created;
-    static atomic_long records;
-    static atomic_long heads;
-    if (is_called(fd, ".part") && is_main_thread()) {
-        return failing("SHIM_CREATE", &created);
-    }
-    if (is_called(fd, ".part")) {
-        nap();
-        return failing("SHIM_ROWS", &rows);
-    }
-    if (!is_called(fd, ".journal")) {
+    int is_part = is_called(fd, ".part");
+    if (!is_part && !is_called(fd, ".journal")) {
         return 0;
     }
-    int error = failing("SHIM_HEAD", &heads);
-    return error || offset == 0 ? error : failing("SHIM_RECORDS", &records);
+    int error = failing(WRITE);
+    if (is_part && is_main_thread()) {
+        int created = failing(CREATE);
+        return error ? error : created;
+    }
+    if (is_part) {
+        nap();
+        int rows = failing(ROWS);
+        return error ? error : rows;
+    }
+    int head = failing(HEAD);
+    int record = offset != 0 ? failing(RECORDS) : 0;
+    return error ? error : head ? head : record;
 }
 
 ssize_t pwrite(int fd, const void *data, size_t bytes, off_t offset)
@@ -153,14 +198,12 @@ static int is_bad(off_t offset, size_t bytes)
 
 ssize_t pread(int fd, void *data, size_t bytes, off_t offset)
 {
-    static atomic_long samples;
-    static atomic_long looks;
     ssize_t (*real)(int, void *, size_t, off_t);
     void *found = next_function("pread");
     int error = 0;
     memcpy(&real, &found, sizeof real);
     if (is_called(fd, ".h5")) {
-        error = is_main_thread() ? failing("SHIM_LOOK", &looks) : failing("SHIM_SAMPLES", &samples);
+        error = is_main_thread() ? failing(LOOK) : failing(SAMPLES);
         error = !error && !is_main_thread() && is_bad(offset, bytes) ? EIO : error;
     }
     if (error != 0 && error != SHORT) {
@@ -185,23 +228,20 @@ static int call_fd(const char *name, int fd, int error)
 
 int fdatasync(int fd)
 {
-    static atomic_long calls;
-    return call_fd("fdatasync", fd, is_called(fd, ".part") ? failing("SHIM_SYNC", &calls) : 0);
+    return call_fd("fdatasync", fd, is_called(fd, ".part") ? failing(SYNC) : 0);
 }
 
 int fsync(int fd)
 {
-    static atomic_long calls;
     int is_ours = is_called(fd, ".part") || is_called(fd, ".journal");
-    return call_fd("fsync", fd, is_ours ? failing("SHIM_FSYNC", &calls) : 0);
+    return call_fd("fsync", fd, is_ours ? failing(FSYNC) : 0);
 }
 
 int fallocate(int fd, int mode, off_t offset, off_t bytes)
 {
-    static atomic_long calls;
     int (*real)(int, int, off_t, off_t);
     void *found = next_function("fallocate");
-    int error = failing("SHIM_RESERVE", &calls);
+    int error = failing(RESERVE);
     memcpy(&real, &found, sizeof real);
     if (error != 0) {
         errno = error;
@@ -212,10 +252,9 @@ int fallocate(int fd, int mode, off_t offset, off_t bytes)
 
 int ftruncate(int fd, off_t bytes)
 {
-    static atomic_long calls;
     int (*real)(int, off_t);
     void *found = next_function("ftruncate");
-    int error = is_called(fd, ".journal") ? failing("SHIM_CUT", &calls) : 0;
+    int error = is_called(fd, ".journal") ? failing(CUT) : 0;
     memcpy(&real, &found, sizeof real);
     if (error != 0) {
         errno = error;
@@ -226,10 +265,9 @@ int ftruncate(int fd, off_t bytes)
 
 int flock(int fd, int operation)
 {
-    static atomic_long calls;
     int (*real)(int, int);
     void *found = next_function("flock");
-    int error = is_called(fd, ".part") ? failing("SHIM_LOCK", &calls) : 0;
+    int error = is_called(fd, ".part") ? failing(LOCK) : 0;
     memcpy(&real, &found, sizeof real);
     if (error != 0) {
         errno = error;
@@ -240,7 +278,6 @@ int flock(int fd, int operation)
 
 int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
 {
-    static atomic_long calls;
     static long kills;
     int (*real)(int, const char *, int, const char *, unsigned);
     void *found = next_function("renameat2");
@@ -249,7 +286,7 @@ int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsign
     if (limit && ++kills == strtol(limit, NULL, 10)) {
         raise(SIGKILL);
     }
-    int error = failing("SHIM_NAME", &calls);
+    int error = failing(NAME);
     if (error != 0) {
         errno = error;
         return -1;
@@ -298,7 +335,6 @@ static int is_program(const void *caller)
 
 int open(const char *path, int flags, ...)
 {
-    static atomic_long calls;
     int (*real)(const char *, int, ...);
     void *found = next_function("open");
     va_list args;
@@ -307,7 +343,7 @@ int open(const char *path, int flags, ...)
     va_end(args);
     memcpy(&real, &found, sizeof real);
     int is_ours = is_program(__builtin_return_address(0)) && strstr(path, ".h5");
-    int error = is_ours ? failing("SHIM_OPEN", &calls) : 0;
+    int error = is_ours ? failing(OPEN) : 0;
     if (error != 0) {
         errno = error;
         return -1;
@@ -317,8 +353,7 @@ int open(const char *path, int flags, ...)
 
 static int lacks_memory(const void *caller)
 {
-    static atomic_long calls;
-    if (program_to == 0 || !is_program(caller) || failing("SHIM_MEMORY", &calls) == 0) {
+    if (program_to == 0 || !is_program(caller) || failing(MEMORY) == 0) {
         return 0;
     }
     errno = ENOMEM;
