@@ -1,9 +1,9 @@
 #include "run/bench_ppf.h"
 
 #include "base/memory.h"
+#include "compute/agreement.h"
 #include "dsp/coeff.h"
 #include "run/progress.h"
-#include "run/verify.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -266,7 +266,7 @@ out:
 
 /* Recomputes one row of one stream with the reference. */
 static status_t check_row(struct bench *bench, backend_t *reference, uint64_t row, uint32_t stream,
-                          double sums[2], double *worst)
+                          struct agreement *agreement)
 {
     status_t st = STATUS_OK;
     const struct bench_case *c = bench->c;
@@ -298,8 +298,8 @@ static status_t check_row(struct bench *bench, backend_t *reference, uint64_t ro
     TRY(channelise_run(stage, in, &input, 1, c->integrate, 0, &out, &rows));
     TRY(buffer_get(out, &expected));
     TRY(buffer_get(bench->out[0], &found));
-    verify_compare((const float *)found + (row * c->streams + stream) * numbers, expected, numbers,
-                   sums, worst);
+    agreement_row(agreement, c->kind, (const float *)found + (row * c->streams + stream) * numbers,
+                  expected, c->channels, c->integrate);
 out:
     buffer_destroy(in);
     buffer_destroy(out);
@@ -313,15 +313,15 @@ static status_t check(struct bench *bench, struct bench_result *out)
     status_t st = STATUS_OK;
     struct backend_options none = {0};
     backend_t *reference = NULL;
-    double sums[2] = {0, 0};
+    struct agreement agreement = {0};
     const uint64_t at[] = {0, bench->rows / 3, bench->rows / 2, bench->rows - 1};
     TRY(backend_open(BACKEND_REFERENCE, &none, &reference));
     for (int i = 0; i < 4; i++) {
-        TRY(check_row(bench, reference, at[i], i % 2 ? 0 : bench->c->streams - 1, sums,
-                      &out->worst));
+        TRY(check_row(bench, reference, at[i], i % 2 ? 0 : bench->c->streams - 1, &agreement));
     }
-    out->rms = sums[1] > 0 ? sqrt(sums[0] / sums[1]) : INFINITY;
-    out->is_right = out->rms <= verify_rms_limit && out->worst <= verify_worst_limit;
+    out->rms = agreement.numbers > 0 ? agreement_rms(&agreement) : INFINITY;
+    out->worst = agreement.worst;
+    out->is_right = agreement.numbers > 0 && agreement_holds(&agreement);
 out:
     backend_close(reference);
     return st;

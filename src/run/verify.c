@@ -17,9 +17,6 @@
 /* A TiB: who made the product had no more. */
 static const uint64_t MOST_MEMORY = UINT64_C(1) << 40;
 
-const double verify_rms_limit = 5e-7;
-const double verify_worst_limit = 5e-6;
-
 struct verify {
     MPI_Comm comm;
     int rank;
@@ -36,8 +33,7 @@ struct verify {
     uint64_t nchunks; /* that there are */
     char *stored;     /* rows as the product has them */
     uint64_t stored_size;
-    double sums[2]; /* of squares: differences, reference */
-    double worst;   /* of a spectrum's rms */
+    struct agreement agreement;
     uint64_t rows;
 };
 
@@ -55,30 +51,6 @@ static void verify_end(struct verify *verify)
     if (verify->fd >= 0) {
         close(verify->fd);
     }
-}
-
-/* Infinities are compared as such; they have no rms. */
-void verify_compare(const float *stored, const float *expected, uint64_t count, double sums[2],
-                    double *worst)
-{
-    double power = 0;
-    for (uint64_t i = 0; i < count; i++) {
-        power += isfinite(expected[i]) ? (double)expected[i] * (double)expected[i] : 0;
-    }
-    double rms = sqrt(power / (double)count);
-    for (uint64_t i = 0; i < count; i++) {
-        if (stored[i] == expected[i]) {
-            continue;
-        }
-        if (!isfinite(stored[i]) || !isfinite(expected[i])) {
-            *worst = INFINITY;
-            continue;
-        }
-        double difference = fabs((double)stored[i] - (double)expected[i]);
-        sums[0] += difference * difference;
-        *worst = fmax(*worst, difference / fmax(rms, fabs((double)expected[i])));
-    }
-    sums[1] += power;
 }
 
 static status_t check_times(struct verify *verify, uint64_t first_row, uint64_t rows)
@@ -131,9 +103,10 @@ static status_t compare_rows(void *context, uint32_t index, const struct chunk *
         const float *expected = (const float *)((const char *)data + i * piece);
         const float *stored = (const float *)(void *)verify->stored;
         for (uint32_t j = 0; j < chunk->streams; j++) {
-            uint64_t count = stream_bytes / sizeof(float);
-            verify_compare(stored + j * count, expected + j * count, count, verify->sums,
-                           &verify->worst);
+            uint64_t floats = stream_bytes / sizeof(float);
+            agreement_row(&verify->agreement, product->kind, stored + j * floats,
+                          expected + j * floats, verify->work->products[0].spec.nchannels,
+                          product->integrate);
         }
     }
     if (chunk->first_stream == 0) {
@@ -318,23 +291,36 @@ out:
     return st;
 }
 
-static status_t judge(const struct verify *verify, const double sums[2], double worst,
-                      uint64_t rows)
+struct agreement verify_agreement_all(MPI_Comm comm, const struct agreement *mine)
+{
+    struct agreement all = {0};
+    MPI_Reduce(&mine->errors, &all.errors, 1, MPI_DOUBLE, MPI_SUM, 0, comm);
+    MPI_Reduce(&mine->numbers, &all.numbers, 1, MPI_DOUBLE, MPI_SUM, 0, comm);
+    MPI_Reduce(&mine->worst, &all.worst, 1, MPI_DOUBLE, MPI_MAX, 0, comm);
+    return all;
+}
+
+status_t verify_judge(const char *path, const char *input, const struct agreement *agreement,
+                      const char *unit)
 {
     status_t st = STATUS_OK;
+    double rms = agreement_rms(agreement);
+    printf("rms error %.3g, worst %.3g of %s (limits %.1g, %.1g)\n", rms, agreement->worst, unit,
+           agreement_rms_limit, agreement_worst_limit);
+    REQUIRE(agreement_holds(agreement), STATUS_DATA,
+            "%s is not what the reference makes of %s: rms error %.3g, worst %.3g of %s", path,
+            input, rms, agreement->worst, unit);
+out:
+    return st;
+}
+
+static status_t judge(const struct verify *verify, const struct agreement *agreement, uint64_t rows)
+{
     const struct product *product = verify->product;
-    double relative = sums[0] > 0 ? sqrt(sums[0] / sums[1]) : 0;
     printf("%s: %llu of %llu rows recomputed (%llu of %llu chunks)\n", product->path,
            (unsigned long long)rows, (unsigned long long)product->rows,
            (unsigned long long)verify->npicked, (unsigned long long)verify->nchunks);
-    printf("rms error %.3g, worst %.3g of a spectrum's rms (limits %.1g, %.1g)\n", relative, worst,
-           verify_rms_limit, verify_worst_limit);
-    REQUIRE(relative <= verify_rms_limit && worst <= verify_worst_limit, STATUS_DATA,
-            "%s is not what the reference makes of its archive: rms error %.3g, worst %.3g of a "
-            "spectrum's rms",
-            product->path, relative, worst);
-out:
-    return st;
+    return verify_judge(product->path, "its archive", agreement, "a spectrum's rms + max|Y| / 10");
 }
 
 static status_t open_product_all(struct verify *verify, const struct verify_options *options)
@@ -364,13 +350,10 @@ status_t verify_product_all(MPI_Comm comm, const struct verify_options *options)
         .chunks = verify.npicked, .context = &verify, .process = process, .finish = finish};
     struct progress progress = {.every = options->progress, .what = "chunks", .total = work.chunks};
     TRY(driver_run_all(comm, &work, &progress));
-    double sums[2] = {0, 0};
-    double worst = 0;
-    MPI_Reduce(verify.sums, sums, 2, MPI_DOUBLE, MPI_SUM, 0, comm);
-    MPI_Reduce(&verify.worst, &worst, 1, MPI_DOUBLE, MPI_MAX, 0, comm);
+    struct agreement agreement = verify_agreement_all(comm, &verify.agreement);
     uint64_t rows = sum_u64_all(comm, verify.rows);
     if (verify.rank == 0) {
-        st = judge(&verify, sums, worst, rows);
+        st = judge(&verify, &agreement, rows);
     }
     TRY(agree_all(comm, st));
 out:

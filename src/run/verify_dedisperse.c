@@ -30,8 +30,7 @@ struct verify {
     uint64_t *picked;
     uint64_t npicked, nchunks;
     float stored[CHUNK_TIMES], expected[CHUNK_TIMES];
-    double sums[2];
-    double worst;
+    struct agreement agreement;
     uint64_t outputs, passed; /* that were recomputed; NaN that the run has marked */
 };
 
@@ -185,8 +184,7 @@ static status_t compare_rows(void *context, uint32_t index, const struct chunk *
         TRY(file_read(verify->fd, verify->product->path, at, verify->stored, bytes));
         memcpy(verify->expected, (const float *)data + i * chunk->streams, bytes);
         TRY(pass_holes(verify, first_row + i, chunk->streams, verify->expected));
-        verify_compare(verify->stored, verify->expected, chunk->streams, verify->sums,
-                       &verify->worst);
+        agreement_sums(&verify->agreement, verify->stored, verify->expected, chunk->streams);
     }
     if (first_row == 0) {
         TRY(check_times(verify, chunk));
@@ -227,12 +225,10 @@ static status_t finish(void *context, driver_t *driver)
     return dedispersion_pipe_finish(((struct verify *)context)->pipe, driver);
 }
 
-static status_t judge(const struct verify *verify, const double sums[2], double worst,
+static status_t judge(const struct verify *verify, const struct agreement *agreement,
                       uint64_t outputs, uint64_t passed)
 {
-    status_t st = STATUS_OK;
     const char *path = verify->product->path;
-    double relative = sums[0] > 0 ? sqrt(sums[0] / sums[1]) : 0;
     printf("%s: %llu of %llu outputs recomputed (%llu of %llu chunks)\n", path,
            (unsigned long long)outputs,
            (unsigned long long)(verify->product->rows * verify->product->frequencies),
@@ -241,14 +237,7 @@ static status_t judge(const struct verify *verify, const double sums[2], double 
         printf("%llu of them are NaN by holes in the input: passed over\n",
                (unsigned long long)passed);
     }
-    printf("rms error %.3g, worst %.3g of a stretch's rms (limits %.1g, %.1g)\n", relative, worst,
-           verify_rms_limit, verify_worst_limit);
-    REQUIRE(relative <= verify_rms_limit && worst <= verify_worst_limit, STATUS_DATA,
-            "%s is not what the reference makes of %s: rms error %.3g, worst %.3g of a stretch's "
-            "rms",
-            path, verify->fbh5->path, relative, worst);
-out:
-    return st;
+    return verify_judge(path, verify->fbh5->path, agreement, "a stretch's rms");
 }
 
 status_t verify_dedispersed_all(MPI_Comm comm, const struct verify_options *options,
@@ -256,20 +245,17 @@ status_t verify_dedispersed_all(MPI_Comm comm, const struct verify_options *opti
 {
     status_t st = STATUS_OK;
     struct verify verify = {.comm = comm, .product = product, .fd = -1};
-    double sums[2] = {0, 0};
-    double worst = 0;
     MPI_Comm_rank(comm, &verify.rank);
     TRY(agree_all(comm, prepare(&verify, options)));
     struct driver_work work = {
         .chunks = verify.npicked, .context = &verify, .process = process, .finish = finish};
     struct progress progress = {.every = options->progress, .what = "chunks", .total = work.chunks};
     TRY(driver_run_all(comm, &work, &progress));
-    MPI_Reduce(verify.sums, sums, 2, MPI_DOUBLE, MPI_SUM, 0, comm);
-    MPI_Reduce(&verify.worst, &worst, 1, MPI_DOUBLE, MPI_MAX, 0, comm);
+    struct agreement agreement = verify_agreement_all(comm, &verify.agreement);
     uint64_t outputs = sum_u64_all(comm, verify.outputs);
     uint64_t passed = sum_u64_all(comm, verify.passed);
     if (verify.rank == 0) {
-        st = judge(&verify, sums, worst, outputs, passed);
+        st = judge(&verify, &agreement, outputs, passed);
     }
     TRY(agree_all(comm, st));
 out:

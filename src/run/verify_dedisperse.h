@@ -2,6 +2,7 @@
 #ifndef VOLTMILL_RUN_VERIFY_DEDISPERSE_H
 #define VOLTMILL_RUN_VERIFY_DEDISPERSE_H
 
+#include "compute/agreement.h"
 #include "plan/job.h"
 #include "product/product.h"
 #include "run/verify.h"
@@ -17,6 +18,14 @@ status_t verify_pick(const struct verify_options *options, uint64_t total, uint6
 
 /* How many rows of a product its run has marked as NaN. Fails with DATA. */
 status_t verify_count_holes(const struct product *product, uint64_t *out);
+
+/* What all ranks have found, on rank 0. Collective. */
+struct agreement verify_agreement_all(MPI_Comm comm, const struct agreement *mine);
+
+/* On rank 0: prints it, and fails with DATA when `path` is not what the reference makes of `input`.
+ * `unit`: what the worst error counts in. */
+status_t verify_judge(const char *path, const char *input, const struct agreement *agreement,
+                      const char *unit);
 
 /* A product does not say how much memory its run had. After a plan that failed with USAGE: whether
  * to try again, with twice the memory, unless the user has said how much there is. */

@@ -1,6 +1,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/units.h"
+#include "compute/agreement.h"
 #include "tune/bank_trial_parts.h"
 #include "tune/median.h"
 
@@ -295,22 +296,15 @@ out:
     return st;
 }
 
-/* Differences beyond rounding, in units of the row's rms: `voltmill verify` allows half of it. */
-static int is_wrong(const float *found, const float *expected, size_t count)
+/* Whether a row, of one stream, differs by more than rounding: twice of what `voltmill verify`
+ * allows. */
+static int is_wrong(const struct channelise_spec *spec, uint32_t output, const float *found,
+                    const float *expected)
 {
-    const double limit = 1e-5;
-    double power = 0;
-    for (size_t i = 0; i < count; i++) {
-        power += (double)expected[i] * (double)expected[i];
-    }
-    double rms = sqrt(power / (double)count);
-    for (size_t i = 0; i < count; i++) {
-        double scale = fmax(rms, fabs((double)expected[i]));
-        if (!(fabs((double)found[i] - (double)expected[i]) <= limit * scale)) {
-            return 1;
-        }
-    }
-    return 0;
+    const struct channelise_output *what = &spec->outputs[output];
+    struct agreement agreement = {0};
+    agreement_row(&agreement, what->kind, found, expected, spec->nchannels, what->integrate);
+    return !(agreement.worst <= 2 * agreement_worst_limit);
 }
 
 status_t bank_compare(bank_trial_t *trial, uint32_t *wrong)
@@ -326,8 +320,8 @@ status_t bank_compare(bank_trial_t *trial, uint32_t *wrong)
             const float *found =
                 (const float *)data + bank_rows_of(spec, i, window_start(trial, w)) * floats;
             for (uint64_t row = 0; row < bank_rows_of(spec, i, BANK_WINDOW); row++) {
-                *wrong += is_wrong(found + row * floats, trial->expected[w][i] + row * floats,
-                                   floats) != 0;
+                *wrong += (uint32_t)is_wrong(spec, i, found + row * floats,
+                                             trial->expected[w][i] + row * floats);
             }
         }
     }

@@ -143,4 +143,51 @@ runs "samples that cannot be read: verify" "$voltmill" verify --all power.h5
 rm power.h5
 runs "a sample that is infinite" "$voltmill" run volts.yaml --set input.files=infinite-volts.h5
 runs "a sample that is infinite: verify" "$voltmill" verify --all power.h5
+rm power.h5
+
+# --- lines: what rounding does beside them grows with them, and what is wrong is found all the same
+# carrier AMPLITUDE CHANNELS SPECTRA
+carrier() {
+    local name="a carrier of amplitude $1 in noise 12, $2 channels"
+    "$voltmill" synth --force /dev/stdin >/dev/null <<END
+{file: carrier.h5, samples: $(($2 * ($3 + 3))), bits: 8, domain: complex, sample_rate_hz: 1e6, freq_hz: 1.42e9, noise: 12,
+ seed: 3, tones: [{freq_hz: 1420100123, amplitude: $1}]}
+END
+    cat >carrier.yaml <<END
+input: {files: carrier.h5}
+channelise: {channels: $2, taps: 4}
+products: [{kind: spectra, file: spectra.h5}, {kind: power, file: power.h5, integrate: $3}]
+END
+    runs "$name" "$voltmill" run --force carrier.yaml
+    runs "$name: spectra verify" "$voltmill" verify --all spectra.h5
+    runs "$name: power verifies" "$voltmill" verify --all power.h5
+    cp carrier.h5 sound-carrier.h5
+    "$python" - "$2" <<'END'
+import sys
+import h5py
+with h5py.File("carrier.h5", "r+") as file:
+    file["voltages"][2 * int(sys.argv[1]) + 7] ^= 8
+END
+    errs 4 'spectra\.h5 is not what the reference makes' "$voltmill" verify --all spectra.h5
+    ok $bad "$name: one wrong sample of its archive is found in spectra"
+    errs 4 'power\.h5 is not what the reference makes' "$voltmill" verify --all power.h5
+    ok $bad "$name: and in power"
+    mv sound-carrier.h5 carrier.h5
+    "$python" - <<'END'
+import h5py
+import numpy as np
+with h5py.File("spectra.h5", "r+") as file:
+    row = file["spectra"][0, 0]
+    weakest = int(np.abs(row).argmin())
+    file["spectra"][0, 0, weakest] = row[weakest] + 1e-5 * np.sqrt(np.mean(np.abs(row) ** 2)) + 1e-6 * np.abs(row).max()
+with h5py.File("power.h5", "r+") as file:
+    file["data"][0, 0, weakest] *= 1.0002
+END
+    errs 4 'spectra\.h5 is not what the reference makes' "$voltmill" verify --all spectra.h5
+    ok $bad "$name: one wrong number of the spectra is found"
+    errs 4 'power\.h5 is not what the reference makes' "$voltmill" verify --all power.h5
+    ok $bad "$name: one of power that is wrong by 2e-4"
+}
+carrier 20 2048 9
+carrier 4 262144 2
 plan

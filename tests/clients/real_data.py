@@ -47,7 +47,7 @@ def lofar_tbb():
     with h5py.File(coarse, "r") as product:
         power, mhz = product["data"][()], product["frequency"][()] / 1e6
     expected = power_of(stitched(filter_bank(volts, coefficients(1024, 8, True), True)), 64)
-    agrees(power, expected, "lofar-tbb: power is what numpy makes of the recording", lines=True)
+    agrees(power, expected, "lofar-tbb: power is what numpy makes of the recording")
     mean = power[:, 0].mean(axis=0)
     level, width = levels(mean), mhz[1] - mhz[0]
     strongest = mhz[np.argmax(mean)]
@@ -67,7 +67,7 @@ def lofar_tbb():
     with h5py.File(fine, "r") as product:
         power, mhz = product["data"][()], product["frequency"][()] / 1e6
     expected = power_of(stitched(filter_bank(volts, coefficients(16384, 4, True), True)), 59)
-    agrees(power, expected, "lofar-tbb: also with 16384 channels", lines=True)
+    agrees(power, expected, "lofar-tbb: also with 16384 channels")
     level = levels(power[0, 0])
     for line in LINES_MHZ:
         near = np.flatnonzero(np.abs(mhz - line) < 0.06)
@@ -86,8 +86,8 @@ def lofar_cs011():
         power = product["data"][()]
     expected = stitched(filter_bank(voltages_of(CS011), coefficients(512, 8, True), True))
     agrees(spectra, expected.reshape(spectra.shape),
-           "lofar-cs011: spectra are what numpy makes of the recording", lines=True)
-    agrees(power, power_of(expected, 100), "lofar-cs011: so is the power", lines=True)
+           "lofar-cs011: spectra are what numpy makes of the recording")
+    agrees(power, power_of(expected, 100), "lofar-cs011: so is the power")
 
     # The bandpass is the running median over +-2 MHz: what is left when the lines are taken out.
     # Below 10 and above 90 MHz filters cut the band off.
@@ -125,7 +125,7 @@ def effelsberg():
         power, mhz = product["data"][()], product["frequency"][()] / 1e6
     b = coefficients(256, 8, False)
     agrees(power, power_of(stitched(filter_bank(volts, b, False)), 4),
-           "effelsberg: power is what numpy makes of the recording", lines=True)
+           "effelsberg: power is what numpy makes of the recording")
     # The filter keeps the variance of white noise: what comes out is the mean of |x|^2, weighted
     # with the squares of the coefficients, which are 1 in sum. The recording is not quite white.
     used = power.shape[0] * 4

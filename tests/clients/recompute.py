@@ -72,12 +72,13 @@ class Case:
                      if axis in axes]
             data = product["spectra"]
             same(data.attrs["axes"].decode(), ",".join(axes), f"{self.name}: axes of spectra")
-            agrees(data[()], spectra.reshape(shape), f"{self.name}: spectra")
+            coarse = len(np.atleast_1d(self.centres))
+            agrees(data[()], spectra.reshape(shape), f"{self.name}: spectra", coarse)
         if "power" in self.kinds:
             with h5py.File(self.file("power"), "r") as product:
                 power = power_of(spectra, self.integrate)
                 self.check_shared(product, "power", b, frequency, self.integrate, len(power))
-                agrees(product["data"][()], power, f"{self.name}: power")
+                agrees(product["data"][()], power, f"{self.name}: power", coarse)
 
     def check_shared(self, product, kind, b, frequency, integrate, rows):
         name = f"{self.name}: {kind}"

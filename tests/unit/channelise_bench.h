@@ -4,6 +4,7 @@
 #define VOLTMILL_TESTS_CHANNELISE_BENCH_H
 
 #include "base/memory.h"
+#include "compute/agreement.h"
 #include "compute/backend.h"
 #include "dsp/coeff.h"
 
@@ -165,26 +166,25 @@ static void bench_run(struct bench *bench, enum backend_kind kind, uint64_t firs
     backend_close(backend);
 }
 
-/* Differences of two results, relative to the rms of the second; the worst one, as `voltmill
- * verify` has it, to the value itself where that is larger. */
-static void measure(const float *found, const float *expected, size_t count, double *rms,
-                    double *worst)
+/* Output i of two runs agrees, as `voltmill verify` judges it. */
+static void assert_agrees(const struct bench *found, const struct bench *expected, uint32_t i,
+                          const char *what)
 {
-    double power = 0;
-    double error = 0;
-    double most = 0;
-    for (size_t i = 0; i < count; i++) {
-        power += (double)expected[i] * (double)expected[i];
+    const struct channelise_spec *spec = &found->spec;
+    const struct channelise_output *output = &spec->outputs[i];
+    uint64_t floats = spec->nchannels * (output->kind == PRODUCT_SPECTRA ? 2 : 1);
+    struct agreement agreement = {0};
+    assert_int_equal(found->rows[i], expected->rows[i]);
+    assert_true(found->rows[i] > 0);
+    for (uint64_t at = 0; at < found->rows[i] * STREAMS; at++) {
+        agreement_row(&agreement, output->kind, found->out[i] + at * floats,
+                      expected->out[i] + at * floats, spec->nchannels, output->integrate);
     }
-    double typical = sqrt(power / (double)count);
-    for (size_t i = 0; i < count; i++) {
-        double difference = fabs((double)found[i] - (double)expected[i]);
-        double relative = difference / fmax(typical, fabs((double)expected[i]));
-        error += difference * difference;
-        most = fmax(most, isnan(difference) ? INFINITY : difference > 0 ? relative : 0);
+    if (!agreement_holds(&agreement)) {
+        fail_msg("%s: %s %s C=%u T=%u output %u: rms %g, worst %g", what,
+                 sample_format_name(spec->format), spec->is_complex ? "complex" : "real",
+                 spec->channels, spec->taps, i, agreement_rms(&agreement), agreement.worst);
     }
-    *rms = sqrt(error / power);
-    *worst = most;
 }
 
 #endif

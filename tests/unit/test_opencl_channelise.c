@@ -34,18 +34,7 @@ static void agree(struct bench *a, uint64_t first, uint64_t block, const char *w
     bench_run(&b, BACKEND_REFERENCE, first, 64);
     assert_int_equal(a->missing, b.missing);
     for (uint32_t i = 0; i < a->spec.noutputs; i++) {
-        double rms;
-        double worst;
-        size_t parts = a->spec.outputs[i].kind == PRODUCT_SPECTRA ? 2 : 1;
-        size_t count = (size_t)a->rows[i] * STREAMS * a->spec.nchannels * parts;
-        assert_int_equal(a->rows[i], b.rows[i]);
-        assert_true(count > 0);
-        measure(a->out[i], b.out[i], count, &rms, &worst);
-        if (!(rms <= 5e-7 && worst <= 5e-6)) {
-            fail_msg("%s: %s %s C=%u T=%u output %u: rms %g, worst %g", what,
-                     sample_format_name(a->spec.format), a->spec.is_complex ? "complex" : "real",
-                     a->spec.channels, a->spec.taps, i, rms, worst);
-        }
+        assert_agrees(a, &b, i, what);
         free(b.out[i]);
     }
 }

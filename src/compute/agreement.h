@@ -1,0 +1,45 @@
+/* How far results in single precision may lie from the double-precision reference.
+ *
+ * A number of a spectrum Y is right when |error| <= 5e-6 rms + 5e-7 max|Y|, over the spectrum's
+ * channels: a transform's rounding grows with the spectrum's rms and, near a strong line, with the
+ * line. Beside that, the rms of all errors is at most 5e-7 of the rms of all numbers. */
+#ifndef VOLTMILL_COMPUTE_AGREEMENT_H
+#define VOLTMILL_COMPUTE_AGREEMENT_H
+
+#include "base/terms.h"
+
+#include <stdint.h>
+
+/* What was compared so far. Begins with zeros; may be added up over ranks. */
+struct agreement {
+    double errors, numbers; /* sums of squares */
+    double worst; /* error in units of rms + max|Y| / 10 (of power: scaled alike, so that what is
+                   * allowed is the same number); infinite where only one is infinite or NaN */
+};
+
+extern const double agreement_rms_limit, agreement_worst_limit;
+
+/* Compare one spectrum. Equal infinities do not differ.
+ *
+ *   spectra   float [channels][2]
+ *   power     float [channels], each the sum over `integrate` spectra */
+void agreement_spectrum(struct agreement *agreement, const float *found, const float *expected,
+                        uint64_t channels);
+void agreement_power(struct agreement *agreement, const float *found, const float *expected,
+                     uint64_t channels, uint64_t integrate);
+
+/* A row of a product of the kind, spectra or power. */
+void agreement_row(struct agreement *agreement, enum product_kind kind, const float *found,
+                   const float *expected, uint64_t channels, uint64_t integrate);
+
+/* A stretch of sums (dedispersed series): the worst counts in units of its rms, or of the number
+ * itself where that is larger. */
+void agreement_sums(struct agreement *agreement, const float *found, const float *expected,
+                    uint64_t count);
+
+/* The rms of all errors, relative. */
+double agreement_rms(const struct agreement *agreement);
+
+int agreement_holds(const struct agreement *agreement);
+
+#endif
