@@ -27,7 +27,6 @@ static const char help[] =
 struct settings {
     struct bench_run_options options;
     const char **sets;
-    const char *csv;
     int help;
 };
 
@@ -55,7 +54,7 @@ static status_t read_options(int argc, char **argv, struct settings *out)
         } else if (option == 'f') {
             out->options.force = 1;
         } else if (option == 'c') {
-            out->csv = optarg;
+            out->options.csv = optarg;
         } else {
             out->help = 1;
         }
@@ -140,8 +139,8 @@ status_t cli_bench_run(int argc, char **argv)
     TRY(bench_run_all(MPI_COMM_WORLD, &settings.options, &result));
     if (rank == 0) {
         print_result(&result, ranks);
-        if (settings.csv) {
-            TRY(write_csv(settings.csv, &result, ranks));
+        if (settings.options.csv) {
+            TRY(write_csv(settings.options.csv, &result, ranks));
         }
     }
 out:

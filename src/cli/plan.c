@@ -7,6 +7,7 @@
 #include "cli/words.h"
 #include "dsp/filter_report.h"
 #include "run/outputs.h"
+#include "run/protect.h"
 #include "run/run_dedisperse.h"
 #include "run/skip.h"
 #include "run/tuned.h"
@@ -261,6 +262,7 @@ status_t cli_plan_job(const struct options *options)
     if (job->channels > 0) {
         TRY(archive_open(job, &archive));
     }
+    TRY(protect_job(job, archive, NULL, 0));
     TRY(skip_find(job, archive, &looks, &skip));
     TRY(plan_passes(job, archive, &outputs, &skip));
 out:

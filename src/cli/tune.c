@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "cli/cli.h"
 #include "cli/tune_options.h"
+#include "run/protect.h"
 #include "run/stop.h"
 #include "run/tune_job.h"
 
@@ -183,6 +184,27 @@ out:
     return st;
 }
 
+/* Before the first of them is opened: none of what is written is the job, leads to a sample of it,
+ * is one of its products, or another one of them. */
+static status_t protect(const struct tune_settings *s, const struct job *job)
+{
+    status_t st = STATUS_OK;
+    const struct protect_other written[] = {
+        {"--log", s->log_path}, {"--database", s->tuning.database}, {"--csv", s->csv_path}};
+    struct archive *archive = NULL;
+    if (!job) {
+        TRY(protect_others(written, 3));
+        goto out;
+    }
+    if (job->channels > 0) {
+        TRY(archive_open(job, &archive));
+    }
+    TRY(protect_job(job, archive, written, 3));
+out:
+    archive_destroy(archive);
+    return st;
+}
+
 static status_t tune_setup(struct tuning_work *w)
 {
     status_t st = STATUS_OK;
@@ -190,6 +212,8 @@ static status_t tune_setup(struct tuning_work *w)
     struct backend_options options = {.device = s->device, .local_size = 1};
     enum backend_kind backend = backend_settle(s->backend);
     uint32_t bad = 0;
+    TRY(protect(s, NULL));
+    TRY(tune_log_open(s->log_path, &s->tuning.log));
     TRY(tune_options_suit_backend(s, backend));
     TRY(backend_open(backend, &options, &w->opened));
     print_head(w);
@@ -228,6 +252,8 @@ static status_t tune_a_job(struct tune_settings *s)
     status_t st = STATUS_OK;
     struct job *job = NULL;
     TRY(job_load(s->job, s->sets, s->nsets, &job));
+    TRY(protect(s, job));
+    TRY(tune_log_open(s->log_path, &s->tuning.log));
     TRY(tune_options_suit_job(s, job));
     TRY(tune_job(job, &s->tuning, tell));
 out:
@@ -247,7 +273,6 @@ status_t cli_tune(int argc, char **argv)
     stop_begin(1);
     w.budget.seconds = w.settings.budget;
     w.settings.tuning.budget = &w.budget;
-    TRY(tune_log_open(w.settings.log_path, &w.settings.tuning.log));
     TRY(w.settings.job ? tune_a_job(&w.settings) : tune_setup(&w));
 out:
     for (uint32_t r = 0; r < w.nrows; r++) {

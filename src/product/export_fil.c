@@ -280,10 +280,27 @@ static uint64_t output_bytes(const struct fil *fil)
            fil->in->rows * fil->header.nifs * fil->header.nchans * (fil->bits / 8);
 }
 
+/* What is read is not written: the filterbank, and all files that it leads to. */
+static status_t check_output(const struct fil *fil, const char *path)
+{
+    status_t st = STATUS_OK;
+    static const char what[] = "the file which it is made of,";
+    struct guard reads = {0};
+    TRY(guard_add(&reads, what, fil->in->path));
+    for (uint32_t i = 0; i < fil->in->nsources; i++) {
+        TRY(guard_add(&reads, what, fil->in->sources[i]));
+    }
+    TRY(export_file_check(path, &reads, fil->options->force));
+out:
+    guard_free(&reads);
+    return st;
+}
+
 static status_t write_file(struct fil *fil, const char *path)
 {
     status_t st = STATUS_OK;
-    TRY(export_file_begin(path, fil->in->path, fil->options->force, &fil->file));
+    TRY(check_output(fil, path));
+    TRY(export_file_begin(path, fil->options->force, &fil->file));
     TRY(export_file_put(&fil->file, 0, fil->head.data, fil->head.length));
     TRY(export_file_reserve(&fil->file, output_bytes(fil)));
     if (scale_must_measure(&fil->scale)) {

@@ -42,19 +42,21 @@ static int is_ours(const char *part)
     return ours;
 }
 
-status_t export_file_check(const char *path, int force)
+status_t export_file_check(const char *path, const struct guard *reads, int force)
 {
-    return file_check_new(path, force);
+    status_t st = STATUS_OK;
+    TRY(guard_check_part(reads, "the output", path));
+    TRY(file_check_new(path, force));
+out:
+    return st;
 }
 
-status_t export_file_begin(const char *path, const char *input, int force, struct export_file *out)
+status_t export_file_begin(const char *path, int force, struct export_file *out)
 {
     status_t st = STATUS_OK;
     struct export_file file = {.fd = -1, .force = force};
     TRY(file_check_new(path, force));
     TRY(file_part_name(path, &file.part));
-    REQUIRE(!file_is_same(path, input) && !file_is_same(file.part, input), STATUS_USAGE,
-            "%s would be written over %s, which it is made of", path, input);
     TRY(memory_text(path, &file.path));
     TRY(claim_part(file.part, force, is_ours, &file.fd));
     REQUIRE(ftruncate(file.fd, 0) == 0, STATUS_DATA, "%s cannot be cut: %s", file.part,

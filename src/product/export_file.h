@@ -2,7 +2,7 @@
 #ifndef VOLTMILL_PRODUCT_EXPORT_FILE_H
 #define VOLTMILL_PRODUCT_EXPORT_FILE_H
 
-#include "base/status.h"
+#include "base/guard.h"
 
 #include <stdint.h>
 
@@ -12,11 +12,11 @@ struct export_file {
     int force;
 };
 
-/* Whether it may be made at all. Fails with USAGE. */
-status_t export_file_check(const char *path, int force);
-/* Begins with path.part, empty; `input`, which is read meanwhile, is safe. Fails with USAGE
- * (exists, locked, somebody else's). */
-status_t export_file_begin(const char *path, const char *input, int force, struct export_file *out);
+/* Whether it may be made at all: not over one of the files that `reads` knows. Fails with USAGE. */
+status_t export_file_check(const char *path, const struct guard *reads, int force);
+/* Begins with path.part, empty, after export_file_check(). Fails with USAGE (exists, locked,
+ * somebody else's). */
+status_t export_file_begin(const char *path, int force, struct export_file *out);
 /* Reserves room for `bytes` bytes. Only once the first bytes are there by which the next export
  * knows what one that was killed left: before them, what is left must be empty. Fails with
  * NO_SPACE.

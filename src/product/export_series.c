@@ -209,7 +209,7 @@ static status_t begin(const struct choice *choice, const char *path, const struc
                       struct export_file *file)
 {
     status_t st = STATUS_OK;
-    TRY(export_file_begin(path, choice->in->path, choice->options->force, file));
+    TRY(export_file_begin(path, choice->options->force, file));
     TRY(export_file_put(file, 0, head->data, head->length));
 out:
     return st;
@@ -332,16 +332,19 @@ static status_t check_names(const struct choice *choice)
 {
     status_t st = STATUS_OK;
     char *path = NULL;
+    struct guard reads = {0};
     const char *const endings[] = {choice->options->is_tim ? ".tim" : ".dat", ".inf"};
+    TRY(guard_add(&reads, "the file which it is made of,", choice->in->path));
     for (uint64_t i = 0; i < choice->ndms; i++) {
         for (int k = 0; k < (choice->options->is_tim ? 1 : 2); k++) {
             TRY(name_of(choice, choice->dms[i], endings[k], &path));
-            TRY(export_file_check(path, choice->options->force));
+            TRY(export_file_check(path, &reads, choice->options->force));
             free(path);
             path = NULL;
         }
     }
 out:
+    guard_free(&reads);
     free(path);
     return st;
 }

@@ -10,6 +10,7 @@ struct bench_run_options {
     const char *const *sets;
     uint32_t nsets;
     int force;
+    const char *csv;  /* where the caller will write; NULL: nowhere */
     uint32_t repeats; /* the best of each side counts */
 };
 

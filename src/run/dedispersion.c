@@ -325,10 +325,7 @@ status_t dedispersion_making(const struct job *job, uint32_t number, const char 
     TRY(making_begin(job, 1, out));
     out->items[0] = (struct making_item){
         .file = what->file, .text = what->text, .integrate = 1, .has_times_across = 1};
-    TRY(making_add_input(out, filterbank));
-    for (uint32_t i = 0; fbh5 && i < fbh5->nsources; i++) {
-        TRY(making_add_input(out, fbh5->sources[i]));
-    }
+    TRY(inputs_of_filterbank(filterbank, fbh5, &out->inputs));
 out:
     return st;
 }

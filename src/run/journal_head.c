@@ -43,8 +43,8 @@ out:
 static status_t add_inputs(const struct making *making, struct text *out)
 {
     status_t st = STATUS_OK;
-    for (uint32_t i = 0; i < making->ninputs; i++) {
-        TRY(add_input(making->inputs[i], out));
+    for (size_t i = 0; i < making->inputs.count; i++) {
+        TRY(add_input(making->inputs.files[i].path, out));
     }
 out:
     return st;

@@ -15,20 +15,9 @@ out:
     return st;
 }
 
-status_t making_add_input(struct making *making, const char *path)
-{
-    status_t st = STATUS_OK;
-    const char **grown = realloc(making->inputs, (making->ninputs + 1) * sizeof *grown);
-    REQUIRE(grown, STATUS_DEVICE, "out of memory: names of the input");
-    grown[making->ninputs++] = path;
-    making->inputs = grown;
-out:
-    return st;
-}
-
 void making_free(struct making *making)
 {
-    free(making->inputs);
+    inputs_free(&making->inputs);
     free(making->items);
     *making = (struct making){0};
 }
@@ -43,13 +32,7 @@ status_t making_of_products(const struct job *job, const struct archive *archive
         out->items[i] = (struct making_item){
             .file = product->file, .text = product->text, .integrate = product->integrate};
     }
-    for (uint32_t i = 0; i < archive->nparts; i++) {
-        const struct archive_part *part = &archive->parts[i];
-        TRY(making_add_input(out, part->path));
-        for (uint32_t j = 0; j < part->nsources; j++) {
-            TRY(making_add_input(out, part->sources[j]));
-        }
-    }
+    TRY(inputs_of_bank(job, archive, &out->inputs));
 out:
     return st;
 }

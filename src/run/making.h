@@ -8,6 +8,7 @@
 #define VOLTMILL_RUN_MAKING_H
 
 #include "plan/axes.h"
+#include "run/inputs.h"
 #include "run/work.h"
 
 struct making_item {
@@ -22,8 +23,7 @@ struct making_item {
 
 struct making {
     const struct job *job;
-    const char **inputs; /* every file that is read */
-    uint32_t ninputs;
+    struct inputs inputs; /* every file that is read */
     struct making_item *items;
     uint32_t count;
     /* Of the plan: once is_planned. */
@@ -39,8 +39,6 @@ struct making {
 
 /* Room for `count` items; *out is for making_free() in any case. Fails with DEVICE. */
 status_t making_begin(const struct job *job, uint32_t count, struct making *out);
-/* Adds a file of the input; its name must outlive the making. */
-status_t making_add_input(struct making *making, const char *path);
 void making_free(struct making *making);
 
 /* The products of a filter bank: as far as job and archive tell; the rest of it. */

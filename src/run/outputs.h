@@ -28,8 +28,7 @@ struct outputs_begun {
     struct channelise_choice choice;
 };
 
-/* Checks (rank 0, or alone) that all products can be made, and that none would replace a file of
- * the input. Fails with USAGE. */
+/* Checks (rank 0, or alone) that all products can be made. Fails with USAGE. */
 status_t outputs_check(const struct making *making, int force);
 
 /* Whether all products have their names already, and nothing is left beside them. */

@@ -8,70 +8,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Whatever it is called here (another path, a link): --force must never replace the input. */
-static status_t check_not_input(const char *path, const struct making *making)
-{
-    status_t st = STATUS_OK;
-    for (uint32_t i = 0; i < making->ninputs; i++) {
-        REQUIRE(!file_is_same(path, making->inputs[i]), STATUS_USAGE,
-                "product %s is the input file %s", path, making->inputs[i]);
-    }
-out:
-    return st;
-}
-
-static status_t check_not_job(const char *path, const struct job *job)
-{
-    status_t st = STATUS_OK;
-    REQUIRE(!file_is_same(path, job->path), STATUS_USAGE, "product %s is the job file", path);
-    REQUIRE(!job->window_path || !file_is_same(path, job->window_path), STATUS_USAGE,
-            "product %s is the file of the window", path);
-out:
-    return st;
-}
-
-static status_t check_others(const struct job *job, const char *file, const char *part,
-                             const char *journal)
-{
-    status_t st = STATUS_OK;
-    for (uint32_t j = 0; j < job_nfiles(job); j++) {
-        const char *other = job_file(job, j);
-        REQUIRE(other == file || !file_is_same(file, other), STATUS_USAGE,
-                "two products are one file: %s, %s", file, other);
-        REQUIRE(!file_is_same(part, other) && !file_is_same(journal, other), STATUS_USAGE,
-                "product %s has the name under which product %s or its journal is written", other,
-                file);
-    }
-out:
-    return st;
-}
-
-/* The three names of product i, whatever is there. */
-static status_t check_names(const struct making *making, uint32_t i)
-{
-    status_t st = STATUS_OK;
-    char *part = NULL;
-    char *journal = NULL;
-    const char *path = making->items[i].file;
-    TRY(file_part_name(path, &part));
-    TRY(file_journal_name(path, &journal));
-    const char *names[] = {path, part, journal};
-    for (int j = 0; j < 3; j++) {
-        TRY(check_not_input(names[j], making));
-        TRY(check_not_job(names[j], making->job));
-    }
-    TRY(check_others(making->job, path, part, journal));
-out:
-    free(part);
-    free(journal);
-    return st;
-}
-
 status_t outputs_check(const struct making *making, int force)
 {
     status_t st = STATUS_OK;
     for (uint32_t i = 0; i < making->count; i++) {
-        TRY(check_names(making, i));
         TRY(file_check_new(making->items[i].file, force));
     }
 out:
@@ -326,9 +266,6 @@ status_t outputs_claim(outputs_t *outputs, struct outputs_begun *begun)
     status_t st = STATUS_OK;
     int all_go_on = 1;
     int some_bind = 0;
-    for (uint32_t i = 0; i < outputs->count; i++) {
-        TRY(check_names(outputs->making, i));
-    }
     for (uint32_t i = 0; i < outputs->count; i++) {
         TRY(look(outputs, i));
         all_go_on &= goes_on(&outputs->outputs[i]);

@@ -4,6 +4,7 @@
 #include "plan/yaml_file.h"
 #include "run/agree.h"
 #include "run/progress.h"
+#include "run/protect.h"
 #include "run/run_channelise.h"
 #include "run/run_dedisperse.h"
 #include "run/setup.h"
@@ -21,6 +22,17 @@ double run_patience(const struct run_options *options, enum backend_kind backend
 {
     double otherwise = backend == BACKEND_REFERENCE ? 0 : default_patience;
     return options->patience < 0 ? otherwise : options->patience;
+}
+
+/* Before anything is made, removed or truncated. */
+static status_t protect_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
+                            const struct run_options *options)
+{
+    const struct protect_other others[] = {{"--database", options->database},
+                                           {"--csv", options->csv}};
+    int rank;
+    MPI_Comm_rank(comm, &rank);
+    return agree_all(comm, rank == 0 ? protect_job(job, archive, others, 2) : STATUS_OK);
 }
 
 /* What is left to do, as rank 0 sees it, on all ranks. */
@@ -130,6 +142,7 @@ status_t run_job_all(MPI_Comm comm, const struct run_options *options)
     }
     TRY(setup_share_all(comm, st, options->path, &text, options->sets, options->nsets,
                         options->each, &job, &archive));
+    TRY(protect_all(comm, job, archive, options));
     TRY(find_left_all(comm, job, archive, options, &skip));
     /* Of a job of many. */
     int is_passed_over = options->each && !options->force && skip.all;

@@ -3,6 +3,7 @@
 #include "archive/native_write.h"
 #include "base/claim.h"
 #include "base/file.h"
+#include "base/guard.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "dsp/signal.h"
@@ -106,6 +107,7 @@ out:
 static status_t make_file(struct synthesis *s, int force)
 {
     status_t st = STATUS_OK;
+    struct guard reads = {0};
     const struct synth_spec *spec = s->spec;
     struct native_spec native = {.samples = spec->samples,
                                  .stations = spec->stations,
@@ -119,12 +121,15 @@ static status_t make_file(struct synthesis *s, int force)
                                  .start = spec->start,
                                  .telescope = spec->telescope,
                                  .source = spec->source};
+    TRY(guard_add(&reads, "its specification", spec->path));
+    TRY(guard_check_part(&reads, "observation", spec->file));
     TRY(file_check_new(spec->file, force));
     TRY(claim_part(s->part, force, native_is_ours, &s->claim_fd));
     s->is_ours = 1;
     TRY(native_create(s->part, &native, &s->place));
     TRY(file_reserve(s->claim_fd, s->part, s->place.file_bytes));
 out:
+    guard_free(&reads);
     return st;
 }
 

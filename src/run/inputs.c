@@ -1,0 +1,108 @@
+#include "run/inputs.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static status_t add(struct inputs *inputs, const char *path, int is_small)
+{
+    status_t st = STATUS_OK;
+    if (inputs->count == inputs->room) {
+        size_t room = inputs->room > 0 ? 2 * inputs->room : 16;
+        struct input *grown = realloc(inputs->files, room * sizeof *grown);
+        REQUIRE(grown, STATUS_DEVICE, "out of memory: names of the input");
+        inputs->files = grown;
+        inputs->room = room;
+    }
+    inputs->files[inputs->count] = (struct input){.is_small = is_small};
+    TRY(memory_text(path, &inputs->files[inputs->count].path));
+    inputs->count++;
+out:
+    return st;
+}
+
+/* By path, then as they came. */
+static int compare(const void *left, const void *right)
+{
+    const struct input *a = *(const struct input *const *)left;
+    const struct input *b = *(const struct input *const *)right;
+    int order = strcmp(a->path, b->path);
+    return order ? order : (a > b) - (a < b);
+}
+
+/* A virtual dataset names a source once for each piece of it. */
+static status_t drop_repeated(struct inputs *inputs)
+{
+    status_t st = STATUS_OK;
+    struct input **sorted = NULL;
+    size_t kept = 0;
+    const char *last = NULL;
+    TRY(memory_zeroed(inputs->count, sizeof *sorted, "names of the input", &sorted));
+    for (size_t i = 0; i < inputs->count; i++) {
+        sorted[i] = &inputs->files[i];
+    }
+    qsort(sorted, inputs->count, sizeof *sorted, compare);
+    for (size_t i = 0; i < inputs->count; i++) {
+        if (last && strcmp(last, sorted[i]->path) == 0) {
+            free(sorted[i]->path);
+            sorted[i]->path = NULL;
+        } else {
+            last = sorted[i]->path;
+        }
+    }
+    for (size_t i = 0; i < inputs->count; i++) {
+        if (inputs->files[i].path) {
+            inputs->files[kept++] = inputs->files[i];
+        }
+    }
+    inputs->count = kept;
+out:
+    free(sorted);
+    return st;
+}
+
+status_t inputs_of_bank(const struct job *job, const struct archive *archive, struct inputs *out)
+{
+    status_t st = STATUS_OK;
+    struct inputs inputs = {0};
+    for (uint32_t i = 0; i < archive->nparts; i++) {
+        const struct archive_part *part = &archive->parts[i];
+        TRY(add(&inputs, part->path, 0));
+        for (uint32_t j = 0; j < part->nsources; j++) {
+            TRY(add(&inputs, part->sources[j], 0));
+        }
+    }
+    TRY(job->window_path ? add(&inputs, job->window_path, 1) : STATUS_OK);
+    TRY(drop_repeated(&inputs));
+    *out = inputs;
+    inputs = (struct inputs){0};
+out:
+    inputs_free(&inputs);
+    return st;
+}
+
+status_t inputs_of_filterbank(const char *path, const struct fbh5 *fbh5, struct inputs *out)
+{
+    status_t st = STATUS_OK;
+    struct inputs inputs = {0};
+    TRY(add(&inputs, path, 0));
+    for (uint32_t i = 0; fbh5 && i < fbh5->nsources; i++) {
+        TRY(add(&inputs, fbh5->sources[i], 0));
+    }
+    TRY(drop_repeated(&inputs));
+    *out = inputs;
+    inputs = (struct inputs){0};
+out:
+    inputs_free(&inputs);
+    return st;
+}
+
+void inputs_free(struct inputs *inputs)
+{
+    for (size_t i = 0; i < inputs->count; i++) {
+        free(inputs->files[i].path);
+    }
+    free(inputs->files);
+    *inputs = (struct inputs){0};
+}
