@@ -62,11 +62,18 @@ out:
     return st;
 }
 
+static int archive_by_name(const void *left, const void *right)
+{
+    return text_compare_natural(*(char *const *)left, *(char *const *)right);
+}
+
+/* In the order of the job's list; what one pattern stands for, in the natural order of names. */
 static status_t expand_globs(const struct job *job, glob_t *paths)
 {
     status_t st = STATUS_OK;
     for (uint32_t i = 0; i < job->nfiles; i++) {
         int flags = (i ? GLOB_APPEND : 0);
+        size_t before = i ? paths->gl_pathc : 0;
         /* A name without wildcards stays as it is, so that the open reports what is wrong. */
         int has_wildcards = strpbrk(job->files[i], "*?[") != NULL;
         char *pattern = NULL;
@@ -76,6 +83,7 @@ static status_t expand_globs(const struct job *job, glob_t *paths)
         REQUIRE(status != GLOB_NOMATCH, STATUS_DATA, "no file matches input.files: %s",
                 job->files[i]);
         REQUIRE(status == 0, STATUS_DATA, "input.files: %s cannot be looked up", job->files[i]);
+        qsort(paths->gl_pathv + before, paths->gl_pathc - before, sizeof(char *), archive_by_name);
     }
 out:
     return st;
@@ -350,6 +358,7 @@ status_t archive_open(const struct job *job, struct archive **out)
         qsort(files, count, sizeof(struct archive *), by_start);
     }
     TRY(join(files, count));
+    files[0]->are_by_start = all_start && files[0]->stacked == AXIS_TIME;
     TRY(settle_frequencies(job, files[0]));
     TRY(check_gaps(files[0]));
     TRY(select_apply(&job->select, files[0]));

@@ -80,6 +80,7 @@ struct archive {
 
     struct archive_part *parts; /* by stack, then time */
     uint32_t nparts;
+    int are_by_start;    /* on rank 0: the files' own times gave their order, not their names */
     uint64_t (*gaps)[2]; /* (first sample, count), missing samples; ascending */
     size_t ngaps;
 

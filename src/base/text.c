@@ -96,6 +96,50 @@ size_t text_line_of_nul(const char *text, size_t length)
     return line;
 }
 
+static int text_is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Compares the numbers at which both stand, of any length, and goes behind them. */
+static int text_compare_numbers(const char **a, const char **b)
+{
+    size_t digits[2] = {0, 0};
+    const char *at[2] = {*a, *b};
+    for (int i = 0; i < 2; i++) {
+        while (*at[i] == '0') {
+            at[i]++;
+        }
+        while (text_is_digit(at[i][digits[i]])) {
+            digits[i]++;
+        }
+    }
+    *a = at[0] + digits[0];
+    *b = at[1] + digits[1];
+    return digits[0] != digits[1] ? (digits[0] < digits[1] ? -1 : 1)
+                                  : strncmp(at[0], at[1], digits[0]);
+}
+
+int text_compare_natural(const char *a, const char *b)
+{
+    const char *left = a;
+    const char *right = b;
+    while (*left && *right) {
+        int order = (unsigned char)*left - (unsigned char)*right;
+        if (text_is_digit(*left) && text_is_digit(*right)) {
+            order = text_compare_numbers(&left, &right);
+        } else {
+            left++;
+            right++;
+        }
+        if (order) {
+            return order;
+        }
+    }
+    /* The shorter one first; numbers may differ by zeros in front alone. */
+    return *left || *right ? (*left ? 1 : -1) : strcmp(a, b);
+}
+
 const char *text_basename(const char *path)
 {
     const char *slash = strrchr(path, '/');

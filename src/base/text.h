@@ -26,6 +26,10 @@ status_t text_read_file(struct text *text, const char *path, size_t limit);
  * '\0' would never see the rest. 0: it has none. */
 size_t text_line_of_nul(const char *text, size_t length);
 
+/* Orders texts as people do: runs of digits in them compare as the numbers that they are, "part2"
+ * before "part10"; all else by bytes. 0 only for equal texts. */
+int text_compare_natural(const char *a, const char *b);
+
 /* The part of `path` behind the last '/'. */
 const char *text_basename(const char *path);
 

@@ -3,17 +3,42 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_LISTED = 5 };
+enum { MOST_LISTED = 7 };
 
+/* One of several files: its samples, and when they begin. */
+static void words_part(const struct archive *archive, const struct archive_part *part)
+{
+    char a[UNITS_TEXT];
+    printf(": %s samples from %s on", units_count(part->samples, a),
+           units_count(part->first_sample, (char[UNITS_TEXT]){0}));
+    if (archive->has_start && archive->stacked == AXIS_TIME) {
+        double later = (double)part->first_sample / archive->sample_rate_hz;
+        printf(", %s UTC", units_utc(utc_add(archive->start, later), a));
+    }
+}
+
+/* Of a long list, the first and the last. */
 static void print_files(const struct archive *archive)
 {
     char a[UNITS_TEXT];
-    for (uint32_t i = 0; i < archive->nparts && i < MOST_LISTED; i++) {
-        printf("  %-13s %s (%s)\n", i ? "" : "files", archive->parts[i].path,
-               units_bytes(archive->parts[i].file_bytes, a));
+    uint32_t left_out = archive->nparts > MOST_LISTED ? archive->nparts - MOST_LISTED : 0;
+    for (uint32_t i = 0; i < archive->nparts; i++) {
+        if (left_out > 0 && i == MOST_LISTED - 1) {
+            printf("  %-13s and %u more\n", "", left_out);
+            i += left_out;
+        }
+        const struct archive_part *part = &archive->parts[i];
+        printf("  %-13s %s (%s)", i ? "" : "files", part->path, units_bytes(part->file_bytes, a));
+        if (archive->nparts > 1) {
+            words_part(archive, part);
+        }
+        printf("\n");
     }
-    if (archive->nparts > MOST_LISTED) {
-        printf("  %-13s and %u more\n", "", archive->nparts - MOST_LISTED);
+    if (archive->nparts > 1) {
+        printf("  %-13s %s\n", "order",
+               archive->are_by_start
+                   ? "by the files' own times"
+                   : "as the job lists them; of a pattern, by name, numbers as numbers");
     }
     printf("  %-13s %s%s\n", "dataset", archive->dataset,
            archive->is_native ? ", native layout" : ", as described in the job");

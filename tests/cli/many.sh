@@ -33,6 +33,36 @@ runs "verify joins them, too" "$voltmill" verify parts.out
 errs 4 'h5 starts .* samples before the end' "$voltmill" plan --set 'input.files=[part-9.h5, part-8.h5, whole.h5]' job.yaml
 ok $bad "files that overlap are refused"
 
+# Names without times: numbers in them are numbers. Twelve files of 1000 samples; an explicit order is kept.
+PYTHONPATH="$here/tests/cli" "$python" - <<'PYTHON'
+from archives import *
+whole = noise((12000, 2, 2))
+for i in range(12):
+    plain(f"n{i + 1}.h5", whole[1000 * i:1000 * (i + 1)])
+plain("n.all", whole)
+plain("n.other", np.concatenate([whole[9000:10000], whole[1000:3000]]))
+for i, name in enumerate(("t10", "t2", "t1")):  # their own times say otherwise
+    native(f"{name}.h5", whole[5000 * i:5000 * (i + 1)][:5000], root={"start_second": 100 + 5000 * i / RATE})
+PYTHON
+layout='input.layout={dataset: /x, axes: "time,pol,reim", sample_rate_hz: 1e6}'
+for job in 'all.out n*.h5' 'whole.n n.all' 'list.out [n10.h5, n2.h5, n3.h5]' 'other.n n.other'; do
+    "$voltmill" run --set "input.files=${job#* }" --set "$layout" --set "products.0.file=${job%% *}" job.yaml >/dev/null
+done
+same "a pattern: n2 before n10" "$(data whole.n)" "$(data all.out)"
+same "which is what the product says" "n1.h5 n2.h5 n3.h5 n4.h5 n5.h5 n6.h5 n7.h5 n8.h5 n9.h5 n10.h5 n11.h5 n12.h5" \
+    "$("$python" -c "
+import h5py
+print(*(line.split()[0] for line in h5py.File('all.out')['provenance'].attrs['inputs'].decode().split('\n')))")"
+same "a list stays as it is" "$(data other.n)" "$(data list.out)"
+"$voltmill" plan --set 'input.files=n*.h5' --set "$layout" --set products.0.file=not.out job.yaml >stdout
+same "plan: the order" 'files n1.h5 0|n2.h5 1,000|n3.h5 2,000|n4.h5 3,000|n5.h5 4,000|n6.h5 5,000|and 5 more|n12.h5 11,000|' \
+    "$(sed -n '/^  files /,/^  order /{/order/d; s/ ([^)]*): 1,000 samples from \([0-9,]*\) on$/ \1/; s/^ *//; s/  */ /gp}' stdout | tr '\n' '|')"
+"$voltmill" plan --set 'input.files=t*.h5' --set products.0.file=not.out job.yaml >stdout
+same "plan: times before names" 't10.h5 40.000000|t2.h5 40.005000|t1.h5 40.010000|' \
+    "$(sed -n 's/^\(  files\|  \) *\(t[0-9]*.h5\) .*samples from [0-9,]* on, 2020-01-01T00:01:\([0-9.]*\) UTC/\2 \3/p' stdout | tr '\n' '|')"
+grep -q '^  order  *by the files.* own times$' stdout
+ok $? "says so"
+
 # --- many observations
 cp obs-2.h5 sound.h5
 truncate -s 50000 obs-2.h5
