@@ -1,6 +1,7 @@
 /* voltmill: the table of subcommands. */
 #include "base/h5.h"
 #include "cli/cli.h"
+#include "cli/start.h"
 
 #include <mpi.h>
 #include <signal.h>
@@ -10,18 +11,17 @@
 static const struct {
     const char *name;
     status_t (*run)(int argc, char **argv);
-    int is_parallel; /* begins MPI */
     const char *summary;
 } commands[] = {
-    {"run", cli_run, 1, "grind an archive into products, as a job file says"},
-    {"plan", cli_plan, 0, "say what `run` would do: sizes, memory, the filter's report"},
-    {"info", cli_info, 0, "describe an archive or a product, or list compute devices"},
-    {"status", cli_status, 0, "say how far a product is, and whether a run is at work"},
-    {"verify", cli_verify, 1, "recompute a product with the reference and compare"},
-    {"export", cli_export, 0, "write a product as SIGPROC or PRESTO read it: .fil, .dat, .tim"},
-    {"synth", cli_synth, 1, "write a synthetic observation"},
-    {"tune", cli_tune, 0, "find the fastest kernels for this device, and keep them"},
-    {"bench", cli_bench, 0, "time the filter bank on this machine, and check it"},
+    {"run", cli_run, "grind an archive into products, as a job file says"},
+    {"plan", cli_plan, "say what `run` would do: sizes, memory, the filter's report"},
+    {"info", cli_info, "describe an archive or a product, or list compute devices"},
+    {"status", cli_status, "say how far a product is, and whether a run is at work"},
+    {"verify", cli_verify, "recompute a product with the reference and compare"},
+    {"export", cli_export, "write a product as SIGPROC or PRESTO read it: .fil, .dat, .tim"},
+    {"synth", cli_synth, "write a synthetic observation"},
+    {"tune", cli_tune, "find the fastest kernels for this device, and keep them"},
+    {"bench", cli_bench, "time the filter bank on this machine, and check it"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -36,25 +36,30 @@ static void print_help(void)
     puts("\nvoltmill COMMAND --help tells more; --version prints the version.");
 }
 
-/* Says what went wrong: on rank 0 alone, even if the others know it too, and before MPI ends, since
- * a launcher kills all ranks as soon as one of them has ended badly. */
-static void end(status_t st, int is_parallel)
+/* Says what went wrong: before MPI ends, since a launcher kills all ranks as soon as one of them
+ * has ended badly. */
+static int end(status_t st)
 {
     int has_begun = 0;
-    int rank = 0;
     MPI_Initialized(&has_begun);
-    if (st != STATUS_OK && is_parallel && !has_begun) {
-        MPI_Init(NULL, NULL);
-        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-        report_quiet(rank != 0);
-        has_begun = 1;
-    }
     if (st != STATUS_OK) {
         report_print();
     }
     if (has_begun) {
         MPI_Finalize();
     }
+    return (int)st;
+}
+
+/* All ranks have the same words. */
+static status_t find_no_command(int argc, const char *name)
+{
+    int rank = 0;
+    status_t st = report_fail(STATUS_USAGE,
+                              argc > 1 ? "unknown command %s; see voltmill --help"
+                                       : "expected a command%s; see voltmill --help",
+                              name);
+    return start_is_launched() ? start_all(st, &rank) : st;
 }
 
 int main(int argc, char **argv)
@@ -73,15 +78,8 @@ int main(int argc, char **argv)
     signal(SIGXFSZ, SIG_IGN);
     for (int i = 0; i < COMMANDS; i++) {
         if (strcmp(name, commands[i].name) == 0) {
-            status_t st = commands[i].run(argc - 1, argv + 1);
-            end(st, commands[i].is_parallel);
-            return (int)st;
+            return end(commands[i].run(argc - 1, argv + 1));
         }
     }
-    report_fail(STATUS_USAGE,
-                argc > 1 ? "unknown command %s; see voltmill --help"
-                         : "expected a command%s; see voltmill --help",
-                name);
-    report_print();
-    return STATUS_USAGE;
+    return end(find_no_command(argc, name));
 }

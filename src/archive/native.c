@@ -186,9 +186,8 @@ status_t native_read(hid_t file, const char *path, struct job_layout *layout,
     int found = 0;
     *is_native = 0;
     /* An attribute `format` of another kind only means that the file is somebody else's. */
-    if (H5Aexists(file, "format") > 0 &&
-        h5_get_text(file, path, "format", &format, &found) != STATUS_OK) {
-        report_clear();
+    if (H5Aexists(file, "format") > 0) {
+        TRY(report_forgive(h5_get_text(file, path, "format", &format, &found)));
     }
     if (!found || strcmp(format, "voltage") != 0) {
         goto out;

@@ -35,8 +35,10 @@ status_t memory_text(const char *text, char **out)
     status_t st = STATUS_OK;
     char *copy = NULL;
     if (text) {
-        copy = strdup(text);
-        REQUIRE(copy, STATUS_DEVICE, "out of memory: a text of %zu bytes", strlen(text));
+        size_t bytes = strlen(text) + 1;
+        copy = malloc(bytes);
+        REQUIRE(copy, STATUS_DEVICE, "out of memory: a text of %zu bytes", bytes);
+        memcpy(copy, text, bytes);
     }
     *out = copy;
 out:

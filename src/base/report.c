@@ -47,6 +47,15 @@ void report_clear(void)
     pthread_mutex_unlock(&lock);
 }
 
+status_t report_forgive(status_t st)
+{
+    if (st == STATUS_OK || st == STATUS_DEVICE) {
+        return st;
+    }
+    report_clear();
+    return STATUS_OK;
+}
+
 void report_next(void)
 {
     report_clear();

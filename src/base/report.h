@@ -20,6 +20,9 @@ status_t report_cause_status(void);
 
 /* Forgets the recorded cause. */
 void report_clear(void);
+/* Forgets a failure that only says what something is not: gives STATUS_OK. Without memory nobody
+ * knows what it is: DEVICE stays as it is. */
+status_t report_forgive(status_t st);
 /* Other work begins: forgets that a cause was printed, too. */
 void report_next(void);
 

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/cli.h"
+#include "cli/start.h"
 
 #include <getopt.h>
 #include <mpi.h>
@@ -126,16 +127,13 @@ status_t cli_bench_run(int argc, char **argv)
     struct bench_run_result result = {0};
     int rank = 0;
     int ranks = 1;
-    int level = 0;
-    TRY(read_options(argc, argv, &settings));
-    if (settings.help) {
-        fputs(help, stdout);
+    st = read_options(argc, argv, &settings);
+    if (st == STATUS_OK && settings.help) {
+        start_print_all(help);
         goto out;
     }
-    MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    TRY(start_all(st, &rank));
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    report_quiet(rank != 0);
     TRY(bench_run_all(MPI_COMM_WORLD, &settings.options, &result));
     if (rank == 0) {
         print_result(&result, ranks);

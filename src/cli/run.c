@@ -3,11 +3,11 @@
 
 #include "cli/cli.h"
 #include "cli/options.h"
+#include "cli/start.h"
 #include "run/stop.h"
 #include "tune/budget.h"
 
 #include <mpi.h>
-#include <stdio.h>
 
 static const char help[] =
     "Usage: voltmill run [OPTION]... JOB\n"
@@ -51,27 +51,32 @@ static const char help[] =
     "6 complete, but rows are NaN because their input could not be read (run.on_bad: nan),\n"
     "75 stopped: the same command goes on.\n";
 
+static status_t read_options(int argc, char **argv, struct options *out)
+{
+    status_t st = STATUS_OK;
+    TRY(options_read(argc, argv,
+                     OPTION_SET | OPTION_FORCE | OPTION_RESTART | OPTION_STALL | OPTION_PROGRESS |
+                         OPTION_DRY_RUN | OPTION_EACH | OPTION_GOING | OPTION_TUNE | OPTION_BUDGET |
+                         OPTION_DATABASE,
+                     "job file", out));
+    REQUIRE(out->help || !out->each || !out->dry_run, STATUS_USAGE,
+            "run: --each does not go with --dry-run: plan one of the files");
+out:
+    return st;
+}
+
 status_t cli_run(int argc, char **argv)
 {
     status_t st = STATUS_OK;
     struct options options;
     int rank = 0;
-    int level = 0;
-    TRY(options_read(argc, argv,
-                     OPTION_SET | OPTION_FORCE | OPTION_RESTART | OPTION_STALL | OPTION_PROGRESS |
-                         OPTION_DRY_RUN | OPTION_EACH | OPTION_GOING | OPTION_TUNE | OPTION_BUDGET |
-                         OPTION_DATABASE,
-                     "job file", &options));
-    if (options.help) {
-        fputs(help, stdout);
+    st = read_options(argc, argv, &options);
+    if (st == STATUS_OK && options.help) {
+        start_print_all(help);
         goto out;
     }
-    REQUIRE(!options.each || !options.dry_run, STATUS_USAGE,
-            "run: --each does not go with --dry-run: plan one of the files");
     stop_begin(0); /* to begin may take long */
-    MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    report_quiet(rank != 0);
+    TRY(start_all(st, &rank));
     if (options.dry_run) {
         st = rank == 0 ? cli_plan_job(&options) : STATUS_OK;
         goto out;

@@ -1,10 +1,10 @@
 /* voltmill synth SPEC */
 #include "cli/cli.h"
 #include "cli/options.h"
+#include "cli/start.h"
 #include "run/synthesis.h"
 
 #include <mpi.h>
-#include <stdio.h>
 
 static const char help[] =
     "Usage: voltmill synth [OPTION]... SPEC\n"
@@ -23,16 +23,13 @@ status_t cli_synth(int argc, char **argv)
     status_t st = STATUS_OK;
     struct options options;
     int rank = 0;
-    int level = 0;
-    TRY(options_read(argc, argv, OPTION_SET | OPTION_FORCE | OPTION_PROGRESS, "specification",
-                     &options));
-    if (options.help) {
-        fputs(help, stdout);
+    st = options_read(argc, argv, OPTION_SET | OPTION_FORCE | OPTION_PROGRESS, "specification",
+                      &options);
+    if (st == STATUS_OK && options.help) {
+        start_print_all(help);
         goto out;
     }
-    MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    report_quiet(rank != 0);
+    TRY(start_all(st, &rank));
     struct synthesis_options synthesis = {options.operand, options.sets, options.nsets,
                                           options.force, options.progress};
     st = synthesis_all(MPI_COMM_WORLD, &synthesis);

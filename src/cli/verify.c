@@ -2,10 +2,10 @@
 #include "run/verify.h"
 #include "cli/cli.h"
 #include "cli/options.h"
+#include "cli/start.h"
 #include "run/verify_crc.h"
 
 #include <mpi.h>
-#include <stdio.h>
 
 static const char help[] =
     "Usage: voltmill verify [OPTION]... PRODUCT\n"
@@ -35,18 +35,15 @@ status_t cli_verify(int argc, char **argv)
     status_t st = STATUS_OK;
     struct options options;
     int rank = 0;
-    int level = 0;
-    TRY(options_read(argc, argv,
-                     OPTION_SET | OPTION_ALL | OPTION_CHUNKS | OPTION_SEED | OPTION_PROGRESS |
-                         OPTION_CRC,
-                     "product", &options));
-    if (options.help) {
-        fputs(help, stdout);
+    st = options_read(argc, argv,
+                      OPTION_SET | OPTION_ALL | OPTION_CHUNKS | OPTION_SEED | OPTION_PROGRESS |
+                          OPTION_CRC,
+                      "product", &options);
+    if (st == STATUS_OK && options.help) {
+        start_print_all(help);
         goto out;
     }
-    MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    report_quiet(rank != 0);
+    TRY(start_all(st, &rank));
     if (options.crc) {
         st = verify_crc_all(MPI_COMM_WORLD, options.operand, options.progress);
         goto out;

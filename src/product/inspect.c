@@ -230,16 +230,16 @@ out:
     return st;
 }
 
-/* Which of our products the file says it is; 0 if none. */
-static int read_kind(hid_t file, const char *path, enum product_kind *kind)
+/* Which of our products the file says it is, if any (*is_ours). Whatever else it says makes it
+ * none; only when there is no memory, nobody knows: fails with DEVICE. */
+static status_t read_kind(hid_t file, const char *path, enum product_kind *kind, int *is_ours)
 {
+    status_t st = STATUS_OK;
     char *format = NULL;
     int found = 0;
     int known = 0;
-    if (H5Aexists(file, "format") > 0 &&
-        h5_get_text(file, path, "format", &format, &found) != STATUS_OK) {
-        report_clear();
-        found = 0;
+    if (H5Aexists(file, "format") > 0) {
+        TRY(report_forgive(h5_get_text(file, path, "format", &format, &found)));
     }
     for (int i = PRODUCT_SPECTRA; found && i <= PRODUCT_DEDISPERSED; i++) {
         if (strcmp(format, product_name((enum product_kind)i)) == 0) {
@@ -247,17 +247,20 @@ static int read_kind(hid_t file, const char *path, enum product_kind *kind)
             known = 1;
         }
     }
+    *is_ours = known && H5Lexists(file, "provenance", H5P_DEFAULT) > 0;
+out:
     free(format);
-    return known && H5Lexists(file, "provenance", H5P_DEFAULT) > 0;
+    return st;
 }
 
 int product_is_ours(const char *path)
 {
     enum product_kind kind;
     hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
-    int ours = file >= 0 && read_kind(file, path, &kind);
+    int ours = 0;
+    int known = file >= 0 && read_kind(file, path, &kind, &ours) == STATUS_OK;
     h5_close(file);
-    return ours || h5_is_unfinished(path);
+    return (known && ours) || h5_is_unfinished(path);
 }
 
 status_t product_find_place(const char *path, struct product_place *out)
@@ -265,9 +268,10 @@ status_t product_find_place(const char *path, struct product_place *out)
     status_t st = STATUS_OK;
     hid_t file = -1;
     struct product product = {0};
+    int is_ours = 0;
     TRY(h5_open_file(path, &file));
-    REQUIRE(read_kind(file, path, &product.kind), STATUS_DATA, "%s is no product of voltmill",
-            path);
+    TRY(read_kind(file, path, &product.kind, &is_ours));
+    REQUIRE(is_ours, STATUS_DATA, "%s is no product of voltmill", path);
     TRY(memory_text(path, &product.path));
     TRY(read_place(file, &product));
     *out = product.place;
@@ -283,9 +287,11 @@ status_t product_open(const char *path, struct product **out)
     hid_t file = -1;
     struct product *product = NULL;
     size_t count = 0;
+    int is_ours = 0;
     TRY(h5_open_file(path, &file));
     TRY(memory_zeroed(1, sizeof *product, "a product", &product));
-    if (!read_kind(file, path, &product->kind)) {
+    TRY(read_kind(file, path, &product->kind, &is_ours));
+    if (!is_ours) {
         *out = NULL;
         goto out;
     }

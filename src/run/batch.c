@@ -85,20 +85,19 @@ static enum outcome outcome_of(status_t st, int was_complete)
 static status_t run_one_all(struct batch *batch, uint32_t i)
 {
     status_t st = STATUS_OK;
-    const struct run_options *options = batch->options;
     struct text name = {0};
     int was_complete = 0;
-    TRY(batch_name(batch->files[i], &name));
+    report_next();
+    TRY(agree_all(batch->comm, batch_name(batch->files[i], &name)));
     struct job_each each = {.name = name.data, .file = batch->files[i]};
-    struct run_options one = *options;
+    struct run_options one = *batch->options;
     one.each = &each;
     one.was_complete = &was_complete;
-    report_next();
-    st = run_job_all(batch->comm, &one);
+    TRY(run_job_all(batch->comm, &one));
+out:
     if (st != STATUS_OK) {
         report_print();
     }
-out:
     batch->outcomes[i] = outcome_of(st, was_complete);
     text_free(&name);
     return st;

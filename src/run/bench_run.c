@@ -117,7 +117,10 @@ static status_t make_scratch(const char *path, uint64_t bytes)
     status_t st = STATUS_OK;
     FILE *file = fopen(path, "wxe");
     REQUIRE(file, STATUS_USAGE, "%s cannot be made, or is there already", path);
-    TRY(file_reserve(fileno(file), path, bytes));
+    st = file_reserve(fileno(file), path, bytes);
+    if (st != STATUS_OK) {
+        unlink(path);
+    }
 out:
     if (file) {
         fclose(file);
@@ -132,8 +135,8 @@ static status_t time_writing_all(struct bounds *bounds, uint32_t product, const 
     const struct work_product *of = &bounds->work->products[product];
     uint64_t bytes = of->spec.rows * of->row_bytes;
     struct text path = {0};
-    TRY(text_add(&path, "%s.bench", bounds->work->job->products[product].file));
-    if (bounds->rank == 0) {
+    st = text_add(&path, "%s.bench", bounds->work->job->products[product].file);
+    if (st == STATUS_OK && bounds->rank == 0) {
         st = make_scratch(path.data, bytes);
     }
     TRY(agree_all(bounds->comm, st));
@@ -245,18 +248,30 @@ out:
     return st;
 }
 
+/* Makes the stage and warms it up. */
+static status_t stage_warm_up(const struct work *work, backend_t *backend, struct stage *stage)
+{
+    status_t st = STATUS_OK;
+    uint64_t blocks = 0;
+    double seconds = 0;
+    TRY(stage_begin(work, backend, stage));
+    TRY(stage_run_blocks(stage, work->channelise.noutputs, 0, &blocks, &seconds));
+out:
+    return st;
+}
+
 /* Seconds that all ranks together would take for the job's spectra. */
-static status_t time_backend(struct bounds *bounds, backend_t *backend)
+static status_t time_backend_all(struct bounds *bounds, backend_t *backend)
 {
     status_t st = STATUS_OK;
     const struct work *work = bounds->work;
     struct stage stage = {0};
     uint64_t blocks = 0;
-    TRY(stage_begin(work, backend, &stage));
     double seconds = 0;
-    TRY(stage_run_blocks(&stage, work->channelise.noutputs, 0, &blocks, &seconds));
-    MPI_Barrier(bounds->comm);
-    TRY(stage_run_blocks(&stage, work->channelise.noutputs, backend_seconds, &blocks, &seconds));
+    /* All begin at once. */
+    TRY(agree_all(bounds->comm, stage_warm_up(work, backend, &stage)));
+    st = stage_run_blocks(&stage, work->channelise.noutputs, backend_seconds, &blocks, &seconds);
+    TRY(agree_all(bounds->comm, st));
     double rate = (double)blocks * (double)stage.spectra * work->channelise.nstreams / seconds;
     MPI_Allreduce(MPI_IN_PLACE, &rate, 1, MPI_DOUBLE, MPI_SUM, bounds->comm);
     bounds->backend = (double)work->chunking.spectra * work->chunking.streams / rate;
@@ -295,7 +310,7 @@ static status_t measure_all(void *context, MPI_Comm comm, const struct work *wor
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         TRY(time_writing_all(bounds, i, piece));
     }
-    TRY(agree_all(comm, time_backend(bounds, backend)));
+    TRY(time_backend_all(bounds, backend));
 out:
     free(piece);
     return st;

@@ -1,6 +1,10 @@
 #include "run/driver_parts.h"
 
+#include "base/memory.h"
+#include "run/agree.h"
+
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 static void nap(void)
@@ -171,6 +175,28 @@ static void clear_up(driver_t *driver, int stops)
     }
 }
 
+static void driver_end(driver_t *driver)
+{
+    for (int i = 0; driver->half && i < driver->size; i++) {
+        text_free(&driver->half[i].text);
+    }
+    free(driver->half);
+    free(driver->heard);
+    watch_destroy(driver->watch);
+    text_free(&driver->told);
+}
+
+/* Rank 0. */
+static status_t driver_make_room(driver_t *driver)
+{
+    status_t st = STATUS_OK;
+    TRY(memory_zeroed(TELL_BYTES, 1, "what ranks tell", &driver->heard));
+    TRY(memory_zeroed((size_t)driver->size, sizeof *driver->half, "what ranks tell",
+                      &driver->half));
+out:
+    return st;
+}
+
 status_t driver_run_all(MPI_Comm comm, const struct driver_work *work, struct progress *progress)
 {
     driver_t driver = {
@@ -179,6 +205,8 @@ status_t driver_run_all(MPI_Comm comm, const struct driver_work *work, struct pr
     status_t st = STATUS_OK;
     MPI_Comm_rank(comm, &driver.rank);
     MPI_Comm_size(comm, &driver.size);
+    st = driver.rank == 0 ? driver_make_room(&driver) : STATUS_OK;
+    TRY(agree_all(comm, st));
     TRY(watch_create_all(comm, work->patience, &driver.watch));
     if (driver.rank == 0) {
         if (progress) {
@@ -199,7 +227,6 @@ status_t driver_run_all(MPI_Comm comm, const struct driver_work *work, struct pr
     }
     st = (status_t)last[0];
 out:
-    watch_destroy(driver.watch);
-    text_free(&driver.told);
+    driver_end(&driver);
     return st;
 }

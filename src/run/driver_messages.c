@@ -2,9 +2,7 @@
 
 #include "base/memory.h"
 
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 int driver_has_more(driver_t *driver)
 {
@@ -106,18 +104,37 @@ int driver_is_late(const driver_t *driver)
     return driver->stopping_since >= 0 && progress_now() - driver->stopping_since > DRIVER_PATIENCE;
 }
 
-static status_t take_told(driver_t *driver, const MPI_Status *from)
+/* Joins what comes in several messages; what has lost a part is of no use. */
+static status_t driver_join(driver_t *driver, struct told *half, size_t bytes, int is_last)
 {
     status_t st = STATUS_OK;
-    char *data = NULL;
+    if (!half->is_broken) {
+        st = text_add_bytes(&half->text, driver->heard, bytes);
+        half->is_broken = st != STATUS_OK;
+    }
+    if (is_last) {
+        if (!half->is_broken) {
+            st = driver->work->take(driver->work->context, half->text.data, half->text.length);
+        }
+        *half = (struct told){.text = {half->text.data, 0, half->text.capacity}};
+    }
+    return st;
+}
+
+/* The message is taken whatever happens: it would be found again and again. */
+static status_t driver_take_told(driver_t *driver, const MPI_Status *from)
+{
+    const struct driver_work *work = driver->work;
+    struct told *half = &driver->half[from->MPI_SOURCE];
+    int is_last = from->MPI_TAG == TAG_TELL;
     int bytes = 0;
     MPI_Get_count(from, MPI_BYTE, &bytes);
-    TRY(memory_zeroed((size_t)bytes, 1, "what a rank tells", &data));
-    MPI_Recv(data, bytes, MPI_BYTE, from->MPI_SOURCE, TAG_TELL, driver->comm, MPI_STATUS_IGNORE);
-    TRY(driver->work->take(driver->work->context, data, (size_t)bytes));
-out:
-    free(data);
-    return st;
+    MPI_Recv(driver->heard, TELL_BYTES, MPI_BYTE, from->MPI_SOURCE, from->MPI_TAG, driver->comm,
+             MPI_STATUS_IGNORE);
+    if (is_last && half->text.length == 0 && !half->is_broken) {
+        return work->take(work->context, driver->heard, (size_t)bytes);
+    }
+    return driver_join(driver, half, (size_t)bytes, is_last);
 }
 
 static void answer(driver_t *driver, int rank)
@@ -176,7 +193,8 @@ static int serve_one(driver_t *driver)
         answer(driver, from.MPI_SOURCE);
         break;
     case TAG_TELL:
-        driver_note_trouble(driver, take_told(driver, &from));
+    case TAG_TELL_ON:
+        driver_note_trouble(driver, driver_take_told(driver, &from));
         break;
     case TAG_WISH:
         MPI_Recv(NULL, 0, MPI_BYTE, from.MPI_SOURCE, TAG_WISH, driver->comm, MPI_STATUS_IGNORE);
@@ -219,6 +237,16 @@ void driver_look_for_stop(driver_t *driver)
     }
 }
 
+static void driver_send_told(const driver_t *driver)
+{
+    size_t length = driver->told.length;
+    for (size_t at = 0; at < length; at += TELL_BYTES) {
+        int bytes = (int)min_u64(length - at, TELL_BYTES);
+        MPI_Send(driver->told.data + at, bytes, MPI_BYTE, 0,
+                 at + TELL_BYTES < length ? TAG_TELL_ON : TAG_TELL, driver->comm);
+    }
+}
+
 status_t driver_tell(driver_t *driver)
 {
     status_t st = STATUS_OK;
@@ -228,13 +256,10 @@ status_t driver_tell(driver_t *driver)
     }
     driver->told.length = 0;
     TRY(work->tell(work->context, &driver->told));
-    size_t bytes = driver->told.length;
-    REQUIRE(bytes <= INT_MAX, STATUS_DEVICE, "%zu bytes to tell are more than a message holds",
-            bytes);
-    if (bytes > 0 && driver->rank == 0) {
-        TRY(work->take(work->context, driver->told.data, bytes));
-    } else if (bytes > 0) {
-        MPI_Send(driver->told.data, (int)bytes, MPI_BYTE, 0, TAG_TELL, driver->comm);
+    if (driver->told.length > 0 && driver->rank == 0) {
+        TRY(work->take(work->context, driver->told.data, driver->told.length));
+    } else {
+        driver_send_told(driver);
     }
 out:
     return st;

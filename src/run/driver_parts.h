@@ -10,7 +10,7 @@
 enum {
     TAG_ASK = 21,      /* from others to rank 0: uint64 chunks finished since the last time */
     TAG_GIVE = 22,     /* back: uint64 chunk, or NO_CHUNK */
-    TAG_TELL = 23,     /* to rank 0: bytes */
+    TAG_TELL = 23,     /* to rank 0: at most TELL_BYTES, the end of what one call of tell() gave */
     TAG_WISH = 24,     /* to rank 0: this rank was asked to stop */
     TAG_END = 25,      /* to rank 0: struct ending, the last one of a rank */
     TAG_STOP = 26,     /* from rank 0: int [STOP_WORDS], enum reason and status */
@@ -18,7 +18,9 @@ enum {
     TAG_LOST = 28,     /* to rank 0: int, a rank that is dead */
     TAG_SIGN = 29,     /* to rank 0, and back: nothing, a sign of life */
     TAG_GIVEN_UP = 30, /* to rank 0, which was silent: nothing, the others end the run without it */
+    TAG_TELL_ON = 31,  /* to rank 0: TELL_BYTES, of which more are on their way */
     STOP_WORDS = 2,
+    TELL_BYTES = 16384,
     CAUSE_BYTES = 4096
 };
 
@@ -39,6 +41,12 @@ struct ending {
     char cause[CAUSE_BYTES];
 };
 
+/* What a rank tells in several messages. */
+struct told {
+    struct text text;
+    int is_broken; /* a part of it is lost */
+};
+
 struct driver {
     MPI_Comm comm;
     int rank, size;
@@ -55,6 +63,8 @@ struct driver {
     int stops;         /* TAG_STOP sent to each */
     int lost;          /* ranks that cannot end by themselves: dead, silent, or stuck */
     int failed_rank;   /* -1: none */
+    char *heard;       /* [TELL_BYTES]: what comes can be taken, however little memory is left */
+    struct told *half; /* [size], what each has told so far */
     struct ending failure;
     /* Other ranks. */
     int stops_seen;

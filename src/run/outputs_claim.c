@@ -79,13 +79,12 @@ static int is_same_place(const struct product_place *a, const struct product_pla
 }
 
 /* Whether the file is laid out as the journal tells. */
-static int is_told_of(const char *path, const journal_t *journal, struct product_place *place)
+static status_t find_told_of(const char *path, const journal_t *journal,
+                             struct product_place *place, int *is_same)
 {
-    if (product_find_place(path, place) != STATUS_OK) {
-        report_clear();
-        return 0;
-    }
-    return is_same_place(place, &journal_head(journal)->place);
+    status_t found = product_find_place(path, place);
+    *is_same = found == STATUS_OK && is_same_place(place, &journal_head(journal)->place);
+    return report_forgive(found);
 }
 
 /* Finds out what earlier runs have left of a product. */
@@ -98,8 +97,9 @@ static status_t look(outputs_t *outputs, uint32_t i)
     if (exists(path) && !exists(output->part)) {
         TRY(journal_open(output->journal_path, &output->state, &output->journal));
         /* Somebody may have put another file there since. */
-        output->is_published = output->journal && journal_is_complete(output->journal) &&
-                               is_told_of(path, output->journal, &place);
+        if (output->journal && journal_is_complete(output->journal)) {
+            TRY(find_told_of(path, output->journal, &place, &output->is_published));
+        }
         if (output->is_published) {
             output->place = journal_head(output->journal)->place;
             goto out;
@@ -114,12 +114,8 @@ static status_t look(outputs_t *outputs, uint32_t i)
             "begins anew",
             output->journal_path);
     if (output->journal && output->part_bytes > 0) {
-        if (product_find_place(output->part, &place) == STATUS_OK) {
-            output->place = place;
-            output->is_whole = is_same_place(&place, &journal_head(output->journal)->place);
-        } else {
-            report_clear();
-        }
+        TRY(find_told_of(output->part, output->journal, &place, &output->is_whole));
+        output->place = output->is_whole ? place : output->place;
     }
 out:
     return st;

@@ -12,7 +12,10 @@
 #include "run/stop.h"
 #include "tune/budget.h"
 
+#include <stdio.h>
 #include <string.h>
+
+enum { HOLES_BYTES = 4096 };
 
 /* A block takes a second or so, but a file system may be away for minutes and come back. */
 static const double default_patience = 300;
@@ -70,14 +73,16 @@ static void say_what_is_complete(const struct job *job, const struct skip *skip,
 
 /* Rows that are NaN do not keep other passes from being done: the first such message waits for the
  * end, so that what fails until then can say why. */
-static status_t put_off_holes(status_t st, struct text *holes)
+static status_t put_off_holes(status_t st, char holes[HOLES_BYTES])
 {
     if (st != STATUS_HOLES) {
         return st;
     }
-    st = holes->length > 0 ? STATUS_OK : text_add(holes, "%s", report_cause());
+    if (holes[0] == '\0') {
+        snprintf(holes, HOLES_BYTES, "%s", report_cause());
+    }
     report_clear();
-    return st;
+    return STATUS_OK;
 }
 
 /* What is left of the time to tune is shared by the passes that are left. */
@@ -98,7 +103,7 @@ static status_t run_passes_all(MPI_Comm comm, const struct job *job, const struc
                                double started)
 {
     status_t st = STATUS_OK;
-    struct text holes = {0};
+    char holes[HOLES_BYTES] = "";
     struct between between = {.skip = skip};
     share_tuning(job, options, skip, 0);
     if (!skip->channelise) {
@@ -106,7 +111,7 @@ static status_t run_passes_all(MPI_Comm comm, const struct job *job, const struc
             options->tune->problems += 2; /* the filter bank, and its blocks */
         }
         st = run_channelise_all(comm, job, archive, options, started, &between);
-        TRY(put_off_holes(st, &holes));
+        TRY(put_off_holes(st, holes));
     }
     if (job->channels == 0) {
         TRY(run_check_filterbank_all(comm, job, skip));
@@ -116,13 +121,12 @@ static status_t run_passes_all(MPI_Comm comm, const struct job *job, const struc
             share_tuning(job, options, skip, i);
             st = run_dedispersion_all(comm, job, i, options, &between);
             between_pass(&between, job, i);
-            TRY(put_off_holes(st, &holes));
+            TRY(put_off_holes(st, holes));
         }
     }
-    REQUIRE(holes.length == 0, STATUS_HOLES, "%s", holes.data);
+    REQUIRE(holes[0] == '\0', STATUS_HOLES, "%s", holes);
 out:
     between_end(&between);
-    text_free(&holes);
     return st;
 }
 

@@ -286,7 +286,8 @@ status_t run_channelise_all(MPI_Comm comm, const struct job *job, const struct a
     double worked = progress_now();
     TRY(pass_finish_all(&run.pass));
     double ended = progress_now();
-    TRY(conclude(&run, options, ready - started, ended - begun + ready - started, ended - worked));
+    st = conclude(&run, options, ready - started, ended - begun + ready - started, ended - worked);
+    TRY(agree_all(comm, st));
     if (between_leave(between, run.backend, run.work)) {
         run.backend = NULL;
     }

@@ -122,11 +122,14 @@ static status_t read_file(const char *path, store_t **out, int *error)
         *error = errno == ENOENT ? 0 : errno;
     } else if (!S_ISREG(info.st_mode) || info.st_size > MOST_STORE || access(path, R_OK) != 0) {
         *error = !S_ISREG(info.st_mode) ? EINVAL : info.st_size > MOST_STORE ? EFBIG : EACCES;
-    } else if (text_read_file(&store->text, path, MOST_STORE) != STATUS_OK) {
-        /* It can go away while we look. */
-        report_clear();
-        text_free(&store->text);
-        store->text = (struct text){0};
+    } else {
+        st = text_read_file(&store->text, path, MOST_STORE);
+        if (st != STATUS_OK) {
+            /* It can go away while we look. */
+            TRY(report_forgive(st));
+            text_free(&store->text);
+            store->text = (struct text){0};
+        }
     }
     TRY(read_records(store));
     *out = store;

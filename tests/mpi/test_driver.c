@@ -211,6 +211,62 @@ static void a_stop_leaves_nothing_half_done(void **state)
     }
 }
 
+/* Tells more at once than a message of the driver holds, and counts what comes. */
+enum { LONG_TELL = 100000 };
+struct long_teller {
+    int is_settled, has_told;
+    uint64_t calls[8], wrong;
+};
+
+static status_t tell_much(void *context, struct text *out)
+{
+    status_t st = STATUS_OK;
+    struct long_teller *teller = context;
+    static char much[LONG_TELL];
+    if (teller->is_settled && !teller->has_told) {
+        memset(much, rank, sizeof much);
+        st = text_add_bytes(out, much, sizeof much - (size_t)rank);
+        teller->has_told = 1;
+    }
+    return st;
+}
+
+static status_t take_much(void *context, const char *data, size_t bytes)
+{
+    struct long_teller *teller = context;
+    int from = data[0];
+    teller->wrong += bytes != LONG_TELL - (size_t)from;
+    for (size_t i = 0; i < bytes; i++) {
+        teller->wrong += data[i] != from;
+    }
+    teller->calls[from]++;
+    return STATUS_OK;
+}
+
+static status_t settle_much(void *context)
+{
+    ((struct long_teller *)context)->is_settled = 1;
+    return STATUS_OK;
+}
+
+/* One call of take() for one of tell(), however long. */
+static void much_is_told_at_once(void **state)
+{
+    (void)state;
+    struct long_teller teller = {.wrong = 0};
+    struct driver_work work = {.chunks = 0,
+                               .context = &teller,
+                               .process = count_chunk,
+                               .tell = tell_much,
+                               .take = take_much,
+                               .settle = settle_much};
+    assert_int_equal(driver_run_all(MPI_COMM_WORLD, &work, NULL), STATUS_OK);
+    for (int i = 0; rank == 0 && i < size; i++) {
+        assert_int_equal(teller.calls[i], 1);
+    }
+    assert_int_equal(teller.wrong, 0);
+}
+
 static void what_cannot_be_taken_ends_the_run(void **state)
 {
     (void)state;
@@ -268,6 +324,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(texts_are_shared),
         cmocka_unit_test(what_is_done_is_told),
         cmocka_unit_test(a_stop_leaves_nothing_half_done),
+        cmocka_unit_test(much_is_told_at_once),
         cmocka_unit_test(what_cannot_be_taken_ends_the_run),
     };
     MPI_Init(&argc, &argv);

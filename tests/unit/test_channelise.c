@@ -182,6 +182,54 @@ static void missing_samples_are_zero_and_counted(void **state)
     }
 }
 
+/* Stages of different numbers of threads take turns on the same buffers of one backend. */
+static void stages_share_a_backend(void **state)
+{
+    (void)state;
+    enum { TURNS = 6, STAGES = 3 };
+    struct bench bench;
+    struct backend_options options = {.local_size = 1};
+    backend_t *backend;
+    channelise_t *stages[STAGES];
+    buffer_t *in;
+    buffer_t *out;
+    void *data;
+    uint64_t rows;
+    bench_start(&bench, SAMPLE_I8, 1, 256, 4, 64);
+    add_output(&bench, PRODUCT_SPECTRA, 1);
+    bench_run(&bench, BACKEND_CPU, 0, 64);
+    size_t step = STREAMS * bench.sample_bytes;
+    size_t bytes = (size_t)bench.spec.max_spectra * STREAMS * bench.spec.channels * 8;
+    struct channelise_input input = {bench.re, bench.im, step};
+    assert_int_equal(backend_open(BACKEND_CPU, &options, &backend), STATUS_OK);
+    assert_int_equal(buffer_create(backend, BUFFER_IN, bench.samples * step, &in), STATUS_OK);
+    assert_int_equal(buffer_create(backend, BUFFER_OUT, bytes, &out), STATUS_OK);
+    assert_int_equal(buffer_get(in, &data), STATUS_OK);
+    memcpy(data, bench.in, bench.samples * step);
+    for (int turn = 0; turn < TURNS; turn++) {
+        int i = turn % STAGES;
+        bench.spec.threads = (uint32_t)i + 1;
+        if (turn < STAGES) {
+            assert_int_equal(channelise_create(backend, &bench.spec, &stages[i]), STATUS_OK);
+        }
+        assert_int_equal(buffer_get(out, &data), STATUS_OK);
+        memset(data, 0xff, bytes);
+        channelise_begin(stages[i], 0);
+        assert_int_equal(
+            channelise_run(stages[i], in, &input, STREAMS, bench.spec.max_spectra, 0, &out, &rows),
+            STATUS_OK);
+        assert_int_equal(buffer_get(out, &data), STATUS_OK);
+        assert_memory_equal(data, bench.out[0], bytes);
+    }
+    for (int i = 0; i < STAGES; i++) {
+        channelise_destroy(stages[i]);
+    }
+    buffer_destroy(in);
+    buffer_destroy(out);
+    backend_close(backend);
+    bench_end(&bench);
+}
+
 /* Both backends read nibbles, conjugates and kept channels alike. */
 static void variants_agree(void **state)
 {
@@ -220,6 +268,7 @@ int main(void)
         cmocka_unit_test(noise_keeps_its_variance),
         cmocka_unit_test(missing_samples_are_zero_and_counted),
         cmocka_unit_test(variants_agree),
+        cmocka_unit_test(stages_share_a_backend),
     };
     return cmocka_run_group_tests_name("channelise", tests, NULL, NULL);
 }

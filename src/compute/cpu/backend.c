@@ -1,4 +1,4 @@
-/* The CPU as a backend: plain memory, and a pool of threads. */
+/* The CPU as a backend: plain memory, and pools of threads. */
 #include "base/memory.h"
 #include "compute/cpu/cpu.h"
 #include "compute/cpu/dedisperse.h"
@@ -9,6 +9,11 @@
 /* Samples and rows of a block: the three of them stay in a last-level cache, so that what is read
  * is still there when it is worked on. */
 enum { BLOCK_BYTES = 4 << 20 };
+
+struct cpu_pools {
+    pool_t *pool;
+    struct cpu_pools *next;
+};
 
 static status_t open_cpu(const struct backend_options *options, backend_t **out)
 {
@@ -26,20 +31,33 @@ out:
 static void close_cpu(backend_t *base)
 {
     struct cpu_backend *backend = (struct cpu_backend *)base;
-    pool_destroy(backend->pool);
+    while (backend->pools) {
+        struct cpu_pools *first = backend->pools;
+        backend->pools = first->next;
+        pool_destroy(first->pool);
+        free(first);
+    }
     free(backend);
 }
 
-status_t cpu_pool(struct cpu_backend *backend, uint32_t threads)
+status_t cpu_pool(struct cpu_backend *backend, uint32_t threads, pool_t **out)
 {
     status_t st = STATUS_OK;
-    if (backend->pool && pool_threads(backend->pool) == threads) {
-        goto out;
+    struct cpu_pools *found = backend->pools;
+    struct cpu_pools *made = NULL;
+    while (found && pool_threads(found->pool) != threads) {
+        found = found->next;
     }
-    pool_destroy(backend->pool);
-    backend->pool = NULL;
-    TRY(pool_create(threads, &backend->pool));
+    if (!found) {
+        TRY(memory_zeroed(1, sizeof *made, "threads", &made));
+        TRY(pool_create(threads, &made->pool));
+        made->next = backend->pools;
+        found = backend->pools = made;
+        made = NULL;
+    }
+    *out = found->pool;
 out:
+    free(made);
     return st;
 }
 
@@ -53,10 +71,10 @@ static status_t create_buffer(backend_t *backend, enum buffer_use use, uint64_t 
 {
     status_t st = STATUS_OK;
     struct cpu_buffer *buffer = NULL;
+    (void)backend;
     (void)use;
     TRY(memory_zeroed(1, sizeof *buffer, "a buffer", &buffer));
     buffer->base.ops = &cpu_ops;
-    buffer->backend = (struct cpu_backend *)backend;
     REQUIRE(bytes <= SIZE_MAX, STATUS_DEVICE, "out of memory: a buffer of %llu bytes",
             (unsigned long long)bytes);
     TRY(memory_aligned((size_t)bytes, 1, "a buffer", &buffer->own));
@@ -70,9 +88,16 @@ out:
 
 static void wait_for(const struct cpu_buffer *buffer)
 {
-    if (buffer->block > 0 && buffer->backend->pool) {
-        pool_wait(buffer->backend->pool, buffer->block);
+    if (buffer->pool) {
+        pool_wait(buffer->pool, buffer->block);
     }
+}
+
+void cpu_buffer_mark(buffer_t *base, pool_t *pool, uint64_t block)
+{
+    struct cpu_buffer *buffer = (struct cpu_buffer *)base;
+    buffer->pool = pool;
+    buffer->block = block;
 }
 
 static void destroy_buffer(buffer_t *base)

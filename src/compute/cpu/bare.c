@@ -113,11 +113,9 @@ status_t cpu_bare_create(backend_t *backend, const struct channelise_spec *spec,
                          struct bare **out)
 {
     status_t st = STATUS_OK;
-    struct cpu_backend *cpu = (struct cpu_backend *)backend;
     struct bare *bare = NULL;
     TRY(memory_zeroed(1, sizeof *bare, "transforms", &bare));
-    TRY(cpu_pool(cpu, spec->threads));
-    bare->pool = cpu->pool;
+    TRY(cpu_pool((struct cpu_backend *)backend, spec->threads, &bare->pool));
     TRY(bare_make(bare, spec, spectra));
     *out = bare;
     bare = NULL;

@@ -55,7 +55,7 @@ struct cpu {
     size_t rows; /* spectra that are filtered in one go */
     filter_t *filter;
     struct scratch *scratch; /* [threads] */
-    struct cpu_backend *backend;
+    pool_t *pool;
     sums_t *sums[MOST_OUTPUTS]; /* of power outputs that integrate */
     struct block blocks[POOL_BLOCKS];
     uint64_t nblocks; /* so far */
@@ -178,7 +178,7 @@ static void settle(const struct cpu *cpu)
 {
     for (int i = 0; i < POOL_BLOCKS; i++) {
         if (cpu->blocks[i].number > 0) {
-            pool_wait(cpu->backend->pool, cpu->blocks[i].number);
+            pool_wait(cpu->pool, cpu->blocks[i].number);
         }
     }
 }
@@ -247,7 +247,6 @@ status_t cpu_channelise_create(backend_t *backend, const struct channelise_spec 
     struct channelise_choice choice = spec->choice;
     TRY(memory_zeroed(1, sizeof *cpu, "the filter bank", &cpu));
     cpu->base.ops = &cpu_ops;
-    cpu->backend = (struct cpu_backend *)backend;
     set_sizes(cpu, spec);
     if (choice.backend != BACKEND_CPU) {
         TRY(cpu_channelise_choose(backend, spec, &choice));
@@ -258,7 +257,7 @@ status_t cpu_channelise_create(backend_t *backend, const struct channelise_spec 
     }
     REQUIRE(cpu->kernels, STATUS_DEVICE,
             "this machine's processor lacks the vectors that are used");
-    TRY(cpu_pool(cpu->backend, spec->threads));
+    TRY(cpu_pool((struct cpu_backend *)backend, spec->threads, &cpu->pool));
     TRY(filter_create(cpu->kernels, spec, cpu->rows, &cpu->filter));
     TRY(transform_create(&cpu->shape, choice.wisdom, &cpu->transform));
     TRY(create_scratch(cpu));
@@ -547,9 +546,8 @@ status_t cpu_channelise_run(channelise_t *channelise, buffer_t *in,
     status_t st = STATUS_OK;
     struct cpu *cpu = (struct cpu *)channelise;
     const struct channelise_spec *spec = &cpu->base.spec;
-    pool_t *pool = cpu->backend->pool;
     struct block *block = &cpu->blocks[cpu->nblocks % POOL_BLOCKS];
-    pool_wait(pool, block->number);
+    pool_wait(cpu->pool, block->number);
     TRY(fill_block(cpu, block, in, input, nstreams, out));
     block->cpu = cpu;
     block->nstreams = nstreams;
@@ -565,10 +563,10 @@ status_t cpu_channelise_run(channelise_t *channelise, buffer_t *in,
     struct pool_block work = {.context = block, .run = {run_grain, run_sums}};
     work.tasks[0] = grains * block->order.groups;
     work.tasks[1] = count_sums(block);
-    block->number = pool_submit(pool, &work);
-    ((struct cpu_buffer *)in)->block = block->number;
+    block->number = pool_submit(cpu->pool, &work);
+    cpu_buffer_mark(in, cpu->pool, block->number);
     for (uint32_t i = 0; i < spec->noutputs; i++) {
-        ((struct cpu_buffer *)out[i])->block = block->number;
+        cpu_buffer_mark(out[i], cpu->pool, block->number);
         rows[i] = dumps_finished(cpu->next, spectra, spec->outputs[i].integrate);
     }
     cpu->nblocks++;

@@ -7,22 +7,25 @@
 
 struct cpu_backend {
     struct backend base;
-    pool_t *pool; /* NULL until a stage says how many threads */
+    struct cpu_pools *pools; /* one for each number of threads that a stage has asked for */
 };
 
 /* Plain memory, and the last block that works on it. */
 struct cpu_buffer {
     struct buffer base;
-    struct cpu_backend *backend;
     void *own;
     void *data;       /* its own, or lent */
-    uint64_t block;   /* of the pool; 0: none */
+    pool_t *pool;     /* NULL: nobody has worked on it */
+    uint64_t block;   /* of the pool */
     uint64_t missing; /* samples that the last run from it found so */
 };
 
-/* A pool of so many threads: the one that is there, or a new one in its place. Fails with DEVICE.
- */
-status_t cpu_pool(struct cpu_backend *backend, uint32_t threads);
+/* The backend's pool of so many threads: it stays until the backend is closed, since buffers and
+ * stages know their blocks by its numbers. Fails with DEVICE. */
+status_t cpu_pool(struct cpu_backend *backend, uint32_t threads, pool_t **out);
+
+/* Says that this block is the last that works on a buffer. */
+void cpu_buffer_mark(buffer_t *buffer, pool_t *pool, uint64_t block);
 
 status_t cpu_channelise_choose(backend_t *backend, const struct channelise_spec *spec,
                                struct channelise_choice *out);

@@ -20,7 +20,7 @@ enum {
 
 struct cpu_dedisperse {
     struct dedisperse base;
-    struct cpu_backend *backend;
+    pool_t *pool;
     struct dedisperse_table table;
     const struct strip_kernel *first, *second; /* of channels; of sub-bands, in two steps */
     size_t stride, sub_stride;                 /* bytes of a row, and of a sub-band's */
@@ -132,10 +132,9 @@ status_t cpu_dedisperse_create(backend_t *backend, const struct dedisperse_spec 
     d->base.ops = backend->ops;
     d->base.spec = *spec;
     d->base.spec.threads = spec->threads > 0 ? spec->threads : 1;
-    d->backend = (struct cpu_backend *)backend;
     d->first = &kernels->kinds[kinds[spec->format]];
     d->stride = row_bytes(spec);
-    TRY(cpu_pool(d->backend, d->base.spec.threads));
+    TRY(cpu_pool((struct cpu_backend *)backend, d->base.spec.threads, &d->pool));
     TRY(dedisperse_table_create(spec, &d->table));
     d->piece = piece_samples(spec, d->table.nused, d->first->sample_bytes);
     TRY(memory_zeroed(d->table.nused, d->stride, "samples in channels' order", &d->rows));
@@ -155,8 +154,8 @@ out:
 void cpu_dedisperse_destroy(dedisperse_t *dedisperse)
 {
     struct cpu_dedisperse *d = (struct cpu_dedisperse *)dedisperse;
-    if (d->number > 0 && d->backend->pool) {
-        pool_wait(d->backend->pool, d->number);
+    if (d->number > 0) {
+        pool_wait(d->pool, d->number);
     }
     dedisperse_table_free(&d->table);
     free(d->rows);
@@ -291,7 +290,7 @@ status_t cpu_dedisperse_run(dedisperse_t *dedisperse, buffer_t *in,
     struct cpu_dedisperse *d = (struct cpu_dedisperse *)dedisperse;
     void *from = NULL;
     void *to = NULL;
-    pool_wait(d->backend->pool, d->number);
+    pool_wait(d->pool, d->number);
     TRY(buffer_get(in, &from));
     TRY(buffer_get(out, &to));
     uint64_t pieces = ceil_div_u64(samples, d->piece);
@@ -305,9 +304,9 @@ status_t cpu_dedisperse_run(dedisperse_t *dedisperse, buffer_t *in,
                               .run = {order_piece, in_steps(d) ? sum_step : sum_piece}};
     work.tasks[0] = ceil_div_u64(samples + d->base.spec.delays->largest, ORDER_TIMES);
     work.tasks[1] = pieces * (in_steps(d) ? d->base.spec.steps->nsteps : d->parts);
-    d->number = pool_submit(d->backend->pool, &work);
-    ((struct cpu_buffer *)in)->block = d->number;
-    ((struct cpu_buffer *)out)->block = d->number;
+    d->number = pool_submit(d->pool, &work);
+    cpu_buffer_mark(in, d->pool, d->number);
+    cpu_buffer_mark(out, d->pool, d->number);
 out:
     return st;
 }
