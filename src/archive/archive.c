@@ -3,6 +3,7 @@
 
 #include "archive/describe.h"
 #include "base/memory.h"
+#include "base/sample_time.h"
 
 #include <glob.h>
 #include <inttypes.h>
@@ -31,16 +32,26 @@ void archive_stream_index(const struct archive *archive, uint32_t stream,
     }
 }
 
-uint64_t archive_gap_samples(const struct archive *archive)
+uint64_t archive_gap_in(const struct archive *archive, uint64_t first, uint64_t count)
 {
     uint64_t missing = 0;
-    uint64_t end = archive->first_sample + archive->samples;
     for (size_t i = 0; i < archive->ngaps; i++) {
-        uint64_t low = max_u64(archive->gaps[i][0], archive->first_sample);
-        uint64_t high = min_u64(archive->gaps[i][0] + archive->gaps[i][1], end);
+        uint64_t low = max_u64(archive->gaps[i][0], first);
+        uint64_t high = min_u64(archive->gaps[i][0] + archive->gaps[i][1], first + count);
         missing += high > low ? high - low : 0;
     }
-    return missing * archive->nstreams;
+    return missing;
+}
+
+uint64_t archive_gap_samples(const struct archive *archive, uint64_t used)
+{
+    return archive_gap_in(archive, archive->first_sample, used) * archive->nstreams;
+}
+
+int archive_zero_is_missing(const struct archive *archive)
+{
+    int zero = archive->format == SAMPLE_I4 && archive->nibbles.offset_binary ? 0x88 : 0;
+    return archive->has_missing_value && archive->missing_value == zero;
 }
 
 /* A file that exists is meant, even if its name looks like a pattern: "obs[1].h5". */
@@ -154,6 +165,20 @@ out:
     return st;
 }
 
+/* Samples are counted, so what their times say beyond that is lost: said where it is more than the
+ * rounding of the times. */
+static void archive_say_shift(const struct archive *next, struct sample_time start)
+{
+    enum { OF_A_SAMPLE = 100 };
+    if (fabs(start.over) > 1.0 / OF_A_SAMPLE + start.doubt) {
+        report_warn(
+            "%s starts %.2f of a sample (%.3g s) %s than the samples of the files before it "
+            "would go on: taken as if it did not",
+            next->parts[0].path, fabs(start.over), fabs(start.over) / next->sample_rate_hz,
+            start.over > 0 ? "later" : "earlier");
+    }
+}
+
 /* How many samples are missing between the files before, of `samples`, and the next: their start
  * times tell, if they have any. They must not overlap, and more must be there than is missing
  * (`held`, in all files): another observation is among them else. */
@@ -163,17 +188,19 @@ static status_t find_gap(const struct archive *base, uint64_t samples, uint64_t 
     status_t st = STATUS_OK;
     *gap = 0;
     if (base->has_start && next->has_start && base->is_native) {
-        double behind =
-            utc_difference(next->start, base->start) * base->sample_rate_hz - (double)samples;
-        REQUIRE(behind > -0.5, STATUS_DATA,
+        struct sample_time start =
+            sample_time_between(base->start, next->start, base->sample_rate_hz);
+        int64_t behind = start.whole - (int64_t)samples;
+        REQUIRE(behind >= 0, STATUS_DATA,
                 "%s starts %.1f samples before the end of the files before it: files of one "
                 "observation must not overlap",
-                next->parts[0].path, -behind);
-        REQUIRE(behind <= (double)held, STATUS_DATA,
+                next->parts[0].path, -((double)behind + start.over));
+        REQUIRE((uint64_t)behind <= held, STATUS_DATA,
                 "%s starts %.1f samples behind the end of the files before it, more than all files "
                 "hold together: do they belong to one observation?",
-                next->parts[0].path, behind);
-        *gap = (uint64_t)(behind + 0.5);
+                next->parts[0].path, (double)behind + start.over);
+        archive_say_shift(next, start);
+        *gap = (uint64_t)behind;
     }
 out:
     return st;
@@ -272,9 +299,14 @@ static status_t join(struct archive **files, size_t count)
             REQUIRE(
                 next->has_start == base->has_start &&
                     (!base->has_start ||
-                     fabs(utc_difference(next->start, base->start)) * base->sample_rate_hz < 0.5),
+                     sample_time_between(base->start, next->start, base->sample_rate_hz).whole ==
+                         0),
                 STATUS_DATA, "%s and %s do not start together", base->parts[0].path,
                 next->parts[0].path);
+            if (base->has_start) {
+                archive_say_shift(
+                    next, sample_time_between(base->start, next->start, base->sample_rate_hz));
+            }
             TRY(append_stack(base, next));
         }
         struct archive_part part = next->parts[0];

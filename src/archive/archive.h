@@ -109,8 +109,13 @@ void archive_destroy(struct archive *archive);
 void archive_stream_index(const struct archive *archive, uint32_t stream,
                           uint64_t index[AXIS_KINDS]);
 
-/* How many of the selected samples (all streams together) lie in gaps. */
-uint64_t archive_gap_samples(const struct archive *archive);
+/* How many of `count` samples of a stream, from sample `first` of the observation on, lie in gaps;
+ * and of the first `used` selected ones, all streams together. */
+uint64_t archive_gap_in(const struct archive *archive, uint64_t first, uint64_t count);
+uint64_t archive_gap_samples(const struct archive *archive, uint64_t used);
+
+/* Whether zero volts, as gaps are filled, read as missing_value. */
+int archive_zero_is_missing(const struct archive *archive);
 
 /* Bandwidth of one coarse channel: the sample rate if complex, half of it if real. */
 double archive_chan_width_hz(const struct archive *archive);

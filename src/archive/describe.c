@@ -5,6 +5,7 @@
 #include "base/axes_text.h"
 #include "base/memory.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -222,6 +223,31 @@ out:
     return st;
 }
 
+/* A missing value that no sample can have would be passed over in silence. */
+static status_t check_missing_value(const char *where, const struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    static const struct {
+        double least, most;
+        const char *what;
+    } types[] = {
+        [SAMPLE_I4] = {0, 255, "a whole number from 0 to 255, the packed byte"},
+        [SAMPLE_I8] = {-128, 127, "a whole number from -128 to 127, as its samples are"},
+        [SAMPLE_I16] = {-32768, 32767, "a whole number from -32768 to 32767, as its samples are"},
+        [SAMPLE_F32] = {-FLT_MAX, FLT_MAX, "a 32-bit floating point number, as its samples are"},
+    };
+    double value = archive->missing_value;
+    int is_float = archive->format == SAMPLE_F32;
+    int holds = (value >= types[archive->format].least && value <= types[archive->format].most &&
+                 (is_float || value == floor(value))) ||
+                (is_float && !isfinite(value));
+    REQUIRE(!archive->has_missing_value || holds, archive->is_native ? STATUS_DATA : STATUS_USAGE,
+            "%s: %smissing_value is %.9g, expected %s", where,
+            archive->is_native ? "" : "input.layout.", value, types[archive->format].what);
+out:
+    return st;
+}
+
 /* Complex or real follows from type, axes and packing; what the file or job says must agree. */
 static status_t settle_domain(const struct job_layout *layout, const char *where,
                               struct archive *archive)
@@ -283,6 +309,7 @@ static status_t describe_dataset(hid_t file, const struct job_layout *layout,
     TRY(read_axes(dataset, where, layout->axes, archive));
     TRY(read_type(dataset, where, layout->has_packing, archive));
     TRY(settle_domain(layout, where, archive));
+    TRY(check_missing_value(where, archive));
     uint64_t elements = 1;
     for (uint32_t i = 0; i < archive->ndims; i++) {
         elements *= archive->dims[i].size; /* read_axes() checked the product of the sizes */

@@ -1,5 +1,6 @@
 /* The native layout: formats with `format = "voltage"` at the root and axes on /voltages. */
 #include "archive/describe.h"
+#include "base/leap.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -41,11 +42,12 @@ static status_t read_root(hid_t file, const char *path, struct job_layout *layou
             found ? "start_second" : "start_mjd_day");
     if (found) {
         REQUIRE(day >= 0 && day < 1000000 && layout->start.second >= 0 &&
-                    layout->start.second < 86401,
-                STATUS_DATA, "%s: start_mjd_day %lld, start_second %g: not a date", path,
-                (long long)day, layout->start.second);
+                    layout->start.second < leap_day_seconds((int32_t)day),
+                STATUS_DATA,
+                "%s: start_mjd_day %lld, start_second %.17g: not a date, expected a second below "
+                "86400 (86401 on a day with a leap second)",
+                path, (long long)day, layout->start.second);
         layout->start.mjd_day = (int32_t)day;
-        layout->start = utc_add(layout->start, 0);
         layout->has_start = 1;
     }
     TRY(h5_get_text(file, path, "time_scale", &scale, &found));

@@ -1,6 +1,7 @@
 /* What a job selects of an observation: a range of samples, and streams by name or number. */
 #include "archive/describe.h"
 #include "base/memory.h"
+#include "base/sample_time.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -98,12 +99,16 @@ out:
     return st;
 }
 
-/* The number of the first sample that lies at or after `seconds`. The small slack undoes the
- * rounding of a time that was meant to hit a sample. */
-static uint64_t sample_at(const struct archive *archive, double seconds)
+/* The numbers of the first samples at or after the bounds of a selection. */
+static void select_bounds(const struct job_select *select, const struct archive *archive,
+                          uint64_t *first, uint64_t *end)
 {
-    double sample = ceil(seconds * archive->sample_rate_hz - 1e-3);
-    return sample <= 0 ? 0 : sample < 0x1p63 ? (uint64_t)sample : UINT64_C(1) << 63;
+    double rate = archive->sample_rate_hz;
+    int is_utc = select->kind == SELECT_UTC;
+    *first = sample_time_next(is_utc ? sample_time_between(archive->start, select->from_utc, rate)
+                                     : sample_time_of(select->from_second, rate));
+    *end = sample_time_next(is_utc ? sample_time_between(archive->start, select->to_utc, rate)
+                                   : sample_time_of(select->to_second, rate));
 }
 
 static status_t select_time(const struct job_select *select, struct archive *archive)
@@ -129,8 +134,8 @@ static status_t select_time(const struct job_select *select, struct archive *arc
                 "input.select: %.9g .. %.9g s after the first sample of %s lie outside of the "
                 "observation, which lasts %.9g s",
                 from, to, archive->parts[0].path, length);
-        first = sample_at(archive, from);
-        end = min_u64(sample_at(archive, to), total);
+        select_bounds(select, archive, &first, &end);
+        end = min_u64(end, total);
         REQUIRE(first < end, STATUS_USAGE,
                 "input.select: no sample lies in %.9g .. %.9g s: one is taken every %.9g s", from,
                 to, 1 / archive->sample_rate_hz);

@@ -1,5 +1,7 @@
 #include "base/units.h"
 
+#include "base/leap.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -159,10 +161,12 @@ const char *units_utc(struct utc utc, char text[UNITS_TEXT])
     int month;
     int day;
     date_of_mjd(utc.mjd_day, &year, &month, &day);
-    unsigned whole = (unsigned)utc.second % 86400;
+    unsigned whole = (unsigned)utc.second % 86401;
+    unsigned leap = whole / 86400; /* a day's 86,401st second is 23:59:60 */
     unsigned micro = (unsigned)((utc.second - floor(utc.second)) * 1e6) % 1000000;
+    whole -= leap;
     snprintf(text, UNITS_TEXT, "%04d-%02d-%02dT%02u:%02u:%02u.%06u", year % 10000, month % 100,
-             day % 100, whole / 3600, whole / 60 % 60, whole % 60, micro);
+             day % 100, whole / 3600, whole / 60 % 60, whole % 60 + leap, micro);
     return text;
 }
 
@@ -206,9 +210,13 @@ int units_parse_utc(const char *text, struct utc *utc)
     }
     int ok = *text == '\0' && real_month == month && real_day == day && year >= 1858 &&
              year < 10000 && month >= 1 && month <= 12 && day >= 1 && day <= 31 && hour >= 0 &&
-             hour < 24 && minute >= 0 && minute < 60 && second >= 0 && second < 61;
+             hour < 24 && minute >= 0 && minute < 60 && second >= 0;
     if (ok) {
-        *utc = (struct utc){mjd_of_date(year, month, day), hour * 3600 + minute * 60 + second};
+        int32_t mjd = mjd_of_date(year, month, day);
+        double of_day = hour * 3600 + minute * 60 + second;
+        int is_last_minute = hour == 23 && minute == 59;
+        ok = is_last_minute ? of_day < leap_day_seconds(mjd) : second < 60;
+        *utc = ok ? (struct utc){mjd, of_day} : *utc;
     }
     return ok;
 }
@@ -217,14 +225,22 @@ struct utc utc_add(struct utc utc, double seconds)
 {
     double total = utc.second + seconds;
     double days = floor(total / 86400);
+    int leaps = leap_seconds_before(utc.mjd_day);
     utc.mjd_day += (int32_t)days;
-    utc.second = total - days * 86400;
+    utc.second = total - days * 86400 - (leap_seconds_before(utc.mjd_day) - leaps);
+    while (utc.second < 0) {
+        utc.second += leap_day_seconds(--utc.mjd_day);
+    }
+    while (utc.second >= leap_day_seconds(utc.mjd_day)) {
+        utc.second -= leap_day_seconds(utc.mjd_day++);
+    }
     return utc;
 }
 
 double utc_difference(struct utc a, struct utc b)
 {
-    return (double)(a.mjd_day - b.mjd_day) * 86400 + (a.second - b.second);
+    int leaps = leap_seconds_before(a.mjd_day) - leap_seconds_before(b.mjd_day);
+    return (double)(a.mjd_day - b.mjd_day) * 86400 + leaps + (a.second - b.second);
 }
 
 double utc_mjd(struct utc utc)

@@ -22,23 +22,26 @@ int units_parse_bytes(const char *text, uint64_t *bytes) __attribute__((warn_unu
 int units_parse_u64(const char *text, uint64_t *value) __attribute__((warn_unused_result));
 int units_parse_f64(const char *text, double *value) __attribute__((warn_unused_result));
 
-/* A UTC instant: Modified Julian Day and second of that day. */
+/* A UTC instant: Modified Julian Day and second of that day, which is 86400 or more in a leap
+ * second. */
 struct utc {
     int32_t mjd_day;
     double second;
 };
 
 /* "2014-06-29T01:39:20.000000" and back ("2014-06-29", "2014-06-29T01:39", a 'Z' at the end and a
- * blank for the 'T' are read too). units_parse_utc() returns 0 when the text is no such date. */
+ * blank for the 'T' are read too; 23:59:60 on days that have it). units_parse_utc() returns 0 when
+ * the text is no such date. */
 const char *units_utc(struct utc utc, char text[UNITS_TEXT]);
 int units_parse_utc(const char *text, struct utc *utc) __attribute__((warn_unused_result));
 
-/* utc + seconds, normalised to 0 <= second < 86400; a - b in seconds. */
+/* utc + seconds, normalised to seconds that the day has; a - b in seconds: leap seconds count. */
 struct utc utc_add(struct utc utc, double seconds);
 double utc_difference(struct utc a, struct utc b);
 
-/* As a Modified Julian Day: the nearest double, which is good to 0.6 us; as text with 15 decimals,
- * which keep what day and second hold; and back. */
+/* As a Modified Julian Day, day + second / 86400, so that a leap second has the number of the
+ * second behind it, as everywhere: the nearest double, which is good to 0.6 us; as text with 15
+ * decimals, which keep what day and second hold; and back. */
 double utc_mjd(struct utc utc);
 const char *utc_mjd_text(struct utc utc, char text[UNITS_TEXT]);
 struct utc utc_of_mjd(double mjd);

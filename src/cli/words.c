@@ -90,7 +90,7 @@ static void print_samples(const struct archive *archive)
     printf("\n");
     if (archive->ngaps > 0) {
         printf("  %-13s %zu, %s samples of all streams\n", "gaps", archive->ngaps,
-               units_count(archive_gap_samples(archive), a));
+               units_count(archive_gap_samples(archive, archive->samples), a));
     }
     if (archive->oversampling_num != archive->oversampling_den) {
         printf("  %-13s %u/%u\n", "oversampling", archive->oversampling_num,

@@ -37,8 +37,10 @@ static const char filter_convention[] =
 
 static const char missing_convention[] =
     "Samples that are missing (not a number, infinite, equal to the archive's missing_value, or in "
-    "a gap that it declares) entered the filter as zero volts. missing_samples counts those found "
-    "while reading, gap_samples those declared, over all streams.";
+    "a gap that it declares) entered the filter as zero volts. gap_samples counts those in "
+    "gaps, missing_samples the others, over all selected streams and the raw spectra that the "
+    "filter "
+    "took: the selection but for a last incomplete one.";
 
 static const char crc_convention[] =
     "crc32[i] is the CRC-32 (zlib, PNG) of the bytes, as they are stored, of rows i * span_rows to "
@@ -295,7 +297,8 @@ static status_t put_provenance(hid_t file, const struct product_spec *spec,
     TRY(h5_put_text(group, "frequency_convention", frequency_convention));
     TRY(h5_put_text(group, "filter_convention", filter_convention));
     TRY(h5_put_text(group, "missing_convention", missing_convention));
-    TRY(h5_put_u64(group, "gap_samples", archive_gap_samples(spec->archive)));
+    uint64_t used = spec->archive->samples - spec->archive->samples % spec->samples_per_spectrum;
+    TRY(h5_put_u64(group, "gap_samples", archive_gap_samples(spec->archive, used)));
     TRY(product_reserve_counts(group, place));
 out:
     text_free(&inputs);

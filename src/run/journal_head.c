@@ -31,8 +31,11 @@ static status_t add_input(const char *path, struct text *out)
     status_t st = STATUS_OK;
     struct stat info;
     REQUIRE(stat(path, &info) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
-    /* Days from 1858-11-17, the beginning of Modified Julian Days, to 1970. */
-    struct utc changed = utc_add((struct utc){40587, 0}, (double)info.st_mtime);
+    /* Days from 1858-11-17, the beginning of Modified Julian Days, to 1970; times of files know no
+     * leap seconds. */
+    struct utc changed = {40587 + (int32_t)(info.st_mtime / 86400),
+                          (double)(info.st_mtime % 86400)};
+    changed = utc_add(changed, 0);
     char text[UNITS_TEXT];
     TRY(text_add(out, "%s: %" PRIu64 " bytes, changed %.19s\n", path, (uint64_t)info.st_size,
                  units_utc(changed, text)));

@@ -175,6 +175,15 @@ out:
     return st;
 }
 
+/* Of how many raw spectra of a block the missing samples are counted. The last block answers for
+ * its overlap, too: nobody else sees it first. */
+static uint64_t pipeline_counted(const pipeline_t *pipeline, const struct slot *slot)
+{
+    const struct work *work = pipeline->work;
+    int is_last = slot->from + slot->count == work->chunking.spectra;
+    return is_last ? slot->count + work->channelise.taps - 1 : slot->count;
+}
+
 /* Nobody reads the block's samples any more. */
 static status_t release_samples(const pipeline_t *pipeline, struct slot *slot)
 {
@@ -188,6 +197,25 @@ out:
     return st;
 }
 
+/* Of the samples that were counted as missing, those that the reader itself had set to zero volts,
+ * where these look like missing ones: gaps are counted elsewhere. */
+static uint64_t pipeline_filled(const pipeline_t *pipeline, const struct slot *slot)
+{
+    const struct work *work = pipeline->work;
+    uint64_t period = work->samples_per_spectrum;
+    uint64_t first = work->archive->first_sample + slot->from * period;
+    uint64_t counted = pipeline_counted(pipeline, slot);
+    if (!archive_zero_is_missing(work->archive)) {
+        return 0;
+    }
+    uint64_t filled = archive_gap_in(work->archive, first, counted * period);
+    for (uint64_t i = 0; i < counted && slot->has_bad; i++) {
+        filled +=
+            slot->bad[i] ? period - archive_gap_in(work->archive, first + i * period, period) : 0;
+    }
+    return filled * slot->slab->nstreams;
+}
+
 /* The writer thread: waits until the backend is done with a block, and writes its rows. */
 static status_t write_slot(void *context, uint32_t number)
 {
@@ -198,7 +226,7 @@ static status_t write_slot(void *context, uint32_t number)
     double since = progress_now();
     TRY(buffer_missing(slot->in, &missing));
     pipeline->waiting += progress_now() - since;
-    pipeline->missing += missing;
+    pipeline->missing += missing - pipeline_filled(pipeline, slot);
     TRY(release_samples(pipeline, slot));
     if (pipeline->holes) {
         holes_begin(pipeline->holes, slot->from == slot->chunk.first, slot->from, slot->count,
@@ -281,9 +309,7 @@ static status_t compute(void *context, uint64_t number)
     double started = progress_now();
     slab_offsets(slot->slab, samples, slot->re, slot->im);
     struct channelise_input input = {slot->re, slot->im, (size_t)slot->slab->width};
-    /* The last block answers for its overlap too: nobody else sees it first. */
-    int is_last = slot->from + slot->count == work->chunking.spectra;
-    uint64_t counted = is_last ? slot->count + taps - 1 : slot->count;
+    uint64_t counted = pipeline_counted(pipeline, slot);
     if (slot->from == slot->chunk.first) {
         channelise_begin(pipeline->channelise, slot->from);
     }

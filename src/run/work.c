@@ -302,7 +302,8 @@ status_t work_notes(const struct work *work, struct text *out)
         TRY(text_add(out, "the archive does not say when it starts: times count from its first "
                           "sample (input.layout.start sets it)\n"));
     }
-    uint64_t gaps = archive_gap_samples(work->archive);
+    uint64_t gaps =
+        archive_gap_samples(work->archive, work->raw_spectra * work->samples_per_spectrum);
     if (gaps > 0) {
         TRY(text_add(out, "%s samples lie in gaps that the archive declares: taken as zero volts\n",
                      units_count(gaps, count)));

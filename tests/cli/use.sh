@@ -210,7 +210,7 @@ holes "missing_value of a job" holes-minus-out.h5 job holes-value 9 0 input.layo
 holes "missing_value, packed" holes-packed-zeros-out.h5 native holes-packed 3 0
 holes "gaps" gaps-zeros-out.h5 native gaps 0 60
 runs "gaps, zeros" "$voltmill" run native.yaml --set input.files=gaps-zeros.h5 --set products.0.file=gaps-zeros-out.h5
-holes "gaps, half of them selected" gaps-half-out.h5 native gaps 0 40 'input.select.samples=[0, 2008]'
+holes "gaps, half of them selected" gaps-half-out.h5 native gaps 0 24 'input.select.samples=[0, 2008]'
 runs "gaps, half" "$voltmill" run native.yaml --set input.files=gaps-zeros.h5 --set products.0.file=gaps-half-out.h5 \
     --set 'input.select.samples=[0, 2008]'
 mpirun -n 3 "$voltmill" run native.yaml --set input.files=holes-nan.h5 --set run.chunk=5 \

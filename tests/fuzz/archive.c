@@ -164,7 +164,7 @@ void fuzz_archive(const char *job_text, const char *const *sets, uint32_t nsets,
     EXPECT((st == STATUS_OK) == (archive != NULL));
     if (archive) {
         EXPECT(archive->nstreams > 0 && archive->samples > 0);
-        (void)archive_gap_samples(archive);
+        (void)archive_gap_samples(archive, archive->samples);
         send(archive);
         hdf5_failed |= read_some(archive);
     }

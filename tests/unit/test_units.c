@@ -1,6 +1,8 @@
 /* Numbers and dates as people write them; axes of time and frequency; packing. */
 #include "base/memory.h"
 #include "base/pack.h"
+#include "base/sample_time.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "plan/axes.h"
 
@@ -9,6 +11,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,6 +81,107 @@ static void dates_are_read_and_written(void **state)
     assert_int_equal(utc.mjd_day, 101);
     assert_true(utc.second == 1);
     assert_true(utc_difference(utc, (struct utc){100, 0}) == 86401);
+}
+
+static void leap_seconds_count(void **state)
+{
+    (void)state;
+    struct utc leap;
+    struct utc next;
+    char text[UNITS_TEXT];
+    assert_int_equal(units_parse_utc("2016-12-31T23:59:60.5", &leap), 1);
+    assert_int_equal(leap.mjd_day, 57753);
+    assert_true(leap.second == 86400.5);
+    assert_string_equal(units_utc(leap, text), "2016-12-31T23:59:60.500000");
+    assert_int_equal(units_parse_utc("2017-01-01", &next), 1);
+    assert_true(utc_difference(next, leap) == 0.5);
+    assert_true(utc_difference(next, (struct utc){57753, 86399}) == 2);
+    /* All 27 of them, and none at the ends of other days or minutes. */
+    assert_true(utc_difference((struct utc){57754, 0}, (struct utc){41317, 0}) ==
+                (57754.0 - 41317) * 86400 + 27);
+    assert_int_equal(units_parse_utc("2015-06-30T23:59:60", &leap), 1);
+    const char *none[] = {"2016-12-30T23:59:60", "2016-12-31T23:58:60", "2016-12-31T22:59:60",
+                          "2016-12-31T23:59:61", "2014-06-29T01:39:60"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        assert_int_equal(units_parse_utc(none[i], &leap), 0);
+    }
+    /* There and back, over the second and over all of them. */
+    const struct utc from[] = {{57753, 86399.5}, {57754, 0.5}, {57753, 86400.25}, {41000, 7}};
+    const double by[] = {1, -1, 0.75, 2e9};
+    const struct utc to[] = {
+        {57753, 86400.5}, {57753, 86400.5}, {57754, 0}, {64148, 2e9 + 7 - 27 - 23148 * 86400.0}};
+    for (size_t i = 0; i < sizeof by / sizeof *by; i++) {
+        struct utc found = utc_add(from[i], by[i]);
+        assert_int_equal(found.mjd_day, to[i].mjd_day);
+        assert_true(found.second == to[i].second);
+        found = utc_add(found, -by[i]);
+        assert_int_equal(found.mjd_day, from[i].mjd_day);
+        assert_true(found.second == from[i].second);
+    }
+}
+
+/* Times that hit a sample, and times 1/8 of a sample before and behind: hours at a GHz, and rates
+ * that are no decimals. */
+static void times_become_samples_exactly(void **state)
+{
+    (void)state;
+    const double rates[] = {1e9, 1e9 / 3, 800e6 / 7, 1.5e9, 1e6};
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
+        for (double second = 12; second < 86400; second *= 1.7) {
+            struct utc from = {60000, 0.25};
+            struct utc to = {60000 + (int32_t)(i % 3), second};
+            /* In long double as a check: 64 bits hold what is asked for here. */
+            long double exact =
+                ((long double)(i % 3) * 86400 + (long double)second - 0.25L) * rates[i];
+            struct sample_time time = sample_time_between(from, to, rates[i]);
+            assert_true(fabsl((long double)time.whole + time.over - exact) < 1e-4L);
+            assert_true(fabs(time.over) <= 0.5 && time.doubt < 0.05);
+        }
+    }
+    /* The case that doubles lost: 1.8 hours at 1 GHz. */
+    struct utc start;
+    struct utc end;
+    for (unsigned n = 0; n < 1000; n += 7) {
+        char text[64];
+        snprintf(text, sizeof text, "2020-01-01T21:48:00.123456%03u", n);
+        assert_int_equal(units_parse_utc("2020-01-01T20:00:00.123456", &start), 1);
+        assert_int_equal(units_parse_utc(text, &end), 1);
+        struct sample_time time = sample_time_between(start, end, 1e9);
+        assert_true(sample_time_next(time) == UINT64_C(6480000000000) + n);
+        snprintf(text, sizeof text, "2020-01-01T21:48:00.123456%03u2", n);
+        assert_int_equal(units_parse_utc(text, &end), 1);
+        time = sample_time_between(start, end, 1e9);
+        assert_true(sample_time_next(time) == UINT64_C(6480000000001) + n);
+    }
+    assert_true(sample_time_next(sample_time_of(0.1, 1e9)) == 100000000);
+    assert_true(sample_time_next(sample_time_of(0.3, 1e6 / 3)) == 100000);
+    assert_true(sample_time_next(sample_time_of(-1, 1e9)) == 0);
+    assert_true(sample_time_next(sample_time_of(1e30, 1e9)) == UINT64_C(1) << 62);
+}
+
+static void names_are_ordered_as_people_do(void **state)
+{
+    (void)state;
+    const char *order[] = {"",
+                           "a",
+                           "a/b",
+                           "part",
+                           "part01",
+                           "part1",
+                           "part1.5",
+                           "part2",
+                           "part2b",
+                           "part10",
+                           "part18446744073709551616",
+                           "part99999999999999999999999",
+                           "party"};
+    size_t count = sizeof order / sizeof *order;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < count; j++) {
+            int found = text_compare_natural(order[i], order[j]);
+            assert_int_equal((found > 0) - (found < 0), (i > j) - (i < j));
+        }
+    }
 }
 
 static void axes_follow_their_conventions(void **state)
@@ -169,6 +273,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_are_read_and_written),
         cmocka_unit_test(dates_are_read_and_written),
+        cmocka_unit_test(leap_seconds_count),
+        cmocka_unit_test(times_become_samples_exactly),
+        cmocka_unit_test(names_are_ordered_as_people_do),
         cmocka_unit_test(axes_follow_their_conventions),
         cmocka_unit_test(days_keep_what_seconds_hold),
         cmocka_unit_test(packed_values_come_back),
