@@ -39,7 +39,8 @@ status_t product_begin_provenance(hid_t file, const char *job_text, const char *
                                   const char *inputs, hid_t *out);
 status_t product_reserve_counts(hid_t group, const struct product_place *place);
 
-/* Finds where things lie and closes the file, also when it fails. `name`: the dataset of rows. */
+/* Makes room for CRCs of all there is, finds where things lie and closes the file, also when it
+ * fails. `name`: the dataset of rows. */
 status_t product_finish(hid_t file, const char *name, struct product_place *place);
 
 /* The dataset of rows, with its attributes and scales. */

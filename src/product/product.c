@@ -5,6 +5,7 @@
 #include "base/h5.h"
 #include "base/h5_file.h"
 #include "base/memory.h"
+#include "product/contents.h"
 #include "product/kinds.h"
 #include "product/spans.h"
 
@@ -375,6 +376,7 @@ out:
 status_t product_finish(hid_t file, const char *name, struct product_place *place)
 {
     status_t st = STATUS_OK;
+    TRY(contents_reserve(file));
     TRY(find_place(file, name, &place->data_offset));
     TRY(find_place(file, "time", &place->time_offset));
     TRY(find_place(file, "provenance/crc32", &place->crc_offset));
@@ -426,6 +428,7 @@ status_t product_put_counts(int fd, const char *path, const struct product_place
     status_t st = STATUS_OK;
     TRY(file_write(fd, path, place->missing_offset, &missing, sizeof missing));
     TRY(file_write(fd, path, place->crc_offset, crcs, spans_count(place) * sizeof *crcs));
+    TRY(contents_put(fd, path, place));
 out:
     return st;
 }

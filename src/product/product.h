@@ -51,7 +51,7 @@ status_t product_create(const char *path, const struct product_spec *spec,
                         struct product_place *place);
 
 /* Puts in what is known when all rows are written: how many samples were found missing (no numbers,
- * missing value), and the CRC-32 of each span. Fails with NO_SPACE or DATA. */
+ * missing value), and the CRC-32 of each span; then of all else. Fails with NO_SPACE or DATA. */
 status_t product_put_counts(int fd, const char *path, const struct product_place *place,
                             uint64_t missing, const uint32_t *crcs);
 

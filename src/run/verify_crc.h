@@ -6,10 +6,10 @@
 
 #include <mpi.h>
 
-/* Reads all rows and time stamps of a product and compares: rows of a finished one with the CRCs of
- * its spans, the chunks of one that is not with its journal. Needs neither archive nor job.
- * Collective; rank 0 prints what is damaged. Fails with DATA when something is, or there is nothing
- * to compare with. */
+/* Reads all of a product and compares: rows of a finished one with the CRCs of its spans, its other
+ * datasets and its attributes with theirs; the chunks of one that is not finished with its journal.
+ * Needs neither archive nor job. Collective; rank 0 prints what is damaged. Fails with DATA when
+ * something is, or there is nothing to compare with. */
 status_t verify_crc_all(MPI_Comm comm, const char *path, double progress);
 
 #endif
