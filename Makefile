@@ -108,8 +108,8 @@ test-unit: deps
 	$(Q)$(MAKE) --no-print-directory test-programs
 	$(Q)$(UNIT_PROVE) $(filter $(BUILD)/tests/unit/%,$(TEST_PROGRAMS))
 
-## test-long: what takes too long for every change (memory of a large job, fifty runs that are killed, every kernel)
-LONG_TESTS = $(sort $(wildcard tests/long/*.sh))
+## test-long: what takes too long for every change (1,500 attacks, 200 storages, runs killed and killed again, every kernel)
+LONG_TESTS = $(sort $(wildcard tests/long/*.sh tests/long/*.py))
 .PHONY: test-long
 test-long: deps
 	$(Q)$(MAKE) --no-print-directory all test-programs
@@ -143,7 +143,7 @@ $(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/fuz
 
 # Built by test through a second make, so that `deps` has run before pkg-config is asked.
 .PHONY: test-programs
-test-programs: $(TEST_PROGRAMS) $(BUILD)/tests/faults/io_shim.so \
+test-programs: $(TEST_PROGRAMS) $(BUILD)/tests/faults/io_shim.so $(BUILD)/tests/faults/attack_shim.so \
     $(if $(HAS_OPENCL),$(BUILD)/tests/faults/opencl_shim.so $(BUILD)/tests/unit/opencl_kernels \
       $(BUILD)/tests/unit/opencl_dedisperse_kernels)
 

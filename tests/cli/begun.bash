@@ -43,10 +43,10 @@ ranks() {
 # chunks FILE: how many its journal has
 chunks() { "$voltmill" status "$1" 2>/dev/null | sed -n 's/^  chunks *\([0-9,]*\) of.*/\1/p' | tr -d ,; }
 
-# await COUNT: until so many chunks are done; gives up after ten seconds
+# await COUNT: until so many chunks are done; gives up when the run is through, or after a minute
 await() {
-    local done
-    for _ in $(seq 500); do
+    local done end=$((SECONDS + 60))
+    while [ "$SECONDS" -lt "$end" ] && [ ! -e power.h5 ]; do
         done=$(chunks power.h5)
         [ "${done:-0}" -ge "$1" ] && return 0
         sleep 0.01

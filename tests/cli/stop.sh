@@ -57,7 +57,7 @@ expected=$cpu
 # Before the first chunk there is nothing to be kept.
 "${slow[@]}" "$voltmill" run job.yaml --set run.sync=100 >log 2>&1 &
 run=$!
-for _ in $(seq 200); do [ -e power.h5.part ] && break; sleep 0.01; done
+for _ in $(seq 2000); do [ -e power.h5.part ] && break; sleep 0.01; done
 kill -TERM $run
 wait $run
 same "before the first chunk: exit status" 75 $?
@@ -96,7 +96,7 @@ ok(run.poll() is None, "one SIGINT asks")
 run.send_signal(signal.SIGINT)
 began = time.time()
 run.wait(60)
-ok(run.returncode == -signal.SIGINT and time.time() - began < 2, "a second one ends at once")
+ok(run.returncode == -signal.SIGINT and time.time() - began < 5, "a second one ends at once")
 os.remove("power.h5.journal")
 run = begin()
 began = time.time()

@@ -43,9 +43,9 @@ lost() {
 
 faults=()
 kill_rank() { kill "-$2" "$(pid_of "$1")"; }
-lost "a rank that dies" "rank 2 on $host has died: cannot go on with spectra.h5" 5 kill_rank 2 KILL
-lost "rank 0 that dies" "rank 0 on $host has died: cannot go on with spectra.h5" 5 kill_rank 0 KILL
-lost "a rank that crashes" "rank 1 on $host has died: cannot go on with spectra.h5" 5 kill_rank 1 SEGV
+lost "a rank that dies" "rank 2 on $host has died: cannot go on with spectra.h5" 15 kill_rank 2 KILL
+lost "rank 0 that dies" "rank 0 on $host has died: cannot go on with spectra.h5" 15 kill_rank 0 KILL
+lost "a rank that crashes" "rank 1 on $host has died: cannot go on with spectra.h5" 15 kill_rank 1 SEGV
 lost "a rank that hangs" "rank 1 on $host has not been heard of for 2 s: cannot go on with spectra.h5" 17 kill_rank 1 STOP
 lost "rank 0 that hangs" "rank 0 on $host has not been heard of for 2 s: cannot go on with spectra.h5" 17 kill_rank 0 STOP
 # The launcher wakes it before it ends it: it must not complain then of what it did not see.
@@ -97,5 +97,5 @@ clear_all
 # The input, cut off while it is read; for the next run it is there again.
 faults=()
 cut() { truncate -s 1500000 obs.h5; }
-lost "a file that is cut off" "obs\.h5" 5 cut
+lost "a file that is cut off" "obs\.h5" 15 cut
 plan
