@@ -92,8 +92,8 @@ static void lead(driver_t *driver)
 /* Asks rank 0 for a chunk: it is there when the reply is. */
 static void ask(driver_t *driver, uint64_t done, uint64_t *chunk, MPI_Request *reply)
 {
-    MPI_Irecv(chunk, 1, MPI_UINT64_T, 0, TAG_GIVE, driver->comm, reply);
-    MPI_Send(&done, 1, MPI_UINT64_T, 0, TAG_ASK, driver->comm);
+    MPI_Irecv(chunk, sizeof *chunk, MPI_BYTE, 0, TAG_GIVE, driver->comm, reply);
+    driver_post(driver, &done, sizeof done, 0, TAG_ASK);
 }
 
 static void await(driver_t *driver, MPI_Request *reply)
@@ -133,7 +133,7 @@ static void follow(driver_t *driver)
     driver->is_short |= chunk != NO_CHUNK;
     st = wind_up(driver, st, !driver->is_stopped);
     struct ending ending = driver_ending_of(driver, st);
-    MPI_Send(&ending, sizeof ending, MPI_BYTE, 0, TAG_END, driver->comm);
+    driver_post(driver, &ending, sizeof ending, 0, TAG_END);
     driver->has_ended = 1;
 }
 
@@ -149,14 +149,14 @@ static status_t outcome(const driver_t *driver)
     return st;
 }
 
-/* What rank 0 ends with, on all ranks. */
+/* What rank 0 ends with, on all ranks; what was sent is there then. */
 static void share_end(driver_t *driver, int last[2])
 {
     MPI_Request request;
     int there = 0;
     MPI_Ibcast(last, 2, MPI_INT, 0, driver->comm, &request);
     MPI_Test(&request, &there, MPI_STATUS_IGNORE);
-    while (!there) {
+    while (!there || driver_has_posted(driver)) {
         driver_look_after(driver, 0);
         nap();
         MPI_Test(&request, &there, MPI_STATUS_IGNORE);
@@ -168,7 +168,7 @@ static void clear_up(driver_t *driver, int stops)
 {
     for (; driver->stops_seen < stops; driver->stops_seen++) {
         int words[STOP_WORDS];
-        MPI_Recv(words, STOP_WORDS, MPI_INT, 0, TAG_STOP, driver->comm, MPI_STATUS_IGNORE);
+        MPI_Recv(words, sizeof words, MPI_BYTE, 0, TAG_STOP, driver->comm, MPI_STATUS_IGNORE);
     }
     for (; driver->signs_seen < driver->signs; driver->signs_seen++) {
         MPI_Recv(NULL, 0, MPI_BYTE, 0, TAG_SIGN, driver->comm, MPI_STATUS_IGNORE);

@@ -26,7 +26,7 @@ static void send_stop(driver_t *driver, enum reason reason, int status)
 {
     int words[STOP_WORDS] = {(int)reason, status};
     for (int other = 1; other < driver->size; other++) {
-        MPI_Send(words, STOP_WORDS, MPI_INT, other, TAG_STOP, driver->comm);
+        driver_post(driver, words, sizeof words, other, TAG_STOP);
     }
     driver->stops++;
 }
@@ -81,7 +81,7 @@ void driver_note_trouble(driver_t *driver, status_t st)
     if (driver->rank == 0) {
         driver_note_failure(driver, 0, &ending);
     } else {
-        MPI_Send(&ending, sizeof ending, MPI_BYTE, 0, TAG_TROUBLE, driver->comm);
+        driver_post(driver, &ending, sizeof ending, 0, TAG_TROUBLE);
         tell_of_failure(driver, st);
     }
 }
@@ -140,10 +140,10 @@ static status_t driver_take_told(driver_t *driver, const MPI_Status *from)
 static void answer(driver_t *driver, int rank)
 {
     uint64_t done = 0;
-    MPI_Recv(&done, 1, MPI_UINT64_T, rank, TAG_ASK, driver->comm, MPI_STATUS_IGNORE);
+    MPI_Recv(&done, sizeof done, MPI_BYTE, rank, TAG_ASK, driver->comm, MPI_STATUS_IGNORE);
     driver->returned += done;
     uint64_t chunk = driver_take_chunk(driver);
-    MPI_Send(&chunk, 1, MPI_UINT64_T, rank, TAG_GIVE, driver->comm);
+    driver_post(driver, &chunk, sizeof chunk, rank, TAG_GIVE);
 }
 
 static void take_ending(driver_t *driver, int rank)
@@ -168,14 +168,14 @@ static void take_trouble(driver_t *driver, int rank)
 static void take_loss(driver_t *driver, int rank)
 {
     int lost = 0;
-    MPI_Recv(&lost, 1, MPI_INT, rank, TAG_LOST, driver->comm, MPI_STATUS_IGNORE);
+    MPI_Recv(&lost, sizeof lost, MPI_BYTE, rank, TAG_LOST, driver->comm, MPI_STATUS_IGNORE);
     driver_lose(driver, lost);
 }
 
-static void return_sign(const driver_t *driver, int rank)
+static void return_sign(driver_t *driver, int rank)
 {
     MPI_Recv(NULL, 0, MPI_BYTE, rank, TAG_SIGN, driver->comm, MPI_STATUS_IGNORE);
-    MPI_Send(NULL, 0, MPI_BYTE, rank, TAG_SIGN, driver->comm);
+    driver_post(driver, NULL, 0, rank, TAG_SIGN);
 }
 
 /* Rank 0: takes one message if there is one. */
@@ -226,7 +226,7 @@ void driver_look_for_stop(driver_t *driver)
     MPI_Iprobe(0, TAG_STOP, driver->comm, &there, MPI_STATUS_IGNORE);
     if (there) {
         int words[STOP_WORDS] = {0};
-        MPI_Recv(words, STOP_WORDS, MPI_INT, 0, TAG_STOP, driver->comm, MPI_STATUS_IGNORE);
+        MPI_Recv(words, sizeof words, MPI_BYTE, 0, TAG_STOP, driver->comm, MPI_STATUS_IGNORE);
         driver->stops_seen++;
         if (words[0] == REASON_WISH) {
             begin_stop(driver);
@@ -237,13 +237,13 @@ void driver_look_for_stop(driver_t *driver)
     }
 }
 
-static void driver_send_told(const driver_t *driver)
+static void driver_send_told(driver_t *driver)
 {
     size_t length = driver->told.length;
     for (size_t at = 0; at < length; at += TELL_BYTES) {
-        int bytes = (int)min_u64(length - at, TELL_BYTES);
-        MPI_Send(driver->told.data + at, bytes, MPI_BYTE, 0,
-                 at + TELL_BYTES < length ? TAG_TELL_ON : TAG_TELL, driver->comm);
+        size_t bytes = (size_t)min_u64(length - at, TELL_BYTES);
+        driver_post(driver, driver->told.data + at, bytes, 0,
+                    at + TELL_BYTES < length ? TAG_TELL_ON : TAG_TELL);
     }
 }
 
@@ -277,7 +277,7 @@ static void look_for_wish(driver_t *driver)
     if (driver->rank == 0) {
         begin_stop(driver);
     } else {
-        MPI_Send(NULL, 0, MPI_BYTE, 0, TAG_WISH, driver->comm);
+        driver_post(driver, NULL, 0, 0, TAG_WISH);
     }
 }
 

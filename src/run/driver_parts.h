@@ -54,6 +54,7 @@ struct driver {
     struct progress *progress;
     watch_t *watch;
     struct text told;      /* room for what tell() gives */
+    struct letter *posted; /* sent, and perhaps not on their way yet */
     double stopping_since; /* < 0: nobody wants to stop */
     int is_short;          /* chunks that were given out may not be finished */
     /* Rank 0 only. */
@@ -74,6 +75,11 @@ struct driver {
     int has_wished;        /* rank 0 was told of a wish to stop */
     status_t trouble;      /* what went wrong while serving */
 };
+
+/* Sends a copy of these bytes, and waits for nobody. */
+void driver_post(driver_t *driver, const void *data, size_t bytes, int rank, int tag);
+/* Whether some of what was posted is not on its way yet. */
+int driver_has_posted(driver_t *driver);
 
 /* Whether there is a chunk to give out; the next one, NO_CHUNK when none is to be begun. */
 int driver_has_more(driver_t *driver);

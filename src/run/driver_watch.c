@@ -94,7 +94,7 @@ static void end_alone(driver_t *driver, int is_first, const char *what)
         fprintf(stderr, "error: %s\n", message);
         if (what != dead) {
             /* It may come back. */
-            MPI_Send(NULL, 0, MPI_BYTE, 0, TAG_GIVEN_UP, driver->comm);
+            driver_post(driver, NULL, 0, 0, TAG_GIVEN_UP);
         }
     }
     MPI_Abort(driver->comm, STATUS_DEVICE);
@@ -109,7 +109,7 @@ static void follow(driver_t *driver, int all)
         end_alone(driver, watch_is_first(driver->watch), dead);
     } else if (rank > 0) {
         watch_leave(driver->watch, rank);
-        MPI_Send(&rank, 1, MPI_INT, 0, TAG_LOST, driver->comm);
+        driver_post(driver, &rank, sizeof rank, 0, TAG_LOST);
     }
     if (!driver->has_ended && watch_find_silent(driver->watch) == 0) {
         describe_silence(driver, silent);
@@ -127,7 +127,7 @@ static void sign(driver_t *driver)
         watch_heard(driver->watch, 0);
     }
     if (watch_is_time(driver->watch)) {
-        MPI_Send(NULL, 0, MPI_BYTE, 0, TAG_SIGN, driver->comm);
+        driver_post(driver, NULL, 0, 0, TAG_SIGN);
         driver->signs++;
     }
 }
