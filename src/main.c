@@ -1,4 +1,5 @@
 /* voltmill: the table of subcommands. */
+#include "base/apart.h"
 #include "base/h5.h"
 #include "cli/cli.h"
 #include "cli/start.h"
@@ -74,6 +75,10 @@ int main(int argc, char **argv)
         return STATUS_OK;
     }
     h5_begin();
+    if (strcmp(name, apart_word) == 0) {
+        cli_serve(argc, argv);
+    }
+    apart_begin();
     /* A limit on the size of files then shows as an error of the write that meets it. */
     signal(SIGXFSZ, SIG_IGN);
     for (int i = 0; i < COMMANDS; i++) {

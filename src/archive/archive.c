@@ -1,6 +1,7 @@
 /* An observation: its files joined, the job's selection applied. */
 #include "archive/archive.h"
 
+#include "archive/ask.h"
 #include "archive/describe.h"
 #include "base/memory.h"
 #include "base/sample_time.h"
@@ -372,7 +373,7 @@ out:
     return st;
 }
 
-status_t archive_open(const struct job *job, struct archive **out)
+static status_t open_here(const struct job *job, struct archive **out)
 {
     status_t st = STATUS_OK;
     glob_t paths = {0};
@@ -403,6 +404,11 @@ out:
     free(files);
     globfree(&paths);
     return st;
+}
+
+status_t archive_open(const struct job *job, struct archive **out)
+{
+    return apart_is_used() ? ask_archive(job, out) : open_here(job, out);
 }
 
 status_t archive_open_native(const char *path, struct archive **out)

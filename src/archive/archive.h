@@ -31,7 +31,7 @@ struct archive_part {
     uint64_t samples;
     uint64_t chunk_bytes; /* of a chunk of the dataset in memory; 0 if it has none */
     uint64_t row_bytes;   /* of all chunks that one time step touches */
-    char **sources;       /* on rank 0: every file that holds something of it, `path` aside */
+    char **sources;       /* every file that holds something of it, `path` aside */
     uint32_t nsources;
     uint64_t stack; /* place along the axis on which files are stacked; 0 if that is time */
     struct archive_extent *extents;
@@ -80,7 +80,7 @@ struct archive {
 
     struct archive_part *parts; /* by stack, then time */
     uint32_t nparts;
-    int are_by_start;    /* on rank 0: the files' own times gave their order, not their names */
+    int are_by_start;    /* the files' own times gave their order, not their names */
     uint64_t (*gaps)[2]; /* (first sample, count), missing samples; ascending */
     size_t ngaps;
 
@@ -94,11 +94,11 @@ struct archive {
 /* Opens the files of the job's input (globs expanded, native layout found or description applied),
  * checks them against each other and applies the selection. Fails with DATA: file, place, value,
  * expected value; or with USAGE: a selection that the archive does not hold, a description that
- * says too little. Uses HDF5. */
+ * says too little. Uses HDF5, apart if this process does so (base/apart.h). */
 status_t archive_open(const struct job *job, struct archive **out);
 
 /* Opens one file in the native layout, with everything selected: for `voltmill info`. Gives *out =
- * NULL when the file is HDF5 but not of that layout. */
+ * NULL when the file is HDF5 but not of that layout. Uses HDF5, in this process. */
 status_t archive_open_native(const char *path, struct archive **out);
 
 status_t archive_pack(const struct archive *archive, struct text *out);

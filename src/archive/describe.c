@@ -2,6 +2,7 @@
  * samples are and how they lie. */
 #include "archive/describe.h"
 
+#include "base/apart.h"
 #include "base/axes_text.h"
 #include "base/memory.h"
 
@@ -40,6 +41,7 @@ status_t describe_open_dataset(hid_t file, const char *path, const char *name, h
     status_t st = STATUS_OK;
     struct datasets found = {.wanted = *name == '/' ? name + 1 : name};
     H5O_info_t info;
+    apart_at("%s: %s", path, name);
     int is_there = H5Oget_info_by_name2(file, name, &info, H5O_INFO_BASIC, H5P_DEFAULT) >= 0 &&
                    info.type == H5O_TYPE_DATASET;
     hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
@@ -316,6 +318,7 @@ static status_t describe_dataset(hid_t file, const struct job_layout *layout,
     }
     part->samples = archive->count[AXIS_TIME];
     TRY(locate_extents(dataset, archive, elements, part));
+    h5_try_chunks(dataset, part->path, layout->dataset);
     REQUIRE(!archive->is_native || layout->nfreq > 0, STATUS_DATA,
             "%s has no dataset /freq_hz, expected the centre of each of %" PRIu64
             " coarse channels",

@@ -1,5 +1,6 @@
 #include "archive/fbh5.h"
 
+#include "archive/ask.h"
 #include "archive/fbh5_parts.h"
 #include "archive/holds.h"
 #include "archive/places.h"
@@ -164,6 +165,7 @@ static status_t describe(hid_t file, struct fbh5 *fbh5)
     status_t st = STATUS_OK;
     int is_native = 0;
     hid_t data = -1;
+    apart_at("%s: /data", fbh5->path);
     REQUIRE(H5Lexists(file, "data", H5P_DEFAULT) > 0, STATUS_DATA, "%s is no filterbank: it %s",
             fbh5->path, holds_what(file));
     data = H5Dopen2(file, "data", H5P_DEFAULT);
@@ -171,13 +173,14 @@ static status_t describe(hid_t file, struct fbh5 *fbh5)
     TRY(read_shape(data, fbh5));
     TRY(read_type(data, fbh5, &is_native));
     TRY(read_layout(data, is_native, fbh5));
+    h5_try_chunks(data, fbh5->path, "/data");
     TRY(fbh5_read_header(file, data, fbh5));
 out:
     h5_close(data);
     return st;
 }
 
-status_t fbh5_open(const char *path, struct fbh5 **out)
+static status_t open_here(const char *path, struct fbh5 **out)
 {
     status_t st = STATUS_OK;
     struct fbh5 *fbh5 = NULL;
@@ -195,4 +198,9 @@ out:
     h5_close(file);
     fbh5_destroy(fbh5);
     return st;
+}
+
+status_t fbh5_open(const char *path, struct fbh5 **out)
+{
+    return apart_is_used() ? ask_filterbank(path, out) : open_here(path, out);
 }

@@ -27,7 +27,7 @@ struct fbh5 {
     uint64_t data_offset;
     char *data_path; /* NULL: `path` */
     int is_beside;   /* HDF5 must be told to look for external files beside the file */
-    char **sources;  /* on rank 0: every file that holds something of the rows */
+    char **sources;  /* every file that holds something of the rows */
     uint32_t nsources;
 
     double fch1_mhz, foff_mhz; /* foff is 0 only for a single channel */
@@ -46,7 +46,8 @@ struct fbh5 {
     char *pols; /* pol_type: what its ifs are; NULL when unknown */
 };
 
-/* Fails with DATA: the file, what is wrong and what was expected. Uses HDF5. */
+/* Fails with DATA: the file, what is wrong and what was expected. Uses HDF5, apart if this process
+ * does so (base/apart.h), like the next two. */
 status_t fbh5_open(const char *path, struct fbh5 **out);
 void fbh5_destroy(struct fbh5 *fbh5);
 

@@ -1,5 +1,6 @@
 /* Where the channels of a filterbank lie: fch1 and foff; or /frequency, in Hz, of our own products.
  */
+#include "archive/ask.h"
 #include "archive/fbh5_parts.h"
 #include "base/memory.h"
 
@@ -64,7 +65,7 @@ static double stated_mhz(const struct fbh5 *fbh5, uint64_t channel)
     return fbh5->fch1_mhz + (double)channel * fbh5->foff_mhz;
 }
 
-status_t fbh5_load_band(struct fbh5 *fbh5)
+static status_t load_here(struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
     struct band band = {-1, -1, -1};
@@ -107,7 +108,7 @@ out:
     return st;
 }
 
-status_t fbh5_check_even(const struct fbh5 *fbh5)
+static status_t check_here(const struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
     struct band band = {-1, -1, -1};
@@ -126,4 +127,14 @@ out:
     free(hertz);
     band_close(&band);
     return st;
+}
+
+status_t fbh5_load_band(struct fbh5 *fbh5)
+{
+    return apart_is_used() ? ask_band(fbh5) : load_here(fbh5);
+}
+
+status_t fbh5_check_even(const struct fbh5 *fbh5)
+{
+    return apart_is_used() ? ask_even(fbh5) : check_here(fbh5);
 }

@@ -1,4 +1,4 @@
-/* What a dedispersion must know of a filterbank, from rank 0 to the others. */
+/* The filterbank as bytes: all of it, from the process that looked into the file to every rank. */
 #include "archive/fbh5.h"
 #include "base/memory.h"
 
@@ -32,8 +32,19 @@ status_t fbh5_pack(const struct fbh5 *fbh5, struct text *out)
     TRY(pack_i64(out, fbh5->telescope_id));
     TRY(pack_text(out, fbh5->pols));
     TRY(pack_u64(out, (uint64_t)fbh5->is_ours));
+    TRY(pack_text(out, fbh5->rawdatafile));
+    TRY(pack_f64(out, fbh5->az_start));
+    TRY(pack_f64(out, fbh5->za_start));
+    TRY(pack_i64(out, fbh5->machine_id));
+    TRY(pack_i64(out, fbh5->nbeams));
+    TRY(pack_i64(out, fbh5->ibeam));
+    TRY(pack_u64(out, fbh5->nsources));
+    for (uint32_t i = 0; i < fbh5->nsources; i++) {
+        TRY(pack_text(out, fbh5->sources[i]));
+    }
     TRY(pack_u64(out, fbh5->nchannels));
-    for (uint32_t c = 0; c < fbh5->nchannels; c++) {
+    TRY(pack_u64(out, fbh5->freq_hz ? fbh5->nchannels : 0));
+    for (uint32_t c = 0; fbh5->freq_hz && c < fbh5->nchannels; c++) {
         TRY(pack_f64(out, fbh5->freq_hz[c]));
     }
 out:
@@ -72,9 +83,23 @@ status_t fbh5_unpack(struct unpack *in, struct fbh5 **out)
     fbh5->telescope_id = (int32_t)unpack_i64(in);
     fbh5->pols = unpack_text(in);
     fbh5->is_ours = (int)unpack_u64(in);
+    fbh5->rawdatafile = unpack_text(in);
+    fbh5->az_start = unpack_f64(in);
+    fbh5->za_start = unpack_f64(in);
+    fbh5->machine_id = (int32_t)unpack_i64(in);
+    fbh5->nbeams = (int32_t)unpack_i64(in);
+    fbh5->ibeam = (int32_t)unpack_i64(in);
+    uint32_t nsources = (uint32_t)unpack_count(in, 8);
+    TRY(memory_zeroed(nsources, sizeof *fbh5->sources, "names of files", &fbh5->sources));
+    fbh5->nsources = nsources;
+    for (uint32_t i = 0; i < nsources; i++) {
+        fbh5->sources[i] = unpack_text(in);
+    }
+    fbh5->nchannels = (uint32_t)unpack_u64(in);
     size_t count = unpack_count(in, sizeof(double));
-    fbh5->nchannels = (uint32_t)count;
-    TRY(memory_zeroed(count, sizeof *fbh5->freq_hz, "frequencies", &fbh5->freq_hz));
+    if (count > 0) {
+        TRY(memory_zeroed(count, sizeof *fbh5->freq_hz, "frequencies", &fbh5->freq_hz));
+    }
     for (size_t c = 0; c < count; c++) {
         fbh5->freq_hz[c] = unpack_f64(in);
     }

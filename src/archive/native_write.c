@@ -1,5 +1,6 @@
 #include "archive/native_write.h"
 
+#include "archive/ask.h"
 #include "base/h5.h"
 #include "base/h5_file.h"
 #include "base/memory.h"
@@ -16,7 +17,7 @@ uint64_t native_sample_bytes(enum sample_format format, int is_complex)
     return bytes[format] * (format != SAMPLE_I4 && is_complex ? 2 : 1);
 }
 
-int native_is_ours(const char *path)
+static int is_ours_here(const char *path)
 {
     char *format = NULL;
     int found = 0;
@@ -28,6 +29,11 @@ int native_is_ours(const char *path)
     free(format);
     h5_close(file);
     return ours || h5_is_unfinished(path);
+}
+
+int native_is_ours(const char *path)
+{
+    return apart_is_used() ? apart_is_true("is-archive", path) : is_ours_here(path);
 }
 
 static hid_t number_type(enum sample_format format)

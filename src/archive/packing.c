@@ -1,4 +1,4 @@
-/* The archive as bytes: what rank 0 found out and every other rank must know. */
+/* The archive as bytes: all of it, from the process that looked into the files to every rank. */
 #include "archive/archive.h"
 #include "base/memory.h"
 
@@ -19,6 +19,10 @@ static status_t pack_part(const struct archive_part *part, struct text *out)
         TRY(pack_text(out, part->extents[i].path));
         TRY(pack_u64(out, part->extents[i].file_offset));
         TRY(pack_u64(out, part->extents[i].bytes));
+    }
+    TRY(pack_u64(out, part->nsources));
+    for (uint32_t i = 0; i < part->nsources; i++) {
+        TRY(pack_text(out, part->sources[i]));
     }
 out:
     return st;
@@ -41,6 +45,12 @@ static status_t unpack_part(struct unpack *in, struct archive_part *part)
         part->extents[i].path = unpack_text(in);
         part->extents[i].file_offset = unpack_u64(in);
         part->extents[i].bytes = unpack_u64(in);
+    }
+    count = (uint32_t)unpack_count(in, 8);
+    TRY(memory_zeroed(count, sizeof *part->sources, "names of files", &part->sources));
+    part->nsources = count;
+    for (uint32_t i = 0; i < count; i++) {
+        part->sources[i] = unpack_text(in);
     }
 out:
     return st;
@@ -73,6 +83,7 @@ static status_t pack_meaning(const struct archive *a, struct text *out)
     TRY(pack_i64(out, a->swap_bytes));
     TRY(pack_u64(out, a->element_bytes));
     TRY(pack_i64(out, (int64_t)a->stacked));
+    TRY(pack_i64(out, a->are_by_start));
     TRY(pack_u64(out, a->first_sample));
     TRY(pack_u64(out, a->samples));
     TRY(pack_u64(out, a->nstreams));
@@ -106,6 +117,7 @@ static void unpack_meaning(struct unpack *in, struct archive *a)
     a->swap_bytes = (int)unpack_i64(in);
     a->element_bytes = (size_t)unpack_u64(in);
     a->stacked = (enum axis)unpack_i64(in);
+    a->are_by_start = (int)unpack_i64(in);
     a->first_sample = unpack_u64(in);
     a->samples = unpack_u64(in);
     a->nstreams = (uint32_t)unpack_u64(in);

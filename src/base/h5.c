@@ -1,5 +1,6 @@
 #include "base/h5.h"
 
+#include "base/apart.h"
 #include "base/memory.h"
 
 #include <errno.h>
@@ -94,6 +95,7 @@ status_t h5_open_file(const char *path, hid_t *out)
     REQUIRE(stat(path, &info) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
     REQUIRE(S_ISREG(info.st_mode), STATUS_DATA, "%s is not a file", path);
     REQUIRE(access(path, R_OK) == 0, STATUS_DATA, "%s cannot be read: %s", path, strerror(errno));
+    apart_at("%s", path);
     htri_t is_hdf5 = H5Fis_hdf5(path);
     REQUIRE(is_hdf5 > 0, STATUS_DATA, "%s is not an HDF5 file (%llu bytes)", path,
             (unsigned long long)info.st_size);
@@ -149,6 +151,7 @@ static status_t open_attribute(hid_t object, const char *where, const char *name
 {
     status_t st = STATUS_OK;
     *out = -1;
+    apart_at("%s: attribute %s", where, name);
     htri_t exists = H5Aexists(object, name);
     H5_TRY(exists, "%s: attribute %s cannot be looked up", where, name);
     if (exists) {
@@ -353,6 +356,7 @@ status_t h5_put_u64(hid_t object, const char *name, uint64_t value)
 status_t h5_read_texts(hid_t file, const char *where, const char *name, char ***out, size_t *count)
 {
     status_t st = STATUS_OK;
+    apart_at("%s: %s", where, name);
     hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
     H5_TRY(dataset, "%s: %s cannot be opened", where, name);
     TRY(read_texts(dataset, 0, where, name, out, count));
@@ -366,6 +370,7 @@ status_t h5_read_f64s(hid_t file, const char *where, const char *name, double **
     status_t st = STATUS_OK;
     hid_t space = -1;
     double *values = NULL;
+    apart_at("%s: %s", where, name);
     hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
     H5_TRY(dataset, "%s: %s cannot be opened", where, name);
     space = H5Dget_space(dataset);

@@ -56,6 +56,12 @@ status_t h5_put_u64(hid_t object, const char *name, uint64_t value);
  * Fails with DATA when it has another rank or more than 2^30 elements. */
 status_t h5_read_texts(hid_t file, const char *where, const char *name, char ***out, size_t *count);
 status_t h5_read_f64s(hid_t file, const char *where, const char *name, double **out, size_t *count);
+
+/* Walks the index of the dataset's chunks and looks some thousands of them up, as reading will:
+ * what crashes or loops there shall do so in a process that looks at files apart. Errors are left
+ * to the reading. Nothing if it has no chunks. */
+void h5_try_chunks(hid_t dataset, const char *where, const char *name);
+
 void h5_free_texts(char **texts, size_t count);
 
 #endif

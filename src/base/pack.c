@@ -29,7 +29,7 @@ out:
     return st;
 }
 
-static void take(struct unpack *in, void *out, size_t bytes)
+void unpack_bytes(struct unpack *in, void *out, size_t bytes)
 {
     memset(out, 0, bytes);
     if (in->failed || in->length - in->at < bytes) {
@@ -43,21 +43,21 @@ static void take(struct unpack *in, void *out, size_t bytes)
 uint64_t unpack_u64(struct unpack *in)
 {
     uint64_t value;
-    take(in, &value, sizeof value);
+    unpack_bytes(in, &value, sizeof value);
     return value;
 }
 
 int64_t unpack_i64(struct unpack *in)
 {
     int64_t value;
-    take(in, &value, sizeof value);
+    unpack_bytes(in, &value, sizeof value);
     return value;
 }
 
 double unpack_f64(struct unpack *in)
 {
     double value;
-    take(in, &value, sizeof value);
+    unpack_bytes(in, &value, sizeof value);
     return value;
 }
 
@@ -74,7 +74,7 @@ char *unpack_text(struct unpack *in)
         in->failed |= UNPACK_NO_MEMORY;
         return NULL;
     }
-    take(in, out, length);
+    unpack_bytes(in, out, length);
     out[length] = '\0';
     return out;
 }

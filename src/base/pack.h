@@ -25,6 +25,7 @@ status_t pack_text(struct text *out, const char *value);
 uint64_t unpack_u64(struct unpack *in);
 int64_t unpack_i64(struct unpack *in);
 double unpack_f64(struct unpack *in);
+void unpack_bytes(struct unpack *in, void *out, size_t bytes);
 /* A new text for free(), or NULL. */
 char *unpack_text(struct unpack *in);
 /* A count of things of at least `size` packed bytes each; 0 and failed when they cannot be there.

@@ -14,6 +14,7 @@ static int is_quiet;
 static int is_said;
 static char warnings[WARNINGS][MESSAGE_BYTES]; /* the last ones */
 static uint32_t nwarnings;
+static void (*relay_to)(enum report_kind kind, const char *message);
 
 status_t report_fail(status_t code, const char *format, ...)
 {
@@ -76,12 +77,14 @@ void report_print(void)
     fprintf(stderr, "%s: %s\n", kind, cause_status == STATUS_OK ? "unknown" : cause);
 }
 
-static void say(const char *kind, const char *format, va_list args)
+static void say(enum report_kind kind, const char *message)
 {
-    char message[MESSAGE_BYTES];
-    vsnprintf(message, sizeof message, format, args);
+    if (relay_to) {
+        relay_to(kind, message);
+        return;
+    }
     fflush(stdout);
-    fprintf(stderr, "%s: %s\n", kind, message);
+    fprintf(stderr, "%s: %s\n", kind == REPORT_NOTE ? "note" : "warning", message);
 }
 
 /* A file that several ask for is wrong once. */
@@ -107,8 +110,7 @@ void report_warn(const char *format, ...)
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
     if (!is_quiet && !was_warned_of(message)) {
-        fflush(stdout);
-        fprintf(stderr, "warning: %s\n", message);
+        say(REPORT_WARNING, message);
     }
 }
 
@@ -116,18 +118,27 @@ void report_note(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    if (!is_quiet) {
-        say("note", format, args);
-    }
+    char message[MESSAGE_BYTES];
+    vsnprintf(message, sizeof message, format, args);
     va_end(args);
+    if (!is_quiet) {
+        say(REPORT_NOTE, message);
+    }
 }
 
 void report_warn_loudly(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    say("warning", format, args);
+    char message[MESSAGE_BYTES];
+    vsnprintf(message, sizeof message, format, args);
     va_end(args);
+    say(REPORT_LOUD, message);
+}
+
+void report_relay(void (*relay)(enum report_kind kind, const char *message))
+{
+    relay_to = relay;
 }
 
 void report_quiet(int quiet)

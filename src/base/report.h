@@ -38,6 +38,11 @@ void report_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* A warning of what this rank alone may have met: it speaks for itself, quiet or not. */
 void report_warn_loudly(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Warnings and notes go there instead of to stderr, each of them: a process that works for another
+ * one has nobody to talk to. */
+enum report_kind { REPORT_WARNING, REPORT_NOTE, REPORT_LOUD };
+void report_relay(void (*relay)(enum report_kind kind, const char *message));
+
 /* Ranks other than 0 are quiet: rank 0 speaks for all. */
 void report_quiet(int quiet);
 

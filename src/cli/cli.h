@@ -20,6 +20,14 @@ status_t cli_bench_run(int argc, char **argv);
 /* `bench dedisperse`: argv[0] is "dedisperse". */
 status_t cli_bench_dedisperse(int argc, char **argv);
 
+/* Task "info" (base/apart.h): describes the file of that path. */
+struct unpack;
+struct text;
+status_t cli_answer_info(struct unpack *question, struct text *answer);
+
+/* A process that works for another one of this program: what it can do. Never returns. */
+_Noreturn void cli_serve(int argc, char **argv);
+
 /* What `plan` and `run --dry-run` do. */
 struct options;
 status_t cli_plan_job(const struct options *options);

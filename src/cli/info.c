@@ -1,4 +1,5 @@
 /* voltmill info FILE */
+#include "base/apart.h"
 #include "base/h5.h"
 #include "base/text.h"
 #include "cli/cli.h"
@@ -7,6 +8,7 @@
 #include "compute/backend.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static const char help[] = "Usage: voltmill info FILE\n"
                            "       voltmill info --devices\n"
@@ -83,7 +85,7 @@ out:
     return st;
 }
 
-static status_t describe(const char *path)
+static status_t describe_here(const char *path)
 {
     status_t st = STATUS_OK;
     struct archive *archive = NULL;
@@ -109,6 +111,26 @@ out:
     dedispersed_destroy(series);
     product_destroy(product);
     archive_destroy(archive);
+    return st;
+}
+
+status_t cli_answer_info(struct unpack *question, struct text *answer)
+{
+    status_t st = STATUS_OK;
+    (void)answer; /* what is printed comes through */
+    char *path = unpack_text(question);
+    REQUIRE(path, STATUS_DEVICE, "out of memory: a name");
+    TRY(describe_here(path));
+out:
+    free(path);
+    return st;
+}
+
+static status_t describe(const char *path)
+{
+    struct text answer = {0};
+    status_t st = apart_is_used() ? apart_ask_of("info", path, &answer) : describe_here(path);
+    text_free(&answer);
     return st;
 }
 

@@ -1,6 +1,7 @@
 /* voltmill run JOB */
 #include "run/batch.h"
 
+#include "base/apart.h"
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/start.h"
@@ -76,6 +77,9 @@ status_t cli_run(int argc, char **argv)
         goto out;
     }
     stop_begin(0); /* to begin may take long */
+    if (st == STATUS_OK && options.stall >= 0) {
+        apart_limit(options.stall);
+    }
     TRY(start_all(st, &rank));
     if (options.dry_run) {
         st = rank == 0 ? cli_plan_job(&options) : STATUS_OK;

@@ -3,6 +3,7 @@
 #include "base/h5_file.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "product/ask.h"
 #include "product/kinds.h"
 #include "product/spans.h"
 
@@ -209,7 +210,7 @@ out:
     return st;
 }
 
-status_t dedispersed_read(const char *path, struct dedispersed **out)
+static status_t read_here(const char *path, struct dedispersed **out)
 {
     status_t st = STATUS_OK;
     struct dedispersed *to = NULL;
@@ -237,4 +238,9 @@ out:
     h5_close(file);
     dedispersed_destroy(to);
     return st;
+}
+
+status_t dedispersed_read(const char *path, struct dedispersed **out)
+{
+    return apart_is_used() ? ask_dedispersed(path, out) : read_here(path, out);
 }

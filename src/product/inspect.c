@@ -1,6 +1,7 @@
 /* Reading back what a product says of itself. */
 #include "base/h5.h"
 #include "base/memory.h"
+#include "product/ask.h"
 #include "product/kinds.h"
 #include "product/spans.h"
 
@@ -253,7 +254,7 @@ out:
     return st;
 }
 
-int product_is_ours(const char *path)
+static int is_ours_here(const char *path)
 {
     enum product_kind kind;
     hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
@@ -263,7 +264,7 @@ int product_is_ours(const char *path)
     return (known && ours) || h5_is_unfinished(path);
 }
 
-status_t product_find_place(const char *path, struct product_place *out)
+static status_t find_place_here(const char *path, struct product_place *out)
 {
     status_t st = STATUS_OK;
     hid_t file = -1;
@@ -281,7 +282,7 @@ out:
     return st;
 }
 
-status_t product_open(const char *path, struct product **out)
+static status_t open_here(const char *path, struct product **out)
 {
     status_t st = STATUS_OK;
     hid_t file = -1;
@@ -315,4 +316,19 @@ out:
     product_destroy(product);
     h5_close(file);
     return st;
+}
+
+int product_is_ours(const char *path)
+{
+    return apart_is_used() ? apart_is_true("is-product", path) : is_ours_here(path);
+}
+
+status_t product_find_place(const char *path, struct product_place *out)
+{
+    return apart_is_used() ? ask_place(path, out) : find_place_here(path, out);
+}
+
+status_t product_open(const char *path, struct product **out)
+{
+    return apart_is_used() ? ask_product(path, out) : open_here(path, out);
 }

@@ -3,6 +3,7 @@
 #include "archive/holds.h"
 #include "archive/start.h"
 #include "base/memory.h"
+#include "product/ask.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -34,6 +35,7 @@ static status_t open_data(struct series *series)
     H5_TRY(H5Pset_chunk_cache(access, CACHE_SLOTS, CACHE_BYTES, 1), "%s: no cache", series->path);
     series->data = H5Dopen2(series->file, "dedispersed", access);
     H5_TRY(series->data, "%s: /dedispersed cannot be opened", series->path);
+    h5_try_chunks(series->data, series->path, "/dedispersed");
 out:
     h5_close(access);
     return st;
@@ -215,6 +217,9 @@ status_t series_open(const char *path, struct series **out)
 {
     status_t st = STATUS_OK;
     struct series *series = NULL;
+    if (apart_is_used()) {
+        TRY(ask_series(path)); /* first; it stays open here */
+    }
     TRY(memory_zeroed(1, sizeof *series, "series", &series));
     series->file = -1;
     series->data = -1;

@@ -1,5 +1,7 @@
 #include "run/stop.h"
 
+#include "base/apart.h"
+
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -93,6 +95,7 @@ void stop_begin(int speaks)
     handle(SIGTERM, ask);
     handle(SIGINT, ask);
     handle(SIGUSR1, ask);
+    apart_stops(stop_wanted);
 }
 
 int stop_wanted(void)
