@@ -156,6 +156,12 @@ uint64_t channelise_bytes(enum backend_kind kind, const struct channelise_spec *
     return ops ? ops->channelise_bytes(spec) : 0;
 }
 
+uint64_t channelise_device_bytes(enum backend_kind kind, const struct channelise_spec *spec)
+{
+    const struct backend_ops *ops = ops_of(kind);
+    return ops && ops->channelise_device_bytes ? ops->channelise_device_bytes(spec) : 0;
+}
+
 void channelise_begin(channelise_t *channelise, uint64_t first_spectrum)
 {
     channelise->ops->channelise_begin(channelise, first_spectrum);

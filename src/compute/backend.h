@@ -166,6 +166,8 @@ void channelise_destroy(channelise_t *channelise);
 /* Bytes of host memory that the stage takes beside the buffers: a bound from above, for planning.
  */
 uint64_t channelise_bytes(enum backend_kind kind, const struct channelise_spec *spec);
+/* Bytes of the device's own memory that it takes beside the buffers, about; 0: it has none. */
+uint64_t channelise_device_bytes(enum backend_kind kind, const struct channelise_spec *spec);
 
 /* Begins a chunk at this spectrum of the observation, a multiple of every output's `integrate`. */
 void channelise_begin(channelise_t *channelise, uint64_t first_spectrum);

@@ -57,6 +57,7 @@ struct backend_ops {
                                   channelise_t **out);
     void (*channelise_destroy)(channelise_t *channelise);
     uint64_t (*channelise_bytes)(const struct channelise_spec *spec);
+    uint64_t (*channelise_device_bytes)(const struct channelise_spec *spec); /* may be NULL */
     void (*channelise_begin)(channelise_t *channelise, uint64_t first_spectrum);
     status_t (*channelise_run)(channelise_t *channelise, buffer_t *in,
                                const struct channelise_input *input, uint32_t nstreams,

@@ -124,6 +124,36 @@ static uint64_t fixed_bytes(const struct work *work)
            (uint64_t)work->archive->nstreams * 32;
 }
 
+/* Bytes of the device's memory for the smallest block, with so many sets of buffers; 0: the backend
+ * has none of its own. */
+static uint64_t device_bytes(const struct work *work, const struct group *group, uint32_t slots)
+{
+    struct channelise_spec spec = work->channelise;
+    spec.max_spectra = min_u64(CHUNK_GRAIN, work->chunking.spectra);
+    spec.nstreams = group->streams;
+    uint64_t stage = channelise_device_bytes(work->backend, &spec);
+    return stage > 0 ? stage + slots * slot_bytes(work, group, spec.max_spectra) : 0;
+}
+
+/* Whether that fits what the job gives a rank; what it does not say, shows when the device is
+ * opened. */
+static int fits_device(const struct work *work, const struct group *group)
+{
+    enum { LEAST_SLOTS = 2 };
+    return work->job->device_memory == 0 ||
+           device_bytes(work, group, LEAST_SLOTS) <= work->job->device_memory;
+}
+
+status_t budget_device_bytes(const struct work *work, uint64_t *out)
+{
+    status_t st = STATUS_OK;
+    struct group group;
+    TRY(measure_group(work, work->chunking.group_streams, &group));
+    *out = device_bytes(work, &group, 1);
+out:
+    return st;
+}
+
 /* How many streams work together: as the run was begun, else all of them, or as many as let a small
  * block fit. */
 static status_t settle_groups(struct work *work, uint64_t budget, const struct chunking *begun,
@@ -133,7 +163,8 @@ static status_t settle_groups(struct work *work, uint64_t budget, const struct c
     uint64_t least = min_u64(CHUNK_GRAIN, work->chunking.spectra);
     uint64_t bytes = 0;
     TRY(measure_group(work, begun ? begun->group_streams : work->archive->nstreams, group));
-    while ((bytes = block_bytes(work, group, least)) > budget && group->streams > 1 && !begun) {
+    while (((bytes = block_bytes(work, group, least)) > budget || !fits_device(work, group)) &&
+           group->streams > 1 && !begun) {
         TRY(measure_group(work, (group->streams + 1) / 2, group));
     }
     char needed[UNITS_TEXT];

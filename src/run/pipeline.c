@@ -1,6 +1,8 @@
 #include "run/pipeline.h"
 
 #include "base/memory.h"
+#include "base/units.h"
+#include "run/budget.h"
 #include "run/flow.h"
 #include "run/holes.h"
 
@@ -66,20 +68,24 @@ out:
     return st;
 }
 
+static void drop_slot(struct slot *slot)
+{
+    buffer_destroy(slot->in);
+    for (uint32_t j = 0; j < MOST_OUTPUTS; j++) {
+        buffer_destroy(slot->out[j]);
+    }
+    mapping_close(slot->mapping);
+    slab_destroy(slot->slab);
+    free(slot->bad);
+    free(slot->re);
+    free(slot->im);
+    *slot = (struct slot){0};
+}
+
 static void drop_stages(pipeline_t *pipeline)
 {
     for (uint32_t i = 0; i < MOST_SLOTS; i++) {
-        struct slot *slot = &pipeline->slots[i];
-        buffer_destroy(slot->in);
-        for (uint32_t j = 0; j < MOST_OUTPUTS; j++) {
-            buffer_destroy(slot->out[j]);
-        }
-        mapping_close(slot->mapping);
-        slab_destroy(slot->slab);
-        free(slot->bad);
-        free(slot->re);
-        free(slot->im);
-        *slot = (struct slot){0};
+        drop_slot(&pipeline->slots[i]);
     }
     channelise_destroy(pipeline->channelise);
     pipeline->channelise = NULL;
@@ -107,33 +113,68 @@ out:
     return st;
 }
 
-/* Stage and buffers for blocks of pipeline->chunking.block_spectra. */
-static status_t create_stages(pipeline_t *pipeline)
+/* Stage and buffers for blocks of pipeline->chunking.block_spectra; *made slots, whatever comes. */
+static status_t create_stages(pipeline_t *pipeline, uint32_t *made)
 {
     status_t st = STATUS_OK;
     struct channelise_spec spec = pipeline->work->channelise;
     uint64_t in_bytes = 0;
+    *made = 0;
     spec.max_spectra = pipeline->chunking.block_spectra;
     TRY(channelise_create(pipeline->backend, &spec, &pipeline->channelise));
     TRY(largest_slab(pipeline, &in_bytes));
-    for (uint32_t i = 0; i < pipeline->nslots; i++) {
-        TRY(create_slot(pipeline, in_bytes, &pipeline->slots[i]));
+    for (; *made < pipeline->nslots; (*made)++) {
+        TRY(create_slot(pipeline, in_bytes, &pipeline->slots[*made]));
     }
 out:
     return st;
 }
 
-/* The device may have less room than the plan thought: then blocks are halved. */
+/* Not even one set of buffers of the smallest block: says how much would do. */
+static status_t say_what_fits(const pipeline_t *pipeline)
+{
+    status_t st = STATUS_OK;
+    const struct work *work = pipeline->work;
+    char needed[UNITS_TEXT];
+    struct text cause = {0};
+    uint64_t bytes = 0;
+    TRY(text_add(&cause, "%s", report_cause()));
+    report_clear();
+    TRY(budget_device_bytes(work, &bytes));
+    FAIL(
+        STATUS_DEVICE,
+        "%s; the smallest blocks, %llu spectra of %u channels with %u taps, %u stream%s at a time, "
+        "need "
+        "about %s of a device's memory (run.device_memory)",
+        cause.data, (unsigned long long)pipeline->chunking.block_spectra, work->channelise.channels,
+        work->channelise.taps, work->chunking.group_streams,
+        work->chunking.group_streams == 1 ? "" : "s", units_bytes(bytes, needed));
+out:
+    text_free(&cause);
+    return st;
+}
+
+/* The device may have less room than the plan thought: then blocks are halved, and when they cannot
+ * be smaller, fewer of them are under way at a time. */
 static status_t fit_stages(pipeline_t *pipeline)
 {
     status_t st = STATUS_OK;
     uint64_t *block = &pipeline->chunking.block_spectra;
     for (;;) {
-        st = create_stages(pipeline);
-        if (st == STATUS_OK || !backend_was_full(pipeline->backend) || *block <= CHUNK_GRAIN) {
+        uint32_t made = 0;
+        st = create_stages(pipeline, &made);
+        if (st == STATUS_OK || !backend_was_full(pipeline->backend)) {
             break;
         }
+        if (*block <= CHUNK_GRAIN && made == 0) {
+            return say_what_fits(pipeline);
+        }
         report_clear();
+        if (*block <= CHUNK_GRAIN) {
+            drop_slot(&pipeline->slots[made]);
+            pipeline->nslots = made;
+            return STATUS_OK;
+        }
         drop_stages(pipeline);
         *block = max_u64(*block / 2 / CHUNK_GRAIN, 1) * CHUNK_GRAIN;
     }

@@ -104,6 +104,22 @@ for room in 5000 5400 5800 6200; do
         --set run.chunk=1500 --set input.select.pols=1 --set input.select.chans=0 lone.yaml
 done
 rm -f lone.h5
+# Many streams: also where the smallest block of all of them has no room with all sets of buffers.
+sed 's/chans: 2/chans: 8/; s/obs.h5/wide.h5/; s/samples: .*/samples: 163840/' obs.yaml >wide-obs.yaml
+"$voltmill" synth wide-obs.yaml >/dev/null
+wide=(run --force --restart lone.yaml --set input.files="$work/wide.h5" --set channelise.channels=4096 --set channelise.taps=16
+    --set products.0.integrate=4)
+"$voltmill" "${wide[@]}" >/dev/null
+expected=$(sha256sum <lone.h5)
+for room in 25 16 3; do
+    rm lone.h5
+    runs "16 streams in ${room}MiB of device memory" "$voltmill" "${wide[@]}" --set run.device_memory=${room}MiB
+    same "with the same bytes" "$expected" "$(sha256sum <lone.h5)"
+done
+rm -f lone.h5
+wrong "what is needed at least is said" 5 'smallest blocks, [0-9]* spectra of 16384 channels with 8 taps, 1 stream at a time, need about .* MiB of' \
+    "$voltmill" "${wide[@]}" --set run.device_memory=1MiB --set channelise.channels=16384 --set channelise.taps=8 \
+    --set products.0.integrate=1
 fails "bench on a device that is lost" 5 'rows failed' env LD_PRELOAD="$shim" SHIM_KERNEL=2 "$voltmill" bench ppf \
     --backend opencl --kernel cache --samples 2^16 --channels 64
 wrong "far too little device memory" 5 'out of memory' \

@@ -62,6 +62,11 @@ uint64_t opencl_channelise_bytes(const struct channelise_spec *spec)
            (uint64_t)spec->channels * 4 * sizeof(float);
 }
 
+uint64_t opencl_channelise_device_bytes(const struct channelise_spec *spec)
+{
+    return dealer_bytes(spec) + ppf_bytes(spec);
+}
+
 void opencl_channelise_begin(channelise_t *channelise, uint64_t first_spectrum)
 {
     struct stage *stage = (struct stage *)channelise;

@@ -62,18 +62,29 @@ void dealer_destroy(dealer_t *dealer)
     free(dealer);
 }
 
+/* Of one stream of a block, in order. */
+static uint64_t dealer_stride(const struct channelise_spec *spec)
+{
+    uint64_t samples = (spec->max_spectra + spec->taps - 1) * channelise_samples(spec);
+    return ceil_div_u64(samples * sample_bytes(spec), STREAM_ALIGNMENT) * STREAM_ALIGNMENT;
+}
+
+uint64_t dealer_bytes(const struct channelise_spec *spec)
+{
+    return (dealer_stride(spec) + 2 * sizeof(cl_ulong)) * spec->nstreams +
+           DEAL_GROUPS * sizeof(cl_ulong);
+}
+
 status_t dealer_create(device_t *device, const struct channelise_spec *spec, dealer_t **out)
 {
     status_t st = STATUS_OK;
     dealer_t *dealer = NULL;
     const cl_ulong zero = 0;
-    uint64_t samples = (spec->max_spectra + spec->taps - 1) * channelise_samples(spec);
     TRY(memory_zeroed(1, sizeof *dealer, "the dealer", &dealer));
     dealer->device = device;
     dealer->spec = *spec;
     dealer->spec.coeff = NULL;
-    dealer->stride =
-        ceil_div_u64(samples * sample_bytes(spec), STREAM_ALIGNMENT) * STREAM_ALIGNMENT;
+    dealer->stride = dealer_stride(spec);
     TRY(memory_zeroed(2 * (size_t)spec->nstreams, sizeof *dealer->offsets, "offsets",
                       &dealer->offsets));
     TRY(device_allocate(device, spec->nstreams * sizeof(cl_ulong), "offsets", &dealer->re));

@@ -7,6 +7,9 @@
 
 typedef struct dealer dealer_t;
 
+/* Device memory that it takes. */
+uint64_t dealer_bytes(const struct channelise_spec *spec);
+
 /* Memory for `spec->nstreams` streams of spec->max_spectra spectra. Fails with DEVICE. */
 status_t dealer_create(device_t *device, const struct channelise_spec *spec, dealer_t **out);
 void dealer_destroy(dealer_t *dealer);

@@ -49,6 +49,7 @@ status_t opencl_channelise_create(backend_t *backend, const struct channelise_sp
                                   channelise_t **out);
 void opencl_channelise_destroy(channelise_t *channelise);
 uint64_t opencl_channelise_bytes(const struct channelise_spec *spec);
+uint64_t opencl_channelise_device_bytes(const struct channelise_spec *spec);
 void opencl_channelise_begin(channelise_t *channelise, uint64_t first_spectrum);
 status_t opencl_channelise_run(channelise_t *channelise, buffer_t *in,
                                const struct channelise_input *input, uint32_t nstreams,

@@ -188,6 +188,29 @@ out:
     return st;
 }
 
+/* Spectra of a tile of the workspace. */
+static uint64_t tile_spectra(const struct channelise_spec *spec)
+{
+    uint64_t row = (uint64_t)spec->nstreams * spec->channels * 2 * sizeof(float);
+    uint64_t tile = max_u64(TILE_BYTES / row / GRAIN, 1) * GRAIN;
+    return min_u64(tile, max_u64(spec->max_spectra, GRAIN));
+}
+
+uint64_t ppf_bytes(const struct channelise_spec *spec)
+{
+    uint64_t row = (uint64_t)spec->nstreams * spec->channels * 2 * sizeof(float);
+    /* The tile, as much for its transforms, the coefficients; sums of power. */
+    uint64_t bytes =
+        2 * tile_spectra(spec) * row + channelise_samples(spec) * (spec->taps + 4) * sizeof(float);
+    for (uint32_t i = 0; i < spec->noutputs; i++) {
+        uint64_t grains = grain_most(spec->max_spectra, spec->outputs[i].integrate);
+        bytes += spec->outputs[i].kind == PRODUCT_POWER
+                     ? (grains + 2) * spec->nstreams * spec->nchannels * sizeof(float)
+                     : 0;
+    }
+    return bytes;
+}
+
 static void set_route(ppf_t *bank)
 {
     const struct channelise_spec *spec = &bank->spec;
@@ -203,11 +226,8 @@ static void set_route(ppf_t *bank)
     if (is_fused && spec->noutputs == 1) {
         bank->route = ROUTE_DIRECT;
     }
-    uint64_t row = (uint64_t)spec->nstreams * spec->channels * 2 * sizeof(float);
-    uint64_t tile = max_u64(TILE_BYTES / row / GRAIN, 1) * GRAIN;
     /* The fused kernel begins at a block's first spectrum. */
-    bank->tile_spectra =
-        is_fused ? spec->max_spectra : min_u64(tile, max_u64(spec->max_spectra, GRAIN));
+    bank->tile_spectra = is_fused ? spec->max_spectra : tile_spectra(spec);
 }
 
 status_t ppf_create(device_t *device, const struct channelise_spec *spec,

@@ -14,6 +14,9 @@ status_t ppf_create(device_t *device, const struct channelise_spec *spec,
                     const struct channelise_choice *choice, ppf_t **out);
 void ppf_destroy(ppf_t *bank);
 
+/* Device memory that it takes, about: with any choice, and transforms that need workspace. */
+uint64_t ppf_bytes(const struct channelise_spec *spec);
+
 /* Begins a chunk: nothing is carried over. */
 status_t ppf_begin(ppf_t *bank, uint64_t first_spectrum);
 
