@@ -127,7 +127,8 @@ void plan_print_begun(const outputs_t *outputs, const struct outputs_begun *begu
     }
 }
 
-static status_t print_products(const struct work *work, struct plan_room *room)
+static status_t print_products(const struct work *work, const struct making *making,
+                               struct room *room)
 {
     status_t st = STATUS_OK;
     char a[UNITS_TEXT];
@@ -136,12 +137,13 @@ static status_t print_products(const struct work *work, struct plan_room *room)
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         const struct work_product *product = &work->products[i];
         struct time_axis time = product_time(&product->spec);
-        uint64_t bytes = product->spec.rows * (product->row_bytes + 8);
+        uint64_t bytes = 0;
+        TRY(room_measure(making, i, &bytes));
         printf("  %s: %s, %s rows of %u streams x %u channels", work->job->products[i].file,
                product_name(product->spec.kind), units_count(product->spec.rows, a),
                work->archive->nstreams, product->spec.nchannels);
         printf(", one every %s, %s\n", units_seconds(time.step, a), units_bytes(bytes, b));
-        TRY(plan_room_add(room, work->job->products[i].file, bytes));
+        TRY(room_add(room, work->job->products[i].file, bytes));
     }
 out:
     return st;
@@ -189,9 +191,17 @@ out:
     return st;
 }
 
+/* A run finds out what rounds; files have room for the words. */
+static void count_arithmetic(struct work *work)
+{
+    for (uint32_t i = 0; i < work->job->nproducts; i++) {
+        work->products[i].spec.arithmetic = "cpu, avx512, fftw-3.3.10-sse2-avx plan 1f2e3d4c";
+    }
+}
+
 /* Plans the filter bank; *out is its work, for the dedispersions of what it makes. */
 static status_t plan_channelise(const struct job *job, const struct archive *archive,
-                                const struct outputs_options *options, struct plan_room *room,
+                                const struct outputs_options *options, struct room *room,
                                 struct work **out)
 {
     status_t st = STATUS_OK;
@@ -213,7 +223,9 @@ static status_t plan_channelise(const struct job *job, const struct archive *arc
     TRY(print_filter(work));
     print_run(work);
     plan_print_begun(outputs, &begun);
-    TRY(print_products(work, room));
+    count_arithmetic(work);
+    making_plan_products(&making, work);
+    TRY(print_products(work, &making, room));
     TRY(print_notes(work));
     *out = work;
     work = NULL;
@@ -230,7 +242,7 @@ static status_t plan_passes(const struct job *job, const struct archive *archive
 {
     status_t st = STATUS_OK;
     struct work *work = NULL;
-    struct plan_room room = {.count = 0};
+    struct room room = {.count = 0};
     if (!skip->channelise) {
         TRY(plan_channelise(job, archive, options, &room, &work));
     }

@@ -9,14 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* With the table of delays and the times. */
-static uint64_t product_bytes(const struct dedispersion *d)
-{
-    return d->outputs * (d->delays.ndms * sizeof(float) + sizeof(double)) +
-           (uint64_t)d->delays.ndms * d->delays.nchannels * sizeof(uint32_t);
-}
-
-static void print_dedispersion(const struct dedispersion *d)
+static void print_dedispersion(const struct dedispersion *d, uint64_t bytes)
 {
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
@@ -52,7 +45,7 @@ static void print_dedispersion(const struct dedispersion *d)
     printf("  memory        %s a rank", units_bytes(d->memory_bytes, a));
     printf(" (run.memory: %s)\n", units_bytes(d->job->memory, a));
     printf("  %s: dedispersed, %u DMs x %s times, %s\n", d->what->file, d->delays.ndms,
-           units_count(d->outputs, a), units_bytes(product_bytes(d), b));
+           units_count(d->outputs, a), units_bytes(bytes, b));
 }
 
 /* What is begun goes by what its filterbank was then, and another one will be made. */
@@ -93,7 +86,7 @@ out:
 }
 
 status_t plan_dedispersion(const struct job *job, uint32_t number, const struct work *work,
-                           const struct outputs_options *options, struct plan_room *room)
+                           const struct outputs_options *options, struct room *room)
 {
     status_t st = STATUS_OK;
     const struct job_dedisperse *what = &job->dedisperse[number];
@@ -102,6 +95,7 @@ status_t plan_dedispersion(const struct job *job, uint32_t number, const struct 
     struct making making = {0};
     outputs_t *outputs = NULL;
     struct outputs_begun begun = {0};
+    uint64_t bytes = 0;
     if (work) {
         TRY(dedispersion_foresee(work, what->input, &fbh5));
     } else {
@@ -121,9 +115,11 @@ status_t plan_dedispersion(const struct job *job, uint32_t number, const struct 
         dedispersion_plan_making(plan, &making);
         TRY(outputs_foresee_plan(outputs));
     }
-    print_dedispersion(plan);
+    dedispersion_plan_making(plan, &making);
+    TRY(room_measure(&making, 0, &bytes));
+    print_dedispersion(plan, bytes);
     plan_print_begun(outputs, &begun);
-    TRY(plan_room_add(room, what->file, product_bytes(plan)));
+    TRY(room_add(room, what->file, bytes));
 out:
     outputs_destroy(outputs);
     making_free(&making);

@@ -3,23 +3,10 @@
 #define VOLTMILL_CLI_PLAN_PARTS_H
 
 #include "run/outputs.h"
+#include "run/room.h"
 
-/* Room that products need, by file systems. */
-enum { PLAN_MOST_FILES = 64 };
-struct plan_room {
-    struct plan_need {
-        const char *path;
-        uint64_t bytes;
-        uint64_t device;
-    } needs[PLAN_MOST_FILES];
-    uint32_t count;
-};
-
-/* A product of so many bytes will be written at `path`; what an earlier run has taken for it is
- * there already. Fails with USAGE. */
-status_t plan_room_add(struct plan_room *room, const char *path, uint64_t bytes);
 /* Prints what is needed and free, and warns where it is too little. Fails with USAGE. */
-status_t plan_room_print(const struct plan_room *room);
+status_t plan_room_print(const struct room *room);
 
 /* Prints that a product is complete, and no run would touch it. */
 void plan_print_complete(const char *file);
@@ -30,6 +17,6 @@ void plan_print_begun(const outputs_t *outputs, const struct outputs_begun *begu
 
 /* Plans one dedispersion: of what `work` makes, or (NULL) of a file that is there. */
 status_t plan_dedispersion(const struct job *job, uint32_t number, const struct work *work,
-                           const struct outputs_options *options, struct plan_room *room);
+                           const struct outputs_options *options, struct room *room);
 
 #endif

@@ -149,6 +149,8 @@ static status_t prepare_all(struct run *run, const struct run_options *options)
     TRY(cut_as_tuned_all(run, options, local_size));
     TRY(agree_all(run->comm, describe_arithmetic(run)));
     making_plan_products(&run->pass.making, run->work);
+    st = run->rank == 0 ? run_check_room(run->work, &run->pass.making) : STATUS_OK;
+    TRY(agree_all(run->comm, st));
     run->pass.patience = run_patience(options, run->work->backend);
     TRY(pass_open_all(&run->pass));
     struct pipeline_sink sink = {run->pass.outputs, outputs_put, outputs_end};

@@ -6,6 +6,7 @@
 #include "run/dedispersion_pipe.h"
 #include "run/devices.h"
 #include "run/pass.h"
+#include "run/room.h"
 #include "run/tuned.h"
 
 #include <stdio.h>
@@ -66,24 +67,31 @@ out:
     return st;
 }
 
-/* Whether one of them can be done. */
+/* Whether one of them can be done; adds its room. */
 static status_t check(const struct job *job, uint32_t number, const struct fbh5 *fbh5,
-                      uint32_t threads)
+                      uint32_t threads, struct room *room)
 {
+    status_t st = STATUS_OK;
     struct dedispersion *plan = NULL;
-    status_t st = dedispersion_create(
-        job, number, fbh5, backend_settle(job->dedisperse[number].backend), threads, NULL, &plan);
+    struct making making = {0};
+    TRY(dedispersion_create(job, number, fbh5, backend_settle(job->dedisperse[number].backend),
+                            threads, NULL, &plan));
+    TRY(dedispersion_making(job, number, fbh5->path, NULL, &making));
+    dedispersion_plan_making(plan, &making);
+    TRY(room_add_making(room, &making));
+out:
+    making_free(&making);
     dedispersion_destroy(plan);
     return st;
 }
 
-status_t run_check_dedispersions(const struct work *work)
+static status_t check_foreseen(const struct work *work, struct room *room)
 {
     status_t st = STATUS_OK;
     struct fbh5 *fbh5 = NULL;
     for (uint32_t i = 0; i < work->job->ndedisperse; i++) {
         TRY(dedispersion_foresee(work, work->job->dedisperse[i].input, &fbh5));
-        TRY(check(work->job, i, fbh5, work->channelise.threads));
+        TRY(check(work->job, i, fbh5, work->channelise.threads, room));
         fbh5_destroy(fbh5);
         fbh5 = NULL;
     }
@@ -92,17 +100,36 @@ out:
     return st;
 }
 
+status_t run_check_dedispersions(const struct work *work)
+{
+    struct room room = {.count = 0};
+    return check_foreseen(work, &room);
+}
+
+status_t run_check_room(const struct work *work, const struct making *making)
+{
+    status_t st = STATUS_OK;
+    struct room room = {.count = 0};
+    TRY(room_add_making(&room, making));
+    TRY(check_foreseen(work, &room));
+    TRY(room_check(&room));
+out:
+    return st;
+}
+
 static status_t check_filterbank(const struct job *job, const struct skip *skip, uint32_t threads)
 {
     status_t st = STATUS_OK;
     struct fbh5 *fbh5 = NULL;
+    struct room room = {.count = 0};
     TRY(fbh5_open(run_filterbank_path(job, 0), &fbh5));
     TRY(fbh5_load_band(fbh5));
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         if (!skip->dedisperse[i]) {
-            TRY(check(job, i, fbh5, threads));
+            TRY(check(job, i, fbh5, threads, &room));
         }
     }
+    TRY(room_check(&room));
 out:
     fbh5_destroy(fbh5);
     return st;

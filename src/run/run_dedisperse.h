@@ -3,6 +3,7 @@
 #define VOLTMILL_RUN_RUN_DEDISPERSE_H
 
 #include "run/between.h"
+#include "run/making.h"
 #include "run/run.h"
 #include "run/work.h"
 
@@ -20,8 +21,12 @@ const char *run_filterbank_path(const struct job *job, uint32_t number);
  * Fails with USAGE. */
 status_t run_check_dedispersions(const struct work *work);
 
-/* The same for dedispersions of a filterbank that is there, those that are not complete.
- * Collective. Fails with USAGE, DATA. */
+/* Before any file of them is made (alone): whether there is room for the filter bank's products and
+ * for the series of what it makes, together. Fails with NO_SPACE. */
+status_t run_check_room(const struct work *work, const struct making *making);
+
+/* The same for dedispersions of a filterbank that is there, those that are not complete,
+ * and for their room. Collective. Fails with USAGE, NO_SPACE, DATA. */
 status_t run_check_filterbank_all(MPI_Comm comm, const struct job *job, const struct skip *skip);
 
 /* One of them, from its plan to its product; what the passes before have left in `between` is used.

@@ -312,12 +312,25 @@ if mkdir tiny && mount -t tmpfs -o size=3m,mode=777 tmpfs tiny 2>/dev/null; then
     fails "no space for the second product" 3 "$space" "$voltmill" run job.yaml "${large[@]}" \
         --set products.0.file=first.h5 --set 'products.1={kind: spectra, file: tiny/out.h5}'
     same "no space for the second product: nothing is left behind" "" "$(ls tiny; ls first.h5* 2>/dev/null)"
-    fails "no space for the coefficients" 3 'tiny/out\.h5' "$voltmill" run job.yaml "${large[@]}" \
+    fails "no space for the coefficients" 3 "$space" "$voltmill" run job.yaml "${large[@]}" \
         --set channelise.channels=65536 --set channelise.taps=60
     same "no space for the coefficients: nothing is left behind" "" "$(ls tiny)"
     "$voltmill" plan job.yaml "${large[@]}" >stdout 2>stderr
     same "plan only warns of it" 0 $?
     same "plan says how much" 1 "$(grep -c '^warning: there is no room for the products: .* MiB needed, .* MiB free' stderr)"
+    # All of a file counts, to the byte, and all files of a job together.
+    coefficients=(--set channelise.channels=4096 --set channelise.taps=100 --set 'products.0={kind: power, file: tiny/out.h5, integrate: 100}')
+    "$voltmill" plan job.yaml "${large[@]}" "${coefficients[@]}" >stdout 2>stderr
+    needed=$(sed -n 's/^warning: there is no room for the products: \(.* MiB\) needed, .*/\1/p' stderr)
+    fails "no space beside the rows" 3 "$space" "$voltmill" run job.yaml "${large[@]}" "${coefficients[@]}"
+    same "plan and run count alike" "$needed" "$(sed -n 's/^error: .* bytes (\([^)]*\)), .*/\1/p' stderr)"
+    "$voltmill" plan job.yaml "${large[@]}" "${coefficients[@]}" --set products.0.file=whole.h5 >stdout 2>stderr
+    "$voltmill" run job.yaml "${large[@]}" "${coefficients[@]}" --set products.0.file=whole.h5 >output 2>&1
+    same "and as the file is" "$(sed -n 's/^  whole\.h5: .*, \([0-9.]* MiB\)$/\1/p' stdout)" \
+        "$("$python" -c 'import os; print("%.2f MiB" % (os.stat("whole.h5").st_size / (1 << 20)))')"
+    both=(--set 'products.0={kind: power, file: tiny/out.h5, integrate: 8}' --set 'products.1={kind: power, file: tiny/other.h5, integrate: 8}')
+    fails "no space for two products together" 3 "$space" "$voltmill" run job.yaml "${large[@]}" "${both[@]}"
+    same "no space for two products together: nothing is left behind" "" "$(ls tiny)"
     large[3]='products.0={kind: power, file: first.h5}'
     large[5]='input.layout={dataset: /x, axes: "time,reim", sample_rate_hz: 1e6, freq_hz: 400e6}'
     large+=(--set 'dedisperse={dm: {start: 0, step: 0.1, count: 100}, file: tiny/series.h5}')
