@@ -1,6 +1,7 @@
 #include "base/cache.h"
 
 #include "base/memory.h"
+#include "base/owner.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,8 +24,8 @@ struct head {
 
 static const char magic[8] = "vmcache1";
 
-/* FNV-1a, 64 bit: Fowler, Noll, Vo. It guards against accidents, not against malice: the folder is
- * the user's own. */
+/* FNV-1a, 64 bit: Fowler, Noll, Vo. It guards against accidents, not against malice: that nobody
+ * else can write here does. */
 static const uint64_t fnv_start = UINT64_C(0xcbf29ce484222325);
 
 static uint64_t fnv(uint64_t hash, const void *data, size_t size)
@@ -67,19 +68,20 @@ static char *folder_name(void)
     return NULL;
 }
 
-static char *entry_name(const char *folder, const char *kind, const char *key)
+/* The entry's name in the folder; for free(), or NULL. */
+static char *entry_name(const char *kind, const char *key)
 {
     char *out = NULL;
     uint64_t hash = fnv(fnv_start, key, strlen(key));
-    return asprintf(&out, "%s/%s-%016" PRIx64, folder, kind, hash) < 0 ? NULL : out;
+    return asprintf(&out, "%s-%016" PRIx64, kind, hash) < 0 ? NULL : out;
 }
 
-/* Makes the folder and those above it, each the user's own; returns 0 when it is not there then. */
-static int make_folder(char *path)
+/* Makes the folder and those above it, each the user's own. */
+static void make_folder(char *path)
 {
     struct stat info;
     if (stat(path, &info) == 0) {
-        return S_ISDIR(info.st_mode);
+        return;
     }
     for (char *at = path + 1; *at != '\0'; at++) {
         if (*at == '/') {
@@ -88,7 +90,57 @@ static int make_folder(char *path)
             *at = '/';
         }
     }
-    return mkdir(path, 0700) == 0 || errno == EEXIST;
+    (void)mkdir(path, 0700);
+}
+
+/* What is in the cache is taken as it is, kernels of processors included: a folder or an entry into
+ * which somebody else may have put something is as good as none. Said once. */
+static void say_refused(const char *what, const char *path, const char *why)
+{
+    static int is_said;
+    if (!is_said) {
+        is_said = 1;
+        report_warn("%s: %s %s", what, path, why);
+    }
+}
+
+/* Opens the folder, -1 when there is none or it is not the user's alone. Whoever may replace it by
+ * another one (the owner of a folder above it) can only do so by one that is the user's alone, too.
+ */
+static int open_folder(int make, char **name)
+{
+    char why[OWNER_WORDS];
+    int fd = -1;
+    *name = folder_name();
+    if (*name && make) {
+        make_folder(*name);
+    }
+    if (*name) {
+        fd = open(*name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    }
+    if (fd >= 0 && (!owner_is_path_mine(*name, why) || !owner_is_mine(fd, why))) {
+        say_refused("there is no cache", *name, why);
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+static int open_entry(int folder, const char *folder_path, const char *name)
+{
+    char why[OWNER_WORDS];
+    /* Nobody writes a pipe here; without O_NONBLOCK one would be waited for. */
+    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    if (fd >= 0 && !owner_is_mine(fd, why)) {
+        char *path = NULL;
+        if (asprintf(&path, "%s/%s", folder_path, name) >= 0) {
+            say_refused("not taken from the cache", path, why);
+            free(path);
+        }
+        close(fd);
+        fd = -1;
+    }
+    return fd;
 }
 
 static int read_all(int fd, void *data, size_t size)
@@ -157,13 +209,13 @@ status_t cache_get(const char *kind, const char *key, void **out, size_t *size)
 {
     status_t st = STATUS_OK;
     int fd = -1;
-    char *folder = folder_name();
-    char *path = folder ? entry_name(folder, kind, key) : NULL;
+    char *path = NULL;
+    int folder = open_folder(0, &path);
+    char *name = folder >= 0 ? entry_name(kind, key) : NULL;
     *out = NULL;
     *size = 0;
-    if (path) {
-        /* Nobody writes a pipe here; without O_NONBLOCK one would be waited for. */
-        fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (name) {
+        fd = open_entry(folder, path, name);
     }
     if (fd >= 0) {
         TRY(read_entry(fd, key, out, size));
@@ -172,20 +224,39 @@ out:
     if (fd >= 0) {
         close(fd);
     }
+    if (folder >= 0) {
+        close(folder);
+    }
+    free(name);
     free(path);
-    free(folder);
     return st;
 }
 
-/* Writes the entry under a name of its own beside `path` and gives it that name. */
-static int write_entry(const char *path, const char *key, const void *data, size_t size)
+/* A new file beside `name`, with a name of its own, *part for free(); -1 when there can be none. */
+static int make_part(int folder, const char *name, char **part)
+{
+    enum { TRIES = 100 };
+    for (int i = 0; i < TRIES; i++) {
+        if (asprintf(part, "%s.%ld.%d", name, (long)getpid(), i) < 0) {
+            *part = NULL;
+            return -1;
+        }
+        int fd = openat(folder, *part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (fd >= 0 || errno != EEXIST) {
+            return fd;
+        }
+        free(*part);
+        *part = NULL;
+    }
+    return -1;
+}
+
+/* Writes the entry beside and gives it its name, in the place of whatever has it. */
+static int write_entry(int folder, const char *name, const char *key, const void *data, size_t size)
 {
     char *part = NULL;
-    if (asprintf(&part, "%s.XXXXXX", path) < 0) {
-        return 0;
-    }
     int done = 0;
-    int fd = mkostemp(part, O_CLOEXEC); /* O_EXCL, mode 0600 */
+    int fd = make_part(folder, name, &part);
     if (fd >= 0) {
         size_t key_bytes = strlen(key);
         struct head head = {.key_bytes = key_bytes, .data_bytes = size};
@@ -194,9 +265,9 @@ static int write_entry(const char *path, const char *key, const void *data, size
         done = write_all(fd, &head, sizeof head) && write_all(fd, key, key_bytes) &&
                write_all(fd, data, size);
         done = close(fd) == 0 && done;
-        done = done && rename(part, path) == 0;
+        done = done && renameat(folder, part, folder, name) == 0;
         if (!done) {
-            (void)unlink(part);
+            (void)unlinkat(folder, part, 0);
         }
     }
     free(part);
@@ -206,24 +277,37 @@ static int write_entry(const char *path, const char *key, const void *data, size
 int cache_put(const char *kind, const char *key, const void *data, size_t size)
 {
     int done = 0;
-    char *folder = folder_name();
-    if (folder && make_folder(folder)) {
-        char *path = entry_name(folder, kind, key);
-        done = path && write_entry(path, key, data, size);
-        free(path);
+    char *path = NULL;
+    int folder = open_folder(1, &path);
+    if (folder >= 0) {
+        char *name = entry_name(kind, key);
+        done = name && write_entry(folder, name, key, data, size);
+        free(name);
+        close(folder);
     }
-    free(folder);
+    free(path);
     return done;
 }
 
 char *cache_path(const char *name)
 {
+    char why[OWNER_WORDS] = "";
     char *out = NULL;
-    char *folder = folder_name();
-    if (folder) {
-        (void)make_folder(folder);
-        out = asprintf(&out, "%s/%s", folder, name) < 0 ? NULL : out;
+    char *path = NULL;
+    struct stat info;
+    int folder = open_folder(1, &path);
+    if (folder >= 0 && asprintf(&out, "%s/%s", path, name) < 0) {
+        out = NULL;
     }
-    free(folder);
+    if (out && name[0] != '\0' && fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+        !owner_is_entry_mine(&info, why)) {
+        say_refused("not taken from the cache", out, why);
+        free(out);
+        out = NULL;
+    }
+    if (folder >= 0) {
+        close(folder);
+    }
+    free(path);
     return out;
 }

@@ -3,7 +3,11 @@
  * The folder is $VOLTMILL_CACHE, or $XDG_CACHE_HOME/voltmill, or ~/.cache/voltmill; made when first
  * written. "off" as $VOLTMILL_CACHE means none. An entry is a file named by kind and a hash of its
  * key; it holds the whole key and a checksum, so that another key's, torn or damaged entry is as
- * good as none. Entries appear whole or not at all (written beside and renamed). */
+ * good as none. Entries appear whole or not at all (written beside and renamed).
+ *
+ * Folder and entries count only if they are the effective user's and nobody else may write them,
+ * and an entry only if it is an ordinary file, no link; else there is a warning, once, and no
+ * cache. */
 #ifndef VOLTMILL_BASE_CACHE_H
 #define VOLTMILL_BASE_CACHE_H
 
@@ -22,8 +26,9 @@ uint64_t cache_hash(const void *data, size_t size);
 /* Writes an entry. A folder that cannot be written is no failure: returns 0 then, else 1. */
 int cache_put(const char *kind, const char *key, const void *data, size_t size);
 
-/* The name of another file in the folder, which is made if need be; free() returns it. NULL when
- * there is no folder. */
+/* The name of another file in the folder, which is made if need be, for reading, or for replacing
+ * by one of mode 0600; free() returns it. NULL when there is no folder, or the file is one that
+ * does not count. */
 char *cache_path(const char *name);
 
 #endif

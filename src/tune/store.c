@@ -142,23 +142,29 @@ out:
 status_t store_open(const char *path, store_t **out)
 {
     status_t st = STATUS_OK;
+    char why[OWNER_WORDS] = "";
     int error = 0;
-    char *name = path_of(path);
+    char *shown = path_of(path);
+    char *name = shown ? store_file_behind(shown, why) : NULL;
+    if (shown && !name) {
+        report_warn("%s: cannot be read: %s; going on as if nothing was tuned", shown, why);
+    }
     if (!name) {
         TRY(memory_zeroed(1, sizeof **out, "tuned kernels", out));
         goto out;
     }
     TRY(read_file(name, out, &error));
     if (error) {
-        report_warn("%s: cannot be read: %s; going on as if nothing was tuned", name,
+        report_warn("%s: cannot be read: %s; going on as if nothing was tuned", shown,
                     strerror(error));
     } else if ((*out)->damaged > 0) {
         report_warn("%s: %u lines are torn or damaged: what is good counts, the next write "
                     "rebuilds it",
-                    name, (*out)->damaged);
+                    shown, (*out)->damaged);
     }
 out:
     free(name);
+    free(shown);
     return st;
 }
 
@@ -290,6 +296,7 @@ status_t store_put(const char *path, const struct store_record *record, const ch
     struct text text = {0};
     int fd = -1;
     int error = 0;
+    char why[OWNER_WORDS] = "";
     char *name = NULL;
     char *shown = path_of(path);
     if (!shown) {
@@ -297,13 +304,17 @@ status_t store_put(const char *path, const struct store_record *record, const ch
             "there is no cache folder: what was tuned is not kept (--database FILE keeps it)");
         goto out;
     }
-    name = store_file_behind(shown);
-    fd = name ? store_file_lock(name) : -1;
+    name = store_file_behind(shown, why);
+    if (!name) {
+        report_warn("%s: cannot be written: %s; what was tuned is not kept", shown, why);
+        goto out;
+    }
+    fd = store_file_lock(name);
     error = fd < 0 ? errno : 0;
     if (!error) {
         TRY(compose(name, record, settled, path != NULL, &text, &error));
     }
-    if (!error && !store_file_write(name, &text)) {
+    if (!error && !store_file_write(name, &text, path ? 0666 : 0600)) {
         error = errno;
     }
     if (error) {

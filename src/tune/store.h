@@ -2,10 +2,12 @@
  * and write at once.
  *
  * The file appears whole or not at all (written beside and renamed; writers take turns through a
- * lock on FILE.lock); links are followed, and its mode stays. Lines carry checksums: what is torn
- * or damaged is passed over with a warning, and gone after the next write. A line holds, between
- * tabs: checksum, kernel, identity, problem, features, configuration, milliseconds; of a search
- * that did not come to its end the seconds that it had, too. */
+ * lock on FILE.lock); links are followed, and its mode stays; but nothing is read
+ * or written through a link of another user, or where anybody may write, and no link in the cache
+ * folder is followed. Lines carry checksums: what is torn or damaged is passed over with a warning,
+ * and gone after the next write. A line holds, between tabs: checksum, kernel, identity, problem,
+ * features, configuration, milliseconds; of a search that did not come to its end the seconds that
+ * it had, too. */
 #ifndef VOLTMILL_TUNE_STORE_H
 #define VOLTMILL_TUNE_STORE_H
 

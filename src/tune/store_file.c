@@ -20,12 +20,16 @@ static char *target_of(const char *name, const char *target)
     return asprintf(&out, "%.*s%s", length, name, target) < 0 ? NULL : out;
 }
 
-char *store_file_behind(const char *path)
+char *store_file_behind(const char *path, char why[OWNER_WORDS])
 {
     enum { MOST_LINKS = 40 };
     char *name = strdup(path);
     for (int i = 0; name && i < MOST_LINKS; i++) {
         char target[PATH_MAX];
+        if (!owner_may_be_used(name, why)) {
+            free(name);
+            return NULL;
+        }
         ssize_t length = readlink(name, target, sizeof target - 1);
         if (length < 0) {
             return name; /* no link, or nothing there */
@@ -35,7 +39,7 @@ char *store_file_behind(const char *path)
         free(name);
         name = next;
     }
-    errno = name ? ELOOP : ENOMEM;
+    snprintf(why, OWNER_WORDS, "%s", strerror(name ? ELOOP : ENOMEM));
     free(name);
     return NULL;
 }
@@ -117,12 +121,12 @@ static int open_part(const char *name, mode_t mode, char **part)
     return -1;
 }
 
-int store_file_write(const char *name, const struct text *text)
+int store_file_write(const char *name, const struct text *text, mode_t fresh)
 {
     char *part = NULL;
     struct stat info;
     int is_there = stat(name, &info) == 0;
-    int fd = open_part(name, is_there ? 0600 : 0666, &part);
+    int fd = open_part(name, is_there ? 0600 : fresh, &part);
     int error = fd < 0 ? errno : 0;
     if (fd >= 0) {
         errno = 0;

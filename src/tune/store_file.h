@@ -2,11 +2,12 @@
 #ifndef VOLTMILL_TUNE_STORE_FILE_H
 #define VOLTMILL_TUNE_STORE_FILE_H
 
+#include "base/owner.h"
 #include "base/text.h"
 
 /* The file that a name leads to, through links, whether it is there or not; for free(). NULL and
- * errno when there is no end of them. */
-char *store_file_behind(const char *path);
+ * why when there is no end of them, or when it is not to be used: owner_may_be_used(). */
+char *store_file_behind(const char *path, char why[OWNER_WORDS]);
 
 /* Locks `name`.lock, waiting for others up to ten seconds; close() gives it free. The lock has the
  * database's mode, so that all who may write the one can lock the other. -1 and errno when that
@@ -14,7 +15,7 @@ char *store_file_behind(const char *path);
 int store_file_lock(const char *name);
 
 /* Writes the whole file beside and gives it its name; mode and group of the one that was there
- * stay. 0 and errno when that fails. */
-int store_file_write(const char *name, const struct text *text);
+ * stay, a new one gets `fresh`, less what the umask takes. 0 and errno when that fails. */
+int store_file_write(const char *name, const struct text *text, mode_t fresh);
 
 #endif

@@ -167,6 +167,124 @@ static void test_where(void **state)
     assert_int_equal(cache_put("kind", "key", "one", 3), 0);
 }
 
+static void write_to(const char *path, const char *words)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(words, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void assert_holds(const char *path, const char *words)
+{
+    char text[64] = "";
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_non_null(fgets(text, sizeof text, file));
+    fclose(file);
+    assert_string_equal(text, words);
+}
+
+/* A folder into which others may put something. */
+static void test_open_folder(void **state)
+{
+    (void)state;
+    static const mode_t modes[] = {0777, 01777, 0770, 0775, 0702};
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        assert_int_equal(cache_put("kind", "key", "one", 3), 1);
+        assert_int_equal(chmod(deep, modes[i]), 0);
+        assert_false(is_there("kind", "key", "one", 3));
+        assert_int_equal(cache_put("kind", "key", "two", 3), 0);
+        assert_null(cache_path("tuned.txt"));
+        assert_int_equal(chmod(deep, 0755), 0);
+        assert_true(is_there("kind", "key", "one", 3));
+        char *path = cache_path("tuned.txt");
+        assert_non_null(path);
+        free(path);
+    }
+    /* One above it in which anybody may replace it. */
+    char above[256];
+    snprintf(above, sizeof above, "%s/one", folder);
+    assert_int_equal(chmod(above, 0777), 0);
+    assert_false(is_there("kind", "key", "one", 3));
+    assert_int_equal(cache_put("kind", "key", "two", 3), 0);
+    assert_int_equal(chmod(above, 01777), 0);
+    assert_true(is_there("kind", "key", "one", 3));
+    assert_int_equal(chmod(above, 0755), 0);
+}
+
+/* Entries that others may have written, and links, which would lead elsewhere. */
+static void test_planted(void **state)
+{
+    (void)state;
+    char path[512];
+    char victim[256];
+    struct stat info;
+    assert_int_equal(cache_put("kind", "key", "one", 3), 1);
+    only_file(deep, path);
+    assert_int_equal(stat(path, &info), 0);
+    assert_int_equal(info.st_mode & 07777, 0600);
+    assert_int_equal(chmod(path, 0666), 0);
+    assert_false(is_there("kind", "key", "one", 3));
+    assert_int_equal(chmod(path, 0620), 0);
+    assert_false(is_there("kind", "key", "one", 3));
+    assert_int_equal(cache_put("kind", "key", "one", 3), 1); /* another file in its place */
+    assert_true(is_there("kind", "key", "one", 3));
+    /* A good entry, but through a link. */
+    snprintf(victim, sizeof victim, "%s/victim", folder);
+    assert_int_equal(rename(path, victim), 0);
+    assert_int_equal(symlink(victim, path), 0);
+    assert_false(is_there("kind", "key", "one", 3));
+    write_to(victim, "precious");
+    assert_int_equal(cache_put("kind", "key", "two", 3), 1);
+    assert_holds(victim, "precious");
+    assert_int_equal(lstat(path, &info), 0);
+    assert_true(S_ISREG(info.st_mode));
+    /* Files that others read and write by their names. */
+    assert_int_equal(unlink(path), 0);
+    snprintf(path, sizeof path, "%s/tuned.txt", deep);
+    assert_int_equal(symlink(victim, path), 0);
+    assert_null(cache_path("tuned.txt"));
+    assert_int_equal(unlink(path), 0);
+    write_to(path, "mine");
+    assert_int_equal(chmod(path, 0666), 0);
+    assert_null(cache_path("tuned.txt"));
+    assert_int_equal(chmod(path, 0644), 0);
+    char *found = cache_path("tuned.txt");
+    assert_string_equal(found, path);
+    free(found);
+}
+
+/* The folder, an entry or a link to the folder are another user's. */
+static void test_other_owner(void **state)
+{
+    (void)state;
+    enum { NOBODY = 65534 };
+    char path[512];
+    char link[256];
+    if (geteuid() != 0) {
+        skip();
+    }
+    assert_int_equal(cache_put("kind", "key", "one", 3), 1);
+    only_file(deep, path);
+    assert_int_equal(chown(path, NOBODY, NOBODY), 0);
+    assert_false(is_there("kind", "key", "one", 3));
+    assert_int_equal(chown(path, 0, 0), 0);
+    assert_true(is_there("kind", "key", "one", 3));
+    assert_int_equal(chown(deep, NOBODY, NOBODY), 0);
+    assert_false(is_there("kind", "key", "one", 3));
+    assert_int_equal(cache_put("kind", "key", "two", 3), 0);
+    assert_int_equal(chown(deep, 0, 0), 0);
+    snprintf(link, sizeof link, "%s/link", folder);
+    assert_int_equal(symlink(deep, link), 0);
+    setenv("VOLTMILL_CACHE", link, 1);
+    assert_true(is_there("kind", "key", "one", 3));
+    assert_int_equal(lchown(link, NOBODY, NOBODY), 0);
+    assert_false(is_there("kind", "key", "one", 3));
+    assert_int_equal(cache_put("kind", "key", "two", 3), 0);
+    assert_int_equal(unlink(link), 0);
+}
+
 /* Processes that write and read one entry at once see a whole one or none. */
 static void test_at_once(void **state)
 {
@@ -207,6 +325,9 @@ int main(void)
         cmocka_unit_test_setup(test_other_key, set_up),
         cmocka_unit_test_setup(test_nowhere_to_write, set_up),
         cmocka_unit_test_setup(test_where, set_up),
+        cmocka_unit_test_setup(test_open_folder, set_up),
+        cmocka_unit_test_setup(test_planted, set_up),
+        cmocka_unit_test_setup(test_other_owner, set_up),
         cmocka_unit_test_setup(test_at_once, set_up),
     };
     if (!mkdtemp(folder)) {

@@ -292,6 +292,67 @@ static void links_are_followed(void **state)
     assert_int_equal(store_put(path, &r, NULL), STATUS_OK);
 }
 
+/* In the cache folder, where others must not write, nothing is followed; who names a file means it,
+ * but not what others have put in its place. */
+static void nobody_plants(void **state)
+{
+    (void)state;
+    char victim[300];
+    char cache[300];
+    char in_cache[320];
+    char words[64];
+    double distance = 0;
+    struct stat info;
+    struct store_record r = record("16 DMs", 16, "a", 1e-3);
+    snprintf(victim, sizeof victim, "%s/victim", folder);
+    snprintf(cache, sizeof cache, "%s/cache", folder);
+    snprintf(in_cache, sizeof in_cache, "%s/tuned.txt", cache);
+    FILE *file = fopen(victim, "w");
+    assert_non_null(file);
+    fclose(file);
+    assert_int_equal(chmod(victim, 0600), 0);
+    assert_int_equal(setenv("VOLTMILL_CACHE", cache, 1), 0);
+    mode_t old = umask(002);
+    assert_int_equal(store_put(NULL, &r, NULL), STATUS_OK);
+    umask(old);
+    assert_int_equal(mode_of(in_cache), 0600);
+    assert_int_equal(mode_of(cache), 0700);
+    assert_int_equal(unlink(in_cache), 0);
+    assert_int_equal(symlink(victim, in_cache), 0);
+    assert_int_equal(store_put(NULL, &r, NULL), STATUS_OK);
+    assert_int_equal(stat(victim, &info), 0);
+    assert_int_equal(info.st_size, 0);
+    assert_int_equal(lstat(in_cache, &info), 0);
+    assert_true(S_ISLNK(info.st_mode));
+    /* A named one that anybody may write. */
+    put("16 DMs", 16, "a", 1e-3);
+    assert_int_equal(chmod(path, 0666), 0);
+    nearest("16 DMs", 16, words, &distance);
+    assert_string_equal(words, "");
+    put("17 DMs", 17, "b", 1e-3);
+    assert_int_equal(mode_of(path), 0666);
+    assert_int_equal(chmod(path, 0664), 0);
+    assert_nearest("16 DMs", 16, "a", 1);
+    if (geteuid() == 0) {
+        /* Somebody else's link; somebody else's file in a folder for all. */
+        enum { NOBODY = 65534 };
+        assert_int_equal(unlink(path), 0);
+        assert_int_equal(symlink(victim, path), 0);
+        assert_int_equal(lchown(path, NOBODY, NOBODY), 0);
+        put("16 DMs", 16, "a", 1e-3);
+        assert_int_equal(stat(victim, &info), 0);
+        assert_int_equal(info.st_size, 0);
+        assert_int_equal(unlink(path), 0);
+        put("16 DMs", 16, "a", 1e-3);
+        assert_int_equal(chown(path, NOBODY, NOBODY), 0);
+        assert_nearest("16 DMs", 16, "a", 1);
+        assert_int_equal(chmod(folder, 01777), 0);
+        nearest("16 DMs", 16, words, &distance);
+        assert_string_equal(words, "");
+        assert_int_equal(chmod(folder, 0700), 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -305,6 +366,7 @@ int main(void)
         cmocka_unit_test_setup(how_far_it_searched_comes_back, set_up),
         cmocka_unit_test_setup(modes_stay, set_up),
         cmocka_unit_test_setup(links_are_followed, set_up),
+        cmocka_unit_test_setup(nobody_plants, set_up),
     };
     if (!mkdtemp(folder)) {
         return 1;
