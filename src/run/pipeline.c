@@ -5,6 +5,7 @@
 #include "run/budget.h"
 #include "run/flow.h"
 #include "run/holes.h"
+#include "run/range.h"
 
 #include <stdlib.h>
 
@@ -46,6 +47,7 @@ struct pipeline {
     double waiting;   /* of the writer, for a device */
     uint64_t missing; /* samples, so far in the chunk: the writer's */
     holes_t *holes;   /* the writer's */
+    range_t *range;   /* likewise; NULL: power cannot leave the range of floats */
 };
 
 /* Bytes of the largest slab of any group, for a block. */
@@ -257,6 +259,35 @@ static uint64_t pipeline_filled(const pipeline_t *pipeline, const struct slot *s
     return filled * slot->slab->nstreams;
 }
 
+/* Power that left the range of floats, while the samples are still there. */
+static status_t look_at_range(pipeline_t *pipeline, struct slot *slot)
+{
+    status_t st = STATUS_OK;
+    const struct job *job = pipeline->work->job;
+    void *samples = slot->mapping ? (void *)mapping_data(slot->mapping) : NULL;
+    if (!samples) {
+        TRY(buffer_get(slot->in, &samples));
+    }
+    for (uint32_t i = 0; i < job->nproducts; i++) {
+        void *power = NULL;
+        if (job->products[i].kind != PRODUCT_POWER) {
+            continue;
+        }
+        TRY(buffer_get(slot->out[i], &power));
+        struct range_block block = {.product = i,
+                                    .from = slot->from,
+                                    .count = slot->count,
+                                    .rows = slot->rows[i],
+                                    .streams = slot->chunk.streams,
+                                    .power = power,
+                                    .samples = samples,
+                                    .input = {slot->re, slot->im, (size_t)slot->slab->width}};
+        range_look(pipeline->range, &block);
+    }
+out:
+    return st;
+}
+
 /* The writer thread: waits until the backend is done with a block, and writes its rows. */
 static status_t write_slot(void *context, uint32_t number)
 {
@@ -268,6 +299,9 @@ static status_t write_slot(void *context, uint32_t number)
     TRY(buffer_missing(slot->in, &missing));
     pipeline->waiting += progress_now() - since;
     pipeline->missing += missing - pipeline_filled(pipeline, slot);
+    if (pipeline->range) {
+        TRY(look_at_range(pipeline, slot));
+    }
     TRY(release_samples(pipeline, slot));
     if (pipeline->holes) {
         holes_begin(pipeline->holes, slot->from == slot->chunk.first, slot->from, slot->count,
@@ -305,6 +339,7 @@ void pipeline_destroy(pipeline_t *pipeline)
     drop_stages(pipeline);
     reader_destroy(pipeline->reader);
     holes_destroy(pipeline->holes);
+    range_destroy(pipeline->range);
     free(pipeline);
 }
 
@@ -413,6 +448,7 @@ status_t pipeline_create(const struct work *work, backend_t *backend,
     if (work->job->on_bad == ON_BAD_NAN) {
         TRY(holes_create(work, pipeline->chunking.block_spectra, &pipeline->holes));
     }
+    TRY(range_create(work, pipeline->chunking.block_spectra, &pipeline->range));
     struct ring_work sides = {pipeline, read_slot, write_slot};
     TRY(ring_create(pipeline->nslots, &sides, &pipeline->ring));
     pipeline->flow = (struct flow){.ring = pipeline->ring,
@@ -424,6 +460,11 @@ status_t pipeline_create(const struct work *work, backend_t *backend,
 out:
     pipeline_destroy(pipeline);
     return st;
+}
+
+void pipeline_range(const pipeline_t *pipeline, uint32_t product, uint64_t *large, uint64_t *small)
+{
+    range_counts(pipeline->range, product, large, small);
 }
 
 void pipeline_shelve(pipeline_t *pipeline, shelf_t *const *shelves)

@@ -40,6 +40,10 @@ void pipeline_shelve(pipeline_t *pipeline, shelf_t *const *shelves);
 
 void pipeline_destroy(pipeline_t *pipeline);
 
+/* How many values of a power product of this rank were too large or too small for floats
+ * (run/range.h). */
+void pipeline_range(const pipeline_t *pipeline, uint32_t product, uint64_t *large, uint64_t *small);
+
 /* From now on it is a failure when nothing moves for so many seconds; 0: never. */
 void pipeline_limit(pipeline_t *pipeline, double seconds);
 

@@ -233,6 +233,30 @@ out:
     return st;
 }
 
+/* Of what this run has made. */
+static void warn_of_range_all(const struct run *run)
+{
+    char count[UNITS_TEXT];
+    for (uint32_t i = 0; i < run->job->nproducts; i++) {
+        uint64_t large = 0;
+        uint64_t small = 0;
+        pipeline_range(run->pipeline, i, &large, &small);
+        large = sum_u64_all(run->comm, large);
+        small = sum_u64_all(run->comm, small);
+        if (run->rank == 0 && large > 0) {
+            report_warn("%s: %s powers are infinite: beyond 3.4e38, the largest 32-bit float: the "
+                        "archive's volts are too large",
+                        run->job->products[i].file, units_count(large, count));
+        }
+        if (run->rank == 0 && small > 0) {
+            report_warn(
+                "%s: %s powers are 0 or have lost digits: below 1.2e-38, the smallest whole "
+                "32-bit float: the archive's volts are too small",
+                run->job->products[i].file, units_count(small, count));
+        }
+    }
+}
+
 static struct run_times times_of(const struct run *run, double before, double total)
 {
     struct pipeline_seconds spent = pipeline_seconds(run->pipeline);
@@ -288,6 +312,7 @@ status_t run_channelise_all(MPI_Comm comm, const struct job *job, const struct a
     double worked = progress_now();
     TRY(pass_finish_all(&run.pass));
     double ended = progress_now();
+    warn_of_range_all(&run);
     st = conclude(&run, options, ready - started, ended - begun + ready - started, ended - worked);
     TRY(agree_all(comm, st));
     if (between_leave(between, run.backend, run.work)) {
