@@ -148,18 +148,27 @@ out:
     return st;
 }
 
+status_t dedispersed_describe(hid_t file, const struct dedispersed_spec *spec,
+                              struct product_place *place)
+{
+    status_t st = STATUS_OK;
+    *place = (struct product_place){.rows = spec->delays->ndms,
+                                    .row_bytes = spec->times * sizeof(float)};
+    place->span_rows = spans_rows(place->rows, place->row_bytes);
+    TRY(put_root(file, spec));
+    TRY(put_series(file, spec));
+    TRY(put_provenance(file, spec, place));
+out:
+    return st;
+}
+
 status_t dedispersed_create(const char *path, const struct dedispersed_spec *spec,
                             struct product_place *place)
 {
     status_t st = STATUS_OK;
     hid_t file = -1;
-    *place = (struct product_place){.rows = spec->delays->ndms,
-                                    .row_bytes = spec->times * sizeof(float)};
-    place->span_rows = spans_rows(place->rows, place->row_bytes);
     TRY(h5_file_create(path, &file));
-    TRY(put_root(file, spec));
-    TRY(put_series(file, spec));
-    TRY(put_provenance(file, spec, place));
+    TRY(dedispersed_describe(file, spec, place));
     hid_t whole = file;
     file = -1;
     TRY(product_finish(whole, "dedispersed", place));

@@ -39,9 +39,17 @@ status_t product_begin_provenance(hid_t file, const char *job_text, const char *
                                   const char *inputs, hid_t *out);
 status_t product_reserve_counts(hid_t group, const struct product_place *place);
 
+/* Puts all that a product of a filter bank holds but its rows into a new file. */
+status_t product_describe(hid_t file, const struct product_spec *spec, struct product_place *place);
+
 /* Makes room for CRCs of all there is, finds where things lie and closes the file, also when it
  * fails. `name`: the dataset of rows. */
 status_t product_finish(hid_t file, const char *name, struct product_place *place);
+
+/* The same of dedispersed series. */
+struct dedispersed_spec;
+status_t dedispersed_describe(hid_t file, const struct dedispersed_spec *spec,
+                              struct product_place *place);
 
 /* The dataset of rows, with its attributes and scales. */
 status_t spectra_create(hid_t file, const struct product_spec *spec, hid_t *out);

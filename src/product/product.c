@@ -390,14 +390,10 @@ out:
     return st;
 }
 
-status_t product_create(const char *path, const struct product_spec *spec,
-                        struct product_place *place)
+status_t product_describe(hid_t file, const struct product_spec *spec, struct product_place *place)
 {
     status_t st = STATUS_OK;
-    hid_t file = -1;
     hid_t data = -1;
-    const char *name = product_data_name(spec->kind);
-    TRY(h5_file_create(path, &file));
     TRY(put_root(file, spec));
     TRY(put_scales(file, spec));
     TRY(put_coefficients(file, spec));
@@ -411,13 +407,22 @@ status_t product_create(const char *path, const struct product_spec *spec,
     } else {
         TRY(filterbank_create(file, spec, &data));
     }
-    h5_close(data);
-    data = -1;
-    hid_t whole = file;
-    file = -1;
-    TRY(product_finish(whole, name, place));
 out:
     h5_close(data);
+    return st;
+}
+
+status_t product_create(const char *path, const struct product_spec *spec,
+                        struct product_place *place)
+{
+    status_t st = STATUS_OK;
+    hid_t file = -1;
+    TRY(h5_file_create(path, &file));
+    TRY(product_describe(file, spec, place));
+    hid_t whole = file;
+    file = -1;
+    TRY(product_finish(whole, product_data_name(spec->kind), place));
+out:
     h5_close(file);
     return st;
 }

@@ -3,10 +3,12 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "product/compare.h"
 #include "run/agree.h"
 #include "run/pipeline.h"
 #include "run/setup.h"
 #include "run/verify_dedisperse.h"
+#include "run/verify_marks.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -31,6 +33,8 @@ struct verify {
     uint64_t *picked; /* chunks to look at; NULL: all */
     uint64_t npicked;
     uint64_t nchunks; /* that there are */
+    uint64_t holes;   /* rows that are marked */
+    uint64_t missing; /* samples, in the chunks that were recomputed */
     char *stored;     /* rows as the product has them */
     uint64_t stored_size;
     struct agreement agreement;
@@ -53,18 +57,27 @@ static void verify_end(struct verify *verify)
     }
 }
 
-static status_t check_times(struct verify *verify, uint64_t first_row, uint64_t rows)
+/* A row is marked when, and only when, its input cannot be read; then all of it is NaN. A group of
+ * streams alone cannot tell: another one may be what could not be read. */
+static status_t check_mark(const struct verify *verify, const struct chunk *chunk, uint64_t row,
+                           int is_marked, int is_unreadable)
 {
     status_t st = STATUS_OK;
-    const struct product *product = verify->product;
-    struct time_axis axis = product_time(&verify->work->products[0].spec);
-    for (uint64_t i = first_row; i < first_row + rows; i++) {
-        double found = 0;
-        TRY(file_read(verify->fd, product->path, product->place.time_offset + 8 * i, &found,
-                      sizeof found));
-        double expected = axis.first + (double)i * axis.step;
-        REQUIRE(found == expected, STATUS_DATA, "%s: row %llu is stamped %.17g s, expected %.17g s",
-                product->path, (unsigned long long)i, found, expected);
+    const char *path = verify->product->path;
+    const float *stored = (const float *)(const void *)verify->stored;
+    uint64_t floats = verify->product->place.row_bytes / sizeof *stored;
+    int is_whole = chunk->streams == verify->archive->nstreams;
+    REQUIRE(is_marked || !is_unreadable, STATUS_DATA,
+            "%s: the input of row %llu cannot be read, but the row is not marked", path,
+            (unsigned long long)row);
+    REQUIRE(!is_marked || is_unreadable || !is_whole, STATUS_DATA,
+            "%s: row %llu is marked as one whose input could not be read, but it can be: make it "
+            "anew (--force)",
+            path, (unsigned long long)row);
+    for (uint64_t i = 0; is_marked && is_whole && i < floats; i++) {
+        REQUIRE(isnan(stored[i]), STATUS_DATA,
+                "%s: row %llu is marked in /provenance/holes, but number %llu of it is %g", path,
+                (unsigned long long)row, (unsigned long long)i, (double)stored[i]);
     }
 out:
     return st;
@@ -78,7 +91,6 @@ static status_t compare_rows(void *context, uint32_t index, const struct chunk *
     struct verify *verify = context;
     const struct product *product = verify->product;
     (void)index;
-    (void)holes;
     uint64_t row_bytes = product->place.row_bytes;
     uint64_t stream_bytes = row_bytes / verify->archive->nstreams;
     uint64_t piece = chunk->streams * stream_bytes;
@@ -94,12 +106,13 @@ static status_t compare_rows(void *context, uint32_t index, const struct chunk *
             TRY(file_read(verify->fd, product->path, product->place.holes_offset + first_row + i,
                           &hole, 1));
         }
-        if (hole) {
-            continue;
-        }
         uint64_t at = product->place.data_offset + (first_row + i) * row_bytes +
                       chunk->first_stream * stream_bytes;
         TRY(file_read(verify->fd, product->path, at, verify->stored, piece));
+        TRY(check_mark(verify, chunk, first_row + i, hole != 0, holes && holes[i]));
+        if (hole) {
+            continue;
+        }
         const float *expected = (const float *)((const char *)data + i * piece);
         const float *stored = (const float *)(void *)verify->stored;
         for (uint32_t j = 0; j < chunk->streams; j++) {
@@ -110,15 +123,22 @@ static status_t compare_rows(void *context, uint32_t index, const struct chunk *
         }
     }
     if (chunk->first_stream == 0) {
-        TRY(check_times(verify, first_row, rows));
         verify->rows += rows;
     }
 out:
     return st;
 }
 
-/* What can be compared without computing: shape, frequencies, coefficients. */
-static status_t compare_description(const struct verify *verify)
+static status_t count_missing(void *context, const struct chunk *chunk, uint64_t missing)
+{
+    struct verify *verify = context;
+    (void)chunk;
+    verify->missing += missing;
+    return STATUS_OK;
+}
+
+/* What can be compared without computing. Rank 0 looks into what need not be known to go on. */
+static status_t compare_description(const struct verify *verify, int is_moved)
 {
     status_t st = STATUS_OK;
     const struct product *product = verify->product;
@@ -135,22 +155,16 @@ static status_t compare_description(const struct verify *verify)
             product->path, (unsigned long long)product->rows, (unsigned long long)product->streams,
             (unsigned long long)product->frequencies, (unsigned long long)spec->rows,
             verify->archive->nstreams, (unsigned long long)spec->nchannels);
-    uint64_t ncoeff = work->samples_per_spectrum * work->channelise.taps;
-    REQUIRE(product->ncoeff == ncoeff &&
-                memcmp(product->coeff, work->coeff, (size_t)ncoeff * sizeof(double)) == 0,
-            STATUS_DATA, "%s: its coefficients are not those of its job", product->path);
-    for (uint64_t i = 0; i < frequencies; i++) {
-        double expected = product_frequency(spec, i);
-        REQUIRE(product->frequency_hz[i] == expected, STATUS_DATA,
-                "%s: channel %llu lies at %.17g Hz, expected %.17g Hz", product->path,
-                (unsigned long long)i, product->frequency_hz[i], expected);
+    if (verify->rank == 0) {
+        TRY(compare_product(product, is_moved, spec));
+        TRY(verify_times(verify->fd, product, product->rows, product_time(spec)));
     }
 out:
     return st;
 }
 
-status_t verify_pick(const struct verify_options *options, uint64_t total, uint64_t **out,
-                     uint64_t *count)
+status_t verify_pick(const struct verify_options *options, uint64_t total, const uint64_t *also,
+                     uint64_t nalso, uint64_t **out, uint64_t *count)
 {
     status_t st = STATUS_OK;
     uint64_t *picked = NULL;
@@ -159,7 +173,7 @@ status_t verify_pick(const struct verify_options *options, uint64_t total, uint6
         goto out;
     }
     uint64_t wanted = max_u64(options->chunks, 2);
-    TRY(memory_zeroed((size_t)wanted, sizeof *picked, "chunks", &picked));
+    TRY(memory_zeroed((size_t)(wanted + nalso), sizeof *picked, "chunks", &picked));
     picked[1] = total - 1;
     uint64_t state = options->seed;
     for (uint64_t i = 2; i < wanted; i++) {
@@ -167,6 +181,8 @@ status_t verify_pick(const struct verify_options *options, uint64_t total, uint6
         state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
         picked[i] = (state >> 11) % total;
     }
+    memcpy(picked + wanted, also, (size_t)nalso * sizeof *also);
+    wanted += nalso;
     qsort(picked, (size_t)wanted, sizeof *picked, compare_u64);
     *count = 0;
     for (uint64_t i = 0; i < wanted; i++) {
@@ -210,13 +226,34 @@ int verify_may_take_more(status_t st, const struct verify_options *options, stru
     return 1;
 }
 
+/* Chunks that complete a row: the last one may hold only spectra that were dropped, but all samples
+ * are counted when all chunks are looked at. Some marked rows are among the sample. */
 static status_t pick_chunks(struct verify *verify, const struct verify_options *options)
 {
-    /* Chunks that complete a row: the last one may hold only spectra that were dropped. */
+    status_t st = STATUS_OK;
     const struct chunking *chunking = &verify->work->chunking;
-    uint64_t used = verify->product->rows * verify->product->integrate;
+    const struct product *product = verify->product;
+    struct verify_mark *marks = NULL;
+    uint64_t *also = NULL;
+    uint64_t nmarks = 0;
+    uint64_t used = product->rows * product->integrate;
     verify->nchunks = ceil_div_u64(used, chunking->chunk_spectra) * chunk_groups(chunking);
-    return verify_pick(options, verify->nchunks, &verify->picked, &verify->npicked);
+    TRY(verify_marks(verify->fd, product, options->chunks, &marks, &nmarks));
+    if (options->all || options->chunks >= verify->nchunks) {
+        verify->nchunks = chunk_count(chunking);
+        verify->npicked = verify->nchunks;
+        goto out;
+    }
+    TRY(memory_zeroed((size_t)nmarks + 1, sizeof *also, "chunks", &also));
+    for (uint64_t i = 0; i < nmarks; i++) {
+        uint64_t range = marks[i].row * product->integrate / chunking->chunk_spectra;
+        also[i] = range * chunk_groups(chunking);
+    }
+    TRY(verify_pick(options, verify->nchunks, also, nmarks, &verify->picked, &verify->npicked));
+out:
+    free(also);
+    free(marks);
+    return st;
 }
 
 static status_t process(void *context, driver_t *driver, uint64_t index)
@@ -237,15 +274,14 @@ static status_t open_job_all(struct verify *verify, const struct verify_options 
 {
     status_t st = STATUS_OK;
     char chunk[64];
-    uint64_t holes = 0;
     const char **sets = NULL;
     uint32_t nsets = 0;
     uint64_t integrate = verify->product->integrate;
     uint64_t dumps = ceil_div_u64(CHUNK_GRAIN, max_u64(integrate, 1));
     snprintf(chunk, sizeof chunk, "run.chunk=%llu", (unsigned long long)(dumps * integrate));
-    TRY(agree_all(verify->comm, verify_count_holes(verify->product, &holes)));
+    TRY(agree_all(verify->comm, verify_count_holes(verify->product, &verify->holes)));
     TRY(memory_zeroed(options->nsets + 4, sizeof *sets, "overrides", &sets));
-    if (holes > 0) {
+    if (verify->holes > 0) {
         sets[nsets++] = "run.on_bad=nan"; /* what made them may be as it was */
     }
     for (uint32_t i = 0; i < options->nsets; i++) {
@@ -270,20 +306,20 @@ static status_t prepare_all(struct verify *verify, const struct verify_options *
         st = work_create(verify->job, verify->archive, BACKEND_REFERENCE, 1, NULL, &verify->work);
     } while (verify_may_take_more(st, options, verify->job));
     if (st == STATUS_OK) {
-        st = compare_description(verify);
+        st = file_open_read(options->path, &verify->fd);
+    }
+    if (st == STATUS_OK) {
+        st = compare_description(verify, options->nsets > 0);
     }
     if (st == STATUS_OK) {
         st = pick_chunks(verify, options);
-    }
-    if (st == STATUS_OK) {
-        st = file_open_read(options->path, &verify->fd);
     }
     if (st == STATUS_OK) {
         struct backend_options none = {0};
         st = backend_open(BACKEND_REFERENCE, &none, &verify->backend);
     }
     if (st == STATUS_OK) {
-        struct pipeline_sink sink = {verify, compare_rows, NULL};
+        struct pipeline_sink sink = {verify, compare_rows, count_missing};
         st = pipeline_create(verify->work, verify->backend, &sink, &verify->pipeline);
     }
     TRY(agree_all(verify->comm, st));
@@ -310,6 +346,26 @@ status_t verify_judge(const char *path, const char *input, const struct agreemen
     REQUIRE(agreement_holds(agreement), STATUS_DATA,
             "%s is not what the reference makes of %s: rms error %.3g, worst %.3g of %s", path,
             input, rms, agreement->worst, unit);
+out:
+    return st;
+}
+
+/* How many samples are missing is known when all was looked at, or when none can be. */
+static status_t judge_missing(const struct verify *verify, uint64_t missing)
+{
+    status_t st = STATUS_OK;
+    const struct product *product = verify->product;
+    const struct archive *archive = verify->archive;
+    int is_known =
+        !verify->picked || (archive->format != SAMPLE_F32 && !archive->has_missing_value);
+    int is_old = product->version_of_format < PRODUCT_VERSION; /* gaps could count, too */
+    REQUIRE(is_old || verify->holes > 0 ||
+                (is_known ? product->missing == missing : product->missing >= missing),
+            STATUS_DATA,
+            "%s is not what its job and input make of it: /provenance/missing_samples is %llu, "
+            "expected %s%llu",
+            product->path, (unsigned long long)product->missing, is_known ? "" : "at least ",
+            (unsigned long long)missing);
 out:
     return st;
 }
@@ -352,8 +408,12 @@ status_t verify_product_all(MPI_Comm comm, const struct verify_options *options)
     TRY(driver_run_all(comm, &work, &progress));
     struct agreement agreement = verify_agreement_all(comm, &verify.agreement);
     uint64_t rows = sum_u64_all(comm, verify.rows);
+    uint64_t missing = sum_u64_all(comm, verify.missing);
     if (verify.rank == 0) {
         st = judge(&verify, &agreement, rows);
+    }
+    if (verify.rank == 0 && st == STATUS_OK) {
+        st = judge_missing(&verify, missing);
     }
     TRY(agree_all(comm, st));
 out:

@@ -3,10 +3,12 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "product/compare.h"
 #include "product/dedispersed.h"
 #include "run/agree.h"
 #include "run/dedispersion_pipe.h"
 #include "run/run_dedisperse.h"
+#include "run/verify_marks.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -29,6 +31,7 @@ struct verify {
     int fd;
     uint64_t *picked;
     uint64_t npicked, nchunks;
+    uint64_t holes; /* DMs that are marked */
     float stored[CHUNK_TIMES], expected[CHUNK_TIMES];
     struct agreement agreement;
     uint64_t outputs, passed; /* that were recomputed; NaN that the run has marked */
@@ -55,17 +58,16 @@ static status_t parse_job(struct verify *verify, const struct verify_options *op
     const char *text = verify->product->job_text;
     const char **sets = NULL;
     uint32_t nsets = 0;
-    uint64_t holes = 0;
     struct text input = {0};
     int is_made = strstr(text, "\nchannelise:") || strncmp(text, "channelise:", 11) == 0;
     TRY(memory_zeroed(options->nsets + 3, sizeof *sets, "overrides", &sets));
-    TRY(verify_count_holes(verify->product, &holes));
+    TRY(verify_count_holes(verify->product, &verify->holes));
     TRY(text_add(&input, "products.0.file=\"%s\"", verify->series->filterbank));
     sets[nsets++] = "dedisperse.0.file=verify.h5"; /* nothing is written: any name will do */
     if (is_made) {
         sets[nsets++] = input.data;
     }
-    if (holes > 0) {
+    if (verify->holes > 0) {
         sets[nsets++] = "run.on_bad=nan"; /* what made them may be as it was */
     }
     for (uint32_t i = 0; i < options->nsets; i++) {
@@ -104,49 +106,57 @@ out:
     return st;
 }
 
-/* What can be compared without computing. */
-static status_t compare_description(const struct verify *verify)
+/* What can be compared without computing. Rank 0 looks into what need not be known to go on. */
+static status_t compare_description(const struct verify *verify, int is_moved)
 {
     status_t st = STATUS_OK;
     const struct dedispersed *series = verify->series;
     const struct dedispersion *plan = verify->plan;
-    const char *path = verify->product->path;
-    size_t delays = series->ndms * series->nchannels;
-    REQUIRE(series->ndms == plan->delays.ndms && series->nchannels == plan->fbh5->nchannels,
-            STATUS_DATA, "%s holds %zu DMs of %zu channels, but its job makes %u of %u", path,
-            series->ndms, series->nchannels, plan->delays.ndms, plan->fbh5->nchannels);
-    REQUIRE(memcmp(series->dms, plan->dms, series->ndms * sizeof *series->dms) == 0, STATUS_DATA,
-            "%s: its DMs are not those of its job", path);
-    REQUIRE(memcmp(series->freq_hz, plan->fbh5->freq_hz,
-                   series->nchannels * sizeof *series->freq_hz) == 0,
-            STATUS_DATA, "%s: its frequencies are not those of %s", path, plan->fbh5->path);
-    REQUIRE(memcmp(series->delays, plan->delays.table, delays * sizeof *series->delays) == 0,
-            STATUS_DATA, "%s: its delays are not those of its job", path);
-out:
-    return st;
-}
-
-static status_t check_times(const struct verify *verify, const struct chunk *chunk)
-{
-    status_t st = STATUS_OK;
     const struct product *product = verify->product;
-    struct time_axis axis = verify->plan->product.time;
-    for (uint64_t i = chunk->first_stream; i < (uint64_t)chunk->first_stream + chunk->streams;
-         i++) {
-        double found = 0;
-        double expected = axis.first + (double)i * axis.step;
-        TRY(file_read(verify->fd, product->path, product->place.time_offset + 8 * i, &found,
-                      sizeof found));
-        REQUIRE(found == expected, STATUS_DATA, "%s: time %llu is %.17g s, expected %.17g s",
-                product->path, (unsigned long long)i, found, expected);
+    REQUIRE(series->ndms == plan->delays.ndms && series->nchannels == plan->fbh5->nchannels &&
+                product->rows == plan->delays.ndms && product->frequencies == plan->outputs,
+            STATUS_DATA,
+            "%s holds %zu DMs of %zu channels at %llu times, but its job makes %u of %u at %llu",
+            product->path, series->ndms, series->nchannels,
+            (unsigned long long)product->frequencies, plan->delays.ndms, plan->fbh5->nchannels,
+            (unsigned long long)plan->outputs);
+    REQUIRE(product->missing == 0, STATUS_DATA,
+            "%s is not what its job and input make of it: /provenance/missing_samples is %llu, "
+            "expected 0",
+            product->path, (unsigned long long)product->missing);
+    if (verify->rank == 0) {
+        TRY(compare_dedispersed(product, is_moved, &plan->product));
+        TRY(verify_times(verify->fd, product, plan->outputs, plan->product.time));
     }
 out:
     return st;
 }
 
-/* Passes over what is NaN by a hole: its input could not be read then, but perhaps it can be now.
- */
-static status_t pass_holes(struct verify *verify, uint64_t row, uint32_t times, float *expected)
+/* Some marked DMs are among the sample, where they are NaN. */
+static status_t pick_chunks(struct verify *verify, const struct verify_options *options)
+{
+    status_t st = STATUS_OK;
+    const struct chunking *chunking = &verify->plan->chunking;
+    struct verify_mark *marks = NULL;
+    uint64_t *also = NULL;
+    uint64_t nmarks = 0;
+    verify->nchunks = chunk_count(chunking);
+    TRY(verify_marks(verify->fd, verify->product, options->chunks, &marks, &nmarks));
+    TRY(memory_zeroed((size_t)nmarks + 1, sizeof *also, "chunks", &also));
+    for (uint64_t i = 0; i < nmarks; i++) {
+        also[i] = marks[i].row / chunking->chunk_spectra * chunk_groups(chunking) +
+                  marks[i].at / chunking->group_streams;
+    }
+    TRY(verify_pick(options, verify->nchunks, also, nmarks, &verify->picked, &verify->npicked));
+out:
+    free(also);
+    free(marks);
+    return st;
+}
+
+/* What is NaN by a hole is passed over when its input cannot be read now, either. */
+static status_t pass_holes(struct verify *verify, uint64_t row, const struct chunk *chunk,
+                           float *expected)
 {
     status_t st = STATUS_OK;
     const struct product *product = verify->product;
@@ -154,15 +164,21 @@ static status_t pass_holes(struct verify *verify, uint64_t row, uint32_t times, 
     if (product->place.holes_offset > 0) {
         TRY(file_read(verify->fd, product->path, product->place.holes_offset + row, &hole, 1));
     }
-    for (uint32_t j = 0; j < times; j++) {
-        if (isnan(verify->stored[j])) {
-            REQUIRE(hole || !isnan(expected[j]), STATUS_DATA,
-                    "%s: DM %.12g holds NaN, but /provenance/holes does not say so", product->path,
-                    verify->series->dms[row]);
-            verify->passed += hole != 0;
-            verify->stored[j] = hole ? 0 : verify->stored[j];
-            expected[j] = hole ? 0 : expected[j];
+    for (uint32_t j = 0; j < chunk->streams; j++) {
+        if (!isnan(verify->stored[j])) {
+            continue;
         }
+        REQUIRE(hole || !isnan(expected[j]), STATUS_DATA,
+                "%s: DM %.12g holds NaN, but /provenance/holes does not say so", product->path,
+                verify->series->dms[row]);
+        REQUIRE(!hole || isnan(expected[j]), STATUS_DATA,
+                "%s: DM %.12g is NaN at time %llu, as if its input could not be read, but it can "
+                "be: make it anew (--force)",
+                product->path, verify->series->dms[row],
+                (unsigned long long)chunk->first_stream + j);
+        verify->passed += hole != 0;
+        verify->stored[j] = hole ? 0 : verify->stored[j];
+        expected[j] = hole ? 0 : expected[j];
     }
 out:
     return st;
@@ -183,11 +199,8 @@ static status_t compare_rows(void *context, uint32_t index, const struct chunk *
                       chunk->first_stream * sizeof(float);
         TRY(file_read(verify->fd, verify->product->path, at, verify->stored, bytes));
         memcpy(verify->expected, (const float *)data + i * chunk->streams, bytes);
-        TRY(pass_holes(verify, first_row + i, chunk->streams, verify->expected));
+        TRY(pass_holes(verify, first_row + i, chunk, verify->expected));
         agreement_sums(&verify->agreement, verify->stored, verify->expected, chunk->streams);
-    }
-    if (first_row == 0) {
-        TRY(check_times(verify, chunk));
     }
     verify->outputs += rows * chunk->streams;
 out:
@@ -202,10 +215,9 @@ static status_t prepare(struct verify *verify, const struct verify_options *opti
     TRY(dedispersed_read(options->path, &verify->series));
     TRY(parse_job(verify, options));
     TRY(make_plan(verify, options));
-    TRY(compare_description(verify));
-    verify->nchunks = chunk_count(&verify->plan->chunking);
-    TRY(verify_pick(options, verify->nchunks, &verify->picked, &verify->npicked));
     TRY(file_open_read(options->path, &verify->fd));
+    TRY(compare_description(verify, options->nsets > 0));
+    TRY(pick_chunks(verify, options));
     TRY(backend_open(BACKEND_REFERENCE, &none, &verify->backend));
     TRY(dedispersion_pipe_create(verify->plan, verify->backend, NULL, &sink, &verify->pipe));
 out:

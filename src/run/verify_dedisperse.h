@@ -11,10 +11,11 @@
 status_t verify_dedispersed_all(MPI_Comm comm, const struct verify_options *options,
                                 const struct product *product);
 
-/* Which of `total` chunks to look at: the first, the last, and others at random, ascending; all of
- * them (*out NULL) when that is asked for. The same on all ranks. free() returns *out. */
-status_t verify_pick(const struct verify_options *options, uint64_t total, uint64_t **out,
-                     uint64_t *count);
+/* Which of `total` chunks to look at: the first, the last, those in `also`, and others at random,
+ * ascending; all of them (*out NULL) when that is asked for. The same on all ranks. free() returns
+ * *out. */
+status_t verify_pick(const struct verify_options *options, uint64_t total, const uint64_t *also,
+                     uint64_t nalso, uint64_t **out, uint64_t *count);
 
 /* How many rows of a product its run has marked as NaN. Fails with DATA. */
 status_t verify_count_holes(const struct product *product, uint64_t *out);

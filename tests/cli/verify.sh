@@ -97,7 +97,11 @@ status=0
 same "rows that cannot be read" 6 $status
 runs "rows that cannot be read: verify" "$voltmill" verify --all out.h5
 cp sound.h5 bank.h5
-runs "rows that can be read again: verify" "$voltmill" verify --all out.h5
+errs 4 'out\.h5: DM [0-9]+ is NaN at time [0-9]+, as if its input could not be read, but it can be' "$voltmill" verify --all out.h5
+ok $bad "rows that can be read again are found"
+errs 4 'is NaN at time [0-9]+, as if' "$voltmill" verify --chunks 2 out.h5
+ok $bad "in a small sample, too"
+cp broken.h5 bank.h5
 wrong "another number beside holes" 2 finite 5
 rm out.h5
 
@@ -140,6 +144,19 @@ status=0
 "$voltmill" run volts.yaml --set input.files=torn.h5 --set run.on_bad=nan >stdout 2>stderr || status=$?
 same "samples that cannot be read" 6 $status
 runs "samples that cannot be read: verify" "$voltmill" verify --all power.h5
+runs "samples that cannot be read: in a small sample, too" "$voltmill" verify --chunks 2 power.h5
+cp power.h5 changed.h5
+"$python" -c 'import h5py; f = h5py.File("changed.h5", "r+"); row = f["provenance/holes"][:].argmax(); f["data"][row, 0, 3] = 5'
+errs 4 'row [0-9]+ is marked in /provenance/holes, but number 3 of it is 5' "$voltmill" verify --chunks 2 changed.h5
+ok $bad "a number in a row that is marked is found"
+cp power.h5 changed.h5
+"$python" -c 'import h5py; f = h5py.File("changed.h5", "r+"); f["provenance/holes"][f["provenance/holes"][:].argmax()] = 0'
+errs 4 'the input of row [0-9]+ cannot be read, but the row is not marked' "$voltmill" verify --all changed.h5
+ok $bad "a row that is not marked is found"
+cp power.h5 changed.h5
+"$python" -c 'import h5py; f = h5py.File("changed.h5", "r+"); f["data"][200] = float("nan"); f["provenance/holes"][200] = 1'
+errs 4 'row 200 is marked as one whose input could not be read, but it can be' "$voltmill" verify --all changed.h5
+ok $bad "a good row that was made a hole is found"
 rm power.h5
 runs "a sample that is infinite" "$voltmill" run volts.yaml --set input.files=infinite-volts.h5
 runs "a sample that is infinite: verify" "$voltmill" verify --all power.h5

@@ -47,7 +47,9 @@ for name, rows, holes in (("spectra", "spectra", spectra), ("power", "data", spe
 sys.exit(0 if good else 1)
 PYTHON
 ok $? "exactly the rows that need it are NaN and marked"
-runs "verify passes them over" "$voltmill" verify --chunks 400 power.h5
+runs "verify passes them over, as long as they cannot be read" "${slow[@]}" "${broken[@]}" "$voltmill" verify --chunks 400 power.h5
+errs 4 'row 384 is marked as one whose input could not be read, but it can be' "$voltmill" verify --chunks 400 power.h5
+ok $bad "and not when they can be"
 runs "verify --crc" "$voltmill" verify --crc spectra.h5
 clear_all
 
