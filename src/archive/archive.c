@@ -3,6 +3,7 @@
 
 #include "archive/ask.h"
 #include "archive/describe.h"
+#include "archive/lost.h"
 #include "base/memory.h"
 #include "base/sample_time.h"
 
@@ -53,6 +54,28 @@ int archive_zero_is_missing(const struct archive *archive)
 {
     int zero = archive->format == SAMPLE_I4 && archive->nibbles.offset_binary ? 0x88 : 0;
     return archive->has_missing_value && archive->missing_value == zero;
+}
+
+uint64_t archive_lost_samples(const struct archive *archive)
+{
+    uint64_t lost = 0;
+    uint64_t end = 0;
+    for (uint32_t i = 0; i < archive->nlost; i++) {
+        uint64_t low = max_u64(archive->lost[i].first, end);
+        end = max_u64(end, archive->lost[i].first + archive->lost[i].count);
+        lost += end > low ? end - low : 0;
+    }
+    return lost * archive->nstreams;
+}
+
+status_t archive_check_unchanged(const struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t i = 0; i < archive->nparts; i++) {
+        TRY(sources_check(&archive->parts[i].storage.sources));
+    }
+out:
+    return st;
 }
 
 /* A file that exists is meant, even if its name looks like a pattern: "obs[1].h5". */
@@ -373,6 +396,30 @@ out:
     return st;
 }
 
+/* The file that holds a sample. */
+static const char *archive_file(const struct archive *archive, uint64_t sample)
+{
+    const char *path = archive->parts[0].path;
+    for (uint32_t i = 0; i < archive->nparts; i++) {
+        path = archive->parts[i].first_sample <= sample ? archive->parts[i].path : path;
+    }
+    return path;
+}
+
+/* What nobody has written or can have must not be taken for zeros. */
+static status_t check_lost(const struct job *job, const struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    const struct lost_range *lost = archive->lost;
+    REQUIRE(archive->nlost == 0 || job->on_bad == ON_BAD_NAN, STATUS_DATA,
+            "%s: %s: samples %" PRIu64 " .. %" PRIu64
+            " cannot be had: %s (run.on_bad: nan makes what needs them NaN)",
+            archive_file(archive, lost->first), archive->dataset, lost->first,
+            lost->first + lost->count, lost->why);
+out:
+    return st;
+}
+
 static status_t open_here(const struct job *job, struct archive **out)
 {
     status_t st = STATUS_OK;
@@ -395,6 +442,8 @@ static status_t open_here(const struct job *job, struct archive **out)
     TRY(settle_frequencies(job, files[0]));
     TRY(check_gaps(files[0]));
     TRY(select_apply(&job->select, files[0]));
+    TRY(lost_apply(files[0]));
+    TRY(check_lost(job, files[0]));
     *out = files[0];
     files[0] = NULL;
 out:
@@ -422,6 +471,7 @@ status_t archive_open_native(const char *path, struct archive **out)
         TRY(settle_frequencies(NULL, archive));
         TRY(check_gaps(archive));
         TRY(select_apply(&everything, archive));
+        TRY(lost_apply(archive));
     }
     *out = archive;
     archive = NULL;
@@ -440,7 +490,8 @@ void archive_destroy(struct archive *archive)
             free(archive->parts[i].extents[j].path);
         }
         free(archive->parts[i].extents);
-        h5_free_texts(archive->parts[i].sources, archive->parts[i].nsources);
+        storage_free(&archive->parts[i].storage);
+        lost_boxes_free(archive->parts[i].boxes, archive->parts[i].nboxes);
         free(archive->parts[i].path);
     }
     for (int i = 0; i < AXIS_KINDS; i++) {
@@ -448,6 +499,7 @@ void archive_destroy(struct archive *archive)
         free(archive->selected[i]);
     }
     free(archive->parts);
+    lost_free(archive->lost, archive->nlost);
     free(archive->freq_hz);
     free(archive->gaps);
     free(archive->dataset);

@@ -6,6 +6,7 @@
 #ifndef VOLTMILL_ARCHIVE_ARCHIVE_H
 #define VOLTMILL_ARCHIVE_ARCHIVE_H
 
+#include "archive/sources.h"
 #include "base/pack.h"
 #include "base/status.h"
 #include "base/terms.h"
@@ -22,6 +23,8 @@ struct archive_extent {
     uint64_t bytes;
 };
 
+struct lost_box;
+
 /* One file of the observation. Either its bytes lie in `extents`, or (nextents 0) they must be read
  * through HDF5 (chunked, filtered or oddly typed datasets). */
 struct archive_part {
@@ -29,10 +32,11 @@ struct archive_part {
     uint64_t file_bytes;   /* of the HDF5 file and its external files */
     uint64_t first_sample; /* of the observation */
     uint64_t samples;
-    uint64_t chunk_bytes; /* of a chunk of the dataset in memory; 0 if it has none */
-    uint64_t row_bytes;   /* of all chunks that one time step touches */
-    char **sources;       /* every file that holds something of it, `path` aside */
-    uint32_t nsources;
+    uint64_t chunk_bytes;   /* of a chunk of the dataset in memory; 0 if it has none */
+    uint64_t row_bytes;     /* of all chunks that one time step touches */
+    struct storage storage; /* every file that holds something of it */
+    struct lost_box *boxes; /* on rank 0: elements that nobody has, whatever is selected */
+    uint32_t nboxes;
     uint64_t stack; /* place along the axis on which files are stacked; 0 if that is time */
     struct archive_extent *extents;
     uint32_t nextents;
@@ -41,7 +45,8 @@ struct archive_part {
 /* One dimension of the dataset (joined axes are several), outermost first. */
 struct archive_dim {
     enum axis axis;
-    uint64_t size; /* of one file */
+    uint64_t size;      /* of one file */
+    uint32_t dimension; /* of the dataset: joined axes share one */
 };
 
 enum { ARCHIVE_DIMS = AXIS_KINDS };
@@ -83,6 +88,9 @@ struct archive {
     int are_by_start;    /* the files' own times gave their order, not their names */
     uint64_t (*gaps)[2]; /* (first sample, count), missing samples; ascending */
     size_t ngaps;
+    struct lost_range *lost; /* selected samples that cannot be had of every selected stream;
+                                ascending. Never without run.on_bad: nan. */
+    uint32_t nlost;
 
     /* What the job selects. */
     uint64_t first_sample, samples; /* the selected range */
@@ -116,6 +124,12 @@ uint64_t archive_gap_samples(const struct archive *archive, uint64_t used);
 
 /* Whether zero volts, as gaps are filled, read as missing_value. */
 int archive_zero_is_missing(const struct archive *archive);
+
+/* Fails with DATA when a file is not what it was when the archive was opened. */
+status_t archive_check_unchanged(const struct archive *archive);
+
+/* How many samples (of all streams) cannot be had, though they are in no gap. */
+uint64_t archive_lost_samples(const struct archive *archive);
 
 /* Bandwidth of one coarse channel: the sample rate if complex, half of it if real. */
 double archive_chan_width_hz(const struct archive *archive);

@@ -152,6 +152,7 @@ static status_t pack_input(const struct job *job, struct text *out)
     TRY(pack_texts(out, job->files, job->nfiles));
     TRY(pack_layout(&job->layout, out));
     TRY(pack_select(&job->select, out));
+    TRY(pack_i64(out, (int64_t)job->on_bad));
 out:
     return st;
 }
@@ -165,6 +166,7 @@ static status_t unpack_input(struct unpack *in, struct job **out)
     TRY(unpack_texts(in, &job->files, &job->nfiles));
     TRY(unpack_layout(in, &job->layout));
     TRY(unpack_select(in, &job->select));
+    job->on_bad = (enum on_bad)unpack_i64(in);
     REQUIRE(!in->failed, STATUS_DEVICE, "out of memory: a job");
     *out = job;
     job = NULL;

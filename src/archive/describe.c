@@ -2,6 +2,7 @@
  * samples are and how they lie. */
 #include "archive/describe.h"
 
+#include "archive/links.h"
 #include "base/apart.h"
 #include "base/axes_text.h"
 #include "base/memory.h"
@@ -12,11 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a file, beside the one that is wanted. */
+/* Of a file. */
 struct datasets {
     struct text list;
-    const char *wanted; /* without the / in front */
-    int has_wanted;
 };
 
 /* Lists the datasets of the file, so that a wrong name can be put right. */
@@ -27,7 +26,6 @@ static herr_t note_dataset(hid_t root, const char *name, const H5O_info_t *info,
     if (info->type != H5O_TYPE_DATASET) {
         return 0;
     }
-    found->has_wanted |= strcmp(name, found->wanted) == 0;
     if (found->list.length > 300) {
         (void)text_add(&found->list, ", ...");
         return 1;
@@ -39,23 +37,22 @@ static herr_t note_dataset(hid_t root, const char *name, const H5O_info_t *info,
 status_t describe_open_dataset(hid_t file, const char *path, const char *name, hid_t *out)
 {
     status_t st = STATUS_OK;
-    struct datasets found = {.wanted = *name == '/' ? name + 1 : name};
-    H5O_info_t info;
+    struct datasets found = {.list = {0}};
+    hid_t dataset = -1;
+    int is_there = 0;
+    const struct links_request request = {.file = file, .path = path, .name = name};
     apart_at("%s: %s", path, name);
-    int is_there = H5Oget_info_by_name2(file, name, &info, H5O_INFO_BASIC, H5P_DEFAULT) >= 0 &&
-                   info.type == H5O_TYPE_DATASET;
-    hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
-    H5_TRY(is_there ? dataset : 0, "%s: %s cannot be opened", path, name);
-    if (dataset < 0) {
+    TRY(links_open(&request, &dataset, &is_there));
+    if (!is_there || H5Iget_type(dataset) != H5I_DATASET) {
         H5_TRY(H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, note_dataset, &found, H5O_INFO_BASIC),
                "%s holds no dataset %s that can be found", path, name);
-        H5_TRY(found.has_wanted ? H5Dopen2(file, name, H5P_DEFAULT) : 0, "%s: %s cannot be opened",
-               path, name);
         FAIL(STATUS_DATA, "%s holds no dataset %s; it holds %s", path, name,
              found.list.length ? found.list.data : "none at all");
     }
     *out = dataset;
+    dataset = -1;
 out:
+    h5_close(dataset);
     text_free(&found.list);
     return st;
 }
@@ -89,7 +86,7 @@ static status_t add_joined(const struct axes_text *axes, uint32_t dim, uint64_t 
             where, dim, size, known, open ? " times a whole number" : "");
     for (uint32_t i = 0; i < axes->dim[dim].nparts; i++) {
         uint64_t part = axes->dim[dim].size[i] ? axes->dim[dim].size[i] : size / known;
-        archive->dims[archive->ndims++] = (struct archive_dim){axes->dim[dim].part[i], part};
+        archive->dims[archive->ndims++] = (struct archive_dim){axes->dim[dim].part[i], part, dim};
     }
 out:
     return st;
@@ -312,12 +309,8 @@ static status_t describe_dataset(hid_t file, const struct job_layout *layout,
     TRY(read_type(dataset, where, layout->has_packing, archive));
     TRY(settle_domain(layout, where, archive));
     TRY(check_missing_value(where, archive));
-    uint64_t elements = 1;
-    for (uint32_t i = 0; i < archive->ndims; i++) {
-        elements *= archive->dims[i].size; /* read_axes() checked the product of the sizes */
-    }
     part->samples = archive->count[AXIS_TIME];
-    TRY(locate_extents(dataset, archive, elements, part));
+    TRY(locate_extents(dataset, archive, part));
     h5_try_chunks(dataset, part->path, layout->dataset);
     REQUIRE(!archive->is_native || layout->nfreq > 0, STATUS_DATA,
             "%s has no dataset /freq_hz, expected the centre of each of %" PRIu64

@@ -30,10 +30,9 @@ status_t native_read(hid_t file, const char *path, struct job_layout *layout,
 status_t describe_open_dataset(hid_t file, const char *path, const char *name, hid_t *out);
 
 /* Finds where the bytes of the dataset lie in files; part->nextents stays 0 when they must be read
- * through HDF5. Checks that files are as long as they must be, and
- * notes them all in part->sources. `elements` of the dataset. */
-status_t locate_extents(hid_t dataset, const struct archive *archive, uint64_t elements,
-                        struct archive_part *part);
+ * through HDF5. Checks that files are as long as they must be, notes them all in part->storage, and
+ * what nobody has written or can have in part->boxes. */
+status_t locate_extents(hid_t dataset, const struct archive *archive, struct archive_part *part);
 
 void native_layout_free(struct job_layout *layout);
 

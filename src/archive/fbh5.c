@@ -3,6 +3,8 @@
 #include "archive/ask.h"
 #include "archive/fbh5_parts.h"
 #include "archive/holds.h"
+#include "archive/links.h"
+#include "archive/lost.h"
 #include "archive/places.h"
 #include "base/memory.h"
 
@@ -23,7 +25,8 @@ void fbh5_destroy(struct fbh5 *fbh5)
         free(fbh5->rawdatafile);
         free(fbh5->pols);
         free(fbh5->data_path);
-        h5_free_texts(fbh5->sources, fbh5->nsources);
+        storage_free(&fbh5->storage);
+        lost_free(fbh5->lost, fbh5->nlost);
         free(fbh5);
     }
 }
@@ -85,28 +88,6 @@ out:
     return st;
 }
 
-static status_t check_filters(hid_t plist, const struct fbh5 *fbh5)
-{
-    status_t st = STATUS_OK;
-    for (int i = 0; i < H5Pget_nfilters(plist); i++) {
-        unsigned flags = 0;
-        unsigned config = 0;
-        size_t nvalues = 0;
-        char name[64] = "";
-        H5Z_filter_t filter =
-            H5Pget_filter2(plist, (unsigned)i, &flags, &nvalues, NULL, sizeof name, name, &config);
-        REQUIRE(H5Zfilter_avail(filter) > 0, STATUS_DATA,
-                "%s: /data is compressed with the filter %d (%s), which HDF5 does not have here: "
-                "HDF5_PLUGIN_PATH names the folder of its plugin",
-                fbh5->path, (int)filter,
-                *name             ? name
-                : filter == 32008 ? "bitshuffle"
-                                  : "?");
-    }
-out:
-    return st;
-}
-
 static status_t read_chunks(hid_t plist, struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
@@ -131,32 +112,68 @@ out:
     return st;
 }
 
+/* Rows of which some elements cannot be had. */
+static status_t find_lost_rows(const struct lost_pieces *pieces, struct fbh5 *fbh5)
+{
+    status_t st = STATUS_OK;
+    struct lost_box *boxes = NULL;
+    uint32_t count = 0;
+    TRY(lost_find_boxes(pieces, &boxes, &count));
+    for (uint32_t i = 0; i < count; i++) {
+        TRY(lost_add_range(&fbh5->lost, &fbh5->nlost, boxes[i].low[0],
+                           boxes[i].high[0] - boxes[i].low[0], boxes[i].why));
+    }
+    lost_join_ranges(fbh5->lost, &fbh5->nlost);
+out:
+    lost_boxes_free(boxes, count);
+    return st;
+}
+
 /* Where the rows lie. */
 static status_t read_layout(hid_t data, int is_native, struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
-    struct places places = {.path = NULL};
+    struct places places = {.nextents = 0};
+    struct depot_found found = {.chunk_bytes = 0};
+    depot_t *depot = NULL;
+    const struct depot_spec spec = {.path = fbh5->path, .name = "data", .found = &fbh5->storage};
     hid_t plist = H5Dget_create_plist(data);
     H5_TRY(plist, "%s: /data does not say how it is stored", fbh5->path);
     fbh5->chunk_rows = 1;
-    TRY(check_filters(plist, fbh5));
     if (H5Pget_layout(plist) == H5D_CHUNKED) {
         TRY(read_chunks(plist, fbh5));
     }
-    TRY(places_find(data, fbh5->path, fbh5->rows * fbh5->nifs * fbh5->nchannels, &places));
+    TRY(depot_open(&spec, &depot));
+    TRY(depot_search(depot, 0, &found));
+    TRY(find_lost_rows(&found.lost, fbh5));
+    TRY(places_find(depot, &places));
     if (is_native && places.nextents == 1) {
         fbh5->is_plain = 1;
         fbh5->data_offset = places.extents[0].file_offset;
         TRY(memory_text(places.extents[0].path, &fbh5->data_path));
     }
-    fbh5->is_beside = places.is_beside;
-    fbh5->sources = places.sources;
-    fbh5->nsources = places.nsources;
-    places.sources = NULL;
-    places.nsources = 0;
+    fbh5->cache_bytes = max_u64(fbh5->cache_bytes, found.row_bytes);
 out:
     places_free(&places);
+    lost_pieces_free(&found.lost);
+    depot_close(depot);
     h5_close(plist);
+    return st;
+}
+
+status_t fbh5_check_unchanged(const struct fbh5 *fbh5)
+{
+    return sources_check(&fbh5->storage.sources);
+}
+
+status_t fbh5_check_whole(const struct fbh5 *fbh5)
+{
+    status_t st = STATUS_OK;
+    const struct lost_range *lost = fbh5->lost;
+    REQUIRE(fbh5->nlost == 0, STATUS_DATA, "%s: spectra %llu .. %llu cannot be had: %s", fbh5->path,
+            (unsigned long long)lost->first, (unsigned long long)(lost->first + lost->count),
+            lost->why);
+out:
     return st;
 }
 
@@ -165,16 +182,22 @@ static status_t describe(hid_t file, struct fbh5 *fbh5)
     status_t st = STATUS_OK;
     int is_native = 0;
     hid_t data = -1;
+    int is_there = 0;
+    const struct links_request request = {.file = file, .path = fbh5->path, .name = "data"};
     apart_at("%s: /data", fbh5->path);
     REQUIRE(H5Lexists(file, "data", H5P_DEFAULT) > 0, STATUS_DATA, "%s is no filterbank: it %s",
             fbh5->path, holds_what(file));
-    data = H5Dopen2(file, "data", H5P_DEFAULT);
-    H5_TRY(data, "%s: /data cannot be opened", fbh5->path);
+    TRY(links_open(&request, &data, &is_there));
+    REQUIRE(is_there && H5Iget_type(data) == H5I_DATASET, STATUS_DATA,
+            "%s is no filterbank: its /data leads to no dataset", fbh5->path);
     TRY(read_shape(data, fbh5));
     TRY(read_type(data, fbh5, &is_native));
     TRY(read_layout(data, is_native, fbh5));
     h5_try_chunks(data, fbh5->path, "/data");
     TRY(fbh5_read_header(file, data, fbh5));
+    if (fbh5->is_ours && H5Lexists(file, "frequency", H5P_DEFAULT) > 0) {
+        TRY(stored_require_whole(fbh5->path, "frequency", &fbh5->storage));
+    }
 out:
     h5_close(data);
     return st;

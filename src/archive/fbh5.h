@@ -7,6 +7,7 @@
 #ifndef VOLTMILL_ARCHIVE_FBH5_H
 #define VOLTMILL_ARCHIVE_FBH5_H
 
+#include "archive/sources.h"
 #include "base/pack.h"
 #include "base/status.h"
 #include "base/units.h"
@@ -25,10 +26,10 @@ struct fbh5 {
     uint64_t cache_bytes; /* of the chunks that one row touches; 0 when it has none */
     int is_plain;         /* rows lie one after the other, at data_offset of data_path */
     uint64_t data_offset;
-    char *data_path; /* NULL: `path` */
-    int is_beside;   /* HDF5 must be told to look for external files beside the file */
-    char **sources;  /* every file that holds something of the rows */
-    uint32_t nsources;
+    char *data_path;         /* NULL: `path` */
+    struct storage storage;  /* every file that holds something of it */
+    struct lost_range *lost; /* rows that nobody has written or can have; ascending */
+    uint32_t nlost;
 
     double fch1_mhz, foff_mhz; /* foff is 0 only for a single channel */
     double *freq_hz; /* [nchannels] centres, in the file's order; NULL before fbh5_load_band() */
@@ -66,6 +67,12 @@ int fbh5_is_power(const struct fbh5 *fbh5, uint32_t at);
 /* Appends those that are, by name: "0 (XX), 1 (YY)"; "none" when no name is known. */
 status_t fbh5_powers(const struct fbh5 *fbh5, struct text *out);
 
+/* Fails with DATA when a file is not what it was when the filterbank was opened. */
+status_t fbh5_check_unchanged(const struct fbh5 *fbh5);
+
+/* Fails with DATA when rows cannot be had. */
+status_t fbh5_check_whole(const struct fbh5 *fbh5);
+
 status_t fbh5_pack(const struct fbh5 *fbh5, struct text *out);
 status_t fbh5_unpack(struct unpack *in, struct fbh5 **out);
 
@@ -85,10 +92,14 @@ struct fbh5_block {
 };
 
 /* Reads it into out [rows][nifs][chans], as stored, in this machine's byte order. May use HDF5: one
- * thread at a time. Fails with DATA. */
+ * thread at a time. Fails with DATA; a file that is not what it was when it was opened is such a
+ * failure, too. */
 status_t fbh5_read(fbh5_reader_t *reader, const struct fbh5_block *block, void *out);
 
 /* The same of whole rows. */
 status_t fbh5_read_rows(fbh5_reader_t *reader, uint64_t first, uint64_t count, void *out);
+
+/* Whether the last failure was that of rows which cannot be read, where all else is well. */
+int fbh5_is_unreadable(const fbh5_reader_t *reader);
 
 #endif

@@ -1,5 +1,6 @@
 /* The filterbank as bytes: all of it, from the process that looked into the file to every rank. */
 #include "archive/fbh5.h"
+#include "archive/stored.h"
 #include "base/memory.h"
 
 status_t fbh5_pack(const struct fbh5 *fbh5, struct text *out)
@@ -15,7 +16,8 @@ status_t fbh5_pack(const struct fbh5 *fbh5, struct text *out)
     TRY(pack_u64(out, (uint64_t)fbh5->is_plain));
     TRY(pack_u64(out, fbh5->data_offset));
     TRY(pack_text(out, fbh5->data_path));
-    TRY(pack_u64(out, (uint64_t)fbh5->is_beside));
+    TRY(storage_pack(&fbh5->storage, out));
+    TRY(lost_pack(fbh5->lost, fbh5->nlost, out));
     TRY(pack_f64(out, fbh5->fch1_mhz));
     TRY(pack_f64(out, fbh5->foff_mhz));
     TRY(pack_f64(out, fbh5->tsamp));
@@ -38,10 +40,6 @@ status_t fbh5_pack(const struct fbh5 *fbh5, struct text *out)
     TRY(pack_i64(out, fbh5->machine_id));
     TRY(pack_i64(out, fbh5->nbeams));
     TRY(pack_i64(out, fbh5->ibeam));
-    TRY(pack_u64(out, fbh5->nsources));
-    for (uint32_t i = 0; i < fbh5->nsources; i++) {
-        TRY(pack_text(out, fbh5->sources[i]));
-    }
     TRY(pack_u64(out, fbh5->nchannels));
     TRY(pack_u64(out, fbh5->freq_hz ? fbh5->nchannels : 0));
     for (uint32_t c = 0; fbh5->freq_hz && c < fbh5->nchannels; c++) {
@@ -66,7 +64,8 @@ status_t fbh5_unpack(struct unpack *in, struct fbh5 **out)
     fbh5->is_plain = (int)unpack_u64(in);
     fbh5->data_offset = unpack_u64(in);
     fbh5->data_path = unpack_text(in);
-    fbh5->is_beside = (int)unpack_u64(in);
+    TRY(storage_unpack(in, &fbh5->storage));
+    TRY(lost_unpack(in, &fbh5->lost, &fbh5->nlost));
     fbh5->fch1_mhz = unpack_f64(in);
     fbh5->foff_mhz = unpack_f64(in);
     fbh5->tsamp = unpack_f64(in);
@@ -89,12 +88,6 @@ status_t fbh5_unpack(struct unpack *in, struct fbh5 **out)
     fbh5->machine_id = (int32_t)unpack_i64(in);
     fbh5->nbeams = (int32_t)unpack_i64(in);
     fbh5->ibeam = (int32_t)unpack_i64(in);
-    uint32_t nsources = (uint32_t)unpack_count(in, 8);
-    TRY(memory_zeroed(nsources, sizeof *fbh5->sources, "names of files", &fbh5->sources));
-    fbh5->nsources = nsources;
-    for (uint32_t i = 0; i < nsources; i++) {
-        fbh5->sources[i] = unpack_text(in);
-    }
     fbh5->nchannels = (uint32_t)unpack_u64(in);
     size_t count = unpack_count(in, sizeof(double));
     if (count > 0) {

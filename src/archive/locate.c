@@ -1,7 +1,7 @@
 /* Where the samples of an archive lie, and whether they can be read without HDF5. */
 #include "archive/describe.h"
+#include "archive/lost.h"
 #include "archive/places.h"
-#include "base/memory.h"
 
 /* Whether a number on disk fills its bytes: HDF5 knows integers with fewer bits, or shifted ones,
  * and floats of other makes than IEEE's. */
@@ -27,48 +27,29 @@ static int is_dense(hid_t dataset, const struct archive *archive)
     return dense;
 }
 
-/* Bytes of a chunk in memory, and of all chunks that one time step touches. */
-static void measure_chunks(hid_t dataset, hid_t plist, const struct archive *archive,
-                           struct archive_part *part)
-{
-    hsize_t chunk[H5S_MAX_RANK] = {0};
-    hsize_t dims[H5S_MAX_RANK] = {0};
-    if (H5Pget_layout(plist) != H5D_CHUNKED) {
-        return;
-    }
-    int rank = H5Pget_chunk(plist, H5S_MAX_RANK, chunk);
-    hid_t space = H5Dget_space(dataset);
-    H5Sget_simple_extent_dims(space, dims, NULL);
-    h5_close(space);
-    uint64_t count = 1;
-    part->chunk_bytes = archive->element_bytes;
-    for (int i = 0; i < rank; i++) {
-        part->chunk_bytes *= chunk[i]; /* HDF5 keeps chunks below 4 GiB */
-        count *= i == (int)archive->time_dim ? 1 : ceil_div_u64(dims[i], chunk[i]);
-    }
-    if (!multiply_u64(part->chunk_bytes, count, &part->row_bytes)) {
-        part->row_bytes = UINT64_MAX / 4;
-    }
-}
-
-status_t locate_extents(hid_t dataset, const struct archive *archive, uint64_t elements,
-                        struct archive_part *part)
+status_t locate_extents(hid_t dataset, const struct archive *archive, struct archive_part *part)
 {
     status_t st = STATUS_OK;
-    struct places places = {.path = NULL};
-    hid_t plist = H5Dget_create_plist(dataset);
-    H5_TRY(plist, "%s: its dataset's properties cannot be read", part->path);
-    TRY(places_find(dataset, part->path, elements, &places));
-    measure_chunks(dataset, plist, archive, part);
-    if (!is_dense(dataset, archive)) {
-        places_drop_extents(&places);
+    depot_t *depot = NULL;
+    struct places places = {.nextents = 0};
+    struct depot_found found = {.chunk_bytes = 0};
+    const struct depot_spec spec = {
+        .path = part->path, .name = archive->dataset, .found = &part->storage};
+    TRY(depot_open(&spec, &depot));
+    TRY(depot_search(depot, (int)archive->time_dim, &found));
+    TRY(lost_find_boxes(&found.lost, &part->boxes, &part->nboxes));
+    if (is_dense(dataset, archive)) {
+        TRY(places_find(depot, &places));
     }
-    part->file_bytes = places.file_bytes;
+    part->chunk_bytes = found.chunk_bytes;
+    part->row_bytes = found.row_bytes;
+    part->file_bytes = sources_bytes(&part->storage.sources);
     part->extents = places.extents;
     part->nextents = places.nextents;
-    part->sources = places.sources;
-    part->nsources = places.nsources;
+    places = (struct places){NULL, 0};
 out:
-    h5_close(plist);
+    places_free(&places);
+    lost_pieces_free(&found.lost);
+    depot_close(depot);
     return st;
 }

@@ -1,5 +1,6 @@
 /* The native layout: formats with `format = "voltage"` at the root and axes on /voltages. */
 #include "archive/describe.h"
+#include "archive/stored.h"
 #include "base/leap.h"
 #include "base/memory.h"
 
@@ -141,6 +142,7 @@ static status_t read_names(hid_t file, const char *path, enum axis axis, struct 
     const char *name = axis_name(axis);
     if (H5Lexists(file, name, H5P_DEFAULT) > 0) {
         size_t count = 0;
+        TRY(stored_require_whole(path, name, &archive->parts[0].storage));
         TRY(h5_read_texts(file, path, name, &archive->names[axis], &count));
         archive->count[axis] = count;
     }
@@ -158,6 +160,7 @@ static status_t read_gaps(hid_t file, const char *path, struct archive *archive)
     if (H5Lexists(file, "gaps", H5P_DEFAULT) <= 0) {
         goto out;
     }
+    TRY(stored_require_whole(path, "gaps", &archive->parts[0].storage));
     dataset = H5Dopen2(file, "gaps", H5P_DEFAULT);
     H5_TRY(dataset, "%s: /gaps cannot be opened", path);
     space = H5Dget_space(dataset);
@@ -202,6 +205,7 @@ status_t native_read(hid_t file, const char *path, struct job_layout *layout,
     TRY(read_gaps(file, path, archive));
     if (H5Lexists(file, "freq_hz", H5P_DEFAULT) > 0) {
         size_t count = 0;
+        TRY(stored_require_whole(path, "freq_hz", &archive->parts[0].storage));
         TRY(h5_read_f64s(file, path, "freq_hz", &layout->freq_hz, &count));
         layout->nfreq = (uint32_t)count;
     }

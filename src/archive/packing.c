@@ -1,5 +1,6 @@
 /* The archive as bytes: all of it, from the process that looked into the files to every rank. */
 #include "archive/archive.h"
+#include "archive/stored.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
@@ -20,10 +21,7 @@ static status_t pack_part(const struct archive_part *part, struct text *out)
         TRY(pack_u64(out, part->extents[i].file_offset));
         TRY(pack_u64(out, part->extents[i].bytes));
     }
-    TRY(pack_u64(out, part->nsources));
-    for (uint32_t i = 0; i < part->nsources; i++) {
-        TRY(pack_text(out, part->sources[i]));
-    }
+    TRY(storage_pack(&part->storage, out));
 out:
     return st;
 }
@@ -46,12 +44,7 @@ static status_t unpack_part(struct unpack *in, struct archive_part *part)
         part->extents[i].file_offset = unpack_u64(in);
         part->extents[i].bytes = unpack_u64(in);
     }
-    count = (uint32_t)unpack_count(in, 8);
-    TRY(memory_zeroed(count, sizeof *part->sources, "names of files", &part->sources));
-    part->nsources = count;
-    for (uint32_t i = 0; i < count; i++) {
-        part->sources[i] = unpack_text(in);
-    }
+    TRY(storage_unpack(in, &part->storage));
 out:
     return st;
 }
@@ -153,6 +146,7 @@ static status_t pack_axes(const struct archive *a, struct text *out)
         TRY(pack_u64(out, a->gaps[i][0]));
         TRY(pack_u64(out, a->gaps[i][1]));
     }
+    TRY(lost_pack(a->lost, a->nlost, out));
 out:
     return st;
 }
@@ -204,6 +198,7 @@ static status_t unpack_axes(struct unpack *in, struct archive *a)
         a->gaps[i][0] = unpack_u64(in);
         a->gaps[i][1] = unpack_u64(in);
     }
+    TRY(lost_unpack(in, &a->lost, &a->nlost));
 out:
     return st;
 }

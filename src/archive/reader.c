@@ -1,11 +1,13 @@
 #include "archive/reader.h"
 
+#include "archive/stored.h"
 #include "base/file.h"
 #include "base/h5.h"
 #include "base/memory.h"
 
 #include <byteswap.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,13 +27,16 @@ struct reader {
     char *bounce;
     /* The file that is open for pread, by name (names belong to the archive). */
     const char *path;
+    const struct archive_part *holder; /* whose file it is */
     int fd;
     uint64_t read_from, read_to; /* what was read last */
     int is_huge;
     /* The part that is open through HDF5. */
     const struct archive_part *part;
-    hid_t file, dataset, memory_type;
+    depot_t *depot;
+    hid_t memory_type;
     uint64_t chunk_steps; /* time steps of one chunk; 0: not chunked */
+    int is_unreadable;    /* the last failure was that of samples */
 };
 
 status_t reader_create(const struct archive *archive, uint64_t cache_bytes, uint32_t threads,
@@ -44,7 +49,7 @@ status_t reader_create(const struct archive *archive, uint64_t cache_bytes, uint
     reader->cache_bytes = cache_bytes;
     reader->threads = threads;
     reader->fd = -1;
-    reader->file = reader->dataset = reader->memory_type = -1;
+    reader->memory_type = -1;
     reader->blocks_per_file = 1;
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < archive->nparts; i++) {
@@ -66,9 +71,9 @@ out:
 static void close_hdf5(reader_t *reader)
 {
     h5_close(reader->memory_type);
-    h5_close(reader->dataset);
-    h5_close(reader->file);
-    reader->file = reader->dataset = reader->memory_type = -1;
+    depot_close(reader->depot);
+    reader->depot = NULL;
+    reader->memory_type = -1;
     reader->part = NULL;
 }
 
@@ -100,20 +105,51 @@ static void hint(reader_t *reader, uint64_t offset, uint64_t bytes)
     }
 }
 
+/* What is open, and was read, is as it was planned. */
+static status_t check_file(const reader_t *reader)
+{
+    status_t st = STATUS_OK;
+    if (reader->path) {
+        TRY(sources_check_open(&reader->holder->storage.sources, reader->path, reader->fd));
+    }
+out:
+    return st;
+}
+
 /* Opens a file, which stays open for the next read. */
-static status_t open_file(reader_t *reader, const char *path)
+static status_t open_file(reader_t *reader, const struct archive_part *part, const char *path)
 {
     status_t st = STATUS_OK;
     if (reader->path != path) {
+        TRY(check_file(reader));
         if (reader->fd >= 0) {
             close(reader->fd);
         }
         reader->path = NULL;
         TRY(file_open_read(path, &reader->fd));
+        TRY(sources_check_open(&part->storage.sources, path, reader->fd));
         reader->path = path;
+        reader->holder = part;
         reader->read_from = reader->read_to = 0;
     }
 out:
+    return st;
+}
+
+/* Samples could not be read: a file that is not what it was is another matter. */
+static status_t judge_failure(reader_t *reader)
+{
+    char *cause = NULL;
+    status_t st = memory_text(report_cause(), &cause);
+    if (st == STATUS_OK) {
+        report_clear();
+        st = check_file(reader);
+    }
+    if (st == STATUS_OK) {
+        reader->is_unreadable = 1;
+        st = report_fail(STATUS_DATA, "%s", cause);
+    }
+    free(cause);
     return st;
 }
 
@@ -134,16 +170,19 @@ static status_t read_long(const reader_t *reader, uint64_t offset, uint64_t byte
     return (status_t)failed;
 }
 
-static status_t read_file(reader_t *reader, const char *path, uint64_t offset, uint64_t bytes,
+static status_t read_file(reader_t *reader, const struct archive_part *part,
+                          const struct archive_extent *extent, uint64_t inside, uint64_t bytes,
                           char *out)
 {
     status_t st = STATUS_OK;
-    TRY(open_file(reader, path));
+    uint64_t offset = extent->file_offset + inside;
+    TRY(open_file(reader, part, extent->path));
     if (bytes >= SHARED_READ && reader->threads > 1) {
-        TRY(read_long(reader, offset, bytes, out));
+        st = read_long(reader, offset, bytes, out);
     } else {
-        TRY(file_read(reader->fd, path, offset, out, bytes));
+        st = file_read(reader->fd, extent->path, offset, out, bytes);
     }
+    TRY(st == STATUS_DATA ? judge_failure(reader) : st);
     if (bytes >= LONG_READ) {
         file_expect(reader->fd, offset + bytes, bytes);
     }
@@ -178,7 +217,7 @@ static status_t read_extents(reader_t *reader, const struct archive_part *part, 
         if (at < start + extent->bytes) {
             uint64_t inside = at - start;
             uint64_t count = min_u64(bytes, extent->bytes - inside);
-            TRY(read_file(reader, extent->path, extent->file_offset + inside, count, out));
+            TRY(read_file(reader, part, extent, inside, count, out));
             at += count;
             out += count;
             bytes -= count;
@@ -245,7 +284,7 @@ static status_t check_shape(const reader_t *reader, const struct archive_part *p
     hsize_t dims[H5S_MAX_RANK] = {0};
     uint64_t expected = 1;
     uint64_t found = 1;
-    hid_t space = H5Dget_space(reader->dataset);
+    hid_t space = H5Dget_space(depot_dataset(reader->depot));
     int ndims = H5Sget_simple_extent_dims(space, dims, NULL);
     h5_close(space);
     for (uint32_t i = 0; i < archive->ndims; i++) {
@@ -265,31 +304,26 @@ static status_t open_through_hdf5(reader_t *reader, const struct archive_part *p
 {
     status_t st = STATUS_OK;
     hid_t plist = -1;
-    hid_t access = -1;
+    const struct depot_spec spec = {.path = part->path,
+                                    .name = reader->archive->dataset,
+                                    .storage = &part->storage,
+                                    .cache_bytes = reader->cache_bytes};
     if (reader->part == part) {
         goto out;
     }
     close_hdf5(reader);
-    TRY(h5_open_file(part->path, &reader->file));
-    access = H5Pcreate(H5P_DATASET_ACCESS);
-    /* Neighbouring reads meet in chunks: keep them, or they are decompressed twice. The policy 0
-     * matters: with another, HDF5 keeps chunks of which only a part was read beyond all bounds. */
-    H5Pset_chunk_cache(access, 12421, (size_t)reader->cache_bytes, 0);
-    H5Pset_efile_prefix(access, "${ORIGIN}");
-    reader->dataset = H5Dopen2(reader->file, reader->archive->dataset, access);
-    H5_TRY(reader->dataset, "%s: %s cannot be opened", part->path, reader->archive->dataset);
+    TRY(depot_open(&spec, &reader->depot));
     TRY(check_shape(reader, part));
-    plist = H5Dget_create_plist(reader->dataset);
+    plist = H5Dget_create_plist(depot_dataset(reader->depot));
     reader->chunk_steps = 0;
     if (H5Pget_layout(plist) == H5D_CHUNKED) {
         hsize_t chunk[H5S_MAX_RANK] = {0};
         H5Pget_chunk(plist, H5S_MAX_RANK, chunk);
         reader->chunk_steps = chunk[reader->archive->time_dim];
     }
-    TRY(make_memory_type(reader->dataset, reader->archive, &reader->memory_type));
+    TRY(make_memory_type(depot_dataset(reader->depot), reader->archive, &reader->memory_type));
     reader->part = part;
 out:
-    h5_close(access);
     h5_close(plist);
     return st;
 }
@@ -308,8 +342,10 @@ static status_t read_hdf5(reader_t *reader, const struct archive_part *part, uin
     hsize_t size[H5S_MAX_RANK];
     hsize_t slab_dims[H5S_MAX_RANK];
     hsize_t slab_start[H5S_MAX_RANK] = {0};
+    char what[80];
+    snprintf(what, sizeof what, "samples %" PRIu64 " .. %" PRIu64, first, first + count);
     TRY(open_through_hdf5(reader, part));
-    from = H5Dget_space(reader->dataset);
+    from = H5Dget_space(depot_dataset(reader->depot));
     int ndims = H5Sget_simple_extent_dims(from, dims, NULL);
     uint32_t time_dim = reader->archive->time_dim;
     REQUIRE(dims[time_dim] >= first + count, STATUS_DATA,
@@ -331,9 +367,9 @@ static status_t read_hdf5(reader_t *reader, const struct archive_part *part, uin
            "%s: samples cannot be selected", part->path);
     H5_TRY(H5Sselect_hyperslab(to, H5S_SELECT_SET, slab_start, NULL, size, NULL),
            "%s: samples cannot be selected", part->path);
-    H5_TRY(H5Dread(reader->dataset, reader->memory_type, to, from, H5P_DEFAULT, out),
-           "%s: %s: samples %" PRIu64 " .. %" PRIu64 " cannot be read", part->path,
-           reader->archive->dataset, first, first + count);
+    struct depot_read read = {reader->memory_type, to, from, out, what};
+    st = depot_read(reader->depot, &read);
+    reader->is_unreadable = st == STATUS_DATA && depot_is_unreadable(reader->depot);
 out:
     h5_close(from);
     h5_close(to);
@@ -492,12 +528,22 @@ status_t reader_read(reader_t *reader, const struct slab *slab, uint64_t first, 
     REQUIRE(first + count <= archive->count[AXIS_TIME], STATUS_DATA,
             "%s: samples %" PRIu64 " .. %" PRIu64 " of an observation of %" PRIu64,
             archive->parts[0].path, first, first + count, archive->count[AXIS_TIME]);
+    const struct lost_range *lost = lost_find(archive->lost, archive->nlost, first, count);
+    reader->is_unreadable = lost != NULL;
+    REQUIRE(!lost, STATUS_DATA, "%s: samples %" PRIu64 " .. %" PRIu64 " cannot be had: %s",
+            archive->dataset, lost->first, lost->first + lost->count, lost->why);
     for (uint32_t i = 0; i < archive->nparts; i++) {
         TRY(read_part(reader, slab, &archive->parts[i], first, count, out));
     }
+    TRY(check_file(reader));
     fill_gaps(archive, slab, first, count, out);
 out:
     return st;
+}
+
+int reader_is_unreadable(const reader_t *reader)
+{
+    return reader->is_unreadable;
 }
 
 status_t reader_salvage(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
@@ -508,7 +554,9 @@ status_t reader_salvage(reader_t *reader, const struct slab *slab, uint64_t firs
     uint64_t block_bytes = piece * slab->width;
     TRY(memory_aligned((size_t)(slab->nblocks * block_bytes), 1, "a piece of samples", &room));
     for (uint64_t at = 0; at < count; at += piece) {
-        bad[at / piece] = reader_read(reader, slab, first + at, piece, room) != STATUS_OK;
+        st = reader_read(reader, slab, first + at, piece, room);
+        bad[at / piece] = st == STATUS_DATA && reader->is_unreadable;
+        TRY(bad[at / piece] ? STATUS_OK : st);
         if (bad[at / piece]) {
             report_clear();
             fill_zeros(reader->archive, slab, at, piece, count, out);
@@ -586,10 +634,21 @@ status_t reader_map(reader_t *reader, const struct slab *slab, uint64_t first, u
     uint64_t in_part = (slab->blocks[0] * part->samples + first - part->first_sample) * slab->width;
     const struct archive_extent *extent = extent_around(part, in_part, bytes, &at);
     if (extent) {
-        TRY(open_file(reader, extent->path));
+        TRY(open_file(reader, part, extent->path));
         file_expect(reader->fd, at, 2 * bytes);
         *out = mapping_open(reader->fd, at, bytes);
         hint(reader, at, bytes);
+    }
+out:
+    return st;
+}
+
+status_t reader_check_mapped(const struct archive *archive, uint64_t first, uint64_t count)
+{
+    status_t st = STATUS_OK;
+    const struct archive_part *part = part_around(archive, first, count);
+    if (part) {
+        TRY(sources_check(&part->storage.sources));
     }
 out:
     return st;

@@ -48,12 +48,17 @@ void reader_destroy(reader_t *reader);
 
 /* Reads samples first .. first + count - 1 of the observation (not of the selection) into `out`, of
  * slab_bytes(count). Numbers come in this machine's byte order; samples in gaps become zero volts.
- * Fails with DATA: file, offset, bytes wanted and there. May use HDF5: one thread at a time. */
+ * Fails with DATA: file, offset, bytes wanted and there; a file that is not what it was when the
+ * archive was opened. May use HDF5: one thread at a time. */
 status_t reader_read(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
                      void *out);
 
+/* Whether the last failure was that of samples which cannot be read, where all else is well: the
+ * file is what it was, memory and file descriptors are there. */
+int reader_is_unreadable(const reader_t *reader);
+
 /* The same for what can perhaps not be read: in pieces of `piece` samples, of which those that
- * cannot be read become zero volts and are told of. Fails with DEVICE (memory).
+ * cannot be read become zero volts and are told of. Fails as reader_read() does for other reasons.
  *
  *   bad    char [count / piece], `count` being a multiple of it: 1 for those */
 status_t reader_salvage(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
@@ -64,5 +69,9 @@ status_t reader_salvage(reader_t *reader, const struct slab *slab, uint64_t firs
  * with DATA. */
 status_t reader_map(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
                     mapping_t **out);
+
+/* After use of such a mapping: fails with DATA when the file is not what it was when the archive
+ * was opened. */
+status_t reader_check_mapped(const struct archive *archive, uint64_t first, uint64_t count);
 
 #endif

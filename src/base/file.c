@@ -230,11 +230,18 @@ status_t file_reserve_share(int fd, const char *path, uint64_t bytes, int rank, 
     return to > from && is_in_memory(fd) ? reserve_range(fd, path, from, to, bytes) : STATUS_OK;
 }
 
+int file_is_out_of(int reason)
+{
+    return reason == EMFILE || reason == ENFILE || reason == ENOMEM;
+}
+
 status_t file_open_read(const char *path, int *fd)
 {
     status_t st = STATUS_OK;
-    *fd = open(path, O_RDONLY | O_CLOEXEC);
-    REQUIRE(*fd >= 0, STATUS_DATA, "%s cannot be opened: %s", path, strerror(errno));
+    /* A pipe would wait for a writer. */
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    REQUIRE(*fd >= 0, file_is_out_of(errno) ? STATUS_DEVICE : STATUS_DATA,
+            "%s cannot be opened: %s", path, strerror(errno));
 out:
     return st;
 }

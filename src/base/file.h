@@ -38,7 +38,11 @@ status_t file_reserve_share(int fd, const char *path, uint64_t bytes, int rank, 
 status_t file_free_bytes(const char *path, uint64_t *bytes);
 status_t file_device(const char *path, uint64_t *device);
 
-/* Open an existing file for writing rows, or for reading. */
+/* Whether a number of errno.h says that this process or machine has run out of something. */
+int file_is_out_of(int reason);
+
+/* Open an existing file for reading, or for writing rows. Fail with DATA; the first with DEVICE
+ * when this process may open no more, or there is no memory. */
 status_t file_open_read(const char *path, int *fd);
 status_t file_open_write(const char *path, int *fd);
 /* Writes all bytes at the offset. Fails with NO_SPACE (full, over quota) or DATA. */

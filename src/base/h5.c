@@ -1,9 +1,11 @@
 #include "base/h5.h"
 
 #include "base/apart.h"
+#include "base/file.h"
 #include "base/memory.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,11 +40,20 @@ status_t h5_fail(const char *format, ...)
     }
     int is_full = strstr(reason, strerror(ENOSPC)) || strstr(reason, strerror(EDQUOT)) ||
                   strstr(reason, strerror(EFBIG));
-    int is_memory = strstr(reason, "memory allocation failed") != NULL;
+    int is_memory = strstr(reason, "memory allocation failed") ||
+                    strstr(reason, strerror(EMFILE)) || strstr(reason, strerror(ENFILE)) ||
+                    strstr(reason, strerror(ENOMEM));
     status_t st = is_full ? STATUS_NO_SPACE : is_memory ? STATUS_DEVICE : STATUS_DATA;
     report_fail(st, "%s (HDF5: %s)", context, reason[0] ? reason : "no reason");
     /* A write that failed in our own driver (base/h5_file.h) has told the cause. */
     return report_cause_status();
+}
+
+int h5_failed_for(const char *words)
+{
+    char reason[H5_REASON] = "";
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, keep_innermost, reason);
+    return strstr(reason, words) != NULL;
 }
 
 void h5_begin(void)
@@ -92,9 +103,13 @@ status_t h5_open_file(const char *path, hid_t *out)
 {
     status_t st = STATUS_OK;
     struct stat info;
+    int fd = -1;
     REQUIRE(stat(path, &info) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
     REQUIRE(S_ISREG(info.st_mode), STATUS_DATA, "%s is not a file", path);
-    REQUIRE(access(path, R_OK) == 0, STATUS_DATA, "%s cannot be read: %s", path, strerror(errno));
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    REQUIRE(fd >= 0, file_is_out_of(errno) ? STATUS_DEVICE : STATUS_DATA, "%s cannot be read: %s",
+            path, strerror(errno));
+    close(fd);
     apart_at("%s", path);
     htri_t is_hdf5 = H5Fis_hdf5(path);
     REQUIRE(is_hdf5 > 0, STATUS_DATA, "%s is not an HDF5 file (%llu bytes)", path,

@@ -20,6 +20,9 @@
 
 status_t h5_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Whether the reason of HDF5's last failure has these words. */
+int h5_failed_for(const char *words);
+
 /* Silences HDF5's own printing and keeps it from locking files: archives lie on read-only and
  * network file systems, and products have a lock of their own. Call once, before any other use. */
 void h5_begin(void);

@@ -287,8 +287,8 @@ static status_t check_output(const struct fil *fil, const char *path)
     static const char what[] = "the file which it is made of,";
     struct guard reads = {0};
     TRY(guard_add(&reads, what, fil->in->path));
-    for (uint32_t i = 0; i < fil->in->nsources; i++) {
-        TRY(guard_add(&reads, what, fil->in->sources[i]));
+    for (uint32_t i = 0; i < fil->in->storage.sources.count; i++) {
+        TRY(guard_add(&reads, what, fil->in->storage.sources.items[i].path));
     }
     TRY(export_file_check(path, &reads, fil->options->force));
 out:

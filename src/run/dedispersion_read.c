@@ -45,6 +45,11 @@ void dedispersion_reader_destroy(dedispersion_reader_t *reader)
     }
 }
 
+static int is_bad(const dedispersion_reader_t *reader, status_t st)
+{
+    return st == STATUS_DATA && fbh5_is_unreadable(reader->rows);
+}
+
 /* Reads rows that cannot all be read: half of them, and half again. Those that cannot be are zeros
  * in `out` and marked in `bad`. */
 static status_t salvage(dedispersion_reader_t *reader, uint64_t first, uint64_t count, char *out,
@@ -64,9 +69,9 @@ static status_t salvage(dedispersion_reader_t *reader, uint64_t first, uint64_t 
         goto out;
     }
     st = fbh5_read_rows(reader->rows, first, half, out);
-    TRY(st == STATUS_DATA ? salvage(reader, first, half, out, bad) : st);
+    TRY(is_bad(reader, st) ? salvage(reader, first, half, out, bad) : st);
     st = fbh5_read_rows(reader->rows, first + half, count - half, out + half * row);
-    TRY(st == STATUS_DATA
+    TRY(is_bad(reader, st)
             ? salvage(reader, first + half, count - half, out + half * row, bad + half)
             : st);
 out:
@@ -77,7 +82,7 @@ static status_t read_rows(dedispersion_reader_t *reader, uint64_t first, uint64_
                           char *bad)
 {
     status_t st = fbh5_read_rows(reader->rows, first, count, out);
-    if (st == STATUS_DATA && reader->plan->job->on_bad == ON_BAD_NAN) {
+    if (is_bad(reader, st) && reader->plan->job->on_bad == ON_BAD_NAN) {
         st = salvage(reader, first, count, out, bad);
     }
     return st;

@@ -69,8 +69,8 @@ status_t inputs_of_bank(const struct job *job, const struct archive *archive, st
     for (uint32_t i = 0; i < archive->nparts; i++) {
         const struct archive_part *part = &archive->parts[i];
         TRY(add(&inputs, part->path, 0));
-        for (uint32_t j = 0; j < part->nsources; j++) {
-            TRY(add(&inputs, part->sources[j], 0));
+        for (uint32_t j = 0; j < part->storage.sources.count; j++) {
+            TRY(add(&inputs, part->storage.sources.items[j].path, 0));
         }
     }
     TRY(job->window_path ? add(&inputs, job->window_path, 1) : STATUS_OK);
@@ -87,8 +87,8 @@ status_t inputs_of_filterbank(const char *path, const struct fbh5 *fbh5, struct 
     status_t st = STATUS_OK;
     struct inputs inputs = {0};
     TRY(add(&inputs, path, 0));
-    for (uint32_t i = 0; fbh5 && i < fbh5->nsources; i++) {
-        TRY(add(&inputs, fbh5->sources[i], 0));
+    for (uint32_t i = 0; fbh5 && i < fbh5->storage.sources.count; i++) {
+        TRY(add(&inputs, fbh5->storage.sources.items[i].path, 0));
     }
     TRY(drop_repeated(&inputs));
     *out = inputs;

@@ -27,6 +27,7 @@ struct slot {
     int has_bad; /* any of them */
     struct chunk chunk;
     uint64_t from, count; /* spectra */
+    uint64_t from_sample, nsamples;
     uint64_t rows[MOST_OUTPUTS];
 };
 
@@ -194,6 +195,8 @@ static status_t read_slot(void *context, uint32_t number)
     uint64_t count = (slot->count + work->channelise.taps - 1) * work->samples_per_spectrum;
     void *in = NULL;
     slot->has_bad = 0;
+    slot->from_sample = first;
+    slot->nsamples = count;
     /* What lies in a file that was cut off or on a bad disk shows too late in a mapping. */
     if (!slot->bad && buffer_lend(slot->in, NULL)) {
         TRY(reader_map(pipeline->reader, slot->slab, first, count, &slot->mapping));
@@ -204,7 +207,7 @@ static status_t read_slot(void *context, uint32_t number)
     }
     TRY(buffer_get(slot->in, &in));
     st = reader_read(pipeline->reader, slot->slab, first, count, in);
-    if (st == STATUS_DATA && slot->bad) {
+    if (st == STATUS_DATA && slot->bad && reader_is_unreadable(pipeline->reader)) {
         if (!pipeline->has_warned) {
             report_warn("%s", report_cause());
         }
@@ -231,9 +234,13 @@ static uint64_t pipeline_counted(const pipeline_t *pipeline, const struct slot *
 static status_t release_samples(const pipeline_t *pipeline, struct slot *slot)
 {
     status_t st = STATUS_OK;
-    int is_torn = slot->mapping && mapping_is_torn(slot->mapping);
+    int was_mapped = slot->mapping != NULL;
+    int is_torn = was_mapped && mapping_is_torn(slot->mapping);
     mapping_close(slot->mapping);
     slot->mapping = NULL;
+    if (was_mapped) {
+        TRY(reader_check_mapped(pipeline->work->archive, slot->from_sample, slot->nsamples));
+    }
     REQUIRE(!is_torn, STATUS_DATA, "%s became shorter while its samples were read",
             pipeline->work->archive->parts[0].path);
 out:

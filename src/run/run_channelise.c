@@ -310,6 +310,7 @@ status_t run_channelise_all(MPI_Comm comm, const struct job *job, const struct a
     run.pass.in_bytes = run.work->input_bytes;
     TRY(pass_work_off_all(&run.pass, options->progress));
     double worked = progress_now();
+    TRY(agree_all(comm, run.rank == 0 ? archive_check_unchanged(archive) : STATUS_OK));
     TRY(pass_finish_all(&run.pass));
     double ended = progress_now();
     warn_of_range_all(&run);

@@ -50,6 +50,7 @@ status_t run_open_filterbank_all(MPI_Comm comm, const struct job *job, uint32_t 
     if (rank == 0) {
         st = fbh5_open(run_filterbank_path(job, number), &fbh5);
         st = st == STATUS_OK ? fbh5_load_band(fbh5) : st;
+        st = st == STATUS_OK && job->on_bad != ON_BAD_NAN ? fbh5_check_whole(fbh5) : st;
         st = st == STATUS_OK ? fbh5_pack(fbh5, &packed) : st;
     }
     TRY(agree_all(comm, st));
@@ -124,6 +125,7 @@ static status_t check_filterbank(const struct job *job, const struct skip *skip,
     struct room room = {.count = 0};
     TRY(fbh5_open(run_filterbank_path(job, 0), &fbh5));
     TRY(fbh5_load_band(fbh5));
+    TRY(job->on_bad == ON_BAD_NAN ? STATUS_OK : fbh5_check_whole(fbh5));
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         if (!skip->dedisperse[i]) {
             TRY(check(job, i, fbh5, threads, &room));
@@ -284,6 +286,7 @@ status_t run_dedispersion_all(MPI_Comm comm, const struct job *job, uint32_t num
     run.pass.hangs = hangs;
     run.pass.in_bytes = run.plan->read_bytes;
     TRY(pass_work_off_all(&run.pass, options->progress));
+    TRY(agree_all(comm, run.rank == 0 ? fbh5_check_unchanged(run.fbh5) : STATUS_OK));
     TRY(pass_finish_all(&run.pass));
     if (run.rank == 0) {
         summarise(&run, progress_now() - started);

@@ -304,6 +304,11 @@ status_t work_notes(const struct work *work, struct text *out)
     }
     uint64_t gaps =
         archive_gap_samples(work->archive, work->raw_spectra * work->samples_per_spectrum);
+    uint64_t lost = archive_lost_samples(work->archive);
+    if (lost > 0) {
+        TRY(text_add(out, "%s samples cannot be had (%s): what needs them becomes NaN\n",
+                     units_count(lost, count), work->archive->lost[0].why));
+    }
     if (gaps > 0) {
         TRY(text_add(out, "%s samples lie in gaps that the archive declares: taken as zero volts\n",
                      units_count(gaps, count)));

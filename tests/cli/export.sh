@@ -138,7 +138,7 @@ done
 fails "compound samples" 4 'values of another kind' "${fil[@]}" compound.h5
 fails "two dimensions" 4 '2 dimensions' "${fil[@]}" flat.h5
 fails "no spectra" 4 'is empty' "${fil[@]}" empty.h5
-fails "/data is a group" 4 '/data cannot be opened' "${fil[@]}" group.h5
+fails "/data is a group" 4 '/data leads to no dataset' "${fil[@]}" group.h5
 for key in fch1 foff tsamp; do
     fails "no $key" 4 "attribute $key of /data is missing" "${fil[@]}" no-$key.h5
     fails "$key is NaN" 4 "attribute $key of /data is no number" "${fil[@]}" nan-$key.h5

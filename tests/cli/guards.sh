@@ -71,7 +71,12 @@ with h5py.File("long.h5", "w") as f, h5py.File(sys.argv[1]) as g:
         f.attrs[name] = value
     for name in ("freq_hz", "pol"):
         f[name] = g[name][:]
-    v = f.create_dataset("voltages", shape=(60000000,) + g["voltages"].shape[1:], dtype="i1", chunks=(1 << 20, 2, 1, 2))
+    plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)  # chunks that are there, but take no room
+    plist.set_chunk((1 << 20, 2, 1, 2))
+    plist.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+    plist.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+    space = h5py.h5s.create_simple((60000000,) + g["voltages"].shape[1:])
+    v = h5py.Dataset(h5py.h5d.create(f.id, b"voltages", h5py.h5t.STD_I8LE, space, plist))
     for name in ("axes", "sample_rate_hz", "domain", "sideband"):
         v.attrs[name] = g["voltages"].attrs[name]
 PYTHON

@@ -139,7 +139,8 @@ for file in real-int16 real-big real-float32 real-filtered; do
     like "stored $file" real-out.h5 job input.files=$file.h5 "$(real time,beam)"
 done
 like "real, time innermost" real-out.h5 job input.files=real-turned.h5 "$(real beam,time)"
-like "a dataset that was never written holds zeros" zeros-out.h5 job input.files=unwritten.h5
+fails "a dataset that was never written" 4 'unwritten\.h5: /x was never written' "$voltmill" run job.yaml \
+    --set input.files=unwritten.h5 --set products.0.file=unwritten-out.h5
 runs "zeros" "$voltmill" run job.yaml --set input.files=zeros.h5 --set products.0.file=zeros-out.h5
 
 # --- several files

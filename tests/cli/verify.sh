@@ -31,13 +31,28 @@ data[100, 0, 3] = np.inf
 data[200, 0, 5] = -np.inf
 data[203, 0, 8] = np.inf
 bank("infinite", data)
-# Chunks that nobody wrote cost memory in a plan, but neither room nor time.
-with h5py.File("wide.h5", "w") as file:
-    dataset = file.create_dataset("data", (400, 1, 16), "u1", chunks=(75 << 20, 1, 16), fillvalue=3,
-                                  maxshape=(None, 1, 16))
-    dataset.attrs.update(HEADER)
-native("volts.h5", None, "time,reim", shape=(4096, 2), dtype="i1", chunks=(600 << 20, 2),
-       fillvalue=3, maxshape=(None, 2))
+
+
+def long_chunks(path, name, shape, kind, chunk):
+    """Puts a dataset in the place of another: its chunk costs memory in a plan, but neither room nor time."""
+    with h5py.File(path, "r+") as file:
+        attributes = dict(file[name].attrs) if name in file else HEADER
+        if name in file:
+            del file[name]
+        plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        plist.set_chunk(chunk)
+        plist.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+        plist.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+        space = h5py.h5s.create_simple(shape, (h5py.h5s.UNLIMITED,) + shape[1:])
+        dataset = h5py.Dataset(h5py.h5d.create(file.id, name.encode(), kind, space, plist))
+        dataset[...] = 3
+        dataset.attrs.update(attributes)
+
+
+h5py.File("wide.h5", "w").close()
+long_chunks("wide.h5", "data", (400, 1, 16), h5py.h5t.STD_U8LE, (75 << 20, 1, 16))
+native("volts.h5", noise((16, 2)), "time,reim")
+long_chunks("volts.h5", "voltages", (4096, 2), h5py.h5t.STD_I8LE, (600 << 20, 2))
 native("torn.h5", noise((4096, 2)), "time,reim", chunks=(256, 2), fletcher32=True)
 with h5py.File("torn.h5") as file:
     at = file["voltages"].id.get_chunk_info(3).byte_offset

@@ -29,6 +29,7 @@ static void write_file(hsize_t steps, hsize_t pols)
     hid_t space = H5Screate_simple(2, dims, NULL);
     hid_t plist = H5Pcreate(H5P_DATASET_CREATE);
     assert_true(H5Pset_chunk(plist, 2, chunk) >= 0);
+    assert_true(H5Pset_alloc_time(plist, H5D_ALLOC_TIME_EARLY) >= 0);
     hid_t dataset = H5Dcreate2(file, "x", H5T_STD_I8LE, space, H5P_DEFAULT, plist, H5P_DEFAULT);
     assert_true(dataset >= 0);
     h5_close(dataset);
@@ -54,7 +55,7 @@ static struct archive *open_archive(void)
 
 /* Reads STEPS samples of all POLS streams of a file that was replaced in between; a fence behind
  * the slab must stay. */
-static void read_replaced(hsize_t steps, hsize_t pols, status_t expected)
+static void read_replaced(hsize_t steps, hsize_t pols, int is_rewritten, status_t expected)
 {
     enum { BYTES = STEPS * POLS, FENCE = 64 };
     struct slab *slab = NULL;
@@ -62,14 +63,17 @@ static void read_replaced(hsize_t steps, hsize_t pols, status_t expected)
     unsigned char out[BYTES + FENCE];
     write_file(STEPS, POLS);
     struct archive *archive = open_archive();
-    write_file(steps, pols);
+    if (is_rewritten) {
+        write_file(steps, pols);
+    }
     assert_int_equal(slab_create(archive, 0, archive->nstreams, &slab), STATUS_OK);
     assert_int_equal(slab_bytes(slab, STEPS), BYTES);
     assert_int_equal(reader_create(archive, 1 << 20, 1, &reader), STATUS_OK);
     memset(out, 0x5a, sizeof out);
     assert_int_equal(reader_read(reader, slab, 0, STEPS, out), expected);
     if (expected != STATUS_OK) {
-        assert_non_null(strstr(report_cause(), "/x changed its shape while this job ran"));
+        assert_non_null(strstr(report_cause(), "while this job ran"));
+        assert_false(reader_is_unreadable(reader));
         report_clear();
     }
     for (int i = BYTES; i < BYTES + FENCE; i++) {
@@ -83,16 +87,17 @@ static void read_replaced(hsize_t steps, hsize_t pols, status_t expected)
 static void unchanged(void **state)
 {
     (void)state;
-    read_replaced(STEPS, POLS, STATUS_OK);
-    read_replaced(2 * STEPS, POLS, STATUS_OK); /* it grows while it is read: no harm */
+    read_replaced(STEPS, POLS, 0, STATUS_OK);
 }
 
 static void changed(void **state)
 {
     (void)state;
-    read_replaced(STEPS / 2, POLS, STATUS_DATA);
-    read_replaced(STEPS, POLS + 1, STATUS_DATA);
-    read_replaced(STEPS, POLS - 1, STATUS_DATA);
+    read_replaced(STEPS, POLS, 1, STATUS_DATA); /* the same, but who knows */
+    read_replaced(STEPS * 2, POLS, 1, STATUS_DATA);
+    read_replaced(STEPS / 2, POLS, 1, STATUS_DATA);
+    read_replaced(STEPS, POLS + 1, 1, STATUS_DATA);
+    read_replaced(STEPS, POLS - 1, 1, STATUS_DATA);
 }
 
 int main(void)

@@ -1,0 +1,53 @@
+/* What the files of stored.h share. For nobody else. */
+#ifndef VOLTMILL_ARCHIVE_STORED_PARTS_H
+#define VOLTMILL_ARCHIVE_STORED_PARTS_H
+
+#include "archive/mappings.h"
+#include "archive/stored.h"
+
+enum { MOST_OPEN = 20 }; /* more than levels */
+
+/* One dataset, open. */
+struct stored {
+    char *path, *name; /* as it was asked for */
+    char *home;        /* the file that really holds it */
+    struct identity identity;
+    haddr_t address; /* in that file: which dataset it is, whatever it is called */
+    hid_t dataset, space;
+    int rank;
+    hsize_t dims[H5S_MAX_RANK];
+    H5D_layout_t layout;
+    hsize_t chunk[H5S_MAX_RANK];
+    uint64_t chunk_bytes;
+    uint32_t nexternals;
+    int is_beside;
+    struct mappings mappings;
+    char **files; /* that were opened for it */
+    uint32_t nfiles;
+    struct lost_pieces lost;
+    int is_searched; /* for what is lost */
+    uint64_t used;   /* when */
+    uint32_t pins;   /* by whom: each virtual dataset on the way to what is being read */
+    int is_touched;  /* since store_check() */
+};
+
+struct depot {
+    struct depot_spec spec;
+    struct stored *open[MOST_OPEN]; /* 0: the dataset itself */
+    uint64_t clock;
+    uint64_t chunk_bytes, row_bytes; /* of all that was looked through */
+    int depth;
+    int is_hard;       /* a failure is not that of one source: nothing can be read */
+    int is_unreadable; /* a failure is that of samples */
+};
+
+/* The dataset, open, until it is given back; opened unless it is. Fails with DATA: it is on the
+ * way already, or as depot_open() does. */
+status_t depot_take(depot_t *depot, const char *path, const char *name, struct stored **out);
+void depot_give(depot_t *depot, struct stored *stored);
+
+/* How an absent source is noted. */
+status_t storage_key(const char *path, const char *name, struct text *out);
+int storage_is_absent(const struct storage *storage, const char *key);
+
+#endif

@@ -1,0 +1,101 @@
+# One observation in many storages: virtual datasets, links, external files, chunks. Each gives the rows of the
+# plain one, or one error that names what nobody has; with on_bad: nan the samples that can be had.
+. "$(dirname "$0")/../tools/lib.sh"
+cd "$work" || exit 1
+"$python" "$here/tests/cli/storage.py" >cases || exit 1
+cat >job.yaml <<'YAML'
+input:
+  files: plain.h5
+  layout: {dataset: /v, axes: "time,pol,reim", sample_rate_hz: 1e6}
+channelise: {channels: 16, taps: 4, backend: cpu}
+products: [{kind: spectra, file: out.h5}]
+run: {threads: 1, chunk: 16}
+YAML
+rows() { "$python" -c 'import h5py,hashlib,sys; print(hashlib.sha256(h5py.File(sys.argv[1])["spectra"][:].tobytes()).hexdigest())' "$1"; }
+runs "plain" "$voltmill" run job.yaml --set products.0.file=plain-out.h5
+runs "plain, one polarisation" "$voltmill" run job.yaml --set products.0.file=pol-out.h5 --set input.select.pols=0
+whole=$(rows plain-out.h5)
+one=$(rows pol-out.h5)
+
+# others NAME FROM TO: in out.h5 just the rows that need these samples are NaN, all others those of plain.h5
+others() {
+    "$python" - "$2" "$3" <<'PYTHON'
+import sys
+import h5py
+import numpy as np
+low, high = int(sys.argv[1]), int(sys.argv[2])
+with h5py.File("out.h5") as f, h5py.File("plain-out.h5") as g:
+    a, b = f["spectra"][:], g["spectra"][:]
+    # Spectrum s is made of samples 16 s .. 16 (s + 4) - 1.
+    s = np.arange(len(a))
+    bad = (16 * s < high) & (16 * (s + 4) > low)
+    nan = np.isnan(a.view("f4")).reshape(len(a), -1)
+    sys.exit(not ((nan == bad[:, None]).all() and (a[~bad] == b[~bad]).all() and (f["provenance/holes"][:] == bad).all()))
+PYTHON
+    ok $? "$1: just the rows that need them are NaN"
+}
+
+number=0
+while read -r -u 3 what name rest; do
+    number=$((number + 1))
+    ranks=$((number % 6 ? 1 : 2))
+    run=("$voltmill" run --force job.yaml --set "input.files=${name}.h5")
+    [ $ranks = 1 ] || run=(timeout 60 mpirun -n $ranks "${run[@]}")
+    case $what in
+    sound)
+        expected=$whole
+        for setting in $rest; do
+            run+=(--set "$setting")
+            expected=$one
+        done
+        runs "$name, $ranks ranks" "${run[@]}"
+        same "$name: same rows" "$expected" "$(rows out.h5)"
+        ;;
+    wrong)
+        fails "$name" 4 "$rest" "${run[@]}" --set run.on_bad=nan
+        ;;
+    lost)
+        low=${rest%% *} rest=${rest#* }
+        high=${rest%% *} rest=${rest#* }
+        fails "$name" 4 "samples $low \.\. $high cannot be had.*$rest" "$voltmill" run job.yaml --set "input.files=$name.h5"
+        status=0
+        "${run[@]}" --set run.on_bad=nan >stdout 2>stderr || status=$?
+        same "$name, on_bad: nan, $ranks ranks" 6 $status
+        others "$name" "$low" "$high"
+        ;;
+    esac
+    rm -f out.h5
+done 3<cases
+
+fails "one polarisation has no samples" 4 'samples 0 \.\. 1000 cannot be had' "$voltmill" run job.yaml --set input.files=one-pol.h5
+runs "a plan of what cannot be had" "$voltmill" plan job.yaml --set input.files=holes.h5 --set run.on_bad=nan
+grep -q '1,024 samples cannot be had' "$work/output"
+ok $? "says how many"
+runs "allocated chunks are zeros" "$voltmill" run job.yaml --set input.files=early.h5
+runs "written zeros" "$voltmill" run job.yaml --set input.files=zeros.h5 --set products.0.file=zeros-out.h5
+same "allocated chunks are zeros: same rows" "$(rows zeros-out.h5)" "$(rows out.h5)"
+runs "info of what is not there" "$voltmill" info holes.h5
+rm -f out.h5
+
+# 300 sources, and less room for open files than that.
+(
+    ulimit -n 128
+    runs "more sources than open files" mpirun -n 2 "$voltmill" run --force job.yaml --set input.files=many.h5
+    same "more sources than open files: same rows" "$whole" "$(rows out.h5)"
+    echo "$count" >count
+)
+count=$(cat count)
+"$voltmill" run --force job.yaml --set input.files=many.h5 >/dev/null 2>&1
+mv out.h5 many-out.h5
+for most in 26 32 40; do
+    status=0
+    (ulimit -n $most && timeout 60 "$voltmill" run --force job.yaml --set input.files=many.h5 --set run.on_bad=nan) >stdout 2>stderr || status=$?
+    if [ $status = 0 ]; then
+        same "$most open files: same rows" "$whole" "$(rows out.h5)"
+    else
+        [ $status != 6 ] && { [ ! -e out.h5 ] || [ "$(rows out.h5)" = "$whole" ]; }
+        ok $? "$most open files: an error (status $status), no wrong product"
+    fi
+    rm -f out.h5 out.h5.*
+done
+plan
