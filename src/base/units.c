@@ -223,9 +223,14 @@ int units_parse_utc(const char *text, struct utc *utc)
 
 struct utc utc_add(struct utc utc, double seconds)
 {
+    enum { MOST_DAYS = 1000000000 };
     double total = utc.second + seconds;
     double days = floor(total / 86400);
     int leaps = leap_seconds_before(utc.mjd_day);
+    /* No date at all, of a damaged file: beyond this the seconds of a day get lost. */
+    if (!(fabs(days) < MOST_DAYS)) {
+        return (struct utc){total > 0 ? MOST_DAYS : -MOST_DAYS, 0};
+    }
     utc.mjd_day += (int32_t)days;
     utc.second = total - days * 86400 - (leap_seconds_before(utc.mjd_day) - leaps);
     while (utc.second < 0) {

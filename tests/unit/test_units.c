@@ -105,6 +105,9 @@ static void leap_seconds_count(void **state)
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
         assert_int_equal(units_parse_utc(none[i], &leap), 0);
     }
+    /* What damaged files say ends, too. */
+    assert_int_equal(utc_add((struct utc){60000, 1e300}, 1).mjd_day, 1000000000);
+    assert_int_equal(utc_add((struct utc){60000, 0}, -1e300).mjd_day, -1000000000);
     /* There and back, over the second and over all of them. */
     const struct utc from[] = {{57753, 86399.5}, {57754, 0.5}, {57753, 86400.25}, {41000, 7}};
     const double by[] = {1, -1, 0.75, 2e9};
