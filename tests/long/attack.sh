@@ -170,7 +170,7 @@ attack() { # attack SCENARIO SIZE RANK CALL FATE SIZE THREADS MEMORY CHUNK
     on "$size"
     timeout -k 5 $limit "${launch[@]}" env LD_PRELOAD="$shim" ATTACK_FOLDER="$PWD" ATTACK_CALL="$call" \
         ATTACK_FATE="$fate" ATTACK_RANK="$rank" ATTACK_LOG="$PWD/../struck" "$voltmill" "${words[@]}" >../first 2>&1 || status=$?
-    [ -e ../struck ] || echo "$scenario $size $rank $call" >>../missed
+    [ -s ../struck ] || echo "$scenario $size $rank $call" >>../missed
     is_whole "${made[@]}" || { echo "failure: at once: $reason (exit $status)"; return; }
     if [ $status = 0 ]; then
         is_complete "${made[@]}" || { echo "failure: at once: $reason (exit 0)"; return; }
