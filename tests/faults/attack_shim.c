@@ -8,7 +8,8 @@
  * NAME FILE, in a run without ATTACK_CALL; else one for that call ATTACK_RANK=R       only this
  * rank of Open MPI
  *
- * The call fails once; the same call again works. A close that fails has closed. */
+ * Processes that it starts are left alone. The call fails once; the same call again works. A close
+ * that fails has closed. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -46,9 +47,10 @@ __attribute__((constructor)) static void attack_begin(void)
     const char *call = getenv("ATTACK_CALL");
     const char *log = getenv("ATTACK_LOG");
     rank = number ? strtol(number, NULL, 10) : 0;
-    if (only && strtol(only, NULL, 10) != rank) {
+    if (getenv("ATTACK_BEGUN") || (only && strtol(only, NULL, 10) != rank)) {
         return;
     }
+    setenv("ATTACK_BEGUN", "yes", 1);
     fate = getenv("ATTACK_FATE");
     victim = call ? strtol(call, NULL, 10) : 0;
     log_fd = log ? (int)syscall(SYS_openat, AT_FDCWD, log,

@@ -104,7 +104,7 @@ count_calls() {
             command_of "$scenario"
             on "$size"
             "${launch[@]}" env LD_PRELOAD="$shim" ATTACK_FOLDER="$PWD" ATTACK_LOG="$work/calls" \
-                "$voltmill" "${words[@]}" >/dev/null 2>&1 || return 1
+                "$voltmill" "${words[@]}" >"$work/counted" 2>&1 || { note <"$work/counted" >&2; return 1; }
             for ((rank = 0; rank < size; rank++)); do
                 echo "$scenario $size $rank $(grep -c "^$rank " "$work/calls")"
             done
@@ -172,13 +172,14 @@ attack() { # attack SCENARIO SIZE RANK CALL FATE SIZE THREADS MEMORY CHUNK
         ATTACK_FATE="$fate" ATTACK_RANK="$rank" ATTACK_LOG="$PWD/../struck" "$voltmill" "${words[@]}" >../first 2>&1 || status=$?
     [ -s ../struck ] || echo "$scenario $size $rank $call" >>../missed
     is_whole "${made[@]}" || { echo "failure: at once: $reason (exit $status)"; return; }
-    if [ $status = 0 ]; then
-        is_complete "${made[@]}" || { echo "failure: at once: $reason (exit 0)"; return; }
-        echo equal
-        return
+    if is_complete "${made[@]}"; then
+        [ $status = 0 ] && { echo equal; return; }
+    elif [ $status = 0 ]; then
+        # A journal that could not be removed harms nobody: the same command does it.
+        case $reason in *.journal\ is\ left\ behind) ;; *) echo "failure: at once: $reason (exit 0)"; return ;; esac
     fi
     [ $status != 124 ] || { echo "failure: at once: it hangs"; return; }
-    [ "$fate" = kill ] || is_clear $status ../first || { echo "failure: at once: $reason"; return; }
+    [ "$fate" = kill ] || [ $status = 0 ] || is_clear $status ../first || { echo "failure: at once: $reason"; return; }
 
     case $scenario in
     run | again) sets=(--set run.threads="$7" --set run.memory="$8" --set run.chunk="$9"); on "$6" ;;
