@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "product/ask.h"
 #include "product/kinds.h"
+#include "product/sigproc.h"
 #include "product/spans.h"
 
 #include <hdf5_hl.h>
@@ -52,7 +53,7 @@ static status_t put_header(hid_t data, const struct dedispersed_spec *spec)
     if (input->telescope) {
         TRY(h5_put_text(data, "telescope", input->telescope));
     }
-    TRY(h5_put_i32(data, "telescope_id", (int32_t)input->telescope_id));
+    TRY(h5_put_i32(data, "telescope_id", sigproc_of(input).telescope_id));
     TRY(h5_put_f64(data, "src_raj", input->raj_hours));
     TRY(h5_put_f64(data, "src_dej", input->dej_degrees));
     TRY(h5_put_text(data, "axes", "dm,time"));

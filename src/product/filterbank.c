@@ -2,6 +2,7 @@
  * read and write it. An "if" is one station, beam and polarisation. */
 #include "base/memory.h"
 #include "product/kinds.h"
+#include "product/sigproc.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -54,7 +55,7 @@ static status_t put_header(hid_t data, const struct product_spec *spec, uint32_t
     struct utc start = utc_add(archive->start, axes_leading_edge(time));
     double spacing = archive_chan_width_hz(archive) / spec->channels;
     TRY(h5_put_i32(data, "machine_id", 0));
-    TRY(h5_put_i32(data, "telescope_id", 0));
+    TRY(h5_put_i32(data, "telescope_id", sigproc_telescope(archive->telescope)));
     TRY(h5_put_i32(data, "data_type", 1));
     TRY(h5_put_i32(data, "nchans", (int32_t)count));
     TRY(h5_put_i32(data, "nfpc", (int32_t)spec->nchannels));

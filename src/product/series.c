@@ -181,6 +181,8 @@ static status_t read_words(struct series *series)
     struct sigproc *header = &series->header;
     int has_source = 0;
     int has_telescope = 0;
+    int has_number = 0;
+    int64_t telescope = 0;
     int has_ra = 0;
     int has_dec = 0;
     double ra = 0;
@@ -208,7 +210,10 @@ static status_t read_words(struct series *series)
     if (!has_telescope) {
         TRY(note_missing(series, "telescope"));
     }
-    header->telescope_id = sigproc_telescope(series->telescope);
+    TRY(h5_get_i64(series->data, series->path, "telescope_id", &telescope, &has_number));
+    header->telescope_id = has_number && telescope > 0 && telescope <= INT32_MAX
+                               ? (int32_t)telescope
+                               : sigproc_telescope(series->telescope);
 out:
     return st;
 }

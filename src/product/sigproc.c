@@ -1,9 +1,9 @@
 #include "product/sigproc.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /* PRESTO keeps texts, with a '\0', in 80 bytes. */
 enum { MOST_LETTERS = 79 };
@@ -145,16 +145,64 @@ out:
     return st;
 }
 
+/* Whether two names are one, whatever their case, blanks and hyphens. */
+static int is_same_name(const char *a, const char *b)
+{
+    static const char between[] = " -_";
+    for (;;) {
+        a += strspn(a, between);
+        b += strspn(b, between);
+        if (tolower((unsigned char)*a) != tolower((unsigned char)*b)) {
+            return 0;
+        }
+        if (*a == '\0') {
+            return 1;
+        }
+        a++;
+        b++;
+    }
+}
+
 int32_t sigproc_telescope(const char *name)
 {
+    /* As SIGPROC's, blimpy's and PRESTO's tables have them, each by the names in use. */
     static const struct {
         const char *name;
         int32_t id;
-    } known[] = {{"Arecibo", 1}, {"Ooty", 2},   {"Nancay", 3},     {"Parkes", 4},   {"Jodrell", 5},
-                 {"GBT", 6},     {"GMRT", 7},   {"Effelsberg", 8}, {"ATA", 9},      {"LOFAR", 11},
-                 {"VLA", 12},    {"CHIME", 20}, {"FAST", 21},      {"MeerKAT", 64}, {"KAT-7", 65}};
+    } known[] = {{"Arecibo", 1},
+                 {"AO", 1},
+                 {"Ooty", 2},
+                 {"ORT", 2},
+                 {"Nancay", 3},
+                 {"Nan\303\247ay", 3},
+                 {"NRT", 3},
+                 {"Parkes", 4},
+                 {"PKS", 4},
+                 {"Murriyang", 4},
+                 {"Jodrell", 5},
+                 {"Jodrell Bank", 5},
+                 {"Lovell", 5},
+                 {"GBT", 6},
+                 {"Green Bank", 6},
+                 {"Green Bank Telescope", 6},
+                 {"GMRT", 7},
+                 {"uGMRT", 7},
+                 {"Effelsberg", 8},
+                 {"ATA", 9},
+                 {"Allen Telescope Array", 9},
+                 {"SRT", 10},
+                 {"Sardinia Radio Telescope", 10},
+                 {"LOFAR", 11},
+                 {"VLA", 12},
+                 {"JVLA", 12},
+                 {"EVLA", 12},
+                 {"CHIME", 20},
+                 {"FAST", 21},
+                 {"MWA", 30},
+                 {"MeerKAT", 64},
+                 {"KAT-7", 65}};
     for (size_t i = 0; name && i < sizeof known / sizeof *known; i++) {
-        if (strcasecmp(name, known[i].name) == 0) {
+        if (is_same_name(name, known[i].name)) {
             return known[i].id;
         }
     }

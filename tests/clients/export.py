@@ -230,6 +230,7 @@ def ours():
         mhz = header["fch1"] + header["foff"] * np.arange(header["nchans"])
         close(mhz, file["frequency"][()][::-1] / 1e6, 1e-9, "a product of run: frequencies")
         close(header["tstart"], file["data"].attrs["tstart"], 0, "a product of run: start")
+        same(file["data"].attrs["telescope_id"], 8, "a product of run: its own telescope_id")
     same((header["telescope_id"], header["source_name"]), (8, "3C 286"),
          "a product of run: telescope and source")
     close([header["src_raj"], header["src_dej"]], [133108.28, 303033.12], 1e-5,

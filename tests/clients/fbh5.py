@@ -69,7 +69,7 @@ def read_header(product):
     return header
 
 
-def check_header(header, shape, dtype):
+def check_header(header, shape, dtype, telescope):
     missing = [key for key in INTEGERS + NUMBERS + TEXTS if key not in header]
     ok(not missing, "the header is complete", f"missing: {missing}")
     wrong = ([key for key in INTEGERS if not isinstance(header[key], np.int32)]
@@ -79,8 +79,8 @@ def check_header(header, shape, dtype):
     same((header["nifs"], header["nchans"]), shape[1:], "nifs and nchans are the shape of /data")
     ok(header["nbits"] == 32 and dtype == np.dtype("<f4"), "nbits is that of /data", dtype)
     ok(header["nchans"] % header["nfpc"] == 0, "whole coarse channels")
-    # 1 is "filterbank"; 0 stands for an unknown telescope and machine.
-    same([header[key] for key in ("data_type", "telescope_id", "machine_id")], [1, 0, 0],
+    # 1 is "filterbank"; 0 stands for an unknown telescope or machine.
+    same([header[key] for key in ("data_type", "telescope_id", "machine_id")], [1, telescope, 0],
          "data_type, telescope_id and machine_id")
 
 
@@ -155,7 +155,7 @@ def full():
     with h5py.File(power, "r") as product:
         examine(product)
         header = read_header(product)
-        check_header(header, product["data"].shape, product["data"].dtype)
+        check_header(header, product["data"].shape, product["data"].dtype, 8)
         check_axes(product, header)
         check_selection(product, header)
         check_scales(product, "data", ("time", "pol", "frequency"),
@@ -189,7 +189,7 @@ def bare():
     with h5py.File(power, "r") as product:
         examine(product)
         header = read_header(product)
-        check_header(header, product["data"].shape, product["data"].dtype)
+        check_header(header, product["data"].shape, product["data"].dtype, 0)
         check_axes(product, header, has_start=False)
         check_selection(product, header)
         check_scales(product, "data", ("time", "pol", "frequency"),
