@@ -13,6 +13,7 @@ static const struct apart_task tasks[] = {
     {"product", ask_answer_product},
     {"place", ask_answer_place},
     {"dedispersed", ask_answer_dedispersed},
+    {"contents", ask_answer_contents},
     {"series", ask_answer_series},
     {"is-product", ask_answer_is_product},
 };

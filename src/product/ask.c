@@ -269,6 +269,46 @@ out:
     return st;
 }
 
+status_t ask_contents(const char *path, const struct product_place *place,
+                      struct contents_found *out)
+{
+    status_t st = STATUS_OK;
+    struct text question = {0};
+    struct text answer = {0};
+    *out = (struct contents_found){0};
+    TRY(pack_text(&question, path));
+    TRY(pack_place(place, &question));
+    TRY(apart_ask("contents", &question, &answer));
+    struct unpack in = {.data = answer.data, .length = answer.length};
+    out->known = unpack_u64(&in);
+    out->bad = unpack_u64(&in);
+    if (in.at < in.length) {
+        TRY(text_add_bytes(&out->words, in.data + in.at, in.length - in.at));
+    }
+out:
+    text_free(&question);
+    text_free(&answer);
+    return st;
+}
+
+status_t ask_answer_contents(struct unpack *question, struct text *answer)
+{
+    status_t st = STATUS_OK;
+    struct contents_found found = {0};
+    struct product_place place;
+    char *path = NULL;
+    TRY(unpack_path(question, &path));
+    unpack_place(question, &place);
+    TRY(contents_compare(path, &place, &found));
+    TRY(pack_u64(answer, found.known));
+    TRY(pack_u64(answer, found.bad));
+    TRY(text_add_bytes(answer, found.words.data ? found.words.data : "", found.words.length));
+out:
+    text_free(&found.words);
+    free(path);
+    return st;
+}
+
 status_t ask_series(const char *path)
 {
     struct text answer = {0};

@@ -3,6 +3,7 @@
 #include "base/crc.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "product/ask.h"
 #include "product/contents_value.h"
 
 #include <stdlib.h>
@@ -127,6 +128,7 @@ static status_t contents_attributes(struct contents *contents, hid_t object, con
     for (size_t i = 0; i < attributes.count; i++) {
         struct item *item = NULL;
         TRY(contents_add(contents, name, attributes.names[i], &item));
+        apart_at("%s: %s", contents->path, item->name);
         if (contents->fd >= 0) {
             st = contents_of_attribute(object, attributes.names[i], item->name, &item->crc);
             TRY(contents_settle(contents, st, item));
@@ -155,6 +157,7 @@ out:
 static status_t contents_object(struct contents *contents, const char *name)
 {
     status_t st = STATUS_OK;
+    apart_at("%s: %s", contents->path, name);
     hid_t object = H5Oopen(contents->file, name, H5P_DEFAULT);
     struct item *item = NULL;
     if (object < 0) {
@@ -367,8 +370,8 @@ out:
     return st;
 }
 
-status_t contents_compare(const char *path, const struct product_place *place,
-                          struct contents_found *out)
+static status_t contents_compare_here(const char *path, const struct product_place *place,
+                                      struct contents_found *out)
 {
     status_t st = STATUS_OK;
     struct contents contents = {
@@ -396,4 +399,11 @@ out:
     }
     contents_end(&contents);
     return st;
+}
+
+status_t contents_compare(const char *path, const struct product_place *place,
+                          struct contents_found *out)
+{
+    return apart_is_used() ? ask_contents(path, place, out)
+                           : contents_compare_here(path, place, out);
 }

@@ -18,9 +18,7 @@ dedisperse:
   file: series.h5
 END
 
-PYTHONPATH="$here/tests/cli" "$python" - <<'END' || exit 1
-from archives import *
-
+cat >damage.py <<'END'
 def number(value):
     return int(value).to_bytes(8, "little")
 
@@ -52,6 +50,10 @@ def circle(data):
     for i in range(int.from_bytes(data[root + 6:root + 8], "little")):
         at = root + 24 + key + i * (key + 8)
         data[at:at + 8] = number(root)
+END
+PYTHONPATH="$here/tests/cli:." "$python" - <<'END' || exit 1
+from archives import *
+from damage import *
 
 native("good.h5", noise((4096, 2, 2)))
 damage("crash.h5", "good.h5", long_text)
@@ -85,6 +87,12 @@ cp crash.h5 victim.h5
 fails "verify" 4 '^error: .*victim\.h5' "$voltmill" verify victim.h5
 fails "verify --crc" 4 '^error: .*victim\.h5' "$voltmill" verify --crc victim.h5
 fails "status" 4 '^error: .*victim\.h5' "$voltmill" status victim.h5
+
+# A product whose scales are listed where no list can be: only its CRCs are asked to look there.
+runs "a product" "$voltmill" run job.yaml
+PYTHONPATH=. "$python" -c 'from damage import *; damage("scales.h5", "out.h5", long_text)' || exit 1
+rm out.h5
+fails "verify --crc of a damaged product" 4 '^error: .*scales\.h5' "$voltmill" verify --crc scales.h5
 
 # Whatever the version of HDF5: reading hangs or crashes.
 if [ -e "${shim[1]#LD_PRELOAD=}" ]; then
