@@ -87,7 +87,12 @@ static herr_t take_name(struct names *names, const char *name)
         names->names = grown;
         names->room = room;
     }
-    return memory_text(name, &names->names[names->count++]) == STATUS_OK ? 0 : -1;
+    names->names[names->count] = NULL;
+    if (memory_text(name, &names->names[names->count]) != STATUS_OK) {
+        return -1;
+    }
+    names->count++;
+    return 0;
 }
 
 static herr_t take_link(hid_t group, const char *name, const H5L_info_t *info, void *context)
