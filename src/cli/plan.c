@@ -128,7 +128,7 @@ void plan_print_begun(const outputs_t *outputs, const struct outputs_begun *begu
 }
 
 static status_t print_products(const struct work *work, const struct making *making,
-                               struct room *room)
+                               int is_complete, struct room *room)
 {
     status_t st = STATUS_OK;
     char a[UNITS_TEXT];
@@ -143,7 +143,7 @@ static status_t print_products(const struct work *work, const struct making *mak
                product_name(product->spec.kind), units_count(product->spec.rows, a),
                work->archive->nstreams, product->spec.nchannels);
         printf(", one every %s, %s\n", units_seconds(time.step, a), units_bytes(bytes, b));
-        TRY(room_add(room, work->job->products[i].file, bytes));
+        TRY(is_complete ? STATUS_OK : room_add(room, work->job->products[i].file, bytes));
     }
 out:
     return st;
@@ -199,7 +199,8 @@ static void count_arithmetic(struct work *work)
     }
 }
 
-/* Plans the filter bank; *out is its work, for the dedispersions of what it makes. */
+/* Plans the filter bank; *out is its work, for the dedispersions of what it makes. With NULL as
+ * options its products are complete. */
 static status_t plan_channelise(const struct job *job, const struct archive *archive,
                                 const struct outputs_options *options, struct room *room,
                                 struct work **out)
@@ -212,7 +213,7 @@ static status_t plan_channelise(const struct job *job, const struct archive *arc
     TRY(create_work(job, archive, &begun, &work));
     TRY(making_of_products(job, archive, &making));
     TRY(run_check_dedispersions(work));
-    TRY(outputs_foresee(&making, options, &begun, &outputs));
+    TRY(options ? outputs_foresee(&making, options, &begun, &outputs) : STATUS_OK);
     if (begun.is_begun) {
         TRY(create_work(job, archive, &begun, &work));
         making_plan_products(&making, work);
@@ -225,7 +226,7 @@ static status_t plan_channelise(const struct job *job, const struct archive *arc
     plan_print_begun(outputs, &begun);
     count_arithmetic(work);
     making_plan_products(&making, work);
-    TRY(print_products(work, &making, room));
+    TRY(print_products(work, &making, !options, room));
     TRY(print_notes(work));
     *out = work;
     work = NULL;
@@ -243,17 +244,19 @@ static status_t plan_passes(const struct job *job, const struct archive *archive
     status_t st = STATUS_OK;
     struct work *work = NULL;
     struct room room = {.count = 0};
-    if (!skip->channelise) {
-        TRY(plan_channelise(job, archive, options, &room, &work));
+    if (!skip->channelise || (skip->all && archive)) {
+        TRY(plan_channelise(job, archive, skip->all ? NULL : options, &room, &work));
     }
     for (uint32_t i = 0; i < job->nproducts && skip->channelise; i++) {
         plan_print_complete(job->products[i].file);
     }
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
+        if (!skip->dedisperse[i] || skip->all) {
+            TRY(plan_dedispersion(job, i, skip->all ? NULL : work, skip->all ? NULL : options,
+                                  &room));
+        }
         if (skip->dedisperse[i]) {
             plan_print_complete(job->dedisperse[i].file);
-        } else {
-            TRY(plan_dedispersion(job, i, work, options, &room));
         }
     }
     TRY(plan_room_print(&room));

@@ -104,10 +104,10 @@ status_t plan_dedispersion(const struct job *job, uint32_t number, const struct 
     }
     TRY(plan_as_begun(job, number, fbh5, &begun, &plan));
     TRY(dedispersion_making(job, number, fbh5->path, fbh5, &making));
-    if (work) {
+    if (options && work) {
         TRY(outputs_check(&making, options->force));
         TRY(options->restart ? STATUS_OK : warn_of_begun(what->file, fbh5->path));
-    } else {
+    } else if (options) {
         TRY(outputs_foresee(&making, options, &begun, &outputs));
     }
     if (begun.is_begun) {
@@ -119,7 +119,7 @@ status_t plan_dedispersion(const struct job *job, uint32_t number, const struct 
     TRY(room_measure(&making, 0, &bytes));
     print_dedispersion(plan, bytes);
     plan_print_begun(outputs, &begun);
-    TRY(room_add(room, what->file, bytes));
+    TRY(options ? room_add(room, what->file, bytes) : STATUS_OK);
 out:
     outputs_destroy(outputs);
     making_free(&making);

@@ -114,12 +114,9 @@ static status_t put_provenance(hid_t file, const struct dedispersed_spec *spec,
                                const struct product_place *place)
 {
     status_t st = STATUS_OK;
-    struct text inputs = {0};
     hid_t group = -1;
     const hsize_t dims[2] = {spec->delays->ndms, spec->delays->nchannels};
-    TRY(text_add(&inputs, "%s (%llu bytes)", spec->input->path,
-                 (unsigned long long)spec->input->file_bytes));
-    TRY(product_begin_provenance(file, spec->job_text, spec->arithmetic, inputs.data, &group));
+    TRY(product_begin_provenance(file, spec->job_text, spec->arithmetic, spec->inputs, &group));
     TRY(put_plan(group, spec));
     TRY(product_reserve_counts(group, place));
     TRY(put_table(group, "delays", H5T_STD_U32LE, H5T_NATIVE_UINT32, 2, dims, spec->delays->table));
@@ -127,7 +124,6 @@ static status_t put_provenance(hid_t file, const struct dedispersed_spec *spec,
                   spec->input->freq_hz));
     TRY(put_table(group, "mask", H5T_STD_U8LE, H5T_NATIVE_UINT8, 1, dims + 1, spec->mask));
 out:
-    text_free(&inputs);
     h5_close(group);
     return st;
 }

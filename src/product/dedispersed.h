@@ -8,7 +8,7 @@
 #include "product/product.h"
 
 struct dedispersed_spec {
-    const char *job_text, *arithmetic;
+    const char *job_text, *arithmetic, *inputs; /* as struct product_spec's */
     const struct fbh5 *input;
     const double *dms;
     uint64_t times;

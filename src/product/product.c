@@ -219,18 +219,6 @@ out:
     return st;
 }
 
-/* "a.h5 (1048576 bytes)", one line a file. */
-static status_t list_inputs(const struct archive *archive, struct text *out)
-{
-    status_t st = STATUS_OK;
-    for (uint32_t i = 0; i < archive->nparts; i++) {
-        TRY(text_add(out, "%s%s (%llu bytes)", i ? "\n" : "", archive->parts[i].path,
-                     (unsigned long long)archive->parts[i].file_bytes));
-    }
-out:
-    return st;
-}
-
 status_t product_reserve_counts(hid_t group, const struct product_place *place)
 {
     status_t st = STATUS_OK;
@@ -277,7 +265,7 @@ status_t product_begin_provenance(hid_t file, const char *job_text, const char *
     if (arithmetic) {
         TRY(h5_put_text(group, "arithmetic", arithmetic));
     }
-    TRY(h5_put_text(group, "inputs", inputs));
+    TRY(h5_put_text(group, "inputs", inputs ? inputs : ""));
     *out = group;
     group = -1;
 out:
@@ -290,10 +278,8 @@ static status_t put_provenance(hid_t file, const struct product_spec *spec,
                                const struct product_place *place)
 {
     status_t st = STATUS_OK;
-    struct text inputs = {0};
     hid_t group = -1;
-    TRY(list_inputs(spec->archive, &inputs));
-    TRY(product_begin_provenance(file, spec->job_text, spec->arithmetic, inputs.data, &group));
+    TRY(product_begin_provenance(file, spec->job_text, spec->arithmetic, spec->inputs, &group));
     TRY(h5_put_text(group, "time_convention", time_convention));
     TRY(h5_put_text(group, "frequency_convention", frequency_convention));
     TRY(h5_put_text(group, "filter_convention", filter_convention));
@@ -302,7 +288,6 @@ static status_t put_provenance(hid_t file, const struct product_spec *spec,
     TRY(h5_put_u64(group, "gap_samples", archive_gap_samples(spec->archive, used)));
     TRY(product_reserve_counts(group, place));
 out:
-    text_free(&inputs);
     h5_close(group);
     return st;
 }

@@ -20,6 +20,7 @@ struct product_spec {
     enum product_kind kind;
     const char *job_text;   /* what determines its bytes (struct job_product) */
     const char *arithmetic; /* what rounded its numbers, for people; NULL: does not matter */
+    const char *inputs;     /* what it is made of: a line for each file; NULL: not told */
     const struct archive *archive;
     enum channel_order order;
     uint32_t channels, taps; /* of the filter bank */

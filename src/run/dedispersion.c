@@ -330,12 +330,14 @@ out:
     return st;
 }
 
-static status_t create_product(const void *plan, uint32_t i, const char *path,
+static status_t create_product(const void *plan, uint32_t i, const char *path, const char *made_of,
                                struct product_place *place)
 {
     const struct dedispersion *d = plan;
+    struct dedispersed_spec spec = d->product;
     (void)i;
-    return dedispersed_create(path, &d->product, place);
+    spec.inputs = made_of;
+    return dedispersed_create(path, &spec, place);
 }
 
 void dedispersion_plan_making(const struct dedispersion *d, struct making *making)

@@ -1,9 +1,19 @@
 #include "run/inputs.h"
 
+#include "base/identity.h"
 #include "base/memory.h"
+#include "base/sampled.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+/* Bytes that are read to know what is in a file; in all files, if that leaves no file with less
+ * than the least. */
+static const uint64_t most_bytes = 3 << 20;
+static const uint64_t all_bytes = 64 << 20;
+static const uint64_t least_bytes = 12 << 10;
 
 static status_t add(struct inputs *inputs, const char *path, int is_small)
 {
@@ -95,6 +105,75 @@ status_t inputs_of_filterbank(const char *path, const struct fbh5 *fbh5, struct 
     inputs = (struct inputs){0};
 out:
     inputs_free(&inputs);
+    return st;
+}
+
+/* To the nanosecond, where the file system has it. */
+static status_t add_time(const struct identity *identity, struct text *out)
+{
+    status_t st = STATUS_OK;
+    char date[UNITS_TEXT];
+    struct tm utc;
+    time_t seconds = (time_t)identity->changed_s;
+    if (gmtime_r(&seconds, &utc) && strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &utc) > 0) {
+        TRY(text_add(out, "%s.%09u", date, identity->changed_ns));
+    } else {
+        TRY(text_add(out, "%" PRId64 ".%09u s after 1970", identity->changed_s,
+                     identity->changed_ns));
+    }
+out:
+    return st;
+}
+
+status_t inputs_times(const struct inputs *inputs, struct text *out)
+{
+    status_t st = STATUS_OK;
+    for (size_t i = 0; i < inputs->count; i++) {
+        struct identity identity;
+        TRY(identity_of_path(inputs->files[i].path, &identity));
+        TRY(text_add(out, "%s: %" PRIu64 " bytes, changed ", inputs->files[i].path,
+                     identity.bytes));
+        TRY(add_time(&identity, out));
+        TRY(text_add(out, "\n"));
+    }
+out:
+    return st;
+}
+
+static status_t add_content(const struct inputs *inputs, size_t i, uint64_t bytes, uint32_t crc,
+                            struct text *out)
+{
+    return text_add(out, "%s%s (%" PRIu64 " bytes), sampled CRC-32 %08" PRIx32, i ? "\n" : "",
+                    inputs->files[i].path, bytes, crc);
+}
+
+status_t inputs_contents_room(const struct inputs *inputs, struct text *out)
+{
+    status_t st = STATUS_OK;
+    for (size_t i = 0; i < inputs->count; i++) {
+        struct identity identity = {.bytes = UINT64_MAX};
+        if (identity_of_path(inputs->files[i].path, &identity) != STATUS_OK) {
+            report_clear();
+        }
+        TRY(add_content(inputs, i, identity.bytes, 0, out));
+    }
+out:
+    return st;
+}
+
+status_t inputs_contents(const struct inputs *inputs, struct text *out)
+{
+    status_t st = STATUS_OK;
+    uint64_t share = inputs->count > 0 ? all_bytes / inputs->count : 0;
+    uint64_t most = min_u64(max_u64(share, least_bytes), most_bytes);
+    for (size_t i = 0; i < inputs->count; i++) {
+        const struct input *input = &inputs->files[i];
+        uint64_t bytes = 0;
+        uint32_t crc = 0;
+        TRY(sampled_crc(input->path, input->is_small ? UINT64_MAX : most, &bytes, &crc));
+        TRY(add_content(inputs, i, bytes, crc, out));
+    }
+out:
     return st;
 }
 

@@ -3,16 +3,15 @@
 #include "base/crc.h"
 #include "base/memory.h"
 #include "product/spans.h"
+#include "run/origin.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* Most spans that a product can have, twice over: what is allocated for a journal is bounded. */
-enum { MOST_SPANS = 1 << 22, LINE_BYTES = 160 };
+enum { MOST_SPANS = 1 << 22 };
 
 void journal_head_free(struct journal_head *head)
 {
@@ -24,35 +23,6 @@ void journal_head_free(struct journal_head *head)
     *head = (struct journal_head){0};
 }
 
-/* "/obs/a.h5: 1048576 bytes, changed at 1400000000 s": to the second, which all file systems and
- * all means of copying keep. */
-static status_t add_input(const char *path, struct text *out)
-{
-    status_t st = STATUS_OK;
-    struct stat info;
-    REQUIRE(stat(path, &info) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
-    /* Days from 1858-11-17, the beginning of Modified Julian Days, to 1970; times of files know no
-     * leap seconds. */
-    struct utc changed = {40587 + (int32_t)(info.st_mtime / 86400),
-                          (double)(info.st_mtime % 86400)};
-    changed = utc_add(changed, 0);
-    char text[UNITS_TEXT];
-    TRY(text_add(out, "%s: %" PRIu64 " bytes, changed %.19s\n", path, (uint64_t)info.st_size,
-                 units_utc(changed, text)));
-out:
-    return st;
-}
-
-static status_t add_inputs(const struct making *making, struct text *out)
-{
-    status_t st = STATUS_OK;
-    for (size_t i = 0; i < making->inputs.count; i++) {
-        TRY(add_input(making->inputs.files[i].path, out));
-    }
-out:
-    return st;
-}
-
 status_t journal_head_begin(const struct making *making, uint32_t i, struct journal_head *out)
 {
     status_t st = STATUS_OK;
@@ -60,7 +30,7 @@ status_t journal_head_begin(const struct making *making, uint32_t i, struct jour
     *out = (struct journal_head){.integrate = making->items[i].integrate};
     TRY(memory_text("voltmill " VOLTMILL_VERSION, &out->program));
     TRY(memory_text(making->items[i].text, &out->job));
-    TRY(add_inputs(making, &inputs));
+    TRY(inputs_times(&making->inputs, &inputs));
     out->inputs = inputs.data;
     inputs.data = NULL;
 out:
@@ -87,55 +57,25 @@ out:
     return st;
 }
 
-/* Copies the line that begins at `at` (NULL: none) without the blanks around it. */
-static void copy_line(const char *at, char out[LINE_BYTES])
+static struct origin origin_of(const struct journal_head *head)
 {
-    size_t length = at ? strcspn(at, "\n") : 0;
-    size_t blanks = at ? strspn(at, " ") : 0;
-    blanks = blanks < length ? blanks : length;
-    snprintf(out, LINE_BYTES, "%.*s", (int)min_u64(length - blanks, LINE_BYTES - 1),
-             at ? at + blanks : "");
-}
-
-static const char *next_line(const char *at)
-{
-    at += strcspn(at, "\n");
-    return *at ? at + 1 : at;
-}
-
-/* Fails with the first line that differs. */
-static status_t compare_words(const char *path, const char *what, const char *begun,
-                              const char *now)
-{
-    status_t st = STATUS_OK;
-    char then_line[LINE_BYTES];
-    char now_line[LINE_BYTES];
-    if (!now) {
-        goto out;
-    }
-    begun = begun ? begun : "";
-    do {
-        copy_line(begun, then_line);
-        copy_line(now, now_line);
-        REQUIRE(strcmp(then_line, now_line) == 0, STATUS_USAGE,
-                "%s was begun with another plan: %s: %s then, %s now; --restart begins anew", path,
-                what, *then_line ? then_line : "nothing", *now_line ? now_line : "nothing");
-        begun = next_line(begun);
-        now = next_line(now);
-    } while (*begun || *now);
-out:
-    return st;
+    return (struct origin){.program = head->program,
+                           .job = head->job,
+                           .inputs = head->inputs,
+                           .coefficients = head->coefficients,
+                           .arithmetic = head->arithmetic};
 }
 
 status_t journal_head_compare(const char *path, const struct journal_head *begun,
                               const struct journal_head *now)
 {
     status_t st = STATUS_OK;
-    TRY(compare_words(path, "version", begun->program, now->program));
-    TRY(compare_words(path, "job", begun->job, now->job));
-    TRY(compare_words(path, "input", begun->inputs, now->inputs));
-    TRY(compare_words(path, "coefficients", begun->coefficients, now->coefficients));
-    TRY(compare_words(path, "arithmetic", begun->arithmetic, now->arithmetic));
+    struct text difference = {0};
+    struct origin origin_then = origin_of(begun);
+    struct origin origin_now = origin_of(now);
+    TRY(origin_compare(&origin_then, &origin_now, &difference));
+    REQUIRE(difference.length == 0, STATUS_USAGE,
+            "%s was begun with another plan: %s; --restart begins anew", path, difference.data);
     REQUIRE(!now->arithmetic || (begun->place.rows == now->place.rows &&
                                  begun->place.row_bytes == now->place.row_bytes &&
                                  begun->integrate == now->integrate),
@@ -144,6 +84,7 @@ status_t journal_head_compare(const char *path, const struct journal_head *begun
             " rows of %" PRIu64 " bytes now; --restart begins anew",
             path, begun->place.rows, begun->place.row_bytes, now->place.rows, now->place.row_bytes);
 out:
+    text_free(&difference);
     return st;
 }
 

@@ -14,9 +14,8 @@
 
 struct journal_head {
     /* What decides a product's bytes, in words for people, line by line: the program's version;
-     * every file of the input with size and time; the product's job; a CRC of the coefficients
-     * (or delays);
-     * what computes. NULL: not known yet. */
+     * every file of the input with size and time of change; the product's job; a CRC of the
+     * coefficients (or delays); what computes. NULL: not known yet. */
     char *program, *inputs, *job, *coefficients, *arithmetic;
     uint64_t integrate;
     struct product_place place; /* where the rows lie, and how many */

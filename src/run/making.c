@@ -37,11 +37,13 @@ out:
     return st;
 }
 
-static status_t create_product(const void *plan, uint32_t i, const char *path,
+static status_t create_product(const void *plan, uint32_t i, const char *path, const char *made_of,
                                struct product_place *place)
 {
     const struct work *work = plan;
-    return product_create(path, &work->products[i].spec, place);
+    struct product_spec spec = work->products[i].spec;
+    spec.inputs = made_of;
+    return product_create(path, &spec, place);
 }
 
 void making_plan_products(struct making *making, const struct work *work)

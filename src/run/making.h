@@ -33,8 +33,9 @@ struct making {
     struct channelise_choice choice;
     uint32_t crc; /* of the coefficients, or delays */
     const void *plan;
-    /* Makes the file of item i at `path`, without rows. */
-    status_t (*create)(const void *plan, uint32_t i, const char *path, struct product_place *place);
+    /* Makes the file of item i at `path`, without rows; `made_of`: inputs_contents(). */
+    status_t (*create)(const void *plan, uint32_t i, const char *path, const char *made_of,
+                       struct product_place *place);
 };
 
 /* Room for `count` items; *out is for making_free() in any case. Fails with DEVICE. */

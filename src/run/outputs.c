@@ -89,14 +89,14 @@ out:
 }
 
 /* Rank 0: one file anew. Its journal comes when all files are there. */
-static status_t create_one(outputs_t *outputs, uint32_t i)
+static status_t create_one(outputs_t *outputs, uint32_t i, const char *made_of)
 {
     status_t st = STATUS_OK;
     struct output *output = &outputs->outputs[i];
     output->is_ours = 1;
     /* A journal of something else must not stand beside it for a moment. */
     unlink(output->journal_path);
-    TRY(outputs->making->create(outputs->making->plan, i, output->part, &output->place));
+    TRY(outputs->making->create(outputs->making->plan, i, output->part, made_of, &output->place));
     TRY(file_reserve_begin(output->claim_fd, output->part, output->place.file_bytes));
     TRY(file_sync(output->claim_fd, output->part));
 out:
@@ -118,8 +118,12 @@ out:
 static status_t make_files(outputs_t *outputs)
 {
     status_t st = STATUS_OK;
+    struct text made_of = {0};
+    if (!outputs->is_begun) {
+        TRY(inputs_contents(&outputs->making->inputs, &made_of));
+    }
     for (uint32_t i = 0; i < outputs->count; i++) {
-        TRY(outputs->is_begun ? resume_one(outputs, i) : create_one(outputs, i));
+        TRY(outputs->is_begun ? resume_one(outputs, i) : create_one(outputs, i, made_of.data));
     }
     for (uint32_t i = 0; i < outputs->count && !outputs->is_begun; i++) {
         TRY(create_journal(outputs, i));
@@ -130,6 +134,7 @@ static status_t make_files(outputs_t *outputs)
         }
     }
 out:
+    text_free(&made_of);
     return st;
 }
 

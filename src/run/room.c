@@ -11,9 +11,12 @@ status_t room_measure(const struct making *making, uint32_t i, uint64_t *bytes)
 {
     status_t st = STATUS_OK;
     struct product_place place;
-    TRY(making->create(making->plan, i, NULL, &place));
+    struct text made_of = {0};
+    TRY(inputs_contents_room(&making->inputs, &made_of));
+    TRY(making->create(making->plan, i, NULL, made_of.data, &place));
     *bytes = place.file_bytes;
 out:
+    text_free(&made_of);
     return st;
 }
 

@@ -46,12 +46,13 @@ static status_t find_left_all(MPI_Comm comm, const struct job *job, const struct
     int rank;
     MPI_Comm_rank(comm, &rank);
     if (rank == 0) {
-        struct skip_options skip = {.force = options->force,
-                                    .is_passed_over = options->each != NULL};
+        struct skip_options skip = {.force = options->force};
         st = skip_find(job, archive, &skip, out);
     }
     TRY(agree_all(comm, st));
     share_bytes_all(comm, out, sizeof *out);
+    REQUIRE(!options->times || !out->channelise || !archive, STATUS_USAGE,
+            "%s exists already: --force replaces it", job_file(job, 0));
     REQUIRE(!options->times || job->ndedisperse == 0, STATUS_USAGE,
             "%s: bench run times filter banks, not dedispersions", job->path);
 out:
@@ -69,6 +70,24 @@ static void say_what_is_complete(const struct job *job, const struct skip *skip,
             report_note("%s is complete", job->dedisperse[i].file);
         }
     }
+}
+
+/* Nothing is left to do. */
+static status_t conclude_all(MPI_Comm comm, const struct job *job,
+                             const struct run_options *options)
+{
+    int rank;
+    MPI_Comm_rank(comm, &rank);
+    if (options->was_complete) {
+        *options->was_complete = 1;
+    } else if (rank == 0) {
+        printf("complete before: ");
+        for (uint32_t i = 0; i < job_nfiles(job); i++) {
+            printf("%s%s", i ? ", " : "", job_file(job, i));
+        }
+        printf("\n");
+    }
+    return agree_all(comm, rank == 0 ? skip_judge_holes(job) : STATUS_OK);
 }
 
 /* Rows that are NaN do not keep other passes from being done: the first such message waits for the
@@ -148,12 +167,9 @@ status_t run_job_all(MPI_Comm comm, const struct run_options *options)
                         options->each, &job, &archive));
     TRY(protect_all(comm, job, archive, options));
     TRY(find_left_all(comm, job, archive, options, &skip));
-    /* Of a job of many. */
-    int is_passed_over = options->each && !options->force && skip.all;
-    if (options->was_complete) {
-        *options->was_complete = is_passed_over;
-    }
-    if (!is_passed_over) {
+    if (skip.all) {
+        TRY(conclude_all(comm, job, options));
+    } else {
         say_what_is_complete(job, &skip, rank);
         TRY(run_passes_all(comm, job, archive, options, &skip, started));
     }

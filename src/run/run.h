@@ -32,8 +32,8 @@ struct run_options {
     /* Seconds without any progress after which a rank has failed: its files or its device hang; 0:
      * never; < 0: as suits the backend. */
     double patience;
-    /* For `run --each`: the observation that is done. A job whose products are all complete is
-     * passed over then, unless `force`; *was_complete says so. NULL: neither. */
+    /* For `run --each`: the observation that is done; *was_complete says that all of its products
+     * were complete before, which is not printed then. NULL: neither. */
     const struct job_each *each;
     int *was_complete;
     const char *database; /* of tuned kernels; NULL: the user's own */

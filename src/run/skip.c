@@ -1,30 +1,54 @@
 #include "run/skip.h"
 
 #include "base/file.h"
+#include "base/identity.h"
 #include "base/memory.h"
 #include "run/dedispersion.h"
 #include "run/journal.h"
+#include "run/origin.h"
 #include "run/outputs.h"
 #include "run/run_dedisperse.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-/* Whether a file that is there was made by this very job, from files of these names and sizes. */
+/* Opens what has the name of a product. Fails with USAGE when it is none. */
+static status_t open_product(const char *path, struct product **out)
+{
+    status_t st = STATUS_OK;
+    struct identity identity;
+    struct text cause = {0};
+    st = identity_of_path(path, &identity);
+    st = st == STATUS_OK ? product_open(path, out) : st;
+    if (st == STATUS_DATA) {
+        TRY(text_add(&cause, "%s", report_cause()));
+        report_clear();
+        FAIL(STATUS_USAGE, "%s exists already: --force replaces it (it is no whole product: %s)",
+             path, cause.data);
+    }
+    TRY(st);
+    REQUIRE(*out, STATUS_USAGE, "%s exists already: --force replaces it (it is no product)", path);
+out:
+    text_free(&cause);
+    return st;
+}
+
+/* Whether a file that is there was made by this very job, of these very inputs. */
 static status_t check_made_by(const struct making_item *item, const char *inputs)
 {
     status_t st = STATUS_OK;
     struct product *product = NULL;
-    TRY(product_open(item->file, &product));
-    REQUIRE(product && strcmp(product->job_text, item->text) == 0 &&
-                (!inputs || !product->inputs || strcmp(product->inputs, inputs) == 0),
-            STATUS_USAGE,
-            "%s exists, and was made by another job or of other files: --force replaces it",
-            item->file);
+    struct text difference = {0};
+    TRY(open_product(item->file, &product));
+    struct origin then = {.job = product->job_text, .inputs = product->inputs};
+    struct origin now = {.job = item->text, .inputs = inputs};
+    TRY(origin_compare(&then, &now, &difference));
+    REQUIRE(difference.length == 0, STATUS_USAGE,
+            "%s exists already: --force replaces it (it was made by another job or of other files: "
+            "%s)",
+            item->file, difference.data);
 out:
+    text_free(&difference);
     product_destroy(product);
     return st;
 }
@@ -81,17 +105,6 @@ out:
     return st;
 }
 
-static status_t list_inputs(const struct archive *archive, struct text *out)
-{
-    status_t st = STATUS_OK;
-    for (uint32_t i = 0; archive && i < archive->nparts; i++) {
-        TRY(text_add(out, "%s%s (%llu bytes)", i ? "\n" : "", archive->parts[i].path,
-                     (unsigned long long)archive->parts[i].file_bytes));
-    }
-out:
-    return st;
-}
-
 static status_t look_at_dedispersions(const struct job *job, struct skip *skip, int *last_begun)
 {
     status_t st = STATUS_OK;
@@ -116,15 +129,21 @@ static void forget_forced(const struct job *job, int last_begun, struct skip *sk
     }
 }
 
-/* A filterbank as its series name it. */
-static status_t name_filterbank(const char *path, struct text *out)
+/* What a series says that it was made of. A filterbank of the job's own lies in one file. */
+static status_t name_filterbank(const struct job *job, uint32_t i, struct text *out)
 {
     status_t st = STATUS_OK;
-    struct stat info;
-    REQUIRE(stat(path, &info) == 0, STATUS_DATA, "%s cannot be looked at: %s", path,
-            strerror(errno));
-    TRY(text_add(out, "%s (%llu bytes)", path, (unsigned long long)info.st_size));
+    const char *path = run_filterbank_path(job, i);
+    struct inputs inputs = {0};
+    struct fbh5 *fbh5 = NULL;
+    if (job->channels == 0) {
+        TRY(fbh5_open(path, &fbh5));
+    }
+    TRY(inputs_of_filterbank(path, fbh5, &inputs));
+    TRY(inputs_contents(&inputs, out));
 out:
+    inputs_free(&inputs);
+    fbh5_destroy(fbh5);
     return st;
 }
 
@@ -135,7 +154,7 @@ static status_t check_series(const struct job *job, uint32_t i, int has_filterba
     struct making_item item = {.file = job->dedisperse[i].file, .text = job->dedisperse[i].text};
     REQUIRE(has_filterbank, STATUS_USAGE,
             "%s exists, but what it was made of is not complete: --force replaces it", item.file);
-    TRY(name_filterbank(run_filterbank_path(job, i), &inputs));
+    TRY(name_filterbank(job, i, &inputs));
     TRY(check_made_by(&item, inputs.data));
 out:
     text_free(&inputs);
@@ -143,11 +162,15 @@ out:
 }
 
 static status_t check_skipped(const struct job *job, const struct making *products,
-                              const char *inputs, const struct skip *skip)
+                              const struct skip *skip)
 {
     status_t st = STATUS_OK;
+    struct text inputs = {0};
+    if (products->count > 0 && skip->channelise) {
+        TRY(inputs_contents(&products->inputs, &inputs));
+    }
     for (uint32_t i = 0; i < products->count && skip->channelise; i++) {
-        TRY(check_made_by(&products->items[i], inputs));
+        TRY(check_made_by(&products->items[i], inputs.data));
     }
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         if (skip->dedisperse[i]) {
@@ -155,6 +178,20 @@ static status_t check_skipped(const struct job *job, const struct making *produc
         }
     }
 out:
+    text_free(&inputs);
+    return st;
+}
+
+/* With --force, what is not of this job is in nobody's way. */
+static status_t check_forced(const struct job *job, const struct making *products,
+                             struct skip *skip)
+{
+    status_t st = check_skipped(job, products, skip);
+    if (st == STATUS_USAGE || st == STATUS_DATA) {
+        report_clear();
+        *skip = (struct skip){.channelise = job->channels == 0};
+        st = STATUS_OK;
+    }
     return st;
 }
 
@@ -162,13 +199,10 @@ status_t skip_find(const struct job *job, const struct archive *archive,
                    const struct skip_options *options, struct skip *out)
 {
     status_t st = STATUS_OK;
-    int force = options->force;
     struct making products = {0};
-    struct text inputs = {0};
     struct skip skip = {.channelise = 0};
     int last_begun = -1;
     int has_tidied = 0;
-    TRY(list_inputs(archive, &inputs));
     if (archive) {
         TRY(making_of_products(job, archive, &products));
         TRY(tidy(&products, options->only_looks, &has_tidied));
@@ -179,26 +213,46 @@ status_t skip_find(const struct job *job, const struct archive *archive,
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         skip.all &= skip.dedisperse[i];
     }
-    if (force) {
+    if (options->force) {
+        skip.all = 0;
         forget_forced(job, last_begun, &skip);
+        TRY(check_forced(job, &products, &skip));
+    } else {
+        TRY(check_skipped(job, &products, &skip));
     }
-    if (options->is_passed_over && skip.all && !force) {
-        TRY(check_skipped(job, &products, inputs.data, &skip));
-    }
-    if (skip.all && has_tidied && !force) {
-        skip.all = 0; /* the command that was killed, once more: it succeeds */
-    } else if (skip.all) {
-        /* Each pass is done again, or refuses to replace what is there. */
-        skip = (struct skip){.channelise = !archive, .all = !force};
-    }
-    if (force && check_skipped(job, &products, inputs.data, &skip) != STATUS_OK) {
-        report_clear();
-        skip = (struct skip){.channelise = !archive};
-    }
-    TRY(check_skipped(job, &products, inputs.data, &skip));
     *out = skip;
 out:
     making_free(&products);
-    text_free(&inputs);
+    return st;
+}
+
+static status_t count_holes(const char *path, uint64_t *out)
+{
+    status_t st = STATUS_OK;
+    struct product_place place;
+    int fd = -1;
+    TRY(product_find_place(path, &place));
+    TRY(file_open_read(path, &fd));
+    TRY(product_count_holes(fd, path, &place, out));
+out:
+    if (fd >= 0) {
+        close(fd);
+    }
+    return st;
+}
+
+status_t skip_judge_holes(const struct job *job)
+{
+    status_t st = STATUS_OK;
+    char count[UNITS_TEXT];
+    for (uint32_t i = 0; i < job_nfiles(job); i++) {
+        uint64_t holes = 0;
+        TRY(count_holes(job_file(job, i), &holes));
+        REQUIRE(holes == 0, STATUS_HOLES,
+                "%s was complete before, but %s of its rows hold NaN: their input could not be "
+                "read; --force makes it anew",
+                job_file(job, i), units_count(holes, count));
+    }
+out:
     return st;
 }

@@ -13,14 +13,18 @@ struct skip {
 };
 
 struct skip_options {
-    int force;          /* skip only where a later pass was begun on what is of this job */
-    int is_passed_over; /* where all is done, the job is, too, and must have been this one */
-    int only_looks;     /* leaves everything as it is */
+    int force;      /* skip only where a later pass was begun on what is of this job */
+    int only_looks; /* leaves everything as it is */
 };
 
-/* Rank 0, or alone: what is complete, and of this job, need not be done again. `archive` may be
- * NULL. Fails with USAGE: a product that is there is of another job; with DATA. */
+/* Rank 0, or alone: what is complete, and of this job and its input (run/origin.h), need not be
+ * done again. `archive` may be NULL. Fails with USAGE: a product that is there is of another job;
+ * with DATA. */
 status_t skip_find(const struct job *job, const struct archive *archive,
                    const struct skip_options *options, struct skip *out);
+
+/* When nothing is left to do: fails with HOLES, as the run that made them did, when rows are NaN
+ * for want of input; with DATA. */
+status_t skip_judge_holes(const struct job *job);
 
 #endif

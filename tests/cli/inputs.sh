@@ -125,4 +125,119 @@ rm made.h5.part
 kept "export over what it reads" 'the output bank.raw is the file which it is made of, bank.raw' \
     "$voltmill" export --format fil --force -o bank.raw bank.h5
 
+# --- what is complete, and what is not what it was
+
+# once NAME JOB SET...: complete before, in one line, and no file changes
+once() {
+    local name=$1 before
+    shift
+    before=$(everything)
+    runs "$name" "$voltmill" run "$@"
+    same "$name: one line" "complete before" "$(sed 's/:.*//' output)"
+    [ "$(everything)" = "$before" ]
+    ok $? "$name: nothing is touched"
+}
+runs "a job" "$voltmill" run job.yaml --set channelise.window=file:window.txt
+once "the job once more" job.yaml --set channelise.window=file:window.txt
+same "which names its products" "complete before: power.h5, series.h5" "$(cat output)"
+once "with another way to run it, begun anew" --restart job.yaml --set channelise.window=file:window.txt --set run.threads=1
+runs "its plan" "$voltmill" plan job.yaml --set channelise.window=file:window.txt
+same "says what is complete, and all else" 7 "$(grep -c '^archive$\|^filter bank$\|^dedispersion of power.h5$\|^  chunks  \|complete: it stays$' output)"
+runs "of each" mpirun -n 2 "$voltmill" run --each obs.h5 job.yaml --set channelise.window=file:window.txt
+same "complete before" "complete before  obs.h5" "$(cat output)"
+fails "it cannot be timed" 2 'power.h5 exists already: --force' "$voltmill" bench run power.yaml --set channelise.window=file:window.txt
+
+# other NAME PATTERN COMMAND...: the products are of something else
+other() {
+    local name=$1 pattern=$2 bad before
+    shift 2
+    before=$(everything)
+    errs 2 "$pattern" "$@" job.yaml --set channelise.window=file:window.txt
+    [ "$(everything)" = "$before" ] || { echo "# files have changed"; bad=1; }
+    ok $bad "$name"
+    [ $bad = 0 ] || note <stderr
+}
+other "another job" 'power.h5 exists already: --force replaces it \(it was made by another job or of other files: job: taps: 4 then, taps: 3 now\)' \
+    "$voltmill" run --set channelise.taps=3
+sed -i 's/^1.05$/9.05/' window.txt
+for command in run plan "run --each obs.h5"; do
+    other "the window, by one digit: $command" 'input: window.txt \(311 bytes\), sampled CRC-32 .* then, .* now' "$voltmill" $command
+done
+sed -i 's/^9.05$/1.05/' window.txt
+poke() { # poke FILE OFFSET BYTE: in place, and the file's time stays
+    touch -r "$1" stamp
+    printf "$3" | dd of="$1" bs=1 seek="$2" conv=notrunc 2>dd
+    touch -r stamp "$1"
+    rm stamp dd
+}
+chmod u+w raw/obs.raw
+was=$("$python" -c "print(r'\x%02x' % open('raw/obs.raw', 'rb').read()[23999])")
+poke raw/obs.raw 23999 '\x33'
+for command in run plan "run --each obs.h5"; do
+    other "one sample of the raw file: $command" 'other files: input: raw/obs.raw \(24000 bytes\), sampled' "$voltmill" $command
+done
+poke raw/obs.raw 23999 "$was"
+mkdir copy
+cp -r ./*.h5 ./*.yaml window.txt raw copy
+touch -d 2001-01-01 copy/obs.h5 copy/raw/obs.raw copy/window.txt
+cd copy || exit 1
+runs "a copy of all" "$voltmill" run job.yaml --set channelise.window=file:window.txt
+same "is complete, too" 1 "$(grep -c '^complete before: ' ../output)"
+runs "made anew" "$voltmill" run --force job.yaml --set channelise.window=file:window.txt
+cd .. || exit 1
+same "to the same bytes" "$(cat power.h5 series.h5 | sha256sum)" "$(cat copy/power.h5 copy/series.h5 | sha256sum)"
+rm -r copy power.h5 series.h5
+
+runs "a filterbank's series" "$voltmill" run series.yaml
+once "the filterbank's series" series.yaml
+"$voltmill" info banked.h5 | grep -q '^    bank.raw (25600 bytes), sampled CRC-32 [0-9a-f]*$'
+ok $? "info says what it was made of"
+poke bank.raw 12000 '\x33'
+errs 2 'banked.h5 exists already: .* input: bank.raw \(25600 bytes\), sampled' "$voltmill" run series.yaml
+ok $bad "a filterbank's raw file has changed"
+runs "--force replaces it" "$voltmill" run --force series.yaml
+
+# A large file is known by some of it: its begin, its end, places between.
+"$python" - <<'PYTHON'
+import h5py
+import numpy as np
+with h5py.File("large.h5", "w") as f:
+    f["v"] = np.random.default_rng(5).integers(-100, 101, (10 << 20, 2), dtype="i1")
+PYTHON
+large=("$voltmill" run power.yaml --set input.files=large.h5 --set products.0.file=large-power.h5)
+runs "a large file" "${large[@]}"
+size=$(stat -c %s large.h5)
+for at in 5000 $((size - 5000)) $(((1 << 20) + 4 * ((size - (2 << 20) - (1 << 17)) / 9) + 5000)); do
+    cp -p large.h5 kept.h5
+    poke large.h5 $at '\x77\x77\x77'
+    errs 2 'input: large.h5 \([0-9]* bytes\), sampled CRC-32' "${large[@]}"
+    ok $bad "a large file that was changed at $at"
+    mv kept.h5 large.h5
+done
+runs "as it was" "${large[@]}"
+
+# A run that ended early goes on only with what it was begun with: whole names, times to the nanosecond.
+long=$(printf 'a%.0s' $(seq 150))
+mkdir -p "$long/$long"
+cp inside.h5 "$long/$long/obs.h5"
+printf 'channelise: {channels: 16, taps: 4, backend: cpu}\nrun: {chunk: 16, sync: 0.01}\n' >begun.yaml
+"$python" - "$long/$long/obs.h5" <<'PYTHON' >>begun.yaml
+import os, sys
+print('input: {files: %s, layout: {dataset: /v, axes: "time,reim", sample_rate_hz: 1e6, freq_hz: 1e9}}' % sys.argv[1])
+print("products: [{kind: spectra, file: begun.h5}]")
+os.utime(sys.argv[1], ns=(0, 1500000000 * 10**9 + 1))
+PYTHON
+shim=${VOLTMILL_IO_SHIM:-$(dirname "$voltmill")/tests/faults/io_shim.so}
+{ env LD_PRELOAD="$shim" SHIM_NAP=4 SHIM_ROWS=70:kill "$voltmill" run begun.yaml >killed 2>&1; } 2>/dev/null
+[ -e begun.h5.journal ] && [ ! -e begun.h5 ]
+ok $? "a run was killed"
+"$python" -c "import os, sys; os.utime(sys.argv[1], ns=(0, 1500000000 * 10**9 + 2))" "$long/$long/obs.h5"
+errs 2 'input: \.\.\.a*/obs\.h5: [0-9]* bytes, changed 2017-07-14T02:40:00\.000000001 then, \.\.\..*\.000000002 now; --restart' \
+    "$voltmill" run begun.yaml
+ok $bad "an input of a long name that changed a nanosecond later"
+"$python" -c "import os, sys; os.utime(sys.argv[1], ns=(0, 1500000000 * 10**9 + 1))" "$long/$long/obs.h5"
+runs "and as it was" "$voltmill" run begun.yaml
+grep -q 'goes on from there' output
+ok $? "goes on"
+
 plan

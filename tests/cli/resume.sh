@@ -152,7 +152,7 @@ refused() {
     [ "$bad" = 0 ] || note <"$work/stderr"
 }
 touch -d 2021-01-01 obs.h5
-refused "an input that has changed" 'input: obs\.h5: [0-9]+ bytes, changed 2020-01-01T00:00:00 then, obs\.h5: .* changed 2021' \
+refused "an input that has changed" 'input: obs\.h5: [0-9]+ bytes, changed 2020-01-01T00:00:00\.0+ then, obs\.h5: .* changed 2021' \
     "$voltmill" run job.yaml
 touch -d 2020-01-01 obs.h5
 refused "another filter" 'job: taps: 64 then, taps: 32 now; --restart begins anew' \

@@ -231,9 +231,9 @@ runs "order fft" "$voltmill" run native.yaml --set channelise.order=fft --set pr
 runs "oversampled" "$voltmill" run native.yaml --set input.files=oversampled.h5 --set channelise.channels=64 \
     --set products.0.file=oversampled-out.h5
 fails "oversampled, channels that do not divide" 2 'channels is 16, of which 27/32' \
-    "$voltmill" run native.yaml --set input.files=oversampled.h5
+    "$voltmill" run native.yaml --set input.files=oversampled.h5 --set products.0.file=over.h5
 fails "oversampled, order fft" 2 'order must be ascending for oversampled' \
-    "$voltmill" run native.yaml --set input.files=oversampled.h5 --set channelise.channels=64 --set channelise.order=fft
+    "$voltmill" run native.yaml --set input.files=oversampled.h5 --set channelise.channels=64 --set channelise.order=fft --set products.0.file=over.h5
 
 # --- what came out
 printf '%s\n' "${comparisons[@]}" >comparisons

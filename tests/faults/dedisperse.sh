@@ -41,9 +41,12 @@ for file in $products; do
     runs "verify $file" "$voltmill" verify $file
     runs "verify --crc $file" "$voltmill" verify --crc $file
 done
-fails "the job again" 2 'exists' "$voltmill" run job.yaml
-errs 2 'exists already' "$voltmill" plan job.yaml
-ok $bad "and its plan"
+runs "the job again" "$voltmill" run job.yaml
+same "is complete" "complete before: $(echo $products | sed 's/ /, /g')" "$(cat output)"
+runs "and its plan" "$voltmill" plan job.yaml
+same "is planned" "filter bank
+dedispersion of power.h5
+dedispersion of power.h5" "$(grep '^[a-z ]*bank$\|^dedispersion' output)"
 rm other.h5
 runs "the plan of one of its products" "$voltmill" plan job.yaml
 same "it alone is planned" "dedispersion of power.h5" "$(grep '^[a-z ]*bank$\|^dedispersion' output)"

@@ -30,6 +30,9 @@ holes "a run with holes" "${slow[@]}" "${broken[@]}" "$voltmill" run --set run.o
 grep -q '^incomplete: spectra.h5 is complete, but 65 of its rows are NaN' stderr
 ok $? "says how many"
 expected=$(digest)
+holes "the same job once more" "$voltmill" run --set run.on_bad=nan job.yaml
+grep -q '^complete before: spectra.h5, power.h5$' stdout && grep -q '^incomplete: spectra.h5 was complete before, but 65 ' stderr
+ok $? "was complete before, with its holes"
 "$python" - <<'PYTHON'
 import sys
 import h5py

@@ -341,11 +341,33 @@ static void another_plan_is_named(void **state)
             "input: b.h5: 20 bytes, changed 2024-01-01T00:00:01 then, nothing now");
     differs(&now, &now.coefficients, "CRC-32 12345679", "coefficients: CRC-32 12345678 then");
     differs(&now, &now.arithmetic, "cpu, avx512", "arithmetic: cpu, avx2 then, cpu, avx512 now");
+    differs(&now, &now.job, "channelise:\n    channels: 64\n  taps: 8\n", "channels: 64 then");
     now.place.rows = 95;
     assert_int_equal(journal_head_compare("x.journal", &begun, &now), STATUS_USAGE);
     report_clear();
     journal_head_free(&begun);
     journal_head_free(&now);
+}
+
+/* Whole lines are compared, and of long ones that part is shown where they differ. */
+static void long_lines_count_to_their_end(void **state)
+{
+    (void)state;
+    enum { LONG = 5000 };
+    static char lines[2][LONG + 32];
+    for (int i = 0; i < 2; i++) {
+        memset(lines[i], 'a', LONG);
+        snprintf(lines[i] + LONG, 32, "/obs.h5: 10 bytes, at %d\n", i + 1);
+    }
+    struct journal_head begun = {.inputs = lines[0]};
+    struct journal_head now = {.inputs = lines[0]};
+    assert_int_equal(journal_head_compare("x.journal", &begun, &now), STATUS_OK);
+    now.inputs = lines[1];
+    assert_int_equal(journal_head_compare("x.journal", &begun, &now), STATUS_USAGE);
+    assert_non_null(strstr(report_cause(), "a/obs.h5: 10 bytes, at 1 then, ...a"));
+    assert_non_null(strstr(report_cause(), "a/obs.h5: 10 bytes, at 2 now; --restart"));
+    assert_true(strlen(report_cause()) < 500);
+    report_clear();
 }
 
 /* Cut heads, and numbers that would be divided by or allocated for, are refused. */
@@ -407,6 +429,7 @@ int main(void)
         cmocka_unit_test(what_is_no_journal),
         cmocka_unit_test(complete),
         cmocka_unit_test(another_plan_is_named),
+        cmocka_unit_test(long_lines_count_to_their_end),
         cmocka_unit_test(heads_are_not_trusted),
     };
     return cmocka_run_group_tests_name("journal", tests, set_up, tear_down);
