@@ -165,9 +165,12 @@ static status_t read_long(const reader_t *reader, uint64_t offset, uint64_t byte
         int status =
             count > 0 ? (int)file_read(reader->fd, reader->path, offset + from, out + from, count)
                       : STATUS_OK;
+        report_clear(); /* of this thread */
         failed = status > failed ? status : failed;
     }
-    return (status_t)failed;
+    /* Once more by this thread alone, which can say what is wrong. */
+    return failed == STATUS_OK ? STATUS_OK
+                               : file_read(reader->fd, reader->path, offset, out, bytes);
 }
 
 static status_t read_file(reader_t *reader, const struct archive_part *part,

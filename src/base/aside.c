@@ -25,6 +25,7 @@ static void *run(void *argument)
         }
         pthread_mutex_unlock(&aside->lock);
         aside->work(aside->context);
+        report_hand_over();
         pthread_mutex_lock(&aside->lock);
         aside->work = NULL;
         pthread_cond_broadcast(&aside->changed);

@@ -1,15 +1,25 @@
 #include "base/report.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { CAUSE_BYTES = 16384, MESSAGE_BYTES = 4096, WARNINGS = 4 };
 
+/* Why something failed, and when among all failures of this process. */
+struct record {
+    status_t status;
+    uint64_t number;
+    char cause[CAUSE_BYTES];
+};
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static char cause[CAUSE_BYTES];
-static status_t cause_status = STATUS_OK;
+static _Thread_local struct record own;
+static struct record handed; /* by helper threads to the main thread; with the lock */
+static atomic_uint_fast64_t nfailures;
 static int is_quiet;
 static int is_said;
 static char warnings[WARNINGS][MESSAGE_BYTES]; /* the last ones */
@@ -18,34 +28,73 @@ static void (*relay_to)(enum report_kind kind, const char *message);
 
 status_t report_fail(status_t code, const char *format, ...)
 {
-    pthread_mutex_lock(&lock);
-    if (cause_status == STATUS_OK) {
+    if (own.status == STATUS_OK) {
         va_list args;
         va_start(args, format);
-        vsnprintf(cause, sizeof cause, format, args);
+        vsnprintf(own.cause, sizeof own.cause, format, args);
         va_end(args);
-        cause_status = code;
+        own.status = code;
+        own.number = atomic_fetch_add(&nfailures, 1);
+    }
+    return code;
+}
+
+void report_hand_over(void)
+{
+    if (own.status == STATUS_OK) {
+        return;
+    }
+    pthread_mutex_lock(&lock);
+    if (handed.status == STATUS_OK || own.number < handed.number) {
+        handed = own;
     }
     pthread_mutex_unlock(&lock);
-    return code;
+    report_clear();
+}
+
+/* In the main thread, what came first of its own and what it was handed. */
+static void take_handed(void)
+{
+    if (gettid() != getpid()) {
+        return;
+    }
+    pthread_mutex_lock(&lock);
+    if (handed.status != STATUS_OK && (own.status == STATUS_OK || handed.number < own.number)) {
+        own = handed;
+    }
+    pthread_mutex_unlock(&lock);
 }
 
 const char *report_cause(void)
 {
-    return cause;
+    take_handed();
+    return own.cause;
 }
 
 status_t report_cause_status(void)
 {
-    return cause_status;
+    take_handed();
+    return own.status;
 }
 
 void report_clear(void)
 {
+    own.cause[0] = '\0';
+    own.status = STATUS_OK;
+}
+
+static void forget_handed(void)
+{
     pthread_mutex_lock(&lock);
-    cause[0] = '\0';
-    cause_status = STATUS_OK;
+    handed.status = STATUS_OK;
     pthread_mutex_unlock(&lock);
+}
+
+status_t report_adopt(status_t code, const char *cause)
+{
+    forget_handed();
+    report_clear();
+    return report_fail(code, "%s", cause);
 }
 
 status_t report_forgive(status_t st)
@@ -59,6 +108,7 @@ status_t report_forgive(status_t st)
 
 void report_next(void)
 {
+    forget_handed();
     report_clear();
     is_said = 0;
     memset(warnings, 0, sizeof warnings);
@@ -70,11 +120,12 @@ void report_print(void)
         return;
     }
     is_said = 1;
+    take_handed();
     fflush(stdout);
-    const char *kind = cause_status == STATUS_STOPPED ? "stopped"
-                       : cause_status == STATUS_HOLES ? "incomplete"
-                                                      : "error";
-    fprintf(stderr, "%s: %s\n", kind, cause_status == STATUS_OK ? "unknown" : cause);
+    const char *kind = own.status == STATUS_STOPPED ? "stopped"
+                       : own.status == STATUS_HOLES ? "incomplete"
+                                                    : "error";
+    fprintf(stderr, "%s: %s\n", kind, own.status == STATUS_OK ? "unknown" : own.cause);
 }
 
 static void say(enum report_kind kind, const char *message)

@@ -1,8 +1,9 @@
 /* What this process has to say: the cause of its failure, and warnings.
  *
- * Like errno, the record of the failure is the one piece of state that a process keeps; a lock
- * guards it, so that any thread may fail. The first failure is the cause: later ones are dropped.
- */
+ * Like errno, the record of a failure belongs to a thread, which may also forget it: nobody else's
+ * is touched. In each, the first failure is the cause: later ones are dropped. A helper thread
+ * whose failure becomes that of the process hands it over to the main thread, which speaks of what
+ * came first. */
 #ifndef VOLTMILL_BASE_REPORT_H
 #define VOLTMILL_BASE_REPORT_H
 
@@ -10,7 +11,7 @@
 
 #include <stdarg.h>
 
-/* Records the cause of a failure unless one is recorded already. Returns `code`. */
+/* Records the cause of this thread's failure unless one is recorded already. Returns `code`. */
 status_t report_fail(status_t code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The recorded cause ("" when there is none) and its status. The text stays valid until
@@ -18,8 +19,16 @@ status_t report_fail(status_t code, const char *format, ...) __attribute__((form
 const char *report_cause(void);
 status_t report_cause_status(void);
 
-/* Forgets the recorded cause. */
+/* Forgets the cause that this thread recorded. */
 void report_clear(void);
+
+/* A helper thread's failure, if it has one, becomes the process's: it is forgotten here and the
+ * main thread's from now on. */
+void report_hand_over(void);
+
+/* The cause is another process's: in place of all that is known here. Returns `code`. */
+status_t report_adopt(status_t code, const char *cause);
+
 /* Forgets a failure that only says what something is not: gives STATUS_OK. Without memory nobody
  * knows what it is: DEVICE stays as it is. */
 status_t report_forgive(status_t st);

@@ -22,8 +22,7 @@ static void move_cause(MPI_Comm comm, int rank, int failing, status_t st)
     } else if (rank == 0 && failing != 0) {
         MPI_Recv(message, sizeof message, MPI_CHAR, failing, TAG_CAUSE, comm, MPI_STATUS_IGNORE);
         message[sizeof message - 1] = '\0';
-        report_clear();
-        report_fail(st, "%s", message);
+        report_adopt(st, message);
     }
 }
 

@@ -65,8 +65,7 @@ void driver_note_failure(driver_t *driver, int rank, const struct ending *ending
     if (driver->progress) {
         progress_end(driver->progress);
     }
-    report_clear();
-    report_fail((status_t)ending->status, "%s", ending->cause);
+    report_adopt((status_t)ending->status, ending->cause);
     report_print();
     tell_of_failure(driver, (status_t)ending->status);
 }

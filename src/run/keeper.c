@@ -55,6 +55,7 @@ static void sync_batch(keeper_t *keeper)
     TRY(st);
     TRY(text_add_bytes(&keeper->lasting, batch.data, batch.length));
 out:
+    report_hand_over();
     keeper->status = st;
     text_free(&batch);
     pthread_cond_broadcast(&keeper->changed);

@@ -43,6 +43,7 @@ static void run_side(const struct side *side)
         double started = progress_now();
         status_t st = side->work(ring->work.context, slot);
         double seconds = progress_now() - started;
+        report_hand_over();
         pthread_mutex_lock(&ring->lock);
         *side->seconds += seconds;
         if (st != STATUS_OK) {

@@ -193,21 +193,21 @@ static status_t process(void *context, driver_t *driver, uint64_t index)
     uint64_t first = index * s->chunk_samples;
     uint64_t count = min_u64(s->chunk_samples, s->spec->samples - first);
     int64_t streams = (int64_t)s->antennas * s->spec->chans;
-    int failed = 0;
+    int failed = STATUS_OK;
     (void)driver;
-#pragma omp parallel for schedule(dynamic) num_threads(s->threads) reduction(| : failed)
+#pragma omp parallel for schedule(dynamic) num_threads(s->threads) reduction(max : failed)
     for (int64_t stream = 0; stream < streams; stream++) {
         float *floats = s->floats + (size_t)omp_get_thread_num() * 2 * s->chunk_samples;
         uint32_t antenna = (uint32_t)(stream / s->spec->chans);
         uint32_t chan = (uint32_t)(stream % s->spec->chans);
-        failed |= signal_make(s->signal, antenna, chan, first, count, floats) != STATUS_OK;
-        if (!failed) {
+        status_t made = signal_make(s->signal, antenna, chan, first, count, floats);
+        report_hand_over();
+        if (made == STATUS_OK) {
             interleave(s, floats, count, (uint64_t)stream);
         }
+        failed = (int)made > failed ? (int)made : failed;
     }
-    if (failed) {
-        return report_cause_status();
-    }
+    TRY((status_t)failed);
     TRY(file_write(s->fd, s->part, s->place.data_offset + first * s->place.step_bytes, s->bytes,
                    count * s->place.step_bytes));
 out:

@@ -1,0 +1,90 @@
+/* Whose failure it is: each thread's own, until it is handed over. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/report.h"
+#include "base/thread.h"
+
+#include <stdlib.h>
+
+static void in_thread(void *(*run)(void *))
+{
+    pthread_t thread;
+    assert_int_equal(thread_start(run, NULL, &thread), STATUS_OK);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+static void *fail_and_forget(void *argument)
+{
+    report_fail(STATUS_DATA, "a sample");
+    report_clear();
+    report_hand_over();
+    return argument;
+}
+
+static void *fail_and_hand_over(void *argument)
+{
+    report_fail(STATUS_NO_SPACE, "a row");
+    report_fail(STATUS_DATA, "another");
+    report_hand_over();
+    assert_int_equal(report_cause_status(), STATUS_OK);
+    return argument;
+}
+
+static void *fail_alone(void *argument)
+{
+    report_fail(STATUS_DATA, "nobody's business");
+    return argument;
+}
+
+static void owned(void **state)
+{
+    (void)state;
+    report_next();
+    report_fail(STATUS_USAGE, "the job");
+    in_thread(fail_and_forget);
+    assert_string_equal(report_cause(), "the job");
+    report_clear();
+    in_thread(fail_alone);
+    assert_int_equal(report_cause_status(), STATUS_OK);
+    assert_string_equal(report_cause(), "");
+}
+
+static void handed_over(void **state)
+{
+    (void)state;
+    report_next();
+    in_thread(fail_and_hand_over);
+    in_thread(fail_and_forget); /* the reader forgives what the writer does not */
+    report_clear();             /* nor does the main thread for it */
+    report_fail(STATUS_DEVICE, "later");
+    assert_string_equal(report_cause(), "a row");
+    assert_int_equal(report_cause_status(), STATUS_NO_SPACE);
+    report_next();
+    report_fail(STATUS_DEVICE, "earlier");
+    in_thread(fail_and_hand_over);
+    assert_string_equal(report_cause(), "earlier");
+    report_next();
+    assert_string_equal(report_cause(), "");
+}
+
+static void adopted(void **state)
+{
+    (void)state;
+    report_next();
+    in_thread(fail_and_hand_over);
+    assert_int_equal(report_adopt(STATUS_DATA, "of rank 3"), STATUS_DATA);
+    assert_string_equal(report_cause(), "of rank 3");
+    report_next();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(owned), cmocka_unit_test(handed_over),
+                                       cmocka_unit_test(adopted)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
