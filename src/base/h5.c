@@ -1,6 +1,7 @@
 #include "base/h5.h"
 
 #include "base/apart.h"
+#include "base/display.h"
 #include "base/file.h"
 #include "base/memory.h"
 
@@ -31,7 +32,7 @@ status_t h5_fail(const char *format, ...)
     char reason[H5_REASON] = "";
     va_list args;
     va_start(args, format);
-    vsnprintf(context, sizeof context, format, args);
+    display_format_list(context, sizeof context, format, args);
     va_end(args);
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, keep_innermost, reason);
     /* Failed writes come with ctime() and its line end in the middle, and with strerror(). */

@@ -1,5 +1,7 @@
 #include "base/report.h"
 
+#include "base/display.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -158,7 +160,7 @@ void report_warn(const char *format, ...)
     va_list args;
     va_start(args, format);
     char message[MESSAGE_BYTES];
-    vsnprintf(message, sizeof message, format, args);
+    display_format_list(message, sizeof message, format, args);
     va_end(args);
     if (!is_quiet && !was_warned_of(message)) {
         say(REPORT_WARNING, message);
@@ -170,7 +172,7 @@ void report_note(const char *format, ...)
     va_list args;
     va_start(args, format);
     char message[MESSAGE_BYTES];
-    vsnprintf(message, sizeof message, format, args);
+    display_format_list(message, sizeof message, format, args);
     va_end(args);
     if (!is_quiet) {
         say(REPORT_NOTE, message);
@@ -182,7 +184,7 @@ void report_warn_loudly(const char *format, ...)
     va_list args;
     va_start(args, format);
     char message[MESSAGE_BYTES];
-    vsnprintf(message, sizeof message, format, args);
+    display_format_list(message, sizeof message, format, args);
     va_end(args);
     say(REPORT_LOUD, message);
 }

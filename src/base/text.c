@@ -1,11 +1,15 @@
 #include "base/text.h"
 
+#include "base/display.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+enum { SHOWN_BYTES = 16384 };
 
 static status_t reserve(struct text *text, size_t more)
 {
@@ -49,6 +53,16 @@ out:
     va_end(args);
     va_end(again);
     return st;
+}
+
+status_t text_add_shown(struct text *text, const char *format, ...)
+{
+    char shown[SHOWN_BYTES];
+    va_list args;
+    va_start(args, format);
+    display_format_list(shown, sizeof shown, format, args);
+    va_end(args);
+    return text_add_bytes(text, shown, strlen(shown));
 }
 
 void text_free(struct text *text)

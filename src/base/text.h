@@ -16,6 +16,9 @@ struct text {
 /* Appends. Fails with DEVICE (memory). */
 status_t text_add(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 status_t text_add_bytes(struct text *text, const char *bytes, size_t count);
+/* Appends a line or so for people, with names quoted where they need it (base/display.h). */
+status_t text_add_shown(struct text *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 void text_free(struct text *text);
 
 /* Reads the whole file at `path` into `text`. Fails with DATA, naming the file; a file larger than

@@ -1,6 +1,7 @@
 /* voltmill export PRODUCT */
 #include "product/export.h"
 
+#include "base/display.h"
 #include "base/memory.h"
 #include "base/units.h"
 #include "cli/cli.h"
@@ -263,7 +264,7 @@ status_t cli_export(int argc, char **argv)
     }
     st = export_product(&settings, &said);
     /* Also what was written before a failure. */
-    fputs(said.data ? said.data : "", stdout);
+    display_print("%s", said.data ? said.data : "");
 out:
     text_free(&said);
     free(settings.dms);

@@ -1,5 +1,6 @@
 /* voltmill info FILE */
 #include "base/apart.h"
+#include "base/display.h"
 #include "base/h5.h"
 #include "base/text.h"
 #include "cli/cli.h"
@@ -31,19 +32,19 @@ static herr_t print_dataset(hid_t root, const char *name, const H5O_info_t *info
     hid_t type = dataset >= 0 ? H5Dget_type(dataset) : -1;
     hsize_t dims[H5S_MAX_RANK] = {0};
     int rank = space >= 0 ? H5Sget_simple_extent_dims(space, dims, NULL) : 0;
-    printf("  /%s:", name);
+    display_print("  /%s:", name);
     for (int i = 0; i < rank; i++) {
-        printf("%s%llu", i ? " x " : " ", (unsigned long long)dims[i]);
+        display_print("%s%llu", i ? " x " : " ", (unsigned long long)dims[i]);
     }
-    printf(rank > 0 ? " of" : " one of");
+    display_print(rank > 0 ? " of" : " one of");
     H5T_class_t class = type >= 0 ? H5Tget_class(type) : H5T_NO_CLASS;
     size_t bits = type >= 0 ? 8 * H5Tget_size(type) : 0;
-    printf(" %zu bits, %s\n", bits,
-           class == H5T_INTEGER    ? "integer"
-           : class == H5T_FLOAT    ? "floating point"
-           : class == H5T_COMPOUND ? "compound"
-           : class == H5T_STRING   ? "text"
-                                   : "other");
+    display_print(" %zu bits, %s\n", bits,
+                  class == H5T_INTEGER    ? "integer"
+                  : class == H5T_FLOAT    ? "floating point"
+                  : class == H5T_COMPOUND ? "compound"
+                  : class == H5T_STRING   ? "text"
+                                          : "other");
     h5_close(type);
     h5_close(space);
     h5_close(dataset);
@@ -55,10 +56,11 @@ static status_t describe_other(const char *path)
     status_t st = STATUS_OK;
     hid_t file = -1;
     TRY(h5_open_file(path, &file));
-    printf("%s is an HDF5 file, but neither an archive in the native layout nor a filterbank nor a "
-           "product.\n"
-           "A job can describe it under input.layout (docs/archives.md). It holds\n",
-           path);
+    display_print(
+        "%s is an HDF5 file, but neither an archive in the native layout nor a filterbank nor a "
+        "product.\n"
+        "A job can describe it under input.layout (docs/archives.md). It holds\n",
+        path);
     H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, print_dataset, NULL, H5O_INFO_BASIC);
 out:
     h5_close(file);

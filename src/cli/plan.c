@@ -1,4 +1,5 @@
 /* voltmill plan JOB */
+#include "base/display.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "cli/cli.h"
@@ -38,20 +39,20 @@ static void print_work(const struct work *work)
     const struct chunking *chunking = &work->chunking;
     const struct channelise_spec *spec = &work->channelise;
     double spacing = archive_chan_width_hz(work->archive) / spec->channels;
-    printf("filter bank\n");
-    printf("  channels      %u of %s", spec->channels, units_hertz(spacing, a));
+    display_print("filter bank\n");
+    display_print("  channels      %u of %s", spec->channels, units_hertz(spacing, a));
     if (spec->nchannels != spec->channels) {
-        printf(", the central %u of each coarse channel kept", spec->nchannels);
+        display_print(", the central %u of each coarse channel kept", spec->nchannels);
     }
-    printf("\n  taps          %u, window %s", spec->taps, window_name(work->job->window));
+    display_print("\n  taps          %u, window %s", spec->taps, window_name(work->job->window));
     if (work->job->window == WINDOW_KAISER) {
-        printf(":%g", work->job->kaiser_beta);
+        display_print(":%g", work->job->kaiser_beta);
     }
-    printf(", cutoff %g, normalise %s, order %s\n", work->job->cutoff,
-           normalise_name(work->job->normalise), order_name(work->job->order));
-    printf("  raw spectra   %s of %s samples, giving %s spectra of each stream\n",
-           units_count(work->raw_spectra, a), units_count(work->samples_per_spectrum, b),
-           units_count(chunking->spectra, (char[UNITS_TEXT]){0}));
+    display_print(", cutoff %g, normalise %s, order %s\n", work->job->cutoff,
+                  normalise_name(work->job->normalise), order_name(work->job->order));
+    display_print("  raw spectra   %s of %s samples, giving %s spectra of each stream\n",
+                  units_count(work->raw_spectra, a), units_count(work->samples_per_spectrum, b),
+                  units_count(chunking->spectra, (char[UNITS_TEXT]){0}));
 }
 
 /* A level that may be beyond what numbers can tell. */
@@ -61,7 +62,7 @@ static void print_decibels(const char *name, double value, const char *what)
     if (isfinite(value)) {
         snprintf(level, sizeof level, "%.2f dB", value);
     }
-    printf("  %-13s %s %s\n", name, level, what);
+    display_print("  %-13s %s %s\n", name, level, what);
 }
 
 static status_t print_filter(const struct work *work)
@@ -70,14 +71,15 @@ static status_t print_filter(const struct work *work)
     struct filter_report report;
     TRY(filter_report_make(work->coeff, work->channelise.taps, (uint32_t)work->samples_per_spectrum,
                            &report));
-    printf("filter (frequencies in channels)\n");
+    display_print("filter (frequencies in channels)\n");
     print_decibels("ripple", report.ripple_db, "within +-0.25");
-    printf("  %-13s %.4f at -3 dB, %.4f at -6 dB\n", "width", report.width_3db, report.width_6db);
+    display_print("  %-13s %.4f at -3 dB, %.4f at -6 dB\n", "width", report.width_3db,
+                  report.width_6db);
     print_decibels("scalloping", report.scalloping_db,
                    "loss of a tone half-way between two channels");
     print_decibels("rejection", report.adjacent_db, "at the centre of the next channel");
     print_decibels("", report.beyond_db, "or more from 1.5 on");
-    printf("  %-13s %.4f\n", "noise width", report.noise_width);
+    display_print("  %-13s %.4f\n", "noise width", report.noise_width);
 out:
     return st;
 }
@@ -88,33 +90,33 @@ static void print_run(const struct work *work)
     char b[UNITS_TEXT];
     const struct chunking *chunking = &work->chunking;
     uint64_t chunks = chunk_count(chunking);
-    printf("run\n");
-    printf("  backend       %s, %u threads on this machine\n", backend_name(work->backend),
-           work->channelise.threads);
-    printf("  chunks        %s of %s spectra", units_count(chunks, a),
-           units_count(chunking->chunk_spectra, b));
+    display_print("run\n");
+    display_print("  backend       %s, %u threads on this machine\n", backend_name(work->backend),
+                  work->channelise.threads);
+    display_print("  chunks        %s of %s spectra", units_count(chunks, a),
+                  units_count(chunking->chunk_spectra, b));
     if (chunk_groups(chunking) > 1) {
-        printf(" of %u streams", chunking->group_streams);
+        display_print(" of %u streams", chunking->group_streams);
     }
     if (chunking->block_spectra < chunking->chunk_spectra) {
-        printf(", in blocks of %s", units_count(chunking->block_spectra, a));
+        display_print(", in blocks of %s", units_count(chunking->block_spectra, a));
     }
-    printf("\n  ranks' share  at most");
+    display_print("\n  ranks' share  at most");
     for (uint64_t ranks = 2; ranks <= 16; ranks *= 2) {
-        printf("%s %s on %llu ranks", ranks > 2 ? "," : "",
-               units_count(ceil_div_u64(chunks, ranks), a), (unsigned long long)ranks);
+        display_print("%s %s on %llu ranks", ranks > 2 ? "," : "",
+                      units_count(ceil_div_u64(chunks, ranks), a), (unsigned long long)ranks);
     }
-    printf(" (chunks, given out on request)\n");
-    printf("  bytes in      %s", units_bytes(work->input_bytes, a));
-    printf(" (%s read, with the chunks' overlap of %u raw spectra)\n",
-           units_bytes(work->read_bytes, a), work->channelise.taps - 1);
-    printf("  memory        %s a rank", units_bytes(work->memory_bytes, a));
-    printf(" (run.memory: %s)\n", units_bytes(work->job->memory, a));
+    display_print(" (chunks, given out on request)\n");
+    display_print("  bytes in      %s", units_bytes(work->input_bytes, a));
+    display_print(" (%s read, with the chunks' overlap of %u raw spectra)\n",
+                  units_bytes(work->read_bytes, a), work->channelise.taps - 1);
+    display_print("  memory        %s a rank", units_bytes(work->memory_bytes, a));
+    display_print(" (run.memory: %s)\n", units_bytes(work->job->memory, a));
 }
 
 void plan_print_complete(const char *file)
 {
-    printf("%s is complete: it stays\n", file);
+    display_print("%s is complete: it stays\n", file);
 }
 
 void plan_print_begun(const outputs_t *outputs, const struct outputs_begun *begun)
@@ -122,8 +124,9 @@ void plan_print_begun(const outputs_t *outputs, const struct outputs_begun *begu
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
     if (begun->is_begun) {
-        printf("  goes on       %s of %s chunks are done\n", units_count(outputs_done(outputs), a),
-               units_count(chunk_count(&begun->chunking), b));
+        display_print("  goes on       %s of %s chunks are done\n",
+                      units_count(outputs_done(outputs), a),
+                      units_count(chunk_count(&begun->chunking), b));
     }
 }
 
@@ -133,16 +136,16 @@ static status_t print_products(const struct work *work, const struct making *mak
     status_t st = STATUS_OK;
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
-    printf("products\n");
+    display_print("products\n");
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         const struct work_product *product = &work->products[i];
         struct time_axis time = product_time(&product->spec);
         uint64_t bytes = 0;
         TRY(room_measure(making, i, &bytes));
-        printf("  %s: %s, %s rows of %u streams x %u channels", work->job->products[i].file,
-               product_name(product->spec.kind), units_count(product->spec.rows, a),
-               work->archive->nstreams, product->spec.nchannels);
-        printf(", one every %s, %s\n", units_seconds(time.step, a), units_bytes(bytes, b));
+        display_print("  %s: %s, %s rows of %u streams x %u channels", work->job->products[i].file,
+                      product_name(product->spec.kind), units_count(product->spec.rows, a),
+                      work->archive->nstreams, product->spec.nchannels);
+        display_print(", one every %s, %s\n", units_seconds(time.step, a), units_bytes(bytes, b));
         TRY(is_complete ? STATUS_OK : room_add(room, work->job->products[i].file, bytes));
     }
 out:
@@ -155,11 +158,11 @@ static status_t print_notes(const struct work *work)
     struct text notes = {0};
     TRY(work_notes(work, &notes));
     if (notes.length > 0) {
-        printf("notes\n");
+        display_print("notes\n");
     }
     for (const char *line = notes.data; line && *line;) {
         size_t length = strcspn(line, "\n");
-        printf("  %.*s\n", (int)length, line);
+        display_print("  %.*s\n", (int)length, line);
         line += length + (line[length] == '\n');
     }
 out:

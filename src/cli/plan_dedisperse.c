@@ -1,5 +1,7 @@
 #include "cli/plan_parts.h"
 
+#include "base/display.h"
+
 #include "base/file.h"
 #include "base/memory.h"
 #include "run/dedispersion.h"
@@ -16,36 +18,38 @@ static void print_dedispersion(const struct dedispersion *d, uint64_t bytes)
     char c[UNITS_TEXT];
     double step = d->product.time.step;
     const struct chunking *chunking = &d->chunking;
-    printf("dedispersion of %s\n", d->fbh5->path);
-    printf("  channels      %u", d->fbh5->nchannels);
-    printf(", %s to %s", units_hertz(d->fbh5->freq_hz[0], a),
-           units_hertz(d->fbh5->freq_hz[d->fbh5->nchannels - 1], b));
-    printf(", ifs %s added up\n", d->ifs_words.data);
-    printf("  samples       %s of %s\n", units_count(d->input.samples, a), units_seconds(step, b));
-    printf("  DMs           %u from %g to %g (%s), %s\n", d->delays.ndms, d->dms[0],
-           d->dms[d->delays.ndms - 1], d->plan_words.data, d->product.mode);
+    display_print("dedispersion of %s\n", d->fbh5->path);
+    display_print("  channels      %u", d->fbh5->nchannels);
+    display_print(", %s to %s", units_hertz(d->fbh5->freq_hz[0], a),
+                  units_hertz(d->fbh5->freq_hz[d->fbh5->nchannels - 1], b));
+    display_print(", ifs %s added up\n", d->ifs_words.data);
+    display_print("  samples       %s of %s\n", units_count(d->input.samples, a),
+                  units_seconds(step, b));
+    display_print("  DMs           %u from %g to %g (%s), %s\n", d->delays.ndms, d->dms[0],
+                  d->dms[d->delays.ndms - 1], d->plan_words.data, d->product.mode);
     if (d->what->is_two_step) {
-        printf("  two steps     groups of %u channels, samples at most %u beside their delays, "
-               "%.1f %% of the additions\n",
-               d->steps.group, d->steps.error,
-               100 * (double)d->steps.adds / ((double)d->delays.ndms * d->delays.nchannels));
+        display_print(
+            "  two steps     groups of %u channels, samples at most %u beside their delays, "
+            "%.1f %% of the additions\n",
+            d->steps.group, d->steps.error,
+            100 * (double)d->steps.adds / ((double)d->delays.ndms * d->delays.nchannels));
     }
-    printf("  delays        up to %u samples, %s, behind %s\n", d->delays.largest,
-           units_seconds(d->delays.largest * step, a), units_hertz(d->reference_hz, b));
-    printf("  backend       %s, %u threads on this machine\n", backend_name(d->backend),
-           d->threads);
-    printf("  chunks        %s of %s DMs x %s times", units_count(chunk_count(chunking), a),
-           units_count(chunking->chunk_spectra, b), units_count(chunking->group_streams, c));
+    display_print("  delays        up to %u samples, %s, behind %s\n", d->delays.largest,
+                  units_seconds(d->delays.largest * step, a), units_hertz(d->reference_hz, b));
+    display_print("  backend       %s, %u threads on this machine\n", backend_name(d->backend),
+                  d->threads);
+    display_print("  chunks        %s of %s DMs x %s times", units_count(chunk_count(chunking), a),
+                  units_count(chunking->chunk_spectra, b), units_count(chunking->group_streams, c));
     if (d->block_outputs < chunking->group_streams) {
-        printf(", in blocks of %s", units_count(d->block_outputs, a));
+        display_print(", in blocks of %s", units_count(d->block_outputs, a));
     }
-    printf("\n  bytes in      %s", units_bytes(d->fbh5->rows * fbh5_row_bytes(d->fbh5), a));
-    printf(" (%s read, with the chunks' overlap of up to %s samples)\n",
-           units_bytes(d->read_bytes, a), units_count(d->delays.largest, b));
-    printf("  memory        %s a rank", units_bytes(d->memory_bytes, a));
-    printf(" (run.memory: %s)\n", units_bytes(d->job->memory, a));
-    printf("  %s: dedispersed, %u DMs x %s times, %s\n", d->what->file, d->delays.ndms,
-           units_count(d->outputs, a), units_bytes(bytes, b));
+    display_print("\n  bytes in      %s", units_bytes(d->fbh5->rows * fbh5_row_bytes(d->fbh5), a));
+    display_print(" (%s read, with the chunks' overlap of up to %s samples)\n",
+                  units_bytes(d->read_bytes, a), units_count(d->delays.largest, b));
+    display_print("  memory        %s a rank", units_bytes(d->memory_bytes, a));
+    display_print(" (run.memory: %s)\n", units_bytes(d->job->memory, a));
+    display_print("  %s: dedispersed, %u DMs x %s times, %s\n", d->what->file, d->delays.ndms,
+                  units_count(d->outputs, a), units_bytes(bytes, b));
 }
 
 /* What is begun goes by what its filterbank was then, and another one will be made. */

@@ -1,5 +1,6 @@
 #include "cli/plan_parts.h"
 
+#include "base/display.h"
 #include "base/text.h"
 
 #include <stdio.h>
@@ -8,7 +9,7 @@
 static void print_folder(const char *path)
 {
     int length = (int)(text_basename(path) - path);
-    printf("  %-13.*s ", length > 0 ? length : 2, length > 0 ? path : "./");
+    display_print("  %-13.*s ", length > 0 ? length : 2, length > 0 ? path : "./");
 }
 
 status_t plan_room_print(const struct room *room)
@@ -25,10 +26,10 @@ status_t plan_room_print(const struct room *room)
             continue;
         }
         if (i == 0) {
-            printf("space\n");
+            display_print("space\n");
         }
         print_folder(room->needs[i].path);
-        printf("%s needed, %s free\n", units_bytes(bytes, a), units_bytes(left, b));
+        display_print("%s needed, %s free\n", units_bytes(bytes, a), units_bytes(left, b));
         if (left < bytes) {
             report_warn("there is no room for the products: %s needed, %s free",
                         units_bytes(bytes, a), units_bytes(left, b));

@@ -1,5 +1,6 @@
 /* voltmill status PRODUCT */
 #include "base/claim.h"
+#include "base/display.h"
 #include "base/units.h"
 #include "cli/cli.h"
 #include "cli/options.h"
@@ -27,14 +28,14 @@ static status_t print_finished(const char *path)
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
     TRY(product_find_place(path, &place));
-    printf("  %-13s complete\n", "state");
-    printf("  %-13s %s, %s\n", "rows", units_count(place.rows, a),
-           units_bytes(place.file_bytes, b));
+    display_print("  %-13s complete\n", "state");
+    display_print("  %-13s %s, %s\n", "rows", units_count(place.rows, a),
+                  units_bytes(place.file_bytes, b));
     if (place.crc_offset > 0) {
-        printf("  %-13s %s, each of %s rows: voltmill verify --crc checks them\n", "CRCs",
-               units_count(spans_count(&place), a), units_count(place.span_rows, b));
+        display_print("  %-13s %s, each of %s rows: voltmill verify --crc checks them\n", "CRCs",
+                      units_count(spans_count(&place), a), units_count(place.span_rows, b));
     } else {
-        printf("  %-13s none\n", "CRCs");
+        display_print("  %-13s none\n", "CRCs");
     }
 out:
     return st;
@@ -46,10 +47,10 @@ static void print_state(const struct find *find, const journal_t *journal)
     const char *then = !find->has_part ? "its .part is lost: the same command begins anew"
                        : !journal ? "its journal is lost or damaged: the same command begins anew"
                                   : "no run is at work: the same command goes on";
-    printf("  %-13s unfinished, %s\n", "state",
-           held > 0   ? "a run is at work"
-           : held < 0 ? "whether a run is at work cannot be told here"
-                      : then);
+    display_print("  %-13s unfinished, %s\n", "state",
+                  held > 0   ? "a run is at work"
+                  : held < 0 ? "whether a run is at work cannot be told here"
+                             : then);
 }
 
 static void print_journal(const journal_t *journal)
@@ -59,16 +60,17 @@ static void print_journal(const journal_t *journal)
     char c[UNITS_TEXT];
     uint64_t all = journal_chunks(journal);
     uint64_t done = journal_done(journal);
-    printf("  %-13s %s of %s done, %s left (%.1f %%)\n", "chunks", units_count(done, a),
-           units_count(all, b), units_count(all - done, c), 100 * (double)done / (double)all);
-    printf("  %-13s %s bytes of records that are torn or damaged, and dropped\n", "bad",
-           units_count(journal_dropped(journal), a));
+    display_print("  %-13s %s of %s done, %s left (%.1f %%)\n", "chunks", units_count(done, a),
+                  units_count(all, b), units_count(all - done, c),
+                  100 * (double)done / (double)all);
+    display_print("  %-13s %s bytes of records that are torn or damaged, and dropped\n", "bad",
+                  units_count(journal_dropped(journal), a));
     if (journal_missing(journal) > 0) {
-        printf("  %-13s %s samples so far, taken as zero volts\n", "missing",
-               units_count(journal_missing(journal), a));
+        display_print("  %-13s %s samples so far, taken as zero volts\n", "missing",
+                      units_count(journal_missing(journal), a));
     }
-    printf("  %-13s %s\n", "begun by", journal_head(journal)->program);
-    printf("  %-13s %s\n", "computes", journal_head(journal)->arithmetic);
+    display_print("  %-13s %s\n", "begun by", journal_head(journal)->program);
+    display_print("  %-13s %s\n", "computes", journal_head(journal)->arithmetic);
 }
 
 static status_t print_unfinished(const struct find *find)
@@ -100,7 +102,7 @@ status_t cli_status(int argc, char **argv)
         goto out;
     }
     TRY(find_product(options.operand, &find));
-    printf("%s\n", find.path);
+    display_print("%s\n", find.path);
     TRY(find.is_finished ? print_finished(find.path) : print_unfinished(&find));
 out:
     find_free(&find);

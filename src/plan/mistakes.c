@@ -1,5 +1,6 @@
 #include "plan/mistakes.h"
 
+#include "base/display.h"
 #include "base/memory.h"
 #include "base/text.h"
 
@@ -9,7 +10,7 @@
 #include <string.h>
 
 /* What is shown must fit the one message that a process keeps (base/report.c). */
-enum { KEPT = 1024, SHOWN = 40, SHOWN_BYTES = 12288 };
+enum { KEPT = 1024, SHOWN = 40, SHOWN_BYTES = 12288, PLACE_BYTES = 6144 };
 
 struct mistake {
     int is_set;
@@ -18,22 +19,18 @@ struct mistake {
     char *text;
 };
 
-static status_t place(const struct mistakes *mistakes, const char *set, uint32_t line,
-                      const char *key, struct text *out)
+static void mistakes_place(const struct mistakes *mistakes, const char *set, uint32_t line,
+                           const char *key, char out[PLACE_BYTES])
 {
-    status_t st = STATUS_OK;
+    const char *colon = key && *key ? ": " : "";
+    key = key ? key : "";
     if (set) {
-        TRY(text_add(out, "--set %.200s: ", set));
+        display_format(out, PLACE_BYTES, "--set %.200s: %s%s", set, key, colon);
     } else if (line) {
-        TRY(text_add(out, "%s:%u: ", mistakes->file, line));
+        display_format(out, PLACE_BYTES, "%s:%u: %s%s", mistakes->file, line, key, colon);
     } else {
-        TRY(text_add(out, "%s: ", mistakes->file));
+        display_format(out, PLACE_BYTES, "%s: %s%s", mistakes->file, key, colon);
     }
-    if (key && *key) {
-        TRY(text_add(out, "%s: ", key));
-    }
-out:
-    return st;
 }
 
 status_t mistakes_add(struct mistakes *mistakes, const char *set, uint32_t line, const char *key,
@@ -51,10 +48,11 @@ status_t mistakes_add(struct mistakes *mistakes, const char *set, uint32_t line,
     char message[MISTAKE_BYTES];
     va_list args;
     va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
+    display_format_list(message, sizeof message, format, args);
     va_end(args);
-    TRY(place(mistakes, set, line, key, &text));
-    TRY(text_add(&text, "%s", message));
+    char place[PLACE_BYTES];
+    mistakes_place(mistakes, set, line, key, place);
+    TRY(text_add(&text, "%s%s", place, message));
     mistakes->list[mistakes->kept] =
         (struct mistake){.is_set = set != NULL, .line = line, .order = mistakes->kept};
     mistakes->list[mistakes->kept++].text = text.data;

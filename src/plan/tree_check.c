@@ -1,5 +1,6 @@
 #include "plan/tree_check.h"
 
+#include "base/display.h"
 #include "base/memory.h"
 #include "base/units.h"
 #include "plan/tree_words.h"
@@ -47,7 +48,7 @@ status_t tree_mistake(struct mistakes *mistakes, struct tree *node, const char *
     char message[MISTAKE_BYTES];
     va_list args;
     va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
+    display_format_list(message, sizeof message, format, args);
     va_end(args);
     node->is_bad = 1;
     TRY(tree_path(node, 0, &path));

@@ -1,5 +1,6 @@
 #include "plan/yaml_file.h"
 
+#include "base/display.h"
 #include "base/memory.h"
 #include "plan/tree_set.h"
 #include "plan/tree_yaml.h"
@@ -88,7 +89,7 @@ status_t yaml_file_mistake(struct yaml_file *yaml, const char *path, const char 
     char message[MISTAKE_BYTES];
     va_list args;
     va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
+    display_format_list(message, sizeof message, format, args);
     va_end(args);
     const char *rest = NULL;
     struct tree *node = tree_walk(yaml->root, path, &rest);

@@ -321,16 +321,17 @@ static status_t say(const struct fil *fil, const char *path, struct text *out)
     const struct sigproc *header = &fil->header;
     double last = header->fch1 + (double)(header->nchans - 1) * header->foff;
     uint64_t nans = fil->bits == 32 ? fil->nans : fil->scale.blanks;
-    TRY(text_add(out,
-                 "%s: SIGPROC filterbank, %s spectra of %llu x %llu channels, %.9g to %.9g MHz%s, "
-                 "%s, %s\n",
-                 path, units_count(fil->in->rows, rows), (unsigned long long)header->nifs,
-                 (unsigned long long)header->nchans, header->fch1, last,
-                 fil->is_turned ? " (turned: the highest comes first)" : "",
-                 fil->bits == 32  ? "32-bit float"
-                 : fil->bits == 8 ? "8 bit"
-                                  : "16 bit",
-                 units_bytes(output_bytes(fil), bytes)));
+    TRY(text_add_shown(
+        out,
+        "%s: SIGPROC filterbank, %s spectra of %llu x %llu channels, %.9g to %.9g MHz%s, "
+        "%s, %s\n",
+        path, units_count(fil->in->rows, rows), (unsigned long long)header->nifs,
+        (unsigned long long)header->nchans, header->fch1, last,
+        fil->is_turned ? " (turned: the highest comes first)" : "",
+        fil->bits == 32  ? "32-bit float"
+        : fil->bits == 8 ? "8 bit"
+                         : "16 bit",
+        units_bytes(output_bytes(fil), bytes)));
     if (fil->scale.options.kind != SCALE_NONE) {
         TRY(scale_say(&fil->scale, out));
     }

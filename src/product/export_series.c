@@ -267,8 +267,8 @@ static status_t write_tim(struct choice *choice, uint64_t dm, struct text *said)
     TRY(sigproc_write(&header, &head));
     TRY(begin(choice, path, &head, &file));
     TRY(write_samples(choice, dm, &head, &file));
-    TRY(text_add(said, "%s: SIGPROC series, DM %.12g, %llu samples\n", path, header.refdm,
-                 (unsigned long long)choice->samples));
+    TRY(text_add_shown(said, "%s: SIGPROC series, DM %.12g, %llu samples\n", path, header.refdm,
+                       (unsigned long long)choice->samples));
 out:
     export_file_end(&file);
     free(path);
@@ -295,8 +295,8 @@ static status_t write_dat(struct choice *choice, uint64_t dm, struct text *said)
     TRY(begin(choice, names[1], &words, &inf));
     TRY(write_samples(choice, dm, &nothing, &dat));
     TRY(export_file_publish(&inf));
-    TRY(text_add(said, "%s, .inf: PRESTO series, DM %.12g, %llu samples\n", names[0],
-                 choice->in->dm[dm], (unsigned long long)choice->samples));
+    TRY(text_add_shown(said, "%s, .inf: PRESTO series, DM %.12g, %llu samples\n", names[0],
+                       choice->in->dm[dm], (unsigned long long)choice->samples));
 out:
     export_file_end(&dat);
     export_file_end(&inf);

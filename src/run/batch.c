@@ -1,5 +1,7 @@
 #include "run/batch.h"
 
+#include "base/display.h"
+
 #include "base/memory.h"
 #include "base/text.h"
 #include "plan/job.h"
@@ -111,7 +113,7 @@ static uint32_t print_table(const struct batch *batch)
     uint32_t left = 0;
     for (uint32_t i = 0; i < batch->count; i++) {
         enum outcome outcome = batch->outcomes[i];
-        printf("%-15s  %s\n", words[outcome], batch->files[i]);
+        display_print("%-15s  %s\n", words[outcome], batch->files[i]);
         left += outcome != OUTCOME_COMPLETE && outcome != OUTCOME_BEFORE;
     }
     return left;

@@ -1,6 +1,8 @@
 /* Ranks that die, or of which nothing is heard: signs of life, and what is done without them. */
 #include "run/driver_parts.h"
 
+#include "base/display.h"
+
 #include <stdio.h>
 #include <time.h>
 
@@ -17,8 +19,8 @@ static void say_what_is_lost(const driver_t *driver, int rank, const char *what,
     char name[WATCH_NAME];
     const char *file = driver->work->file;
     watch_name(driver->watch, rank, name);
-    snprintf(out, bytes, "%s %s%s%s", name, what, file ? ": cannot go on with " : "",
-             file ? file : "");
+    display_format(out, bytes, "%s %s%s%s", name, what, file ? ": cannot go on with " : "",
+                   file ? file : "");
 }
 
 void driver_end_given_up(driver_t *driver)

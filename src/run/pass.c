@@ -1,5 +1,6 @@
 #include "run/pass.h"
 
+#include "base/display.h"
 #include "base/memory.h"
 #include "run/agree.h"
 #include "run/overdue.h"
@@ -108,24 +109,24 @@ static int hangs(void *context)
     return pass->hangs(pass->context);
 }
 
+enum { MESSAGE_BYTES = 8192 };
+
 static const char finished[] = "finished";
 
 /* Nobody else would see this rank hang now. */
 static status_t begin_limit(const struct pass *pass, const char *what, overdue_t **out)
 {
     status_t st = STATUS_OK;
-    struct text message = {0};
+    char message[MESSAGE_BYTES];
     char host[MPI_MAX_PROCESSOR_NAME];
     int length;
     MPI_Get_processor_name(host, &length);
-    TRY(text_add(
-        &message,
-        "%s: could not be %s and made to last within %g s (rank %d on %s): the same command "
-        "goes on",
-        pass->making.items[0].file, what, pass->patience, pass->rank, host));
-    TRY(overdue_begin(pass->patience, message.data, out));
+    display_format(message, sizeof message,
+                   "%s: could not be %s and made to last within %g s (rank %d on %s): the same "
+                   "command goes on",
+                   pass->making.items[0].file, what, pass->patience, pass->rank, host);
+    TRY(overdue_begin(pass->patience, message, out));
 out:
-    text_free(&message);
     return st;
 }
 

@@ -1,5 +1,7 @@
 #include "run/run_channelise.h"
 
+#include "base/display.h"
+
 #include "base/memory.h"
 #include "base/text.h"
 #include "run/agree.h"
@@ -198,7 +200,7 @@ static status_t print_notes(const struct run *run, uint64_t missing)
     }
     for (const char *line = notes.data; line && *line;) {
         size_t length = strcspn(line, "\n");
-        printf("note: %.*s\n", (int)length, line);
+        display_print("note: %.*s\n", (int)length, line);
         line += length + (line[length] == '\n');
     }
 out:
@@ -217,18 +219,20 @@ static status_t summarise(const struct run *run, double seconds)
     TRY(print_notes(run, outputs_missing(run->pass.outputs)));
     for (uint32_t i = 0; i < run->job->nproducts; i++) {
         const struct work_product *product = &work->products[i];
-        printf("%s: %s, %s %s x %u streams x %u channels, %s\n", run->job->products[i].file,
-               product_name(product->spec.kind), units_count(product->spec.rows, a),
-               product->spec.integrate > 1 ? "dumps" : "spectra", run->archive->nstreams,
-               product->spec.nchannels, units_bytes(product->spec.rows * product->row_bytes, b));
+        display_print("%s: %s, %s %s x %u streams x %u channels, %s\n", run->job->products[i].file,
+                      product_name(product->spec.kind), units_count(product->spec.rows, a),
+                      product->spec.integrate > 1 ? "dumps" : "spectra", run->archive->nstreams,
+                      product->spec.nchannels,
+                      units_bytes(product->spec.rows * product->row_bytes, b));
     }
     struct pipeline_seconds spent = pipeline_seconds(run->pipeline);
-    printf("%s samples of %u streams in %.2f s on %d rank%s: in %.1f MB/s, out %.1f MB/s (rank 0: "
-           "read %.2f s, compute %.2f s, write %.2f s)\n",
-           units_count(run->archive->samples, a), run->archive->nstreams, seconds, run->size,
-           run->size == 1 ? "" : "s", part * (double)work->input_bytes / seconds / 1e6,
-           part * (double)outputs_bytes(run->pass.outputs) / seconds / 1e6, spent.read,
-           spent.compute, spent.write);
+    display_print(
+        "%s samples of %u streams in %.2f s on %d rank%s: in %.1f MB/s, out %.1f MB/s (rank 0: "
+        "read %.2f s, compute %.2f s, write %.2f s)\n",
+        units_count(run->archive->samples, a), run->archive->nstreams, seconds, run->size,
+        run->size == 1 ? "" : "s", part * (double)work->input_bytes / seconds / 1e6,
+        part * (double)outputs_bytes(run->pass.outputs) / seconds / 1e6, spent.read, spent.compute,
+        spent.write);
 out:
     return st;
 }

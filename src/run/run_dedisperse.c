@@ -1,5 +1,7 @@
 #include "run/run_dedisperse.h"
 
+#include "base/display.h"
+
 #include "archive/fbh5.h"
 #include "base/memory.h"
 #include "run/agree.h"
@@ -254,16 +256,17 @@ static void summarise(const struct dedispersing *run, double seconds)
     char c[UNITS_TEXT];
     const struct dedispersion *plan = run->plan;
     struct pipeline_seconds spent = dedispersion_pipe_seconds(run->pipe);
-    printf("%s: dedispersed, %s DMs x %s times, %s\n", plan->what->file,
-           units_count(plan->delays.ndms, a), units_count(plan->outputs, b),
-           units_bytes(plan->delays.ndms * plan->outputs * sizeof(float), c));
-    printf("%s samples of %u channels in %.2f s on %d rank%s (rank 0: read %.2f s, compute %.2f s, "
-           "write %.2f s)\n",
-           units_count(run->fbh5->rows, a), run->fbh5->nchannels, seconds, run->size,
-           run->size == 1 ? "" : "s", spent.read, spent.compute, spent.write);
+    display_print("%s: dedispersed, %s DMs x %s times, %s\n", plan->what->file,
+                  units_count(plan->delays.ndms, a), units_count(plan->outputs, b),
+                  units_bytes(plan->delays.ndms * plan->outputs * sizeof(float), c));
+    display_print(
+        "%s samples of %u channels in %.2f s on %d rank%s (rank 0: read %.2f s, compute %.2f s, "
+        "write %.2f s)\n",
+        units_count(run->fbh5->rows, a), run->fbh5->nchannels, seconds, run->size,
+        run->size == 1 ? "" : "s", spent.read, spent.compute, spent.write);
     if (run->backend == run->between->backend) {
-        printf("%.0f %% of what rank 0 added up had stayed on the device\n",
-               100 * dedispersion_pipe_shelved(run->pipe));
+        display_print("%.0f %% of what rank 0 added up had stayed on the device\n",
+                      100 * dedispersion_pipe_shelved(run->pipe));
     }
 }
 

@@ -1,5 +1,7 @@
 #include "run/synthesis.h"
 
+#include "base/display.h"
+
 #include "archive/native_write.h"
 #include "base/claim.h"
 #include "base/file.h"
@@ -271,8 +273,8 @@ status_t synthesis_all(MPI_Comm comm, const struct synthesis_options *options)
     TRY(agree_all(comm, st));
     if (s.rank == 0) {
         double seconds = progress_now() - started;
-        printf("%s: %s, %.1f MB/s\n", s.spec->file, units_bytes(s.place.file_bytes, text),
-               (double)s.place.file_bytes / seconds / 1e6);
+        display_print("%s: %s, %.1f MB/s\n", s.spec->file, units_bytes(s.place.file_bytes, text),
+                      (double)s.place.file_bytes / seconds / 1e6);
     }
 out:
     synthesis_end(&s);

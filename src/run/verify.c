@@ -1,5 +1,7 @@
 #include "run/verify.h"
 
+#include "base/display.h"
+
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -341,8 +343,8 @@ status_t verify_judge(const char *path, const char *input, const struct agreemen
 {
     status_t st = STATUS_OK;
     double rms = agreement_rms(agreement);
-    printf("rms error %.3g, worst %.3g of %s (limits %.1g, %.1g)\n", rms, agreement->worst, unit,
-           agreement_rms_limit, agreement_worst_limit);
+    display_print("rms error %.3g, worst %.3g of %s (limits %.1g, %.1g)\n", rms, agreement->worst,
+                  unit, agreement_rms_limit, agreement_worst_limit);
     REQUIRE(agreement_holds(agreement), STATUS_DATA,
             "%s is not what the reference makes of %s: rms error %.3g, worst %.3g of %s", path,
             input, rms, agreement->worst, unit);
@@ -373,9 +375,9 @@ out:
 static status_t judge(const struct verify *verify, const struct agreement *agreement, uint64_t rows)
 {
     const struct product *product = verify->product;
-    printf("%s: %llu of %llu rows recomputed (%llu of %llu chunks)\n", product->path,
-           (unsigned long long)rows, (unsigned long long)product->rows,
-           (unsigned long long)verify->npicked, (unsigned long long)verify->nchunks);
+    display_print("%s: %llu of %llu rows recomputed (%llu of %llu chunks)\n", product->path,
+                  (unsigned long long)rows, (unsigned long long)product->rows,
+                  (unsigned long long)verify->npicked, (unsigned long long)verify->nchunks);
     return verify_judge(product->path, "its archive", agreement, "a spectrum's rms + max|Y| / 10");
 }
 

@@ -1,5 +1,7 @@
 #include "run/verify_crc.h"
 
+#include "base/display.h"
+
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -196,15 +198,15 @@ static status_t take(void *context, const char *data, size_t bytes)
     for (size_t at = 0; at + sizeof stretch <= bytes; at += sizeof stretch) {
         memcpy(&stretch, data + at, sizeof stretch);
         if (check->bad < MOST_LISTED) {
-            printf("rows %" PRIu64 " to %" PRIu64, stretch.first_row,
-                   stretch.first_row + stretch.rows - 1);
+            display_print("rows %" PRIu64 " to %" PRIu64, stretch.first_row,
+                          stretch.first_row + stretch.rows - 1);
             if (stretch.piece < check->product->place.row_bytes) {
-                printf(", bytes %" PRIu64 " to %" PRIu64 " of each", stretch.from,
-                       stretch.from + stretch.piece - 1);
+                display_print(", bytes %" PRIu64 " to %" PRIu64 " of each", stretch.from,
+                              stretch.from + stretch.piece - 1);
             }
-            printf(": damaged\n");
+            display_print(": damaged\n");
         } else if (check->bad == MOST_LISTED) {
-            printf("and more\n");
+            display_print("and more\n");
         }
         check->bad++;
     }
@@ -319,11 +321,11 @@ static status_t conclude(const struct check *check, uint64_t checked)
     if (!check->journal) {
         TRY(check_contents(check, &found));
     }
-    printf("%s: %" PRIu64 " of %" PRIu64 " %s read, %" PRIu64 " damaged\n", check->path, checked,
-           all, what, check->bad);
+    display_print("%s: %" PRIu64 " of %" PRIu64 " %s read, %" PRIu64 " damaged\n", check->path,
+                  checked, all, what, check->bad);
     if (found.known > 0) {
-        printf("%s: %" PRIu64 " datasets and attributes read, %" PRIu64 " damaged\n", check->path,
-               found.known, found.bad);
+        display_print("%s: %" PRIu64 " datasets and attributes read, %" PRIu64 " damaged\n",
+                      check->path, found.known, found.bad);
     }
     REQUIRE(found.bad == 0 || check->bad > 0, STATUS_DATA,
             "%s: %" PRIu64 " of %" PRIu64 " datasets and attributes are damaged: %.*s", check->path,

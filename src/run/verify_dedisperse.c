@@ -1,5 +1,7 @@
 #include "run/verify_dedisperse.h"
 
+#include "base/display.h"
+
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -241,13 +243,13 @@ static status_t judge(const struct verify *verify, const struct agreement *agree
                       uint64_t outputs, uint64_t passed)
 {
     const char *path = verify->product->path;
-    printf("%s: %llu of %llu outputs recomputed (%llu of %llu chunks)\n", path,
-           (unsigned long long)outputs,
-           (unsigned long long)(verify->product->rows * verify->product->frequencies),
-           (unsigned long long)verify->npicked, (unsigned long long)verify->nchunks);
+    display_print("%s: %llu of %llu outputs recomputed (%llu of %llu chunks)\n", path,
+                  (unsigned long long)outputs,
+                  (unsigned long long)(verify->product->rows * verify->product->frequencies),
+                  (unsigned long long)verify->npicked, (unsigned long long)verify->nchunks);
     if (passed > 0) {
-        printf("%llu of them are NaN by holes in the input: passed over\n",
-               (unsigned long long)passed);
+        display_print("%llu of them are NaN by holes in the input: passed over\n",
+                      (unsigned long long)passed);
     }
     return verify_judge(path, verify->fbh5->path, agreement, "a stretch's rms");
 }

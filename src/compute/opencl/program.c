@@ -51,6 +51,7 @@ static status_t fail_build(const device_t *device, cl_program program, const cha
 {
     status_t st = STATUS_OK;
     char *log = NULL;
+    struct text text = {0};
     size_t size = 0;
     cl_device_id id = device->info.id;
     if (clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size) != CL_SUCCESS) {
@@ -63,9 +64,11 @@ static status_t fail_build(const device_t *device, cl_program program, const cha
     for (size_t end = strlen(log); end > 0 && strchr(" \n", log[end - 1]); end--) {
         log[end - 1] = '\0';
     }
-    FAIL(STATUS_DEVICE, "OpenCL device %s: cannot build %s: %.*s", device->info.name, what,
-         LOG_BYTES, log[0] != '\0' ? interesting_part(log) : device_error_name(error));
+    TRY(text_add(&text, "OpenCL device %s: cannot build %s: %.*s", device->info.name, what,
+                 LOG_BYTES, log[0] != '\0' ? interesting_part(log) : device_error_name(error)));
+    FAIL(STATUS_DEVICE, "%s", text.data);
 out:
+    text_free(&text);
     free(log);
     return st;
 }

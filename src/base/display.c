@@ -1,0 +1,254 @@
+#include "base/display.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LINE_BYTES = 16384, SPEC_BYTES = 32, NUMBER_BYTES = 512 };
+
+/* What has been written, and how much more there is room for. */
+struct display {
+    char *out;
+    size_t bytes, length;
+};
+
+/* One conversion of a format: "%-13.5s". */
+struct spec {
+    char flags[8];
+    int width, precision; /* -1: none */
+    char size[3];         /* hh, h, l, ll, z, j, t, L */
+    char what;
+};
+
+static void display_add(struct display *d, const char *text, size_t length)
+{
+    size_t room = d->bytes - 1 - d->length;
+    size_t count = length < room ? length : room;
+    memcpy(d->out + d->length, text, count);
+    d->length += count;
+    d->out[d->length] = '\0';
+}
+
+/* Bytes of the UTF-8 character that begins here; 0: none does, or it steers the terminal. */
+static size_t character_bytes(const unsigned char *text, size_t left)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    unsigned char first = text[0];
+    size_t count = first < 0x80             ? 1
+                   : (first & 0xe0) == 0xc0 ? 2
+                   : (first & 0xf0) == 0xe0 ? 3
+                   : (first & 0xf8) == 0xf0 ? 4
+                                            : 0;
+    if (count == 0 || count > left) {
+        return 0;
+    }
+    uint32_t code = count == 1 ? first : first & (0x7fU >> count);
+    for (size_t i = 1; i < count; i++) {
+        if ((text[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+        code = code << 6 | (text[i] & 0x3fU);
+    }
+    int steers = code < 0x20 || (code >= 0x7f && code < 0xa0);
+    int is_none = code < least[count] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000);
+    return steers || is_none ? 0 : count;
+}
+
+/* One byte as C writes it. */
+static int escape(unsigned char byte, char out[8])
+{
+    static const char named[] = "\a\b\t\n\v\f\r";
+    static const char letters[] = "abtnvfr";
+    const char *found = byte ? strchr(named, byte) : NULL;
+    return found ? snprintf(out, 8, "\\%c", letters[found - named])
+                 : snprintf(out, 8, "\\x%02x", byte);
+}
+
+static void display_text(struct display *d, const char *text, size_t length)
+{
+    for (size_t at = 0; at < length;) {
+        char escaped[8];
+        size_t count = character_bytes((const unsigned char *)text + at, length - at);
+        if (count > 0) {
+            display_add(d, text + at, count);
+            at += count;
+        } else {
+            int bytes = escape((unsigned char)text[at], escaped);
+            display_add(d, escaped, (size_t)bytes);
+            at++;
+        }
+    }
+}
+
+static void display_blanks(struct display *d, size_t from, int width)
+{
+    for (; width > 0 && from < (size_t)width; from++) {
+        display_add(d, " ", 1);
+    }
+}
+
+static void display_string(struct display *d, const struct spec *spec, const char *text)
+{
+    const char *there = text ? text : "(null)";
+    size_t length = spec->precision < 0 ? strlen(there) : strnlen(there, (size_t)spec->precision);
+    int is_left = strchr(spec->flags, '-') != NULL;
+    display_blanks(d, length, is_left ? 0 : spec->width);
+    display_text(d, there, length);
+    display_blanks(d, length, is_left ? spec->width : 0);
+}
+
+/* A whole message that was put together before keeps its lines. */
+static void display_lines(struct display *d, const char *text)
+{
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        display_text(d, text, length);
+        display_add(d, "\n", text[length] == '\n');
+        text += length + (text[length] == '\n');
+    }
+}
+
+/* A place in a format, and the arguments that are left. */
+struct reading {
+    const char *at;
+    va_list args;
+};
+
+static int read_number(struct reading *in)
+{
+    int number = 0;
+    if (*in->at == '*') {
+        in->at++;
+        return va_arg(in->args, int);
+    }
+    for (; *in->at >= '0' && *in->at <= '9'; in->at++) {
+        number = number < LINE_BYTES ? number * 10 + (*in->at - '0') : number;
+    }
+    return number;
+}
+
+/* Behind the '%'. */
+static void read_spec(struct reading *in, struct spec *out)
+{
+    *out = (struct spec){.width = 0, .precision = -1};
+    for (size_t n = 0; *in->at && strchr("-+ #0", *in->at) && n + 1 < sizeof out->flags;) {
+        out->flags[n++] = *in->at++;
+    }
+    out->width = read_number(in);
+    if (*in->at == '.') {
+        in->at++;
+        out->precision = read_number(in);
+    }
+    for (size_t n = 0; *in->at && strchr("hlzjtL", *in->at) && n + 1 < sizeof out->size;) {
+        out->size[n++] = *in->at++;
+    }
+    out->what = *in->at;
+    in->at += *in->at != '\0';
+}
+
+/* Any integer as the widest: its size was only how it was handed over. */
+static intmax_t take_signed(struct reading *in, const char *size)
+{
+    switch (size[0]) {
+    case 'l':
+        return size[1] == 'l' ? va_arg(in->args, long long) : va_arg(in->args, long);
+    case 'z':
+    case 't':
+        return va_arg(in->args, ptrdiff_t);
+    case 'j':
+        return va_arg(in->args, intmax_t);
+    default:
+        return va_arg(in->args, int);
+    }
+}
+
+static uintmax_t take_unsigned(struct reading *in, const char *size)
+{
+    switch (size[0]) {
+    case 'l':
+        return size[1] == 'l' ? va_arg(in->args, unsigned long long)
+                              : va_arg(in->args, unsigned long);
+    case 'z':
+    case 't':
+        return va_arg(in->args, size_t);
+    case 'j':
+        return va_arg(in->args, uintmax_t);
+    default:
+        return va_arg(in->args, unsigned);
+    }
+}
+
+static void display_number(struct display *d, const struct spec *spec, struct reading *in)
+{
+    char format[SPEC_BYTES];
+    char out[NUMBER_BYTES];
+    int is_real = strchr("aAeEfFgG", spec->what) != NULL;
+    snprintf(format, sizeof format, "%%%s*.*%s%c", spec->flags, is_real ? "" : "j", spec->what);
+    if (is_real) {
+        snprintf(out, sizeof out, format, spec->width, spec->precision, va_arg(in->args, double));
+    } else if (spec->what == 'd' || spec->what == 'i') {
+        snprintf(out, sizeof out, format, spec->width, spec->precision,
+                 take_signed(in, spec->size));
+    } else {
+        snprintf(out, sizeof out, format, spec->width, spec->precision,
+                 take_unsigned(in, spec->size));
+    }
+    display_add(d, out, strlen(out));
+}
+
+static void display_spec(struct display *d, struct reading *in)
+{
+    struct spec spec;
+    read_spec(in, &spec);
+    if (spec.what == '%') {
+        display_add(d, "%", 1);
+    } else if (spec.what == 's') {
+        display_string(d, &spec, va_arg(in->args, const char *));
+    } else if (spec.what == 'c') {
+        char one = (char)va_arg(in->args, int);
+        display_text(d, &one, 1);
+    } else if (spec.what != '\0') {
+        display_number(d, &spec, in);
+    }
+}
+
+void display_format_list(char *out, size_t bytes, const char *format, va_list args)
+{
+    struct display d = {.out = out, .bytes = bytes};
+    struct reading in = {.at = format};
+    out[0] = '\0';
+    va_copy(in.args, args);
+    if (strcmp(format, "%s") == 0) {
+        display_lines(&d, va_arg(in.args, const char *));
+        in.at = "";
+    }
+    while (*in.at) {
+        size_t plain = strcspn(in.at, "%");
+        display_add(&d, in.at, plain);
+        in.at += plain;
+        if (*in.at == '%') {
+            in.at++;
+            display_spec(&d, &in);
+        }
+    }
+    va_end(in.args);
+}
+
+void display_format(char *out, size_t bytes, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    display_format_list(out, bytes, format, args);
+    va_end(args);
+}
+
+void display_print(const char *format, ...)
+{
+    char line[LINE_BYTES];
+    va_list args;
+    va_start(args, format);
+    display_format_list(line, sizeof line, format, args);
+    va_end(args);
+    fputs(line, stdout);
+}

@@ -1,0 +1,22 @@
+/* Texts on their way to a terminal. Names come from archives, jobs and file systems, and may hold
+ * anything: what would steer the terminal, break a line, or is no UTF-8, is written as C writes it
+ * ("\n", "\x1b"). */
+#ifndef VOLTMILL_BASE_DISPLAY_H
+#define VOLTMILL_BASE_DISPLAY_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+/* snprintf() of which every text that is put in (%s, %c) is written so; the format's own characters
+ * stay as they are, and so do the lines of a message that was put together before (the format "%s"
+ * alone). For integers, doubles, texts and characters, with flags, width and precision (of a text:
+ * of its own bytes). What does not fit is cut off. */
+void display_format(char *out, size_t bytes, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void display_format_list(char *out, size_t bytes, const char *format, va_list args)
+    __attribute__((format(printf, 3, 0)));
+
+/* printf() likewise, of lines shorter than 16 KiB. */
+void display_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif
