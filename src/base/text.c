@@ -30,7 +30,9 @@ status_t text_add_bytes(struct text *text, const char *bytes, size_t count)
 {
     status_t st = STATUS_OK;
     TRY(reserve(text, count));
-    memcpy(text->data + text->length, bytes, count);
+    if (count > 0) {
+        memcpy(text->data + text->length, bytes, count);
+    }
     text->length += count;
     text->data[text->length] = '\0';
 out:

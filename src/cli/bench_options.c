@@ -258,7 +258,7 @@ status_t bench_options_read(int argc, char **argv, struct bench_settings *out)
         TRY(take(option, optarg, out));
     }
     REQUIRE(optind == argc - 1 && strcmp(argv[optind], "ppf") == 0, STATUS_USAGE,
-            "bench: expected what to time: ppf; see voltmill bench --help");
+            "bench: expected what to time: ppf, run or dedisperse; see voltmill bench --help");
     for (uint32_t i = 0; i < out->bits.count; i++) {
         uint64_t bits = out->bits.values[i];
         REQUIRE(bits == 4 || bits == 8 || bits == 16 || bits == 32, STATUS_USAGE,

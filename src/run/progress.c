@@ -16,6 +16,16 @@ void progress_begin(struct progress *progress)
     progress->drawn = 0;
 }
 
+enum { RATE = 32 };
+
+/* Nothing of bytes that nobody counts. */
+static void say_rate(const char *what, double rate, char out[RATE])
+{
+    if (rate > 0) {
+        snprintf(out, RATE, ", %s %.0f MB/s", what, rate / 1e6);
+    }
+}
+
 void progress_show(struct progress *progress, uint64_t done)
 {
     enum { LINE = 160 };
@@ -33,11 +43,13 @@ void progress_show(struct progress *progress, uint64_t done)
     double seconds = now - progress->started;
     double left = seconds * (double)(progress->total - all) / (double)done;
     char line[LINE];
-    snprintf(line, sizeof line, "%llu/%llu %s (%.1f %%), in %.0f MB/s, out %.0f MB/s, %.0f s left",
-             (unsigned long long)all, (unsigned long long)progress->total, progress->what,
-             100 * (double)all / (double)progress->total,
-             (double)progress->in_bytes * part / seconds / 1e6,
-             (double)progress->out_bytes * part / seconds / 1e6, left);
+    char in[RATE] = "";
+    char out[RATE] = "";
+    say_rate("in", (double)progress->in_bytes * part / seconds, in);
+    say_rate("out", (double)progress->out_bytes * part / seconds, out);
+    snprintf(line, sizeof line, "%llu/%llu %s (%.1f %%)%s%s, %.0f s left", (unsigned long long)all,
+             (unsigned long long)progress->total, progress->what,
+             100 * (double)all / (double)progress->total, in, out, left);
     if (in_place) {
         fprintf(stderr, "\r%-78s", line);
         progress->drawn = 1;
