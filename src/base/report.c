@@ -33,7 +33,7 @@ status_t report_fail(status_t code, const char *format, ...)
     if (own.status == STATUS_OK) {
         va_list args;
         va_start(args, format);
-        vsnprintf(own.cause, sizeof own.cause, format, args);
+        display_format_list(own.cause, sizeof own.cause, format, args);
         va_end(args);
         own.status = code;
         own.number = atomic_fetch_add(&nfailures, 1);
