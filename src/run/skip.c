@@ -18,8 +18,11 @@ static status_t open_product(const char *path, struct product **out)
     status_t st = STATUS_OK;
     struct identity identity;
     struct text cause = {0};
-    st = identity_of_path(path, &identity);
-    st = st == STATUS_OK ? product_open(path, out) : st;
+    if (identity_of_path(path, &identity) != STATUS_OK) {
+        report_clear();
+        TRY(file_check_new(path, 0)); /* a folder, a pipe, a link that leads nowhere */
+    }
+    st = product_open(path, out);
     if (st == STATUS_DATA) {
         TRY(text_add(&cause, "%s", report_cause()));
         report_clear();
