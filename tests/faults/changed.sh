@@ -49,14 +49,14 @@ changes replace chunked.h5 virtual.h5 1 'chunked\.h5 was replaced' --set run.on_
 # A filterbank.
 cat >frb.yaml <<'YAML'
 input: {files: bank.h5}
-dedisperse: {dm: {start: 0, step: 1, count: 400}, file: power.h5}
-run: {threads: 1, sync: 0.01, chunk: 2}
+dedisperse: {dm: {start: 0, step: 1, count: 24}, file: power.h5}
+run: {threads: 1, sync: 0.01, chunk: 1024}
 YAML
 "$python" - <<'PYTHON'
 import h5py
 import numpy as np
 with h5py.File("bank.h5", "w") as f:
-    f.create_dataset("data", data=np.random.default_rng(1).integers(0, 255, (20000, 1, 64), dtype="u1"))
+    f.create_dataset("data", data=np.random.default_rng(1).integers(0, 255, (4000, 1, 64), dtype="u1"))
     f["data"].attrs.update({"fch1": 400.0, "foff": -1.0, "tsamp": 1e-3, "tstart": 58849.0})
 PYTHON
 mv frb.yaml job.yaml
