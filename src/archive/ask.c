@@ -167,7 +167,7 @@ static status_t unpack_input(struct unpack *in, struct job **out)
     TRY(unpack_layout(in, &job->layout));
     TRY(unpack_select(in, &job->select));
     job->on_bad = (enum on_bad)unpack_i64(in);
-    REQUIRE(!in->failed, STATUS_DEVICE, "out of memory: a job");
+    TRY(unpack_check(in, "a job"));
     *out = job;
     job = NULL;
 out:

@@ -96,7 +96,7 @@ status_t fbh5_unpack(struct unpack *in, struct fbh5 **out)
     for (size_t c = 0; c < count; c++) {
         fbh5->freq_hz[c] = unpack_f64(in);
     }
-    REQUIRE(!in->failed && fbh5->path, STATUS_DEVICE, "out of memory: a filterbank");
+    TRY(unpack_check(in, "a filterbank"));
     *out = fbh5;
     fbh5 = NULL;
 out:

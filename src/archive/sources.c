@@ -130,7 +130,7 @@ status_t sources_unpack(struct unpack *in, struct sources *out)
         source->identity.bytes = unpack_u64(in);
         source->identity.changed_s = unpack_i64(in);
         source->identity.changed_ns = (uint32_t)unpack_u64(in);
-        REQUIRE(source->path, STATUS_DEVICE, "the files of an archive did not come from rank 0");
+        TRY(unpack_check(in, "the files of an archive"));
     }
 out:
     return st;

@@ -37,7 +37,7 @@ status_t storage_unpack(struct unpack *in, struct storage *out)
     TRY(memory_zeroed(count, sizeof *out->absent, "absent sources", &out->absent));
     for (; out->nabsent < count; out->nabsent++) {
         out->absent[out->nabsent] = unpack_text(in);
-        REQUIRE(out->absent[out->nabsent], STATUS_DEVICE, "out of memory: absent sources");
+        TRY(unpack_check(in, "absent sources"));
     }
 out:
     return st;

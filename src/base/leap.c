@@ -27,5 +27,8 @@ int leap_seconds_before(int32_t mjd_day)
 
 int leap_day_seconds(int32_t mjd_day)
 {
-    return 86400 + leap_seconds_before(mjd_day + 1) - leap_seconds_before(mjd_day);
+    int known = leap_seconds_before(mjd_day);
+    int ends_with_one =
+        known < (int)(sizeof leap_days / sizeof *leap_days) && leap_days[known] == mjd_day;
+    return 86400 + ends_with_one;
 }

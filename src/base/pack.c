@@ -88,3 +88,12 @@ size_t unpack_count(struct unpack *in, size_t size)
     }
     return (size_t)count;
 }
+
+status_t unpack_check(const struct unpack *in, const char *what)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(!(in->failed & UNPACK_NO_MEMORY), STATUS_DEVICE, "out of memory: %s", what);
+    REQUIRE(!in->failed, STATUS_DATA, "%s came torn from another process", what);
+out:
+    return st;
+}

@@ -1,5 +1,5 @@
 /* Plain values packed into bytes and back: what rank 0 tells the others. The reader never trusts
- * a size: past the end it gives zeros and remembers that it failed. */
+ * a size: past the end it gives zeros and remembers that it failed, and why. */
 #ifndef VOLTMILL_BASE_PACK_H
 #define VOLTMILL_BASE_PACK_H
 
@@ -31,5 +31,8 @@ char *unpack_text(struct unpack *in);
 /* A count of things of at least `size` packed bytes each; 0 and failed when they cannot be there.
  */
 size_t unpack_count(struct unpack *in, size_t size);
+/* Once all is read: fails with DEVICE when there was no memory for a text, with DATA when bytes
+ * were missing. */
+status_t unpack_check(const struct unpack *in, const char *what);
 
 #endif

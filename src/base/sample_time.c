@@ -46,7 +46,7 @@ struct sample_time sample_time_between(struct utc from, struct utc to, double ra
     double high;
     double low;
     double lower;
-    double days = (double)(to.mjd_day - from.mjd_day) * 86400 +
+    double days = ((double)to.mjd_day - from.mjd_day) * 86400 +
                   (leap_seconds_before(to.mjd_day) - leap_seconds_before(from.mjd_day));
     sample_time_sum(to.second, -from.second, &high, &low);
     sample_time_sum(days, high, &high, &lower);

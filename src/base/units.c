@@ -142,15 +142,15 @@ static int32_t mjd_of_date(int year, int month, int day)
 
 static void date_of_mjd(int32_t mjd, int *year, int *month, int *day)
 {
-    int a = mjd + 2400001 + 32044;
-    int b = (4 * a + 3) / 146097;
-    int c = a - 146097 * b / 4;
-    int d = (4 * c + 3) / 1461;
-    int e = c - 1461 * d / 4;
-    int m = (5 * e + 2) / 153;
-    *day = e - (153 * m + 2) / 5 + 1;
-    *month = m + 3 - 12 * (m / 10);
-    *year = 100 * b + d - 4800 + m / 10;
+    int64_t a = (int64_t)mjd + 2400001 + 32044;
+    int64_t b = (4 * a + 3) / 146097;
+    int64_t c = a - 146097 * b / 4;
+    int64_t d = (4 * c + 3) / 1461;
+    int64_t e = c - 1461 * d / 4;
+    int64_t m = (5 * e + 2) / 153;
+    *day = (int)(e - (153 * m + 2) / 5 + 1);
+    *month = (int)(m + 3 - 12 * (m / 10));
+    *year = (int)(100 * b + d - 4800 + m / 10);
 }
 
 const char *units_utc(struct utc utc, char text[UNITS_TEXT])
@@ -221,15 +221,26 @@ int units_parse_utc(const char *text, struct utc *utc)
     return ok;
 }
 
+/* No date at all, of a damaged file: beyond this the seconds of a day get lost. */
+enum { MOST_DAYS = 1000000000 };
+
+static int day_is_known(double day)
+{
+    return fabs(day) < MOST_DAYS; /* no NaN */
+}
+
+static struct utc utc_beyond(double day)
+{
+    return (struct utc){day > 0 ? MOST_DAYS : -MOST_DAYS, 0};
+}
+
 struct utc utc_add(struct utc utc, double seconds)
 {
-    enum { MOST_DAYS = 1000000000 };
     double total = utc.second + seconds;
     double days = floor(total / 86400);
     int leaps = leap_seconds_before(utc.mjd_day);
-    /* No date at all, of a damaged file: beyond this the seconds of a day get lost. */
-    if (!(fabs(days) < MOST_DAYS)) {
-        return (struct utc){total > 0 ? MOST_DAYS : -MOST_DAYS, 0};
+    if (!day_is_known(utc.mjd_day + days)) {
+        return utc_beyond(utc.mjd_day + days);
     }
     utc.mjd_day += (int32_t)days;
     utc.second = total - days * 86400 - (leap_seconds_before(utc.mjd_day) - leaps);
@@ -245,7 +256,7 @@ struct utc utc_add(struct utc utc, double seconds)
 double utc_difference(struct utc a, struct utc b)
 {
     int leaps = leap_seconds_before(a.mjd_day) - leap_seconds_before(b.mjd_day);
-    return (double)(a.mjd_day - b.mjd_day) * 86400 + leaps + (a.second - b.second);
+    return ((double)a.mjd_day - b.mjd_day) * 86400 + leaps + (a.second - b.second);
 }
 
 double utc_mjd(struct utc utc)
@@ -256,6 +267,7 @@ double utc_mjd(struct utc utc)
 const char *utc_mjd_text(struct utc utc, char text[UNITS_TEXT])
 {
     const uint64_t parts = UINT64_C(1000000000000000);
+    utc = utc_add(utc, 0); /* a second of that day, whatever a file says */
     uint64_t fraction = (uint64_t)rint(utc.second / 86400 * (double)parts);
     int32_t day = utc.mjd_day + (int32_t)(fraction / parts);
     snprintf(text, UNITS_TEXT, "%d.%015llu", day, (unsigned long long)(fraction % parts));
@@ -265,5 +277,5 @@ const char *utc_mjd_text(struct utc utc, char text[UNITS_TEXT])
 struct utc utc_of_mjd(double mjd)
 {
     double day = floor(mjd);
-    return (struct utc){(int32_t)day, (mjd - day) * 86400};
+    return day_is_known(day) ? (struct utc){(int32_t)day, (mjd - day) * 86400} : utc_beyond(day);
 }

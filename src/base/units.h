@@ -35,7 +35,8 @@ struct utc {
 const char *units_utc(struct utc utc, char text[UNITS_TEXT]);
 int units_parse_utc(const char *text, struct utc *utc) __attribute__((warn_unused_result));
 
-/* utc + seconds, normalised to seconds that the day has; a - b in seconds: leap seconds count. */
+/* utc + seconds, normalised to seconds that the day has, at most 10^9 days from MJD 0, whatever a
+ * file says; a - b in seconds: leap seconds count. */
 struct utc utc_add(struct utc utc, double seconds);
 double utc_difference(struct utc a, struct utc b);
 

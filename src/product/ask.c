@@ -126,7 +126,7 @@ static status_t unpack_product(struct unpack *in, struct product **out)
     product->missing = unpack_u64(in);
     product->gaps = unpack_u64(in);
     unpack_place(in, &product->place);
-    REQUIRE(!in->failed, STATUS_DEVICE, "out of memory: a product");
+    TRY(unpack_check(in, "a product"));
     *out = product;
     product = NULL;
 out:
@@ -235,7 +235,7 @@ static status_t unpack_dedispersed(struct unpack *in, struct dedispersed **out)
     size_t count = unpack_count(in, sizeof *to->delays);
     TRY(memory_zeroed(count, sizeof *to->delays, "delays", &to->delays));
     unpack_bytes(in, to->delays, count * sizeof *to->delays);
-    REQUIRE(!in->failed, STATUS_DEVICE, "out of memory: a product");
+    TRY(unpack_check(in, "a product"));
     *out = to;
     to = NULL;
 out:

@@ -1,4 +1,5 @@
 /* Numbers and dates as people write them; axes of time and frequency; packing. */
+#include "base/leap.h"
 #include "base/memory.h"
 #include "base/pack.h"
 #include "base/sample_time.h"
@@ -226,6 +227,39 @@ static void days_keep_what_seconds_hold(void **state)
     assert_true(axis.first == 0.0195 && axes_leading_edge(axis) == axis.first - 0.02);
 }
 
+/* No date overflows, the build with SANITIZE=undefined says; each keeps to its end of the calendar.
+ */
+static void dates_of_damaged_files_stay_dates(void **state)
+{
+    (void)state;
+    enum { MOST = 1000000000 };
+    const int32_t days[] = {INT32_MIN, -MOST, -2432046, MOST, INT32_MAX, INT32_MAX - 1};
+    const double seconds[] = {-1e300, -HUGE_VAL, -8e13, 0, 86399.5, 8e13, 1e300, HUGE_VAL, NAN};
+    char text[UNITS_TEXT];
+    for (size_t i = 0; i < sizeof days / sizeof *days; i++) {
+        for (size_t j = 0; j < sizeof seconds / sizeof *seconds; j++) {
+            struct utc utc = {days[i], seconds[j]};
+            struct utc sum = utc_add(utc, 1);
+            assert_true(sum.mjd_day >= -MOST && sum.mjd_day <= MOST);
+            assert_true(sum.second >= 0 && sum.second < 86400);
+            assert_true(strlen(units_utc(utc, text)) > 0 && strlen(utc_mjd_text(utc, text)) > 0);
+        }
+    }
+    assert_int_equal(utc_add((struct utc){INT32_MAX, 0}, 864000).mjd_day, MOST);
+    assert_int_equal(utc_add((struct utc){INT32_MIN, 0}, -864000).mjd_day, -MOST);
+    struct utc first = {INT32_MIN, 0};
+    struct utc last = {INT32_MAX, 0};
+    assert_true(utc_difference(last, first) > 3.7e14);
+    assert_true(sample_time_between(first, last, 1).whole > INT64_C(370000000000000));
+    assert_int_equal(leap_day_seconds(INT32_MAX), 86400);
+    assert_int_equal(leap_day_seconds(57753), 86401);
+    const double mjds[] = {1e300, -1e300, HUGE_VAL, 3e9, NAN};
+    for (size_t i = 0; i < sizeof mjds / sizeof *mjds; i++) {
+        assert_int_equal(utc_of_mjd(mjds[i]).mjd_day, mjds[i] > 0 ? MOST : -MOST);
+        assert_true(utc_of_mjd(mjds[i]).second == 0);
+    }
+}
+
 static void packed_values_come_back(void **state)
 {
     (void)state;
@@ -252,6 +286,17 @@ static void packed_values_come_back(void **state)
     struct unpack torn = {.data = out.data, .length = out.length};
     assert_int_equal(unpack_count(&torn, 1), 0);
     assert_int_equal(torn.failed, 1);
+    report_clear();
+    assert_int_equal(unpack_check(&in, "a name"), STATUS_DATA);
+    assert_string_equal(report_cause(), "a name came torn from another process");
+    report_clear();
+    /* What no memory was left for is not torn. */
+    in.failed |= UNPACK_NO_MEMORY;
+    assert_int_equal(unpack_check(&in, "a name"), STATUS_DEVICE);
+    assert_string_equal(report_cause(), "out of memory: a name");
+    report_clear();
+    struct unpack whole = {.data = out.data, .length = out.length};
+    assert_int_equal(unpack_check(&whole, "a name"), STATUS_OK);
     text_free(&out);
 }
 
@@ -281,6 +326,7 @@ int main(void)
         cmocka_unit_test(names_are_ordered_as_people_do),
         cmocka_unit_test(axes_follow_their_conventions),
         cmocka_unit_test(days_keep_what_seconds_hold),
+        cmocka_unit_test(dates_of_damaged_files_stay_dates),
         cmocka_unit_test(packed_values_come_back),
         cmocka_unit_test(only_the_first_failure_is_the_cause),
     };
