@@ -179,7 +179,7 @@ status_t native_create(const char *path, const struct native_spec *spec, struct 
     if (spec->stations > 1) {
         TRY(put_names(file, voltages, axes.data, "station", spec->stations));
     }
-    haddr_t offset = H5Dget_offset(voltages);
+    haddr_t offset = h5_offset(voltages);
     REQUIRE(offset != HADDR_UNDEF, STATUS_DATA, "%s: its samples have no place",
             path ? path : "voltages");
     place->data_offset = offset;

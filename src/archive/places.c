@@ -83,8 +83,8 @@ status_t places_find(const depot_t *depot, struct places *out)
             STATUS_DATA, "%s: the size of %s is absurd", stored->path, stored->name);
     if (stored->nexternals > 0) {
         TRY(places_find_external(stored, bytes, out));
-    } else if (stored->layout == H5D_CONTIGUOUS && H5Dget_offset(stored->dataset) != HADDR_UNDEF) {
-        TRY(places_add(out, stored->home, H5Dget_offset(stored->dataset), bytes));
+    } else if (stored->layout == H5D_CONTIGUOUS && h5_offset(stored->dataset) != HADDR_UNDEF) {
+        TRY(places_add(out, stored->home, h5_offset(stored->dataset), bytes));
     }
 out:
     h5_close(type);

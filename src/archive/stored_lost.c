@@ -231,7 +231,7 @@ static status_t find_lost_contiguous(struct stored *stored)
     status_t st = STATUS_OK;
     hid_t type = H5Dget_type(stored->dataset);
     uint64_t bytes = 0;
-    haddr_t offset = H5Dget_offset(stored->dataset);
+    haddr_t offset = h5_offset(stored->dataset);
     REQUIRE(multiply_u64((uint64_t)H5Sget_simple_extent_npoints(stored->space), H5Tget_size(type),
                          &bytes),
             STATUS_DATA, "%s: the size of %s is absurd", stored->path, stored->name);

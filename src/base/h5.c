@@ -162,6 +162,17 @@ out:
     return st;
 }
 
+haddr_t h5_offset(hid_t dataset)
+{
+    haddr_t at = H5Dget_offset(dataset);
+    hid_t plist = at != HADDR_UNDEF ? H5Dget_create_plist(dataset) : -1;
+    /* To no place at all, and to that of external files, HDF5 adds the file's user block. */
+    int is_there =
+        plist >= 0 && H5Pget_external_count(plist) == 0 && H5Dget_storage_size(dataset) > 0;
+    h5_close(plist);
+    return is_there ? at : HADDR_UNDEF;
+}
+
 /* Opens the attribute, or leaves it below 0 when it does not exist. */
 static status_t open_attribute(hid_t object, const char *where, const char *name, hid_t *out)
 {

@@ -40,9 +40,13 @@ status_t h5_open_file(const char *path, hid_t *out);
 int h5_is_unfinished(const char *path);
 
 /* Makes a dataset that lies in one piece, is there from the start, and is not filled: plain writes
- * may fill it in (H5Dget_offset). */
+ * may fill it in (h5_offset()). */
 status_t h5_create_dataset(hid_t file, const char *name, hid_t type, int rank, const hsize_t *dims,
                            hid_t *out);
+
+/* Where in its file the data of a dataset begin that lie in one piece; else, and as long as nobody
+ * has written any, HADDR_UNDEF. */
+haddr_t h5_offset(hid_t dataset);
 
 /* Attributes of an object (`where` names file and object in messages). A scalar, or the first of
  * an array. The h5_get_ functions give *found = 0 and leave *value alone when it is not there; they

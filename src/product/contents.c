@@ -145,8 +145,8 @@ static status_t contents_dataset(struct contents *contents, hid_t dataset, const
     struct item *item = NULL;
     TRY(contents_add(contents, name, NULL, &item));
     if (contents->fd >= 0) {
-        int is_line = strcmp(name, table_name) == 0 ||
-                      H5Dget_offset(dataset) == (haddr_t)contents->data_offset;
+        int is_line =
+            strcmp(name, table_name) == 0 || h5_offset(dataset) == (haddr_t)contents->data_offset;
         st = contents_of_dataset(dataset, item->name, is_line ? -1 : contents->fd, &item->crc);
         TRY(contents_settle(contents, st, item));
     }
@@ -265,8 +265,7 @@ static status_t contents_open(const char *path, hid_t *file, hid_t *table, uint6
     hssize_t points = H5Sget_simple_extent_npoints(space);
     *stride = H5Tget_size(type);
     REQUIRE(points > 0 && points <= MOST_OBJECTS && H5Tget_class(type) == H5T_COMPOUND &&
-                *stride > sizeof(uint32_t) && *stride < 1 << 16 &&
-                H5Dget_offset(*table) != HADDR_UNDEF,
+                *stride > sizeof(uint32_t) && *stride < 1 << 16 && h5_offset(*table) != HADDR_UNDEF,
             STATUS_DATA, "%s: %s is no table of CRCs", path, table_name);
     *count = (uint64_t)points;
 out:
@@ -310,7 +309,7 @@ status_t contents_put(int fd, const char *path, const struct product_place *plac
             path, contents.count, (unsigned long long)count);
     TRY(memory_zeroed((size_t)count, (size_t)stride, "objects", &rows));
     TRY(contents_fill(&contents, stride, rows));
-    TRY(file_write(fd, path, H5Dget_offset(table), rows, count * stride));
+    TRY(file_write(fd, path, h5_offset(table), rows, count * stride));
 out:
     free(rows);
     h5_close(table);
@@ -387,7 +386,7 @@ static status_t contents_compare_here(const char *path, const struct product_pla
         goto out;
     }
     TRY(memory_zeroed((size_t)count, (size_t)stride, "objects", &rows));
-    TRY(file_read(contents.fd, path, H5Dget_offset(table), rows, count * stride));
+    TRY(file_read(contents.fd, path, h5_offset(table), rows, count * stride));
     TRY(contents_list(&contents));
     TRY(contents_judge(&contents, rows, count, stride, out));
 out:

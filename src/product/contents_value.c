@@ -244,7 +244,7 @@ status_t contents_of_dataset(hid_t dataset, const char *where, int fd, uint32_t 
     TRY(value_add_line(type, space, where, &line, &count));
     uint32_t crc = crc_of(line.data, line.length);
     if (fd >= 0) {
-        haddr_t offset = H5Dget_offset(dataset);
+        haddr_t offset = h5_offset(dataset);
         REQUIRE(multiply_u64(count, H5Tget_size(type), &bytes) &&
                     (bytes == 0 || offset != HADDR_UNDEF),
                 STATUS_DATA, "%s does not lie in one piece", where);

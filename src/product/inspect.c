@@ -146,9 +146,9 @@ static status_t read_counts_place(hid_t file, const char *path, struct product_p
     H5_TRY(missing, "%s does not say how many samples were missing", path);
     TRY(need_u64(crc, path, "span_rows", &place->span_rows));
     space = H5Dget_space(crc);
-    haddr_t crc_at = H5Dget_offset(crc);
-    haddr_t missing_at = H5Dget_offset(missing);
-    haddr_t holes_at = H5Dget_offset(holes);
+    haddr_t crc_at = h5_offset(crc);
+    haddr_t missing_at = h5_offset(missing);
+    haddr_t holes_at = h5_offset(holes);
     REQUIRE(holes_at != HADDR_UNDEF && H5Dget_storage_size(holes) == place->rows, STATUS_DATA,
             "%s: what it says of NaN rows is not about all rows", path);
     place->holes_offset = holes_at;
@@ -192,8 +192,8 @@ static status_t read_place(hid_t file, struct product *product)
     product->place.row_bytes =
         product_row_bytes(product->kind, product->streams, product->frequencies);
     REQUIRE(product->place.row_bytes > 0, STATUS_DATA, "%s holds empty rows", product->path);
-    haddr_t data_at = H5Dget_offset(data);
-    haddr_t time_at = H5Dget_offset(time);
+    haddr_t data_at = h5_offset(data);
+    haddr_t time_at = h5_offset(time);
     REQUIRE(stat(product->path, &info) == 0, STATUS_DATA, "%s: %s", product->path, strerror(errno));
     product->place.file_bytes = (uint64_t)info.st_size;
     REQUIRE(data_at != HADDR_UNDEF && time_at != HADDR_UNDEF, STATUS_DATA,

@@ -350,7 +350,7 @@ static status_t find_place(hid_t file, const char *name, uint64_t *offset)
     status_t st = STATUS_OK;
     hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
     H5_TRY(dataset, "dataset %s cannot be opened", name);
-    haddr_t at = H5Dget_offset(dataset);
+    haddr_t at = h5_offset(dataset);
     REQUIRE(at != HADDR_UNDEF, STATUS_DATA, "dataset %s has no place in its file", name);
     *offset = at;
 out:

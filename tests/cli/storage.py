@@ -141,7 +141,8 @@ for kind, pattern in (("missing", "source missing.h5 .*No such file"), ("text", 
                       ("short", "source short.h5 .*ends before the mapping"), ("flat", "source flat.h5 .*2 dimensions"),
                       ("floats", "source floats.h5 .*another type"), ("self-missing", "source self-missing.h5 .*refers to itself"),
                       ("fifo", "source fifo.h5 .*not an ordinary file"), ("raw-cut", "source raw-cut.h5 .*raw-cut.bin is truncated"),
-                      ("empty", "empty.h5: /v was never written"), ("blank", "blank.h5: /v was never written")):
+                      ("empty", "empty.h5: /v was never written"), ("blank", "blank.h5: /v was never written"),
+                      ("user", "user.h5: /v was never written")):
     name = "self-missing" if kind == "self-missing" else "with-" + kind
     half = halves(name, kind + ".h5", "b.h5")
     lost(name, 0, half, pattern)
@@ -159,6 +160,8 @@ with h5py.File("raw-cut.h5", "w") as f:
 with h5py.File("empty.h5", "w") as f:
     f.create_dataset("v", (N // 2, 2, 2), "i1", chunks=(100, 2, 2))
 with h5py.File("blank.h5", "w") as f:
+    f.create_dataset("v", (N // 2, 2, 2), "i1")
+with h5py.File("user.h5", "w", userblock_size=512) as f:
     f.create_dataset("v", (N // 2, 2, 2), "i1")
 put("shorter", x[:3000], chunks=(64, 2, 2), maxshape=(None, 2, 2))
 unlimited("growing-short", "shorter.h5", x.shape, True, 0)
@@ -190,6 +193,12 @@ lost("gaps", 1000, 1500, "no source for them")
 with h5py.File("never.h5", "w") as f:
     f.create_dataset("v", x.shape, "i1")
 lost("never", 0, N, "never.h5: /v was never written")
+with h5py.File("user-never.h5", "w", userblock_size=4096) as f:
+    f.create_dataset("v", x.shape, "i1")
+lost("user-never", 0, N, "user-never.h5: /v was never written")
+with h5py.File("user-whole.h5", "w", userblock_size=1024) as f:
+    f["v"] = x
+sound("user-whole")
 # Zeros that were put there are data.
 with h5py.File("zeros.h5", "w") as f:
     f["v"] = np.zeros_like(x)
