@@ -51,7 +51,7 @@ static int has_device(const struct bench_settings *settings)
     return backend_which(settings->opened) == BACKEND_OPENCL;
 }
 
-static void print_head(const struct bench_settings *settings)
+static void print_head(struct bench_settings *settings)
 {
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
@@ -66,14 +66,12 @@ static void print_head(const struct bench_settings *settings)
     printf("\n%7s %5s %4s %7s %-44s %9s %8s %8s %8s %6s %7s %9s\n", "channel", "taps", "bits",
            "streams", "how", "ms", "Gsamp/s", "GB/s", "GFLOP/s", "copy",
            has_device(settings) ? "deal ms" : "/ FFT", "rms error");
-    if (settings->csv) {
-        fprintf(settings->csv,
-                "channels,taps,bits,complex,streams,samples,how,ms,deal_ms,filter_ms,transform_ms,"
-                "detect_ms,"
-                "gsamples_per_s,gbytes_per_s,fir_gflop_per_s,share_of_copy,block_ms,"
-                "block_gsamples_per_s,share_of_link,joules_per_gsample,fft_alone_ms,ratio_to_fft,"
-                "threads,simd,rms_error,result\n");
-    }
+    csv_print(&settings->csv,
+              "channels,taps,bits,complex,streams,samples,how,ms,deal_ms,filter_ms,transform_ms,"
+              "detect_ms,"
+              "gsamples_per_s,gbytes_per_s,fir_gflop_per_s,share_of_copy,block_ms,"
+              "block_gsamples_per_s,share_of_link,joules_per_gsample,fft_alone_ms,ratio_to_fft,"
+              "threads,simd,rms_error,result\n");
 }
 
 /* Share of the link's rate in the direction that binds. */
@@ -86,8 +84,8 @@ static double link_share(const struct bench_settings *settings, const struct ben
     return fmax(r->up_bytes / rates->upload, r->down_bytes / rates->download) / r->block_seconds;
 }
 
-static void print_row(const struct bench_settings *settings, const struct bench_case *c,
-                      uint64_t bits, const struct bench_result *r, const char *how)
+static void print_row(struct bench_settings *settings, const struct bench_case *c, uint64_t bits,
+                      const struct bench_result *r, const char *how)
 {
     double samples = (double)r->samples;
     double ms = 1e3 * r->seconds;
@@ -112,19 +110,17 @@ static void print_row(const struct bench_settings *settings, const struct bench_
         }
         printf("\n");
     }
-    if (settings->csv) {
-        fprintf(settings->csv, "%u,%u,%llu,%d,%u,%llu,\"%s\",%.6f,%.6f,%.6f,%.6f,%.6f,",
-                c->channels, c->taps, (unsigned long long)bits, c->is_complex, c->streams,
-                (unsigned long long)r->samples, how, ms, 1e3 * r->steps[STEP_DEAL],
-                1e3 * r->steps[STEP_FILTER], 1e3 * r->steps[STEP_TRANSFORM],
-                1e3 * r->steps[STEP_DETECT]);
-        fprintf(settings->csv, "%.4f,%.2f,%.1f,%.4f,%.6f,%.4f,%.4f,%.2f,%.6f,%.4f,%u,%s,%.3g,%s\n",
-                rate, bytes, flops, share, 1e3 * r->block_seconds,
-                r->block_seconds > 0 ? 1e-9 * samples / r->block_seconds : 0,
-                link_share(settings, r), joules, 1e3 * r->bare_seconds, ratio, c->threads,
-                channelise_simd(&r->choice), r->rms, r->is_right ? "ok" : "FAILED");
-        fflush(settings->csv);
-    }
+    csv_print(&settings->csv, "%u,%u,%llu,%d,%u,%llu,\"%s\",%.6f,%.6f,%.6f,%.6f,%.6f,", c->channels,
+              c->taps, (unsigned long long)bits, c->is_complex, c->streams,
+              (unsigned long long)r->samples, how, ms, 1e3 * r->steps[STEP_DEAL],
+              1e3 * r->steps[STEP_FILTER], 1e3 * r->steps[STEP_TRANSFORM],
+              1e3 * r->steps[STEP_DETECT]);
+    csv_print(&settings->csv, "%.4f,%.2f,%.1f,%.4f,%.6f,%.4f,%.4f,%.2f,%.6f,%.4f,%u,%s,%.3g,%s\n",
+              rate, bytes, flops, share, 1e3 * r->block_seconds,
+              r->block_seconds > 0 ? 1e-9 * samples / r->block_seconds : 0, link_share(settings, r),
+              joules, 1e3 * r->bare_seconds, ratio, c->threads, channelise_simd(&r->choice), r->rms,
+              r->is_right ? "ok" : "FAILED");
+    csv_flush(&settings->csv);
     fflush(stdout);
 }
 
@@ -209,6 +205,7 @@ static status_t bench_all(struct bench_settings *settings)
     struct backend_options options = {.device = settings->device, .local_size = 1};
     struct job all_cores = {0};
     settings->threads = settings->threads ? settings->threads : work_threads(&all_cores, 1);
+    TRY(csv_open(settings->csv_path, "w", &settings->csv));
     TRY(backend_open(backend_settle(settings->backend), &options, &settings->opened));
     TRY(backend_measure(settings->opened, &settings->rates));
     print_head(settings);
@@ -236,8 +233,6 @@ status_t cli_bench(int argc, char **argv)
     TRY(bench_all(&settings));
 out:
     backend_close(settings.opened);
-    if (settings.csv) {
-        fclose(settings.csv);
-    }
-    return st;
+    status_t closed = csv_close(&settings.csv);
+    return st == STATUS_OK ? closed : st;
 }

@@ -55,7 +55,7 @@ struct settings {
     struct dedisperse_shape shape;
     /* While it runs. */
     backend_t *opened;
-    FILE *csv;
+    struct csv csv;
     double started;
     uint32_t failed;
 };
@@ -235,10 +235,8 @@ static void print_head(struct settings *s)
            *device ? ", " : "", device, s->telescope->name, s->telescope->nchannels, s->seconds);
     printf("%6s %4s %-34s %10s %9s %9s %10s %9s\n", "DMs", "bits", "how", "ms", "order ms",
            "Gadd/s", "x realtime", "model ms");
-    if (s->csv) {
-        fprintf(s->csv, "setup,dms,bits,dm_step,group,seconds_of_data,how,ms,order_ms,upload_ms,"
-                        "download_ms,gadd_per_s,realtime,model_ms,result\n");
-    }
+    csv_print(&s->csv, "setup,dms,bits,dm_step,group,seconds_of_data,how,ms,order_ms,upload_ms,"
+                       "download_ms,gadd_per_s,realtime,model_ms,result\n");
 }
 
 static void print_row(struct settings *s, const struct bench_dedispersion *c, const char *how,
@@ -250,13 +248,11 @@ static void print_row(struct settings *s, const struct bench_dedispersion *c, co
            1e3 * r->seconds, 1e3 * r->order, rate, r->realtime, 1e3 * cost,
            r->wrong ? " FAILED" : "");
     fflush(stdout);
-    if (s->csv) {
-        fprintf(s->csv, "%s,%u,%u,%g,%u,%g,\"%s\",%.6f,%.6f,%.6f,%.6f,%.4f,%.4f,%.6f,%s\n",
-                c->telescope->name, c->ndms, bits, c->dm_step, c->group, c->seconds, how,
-                1e3 * r->seconds, 1e3 * r->order, 1e3 * r->upload, 1e3 * r->download, rate,
-                r->realtime, 1e3 * cost, r->wrong ? "FAILED" : "ok");
-        fflush(s->csv);
-    }
+    csv_print(&s->csv, "%s,%u,%u,%g,%u,%g,\"%s\",%.6f,%.6f,%.6f,%.6f,%.4f,%.4f,%.6f,%s\n",
+              c->telescope->name, c->ndms, bits, c->dm_step, c->group, c->seconds, how,
+              1e3 * r->seconds, 1e3 * r->order, 1e3 * r->upload, 1e3 * r->download, rate,
+              r->realtime, 1e3 * cost, r->wrong ? "FAILED" : "ok");
+    csv_flush(&s->csv);
 }
 
 /* One row; a shape that cannot be is said and passed over, a device that fails is a failure. */
@@ -378,10 +374,7 @@ static status_t bench_all(struct settings *s)
 {
     status_t st = STATUS_OK;
     struct backend_options options = {.device = s->device, .local_size = 1};
-    if (s->csv_path) {
-        s->csv = fopen(s->csv_path, "w");
-        REQUIRE(s->csv, STATUS_DATA, "%s: cannot be written", s->csv_path);
-    }
+    TRY(csv_open(s->csv_path, "w", &s->csv));
     TRY(backend_open(backend_settle(s->backend), &options, &s->opened));
     print_head(s);
     for (uint32_t b = 0; b < s->bits.count; b++) {
@@ -417,8 +410,6 @@ status_t cli_bench_dedisperse(int argc, char **argv)
     TRY(bench_all(&settings));
 out:
     backend_close(settings.opened);
-    if (settings.csv) {
-        fclose(settings.csv);
-    }
-    return st;
+    status_t closed = csv_close(&settings.csv);
+    return st == STATUS_OK ? closed : st;
 }

@@ -161,8 +161,7 @@ static status_t take_name(int option, const char *value, struct bench_settings *
         }
         REQUIRE(known, STATUS_USAGE, "bench: --fft %s: expected auto, vkfft or clfft", value);
     } else {
-        out->csv = fopen(value, "w");
-        REQUIRE(out->csv, STATUS_DATA, "%s: cannot be written", value);
+        out->csv_path = value;
     }
 out:
     return st;

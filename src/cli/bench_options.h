@@ -2,9 +2,8 @@
 #ifndef VOLTMILL_CLI_BENCH_OPTIONS_H
 #define VOLTMILL_CLI_BENCH_OPTIONS_H
 
+#include "cli/csv.h"
 #include "run/bench_ppf.h"
-
-#include <stdio.h>
 
 enum { BENCH_LIST = 24 };
 
@@ -24,15 +23,16 @@ struct bench_settings {
     enum product_kind kind;
     uint64_t integrate, samples, repeats, threads;
     int with_transfers;
-    FILE *csv;
+    const char *csv_path;
     int help;
     /* While it runs. */
     backend_t *opened;
     struct backend_rates rates;
     uint32_t failed;
+    struct csv csv;
 };
 
-/* Reads argv[0] ("bench") and what follows it. Opens the CSV file. Fails with USAGE or DATA. */
+/* Reads argv[0] ("bench") and what follows it. Fails with USAGE. */
 status_t bench_options_read(int argc, char **argv, struct bench_settings *out);
 
 /* Reads "8", "256,1024" or "256..4096" (doubling) into `out`; `option` names it in messages. Fails

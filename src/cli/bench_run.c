@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/cli.h"
+#include "cli/csv.h"
 #include "cli/start.h"
 
 #include <getopt.h>
@@ -103,20 +104,18 @@ static void print_result(const struct bench_run_result *r, int ranks)
 static status_t write_csv(const char *path, const struct bench_run_result *r, int ranks)
 {
     status_t st = STATUS_OK;
-    FILE *file = fopen(path, "a");
-    REQUIRE(file, STATUS_DATA, "%s cannot be written", path);
-    if (ftell(file) == 0) {
-        fprintf(file, "ranks,samples,in_bytes,out_bytes,backend_s,plain_read_s,plain_write_s,"
-                      "before_s,read_s,compute_s,write_s,after_s,total_s,ratio_to_bound\n");
+    struct csv csv = {0};
+    TRY(csv_open(path, "a", &csv));
+    if (csv_is_new(&csv)) {
+        csv_print(&csv, "ranks,samples,in_bytes,out_bytes,backend_s,plain_read_s,plain_write_s,"
+                        "before_s,read_s,compute_s,write_s,after_s,total_s,ratio_to_bound\n");
     }
-    fprintf(file, "%d,%.0f,%.0f,%.0f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.4f\n", ranks,
-            r->times.samples, r->times.in_bytes, r->times.out_bytes, r->backend, r->reading,
-            r->writing, r->times.before, r->times.read, r->times.compute, r->times.write,
-            r->times.after, r->times.total, r->times.total / r->bound);
+    csv_print(&csv, "%d,%.0f,%.0f,%.0f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.4f\n", ranks,
+              r->times.samples, r->times.in_bytes, r->times.out_bytes, r->backend, r->reading,
+              r->writing, r->times.before, r->times.read, r->times.compute, r->times.write,
+              r->times.after, r->times.total, r->times.total / r->bound);
+    TRY(csv_close(&csv));
 out:
-    if (file) {
-        fclose(file);
-    }
     return st;
 }
 

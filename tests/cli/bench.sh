@@ -35,6 +35,22 @@ for case in ":$best" "avx512:$best" "avx2:$avx2" "base:$base"; do
 done
 same "its result is right" ok "$(column result bench.csv)"
 
+
+# A table that did not get to its file.
+if [ -w /dev/full ]; then
+    full=(--csv /dev/full)
+    fails "ppf: a full disk" 3 '/dev/full cannot be written: No space left' "$voltmill" bench ppf --backend cpu \
+        --channels 64 --samples 65536 --repeat 1 --threads 1 "${full[@]}"
+    fails "dedisperse: a full disk" 3 '/dev/full cannot be written: No space left' "$voltmill" bench dedisperse \
+        --backend cpu --dms 4 --seconds 0.02 --repeat 1 --threads 1 "${full[@]}"
+    "$voltmill" synth --set file=obs.h5 <(echo '{bits: 8, samples: 8192, sample_rate_hz: 1e6, freq_hz: 1e9, noise: 9}') >output
+    echo '{input: {files: obs.h5}, channelise: {channels: 16, backend: cpu}, products: [{kind: power, file: p.h5}]}' >job.yaml
+    fails "run: a full disk" 3 '/dev/full cannot be written: No space left' "$voltmill" bench run --repeat 1 \
+        "${full[@]}" job.yaml
+else
+    skip "no /dev/full here"
+fi
+
 runs "ppf on three threads" ppf "" --threads 3
 same "its threads" 3 "$(column threads bench.csv)"
 same "has FFTW beside it" 0 "$(column fft_alone_ms bench.csv | grep -cx '0*\.0*')"
