@@ -85,7 +85,7 @@ static status_t links_enter(struct links_way *way, const char *file)
     TRY(links_resolve(way->path.data, file, &path));
     TRY(identity_of_path(path.data, &identity));
     if (way->request->note) {
-        TRY(way->request->note(way->request->context, path.data));
+        TRY(way->request->note(way->request->context, path.data, way->path.data));
     }
     TRY(h5_open_file(path.data, &next));
     hid_t root = H5Gopen2(next, "/", H5P_DEFAULT);

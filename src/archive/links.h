@@ -11,12 +11,13 @@
 status_t links_resolve(const char *home, const char *name, struct text *out);
 
 /* Opens an object of the file at `path`, which is open. *is_there = 0, and no object, when the name
- * leads to nothing. `note` is told of every other file before it is opened, and may refuse it.
- * Fails with DATA. */
+ * leads to nothing. `note` is told of every other file, and of the one that names it, before it is
+ * opened, and may refuse it. Fails with DATA. */
 struct links_request {
     hid_t file;
     const char *path, *name;
-    status_t (*note)(void *context, const char *path); /* NULL: any ordinary file will do */
+    status_t (*note)(void *context, const char *path,
+                     const char *from); /* NULL: any ordinary file will do */
     void *context;
     hid_t access; /* of the dataset, if it is one; 0: as usual */
 };

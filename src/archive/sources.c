@@ -25,12 +25,13 @@ static uint32_t sources_place(const struct sources *sources, const char *path, i
     return low;
 }
 
-status_t sources_add(struct sources *sources, const char *path)
+status_t sources_add(struct sources *sources, const char *path, enum source_kind kind,
+                     const char *from)
 {
     status_t st = STATUS_OK;
     int found;
     uint32_t at = sources_place(sources, path, &found);
-    struct archive_source new = {.path = NULL};
+    struct archive_source new = {.kind = kind};
     if (found) {
         goto out;
     }
@@ -39,11 +40,14 @@ status_t sources_add(struct sources *sources, const char *path)
         realloc(sources->items, ((size_t)sources->count + 1) * sizeof *grown);
     REQUIRE(grown, STATUS_DEVICE, "out of memory: the files of an archive");
     sources->items = grown;
+    TRY(memory_text(from, &new.from));
     TRY(memory_text(path, &new.path));
     memmove(grown + at + 1, grown + at, (sources->count - at) * sizeof *grown);
     grown[at] = new;
+    new.from = NULL;
     sources->count++;
 out:
+    free(new.from);
     return st;
 }
 
@@ -111,6 +115,8 @@ status_t sources_pack(const struct sources *sources, struct text *out)
         TRY(pack_u64(out, identity->bytes));
         TRY(pack_i64(out, identity->changed_s));
         TRY(pack_u64(out, identity->changed_ns));
+        TRY(pack_u64(out, sources->items[i].kind));
+        TRY(pack_text(out, sources->items[i].from));
     }
 out:
     return st;
@@ -119,7 +125,7 @@ out:
 status_t sources_unpack(struct unpack *in, struct sources *out)
 {
     status_t st = STATUS_OK;
-    enum { PACKED = 48 };
+    enum { PACKED = 64 };
     size_t count = unpack_count(in, PACKED);
     TRY(memory_zeroed(count, sizeof *out->items, "the files of an archive", &out->items));
     for (; out->count < count; out->count++) {
@@ -130,6 +136,8 @@ status_t sources_unpack(struct unpack *in, struct sources *out)
         source->identity.bytes = unpack_u64(in);
         source->identity.changed_s = unpack_i64(in);
         source->identity.changed_ns = (uint32_t)unpack_u64(in);
+        source->kind = (enum source_kind)unpack_u64(in);
+        source->from = unpack_text(in);
         TRY(unpack_check(in, "the files of an archive"));
     }
 out:
@@ -140,6 +148,7 @@ void sources_free(struct sources *sources)
 {
     for (uint32_t i = 0; i < sources->count; i++) {
         free(sources->items[i].path);
+        free(sources->items[i].from);
     }
     free(sources->items);
     *sources = (struct sources){NULL, 0};

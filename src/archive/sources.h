@@ -6,9 +6,14 @@
 #include "base/identity.h"
 #include "base/pack.h"
 
+/* What leads to a file. */
+enum source_kind { SOURCE_NAMED, SOURCE_LINKED, SOURCE_EXTERNAL, SOURCE_VIRTUAL };
+
 struct archive_source {
     char *path;
     struct identity identity;
+    enum source_kind kind;
+    char *from; /* the file that names it first; NULL: the job does */
 };
 
 struct sources {
@@ -16,9 +21,10 @@ struct sources {
     uint32_t count;
 };
 
-/* Adds the file unless it is there. Looks at it, but does not open it. Fails with DATA: it is not
- * there, or no ordinary file; with DEVICE: memory. */
-status_t sources_add(struct sources *sources, const char *path);
+/* Adds the file that `from` (NULL: the job) leads to, unless it is there. Looks at it, but does not
+ * open it. Fails with DATA: it is not there, or no ordinary file; with DEVICE: memory. */
+status_t sources_add(struct sources *sources, const char *path, enum source_kind kind,
+                     const char *from);
 
 /* NULL when it is none of them. */
 const struct archive_source *sources_find(const struct sources *sources, const char *path);

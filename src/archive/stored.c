@@ -91,13 +91,13 @@ struct noting {
     struct stored *stored;
 };
 
-static status_t depot_note(void *context, const char *path)
+static status_t depot_note(const struct noting *noting, const char *path, enum source_kind kind,
+                           const char *from)
 {
     status_t st = STATUS_OK;
-    const struct noting *noting = context;
     struct stored *stored = noting->stored;
     const struct depot_spec *spec = &noting->depot->spec;
-    TRY(spec->found ? sources_add(&spec->found->sources, path)
+    TRY(spec->found ? sources_add(&spec->found->sources, path, kind, from)
                     : sources_check_path(&spec->storage->sources, path));
     char **grown = realloc(stored->files, (stored->nfiles + 1) * sizeof *grown);
     REQUIRE(grown, STATUS_DEVICE, "out of memory: the files of %s", path);
@@ -107,6 +107,11 @@ static status_t depot_note(void *context, const char *path)
     stored->nfiles++;
 out:
     return st;
+}
+
+static status_t depot_note_linked(void *context, const char *path, const char *from)
+{
+    return depot_note(context, path, SOURCE_LINKED, from);
 }
 
 static status_t stored_find_home(struct stored *stored)
@@ -176,8 +181,7 @@ static status_t stored_look_at_externals(hid_t plist, const struct noting *notin
         struct external external;
         TRY(external_read(plist, i, stored->home, &left, &path, &external));
         stored->is_beside |= strcmp(path.data, external.name) != 0;
-        struct noting copy = *noting;
-        TRY(depot_note(&copy, path.data));
+        TRY(depot_note(noting, path.data, SOURCE_EXTERNAL, stored->home));
         text_free(&path);
     }
     REQUIRE(left == 0, STATUS_DATA, "%s: the external files of %s hold %llu bytes less than its",
@@ -236,7 +240,8 @@ static status_t stored_open_dataset(const struct noting *noting, int is_beside)
         H5Pset_efile_prefix(access, "${ORIGIN}");
     }
     TRY(h5_open_file(stored->path, &file));
-    struct links_request request = {file, stored->path, stored->name, depot_note, &copy, access};
+    struct links_request request = {file,  stored->path, stored->name, depot_note_linked,
+                                    &copy, access};
     TRY(links_open(&request, &stored->dataset, &is_there));
     REQUIRE(is_there && H5Iget_type(stored->dataset) == H5I_DATASET, STATUS_DATA,
             "%s holds no dataset %s", stored->path, stored->name);
@@ -246,7 +251,9 @@ out:
     return st;
 }
 
-static status_t stored_open(depot_t *depot, const char *path, const char *name, struct stored **out)
+/* `from` is the file of the virtual dataset that it is a source of; NULL: it is none. */
+static status_t stored_open(depot_t *depot, const char *path, const char *name, const char *from,
+                            struct stored **out)
 {
     status_t st = STATUS_OK;
     struct stored *stored = NULL;
@@ -256,7 +263,7 @@ static status_t stored_open(depot_t *depot, const char *path, const char *name, 
     stored->dataset = stored->space = -1;
     TRY(memory_text(path, &stored->path));
     TRY(memory_text(name, &stored->name));
-    TRY(depot_note(&noting, path));
+    TRY(depot_note(&noting, path, from ? SOURCE_VIRTUAL : SOURCE_NAMED, from));
     TRY(stored_open_dataset(&noting, 0));
     TRY(stored_look(&noting));
     if (stored->is_beside && !depot->spec.found) {
@@ -302,16 +309,19 @@ static uint32_t depot_place(depot_t *depot, const char *path, const char *name)
     return oldest; /* there are more places than levels */
 }
 
-status_t depot_take(depot_t *depot, const char *path, const char *name, struct stored **out)
+status_t depot_take(depot_t *depot, const struct stored *by, const struct mapping *mapping,
+                    struct stored **out)
 {
     status_t st = STATUS_OK;
+    const char *path = mapping->path;
+    const char *name = mapping->name;
     uint32_t at = depot_place(depot, path, name);
     struct stored *stored = depot->open[at];
     if (!stored || strcmp(stored->path, path) != 0 || strcmp(stored->name, name) != 0) {
         TRY(stored_check(depot, stored));
         stored_free(stored);
         depot->open[at] = NULL;
-        TRY(stored_open(depot, path, name, &depot->open[at]));
+        TRY(stored_open(depot, path, name, by->home, &depot->open[at]));
         stored = depot->open[at];
     }
     REQUIRE(depot->depth < MOST_DEPTH, STATUS_DATA,
@@ -345,7 +355,7 @@ status_t depot_open(const struct depot_spec *spec, depot_t **out)
     depot_t *depot = NULL;
     TRY(memory_zeroed(1, sizeof *depot, "a dataset", &depot));
     depot->spec = *spec;
-    TRY(stored_open(depot, spec->path, spec->name, &depot->open[0]));
+    TRY(stored_open(depot, spec->path, spec->name, NULL, &depot->open[0]));
     depot->open[0]->pins = 1;
     *out = depot;
     depot = NULL;
@@ -412,8 +422,8 @@ out:
 static status_t stored_read(depot_t *depot, struct stored *stored, const struct depot_read *read);
 
 /* The elements of one mapping that are wanted, from its source. */
-static status_t stored_read_mapping(depot_t *depot, struct mapping *mapping,
-                                    const struct depot_read *read)
+static status_t stored_read_mapping(depot_t *depot, const struct stored *stored,
+                                    struct mapping *mapping, const struct depot_read *read)
 {
     status_t st = STATUS_OK;
     struct text key = {0};
@@ -424,7 +434,7 @@ static status_t stored_read_mapping(depot_t *depot, struct mapping *mapping,
     if (storage_is_absent(depot->spec.storage, key.data)) {
         goto out; /* as was found when the work was planned */
     }
-    TRY(depot_take(depot, mapping->path, mapping->name, &source));
+    TRY(depot_take(depot, stored, mapping, &source));
     TRY(mapping_settle(mapping, source->space));
     part.wanted = H5Sselect_project_intersection(mapping->here, mapping->there, read->wanted);
     part.memory = H5Sselect_project_intersection(read->wanted, read->memory, mapping->here);
@@ -461,7 +471,7 @@ static status_t stored_read(depot_t *depot, struct stored *stored, const struct 
             meets = meets && mapping->low[d] <= high[d] && mapping->high[d] >= low[d];
         }
         if (meets) {
-            TRY(stored_read_mapping(depot, mapping, read));
+            TRY(stored_read_mapping(depot, stored, mapping, read));
         }
     }
 out:

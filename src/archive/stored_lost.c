@@ -321,7 +321,7 @@ static status_t search_source(depot_t *depot, struct stored *stored, struct mapp
 {
     status_t st = STATUS_OK;
     struct stored *source = NULL;
-    TRY(depot_take(depot, mapping->path, mapping->name, &source));
+    TRY(depot_take(depot, stored, mapping, &source));
     TRY(check_type(stored, source));
     TRY(mapping_settle(mapping, source->space));
     TRY(stored_search(depot, source));

@@ -41,9 +41,10 @@ struct depot {
     int is_unreadable; /* a failure is that of samples */
 };
 
-/* The dataset, open, until it is given back; opened unless it is. Fails with DATA: it is on the
- * way already, or as depot_open() does. */
-status_t depot_take(depot_t *depot, const char *path, const char *name, struct stored **out);
+/* The source of a mapping of `by`, open, until it is given back; opened unless it is. Fails with
+ * DATA: it is on the way already, or as depot_open() does. */
+status_t depot_take(depot_t *depot, const struct stored *by, const struct mapping *mapping,
+                    struct stored **out);
 void depot_give(depot_t *depot, struct stored *stored);
 
 /* How an absent source is noted. */

@@ -4,6 +4,7 @@
 #include "base/h5.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/elsewhere.h"
 #include "cli/options.h"
 #include "cli/words.h"
 #include "compute/backend.h"
@@ -82,6 +83,7 @@ static status_t describe_filterbank(const char *path)
     struct fbh5 *fbh5 = NULL;
     TRY(fbh5_open(path, &fbh5));
     words_filterbank(fbh5);
+    TRY(elsewhere_of_filterbank(fbh5));
 out:
     fbh5_destroy(fbh5);
     return st;
@@ -104,6 +106,7 @@ static status_t describe_here(const char *path)
     TRY(archive_open_native(path, &archive));
     if (archive) {
         words_archive(archive);
+        TRY(elsewhere_of_archive(archive));
     } else if (looks_like_filterbank(path)) {
         TRY(describe_filterbank(path));
     } else {

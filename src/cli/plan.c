@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/elsewhere.h"
 #include "cli/options.h"
 #include "cli/plan_parts.h"
 #include "cli/words.h"
@@ -25,7 +26,8 @@ static const char help[] =
     "chunks,\n"
     "bytes in and out, memory a rank, free space, what the filter does to a tone, what is "
     "complete\n"
-    "and where a run would go on. Writes nothing.\n"
+    "and where a run would go on, and which files the archive leads to in other folders. Writes\n"
+    "nothing.\n"
     "\n"
     "  --set KEY=VALUE   sets a key of the job, e.g. --set channelise.taps=16\n"
     "  --force           as if products that exist were to be replaced\n"
@@ -223,6 +225,7 @@ static status_t plan_channelise(const struct job *job, const struct archive *arc
         TRY(outputs_foresee_plan(outputs));
     }
     words_archive(archive);
+    TRY(elsewhere_of_archive(archive));
     print_work(work);
     TRY(print_filter(work));
     print_run(work);

@@ -1,9 +1,9 @@
 #include "cli/plan_parts.h"
 
 #include "base/display.h"
-
 #include "base/file.h"
 #include "base/memory.h"
+#include "cli/elsewhere.h"
 #include "run/dedispersion.h"
 #include "run/journal.h"
 #include "run/run_dedisperse.h"
@@ -122,6 +122,7 @@ status_t plan_dedispersion(const struct job *job, uint32_t number, const struct 
     dedispersion_plan_making(plan, &making);
     TRY(room_measure(&making, 0, &bytes));
     print_dedispersion(plan, bytes);
+    TRY(work ? STATUS_OK : elsewhere_of_filterbank(fbh5));
     plan_print_begun(outputs, &begun);
     TRY(options ? room_add(room, what->file, bytes) : STATUS_OK);
 out:

@@ -26,6 +26,16 @@ with h5py.File("virtual.h5", "w") as f:
     f.create_virtual_dataset("v", layout)
 with h5py.File("inside.h5", "w") as f:
     f["v"] = samples
+os.mkdir("chain")
+with h5py.File("first.h5", "w") as f:
+    f["v"] = h5py.ExternalLink("chain/middle.h5", "/to")
+with h5py.File("chain/middle.h5", "w") as f:
+    f["to"] = h5py.ExternalLink("../last.h5", "/w")
+with h5py.File("last.h5", "w") as f:
+    f.create_dataset("w", (12000, 2), "i1", external=[("raw/obs.raw", 0, 24000)])
+layout[:] = h5py.VirtualSource("first.h5", "v", (12000, 2))
+with h5py.File("chained.h5", "w") as f:
+    f.create_virtual_dataset("v", layout)
 rows = rng.random((400, 1, 16)).astype("f4")
 rows.tofile("bank.raw")
 with h5py.File("bank.h5", "w") as f:
@@ -83,6 +93,12 @@ kept "one of several that a pattern matches" 'product part-1.h5 is the input fil
     --set 'input.files="part-*.h5"'
 kept "what a virtual dataset leads to" 'product target.h5 is the input file target.h5' "${run[@]}" "$(later target.h5)" \
     --set input.files=virtual.h5
+for file in first.h5 chained.h5; do
+    for member in "$work/first.h5" chain/middle.h5 last.h5 raw/obs.raw; do
+        kept "$member in the chain of links from $file" "product $member is the input file .*${member##*/}" "${run[@]}" \
+            "$(later "$member")" --set input.files=$file
+    done
+done
 kept "the job" 'product job.yaml is the job file job.yaml' "${run[@]}" "$(later job.yaml)"
 kept "the window" 'product window.txt is the file of the window window.txt' "${run[@]}" "$(later window.txt)" \
     --set channelise.window=file:window.txt
@@ -124,6 +140,50 @@ kept "synth by way of a .part" 'observation made.h5.part is its specification ob
 rm made.h5.part
 kept "export over what it reads" 'the output bank.raw is the file which it is made of, bank.raw' \
     "$voltmill" export --format fil --force -o bank.raw bank.h5
+
+# --- what lies elsewhere is told
+
+# elsewhere NAME LINES COMMAND...: the section of that name, its lines joined
+elsewhere() {
+    local name=$1 lines=$2
+    shift 2
+    runs "$name" "$@"
+    same "$name: what is elsewhere" "$lines" "$(sed -n '/^elsewhere /,/^[^ e]/{/^  /p}' output | tr '\n' ';')"
+}
+here=$(realpath "$work")
+mkdir -p inner
+"$python" - "$here" <<'PYTHON'
+import sys
+import h5py
+with h5py.File("inner/raw.h5", "w") as f:
+    f.create_dataset("v", (12000, 2), "i1", external=[(sys.argv[1] + "/raw/obs.raw", 0, 24000)])
+with h5py.File("inner/linked.h5", "w") as f:
+    f["v"] = h5py.ExternalLink("../first.h5", "/v")
+for i in range(8):
+    with h5py.File(f"raw/s{i}.h5", "w") as f:
+        f.create_dataset("v", (1500, 2), "i1", fillvalue=i)[:] = i
+layout = h5py.VirtualLayout((12000, 2), "i1")
+for i in range(8):
+    layout[1500 * i:1500 * (i + 1)] = h5py.VirtualSource(f"../raw/s{i}.h5", "v", (1500, 2))
+with h5py.File("inner/virtual.h5", "w") as f:
+    f.create_virtual_dataset("v", layout)
+PYTHON
+ln -s ../inside.h5 inner/link.h5
+ln -s ../bank.h5 inner/bank.h5
+elsewhere "an archive with all in its own folder, and below" "" "$voltmill" plan job.yaml
+elsewhere "one of another folder's raw file" "  $here/raw/obs.raw: an external file of inner/raw.h5;" \
+    "$voltmill" plan job.yaml --set input.files=inner/raw.h5
+elsewhere "one of links" "  $here/first.h5: a link in inner/linked.h5 leads to it;  $here/last.h5: a link in inner/../chain/middle.h5 leads to it;\
+  $here/chain/middle.h5: a link in inner/../first.h5 leads to it;  $here/raw/obs.raw: an external file of inner/../chain/../last.h5;" \
+    "$voltmill" plan job.yaml --set input.files=inner/linked.h5
+elsewhere "one of many sources" "$(for i in 0 1 2 3 4; do printf '  %s: a source of a virtual dataset in inner/virtual.h5;' "$here/raw/s$i.h5"; done)\
+  $here/raw/: 3 more;" "$voltmill" plan job.yaml --set input.files=inner/virtual.h5
+elsewhere "one that is a link" "  $here/inside.h5: inner/link.h5 is a link to it;" "$voltmill" plan job.yaml --set input.files=inner/link.h5
+elsewhere "a filterbank" "  $here/bank.h5: inner/bank.h5 is a link to it;  $here/bank.raw: an external file of inner/bank.h5;" \
+    "$voltmill" plan series.yaml --set input.files=inner/bank.h5
+elsewhere "the same by info" "  $here/bank.h5: inner/bank.h5 is a link to it;  $here/bank.raw: an external file of inner/bank.h5;" \
+    "$voltmill" info inner/bank.h5
+rm -r inner raw/s?.h5
 
 # --- what is complete, and what is not what it was
 
