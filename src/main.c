@@ -1,6 +1,7 @@
 /* voltmill: the table of subcommands. */
 #include "base/apart.h"
 #include "base/h5.h"
+#include "base/launch.h"
 #include "cli/cli.h"
 #include "cli/start.h"
 
@@ -60,7 +61,7 @@ static status_t find_no_command(int argc, const char *name)
                               argc > 1 ? "unknown command %s; see voltmill --help"
                                        : "expected a command%s; see voltmill --help",
                               name);
-    return start_is_launched() ? start_all(st, &rank) : st;
+    return launch_is_used() ? start_all(st, &rank) : st;
 }
 
 int main(int argc, char **argv)

@@ -44,7 +44,7 @@ static const char help[] =
     "                       the same, for so long at most, all searches together (default: 60)\n"
     "  --database FILE      of tuned kernels (default: tuned.txt in the cache folder)\n"
     "  --progress SECONDS   prints a line on stderr so often (default: one that is redrawn, if\n"
-    "                       stderr is a terminal)\n"
+    "                       stderr is a terminal; under mpirun or srun a line every 30 s)\n"
     "  --dry-run            only prints what would be done, as `voltmill plan`\n"
     "  --help               prints this\n"
     "\n"

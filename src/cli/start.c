@@ -1,22 +1,9 @@
 #include "cli/start.h"
 
+#include "base/launch.h"
 #include "run/agree.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-
-int start_is_launched(void)
-{
-    /* Of Open MPI, of PMI (MPICH, Intel MPI) and PMIx, and of SLURM's own launcher. */
-    static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK",
-                                        "SLURM_STEP_NUM_TASKS"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (getenv(names[i])) {
-            return 1;
-        }
-    }
-    return 0;
-}
 
 status_t start_all(status_t st, int *rank)
 {
@@ -30,7 +17,7 @@ status_t start_all(status_t st, int *rank)
 void start_print_all(const char *text)
 {
     int rank = 0;
-    if (start_is_launched()) {
+    if (launch_is_used()) {
         (void)start_all(STATUS_OK, &rank);
     }
     if (rank == 0) {

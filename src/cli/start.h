@@ -13,7 +13,4 @@ status_t start_all(status_t st, int *rank);
  * on all ranks. */
 void start_print_all(const char *text);
 
-/* Whether a launcher has started this process: then others may do the same at this moment. */
-int start_is_launched(void);
-
 #endif

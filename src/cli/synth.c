@@ -15,7 +15,8 @@ static const char help[] =
     "\n"
     "  --set KEY=VALUE      sets a key of the specification, e.g. --set samples=1e9\n"
     "  --force              replaces the observation if it exists\n"
-    "  --progress SECONDS   prints a line on stderr so often\n"
+    "  --progress SECONDS   prints a line on stderr so often (default: one that is redrawn, if\n"
+    "                       stderr is a terminal; under mpirun or srun a line every 30 s)\n"
     "  --help               prints this\n";
 
 status_t cli_synth(int argc, char **argv)

@@ -25,7 +25,8 @@ static const char help[] =
     "  --chunks N           recomputes N chunks (default 16)\n"
     "  --seed N             picks another sample\n"
     "  --set KEY=VALUE      sets a key of the product's job, e.g. --set input.files=/new/place.h5\n"
-    "  --progress SECONDS   prints a line on stderr so often\n"
+    "  --progress SECONDS   prints a line on stderr so often (default: one that is redrawn, if\n"
+    "                       stderr is a terminal; under mpirun or srun a line every 30 s)\n"
     "  --help               prints this\n"
     "\n"
     "Exit status: 0 agrees, 4 differs, is damaged or cannot be read, 2 usage.\n";

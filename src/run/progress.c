@@ -1,9 +1,14 @@
 #include "run/progress.h"
 
 #include "base/clock.h"
+#include "base/launch.h"
 
 #include <stdio.h>
 #include <unistd.h>
+
+static const double redraw_seconds = 0.5;
+/* Rare enough for the log of a batch job; a short run says nothing. */
+static const double launched_seconds = 30;
 
 double progress_now(void)
 {
@@ -13,6 +18,11 @@ double progress_now(void)
 void progress_begin(struct progress *progress)
 {
     progress->started = progress->shown = progress_now();
+    progress->is_in_place = progress->every <= 0 && isatty(STDERR_FILENO);
+    progress->pause = progress->every > 0     ? progress->every
+                      : progress->is_in_place ? redraw_seconds
+                      : launch_is_used()      ? launched_seconds
+                                              : 0;
     progress->drawn = 0;
 }
 
@@ -29,12 +39,8 @@ static void say_rate(const char *what, double rate, char out[RATE])
 void progress_show(struct progress *progress, uint64_t done)
 {
     enum { LINE = 160 };
-    int in_place = progress->every <= 0;
     double now = progress_now();
-    if (in_place && !isatty(STDERR_FILENO)) {
-        return;
-    }
-    if (now - progress->shown < (in_place ? 0.5 : progress->every) || done == 0) {
+    if (progress->pause <= 0 || now - progress->shown < progress->pause || done == 0) {
         return;
     }
     progress->shown = now;
@@ -50,7 +56,7 @@ void progress_show(struct progress *progress, uint64_t done)
     snprintf(line, sizeof line, "%llu/%llu %s (%.1f %%)%s%s, %.0f s left", (unsigned long long)all,
              (unsigned long long)progress->total, progress->what,
              100 * (double)all / (double)progress->total, in, out, left);
-    if (in_place) {
+    if (progress->is_in_place) {
         fprintf(stderr, "\r%-78s", line);
         progress->drawn = 1;
     } else {

@@ -5,14 +5,16 @@
 #include <stdint.h>
 
 struct progress {
-    double
-        every; /* seconds between lines; 0: redrawn in place if stderr is a terminal, else never */
+    /* Seconds between lines; 0: one redrawn in place if stderr is a terminal, a line every 30 s if
+     * a launcher has started us, else nothing. */
+    double every;
     const char *what; /* "chunks" */
     uint64_t total;
     uint64_t before;              /* of them done by earlier runs */
     uint64_t in_bytes, out_bytes; /* of the whole run; a part done counts in proportion */
     double started, shown;
-    int drawn;
+    double pause; /* what `every` has come to; 0: nothing is said */
+    int is_in_place, drawn;
 };
 
 /* Seconds of a clock that only goes forward. */

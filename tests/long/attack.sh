@@ -16,7 +16,6 @@ jobs=${JOBS:-1}
 read -ra sizes <<<"${SIZES:-1 2 3}"
 shim=$(dirname "$voltmill")/tests/faults/attack_shim.so
 export OMPI_MCA_ess_singleton_isolated=1 VOLTMILL_CACHE=$work/cache OMP_NUM_THREADS=1
-unset VOLTMILL_PROGRESS
 limit=60 # seconds: what takes longer hangs
 scenarios=(run again fil dat tim synth)
 [ -e "$shim" ] || { echo "1..0 # SKIP $shim is not built"; exit 0; }
