@@ -3,6 +3,7 @@
 #include "base/apart.h"
 #include "base/display.h"
 #include "base/file.h"
+#include "base/h5_reason.h"
 #include "base/memory.h"
 
 #include <errno.h>
@@ -35,10 +36,8 @@ status_t h5_fail(const char *format, ...)
     display_format_list(context, sizeof context, format, args);
     va_end(args);
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, keep_innermost, reason);
-    /* Failed writes come with ctime() and its line end in the middle, and with strerror(). */
-    for (char *end = strchr(reason, '\n'); end; end = strchr(end, '\n')) {
-        *end = ' ';
-    }
+    h5_reason_clean(reason);
+    /* Failed writes come with strerror(). */
     int is_full = strstr(reason, strerror(ENOSPC)) || strstr(reason, strerror(EDQUOT)) ||
                   strstr(reason, strerror(EFBIG));
     int is_memory = strstr(reason, "memory allocation failed") ||

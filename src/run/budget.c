@@ -263,6 +263,24 @@ static uint64_t automatic_chunk(const struct work *work, uint64_t block, uint64_
     return round_up(spectra, quantum);
 }
 
+/* More chunks than a journal counts. */
+static status_t check_count(const struct work *work)
+{
+    status_t st = STATUS_OK;
+    unsigned long long count = chunk_count(&work->chunking);
+    unsigned long long most = JOURNAL_MOST_CHUNKS;
+    REQUIRE(count <= most || work->job->chunk_spectra == 0, STATUS_USAGE,
+            "%s: run.chunk is %llu, which makes %llu chunks, expected at most %llu",
+            work->job->path, (unsigned long long)work->job->chunk_spectra, count, most);
+    REQUIRE(count <= most, STATUS_USAGE,
+            "%s: the input is too long: %llu spectra are %llu chunks of %llu, expected at most "
+            "%llu: select less of it, or set a larger run.chunk",
+            work->job->path, (unsigned long long)work->chunking.spectra, count,
+            (unsigned long long)work->chunking.chunk_spectra, most);
+out:
+    return st;
+}
+
 status_t budget_settle(struct work *work, const struct chunking *begun)
 {
     status_t st = STATUS_OK;
@@ -293,11 +311,7 @@ status_t budget_settle(struct work *work, const struct chunking *begun)
     chunk = min_u64(chunk, round_up(work->chunking.spectra, quantum));
     chunk = begun ? begun->chunk_spectra : chunk;
     work->chunking.chunk_spectra = chunk;
-    REQUIRE(chunk_count(&work->chunking) <= JOURNAL_MOST_CHUNKS, STATUS_USAGE,
-            "%s: run.chunk is %llu, which makes %llu chunks, expected at most %llu",
-            work->job->path, (unsigned long long)work->job->chunk_spectra,
-            (unsigned long long)chunk_count(&work->chunking),
-            (unsigned long long)JOURNAL_MOST_CHUNKS);
+    TRY(check_count(work));
     work->chunking.block_spectra =
         suiting_block(work, &group, min_u64(block, round_up(chunk, CHUNK_GRAIN)));
     work->channelise.nstreams = group.streams;

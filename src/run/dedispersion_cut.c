@@ -232,8 +232,12 @@ status_t dedispersion_cut(struct dedispersion *d, const struct chunking *begun)
                                     .group_streams = (uint32_t)cut.outputs};
     REQUIRE(ceil_div_u64(d->outputs, cut.outputs) <=
                 JOURNAL_MOST_CHUNKS / ceil_div_u64(d->delays.ndms, cut.dms),
-            STATUS_USAGE, "%s: run.chunk is %llu, which makes far too many chunks", d->job->path,
-            (unsigned long long)d->job->chunk_spectra);
+            STATUS_USAGE,
+            "%s: %llu times of %u DMs in chunks of %llu and %llu are more chunks than %llu: select "
+            "less of the input, or set a larger run.chunk",
+            d->job->path, (unsigned long long)d->outputs, d->delays.ndms,
+            (unsigned long long)cut.outputs, (unsigned long long)cut.dms,
+            (unsigned long long)JOURNAL_MOST_CHUNKS);
     d->block_outputs = cut.block;
     d->read_bytes = count_read(d, &cut);
     d->memory_bytes = fixed + block_bytes(d, &cut, cut.block);

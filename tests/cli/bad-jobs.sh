@@ -9,6 +9,13 @@ from archives import *
 text = h5py.string_dtype()
 native("a.h5", noise((4096, 2, 2)), scales={"pol": np.array(["X", "Y"], dtype=text)})
 native("no-start.h5", noise((4096, 2, 2)), root={"start_mjd_day": None, "start_second": None})
+# No sample is there, or could be.
+with h5py.File("endless.h5", "w") as f:
+    f.attrs.update({"format": np.bytes_("voltage"), "format_version": 1})
+    f["freq_hz"] = [320e6]
+    data = f.create_dataset("voltages", (1 << 57, 1, 1), "i1")
+    data.attrs.update({"axes": np.bytes_("time,pol,chan"), "domain": np.bytes_("real"), "sideband": 1,
+                       "sample_rate_hz": 16e6})
 np.savetxt("window.txt", np.ones(64))
 np.savetxt("short.txt", np.ones(63))
 np.savetxt("long.txt", np.ones(65))
@@ -70,6 +77,8 @@ bad "integrate without a common multiple" 2 'no sensible common multiple' \
     {kind: power, file: o7.h5, integrate: 223}, {kind: power, file: o8.h5, integrate: 211},
     {kind: power, file: o9.h5, integrate: 199}]'
 bad "threads 0" 2 'run\.threads: is 0, expected auto or a whole number from 1 to 4096' run.threads=0
+bad "more chunks than can be counted" 2 'job\.yaml: the input is too long: .* expected at most .* run\.chunk' \
+    input.files=endless.h5 run.on_bad=nan
 bad "chunk 0" 2 'run\.chunk: is 0, expected auto or a whole number' run.chunk=0
 for value in 63MiB lots -1 0 1XiB; do
     bad "memory $value" 2 "run\.memory: is $value, expected an amount of memory of at least 64MiB" run.memory=$value
