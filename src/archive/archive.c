@@ -4,6 +4,7 @@
 #include "archive/ask.h"
 #include "archive/describe.h"
 #include "archive/lost.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "base/sample_time.h"
 
@@ -82,9 +83,10 @@ out:
 static status_t escape_existing(const char *name, char **out)
 {
     status_t st = STATUS_OK;
-    int exists = access(name, F_OK) == 0;
+    int exists = 0;
     char *pattern = NULL;
     size_t at = 0;
+    TRY(file_exists(name, &exists));
     TRY(memory_zeroed(2 * strlen(name) + 1, 1, "a name", &pattern));
     for (const char *c = name; *c; c++) {
         if (exists && strchr("*?[\\", *c)) {

@@ -185,8 +185,8 @@ static status_t describe(hid_t file, struct fbh5 *fbh5)
     int is_there = 0;
     const struct links_request request = {.file = file, .path = fbh5->path, .name = "data"};
     apart_at("%s: /data", fbh5->path);
-    REQUIRE(H5Lexists(file, "data", H5P_DEFAULT) > 0, STATUS_DATA, "%s is no filterbank: it %s",
-            fbh5->path, holds_what(file));
+    TRY(h5_has(file, fbh5->path, "data", &is_there));
+    REQUIRE(is_there, STATUS_DATA, "%s is no filterbank: it %s", fbh5->path, holds_what(file));
     TRY(links_open(&request, &data, &is_there));
     REQUIRE(is_there && H5Iget_type(data) == H5I_DATASET, STATUS_DATA,
             "%s is no filterbank: its /data leads to no dataset", fbh5->path);
@@ -195,7 +195,8 @@ static status_t describe(hid_t file, struct fbh5 *fbh5)
     TRY(read_layout(data, is_native, fbh5));
     h5_try_chunks(data, fbh5->path, "/data");
     TRY(fbh5_read_header(file, data, fbh5));
-    if (fbh5->is_ours && H5Lexists(file, "frequency", H5P_DEFAULT) > 0) {
+    TRY(h5_has(file, fbh5->path, "frequency", &is_there));
+    if (fbh5->is_ours && is_there) {
         TRY(stored_require_whole(fbh5->path, "frequency", &fbh5->storage));
     }
 out:

@@ -26,8 +26,10 @@ static status_t band_open(const struct fbh5 *fbh5, struct band *out)
 {
     status_t st = STATUS_OK;
     struct band band = {-1, -1, -1};
+    int is_there = 0;
     TRY(h5_open_file(fbh5->path, &band.file));
-    if (fbh5->is_ours && H5Lexists(band.file, "frequency", H5P_DEFAULT) > 0) {
+    TRY(h5_has(band.file, fbh5->path, "frequency", &is_there));
+    if (fbh5->is_ours && is_there) {
         band.dataset = H5Dopen2(band.file, "frequency", H5P_DEFAULT);
         H5_TRY(band.dataset, "%s: /frequency cannot be opened", fbh5->path);
         band.space = H5Dget_space(band.dataset);

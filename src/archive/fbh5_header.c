@@ -157,15 +157,13 @@ static status_t read_own(hid_t file, struct fbh5 *fbh5)
     status_t st = STATUS_OK;
     char *format = NULL;
     int found = 0;
-    if (H5Aexists(file, "format") <= 0) {
-        goto out;
-    }
-    TRY(h5_get_text(file, fbh5->path, "format", &format, &found));
+    TRY(h5_find_text(file, fbh5->path, "format", &format, &found));
     if (!found || strcmp(format, "power") != 0) {
         goto out;
     }
     fbh5->is_ours = 1;
-    if (fbh5->source && H5Aexists(file, "source") <= 0) {
+    TRY(h5_has_attribute(file, fbh5->path, "source", &found));
+    if (fbh5->source && !found) {
         free(fbh5->source); /* "unknown" */
         fbh5->source = NULL;
     }

@@ -1,6 +1,7 @@
 /* Follows the links of a file, and from file to file. */
 #include "archive/links.h"
 
+#include "base/file.h"
 #include "base/identity.h"
 #include "base/memory.h"
 
@@ -19,20 +20,34 @@ static status_t links_beside(const char *file, const char *name, struct text *ou
     return text_add(out, "%.*s%s", (int)(base - file), file, name);
 }
 
+/* Whether HDF5 would find it here. */
+static status_t links_is_here(const char *path, int *out)
+{
+    status_t st = STATUS_OK;
+    *out = access(path, F_OK) == 0;
+    REQUIRE(*out || file_is_absent(errno) || errno == EACCES, STATUS_DATA,
+            "%s cannot be looked up: %s", path, strerror(errno));
+out:
+    return st;
+}
+
 status_t links_resolve(const char *home, const char *name, struct text *out)
 {
     status_t st = STATUS_OK;
     char *real = NULL;
+    int is_here = 0;
     if (name[0] != '/') {
         TRY(links_beside(home, name, out));
-        if (access(out->data, F_OK) == 0) {
+        TRY(links_is_here(out->data, &is_here));
+        if (is_here) {
             goto out;
         }
         real = realpath(home, NULL);
         if (real) {
             TRY(links_beside(real, name, out));
+            TRY(links_is_here(out->data, &is_here));
         }
-        if (real && access(out->data, F_OK) == 0) {
+        if (is_here) {
             goto out;
         }
     }
@@ -148,7 +163,7 @@ static status_t links_step(struct links_way *way, int *is_there)
     TRY(memory_zeroed(length + 1, 1, "a name", &name));
     memcpy(name, way->left.data + from, length);
     if (strcmp(name, ".") != 0) {
-        *is_there = H5Lexists(way->at, name, H5P_DEFAULT) > 0;
+        TRY(h5_has(way->at, way->path.data, name, is_there));
         if (!*is_there) {
             goto out;
         }

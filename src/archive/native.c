@@ -140,7 +140,9 @@ static status_t read_names(hid_t file, const char *path, enum axis axis, struct 
 {
     status_t st = STATUS_OK;
     const char *name = axis_name(axis);
-    if (H5Lexists(file, name, H5P_DEFAULT) > 0) {
+    int is_there = 0;
+    TRY(h5_has(file, path, name, &is_there));
+    if (is_there) {
         size_t count = 0;
         TRY(stored_require_whole(path, name, &archive->parts[0].storage));
         TRY(h5_read_texts(file, path, name, &archive->names[axis], &count));
@@ -157,7 +159,9 @@ static status_t read_gaps(hid_t file, const char *path, struct archive *archive)
     hid_t dataset = -1;
     hid_t space = -1;
     hsize_t dims[2] = {0, 0};
-    if (H5Lexists(file, "gaps", H5P_DEFAULT) <= 0) {
+    int is_there = 0;
+    TRY(h5_has(file, path, "gaps", &is_there));
+    if (!is_there) {
         goto out;
     }
     TRY(stored_require_whole(path, "gaps", &archive->parts[0].storage));
@@ -191,9 +195,7 @@ status_t native_read(hid_t file, const char *path, struct job_layout *layout,
     int found = 0;
     *is_native = 0;
     /* An attribute `format` of another kind only means that the file is somebody else's. */
-    if (H5Aexists(file, "format") > 0) {
-        TRY(report_forgive(h5_get_text(file, path, "format", &format, &found)));
-    }
+    TRY(h5_find_text(file, path, "format", &format, &found));
     if (!found || strcmp(format, "voltage") != 0) {
         goto out;
     }
@@ -203,7 +205,8 @@ status_t native_read(hid_t file, const char *path, struct job_layout *layout,
     TRY(read_names(file, path, AXIS_STATION, archive));
     TRY(read_names(file, path, AXIS_POL, archive));
     TRY(read_gaps(file, path, archive));
-    if (H5Lexists(file, "freq_hz", H5P_DEFAULT) > 0) {
+    TRY(h5_has(file, path, "freq_hz", &found));
+    if (found) {
         size_t count = 0;
         TRY(stored_require_whole(path, "freq_hz", &archive->parts[0].storage));
         TRY(h5_read_f64s(file, path, "freq_hz", &layout->freq_hz, &count));

@@ -12,21 +12,20 @@ static const double most_days = 1e7;
 static const double rounding = 4e-11;
 
 /* Whether the file says that it is a product of ours. */
-static int is_ours(hid_t file, const char *path)
+static status_t is_ours(hid_t file, const char *path, int *out)
 {
+    status_t st = STATUS_OK;
     char *format = NULL;
     int found = 0;
     int ours = 0;
-    if (H5Aexists(file, "format") > 0 &&
-        h5_get_text(file, path, "format", &format, &found) != STATUS_OK) {
-        report_clear();
-        found = 0;
-    }
+    TRY(h5_find_text(file, path, "format", &format, &found));
     for (int kind = PRODUCT_SPECTRA; found && kind <= PRODUCT_DEDISPERSED; kind++) {
         ours |= strcmp(format, product_name((enum product_kind)kind)) == 0;
     }
+    *out = ours;
+out:
     free(format);
-    return ours;
+    return st;
 }
 
 static status_t read_version(hid_t file, const char *path, int *is_of_centres)
@@ -69,8 +68,10 @@ status_t start_read(hid_t file, const char *path, double tstart, double tsamp, s
     struct start start = {.first_time = tsamp / 2};
     int is_of_centres = 0;
     int has_root = 0;
+    int ours = 0;
     int has_header = tstart > 0 && tstart < most_days;
-    if (is_ours(file, path)) {
+    TRY(is_ours(file, path, &ours));
+    if (ours) {
         TRY(read_version(file, path, &is_of_centres));
         TRY(read_root(file, path, &start, &has_root));
     }

@@ -55,11 +55,33 @@ out:
     return st;
 }
 
+int file_is_absent(int reason)
+{
+    return reason == ENOENT || reason == ENOTDIR || reason == ELOOP || reason == ENAMETOOLONG;
+}
+
+static status_t look_up(const char *path, int follows, struct stat *info, int *exists)
+{
+    status_t st = STATUS_OK;
+    *exists = (follows ? stat(path, info) : lstat(path, info)) == 0;
+    REQUIRE(*exists || file_is_absent(errno), STATUS_DATA, "%s cannot be looked up: %s", path,
+            strerror(errno));
+out:
+    return st;
+}
+
+status_t file_exists(const char *path, int *out)
+{
+    struct stat info;
+    return look_up(path, 0, &info, out);
+}
+
 status_t file_check_new(const char *path, int force)
 {
     status_t st = STATUS_OK;
     char *folder = NULL;
     struct stat info;
+    int exists = 0;
     TRY(folder_of(path, &folder));
     REQUIRE(stat(folder, &info) == 0, STATUS_USAGE, "%s cannot be made: folder %s: %s", path,
             folder, strerror(errno));
@@ -67,7 +89,8 @@ status_t file_check_new(const char *path, int force)
             folder);
     REQUIRE(access(folder, W_OK | X_OK) == 0, STATUS_USAGE, "%s cannot be made: folder %s: %s",
             path, folder, strerror(errno));
-    if (lstat(path, &info) == 0) {
+    TRY(look_up(path, 0, &info, &exists));
+    if (exists) {
         REQUIRE(!S_ISDIR(info.st_mode), STATUS_USAGE, "%s is a folder", path);
         REQUIRE(S_ISREG(info.st_mode) || S_ISLNK(info.st_mode), STATUS_USAGE,
                 "%s is no ordinary file", path);
@@ -83,24 +106,29 @@ static int is_same_inode(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-int file_is_same(const char *a, const char *b)
+status_t file_is_same(const char *a, const char *b, int *out)
 {
+    status_t st = STATUS_OK;
     struct stat left;
     struct stat right;
-    int has_left = stat(a, &left) == 0;
-    int has_right = stat(b, &right) == 0;
-    if (has_left && has_right) {
-        return is_same_inode(&left, &right);
-    }
+    int has_left = 0;
+    int has_right = 0;
     char *left_folder = NULL;
     char *right_folder = NULL;
-    int same = !has_left && !has_right && strcmp(text_basename(a), text_basename(b)) == 0 &&
-               folder_of(a, &left_folder) == STATUS_OK &&
-               folder_of(b, &right_folder) == STATUS_OK && stat(left_folder, &left) == 0 &&
-               stat(right_folder, &right) == 0 && is_same_inode(&left, &right);
+    *out = 0;
+    TRY(look_up(a, 1, &left, &has_left));
+    TRY(look_up(b, 1, &right, &has_right));
+    if (!has_left && !has_right && strcmp(text_basename(a), text_basename(b)) == 0) {
+        TRY(folder_of(a, &left_folder));
+        TRY(folder_of(b, &right_folder));
+        TRY(look_up(left_folder, 1, &left, &has_left));
+        TRY(look_up(right_folder, 1, &right, &has_right));
+    }
+    *out = has_left && has_right && is_same_inode(&left, &right);
+out:
     free(left_folder);
     free(right_folder);
-    return same;
+    return st;
 }
 
 status_t file_open_own(const char *path, int *out)

@@ -13,11 +13,20 @@ status_t file_part_name(const char *path, char **out);
 status_t file_journal_name(const char *path, char **out);
 
 /* Checks that `path` can be made: its folder is there and can be written to, nothing but an
- * ordinary file (or a link) has its name, and that only if `force`. Fails with USAGE. */
+ * ordinary file (or a link) has its name, and that only if `force`. Fails with USAGE; with DATA as
+ * file_exists() does. */
 status_t file_check_new(const char *path, int force);
 
-/* Whether two names lead to one existing file, or would lead to one if it were made. */
-int file_is_same(const char *a, const char *b);
+/* Whether something has this name, were it a link that leads nowhere. Fails with DATA when nobody
+ * can tell: a name that cannot be looked up is no free one. */
+status_t file_exists(const char *path, int *out);
+
+/* Whether a number of errno.h says that there is nothing of a name. */
+int file_is_absent(int reason);
+
+/* Whether two names lead to one existing file, or would lead to one if it were made. Fails with
+ * DATA as file_exists() does. */
+status_t file_is_same(const char *a, const char *b, int *out);
 
 /* Opens a file of our own for reading and writing, made when it is not there: links are not
  * followed, they would lead to somebody else's. Fails with USAGE. */

@@ -4,7 +4,9 @@
 #include "base/file.h"
 #include "base/memory.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 static status_t make_room(struct guard *guard)
@@ -27,10 +29,14 @@ status_t guard_add(struct guard *guard, const char *what, const char *path)
 {
     status_t st = STATUS_OK;
     struct guard_file file = {.what = what};
-    if (identity_of_path(path, &file.identity) != STATUS_OK) {
-        report_clear();
+    struct stat info;
+    int exists = stat(path, &info) == 0;
+    REQUIRE(exists || file_is_absent(errno), STATUS_DATA, "%s cannot be looked up: %s", path,
+            strerror(errno));
+    if (!exists || !S_ISREG(info.st_mode)) {
         goto out;
     }
+    TRY(identity_of_path(path, &file.identity));
     TRY(make_room(guard));
     TRY(memory_text(path, &file.path));
     guard->files[guard->count++] = file;

@@ -172,14 +172,45 @@ haddr_t h5_offset(hid_t dataset)
     return is_there ? at : HADDR_UNDEF;
 }
 
+status_t h5_has(hid_t at, const char *where, const char *name, int *out)
+{
+    status_t st = STATUS_OK;
+    char *way = NULL;
+    htri_t exists = 1;
+    TRY(memory_text(name, &way));
+    /* To HDF5 it is an error when one on the way is not there. */
+    for (char *end = way + strspn(way, "/"); *end && exists > 0; end += strspn(end, "/")) {
+        end += strcspn(end, "/");
+        char was = *end;
+        *end = '\0';
+        exists = H5Lexists(at, way, H5P_DEFAULT);
+        H5_TRY(exists, "%s: %s cannot be looked up", where, way);
+        *end = was;
+    }
+    *out = exists > 0;
+out:
+    free(way);
+    return st;
+}
+
+status_t h5_has_attribute(hid_t object, const char *where, const char *name, int *out)
+{
+    status_t st = STATUS_OK;
+    apart_at("%s: attribute %s", where, name);
+    htri_t exists = H5Aexists(object, name);
+    H5_TRY(exists, "%s: attribute %s cannot be looked up", where, name);
+    *out = exists > 0;
+out:
+    return st;
+}
+
 /* Opens the attribute, or leaves it below 0 when it does not exist. */
 static status_t open_attribute(hid_t object, const char *where, const char *name, hid_t *out)
 {
     status_t st = STATUS_OK;
+    int exists = 0;
     *out = -1;
-    apart_at("%s: attribute %s", where, name);
-    htri_t exists = H5Aexists(object, name);
-    H5_TRY(exists, "%s: attribute %s cannot be looked up", where, name);
+    TRY(h5_has_attribute(object, where, name, &exists));
     if (exists) {
         *out = H5Aopen(object, name, H5P_DEFAULT);
         H5_TRY(*out, "%s: attribute %s cannot be opened", where, name);
@@ -284,6 +315,30 @@ status_t h5_get_text(hid_t object, const char *where, const char *name, char **v
     }
 out:
     h5_free_texts(texts, count);
+    h5_close(attribute);
+    return st;
+}
+
+status_t h5_find_text(hid_t object, const char *where, const char *name, char **value, int *found)
+{
+    status_t st = STATUS_OK;
+    hid_t attribute = -1;
+    hid_t type = -1;
+    hid_t space = -1;
+    *found = 0;
+    TRY(open_attribute(object, where, name, &attribute));
+    if (attribute >= 0) {
+        type = H5Aget_type(attribute);
+        space = H5Aget_space(attribute);
+        H5_TRY(type, "%s: attribute %s cannot be opened", where, name);
+        H5_TRY(space, "%s: attribute %s cannot be opened", where, name);
+        if (H5Tget_class(type) == H5T_STRING && H5Sget_simple_extent_npoints(space) > 0) {
+            TRY(h5_get_text(object, where, name, value, found));
+        }
+    }
+out:
+    h5_close(space);
+    h5_close(type);
     h5_close(attribute);
     return st;
 }

@@ -48,10 +48,18 @@ status_t h5_create_dataset(hid_t file, const char *name, hid_t type, int rank, c
  * has written any, HADDR_UNDEF. */
 haddr_t h5_offset(hid_t dataset);
 
+/* Whether there is an object of that name (a link, wherever it leads), or an attribute. `name` of
+ * an object may be a path of several. What cannot be looked up is neither there nor not: fail with
+ * DATA. */
+status_t h5_has(hid_t at, const char *where, const char *name, int *out);
+status_t h5_has_attribute(hid_t object, const char *where, const char *name, int *out);
+
 /* Attributes of an object (`where` names file and object in messages). A scalar, or the first of
  * an array. The h5_get_ functions give *found = 0 and leave *value alone when it is not there; they
  * fail with DATA when it is of another kind. */
 status_t h5_get_text(hid_t object, const char *where, const char *name, char **value, int *found);
+/* The same of files of unknown origin: what is no text is not there, either. */
+status_t h5_find_text(hid_t object, const char *where, const char *name, char **value, int *found);
 status_t h5_get_f64(hid_t object, const char *where, const char *name, double *value, int *found);
 status_t h5_get_i64(hid_t object, const char *where, const char *name, int64_t *value, int *found);
 

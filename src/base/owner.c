@@ -1,5 +1,7 @@
 #include "base/owner.h"
 
+#include "base/file.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,7 +93,9 @@ int owner_may_be_used(const char *path, char why[OWNER_WORDS])
     int is_public = folder && stat(folder, &above) == 0 && above.st_mode & S_IWOTH;
     free(folder);
     if (lstat(path, &info) != 0) {
-        return 1;
+        int reason = errno;
+        snprintf(why, OWNER_WORDS, "cannot be looked up: %s", strerror(reason));
+        return file_is_absent(reason);
     }
     if (S_ISLNK(info.st_mode)) {
         snprintf(why, OWNER_WORDS, "is a link of another user (%lu)", (unsigned long)info.st_uid);

@@ -62,19 +62,29 @@ static status_t describe_other(const char *path)
         "product.\n"
         "A job can describe it under input.layout (docs/archives.md). It holds\n",
         path);
-    H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, print_dataset, NULL, H5O_INFO_BASIC);
+    H5_TRY(H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, print_dataset, NULL, H5O_INFO_BASIC),
+           "%s: what it holds cannot be listed", path);
 out:
     h5_close(file);
     return st;
 }
 
-static int looks_like_filterbank(const char *path)
+static status_t looks_like_filterbank(const char *path, int *out)
 {
+    status_t st = STATUS_OK;
     hid_t file = -1;
-    int does = h5_open_file(path, &file) == STATUS_OK && H5Lexists(file, "data", H5P_DEFAULT) > 0 &&
-               H5Aexists_by_name(file, "data", "fch1", H5P_DEFAULT) > 0;
+    htri_t does = 0;
+    int is_there = 0;
+    TRY(h5_open_file(path, &file));
+    TRY(h5_has(file, path, "data", &is_there));
+    if (is_there) {
+        does = H5Aexists_by_name(file, "data", "fch1", H5P_DEFAULT);
+        H5_TRY(does, "%s: /data cannot be looked at", path);
+    }
+    *out = does > 0;
+out:
     h5_close(file);
-    return does;
+    return st;
 }
 
 static status_t describe_filterbank(const char *path)
@@ -95,6 +105,7 @@ static status_t describe_here(const char *path)
     struct archive *archive = NULL;
     struct product *product = NULL;
     struct dedispersed *series = NULL;
+    int is_filterbank = 0;
     TRY(product_open(path, &product));
     if (product && product->kind == PRODUCT_DEDISPERSED) {
         TRY(dedispersed_read(path, &series));
@@ -107,7 +118,10 @@ static status_t describe_here(const char *path)
     if (archive) {
         words_archive(archive);
         TRY(elsewhere_of_archive(archive));
-    } else if (looks_like_filterbank(path)) {
+        goto out;
+    }
+    TRY(looks_like_filterbank(path, &is_filterbank));
+    if (is_filterbank) {
         TRY(describe_filterbank(path));
     } else {
         TRY(describe_other(path));

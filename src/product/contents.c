@@ -230,21 +230,6 @@ out:
     return st;
 }
 
-/* Whether there is a table; what cannot be read may hold one. */
-static status_t contents_has_table(hid_t file, const char *path, int *out)
-{
-    status_t st = STATUS_OK;
-    htri_t found = H5Lexists(file, "provenance", H5P_DEFAULT);
-    H5_TRY(found, "%s: /provenance cannot be looked for", path);
-    if (found > 0) {
-        found = H5Lexists(file, table_name, H5P_DEFAULT);
-        H5_TRY(found, "%s: %s cannot be looked for", path, table_name);
-    }
-    *out = found > 0;
-out:
-    return st;
-}
-
 /* Opens the table; *table stays below 0 when there is none. */
 static status_t contents_open(const char *path, hid_t *file, hid_t *table, uint64_t *count,
                               uint64_t *stride)
@@ -254,7 +239,7 @@ static status_t contents_open(const char *path, hid_t *file, hid_t *table, uint6
     hid_t type = -1;
     int found = 0;
     TRY(h5_open_file(path, file));
-    TRY(contents_has_table(*file, path, &found));
+    TRY(h5_has(*file, path, table_name, &found));
     if (!found) {
         goto out;
     }

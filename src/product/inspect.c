@@ -97,7 +97,9 @@ static status_t read_missing(hid_t group, struct product *product)
 {
     status_t st = STATUS_OK;
     hid_t dataset = -1;
-    if (H5Aexists(group, "missing_samples") > 0) {
+    int is_attribute = 0;
+    TRY(h5_has_attribute(group, product->path, "missing_samples", &is_attribute));
+    if (is_attribute) {
         TRY(need_u64(group, product->path, "missing_samples", &product->missing));
         goto out;
     }
@@ -135,7 +137,9 @@ static status_t read_counts_place(hid_t file, const char *path, struct product_p
     hid_t space = -1;
     hid_t crc = -1;
     hid_t holes = -1;
-    if (H5Lexists(file, "provenance/crc32", H5P_DEFAULT) <= 0) {
+    int is_there = 0;
+    TRY(h5_has(file, path, "provenance/crc32", &is_there));
+    if (!is_there) {
         goto out;
     }
     crc = H5Dopen2(file, "provenance/crc32", H5P_DEFAULT);
@@ -232,23 +236,22 @@ out:
 }
 
 /* Which of our products the file says it is, if any (*is_ours). Whatever else it says makes it
- * none; only when there is no memory, nobody knows: fails with DEVICE. */
+ * none; what cannot be read says nothing: fails with DATA. */
 static status_t read_kind(hid_t file, const char *path, enum product_kind *kind, int *is_ours)
 {
     status_t st = STATUS_OK;
     char *format = NULL;
     int found = 0;
     int known = 0;
-    if (H5Aexists(file, "format") > 0) {
-        TRY(report_forgive(h5_get_text(file, path, "format", &format, &found)));
-    }
+    TRY(h5_find_text(file, path, "format", &format, &found));
     for (int i = PRODUCT_SPECTRA; found && i <= PRODUCT_DEDISPERSED; i++) {
         if (strcmp(format, product_name((enum product_kind)i)) == 0) {
             *kind = (enum product_kind)i;
             known = 1;
         }
     }
-    *is_ours = known && H5Lexists(file, "provenance", H5P_DEFAULT) > 0;
+    TRY(h5_has(file, path, "provenance", &found));
+    *is_ours = known && found;
 out:
     free(format);
     return st;

@@ -29,8 +29,10 @@ static status_t open_data(struct series *series)
 {
     status_t st = STATUS_OK;
     hid_t access = -1;
-    REQUIRE(H5Lexists(series->file, "dedispersed", H5P_DEFAULT) > 0, STATUS_DATA,
-            "%s is no dedispersed product: it %s", series->path, holds_what(series->file));
+    int is_there = 0;
+    TRY(h5_has(series->file, series->path, "dedispersed", &is_there));
+    REQUIRE(is_there, STATUS_DATA, "%s is no dedispersed product: it %s", series->path,
+            holds_what(series->file));
     access = H5Pcreate(H5P_DATASET_ACCESS);
     H5_TRY(H5Pset_chunk_cache(access, CACHE_SLOTS, CACHE_BYTES, 1), "%s: no cache", series->path);
     series->data = H5Dopen2(series->file, "dedispersed", access);
@@ -96,7 +98,9 @@ static status_t tsamp_of_times(struct series *series, double *tsamp)
     hsize_t count = 2;
     double times[2] = {0, 0};
     *tsamp = 0;
-    if (series->samples < 2 || H5Lexists(series->file, "time", H5P_DEFAULT) <= 0) {
+    int is_there = 0;
+    TRY(h5_has(series->file, series->path, "time", &is_there));
+    if (series->samples < 2 || !is_there) {
         goto out;
     }
     dataset = H5Dopen2(series->file, "time", H5P_DEFAULT);

@@ -106,11 +106,14 @@ status_t series_read_band(struct series *series)
     struct series_band *band = &series->band;
     hid_t group = -1;
     band_of_header(&series->header, band);
-    if (H5Lexists(series->file, "provenance", H5P_DEFAULT) > 0) {
+    int is_there = 0;
+    TRY(h5_has(series->file, series->path, "provenance", &is_there));
+    if (is_there) {
         group = H5Gopen2(series->file, "provenance", H5P_DEFAULT);
         H5_TRY(group, "%s: /provenance cannot be opened", series->path);
     }
-    if (group >= 0 && H5Lexists(group, "frequency", H5P_DEFAULT) > 0) {
+    TRY(h5_has(series->file, series->path, "provenance/frequency", &is_there));
+    if (is_there) {
         TRY(read_table(series, band));
     }
     band->reference_mhz = band->high_mhz;

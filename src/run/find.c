@@ -5,7 +5,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 void find_free(struct find *find)
 {
@@ -35,9 +34,9 @@ status_t find_product(const char *name, struct find *out)
     int is_other = cut_ending(out->path, ".part") || cut_ending(out->path, ".journal");
     TRY(file_part_name(out->path, &out->part));
     TRY(file_journal_name(out->path, &out->journal));
-    out->has_path = access(out->path, F_OK) == 0;
-    out->has_part = access(out->part, F_OK) == 0;
-    out->has_journal = access(out->journal, F_OK) == 0;
+    TRY(file_exists(out->path, &out->has_path));
+    TRY(file_exists(out->part, &out->has_part));
+    TRY(file_exists(out->journal, &out->has_journal));
     REQUIRE(out->has_path || out->has_part || out->has_journal, STATUS_DATA,
             "%s: there is neither a product of that name nor the beginning of one", name);
     out->is_finished = out->has_path && (!is_other || !(out->has_part || out->has_journal));

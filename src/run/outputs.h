@@ -32,7 +32,7 @@ struct outputs_begun {
 status_t outputs_check(const struct making *making, int force);
 
 /* Whether all products have their names already, and nothing is left beside them. */
-int outputs_are_complete(const struct making *making);
+status_t outputs_are_complete(const struct making *making, int *out);
 
 /* Locks x.h5.part of every product on rank 0 and reads the journals. Collective. Fails with USAGE:
  * as outputs_check(), another run is at work, or what is left belongs to another plan (says what

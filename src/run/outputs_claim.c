@@ -3,6 +3,7 @@
 #include "base/claim.h"
 #include "base/file.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,22 +19,25 @@ out:
     return st;
 }
 
-static int exists(const char *path)
+status_t outputs_are_complete(const struct making *making, int *out)
 {
-    struct stat info;
-    return lstat(path, &info) == 0;
-}
-
-int outputs_are_complete(const struct making *making)
-{
+    status_t st = STATUS_OK;
+    char *journal = NULL;
     int is_complete = 1;
     for (uint32_t i = 0; i < making->count && is_complete; i++) {
-        char *journal = NULL;
-        is_complete = file_journal_name(making->items[i].file, &journal) == STATUS_OK &&
-                      exists(making->items[i].file) && !exists(journal);
+        int is_there = 0;
+        int is_begun = 0;
+        TRY(file_journal_name(making->items[i].file, &journal));
+        TRY(file_exists(making->items[i].file, &is_there));
+        TRY(file_exists(journal, &is_begun));
+        is_complete = is_there && !is_begun;
         free(journal);
+        journal = NULL;
     }
-    return is_complete;
+    *out = is_complete;
+out:
+    free(journal);
+    return st;
 }
 
 /* What claim_take() would find. */
@@ -41,7 +45,11 @@ static status_t look_at_part(struct output *output)
 {
     status_t st = STATUS_OK;
     struct stat info;
-    if (lstat(output->part, &info) == 0) {
+    int exists = 0;
+    TRY(file_exists(output->part, &exists));
+    if (exists) {
+        REQUIRE(lstat(output->part, &info) == 0, STATUS_DATA, "%s: %s", output->part,
+                strerror(errno));
         REQUIRE(S_ISREG(info.st_mode), STATUS_USAGE, "%s is no ordinary file", output->part);
         REQUIRE(claim_is_held(output->part) != 1, STATUS_USAGE,
                 "%s is being written by another run", output->part);
@@ -94,7 +102,11 @@ static status_t look(outputs_t *outputs, uint32_t i)
     struct output *output = &outputs->outputs[i];
     const char *path = outputs->making->items[i].file;
     struct product_place place;
-    if (exists(path) && !exists(output->part)) {
+    int is_there = 0;
+    int is_begun = 0;
+    TRY(file_exists(path, &is_there));
+    TRY(file_exists(output->part, &is_begun));
+    if (is_there && !is_begun) {
         TRY(journal_open(output->journal_path, &output->state, &output->journal));
         /* Somebody may have put another file there since. */
         if (output->journal && journal_is_complete(output->journal)) {

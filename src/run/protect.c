@@ -67,11 +67,13 @@ out:
 static status_t check_two_products(const struct names *a, const struct names *b)
 {
     status_t st = STATUS_OK;
-    REQUIRE(!file_is_same(a->of[0], b->of[0]), STATUS_USAGE, "two products are one file: %s, %s",
-            a->of[0], b->of[0]);
+    int is_same = 0;
+    TRY(file_is_same(a->of[0], b->of[0], &is_same));
+    REQUIRE(!is_same, STATUS_USAGE, "two products are one file: %s, %s", a->of[0], b->of[0]);
     for (int i = 0; i < NAMES; i++) {
         for (int j = 0; j < NAMES; j++) {
-            REQUIRE(!file_is_same(a->of[i], b->of[j]), STATUS_USAGE,
+            TRY(file_is_same(a->of[i], b->of[j], &is_same));
+            REQUIRE(!is_same, STATUS_USAGE,
                     "%s and %s are one file: a name under which product %s or its journal is "
                     "written, and one of product %s",
                     a->of[i], b->of[j], a->of[0], b->of[0]);
@@ -110,8 +112,10 @@ static status_t check_against_products(const struct job *job, const struct prote
     for (uint32_t i = 0; i < job_nfiles(job); i++) {
         TRY(names_begin(job_file(job, i), &names));
         for (int j = 0; j < NAMES; j++) {
-            REQUIRE(!file_is_same(other->path, names.of[j]), STATUS_USAGE,
-                    "%s %s is product %s of the job", other->what, other->path, names.of[j]);
+            int is_same = 0;
+            TRY(file_is_same(other->path, names.of[j], &is_same));
+            REQUIRE(!is_same, STATUS_USAGE, "%s %s is product %s of the job", other->what,
+                    other->path, names.of[j]);
         }
         names_free(&names);
         names = (struct names){.part = NULL};
@@ -126,10 +130,12 @@ status_t protect_others(const struct protect_other *others, uint32_t nothers)
     status_t st = STATUS_OK;
     for (uint32_t i = 0; i < nothers; i++) {
         for (uint32_t j = 0; j < i; j++) {
-            REQUIRE(!others[i].path || !others[j].path ||
-                        !file_is_same(others[i].path, others[j].path),
-                    STATUS_USAGE, "%s %s and %s %s are one file", others[j].what, others[j].path,
-                    others[i].what, others[i].path);
+            int is_same = 0;
+            if (others[i].path && others[j].path) {
+                TRY(file_is_same(others[i].path, others[j].path, &is_same));
+            }
+            REQUIRE(!is_same, STATUS_USAGE, "%s %s and %s %s are one file", others[j].what,
+                    others[j].path, others[i].what, others[i].path);
         }
     }
 out:

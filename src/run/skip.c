@@ -56,16 +56,37 @@ out:
     return st;
 }
 
-static int was_begun(const struct making *making)
+static status_t was_begun(const struct making *making, int *out)
 {
+    status_t st = STATUS_OK;
+    char *journal = NULL;
     int begun = 0;
-    for (uint32_t i = 0; i < making->count; i++) {
-        char *journal = NULL;
-        begun |= file_journal_name(making->items[i].file, &journal) == STATUS_OK &&
-                 access(journal, F_OK) == 0;
+    for (uint32_t i = 0; i < making->count && !begun; i++) {
+        TRY(file_journal_name(making->items[i].file, &journal));
+        TRY(file_exists(journal, &begun));
         free(journal);
+        journal = NULL;
     }
-    return begun;
+    *out = begun;
+out:
+    free(journal);
+    return st;
+}
+
+/* Whether the product has its name, and nothing is on its way to become it. */
+static status_t is_published(const char *path, int *out)
+{
+    status_t st = STATUS_OK;
+    char *part = NULL;
+    int is_there = 0;
+    int is_begun = 0;
+    TRY(file_part_name(path, &part));
+    TRY(file_exists(path, &is_there));
+    TRY(file_exists(part, &is_begun));
+    *out = is_there && !is_begun;
+out:
+    free(part);
+    return st;
 }
 
 /* A run that was killed while it took the journals of complete products away has left some of them:
@@ -79,12 +100,11 @@ static status_t tidy(const struct making *making, int only_looks, int *has_tidie
     for (uint32_t i = 0; i < making->count && are_published; i++) {
         enum journal_state state;
         journal_t *journal = NULL;
-        char *part = NULL;
+        int has_journal = 0;
         TRY(file_journal_name(making->items[i].file, &journals[i]));
-        TRY(file_part_name(making->items[i].file, &part));
-        are_published = access(making->items[i].file, F_OK) == 0 && access(part, F_OK) != 0;
-        free(part);
-        if (are_published && access(journals[i], F_OK) == 0) {
+        TRY(is_published(making->items[i].file, &are_published));
+        TRY(file_exists(journals[i], &has_journal));
+        if (are_published && has_journal) {
             TRY(journal_open(journals[i], &state, &journal));
             are_published = journal && journal_is_complete(journal);
             journal_destroy(journal);
@@ -114,8 +134,10 @@ static status_t look_at_dedispersions(const struct job *job, struct skip *skip, 
     struct making making = {0};
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         TRY(dedispersion_making(job, i, run_filterbank_path(job, i), NULL, &making));
-        skip->dedisperse[i] = outputs_are_complete(&making);
-        *last_begun = was_begun(&making) ? (int)i : *last_begun;
+        int begun = 0;
+        TRY(outputs_are_complete(&making, &skip->dedisperse[i]));
+        TRY(was_begun(&making, &begun));
+        *last_begun = begun ? (int)i : *last_begun;
         making_free(&making);
     }
 out:
@@ -210,7 +232,8 @@ status_t skip_find(const struct job *job, const struct archive *archive,
         TRY(making_of_products(job, archive, &products));
         TRY(tidy(&products, options->only_looks, &has_tidied));
     }
-    skip.channelise = !archive || has_tidied || outputs_are_complete(&products);
+    TRY(outputs_are_complete(&products, &skip.channelise));
+    skip.channelise |= !archive || has_tidied;
     TRY(look_at_dedispersions(job, &skip, &last_begun));
     skip.all = skip.channelise;
     for (uint32_t i = 0; i < job->ndedisperse; i++) {

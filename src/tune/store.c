@@ -120,13 +120,16 @@ static status_t read_file(const char *path, store_t **out, int *error)
     *error = 0;
     if (stat(path, &info) != 0) {
         *error = errno == ENOENT ? 0 : errno;
-    } else if (!S_ISREG(info.st_mode) || info.st_size > MOST_STORE || access(path, R_OK) != 0) {
-        *error = !S_ISREG(info.st_mode) ? EINVAL : info.st_size > MOST_STORE ? EFBIG : EACCES;
+    } else if (!S_ISREG(info.st_mode) || info.st_size > MOST_STORE) {
+        *error = !S_ISREG(info.st_mode) ? EINVAL : EFBIG;
+    } else if (access(path, R_OK) != 0) {
+        *error = errno;
     } else {
         st = text_read_file(&store->text, path, MOST_STORE);
         if (st != STATUS_OK) {
-            /* It can go away while we look. */
+            /* It can go away while we look; else what it holds is not known. */
             TRY(report_forgive(st));
+            *error = stat(path, &info) != 0 && errno == ENOENT ? 0 : EIO;
             text_free(&store->text);
             store->text = (struct text){0};
         }

@@ -1,15 +1,18 @@
 /* Preloaded: counts every call of this process, of any thread and any library, on files in one
  * folder, and lets one of them meet its fate. In the environment:
  *
- *   ATTACK_FOLDER=DIR   the folder, an absolute path; names without a slash in front count, too:
- * the process works there ATTACK_CALL=N       the N-th call, from 1 ATTACK_FATE=F       kill: the
- * process is killed before the call; eio: it fails with EIO; enospc: it fails with ENOSPC if it is
- * one that needs room, else with EIO ATTACK_LOG=FILE     gets a line for each call, RANK NUMBER
- * NAME FILE, in a run without ATTACK_CALL; else one for that call ATTACK_RANK=R       only this
- * rank of Open MPI
+ * - ATTACK_FOLDER=DIR: the folder, an absolute path; names without a slash in front count, too: the
+ *   process works there
+ * - ATTACK_CALL=N: the N-th call, from 1
+ * - ATTACK_FATE=F: kill, the process is killed before the call; eio, it fails with EIO; enospc, it
+ *   fails with ENOSPC if it is one that needs room, else with EIO
+ * - ATTACK_LOG=FILE: gets a line for each call, RANK NUMBER NAME FILE, in a run without
+ * ATTACK_CALL; else one for that call
+ * - ATTACK_RANK=R: only this rank of Open MPI
+ * - ATTACK_APART=yes: processes that it starts, each counting for itself; else they are left alone,
+ *   and it is not
  *
- * Processes that it starts are left alone. The call fails once; the same call again works. A close
- * that fails has closed. */
+ * The call fails once; the same call again works. A close that fails has closed. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -36,7 +39,7 @@ static const char *folder;
 static size_t folder_length;
 static const char *fate;
 static long victim;
-static int log_fd = -1;
+static const char *log_path;
 static long rank;
 static atomic_long calls;
 
@@ -45,17 +48,15 @@ __attribute__((constructor)) static void attack_begin(void)
     const char *number = getenv("OMPI_COMM_WORLD_RANK");
     const char *only = getenv("ATTACK_RANK");
     const char *call = getenv("ATTACK_CALL");
-    const char *log = getenv("ATTACK_LOG");
     rank = number ? strtol(number, NULL, 10) : 0;
-    if (getenv("ATTACK_BEGUN") || (only && strtol(only, NULL, 10) != rank)) {
+    int is_apart = getenv("ATTACK_BEGUN") != NULL;
+    setenv("ATTACK_BEGUN", "yes", 1);
+    if (is_apart != (getenv("ATTACK_APART") != NULL) || (only && strtol(only, NULL, 10) != rank)) {
         return;
     }
-    setenv("ATTACK_BEGUN", "yes", 1);
     fate = getenv("ATTACK_FATE");
     victim = call ? strtol(call, NULL, 10) : 0;
-    log_fd = log ? (int)syscall(SYS_openat, AT_FDCWD, log,
-                                O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)
-                 : -1;
+    log_path = getenv("ATTACK_LOG");
     folder_length = getenv("ATTACK_FOLDER") ? strlen(getenv("ATTACK_FOLDER")) : 0;
     folder = getenv("ATTACK_FOLDER");
 }
@@ -71,8 +72,12 @@ static void attack_log(long number, const char *name, const char *path)
 {
     char line[PATH_MAX + 64];
     int length = snprintf(line, sizeof line, "%ld %ld %s %s\n", rank, number, name, path);
-    if (log_fd >= 0 && length > 0) {
-        syscall(SYS_write, log_fd, line, (size_t)length);
+    /* Not kept open: a process may close all that it does not know. */
+    int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC;
+    long fd = log_path && length > 0 ? syscall(SYS_openat, AT_FDCWD, log_path, flags, 0666) : -1;
+    if (fd >= 0) {
+        syscall(SYS_write, fd, line, (size_t)length);
+        syscall(SYS_close, fd);
     }
 }
 

@@ -1,0 +1,65 @@
+# What cannot be read is not what is not there: one read, look or opening of an input that fails (EIO), each in
+# turn, gives the very output of an undisturbed command, or one error and no output.
+. "$(dirname "$0")/../tools/lib.sh"
+shim=$(dirname "$voltmill")/tests/faults/attack_shim.so
+[ -e "$shim" ] || { echo "1..0 # SKIP $shim is not built"; exit 0; }
+export OMPI_MCA_ess_singleton_isolated=1 VOLTMILL_CACHE=$work/cache OMP_NUM_THREADS=1
+mkdir "$work/folder" && cd "$work/folder" || exit 1
+"$python" - <<'PYTHON'
+import h5py
+import numpy as np
+
+with h5py.File("obs.h5", "w") as f:
+    f.attrs.update({"format": "voltage", "format_version": 1, "start_mjd_day": 60000, "start_second": 0.0,
+                    "time_scale": "UTC", "telescope": "T", "source": "S", "ra_deg": 10.0, "dec_deg": 20.0})
+    v = f.create_dataset("voltages", data=np.random.default_rng(3).integers(-9, 10, (4000, 1, 2, 2), "i1"))
+    v.attrs.update({"axes": "time,chan,pol,reim", "sample_rate_hz": 1e6, "sideband": 1, "bits": 8, "domain": "complex"})
+    f["freq_hz"] = [400e6]
+    f["pol"] = np.array(["x", "y"], dtype="S1")
+    f["gaps"] = np.array([[1000, 200]], dtype="u8")
+
+# Somebody else's series, of channels that are not where its header says.
+with h5py.File("series.h5", "w") as f:
+    f.attrs.update({"source": "S", "telescope": "T", "ra_deg": 10.0, "dec_deg": 20.0})
+    d = f.create_dataset("dedispersed", data=np.ones((2, 64), "f4"))
+    d.attrs.update({"fch1": 400.0, "foff": -1.0, "nchans": 4, "tstart": 60000.0})
+    f["dm"] = [0.0, 20.0]
+    f["time"] = np.arange(64) * 1e-3
+    f["provenance/frequency"] = [400e6, 402e6, 404e6, 406e6]
+    f["provenance"].attrs.update({"reference_hz": 410e6})
+PYTHON
+
+# says OUT COMMAND...: what it says and writes but for its errors; nothing when it fails
+says() {
+    local out=$1
+    shift
+    rm -f s_*
+    "$@" >"$out" 2>../stderr || return
+    find . -name 's_*' | sort | xargs cat ../stderr >>"$out"
+}
+
+# unread NAME FILE STEP SETTING COMMAND...: each STEP-th call on that file fails once
+unread() {
+    local name=$1 file=$2 step=$3 setting=$4 bad=0 failed=0 calls number
+    shift 4
+    rm -f ../calls
+    says ../whole "$@" || { ok 1 "$name, undisturbed"; note <../stderr; return; }
+    says ../again env LD_PRELOAD="$shim" $setting ATTACK_FOLDER="$PWD" ATTACK_LOG="$work/calls" "$@"
+    calls=$(awk -v file="$file" '$4 ~ file { print $2 }' ../calls | sort -nu | awk -v step="$step" 'NR % step == 0')
+    for number in $calls; do
+        status=0
+        says ../found env LD_PRELOAD="$shim" $setting ATTACK_FOLDER="$PWD" ATTACK_CALL="$number" ATTACK_FATE=eio "$@" || status=$?
+        if [ $status = 0 ]; then
+            cmp -s ../whole ../found || { bad=1; echo "# call $number: another output, exit 0"; diff ../whole ../found | head -4 | note; }
+        else
+            failed=$((failed + 1))
+            [ "$(grep -c '^error: ' ../stderr)" = 1 ] && [ $status = 4 ] || { bad=1; echo "# call $number: exit $status"; note <../stderr; }
+        fi
+    done
+    [ $failed -gt 3 ] || { bad=1; echo "# only $failed of its calls fail: $calls"; }
+    ok $bad "$name: $(wc -w <<<"$calls") calls on $file, $failed of them are errors"
+}
+unread "export" series.h5 1 ATTACK_RANK=0 "$voltmill" export --format dat --dms 0..20 -o s series.h5
+unread "info of an archive" obs.h5 3 ATTACK_APART=yes "$voltmill" info obs.h5
+unread "info of a series" series.h5 3 ATTACK_APART=yes "$voltmill" info series.h5
+plan
