@@ -128,8 +128,8 @@ status_t sources_unpack(struct unpack *in, struct sources *out)
     enum { PACKED = 64 };
     size_t count = unpack_count(in, PACKED);
     TRY(memory_zeroed(count, sizeof *out->items, "the files of an archive", &out->items));
-    for (; out->count < count; out->count++) {
-        struct archive_source *source = &out->items[out->count];
+    while (out->count < count) {
+        struct archive_source *source = &out->items[out->count++];
         source->path = unpack_text(in);
         source->identity.device = unpack_u64(in);
         source->identity.inode = unpack_u64(in);

@@ -5,6 +5,7 @@
 #include "run/protect.h"
 #include "run/stop.h"
 #include "run/tune_job.h"
+#include "tune/store.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -189,18 +190,22 @@ out:
 static status_t protect(const struct tune_settings *s, const struct job *job)
 {
     status_t st = STATUS_OK;
-    const struct protect_other written[] = {
-        {"--log", s->log_path}, {"--database", s->tuning.database}, {"--csv", s->csv_path}};
+    char *own = s->tuning.database ? NULL : store_own();
+    const struct protect_other written[] = {{"--log", s->log_path},
+                                            {"--database", s->tuning.database},
+                                            {"--csv", s->csv_path},
+                                            {"the database", own}};
     struct archive *archive = NULL;
     if (!job) {
-        TRY(protect_others(written, 3));
+        TRY(protect_others(written, 4));
         goto out;
     }
     if (job->channels > 0) {
         TRY(archive_open(job, &archive));
     }
-    TRY(protect_job(job, archive, written, 3));
+    TRY(protect_job(job, archive, written, 4));
 out:
+    free(own);
     archive_destroy(archive);
     return st;
 }

@@ -4,13 +4,14 @@
 #include "base/memory.h"
 #include "plan/job.h"
 #include "plan/yaml_file.h"
+#include "run/inputs.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-/* A file that an observation is, or makes. Files that are there are one if their inodes are; files
- * that are not, if their folders and last names are. */
+/* A file that an observation is, leads to, or makes. Files that are there are one if their inodes
+ * are; files that are not, if their folders and last names are. */
 struct batch_file {
     uint64_t device, inode; /* of the file, else of its folder */
     char *last;             /* name in that folder; "" if the file is there */
@@ -138,31 +139,93 @@ out:
     return st;
 }
 
-/* What one observation is and makes. */
-static status_t batch_add_job(const struct run_options *options, const struct text *text,
-                              const char *file, uint32_t observation, struct batch_files *files)
+struct batch_work {
+    const struct run_options *options;
+    struct text text; /* of the job */
+    const char *const *observations;
+    struct batch_files files;
+};
+
+/* The job of one of them; NULL: it has mistakes. */
+static status_t batch_job(const struct batch_work *work, uint32_t observation, struct job **out)
 {
     status_t st = STATUS_OK;
-    struct job *job = NULL;
+    const struct run_options *options = work->options;
+    const char *file = work->observations[observation];
     struct text name = {0};
     TRY(batch_name(file, &name));
-    TRY(batch_add(files, file, observation, 1));
     struct job_each each = {.name = name.data, .file = file};
-    st = job_parse_each(options->path, text->data, text->length, options->sets, options->nsets,
-                        &each, &job);
+    st = job_parse_each(options->path, work->text.data, work->text.length, options->sets,
+                        options->nsets, &each, out);
     if (st == STATUS_USAGE) {
         report_clear(); /* its run says so */
         st = STATUS_OK;
-        goto out;
     }
-    TRY(st);
-    for (uint32_t i = 0; i < job_nfiles(job); i++) {
-        TRY(batch_add_output(files, job_file(job, i), observation));
+out:
+    text_free(&name);
+    return st;
+}
+
+/* What one observation is and makes. */
+static status_t batch_add_job(struct batch_work *work, uint32_t observation)
+{
+    status_t st = STATUS_OK;
+    struct job *job = NULL;
+    TRY(batch_job(work, observation, &job));
+    TRY(batch_add(&work->files, work->observations[observation], observation, 1));
+    for (uint32_t i = 0; job && i < job_nfiles(job); i++) {
+        TRY(batch_add_output(&work->files, job_file(job, i), observation));
     }
 out:
     job_destroy(job);
-    text_free(&name);
     return st;
+}
+
+/* What leads to its samples, as far as it can be found: where it cannot, the observation's own run
+ * says why, and makes nothing. */
+static status_t batch_find_inputs(const struct job *job, struct inputs *out)
+{
+    status_t st = STATUS_OK;
+    struct archive *archive = NULL;
+    struct fbh5 *fbh5 = NULL;
+    if (job->channels > 0) {
+        TRY(archive_open(job, &archive));
+        TRY(inputs_of_bank(job, archive, out));
+    } else {
+        TRY(fbh5_open(job->files[0], &fbh5));
+        TRY(inputs_of_filterbank(job->files[0], fbh5, out));
+    }
+out:
+    fbh5_destroy(fbh5);
+    archive_destroy(archive);
+    return report_forgive(st);
+}
+
+static status_t batch_add_inputs(struct batch_work *work, uint32_t observation)
+{
+    status_t st = STATUS_OK;
+    struct job *job = NULL;
+    struct inputs inputs = {0};
+    TRY(batch_job(work, observation, &job));
+    TRY(job ? batch_find_inputs(job, &inputs) : STATUS_OK);
+    for (size_t i = 0; i < inputs.count; i++) {
+        TRY(batch_add(&work->files, inputs.files[i].path, observation, 1));
+    }
+out:
+    inputs_free(&inputs);
+    job_destroy(job);
+    return st;
+}
+
+/* Whether any of what would be made is there: what is not cannot be read either. */
+static int batch_has_outputs(const struct batch_files *files)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        if (!files->list[i].is_input && files->list[i].last[0] == '\0') {
+            return 1;
+        }
+    }
+    return 0;
 }
 
 /* By file, then in the order of observations. */
@@ -203,31 +266,48 @@ static void batch_find_clash(const struct batch_files *files, const struct batch
     }
 }
 
-status_t batch_check(const struct run_options *options, const char *const *files, uint32_t count)
+static status_t batch_judge(const struct batch_work *work)
 {
     status_t st = STATUS_OK;
-    struct text text = {0};
-    struct batch_files all = {0};
+    const char *const *observations = work->observations;
     const struct batch_file *one = NULL;
     const struct batch_file *other = NULL;
-    TRY(text_read_file(&text, options->path, YAML_FILE_BYTES));
-    for (uint32_t i = 0; i < count; i++) {
-        TRY(batch_add_job(options, &text, files[i], i, &all));
-    }
-    qsort(all.list, all.count, sizeof *all.list, batch_compare);
-    batch_find_clash(&all, &one, &other);
+    qsort(work->files.list, work->files.count, sizeof *work->files.list, batch_compare);
+    batch_find_clash(&work->files, &one, &other);
     if (one && (one->is_input || other->is_input)) {
         const struct batch_file *input = one->is_input ? one : other;
         const struct batch_file *output = one->is_input ? other : one;
-        FAIL(STATUS_USAGE, "--each: %s, which the job of %s would make, is the observation %s",
-             output->path, files[output->observation], input->path);
+        const char *observation = observations[input->observation];
+        REQUIRE(strcmp(input->path, observation) != 0, STATUS_USAGE,
+                "--each: %s, which the job of %s would make, is the observation %s", output->path,
+                observations[output->observation], input->path);
+        FAIL(STATUS_USAGE, "--each: %s, which the job of %s would make, is %s, an input of %s",
+             output->path, observations[output->observation], input->path, observation);
     }
     REQUIRE(!one, STATUS_USAGE,
             "--each: the jobs of %s and %s would both make %s: expected {name} in each file of the "
             "job's outputs, and observations of different names",
-            files[one->observation], files[other->observation], other->path);
+            observations[one->observation], observations[other->observation], other->path);
 out:
-    batch_files_free(&all);
-    text_free(&text);
+    return st;
+}
+
+status_t batch_check(const struct run_options *options, const char *const *files, uint32_t count)
+{
+    status_t st = STATUS_OK;
+    struct batch_work work = {.options = options, .observations = files};
+    TRY(text_read_file(&work.text, options->path, YAML_FILE_BYTES));
+    for (uint32_t i = 0; i < count; i++) {
+        TRY(batch_add_job(&work, i));
+    }
+    TRY(batch_judge(&work));
+    int looks = batch_has_outputs(&work.files);
+    for (uint32_t i = 0; i < count && looks; i++) {
+        TRY(batch_add_inputs(&work, i));
+    }
+    TRY(batch_judge(&work));
+out:
+    batch_files_free(&work.files);
+    text_free(&work.text);
     return st;
 }

@@ -11,8 +11,10 @@
 #include "run/skip.h"
 #include "run/stop.h"
 #include "tune/budget.h"
+#include "tune/store.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { HOLES_BYTES = 4096 };
@@ -31,11 +33,14 @@ double run_patience(const struct run_options *options, enum backend_kind backend
 static status_t protect_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
                             const struct run_options *options)
 {
-    const struct protect_other others[] = {{"--database", options->database},
-                                           {"--csv", options->csv}};
     int rank;
     MPI_Comm_rank(comm, &rank);
-    return agree_all(comm, rank == 0 ? protect_job(job, archive, others, 2) : STATUS_OK);
+    char *own = rank == 0 && options->tune && !options->database ? store_own() : NULL;
+    const struct protect_other others[] = {
+        {"--database", options->database}, {"--csv", options->csv}, {"the database", own}};
+    status_t st = rank == 0 ? protect_job(job, archive, others, 3) : STATUS_OK;
+    free(own);
+    return agree_all(comm, st);
 }
 
 /* What is left to do, as rank 0 sees it, on all ranks. */

@@ -25,10 +25,15 @@ struct store {
     uint32_t count, damaged;
 };
 
+char *store_own(void)
+{
+    return cache_path(file_name);
+}
+
 /* The path for free(); NULL when there is none. */
 static char *path_of(const char *path)
 {
-    return path ? strdup(path) : cache_path(file_name);
+    return path ? strdup(path) : store_own();
 }
 
 static int read_number(const char *text, double *out)

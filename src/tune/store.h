@@ -39,6 +39,9 @@ struct store_record {
 
 typedef struct store store_t;
 
+/* The name of the user's own database, for free(); NULL when there can be none. */
+char *store_own(void);
+
 /* Reads the database at `path`; NULL: the user's own, tuned.txt in the cache folder. No file is an
  * empty one; what cannot be read is, too, with a warning. Fails with DEVICE (memory). */
 status_t store_open(const char *path, store_t **out);

@@ -50,6 +50,41 @@ clash "the name under which another output is written" \
     'both/a\.h5 and both/a\.part\.h5 would both make out/a\.part' --each 'both/a*.h5' --set 'products.0.file=out/{name}'
 rm both/a.part.h5
 
+# What an observation leads to is known before the first is begun, too.
+mkdir led led/{link,chain,virtual}
+cp two/a.h5 led/deep.out
+"$python" - <<'PYTHON'
+import h5py
+import shutil
+with h5py.File("led/middle.h5", "w") as f:
+    f["x"] = h5py.ExternalLink("deep.out", "/voltages")
+def leads(kind, put):
+    shutil.copy("one/a.h5", f"led/{kind}/deep.h5")
+    shutil.copy("two/a.h5", f"led/{kind}/z.h5")
+    with h5py.File(f"led/{kind}/z.h5", "a") as f:
+        attributes, shape = dict(f["voltages"].attrs), f["voltages"].shape
+        layout = h5py.VirtualLayout(shape, f["voltages"].dtype)
+        layout[:] = h5py.VirtualSource("../deep.out", "voltages", shape)
+        del f["voltages"]
+        put(f, layout, attributes)
+def virtual(f, layout, attributes):
+    f.create_virtual_dataset("voltages", layout).attrs.update(attributes)
+def link(to):
+    return lambda f, layout, attributes: f.__setitem__("voltages", h5py.ExternalLink(*to))
+leads("link", link(("../deep.out", "/voltages")))
+leads("chain", link(("../middle.h5", "/x")))
+leads("virtual", virtual)
+PYTHON
+sha256sum led/deep.out >before
+for kind in link chain virtual; do
+    clash "an output that an observation leads to: $kind" \
+        "led/deep\\.out, which the job of led/$kind/deep\\.h5 would make, is led/$kind/.*deep\\.out, an input of led/$kind/z\\.h5" \
+        --each "led/$kind/*.h5" --set 'products.0.file=led/{name}.out'
+done
+sha256sum --status -c before
+ok $? "which is as it was"
+rm -r led before
+
 # --- names that say something in YAML, or to a terminal
 rm -rf out/*
 slashes='both/x\x2f..\x2fy.h5'

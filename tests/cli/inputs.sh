@@ -103,7 +103,7 @@ kept "the job" 'product job.yaml is the job file job.yaml' "${run[@]}" "$(later 
 kept "the window" 'product window.txt is the file of the window window.txt' "${run[@]}" "$(later window.txt)" \
     --set channelise.window=file:window.txt
 kept "on three ranks, begun anew" 'product .*/obs.h5 is the input file' mpirun -n 3 "$voltmill" run --restart job.yaml --set "$(later "$work/obs.h5")"
-kept "of each" 'product target.h5 is the input file target.h5' "$voltmill" run --force --each virtual.h5 job.yaml --set "$(later target.h5)"
+kept "of each" 'target.h5, which the job of virtual.h5 would make, is target.h5, an input of virtual.h5' "$voltmill" run --force --each virtual.h5 job.yaml --set "$(later target.h5)"
 kept "plan says so" 'product .*/obs.h5 is the input file' "$voltmill" plan --force job.yaml --set "$(later "$work/obs.h5")"
 kept "bench run, too" 'product raw/obs.raw is the input file' "$voltmill" bench run --force power.yaml --set "$(first raw/obs.raw)"
 kept "a filterbank" 'product .*/bank.h5 is the input file bank.h5' "$voltmill" run --force series.yaml --set "$(later "$work/bank.h5")"
@@ -133,6 +133,17 @@ kept "tune's log is its database" '--log x and --database ./x are one file' \
     "$voltmill" tune --backend cpu --setup lofar --dms 2 --log x --database ./x
 kept "tune's table is its log" '--log x and --csv ./x are one file' \
     "$voltmill" tune --backend cpu --setup lofar --dms 2 --log x --csv ./x
+
+mkdir -m 700 cache
+cp raw/obs.raw cache/tuned.txt
+chmod 600 cache/tuned.txt
+"$python" -c 'import h5py
+h5py.File("own.h5", "w").create_dataset("v", (12000, 2), "i1", external=[("cache/tuned.txt", 0, 24000)])'
+for command in tune "run --tune"; do
+    VOLTMILL_CACHE=$work/cache kept "the user's own database is the archive's raw file: $command" \
+        'the database .*/cache/tuned.txt is the input file cache/tuned.txt' "$voltmill" $command job.yaml --set input.files=own.h5
+done
+rm -r cache own.h5
 
 kept "synth over its specification" 'observation obs.yaml is its specification obs.yaml' "$voltmill" synth --force --set file=obs.yaml obs.yaml
 ln -s obs.yaml made.h5.part
