@@ -51,6 +51,17 @@ native("chunked.h5", noise((65536, 2, 2)), chunks=(4096, 2, 2), compression=1)
 open("cut-chunked.h5", "wb").write(open("chunked.h5", "rb").read()[:150000])
 open("head.h5", "wb").write(open("good.h5", "rb").read()[:300])
 
+# Compressed by something that is not here; also as the source of a virtual dataset.
+native("filter.h5", noise((65536, 2, 2)), chunks=(4096, 2, 2), compression=1)
+unknown_filter("filter.h5")
+layout = h5py.VirtualLayout((65536, 2, 2), "i1")
+layout[:] = h5py.VirtualSource("filter.h5", "voltages", (65536, 2, 2))
+native("filter-behind.h5", noise((64, 2, 2)))
+with h5py.File("filter-behind.h5", "r+") as file:
+    words = dict(file["voltages"].attrs)
+    del file["voltages"]
+    put(file.create_virtual_dataset("voltages", layout), words)
+
 # External files.
 raw = x.tobytes()
 os.mkdir("far")
@@ -201,6 +212,9 @@ bad "no file matches" 4 'no file matches input\.files: no\*\.h6' 'no*.h6'
 bad "a folder" 4 'folder\.h5 is not a file' folder.h5
 bad "a text file" 4 'text\.h5 is not an HDF5 file \(1100 bytes\)' text.h5
 bad "an empty file" 4 'empty\.h5 is not an HDF5 file \(0 bytes\)' empty.h5
+filter='is compressed with the filter 32015 \(nothing\), which HDF5 does not have here: HDF5_PLUGIN_PATH names'
+bad "an unknown filter" 4 "filter\\.h5: /?voltages $filter" filter.h5
+bad "an unknown filter behind a virtual dataset" 4 "filter\\.h5: /?voltages $filter" filter-behind.h5
 bad "zeros" 4 'zeros\.h5 is not an HDF5 file' zeros.h5
 if can_be_nobody; then
     cp good.h5 secret.h5

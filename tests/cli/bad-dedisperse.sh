@@ -6,7 +6,7 @@
 PYTHONPATH="$here/tests/cli" "$python" - <<'END' || exit 1
 import h5py
 import numpy as np
-from archives import native, noise
+from archives import native, noise, unknown_filter
 
 HEADER = {"fch1": 400.0, "foff": -2.0, "tsamp": 1e-3, "tstart": 58849.0, "nchans": 16, "nifs": 1,
           "nbits": 8, "source_name": "made up"}
@@ -51,6 +51,8 @@ with h5py.File("deflated.h5") as file:
 with open("deflated.h5", "r+b") as file:
     file.seek(at)
     file.write(b"\0\1\2\3")
+bank("filter", np.ones((400, 1, 16), "u1"), options={"chunks": (50, 1, 16), "compression": 1})
+unknown_filter("filter.h5")
 data = open("bank.h5", "rb").read()
 open("half.h5", "wb").write(data[:len(data) - 3000])
 open("stump.h5", "wb").write(data[:200])
@@ -192,8 +194,10 @@ file "a truncated file" half 'truncated'
 file "a stump" stump 'stump\.h5'
 file "an empty file" none 'none\.h5'
 file "text" words 'words\.h5 is not an HDF5 file'
-file "/data is a group" group '/data cannot be opened'
+file "/data is a group" group 'group\.h5 is no filterbank: its /data leads to no dataset'
 file "voltages" volts 'volts\.h5 is no filterbank: it holds voltages'
+file "an unknown filter" filter \
+    'filter\.h5: /?data is compressed with the filter 32015 \(nothing\), .* HDF5_PLUGIN_PATH names'
 file "no file" missing 'missing\.h5.*No such file'
 runs "no start, and another count of channels" "$voltmill" run job.yaml --set input.files=odd-start.h5
 grep -q '^warning: odd-start.h5 says nchans = 99, but /data has 16: taken' output
