@@ -112,6 +112,7 @@ status_t h5_open_file(const char *path, hid_t *out)
     close(fd);
     apart_at("%s", path);
     htri_t is_hdf5 = H5Fis_hdf5(path);
+    H5_TRY(is_hdf5, "%s cannot be read", path);
     REQUIRE(is_hdf5 > 0, STATUS_DATA, "%s is not an HDF5 file (%llu bytes)", path,
             (unsigned long long)info.st_size);
     hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);

@@ -86,13 +86,18 @@ static int is_same_place(const struct product_place *a, const struct product_pla
            a->holes_offset == b->holes_offset && a->file_bytes == b->file_bytes;
 }
 
-/* Whether the file is laid out as the journal tells. */
-static status_t find_told_of(const char *path, const journal_t *journal,
+/* Whether the file is laid out as the journal tells. One that is damaged is not; but one that
+ * cannot be read now may be, and what it holds is not given up for that: only the words of the
+ * system tell the two apart. */
+static status_t find_told_of(const outputs_t *outputs, const char *path, const journal_t *journal,
                              struct product_place *place, int *is_same)
 {
-    status_t found = product_find_place(path, place);
-    *is_same = found == STATUS_OK && is_same_place(place, &journal_head(journal)->place);
-    return report_forgive(found);
+    status_t st = product_find_place(path, place);
+    *is_same = st == STATUS_OK && is_same_place(place, &journal_head(journal)->place);
+    if (st == STATUS_DATA && !outputs->options.restart && strstr(report_cause(), strerror(EIO))) {
+        return st;
+    }
+    return report_forgive(st);
 }
 
 /* Finds out what earlier runs have left of a product. */
@@ -110,7 +115,7 @@ static status_t look(outputs_t *outputs, uint32_t i)
         TRY(journal_open(output->journal_path, &output->state, &output->journal));
         /* Somebody may have put another file there since. */
         if (output->journal && journal_is_complete(output->journal)) {
-            TRY(find_told_of(path, output->journal, &place, &output->is_published));
+            TRY(find_told_of(outputs, path, output->journal, &place, &output->is_published));
         }
         if (output->is_published) {
             output->place = journal_head(output->journal)->place;
@@ -126,7 +131,7 @@ static status_t look(outputs_t *outputs, uint32_t i)
             "begins anew",
             output->journal_path);
     if (output->journal && output->part_bytes > 0) {
-        TRY(find_told_of(output->part, output->journal, &place, &output->is_whole));
+        TRY(find_told_of(outputs, output->part, output->journal, &place, &output->is_whole));
         output->place = output->is_whole ? place : output->place;
     }
 out:

@@ -62,4 +62,38 @@ unread() {
 unread "export" series.h5 1 ATTACK_RANK=0 "$voltmill" export --format dat --dms 0..20 -o s series.h5
 unread "info of an archive" obs.h5 3 ATTACK_APART=yes "$voltmill" info obs.h5
 unread "info of a series" series.h5 3 ATTACK_APART=yes "$voltmill" info series.h5
+
+# A run that was begun is gone on with, or fails: what it has done is never given up.
+mkdir ../job && cd ../job || exit 1
+cat >job.yaml <<YAML
+input: {files: $work/folder/obs.h5}
+channelise: {channels: 8, taps: 4, backend: cpu}
+products: [{kind: power, file: s_power.h5, integrate: 2}]
+run: {chunk: 20, sync: 0.01, threads: 1}
+YAML
+attack=(env "LD_PRELOAD=$shim" "ATTACK_FOLDER=$PWD")
+runs "an undisturbed run" "$voltmill" run job.yaml
+mv s_power.h5 ../power.h5
+{ LD_PRELOAD=${shim/attack_/io_} SHIM_NAP=5 SHIM_ROWS=15:kill "$voltmill" run job.yaml; } >../killed 2>&1
+"$voltmill" status s_power.h5 | grep -q '^  chunks *[1-9]'
+ok $? "a run is killed after some chunks"
+mkdir ../begun && mv s_power.h5.* ../begun
+cp -p ../begun/* .
+runs "it goes on" "${attack[@]}" ATTACK_APART=yes ATTACK_LOG="$work/child-calls" "$voltmill" run job.yaml
+bad=0 failed=0
+for number in $(awk '$4 ~ /s_power/ { print $2 }' ../child-calls | sort -nu | awk 'NR % 3 == 0'); do
+    rm -f s_*
+    cp -p ../begun/* .
+    status=0
+    "${attack[@]}" ATTACK_APART=yes ATTACK_CALL="$number" ATTACK_FATE=eio "$voltmill" run job.yaml >../stdout 2>../stderr || status=$?
+    if [ $status != 0 ]; then
+        failed=$((failed + 1))
+        { [ $status = 4 ] && cmp -s s_power.h5.part ../begun/s_power.h5.part; } || { bad=1; echo "# call $number: exit $status"; note <../stderr; }
+        "$voltmill" run job.yaml >../stdout 2>../stderr || bad=1
+    fi
+    ! grep anew ../stderr | note | grep . || bad=1
+    cmp -s s_power.h5 ../power.h5 || { bad=1; echo "# call $number: other bytes"; }
+done
+[ $failed -gt 3 ] || bad=1
+ok $bad "a product that was begun cannot be read: $failed errors, and nothing is done twice"
 plan
