@@ -70,11 +70,11 @@ ok $? "is there within 6 s"
 
 # What is read: blocks much shorter than their delays read each sample once.
 digest() { sha256sum out.h5; }
+# read_by COMMAND...: bytes that it reads (a shell counts those of its children)
+read_by() { bash -c '"$0" "$@" >/dev/null 2>&1; sed -n "s/^rchar: //p" /proc/$$/io' "$@"; }
 runs "one block" "$voltmill" run noise.yaml --set run.chunk=40000
 expected=$(digest)
 rm out.h5
-# read_by COMMAND...: bytes that it reads (a shell counts those of its children)
-read_by() { bash -c '"$0" "$@" >/dev/null 2>&1; sed -n "s/^rchar: //p" /proc/$$/io' "$@"; }
 small=(--set run.chunk=40000 --set run.memory=97MiB)
 beginning=$(read_by "$voltmill" plan noise.yaml "${small[@]}")
 "$voltmill" plan noise.yaml "${small[@]}" >output
@@ -82,9 +82,10 @@ grep -q 'chunks        2 of 128 DMs x 34,485 times, in blocks of 4,928' output
 ok $? "little memory: 128 DMs at a time in blocks shorter than their delays"
 read=$(($(read_by "$voltmill" run noise.yaml "${small[@]}") - beginning))
 same "the same bytes" "$expected" "$(digest)"
-[ $read -ge 1100000 ] && [ $read -le 1500000 ]
+# Beside them the input's CRC, and what processes of a run's own read that look into files: about a MB.
+[ $read -ge 2000000 ] && [ $read -le 2700000 ]
 ok $? "640,000 bytes are read twice"
-[ $read -le 1500000 ] || echo "# $read bytes were read"
+[ $read -le 2700000 ] || echo "# $read bytes were read"
 
 # What a block keeps of the one before is the same samples in every way of adding up, on every backend.
 devices=$("$voltmill" info --devices 2>/dev/null)

@@ -52,7 +52,7 @@ injected 4 'Input/output error' 1 SHIM_NAME=1:$EIO
 injected 4 'Read-only file system' 2 SHIM_NAME=2:$EROFS
 injected 4 '\.journal.*Input/output error' 1 SHIM_CUT=1:$EIO
 for number in 1 2 3 4 5 6; do
-    injected '[24]' '\.h5.*(Permission denied|Too many open files)' 1 SHIM_OPEN=$number:$((number % 2 ? EACCES : EMFILE))
+    injected '[245]' '\.h5.*(Permission denied|Too many open files)' 1 SHIM_OPEN=$number:$((number % 2 ? EACCES : EMFILE))
 done
 for number in 1 60 120 180 200 220; do
     injected 5 'memory|allocate' 1 SHIM_MEMORY=$number:$ENOMEM

@@ -99,9 +99,9 @@ same "one observation on two nodes" COMPLETED "$(state "$one" JobState)"
 same "it makes the same bytes" "$(sum plain-1.h5)" "$(sum out/power-1.h5)"
 [ "$(state "$one" JobState)" = COMPLETED ] || logs
 rm -f ./*.log
-twice=$(submit slurm/run.sbatch job-1.yaml)
-await 20 ended "$twice"
-same "the program's own status is the job's" "FAILED 2:0" "$(state "$twice" JobState) $(state "$twice" ExitCode)"
+other=$(submit slurm/run.sbatch job-1.yaml --set channelise.taps=3)
+await 20 ended "$other"
+same "the program's own status is the job's" "FAILED 2:0" "$(state "$other" JobState) $(state "$other" ExitCode)"
 
 # --- GPUs that are none, with a processor behind OpenCL: a rank for each, and each sees its own
 rm -f ./*.log

@@ -333,8 +333,8 @@ static void override_mistakes(void **state)
                            "parsing a flow node");
     set_refused("lead.wieght=1\n",
                 "t.yaml has 2 mistakes:\n"
-                "  --set lead.wieght=1\n: lead.wieght: unknown key, did you mean weight?\n"
-                "  --set lead.wieght=1\n: lead.name: is missing, expected a text");
+                "  --set lead.wieght=1\\n: lead.wieght: unknown key, did you mean weight?\n"
+                "  --set lead.wieght=1\\n: lead.name: is missing, expected a text");
 }
 
 static void shorthands(void **state)
