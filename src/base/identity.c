@@ -50,7 +50,8 @@ int identity_is_unchanged(const struct identity *before, const struct identity *
            before->changed_s == now->changed_s && before->changed_ns == now->changed_ns;
 }
 
-status_t identity_check(const char *path, const struct identity *before, const struct identity *now)
+status_t identity_check_same(const char *path, const struct identity *before,
+                             const struct identity *now)
 {
     status_t st = STATUS_OK;
     REQUIRE(before->inode == now->inode, STATUS_DATA,
@@ -58,6 +59,14 @@ status_t identity_check(const char *path, const struct identity *before, const s
     REQUIRE(before->bytes == now->bytes, STATUS_DATA,
             "%s changed while this job ran: it held %" PRIu64 " bytes, now %" PRIu64, path,
             before->bytes, now->bytes);
+out:
+    return st;
+}
+
+status_t identity_check(const char *path, const struct identity *before, const struct identity *now)
+{
+    status_t st = STATUS_OK;
+    TRY(identity_check_same(path, before, now));
     REQUIRE(identity_is_unchanged(before, now), STATUS_DATA, "%s was written to while this job ran",
             path);
 out:

@@ -26,8 +26,11 @@ int identity_is_same_file(const struct identity *a, const struct identity *b);
  * mount one file system may give it different ones. */
 int identity_is_unchanged(const struct identity *before, const struct identity *now);
 
-/* Fails with DATA, naming the file and what differs, unless it is unchanged. */
+/* Fail with DATA, naming the file and what differs: unless it is unchanged; unless it is the same
+ * file and as long, whenever it was changed last. */
 status_t identity_check(const char *path, const struct identity *before,
                         const struct identity *now);
+status_t identity_check_same(const char *path, const struct identity *before,
+                             const struct identity *now);
 
 #endif

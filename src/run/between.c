@@ -1,6 +1,7 @@
 #include "run/between.h"
 
 #include "base/memory.h"
+#include "run/run_dedisperse.h"
 
 /* Whether a dedispersion that is left to do takes its power from the product, or any (NULL). */
 static int is_wanted(const struct between *between, const struct job *job, const uint32_t *product)
@@ -30,6 +31,46 @@ status_t between_begin(struct between *between, backend_t *backend, const struct
                              &between->shelves[i]));
         }
     }
+out:
+    return st;
+}
+
+void between_note_made(struct between *between, const outputs_t *outputs, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        between->files[i] = *outputs_identity(outputs, i);
+    }
+}
+
+/* Where the file of a dedispersion's filterbank is noted. */
+static uint32_t place_of(const struct job *job, uint32_t number)
+{
+    return job->channels > 0 ? job->dedisperse[number].input : 0;
+}
+
+status_t between_note_found(struct between *between, const struct job *job)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t i = 0; i < job->ndedisperse; i++) {
+        struct identity *file = &between->files[place_of(job, i)];
+        if (!between->skip->dedisperse[i] && file->bytes == 0) {
+            TRY(identity_of_path(run_filterbank_path(job, i), file));
+        }
+    }
+out:
+    return st;
+}
+
+/* When it was changed last does not count: a network's file system may tell that late, of ranks
+ * elsewhere that wrote it. */
+status_t between_check(const struct between *between, const struct job *job, uint32_t number,
+                       const struct fbh5 *fbh5)
+{
+    status_t st = STATUS_OK;
+    const struct identity *before = &between->files[place_of(job, number)];
+    const struct archive_source *now = sources_find(&fbh5->storage.sources, fbh5->path);
+    REQUIRE(now, STATUS_DATA, "%s: it is not known which file that is", fbh5->path);
+    TRY(identity_check_same(fbh5->path, before, &now->identity));
 out:
     return st;
 }

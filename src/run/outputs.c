@@ -211,6 +211,23 @@ out:
     return st;
 }
 
+/* Gives one its name, and takes down which file has it now. */
+static status_t publish_one(const outputs_t *outputs, uint32_t i)
+{
+    status_t st = STATUS_OK;
+    struct output *output = &outputs->outputs[i];
+    const char *file = outputs->making->items[i].file;
+    output->is_ours = 0;
+    if (output->is_published) {
+        TRY(identity_of_path(file, &output->identity));
+    } else {
+        TRY(file_publish(output->part, file, outputs->options.force));
+        TRY(identity_of_open(output->claim_fd, file, &output->identity));
+    }
+out:
+    return st;
+}
+
 /* Rank 0: all files complete before the first gets its name, all have their names before the first
  * journal goes. So the next run knows what is left to be done, whenever this one is killed. */
 static status_t publish(outputs_t *outputs)
@@ -228,13 +245,8 @@ static status_t publish(outputs_t *outputs)
     }
     /* From here on none is to be removed, and each gets its name if it can. */
     for (uint32_t i = 0; i < outputs->count; i++) {
-        struct output *output = &outputs->outputs[i];
-        output->is_ours = 0;
-        if (!output->is_published) {
-            status_t published =
-                file_publish(output->part, outputs->making->items[i].file, outputs->options.force);
-            st = st == STATUS_OK ? published : st;
-        }
+        status_t published = publish_one(outputs, i);
+        st = st == STATUS_OK ? published : st;
     }
     TRY(st);
     for (uint32_t i = 0; i < outputs->count; i++) {
@@ -252,6 +264,11 @@ status_t outputs_finish_all(outputs_t *outputs)
         st = publish(outputs);
     }
     return agree_all(outputs->comm, st);
+}
+
+const struct identity *outputs_identity(const outputs_t *outputs, uint32_t i)
+{
+    return &outputs->outputs[i].identity;
 }
 
 uint64_t outputs_done(const outputs_t *outputs)

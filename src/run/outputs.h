@@ -7,6 +7,7 @@
 #ifndef VOLTMILL_RUN_OUTPUTS_H
 #define VOLTMILL_RUN_OUTPUTS_H
 
+#include "base/identity.h"
 #include "base/text.h"
 #include "run/making.h"
 
@@ -78,6 +79,9 @@ status_t outputs_holes(const outputs_t *outputs, uint32_t i, uint64_t *out);
 /* Puts in what was counted, renames, and removes the journals. Can be done again by another run,
  * whatever moment this one is killed. Collective. */
 status_t outputs_finish_all(outputs_t *outputs);
+
+/* On rank 0, when finished: the file that product i is, for those who read it. */
+const struct identity *outputs_identity(const outputs_t *outputs, uint32_t i);
 
 /* On rank 0: makes the journals last, or removes all that is not finished when no chunk is done. */
 void outputs_abandon(outputs_t *outputs);

@@ -16,10 +16,11 @@ struct output {
     struct product_place place;
     int is_published; /* it has its name already: an earlier run was killed between two renames */
     /* Rank 0. */
-    int claim_fd;        /* holds the lock */
-    int is_ours;         /* part may be removed: empty, or made or gone on with by this run */
-    uint64_t part_bytes; /* when it was claimed */
-    int is_whole;        /* part is the file that the journal tells of */
+    int claim_fd;             /* holds the lock */
+    int is_ours;              /* part may be removed: empty, or made or gone on with by this run */
+    uint64_t part_bytes;      /* when it was claimed */
+    int is_whole;             /* part is the file that the journal tells of */
+    struct identity identity; /* of the file that got the name */
     enum journal_state state;
     journal_t *journal;
     /* The writer thread. */

@@ -137,6 +137,9 @@ static status_t run_passes_all(MPI_Comm comm, const struct job *job, const struc
         st = run_channelise_all(comm, job, archive, options, started, &between);
         TRY(put_off_holes(st, holes));
     }
+    int rank;
+    MPI_Comm_rank(comm, &rank);
+    TRY(agree_all(comm, rank == 0 ? between_note_found(&between, job) : STATUS_OK));
     if (job->channels == 0) {
         TRY(run_check_filterbank_all(comm, job, skip));
     }

@@ -316,6 +316,9 @@ status_t run_channelise_all(MPI_Comm comm, const struct job *job, const struct a
     double worked = progress_now();
     TRY(agree_all(comm, run.rank == 0 ? archive_check_unchanged(archive) : STATUS_OK));
     TRY(pass_finish_all(&run.pass));
+    if (run.rank == 0) {
+        between_note_made(between, run.pass.outputs, job->nproducts);
+    }
     double ended = progress_now();
     warn_of_range_all(&run);
     st = conclude(&run, options, ready - started, ended - begun + ready - started, ended - worked);

@@ -211,6 +211,8 @@ static status_t prepare_all(struct dedispersing *run, const struct run_options *
 {
     status_t st = STATUS_OK;
     TRY(run_open_filterbank_all(run->comm, run->job, run->number, &run->fbh5));
+    st = run->rank == 0 ? between_check(run->between, run->job, run->number, run->fbh5) : STATUS_OK;
+    TRY(agree_all(run->comm, st));
     TRY(plan_all(run));
     st = dedispersion_making(run->job, run->number, run->fbh5->path, run->fbh5, &run->pass.making);
     TRY(agree_all(run->comm, st));

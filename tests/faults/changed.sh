@@ -63,4 +63,34 @@ mv frb.yaml job.yaml
 least=2
 changes touch_in_place bank.h5 bank.h5 1 'bank\.h5 was written to while this job ran'
 changes replace bank.h5 bank.h5 2 'bank\.h5 was replaced by another file while this job ran'
+
+# A power product that another file takes the place of between the passes; of this run, then of an earlier one.
+cat >passes.yaml <<'YAML'
+input: {files: obs.h5, layout: {dataset: /v, axes: "time,pol,reim", sample_rate_hz: 1e6, freq_hz: 1e9}}
+channelise: {channels: 64, taps: 4, backend: cpu}
+products: [{kind: power, file: first.h5, integrate: 10}, {kind: power, file: second.h5, integrate: 20}]
+dedisperse: [{dm: {start: 0, step: 1, count: 24}, file: a.h5}, {input: 1, dm: {start: 0, step: 1, count: 24}, file: b.h5}]
+run: {chunk: 16000, threads: 1}
+YAML
+# between HOW FILE JOB RANKS PATTERN: while the first dedispersion runs; the second begins with another file
+between() {
+    local how=$1 file=$2 job=$3 size=$4 pattern=$5 status=0 bad=0 end=$((SECONDS + 60)) ranks=()
+    [ "$size" = 1 ] || ranks=(mpirun -n "$size")
+    (exec "${ranks[@]}" "${slow[@]}" SHIM_NAP=400 "$voltmill" run "$job") >stdout 2>stderr &
+    local run=$!
+    until [ -e a.h5.part ] || [ -e a.h5 ] || [ $SECONDS -gt $end ]; do sleep 0.01; done
+    if [ -e "$file" ]; then cp -p "$file" kept && $how "$file"; fi
+    [ ! -e a.h5 ] || { echo "# it was too fast"; bad=1; }
+    wait $run || status=$?
+    [ $status = 4 ] || { echo "# exit status $status"; bad=1; }
+    [ "$(grep -c '^error: ' stderr)" = 1 ] && grep -Eq "^error: $pattern" stderr || { echo "# another message"; bad=1; }
+    [ -e a.h5 ] && [ ! -e b.h5 ] || { echo "# other products"; bad=1; }
+    ok $bad "between passes of $job: $how $file, $size ranks"
+    [ $bad = 0 ] || note <stderr
+    mv -f kept "$file"
+    rm -f a.h5 b.h5
+}
+between replace second.h5 passes.yaml 2 'second\.h5 was replaced by another file while this job ran'
+between grow second.h5 passes.yaml 1 'second\.h5 changed while this job ran: it held [0-9]+ bytes'
+runs "with none in its place" "$voltmill" run passes.yaml
 plan
