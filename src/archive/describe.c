@@ -6,6 +6,7 @@
 #include "base/apart.h"
 #include "base/axes_text.h"
 #include "base/memory.h"
+#include "base/units.h"
 
 #include <float.h>
 #include <inttypes.h>
@@ -198,8 +199,9 @@ static status_t read_type(hid_t dataset, const char *where, int is_packed, struc
     archive->is_compound = H5Tget_class(type) == H5T_COMPOUND;
     if (archive->is_compound) {
         REQUIRE(H5Tget_nmembers(type) == 2, STATUS_DATA,
-                "%s: its compound has %d members, expected 2 (real, imaginary)", where,
-                H5Tget_nmembers(type));
+                "%s: its compound has %d %s, expected 2 (real, imaginary)", where,
+                H5Tget_nmembers(type),
+                units_plural((uint64_t)H5Tget_nmembers(type), "member", "members"));
         number = H5Tget_member_type(type, 0);
         second = H5Tget_member_type(type, 1);
         REQUIRE(H5Tequal(number, second) > 0, STATUS_DATA,

@@ -3,6 +3,7 @@
 #include "archive/ask.h"
 #include "archive/fbh5_parts.h"
 #include "base/memory.h"
+#include "base/units.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -73,8 +74,8 @@ static status_t load_here(struct fbh5 *fbh5)
     struct band band = {-1, -1, -1};
     uint32_t nchannels = fbh5->nchannels;
     REQUIRE(nchannels >= 2 && nchannels <= MOST_CHANNELS, STATUS_DATA,
-            "%s: %u channel%s, expected 2 to %d: nothing can be dedispersed", fbh5->path, nchannels,
-            nchannels == 1 ? "" : "s", MOST_CHANNELS);
+            "%s: %u %s, expected 2 to %d: nothing can be dedispersed", fbh5->path, nchannels,
+            units_plural(nchannels, "channel", "channels"), MOST_CHANNELS);
     TRY(memory_zeroed(nchannels, sizeof *fbh5->freq_hz, "frequencies", &fbh5->freq_hz));
     TRY(band_open(fbh5, &band));
     if (band.dataset >= 0) {

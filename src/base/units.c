@@ -131,6 +131,11 @@ int units_parse_bytes(const char *text, uint64_t *bytes)
     return 1;
 }
 
+const char *units_plural(uint64_t count, const char *one, const char *many)
+{
+    return count == 1 ? one : many;
+}
+
 /* Days from 1858-11-17 (MJD 0) of a Gregorian date. */
 static int32_t mjd_of_date(int year, int month, int day)
 {

@@ -14,6 +14,9 @@ const char *units_hertz(double hertz, char text[UNITS_TEXT]);
 const char *units_seconds(double seconds, char text[UNITS_TEXT]);
 const char *units_count(uint64_t count, char text[UNITS_TEXT]);
 
+/* The word for so many: `one` for 1, `many` else. */
+const char *units_plural(uint64_t count, const char *one, const char *many);
+
 /* Reads "1GiB", "512 MB", "64k", "1073741824" (k, M, G, T: decimal; Ki, Mi, Gi, Ti: binary;
  * B optional). Returns 0 when the text is something else or does not fit. */
 int units_parse_bytes(const char *text, uint64_t *bytes) __attribute__((warn_unused_result));

@@ -1,4 +1,5 @@
 /* voltmill bench ppf */
+#include "base/units.h"
 #include "cli/bench_options.h"
 #include "cli/cli.h"
 #include "run/work.h"
@@ -210,7 +211,8 @@ static status_t bench_all(struct bench_settings *settings)
     TRY(backend_measure(settings->opened, &settings->rates));
     print_head(settings);
     TRY(settings->is_lofar ? bench_lofar(settings) : bench_lists(settings));
-    REQUIRE(settings->failed == 0, STATUS_DEVICE, "bench: %u rows failed", settings->failed);
+    REQUIRE(settings->failed == 0, STATUS_DEVICE, "bench: %u %s failed", settings->failed,
+            units_plural(settings->failed, "row", "rows"));
 out:
     return st;
 }

@@ -393,7 +393,8 @@ static status_t bench_all(struct settings *s)
             TRY(bench_case(s, &c));
         }
     }
-    REQUIRE(s->failed == 0, STATUS_DEVICE, "bench dedisperse: %u rows failed", s->failed);
+    REQUIRE(s->failed == 0, STATUS_DEVICE, "bench dedisperse: %u %s failed", s->failed,
+            units_plural(s->failed, "row", "rows"));
 out:
     return st;
 }

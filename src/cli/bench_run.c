@@ -87,7 +87,7 @@ static void print_side(const char *what, double seconds, double bytes, double sa
 static void print_result(const struct bench_run_result *r, int ranks)
 {
     const struct run_times *t = &r->times;
-    printf("what bounds it, on %d rank%s\n", ranks, ranks == 1 ? "" : "s");
+    printf("what bounds it, on %d %s\n", ranks, units_plural((uint64_t)ranks, "rank", "ranks"));
     print_side("backend, memory to memory", r->backend, 0, t->samples);
     print_side("plain reads of the same bytes", r->reading, t->in_bytes, 0);
     print_side("plain writes of the same bytes", r->writing, t->out_bytes, 0);

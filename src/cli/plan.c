@@ -2,6 +2,7 @@
 #include "base/display.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "cli/cli.h"
 #include "cli/elsewhere.h"
 #include "cli/options.h"
@@ -52,9 +53,10 @@ static void print_work(const struct work *work)
     }
     display_print(", cutoff %g, normalise %s, order %s\n", work->job->cutoff,
                   normalise_name(work->job->normalise), order_name(work->job->order));
-    display_print("  raw spectra   %s of %s samples, giving %s spectra of each stream\n",
+    display_print("  raw spectra   %s of %s samples, giving %s %s of each stream\n",
                   units_count(work->raw_spectra, a), units_count(work->samples_per_spectrum, b),
-                  units_count(chunking->spectra, (char[UNITS_TEXT]){0}));
+                  units_count(chunking->spectra, (char[UNITS_TEXT]){0}),
+                  units_plural(chunking->spectra, "spectrum", "spectra"));
 }
 
 /* A level that may be beyond what numbers can tell. */
@@ -93,12 +95,15 @@ static void print_run(const struct work *work)
     const struct chunking *chunking = &work->chunking;
     uint64_t chunks = chunk_count(chunking);
     display_print("run\n");
-    display_print("  backend       %s, %u threads on this machine\n", backend_name(work->backend),
-                  work->channelise.threads);
-    display_print("  chunks        %s of %s spectra", units_count(chunks, a),
-                  units_count(chunking->chunk_spectra, b));
+    display_print("  backend       %s, %u %s on this machine\n", backend_name(work->backend),
+                  work->channelise.threads,
+                  units_plural(work->channelise.threads, "thread", "threads"));
+    display_print("  chunks        %s of %s %s", units_count(chunks, a),
+                  units_count(chunking->chunk_spectra, b),
+                  units_plural(chunking->chunk_spectra, "spectrum", "spectra"));
     if (chunk_groups(chunking) > 1) {
-        display_print(" of %u streams", chunking->group_streams);
+        display_print(" of %u %s", chunking->group_streams,
+                      units_plural(chunking->group_streams, "stream", "streams"));
     }
     if (chunking->block_spectra < chunking->chunk_spectra) {
         display_print(", in blocks of %s", units_count(chunking->block_spectra, a));
@@ -110,8 +115,9 @@ static void print_run(const struct work *work)
     }
     display_print(" (chunks, given out on request)\n");
     display_print("  bytes in      %s", units_bytes(work->input_bytes, a));
-    display_print(" (%s read, with the chunks' overlap of %u raw spectra)\n",
-                  units_bytes(work->read_bytes, a), work->channelise.taps - 1);
+    display_print(" (%s read, with the chunks' overlap of %u raw %s)\n",
+                  units_bytes(work->read_bytes, a), work->channelise.taps - 1,
+                  units_plural(work->channelise.taps - 1, "spectrum", "spectra"));
     display_print("  memory        %s a rank", units_bytes(work->memory_bytes, a));
     display_print(" (run.memory: %s)\n", units_bytes(work->job->memory, a));
 }
@@ -144,9 +150,12 @@ static status_t print_products(const struct work *work, const struct making *mak
         struct time_axis time = product_time(&product->spec);
         uint64_t bytes = 0;
         TRY(room_measure(making, i, &bytes));
-        display_print("  %s: %s, %s rows of %u streams x %u channels", work->job->products[i].file,
+        display_print("  %s: %s, %s %s of %u %s x %u %s", work->job->products[i].file,
                       product_name(product->spec.kind), units_count(product->spec.rows, a),
-                      work->archive->nstreams, product->spec.nchannels);
+                      units_plural(product->spec.rows, "row", "rows"), work->archive->nstreams,
+                      units_plural(work->archive->nstreams, "stream", "streams"),
+                      product->spec.nchannels,
+                      units_plural(product->spec.nchannels, "channel", "channels"));
         display_print(", one every %s, %s\n", units_seconds(time.step, a), units_bytes(bytes, b));
         TRY(is_complete ? STATUS_OK : room_add(room, work->job->products[i].file, bytes));
     }

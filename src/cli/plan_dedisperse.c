@@ -3,6 +3,7 @@
 #include "base/display.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/units.h"
 #include "cli/elsewhere.h"
 #include "run/dedispersion.h"
 #include "run/journal.h"
@@ -34,22 +35,28 @@ static void print_dedispersion(const struct dedispersion *d, uint64_t bytes)
             d->steps.group, d->steps.error,
             100 * (double)d->steps.adds / ((double)d->delays.ndms * d->delays.nchannels));
     }
-    display_print("  delays        up to %u samples, %s, behind %s\n", d->delays.largest,
+    display_print("  delays        up to %u %s, %s, behind %s\n", d->delays.largest,
+                  units_plural(d->delays.largest, "sample", "samples"),
                   units_seconds(d->delays.largest * step, a), units_hertz(d->reference_hz, b));
-    display_print("  backend       %s, %u threads on this machine\n", backend_name(d->backend),
-                  d->threads);
-    display_print("  chunks        %s of %s DMs x %s times", units_count(chunk_count(chunking), a),
-                  units_count(chunking->chunk_spectra, b), units_count(chunking->group_streams, c));
+    display_print("  backend       %s, %u %s on this machine\n", backend_name(d->backend),
+                  d->threads, units_plural(d->threads, "thread", "threads"));
+    display_print("  chunks        %s of %s %s x %s %s", units_count(chunk_count(chunking), a),
+                  units_count(chunking->chunk_spectra, b),
+                  units_plural(chunking->chunk_spectra, "DM", "DMs"),
+                  units_count(chunking->group_streams, c),
+                  units_plural(chunking->group_streams, "time", "times"));
     if (d->block_outputs < chunking->group_streams) {
         display_print(", in blocks of %s", units_count(d->block_outputs, a));
     }
     display_print("\n  bytes in      %s", units_bytes(d->fbh5->rows * fbh5_row_bytes(d->fbh5), a));
-    display_print(" (%s read, with the chunks' overlap of up to %s samples)\n",
-                  units_bytes(d->read_bytes, a), units_count(d->delays.largest, b));
+    display_print(" (%s read, with the chunks' overlap of up to %s %s)\n",
+                  units_bytes(d->read_bytes, a), units_count(d->delays.largest, b),
+                  units_plural(d->delays.largest, "sample", "samples"));
     display_print("  memory        %s a rank", units_bytes(d->memory_bytes, a));
     display_print(" (run.memory: %s)\n", units_bytes(d->job->memory, a));
-    display_print("  %s: dedispersed, %u DMs x %s times, %s\n", d->what->file, d->delays.ndms,
-                  units_count(d->outputs, a), units_bytes(bytes, b));
+    display_print("  %s: dedispersed, %u %s x %s %s, %s\n", d->what->file, d->delays.ndms,
+                  units_plural(d->delays.ndms, "DM", "DMs"), units_count(d->outputs, a),
+                  units_plural(d->outputs, "time", "times"), units_bytes(bytes, b));
 }
 
 /* What is begun goes by what its filterbank was then, and another one will be made. */

@@ -32,8 +32,9 @@ static status_t print_finished(const char *path)
     display_print("  %-13s %s, %s\n", "rows", units_count(place.rows, a),
                   units_bytes(place.file_bytes, b));
     if (place.crc_offset > 0) {
-        display_print("  %-13s %s, each of %s rows: voltmill verify --crc checks them\n", "CRCs",
-                      units_count(spans_count(&place), a), units_count(place.span_rows, b));
+        display_print("  %-13s %s, each of %s %s: voltmill verify --crc checks them\n", "CRCs",
+                      units_count(spans_count(&place), a), units_count(place.span_rows, b),
+                      units_plural(place.span_rows, "row", "rows"));
     } else {
         display_print("  %-13s none\n", "CRCs");
     }
@@ -66,8 +67,9 @@ static void print_journal(const journal_t *journal)
     display_print("  %-13s %s bytes of records that are torn or damaged, and dropped\n", "bad",
                   units_count(journal_dropped(journal), a));
     if (journal_missing(journal) > 0) {
-        display_print("  %-13s %s samples so far, taken as zero volts\n", "missing",
-                      units_count(journal_missing(journal), a));
+        display_print("  %-13s %s %s so far, taken as zero volts\n", "missing",
+                      units_count(journal_missing(journal), a),
+                      units_plural(journal_missing(journal), "sample", "samples"));
     }
     display_print("  %-13s %s\n", "begun by", journal_head(journal)->program);
     display_print("  %-13s %s\n", "computes", journal_head(journal)->arithmetic);

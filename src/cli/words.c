@@ -1,6 +1,7 @@
 #include "cli/words.h"
 
 #include "base/display.h"
+#include "base/units.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +12,8 @@ enum { MOST_LISTED = 7 };
 static void words_part(const struct archive *archive, const struct archive_part *part)
 {
     char a[UNITS_TEXT];
-    display_print(": %s samples from %s on", units_count(part->samples, a),
+    display_print(": %s %s from %s on", units_count(part->samples, a),
+                  units_plural(part->samples, "sample", "samples"),
                   units_count(part->first_sample, (char[UNITS_TEXT]){0}));
     if (archive->has_start && archive->stacked == AXIS_TIME) {
         double later = (double)part->first_sample / archive->sample_rate_hz;
@@ -62,7 +64,7 @@ static void print_streams(const struct archive *archive)
                       axis == AXIS_CHAN  ? "coarse channel"
                       : axis == AXIS_POL ? "polarisation"
                                          : axis_name(axis),
-                      count == 1 ? "" : "s");
+                      units_plural(count, "", "s"));
         comma = ",";
         for (uint32_t j = 0; archive->names[axis] && j < count && j < 4; j++) {
             display_print("%s%s%s", j ? " " : " (",
@@ -143,7 +145,8 @@ static void print_product_axes(const struct product *product)
     display_print("  %-13s %s, one every %s\n", product->integrate > 1 ? "dumps" : "spectra",
                   units_count(product->rows, a), units_seconds(product->time_step, b));
     if (product->integrate > 1) {
-        display_print("  %-13s %s spectra\n", "a dump", units_count(product->integrate, a));
+        display_print("  %-13s %s %s\n", "a dump", units_count(product->integrate, a),
+                      units_plural(product->integrate, "spectrum", "spectra"));
     }
     display_print("  %-13s %llu\n", "streams", (unsigned long long)product->streams);
     double low = product->frequency_hz[0];
@@ -151,8 +154,8 @@ static void print_product_axes(const struct product *product)
     display_print("  %-13s %s, centres from %s to %s\n", "channels",
                   units_count(product->frequencies, a), units_hertz(low, b),
                   units_hertz(high, (char[UNITS_TEXT]){0}));
-    display_print("  %-13s %u channels a coarse channel, %u taps\n", "filter bank",
-                  product->channels, product->taps);
+    display_print("  %-13s %u channels a coarse channel, %u %s\n", "filter bank", product->channels,
+                  product->taps, units_plural(product->taps, "tap", "taps"));
 }
 
 /* A text of several lines, indented. */
@@ -176,9 +179,10 @@ void words_filterbank(const struct fbh5 *fbh5)
                   units_hertz(1e6 * fbh5->fch1_mhz, a), units_hertz(1e6 * last, b));
     display_print("  %-13s %u%s%s\n", "ifs", fbh5->nifs, fbh5->pols ? ", " : "",
                   fbh5->pols ? fbh5->pols : "");
-    display_print("  %-13s %u bit %s, %s rows, one every %s: %s\n", "samples",
-                  8 * fbh5->sample_bytes, fbh5->sample_bytes == 4 ? "floating point" : "unsigned",
-                  units_count(fbh5->rows, a), units_seconds(fbh5->tsamp, b),
+    display_print("  %-13s %u bit %s, %s %s, one every %s: %s\n", "samples", 8 * fbh5->sample_bytes,
+                  fbh5->sample_bytes == 4 ? "floating point" : "unsigned",
+                  units_count(fbh5->rows, a), units_plural(fbh5->rows, "row", "rows"),
+                  units_seconds(fbh5->tsamp, b),
                   units_seconds((double)fbh5->rows * fbh5->tsamp, (char[UNITS_TEXT]){0}));
     if (fbh5->has_start) {
         display_print("  %-13s %s UTC\n", "start", units_utc(fbh5->start, a));
@@ -207,9 +211,10 @@ static void print_series(const struct product *product, const struct dedispersed
     display_print("  %-13s %s, %s to %s\n", "channels", units_count(series->nchannels, a),
                   units_hertz(series->freq_hz[0], b),
                   units_hertz(series->freq_hz[series->nchannels - 1], (char[UNITS_TEXT]){0}));
-    display_print("  %-13s up to %u samples, %s, behind %s; %.10g s MHz^2 pc^-1 cm^3, %s\n",
-                  "delays", most, units_seconds(most * product->time_step, a),
-                  units_hertz(series->reference_hz, b), series->constant, series->mode);
+    display_print("  %-13s up to %u %s, %s, behind %s; %.10g s MHz^2 pc^-1 cm^3, %s\n", "delays",
+                  most, units_plural(most, "sample", "samples"),
+                  units_seconds(most * product->time_step, a), units_hertz(series->reference_hz, b),
+                  series->constant, series->mode);
     display_print("  %-13s %s\n", "filterbank", series->filterbank);
 }
 
@@ -237,8 +242,9 @@ void words_product(const struct product *product, const struct dedispersed *seri
         display_print("  %-13s %s\n", "source", product->source);
     }
     if (product->missing + product->gaps > 0) {
-        display_print("  %-13s %s samples, taken as zero volts\n", "missing",
-                      units_count(product->missing + product->gaps, a));
+        display_print("  %-13s %s %s, taken as zero volts\n", "missing",
+                      units_count(product->missing + product->gaps, a),
+                      units_plural(product->missing + product->gaps, "sample", "samples"));
     }
     display_print("  %-13s voltmill %s\n", "made by", product->version ? product->version : "?");
     display_print("  from\n");

@@ -323,10 +323,10 @@ static status_t say(const struct fil *fil, const char *path, struct text *out)
     uint64_t nans = fil->bits == 32 ? fil->nans : fil->scale.blanks;
     TRY(text_add_shown(
         out,
-        "%s: SIGPROC filterbank, %s spectra of %llu x %llu channels, %.9g to %.9g MHz%s, "
+        "%s: SIGPROC filterbank, %s %s of %llu x %llu channels, %.9g to %.9g MHz%s, "
         "%s, %s\n",
-        path, units_count(fil->in->rows, rows), (unsigned long long)header->nifs,
-        (unsigned long long)header->nchans, header->fch1, last,
+        path, units_count(fil->in->rows, rows), units_plural(fil->in->rows, "spectrum", "spectra"),
+        (unsigned long long)header->nifs, (unsigned long long)header->nchans, header->fch1, last,
         fil->is_turned ? " (turned: the highest comes first)" : "",
         fil->bits == 32  ? "32-bit float"
         : fil->bits == 8 ? "8 bit"
@@ -336,12 +336,12 @@ static status_t say(const struct fil *fil, const char *path, struct text *out)
         TRY(scale_say(&fil->scale, out));
     }
     if (nans > 0) {
-        report_note("%s: %llu samples of %s are NaN (holes of the run?): %s", path,
-                    (unsigned long long)nans, fil->in->path,
-                    fil->bits == 32 ? "they stay NaN"
-                    : fil->scale.options.kind == SCALE_CHANNELS
-                        ? "their channels' means stand there"
-                        : "0 stands there");
+        report_note(
+            "%s: %llu %s of %s %s NaN (holes of the run?): %s", path, (unsigned long long)nans,
+            units_plural(nans, "sample", "samples"), fil->in->path, units_plural(nans, "is", "are"),
+            fil->bits == 32                             ? "they stay NaN"
+            : fil->scale.options.kind == SCALE_CHANNELS ? "their channels' means stand there"
+                                                        : "0 stands there");
     }
 out:
     return st;

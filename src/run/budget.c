@@ -2,6 +2,7 @@
 
 #include "archive/reader.h"
 #include "base/memory.h"
+#include "base/units.h"
 #include "product/spans.h"
 #include "run/journal_head.h"
 
@@ -170,13 +171,12 @@ static status_t settle_groups(struct work *work, uint64_t budget, const struct c
     char needed[UNITS_TEXT];
     char given[UNITS_TEXT];
     char chunks[UNITS_TEXT];
-    REQUIRE(
-        bytes <= budget, STATUS_USAGE,
-        "%s: run.memory is %s, but %u channels with %u taps need at least %s a rank (%s of it to "
-        "read the dataset's chunks)",
-        work->job->path, units_bytes(work->job->memory, given), work->channelise.channels,
-        work->channelise.taps, units_bytes(bytes + fixed_bytes(work), needed),
-        units_bytes(hdf5_bytes(work), chunks));
+    REQUIRE(bytes <= budget, STATUS_USAGE,
+            "%s: run.memory is %s, but %u channels with %u %s need at least %s a rank (%s of it to "
+            "read the dataset's chunks)",
+            work->job->path, units_bytes(work->job->memory, given), work->channelise.channels,
+            work->channelise.taps, units_plural(work->channelise.taps, "tap", "taps"),
+            units_bytes(bytes + fixed_bytes(work), needed), units_bytes(hdf5_bytes(work), chunks));
     work->chunking.group_streams = group->streams;
 out:
     return st;

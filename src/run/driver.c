@@ -1,6 +1,7 @@
 #include "run/driver_parts.h"
 
 #include "base/memory.h"
+#include "base/units.h"
 #include "run/agree.h"
 
 #include <stdio.h>
@@ -20,9 +21,11 @@ static void give_up(const driver_t *driver)
     int left = driver->size - 1 - driver->ended;
     int status = driver->failed_rank >= 0 ? driver->failure.status : STATUS_STOPPED;
     if (driver->failed_rank < 0) {
-        fprintf(stderr, "stopped: %d ranks did not answer within %.0f s\n", left, DRIVER_PATIENCE);
+        fprintf(stderr, "stopped: %d %s did not answer within %.0f s\n", left,
+                units_plural((uint64_t)left, "rank", "ranks"), DRIVER_PATIENCE);
     } else if (left > 0) {
-        report_note("%d ranks did not answer within %.0f s", left, DRIVER_PATIENCE);
+        report_note("%d %s did not answer within %.0f s", left,
+                    units_plural((uint64_t)left, "rank", "ranks"), DRIVER_PATIENCE);
     }
     if (driver->work->abandon) {
         driver->work->abandon(driver->work->context);

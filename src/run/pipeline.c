@@ -144,14 +144,16 @@ static status_t say_what_fits(const pipeline_t *pipeline)
     TRY(text_add(&cause, "%s", report_cause()));
     report_clear();
     TRY(budget_device_bytes(work, &bytes));
-    FAIL(
-        STATUS_DEVICE,
-        "%s; the smallest blocks, %llu spectra of %u channels with %u taps, %u stream%s at a time, "
-        "need "
-        "about %s of a device's memory (run.device_memory)",
-        cause.data, (unsigned long long)pipeline->chunking.block_spectra, work->channelise.channels,
-        work->channelise.taps, work->chunking.group_streams,
-        work->chunking.group_streams == 1 ? "" : "s", units_bytes(bytes, needed));
+    FAIL(STATUS_DEVICE,
+         "%s; the smallest blocks, %llu %s of %u channels with %u %s, %u %s at a time, "
+         "need "
+         "about %s of a device's memory (run.device_memory)",
+         cause.data, (unsigned long long)pipeline->chunking.block_spectra,
+         units_plural(pipeline->chunking.block_spectra, "spectrum", "spectra"),
+         work->channelise.channels, work->channelise.taps,
+         units_plural(work->channelise.taps, "tap", "taps"), work->chunking.group_streams,
+         units_plural(work->chunking.group_streams, "stream", "streams"),
+         units_bytes(bytes, needed));
 out:
     text_free(&cause);
     return st;

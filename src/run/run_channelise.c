@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "run/agree.h"
 #include "run/devices.h"
 #include "run/pass.h"
@@ -194,9 +195,10 @@ static status_t print_notes(const struct run *run, uint64_t missing)
     TRY(work_notes(run->work, &notes));
     if (missing > 0) {
         TRY(text_add(&notes,
-                     "%s samples were missing (not a number, or the missing value): taken as zero "
+                     "%s %s missing (not a number, or the missing value): taken as zero "
                      "volts\n",
-                     units_count(missing, count)));
+                     units_count(missing, count),
+                     units_plural(missing, "sample was", "samples were")));
     }
     for (const char *line = notes.data; line && *line;) {
         size_t length = strcspn(line, "\n");
@@ -219,20 +221,25 @@ static status_t summarise(const struct run *run, double seconds)
     TRY(print_notes(run, outputs_missing(run->pass.outputs)));
     for (uint32_t i = 0; i < run->job->nproducts; i++) {
         const struct work_product *product = &work->products[i];
-        display_print("%s: %s, %s %s x %u streams x %u channels, %s\n", run->job->products[i].file,
-                      product_name(product->spec.kind), units_count(product->spec.rows, a),
-                      product->spec.integrate > 1 ? "dumps" : "spectra", run->archive->nstreams,
-                      product->spec.nchannels,
-                      units_bytes(product->spec.rows * product->row_bytes, b));
+        display_print(
+            "%s: %s, %s %s x %u %s x %u %s, %s\n", run->job->products[i].file,
+            product_name(product->spec.kind), units_count(product->spec.rows, a),
+            product->spec.integrate > 1 ? units_plural(product->spec.rows, "dump", "dumps")
+                                        : units_plural(product->spec.rows, "spectrum", "spectra"),
+            run->archive->nstreams, units_plural(run->archive->nstreams, "stream", "streams"),
+            product->spec.nchannels, units_plural(product->spec.nchannels, "channel", "channels"),
+            units_bytes(product->spec.rows * product->row_bytes, b));
     }
     struct pipeline_seconds spent = pipeline_seconds(run->pipeline);
-    display_print(
-        "%s samples of %u streams in %.2f s on %d rank%s: in %.1f MB/s, out %.1f MB/s (rank 0: "
-        "read %.2f s, compute %.2f s, write %.2f s)\n",
-        units_count(run->archive->samples, a), run->archive->nstreams, seconds, run->size,
-        run->size == 1 ? "" : "s", part * (double)work->input_bytes / seconds / 1e6,
-        part * (double)outputs_bytes(run->pass.outputs) / seconds / 1e6, spent.read, spent.compute,
-        spent.write);
+    display_print("%s %s of %u %s in %.2f s on %d %s: in %.1f MB/s, out %.1f MB/s (rank 0: "
+                  "read %.2f s, compute %.2f s, write %.2f s)\n",
+                  units_count(run->archive->samples, a),
+                  units_plural(run->archive->samples, "sample", "samples"), run->archive->nstreams,
+                  units_plural(run->archive->nstreams, "stream", "streams"), seconds, run->size,
+                  units_plural((uint64_t)run->size, "rank", "ranks"),
+                  part * (double)work->input_bytes / seconds / 1e6,
+                  part * (double)outputs_bytes(run->pass.outputs) / seconds / 1e6, spent.read,
+                  spent.compute, spent.write);
 out:
     return st;
 }

@@ -4,6 +4,7 @@
 
 #include "archive/fbh5.h"
 #include "base/memory.h"
+#include "base/units.h"
 #include "run/agree.h"
 #include "run/dedispersion_pipe.h"
 #include "run/devices.h"
@@ -258,14 +259,16 @@ static void summarise(const struct dedispersing *run, double seconds)
     char c[UNITS_TEXT];
     const struct dedispersion *plan = run->plan;
     struct pipeline_seconds spent = dedispersion_pipe_seconds(run->pipe);
-    display_print("%s: dedispersed, %s DMs x %s times, %s\n", plan->what->file,
-                  units_count(plan->delays.ndms, a), units_count(plan->outputs, b),
+    display_print("%s: dedispersed, %s %s x %s %s, %s\n", plan->what->file,
+                  units_count(plan->delays.ndms, a), units_plural(plan->delays.ndms, "DM", "DMs"),
+                  units_count(plan->outputs, b), units_plural(plan->outputs, "time", "times"),
                   units_bytes(plan->delays.ndms * plan->outputs * sizeof(float), c));
-    display_print(
-        "%s samples of %u channels in %.2f s on %d rank%s (rank 0: read %.2f s, compute %.2f s, "
-        "write %.2f s)\n",
-        units_count(run->fbh5->rows, a), run->fbh5->nchannels, seconds, run->size,
-        run->size == 1 ? "" : "s", spent.read, spent.compute, spent.write);
+    display_print("%s %s of %u channels in %.2f s on %d %s (rank 0: read %.2f s, compute %.2f s, "
+                  "write %.2f s)\n",
+                  units_count(run->fbh5->rows, a),
+                  units_plural(run->fbh5->rows, "sample", "samples"), run->fbh5->nchannels, seconds,
+                  run->size, units_plural((uint64_t)run->size, "rank", "ranks"), spent.read,
+                  spent.compute, spent.write);
     if (run->backend == run->between->backend) {
         display_print("%.0f %% of what rank 0 added up had stayed on the device\n",
                       100 * dedispersion_pipe_shelved(run->pipe));

@@ -1,6 +1,7 @@
 #include "run/work.h"
 
 #include "base/memory.h"
+#include "base/units.h"
 #include "dsp/coeff.h"
 #include "run/budget.h"
 
@@ -124,15 +125,17 @@ static status_t count_spectra(struct work *work)
     uint64_t filter = 0;
     REQUIRE(period <= INT32_MAX && multiply_u64(period, job->taps, &filter) &&
                 filter <= UINT64_C(1) << 40,
-            STATUS_USAGE, "%s: %u channels with %u taps are absurd", job->path, job->channels,
-            job->taps);
+            STATUS_USAGE, "%s: %u channels with %u %s are absurd", job->path, job->channels,
+            job->taps, units_plural(job->taps, "tap", "taps"));
     work->samples_per_spectrum = period;
     work->raw_spectra = samples / period;
     work->dropped_samples = samples % period;
     REQUIRE(work->raw_spectra >= job->taps, STATUS_USAGE,
-            "%s: %" PRIu64 " samples hold %" PRIu64 " raw spectra of %" PRIu64
-            " samples, but %u taps need at least %u of them",
-            job->path, samples, work->raw_spectra, period, job->taps, job->taps);
+            "%s: %" PRIu64 " %s %" PRIu64 " raw %s of %" PRIu64
+            " samples, but %u %s at least %u of them",
+            job->path, samples, units_plural(samples, "sample holds", "samples hold"),
+            work->raw_spectra, units_plural(work->raw_spectra, "spectrum", "spectra"), period,
+            job->taps, units_plural(job->taps, "tap needs", "taps need"), job->taps);
     work->chunking.spectra = work->raw_spectra - job->taps + 1;
     work->chunking.streams = work->archive->nstreams;
 out:
@@ -185,8 +188,10 @@ static status_t settle_products(struct work *work)
             product_row_bytes(product->spec.kind, archive->nstreams, work->channelise.nchannels);
         uint64_t bytes = 0;
         REQUIRE(product->spec.rows > 0, STATUS_USAGE,
-                "%s: products[%u].integrate is %" PRIu64 ", but there are only %" PRIu64 " spectra",
-                job->path, i, integrate, work->chunking.spectra);
+                "%s: products[%u].integrate is %" PRIu64 ", but there %s only %" PRIu64 " %s",
+                job->path, i, integrate, units_plural(work->chunking.spectra, "is", "are"),
+                work->chunking.spectra,
+                units_plural(work->chunking.spectra, "spectrum", "spectra"));
         REQUIRE(multiply_u64(product->row_bytes, product->spec.rows, &bytes) && bytes < UINT64_C(1)
                                                                                             << 62,
                 STATUS_USAGE, "%s: product %s would have an absurd size", job->path,
@@ -273,18 +278,21 @@ status_t work_notes(const struct work *work, struct text *out)
     status_t st = STATUS_OK;
     char count[UNITS_TEXT];
     if (work->dropped_samples > 0) {
-        TRY(text_add(out,
-                     "the last %s samples of each stream do not fill a raw spectrum of %" PRIu64
-                     ": dropped\n",
-                     units_count(work->dropped_samples, count), work->samples_per_spectrum));
+        TRY(text_add(
+            out,
+            "the last %s %s of each stream %s not fill a raw spectrum of %" PRIu64 ": dropped\n",
+            units_count(work->dropped_samples, count),
+            units_plural(work->dropped_samples, "sample", "samples"),
+            units_plural(work->dropped_samples, "does", "do"), work->samples_per_spectrum));
     }
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         const struct job_product *product = &work->job->products[i];
         if (work->products[i].dropped_spectra > 0) {
-            TRY(text_add(out,
-                         "%s: the last %s spectra do not fill a dump of %" PRIu64 ": dropped\n",
-                         product->file, units_count(work->products[i].dropped_spectra, count),
-                         product->integrate));
+            TRY(text_add(
+                out, "%s: the last %s %s not fill a dump of %" PRIu64 ": dropped\n", product->file,
+                units_count(work->products[i].dropped_spectra, count),
+                units_plural(work->products[i].dropped_spectra, "spectrum does", "spectra do"),
+                product->integrate));
         }
         if (product->kind == PRODUCT_POWER && !is_even(work)) {
             TRY(text_add(out,
@@ -306,12 +314,13 @@ status_t work_notes(const struct work *work, struct text *out)
         archive_gap_samples(work->archive, work->raw_spectra * work->samples_per_spectrum);
     uint64_t lost = archive_lost_samples(work->archive);
     if (lost > 0) {
-        TRY(text_add(out, "%s samples cannot be had (%s): what needs them becomes NaN\n",
-                     units_count(lost, count), work->archive->lost[0].why));
+        TRY(text_add(out, "%s %s cannot be had (%s): what needs them becomes NaN\n",
+                     units_count(lost, count), units_plural(lost, "sample", "samples"),
+                     work->archive->lost[0].why));
     }
     if (gaps > 0) {
-        TRY(text_add(out, "%s samples lie in gaps that the archive declares: taken as zero volts\n",
-                     units_count(gaps, count)));
+        TRY(text_add(out, "%s %s in gaps that the archive declares: taken as zero volts\n",
+                     units_count(gaps, count), units_plural(gaps, "sample lies", "samples lie")));
     }
 out:
     return st;

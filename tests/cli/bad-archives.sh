@@ -343,7 +343,7 @@ for case in 'u1:8-bit unsigned integers' 'i4:32-bit integers' 'i8:64-bit integer
     bad "type ${case%%:*}" 4 "type-${case%%:*}\.h5: /x holds ${case#*:}; $good" type-${case%%:*}.h5 "$layout"
 done
 pair=$(foreign time,pol)
-bad "compound of 1" 4 'compound-1\.h5: /x: its compound has 1 members, expected 2' compound-1.h5 "$pair"
+bad "compound of 1" 4 'compound-1\.h5: /x: its compound has 1 member, expected 2' compound-1.h5 "$pair"
 bad "compound of 3" 4 'compound-3\.h5: /x: its compound has 3 members, expected 2' compound-3.h5 "$pair"
 bad "compound of two types" 4 'compound-mixed\.h5: /x: the two members .* differ' compound-mixed.h5 "$pair"
 bad "compound of two byte orders" 4 'compound-order\.h5: /x: the two members .* differ' compound-order.h5 "$pair"

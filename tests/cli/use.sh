@@ -242,4 +242,23 @@ while IFS='|' read -r status name text; do
     [ "$status" = 0 ] || echo "# $text"
 done < <("$python" "$here/tests/cli/use-check.py" 2>stderr || echo "1|use-check.py ended early|")
 note <stderr
+# One is no plural: of one stream, tap, thread, rank, dump, sample and spectrum that are left over.
+echo '{file: one.h5, samples: 201, bits: 8, sample_rate_hz: 1e6, freq_hz: 1e9, noise: 9}' >one-obs.yaml
+cat >one.yaml <<'END'
+input: {files: one.h5}
+channelise: {channels: 20, taps: 1, backend: cpu}
+products: [{kind: power, file: one-p.h5, integrate: 9}]
+run: {threads: 1}
+END
+"$voltmill" synth one-obs.yaml >output 2>&1
+{
+    "$voltmill" plan one.yaml
+    "$voltmill" run one.yaml
+    "$voltmill" info one-p.h5
+    "$voltmill" status one-p.h5
+    "$voltmill" plan one.yaml --force --set products.0.integrate=11
+} >said 2>&1
+same "one is no plural" "" "$(grep -E '(^|[^0-9.,])1 (raw )?(streams|ranks|chunks|files|spectra|DMs|channels|rows|samples|dumps|taps|threads|times)\b' said)"
+same "but is said" 7 "$(grep -Ec '(1 stream |1 rank:|last 1 sample of|last 1 spectrum does|1 dump x)' said)"
+
 plan

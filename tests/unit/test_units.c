@@ -46,6 +46,9 @@ static void bytes_are_read_and_written(void **state)
     assert_string_equal(units_bytes(7, text), "7 bytes");
     assert_string_equal(units_count(1234567, text), "1,234,567");
     assert_string_equal(units_count(999, text), "999");
+    assert_string_equal(units_plural(1, "spectrum", "spectra"), "spectrum");
+    assert_string_equal(units_plural(0, "spectrum", "spectra"), "spectra");
+    assert_string_equal(units_plural((UINT64_C(1) << 32) + 1, "spectrum", "spectra"), "spectra");
     assert_string_equal(units_hertz(97656.25, text), "97.65625 kHz");
     assert_string_equal(units_hertz(0, text), "0 Hz");
     assert_string_equal(units_seconds(6.4e-5, text), "64 us");
