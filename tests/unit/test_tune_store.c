@@ -1,6 +1,8 @@
 /* The tuner's database: what comes back, near problems, torn and damaged files, many writers. */
 #include "tune/store.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -68,6 +70,22 @@ static void assert_nearest(const char *problem, double ndms, const char *words, 
     assert_int_equal(distance == 0, is_exact);
 }
 
+/* In the place of the C library's: fails once when told to. */
+static int next_fopen_fails;
+
+FILE *fopen(const char *name, const char *mode)
+{
+    if (next_fopen_fails) {
+        next_fopen_fails = 0;
+        errno = EIO;
+        return NULL;
+    }
+    int flags = strchr(mode, '+') || mode[0] != 'r' ? O_RDWR : O_RDONLY;
+    flags |= mode[0] == 'w' ? O_CREAT | O_TRUNC : mode[0] == 'a' ? O_CREAT | O_APPEND : 0;
+    int fd = open(name, flags, 0666);
+    return fd >= 0 ? fdopen(fd, mode) : NULL;
+}
+
 static void gives_back_what_was_put(void **state)
 {
     (void)state;
@@ -82,6 +100,21 @@ static void gives_back_what_was_put(void **state)
     assert_nearest("100000 DMs", 100000, "c", 0);
     /* The same numbers, but other delays: near, not the same. */
     assert_nearest("256 other DMs", 256, "d", 0);
+}
+
+/* What a database holds that cannot be read for a moment is not replaced by one record. */
+static void a_failing_read_loses_nothing(void **state)
+{
+    (void)state;
+    put("16 DMs", 16, "a", 1e-3);
+    next_fopen_fails = 1;
+    put("256 DMs", 256, "b", 2e-3);
+    assert_int_equal(next_fopen_fails, 0);
+    assert_nearest("16 DMs", 16, "a", 1);
+    assert_nearest("256 DMs", 256, "a", 0);
+    put("256 DMs", 256, "b", 2e-3);
+    assert_nearest("16 DMs", 16, "a", 1);
+    assert_nearest("256 DMs", 256, "b", 1);
 }
 
 static void other_devices_are_others(void **state)
@@ -357,6 +390,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(gives_back_what_was_put, set_up),
+        cmocka_unit_test_setup(a_failing_read_loses_nothing, set_up),
         cmocka_unit_test_setup(other_devices_are_others, set_up),
         cmocka_unit_test_setup(nothing_is_empty, set_up),
         cmocka_unit_test_setup(torn_and_damaged_files, set_up),
