@@ -1,6 +1,7 @@
 #include "product/export_scale.h"
 
 #include "base/memory.h"
+#include "base/units.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -146,8 +147,8 @@ status_t scale_say(const struct scale *scale, struct text *out)
         TRY(text_add(out, "scaling: 0 stands for %.9g, %g for %.9g, a step for %.9g", scale->low,
                      top, scale->high, (scale->high - scale->low) / top));
     }
-    TRY(text_add(out, "; %llu samples lay outside and were clipped\n",
-                 (unsigned long long)scale->clipped));
+    TRY(text_add(out, "; %llu %s outside and clipped\n", (unsigned long long)scale->clipped,
+                 units_plural(scale->clipped, "sample lay", "samples lay")));
 out:
     return st;
 }

@@ -1,6 +1,7 @@
 #include "tune/log.h"
 
 #include "base/memory.h"
+#include "base/units.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -102,7 +103,8 @@ static status_t read_entries(tune_log_t *log)
         }
     }
     if (bad > 0) {
-        report_warn("%s: %u lines are torn or no lines of such a log: passed over", log->path, bad);
+        report_warn("%s: %u %s or not of such a log: passed over", log->path, bad,
+                    units_plural(bad, "line is torn", "lines are torn"));
     }
     qsort(log->entries, log->count, sizeof *log->entries, compare_entries);
 out:

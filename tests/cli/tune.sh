@@ -37,7 +37,7 @@ ok "$((kept >= 12 && kept < 100 ? 0 : 1))" "killed on its way ($kept ways)"
 truncate -s -3 kill.csv
 runs "the same goes on" $tune --dms 64 --seconds 0.1 --repeat 20 --search exhaustive --database kill.txt --log kill.csv
 same "all but the torn line was kept" "$((kept - 1))" "$(sed -n 's/.* \([0-9]*\) from the log.*/\1/p' output)"
-same "the torn line is told" 1 "$(says 'warning: kill.csv: 1 lines are torn')"
+same "the torn line is told" 1 "$(says 'warning: kill.csv: 1 line is torn')"
 same "its result is kept" 1 "$(problems kill.txt)"
 
 # Stopped: what was found is kept, as a search that was cut.

@@ -175,7 +175,7 @@ def bits():
         exact[np.isnan(top)] = (most + 1) / 4
         worst = np.max(np.abs(found - np.clip(exact, 0, most)))
         ok(worst <= 0.5001, f"{width} bits, --scale channels", f"off by {worst}")
-        ok("1 samples lay outside" in said, "clipped samples are counted", said)
+        ok("1 sample lay outside" in said, "clipped samples are counted", said)
         ok("96 samples" in said and "are NaN" in said, "NaN is noted", said)
     _, found, said = export("nan.fil", product)
     same(found.view("u4"), top.view("u4"), "NaN stays in floats")

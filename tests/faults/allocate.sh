@@ -55,7 +55,7 @@ refused() {
     124 | 137) bad="hangs" ;;
     *) bad="status $status" ;;
     esac
-    [ "$errors" = 0 ] || grep -Eq '^error: .*(memory|allocate|rows failed)' stderr || bad="$bad other cause"
+    [ "$errors" = 0 ] || grep -Eq '^error: .*(memory|allocate|rows? failed)' stderr || bad="$bad other cause"
     if [ -n "$bad" ]; then
         echo "# $bad: from the $1. time on, rank $2 of $3: ${*:4}"
         note <stderr
