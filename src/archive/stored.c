@@ -1,21 +1,15 @@
-/* Datasets and their sources, open as long as they are used; reading through all that lies behind
- * them. */
+/* Datasets and their sources, open as long as they are used. */
 #include "archive/stored.h"
 
 #include "archive/links.h"
 #include "archive/places.h"
 #include "archive/stored_parts.h"
-#include "base/file.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum {
-    MOST_DEPTH = 16,
-    LONG_UNUSED = 16 /* others were taken since */
-};
+enum { MOST_DEPTH = 16 };
 
 status_t storage_pack(const struct storage *storage, struct text *out)
 {
@@ -65,7 +59,7 @@ int storage_is_absent(const struct storage *storage, const char *key)
     return 0;
 }
 
-static void stored_free(struct stored *stored)
+void stored_free(struct stored *stored)
 {
     if (stored) {
         h5_close(stored->space);
@@ -80,7 +74,7 @@ static void stored_free(struct stored *stored)
     }
 }
 
-static const struct sources *depot_sources(const depot_t *depot)
+const struct sources *depot_sources(const depot_t *depot)
 {
     return depot->spec.found ? &depot->spec.found->sources : &depot->spec.storage->sources;
 }
@@ -278,8 +272,7 @@ out:
     return st;
 }
 
-/* What was read since the last look is that of the files as they were planned. */
-static status_t stored_check(const depot_t *depot, struct stored *stored)
+status_t stored_check(const depot_t *depot, struct stored *stored)
 {
     status_t st = STATUS_OK;
     for (uint32_t i = 0; stored && stored->is_touched && i < stored->nfiles; i++) {
@@ -385,115 +378,4 @@ const char *depot_home(const depot_t *depot)
 int depot_is_unreadable(const depot_t *depot)
 {
     return depot->is_unreadable;
-}
-
-/* HDF5 could not read it: because files are not what they were, or no more can be opened? */
-static status_t stored_judge(depot_t *depot, const struct stored *stored)
-{
-    status_t st = STATUS_OK;
-    for (uint32_t i = 0; i < stored->nfiles; i++) {
-        int fd = -1;
-        TRY(sources_check_path(depot_sources(depot), stored->files[i]));
-        st = file_open_read(stored->files[i], &fd);
-        if (fd >= 0) {
-            close(fd);
-        }
-        TRY(st);
-    }
-out:
-    return st;
-}
-
-static status_t stored_read_plain(depot_t *depot, const struct stored *stored,
-                                  const struct depot_read *read)
-{
-    status_t st = STATUS_OK;
-    if (H5Dread(stored->dataset, read->type, read->memory, read->wanted, H5P_DEFAULT, read->out) <
-        0) {
-        TRY(stored_judge(depot, stored));
-        st = h5_fail("%s: %s%s: %s cannot be read", stored->path, *stored->name == '/' ? "" : "/",
-                     stored->name, read->what);
-        depot->is_unreadable = st == STATUS_DATA;
-    }
-out:
-    return st;
-}
-
-static status_t stored_read(depot_t *depot, struct stored *stored, const struct depot_read *read);
-
-/* The elements of one mapping that are wanted, from its source. */
-static status_t stored_read_mapping(depot_t *depot, const struct stored *stored,
-                                    struct mapping *mapping, const struct depot_read *read)
-{
-    status_t st = STATUS_OK;
-    struct text key = {0};
-    struct stored *source = NULL;
-    struct depot_read part = {
-        .type = read->type, .memory = -1, .wanted = -1, .out = read->out, .what = read->what};
-    TRY(storage_key(mapping->path, mapping->name, &key));
-    if (storage_is_absent(depot->spec.storage, key.data)) {
-        goto out; /* as was found when the work was planned */
-    }
-    TRY(depot_take(depot, stored, mapping, &source));
-    TRY(mapping_settle(mapping, source->space));
-    part.wanted = H5Sselect_project_intersection(mapping->here, mapping->there, read->wanted);
-    part.memory = H5Sselect_project_intersection(read->wanted, read->memory, mapping->here);
-    H5_TRY(part.wanted, "%s: what is wanted of %s cannot be selected", mapping->path,
-           mapping->name);
-    H5_TRY(part.memory, "%s: what is wanted of %s cannot be selected", mapping->path,
-           mapping->name);
-    if (H5Sget_select_npoints(part.wanted) > 0) {
-        TRY(stored_read(depot, source, &part));
-    }
-out:
-    depot_give(depot, source);
-    h5_close(part.wanted);
-    h5_close(part.memory);
-    text_free(&key);
-    return st;
-}
-
-static status_t stored_read(depot_t *depot, struct stored *stored, const struct depot_read *read)
-{
-    status_t st = STATUS_OK;
-    hsize_t low[H5S_MAX_RANK];
-    hsize_t high[H5S_MAX_RANK];
-    if (stored->layout != H5D_VIRTUAL) {
-        TRY(stored_read_plain(depot, stored, read));
-        goto out;
-    }
-    H5_TRY(H5Sget_select_bounds(read->wanted, low, high), "%s: nothing is wanted of %s",
-           stored->path, stored->name);
-    for (size_t i = 0; i < stored->mappings.count; i++) {
-        struct mapping *mapping = &stored->mappings.items[i];
-        int meets = 1;
-        for (int d = 0; d < stored->rank; d++) {
-            meets = meets && mapping->low[d] <= high[d] && mapping->high[d] >= low[d];
-        }
-        if (meets) {
-            TRY(stored_read_mapping(depot, stored, mapping, read));
-        }
-    }
-out:
-    return st;
-}
-
-status_t depot_read(depot_t *depot, const struct depot_read *read)
-{
-    status_t st = STATUS_OK;
-    depot->is_unreadable = 0;
-    depot->open[0]->is_touched = 1;
-    TRY(stored_read(depot, depot->open[0], read));
-    for (uint32_t i = 0; i < MOST_OPEN; i++) {
-        struct stored *stored = depot->open[i];
-        TRY(stored_check(depot, stored));
-        /* It keeps chunks, which take memory. */
-        if (i > 0 && stored && stored->chunk_bytes > 0 &&
-            stored->used + LONG_UNUSED < depot->clock) {
-            stored_free(stored);
-            depot->open[i] = NULL;
-        }
-    }
-out:
-    return st;
 }

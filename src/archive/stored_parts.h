@@ -28,7 +28,7 @@ struct stored {
     int is_searched; /* for what is lost */
     uint64_t used;   /* when */
     uint32_t pins;   /* by whom: each virtual dataset on the way to what is being read */
-    int is_touched;  /* since store_check() */
+    int is_touched;  /* since stored_check() */
 };
 
 struct depot {
@@ -46,6 +46,14 @@ struct depot {
 status_t depot_take(depot_t *depot, const struct stored *by, const struct mapping *mapping,
                     struct stored **out);
 void depot_give(depot_t *depot, struct stored *stored);
+
+void stored_free(struct stored *stored);
+
+/* What was read since the last look is that of the files as they were planned. Fails with DATA. */
+status_t stored_check(const depot_t *depot, struct stored *stored);
+
+/* All files that were found. */
+const struct sources *depot_sources(const depot_t *depot);
 
 /* How an absent source is noted. */
 status_t storage_key(const char *path, const char *name, struct text *out);
