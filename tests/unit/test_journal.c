@@ -357,7 +357,7 @@ static void long_lines_count_to_their_end(void **state)
     static char lines[2][LONG + 32];
     for (int i = 0; i < 2; i++) {
         memset(lines[i], 'a', LONG);
-        snprintf(lines[i] + LONG, 32, "/obs.h5: 10 bytes, at %d\n", i + 1);
+        snprintf(lines[i] + LONG, 32, "/obs.h5: 10 bytes, at %c\n", '1' + i);
     }
     struct journal_head begun = {.inputs = lines[0]};
     struct journal_head now = {.inputs = lines[0]};
