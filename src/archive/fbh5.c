@@ -144,7 +144,7 @@ static status_t read_layout(hid_t data, int is_native, struct fbh5 *fbh5)
         TRY(read_chunks(plist, fbh5));
     }
     TRY(depot_open(&spec, &depot));
-    TRY(depot_search(depot, 0, &found));
+    TRY(depot_search(depot, &found));
     TRY(find_lost_rows(&found.lost, fbh5));
     TRY(places_find(depot, &places));
     if (is_native && places.nextents == 1) {

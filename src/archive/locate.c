@@ -33,10 +33,12 @@ status_t locate_extents(hid_t dataset, const struct archive *archive, struct arc
     depot_t *depot = NULL;
     struct places places = {.nextents = 0};
     struct depot_found found = {.chunk_bytes = 0};
-    const struct depot_spec spec = {
-        .path = part->path, .name = archive->dataset, .found = &part->storage};
+    const struct depot_spec spec = {.path = part->path,
+                                    .name = archive->dataset,
+                                    .found = &part->storage,
+                                    .along = (int)archive->time_dim};
     TRY(depot_open(&spec, &depot));
-    TRY(depot_search(depot, (int)archive->time_dim, &found));
+    TRY(depot_search(depot, &found));
     TRY(lost_find_boxes(&found.lost, &part->boxes, &part->nboxes));
     if (is_dense(dataset, archive)) {
         TRY(places_find(depot, &places));

@@ -13,6 +13,8 @@ struct mapping {
     int is_settled;
     int unlimited[2]; /* dimension along which `here` and `there` go on without an end; -1: none */
     hsize_t low[H5S_MAX_RANK], high[H5S_MAX_RANK]; /* that hold all of `here` */
+    uint32_t slot;      /* where the source was open last, for archive/stored.c; 0: it never was */
+    uint64_t row_bytes; /* of the source's chunks: archive/stored_row.c */
 };
 
 struct mappings {
@@ -28,5 +30,9 @@ void mappings_free(struct mappings *mappings);
 /* Fits the mapping to the shape of its source, which is `space`: what goes on without an end stops
  * where either does. Fails with DATA: the source has another rank or ends before the mapping. */
 status_t mapping_settle(struct mapping *mapping, hid_t space);
+
+/* The dimension of the source along which dimension `along` of the virtual dataset runs; -1: there
+ * is none, or it is not clear. */
+int mapping_along(const struct mapping *mapping, int along);
 
 #endif

@@ -310,6 +310,7 @@ static status_t open_through_hdf5(reader_t *reader, const struct archive_part *p
     const struct depot_spec spec = {.path = part->path,
                                     .name = reader->archive->dataset,
                                     .storage = &part->storage,
+                                    .along = (int)reader->archive->time_dim,
                                     .cache_bytes = reader->cache_bytes};
     if (reader->part == part) {
         goto out;

@@ -8,8 +8,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
-enum { MOST_DEPTH = 16 };
+enum { LEAST_CACHE = 1 << 20 };
 
 status_t storage_pack(const struct storage *storage, struct text *out)
 {
@@ -59,7 +60,7 @@ int storage_is_absent(const struct storage *storage, const char *key)
     return 0;
 }
 
-void stored_free(struct stored *stored)
+static void stored_free(struct stored *stored)
 {
     if (stored) {
         h5_close(stored->space);
@@ -142,12 +143,13 @@ out:
     return st;
 }
 
+/* Shape and chunks. */
 static status_t stored_look_at_chunks(hid_t plist, struct stored *stored)
 {
     status_t st = STATUS_OK;
     hid_t type = H5Dget_type(stored->dataset);
+    H5_TRY(type, "%s: %s has no type", stored->path, stored->name);
     uint64_t bytes = H5Tget_size(type);
-    h5_close(type);
     H5_TRY(H5Pget_chunk(plist, H5S_MAX_RANK, stored->chunk), "%s: %s does not tell its chunks",
            stored->path, stored->name);
     for (int i = 0; i < stored->rank; i++) {
@@ -155,7 +157,28 @@ static status_t stored_look_at_chunks(hid_t plist, struct stored *stored)
         bytes *= stored->chunk[i]; /* HDF5 keeps chunks below 4 GiB */
     }
     stored->chunk_bytes = bytes;
+    stored->row_bytes = stored_chunk_row(stored);
 out:
+    h5_close(type);
+    return st;
+}
+
+static status_t stored_measure(struct stored *stored)
+{
+    status_t st = STATUS_OK;
+    hid_t plist = H5Dget_create_plist(stored->dataset);
+    H5_TRY(plist, "%s: %s does not say how it is stored", stored->path, stored->name);
+    h5_close(stored->space);
+    stored->space = H5Dget_space(stored->dataset);
+    H5_TRY(stored->space, "%s: %s has no shape", stored->path, stored->name);
+    stored->rank = H5Sget_simple_extent_dims(stored->space, stored->dims, NULL);
+    H5_TRY(stored->rank, "%s: %s has no shape", stored->path, stored->name);
+    stored->layout = H5Pget_layout(plist);
+    if (stored->layout == H5D_CHUNKED) {
+        TRY(stored_look_at_chunks(plist, stored));
+    }
+out:
+    h5_close(plist);
     return st;
 }
 
@@ -167,6 +190,7 @@ static status_t stored_look_at_externals(hid_t plist, const struct noting *notin
     struct text path = {0};
     hid_t type = H5Dget_type(stored->dataset);
     uint64_t left = 0;
+    H5_TRY(type, "%s: %s has no type", stored->path, stored->name);
     REQUIRE(multiply_u64((uint64_t)H5Sget_simple_extent_npoints(stored->space), H5Tget_size(type),
                          &left),
             STATUS_DATA, "%s: the size of %s is absurd", stored->path, stored->name);
@@ -198,16 +222,10 @@ static status_t stored_look(const struct noting *noting)
            stored->path, stored->name);
     stored->address = info.addr;
     TRY(identity_of_path(stored->home, &stored->identity));
-    stored->space = H5Dget_space(stored->dataset);
-    stored->rank = H5Sget_simple_extent_dims(stored->space, stored->dims, NULL);
-    H5_TRY(stored->rank, "%s: %s has no shape", stored->path, stored->name);
-    stored->layout = H5Pget_layout(plist);
     st = check_filters(plist, stored);
     noting->depot->is_hard |= st != STATUS_OK;
     TRY(st);
-    if (stored->layout == H5D_CHUNKED) {
-        TRY(stored_look_at_chunks(plist, stored));
-    } else if (stored->layout == H5D_VIRTUAL) {
+    if (stored->layout == H5D_VIRTUAL) {
         TRY(mappings_load(stored->dataset, stored->home, &stored->mappings));
     } else if (stored->layout == H5D_CONTIGUOUS && H5Pget_external_count(plist) > 0) {
         TRY(stored_look_at_externals(plist, noting));
@@ -217,19 +235,37 @@ out:
     return st;
 }
 
-static status_t stored_open_dataset(const struct noting *noting, int is_beside)
+static uint64_t depot_budget(const depot_t *depot)
+{
+    return max_u64(depot->spec.cache_bytes, LEAST_CACHE);
+}
+
+/* Neighbouring reads meet in chunks: keep them, or they are decompressed twice. The policy 0
+ * matters: with another, HDF5 keeps chunks of which only a part was read beyond all bounds. */
+static status_t stored_set_cache(const struct stored *stored, uint64_t bytes, hid_t access)
 {
     status_t st = STATUS_OK;
-    enum { SLOTS = 12421, LEAST_CACHE = 1 << 20 };
+    enum { SLOTS = 12421, LEAST_SLOTS = 101, SLOTS_A_CHUNK = 20 };
+    uint64_t slots = SLOTS;
+    if (stored->chunk_bytes > 0) {
+        slots = min_u64(bytes / stored->chunk_bytes * SLOTS_A_CHUNK + LEAST_SLOTS, SLOTS);
+    }
+    H5_TRY(H5Pset_chunk_cache(access, (size_t)slots, (size_t)bytes, 0),
+           "%s: there is no room for chunks of %s", stored->path, stored->name);
+out:
+    return st;
+}
+
+static status_t stored_open_dataset(const struct noting *noting, int is_source, int is_beside)
+{
+    status_t st = STATUS_OK;
     struct stored *stored = noting->stored;
     struct noting copy = *noting;
     int is_there = 0;
     hid_t file = -1;
     hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
-    /* Neighbouring reads meet in chunks: keep them, or they are decompressed twice. The policy 0
-     * matters: with another, HDF5 keeps chunks of which only a part was read beyond all bounds. */
-    H5Pset_chunk_cache(access, SLOTS, (size_t)max_u64(noting->depot->spec.cache_bytes, LEAST_CACHE),
-                       0);
+    H5_TRY(access, "%s cannot be opened", stored->path);
+    TRY(stored_set_cache(stored, depot_budget(noting->depot), access));
     if (is_beside) {
         H5Pset_efile_prefix(access, "${ORIGIN}");
     }
@@ -239,14 +275,24 @@ static status_t stored_open_dataset(const struct noting *noting, int is_beside)
     TRY(links_open(&request, &stored->dataset, &is_there));
     REQUIRE(is_there && H5Iget_type(stored->dataset) == H5I_DATASET, STATUS_DATA,
             "%s holds no dataset %s", stored->path, stored->name);
+    TRY(stored_measure(stored));
+    if (is_source && stored->chunk_bytes > 0 && !noting->depot->spec.found) {
+        /* Many may be open: each keeps what it needs, which only now is known. */
+        stored->kept = min_u64(stored->row_bytes, depot_budget(noting->depot));
+        TRY(stored_set_cache(stored, stored->kept, access));
+        h5_close(stored->dataset);
+        stored->dataset = -1;
+        request.note = NULL;
+        TRY(links_open(&request, &stored->dataset, &is_there));
+    }
 out:
     h5_close(access);
     h5_close(file);
     return st;
 }
 
-/* `from` is the file of the virtual dataset that it is a source of; NULL: it is none. */
-static status_t stored_open(depot_t *depot, const char *path, const char *name, const char *from,
+/* The dataset of the depot itself; or the source of a mapping of `by`. */
+static status_t stored_open(depot_t *depot, const struct stored *by, const struct mapping *mapping,
                             struct stored **out)
 {
     status_t st = STATUS_OK;
@@ -255,15 +301,17 @@ static status_t stored_open(depot_t *depot, const char *path, const char *name, 
     TRY(memory_zeroed(1, sizeof *stored, "a dataset", &stored));
     noting.stored = stored;
     stored->dataset = stored->space = -1;
-    TRY(memory_text(path, &stored->path));
-    TRY(memory_text(name, &stored->name));
-    TRY(depot_note(&noting, path, from ? SOURCE_VIRTUAL : SOURCE_NAMED, from));
-    TRY(stored_open_dataset(&noting, 0));
+    stored->along = mapping ? mapping_along(mapping, by->along) : depot->spec.along;
+    TRY(memory_text(mapping ? mapping->path : depot->spec.path, &stored->path));
+    TRY(memory_text(mapping ? mapping->name : depot->spec.name, &stored->name));
+    TRY(depot_note(&noting, stored->path, mapping ? SOURCE_VIRTUAL : SOURCE_NAMED,
+                   by ? by->home : NULL));
+    TRY(stored_open_dataset(&noting, mapping != NULL, 0));
     TRY(stored_look(&noting));
     if (stored->is_beside && !depot->spec.found) {
         h5_close(stored->dataset);
         stored->dataset = -1;
-        TRY(stored_open_dataset(&noting, 1));
+        TRY(stored_open_dataset(&noting, mapping != NULL, 1));
     }
     *out = stored;
     stored = NULL;
@@ -285,51 +333,123 @@ out:
     return st;
 }
 
-/* One that is open, or a place for it: the least recently used one closes. */
-static uint32_t depot_place(depot_t *depot, const char *path, const char *name)
+static int depot_holds(const depot_t *depot, uint32_t slot, const struct mapping *mapping)
 {
-    uint32_t oldest = 0;
-    for (uint32_t i = 1; i < MOST_OPEN; i++) {
-        const struct stored *at = depot->open[i];
-        const struct stored *before = oldest ? depot->open[oldest] : NULL;
-        if (at && strcmp(at->path, path) == 0 && strcmp(at->name, name) == 0) {
-            return i;
-        }
-        if (!at || at->pins == 0) {
-            oldest = !oldest || (before && (!at || at->used < before->used)) ? i : oldest;
-        }
-    }
-    return oldest; /* there are more places than levels */
+    const struct stored *at = depot->open[slot];
+    return at && strcmp(at->path, mapping->path) == 0 && strcmp(at->name, mapping->name) == 0;
 }
 
-status_t depot_take(depot_t *depot, const struct stored *by, const struct mapping *mapping,
+/* Where the source of a mapping is open; 0: it is not. */
+static uint32_t depot_find(const depot_t *depot, const struct mapping *mapping)
+{
+    if (mapping->slot > 0 && depot_holds(depot, mapping->slot, mapping)) {
+        return mapping->slot;
+    }
+    for (uint32_t i = 1; i < depot->nslots; i++) {
+        if (depot_holds(depot, i, mapping)) {
+            return i;
+        }
+    }
+    return 0;
+}
+
+/* Closes sources, or only such as keep chunks, the least recently used first, until no more than
+ * `most` are open and no more than `bytes` are kept, or all others are in use. */
+static status_t depot_shrink(depot_t *depot, uint32_t most, uint64_t bytes)
+{
+    status_t st = STATUS_OK;
+    while (depot->nopen > most || depot->kept > bytes) {
+        uint32_t oldest = 0;
+        for (uint32_t i = 1; i < depot->nslots; i++) {
+            const struct stored *at = depot->open[i];
+            if (at && at->pins == 0 && (depot->nopen > most || at->kept > 0) &&
+                (!oldest || at->used < depot->open[oldest]->used)) {
+                oldest = i;
+            }
+        }
+        if (!oldest) {
+            goto out;
+        }
+        TRY(stored_check(depot, depot->open[oldest]));
+        depot->kept -= depot->open[oldest]->kept;
+        depot->nopen--;
+        stored_free(depot->open[oldest]);
+        depot->open[oldest] = NULL;
+    }
+out:
+    return st;
+}
+
+static status_t depot_find_slot(depot_t *depot, uint32_t *out)
+{
+    status_t st = STATUS_OK;
+    uint32_t slot = 0;
+    while (slot < depot->nslots && depot->open[slot]) {
+        slot++;
+    }
+    if (slot == depot->nslots) {
+        uint32_t nslots = 2 * depot->nslots + LEAST_OPEN;
+        struct stored **grown = realloc(depot->open, nslots * sizeof(struct stored *));
+        REQUIRE(grown, STATUS_DEVICE, "out of memory: sources");
+        memset(grown + slot, 0, (nslots - slot) * sizeof(struct stored *));
+        depot->open = grown;
+        depot->nslots = nslots;
+    }
+    *out = slot;
+out:
+    return st;
+}
+
+static status_t depot_open_source(depot_t *depot, const struct stored *by, struct mapping *mapping)
+{
+    status_t st = STATUS_OK;
+    struct stored *stored = NULL;
+    uint32_t slot = 0;
+    TRY(depot_shrink(depot, depot->most - 1, UINT64_MAX));
+    TRY(depot_find_slot(depot, &slot));
+    st = stored_open(depot, by, mapping, &stored);
+    if (st == STATUS_DEVICE && depot->nopen > LEAST_OPEN) {
+        /* Others have taken the descriptors. */
+        report_clear();
+        depot->most = (uint32_t)max_u64(LEAST_OPEN, depot->nopen / 2);
+        TRY(depot_shrink(depot, LEAST_OPEN - 1, UINT64_MAX));
+        st = stored_open(depot, by, mapping, &stored);
+    }
+    TRY(st);
+    depot->open[slot] = stored;
+    depot->nopen++;
+    depot->kept += stored->kept;
+    mapping->slot = slot;
+out:
+    return st;
+}
+
+status_t depot_take(depot_t *depot, const struct stored *by, struct mapping *mapping,
                     struct stored **out)
 {
     status_t st = STATUS_OK;
-    const char *path = mapping->path;
-    const char *name = mapping->name;
-    uint32_t at = depot_place(depot, path, name);
-    struct stored *stored = depot->open[at];
-    if (!stored || strcmp(stored->path, path) != 0 || strcmp(stored->name, name) != 0) {
-        TRY(stored_check(depot, stored));
-        stored_free(stored);
-        depot->open[at] = NULL;
-        TRY(stored_open(depot, path, name, by->home, &depot->open[at]));
-        stored = depot->open[at];
-    }
     REQUIRE(depot->depth < MOST_DEPTH, STATUS_DATA,
-            "%s: its %s has sources of sources, more than %d levels deep", path, name, MOST_DEPTH);
-    for (uint32_t i = 0; i < MOST_OPEN; i++) {
-        const struct stored *other = depot->open[i];
-        REQUIRE(!other || other->pins == 0 || other->address != stored->address ||
+            "%s: its %s has sources of sources, more than %d levels deep", mapping->path,
+            mapping->name, MOST_DEPTH);
+    uint32_t slot = depot_find(depot, mapping);
+    if (!slot) {
+        TRY(depot_open_source(depot, by, mapping));
+        slot = mapping->slot;
+    }
+    mapping->slot = slot;
+    struct stored *stored = depot->open[slot];
+    for (int i = -1; i < depot->depth; i++) {
+        const struct stored *other = i < 0 ? depot->open[0] : depot->way[i];
+        REQUIRE(other->address != stored->address ||
                     !identity_is_same_file(&other->identity, &stored->identity),
-                STATUS_DATA, "%s: its %s refers to itself", path, name);
+                STATUS_DATA, "%s: its %s refers to itself", mapping->path, mapping->name);
     }
     stored->used = ++depot->clock;
     stored->is_touched = 1;
     stored->pins++;
-    depot->depth++;
+    depot->way[depot->depth++] = stored;
     *out = stored;
+    TRY(depot_shrink(depot, UINT32_MAX, depot_budget(depot)));
 out:
     return st;
 }
@@ -342,14 +462,28 @@ void depot_give(depot_t *depot, struct stored *stored)
     }
 }
 
+/* Sources take half of the descriptors that there are, but some must do. */
+static uint32_t depot_most(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) {
+        return LEAST_OPEN;
+    }
+    return (uint32_t)min_u64(max_u64(limit.rlim_cur / 2, LEAST_OPEN), UINT32_MAX / 4);
+}
+
 status_t depot_open(const struct depot_spec *spec, depot_t **out)
 {
     status_t st = STATUS_OK;
     depot_t *depot = NULL;
+    uint32_t slot = 0;
     TRY(memory_zeroed(1, sizeof *depot, "a dataset", &depot));
     depot->spec = *spec;
-    TRY(stored_open(depot, spec->path, spec->name, NULL, &depot->open[0]));
-    depot->open[0]->pins = 1;
+    depot->most = depot_most();
+    TRY(depot_find_slot(depot, &slot));
+    TRY(stored_open(depot, NULL, NULL, &depot->open[slot]));
+    depot->open[slot]->pins = 1;
+    depot->nopen = 1;
     *out = depot;
     depot = NULL;
 out:
@@ -359,8 +493,11 @@ out:
 
 void depot_close(depot_t *depot)
 {
-    for (uint32_t i = 0; depot && i < MOST_OPEN; i++) {
+    for (uint32_t i = 0; depot && i < depot->nslots; i++) {
         stored_free(depot->open[i]);
+    }
+    if (depot) {
+        free(depot->open);
     }
     free(depot);
 }

@@ -33,12 +33,15 @@ struct depot_spec {
     const char *path, *name;       /* of the dataset */
     struct storage *found;         /* when planning: files are added to it */
     const struct storage *storage; /* when reading: all files must be of these */
-    uint64_t cache_bytes;          /* of the chunks of each dataset that is open */
+    int along;                     /* the dimension along which is read */
+    uint64_t cache_bytes;          /* of chunks that are kept */
 };
 
-/* Opens it. The names and the storage must outlive the depot. Keeps at most some 20 files open,
- * however many sources there are. Fails with DATA: what is wrong with the file, a missing filter, a
- * file that is not what it was; with DEVICE: memory or file descriptors. Uses HDF5, as all here. */
+/* Opens it. The names and the storage must outlive the depot. Keeps its sources open, as long as
+ * they take no more than half of the file descriptors that this process may have (but 20 at any
+ * rate), and their chunks cache_bytes. Fails with DATA: what is wrong with the file, a missing
+ * filter, a file that is not what it was; with DEVICE: memory or file descriptors. Uses HDF5, as
+ * all here. */
 status_t depot_open(const struct depot_spec *spec, depot_t **out);
 void depot_close(depot_t *depot);
 
@@ -49,13 +52,13 @@ const char *depot_home(const depot_t *depot);
 int depot_is_beside(const depot_t *depot);
 
 /* When planning: what has no samples; free the pieces in any case. Beside that, bytes of the
- * largest chunk of it and of its sources, and of all chunks of one of these that one index of
- * dimension `along` touches; 0 without chunks. Fails as depot_open() does. */
+ * largest chunk of it and of its sources, and of all chunks that one index of the dimension along
+ * which is read touches; 0 without chunks. Fails as depot_open() does. */
 struct depot_found {
     struct lost_pieces lost;
     uint64_t chunk_bytes, row_bytes;
 };
-status_t depot_search(depot_t *depot, int along, struct depot_found *out);
+status_t depot_search(depot_t *depot, struct depot_found *out);
 
 /* Reads what is selected in `wanted` (of the dataset) to what is selected in `memory`. What was
  * found to have no samples may be anything. Fails with DATA or DEVICE. */

@@ -325,6 +325,7 @@ static status_t search_source(depot_t *depot, struct stored *stored, struct mapp
     TRY(check_type(stored, source));
     TRY(mapping_settle(mapping, source->space));
     TRY(stored_search(depot, source));
+    mapping->row_bytes = source->row_bytes;
     TRY(map_lost(stored, mapping, &source->lost));
 out:
     depot_give(depot, source);
@@ -456,6 +457,7 @@ static status_t stored_search(depot_t *depot, struct stored *stored)
             TRY(search_mapping(depot, stored, &stored->mappings.items[i]));
         }
         TRY(find_unmapped(stored));
+        TRY(stored_source_row(stored, &stored->row_bytes));
     }
     depot->chunk_bytes = max_u64(depot->chunk_bytes, stored->chunk_bytes);
     stored->is_searched = 1;
@@ -463,18 +465,7 @@ out:
     return st;
 }
 
-/* Bytes of all chunks that one index of the dimension touches. */
-static uint64_t row_bytes(const struct stored *stored, int along)
-{
-    uint64_t bytes = stored->chunk_bytes;
-    for (int i = 0; i < stored->rank && bytes > 0; i++) {
-        uint64_t count = i == along ? 1 : ceil_div_u64(stored->dims[i], stored->chunk[i]);
-        bytes = multiply_u64(bytes, count, &bytes) ? bytes : UINT64_MAX / 4;
-    }
-    return bytes;
-}
-
-status_t depot_search(depot_t *depot, int along, struct depot_found *out)
+status_t depot_search(depot_t *depot, struct depot_found *out)
 {
     status_t st = STATUS_OK;
     struct stored *root = depot->open[0];
@@ -482,7 +473,7 @@ status_t depot_search(depot_t *depot, int along, struct depot_found *out)
     out->lost = root->lost;
     root->lost = (struct lost_pieces){NULL, 0};
     out->chunk_bytes = depot->chunk_bytes;
-    out->row_bytes = max_u64(row_bytes(root, along), depot->chunk_bytes);
+    out->row_bytes = max_u64(root->row_bytes, depot->chunk_bytes);
 out:
     return st;
 }
@@ -494,7 +485,7 @@ status_t stored_require_whole(const char *path, const char *name, struct storage
     struct depot_found found = {.chunk_bytes = 0};
     const struct depot_spec spec = {.path = path, .name = name, .found = storage};
     TRY(depot_open(&spec, &depot));
-    TRY(depot_search(depot, 0, &found));
+    TRY(depot_search(depot, &found));
     REQUIRE(found.lost.count == 0, STATUS_DATA, "%s: %s%s has elements that cannot be had: %s",
             path, slash(name), name, found.lost.items[0].why);
 out:

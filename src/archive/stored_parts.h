@@ -5,7 +5,10 @@
 #include "archive/mappings.h"
 #include "archive/stored.h"
 
-enum { MOST_OPEN = 20 }; /* more than levels */
+enum {
+    MOST_DEPTH = 16,
+    LEAST_OPEN = 20 /* that must be possible: more than levels */
+};
 
 /* One dataset, open. */
 struct stored {
@@ -19,6 +22,9 @@ struct stored {
     H5D_layout_t layout;
     hsize_t chunk[H5S_MAX_RANK];
     uint64_t chunk_bytes;
+    int along;          /* the dimension along which is read; -1: none is known */
+    uint64_t row_bytes; /* of all chunks that one index of it touches */
+    uint64_t kept;      /* of these, by HDF5, when it is a source */
     uint32_t nexternals;
     int is_beside;
     struct mappings mappings;
@@ -33,9 +39,12 @@ struct stored {
 
 struct depot {
     struct depot_spec spec;
-    struct stored *open[MOST_OPEN]; /* 0: the dataset itself */
+    struct stored **open; /* [nslots], NULL: none; 0: the dataset itself */
+    uint32_t nslots, nopen, most;
+    uint64_t kept; /* by all sources */
     uint64_t clock;
-    uint64_t chunk_bytes, row_bytes; /* of all that was looked through */
+    uint64_t chunk_bytes;           /* the most of all that was looked through */
+    struct stored *way[MOST_DEPTH]; /* from the dataset to what is being read, without itself */
     int depth;
     int is_hard;       /* a failure is not that of one source: nothing can be read */
     int is_unreadable; /* a failure is that of samples */
@@ -43,17 +52,20 @@ struct depot {
 
 /* The source of a mapping of `by`, open, until it is given back; opened unless it is. Fails with
  * DATA: it is on the way already, or as depot_open() does. */
-status_t depot_take(depot_t *depot, const struct stored *by, const struct mapping *mapping,
+status_t depot_take(depot_t *depot, const struct stored *by, struct mapping *mapping,
                     struct stored **out);
 void depot_give(depot_t *depot, struct stored *stored);
-
-void stored_free(struct stored *stored);
 
 /* What was read since the last look is that of the files as they were planned. Fails with DATA. */
 status_t stored_check(const depot_t *depot, struct stored *stored);
 
 /* All files that were found. */
 const struct sources *depot_sources(const depot_t *depot);
+
+/* Bytes of all chunks that one index of its dimension `along` touches, at most: of a chunked
+ * dataset; of a virtual one, in its sources, whose own are known. Fails with DEVICE. */
+uint64_t stored_chunk_row(const struct stored *stored);
+status_t stored_source_row(const struct stored *stored, uint64_t *out);
 
 /* How an absent source is noted. */
 status_t storage_key(const char *path, const char *name, struct text *out);

@@ -4,8 +4,6 @@
 
 #include <unistd.h>
 
-enum { LONG_UNUSED = 16 }; /* others were taken since */
-
 /* HDF5 could not read it: because files are not what they were, or no more can be opened? */
 static status_t stored_judge(depot_t *depot, const struct stored *stored)
 {
@@ -49,9 +47,11 @@ static status_t stored_read_mapping(depot_t *depot, const struct stored *stored,
     struct stored *source = NULL;
     struct depot_read part = {
         .type = read->type, .memory = -1, .wanted = -1, .out = read->out, .what = read->what};
-    TRY(storage_key(mapping->path, mapping->name, &key));
-    if (storage_is_absent(depot->spec.storage, key.data)) {
-        goto out; /* as was found when the work was planned */
+    if (mapping->slot == 0) {
+        TRY(storage_key(mapping->path, mapping->name, &key));
+        if (storage_is_absent(depot->spec.storage, key.data)) {
+            goto out; /* as was found when the work was planned */
+        }
     }
     TRY(depot_take(depot, stored, mapping, &source));
     TRY(mapping_settle(mapping, source->space));
@@ -103,15 +103,8 @@ status_t depot_read(depot_t *depot, const struct depot_read *read)
     depot->is_unreadable = 0;
     depot->open[0]->is_touched = 1;
     TRY(stored_read(depot, depot->open[0], read));
-    for (uint32_t i = 0; i < MOST_OPEN; i++) {
-        struct stored *stored = depot->open[i];
-        TRY(stored_check(depot, stored));
-        /* It keeps chunks, which take memory. */
-        if (i > 0 && stored && stored->chunk_bytes > 0 &&
-            stored->used + LONG_UNUSED < depot->clock) {
-            stored_free(stored);
-            depot->open[i] = NULL;
-        }
+    for (uint32_t i = 0; i < depot->nslots; i++) {
+        TRY(stored_check(depot, depot->open[i]));
     }
 out:
     return st;

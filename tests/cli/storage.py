@@ -217,3 +217,10 @@ virtual("many", parts)
 os.mkdir("many")
 for k in range(many):
     put(f"many/{k}", x[k * step:(k + 1) * step])
+
+# 40 files side by side, as telescopes write one for each beam.
+wide = np.random.default_rng(15).integers(-100, 101, (2048, 40, 2), dtype="i1")
+put("wide-plain", wide)
+virtual("wide", [(np.s_[:, k], f"many/wide-{k}.h5", "v", (2048, 2), np.s_[:]) for k in range(40)], wide.shape)
+for k in range(40):
+    put(f"many/wide-{k}", wide[:, k], chunks=(256, 2), compression="gzip")

@@ -98,4 +98,19 @@ for most in 26 32 40; do
     fi
     rm -f out.h5 out.h5.*
 done
+
+# 40 sources side by side: each is opened once, however many blocks there are.
+wide() { # wide FILE OUT CHUNK
+    "$voltmill" run --force job.yaml --set input.files="$1.h5" --set input.layout.axes=time,beam,reim \
+        --set products.0.file="$2" --set run.chunk="$3"
+}
+runs "40 beams in one file" wide wide-plain wide-out.h5 16
+for chunk in 16 128; do
+    export ATTACK_FOLDER=$work ATTACK_LOG=$work/opens-$chunk LD_PRELOAD=$here/build/release/tests/faults/attack_shim.so
+    runs "40 beams in 40 files, $chunk spectra at a time" wide wide out.h5 $chunk
+    unset LD_PRELOAD
+    same "40 beams in 40 files, $chunk spectra at a time: same rows" "$(rows wide-out.h5)" "$(rows out.h5)"
+done
+same "a source is opened as often for many blocks as for one" \
+    "$(grep -c ' open.* .*many/wide-7.h5$' opens-128)" "$(grep -c ' open.* .*many/wide-7.h5$' opens-16)"
 plan
