@@ -54,8 +54,8 @@ enum on_bad { ON_BAD_STOP, ON_BAD_NAN };
 enum product_kind { PRODUCT_SPECTRA, PRODUCT_POWER, PRODUCT_DEDISPERSED };
 
 /* The products' format_version: what is written, and since when `tstart` is the leading edge of the
- * first dump; before, it was the dump's centre. */
-enum { PRODUCT_VERSION = 3, PRODUCT_VERSION_OF_EDGES = 3 };
+ * first dump (before, it was the dump's centre), and every product has /provenance/objects. */
+enum { PRODUCT_VERSION = 3, PRODUCT_VERSION_OF_EDGES = 3, PRODUCT_VERSION_OF_OBJECTS = 3 };
 
 /* What a dimension of a dataset of voltages counts. */
 enum axis {

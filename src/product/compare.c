@@ -23,8 +23,9 @@ static const char *const made_later[] = {"/spectra",
                                          "/provenance/crc32",
                                          "/provenance/holes"};
 
-/* CRCs of all else: added when a product is finished. */
+/* CRCs of all else: added when all is there. */
 static const char made_last[] = "objects";
+static const char where_last[] = "/provenance/objects";
 
 /* Who made it, of which bytes, and the job itself: from these all else is expected. */
 static const char *const makers[] = {"version", "libraries", "arithmetic", "inputs", "job"};
@@ -306,9 +307,11 @@ static status_t begin(const struct product *product, int is_moved, struct compar
 {
     status_t st = STATUS_OK;
     char path[64];
-    *comparison = (struct comparison){.path = product->path,
-                                      .is_old = product->version_of_format < PRODUCT_VERSION,
-                                      .is_moved = is_moved};
+    *comparison =
+        (struct comparison){.path = product->path,
+                            .is_old = product->version_of_format < PRODUCT_VERSION,
+                            .has_objects = product->version_of_format >= PRODUCT_VERSION_OF_OBJECTS,
+                            .is_moved = is_moved};
     if (product->version_of_format < PRODUCT_VERSION_OF_EDGES) {
         comparison->tstart_later = product->time_step / 2 / 86400;
     }
@@ -326,8 +329,13 @@ static status_t compare(struct comparison *comparison, hid_t expected)
 {
     status_t st = STATUS_OK;
     struct pair pair = {-1, expected, "/"};
+    int has_last = 0;
     TRY(h5_open_file(comparison->path, &pair.found));
     TRY(compare_groups(comparison, &pair));
+    TRY(h5_has(pair.found, comparison->path, where_last, &has_last));
+    if (!has_last && comparison->has_objects) {
+        TRY(compare_differ(comparison, "it has no %s", where_last));
+    }
     if (comparison->count > 1) {
         TRY(text_add(&comparison->first, " (and %llu more differences)",
                      (unsigned long long)comparison->count - 1));

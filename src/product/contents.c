@@ -347,6 +347,7 @@ static status_t contents_judge(const struct contents *contents, const char *rows
         const char *name = contents->items[i].name;
         if (!contents_find(rows, count, stride, name)) {
             TRY(text_add(&out->words, "%s: came later, nothing vouches for it\n", name));
+            out->bad++;
         }
     }
     out->known = count;

@@ -19,8 +19,8 @@ status_t contents_put(int fd, const char *path, const struct product_place *plac
 /* What contents_compare() finds. */
 struct contents_found {
     uint64_t known;    /* objects that have a CRC; 0: the product holds none */
-    uint64_t bad;      /* of them: changed, gone, or unreadable */
-    struct text words; /* a line for each, and for those that have come since */
+    uint64_t bad;      /* changed, gone, unreadable, or come since */
+    struct text words; /* a line for each */
 };
 
 /* Compares what the file holds with its CRCs. text_free(&out->words) in any case. Fails with DATA

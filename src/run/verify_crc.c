@@ -301,8 +301,12 @@ static status_t check_contents(const struct check *check, struct contents_found 
 {
     status_t st = STATUS_OK;
     TRY(contents_compare(check->path, &check->product->place, out));
+    if (out->known == 0 && check->product->version_of_format >= PRODUCT_VERSION_OF_OBJECTS) {
+        TRY(text_add(&out->words, "/provenance/objects: missing\n"));
+        out->bad = 1;
+    }
     fputs(out->words.data ? out->words.data : "", stdout);
-    if (out->known == 0) {
+    if (out->known == 0 && out->bad == 0) {
         report_note("%s holds CRCs of its rows alone, as voltmill once wrote them: a change of its "
                     "attributes, frequencies or filter is not seen",
                     check->path);
@@ -328,8 +332,9 @@ static status_t conclude(const struct check *check, uint64_t checked)
                       check->path, found.known, found.bad);
     }
     REQUIRE(found.bad == 0 || check->bad > 0, STATUS_DATA,
-            "%s: %" PRIu64 " of %" PRIu64 " datasets and attributes are damaged: %.*s", check->path,
-            found.bad, found.known, (int)strcspn(found.words.data, "\n"), found.words.data);
+            "%s: of its datasets and attributes, %" PRIu64 " %s as written: %.*s", check->path,
+            found.bad, found.bad == 1 ? "is not" : "are not", (int)strcspn(found.words.data, "\n"),
+            found.words.data);
     REQUIRE(check->bad == 0, STATUS_DATA, "%s: %" PRIu64 " of %" PRIu64 " %s are damaged",
             check->path, check->bad, checked, what);
 out:

@@ -163,6 +163,25 @@ status, out, err = verify("changed.h5")
 ok(status == 4 and "/data@rawdatafile: missing" in out and "/data@comment: came later" in out,
    "an attribute that is gone, and one that has come", out, err)
 
+shutil.copy(scratch("power.h5"), scratch("changed.h5"))
+with h5py.File(scratch("changed.h5"), "r+") as file:
+    file["data"].attrs["comment"] = "seen"
+    file["note"] = 5
+status, out, err = verify("changed.h5")
+ok(status == 4 and "/data@comment: came later" in out and "/note: came later" in out and err.count("error: ") == 1,
+   "what was only added", out, err)
+
+for product in ROWS:
+    shutil.copy(scratch(product), scratch("changed.h5"))
+    with h5py.File(scratch("changed.h5"), "r+") as file:
+        del file[TABLE]
+    status, out, err = verify("changed.h5")
+    ok(status == 4 and "error: " in err and f"{TABLE}: missing" in err, f"{product}: the table itself is gone", out, err)
+    done = subprocess.run([VOLTMILL, "verify", "changed.h5"], cwd=SCRATCH, env=ENVIRONMENT,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+    ok(done.returncode == 4 and f"has no {TABLE}" in done.stderr.decode(), f"{product}: verify says so, too",
+       done.stderr.decode())
+
 shutil.copy(os.path.join(ROOT, "tests/clients/version2/power.h5"), scratch("older.h5"))
 status, out, err = verify("older.h5")
 ok(status == 0 and "note: older.h5 holds CRCs of its rows alone" in err, "an older product: what is not checked is said",
