@@ -117,6 +117,8 @@ void archive_destroy(struct archive *archive);
 void archive_stream_index(const struct archive *archive, uint32_t stream,
                           uint64_t index[AXIS_KINDS]);
 
+/* The first gap that ends behind this sample; ngaps when none does. */
+size_t archive_gap_after(const struct archive *archive, uint64_t sample);
 /* How many of `count` samples of a stream, from sample `first` of the observation on, lie in gaps;
  * and of the first `used` selected ones, all streams together. */
 uint64_t archive_gap_in(const struct archive *archive, uint64_t first, uint64_t count);

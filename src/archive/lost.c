@@ -101,7 +101,11 @@ void lost_join_ranges(struct lost_range *ranges, uint32_t *count)
             last->count = max_u64(last->first + last->count, end) - last->first;
             free(ranges[i].why);
         } else {
-            ranges[kept++] = ranges[i];
+            uint64_t taken = last ? last->first + last->count : 0;
+            ranges[kept] = ranges[i];
+            ranges[kept].first = max_u64(taken, ranges[i].first);
+            ranges[kept].count = end - ranges[kept].first;
+            kept++;
         }
     }
     *count = kept;
@@ -213,11 +217,11 @@ static status_t lost_add_between_gaps(struct archive *archive, uint64_t low, uin
                                       const char *why)
 {
     status_t st = STATUS_OK;
-    for (size_t i = 0; i < archive->ngaps && low < high; i++) {
+    for (size_t i = archive_gap_after(archive, low); i < archive->ngaps && low < high; i++) {
         uint64_t from = archive->gaps[i][0];
         uint64_t to = from + archive->gaps[i][1];
-        if (to <= low || from >= high) {
-            continue;
+        if (from >= high) {
+            break;
         }
         if (from > low) {
             TRY(lost_add_range(&archive->lost, &archive->nlost, low, from - low, why));

@@ -20,7 +20,7 @@ void lost_boxes_free(struct lost_box *boxes, uint32_t count);
 /* Adds count indices from `first` to a list of ranges. */
 status_t lost_add_range(struct lost_range **ranges, uint32_t *count, uint64_t first,
                         uint64_t samples, const char *why);
-/* Puts them in order; what overlaps or follows and has one reason becomes one. */
+/* Puts them in order, each sample in one of them; what meets and has one reason becomes one. */
 void lost_join_ranges(struct lost_range *ranges, uint32_t *count);
 
 /* Of an archive with its selection: fills archive->lost. Samples in gaps are not lost. */

@@ -515,7 +515,8 @@ static void fill_zeros(const struct archive *archive, const struct slab *slab, u
 static void fill_gaps(const struct archive *archive, const struct slab *slab, uint64_t first,
                       uint64_t count, char *out)
 {
-    for (size_t i = 0; i < archive->ngaps; i++) {
+    for (size_t i = archive_gap_after(archive, first);
+         i < archive->ngaps && archive->gaps[i][0] < first + count; i++) {
         uint64_t low = max_u64(archive->gaps[i][0], first);
         uint64_t high = min_u64(archive->gaps[i][0] + archive->gaps[i][1], first + count);
         if (low < high) {
@@ -594,13 +595,8 @@ static const struct archive_extent *extent_around(const struct archive_part *par
 
 static int has_gap(const struct archive *archive, uint64_t first, uint64_t count)
 {
-    for (size_t i = 0; i < archive->ngaps; i++) {
-        if (archive->gaps[i][0] < first + count &&
-            archive->gaps[i][0] + archive->gaps[i][1] > first) {
-            return 1;
-        }
-    }
-    return 0;
+    size_t i = archive_gap_after(archive, first);
+    return i < archive->ngaps && archive->gaps[i][0] < first + count;
 }
 
 /* The part that holds all these samples alone; NULL when there is none. */
@@ -622,6 +618,15 @@ static const struct archive_part *part_around(const struct archive *archive, uin
     return found;
 }
 
+/* The same, of the bytes of a slab that is one block of the part. */
+static const struct archive_extent *extent_of_slab(const struct archive_part *part,
+                                                   const struct slab *slab, uint64_t first,
+                                                   uint64_t count, uint64_t *file_offset)
+{
+    uint64_t at = (slab->blocks[0] * part->samples + first - part->first_sample) * slab->width;
+    return extent_around(part, at, slab_bytes(slab, count), file_offset);
+}
+
 status_t reader_map(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
                     mapping_t **out)
 {
@@ -635,8 +640,7 @@ status_t reader_map(reader_t *reader, const struct slab *slab, uint64_t first, u
         slab->nblocks != 1 || slab->width != slab->inner_bytes) {
         goto out;
     }
-    uint64_t in_part = (slab->blocks[0] * part->samples + first - part->first_sample) * slab->width;
-    const struct archive_extent *extent = extent_around(part, in_part, bytes, &at);
+    const struct archive_extent *extent = extent_of_slab(part, slab, first, count, &at);
     if (extent) {
         TRY(open_file(reader, part, extent->path));
         file_expect(reader->fd, at, 2 * bytes);
@@ -647,12 +651,16 @@ out:
     return st;
 }
 
-status_t reader_check_mapped(const struct archive *archive, uint64_t first, uint64_t count)
+status_t reader_check_mapped(const struct archive *archive, const struct slab *slab, uint64_t first,
+                             uint64_t count)
 {
     status_t st = STATUS_OK;
+    uint64_t at = 0;
     const struct archive_part *part = part_around(archive, first, count);
-    if (part) {
-        TRY(sources_check(&part->storage.sources));
+    const struct archive_extent *extent =
+        part ? extent_of_slab(part, slab, first, count, &at) : NULL;
+    if (extent) {
+        TRY(sources_check_path(&part->storage.sources, extent->path));
     }
 out:
     return st;

@@ -72,6 +72,7 @@ status_t reader_map(reader_t *reader, const struct slab *slab, uint64_t first, u
 
 /* After use of such a mapping: fails with DATA when the file is not what it was when the archive
  * was opened. */
-status_t reader_check_mapped(const struct archive *archive, uint64_t first, uint64_t count);
+status_t reader_check_mapped(const struct archive *archive, const struct slab *slab, uint64_t first,
+                             uint64_t count);
 
 #endif

@@ -157,12 +157,17 @@ void sources_free(struct sources *sources)
 const struct lost_range *lost_find(const struct lost_range *ranges, uint32_t nranges,
                                    uint64_t first, uint64_t count)
 {
-    for (uint32_t i = 0; i < nranges && ranges[i].first < first + count; i++) {
-        if (ranges[i].first + ranges[i].count > first) {
-            return &ranges[i];
+    uint32_t low = 0; /* the first that ends behind `first` */
+    uint32_t high = nranges;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (ranges[middle].first + ranges[middle].count > first) {
+            high = middle;
+        } else {
+            low = middle + 1;
         }
     }
-    return NULL;
+    return low < nranges && ranges[low].first < first + count ? &ranges[low] : NULL;
 }
 
 status_t lost_pack(const struct lost_range *ranges, uint32_t nranges, struct text *out)

@@ -48,7 +48,7 @@ struct lost_range {
     char *why;
 };
 
-/* The first that has some of these; NULL when none has. They are ascending. */
+/* The first that has some of these; NULL when none has. They are ascending and disjoint. */
 const struct lost_range *lost_find(const struct lost_range *ranges, uint32_t nranges,
                                    uint64_t first, uint64_t count);
 status_t lost_pack(const struct lost_range *ranges, uint32_t nranges, struct text *out);

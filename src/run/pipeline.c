@@ -241,7 +241,8 @@ static status_t release_samples(const pipeline_t *pipeline, struct slot *slot)
     mapping_close(slot->mapping);
     slot->mapping = NULL;
     if (was_mapped) {
-        TRY(reader_check_mapped(pipeline->work->archive, slot->from_sample, slot->nsamples));
+        TRY(reader_check_mapped(pipeline->work->archive, slot->slab, slot->from_sample,
+                                slot->nsamples));
     }
     REQUIRE(!is_torn, STATUS_DATA, "%s became shorter while its samples were read",
             pipeline->work->archive->parts[0].path);
