@@ -52,6 +52,11 @@ static int has_device(const struct bench_settings *settings)
     return backend_which(settings->opened) == BACKEND_OPENCL;
 }
 
+static const char heading[] =
+    "channels,taps,bits,complex,streams,samples,how,ms,deal_ms,filter_ms,transform_ms,detect_ms,"
+    "gsamples_per_s,gbytes_per_s,fir_gflop_per_s,share_of_copy,block_ms,block_gsamples_per_s,"
+    "share_of_link,joules_per_gsample,fft_alone_ms,ratio_to_fft,threads,simd,rms_error,result";
+
 static void print_head(struct bench_settings *settings)
 {
     char a[UNITS_TEXT];
@@ -67,12 +72,6 @@ static void print_head(struct bench_settings *settings)
     printf("\n%7s %5s %4s %7s %-44s %9s %8s %8s %8s %6s %7s %9s\n", "channel", "taps", "bits",
            "streams", "how", "ms", "Gsamp/s", "GB/s", "GFLOP/s", "copy",
            has_device(settings) ? "deal ms" : "/ FFT", "rms error");
-    csv_print(&settings->csv,
-              "channels,taps,bits,complex,streams,samples,how,ms,deal_ms,filter_ms,transform_ms,"
-              "detect_ms,"
-              "gsamples_per_s,gbytes_per_s,fir_gflop_per_s,share_of_copy,block_ms,"
-              "block_gsamples_per_s,share_of_link,joules_per_gsample,fft_alone_ms,ratio_to_fft,"
-              "threads,simd,rms_error,result\n");
 }
 
 /* Share of the link's rate in the direction that binds. */
@@ -206,7 +205,7 @@ static status_t bench_all(struct bench_settings *settings)
     struct backend_options options = {.device = settings->device, .local_size = 1};
     struct job all_cores = {0};
     settings->threads = settings->threads ? settings->threads : work_threads(&all_cores, 1);
-    TRY(csv_open(settings->csv_path, "w", &settings->csv));
+    TRY(csv_open(settings->csv_path, "w", heading, &settings->csv));
     TRY(backend_open(backend_settle(settings->backend), &options, &settings->opened));
     TRY(backend_measure(settings->opened, &settings->rates));
     print_head(settings);

@@ -228,6 +228,9 @@ out:
     return st;
 }
 
+static const char heading[] = "setup,dms,bits,dm_step,group,seconds_of_data,how,ms,order_ms,"
+                              "upload_ms,download_ms,gadd_per_s,realtime,model_ms,result";
+
 static void print_head(struct settings *s)
 {
     const char *device = backend_device(s->opened);
@@ -235,8 +238,6 @@ static void print_head(struct settings *s)
            *device ? ", " : "", device, s->telescope->name, s->telescope->nchannels, s->seconds);
     printf("%6s %4s %-34s %10s %9s %9s %10s %9s\n", "DMs", "bits", "how", "ms", "order ms",
            "Gadd/s", "x realtime", "model ms");
-    csv_print(&s->csv, "setup,dms,bits,dm_step,group,seconds_of_data,how,ms,order_ms,upload_ms,"
-                       "download_ms,gadd_per_s,realtime,model_ms,result\n");
 }
 
 static void print_row(struct settings *s, const struct bench_dedispersion *c, const char *how,
@@ -374,7 +375,7 @@ static status_t bench_all(struct settings *s)
 {
     status_t st = STATUS_OK;
     struct backend_options options = {.device = s->device, .local_size = 1};
-    TRY(csv_open(s->csv_path, "w", &s->csv));
+    TRY(csv_open(s->csv_path, "w", heading, &s->csv));
     TRY(backend_open(backend_settle(s->backend), &options, &s->opened));
     print_head(s);
     for (uint32_t b = 0; b < s->bits.count; b++) {

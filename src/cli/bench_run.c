@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "cli/csv.h"
 #include "cli/start.h"
+#include "run/agree.h"
 
 #include <getopt.h>
 #include <mpi.h>
@@ -101,15 +102,15 @@ static void print_result(const struct bench_run_result *r, int ranks)
     printf("the run takes %.3f times the bound\n", t->total / r->bound);
 }
 
+static const char heading[] =
+    "ranks,samples,in_bytes,out_bytes,backend_s,plain_read_s,plain_write_s,before_s,read_s,"
+    "compute_s,write_s,after_s,total_s,ratio_to_bound";
+
 static status_t write_csv(const char *path, const struct bench_run_result *r, int ranks)
 {
     status_t st = STATUS_OK;
     struct csv csv = {0};
-    TRY(csv_open(path, "a", &csv));
-    if (csv_is_new(&csv)) {
-        csv_print(&csv, "ranks,samples,in_bytes,out_bytes,backend_s,plain_read_s,plain_write_s,"
-                        "before_s,read_s,compute_s,write_s,after_s,total_s,ratio_to_bound\n");
-    }
+    TRY(csv_open(path, "a", heading, &csv));
     csv_print(&csv, "%d,%.0f,%.0f,%.0f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.4f\n", ranks,
               r->times.samples, r->times.in_bytes, r->times.out_bytes, r->backend, r->reading,
               r->writing, r->times.before, r->times.read, r->times.compute, r->times.write,
@@ -133,6 +134,10 @@ status_t cli_bench_run(int argc, char **argv)
     }
     TRY(start_all(st, &rank));
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (rank == 0) {
+        st = csv_check(settings.options.csv, heading);
+    }
+    TRY(agree_all(MPI_COMM_WORLD, st));
     TRY(bench_run_all(MPI_COMM_WORLD, &settings.options, &result));
     if (rank == 0) {
         print_result(&result, ranks);

@@ -5,22 +5,32 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/stat.h>
 
-status_t csv_open(const char *path, const char *mode, struct csv *csv)
+status_t csv_check(const char *path, const char *heading)
 {
     status_t st = STATUS_OK;
-    if (path) {
-        FILE *file = fopen(path, mode);
-        REQUIRE(file, STATUS_DATA, "%s cannot be written: %s", path, strerror(errno));
-        *csv = (struct csv){.path = path, .file = file};
+    struct stat info;
+    FILE *file = NULL;
+    int is_ours = 1;
+    /* A pipe or a device must not be opened to find out. */
+    if (!path || stat(path, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == 0) {
+        goto out;
     }
+    file = fopen(path, "r");
+    REQUIRE(file, STATUS_DATA, "%s cannot be read: %s", path, strerror(errno));
+    for (const char *at = heading; *at && is_ours; at++) {
+        is_ours = getc(file) == (unsigned char)*at;
+    }
+    is_ours = is_ours && getc(file) == '\n';
+    REQUIRE(!ferror(file), STATUS_DATA, "%s cannot be read: %s", path, strerror(errno));
+    REQUIRE(is_ours, STATUS_USAGE,
+            "%s is there, and no such table: its first line is not \"%.40s...\"", path, heading);
 out:
+    if (file) {
+        fclose(file);
+    }
     return st;
-}
-
-int csv_is_new(const struct csv *csv)
-{
-    return csv->file && ftell(csv->file) == 0;
 }
 
 /* Only the first failure has a reason: the stream drops what it could not write. */
@@ -39,6 +49,22 @@ void csv_print(struct csv *csv, const char *format, ...)
         csv_note(csv, vfprintf(csv->file, format, args) < 0);
         va_end(args);
     }
+}
+
+status_t csv_open(const char *path, const char *mode, const char *heading, struct csv *csv)
+{
+    status_t st = STATUS_OK;
+    TRY(csv_check(path, heading));
+    if (path) {
+        FILE *file = fopen(path, mode);
+        REQUIRE(file, STATUS_DATA, "%s cannot be written: %s", path, strerror(errno));
+        *csv = (struct csv){.path = path, .file = file};
+        if (ftell(file) <= 0) { /* a pipe has no place */
+            csv_print(csv, "%s\n", heading);
+        }
+    }
+out:
+    return st;
 }
 
 void csv_flush(struct csv *csv)

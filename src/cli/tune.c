@@ -1,6 +1,7 @@
 /* voltmill tune */
 #include "base/memory.h"
 #include "cli/cli.h"
+#include "cli/csv.h"
 #include "cli/tune_options.h"
 #include "run/protect.h"
 #include "run/stop.h"
@@ -109,8 +110,11 @@ out:
     return st;
 }
 
+static const char heading[] = "setup,dms,ms,gadd_per_s,realtime,fixed_ms,gain,gain_over_median,"
+                              "signal_to_noise,fit,timed,spent_s,how";
+
 /* The table's row; `fixed` 0: there is none. */
-static status_t print_result(const struct tuning_row *row, double fixed, FILE *csv)
+static status_t print_result(const struct tuning_row *row, double fixed, struct csv *csv)
 {
     status_t st = STATUS_OK;
     struct text words = {0};
@@ -122,12 +126,10 @@ static status_t print_result(const struct tuning_row *row, double fixed, FILE *c
     printf("%6u %10.4f %9.1f %10.1f %10.4f %6.2f %8.2f %6.2f  %s\n", row->c.ndms,
            1e3 * row->seconds, rate, realtime, 1e3 * fixed, fixed / row->seconds, median,
            statistics->signal_to_noise, words.data);
-    if (csv) {
-        fprintf(csv, "%s,%u,%.6f,%.4f,%.4f,%.6f,%.4f,%.4f,%.4f,%u,%u,%.3f,%s\n",
-                row->c.telescope->name, row->c.ndms, 1e3 * row->seconds, rate, realtime,
-                1e3 * fixed, fixed / row->seconds, median, statistics->signal_to_noise, row->fit,
-                row->timed, row->spent, words.data);
-    }
+    csv_print(csv, "%s,%u,%.6f,%.4f,%.4f,%.6f,%.4f,%.4f,%.4f,%u,%u,%.3f,%s\n",
+              row->c.telescope->name, row->c.ndms, 1e3 * row->seconds, rate, realtime, 1e3 * fixed,
+              fixed / row->seconds, median, statistics->signal_to_noise, row->fit, row->timed,
+              row->spent, words.data);
 out:
     text_free(&words);
     return st;
@@ -161,28 +163,21 @@ out:
 static status_t print_table(struct tuning_work *w)
 {
     status_t st = STATUS_OK;
-    FILE *csv = NULL;
-    if (w->settings.csv_path) {
-        csv = fopen(w->settings.csv_path, "w");
-        REQUIRE(csv, STATUS_DATA, "%s: cannot be written", w->settings.csv_path);
-        fprintf(csv, "setup,dms,ms,gadd_per_s,realtime,fixed_ms,gain,gain_over_median,"
-                     "signal_to_noise,fit,timed,spent_s,how\n");
-    }
+    struct csv csv = {0};
+    TRY(csv_open(w->settings.csv_path, "w", heading, &csv));
     printf("%6s %10s %9s %10s %10s %6s %8s %6s  %s\n", "DMs", "tuned ms", "Gadd/s", "x realtime",
            "fixed ms", "gain", "x median", "S/N", "how");
     for (uint32_t r = 0; r < w->nrows; r++) {
         if (w->rows[r].seconds > 0) {
-            TRY(print_result(&w->rows[r], w->has_fixed ? w->fixed[r] : 0, csv));
+            TRY(print_result(&w->rows[r], w->has_fixed ? w->fixed[r] : 0, &csv));
         }
     }
     if (w->has_fixed) {
         TRY(print_fixed(w));
     }
-out:
-    if (csv && fclose(csv) != 0 && st == STATUS_OK) {
-        st = report_fail(STATUS_NO_SPACE, "%s: cannot be written", w->settings.csv_path);
-    }
-    return st;
+out:;
+    status_t closed = csv_close(&csv);
+    return st == STATUS_OK ? closed : st;
 }
 
 /* Before the first of them is opened: none of what is written is the job, leads to a sample of it,
@@ -218,6 +213,7 @@ static status_t tune_setup(struct tuning_work *w)
     enum backend_kind backend = backend_settle(s->backend);
     uint32_t bad = 0;
     TRY(protect(s, NULL));
+    TRY(csv_check(s->csv_path, heading));
     TRY(tune_log_open(s->log_path, &s->tuning.log));
     TRY(tune_options_suit_backend(s, backend));
     TRY(backend_open(backend, &options, &w->opened));

@@ -36,6 +36,27 @@ done
 same "its result is right" ok "$(column result bench.csv)"
 
 
+# What is no such table is not written to: to none of it, and nothing is made.
+printf 'an archive\0of somebody\n' >other.bin
+printf 'setup,dms\n1,2\n' >other.csv
+"$voltmill" synth --set file=obs.h5 <(echo '{bits: 8, samples: 8192, sample_rate_hz: 1e6, freq_hz: 1e9, noise: 9}') >output
+echo '{input: {files: obs.h5}, channelise: {channels: 16, backend: cpu}, products: [{kind: power, file: p.h5}]}' >job.yaml
+sha256sum other.bin other.csv bench.csv >sums
+for other in other.bin other.csv; do
+    fails "ppf: $other" 2 "$other is there, and no such table" "$voltmill" bench ppf --backend cpu --channels 64 \
+        --samples 65536 --repeat 1 --threads 1 --csv $other
+    fails "dedisperse: $other" 2 "$other is there, and no such table" "$voltmill" bench dedisperse --backend cpu \
+        --dms 4 --seconds 0.02 --repeat 1 --threads 1 --csv $other
+    fails "run: $other" 2 "$other is there, and no such table" "$voltmill" bench run --repeat 1 --csv $other job.yaml
+done
+fails "run: the table of another command" 2 "bench.csv is there, and no such table" "$voltmill" bench run --repeat 1 \
+    --csv bench.csv job.yaml
+runs "all of them are as they were" sha256sum -c --quiet sums
+for lines in 2 3; do
+    runs "run: a table" "$voltmill" bench run --force --repeat 1 --csv run.csv job.yaml
+    same "of $lines lines, one of them its heading" "$lines 1" "$(wc -l <run.csv) $(grep -c ^ranks, run.csv)"
+done
+
 # A table that did not get to its file.
 if [ -w /dev/full ]; then
     full=(--csv /dev/full)
@@ -43,9 +64,7 @@ if [ -w /dev/full ]; then
         --channels 64 --samples 65536 --repeat 1 --threads 1 "${full[@]}"
     fails "dedisperse: a full disk" 3 '/dev/full cannot be written: No space left' "$voltmill" bench dedisperse \
         --backend cpu --dms 4 --seconds 0.02 --repeat 1 --threads 1 "${full[@]}"
-    "$voltmill" synth --set file=obs.h5 <(echo '{bits: 8, samples: 8192, sample_rate_hz: 1e6, freq_hz: 1e9, noise: 9}') >output
-    echo '{input: {files: obs.h5}, channelise: {channels: 16, backend: cpu}, products: [{kind: power, file: p.h5}]}' >job.yaml
-    fails "run: a full disk" 3 '/dev/full cannot be written: No space left' "$voltmill" bench run --repeat 1 \
+    fails "run: a full disk" 3 '/dev/full cannot be written: No space left' "$voltmill" bench run --force --repeat 1 \
         "${full[@]}" job.yaml
 else
     skip "no /dev/full here"

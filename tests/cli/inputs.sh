@@ -121,7 +121,9 @@ kept "two products by two names of one file" 'are one file: one, two' "${run[@]}
 rm one two
 kept "the database is the archive" '--database raw/obs.raw is the input file' "${run[@]}" "$(later s.h5)" --database raw/obs.raw
 kept "the database is the product" '--database power.h5 is product power.h5' "${run[@]}" "$(later s.h5)" --database power.h5
-kept "bench run's table is the archive" '--csv obs.h5 is the input file' "$voltmill" bench run --csv obs.h5 power.yaml
+kept "bench run's table is the archive" 'obs.h5 is there, and no such table' "$voltmill" bench run --csv obs.h5 power.yaml
+kept "bench run's table is the product" '--csv new.h5 is product new.h5' "$voltmill" bench run --csv new.h5 \
+    --set products.0.file=new.h5 power.yaml
 
 for option in log database; do
     kept "tune --$option is the job" "--$option job.yaml is the job file" "$voltmill" tune --$option job.yaml job.yaml

@@ -91,6 +91,11 @@ ok $? "and kept"
 fails "a file of somebody else's as a log" 2 'data.bin is there, and no log of tuning' $tune --dms 4 --log data.bin
 cmp data.bin kept.bin
 ok $? "and kept, too"
+fails "one as a table" 2 'data.bin is there, and no such table' $tune --dms 4 --csv data.bin
+fails "a log as a table" 2 'log.csv is there, and no such table' $tune --dms 4 --csv log.csv
+fails "a table as a log" 2 'table.csv is there, and no log of tuning' $tune --dms 4 --log table.csv
+cmp data.bin kept.bin
+ok $? "and kept, as well"
 
 # A database that cannot be written.
 runs "a database that cannot be written" $tune --dms 4 --database /proc/none/tuned.txt
