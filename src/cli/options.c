@@ -55,6 +55,10 @@ static status_t take(const char *command, int option, const char *value, struct 
         out->keep_going = 1;
         break;
     case OPTION_EACH:
+        REQUIRE(!out->each, STATUS_USAGE,
+                "%s: --each is given twice, %s and %s: it takes one pattern, which may match many "
+                "files",
+                command, out->each, value);
         out->each = value;
         break;
     case OPTION_PROGRESS:

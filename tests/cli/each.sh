@@ -37,6 +37,8 @@ clash "an output without {name} among others" 'both/a\.h5 and both/b\.h5 would b
     --each 'both/*.h5' --set 'dedisperse={dm: {start: 0, step: 1, count: 2}, file: out/series}'
 mkdir linked/a
 ln -s a linked/b
+clash "a second pattern" '--each is given twice, one/a\.h5 and two/a\.h5: it takes one pattern' \
+    --each one/a.h5 --each two/a.h5
 clash "two ways to one folder" 'both/a\.h5 and both/b\.h5 would both make linked/b/x' \
     --each 'both/*.h5' --set 'products.0.file=linked/{name}/x'
 cp both/a.h5 made.h5
