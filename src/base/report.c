@@ -54,10 +54,15 @@ void report_hand_over(void)
     report_clear();
 }
 
+static int is_main_thread(void)
+{
+    return gettid() == getpid();
+}
+
 /* In the main thread, what came first of its own and what it was handed. */
 static void take_handed(void)
 {
-    if (gettid() != getpid()) {
+    if (!is_main_thread()) {
         return;
     }
     pthread_mutex_lock(&lock);
@@ -81,6 +86,14 @@ status_t report_cause_status(void)
 
 void report_clear(void)
 {
+    /* What the main thread took to look at: it does not come back. */
+    if (is_main_thread() && own.status != STATUS_OK) {
+        pthread_mutex_lock(&lock);
+        if (handed.number == own.number) {
+            handed.status = STATUS_OK;
+        }
+        pthread_mutex_unlock(&lock);
+    }
     own.cause[0] = '\0';
     own.status = STATUS_OK;
 }

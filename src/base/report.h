@@ -19,7 +19,8 @@ status_t report_fail(status_t code, const char *format, ...) __attribute__((form
 const char *report_cause(void);
 status_t report_cause_status(void);
 
-/* Forgets the cause that this thread recorded. */
+/* Forgets the cause that this thread recorded; in the main thread one that it was handed, too, once
+ * it has looked at it. */
 void report_clear(void);
 
 /* A helper thread's failure, if it has one, becomes the process's: it is forgotten here and the

@@ -72,6 +72,20 @@ static void handed_over(void **state)
     assert_string_equal(report_cause(), "");
 }
 
+/* Looked at and forgiven, it is over; what comes then has its own cause. */
+static void forgiven(void **state)
+{
+    (void)state;
+    report_next();
+    in_thread(fail_and_hand_over);
+    assert_string_equal(report_cause(), "a row");
+    report_clear();
+    assert_int_equal(report_cause_status(), STATUS_OK);
+    report_fail(STATUS_DEVICE, "later");
+    assert_string_equal(report_cause(), "later");
+    report_next();
+}
+
 static void adopted(void **state)
 {
     (void)state;
@@ -85,6 +99,6 @@ static void adopted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(owned), cmocka_unit_test(handed_over),
-                                       cmocka_unit_test(adopted)};
+                                       cmocka_unit_test(forgiven), cmocka_unit_test(adopted)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
