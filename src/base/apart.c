@@ -15,6 +15,7 @@
 #include <sys/auxv.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -288,6 +289,22 @@ out:
     return st;
 }
 
+/* Waits for its end; a process that hangs in a file system cannot even be killed, and stays behind.
+ * Gives what waitpid() gave last: 0 when it is still there. */
+static pid_t await_end(pid_t child, int *status)
+{
+    const double most = 2;
+    const struct timespec nap = {.tv_nsec = 200000};
+    double began = clock_now();
+    for (;;) {
+        pid_t ended = waitpid(child, status, WNOHANG);
+        if (ended > 0 || (ended < 0 && errno != EINTR) || clock_now() - began > most) {
+            return ended;
+        }
+        nanosleep(&nap, NULL);
+    }
+}
+
 /* The child has no more to say, or is not wanted any more. */
 static status_t end(struct talk *talk, status_t st)
 {
@@ -297,13 +314,15 @@ static status_t end(struct talk *talk, status_t st)
         (void)kill(talk->child, SIGKILL);
     }
     close(talk->fd);
-    pid_t ended;
-    do {
-        ended = waitpid(talk->child, &status, 0);
-    } while (ended < 0 && errno == EINTR);
+    pid_t ended = await_end(talk->child, &status);
+    if (ended == 0) {
+        (void)kill(talk->child, SIGKILL);
+    }
     if (st != STATUS_OK || talk->is_answered) {
         return st;
     }
+    REQUIRE(ended != 0, STATUS_DATA,
+            "%s: the process that looked at it does not end: does its file system hang?", place);
     /* Who ignores SIGCHLD is not told how children end. */
     REQUIRE(ended >= 0 && WIFSIGNALED(status), STATUS_DATA,
             "%s: the process that looked at it ended without a word (status %d): is it damaged?",
