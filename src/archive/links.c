@@ -136,7 +136,9 @@ static status_t links_follow(struct links_way *way, const char *name, const H5L_
     if (info->type == H5L_TYPE_SOFT) {
         target = value;
         if (*value == '/') {
-            links_stand_at(way, H5Gopen2(way->file, "/", H5P_DEFAULT));
+            hid_t root = H5Gopen2(way->file, "/", H5P_DEFAULT);
+            H5_TRY(root, "%s cannot be read", path);
+            links_stand_at(way, root);
         }
     } else {
         REQUIRE(info->type == H5L_TYPE_EXTERNAL, STATUS_DATA, "%s: %s is a link of an unknown kind",

@@ -78,6 +78,7 @@ status_t places_find(const depot_t *depot, struct places *out)
     const struct stored *stored = depot->open[0];
     hid_t type = H5Dget_type(stored->dataset);
     uint64_t bytes = 0;
+    H5_TRY(type, "%s: %s has no type", stored->path, stored->name);
     REQUIRE(multiply_u64((uint64_t)H5Sget_simple_extent_npoints(stored->space), H5Tget_size(type),
                          &bytes),
             STATUS_DATA, "%s: the size of %s is absurd", stored->path, stored->name);

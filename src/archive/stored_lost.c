@@ -1,6 +1,7 @@
 /* Elements of a dataset that no one has written, or that nobody can open: what HDF5 would give as
  * fill values. */
 #include "archive/stored_parts.h"
+#include "base/apart.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
@@ -8,7 +9,8 @@
 
 enum {
     MOST_CHUNKS = 1 << 24, /* that are looked for one by one */
-    MOST_BOXES = 1 << 16
+    MOST_BOXES = 1 << 16,
+    TELL_EVERY = 1 << 16
 };
 
 void lost_pieces_free(struct lost_pieces *lost)
@@ -174,6 +176,9 @@ static status_t boxes_find(const struct stored *stored, uint64_t chunks, struct 
     uint64_t since = 0; /* the first of the run that is missing */
     for (uint64_t i = 0; i <= chunks; i++) {
         int has = 1;
+        if (i % TELL_EVERY == 0) {
+            apart_at("%s", stored->home); /* many are no sign of damage */
+        }
         TRY(i < chunks ? stored_has_chunk(stored, boxes, i, &has) : STATUS_OK);
         if (has) {
             TRY(boxes_add_run(boxes, since, i, stored));
@@ -232,6 +237,7 @@ static status_t find_lost_contiguous(struct stored *stored)
     hid_t type = H5Dget_type(stored->dataset);
     uint64_t bytes = 0;
     haddr_t offset = h5_offset(stored->dataset);
+    H5_TRY(type, "%s: %s has no type", stored->path, stored->name);
     REQUIRE(multiply_u64((uint64_t)H5Sget_simple_extent_npoints(stored->space), H5Tget_size(type),
                          &bytes),
             STATUS_DATA, "%s: the size of %s is absurd", stored->path, stored->name);
@@ -287,6 +293,8 @@ static status_t check_type(const struct stored *stored, const struct stored *sou
     status_t st = STATUS_OK;
     hid_t mine = H5Dget_type(stored->dataset);
     hid_t theirs = H5Dget_type(source->dataset);
+    H5_TRY(mine, "%s: %s has no type", stored->path, stored->name);
+    H5_TRY(theirs, "%s: %s has no type", source->path, source->name);
     REQUIRE(type_fits(theirs, mine), STATUS_DATA,
             "its %s holds elements of another type, which do not fit those of %s", source->name,
             stored->name);

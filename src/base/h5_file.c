@@ -19,6 +19,7 @@ enum {
 struct outcome {
     status_t st;
     uint64_t bytes;
+    int is_closed;
 };
 
 /* HDF5 knows the first member, and hands the whole to the functions below. */
@@ -80,7 +81,7 @@ static herr_t driver_close(H5FD_t *driver)
                         "%s cannot be closed: %s", writing->path, strerror(errno));
     }
     if (writing->outcome) {
-        *writing->outcome = (struct outcome){writing->st, writing->eof};
+        *writing->outcome = (struct outcome){writing->st, writing->eof, 1};
     }
     free(writing->path);
     free(writing);
@@ -229,7 +230,7 @@ status_t h5_file_finish(hid_t file, uint64_t *bytes)
 {
     status_t st = STATUS_OK;
     void *handle = NULL;
-    struct outcome outcome = {STATUS_DATA, 0};
+    struct outcome outcome = {STATUS_DATA, 0, 0};
     H5_TRY(H5Fget_vfd_handle(file, H5P_DEFAULT, &handle), "a new file cannot be looked at");
     ((struct writing *)handle)->outcome = &outcome;
     H5_TRY(H5Fflush(file, H5F_SCOPE_GLOBAL), "%s cannot be written",
@@ -241,5 +242,8 @@ status_t h5_file_finish(hid_t file, uint64_t *bytes)
     *bytes = outcome.bytes;
 out:
     h5_close(file);
+    if (handle && !outcome.is_closed) {
+        ((struct writing *)handle)->outcome = NULL; /* HDF5 still has it */
+    }
     return st;
 }
