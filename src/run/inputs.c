@@ -1,6 +1,5 @@
 #include "run/inputs.h"
 
-#include "base/identity.h"
 #include "base/memory.h"
 #include "base/sampled.h"
 
@@ -161,18 +160,40 @@ out:
     return st;
 }
 
+/* Bytes of a file that are looked at. */
+static uint64_t most_of(const struct inputs *inputs, const struct input *input)
+{
+    uint64_t share = all_bytes / inputs->count;
+    return input->is_small ? UINT64_MAX : min_u64(max_u64(share, least_bytes), most_bytes);
+}
+
 status_t inputs_contents(const struct inputs *inputs, struct text *out)
 {
     status_t st = STATUS_OK;
-    uint64_t share = inputs->count > 0 ? all_bytes / inputs->count : 0;
-    uint64_t most = min_u64(max_u64(share, least_bytes), most_bytes);
     for (size_t i = 0; i < inputs->count; i++) {
         const struct input *input = &inputs->files[i];
         uint64_t bytes = 0;
         uint32_t crc = 0;
-        TRY(sampled_crc(input->path, input->is_small ? UINT64_MAX : most, &bytes, &crc));
+        TRY(sampled_crc(input->path, most_of(inputs, input), &bytes, &crc));
         TRY(add_content(inputs, i, bytes, crc, out));
     }
+out:
+    return st;
+}
+
+status_t inputs_later(const struct inputs *inputs, const struct identity *made, const char **out)
+{
+    status_t st = STATUS_OK;
+    const char *found = NULL;
+    for (size_t i = 0; i < inputs->count && !found; i++) {
+        const struct input *input = &inputs->files[i];
+        struct identity now;
+        TRY(identity_of_path(input->path, &now));
+        int is_later = now.changed_s != made->changed_s ? now.changed_s > made->changed_s
+                                                        : now.changed_ns > made->changed_ns;
+        found = is_later && now.bytes > most_of(inputs, input) ? input->path : NULL;
+    }
+    *out = found;
 out:
     return st;
 }

@@ -4,6 +4,7 @@
 
 #include "archive/archive.h"
 #include "archive/fbh5.h"
+#include "base/identity.h"
 #include "plan/job.h"
 
 struct input {
@@ -36,5 +37,9 @@ status_t inputs_times(const struct inputs *inputs, struct text *out);
  * (base/sampled.h): 3 MiB, or, when there are many, their part of 64 MiB, but at least 12 KiB; of a
  * window all. Fails with DATA. */
 status_t inputs_contents(const struct inputs *inputs, struct text *out);
+
+/* The first file that inputs_contents() knows by some places alone and that was written to after
+ * `made` was, by the times of both; NULL: none. Fails with DATA. */
+status_t inputs_later(const struct inputs *inputs, const struct identity *made, const char **out);
 
 #endif

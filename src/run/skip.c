@@ -36,6 +36,29 @@ out:
     return st;
 }
 
+/* A product is known by some places of large inputs: one that was written to since may differ
+ * elsewhere. Says so of the first. */
+static status_t note_later(const char *file, const struct inputs *inputs, int *is_said)
+{
+    status_t st = STATUS_OK;
+    struct identity made;
+    const char *later = NULL;
+    if (*is_said) {
+        goto out;
+    }
+    TRY(identity_of_path(file, &made));
+    TRY(inputs_later(inputs, &made, &later));
+    if (later) {
+        report_note("%s was written to after %s was made of it: its size and the places of it that "
+                    "are sampled are the same; voltmill verify %s compares with what is in it now, "
+                    "--force makes it anew",
+                    later, file, file);
+        *is_said = 1;
+    }
+out:
+    return st;
+}
+
 /* Whether a file that is there was made by this very job, of these very inputs. */
 static status_t check_made_by(const struct making_item *item, const char *inputs)
 {
@@ -154,52 +177,55 @@ static void forget_forced(const struct job *job, int last_begun, struct skip *sk
     }
 }
 
-/* What a series says that it was made of. A filterbank of the job's own lies in one file. */
-static status_t name_filterbank(const struct job *job, uint32_t i, struct text *out)
+/* What a series is made of. A filterbank of the job's own lies in one file. */
+static status_t find_filterbank(const struct job *job, uint32_t i, struct inputs *out)
 {
     status_t st = STATUS_OK;
     const char *path = run_filterbank_path(job, i);
-    struct inputs inputs = {0};
     struct fbh5 *fbh5 = NULL;
     if (job->channels == 0) {
         TRY(fbh5_open(path, &fbh5));
     }
-    TRY(inputs_of_filterbank(path, fbh5, &inputs));
-    TRY(inputs_contents(&inputs, out));
+    TRY(inputs_of_filterbank(path, fbh5, out));
 out:
-    inputs_free(&inputs);
     fbh5_destroy(fbh5);
     return st;
 }
 
-static status_t check_series(const struct job *job, uint32_t i, int has_filterbank)
+static status_t check_series(const struct job *job, uint32_t i, int has_filterbank, int *is_said)
 {
     status_t st = STATUS_OK;
-    struct text inputs = {0};
+    struct inputs inputs = {0};
+    struct text contents = {0};
     struct making_item item = {.file = job->dedisperse[i].file, .text = job->dedisperse[i].text};
     REQUIRE(has_filterbank, STATUS_USAGE,
             "%s exists, but what it was made of is not complete: --force replaces it", item.file);
-    TRY(name_filterbank(job, i, &inputs));
-    TRY(check_made_by(&item, inputs.data));
+    TRY(find_filterbank(job, i, &inputs));
+    TRY(inputs_contents(&inputs, &contents));
+    TRY(check_made_by(&item, contents.data));
+    TRY(note_later(item.file, &inputs, is_said));
 out:
-    text_free(&inputs);
+    text_free(&contents);
+    inputs_free(&inputs);
     return st;
 }
 
 static status_t check_skipped(const struct job *job, const struct making *products,
-                              const struct skip *skip)
+                              const struct skip *skip, int is_forced)
 {
     status_t st = STATUS_OK;
     struct text inputs = {0};
+    int is_said = is_forced; /* who forces knows */
     if (products->count > 0 && skip->channelise) {
         TRY(inputs_contents(&products->inputs, &inputs));
     }
     for (uint32_t i = 0; i < products->count && skip->channelise; i++) {
         TRY(check_made_by(&products->items[i], inputs.data));
+        TRY(note_later(products->items[i].file, &products->inputs, &is_said));
     }
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         if (skip->dedisperse[i]) {
-            TRY(check_series(job, i, skip->channelise));
+            TRY(check_series(job, i, skip->channelise, &is_said));
         }
     }
 out:
@@ -211,7 +237,7 @@ out:
 static status_t check_forced(const struct job *job, const struct making *products,
                              struct skip *skip)
 {
-    status_t st = check_skipped(job, products, skip);
+    status_t st = check_skipped(job, products, skip, 1);
     if (st == STATUS_USAGE || st == STATUS_DATA) {
         report_clear();
         *skip = (struct skip){.channelise = job->channels == 0};
@@ -244,7 +270,7 @@ status_t skip_find(const struct job *job, const struct archive *archive,
         forget_forced(job, last_begun, &skip);
         TRY(check_forced(job, &products, &skip));
     } else {
-        TRY(check_skipped(job, &products, &skip));
+        TRY(check_skipped(job, &products, &skip, 0));
     }
     *out = skip;
 out:

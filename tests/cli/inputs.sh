@@ -288,6 +288,28 @@ for at in 5000 $((size - 5000)) $(((1 << 20) + 4 * ((size - (2 << 20) - (1 << 17
     mv kept.h5 large.h5
 done
 runs "as it was" "${large[@]}"
+same "with no note" 0 "$(grep -c '^note: ' output)"
+cp -p large.h5 kept.h5
+printf '\x77\x77\x77' | dd of=large.h5 bs=1 seek=$(((1 << 20) + (1 << 17) + 5000)) conv=notrunc 2>dd
+rm dd
+runs "a large file that was written to between the places that count" "${large[@]}"
+same "is complete before, with a note" "complete before: large-power.h5 1" \
+    "$(grep '^complete' output) $(grep -c '^note: large.h5 was written to after large-power.h5 was made of it: ' output)"
+mpirun -n 2 "${large[@]}" >output 2>&1
+same "one note, of two ranks, too" 1 "$(grep -c '^note: .*large.h5 was written to' output)"
+errs 4 'large-power.h5 is not what the reference makes of its archive' "$voltmill" verify --all large-power.h5
+ok $bad "verify finds it"
+mv kept.h5 large.h5
+cp -p large.h5 kept.h5
+mv kept.h5 large.h5
+runs "a copy with its time" "${large[@]}"
+same "gets no note" 0 "$(grep -c '^note: ' output)"
+touch large.h5
+runs "one with another time" "${large[@]}"
+same "gets one" 1 "$(grep -c '^note: ' output)"
+touch -d 2100-01-01 raw/obs.raw bank.raw
+runs "a file of which all counts" "$voltmill" run series.yaml
+same "gets none, whatever its time" 0 "$(grep -c '^note: ' output)"
 
 # A run that ended early goes on only with what it was begun with: whole names, times to the nanosecond.
 long=$(printf 'a%.0s' $(seq 150))
