@@ -2,6 +2,7 @@
 #include "product/ask.h"
 
 #include "base/memory.h"
+#include "product/place.h"
 #include "product/series.h"
 
 #include <stdlib.h>
@@ -33,35 +34,6 @@ out:
     return st;
 }
 
-static status_t pack_place(const struct product_place *place, struct text *out)
-{
-    status_t st = STATUS_OK;
-    TRY(pack_u64(out, place->rows));
-    TRY(pack_u64(out, place->row_bytes));
-    TRY(pack_u64(out, place->span_rows));
-    TRY(pack_u64(out, place->data_offset));
-    TRY(pack_u64(out, place->time_offset));
-    TRY(pack_u64(out, place->crc_offset));
-    TRY(pack_u64(out, place->missing_offset));
-    TRY(pack_u64(out, place->holes_offset));
-    TRY(pack_u64(out, place->file_bytes));
-out:
-    return st;
-}
-
-static void unpack_place(struct unpack *in, struct product_place *place)
-{
-    place->rows = unpack_u64(in);
-    place->row_bytes = unpack_u64(in);
-    place->span_rows = unpack_u64(in);
-    place->data_offset = unpack_u64(in);
-    place->time_offset = unpack_u64(in);
-    place->crc_offset = unpack_u64(in);
-    place->missing_offset = unpack_u64(in);
-    place->holes_offset = unpack_u64(in);
-    place->file_bytes = unpack_u64(in);
-}
-
 static status_t pack_product(const struct product *product, struct text *out)
 {
     status_t st = STATUS_OK;
@@ -90,7 +62,7 @@ static status_t pack_product(const struct product *product, struct text *out)
     TRY(pack_u64(out, product->ncoeff));
     TRY(pack_u64(out, product->missing));
     TRY(pack_u64(out, product->gaps));
-    TRY(pack_place(&product->place, out));
+    TRY(product_pack_place(&product->place, out));
 out:
     return st;
 }
@@ -125,7 +97,7 @@ static status_t unpack_product(struct unpack *in, struct product **out)
     product->ncoeff = unpack_u64(in);
     product->missing = unpack_u64(in);
     product->gaps = unpack_u64(in);
-    unpack_place(in, &product->place);
+    product_unpack_place(in, &product->place);
     TRY(unpack_check(in, "a product"));
     *out = product;
     product = NULL;
@@ -180,7 +152,7 @@ status_t ask_place(const char *path, struct product_place *out)
     struct text answer = {0};
     TRY(apart_ask_of("place", path, &answer));
     struct unpack in = {.data = answer.data, .length = answer.length};
-    unpack_place(&in, out);
+    product_unpack_place(&in, out);
 out:
     text_free(&answer);
     return st;
@@ -193,7 +165,7 @@ status_t ask_answer_place(struct unpack *question, struct text *answer)
     char *path = NULL;
     TRY(unpack_path(question, &path));
     TRY(product_find_place(path, &place));
-    TRY(pack_place(&place, answer));
+    TRY(product_pack_place(&place, answer));
 out:
     free(path);
     return st;
@@ -277,7 +249,7 @@ status_t ask_contents(const char *path, const struct product_place *place,
     struct text answer = {0};
     *out = (struct contents_found){0};
     TRY(pack_text(&question, path));
-    TRY(pack_place(place, &question));
+    TRY(product_pack_place(place, &question));
     TRY(apart_ask("contents", &question, &answer));
     struct unpack in = {.data = answer.data, .length = answer.length};
     out->known = unpack_u64(&in);
@@ -298,7 +270,7 @@ status_t ask_answer_contents(struct unpack *question, struct text *answer)
     struct product_place place;
     char *path = NULL;
     TRY(unpack_path(question, &path));
-    unpack_place(question, &place);
+    product_unpack_place(question, &place);
     TRY(contents_compare(path, &place, &found));
     TRY(pack_u64(answer, found.known));
     TRY(pack_u64(answer, found.bad));

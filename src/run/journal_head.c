@@ -2,6 +2,7 @@
 
 #include "base/crc.h"
 #include "base/memory.h"
+#include "product/place.h"
 #include "product/spans.h"
 #include "run/origin.h"
 
@@ -95,22 +96,6 @@ struct journal_rows journal_head_rows(const struct journal_head *head, const str
     return (struct journal_rows){first, end - first};
 }
 
-static status_t pack_place(const struct product_place *place, struct text *out)
-{
-    status_t st = STATUS_OK;
-    TRY(pack_u64(out, place->rows));
-    TRY(pack_u64(out, place->row_bytes));
-    TRY(pack_u64(out, place->span_rows));
-    TRY(pack_u64(out, place->data_offset));
-    TRY(pack_u64(out, place->time_offset));
-    TRY(pack_u64(out, place->crc_offset));
-    TRY(pack_u64(out, place->missing_offset));
-    TRY(pack_u64(out, place->holes_offset));
-    TRY(pack_u64(out, place->file_bytes));
-out:
-    return st;
-}
-
 static status_t pack_choice(const struct channelise_choice *choice, struct text *out)
 {
     status_t st = STATUS_OK;
@@ -134,7 +119,7 @@ status_t journal_head_pack(const struct journal_head *head, struct text *out)
     TRY(pack_text(out, head->coefficients));
     TRY(pack_text(out, head->arithmetic));
     TRY(pack_u64(out, head->integrate));
-    TRY(pack_place(&head->place, out));
+    TRY(product_pack_place(&head->place, out));
     TRY(pack_u64(out, head->chunking.spectra));
     TRY(pack_u64(out, head->chunking.chunk_spectra));
     TRY(pack_u64(out, head->chunking.streams));
@@ -150,19 +135,6 @@ static uint32_t unpack_u32(struct unpack *in)
     uint64_t value = unpack_u64(in);
     in->failed |= value > UINT32_MAX;
     return (uint32_t)value;
-}
-
-static void unpack_place(struct unpack *in, struct product_place *out)
-{
-    out->rows = unpack_u64(in);
-    out->row_bytes = unpack_u64(in);
-    out->span_rows = unpack_u64(in);
-    out->data_offset = unpack_u64(in);
-    out->time_offset = unpack_u64(in);
-    out->crc_offset = unpack_u64(in);
-    out->missing_offset = unpack_u64(in);
-    out->holes_offset = unpack_u64(in);
-    out->file_bytes = unpack_u64(in);
 }
 
 static void unpack_choice(struct unpack *in, struct channelise_choice *out)
@@ -211,7 +183,7 @@ int journal_head_unpack(struct unpack *in, struct journal_head *out)
     out->coefficients = unpack_text(in);
     out->arithmetic = unpack_text(in);
     out->integrate = unpack_u64(in);
-    unpack_place(in, &out->place);
+    product_unpack_place(in, &out->place);
     out->chunking.spectra = unpack_u64(in);
     out->chunking.chunk_spectra = unpack_u64(in);
     out->chunking.streams = unpack_u32(in);
