@@ -192,14 +192,36 @@ out:
     return st;
 }
 
+/* The filterbank of a series, or, when that is there, another product that is made with it. */
+static status_t find_missing(const struct job *job, uint32_t i, const char **out)
+{
+    status_t st = STATUS_OK;
+    int is_there = 0;
+    const char *found = run_filterbank_path(job, i);
+    TRY(is_published(found, &is_there));
+    for (uint32_t j = 0; j < job->nproducts && is_there; j++) {
+        found = job->products[j].file;
+        TRY(is_published(found, &is_there));
+    }
+    *out = found;
+out:
+    return st;
+}
+
 static status_t check_series(const struct job *job, uint32_t i, int has_filterbank, int *is_said)
 {
     status_t st = STATUS_OK;
     struct inputs inputs = {0};
     struct text contents = {0};
     struct making_item item = {.file = job->dedisperse[i].file, .text = job->dedisperse[i].text};
-    REQUIRE(has_filterbank, STATUS_USAGE,
-            "%s exists, but what it was made of is not complete: --force replaces it", item.file);
+    if (!has_filterbank) {
+        const char *missing = NULL;
+        TRY(find_missing(job, i, &missing));
+        FAIL(STATUS_USAGE,
+             "%s exists, but what it was made of is not complete, %s is missing: --force replaces "
+             "it",
+             item.file, missing);
+    }
     TRY(find_filterbank(job, i, &inputs));
     TRY(inputs_contents(&inputs, &contents));
     TRY(check_made_by(&item, contents.data));

@@ -259,7 +259,15 @@ same "is complete, too" 1 "$(grep -c '^complete before: ' ../output)"
 runs "made anew" "$voltmill" run --force job.yaml --set channelise.window=file:window.txt
 cd .. || exit 1
 same "to the same bytes" "$(cat power.h5 series.h5 | sha256sum)" "$(cat copy/power.h5 copy/series.h5 | sha256sum)"
-rm -r copy power.h5 series.h5
+rm -r copy
+mv power.h5 away.h5
+other "a series without its filterbank, which is named" \
+    'series.h5 exists, but what it was made of is not complete, power.h5 is missing: --force' "$voltmill" run
+mv away.h5 power.h5
+other "a series without what is made with its filterbank" \
+    'series.h5 exists, but what it was made of is not complete, spectra.h5 is missing: --force' "$voltmill" run \
+    --set 'products.1={kind: spectra, file: spectra.h5}'
+rm power.h5 series.h5
 
 runs "a filterbank's series" "$voltmill" run series.yaml
 once "the filterbank's series" series.yaml

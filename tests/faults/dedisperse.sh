@@ -56,7 +56,7 @@ ok $? "the others are complete"
 same "one again: same bytes" "$expected" "$(digest)"
 mv power.h5 elsewhere.h5
 fails "series without what they were made of: plan" 2 'series.h5 exists, but' "$voltmill" plan job.yaml
-fails "series without what they were made of" 2 'series.h5 exists, but what it was made of is not complete' "$voltmill" run job.yaml
+fails "series without what they were made of" 2 'series.h5 exists, but what it was made of is not complete, power.h5 is missing' "$voltmill" run job.yaml
 mv elsewhere.h5 power.h5
 fails "--each of another job" 2 'made by another job' "$voltmill" run --each obs.h5 --set channelise.taps=4 job.yaml
 runs "--force makes all again" "$voltmill" run --force job.yaml
