@@ -92,7 +92,7 @@ demo: deps
 TESTS ?= $(filter-out %/common.py,$(sort $(wildcard tests/cli/*.sh tests/clients/*.py tests/faults/*.sh \
                                            tests/slurm/*.sh)))
 # As many at once as there are processors, and one script more: their ranks often wait.
-PROVE = prove --timer --failures $(if $(V),-v) -e tests/run-test
+PROVE = prove --timer --failures --comments $(if $(V),-v) -e tests/run-test
 UNIT_PROVE = $(PROVE) -j $(shell nproc)
 SCRIPT_PROVE = $(PROVE) -j $(shell expr $$(nproc) + 1)
 .PHONY: test

@@ -203,6 +203,8 @@ attack() { # attack SCENARIO SIZE RANK CALL FATE SIZE THREADS MEMORY CHUNK
 work_off() { # work_off N
     local number=0 line end
     cd "$work/$1/job" || return 1
+    # An MPI program that ends takes the folder away in which another is about to begin.
+    mkdir ../mpi && export OMPI_MCA_orte_tmpdir_base=$work/$1/mpi
     while read -r line <&3; do
         number=$((number + 1))
         [ $((number % jobs)) = $(($1 % jobs)) ] || continue
