@@ -8,12 +8,12 @@ bench="$voltmill bench dedisperse --setup lofar --backend cpu --seconds 0.01 --t
 problems() { grep -c 'dedisperse uint8' "$1"; }
 says() { grep -c -e "$1" "$work/output"; }
 
-runs "two problems" $tune --dms 4,16 --database base.txt --log log.csv --csv table.csv --histogram
+runs "two problems" $tune --search exhaustive --dms 4,16 --database base.txt --log log.csv --csv table.csv --histogram
 same "a row for each" "lofar,4 lofar,16" "$(sed 1d table.csv | cut -d, -f1,2 | xargs)"
 same "the best single configuration is named" 1 "$(says '^best single configuration: strips')"
 same "the database holds both" 2 "$(problems base.txt)"
 lines=$(wc -l <log.csv)
-runs "again" $tune --dms 4,16 --database base.txt --log log.csv
+runs "again" $tune --search exhaustive --dms 4,16 --database base.txt --log log.csv
 same "nothing was timed again" "$lines" "$(wc -l <log.csv)"
 runs "a bench of what is known" $bench --dms 4,16 --database base.txt
 same "the very problems" 0 "$(says '^note: ')"
