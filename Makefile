@@ -34,7 +34,7 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -DVOLTMILL_VERSION='"$(VERSION)"' \
              $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all)
 ALL_LDFLAGS = -fopenmp -pthread $(LDFLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE))
 
-SOURCES := $(sort $(wildcard src/*/*.c src/*/*/*.c))
+SOURCES := $(sort $(wildcard src/*/*.c src/*/*/*.c src/*/*/*/*.c))
 SOURCES := $(if $(HAS_OPENCL),$(SOURCES),$(filter-out src/compute/opencl/%,$(SOURCES)))
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
 TEST_SOURCES := $(sort $(wildcard tests/unit/test_*.c tests/mpi/test_*.c))
@@ -64,9 +64,9 @@ $(BUILD)/%.o: %.c Makefile VERSION
 # The inner loops of the CPU backend, for each instruction set; the program takes the best that the
 # machine has. Multiplications and additions become one operation where there is one.
 IS_X86 := $(findstring x86_64,$(shell $(CC) -dumpmachine))
-$(BUILD)/src/compute/cpu/kernels_%.o: LOOP_CFLAGS = -ffp-contract=fast
-$(addprefix $(BUILD)/src/compute/cpu/,kernels_avx2.o strips_avx2.o): LOOP_CFLAGS += $(if $(IS_X86),-mavx2 -mfma -mprfchw)
-$(addprefix $(BUILD)/src/compute/cpu/,kernels_avx512.o strips_avx512.o): LOOP_CFLAGS += $(if $(IS_X86), \
+$(BUILD)/src/compute/cpu/ppf/kernels_%.o: LOOP_CFLAGS = -ffp-contract=fast
+$(addprefix $(BUILD)/src/compute/cpu/,ppf/kernels_avx2.o dedisperse/strips_avx2.o): LOOP_CFLAGS += $(if $(IS_X86),-mavx2 -mfma -mprfchw)
+$(addprefix $(BUILD)/src/compute/cpu/,ppf/kernels_avx512.o dedisperse/strips_avx512.o): LOOP_CFLAGS += $(if $(IS_X86), \
     -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprfchw -mprefer-vector-width=512)
 
 # The kernels are part of the program (.incbin).
@@ -132,9 +132,9 @@ fuzz:
 
 # Of the program, what reads that which others wrote. A library: each target takes what it needs.
 FUZZ_OBJECTS = $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fuzz/common.c tests/fuzz/archive.c)) \
-               $(filter $(BUILD)/src/base/% $(BUILD)/src/plan/% $(BUILD)/src/archive/% \
-                        $(BUILD)/src/run/journal% $(BUILD)/src/dsp/delays.o \
-                        $(BUILD)/src/product/%,$(OBJECTS))
+               $(filter $(BUILD)/src/base/% $(BUILD)/src/io/% $(BUILD)/src/job/% $(BUILD)/src/dsp/% \
+                        $(BUILD)/src/synth/synth_spec% $(BUILD)/src/archive/% \
+                        $(BUILD)/src/output/journal/% $(BUILD)/src/product/%,$(OBJECTS))
 $(BUILD)/tests/fuzz/fuzzed.a: $(FUZZ_OBJECTS)
 	$(call say,AR)rm -f $@ && $(AR) rcs $@ $^
 

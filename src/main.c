@@ -1,9 +1,9 @@
 /* voltmill: the table of subcommands. */
-#include "base/apart.h"
-#include "base/h5.h"
-#include "base/launch.h"
 #include "cli/cli.h"
 #include "cli/start.h"
+#include "io/apart/apart.h"
+#include "io/apart/launch.h"
+#include "io/hdf5/h5.h"
 
 #include <mpi.h>
 #include <signal.h>

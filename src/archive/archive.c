@@ -2,11 +2,11 @@
 #include "archive/archive.h"
 
 #include "archive/ask.h"
-#include "archive/describe.h"
+#include "archive/format/described.h"
 #include "archive/lost.h"
-#include "base/file.h"
 #include "base/memory.h"
-#include "base/sample_time.h"
+#include "dsp/sample_time.h"
+#include "io/file.h"
 
 #include <glob.h>
 #include <inttypes.h>

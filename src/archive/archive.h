@@ -6,12 +6,12 @@
 #ifndef VOLTMILL_ARCHIVE_ARCHIVE_H
 #define VOLTMILL_ARCHIVE_ARCHIVE_H
 
-#include "archive/sources.h"
-#include "base/pack.h"
+#include "archive/storage/sources.h"
 #include "base/status.h"
 #include "base/terms.h"
 #include "base/units.h"
-#include "plan/job.h"
+#include "io/pack.h"
+#include "job/job.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -102,7 +102,7 @@ struct archive {
 /* Opens the files of the job's input (globs expanded, native layout found or description applied),
  * checks them against each other and applies the selection. Fails with DATA: file, place, value,
  * expected value; or with USAGE: a selection that the archive does not hold, a description that
- * says too little. Uses HDF5, apart if this process does so (base/apart.h). */
+ * says too little. Uses HDF5, apart if this process does so (io/apart/apart.h). */
 status_t archive_open(const struct job *job, struct archive **out);
 
 /* Opens one file in the native layout, with everything selected: for `voltmill info`. Gives *out =

@@ -1,10 +1,10 @@
-/* Archives and filterbanks looked at apart (base/apart.h): questions and answers. */
+/* Archives and filterbanks looked at apart (io/apart/apart.h): questions and answers. */
 #include "archive/ask.h"
 
 #include "archive/archive.h"
-#include "archive/fbh5.h"
-#include "archive/native_write.h"
+#include "archive/fbh5/fbh5.h"
 #include "base/memory.h"
+#include "product/voltages.h"
 
 #include <stdlib.h>
 

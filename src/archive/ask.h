@@ -1,10 +1,11 @@
 /* The functions of archive/ that look into HDF5 files, done apart by a child process
- * (base/apart.h). Those functions themselves ask, where the process does; nobody else need know. */
+ * (io/apart/apart.h). Those functions themselves ask, where the process does; nobody else need
+ * know. */
 #ifndef VOLTMILL_ARCHIVE_ASK_H
 #define VOLTMILL_ARCHIVE_ASK_H
 
-#include "base/apart.h"
-#include "plan/job.h"
+#include "io/apart/apart.h"
+#include "job/job.h"
 
 struct archive;
 struct fbh5;

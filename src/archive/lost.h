@@ -4,7 +4,7 @@
 #define VOLTMILL_ARCHIVE_LOST_H
 
 #include "archive/archive.h"
-#include "archive/stored.h"
+#include "archive/storage/stored.h"
 
 /* A box of elements of a dataset: low .. high - 1 along each of its dimensions. */
 struct lost_box {

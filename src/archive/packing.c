@@ -1,6 +1,6 @@
 /* The archive as bytes: all of it, from the process that looked into the files to every rank. */
 #include "archive/archive.h"
-#include "archive/stored.h"
+#include "archive/storage/stored.h"
 #include "base/memory.h"
 
 #include <stdlib.h>

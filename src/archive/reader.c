@@ -1,9 +1,9 @@
 #include "archive/reader.h"
 
-#include "archive/stored.h"
-#include "base/file.h"
-#include "base/h5.h"
+#include "archive/storage/stored.h"
 #include "base/memory.h"
+#include "io/file.h"
+#include "io/hdf5/h5.h"
 
 #include <byteswap.h>
 #include <inttypes.h>

@@ -11,7 +11,7 @@
 #define VOLTMILL_ARCHIVE_READER_H
 
 #include "archive/archive.h"
-#include "base/mapping.h"
+#include "io/mapping.h"
 
 /* Which bytes the streams first_stream .. first_stream + nstreams - 1 need. */
 struct slab {

@@ -1,7 +1,7 @@
 /* What a job selects of an observation: a range of samples, and streams by name or number. */
-#include "archive/describe.h"
+#include "archive/format/described.h"
 #include "base/memory.h"
-#include "base/sample_time.h"
+#include "dsp/sample_time.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -20,7 +20,7 @@ status_t cli_bench_run(int argc, char **argv);
 /* `bench dedisperse`: argv[0] is "dedisperse". */
 status_t cli_bench_dedisperse(int argc, char **argv);
 
-/* Task "info" (base/apart.h): describes the file of that path. */
+/* Task "info" (io/apart/apart.h): describes the file of that path. */
 struct unpack;
 struct text;
 status_t cli_answer_info(struct unpack *question, struct text *answer);

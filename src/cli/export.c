@@ -1,5 +1,5 @@
 /* voltmill export PRODUCT */
-#include "product/export.h"
+#include "product/export/export.h"
 
 #include "base/display.h"
 #include "base/memory.h"

@@ -1,13 +1,13 @@
 /* voltmill info FILE */
-#include "base/apart.h"
 #include "base/display.h"
-#include "base/h5.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "cli/elsewhere.h"
 #include "cli/options.h"
-#include "cli/words.h"
+#include "cli/print/describe.h"
+#include "cli/print/elsewhere.h"
 #include "compute/backend.h"
+#include "io/apart/apart.h"
+#include "io/hdf5/h5.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /* voltmill run JOB */
 #include "run/batch.h"
 
-#include "base/apart.h"
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/start.h"
-#include "run/stop.h"
+#include "io/apart/apart.h"
+#include "ranks/stop.h"
 #include "tune/budget.h"
 
 #include <mpi.h>

@@ -1,7 +1,7 @@
 #include "cli/start.h"
 
-#include "base/launch.h"
-#include "run/agree.h"
+#include "io/apart/launch.h"
+#include "ranks/agree.h"
 
 #include <stdio.h>
 

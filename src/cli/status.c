@@ -1,12 +1,12 @@
 /* voltmill status PRODUCT */
-#include "base/claim.h"
 #include "base/display.h"
 #include "base/units.h"
 #include "cli/cli.h"
 #include "cli/options.h"
+#include "io/claim.h"
+#include "output/journal/journal.h"
 #include "product/spans.h"
-#include "run/find.h"
-#include "run/journal.h"
+#include "verify/product_files.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/start.h"
-#include "run/synthesis.h"
+#include "synth/synthesis.h"
 
 #include <mpi.h>
 

@@ -1,11 +1,11 @@
 /* voltmill tune */
 #include "base/memory.h"
+#include "bench/tune_job.h"
 #include "cli/cli.h"
-#include "cli/csv.h"
+#include "cli/print/csv.h"
 #include "cli/tune_options.h"
-#include "run/protect.h"
-#include "run/stop.h"
-#include "run/tune_job.h"
+#include "output/protect.h"
+#include "ranks/stop.h"
 #include "tune/store.h"
 
 #include <math.h>

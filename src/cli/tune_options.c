@@ -1,7 +1,7 @@
 #include "cli/tune_options.h"
 
 #include "base/units.h"
-#include "run/work.h"
+#include "plan/channelise_plan.h"
 
 #include <getopt.h>
 #include <string.h>

@@ -2,9 +2,9 @@
 #ifndef VOLTMILL_CLI_TUNE_OPTIONS_H
 #define VOLTMILL_CLI_TUNE_OPTIONS_H
 
-#include "cli/bench_options.h"
-#include "plan/job.h"
-#include "run/tuning.h"
+#include "bench/experiment.h"
+#include "cli/bench/bench_options.h"
+#include "job/job.h"
 
 enum { TUNE_SETS = 64 };
 

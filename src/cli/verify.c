@@ -1,9 +1,9 @@
 /* voltmill verify PRODUCT */
-#include "run/verify.h"
+#include "verify/verify.h"
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/start.h"
-#include "run/verify_crc.h"
+#include "verify/verify_crc.h"
 
 #include <mpi.h>
 

@@ -4,7 +4,7 @@
 
 #include "compute/backend.h"
 #include "compute/dedisperse.h"
-#include "compute/shelf.h"
+#include "compute/resident_rows.h"
 
 /* Each backend's own objects begin with these. */
 struct backend {

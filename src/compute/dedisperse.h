@@ -4,7 +4,7 @@
 #define VOLTMILL_COMPUTE_DEDISPERSE_H
 
 #include "compute/backend.h"
-#include "dsp/delays.h"
+#include "dsp/dispersion.h"
 
 /* How a sample of power is stored: native byte order. */
 enum series_format { SERIES_U8, SERIES_U16, SERIES_F32 };
@@ -58,7 +58,8 @@ struct dedisperse_spec {
  */
 struct dedisperse_input {
     size_t offset, time_step, channel_step;
-    int is_there; /* they were brought to the device's side of the buffer (compute/shelf.h) */
+    int is_there; /* they were brought to the device's side of the buffer (compute/resident_rows.h)
+                   */
 };
 
 typedef struct dedisperse dedisperse_t;

@@ -1,9 +1,9 @@
-/* Products looked at apart (base/apart.h): questions and answers. */
+/* Products looked at apart (io/apart/apart.h): questions and answers. */
 #include "product/ask.h"
 
 #include "base/memory.h"
+#include "product/kind/series.h"
 #include "product/place.h"
-#include "product/series.h"
 
 #include <stdlib.h>
 

@@ -1,11 +1,12 @@
 /* The functions of product/ that look into HDF5 files, done apart by a child process
- * (base/apart.h). Those functions themselves ask, where the process does; nobody else need know. */
+ * (io/apart/apart.h). Those functions themselves ask, where the process does; nobody else need
+ * know. */
 #ifndef VOLTMILL_PRODUCT_ASK_H
 #define VOLTMILL_PRODUCT_ASK_H
 
-#include "base/apart.h"
-#include "product/contents.h"
-#include "product/dedispersed.h"
+#include "io/apart/apart.h"
+#include "product/check/contents.h"
+#include "product/kind/dedispersed.h"
 #include "product/product.h"
 
 /* As product_open(), product_find_place() and dedispersed_read(). */

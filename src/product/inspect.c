@@ -1,8 +1,8 @@
 /* Reading back what a product says of itself. */
-#include "base/h5.h"
 #include "base/memory.h"
+#include "io/hdf5/h5.h"
 #include "product/ask.h"
-#include "product/kinds.h"
+#include "product/kind/kinds.h"
 #include "product/spans.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 #ifndef VOLTMILL_PRODUCT_PLACE_H
 #define VOLTMILL_PRODUCT_PLACE_H
 
-#include "base/pack.h"
+#include "io/pack.h"
 #include "product/product.h"
 
 status_t product_pack_place(const struct product_place *place, struct text *out);

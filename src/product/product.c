@@ -1,12 +1,12 @@
 /* What all products share: names, scales, provenance, the making of the file. */
 #include "product/product.h"
 
-#include "base/file.h"
-#include "base/h5.h"
-#include "base/h5_file.h"
 #include "base/memory.h"
-#include "product/contents.h"
-#include "product/kinds.h"
+#include "io/file.h"
+#include "io/hdf5/h5.h"
+#include "io/hdf5/h5_file.h"
+#include "product/check/contents.h"
+#include "product/kind/kinds.h"
 #include "product/spans.h"
 
 #include <hdf5_hl.h>

@@ -1,7 +1,7 @@
 /* Products: one ordinary HDF5 file each, complete only under its final name.
  *
  * Rank 0 creates `x.h5.part` with everything but the rows (product_create) and reserves its blocks
- * (base/file.h); all that comes later goes with plain writes to the offsets given here: the ranks'
+ * (io/file.h); all that comes later goes with plain writes to the offsets given here: the ranks'
  * rows, and at the end, from rank 0, what was counted on the way (product_put_counts). So HDF5's
  * own structures are never half written, whatever dies when. Nothing that varies between runs of
  * the same job goes in. docs/products.md describes the layouts. Uses HDF5: main thread only. */
@@ -11,7 +11,7 @@
 #include "archive/archive.h"
 #include "base/status.h"
 #include "base/terms.h"
-#include "plan/axes.h"
+#include "dsp/axes.h"
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 #include "product/spans.h"
 
-#include "base/crc.h"
 #include "base/memory.h"
+#include "io/crc.h"
 
 /* Spans of a MiB, larger in products of which there would be more than so many. */
 static const uint64_t least_bytes = UINT64_C(1) << 20;

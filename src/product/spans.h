@@ -3,7 +3,7 @@
  *
  * A span's rows follow from the product's size alone, never from chunks, which are a run's affair:
  * so the CRCs are as reproducible as the rows. Whoever writes some rows of some streams adds them
- * to the spans' sums with spans_add(); sums are linear (base/crc.h), so those of several writers
+ * to the spans' sums with spans_add(); sums are linear (io/crc.h), so those of several writers
  * are put together by exclusive or, in any order. Pure functions. */
 #ifndef VOLTMILL_PRODUCT_SPANS_H
 #define VOLTMILL_PRODUCT_SPANS_H

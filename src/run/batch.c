@@ -4,10 +4,10 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "plan/job.h"
-#include "run/agree.h"
+#include "job/job.h"
+#include "ranks/agree.h"
+#include "ranks/stop.h"
 #include "run/batch_check.h"
-#include "run/stop.h"
 
 #include <glob.h>
 #include <stdio.h>

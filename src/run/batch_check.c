@@ -1,10 +1,10 @@
 #include "run/batch_check.h"
 
-#include "base/file.h"
+#include "archive/inputs.h"
 #include "base/memory.h"
-#include "plan/job.h"
-#include "plan/yaml_file.h"
-#include "run/inputs.h"
+#include "io/file.h"
+#include "job/job.h"
+#include "job/yaml/yaml_file.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "run/devices.h"
 
-#include "run/agree.h"
+#include "ranks/agree.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #define VOLTMILL_RUN_DEVICES_H
 
 #include "compute/backend.h"
-#include "plan/job.h"
+#include "job/job.h"
 
 #include <mpi.h>
 

@@ -2,9 +2,9 @@
 
 #include "base/display.h"
 #include "base/memory.h"
-#include "run/agree.h"
-#include "run/overdue.h"
-#include "run/stop.h"
+#include "ranks/agree.h"
+#include "ranks/overdue.h"
+#include "ranks/stop.h"
 
 #include <stdio.h>
 

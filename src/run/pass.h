@@ -3,8 +3,8 @@
 #ifndef VOLTMILL_RUN_PASS_H
 #define VOLTMILL_RUN_PASS_H
 
-#include "run/driver.h"
-#include "run/outputs.h"
+#include "output/outputs.h"
+#include "ranks/driver.h"
 
 struct pass {
     MPI_Comm comm;

@@ -53,7 +53,7 @@ struct run_options {
 double run_patience(const struct run_options *options, enum backend_kind backend);
 
 /* Goes on where an earlier run of the same job has ended. Collective; every rank gets the same
- * status: STOPPED when a signal asked for it (run/stop.h). Rank 0 prints a summary on stdout. */
+ * status: STOPPED when a signal asked for it (ranks/stop.h). Rank 0 prints a summary on stdout. */
 status_t run_job_all(MPI_Comm comm, const struct run_options *options);
 
 #endif

@@ -1,6 +1,6 @@
 #include "run/setup.h"
 
-#include "run/agree.h"
+#include "ranks/agree.h"
 
 /* Rank 0 looks into the files; the others are told. */
 static status_t share_archive_all(MPI_Comm comm, const struct job *job, struct archive **out)

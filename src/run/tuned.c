@@ -1,8 +1,8 @@
 #include "run/tuned.h"
 
-#include "run/agree.h"
-#include "tune/bank.h"
-#include "tune/blocks.h"
+#include "ranks/agree.h"
+#include "tune/problem/block_length.h"
+#include "tune/problem/ppf.h"
 
 #include <inttypes.h>
 

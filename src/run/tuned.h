@@ -4,8 +4,8 @@
 #define VOLTMILL_RUN_TUNED_H
 
 #include "compute/dedisperse.h"
+#include "plan/channelise_plan.h"
 #include "run/run.h"
-#include "run/work.h"
 
 /* The shape for a stage of dedispersion: of the very problem, else (where the options ask for it)
  * found by a search now, else of the nearest problem; pack 0 when nothing is known. Sums do not

@@ -1,6 +1,6 @@
 #include "tune/known.h"
 
-#include "base/cache.h"
+#include "io/cache.h"
 
 #include <inttypes.h>
 #include <math.h>

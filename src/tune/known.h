@@ -3,7 +3,7 @@
 #ifndef VOLTMILL_TUNE_KNOWN_H
 #define VOLTMILL_TUNE_KNOWN_H
 
-#include "tune/search.h"
+#include "tune/search/search.h"
 #include "tune/store.h"
 
 /* A problem in words, for the database and the log. */

@@ -2,7 +2,7 @@
 #ifndef VOLTMILL_TUNE_STATISTICS_H
 #define VOLTMILL_TUNE_STATISTICS_H
 
-#include "tune/search.h"
+#include "tune/search/search.h"
 
 /* Of the rates, 1 / seconds, of the configurations that are right. */
 struct tune_statistics {

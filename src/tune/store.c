@@ -1,7 +1,7 @@
 #include "tune/store.h"
 
-#include "base/cache.h"
 #include "base/memory.h"
+#include "io/cache.h"
 #include "tune/store_file.h"
 
 #include <errno.h>

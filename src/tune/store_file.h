@@ -2,8 +2,8 @@
 #ifndef VOLTMILL_TUNE_STORE_FILE_H
 #define VOLTMILL_TUNE_STORE_FILE_H
 
-#include "base/owner.h"
 #include "base/text.h"
+#include "io/owner.h"
 
 /* The file that a name leads to, through links, whether it is there or not; for free(). NULL and
  * why when there is no end of them, or when it is not to be used: owner_may_be_used(). */

@@ -3,9 +3,9 @@
 
 #include "archive/archive.h"
 #include "archive/reader.h"
-#include "base/h5.h"
 #include "base/memory.h"
-#include "plan/job.h"
+#include "io/hdf5/h5.h"
+#include "job/job.h"
 
 #include <string.h>
 

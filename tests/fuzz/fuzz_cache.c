@@ -1,7 +1,7 @@
 /* Entries of the cache. Input: an entry's bytes; its key is "key". */
 #include "fuzz.h"
 
-#include "base/cache.h"
+#include "io/cache.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 #include "fuzz.h"
 
 #include "base/units.h"
-#include "plan/job.h"
+#include "job/job.h"
 
 #include <string.h>
 

@@ -3,9 +3,9 @@
  * of the records. */
 #include "fuzz.h"
 
-#include "base/crc.h"
 #include "base/memory.h"
-#include "run/journal_parts.h"
+#include "io/crc.h"
+#include "output/journal/journal_parts.h"
 
 #include <fcntl.h>
 #include <signal.h>

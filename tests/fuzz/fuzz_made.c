@@ -2,7 +2,7 @@
  * writes the file. What damage to bytes rarely reaches, because HDF5 refuses or crashes first. */
 #include "fuzz.h"
 
-#include "base/h5.h"
+#include "io/hdf5/h5.h"
 
 #include <string.h>
 

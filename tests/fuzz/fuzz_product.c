@@ -2,11 +2,11 @@
  * file's bytes. */
 #include "fuzz.h"
 
-#include "archive/fbh5.h"
-#include "base/h5.h"
+#include "archive/fbh5/fbh5.h"
 #include "base/memory.h"
-#include "product/dedispersed.h"
-#include "product/presto.h"
+#include "io/hdf5/h5.h"
+#include "product/export/presto.h"
+#include "product/kind/dedispersed.h"
 
 #include <string.h>
 

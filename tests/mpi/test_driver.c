@@ -1,7 +1,7 @@
 /* RANKS 1 2 3 5 */
 /* The driver gives out every chunk exactly once, and ends on all ranks when one fails. */
-#include "run/agree.h"
-#include "run/driver.h"
+#include "ranks/agree.h"
+#include "ranks/driver.h"
 
 #include <mpi.h>
 #include <setjmp.h>

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "compute/agreement.h"
 #include "compute/backend.h"
-#include "dsp/coeff.h"
+#include "dsp/prototype.h"
 
 #include <complex.h>
 #include <math.h>

@@ -2,10 +2,10 @@
  * Samples are interleaved, so that they are dealt, and lie well, so that they are only looked at.
  */
 #include "base/memory.h"
-#include "compute/opencl/dealer.h"
-#include "compute/opencl/ppf.h"
-#include "compute/opencl/steps.h"
-#include "dsp/coeff.h"
+#include "compute/opencl/ppf/deinterleave.h"
+#include "compute/opencl/ppf/ppf.h"
+#include "compute/opencl/ppf/steps.h"
+#include "dsp/prototype.h"
 
 #include <stdio.h>
 #include <stdlib.h>

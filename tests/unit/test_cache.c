@@ -1,5 +1,5 @@
 /* The cache folder: what comes back, and that nothing but what was written does. */
-#include "base/cache.h"
+#include "io/cache.h"
 
 #include <dirent.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* CRC-32 against zlib's, and wholes put together from pieces in any order. */
-#include "base/crc.h"
+#include "io/crc.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,8 +3,8 @@
  * published tables, direct sums over the cosine, and tones sent through a small filter bank. */
 #include "dsp/filter_report.h"
 
-#include "dsp/coeff.h"
 #include "dsp/dft.h"
+#include "dsp/prototype.h"
 
 #include <complex.h>
 #include <math.h>

@@ -6,9 +6,9 @@
 
 #include <cmocka.h>
 
-#include "base/axes_text.h"
 #include "base/text.h"
-#include "plan/job.h"
+#include "job/axes_text.h"
+#include "job/job.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* The journal: what was written comes back, and nothing else does, however the file is hurt. */
+#include "output/journal/journal.h"
 #include "product/spans.h"
-#include "run/journal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* Files seen as memory: the right bytes, none where there are none, and files cut short meanwhile.
  */
-#include "base/mapping.h"
+#include "io/mapping.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

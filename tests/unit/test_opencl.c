@@ -1,9 +1,9 @@
 /* OpenCL devices, programs and their cache, and the FFT libraries, on whatever device is there
  * (VOLTMILL_TEST_DEVICE names another than the first). */
-#include "base/cache.h"
-#include "compute/opencl/fft.h"
+#include "compute/opencl/fft/fft.h"
 #include "compute/opencl/program.h"
 #include "dsp/dft.h"
+#include "io/cache.h"
 
 #include <dirent.h>
 #include <math.h>

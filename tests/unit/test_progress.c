@@ -1,5 +1,5 @@
 /* When a line of progress is said: as often as asked for, and by default under a launcher. */
-#include "run/progress.h"
+#include "ranks/progress.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

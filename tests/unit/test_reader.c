@@ -7,9 +7,9 @@
 #include <cmocka.h>
 
 #include "archive/reader.h"
-#include "base/h5.h"
 #include "base/report.h"
-#include "plan/job.h"
+#include "io/hdf5/h5.h"
+#include "job/job.h"
 
 #include <stdio.h>
 #include <stdlib.h>

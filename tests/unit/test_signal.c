@@ -1,7 +1,7 @@
 /* The synthetic sky: the same value in whatever pieces, noise with the moments and tail of a
  * normal law, tones and pulses where theory puts them. Everything is a pure function of the
  * specification, so the statistical limits (five standard errors) are passed for good or not. */
-#include "dsp/signal.h"
+#include "synth/signal.h"
 
 #include <fftw3.h>
 #include <math.h>

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "plan/synth_spec.h"
+#include "synth/synth_spec.h"
 
 #include <stdio.h>
 #include <string.h>

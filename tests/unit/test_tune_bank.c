@@ -2,11 +2,11 @@
  * alike gives the same bytes, and what a search has found comes back, for this problem and those
  * near. */
 #include "base/memory.h"
-#include "dsp/coeff.h"
-#include "tune/bank.h"
-#include "tune/bank_trial.h"
-#include "tune/block_trial.h"
-#include "tune/blocks.h"
+#include "dsp/prototype.h"
+#include "tune/problem/block_length.h"
+#include "tune/problem/block_trial.h"
+#include "tune/problem/ppf.h"
+#include "tune/problem/ppf_trial.h"
 #include "tune/store.h"
 
 #include <math.h>

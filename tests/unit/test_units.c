@@ -1,11 +1,11 @@
 /* Numbers and dates as people write them; axes of time and frequency; packing. */
 #include "base/leap.h"
 #include "base/memory.h"
-#include "base/pack.h"
-#include "base/sample_time.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "plan/axes.h"
+#include "dsp/axes.h"
+#include "dsp/sample_time.h"
+#include "io/pack.h"
 
 #include <math.h>
 #include <setjmp.h>

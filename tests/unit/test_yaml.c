@@ -8,9 +8,9 @@
 
 #include "base/report.h"
 #include "base/text.h"
-#include "plan/schema.h"
-#include "plan/tree_yaml.h"
-#include "plan/yaml_file.h"
+#include "job/yaml/schema.h"
+#include "job/yaml/tree_yaml.h"
+#include "job/yaml/yaml_file.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* The CPU as a backend: plain memory, and pools of threads. */
 #include "base/memory.h"
 #include "compute/cpu/cpu.h"
-#include "compute/cpu/dedisperse.h"
-#include "compute/cpu/kernels.h"
+#include "compute/cpu/dedisperse/dedisperse.h"
+#include "compute/cpu/ppf/kernels.h"
 
 #include <stdlib.h>
 

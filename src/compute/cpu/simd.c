@@ -1,6 +1,6 @@
 /* Which compilation of the kernels runs on this machine. */
-#include "compute/cpu/kernels.h"
-#include "compute/cpu/strips.h"
+#include "compute/cpu/dedisperse/strips.h"
+#include "compute/cpu/ppf/kernels.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* The OpenCL backend: opening a device, and the table. */
 #include "base/memory.h"
-#include "compute/opencl/dedisperse.h"
+#include "compute/opencl/dedisperse/dedisperse.h"
 #include "compute/opencl/opencl.h"
-#include "compute/opencl/ppf.h"
+#include "compute/opencl/ppf/ppf.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
  * at the full speed of its link, and the writer reads the other. */
 #include "base/memory.h"
 #include "compute/opencl/opencl.h"
-#include "compute/opencl/steps.h"
+#include "compute/opencl/ppf/steps.h"
 
 #include <stdlib.h>
 

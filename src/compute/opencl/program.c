@@ -1,8 +1,8 @@
 #include "compute/opencl/program.h"
 
-#include "base/cache.h"
 #include "base/memory.h"
 #include "compute/opencl/signals.h"
+#include "io/cache.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,230 @@
+#include "archive/fbh5/fbh5.h"
+
+#include "archive/ask.h"
+#include "archive/fbh5/fbh5_parts.h"
+#include "archive/holds.h"
+#include "archive/lost.h"
+#include "archive/storage/links.h"
+#include "archive/storage/places.h"
+#include "base/memory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { MOST_IFS = 1 << 16 };
+
+void fbh5_destroy(struct fbh5 *fbh5)
+{
+    if (fbh5) {
+        free(fbh5->path);
+        free(fbh5->freq_hz);
+        free(fbh5->source);
+        free(fbh5->telescope);
+        free(fbh5->rawdatafile);
+        free(fbh5->pols);
+        free(fbh5->data_path);
+        storage_free(&fbh5->storage);
+        lost_free(fbh5->lost, fbh5->nlost);
+        free(fbh5);
+    }
+}
+
+uint64_t fbh5_row_bytes(const struct fbh5 *fbh5)
+{
+    return (uint64_t)fbh5->nifs * fbh5->nchannels * fbh5->sample_bytes;
+}
+
+/* Bytes of a stored number of one of the three kinds; whether it is this machine's, too. */
+static status_t read_type(hid_t data, struct fbh5 *fbh5, int *is_native)
+{
+    status_t st = STATUS_OK;
+    hid_t type = H5Dget_type(data);
+    H5_TRY(type, "%s: the type of /data cannot be read", fbh5->path);
+    H5T_class_t class = H5Tget_class(type);
+    size_t bytes = H5Tget_size(type);
+    int is_unsigned = class == H5T_INTEGER && H5Tget_sign(type) == H5T_SGN_NONE;
+    REQUIRE((class == H5T_FLOAT && bytes == 4) || (is_unsigned && (bytes == 1 || bytes == 2)),
+            STATUS_DATA, "%s: its samples are %zu-bit %s, expected uint8, uint16 or float32",
+            fbh5->path, 8 * bytes,
+            class == H5T_FLOAT     ? "floats"
+            : class == H5T_INTEGER ? (is_unsigned ? "unsigned integers" : "signed integers")
+                                   : "values of another kind");
+    fbh5->sample_bytes = (uint32_t)bytes;
+    hid_t native = bytes == 1   ? H5T_NATIVE_UINT8
+                   : bytes == 2 ? H5T_NATIVE_UINT16
+                                : H5T_NATIVE_FLOAT;
+    *is_native = H5Tequal(type, native) > 0;
+out:
+    h5_close(type);
+    return st;
+}
+
+static status_t read_shape(hid_t data, struct fbh5 *fbh5)
+{
+    status_t st = STATUS_OK;
+    hsize_t dims[H5S_MAX_RANK] = {0};
+    uint64_t samples = 0;
+    hid_t space = H5Dget_space(data);
+    int rank = H5Sget_simple_extent_ndims(space);
+    REQUIRE(rank == 3, STATUS_DATA,
+            "%s is no filterbank: /data has %d dimensions, expected [time][if][chan]", fbh5->path,
+            rank);
+    H5Sget_simple_extent_dims(space, dims, NULL);
+    REQUIRE(dims[0] > 0 && dims[1] > 0 && dims[2] > 0, STATUS_DATA,
+            "%s: /data is empty: %llu spectra, %llu ifs, %llu channels", fbh5->path,
+            (unsigned long long)dims[0], (unsigned long long)dims[1], (unsigned long long)dims[2]);
+    REQUIRE(dims[1] <= MOST_IFS && dims[2] <= INT32_MAX &&
+                multiply_u64(dims[0], dims[1] * dims[2], &samples) && samples <= INT64_MAX / 8,
+            STATUS_DATA, "%s: /data is too large: %llu spectra, %llu ifs, %llu channels",
+            fbh5->path, (unsigned long long)dims[0], (unsigned long long)dims[1],
+            (unsigned long long)dims[2]);
+    fbh5->rows = dims[0];
+    fbh5->nifs = (uint32_t)dims[1];
+    fbh5->nchannels = (uint32_t)dims[2];
+out:
+    h5_close(space);
+    return st;
+}
+
+static status_t read_chunks(hid_t plist, struct fbh5 *fbh5)
+{
+    status_t st = STATUS_OK;
+    hsize_t chunk[3] = {1, 1, 1};
+    const uint64_t sizes[3] = {1, fbh5->nifs, fbh5->nchannels};
+    uint64_t bytes = fbh5->sample_bytes;
+    if (H5Pget_chunk(plist, 3, chunk) != 3) {
+        goto out;
+    }
+    for (int i = 0; i < 3; i++) {
+        chunk[i] = max_u64(chunk[i], 1);
+        REQUIRE(multiply_u64(bytes, chunk[i], &bytes) &&
+                    (i == 0 || multiply_u64(bytes, ceil_div_u64(sizes[i], chunk[i]), &bytes)) &&
+                    bytes <= INT64_MAX / 8,
+                STATUS_DATA, "%s: /data has chunks of %llu x %llu x %llu: too large", fbh5->path,
+                (unsigned long long)chunk[0], (unsigned long long)chunk[1],
+                (unsigned long long)chunk[2]);
+    }
+    fbh5->chunk_rows = chunk[0];
+    fbh5->cache_bytes = bytes;
+out:
+    return st;
+}
+
+/* Rows of which some elements cannot be had. */
+static status_t find_lost_rows(const struct lost_pieces *pieces, struct fbh5 *fbh5)
+{
+    status_t st = STATUS_OK;
+    struct lost_box *boxes = NULL;
+    uint32_t count = 0;
+    TRY(lost_find_boxes(pieces, &boxes, &count));
+    for (uint32_t i = 0; i < count; i++) {
+        TRY(lost_add_range(&fbh5->lost, &fbh5->nlost, boxes[i].low[0],
+                           boxes[i].high[0] - boxes[i].low[0], boxes[i].why));
+    }
+    lost_join_ranges(fbh5->lost, &fbh5->nlost);
+out:
+    lost_boxes_free(boxes, count);
+    return st;
+}
+
+/* Where the rows lie. */
+static status_t read_layout(hid_t data, int is_native, struct fbh5 *fbh5)
+{
+    status_t st = STATUS_OK;
+    struct places places = {.nextents = 0};
+    struct depot_found found = {.chunk_bytes = 0};
+    depot_t *depot = NULL;
+    const struct depot_spec spec = {.path = fbh5->path, .name = "data", .found = &fbh5->storage};
+    hid_t plist = H5Dget_create_plist(data);
+    H5_TRY(plist, "%s: /data does not say how it is stored", fbh5->path);
+    fbh5->chunk_rows = 1;
+    if (H5Pget_layout(plist) == H5D_CHUNKED) {
+        TRY(read_chunks(plist, fbh5));
+    }
+    TRY(depot_open(&spec, &depot));
+    TRY(depot_search(depot, &found));
+    TRY(find_lost_rows(&found.lost, fbh5));
+    TRY(places_find(depot, &places));
+    if (is_native && places.nextents == 1) {
+        fbh5->is_plain = 1;
+        fbh5->data_offset = places.extents[0].file_offset;
+        TRY(memory_text(places.extents[0].path, &fbh5->data_path));
+    }
+    fbh5->cache_bytes = max_u64(fbh5->cache_bytes, found.row_bytes);
+out:
+    places_free(&places);
+    lost_pieces_free(&found.lost);
+    depot_close(depot);
+    h5_close(plist);
+    return st;
+}
+
+status_t fbh5_check_unchanged(const struct fbh5 *fbh5)
+{
+    return sources_check(&fbh5->storage.sources);
+}
+
+status_t fbh5_check_whole(const struct fbh5 *fbh5)
+{
+    status_t st = STATUS_OK;
+    const struct lost_range *lost = fbh5->lost;
+    REQUIRE(fbh5->nlost == 0, STATUS_DATA, "%s: spectra %llu .. %llu cannot be had: %s", fbh5->path,
+            (unsigned long long)lost->first, (unsigned long long)(lost->first + lost->count),
+            lost->why);
+out:
+    return st;
+}
+
+static status_t describe(hid_t file, struct fbh5 *fbh5)
+{
+    status_t st = STATUS_OK;
+    int is_native = 0;
+    hid_t data = -1;
+    int is_there = 0;
+    const struct links_request request = {.file = file, .path = fbh5->path, .name = "data"};
+    apart_at("%s: /data", fbh5->path);
+    TRY(h5_has(file, fbh5->path, "data", &is_there));
+    REQUIRE(is_there, STATUS_DATA, "%s is no filterbank: it %s", fbh5->path, holds_what(file));
+    TRY(links_open(&request, &data, &is_there));
+    REQUIRE(is_there && H5Iget_type(data) == H5I_DATASET, STATUS_DATA,
+            "%s is no filterbank: its /data leads to no dataset", fbh5->path);
+    TRY(read_shape(data, fbh5));
+    TRY(read_type(data, fbh5, &is_native));
+    TRY(read_layout(data, is_native, fbh5));
+    h5_try_chunks(data, fbh5->path, "/data");
+    TRY(fbh5_read_header(file, data, fbh5));
+    TRY(h5_has(file, fbh5->path, "frequency", &is_there));
+    if (fbh5->is_ours && is_there) {
+        TRY(stored_require_whole(fbh5->path, "frequency", &fbh5->storage));
+    }
+out:
+    h5_close(data);
+    return st;
+}
+
+static status_t open_here(const char *path, struct fbh5 **out)
+{
+    status_t st = STATUS_OK;
+    struct fbh5 *fbh5 = NULL;
+    struct stat info;
+    hid_t file = -1;
+    TRY(memory_zeroed(1, sizeof *fbh5, "a filterbank", &fbh5));
+    TRY(memory_text(path, &fbh5->path));
+    TRY(h5_open_file(path, &file));
+    REQUIRE(stat(path, &info) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
+    fbh5->file_bytes = (uint64_t)info.st_size;
+    TRY(describe(file, fbh5));
+    *out = fbh5;
+    fbh5 = NULL;
+out:
+    h5_close(file);
+    fbh5_destroy(fbh5);
+    return st;
+}
+
+status_t fbh5_open(const char *path, struct fbh5 **out)
+{
+    return apart_is_used() ? ask_filterbank(path, out) : open_here(path, out);
+}

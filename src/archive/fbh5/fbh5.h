@@ -1,0 +1,105 @@
+/* Filterbanks in HDF5 (FBH5), as blimpy, turbo_seti, rawspec and voltmill itself write them.
+ *
+ *   /data   uint8, uint16 or float32 [time][if][channel], in one piece or in chunks; its header
+ *           in attributes
+ *
+ * Rank 0 opens one and packs it, the others unpack it; every rank reads for itself. */
+#ifndef VOLTMILL_ARCHIVE_FBH5_FBH5_H
+#define VOLTMILL_ARCHIVE_FBH5_FBH5_H
+
+#include "archive/storage/sources.h"
+#include "base/status.h"
+#include "base/units.h"
+#include "io/pack.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct fbh5 {
+    char *path;
+    uint64_t file_bytes;
+    uint32_t sample_bytes; /* 1, 2: unsigned integers; 4: float */
+    uint64_t rows;
+    uint32_t nifs, nchannels;
+    int is_ours;          /* a power product, which knows more than the format does */
+    uint64_t chunk_rows;  /* of a chunk of the file; 1 when it has none */
+    uint64_t cache_bytes; /* of the chunks that one row touches; 0 when it has none */
+    int is_plain;         /* rows lie one after the other, at data_offset of data_path */
+    uint64_t data_offset;
+    char *data_path;         /* NULL: `path` */
+    struct storage storage;  /* every file that holds something of it */
+    struct lost_range *lost; /* rows that nobody has written or can have; ascending */
+    uint32_t nlost;
+
+    double fch1_mhz, foff_mhz; /* foff is 0 only for a single channel */
+    double *freq_hz; /* [nchannels] centres, in the file's order; NULL before fbh5_load_band() */
+    double tsamp;    /* seconds from row to row */
+    int has_start;
+    struct utc start;  /* to which times count */
+    double first_time; /* of row 0's centre, seconds after `start` */
+    double tstart_mjd; /* of row 0's leading edge; 0 when unknown */
+
+    char *source, *telescope, *rawdatafile; /* NULL when unknown */
+    int has_position;
+    double raj_hours, dej_degrees;
+    double az_start, za_start; /* degrees */
+    int32_t telescope_id, machine_id, nbeams, ibeam;
+    char *pols; /* pol_type: what its ifs are; NULL when unknown */
+};
+
+/* Fails with DATA: the file, what is wrong and what was expected. Uses HDF5, apart if this process
+ * does so (io/apart/apart.h), like the next two. */
+status_t fbh5_open(const char *path, struct fbh5 **out);
+void fbh5_destroy(struct fbh5 *fbh5);
+
+/* Where each channel lies: as the file says (/frequency), or as fch1 and foff do. Fails with DATA:
+ * no two channels, or frequencies that are not above 0. Uses HDF5. */
+status_t fbh5_load_band(struct fbh5 *fbh5);
+
+/* Whether channels lie where fch1 and foff say, which is all that SIGPROC can. Fails with DATA.
+ * Uses HDF5. */
+status_t fbh5_check_even(const struct fbh5 *fbh5);
+
+/* Whether if number `at` is a power, which may be added to others: not Stokes Q, U, V, nor a
+ * product of two polarisations. True when the file does not say. */
+int fbh5_is_power(const struct fbh5 *fbh5, uint32_t at);
+
+/* Appends those that are, by name: "0 (XX), 1 (YY)"; "none" when no name is known. */
+status_t fbh5_powers(const struct fbh5 *fbh5, struct text *out);
+
+/* Fails with DATA when a file is not what it was when the filterbank was opened. */
+status_t fbh5_check_unchanged(const struct fbh5 *fbh5);
+
+/* Fails with DATA when rows cannot be had. */
+status_t fbh5_check_whole(const struct fbh5 *fbh5);
+
+status_t fbh5_pack(const struct fbh5 *fbh5, struct text *out);
+status_t fbh5_unpack(struct unpack *in, struct fbh5 **out);
+
+/* Bytes of a row: all ifs. */
+uint64_t fbh5_row_bytes(const struct fbh5 *fbh5);
+
+typedef struct fbh5_reader fbh5_reader_t;
+
+/* Opens it for reading on this rank, with room for `cache_bytes` of chunks; `fbh5` must outlive
+ * the reader. May use HDF5. Fails with DATA. */
+status_t fbh5_reader_create(const struct fbh5 *fbh5, uint64_t cache_bytes, fbh5_reader_t **out);
+void fbh5_reader_destroy(fbh5_reader_t *reader);
+
+/* A piece of /data. */
+struct fbh5_block {
+    uint64_t row, rows, first_if, nifs, chan, chans;
+};
+
+/* Reads it into out [rows][nifs][chans], as stored, in this machine's byte order. May use HDF5: one
+ * thread at a time. Fails with DATA; a file that is not what it was when it was opened is such a
+ * failure, too. */
+status_t fbh5_read(fbh5_reader_t *reader, const struct fbh5_block *block, void *out);
+
+/* The same of whole rows. */
+status_t fbh5_read_rows(fbh5_reader_t *reader, uint64_t first, uint64_t count, void *out);
+
+/* Whether the last failure was that of rows which cannot be read, where all else is well. */
+int fbh5_is_unreadable(const fbh5_reader_t *reader);
+
+#endif

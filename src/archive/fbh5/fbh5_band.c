@@ -1,0 +1,143 @@
+/* Where the channels of a filterbank lie: fch1 and foff; or /frequency, in Hz, of our own products.
+ */
+#include "archive/ask.h"
+#include "archive/fbh5/fbh5_parts.h"
+#include "base/memory.h"
+#include "base/units.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { FREQUENCIES = 1 << 16, MOST_CHANNELS = 1 << 24 };
+
+/* /frequency, if there is one. */
+struct band {
+    hid_t file, dataset, space;
+};
+
+static void band_close(struct band *band)
+{
+    h5_close(band->space);
+    h5_close(band->dataset);
+    h5_close(band->file);
+}
+
+/* Gives a dataset < 0 when there is none. */
+static status_t band_open(const struct fbh5 *fbh5, struct band *out)
+{
+    status_t st = STATUS_OK;
+    struct band band = {-1, -1, -1};
+    int is_there = 0;
+    TRY(h5_open_file(fbh5->path, &band.file));
+    TRY(h5_has(band.file, fbh5->path, "frequency", &is_there));
+    if (fbh5->is_ours && is_there) {
+        band.dataset = H5Dopen2(band.file, "frequency", H5P_DEFAULT);
+        H5_TRY(band.dataset, "%s: /frequency cannot be opened", fbh5->path);
+        band.space = H5Dget_space(band.dataset);
+        if (H5Sget_simple_extent_ndims(band.space) != 1 ||
+            H5Sget_simple_extent_npoints(band.space) != (hssize_t)fbh5->nchannels) {
+            h5_close(band.dataset);
+            band.dataset = -1;
+        }
+    }
+    *out = band;
+    band = (struct band){-1, -1, -1};
+out:
+    band_close(&band);
+    return st;
+}
+
+static status_t band_read(const struct band *band, const struct fbh5 *fbh5, uint64_t first,
+                          uint64_t count, double *hertz)
+{
+    status_t st = STATUS_OK;
+    hsize_t start = first;
+    hsize_t size = count;
+    hid_t memory = H5Screate_simple(1, &size, NULL);
+    H5_TRY(H5Sselect_hyperslab(band->space, H5S_SELECT_SET, &start, NULL, &size, NULL),
+           "%s: /frequency cannot be read", fbh5->path);
+    H5_TRY(H5Dread(band->dataset, H5T_NATIVE_DOUBLE, memory, band->space, H5P_DEFAULT, hertz),
+           "%s: /frequency cannot be read", fbh5->path);
+out:
+    h5_close(memory);
+    return st;
+}
+
+static double stated_mhz(const struct fbh5 *fbh5, uint64_t channel)
+{
+    return fbh5->fch1_mhz + (double)channel * fbh5->foff_mhz;
+}
+
+static status_t load_here(struct fbh5 *fbh5)
+{
+    status_t st = STATUS_OK;
+    struct band band = {-1, -1, -1};
+    uint32_t nchannels = fbh5->nchannels;
+    REQUIRE(nchannels >= 2 && nchannels <= MOST_CHANNELS, STATUS_DATA,
+            "%s: %u %s, expected 2 to %d: nothing can be dedispersed", fbh5->path, nchannels,
+            units_plural(nchannels, "channel", "channels"), MOST_CHANNELS);
+    TRY(memory_zeroed(nchannels, sizeof *fbh5->freq_hz, "frequencies", &fbh5->freq_hz));
+    TRY(band_open(fbh5, &band));
+    if (band.dataset >= 0) {
+        TRY(band_read(&band, fbh5, 0, nchannels, fbh5->freq_hz));
+    }
+    for (uint32_t c = 0; c < nchannels; c++) {
+        if (band.dataset < 0) {
+            fbh5->freq_hz[c] = 1e6 * stated_mhz(fbh5, c);
+        }
+        REQUIRE(isfinite(fbh5->freq_hz[c]) && fbh5->freq_hz[c] > 0, STATUS_DATA,
+                "%s: channel %u lies at %g Hz, expected a frequency above 0", fbh5->path, c,
+                fbh5->freq_hz[c]);
+    }
+out:
+    band_close(&band);
+    return st;
+}
+
+/* What lies within a tenth of a channel of its place smears a pulse less than the channel does. */
+static status_t compare(const struct fbh5 *fbh5, uint64_t first, uint64_t count,
+                        const double *hertz)
+{
+    status_t st = STATUS_OK;
+    for (uint64_t i = 0; i < count; i++) {
+        double mhz = stated_mhz(fbh5, first + i);
+        REQUIRE(fabs(hertz[i] / 1e6 - mhz) <= 0.1 * fabs(fbh5->foff_mhz), STATUS_DATA,
+                "%s: its channels are not evenly spaced, which SIGPROC cannot say: channel %llu "
+                "lies at %.9g MHz, not %.9g (order: fft, or coarse channels with gaps between "
+                "them?)",
+                fbh5->path, (unsigned long long)(first + i), hertz[i] / 1e6, mhz);
+    }
+out:
+    return st;
+}
+
+static status_t check_here(const struct fbh5 *fbh5)
+{
+    status_t st = STATUS_OK;
+    struct band band = {-1, -1, -1};
+    double *hertz = NULL;
+    TRY(band_open(fbh5, &band));
+    if (fbh5->nchannels < 2 || band.dataset < 0) {
+        goto out;
+    }
+    TRY(memory_zeroed(FREQUENCIES, sizeof *hertz, "frequencies", &hertz));
+    for (uint64_t at = 0; at < fbh5->nchannels; at += FREQUENCIES) {
+        uint64_t count = min_u64(FREQUENCIES, fbh5->nchannels - at);
+        TRY(band_read(&band, fbh5, at, count, hertz));
+        TRY(compare(fbh5, at, count, hertz));
+    }
+out:
+    free(hertz);
+    band_close(&band);
+    return st;
+}
+
+status_t fbh5_load_band(struct fbh5 *fbh5)
+{
+    return apart_is_used() ? ask_band(fbh5) : load_here(fbh5);
+}
+
+status_t fbh5_check_even(const struct fbh5 *fbh5)
+{
+    return apart_is_used() ? ask_even(fbh5) : check_here(fbh5);
+}

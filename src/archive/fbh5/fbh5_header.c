@@ -1,0 +1,192 @@
+/* The header of a filterbank: SIGPROC's, in attributes of /data. */
+#include "archive/fbh5/fbh5_parts.h"
+#include "archive/fbh5/start.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Attributes without which there are no axes. */
+static status_t read_axes(hid_t data, struct fbh5 *fbh5)
+{
+    status_t st = STATUS_OK;
+    struct {
+        const char *name;
+        double *value;
+    } needed[] = {{"fch1", &fbh5->fch1_mhz}, {"foff", &fbh5->foff_mhz}, {"tsamp", &fbh5->tsamp}};
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+        int found = 0;
+        TRY(h5_get_f64(data, fbh5->path, needed[i].name, needed[i].value, &found));
+        REQUIRE(found && isfinite(*needed[i].value), STATUS_DATA,
+                "%s is no filterbank: attribute %s of /data is %s", fbh5->path, needed[i].name,
+                found ? "no number" : "missing");
+    }
+    REQUIRE(fbh5->tsamp > 0, STATUS_DATA, "%s: tsamp = %g s, expected more than 0", fbh5->path,
+            fbh5->tsamp);
+    REQUIRE(fbh5->foff_mhz < 0 || fbh5->foff_mhz > 0 || fbh5->nchannels == 1, STATUS_DATA,
+            "%s: foff = 0: %u channels without bandwidth", fbh5->path, fbh5->nchannels);
+    /* The numbers' own steps are wider than the channels. */
+    double last = fbh5->fch1_mhz + (double)(fbh5->nchannels - 1) * fbh5->foff_mhz;
+    REQUIRE(fbh5->nchannels == 1 || (isfinite(last) && last != fbh5->fch1_mhz), STATUS_DATA,
+            "%s: foff = %g MHz beside fch1 = %g MHz: %u channels without bandwidth", fbh5->path,
+            fbh5->foff_mhz, fbh5->fch1_mhz, fbh5->nchannels);
+out:
+    return st;
+}
+
+/* A number that may be missing; *value is what it then is. */
+static status_t get_f64(hid_t data, const struct fbh5 *fbh5, const char *name, double *value)
+{
+    status_t st = STATUS_OK;
+    int found = 0;
+    double number = 0;
+    TRY(h5_get_f64(data, fbh5->path, name, &number, &found));
+    if (found && isfinite(number)) {
+        *value = number;
+    }
+out:
+    return st;
+}
+
+static status_t get_i32(hid_t data, const struct fbh5 *fbh5, const char *name, int32_t *value)
+{
+    status_t st = STATUS_OK;
+    int found = 0;
+    int64_t number = 0;
+    TRY(h5_get_i64(data, fbh5->path, name, &number, &found));
+    if (found && number >= INT32_MIN && number <= INT32_MAX) {
+        *value = (int32_t)number;
+    }
+out:
+    return st;
+}
+
+/* The header's own counts; /data counts more. */
+static status_t compare_counts(hid_t data, const struct fbh5 *fbh5)
+{
+    status_t st = STATUS_OK;
+    struct {
+        const char *name;
+        uint64_t value;
+    } stated[] = {{"nchans", fbh5->nchannels},
+                  {"nifs", fbh5->nifs},
+                  {"nbits", 8 * (uint64_t)fbh5->sample_bytes}};
+    for (size_t i = 0; i < sizeof stated / sizeof *stated; i++) {
+        int found = 0;
+        int64_t number = 0;
+        TRY(h5_get_i64(data, fbh5->path, stated[i].name, &number, &found));
+        if (found && (number < 0 || (uint64_t)number != stated[i].value)) {
+            report_warn("%s says %s = %lld, but /data has %llu: taken", fbh5->path, stated[i].name,
+                        (long long)number, (unsigned long long)stated[i].value);
+        }
+    }
+out:
+    return st;
+}
+
+/* Hours and degrees; some writers leave SIGPROC's hhmmss.s. */
+static double unpack_sixtieths(const char *path, const char *name, double value, double most)
+{
+    if (fabs(value) <= most) {
+        return value;
+    }
+    double whole = floor(fabs(value) / 1e4);
+    double minutes = floor((fabs(value) - whole * 1e4) / 100);
+    double seconds = fabs(value) - whole * 1e4 - minutes * 100;
+    double number = whole + minutes / 60 + seconds / 3600;
+    int can_be = minutes < 60 && seconds < 60 && number <= most;
+    report_warn("%s: %s = %.12g is no number of %s: %s", path, name, value,
+                most == 24 ? "hours" : "degrees",
+                can_be ? "read as sixtieths (ddmmss.s)" : "taken as 0");
+    return can_be ? copysign(number, value) : 0;
+}
+
+static status_t read_position(hid_t data, struct fbh5 *fbh5)
+{
+    status_t st = STATUS_OK;
+    TRY(get_f64(data, fbh5, "src_raj", &fbh5->raj_hours));
+    TRY(get_f64(data, fbh5, "src_dej", &fbh5->dej_degrees));
+    fbh5->raj_hours = unpack_sixtieths(fbh5->path, "src_raj", fbh5->raj_hours, 24);
+    fbh5->dej_degrees = unpack_sixtieths(fbh5->path, "src_dej", fbh5->dej_degrees, 90);
+    /* Who does not know it writes zeros. */
+    fbh5->has_position = fbh5->raj_hours < 0 || fbh5->raj_hours > 0 || fbh5->dej_degrees < 0 ||
+                         fbh5->dej_degrees > 0;
+    TRY(get_f64(data, fbh5, "az_start", &fbh5->az_start));
+    TRY(get_f64(data, fbh5, "za_start", &fbh5->za_start));
+out:
+    return st;
+}
+
+static status_t read_start(hid_t file, hid_t data, struct fbh5 *fbh5)
+{
+    status_t st = STATUS_OK;
+    struct start start;
+    double mjd = 0;
+    TRY(get_f64(data, fbh5, "tstart", &mjd));
+    TRY(start_read(file, fbh5->path, mjd, fbh5->tsamp, &start));
+    fbh5->has_start = start.is_known;
+    fbh5->start = start.utc;
+    fbh5->first_time = start.first_time;
+    if (start.is_known) {
+        fbh5->tstart_mjd = utc_mjd(utc_add(start.utc, start.first_time - fbh5->tsamp / 2));
+    }
+out:
+    return st;
+}
+
+static status_t read_words(hid_t file, hid_t data, struct fbh5 *fbh5)
+{
+    status_t st = STATUS_OK;
+    enum { MOST_LETTERS = 1024 }; /* else these are no polarisations */
+    int found = 0;
+    TRY(h5_get_text(data, fbh5->path, "source_name", &fbh5->source, &found));
+    TRY(h5_get_text(data, fbh5->path, "rawdatafile", &fbh5->rawdatafile, &found));
+    TRY(h5_get_text(data, fbh5->path, "pol_type", &fbh5->pols, &found));
+    TRY(h5_get_text(file, fbh5->path, "telescope", &fbh5->telescope, &found));
+    if (fbh5->pols && (!fbh5->pols[0] || strlen(fbh5->pols) > MOST_LETTERS)) {
+        free(fbh5->pols);
+        fbh5->pols = NULL;
+    }
+out:
+    return st;
+}
+
+/* Whether it is a power product of our own. */
+static status_t read_own(hid_t file, struct fbh5 *fbh5)
+{
+    status_t st = STATUS_OK;
+    char *format = NULL;
+    int found = 0;
+    TRY(h5_find_text(file, fbh5->path, "format", &format, &found));
+    if (!found || strcmp(format, "power") != 0) {
+        goto out;
+    }
+    fbh5->is_ours = 1;
+    TRY(h5_has_attribute(file, fbh5->path, "source", &found));
+    if (fbh5->source && !found) {
+        free(fbh5->source); /* "unknown" */
+        fbh5->source = NULL;
+    }
+out:
+    free(format);
+    return st;
+}
+
+status_t fbh5_read_header(hid_t file, hid_t data, struct fbh5 *fbh5)
+{
+    status_t st = STATUS_OK;
+    fbh5->nbeams = 1;
+    fbh5->ibeam = 1;
+    TRY(read_axes(data, fbh5));
+    TRY(compare_counts(data, fbh5));
+    TRY(read_start(file, data, fbh5));
+    TRY(read_position(data, fbh5));
+    TRY(get_i32(data, fbh5, "machine_id", &fbh5->machine_id));
+    TRY(get_i32(data, fbh5, "telescope_id", &fbh5->telescope_id));
+    TRY(get_i32(data, fbh5, "nbeams", &fbh5->nbeams));
+    TRY(get_i32(data, fbh5, "ibeam", &fbh5->ibeam));
+    TRY(read_words(file, data, fbh5));
+    TRY(read_own(file, fbh5));
+out:
+    return st;
+}

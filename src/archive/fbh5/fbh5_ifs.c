@@ -1,0 +1,94 @@
+/* What the ifs of a filterbank are, as pol_type names them: "IQUV", "I,Q,U,V", "AABBCRCI"
+ * (PSRFITS), "XX,YY,XY,YX", "Re(XY)". Powers may be added up; Stokes parameters but I, and products
+ * of two polarisations, may be below 0, and their sums with others mean nothing. */
+#include "archive/fbh5/fbh5.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum { NAME = 16 };
+static const char separators[] = ",;/| ";
+
+/* The at-th name in a list. Returns how many there are. */
+static uint32_t find_listed(const char *list, uint32_t at, char name[NAME])
+{
+    uint32_t count = 0;
+    for (list += strspn(list, separators); *list; list += strspn(list, separators)) {
+        size_t length = strcspn(list, separators);
+        if (count == at) {
+            size_t kept = length < NAME ? length : NAME - 1;
+            memcpy(name, list, kept);
+            name[kept] = '\0';
+        }
+        count++;
+        list += length;
+    }
+    return count;
+}
+
+/* Names are listed, or letters (or pairs of them) stand side by side. Returns 0 when there are not
+ * as many as ifs. */
+static int find_name(const struct fbh5 *fbh5, uint32_t at, char name[NAME])
+{
+    const char *pols = fbh5->pols ? fbh5->pols : "";
+    size_t length = strlen(pols);
+    size_t each = length / fbh5->nifs;
+    int is_found = find_listed(pols, at, name) == fbh5->nifs;
+    if (!is_found && !strpbrk(pols, separators) && each * fbh5->nifs == length &&
+        (each == 1 || each == 2)) {
+        memcpy(name, pols + at * each, each);
+        name[each] = '\0';
+        is_found = 1;
+    }
+    for (char *letter = name; is_found && *letter; letter++) {
+        *letter = (char)toupper((unsigned char)*letter);
+    }
+    return is_found;
+}
+
+/* Else V is a vertical feed. */
+static int has_stokes(const struct fbh5 *fbh5)
+{
+    char name[NAME] = "";
+    for (uint32_t i = 0; i < fbh5->nifs; i++) {
+        if (find_name(fbh5, i, name) && strlen(name) == 1 && strchr("IQU", name[0])) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int fbh5_is_power(const struct fbh5 *fbh5, uint32_t at)
+{
+    char name[NAME] = "";
+    if (fbh5->is_ours || !fbh5->pols) {
+        return 1;
+    }
+    if (!find_name(fbh5, at, name)) {
+        return !strpbrk(fbh5->pols, "QUqu"); /* parts of Stokes parameters */
+    }
+    if (strlen(name) == 1) {
+        return !strchr("QU", name[0]) && (name[0] != 'V' || !has_stokes(fbh5));
+    }
+    int is_part = strncmp(name, "RE", 2) == 0 || strncmp(name, "IM", 2) == 0;
+    int is_pair = strlen(name) == 2 && strchr("ABCHIJLPQRSUVXY", name[0]) &&
+                  strchr("ABCHIJLPQRSUVXY", name[1]);
+    return !is_part && !(is_pair && name[0] != name[1]);
+}
+
+status_t fbh5_powers(const struct fbh5 *fbh5, struct text *out)
+{
+    status_t st = STATUS_OK;
+    size_t before = out->length;
+    for (uint32_t i = 0; i < fbh5->nifs; i++) {
+        char name[NAME] = "?";
+        if (fbh5_is_power(fbh5, i) && find_name(fbh5, i, name)) {
+            TRY(text_add(out, "%s%u (%s)", out->length > before ? ", " : "", i, name));
+        }
+    }
+    if (out->length == before) {
+        TRY(text_add(out, "none"));
+    }
+out:
+    return st;
+}

@@ -1,0 +1,149 @@
+/* Rows of a filterbank: plain reads where they lie in one piece, else through HDF5. */
+#include "archive/fbh5/fbh5.h"
+#include "archive/storage/stored.h"
+#include "base/memory.h"
+#include "io/file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct fbh5_reader {
+    const struct fbh5 *fbh5;
+    uint64_t cache_bytes;
+    int fd;
+    depot_t *depot;
+    int is_unreadable; /* the last failure was that of rows */
+};
+
+static const char *data_path(const struct fbh5 *fbh5)
+{
+    return fbh5->data_path ? fbh5->data_path : fbh5->path;
+}
+
+static hid_t memory_type(const struct fbh5 *fbh5)
+{
+    return fbh5->sample_bytes == 1   ? H5T_NATIVE_UINT8
+           : fbh5->sample_bytes == 2 ? H5T_NATIVE_UINT16
+                                     : H5T_NATIVE_FLOAT;
+}
+
+static status_t open_data(fbh5_reader_t *reader)
+{
+    const struct depot_spec spec = {.path = reader->fbh5->path,
+                                    .name = "data",
+                                    .storage = &reader->fbh5->storage,
+                                    .cache_bytes = reader->cache_bytes};
+    return depot_open(&spec, &reader->depot);
+}
+
+status_t fbh5_reader_create(const struct fbh5 *fbh5, uint64_t cache_bytes, fbh5_reader_t **out)
+{
+    status_t st = STATUS_OK;
+    fbh5_reader_t *reader = NULL;
+    TRY(memory_zeroed(1, sizeof *reader, "a reader", &reader));
+    *reader = (fbh5_reader_t){.fbh5 = fbh5, .cache_bytes = cache_bytes, .fd = -1};
+    if (fbh5->is_plain) {
+        TRY(file_open_read(data_path(fbh5), &reader->fd));
+        TRY(sources_check_open(&fbh5->storage.sources, data_path(fbh5), reader->fd));
+    } else {
+        TRY(open_data(reader));
+    }
+    *out = reader;
+    reader = NULL;
+out:
+    fbh5_reader_destroy(reader);
+    return st;
+}
+
+void fbh5_reader_destroy(fbh5_reader_t *reader)
+{
+    if (!reader) {
+        return;
+    }
+    if (reader->fd >= 0) {
+        close(reader->fd);
+    }
+    depot_close(reader->depot);
+    free(reader);
+}
+
+static status_t read_selected(fbh5_reader_t *reader, const struct fbh5_block *block, void *out)
+{
+    status_t st = STATUS_OK;
+    const struct fbh5 *fbh5 = reader->fbh5;
+    const hsize_t start[3] = {block->row, block->first_if, block->chan};
+    const hsize_t count[3] = {block->rows, block->nifs, block->chans};
+    hid_t memory = H5Screate_simple(3, count, NULL);
+    char what[80];
+    snprintf(what, sizeof what, "spectra %llu .. %llu", (unsigned long long)block->row,
+             (unsigned long long)(block->row + block->rows));
+    hid_t space = H5Dget_space(depot_dataset(reader->depot));
+    H5_TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL),
+           "%s: spectra %llu .. %llu are not in /data", fbh5->path, (unsigned long long)block->row,
+           (unsigned long long)(block->row + block->rows));
+    const struct depot_read read = {memory_type(fbh5), memory, space, out, what};
+    st = depot_read(reader->depot, &read);
+    reader->is_unreadable = st == STATUS_DATA && depot_is_unreadable(reader->depot);
+out:
+    h5_close(space);
+    h5_close(memory);
+    return st;
+}
+
+/* After a read that ended so: a file that is not what it was is another matter than rows that
+ * cannot be read. */
+static status_t check_file(fbh5_reader_t *reader, status_t was)
+{
+    char *cause = NULL;
+    status_t st = memory_text(report_cause(), &cause);
+    if (was == STATUS_DATA && st == STATUS_OK) {
+        report_clear();
+    }
+    if (st == STATUS_OK) {
+        st =
+            sources_check_open(&reader->fbh5->storage.sources, data_path(reader->fbh5), reader->fd);
+    }
+    if (was != STATUS_OK && st == STATUS_OK) {
+        reader->is_unreadable = was == STATUS_DATA;
+        st = report_fail(was, "%s", cause);
+    }
+    free(cause);
+    return st;
+}
+
+status_t fbh5_read(fbh5_reader_t *reader, const struct fbh5_block *block, void *out)
+{
+    status_t st = STATUS_OK;
+    const struct fbh5 *fbh5 = reader->fbh5;
+    uint64_t row = fbh5_row_bytes(fbh5);
+    int is_whole = block->nifs == fbh5->nifs && block->chans == fbh5->nchannels;
+    const struct lost_range *lost = lost_find(fbh5->lost, fbh5->nlost, block->row, block->rows);
+    reader->is_unreadable = lost != NULL;
+    REQUIRE(!lost, STATUS_DATA, "%s: spectra %llu .. %llu cannot be had: %s", fbh5->path,
+            (unsigned long long)lost->first, (unsigned long long)(lost->first + lost->count),
+            lost->why);
+    if (reader->fd >= 0 && is_whole) {
+        st = file_read(reader->fd, data_path(fbh5), fbh5->data_offset + block->row * row, out,
+                       block->rows * row);
+        TRY(check_file(reader, st));
+        goto out;
+    }
+    if (!reader->depot) {
+        TRY(open_data(reader)); /* parts of rows lie scattered, which HDF5 reads well */
+    }
+    TRY(read_selected(reader, block, out));
+out:
+    return st;
+}
+
+int fbh5_is_unreadable(const fbh5_reader_t *reader)
+{
+    return reader->is_unreadable;
+}
+
+status_t fbh5_read_rows(fbh5_reader_t *reader, uint64_t first, uint64_t count, void *out)
+{
+    struct fbh5_block block = {first, count, 0, reader->fbh5->nifs, 0, reader->fbh5->nchannels};
+    return fbh5_read(reader, &block, out);
+}

@@ -1,0 +1,20 @@
+/* When the rows of a filterbank or of dedispersed series begin: what the header's `tstart` says,
+ * and what the root of our own says more exactly (start_mjd_day, start_second, first_time). */
+#ifndef VOLTMILL_ARCHIVE_FBH5_START_H
+#define VOLTMILL_ARCHIVE_FBH5_START_H
+
+#include "base/units.h"
+#include "io/hdf5/h5.h"
+
+struct start {
+    int is_known;
+    struct utc utc;    /* to which times count */
+    double first_time; /* centre of the first row, seconds after `utc` */
+};
+
+/* `tstart`: the header's, MJD of the first row's leading edge (of its centre in products before
+ * PRODUCT_VERSION_OF_EDGES), 0 when unknown; `tsamp`: seconds of a row. Warns when root and header
+ * say different times. Fails with DATA: no times, a format_version above PRODUCT_VERSION. */
+status_t start_read(hid_t file, const char *path, double tstart, double tsamp, struct start *out);
+
+#endif

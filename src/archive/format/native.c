@@ -1,0 +1,218 @@
+/* The native layout: formats with `format = "voltage"` at the root and axes on /voltages. */
+#include "archive/format/described.h"
+#include "archive/storage/stored.h"
+#include "base/leap.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char dataset_name[] = "/voltages";
+
+void native_layout_free(struct job_layout *layout)
+{
+    free(layout->dataset);
+    free(layout->axes);
+    free(layout->freq_hz);
+    free(layout->telescope);
+    free(layout->source);
+    *layout = (struct job_layout){0};
+}
+
+/* Start, telescope, source, position: attributes of the root. */
+static status_t read_root(hid_t file, const char *path, struct job_layout *layout,
+                          struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    int found = 0;
+    int has_second = 0;
+    int has_dec = 0;
+    int64_t version = 0;
+    int64_t day = 0;
+    char *scale = NULL;
+    TRY(h5_get_i64(file, path, "format_version", &version, &found));
+    REQUIRE(found, STATUS_DATA, "%s has no attribute format_version, expected 1", path);
+    REQUIRE(version == 1, STATUS_DATA,
+            "%s: format_version is %lld, this program reads version 1 of the native layout", path,
+            (long long)version);
+    TRY(h5_get_i64(file, path, "start_mjd_day", &day, &found));
+    TRY(h5_get_f64(file, path, "start_second", &layout->start.second, &has_second));
+    REQUIRE(found == has_second, STATUS_DATA,
+            "%s has no attribute %s, expected start_mjd_day and start_second, or neither", path,
+            found ? "start_second" : "start_mjd_day");
+    if (found) {
+        REQUIRE(day >= 0 && day < 1000000 && layout->start.second >= 0 &&
+                    layout->start.second < leap_day_seconds((int32_t)day),
+                STATUS_DATA,
+                "%s: start_mjd_day %lld, start_second %.17g: not a date, expected a second below "
+                "86400 (86401 on a day with a leap second)",
+                path, (long long)day, layout->start.second);
+        layout->start.mjd_day = (int32_t)day;
+        layout->has_start = 1;
+    }
+    TRY(h5_get_text(file, path, "time_scale", &scale, &found));
+    REQUIRE(!found || strcmp(scale, "UTC") == 0, STATUS_DATA, "%s: time_scale is %s, expected UTC",
+            path, scale);
+    TRY(h5_get_text(file, path, "telescope", &layout->telescope, &found));
+    TRY(h5_get_text(file, path, "source", &layout->source, &found));
+    TRY(h5_get_f64(file, path, "ra_deg", &archive->ra_deg, &found));
+    TRY(h5_get_f64(file, path, "dec_deg", &archive->dec_deg, &has_dec));
+    archive->has_position = found && has_dec;
+out:
+    free(scale);
+    return st;
+}
+
+static status_t read_packing(hid_t dataset, const char *where, struct job_layout *layout)
+{
+    status_t st = STATUS_OK;
+    char *packing = NULL;
+    TRY(h5_get_text(dataset, where, "packing", &packing, &layout->has_packing));
+    if (layout->has_packing) {
+        REQUIRE(nibbles_parse(packing, &layout->nibbles), STATUS_DATA,
+                "%s: packing is \"%s\", expected \"4+4 offset hi=re\" or the like", where, packing);
+    }
+out:
+    free(packing);
+    return st;
+}
+
+static status_t read_oversampling(hid_t dataset, const char *where, struct job_layout *layout)
+{
+    status_t st = STATUS_OK;
+    int64_t num = 1;
+    int64_t den = 1;
+    int found = 0;
+    TRY(h5_get_i64(dataset, where, "oversampling_num", &num, &found));
+    TRY(h5_get_i64(dataset, where, "oversampling_den", &den, &found));
+    REQUIRE(den >= 1 && num >= den && num <= 1000000, STATUS_DATA,
+            "%s: oversampling is %lld/%lld, expected 1 or more", where, (long long)num,
+            (long long)den);
+    layout->has_oversampling = 1;
+    layout->oversampling_num = (uint32_t)num;
+    layout->oversampling_den = (uint32_t)den;
+out:
+    return st;
+}
+
+/* Attributes of /voltages. */
+static status_t read_dataset(hid_t file, const char *path, struct job_layout *layout)
+{
+    status_t st = STATUS_OK;
+    char *domain = NULL;
+    int found = 0;
+    int64_t sideband = 1;
+    hid_t dataset = -1;
+    char where[1024];
+    snprintf(where, sizeof where, "%s: %s", path, dataset_name);
+    TRY(describe_open_dataset(file, path, dataset_name, &dataset));
+    TRY(memory_text(dataset_name, &layout->dataset));
+    TRY(h5_get_text(dataset, where, "axes", &layout->axes, &found));
+    REQUIRE(found, STATUS_DATA, "%s has no attribute axes", where);
+    TRY(h5_get_f64(dataset, where, "sample_rate_hz", &layout->sample_rate_hz,
+                   &layout->has_sample_rate));
+    REQUIRE(layout->has_sample_rate, STATUS_DATA, "%s has no attribute sample_rate_hz", where);
+    REQUIRE(isfinite(layout->sample_rate_hz) && layout->sample_rate_hz > 0, STATUS_DATA,
+            "%s: sample_rate_hz is %g, expected more than 0", where, layout->sample_rate_hz);
+    TRY(h5_get_text(dataset, where, "domain", &domain, &layout->has_domain));
+    REQUIRE(layout->has_domain && (strcmp(domain, "complex") == 0 || strcmp(domain, "real") == 0),
+            STATUS_DATA, "%s: domain is %s, expected complex or real", where,
+            layout->has_domain ? domain : "missing");
+    layout->is_complex = strcmp(domain, "complex") == 0;
+    TRY(h5_get_i64(dataset, where, "sideband", &sideband, &layout->has_sideband));
+    REQUIRE(layout->has_sideband, STATUS_DATA, "%s has no attribute sideband, expected +1 or -1",
+            where);
+    REQUIRE(sideband == 1 || sideband == -1, STATUS_DATA, "%s: sideband is %lld, expected +1 or -1",
+            where, (long long)sideband);
+    layout->sideband = (int)sideband;
+    TRY(read_packing(dataset, where, layout));
+    TRY(h5_get_f64(dataset, where, "missing_value", &layout->missing_value,
+                   &layout->has_missing_value));
+    TRY(read_oversampling(dataset, where, layout));
+out:
+    free(domain);
+    h5_close(dataset);
+    return st;
+}
+
+static status_t read_names(hid_t file, const char *path, enum axis axis, struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    const char *name = axis_name(axis);
+    int is_there = 0;
+    TRY(h5_has(file, path, name, &is_there));
+    if (is_there) {
+        size_t count = 0;
+        TRY(stored_require_whole(path, name, &archive->parts[0].storage));
+        TRY(h5_read_texts(file, path, name, &archive->names[axis], &count));
+        archive->count[axis] = count;
+    }
+out:
+    return st;
+}
+
+/* gaps: u8 [n][2], made ascending and disjoint by the writer; checked here. */
+static status_t read_gaps(hid_t file, const char *path, struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    hid_t dataset = -1;
+    hid_t space = -1;
+    hsize_t dims[2] = {0, 0};
+    int is_there = 0;
+    TRY(h5_has(file, path, "gaps", &is_there));
+    if (!is_there) {
+        goto out;
+    }
+    TRY(stored_require_whole(path, "gaps", &archive->parts[0].storage));
+    dataset = H5Dopen2(file, "gaps", H5P_DEFAULT);
+    H5_TRY(dataset, "%s: /gaps cannot be opened", path);
+    space = H5Dget_space(dataset);
+    REQUIRE(H5Sget_simple_extent_ndims(space) == 2, STATUS_DATA,
+            "%s: /gaps has %d dimensions, expected [n][2]", path,
+            H5Sget_simple_extent_ndims(space));
+    H5Sget_simple_extent_dims(space, dims, NULL);
+    REQUIRE(dims[1] == 2 && dims[0] < (1u << 26), STATUS_DATA,
+            "%s: /gaps is %llu x %llu, expected [n][2]", path, (unsigned long long)dims[0],
+            (unsigned long long)dims[1]);
+    TRY(memory_zeroed((size_t)dims[0], sizeof *archive->gaps, "gaps", &archive->gaps));
+    archive->ngaps = (size_t)dims[0];
+    if (dims[0] > 0) {
+        H5_TRY(H5Dread(dataset, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, archive->gaps),
+               "%s: /gaps cannot be read", path);
+    }
+out:
+    h5_close(space);
+    h5_close(dataset);
+    return st;
+}
+
+status_t native_read(hid_t file, const char *path, struct job_layout *layout,
+                     struct archive *archive, int *is_native)
+{
+    status_t st = STATUS_OK;
+    char *format = NULL;
+    int found = 0;
+    *is_native = 0;
+    /* An attribute `format` of another kind only means that the file is somebody else's. */
+    TRY(h5_find_text(file, path, "format", &format, &found));
+    if (!found || strcmp(format, "voltage") != 0) {
+        goto out;
+    }
+    *is_native = 1;
+    TRY(read_root(file, path, layout, archive));
+    TRY(read_dataset(file, path, layout));
+    TRY(read_names(file, path, AXIS_STATION, archive));
+    TRY(read_names(file, path, AXIS_POL, archive));
+    TRY(read_gaps(file, path, archive));
+    TRY(h5_has(file, path, "freq_hz", &found));
+    if (found) {
+        size_t count = 0;
+        TRY(stored_require_whole(path, "freq_hz", &archive->parts[0].storage));
+        TRY(h5_read_f64s(file, path, "freq_hz", &layout->freq_hz, &count));
+        layout->nfreq = (uint32_t)count;
+    }
+out:
+    free(format);
+    return st;
+}

@@ -1,0 +1,208 @@
+#include "archive/inputs.h"
+
+#include "base/memory.h"
+#include "io/sampled.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Bytes that are read to know what is in a file; in all files, if that leaves no file with less
+ * than the least. */
+static const uint64_t most_bytes = 3 << 20;
+static const uint64_t all_bytes = 64 << 20;
+static const uint64_t least_bytes = 12 << 10;
+
+static status_t add(struct inputs *inputs, const char *path, int is_small)
+{
+    status_t st = STATUS_OK;
+    if (inputs->count == inputs->room) {
+        size_t room = inputs->room > 0 ? 2 * inputs->room : 16;
+        struct input *grown = realloc(inputs->files, room * sizeof *grown);
+        REQUIRE(grown, STATUS_DEVICE, "out of memory: names of the input");
+        inputs->files = grown;
+        inputs->room = room;
+    }
+    inputs->files[inputs->count] = (struct input){.is_small = is_small};
+    TRY(memory_text(path, &inputs->files[inputs->count].path));
+    inputs->count++;
+out:
+    return st;
+}
+
+/* By path, then as they came. */
+static int compare(const void *left, const void *right)
+{
+    const struct input *a = *(const struct input *const *)left;
+    const struct input *b = *(const struct input *const *)right;
+    int order = strcmp(a->path, b->path);
+    return order ? order : (a > b) - (a < b);
+}
+
+/* A virtual dataset names a source once for each piece of it. */
+static status_t drop_repeated(struct inputs *inputs)
+{
+    status_t st = STATUS_OK;
+    struct input **sorted = NULL;
+    size_t kept = 0;
+    const char *last = NULL;
+    TRY(memory_zeroed(inputs->count, sizeof *sorted, "names of the input", &sorted));
+    for (size_t i = 0; i < inputs->count; i++) {
+        sorted[i] = &inputs->files[i];
+    }
+    qsort(sorted, inputs->count, sizeof *sorted, compare);
+    for (size_t i = 0; i < inputs->count; i++) {
+        if (last && strcmp(last, sorted[i]->path) == 0) {
+            free(sorted[i]->path);
+            sorted[i]->path = NULL;
+        } else {
+            last = sorted[i]->path;
+        }
+    }
+    for (size_t i = 0; i < inputs->count; i++) {
+        if (inputs->files[i].path) {
+            inputs->files[kept++] = inputs->files[i];
+        }
+    }
+    inputs->count = kept;
+out:
+    free(sorted);
+    return st;
+}
+
+status_t inputs_of_bank(const struct job *job, const struct archive *archive, struct inputs *out)
+{
+    status_t st = STATUS_OK;
+    struct inputs inputs = {0};
+    for (uint32_t i = 0; i < archive->nparts; i++) {
+        const struct archive_part *part = &archive->parts[i];
+        TRY(add(&inputs, part->path, 0));
+        for (uint32_t j = 0; j < part->storage.sources.count; j++) {
+            TRY(add(&inputs, part->storage.sources.items[j].path, 0));
+        }
+    }
+    TRY(job->window_path ? add(&inputs, job->window_path, 1) : STATUS_OK);
+    TRY(drop_repeated(&inputs));
+    *out = inputs;
+    inputs = (struct inputs){0};
+out:
+    inputs_free(&inputs);
+    return st;
+}
+
+status_t inputs_of_filterbank(const char *path, const struct fbh5 *fbh5, struct inputs *out)
+{
+    status_t st = STATUS_OK;
+    struct inputs inputs = {0};
+    TRY(add(&inputs, path, 0));
+    for (uint32_t i = 0; fbh5 && i < fbh5->storage.sources.count; i++) {
+        TRY(add(&inputs, fbh5->storage.sources.items[i].path, 0));
+    }
+    TRY(drop_repeated(&inputs));
+    *out = inputs;
+    inputs = (struct inputs){0};
+out:
+    inputs_free(&inputs);
+    return st;
+}
+
+/* To the nanosecond, where the file system has it. */
+static status_t add_time(const struct identity *identity, struct text *out)
+{
+    status_t st = STATUS_OK;
+    char date[UNITS_TEXT];
+    struct tm utc;
+    time_t seconds = (time_t)identity->changed_s;
+    if (gmtime_r(&seconds, &utc) && strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &utc) > 0) {
+        TRY(text_add(out, "%s.%09u", date, identity->changed_ns));
+    } else {
+        TRY(text_add(out, "%" PRId64 ".%09u s after 1970", identity->changed_s,
+                     identity->changed_ns));
+    }
+out:
+    return st;
+}
+
+status_t inputs_times(const struct inputs *inputs, struct text *out)
+{
+    status_t st = STATUS_OK;
+    for (size_t i = 0; i < inputs->count; i++) {
+        struct identity identity;
+        TRY(identity_of_path(inputs->files[i].path, &identity));
+        TRY(text_add(out, "%s: %" PRIu64 " bytes, changed ", inputs->files[i].path,
+                     identity.bytes));
+        TRY(add_time(&identity, out));
+        TRY(text_add(out, "\n"));
+    }
+out:
+    return st;
+}
+
+static status_t add_content(const struct inputs *inputs, size_t i, uint64_t bytes, uint32_t crc,
+                            struct text *out)
+{
+    return text_add(out, "%s%s (%" PRIu64 " bytes), sampled CRC-32 %08" PRIx32, i ? "\n" : "",
+                    inputs->files[i].path, bytes, crc);
+}
+
+status_t inputs_contents_room(const struct inputs *inputs, struct text *out)
+{
+    status_t st = STATUS_OK;
+    for (size_t i = 0; i < inputs->count; i++) {
+        struct identity identity = {.bytes = UINT64_MAX};
+        if (identity_of_path(inputs->files[i].path, &identity) != STATUS_OK) {
+            report_clear();
+        }
+        TRY(add_content(inputs, i, identity.bytes, 0, out));
+    }
+out:
+    return st;
+}
+
+/* Bytes of a file that are looked at. */
+static uint64_t most_of(const struct inputs *inputs, const struct input *input)
+{
+    uint64_t share = all_bytes / inputs->count;
+    return input->is_small ? UINT64_MAX : min_u64(max_u64(share, least_bytes), most_bytes);
+}
+
+status_t inputs_contents(const struct inputs *inputs, struct text *out)
+{
+    status_t st = STATUS_OK;
+    for (size_t i = 0; i < inputs->count; i++) {
+        const struct input *input = &inputs->files[i];
+        uint64_t bytes = 0;
+        uint32_t crc = 0;
+        TRY(sampled_crc(input->path, most_of(inputs, input), &bytes, &crc));
+        TRY(add_content(inputs, i, bytes, crc, out));
+    }
+out:
+    return st;
+}
+
+status_t inputs_later(const struct inputs *inputs, const struct identity *made, const char **out)
+{
+    status_t st = STATUS_OK;
+    const char *found = NULL;
+    for (size_t i = 0; i < inputs->count && !found; i++) {
+        const struct input *input = &inputs->files[i];
+        struct identity now;
+        TRY(identity_of_path(input->path, &now));
+        int is_later = now.changed_s != made->changed_s ? now.changed_s > made->changed_s
+                                                        : now.changed_ns > made->changed_ns;
+        found = is_later && now.bytes > most_of(inputs, input) ? input->path : NULL;
+    }
+    *out = found;
+out:
+    return st;
+}
+
+void inputs_free(struct inputs *inputs)
+{
+    for (size_t i = 0; i < inputs->count; i++) {
+        free(inputs->files[i].path);
+    }
+    free(inputs->files);
+    *inputs = (struct inputs){0};
+}

@@ -1,0 +1,26 @@
+/* The way to a dataset: its links are followed one by one, so that every file that one leads to is
+ * looked at before HDF5 opens it (a pipe would never open). */
+#ifndef VOLTMILL_ARCHIVE_STORAGE_LINKS_H
+#define VOLTMILL_ARCHIVE_STORAGE_LINKS_H
+
+#include "base/text.h"
+#include "io/hdf5/h5.h"
+
+/* Where a file is that another one names: beside the one that names it, beside the file to which
+ * that is a link, or from the working folder; `name` when it is nowhere. */
+status_t links_resolve(const char *home, const char *name, struct text *out);
+
+/* Opens an object of the file at `path`, which is open. *is_there = 0, and no object, when the name
+ * leads to nothing. `note` is told of every other file, and of the one that names it, before it is
+ * opened, and may refuse it. Fails with DATA. */
+struct links_request {
+    hid_t file;
+    const char *path, *name;
+    status_t (*note)(void *context, const char *path,
+                     const char *from); /* NULL: any ordinary file will do */
+    void *context;
+    hid_t access; /* of the dataset, if it is one; 0: as usual */
+};
+status_t links_open(const struct links_request *request, hid_t *object, int *is_there);
+
+#endif

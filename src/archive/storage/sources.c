@@ -1,0 +1,209 @@
+/* Files by path, with what they were when the work was planned. */
+#include "archive/storage/sources.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The place of the path, or where it belongs. */
+static uint32_t sources_place(const struct sources *sources, const char *path, int *found)
+{
+    uint32_t low = 0;
+    uint32_t high = sources->count;
+    *found = 0;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        int order = strcmp(sources->items[middle].path, path);
+        if (order == 0) {
+            *found = 1;
+            return middle;
+        }
+        low = order < 0 ? middle + 1 : low;
+        high = order < 0 ? high : middle;
+    }
+    return low;
+}
+
+status_t sources_add(struct sources *sources, const char *path, enum source_kind kind,
+                     const char *from)
+{
+    status_t st = STATUS_OK;
+    int found;
+    uint32_t at = sources_place(sources, path, &found);
+    struct archive_source new = {.kind = kind};
+    if (found) {
+        goto out;
+    }
+    TRY(identity_of_path(path, &new.identity));
+    struct archive_source *grown =
+        realloc(sources->items, ((size_t)sources->count + 1) * sizeof *grown);
+    REQUIRE(grown, STATUS_DEVICE, "out of memory: the files of an archive");
+    sources->items = grown;
+    TRY(memory_text(from, &new.from));
+    TRY(memory_text(path, &new.path));
+    memmove(grown + at + 1, grown + at, (sources->count - at) * sizeof *grown);
+    grown[at] = new;
+    new.from = NULL;
+    sources->count++;
+out:
+    free(new.from);
+    return st;
+}
+
+const struct archive_source *sources_find(const struct sources *sources, const char *path)
+{
+    int found;
+    uint32_t at = sources_place(sources, path, &found);
+    return found ? &sources->items[at] : NULL;
+}
+
+status_t sources_check_path(const struct sources *sources, const char *path)
+{
+    status_t st = STATUS_OK;
+    struct identity now;
+    const struct archive_source *source = sources_find(sources, path);
+    REQUIRE(source, STATUS_DATA, "%s was not there when this job began", path);
+    TRY(identity_of_path(path, &now));
+    TRY(identity_check(path, &source->identity, &now));
+out:
+    return st;
+}
+
+status_t sources_check_open(const struct sources *sources, const char *path, int fd)
+{
+    status_t st = STATUS_OK;
+    struct identity now;
+    const struct archive_source *source = sources_find(sources, path);
+    REQUIRE(source, STATUS_DATA, "%s was not there when this job began", path);
+    TRY(identity_of_open(fd, path, &now));
+    TRY(identity_check(path, &source->identity, &now));
+out:
+    return st;
+}
+
+status_t sources_check(const struct sources *sources)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t i = 0; i < sources->count; i++) {
+        struct identity now;
+        TRY(identity_of_path(sources->items[i].path, &now));
+        TRY(identity_check(sources->items[i].path, &sources->items[i].identity, &now));
+    }
+out:
+    return st;
+}
+
+uint64_t sources_bytes(const struct sources *sources)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < sources->count; i++) {
+        bytes += sources->items[i].identity.bytes;
+    }
+    return bytes;
+}
+
+status_t sources_pack(const struct sources *sources, struct text *out)
+{
+    status_t st = STATUS_OK;
+    TRY(pack_u64(out, sources->count));
+    for (uint32_t i = 0; i < sources->count; i++) {
+        const struct identity *identity = &sources->items[i].identity;
+        TRY(pack_text(out, sources->items[i].path));
+        TRY(pack_u64(out, identity->device));
+        TRY(pack_u64(out, identity->inode));
+        TRY(pack_u64(out, identity->bytes));
+        TRY(pack_i64(out, identity->changed_s));
+        TRY(pack_u64(out, identity->changed_ns));
+        TRY(pack_u64(out, sources->items[i].kind));
+        TRY(pack_text(out, sources->items[i].from));
+    }
+out:
+    return st;
+}
+
+status_t sources_unpack(struct unpack *in, struct sources *out)
+{
+    status_t st = STATUS_OK;
+    enum { PACKED = 64 };
+    size_t count = unpack_count(in, PACKED);
+    TRY(memory_zeroed(count, sizeof *out->items, "the files of an archive", &out->items));
+    while (out->count < count) {
+        struct archive_source *source = &out->items[out->count++];
+        source->path = unpack_text(in);
+        source->identity.device = unpack_u64(in);
+        source->identity.inode = unpack_u64(in);
+        source->identity.bytes = unpack_u64(in);
+        source->identity.changed_s = unpack_i64(in);
+        source->identity.changed_ns = (uint32_t)unpack_u64(in);
+        source->kind = (enum source_kind)unpack_u64(in);
+        source->from = unpack_text(in);
+        TRY(unpack_check(in, "the files of an archive"));
+    }
+out:
+    return st;
+}
+
+void sources_free(struct sources *sources)
+{
+    for (uint32_t i = 0; i < sources->count; i++) {
+        free(sources->items[i].path);
+        free(sources->items[i].from);
+    }
+    free(sources->items);
+    *sources = (struct sources){NULL, 0};
+}
+
+const struct lost_range *lost_find(const struct lost_range *ranges, uint32_t nranges,
+                                   uint64_t first, uint64_t count)
+{
+    uint32_t low = 0; /* the first that ends behind `first` */
+    uint32_t high = nranges;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (ranges[middle].first + ranges[middle].count > first) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low < nranges && ranges[low].first < first + count ? &ranges[low] : NULL;
+}
+
+status_t lost_pack(const struct lost_range *ranges, uint32_t nranges, struct text *out)
+{
+    status_t st = STATUS_OK;
+    TRY(pack_u64(out, nranges));
+    for (uint32_t i = 0; i < nranges; i++) {
+        TRY(pack_u64(out, ranges[i].first));
+        TRY(pack_u64(out, ranges[i].count));
+        TRY(pack_text(out, ranges[i].why));
+    }
+out:
+    return st;
+}
+
+status_t lost_unpack(struct unpack *in, struct lost_range **ranges, uint32_t *nranges)
+{
+    status_t st = STATUS_OK;
+    enum { PACKED = 24 };
+    size_t count = unpack_count(in, PACKED);
+    TRY(memory_zeroed(count, sizeof **ranges, "what is lost", ranges));
+    for (; *nranges < count; (*nranges)++) {
+        struct lost_range *range = &(*ranges)[*nranges];
+        range->first = unpack_u64(in);
+        range->count = unpack_u64(in);
+        range->why = unpack_text(in);
+        REQUIRE(range->why, STATUS_DEVICE, "out of memory: what is lost");
+    }
+out:
+    return st;
+}
+
+void lost_free(struct lost_range *ranges, uint32_t nranges)
+{
+    for (uint32_t i = 0; ranges && i < nranges; i++) {
+        free(ranges[i].why);
+    }
+    free(ranges);
+}

@@ -1,0 +1,65 @@
+/* The files that hold something of an archive, as they were when it was planned: rank 0 takes their
+ * identities and tells the others, and who reads one makes sure that it still is what it was. */
+#ifndef VOLTMILL_ARCHIVE_STORAGE_SOURCES_H
+#define VOLTMILL_ARCHIVE_STORAGE_SOURCES_H
+
+#include "io/identity.h"
+#include "io/pack.h"
+
+/* What leads to a file. */
+enum source_kind { SOURCE_NAMED, SOURCE_LINKED, SOURCE_EXTERNAL, SOURCE_VIRTUAL };
+
+struct archive_source {
+    char *path;
+    struct identity identity;
+    enum source_kind kind;
+    char *from; /* the file that names it first; NULL: the job does */
+};
+
+struct sources {
+    struct archive_source *items; /* by path, each once */
+    uint32_t count;
+};
+
+/* Adds the file that `from` (NULL: the job) leads to, unless it is there. Looks at it, but does not
+ * open it. Fails with DATA: it is not there, or no ordinary file; with DEVICE: memory. */
+status_t sources_add(struct sources *sources, const char *path, enum source_kind kind,
+                     const char *from);
+
+/* NULL when it is none of them. */
+const struct archive_source *sources_find(const struct sources *sources, const char *path);
+
+/* Fail with DATA, naming the file, when it is not what it was: one of them by its path, or as it
+ * is open; all of them. */
+status_t sources_check_path(const struct sources *sources, const char *path);
+status_t sources_check_open(const struct sources *sources, const char *path, int fd);
+status_t sources_check(const struct sources *sources);
+
+/* What leads to the elements of a dataset: found when planning, needed for reading. */
+struct storage {
+    struct sources sources; /* every file */
+    char **absent; /* sources of virtual datasets that have no samples: file, line end, dataset */
+    uint32_t nabsent;
+};
+
+/* Samples (or rows) that nobody has written or can have, and why. */
+struct lost_range {
+    uint64_t first, count;
+    char *why;
+};
+
+/* The first that has some of these; NULL when none has. They are ascending and disjoint. */
+const struct lost_range *lost_find(const struct lost_range *ranges, uint32_t nranges,
+                                   uint64_t first, uint64_t count);
+status_t lost_pack(const struct lost_range *ranges, uint32_t nranges, struct text *out);
+status_t lost_unpack(struct unpack *in, struct lost_range **ranges, uint32_t *nranges);
+void lost_free(struct lost_range *ranges, uint32_t nranges);
+
+uint64_t sources_bytes(const struct sources *sources);
+
+status_t sources_pack(const struct sources *sources, struct text *out);
+/* *out is for sources_free() in any case. */
+status_t sources_unpack(struct unpack *in, struct sources *out);
+void sources_free(struct sources *sources);
+
+#endif

@@ -1,0 +1,74 @@
+/* What the files of stored.h share. For nobody else. */
+#ifndef VOLTMILL_ARCHIVE_STORAGE_STORED_PARTS_H
+#define VOLTMILL_ARCHIVE_STORAGE_STORED_PARTS_H
+
+#include "archive/storage/mappings.h"
+#include "archive/storage/stored.h"
+
+enum {
+    MOST_DEPTH = 16,
+    LEAST_OPEN = 20 /* that must be possible: more than levels */
+};
+
+/* One dataset, open. */
+struct stored {
+    char *path, *name; /* as it was asked for */
+    char *home;        /* the file that really holds it */
+    struct identity identity;
+    haddr_t address; /* in that file: which dataset it is, whatever it is called */
+    hid_t dataset, space;
+    int rank;
+    hsize_t dims[H5S_MAX_RANK];
+    H5D_layout_t layout;
+    hsize_t chunk[H5S_MAX_RANK];
+    uint64_t chunk_bytes;
+    int along;          /* the dimension along which is read; -1: none is known */
+    uint64_t row_bytes; /* of all chunks that one index of it touches */
+    uint64_t kept;      /* of these, by HDF5, when it is a source */
+    uint32_t nexternals;
+    int is_beside;
+    struct mappings mappings;
+    char **files; /* that were opened for it */
+    uint32_t nfiles;
+    struct lost_pieces lost;
+    int is_searched; /* for what is lost */
+    uint64_t used;   /* when */
+    uint32_t pins;   /* by whom: each virtual dataset on the way to what is being read */
+    int is_touched;  /* since stored_check() */
+};
+
+struct depot {
+    struct depot_spec spec;
+    struct stored **open; /* [nslots], NULL: none; 0: the dataset itself */
+    uint32_t nslots, nopen, most;
+    uint64_t kept; /* by all sources */
+    uint64_t clock;
+    uint64_t chunk_bytes;           /* the most of all that was looked through */
+    struct stored *way[MOST_DEPTH]; /* from the dataset to what is being read, without itself */
+    int depth;
+    int is_hard;       /* a failure is not that of one source: nothing can be read */
+    int is_unreadable; /* a failure is that of samples */
+};
+
+/* The source of a mapping of `by`, open, until it is given back; opened unless it is. Fails with
+ * DATA: it is on the way already, or as depot_open() does. */
+status_t depot_take(depot_t *depot, const struct stored *by, struct mapping *mapping,
+                    struct stored **out);
+void depot_give(depot_t *depot, struct stored *stored);
+
+/* What was read since the last look is that of the files as they were planned. Fails with DATA. */
+status_t stored_check(const depot_t *depot, struct stored *stored);
+
+/* All files that were found. */
+const struct sources *depot_sources(const depot_t *depot);
+
+/* Bytes of all chunks that one index of its dimension `along` touches, at most: of a chunked
+ * dataset; of a virtual one, in its sources, whose own are known. Fails with DEVICE. */
+uint64_t stored_chunk_row(const struct stored *stored);
+status_t stored_source_row(const struct stored *stored, uint64_t *out);
+
+/* How an absent source is noted. */
+status_t storage_key(const char *path, const char *name, struct text *out);
+int storage_is_absent(const struct storage *storage, const char *key);
+
+#endif

@@ -1,0 +1,131 @@
+#include "bench/bench_dedisperse.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct bench_dedisperse {
+    struct bench_dedispersion c;
+    backend_t *backend;
+    struct delays delays;
+    struct delays_steps steps;
+    struct dedisperse_spec spec;
+    double seconds; /* of data */
+    trial_t *trial;
+};
+
+const struct bench_telescope *bench_telescope(const char *name)
+{
+    static const struct bench_telescope telescopes[] = {{"apertif", 1024, 1420e6, 0.29e6, 20000},
+                                                        {"lofar", 32, 138e6, 0.19e6, 200000}};
+    for (size_t i = 0; i < sizeof telescopes / sizeof *telescopes; i++) {
+        if (strcmp(telescopes[i].name, name) == 0) {
+            return &telescopes[i];
+        }
+    }
+    return NULL;
+}
+
+void bench_dedisperse_destroy(bench_dedisperse_t *bench)
+{
+    if (!bench) {
+        return;
+    }
+    trial_destroy(bench->trial);
+    delays_steps_free(&bench->steps);
+    delays_free(&bench->delays);
+    free(bench);
+}
+
+static status_t make_delays(bench_dedisperse_t *bench)
+{
+    status_t st = STATUS_OK;
+    const struct bench_dedispersion *c = &bench->c;
+    const struct bench_telescope *telescope = c->telescope;
+    double *freq = NULL;
+    double *dms = NULL;
+    TRY(memory_zeroed(telescope->nchannels, sizeof *freq, "frequencies", &freq));
+    for (uint32_t i = 0; i < telescope->nchannels; i++) {
+        freq[i] = telescope->bottom + i * telescope->width;
+    }
+    TRY(memory_zeroed(c->ndms, sizeof *dms, "DMs", &dms));
+    for (uint32_t i = 0; i < c->ndms; i++) {
+        dms[i] = i * c->dm_step;
+    }
+    struct delays_spec spec = {.freq_hz = freq,
+                               .nchannels = telescope->nchannels,
+                               .sample_seconds = 1 / telescope->rate,
+                               .dms = dms,
+                               .ndms = c->ndms};
+    TRY(delays_create(&spec, &bench->delays));
+    if (c->group > 0) {
+        TRY(delays_steps_create(&bench->delays, c->group, &bench->steps));
+        bench->spec.steps = &bench->steps;
+    }
+out:
+    free(freq);
+    free(dms);
+    return st;
+}
+
+status_t bench_dedisperse_create(backend_t *backend, const struct bench_dedispersion *c,
+                                 bench_dedisperse_t **out)
+{
+    status_t st = STATUS_OK;
+    bench_dedisperse_t *bench = NULL;
+    TRY(memory_zeroed(1, sizeof *bench, "a benchmark", &bench));
+    bench->c = *c;
+    bench->backend = backend;
+    TRY(make_delays(bench));
+    bench->spec.format = c->format;
+    bench->spec.delays = &bench->delays;
+    bench->spec.max_samples = max_u64((uint64_t)(c->seconds * c->telescope->rate + 0.5), 1);
+    bench->spec.threads = c->threads;
+    bench->seconds = (double)bench->spec.max_samples / c->telescope->rate;
+    TRY(trial_create(backend, &bench->spec, &bench->trial));
+    *out = bench;
+    bench = NULL;
+out:
+    bench_dedisperse_destroy(bench);
+    return st;
+}
+
+status_t bench_dedisperse_time(bench_dedisperse_t *bench, const struct dedisperse_shape *shape,
+                               struct text *words, struct bench_dedispersed *out)
+{
+    status_t st = STATUS_OK;
+    const struct bench_dedispersion *c = &bench->c;
+    struct trial_times times;
+    TRY(trial_time(bench->trial, shape, c->repeats, 1, NULL, words, &times));
+    *out = (struct bench_dedispersed){.seconds = times.best,
+                                      .order = times.order,
+                                      .upload = times.upload,
+                                      .download = times.download,
+                                      .adds = bench_dedisperse_adds(bench),
+                                      .realtime = bench->seconds / (times.best + times.order),
+                                      .wrong = times.wrong};
+out:
+    return st;
+}
+
+double bench_dedisperse_adds(const bench_dedisperse_t *bench)
+{
+    return (double)bench->spec.max_samples * bench->c.ndms * bench->c.telescope->nchannels;
+}
+
+trial_t *bench_dedisperse_trial(bench_dedisperse_t *bench)
+{
+    return bench->trial;
+}
+
+status_t bench_dedisperse_candidates(bench_dedisperse_t *bench, struct dedisperse_candidate **out,
+                                     uint32_t *count)
+{
+    return dedisperse_candidates(bench->backend, &bench->spec, out, count);
+}
+
+const struct delays_steps *bench_dedisperse_steps(const bench_dedisperse_t *bench)
+{
+    return bench->spec.steps;
+}

@@ -1,0 +1,58 @@
+/* Times dedispersion alone on random samples, as Sclocco et al. 2014 do, and checks sampled outputs
+ * of the very runs that were timed against sums in double. */
+#ifndef VOLTMILL_BENCH_BENCH_DEDISPERSE_H
+#define VOLTMILL_BENCH_BENCH_DEDISPERSE_H
+
+#include "tune/problem/dedispersion_trial.h"
+
+/* A telescope: channels of `width` Hz from `bottom` Hz up. */
+struct bench_telescope {
+    const char *name;
+    uint32_t nchannels;
+    double bottom, width, rate; /* Hz, Hz, samples a second */
+};
+/* "apertif", "lofar" of the paper; NULL for others. */
+const struct bench_telescope *bench_telescope(const char *name);
+
+struct bench_dedispersion {
+    const struct bench_telescope *telescope;
+    enum series_format format;
+    uint32_t ndms;
+    double dm_step; /* 0: all DMs are 0, perfect reuse */
+    double seconds; /* of data that come out */
+    uint32_t group; /* channels of a group in two steps; 0: brute force */
+    uint32_t threads;
+    uint32_t repeats; /* timed runs, at least 1 */
+};
+
+struct bench_dedispersed {
+    double
+        seconds;  /* of the sums, best of the repeats: by the device's clock, or on the host all */
+    double order; /* of bringing samples into channels' order, on devices */
+    double upload, download;
+    double adds;     /* as the paper counts, whatever is really done: channels x DMs x samples */
+    double realtime; /* seconds of data / (seconds + order) */
+    uint32_t wrong;  /* sampled outputs that are */
+};
+
+/* Samples, delays, memory and expected outputs of a case, for any number of shapes. */
+typedef struct bench_dedisperse bench_dedisperse_t;
+/* Fails with DEVICE, USAGE. */
+status_t bench_dedisperse_create(backend_t *backend, const struct bench_dedispersion *c,
+                                 bench_dedisperse_t **out);
+void bench_dedisperse_destroy(bench_dedisperse_t *bench);
+/* With `shape` NULL the backend's own choice; `words` gets what was run. Fails with USAGE (the
+ * shape cannot be), DEVICE. A wrong result is no failure. */
+status_t bench_dedisperse_time(bench_dedisperse_t *bench, const struct dedisperse_shape *shape,
+                               struct text *words, struct bench_dedispersed *out);
+/* Additions as the paper counts them. */
+double bench_dedisperse_adds(const bench_dedisperse_t *bench);
+/* The case as a tuner takes it. */
+trial_t *bench_dedisperse_trial(bench_dedisperse_t *bench);
+/* What a tuner would try. free() returns it. */
+status_t bench_dedisperse_candidates(bench_dedisperse_t *bench, struct dedisperse_candidate **out,
+                                     uint32_t *count);
+/* Additions that two steps take for one output of every DM, and their largest error in samples. */
+const struct delays_steps *bench_dedisperse_steps(const bench_dedisperse_t *bench);
+
+#endif

@@ -1,0 +1,42 @@
+/* Times the filter bank of a backend on random samples, and checks what came out of the very runs
+ * that were timed against the reference. */
+#ifndef VOLTMILL_BENCH_BENCH_PPF_H
+#define VOLTMILL_BENCH_BENCH_PPF_H
+
+#include "compute/backend.h"
+
+struct bench_case {
+    uint32_t channels, taps, streams;
+    enum sample_format format;
+    int is_complex;
+    uint64_t samples; /* of all streams together; rounded to whole spectra */
+    enum product_kind kind;
+    uint64_t integrate;
+    enum kernel_kind kernel;
+    enum fft_kind fft;
+    uint32_t threads;   /* of the CPU backend */
+    uint32_t repeats;   /* timed runs, at least 1 */
+    int with_transfers; /* also blocks in a row, from pinned memory and back */
+    int with_power;     /* and what the card draws meanwhile, where nvidia-smi tells */
+};
+
+struct bench_result {
+    struct channelise_choice choice; /* what was run */
+    uint64_t samples;                /* filtered: spectra x streams x samples of a spectrum */
+    double bytes;                    /* that must move: samples once in, rows once out */
+    double up_bytes, down_bytes;     /* between host and device, each block */
+    double seconds;                  /* of a block on the device, from samples in order to rows:
+                                        best of the repeats */
+    double steps[CHANNELISE_STEPS];  /* of that block */
+    double bare_seconds;  /* of the transforms alone, memory to memory, one thread; 0: not known */
+    double block_seconds; /* of a block with transfers, in a row; 0: not measured */
+    double watts;         /* 0: not known */
+    double rms, worst;    /* differences from the reference, as `voltmill verify` */
+    int is_right;
+};
+
+/* Fails with DEVICE (memory, a kernel that this device cannot run), or USAGE (a kernel that cannot
+ * do the case). A wrong result is no failure: is_right is 0. */
+status_t bench_ppf(backend_t *backend, const struct bench_case *c, struct bench_result *out);
+
+#endif

@@ -1,0 +1,66 @@
+/* The tuner's experiment of Sclocco et al. 2014: dedispersion tuned for several numbers of DMs, and
+ * the best single configuration for all of them. */
+#ifndef VOLTMILL_BENCH_EXPERIMENT_H
+#define VOLTMILL_BENCH_EXPERIMENT_H
+
+#include "bench/bench_dedisperse.h"
+#include "tune/problem/dedispersion.h"
+#include "tune/statistics.h"
+
+struct tuning_options {
+    struct tune_options search; /* without its time, which is a share of the budget */
+    struct tune_budget *budget;
+    const char *only;
+    uint32_t every, most; /* thin the space: struct tune_thinning */
+    const char *database;
+    tune_log_t *log;
+};
+
+/* One case. Rates in adds a second. */
+struct tuning_row {
+    struct bench_dedispersion c;
+    double adds;
+    uint32_t fit, timed, wrong, failed, recalled;
+    int is_cut;      /* fit 0: before it began */
+    double searched; /* as the database has it */
+    double spent;    /* seconds that its configurations have taken, in earlier runs, too */
+    double compiling;
+    struct tune_statistics statistics;
+    struct text histogram;
+    struct dedisperse_shape best; /* only when seconds > 0 */
+    double seconds;
+    /* All that are right: [nknown]. */
+    struct tuning_time {
+        struct dedisperse_shape shape;
+        double seconds;
+    } * known;
+    uint32_t nknown;
+};
+
+/* How a guided search, played again over what an exhaustive one has measured, compares with it; and
+ * random ones that try as many configurations, on average. */
+struct tuning_comparison {
+    uint32_t all, tried;     /* configurations */
+    double all_spent, spent; /* seconds */
+    double guided, random;   /* best rate / the exhaustive one's */
+};
+
+/* Tunes one case and keeps what it finds in the database. With `comparison` (may be NULL) searches
+ * exhaustively, whatever the options say. Fails with DEVICE, USAGE, NO_SPACE, DATA.
+ * tuning_row_free() in any case. */
+status_t tuning_search(backend_t *backend, const struct bench_dedispersion *c,
+                       const struct tuning_options *options, struct tuning_row *row,
+                       struct tuning_comparison *comparison);
+void tuning_row_free(struct tuning_row *row);
+
+/* The best single configuration of several cases: the one with the greatest sum of rates of all
+ * that were timed in each case. The winners that were not timed in a case yet are timed there, as
+ * far as the budget goes, and if one turns out to be faster than the case's own, it becomes the
+ * winner.
+ *
+ *   fixed   double [nrows]   its seconds in each case */
+status_t tuning_fixed(backend_t *backend, struct tuning_row *rows, uint32_t nrows,
+                      const struct tuning_options *options, struct dedisperse_shape *best,
+                      double *fixed, int *found);
+
+#endif

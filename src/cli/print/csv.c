@@ -1,0 +1,90 @@
+#include "cli/print/csv.h"
+
+#include "base/report.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+
+status_t csv_check(const char *path, const char *heading)
+{
+    status_t st = STATUS_OK;
+    struct stat info;
+    FILE *file = NULL;
+    int is_ours = 1;
+    /* A pipe or a device must not be opened to find out. */
+    if (!path || stat(path, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == 0) {
+        goto out;
+    }
+    file = fopen(path, "r");
+    REQUIRE(file, STATUS_DATA, "%s cannot be read: %s", path, strerror(errno));
+    for (const char *at = heading; *at && is_ours; at++) {
+        is_ours = getc(file) == (unsigned char)*at;
+    }
+    is_ours = is_ours && getc(file) == '\n';
+    REQUIRE(!ferror(file), STATUS_DATA, "%s cannot be read: %s", path, strerror(errno));
+    REQUIRE(is_ours, STATUS_USAGE,
+            "%s is there, and no such table: its first line is not \"%.40s...\"", path, heading);
+out:
+    if (file) {
+        fclose(file);
+    }
+    return st;
+}
+
+/* Only the first failure has a reason: the stream drops what it could not write. */
+static void csv_note(struct csv *csv, int failed)
+{
+    if (failed && !csv->error) {
+        csv->error = errno ? errno : EIO;
+    }
+}
+
+void csv_print(struct csv *csv, const char *format, ...)
+{
+    if (csv->file) {
+        va_list args;
+        va_start(args, format);
+        csv_note(csv, vfprintf(csv->file, format, args) < 0);
+        va_end(args);
+    }
+}
+
+status_t csv_open(const char *path, const char *mode, const char *heading, struct csv *csv)
+{
+    status_t st = STATUS_OK;
+    TRY(csv_check(path, heading));
+    if (path) {
+        FILE *file = fopen(path, mode);
+        REQUIRE(file, STATUS_DATA, "%s cannot be written: %s", path, strerror(errno));
+        *csv = (struct csv){.path = path, .file = file};
+        if (ftell(file) <= 0) { /* a pipe has no place */
+            csv_print(csv, "%s\n", heading);
+        }
+    }
+out:
+    return st;
+}
+
+void csv_flush(struct csv *csv)
+{
+    if (csv->file) {
+        csv_note(csv, fflush(csv->file) != 0);
+    }
+}
+
+status_t csv_close(struct csv *csv)
+{
+    status_t st = STATUS_OK;
+    FILE *file = csv->file;
+    csv->file = NULL;
+    if (file) {
+        csv_note(csv, fclose(file) != 0);
+        int is_full = csv->error == ENOSPC || csv->error == EDQUOT || csv->error == EFBIG;
+        REQUIRE(!csv->error, is_full ? STATUS_NO_SPACE : STATUS_DATA, "%s cannot be written: %s",
+                csv->path, strerror(csv->error));
+    }
+out:
+    return st;
+}

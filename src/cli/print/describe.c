@@ -1,0 +1,254 @@
+#include "cli/print/describe.h"
+
+#include "base/display.h"
+#include "base/units.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_LISTED = 7 };
+
+/* One of several files: its samples, and when they begin. */
+static void words_part(const struct archive *archive, const struct archive_part *part)
+{
+    char a[UNITS_TEXT];
+    display_print(": %s %s from %s on", units_count(part->samples, a),
+                  units_plural(part->samples, "sample", "samples"),
+                  units_count(part->first_sample, (char[UNITS_TEXT]){0}));
+    if (archive->has_start && archive->stacked == AXIS_TIME) {
+        double later = (double)part->first_sample / archive->sample_rate_hz;
+        display_print(", %s UTC", units_utc(utc_add(archive->start, later), a));
+    }
+}
+
+/* Of a long list, the first and the last. */
+static void print_files(const struct archive *archive)
+{
+    char a[UNITS_TEXT];
+    uint32_t left_out = archive->nparts > MOST_LISTED ? archive->nparts - MOST_LISTED : 0;
+    for (uint32_t i = 0; i < archive->nparts; i++) {
+        if (left_out > 0 && i == MOST_LISTED - 1) {
+            display_print("  %-13s and %u more\n", "", left_out);
+            i += left_out;
+        }
+        const struct archive_part *part = &archive->parts[i];
+        display_print("  %-13s %s (%s)", i ? "" : "files", part->path,
+                      units_bytes(part->file_bytes, a));
+        if (archive->nparts > 1) {
+            words_part(archive, part);
+        }
+        display_print("\n");
+    }
+    if (archive->nparts > 1) {
+        display_print("  %-13s %s\n", "order",
+                      archive->are_by_start
+                          ? "by the files' own times"
+                          : "as the job lists them; of a pattern, by name, numbers as numbers");
+    }
+    display_print("  %-13s %s%s\n", "dataset", archive->dataset,
+                  archive->is_native ? ", native layout" : ", as described in the job");
+}
+
+static void print_streams(const struct archive *archive)
+{
+    static const enum axis axes[] = {AXIS_STATION, AXIS_BEAM, AXIS_POL, AXIS_CHAN};
+    const char *comma = "";
+    display_print("  %-13s %u:", "streams", archive->nstreams);
+    for (int i = 0; i < 4; i++) {
+        enum axis axis = axes[i];
+        uint32_t count = archive->nselected[axis];
+        if (!archive->present[axis] && axis != AXIS_POL && axis != AXIS_CHAN) {
+            continue;
+        }
+        display_print("%s %u %s%s", comma, count,
+                      axis == AXIS_CHAN  ? "coarse channel"
+                      : axis == AXIS_POL ? "polarisation"
+                                         : axis_name(axis),
+                      units_plural(count, "", "s"));
+        comma = ",";
+        for (uint32_t j = 0; archive->names[axis] && j < count && j < 4; j++) {
+            display_print("%s%s%s", j ? " " : " (",
+                          archive->names[axis][archive->selected[axis][j]],
+                          j + 1 == count ? ")"
+                          : j == 3       ? " ...)"
+                                         : "");
+        }
+    }
+    display_print("\n");
+}
+
+static void print_samples(const struct archive *archive)
+{
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    display_print("  %-13s %s%s", "samples", sample_format_name(archive->format),
+                  archive->is_complex ? " complex" : " real");
+    if (archive->format == SAMPLE_I4) {
+        display_print(" (%s)", nibbles_name(archive->nibbles));
+    }
+    display_print(
+        ", %s at %s: %s", units_count(archive->samples, a), units_hertz(archive->sample_rate_hz, b),
+        units_seconds((double)archive->samples / archive->sample_rate_hz, (char[UNITS_TEXT]){0}));
+    if (archive->samples != archive->count[AXIS_TIME]) {
+        display_print(" (selected from %s of %s)", units_count(archive->first_sample, a),
+                      units_count(archive->count[AXIS_TIME], b));
+    }
+    display_print("\n");
+    if (archive->ngaps > 0) {
+        display_print("  %-13s %zu, %s samples of all streams\n", "gaps", archive->ngaps,
+                      units_count(archive_gap_samples(archive, archive->samples), a));
+    }
+    if (archive->oversampling_num != archive->oversampling_den) {
+        display_print("  %-13s %u/%u\n", "oversampling", archive->oversampling_num,
+                      archive->oversampling_den);
+    }
+}
+
+static void print_sky(const struct archive *archive)
+{
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    uint32_t last = archive->nselected[AXIS_CHAN] - 1;
+    double half = archive_chan_width_hz(archive) / 2;
+    double low = archive->freq_hz[archive->selected[AXIS_CHAN][0]] - half;
+    double high = archive->freq_hz[archive->selected[AXIS_CHAN][last]] + half;
+    display_print("  %-13s %s to %s%s\n", "band", units_hertz(low, a), units_hertz(high, b),
+                  archive->sideband < 0 ? ", stored with frequency reversed" : "");
+    if (archive->has_start) {
+        display_print("  %-13s %s UTC\n", "start", units_utc(archive->start, a));
+    }
+    if (archive->telescope) {
+        display_print("  %-13s %s\n", "telescope", archive->telescope);
+    }
+    if (archive->source) {
+        display_print("  %-13s %s\n", "source", archive->source);
+    }
+    if (archive->has_position) {
+        display_print("  %-13s RA %.6f, Dec %.6f degrees\n", "position", archive->ra_deg,
+                      archive->dec_deg);
+    }
+}
+
+void words_archive(const struct archive *archive)
+{
+    display_print("archive\n");
+    print_files(archive);
+    print_streams(archive);
+    print_samples(archive);
+    print_sky(archive);
+}
+
+static void print_product_axes(const struct product *product)
+{
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    display_print("  %-13s %s, one every %s\n", product->integrate > 1 ? "dumps" : "spectra",
+                  units_count(product->rows, a), units_seconds(product->time_step, b));
+    if (product->integrate > 1) {
+        display_print("  %-13s %s %s\n", "a dump", units_count(product->integrate, a),
+                      units_plural(product->integrate, "spectrum", "spectra"));
+    }
+    display_print("  %-13s %llu\n", "streams", (unsigned long long)product->streams);
+    double low = product->frequency_hz[0];
+    double high = product->frequency_hz[product->frequencies - 1];
+    display_print("  %-13s %s, centres from %s to %s\n", "channels",
+                  units_count(product->frequencies, a), units_hertz(low, b),
+                  units_hertz(high, (char[UNITS_TEXT]){0}));
+    display_print("  %-13s %u channels a coarse channel, %u %s\n", "filter bank", product->channels,
+                  product->taps, units_plural(product->taps, "tap", "taps"));
+}
+
+/* A text of several lines, indented. */
+static void print_lines(const char *text)
+{
+    for (const char *line = text; line && *line;) {
+        size_t length = strcspn(line, "\n");
+        display_print("    %.*s\n", (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+
+void words_filterbank(const struct fbh5 *fbh5)
+{
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    double last = fbh5->fch1_mhz + (fbh5->nchannels - 1) * fbh5->foff_mhz;
+    display_print("filterbank (FBH5)\n");
+    display_print("  %-13s %s (%s)\n", "file", fbh5->path, units_bytes(fbh5->file_bytes, a));
+    display_print("  %-13s %u, %s to %s\n", "channels", fbh5->nchannels,
+                  units_hertz(1e6 * fbh5->fch1_mhz, a), units_hertz(1e6 * last, b));
+    display_print("  %-13s %u%s%s\n", "ifs", fbh5->nifs, fbh5->pols ? ", " : "",
+                  fbh5->pols ? fbh5->pols : "");
+    display_print("  %-13s %u bit %s, %s %s, one every %s: %s\n", "samples", 8 * fbh5->sample_bytes,
+                  fbh5->sample_bytes == 4 ? "floating point" : "unsigned",
+                  units_count(fbh5->rows, a), units_plural(fbh5->rows, "row", "rows"),
+                  units_seconds(fbh5->tsamp, b),
+                  units_seconds((double)fbh5->rows * fbh5->tsamp, (char[UNITS_TEXT]){0}));
+    if (fbh5->has_start) {
+        display_print("  %-13s %s UTC\n", "start", units_utc(fbh5->start, a));
+    }
+    if (fbh5->telescope) {
+        display_print("  %-13s %s\n", "telescope", fbh5->telescope);
+    }
+    if (fbh5->source) {
+        display_print("  %-13s %s\n", "source", fbh5->source);
+    }
+}
+
+static void print_series(const struct product *product, const struct dedispersed *series)
+{
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    uint32_t most = 0;
+    for (size_t i = 0; i < series->ndms * series->nchannels; i++) {
+        most = series->delays[i] > most ? series->delays[i] : most;
+    }
+    display_print("  %-13s %s, from %g to %g pc cm^-3\n", "DMs", units_count(series->ndms, a),
+                  series->dms[0], series->dms[series->ndms - 1]);
+    display_print("  %-13s %s, one every %s, edges %s\n", "times",
+                  units_count(product->frequencies, a), units_seconds(product->time_step, b),
+                  series->edges);
+    display_print("  %-13s %s, %s to %s\n", "channels", units_count(series->nchannels, a),
+                  units_hertz(series->freq_hz[0], b),
+                  units_hertz(series->freq_hz[series->nchannels - 1], (char[UNITS_TEXT]){0}));
+    display_print("  %-13s up to %u %s, %s, behind %s; %.10g s MHz^2 pc^-1 cm^3, %s\n", "delays",
+                  most, units_plural(most, "sample", "samples"),
+                  units_seconds(most * product->time_step, a), units_hertz(series->reference_hz, b),
+                  series->constant, series->mode);
+    display_print("  %-13s %s\n", "filterbank", series->filterbank);
+}
+
+void words_product(const struct product *product, const struct dedispersed *series)
+{
+    char a[UNITS_TEXT];
+    display_print("product\n");
+    display_print("  %-13s %s (%s)\n", "file", product->path,
+                  units_bytes(product->place.file_bytes, a));
+    display_print("  %-13s %s\n", "kind", product_name(product->kind));
+    if (series) {
+        print_series(product, series);
+    } else {
+        print_product_axes(product);
+    }
+    if (product->has_start) {
+        display_print("  %-13s %s UTC (sample 0; the first row is stamped %s later)\n", "start",
+                      units_utc(product->start, a),
+                      units_seconds(product->first_time, (char[UNITS_TEXT]){0}));
+    }
+    if (product->telescope) {
+        display_print("  %-13s %s\n", "telescope", product->telescope);
+    }
+    if (product->source) {
+        display_print("  %-13s %s\n", "source", product->source);
+    }
+    if (product->missing + product->gaps > 0) {
+        display_print("  %-13s %s %s, taken as zero volts\n", "missing",
+                      units_count(product->missing + product->gaps, a),
+                      units_plural(product->missing + product->gaps, "sample", "samples"));
+    }
+    display_print("  %-13s voltmill %s\n", "made by", product->version ? product->version : "?");
+    display_print("  from\n");
+    print_lines(product->inputs);
+    display_print("  job\n");
+    print_lines(product->job_text);
+}

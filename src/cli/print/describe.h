@@ -1,0 +1,15 @@
+/* Archives, filterbanks and products in words and units, as `info` and `plan` print them on stdout.
+ */
+#ifndef VOLTMILL_CLI_PRINT_DESCRIBE_H
+#define VOLTMILL_CLI_PRINT_DESCRIBE_H
+
+#include "archive/archive.h"
+#include "archive/fbh5/fbh5.h"
+#include "product/kind/dedispersed.h"
+
+void words_archive(const struct archive *archive);
+void words_filterbank(const struct fbh5 *fbh5);
+/* `series`: of a dedispersed product, else NULL. */
+void words_product(const struct product *product, const struct dedispersed *series);
+
+#endif

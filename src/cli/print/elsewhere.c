@@ -1,0 +1,181 @@
+#include "cli/print/elsewhere.h"
+
+#include "base/display.h"
+#include "base/memory.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_LISTED = 5 }; /* of a folder */
+
+struct elsewhere_file {
+    char *real;
+    const struct archive_source *source;
+    size_t number; /* as they came */
+};
+
+struct elsewhere {
+    struct elsewhere_file *files;
+    size_t count, room;
+};
+
+static void elsewhere_free(struct elsewhere *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        free(list->files[i].real);
+    }
+    free(list->files);
+}
+
+/* The folder that `path` is in, by its real name, which ends in a slash. */
+static status_t elsewhere_home(const char *path, struct text *out)
+{
+    status_t st = STATUS_OK;
+    struct text folder = {0};
+    TRY(text_add(&folder, "%.*s.", (int)(text_basename(path) - path), path));
+    char *real = realpath(folder.data, NULL);
+    st = real ? text_add(out, "%s%s", real, strcmp(real, "/") == 0 ? "" : "/") : STATUS_OK;
+    free(real);
+out:
+    text_free(&folder);
+    return st;
+}
+
+static status_t elsewhere_add(struct elsewhere *list, const struct archive_source *source,
+                              const char *home)
+{
+    status_t st = STATUS_OK;
+    /* One that went since is for its readers to find. */
+    char *real = realpath(source->path, NULL);
+    if (!real || (home && strncmp(real, home, strlen(home)) == 0)) {
+        goto out;
+    }
+    if (list->count == list->room) {
+        size_t room = list->room > 0 ? 2 * list->room : 16;
+        struct elsewhere_file *grown = realloc(list->files, room * sizeof *grown);
+        REQUIRE(grown, STATUS_DEVICE, "out of memory: files of an archive");
+        list->files = grown;
+        list->room = room;
+    }
+    list->files[list->count] = (struct elsewhere_file){real, source, list->count};
+    list->count++;
+    real = NULL;
+out:
+    free(real);
+    return st;
+}
+
+/* All of one file, which the job names as `path`. */
+static status_t elsewhere_add_all(struct elsewhere *list, const char *path,
+                                  const struct sources *sources)
+{
+    status_t st = STATUS_OK;
+    struct text home = {0};
+    TRY(elsewhere_home(path, &home));
+    for (uint32_t i = 0; i < sources->count; i++) {
+        TRY(elsewhere_add(list, &sources->items[i], home.data));
+    }
+out:
+    text_free(&home);
+    return st;
+}
+
+static size_t elsewhere_folder(const char *real)
+{
+    return (size_t)(text_basename(real) - real);
+}
+
+/* By folder, by name, as they came. */
+static int elsewhere_compare(const void *left, const void *right)
+{
+    const struct elsewhere_file *a = left;
+    const struct elsewhere_file *b = right;
+    size_t in_a = elsewhere_folder(a->real);
+    size_t in_b = elsewhere_folder(b->real);
+    int order = strncmp(a->real, b->real, in_a < in_b ? in_a : in_b);
+    order = order ? order : (in_a > in_b) - (in_a < in_b);
+    order = order ? order : strcmp(a->real, b->real);
+    return order ? order : (a->number > b->number) - (a->number < b->number);
+}
+
+static void elsewhere_print_one(const struct elsewhere_file *file)
+{
+    const struct archive_source *source = file->source;
+    display_print("  %s: ", file->real);
+    switch (source->kind) {
+    case SOURCE_LINKED:
+        display_print("a link in %s leads to it\n", source->from);
+        break;
+    case SOURCE_EXTERNAL:
+        display_print("an external file of %s\n", source->from);
+        break;
+    case SOURCE_VIRTUAL:
+        display_print("a source of a virtual dataset in %s\n", source->from);
+        break;
+    case SOURCE_NAMED:
+        display_print("%s is a link to it\n", source->path);
+    }
+}
+
+/* What several paths or archives lead to counts once. */
+static void elsewhere_drop_repeated(struct elsewhere *list)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        if (kept > 0 && strcmp(list->files[kept - 1].real, list->files[i].real) == 0) {
+            free(list->files[i].real);
+        } else {
+            list->files[kept++] = list->files[i];
+        }
+    }
+    list->count = kept;
+}
+
+static void elsewhere_print(struct elsewhere *list)
+{
+    if (list->count > 0) {
+        qsort(list->files, list->count, sizeof *list->files, elsewhere_compare);
+        display_print("elsewhere (files outside the folder of what leads to them)\n");
+    }
+    elsewhere_drop_repeated(list);
+    for (size_t i = 0, end; i < list->count; i = end) {
+        const char *real = list->files[i].real;
+        size_t folder = elsewhere_folder(real);
+        for (end = i; end < list->count && elsewhere_folder(list->files[end].real) == folder &&
+                      strncmp(list->files[end].real, real, folder) == 0;
+             end++) {
+            if (end - i < MOST_LISTED) {
+                elsewhere_print_one(&list->files[end]);
+            }
+        }
+        if (end - i > MOST_LISTED) {
+            display_print("  %.*s: %zu more\n", (int)folder, real, end - i - MOST_LISTED);
+        }
+    }
+}
+
+status_t elsewhere_of_archive(const struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    struct elsewhere list = {.files = NULL};
+    for (uint32_t i = 0; i < archive->nparts; i++) {
+        const struct archive_part *part = &archive->parts[i];
+        TRY(elsewhere_add_all(&list, part->path, &part->storage.sources));
+    }
+    elsewhere_print(&list);
+out:
+    elsewhere_free(&list);
+    return st;
+}
+
+status_t elsewhere_of_filterbank(const struct fbh5 *fbh5)
+{
+    status_t st = STATUS_OK;
+    struct elsewhere list = {.files = NULL};
+    TRY(elsewhere_add_all(&list, fbh5->path, &fbh5->storage.sources));
+    elsewhere_print(&list);
+out:
+    elsewhere_free(&list);
+    return st;
+}

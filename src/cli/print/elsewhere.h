@@ -1,0 +1,14 @@
+/* Files that lie outside the folder of the archive that leads to them: it may name any file that
+ * its reader can open. `plan` and `info` list them, by where they really are. */
+#ifndef VOLTMILL_CLI_PRINT_ELSEWHERE_H
+#define VOLTMILL_CLI_PRINT_ELSEWHERE_H
+
+#include "archive/archive.h"
+#include "archive/fbh5/fbh5.h"
+
+/* Print them on stdout, and what leads to each; nothing when there is none. Of many in one folder
+ * the first. Fail with DEVICE (memory). */
+status_t elsewhere_of_archive(const struct archive *archive);
+status_t elsewhere_of_filterbank(const struct fbh5 *fbh5);
+
+#endif

@@ -1,0 +1,320 @@
+/* Dedispersion on CPUs: the samples are brought into channels' order, then threads take tiles of
+ * time and DMs, or of time and steps of two-step dedispersion. */
+#include "compute/cpu/dedisperse/dedisperse.h"
+
+#include "base/memory.h"
+#include "compute/cpu/cpu.h"
+#include "compute/cpu/dedisperse/tiles.h"
+#include "compute/cpu/dedisperse/transpose.h"
+#include "compute/dedisperse_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ORDER_TIMES = 512, /* samples of a task that brings them into order */
+    ORDER_CHANNELS = 64,
+    TASKS = 8,                   /* of a thread at least, so that all end together */
+    SLACK = 2 * STRIP_BYTES + 64 /* bytes that a strip may reach beyond a row */
+};
+
+struct cpu_dedisperse {
+    struct dedisperse base;
+    pool_t *pool;
+    struct dedisperse_table table;
+    const struct strip_kernel *first, *second; /* of channels; of sub-bands, in two steps */
+    size_t stride, sub_stride;                 /* bytes of a row, and of a sub-band's */
+    uint64_t piece;                            /* samples of a task */
+    uint32_t tile;                             /* DMs that share strips */
+    char *rows;                                /* [nused][stride] samples in channels' order */
+    struct tile_scratch *scratch;              /* [threads] */
+    char *sub;                                 /* [threads][ngroups][sub_stride] */
+    uint32_t *lead, *outer;                    /* [nsteps][ngroups] least outer delay of a step,
+                                                  [ndms][ngroups] less that */
+    uint32_t *span, reach; /* [nsteps][ngroups] the greatest `outer` of a step, and of all */
+    /* The run that is under way. */
+    uint64_t number, samples, out_stride;
+    struct dedisperse_input input;
+    const char *in;
+    float *out;
+    uint32_t parts; /* of the DMs */
+};
+
+static int in_steps(const struct cpu_dedisperse *d)
+{
+    return d->base.spec.steps != NULL;
+}
+
+/* Rows of one stride would fall on each other in a cache if that were a power of two. */
+static size_t odd_lines(uint64_t bytes)
+{
+    return (size_t)(ceil_div_u64(bytes, 64) | 1) * 64;
+}
+
+static size_t row_bytes(const struct dedisperse_spec *spec)
+{
+    uint64_t samples = spec->max_samples + spec->delays->largest;
+    return odd_lines(samples * series_bytes(spec->format) + SLACK);
+}
+
+/* Samples of a piece of time, in whole strips: as the shape says, or so that its rows fit the
+ * cache.
+ */
+static uint64_t piece_samples(const struct dedisperse_spec *spec, uint32_t nrows,
+                              size_t sample_bytes)
+{
+    uint64_t fit = CACHE_BYTES / ((uint64_t)nrows * STRIP_BYTES);
+    uint64_t strips = spec->shape.pack > 0 ? spec->shape.time_out
+                      : fit < 1            ? 1
+                      : fit > MOST_STRIPS  ? MOST_STRIPS
+                                           : fit;
+    return strips * STRIP_BYTES / sample_bytes;
+}
+
+/* Splits the outer delays of every step into the least and the rest. */
+static status_t split_outer(struct cpu_dedisperse *d)
+{
+    status_t st = STATUS_OK;
+    const struct delays_steps *steps = d->base.spec.steps;
+    uint32_t n = steps->ngroups;
+    TRY(memory_zeroed((size_t)steps->nsteps * n, sizeof *d->lead, "delays", &d->lead));
+    TRY(memory_zeroed((size_t)steps->nsteps * n, sizeof *d->span, "delays", &d->span));
+    TRY(memory_zeroed((size_t)d->base.spec.delays->ndms * n, sizeof *d->outer, "delays",
+                      &d->outer));
+    for (uint32_t k = 0; k < steps->nsteps; k++) {
+        uint32_t *lead = d->lead + (size_t)k * n;
+        memset(lead, 0xff, n * sizeof *lead);
+        for (size_t i = (size_t)steps->first[k] * n; i < (size_t)steps->first[k + 1] * n; i++) {
+            lead[i % n] = steps->outer[i] < lead[i % n] ? steps->outer[i] : lead[i % n];
+        }
+        for (size_t i = (size_t)steps->first[k] * n; i < (size_t)steps->first[k + 1] * n; i++) {
+            uint32_t *span = &d->span[(size_t)k * n + i % n];
+            d->outer[i] = steps->outer[i] - lead[i % n];
+            *span = d->outer[i] > *span ? d->outer[i] : *span;
+            d->reach = *span > d->reach ? *span : d->reach;
+        }
+    }
+out:
+    return st;
+}
+
+static status_t create_second(struct cpu_dedisperse *d, const struct strip_kernels *kernels)
+{
+    status_t st = STATUS_OK;
+    static const enum strip_kind kinds[] = {STRIP_SUM16, STRIP_SUM32, STRIP_F32};
+    const struct dedisperse_spec *spec = &d->base.spec;
+    uint32_t ngroups = spec->steps->ngroups;
+    d->second = &kernels->kinds[kinds[spec->format]];
+    TRY(split_outer(d));
+    /* Whole strips of either kind. */
+    d->piece = ceil_div_u64(piece_samples(spec, ngroups, d->second->sample_bytes), STRIP_BYTES) *
+               STRIP_BYTES;
+    uint64_t bytes = (d->piece + d->reach + STRIP_BYTES) * d->second->sample_bytes + SLACK;
+    d->sub_stride = odd_lines(bytes);
+    TRY(memory_zeroed((size_t)spec->threads * ngroups, d->sub_stride, "sub-bands", &d->sub));
+out:
+    return st;
+}
+
+status_t cpu_dedisperse_create(backend_t *backend, const struct dedisperse_spec *spec,
+                               dedisperse_t **out)
+{
+    status_t st = STATUS_OK;
+    static const enum strip_kind kinds[] = {STRIP_U8, STRIP_U16, STRIP_F32};
+    const struct strip_kernels *kernels = strip_kernels(simd_best());
+    struct cpu_dedisperse *d = NULL;
+    const char *why = NULL;
+    double cost = 0;
+    REQUIRE(spec->shape.pack == 0 || cpu_dedisperse_fits(backend, spec, &spec->shape, &cost, &why),
+            STATUS_USAGE, "dedispersion cannot be run so: %s", why);
+    TRY(memory_zeroed(1, sizeof *d, "dedispersion", &d));
+    d->tile = spec->shape.pack > 0 ? spec->shape.dm_out : TILE_DMS;
+    d->base.ops = backend->ops;
+    d->base.spec = *spec;
+    d->base.spec.threads = spec->threads > 0 ? spec->threads : 1;
+    d->first = &kernels->kinds[kinds[spec->format]];
+    d->stride = row_bytes(spec);
+    TRY(cpu_pool((struct cpu_backend *)backend, d->base.spec.threads, &d->pool));
+    TRY(dedisperse_table_create(spec, &d->table));
+    d->piece = piece_samples(spec, d->table.nused, d->first->sample_bytes);
+    TRY(memory_zeroed(d->table.nused, d->stride, "samples in channels' order", &d->rows));
+    TRY(memory_aligned(d->base.spec.threads, sizeof *d->scratch, "sums", &d->scratch));
+    if (spec->steps) {
+        TRY(create_second(d, kernels));
+    }
+    *out = &d->base;
+    d = NULL;
+out:
+    if (d) {
+        cpu_dedisperse_destroy(&d->base);
+    }
+    return st;
+}
+
+void cpu_dedisperse_destroy(dedisperse_t *dedisperse)
+{
+    struct cpu_dedisperse *d = (struct cpu_dedisperse *)dedisperse;
+    if (d->number > 0) {
+        pool_wait(d->pool, d->number);
+    }
+    dedisperse_table_free(&d->table);
+    free(d->rows);
+    free(d->scratch);
+    free(d->sub);
+    free(d->lead);
+    free(d->span);
+    free(d->outer);
+    free(d);
+}
+
+uint64_t cpu_dedisperse_bytes(const struct dedisperse_spec *spec)
+{
+    const struct delays_steps *steps = spec->steps;
+    uint64_t threads = spec->threads > 0 ? spec->threads : 1;
+    uint64_t channels = spec->delays->nchannels;
+    uint64_t tables = channels * (steps ? steps->nsteps : spec->delays->ndms);
+    uint64_t bytes = channels * row_bytes(spec) + threads * sizeof(struct tile_scratch);
+    if (steps) {
+        uint64_t piece = MOST_STRIPS * STRIP_BYTES + STRIP_BYTES + spec->delays->largest;
+        tables += (uint64_t)steps->ngroups * (2ULL * steps->nsteps + spec->delays->ndms);
+        bytes += threads * steps->ngroups * (piece * sizeof(float) + SLACK + 128);
+    }
+    return bytes + 4 * (tables + 2 * channels);
+}
+
+/* First phase: a piece of time of all channels into order. */
+static void order_piece(void *context, uint32_t thread, uint64_t task)
+{
+    const struct cpu_dedisperse *d = context;
+    const struct dedisperse_input *input = &d->input;
+    size_t bytes = d->first->sample_bytes;
+    uint64_t from = task * ORDER_TIMES;
+    uint64_t all = d->samples + d->base.spec.delays->largest;
+    size_t count = (size_t)min_u64(ORDER_TIMES, all - from);
+    (void)thread;
+    for (uint32_t i = 0; i < d->table.nused; i += ORDER_CHANNELS) {
+        turn_samples(d->in + input->offset + from * input->time_step, input->time_step,
+                     input->channel_step, bytes, d->table.channels + i,
+                     (uint32_t)min_u64(ORDER_CHANNELS, d->table.nused - i), count,
+                     d->rows + i * d->stride + from * bytes, d->stride);
+    }
+}
+
+/* Second phase by brute force: a piece of time of some of the DMs. */
+static void sum_piece(void *context, uint32_t thread, uint64_t task)
+{
+    const struct cpu_dedisperse *d = context;
+    uint64_t ndms = d->base.spec.delays->ndms;
+    uint64_t part = task % d->parts;
+    uint64_t t = task / d->parts * d->piece;
+    uint64_t from = ndms * part / d->parts;
+    uint64_t to = ndms * (part + 1) / d->parts;
+    struct tile_rows in = {.kernel = d->first,
+                           .rows = d->rows + t * d->first->sample_bytes,
+                           .stride = d->stride,
+                           .delays = d->table.delays + from * d->table.nused,
+                           .nrows = d->table.nused,
+                           .ndms = (uint32_t)(to - from),
+                           .tile = d->tile,
+                           .limit = d->first->limit};
+    tiles_sum(&in, &d->scratch[thread], min_u64(d->piece, d->samples - t),
+              d->out + from * d->out_stride + t, d->out_stride);
+}
+
+/* The sub-bands of step k for `samples` outputs from time t on. */
+static void make_sub_bands(const struct cpu_dedisperse *d, struct tile_scratch *scratch, uint32_t k,
+                           uint64_t t, uint64_t samples, char *sub)
+{
+    const struct strip_kernel *kernel = d->first;
+    size_t strip = STRIP_BYTES / kernel->sample_bytes;
+    const uint32_t *inner = d->table.delays + (size_t)k * d->table.nused;
+    for (uint32_t g = 0; g < d->table.ngroups; g++) {
+        uint32_t from = g > 0 ? d->table.ends[g - 1] : 0;
+        uint64_t at = t + d->lead[(size_t)k * d->table.ngroups + g];
+        char *out = sub + g * d->sub_stride;
+        for (uint64_t s = 0; s < samples + d->span[(size_t)k * d->table.ngroups + g]; s += strip) {
+            kernel->add(d->rows + from * d->stride + (at + s) * kernel->sample_bytes, d->stride,
+                        inner + from, d->table.ends[g] - from, 1, scratch->sums[0]);
+            kernel->spread(scratch->sums[0], out + s * d->second->sample_bytes);
+        }
+    }
+}
+
+/* 16-bit sums of groups of 8-bit channels that are certain to fit 16 bits; others stay with what
+ * their kind allows. */
+static uint32_t second_limit(const struct cpu_dedisperse *d)
+{
+    uint32_t limit = d->second->limit;
+    if (d->base.spec.format == SERIES_U8) {
+        limit = UINT16_MAX / (UINT8_MAX * d->base.spec.steps->group);
+        limit = limit >= STRIP_CHUNK ? limit / STRIP_CHUNK * STRIP_CHUNK : limit;
+    }
+    return limit;
+}
+
+/* Second phase in two steps: a piece of time of the DMs of one step. */
+static void sum_step(void *context, uint32_t thread, uint64_t task)
+{
+    const struct cpu_dedisperse *d = context;
+    const struct delays_steps *steps = d->base.spec.steps;
+    uint32_t k = (uint32_t)(task % steps->nsteps);
+    uint64_t t = task / steps->nsteps * d->piece;
+    uint64_t count = min_u64(d->piece, d->samples - t);
+    uint32_t dm = steps->first[k];
+    char *sub = d->sub + (size_t)thread * steps->ngroups * d->sub_stride;
+    make_sub_bands(d, &d->scratch[thread], k, t, count, sub);
+    struct tile_rows in = {.kernel = d->second,
+                           .rows = sub,
+                           .stride = d->sub_stride,
+                           .delays = d->outer + (size_t)dm * steps->ngroups,
+                           .nrows = steps->ngroups,
+                           .ndms = steps->first[k + 1] - dm,
+                           .tile = d->tile,
+                           .limit = second_limit(d)};
+    tiles_sum(&in, &d->scratch[thread], count, d->out + dm * d->out_stride + t, d->out_stride);
+}
+
+/* So many parts that no thread has nothing to do. */
+static uint32_t count_parts(const struct cpu_dedisperse *d, uint64_t pieces)
+{
+    uint64_t wanted = ceil_div_u64((uint64_t)TASKS * d->base.spec.threads, pieces);
+    uint64_t most = ceil_div_u64(d->base.spec.delays->ndms, d->tile);
+    return (uint32_t)min_u64(wanted, most);
+}
+
+status_t cpu_dedisperse_run(dedisperse_t *dedisperse, buffer_t *in,
+                            const struct dedisperse_input *input, uint64_t samples, buffer_t *out,
+                            uint64_t out_stride)
+{
+    status_t st = STATUS_OK;
+    struct cpu_dedisperse *d = (struct cpu_dedisperse *)dedisperse;
+    void *from = NULL;
+    void *to = NULL;
+    pool_wait(d->pool, d->number);
+    TRY(buffer_get(in, &from));
+    TRY(buffer_get(out, &to));
+    uint64_t pieces = ceil_div_u64(samples, d->piece);
+    d->in = from;
+    d->out = to;
+    d->input = *input;
+    d->samples = samples;
+    d->out_stride = out_stride;
+    d->parts = pieces > 0 ? count_parts(d, pieces) : 0;
+    struct pool_block work = {.context = d,
+                              .run = {order_piece, in_steps(d) ? sum_step : sum_piece}};
+    work.tasks[0] = ceil_div_u64(samples + d->base.spec.delays->largest, ORDER_TIMES);
+    work.tasks[1] = pieces * (in_steps(d) ? d->base.spec.steps->nsteps : d->parts);
+    d->number = pool_submit(d->pool, &work);
+    cpu_buffer_mark(in, d->pool, d->number);
+    cpu_buffer_mark(out, d->pool, d->number);
+out:
+    return st;
+}
+
+status_t cpu_dedisperse_words(const dedisperse_t *dedisperse, struct text *out)
+{
+    const struct cpu_dedisperse *d = (const struct cpu_dedisperse *)dedisperse;
+    return text_add(out, "%s, %u threads, pieces of %llu samples, tiles of %u DMs",
+                    simd_kernels(simd_best())->name, d->base.spec.threads,
+                    (unsigned long long)d->piece, d->tile);
+}

@@ -1,0 +1,101 @@
+/* How the CPU's loops of dedispersion can be cut: strips of a piece of time, DMs of a tile. */
+#include "compute/cpu/cpu.h"
+#include "compute/cpu/dedisperse/dedisperse.h"
+#include "compute/cpu/dedisperse/tiles.h"
+
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "model name : ..." of /proc/cpuinfo; elsewhere nothing. */
+static void processor_name(char *out, size_t size)
+{
+    char line[256];
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    out[0] = '\0';
+    while (file && fgets(line, sizeof line, file)) {
+        const char *colon = strchr(line, ':');
+        if (colon && strncmp(line, "model name", strlen("model name")) == 0) {
+            snprintf(out, size, "%s", colon + 1 + strspn(colon + 1, " \t"));
+            out[strcspn(out, "\t\n")] = '\0';
+            break;
+        }
+    }
+    if (file) {
+        fclose(file);
+    }
+}
+
+status_t cpu_identity(const backend_t *backend, struct text *out)
+{
+    char name[256];
+    (void)backend;
+    processor_name(name, sizeof name);
+    return text_add(out, "%s, %s, voltmill " VOLTMILL_VERSION, name,
+                    simd_kernels(simd_best())->name);
+}
+
+/* Twice the rows that the cache holds, or half of them, and other tiles than the usual one cost
+ * some percent: more is not known, measuring is quick. */
+static double expected(const struct dedisperse_spec *spec, const struct dedisperse_shape *shape)
+{
+    const double rate = 2e10; /* of a thread, adds a second */
+    double rows = spec->steps ? spec->steps->ngroups : spec->delays->nchannels;
+    double adds = (double)spec->max_samples * spec->delays->ndms * rows;
+    double cache = fabs(log2(rows * shape->time_out * STRIP_BYTES / CACHE_BYTES));
+    double tile = fabs(log2((double)shape->dm_out / TILE_DMS));
+    return adds / (rate * (spec->threads > 0 ? spec->threads : 1)) *
+           (1 + 0.05 * cache + 0.05 * tile);
+}
+
+int cpu_dedisperse_fits(backend_t *backend, const struct dedisperse_spec *spec,
+                        const struct dedisperse_shape *shape, double *cost, const char **why)
+{
+    (void)backend;
+    *why = shape->staging != STAGING_STRIPS                       ? "CPUs take strips"
+           : shape->time_out < 1 || shape->time_out > MOST_STRIPS ? "pieces have 1 to 64 strips"
+           : shape->dm_out < 1 || shape->dm_out > MOST_TILE_DMS   ? "tiles have 1 to 64 DMs"
+           : shape->pack != 1 || shape->time_items != 1 || shape->dm_items != 1 ||
+                   shape->chunk != STRIP_CHUNK || shape->skew != 0 || shape->is_ptx != 0
+               ? "expected strips:1:1x1:STRIPSxDMS:32:0:0"
+               : NULL;
+    *cost = *why ? INFINITY : expected(spec, shape);
+    return *why == NULL;
+}
+
+static int compare_costs(const void *left, const void *right)
+{
+    double a = ((const struct dedisperse_candidate *)left)->cost;
+    double b = ((const struct dedisperse_candidate *)right)->cost;
+    return (a > b) - (a < b);
+}
+
+status_t cpu_dedisperse_candidates(backend_t *backend, const struct dedisperse_spec *spec,
+                                   struct dedisperse_candidate **out, uint32_t *count)
+{
+    status_t st = STATUS_OK;
+    static const uint32_t strips[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64};
+    static const uint32_t dms[] = {2, 4, 8, 12, 16, 24, 32, 48, 64};
+    enum { STRIPS = sizeof strips / sizeof *strips, DMS = sizeof dms / sizeof *dms };
+    struct dedisperse_candidate *list = NULL;
+    (void)backend;
+    TRY(memory_zeroed((size_t)STRIPS * DMS, sizeof *list, "shapes", &list));
+    for (uint32_t i = 0; i < STRIPS * DMS; i++) {
+        list[i].shape = (struct dedisperse_shape){.staging = STAGING_STRIPS,
+                                                  .pack = 1,
+                                                  .time_items = 1,
+                                                  .dm_items = 1,
+                                                  .time_out = strips[i % STRIPS],
+                                                  .dm_out = dms[i / STRIPS],
+                                                  .chunk = STRIP_CHUNK};
+        list[i].cost = expected(spec, &list[i].shape);
+    }
+    qsort(list, (size_t)STRIPS * DMS, sizeof *list, compare_costs);
+    *out = list;
+    *count = STRIPS * DMS;
+out:
+    return st;
+}

@@ -1,0 +1,55 @@
+/* The inner loops of dedispersion, compiled once for each instruction set like kernels.h.
+ *
+ * A strip is STRIP_BYTES of a channel's row from some time on: 512 samples of 8 bit, 128 floats.
+ * Rows are added up as they are stored: packed integers beside their upper halves,
+ *
+ *   S += w,  O += w >> half  in lanes of two samples,
+ *
+ * so S - (O << half) gives the sum of the lower halves exactly as long as that fits a lane. */
+#ifndef VOLTMILL_COMPUTE_CPU_DEDISPERSE_STRIPS_H
+#define VOLTMILL_COMPUTE_CPU_DEDISPERSE_STRIPS_H
+
+#include "compute/cpu/ppf/kernels.h"
+
+enum {
+    STRIP_BYTES = 512,
+    STRIP_CHUNK = 32,             /* channels of a call, so that their strips stay in L1 */
+    STRIP_SUMS = 2 * STRIP_BYTES, /* bytes that sums take */
+    STRIP_TOTALS = 4 * STRIP_BYTES
+};
+
+enum strip_kind {
+    STRIP_U8,    /* channels of 8 bit */
+    STRIP_U16,   /* of 16 bit */
+    STRIP_F32,   /* of floats, or sub-bands of them */
+    STRIP_SUM16, /* sub-bands: sums of 8-bit channels in 16 bit */
+    STRIP_SUM32, /* sums of 16-bit channels in 32 bit */
+    STRIP_KINDS
+};
+
+struct strip_kernel {
+    size_t sample_bytes;
+    uint32_t limit; /* channels after which sums must be flushed */
+    /* sums = or += strips of `count` channels.
+     *
+     *   rows     [count][stride bytes]   the strip of channel c begins `delays[c]` samples behind
+     *            rows + c * stride
+     *   sums     aligned to 64 bytes; they begin at zero, or go on */
+    void (*add)(const char *rows, size_t stride, const uint32_t *delays, uint32_t count, int begins,
+                void *sums);
+    /* total[t] += the sum of sample t: uint32, or float of STRIP_F32. */
+    void (*flush)(const void *sums, void *total);
+    /* out[t] = (float)total[t], t < count. */
+    void (*give)(const void *total, size_t count, float *out);
+    /* The sums as samples of a sub-band: of STRIP_SUM16, STRIP_SUM32 or STRIP_F32. */
+    void (*spread)(const void *sums, void *out);
+};
+
+struct strip_kernels {
+    struct strip_kernel kinds[STRIP_KINDS];
+};
+
+/* NULL when this machine or this build does not have it. */
+const struct strip_kernels *strip_kernels(enum simd_level level);
+
+#endif

@@ -1,0 +1,250 @@
+#include "compute/cpu/fft/fft.h"
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "io/cache.h"
+
+#include <fftw3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LINE = 16,         /* floats of a cache line */
+    PAD = 2 * LINE,    /* so that rows of 2^n bytes begin in different sets of the cache */
+    SMALL_POINTS = 64, /* shorter transforms go in batches */
+    MOST_BATCH = 16
+};
+
+/* A patient plan takes about as long as 2^17 transforms, a measured one a tenth of that. */
+static const uint64_t patient_count = UINT64_C(1) << 19;
+static const uint64_t measure_count = UINT64_C(1) << 16;
+
+/* A patient search that takes longer is given up for a measured one. */
+static const double most_patience = 60;
+
+static const char cache_kind[] = "fftw";
+
+struct transform {
+    int is_complex;
+    fftwf_plan plan;
+};
+
+static size_t padded(size_t floats)
+{
+    return (floats + LINE - 1) / LINE * LINE + PAD;
+}
+
+struct transform_shape transform_shape(size_t points, int is_complex)
+{
+    return (struct transform_shape){.points = points,
+                                    .is_complex = is_complex,
+                                    .batch = points <= SMALL_POINTS ? MOST_BATCH : 1,
+                                    .in_row = padded(is_complex ? 2 * points : points),
+                                    .out_row = padded(is_complex ? 2 * points : points + 2)};
+}
+
+enum fft_planning transform_effort(enum fft_planning planning, uint64_t count)
+{
+    if (planning != PLANNING_AUTO) {
+        return planning;
+    }
+    return count >= patient_count   ? PLANNING_PATIENT
+           : count >= measure_count ? PLANNING_MEASURE
+                                    : PLANNING_ESTIMATE;
+}
+
+static fftwf_plan make_plan(const struct transform_shape *shape, float *in, float *out,
+                            unsigned flags)
+{
+    int length = (int)shape->points;
+    int batch = (int)shape->batch;
+    flags |= FFTW_DESTROY_INPUT;
+    if (shape->is_complex) {
+        return fftwf_plan_many_dft(1, &length, batch, (fftwf_complex *)in, NULL, 1,
+                                   (int)(shape->in_row / 2), (fftwf_complex *)out, NULL, 1,
+                                   (int)(shape->out_row / 2), FFTW_FORWARD, flags);
+    }
+    return fftwf_plan_many_dft_r2c(1, &length, batch, in, NULL, 1, (int)shape->in_row,
+                                   (fftwf_complex *)out, NULL, 1, (int)(shape->out_row / 2), flags);
+}
+
+static status_t create_rows(const struct transform_shape *shape, float **in, float **out)
+{
+    status_t st = STATUS_OK;
+    TRY(memory_aligned(shape->batch * shape->in_row, sizeof(float), "a transform", in));
+    TRY(memory_aligned(shape->batch * shape->out_row, sizeof(float), "a transform", out));
+    /* Numbers that are none would be slow. */
+    memset(*in, 0, shape->batch * shape->in_row * sizeof(float));
+    memset(*out, 0, shape->batch * shape->out_row * sizeof(float));
+out:
+    return st;
+}
+
+/* The processor's name: plans are good for one kind. */
+static void processor_name(char *out, size_t room)
+{
+    char line[256];
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    snprintf(out, room, "unknown");
+    while (file && fgets(line, sizeof line, file)) {
+        if (strncmp(line, "model name", 10) == 0 || strncmp(line, "CPU part", 8) == 0) {
+            snprintf(out, room, "%s", line);
+            break;
+        }
+    }
+    if (file) {
+        fclose(file);
+    }
+}
+
+static status_t make_key(const struct transform_shape *shape, enum fft_planning effort,
+                         struct text *out)
+{
+    char processor[256];
+    processor_name(processor, sizeof processor);
+    return text_add(out, "%s\n%s\n%s %zu x %zu, rows %zu %zu, %s", fftwf_version, processor,
+                    shape->is_complex ? "complex" : "real", shape->batch, shape->points,
+                    shape->in_row, shape->out_row, planning_name(effort));
+}
+
+/* The plan that this wisdom tells, or NULL. What else FFTW knows would change it. */
+static fftwf_plan follow(const struct transform_shape *shape, float *in, float *out,
+                         const char *wisdom)
+{
+    fftwf_plan plan = NULL;
+    fftwf_forget_wisdom();
+    if (fftwf_import_wisdom_from_string(wisdom)) {
+        plan = make_plan(shape, in, out, FFTW_MEASURE | FFTW_WISDOM_ONLY);
+    }
+    fftwf_forget_wisdom();
+    return plan;
+}
+
+/* Plans from nothing; gives the wisdom of that plan alone, or NULL when it tells no plan: FFTW's
+ * planner was out of time then. */
+static char *plan_anew(const struct transform_shape *shape, float *in, float *out, unsigned flags,
+                       double most)
+{
+    fftwf_forget_wisdom();
+    fftwf_set_timelimit(most);
+    fftwf_plan plan = make_plan(shape, in, out, flags);
+    char *wisdom = plan ? fftwf_export_wisdom_to_string() : NULL;
+    fftwf_set_timelimit(FFTW_NO_TIMELIMIT);
+    fftwf_plan again = wisdom ? follow(shape, in, out, wisdom) : NULL;
+    if (!again) {
+        free(wisdom);
+        wisdom = NULL;
+    }
+    fftwf_destroy_plan(plan);
+    fftwf_destroy_plan(again);
+    return wisdom;
+}
+
+static status_t find_wisdom(const struct transform_shape *shape, enum fft_planning effort,
+                            char **out)
+{
+    status_t st = STATUS_OK;
+    float *in = NULL;
+    float *spectra = NULL;
+    TRY(create_rows(shape, &in, &spectra));
+    if (effort == PLANNING_PATIENT) {
+        *out = plan_anew(shape, in, spectra, FFTW_PATIENT, most_patience);
+    }
+    if (!*out) {
+        *out = plan_anew(shape, in, spectra, FFTW_MEASURE, FFTW_NO_TIMELIMIT);
+    }
+    REQUIRE(*out, STATUS_DEVICE, "FFTW cannot plan a transform of %zu points", shape->points);
+out:
+    free(in);
+    free(spectra);
+    return st;
+}
+
+status_t transform_wisdom(const struct transform_shape *shape, enum fft_planning effort, char *out,
+                          size_t room)
+{
+    status_t st = STATUS_OK;
+    struct text key = {0};
+    char *wisdom = NULL;
+    void *kept = NULL;
+    size_t size = 0;
+    out[0] = '\0';
+    if (effort == PLANNING_ESTIMATE) {
+        goto out;
+    }
+    TRY(make_key(shape, effort, &key));
+    TRY(cache_get(cache_kind, key.data, &kept, &size));
+    if (!kept) {
+        TRY(find_wisdom(shape, effort, &wisdom));
+        size = strlen(wisdom);
+        (void)cache_put(cache_kind, key.data, wisdom, size);
+    }
+    if (size < room) {
+        memcpy(out, kept ? kept : wisdom, size);
+        out[size] = '\0';
+    }
+out:
+    free(kept);
+    free(wisdom);
+    text_free(&key);
+    return st;
+}
+
+status_t transform_create(const struct transform_shape *shape, const char *wisdom,
+                          transform_t **out)
+{
+    status_t st = STATUS_OK;
+    transform_t *transform = NULL;
+    float *in = NULL;
+    float *spectra = NULL;
+    TRY(memory_zeroed(1, sizeof *transform, "a transform", &transform));
+    TRY(create_rows(shape, &in, &spectra));
+    transform->is_complex = shape->is_complex;
+    if (wisdom[0] != '\0') {
+        transform->plan = follow(shape, in, spectra, wisdom);
+        REQUIRE(transform->plan, STATUS_DEVICE,
+                "this machine cannot follow the FFTW plan that rank 0 made for its own: run on "
+                "machines of one kind, or with run.fft_planning=estimate");
+    } else {
+        fftwf_forget_wisdom();
+        transform->plan = make_plan(shape, in, spectra, FFTW_ESTIMATE);
+        REQUIRE(transform->plan, STATUS_DEVICE, "FFTW cannot plan a transform of %zu points",
+                shape->points);
+    }
+    *out = transform;
+    transform = NULL;
+out:
+    transform_destroy(transform);
+    free(in);
+    free(spectra);
+    return st;
+}
+
+void transform_destroy(transform_t *transform)
+{
+    if (transform) {
+        if (transform->plan) {
+            fftwf_destroy_plan(transform->plan);
+        }
+        free(transform);
+    }
+}
+
+void transform_run(const transform_t *transform, float *in, float *out)
+{
+    if (transform->is_complex) {
+        fftwf_execute_dft(transform->plan, (fftwf_complex *)in, (fftwf_complex *)out);
+    } else {
+        fftwf_execute_dft_r2c(transform->plan, in, (fftwf_complex *)out);
+    }
+}
+
+status_t transform_words(const char *wisdom, struct text *out)
+{
+    if (wisdom[0] == '\0') {
+        return text_add(out, "%s by rule", fftwf_version);
+    }
+    return text_add(out, "%s plan %08x", fftwf_version,
+                    (unsigned)(cache_hash(wisdom, strlen(wisdom)) & 0xffffffffU));
+}

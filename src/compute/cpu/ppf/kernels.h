@@ -1,0 +1,78 @@
+/* The inner loops of the CPU backend, compiled once for each instruction set; the program takes the
+ * best that the machine has.
+ *
+ * They work on blocks of `lanes` samples. In a window a block of complex samples lies as all its
+ * real parts, then all its imaginary ones, so that one coefficient multiplies whole vectors of
+ * both; real samples lie as they are. */
+#ifndef VOLTMILL_COMPUTE_CPU_PPF_KERNELS_H
+#define VOLTMILL_COMPUTE_CPU_PPF_KERNELS_H
+
+#include "compute/backend.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    MOST_LANES = 16,
+    FIR_ROWS = 4, /* spectra that share each coefficient loaded: Adamek's S_B */
+    /* Long sums are cut into pieces of so many taps, added in double: a float sum over thousands of
+     * taps would lose the digits that the transform keeps. */
+    FIR_PIECE = 64
+};
+
+/* Which samples are no samples; they become zero. */
+struct missing_rule {
+    int finite; /* NaN and infinities are missing */
+    int value;  /* a stored number is missing: both parts equal to it, or either one */
+    int both;
+    float re, im;
+};
+
+/* out[s][i] = sum_t window[s + t][i] coeff[t][i], t ascending, s < rows, i < blocks * lanes.
+ *
+ *   window   float [rows + taps - 1][window_stride]   blocks as above
+ *   coeff    float [taps][coeff_stride]               the same for both parts
+ *   out      float [rows][out_stride]                 pairs (re, im) if complex
+ *
+ * `rows` is a multiple of FIR_ROWS. `touch`, when not NULL, is memory of [rows][touch_stride]
+ * floats that is going to be written soon, in columns like `out`: it is called into the cache. */
+struct fir_block {
+    const float *window, *coeff;
+    size_t window_stride, coeff_stride, out_stride, touch_stride;
+    size_t taps, rows, blocks;
+    int conjugate; /* complex: negate the imaginary part of what comes out */
+    float *out;
+    const float *touch;
+};
+
+struct cpu_kernels {
+    const char *name;
+    size_t lanes;
+    /* Blocks of stored samples without gaps between them (real parts before imaginary ones) to
+     * floats, for each enum sample_format: of real samples [0] (NULL for SAMPLE_I4) and complex
+     * ones [1].
+     *
+     *   from   [blocks * lanes] samples, at any address
+     *   out    float [blocks][parts][lanes]   */
+    void (*unpack[4][2])(const void *from, size_t blocks, const struct nibbles *nibbles,
+                         float *out);
+    /* Sets missing samples among the first `count` of what unpack gave to zero; returns their
+     * number. [0] real, [1] complex. */
+    uint64_t (*drop[2])(const struct missing_rule *rule, size_t count, float *out);
+    /* [0] real, [1] complex. */
+    void (*fir[2])(const struct fir_block *block);
+    /* power[k] = |bins[k]|^2, or with `add` += ; bins are pairs. */
+    void (*power)(const float *bins, size_t count, int add, float *power);
+};
+
+/* Instruction sets, the poorest first. */
+enum simd_level { SIMD_BASE, SIMD_AVX2, SIMD_AVX512, SIMD_LEVELS };
+
+/* The best that this machine and this build have, at most what VOLTMILL_SIMD names. */
+enum simd_level simd_best(void);
+/* Fails with DEVICE when VOLTMILL_SIMD names no instruction set. */
+status_t simd_check(void);
+/* NULL when this machine or this build does not have it. */
+const struct cpu_kernels *simd_kernels(enum simd_level level);
+
+#endif

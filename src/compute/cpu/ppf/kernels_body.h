@@ -1,0 +1,336 @@
+/* The kernels of kernels.h for one instruction set. Included by one source file for each, which
+ * defines KERNELS (the name of the table), KERNELS_NAME and LANES (samples of a block: a vector
+ * register of floats) and is compiled with that set's flags.
+ *
+ * Loops of a constant LANES rounds over neighbouring elements are written so that the compiler
+ * makes each one vector operation. */
+#include "compute/cpu/ppf/kernels.h"
+
+#include <string.h>
+
+typedef float lanes_t __attribute__((vector_size(LANES * sizeof(float))));
+typedef int32_t mask_t __attribute__((vector_size(LANES * sizeof(int32_t))));
+
+#ifdef __clang__
+#define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (mask_t){__VA_ARGS__})
+#endif
+/* Which elements of two registers, one behind the other, make the first and the last pairs. */
+#if LANES == 16
+#define FIRST_PAIRS 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define LAST_PAIRS 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#define LANE_NUMBERS 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+#elif LANES == 8
+#define FIRST_PAIRS 0, 8, 1, 9, 2, 10, 3, 11
+#define LAST_PAIRS 4, 12, 5, 13, 6, 14, 7, 15
+#define LANE_NUMBERS 0, 1, 2, 3, 4, 5, 6, 7
+#else
+#define FIRST_PAIRS 0, 4, 1, 5
+#define LAST_PAIRS 2, 6, 3, 7
+#define LANE_NUMBERS 0, 1, 2, 3
+#endif
+
+/* Stored numbers lie at any address. */
+typedef uint8_t packed_u8 __attribute__((may_alias));
+typedef int16_t packed_i16 __attribute__((aligned(1), may_alias));
+typedef uint16_t packed_u16 __attribute__((aligned(1), may_alias));
+typedef uint32_t packed_u32 __attribute__((aligned(1), may_alias));
+typedef float packed_float __attribute__((aligned(1), may_alias));
+
+/* The low `bits` bits of a word as a signed number. */
+static inline float signed_bits(uint32_t word, int bits)
+{
+    return (float)((int32_t)(word << (32 - bits)) >> (32 - bits));
+}
+
+static inline void split_offset(const packed_u8 *bytes, float *restrict high, float *restrict low)
+{
+    for (int i = 0; i < LANES; i++) {
+        int32_t byte = bytes[i];
+        high[i] = (float)((byte >> 4) - 8);
+        low[i] = (float)((byte & 15) - 8);
+    }
+}
+
+static inline void split_twos(const packed_u8 *bytes, float *restrict high, float *restrict low)
+{
+    for (int i = 0; i < LANES; i++) {
+        uint32_t byte = bytes[i];
+        high[i] = signed_bits(byte >> 4, 4);
+        low[i] = signed_bits(byte, 4);
+    }
+}
+
+static void unpack_i4_pairs(const void *from, size_t blocks, const struct nibbles *nibbles,
+                            float *restrict out)
+{
+    const packed_u8 *bytes = from;
+    int high = nibbles->high_is_real ? 0 : LANES;
+    int low = LANES - high;
+    for (size_t block = 0; block < blocks; block++, bytes += LANES, out += 2 * LANES) {
+        if (nibbles->offset_binary) {
+            split_offset(bytes, out + high, out + low);
+        } else {
+            split_twos(bytes, out + high, out + low);
+        }
+    }
+}
+
+/* The part of a pair of integers that comes first is the low half of the word, or on big-endian
+ * machines the high one. */
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define FIRST_HALF(word, bits) signed_bits(word, bits)
+#define SECOND_HALF(word, bits) signed_bits((uint32_t)(word) >> (bits), bits)
+#else
+#define FIRST_HALF(word, bits) signed_bits((uint32_t)(word) >> (bits), bits)
+#define SECOND_HALF(word, bits) signed_bits(word, bits)
+#endif
+
+static void unpack_i8_pairs(const void *from, size_t blocks, const struct nibbles *nibbles,
+                            float *restrict out)
+{
+    const packed_u16 *words = from;
+    (void)nibbles;
+    for (size_t block = 0; block < blocks; block++, words += LANES, out += 2 * LANES) {
+        for (int i = 0; i < LANES; i++) {
+            out[i] = FIRST_HALF(words[i], 8);
+            out[LANES + i] = SECOND_HALF(words[i], 8);
+        }
+    }
+}
+
+static void unpack_i16_pairs(const void *from, size_t blocks, const struct nibbles *nibbles,
+                             float *restrict out)
+{
+    const packed_u32 *words = from;
+    (void)nibbles;
+    for (size_t block = 0; block < blocks; block++, words += LANES, out += 2 * LANES) {
+        for (int i = 0; i < LANES; i++) {
+            out[i] = FIRST_HALF(words[i], 16);
+            out[LANES + i] = SECOND_HALF(words[i], 16);
+        }
+    }
+}
+
+static void unpack_f32_pairs(const void *from, size_t blocks, const struct nibbles *nibbles,
+                             float *restrict out)
+{
+    const packed_float *numbers = from;
+    (void)nibbles;
+    for (size_t block = 0; block < blocks; block++, numbers += 2 * LANES, out += 2 * LANES) {
+        for (int i = 0; i < LANES; i++) {
+            out[i] = numbers[2 * i];
+            out[LANES + i] = numbers[2 * i + 1];
+        }
+    }
+}
+
+#define DEFINE_UNPACK_REAL(name, type)                                                             \
+    static void name(const void *from, size_t blocks, const struct nibbles *nibbles,               \
+                     float *restrict out)                                                          \
+    {                                                                                              \
+        const type *numbers = from;                                                                \
+        (void)nibbles;                                                                             \
+        for (size_t i = 0; i < blocks * LANES; i++) {                                              \
+            out[i] = (float)numbers[i];                                                            \
+        }                                                                                          \
+    }
+
+typedef int8_t packed_i8 __attribute__((may_alias));
+DEFINE_UNPACK_REAL(unpack_i8_real, packed_i8)
+DEFINE_UNPACK_REAL(unpack_i16_real, packed_i16)
+DEFINE_UNPACK_REAL(unpack_f32_real, packed_float)
+
+/* Lanes in which something is no number: infinities and NaN minus themselves are not zero. */
+static inline mask_t odd_lanes(lanes_t x)
+{
+    return ~(x - x == 0);
+}
+
+static inline lanes_t keep_lanes(lanes_t x, mask_t dropped)
+{
+    return (lanes_t)((mask_t)x & ~dropped);
+}
+
+static inline __attribute__((always_inline)) uint64_t
+drop(const struct missing_rule *rule, size_t count, float *out, const int parts)
+{
+    mask_t found = {0};
+    uint64_t missing = 0;
+    const mask_t none = {0};
+    const mask_t lane = {LANE_NUMBERS};
+    const mask_t finite = none - rule->finite;
+    const mask_t value = none - rule->value;
+    for (size_t from = 0; from < count; from += LANES, out += parts * LANES) {
+        lanes_t *x = (lanes_t *)out;
+        int32_t here = count - from < LANES ? (int32_t)(count - from) : LANES;
+        mask_t bad = odd_lanes(x[0]) & finite;
+        mask_t is_value = x[0] == rule->re;
+        if (parts == 2) {
+            mask_t other = x[1] == rule->im;
+            bad |= odd_lanes(x[1]) & finite;
+            is_value = rule->both ? is_value & other : is_value | other;
+        }
+        bad |= is_value & value;
+        bad &= lane < here;
+        x[0] = keep_lanes(x[0], bad);
+        if (parts == 2) {
+            x[1] = keep_lanes(x[1], bad);
+        }
+        found -= bad;
+    }
+    for (int i = 0; i < LANES; i++) {
+        missing += (uint64_t)found[i];
+    }
+    return missing;
+}
+
+static uint64_t drop_real(const struct missing_rule *rule, size_t count, float *out)
+{
+    return drop(rule, count, out, 1);
+}
+
+static uint64_t drop_pairs(const struct missing_rule *rule, size_t count, float *out)
+{
+    return drop(rule, count, out, 2);
+}
+
+/* Adamek's C_B x S_B blocking: FIR_ROWS spectra of one block of columns are summed in registers, so
+ * each coefficient that is loaded serves all of them. `parts` is a constant where this is inlined.
+ */
+static inline __attribute__((always_inline)) void
+sum_taps(const float *window, const struct fir_block *b, const float *coeff, size_t taps,
+         const int parts, lanes_t sum[2 * FIR_ROWS])
+{
+    size_t stride = b->window_stride / LANES;
+    const lanes_t *x = (const lanes_t *)window;
+    lanes_t total[2 * FIR_ROWS];
+#pragma GCC unroll 8
+    for (int i = 0; i < parts * FIR_ROWS; i++) {
+        total[i] = (lanes_t){0};
+    }
+    for (size_t t = 0; t < taps; t++, x += stride, coeff += b->coeff_stride) {
+        lanes_t c = *(const lanes_t *)coeff;
+#pragma GCC unroll 4
+        for (int row = 0; row < FIR_ROWS; row++) {
+#pragma GCC unroll 2
+            for (int part = 0; part < parts; part++) {
+                total[row * parts + part] += x[(size_t)row * stride + (size_t)part] * c;
+            }
+        }
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < parts * FIR_ROWS; i++) {
+        sum[i] = total[i];
+    }
+}
+
+/* The same for more than FIR_PIECE taps. */
+static void sum_pieces(const float *window, const struct fir_block *b, const float *coeff,
+                       const int parts, lanes_t sum[2 * FIR_ROWS])
+{
+    double total[2 * FIR_ROWS][LANES] = {{0}};
+    for (size_t t = 0; t < b->taps; t += FIR_PIECE) {
+        size_t count = b->taps - t < FIR_PIECE ? b->taps - t : FIR_PIECE;
+        const float *x = window + t * b->window_stride;
+        const float *c = coeff + t * b->coeff_stride;
+        if (parts == 2) {
+            sum_taps(x, b, c, count, 2, sum);
+        } else {
+            sum_taps(x, b, c, count, 1, sum);
+        }
+        for (int i = 0; i < parts * FIR_ROWS; i++) {
+            for (int lane = 0; lane < LANES; lane++) {
+                total[i][lane] += (double)sum[i][lane];
+            }
+        }
+    }
+    for (int i = 0; i < parts * FIR_ROWS; i++) {
+        for (int lane = 0; lane < LANES; lane++) {
+            sum[i][lane] = (float)total[i][lane];
+        }
+    }
+}
+
+/* LANES real parts and LANES imaginary ones to LANES pairs. */
+static inline void store_pairs(lanes_t re, lanes_t im, float sign, float *out)
+{
+    lanes_t *pairs = (lanes_t *)out;
+    im *= sign;
+    pairs[0] = SHUFFLE(re, im, FIRST_PAIRS);
+    pairs[1] = SHUFFLE(re, im, LAST_PAIRS);
+}
+
+/* A cache line holds 16 floats. */
+static inline void touch_columns(const struct fir_block *b, size_t column, size_t count)
+{
+    for (size_t row = 0; row < b->rows; row++) {
+        for (size_t i = 0; i < count; i += 16) {
+            __builtin_prefetch(b->touch + row * b->touch_stride + column + i, 1, 2);
+        }
+    }
+}
+
+static inline __attribute__((always_inline)) void fir(const struct fir_block *b, const int parts)
+{
+    const float sign = b->conjugate ? -1.0F : 1.0F;
+    const size_t width = LANES * (size_t)parts;
+    for (size_t block = 0; block < b->blocks; block++) {
+        const float *coeff = b->coeff + block * LANES;
+        if (b->touch) {
+            touch_columns(b, block * width, width);
+        }
+        for (size_t s = 0; s < b->rows; s += FIR_ROWS) {
+            const float *window = b->window + s * b->window_stride + block * width;
+            float *out = b->out + s * b->out_stride + block * width;
+            lanes_t sum[2 * FIR_ROWS];
+            if (b->taps <= FIR_PIECE) {
+                sum_taps(window, b, coeff, b->taps, parts, sum);
+            } else {
+                sum_pieces(window, b, coeff, parts, sum);
+            }
+            for (size_t row = 0; row < FIR_ROWS; row++, out += b->out_stride) {
+                if (parts == 2) {
+                    store_pairs(sum[2 * row], sum[2 * row + 1], sign, out);
+                } else {
+                    memcpy(out, &sum[row], sizeof sum[row]);
+                }
+            }
+        }
+    }
+}
+
+static void fir_real(const struct fir_block *block)
+{
+    fir(block, 1);
+}
+
+static void fir_pairs(const struct fir_block *block)
+{
+    fir(block, 2);
+}
+
+static void power(const float *restrict bins, size_t count, int add, float *restrict out)
+{
+    if (add) {
+        for (size_t k = 0; k < count; k++) {
+            out[k] += bins[2 * k] * bins[2 * k] + bins[2 * k + 1] * bins[2 * k + 1];
+        }
+    } else {
+        for (size_t k = 0; k < count; k++) {
+            out[k] = bins[2 * k] * bins[2 * k] + bins[2 * k + 1] * bins[2 * k + 1];
+        }
+    }
+}
+
+extern const struct cpu_kernels KERNELS;
+const struct cpu_kernels KERNELS = {.name = KERNELS_NAME,
+                                    .lanes = LANES,
+                                    .unpack = {{NULL, unpack_i4_pairs},
+                                               {unpack_i8_real, unpack_i8_pairs},
+                                               {unpack_i16_real, unpack_i16_pairs},
+                                               {unpack_f32_real, unpack_f32_pairs}},
+                                    .drop = {drop_real, drop_pairs},
+                                    .fir = {fir_real, fir_pairs},
+                                    .power = power};

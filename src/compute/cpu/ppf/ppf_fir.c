@@ -1,0 +1,209 @@
+#include "compute/cpu/ppf/ppf_fir.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    WINDOW_BYTES = 20 << 10, /* of the first-level cache's 32 KiB or more */
+    MOST_COLUMNS = 128,      /* floats */
+    LINE_BYTES = 64
+};
+
+struct filter {
+    const struct cpu_kernels *kernels;
+    void (*unpack)(const void *, size_t, const struct nibbles *, float *);
+    struct nibbles nibbles;
+    struct missing_rule rule;
+    int has_rule;
+    int conjugate;
+    int is_complex;
+    size_t samples;      /* P */
+    size_t sample_bytes; /* stored */
+    size_t taps;
+    size_t rows;
+    size_t columns; /* samples of a column */
+    size_t padded;  /* P, rounded up to whole blocks */
+    float *coeff;   /* [T][padded] */
+};
+
+/* A quarter of the second-level cache, the rest being for what is read and written. */
+static size_t spectra_bytes(void)
+{
+    const size_t usual = (size_t)1 << 20;
+    long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    return (bytes > 0 ? (size_t)bytes : usual) / 4;
+}
+
+size_t filter_rows(size_t most, size_t row)
+{
+    size_t rows = most;
+    size_t room = spectra_bytes();
+    while (rows > FIR_ROWS && rows * row * sizeof(float) > room) {
+        rows /= 2;
+    }
+    return rows;
+}
+
+size_t filter_sample_bytes(const struct channelise_spec *spec)
+{
+    static const size_t number[] = {1, 1, 2, 4};
+    return number[spec->format] * (spec->is_complex && spec->format != SAMPLE_I4 ? 2 : 1);
+}
+
+/* Samples of a column: whole blocks of the widest kernels, so that the cut is the same on every
+ * machine. */
+static size_t column_samples(const struct channelise_spec *spec, size_t rows)
+{
+    size_t parts = spec->is_complex ? 2 : 1;
+    size_t floats = WINDOW_BYTES / sizeof(float) / (rows + spec->taps - 1);
+    floats = floats < MOST_COLUMNS ? floats : MOST_COLUMNS;
+    size_t blocks = floats / parts / MOST_LANES;
+    return (blocks > 0 ? blocks : 1) * MOST_LANES;
+}
+
+size_t filter_window_floats(const struct channelise_spec *spec, size_t rows)
+{
+    return (rows + spec->taps - 1) * column_samples(spec, rows) * (spec->is_complex ? 2 : 1);
+}
+
+static size_t padded_samples(const struct channelise_spec *spec)
+{
+    return (channelise_samples(spec) + MOST_LANES - 1) / MOST_LANES * MOST_LANES;
+}
+
+uint64_t filter_bytes(const struct channelise_spec *spec)
+{
+    return (uint64_t)padded_samples(spec) * spec->taps * sizeof(float);
+}
+
+/* Nibbles are missing as a byte: both of them. Of larger samples, one such part makes all of it
+ * missing. */
+static void set_rule(filter_t *filter, const struct channelise_spec *spec)
+{
+    filter->has_rule = spec->format == SAMPLE_F32 || spec->has_missing_value;
+    filter->rule = (struct missing_rule){.finite = spec->format == SAMPLE_F32,
+                                         .value = spec->has_missing_value,
+                                         .re = (float)spec->missing_value,
+                                         .im = (float)spec->missing_value};
+    if (spec->format == SAMPLE_I4 && spec->has_missing_value) {
+        unsigned char byte = (unsigned char)spec->missing_value;
+        unsigned char bytes[MOST_LANES] = {0};
+        float pair[2 * MOST_LANES];
+        bytes[0] = byte;
+        filter->unpack(bytes, 1, &filter->nibbles, pair);
+        filter->rule.both = 1;
+        filter->rule.re = pair[0];
+        filter->rule.im = pair[filter->kernels->lanes];
+        /* A number that no byte has is never missing. */
+        filter->has_rule = filter->rule.value = byte == spec->missing_value;
+    }
+}
+
+status_t filter_create(const struct cpu_kernels *kernels, const struct channelise_spec *spec,
+                       size_t rows, filter_t **out)
+{
+    status_t st = STATUS_OK;
+    filter_t *filter = NULL;
+    TRY(memory_zeroed(1, sizeof *filter, "the filter", &filter));
+    filter->kernels = kernels;
+    filter->is_complex = spec->is_complex;
+    filter->unpack = kernels->unpack[spec->format][spec->is_complex];
+    filter->nibbles = spec->nibbles;
+    filter->conjugate = spec->is_complex && spec->conjugate;
+    filter->samples = channelise_samples(spec);
+    filter->sample_bytes = filter_sample_bytes(spec);
+    filter->taps = spec->taps;
+    filter->rows = rows;
+    filter->columns = column_samples(spec, rows);
+    filter->padded = padded_samples(spec);
+    set_rule(filter, spec);
+    size_t count = filter->padded * filter->taps;
+    TRY(memory_aligned(count, sizeof(float), "coefficients", &filter->coeff));
+    memset(filter->coeff, 0, count * sizeof(float));
+    for (size_t t = 0; t < filter->taps; t++) {
+        for (size_t i = 0; i < filter->samples; i++) {
+            filter->coeff[t * filter->padded + i] = (float)spec->coeff[t * filter->samples + i];
+        }
+    }
+    *out = filter;
+    filter = NULL;
+out:
+    filter_destroy(filter);
+    return st;
+}
+
+void filter_destroy(filter_t *filter)
+{
+    if (filter) {
+        free(filter->coeff);
+        free(filter);
+    }
+}
+
+/* `count` samples into whole blocks: what is behind them in the last one is zero. Returns how many
+ * were missing. */
+static uint64_t unpack_samples(const filter_t *filter, const char *at, size_t count, float *out)
+{
+    size_t lanes = filter->kernels->lanes;
+    size_t blocks = count / lanes;
+    size_t rest = count % lanes;
+    filter->unpack(at, blocks, &filter->nibbles, out);
+    if (rest > 0) {
+        char last[MOST_LANES * 8] = {0};
+        size_t parts = filter->is_complex ? 2 : 1;
+        memcpy(last, at + blocks * lanes * filter->sample_bytes, rest * filter->sample_bytes);
+        filter->unpack(last, 1, &filter->nibbles, out + blocks * lanes * parts);
+    }
+    return filter->has_rule ? filter->kernels->drop[filter->is_complex](&filter->rule, count, out)
+                            : 0;
+}
+
+/* Calls what the next pass reads into the second-level cache. */
+static void touch_next(const char *at, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i += LINE_BYTES) {
+        __builtin_prefetch(at + i, 0, 2);
+    }
+}
+
+uint64_t filter_run(const filter_t *filter, const char *samples, size_t count, size_t answers,
+                    float *window, float *out, size_t out_stride, const float *touch,
+                    size_t touch_stride)
+{
+    const struct cpu_kernels *kernels = filter->kernels;
+    size_t parts = filter->is_complex ? 2 : 1;
+    size_t raw = count + filter->taps - 1;
+    size_t row_bytes = filter->samples * filter->sample_bytes;
+    uint64_t missing = 0;
+    for (size_t column = 0; column < filter->samples; column += filter->columns) {
+        size_t left = filter->samples - column;
+        size_t width = left < filter->columns ? left : filter->columns;
+        size_t blocks = (width + kernels->lanes - 1) / kernels->lanes;
+        size_t stride = blocks * kernels->lanes * parts;
+        const char *at = samples + column * filter->sample_bytes;
+        for (size_t i = 0; i < raw; i++, at += row_bytes) {
+            uint64_t found = unpack_samples(filter, at, width, window + i * stride);
+            missing += i < answers ? found : 0;
+            if (i >= raw - count) {
+                touch_next(at + count * row_bytes, width * filter->sample_bytes);
+            }
+        }
+        struct fir_block block = {.window = window,
+                                  .coeff = filter->coeff + column,
+                                  .window_stride = stride,
+                                  .coeff_stride = filter->padded,
+                                  .out_stride = out_stride,
+                                  .touch_stride = touch_stride,
+                                  .taps = filter->taps,
+                                  .rows = (count + FIR_ROWS - 1) / FIR_ROWS * FIR_ROWS,
+                                  .blocks = blocks,
+                                  .conjugate = filter->conjugate,
+                                  .out = out + column * parts,
+                                  .touch = touch ? touch + column * parts : NULL};
+        kernels->fir[filter->is_complex](&block);
+    }
+    return missing;
+}

@@ -1,0 +1,133 @@
+#include "compute/cpu/ppf/sums.h"
+
+#include "base/memory.h"
+#include "compute/grains.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PIECE = 64,        /* channels that are added up at a time */
+    DUMPS_A_THREAD = 4 /* enough for threads to end together */
+};
+
+struct sums {
+    uint64_t integrate;
+    size_t nchannels;
+    uint64_t many_dumps; /* of all streams: threads share them, instead of channels */
+    /* [streams][nchannels]: the dump that is not complete yet. One is read while the other is
+     * written, in turns from block to block. */
+    double *carry[2];
+};
+
+status_t sums_create(const struct channelise_spec *spec, uint64_t integrate, sums_t **out)
+{
+    status_t st = STATUS_OK;
+    sums_t *sums = NULL;
+    TRY(memory_zeroed(1, sizeof *sums, "sums of power", &sums));
+    sums->integrate = integrate;
+    sums->nchannels = spec->nchannels;
+    sums->many_dumps = (uint64_t)DUMPS_A_THREAD * spec->threads;
+    for (int i = 0; i < 2; i++) {
+        TRY(memory_zeroed((size_t)spec->nstreams * spec->nchannels, sizeof(double), "sums of power",
+                          &sums->carry[i]));
+    }
+    *out = sums;
+    sums = NULL;
+out:
+    sums_destroy(sums);
+    return st;
+}
+
+void sums_destroy(sums_t *sums)
+{
+    if (sums) {
+        free(sums->carry[0]);
+        free(sums->carry[1]);
+        free(sums);
+    }
+}
+
+size_t sums_grain_floats(const struct channelise_spec *spec, uint64_t integrate)
+{
+    return (size_t)grain_most(spec->max_spectra, integrate) * spec->nstreams * spec->nchannels;
+}
+
+int sums_begins(const sums_t *sums, uint64_t first, uint64_t number, size_t *grain)
+{
+    if (number != first && number % GRAIN != 0 && number % sums->integrate != 0) {
+        return 0;
+    }
+    *grain = (size_t)grain_index(first, number, sums->integrate);
+    return 1;
+}
+
+/* At most PIECE channels of one stream from `low` on, of one dump. */
+static void sum_piece(const sums_t *sums, const struct sums_block *block, uint64_t dump,
+                      uint32_t stream, size_t low)
+{
+    size_t nchannels = sums->nchannels;
+    size_t count = nchannels - low < PIECE ? nchannels - low : PIECE;
+    uint64_t integrate = sums->integrate;
+    uint64_t end = block->first + block->spectra;
+    uint64_t from = max_u64(dump * integrate, block->first);
+    uint64_t to = min_u64((dump + 1) * integrate, end);
+    uint64_t first_grain = grain_index(block->first, from, integrate);
+    uint64_t last_grain = grain_index(block->first, to - 1, integrate);
+    size_t at = (size_t)stream * nchannels + low;
+    double total[PIECE] = {0};
+    if (dump * integrate < block->first && !block->begins) {
+        memcpy(total, sums->carry[block->turn ^ 1] + at, count * sizeof *total);
+    }
+    for (uint64_t grain = first_grain; grain <= last_grain; grain++) {
+        const float *power = block->grains + (size_t)grain * block->nstreams * nchannels + at;
+        for (size_t k = 0; k < count; k++) {
+            total[k] += (double)power[k];
+        }
+    }
+    if ((dump + 1) * integrate <= end) {
+        uint64_t row = dump - block->first / integrate;
+        float *out = block->out + (size_t)row * block->nstreams * nchannels + at;
+        for (size_t k = 0; k < count; k++) {
+            out[k] = (float)total[k];
+        }
+    } else {
+        memcpy(sums->carry[block->turn] + at, total, count * sizeof *total);
+    }
+}
+
+static uint64_t dumps_touched(const sums_t *sums, const struct sums_block *block)
+{
+    uint64_t last = block->first + block->spectra - 1;
+    return last / sums->integrate - block->first / sums->integrate + 1;
+}
+
+/* Channels of a task: all of them where there are dumps enough. */
+static size_t task_channels(const sums_t *sums, const struct sums_block *block)
+{
+    return dumps_touched(sums, block) * block->nstreams >= sums->many_dumps ? sums->nchannels
+                                                                            : PIECE;
+}
+
+static uint64_t pieces_of(const sums_t *sums, const struct sums_block *block)
+{
+    return ceil_div_u64(sums->nchannels, task_channels(sums, block));
+}
+
+uint64_t sums_tasks(const sums_t *sums, const struct sums_block *block)
+{
+    return dumps_touched(sums, block) * block->nstreams * pieces_of(sums, block);
+}
+
+void sums_finish(const sums_t *sums, const struct sums_block *block, uint64_t task)
+{
+    uint64_t pieces = pieces_of(sums, block);
+    size_t channels = task_channels(sums, block);
+    uint64_t dump = block->first / sums->integrate + task / pieces / block->nstreams;
+    uint32_t stream = (uint32_t)(task / pieces % block->nstreams);
+    size_t low = (size_t)(task % pieces) * channels;
+    size_t end = low + channels < sums->nchannels ? low + channels : sums->nchannels;
+    for (; low < end; low += PIECE) {
+        sum_piece(sums, block, dump, stream, low);
+    }
+}

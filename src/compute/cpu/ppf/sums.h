@@ -1,0 +1,38 @@
+/* Power summed over time: the CPU backend's side of compute/grains.h. */
+#ifndef VOLTMILL_COMPUTE_CPU_PPF_SUMS_H
+#define VOLTMILL_COMPUTE_CPU_PPF_SUMS_H
+
+#include "compute/backend.h"
+
+typedef struct sums sums_t;
+
+/* Of one output, for blocks as the spec says. Fails with DEVICE. */
+status_t sums_create(const struct channelise_spec *spec, uint64_t integrate, sums_t **out);
+void sums_destroy(sums_t *sums);
+
+/* Floats of the grains of a block: [grains][streams][nchannels]. */
+size_t sums_grain_floats(const struct channelise_spec *spec, uint64_t integrate);
+
+/* In a block that began with spectrum `first`: 1 if the power of spectrum `number` begins a grain
+ * (number *grain of the block), 0 if it goes to the grain of the spectrum before. */
+int sums_begins(const sums_t *sums, uint64_t first, uint64_t number, size_t *grain);
+
+/* A block whose grains are complete. */
+struct sums_block {
+    const float *grains;
+    uint64_t first, spectra;
+    uint32_t nstreams;
+    int begins;    /* a chunk: nothing is carried into it */
+    unsigned turn; /* 0 and 1 from block to block */
+    float *out;    /* [dumps][nstreams][nchannels] */
+};
+
+/* Tasks that sums_finish() is cut into: in the order of time, so that they fall to threads as the
+ * grains did, which are then still in those threads' caches. */
+uint64_t sums_tasks(const sums_t *sums, const struct sums_block *block);
+
+/* One task: adds up the grains of some channels of one dump, and writes it if it is complete, or
+ * carries it into the next block. Blocks must come in order; the tasks of one are independent. */
+void sums_finish(const sums_t *sums, const struct sums_block *block, uint64_t task);
+
+#endif

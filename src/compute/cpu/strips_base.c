@@ -1,5 +1,0 @@
-/* What every machine of this kind can do: 16 bytes in a register. */
-#define STRIPS strip_kernels_base
-#define VECTOR 16
-#define PASS 4
-#include "compute/cpu/strips_body.h"

@@ -1,0 +1,312 @@
+/* The stage on an OpenCL device: up, into channels' order, (sub-bands,) sums, down. In two steps
+ * the sub-bands of one step after the other fill the same memory. */
+#include "compute/opencl/dedisperse/dedisperse.h"
+
+#include "base/memory.h"
+#include "compute/dedisperse_table.h"
+#include "compute/opencl/dedisperse/dedisperse_kernel.h"
+#include "compute/opencl/dedisperse/transpose.h"
+#include "compute/opencl/opencl.h"
+#include "compute/opencl/program.h"
+#include "io/cache.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct stage {
+    struct dedisperse base;
+    struct opencl *opencl;
+    struct dedisperse_table table;
+    adder_t *adder;
+    orderer_t *orderer;
+    cl_mem rows, sub;
+    uint64_t front, row_stride, sub_stride; /* samples */
+    struct stopwatch watch;
+};
+
+void opencl_dedisperse_destroy(dedisperse_t *dedisperse)
+{
+    struct stage *stage = (struct stage *)dedisperse;
+    device_t *device = stage->opencl->device;
+    clFinish(device->compute);
+    adder_destroy(stage->adder);
+    orderer_destroy(stage->orderer);
+    device_release(device, stage->rows);
+    device_release(device, stage->sub);
+    dedisperse_table_free(&stage->table);
+    stopwatch_free(&stage->watch);
+    free(stage);
+}
+
+/* What the kernel adds up: channels, or the sub-bands of the second step. `one` is room for the
+ * list of ranges of brute force. */
+static struct adder_problem problem_of(const struct dedisperse_spec *spec,
+                                       const struct dedisperse_table *table, uint32_t one[2])
+{
+    const struct delays_steps *steps = spec->steps;
+    uint32_t bytes = (uint32_t)series_bytes(spec->format);
+    one[0] = 0;
+    one[1] = spec->delays->ndms;
+    return (struct adder_problem){.sample_bytes = !steps       ? bytes
+                                                  : bytes == 1 ? 2
+                                                               : 4,
+                                  .is_float = spec->format == SERIES_F32,
+                                  .nrows = steps ? steps->ngroups : table->nused,
+                                  .ndms = spec->delays->ndms,
+                                  .nranges = steps ? steps->nsteps : 1,
+                                  .delays = steps ? steps->outer : table->delays,
+                                  .firsts = steps ? steps->first : one,
+                                  .samples = spec->max_samples};
+}
+
+static uint64_t whole_words(uint64_t samples)
+{
+    return ceil_div_u64(samples, 64) * 64;
+}
+
+/* Rows on the device, and behind them one of zeros. What else nobody writes only makes outputs that
+ * nobody keeps. */
+static status_t allocate_rows(device_t *device, uint64_t count, uint64_t bytes, cl_mem *out)
+{
+    status_t st = STATUS_OK;
+    void *zeros = NULL;
+    TRY(memory_zeroed(bytes, 1, "a row of zeros", &zeros));
+    TRY(device_allocate(device, (count + 1) * bytes, "samples in channels' order", out));
+    CL_TRY(device,
+           clEnqueueWriteBuffer(device->compute, *out, CL_TRUE, count * bytes, bytes, zeros, 0,
+                                NULL, NULL),
+           "write zeros");
+out:
+    free(zeros);
+    return st;
+}
+
+/* Rows for channels, and in two steps for sub-bands. */
+static status_t allocate(struct stage *stage)
+{
+    status_t st = STATUS_OK;
+    device_t *device = stage->opencl->device;
+    const struct dedisperse_spec *spec = &stage->base.spec;
+    const struct delays_steps *steps = spec->steps;
+    uint64_t inputs = spec->max_samples + spec->delays->largest;
+    uint64_t bytes = series_bytes(spec->format);
+    uint64_t nused = stage->table.nused;
+    stage->front = steps ? 0 : adder_front(stage->adder);
+    stage->row_stride =
+        whole_words(inputs + stage->front + (steps ? 0 : adder_slack(stage->adder)));
+    TRY(allocate_rows(device, nused, stage->row_stride * bytes, &stage->rows));
+    if (steps) {
+        stage->sub_stride =
+            whole_words(inputs + adder_front(stage->adder) + adder_slack(stage->adder));
+        TRY(allocate_rows(device, steps->ngroups, stage->sub_stride * (bytes == 1 ? 2 : 4),
+                          &stage->sub));
+    }
+out:
+    return st;
+}
+
+status_t opencl_dedisperse_create(backend_t *backend, const struct dedisperse_spec *spec,
+                                  dedisperse_t **out)
+{
+    status_t st = STATUS_OK;
+    struct stage *stage = NULL;
+    uint32_t one[2];
+    TRY(memory_zeroed(1, sizeof *stage, "dedispersion", &stage));
+    stage->base.ops = backend->ops;
+    stage->base.spec = *spec;
+    stage->opencl = (struct opencl *)backend;
+    stage->watch.is_on = spec->is_timed;
+    TRY(dedisperse_table_create(spec, &stage->table));
+    struct adder_problem problem = problem_of(spec, &stage->table, one);
+    TRY(adder_create(stage->opencl->device, &problem, &spec->shape, &stage->adder));
+    TRY(orderer_create(stage->opencl->device, spec, &stage->table, &stage->orderer));
+    TRY(allocate(stage));
+    *out = &stage->base;
+    stage = NULL;
+out:
+    if (stage) {
+        opencl_dedisperse_destroy(&stage->base);
+    }
+    return st;
+}
+
+uint64_t opencl_dedisperse_bytes(const struct dedisperse_spec *spec)
+{
+    enum { DRIVER_BYTES = 64 << 20, MOST_CHUNK = 32 };
+    const struct delays_steps *steps = spec->steps;
+    uint64_t rows = steps ? steps->nsteps : spec->delays->ndms;
+    uint64_t table = rows * (spec->delays->nchannels + MOST_CHUNK);
+    uint64_t outer = steps ? (uint64_t)spec->delays->ndms * (steps->ngroups + MOST_CHUNK) : 0;
+    return DRIVER_BYTES + 3 * 4 * (table + outer);
+}
+
+static status_t run_sums(struct stage *stage, uint64_t samples, cl_mem out, uint64_t out_stride)
+{
+    status_t st = STATUS_OK;
+    const struct delays_steps *steps = stage->base.spec.steps;
+    if (!steps) {
+        TRY(adder_run(stage->adder, &stage->watch, stage->rows, stage->row_stride, samples, 0, out,
+                      out_stride));
+    }
+    for (uint32_t k = 0; steps && k < steps->nsteps; k++) {
+        TRY(orderer_sub_bands(stage->orderer, &stage->watch, k, samples, stage->rows,
+                              stage->row_stride, stage->sub, stage->sub_stride,
+                              adder_front(stage->adder)));
+        TRY(adder_run(stage->adder, &stage->watch, stage->sub, stage->sub_stride, samples, k, out,
+                      out_stride));
+    }
+out:
+    return st;
+}
+
+/* The samples are brought up, unless a stage before has left them on the device. */
+static status_t bring(struct stage *stage, struct opencl_buffer *in,
+                      const struct dedisperse_input *input, uint64_t samples,
+                      const struct opencl_buffer *out)
+{
+    status_t st = STATUS_OK;
+    const device_t *device = stage->opencl->device;
+    const struct delays *delays = stage->base.spec.delays;
+    cl_event events[2];
+    cl_uint count = 0;
+    if (in->use == BUFFER_IN && !input->is_there) {
+        uint64_t bytes = input->offset + (samples + delays->largest - 1) * input->time_step +
+                         (uint64_t)(delays->nchannels - 1) * input->channel_step +
+                         series_bytes(stage->base.spec.format);
+        cl_event *timed = NULL;
+        TRY(stopwatch_event(&stage->watch, STEP_UPLOAD, &timed));
+        TRY(opencl_buffer_upload(in, bytes, timed));
+        events[count++] = in->moved;
+    }
+    if (out->moved) {
+        events[count++] = out->moved;
+    }
+    if (count > 0) {
+        CL_TRY(device, clEnqueueBarrierWithWaitList(device->compute, count, events, NULL),
+               "wait for transfers");
+    }
+out:
+    return st;
+}
+
+status_t opencl_dedisperse_run(dedisperse_t *dedisperse, buffer_t *in_buffer,
+                               const struct dedisperse_input *input, uint64_t samples,
+                               buffer_t *out_buffer, uint64_t out_stride)
+{
+    status_t st = STATUS_OK;
+    struct stage *stage = (struct stage *)dedisperse;
+    const device_t *device = stage->opencl->device;
+    struct opencl_buffer *in = (struct opencl_buffer *)in_buffer;
+    struct opencl_buffer *out = (struct opencl_buffer *)out_buffer;
+    uint64_t floats = (stage->base.spec.delays->ndms - 1) * out_stride + samples;
+    cl_event *timed = NULL;
+    cl_event done = NULL;
+    TRY(bring(stage, in, input, samples, out));
+    TRY(orderer_run(stage->orderer, &stage->watch, in->memory, input,
+                    samples + stage->base.spec.delays->largest, stage->rows, stage->row_stride,
+                    stage->front));
+    TRY(run_sums(stage, samples, out->memory, out_stride));
+    CL_TRY(device, clEnqueueMarkerWithWaitList(device->compute, 0, NULL, &done), "mark the queue");
+    CL_TRY(device, clFlush(device->compute), "begin work");
+    opencl_buffer_used(in, done);
+    TRY(stopwatch_event(&stage->watch, STEP_DOWNLOAD, &timed));
+    TRY(opencl_buffer_download(out, floats * sizeof(float), done, timed));
+    opencl_buffer_used(out, done);
+out:
+    if (done) {
+        clReleaseEvent(done);
+    }
+    return st;
+}
+
+status_t opencl_dedisperse_again(dedisperse_t *dedisperse, buffer_t *out_buffer, uint64_t samples,
+                                 uint64_t out_stride)
+{
+    status_t st = STATUS_OK;
+    struct stage *stage = (struct stage *)dedisperse;
+    const device_t *device = stage->opencl->device;
+    const struct opencl_buffer *out = (struct opencl_buffer *)out_buffer;
+    /* What goes down must be down. */
+    TRY(device_wait(device, out->moved));
+    TRY(run_sums(stage, samples, out->memory, out_stride));
+    CL_TRY(device, clFinish(device->compute), "dedisperse");
+out:
+    return st;
+}
+
+status_t opencl_dedisperse_identity(const backend_t *backend, struct text *out)
+{
+    status_t st = STATUS_OK;
+    const struct device_info *info = &((const struct opencl *)backend)->device->info;
+    const char *source = program_source(SOURCE_DEDISPERSE);
+    TRY(text_add(out, "%s, %s, driver %s, kernel %016llx", info->platform_name, info->name,
+                 info->driver, (unsigned long long)cache_hash(source, strlen(source))));
+out:
+    return st;
+}
+
+status_t opencl_dedisperse_build(backend_t *backend, const struct dedisperse_spec *spec,
+                                 const struct dedisperse_shape *shape)
+{
+    status_t st = STATUS_OK;
+    device_t *device = ((struct opencl *)backend)->device;
+    struct dedisperse_table table = {0};
+    uint32_t one[2];
+    TRY(dedisperse_table_create(spec, &table));
+    struct adder_problem problem = problem_of(spec, &table, one);
+    TRY(adder_build(device, &problem, shape));
+out:
+    dedisperse_table_free(&table);
+    return st;
+}
+
+status_t opencl_dedisperse_times(dedisperse_t *dedisperse, struct dedisperse_times *out)
+{
+    status_t st = STATUS_OK;
+    struct stage *stage = (struct stage *)dedisperse;
+    double seconds[CHANNELISE_STEPS];
+    TRY(stopwatch_collect(&stage->watch, stage->opencl->device, seconds));
+    *out = (struct dedisperse_times){.upload = seconds[STEP_UPLOAD],
+                                     .order = seconds[STEP_DEAL],
+                                     .sum = seconds[STEP_FILTER],
+                                     .download = seconds[STEP_DOWNLOAD]};
+out:
+    return st;
+}
+
+status_t opencl_dedisperse_words(const dedisperse_t *dedisperse, struct text *out)
+{
+    return dedisperse_shape_words(adder_shape(((const struct stage *)dedisperse)->adder), out);
+}
+
+int opencl_dedisperse_fits(backend_t *backend, const struct dedisperse_spec *spec,
+                           const struct dedisperse_shape *shape, double *cost, const char **why)
+{
+    struct adder_device device = adder_device_of(((struct opencl *)backend)->device);
+    struct dedisperse_table table = {0};
+    struct adder_spans spans = {0};
+    uint32_t one[2];
+    *why = "out of memory";
+    if (dedisperse_table_create(spec, &table) != STATUS_OK) {
+        return 0;
+    }
+    struct adder_problem problem = problem_of(spec, &table, one);
+    int fits = adder_fits(&problem, &device, shape, &spans, cost, why);
+    dedisperse_table_free(&table);
+    return fits;
+}
+
+status_t opencl_dedisperse_candidates(backend_t *backend, const struct dedisperse_spec *spec,
+                                      struct dedisperse_candidate **out, uint32_t *count)
+{
+    status_t st = STATUS_OK;
+    struct adder_device device = adder_device_of(((struct opencl *)backend)->device);
+    struct dedisperse_table table = {0};
+    uint32_t one[2];
+    TRY(dedisperse_table_create(spec, &table));
+    struct adder_problem problem = problem_of(spec, &table, one);
+    TRY(adder_candidates(&problem, &device, out, count));
+out:
+    dedisperse_table_free(&table);
+    return st;
+}

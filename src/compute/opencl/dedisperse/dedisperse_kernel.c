@@ -1,0 +1,244 @@
+#include "compute/opencl/dedisperse/dedisperse_kernel.h"
+
+#include "base/memory.h"
+#include "compute/opencl/program.h"
+
+#include <stdlib.h>
+
+struct adder {
+    device_t *device;
+    struct adder_problem problem; /* without its arrays */
+    struct dedisperse_shape shape;
+    struct adder_spans spans;
+    uint32_t *tiles; /* [nranges + 1] the first tile of each range */
+    cl_program program;
+    cl_kernel kernel;
+    cl_mem rel, bases, firsts;
+};
+
+struct adder_device adder_device_of(const device_t *device)
+{
+    const struct device_info *info = &device->info;
+    return (struct adder_device){.is_gpu = info->is_gpu,
+                                 .is_nvidia = info->is_nvidia,
+                                 .group_size = info->group_size,
+                                 .units = info->units,
+                                 .local_bytes = info->local_bytes};
+}
+
+void adder_destroy(adder_t *adder)
+{
+    if (!adder) {
+        return;
+    }
+    if (adder->kernel) {
+        clReleaseKernel(adder->kernel);
+    }
+    if (adder->program) {
+        clReleaseProgram(adder->program);
+    }
+    device_release(adder->device, adder->rel);
+    device_release(adder->device, adder->bases);
+    device_release(adder->device, adder->firsts);
+    free(adder->tiles);
+    free(adder);
+}
+
+/* A table on the device. */
+static status_t put(device_t *device, const uint32_t *table, size_t count, cl_mem *out)
+{
+    status_t st = STATUS_OK;
+    TRY(device_allocate(device, count * sizeof *table, "delays", out));
+    CL_TRY(device,
+           clEnqueueWriteBuffer(device->compute, *out, CL_TRUE, 0, count * sizeof *table, table, 0,
+                                NULL, NULL),
+           "bring delays to the device");
+out:
+    return st;
+}
+
+/* The rows of one tile in both tables, padded ones at 0. */
+static void fill_tile(const adder_t *adder, const struct adder_problem *p, uint32_t from,
+                      uint32_t to, uint32_t *rel, uint32_t *bases)
+{
+    uint32_t padded = adder_padded(p, &adder->shape);
+    for (uint32_t row = 0; row < p->nrows; row++) {
+        bases[row] = UINT32_MAX;
+    }
+    for (uint32_t dm = from; dm < to; dm++) {
+        const uint32_t *delays = p->delays + (size_t)dm * p->nrows;
+        uint32_t *line = rel + (size_t)dm * padded;
+        for (uint32_t row = 0; row < p->nrows; row++) {
+            line[row] = adder_rel(&adder->spans, delays[row], dm - from);
+            bases[row] = line[row] < bases[row] ? line[row] : bases[row];
+        }
+    }
+    for (uint32_t row = 0; row < p->nrows; row++) {
+        bases[row] = adder_base(bases[row]);
+    }
+}
+
+static status_t make_tables(adder_t *adder, const struct adder_problem *p)
+{
+    status_t st = STATUS_OK;
+    uint32_t padded = adder_padded(p, &adder->shape);
+    uint32_t dms = adder->spans.dms;
+    uint32_t tile = 0;
+    uint32_t *rel = NULL;
+    uint32_t *bases = NULL;
+    uint32_t *firsts = NULL;
+    TRY(memory_zeroed((size_t)p->ndms * padded, sizeof *rel, "delays", &rel));
+    TRY(memory_zeroed((size_t)adder->spans.ntiles * padded, sizeof *bases, "delays", &bases));
+    TRY(memory_zeroed((size_t)adder->spans.ntiles + 1, sizeof *firsts, "tiles", &firsts));
+    TRY(memory_zeroed((size_t)p->nranges + 1, sizeof *adder->tiles, "tiles", &adder->tiles));
+    for (uint32_t range = 0; range < p->nranges; range++) {
+        for (uint32_t dm = p->firsts[range]; dm < p->firsts[range + 1]; dm += dms, tile++) {
+            firsts[tile] = dm;
+            fill_tile(adder, p, dm, (uint32_t)min_u64(dm + dms, p->firsts[range + 1]), rel,
+                      bases + (size_t)tile * padded);
+        }
+        adder->tiles[range + 1] = tile;
+    }
+    firsts[tile] = p->ndms;
+    TRY(put(adder->device, rel, (size_t)p->ndms * padded, &adder->rel));
+    TRY(put(adder->device, bases, (size_t)tile * padded, &adder->bases));
+    TRY(put(adder->device, firsts, (size_t)tile + 1, &adder->firsts));
+out:
+    free(rel);
+    free(bases);
+    free(firsts);
+    return st;
+}
+
+static status_t build(adder_t *adder)
+{
+    status_t st = STATUS_OK;
+    struct text options = {0};
+    const enum program_source source = SOURCE_DEDISPERSE;
+    TRY(adder_options(&adder->problem, &adder->shape, &adder->spans, &options));
+    TRY(program_build(adder->device, &source, 1, options.data, &adder->program));
+    TRY(program_kernel(adder->device, adder->program, "dedisperse", &adder->kernel));
+out:
+    text_free(&options);
+    return st;
+}
+
+/* Checked and built, without tables; its problem is still whole. */
+static status_t begin(device_t *device, const struct adder_problem *problem,
+                      const struct dedisperse_shape *shape, adder_t **out)
+{
+    status_t st = STATUS_OK;
+    adder_t *adder = NULL;
+    struct adder_device limits = adder_device_of(device);
+    struct text words = {0};
+    const char *why = NULL;
+    double cost = 0;
+    TRY(memory_zeroed(1, sizeof *adder, "dedispersion", &adder));
+    adder->device = device;
+    adder->problem = *problem;
+    adder->shape = shape->pack > 0 ? *shape : adder_best(problem, &limits);
+    TRY(dedisperse_shape_words(&adder->shape, &words));
+    REQUIRE(adder_fits(problem, &limits, &adder->shape, &adder->spans, &cost, &why), STATUS_USAGE,
+            "dedispersion cannot be run as %s: %s", words.data, why);
+    TRY(build(adder));
+    *out = adder;
+    adder = NULL;
+out:
+    text_free(&words);
+    adder_destroy(adder);
+    return st;
+}
+
+status_t adder_build(device_t *device, const struct adder_problem *problem,
+                     const struct dedisperse_shape *shape)
+{
+    status_t st = STATUS_OK;
+    adder_t *adder = NULL;
+    TRY(begin(device, problem, shape, &adder));
+out:
+    adder_destroy(adder);
+    return st;
+}
+
+status_t adder_create(device_t *device, const struct adder_problem *problem,
+                      const struct dedisperse_shape *shape, adder_t **out)
+{
+    status_t st = STATUS_OK;
+    adder_t *adder = NULL;
+    TRY(begin(device, problem, shape, &adder));
+    TRY(make_tables(adder, problem));
+    adder->problem.delays = NULL;
+    adder->problem.firsts = NULL;
+    *out = adder;
+    adder = NULL;
+out:
+    adder_destroy(adder);
+    return st;
+}
+
+const struct dedisperse_shape *adder_shape(const adder_t *adder)
+{
+    return &adder->shape;
+}
+
+uint32_t adder_front(const adder_t *adder)
+{
+    return adder->spans.front;
+}
+
+uint64_t adder_slack(const adder_t *adder)
+{
+    /* The last tile, skewed, and the words that staging reads beyond it. */
+    return adder_tile_samples(&adder->shape) + adder->spans.front + (uint64_t)adder->spans.span +
+           4 * sizeof(uint32_t);
+}
+
+/* Argument 0, 1, ... of the kernel. */
+static cl_int set_arguments(adder_t *adder, cl_mem rows, cl_ulong stride, cl_mem out,
+                            cl_ulong out_stride, cl_ulong samples, cl_uint tile, cl_uint pieces)
+{
+    const struct {
+        size_t size;
+        const void *value;
+    } arguments[] = {{sizeof rows, &rows},
+                     {sizeof stride, &stride},
+                     {sizeof adder->rel, &adder->rel},
+                     {sizeof adder->bases, &adder->bases},
+                     {sizeof adder->firsts, &adder->firsts},
+                     {sizeof out, &out},
+                     {sizeof out_stride, &out_stride},
+                     {sizeof samples, &samples},
+                     {sizeof tile, &tile},
+                     {sizeof pieces, &pieces}};
+    cl_int error = CL_SUCCESS;
+    for (cl_uint i = 0; i < sizeof arguments / sizeof *arguments; i++) {
+        error |= clSetKernelArg(adder->kernel, i, arguments[i].size, arguments[i].value);
+    }
+    return error;
+}
+
+status_t adder_run(adder_t *adder, struct stopwatch *watch, cl_mem rows, uint64_t row_stride,
+                   uint64_t samples, uint32_t range, cl_mem out, uint64_t out_stride)
+{
+    status_t st = STATUS_OK;
+    const struct dedisperse_shape *s = &adder->shape;
+    uint64_t skewed = samples + (uint64_t)s->skew * (adder->spans.dms - 1);
+    uint64_t pieces = ceil_div_u64(skewed, adder_tile_samples(s));
+    uint32_t ntiles = adder->tiles[range + 1] - adder->tiles[range];
+    /* The kernel counts its words, not samples. */
+    uint64_t stride = row_stride / s->pack;
+    size_t local = (size_t)s->time_items * s->dm_items;
+    size_t global = (size_t)(pieces * ntiles) * local;
+    cl_event *timed = NULL;
+    CL_TRY(adder->device,
+           set_arguments(adder, rows, stride, out, out_stride, samples, adder->tiles[range],
+                         (cl_uint)pieces),
+           "set arguments");
+    TRY(stopwatch_event(watch, STEP_FILTER, &timed));
+    CL_TRY(adder->device,
+           clEnqueueNDRangeKernel(adder->device->compute, adder->kernel, 1, NULL, &global, &local,
+                                  0, NULL, timed),
+           "run dedisperse");
+out:
+    return st;
+}

@@ -1,0 +1,35 @@
+/* The dedispersion kernel in one shape, with its tables on the device. */
+#ifndef VOLTMILL_COMPUTE_OPENCL_DEDISPERSE_DEDISPERSE_KERNEL_H
+#define VOLTMILL_COMPUTE_OPENCL_DEDISPERSE_DEDISPERSE_KERNEL_H
+
+#include "compute/opencl/dedisperse/dedisperse_shape.h"
+#include "compute/opencl/stopwatch.h"
+
+typedef struct adder adder_t;
+
+struct adder_device adder_device_of(const device_t *device);
+
+/* The problem's arrays may be freed afterwards. Fails with USAGE (the shape cannot be: why), DEVICE
+ * (memory; what does not compile). */
+status_t adder_create(device_t *device, const struct adder_problem *problem,
+                      const struct dedisperse_shape *shape, adder_t **out);
+/* Compiles it into the cache, no more. Any number of threads may do so at once. */
+status_t adder_build(device_t *device, const struct adder_problem *problem,
+                     const struct dedisperse_shape *shape);
+void adder_destroy(adder_t *adder);
+
+const struct dedisperse_shape *adder_shape(const adder_t *adder);
+
+/* Samples that rows must have before time 0, and behind the last input of `samples` outputs. */
+uint32_t adder_front(const adder_t *adder);
+uint64_t adder_slack(const adder_t *adder);
+
+/* Enqueues range number `range` of the DMs.
+ *
+ *   rows   [nrows + 1][row_stride]        adder_front() samples, then time 0; row nrows is zero;
+ *                                         row_stride samples, a multiple of 4
+ *   out    float [ndms][out_stride]   */
+status_t adder_run(adder_t *adder, struct stopwatch *watch, cl_mem rows, uint64_t row_stride,
+                   uint64_t samples, uint32_t range, cl_mem out, uint64_t out_stride);
+
+#endif

@@ -1,0 +1,30 @@
+/* Batched complex transforms in place, by VkFFT or clFFT.
+ *
+ *   data   float [transforms][length][2], forward, unscaled, natural order
+ *
+ * Both libraries keep state of their own without locks: call from one thread at a time. */
+#ifndef VOLTMILL_COMPUTE_OPENCL_FFT_FFT_H
+#define VOLTMILL_COMPUTE_OPENCL_FFT_FFT_H
+
+#include "base/terms.h"
+#include "compute/opencl/device.h"
+
+typedef struct fft fft_t;
+
+/* Whether a library does this length (at least 2): VkFFT any up to 2^24, clFFT products of 2, 3, 5,
+ * 7, 11, 13 (up to 2^24). `kind` is not AUTO. */
+int fft_can(enum fft_kind kind, uint32_t length);
+
+/* Plans transforms of `length` points, up to `most` at a time, in the queue `device->compute`.
+ * `kind` is not AUTO. VkFFT's kernels are cached as programs are; clFFT's only by the driver.
+ * Workspace of the library counts as device memory. Fails with DEVICE. */
+status_t fft_create(device_t *device, enum fft_kind kind, uint32_t length, uint64_t most,
+                    fft_t **out);
+void fft_destroy(fft_t *fft);
+
+/* Enqueues transforms first .. first + count - 1 of `data`, which is no sub-buffer; others are not
+ * touched. Fastest for count == most and for starts where a sub-buffer may begin; a count that was
+ * not seen before may plan anew. No size of the whole is 32-bit. Fails with DEVICE. */
+status_t fft_run(fft_t *fft, cl_mem data, uint64_t first, uint64_t count);
+
+#endif

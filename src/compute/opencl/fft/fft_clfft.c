@@ -1,0 +1,147 @@
+/* clFFT (AMD). Its setup and teardown are the process's, so its users are counted. */
+#include "compute/opencl/fft/fft_library.h"
+
+#include "base/memory.h"
+
+#include <clFFT.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static uint32_t users;
+
+struct plan {
+    device_t *device;
+    clfftPlanHandle handle;
+};
+
+static int can(uint32_t length)
+{
+    static const uint32_t primes[] = {2, 3, 5, 7, 11, 13};
+    if (length < 2 || length > UINT32_C(1) << 24) {
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof primes / sizeof *primes; i++) {
+        while (length % primes[i] == 0) {
+            length /= primes[i];
+        }
+    }
+    return length == 1;
+}
+
+static const char *error_name(clfftStatus error)
+{
+    switch ((int)error) {
+    case CLFFT_BUGCHECK:
+        return "CLFFT_BUGCHECK";
+    case CLFFT_NOTIMPLEMENTED:
+        return "CLFFT_NOTIMPLEMENTED";
+    case CLFFT_TRANSPOSED_NOTIMPLEMENTED:
+        return "CLFFT_TRANSPOSED_NOTIMPLEMENTED";
+    case CLFFT_FILE_NOT_FOUND:
+        return "CLFFT_FILE_NOT_FOUND";
+    case CLFFT_FILE_CREATE_FAILURE:
+        return "CLFFT_FILE_CREATE_FAILURE";
+    case CLFFT_VERSION_MISMATCH:
+        return "CLFFT_VERSION_MISMATCH";
+    case CLFFT_INVALID_PLAN:
+        return "CLFFT_INVALID_PLAN";
+    case CLFFT_DEVICE_MISMATCH:
+        return "CLFFT_DEVICE_MISMATCH";
+    default:
+        return device_error_name((cl_int)error);
+    }
+}
+
+static status_t fail(const device_t *device, clfftStatus error, const char *what)
+{
+    return report_fail(STATUS_DEVICE, "OpenCL device %s: clFFT cannot %s: %s", device->info.name,
+                       what, error_name(error));
+}
+
+#define CLFFT_TRY(device, call, what)                                                              \
+    do {                                                                                           \
+        clfftStatus clfft_error = (call);                                                          \
+        if (clfft_error != CLFFT_SUCCESS) {                                                        \
+            st = fail((device), clfft_error, (what));                                              \
+            goto out;                                                                              \
+        }                                                                                          \
+    } while (0)
+
+static status_t open_library(const device_t *device)
+{
+    status_t st = STATUS_OK;
+    pthread_mutex_lock(&lock);
+    if (users == 0) {
+        clfftSetupData data = {
+            .major = clfftVersionMajor, .minor = clfftVersionMinor, .patch = clfftVersionPatch};
+        CLFFT_TRY(device, clfftSetup(&data), "start");
+    }
+    users++;
+out:
+    pthread_mutex_unlock(&lock);
+    return st;
+}
+
+static void close_library(void)
+{
+    pthread_mutex_lock(&lock);
+    users--;
+    if (users == 0) {
+        clfftTeardown();
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+static void forget(void *made)
+{
+    struct plan *plan = made;
+    if (plan) {
+        if (plan->handle) {
+            clfftDestroyPlan(&plan->handle);
+        }
+        free(plan);
+    }
+}
+
+static status_t plan_batch(device_t *device, uint32_t length, uint64_t batch, void **out,
+                           uint64_t *work)
+{
+    status_t st = STATUS_OK;
+    struct plan *plan = NULL;
+    const size_t lengths[] = {length};
+    size_t bytes = 0;
+    TRY(memory_zeroed(1, sizeof *plan, "a plan of clFFT", &plan));
+    plan->device = device;
+    CLFFT_TRY(device, clfftCreateDefaultPlan(&plan->handle, device->context, CLFFT_1D, lengths),
+              "make a plan");
+    CLFFT_TRY(device, clfftSetPlanPrecision(plan->handle, CLFFT_SINGLE), "plan for floats");
+    CLFFT_TRY(device,
+              clfftSetLayout(plan->handle, CLFFT_COMPLEX_INTERLEAVED, CLFFT_COMPLEX_INTERLEAVED),
+              "plan for pairs");
+    CLFFT_TRY(device, clfftSetResultLocation(plan->handle, CLFFT_INPLACE), "plan in place");
+    CLFFT_TRY(device, clfftSetPlanBatchSize(plan->handle, (size_t)batch), "plan a batch");
+    CLFFT_TRY(device, clfftBakePlan(plan->handle, 1, &device->compute, NULL, NULL),
+              "build its kernels");
+    CLFFT_TRY(device, clfftGetTmpBufSize(plan->handle, &bytes), "say what workspace it needs");
+    *work = bytes;
+    *out = plan;
+    plan = NULL;
+out:
+    forget(plan);
+    return st;
+}
+
+static status_t run(void *made, cl_mem data, cl_mem work)
+{
+    status_t st = STATUS_OK;
+    struct plan *plan = made;
+    CLFFT_TRY(plan->device,
+              clfftEnqueueTransform(plan->handle, CLFFT_FORWARD, 1, &plan->device->compute, 0, NULL,
+                                    NULL, &data, NULL, work),
+              "start");
+out:
+    return st;
+}
+
+const struct fft_library fft_clfft = {can, open_library, close_library, plan_batch, run, forget};

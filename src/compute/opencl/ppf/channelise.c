@@ -1,0 +1,161 @@
+/* The stage on an OpenCL device: up, deal, filter bank, down; blocks overlap through three queues.
+ */
+#include "base/memory.h"
+#include "compute/opencl/opencl.h"
+#include "compute/opencl/ppf/deinterleave.h"
+#include "compute/opencl/ppf/ppf.h"
+
+#include <stdlib.h>
+
+struct stage {
+    struct channelise base;
+    struct opencl *opencl;
+    dealer_t *dealer;
+    ppf_t *bank;
+    struct stopwatch watch;
+    status_t begun; /* of the chunk: told by the next run */
+};
+
+void opencl_channelise_destroy(channelise_t *channelise)
+{
+    struct stage *stage = (struct stage *)channelise;
+    clFinish(stage->opencl->device->compute);
+    ppf_destroy(stage->bank);
+    dealer_destroy(stage->dealer);
+    stopwatch_free(&stage->watch);
+    free(stage);
+}
+
+status_t opencl_channelise_create(backend_t *backend, const struct channelise_spec *spec,
+                                  channelise_t **out)
+{
+    status_t st = STATUS_OK;
+    struct stage *stage = NULL;
+    struct opencl *opencl = (struct opencl *)backend;
+    struct channelise_choice choice = spec->choice;
+    TRY(memory_zeroed(1, sizeof *stage, "the filter bank", &stage));
+    stage->base.ops = &opencl_ops;
+    stage->base.spec = *spec;
+    stage->opencl = opencl;
+    stage->watch.is_on = spec->is_timed;
+    if (choice.backend != BACKEND_OPENCL) {
+        TRY(opencl_channelise_choose(backend, spec, &choice));
+    }
+    TRY(dealer_create(opencl->device, spec, &stage->dealer));
+    TRY(ppf_create(opencl->device, spec, &choice, &stage->bank));
+    stage->base.spec.coeff = NULL;
+    *out = &stage->base;
+    stage = NULL;
+out:
+    if (stage) {
+        opencl_channelise_destroy(&stage->base);
+    }
+    return st;
+}
+
+uint64_t opencl_channelise_bytes(const struct channelise_spec *spec)
+{
+    /* Coefficients as floats on their way to the device, tables, and what a driver and its compiler
+     * take. */
+    enum { DRIVER_BYTES = 64 << 20 };
+    return DRIVER_BYTES + channelise_samples(spec) * spec->taps * sizeof(float) +
+           (uint64_t)spec->channels * 4 * sizeof(float);
+}
+
+uint64_t opencl_channelise_device_bytes(const struct channelise_spec *spec)
+{
+    return dealer_bytes(spec) + ppf_bytes(spec);
+}
+
+void opencl_channelise_begin(channelise_t *channelise, uint64_t first_spectrum)
+{
+    struct stage *stage = (struct stage *)channelise;
+    stage->begun = ppf_begin(stage->bank, first_spectrum);
+}
+
+/* Enqueues the fetching of the rows of every output. */
+static status_t fetch(struct stage *stage, uint32_t nstreams, buffer_t *const *out,
+                      const uint64_t *rows, cl_event done)
+{
+    status_t st = STATUS_OK;
+    const struct channelise_spec *spec = &stage->base.spec;
+    for (uint32_t i = 0; i < spec->noutputs; i++) {
+        struct opencl_buffer *buffer = (struct opencl_buffer *)out[i];
+        uint64_t parts = spec->outputs[i].kind == PRODUCT_SPECTRA ? 2 : 1;
+        uint64_t bytes = rows[i] * nstreams * spec->nchannels * parts * sizeof(float);
+        if (bytes > 0) {
+            cl_event *timed = NULL;
+            TRY(stopwatch_event(&stage->watch, STEP_DOWNLOAD, &timed));
+            TRY(opencl_buffer_download(buffer, bytes, done, timed));
+        }
+        opencl_buffer_used(buffer, done);
+    }
+out:
+    return st;
+}
+
+/* Lets the queue of computations wait for the samples, and for rows of earlier blocks to be gone.
+ */
+static status_t await_transfers(struct stage *stage, const struct opencl_buffer *in,
+                                buffer_t *const *out)
+{
+    status_t st = STATUS_OK;
+    const device_t *device = stage->opencl->device;
+    cl_event events[MOST_OUTPUTS + 1] = {in->moved};
+    cl_uint count = 1;
+    for (uint32_t i = 0; i < stage->base.spec.noutputs; i++) {
+        cl_event moved = ((struct opencl_buffer *)out[i])->moved;
+        if (moved) {
+            events[count++] = moved;
+        }
+    }
+    CL_TRY(device, clEnqueueBarrierWithWaitList(device->compute, count, events, NULL),
+           "wait for transfers");
+out:
+    return st;
+}
+
+status_t opencl_channelise_run(channelise_t *channelise, buffer_t *in_buffer,
+                               const struct channelise_input *input, uint32_t nstreams,
+                               uint64_t spectra, uint64_t counted, buffer_t *const *out,
+                               uint64_t *rows)
+{
+    status_t st = STATUS_OK;
+    struct stage *stage = (struct stage *)channelise;
+    const struct channelise_spec *spec = &stage->base.spec;
+    const device_t *device = stage->opencl->device;
+    struct opencl_buffer *in = (struct opencl_buffer *)in_buffer;
+    uint64_t period = channelise_samples(spec);
+    uint64_t samples = (spectra + spec->taps - 1) * period;
+    cl_mem outs[MOST_OUTPUTS];
+    cl_mem dealt = NULL;
+    uint64_t stride = 0;
+    cl_event *timed = NULL;
+    cl_event done = NULL;
+    TRY(stage->begun);
+    TRY(stopwatch_event(&stage->watch, STEP_UPLOAD, &timed));
+    TRY(opencl_buffer_upload(in, dealer_extent(spec, input, nstreams, samples), timed));
+    TRY(await_transfers(stage, in, out));
+    TRY(dealer_run(stage->dealer, &stage->watch, in->memory, input, nstreams, samples,
+                   counted * period, &dealt, &stride));
+    TRY(dealer_fetch(stage->dealer, in->counts, &in->counted));
+    for (uint32_t i = 0; i < spec->noutputs; i++) {
+        outs[i] = ((struct opencl_buffer *)out[i])->memory;
+    }
+    TRY(ppf_run(stage->bank, &stage->watch, dealt, stride, nstreams, spectra, outs, rows));
+    CL_TRY(device, clEnqueueMarkerWithWaitList(device->compute, 0, NULL, &done), "mark the queue");
+    CL_TRY(device, clFlush(device->compute), "begin work");
+    opencl_buffer_used(in, done);
+    TRY(fetch(stage, nstreams, out, rows, done));
+out:
+    if (done) {
+        clReleaseEvent(done);
+    }
+    return st;
+}
+
+status_t opencl_channelise_times(channelise_t *channelise, double seconds[CHANNELISE_STEPS])
+{
+    struct stage *stage = (struct stage *)channelise;
+    return stopwatch_collect(&stage->watch, stage->opencl->device, seconds);
+}

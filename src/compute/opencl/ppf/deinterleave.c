@@ -1,0 +1,305 @@
+#include "compute/opencl/ppf/deinterleave.h"
+
+#include "base/memory.h"
+#include "compute/opencl/ppf/steps.h"
+#include "compute/opencl/program.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Streams begin at multiples of so many bytes: kernels load up to 16 at once. */
+enum { STREAM_ALIGNMENT = 16 };
+
+/* Samples lie anyhow, or at multiples of their numbers' size, or well: then they are only looked
+ * at. */
+enum way { WAY_BYTES, WAY_ALIGNED, WAY_SCAN, WAYS };
+
+struct dealer {
+    device_t *device;
+    struct channelise_spec spec;
+    cl_kernel kernels[WAYS]; /* made when needed */
+    cl_mem dealt;
+    uint64_t stride;   /* bytes of a stream in it */
+    cl_mem re, im;     /* ulong [streams] */
+    cl_mem found;      /* ulong [DEAL_GROUPS] missing samples of the last run */
+    cl_ulong *offsets; /* [2][streams] as they stand on the device */
+    uint32_t known;    /* streams of them */
+};
+
+static size_t number_bytes(const struct channelise_spec *spec)
+{
+    static const size_t bytes[] = {1, 1, 2, 4};
+    return bytes[spec->format];
+}
+
+static size_t sample_bytes(const struct channelise_spec *spec)
+{
+    int has_two = spec->is_complex && spec->format != SAMPLE_I4;
+    return number_bytes(spec) * (has_two ? 2 : 1);
+}
+
+/* Whether some sample could be missing. */
+static int must_look(const struct channelise_spec *spec)
+{
+    return spec->format == SAMPLE_F32 || spec->has_missing_value;
+}
+
+void dealer_destroy(dealer_t *dealer)
+{
+    if (!dealer) {
+        return;
+    }
+    for (int i = 0; i < WAYS; i++) {
+        if (dealer->kernels[i]) {
+            clReleaseKernel(dealer->kernels[i]);
+        }
+    }
+    device_release(dealer->device, dealer->dealt);
+    device_release(dealer->device, dealer->re);
+    device_release(dealer->device, dealer->im);
+    device_release(dealer->device, dealer->found);
+    free(dealer->offsets);
+    free(dealer);
+}
+
+/* Of one stream of a block, in order. */
+static uint64_t dealer_stride(const struct channelise_spec *spec)
+{
+    uint64_t samples = (spec->max_spectra + spec->taps - 1) * channelise_samples(spec);
+    return ceil_div_u64(samples * sample_bytes(spec), STREAM_ALIGNMENT) * STREAM_ALIGNMENT;
+}
+
+uint64_t dealer_bytes(const struct channelise_spec *spec)
+{
+    return (dealer_stride(spec) + 2 * sizeof(cl_ulong)) * spec->nstreams +
+           DEAL_GROUPS * sizeof(cl_ulong);
+}
+
+status_t dealer_create(device_t *device, const struct channelise_spec *spec, dealer_t **out)
+{
+    status_t st = STATUS_OK;
+    dealer_t *dealer = NULL;
+    const cl_ulong zero = 0;
+    TRY(memory_zeroed(1, sizeof *dealer, "the dealer", &dealer));
+    dealer->device = device;
+    dealer->spec = *spec;
+    dealer->spec.coeff = NULL;
+    dealer->stride = dealer_stride(spec);
+    TRY(memory_zeroed(2 * (size_t)spec->nstreams, sizeof *dealer->offsets, "offsets",
+                      &dealer->offsets));
+    TRY(device_allocate(device, spec->nstreams * sizeof(cl_ulong), "offsets", &dealer->re));
+    TRY(device_allocate(device, spec->nstreams * sizeof(cl_ulong), "offsets", &dealer->im));
+    TRY(device_allocate(device, DEAL_GROUPS * sizeof(cl_ulong), "counts", &dealer->found));
+    /* Whether it is needed, only the input tells; by then it is too late to halve blocks. */
+    TRY(device_allocate(device, dealer->stride * spec->nstreams, "samples in order",
+                        &dealer->dealt));
+    CL_TRY(device,
+           clEnqueueFillBuffer(device->compute, dealer->found, &zero, sizeof zero, 0,
+                               DEAL_GROUPS * sizeof(cl_ulong), 0, NULL, NULL),
+           "clear counts");
+    *out = dealer;
+    dealer = NULL;
+out:
+    dealer_destroy(dealer);
+    return st;
+}
+
+uint64_t dealer_extent(const struct channelise_spec *spec, const struct channelise_input *input,
+                       uint32_t nstreams, uint64_t samples)
+{
+    uint64_t last = 0;
+    for (uint32_t i = 0; i < nstreams; i++) {
+        last = max_u64(last, max_u64(input->re[i], spec->is_complex ? input->im[i] : 0));
+    }
+    return last + (samples - 1) * input->step + number_bytes(spec);
+}
+
+/* Whether the streams lie as the filters read them; gives their distance. */
+static int lies_well(const struct channelise_spec *spec, const struct channelise_input *input,
+                     uint32_t nstreams, uint64_t *stride)
+{
+    size_t part = spec->is_complex && spec->format != SAMPLE_I4 ? number_bytes(spec) : 0;
+    *stride = nstreams > 1 && input->re[1] > input->re[0] ? input->re[1] - input->re[0] : 0;
+    if (input->step != sample_bytes(spec) || *stride % STREAM_ALIGNMENT != 0 ||
+        (nstreams > 1 && *stride == 0)) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < nstreams; i++) {
+        if (input->re[i] != i * *stride ||
+            (spec->is_complex && input->im[i] != input->re[i] + part)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Whether every number lies at a multiple of its size. */
+static int is_aligned(const struct channelise_spec *spec, const struct channelise_input *input,
+                      uint32_t nstreams)
+{
+    size_t bytes = number_bytes(spec);
+    size_t odd = input->step % bytes;
+    for (uint32_t i = 0; i < nstreams; i++) {
+        odd |= input->re[i] % bytes;
+        odd |= spec->is_complex ? input->im[i] % bytes : 0;
+    }
+    return odd == 0;
+}
+
+static status_t find_kernel(dealer_t *dealer, enum way way, cl_kernel *out)
+{
+    status_t st = STATUS_OK;
+    const enum program_source sources[] = {SOURCE_SAMPLES, SOURCE_MISSING,
+                                           way == WAY_SCAN ? SOURCE_SCAN : SOURCE_DEAL};
+    struct text options = {0};
+    cl_program program = NULL;
+    if (!dealer->kernels[way]) {
+        TRY(deal_options(&dealer->spec, way == WAY_ALIGNED, &options));
+        TRY(program_build(dealer->device, sources, 3, options.data, &program));
+        TRY(program_kernel(dealer->device, program, way == WAY_SCAN ? "scan" : "deal",
+                           &dealer->kernels[way]));
+    }
+    *out = dealer->kernels[way];
+out:
+    if (program) {
+        clReleaseProgram(program);
+    }
+    text_free(&options);
+    return st;
+}
+
+/* Offsets differ from block to block only at a chunk's end, or with another group of streams. */
+static status_t bring_offsets(dealer_t *dealer, const struct channelise_input *input,
+                              uint32_t nstreams)
+{
+    status_t st = STATUS_OK;
+    cl_ulong *re = dealer->offsets;
+    cl_ulong *im = dealer->offsets + dealer->spec.nstreams;
+    const cl_mem memory[] = {dealer->re, dealer->im};
+    int differs = nstreams != dealer->known;
+    for (uint32_t i = 0; i < nstreams; i++) {
+        cl_ulong imaginary = dealer->spec.is_complex ? input->im[i] : input->re[i];
+        differs |= re[i] != input->re[i] || im[i] != imaginary;
+        re[i] = input->re[i];
+        im[i] = imaginary;
+    }
+    dealer->known = nstreams;
+    for (int i = 0; differs && i < 2; i++) {
+        CL_TRY(dealer->device,
+               clEnqueueWriteBuffer(dealer->device->compute, memory[i], CL_TRUE, 0,
+                                    nstreams * sizeof(cl_ulong), i ? im : re, 0, NULL, NULL),
+               "bring offsets to the device");
+    }
+out:
+    return st;
+}
+
+struct argument {
+    const void *value;
+    size_t size;
+};
+
+static status_t launch(dealer_t *dealer, struct stopwatch *watch, enum way way,
+                       const struct argument *arguments, cl_uint count, uint64_t samples,
+                       uint32_t nstreams)
+{
+    status_t st = STATUS_OK;
+    cl_kernel kernel = NULL;
+    cl_event *event = NULL;
+    size_t global = 0;
+    size_t local = 0;
+    TRY(find_kernel(dealer, way, &kernel));
+    for (cl_uint i = 0; i < count; i++) {
+        CL_TRY(dealer->device, clSetKernelArg(kernel, i, arguments[i].size, arguments[i].value),
+               "set a kernel's arguments");
+    }
+    deal_geometry(&dealer->spec, samples, nstreams, &global, &local);
+    TRY(stopwatch_event(watch, STEP_DEAL, &event));
+    CL_TRY(dealer->device,
+           clEnqueueNDRangeKernel(dealer->device->compute, kernel, 1, NULL, &global, &local, 0,
+                                  NULL, event),
+           "begin a kernel");
+out:
+    return st;
+}
+
+static status_t deal(dealer_t *dealer, struct stopwatch *watch, cl_mem in,
+                     const struct channelise_input *input, uint32_t nstreams, uint64_t samples,
+                     uint64_t counted)
+{
+    status_t st = STATUS_OK;
+    cl_ulong step = input->step;
+    cl_ulong stride = dealer->stride;
+    cl_ulong count = samples;
+    cl_ulong looked = counted;
+    cl_uint streams = nstreams;
+    const struct argument arguments[] = {{&in, sizeof in},
+                                         {&dealer->re, sizeof dealer->re},
+                                         {&dealer->im, sizeof dealer->im},
+                                         {&step, sizeof step},
+                                         {&dealer->dealt, sizeof dealer->dealt},
+                                         {&stride, sizeof stride},
+                                         {&count, sizeof count},
+                                         {&streams, sizeof streams},
+                                         {&looked, sizeof looked},
+                                         {&dealer->found, sizeof dealer->found}};
+    enum way way = is_aligned(&dealer->spec, input, nstreams) ? WAY_ALIGNED : WAY_BYTES;
+    TRY(bring_offsets(dealer, input, nstreams));
+    TRY(launch(dealer, watch, way, arguments, sizeof arguments / sizeof *arguments, samples,
+               nstreams));
+out:
+    return st;
+}
+
+static status_t scan(dealer_t *dealer, struct stopwatch *watch, cl_mem in, uint64_t in_stride,
+                     uint32_t nstreams, uint64_t samples, uint64_t counted)
+{
+    cl_ulong stride = in_stride;
+    cl_ulong count = samples;
+    cl_ulong looked = counted;
+    cl_uint streams = nstreams;
+    const struct argument arguments[] = {
+        {&in, sizeof in},         {&stride, sizeof stride},
+        {&count, sizeof count},   {&streams, sizeof streams},
+        {&looked, sizeof looked}, {&dealer->found, sizeof dealer->found}};
+    return launch(dealer, watch, WAY_SCAN, arguments, sizeof arguments / sizeof *arguments, samples,
+                  nstreams);
+}
+
+status_t dealer_run(dealer_t *dealer, struct stopwatch *watch, cl_mem in,
+                    const struct channelise_input *input, uint32_t nstreams, uint64_t samples,
+                    uint64_t counted, cl_mem *out, uint64_t *stride)
+{
+    status_t st = STATUS_OK;
+    *out = in;
+    if (lies_well(&dealer->spec, input, nstreams, stride)) {
+        if (must_look(&dealer->spec)) {
+            TRY(scan(dealer, watch, in, *stride, nstreams, samples, counted));
+        }
+        goto out;
+    }
+    TRY(deal(dealer, watch, in, input, nstreams, samples, counted));
+    *out = dealer->dealt;
+    *stride = dealer->stride;
+out:
+    return st;
+}
+
+status_t dealer_fetch(dealer_t *dealer, cl_ulong *counts, cl_event *done)
+{
+    status_t st = STATUS_OK;
+    const cl_ulong zero = 0;
+    const size_t bytes = DEAL_GROUPS * sizeof(cl_ulong);
+    cl_command_queue queue = dealer->device->compute;
+    if (!must_look(&dealer->spec)) {
+        goto out;
+    }
+    CL_TRY(dealer->device,
+           clEnqueueReadBuffer(queue, dealer->found, CL_FALSE, 0, bytes, counts, 0, NULL, done),
+           "read counts");
+    CL_TRY(dealer->device,
+           clEnqueueFillBuffer(queue, dealer->found, &zero, sizeof zero, 0, bytes, 0, NULL, NULL),
+           "clear counts");
+out:
+    return st;
+}

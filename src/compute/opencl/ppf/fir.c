@@ -1,0 +1,190 @@
+#include "compute/opencl/ppf/fir.h"
+
+#include "compute/opencl/ppf/steps.h"
+
+enum {
+    SLIDE_REGISTERS =
+        176,        /* of an item, for window and coefficients: the rest is left to work with */
+    LOCAL_SHARE = 4 /* as in kernels/fir_local.cl */
+};
+
+static size_t column_bytes(const struct channelise_spec *spec)
+{
+    static const size_t bytes[] = {1, 2, 4, 8};
+    return bytes[spec->format];
+}
+
+/* Work-items of a group along the columns: no more than there are, in powers of two. */
+static uint32_t group_width(const struct channelise_spec *spec, const struct fir_limits *limits,
+                            uint32_t vector)
+{
+    enum { LEAST = 32, MOST = 128 };
+    uint32_t width = LEAST;
+    while (width < MOST && width * vector < spec->channels) {
+        width *= 2;
+    }
+    return limits->group_size < width ? limits->group_size : width;
+}
+
+/* Several columns an item, if they make one load of at most 16 bytes, and registers hold them. */
+static int can_slide(const struct channelise_spec *spec, uint32_t vector)
+{
+    uint64_t window = (uint64_t)spec->taps * vector * 2;
+    uint64_t coefficients = (uint64_t)spec->taps * vector * (spec->is_complex ? 1 : 2);
+    return spec->channels % vector == 0 && vector * column_bytes(spec) <= 16 &&
+           window + coefficients <= SLIDE_REGISTERS;
+}
+
+static uint32_t add(struct fir_shape *out, uint32_t count, uint32_t most, struct fir_shape shape)
+{
+    if (count < most) {
+        out[count++] = shape;
+    }
+    return count;
+}
+
+/* Runs of hundreds of spectra load each sample once, some percent more; shorter ones fill the
+ * device where there is little to do. */
+static uint32_t slide_shapes(const struct channelise_spec *spec, const struct fir_limits *limits,
+                             struct fir_shape *out, uint32_t most)
+{
+    static const uint32_t runs[] = {128, 256, 64};
+    static const uint32_t vectors[] = {2, 4, 1};
+    uint32_t count = 0;
+    for (int v = 0; v < 3; v++) {
+        for (int r = 0; r < 3 && can_slide(spec, vectors[v]); r++) {
+            uint32_t run = (runs[r] + spec->taps - 1) / spec->taps * spec->taps;
+            struct fir_shape shape = {KERNEL_SLIDE, group_width(spec, limits, vectors[v]), run,
+                                      vectors[v]};
+            /* The longer runs with the widest loads alone. */
+            if (r < 2 || v == 0) {
+                count = add(out, count, most, shape);
+            }
+        }
+    }
+    return count;
+}
+
+/* Spectra of a group whose rows fit local memory, a multiple of the share; 0: none. */
+static uint32_t local_run(const struct channelise_spec *spec, const struct fir_limits *limits,
+                          uint32_t width, uint32_t most)
+{
+    uint64_t rows = limits->local_bytes / (width * column_bytes(spec));
+    if (rows < (uint64_t)spec->taps - 1 + LOCAL_SHARE) {
+        return 0;
+    }
+    uint64_t run = (rows - spec->taps + 1) / LOCAL_SHARE * LOCAL_SHARE;
+    return run < most ? (uint32_t)run : most;
+}
+
+/* Half of local memory for a group leaves room for two of them on a compute unit. */
+static uint32_t local_shapes(const struct channelise_spec *spec, const struct fir_limits *limits,
+                             struct fir_shape *out, uint32_t most)
+{
+    static const uint32_t widths[] = {64, 128, 32, 8, 1};
+    struct fir_limits half = *limits;
+    uint32_t count = 0;
+    half.local_bytes /= 2;
+    for (int i = 0; i < 5 && count < 2; i++) {
+        uint32_t run = local_run(spec, &half, widths[i], 64);
+        if (widths[i] <= limits->group_size && run >= spec->taps / 2 && run > 0) {
+            count = add(out, count, most, (struct fir_shape){KERNEL_LOCAL, widths[i], run, 1});
+        }
+    }
+    for (int i = 0; i < 5 && count == 0; i++) {
+        uint32_t run = local_run(spec, limits, widths[i], 64);
+        if (widths[i] <= limits->group_size && run > 0) {
+            count = add(out, count, most, (struct fir_shape){KERNEL_LOCAL, widths[i], run, 1});
+        }
+    }
+    return count;
+}
+
+uint32_t fir_shapes(const struct channelise_spec *spec, enum kernel_kind kernel,
+                    const struct fir_limits *limits, struct fir_shape *out, uint32_t most)
+{
+    uint32_t count = 0;
+    if (kernel == KERNEL_AUTO || kernel == KERNEL_SLIDE) {
+        count += slide_shapes(spec, limits, out, most);
+    }
+    if (kernel == KERNEL_AUTO || kernel == KERNEL_CACHE) {
+        static const uint32_t runs[] = {8, 4};
+        for (int i = 0; i < 2; i++) {
+            count = add(out, count, most,
+                        (struct fir_shape){KERNEL_CACHE, group_width(spec, limits, 1), runs[i], 1});
+        }
+    }
+    if (kernel == KERNEL_AUTO || kernel == KERNEL_LOCAL) {
+        count += local_shapes(spec, limits, out + count, most - count);
+    }
+    return count;
+}
+
+/* Runs of a kernel for columns of a group; 0 behind the last one. */
+static uint32_t run_of(const struct channelise_spec *spec, enum kernel_kind kernel,
+                       const struct fir_limits *limits, uint32_t width, uint32_t i)
+{
+    enum { RUNS = 5 };
+    if (i >= RUNS) {
+        return 0;
+    }
+    if (kernel == KERNEL_SLIDE) {
+        return ((32U << i) + spec->taps - 1) / spec->taps * spec->taps;
+    }
+    if (kernel == KERNEL_CACHE) {
+        return 1U << i;
+    }
+    /* Local memory for one group, or so that 2, 4, ... are resident. */
+    struct fir_limits part = *limits;
+    part.local_bytes >>= i;
+    return local_run(spec, &part, width, 64);
+}
+
+uint32_t fir_space(const struct channelise_spec *spec, enum kernel_kind kernel,
+                   const struct fir_limits *limits, struct fir_shape *out, uint32_t most)
+{
+    enum { LEAST = 8, WIDEST = 512, MOST_VECTOR = 4 };
+    uint32_t count = 0;
+    for (uint32_t k = KERNEL_SLIDE; k <= KERNEL_LOCAL; k++) {
+        int is_slide = k == KERNEL_SLIDE;
+        for (uint32_t width = LEAST; width <= WIDEST && width <= limits->group_size; width *= 2) {
+            for (uint32_t vector = 1; vector <= (is_slide ? MOST_VECTOR : 1); vector *= 2) {
+                uint32_t run = 0;
+                for (uint32_t i = 0;
+                     (kernel == KERNEL_AUTO || kernel == (enum kernel_kind)k) &&
+                     (!is_slide || can_slide(spec, vector)) &&
+                     (run = run_of(spec, (enum kernel_kind)k, limits, width, i)) > 0;
+                     i++) {
+                    count = add(out, count, most, (struct fir_shape){k, width, run, vector});
+                }
+            }
+        }
+    }
+    return count;
+}
+
+/* Groups along the columns. */
+static uint32_t across(const struct channelise_spec *spec, const struct fir_shape *shape)
+{
+    uint32_t columns = shape->vector * shape->width;
+    return (spec->channels + columns - 1) / columns;
+}
+
+status_t fir_options(const struct channelise_spec *spec, const struct fir_shape *shape,
+                     struct text *out)
+{
+    status_t st = STATUS_OK;
+    TRY(samples_options(spec, out));
+    TRY(text_add(out, " -DWIDTH=%u -DACROSS=%u -DRUN=%u -DVECTOR=%u", shape->width,
+                 across(spec, shape), shape->run, shape->vector));
+out:
+    return st;
+}
+
+void fir_geometry(const struct channelise_spec *spec, const struct fir_shape *shape,
+                  uint64_t spectra, uint32_t streams, size_t *global, size_t *local)
+{
+    *global = (size_t)across(spec, shape) * shape->width *
+              (size_t)((spectra + shape->run - 1) / shape->run) * streams;
+    *local = shape->width;
+}

@@ -1,0 +1,259 @@
+/* Making the filter bank: its route, tables, kernels and workspace. */
+#include "compute/opencl/ppf/ppf.h"
+
+#include "base/memory.h"
+#include "compute/grains.h"
+#include "compute/opencl/ppf/fir.h"
+#include "compute/opencl/ppf/ppf_parts.h"
+#include "compute/opencl/program.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { TILE_BYTES = 256 << 20 }; /* of workspace: long launches, and little memory */
+
+static int has_all_channels(const struct channelise_spec *spec)
+{
+    return spec->nchannels == spec->channels;
+}
+
+void ppf_destroy(ppf_t *bank)
+{
+    if (!bank) {
+        return;
+    }
+    for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
+        struct last *last = &bank->last[i];
+        if (last->detect) {
+            clReleaseKernel(last->detect);
+        }
+        if (last->sum) {
+            clReleaseKernel(last->sum);
+        }
+        device_release(bank->device, last->grains);
+        device_release(bank->device, last->carry);
+    }
+    if (bank->filter) {
+        clReleaseKernel(bank->filter);
+    }
+    fft_destroy(bank->fft);
+    device_release(bank->device, bank->tile);
+    device_release(bank->device, bank->coeff);
+    device_release(bank->device, bank->twiddles);
+    free(bank);
+}
+
+/* A table of floats in device memory. */
+static status_t put_table(device_t *device, const float *table, size_t count, const char *what,
+                          cl_mem *out)
+{
+    status_t st = STATUS_OK;
+    TRY(device_allocate(device, count * sizeof *table, what, out));
+    CL_TRY(device,
+           clEnqueueWriteBuffer(device->compute, *out, CL_TRUE, 0, count * sizeof *table, table, 0,
+                                NULL, NULL),
+           "bring a table to the device");
+out:
+    return st;
+}
+
+static status_t put_coefficients(ppf_t *bank)
+{
+    status_t st = STATUS_OK;
+    size_t count = channelise_samples(&bank->spec) * bank->spec.taps;
+    float *table = NULL;
+    TRY(memory_aligned(count, sizeof *table, "coefficients", &table));
+    for (size_t i = 0; i < count; i++) {
+        table[i] = (float)bank->spec.coeff[i];
+    }
+    TRY(put_table(bank->device, table, count, "coefficients", &bank->coeff));
+out:
+    free(table);
+    return st;
+}
+
+/* exp(-2 pi i k / 2C): for real data, whose transform has half the length. */
+static status_t put_split(ppf_t *bank)
+{
+    status_t st = STATUS_OK;
+    size_t channels = bank->spec.channels;
+    float *table = NULL;
+    TRY(memory_aligned(2 * channels, sizeof *table, "twiddles", &table));
+    for (size_t k = 0; k < channels; k++) {
+        double angle = -M_PI * (double)k / (double)channels;
+        table[2 * k] = (float)cos(angle);
+        table[2 * k + 1] = (float)sin(angle);
+    }
+    TRY(put_table(bank->device, table, 2 * channels, "twiddles", &bank->twiddles));
+out:
+    free(table);
+    return st;
+}
+
+static status_t build_kernel(const device_t *device, const enum program_source *sources,
+                             uint32_t count, const struct text *options, const char *name,
+                             cl_kernel *out)
+{
+    status_t st = STATUS_OK;
+    cl_program program = NULL;
+    TRY(program_build(device, sources, count, options->data, &program));
+    TRY(program_kernel(device, program, name, out));
+out:
+    if (program) {
+        /* The kernel holds on to it. */
+        clReleaseProgram(program);
+    }
+    return st;
+}
+
+static status_t create_fused(ppf_t *bank)
+{
+    status_t st = STATUS_OK;
+    static const enum program_source sources[] = {SOURCE_SAMPLES, SOURCE_BUTTERFLIES,
+                                                  SOURCE_PPF_FUSED};
+    struct fused_shape shape = ppf_fused(&bank->choice);
+    struct fused_limits limits = ppf_fused_limits(&bank->device->info);
+    struct channelise_spec view = ppf_fused_spec(&bank->spec);
+    size_t count = fused_twiddle_count(&view, &shape);
+    struct text options = {0};
+    float *table = NULL;
+    TRY(memory_zeroed(2 * count, sizeof *table, "twiddles", &table));
+    fused_twiddles(&view, &shape, table);
+    TRY(put_table(bank->device, table, 2 * count, "twiddles", &bank->twiddles));
+    TRY(fused_options(&view, ppf_fused_mode(&bank->spec), &shape, &limits, &options));
+    TRY(build_kernel(bank->device, sources, 3, &options, "ppf_fused", &bank->filter));
+out:
+    free(table);
+    text_free(&options);
+    return st;
+}
+
+static status_t create_fir(ppf_t *bank)
+{
+    status_t st = STATUS_OK;
+    static const struct {
+        enum program_source source;
+        const char *name;
+    } kernels[] = {[KERNEL_SLIDE] = {SOURCE_FIR_SLIDE, "fir_slide"},
+                   [KERNEL_CACHE] = {SOURCE_FIR_CACHE, "fir_cache"},
+                   [KERNEL_LOCAL] = {SOURCE_FIR_LOCAL, "fir_local"}};
+    struct fir_shape shape = ppf_fir(&bank->choice);
+    enum program_source sources[] = {SOURCE_SAMPLES, kernels[bank->choice.kernel].source};
+    struct text options = {0};
+    TRY(fir_options(&bank->spec, &shape, &options));
+    TRY(build_kernel(bank->device, sources, 2, &options, kernels[bank->choice.kernel].name,
+                     &bank->filter));
+    if (!bank->spec.is_complex) {
+        TRY(put_split(bank));
+    }
+    uint64_t most = (bank->route == ROUTE_TILES ? bank->tile_spectra : bank->spec.max_spectra) *
+                    bank->spec.nstreams;
+    TRY(fft_create(bank->device, bank->choice.fft, bank->spec.channels, most, &bank->fft));
+out:
+    text_free(&options);
+    return st;
+}
+
+/* Detection and sums of output i. */
+static status_t create_last(ppf_t *bank, uint32_t i)
+{
+    status_t st = STATUS_OK;
+    static const enum program_source detect[] = {SOURCE_SAMPLES, SOURCE_DETECT};
+    static const enum program_source sum[] = {SOURCE_SAMPLES, SOURCE_SUM};
+    struct last *last = &bank->last[i];
+    struct channelise_spec view = bank->spec;
+    struct text options = {0};
+    struct text sum_text = {0};
+    last->kind = ppf_kind(&bank->spec.outputs[i]);
+    /* The fused kernel has split real data already. */
+    view.is_complex = view.is_complex || bank->choice.kernel == KERNEL_FUSED;
+    if (bank->route != ROUTE_DIRECT && !(bank->route == ROUTE_WHOLE && i == bank->full)) {
+        TRY(detect_options(&view, last->kind, &options));
+        TRY(build_kernel(bank->device, detect, 2, &options, "detect", &last->detect));
+    }
+    if (last->kind == DETECT_GRAINS) {
+        uint64_t integrate = bank->spec.outputs[i].integrate;
+        uint64_t channels = (uint64_t)bank->spec.nstreams * bank->spec.nchannels;
+        TRY(sum_options(&bank->spec, &sum_text));
+        TRY(build_kernel(bank->device, sum, 2, &sum_text, "sum", &last->sum));
+        TRY(device_allocate(
+            bank->device, grain_most(bank->spec.max_spectra, integrate) * channels * sizeof(float),
+            "sums of power", &last->grains));
+        TRY(device_allocate(bank->device, channels * 2 * sizeof(float), "sums of power",
+                            &last->carry));
+    }
+out:
+    text_free(&options);
+    text_free(&sum_text);
+    return st;
+}
+
+/* Spectra of a tile of the workspace. */
+static uint64_t tile_spectra(const struct channelise_spec *spec)
+{
+    uint64_t row = (uint64_t)spec->nstreams * spec->channels * 2 * sizeof(float);
+    uint64_t tile = max_u64(TILE_BYTES / row / GRAIN, 1) * GRAIN;
+    return min_u64(tile, max_u64(spec->max_spectra, GRAIN));
+}
+
+uint64_t ppf_bytes(const struct channelise_spec *spec)
+{
+    uint64_t row = (uint64_t)spec->nstreams * spec->channels * 2 * sizeof(float);
+    /* The tile, as much for its transforms, the coefficients; sums of power. */
+    uint64_t bytes =
+        2 * tile_spectra(spec) * row + channelise_samples(spec) * (spec->taps + 4) * sizeof(float);
+    for (uint32_t i = 0; i < spec->noutputs; i++) {
+        uint64_t grains = grain_most(spec->max_spectra, spec->outputs[i].integrate);
+        bytes += spec->outputs[i].kind == PRODUCT_POWER
+                     ? (grains + 2) * spec->nstreams * spec->nchannels * sizeof(float)
+                     : 0;
+    }
+    return bytes;
+}
+
+static void set_route(ppf_t *bank)
+{
+    const struct channelise_spec *spec = &bank->spec;
+    int is_fused = bank->choice.kernel == KERNEL_FUSED;
+    bank->route = ROUTE_TILES;
+    for (uint32_t i = 0; i < spec->noutputs; i++) {
+        if (spec->outputs[i].kind == PRODUCT_SPECTRA && has_all_channels(spec) &&
+            (is_fused || spec->is_complex)) {
+            bank->route = ROUTE_WHOLE;
+            bank->full = i;
+        }
+    }
+    if (is_fused && spec->noutputs == 1) {
+        bank->route = ROUTE_DIRECT;
+    }
+    /* The fused kernel begins at a block's first spectrum. */
+    bank->tile_spectra = is_fused ? spec->max_spectra : tile_spectra(spec);
+}
+
+status_t ppf_create(device_t *device, const struct channelise_spec *spec,
+                    const struct channelise_choice *choice, ppf_t **out)
+{
+    status_t st = STATUS_OK;
+    ppf_t *bank = NULL;
+    TRY(memory_zeroed(1, sizeof *bank, "the filter bank", &bank));
+    bank->device = device;
+    bank->spec = *spec;
+    bank->choice = *choice;
+    set_route(bank);
+    TRY(put_coefficients(bank));
+    TRY(choice->kernel == KERNEL_FUSED ? create_fused(bank) : create_fir(bank));
+    if (bank->route == ROUTE_TILES) {
+        TRY(device_allocate(
+            device, bank->tile_spectra * spec->nstreams * spec->channels * 2 * sizeof(float),
+            "spectra", &bank->tile));
+    }
+    for (uint32_t i = 0; i < spec->noutputs; i++) {
+        TRY(create_last(bank, i));
+    }
+    bank->spec.coeff = NULL;
+    *out = bank;
+    bank = NULL;
+out:
+    ppf_destroy(bank);
+    return st;
+}

@@ -1,0 +1,52 @@
+/* What the files of the filter bank share: ppf.c makes it, ppf_run.c runs it, ppf_choices.c knows
+ * the ways. For nobody else. */
+#ifndef VOLTMILL_COMPUTE_OPENCL_PPF_PPF_PARTS_H
+#define VOLTMILL_COMPUTE_OPENCL_PPF_PPF_PARTS_H
+
+#include "compute/opencl/fft/fft.h"
+#include "compute/opencl/ppf/ppf.h"
+#include "compute/opencl/ppf/steps.h"
+
+/* Three routes, by what is asked:
+ *
+ *   direct   the fused kernel makes the one product by itself
+ *   whole    spectra of all channels are a product: they are made in its buffer, others from there
+ *   tiles    else: spectra are made in a workspace, some at a time, and products from there */
+enum route { ROUTE_DIRECT, ROUTE_WHOLE, ROUTE_TILES };
+
+/* One product's last steps. */
+struct last {
+    enum detect_kind kind;
+    cl_kernel detect; /* NULL on the direct route */
+    cl_kernel sum;    /* of DETECT_GRAINS */
+    cl_mem grains, carry;
+};
+
+struct ppf {
+    device_t *device;
+    struct channelise_spec spec;
+    struct channelise_choice choice;
+    enum route route;
+    uint32_t full; /* ROUTE_WHOLE: the output whose buffer holds all spectra */
+    cl_kernel filter;
+    cl_mem coeff;    /* float [T][P] */
+    cl_mem twiddles; /* of the fused kernel, or of the split of real data */
+    fft_t *fft;
+    cl_mem tile;
+    uint64_t tile_spectra;
+    struct last last[MOST_OUTPUTS];
+    uint64_t next; /* spectrum that comes next */
+};
+
+/* What the fused kernel makes: the product itself where there is one, else spectra. */
+int ppf_fused_mode(const struct channelise_spec *spec);
+
+/* The fused kernel's view of the problem: for several products it makes all channels. */
+struct channelise_spec ppf_fused_spec(const struct channelise_spec *spec);
+
+struct fused_limits ppf_fused_limits(const struct device_info *info);
+
+/* How output `output` leaves the last step. */
+enum detect_kind ppf_kind(const struct channelise_output *output);
+
+#endif

@@ -1,0 +1,114 @@
+#include "compute/opencl/ppf/steps.h"
+
+#include "base/memory.h"
+#include "compute/grains.h"
+
+#include <math.h>
+
+/* As in kernels/deal.cl. */
+enum { DEAL_WIDTH = 256, DEAL_TILE = 1024, DEAL_MOST_STREAMS = 32 };
+
+/* Work-items of a group that go along the channels. */
+enum { CHANNEL_WIDTH = 64 };
+
+/* Groups along the channels that are kept. */
+static uint32_t across(const struct channelise_spec *spec)
+{
+    return (spec->nchannels + CHANNEL_WIDTH - 1) / CHANNEL_WIDTH;
+}
+
+status_t samples_options(const struct channelise_spec *spec, struct text *out)
+{
+    return text_add(out,
+                    " -DCHANNELS=%u -DTAPS=%u -DFORMAT=%d -DCOMPLEX=%d -DCONJUGATE=%d "
+                    "-DNIBBLE_OFFSET=%d -DNIBBLE_HIGH_RE=%d",
+                    spec->channels, spec->taps, (int)spec->format, spec->is_complex != 0,
+                    spec->conjugate != 0, spec->nibbles.offset_binary != 0,
+                    spec->nibbles.high_is_real != 0);
+}
+
+/* The missing value as the samples' own type has it. A value that the type cannot hold is never
+ * met. */
+static int missing_literal(const struct channelise_spec *spec, double *value)
+{
+    static const double least[] = {0, -128, -32768, 0};
+    static const double most[] = {255, 127, 32767, 0};
+    *value = spec->missing_value;
+    if (spec->format == SAMPLE_F32) {
+        /* Infinities are missing anyway. */
+        return isfinite((float)*value);
+    }
+    return *value >= least[spec->format] && *value <= most[spec->format] &&
+           *value == (double)(int64_t)*value;
+}
+
+status_t deal_options(const struct channelise_spec *spec, int aligned, struct text *out)
+{
+    status_t st = STATUS_OK;
+    double missing = 0;
+    uint32_t streams = 1;
+    while (streams < spec->nstreams && streams < DEAL_MOST_STREAMS) {
+        streams *= 2;
+    }
+    TRY(samples_options(spec, out));
+    TRY(text_add(out, " -DTILE_STREAMS=%u -DALIGNED=%d -DWIDTH=%d", streams, aligned != 0,
+                 DEAL_WIDTH));
+    if (spec->has_missing_value && missing_literal(spec, &missing)) {
+        TRY(spec->format == SAMPLE_F32
+                ? text_add(out, " -DHAS_MISSING=1 -DMISSING=%af", (double)(float)missing)
+                : text_add(out, " -DHAS_MISSING=1 -DMISSING=%d", (int)missing));
+    }
+out:
+    return st;
+}
+
+void deal_geometry(const struct channelise_spec *spec, uint64_t samples, uint32_t streams,
+                   size_t *global, size_t *local)
+{
+    (void)spec;
+    uint64_t tiles = ceil_div_u64(samples * streams, DEAL_TILE) + 1;
+    *global = (size_t)min_u64(tiles, DEAL_GROUPS) * DEAL_WIDTH;
+    *local = DEAL_WIDTH;
+}
+
+status_t detect_options(const struct channelise_spec *spec, enum detect_kind kind, struct text *out)
+{
+    status_t st = STATUS_OK;
+    TRY(samples_options(spec, out));
+    TRY(text_add(out, " -DKIND=%d -DKEPT_FIRST=%u -DKEPT=%u -DWIDTH=%d -DACROSS=%u", (int)kind,
+                 spec->first_channel, spec->nchannels, (int)CHANNEL_WIDTH, across(spec)));
+out:
+    return st;
+}
+
+/* Channels x pieces of time x streams. */
+static void spread(const struct channelise_spec *spec, uint64_t pieces, uint32_t streams,
+                   size_t *global, size_t *local)
+{
+    *local = CHANNEL_WIDTH;
+    *global = (size_t)across(spec) * CHANNEL_WIDTH * (size_t)pieces * streams;
+}
+
+void detect_geometry(const struct channelise_spec *spec, enum detect_kind kind, uint64_t first,
+                     uint64_t spectra, uint32_t streams, size_t *global, size_t *local)
+{
+    uint64_t runs = ceil_div_u64(first % GRAIN + spectra, GRAIN);
+    spread(spec, kind == DETECT_GRAINS ? runs : spectra, streams, global, local);
+}
+
+status_t sum_options(const struct channelise_spec *spec, struct text *out)
+{
+    status_t st = STATUS_OK;
+    TRY(samples_options(spec, out));
+    TRY(text_add(out, " -DKEPT=%u -DWIDTH=%d -DACROSS=%u", spec->nchannels, (int)CHANNEL_WIDTH,
+                 across(spec)));
+out:
+    return st;
+}
+
+void sum_geometry(const struct channelise_spec *spec, uint64_t next, uint64_t spectra,
+                  uint64_t integrate, uint32_t streams, size_t *global, size_t *local)
+{
+    uint64_t dumps = (next + spectra - 1) / integrate - next / integrate + 1;
+    spread(spec, dumps, streams, global, local);
+}

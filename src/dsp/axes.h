@@ -1,0 +1,36 @@
+/* Where spectra and channels lie on the axes of time and frequency. Pure arithmetic.
+ *
+ * Time: sample n of an observation is taken at start + n / rate. Spectrum s is made of the T raw
+ * spectra s .. s + T - 1 and stamped with their centre, the mean of the times of their T * P
+ * samples; a dump is stamped with the mean of its spectra. A dump reaches half a step to either
+ * side of its stamp.
+ *
+ * Frequency: channel k of a coarse channel with centre f (frequencies of channel centres):
+ *
+ *   complex, ascending   f + (k - C/2) * rate / C               k = 0 .. C - 1
+ *   complex, fft         f + k * rate / C for k < C/2, else f + (k - C) * rate / C
+ *   real, ascending      f - rate/4 + k * rate / (2C)           (the bin at rate/2 is dropped)
+ *   real, fft            the same, or f + rate/4 - k * rate / (2C) if sideband is -1
+ */
+#ifndef VOLTMILL_DSP_AXES_H
+#define VOLTMILL_DSP_AXES_H
+
+#include "base/terms.h"
+
+#include <stdint.h>
+
+struct time_axis {
+    double first; /* centre of dump 0, seconds after sample 0 of the observation */
+    double step;  /* seconds from dump to dump */
+};
+
+/* The leading edge of dump 0, seconds after sample 0: where headers' `tstart` is. */
+double axes_leading_edge(struct time_axis axis);
+
+struct time_axis axes_time(double sample_rate_hz, uint64_t first_sample,
+                           uint64_t samples_per_spectrum, uint32_t taps, uint64_t integrate);
+
+double axes_channel_hz(double centre_hz, double sample_rate_hz, int is_complex, int sideband,
+                       enum channel_order order, uint32_t channels, uint32_t k);
+
+#endif

@@ -1,0 +1,242 @@
+#include "dsp/dispersion.h"
+
+#include "base/memory.h"
+#include "base/units.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const double delays_default_constant = 1 / 2.41e-4;
+
+int delays_constant(const char *text, double *out)
+{
+    static const struct {
+        const char *name;
+        double value;
+    } known[] = {{"tempo", 1 / 2.41e-4},
+                 {"handbook", 4148.808},
+                 {"sigproc", 4148.741601},
+                 {"codata", 4148.8064239}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strcmp(text, known[i].name) == 0) {
+            *out = known[i].value;
+            return 1;
+        }
+    }
+    return units_parse_f64(text, out) && isfinite(*out) && *out > 0;
+}
+
+static double constant_of(const struct delays_spec *spec)
+{
+    return spec->constant > 0 ? spec->constant : delays_default_constant;
+}
+
+static double highest(const struct delays_spec *spec)
+{
+    double most = 0;
+    for (uint32_t c = 0; c < spec->nchannels; c++) {
+        most = fmax(most, spec->freq_hz[c]);
+    }
+    return most;
+}
+
+/* 1 / f^2 in MHz^-2. */
+static double inverse_square(double hertz)
+{
+    double mhz = 1e-6 * hertz;
+    return 1 / (mhz * mhz);
+}
+
+static status_t check(const struct delays_spec *spec)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(spec->nchannels > 0 && spec->ndms > 0, STATUS_USAGE,
+            "dedispersion of %u channels to %u DMs: expected at least one of each", spec->nchannels,
+            spec->ndms);
+    REQUIRE(isfinite(spec->sample_seconds) && spec->sample_seconds > 0, STATUS_USAGE,
+            "dedispersion: a sampling time of %g s, expected a positive one", spec->sample_seconds);
+    REQUIRE(isfinite(spec->reference_hz) && spec->reference_hz >= 0, STATUS_USAGE,
+            "dedispersion: a reference frequency of %g Hz, expected a positive one",
+            spec->reference_hz);
+    for (uint32_t c = 0; c < spec->nchannels; c++) {
+        REQUIRE(isfinite(spec->freq_hz[c]) && spec->freq_hz[c] > 0, STATUS_USAGE,
+                "dedispersion: channel %u at %g Hz, expected a positive frequency", c,
+                spec->freq_hz[c]);
+    }
+    for (uint32_t d = 0; d < spec->ndms; d++) {
+        REQUIRE(isfinite(spec->dms[d]) && spec->dms[d] >= 0, STATUS_USAGE,
+                "dedispersion: DM number %u is %g pc cm^-3, expected none below 0", d,
+                spec->dms[d]);
+    }
+out:
+    return st;
+}
+
+/* As round(), of less than 2^31: the fraction is exact, and loops of it become vectors. */
+static int32_t round_away(double value)
+{
+    int32_t whole = (int32_t)value;
+    double rest = value - whole;
+    return whole + (rest >= 0.5) - (rest <= -0.5);
+}
+
+/* Samples per pc cm^-3 of every channel; the channel of the steepest, or one that is no number. */
+static uint32_t make_slopes(const struct delays_spec *spec, double *slopes)
+{
+    uint32_t steepest = 0;
+    double reference = inverse_square(spec->reference_hz > 0 ? spec->reference_hz : highest(spec));
+    for (uint32_t c = 0; c < spec->nchannels; c++) {
+        slopes[c] = constant_of(spec) * (inverse_square(spec->freq_hz[c]) - reference) /
+                    spec->sample_seconds;
+        if (isfinite(slopes[steepest]) && !(fabs(slopes[c]) <= fabs(slopes[steepest]))) {
+            steepest = c;
+        }
+    }
+    return steepest;
+}
+
+/* The least and the greatest rounded delay. Those of a DM are its least and greatest slope's, as
+ * products and rounding keep the order: tables may have 10^8 entries, so nothing but filling them
+ * looks at each. */
+static void find_range(const struct delays_spec *spec, const double *slopes, int32_t *least,
+                       int32_t *greatest)
+{
+    double low = slopes[0];
+    double high = slopes[0];
+    for (uint32_t c = 1; c < spec->nchannels; c++) {
+        low = fmin(low, slopes[c]);
+        high = fmax(high, slopes[c]);
+    }
+    *least = INT32_MAX;
+    *greatest = INT32_MIN;
+    for (uint32_t d = 0; d < spec->ndms; d++) {
+        int32_t from = round_away(spec->dms[d] * low);
+        int32_t to = round_away(spec->dms[d] * high);
+        *least = from < *least ? from : *least;
+        *greatest = to > *greatest ? to : *greatest;
+    }
+}
+
+static void fill_row(const double *restrict slopes, uint32_t nchannels, double dm, int32_t least,
+                     uint32_t *restrict row)
+{
+    for (uint32_t c = 0; c < nchannels; c++) {
+        row[c] = (uint32_t)(round_away(dm * slopes[c]) - least);
+    }
+}
+
+status_t delays_create(const struct delays_spec *spec, struct delays *out)
+{
+    status_t st = STATUS_OK;
+    enum { LIMIT = 1 << 30 };
+    double *slopes = NULL;
+    int32_t least = 0;
+    int32_t greatest = 0;
+    TRY(check(spec));
+    TRY(memory_zeroed(spec->nchannels, sizeof *slopes, "delays", &slopes));
+    uint32_t steepest = make_slopes(spec, slopes);
+    REQUIRE(isfinite(slopes[steepest]), STATUS_USAGE,
+            "dedispersion: between %g Hz and the reference of %g Hz delays are beyond all numbers",
+            spec->freq_hz[steepest], spec->reference_hz > 0 ? spec->reference_hz : highest(spec));
+    for (uint32_t d = 0; d < spec->ndms; d++) {
+        double delay = round(spec->dms[d] * slopes[steepest]);
+        REQUIRE(fabs(delay) <= LIMIT, STATUS_USAGE,
+                "dedispersion: at %g Hz and DM %g a delay of %g samples, at most 2^30 can be "
+                "handled",
+                spec->freq_hz[steepest], spec->dms[d], delay);
+    }
+    find_range(spec, slopes, &least, &greatest);
+    struct delays delays = {.nchannels = spec->nchannels,
+                            .ndms = spec->ndms,
+                            .largest = (uint32_t)(greatest - least),
+                            .origin = least};
+    size_t count = (size_t)spec->ndms * spec->nchannels;
+    TRY(memory_zeroed(count, sizeof *delays.table, "delays", &delays.table));
+    for (uint32_t d = 0; d < spec->ndms; d++) {
+        fill_row(slopes, spec->nchannels, spec->dms[d], least,
+                 delays.table + (size_t)d * spec->nchannels);
+    }
+    *out = delays;
+out:
+    free(slopes);
+    return st;
+}
+
+void delays_free(struct delays *delays)
+{
+    free(delays->table);
+    *delays = (struct delays){0};
+}
+
+status_t delays_linear(double start, double step, uint32_t count, double **out)
+{
+    status_t st = STATUS_OK;
+    double *dms = NULL;
+    REQUIRE(isfinite(start) && start >= 0, STATUS_USAGE,
+            "dedispersion: DMs from %g on, expected a start of at least 0", start);
+    REQUIRE(count <= 1 || (isfinite(step) && step > 0), STATUS_USAGE,
+            "dedispersion: DMs in steps of %g, expected a positive step", step);
+    TRY(memory_zeroed(count, sizeof *dms, "a list of DMs", &dms));
+    for (uint32_t i = 0; i < count; i++) {
+        dms[i] = start + i * step;
+    }
+    *out = dms;
+out:
+    return st;
+}
+
+/* The squares of smearing within a channel and over the band, in (s per pc cm^-3)^2. */
+static status_t smearing(const struct delays_spec *spec, double *channel, double *band)
+{
+    status_t st = STATUS_OK;
+    double top = highest(spec);
+    double bottom = top;
+    uint32_t n = spec->nchannels;
+    for (uint32_t c = 0; c < n; c++) {
+        bottom = fmin(bottom, spec->freq_hz[c]);
+    }
+    REQUIRE(n > 1 && bottom > 0 && top > bottom, STATUS_USAGE,
+            "dedispersion: a list of DMs by tolerance takes a band of at least two frequencies");
+    double width = 1e-6 * (top - bottom) / (n - 1);
+    double centre = 1e-6 * (top + bottom) / 2;
+    double a = 2 * constant_of(spec) * width / (centre * centre * centre);
+    double b = a * n / 4;
+    *channel = a * a;
+    *band = b * b;
+out:
+    return st;
+}
+
+status_t delays_tolerant(const struct delays_spec *spec, double start, double end,
+                         double width_seconds, double tolerance, uint32_t most, double **out,
+                         uint32_t *count)
+{
+    status_t st = STATUS_OK;
+    double *dms = NULL;
+    double a2 = 0;
+    double b2 = 0;
+    uint32_t n = 0;
+    REQUIRE(isfinite(start) && start >= 0 && isfinite(end) && end >= start, STATUS_USAGE,
+            "dedispersion: DMs from %g to %g, expected 0 <= start <= end", start, end);
+    REQUIRE(isfinite(tolerance) && tolerance > 1, STATUS_USAGE,
+            "dedispersion: a tolerance of %g, expected more than 1", tolerance);
+    TRY(smearing(spec, &a2, &b2));
+    TRY(memory_zeroed(most, sizeof *dms, "a list of DMs", &dms));
+    double fixed = spec->sample_seconds * spec->sample_seconds + width_seconds * width_seconds;
+    double tolerance2 = tolerance * tolerance;
+    for (double dm = start; n == 0 || dms[n - 1] < end; n++) {
+        REQUIRE(n < most, STATUS_USAGE,
+                "dedispersion: DMs from %g to %g with a tolerance of %g are more than %u", start,
+                end, tolerance, most);
+        dms[n] = dm;
+        double k = fixed * (tolerance2 - 1) + tolerance2 * a2 * dm * dm;
+        dm = (b2 * dm + sqrt((a2 + b2) * k - a2 * b2 * dm * dm)) / (a2 + b2);
+    }
+    *out = dms;
+    *count = n;
+    dms = NULL;
+out:
+    free(dms);
+    return st;
+}

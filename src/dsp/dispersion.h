@@ -1,0 +1,97 @@
+/* Delays of dispersion in samples, lists of DMs, and the plan of two-step dedispersion.
+ *
+ * A signal of frequency f (MHz) comes D * DM * (1 / f^2 - 1 / r^2) seconds later than one of the
+ * reference frequency r, D the dispersion constant in s MHz^2 pc^-1 cm^3. */
+#ifndef VOLTMILL_DSP_DISPERSION_H
+#define VOLTMILL_DSP_DISPERSION_H
+
+#include "base/status.h"
+
+#include <stdint.h>
+
+/* 1 / 2.41e-4, what pulsar astronomy has agreed on (Manchester and Taylor 1972; TEMPO, PRESTO). */
+extern const double delays_default_constant;
+
+/* Reads "tempo" (1 / 2.41e-4), "handbook" (4148.808: Lorimer and Kramer 2004), "sigproc"
+ * (4148.741601), "codata" (4148.8064239: Kulkarni 2020), or a positive number. Returns 0 when the
+ * text is none of them. */
+int delays_constant(const char *text, double *out) __attribute__((warn_unused_result));
+
+struct delays_spec {
+    const double *freq_hz; /* [nchannels], any order, positive */
+    uint32_t nchannels;
+    double reference_hz;   /* 0: the highest of them */
+    double constant;       /* 0: delays_default_constant */
+    double sample_seconds; /* of the series that are added up */
+    const double *dms;     /* [ndms] pc cm^-3, not negative */
+    uint32_t ndms;
+};
+
+/* Sample t + origin + table[d][c] of channel c goes into output t of DM d.
+ *
+ *   table   uint32 [ndms][nchannels]   delays rounded to the nearest sample (halves away from
+ * zero), less origin
+ *
+ * origin is the least rounded delay of all: 0 where the reference is the highest frequency, else
+ * outputs begin elsewhere than inputs. `largest` is the greatest entry: N outputs take N + largest
+ * inputs. */
+struct delays {
+    uint32_t nchannels, ndms;
+    uint32_t *table;
+    uint32_t largest;
+    int64_t origin;
+};
+
+/* Fails with USAGE (a frequency, time or DM out of range; delays beyond 2^31 samples), DEVICE
+ * (memory). */
+status_t delays_create(const struct delays_spec *spec, struct delays *out);
+/* Takes {0}, too. */
+void delays_free(struct delays *delays);
+
+/* start + i * step, i < count. free() returns it. Fails with USAGE (step <= 0 with count > 1,
+ * start < 0), DEVICE. */
+status_t delays_linear(double start, double step, uint32_t count, double **out);
+
+/* DMs from start up to the first one that is not below `end`, so far apart that a pulse between two
+ * of them is smeared to at most `tolerance` (> 1) times the width that it has anyway.
+ *
+ * A pulse of `width_seconds`, sampled in dt, is smeared within channels by a * DM and, dedispersed
+ * at a DM wrong by d, by b * d over the band; widths add in squares:
+ *
+ *   dt^2 + width^2 + a^2 next^2 + b^2 (next - dm)^2 = tolerance^2 (dt^2 + width^2 + a^2 dm^2),
+ *   a = 2 D df / f^3 (f, df in MHz: centre of the band, width of a channel), b = a nchannels / 4.
+ *
+ * L. Levin's algorithm, as B. Barsdell wrote it down in dedisp (Barsdell et al. 2012, MNRAS 422,
+ * 379: generate_dm_list()). free() returns the list. Fails with USAGE (one channel, no bandwidth,
+ * a tolerance <= 1, more than `most` DMs), DEVICE. */
+status_t delays_tolerant(const struct delays_spec *spec, double start, double end,
+                         double width_seconds, double tolerance, uint32_t most, double **out,
+                         uint32_t *count);
+
+/* The plan of two-step dedispersion. Neighbouring channels make groups of `group` (the last one may
+ * be smaller); DMs one behind the other make steps that share the delays within groups:
+ *
+ *   first step    sub[k][g][t] = sum over c in group g of in[c][t + inner[k][c]]
+ *   second step   out[d][t] = sum_g sub[k(d)][g][t + outer[d][g]]
+ *
+ *   inner   uint32 [nsteps][nchannels]
+ *   outer   uint32 [ndms][ngroups]
+ *   first   uint32 [nsteps + 1]   step k does DMs first[k] .. first[k + 1] - 1
+ *
+ * A sample is taken at most `error` samples (0 or 1) from where table[d][c] of the delays says, and
+ * never from beyond `largest`. `adds` counts additions for one output sample of every DM, brute
+ * force takes nchannels * ndms. */
+struct delays_steps {
+    uint32_t group, ngroups, nsteps;
+    uint32_t *inner, *outer, *first;
+    uint32_t error;
+    uint64_t adds;
+};
+
+enum { DELAYS_GROUP = 8 };
+
+/* `group` 0: DELAYS_GROUP. Fails with DEVICE (memory). */
+status_t delays_steps_create(const struct delays *delays, uint32_t group, struct delays_steps *out);
+void delays_steps_free(struct delays_steps *steps);
+
+#endif

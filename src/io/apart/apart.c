@@ -1,0 +1,373 @@
+/* The side that asks. The other one: io/apart/apart_serve.c. */
+#include "io/apart/apart.h"
+
+#include "base/clock.h"
+#include "io/apart/apart_parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+const char apart_word[] = "--apart";
+
+enum { PLACE_BYTES = 2048, PIECE_BYTES = 1 << 16, LOOK_MS = 50 };
+
+static int is_used;
+static double limit_seconds = 300;
+static int (*is_stopped)(void);
+
+void apart_begin(void)
+{
+    is_used = 1;
+}
+
+int apart_is_used(void)
+{
+    return is_used;
+}
+
+void apart_limit(double seconds)
+{
+    limit_seconds = seconds;
+}
+
+void apart_stops(int (*stopped)(void))
+{
+    is_stopped = stopped;
+}
+
+/* A child at work. */
+struct talk {
+    pid_t child;
+    int fd;
+    double looked;           /* when this process last looked at it */
+    double waited;           /* seconds since it last got on, in which this process could look */
+    char place[PLACE_BYTES]; /* what it said last that it looks at */
+    int is_answered;         /* it said the last it has to say */
+};
+
+/* This program's own file: as it was when it began, even if it was replaced since. */
+static const char *own_program(void)
+{
+    static const char by_kernel[] = "/proc/self/exe";
+    const char *begun_as = (const char *)getauxval(AT_EXECFN);
+    return access(by_kernel, X_OK) == 0 || !begun_as ? by_kernel : begun_as;
+}
+
+/* Signals that come to all processes of a terminal or of a job are the parent's to answer; what the
+ * parent ignores or handles is the child's default. */
+static int set_signals(posix_spawnattr_t *attributes)
+{
+    static const int kept[] = {SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP};
+    sigset_t blocked;
+    sigset_t plain;
+    sigemptyset(&blocked);
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        sigaddset(&blocked, kept[i]);
+    }
+    sigfillset(&plain);
+    sigdelset(&plain, SIGKILL);
+    sigdelset(&plain, SIGSTOP);
+    int error = posix_spawnattr_setsigmask(attributes, &blocked);
+    error = error ? error : posix_spawnattr_setsigdefault(attributes, &plain);
+    return error ? error
+                 : posix_spawnattr_setflags(attributes,
+                                            POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+}
+
+/* Gives a number of errno.h. What libraries print while they die is nobody's business. */
+static int spawn(const char *task, int fd, pid_t *out)
+{
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+    char parent[24];
+    char name[64];
+    snprintf(parent, sizeof parent, "%ld", (long)getpid());
+    snprintf(name, sizeof name, "%s", task);
+    char program[] = "voltmill";
+    char word[sizeof apart_word];
+    memcpy(word, apart_word, sizeof word);
+    char *const arguments[] = {program, word, parent, name, NULL};
+    int error = posix_spawn_file_actions_init(&files);
+    if (error) {
+        return error;
+    }
+    error = posix_spawnattr_init(&attributes);
+    if (!error) {
+        error = posix_spawn_file_actions_adddup2(&files, fd, STDIN_FILENO);
+        error = error ? error
+                      : posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null",
+                                                         O_WRONLY, 0);
+        error = error ? error
+                      : posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null",
+                                                         O_WRONLY, 0);
+        error = error ? error : set_signals(&attributes);
+        error = error ? error
+                      : posix_spawn(out, own_program(), &files, &attributes, arguments, environ);
+        posix_spawnattr_destroy(&attributes);
+    }
+    posix_spawn_file_actions_destroy(&files);
+    return error;
+}
+
+static status_t begin(const char *task, struct talk *out)
+{
+    status_t st = STATUS_OK;
+    int ends[2] = {-1, -1};
+    struct talk talk = {.fd = -1, .looked = clock_now()};
+    REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0, STATUS_DEVICE,
+            "files cannot be looked at by a process of its own: %s", strerror(errno));
+    int error = spawn(task, ends[1], &talk.child);
+    REQUIRE(error == 0, STATUS_DEVICE, "files cannot be looked at by a process of its own: %s: %s",
+            own_program(), strerror(error));
+    talk.fd = ends[0];
+    ends[0] = -1;
+    *out = talk;
+out:
+    for (int i = 0; i < 2; i++) {
+        if (ends[i] >= 0) {
+            close(ends[i]);
+        }
+    }
+    return st;
+}
+
+/* Adds up how long the child takes. While a job is suspended, neither gets on: longer than from one
+ * look to the next counts as one. */
+static void count_wait(struct talk *talk)
+{
+    const double most = 1;
+    double now = clock_now();
+    talk->waited += now - talk->looked < most ? now - talk->looked : most;
+    talk->looked = now;
+}
+
+/* Waits until the child listens or speaks, but neither longer than it may take nor when told to
+ * stop. */
+static status_t wait_for(struct talk *talk, short event)
+{
+    status_t st = STATUS_OK;
+    for (;;) {
+        struct pollfd it = {.fd = talk->fd, .events = event};
+        if (poll(&it, 1, LOOK_MS) > 0) {
+            goto out;
+        }
+        count_wait(talk);
+        REQUIRE(!is_stopped || !is_stopped(), STATUS_STOPPED,
+                "nothing was begun yet; the same command begins");
+        REQUIRE(limit_seconds <= 0 || talk->waited < limit_seconds, STATUS_DATA,
+                "%s: HDF5 did not come back from there in %.4g s: is the file damaged, or does its "
+                "file system hang?",
+                talk->place[0] ? talk->place : "a process that looks at files", limit_seconds);
+    }
+out:
+    return st;
+}
+
+/* A child that has died does not listen: what it said last tells why. */
+static status_t say(struct talk *talk, const void *data, size_t bytes)
+{
+    status_t st = STATUS_OK;
+    const char *at = data;
+    while (bytes > 0) {
+        TRY(wait_for(talk, POLLOUT));
+        ssize_t sent = send(talk->fd, at, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent < 0 && errno != EINTR && errno != EAGAIN) {
+            goto out;
+        }
+        at += sent > 0 ? sent : 0;
+        bytes -= sent > 0 ? (size_t)sent : 0;
+    }
+out:
+    return st;
+}
+
+/* Gives fewer bytes than were asked for when the child is at its end. */
+static status_t hear(struct talk *talk, void *data, size_t bytes, size_t *heard)
+{
+    status_t st = STATUS_OK;
+    *heard = 0;
+    while (*heard < bytes) {
+        TRY(wait_for(talk, POLLIN));
+        ssize_t count = recv(talk->fd, (char *)data + *heard, bytes - *heard, MSG_DONTWAIT);
+        if (count == 0 || (count < 0 && errno != EINTR && errno != EAGAIN)) {
+            goto out;
+        }
+        *heard += count > 0 ? (size_t)count : 0;
+        talk->looked = clock_now();
+        talk->waited = 0;
+    }
+out:
+    return st;
+}
+
+static status_t hear_text(struct talk *talk, uint64_t bytes, struct text *out)
+{
+    status_t st = STATUS_OK;
+    char piece[PIECE_BYTES];
+    while (bytes > 0) {
+        size_t wanted = bytes < sizeof piece ? (size_t)bytes : sizeof piece;
+        size_t heard = 0;
+        TRY(hear(talk, piece, wanted, &heard));
+        TRY(text_add_bytes(out, piece, heard));
+        if (heard < wanted) {
+            goto out;
+        }
+        bytes -= heard;
+    }
+out:
+    return st;
+}
+
+/* What the child says beside its answer. */
+static status_t take(struct talk *talk, char kind, const char *words)
+{
+    status_t st = STATUS_OK;
+    switch (kind) {
+    case APART_PLACE:
+        snprintf(talk->place, sizeof talk->place, "%s", words);
+        break;
+    case APART_WARNING:
+        report_warn("%s", words);
+        break;
+    case APART_LOUD:
+        report_warn_loudly("%s", words);
+        break;
+    case APART_NOTE:
+        report_note("%s", words);
+        break;
+    case APART_OUTPUT:
+        fputs(words, stdout);
+        break;
+    default: /* the status is the letter */
+        talk->is_answered = 1;
+        FAIL((status_t)kind, "%s", words);
+    }
+out:
+    return st;
+}
+
+/* Until the child has answered or is at its end. */
+static status_t listen_to(struct talk *talk, struct text *answer)
+{
+    status_t st = STATUS_OK;
+    struct text words = {0};
+    while (!talk->is_answered) {
+        struct apart_head head;
+        size_t heard = 0;
+        TRY(hear(talk, &head, sizeof head, &heard));
+        if (heard < sizeof head) {
+            goto out;
+        }
+        struct text *to = head.kind == APART_ANSWER ? answer : &words;
+        size_t before = to->length;
+        TRY(hear_text(talk, head.bytes, to));
+        if (to->length - before < head.bytes) {
+            goto out;
+        }
+        if (head.kind == APART_ANSWER) {
+            talk->is_answered = 1;
+        } else {
+            TRY(take(talk, head.kind, words.data ? words.data : ""));
+        }
+        text_free(&words);
+    }
+out:
+    text_free(&words);
+    return st;
+}
+
+/* Waits for its end; a process that hangs in a file system cannot even be killed, and stays behind.
+ * Gives what waitpid() gave last: 0 when it is still there. */
+static pid_t await_end(pid_t child, int *status)
+{
+    const double most = 2;
+    const struct timespec nap = {.tv_nsec = 200000};
+    double began = clock_now();
+    for (;;) {
+        pid_t ended = waitpid(child, status, WNOHANG);
+        if (ended > 0 || (ended < 0 && errno != EINTR) || clock_now() - began > most) {
+            return ended;
+        }
+        nanosleep(&nap, NULL);
+    }
+}
+
+/* The child has no more to say, or is not wanted any more. */
+static status_t end(struct talk *talk, status_t st)
+{
+    int status = 0;
+    const char *place = talk->place[0] ? talk->place : "a process that looks at files";
+    if (st != STATUS_OK || talk->is_answered) {
+        (void)kill(talk->child, SIGKILL);
+    }
+    close(talk->fd);
+    pid_t ended = await_end(talk->child, &status);
+    if (ended == 0) {
+        (void)kill(talk->child, SIGKILL);
+    }
+    if (st != STATUS_OK || talk->is_answered) {
+        return st;
+    }
+    REQUIRE(ended != 0, STATUS_DATA,
+            "%s: the process that looked at it does not end: does its file system hang?", place);
+    /* Who ignores SIGCHLD is not told how children end. */
+    REQUIRE(ended >= 0 && WIFSIGNALED(status), STATUS_DATA,
+            "%s: the process that looked at it ended without a word (status %d): is it damaged?",
+            place, ended >= 0 ? WEXITSTATUS(status) : 0);
+    int number = WTERMSIG(status);
+    REQUIRE(number != SIGKILL, STATUS_DATA,
+            "%s: the process that looked at it was killed: for want of memory?", place);
+    FAIL(STATUS_DATA, "%s: HDF5 crashes there (%s): the file is damaged", place, strsignal(number));
+out:
+    return st;
+}
+
+status_t apart_ask(const char *task, const struct text *question, struct text *answer)
+{
+    status_t st = STATUS_OK;
+    struct talk talk;
+    uint64_t bytes = question->length;
+    TRY(begin(task, &talk));
+    st = say(&talk, &bytes, sizeof bytes);
+    st = st == STATUS_OK ? say(&talk, question->data, question->length) : st;
+    st = st == STATUS_OK ? listen_to(&talk, answer) : st;
+    st = end(&talk, st);
+out:
+    return st;
+}
+
+status_t apart_ask_of(const char *task, const char *path, struct text *answer)
+{
+    status_t st = STATUS_OK;
+    struct text question = {0};
+    TRY(pack_text(&question, path));
+    TRY(apart_ask(task, &question, answer));
+out:
+    text_free(&question);
+    return st;
+}
+
+int apart_is_true(const char *task, const char *path)
+{
+    struct text answer = {0};
+    if (apart_ask_of(task, path, &answer) != STATUS_OK) {
+        report_clear();
+    }
+    struct unpack in = {.data = answer.data, .length = answer.length};
+    int is_true = unpack_u64(&in) == 1;
+    text_free(&answer);
+    return is_true;
+}

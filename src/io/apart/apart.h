@@ -1,0 +1,54 @@
+/* Work on files of unknown origin, done apart: in a child process, so that what makes a library
+ * crash or loop there becomes an error here.
+ *
+ * The child is this very program, spawned anew (never forked: MPI may be running), which does one
+ * task by name: it gets a packed question, and gives a packed answer, or the cause of its failure;
+ * its output, warnings and notes come through as this process's own. It knows nothing of MPI, holds
+ * no file of its parent's, gets none of its signals, and dies with it.
+ *
+ * A process that never called apart_begin() (the child, tests, fuzz targets) does everything
+ * itself: whoever asks looks at apart_is_used() first. Main thread only. */
+#ifndef VOLTMILL_IO_APART_APART_H
+#define VOLTMILL_IO_APART_APART_H
+
+#include "base/status.h"
+#include "io/pack.h"
+
+/* What a child can do. The answer is empty to begin with. */
+struct apart_task {
+    const char *name;
+    status_t (*work)(struct unpack *question, struct text *answer);
+};
+
+/* The first argument of a child's command line. */
+extern const char apart_word[];
+
+/* In a child: does what the command line asks for, of the `count` tasks. Never returns. */
+_Noreturn void apart_serve(int argc, char **argv, const struct apart_task *tasks, size_t count);
+
+/* From now on this process asks. */
+void apart_begin(void);
+int apart_is_used(void);
+
+/* How long a child may take from one object to the next, in seconds: 300 unless told; 0: for ever.
+ */
+void apart_limit(double seconds);
+
+/* Asked all the while a child is waited for: whether this process shall stop. NULL: never. */
+void apart_stops(int (*is_stopped)(void));
+
+/* Has a child do the task; appends to the answer. Fails as the task did; with DATA, naming the file
+ * and the object that the child was at, when it crashed or took too long; with DEVICE when there
+ * can be no child; with STOPPED. */
+status_t apart_ask(const char *task, const struct text *question, struct text *answer);
+
+/* The same of a path alone. */
+status_t apart_ask_of(const char *task, const char *path, struct text *answer);
+
+/* Tasks that answer yes (1) or no (0) of a path; what cannot be looked at is no. */
+int apart_is_true(const char *task, const char *path);
+
+/* A child tells what it looks at next, "FILE: OBJECT"; costs a system call. Nothing elsewhere. */
+void apart_at(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,22 @@
+/* What child and parent say to each other: heads, each followed by so many bytes. */
+#ifndef VOLTMILL_IO_APART_APART_PARTS_H
+#define VOLTMILL_IO_APART_APART_PARTS_H
+
+#include <stdint.h>
+
+/* Kinds beside these are the statuses of failures: then the bytes are the cause. */
+enum {
+    APART_ANSWER = 'a',
+    APART_PLACE = 'p',
+    APART_WARNING = 'w',
+    APART_LOUD = 'l',
+    APART_NOTE = 'n',
+    APART_OUTPUT = 'o'
+};
+
+struct apart_head {
+    uint64_t bytes;
+    char kind;
+};
+
+#endif

@@ -1,0 +1,159 @@
+/* The side that is asked: the child. */
+#include "base/memory.h"
+#include "io/apart/apart.h"
+#include "io/apart/apart_parts.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static int parent_fd = -1;
+
+static void write_all(const void *data, size_t bytes)
+{
+    const char *at = data;
+    while (bytes > 0) {
+        ssize_t count = write(parent_fd, at, bytes);
+        if (count < 0 && errno != EINTR) {
+            _exit(STATUS_DATA); /* the parent is gone */
+        }
+        at += count > 0 ? count : 0;
+        bytes -= count > 0 ? (size_t)count : 0;
+    }
+}
+
+static void tell(char kind, const char *data, size_t bytes)
+{
+    struct apart_head head;
+    memset(&head, 0, sizeof head); /* its padding, too */
+    head.bytes = bytes;
+    head.kind = kind;
+    write_all(&head, sizeof head);
+    write_all(data, bytes);
+}
+
+void apart_at(const char *format, ...)
+{
+    if (parent_fd >= 0) {
+        char place[2048];
+        va_list args;
+        va_start(args, format);
+        vsnprintf(place, sizeof place, format, args);
+        va_end(args);
+        tell(APART_PLACE, place, strlen(place));
+    }
+}
+
+static void relay(enum report_kind kind, const char *message)
+{
+    static const char kinds[] = {
+        [REPORT_WARNING] = APART_WARNING, [REPORT_LOUD] = APART_LOUD, [REPORT_NOTE] = APART_NOTE};
+    tell(kinds[kind], message, strlen(message));
+}
+
+/* What is printed is kept in memory until it is told. */
+static void keep_output(void)
+{
+    int fd = memfd_create("output", MFD_CLOEXEC);
+    if (fd >= 0) {
+        (void)dup2(fd, STDOUT_FILENO);
+        close(fd);
+    }
+}
+
+static void tell_output(void)
+{
+    char piece[1 << 14];
+    off_t at = 0;
+    ssize_t count;
+    fflush(stdout);
+    while ((count = pread(STDOUT_FILENO, piece, sizeof piece, at)) > 0) {
+        tell(APART_OUTPUT, piece, (size_t)count);
+        at += count;
+    }
+}
+
+/* Files that the parent left open hold locks, and connections whose end others wait for. */
+static void close_others(void)
+{
+    DIR *open = opendir("/proc/self/fd");
+    for (struct dirent *entry = open ? readdir(open) : NULL; entry; entry = readdir(open)) {
+        int fd = (int)strtol(entry->d_name, NULL, 10);
+        if (fd > STDERR_FILENO && fd != dirfd(open)) {
+            close(fd);
+        }
+    }
+    if (open) {
+        closedir(open);
+    }
+}
+
+static int read_all(void *data, size_t bytes)
+{
+    char *at = data;
+    while (bytes > 0) {
+        ssize_t count = read(parent_fd, at, bytes);
+        if (count == 0 || (count < 0 && errno != EINTR)) {
+            return 0;
+        }
+        at += count > 0 ? count : 0;
+        bytes -= count > 0 ? (size_t)count : 0;
+    }
+    return 1;
+}
+
+static status_t answer_one(const struct apart_task *task, struct text *answer)
+{
+    status_t st = STATUS_OK;
+    uint64_t bytes = 0;
+    char *question = NULL;
+    if (!read_all(&bytes, sizeof bytes)) {
+        _exit(STATUS_USAGE);
+    }
+    TRY(memory_zeroed((size_t)bytes, 1, "a question", &question));
+    if (!read_all(question, (size_t)bytes)) {
+        _exit(STATUS_USAGE);
+    }
+    struct unpack in = {.data = question, .length = (size_t)bytes};
+    TRY(task->work(&in, answer));
+out:
+    free(question);
+    return st;
+}
+
+_Noreturn void apart_serve(int argc, char **argv, const struct apart_task *tasks, size_t count)
+{
+    const struct rlimit none = {0, 0};
+    struct text answer = {0};
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (argc != 4 || strtol(argv[2], NULL, 10) != (long)getppid()) {
+        _exit(STATUS_USAGE); /* nobody's child, or an orphan already */
+    }
+    setrlimit(RLIMIT_CORE, &none);
+    close_others();
+    keep_output();
+    parent_fd = STDIN_FILENO;
+    report_relay(relay);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(argv[3], tasks[i].name) == 0) {
+            status_t st = answer_one(&tasks[i], &answer);
+            tell_output();
+            if (st == STATUS_OK) {
+                tell(APART_ANSWER, answer.data ? answer.data : "", answer.length);
+            } else {
+                tell((char)st, report_cause(), strlen(report_cause()));
+            }
+            _exit(st);
+        }
+    }
+    _exit(STATUS_USAGE);
+}

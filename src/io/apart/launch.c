@@ -1,0 +1,17 @@
+#include "io/apart/launch.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+
+int launch_is_used(void)
+{
+    /* Of Open MPI, of PMI (MPICH, Intel MPI) and PMIx, and of SLURM's own launcher. */
+    static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK",
+                                        "SLURM_STEP_NUM_TASKS"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (getenv(names[i])) {
+            return 1;
+        }
+    }
+    return 0;
+}

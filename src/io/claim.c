@@ -1,0 +1,110 @@
+#include "io/claim.h"
+
+#include "io/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Takes a lock if nobody else has it. A run that was just killed needs a moment to be gone, and
+ * whoever only looks (claim_is_held) has it for an instant: so try for three seconds. Returns 0
+ * when the lock is somebody else's; file systems without locks have nobody else. */
+static int lock_patiently(int fd, int kind)
+{
+    enum { TIMES = 150, PAUSE_NS = 20000000 };
+    for (int i = 0; i < TIMES; i++) {
+        if (flock(fd, kind | LOCK_NB) == 0 || errno != EWOULDBLOCK) {
+            return 1;
+        }
+        struct timespec pause = {0, PAUSE_NS};
+        nanosleep(&pause, NULL);
+    }
+    return 0;
+}
+
+int claim_is_on(int fd, const char *part)
+{
+    struct stat info;
+    struct stat named;
+    return fstat(fd, &info) == 0 && lstat(part, &named) == 0 && info.st_dev == named.st_dev &&
+           info.st_ino == named.st_ino;
+}
+
+/* Opens and locks the file; *fd < 0 when it was renamed between the two, so that the lock would be
+ * on something else. */
+static status_t open_locked(const char *part, int *fd)
+{
+    status_t st = STATUS_OK;
+    TRY(file_open_own(part, fd));
+    REQUIRE(lock_patiently(*fd, LOCK_EX), STATUS_USAGE, "%s is being written by another run", part);
+    if (!claim_is_on(*fd, part)) {
+        close(*fd);
+        *fd = -1;
+    }
+out:
+    return st;
+}
+
+status_t claim_take(const char *part, int *out, uint64_t *bytes)
+{
+    status_t st = STATUS_OK;
+    struct stat info;
+    int fd = -1;
+    for (int i = 0; i < 100 && fd < 0; i++) {
+        TRY(open_locked(part, &fd));
+    }
+    REQUIRE(fd >= 0, STATUS_USAGE, "%s is being written by other runs", part);
+    REQUIRE(fstat(fd, &info) == 0, STATUS_USAGE, "%s: %s", part, strerror(errno));
+    *bytes = (uint64_t)info.st_size;
+    *out = fd;
+    fd = -1;
+out:
+    if (fd >= 0) {
+        close(fd);
+    }
+    return st;
+}
+
+status_t claim_share(int fd, const char *part)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(lock_patiently(fd, LOCK_SH), STATUS_USAGE, "%s is being written by another run", part);
+out:
+    return st;
+}
+
+int claim_is_held(const char *part)
+{
+    int fd = open(part, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+    fd = fd >= 0 ? fd : open(part, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) {
+        return errno == ENOENT ? 0 : -1;
+    }
+    int is_locked = flock(fd, LOCK_EX | LOCK_NB) == 0 ? 0 : errno == EWOULDBLOCK ? 1 : -1;
+    close(fd);
+    return is_locked;
+}
+
+status_t claim_part(const char *part, int force, int (*is_ours)(const char *path), int *out)
+{
+    status_t st = STATUS_OK;
+    int fd = -1;
+    uint64_t bytes = 0;
+    TRY(claim_take(part, &fd, &bytes));
+    if (bytes > 0) {
+        REQUIRE(force || is_ours(part), STATUS_USAGE,
+                "%s exists and is not what a run leaves: --force replaces it", part);
+        report_warn("%s was left by a run that did not end: it is written anew", part);
+    }
+    *out = fd;
+    fd = -1;
+out:
+    if (fd >= 0) {
+        close(fd);
+    }
+    return st;
+}

@@ -1,0 +1,30 @@
+/* CRC-32 as zlib, gzip and PNG have it, and its linear part, with which the CRC of a whole is put
+ * together from the CRCs of pieces that come in any order.
+ *
+ * Without the inversions at both ends a CRC is linear: bytes are the coefficients of a polynomial
+ * over GF(2), and the `part` of a piece is that polynomial modulo the CRC's own. A piece that has n
+ * bytes behind it counts times x^(8 n), and pieces that lie apart add by exclusive or. So whoever
+ * writes some rows of some streams tells crc_times(part, crc_power(bytes behind it)), and the
+ * exclusive or of all such numbers is the part of the whole. */
+#ifndef VOLTMILL_IO_CRC_H
+#define VOLTMILL_IO_CRC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The CRC-32 of some bytes; crc_more() goes on from that of the bytes before. */
+uint32_t crc_of(const void *data, size_t bytes);
+uint32_t crc_more(uint32_t crc, const void *data, size_t bytes);
+
+/* The linear part of a piece; crc_part_more() goes on from that of the bytes before. */
+uint32_t crc_part(const void *data, size_t bytes);
+uint32_t crc_part_more(uint32_t part, const void *data, size_t bytes);
+
+/* x^(8 bytes), and the product of two polynomials. */
+uint32_t crc_power(uint64_t bytes);
+uint32_t crc_times(uint32_t a, uint32_t b);
+
+/* The CRC-32 of `bytes` bytes whose linear part is known. */
+uint32_t crc_whole(uint32_t part, uint64_t bytes);
+
+#endif

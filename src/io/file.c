@@ -1,0 +1,436 @@
+#include "io/file.h"
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "base/units.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+static status_t name_beside(const char *path, const char *ending, char **out)
+{
+    status_t st = STATUS_OK;
+    struct text text = {0};
+    TRY(text_add(&text, "%s.%s", path, ending));
+    *out = text.data;
+    text.data = NULL;
+out:
+    text_free(&text);
+    return st;
+}
+
+status_t file_part_name(const char *path, char **out)
+{
+    return name_beside(path, "part", out);
+}
+
+status_t file_journal_name(const char *path, char **out)
+{
+    return name_beside(path, "journal", out);
+}
+
+/* "dir" of "dir/x", "." of "x". */
+static status_t folder_of(const char *path, char **out)
+{
+    status_t st = STATUS_OK;
+    struct text text = {0};
+    const char *base = text_basename(path);
+    if (base == path) {
+        TRY(text_add(&text, "."));
+    } else {
+        TRY(text_add(&text, "%.*s", base - path > 1 ? (int)(base - path - 1) : 1, path));
+    }
+    *out = text.data;
+    text.data = NULL;
+out:
+    text_free(&text);
+    return st;
+}
+
+int file_is_absent(int reason)
+{
+    return reason == ENOENT || reason == ENOTDIR || reason == ELOOP || reason == ENAMETOOLONG;
+}
+
+static status_t look_up(const char *path, int follows, struct stat *info, int *exists)
+{
+    status_t st = STATUS_OK;
+    *exists = (follows ? stat(path, info) : lstat(path, info)) == 0;
+    REQUIRE(*exists || file_is_absent(errno), STATUS_DATA, "%s cannot be looked up: %s", path,
+            strerror(errno));
+out:
+    return st;
+}
+
+status_t file_exists(const char *path, int *out)
+{
+    struct stat info;
+    return look_up(path, 0, &info, out);
+}
+
+status_t file_check_new(const char *path, int force)
+{
+    status_t st = STATUS_OK;
+    char *folder = NULL;
+    struct stat info;
+    int exists = 0;
+    TRY(folder_of(path, &folder));
+    REQUIRE(stat(folder, &info) == 0, STATUS_USAGE, "%s cannot be made: folder %s: %s", path,
+            folder, strerror(errno));
+    REQUIRE(S_ISDIR(info.st_mode), STATUS_USAGE, "%s cannot be made: %s is not a folder", path,
+            folder);
+    REQUIRE(access(folder, W_OK | X_OK) == 0, STATUS_USAGE, "%s cannot be made: folder %s: %s",
+            path, folder, strerror(errno));
+    TRY(look_up(path, 0, &info, &exists));
+    if (exists) {
+        REQUIRE(!S_ISDIR(info.st_mode), STATUS_USAGE, "%s is a folder", path);
+        REQUIRE(S_ISREG(info.st_mode) || S_ISLNK(info.st_mode), STATUS_USAGE,
+                "%s is no ordinary file", path);
+        REQUIRE(force, STATUS_USAGE, "%s exists already: --force replaces it", path);
+    }
+out:
+    free(folder);
+    return st;
+}
+
+static int is_same_inode(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+status_t file_is_same(const char *a, const char *b, int *out)
+{
+    status_t st = STATUS_OK;
+    struct stat left;
+    struct stat right;
+    int has_left = 0;
+    int has_right = 0;
+    char *left_folder = NULL;
+    char *right_folder = NULL;
+    *out = 0;
+    TRY(look_up(a, 1, &left, &has_left));
+    TRY(look_up(b, 1, &right, &has_right));
+    if (!has_left && !has_right && strcmp(text_basename(a), text_basename(b)) == 0) {
+        TRY(folder_of(a, &left_folder));
+        TRY(folder_of(b, &right_folder));
+        TRY(look_up(left_folder, 1, &left, &has_left));
+        TRY(look_up(right_folder, 1, &right, &has_right));
+    }
+    *out = has_left && has_right && is_same_inode(&left, &right);
+out:
+    free(left_folder);
+    free(right_folder);
+    return st;
+}
+
+status_t file_open_own(const char *path, int *out)
+{
+    status_t st = STATUS_OK;
+    struct stat info;
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+    REQUIRE(fd >= 0, STATUS_USAGE, "%s cannot be made: %s", path,
+            errno == ELOOP ? "a link has its name" : strerror(errno));
+    REQUIRE(fstat(fd, &info) == 0 && S_ISREG(info.st_mode), STATUS_USAGE, "%s is no ordinary file",
+            path);
+    *out = fd;
+    fd = -1;
+out:
+    if (fd >= 0) {
+        close(fd);
+    }
+    return st;
+}
+
+status_t file_free_bytes(const char *path, uint64_t *bytes)
+{
+    status_t st = STATUS_OK;
+    char *folder = NULL;
+    struct statvfs info;
+    TRY(folder_of(path, &folder));
+    REQUIRE(statvfs(folder, &info) == 0, STATUS_USAGE, "folder %s: %s", folder, strerror(errno));
+    *bytes = (uint64_t)info.f_bavail * info.f_frsize;
+out:
+    free(folder);
+    return st;
+}
+
+status_t file_device(const char *path, uint64_t *device)
+{
+    status_t st = STATUS_OK;
+    char *folder = NULL;
+    struct stat info;
+    TRY(folder_of(path, &folder));
+    REQUIRE(stat(folder, &info) == 0, STATUS_USAGE, "folder %s: %s", folder, strerror(errno));
+    *device = (uint64_t)info.st_dev;
+out:
+    free(folder);
+    return st;
+}
+
+static status_t fail_no_space(const char *path, uint64_t bytes)
+{
+    uint64_t left = 0;
+    char needed[UNITS_TEXT];
+    char there[UNITS_TEXT];
+    if (file_free_bytes(path, &left) != STATUS_OK) {
+        report_clear();
+    }
+    return report_fail(STATUS_NO_SPACE,
+                       "no space for %s: it needs %" PRIu64 " bytes (%s), %" PRIu64
+                       " (%s) are free",
+                       path, bytes, units_bytes(bytes, needed), left, units_bytes(left, there));
+}
+
+/* File systems in memory zero the pages that they reserve. */
+static int is_in_memory(int fd)
+{
+    enum { TMPFS = 0x01021994 };
+    struct statfs info;
+    return fstatfs(fd, &info) == 0 && info.f_type == TMPFS;
+}
+
+static status_t reserve_range(int fd, const char *path, uint64_t from, uint64_t to, uint64_t bytes)
+{
+    status_t st = STATUS_OK;
+    uint64_t left = 0;
+    struct stat info;
+    int status;
+    /* A reservation that fails takes all that is free for a moment, from others too. */
+    TRY(file_free_bytes(path, &left));
+    if (fstat(fd, &info) == 0 && left + (uint64_t)info.st_blocks * 512 < to - from) {
+        TRY(fail_no_space(path, bytes));
+    }
+    do {
+        status = fallocate(fd, 0, (off_t)from, (off_t)(to - from));
+    } while (status != 0 && errno == EINTR);
+    if (status != 0 && (errno == EOPNOTSUPP || errno == ENOSYS)) {
+        TRY(file_free_bytes(path, &left));
+        if (left < bytes) {
+            TRY(fail_no_space(path, bytes));
+        }
+    } else if (status != 0 && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) {
+        TRY(fail_no_space(path, bytes));
+    } else {
+        REQUIRE(status == 0, STATUS_DATA, "%s: %" PRIu64 " bytes cannot be reserved: %s", path,
+                bytes, strerror(errno));
+    }
+out:
+    return st;
+}
+
+status_t file_reserve(int fd, const char *path, uint64_t bytes)
+{
+    return reserve_range(fd, path, 0, bytes, bytes);
+}
+
+status_t file_reserve_begin(int fd, const char *path, uint64_t bytes)
+{
+    status_t st = STATUS_OK;
+    struct stat info;
+    uint64_t left = 0;
+    if (!is_in_memory(fd)) {
+        return file_reserve(fd, path, bytes);
+    }
+    REQUIRE(fstat(fd, &info) == 0, STATUS_DATA, "%s cannot be looked at: %s", path,
+            strerror(errno));
+    TRY(file_free_bytes(path, &left));
+    if (left + (uint64_t)info.st_blocks * 512 < bytes) {
+        TRY(fail_no_space(path, bytes));
+    }
+out:
+    return st;
+}
+
+status_t file_reserve_share(int fd, const char *path, uint64_t bytes, int rank, int size)
+{
+    enum { PAGE = 4096 };
+    uint64_t each = (bytes / (uint64_t)size / PAGE + 1) * PAGE;
+    uint64_t from = min_u64(each * (uint64_t)rank, bytes);
+    uint64_t to = min_u64(from + each, bytes);
+    return to > from && is_in_memory(fd) ? reserve_range(fd, path, from, to, bytes) : STATUS_OK;
+}
+
+int file_is_out_of(int reason)
+{
+    return reason == EMFILE || reason == ENFILE || reason == ENOMEM;
+}
+
+status_t file_open_read(const char *path, int *fd)
+{
+    status_t st = STATUS_OK;
+    /* A pipe would wait for a writer. */
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    REQUIRE(*fd >= 0, file_is_out_of(errno) ? STATUS_DEVICE : STATUS_DATA,
+            "%s cannot be opened: %s", path, strerror(errno));
+out:
+    return st;
+}
+
+status_t file_open_write(const char *path, int *fd)
+{
+    status_t st = STATUS_OK;
+    *fd = open(path, O_RDWR | O_CLOEXEC);
+    REQUIRE(*fd >= 0, STATUS_DATA, "%s cannot be opened: %s", path, strerror(errno));
+out:
+    return st;
+}
+
+static status_t write_status(int reason)
+{
+    return reason == ENOSPC || reason == EDQUOT || reason == EFBIG ? STATUS_NO_SPACE : STATUS_DATA;
+}
+
+status_t file_write(int fd, const char *path, uint64_t offset, const void *data, uint64_t bytes)
+{
+    status_t st = STATUS_OK;
+    for (uint64_t done = 0; done < bytes;) {
+        size_t most = (size_t)min_u64(bytes - done, UINT64_C(1) << 30);
+        ssize_t put = pwrite(fd, (const char *)data + done, most, (off_t)(offset + done));
+        if (put < 0 && errno == EINTR) {
+            continue;
+        }
+        REQUIRE(put > 0, write_status(errno), "%s: writing %zu bytes at offset %" PRIu64 ": %s",
+                path, most, offset + done, strerror(errno));
+        done += (uint64_t)put;
+    }
+out:
+    return st;
+}
+
+status_t file_read(int fd, const char *path, uint64_t offset, void *data, uint64_t bytes)
+{
+    status_t st = STATUS_OK;
+    for (uint64_t done = 0; done < bytes;) {
+        size_t most = (size_t)min_u64(bytes - done, UINT64_C(1) << 30);
+        ssize_t got = pread(fd, (char *)data + done, most, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        REQUIRE(got > 0, STATUS_DATA, "%s: reading %zu bytes at offset %" PRIu64 ": %s", path, most,
+                offset + done, got < 0 ? strerror(errno) : "the file ends there");
+        done += (uint64_t)got;
+    }
+out:
+    return st;
+}
+
+void file_expect(int fd, uint64_t offset, uint64_t bytes)
+{
+    (void)posix_fadvise(fd, (off_t)offset, (off_t)bytes, POSIX_FADV_WILLNEED);
+}
+
+void file_forget(int fd, uint64_t offset, uint64_t bytes)
+{
+    (void)posix_fadvise(fd, (off_t)offset, (off_t)bytes, POSIX_FADV_DONTNEED);
+}
+
+void file_flush(int fd, uint64_t offset, uint64_t bytes)
+{
+    /* Some file systems cannot; whoever waits is told of errors. */
+    (void)sync_file_range(fd, (off_t)offset, (off_t)bytes, SYNC_FILE_RANGE_WRITE);
+}
+
+/* Whether an error says that data are lost, not that the file system has no such call. */
+static int is_loss(int reason)
+{
+    return reason == EIO || write_status(reason) == STATUS_NO_SPACE;
+}
+
+status_t file_await(int fd, const char *path, uint64_t offset, uint64_t bytes)
+{
+    status_t st = STATUS_OK;
+    unsigned all = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+    /* The system tells of an error once: a later file_sync_data() would not know of it. */
+    REQUIRE(sync_file_range(fd, (off_t)offset, (off_t)bytes, all) == 0 || !is_loss(errno),
+            write_status(errno), "%s cannot be made to last: %s", path, strerror(errno));
+out:
+    return st;
+}
+
+int file_is_huge(uint64_t bytes)
+{
+    long pages = sysconf(_SC_PHYS_PAGES);
+    long page = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page > 0 && bytes > (uint64_t)pages * (uint64_t)page / 2;
+}
+
+status_t file_sync_data(int fd, const char *path)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(fdatasync(fd) == 0, write_status(errno), "%s cannot be made to last: %s", path,
+            strerror(errno));
+out:
+    return st;
+}
+
+status_t file_sync(int fd, const char *path)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(fsync(fd) == 0, write_status(errno), "%s cannot be made to last: %s", path,
+            strerror(errno));
+out:
+    return st;
+}
+
+status_t file_sync_folder(const char *path)
+{
+    status_t st = STATUS_OK;
+    char *folder = NULL;
+    TRY(folder_of(path, &folder));
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    /* A folder that cannot be synced (some network file systems) is no reason to fail. */
+    if (fd >= 0) {
+        (void)fsync(fd);
+        close(fd);
+    }
+out:
+    free(folder);
+    return st;
+}
+
+/* Renames without replacing; file systems that cannot do so in one step make a second name first.
+ */
+static int rename_new(const char *part, const char *path)
+{
+    if (renameat2(AT_FDCWD, part, AT_FDCWD, path, RENAME_NOREPLACE) == 0) {
+        return 0;
+    }
+    if (errno != EINVAL && errno != ENOSYS) {
+        return -1;
+    }
+    if (link(part, path) == 0) {
+        return unlink(part);
+    }
+    if (errno != EPERM && errno != EOPNOTSUPP) {
+        return -1;
+    }
+    /* Neither: a look is all that is left. */
+    struct stat info;
+    if (lstat(path, &info) == 0) {
+        errno = EEXIST;
+        return -1;
+    }
+    return rename(part, path);
+}
+
+status_t file_publish(const char *part, const char *path, int force)
+{
+    status_t st = STATUS_OK;
+    int status = force ? rename(part, path) : rename_new(part, path);
+    REQUIRE(status == 0 || errno != EEXIST, STATUS_USAGE,
+            "%s came to be while this run wrote it: the product is complete, but is left as %s",
+            path, part);
+    REQUIRE(status == 0, STATUS_DATA, "%s cannot be renamed to %s: %s", part, path,
+            strerror(errno));
+    TRY(file_sync_folder(path));
+out:
+    return st;
+}

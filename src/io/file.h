@@ -1,0 +1,82 @@
+/* Files being written: made beside their final name, reserved before the work, complete only when
+ * renamed. */
+#ifndef VOLTMILL_IO_FILE_H
+#define VOLTMILL_IO_FILE_H
+
+#include "base/status.h"
+
+#include <stdint.h>
+
+/* The name under which `path` is written, path + ".part", and that of its journal, path +
+ * ".journal"; for free(). */
+status_t file_part_name(const char *path, char **out);
+status_t file_journal_name(const char *path, char **out);
+
+/* Checks that `path` can be made: its folder is there and can be written to, nothing but an
+ * ordinary file (or a link) has its name, and that only if `force`. Fails with USAGE; with DATA as
+ * file_exists() does. */
+status_t file_check_new(const char *path, int force);
+
+/* Whether something has this name, were it a link that leads nowhere. Fails with DATA when nobody
+ * can tell: a name that cannot be looked up is no free one. */
+status_t file_exists(const char *path, int *out);
+
+/* Whether a number of errno.h says that there is nothing of a name. */
+int file_is_absent(int reason);
+
+/* Whether two names lead to one existing file, or would lead to one if it were made. Fails with
+ * DATA as file_exists() does. */
+status_t file_is_same(const char *a, const char *b, int *out);
+
+/* Opens a file of our own for reading and writing, made when it is not there: links are not
+ * followed, they would lead to somebody else's. Fails with USAGE. */
+status_t file_open_own(const char *path, int *fd);
+
+/* Reserves room for `bytes` bytes, so that a full disk shows before the work. Where the file system
+ * cannot reserve, compares with the free space. Fails with NO_SPACE: bytes needed and free. */
+status_t file_reserve(int fd, const char *path, uint64_t bytes);
+
+/* The same by several ranks: one begins, then all do their share. Where room is a matter of
+ * entries in tables, the one who begins does all of it; memory is zeroed, by each rank for itself,
+ * and the one who begins only compares. Fail alike. */
+status_t file_reserve_begin(int fd, const char *path, uint64_t bytes);
+status_t file_reserve_share(int fd, const char *path, uint64_t bytes, int rank, int size);
+
+/* Bytes free to us on the file system of the folder of `path`, and the number of that. Fail with
+ * USAGE. */
+status_t file_free_bytes(const char *path, uint64_t *bytes);
+status_t file_device(const char *path, uint64_t *device);
+
+/* Whether a number of errno.h says that this process or machine has run out of something. */
+int file_is_out_of(int reason);
+
+/* Open an existing file for reading, or for writing rows. Fail with DATA; the first with DEVICE
+ * when this process may open no more, or there is no memory. */
+status_t file_open_read(const char *path, int *fd);
+status_t file_open_write(const char *path, int *fd);
+/* Writes all bytes at the offset. Fails with NO_SPACE (full, over quota) or DATA. */
+status_t file_write(int fd, const char *path, uint64_t offset, const void *data, uint64_t bytes);
+/* Reads all bytes at the offset. Fails with DATA. */
+status_t file_read(int fd, const char *path, uint64_t offset, void *data, uint64_t bytes);
+/* Hints for the system's cache of files; what it makes of them is its own affair. These bytes will
+ * be read soon; they will not be needed again; they should go to the disk now. */
+void file_expect(int fd, uint64_t offset, uint64_t bytes);
+void file_forget(int fd, uint64_t offset, uint64_t bytes);
+void file_flush(int fd, uint64_t offset, uint64_t bytes);
+/* Whether so many bytes would push everything else out of this machine's memory. */
+int file_is_huge(uint64_t bytes);
+
+/* Waits until these bytes are on their disk, as far as the file system can tell. Fails as
+ * file_write() does. */
+status_t file_await(int fd, const char *path, uint64_t offset, uint64_t bytes);
+
+/* Makes the bytes last; all that is known of the file, too; the names in the folder of `path`, as
+ * far as its file system can. */
+status_t file_sync_data(int fd, const char *path);
+status_t file_sync(int fd, const char *path);
+status_t file_sync_folder(const char *path);
+/* Renames part to path and makes the name last. Without `force`, a file that came to be there in
+ * the meantime stays, and so does part: fails with USAGE. */
+status_t file_publish(const char *part, const char *path, int force);
+
+#endif

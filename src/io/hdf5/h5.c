@@ -1,0 +1,478 @@
+#include "io/hdf5/h5.h"
+
+#include "base/display.h"
+#include "base/memory.h"
+#include "io/apart/apart.h"
+#include "io/file.h"
+#include "io/hdf5/h5_reason.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    H5_REASON = 512,
+    MOST_TEXT_BYTES = 1 << 28 /* of names */
+};
+
+/* H5Ewalk2 goes from the outermost frame inwards: the last one kept is the reason. */
+static herr_t keep_innermost(unsigned depth, const H5E_error2_t *frame, void *out)
+{
+    (void)depth;
+    snprintf(out, H5_REASON, "%s", frame->desc ? frame->desc : "");
+    return 0;
+}
+
+status_t h5_fail(const char *format, ...)
+{
+    char context[1024];
+    char reason[H5_REASON] = "";
+    va_list args;
+    va_start(args, format);
+    display_format_list(context, sizeof context, format, args);
+    va_end(args);
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, keep_innermost, reason);
+    h5_reason_clean(reason);
+    /* Failed writes come with strerror(). */
+    int is_full = strstr(reason, strerror(ENOSPC)) || strstr(reason, strerror(EDQUOT)) ||
+                  strstr(reason, strerror(EFBIG));
+    int is_memory = strstr(reason, "memory allocation failed") ||
+                    strstr(reason, strerror(EMFILE)) || strstr(reason, strerror(ENFILE)) ||
+                    strstr(reason, strerror(ENOMEM));
+    status_t st = is_full ? STATUS_NO_SPACE : is_memory ? STATUS_DEVICE : STATUS_DATA;
+    report_fail(st, "%s (HDF5: %s)", context, reason[0] ? reason : "no reason");
+    /* A write that failed in our own driver (io/hdf5/h5_file.h) has told the cause. */
+    return report_cause_status();
+}
+
+int h5_failed_for(const char *words)
+{
+    char reason[H5_REASON] = "";
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, keep_innermost, reason);
+    return strstr(reason, words) != NULL;
+}
+
+void h5_begin(void)
+{
+    setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1); /* it would collide with our own lock */
+    /* Everything is closed where it belongs; HDF5's own tidying up at exit crashes when a file
+     * could not be closed, on a full disk for example. */
+    H5dont_atexit();
+    H5open();
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+}
+
+void h5_close(hid_t id)
+{
+    if (id < 0) {
+        return;
+    }
+    switch (H5Iget_type(id)) {
+    case H5I_FILE:
+        H5Fclose(id);
+        break;
+    case H5I_GROUP:
+        H5Gclose(id);
+        break;
+    case H5I_DATATYPE:
+        H5Tclose(id);
+        break;
+    case H5I_DATASPACE:
+        H5Sclose(id);
+        break;
+    case H5I_DATASET:
+        H5Dclose(id);
+        break;
+    case H5I_ATTR:
+        H5Aclose(id);
+        break;
+    case H5I_GENPROP_LST:
+        H5Pclose(id);
+        break;
+    default:
+        H5Oclose(id);
+        break;
+    }
+}
+
+status_t h5_open_file(const char *path, hid_t *out)
+{
+    status_t st = STATUS_OK;
+    struct stat info;
+    int fd = -1;
+    REQUIRE(stat(path, &info) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
+    REQUIRE(S_ISREG(info.st_mode), STATUS_DATA, "%s is not a file", path);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    REQUIRE(fd >= 0, file_is_out_of(errno) ? STATUS_DEVICE : STATUS_DATA, "%s cannot be read: %s",
+            path, strerror(errno));
+    close(fd);
+    apart_at("%s", path);
+    htri_t is_hdf5 = H5Fis_hdf5(path);
+    H5_TRY(is_hdf5, "%s cannot be read", path);
+    REQUIRE(is_hdf5 > 0, STATUS_DATA, "%s is not an HDF5 file (%llu bytes)", path,
+            (unsigned long long)info.st_size);
+    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    /* HDF5 compares the end that the file declares with its size: the usual fate of a copy that
+     * broke off. */
+    H5_TRY(file, "%s cannot be opened, is it truncated? It holds %llu bytes", path,
+           (unsigned long long)info.st_size);
+    *out = file;
+out:
+    return st;
+}
+
+int h5_is_unfinished(const char *path)
+{
+    static const char signature[] = "\211HDF\r\n\032\n";
+    enum { SIGNATURE = 8, VERSION = 8, FLAGS = 11, FLAGGED_SINCE = 2, IS_WRITTEN = 1 };
+    char start[FLAGS + 1] = "";
+    FILE *stream = fopen(path, "rb");
+    size_t there = stream ? fread(start, 1, sizeof start, stream) : 0;
+    int begins = there >= SIGNATURE && memcmp(start, signature, SIGNATURE) == 0;
+    if (stream) {
+        fclose(stream);
+    }
+    /* HDF5 says so from its first write to its last; meanwhile the file may open well. */
+    int is_written = begins && there == sizeof start && start[VERSION] >= FLAGGED_SINCE &&
+                     start[FLAGS] & IS_WRITTEN;
+    hid_t file = begins ? H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT) : -1;
+    h5_close(file);
+    return is_written || (begins && file < 0);
+}
+
+status_t h5_create_dataset(hid_t file, const char *name, hid_t type, int rank, const hsize_t *dims,
+                           hid_t *out)
+{
+    status_t st = STATUS_OK;
+    hid_t space = H5Screate_simple(rank, dims, NULL);
+    hid_t plist = H5Pcreate(H5P_DATASET_CREATE);
+    H5_TRY(H5Pset_layout(plist, H5D_CONTIGUOUS), "dataset %s cannot be planned", name);
+    H5_TRY(H5Pset_alloc_time(plist, H5D_ALLOC_TIME_EARLY), "dataset %s cannot be planned", name);
+    H5_TRY(H5Pset_fill_time(plist, H5D_FILL_TIME_NEVER), "dataset %s cannot be planned", name);
+    H5_TRY(H5Pset_obj_track_times(plist, 0), "dataset %s cannot be planned", name);
+    *out = H5Dcreate2(file, name, type, space, H5P_DEFAULT, plist, H5P_DEFAULT);
+    H5_TRY(*out, "dataset %s cannot be made", name);
+out:
+    h5_close(plist);
+    h5_close(space);
+    return st;
+}
+
+haddr_t h5_offset(hid_t dataset)
+{
+    haddr_t at = H5Dget_offset(dataset);
+    hid_t plist = at != HADDR_UNDEF ? H5Dget_create_plist(dataset) : -1;
+    /* To no place at all, and to that of external files, HDF5 adds the file's user block. */
+    int is_there =
+        plist >= 0 && H5Pget_external_count(plist) == 0 && H5Dget_storage_size(dataset) > 0;
+    h5_close(plist);
+    return is_there ? at : HADDR_UNDEF;
+}
+
+status_t h5_has(hid_t at, const char *where, const char *name, int *out)
+{
+    status_t st = STATUS_OK;
+    char *way = NULL;
+    htri_t exists = 1;
+    TRY(memory_text(name, &way));
+    /* To HDF5 it is an error when one on the way is not there. */
+    for (char *end = way + strspn(way, "/"); *end && exists > 0; end += strspn(end, "/")) {
+        end += strcspn(end, "/");
+        char was = *end;
+        *end = '\0';
+        exists = H5Lexists(at, way, H5P_DEFAULT);
+        H5_TRY(exists, "%s: %s cannot be looked up", where, way);
+        *end = was;
+    }
+    *out = exists > 0;
+out:
+    free(way);
+    return st;
+}
+
+status_t h5_has_attribute(hid_t object, const char *where, const char *name, int *out)
+{
+    status_t st = STATUS_OK;
+    apart_at("%s: attribute %s", where, name);
+    htri_t exists = H5Aexists(object, name);
+    H5_TRY(exists, "%s: attribute %s cannot be looked up", where, name);
+    *out = exists > 0;
+out:
+    return st;
+}
+
+/* Opens the attribute, or leaves it below 0 when it does not exist. */
+static status_t open_attribute(hid_t object, const char *where, const char *name, hid_t *out)
+{
+    status_t st = STATUS_OK;
+    int exists = 0;
+    *out = -1;
+    TRY(h5_has_attribute(object, where, name, &exists));
+    if (exists) {
+        *out = H5Aopen(object, name, H5P_DEFAULT);
+        H5_TRY(*out, "%s: attribute %s cannot be opened", where, name);
+    }
+out:
+    return st;
+}
+
+static status_t element_count(hid_t space, const char *where, const char *name, size_t *count)
+{
+    status_t st = STATUS_OK;
+    enum { MOST = 1 << 27 };
+    hssize_t points = H5Sget_simple_extent_npoints(space);
+    REQUIRE(points >= 1 && points <= MOST, STATUS_DATA, "%s: %s holds %lld values", where, name,
+            (long long)points);
+    *count = (size_t)points;
+out:
+    return st;
+}
+
+/* Turns the texts that HDF5 read (fixed length, or variable length pointers) into our own. */
+static status_t copy_texts(const char *raw, size_t size, int variable, size_t count, char **out)
+{
+    status_t st = STATUS_OK;
+    for (size_t i = 0; i < count; i++) {
+        const char *from = raw + i * size;
+        size_t length = variable ? 0 : strnlen(from, size);
+        if (variable) {
+            memcpy(&from, raw + i * size, sizeof from);
+            length = from ? strlen(from) : 0;
+        }
+        /* Fixed texts may be padded with blanks. */
+        while (length > 0 && from[length - 1] == ' ') {
+            length--;
+        }
+        TRY(memory_zeroed(length + 1, 1, "a text", &out[i]));
+        if (length > 0) {
+            memcpy(out[i], from, length);
+        }
+    }
+out:
+    return st;
+}
+
+/* Reads texts from an attribute or a dataset. */
+static status_t read_texts(hid_t from, int is_attribute, const char *where, const char *name,
+                           char ***out, size_t *out_count)
+{
+    status_t st = STATUS_OK;
+    hid_t type = -1;
+    hid_t space = -1;
+    hid_t memory = -1;
+    char *raw = NULL;
+    char **texts = NULL;
+    size_t count = 0;
+    int variable = 0;
+    type = is_attribute ? H5Aget_type(from) : H5Dget_type(from);
+    space = is_attribute ? H5Aget_space(from) : H5Dget_space(from);
+    REQUIRE(type >= 0 && space >= 0 && H5Tget_class(type) == H5T_STRING, STATUS_DATA,
+            "%s: %s is not text", where, name);
+    TRY(element_count(space, where, name, &count));
+    variable = H5Tis_variable_str(type) > 0;
+    size_t size = variable ? sizeof(char *) : H5Tget_size(type);
+    /* A damaged file may tell of any number. */
+    REQUIRE(size > 0 && count <= MOST_TEXT_BYTES / size, STATUS_DATA,
+            "%s: %s holds %zu texts of %zu bytes: too much for names", where, name, count, size);
+    memory = H5Tcopy(type);
+    TRY(memory_zeroed(count, size, name, &raw));
+    herr_t read = is_attribute ? H5Aread(from, memory, raw)
+                               : H5Dread(from, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, raw);
+    H5_TRY(read, "%s: %s cannot be read", where, name);
+    TRY(memory_zeroed(count, sizeof *texts, name, &texts));
+    TRY(copy_texts(raw, size, variable, count, texts));
+    *out = texts;
+    *out_count = count;
+    texts = NULL;
+out:
+    if (raw && variable && memory >= 0) {
+        H5Dvlen_reclaim(memory, space, H5P_DEFAULT, raw);
+    }
+    h5_free_texts(texts, count);
+    free(raw);
+    h5_close(memory);
+    h5_close(space);
+    h5_close(type);
+    return st;
+}
+
+status_t h5_get_text(hid_t object, const char *where, const char *name, char **value, int *found)
+{
+    status_t st = STATUS_OK;
+    hid_t attribute = -1;
+    char **texts = NULL;
+    size_t count = 0;
+    *found = 0;
+    TRY(open_attribute(object, where, name, &attribute));
+    if (attribute >= 0) {
+        TRY(read_texts(attribute, 1, where, name, &texts, &count));
+        *value = texts[0];
+        texts[0] = NULL;
+        *found = 1;
+    }
+out:
+    h5_free_texts(texts, count);
+    h5_close(attribute);
+    return st;
+}
+
+status_t h5_find_text(hid_t object, const char *where, const char *name, char **value, int *found)
+{
+    status_t st = STATUS_OK;
+    hid_t attribute = -1;
+    hid_t type = -1;
+    hid_t space = -1;
+    *found = 0;
+    TRY(open_attribute(object, where, name, &attribute));
+    if (attribute >= 0) {
+        type = H5Aget_type(attribute);
+        space = H5Aget_space(attribute);
+        H5_TRY(type, "%s: attribute %s cannot be opened", where, name);
+        H5_TRY(space, "%s: attribute %s cannot be opened", where, name);
+        if (H5Tget_class(type) == H5T_STRING && H5Sget_simple_extent_npoints(space) > 0) {
+            TRY(h5_get_text(object, where, name, value, found));
+        }
+    }
+out:
+    h5_close(space);
+    h5_close(type);
+    h5_close(attribute);
+    return st;
+}
+
+/* Reads the first number of an attribute as `memory_type`, of at most 8 bytes. */
+static status_t get_number(hid_t object, const char *where, const char *name, hid_t memory_type,
+                           void *value, int *found)
+{
+    status_t st = STATUS_OK;
+    hid_t attribute = -1;
+    hid_t type = -1;
+    hid_t space = -1;
+    char *raw = NULL;
+    *found = 0;
+    TRY(open_attribute(object, where, name, &attribute));
+    if (attribute >= 0) {
+        type = H5Aget_type(attribute);
+        space = H5Aget_space(attribute);
+        H5T_class_t class = H5Tget_class(type);
+        REQUIRE(class == H5T_INTEGER || class == H5T_FLOAT || class == H5T_ENUM, STATUS_DATA,
+                "%s: attribute %s is not a number", where, name);
+        size_t count = 0;
+        TRY(element_count(space, where, name, &count));
+        size_t size = H5Tget_size(memory_type);
+        TRY(memory_zeroed(count, size, name, &raw));
+        H5_TRY(H5Aread(attribute, memory_type, raw), "%s: attribute %s cannot be read", where,
+               name);
+        memcpy(value, raw, size);
+        *found = 1;
+    }
+out:
+    free(raw);
+    h5_close(space);
+    h5_close(type);
+    h5_close(attribute);
+    return st;
+}
+
+status_t h5_get_f64(hid_t object, const char *where, const char *name, double *value, int *found)
+{
+    return get_number(object, where, name, H5T_NATIVE_DOUBLE, value, found);
+}
+
+status_t h5_get_i64(hid_t object, const char *where, const char *name, int64_t *value, int *found)
+{
+    return get_number(object, where, name, H5T_NATIVE_INT64, value, found);
+}
+
+/* Writes one attribute, a scalar. */
+static status_t put(hid_t object, const char *name, hid_t type, const void *value)
+{
+    status_t st = STATUS_OK;
+    hid_t attribute = -1;
+    hid_t space = H5Screate(H5S_SCALAR);
+    H5_TRY(space, "attribute %s cannot be made", name);
+    if (H5Aexists(object, name) > 0) {
+        attribute = H5Aopen(object, name, H5P_DEFAULT);
+    } else {
+        attribute = H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    }
+    H5_TRY(attribute, "attribute %s cannot be made", name);
+    H5_TRY(H5Awrite(attribute, type, value), "attribute %s cannot be written", name);
+out:
+    h5_close(attribute);
+    h5_close(space);
+    return st;
+}
+
+status_t h5_put_text(hid_t object, const char *name, const char *value)
+{
+    status_t st = STATUS_OK;
+    hid_t type = H5Tcopy(H5T_C_S1);
+    H5_TRY(H5Tset_size(type, strlen(value) + 1), "attribute %s cannot be made", name);
+    H5_TRY(H5Tset_cset(type, H5T_CSET_UTF8), "attribute %s cannot be made", name);
+    TRY(put(object, name, type, value));
+out:
+    h5_close(type);
+    return st;
+}
+
+status_t h5_put_f64(hid_t object, const char *name, double value)
+{
+    return put(object, name, H5T_NATIVE_DOUBLE, &value);
+}
+
+status_t h5_put_i32(hid_t object, const char *name, int32_t value)
+{
+    return put(object, name, H5T_NATIVE_INT32, &value);
+}
+
+status_t h5_put_u64(hid_t object, const char *name, uint64_t value)
+{
+    return put(object, name, H5T_NATIVE_UINT64, &value);
+}
+
+status_t h5_read_texts(hid_t file, const char *where, const char *name, char ***out, size_t *count)
+{
+    status_t st = STATUS_OK;
+    apart_at("%s: %s", where, name);
+    hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
+    H5_TRY(dataset, "%s: %s cannot be opened", where, name);
+    TRY(read_texts(dataset, 0, where, name, out, count));
+out:
+    h5_close(dataset);
+    return st;
+}
+
+status_t h5_read_f64s(hid_t file, const char *where, const char *name, double **out, size_t *count)
+{
+    status_t st = STATUS_OK;
+    hid_t space = -1;
+    double *values = NULL;
+    apart_at("%s: %s", where, name);
+    hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
+    H5_TRY(dataset, "%s: %s cannot be opened", where, name);
+    space = H5Dget_space(dataset);
+    TRY(element_count(space, where, name, count));
+    TRY(memory_zeroed(*count, sizeof *values, name, &values));
+    H5_TRY(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values),
+           "%s: %s cannot be read as numbers", where, name);
+    *out = values;
+    values = NULL;
+out:
+    free(values);
+    h5_close(space);
+    h5_close(dataset);
+    return st;
+}
+
+void h5_free_texts(char **texts, size_t count)
+{
+    for (size_t i = 0; texts && i < count; i++) {
+        free(texts[i]);
+    }
+    free(texts);
+}

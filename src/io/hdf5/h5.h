@@ -1,0 +1,82 @@
+/* HDF5 with our errors: what archive/ and product/ share. Call from the main thread only: the
+ * library is not thread-safe. */
+#ifndef VOLTMILL_IO_HDF5_H5_H
+#define VOLTMILL_IO_HDF5_H5_H
+
+#include "base/status.h"
+
+#include <hdf5.h>
+#include <stdint.h>
+
+/* Calls HDF5 and fails with DATA (NO_SPACE if the disk is full) and the printf-like context plus
+ * HDF5's own innermost reason when the call gives a negative number. */
+#define H5_TRY(call, ...)                                                                          \
+    do {                                                                                           \
+        if ((call) < 0) {                                                                          \
+            st = h5_fail(__VA_ARGS__);                                                             \
+            goto out;                                                                              \
+        }                                                                                          \
+    } while (0)
+
+status_t h5_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Whether the reason of HDF5's last failure has these words. */
+int h5_failed_for(const char *words);
+
+/* Silences HDF5's own printing and keeps it from locking files: archives lie on read-only and
+ * network file systems, and products have a lock of their own. Call once, before any other use. */
+void h5_begin(void);
+
+/* Closes what is open (>= 0): identifiers of any kind. Of a file being made, h5_file_finish() tells
+ * whether all was written, by then too. */
+void h5_close(hid_t id);
+
+/* Opens an HDF5 file for reading. Fails with DATA and says plainly whether the file is missing,
+ * unreadable, truncated or not HDF5. */
+status_t h5_open_file(const char *path, hid_t *out);
+
+/* Whether the file begins as HDF5 does but cannot be opened, or says that it is being written: what
+ * is left when its making was cut short. */
+int h5_is_unfinished(const char *path);
+
+/* Makes a dataset that lies in one piece, is there from the start, and is not filled: plain writes
+ * may fill it in (h5_offset()). */
+status_t h5_create_dataset(hid_t file, const char *name, hid_t type, int rank, const hsize_t *dims,
+                           hid_t *out);
+
+/* Where in its file the data of a dataset begin that lie in one piece; else, and as long as nobody
+ * has written any, HADDR_UNDEF. */
+haddr_t h5_offset(hid_t dataset);
+
+/* Whether there is an object of that name (a link, wherever it leads), or an attribute. `name` of
+ * an object may be a path of several. What cannot be looked up is neither there nor not: fail with
+ * DATA. */
+status_t h5_has(hid_t at, const char *where, const char *name, int *out);
+status_t h5_has_attribute(hid_t object, const char *where, const char *name, int *out);
+
+/* Attributes of an object (`where` names file and object in messages). A scalar, or the first of
+ * an array. The h5_get_ functions give *found = 0 and leave *value alone when it is not there; they
+ * fail with DATA when it is of another kind. */
+status_t h5_get_text(hid_t object, const char *where, const char *name, char **value, int *found);
+/* The same of files of unknown origin: what is no text is not there, either. */
+status_t h5_find_text(hid_t object, const char *where, const char *name, char **value, int *found);
+status_t h5_get_f64(hid_t object, const char *where, const char *name, double *value, int *found);
+status_t h5_get_i64(hid_t object, const char *where, const char *name, int64_t *value, int *found);
+
+status_t h5_put_text(hid_t object, const char *name, const char *value);
+status_t h5_put_f64(hid_t object, const char *name, double value);
+status_t h5_put_i32(hid_t object, const char *name, int32_t value);
+status_t h5_put_u64(hid_t object, const char *name, uint64_t value);
+/* Reads a one-dimensional dataset of texts or doubles; free with h5_free_texts() and free().
+ * Fails with DATA when it has another rank or more than 2^30 elements. */
+status_t h5_read_texts(hid_t file, const char *where, const char *name, char ***out, size_t *count);
+status_t h5_read_f64s(hid_t file, const char *where, const char *name, double **out, size_t *count);
+
+/* Walks the index of the dataset's chunks and looks some thousands of them up, as reading will:
+ * what crashes or loops there shall do so in a process that looks at files apart. Errors are left
+ * to the reading. Nothing if it has no chunks. */
+void h5_try_chunks(hid_t dataset, const char *where, const char *name);
+
+void h5_free_texts(char **texts, size_t count);
+
+#endif

@@ -1,0 +1,249 @@
+#include "io/hdf5/h5_file.h"
+
+#include "base/memory.h"
+#include "io/file.h"
+#include "io/hdf5/h5.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum {
+    ALIGNMENT = 1 << 20,
+    MOST_KEPT = 1 << 20 /* bytes in a piece that a file without a place keeps: all but numbers */
+};
+
+struct outcome {
+    status_t st;
+    uint64_t bytes;
+    int is_closed;
+};
+
+/* HDF5 knows the first member, and hands the whole to the functions below. */
+struct writing {
+    H5FD_t driver;
+    char *path;
+    int fd;
+    int has_place; /* else it is not to be kept */
+    haddr_t eoa;   /* as far as HDF5 has given room away */
+    haddr_t eof;   /* as far as the file goes */
+    status_t st;   /* of all writes so far */
+    struct outcome *outcome;
+};
+
+/* What H5Fcreate() hands on. */
+struct writing_options {
+    int has_place;
+};
+
+static status_t writing_open(const char *path, int has_place, struct writing **out)
+{
+    status_t st = STATUS_OK;
+    struct writing *writing = NULL;
+    TRY(memory_zeroed(1, sizeof *writing, "a file", &writing));
+    writing->has_place = has_place;
+    writing->fd = has_place ? open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)
+                            : memfd_create(path, MFD_CLOEXEC);
+    REQUIRE(writing->fd >= 0, errno == ENOSPC || errno == EDQUOT ? STATUS_NO_SPACE : STATUS_DATA,
+            "%s cannot be made: %s", path, strerror(errno));
+    TRY(memory_text(path, &writing->path));
+    *out = writing;
+    writing = NULL;
+out:
+    if (writing && writing->fd >= 0) {
+        close(writing->fd);
+    }
+    free(writing);
+    return st;
+}
+
+static H5FD_t *driver_open(const char *path, unsigned flags, hid_t access, haddr_t most)
+{
+    (void)flags;
+    (void)most;
+    const struct writing_options *options = H5Pget_driver_info(access);
+    struct writing *writing = NULL;
+    if (!options || writing_open(path, options->has_place, &writing) != STATUS_OK) {
+        return NULL;
+    }
+    return &writing->driver;
+}
+
+static herr_t driver_close(H5FD_t *driver)
+{
+    struct writing *writing = (struct writing *)driver;
+    if (close(writing->fd) != 0 && errno != EINTR && writing->st == STATUS_OK) {
+        writing->st =
+            report_fail(errno == ENOSPC || errno == EDQUOT ? STATUS_NO_SPACE : STATUS_DATA,
+                        "%s cannot be closed: %s", writing->path, strerror(errno));
+    }
+    if (writing->outcome) {
+        *writing->outcome = (struct outcome){writing->st, writing->eof, 1};
+    }
+    free(writing->path);
+    free(writing);
+    return 0;
+}
+
+static herr_t driver_query(const H5FD_t *driver, unsigned long *flags)
+{
+    (void)driver;
+    /* As HDF5's own for plain files, but for its buffer of raw data. */
+    *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA |
+             H5FD_FEAT_AGGREGATE_SMALLDATA;
+    return 0;
+}
+
+static haddr_t driver_get_eoa(const H5FD_t *driver, H5FD_mem_t type)
+{
+    (void)type;
+    return ((const struct writing *)driver)->eoa;
+}
+
+static herr_t driver_set_eoa(H5FD_t *driver, H5FD_mem_t type, haddr_t eoa)
+{
+    (void)type;
+    ((struct writing *)driver)->eoa = eoa;
+    return 0;
+}
+
+static haddr_t driver_get_eof(const H5FD_t *driver, H5FD_mem_t type)
+{
+    (void)type;
+    return ((const struct writing *)driver)->eof;
+}
+
+static herr_t driver_get_handle(H5FD_t *driver, hid_t access, void **handle)
+{
+    (void)access;
+    *handle = driver;
+    return 0;
+}
+
+static herr_t driver_read(H5FD_t *driver, H5FD_mem_t type, hid_t transfer, haddr_t at, size_t bytes,
+                          void *out)
+{
+    (void)type;
+    (void)transfer;
+    const struct writing *writing = (const struct writing *)driver;
+    uint64_t there = at < writing->eof ? min_u64(bytes, writing->eof - at) : 0;
+    memset(out, 0, bytes);
+    return file_read(writing->fd, writing->path, at, out, there) == STATUS_OK ? 0 : -1;
+}
+
+/* Once a write has failed, all others seem to succeed: so HDF5 closes what it has open, and does
+ * not try again what would then look well. */
+static herr_t driver_write(H5FD_t *driver, H5FD_mem_t type, hid_t transfer, haddr_t at,
+                           size_t bytes, const void *data)
+{
+    (void)type;
+    (void)transfer;
+    struct writing *writing = (struct writing *)driver;
+    if (writing->st == STATUS_OK && (writing->has_place || bytes <= MOST_KEPT)) {
+        writing->st = file_write(writing->fd, writing->path, at, data, bytes);
+    }
+    writing->eof = max_u64(writing->eof, at + bytes);
+    return 0;
+}
+
+/* The file becomes as long as HDF5 has given room away. */
+static herr_t driver_truncate(H5FD_t *driver, hid_t transfer, hbool_t closing)
+{
+    (void)transfer;
+    (void)closing;
+    struct writing *writing = (struct writing *)driver;
+    if (writing->st == STATUS_OK && ftruncate(writing->fd, (off_t)writing->eoa) != 0) {
+        writing->st = report_fail(
+            errno == ENOSPC || errno == EDQUOT || errno == EFBIG ? STATUS_NO_SPACE : STATUS_DATA,
+            "%s cannot be made %llu bytes long: %s", writing->path,
+            (unsigned long long)writing->eoa, strerror(errno));
+    }
+    writing->eof = writing->eoa;
+    return 0;
+}
+
+/* Who makes files has locks of their own. But only of files that could be locked does HDF5 say,
+ * while they are written, that they are (h5_is_unfinished()). */
+static herr_t driver_lock(H5FD_t *driver, hbool_t is_written)
+{
+    (void)driver;
+    (void)is_written;
+    return 0;
+}
+
+static herr_t driver_unlock(H5FD_t *driver)
+{
+    (void)driver;
+    return 0;
+}
+
+static const H5FD_class_t writing_class = {
+    .name = "voltmill",
+    .maxaddr = INT64_MAX,
+    .fc_degree = H5F_CLOSE_STRONG,
+    .fapl_size = sizeof(struct writing_options),
+    .open = driver_open,
+    .close = driver_close,
+    .query = driver_query,
+    .get_eoa = driver_get_eoa,
+    .set_eoa = driver_set_eoa,
+    .get_eof = driver_get_eof,
+    .get_handle = driver_get_handle,
+    .read = driver_read,
+    .write = driver_write,
+    .truncate = driver_truncate,
+    .lock = driver_lock,
+    .unlock = driver_unlock,
+    .fl_map = H5FD_FLMAP_DICHOTOMY,
+};
+
+status_t h5_file_create(const char *path, hid_t *out)
+{
+    status_t st = STATUS_OK;
+    const char *name = path ? path : "a file to be measured";
+    const struct writing_options options = {.has_place = path != NULL};
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    hid_t create = H5Pcreate(H5P_FILE_CREATE);
+    hid_t driver = H5FDregister(&writing_class);
+    H5_TRY(driver, "%s cannot be planned", name);
+    H5_TRY(H5Pset_driver(access, driver, &options), "%s cannot be planned", name);
+    H5_TRY(H5Pset_alignment(access, ALIGNMENT, ALIGNMENT), "%s cannot be planned", name);
+    H5_TRY(H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V110), "%s cannot be planned",
+           name);
+    /* The root group would tell when it was made. */
+    H5_TRY(H5Pset_obj_track_times(create, 0), "%s cannot be planned", name);
+    *out = H5Fcreate(name, H5F_ACC_TRUNC, create, access);
+    H5_TRY(*out, "%s cannot be created", name);
+out:
+    if (driver >= 0) {
+        H5FDunregister(driver);
+    }
+    h5_close(create);
+    h5_close(access);
+    return st;
+}
+
+status_t h5_file_finish(hid_t file, uint64_t *bytes)
+{
+    status_t st = STATUS_OK;
+    void *handle = NULL;
+    struct outcome outcome = {STATUS_DATA, 0, 0};
+    H5_TRY(H5Fget_vfd_handle(file, H5P_DEFAULT, &handle), "a new file cannot be looked at");
+    ((struct writing *)handle)->outcome = &outcome;
+    H5_TRY(H5Fflush(file, H5F_SCOPE_GLOBAL), "%s cannot be written",
+           ((struct writing *)handle)->path);
+    hid_t whole = file;
+    file = -1;
+    H5_TRY(H5Fclose(whole), "a new file cannot be closed");
+    TRY(outcome.st);
+    *bytes = outcome.bytes;
+out:
+    h5_close(file);
+    if (handle && !outcome.is_closed) {
+        ((struct writing *)handle)->outcome = NULL; /* HDF5 still has it */
+    }
+    return st;
+}

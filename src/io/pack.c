@@ -1,0 +1,99 @@
+#include "io/pack.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+status_t pack_u64(struct text *out, uint64_t value)
+{
+    return text_add_bytes(out, (const char *)&value, sizeof value);
+}
+
+status_t pack_i64(struct text *out, int64_t value)
+{
+    return text_add_bytes(out, (const char *)&value, sizeof value);
+}
+
+status_t pack_f64(struct text *out, double value)
+{
+    return text_add_bytes(out, (const char *)&value, sizeof value);
+}
+
+status_t pack_text(struct text *out, const char *value)
+{
+    status_t st = STATUS_OK;
+    /* Length plus one, so that NULL (0) differs from "" (1). */
+    size_t length = value ? strlen(value) : 0;
+    TRY(pack_u64(out, value ? length + 1 : 0));
+    TRY(text_add_bytes(out, value ? value : "", length));
+out:
+    return st;
+}
+
+void unpack_bytes(struct unpack *in, void *out, size_t bytes)
+{
+    memset(out, 0, bytes);
+    if (in->failed || in->length - in->at < bytes) {
+        in->failed |= 1;
+        return;
+    }
+    memcpy(out, in->data + in->at, bytes);
+    in->at += bytes;
+}
+
+uint64_t unpack_u64(struct unpack *in)
+{
+    uint64_t value;
+    unpack_bytes(in, &value, sizeof value);
+    return value;
+}
+
+int64_t unpack_i64(struct unpack *in)
+{
+    int64_t value;
+    unpack_bytes(in, &value, sizeof value);
+    return value;
+}
+
+double unpack_f64(struct unpack *in)
+{
+    double value;
+    unpack_bytes(in, &value, sizeof value);
+    return value;
+}
+
+char *unpack_text(struct unpack *in)
+{
+    uint64_t stored = unpack_u64(in);
+    if (stored == 0 || in->failed || stored - 1 > in->length - in->at) {
+        in->failed |= stored != 0;
+        return NULL;
+    }
+    size_t length = (size_t)stored - 1;
+    char *out = malloc(length + 1);
+    if (!out) {
+        in->failed |= UNPACK_NO_MEMORY;
+        return NULL;
+    }
+    unpack_bytes(in, out, length);
+    out[length] = '\0';
+    return out;
+}
+
+size_t unpack_count(struct unpack *in, size_t size)
+{
+    uint64_t count = unpack_u64(in);
+    if (in->failed || count > (in->length - in->at) / size) {
+        in->failed |= 1;
+        return 0;
+    }
+    return (size_t)count;
+}
+
+status_t unpack_check(const struct unpack *in, const char *what)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(!(in->failed & UNPACK_NO_MEMORY), STATUS_DEVICE, "out of memory: %s", what);
+    REQUIRE(!in->failed, STATUS_DATA, "%s came torn from another process", what);
+out:
+    return st;
+}

@@ -1,0 +1,123 @@
+/* The job: what a job file says, checked and with defaults filled in.
+ *
+ * A job file is YAML; docs/job-file.md describes every key. Every error that a user can make in it
+ * is found here, as many as possible at once, each with file, line, key and what was expected. */
+#ifndef VOLTMILL_JOB_JOB_H
+#define VOLTMILL_JOB_JOB_H
+
+#include "base/status.h"
+#include "base/terms.h"
+#include "base/units.h"
+#include "job/job_dedisperse.h"
+
+#include <stdint.h>
+
+/* input.layout: `automatic` when the job says `layout: auto` or nothing; else the description of a
+ * plain HDF5 file in the words of the native layout (docs/archives.md). Texts are NULL, numbers'
+ * `has_` are 0, when the job does not give them. */
+struct job_layout {
+    int automatic;
+    char *dataset; /* path inside the file; required unless automatic */
+    char *axes;    /* "time,pol,chan,reim"; "chan:2*pol:2" for axes flattened into one; required */
+    enum axis files_along; /* the axis along which several files continue; default time */
+    int has_domain;
+    int is_complex; /* domain: complex | real */
+    int has_sample_rate;
+    double sample_rate_hz; /* of one stream, > 0 */
+    int has_packing;
+    struct nibbles nibbles; /* packing: "4+4 offset hi=re", "4+4 two's complement lo=re", ... */
+    int has_missing_value;
+    double missing_value;
+    int has_sideband;
+    int sideband;    /* +1 or -1 */
+    double *freq_hz; /* centre of each coarse channel */
+    uint32_t nfreq;
+    int has_start;
+    struct utc start; /* `start: 2014-06-29T01:39:20` */
+    int has_oversampling;
+    uint32_t oversampling_num; /* oversampling: 32/27 */
+    uint32_t oversampling_den;
+    char *telescope;
+    char *source;
+};
+
+enum select_kind { SELECT_ALL, SELECT_SAMPLES, SELECT_SECONDS, SELECT_UTC };
+
+/* input.select: at most one of samples, seconds, utc (half-open: from <= t < to), and streams by
+ * name or index (empty list: all). */
+struct job_select {
+    enum select_kind kind;
+    uint64_t first_sample, end_sample;
+    double from_second, to_second; /* since the first sample */
+    struct utc from_utc, to_utc;
+    char **streams[AXIS_KINDS]; /* of AXIS_STATION, AXIS_BEAM, AXIS_POL, AXIS_CHAN */
+    uint32_t nstreams[AXIS_KINDS];
+};
+
+struct job_product {
+    enum product_kind kind;
+    char *file;
+    uint64_t integrate; /* spectra per dump, >= 1; 1 for spectra */
+    char *text; /* canonical YAML of input, channelise and this product, without file names of
+                   products and without `run`: what determines the product's bytes, so it goes into
+                   the product */
+};
+
+struct job {
+    char *path;   /* of the job file, for messages */
+    char **files; /* input.files as written (globs not yet expanded); >= 1 */
+    uint32_t nfiles;
+    struct job_layout layout;
+    struct job_select select;
+
+    uint32_t channels; /* 2 .. 2^30, even; 0: there is no `channelise` */
+    uint32_t taps;     /* 1 .. 2^24 */
+    enum window_kind window;
+    double kaiser_beta;
+    char *window_path;
+    double cutoff; /* default 1 */
+    enum normalise normalise;
+    enum channel_order order;
+    enum backend_kind backend;
+    enum kernel_kind kernel; /* of the OpenCL backend */
+    enum fft_kind fft;
+
+    struct job_product *products; /* none when the files are dedispersed as they are */
+    uint32_t nproducts;
+    struct job_dedisperse *dedisperse; /* dedispersions, one after the other */
+    uint32_t ndedisperse;
+
+    uint64_t memory;        /* bytes per rank; default 1 GiB */
+    uint64_t chunk_spectra; /* 0: auto */
+    uint32_t threads;       /* 0: auto */
+    double sync_seconds;    /* between the times when rows are made to last; > 0 */
+    enum on_bad on_bad;
+    enum fft_planning planning; /* of FFTW, CPU backend */
+    char *device;               /* OpenCL device: NULL (auto), a number, or a part of its name */
+    uint64_t device_memory;     /* bytes of its memory that a rank may use; 0: auto */
+};
+
+/* Reads and checks the job file at `path`, after setting the `nsets` overrides "key.path=value" of
+ * the command line (value: YAML). Fails with USAGE and one message that holds every mistake found,
+ * or with DATA when the file cannot be read. */
+status_t job_load(const char *path, const char *const *sets, uint32_t nsets, struct job **out);
+
+/* A job of many observations, at one of them. */
+struct job_each {
+    const char *name; /* takes the place of {name} in the job's values */
+    const char *file; /* its input: this very file, no pattern */
+};
+
+/* The same from text in memory; `path` names it in messages; `each` may be NULL. */
+status_t job_parse_each(const char *path, const char *text, size_t length, const char *const *sets,
+                        uint32_t nsets, const struct job_each *each, struct job **out);
+status_t job_parse(const char *path, const char *text, size_t length, const char *const *sets,
+                   uint32_t nsets, struct job **out);
+
+/* Files that the job writes: its products', then its dedispersions'. */
+uint32_t job_nfiles(const struct job *job);
+const char *job_file(const struct job *job, uint32_t i);
+
+void job_destroy(struct job *job);
+
+#endif

@@ -1,0 +1,113 @@
+#include "job/yaml/mistakes.h"
+
+#include "base/display.h"
+#include "base/memory.h"
+#include "base/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is shown must fit the one message that a process keeps (base/report.c). */
+enum { KEPT = 1024, SHOWN = 40, SHOWN_BYTES = 12288, PLACE_BYTES = 6144 };
+
+struct mistake {
+    int is_set;
+    uint32_t line;
+    size_t order; /* in which they were found */
+    char *text;
+};
+
+static void mistakes_place(const struct mistakes *mistakes, const char *set, uint32_t line,
+                           const char *key, char out[PLACE_BYTES])
+{
+    const char *colon = key && *key ? ": " : "";
+    key = key ? key : "";
+    if (set) {
+        display_format(out, PLACE_BYTES, "--set %.200s: %s%s", set, key, colon);
+    } else if (line) {
+        display_format(out, PLACE_BYTES, "%s:%u: %s%s", mistakes->file, line, key, colon);
+    } else {
+        display_format(out, PLACE_BYTES, "%s: %s%s", mistakes->file, key, colon);
+    }
+}
+
+status_t mistakes_add(struct mistakes *mistakes, const char *set, uint32_t line, const char *key,
+                      const char *format, ...)
+{
+    status_t st = STATUS_OK;
+    struct text text = {0};
+    mistakes->count++;
+    if (mistakes->kept == KEPT) {
+        goto out;
+    }
+    if (!mistakes->list) {
+        TRY(memory_zeroed(KEPT, sizeof *mistakes->list, "mistakes", &mistakes->list));
+    }
+    char message[MISTAKE_BYTES];
+    va_list args;
+    va_start(args, format);
+    display_format_list(message, sizeof message, format, args);
+    va_end(args);
+    char place[PLACE_BYTES];
+    mistakes_place(mistakes, set, line, key, place);
+    TRY(text_add(&text, "%s%s", place, message));
+    mistakes->list[mistakes->kept] =
+        (struct mistake){.is_set = set != NULL, .line = line, .order = mistakes->kept};
+    mistakes->list[mistakes->kept++].text = text.data;
+    text.data = NULL;
+out:
+    text_free(&text);
+    return st;
+}
+
+static int compare(const void *left, const void *right)
+{
+    const struct mistake *a = left;
+    const struct mistake *b = right;
+    if (a->is_set != b->is_set) {
+        return a->is_set - b->is_set;
+    }
+    /* Overrides keep the order in which they were found: they have no lines. */
+    if (!a->is_set && a->line != b->line) {
+        return a->line < b->line ? -1 : 1;
+    }
+    return a->order < b->order ? -1 : a->order > b->order;
+}
+
+status_t mistakes_report(const struct mistakes *mistakes)
+{
+    status_t st = STATUS_OK;
+    struct text text = {0};
+    if (mistakes->count == 0) {
+        goto out;
+    }
+    qsort(mistakes->list, mistakes->kept, sizeof *mistakes->list, compare);
+    if (mistakes->count == 1) {
+        FAIL(STATUS_USAGE, "%s", mistakes->list[0].text);
+    }
+    TRY(text_add(&text, "%s has %zu mistakes:", mistakes->file, mistakes->count));
+    size_t shown = 0;
+    while (shown < mistakes->kept && shown < SHOWN && text.length < SHOWN_BYTES) {
+        TRY(text_add(&text, "\n  %s", mistakes->list[shown++].text));
+    }
+    if (shown < mistakes->count) {
+        TRY(text_add(&text, "\n  and %zu more", mistakes->count - shown));
+    }
+    FAIL(STATUS_USAGE, "%s", text.data);
+out:
+    text_free(&text);
+    return st;
+}
+
+void mistakes_free(struct mistakes *mistakes)
+{
+    for (size_t i = 0; i < mistakes->kept; i++) {
+        free(mistakes->list[i].text);
+    }
+    free(mistakes->list);
+    mistakes->list = NULL;
+    mistakes->kept = 0;
+    mistakes->count = 0;
+}

@@ -1,0 +1,213 @@
+#include "job/yaml/tree.h"
+
+#include "base/memory.h"
+#include "base/units.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+status_t tree_new(enum tree_kind kind, const char *text, struct tree **out)
+{
+    status_t st = STATUS_OK;
+    struct tree *node = NULL;
+    TRY(memory_zeroed(1, sizeof *node, "a node of a document", &node));
+    node->kind = kind;
+    TRY(memory_text(text, &node->text));
+    *out = node;
+    node = NULL;
+out:
+    tree_destroy(node);
+    return st;
+}
+
+status_t tree_add(struct tree *parent, const char *key, struct tree **child)
+{
+    status_t st = STATUS_OK;
+    if (parent->nchildren == parent->capacity) {
+        size_t capacity = parent->capacity ? parent->capacity * 2 : 4;
+        struct tree **list = realloc(parent->child, capacity * sizeof(struct tree *));
+        REQUIRE(list, STATUS_DEVICE, "out of memory: a list of %zu entries", capacity);
+        parent->child = list;
+        parent->capacity = capacity;
+    }
+    TRY(memory_text(key, &(*child)->key));
+    (*child)->up = parent;
+    (*child)->index = parent->nchildren;
+    parent->child[parent->nchildren++] = *child;
+    *child = NULL;
+out:
+    return st;
+}
+
+void tree_replace(struct tree *parent, size_t index, struct tree **child)
+{
+    struct tree *old = parent->child[index];
+    (*child)->key = old->key;
+    (*child)->up = parent;
+    (*child)->index = index;
+    old->key = NULL;
+    parent->child[index] = *child;
+    *child = NULL;
+    tree_destroy(old);
+}
+
+void tree_remove(struct tree *parent, size_t index)
+{
+    tree_destroy(parent->child[index]);
+    parent->nchildren--;
+    for (size_t i = index; i < parent->nchildren; i++) {
+        parent->child[i] = parent->child[i + 1];
+        parent->child[i]->index = i;
+    }
+}
+
+status_t tree_wrap(struct tree *node)
+{
+    status_t st = STATUS_OK;
+    struct tree *entry = NULL;
+    struct tree list = {.kind = TREE_LIST, .up = node->up, .index = node->index};
+    TRY(tree_new(node->kind, NULL, &entry));
+    /* Room for the entry first: what follows cannot fail. */
+    TRY(memory_zeroed(1, sizeof(struct tree *), "a list of one", &list.child));
+    *entry = *node;
+    entry->key = NULL;
+    entry->up = node;
+    entry->index = 0;
+    for (size_t i = 0; i < entry->nchildren; i++) {
+        entry->child[i]->up = entry;
+    }
+    list.key = node->key;
+    list.line = node->line;
+    list.set = node->set;
+    list.is_wrapped = 1;
+    list.nchildren = 1;
+    list.capacity = 1;
+    *node = list;
+    node->child[0] = entry;
+    entry = NULL;
+out:
+    tree_destroy(entry);
+    return st;
+}
+
+static struct tree *member_of(const struct tree *node, const char *key, size_t length)
+{
+    for (size_t i = 0; i < node->nchildren; i++) {
+        const char *name = node->child[i]->key;
+        if (strncmp(name, key, length) == 0 && name[length] == '\0') {
+            return node->child[i];
+        }
+    }
+    return NULL;
+}
+
+struct tree *tree_member(const struct tree *node, const char *key)
+{
+    return node->kind == TREE_MAPPING ? member_of(node, key, strlen(key)) : NULL;
+}
+
+/* The child that the first `length` characters of `name` mean, or NULL. */
+static struct tree *step(const struct tree *node, const char *name, size_t length)
+{
+    if (node->kind == TREE_MAPPING) {
+        return member_of(node, name, length);
+    }
+    char digits[16];
+    uint64_t index = 0;
+    if (node->kind == TREE_VALUE || length >= sizeof digits) {
+        return NULL;
+    }
+    memcpy(digits, name, length);
+    digits[length] = '\0';
+    int found = units_parse_u64(digits, &index) && index < node->nchildren;
+    return found ? node->child[index] : NULL;
+}
+
+struct tree *tree_walk(struct tree *root, const char *path, const char **rest)
+{
+    struct tree *node = root;
+    while (*path) {
+        size_t length = strcspn(path, ".");
+        struct tree *next = step(node, path, length);
+        if (!next) {
+            break;
+        }
+        node = next;
+        path += length;
+        path += *path == '.';
+    }
+    *rest = path;
+    return node;
+}
+
+status_t tree_path(const struct tree *node, int keys_only, struct text *out)
+{
+    status_t st = STATUS_OK;
+    if (!node->up) {
+        goto out;
+    }
+    TRY(tree_path(node->up, keys_only, out));
+    if (node->key) {
+        TRY(text_add(out, "%s%.100s", out->length ? "." : "", node->key));
+    } else if (!keys_only && !node->up->is_wrapped) {
+        TRY(text_add(out, "%s%zu", out->length ? "." : "", node->index));
+    }
+out:
+    return st;
+}
+
+int tree_is_empty(const struct tree *node)
+{
+    static const char *const words[] = {"", "~", "null", "Null", "NULL"};
+    if (node->kind == TREE_VALUE && node->is_plain) {
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+            if (strcmp(node->text, words[i]) == 0) {
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
+status_t tree_copy(const struct tree *node, size_t *budget, struct tree **out)
+{
+    status_t st = STATUS_OK;
+    struct tree *copy = NULL;
+    struct tree *child = NULL;
+    *out = NULL;
+    if (*budget == 0) {
+        goto out;
+    }
+    --*budget;
+    TRY(tree_new(node->kind, node->text, &copy));
+    copy->is_plain = node->is_plain;
+    copy->line = node->line;
+    copy->set = node->set;
+    for (size_t i = 0; i < node->nchildren; i++) {
+        TRY(tree_copy(node->child[i], budget, &child));
+        if (!child) {
+            goto out;
+        }
+        TRY(tree_add(copy, node->child[i]->key, &child));
+    }
+    *out = copy;
+    copy = NULL;
+out:
+    tree_destroy(child);
+    tree_destroy(copy);
+    return st;
+}
+
+void tree_destroy(struct tree *node)
+{
+    if (!node) {
+        return;
+    }
+    for (size_t i = 0; i < node->nchildren; i++) {
+        tree_destroy(node->child[i]);
+    }
+    free(node->child);
+    free(node->key);
+    free(node->text);
+    free(node);
+}

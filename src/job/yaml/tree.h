@@ -1,0 +1,64 @@
+/* A document as a tree: values, lists and mappings that know where they were written. */
+#ifndef VOLTMILL_JOB_YAML_TREE_H
+#define VOLTMILL_JOB_YAML_TREE_H
+
+#include "base/status.h"
+#include "base/text.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum tree_kind { TREE_VALUE, TREE_LIST, TREE_MAPPING };
+
+/* Deeper than any document that makes sense, and safe for functions that call themselves. */
+enum { TREE_DEPTH = 16 };
+
+struct tree {
+    enum tree_kind kind;
+    struct tree *up; /* the list or mapping that holds this node, NULL for the root */
+    size_t index;    /* in `up` */
+    char *key;       /* of a member of a mapping, else NULL */
+    char *text;      /* of a value, else NULL */
+    int is_plain;    /* a value written without quotes */
+    int is_wrapped;  /* a list that was written as its only entry */
+    int is_bad;      /* a mistake was found in it: nobody should rely on it */
+    uint32_t line;   /* of the file; 0 for what an override made */
+    const char *set; /* the override that made it, or NULL */
+    struct tree **child;
+    size_t nchildren;
+    size_t capacity;
+};
+
+/* A node without children. `text` (copied) is the text of a value. */
+status_t tree_new(enum tree_kind kind, const char *text, struct tree **out);
+
+/* Appends *child, which belongs to `parent` from then on: *child becomes NULL. `key` (copied) is
+ * NULL in a list. */
+status_t tree_add(struct tree *parent, const char *key, struct tree **child);
+
+/* Puts *child in the place of the child `index`, under its key. */
+void tree_replace(struct tree *parent, size_t index, struct tree **child);
+void tree_remove(struct tree *parent, size_t index);
+
+/* Turns `node` into a list whose only entry is what it was. */
+status_t tree_wrap(struct tree *node);
+
+/* The first member `key` of a mapping; NULL when there is none or `node` is no mapping. */
+struct tree *tree_member(const struct tree *node, const char *key);
+
+/* The node at a dotted path ("products.0.file") as far as it goes: *rest is what is left of `path`,
+ * "" when all was found. */
+struct tree *tree_walk(struct tree *root, const char *path, const char **rest);
+
+/* Appends the dotted path of `node`; without the numbers of list entries if `keys_only`. */
+status_t tree_path(const struct tree *node, int keys_only, struct text *out);
+
+/* A value that YAML takes for nothing: no text, ~ or null, without quotes. */
+int tree_is_empty(const struct tree *node);
+
+/* A deep copy that may use *budget nodes, and counts it down; *out = NULL when that is too few. */
+status_t tree_copy(const struct tree *node, size_t *budget, struct tree **out);
+
+void tree_destroy(struct tree *node);
+
+#endif

@@ -1,0 +1,235 @@
+#include "output/journal/journal_parts.h"
+
+#include "base/memory.h"
+#include "io/crc.h"
+#include "io/file.h"
+#include "product/spans.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void journal_destroy(journal_t *journal)
+{
+    if (!journal) {
+        return;
+    }
+    if (journal->fd >= 0) {
+        close(journal->fd);
+    }
+    journal_head_free(&journal->head);
+    text_free(&journal->added);
+    free(journal->path);
+    free(journal->bits);
+    free(journal->sums);
+    free(journal->record);
+    free(journal);
+}
+
+status_t journal_begin(const char *path, journal_t **out)
+{
+    status_t st = STATUS_OK;
+    journal_t *journal = NULL;
+    TRY(memory_zeroed(1, sizeof *journal, "a journal", &journal));
+    journal->fd = -1;
+    *out = journal;
+    TRY(memory_text(path, &journal->path));
+out:
+    return st;
+}
+
+status_t journal_create_tables(journal_t *journal)
+{
+    status_t st = STATUS_OK;
+    journal->chunks = chunk_count(&journal->head.chunking);
+    TRY(memory_zeroed((size_t)journal->chunks / 8 + 1, 1, "a journal", &journal->bits));
+    TRY(memory_zeroed((size_t)spans_count(&journal->head.place), sizeof *journal->sums, "a journal",
+                      &journal->sums));
+out:
+    return st;
+}
+
+uint64_t journal_chunk_sums(const struct journal_head *head, uint64_t chunk, uint64_t *first_span)
+{
+    struct chunk at = chunk_at(&head->chunking, chunk);
+    struct journal_rows rows = journal_head_rows(head, &at);
+    *first_span = rows.first / head->place.span_rows;
+    return spans_touched(&head->place, rows.first, rows.count);
+}
+
+int journal_note(journal_t *journal, const struct journal_record *record)
+{
+    unsigned char bit = (unsigned char)(1U << record->chunk % 8);
+    if (journal->bits[record->chunk / 8] & bit) {
+        return 0;
+    }
+    uint64_t first = 0;
+    uint64_t count = journal_chunk_sums(&journal->head, record->chunk, &first);
+    for (uint64_t i = 0; i < count; i++) {
+        journal->sums[first + i] ^= record->sums[i];
+    }
+    journal->bits[record->chunk / 8] |= bit;
+    journal->missing += record->missing;
+    journal->done++;
+    return 1;
+}
+
+/* Room for all records, so that a full disk does not end a job whose product has its room. Where
+ * the file system cannot, records take it as they come. */
+static void reserve(const journal_t *journal)
+{
+    uint64_t words = (JOURNAL_WORDS + 1) * journal->chunks +
+                     spans_count(&journal->head.place) * chunk_groups(&journal->head.chunking);
+    (void)fallocate(journal->fd, FALLOC_FL_KEEP_SIZE, (off_t)journal->end,
+                    (off_t)(words * sizeof *journal->record));
+}
+
+status_t journal_create(const char *path, const struct journal_head *head, journal_t **out)
+{
+    status_t st = STATUS_OK;
+    journal_t *journal = NULL;
+    struct text packed = {0};
+    struct journal_preamble preamble = {.format = JOURNAL_FORMAT};
+    TRY(journal_begin(path, &journal));
+    TRY(journal_head_pack(head, &packed));
+    REQUIRE(packed.length <= JOURNAL_HEAD_BYTES, STATUS_USAGE,
+            "%s: %zu bytes tell of the input's files, more than a journal holds", path,
+            packed.length);
+    memcpy(preamble.magic, JOURNAL_MAGIC, sizeof preamble.magic);
+    preamble.head_bytes = (uint32_t)packed.length;
+    /* What it will be read as. */
+    struct unpack in = {.data = packed.data, .length = packed.length};
+    int is_good = journal_head_unpack(&in, &journal->head);
+    REQUIRE(!(in.failed & UNPACK_NO_MEMORY), STATUS_DEVICE, "out of memory: a journal");
+    REQUIRE(is_good, STATUS_USAGE, "%s: a plan of such numbers cannot be journalled", path);
+    TRY(journal_create_tables(journal));
+    journal->seed = crc_more(crc_of(&preamble, sizeof preamble), packed.data, packed.length);
+    TRY(text_add_bytes(&journal->added, (const char *)&preamble, sizeof preamble));
+    TRY(text_add_bytes(&journal->added, packed.data, packed.length));
+    TRY(text_add_bytes(&journal->added, (const char *)&journal->seed, sizeof journal->seed));
+    TRY(file_open_own(path, &journal->fd));
+    REQUIRE(ftruncate(journal->fd, 0) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
+    TRY(journal_write(journal));
+    reserve(journal);
+    journal->first = journal->end;
+    TRY(file_sync(journal->fd, path));
+    TRY(file_sync_folder(path));
+    *out = journal;
+    journal = NULL;
+out:
+    text_free(&packed);
+    journal_destroy(journal);
+    return st;
+}
+
+status_t journal_resume(journal_t *journal)
+{
+    status_t st = STATUS_OK;
+    int fd = -1;
+    TRY(file_open_own(journal->path, &fd));
+    close(journal->fd);
+    journal->fd = fd;
+    REQUIRE(ftruncate(fd, (off_t)journal->end) == 0, STATUS_DATA, "%s: %s", journal->path,
+            strerror(errno));
+    journal->dropped = 0;
+    reserve(journal);
+out:
+    return st;
+}
+
+/* Appends the bytes of a record to what is to be written. */
+static status_t append(journal_t *journal, uint32_t number, uint64_t missing, const uint32_t *sums,
+                       uint64_t count)
+{
+    status_t st = STATUS_OK;
+    size_t begin = journal->added.length;
+    TRY(text_add_bytes(&journal->added, (const char *)&number, sizeof number));
+    TRY(text_add_bytes(&journal->added, (const char *)&missing, sizeof missing));
+    TRY(text_add_bytes(&journal->added, (const char *)sums, (size_t)count * sizeof *sums));
+    uint32_t crc =
+        crc_more(journal->seed, journal->added.data + begin, journal->added.length - begin);
+    TRY(text_add_bytes(&journal->added, (const char *)&crc, sizeof crc));
+out:
+    return st;
+}
+
+status_t journal_add(journal_t *journal, const struct journal_record *record)
+{
+    status_t st = STATUS_OK;
+    uint64_t first;
+    if (journal_note(journal, record)) {
+        TRY(append(journal, (uint32_t)record->chunk, record->missing, record->sums,
+                   journal_chunk_sums(&journal->head, record->chunk, &first)));
+    }
+out:
+    return st;
+}
+
+status_t journal_write(journal_t *journal)
+{
+    status_t st = STATUS_OK;
+    TRY(file_write(journal->fd, journal->path, journal->end, journal->added.data,
+                   journal->added.length));
+    journal->end += journal->added.length;
+    journal->added.length = 0;
+out:
+    return st;
+}
+
+status_t journal_sync(journal_t *journal)
+{
+    return file_sync_data(journal->fd, journal->path);
+}
+
+status_t journal_complete(journal_t *journal)
+{
+    status_t st = STATUS_OK;
+    TRY(append(journal, JOURNAL_COMPLETE, journal->missing, journal->sums, 0));
+    TRY(journal_write(journal));
+    TRY(journal_sync(journal));
+    journal->is_complete = 1;
+out:
+    return st;
+}
+
+const struct journal_head *journal_head(const journal_t *journal)
+{
+    return &journal->head;
+}
+
+uint64_t journal_chunks(const journal_t *journal)
+{
+    return journal->chunks;
+}
+
+uint64_t journal_done(const journal_t *journal)
+{
+    return journal->done;
+}
+
+int journal_is_done(const journal_t *journal, uint64_t chunk)
+{
+    return journal->bits[chunk / 8] >> chunk % 8 & 1;
+}
+
+uint64_t journal_missing(const journal_t *journal)
+{
+    return journal->missing;
+}
+
+int journal_is_complete(const journal_t *journal)
+{
+    return journal->is_complete;
+}
+
+uint64_t journal_dropped(const journal_t *journal)
+{
+    return journal->dropped;
+}
+
+const uint32_t *journal_sums(const journal_t *journal)
+{
+    return journal->sums;
+}

@@ -1,0 +1,197 @@
+#include "output/journal/journal_head.h"
+
+#include "base/memory.h"
+#include "io/crc.h"
+#include "output/origin.h"
+#include "product/place.h"
+#include "product/spans.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Most spans that a product can have, twice over: what is allocated for a journal is bounded. */
+enum { MOST_SPANS = 1 << 22 };
+
+void journal_head_free(struct journal_head *head)
+{
+    free(head->program);
+    free(head->inputs);
+    free(head->job);
+    free(head->coefficients);
+    free(head->arithmetic);
+    *head = (struct journal_head){0};
+}
+
+status_t journal_head_begin(const struct making *making, uint32_t i, struct journal_head *out)
+{
+    status_t st = STATUS_OK;
+    struct text inputs = {0};
+    *out = (struct journal_head){.integrate = making->items[i].integrate};
+    TRY(memory_text("voltmill " VOLTMILL_VERSION, &out->program));
+    TRY(memory_text(making->items[i].text, &out->job));
+    TRY(inputs_times(&making->inputs, &inputs));
+    out->inputs = inputs.data;
+    inputs.data = NULL;
+out:
+    text_free(&inputs);
+    return st;
+}
+
+status_t journal_head_complete(const struct making *making, uint32_t i,
+                               const struct product_place *place, struct journal_head *head)
+{
+    status_t st = STATUS_OK;
+    struct text text = {0};
+    TRY(memory_text(making->items[i].arithmetic, &head->arithmetic));
+    TRY(text_add(&text, "CRC-32 %08x", (unsigned)making->crc));
+    head->coefficients = text.data;
+    text.data = NULL;
+    head->place = *place;
+    head->chunking = making->chunking;
+    head->chunking.block_spectra = 0;
+    head->backend = making->backend;
+    head->choice = making->choice;
+out:
+    text_free(&text);
+    return st;
+}
+
+static struct origin origin_of(const struct journal_head *head)
+{
+    return (struct origin){.program = head->program,
+                           .job = head->job,
+                           .inputs = head->inputs,
+                           .coefficients = head->coefficients,
+                           .arithmetic = head->arithmetic};
+}
+
+status_t journal_head_compare(const char *path, const struct journal_head *begun,
+                              const struct journal_head *now)
+{
+    status_t st = STATUS_OK;
+    struct text difference = {0};
+    struct origin origin_then = origin_of(begun);
+    struct origin origin_now = origin_of(now);
+    TRY(origin_compare(&origin_then, &origin_now, &difference));
+    REQUIRE(difference.length == 0, STATUS_USAGE,
+            "%s was begun with another plan: %s; --restart begins anew", path, difference.data);
+    REQUIRE(!now->arithmetic || (begun->place.rows == now->place.rows &&
+                                 begun->place.row_bytes == now->place.row_bytes &&
+                                 begun->integrate == now->integrate),
+            STATUS_USAGE,
+            "%s was begun with another plan: %" PRIu64 " rows of %" PRIu64 " bytes then, %" PRIu64
+            " rows of %" PRIu64 " bytes now; --restart begins anew",
+            path, begun->place.rows, begun->place.row_bytes, now->place.rows, now->place.row_bytes);
+out:
+    text_free(&difference);
+    return st;
+}
+
+struct journal_rows journal_head_rows(const struct journal_head *head, const struct chunk *chunk)
+{
+    uint64_t first = min_u64(chunk->first / head->integrate, head->place.rows);
+    uint64_t end = min_u64((chunk->first + chunk->count) / head->integrate, head->place.rows);
+    return (struct journal_rows){first, end - first};
+}
+
+static status_t pack_choice(const struct channelise_choice *choice, struct text *out)
+{
+    status_t st = STATUS_OK;
+    TRY(pack_u64(out, choice->backend));
+    TRY(pack_u64(out, choice->kernel));
+    TRY(pack_u64(out, choice->fft));
+    for (size_t i = 0; i < sizeof choice->numbers / sizeof *choice->numbers; i++) {
+        TRY(pack_u64(out, choice->numbers[i]));
+    }
+    TRY(pack_text(out, choice->wisdom));
+out:
+    return st;
+}
+
+status_t journal_head_pack(const struct journal_head *head, struct text *out)
+{
+    status_t st = STATUS_OK;
+    TRY(pack_text(out, head->program));
+    TRY(pack_text(out, head->inputs));
+    TRY(pack_text(out, head->job));
+    TRY(pack_text(out, head->coefficients));
+    TRY(pack_text(out, head->arithmetic));
+    TRY(pack_u64(out, head->integrate));
+    TRY(product_pack_place(&head->place, out));
+    TRY(pack_u64(out, head->chunking.spectra));
+    TRY(pack_u64(out, head->chunking.chunk_spectra));
+    TRY(pack_u64(out, head->chunking.streams));
+    TRY(pack_u64(out, head->chunking.group_streams));
+    TRY(pack_u64(out, head->backend));
+    TRY(pack_choice(&head->choice, out));
+out:
+    return st;
+}
+
+static uint32_t unpack_u32(struct unpack *in)
+{
+    uint64_t value = unpack_u64(in);
+    in->failed |= value > UINT32_MAX;
+    return (uint32_t)value;
+}
+
+static void unpack_choice(struct unpack *in, struct channelise_choice *out)
+{
+    out->backend = (enum backend_kind)unpack_u32(in);
+    out->kernel = (enum kernel_kind)unpack_u32(in);
+    out->fft = (enum fft_kind)unpack_u32(in);
+    for (size_t i = 0; i < sizeof out->numbers / sizeof *out->numbers; i++) {
+        out->numbers[i] = unpack_u32(in);
+    }
+    char *wisdom = unpack_text(in);
+    if (wisdom && strlen(wisdom) < sizeof out->wisdom) {
+        snprintf(out->wisdom, sizeof out->wisdom, "%s", wisdom);
+    } else {
+        in->failed |= 1;
+    }
+    free(wisdom);
+}
+
+/* Numbers that the rest of the program may divide by and allocate for. */
+static int makes_sense(const struct journal_head *head)
+{
+    const struct chunking *chunking = &head->chunking;
+    const struct product_place *place = &head->place;
+    uint64_t bytes = 0;
+    return chunking->spectra > 0 && chunking->spectra < UINT64_C(1) << 62 &&
+           chunking->chunk_spectra > 0 && chunking->chunk_spectra < UINT64_C(1) << 62 &&
+           chunking->streams > 0 && chunking->group_streams > 0 &&
+           chunking->group_streams <= chunking->streams &&
+           chunk_count(chunking) / chunk_groups(chunking) <=
+               JOURNAL_MOST_CHUNKS / chunk_groups(chunking) &&
+           head->integrate > 0 && chunking->chunk_spectra % head->integrate == 0 &&
+           place->rows == chunking->spectra / head->integrate && place->rows > 0 &&
+           place->row_bytes > 0 && multiply_u64(place->rows, place->row_bytes, &bytes) &&
+           bytes < UINT64_C(1) << 62 &&
+           place->span_rows == spans_rows(place->rows, place->row_bytes) &&
+           spans_count(place) <= MOST_SPANS;
+}
+
+int journal_head_unpack(struct unpack *in, struct journal_head *out)
+{
+    *out = (struct journal_head){0};
+    out->program = unpack_text(in);
+    out->inputs = unpack_text(in);
+    out->job = unpack_text(in);
+    out->coefficients = unpack_text(in);
+    out->arithmetic = unpack_text(in);
+    out->integrate = unpack_u64(in);
+    product_unpack_place(in, &out->place);
+    out->chunking.spectra = unpack_u64(in);
+    out->chunking.chunk_spectra = unpack_u64(in);
+    out->chunking.streams = unpack_u32(in);
+    out->chunking.group_streams = unpack_u32(in);
+    out->backend = (enum backend_kind)unpack_u32(in);
+    unpack_choice(in, &out->choice);
+    int is_known = out->backend == BACKEND_CPU || out->backend == BACKEND_OPENCL ||
+                   out->backend == BACKEND_REFERENCE;
+    return !in->failed && in->at == in->length && out->program && out->inputs && out->job &&
+           out->coefficients && out->arithmetic && is_known && makes_sense(out);
+}

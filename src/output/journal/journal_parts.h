@@ -1,0 +1,50 @@
+/* What the files of the journal share: journal.c makes and adds, journal_read.c reads. For nobody
+ * else. */
+#ifndef VOLTMILL_OUTPUT_JOURNAL_JOURNAL_PARTS_H
+#define VOLTMILL_OUTPUT_JOURNAL_JOURNAL_PARTS_H
+
+#include "base/text.h"
+#include "output/journal/journal.h"
+
+enum { JOURNAL_FORMAT = 1, JOURNAL_HEAD_BYTES = 64 << 20 };
+
+/* Words of a record beside its sums: chunk, two of the missing samples, the CRC. */
+enum { JOURNAL_WORDS = 4 };
+
+#define JOURNAL_MAGIC "vmjournl"
+#define JOURNAL_COMPLETE UINT32_MAX
+
+/* What a journal begins with; the packed head and a CRC of both follow. */
+struct journal_preamble {
+    char magic[8];
+    uint32_t format;
+    uint32_t head_bytes;
+};
+
+struct journal {
+    char *path;
+    int fd;
+    struct journal_head head;
+    uint32_t seed;       /* the head's CRC: records of another journal are no good */
+    uint64_t first, end; /* where records begin, and behind the last good one */
+    uint64_t dropped;
+    uint64_t chunks, done, missing;
+    int is_complete;
+    unsigned char *bits; /* of chunks that are done */
+    uint32_t *sums;
+    uint32_t *record; /* room for one */
+    uint64_t room;    /* words */
+    struct text added;
+};
+
+/* A journal of that name without anything in it; in *out even when it fails. */
+status_t journal_begin(const char *path, journal_t **out);
+
+/* Room for what the head promises. */
+status_t journal_create_tables(journal_t *journal);
+
+/* Notes a record whose bytes are good. Returns 0 when that chunk was there before: its sums must
+ * not be added twice. */
+int journal_note(journal_t *journal, const struct journal_record *record);
+
+#endif

@@ -1,0 +1,201 @@
+#include "output/journal/journal_parts.h"
+
+#include "base/memory.h"
+#include "io/crc.h"
+#include "io/file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static status_t need_room(journal_t *journal, uint64_t words)
+{
+    status_t st = STATUS_OK;
+    if (words > journal->room) {
+        free(journal->record);
+        journal->record = NULL;
+        journal->room = 0;
+        TRY(memory_zeroed((size_t)words, sizeof *journal->record, "a journal", &journal->record));
+        journal->room = words;
+    }
+out:
+    return st;
+}
+
+/* Reads the record at `at` into journal->record. Gives *words = 0 when there is no good one. */
+static status_t read_record(journal_t *journal, uint64_t at, uint64_t bytes, uint64_t *words)
+{
+    status_t st = STATUS_OK;
+    uint64_t span;
+    uint32_t chunk = 0;
+    *words = 0;
+    if (bytes - at < JOURNAL_WORDS * sizeof chunk) {
+        goto out;
+    }
+    TRY(file_read(journal->fd, journal->path, at, &chunk, sizeof chunk));
+    if (chunk != JOURNAL_COMPLETE && chunk >= journal->chunks) {
+        goto out;
+    }
+    uint64_t sums =
+        chunk == JOURNAL_COMPLETE ? 0 : journal_chunk_sums(&journal->head, chunk, &span);
+    uint64_t count = JOURNAL_WORDS + sums;
+    if ((bytes - at) / sizeof chunk < count) {
+        goto out;
+    }
+    TRY(need_room(journal, count));
+    uint32_t *record = journal->record;
+    TRY(file_read(journal->fd, journal->path, at, record, count * sizeof *record));
+    if (crc_more(journal->seed, record, (count - 1) * sizeof *record) == record[count - 1]) {
+        *words = count;
+    }
+out:
+    return st;
+}
+
+static struct journal_record decode(const uint32_t *words)
+{
+    struct journal_record record = {.chunk = words[0], .sums = words + 3};
+    memcpy(&record.missing, words + 1, sizeof record.missing);
+    return record;
+}
+
+/* The packed head, from a file that begins as ours do. *is_good = 0: it is damaged. */
+static status_t read_head(journal_t *journal, const struct journal_preamble *preamble,
+                          uint64_t bytes, int *is_good)
+{
+    status_t st = STATUS_OK;
+    char *packed = NULL;
+    uint32_t stored = 0;
+    uint64_t size = preamble->head_bytes;
+    *is_good = 0;
+    if (size > JOURNAL_HEAD_BYTES || bytes < sizeof *preamble + size + sizeof stored) {
+        goto out;
+    }
+    TRY(memory_zeroed((size_t)size, 1, "a journal", &packed));
+    TRY(file_read(journal->fd, journal->path, sizeof *preamble, packed, size));
+    TRY(file_read(journal->fd, journal->path, sizeof *preamble + size, &stored, sizeof stored));
+    journal->seed = crc_more(crc_of(preamble, sizeof *preamble), packed, (size_t)size);
+    struct unpack in = {.data = packed, .length = (size_t)size};
+    int makes_sense = stored == journal->seed && journal_head_unpack(&in, &journal->head);
+    REQUIRE(!(in.failed & UNPACK_NO_MEMORY), STATUS_DEVICE, "out of memory: a journal");
+    if (makes_sense) {
+        journal->first = journal->end = sizeof *preamble + size + sizeof stored;
+        *is_good = 1;
+    }
+out:
+    free(packed);
+    return st;
+}
+
+static status_t read_records(journal_t *journal, uint64_t bytes)
+{
+    status_t st = STATUS_OK;
+    uint64_t words = 0;
+    for (;;) {
+        TRY(read_record(journal, journal->end, bytes, &words));
+        if (words == 0) {
+            break;
+        }
+        struct journal_record record = decode(journal->record);
+        if (journal->record[0] == JOURNAL_COMPLETE) {
+            journal->is_complete = journal->done == journal->chunks;
+        } else {
+            (void)journal_note(journal, &record);
+        }
+        journal->end += words * sizeof *journal->record;
+    }
+    journal->dropped = bytes - journal->end;
+out:
+    return st;
+}
+
+/* How the file begins: as ours do, or as one of ours of which the beginning never reached the
+ * disk, or otherwise. */
+static enum journal_state judge(const struct journal_preamble *preamble, uint64_t bytes)
+{
+    static const struct journal_preamble zeros;
+    size_t there = (size_t)min_u64(bytes, sizeof preamble->magic);
+    if (memcmp(preamble->magic, JOURNAL_MAGIC, there) == 0 ||
+        memcmp(preamble, &zeros, there) == 0) {
+        return JOURNAL_OURS;
+    }
+    return JOURNAL_FOREIGN;
+}
+
+/* Opens for reading; *fd stays below 0 when there is no such file. */
+static status_t open_there(const char *path, int *fd, uint64_t *bytes, enum journal_state *state)
+{
+    status_t st = STATUS_OK;
+    struct stat info;
+    *state = JOURNAL_NONE;
+    if (lstat(path, &info) != 0) {
+        REQUIRE(errno == ENOENT, STATUS_DATA, "%s: %s", path, strerror(errno));
+        goto out;
+    }
+    *state = JOURNAL_FOREIGN;
+    if (S_ISREG(info.st_mode)) {
+        TRY(file_open_read(path, fd));
+        *bytes = (uint64_t)info.st_size;
+    }
+out:
+    return st;
+}
+
+status_t journal_open(const char *path, enum journal_state *state, journal_t **out)
+{
+    status_t st = STATUS_OK;
+    journal_t *journal = NULL;
+    struct journal_preamble preamble = {.format = 0};
+    uint64_t bytes = 0;
+    int is_good = 0;
+    *out = NULL;
+    TRY(journal_begin(path, &journal));
+    TRY(open_there(path, &journal->fd, &bytes, state));
+    if (journal->fd < 0) {
+        goto out;
+    }
+    TRY(file_read(journal->fd, path, 0, &preamble, min_u64(bytes, sizeof preamble)));
+    *state = judge(&preamble, bytes);
+    if (*state == JOURNAL_FOREIGN || bytes < sizeof preamble || preamble.magic[0] == 0) {
+        goto out;
+    }
+    if (preamble.format != JOURNAL_FORMAT) {
+        *state = JOURNAL_OTHER;
+        goto out;
+    }
+    TRY(read_head(journal, &preamble, bytes, &is_good));
+    if (is_good) {
+        TRY(journal_create_tables(journal));
+        TRY(read_records(journal, bytes));
+        *state = JOURNAL_GOOD;
+        *out = journal;
+        journal = NULL;
+    }
+out:
+    journal_destroy(journal);
+    return st;
+}
+
+status_t journal_read(const journal_t *journal, void *context,
+                      status_t (*take)(void *context, const struct journal_record *record))
+{
+    status_t st = STATUS_OK;
+    /* A reader of its own, so that the records' room is, too. */
+    journal_t reader = *journal;
+    reader.record = NULL;
+    reader.room = 0;
+    for (uint64_t at = journal->first; at < journal->end;) {
+        uint64_t words = 0;
+        TRY(read_record(&reader, at, journal->end, &words));
+        REQUIRE(words > 0, STATUS_DATA, "%s has changed while it was read", journal->path);
+        struct journal_record record = decode(reader.record);
+        if (reader.record[0] != JOURNAL_COMPLETE) {
+            TRY(take(context, &record));
+        }
+        at += words * sizeof *reader.record;
+    }
+out:
+    free(reader.record);
+    return st;
+}

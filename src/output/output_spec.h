@@ -1,0 +1,50 @@
+/* Products in the making: what their outputs (output/outputs.h) and journals must know of them,
+ * whatever stage makes their rows.
+ *
+ * A product has rows of some columns ("streams" of its chunking, which a row holds side by side); a
+ * chunk makes some columns of some rows. Of spectra and power, rows are times and columns streams;
+ * of dedispersed series, rows are DMs and columns are times. */
+#ifndef VOLTMILL_OUTPUT_OUTPUT_SPEC_H
+#define VOLTMILL_OUTPUT_OUTPUT_SPEC_H
+
+#include "archive/inputs.h"
+#include "dsp/axes.h"
+#include "plan/channelise_plan.h"
+
+struct making_item {
+    const char *file, *text; /* as struct job_product's */
+    uint64_t integrate;      /* numbers of the chunking's first axis in a row */
+    /* Of the plan. */
+    uint64_t rows, row_bytes;
+    const char *arithmetic;
+    struct time_axis time;
+    int has_times_across; /* time stamps are those of the columns */
+};
+
+struct making {
+    const struct job *job;
+    struct inputs inputs; /* every file that is read */
+    struct making_item *items;
+    uint32_t count;
+    /* Of the plan: once is_planned. */
+    int is_planned;
+    struct chunking chunking;
+    enum backend_kind backend;
+    struct channelise_choice choice;
+    uint32_t crc; /* of the coefficients, or delays */
+    const void *plan;
+    /* Makes the file of item i at `path`, without rows; `made_of`: inputs_contents(). */
+    status_t (*create)(const void *plan, uint32_t i, const char *path, const char *made_of,
+                       struct product_place *place);
+};
+
+/* Room for `count` items; *out is for making_free() in any case. Fails with DEVICE. */
+status_t making_begin(const struct job *job, uint32_t count, struct making *out);
+void making_free(struct making *making);
+
+/* The products of a filter bank: as far as job and archive tell; the rest of it. */
+status_t making_of_products(const struct job *job, const struct archive *archive,
+                            struct making *out);
+void making_plan_products(struct making *making, const struct work *work);
+
+#endif

@@ -1,0 +1,345 @@
+#include "output/outputs_parts.h"
+
+#include "base/memory.h"
+#include "io/claim.h"
+#include "io/file.h"
+#include "product/spans.h"
+#include "ranks/agree.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Rows that are written before they are made to last, if that takes less than run.sync. */
+static const uint64_t batch_bytes = UINT64_C(1) << 30;
+
+status_t outputs_name_files(outputs_t *outputs)
+{
+    status_t st = STATUS_OK;
+    const struct making *making = outputs->making;
+    TRY(memory_zeroed(making->count, sizeof *outputs->outputs, "products", &outputs->outputs));
+    outputs->count = making->count;
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        outputs->outputs[i].fd = outputs->outputs[i].claim_fd = -1;
+    }
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        TRY(file_part_name(making->items[i].file, &outputs->outputs[i].part));
+        TRY(file_journal_name(making->items[i].file, &outputs->outputs[i].journal_path));
+    }
+out:
+    return st;
+}
+
+status_t outputs_claim_all(MPI_Comm comm, const struct making *making,
+                           const struct outputs_options *options, struct outputs_begun *begun,
+                           outputs_t **out)
+{
+    status_t st = STATUS_OK;
+    outputs_t *outputs = NULL;
+    *begun = (struct outputs_begun){0};
+    st = memory_zeroed(1, sizeof *outputs, "products", &outputs);
+    if (st == STATUS_OK) {
+        outputs->comm = comm;
+        outputs->making = making;
+        outputs->options = *options;
+        MPI_Comm_rank(comm, &outputs->rank);
+        st = outputs_name_files(outputs);
+    }
+    TRY(agree_all(comm, st));
+    if (outputs->rank == 0) {
+        st = outputs_claim(outputs, begun);
+    }
+    TRY(agree_all(comm, st));
+    share_bytes_all(comm, begun, sizeof *begun);
+    outputs->is_begun = begun->is_begun;
+    *out = outputs;
+    outputs = NULL;
+out:
+    outputs_destroy(outputs);
+    return st;
+}
+
+status_t outputs_make_head(const outputs_t *outputs, uint32_t i, const struct product_place *place,
+                           struct journal_head *out)
+{
+    status_t st = STATUS_OK;
+    TRY(journal_head_begin(outputs->making, i, out));
+    TRY(journal_head_complete(outputs->making, i, place, out));
+out:
+    return st;
+}
+
+/* Rank 0: one file that earlier runs have begun. */
+static status_t resume_one(outputs_t *outputs, uint32_t i)
+{
+    status_t st = STATUS_OK;
+    struct output *output = &outputs->outputs[i];
+    struct journal_head now = {0};
+    struct product_place place = {.rows = outputs->making->items[i].rows,
+                                  .row_bytes = outputs->making->items[i].row_bytes};
+    TRY(outputs_make_head(outputs, i, &place, &now));
+    TRY(journal_head_compare(output->journal_path, journal_head(output->journal), &now));
+    if (!output->is_published) {
+        TRY(journal_resume(output->journal));
+        TRY(file_reserve_begin(output->claim_fd, output->part, output->place.file_bytes));
+        output->is_ours = 1;
+    }
+out:
+    journal_head_free(&now);
+    return st;
+}
+
+/* Rank 0: one file anew. Its journal comes when all files are there. */
+static status_t create_one(outputs_t *outputs, uint32_t i, const char *made_of)
+{
+    status_t st = STATUS_OK;
+    struct output *output = &outputs->outputs[i];
+    output->is_ours = 1;
+    /* A journal of something else must not stand beside it for a moment. */
+    unlink(output->journal_path);
+    TRY(outputs->making->create(outputs->making->plan, i, output->part, made_of, &output->place));
+    TRY(file_reserve_begin(output->claim_fd, output->part, output->place.file_bytes));
+    TRY(file_sync(output->claim_fd, output->part));
+out:
+    return st;
+}
+
+static status_t create_journal(outputs_t *outputs, uint32_t i)
+{
+    status_t st = STATUS_OK;
+    struct output *output = &outputs->outputs[i];
+    struct journal_head head = {0};
+    TRY(outputs_make_head(outputs, i, &output->place, &head));
+    TRY(journal_create(output->journal_path, &head, &output->journal));
+out:
+    journal_head_free(&head);
+    return st;
+}
+
+static status_t make_files(outputs_t *outputs)
+{
+    status_t st = STATUS_OK;
+    struct text made_of = {0};
+    if (!outputs->is_begun) {
+        TRY(inputs_contents(&outputs->making->inputs, &made_of));
+    }
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        TRY(outputs->is_begun ? resume_one(outputs, i) : create_one(outputs, i, made_of.data));
+    }
+    for (uint32_t i = 0; i < outputs->count && !outputs->is_begun; i++) {
+        TRY(create_journal(outputs, i));
+    }
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        if (outputs->outputs[i].claim_fd >= 0) {
+            TRY(claim_share(outputs->outputs[i].claim_fd, outputs->outputs[i].part));
+        }
+    }
+out:
+    text_free(&made_of);
+    return st;
+}
+
+/* Every rank has a lock of its own: a rank that outlives the others can still write. */
+static status_t open_one(const outputs_t *outputs, uint32_t i, struct output *output)
+{
+    status_t st = STATUS_OK;
+    const struct making *making = outputs->making;
+    int size;
+    if (output->is_published) {
+        goto out;
+    }
+    TRY(file_open_write(output->part, &output->fd));
+    TRY(claim_share(output->fd, output->part));
+    MPI_Comm_size(outputs->comm, &size);
+    TRY(file_reserve_share(output->fd, output->part, output->place.file_bytes, outputs->rank,
+                           size));
+    uint64_t rows = making->chunking.chunk_spectra / making->items[i].integrate;
+    uint64_t spans = min_u64(spans_count(&output->place), rows / output->place.span_rows + 2);
+    TRY(memory_zeroed((size_t)spans, sizeof *output->sums, "CRCs", &output->sums));
+out:
+    return st;
+}
+
+static status_t open_files(outputs_t *outputs)
+{
+    status_t st = STATUS_OK;
+    struct keeper_work work = {outputs, outputs_sync, outputs->making->job->sync_seconds,
+                               batch_bytes};
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        TRY(open_one(outputs, i, &outputs->outputs[i]));
+    }
+    TRY(keeper_create(&work, &outputs->keeper));
+    TRY(aside_create(&outputs->aside));
+out:
+    return st;
+}
+
+status_t outputs_open_all(outputs_t *outputs)
+{
+    status_t st = STATUS_OK;
+    outputs->is_open = 1;
+    if (outputs->rank == 0) {
+        st = make_files(outputs);
+    }
+    TRY(agree_all(outputs->comm, st));
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        struct output *output = &outputs->outputs[i];
+        share_bytes_all(outputs->comm, &output->place, sizeof output->place);
+        share_bytes_all(outputs->comm, &output->is_published, sizeof output->is_published);
+    }
+    TRY(agree_all(outputs->comm, open_files(outputs)));
+out:
+    return st;
+}
+
+/* Rank 0: what is known when all rows are there. */
+static status_t put_counts(const struct output *output)
+{
+    status_t st = STATUS_OK;
+    uint64_t spans = spans_count(&output->place);
+    const uint32_t *sums = journal_sums(output->journal);
+    uint32_t *crcs = NULL;
+    TRY(memory_zeroed((size_t)spans, sizeof *crcs, "CRCs", &crcs));
+    for (uint64_t i = 0; i < spans; i++) {
+        crcs[i] = spans_crc(&output->place, i, sums[i]);
+    }
+    TRY(product_put_counts(output->fd, output->part, &output->place,
+                           journal_missing(output->journal), crcs));
+    TRY(file_sync(output->fd, output->part));
+    TRY(journal_complete(output->journal));
+out:
+    free(crcs);
+    return st;
+}
+
+/* Gives one its name, and takes down which file has it now. */
+static status_t publish_one(const outputs_t *outputs, uint32_t i)
+{
+    status_t st = STATUS_OK;
+    struct output *output = &outputs->outputs[i];
+    const char *file = outputs->making->items[i].file;
+    output->is_ours = 0;
+    if (output->is_published) {
+        TRY(identity_of_path(file, &output->identity));
+    } else {
+        TRY(file_publish(output->part, file, outputs->options.force));
+        TRY(identity_of_open(output->claim_fd, file, &output->identity));
+    }
+out:
+    return st;
+}
+
+/* Rank 0: all files complete before the first gets its name, all have their names before the first
+ * journal goes. So the next run knows what is left to be done, whenever this one is killed. */
+static status_t publish(outputs_t *outputs)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(outputs_done(outputs) == journal_chunks(outputs->outputs[0].journal), STATUS_DATA,
+            "%s: chunks are missing at the end", outputs->outputs[0].part);
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        const struct output *output = &outputs->outputs[i];
+        if (!output->is_published) {
+            REQUIRE(claim_is_on(output->claim_fd, output->part), STATUS_DATA,
+                    "%s was removed or replaced while this run wrote it", output->part);
+            TRY(put_counts(output));
+        }
+    }
+    /* From here on none is to be removed, and each gets its name if it can. */
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        status_t published = publish_one(outputs, i);
+        st = st == STATUS_OK ? published : st;
+    }
+    TRY(st);
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        unlink(outputs->outputs[i].journal_path);
+    }
+    TRY(file_sync_folder(outputs->making->items[0].file));
+out:
+    return st;
+}
+
+status_t outputs_finish_all(outputs_t *outputs)
+{
+    status_t st = STATUS_OK;
+    if (outputs->rank == 0) {
+        st = publish(outputs);
+    }
+    return agree_all(outputs->comm, st);
+}
+
+const struct identity *outputs_identity(const outputs_t *outputs, uint32_t i)
+{
+    return &outputs->outputs[i].identity;
+}
+
+uint64_t outputs_done(const outputs_t *outputs)
+{
+    uint64_t done = outputs->outputs[0].journal ? UINT64_MAX : 0;
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        const journal_t *journal = outputs->outputs[i].journal;
+        done = min_u64(done, journal ? journal_done(journal) : 0);
+    }
+    return done;
+}
+
+uint64_t outputs_missing(const outputs_t *outputs)
+{
+    return journal_missing(outputs->outputs[0].journal);
+}
+
+void outputs_abandon(outputs_t *outputs)
+{
+    int is_kept = outputs->is_open && outputs_done(outputs) > 0;
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        struct output *output = &outputs->outputs[i];
+        if (is_kept && output->is_ours) {
+            /* Nothing is lost when it fails: the next run only has more to do. */
+            if (journal_sync(output->journal) != STATUS_OK) {
+                report_clear();
+            }
+        } else if (output->is_ours) {
+            /* Another run may have its own there since ours was removed. */
+            if (claim_is_on(output->claim_fd, output->part)) {
+                unlink(output->part);
+                if (outputs->is_open && output->journal) {
+                    unlink(output->journal_path);
+                }
+            }
+            output->is_ours = 0;
+        }
+    }
+}
+
+void outputs_destroy(outputs_t *outputs)
+{
+    if (!outputs) {
+        return;
+    }
+    keeper_destroy(outputs->keeper);
+    aside_destroy(outputs->aside);
+    outputs_abandon(outputs);
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        struct output *output = &outputs->outputs[i];
+        if (output->fd >= 0) {
+            close(output->fd);
+        }
+        if (output->claim_fd >= 0) {
+            close(output->claim_fd);
+        }
+        journal_destroy(output->journal);
+        free(output->part);
+        free(output->journal_path);
+        free(output->sums);
+    }
+    text_free(&outputs->entry);
+    free(outputs->outputs);
+    free(outputs);
+}
+
+uint64_t outputs_bytes(const outputs_t *outputs)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        bytes += outputs->outputs[i].place.file_bytes;
+    }
+    return bytes;
+}

@@ -1,0 +1,95 @@
+/* The products of a run while they are being written. Rank 0 makes and publishes them and keeps
+ * their journals (output/journal/journal.h); every rank writes rows.
+ *
+ * outputs_claim_all() finds what earlier runs have left; then the work is planned, as it was begun
+ * or anew; then outputs_open_all() opens or makes the files. A chunk counts as done when the
+ * journals of all products have it. */
+#ifndef VOLTMILL_OUTPUT_OUTPUTS_H
+#define VOLTMILL_OUTPUT_OUTPUTS_H
+
+#include "base/text.h"
+#include "io/identity.h"
+#include "output/output_spec.h"
+
+#include <mpi.h>
+
+typedef struct outputs outputs_t;
+
+struct outputs_options {
+    int force;      /* replace products that exist */
+    int restart;    /* begin anew, whatever earlier runs have left */
+    int only_looks; /* outputs_foresee()'s */
+};
+
+/* What a run goes on with that others have begun. */
+struct outputs_begun {
+    int is_begun; /* else the rest says nothing */
+    struct chunking chunking;
+    enum backend_kind backend;
+    struct channelise_choice choice;
+};
+
+/* Checks (rank 0, or alone) that all products can be made. Fails with USAGE. */
+status_t outputs_check(const struct making *making, int force);
+
+/* Whether all products have their names already, and nothing is left beside them. */
+status_t outputs_are_complete(const struct making *making, int *out);
+
+/* Locks x.h5.part of every product on rank 0 and reads the journals. Collective. Fails with USAGE:
+ * as outputs_check(), another run is at work, or what is left belongs to another plan (says what
+ * differs). What is left stays then. `making` must outlive the outputs. */
+status_t outputs_claim_all(MPI_Comm comm, const struct making *making,
+                           const struct outputs_options *options, struct outputs_begun *begun,
+                           outputs_t **out);
+
+/* The same for `plan`: finds what a run would, but locks, makes and removes nothing. Fails with
+ * USAGE as outputs_claim_all(). The outputs are for outputs_done() and outputs_destroy(), and, when
+ * the making is planned, for outputs_foresee_plan(): fails as outputs_open_all() would because of
+ * another plan. Not collective. */
+status_t outputs_foresee(const struct making *making, const struct outputs_options *options,
+                         struct outputs_begun *begun, outputs_t **out);
+status_t outputs_foresee_plan(const outputs_t *outputs);
+
+/* Opens x.h5.part of every product everywhere; makes it before and reserves its room, unless the
+ * run goes on with what is there. The making is planned by then. Collective. Fails with USAGE,
+ * NO_SPACE or DATA. */
+status_t outputs_open_all(outputs_t *outputs);
+
+/* The sink of a pipeline (struct pipeline_sink): writes rows in place; a chunk is written. */
+status_t outputs_put(void *outputs, uint32_t product, const struct chunk *chunk, uint64_t first_row,
+                     uint64_t rows, const void *data, const char *holes);
+status_t outputs_end(void *outputs, const struct chunk *chunk, uint64_t missing);
+
+/* The driver's (struct driver_work): what was done before; what is done and lasts, from every rank
+ * into the journals; soon, and all of it. */
+int outputs_is_done(void *outputs, uint64_t chunk);
+status_t outputs_tell(void *outputs, struct text *out);
+status_t outputs_take(void *outputs, const char *data, size_t bytes);
+void outputs_hurry(void *outputs);
+status_t outputs_settle(void *outputs);
+
+/* On rank 0: chunks that are done, and samples found missing in them. */
+uint64_t outputs_done(const outputs_t *outputs);
+uint64_t outputs_missing(const outputs_t *outputs);
+
+/* On rank 0, when all is done: rows of product i that are NaN because their input could not be
+ * read. Fails with DATA. */
+status_t outputs_holes(const outputs_t *outputs, uint32_t i, uint64_t *out);
+
+/* Puts in what was counted, renames, and removes the journals. Can be done again by another run,
+ * whatever moment this one is killed. Collective. */
+status_t outputs_finish_all(outputs_t *outputs);
+
+/* On rank 0, when finished: the file that product i is, for those who read it. */
+const struct identity *outputs_identity(const outputs_t *outputs, uint32_t i);
+
+/* On rank 0: makes the journals last, or removes all that is not finished when no chunk is done. */
+void outputs_abandon(outputs_t *outputs);
+
+/* Closes files, after outputs_abandon() on rank 0. */
+void outputs_destroy(outputs_t *outputs);
+
+/* Bytes of all product files, known once open. */
+uint64_t outputs_bytes(const outputs_t *outputs);
+
+#endif

@@ -1,0 +1,304 @@
+#include "output/outputs_parts.h"
+
+#include "io/claim.h"
+#include "io/file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+status_t outputs_check(const struct making *making, int force)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t i = 0; i < making->count; i++) {
+        TRY(file_check_new(making->items[i].file, force));
+    }
+out:
+    return st;
+}
+
+status_t outputs_are_complete(const struct making *making, int *out)
+{
+    status_t st = STATUS_OK;
+    char *journal = NULL;
+    int is_complete = 1;
+    for (uint32_t i = 0; i < making->count && is_complete; i++) {
+        int is_there = 0;
+        int is_begun = 0;
+        TRY(file_journal_name(making->items[i].file, &journal));
+        TRY(file_exists(making->items[i].file, &is_there));
+        TRY(file_exists(journal, &is_begun));
+        is_complete = is_there && !is_begun;
+        free(journal);
+        journal = NULL;
+    }
+    *out = is_complete;
+out:
+    free(journal);
+    return st;
+}
+
+/* What claim_take() would find. */
+static status_t look_at_part(struct output *output)
+{
+    status_t st = STATUS_OK;
+    struct stat info;
+    int exists = 0;
+    TRY(file_exists(output->part, &exists));
+    if (exists) {
+        REQUIRE(lstat(output->part, &info) == 0, STATUS_DATA, "%s: %s", output->part,
+                strerror(errno));
+        REQUIRE(S_ISREG(info.st_mode), STATUS_USAGE, "%s is no ordinary file", output->part);
+        REQUIRE(claim_is_held(output->part) != 1, STATUS_USAGE,
+                "%s is being written by another run", output->part);
+        output->part_bytes = (uint64_t)info.st_size;
+    }
+out:
+    return st;
+}
+
+/* Takes the lock of a product that has still to be written, or written anew. */
+static status_t lock_one(outputs_t *outputs, uint32_t i)
+{
+    status_t st = STATUS_OK;
+    struct output *output = &outputs->outputs[i];
+    const char *path = outputs->making->items[i].file;
+    TRY(file_check_new(path, outputs->options.force));
+    if (outputs->options.only_looks) {
+        TRY(look_at_part(output));
+        goto out;
+    }
+    TRY(claim_take(output->part, &output->claim_fd, &output->part_bytes));
+    output->is_ours = output->part_bytes == 0;
+    /* Once more: the run that had the lock may just have published it. */
+    TRY(file_check_new(path, outputs->options.force));
+out:
+    return st;
+}
+
+static int is_same_place(const struct product_place *a, const struct product_place *b)
+{
+    return a->rows == b->rows && a->row_bytes == b->row_bytes && a->span_rows == b->span_rows &&
+           a->data_offset == b->data_offset && a->time_offset == b->time_offset &&
+           a->crc_offset == b->crc_offset && a->missing_offset == b->missing_offset &&
+           a->holes_offset == b->holes_offset && a->file_bytes == b->file_bytes;
+}
+
+/* Whether the file is laid out as the journal tells. One that is damaged is not; but one that
+ * cannot be read now may be, and what it holds is not given up for that: only the words of the
+ * system tell the two apart. */
+static status_t find_told_of(const outputs_t *outputs, const char *path, const journal_t *journal,
+                             struct product_place *place, int *is_same)
+{
+    status_t st = product_find_place(path, place);
+    *is_same = st == STATUS_OK && is_same_place(place, &journal_head(journal)->place);
+    if (st == STATUS_DATA && !outputs->options.restart && strstr(report_cause(), strerror(EIO))) {
+        return st;
+    }
+    return report_forgive(st);
+}
+
+/* Finds out what earlier runs have left of a product. */
+static status_t look(outputs_t *outputs, uint32_t i)
+{
+    status_t st = STATUS_OK;
+    struct output *output = &outputs->outputs[i];
+    const char *path = outputs->making->items[i].file;
+    struct product_place place;
+    int is_there = 0;
+    int is_begun = 0;
+    TRY(file_exists(path, &is_there));
+    TRY(file_exists(output->part, &is_begun));
+    if (is_there && !is_begun) {
+        TRY(journal_open(output->journal_path, &output->state, &output->journal));
+        /* Somebody may have put another file there since. */
+        if (output->journal && journal_is_complete(output->journal)) {
+            TRY(find_told_of(outputs, path, output->journal, &place, &output->is_published));
+        }
+        if (output->is_published) {
+            output->place = journal_head(output->journal)->place;
+            goto out;
+        }
+        journal_destroy(output->journal);
+        output->journal = NULL;
+    }
+    TRY(lock_one(outputs, i));
+    TRY(journal_open(output->journal_path, &output->state, &output->journal));
+    REQUIRE(output->state != JOURNAL_OTHER || outputs->options.restart, STATUS_USAGE,
+            "%s was begun by another version of voltmill, which can go on with it; --restart "
+            "begins anew",
+            output->journal_path);
+    if (output->journal && output->part_bytes > 0) {
+        TRY(find_told_of(outputs, output->part, output->journal, &place, &output->is_whole));
+        output->place = output->is_whole ? place : output->place;
+    }
+out:
+    return st;
+}
+
+static int goes_on(const struct output *output)
+{
+    return output->is_published || output->is_whole;
+}
+
+static int has_traces(const struct output *output)
+{
+    return output->is_published || output->part_bytes > 0 || output->state != JOURNAL_NONE;
+}
+
+/* A journal without a chunk binds nobody. */
+static int binds(const struct output *output)
+{
+    return goes_on(output) && journal_done(output->journal) > 0;
+}
+
+static status_t check_plan(const outputs_t *outputs, uint32_t i)
+{
+    status_t st = STATUS_OK;
+    const struct output *output = &outputs->outputs[i];
+    struct journal_head now = {0};
+    TRY(journal_head_begin(outputs->making, i, &now));
+    TRY(journal_head_compare(output->journal_path, journal_head(output->journal), &now));
+out:
+    journal_head_free(&now);
+    return st;
+}
+
+/* Whether two journals were begun by one run. */
+static int are_together(const journal_t *a, const journal_t *b)
+{
+    const struct journal_head *left = journal_head(a);
+    const struct journal_head *right = journal_head(b);
+    return left->chunking.chunk_spectra == right->chunking.chunk_spectra &&
+           left->chunking.group_streams == right->chunking.group_streams &&
+           left->chunking.spectra == right->chunking.spectra &&
+           left->chunking.streams == right->chunking.streams && left->backend == right->backend &&
+           strcmp(left->arithmetic, right->arithmetic) == 0;
+}
+
+static void warn_of(const struct output *output)
+{
+    if (output->state == JOURNAL_NONE && output->part_bytes > 0) {
+        report_warn("%s was left by a run that did not end, and its journal is lost: it is written "
+                    "anew",
+                    output->part);
+    } else if (output->state == JOURNAL_OURS) {
+        report_warn("%s is damaged: %s is written anew", output->journal_path, output->part);
+    } else if (output->journal && output->part_bytes == 0 && !output->is_published) {
+        report_warn("%s is lost, only its journal is there: it is written anew", output->part);
+    } else if (output->journal && !goes_on(output)) {
+        report_warn("%s is not the file that %s tells of: it is written anew", output->part,
+                    output->journal_path);
+    } else if (binds(output)) {
+        report_warn("%s holds %" PRIu64 " chunks: it is written anew with the others", output->part,
+                    journal_done(output->journal));
+    }
+}
+
+/* Nothing of somebody else's is replaced without being told to. */
+static status_t check_ours(const outputs_t *outputs, const struct output *output)
+{
+    status_t st = STATUS_OK;
+    static const char message[] = "%s exists and is not what a run leaves: --force replaces it";
+    int force = outputs->options.force;
+    REQUIRE(force || output->part_bytes == 0 || product_is_ours(output->part), STATUS_USAGE,
+            message, output->part);
+    REQUIRE(force || output->state != JOURNAL_FOREIGN, STATUS_USAGE, message, output->journal_path);
+out:
+    return st;
+}
+
+/* What is left is of no use, or of no interest. */
+static status_t begin_anew(outputs_t *outputs)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        struct output *output = &outputs->outputs[i];
+        if (output->is_published) {
+            output->is_published = 0;
+            TRY(lock_one(outputs, i));
+        }
+        TRY(check_ours(outputs, output));
+    }
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        struct output *output = &outputs->outputs[i];
+        if (!outputs->options.restart) {
+            warn_of(output);
+        }
+        journal_destroy(output->journal);
+        output->journal = NULL;
+    }
+out:
+    return st;
+}
+
+/* A product with chunks beside one that was never begun: the job has changed, and what was done
+ * would be lost. */
+static status_t check_company(const outputs_t *outputs)
+{
+    status_t st = STATUS_OK;
+    const struct output *begun = NULL;
+    const struct output *missing = NULL;
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        const struct output *output = &outputs->outputs[i];
+        begun = binds(output) ? output : begun;
+        missing = has_traces(output) ? missing : output;
+    }
+    REQUIRE(!begun || !missing, STATUS_USAGE,
+            "%s holds %" PRIu64 " of %" PRIu64 " chunks, but %s was never begun: has the job other "
+            "products now? --restart begins all anew",
+            begun->part, journal_done(begun->journal), journal_chunks(begun->journal),
+            missing->part);
+out:
+    return st;
+}
+
+static status_t go_on(outputs_t *outputs, struct outputs_begun *begun)
+{
+    status_t st = STATUS_OK;
+    const struct output *first = &outputs->outputs[0];
+    for (uint32_t i = 1; i < outputs->count; i++) {
+        const struct output *output = &outputs->outputs[i];
+        REQUIRE(are_together(first->journal, output->journal), STATUS_USAGE,
+                "%s and %s were not begun by one run: --restart begins both anew",
+                first->journal_path, output->journal_path);
+    }
+    const struct journal_head *head = journal_head(first->journal);
+    begun->is_begun = outputs->is_begun = 1;
+    begun->chunking = head->chunking;
+    begun->backend = head->backend;
+    begun->choice = head->choice;
+out:
+    return st;
+}
+
+status_t outputs_claim(outputs_t *outputs, struct outputs_begun *begun)
+{
+    status_t st = STATUS_OK;
+    int all_go_on = 1;
+    int some_bind = 0;
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        TRY(look(outputs, i));
+        all_go_on &= goes_on(&outputs->outputs[i]);
+        some_bind |= binds(&outputs->outputs[i]);
+    }
+    if (outputs->options.restart) {
+        TRY(begin_anew(outputs));
+        goto out;
+    }
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        if (binds(&outputs->outputs[i])) {
+            TRY(check_plan(outputs, i));
+        }
+    }
+    if (all_go_on && some_bind) {
+        TRY(go_on(outputs, begun));
+    } else {
+        TRY(check_company(outputs));
+        TRY(begin_anew(outputs));
+    }
+out:
+    return st;
+}

@@ -1,0 +1,60 @@
+/* What the files of the outputs share: outputs_claim.c finds what earlier runs have left,
+ * outputs_foresee.c only looks, outputs.c makes, opens and publishes, outputs_rows.c writes. For
+ * nobody else. */
+#ifndef VOLTMILL_OUTPUT_OUTPUTS_PARTS_H
+#define VOLTMILL_OUTPUT_OUTPUTS_PARTS_H
+
+#include "base/aside.h"
+#include "output/journal/journal.h"
+#include "output/outputs.h"
+#include "output/sync_thread.h"
+
+struct output {
+    char *part;         /* the name while it is written */
+    char *journal_path; /* that of its journal */
+    int fd;             /* for rows */
+    struct product_place place;
+    int is_published; /* it has its name already: an earlier run was killed between two renames */
+    /* Rank 0. */
+    int claim_fd;             /* holds the lock */
+    int is_ours;              /* part may be removed: empty, or made or gone on with by this run */
+    uint64_t part_bytes;      /* when it was claimed */
+    int is_whole;             /* part is the file that the journal tells of */
+    struct identity identity; /* of the file that got the name */
+    enum journal_state state;
+    journal_t *journal;
+    /* The writer thread. */
+    uint32_t *sums;               /* of the chunk that is being written, by span */
+    uint64_t put_at, put_bytes;   /* rows that were written last, not yet sent to the disk */
+    uint64_t sent_at, sent_bytes; /* those before, on their way there */
+};
+
+struct outputs {
+    MPI_Comm comm;
+    int rank;
+    struct outputs_options options;
+    const struct making *making;
+    int is_open;
+    int is_begun; /* goes on with what is there */
+    uint32_t count;
+    struct output *outputs;
+    keeper_t *keeper;
+    aside_t *aside;       /* sums rows while the writer thread writes them */
+    uint64_t chunk_bytes; /* the writer thread's: rows of the chunk that is being written */
+    struct text entry;    /* the writer thread's: what it tells of a chunk */
+};
+
+/* Room for all products, and their names. */
+status_t outputs_name_files(outputs_t *outputs);
+
+/* What the plan says of product i. journal_head_free() in any case. */
+status_t outputs_make_head(const outputs_t *outputs, uint32_t i, const struct product_place *place,
+                           struct journal_head *out);
+
+/* Rank 0: locks the files and decides whether to go on with them. */
+status_t outputs_claim(outputs_t *outputs, struct outputs_begun *begun);
+
+/* The keeper's work: makes rows, and on rank 0 journals, last. */
+status_t outputs_sync(void *outputs);
+
+#endif

@@ -1,0 +1,274 @@
+#include "output/outputs_parts.h"
+
+#include "base/memory.h"
+#include "io/file.h"
+#include "product/spans.h"
+
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    LONG_WRITE = 4 << 20, /* bytes that are worth sending to the disk together */
+    LONG_SUM = 1 << 20    /* bytes that are worth summing beside their being written */
+};
+
+/* Time stamps first .. first + total - 1. */
+static status_t put_times(const outputs_t *outputs, uint32_t product, uint64_t first,
+                          uint64_t total)
+{
+    status_t st = STATUS_OK;
+    enum { PIECE = 4096 };
+    double times[PIECE];
+    const struct output *output = &outputs->outputs[product];
+    struct time_axis axis = outputs->making->items[product].time;
+    for (uint64_t done = 0; done < total; done += PIECE) {
+        uint64_t count = min_u64(total - done, PIECE);
+        for (uint64_t i = 0; i < count; i++) {
+            times[i] = axis.first + (double)(first + done + i) * axis.step;
+        }
+        TRY(file_write(output->fd, output->part,
+                       output->place.time_offset + (first + done) * sizeof(double), times,
+                       count * sizeof(double)));
+    }
+out:
+    return st;
+}
+
+/* Which rows are holes. The file says that none is, unless an earlier run was killed after it had
+ * said otherwise. A row whose streams come in groups is one as soon as one of them is. */
+static status_t put_holes(const outputs_t *outputs, uint32_t product, int is_whole,
+                          uint64_t first_row, uint64_t rows, const char *holes)
+{
+    status_t st = STATUS_OK;
+    static const char none[4096];
+    const struct output *output = &outputs->outputs[product];
+    uint64_t at = output->place.holes_offset + first_row;
+    if (holes && is_whole) {
+        TRY(file_write(output->fd, output->part, at, holes, rows));
+        goto out;
+    }
+    for (uint64_t i = 0; i < rows && holes; i++) {
+        if (holes[i]) {
+            TRY(file_write(output->fd, output->part, at + i, holes + i, 1));
+        }
+    }
+    for (uint64_t i = 0; i < rows && !holes && is_whole && outputs->is_begun; i += sizeof none) {
+        TRY(file_write(output->fd, output->part, at + i, none, min_u64(rows - i, sizeof none)));
+    }
+out:
+    return st;
+}
+
+status_t outputs_holes(const outputs_t *outputs, uint32_t i, uint64_t *out)
+{
+    status_t st = STATUS_OK;
+    const struct output *output = &outputs->outputs[i];
+    uint64_t holes = 0;
+    int fd = -1;
+    TRY(file_open_read(outputs->making->items[i].file, &fd));
+    TRY(product_count_holes(fd, outputs->making->items[i].file, &output->place, &holes));
+    *out = holes;
+out:
+    if (fd >= 0) {
+        close(fd);
+    }
+    return st;
+}
+
+/* Sends rows on to the disk soon, so that unwritten ones do not pile up; and where the product is
+ * larger than this machine's memory, lets go of those before. */
+static status_t flush_rows(struct output *output, uint64_t at, uint64_t bytes)
+{
+    status_t st = STATUS_OK;
+    int follows = at == output->put_at + output->put_bytes;
+    if (output->put_bytes > 0 && follows && output->put_bytes < LONG_WRITE) {
+        output->put_bytes += bytes;
+        goto out;
+    }
+    if (output->put_bytes > 0) {
+        file_flush(output->fd, output->put_at, output->put_bytes);
+        if (file_is_huge(output->place.file_bytes) && output->sent_bytes > 0) {
+            TRY(file_await(output->fd, output->part, output->sent_at, output->sent_bytes));
+            file_forget(output->fd, output->sent_at, output->sent_bytes);
+        }
+        output->sent_at = output->put_at;
+        output->sent_bytes = output->put_bytes;
+    }
+    output->put_at = at;
+    output->put_bytes = bytes;
+out:
+    return st;
+}
+
+/* Rows to be added to the sums of the chunk that they belong to. */
+struct summing {
+    struct output *output;
+    const struct chunk *chunk;
+    uint64_t integrate, first_row, rows, stream_bytes;
+    const void *data;
+};
+
+static void sum_rows(void *context)
+{
+    const struct summing *of = context;
+    const struct output *output = of->output;
+    uint64_t first_span = of->chunk->first / of->integrate / output->place.span_rows;
+    uint64_t span = of->first_row / output->place.span_rows;
+    spans_add(&output->place, of->first_row, of->rows, of->chunk->first_stream * of->stream_bytes,
+              of->chunk->streams * of->stream_bytes, of->data, output->sums + (span - first_span));
+}
+
+status_t outputs_put(void *context, uint32_t product, const struct chunk *chunk, uint64_t first_row,
+                     uint64_t rows, const void *data, const char *holes)
+{
+    status_t st = STATUS_OK;
+    outputs_t *outputs = context;
+    struct output *output = &outputs->outputs[product];
+    const struct making_item *item = &outputs->making->items[product];
+    uint64_t row_bytes = output->place.row_bytes;
+    uint64_t stream_bytes = row_bytes / outputs->making->chunking.streams;
+    uint64_t piece = chunk->streams * stream_bytes;
+    uint64_t at = output->place.data_offset + first_row * row_bytes;
+    struct summing summing = {output, chunk, item->integrate, first_row, rows, stream_bytes, data};
+    int is_long = rows * piece >= LONG_SUM;
+    if (is_long) {
+        aside_begin(outputs->aside, sum_rows, &summing);
+    } else {
+        sum_rows(&summing);
+    }
+    if (piece == row_bytes) {
+        TRY(file_write(output->fd, output->part, at, data, rows * row_bytes));
+        TRY(flush_rows(output, at, rows * row_bytes));
+    } else {
+        for (uint64_t i = 0; i < rows; i++) {
+            TRY(file_write(output->fd, output->part,
+                           at + i * row_bytes + chunk->first_stream * stream_bytes,
+                           (const char *)data + i * piece, piece));
+        }
+    }
+    /* Once: with the rows of the first columns, or the columns of the first row. */
+    if (item->has_times_across && first_row == 0) {
+        TRY(put_times(outputs, product, chunk->first_stream, chunk->streams));
+    } else if (!item->has_times_across && chunk->first_stream == 0) {
+        TRY(put_times(outputs, product, first_row, rows));
+    }
+    TRY(put_holes(outputs, product, piece == row_bytes, first_row, rows, holes));
+    outputs->chunk_bytes += rows * piece;
+out:
+    if (is_long) {
+        aside_wait(outputs->aside);
+    }
+    return st;
+}
+
+/* An entry tells of a chunk: its number and missing samples as uint64, and for each product what
+ * it adds to the sums of the spans that it touches. */
+status_t outputs_end(void *context, const struct chunk *chunk, uint64_t missing)
+{
+    status_t st = STATUS_OK;
+    outputs_t *outputs = context;
+    outputs->entry.length = 0;
+    TRY(text_add_bytes(&outputs->entry, (const char *)&chunk->index, sizeof chunk->index));
+    TRY(text_add_bytes(&outputs->entry, (const char *)&missing, sizeof missing));
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        struct output *output = &outputs->outputs[i];
+        struct journal_head head = {.integrate = outputs->making->items[i].integrate,
+                                    .place = output->place};
+        struct journal_rows rows = journal_head_rows(&head, chunk);
+        size_t bytes =
+            (size_t)spans_touched(&output->place, rows.first, rows.count) * sizeof *output->sums;
+        TRY(text_add_bytes(&outputs->entry, (const char *)output->sums, bytes));
+        memset(output->sums, 0, bytes);
+    }
+    TRY(keeper_add(outputs->keeper, outputs->entry.data, outputs->entry.length,
+                   outputs->chunk_bytes));
+    outputs->chunk_bytes = 0;
+out:
+    return st;
+}
+
+/* The sums of one product for the chunk whose entry begins at `at`, in all journals. */
+static status_t take_entry(outputs_t *outputs, const char *data, size_t bytes, size_t *at)
+{
+    status_t st = STATUS_OK;
+    struct journal_record record;
+    uint64_t words[2];
+    REQUIRE(bytes - *at >= sizeof words, STATUS_DATA, "a rank tells half of a chunk");
+    memcpy(words, data + *at, sizeof words);
+    *at += sizeof words;
+    record.chunk = words[0];
+    record.missing = words[1];
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        journal_t *journal = outputs->outputs[i].journal;
+        uint64_t span = 0;
+        REQUIRE(record.chunk < journal_chunks(journal), STATUS_DATA,
+                "a rank tells of chunk %llu, which there is not", (unsigned long long)record.chunk);
+        uint64_t count = journal_chunk_sums(journal_head(journal), record.chunk, &span);
+        REQUIRE((bytes - *at) / sizeof *record.sums >= count, STATUS_DATA,
+                "a rank tells half of chunk %llu", (unsigned long long)record.chunk);
+        /* Entries are whole words long, and begin where memory was allocated. */
+        record.sums = (const uint32_t *)(const void *)(data + *at);
+        *at += (size_t)count * sizeof *record.sums;
+        TRY(journal_add(journal, &record));
+    }
+out:
+    return st;
+}
+
+status_t outputs_take(void *context, const char *data, size_t bytes)
+{
+    status_t st = STATUS_OK;
+    outputs_t *outputs = context;
+    for (size_t at = 0; at < bytes;) {
+        TRY(take_entry(outputs, data, bytes, &at));
+    }
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        TRY(journal_write(outputs->outputs[i].journal));
+    }
+    keeper_touch(outputs->keeper);
+out:
+    return st;
+}
+
+status_t outputs_sync(void *context)
+{
+    status_t st = STATUS_OK;
+    outputs_t *outputs = context;
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        struct output *output = &outputs->outputs[i];
+        if (output->fd >= 0) {
+            TRY(file_sync_data(output->fd, output->part));
+        }
+        if (output->journal && !output->is_published) {
+            TRY(journal_sync(output->journal));
+        }
+    }
+out:
+    return st;
+}
+
+int outputs_is_done(void *context, uint64_t chunk)
+{
+    const outputs_t *outputs = context;
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        if (!journal_is_done(outputs->outputs[i].journal, chunk)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+status_t outputs_tell(void *context, struct text *out)
+{
+    return keeper_take(((outputs_t *)context)->keeper, out);
+}
+
+void outputs_hurry(void *context)
+{
+    keeper_hurry(((outputs_t *)context)->keeper);
+}
+
+status_t outputs_settle(void *context)
+{
+    return keeper_settle(((outputs_t *)context)->keeper);
+}

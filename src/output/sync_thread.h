@@ -1,0 +1,40 @@
+/* What a rank has finished, on its way into the journal: a thread of its own makes it last every
+ * few seconds, and only then it can be told to rank 0. So nothing is vouched for that a crash of
+ * the machine could still lose, and neither computing nor writing waits for a disk.
+ *
+ * The writer thread adds, the main thread takes. */
+#ifndef VOLTMILL_OUTPUT_SYNC_THREAD_H
+#define VOLTMILL_OUTPUT_SYNC_THREAD_H
+
+#include "base/status.h"
+#include "base/text.h"
+
+#include <stdint.h>
+
+struct keeper_work {
+    void *context;
+    /* Makes all that was added so far last; in the keeper's thread. */
+    status_t (*sync)(void *context);
+    double seconds; /* from one time to the next */
+    uint64_t bytes; /* of rows after which it is time earlier */
+};
+
+typedef struct keeper keeper_t;
+
+/* Starts the thread. `work` is copied. Fails with DEVICE. */
+status_t keeper_create(const struct keeper_work *work, keeper_t **out);
+/* Ends it; what has not been made to last is dropped. */
+void keeper_destroy(keeper_t *keeper);
+
+/* Adds some bytes that tell of `rows` bytes of rows. Fails with DEVICE (memory). */
+status_t keeper_add(keeper_t *keeper, const void *data, size_t bytes, uint64_t rows);
+/* There is something to be made to last beside what was added. */
+void keeper_touch(keeper_t *keeper);
+/* Appends what has been made to last since the last call. Fails as sync() did. */
+status_t keeper_take(keeper_t *keeper, struct text *out);
+/* It is time now. */
+void keeper_hurry(keeper_t *keeper);
+/* The same, and waits until all lasts. Fails as sync() did. */
+status_t keeper_settle(keeper_t *keeper);
+
+#endif

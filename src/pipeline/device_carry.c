@@ -1,0 +1,116 @@
+#include "pipeline/device_carry.h"
+
+#include "base/memory.h"
+#include "run/dedisperse_pass.h"
+
+/* Whether a dedispersion that is left to do takes its power from the product, or any (NULL). */
+static int is_wanted(const struct between *between, const struct job *job, const uint32_t *product)
+{
+    for (uint32_t i = 0; i < job->ndedisperse; i++) {
+        const struct job_dedisperse *what = &job->dedisperse[i];
+        enum backend_kind kind = what->backend == BACKEND_AUTO ? between->automatic : what->backend;
+        if (!between->skip->dedisperse[i] && (!product || what->input == *product) &&
+            kind == BACKEND_OPENCL) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+status_t between_begin(struct between *between, backend_t *backend, const struct work *work)
+{
+    status_t st = STATUS_OK;
+    const struct job *job = work->job;
+    /* Rows that become NaN do so on their way to the file. */
+    for (uint32_t i = 0; i < job->nproducts && job->on_bad != ON_BAD_NAN; i++) {
+        const struct product_spec *spec = &work->products[i].spec;
+        if (spec->kind == PRODUCT_POWER && is_wanted(between, job, &i)) {
+            uint64_t row = product_row_bytes(spec->kind, work->archive->nstreams, spec->nchannels);
+            TRY(shelf_create(backend, row,
+                             ceil_div_u64(work->chunking.chunk_spectra, spec->integrate),
+                             &between->shelves[i]));
+        }
+    }
+out:
+    return st;
+}
+
+void between_note_made(struct between *between, const outputs_t *outputs, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        between->files[i] = *outputs_identity(outputs, i);
+    }
+}
+
+/* Where the file of a dedispersion's filterbank is noted. */
+static uint32_t place_of(const struct job *job, uint32_t number)
+{
+    return job->channels > 0 ? job->dedisperse[number].input : 0;
+}
+
+status_t between_note_found(struct between *between, const struct job *job)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t i = 0; i < job->ndedisperse; i++) {
+        struct identity *file = &between->files[place_of(job, i)];
+        if (!between->skip->dedisperse[i] && file->bytes == 0) {
+            TRY(identity_of_path(run_filterbank_path(job, i), file));
+        }
+    }
+out:
+    return st;
+}
+
+/* When it was changed last does not count: a network's file system may tell that late, of ranks
+ * elsewhere that wrote it. */
+status_t between_check(const struct between *between, const struct job *job, uint32_t number,
+                       const struct fbh5 *fbh5)
+{
+    status_t st = STATUS_OK;
+    const struct identity *before = &between->files[place_of(job, number)];
+    const struct archive_source *now = sources_find(&fbh5->storage.sources, fbh5->path);
+    REQUIRE(now, STATUS_DATA, "%s: it is not known which file that is", fbh5->path);
+    TRY(identity_check_same(fbh5->path, before, &now->identity));
+out:
+    return st;
+}
+
+int between_leave(struct between *between, backend_t *backend, const struct work *work)
+{
+    if (work->backend != BACKEND_OPENCL || !is_wanted(between, work->job, NULL)) {
+        return 0;
+    }
+    between->backend = backend;
+    return 1;
+}
+
+int between_clear(const struct between *between)
+{
+    int any = 0;
+    for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
+        any |= between->shelves[i] && shelf_clear(between->shelves[i]);
+    }
+    return any;
+}
+
+void between_pass(struct between *between, const struct job *job, uint32_t number)
+{
+    uint32_t product = job->dedisperse[number].input;
+    for (uint32_t i = number + 1; i < job->ndedisperse; i++) {
+        if (!between->skip->dedisperse[i] && job->dedisperse[i].input == product) {
+            return;
+        }
+    }
+    shelf_destroy(between->shelves[product]);
+    between->shelves[product] = NULL;
+}
+
+void between_end(struct between *between)
+{
+    for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
+        shelf_destroy(between->shelves[i]);
+        between->shelves[i] = NULL;
+    }
+    backend_close(between->backend);
+    between->backend = NULL;
+}

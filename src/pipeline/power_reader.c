@@ -1,0 +1,214 @@
+#include "pipeline/power_reader.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct dedispersion_reader {
+    const struct dedispersion *plan;
+    fbh5_reader_t *rows;
+    char *bounce;  /* rows as the file has them */
+    double *sums;  /* [nchannels] */
+    uint64_t room; /* rows in `bounce` */
+    char *bad;     /* [room] 1: the row in `bounce` could not be read */
+    int has_warned;
+};
+
+status_t dedispersion_reader_create(const struct dedispersion *plan, dedispersion_reader_t **out)
+{
+    status_t st = STATUS_OK;
+    dedispersion_reader_t *reader = NULL;
+    uint64_t bytes = dedispersion_bounce(plan);
+    TRY(memory_zeroed(1, sizeof *reader, "a reader", &reader));
+    reader->plan = plan;
+    TRY(fbh5_reader_create(plan->fbh5, plan->fbh5->cache_bytes, &reader->rows));
+    TRY(memory_aligned((size_t)bytes, 1, "rows", &reader->bounce));
+    TRY(memory_zeroed(plan->fbh5->nchannels, sizeof *reader->sums, "sums", &reader->sums));
+    reader->room = bytes / fbh5_row_bytes(plan->fbh5);
+    TRY(memory_zeroed((size_t)reader->room, 1, "rows", &reader->bad));
+    *out = reader;
+    reader = NULL;
+out:
+    dedispersion_reader_destroy(reader);
+    return st;
+}
+
+void dedispersion_reader_destroy(dedispersion_reader_t *reader)
+{
+    if (reader) {
+        fbh5_reader_destroy(reader->rows);
+        free(reader->bounce);
+        free(reader->bad);
+        free(reader->sums);
+        free(reader);
+    }
+}
+
+static int is_bad(const dedispersion_reader_t *reader, status_t st)
+{
+    return st == STATUS_DATA && fbh5_is_unreadable(reader->rows);
+}
+
+/* Reads rows that cannot all be read: half of them, and half again. Those that cannot be are zeros
+ * in `out` and marked in `bad`. */
+static status_t salvage(dedispersion_reader_t *reader, uint64_t first, uint64_t count, char *out,
+                        char *bad)
+{
+    status_t st = STATUS_OK;
+    uint64_t row = fbh5_row_bytes(reader->plan->fbh5);
+    uint64_t half = count / 2;
+    if (!reader->has_warned) {
+        report_warn_loudly("%s", report_cause());
+    }
+    reader->has_warned = 1;
+    report_clear();
+    if (count == 1) {
+        memset(out, 0, (size_t)row);
+        *bad = 1;
+        goto out;
+    }
+    st = fbh5_read_rows(reader->rows, first, half, out);
+    TRY(is_bad(reader, st) ? salvage(reader, first, half, out, bad) : st);
+    st = fbh5_read_rows(reader->rows, first + half, count - half, out + half * row);
+    TRY(is_bad(reader, st)
+            ? salvage(reader, first + half, count - half, out + half * row, bad + half)
+            : st);
+out:
+    return st;
+}
+
+static status_t read_rows(dedispersion_reader_t *reader, uint64_t first, uint64_t count, char *out,
+                          char *bad)
+{
+    status_t st = fbh5_read_rows(reader->rows, first, count, out);
+    if (is_bad(reader, st) && reader->plan->job->on_bad == ON_BAD_NAN) {
+        st = salvage(reader, first, count, out, bad);
+    }
+    return st;
+}
+
+/* Loops of their own for each format, so that the compiler makes vectors of them. */
+#define ADD_AND_STORE(type)                                                                        \
+    static void add_##type(double *restrict sums, const type *restrict row, uint32_t count)        \
+    {                                                                                              \
+        for (uint32_t c = 0; c < count; c++) {                                                     \
+            sums[c] += (double)row[c];                                                             \
+        }                                                                                          \
+    }                                                                                              \
+    static void store_##type(type *restrict out, const double *restrict sums, uint32_t count)      \
+    {                                                                                              \
+        for (uint32_t c = 0; c < count; c++) {                                                     \
+            out[c] = (type)sums[c];                                                                \
+        }                                                                                          \
+    }
+ADD_AND_STORE(uint8_t)
+ADD_AND_STORE(uint16_t)
+ADD_AND_STORE(float)
+
+/* Adds the wanted ifs of one row. */
+static void add_row(dedispersion_reader_t *reader, const void *row)
+{
+    const struct dedispersion *plan = reader->plan;
+    uint32_t count = plan->fbh5->nchannels;
+    for (uint32_t i = 0; i < plan->nifs; i++) {
+        size_t at = (size_t)plan->ifs[i] * count;
+        switch (plan->fbh5->sample_bytes) {
+        case 1:
+            add_uint8_t(reader->sums, (const uint8_t *)row + at, count);
+            break;
+        case 2:
+            add_uint16_t(reader->sums, (const uint16_t *)row + at, count);
+            break;
+        default:
+            add_float(reader->sums, (const float *)row + at, count);
+            break;
+        }
+    }
+}
+
+/* Whole numbers below 2^53 are exact in double, whatever their order. */
+static void store_sums(const dedispersion_reader_t *reader, void *out)
+{
+    const struct dedispersion *plan = reader->plan;
+    uint32_t count = plan->fbh5->nchannels;
+    switch (plan->input.format) {
+    case SERIES_U8:
+        store_uint8_t(out, reader->sums, count);
+        break;
+    case SERIES_U16:
+        store_uint16_t(out, reader->sums, count);
+        break;
+    default:
+        store_float(out, reader->sums, count);
+        break;
+    }
+}
+
+/* Rows of the file come in pieces that fit the bounce buffer; a sum may go on from one to the next.
+ */
+static status_t reduce(dedispersion_reader_t *reader, uint64_t first, uint64_t count, char *out,
+                       char *bad)
+{
+    status_t st = STATUS_OK;
+    const struct dedispersion *plan = reader->plan;
+    uint64_t each = plan->what->downsample;
+    uint64_t row = fbh5_row_bytes(plan->fbh5);
+    uint64_t rows = count * each;
+    memset(reader->sums, 0, plan->fbh5->nchannels * sizeof *reader->sums);
+    for (uint64_t from = 0; from < rows; from += reader->room) {
+        uint64_t piece = min_u64(reader->room, rows - from);
+        memset(reader->bad, 0, (size_t)piece);
+        TRY(read_rows(reader, first * each + from, piece, reader->bounce, reader->bad));
+        for (uint64_t i = 0; i < piece; i++) {
+            uint64_t sample = (from + i) / each;
+            add_row(reader, reader->bounce + i * row);
+            if (reader->bad[i]) {
+                bad[sample] = 1;
+            }
+            if ((from + i + 1) % each == 0) {
+                store_sums(reader, out + sample * plan->input.row_bytes);
+                memset(reader->sums, 0, plan->fbh5->nchannels * sizeof *reader->sums);
+            }
+        }
+    }
+out:
+    return st;
+}
+
+struct dedispersion_part dedispersion_clip(const struct dedispersion *plan, int64_t first,
+                                           uint64_t count)
+{
+    int64_t all = (int64_t)plan->input.samples;
+    int64_t wanted_end = first + (int64_t)count;
+    int64_t from = first < 0 ? 0 : first > all ? all : first;
+    int64_t end = wanted_end < from ? from : wanted_end > all ? all : wanted_end;
+    /* Where the padding in front ends: at the block's own end when all of it is padding. */
+    return (struct dedispersion_part){.lead = end > from ? (uint64_t)(from - first) : count,
+                                      .first = (uint64_t)from,
+                                      .count = (uint64_t)(end - from)};
+}
+
+status_t dedispersion_read(dedispersion_reader_t *reader, int64_t first, uint64_t count, void *out,
+                           char *bad)
+{
+    status_t st = STATUS_OK;
+    const struct dedispersion_input *input = &reader->plan->input;
+    struct dedispersion_part part = dedispersion_clip(reader->plan, first, count);
+    uint64_t before = part.lead * input->row_bytes;
+    char *samples = (char *)out + before;
+    char *marks = bad ? bad + part.lead : NULL;
+    memset(out, 0, (size_t)before);
+    if (bad) {
+        memset(bad, 0, (size_t)count);
+    }
+    if (part.count > 0 && input->is_reduced) {
+        TRY(reduce(reader, part.first, part.count, samples, marks));
+    } else if (part.count > 0) {
+        TRY(read_rows(reader, part.first, part.count, samples, marks));
+    }
+    memset(samples + part.count * input->row_bytes, 0,
+           (size_t)((count - part.count) * input->row_bytes - before));
+out:
+    return st;
+}

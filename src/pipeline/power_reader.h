@@ -1,0 +1,31 @@
+/* The input of a dedispersion: rows of a filterbank, ifs and times added up. */
+#ifndef VOLTMILL_PIPELINE_POWER_READER_H
+#define VOLTMILL_PIPELINE_POWER_READER_H
+
+#include "plan/dedisperse_plan.h"
+
+typedef struct dedispersion_reader dedispersion_reader_t;
+
+status_t dedispersion_reader_create(const struct dedispersion *dedispersion,
+                                    dedispersion_reader_t **out);
+void dedispersion_reader_destroy(dedispersion_reader_t *reader);
+
+/* Which of samples first .. first + count - 1 the observation has: `lead` that it has not, then
+ * `count` from `first` on, then others that it has not. */
+struct dedispersion_part {
+    uint64_t lead, first, count;
+};
+struct dedispersion_part dedispersion_clip(const struct dedispersion *dedispersion, int64_t first,
+                                           uint64_t count);
+
+/* Samples first .. first + count - 1 in time of all channels, those outside of the observation as
+ * zeros.
+ *
+ *   out   [count][nchannels] of the plan's format
+ *   bad   char [count] 1: the sample could not be read, and is zeros; NULL unless run.on_bad is nan
+ *
+ * May use HDF5: one thread at a time. Fails with DATA. */
+status_t dedispersion_read(dedispersion_reader_t *reader, int64_t first, uint64_t count, void *out,
+                           char *bad);
+
+#endif

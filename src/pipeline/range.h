@@ -1,0 +1,35 @@
+/* Whether power stays within what 32-bit floats hold: sums beyond 3.4e38 are infinite, and those of
+ * very small volts vanish. Looked at where it can happen: samples that are floats, or coefficients
+ * beyond reason. */
+#ifndef VOLTMILL_PIPELINE_RANGE_H
+#define VOLTMILL_PIPELINE_RANGE_H
+
+#include "plan/channelise_plan.h"
+
+typedef struct range range_t;
+
+/* A block as it leaves the filter bank. */
+struct range_block {
+    uint32_t product;
+    uint64_t from, count; /* spectra */
+    uint64_t rows;        /* dumps that it completes */
+    uint32_t streams;
+    const float *power; /* [rows][streams][nchannels] */
+    const char *samples;
+    struct channelise_input input; /* where they lie in `samples` */
+};
+
+/* For blocks of up to so many spectra; *out = NULL where nothing of the kind can happen, which is
+ * the same on all ranks. `work` must outlive it. Fails with DEVICE (memory). */
+status_t range_create(const struct work *work, uint64_t block_spectra, range_t **out);
+void range_destroy(range_t *range);
+
+/* Counts what is out of range in the rows of a power product. Power that is zero because its
+ * samples are (or are missing) is not. */
+void range_look(range_t *range, const struct range_block *block);
+
+/* Values of a product, so far: infinite or no numbers; zero, or smaller than normal floats, where
+ * the largest of their spectrum is hardly more. */
+void range_counts(const range_t *range, uint32_t product, uint64_t *large, uint64_t *small);
+
+#endif

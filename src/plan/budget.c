@@ -1,0 +1,322 @@
+#include "plan/budget.h"
+
+#include "archive/reader.h"
+#include "base/memory.h"
+#include "base/units.h"
+#include "output/journal/journal_head.h"
+#include "product/spans.h"
+
+enum {
+    PAGE = 4096,            /* chunk borders in products, so that network clients share no page */
+    BOUNCE_BYTES = 4 << 20, /* of a reader that needs parts of time steps */
+    CHUNK_BYTES = 64 << 20, /* in and out, where nothing else decides: a fraction of a second */
+    BLOCKS_A_CHUNK = 8,     /* of a backend that wants small blocks: so that ranks end together */
+    LEAST_CHUNKS = 64,      /* so that ranks have something to share */
+    GRAINS_A_THREAD = 4,    /* of a block, at least: so that threads end together */
+    OVERLAP_RATIO = 16      /* a chunk is at least so many times its overlap */
+};
+
+/* What the memory of a block depends on, over all groups of a size. */
+struct group {
+    uint32_t streams;
+    uint64_t step_bytes;   /* of a slab, for one sample of each stream: of the largest */
+    uint64_t bounce_bytes; /* that the reader needs to cut time steps */
+};
+
+static status_t measure_group(const struct work *work, uint32_t streams, struct group *out)
+{
+    status_t st = STATUS_OK;
+    uint32_t all = work->archive->nstreams;
+    *out = (struct group){streams, 0, 0};
+    for (uint32_t first = 0; first < all; first += streams) {
+        struct slab *slab = NULL;
+        TRY(slab_create(work->archive, first, (uint32_t)min_u64(streams, all - first), &slab));
+        out->step_bytes = max_u64(out->step_bytes, slab_bytes(slab, 1));
+        if (slab->width < slab->inner_bytes) {
+            out->bounce_bytes =
+                max_u64(out->bounce_bytes, max_u64(BOUNCE_BYTES, slab->inner_bytes));
+        }
+        slab_destroy(slab);
+    }
+out:
+    return st;
+}
+
+/* Bytes of the samples and rows of a block of `spectra` spectra. */
+static uint64_t slot_bytes(const struct work *work, const struct group *group, uint64_t spectra)
+{
+    uint64_t samples = (spectra + work->channelise.taps - 1) * work->samples_per_spectrum;
+    uint64_t bytes = group->step_bytes * samples;
+    for (uint32_t i = 0; i < work->job->nproducts; i++) {
+        bytes += work_block_rows(work, i, spectra) * product_row_bytes(work->products[i].spec.kind,
+                                                                       group->streams,
+                                                                       work->channelise.nchannels);
+    }
+    return bytes;
+}
+
+/* The same with all buffers and the workspace. */
+static uint64_t block_bytes(const struct work *work, const struct group *group, uint64_t spectra)
+{
+    struct channelise_spec spec = work->channelise;
+    spec.max_spectra = spectra;
+    spec.nstreams = group->streams;
+    return backend_slots(work->backend) * slot_bytes(work, group, spectra) + group->bounce_bytes +
+           channelise_bytes(work->backend, &spec);
+}
+
+/* Largest chunk, and largest row of chunks that one time step touches, of all files that are read
+ * through HDF5; *chunk = *row = 0 if none is. */
+static void measure_files(const struct work *work, int *is_hdf5, uint64_t *chunk, uint64_t *row)
+{
+    *is_hdf5 = 0;
+    *chunk = *row = 0;
+    for (uint32_t i = 0; i < work->archive->nparts; i++) {
+        const struct archive_part *part = &work->archive->parts[i];
+        *is_hdf5 = *is_hdf5 || part->nextents == 0;
+        *chunk = max_u64(*chunk, part->nextents ? 0 : part->chunk_bytes);
+        *row = max_u64(*row, part->nextents ? 0 : part->row_bytes);
+    }
+}
+
+/* Memory to read datasets through HDF5: the chunks that are kept, and one that is being read: as it
+ * is stored, and as it grows while it is decompressed. */
+static uint64_t hdf5_bytes(const struct work *work)
+{
+    int is_hdf5;
+    uint64_t chunk;
+    uint64_t row;
+    measure_files(work, &is_hdf5, &chunk, &row);
+    return is_hdf5 ? BUDGET_HDF5_BYTES + work->cache_bytes + 3 * chunk : 0;
+}
+
+/* Blocks of a chunk's length of time would need each chunk once; shorter ones meet a whole row of
+ * chunks again and again. So keep the row, if it leaves half of the budget. */
+static void settle_cache(struct work *work)
+{
+    int is_hdf5;
+    uint64_t chunk;
+    uint64_t row;
+    measure_files(work, &is_hdf5, &chunk, &row);
+    work->cache_bytes = max_u64(chunk, 1 << 20);
+    if (row / 2 < work->job->memory &&
+        row + 3 * chunk + BUDGET_BASE_BYTES <= work->job->memory / 2) {
+        work->cache_bytes = max_u64(row, work->cache_bytes);
+    }
+}
+
+/* The sums of all spans, and the CRCs that they become. */
+static uint64_t spans_bytes(const struct work *work)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < work->job->nproducts; i++) {
+        uint64_t rows = work->products[i].spec.rows;
+        bytes += 2 * sizeof(uint32_t) *
+                 ceil_div_u64(rows, spans_rows(rows, work->products[i].row_bytes));
+    }
+    return bytes;
+}
+
+/* Memory that is not a block's: settled costs of the process and the coefficients in double. */
+static uint64_t fixed_bytes(const struct work *work)
+{
+    return BUDGET_BASE_BYTES + spans_bytes(work) + hdf5_bytes(work) +
+           2 * 8 * work->samples_per_spectrum * work->channelise.taps +
+           (uint64_t)work->archive->nstreams * 32;
+}
+
+/* Bytes of the device's memory for the smallest block, with so many sets of buffers; 0: the backend
+ * has none of its own. */
+static uint64_t device_bytes(const struct work *work, const struct group *group, uint32_t slots)
+{
+    struct channelise_spec spec = work->channelise;
+    spec.max_spectra = min_u64(CHUNK_GRAIN, work->chunking.spectra);
+    spec.nstreams = group->streams;
+    uint64_t stage = channelise_device_bytes(work->backend, &spec);
+    return stage > 0 ? stage + slots * slot_bytes(work, group, spec.max_spectra) : 0;
+}
+
+/* Whether that fits what the job gives a rank; what it does not say, shows when the device is
+ * opened. */
+static int fits_device(const struct work *work, const struct group *group)
+{
+    enum { LEAST_SLOTS = 2 };
+    return work->job->device_memory == 0 ||
+           device_bytes(work, group, LEAST_SLOTS) <= work->job->device_memory;
+}
+
+status_t budget_device_bytes(const struct work *work, uint64_t *out)
+{
+    status_t st = STATUS_OK;
+    struct group group;
+    TRY(measure_group(work, work->chunking.group_streams, &group));
+    *out = device_bytes(work, &group, 1);
+out:
+    return st;
+}
+
+/* How many streams work together: as the run was begun, else all of them, or as many as let a small
+ * block fit. */
+static status_t settle_groups(struct work *work, uint64_t budget, const struct chunking *begun,
+                              struct group *group)
+{
+    status_t st = STATUS_OK;
+    uint64_t least = min_u64(CHUNK_GRAIN, work->chunking.spectra);
+    uint64_t bytes = 0;
+    TRY(measure_group(work, begun ? begun->group_streams : work->archive->nstreams, group));
+    while (((bytes = block_bytes(work, group, least)) > budget || !fits_device(work, group)) &&
+           group->streams > 1 && !begun) {
+        TRY(measure_group(work, (group->streams + 1) / 2, group));
+    }
+    char needed[UNITS_TEXT];
+    char given[UNITS_TEXT];
+    char chunks[UNITS_TEXT];
+    REQUIRE(bytes <= budget, STATUS_USAGE,
+            "%s: run.memory is %s, but %u channels with %u %s need at least %s a rank (%s of it to "
+            "read the dataset's chunks)",
+            work->job->path, units_bytes(work->job->memory, given), work->channelise.channels,
+            work->channelise.taps, units_plural(work->channelise.taps, "tap", "taps"),
+            units_bytes(bytes + fixed_bytes(work), needed), units_bytes(hdf5_bytes(work), chunks));
+    work->chunking.group_streams = group->streams;
+out:
+    return st;
+}
+
+static uint64_t round_up(uint64_t value, uint64_t quantum)
+{
+    return ceil_div_u64(value, quantum) * quantum;
+}
+
+/* A block that suits the backend, of at most `most` spectra: not so small that overlaps are read
+ * too often, or threads have too few grains to share. */
+static uint64_t suiting_block(const struct work *work, const struct group *group, uint64_t most)
+{
+    uint64_t suits = backend_block_bytes(work->backend);
+    uint64_t overlaps = (uint64_t)OVERLAP_RATIO * (work->channelise.taps - 1);
+    if (work->wanted_block > 0) {
+        uint64_t wanted = max_u64(ceil_div_u64(work->wanted_block, group->streams), overlaps);
+        return min_u64(most, round_up(max_u64(wanted, 1), CHUNK_GRAIN));
+    }
+    uint64_t one = slot_bytes(work, group, 2 * CHUNK_GRAIN) - slot_bytes(work, group, CHUNK_GRAIN);
+    if (suits == 0) {
+        return most;
+    }
+    uint64_t spectra = suits / max_u64(one / CHUNK_GRAIN, 1);
+    uint64_t shared =
+        ceil_div_u64((uint64_t)GRAINS_A_THREAD * work->channelise.threads, group->streams) *
+        CHUNK_GRAIN;
+    spectra = max_u64(max_u64(spectra, overlaps), shared);
+    return min_u64(most, round_up(spectra, CHUNK_GRAIN));
+}
+
+/* The largest block (a multiple of the grain) that fits. */
+static uint64_t largest_block(const struct work *work, const struct group *group, uint64_t budget)
+{
+    uint64_t low = 1;
+    uint64_t high = ceil_div_u64(work->chunking.spectra, CHUNK_GRAIN);
+    while (low < high) {
+        uint64_t middle = low + (high - low + 1) / 2;
+        if (block_bytes(work, group, middle * CHUNK_GRAIN) <= budget) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    return low * CHUNK_GRAIN;
+}
+
+/* Chunks must hold whole dumps of every product (quantum), and should begin at page borders of
+ * every product (fine). 0 when such a number is absurd. */
+static void chunk_quanta(const struct work *work, uint64_t *quantum, uint64_t *fine)
+{
+    *quantum = 1;
+    *fine = 1;
+    for (uint32_t i = 0; i < work->job->nproducts; i++) {
+        uint64_t integrate = work->job->products[i].integrate;
+        uint64_t rows = chunk_row_quantum(work->products[i].row_bytes, PAGE);
+        uint64_t both = 0;
+        *quantum = *quantum ? lcm_u64(*quantum, integrate) : 0;
+        if (!multiply_u64(rows, integrate, &both)) {
+            both = 0;
+        }
+        *fine = *fine && both ? lcm_u64(*fine, both) : 0;
+    }
+}
+
+/* Spectra of a chunk when the job leaves it to us; `cost` bytes of memory for each spectrum. */
+static uint64_t automatic_chunk(const struct work *work, uint64_t block, uint64_t quantum,
+                                uint64_t fine, uint64_t cost)
+{
+    uint64_t suits = BLOCKS_A_CHUNK * backend_block_bytes(work->backend);
+    uint64_t spectra = max_u64(1, (suits > 0 ? suits : CHUNK_BYTES) / max_u64(1, cost));
+    if (work->wanted_block > 0) {
+        spectra = ceil_div_u64(work->wanted_block, work->chunking.group_streams);
+        spectra *= suits > 0 ? BLOCKS_A_CHUNK : 1;
+    }
+    spectra = min_u64(spectra, ceil_div_u64(work->chunking.spectra, LEAST_CHUNKS));
+    spectra = max_u64(spectra, (uint64_t)OVERLAP_RATIO * (work->channelise.taps - 1));
+    spectra = max_u64(min_u64(spectra, block), 1);
+    /* The finer border only where it does not make chunks much larger. */
+    if (fine && round_up(spectra, fine) <= block && round_up(spectra, fine) <= 2 * spectra + 64) {
+        return round_up(spectra, fine);
+    }
+    return round_up(spectra, quantum);
+}
+
+/* More chunks than a journal counts. */
+static status_t check_count(const struct work *work)
+{
+    status_t st = STATUS_OK;
+    unsigned long long count = chunk_count(&work->chunking);
+    unsigned long long most = JOURNAL_MOST_CHUNKS;
+    REQUIRE(count <= most || work->job->chunk_spectra == 0, STATUS_USAGE,
+            "%s: run.chunk is %llu, which makes %llu chunks, expected at most %llu",
+            work->job->path, (unsigned long long)work->job->chunk_spectra, count, most);
+    REQUIRE(count <= most, STATUS_USAGE,
+            "%s: the input is too long: %llu spectra are %llu chunks of %llu, expected at most "
+            "%llu: select less of it, or set a larger run.chunk",
+            work->job->path, (unsigned long long)work->chunking.spectra, count,
+            (unsigned long long)work->chunking.chunk_spectra, most);
+out:
+    return st;
+}
+
+status_t budget_settle(struct work *work, const struct chunking *begun)
+{
+    status_t st = STATUS_OK;
+    settle_cache(work);
+    uint64_t fixed = fixed_bytes(work);
+    uint64_t budget = work->job->memory > fixed ? work->job->memory - fixed : 0;
+    struct group group;
+    work->stage_bytes = budget;
+    uint64_t quantum;
+    uint64_t fine;
+    chunk_quanta(work, &quantum, &fine);
+    REQUIRE(quantum > 0 && quantum <= UINT64_C(1) << 62, STATUS_USAGE,
+            "%s: no chunk holds whole dumps of all products: their integrate have no sensible "
+            "common multiple",
+            work->job->path);
+    REQUIRE(!begun ||
+                (begun->spectra == work->chunking.spectra &&
+                 begun->streams == work->chunking.streams && begun->chunk_spectra % quantum == 0),
+            STATUS_USAGE, "%s: its products were begun in other chunks: --restart begins anew",
+            work->job->path);
+    TRY(settle_groups(work, budget, begun, &group));
+    uint64_t block = largest_block(work, &group, budget);
+    uint64_t cost = (block_bytes(work, &group, (uint64_t)CHUNK_GRAIN * 2) -
+                     block_bytes(work, &group, CHUNK_GRAIN)) /
+                    CHUNK_GRAIN;
+    uint64_t chunk = work->job->chunk_spectra ? round_up(work->job->chunk_spectra, quantum)
+                                              : automatic_chunk(work, block, quantum, fine, cost);
+    chunk = min_u64(chunk, round_up(work->chunking.spectra, quantum));
+    chunk = begun ? begun->chunk_spectra : chunk;
+    work->chunking.chunk_spectra = chunk;
+    TRY(check_count(work));
+    work->chunking.block_spectra =
+        suiting_block(work, &group, min_u64(block, round_up(chunk, CHUNK_GRAIN)));
+    work->channelise.nstreams = group.streams;
+    work->channelise.max_spectra = work->chunking.block_spectra;
+    work->memory_bytes = fixed + block_bytes(work, &group, work->chunking.block_spectra);
+out:
+    return st;
+}

@@ -1,0 +1,23 @@
+/* How work is cut so that it fits: groups of streams, blocks within run.memory, chunks. */
+#ifndef VOLTMILL_PLAN_BUDGET_H
+#define VOLTMILL_PLAN_BUDGET_H
+
+#include "plan/channelise_plan.h"
+
+enum {
+    BUDGET_BASE_BYTES = 88 << 20, /* program, libraries, MPI: measured */
+    BUDGET_HDF5_BYTES = 24 << 20  /* the same beside it when samples come through HDF5 */
+};
+
+/* Settles work->chunking, the sizes in work->channelise that follow from it, work->memory_bytes and
+ * work->stage_bytes. Job, archive, filter and products of `work` are settled already. Fails with
+ * USAGE: a budget that is too small (says how much is needed), dumps without a sensible common
+ * multiple, far too many chunks. `begun`: streams and chunks as an earlier run has cut them, or
+ * NULL. */
+status_t budget_settle(struct work *work, const struct chunking *begun);
+
+/* About how much of a device's memory the least takes that can be worked on at a time: the smallest
+ * block, alone. 0: the backend has no memory of its own. Fails with DEVICE. */
+status_t budget_device_bytes(const struct work *work, uint64_t *out);
+
+#endif

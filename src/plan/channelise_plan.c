@@ -1,0 +1,327 @@
+#include "plan/channelise_plan.h"
+
+#include "base/memory.h"
+#include "base/units.h"
+#include "dsp/prototype.h"
+#include "plan/budget.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+uint32_t work_threads(const struct job *job, int local_size)
+{
+    if (job->threads > 0) {
+        return job->threads;
+    }
+    const char *set = getenv("OMP_NUM_THREADS");
+    uint64_t wanted = 0;
+    if (set && units_parse_u64(set, &wanted) && wanted >= 1 && wanted <= 4096) {
+        return (uint32_t)wanted;
+    }
+    cpu_set_t cores;
+    if (sched_getaffinity(0, sizeof cores, &cores) != 0) {
+        return 1;
+    }
+    int mine = CPU_COUNT(&cores);
+    /* Unbound ranks all see the same cores. */
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    int bound = mine < online;
+    int threads = bound ? mine : mine / (local_size > 0 ? local_size : 1);
+    return threads > 1 ? (uint32_t)threads : 1;
+}
+
+uint64_t work_block(const struct work *work)
+{
+    return work->chunking.block_spectra * work->chunking.group_streams;
+}
+
+uint64_t work_block_rows(const struct work *work, uint32_t i, uint64_t spectra)
+{
+    return spectra / work->job->products[i].integrate + 1;
+}
+
+/* Of each oversampled coarse channel, the central den/num. */
+static status_t settle_kept(struct work *work)
+{
+    status_t st = STATUS_OK;
+    const struct archive *archive = work->archive;
+    uint64_t kept = (uint64_t)work->job->channels * archive->oversampling_den;
+    REQUIRE(kept % archive->oversampling_num == 0, STATUS_USAGE,
+            "%s: channelise.channels is %u, of which %u/%u, the part of an oversampled coarse "
+            "channel that is kept, is not a whole number",
+            work->job->path, work->job->channels, archive->oversampling_den,
+            archive->oversampling_num);
+    kept /= archive->oversampling_num;
+    REQUIRE(kept == work->job->channels || work->job->order == ORDER_ASCENDING, STATUS_USAGE,
+            "%s: channelise.order must be ascending for oversampled coarse channels",
+            work->job->path);
+    work->channelise.nchannels = (uint32_t)kept;
+    work->channelise.first_channel = work->job->channels / 2 - (uint32_t)kept / 2;
+out:
+    return st;
+}
+
+static status_t make_coefficients(struct work *work)
+{
+    status_t st = STATUS_OK;
+    const struct job *job = work->job;
+    struct coeff_spec spec = {.channels = job->channels,
+                              .taps = job->taps,
+                              .samples_per_spectrum = (uint32_t)work->samples_per_spectrum,
+                              .window = job->window,
+                              .kaiser_beta = job->kaiser_beta,
+                              .path = job->window_path,
+                              .cutoff = job->cutoff,
+                              .normalise = job->normalise};
+    size_t count = (size_t)work->samples_per_spectrum * job->taps;
+    TRY(coeff_create(&spec, &work->coeff));
+    TRY(memory_zeroed(count, sizeof(double), "coefficients", &work->folded));
+    memcpy(work->folded, work->coeff, count * sizeof(double));
+    /* Complex: frequency 0 moves to the middle. Real: a reversed band is turned round. */
+    if (job->order == ORDER_ASCENDING &&
+        (work->archive->is_complex || work->archive->sideband < 0)) {
+        coeff_fold_shift(work->folded, job->taps, (uint32_t)work->samples_per_spectrum);
+    }
+    work->channelise.coeff = work->folded;
+out:
+    return st;
+}
+
+static void set_channelise(struct work *work, uint32_t threads)
+{
+    const struct archive *archive = work->archive;
+    const struct job *job = work->job;
+    struct channelise_spec *spec = &work->channelise;
+    spec->channels = job->channels;
+    spec->taps = job->taps;
+    spec->is_complex = archive->is_complex;
+    spec->format = archive->format;
+    spec->nibbles = archive->nibbles;
+    spec->conjugate = archive->is_complex && archive->sideband < 0;
+    spec->has_missing_value = archive->has_missing_value;
+    spec->missing_value = archive->missing_value;
+    spec->threads = threads;
+    spec->planning = job->planning;
+    spec->expected = work->chunking.spectra * work->chunking.streams;
+    spec->kernel = job->kernel;
+    spec->fft = job->fft;
+    spec->noutputs = job->nproducts;
+    for (uint32_t i = 0; i < job->nproducts; i++) {
+        spec->outputs[i] =
+            (struct channelise_output){job->products[i].kind, job->products[i].integrate};
+    }
+}
+
+static status_t count_spectra(struct work *work)
+{
+    status_t st = STATUS_OK;
+    const struct job *job = work->job;
+    uint64_t samples = work->archive->samples;
+    uint64_t period = (uint64_t)job->channels * (work->archive->is_complex ? 1 : 2);
+    uint64_t filter = 0;
+    REQUIRE(period <= INT32_MAX && multiply_u64(period, job->taps, &filter) &&
+                filter <= UINT64_C(1) << 40,
+            STATUS_USAGE, "%s: %u channels with %u %s are absurd", job->path, job->channels,
+            job->taps, units_plural(job->taps, "tap", "taps"));
+    work->samples_per_spectrum = period;
+    work->raw_spectra = samples / period;
+    work->dropped_samples = samples % period;
+    REQUIRE(work->raw_spectra >= job->taps, STATUS_USAGE,
+            "%s: %" PRIu64 " %s %" PRIu64 " raw %s of %" PRIu64
+            " samples, but %u %s at least %u of them",
+            job->path, samples, units_plural(samples, "sample holds", "samples hold"),
+            work->raw_spectra, units_plural(work->raw_spectra, "spectrum", "spectra"), period,
+            job->taps, units_plural(job->taps, "tap needs", "taps need"), job->taps);
+    work->chunking.spectra = work->raw_spectra - job->taps + 1;
+    work->chunking.streams = work->archive->nstreams;
+out:
+    return st;
+}
+
+/* Whether samples of a stream lie side by side. */
+static status_t settle_order(struct work *work)
+{
+    status_t st = STATUS_OK;
+    static const uint64_t number_bytes[] = {1, 1, 2, 4};
+    const struct archive *archive = work->archive;
+    int has_parts = archive->is_complex && archive->format != SAMPLE_I4;
+    uint64_t bytes = number_bytes[archive->format] * (has_parts ? 2 : 1);
+    struct slab *slab = NULL;
+    TRY(slab_create(archive, 0, archive->nstreams, &slab));
+    work->channelise.is_interleaved = slab->width != bytes;
+out:
+    slab_destroy(slab);
+    return st;
+}
+
+static status_t settle_products(struct work *work)
+{
+    status_t st = STATUS_OK;
+    const struct job *job = work->job;
+    const struct archive *archive = work->archive;
+    REQUIRE(job->nproducts <= MOST_OUTPUTS, STATUS_USAGE,
+            "%s: %u products, expected at most %d in one job", job->path, job->nproducts,
+            MOST_OUTPUTS);
+    TRY(memory_zeroed(job->nproducts, sizeof *work->products, "products", &work->products));
+    for (uint32_t i = 0; i < job->nproducts; i++) {
+        struct work_product *product = &work->products[i];
+        uint64_t integrate = job->products[i].integrate;
+        product->spec =
+            (struct product_spec){.kind = job->products[i].kind,
+                                  .job_text = job->products[i].text,
+                                  .archive = archive,
+                                  .order = job->order,
+                                  .channels = job->channels,
+                                  .taps = job->taps,
+                                  .samples_per_spectrum = (uint32_t)work->samples_per_spectrum,
+                                  .first_channel = work->channelise.first_channel,
+                                  .nchannels = work->channelise.nchannels,
+                                  .integrate = integrate,
+                                  .rows = work->chunking.spectra / integrate,
+                                  .coeff = work->coeff};
+        product->dropped_spectra = work->chunking.spectra % integrate;
+        product->row_bytes =
+            product_row_bytes(product->spec.kind, archive->nstreams, work->channelise.nchannels);
+        uint64_t bytes = 0;
+        REQUIRE(product->spec.rows > 0, STATUS_USAGE,
+                "%s: products[%u].integrate is %" PRIu64 ", but there %s only %" PRIu64 " %s",
+                job->path, i, integrate, units_plural(work->chunking.spectra, "is", "are"),
+                work->chunking.spectra,
+                units_plural(work->chunking.spectra, "spectrum", "spectra"));
+        REQUIRE(multiply_u64(product->row_bytes, product->spec.rows, &bytes) && bytes < UINT64_C(1)
+                                                                                            << 62,
+                STATUS_USAGE, "%s: product %s would have an absurd size", job->path,
+                job->products[i].file);
+    }
+out:
+    return st;
+}
+
+static status_t count_bytes(struct work *work)
+{
+    status_t st = STATUS_OK;
+    const struct archive *archive = work->archive;
+    uint64_t taps = work->channelise.taps;
+    uint64_t chunks = chunk_count(&work->chunking) / chunk_groups(&work->chunking);
+    struct slab *slab = NULL;
+    TRY(slab_create(archive, 0, archive->nstreams, &slab));
+    uint64_t spectrum = slab_bytes(slab, work->samples_per_spectrum);
+    work->input_bytes = spectrum * work->raw_spectra;
+    work->read_bytes = spectrum * (work->chunking.spectra + chunks * (taps - 1));
+out:
+    slab_destroy(slab);
+    return st;
+}
+
+status_t work_create(const struct job *job, const struct archive *archive,
+                     enum backend_kind backend, uint32_t threads, const struct work_cut *cut,
+                     struct work **out)
+{
+    status_t st = STATUS_OK;
+    struct work *work = NULL;
+    TRY(memory_zeroed(1, sizeof *work, "the plan", &work));
+    work->job = job;
+    work->backend = backend;
+    work->archive = archive;
+    TRY(count_spectra(work));
+    set_channelise(work, threads);
+    TRY(settle_kept(work));
+    TRY(settle_products(work));
+    TRY(settle_order(work));
+    work->wanted_block = cut ? cut->block : 0;
+    TRY(budget_settle(work, cut ? cut->begun : NULL));
+    TRY(count_bytes(work));
+    /* Last, because they may be large: a budget that is too small is found before. */
+    TRY(make_coefficients(work));
+    for (uint32_t i = 0; i < job->nproducts; i++) {
+        work->products[i].spec.coeff = work->coeff;
+    }
+    *out = work;
+    work = NULL;
+out:
+    work_destroy(work);
+    return st;
+}
+
+void work_destroy(struct work *work)
+{
+    if (work) {
+        free(work->coeff);
+        free(work->folded);
+        free(work->products);
+        free(work);
+    }
+}
+
+/* Coarse channels that do not follow each other evenly cannot be told by fch1 and foff. */
+static int is_even(const struct work *work)
+{
+    const struct archive *archive = work->archive;
+    double width =
+        archive_chan_width_hz(archive) * archive->oversampling_den / archive->oversampling_num;
+    for (uint32_t i = 1; i < archive->nselected[AXIS_CHAN]; i++) {
+        double low = archive->freq_hz[archive->selected[AXIS_CHAN][i - 1]];
+        double high = archive->freq_hz[archive->selected[AXIS_CHAN][i]];
+        if (fabs(high - low - width) > 1e-3 * width / work->job->channels) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+status_t work_notes(const struct work *work, struct text *out)
+{
+    status_t st = STATUS_OK;
+    char count[UNITS_TEXT];
+    if (work->dropped_samples > 0) {
+        TRY(text_add(
+            out,
+            "the last %s %s of each stream %s not fill a raw spectrum of %" PRIu64 ": dropped\n",
+            units_count(work->dropped_samples, count),
+            units_plural(work->dropped_samples, "sample", "samples"),
+            units_plural(work->dropped_samples, "does", "do"), work->samples_per_spectrum));
+    }
+    for (uint32_t i = 0; i < work->job->nproducts; i++) {
+        const struct job_product *product = &work->job->products[i];
+        if (work->products[i].dropped_spectra > 0) {
+            TRY(text_add(
+                out, "%s: the last %s %s not fill a dump of %" PRIu64 ": dropped\n", product->file,
+                units_count(work->products[i].dropped_spectra, count),
+                units_plural(work->products[i].dropped_spectra, "spectrum does", "spectra do"),
+                product->integrate));
+        }
+        if (product->kind == PRODUCT_POWER && !is_even(work)) {
+            TRY(text_add(out,
+                         "%s: the coarse channels do not follow each other evenly, which a "
+                         "filterbank header (fch1, foff) cannot say: use /frequency\n",
+                         product->file));
+        }
+        if (product->kind == PRODUCT_POWER &&
+            (work->products[i].spec.rows < 3 || work->channelise.nchannels < 3)) {
+            TRY(text_add(out, "%s: blimpy opens filterbanks of 3 or more times and channels only\n",
+                         product->file));
+        }
+    }
+    if (!work->archive->has_start) {
+        TRY(text_add(out, "the archive does not say when it starts: times count from its first "
+                          "sample (input.layout.start sets it)\n"));
+    }
+    uint64_t gaps =
+        archive_gap_samples(work->archive, work->raw_spectra * work->samples_per_spectrum);
+    uint64_t lost = archive_lost_samples(work->archive);
+    if (lost > 0) {
+        TRY(text_add(out, "%s %s cannot be had (%s): what needs them becomes NaN\n",
+                     units_count(lost, count), units_plural(lost, "sample", "samples"),
+                     work->archive->lost[0].why));
+    }
+    if (gaps > 0) {
+        TRY(text_add(out, "%s %s in gaps that the archive declares: taken as zero volts\n",
+                     units_count(gaps, count), units_plural(gaps, "sample lies", "samples lie")));
+    }
+out:
+    return st;
+}

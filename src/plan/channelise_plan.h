@@ -1,0 +1,68 @@
+/* The work of a job, worked out: what `voltmill plan` prints and every rank of `run` knows.
+ *
+ * A pure function of the job, the archive and the number of threads; no MPI, no output yet. */
+#ifndef VOLTMILL_PLAN_CHANNELISE_PLAN_H
+#define VOLTMILL_PLAN_CHANNELISE_PLAN_H
+
+#include "archive/archive.h"
+#include "archive/reader.h"
+#include "compute/backend.h"
+#include "job/job.h"
+#include "plan/chunk.h"
+#include "product/product.h"
+
+struct work_product {
+    struct product_spec spec;
+    uint64_t row_bytes;
+    uint64_t dropped_spectra; /* at the end, too few for a dump */
+};
+
+struct work {
+    const struct job *job;
+    const struct archive *archive;
+    enum backend_kind backend;         /* not AUTO */
+    double *coeff;                     /* [taps][samples_per_spectrum], as the product stores it */
+    double *folded;                    /* the same with the order's shift */
+    struct channelise_spec channelise; /* of the largest group and block; coeff is `folded` */
+    uint64_t samples_per_spectrum;
+    uint64_t raw_spectra;     /* whole ones in the selection, R */
+    uint64_t dropped_samples; /* behind the last whole raw spectrum, per stream */
+    struct chunking chunking;
+    struct work_product *products; /* job->nproducts */
+    uint64_t input_bytes;          /* of the selected samples, overlaps not counted */
+    uint64_t read_bytes;           /* with overlaps */
+    uint64_t cache_bytes;          /* for chunks of datasets that are read through HDF5 */
+    uint64_t memory_bytes;         /* that a rank needs, all told */
+    uint64_t stage_bytes;          /* of run.memory: what stages and their buffers may take */
+    uint64_t wanted_block;         /* struct work_cut */
+};
+
+/* What is known of how to cut a job. */
+struct work_cut {
+    const struct chunking *begun; /* chunks as an earlier run has cut them; NULL: as suits */
+    uint64_t block; /* spectra of all streams together that a block should have; 0: as suits */
+};
+
+/* `backend` settled (not AUTO), `threads` of a rank, settled (>= 1). `cut` may be NULL. The job and
+ * the archive must outlive it. Fails with USAGE: fewer raw spectra than taps, sizes that do not
+ * fit, a memory budget that is too small (says how much is needed); or DATA (the file of
+ * coefficients). */
+status_t work_create(const struct job *job, const struct archive *archive,
+                     enum backend_kind backend, uint32_t threads, const struct work_cut *cut,
+                     struct work **out);
+void work_destroy(struct work *work);
+
+/* Spectra of all streams together in a block. */
+uint64_t work_block(const struct work *work);
+
+/* Most rows of product i that a block of `spectra` spectra can complete. */
+uint64_t work_block_rows(const struct work *work, uint32_t i, uint64_t spectra);
+
+/* Threads that this rank should use: the job's, or the cores that the rank may run on, shared by
+ * the `local_size` ranks of the machine unless they are bound apart. */
+uint32_t work_threads(const struct job *job, int local_size);
+
+/* What the user should know of the plan (things dropped, defaults that may surprise), as lines. */
+status_t work_notes(const struct work *work, struct text *out);
+
+#endif

@@ -1,0 +1,358 @@
+#include "base/memory.h"
+#include "io/crc.h"
+#include "plan/dedisperse_plan_parts.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void dedispersion_destroy(struct dedispersion *d)
+{
+    if (d) {
+        free(d->dms);
+        delays_free(&d->delays);
+        delays_steps_free(&d->steps);
+        free(d->least);
+        free(d->most);
+        free(d->mask);
+        free(d->ifs);
+        text_free(&d->ifs_words);
+        text_free(&d->plan_words);
+        free(d);
+    }
+}
+
+/* Its place in the job's list, for messages. */
+static unsigned number_of(const struct dedispersion *d)
+{
+    return (unsigned)(d->what - d->job->dedisperse);
+}
+
+/* Powers alone may be added up. Of four ifs without names, two are usually none: Stokes parameters,
+ * or the products of two polarisations that rawspec writes. */
+static status_t check_sum(const struct dedispersion *d)
+{
+    status_t st = STATUS_OK;
+    enum { FULL = 4 };
+    const struct fbh5 *fbh5 = d->fbh5;
+    struct text powers = {0};
+    REQUIRE(fbh5->is_ours || fbh5->pols || fbh5->nifs != FULL || d->what->nifs > 0, STATUS_USAGE,
+            "%s: %s does not say what its 4 ifs are (pol_type), and Stokes parameters or products "
+            "of polarisations have no meaningful sum: dedisperse.%u.ifs: which are added up?",
+            d->job->path, fbh5->path, number_of(d));
+    for (uint32_t i = 0; i < d->nifs; i++) {
+        if (d->nifs > 1 && !fbh5_is_power(fbh5, d->ifs[i])) {
+            TRY(fbh5_powers(fbh5, &powers));
+            TRY(report_fail(STATUS_USAGE,
+                            "%s: the ifs of %s are %s, and a sum with number %u means nothing: "
+                            "dedisperse.%u.ifs: one of them, or powers: %s",
+                            d->job->path, fbh5->path, fbh5->pols, d->ifs[i], number_of(d),
+                            powers.data));
+        }
+    }
+out:
+    text_free(&powers);
+    return st;
+}
+
+/* Which ifs are added up, in the file's order whatever the job's. */
+static status_t settle_ifs(struct dedispersion *d)
+{
+    status_t st = STATUS_OK;
+    uint32_t there = d->fbh5->nifs;
+    TRY(memory_zeroed(there, sizeof *d->ifs, "ifs", &d->ifs));
+    for (uint32_t i = 0; i < there; i++) {
+        int is_wanted = d->what->nifs == 0;
+        for (uint32_t j = 0; j < d->what->nifs; j++) {
+            is_wanted |= d->what->ifs[j] == i;
+        }
+        if (is_wanted) {
+            TRY(text_add(&d->ifs_words, "%s%u", d->nifs ? "," : "", i));
+            d->ifs[d->nifs++] = i;
+        }
+    }
+    for (uint32_t j = 0; j < d->what->nifs; j++) {
+        REQUIRE(d->what->ifs[j] < there, STATUS_USAGE,
+                "%s: dedisperse.%u.ifs: is %u, but %s has %u (counted from 0)", d->job->path,
+                number_of(d), d->what->ifs[j], d->fbh5->path, there);
+    }
+    REQUIRE(d->what->nifs == 0 || d->what->nifs == d->nifs, STATUS_USAGE,
+            "%s: dedisperse.%u.ifs: an if is there twice", d->job->path, number_of(d));
+    TRY(check_sum(d));
+out:
+    return st;
+}
+
+static status_t settle_mask(struct dedispersion *d)
+{
+    status_t st = STATUS_OK;
+    uint32_t nchannels = d->fbh5->nchannels;
+    uint32_t left = nchannels;
+    TRY(memory_zeroed(nchannels, 1, "a mask", &d->mask));
+    for (uint32_t i = 0; i < d->what->nmask; i++) {
+        const struct job_channels *range = &d->what->mask[i];
+        REQUIRE(range->last < nchannels, STATUS_USAGE,
+                "%s: dedisperse.%u.mask: channel %u, but %s has %u (counted from 0)", d->job->path,
+                number_of(d), range->last, d->fbh5->path, nchannels);
+        for (uint32_t c = range->first; c <= range->last; c++) {
+            left -= !d->mask[c];
+            d->mask[c] = 1;
+        }
+    }
+    REQUIRE(left > 0, STATUS_USAGE, "%s: dedisperse.%u.mask: leaves none of the %u channels of %s",
+            d->job->path, number_of(d), nchannels, d->fbh5->path);
+out:
+    return st;
+}
+
+/* What sums of `terms` samples are kept in: exact as long as they are integers below 2^24. */
+static void settle_input(struct dedispersion *d)
+{
+    enum { MOST_U8 = 65535 / 255, MOST_U16_CHANNELS = 1 << 16 };
+    struct dedispersion_input *input = &d->input;
+    uint64_t terms = d->nifs * d->what->downsample;
+    uint32_t bytes = d->fbh5->sample_bytes;
+    input->format = bytes == 1 ? SERIES_U8 : bytes == 2 ? SERIES_U16 : SERIES_F32;
+    if (terms > 1) {
+        input->format = bytes == 1 && terms <= MOST_U8 ? SERIES_U16 : SERIES_F32;
+    }
+    if (input->format == SERIES_U16 && d->fbh5->nchannels > MOST_U16_CHANNELS) {
+        input->format = SERIES_F32;
+    }
+    input->is_reduced = d->fbh5->nifs > 1 || terms > 1 || series_bytes(input->format) != bytes;
+    input->samples = d->fbh5->rows / d->what->downsample;
+    input->row_bytes = d->fbh5->nchannels * series_bytes(input->format);
+}
+
+static status_t settle_constant(struct dedispersion *d)
+{
+    status_t st = STATUS_OK;
+    d->constant = delays_default_constant;
+    REQUIRE(!d->what->constant || delays_constant(d->what->constant, &d->constant), STATUS_USAGE,
+            "%s: dedisperse.%u.constant: is %s, expected tempo, handbook, sigproc, codata or a "
+            "positive "
+            "number of s MHz^2 pc^-1 cm^3",
+            d->job->path, number_of(d), d->what->constant);
+    for (uint32_t c = 0; c < d->fbh5->nchannels; c++) {
+        d->reference_hz = fmax(d->reference_hz, d->fbh5->freq_hz[c]);
+    }
+    if (d->what->reference_hz > 0) {
+        d->reference_hz = d->what->reference_hz;
+    }
+out:
+    return st;
+}
+
+static status_t list_dms(struct dedispersion *d, struct delays_spec *spec)
+{
+    status_t st = STATUS_OK;
+    const struct job_dms *dm = &d->what->dm;
+    spec->ndms = dm->count;
+    switch (dm->kind) {
+    case DM_LINEAR:
+        TRY(delays_linear(dm->start, dm->step, dm->count, &d->dms));
+        TRY(text_add(&d->plan_words, "start %g, step %g, count %u", dm->start, dm->step,
+                     dm->count));
+        break;
+    case DM_LIST:
+        TRY(memory_zeroed(dm->count, sizeof *d->dms, "a list of DMs", &d->dms));
+        memcpy(d->dms, dm->list, dm->count * sizeof *d->dms);
+        TRY(text_add(&d->plan_words, "list of %u", dm->count));
+        break;
+    default:
+        TRY(delays_tolerant(spec, dm->start, dm->end, dm->width, dm->tolerance, JOB_DMS, &d->dms,
+                            &spec->ndms));
+        TRY(text_add(&d->plan_words, "start %g, end %g, tolerance %g, width %g s", dm->start,
+                     dm->end, dm->tolerance, dm->width));
+        break;
+    }
+    spec->dms = d->dms;
+out:
+    return st;
+}
+
+static status_t make_delays(struct dedispersion *d)
+{
+    status_t st = STATUS_OK;
+    struct delays_spec spec = {.freq_hz = d->fbh5->freq_hz,
+                               .nchannels = d->fbh5->nchannels,
+                               .reference_hz = d->reference_hz,
+                               .constant = d->constant,
+                               .sample_seconds = d->fbh5->tsamp * (double)d->what->downsample};
+    uint64_t table = 0;
+    TRY(list_dms(d, &spec));
+    REQUIRE(multiply_u64(spec.ndms, (uint64_t)spec.nchannels * 4 * (d->what->is_two_step ? 4 : 2),
+                         &table) &&
+                table <= d->job->memory,
+            STATUS_USAGE,
+            "%s: run.memory is %" PRIu64 " bytes, but the delays of %u DMs in %u channels alone "
+            "need %" PRIu64,
+            d->job->path, d->job->memory, spec.ndms, spec.nchannels, table);
+    TRY(delays_create(&spec, &d->delays));
+    if (d->what->is_two_step) {
+        TRY(delays_steps_create(&d->delays, d->what->group, &d->steps));
+    }
+    TRY(dm_ranges_create(d));
+out:
+    return st;
+}
+
+/* Which outputs there are, and when. */
+static status_t settle_outputs(struct dedispersion *d)
+{
+    status_t st = STATUS_OK;
+    char delay[UNITS_TEXT];
+    char length[UNITS_TEXT];
+    double tsamp = d->fbh5->tsamp;
+    double step = tsamp * (double)d->what->downsample;
+    uint64_t samples = d->input.samples;
+    REQUIRE(samples > 0, STATUS_USAGE,
+            "%s: dedisperse.%u.downsample: is %" PRIu64 ", but %s has %" PRIu64 " times",
+            d->job->path, number_of(d), d->what->downsample, d->fbh5->path, d->fbh5->rows);
+    REQUIRE(d->what->is_padded || samples > d->delays.largest, STATUS_USAGE,
+            "%s: no valid output is left: delays of up to %u samples (%s) in an observation of "
+            "%" PRIu64 " samples (%s): a smaller DM, or edges: pad",
+            d->job->path, d->delays.largest, units_seconds(d->delays.largest * step, delay),
+            samples, units_seconds((double)samples * step, length));
+    int64_t origin = d->delays.origin;
+    d->outputs = d->what->is_padded ? samples : samples - d->delays.largest;
+    d->first = d->what->is_padded ? origin : 0;
+    REQUIRE(d->outputs <= UINT32_MAX, STATUS_USAGE,
+            "%s: %" PRIu64 " times, at most %u can be dedispersed in one job", d->job->path,
+            d->outputs, UINT32_MAX);
+    d->product.time.step = step;
+    /* Samples that were added up are stamped with their mean. */
+    d->product.time.first = d->fbh5->first_time + 0.5 * (double)(d->what->downsample - 1) * tsamp +
+                            (d->what->is_padded ? 0 : (double)-origin * step);
+out:
+    return st;
+}
+
+static void describe_product(struct dedispersion *d)
+{
+    struct dedispersed_spec *product = &d->product;
+    int is_reference = d->backend == BACKEND_REFERENCE;
+    product->job_text = d->what->text;
+    /* One for all backends but the reference: they add alike. */
+    product->arithmetic = is_reference                    ? "reference: sums in double"
+                          : d->input.format != SERIES_F32 ? "sums of integers, exact"
+                                                          : "sums of floats, 32 channels at a "
+                                                            "time, then of these";
+    product->input = d->fbh5;
+    product->dms = d->dms;
+    product->times = d->outputs;
+    product->delays = &d->delays;
+    product->constant = d->constant;
+    product->reference_hz = d->reference_hz;
+    product->mode = d->what->is_two_step ? "two-step" : "brute";
+    product->edges = d->what->is_padded ? "pad" : "valid";
+    product->plan = d->plan_words.data;
+    product->error_samples = d->what->is_two_step ? d->steps.error : 0;
+    product->downsample = d->what->downsample;
+    product->mask = d->mask;
+    product->ifs = d->ifs_words.data;
+}
+
+status_t dedispersion_create(const struct job *job, uint32_t number, const struct fbh5 *fbh5,
+                             enum backend_kind backend, uint32_t threads,
+                             const struct chunking *begun, struct dedispersion **out)
+{
+    status_t st = STATUS_OK;
+    struct dedispersion *d = NULL;
+    TRY(memory_zeroed(1, sizeof *d, "the plan", &d));
+    d->job = job;
+    d->what = &job->dedisperse[number];
+    d->fbh5 = fbh5;
+    d->backend = backend;
+    d->threads = threads;
+    TRY(settle_ifs(d));
+    TRY(settle_mask(d));
+    settle_input(d);
+    TRY(settle_constant(d));
+    TRY(make_delays(d));
+    TRY(settle_outputs(d));
+    describe_product(d);
+    TRY(dedispersion_cut(d, begun));
+    *out = d;
+    d = NULL;
+out:
+    dedispersion_destroy(d);
+    return st;
+}
+
+status_t dedispersion_foresee(const struct work *work, uint32_t product, struct fbh5 **out)
+{
+    status_t st = STATUS_OK;
+    const struct archive *archive = work->archive;
+    const struct product_spec *spec = &work->products[product].spec;
+    struct time_axis time = product_time(spec);
+    struct fbh5 *fbh5 = NULL;
+    TRY(memory_zeroed(1, sizeof *fbh5, "a filterbank", &fbh5));
+    TRY(memory_text(work->job->products[product].file, &fbh5->path));
+    TRY(memory_text(archive->source, &fbh5->source));
+    TRY(memory_text(archive->telescope, &fbh5->telescope));
+    fbh5->is_ours = 1;
+    fbh5->sample_bytes = sizeof(float);
+    fbh5->rows = spec->rows;
+    fbh5->nchannels = archive->nselected[AXIS_CHAN] * spec->nchannels;
+    fbh5->nifs = archive->nstreams / archive->nselected[AXIS_CHAN];
+    fbh5->tsamp = time.step;
+    fbh5->has_start = archive->has_start;
+    fbh5->start = archive->start;
+    fbh5->first_time = time.first;
+    fbh5->is_plain = 1;
+    TRY(memory_zeroed(fbh5->nchannels, sizeof *fbh5->freq_hz, "frequencies", &fbh5->freq_hz));
+    for (uint32_t c = 0; c < fbh5->nchannels; c++) {
+        fbh5->freq_hz[c] = product_frequency(spec, c);
+        REQUIRE(fbh5->freq_hz[c] > 0, STATUS_USAGE,
+                "%s: channel %u of %s would lie at %g Hz: only frequencies above 0 can be "
+                "dedispersed (input.layout.freq_hz says where the band lies)",
+                work->job->path, c, fbh5->path, fbh5->freq_hz[c]);
+    }
+    *out = fbh5;
+    fbh5 = NULL;
+out:
+    fbh5_destroy(fbh5);
+    return st;
+}
+
+status_t dedispersion_making(const struct job *job, uint32_t number, const char *filterbank,
+                             const struct fbh5 *fbh5, struct making *out)
+{
+    status_t st = STATUS_OK;
+    const struct job_dedisperse *what = &job->dedisperse[number];
+    TRY(making_begin(job, 1, out));
+    out->items[0] = (struct making_item){
+        .file = what->file, .text = what->text, .integrate = 1, .has_times_across = 1};
+    TRY(inputs_of_filterbank(filterbank, fbh5, &out->inputs));
+out:
+    return st;
+}
+
+static status_t create_product(const void *plan, uint32_t i, const char *path, const char *made_of,
+                               struct product_place *place)
+{
+    const struct dedispersion *d = plan;
+    struct dedispersed_spec spec = d->product;
+    (void)i;
+    spec.inputs = made_of;
+    return dedispersed_create(path, &spec, place);
+}
+
+void dedispersion_plan_making(const struct dedispersion *d, struct making *making)
+{
+    struct making_item *item = &making->items[0];
+    size_t count = (size_t)d->delays.ndms * d->delays.nchannels;
+    item->rows = d->delays.ndms;
+    item->row_bytes = d->outputs * sizeof(float);
+    item->arithmetic = d->product.arithmetic;
+    item->time = d->product.time;
+    making->is_planned = 1;
+    making->chunking = d->chunking;
+    making->backend = d->backend;
+    making->choice = (struct channelise_choice){.backend = BACKEND_AUTO};
+    making->crc = crc_of(d->delays.table, count * sizeof *d->delays.table);
+    making->plan = d;
+    making->create = create_product;
+}

@@ -1,0 +1,97 @@
+/* One dedispersion of a job, worked out: what `voltmill plan` prints and every rank of `run` knows.
+ * A pure function of job, filterbank and number of threads; no MPI, no output yet. */
+#ifndef VOLTMILL_PLAN_DEDISPERSE_PLAN_H
+#define VOLTMILL_PLAN_DEDISPERSE_PLAN_H
+
+#include "archive/fbh5/fbh5.h"
+#include "compute/dedisperse.h"
+#include "output/output_spec.h"
+#include "product/kind/dedispersed.h"
+
+/* Samples that enter the sums: those of the file, or of ifs and times that were added up. */
+struct dedispersion_input {
+    int is_reduced; /* added up, or of another format than the file's */
+    enum series_format format;
+    uint64_t samples;   /* in time */
+    uint64_t row_bytes; /* [nchannels] of `format` */
+};
+
+struct dedispersion {
+    const struct job *job;
+    const struct job_dedisperse *what;
+    const struct fbh5 *fbh5;
+    enum backend_kind backend; /* not AUTO */
+    uint32_t threads;
+    struct dedisperse_shape shape; /* what is tuned; pack 0: the model's choice */
+    double *dms;
+    struct delays delays;
+    struct delays_steps steps; /* in two steps */
+    uint32_t *least, *most;    /* [ndms] of the delays that a DM is made with */
+    double constant, reference_hz;
+    uint8_t *mask; /* [nchannels] */
+    uint32_t *ifs; /* those added up */
+    uint32_t nifs;
+    struct text ifs_words, plan_words;
+    struct dedispersion_input input;
+    int64_t first;    /* the input sample that a delay of 0 takes for output 0; below 0: padding */
+    uint64_t outputs; /* of each DM */
+    /* "Spectra" are DMs, "streams" outputs in time; blocks of chunks are block_outputs long. */
+    struct chunking chunking;
+    uint64_t block_outputs;
+    uint64_t read_bytes; /* of the file, at most: each chunk's overlap counted */
+    uint64_t memory_bytes;
+    struct dedispersed_spec product;
+};
+
+/* `backend` settled, `threads` >= 1; `begun`: chunks as an earlier run has cut them, or NULL. `job`
+ * and `fbh5` must outlive it. `number`: which of the job's dedispersions. Fails with USAGE: DMs,
+ * ifs or channels that are not there, delays longer than the observation, a memory budget that is
+ * too small (says how much is needed). */
+status_t dedispersion_create(const struct job *job, uint32_t number, const struct fbh5 *fbh5,
+                             enum backend_kind backend, uint32_t threads,
+                             const struct chunking *begun, struct dedispersion **out);
+void dedispersion_destroy(struct dedispersion *dedispersion);
+
+/* The filterbank that a power product of the work will be; *out is for fbh5_destroy(). */
+status_t dedispersion_foresee(const struct work *work, uint32_t product, struct fbh5 **out);
+
+/* The making of its product: as far as the job tells, of the filterbank of this name (`fbh5`: its
+ * other files, too; may be NULL); the rest of it. Both must outlive it. */
+status_t dedispersion_making(const struct job *job, uint32_t number, const char *filterbank,
+                             const struct fbh5 *fbh5, struct making *out);
+void dedispersion_plan_making(const struct dedispersion *dedispersion, struct making *making);
+
+/* Some DMs one behind the other: their delays counted from the least of them, `base`. */
+struct dm_group {
+    struct delays delays;
+    struct delays_steps steps;
+    uint32_t base;
+};
+status_t dm_group_create(const struct dedispersion *dedispersion, uint32_t first, uint32_t count,
+                         struct dm_group *out);
+void dm_group_free(struct dm_group *group);
+
+/* The least delay of some DMs, and by how much the greatest is more; the most that it is more in
+ * any group of `dms` DMs, and the sum over all of them. */
+void dm_group_span(const struct dedispersion *dedispersion, uint32_t first, uint32_t count,
+                   uint32_t *base, uint32_t *span);
+uint32_t dm_groups_span(const struct dedispersion *dedispersion, uint32_t dms, uint64_t *sum);
+
+/* Makes NaN of sums over samples that could not be read, which are zeros among integers.
+ *
+ *   bad   char [count + largest delay of the group] 1: could not be read
+ *   out   float [ndms][count] */
+void dm_group_blank(const struct dedispersion *dedispersion, const struct dm_group *group,
+                    const char *bad, uint64_t count, float *out);
+
+/* The stage for a group. */
+struct dedisperse_spec dedispersion_stage(const struct dedispersion *dedispersion,
+                                          const struct dm_group *group, uint64_t samples);
+
+/* Bytes of the file's rows that a reader holds to add them up; 0 when it does not. */
+uint64_t dedispersion_bounce(const struct dedispersion *dedispersion);
+
+/* Sets of buffers. */
+uint32_t dedispersion_slots(enum backend_kind backend);
+
+#endif

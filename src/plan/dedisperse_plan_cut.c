@@ -1,0 +1,246 @@
+/* How a dedispersion is cut into chunks of outputs in time and of DMs, within run.memory.
+ *
+ * Every chunk reads as many samples more than it makes outputs as its DMs' delays differ by, so few
+ * long chunks read least; ranks need many to share. Every block of a chunk orders such an overlap
+ * once more (it is read once: the pipeline keeps it). The more DMs a chunk has, the fewer outputs
+ * of each fit into memory at a time; groups of fewer DMs have longer blocks, and those of small DMs
+ * short overlaps, but each group reads and orders all times for itself. What is least is chosen of
+ *
+ *   (adds + ORDER_COST samples ordered + READ_COST bytes read + CHUNK_COST chunks)
+ *       * (1 + IDLE_CHUNKS / chunks),
+ *
+ * in additions, over halves, quarters ... of the DMs and 1, 2, 3 ... pieces of time, with at most
+ * MOST_CHUNKS chunks unless memory wants more groups. So time is cut as long as pieces are long
+ * against the overlap, then DMs. It is a function of the job, the filterbank and the backend, never
+ * of the number of ranks. */
+#include "base/memory.h"
+#include "output/journal/journal_head.h"
+#include "plan/budget.h"
+#include "plan/dedisperse_plan_parts.h"
+#include "product/spans.h"
+
+enum {
+    GRAIN = 64,             /* outputs: what a block is a multiple of, and has at least */
+    PAGE_OUTPUTS = 1024,    /* of 4 KiB: long chunks are multiples of it */
+    BOUNCE_BYTES = 4 << 20, /* rows of the file that are added up at a time */
+    MOST_CHUNKS = 64,       /* more would not fill ranks better */
+    IDLE_CHUNKS = 8,        /* sixteen ranks wait for half a chunk each at the end */
+    ORDER_COST = 8,         /* reading a sample from memory and ordering it */
+    READ_COST = 256,        /* what a rank of many cores adds while a disk that is shared sends a
+                               byte */
+    CHUNK_COST = 1 << 26    /* to give one out, to begin and to vouch for it: some milliseconds */
+};
+
+/* A way to cut: DMs of a chunk, outputs of a chunk and of a block. */
+struct cut {
+    uint32_t dms;
+    uint32_t span;  /* of the delays in a group, the largest */
+    uint64_t spans; /* of all groups, added up */
+    uint64_t outputs, block;
+    double cost;
+};
+
+uint64_t dedispersion_bounce(const struct dedispersion *d)
+{
+    uint64_t one = fbh5_row_bytes(d->fbh5);
+    return d->input.is_reduced ? max_u64(BOUNCE_BYTES / one, 1) * one : 0;
+}
+
+uint32_t dedispersion_slots(enum backend_kind backend)
+{
+    enum { SLOTS = 3 }; /* one is read, one worked on, one written */
+    return backend == BACKEND_REFERENCE ? 1 : SLOTS;
+}
+
+/* Memory that is no block's. */
+static uint64_t fixed_bytes(const struct dedispersion *d)
+{
+    uint64_t channels = d->delays.nchannels;
+    uint64_t rows = d->delays.ndms;
+    uint64_t tables = 4 * channels * rows * (d->what->is_two_step ? 4 : 2);
+    uint64_t spans = ceil_div_u64(rows, spans_rows(rows, d->outputs * sizeof(float)));
+    return BUDGET_BASE_BYTES + dedispersion_bounce(d) + tables + 3 * 4 * spans +
+           (d->fbh5->is_plain ? 0 : BUDGET_HDF5_BYTES + d->fbh5->cache_bytes);
+}
+
+static uint64_t block_bytes(const struct dedispersion *d, const struct cut *cut, uint64_t block)
+{
+    struct dm_group group = {
+        .delays = {.nchannels = d->delays.nchannels, .ndms = cut->dms, .largest = cut->span},
+        .steps = d->steps};
+    group.steps.nsteps = (uint32_t)min_u64(d->steps.nsteps, cut->dms);
+    struct dedisperse_spec spec = dedispersion_stage(d, &group, block);
+    uint64_t mark = d->job->on_bad == ON_BAD_NAN; /* a byte for each sample */
+    return dedispersion_slots(d->backend) * ((block + cut->span) * (d->input.row_bytes + mark) +
+                                             cut->dms * block * sizeof(float)) +
+           dedisperse_bytes(d->backend, &spec);
+}
+
+/* Outputs of a chunk when the job says so; 0 when it leaves it to us. */
+static uint64_t given_outputs(const struct dedispersion *d)
+{
+    uint64_t integrate = d->job->channels > 0 ? d->job->products[d->what->input].integrate : 1;
+    uint64_t whole = ceil_div_u64(d->job->chunk_spectra, integrate);
+    return d->job->chunk_spectra > 0
+               ? min_u64(max_u64(ceil_div_u64(whole, d->what->downsample), 1), d->outputs)
+               : 0;
+}
+
+/* Outputs of a chunk for so many pieces of time. */
+static uint64_t piece_outputs(const struct dedispersion *d, uint64_t pieces)
+{
+    uint64_t wanted = max_u64(ceil_div_u64(d->outputs, pieces), GRAIN);
+    uint64_t quantum = wanted > 4 * PAGE_OUTPUTS ? PAGE_OUTPUTS : 1;
+    return min_u64(ceil_div_u64(wanted, quantum) * quantum, d->outputs);
+}
+
+/* The longest block that fits; 0 when none does. */
+static uint64_t longest_block(const struct dedispersion *d, const struct cut *cut, uint64_t budget)
+{
+    uint64_t low = 0;
+    uint64_t high = ceil_div_u64(cut->outputs, GRAIN);
+    while (low < high) {
+        uint64_t middle = low + (high - low + 1) / 2;
+        if (block_bytes(d, cut, middle * GRAIN) <= budget) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    return min_u64(low * GRAIN, cut->outputs);
+}
+
+static uint64_t groups_of(const struct dedispersion *d, const struct cut *cut)
+{
+    return ceil_div_u64(d->delays.ndms, cut->dms);
+}
+
+/* What all chunks together read of the file. */
+static uint64_t count_read(const struct dedispersion *d, const struct cut *cut)
+{
+    uint64_t pieces = ceil_div_u64(d->outputs, cut->outputs);
+    uint64_t samples = groups_of(d, cut) * d->outputs + pieces * cut->spans;
+    return samples * d->what->downsample * fbh5_row_bytes(d->fbh5);
+}
+
+static double cost_of(const struct dedispersion *d, const struct cut *cut)
+{
+    uint64_t whole = d->outputs / cut->outputs;
+    uint64_t blocks = whole * ceil_div_u64(cut->outputs, cut->block) +
+                      ceil_div_u64(d->outputs - whole * cut->outputs, cut->block);
+    double chunks = (double)ceil_div_u64(d->outputs, cut->outputs) * (double)groups_of(d, cut);
+    double channels = d->delays.nchannels;
+    double each = d->what->is_two_step ? (double)d->steps.adds : channels * d->delays.ndms;
+    double ordered = channels * ((double)groups_of(d, cut) * (double)d->outputs +
+                                 (double)blocks * (double)cut->spans);
+    double work = each * (double)d->outputs + ORDER_COST * ordered +
+                  READ_COST * (double)count_read(d, cut) + CHUNK_COST * chunks;
+    return work * (1 + IDLE_CHUNKS / chunks);
+}
+
+/* Completes a way to cut of which DMs, spans and outputs are settled. Blocks of a chunk are of one
+ * length. */
+static void settle(const struct dedispersion *d, struct cut *cut, uint64_t budget)
+{
+    cut->block = longest_block(d, cut, budget);
+    if (cut->block > 0) {
+        uint64_t blocks = ceil_div_u64(cut->outputs, cut->block);
+        uint64_t even = ceil_div_u64(ceil_div_u64(cut->outputs, blocks), GRAIN) * GRAIN;
+        cut->block = min_u64(even, cut->outputs);
+        cut->cost = cost_of(d, cut);
+    }
+}
+
+static status_t too_little(const struct dedispersion *d, const struct cut *cut)
+{
+    char needed[UNITS_TEXT];
+    char given[UNITS_TEXT];
+    char seconds[UNITS_TEXT];
+    uint64_t least = block_bytes(d, cut, GRAIN) + fixed_bytes(d);
+    return report_fail(STATUS_USAGE,
+                       "%s: run.memory is %s, but to dedisperse %u channels with delays of up to "
+                       "%s at least %s (%llu bytes) a rank are needed",
+                       d->job->path, units_bytes(d->job->memory, given), d->delays.nchannels,
+                       units_seconds(d->delays.largest * d->product.time.step, seconds),
+                       units_bytes(least, needed), (unsigned long long)least);
+}
+
+/* The best of all numbers of pieces of time for groups of so many DMs. */
+static struct cut choose_pieces(const struct dedispersion *d, uint32_t dms, uint64_t budget)
+{
+    struct cut best = {.block = 0};
+    struct cut cut = {.dms = dms};
+    cut.span = dm_groups_span(d, dms, &cut.spans);
+    uint64_t given = given_outputs(d);
+    uint64_t most = given > 0 ? 1 : max_u64(MOST_CHUNKS / groups_of(d, &cut), 1);
+    for (uint64_t pieces = 1; pieces <= most; pieces++) {
+        cut.outputs = given > 0 ? given : piece_outputs(d, pieces);
+        settle(d, &cut, budget);
+        if (best.block == 0 || (cut.block > 0 && cut.cost < best.cost)) {
+            best = cut;
+        }
+    }
+    return best;
+}
+
+static status_t choose(const struct dedispersion *d, uint64_t budget, struct cut *out)
+{
+    status_t st = STATUS_OK;
+    struct cut best = {.block = 0};
+    struct cut cut = {.dms = 0};
+    for (uint32_t dms = d->delays.ndms;; dms = (dms + 1) / 2) {
+        cut = choose_pieces(d, dms, budget);
+        if (cut.block > 0 && (best.block == 0 || cut.cost < best.cost)) {
+            best = cut;
+        }
+        if (dms == 1) {
+            break;
+        }
+    }
+    if (best.block == 0) {
+        TRY(too_little(d, &cut));
+    }
+    *out = best;
+out:
+    return st;
+}
+
+status_t dedispersion_cut(struct dedispersion *d, const struct chunking *begun)
+{
+    status_t st = STATUS_OK;
+    uint64_t fixed = fixed_bytes(d);
+    uint64_t budget = d->job->memory > fixed ? d->job->memory - fixed : 0;
+    struct cut cut = {.dms = 0};
+    if (begun) {
+        REQUIRE(begun->spectra == d->delays.ndms && begun->streams == d->outputs, STATUS_USAGE,
+                "%s: %s was begun with other DMs or times: --restart begins anew", d->job->path,
+                d->what->file);
+        cut.dms = (uint32_t)begun->chunk_spectra;
+        cut.outputs = begun->group_streams;
+        cut.span = dm_groups_span(d, cut.dms, &cut.spans);
+        settle(d, &cut, budget);
+        if (cut.block == 0) {
+            TRY(too_little(d, &cut));
+        }
+    } else {
+        TRY(choose(d, budget, &cut));
+    }
+    d->chunking = (struct chunking){.spectra = d->delays.ndms,
+                                    .chunk_spectra = cut.dms,
+                                    .block_spectra = cut.dms,
+                                    .streams = (uint32_t)d->outputs,
+                                    .group_streams = (uint32_t)cut.outputs};
+    REQUIRE(ceil_div_u64(d->outputs, cut.outputs) <=
+                JOURNAL_MOST_CHUNKS / ceil_div_u64(d->delays.ndms, cut.dms),
+            STATUS_USAGE,
+            "%s: %llu times of %u DMs in chunks of %llu and %llu are more chunks than %llu: select "
+            "less of the input, or set a larger run.chunk",
+            d->job->path, (unsigned long long)d->outputs, d->delays.ndms,
+            (unsigned long long)cut.outputs, (unsigned long long)cut.dms,
+            (unsigned long long)JOURNAL_MOST_CHUNKS);
+    d->block_outputs = cut.block;
+    d->read_bytes = count_read(d, &cut);
+    d->memory_bytes = fixed + block_bytes(d, &cut, cut.block);
+out:
+    return st;
+}

@@ -1,0 +1,223 @@
+/* Groups of DMs: what a stage knows of the delays. */
+#include "base/memory.h"
+#include "plan/dedisperse_plan_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t step_of(const struct delays_steps *steps, uint32_t dm)
+{
+    uint32_t low = 0;
+    uint32_t high = steps->nsteps - 1;
+    while (low < high) {
+        uint32_t middle = low + (high - low + 1) / 2;
+        if (steps->first[middle] <= dm) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    return low;
+}
+
+static void widen(uint32_t delay, uint32_t *least, uint32_t *most)
+{
+    *least = delay < *least ? delay : *least;
+    *most = delay > *most ? delay : *most;
+}
+
+/* Of one DM in two steps: the groups' delays with those within them. */
+static void widen_steps(const struct delays_steps *steps, uint32_t nchannels, uint32_t dm,
+                        uint32_t *least, uint32_t *most)
+{
+    const uint32_t *inner = steps->inner + (size_t)step_of(steps, dm) * nchannels;
+    const uint32_t *outer = steps->outer + (size_t)dm * steps->ngroups;
+    for (uint32_t c = 0; c < nchannels; c++) {
+        /* A group's own delay, too: it is what is shifted. */
+        widen(outer[c / steps->group], least, most);
+        widen(outer[c / steps->group] + inner[c], least, most);
+    }
+}
+
+status_t dm_ranges_create(struct dedispersion *d)
+{
+    status_t st = STATUS_OK;
+    uint32_t nchannels = d->delays.nchannels;
+    TRY(memory_zeroed(d->delays.ndms, sizeof *d->least, "delays", &d->least));
+    TRY(memory_zeroed(d->delays.ndms, sizeof *d->most, "delays", &d->most));
+    for (uint32_t dm = 0; dm < d->delays.ndms; dm++) {
+        const uint32_t *row = d->delays.table + (size_t)dm * nchannels;
+        uint32_t least = UINT32_MAX;
+        uint32_t most = 0;
+        if (d->what->is_two_step) {
+            widen_steps(&d->steps, nchannels, dm, &least, &most);
+        } else {
+            for (uint32_t c = 0; c < nchannels; c++) {
+                widen(row[c], &least, &most);
+            }
+        }
+        d->least[dm] = least;
+        d->most[dm] = most;
+    }
+out:
+    return st;
+}
+
+void dm_group_span(const struct dedispersion *d, uint32_t first, uint32_t count, uint32_t *base,
+                   uint32_t *span)
+{
+    uint32_t least = UINT32_MAX;
+    uint32_t most = 0;
+    for (uint32_t dm = first; dm < first + count; dm++) {
+        widen(d->least[dm], &least, &most);
+        widen(d->most[dm], &least, &most);
+    }
+    *base = least;
+    *span = most - least;
+}
+
+uint32_t dm_groups_span(const struct dedispersion *d, uint32_t dms, uint64_t *sum)
+{
+    uint32_t largest = 0;
+    *sum = 0;
+    for (uint64_t first = 0; first < d->delays.ndms; first += dms) {
+        uint32_t base;
+        uint32_t span;
+        dm_group_span(d, (uint32_t)first, (uint32_t)min_u64(dms, d->delays.ndms - first), &base,
+                      &span);
+        largest = span > largest ? span : largest;
+        *sum += span;
+    }
+    return largest;
+}
+
+static status_t copy_table(const struct dedispersion *d, uint32_t first, uint32_t count,
+                           struct dm_group *group)
+{
+    status_t st = STATUS_OK;
+    size_t nchannels = d->delays.nchannels;
+    size_t total = count * nchannels;
+    TRY(memory_zeroed(total, sizeof(uint32_t), "delays", &group->delays.table));
+    for (size_t i = 0; i < total; i++) {
+        /* In two steps the table only says how many there are. */
+        uint32_t delay = d->delays.table[first * nchannels + i];
+        group->delays.table[i] = delay - (uint32_t)min_u64(delay, group->base);
+    }
+out:
+    return st;
+}
+
+static status_t copy_steps(const struct dedispersion *d, uint32_t first, uint32_t count,
+                           struct dm_group *group)
+{
+    status_t st = STATUS_OK;
+    const struct delays_steps *from = &d->steps;
+    struct delays_steps *to = &group->steps;
+    size_t nchannels = d->delays.nchannels;
+    uint32_t step = step_of(from, first);
+    to->group = from->group;
+    to->ngroups = from->ngroups;
+    to->error = from->error;
+    to->nsteps = step_of(from, first + count - 1) - step + 1;
+    size_t outers = (size_t)count * to->ngroups;
+    TRY(memory_zeroed(to->nsteps * nchannels, sizeof(uint32_t), "delays", &to->inner));
+    TRY(memory_zeroed(outers, sizeof(uint32_t), "delays", &to->outer));
+    TRY(memory_zeroed((size_t)to->nsteps + 1, sizeof(uint32_t), "delays", &to->first));
+    memcpy(to->inner, from->inner + step * nchannels, to->nsteps * nchannels * sizeof(uint32_t));
+    for (size_t i = 0; i < outers; i++) {
+        to->outer[i] = from->outer[(size_t)first * to->ngroups + i] - group->base;
+    }
+    for (uint32_t k = 1; k < to->nsteps; k++) {
+        to->first[k] = from->first[step + k] - first;
+    }
+    to->first[to->nsteps] = count;
+out:
+    return st;
+}
+
+status_t dm_group_create(const struct dedispersion *d, uint32_t first, uint32_t count,
+                         struct dm_group *out)
+{
+    status_t st = STATUS_OK;
+    struct dm_group group = {.delays = {.nchannels = d->delays.nchannels, .ndms = count}};
+    dm_group_span(d, first, count, &group.base, &group.delays.largest);
+    TRY(copy_table(d, first, count, &group));
+    if (d->what->is_two_step) {
+        TRY(copy_steps(d, first, count, &group));
+    }
+    *out = group;
+    group = (struct dm_group){0};
+out:
+    dm_group_free(&group);
+    return st;
+}
+
+void dm_group_free(struct dm_group *group)
+{
+    delays_free(&group->delays);
+    delays_steps_free(&group->steps);
+}
+
+struct dedisperse_spec dedispersion_stage(const struct dedispersion *d,
+                                          const struct dm_group *group, uint64_t samples)
+{
+    return (struct dedisperse_spec){.format = d->input.format,
+                                    .delays = &group->delays,
+                                    .steps = d->what->is_two_step ? &group->steps : NULL,
+                                    .mask = d->mask,
+                                    .max_samples = samples,
+                                    .threads = d->threads};
+}
+
+/* Samples [from, end) that could not be read, and what they make NaN of one DM's outputs: channels
+ * beside each other mostly take them for outputs beside each other, which are then filled once. */
+static void blank_dm(const struct dedispersion *d, const struct dm_group *group, uint32_t dm,
+                     const uint64_t run[2], uint64_t count, float *out)
+{
+    const struct delays_steps *steps = &group->steps;
+    uint32_t nchannels = group->delays.nchannels;
+    size_t step = d->what->is_two_step ? step_of(steps, dm) : 0;
+    uint64_t from = 0;
+    uint64_t end = 0;
+    for (uint32_t c = 0; c < nchannels; c++) {
+        uint64_t delay =
+            d->what->is_two_step
+                ? (uint64_t)steps->outer[(size_t)dm * steps->ngroups + c / steps->group] +
+                      steps->inner[step * nchannels + c]
+                : group->delays.table[(size_t)dm * nchannels + c];
+        uint64_t low = run[0] > delay ? run[0] - delay : 0;
+        uint64_t high = min_u64(run[1] > delay ? run[1] - delay : 0, count);
+        if (d->mask[c] || low >= high) {
+            continue;
+        }
+        if (low > end || high < from) {
+            for (uint64_t t = from; t < end; t++) {
+                out[t] = NAN;
+            }
+            from = low;
+            end = high;
+        }
+        from = min_u64(from, low);
+        end = max_u64(end, high);
+    }
+    for (uint64_t t = from; t < end; t++) {
+        out[t] = NAN;
+    }
+}
+
+void dm_group_blank(const struct dedispersion *d, const struct dm_group *group, const char *bad,
+                    uint64_t count, float *out)
+{
+    uint64_t samples = count + group->delays.largest;
+    uint64_t run[2] = {0, 0};
+    for (const char *at = bad; (at = memchr(at, 1, (size_t)(samples - run[1]))) != NULL;
+         at = bad + run[1]) {
+        const char *good = memchr(at, 0, (size_t)(bad + samples - at));
+        run[0] = (uint64_t)(at - bad);
+        run[1] = good ? (uint64_t)(good - bad) : samples;
+        for (uint32_t dm = 0; dm < group->delays.ndms; dm++) {
+            blank_dm(d, group, dm, run, count, out + dm * count);
+        }
+    }
+}

@@ -1,0 +1,34 @@
+/* What compare.c and compare_values.c share. Private to product/. */
+#ifndef VOLTMILL_PRODUCT_CHECK_COMPARE_PARTS_H
+#define VOLTMILL_PRODUCT_CHECK_COMPARE_PARTS_H
+
+#include "base/text.h"
+#include "io/hdf5/h5.h"
+#include "product/check/compare.h"
+
+struct comparison {
+    const char *path; /* of the product, for messages */
+    int is_old, is_moved, has_objects;
+    double tstart_later; /* days by which its tstart is later than what is expected: it is the
+                          * centre's in products before PRODUCT_VERSION_OF_EDGES */
+    struct text first;   /* the first difference, in words */
+    uint64_t count;      /* of differences */
+};
+
+/* The same object in both files. */
+struct pair {
+    hid_t found, expected;
+    const char *name; /* "/data" */
+};
+
+/* Notes a difference. */
+status_t compare_differ(struct comparison *comparison, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Compare an attribute, or a dataset's values, of one type and shape. Fail with DATA when one
+ * cannot be read, not when they differ. */
+status_t compare_attribute(struct comparison *comparison, const struct pair *pair,
+                           const char *name);
+status_t compare_values(struct comparison *comparison, const struct pair *pair);
+
+#endif

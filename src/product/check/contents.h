@@ -1,0 +1,31 @@
+/* What a product holds beside its rows: every dataset and every attribute has a CRC-32 of its own
+ * in /provenance/objects {name, crc32}, so that a changed frequency, header or count is found, and
+ * by name. docs/products.md says of what. Links between objects count by what they lead to. Uses
+ * HDF5: main thread only. */
+#ifndef VOLTMILL_PRODUCT_CHECK_CONTENTS_H
+#define VOLTMILL_PRODUCT_CHECK_CONTENTS_H
+
+#include "base/text.h"
+#include "io/hdf5/h5.h"
+#include "product/product.h"
+
+/* Makes room for the CRCs of what there is now: the last thing that a new product gets. */
+status_t contents_reserve(hid_t file);
+
+/* Puts the CRCs in, when all else is. The same bytes when it is done again. A product without room
+ * for them (of an older version) stays as it is. Fails with NO_SPACE or DATA. */
+status_t contents_put(int fd, const char *path, const struct product_place *place);
+
+/* What contents_compare() finds. */
+struct contents_found {
+    uint64_t known;    /* objects that have a CRC; 0: the product holds none */
+    uint64_t bad;      /* changed, gone, unreadable, or come since */
+    struct text words; /* a line for each */
+};
+
+/* Compares what the file holds with its CRCs. text_free(&out->words) in any case. Fails with DATA
+ * when there is no telling. */
+status_t contents_compare(const char *path, const struct product_place *place,
+                          struct contents_found *out);
+
+#endif

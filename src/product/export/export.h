@@ -1,0 +1,41 @@
+/* Products in formats that other programs read. Files grow under FILE.part and get their names when
+ * they are whole; data go through in blocks, so that memory does not depend on their size (but for
+ * 32 bytes a channel with SCALE_CHANNELS). What was done is said in `said`, what is odd in notes on
+ * stderr. Main thread only. */
+#ifndef VOLTMILL_PRODUCT_EXPORT_EXPORT_H
+#define VOLTMILL_PRODUCT_EXPORT_EXPORT_H
+
+#include "product/export/export_scale.h"
+
+struct export_fil_options {
+    const char *product;
+    const char *out; /* NULL: the product's name, ending in .fil */
+    uint32_t bits;   /* 8, 16, 32 (float); 0: as stored */
+    int64_t only_if; /* below 0: all */
+    int sum;         /* of the ifs */
+    struct scale_options scale;
+    int force;
+};
+
+/* Writes a filterbank in HDF5 as SIGPROC filterbank, highest frequency first. Fails with USAGE,
+ * DATA, NO_SPACE or DEVICE (memory). */
+status_t export_fil(const struct export_fil_options *options, struct text *said);
+
+struct export_series_options {
+    const char *product;
+    const char
+        *base;  /* files are called BASE_DM475.00.*; NULL: the product's name, without ending */
+    int is_tim; /* SIGPROC's .tim instead of PRESTO's .dat and .inf */
+    const double *dms; /* [ndms]: the nearest that are stored */
+    uint32_t ndms;
+    double first_dm, last_dm; /* if ndms = 0: all from first to last */
+    int force;
+};
+
+/* Writes chosen DMs of a dedispersed product, each to its own files. Fails as export_fil(). */
+status_t export_series(const struct export_series_options *options, struct text *said);
+
+/* The name of a product with another ending; for free(). */
+status_t export_name(const char *product, const char *ending, char **out);
+
+#endif

@@ -1,0 +1,105 @@
+#include "product/export/export_file.h"
+
+#include "base/memory.h"
+#include "io/claim.h"
+#include "io/file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int begins_with(const char *path, const char *words, size_t skip)
+{
+    char start[64] = "";
+    FILE *stream = fopen(path, "rb");
+    size_t count = stream ? fread(start, 1, sizeof start, stream) : 0;
+    if (stream) {
+        fclose(stream);
+    }
+    size_t length = strlen(words);
+    return count >= skip + length && memcmp(start + skip, words, length) == 0;
+}
+
+/* What an export that was killed leaves, if it is not empty: a header of SIGPROC's, a .inf. A .dat
+ * is nothing but numbers, but has a .inf beside it, unfinished or whole. */
+static int is_ours(const char *part)
+{
+    static const char ending[] = ".dat.part";
+    size_t length = strlen(part);
+    if (begins_with(part, "HEADER_START", 4) || begins_with(part, " Data file name", 0)) {
+        return 1;
+    }
+    char *inf = length > strlen(ending) ? strdup(part) : NULL;
+    int ours = 0;
+    if (inf && strcmp(inf + length - strlen(ending), ending) == 0) {
+        memcpy(inf + length - strlen(ending), ".inf.part", sizeof ending);
+        ours = begins_with(inf, " Data file name", 0);
+    }
+    free(inf);
+    return ours;
+}
+
+status_t export_file_check(const char *path, const struct guard *reads, int force)
+{
+    status_t st = STATUS_OK;
+    TRY(guard_check_part(reads, "the output", path));
+    TRY(file_check_new(path, force));
+out:
+    return st;
+}
+
+status_t export_file_begin(const char *path, int force, struct export_file *out)
+{
+    status_t st = STATUS_OK;
+    struct export_file file = {.fd = -1, .force = force};
+    TRY(file_check_new(path, force));
+    TRY(file_part_name(path, &file.part));
+    TRY(memory_text(path, &file.path));
+    TRY(claim_part(file.part, force, is_ours, &file.fd));
+    REQUIRE(ftruncate(file.fd, 0) == 0, STATUS_DATA, "%s cannot be cut: %s", file.part,
+            strerror(errno));
+    *out = file;
+    file = (struct export_file){.fd = -1};
+out:
+    export_file_end(&file);
+    return st;
+}
+
+status_t export_file_reserve(const struct export_file *file, uint64_t bytes)
+{
+    return file_reserve(file->fd, file->path, bytes);
+}
+
+status_t export_file_put(const struct export_file *file, uint64_t offset, const void *data,
+                         uint64_t bytes)
+{
+    return file_write(file->fd, file->part, offset, data, bytes);
+}
+
+status_t export_file_publish(struct export_file *file)
+{
+    status_t st = STATUS_OK;
+    TRY(file_sync(file->fd, file->part));
+    st = file_publish(file->part, file->path, file->force);
+    /* It is whole: what cannot be renamed stays, as the message says. */
+    free(file->part);
+    file->part = NULL;
+out:
+    return st;
+}
+
+void export_file_end(struct export_file *file)
+{
+    if (file->part && file->fd >= 0) {
+        unlink(file->part);
+    }
+    if (file->path && file->fd >= 0) {
+        close(file->fd);
+    }
+    free(file->part);
+    free(file->path);
+    *file = (struct export_file){.fd = -1};
+}

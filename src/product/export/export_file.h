@@ -1,0 +1,32 @@
+/* A file being exported: FILE.part, locked, until it is whole; gone if it never becomes so. */
+#ifndef VOLTMILL_PRODUCT_EXPORT_EXPORT_FILE_H
+#define VOLTMILL_PRODUCT_EXPORT_EXPORT_FILE_H
+
+#include "io/guard.h"
+
+#include <stdint.h>
+
+struct export_file {
+    char *path, *part;
+    int fd;
+    int force;
+};
+
+/* Whether it may be made at all: not over one of the files that `reads` knows. Fails with USAGE. */
+status_t export_file_check(const char *path, const struct guard *reads, int force);
+/* Begins with path.part, empty, after export_file_check(). Fails with USAGE (exists, locked,
+ * somebody else's). */
+status_t export_file_begin(const char *path, int force, struct export_file *out);
+/* Reserves room for `bytes` bytes. Only once the first bytes are there by which the next export
+ * knows what one that was killed left: before them, what is left must be empty. Fails with
+ * NO_SPACE.
+ */
+status_t export_file_reserve(const struct export_file *file, uint64_t bytes);
+status_t export_file_put(const struct export_file *file, uint64_t offset, const void *data,
+                         uint64_t bytes);
+/* Makes it last, under its name. */
+status_t export_file_publish(struct export_file *file);
+/* Frees; removes what was not published. Takes one that is zero. */
+void export_file_end(struct export_file *file);
+
+#endif

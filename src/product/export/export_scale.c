@@ -1,0 +1,154 @@
+#include "product/export/export_scale.h"
+
+#include "base/memory.h"
+#include "base/units.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static double largest(uint32_t bits)
+{
+    return bits == 8 ? UINT8_MAX : UINT16_MAX;
+}
+
+status_t scale_begin(const struct scale_options *options, uint32_t bits, uint64_t nlines,
+                     struct scale *out)
+{
+    status_t st = STATUS_OK;
+    struct scale scale = {.options = *options, .bits = bits, .low = INFINITY, .high = -INFINITY};
+    if (options->kind == SCALE_CHANNELS) {
+        scale.nlines = nlines;
+        TRY(memory_zeroed((size_t)nlines, sizeof *scale.lines, "means of channels", &scale.lines));
+    }
+    *out = scale;
+out:
+    return st;
+}
+
+void scale_end(struct scale *scale)
+{
+    free(scale->lines);
+    scale->lines = NULL;
+}
+
+int scale_must_measure(const struct scale *scale)
+{
+    return scale->options.kind == SCALE_RANGE || scale->options.kind == SCALE_CHANNELS;
+}
+
+static void measure_line(struct scale_line *line, double value)
+{
+    if (line->count == 0) {
+        line->first = value;
+    }
+    double difference = value - line->first;
+    line->sum += difference;
+    line->squares += difference * difference;
+    line->count++;
+}
+
+void scale_measure(struct scale *scale, const float *values, uint64_t count, uint64_t line)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        double value = values[i];
+        if (!isfinite(value)) {
+            continue;
+        }
+        scale->low = value < scale->low ? value : scale->low;
+        scale->high = value > scale->high ? value : scale->high;
+        if (scale->lines) {
+            measure_line(&scale->lines[line + i], value);
+        }
+    }
+}
+
+status_t scale_settle(struct scale *scale, const char *path)
+{
+    status_t st = STATUS_OK;
+    if (scale_must_measure(scale)) {
+        REQUIRE(scale->low <= scale->high, STATUS_DATA,
+                "%s holds no finite number: there is nothing to scale", path);
+    } else {
+        scale->low = scale->options.low;
+        scale->high = scale->options.high;
+    }
+out:
+    return st;
+}
+
+struct rule {
+    double centre, mean, gain, blank;
+};
+
+/* How channel `line` is encoded. */
+static struct rule rule_of(const struct scale *scale, uint64_t line)
+{
+    double steps = largest(scale->bits) + 1;
+    if (scale->options.kind == SCALE_NONE) {
+        return (struct rule){0, 0, 1, 0};
+    }
+    if (scale->options.kind != SCALE_CHANNELS) {
+        double width = scale->high - scale->low;
+        return (struct rule){0, scale->low, width > 0 ? (steps - 1) / width : 0, 0};
+    }
+    const struct scale_line *known = &scale->lines[line];
+    double count = known->count > 0 ? (double)known->count : 1;
+    double mean = known->sum / count;
+    double rms = sqrt(fmax(known->squares / count - mean * mean, 0));
+    return (struct rule){steps / 4, known->first + mean, rms > 0 ? steps / 16 / rms : 0, steps / 4};
+}
+
+static double encode(struct scale *scale, const struct rule *rule, double value)
+{
+    if (isnan(value)) {
+        scale->blanks++;
+        return rule->blank;
+    }
+    /* Infinity times a gain of 0 would be NaN. */
+    double number = rule->gain > 0 ? rule->centre + (value - rule->mean) * rule->gain
+                    : value > rule->mean && isinf(value) ? INFINITY
+                    : isinf(value)                       ? -INFINITY
+                                                         : rule->centre;
+    number = rint(number);
+    if (number < 0 || number > largest(scale->bits)) {
+        scale->clipped++;
+        return number < 0 ? 0 : largest(scale->bits);
+    }
+    return number;
+}
+
+void scale_encode(struct scale *scale, const float *values, uint64_t count, uint64_t line,
+                  void *out)
+{
+    struct rule rule = rule_of(scale, line);
+    for (uint64_t i = 0; i < count; i++) {
+        if (scale->lines) {
+            rule = rule_of(scale, line + i);
+        }
+        double number = encode(scale, &rule, values[i]);
+        if (scale->bits == 8) {
+            ((uint8_t *)out)[i] = (uint8_t)number;
+        } else {
+            ((uint16_t *)out)[i] = (uint16_t)number;
+        }
+    }
+}
+
+status_t scale_say(const struct scale *scale, struct text *out)
+{
+    status_t st = STATUS_OK;
+    double top = largest(scale->bits);
+    if (scale->options.kind == SCALE_CHANNELS) {
+        TRY(text_add(out,
+                     "scaling: each channel's mean becomes %g and its rms %g steps, so that 0 to "
+                     "%g are -4 to 12 rms",
+                     (top + 1) / 4, (top + 1) / 16, top));
+    } else {
+        TRY(text_add(out, "scaling: 0 stands for %.9g, %g for %.9g, a step for %.9g", scale->low,
+                     top, scale->high, (scale->high - scale->low) / top));
+    }
+    TRY(text_add(out, "; %llu %s outside and clipped\n", (unsigned long long)scale->clipped,
+                 units_plural(scale->clipped, "sample lay", "samples lay")));
+out:
+    return st;
+}

@@ -1,0 +1,55 @@
+/* Numbers into few bits: value v becomes rint(centre + (v - mean) * gain), clipped. */
+#ifndef VOLTMILL_PRODUCT_EXPORT_EXPORT_SCALE_H
+#define VOLTMILL_PRODUCT_EXPORT_EXPORT_SCALE_H
+
+#include "base/text.h"
+
+#include <stdint.h>
+
+enum scale_kind {
+    SCALE_NONE,
+    SCALE_RANGE,   /* the least value becomes 0, the greatest the largest number */
+    SCALE_GIVEN,   /* low and high become them */
+    SCALE_CHANNELS /* each channel's mean a quarter of the numbers, its rms a sixteenth */
+};
+
+struct scale_options {
+    enum scale_kind kind;
+    double low, high;
+};
+
+/* What is known of a channel, or of all. */
+struct scale_line {
+    double first, sum, squares; /* of the differences from the first value */
+    uint64_t count;
+};
+
+struct scale {
+    struct scale_options options;
+    uint32_t bits;
+    uint64_t nlines;
+    struct scale_line *lines;
+    double low, high;         /* of all finite values */
+    uint64_t clipped, blanks; /* counted on the way: outside of the range; NaN */
+};
+
+/* For `nlines` channels of all ifs. */
+status_t scale_begin(const struct scale_options *options, uint32_t bits, uint64_t nlines,
+                     struct scale *out);
+void scale_end(struct scale *scale);
+
+/* Whether all values must be measured before the first is encoded. */
+int scale_must_measure(const struct scale *scale);
+/* Values of neighbouring channels, the first of which is channel `line`. */
+void scale_measure(struct scale *scale, const float *values, uint64_t count, uint64_t line);
+/* Fails with DATA when no value is finite. */
+status_t scale_settle(struct scale *scale, const char *path);
+
+/* Writes `count` numbers of `bits` to out. NaN becomes the channel's mean, or 0. */
+void scale_encode(struct scale *scale, const float *values, uint64_t count, uint64_t line,
+                  void *out);
+
+/* "scaling: ...", one line. */
+status_t scale_say(const struct scale *scale, struct text *out);
+
+#endif

@@ -1,0 +1,401 @@
+/* Chosen DMs of a dedispersed product as PRESTO's .dat and .inf, or SIGPROC's .tim. */
+#include "base/memory.h"
+#include "product/export/export.h"
+#include "product/export/export_file.h"
+#include "product/export/presto.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Samples of a block: 16 MiB. */
+enum { BLOCK = 4 << 20 };
+
+/* One export under way. */
+struct choice {
+    const struct export_series_options *options;
+    struct series *in;
+    uint64_t *dms; /* [ndms] numbers in the product, ascending, each once */
+    uint64_t ndms;
+    int decimals;     /* of DMs in names */
+    uint64_t samples; /* that are written of each */
+    float *block;
+    char *base;
+};
+
+status_t export_name(const char *product, const char *ending, char **out)
+{
+    status_t st = STATUS_OK;
+    struct text text = {0};
+    const char *base = text_basename(product);
+    const char *dot = strrchr(base, '.');
+    size_t length = dot && dot > base ? (size_t)(dot - product) : strlen(product);
+    TRY(text_add_bytes(&text, product, length));
+    TRY(text_add(&text, "%s", ending));
+    *out = text.data;
+    text.data = NULL;
+out:
+    text_free(&text);
+    return st;
+}
+
+static uint64_t nearest_dm(const struct series *in, double dm)
+{
+    uint64_t best = 0;
+    for (uint64_t i = 1; i < in->ndms; i++) {
+        if (fabs(in->dm[i] - dm) < fabs(in->dm[best] - dm)) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* How far the nearest other DM lies from this one. */
+static double step_at(const struct series *in, uint64_t at)
+{
+    double step = INFINITY;
+    for (uint64_t i = 0; i < in->ndms; i++) {
+        double distance = fabs(in->dm[i] - in->dm[at]);
+        step = distance > 0 && distance < step ? distance : step;
+    }
+    return isfinite(step) ? step : 0;
+}
+
+static void range_of(const struct series *in, double *least, double *most)
+{
+    *least = *most = in->dm[0];
+    for (uint64_t i = 1; i < in->ndms; i++) {
+        *least = fmin(*least, in->dm[i]);
+        *most = fmax(*most, in->dm[i]);
+    }
+}
+
+static status_t fail_dms(const struct series *in, const char *what)
+{
+    double least;
+    double most;
+    range_of(in, &least, &most);
+    return report_fail(STATUS_USAGE, "export: %s is not in %s: it holds %llu DMs from %g to %g",
+                       what, in->path, (unsigned long long)in->ndms, least, most);
+}
+
+/* Between two stored DMs the nearest is as good as any; beyond them it is another one. */
+static status_t choose_nearest(struct choice *choice, char *taken)
+{
+    status_t st = STATUS_OK;
+    const struct series *in = choice->in;
+    double least;
+    double most;
+    range_of(in, &least, &most);
+    for (uint32_t i = 0; i < choice->options->ndms; i++) {
+        char what[64];
+        double dm = choice->options->dms[i];
+        uint64_t at = nearest_dm(in, dm);
+        double distance = fabs(in->dm[at] - dm);
+        double slack = 1e-9 * fabs(dm);
+        int is_within = dm >= least && dm <= most;
+        if (!is_within && distance > step_at(in, at) / 2 + slack) {
+            snprintf(what, sizeof what, "DM %.12g", dm);
+            TRY(fail_dms(in, what));
+        }
+        if (distance > slack) {
+            report_note("DM %.12g is not stored: the nearest is %.12g", dm, in->dm[at]);
+        }
+        taken[at] = 1;
+    }
+out:
+    return st;
+}
+
+static status_t choose_range(struct choice *choice, char *taken)
+{
+    status_t st = STATUS_OK;
+    const struct export_series_options *options = choice->options;
+    const double *dm = choice->in->dm;
+    int any = 0;
+    for (uint64_t i = 0; i < choice->in->ndms; i++) {
+        taken[i] = dm[i] >= options->first_dm && dm[i] <= options->last_dm;
+        any |= taken[i];
+    }
+    if (!any) {
+        char what[80];
+        snprintf(what, sizeof what, "any DM from %.12g to %.12g", options->first_dm,
+                 options->last_dm);
+        TRY(fail_dms(choice->in, what));
+    }
+out:
+    return st;
+}
+
+static status_t choose_dms(struct choice *choice)
+{
+    status_t st = STATUS_OK;
+    char *taken = NULL;
+    size_t count = (size_t)choice->in->ndms;
+    TRY(memory_zeroed(count, 1, "DMs", &taken));
+    TRY(memory_zeroed(count, sizeof *choice->dms, "DMs", &choice->dms));
+    TRY(choice->options->ndms > 0 ? choose_nearest(choice, taken) : choose_range(choice, taken));
+    for (uint64_t i = 0; i < choice->in->ndms; i++) {
+        if (taken[i]) {
+            choice->dms[choice->ndms++] = i;
+        }
+    }
+out:
+    free(taken);
+    return st;
+}
+
+static int compare_f64(const void *left, const void *right)
+{
+    double a = *(const double *)left;
+    double b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+static double rounded(double dm, int decimals)
+{
+    return rint(dm * pow(10, decimals));
+}
+
+/* Two decimals, or as many more as tell the DMs apart. */
+static status_t choose_decimals(struct choice *choice)
+{
+    status_t st = STATUS_OK;
+    enum { MOST = 9 };
+    double *sorted = NULL;
+    TRY(memory_zeroed((size_t)choice->ndms, sizeof *sorted, "DMs", &sorted));
+    for (uint64_t i = 0; i < choice->ndms; i++) {
+        sorted[i] = choice->in->dm[choice->dms[i]];
+    }
+    qsort(sorted, (size_t)choice->ndms, sizeof *sorted, compare_f64);
+    choice->decimals = 2;
+    for (uint64_t i = 1; i < choice->ndms; i++) {
+        while (choice->decimals <= MOST &&
+               rounded(sorted[i], choice->decimals) == rounded(sorted[i - 1], choice->decimals)) {
+            choice->decimals++;
+        }
+    }
+    REQUIRE(choice->decimals <= MOST, STATUS_DATA, "%s holds a DM twice", choice->in->path);
+out:
+    free(sorted);
+    return st;
+}
+
+/* base_DM475.00, and an ending. */
+static status_t name_of(const struct choice *choice, uint64_t dm, const char *ending, char **out)
+{
+    status_t st = STATUS_OK;
+    struct text text = {0};
+    TRY(text_add(&text, "%s_DM%.*f%s", choice->base, choice->decimals, choice->in->dm[dm], ending));
+    *out = text.data;
+    text.data = NULL;
+out:
+    text_free(&text);
+    return st;
+}
+
+static uint64_t count_nans(const float *values, uint64_t count)
+{
+    uint64_t nans = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        nans += isnan(values[i]) != 0;
+    }
+    return nans;
+}
+
+/* Begins a file, with the words that it begins with. */
+static status_t begin(const struct choice *choice, const char *path, const struct text *head,
+                      struct export_file *file)
+{
+    status_t st = STATUS_OK;
+    TRY(export_file_begin(path, choice->options->force, file));
+    TRY(export_file_put(file, 0, head->data, head->length));
+out:
+    return st;
+}
+
+/* All samples of a DM, behind `head`; then they get their name. */
+static status_t write_samples(struct choice *choice, uint64_t dm, const struct text *head,
+                              struct export_file *file)
+{
+    status_t st = STATUS_OK;
+    uint64_t nans = 0;
+    TRY(export_file_reserve(file, head->length + choice->samples * sizeof(float)));
+    for (uint64_t at = 0; at < choice->samples; at += BLOCK) {
+        uint64_t count = min_u64(BLOCK, choice->samples - at);
+        TRY(series_read(choice->in, dm, at, count, choice->block));
+        nans += count_nans(choice->block, count);
+        TRY(export_file_put(file, head->length + at * sizeof(float), choice->block,
+                            count * sizeof(float)));
+    }
+    TRY(export_file_publish(file));
+    if (nans > 0) {
+        report_note("%s: %llu of its %llu samples are NaN (holes of the run?): they stay NaN",
+                    file->path, (unsigned long long)nans, (unsigned long long)choice->samples);
+    }
+out:
+    return st;
+}
+
+static struct sigproc header_of(const struct choice *choice, uint64_t dm)
+{
+    struct sigproc header = choice->in->header;
+    struct utc start;
+    const struct series_band *band = &choice->in->band;
+    header.fch1 = band->high_mhz;
+    header.foff = band->width_mhz > 0 ? -band->width_mhz : 0;
+    header.tstart = series_start(choice->in, dm, &start) ? utc_mjd(start) : 0;
+    header.data_type = SIGPROC_SERIES;
+    header.nbits = 32;
+    header.nchans = 1;
+    header.nifs = 1;
+    header.nbeams = 1;
+    header.ibeam = 1;
+    header.refdm = choice->in->dm[dm];
+    return header;
+}
+
+static status_t write_tim(struct choice *choice, uint64_t dm, struct text *said)
+{
+    status_t st = STATUS_OK;
+    struct export_file file = {.fd = -1};
+    struct text head = {0};
+    char *path = NULL;
+    struct sigproc header = header_of(choice, dm);
+    TRY(name_of(choice, dm, ".tim", &path));
+    TRY(sigproc_write(&header, &head));
+    TRY(begin(choice, path, &head, &file));
+    TRY(write_samples(choice, dm, &head, &file));
+    TRY(text_add_shown(said, "%s: SIGPROC series, DM %.12g, %llu samples\n", path, header.refdm,
+                       (unsigned long long)choice->samples));
+out:
+    export_file_end(&file);
+    free(path);
+    text_free(&head);
+    return st;
+}
+
+/* The .inf is begun last and whole last: a .dat.part that has none beside it is not ours, and where
+ * there is a .inf, all is. */
+static status_t write_dat(struct choice *choice, uint64_t dm, struct text *said)
+{
+    status_t st = STATUS_OK;
+    struct export_file dat = {.fd = -1};
+    struct export_file inf = {.fd = -1};
+    struct text words = {0};
+    const struct text nothing = {0};
+    char *bare = NULL;
+    char *names[2] = {NULL, NULL};
+    TRY(name_of(choice, dm, "", &bare));
+    TRY(name_of(choice, dm, ".dat", &names[0]));
+    TRY(name_of(choice, dm, ".inf", &names[1]));
+    TRY(presto_inf(choice->in, text_basename(bare), dm, choice->samples, &words));
+    TRY(begin(choice, names[0], &nothing, &dat));
+    TRY(begin(choice, names[1], &words, &inf));
+    TRY(write_samples(choice, dm, &nothing, &dat));
+    TRY(export_file_publish(&inf));
+    TRY(text_add_shown(said, "%s, .inf: PRESTO series, DM %.12g, %llu samples\n", names[0],
+                       choice->in->dm[dm], (unsigned long long)choice->samples));
+out:
+    export_file_end(&dat);
+    export_file_end(&inf);
+    text_free(&words);
+    free(bare);
+    free(names[0]);
+    free(names[1]);
+    return st;
+}
+
+/* PRESTO wants an even number of samples. */
+static status_t choose_samples(struct choice *choice)
+{
+    status_t st = STATUS_OK;
+    choice->samples = choice->in->samples;
+    if (!choice->options->is_tim) {
+        choice->samples -= choice->samples % 2;
+        REQUIRE(choice->samples > 0, STATUS_DATA, "%s: one sample is no series for PRESTO",
+                choice->in->path);
+        if (choice->samples < choice->in->samples) {
+            report_note("the last of %llu samples is left out: PRESTO wants an even number",
+                        (unsigned long long)choice->in->samples);
+        }
+    }
+    TRY(memory_aligned((size_t)min_u64(BLOCK, choice->samples), sizeof *choice->block, "samples",
+                       &choice->block));
+out:
+    return st;
+}
+
+/* Every name, before the first file is written. */
+static status_t check_names(const struct choice *choice)
+{
+    status_t st = STATUS_OK;
+    char *path = NULL;
+    struct guard reads = {0};
+    const char *const endings[] = {choice->options->is_tim ? ".tim" : ".dat", ".inf"};
+    TRY(guard_add(&reads, "the file which it is made of,", choice->in->path));
+    for (uint64_t i = 0; i < choice->ndms; i++) {
+        for (int k = 0; k < (choice->options->is_tim ? 1 : 2); k++) {
+            TRY(name_of(choice, choice->dms[i], endings[k], &path));
+            TRY(export_file_check(path, &reads, choice->options->force));
+            free(path);
+            path = NULL;
+        }
+    }
+out:
+    guard_free(&reads);
+    free(path);
+    return st;
+}
+
+/* What headers cannot say as it is. */
+static void say_band(const struct choice *choice)
+{
+    const struct series *in = choice->in;
+    const struct series_band *band = &in->band;
+    if (!band->is_even && !choice->options->is_tim) {
+        report_warn("%s: its %llu channels are not evenly spaced, which a .inf cannot say: %llu of "
+                    "%.9g MHz from %.9g to %.9g MHz stand there, gaps included",
+                    in->path, (unsigned long long)band->held, (unsigned long long)band->channels,
+                    band->width_mhz, band->low_mhz, band->high_mhz);
+    }
+    if (series_is_shifted(in)) {
+        report_note("the times of %s are those of %.9g MHz; what is written begins when a pulse "
+                    "arrives at the highest channel, %.9g MHz, as PRESTO and SIGPROC have it",
+                    in->path, band->reference_mhz, band->high_mhz);
+    }
+}
+
+static void choice_end(struct choice *choice)
+{
+    series_destroy(choice->in);
+    free(choice->dms);
+    free(choice->block);
+    free(choice->base);
+}
+
+status_t export_series(const struct export_series_options *options, struct text *said)
+{
+    status_t st = STATUS_OK;
+    struct choice choice = {.options = options};
+    TRY(series_open(options->product, &choice.in));
+    TRY(options->base ? memory_text(options->base, &choice.base)
+                      : export_name(options->product, "", &choice.base));
+    TRY(choose_dms(&choice));
+    TRY(choose_decimals(&choice));
+    TRY(choose_samples(&choice));
+    TRY(check_names(&choice));
+    if (choice.in->missing.length > 0) {
+        report_note("%s does not say: %s; written as 0, 1 or unknown", choice.in->path,
+                    choice.in->missing.data);
+    }
+    say_band(&choice);
+    for (uint64_t i = 0; i < choice.ndms; i++) {
+        TRY(options->is_tim ? write_tim(&choice, choice.dms[i], said)
+                            : write_dat(&choice, choice.dms[i], said));
+    }
+out:
+    choice_end(&choice);
+    return st;
+}

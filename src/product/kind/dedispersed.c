@@ -1,0 +1,252 @@
+#include "product/kind/dedispersed.h"
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "io/hdf5/h5_file.h"
+#include "product/ask.h"
+#include "product/kind/kinds.h"
+#include "product/kind/sigproc.h"
+#include "product/spans.h"
+
+#include <hdf5_hl.h>
+#include <stdlib.h>
+
+static const char delay_convention[] =
+    "/dedispersed[d][t] is the sum, over the channels c that are not masked, of sample t + origin "
+    "+ delays[d][c] of the filterbank's channel c, after the ifs and `downsample` samples in time "
+    "were added up; with edges valid, t counts from the first time of which all samples are "
+    "there (t begins at -origin); with edges pad it counts from 0, and samples outside of the "
+    "observation count as zero. delays + origin is round(constant * dm * (1 / f^2 - 1 / r^2) / "
+    "tsamp_s), f and the reference r in MHz, halves away from zero. In mode two-step samples are "
+    "taken at most error_samples beside these.";
+
+static const char time_convention[] =
+    "/time holds seconds after start_mjd_day (Modified Julian Day, UTC) and start_second of the "
+    "root: the time at which a pulse arrives at reference_hz; it is first_time + t * time_step. "
+    "Stamps are the centres of the filterbank's dumps; of samples that were added up in time, "
+    "their "
+    "mean.";
+
+static const char tstart_convention[] = "MJD (UTC) of the leading edge of sample 0, = start + "
+                                        "first_time - time_step / 2 of the root; 0 "
+                                        "when the filterbank does not say when it starts";
+
+/* As SIGPROC and PRESTO count. */
+static double tstart_of(const struct dedispersed_spec *spec)
+{
+    const struct fbh5 *input = spec->input;
+    return input->has_start ? utc_mjd(utc_add(input->start, axes_leading_edge(spec->time))) : 0;
+}
+
+/* What exporters need, on the dataset itself. */
+static status_t put_header(hid_t data, const struct dedispersed_spec *spec)
+{
+    status_t st = STATUS_OK;
+    const struct fbh5 *input = spec->input;
+    TRY(h5_put_f64(data, "tsamp_s", spec->time.step));
+    TRY(h5_put_f64(data, "tstart", tstart_of(spec)));
+    TRY(h5_put_text(data, "tstart_convention", tstart_convention));
+    TRY(h5_put_f64(data, "fch1", input->fch1_mhz));
+    TRY(h5_put_f64(data, "foff", input->foff_mhz));
+    TRY(h5_put_i32(data, "nchans", (int32_t)input->nchannels));
+    TRY(h5_put_text(data, "source_name", input->source ? input->source : "unknown"));
+    if (input->telescope) {
+        TRY(h5_put_text(data, "telescope", input->telescope));
+    }
+    TRY(h5_put_i32(data, "telescope_id", sigproc_of(input).telescope_id));
+    TRY(h5_put_f64(data, "src_raj", input->raj_hours));
+    TRY(h5_put_f64(data, "src_dej", input->dej_degrees));
+    TRY(h5_put_text(data, "axes", "dm,time"));
+    TRY(h5_put_text(data, "long_name", "power summed over channels along the delays of each DM"));
+out:
+    return st;
+}
+
+static status_t put_root(hid_t file, const struct dedispersed_spec *spec)
+{
+    status_t st = STATUS_OK;
+    const struct fbh5 *input = spec->input;
+    struct product_sky sky = {input->has_start,  input->start,        input->telescope,
+                              input->source,     input->has_position, 15 * input->raj_hours,
+                              input->dej_degrees};
+    TRY(product_put_root(file, PRODUCT_DEDISPERSED, "dedispersed time series", &sky));
+    TRY(h5_put_f64(file, "first_time", spec->time.first));
+    TRY(h5_put_f64(file, "time_step", spec->time.step));
+out:
+    return st;
+}
+
+/* A dataset of the provenance, written at once. */
+static status_t put_table(hid_t group, const char *name, hid_t stored, hid_t type, int rank,
+                          const hsize_t *dims, const void *values)
+{
+    status_t st = STATUS_OK;
+    hid_t dataset = -1;
+    TRY(h5_create_dataset(group, name, stored, rank, dims, &dataset));
+    H5_TRY(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values), "%s cannot be written",
+           name);
+out:
+    h5_close(dataset);
+    return st;
+}
+
+static status_t put_plan(hid_t group, const struct dedispersed_spec *spec)
+{
+    status_t st = STATUS_OK;
+    TRY(h5_put_text(group, "filterbank", spec->input->path));
+    TRY(h5_put_text(group, "time_convention", time_convention));
+    TRY(h5_put_text(group, "delay_convention", delay_convention));
+    TRY(h5_put_f64(group, "constant", spec->constant));
+    TRY(h5_put_f64(group, "reference_hz", spec->reference_hz));
+    TRY(h5_put_text(group, "mode", spec->mode));
+    TRY(h5_put_i32(group, "error_samples", (int32_t)spec->error_samples));
+    TRY(h5_put_u64(group, "downsample", spec->downsample));
+    TRY(h5_put_text(group, "edges", spec->edges));
+    TRY(h5_put_text(group, "dm_plan", spec->plan));
+    TRY(h5_put_text(group, "ifs", spec->ifs));
+    TRY(h5_put_i32(group, "origin", (int32_t)spec->delays->origin));
+    TRY(h5_put_u64(group, "gap_samples", 0));
+out:
+    return st;
+}
+
+static status_t put_provenance(hid_t file, const struct dedispersed_spec *spec,
+                               const struct product_place *place)
+{
+    status_t st = STATUS_OK;
+    hid_t group = -1;
+    const hsize_t dims[2] = {spec->delays->ndms, spec->delays->nchannels};
+    TRY(product_begin_provenance(file, spec->job_text, spec->arithmetic, spec->inputs, &group));
+    TRY(put_plan(group, spec));
+    TRY(product_reserve_counts(group, place));
+    TRY(put_table(group, "delays", H5T_STD_U32LE, H5T_NATIVE_UINT32, 2, dims, spec->delays->table));
+    TRY(put_table(group, "frequency", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, dims + 1,
+                  spec->input->freq_hz));
+    TRY(put_table(group, "mask", H5T_STD_U8LE, H5T_NATIVE_UINT8, 1, dims + 1, spec->mask));
+out:
+    h5_close(group);
+    return st;
+}
+
+static status_t put_series(hid_t file, const struct dedispersed_spec *spec)
+{
+    status_t st = STATUS_OK;
+    hid_t data = -1;
+    const hsize_t dims[2] = {spec->delays->ndms, spec->times};
+    TRY(product_scale_f64(file, "dm", spec->dms, dims[0], "pc cm-3", "dispersion measure"));
+    TRY(product_scale_time(file, dims[1], spec->input->has_start ? &spec->input->start : NULL,
+                           "when a pulse arrives at the reference frequency"));
+    TRY(h5_create_dataset(file, "dedispersed", H5T_IEEE_F32LE, 2, dims, &data));
+    TRY(put_header(data, spec));
+    TRY(product_attach(file, data, "dm", 0, "dm"));
+    TRY(product_attach(file, data, "time", 1, "time"));
+out:
+    h5_close(data);
+    return st;
+}
+
+status_t dedispersed_describe(hid_t file, const struct dedispersed_spec *spec,
+                              struct product_place *place)
+{
+    status_t st = STATUS_OK;
+    *place = (struct product_place){.rows = spec->delays->ndms,
+                                    .row_bytes = spec->times * sizeof(float)};
+    place->span_rows = spans_rows(place->rows, place->row_bytes);
+    TRY(put_root(file, spec));
+    TRY(put_series(file, spec));
+    TRY(put_provenance(file, spec, place));
+out:
+    return st;
+}
+
+status_t dedispersed_create(const char *path, const struct dedispersed_spec *spec,
+                            struct product_place *place)
+{
+    status_t st = STATUS_OK;
+    hid_t file = -1;
+    TRY(h5_file_create(path, &file));
+    TRY(dedispersed_describe(file, spec, place));
+    hid_t whole = file;
+    file = -1;
+    TRY(product_finish(whole, "dedispersed", place));
+out:
+    h5_close(file);
+    return st;
+}
+
+void dedispersed_destroy(struct dedispersed *dedispersed)
+{
+    if (dedispersed) {
+        free(dedispersed->dms);
+        free(dedispersed->delays);
+        free(dedispersed->freq_hz);
+        free(dedispersed->filterbank);
+        free(dedispersed->mode);
+        free(dedispersed->edges);
+        free(dedispersed);
+    }
+}
+
+static status_t need_text(hid_t group, const char *path, const char *name, char **out)
+{
+    status_t st = STATUS_OK;
+    int found = 0;
+    TRY(h5_get_text(group, path, name, out, &found));
+    REQUIRE(found, STATUS_DATA, "%s: its provenance does not tell %s", path, name);
+out:
+    return st;
+}
+
+static status_t read_delays(hid_t file, const char *path, struct dedispersed *to)
+{
+    status_t st = STATUS_OK;
+    hid_t dataset = H5Dopen2(file, "provenance/delays", H5P_DEFAULT);
+    hid_t space = -1;
+    H5_TRY(dataset, "%s does not hold its delays", path);
+    space = H5Dget_space(dataset);
+    REQUIRE((uint64_t)H5Sget_simple_extent_npoints(space) == (uint64_t)to->ndms * to->nchannels,
+            STATUS_DATA, "%s: its delays are not those of %zu DMs and %zu channels", path, to->ndms,
+            to->nchannels);
+    TRY(memory_zeroed(to->ndms * to->nchannels, sizeof *to->delays, "delays", &to->delays));
+    H5_TRY(H5Dread(dataset, H5T_NATIVE_UINT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, to->delays),
+           "%s: its delays cannot be read", path);
+out:
+    h5_close(space);
+    h5_close(dataset);
+    return st;
+}
+
+static status_t read_here(const char *path, struct dedispersed **out)
+{
+    status_t st = STATUS_OK;
+    struct dedispersed *to = NULL;
+    hid_t file = -1;
+    hid_t group = -1;
+    int found = 0;
+    TRY(memory_zeroed(1, sizeof *to, "a product", &to));
+    TRY(h5_open_file(path, &file));
+    group = H5Gopen2(file, "provenance", H5P_DEFAULT);
+    H5_TRY(group, "%s has no provenance", path);
+    TRY(need_text(group, path, "filterbank", &to->filterbank));
+    TRY(need_text(group, path, "mode", &to->mode));
+    TRY(need_text(group, path, "edges", &to->edges));
+    TRY(h5_get_f64(group, path, "constant", &to->constant, &found));
+    TRY(h5_get_f64(group, path, "reference_hz", &to->reference_hz, &found));
+    TRY(h5_read_f64s(file, path, "dm", &to->dms, &to->ndms));
+    TRY(h5_read_f64s(file, path, "provenance/frequency", &to->freq_hz, &to->nchannels));
+    REQUIRE(to->ndms > 0 && to->nchannels > 0, STATUS_DATA, "%s holds %zu DMs of %zu channels",
+            path, to->ndms, to->nchannels);
+    TRY(read_delays(file, path, to));
+    *out = to;
+    to = NULL;
+out:
+    h5_close(group);
+    h5_close(file);
+    dedispersed_destroy(to);
+    return st;
+}
+
+status_t dedispersed_read(const char *path, struct dedispersed **out)
+{
+    return apart_is_used() ? ask_dedispersed(path, out) : read_here(path, out);
+}

@@ -1,0 +1,109 @@
+/* Power as an FBH5 filterbank: /data float [time][if][frequency], as blimpy, turbo_seti and rawspec
+ * read and write it. An "if" is one station, beam and polarisation. */
+#include "base/memory.h"
+#include "product/kind/kinds.h"
+#include "product/kind/sigproc.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Names of the ifs: "CS001/X" where there are several stations or beams, else the polarisation. */
+static status_t name_ifs(const struct archive *archive, char ***out, uint32_t *count)
+{
+    status_t st = STATUS_OK;
+    static const enum axis axes[] = {AXIS_STATION, AXIS_BEAM, AXIS_POL};
+    char **names[3] = {NULL};
+    char **ifs = NULL;
+    uint32_t total = 1;
+    struct text text = {0};
+    for (int i = 0; i < 3; i++) {
+        TRY(product_names(archive, axes[i], &names[i]));
+        total *= archive->nselected[axes[i]];
+    }
+    TRY(memory_zeroed(total, sizeof *ifs, "names", &ifs));
+    for (uint32_t at = 0; at < total; at++) {
+        uint32_t pols = archive->nselected[AXIS_POL];
+        uint32_t beams = archive->nselected[AXIS_BEAM];
+        uint32_t index[3] = {at / pols / beams, at / pols % beams, at % pols};
+        text.length = 0;
+        for (int i = 0; i < 3; i++) {
+            if (axes[i] == AXIS_POL || archive->present[axes[i]]) {
+                TRY(text_add(&text, "%s%s", text.length ? "/" : "", names[i][index[i]]));
+            }
+        }
+        TRY(memory_text(text.data, &ifs[at]));
+    }
+    *out = ifs;
+    *count = total;
+    ifs = NULL;
+out:
+    for (int i = 0; i < 3; i++) {
+        h5_free_texts(names[i], names[i] ? archive->nselected[axes[i]] : 0);
+    }
+    h5_free_texts(ifs, total);
+    text_free(&text);
+    return st;
+}
+
+/* blimpy's header: names and units are SIGPROC's (MHz, hours, MJD). */
+static status_t put_header(hid_t data, const struct product_spec *spec, uint32_t nifs)
+{
+    status_t st = STATUS_OK;
+    const struct archive *archive = spec->archive;
+    uint64_t count = product_frequencies(spec);
+    struct time_axis time = product_time(spec);
+    struct utc start = utc_add(archive->start, axes_leading_edge(time));
+    double spacing = archive_chan_width_hz(archive) / spec->channels;
+    TRY(h5_put_i32(data, "machine_id", 0));
+    TRY(h5_put_i32(data, "telescope_id", sigproc_telescope(archive->telescope)));
+    TRY(h5_put_i32(data, "data_type", 1));
+    TRY(h5_put_i32(data, "nchans", (int32_t)count));
+    TRY(h5_put_i32(data, "nfpc", (int32_t)spec->nchannels));
+    TRY(h5_put_i32(data, "nbeams", 1));
+    TRY(h5_put_i32(data, "ibeam", 1));
+    TRY(h5_put_i32(data, "nbits", 32));
+    TRY(h5_put_i32(data, "nifs", (int32_t)nifs));
+    TRY(h5_put_f64(data, "src_raj", archive->has_position ? archive->ra_deg / 15 : 0));
+    TRY(h5_put_f64(data, "src_dej", archive->has_position ? archive->dec_deg : 0));
+    TRY(h5_put_f64(data, "az_start", 0));
+    TRY(h5_put_f64(data, "za_start", 0));
+    TRY(h5_put_f64(data, "fch1", product_frequency(spec, 0) / 1e6));
+    TRY(h5_put_f64(data, "foff", spacing / 1e6));
+    TRY(h5_put_f64(data, "tstart", archive->has_start ? utc_mjd(start) : 0));
+    TRY(h5_put_f64(data, "tsamp", time.step));
+    TRY(h5_put_text(data, "source_name", archive->source ? archive->source : "unknown"));
+    TRY(h5_put_text(data, "rawdatafile", text_basename(archive->parts[0].path)));
+    TRY(h5_put_text(data, "long_name",
+                    "power: |spectrum|^2 summed over `integrate` spectra, volts^2 of the archive "
+                    "times the filter's gain"));
+    TRY(h5_put_text(data, "tstart_convention",
+                    "MJD (UTC) of the leading edge of the first dump, = start + first_time - "
+                    "time_step / 2 of the root; 0 when the archive does not say when it starts"));
+out:
+    return st;
+}
+
+status_t filterbank_create(hid_t file, const struct product_spec *spec, hid_t *out)
+{
+    status_t st = STATUS_OK;
+    char **ifs = NULL;
+    uint32_t nifs = 0;
+    TRY(name_ifs(spec->archive, &ifs, &nifs));
+    TRY(h5_put_text(file, "CLASS", "FILTERBANK"));
+    TRY(h5_put_text(file, "VERSION", "1.0"));
+    hsize_t dims[3] = {spec->rows, nifs, product_frequencies(spec)};
+    REQUIRE(dims[2] <= INT32_MAX, STATUS_USAGE,
+            "%llu channels do not fit a filterbank, whose header counts to %d",
+            (unsigned long long)dims[2], INT32_MAX);
+    TRY(h5_create_dataset(file, "data", H5T_IEEE_F32LE, 3, dims, out));
+    TRY(put_header(*out, spec, nifs));
+    TRY(product_scale_texts(file, "pol", ifs, nifs,
+                            "station/beam/polarisation of each if, as far as the archive has such "
+                            "axes"));
+    TRY(product_attach(file, *out, "time", 0, "time"));
+    TRY(product_attach(file, *out, "pol", 1, "feed_id"));
+    TRY(product_attach(file, *out, "frequency", 2, "frequency"));
+out:
+    h5_free_texts(ifs, nifs);
+    return st;
+}

@@ -1,0 +1,270 @@
+#include "product/kind/series.h"
+
+#include "archive/fbh5/start.h"
+#include "archive/holds.h"
+#include "base/memory.h"
+#include "product/ask.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { CACHE_BYTES = 64 << 20, CACHE_SLOTS = 12421 };
+
+void series_destroy(struct series *series)
+{
+    if (!series) {
+        return;
+    }
+    h5_close(series->data);
+    h5_close(series->file);
+    sigproc_clear(&series->header);
+    text_free(&series->missing);
+    free(series->telescope);
+    free(series->dm);
+    free(series->path);
+    free(series);
+}
+
+static status_t open_data(struct series *series)
+{
+    status_t st = STATUS_OK;
+    hid_t access = -1;
+    int is_there = 0;
+    TRY(h5_has(series->file, series->path, "dedispersed", &is_there));
+    REQUIRE(is_there, STATUS_DATA, "%s is no dedispersed product: it %s", series->path,
+            holds_what(series->file));
+    access = H5Pcreate(H5P_DATASET_ACCESS);
+    H5_TRY(H5Pset_chunk_cache(access, CACHE_SLOTS, CACHE_BYTES, 1), "%s: no cache", series->path);
+    series->data = H5Dopen2(series->file, "dedispersed", access);
+    H5_TRY(series->data, "%s: /dedispersed cannot be opened", series->path);
+    h5_try_chunks(series->data, series->path, "/dedispersed");
+out:
+    h5_close(access);
+    return st;
+}
+
+static status_t read_shape(struct series *series)
+{
+    status_t st = STATUS_OK;
+    hsize_t dims[H5S_MAX_RANK] = {0};
+    uint64_t samples = 0;
+    hid_t space = H5Dget_space(series->data);
+    hid_t type = H5Dget_type(series->data);
+    int rank = H5Sget_simple_extent_ndims(space);
+    REQUIRE(rank == 2, STATUS_DATA, "%s: /dedispersed has %d dimensions, expected [dm][time]",
+            series->path, rank);
+    REQUIRE(H5Tget_class(type) == H5T_FLOAT, STATUS_DATA, "%s: /dedispersed holds no floats",
+            series->path);
+    H5Sget_simple_extent_dims(space, dims, NULL);
+    REQUIRE(dims[0] > 0 && dims[1] > 0 && multiply_u64(dims[0], dims[1], &samples) &&
+                samples <= INT64_MAX / 8,
+            STATUS_DATA, "%s: /dedispersed has %llu DMs of %llu samples", series->path,
+            (unsigned long long)dims[0], (unsigned long long)dims[1]);
+    series->ndms = dims[0];
+    series->samples = dims[1];
+out:
+    h5_close(type);
+    h5_close(space);
+    return st;
+}
+
+static status_t read_dms(struct series *series)
+{
+    status_t st = STATUS_OK;
+    size_t count = 0;
+    TRY(h5_read_f64s(series->file, series->path, "dm", &series->dm, &count));
+    REQUIRE(count == series->ndms, STATUS_DATA, "%s has %llu series, but %zu DMs", series->path,
+            (unsigned long long)series->ndms, count);
+    for (size_t i = 0; i < count; i++) {
+        REQUIRE(isfinite(series->dm[i]), STATUS_DATA, "%s: DM %zu is no number", series->path, i);
+    }
+out:
+    return st;
+}
+
+static status_t note_missing(struct series *series, const char *name)
+{
+    return text_add(&series->missing, "%s%s", series->missing.length ? ", " : "", name);
+}
+
+/* The distance of the first two time stamps. */
+static status_t tsamp_of_times(struct series *series, double *tsamp)
+{
+    status_t st = STATUS_OK;
+    hid_t dataset = -1;
+    hid_t space = -1;
+    hid_t memory = -1;
+    hsize_t start = 0;
+    hsize_t count = 2;
+    double times[2] = {0, 0};
+    *tsamp = 0;
+    int is_there = 0;
+    TRY(h5_has(series->file, series->path, "time", &is_there));
+    if (series->samples < 2 || !is_there) {
+        goto out;
+    }
+    dataset = H5Dopen2(series->file, "time", H5P_DEFAULT);
+    H5_TRY(dataset, "%s: /time cannot be opened", series->path);
+    space = H5Dget_space(dataset);
+    REQUIRE(H5Sget_simple_extent_ndims(space) == 1 &&
+                H5Sget_simple_extent_npoints(space) == (hssize_t)series->samples,
+            STATUS_DATA, "%s: /time is not that of the series", series->path);
+    memory = H5Screate_simple(1, &count, NULL);
+    H5Sselect_hyperslab(space, H5S_SELECT_SET, &start, NULL, &count, NULL);
+    H5_TRY(H5Dread(dataset, H5T_NATIVE_DOUBLE, memory, space, H5P_DEFAULT, times),
+           "%s: /time cannot be read", series->path);
+    *tsamp = times[1] - times[0];
+out:
+    h5_close(memory);
+    h5_close(space);
+    h5_close(dataset);
+    return st;
+}
+
+static status_t read_tsamp(struct series *series)
+{
+    status_t st = STATUS_OK;
+    double *tsamp = &series->header.tsamp;
+    int found = 0;
+    TRY(h5_get_f64(series->data, series->path, "tsamp_s", tsamp, &found));
+    if (!found) {
+        TRY(tsamp_of_times(series, tsamp));
+    }
+    REQUIRE(isfinite(*tsamp) && *tsamp > 0, STATUS_DATA,
+            "%s does not say how long a sample is: tsamp_s of /dedispersed, or /time",
+            series->path);
+out:
+    return st;
+}
+
+static status_t read_numbers(struct series *series)
+{
+    status_t st = STATUS_OK;
+    struct sigproc *header = &series->header;
+    double nchans = 0;
+    struct {
+        const char *name;
+        double *value;
+    } wanted[] = {{"tstart", &header->tstart},
+                  {"fch1", &header->fch1},
+                  {"foff", &header->foff},
+                  {"nchans", &nchans}};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        int found = 0;
+        double value = 0;
+        TRY(h5_get_f64(series->data, series->path, wanted[i].name, &value, &found));
+        if (found && isfinite(value)) {
+            *wanted[i].value = value;
+        } else {
+            TRY(note_missing(series, wanted[i].name));
+        }
+    }
+    REQUIRE(nchans >= 0 && nchans <= INT32_MAX, STATUS_DATA, "%s: nchans = %g", series->path,
+            nchans);
+    header->nchans = (uint64_t)nchans;
+out:
+    return st;
+}
+
+static status_t read_start(struct series *series)
+{
+    status_t st = STATUS_OK;
+    struct start start;
+    double tsamp = series->header.tsamp;
+    TRY(start_read(series->file, series->path, series->header.tstart, tsamp, &start));
+    series->has_start = start.is_known;
+    series->start = utc_add(start.utc, start.first_time - tsamp / 2);
+out:
+    return st;
+}
+
+/* Texts stand on the dataset or on the root, positions on the root, as in our other products. */
+static status_t read_words(struct series *series)
+{
+    status_t st = STATUS_OK;
+    struct sigproc *header = &series->header;
+    int has_source = 0;
+    int has_telescope = 0;
+    int has_number = 0;
+    int64_t telescope = 0;
+    int has_ra = 0;
+    int has_dec = 0;
+    double ra = 0;
+    double dec = 0;
+    TRY(h5_get_text(series->data, series->path, "source_name", &header->source, &has_source));
+    if (!has_source) {
+        TRY(h5_get_text(series->file, series->path, "source", &header->source, &has_source));
+    }
+    TRY(h5_get_text(series->data, series->path, "telescope", &series->telescope, &has_telescope));
+    if (!has_telescope) {
+        TRY(h5_get_text(series->file, series->path, "telescope", &series->telescope,
+                        &has_telescope));
+    }
+    TRY(h5_get_f64(series->file, series->path, "ra_deg", &ra, &has_ra));
+    TRY(h5_get_f64(series->file, series->path, "dec_deg", &dec, &has_dec));
+    if (has_ra && has_dec && ra >= 0 && ra <= 360 && fabs(dec) <= 90) {
+        header->raj_hours = ra / 15;
+        header->dej_degrees = dec;
+    } else {
+        TRY(note_missing(series, "position"));
+    }
+    if (!has_source) {
+        TRY(note_missing(series, "source_name"));
+    }
+    if (!has_telescope) {
+        TRY(note_missing(series, "telescope"));
+    }
+    TRY(h5_get_i64(series->data, series->path, "telescope_id", &telescope, &has_number));
+    header->telescope_id = has_number && telescope > 0 && telescope <= INT32_MAX
+                               ? (int32_t)telescope
+                               : sigproc_telescope(series->telescope);
+out:
+    return st;
+}
+
+status_t series_open(const char *path, struct series **out)
+{
+    status_t st = STATUS_OK;
+    struct series *series = NULL;
+    if (apart_is_used()) {
+        TRY(ask_series(path)); /* first; it stays open here */
+    }
+    TRY(memory_zeroed(1, sizeof *series, "series", &series));
+    series->file = -1;
+    series->data = -1;
+    TRY(memory_text(path, &series->path));
+    TRY(h5_open_file(path, &series->file));
+    TRY(open_data(series));
+    TRY(read_shape(series));
+    TRY(read_dms(series));
+    TRY(read_tsamp(series));
+    TRY(read_numbers(series));
+    TRY(read_start(series));
+    TRY(read_words(series));
+    TRY(series_read_band(series));
+    *out = series;
+    series = NULL;
+out:
+    series_destroy(series);
+    return st;
+}
+
+status_t series_read(const struct series *series, uint64_t dm, uint64_t first, uint64_t count,
+                     float *out)
+{
+    status_t st = STATUS_OK;
+    hsize_t start[2] = {dm, first};
+    hsize_t size[2] = {1, count};
+    hid_t space = H5Dget_space(series->data);
+    hid_t memory = H5Screate_simple(2, size, NULL);
+    H5_TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, size, NULL),
+           "%s: DM %g has no samples %llu .. %llu", series->path, series->dm[dm],
+           (unsigned long long)first, (unsigned long long)(first + count));
+    H5_TRY(H5Dread(series->data, H5T_NATIVE_FLOAT, memory, space, H5P_DEFAULT, out),
+           "%s: samples %llu .. %llu of DM %g cannot be read", series->path,
+           (unsigned long long)first, (unsigned long long)(first + count), series->dm[dm]);
+out:
+    h5_close(memory);
+    h5_close(space);
+    return st;
+}

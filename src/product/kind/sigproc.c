@@ -1,0 +1,210 @@
+#include "product/kind/sigproc.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* PRESTO keeps texts, with a '\0', in 80 bytes. */
+enum { MOST_LETTERS = 79 };
+
+struct sigproc sigproc_of(const struct fbh5 *in)
+{
+    int32_t known = in->telescope_id != 0 ? in->telescope_id : sigproc_telescope(in->telescope);
+    return (struct sigproc){.data_type = SIGPROC_FILTERBANK,
+                            .machine_id = in->machine_id,
+                            .telescope_id = known,
+                            .nbeams = in->nbeams,
+                            .ibeam = in->ibeam,
+                            .nchans = in->nchannels,
+                            .nifs = in->nifs,
+                            .nbits = 8 * (uint64_t)in->sample_bytes,
+                            .fch1 = in->fch1_mhz,
+                            .foff = in->foff_mhz,
+                            .tstart = in->tstart_mjd,
+                            .tsamp = in->tsamp,
+                            .raj_hours = in->raj_hours,
+                            .dej_degrees = in->dej_degrees,
+                            .az_start = in->az_start,
+                            .za_start = in->za_start,
+                            .source = in->source,
+                            .rawdatafile = in->rawdatafile};
+}
+
+void sigproc_clear(struct sigproc *header)
+{
+    free(header->source);
+    free(header->rawdatafile);
+    *header = (struct sigproc){0};
+}
+
+int sigproc_turn(struct sigproc *header)
+{
+    if (header->foff <= 0 || header->nchans == 0) {
+        return 0;
+    }
+    header->fch1 += (double)(header->nchans - 1) * header->foff;
+    header->foff = -header->foff;
+    return 1;
+}
+
+struct sixtieths sixtieths_of(double value, double parts)
+{
+    double rest = rint(fabs(value) * 3600 * parts);
+    double minute = 60 * parts;
+    double minutes = floor(rest / minute);
+    struct sixtieths out = {.is_negative = value < 0 && rest > 0,
+                            .whole = (unsigned)(minutes / 60),
+                            .minutes = (unsigned)fmod(minutes, 60),
+                            .seconds = (rest - minutes * minute) / parts};
+    return out;
+}
+
+/* 12.5 becomes 123000.0. */
+static double packed(double value)
+{
+    struct sixtieths parts = sixtieths_of(value, 1e6);
+    double number = parts.whole * 1e4 + parts.minutes * 1e2 + parts.seconds;
+    return parts.is_negative ? -number : number;
+}
+
+static status_t put_letters(struct text *out, const char *letters)
+{
+    status_t st = STATUS_OK;
+    int32_t length = (int32_t)strnlen(letters, MOST_LETTERS);
+    TRY(text_add_bytes(out, (const char *)&length, sizeof length));
+    TRY(text_add_bytes(out, letters, (size_t)length));
+out:
+    return st;
+}
+
+static status_t put_text(struct text *out, const char *name, const char *value)
+{
+    status_t st = STATUS_OK;
+    TRY(put_letters(out, name));
+    TRY(put_letters(out, value && value[0] ? value : "unknown"));
+out:
+    return st;
+}
+
+static status_t put_int(struct text *out, const char *name, int32_t value)
+{
+    status_t st = STATUS_OK;
+    TRY(put_letters(out, name));
+    TRY(text_add_bytes(out, (const char *)&value, sizeof value));
+out:
+    return st;
+}
+
+static status_t put_count(struct text *out, const char *name, uint64_t value)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(value <= INT32_MAX, STATUS_USAGE, "%s = %llu does not fit a header of SIGPROC", name,
+            (unsigned long long)value);
+    TRY(put_int(out, name, (int32_t)value));
+out:
+    return st;
+}
+
+static status_t put_double(struct text *out, const char *name, double value)
+{
+    status_t st = STATUS_OK;
+    TRY(put_letters(out, name));
+    TRY(text_add_bytes(out, (const char *)&value, sizeof value));
+out:
+    return st;
+}
+
+status_t sigproc_write(const struct sigproc *header, struct text *out)
+{
+    status_t st = STATUS_OK;
+    TRY(put_letters(out, "HEADER_START"));
+    TRY(put_text(out, "rawdatafile", header->rawdatafile));
+    TRY(put_text(out, "source_name", header->source));
+    TRY(put_int(out, "machine_id", header->machine_id));
+    TRY(put_int(out, "telescope_id", header->telescope_id));
+    TRY(put_double(out, "src_raj", packed(header->raj_hours)));
+    TRY(put_double(out, "src_dej", packed(header->dej_degrees)));
+    TRY(put_double(out, "az_start", header->az_start));
+    TRY(put_double(out, "za_start", header->za_start));
+    TRY(put_int(out, "data_type", header->data_type));
+    if (header->data_type == SIGPROC_SERIES) {
+        TRY(put_double(out, "refdm", header->refdm));
+    }
+    TRY(put_double(out, "fch1", header->fch1));
+    TRY(put_double(out, "foff", header->foff));
+    TRY(put_count(out, "nchans", header->nchans));
+    TRY(put_count(out, "nbits", header->nbits));
+    TRY(put_double(out, "tstart", header->tstart));
+    TRY(put_double(out, "tsamp", header->tsamp));
+    TRY(put_count(out, "nifs", header->nifs));
+    TRY(put_int(out, "nbeams", header->nbeams));
+    TRY(put_int(out, "ibeam", header->ibeam));
+    TRY(put_letters(out, "HEADER_END"));
+out:
+    return st;
+}
+
+/* Whether two names are one, whatever their case, blanks and hyphens. */
+static int is_same_name(const char *a, const char *b)
+{
+    static const char between[] = " -_";
+    for (;;) {
+        a += strspn(a, between);
+        b += strspn(b, between);
+        if (tolower((unsigned char)*a) != tolower((unsigned char)*b)) {
+            return 0;
+        }
+        if (*a == '\0') {
+            return 1;
+        }
+        a++;
+        b++;
+    }
+}
+
+int32_t sigproc_telescope(const char *name)
+{
+    /* As SIGPROC's, blimpy's and PRESTO's tables have them, each by the names in use. */
+    static const struct {
+        const char *name;
+        int32_t id;
+    } known[] = {{"Arecibo", 1},
+                 {"AO", 1},
+                 {"Ooty", 2},
+                 {"ORT", 2},
+                 {"Nancay", 3},
+                 {"Nan\303\247ay", 3},
+                 {"NRT", 3},
+                 {"Parkes", 4},
+                 {"PKS", 4},
+                 {"Murriyang", 4},
+                 {"Jodrell", 5},
+                 {"Jodrell Bank", 5},
+                 {"Lovell", 5},
+                 {"GBT", 6},
+                 {"Green Bank", 6},
+                 {"Green Bank Telescope", 6},
+                 {"GMRT", 7},
+                 {"uGMRT", 7},
+                 {"Effelsberg", 8},
+                 {"ATA", 9},
+                 {"Allen Telescope Array", 9},
+                 {"SRT", 10},
+                 {"Sardinia Radio Telescope", 10},
+                 {"LOFAR", 11},
+                 {"VLA", 12},
+                 {"JVLA", 12},
+                 {"EVLA", 12},
+                 {"CHIME", 20},
+                 {"FAST", 21},
+                 {"MWA", 30},
+                 {"MeerKAT", 64},
+                 {"KAT-7", 65}};
+    for (size_t i = 0; name && i < sizeof known / sizeof *known; i++) {
+        if (is_same_name(name, known[i].name)) {
+            return known[i].id;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,198 @@
+#include "product/voltages.h"
+
+#include "archive/ask.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "io/hdf5/h5.h"
+#include "io/hdf5/h5_file.h"
+
+#include <hdf5_hl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+uint64_t native_sample_bytes(enum sample_format format, int is_complex)
+{
+    static const uint64_t bytes[] = {1, 1, 2, 4};
+    return bytes[format] * (format != SAMPLE_I4 && is_complex ? 2 : 1);
+}
+
+static int is_ours_here(const char *path)
+{
+    char *format = NULL;
+    int found = 0;
+    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    if (file >= 0 && h5_get_text(file, path, "format", &format, &found) != STATUS_OK) {
+        report_clear();
+    }
+    int ours = found && strcmp(format, "voltage") == 0;
+    free(format);
+    h5_close(file);
+    return ours || h5_is_unfinished(path);
+}
+
+int native_is_ours(const char *path)
+{
+    return apart_is_used() ? apart_is_true("is-archive", path) : is_ours_here(path);
+}
+
+static hid_t number_type(enum sample_format format)
+{
+    switch (format) {
+    case SAMPLE_I4:
+        return H5T_STD_U8LE;
+    case SAMPLE_I8:
+        return H5T_STD_I8LE;
+    case SAMPLE_I16:
+        return H5T_STD_I16LE;
+    default:
+        return H5T_IEEE_F32LE;
+    }
+}
+
+static status_t put_root(hid_t file, const struct native_spec *spec)
+{
+    status_t st = STATUS_OK;
+    TRY(h5_put_text(file, "format", "voltage"));
+    TRY(h5_put_i32(file, "format_version", 1));
+    TRY(h5_put_i32(file, "start_mjd_day", spec->start.mjd_day));
+    TRY(h5_put_f64(file, "start_second", spec->start.second));
+    TRY(h5_put_text(file, "time_scale", "UTC"));
+    TRY(h5_put_text(file, "telescope", spec->telescope));
+    if (spec->source) {
+        TRY(h5_put_text(file, "source", spec->source));
+    }
+out:
+    return st;
+}
+
+/* /voltages with its words; `axes` comes back for the scales. */
+static status_t put_voltages(hid_t file, const struct native_spec *spec, struct text *axes,
+                             hid_t *out)
+{
+    status_t st = STATUS_OK;
+    hsize_t dims[6] = {spec->samples};
+    int rank = 1;
+    const struct {
+        const char *name;
+        uint32_t count;
+        int always;
+    } streams[] = {{"station", spec->stations, 0},
+                   {"beam", spec->beams, 0},
+                   {"pol", spec->pols, 1},
+                   {"chan", spec->chans, 1}};
+    TRY(text_add(axes, "time"));
+    for (int i = 0; i < 4; i++) {
+        if (streams[i].always || streams[i].count > 1) {
+            TRY(text_add(axes, ",%s", streams[i].name));
+            dims[rank++] = streams[i].count;
+        }
+    }
+    if (spec->is_complex && spec->format != SAMPLE_I4) {
+        TRY(text_add(axes, ",reim"));
+        dims[rank++] = 2;
+    }
+    TRY(h5_create_dataset(file, "voltages", number_type(spec->format), rank, dims, out));
+    TRY(h5_put_text(*out, "axes", axes->data));
+    TRY(h5_put_f64(*out, "sample_rate_hz", spec->sample_rate_hz));
+    TRY(h5_put_text(*out, "domain", spec->is_complex ? "complex" : "real"));
+    TRY(h5_put_i32(*out, "sideband", 1));
+    if (spec->format == SAMPLE_I4) {
+        struct nibbles nibbles = {.offset_binary = 0, .high_is_real = 1};
+        TRY(h5_put_text(*out, "packing", nibbles_name(nibbles)));
+    }
+out:
+    return st;
+}
+
+static status_t attach(hid_t voltages, hid_t scale, const char *axes, const char *name)
+{
+    status_t st = STATUS_OK;
+    unsigned dim = 0;
+    const char *end = strstr(axes, name);
+    for (const char *c = axes; c < end; c++) {
+        dim += *c == ',';
+    }
+    H5_TRY(H5DSset_scale(scale, name), "%s cannot be made a scale", name);
+    H5_TRY(H5DSattach_scale(voltages, scale, dim), "scale %s cannot be attached", name);
+out:
+    return st;
+}
+
+static status_t put_frequencies(hid_t file, hid_t voltages, const struct native_spec *spec,
+                                const char *axes)
+{
+    status_t st = STATUS_OK;
+    hid_t scale = -1;
+    hsize_t count = spec->chans;
+    TRY(h5_create_dataset(file, "freq_hz", H5T_IEEE_F64LE, 1, &count, &scale));
+    H5_TRY(H5Dwrite(scale, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, spec->freq_hz),
+           "freq_hz cannot be written");
+    TRY(attach(voltages, scale, axes, "chan"));
+out:
+    h5_close(scale);
+    return st;
+}
+
+/* "X", "Y" for two polarisations, else numbers; "S000" ... for stations. */
+static status_t put_names(hid_t file, hid_t voltages, const char *axes, const char *name,
+                          uint32_t count)
+{
+    status_t st = STATUS_OK;
+    enum { WIDTH = 12 };
+    hid_t scale = -1;
+    hid_t type = H5Tcopy(H5T_C_S1);
+    char *names = NULL;
+    hsize_t dims = count;
+    int is_pol = strcmp(name, "pol") == 0;
+    H5_TRY(H5Tset_size(type, WIDTH), "%s cannot be made", name);
+    TRY(memory_zeroed(count, WIDTH, "names", &names));
+    for (uint32_t i = 0; i < count; i++) {
+        if (is_pol && count == 2) {
+            names[i * WIDTH] = i ? 'Y' : 'X';
+        } else {
+            snprintf(names + i * WIDTH, WIDTH, is_pol ? "%u" : "S%03u", i % 100000000);
+        }
+    }
+    TRY(h5_create_dataset(file, name, type, 1, &dims, &scale));
+    H5_TRY(H5Dwrite(scale, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, names), "%s cannot be written",
+           name);
+    TRY(attach(voltages, scale, axes, name));
+out:
+    free(names);
+    h5_close(scale);
+    h5_close(type);
+    return st;
+}
+
+status_t native_create(const char *path, const struct native_spec *spec, struct native_place *place)
+{
+    status_t st = STATUS_OK;
+    hid_t file = -1;
+    hid_t voltages = -1;
+    struct text axes = {0};
+    TRY(h5_file_create(path, &file));
+    TRY(put_root(file, spec));
+    TRY(put_voltages(file, spec, &axes, &voltages));
+    TRY(put_frequencies(file, voltages, spec, axes.data));
+    TRY(put_names(file, voltages, axes.data, "pol", spec->pols));
+    if (spec->stations > 1) {
+        TRY(put_names(file, voltages, axes.data, "station", spec->stations));
+    }
+    haddr_t offset = h5_offset(voltages);
+    REQUIRE(offset != HADDR_UNDEF, STATUS_DATA, "%s: its samples have no place",
+            path ? path : "voltages");
+    place->data_offset = offset;
+    place->step_bytes = (uint64_t)spec->stations * spec->beams * spec->pols * spec->chans *
+                        native_sample_bytes(spec->format, spec->is_complex);
+    h5_close(voltages);
+    voltages = -1;
+    hid_t whole = file;
+    file = -1;
+    TRY(h5_file_finish(whole, &place->file_bytes));
+out:
+    text_free(&axes);
+    h5_close(voltages);
+    h5_close(file);
+    return st;
+}

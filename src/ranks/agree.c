@@ -1,0 +1,88 @@
+#include "ranks/agree.h"
+
+#include "base/memory.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TAG_CAUSE = 11, MOST_PIECE = 1 << 28 };
+
+/* Hands the cause of the failing rank to rank 0. */
+static void move_cause(MPI_Comm comm, int rank, int failing, status_t st)
+{
+    char message[4096];
+    if (rank == failing && rank != 0) {
+        char host[MPI_MAX_PROCESSOR_NAME];
+        int length;
+        MPI_Get_processor_name(host, &length);
+        snprintf(message, sizeof message, "%s (rank %d on %s)", report_cause(), rank, host);
+        MPI_Send(message, sizeof message, MPI_CHAR, 0, TAG_CAUSE, comm);
+    } else if (rank == 0 && failing != 0) {
+        MPI_Recv(message, sizeof message, MPI_CHAR, failing, TAG_CAUSE, comm, MPI_STATUS_IGNORE);
+        message[sizeof message - 1] = '\0';
+        report_adopt(st, message);
+    }
+}
+
+status_t agree_all(MPI_Comm comm, status_t st)
+{
+    int rank;
+    MPI_Comm_rank(comm, &rank);
+    int mine = st == STATUS_OK ? INT_MAX : rank;
+    int failing = INT_MAX;
+    MPI_Allreduce(&mine, &failing, 1, MPI_INT, MPI_MIN, comm);
+    if (failing == INT_MAX) {
+        return STATUS_OK;
+    }
+    int code = (int)st;
+    MPI_Bcast(&code, 1, MPI_INT, failing, comm);
+    move_cause(comm, rank, failing, (status_t)code);
+    return (status_t)code;
+}
+
+void share_bytes_all(MPI_Comm comm, void *data, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += MOST_PIECE) {
+        int piece = (int)min_u64(bytes - at, MOST_PIECE);
+        MPI_Bcast((char *)data + at, piece, MPI_BYTE, 0, comm);
+    }
+}
+
+status_t share_text_all(MPI_Comm comm, struct text *text)
+{
+    status_t st = STATUS_OK;
+    int rank;
+    MPI_Comm_rank(comm, &rank);
+    uint64_t length = text->length;
+    char *data = NULL;
+    share_bytes_all(comm, &length, sizeof length);
+    if (rank != 0) {
+        TRY(memory_zeroed((size_t)length + 1, 1, "what rank 0 says", &data));
+        text_free(text);
+        *text = (struct text){data, (size_t)length, (size_t)length + 1};
+    }
+out:
+    st = agree_all(comm, st);
+    if (st == STATUS_OK) {
+        share_bytes_all(comm, text->data, (size_t)length);
+    }
+    return st;
+}
+
+uint64_t sum_u64_all(MPI_Comm comm, uint64_t value)
+{
+    uint64_t sum = 0;
+    MPI_Reduce(&value, &sum, 1, MPI_UINT64_T, MPI_SUM, 0, comm);
+    return sum;
+}
+
+void local_ranks_all(MPI_Comm comm, int *rank, int *size)
+{
+    MPI_Comm local;
+    MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &local);
+    MPI_Comm_rank(local, rank);
+    MPI_Comm_size(local, size);
+    MPI_Comm_free(&local);
+}

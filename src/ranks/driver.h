@@ -1,0 +1,71 @@
+/* The driver: rank 0 gives out chunks on request, every rank works them off, rank 0 too.
+ *
+ * Messages are small; a rank asks for its next chunk before it begins the one it has, so nobody
+ * waits while rank 0 computes. When one rank fails, no more chunks are given out; the others finish
+ * what they have, and rank 0 prints that rank's message at once. A rank that does not answer within
+ * ten seconds then is given up, and the whole run with it.
+ *
+ * A rank that dies, or of which nothing is heard for too long, is a failure, too; the run is given
+ * up when the others have ended.
+ *
+ * A run can be asked to stop, on any rank: no more chunks are begun, those in work are finished, or
+ * dropped when that takes longer than ten seconds. */
+#ifndef VOLTMILL_RANKS_DRIVER_H
+#define VOLTMILL_RANKS_DRIVER_H
+
+#include "base/status.h"
+#include "base/text.h"
+#include "ranks/progress.h"
+
+#include <mpi.h>
+#include <stdint.h>
+
+typedef struct driver driver_t;
+
+/* What is to be done. All but the first three may be NULL. */
+struct driver_work {
+    uint64_t chunks;
+    void *context;
+    /* Works off one chunk. Calls driver_serve() now and then when that takes long, and may end
+     * early with STATUS_OK when it gives 1. */
+    status_t (*process)(void *context, driver_t *driver, uint64_t chunk);
+    /* On every rank, after its last chunk unless one has failed: what is still under way. */
+    status_t (*finish)(void *context, driver_t *driver);
+    /* On rank 0, before a run is given up because ranks do not answer: removes what must not stay.
+     */
+    void (*abandon)(void *context);
+
+    /* On rank 0: whether a chunk was done before this run. */
+    int (*is_done)(void *context, uint64_t chunk);
+    /* On every rank, often: appends what rank 0 should know by now. */
+    status_t (*tell)(void *context, struct text *out);
+    /* On rank 0: takes what one call of tell() gave on some rank. */
+    status_t (*take)(void *context, const char *data, size_t bytes);
+    /* On every rank, often: whether somebody asks for the run to stop. */
+    int (*wants_stop)(void);
+    /* On every rank that is still at work when it learns that the run stops, once. */
+    void (*hurry)(void *context);
+    /* On every rank, as soon as it learns that one has failed; on that one, and on rank 0, with its
+     * status. */
+    void (*failing)(void *context, status_t st);
+    /* On every rank that has failed: whether threads of it hang, so that it cannot end by itself.
+     * The run is given up then: a launcher may hang when one rank exits while others finish. */
+    int (*hangs)(void *context);
+    /* Seconds after which a rank of which nothing is heard counts as lost; 0: never. And what is
+     * not complete then: a name. */
+    double patience;
+    const char *file;
+    /* On every rank, last of all and also when one has failed: after it, tell() gives all that
+     * there is to tell. */
+    status_t (*settle)(void *context);
+};
+
+/* Works off all chunks. Collective; every rank gets the same status: STOPPED, without a message,
+ * when a stop was asked for and something may be left to do. `progress` may be NULL. */
+status_t driver_run_all(MPI_Comm comm, const struct driver_work *work, struct progress *progress);
+
+/* Sends and answers what there is to be sent and answered. Gives 1 when what is being worked on is
+ * no longer wanted: a rank has failed, or a stop takes too long. */
+int driver_serve(driver_t *driver);
+
+#endif

@@ -1,0 +1,147 @@
+/* Ranks that die, or of which nothing is heard: signs of life, and what is done without them. */
+#include "ranks/driver_parts.h"
+
+#include "base/display.h"
+
+#include <stdio.h>
+#include <time.h>
+
+/* The lowest of the ranks that are left speaks, and ends all; others leave it this time to do so.
+ */
+static const double precedence = 6;
+/* A message that was sent before its sender ended is there after this time: one look takes in only
+ * some of those that wait. */
+static const double arrival = 0.2;
+
+static void say_what_is_lost(const driver_t *driver, int rank, const char *what, char *out,
+                             size_t bytes)
+{
+    char name[WATCH_NAME];
+    const char *file = driver->work->file;
+    watch_name(driver->watch, rank, name);
+    display_format(out, bytes, "%s %s%s%s", name, what, file ? ": cannot go on with " : "",
+                   file ? file : "");
+}
+
+void driver_end_given_up(driver_t *driver)
+{
+    double until = progress_now() + arrival;
+    int is_given_up = 0;
+    while (!is_given_up && progress_now() < until) {
+        MPI_Iprobe(MPI_ANY_SOURCE, TAG_GIVEN_UP, driver->comm, &is_given_up, MPI_STATUS_IGNORE);
+    }
+    if (is_given_up) {
+        MPI_Abort(driver->comm, STATUS_DEVICE);
+    }
+}
+
+static void lose(driver_t *driver, int rank, const char *what)
+{
+    struct ending ending = {.status = STATUS_DEVICE};
+    /* It may have ended because of this one. */
+    driver_end_given_up(driver);
+    say_what_is_lost(driver, rank, what, ending.cause, sizeof ending.cause);
+    driver->lost++;
+    driver->ended++;
+    watch_leave(driver->watch, rank);
+    driver_note_failure(driver, rank, &ending);
+}
+
+static const char dead[] = "has died";
+
+/* "has not been heard of for 300 s" */
+static void describe_silence(const driver_t *driver, char out[64])
+{
+    snprintf(out, 64, "has not been heard of for %g s", driver->work->patience);
+}
+
+void driver_lose(driver_t *driver, int rank)
+{
+    if (watch_is_expected(driver->watch, rank)) {
+        lose(driver, rank, dead);
+    }
+}
+
+static void lead(driver_t *driver, int all)
+{
+    char silent[64];
+    watch_look(driver->watch);
+    int rank = watch_find_dead(driver->watch, all);
+    if (rank > 0) {
+        lose(driver, rank, dead);
+    }
+    rank = watch_find_silent(driver->watch);
+    if (rank > 0) {
+        describe_silence(driver, silent);
+        lose(driver, rank, silent);
+    }
+}
+
+/* Without rank 0 there is no going on: what the journal has, stays. */
+static void end_alone(driver_t *driver, int is_first, const char *what)
+{
+    const struct driver_work *work = driver->work;
+    char message[CAUSE_BYTES];
+    int is_told = 0;
+    say_what_is_lost(driver, 0, what, message, sizeof message);
+    if (!is_first) {
+        struct timespec rest = {(time_t)precedence, 0};
+        nanosleep(&rest, NULL);
+        /* The launcher tells all to stop when the first has spoken. */
+        is_told = work->wants_stop && work->wants_stop();
+    }
+    /* Rank 0 may have said more before. */
+    driver_look_for_stop(driver);
+    if (!is_told && !driver->is_stopped && driver->trouble == STATUS_OK) {
+        fprintf(stderr, "error: %s\n", message);
+        if (what != dead) {
+            /* It may come back. */
+            driver_post(driver, NULL, 0, 0, TAG_GIVEN_UP);
+        }
+    }
+    MPI_Abort(driver->comm, STATUS_DEVICE);
+}
+
+static void follow(driver_t *driver, int all)
+{
+    char silent[64];
+    watch_look(driver->watch);
+    int rank = watch_find_dead(driver->watch, all);
+    if (rank == 0) {
+        end_alone(driver, watch_is_first(driver->watch), dead);
+    } else if (rank > 0) {
+        watch_leave(driver->watch, rank);
+        driver_post(driver, &rank, sizeof rank, 0, TAG_LOST);
+    }
+    if (!driver->has_ended && watch_find_silent(driver->watch) == 0) {
+        describe_silence(driver, silent);
+        end_alone(driver, driver->rank == 1, silent);
+    }
+}
+
+static void sign(driver_t *driver)
+{
+    int there = 0;
+    MPI_Iprobe(0, TAG_SIGN, driver->comm, &there, MPI_STATUS_IGNORE);
+    if (there) {
+        MPI_Recv(NULL, 0, MPI_BYTE, 0, TAG_SIGN, driver->comm, MPI_STATUS_IGNORE);
+        driver->signs_seen++;
+        watch_heard(driver->watch, 0);
+    }
+    if (watch_is_time(driver->watch)) {
+        driver_post(driver, NULL, 0, 0, TAG_SIGN);
+        driver->signs++;
+    }
+}
+
+void driver_look_after(driver_t *driver, int all)
+{
+    if (driver->rank == 0) {
+        lead(driver, all);
+    } else {
+        if (!driver->has_ended) {
+            sign(driver);
+        }
+        follow(driver, all);
+    }
+}

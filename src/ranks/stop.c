@@ -1,0 +1,113 @@
+#include "ranks/stop.h"
+
+#include "io/apart/apart.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Schedulers give twelve or more: eight are the driver's, and a launcher takes two to end the other
+ * ranks. */
+enum { LIMIT_SECONDS = 9 };
+
+static atomic_int asked;
+static atomic_int limited;
+static atomic_int limit_status = STATUS_STOPPED;
+static atomic_int is_speaker;
+static atomic_llong looked; /* at the handlers: ms of the clock */
+
+static void begin_limit(void)
+{
+    if (!atomic_exchange(&limited, 1)) {
+        alarm(LIMIT_SECONDS);
+    }
+}
+
+static void ask(int number)
+{
+    if (number == SIGINT && atomic_load(&asked)) {
+        signal(SIGINT, SIG_DFL);
+        raise(SIGINT);
+        return;
+    }
+    atomic_store(&asked, 1);
+    begin_limit();
+}
+
+static void end(int number)
+{
+    static const char message[] =
+        "stopped: what was under way took too long; the same command goes on\n";
+    (void)number;
+    int status = atomic_load(&limit_status);
+    if (atomic_load(&is_speaker) && status == STATUS_STOPPED) {
+        ssize_t written = write(STDERR_FILENO, message, sizeof message - 1);
+        (void)written;
+    }
+    _exit(status);
+}
+
+static void handle(int number, void (*handler)(int))
+{
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = handler;
+    action.sa_flags = SA_RESTART;
+    sigemptyset(&action.sa_mask);
+    sigaction(number, &action, NULL);
+}
+
+/* Puts back what a library has taken: LLVM, in OpenCL of processors, takes SIGINT and SIGUSR1 for
+ * itself when it first compiles. */
+static void keep_handlers(void)
+{
+    enum { EVERY_MS = 10 };
+    static const int numbers[] = {SIGTERM, SIGINT, SIGUSR1};
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    long long ms = now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+    if (ms < atomic_load(&looked) + EVERY_MS) {
+        return;
+    }
+    atomic_store(&looked, ms);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        struct sigaction action;
+        /* A second SIGINT ends the process: that handler has taken itself away. */
+        int is_ours = sigaction(numbers[i], NULL, &action) != 0 || action.sa_handler == ask;
+        if (!is_ours && !atomic_load(&asked)) {
+            handle(numbers[i], ask);
+        }
+    }
+}
+
+void stop_begin(int speaks)
+{
+    alarm(0);
+    atomic_store(&limited, 0);
+    atomic_store(&limit_status, STATUS_STOPPED);
+    atomic_store(&is_speaker, speaks);
+    if (atomic_load(&asked)) {
+        begin_limit();
+    }
+    handle(SIGALRM, end);
+    handle(SIGTERM, ask);
+    handle(SIGINT, ask);
+    handle(SIGUSR1, ask);
+    apart_stops(stop_wanted);
+}
+
+int stop_wanted(void)
+{
+    keep_handlers();
+    return atomic_load(&asked);
+}
+
+void stop_limit(status_t st)
+{
+    if (st != STATUS_STOPPED) {
+        atomic_store(&limit_status, st);
+    }
+    begin_limit();
+}

@@ -1,0 +1,344 @@
+#include "run/channelise_pass.h"
+
+#include "base/display.h"
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "pipeline/channelise_pipeline.h"
+#include "ranks/agree.h"
+#include "run/dedisperse_pass.h"
+#include "run/devices.h"
+#include "run/pass.h"
+#include "run/tuned.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct run {
+    MPI_Comm comm;
+    int rank, size;
+    struct text arithmetic;
+    const struct job *job;
+    const struct archive *archive;
+    struct work *work;
+    backend_t *backend;
+    struct pass pass;
+    pipeline_t *pipeline;
+    struct between *between;
+    uint64_t block; /* spectra of all streams, as tuned; 0: as suits */
+};
+
+static void run_end(struct run *run)
+{
+    pipeline_destroy(run->pipeline);
+    pass_end(&run->pass);
+    if (run->backend) {
+        between_end(run->between); /* shelves go before their backend */
+    }
+    backend_close(run->backend);
+    work_destroy(run->work);
+    text_free(&run->arithmetic);
+}
+
+/* What rounds the results, for the products' provenance: "cpu, avx2, fftw-3.3.10 plan 1f2e3d4c". */
+static status_t describe_arithmetic(struct run *run)
+{
+    status_t st = STATUS_OK;
+    const char *device = backend_device(run->backend);
+    TRY(text_add(&run->arithmetic, "%s%s%s", backend_name(run->work->backend), *device ? ", " : "",
+                 device));
+    if (run->work->channelise.choice.backend != BACKEND_AUTO) {
+        TRY(text_add(&run->arithmetic, ", "));
+        TRY(channelise_words(&run->work->channelise.choice, &run->arithmetic));
+    }
+    for (uint32_t i = 0; i < run->job->nproducts; i++) {
+        run->work->products[i].spec.arithmetic = run->arithmetic.data;
+    }
+out:
+    return st;
+}
+
+/* Opens the backend on every rank; rank 0 finds out how it is fastest, and all do as it says, as
+ * do runs that go on with what this one leaves: another way could round otherwise. */
+static status_t open_backend_all(struct run *run, const struct run_options *options)
+{
+    status_t st = STATUS_OK;
+    struct channelise_spec *spec = &run->work->channelise;
+    TRY(devices_open_all(run->comm, run->job, run->work->backend, &run->backend));
+    uint32_t ability = backend_ability(run->backend);
+    MPI_Allreduce(&ability, &spec->ability, 1, MPI_UINT32_T, MPI_MIN, run->comm);
+    if (run->pass.begun.is_begun) {
+        spec->choice = run->pass.begun.choice;
+    } else if (run->rank == 0) {
+        st = tuned_filter_bank(run->backend, spec, run->work->stage_bytes, options, &spec->choice);
+    }
+    TRY(agree_all(run->comm, st));
+    share_bytes_all(run->comm, &spec->choice, sizeof spec->choice);
+out:
+    return st;
+}
+
+/* Plans the work, as suits now or as it was begun; the same on all ranks. */
+static status_t plan_all(struct run *run, int local_size)
+{
+    status_t st = STATUS_OK;
+    const struct outputs_begun *begun = &run->pass.begun;
+    enum backend_kind backend = run->job->backend;
+    /* A job that leaves the backend open goes on as it was begun. */
+    if (backend == BACKEND_AUTO && begun->is_begun) {
+        backend = begun->backend;
+    }
+    backend = devices_settle_all(run->comm, backend);
+    /* Ranks may have different numbers of threads, but there is one plan: that of the most. */
+    uint32_t threads = work_threads(run->job, local_size);
+    uint32_t most = threads;
+    MPI_Allreduce(&threads, &most, 1, MPI_UINT32_T, MPI_MAX, run->comm);
+    work_destroy(run->work);
+    run->work = NULL;
+    const struct work_cut cut = {.begun = begun->is_begun ? &begun->chunking : NULL,
+                                 .block = run->block};
+    st = work_create(run->job, run->archive, backend, most, &cut, &run->work);
+    TRY(agree_all(run->comm, st));
+    run->work->channelise.threads = threads;
+    TRY(pass_check_same_plan_all(run->comm, &run->work->chunking));
+out:
+    return st;
+}
+
+/* Plans the work once more where it is known how long blocks should be; rank 0 looks, or tunes. */
+static status_t cut_as_tuned_all(struct run *run, const struct run_options *options, int local_size)
+{
+    status_t st = STATUS_OK;
+    const struct channelise_choice choice = run->work->channelise.choice;
+    uint32_t ability = run->work->channelise.ability;
+    if (run->rank == 0) {
+        st = tuned_blocks(run->backend, run->work, run->pass.begun.is_begun, options, &run->block);
+    }
+    TRY(agree_all(run->comm, st));
+    share_bytes_all(run->comm, &run->block, sizeof run->block);
+    if (run->block > 0) {
+        TRY(plan_all(run, local_size));
+        run->work->channelise.choice = choice;
+        run->work->channelise.ability = ability;
+    }
+out:
+    return st;
+}
+
+/* Everything before the first chunk. */
+static status_t prepare_all(struct run *run, const struct run_options *options)
+{
+    status_t st = STATUS_OK;
+    int local_rank;
+    int local_size;
+    st = making_of_products(run->job, run->archive, &run->pass.making);
+    TRY(agree_all(run->comm, st));
+    local_ranks_all(run->comm, &local_rank, &local_size);
+    TRY(plan_all(run, local_size));
+    /* What cannot be dedispersed is found before the work. */
+    st = run->rank == 0 ? run_check_dedispersions(run->work) : STATUS_OK;
+    TRY(agree_all(run->comm, st));
+    struct outputs_options claim = {.force = options->force, .restart = options->restart};
+    TRY(outputs_claim_all(run->comm, &run->pass.making, &claim, &run->pass.begun,
+                          &run->pass.outputs));
+    if (run->pass.begun.is_begun) {
+        REQUIRE(!options->times, STATUS_USAGE,
+                "%s was begun by a run that did not end: it can be timed when that has been done",
+                run->job->products[0].file);
+        TRY(plan_all(run, local_size));
+    }
+    TRY(open_backend_all(run, options));
+    TRY(cut_as_tuned_all(run, options, local_size));
+    TRY(agree_all(run->comm, describe_arithmetic(run)));
+    making_plan_products(&run->pass.making, run->work);
+    st = run->rank == 0 ? run_check_room(run->work, &run->pass.making) : STATUS_OK;
+    TRY(agree_all(run->comm, st));
+    run->pass.patience = run_patience(options, run->work->backend);
+    TRY(pass_open_all(&run->pass));
+    struct pipeline_sink sink = {run->pass.outputs, outputs_put, outputs_end};
+    st = pipeline_create(run->work, run->backend, &sink, &run->pipeline);
+    TRY(agree_all(run->comm, st));
+    /* Who is no device's does not wake OpenCL up. */
+    run->between->automatic = run->work->backend == BACKEND_OPENCL
+                                  ? devices_settle_all(run->comm, BACKEND_AUTO)
+                                  : BACKEND_CPU;
+    st = between_begin(run->between, run->backend, run->work);
+    TRY(agree_all(run->comm, st));
+    pipeline_shelve(run->pipeline, run->between->shelves);
+out:
+    return st;
+}
+
+static status_t process(void *context, driver_t *driver, uint64_t index)
+{
+    struct run *run = context;
+    struct chunk chunk = chunk_at(&run->work->chunking, index);
+    return pipeline_chunk(run->pipeline, driver, &chunk);
+}
+
+static status_t finish(void *context, driver_t *driver)
+{
+    return pipeline_finish(((struct run *)context)->pipeline, driver);
+}
+
+static int hangs(void *context)
+{
+    return pipeline_hangs(((struct run *)context)->pipeline);
+}
+
+static status_t print_notes(const struct run *run, uint64_t missing)
+{
+    status_t st = STATUS_OK;
+    struct text notes = {0};
+    char count[UNITS_TEXT];
+    TRY(work_notes(run->work, &notes));
+    if (missing > 0) {
+        TRY(text_add(&notes,
+                     "%s %s missing (not a number, or the missing value): taken as zero "
+                     "volts\n",
+                     units_count(missing, count),
+                     units_plural(missing, "sample was", "samples were")));
+    }
+    for (const char *line = notes.data; line && *line;) {
+        size_t length = strcspn(line, "\n");
+        display_print("note: %.*s\n", (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+out:
+    text_free(&notes);
+    return st;
+}
+
+static status_t summarise(const struct run *run, double seconds)
+{
+    status_t st = STATUS_OK;
+    double chunks = (double)chunk_count(&run->work->chunking);
+    double part = 1 - (double)run->pass.before / chunks;
+    const struct work *work = run->work;
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    TRY(print_notes(run, outputs_missing(run->pass.outputs)));
+    for (uint32_t i = 0; i < run->job->nproducts; i++) {
+        const struct work_product *product = &work->products[i];
+        display_print(
+            "%s: %s, %s %s x %u %s x %u %s, %s\n", run->job->products[i].file,
+            product_name(product->spec.kind), units_count(product->spec.rows, a),
+            product->spec.integrate > 1 ? units_plural(product->spec.rows, "dump", "dumps")
+                                        : units_plural(product->spec.rows, "spectrum", "spectra"),
+            run->archive->nstreams, units_plural(run->archive->nstreams, "stream", "streams"),
+            product->spec.nchannels, units_plural(product->spec.nchannels, "channel", "channels"),
+            units_bytes(product->spec.rows * product->row_bytes, b));
+    }
+    struct pipeline_seconds spent = pipeline_seconds(run->pipeline);
+    display_print("%s %s of %u %s in %.2f s on %d %s: in %.1f MB/s, out %.1f MB/s (rank 0: "
+                  "read %.2f s, compute %.2f s, write %.2f s)\n",
+                  units_count(run->archive->samples, a),
+                  units_plural(run->archive->samples, "sample", "samples"), run->archive->nstreams,
+                  units_plural(run->archive->nstreams, "stream", "streams"), seconds, run->size,
+                  units_plural((uint64_t)run->size, "rank", "ranks"),
+                  part * (double)work->input_bytes / seconds / 1e6,
+                  part * (double)outputs_bytes(run->pass.outputs) / seconds / 1e6, spent.read,
+                  spent.compute, spent.write);
+out:
+    return st;
+}
+
+/* Of what this run has made. */
+static void warn_of_range_all(const struct run *run)
+{
+    char count[UNITS_TEXT];
+    for (uint32_t i = 0; i < run->job->nproducts; i++) {
+        uint64_t large = 0;
+        uint64_t small = 0;
+        pipeline_range(run->pipeline, i, &large, &small);
+        large = sum_u64_all(run->comm, large);
+        small = sum_u64_all(run->comm, small);
+        if (run->rank == 0 && large > 0) {
+            report_warn("%s: %s powers are infinite: beyond 3.4e38, the largest 32-bit float: the "
+                        "archive's volts are too large",
+                        run->job->products[i].file, units_count(large, count));
+        }
+        if (run->rank == 0 && small > 0) {
+            report_warn(
+                "%s: %s powers are 0 or have lost digits: below 1.2e-38, the smallest whole "
+                "32-bit float: the archive's volts are too small",
+                run->job->products[i].file, units_count(small, count));
+        }
+    }
+}
+
+static struct run_times times_of(const struct run *run, double before, double total)
+{
+    struct pipeline_seconds spent = pipeline_seconds(run->pipeline);
+    return (struct run_times){.total = total,
+                              .before = before,
+                              .read = spent.read,
+                              .compute = spent.compute,
+                              .write = spent.write,
+                              .samples = (double)run->archive->samples * run->archive->nstreams,
+                              .in_bytes = (double)run->work->input_bytes,
+                              .out_bytes = (double)outputs_bytes(run->pass.outputs)};
+}
+
+/* Says where the times went, to whom it was asked for. */
+static status_t conclude(const struct run *run, const struct run_options *options, double before,
+                         double total, double after)
+{
+    status_t st = STATUS_OK;
+    if (options->times) {
+        *options->times = times_of(run, before, total);
+        options->times->after = after;
+    } else if (run->rank == 0) {
+        TRY(summarise(run, total));
+    }
+out:
+    return st;
+}
+
+status_t run_channelise_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
+                            const struct run_options *options, double started,
+                            struct between *between)
+{
+    status_t st = STATUS_OK;
+    struct run run = {
+        .comm = comm, .job = job, .archive = archive, .pass.comm = comm, .between = between};
+    MPI_Comm_rank(comm, &run.rank);
+    run.pass.rank = run.rank;
+    MPI_Comm_size(comm, &run.size);
+    TRY(prepare_all(&run, options));
+    double ready = progress_now();
+    if (options->before) {
+        TRY(options->before(options->context, comm, run.work, run.backend));
+    }
+    double begun = progress_now();
+    pass_say_where_it_goes_on(&run.pass);
+    pipeline_limit(run.pipeline, run.pass.patience);
+    run.pass.context = &run;
+    run.pass.process = process;
+    run.pass.finish = finish;
+    run.pass.hangs = hangs;
+    run.pass.in_bytes = run.work->input_bytes;
+    TRY(pass_work_off_all(&run.pass, options->progress));
+    double worked = progress_now();
+    TRY(agree_all(comm, run.rank == 0 ? archive_check_unchanged(archive) : STATUS_OK));
+    TRY(pass_finish_all(&run.pass));
+    if (run.rank == 0) {
+        between_note_made(between, run.pass.outputs, job->nproducts);
+    }
+    double ended = progress_now();
+    warn_of_range_all(&run);
+    st = conclude(&run, options, ready - started, ended - begun + ready - started, ended - worked);
+    TRY(agree_all(comm, st));
+    if (between_leave(between, run.backend, run.work)) {
+        run.backend = NULL;
+    }
+    st = run.rank == 0 ? pass_judge_holes(&run.pass) : STATUS_OK;
+    TRY(agree_all(comm, st));
+out:
+    if (run.rank == 0 && st != STATUS_OK && st != STATUS_STOPPED && st != STATUS_HOLES) {
+        pass_say_what_is_kept(&run.pass);
+    }
+    run_end(&run);
+    return st;
+}

@@ -1,0 +1,310 @@
+#include "run/dedisperse_pass.h"
+
+#include "base/display.h"
+
+#include "archive/fbh5/fbh5.h"
+#include "base/memory.h"
+#include "base/units.h"
+#include "output/room.h"
+#include "pipeline/dedisperse_pipeline.h"
+#include "ranks/agree.h"
+#include "run/devices.h"
+#include "run/pass.h"
+#include "run/tuned.h"
+
+#include <stdio.h>
+
+struct dedispersing {
+    MPI_Comm comm;
+    int rank, size;
+    const struct job *job;
+    uint32_t number;
+    struct fbh5 *fbh5;
+    struct dedispersion *plan;
+    const struct between *between;
+    backend_t *opened;  /* this pass's own; NULL: an earlier one's */
+    backend_t *backend; /* either */
+    struct pass pass;
+    dedispersion_pipe_t *pipe;
+};
+
+static void end(struct dedispersing *run)
+{
+    dedispersion_pipe_destroy(run->pipe);
+    pass_end(&run->pass);
+    backend_close(run->opened);
+    dedispersion_destroy(run->plan);
+    fbh5_destroy(run->fbh5);
+}
+
+const char *run_filterbank_path(const struct job *job, uint32_t number)
+{
+    return job->channels > 0 ? job->products[job->dedisperse[number].input].file : job->files[0];
+}
+
+status_t run_open_filterbank_all(MPI_Comm comm, const struct job *job, uint32_t number,
+                                 struct fbh5 **out)
+{
+    status_t st = STATUS_OK;
+    struct text packed = {0};
+    struct fbh5 *fbh5 = NULL;
+    int rank;
+    MPI_Comm_rank(comm, &rank);
+    if (rank == 0) {
+        st = fbh5_open(run_filterbank_path(job, number), &fbh5);
+        st = st == STATUS_OK ? fbh5_load_band(fbh5) : st;
+        st = st == STATUS_OK && job->on_bad != ON_BAD_NAN ? fbh5_check_whole(fbh5) : st;
+        st = st == STATUS_OK ? fbh5_pack(fbh5, &packed) : st;
+    }
+    TRY(agree_all(comm, st));
+    TRY(share_text_all(comm, &packed));
+    if (rank != 0) {
+        struct unpack in = {.data = packed.data, .length = packed.length};
+        st = fbh5_unpack(&in, &fbh5);
+    }
+    TRY(agree_all(comm, st));
+    *out = fbh5;
+    fbh5 = NULL;
+out:
+    fbh5_destroy(fbh5);
+    text_free(&packed);
+    return st;
+}
+
+/* Whether one of them can be done; adds its room. */
+static status_t check(const struct job *job, uint32_t number, const struct fbh5 *fbh5,
+                      uint32_t threads, struct room *room)
+{
+    status_t st = STATUS_OK;
+    struct dedispersion *plan = NULL;
+    struct making making = {0};
+    TRY(dedispersion_create(job, number, fbh5, backend_settle(job->dedisperse[number].backend),
+                            threads, NULL, &plan));
+    TRY(dedispersion_making(job, number, fbh5->path, NULL, &making));
+    dedispersion_plan_making(plan, &making);
+    TRY(room_add_making(room, &making));
+out:
+    making_free(&making);
+    dedispersion_destroy(plan);
+    return st;
+}
+
+static status_t check_foreseen(const struct work *work, struct room *room)
+{
+    status_t st = STATUS_OK;
+    struct fbh5 *fbh5 = NULL;
+    for (uint32_t i = 0; i < work->job->ndedisperse; i++) {
+        TRY(dedispersion_foresee(work, work->job->dedisperse[i].input, &fbh5));
+        TRY(check(work->job, i, fbh5, work->channelise.threads, room));
+        fbh5_destroy(fbh5);
+        fbh5 = NULL;
+    }
+out:
+    fbh5_destroy(fbh5);
+    return st;
+}
+
+status_t run_check_dedispersions(const struct work *work)
+{
+    struct room room = {.count = 0};
+    return check_foreseen(work, &room);
+}
+
+status_t run_check_room(const struct work *work, const struct making *making)
+{
+    status_t st = STATUS_OK;
+    struct room room = {.count = 0};
+    TRY(room_add_making(&room, making));
+    TRY(check_foreseen(work, &room));
+    TRY(room_check(&room));
+out:
+    return st;
+}
+
+static status_t check_filterbank(const struct job *job, const struct skip *skip, uint32_t threads)
+{
+    status_t st = STATUS_OK;
+    struct fbh5 *fbh5 = NULL;
+    struct room room = {.count = 0};
+    TRY(fbh5_open(run_filterbank_path(job, 0), &fbh5));
+    TRY(fbh5_load_band(fbh5));
+    TRY(job->on_bad == ON_BAD_NAN ? STATUS_OK : fbh5_check_whole(fbh5));
+    for (uint32_t i = 0; i < job->ndedisperse; i++) {
+        if (!skip->dedisperse[i]) {
+            TRY(check(job, i, fbh5, threads, &room));
+        }
+    }
+    TRY(room_check(&room));
+out:
+    fbh5_destroy(fbh5);
+    return st;
+}
+
+status_t run_check_filterbank_all(MPI_Comm comm, const struct job *job, const struct skip *skip)
+{
+    int rank;
+    int local_rank;
+    int local_size;
+    MPI_Comm_rank(comm, &rank);
+    local_ranks_all(comm, &local_rank, &local_size);
+    return agree_all(comm, rank == 0 ? check_filterbank(job, skip, work_threads(job, local_size))
+                                     : STATUS_OK);
+}
+
+/* Plans it, as suits now or as it was begun; the same on all ranks. */
+static status_t plan_all(struct dedispersing *run)
+{
+    status_t st = STATUS_OK;
+    const struct outputs_begun *begun = &run->pass.begun;
+    enum backend_kind backend = run->job->dedisperse[run->number].backend;
+    int local_rank;
+    int local_size;
+    if (backend == BACKEND_AUTO && begun->is_begun) {
+        backend = begun->backend;
+    }
+    backend = devices_settle_all(run->comm, backend);
+    local_ranks_all(run->comm, &local_rank, &local_size);
+    uint32_t threads = work_threads(run->job, local_size);
+    uint32_t most = threads;
+    MPI_Allreduce(&threads, &most, 1, MPI_UINT32_T, MPI_MAX, run->comm);
+    dedispersion_destroy(run->plan);
+    run->plan = NULL;
+    st = dedispersion_create(run->job, run->number, run->fbh5, backend, most,
+                             begun->is_begun ? &begun->chunking : NULL, &run->plan);
+    TRY(agree_all(run->comm, st));
+    run->plan->threads = threads;
+    TRY(pass_check_same_plan_all(run->comm, &run->plan->chunking));
+out:
+    return st;
+}
+
+/* How the first DMs' stage is fastest; the others' are like it. */
+static status_t choose_shape_all(struct dedispersing *run, const struct run_options *options)
+{
+    status_t st = STATUS_OK;
+    struct dedispersion *plan = run->plan;
+    uint64_t count = min_u64(plan->chunking.chunk_spectra, plan->delays.ndms);
+    struct dm_group group = {.base = 0};
+    st = dm_group_create(plan, 0, (uint32_t)count, &group);
+    TRY(agree_all(run->comm, st));
+    struct dedisperse_spec spec = dedispersion_stage(plan, &group, plan->block_outputs);
+    TRY(tuned_dedispersion_all(run->comm, run->backend, &spec, options, &plan->shape));
+out:
+    dm_group_free(&group);
+    return st;
+}
+
+/* That of an earlier pass, if it is of the kind. */
+static status_t open_backend_all(struct dedispersing *run)
+{
+    status_t st = STATUS_OK;
+    backend_t *there = run->between->backend;
+    if (!there || backend_which(there) != run->plan->backend) {
+        TRY(devices_open_all(run->comm, run->job, run->plan->backend, &run->opened));
+        there = run->opened;
+    }
+    run->backend = there;
+out:
+    return st;
+}
+
+static status_t prepare_all(struct dedispersing *run, const struct run_options *options)
+{
+    status_t st = STATUS_OK;
+    TRY(run_open_filterbank_all(run->comm, run->job, run->number, &run->fbh5));
+    st = run->rank == 0 ? between_check(run->between, run->job, run->number, run->fbh5) : STATUS_OK;
+    TRY(agree_all(run->comm, st));
+    TRY(plan_all(run));
+    st = dedispersion_making(run->job, run->number, run->fbh5->path, run->fbh5, &run->pass.making);
+    TRY(agree_all(run->comm, st));
+    struct outputs_options claim = {.force = options->force, .restart = options->restart};
+    TRY(outputs_claim_all(run->comm, &run->pass.making, &claim, &run->pass.begun,
+                          &run->pass.outputs));
+    if (run->pass.begun.is_begun) {
+        TRY(plan_all(run));
+    }
+    TRY(open_backend_all(run));
+    TRY(choose_shape_all(run, options));
+    dedispersion_plan_making(run->plan, &run->pass.making);
+    run->pass.patience = run_patience(options, run->plan->backend);
+    TRY(pass_open_all(&run->pass));
+    struct pipeline_sink sink = {run->pass.outputs, outputs_put, outputs_end};
+    st = dedispersion_pipe_create(run->plan, run->backend, run->between, &sink, &run->pipe);
+    TRY(agree_all(run->comm, st));
+out:
+    return st;
+}
+
+static status_t process(void *context, driver_t *driver, uint64_t index)
+{
+    struct dedispersing *run = context;
+    struct chunk chunk = chunk_at(&run->plan->chunking, index);
+    return dedispersion_pipe_chunk(run->pipe, driver, &chunk);
+}
+
+static status_t finish(void *context, driver_t *driver)
+{
+    return dedispersion_pipe_finish(((struct dedispersing *)context)->pipe, driver);
+}
+
+static int hangs(void *context)
+{
+    return dedispersion_pipe_hangs(((struct dedispersing *)context)->pipe);
+}
+
+static void summarise(const struct dedispersing *run, double seconds)
+{
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    char c[UNITS_TEXT];
+    const struct dedispersion *plan = run->plan;
+    struct pipeline_seconds spent = dedispersion_pipe_seconds(run->pipe);
+    display_print("%s: dedispersed, %s %s x %s %s, %s\n", plan->what->file,
+                  units_count(plan->delays.ndms, a), units_plural(plan->delays.ndms, "DM", "DMs"),
+                  units_count(plan->outputs, b), units_plural(plan->outputs, "time", "times"),
+                  units_bytes(plan->delays.ndms * plan->outputs * sizeof(float), c));
+    display_print("%s %s of %u channels in %.2f s on %d %s (rank 0: read %.2f s, compute %.2f s, "
+                  "write %.2f s)\n",
+                  units_count(run->fbh5->rows, a),
+                  units_plural(run->fbh5->rows, "sample", "samples"), run->fbh5->nchannels, seconds,
+                  run->size, units_plural((uint64_t)run->size, "rank", "ranks"), spent.read,
+                  spent.compute, spent.write);
+    if (run->backend == run->between->backend) {
+        display_print("%.0f %% of what rank 0 added up had stayed on the device\n",
+                      100 * dedispersion_pipe_shelved(run->pipe));
+    }
+}
+
+status_t run_dedispersion_all(MPI_Comm comm, const struct job *job, uint32_t number,
+                              const struct run_options *options, const struct between *between)
+{
+    status_t st = STATUS_OK;
+    struct dedispersing run = {
+        .comm = comm, .job = job, .number = number, .pass.comm = comm, .between = between};
+    MPI_Comm_rank(comm, &run.rank);
+    MPI_Comm_size(comm, &run.size);
+    run.pass.rank = run.rank;
+    double started = progress_now();
+    TRY(prepare_all(&run, options));
+    pass_say_where_it_goes_on(&run.pass);
+    dedispersion_pipe_limit(run.pipe, run.pass.patience);
+    run.pass.context = &run;
+    run.pass.process = process;
+    run.pass.finish = finish;
+    run.pass.hangs = hangs;
+    run.pass.in_bytes = run.plan->read_bytes;
+    TRY(pass_work_off_all(&run.pass, options->progress));
+    TRY(agree_all(comm, run.rank == 0 ? fbh5_check_unchanged(run.fbh5) : STATUS_OK));
+    TRY(pass_finish_all(&run.pass));
+    if (run.rank == 0) {
+        summarise(&run, progress_now() - started);
+        st = pass_judge_holes(&run.pass);
+    }
+    TRY(agree_all(comm, st));
+out:
+    if (run.rank == 0 && st != STATUS_OK && st != STATUS_STOPPED && st != STATUS_HOLES) {
+        pass_say_what_is_kept(&run.pass);
+    }
+    end(&run);
+    return st;
+}

@@ -1,0 +1,332 @@
+#include "run/resume.h"
+
+#include "base/memory.h"
+#include "io/file.h"
+#include "io/identity.h"
+#include "output/journal/journal.h"
+#include "output/origin.h"
+#include "output/outputs.h"
+#include "plan/dedisperse_plan.h"
+#include "run/dedisperse_pass.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Opens what has the name of a product. Fails with USAGE when it is none. */
+static status_t open_product(const char *path, struct product **out)
+{
+    status_t st = STATUS_OK;
+    struct identity identity;
+    struct text cause = {0};
+    if (identity_of_path(path, &identity) != STATUS_OK) {
+        report_clear();
+        TRY(file_check_new(path, 0)); /* a folder, a pipe, a link that leads nowhere */
+    }
+    st = product_open(path, out);
+    if (st == STATUS_DATA) {
+        TRY(text_add(&cause, "%s", report_cause()));
+        report_clear();
+        FAIL(STATUS_USAGE, "%s exists already: --force replaces it (it is no whole product: %s)",
+             path, cause.data);
+    }
+    TRY(st);
+    REQUIRE(*out, STATUS_USAGE, "%s exists already: --force replaces it (it is no product)", path);
+out:
+    text_free(&cause);
+    return st;
+}
+
+/* A product is known by some places of large inputs: one that was written to since may differ
+ * elsewhere. Says so of the first. */
+static status_t note_later(const char *file, const struct inputs *inputs, int *is_said)
+{
+    status_t st = STATUS_OK;
+    struct identity made;
+    const char *later = NULL;
+    if (*is_said) {
+        goto out;
+    }
+    TRY(identity_of_path(file, &made));
+    TRY(inputs_later(inputs, &made, &later));
+    if (later) {
+        report_note("%s was written to after %s was made of it: its size and the places of it that "
+                    "are sampled are the same; voltmill verify %s compares with what is in it now, "
+                    "--force makes it anew",
+                    later, file, file);
+        *is_said = 1;
+    }
+out:
+    return st;
+}
+
+/* Whether a file that is there was made by this very job, of these very inputs. */
+static status_t check_made_by(const struct making_item *item, const char *inputs)
+{
+    status_t st = STATUS_OK;
+    struct product *product = NULL;
+    struct text difference = {0};
+    TRY(open_product(item->file, &product));
+    struct origin then = {.job = product->job_text, .inputs = product->inputs};
+    struct origin now = {.job = item->text, .inputs = inputs};
+    TRY(origin_compare(&then, &now, &difference));
+    REQUIRE(difference.length == 0, STATUS_USAGE,
+            "%s exists already: --force replaces it (it was made by another job or of other files: "
+            "%s)",
+            item->file, difference.data);
+out:
+    text_free(&difference);
+    product_destroy(product);
+    return st;
+}
+
+static status_t was_begun(const struct making *making, int *out)
+{
+    status_t st = STATUS_OK;
+    char *journal = NULL;
+    int begun = 0;
+    for (uint32_t i = 0; i < making->count && !begun; i++) {
+        TRY(file_journal_name(making->items[i].file, &journal));
+        TRY(file_exists(journal, &begun));
+        free(journal);
+        journal = NULL;
+    }
+    *out = begun;
+out:
+    free(journal);
+    return st;
+}
+
+/* Whether the product has its name, and nothing is on its way to become it. */
+static status_t is_published(const char *path, int *out)
+{
+    status_t st = STATUS_OK;
+    char *part = NULL;
+    int is_there = 0;
+    int is_begun = 0;
+    TRY(file_part_name(path, &part));
+    TRY(file_exists(path, &is_there));
+    TRY(file_exists(part, &is_begun));
+    *out = is_there && !is_begun;
+out:
+    free(part);
+    return st;
+}
+
+/* A run that was killed while it took the journals of complete products away has left some of them:
+ * takes those, too. */
+static status_t tidy(const struct making *making, int only_looks, int *has_tidied)
+{
+    status_t st = STATUS_OK;
+    char *journals[MOST_OUTPUTS] = {NULL};
+    uint32_t left = 0;
+    int are_published = 1;
+    for (uint32_t i = 0; i < making->count && are_published; i++) {
+        enum journal_state state;
+        journal_t *journal = NULL;
+        int has_journal = 0;
+        TRY(file_journal_name(making->items[i].file, &journals[i]));
+        TRY(is_published(making->items[i].file, &are_published));
+        TRY(file_exists(journals[i], &has_journal));
+        if (are_published && has_journal) {
+            TRY(journal_open(journals[i], &state, &journal));
+            are_published = journal && journal_is_complete(journal);
+            journal_destroy(journal);
+            left++;
+        }
+    }
+    if (!are_published || left == 0 || left == making->count) {
+        goto out;
+    }
+    for (uint32_t i = 0; i < making->count && !only_looks; i++) {
+        unlink(journals[i]);
+    }
+    *has_tidied = 1;
+    report_note("%s and the other products are complete: of a run that was killed at its very end, "
+                "only journals are left to be removed",
+                making->items[0].file);
+out:
+    for (uint32_t i = 0; i < making->count; i++) {
+        free(journals[i]);
+    }
+    return st;
+}
+
+static status_t look_at_dedispersions(const struct job *job, struct skip *skip, int *last_begun)
+{
+    status_t st = STATUS_OK;
+    struct making making = {0};
+    for (uint32_t i = 0; i < job->ndedisperse; i++) {
+        TRY(dedispersion_making(job, i, run_filterbank_path(job, i), NULL, &making));
+        int begun = 0;
+        TRY(outputs_are_complete(&making, &skip->dedisperse[i]));
+        TRY(was_begun(&making, &begun));
+        *last_begun = begun ? (int)i : *last_begun;
+        making_free(&making);
+    }
+out:
+    making_free(&making);
+    return st;
+}
+
+/* With --force, what is complete is done again, unless a later pass was begun on it. */
+static void forget_forced(const struct job *job, int last_begun, struct skip *skip)
+{
+    skip->channelise = skip->channelise && (last_begun >= 0 || job->channels == 0);
+    for (uint32_t i = 0; i < job->ndedisperse; i++) {
+        skip->dedisperse[i] = skip->dedisperse[i] && (int)i < last_begun;
+    }
+}
+
+/* What a series is made of. A filterbank of the job's own lies in one file. */
+static status_t find_filterbank(const struct job *job, uint32_t i, struct inputs *out)
+{
+    status_t st = STATUS_OK;
+    const char *path = run_filterbank_path(job, i);
+    struct fbh5 *fbh5 = NULL;
+    if (job->channels == 0) {
+        TRY(fbh5_open(path, &fbh5));
+    }
+    TRY(inputs_of_filterbank(path, fbh5, out));
+out:
+    fbh5_destroy(fbh5);
+    return st;
+}
+
+/* The filterbank of a series, or, when that is there, another product that is made with it. */
+static status_t find_missing(const struct job *job, uint32_t i, const char **out)
+{
+    status_t st = STATUS_OK;
+    int is_there = 0;
+    const char *found = run_filterbank_path(job, i);
+    TRY(is_published(found, &is_there));
+    for (uint32_t j = 0; j < job->nproducts && is_there; j++) {
+        found = job->products[j].file;
+        TRY(is_published(found, &is_there));
+    }
+    *out = found;
+out:
+    return st;
+}
+
+static status_t check_series(const struct job *job, uint32_t i, int has_filterbank, int *is_said)
+{
+    status_t st = STATUS_OK;
+    struct inputs inputs = {0};
+    struct text contents = {0};
+    struct making_item item = {.file = job->dedisperse[i].file, .text = job->dedisperse[i].text};
+    if (!has_filterbank) {
+        const char *missing = NULL;
+        TRY(find_missing(job, i, &missing));
+        FAIL(STATUS_USAGE,
+             "%s exists, but what it was made of is not complete, %s is missing: --force replaces "
+             "it",
+             item.file, missing);
+    }
+    TRY(find_filterbank(job, i, &inputs));
+    TRY(inputs_contents(&inputs, &contents));
+    TRY(check_made_by(&item, contents.data));
+    TRY(note_later(item.file, &inputs, is_said));
+out:
+    text_free(&contents);
+    inputs_free(&inputs);
+    return st;
+}
+
+static status_t check_skipped(const struct job *job, const struct making *products,
+                              const struct skip *skip, int is_forced)
+{
+    status_t st = STATUS_OK;
+    struct text inputs = {0};
+    int is_said = is_forced; /* who forces knows */
+    if (products->count > 0 && skip->channelise) {
+        TRY(inputs_contents(&products->inputs, &inputs));
+    }
+    for (uint32_t i = 0; i < products->count && skip->channelise; i++) {
+        TRY(check_made_by(&products->items[i], inputs.data));
+        TRY(note_later(products->items[i].file, &products->inputs, &is_said));
+    }
+    for (uint32_t i = 0; i < job->ndedisperse; i++) {
+        if (skip->dedisperse[i]) {
+            TRY(check_series(job, i, skip->channelise, &is_said));
+        }
+    }
+out:
+    text_free(&inputs);
+    return st;
+}
+
+/* With --force, what is not of this job is in nobody's way. */
+static status_t check_forced(const struct job *job, const struct making *products,
+                             struct skip *skip)
+{
+    status_t st = check_skipped(job, products, skip, 1);
+    if (st == STATUS_USAGE || st == STATUS_DATA) {
+        report_clear();
+        *skip = (struct skip){.channelise = job->channels == 0};
+        st = STATUS_OK;
+    }
+    return st;
+}
+
+status_t skip_find(const struct job *job, const struct archive *archive,
+                   const struct skip_options *options, struct skip *out)
+{
+    status_t st = STATUS_OK;
+    struct making products = {0};
+    struct skip skip = {.channelise = 0};
+    int last_begun = -1;
+    int has_tidied = 0;
+    if (archive) {
+        TRY(making_of_products(job, archive, &products));
+        TRY(tidy(&products, options->only_looks, &has_tidied));
+    }
+    TRY(outputs_are_complete(&products, &skip.channelise));
+    skip.channelise |= !archive || has_tidied;
+    TRY(look_at_dedispersions(job, &skip, &last_begun));
+    skip.all = skip.channelise;
+    for (uint32_t i = 0; i < job->ndedisperse; i++) {
+        skip.all &= skip.dedisperse[i];
+    }
+    if (options->force) {
+        skip.all = 0;
+        forget_forced(job, last_begun, &skip);
+        TRY(check_forced(job, &products, &skip));
+    } else {
+        TRY(check_skipped(job, &products, &skip, 0));
+    }
+    *out = skip;
+out:
+    making_free(&products);
+    return st;
+}
+
+static status_t count_holes(const char *path, uint64_t *out)
+{
+    status_t st = STATUS_OK;
+    struct product_place place;
+    int fd = -1;
+    TRY(product_find_place(path, &place));
+    TRY(file_open_read(path, &fd));
+    TRY(product_count_holes(fd, path, &place, out));
+out:
+    if (fd >= 0) {
+        close(fd);
+    }
+    return st;
+}
+
+status_t skip_judge_holes(const struct job *job)
+{
+    status_t st = STATUS_OK;
+    char count[UNITS_TEXT];
+    for (uint32_t i = 0; i < job_nfiles(job); i++) {
+        uint64_t holes = 0;
+        TRY(count_holes(job_file(job, i), &holes));
+        REQUIRE(holes == 0, STATUS_HOLES,
+                "%s was complete before, but %s of its rows hold NaN: their input could not be "
+                "read; --force makes it anew",
+                job_file(job, i), units_count(holes, count));
+    }
+out:
+    return st;
+}

@@ -1,0 +1,47 @@
+/* A synthetic sky in numbers: receiver noise, tones and a dispersed pulsar, as the voltages of
+ * many streams. Every sample is a pure function of the description, the stream and the sample's
+ * number: whoever makes it, in whatever pieces, makes the same value. */
+#ifndef VOLTMILL_SYNTH_SIGNAL_H
+#define VOLTMILL_SYNTH_SIGNAL_H
+
+#include "base/status.h"
+
+#include <stdint.h>
+
+struct signal_tone {
+    double freq_hz, amplitude, phase; /* as in struct synth_tone */
+};
+
+struct signal_spec {
+    int is_complex;
+    double sample_rate_hz;
+    uint32_t nchans;
+    const double *chan_hz; /* [nchans] centre of each coarse channel */
+    double noise;
+    const struct signal_tone *tones;
+    uint32_t ntones;
+    double pulsar_period, pulsar_dm, pulsar_amplitude, pulsar_width,
+        pulsar_phase; /* period 0: none */
+    uint64_t seed;
+};
+
+typedef struct signal signal_t;
+
+/* Fails with USAGE when the pulsar's dispersion across a coarse channel does not fit a transform of
+ * 2^26 points (says how many are needed), or DEVICE (memory). */
+status_t signal_create(const struct signal_spec *spec, signal_t **out);
+void signal_destroy(signal_t *signal);
+
+/* Makes samples first .. first + count - 1 of the stream (antenna, chan): `antenna` numbers
+ * station, beam and polarisation (their noise is independent; tones and the pulsar's pulses are
+ * common to all, the pulsar's own noise is common too: one source).
+ *
+ *   out   float [count][2] (re, im) if complex, float [count] if real
+ *
+ * A real stream with centre f covers f - rate/4 .. f + rate/4, frequency rising with phase
+ * rotation. Tones outside of a coarse channel do not show in it. May be called by several threads
+ * at once. Fails with DEVICE (memory). */
+status_t signal_make(const signal_t *signal, uint32_t antenna, uint32_t chan, uint64_t first,
+                     uint64_t count, float *out);
+
+#endif

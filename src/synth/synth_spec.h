@@ -1,0 +1,53 @@
+/* The specification of a synthetic observation, as `voltmill synth` reads it (YAML, docs/synth.md).
+ * Read and checked by the same means as a job (job/yaml/yaml_file.h). */
+#ifndef VOLTMILL_SYNTH_SYNTH_SPEC_H
+#define VOLTMILL_SYNTH_SYNTH_SPEC_H
+
+#include "base/status.h"
+#include "base/terms.h"
+#include "base/units.h"
+
+#include <stdint.h>
+
+struct synth_tone {
+    double freq_hz;   /* on the sky; shows in the coarse channel that holds it */
+    double amplitude; /* volts, in units of one step of the stored integers */
+    double phase;     /* turns, at the first sample */
+};
+
+struct synth_pulsar {
+    double period;    /* seconds; 0: no pulsar */
+    double dm;        /* pc cm^-3 */
+    double amplitude; /* rms of the pulsar's own noise at the top of the pulse, same units */
+    double width; /* full width at half maximum of the (Gaussian) pulse, fraction of the period */
+    double phase; /* turns of the period at which the first pulse peaks, at the highest frequency */
+};
+
+struct synth_spec {
+    char *path; /* of the specification, for messages */
+    char *file; /* the archive to write */
+    uint64_t samples;
+    uint32_t stations, beams, pols, chans; /* each >= 1, default 1 */
+    enum sample_format format;             /* bits: 4 | 8 | 16 | 32 */
+    int is_complex; /* domain: complex (default) | real; 4 bits: complex only */
+    double sample_rate_hz;
+    double freq_hz; /* centre of the band of all coarse channels; they lie sample_rate (complex) or
+                       sample_rate / 2 (real) apart, ascending */
+    double noise;   /* standard deviation of each real component's receiver noise; default 0 */
+    struct synth_tone *tones;
+    uint32_t ntones;
+    struct synth_pulsar pulsar;
+    uint64_t seed;
+    struct utc start; /* start: UTC, default 2020-01-01 */
+    char *telescope;  /* default "voltmill synth" */
+    char *source;     /* may be NULL */
+};
+
+/* As job_load(). */
+status_t synth_spec_load(const char *path, const char *const *sets, uint32_t nsets,
+                         struct synth_spec **out);
+status_t synth_spec_parse(const char *path, const char *text, size_t length,
+                          const char *const *sets, uint32_t nsets, struct synth_spec **out);
+void synth_spec_destroy(struct synth_spec *spec);
+
+#endif

@@ -1,0 +1,282 @@
+#include "synth/synthesis.h"
+
+#include "base/display.h"
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "io/claim.h"
+#include "io/file.h"
+#include "io/guard.h"
+#include "plan/channelise_plan.h"
+#include "product/voltages.h"
+#include "ranks/agree.h"
+#include "ranks/driver.h"
+#include "synth/signal.h"
+#include "synth/synth_spec.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    CHUNK_BYTES = 16 << 20,
+    LEAST_SAMPLES = 4096, /* of a stream in a chunk */
+    MOST_SPEC_BYTES = 1 << 20
+};
+
+struct synthesis {
+    MPI_Comm comm;
+    int rank;
+    struct text text;
+    struct synth_spec *spec;
+    double *chan_hz;
+    signal_t *signal;
+    uint32_t antennas; /* stations x beams x polarisations */
+    uint64_t chunk_samples;
+    int threads;
+    char *part;
+    int claim_fd, fd, is_ours;
+    struct native_place place;
+    char *bytes;   /* [chunk_samples][antennas][chans] samples as stored */
+    float *floats; /* [threads][chunk_samples][2] */
+};
+
+static void abandon(void *context)
+{
+    struct synthesis *s = context;
+    if (s->is_ours) {
+        unlink(s->part);
+        s->is_ours = 0;
+    }
+}
+
+static void synthesis_end(struct synthesis *s)
+{
+    abandon(s);
+    if (s->fd >= 0) {
+        close(s->fd);
+    }
+    if (s->claim_fd >= 0) {
+        close(s->claim_fd);
+    }
+    signal_destroy(s->signal);
+    synth_spec_destroy(s->spec);
+    text_free(&s->text);
+    free(s->chan_hz);
+    free(s->part);
+    free(s->bytes);
+    free(s->floats);
+}
+
+static status_t make_signal(struct synthesis *s)
+{
+    status_t st = STATUS_OK;
+    const struct synth_spec *spec = s->spec;
+    struct signal_tone *tones = NULL;
+    double width = spec->is_complex ? spec->sample_rate_hz : spec->sample_rate_hz / 2;
+    TRY(memory_zeroed(spec->chans, sizeof(double), "frequencies", &s->chan_hz));
+    for (uint32_t i = 0; i < spec->chans; i++) {
+        s->chan_hz[i] = spec->freq_hz + ((double)i - (double)(spec->chans - 1) / 2) * width;
+    }
+    TRY(memory_zeroed(spec->ntones, sizeof *tones, "tones", &tones));
+    for (uint32_t i = 0; i < spec->ntones; i++) {
+        tones[i] = (struct signal_tone){spec->tones[i].freq_hz, spec->tones[i].amplitude,
+                                        spec->tones[i].phase};
+    }
+    struct signal_spec signal = {.is_complex = spec->is_complex,
+                                 .sample_rate_hz = spec->sample_rate_hz,
+                                 .nchans = spec->chans,
+                                 .chan_hz = s->chan_hz,
+                                 .noise = spec->noise,
+                                 .tones = tones,
+                                 .ntones = spec->ntones,
+                                 .pulsar_period = spec->pulsar.period,
+                                 .pulsar_dm = spec->pulsar.dm,
+                                 .pulsar_amplitude = spec->pulsar.amplitude,
+                                 .pulsar_width = spec->pulsar.width,
+                                 .pulsar_phase = spec->pulsar.phase,
+                                 .seed = spec->seed};
+    TRY(signal_create(&signal, &s->signal));
+out:
+    free(tones);
+    return st;
+}
+
+/* Rank 0: the file, its samples still missing. */
+static status_t make_file(struct synthesis *s, int force)
+{
+    status_t st = STATUS_OK;
+    struct guard reads = {0};
+    const struct synth_spec *spec = s->spec;
+    struct native_spec native = {.samples = spec->samples,
+                                 .stations = spec->stations,
+                                 .beams = spec->beams,
+                                 .pols = spec->pols,
+                                 .chans = spec->chans,
+                                 .format = spec->format,
+                                 .is_complex = spec->is_complex,
+                                 .sample_rate_hz = spec->sample_rate_hz,
+                                 .freq_hz = s->chan_hz,
+                                 .start = spec->start,
+                                 .telescope = spec->telescope,
+                                 .source = spec->source};
+    TRY(guard_add(&reads, "its specification", spec->path));
+    TRY(guard_check_part(&reads, "observation", spec->file));
+    TRY(file_check_new(spec->file, force));
+    TRY(claim_part(s->part, force, native_is_ours, &s->claim_fd));
+    s->is_ours = 1;
+    TRY(native_create(s->part, &native, &s->place));
+    TRY(file_reserve(s->claim_fd, s->part, s->place.file_bytes));
+out:
+    guard_free(&reads);
+    return st;
+}
+
+/* Chunks are cut by size alone, so that nothing depends on the ranks. */
+static status_t make_buffers(struct synthesis *s)
+{
+    status_t st = STATUS_OK;
+    uint64_t step = s->place.step_bytes;
+    s->chunk_samples = min_u64(max_u64(CHUNK_BYTES / step, LEAST_SAMPLES), s->spec->samples);
+    TRY(memory_aligned((size_t)s->chunk_samples, (size_t)step, "samples", &s->bytes));
+    TRY(memory_aligned((size_t)s->chunk_samples * (size_t)s->threads, 2 * sizeof(float), "samples",
+                       &s->floats));
+    TRY(file_open_write(s->part, &s->fd));
+out:
+    return st;
+}
+
+static float clip(float value, float limit)
+{
+    return rintf(fminf(fmaxf(value, -limit), limit));
+}
+
+/* Stores one number, rounded to nearest and clipped. */
+static void store(enum sample_format format, float value, char *out)
+{
+    if (format == SAMPLE_I8) {
+        *(int8_t *)out = (int8_t)clip(value, 127);
+    } else if (format == SAMPLE_I16) {
+        int16_t stored = (int16_t)clip(value, 32767);
+        memcpy(out, &stored, sizeof stored);
+    } else {
+        memcpy(out, &value, sizeof value);
+    }
+}
+
+/* Puts the samples of one stream to their places among the others. */
+static void interleave(const struct synthesis *s, const float *from, uint64_t count,
+                       uint64_t stream)
+{
+    const struct synth_spec *spec = s->spec;
+    uint64_t bytes = native_sample_bytes(spec->format, spec->is_complex);
+    char *to = s->bytes + stream * bytes;
+    size_t parts = spec->is_complex ? 2 : 1;
+    for (uint64_t i = 0; i < count; i++, to += s->place.step_bytes) {
+        if (spec->format == SAMPLE_I4) {
+            int re = (int)clip(from[2 * i], 7);
+            int im = (int)clip(from[2 * i + 1], 7);
+            *to = (char)((re & 15) << 4 | (im & 15));
+            continue;
+        }
+        for (size_t part = 0; part < parts; part++) {
+            store(spec->format, from[parts * i + part], to + part * bytes / parts);
+        }
+    }
+}
+
+static status_t process(void *context, driver_t *driver, uint64_t index)
+{
+    status_t st = STATUS_OK;
+    struct synthesis *s = context;
+    uint64_t first = index * s->chunk_samples;
+    uint64_t count = min_u64(s->chunk_samples, s->spec->samples - first);
+    int64_t streams = (int64_t)s->antennas * s->spec->chans;
+    int failed = STATUS_OK;
+    (void)driver;
+#pragma omp parallel for schedule(dynamic) num_threads(s->threads) reduction(max : failed)
+    for (int64_t stream = 0; stream < streams; stream++) {
+        float *floats = s->floats + (size_t)omp_get_thread_num() * 2 * s->chunk_samples;
+        uint32_t antenna = (uint32_t)(stream / s->spec->chans);
+        uint32_t chan = (uint32_t)(stream % s->spec->chans);
+        status_t made = signal_make(s->signal, antenna, chan, first, count, floats);
+        report_hand_over();
+        if (made == STATUS_OK) {
+            interleave(s, floats, count, (uint64_t)stream);
+        }
+        failed = (int)made > failed ? (int)made : failed;
+    }
+    TRY((status_t)failed);
+    TRY(file_write(s->fd, s->part, s->place.data_offset + first * s->place.step_bytes, s->bytes,
+                   count * s->place.step_bytes));
+out:
+    return st;
+}
+
+static status_t prepare_all(struct synthesis *s, const struct synthesis_options *options)
+{
+    status_t st = STATUS_OK;
+    if (s->rank == 0) {
+        st = text_read_file(&s->text, options->path, MOST_SPEC_BYTES);
+    }
+    TRY(agree_all(s->comm, st));
+    TRY(share_text_all(s->comm, &s->text));
+    st = synth_spec_parse(options->path, s->text.data, s->text.length, options->sets,
+                          options->nsets, &s->spec);
+    TRY(agree_all(s->comm, st));
+    s->antennas = s->spec->stations * s->spec->beams * s->spec->pols;
+    int local_rank;
+    int local_size;
+    local_ranks_all(s->comm, &local_rank, &local_size);
+    struct job job = {0};
+    s->threads = (int)work_threads(&job, local_size);
+    st = make_signal(s);
+    if (st == STATUS_OK) {
+        st = file_part_name(s->spec->file, &s->part);
+    }
+    TRY(agree_all(s->comm, st));
+    if (s->rank == 0) {
+        st = make_file(s, options->force);
+    }
+    TRY(agree_all(s->comm, st));
+    share_bytes_all(s->comm, &s->place, sizeof s->place);
+    TRY(agree_all(s->comm, make_buffers(s)));
+out:
+    return st;
+}
+
+status_t synthesis_all(MPI_Comm comm, const struct synthesis_options *options)
+{
+    status_t st = STATUS_OK;
+    struct synthesis s = {.comm = comm, .fd = -1, .claim_fd = -1};
+    char text[UNITS_TEXT];
+    double started = progress_now();
+    MPI_Comm_rank(comm, &s.rank);
+    TRY(prepare_all(&s, options));
+    struct driver_work work = {.chunks = ceil_div_u64(s.spec->samples, s.chunk_samples),
+                               .context = &s,
+                               .process = process,
+                               .abandon = abandon};
+    struct progress progress = {.every = options->progress,
+                                .what = "chunks",
+                                .total = work.chunks,
+                                .out_bytes = s.place.file_bytes};
+    TRY(driver_run_all(comm, &work, &progress));
+    TRY(agree_all(comm, file_sync(s.fd, s.part)));
+    if (s.rank == 0) {
+        s.is_ours = 0;
+        st = file_publish(s.part, s.spec->file, options->force);
+    }
+    TRY(agree_all(comm, st));
+    if (s.rank == 0) {
+        double seconds = progress_now() - started;
+        display_print("%s: %s, %.1f MB/s\n", s.spec->file, units_bytes(s.place.file_bytes, text),
+                      (double)s.place.file_bytes / seconds / 1e6);
+    }
+out:
+    synthesis_end(&s);
+    return st;
+}

@@ -1,0 +1,40 @@
+/* What the files of a search share: search.c times, guided.c says what comes next, turns.c settles
+ * who wins, replay.c plays a search again. For nobody else. */
+#ifndef VOLTMILL_TUNE_SEARCH_SEARCH_PARTS_H
+#define VOLTMILL_TUNE_SEARCH_SEARCH_PARTS_H
+
+#include "tune/search/search.h"
+
+struct search {
+    const struct tune_space *space;
+    const struct tune_options *options;
+    tune_log_t *log;
+    const char *problem;
+    struct tune_outcome *outcome;
+    uint32_t tried, failures;
+    int is_replay;
+};
+
+/* The search itself, by the options; s->outcome is empty before. */
+status_t search_space(struct search *search);
+/* One of its methods. */
+status_t search_guided(struct search *search);
+/* Whether the search goes on; the turns of the best get a fifth of the time. */
+int search_goes_on(struct search *search);
+/* Times what of a list is untried, as long as the search goes on. */
+status_t search_try_list(struct search *search, const uint32_t *list, uint32_t n);
+/* The medians of some turns of the best decide among them. */
+status_t search_take_turns(struct search *search);
+
+/* What the log knows of a configuration: *found, and *out. */
+status_t search_recall(struct search *search, uint32_t i, uint32_t round, struct tune_result *out,
+                       int *found);
+/* Times one within `time`; what fails is a result, too, without a time. `ahead`: seconds that
+ * compiling it ahead took. */
+status_t search_measure(struct search *search, uint32_t i, const struct tune_time *time,
+                        double ahead, struct tune_result *out);
+/* Writes an entry of the log. */
+status_t search_note(struct search *search, uint32_t i, uint32_t round,
+                     const struct tune_result *result);
+
+#endif

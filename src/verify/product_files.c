@@ -1,0 +1,45 @@
+#include "verify/product_files.h"
+
+#include "base/memory.h"
+#include "io/file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void find_free(struct find *find)
+{
+    free(find->path);
+    free(find->part);
+    free(find->journal);
+    *find = (struct find){0};
+}
+
+/* Cuts the ending off; returns whether it was there. */
+static int cut_ending(char *name, const char *ending)
+{
+    size_t length = strlen(name);
+    size_t extra = strlen(ending);
+    int has = length > extra && strcmp(name + length - extra, ending) == 0;
+    if (has) {
+        name[length - extra] = '\0';
+    }
+    return has;
+}
+
+status_t find_product(const char *name, struct find *out)
+{
+    status_t st = STATUS_OK;
+    *out = (struct find){0};
+    TRY(memory_text(name, &out->path));
+    int is_other = cut_ending(out->path, ".part") || cut_ending(out->path, ".journal");
+    TRY(file_part_name(out->path, &out->part));
+    TRY(file_journal_name(out->path, &out->journal));
+    TRY(file_exists(out->path, &out->has_path));
+    TRY(file_exists(out->part, &out->has_part));
+    TRY(file_exists(out->journal, &out->has_journal));
+    REQUIRE(out->has_path || out->has_part || out->has_journal, STATUS_DATA,
+            "%s: there is neither a product of that name nor the beginning of one", name);
+    out->is_finished = out->has_path && (!is_other || !(out->has_part || out->has_journal));
+out:
+    return st;
+}

@@ -1,0 +1,369 @@
+#include "verify/verify_crc.h"
+
+#include "base/display.h"
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "io/file.h"
+#include "output/journal/journal.h"
+#include "product/check/contents.h"
+#include "product/spans.h"
+#include "ranks/agree.h"
+#include "ranks/driver.h"
+#include "verify/product_files.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    ROOM_BYTES = 4 << 20, /* that are read in one go */
+    MOST_LISTED = 20      /* damaged stretches */
+};
+
+/* A stretch of rows that one check vouches for: a span, or a chunk's rows of its streams. */
+struct stretch {
+    uint64_t first_row, rows;
+    uint64_t from, piece; /* bytes of each row */
+};
+
+struct check {
+    MPI_Comm comm;
+    int rank;
+    struct find find;
+    struct product *product;
+    const char *path; /* of the file that is read */
+    int fd;
+    journal_t *journal; /* NULL: the product is finished */
+    uint32_t *expected; /* CRCs of all spans; sums of all records, one after the other */
+    uint64_t *places;   /* of a chunk's sums in them */
+    uint64_t nexpected;
+    uint32_t *sums;      /* room for those of one stretch */
+    char *rows;          /* room for rows */
+    struct text damaged; /* stretches, to be told */
+    uint64_t checked, bad;
+};
+
+static void check_end(struct check *check)
+{
+    find_free(&check->find);
+    product_destroy(check->product);
+    journal_destroy(check->journal);
+    text_free(&check->damaged);
+    free(check->expected);
+    free(check->places);
+    free(check->sums);
+    free(check->rows);
+    if (check->fd >= 0) {
+        close(check->fd);
+    }
+}
+
+/* Whether some time stamps are what the product says of its time axis. */
+static status_t compare_times(const struct check *check, uint64_t first, uint64_t total, int *same)
+{
+    status_t st = STATUS_OK;
+    enum { PIECE = 4096 };
+    double times[PIECE];
+    const struct product *product = check->product;
+    for (uint64_t done = 0; done < total; done += PIECE) {
+        uint64_t count = min_u64(total - done, PIECE);
+        uint64_t row = first + done;
+        TRY(file_read(check->fd, check->path, product->place.time_offset + row * sizeof *times,
+                      times, count * sizeof *times));
+        for (uint64_t i = 0; i < count; i++) {
+            *same &= times[i] == product->first_time + (double)(row + i) * product->time_step;
+        }
+    }
+out:
+    return st;
+}
+
+/* The time stamps that go with a stretch: those of its rows, of one stretch of each; or those of
+ * its bytes, a float each, of the first row's. */
+static status_t compare_stamps(const struct check *check, const struct stretch *stretch, int *same)
+{
+    status_t st = STATUS_OK;
+    int is_across = check->product->kind == PRODUCT_DEDISPERSED;
+    if (is_across && stretch->first_row == 0) {
+        TRY(compare_times(check, stretch->from / sizeof(float), stretch->piece / sizeof(float),
+                          same));
+    } else if (!is_across && stretch->from == 0) {
+        TRY(compare_times(check, stretch->first_row, stretch->rows, same));
+    }
+out:
+    return st;
+}
+
+/* What the file holds of a stretch, as sums of the spans that it touches. */
+static status_t sum_stretch(struct check *check, const struct stretch *stretch)
+{
+    status_t st = STATUS_OK;
+    const struct product_place *place = &check->product->place;
+    uint64_t step = max_u64(ROOM_BYTES / stretch->piece, 1);
+    uint64_t end = stretch->first_row + stretch->rows;
+    memset(check->sums, 0,
+           (size_t)spans_touched(place, stretch->first_row, stretch->rows) * sizeof *check->sums);
+    for (uint64_t row = stretch->first_row; row < end; row += step) {
+        uint64_t count = min_u64(step, end - row);
+        uint64_t at = place->data_offset + row * place->row_bytes + stretch->from;
+        int is_whole = stretch->piece == place->row_bytes;
+        for (uint64_t i = 0; i < (is_whole ? 1 : count); i++) {
+            TRY(file_read(check->fd, check->path, at + i * place->row_bytes,
+                          check->rows + i * stretch->piece,
+                          is_whole ? count * stretch->piece : stretch->piece));
+        }
+        spans_add(place, row, count, stretch->from, stretch->piece, check->rows,
+                  check->sums + (row / place->span_rows - stretch->first_row / place->span_rows));
+    }
+out:
+    return st;
+}
+
+/* Notes a stretch that is not what it should be. */
+static status_t judge(struct check *check, const struct stretch *stretch, int is_good)
+{
+    status_t st = STATUS_OK;
+    check->checked++;
+    if (!is_good) {
+        TRY(text_add_bytes(&check->damaged, (const char *)stretch, sizeof *stretch));
+    }
+out:
+    return st;
+}
+
+static status_t check_span(void *context, driver_t *driver, uint64_t span)
+{
+    status_t st = STATUS_OK;
+    struct check *check = context;
+    const struct product_place *place = &check->product->place;
+    uint64_t first = span * place->span_rows;
+    struct stretch stretch = {first, min_u64(place->span_rows, place->rows - first), 0,
+                              place->row_bytes};
+    int same = 1;
+    TRY(sum_stretch(check, &stretch));
+    TRY(compare_stamps(check, &stretch, &same));
+    TRY(judge(check, &stretch,
+              same && spans_crc(place, span, check->sums[0]) == check->expected[span]));
+    driver_serve(driver);
+out:
+    return st;
+}
+
+static status_t check_chunk(void *context, driver_t *driver, uint64_t number)
+{
+    status_t st = STATUS_OK;
+    struct check *check = context;
+    const struct journal_head *head = journal_head(check->journal);
+    struct chunk chunk = chunk_at(&head->chunking, number);
+    struct journal_rows rows = journal_head_rows(head, &chunk);
+    uint64_t stream_bytes = head->place.row_bytes / head->chunking.streams;
+    struct stretch stretch = {rows.first, rows.count, chunk.first_stream * stream_bytes,
+                              chunk.streams * stream_bytes};
+    uint64_t span = 0;
+    uint64_t sums = journal_chunk_sums(head, number, &span);
+    int same = 1;
+    TRY(sum_stretch(check, &stretch));
+    TRY(compare_stamps(check, &stretch, &same));
+    same = same && memcmp(check->sums, check->expected + check->places[number],
+                          (size_t)sums * sizeof *check->sums) == 0;
+    TRY(judge(check, &stretch, same));
+    driver_serve(driver);
+out:
+    return st;
+}
+
+/* Chunks of which the journal says nothing. */
+static int is_unknown(void *context, uint64_t chunk)
+{
+    const struct check *check = context;
+    return !journal_is_done(check->journal, chunk);
+}
+
+static status_t tell(void *context, struct text *out)
+{
+    struct check *check = context;
+    status_t st =
+        text_add_bytes(out, check->damaged.data ? check->damaged.data : "", check->damaged.length);
+    check->damaged.length = 0;
+    return st;
+}
+
+static status_t take(void *context, const char *data, size_t bytes)
+{
+    struct check *check = context;
+    struct stretch stretch;
+    for (size_t at = 0; at + sizeof stretch <= bytes; at += sizeof stretch) {
+        memcpy(&stretch, data + at, sizeof stretch);
+        if (check->bad < MOST_LISTED) {
+            display_print("rows %" PRIu64 " to %" PRIu64, stretch.first_row,
+                          stretch.first_row + stretch.rows - 1);
+            if (stretch.piece < check->product->place.row_bytes) {
+                display_print(", bytes %" PRIu64 " to %" PRIu64 " of each", stretch.from,
+                              stretch.from + stretch.piece - 1);
+            }
+            display_print(": damaged\n");
+        } else if (check->bad == MOST_LISTED) {
+            display_print("and more\n");
+        }
+        check->bad++;
+    }
+    return STATUS_OK;
+}
+
+/* The CRCs that a finished product holds. */
+static status_t expect_spans(struct check *check)
+{
+    status_t st = STATUS_OK;
+    const struct product_place *place = &check->product->place;
+    REQUIRE(place->crc_offset > 0, STATUS_DATA,
+            "%s holds no CRCs: it was written by a voltmill that did not keep them", check->path);
+    check->nexpected = spans_count(place);
+    TRY(memory_zeroed((size_t)check->nexpected, sizeof *check->expected, "CRCs", &check->expected));
+    TRY(file_read(check->fd, check->path, place->crc_offset, check->expected,
+                  check->nexpected * sizeof *check->expected));
+out:
+    return st;
+}
+
+/* Counts the sums of all records first, then keeps them. */
+static status_t keep_record(void *context, const struct journal_record *record)
+{
+    struct check *check = context;
+    uint64_t span = 0;
+    uint64_t count = journal_chunk_sums(journal_head(check->journal), record->chunk, &span);
+    if (check->expected) {
+        memcpy(check->expected + check->nexpected, record->sums,
+               (size_t)count * sizeof *record->sums);
+        check->places[record->chunk] = check->nexpected;
+    }
+    check->nexpected += count;
+    return STATUS_OK;
+}
+
+static status_t expect_chunks(struct check *check)
+{
+    status_t st = STATUS_OK;
+    TRY(journal_read(check->journal, check, keep_record));
+    TRY(memory_zeroed((size_t)check->nexpected, sizeof *check->expected, "CRCs", &check->expected));
+    TRY(memory_zeroed((size_t)journal_chunks(check->journal), sizeof *check->places, "CRCs",
+                      &check->places));
+    check->nexpected = 0;
+    TRY(journal_read(check->journal, check, keep_record));
+out:
+    return st;
+}
+
+static status_t open_journal(struct check *check)
+{
+    status_t st = STATUS_OK;
+    enum journal_state state;
+    TRY(journal_open(check->find.journal, &state, &check->journal));
+    REQUIRE(check->journal && check->find.has_part, STATUS_DATA,
+            "%s is not finished, and %s: there is nothing to compare with", check->find.path,
+            !check->find.has_part ? "has lost its .part" : "its journal is lost or damaged");
+    const struct product_place *place = &journal_head(check->journal)->place;
+    REQUIRE(check->product->place.data_offset == place->data_offset &&
+                check->product->place.rows == place->rows &&
+                check->product->place.row_bytes == place->row_bytes &&
+                check->product->place.span_rows == place->span_rows,
+            STATUS_DATA, "%s is not the file that %s tells of", check->path, check->find.journal);
+out:
+    return st;
+}
+
+static status_t prepare(struct check *check, const char *path)
+{
+    status_t st = STATUS_OK;
+    TRY(find_product(path, &check->find));
+    check->path =
+        check->find.is_finished || !check->find.has_part ? check->find.path : check->find.part;
+    TRY(product_open(check->path, &check->product));
+    REQUIRE(check->product, STATUS_DATA, "%s is no product of voltmill", check->path);
+    TRY(file_open_read(check->path, &check->fd));
+    if (check->find.is_finished) {
+        TRY(expect_spans(check));
+    } else {
+        TRY(open_journal(check));
+        TRY(expect_chunks(check));
+    }
+    const struct product_place *place = &check->product->place;
+    TRY(memory_zeroed((size_t)spans_count(place) + 1, sizeof *check->sums, "CRCs", &check->sums));
+    TRY(memory_aligned((size_t)max_u64(ROOM_BYTES, place->row_bytes), 1, "rows", &check->rows));
+out:
+    return st;
+}
+
+/* Rank 0: all that a finished product holds beside its rows. */
+static status_t check_contents(const struct check *check, struct contents_found *out)
+{
+    status_t st = STATUS_OK;
+    TRY(contents_compare(check->path, &check->product->place, out));
+    if (out->known == 0 && check->product->version_of_format >= PRODUCT_VERSION_OF_OBJECTS) {
+        TRY(text_add(&out->words, "/provenance/objects: missing\n"));
+        out->bad = 1;
+    }
+    fputs(out->words.data ? out->words.data : "", stdout);
+    if (out->known == 0 && out->bad == 0) {
+        report_note("%s holds CRCs of its rows alone, as voltmill once wrote them: a change of its "
+                    "attributes, frequencies or filter is not seen",
+                    check->path);
+    }
+out:
+    return st;
+}
+
+static status_t conclude(const struct check *check, uint64_t checked)
+{
+    status_t st = STATUS_OK;
+    struct contents_found found = {0};
+    const char *what = check->journal ? "chunks" : "spans";
+    uint64_t all =
+        check->journal ? journal_chunks(check->journal) : spans_count(&check->product->place);
+    if (!check->journal) {
+        TRY(check_contents(check, &found));
+    }
+    display_print("%s: %" PRIu64 " of %" PRIu64 " %s read, %" PRIu64 " damaged\n", check->path,
+                  checked, all, what, check->bad);
+    if (found.known > 0) {
+        display_print("%s: %" PRIu64 " datasets and attributes read, %" PRIu64 " damaged\n",
+                      check->path, found.known, found.bad);
+    }
+    REQUIRE(found.bad == 0 || check->bad > 0, STATUS_DATA,
+            "%s: of its datasets and attributes, %" PRIu64 " %s as written: %.*s", check->path,
+            found.bad, found.bad == 1 ? "is not" : "are not", (int)strcspn(found.words.data, "\n"),
+            found.words.data);
+    REQUIRE(check->bad == 0, STATUS_DATA, "%s: %" PRIu64 " of %" PRIu64 " %s are damaged",
+            check->path, check->bad, checked, what);
+out:
+    text_free(&found.words);
+    return st;
+}
+
+status_t verify_crc_all(MPI_Comm comm, const char *path, double progress)
+{
+    status_t st = STATUS_OK;
+    struct check check = {.comm = comm, .fd = -1};
+    MPI_Comm_rank(comm, &check.rank);
+    TRY(agree_all(comm, prepare(&check, path)));
+    struct driver_work work = {.chunks = check.journal ? journal_chunks(check.journal)
+                                                       : spans_count(&check.product->place),
+                               .context = &check,
+                               .process = check.journal ? check_chunk : check_span,
+                               .is_done = check.journal ? is_unknown : NULL,
+                               .tell = tell,
+                               .take = take};
+    struct progress shown = {
+        .every = progress, .what = check.journal ? "chunks" : "spans", .total = work.chunks};
+    TRY(driver_run_all(comm, &work, &shown));
+    uint64_t checked = sum_u64_all(comm, check.checked);
+    if (check.rank == 0) {
+        st = conclude(&check, checked);
+    }
+    TRY(agree_all(comm, st));
+out:
+    check_end(&check);
+    return st;
+}
