@@ -449,7 +449,7 @@ static status_t open_here(const struct job *job, struct archive **out)
     TRY(memory_zeroed(count, sizeof(struct archive *), "input files", &files));
     int all_start = 1;
     for (size_t i = 0; i < count; i++) {
-        TRY(describe_file(paths.gl_pathv[i], &job->layout, 0, &files[i]));
+        TRY(described_file(paths.gl_pathv[i], &job->layout, 0, &files[i]));
         all_start = all_start && files[i]->has_start && files[i]->is_native;
     }
     if (all_start && files[0]->stacked == AXIS_TIME) {
@@ -484,7 +484,7 @@ status_t archive_open_native(const char *path, struct archive **out)
     struct archive *archive = NULL;
     struct job_layout automatic = {.automatic = 1, .files_along = AXIS_TIME};
     struct job_select everything = {.kind = SELECT_ALL};
-    TRY(describe_file(path, &automatic, 1, &archive));
+    TRY(described_file(path, &automatic, 1, &archive));
     if (archive) {
         TRY(settle_frequencies(NULL, archive));
         TRY(check_gaps(archive));

@@ -291,7 +291,7 @@ status_t ask_answer_is_archive(struct unpack *question, struct text *answer)
     status_t st = STATUS_OK;
     char *path = unpack_text(question);
     REQUIRE(path, STATUS_DEVICE, "out of memory: a name");
-    TRY(pack_u64(answer, (uint64_t)native_is_ours(path)));
+    TRY(pack_u64(answer, (uint64_t)voltages_is_ours(path)));
 out:
     free(path);
     return st;

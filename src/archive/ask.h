@@ -17,7 +17,7 @@ status_t ask_band(struct fbh5 *fbh5);
 status_t ask_even(const struct fbh5 *fbh5);
 
 /* In the child: tasks "archive", "filterbank", "band", "even", and "is-archive" for
- * native_is_ours(). */
+ * voltages_is_ours(). */
 status_t ask_answer_archive(struct unpack *question, struct text *answer);
 status_t ask_answer_filterbank(struct unpack *question, struct text *answer);
 status_t ask_answer_band(struct unpack *question, struct text *answer);

@@ -1,7 +1,7 @@
 #include "archive/inputs.h"
 
 #include "base/memory.h"
-#include "io/sampled.h"
+#include "io/identity.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -174,7 +174,7 @@ status_t inputs_contents(const struct inputs *inputs, struct text *out)
         const struct input *input = &inputs->files[i];
         uint64_t bytes = 0;
         uint32_t crc = 0;
-        TRY(sampled_crc(input->path, most_of(inputs, input), &bytes, &crc));
+        TRY(identity_sampled_crc(input->path, most_of(inputs, input), &bytes, &crc));
         TRY(add_content(inputs, i, bytes, crc, out));
     }
 out:

@@ -16,4 +16,18 @@ status_t thread_init_waiting(pthread_mutex_t *lock, pthread_cond_t *changed);
 /* Waits for the condition, but no longer than so many seconds. The lock is held. */
 void thread_wait(pthread_mutex_t *lock, pthread_cond_t *changed, double seconds);
 
+/* A thread that does one thing at a time beside the one who asks for it. */
+typedef struct thread_worker thread_worker_t;
+
+/* Starts the thread. Fails with DEVICE. */
+status_t thread_worker_create(thread_worker_t **out);
+/* Waits for what is being done, and ends the thread. */
+void thread_worker_destroy(thread_worker_t *worker);
+
+/* Has `work` done with `context`, whose failure is handed over to the main thread; what was begun
+ * before must have been waited for. */
+void thread_worker_begin(thread_worker_t *worker, void (*work)(void *context), void *context);
+/* Returns when nothing is being done. */
+void thread_worker_wait(thread_worker_t *worker);
+
 #endif

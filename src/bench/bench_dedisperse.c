@@ -8,11 +8,11 @@
 struct bench_dedisperse {
     struct bench_dedispersion c;
     backend_t *backend;
-    struct delays delays;
-    struct delays_steps steps;
+    struct dispersion delays;
+    struct dispersion_steps steps;
     struct dedisperse_spec spec;
     double seconds; /* of data */
-    trial_t *trial;
+    dedispersion_trial_t *trial;
 };
 
 const struct bench_telescope *bench_telescope(const char *name)
@@ -32,9 +32,9 @@ void bench_dedisperse_destroy(bench_dedisperse_t *bench)
     if (!bench) {
         return;
     }
-    trial_destroy(bench->trial);
-    delays_steps_free(&bench->steps);
-    delays_free(&bench->delays);
+    dedispersion_trial_destroy(bench->trial);
+    dispersion_steps_free(&bench->steps);
+    dispersion_free(&bench->delays);
     free(bench);
 }
 
@@ -53,14 +53,14 @@ static status_t make_delays(bench_dedisperse_t *bench)
     for (uint32_t i = 0; i < c->ndms; i++) {
         dms[i] = i * c->dm_step;
     }
-    struct delays_spec spec = {.freq_hz = freq,
-                               .nchannels = telescope->nchannels,
-                               .sample_seconds = 1 / telescope->rate,
-                               .dms = dms,
-                               .ndms = c->ndms};
-    TRY(delays_create(&spec, &bench->delays));
+    struct dispersion_spec spec = {.freq_hz = freq,
+                                   .nchannels = telescope->nchannels,
+                                   .sample_seconds = 1 / telescope->rate,
+                                   .dms = dms,
+                                   .ndms = c->ndms};
+    TRY(dispersion_create(&spec, &bench->delays));
     if (c->group > 0) {
-        TRY(delays_steps_create(&bench->delays, c->group, &bench->steps));
+        TRY(dispersion_steps_create(&bench->delays, c->group, &bench->steps));
         bench->spec.steps = &bench->steps;
     }
 out:
@@ -83,7 +83,7 @@ status_t bench_dedisperse_create(backend_t *backend, const struct bench_dedisper
     bench->spec.max_samples = max_u64((uint64_t)(c->seconds * c->telescope->rate + 0.5), 1);
     bench->spec.threads = c->threads;
     bench->seconds = (double)bench->spec.max_samples / c->telescope->rate;
-    TRY(trial_create(backend, &bench->spec, &bench->trial));
+    TRY(dedispersion_trial_create(backend, &bench->spec, &bench->trial));
     *out = bench;
     bench = NULL;
 out:
@@ -96,8 +96,8 @@ status_t bench_dedisperse_time(bench_dedisperse_t *bench, const struct dedispers
 {
     status_t st = STATUS_OK;
     const struct bench_dedispersion *c = &bench->c;
-    struct trial_times times;
-    TRY(trial_time(bench->trial, shape, c->repeats, 1, NULL, words, &times));
+    struct dedispersion_trial_times times;
+    TRY(dedispersion_trial_time(bench->trial, shape, c->repeats, 1, NULL, words, &times));
     *out = (struct bench_dedispersed){.seconds = times.best,
                                       .order = times.order,
                                       .upload = times.upload,
@@ -114,7 +114,7 @@ double bench_dedisperse_adds(const bench_dedisperse_t *bench)
     return (double)bench->spec.max_samples * bench->c.ndms * bench->c.telescope->nchannels;
 }
 
-trial_t *bench_dedisperse_trial(bench_dedisperse_t *bench)
+dedispersion_trial_t *bench_dedisperse_trial(bench_dedisperse_t *bench)
 {
     return bench->trial;
 }
@@ -125,7 +125,7 @@ status_t bench_dedisperse_candidates(bench_dedisperse_t *bench, struct dedispers
     return dedisperse_candidates(bench->backend, &bench->spec, out, count);
 }
 
-const struct delays_steps *bench_dedisperse_steps(const bench_dedisperse_t *bench)
+const struct dispersion_steps *bench_dedisperse_steps(const bench_dedisperse_t *bench)
 {
     return bench->spec.steps;
 }

@@ -48,11 +48,11 @@ status_t bench_dedisperse_time(bench_dedisperse_t *bench, const struct dedispers
 /* Additions as the paper counts them. */
 double bench_dedisperse_adds(const bench_dedisperse_t *bench);
 /* The case as a tuner takes it. */
-trial_t *bench_dedisperse_trial(bench_dedisperse_t *bench);
+dedispersion_trial_t *bench_dedisperse_trial(bench_dedisperse_t *bench);
 /* What a tuner would try. free() returns it. */
 status_t bench_dedisperse_candidates(bench_dedisperse_t *bench, struct dedisperse_candidate **out,
                                      uint32_t *count);
 /* Additions that two steps take for one output of every DM, and their largest error in samples. */
-const struct delays_steps *bench_dedisperse_steps(const bench_dedisperse_t *bench);
+const struct dispersion_steps *bench_dedisperse_steps(const bench_dedisperse_t *bench);
 
 #endif

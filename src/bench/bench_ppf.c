@@ -111,14 +111,15 @@ static status_t bench_begin(struct bench *bench)
 {
     status_t st = STATUS_OK;
     const struct bench_case *c = bench->c;
-    struct coeff_spec coeff = {.channels = c->channels,
-                               .taps = c->taps,
-                               .samples_per_spectrum = (uint32_t)channelise_samples(&bench->spec),
-                               .window = WINDOW_HANN,
-                               .cutoff = 1};
+    struct prototype_spec coeff = {.channels = c->channels,
+                                   .taps = c->taps,
+                                   .samples_per_spectrum =
+                                       (uint32_t)channelise_samples(&bench->spec),
+                                   .window = WINDOW_HANN,
+                                   .cutoff = 1};
     uint64_t in_bytes = bench->stream_samples * c->streams * bench->step;
     uint64_t row = (uint64_t)c->streams * c->channels * (c->kind == PRODUCT_SPECTRA ? 8 : 4);
-    TRY(coeff_create(&coeff, &bench->coeff));
+    TRY(prototype_create(&coeff, &bench->coeff));
     bench->spec.coeff = bench->coeff;
     TRY(place_streams(bench));
     TRY(channelise_choose(bench->backend, &bench->spec, &bench->spec.choice));

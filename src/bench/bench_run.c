@@ -23,7 +23,7 @@ static const double backend_seconds = 1;
 struct bounds {
     MPI_Comm comm;
     int rank, size;
-    const struct work *work;
+    const struct channelise_plan *work;
     int force;
     double backend, reading, writing;
 };
@@ -132,7 +132,7 @@ out:
 static status_t time_writing_all(struct bounds *bounds, uint32_t product, const void *piece)
 {
     status_t st = STATUS_OK;
-    const struct work_product *of = &bounds->work->products[product];
+    const struct channelise_plan_product *of = &bounds->work->products[product];
     uint64_t bytes = of->spec.rows * of->row_bytes;
     struct text path = {0};
     st = text_add(&path, "%s.bench", bounds->work->job->products[product].file);
@@ -176,8 +176,8 @@ static void stage_end(struct stage *stage)
     free(stage->im);
 }
 
-static status_t create_slot(const struct work *work, backend_t *backend, struct stage *stage,
-                            uint32_t slot, uint64_t in_bytes)
+static status_t create_slot(const struct channelise_plan *work, backend_t *backend,
+                            struct stage *stage, uint32_t slot, uint64_t in_bytes)
 {
     status_t st = STATUS_OK;
     void *in = NULL;
@@ -186,14 +186,16 @@ static status_t create_slot(const struct work *work, backend_t *backend, struct 
     memset(in, 1, (size_t)in_bytes);
     for (uint32_t i = 0; i < work->channelise.noutputs; i++) {
         TRY(buffer_create(backend, BUFFER_OUT,
-                          work_block_rows(work, i, stage->spectra) * work->products[i].row_bytes,
+                          channelise_plan_block_rows(work, i, stage->spectra) *
+                              work->products[i].row_bytes,
                           &stage->out[slot][i]));
     }
 out:
     return st;
 }
 
-static status_t stage_begin(const struct work *work, backend_t *backend, struct stage *stage)
+static status_t stage_begin(const struct channelise_plan *work, backend_t *backend,
+                            struct stage *stage)
 {
     status_t st = STATUS_OK;
     const struct channelise_spec *spec = &work->channelise;
@@ -249,7 +251,8 @@ out:
 }
 
 /* Makes the stage and warms it up. */
-static status_t stage_warm_up(const struct work *work, backend_t *backend, struct stage *stage)
+static status_t stage_warm_up(const struct channelise_plan *work, backend_t *backend,
+                              struct stage *stage)
 {
     status_t st = STATUS_OK;
     uint64_t blocks = 0;
@@ -264,7 +267,7 @@ out:
 static status_t time_backend_all(struct bounds *bounds, backend_t *backend)
 {
     status_t st = STATUS_OK;
-    const struct work *work = bounds->work;
+    const struct channelise_plan *work = bounds->work;
     struct stage stage = {0};
     uint64_t blocks = 0;
     double seconds = 0;
@@ -290,7 +293,7 @@ static void remove_products(const struct bounds *bounds)
     }
 }
 
-static status_t measure_all(void *context, MPI_Comm comm, const struct work *work,
+static status_t measure_all(void *context, MPI_Comm comm, const struct channelise_plan *work,
                             backend_t *backend)
 {
     status_t st = STATUS_OK;

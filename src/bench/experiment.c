@@ -5,21 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-void tuning_row_free(struct tuning_row *row)
+void experiment_row_free(struct experiment_row *row)
 {
     text_free(&row->histogram);
     free(row->known);
     row->known = NULL;
 }
 
-static status_t note_known(struct tuning_row *row, const struct dedisperse_shape *shape,
+static status_t note_known(struct experiment_row *row, const struct dedisperse_shape *shape,
                            double seconds)
 {
     status_t st = STATUS_OK;
-    struct tuning_time *grown = realloc(row->known, ((size_t)row->nknown + 1) * sizeof *row->known);
+    struct experiment_time *grown =
+        realloc(row->known, ((size_t)row->nknown + 1) * sizeof *row->known);
     REQUIRE(grown, STATUS_DEVICE, "out of memory for times");
     row->known = grown;
-    row->known[row->nknown++] = (struct tuning_time){*shape, seconds};
+    row->known[row->nknown++] = (struct experiment_time){*shape, seconds};
     if (row->seconds <= 0 || seconds < row->seconds) {
         row->best = *shape;
         row->seconds = seconds;
@@ -28,7 +29,7 @@ out:
     return st;
 }
 
-static double known_time(const struct tuning_row *row, const struct dedisperse_shape *shape)
+static double known_time(const struct experiment_row *row, const struct dedisperse_shape *shape)
 {
     for (uint32_t i = 0; i < row->nknown; i++) {
         if (memcmp(&row->known[i].shape, shape, sizeof *shape) == 0) {
@@ -39,12 +40,12 @@ static double known_time(const struct tuning_row *row, const struct dedisperse_s
 }
 
 /* What a search has found. The winner is its own choice: of the turns, not of the first times. */
-static status_t take(struct tuning_row *row, const tune_shapes_t *shapes,
+static status_t take(struct experiment_row *row, const tune_dedispersion_t *shapes,
                      const struct tune_outcome *outcome)
 {
     status_t st = STATUS_OK;
-    const struct tune_space *space = tune_shapes_space(shapes);
-    row->fit = tune_shapes_all(shapes);
+    const struct tune_space *space = tune_dedispersion_space(shapes);
+    row->fit = tune_dedispersion_all(shapes);
     row->timed = outcome->ok + outcome->wrong + outcome->failed;
     row->wrong = outcome->wrong;
     row->failed = outcome->failed;
@@ -56,11 +57,11 @@ static status_t take(struct tuning_row *row, const tune_shapes_t *shapes,
     TRY(tune_histogram(space, outcome, 1e-9 * row->adds, &row->histogram));
     for (uint32_t i = 0; i < space->count; i++) {
         if (outcome->results[i].state == TUNE_OK) {
-            TRY(note_known(row, tune_shapes_shape(shapes, i), outcome->results[i].seconds));
+            TRY(note_known(row, tune_dedispersion_shape(shapes, i), outcome->results[i].seconds));
         }
     }
     if (outcome->ok > 0) {
-        row->best = *tune_shapes_shape(shapes, outcome->best);
+        row->best = *tune_dedispersion_shape(shapes, outcome->best);
         row->seconds = outcome->results[outcome->best].seconds;
     }
 out:
@@ -73,14 +74,14 @@ static double best_rate(const struct tune_outcome *outcome)
 }
 
 static status_t compare(const struct tune_space *space, struct tune_outcome *measured,
-                        struct tuning_comparison *out)
+                        struct experiment_comparison *out)
 {
     status_t st = STATUS_OK;
     enum { RANDOM_RUNS = 100 };
     struct tune_options options = {.method = TUNE_GUIDED};
     struct tune_outcome guided = {0};
     struct tune_outcome random = {0};
-    *out = (struct tuning_comparison){.all = measured->ok + measured->wrong + measured->failed};
+    *out = (struct experiment_comparison){.all = measured->ok + measured->wrong + measured->failed};
     for (uint32_t i = 0; i < space->count; i++) {
         out->all_spent += measured->results[i].spent;
     }
@@ -101,51 +102,52 @@ out:
     return st;
 }
 
-status_t tuning_search(backend_t *backend, const struct bench_dedispersion *c,
-                       const struct tuning_options *options, struct tuning_row *row,
-                       struct tuning_comparison *comparison)
+status_t experiment_search(backend_t *backend, const struct bench_dedispersion *c,
+                           const struct experiment_options *options, struct experiment_row *row,
+                           struct experiment_comparison *comparison)
 {
     status_t st = STATUS_OK;
     struct tune_thinning thinning = {
         .only = options->only, .every = options->every, .most = options->most};
     struct tune_options search = options->search;
-    struct tune_shapes_start start = {.shape = {0}};
+    struct tune_dedispersion_start start = {.shape = {0}};
     struct tune_outcome outcome = {0};
     bench_dedisperse_t *bench = NULL;
-    tune_shapes_t *shapes = NULL;
+    tune_dedispersion_t *shapes = NULL;
     search.time = tune_budget_begin(options->budget);
-    *row = (struct tuning_row){.c = *c, .is_cut = tune_time_is_over(&search.time, 1)};
+    *row = (struct experiment_row){.c = *c, .is_cut = tune_time_is_over(&search.time, 1)};
     if (row->is_cut) {
         goto out;
     }
     search.method = comparison ? TUNE_EXHAUSTIVE : search.method;
     TRY(bench_dedisperse_create(backend, c, &bench));
     row->adds = bench_dedisperse_adds(bench);
-    trial_t *trial = bench_dedisperse_trial(bench);
-    TRY(tune_shapes_begin(backend, trial_spec(trial), options->database, &start));
+    dedispersion_trial_t *trial = bench_dedisperse_trial(bench);
+    TRY(tune_dedispersion_begin(backend, dedispersion_trial_spec(trial), options->database,
+                                &start));
     thinning.known = start.known.can_be ? &start.shape : NULL;
-    TRY(tune_shapes_create(trial, &thinning, &shapes));
-    search.known = tune_shapes_place(&start, shapes);
-    const struct tune_space *space = tune_shapes_space(shapes);
+    TRY(tune_dedispersion_create(trial, &thinning, &shapes));
+    search.known = tune_dedispersion_place(&start, shapes);
+    const struct tune_space *space = tune_dedispersion_space(shapes);
     TRY(tune_search(space, &search, options->log, start.problem.hash, &outcome));
     TRY(take(row, shapes, &outcome));
     TRY(tune_known_keep(&start.known, &start.problem, options->database, space, &outcome,
-                        tune_shapes_is_thinned(shapes), &row->searched));
+                        tune_dedispersion_is_thinned(shapes), &row->searched));
     if (comparison && outcome.ok > 0) {
         TRY(compare(space, &outcome, comparison));
     }
 out:
     tune_budget_end(options->budget, &search.time);
     tune_outcome_free(&outcome);
-    tune_shapes_start_free(&start);
-    tune_shapes_destroy(shapes);
+    tune_dedispersion_start_free(&start);
+    tune_dedispersion_destroy(shapes);
     bench_dedisperse_destroy(bench);
     return st;
 }
 
 /* What was timed beside the winner that the database has, and was faster. */
 static status_t keep_other(const struct tune_problem *problem, const char *database,
-                           const struct tuning_row *row)
+                           const struct experiment_row *row)
 {
     status_t st = STATUS_OK;
     struct text words = {0};
@@ -161,9 +163,9 @@ out:
 }
 
 /* Times the shapes that a case does not know yet, through the log like a search. */
-static status_t time_others(backend_t *backend, struct tuning_row *row,
+static status_t time_others(backend_t *backend, struct experiment_row *row,
                             const struct dedisperse_shape *list, uint32_t count,
-                            const struct tuning_options *options)
+                            const struct experiment_options *options)
 {
     status_t st = STATUS_OK;
     struct tune_thinning also = {.is_only = 1};
@@ -172,7 +174,7 @@ static status_t time_others(backend_t *backend, struct tuning_row *row,
     struct tune_problem problem = {0};
     struct tune_outcome outcome = {0};
     bench_dedisperse_t *bench = NULL;
-    tune_shapes_t *shapes = NULL;
+    tune_dedispersion_t *shapes = NULL;
     double before = row->seconds;
     search.time = tune_budget_begin(options->budget);
     if (tune_time_is_over(&search.time, 1)) {
@@ -187,14 +189,14 @@ static status_t time_others(backend_t *backend, struct tuning_row *row,
     also.also = unknown;
     TRY(bench_dedisperse_create(backend, &row->c, &bench));
     row->adds = bench_dedisperse_adds(bench);
-    trial_t *trial = bench_dedisperse_trial(bench);
-    TRY(tune_problem_of(backend, trial_spec(trial), &problem));
-    TRY(tune_shapes_create(trial, &also, &shapes));
-    const struct tune_space *space = tune_shapes_space(shapes);
+    dedispersion_trial_t *trial = bench_dedisperse_trial(bench);
+    TRY(tune_problem_of(backend, dedispersion_trial_spec(trial), &problem));
+    TRY(tune_dedispersion_create(trial, &also, &shapes));
+    const struct tune_space *space = tune_dedispersion_space(shapes);
     TRY(tune_search(space, &search, options->log, problem.hash, &outcome));
     for (uint32_t i = 0; i < space->count; i++) {
         if (outcome.results[i].state == TUNE_OK) {
-            TRY(note_known(row, tune_shapes_shape(shapes, i), outcome.results[i].seconds));
+            TRY(note_known(row, tune_dedispersion_shape(shapes, i), outcome.results[i].seconds));
         }
     }
     if (row->seconds > 0 && (before <= 0 || row->seconds < before)) {
@@ -205,13 +207,13 @@ out:
     tune_outcome_free(&outcome);
     tune_problem_free(&problem);
     free(unknown);
-    tune_shapes_destroy(shapes);
+    tune_dedispersion_destroy(shapes);
     bench_dedisperse_destroy(bench);
     return st;
 }
 
 /* The winners, each once. */
-static uint32_t list_winners(const struct tuning_row *rows, uint32_t nrows,
+static uint32_t list_winners(const struct experiment_row *rows, uint32_t nrows,
                              struct dedisperse_shape *out)
 {
     uint32_t n = 0;
@@ -227,7 +229,8 @@ static uint32_t list_winners(const struct tuning_row *rows, uint32_t nrows,
     return n;
 }
 
-static int knows_all(const struct tuning_row *row, const struct dedisperse_shape *list, uint32_t n)
+static int knows_all(const struct experiment_row *row, const struct dedisperse_shape *list,
+                     uint32_t n)
 {
     for (uint32_t k = 0; k < n; k++) {
         if (known_time(row, &list[k]) <= 0) {
@@ -238,7 +241,7 @@ static int knows_all(const struct tuning_row *row, const struct dedisperse_shape
 }
 
 /* The sum of rates of a shape in all cases; 0 when it cannot do them all. */
-static double sum_of_rates(const struct tuning_row *rows, uint32_t nrows,
+static double sum_of_rates(const struct experiment_row *rows, uint32_t nrows,
                            const struct dedisperse_shape *shape)
 {
     double sum = 0;
@@ -252,9 +255,9 @@ static double sum_of_rates(const struct tuning_row *rows, uint32_t nrows,
     return sum;
 }
 
-status_t tuning_fixed(backend_t *backend, struct tuning_row *rows, uint32_t nrows,
-                      const struct tuning_options *options, struct dedisperse_shape *best,
-                      double *fixed, int *found)
+status_t experiment_fixed(backend_t *backend, struct experiment_row *rows, uint32_t nrows,
+                          const struct experiment_options *options, struct dedisperse_shape *best,
+                          double *fixed, int *found)
 {
     status_t st = STATUS_OK;
     struct dedisperse_shape *winners = NULL;

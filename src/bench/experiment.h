@@ -7,7 +7,7 @@
 #include "tune/problem/dedispersion.h"
 #include "tune/statistics.h"
 
-struct tuning_options {
+struct experiment_options {
     struct tune_options search; /* without its time, which is a share of the budget */
     struct tune_budget *budget;
     const char *only;
@@ -17,7 +17,7 @@ struct tuning_options {
 };
 
 /* One case. Rates in adds a second. */
-struct tuning_row {
+struct experiment_row {
     struct bench_dedispersion c;
     double adds;
     uint32_t fit, timed, wrong, failed, recalled;
@@ -30,7 +30,7 @@ struct tuning_row {
     struct dedisperse_shape best; /* only when seconds > 0 */
     double seconds;
     /* All that are right: [nknown]. */
-    struct tuning_time {
+    struct experiment_time {
         struct dedisperse_shape shape;
         double seconds;
     } * known;
@@ -39,7 +39,7 @@ struct tuning_row {
 
 /* How a guided search, played again over what an exhaustive one has measured, compares with it; and
  * random ones that try as many configurations, on average. */
-struct tuning_comparison {
+struct experiment_comparison {
     uint32_t all, tried;     /* configurations */
     double all_spent, spent; /* seconds */
     double guided, random;   /* best rate / the exhaustive one's */
@@ -47,11 +47,11 @@ struct tuning_comparison {
 
 /* Tunes one case and keeps what it finds in the database. With `comparison` (may be NULL) searches
  * exhaustively, whatever the options say. Fails with DEVICE, USAGE, NO_SPACE, DATA.
- * tuning_row_free() in any case. */
-status_t tuning_search(backend_t *backend, const struct bench_dedispersion *c,
-                       const struct tuning_options *options, struct tuning_row *row,
-                       struct tuning_comparison *comparison);
-void tuning_row_free(struct tuning_row *row);
+ * experiment_row_free() in any case. */
+status_t experiment_search(backend_t *backend, const struct bench_dedispersion *c,
+                           const struct experiment_options *options, struct experiment_row *row,
+                           struct experiment_comparison *comparison);
+void experiment_row_free(struct experiment_row *row);
 
 /* The best single configuration of several cases: the one with the greatest sum of rates of all
  * that were timed in each case. The winners that were not timed in a case yet are timed there, as
@@ -59,8 +59,8 @@ void tuning_row_free(struct tuning_row *row);
  * winner.
  *
  *   fixed   double [nrows]   its seconds in each case */
-status_t tuning_fixed(backend_t *backend, struct tuning_row *rows, uint32_t nrows,
-                      const struct tuning_options *options, struct dedisperse_shape *best,
-                      double *fixed, int *found);
+status_t experiment_fixed(backend_t *backend, struct experiment_row *rows, uint32_t nrows,
+                          const struct experiment_options *options, struct dedisperse_shape *best,
+                          double *fixed, int *found);
 
 #endif

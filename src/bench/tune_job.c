@@ -11,10 +11,10 @@
 
 struct tuned_job {
     const struct job *job;
-    struct tuning_options options;
+    struct experiment_options options;
     tune_job_told *told;
     struct archive *archive;
-    struct work *work; /* NULL: the job has no filter bank */
+    struct channelise_plan *work; /* NULL: the job has no filter bank */
 };
 
 static status_t open_backend(const struct job *job, enum backend_kind kind, backend_t **out)
@@ -43,14 +43,14 @@ out:
 static status_t tune_bank(struct tuned_job *t, backend_t *backend, struct channelise_choice *best)
 {
     status_t st = STATUS_OK;
-    const struct tuning_options *o = &t->options;
+    const struct experiment_options *o = &t->options;
     struct tune_options search = o->search;
     struct tune_summary summary;
     struct text words = {0};
     search.time = tune_budget_begin(o->budget);
     search.memory = t->work->stage_bytes;
-    TRY(tune_bank_search(backend, &t->work->channelise, &search, o->log, o->database, best,
-                         &summary));
+    TRY(tune_ppf_search(backend, &t->work->channelise, &search, o->log, o->database, best,
+                        &summary));
     tune_budget_end(o->budget, &search.time);
     TRY(summary.seconds > 0 ? channelise_choice_words(best, &words) : STATUS_OK);
     TRY(tell(t, "filter bank", &summary, &words));
@@ -64,7 +64,7 @@ static status_t tune_blocks(struct tuned_job *t, backend_t *backend,
                             const struct channelise_choice *choice)
 {
     status_t st = STATUS_OK;
-    const struct tuning_options *o = &t->options;
+    const struct experiment_options *o = &t->options;
     struct tune_options search = o->search;
     struct tune_summary summary;
     struct text words = {0};
@@ -73,8 +73,8 @@ static status_t tune_blocks(struct tuned_job *t, backend_t *backend,
     search.time = tune_budget_begin(o->budget);
     search.memory = t->work->stage_bytes;
     spec.choice = *choice;
-    st = tune_blocks_search(backend, &spec, work_block(t->work), &search, o->log, o->database,
-                            &best, &summary);
+    st = tune_block_length_search(backend, &spec, channelise_plan_block(t->work), &search, o->log,
+                                  o->database, &best, &summary);
     TRY(tune_forgive("the length of blocks", backend, st));
     tune_budget_end(o->budget, &search.time);
     TRY(text_add(&words, "%" PRIu64 " spectra", best));
@@ -100,11 +100,11 @@ out:
 }
 
 /* The stage that `run` would plan for the first DMs. */
-static status_t search_stage(struct tuned_job *t, const struct dedispersion *plan,
+static status_t search_stage(struct tuned_job *t, const struct dedisperse_plan *plan,
                              struct tune_summary *summary, struct text *words)
 {
     status_t st = STATUS_OK;
-    const struct tuning_options *o = &t->options;
+    const struct experiment_options *o = &t->options;
     const struct tune_thinning thinning = {.only = o->only, .every = o->every, .most = o->most};
     uint64_t count = min_u64(plan->chunking.chunk_spectra, plan->delays.ndms);
     struct dm_group group = {.base = 0};
@@ -114,9 +114,9 @@ static status_t search_stage(struct tuned_job *t, const struct dedispersion *pla
     search.time = tune_budget_begin(o->budget);
     TRY(dm_group_create(plan, 0, (uint32_t)count, &group));
     TRY(open_backend(t->job, plan->backend, &backend));
-    struct dedisperse_spec spec = dedispersion_stage(plan, &group, plan->block_outputs);
-    TRY(tune_shapes_search(backend, &spec, &thinning, &search, o->log, o->database, &best,
-                           summary));
+    struct dedisperse_spec spec = dedisperse_plan_stage(plan, &group, plan->block_outputs);
+    TRY(tune_dedispersion_search(backend, &spec, &thinning, &search, o->log, o->database, &best,
+                                 summary));
     tune_budget_end(o->budget, &search.time);
     TRY(summary->seconds > 0 ? dedisperse_shape_words(&best, words) : STATUS_OK);
 out:
@@ -130,37 +130,38 @@ static status_t tune_dedispersion(struct tuned_job *t, uint32_t number)
     status_t st = STATUS_OK;
     const struct job_dedisperse *what = &t->job->dedisperse[number];
     struct fbh5 *fbh5 = NULL;
-    struct dedispersion *plan = NULL;
+    struct dedisperse_plan *plan = NULL;
     struct tune_summary summary;
     struct text words = {0};
     char name[64];
     if (t->work) {
-        TRY(dedispersion_foresee(t->work, what->input, &fbh5));
+        TRY(dedisperse_plan_foresee(t->work, what->input, &fbh5));
     } else {
         TRY(fbh5_open(t->job->files[0], &fbh5));
         TRY(fbh5_load_band(fbh5));
     }
-    TRY(dedispersion_create(t->job, number, fbh5, backend_settle(what->backend),
-                            work_threads(t->job, 1), NULL, &plan));
+    TRY(dedisperse_plan_create(t->job, number, fbh5, backend_settle(what->backend),
+                               channelise_plan_threads(t->job, 1), NULL, &plan));
     TRY(search_stage(t, plan, &summary, &words));
     snprintf(name, sizeof name, "dedispersion %u", number);
     TRY(tell(t, t->job->ndedisperse > 1 ? name : "dedispersion", &summary, &words));
 out:
     text_free(&words);
-    dedispersion_destroy(plan);
+    dedisperse_plan_destroy(plan);
     fbh5_destroy(fbh5);
     return st;
 }
 
-status_t tune_job(const struct job *job, const struct tuning_options *options, tune_job_told *told)
+status_t tune_job(const struct job *job, const struct experiment_options *options,
+                  tune_job_told *told)
 {
     status_t st = STATUS_OK;
     struct tuned_job t = {.job = job, .options = *options, .told = told};
     options->budget->problems = (job->channels > 0 ? 2U : 0U) + job->ndedisperse;
     if (job->channels > 0) {
         TRY(archive_open(job, &t.archive));
-        TRY(work_create(job, t.archive, backend_settle(job->backend), work_threads(job, 1), NULL,
-                        &t.work));
+        TRY(channelise_plan_create(job, t.archive, backend_settle(job->backend),
+                                   channelise_plan_threads(job, 1), NULL, &t.work));
         TRY(tune_filter_bank(&t));
     }
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
@@ -168,7 +169,7 @@ status_t tune_job(const struct job *job, const struct tuning_options *options, t
         options->budget->problems--;
     }
 out:
-    work_destroy(t.work);
+    channelise_plan_destroy(t.work);
     archive_destroy(t.archive);
     return st;
 }

@@ -13,6 +13,7 @@ typedef void tune_job_told(const char *what, const struct tune_summary *summary,
  * do them, and keeps what it finds in the database. The options' budget is for all together: what
  * it does not do for is told as cut. Fails as opening and planning a job do; STOPPED when the
  * budget's owner asks for it; DEVICE when none of the ways of something is right. */
-status_t tune_job(const struct job *job, const struct tuning_options *options, tune_job_told *told);
+status_t tune_job(const struct job *job, const struct experiment_options *options,
+                  tune_job_told *told);
 
 #endif

@@ -87,12 +87,12 @@ out:
     return st;
 }
 
-static status_t describe_filterbank(const char *path)
+static status_t info_filterbank(const char *path)
 {
     status_t st = STATUS_OK;
     struct fbh5 *fbh5 = NULL;
     TRY(fbh5_open(path, &fbh5));
-    words_filterbank(fbh5);
+    describe_filterbank(fbh5);
     TRY(elsewhere_of_filterbank(fbh5));
 out:
     fbh5_destroy(fbh5);
@@ -111,18 +111,18 @@ static status_t describe_here(const char *path)
         TRY(dedispersed_read(path, &series));
     }
     if (product) {
-        words_product(product, series);
+        describe_product(product, series);
         goto out;
     }
     TRY(archive_open_native(path, &archive));
     if (archive) {
-        words_archive(archive);
+        describe_archive(archive);
         TRY(elsewhere_of_archive(archive));
         goto out;
     }
     TRY(looks_like_filterbank(path, &is_filterbank));
     if (is_filterbank) {
-        TRY(describe_filterbank(path));
+        TRY(info_filterbank(path));
     } else {
         TRY(describe_other(path));
     }

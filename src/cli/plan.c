@@ -35,7 +35,7 @@ static const char help[] =
     "  --restart         as if what an earlier run has left were to be begun anew\n"
     "  --help            prints this\n";
 
-static void print_work(const struct work *work)
+static void print_work(const struct channelise_plan *work)
 {
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
@@ -69,7 +69,7 @@ static void print_decibels(const char *name, double value, const char *what)
     display_print("  %-13s %s %s\n", name, level, what);
 }
 
-static status_t print_filter(const struct work *work)
+static status_t print_filter(const struct channelise_plan *work)
 {
     status_t st = STATUS_OK;
     struct filter_report report;
@@ -88,7 +88,7 @@ out:
     return st;
 }
 
-static void print_run(const struct work *work)
+static void print_run(const struct channelise_plan *work)
 {
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
@@ -138,7 +138,7 @@ void plan_print_begun(const outputs_t *outputs, const struct outputs_begun *begu
     }
 }
 
-static status_t print_products(const struct work *work, const struct making *making,
+static status_t print_products(const struct channelise_plan *work, const struct output_spec *making,
                                int is_complete, struct room *room)
 {
     status_t st = STATUS_OK;
@@ -146,7 +146,7 @@ static status_t print_products(const struct work *work, const struct making *mak
     char b[UNITS_TEXT];
     display_print("products\n");
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
-        const struct work_product *product = &work->products[i];
+        const struct channelise_plan_product *product = &work->products[i];
         struct time_axis time = product_time(&product->spec);
         uint64_t bytes = 0;
         TRY(room_measure(making, i, &bytes));
@@ -163,11 +163,11 @@ out:
     return st;
 }
 
-static status_t print_notes(const struct work *work)
+static status_t print_notes(const struct channelise_plan *work)
 {
     status_t st = STATUS_OK;
     struct text notes = {0};
-    TRY(work_notes(work, &notes));
+    TRY(channelise_plan_notes(work, &notes));
     if (notes.length > 0) {
         display_print("notes\n");
     }
@@ -183,30 +183,31 @@ out:
 
 /* As suits, or as it was begun. */
 static status_t create_work(const struct job *job, const struct archive *archive,
-                            const struct outputs_begun *begun, struct work **work)
+                            const struct outputs_begun *begun, struct channelise_plan **work)
 {
     status_t st = STATUS_OK;
     enum backend_kind backend = job->backend;
     if (begun->is_begun && backend == BACKEND_AUTO) {
         backend = begun->backend;
     }
-    struct work_cut cut = {.begun = begun->is_begun ? &begun->chunking : NULL};
+    struct channelise_plan_cut cut = {.begun = begun->is_begun ? &begun->chunking : NULL};
     backend = backend_settle(backend);
-    work_destroy(*work);
+    channelise_plan_destroy(*work);
     *work = NULL;
-    TRY(work_create(job, archive, backend, work_threads(job, 1), &cut, work));
+    TRY(channelise_plan_create(job, archive, backend, channelise_plan_threads(job, 1), &cut, work));
     TRY(tuned_blocks_foresee(*work, &cut.block));
     if (cut.block > 0) {
-        work_destroy(*work);
+        channelise_plan_destroy(*work);
         *work = NULL;
-        TRY(work_create(job, archive, backend, work_threads(job, 1), &cut, work));
+        TRY(channelise_plan_create(job, archive, backend, channelise_plan_threads(job, 1), &cut,
+                                   work));
     }
 out:
     return st;
 }
 
 /* A run finds out what rounds; files have room for the words. */
-static void count_arithmetic(struct work *work)
+static void count_arithmetic(struct channelise_plan *work)
 {
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         work->products[i].spec.arithmetic = "cpu, avx512, fftw-3.3.10-sse2-avx plan 1f2e3d4c";
@@ -217,47 +218,47 @@ static void count_arithmetic(struct work *work)
  * options its products are complete. */
 static status_t plan_channelise(const struct job *job, const struct archive *archive,
                                 const struct outputs_options *options, struct room *room,
-                                struct work **out)
+                                struct channelise_plan **out)
 {
     status_t st = STATUS_OK;
-    struct work *work = NULL;
-    struct making making = {0};
+    struct channelise_plan *work = NULL;
+    struct output_spec making = {0};
     outputs_t *outputs = NULL;
     struct outputs_begun begun = {0};
     TRY(create_work(job, archive, &begun, &work));
-    TRY(making_of_products(job, archive, &making));
-    TRY(run_check_dedispersions(work));
+    TRY(output_spec_of_products(job, archive, &making));
+    TRY(dedisperse_pass_check(work));
     TRY(options ? outputs_foresee(&making, options, &begun, &outputs) : STATUS_OK);
     if (begun.is_begun) {
         TRY(create_work(job, archive, &begun, &work));
-        making_plan_products(&making, work);
+        output_spec_plan_products(&making, work);
         TRY(outputs_foresee_plan(outputs));
     }
-    words_archive(archive);
+    describe_archive(archive);
     TRY(elsewhere_of_archive(archive));
     print_work(work);
     TRY(print_filter(work));
     print_run(work);
     plan_print_begun(outputs, &begun);
     count_arithmetic(work);
-    making_plan_products(&making, work);
+    output_spec_plan_products(&making, work);
     TRY(print_products(work, &making, !options, room));
     TRY(print_notes(work));
     *out = work;
     work = NULL;
 out:
     outputs_destroy(outputs);
-    making_free(&making);
-    work_destroy(work);
+    output_spec_free(&making);
+    channelise_plan_destroy(work);
     return st;
 }
 
 /* What `run` would do of a job, one pass after the other. */
 static status_t plan_passes(const struct job *job, const struct archive *archive,
-                            const struct outputs_options *options, const struct skip *skip)
+                            const struct outputs_options *options, const struct resume *skip)
 {
     status_t st = STATUS_OK;
-    struct work *work = NULL;
+    struct channelise_plan *work = NULL;
     struct room room = {.count = 0};
     if (!skip->channelise || (skip->all && archive)) {
         TRY(plan_channelise(job, archive, skip->all ? NULL : options, &room, &work));
@@ -276,7 +277,7 @@ static status_t plan_passes(const struct job *job, const struct archive *archive
     }
     TRY(plan_room_print(&room));
 out:
-    work_destroy(work);
+    channelise_plan_destroy(work);
     return st;
 }
 
@@ -285,15 +286,15 @@ status_t cli_plan_job(const struct options *options)
     status_t st = STATUS_OK;
     struct job *job = NULL;
     struct archive *archive = NULL;
-    struct skip skip = {.channelise = 0};
-    struct skip_options looks = {.force = options->force, .only_looks = 1};
+    struct resume skip = {.channelise = 0};
+    struct resume_options looks = {.force = options->force, .only_looks = 1};
     struct outputs_options outputs = {.force = options->force, .restart = options->restart};
     TRY(job_load(options->operand, options->sets, options->nsets, &job));
     if (job->channels > 0) {
         TRY(archive_open(job, &archive));
     }
     TRY(protect_job(job, archive, NULL, 0));
-    TRY(skip_find(job, archive, &looks, &skip));
+    TRY(resume_find(job, archive, &looks, &skip));
     TRY(plan_passes(job, archive, &outputs, &skip));
 out:
     archive_destroy(archive);

@@ -42,7 +42,7 @@ out:
     return st;
 }
 
-static void print_state(const struct find *find, const journal_t *journal)
+static void print_state(const struct product_files *find, const journal_t *journal)
 {
     int held = claim_is_held(find->part);
     const char *then = !find->has_part ? "its .part is lost: the same command begins anew"
@@ -75,7 +75,7 @@ static void print_journal(const journal_t *journal)
     display_print("  %-13s %s\n", "computes", journal_head(journal)->arithmetic);
 }
 
-static status_t print_unfinished(const struct find *find)
+static status_t print_unfinished(const struct product_files *find)
 {
     status_t st = STATUS_OK;
     enum journal_state state;
@@ -97,17 +97,17 @@ status_t cli_status(int argc, char **argv)
 {
     status_t st = STATUS_OK;
     struct options options;
-    struct find find = {0};
+    struct product_files find = {0};
     TRY(options_read(argc, argv, 0, "product", &options));
     if (options.help) {
         fputs(help, stdout);
         goto out;
     }
-    TRY(find_product(options.operand, &find));
+    TRY(product_files_find(options.operand, &find));
     display_print("%s\n", find.path);
     TRY(find.is_finished ? print_finished(find.path) : print_unfinished(&find));
 out:
-    find_free(&find);
+    product_files_free(&find);
     options_free(&options);
     return st;
 }

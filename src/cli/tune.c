@@ -17,7 +17,7 @@ struct tuning_work {
     struct tune_settings settings;
     backend_t *opened;
     struct tune_budget budget;
-    struct tuning_row *rows;
+    struct experiment_row *rows;
     uint32_t nrows;
     double *fixed; /* [nrows] seconds of the best single configuration */
     int has_fixed;
@@ -35,7 +35,7 @@ static void print_head(const struct tuning_work *w)
     fflush(stdout);
 }
 
-static status_t print_row(const struct tuning_work *w, const struct tuning_row *row)
+static status_t print_row(const struct tuning_work *w, const struct experiment_row *row)
 {
     status_t st = STATUS_OK;
     struct text words = {0};
@@ -58,7 +58,7 @@ out:
     return st;
 }
 
-static void print_comparison(const struct tuning_comparison *c)
+static void print_comparison(const struct experiment_comparison *c)
 {
     printf("  guided: %.1f %% of the best rate with %u of %u ways (%.1f %%), %.1f of %.1f s "
            "(%.1f %%); random ones, as many: %.1f %%\n",
@@ -90,10 +90,10 @@ static status_t search_all(struct tuning_work *w)
     TRY(memory_zeroed(s->dms.count, sizeof *w->rows, "rows", &w->rows));
     for (uint32_t i = 0; i < s->dms.count; i++) {
         struct bench_dedispersion c = case_of(s, i);
-        struct tuning_comparison comparison;
-        struct tuning_row *row = &w->rows[w->nrows++];
+        struct experiment_comparison comparison;
+        struct experiment_row *row = &w->rows[w->nrows++];
         w->budget.problems = (uint32_t)s->dms.count - i;
-        TRY(tuning_search(w->opened, &c, &s->tuning, row, s->compares ? &comparison : NULL));
+        TRY(experiment_search(w->opened, &c, &s->tuning, row, s->compares ? &comparison : NULL));
         REQUIRE(row->fit > 0 || row->is_cut || !s->tuning.only, STATUS_USAGE,
                 "tune: none of the ways has the values of --only %s", s->tuning.only);
         REQUIRE(row->fit > 0 || row->is_cut, STATUS_USAGE,
@@ -114,7 +114,7 @@ static const char heading[] = "setup,dms,ms,gadd_per_s,realtime,fixed_ms,gain,ga
                               "signal_to_noise,fit,timed,spent_s,how";
 
 /* The table's row; `fixed` 0: there is none. */
-static status_t print_result(const struct tuning_row *row, double fixed, struct csv *csv)
+static status_t print_result(const struct experiment_row *row, double fixed, struct csv *csv)
 {
     status_t st = STATUS_OK;
     struct text words = {0};
@@ -221,8 +221,8 @@ static status_t tune_setup(struct tuning_work *w)
     TRY(search_all(w));
     TRY(memory_zeroed(w->nrows, sizeof *w->fixed, "times", &w->fixed));
     if (w->nrows > 1) {
-        TRY(tuning_fixed(w->opened, w->rows, w->nrows, &s->tuning, &w->fixed_shape, w->fixed,
-                         &w->has_fixed));
+        TRY(experiment_fixed(w->opened, w->rows, w->nrows, &s->tuning, &w->fixed_shape, w->fixed,
+                             &w->has_fixed));
     }
     TRY(print_table(w));
     REQUIRE(!stop_wanted(), STATUS_STOPPED, "what was found is kept");
@@ -277,7 +277,7 @@ status_t cli_tune(int argc, char **argv)
     TRY(w.settings.job ? tune_a_job(&w.settings) : tune_setup(&w));
 out:
     for (uint32_t r = 0; r < w.nrows; r++) {
-        tuning_row_free(&w.rows[r]);
+        experiment_row_free(&w.rows[r]);
     }
     free(w.rows);
     free(w.fixed);

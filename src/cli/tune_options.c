@@ -342,7 +342,7 @@ status_t tune_options_read(int argc, char **argv, struct tune_settings *out)
         .bits = 8,
         .dm_step = 0.25,
         .seconds = 1,
-        .threads = work_threads(&all_cores, 1),
+        .threads = channelise_plan_threads(&all_cores, 1),
         .tuning.search = {.method = TUNE_GUIDED, .seed = 1, .repeats = 3, .rounds = 2}};
     TRY(bench_list_read("dms", "2..4096", 1, 1 << 20, &out->dms));
     optind = 1;

@@ -19,7 +19,7 @@ struct tune_settings {
     uint32_t nsets;
     int is_zero, compares, has_histogram, help;
     uint32_t given; /* which options were: for what asks whether they go together */
-    struct tuning_options tuning;
+    struct experiment_options tuning;
 };
 
 extern const char tune_help[];

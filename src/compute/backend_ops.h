@@ -25,7 +25,7 @@ struct dedisperse {
     struct dedisperse_spec spec;
 };
 
-struct shelf {
+struct resident_rows {
     const struct backend_ops *ops;
 };
 
@@ -86,16 +86,18 @@ struct backend_ops {
     status_t (*dedisperse_candidates)(backend_t *backend, const struct dedisperse_spec *spec,
                                       struct dedisperse_candidate **out, uint32_t *count);
     /* NULL, all of them: no shelves. */
-    status_t (*shelf_create)(backend_t *backend, uint64_t row_bytes, uint64_t piece_rows,
-                             shelf_t **out);
-    void (*shelf_destroy)(shelf_t *shelf);
-    status_t (*shelf_keep)(shelf_t *shelf, buffer_t *out, uint64_t first_row, uint64_t rows);
-    int (*shelf_clear)(shelf_t *shelf);
-    int (*shelf_holds)(const shelf_t *shelf, const struct shelf_sums *sums, uint64_t first,
-                       uint64_t count);
-    status_t (*shelf_fetch)(shelf_t *shelf, const struct shelf_sums *sums, uint64_t first,
-                            uint64_t count, buffer_t *in, uint64_t at);
-    status_t (*shelf_blank)(shelf_t *shelf, buffer_t *in, uint64_t at, uint64_t bytes);
+    status_t (*resident_rows_create)(backend_t *backend, uint64_t row_bytes, uint64_t piece_rows,
+                                     resident_rows_t **out);
+    void (*resident_rows_destroy)(resident_rows_t *shelf);
+    status_t (*resident_rows_keep)(resident_rows_t *shelf, buffer_t *out, uint64_t first_row,
+                                   uint64_t rows);
+    int (*resident_rows_clear)(resident_rows_t *shelf);
+    int (*resident_rows_holds)(const resident_rows_t *shelf, const struct resident_rows_sums *sums,
+                               uint64_t first, uint64_t count);
+    status_t (*resident_rows_fetch)(resident_rows_t *shelf, const struct resident_rows_sums *sums,
+                                    uint64_t first, uint64_t count, buffer_t *in, uint64_t at);
+    status_t (*resident_rows_blank)(resident_rows_t *shelf, buffer_t *in, uint64_t at,
+                                    uint64_t bytes);
 };
 
 /* The CPU backend's part of bare_...(). */

@@ -44,10 +44,10 @@ struct dedisperse_shape {
 
 struct dedisperse_spec {
     enum series_format format;
-    const struct delays *delays;      /* not copied: must outlive the stage */
-    const struct delays_steps *steps; /* two-step dedispersion; NULL: brute force */
-    const uint8_t *mask;              /* [nchannels] not 0: left out; NULL: none is */
-    uint64_t max_samples;             /* most output samples of a run */
+    const struct dispersion *delays;      /* not copied: must outlive the stage */
+    const struct dispersion_steps *steps; /* two-step dedispersion; NULL: brute force */
+    const uint8_t *mask;                  /* [nchannels] not 0: left out; NULL: none is */
+    uint64_t max_samples;                 /* most output samples of a run */
     uint32_t threads;
     struct dedisperse_shape shape; /* pack 0: what the backend's model likes best */
     int is_timed;                  /* keep the device's own times: for dedisperse_times() */

@@ -9,7 +9,7 @@
 
 const double delays_default_constant = 1 / 2.41e-4;
 
-int delays_constant(const char *text, double *out)
+int dispersion_constant(const char *text, double *out)
 {
     static const struct {
         const char *name;
@@ -27,12 +27,12 @@ int delays_constant(const char *text, double *out)
     return units_parse_f64(text, out) && isfinite(*out) && *out > 0;
 }
 
-static double constant_of(const struct delays_spec *spec)
+static double constant_of(const struct dispersion_spec *spec)
 {
     return spec->constant > 0 ? spec->constant : delays_default_constant;
 }
 
-static double highest(const struct delays_spec *spec)
+static double highest(const struct dispersion_spec *spec)
 {
     double most = 0;
     for (uint32_t c = 0; c < spec->nchannels; c++) {
@@ -48,7 +48,7 @@ static double inverse_square(double hertz)
     return 1 / (mhz * mhz);
 }
 
-static status_t check(const struct delays_spec *spec)
+static status_t check(const struct dispersion_spec *spec)
 {
     status_t st = STATUS_OK;
     REQUIRE(spec->nchannels > 0 && spec->ndms > 0, STATUS_USAGE,
@@ -82,7 +82,7 @@ static int32_t round_away(double value)
 }
 
 /* Samples per pc cm^-3 of every channel; the channel of the steepest, or one that is no number. */
-static uint32_t make_slopes(const struct delays_spec *spec, double *slopes)
+static uint32_t make_slopes(const struct dispersion_spec *spec, double *slopes)
 {
     uint32_t steepest = 0;
     double reference = inverse_square(spec->reference_hz > 0 ? spec->reference_hz : highest(spec));
@@ -99,7 +99,7 @@ static uint32_t make_slopes(const struct delays_spec *spec, double *slopes)
 /* The least and the greatest rounded delay. Those of a DM are its least and greatest slope's, as
  * products and rounding keep the order: tables may have 10^8 entries, so nothing but filling them
  * looks at each. */
-static void find_range(const struct delays_spec *spec, const double *slopes, int32_t *least,
+static void find_range(const struct dispersion_spec *spec, const double *slopes, int32_t *least,
                        int32_t *greatest)
 {
     double low = slopes[0];
@@ -126,7 +126,7 @@ static void fill_row(const double *restrict slopes, uint32_t nchannels, double d
     }
 }
 
-status_t delays_create(const struct delays_spec *spec, struct delays *out)
+status_t dispersion_create(const struct dispersion_spec *spec, struct dispersion *out)
 {
     status_t st = STATUS_OK;
     enum { LIMIT = 1 << 30 };
@@ -147,10 +147,10 @@ status_t delays_create(const struct delays_spec *spec, struct delays *out)
                 spec->freq_hz[steepest], spec->dms[d], delay);
     }
     find_range(spec, slopes, &least, &greatest);
-    struct delays delays = {.nchannels = spec->nchannels,
-                            .ndms = spec->ndms,
-                            .largest = (uint32_t)(greatest - least),
-                            .origin = least};
+    struct dispersion delays = {.nchannels = spec->nchannels,
+                                .ndms = spec->ndms,
+                                .largest = (uint32_t)(greatest - least),
+                                .origin = least};
     size_t count = (size_t)spec->ndms * spec->nchannels;
     TRY(memory_zeroed(count, sizeof *delays.table, "delays", &delays.table));
     for (uint32_t d = 0; d < spec->ndms; d++) {
@@ -163,13 +163,13 @@ out:
     return st;
 }
 
-void delays_free(struct delays *delays)
+void dispersion_free(struct dispersion *delays)
 {
     free(delays->table);
-    *delays = (struct delays){0};
+    *delays = (struct dispersion){0};
 }
 
-status_t delays_linear(double start, double step, uint32_t count, double **out)
+status_t dispersion_linear(double start, double step, uint32_t count, double **out)
 {
     status_t st = STATUS_OK;
     double *dms = NULL;
@@ -187,7 +187,7 @@ out:
 }
 
 /* The squares of smearing within a channel and over the band, in (s per pc cm^-3)^2. */
-static status_t smearing(const struct delays_spec *spec, double *channel, double *band)
+static status_t smearing(const struct dispersion_spec *spec, double *channel, double *band)
 {
     status_t st = STATUS_OK;
     double top = highest(spec);
@@ -208,9 +208,9 @@ out:
     return st;
 }
 
-status_t delays_tolerant(const struct delays_spec *spec, double start, double end,
-                         double width_seconds, double tolerance, uint32_t most, double **out,
-                         uint32_t *count)
+status_t dispersion_tolerant(const struct dispersion_spec *spec, double start, double end,
+                             double width_seconds, double tolerance, uint32_t most, double **out,
+                             uint32_t *count)
 {
     status_t st = STATUS_OK;
     double *dms = NULL;

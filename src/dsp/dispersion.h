@@ -15,9 +15,9 @@ extern const double delays_default_constant;
 /* Reads "tempo" (1 / 2.41e-4), "handbook" (4148.808: Lorimer and Kramer 2004), "sigproc"
  * (4148.741601), "codata" (4148.8064239: Kulkarni 2020), or a positive number. Returns 0 when the
  * text is none of them. */
-int delays_constant(const char *text, double *out) __attribute__((warn_unused_result));
+int dispersion_constant(const char *text, double *out) __attribute__((warn_unused_result));
 
-struct delays_spec {
+struct dispersion_spec {
     const double *freq_hz; /* [nchannels], any order, positive */
     uint32_t nchannels;
     double reference_hz;   /* 0: the highest of them */
@@ -35,7 +35,7 @@ struct delays_spec {
  * origin is the least rounded delay of all: 0 where the reference is the highest frequency, else
  * outputs begin elsewhere than inputs. `largest` is the greatest entry: N outputs take N + largest
  * inputs. */
-struct delays {
+struct dispersion {
     uint32_t nchannels, ndms;
     uint32_t *table;
     uint32_t largest;
@@ -44,13 +44,13 @@ struct delays {
 
 /* Fails with USAGE (a frequency, time or DM out of range; delays beyond 2^31 samples), DEVICE
  * (memory). */
-status_t delays_create(const struct delays_spec *spec, struct delays *out);
+status_t dispersion_create(const struct dispersion_spec *spec, struct dispersion *out);
 /* Takes {0}, too. */
-void delays_free(struct delays *delays);
+void dispersion_free(struct dispersion *delays);
 
 /* start + i * step, i < count. free() returns it. Fails with USAGE (step <= 0 with count > 1,
  * start < 0), DEVICE. */
-status_t delays_linear(double start, double step, uint32_t count, double **out);
+status_t dispersion_linear(double start, double step, uint32_t count, double **out);
 
 /* DMs from start up to the first one that is not below `end`, so far apart that a pulse between two
  * of them is smeared to at most `tolerance` (> 1) times the width that it has anyway.
@@ -64,9 +64,9 @@ status_t delays_linear(double start, double step, uint32_t count, double **out);
  * L. Levin's algorithm, as B. Barsdell wrote it down in dedisp (Barsdell et al. 2012, MNRAS 422,
  * 379: generate_dm_list()). free() returns the list. Fails with USAGE (one channel, no bandwidth,
  * a tolerance <= 1, more than `most` DMs), DEVICE. */
-status_t delays_tolerant(const struct delays_spec *spec, double start, double end,
-                         double width_seconds, double tolerance, uint32_t most, double **out,
-                         uint32_t *count);
+status_t dispersion_tolerant(const struct dispersion_spec *spec, double start, double end,
+                             double width_seconds, double tolerance, uint32_t most, double **out,
+                             uint32_t *count);
 
 /* The plan of two-step dedispersion. Neighbouring channels make groups of `group` (the last one may
  * be smaller); DMs one behind the other make steps that share the delays within groups:
@@ -81,17 +81,18 @@ status_t delays_tolerant(const struct delays_spec *spec, double start, double en
  * A sample is taken at most `error` samples (0 or 1) from where table[d][c] of the delays says, and
  * never from beyond `largest`. `adds` counts additions for one output sample of every DM, brute
  * force takes nchannels * ndms. */
-struct delays_steps {
+struct dispersion_steps {
     uint32_t group, ngroups, nsteps;
     uint32_t *inner, *outer, *first;
     uint32_t error;
     uint64_t adds;
 };
 
-enum { DELAYS_GROUP = 8 };
+enum { DISPERSION_GROUP = 8 };
 
-/* `group` 0: DELAYS_GROUP. Fails with DEVICE (memory). */
-status_t delays_steps_create(const struct delays *delays, uint32_t group, struct delays_steps *out);
-void delays_steps_free(struct delays_steps *steps);
+/* `group` 0: DISPERSION_GROUP. Fails with DEVICE (memory). */
+status_t dispersion_steps_create(const struct dispersion *delays, uint32_t group,
+                                 struct dispersion_steps *out);
+void dispersion_steps_free(struct dispersion_steps *steps);
 
 #endif

@@ -7,19 +7,19 @@
 /* No sample is further off than this. */
 enum { MOST_ERROR = 1 };
 
-static uint32_t group_end(const struct delays *delays, uint32_t group, uint32_t g)
+static uint32_t group_end(const struct dispersion *delays, uint32_t group, uint32_t g)
 {
     return (uint32_t)min_u64((uint64_t)(g + 1) * group, delays->nchannels);
 }
 
-static const uint32_t *row_of(const struct delays *delays, uint32_t dm)
+static const uint32_t *row_of(const struct dispersion *delays, uint32_t dm)
 {
     return delays->table + (size_t)dm * delays->nchannels;
 }
 
 /* The delay of a group at one DM that suits the delays within it best, and how far samples are off
  * then. It never leads beyond the first or the largest delay. */
-static uint32_t settle(const struct delays *delays, const uint32_t *row, const uint32_t *inner,
+static uint32_t settle(const struct dispersion *delays, const uint32_t *row, const uint32_t *inner,
                        uint32_t from, uint32_t to, int64_t *error)
 {
     int64_t least = INT64_MAX;
@@ -39,7 +39,8 @@ static uint32_t settle(const struct delays *delays, const uint32_t *row, const u
 }
 
 /* The delays within groups at a DM, from the earliest channel of each. */
-static void take_inner(const struct delays *delays, uint32_t group, uint32_t dm, uint32_t *inner)
+static void take_inner(const struct dispersion *delays, uint32_t group, uint32_t dm,
+                       uint32_t *inner)
 {
     const uint32_t *row = row_of(delays, dm);
     for (uint32_t from = 0; from < delays->nchannels; from += group) {
@@ -55,8 +56,8 @@ static void take_inner(const struct delays *delays, uint32_t group, uint32_t dm,
 }
 
 /* The largest error over all groups of a DM that uses `inner`; sets its outer delays. */
-static int64_t fit(const struct delays *delays, uint32_t group, uint32_t dm, const uint32_t *inner,
-                   uint32_t *outer)
+static int64_t fit(const struct dispersion *delays, uint32_t group, uint32_t dm,
+                   const uint32_t *inner, uint32_t *outer)
 {
     int64_t worst = 0;
     uint32_t ngroups = (uint32_t)ceil_div_u64(delays->nchannels, group);
@@ -71,7 +72,8 @@ static int64_t fit(const struct delays *delays, uint32_t group, uint32_t dm, con
 
 /* One step from DM `first` on: its inner delays are those of the furthest DM that still suit the
  * first one. Returns the first DM that it does not do. */
-static uint32_t make_step(const struct delays *delays, struct delays_steps *steps, uint32_t first)
+static uint32_t make_step(const struct dispersion *delays, struct dispersion_steps *steps,
+                          uint32_t first)
 {
     uint32_t *inner = steps->inner + (size_t)steps->nsteps * delays->nchannels;
     uint32_t *outer = steps->outer + (size_t)first * steps->ngroups;
@@ -94,10 +96,11 @@ static uint32_t make_step(const struct delays *delays, struct delays_steps *step
     return next;
 }
 
-status_t delays_steps_create(const struct delays *delays, uint32_t group, struct delays_steps *out)
+status_t dispersion_steps_create(const struct dispersion *delays, uint32_t group,
+                                 struct dispersion_steps *out)
 {
     status_t st = STATUS_OK;
-    struct delays_steps steps = {.group = group > 0 ? group : DELAYS_GROUP};
+    struct dispersion_steps steps = {.group = group > 0 ? group : DISPERSION_GROUP};
     uint32_t *inner = NULL;
     steps.ngroups = (uint32_t)ceil_div_u64(delays->nchannels, steps.group);
     size_t outers = (size_t)delays->ndms * steps.ngroups;
@@ -113,16 +116,16 @@ status_t delays_steps_create(const struct delays *delays, uint32_t group, struct
     steps.inner = inner ? inner : steps.inner;
     steps.adds = (uint64_t)steps.nsteps * delays->nchannels + outers;
     *out = steps;
-    steps = (struct delays_steps){0};
+    steps = (struct dispersion_steps){0};
 out:
-    delays_steps_free(&steps);
+    dispersion_steps_free(&steps);
     return st;
 }
 
-void delays_steps_free(struct delays_steps *steps)
+void dispersion_steps_free(struct dispersion_steps *steps)
 {
     free(steps->inner);
     free(steps->outer);
     free(steps->first);
-    *steps = (struct delays_steps){0};
+    *steps = (struct dispersion_steps){0};
 }

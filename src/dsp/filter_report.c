@@ -30,7 +30,7 @@ enum {
 #define BEYOND_FROM 1.5
 #define NEAR_CHANNELS 2.0
 
-struct filter {
+struct ppf_fir {
     const double *coeff; /* [taps][samples] */
     uint32_t taps, samples;
     size_t count;    /* taps * samples */
@@ -83,20 +83,20 @@ double filter_response(const double *coeff, uint32_t taps, uint32_t samples_per_
     return cabs(sum);
 }
 
-static double response(const struct filter *filter, double f)
+static double response(const struct ppf_fir *filter, double f)
 {
     return filter_response(filter->coeff, filter->taps, filter->samples, f);
 }
 
 /* 20 log10 |H(0) / h|. */
-static double rejection_db(const struct filter *filter, double centre, double h)
+static double rejection_db(const struct ppf_fir *filter, double centre, double h)
 {
     return h <= filter->rounding ? INFINITY : 20 * log10(centre / h);
 }
 
 /* Coefficients are real, so the negative frequencies say the same as the positive ones. Ripples are
  * about 1 / taps channels apart: four points on each. */
-static double ripple_db(const struct filter *filter)
+static double ripple_db(const struct ppf_fir *filter)
 {
     uint32_t points = filter->taps < RIPPLE_POINTS_MIN   ? RIPPLE_POINTS_MIN
                       : filter->taps > RIPPLE_POINTS_MAX ? RIPPLE_POINTS_MAX
@@ -113,7 +113,7 @@ static double ripple_db(const struct filter *filter)
 
 /* Where |H| crosses `level` between `low`, where it is above, and `high`, where it is below: the
  * secant, with the value at an end that stays halved so that the other end moves too (Illinois). */
-static double crossing(const struct filter *filter, double level, double low, double high)
+static double crossing(const struct ppf_fir *filter, double level, double low, double high)
 {
     double above = response(filter, low) - level;
     double below = response(filter, high) - level;
@@ -142,7 +142,7 @@ static double crossing(const struct filter *filter, double level, double low, do
 
 /* Where |H| first falls below `level`, or the end of the band; at `from` it is not below. The
  * scan's steps grow with the frequency: a filter many channels wide needs no finer look. */
-static double half_width(const struct filter *filter, double level, double from)
+static double half_width(const struct ppf_fir *filter, double level, double from)
 {
     double end = filter->samples / 2.0;
     double low = from;
@@ -158,7 +158,7 @@ static double half_width(const struct filter *filter, double level, double from)
 }
 
 /* The top of the lobe between `low` and `high`, by golden sections. */
-static double climb(const struct filter *filter, double low, double high)
+static double climb(const struct ppf_fir *filter, double low, double high)
 {
     const double golden = (sqrt(5) - 1) / 2;
     double left = high - golden * (high - low);
@@ -185,7 +185,7 @@ static double climb(const struct filter *filter, double low, double high)
 
 /* Takes H at the frequencies m * samples / length, m = 0 .. length - 1: these are periodic in j
  * with `length`, so coefficients that lie `length` apart can be added up first. */
-static status_t transform_folded(const struct filter *filter, size_t length, double complex *out)
+static status_t transform_folded(const struct ppf_fir *filter, size_t length, double complex *out)
 {
     status_t st = STATUS_OK;
     double complex *folded = NULL;
@@ -202,7 +202,7 @@ out:
 /* The largest |H| from BEYOND_FROM to the end of the band. Above LONGEST / POINTS_PER_LOBE
  * coefficients the transform takes fewer points per lobe, and skips lobes in the end; filters have
  * their largest ones close by, so the first channels are then looked at by plain sums too. */
-static status_t find_largest_beyond(const struct filter *filter, double *out)
+static status_t find_largest_beyond(const struct ppf_fir *filter, double *out)
 {
     status_t st = STATUS_OK;
     double complex *grid = NULL;
@@ -241,10 +241,10 @@ status_t filter_report_make(const double *coeff, uint32_t taps, uint32_t samples
                             struct filter_report *out)
 {
     status_t st = STATUS_OK;
-    struct filter filter = {.coeff = coeff,
-                            .taps = taps,
-                            .samples = samples_per_spectrum,
-                            .count = (size_t)taps * samples_per_spectrum};
+    struct ppf_fir filter = {.coeff = coeff,
+                             .taps = taps,
+                             .samples = samples_per_spectrum,
+                             .count = (size_t)taps * samples_per_spectrum};
     double magnitude = 0;
     double energy = 0;
     for (size_t j = 0; j < filter.count; j++) {

@@ -32,7 +32,7 @@ struct sum {
 
 /* T * P. A system that overcommits would grant any size and kill us later, so what this machine
  * cannot hold is refused here. */
-static status_t count_coefficients(const struct coeff_spec *spec, size_t *out)
+static status_t count_coefficients(const struct prototype_spec *spec, size_t *out)
 {
     status_t st = STATUS_OK;
     uint64_t count = (uint64_t)spec->taps * spec->samples_per_spectrum;
@@ -70,7 +70,7 @@ static double bessel_i0(double x)
 }
 
 /* The window at 0 < u < 1; `i0_beta` is I0(beta) of a Kaiser window. */
-static double window_at(const struct coeff_spec *spec, double i0_beta, double u)
+static double window_at(const struct prototype_spec *spec, double i0_beta, double u)
 {
     switch (spec->window) {
     case WINDOW_HANN:
@@ -90,7 +90,7 @@ static double window_at(const struct coeff_spec *spec, double i0_beta, double u)
 }
 
 /* Both halves get the same bits: a symmetric filter has an exactly linear phase. */
-static status_t fill_windowed_sinc(const struct coeff_spec *spec, size_t count, double *coeff)
+static status_t fill_windowed_sinc(const struct prototype_spec *spec, size_t count, double *coeff)
 {
     status_t st = STATUS_OK;
     double i0_beta = 1;
@@ -145,7 +145,7 @@ static int next_word(struct words *in)
 }
 
 /* Reads on past the last number that is needed, to tell how many there are. */
-static status_t fill_from_file(const struct coeff_spec *spec, size_t count, double *coeff)
+static status_t fill_from_file(const struct prototype_spec *spec, size_t count, double *coeff)
 {
     status_t st = STATUS_OK;
     size_t found = 0;
@@ -221,7 +221,7 @@ out:
     return st;
 }
 
-status_t coeff_create(const struct coeff_spec *spec, double **out)
+status_t prototype_create(const struct prototype_spec *spec, double **out)
 {
     status_t st = STATUS_OK;
     size_t count = 0;
@@ -245,7 +245,7 @@ out:
     return st;
 }
 
-void coeff_fold_shift(double *coeff, uint32_t taps, uint32_t samples_per_spectrum)
+void prototype_fold_shift(double *coeff, uint32_t taps, uint32_t samples_per_spectrum)
 {
     size_t count = (size_t)taps * samples_per_spectrum;
     for (size_t j = 1; j < count; j += 2) {

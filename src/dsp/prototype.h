@@ -25,7 +25,7 @@
 
 #include <stdint.h>
 
-struct coeff_spec {
+struct prototype_spec {
     uint32_t channels;             /* C >= 2, even */
     uint32_t taps;                 /* T >= 1 */
     uint32_t samples_per_spectrum; /* P: C for complex input, 2C for real input */
@@ -43,10 +43,10 @@ struct coeff_spec {
  * Fails with DATA (the file: unreadable, no number, wrong count; says file, line, counts), with
  * USAGE (coefficients whose sum or energy is zero or not finite cannot be normalised), or DEVICE
  * (memory). */
-status_t coeff_create(const struct coeff_spec *spec, double **out);
+status_t prototype_create(const struct prototype_spec *spec, double **out);
 
 /* Multiplies by (-1)^j in place: the transform of the filtered samples then comes out shifted by
  * half its length, so that ordering the channels costs nothing. */
-void coeff_fold_shift(double *coeff, uint32_t taps, uint32_t samples_per_spectrum);
+void prototype_fold_shift(double *coeff, uint32_t taps, uint32_t samples_per_spectrum);
 
 #endif

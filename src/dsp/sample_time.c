@@ -1,6 +1,6 @@
 #include "dsp/sample_time.h"
 
-#include "base/leap.h"
+#include "base/units.h"
 
 #include <math.h>
 

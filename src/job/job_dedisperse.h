@@ -15,7 +15,7 @@ struct job_dms {
     enum dm_kind kind;
     double start, step; /* LINEAR: start + i * step, i < count */
     uint32_t count;
-    double end, tolerance, width; /* TOLERANT: see delays_tolerant(); start, too */
+    double end, tolerance, width; /* TOLERANT: see dispersion_tolerant(); start, too */
     double *list;                 /* LIST: [count] */
 };
 
@@ -29,7 +29,7 @@ struct job_dedisperse {
     struct job_dms dm;
     int is_padded;             /* edges: outputs for all times, else only for whole sums */
     double reference_hz;       /* 0: the highest frequency */
-    char *constant;            /* a name or number for delays_constant(); NULL: the default */
+    char *constant;            /* a name or number for dispersion_constant(); NULL: the default */
     uint64_t downsample;       /* samples in time that are added up first; >= 1 */
     int is_two_step;           /* mode */
     uint32_t group;            /* channels of a group in two steps; 0: the default */

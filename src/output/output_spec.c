@@ -5,31 +5,31 @@
 
 #include <stdlib.h>
 
-status_t making_begin(const struct job *job, uint32_t count, struct making *out)
+status_t output_spec_begin(const struct job *job, uint32_t count, struct output_spec *out)
 {
     status_t st = STATUS_OK;
-    *out = (struct making){.job = job};
+    *out = (struct output_spec){.job = job};
     TRY(memory_zeroed(count, sizeof *out->items, "products", &out->items));
     out->count = count;
 out:
     return st;
 }
 
-void making_free(struct making *making)
+void output_spec_free(struct output_spec *making)
 {
     inputs_free(&making->inputs);
     free(making->items);
-    *making = (struct making){0};
+    *making = (struct output_spec){0};
 }
 
-status_t making_of_products(const struct job *job, const struct archive *archive,
-                            struct making *out)
+status_t output_spec_of_products(const struct job *job, const struct archive *archive,
+                                 struct output_spec *out)
 {
     status_t st = STATUS_OK;
-    TRY(making_begin(job, job->nproducts, out));
+    TRY(output_spec_begin(job, job->nproducts, out));
     for (uint32_t i = 0; i < job->nproducts; i++) {
         const struct job_product *product = &job->products[i];
-        out->items[i] = (struct making_item){
+        out->items[i] = (struct output_spec_item){
             .file = product->file, .text = product->text, .integrate = product->integrate};
     }
     TRY(inputs_of_bank(job, archive, &out->inputs));
@@ -40,17 +40,17 @@ out:
 static status_t create_product(const void *plan, uint32_t i, const char *path, const char *made_of,
                                struct product_place *place)
 {
-    const struct work *work = plan;
+    const struct channelise_plan *work = plan;
     struct product_spec spec = work->products[i].spec;
     spec.inputs = made_of;
     return product_create(path, &spec, place);
 }
 
-void making_plan_products(struct making *making, const struct work *work)
+void output_spec_plan_products(struct output_spec *making, const struct channelise_plan *work)
 {
     size_t coefficients = (size_t)work->samples_per_spectrum * work->channelise.taps;
     for (uint32_t i = 0; i < making->count; i++) {
-        const struct work_product *product = &work->products[i];
+        const struct channelise_plan_product *product = &work->products[i];
         making->items[i].rows = product->spec.rows;
         making->items[i].row_bytes = product->row_bytes;
         making->items[i].arithmetic = product->spec.arithmetic;

@@ -11,7 +11,7 @@
 #include "dsp/axes.h"
 #include "plan/channelise_plan.h"
 
-struct making_item {
+struct output_spec_item {
     const char *file, *text; /* as struct job_product's */
     uint64_t integrate;      /* numbers of the chunking's first axis in a row */
     /* Of the plan. */
@@ -21,10 +21,10 @@ struct making_item {
     int has_times_across; /* time stamps are those of the columns */
 };
 
-struct making {
+struct output_spec {
     const struct job *job;
     struct inputs inputs; /* every file that is read */
-    struct making_item *items;
+    struct output_spec_item *items;
     uint32_t count;
     /* Of the plan: once is_planned. */
     int is_planned;
@@ -38,13 +38,13 @@ struct making {
                        struct product_place *place);
 };
 
-/* Room for `count` items; *out is for making_free() in any case. Fails with DEVICE. */
-status_t making_begin(const struct job *job, uint32_t count, struct making *out);
-void making_free(struct making *making);
+/* Room for `count` items; *out is for output_spec_free() in any case. Fails with DEVICE. */
+status_t output_spec_begin(const struct job *job, uint32_t count, struct output_spec *out);
+void output_spec_free(struct output_spec *making);
 
 /* The products of a filter bank: as far as job and archive tell; the rest of it. */
-status_t making_of_products(const struct job *job, const struct archive *archive,
-                            struct making *out);
-void making_plan_products(struct making *making, const struct work *work);
+status_t output_spec_of_products(const struct job *job, const struct archive *archive,
+                                 struct output_spec *out);
+void output_spec_plan_products(struct output_spec *making, const struct channelise_plan *work);
 
 #endif

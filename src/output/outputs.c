@@ -15,7 +15,7 @@ static const uint64_t batch_bytes = UINT64_C(1) << 30;
 status_t outputs_name_files(outputs_t *outputs)
 {
     status_t st = STATUS_OK;
-    const struct making *making = outputs->making;
+    const struct output_spec *making = outputs->making;
     TRY(memory_zeroed(making->count, sizeof *outputs->outputs, "products", &outputs->outputs));
     outputs->count = making->count;
     for (uint32_t i = 0; i < outputs->count; i++) {
@@ -29,7 +29,7 @@ out:
     return st;
 }
 
-status_t outputs_claim_all(MPI_Comm comm, const struct making *making,
+status_t outputs_claim_all(MPI_Comm comm, const struct output_spec *making,
                            const struct outputs_options *options, struct outputs_begun *begun,
                            outputs_t **out)
 {
@@ -142,7 +142,7 @@ out:
 static status_t open_one(const outputs_t *outputs, uint32_t i, struct output *output)
 {
     status_t st = STATUS_OK;
-    const struct making *making = outputs->making;
+    const struct output_spec *making = outputs->making;
     int size;
     if (output->is_published) {
         goto out;
@@ -162,13 +162,13 @@ out:
 static status_t open_files(outputs_t *outputs)
 {
     status_t st = STATUS_OK;
-    struct keeper_work work = {outputs, outputs_sync, outputs->making->job->sync_seconds,
-                               batch_bytes};
+    struct sync_thread_work work = {outputs, outputs_sync, outputs->making->job->sync_seconds,
+                                    batch_bytes};
     for (uint32_t i = 0; i < outputs->count; i++) {
         TRY(open_one(outputs, i, &outputs->outputs[i]));
     }
-    TRY(keeper_create(&work, &outputs->keeper));
-    TRY(aside_create(&outputs->aside));
+    TRY(sync_thread_create(&work, &outputs->keeper));
+    TRY(thread_worker_create(&outputs->worker));
 out:
     return st;
 }
@@ -314,8 +314,8 @@ void outputs_destroy(outputs_t *outputs)
     if (!outputs) {
         return;
     }
-    keeper_destroy(outputs->keeper);
-    aside_destroy(outputs->aside);
+    sync_thread_destroy(outputs->keeper);
+    thread_worker_destroy(outputs->worker);
     outputs_abandon(outputs);
     for (uint32_t i = 0; i < outputs->count; i++) {
         struct output *output = &outputs->outputs[i];

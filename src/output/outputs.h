@@ -30,15 +30,15 @@ struct outputs_begun {
 };
 
 /* Checks (rank 0, or alone) that all products can be made. Fails with USAGE. */
-status_t outputs_check(const struct making *making, int force);
+status_t outputs_check(const struct output_spec *making, int force);
 
 /* Whether all products have their names already, and nothing is left beside them. */
-status_t outputs_are_complete(const struct making *making, int *out);
+status_t outputs_are_complete(const struct output_spec *making, int *out);
 
 /* Locks x.h5.part of every product on rank 0 and reads the journals. Collective. Fails with USAGE:
  * as outputs_check(), another run is at work, or what is left belongs to another plan (says what
  * differs). What is left stays then. `making` must outlive the outputs. */
-status_t outputs_claim_all(MPI_Comm comm, const struct making *making,
+status_t outputs_claim_all(MPI_Comm comm, const struct output_spec *making,
                            const struct outputs_options *options, struct outputs_begun *begun,
                            outputs_t **out);
 
@@ -46,7 +46,7 @@ status_t outputs_claim_all(MPI_Comm comm, const struct making *making,
  * USAGE as outputs_claim_all(). The outputs are for outputs_done() and outputs_destroy(), and, when
  * the making is planned, for outputs_foresee_plan(): fails as outputs_open_all() would because of
  * another plan. Not collective. */
-status_t outputs_foresee(const struct making *making, const struct outputs_options *options,
+status_t outputs_foresee(const struct output_spec *making, const struct outputs_options *options,
                          struct outputs_begun *begun, outputs_t **out);
 status_t outputs_foresee_plan(const outputs_t *outputs);
 

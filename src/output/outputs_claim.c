@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-status_t outputs_check(const struct making *making, int force)
+status_t outputs_check(const struct output_spec *making, int force)
 {
     status_t st = STATUS_OK;
     for (uint32_t i = 0; i < making->count; i++) {
@@ -19,7 +19,7 @@ out:
     return st;
 }
 
-status_t outputs_are_complete(const struct making *making, int *out)
+status_t outputs_are_complete(const struct output_spec *making, int *out)
 {
     status_t st = STATUS_OK;
     char *journal = NULL;

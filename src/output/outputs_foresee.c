@@ -2,7 +2,7 @@
 
 #include "base/memory.h"
 
-status_t outputs_foresee(const struct making *making, const struct outputs_options *options,
+status_t outputs_foresee(const struct output_spec *making, const struct outputs_options *options,
                          struct outputs_begun *begun, outputs_t **out)
 {
     status_t st = STATUS_OK;
@@ -28,7 +28,7 @@ status_t outputs_foresee_plan(const outputs_t *outputs)
     struct journal_head now = {0};
     for (uint32_t i = 0; i < outputs->count && outputs->is_begun; i++) {
         const struct output *output = &outputs->outputs[i];
-        const struct making_item *item = &outputs->making->items[i];
+        const struct output_spec_item *item = &outputs->making->items[i];
         struct product_place place = {.rows = item->rows, .row_bytes = item->row_bytes};
         TRY(outputs_make_head(outputs, i, &place, &now));
         TRY(journal_head_compare(output->journal_path, journal_head(output->journal), &now));

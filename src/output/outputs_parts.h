@@ -4,7 +4,7 @@
 #ifndef VOLTMILL_OUTPUT_OUTPUTS_PARTS_H
 #define VOLTMILL_OUTPUT_OUTPUTS_PARTS_H
 
-#include "base/aside.h"
+#include "base/thread.h"
 #include "output/journal/journal.h"
 #include "output/outputs.h"
 #include "output/sync_thread.h"
@@ -33,15 +33,15 @@ struct outputs {
     MPI_Comm comm;
     int rank;
     struct outputs_options options;
-    const struct making *making;
+    const struct output_spec *making;
     int is_open;
     int is_begun; /* goes on with what is there */
     uint32_t count;
     struct output *outputs;
-    keeper_t *keeper;
-    aside_t *aside;       /* sums rows while the writer thread writes them */
-    uint64_t chunk_bytes; /* the writer thread's: rows of the chunk that is being written */
-    struct text entry;    /* the writer thread's: what it tells of a chunk */
+    sync_thread_t *keeper;
+    thread_worker_t *worker; /* sums rows while the writer thread writes them */
+    uint64_t chunk_bytes;    /* the writer thread's: rows of the chunk that is being written */
+    struct text entry;       /* the writer thread's: what it tells of a chunk */
 };
 
 /* Room for all products, and their names. */

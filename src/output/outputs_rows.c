@@ -124,7 +124,7 @@ status_t outputs_put(void *context, uint32_t product, const struct chunk *chunk,
     status_t st = STATUS_OK;
     outputs_t *outputs = context;
     struct output *output = &outputs->outputs[product];
-    const struct making_item *item = &outputs->making->items[product];
+    const struct output_spec_item *item = &outputs->making->items[product];
     uint64_t row_bytes = output->place.row_bytes;
     uint64_t stream_bytes = row_bytes / outputs->making->chunking.streams;
     uint64_t piece = chunk->streams * stream_bytes;
@@ -132,7 +132,7 @@ status_t outputs_put(void *context, uint32_t product, const struct chunk *chunk,
     struct summing summing = {output, chunk, item->integrate, first_row, rows, stream_bytes, data};
     int is_long = rows * piece >= LONG_SUM;
     if (is_long) {
-        aside_begin(outputs->aside, sum_rows, &summing);
+        thread_worker_begin(outputs->worker, sum_rows, &summing);
     } else {
         sum_rows(&summing);
     }
@@ -156,7 +156,7 @@ status_t outputs_put(void *context, uint32_t product, const struct chunk *chunk,
     outputs->chunk_bytes += rows * piece;
 out:
     if (is_long) {
-        aside_wait(outputs->aside);
+        thread_worker_wait(outputs->worker);
     }
     return st;
 }
@@ -180,8 +180,8 @@ status_t outputs_end(void *context, const struct chunk *chunk, uint64_t missing)
         TRY(text_add_bytes(&outputs->entry, (const char *)output->sums, bytes));
         memset(output->sums, 0, bytes);
     }
-    TRY(keeper_add(outputs->keeper, outputs->entry.data, outputs->entry.length,
-                   outputs->chunk_bytes));
+    TRY(sync_thread_add(outputs->keeper, outputs->entry.data, outputs->entry.length,
+                        outputs->chunk_bytes));
     outputs->chunk_bytes = 0;
 out:
     return st;
@@ -225,7 +225,7 @@ status_t outputs_take(void *context, const char *data, size_t bytes)
     for (uint32_t i = 0; i < outputs->count; i++) {
         TRY(journal_write(outputs->outputs[i].journal));
     }
-    keeper_touch(outputs->keeper);
+    sync_thread_touch(outputs->keeper);
 out:
     return st;
 }
@@ -260,15 +260,15 @@ int outputs_is_done(void *context, uint64_t chunk)
 
 status_t outputs_tell(void *context, struct text *out)
 {
-    return keeper_take(((outputs_t *)context)->keeper, out);
+    return sync_thread_take(((outputs_t *)context)->keeper, out);
 }
 
 void outputs_hurry(void *context)
 {
-    keeper_hurry(((outputs_t *)context)->keeper);
+    sync_thread_hurry(((outputs_t *)context)->keeper);
 }
 
 status_t outputs_settle(void *context)
 {
-    return keeper_settle(((outputs_t *)context)->keeper);
+    return sync_thread_settle(((outputs_t *)context)->keeper);
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-status_t room_measure(const struct making *making, uint32_t i, uint64_t *bytes)
+status_t room_measure(const struct output_spec *making, uint32_t i, uint64_t *bytes)
 {
     status_t st = STATUS_OK;
     struct product_place place;
@@ -51,7 +51,7 @@ out:
     return st;
 }
 
-status_t room_add_making(struct room *room, const struct making *making)
+status_t room_add_making(struct room *room, const struct output_spec *making)
 {
     status_t st = STATUS_OK;
     for (uint32_t i = 0; i < making->count; i++) {

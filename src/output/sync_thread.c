@@ -11,8 +11,8 @@ enum { LONG_BATCH = 1 << 20 /* bytes added after which it is time, whatever rows
 /* Longer than anybody waits without being woken. */
 static const double idle_seconds = 3600;
 
-struct keeper {
-    struct keeper_work work;
+struct sync_thread {
+    struct sync_thread_work work;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct text open;    /* added since the last sync began */
@@ -26,7 +26,7 @@ struct keeper {
 };
 
 /* Seconds until it is time; none left when it is. */
-static double time_left(const keeper_t *keeper)
+static double time_left(const sync_thread_t *keeper)
 {
     if (keeper->open.length == 0 && !keeper->is_touched) {
         return idle_seconds;
@@ -39,7 +39,7 @@ static double time_left(const keeper_t *keeper)
 }
 
 /* Makes one batch last. The lock is held, but not meanwhile. */
-static void sync_batch(keeper_t *keeper)
+static void sync_batch(sync_thread_t *keeper)
 {
     struct text batch = keeper->open;
     keeper->open = (struct text){0};
@@ -63,7 +63,7 @@ out:
 
 static void *run(void *argument)
 {
-    keeper_t *keeper = argument;
+    sync_thread_t *keeper = argument;
     pthread_mutex_lock(&keeper->lock);
     while (!keeper->is_ending && keeper->status == STATUS_OK) {
         double left = time_left(keeper);
@@ -77,10 +77,10 @@ static void *run(void *argument)
     return NULL;
 }
 
-status_t keeper_create(const struct keeper_work *work, keeper_t **out)
+status_t sync_thread_create(const struct sync_thread_work *work, sync_thread_t **out)
 {
     status_t st = STATUS_OK;
-    keeper_t *keeper = NULL;
+    sync_thread_t *keeper = NULL;
     TRY(memory_zeroed(1, sizeof *keeper, "a thread", &keeper));
     keeper->work = *work;
     keeper->synced = progress_now();
@@ -90,11 +90,11 @@ status_t keeper_create(const struct keeper_work *work, keeper_t **out)
     *out = keeper;
     keeper = NULL;
 out:
-    keeper_destroy(keeper);
+    sync_thread_destroy(keeper);
     return st;
 }
 
-void keeper_destroy(keeper_t *keeper)
+void sync_thread_destroy(sync_thread_t *keeper)
 {
     if (!keeper) {
         return;
@@ -111,7 +111,7 @@ void keeper_destroy(keeper_t *keeper)
     free(keeper);
 }
 
-status_t keeper_add(keeper_t *keeper, const void *data, size_t bytes, uint64_t rows)
+status_t sync_thread_add(sync_thread_t *keeper, const void *data, size_t bytes, uint64_t rows)
 {
     pthread_mutex_lock(&keeper->lock);
     status_t st = text_add_bytes(&keeper->open, data, bytes);
@@ -121,7 +121,7 @@ status_t keeper_add(keeper_t *keeper, const void *data, size_t bytes, uint64_t r
     return st;
 }
 
-void keeper_touch(keeper_t *keeper)
+void sync_thread_touch(sync_thread_t *keeper)
 {
     pthread_mutex_lock(&keeper->lock);
     keeper->is_touched = 1;
@@ -129,7 +129,7 @@ void keeper_touch(keeper_t *keeper)
     pthread_mutex_unlock(&keeper->lock);
 }
 
-status_t keeper_take(keeper_t *keeper, struct text *out)
+status_t sync_thread_take(sync_thread_t *keeper, struct text *out)
 {
     pthread_mutex_lock(&keeper->lock);
     status_t st = keeper->status;
@@ -141,7 +141,7 @@ status_t keeper_take(keeper_t *keeper, struct text *out)
     return st;
 }
 
-void keeper_hurry(keeper_t *keeper)
+void sync_thread_hurry(sync_thread_t *keeper)
 {
     pthread_mutex_lock(&keeper->lock);
     keeper->is_hurried = 1;
@@ -149,7 +149,7 @@ void keeper_hurry(keeper_t *keeper)
     pthread_mutex_unlock(&keeper->lock);
 }
 
-status_t keeper_settle(keeper_t *keeper)
+status_t sync_thread_settle(sync_thread_t *keeper)
 {
     pthread_mutex_lock(&keeper->lock);
     keeper->is_hurried = 1;

@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-struct keeper_work {
+struct sync_thread_work {
     void *context;
     /* Makes all that was added so far last; in the keeper's thread. */
     status_t (*sync)(void *context);
@@ -19,22 +19,22 @@ struct keeper_work {
     uint64_t bytes; /* of rows after which it is time earlier */
 };
 
-typedef struct keeper keeper_t;
+typedef struct sync_thread sync_thread_t;
 
 /* Starts the thread. `work` is copied. Fails with DEVICE. */
-status_t keeper_create(const struct keeper_work *work, keeper_t **out);
+status_t sync_thread_create(const struct sync_thread_work *work, sync_thread_t **out);
 /* Ends it; what has not been made to last is dropped. */
-void keeper_destroy(keeper_t *keeper);
+void sync_thread_destroy(sync_thread_t *keeper);
 
 /* Adds some bytes that tell of `rows` bytes of rows. Fails with DEVICE (memory). */
-status_t keeper_add(keeper_t *keeper, const void *data, size_t bytes, uint64_t rows);
+status_t sync_thread_add(sync_thread_t *keeper, const void *data, size_t bytes, uint64_t rows);
 /* There is something to be made to last beside what was added. */
-void keeper_touch(keeper_t *keeper);
+void sync_thread_touch(sync_thread_t *keeper);
 /* Appends what has been made to last since the last call. Fails as sync() did. */
-status_t keeper_take(keeper_t *keeper, struct text *out);
+status_t sync_thread_take(sync_thread_t *keeper, struct text *out);
 /* It is time now. */
-void keeper_hurry(keeper_t *keeper);
+void sync_thread_hurry(sync_thread_t *keeper);
 /* The same, and waits until all lasts. Fails as sync() did. */
-status_t keeper_settle(keeper_t *keeper);
+status_t sync_thread_settle(sync_thread_t *keeper);
 
 #endif

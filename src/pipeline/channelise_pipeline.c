@@ -2,9 +2,9 @@
 
 #include "base/memory.h"
 #include "base/units.h"
-#include "pipeline/flow.h"
 #include "pipeline/holes.h"
 #include "pipeline/range.h"
+#include "pipeline/ring.h"
 #include "plan/budget.h"
 
 #include <stdlib.h>
@@ -31,12 +31,12 @@ struct slot {
     uint64_t rows[MOST_OUTPUTS];
 };
 
-struct pipeline {
-    const struct work *work;
+struct channelise_pipeline {
+    const struct channelise_plan *work;
     backend_t *backend; /* the caller's */
     struct pipeline_sink sink;
-    shelf_t *const *shelves;  /* NULL: rows only go to the sink */
-    struct chunking chunking; /* the work's, with blocks that fit the device */
+    resident_rows_t *const *shelves; /* NULL: rows only go to the sink */
+    struct chunking chunking;        /* the work's, with blocks that fit the device */
     reader_t *reader;
     channelise_t *channelise;
     struct slot slots[MOST_SLOTS];
@@ -52,10 +52,10 @@ struct pipeline {
 };
 
 /* Bytes of the largest slab of any group, for a block. */
-static status_t largest_slab(const pipeline_t *pipeline, uint64_t *out)
+static status_t largest_slab(const channelise_pipeline_t *pipeline, uint64_t *out)
 {
     status_t st = STATUS_OK;
-    const struct work *work = pipeline->work;
+    const struct channelise_plan *work = pipeline->work;
     uint32_t groups = chunk_groups(&pipeline->chunking);
     uint64_t samples =
         (pipeline->chunking.block_spectra + work->channelise.taps - 1) * work->samples_per_spectrum;
@@ -85,7 +85,7 @@ static void drop_slot(struct slot *slot)
     *slot = (struct slot){0};
 }
 
-static void drop_stages(pipeline_t *pipeline)
+static void drop_stages(channelise_pipeline_t *pipeline)
 {
     for (uint32_t i = 0; i < MOST_SLOTS; i++) {
         drop_slot(&pipeline->slots[i]);
@@ -94,10 +94,11 @@ static void drop_stages(pipeline_t *pipeline)
     pipeline->channelise = NULL;
 }
 
-static status_t create_slot(const pipeline_t *pipeline, uint64_t in_bytes, struct slot *slot)
+static status_t create_slot(const channelise_pipeline_t *pipeline, uint64_t in_bytes,
+                            struct slot *slot)
 {
     status_t st = STATUS_OK;
-    const struct work *work = pipeline->work;
+    const struct channelise_plan *work = pipeline->work;
     const struct channelise_spec *spec = &work->channelise;
     TRY(memory_zeroed(spec->nstreams, sizeof *slot->re, "offsets", &slot->re));
     TRY(memory_zeroed(spec->nstreams, sizeof *slot->im, "offsets", &slot->im));
@@ -107,7 +108,7 @@ static status_t create_slot(const pipeline_t *pipeline, uint64_t in_bytes, struc
     }
     TRY(buffer_create(pipeline->backend, BUFFER_IN, in_bytes, &slot->in));
     for (uint32_t i = 0; i < spec->noutputs; i++) {
-        uint64_t rows = work_block_rows(work, i, pipeline->chunking.block_spectra);
+        uint64_t rows = channelise_plan_block_rows(work, i, pipeline->chunking.block_spectra);
         uint64_t row =
             product_row_bytes(work->products[i].spec.kind, spec->nstreams, spec->nchannels);
         TRY(buffer_create(pipeline->backend, BUFFER_OUT, rows * row, &slot->out[i]));
@@ -117,7 +118,7 @@ out:
 }
 
 /* Stage and buffers for blocks of pipeline->chunking.block_spectra; *made slots, whatever comes. */
-static status_t create_stages(pipeline_t *pipeline, uint32_t *made)
+static status_t create_stages(channelise_pipeline_t *pipeline, uint32_t *made)
 {
     status_t st = STATUS_OK;
     struct channelise_spec spec = pipeline->work->channelise;
@@ -134,10 +135,10 @@ out:
 }
 
 /* Not even one set of buffers of the smallest block: says how much would do. */
-static status_t say_what_fits(const pipeline_t *pipeline)
+static status_t say_what_fits(const channelise_pipeline_t *pipeline)
 {
     status_t st = STATUS_OK;
-    const struct work *work = pipeline->work;
+    const struct channelise_plan *work = pipeline->work;
     char needed[UNITS_TEXT];
     struct text cause = {0};
     uint64_t bytes = 0;
@@ -161,7 +162,7 @@ out:
 
 /* The device may have less room than the plan thought: then blocks are halved, and when they cannot
  * be smaller, fewer of them are under way at a time. */
-static status_t fit_stages(pipeline_t *pipeline)
+static status_t fit_stages(channelise_pipeline_t *pipeline)
 {
     status_t st = STATUS_OK;
     uint64_t *block = &pipeline->chunking.block_spectra;
@@ -190,8 +191,8 @@ static status_t fit_stages(pipeline_t *pipeline)
 static status_t read_slot(void *context, uint32_t number)
 {
     status_t st = STATUS_OK;
-    pipeline_t *pipeline = context;
-    const struct work *work = pipeline->work;
+    channelise_pipeline_t *pipeline = context;
+    const struct channelise_plan *work = pipeline->work;
     struct slot *slot = &pipeline->slots[number];
     uint64_t first = work->archive->first_sample + slot->from * work->samples_per_spectrum;
     uint64_t count = (slot->count + work->channelise.taps - 1) * work->samples_per_spectrum;
@@ -225,15 +226,15 @@ out:
 
 /* Of how many raw spectra of a block the missing samples are counted. The last block answers for
  * its overlap, too: nobody else sees it first. */
-static uint64_t pipeline_counted(const pipeline_t *pipeline, const struct slot *slot)
+static uint64_t pipeline_counted(const channelise_pipeline_t *pipeline, const struct slot *slot)
 {
-    const struct work *work = pipeline->work;
+    const struct channelise_plan *work = pipeline->work;
     int is_last = slot->from + slot->count == work->chunking.spectra;
     return is_last ? slot->count + work->channelise.taps - 1 : slot->count;
 }
 
 /* Nobody reads the block's samples any more. */
-static status_t release_samples(const pipeline_t *pipeline, struct slot *slot)
+static status_t release_samples(const channelise_pipeline_t *pipeline, struct slot *slot)
 {
     status_t st = STATUS_OK;
     int was_mapped = slot->mapping != NULL;
@@ -252,9 +253,9 @@ out:
 
 /* Of the samples that were counted as missing, those that the reader itself had set to zero volts,
  * where these look like missing ones: gaps are counted elsewhere. */
-static uint64_t pipeline_filled(const pipeline_t *pipeline, const struct slot *slot)
+static uint64_t pipeline_filled(const channelise_pipeline_t *pipeline, const struct slot *slot)
 {
-    const struct work *work = pipeline->work;
+    const struct channelise_plan *work = pipeline->work;
     uint64_t period = work->samples_per_spectrum;
     uint64_t first = work->archive->first_sample + slot->from * period;
     uint64_t counted = pipeline_counted(pipeline, slot);
@@ -270,7 +271,7 @@ static uint64_t pipeline_filled(const pipeline_t *pipeline, const struct slot *s
 }
 
 /* Power that left the range of floats, while the samples are still there. */
-static status_t look_at_range(pipeline_t *pipeline, struct slot *slot)
+static status_t look_at_range(channelise_pipeline_t *pipeline, struct slot *slot)
 {
     status_t st = STATUS_OK;
     const struct job *job = pipeline->work->job;
@@ -302,7 +303,7 @@ out:
 static status_t write_slot(void *context, uint32_t number)
 {
     status_t st = STATUS_OK;
-    pipeline_t *pipeline = context;
+    channelise_pipeline_t *pipeline = context;
     struct slot *slot = &pipeline->slots[number];
     uint64_t missing = 0;
     double since = progress_now();
@@ -340,7 +341,7 @@ out:
     return st;
 }
 
-void pipeline_destroy(pipeline_t *pipeline)
+void channelise_pipeline_destroy(channelise_pipeline_t *pipeline)
 {
     if (!pipeline) {
         return;
@@ -353,7 +354,8 @@ void pipeline_destroy(pipeline_t *pipeline)
     free(pipeline);
 }
 
-static status_t take_group(const pipeline_t *pipeline, const struct chunk *chunk, struct slot *slot)
+static status_t take_group(const channelise_pipeline_t *pipeline, const struct chunk *chunk,
+                           struct slot *slot)
 {
     status_t st = STATUS_OK;
     if (slot->slab && slot->slab->first_stream == chunk->first_stream &&
@@ -368,15 +370,15 @@ out:
 }
 
 /* Rows for a later pass. */
-static status_t shelve(const pipeline_t *pipeline, const struct slot *slot)
+static status_t shelve(const channelise_pipeline_t *pipeline, const struct slot *slot)
 {
     status_t st = STATUS_OK;
-    const struct work *work = pipeline->work;
+    const struct channelise_plan *work = pipeline->work;
     int is_whole = slot->chunk.streams == work->archive->nstreams;
     for (uint32_t i = 0; i < work->job->nproducts && pipeline->shelves && is_whole; i++) {
         if (pipeline->shelves[i]) {
-            TRY(shelf_keep(pipeline->shelves[i], slot->out[i],
-                           slot->from / work->job->products[i].integrate, slot->rows[i]));
+            TRY(resident_rows_keep(pipeline->shelves[i], slot->out[i],
+                                   slot->from / work->job->products[i].integrate, slot->rows[i]));
         }
     }
 out:
@@ -387,8 +389,8 @@ out:
 static status_t compute(void *context, uint64_t number)
 {
     status_t st = STATUS_OK;
-    pipeline_t *pipeline = context;
-    const struct work *work = pipeline->work;
+    channelise_pipeline_t *pipeline = context;
+    const struct channelise_plan *work = pipeline->work;
     struct slot *slot = &pipeline->slots[number % pipeline->nslots];
     uint64_t taps = work->channelise.taps;
     uint64_t samples = (slot->count + taps - 1) * work->samples_per_spectrum;
@@ -409,7 +411,7 @@ out:
 }
 
 /* The file that holds the first sample of a block. */
-static const char *file_of(const pipeline_t *pipeline, const struct slot *slot)
+static const char *file_of(const channelise_pipeline_t *pipeline, const struct slot *slot)
 {
     const struct archive *archive = pipeline->work->archive;
     uint64_t first = archive->first_sample + slot->from * pipeline->work->samples_per_spectrum;
@@ -423,7 +425,7 @@ static const char *file_of(const pipeline_t *pipeline, const struct slot *slot)
 /* Nothing has moved for too long: says which stage of the oldest block hangs. */
 static status_t say_what_hangs(void *context, const struct ring_counts *at)
 {
-    const pipeline_t *pipeline = context;
+    const channelise_pipeline_t *pipeline = context;
     int is_reading = at->read < at->submitted && at->written == at->computed;
     uint64_t oldest = is_reading ? at->read : at->written;
     const struct slot *slot = &pipeline->slots[oldest % pipeline->nslots];
@@ -438,11 +440,11 @@ static status_t say_what_hangs(void *context, const struct ring_counts *at)
                        pipeline->work->job->products[0].file, first, end, pipeline->flow.patience);
 }
 
-status_t pipeline_create(const struct work *work, backend_t *backend,
-                         const struct pipeline_sink *sink, pipeline_t **out)
+status_t channelise_pipeline_create(const struct channelise_plan *work, backend_t *backend,
+                                    const struct pipeline_sink *sink, channelise_pipeline_t **out)
 {
     status_t st = STATUS_OK;
-    pipeline_t *pipeline = NULL;
+    channelise_pipeline_t *pipeline = NULL;
     TRY(memory_zeroed(1, sizeof *pipeline, "the pipeline", &pipeline));
     pipeline->work = work;
     pipeline->backend = backend;
@@ -468,31 +470,33 @@ status_t pipeline_create(const struct work *work, backend_t *backend,
     *out = pipeline;
     pipeline = NULL;
 out:
-    pipeline_destroy(pipeline);
+    channelise_pipeline_destroy(pipeline);
     return st;
 }
 
-void pipeline_range(const pipeline_t *pipeline, uint32_t product, uint64_t *large, uint64_t *small)
+void channelise_pipeline_range(const channelise_pipeline_t *pipeline, uint32_t product,
+                               uint64_t *large, uint64_t *small)
 {
     range_counts(pipeline->range, product, large, small);
 }
 
-void pipeline_shelve(pipeline_t *pipeline, shelf_t *const *shelves)
+void channelise_pipeline_carry(channelise_pipeline_t *pipeline, resident_rows_t *const *shelves)
 {
     pipeline->shelves = shelves;
 }
 
-void pipeline_limit(pipeline_t *pipeline, double seconds)
+void channelise_pipeline_limit(channelise_pipeline_t *pipeline, double seconds)
 {
     pipeline->flow.patience = seconds;
 }
 
-int pipeline_hangs(const pipeline_t *pipeline)
+int channelise_pipeline_hangs(const channelise_pipeline_t *pipeline)
 {
     return pipeline->flow.is_stuck;
 }
 
-status_t pipeline_chunk(pipeline_t *pipeline, driver_t *driver, const struct chunk *chunk)
+status_t channelise_pipeline_chunk(channelise_pipeline_t *pipeline, driver_t *driver,
+                                   const struct chunk *chunk)
 {
     status_t st = STATUS_OK;
     for (uint64_t from = chunk->first; from < chunk->first + chunk->count;) {
@@ -513,12 +517,12 @@ out:
     return st;
 }
 
-status_t pipeline_finish(pipeline_t *pipeline, driver_t *driver)
+status_t channelise_pipeline_finish(channelise_pipeline_t *pipeline, driver_t *driver)
 {
     return flow_work_off(&pipeline->flow, driver, 0, 0);
 }
 
-struct pipeline_seconds pipeline_seconds(const pipeline_t *pipeline)
+struct pipeline_seconds pipeline_seconds(const channelise_pipeline_t *pipeline)
 {
     struct pipeline_seconds spent = {.compute = pipeline->computing + pipeline->waiting};
     ring_seconds(pipeline->ring, &spent.read, &spent.write);
@@ -526,7 +530,7 @@ struct pipeline_seconds pipeline_seconds(const pipeline_t *pipeline)
     return spent;
 }
 
-uint64_t pipeline_block(const pipeline_t *pipeline)
+uint64_t channelise_pipeline_block(const channelise_pipeline_t *pipeline)
 {
     return pipeline->chunking.block_spectra;
 }

@@ -26,43 +26,45 @@ struct pipeline_sink {
     status_t (*end)(void *context, const struct chunk *chunk, uint64_t missing);
 };
 
-typedef struct pipeline pipeline_t;
+typedef struct channelise_pipeline channelise_pipeline_t;
 
 /* Buffers and stages of this rank on `backend`. When a device's memory is full, blocks are halved
  * until they fit. `work`, `backend` and the sink's context must outlive it. Fails with DEVICE
  * (memory). */
-status_t pipeline_create(const struct work *work, backend_t *backend,
-                         const struct pipeline_sink *sink, pipeline_t **out);
+status_t channelise_pipeline_create(const struct channelise_plan *work, backend_t *backend,
+                                    const struct pipeline_sink *sink, channelise_pipeline_t **out);
 
 /* From now on the rows of product i stay on shelves[i], too, where there is one and they are of all
  * streams. `shelves` [products] must outlive it. */
-void pipeline_shelve(pipeline_t *pipeline, shelf_t *const *shelves);
+void channelise_pipeline_carry(channelise_pipeline_t *pipeline, resident_rows_t *const *shelves);
 
-void pipeline_destroy(pipeline_t *pipeline);
+void channelise_pipeline_destroy(channelise_pipeline_t *pipeline);
 
 /* How many values of a power product of this rank were too large or too small for floats
  * (pipeline/range.h). */
-void pipeline_range(const pipeline_t *pipeline, uint32_t product, uint64_t *large, uint64_t *small);
+void channelise_pipeline_range(const channelise_pipeline_t *pipeline, uint32_t product,
+                               uint64_t *large, uint64_t *small);
 
 /* From now on it is a failure when nothing moves for so many seconds; 0: never. */
-void pipeline_limit(pipeline_t *pipeline, double seconds);
+void channelise_pipeline_limit(channelise_pipeline_t *pipeline, double seconds);
 
 /* Whether it has failed because of that: its threads cannot be ended. */
-int pipeline_hangs(const pipeline_t *pipeline);
+int channelise_pipeline_hangs(const channelise_pipeline_t *pipeline);
 
 /* Works off one chunk; its last rows may still be under way on return. `driver` may be NULL. */
-status_t pipeline_chunk(pipeline_t *pipeline, driver_t *driver, const struct chunk *chunk);
+status_t channelise_pipeline_chunk(channelise_pipeline_t *pipeline, driver_t *driver,
+                                   const struct chunk *chunk);
 
 /* Waits for what is under way, and writes it. */
-status_t pipeline_finish(pipeline_t *pipeline, driver_t *driver);
+status_t channelise_pipeline_finish(channelise_pipeline_t *pipeline, driver_t *driver);
 
 /* Seconds spent. */
 struct pipeline_seconds {
     double read, compute, write; /* compute: what the host waited for */
 };
-struct pipeline_seconds pipeline_seconds(const pipeline_t *pipeline);
+struct pipeline_seconds pipeline_seconds(const channelise_pipeline_t *pipeline);
 
 /* Spectra of a block, as they fitted. */
-uint64_t pipeline_block(const pipeline_t *pipeline);
+uint64_t channelise_pipeline_block(const channelise_pipeline_t *pipeline);
 
 #endif

@@ -1,8 +1,8 @@
 #include "pipeline/dedisperse_pipeline.h"
 
 #include "base/memory.h"
-#include "pipeline/flow.h"
 #include "pipeline/power_reader.h"
+#include "pipeline/ring.h"
 #include "run/tuned.h"
 
 #include <math.h>
@@ -26,13 +26,13 @@ struct slot {
     char *samples; /* the reader's: of `in`, in host memory */
 };
 
-struct dedispersion_pipe {
-    const struct dedispersion *plan;
+struct dedisperse_pipeline {
+    const struct dedisperse_plan *plan;
     backend_t *backend; /* the caller's */
     struct pipeline_sink sink;
-    dedispersion_reader_t *reader;
-    const struct between *between;
-    shelf_t *shelf;
+    power_reader_t *reader;
+    const struct device_carry *between;
+    resident_rows_t *shelf;
     double inputs, shelved; /* samples in time, so far */
     struct slot slots[MOST_SLOTS];
     uint32_t nslots;
@@ -48,14 +48,14 @@ struct dedispersion_pipe {
     char *holes; /* [DMs of a chunk] 1: some of its outputs are NaN; the writer's */
 };
 
-static void drop_stage(dedispersion_pipe_t *pipe)
+static void drop_stage(dedisperse_pipeline_t *pipe)
 {
     dedisperse_destroy(pipe->stage);
     pipe->stage = NULL;
     dm_group_free(&pipe->group);
 }
 
-static void drop_slots(dedispersion_pipe_t *pipe)
+static void drop_slots(dedisperse_pipeline_t *pipe)
 {
     for (uint32_t i = 0; i < pipe->nslots; i++) {
         buffer_destroy(pipe->slots[i].in);
@@ -66,7 +66,7 @@ static void drop_slots(dedispersion_pipe_t *pipe)
 }
 
 /* The first DM of the group whose delays span most. */
-static uint32_t widest_group(const struct dedispersion *plan, uint32_t *span)
+static uint32_t widest_group(const struct dedisperse_plan *plan, uint32_t *span)
 {
     uint32_t widest = 0;
     *span = 0;
@@ -81,10 +81,10 @@ static uint32_t widest_group(const struct dedispersion *plan, uint32_t *span)
     return widest;
 }
 
-static status_t create_slots(dedispersion_pipe_t *pipe, uint32_t span)
+static status_t create_slots(dedisperse_pipeline_t *pipe, uint32_t span)
 {
     status_t st = STATUS_OK;
-    const struct dedispersion *plan = pipe->plan;
+    const struct dedisperse_plan *plan = pipe->plan;
     uint64_t in = (pipe->block + span) * plan->input.row_bytes;
     uint64_t out = plan->chunking.chunk_spectra * pipe->block * sizeof(float);
     for (uint32_t i = 0; i < pipe->nslots; i++) {
@@ -98,12 +98,12 @@ out:
     return st;
 }
 
-static status_t create_stage(dedispersion_pipe_t *pipe, uint32_t first, uint32_t count)
+static status_t create_stage(dedisperse_pipeline_t *pipe, uint32_t first, uint32_t count)
 {
     status_t st = STATUS_OK;
     drop_stage(pipe);
     TRY(dm_group_create(pipe->plan, first, count, &pipe->group));
-    struct dedisperse_spec spec = dedispersion_stage(pipe->plan, &pipe->group, pipe->block);
+    struct dedisperse_spec spec = dedisperse_plan_stage(pipe->plan, &pipe->group, pipe->block);
     tuned_take(pipe->backend, &pipe->plan->shape, &spec);
     TRY(dedisperse_create(pipe->backend, &spec, &pipe->stage));
     pipe->first_dm = first;
@@ -113,7 +113,7 @@ out:
 
 /* The device may have less room than the plan thought: then the shelf is cleared, then blocks are
  * halved. The stage of the group that needs most is made first. */
-static status_t fit(dedispersion_pipe_t *pipe)
+static status_t fit(dedisperse_pipeline_t *pipe)
 {
     status_t st = STATUS_OK;
     uint64_t ndms = pipe->plan->delays.ndms;
@@ -128,7 +128,7 @@ static status_t fit(dedispersion_pipe_t *pipe)
         if (st == STATUS_OK || !backend_was_full(pipe->backend)) {
             break;
         }
-        int has_cleared = pipe->between && between_clear(pipe->between);
+        int has_cleared = pipe->between && device_carry_clear(pipe->between);
         if (!has_cleared && pipe->block <= LEAST_BLOCK) {
             break;
         }
@@ -145,7 +145,7 @@ static status_t fit(dedispersion_pipe_t *pipe)
 static status_t read_slot(void *context, uint32_t number)
 {
     status_t st = STATUS_OK;
-    dedispersion_pipe_t *pipe = context;
+    dedisperse_pipeline_t *pipe = context;
     struct slot *slot = &pipe->slots[number];
     const struct slot *before = &pipe->slots[slot->kept_slot];
     uint64_t row = pipe->plan->input.row_bytes;
@@ -162,7 +162,7 @@ static status_t read_slot(void *context, uint32_t number)
     if (kept > 0 && slot->bad) {
         memmove(slot->bad, before->bad + slot->kept_from, (size_t)kept);
     }
-    TRY(dedispersion_read(
+    TRY(power_reader_read(
         pipe->reader, pipe->plan->first + (int64_t)(slot->from + slot->base + kept),
         slot->inputs - kept, slot->samples + kept * row, slot->bad ? slot->bad + kept : NULL));
 out:
@@ -170,7 +170,7 @@ out:
 }
 
 /* Which DMs hold NaN, as sums over rows that are NaN do; NULL when none does. */
-static const char *find_holes(dedispersion_pipe_t *pipe, const float *data, uint64_t dms,
+static const char *find_holes(dedisperse_pipeline_t *pipe, const float *data, uint64_t dms,
                               uint64_t times)
 {
     int any = 0;
@@ -189,7 +189,7 @@ static const char *find_holes(dedispersion_pipe_t *pipe, const float *data, uint
 static status_t write_slot(void *context, uint32_t number)
 {
     status_t st = STATUS_OK;
-    dedispersion_pipe_t *pipe = context;
+    dedisperse_pipeline_t *pipe = context;
     struct slot *slot = &pipe->slots[number];
     struct chunk part = slot->chunk;
     void *data = NULL;
@@ -212,39 +212,39 @@ out:
 }
 
 /* Which samples of the filterbank a block takes; before and behind them is padding. */
-static struct dedispersion_part part_of(const dedispersion_pipe_t *pipe, const struct slot *slot)
+static struct power_reader_part part_of(const dedisperse_pipeline_t *pipe, const struct slot *slot)
 {
-    return dedispersion_clip(pipe->plan, pipe->plan->first + (int64_t)(slot->from + slot->base),
+    return power_reader_clip(pipe->plan, pipe->plan->first + (int64_t)(slot->from + slot->base),
                              slot->inputs);
 }
 
-static struct shelf_sums sums_of(const struct dedispersion *plan)
+static struct resident_rows_sums sums_of(const struct dedisperse_plan *plan)
 {
-    return (struct shelf_sums){.each = plan->what->downsample,
-                               .nifs_there = plan->fbh5->nifs,
-                               .nchannels = plan->fbh5->nchannels,
-                               .ifs = plan->ifs,
-                               .nifs = plan->nifs};
+    return (struct resident_rows_sums){.each = plan->what->downsample,
+                                       .nifs_there = plan->fbh5->nifs,
+                                       .nchannels = plan->fbh5->nchannels,
+                                       .ifs = plan->ifs,
+                                       .nifs = plan->nifs};
 }
 
-static int is_on_shelf(const dedispersion_pipe_t *pipe, const struct slot *slot)
+static int is_on_shelf(const dedisperse_pipeline_t *pipe, const struct slot *slot)
 {
-    struct shelf_sums sums = sums_of(pipe->plan);
-    struct dedispersion_part part = part_of(pipe, slot);
-    return pipe->shelf && shelf_holds(pipe->shelf, &sums, part.first, part.count);
+    struct resident_rows_sums sums = sums_of(pipe->plan);
+    struct power_reader_part part = part_of(pipe, slot);
+    return pipe->shelf && resident_rows_holds(pipe->shelf, &sums, part.first, part.count);
 }
 
 /* The samples of a block, from the shelf. */
-static status_t fetch(const dedispersion_pipe_t *pipe, const struct slot *slot)
+static status_t fetch(const dedisperse_pipeline_t *pipe, const struct slot *slot)
 {
     status_t st = STATUS_OK;
     uint64_t row = pipe->plan->input.row_bytes;
-    struct shelf_sums sums = sums_of(pipe->plan);
-    struct dedispersion_part part = part_of(pipe, slot);
+    struct resident_rows_sums sums = sums_of(pipe->plan);
+    struct power_reader_part part = part_of(pipe, slot);
     uint64_t end = part.lead + part.count;
-    TRY(shelf_blank(pipe->shelf, slot->in, 0, part.lead * row));
-    TRY(shelf_fetch(pipe->shelf, &sums, part.first, part.count, slot->in, part.lead * row));
-    TRY(shelf_blank(pipe->shelf, slot->in, end * row, (slot->inputs - end) * row));
+    TRY(resident_rows_blank(pipe->shelf, slot->in, 0, part.lead * row));
+    TRY(resident_rows_fetch(pipe->shelf, &sums, part.first, part.count, slot->in, part.lead * row));
+    TRY(resident_rows_blank(pipe->shelf, slot->in, end * row, (slot->inputs - end) * row));
 out:
     return st;
 }
@@ -253,8 +253,8 @@ out:
 static status_t compute(void *context, uint64_t number)
 {
     status_t st = STATUS_OK;
-    dedispersion_pipe_t *pipe = context;
-    const struct dedispersion *plan = pipe->plan;
+    dedisperse_pipeline_t *pipe = context;
+    const struct dedisperse_plan *plan = pipe->plan;
     struct slot *slot = &pipe->slots[number % pipe->nslots];
     double started = progress_now();
     struct dedisperse_input input = {0, (size_t)plan->input.row_bytes,
@@ -271,7 +271,7 @@ out:
 
 static status_t say_what_hangs(void *context, const struct ring_counts *at)
 {
-    const dedispersion_pipe_t *pipe = context;
+    const dedisperse_pipeline_t *pipe = context;
     int is_reading = at->read < at->submitted && at->written == at->computed;
     const struct slot *slot = &pipe->slots[(is_reading ? at->read : at->written) % pipe->nslots];
     return report_fail(STATUS_DATA, "%s: times %llu .. %llu could not be %s within %g s",
@@ -281,12 +281,12 @@ static status_t say_what_hangs(void *context, const struct ring_counts *at)
                        is_reading ? "read" : "finished and written", pipe->flow.patience);
 }
 
-status_t dedispersion_pipe_create(const struct dedispersion *plan, backend_t *backend,
-                                  const struct between *between, const struct pipeline_sink *sink,
-                                  dedispersion_pipe_t **out)
+status_t dedisperse_pipeline_create(const struct dedisperse_plan *plan, backend_t *backend,
+                                    const struct device_carry *between,
+                                    const struct pipeline_sink *sink, dedisperse_pipeline_t **out)
 {
     status_t st = STATUS_OK;
-    dedispersion_pipe_t *pipe = NULL;
+    dedisperse_pipeline_t *pipe = NULL;
     TRY(memory_zeroed(1, sizeof *pipe, "the pipeline", &pipe));
     pipe->plan = plan;
     pipe->backend = backend;
@@ -294,10 +294,10 @@ status_t dedispersion_pipe_create(const struct dedispersion *plan, backend_t *ba
     pipe->shelf =
         between && between->backend == backend ? between->shelves[plan->what->input] : NULL;
     pipe->sink = *sink;
-    pipe->nslots = dedispersion_slots(plan->backend);
+    pipe->nslots = dedisperse_plan_slots(plan->backend);
     pipe->block = plan->block_outputs;
     TRY(memory_zeroed((size_t)plan->chunking.chunk_spectra, 1, "holes", &pipe->holes));
-    TRY(dedispersion_reader_create(plan, &pipe->reader));
+    TRY(power_reader_create(plan, &pipe->reader));
     TRY(fit(pipe));
     struct ring_work sides = {pipe, read_slot, write_slot};
     TRY(ring_create(pipe->nslots, &sides, &pipe->ring));
@@ -306,11 +306,11 @@ status_t dedispersion_pipe_create(const struct dedispersion *plan, backend_t *ba
     *out = pipe;
     pipe = NULL;
 out:
-    dedispersion_pipe_destroy(pipe);
+    dedisperse_pipeline_destroy(pipe);
     return st;
 }
 
-void dedispersion_pipe_destroy(dedispersion_pipe_t *pipe)
+void dedisperse_pipeline_destroy(dedisperse_pipeline_t *pipe)
 {
     if (!pipe) {
         return;
@@ -318,28 +318,28 @@ void dedispersion_pipe_destroy(dedispersion_pipe_t *pipe)
     ring_destroy(pipe->ring);
     drop_stage(pipe);
     drop_slots(pipe);
-    dedispersion_reader_destroy(pipe->reader);
+    power_reader_destroy(pipe->reader);
     free(pipe->holes);
     free(pipe);
 }
 
-double dedispersion_pipe_shelved(const dedispersion_pipe_t *pipe)
+double dedisperse_pipeline_carried(const dedisperse_pipeline_t *pipe)
 {
     return pipe->inputs > 0 ? pipe->shelved / pipe->inputs : 0;
 }
 
-void dedispersion_pipe_limit(dedispersion_pipe_t *pipe, double seconds)
+void dedisperse_pipeline_limit(dedisperse_pipeline_t *pipe, double seconds)
 {
     pipe->flow.patience = seconds;
 }
 
-int dedispersion_pipe_hangs(const dedispersion_pipe_t *pipe)
+int dedisperse_pipeline_hangs(const dedisperse_pipeline_t *pipe)
 {
     return pipe->flow.is_stuck;
 }
 
 /* The stage of other DMs takes the place of the one before, when nobody needs that any more. */
-static status_t take_group(dedispersion_pipe_t *pipe, driver_t *driver, const struct chunk *chunk)
+static status_t take_group(dedisperse_pipeline_t *pipe, driver_t *driver, const struct chunk *chunk)
 {
     status_t st = STATUS_OK;
     if (pipe->first_dm != chunk->first) {
@@ -352,7 +352,7 @@ out:
 }
 
 /* The block of outputs from .. from + count - 1 of a chunk. */
-static void submit(dedispersion_pipe_t *pipe, const struct chunk *chunk, uint64_t from,
+static void submit(dedisperse_pipeline_t *pipe, const struct chunk *chunk, uint64_t from,
                    uint64_t count)
 {
     uint64_t number = ring_counts(pipe->ring).submitted;
@@ -376,8 +376,8 @@ static void submit(dedispersion_pipe_t *pipe, const struct chunk *chunk, uint64_
     ring_submit(pipe->ring);
 }
 
-status_t dedispersion_pipe_chunk(dedispersion_pipe_t *pipe, driver_t *driver,
-                                 const struct chunk *chunk)
+status_t dedisperse_pipeline_chunk(dedisperse_pipeline_t *pipe, driver_t *driver,
+                                   const struct chunk *chunk)
 {
     status_t st = STATUS_OK;
     uint64_t end = (uint64_t)chunk->first_stream + chunk->streams;
@@ -393,12 +393,12 @@ out:
     return st;
 }
 
-status_t dedispersion_pipe_finish(dedispersion_pipe_t *pipe, driver_t *driver)
+status_t dedisperse_pipeline_finish(dedisperse_pipeline_t *pipe, driver_t *driver)
 {
     return flow_work_off(&pipe->flow, driver, 0, 0);
 }
 
-struct pipeline_seconds dedispersion_pipe_seconds(const dedispersion_pipe_t *pipe)
+struct pipeline_seconds dedisperse_pipeline_seconds(const dedisperse_pipeline_t *pipe)
 {
     struct pipeline_seconds spent = {.compute = pipe->computing + pipe->waiting};
     ring_seconds(pipe->ring, &spent.read, &spent.write);

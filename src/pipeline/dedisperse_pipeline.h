@@ -7,25 +7,25 @@
 #include "pipeline/device_carry.h"
 #include "plan/dedisperse_plan.h"
 
-typedef struct dedispersion_pipe dedispersion_pipe_t;
+typedef struct dedisperse_pipeline dedisperse_pipeline_t;
 
-/* As pipeline_create(). Rows of the filterbank that an earlier pass has left `between` are
- * not read (NULL: none has); a device that is full gives up all that lies there first. The sink
+/* As channelise_pipeline_create(). Rows of the filterbank that an earlier pass has left `between`
+ * are not read (NULL: none has); a device that is full gives up all that lies there first. The sink
  * gets rows [DMs of the chunk][times of a block]: `chunk` then has the block's times as its
  * streams. */
-status_t dedispersion_pipe_create(const struct dedispersion *dedispersion, backend_t *backend,
-                                  const struct between *between, const struct pipeline_sink *sink,
-                                  dedispersion_pipe_t **out);
-void dedispersion_pipe_destroy(dedispersion_pipe_t *pipe);
+status_t dedisperse_pipeline_create(const struct dedisperse_plan *dedispersion, backend_t *backend,
+                                    const struct device_carry *between,
+                                    const struct pipeline_sink *sink, dedisperse_pipeline_t **out);
+void dedisperse_pipeline_destroy(dedisperse_pipeline_t *pipe);
 
 /* Which part of the input came from the shelf. */
-double dedispersion_pipe_shelved(const dedispersion_pipe_t *pipe);
+double dedisperse_pipeline_carried(const dedisperse_pipeline_t *pipe);
 
-void dedispersion_pipe_limit(dedispersion_pipe_t *pipe, double seconds);
-int dedispersion_pipe_hangs(const dedispersion_pipe_t *pipe);
-status_t dedispersion_pipe_chunk(dedispersion_pipe_t *pipe, driver_t *driver,
-                                 const struct chunk *chunk);
-status_t dedispersion_pipe_finish(dedispersion_pipe_t *pipe, driver_t *driver);
-struct pipeline_seconds dedispersion_pipe_seconds(const dedispersion_pipe_t *pipe);
+void dedisperse_pipeline_limit(dedisperse_pipeline_t *pipe, double seconds);
+int dedisperse_pipeline_hangs(const dedisperse_pipeline_t *pipe);
+status_t dedisperse_pipeline_chunk(dedisperse_pipeline_t *pipe, driver_t *driver,
+                                   const struct chunk *chunk);
+status_t dedisperse_pipeline_finish(dedisperse_pipeline_t *pipe, driver_t *driver);
+struct pipeline_seconds dedisperse_pipeline_seconds(const dedisperse_pipeline_t *pipe);
 
 #endif

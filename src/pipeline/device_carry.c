@@ -4,7 +4,8 @@
 #include "run/dedisperse_pass.h"
 
 /* Whether a dedispersion that is left to do takes its power from the product, or any (NULL). */
-static int is_wanted(const struct between *between, const struct job *job, const uint32_t *product)
+static int is_wanted(const struct device_carry *between, const struct job *job,
+                     const uint32_t *product)
 {
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         const struct job_dedisperse *what = &job->dedisperse[i];
@@ -17,7 +18,8 @@ static int is_wanted(const struct between *between, const struct job *job, const
     return 0;
 }
 
-status_t between_begin(struct between *between, backend_t *backend, const struct work *work)
+status_t device_carry_begin(struct device_carry *between, backend_t *backend,
+                            const struct channelise_plan *work)
 {
     status_t st = STATUS_OK;
     const struct job *job = work->job;
@@ -26,16 +28,16 @@ status_t between_begin(struct between *between, backend_t *backend, const struct
         const struct product_spec *spec = &work->products[i].spec;
         if (spec->kind == PRODUCT_POWER && is_wanted(between, job, &i)) {
             uint64_t row = product_row_bytes(spec->kind, work->archive->nstreams, spec->nchannels);
-            TRY(shelf_create(backend, row,
-                             ceil_div_u64(work->chunking.chunk_spectra, spec->integrate),
-                             &between->shelves[i]));
+            TRY(resident_rows_create(backend, row,
+                                     ceil_div_u64(work->chunking.chunk_spectra, spec->integrate),
+                                     &between->shelves[i]));
         }
     }
 out:
     return st;
 }
 
-void between_note_made(struct between *between, const outputs_t *outputs, uint32_t count)
+void device_carry_note_made(struct device_carry *between, const outputs_t *outputs, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         between->files[i] = *outputs_identity(outputs, i);
@@ -48,13 +50,13 @@ static uint32_t place_of(const struct job *job, uint32_t number)
     return job->channels > 0 ? job->dedisperse[number].input : 0;
 }
 
-status_t between_note_found(struct between *between, const struct job *job)
+status_t device_carry_note_found(struct device_carry *between, const struct job *job)
 {
     status_t st = STATUS_OK;
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         struct identity *file = &between->files[place_of(job, i)];
         if (!between->skip->dedisperse[i] && file->bytes == 0) {
-            TRY(identity_of_path(run_filterbank_path(job, i), file));
+            TRY(identity_of_path(dedisperse_pass_filterbank_path(job, i), file));
         }
     }
 out:
@@ -63,8 +65,8 @@ out:
 
 /* When it was changed last does not count: a network's file system may tell that late, of ranks
  * elsewhere that wrote it. */
-status_t between_check(const struct between *between, const struct job *job, uint32_t number,
-                       const struct fbh5 *fbh5)
+status_t device_carry_check(const struct device_carry *between, const struct job *job,
+                            uint32_t number, const struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
     const struct identity *before = &between->files[place_of(job, number)];
@@ -75,7 +77,8 @@ out:
     return st;
 }
 
-int between_leave(struct between *between, backend_t *backend, const struct work *work)
+int device_carry_leave(struct device_carry *between, backend_t *backend,
+                       const struct channelise_plan *work)
 {
     if (work->backend != BACKEND_OPENCL || !is_wanted(between, work->job, NULL)) {
         return 0;
@@ -84,16 +87,16 @@ int between_leave(struct between *between, backend_t *backend, const struct work
     return 1;
 }
 
-int between_clear(const struct between *between)
+int device_carry_clear(const struct device_carry *between)
 {
     int any = 0;
     for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
-        any |= between->shelves[i] && shelf_clear(between->shelves[i]);
+        any |= between->shelves[i] && resident_rows_clear(between->shelves[i]);
     }
     return any;
 }
 
-void between_pass(struct between *between, const struct job *job, uint32_t number)
+void device_carry_pass(struct device_carry *between, const struct job *job, uint32_t number)
 {
     uint32_t product = job->dedisperse[number].input;
     for (uint32_t i = number + 1; i < job->ndedisperse; i++) {
@@ -101,14 +104,14 @@ void between_pass(struct between *between, const struct job *job, uint32_t numbe
             return;
         }
     }
-    shelf_destroy(between->shelves[product]);
+    resident_rows_destroy(between->shelves[product]);
     between->shelves[product] = NULL;
 }
 
-void between_end(struct between *between)
+void device_carry_end(struct device_carry *between)
 {
     for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
-        shelf_destroy(between->shelves[i]);
+        resident_rows_destroy(between->shelves[i]);
         between->shelves[i] = NULL;
     }
     backend_close(between->backend);

@@ -11,41 +11,44 @@
 #include "plan/channelise_plan.h"
 #include "run/resume.h"
 
-struct between {
-    const struct skip *skip;
+struct device_carry {
+    const struct resume *skip;
     enum backend_kind
         automatic;      /* what AUTO stands for after a filter bank on a device, on all ranks */
     backend_t *backend; /* left open for passes to come; NULL: they open their own */
-    shelf_t *shelves[MOST_OUTPUTS]; /* for rows of products; NULL: not wanted, or cannot be */
+    resident_rows_t
+        *shelves[MOST_OUTPUTS]; /* for rows of products; NULL: not wanted, or cannot be */
     /* On rank 0: the files of the products, or of the job's filterbank (0), as they were made or
      * found. No bytes: not yet known. */
     struct identity files[MOST_OUTPUTS];
 };
 
 /* Shelves for the products that will be dedispersed on the backend. Fails with DEVICE (memory). */
-status_t between_begin(struct between *between, backend_t *backend, const struct work *work);
+status_t device_carry_begin(struct device_carry *between, backend_t *backend,
+                            const struct channelise_plan *work);
 
 /* On rank 0: takes down which files the products are that a pass has made, or those that passes to
  * come will read and that were there before. Fails with DATA. */
-void between_note_made(struct between *between, const outputs_t *outputs, uint32_t count);
-status_t between_note_found(struct between *between, const struct job *job);
+void device_carry_note_made(struct device_carry *between, const outputs_t *outputs, uint32_t count);
+status_t device_carry_note_found(struct device_carry *between, const struct job *job);
 
 /* On rank 0: fails with DATA when the filterbank that dedispersion `number` has opened is another
  * file than it was made or found as. */
-status_t between_check(const struct between *between, const struct job *job, uint32_t number,
-                       const struct fbh5 *fbh5);
+status_t device_carry_check(const struct device_carry *between, const struct job *job,
+                            uint32_t number, const struct fbh5 *fbh5);
 
 /* Leaves the backend open, if there is a pass to come that wants it; else it is the caller's to
  * close, and this gives 0. All ranks decide alike. */
-int between_leave(struct between *between, backend_t *backend, const struct work *work);
+int device_carry_leave(struct device_carry *between, backend_t *backend,
+                       const struct channelise_plan *work);
 
 /* Gives up all rows of all shelves. Returns whether there were any. */
-int between_clear(const struct between *between);
+int device_carry_clear(const struct device_carry *between);
 
 /* Dedispersion `number` is done: what no later one needs goes. */
-void between_pass(struct between *between, const struct job *job, uint32_t number);
+void device_carry_pass(struct device_carry *between, const struct job *job, uint32_t number);
 
 /* Takes NULL members. */
-void between_end(struct between *between);
+void device_carry_end(struct device_carry *between);
 
 #endif

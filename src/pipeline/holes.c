@@ -7,7 +7,7 @@
 #include <string.h>
 
 struct holes {
-    const struct work *work;
+    const struct channelise_plan *work;
     char *bad;  /* [count], spectra of the block */
     char *rows; /* [count], rows of a product */
     int has_bad;
@@ -15,7 +15,7 @@ struct holes {
     int is_open[MOST_OUTPUTS]; /* the dump that the last block has not completed is a hole */
 };
 
-status_t holes_create(const struct work *work, uint64_t block_spectra, holes_t **out)
+status_t holes_create(const struct channelise_plan *work, uint64_t block_spectra, holes_t **out)
 {
     status_t st = STATUS_OK;
     holes_t *holes = NULL;

@@ -9,7 +9,7 @@
 typedef struct holes holes_t;
 
 /* For blocks of up to so many spectra; `work` must outlive it. Fails with DEVICE (memory). */
-status_t holes_create(const struct work *work, uint64_t block_spectra, holes_t **out);
+status_t holes_create(const struct channelise_plan *work, uint64_t block_spectra, holes_t **out);
 void holes_destroy(holes_t *holes);
 
 /* A block of spectra first .. first + count - 1, after that of those before, or the first of a

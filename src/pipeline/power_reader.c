@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct dedispersion_reader {
-    const struct dedispersion *plan;
+struct power_reader {
+    const struct dedisperse_plan *plan;
     fbh5_reader_t *rows;
     char *bounce;  /* rows as the file has them */
     double *sums;  /* [nchannels] */
@@ -15,11 +15,11 @@ struct dedispersion_reader {
     int has_warned;
 };
 
-status_t dedispersion_reader_create(const struct dedispersion *plan, dedispersion_reader_t **out)
+status_t power_reader_create(const struct dedisperse_plan *plan, power_reader_t **out)
 {
     status_t st = STATUS_OK;
-    dedispersion_reader_t *reader = NULL;
-    uint64_t bytes = dedispersion_bounce(plan);
+    power_reader_t *reader = NULL;
+    uint64_t bytes = dedisperse_plan_bounce(plan);
     TRY(memory_zeroed(1, sizeof *reader, "a reader", &reader));
     reader->plan = plan;
     TRY(fbh5_reader_create(plan->fbh5, plan->fbh5->cache_bytes, &reader->rows));
@@ -30,11 +30,11 @@ status_t dedispersion_reader_create(const struct dedispersion *plan, dedispersio
     *out = reader;
     reader = NULL;
 out:
-    dedispersion_reader_destroy(reader);
+    power_reader_destroy(reader);
     return st;
 }
 
-void dedispersion_reader_destroy(dedispersion_reader_t *reader)
+void power_reader_destroy(power_reader_t *reader)
 {
     if (reader) {
         fbh5_reader_destroy(reader->rows);
@@ -45,14 +45,14 @@ void dedispersion_reader_destroy(dedispersion_reader_t *reader)
     }
 }
 
-static int is_bad(const dedispersion_reader_t *reader, status_t st)
+static int is_bad(const power_reader_t *reader, status_t st)
 {
     return st == STATUS_DATA && fbh5_is_unreadable(reader->rows);
 }
 
 /* Reads rows that cannot all be read: half of them, and half again. Those that cannot be are zeros
  * in `out` and marked in `bad`. */
-static status_t salvage(dedispersion_reader_t *reader, uint64_t first, uint64_t count, char *out,
+static status_t salvage(power_reader_t *reader, uint64_t first, uint64_t count, char *out,
                         char *bad)
 {
     status_t st = STATUS_OK;
@@ -78,7 +78,7 @@ out:
     return st;
 }
 
-static status_t read_rows(dedispersion_reader_t *reader, uint64_t first, uint64_t count, char *out,
+static status_t read_rows(power_reader_t *reader, uint64_t first, uint64_t count, char *out,
                           char *bad)
 {
     status_t st = fbh5_read_rows(reader->rows, first, count, out);
@@ -107,9 +107,9 @@ ADD_AND_STORE(uint16_t)
 ADD_AND_STORE(float)
 
 /* Adds the wanted ifs of one row. */
-static void add_row(dedispersion_reader_t *reader, const void *row)
+static void add_row(power_reader_t *reader, const void *row)
 {
-    const struct dedispersion *plan = reader->plan;
+    const struct dedisperse_plan *plan = reader->plan;
     uint32_t count = plan->fbh5->nchannels;
     for (uint32_t i = 0; i < plan->nifs; i++) {
         size_t at = (size_t)plan->ifs[i] * count;
@@ -128,9 +128,9 @@ static void add_row(dedispersion_reader_t *reader, const void *row)
 }
 
 /* Whole numbers below 2^53 are exact in double, whatever their order. */
-static void store_sums(const dedispersion_reader_t *reader, void *out)
+static void store_sums(const power_reader_t *reader, void *out)
 {
-    const struct dedispersion *plan = reader->plan;
+    const struct dedisperse_plan *plan = reader->plan;
     uint32_t count = plan->fbh5->nchannels;
     switch (plan->input.format) {
     case SERIES_U8:
@@ -147,11 +147,10 @@ static void store_sums(const dedispersion_reader_t *reader, void *out)
 
 /* Rows of the file come in pieces that fit the bounce buffer; a sum may go on from one to the next.
  */
-static status_t reduce(dedispersion_reader_t *reader, uint64_t first, uint64_t count, char *out,
-                       char *bad)
+static status_t reduce(power_reader_t *reader, uint64_t first, uint64_t count, char *out, char *bad)
 {
     status_t st = STATUS_OK;
-    const struct dedispersion *plan = reader->plan;
+    const struct dedisperse_plan *plan = reader->plan;
     uint64_t each = plan->what->downsample;
     uint64_t row = fbh5_row_bytes(plan->fbh5);
     uint64_t rows = count * each;
@@ -176,7 +175,7 @@ out:
     return st;
 }
 
-struct dedispersion_part dedispersion_clip(const struct dedispersion *plan, int64_t first,
+struct power_reader_part power_reader_clip(const struct dedisperse_plan *plan, int64_t first,
                                            uint64_t count)
 {
     int64_t all = (int64_t)plan->input.samples;
@@ -184,17 +183,17 @@ struct dedispersion_part dedispersion_clip(const struct dedispersion *plan, int6
     int64_t from = first < 0 ? 0 : first > all ? all : first;
     int64_t end = wanted_end < from ? from : wanted_end > all ? all : wanted_end;
     /* Where the padding in front ends: at the block's own end when all of it is padding. */
-    return (struct dedispersion_part){.lead = end > from ? (uint64_t)(from - first) : count,
+    return (struct power_reader_part){.lead = end > from ? (uint64_t)(from - first) : count,
                                       .first = (uint64_t)from,
                                       .count = (uint64_t)(end - from)};
 }
 
-status_t dedispersion_read(dedispersion_reader_t *reader, int64_t first, uint64_t count, void *out,
+status_t power_reader_read(power_reader_t *reader, int64_t first, uint64_t count, void *out,
                            char *bad)
 {
     status_t st = STATUS_OK;
-    const struct dedispersion_input *input = &reader->plan->input;
-    struct dedispersion_part part = dedispersion_clip(reader->plan, first, count);
+    const struct dedisperse_plan_input *input = &reader->plan->input;
+    struct power_reader_part part = power_reader_clip(reader->plan, first, count);
     uint64_t before = part.lead * input->row_bytes;
     char *samples = (char *)out + before;
     char *marks = bad ? bad + part.lead : NULL;

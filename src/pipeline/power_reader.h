@@ -4,19 +4,18 @@
 
 #include "plan/dedisperse_plan.h"
 
-typedef struct dedispersion_reader dedispersion_reader_t;
+typedef struct power_reader power_reader_t;
 
-status_t dedispersion_reader_create(const struct dedispersion *dedispersion,
-                                    dedispersion_reader_t **out);
-void dedispersion_reader_destroy(dedispersion_reader_t *reader);
+status_t power_reader_create(const struct dedisperse_plan *dedispersion, power_reader_t **out);
+void power_reader_destroy(power_reader_t *reader);
 
 /* Which of samples first .. first + count - 1 the observation has: `lead` that it has not, then
  * `count` from `first` on, then others that it has not. */
-struct dedispersion_part {
+struct power_reader_part {
     uint64_t lead, first, count;
 };
-struct dedispersion_part dedispersion_clip(const struct dedispersion *dedispersion, int64_t first,
-                                           uint64_t count);
+struct power_reader_part power_reader_clip(const struct dedisperse_plan *dedispersion,
+                                           int64_t first, uint64_t count);
 
 /* Samples first .. first + count - 1 in time of all channels, those outside of the observation as
  * zeros.
@@ -25,7 +24,7 @@ struct dedispersion_part dedispersion_clip(const struct dedispersion *dedispersi
  *   bad   char [count] 1: the sample could not be read, and is zeros; NULL unless run.on_bad is nan
  *
  * May use HDF5: one thread at a time. Fails with DATA. */
-status_t dedispersion_read(dedispersion_reader_t *reader, int64_t first, uint64_t count, void *out,
+status_t power_reader_read(power_reader_t *reader, int64_t first, uint64_t count, void *out,
                            char *bad);
 
 #endif

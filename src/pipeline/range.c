@@ -12,13 +12,13 @@
 static const float range_small = FLT_MIN * 0x1p24F;
 
 struct range {
-    const struct work *work;
+    const struct channelise_plan *work;
     char *is_there; /* [block's raw spectra]: a sample of the stream is not zero */
     uint64_t large[MOST_OUTPUTS], small[MOST_OUTPUTS];
 };
 
 /* Whether sums can leave the range of floats at all. */
-static int range_matters(const struct work *work)
+static int range_matters(const struct channelise_plan *work)
 {
     static const double largest[] = {8, 128, 32768};
     enum sample_format format = work->channelise.format;
@@ -39,7 +39,7 @@ static int range_matters(const struct work *work)
     return volts * volts * (double)integrate > FLT_MAX / 4 || most * most < 0x1p-80;
 }
 
-status_t range_create(const struct work *work, uint64_t block_spectra, range_t **out)
+status_t range_create(const struct channelise_plan *work, uint64_t block_spectra, range_t **out)
 {
     status_t st = STATUS_OK;
     range_t *range = NULL;

@@ -21,7 +21,7 @@ struct range_block {
 
 /* For blocks of up to so many spectra; *out = NULL where nothing of the kind can happen, which is
  * the same on all ranks. `work` must outlive it. Fails with DEVICE (memory). */
-status_t range_create(const struct work *work, uint64_t block_spectra, range_t **out);
+status_t range_create(const struct channelise_plan *work, uint64_t block_spectra, range_t **out);
 void range_destroy(range_t *range);
 
 /* Counts what is out of range in the rows of a power product. Power that is zero because its

@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "base/thread.h"
+#include "ranks/liveness.h"
 #include "ranks/progress.h"
 
 #include <stdlib.h>
@@ -147,7 +148,7 @@ void ring_pass(ring_t *ring)
     count(ring, &ring->counts.computed);
 }
 
-static int is_same(const struct ring_counts *a, const struct ring_counts *b)
+static int ring_is_same(const struct ring_counts *a, const struct ring_counts *b)
 {
     return a->submitted == b->submitted && a->read == b->read && a->computed == b->computed &&
            a->written == b->written && a->status == b->status;
@@ -157,7 +158,7 @@ void ring_wait(ring_t *ring, const struct ring_counts *seen)
 {
     static const double patience = 0.0005;
     pthread_mutex_lock(&ring->lock);
-    if (is_same(&ring->counts, seen)) {
+    if (ring_is_same(&ring->counts, seen)) {
         thread_wait(&ring->lock, &ring->changed, patience);
     }
     pthread_mutex_unlock(&ring->lock);
@@ -169,4 +170,38 @@ void ring_seconds(ring_t *ring, double *reading, double *writing)
     *reading = ring->reading;
     *writing = ring->writing;
     pthread_mutex_unlock(&ring->lock);
+}
+
+status_t flow_work_off(struct flow *flow, driver_t *driver, uint64_t pending, uint64_t under_way)
+{
+    status_t st = STATUS_OK;
+    struct ring_counts before = ring_counts(flow->ring);
+    struct presence presence = {0};
+    double moved = progress_now();
+    for (;;) {
+        int was_away = presence_was_away(&presence, flow->patience);
+        struct ring_counts at = ring_counts(flow->ring);
+        TRY(at.status);
+        if (was_away || !ring_is_same(&at, &before)) {
+            before = at;
+            moved = progress_now();
+        } else if (flow->patience > 0 && presence.here - moved > flow->patience) {
+            flow->is_stuck = 1;
+            TRY(flow->say_what_hangs(flow->context, &at));
+        }
+        if (driver) {
+            driver_serve(driver);
+        }
+        int is_behind = at.submitted - at.computed > pending;
+        if (!is_behind && at.submitted - at.written <= under_way) {
+            break;
+        }
+        if (at.read > at.computed) {
+            TRY(flow->compute(flow->context, at.computed));
+        } else {
+            ring_wait(flow->ring, &at);
+        }
+    }
+out:
+    return st;
 }

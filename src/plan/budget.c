@@ -23,7 +23,8 @@ struct group {
     uint64_t bounce_bytes; /* that the reader needs to cut time steps */
 };
 
-static status_t measure_group(const struct work *work, uint32_t streams, struct group *out)
+static status_t measure_group(const struct channelise_plan *work, uint32_t streams,
+                              struct group *out)
 {
     status_t st = STATUS_OK;
     uint32_t all = work->archive->nstreams;
@@ -43,20 +44,22 @@ out:
 }
 
 /* Bytes of the samples and rows of a block of `spectra` spectra. */
-static uint64_t slot_bytes(const struct work *work, const struct group *group, uint64_t spectra)
+static uint64_t slot_bytes(const struct channelise_plan *work, const struct group *group,
+                           uint64_t spectra)
 {
     uint64_t samples = (spectra + work->channelise.taps - 1) * work->samples_per_spectrum;
     uint64_t bytes = group->step_bytes * samples;
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
-        bytes += work_block_rows(work, i, spectra) * product_row_bytes(work->products[i].spec.kind,
-                                                                       group->streams,
-                                                                       work->channelise.nchannels);
+        bytes += channelise_plan_block_rows(work, i, spectra) *
+                 product_row_bytes(work->products[i].spec.kind, group->streams,
+                                   work->channelise.nchannels);
     }
     return bytes;
 }
 
 /* The same with all buffers and the workspace. */
-static uint64_t block_bytes(const struct work *work, const struct group *group, uint64_t spectra)
+static uint64_t block_bytes(const struct channelise_plan *work, const struct group *group,
+                            uint64_t spectra)
 {
     struct channelise_spec spec = work->channelise;
     spec.max_spectra = spectra;
@@ -67,7 +70,8 @@ static uint64_t block_bytes(const struct work *work, const struct group *group, 
 
 /* Largest chunk, and largest row of chunks that one time step touches, of all files that are read
  * through HDF5; *chunk = *row = 0 if none is. */
-static void measure_files(const struct work *work, int *is_hdf5, uint64_t *chunk, uint64_t *row)
+static void measure_files(const struct channelise_plan *work, int *is_hdf5, uint64_t *chunk,
+                          uint64_t *row)
 {
     *is_hdf5 = 0;
     *chunk = *row = 0;
@@ -81,7 +85,7 @@ static void measure_files(const struct work *work, int *is_hdf5, uint64_t *chunk
 
 /* Memory to read datasets through HDF5: the chunks that are kept, and one that is being read: as it
  * is stored, and as it grows while it is decompressed. */
-static uint64_t hdf5_bytes(const struct work *work)
+static uint64_t hdf5_bytes(const struct channelise_plan *work)
 {
     int is_hdf5;
     uint64_t chunk;
@@ -92,7 +96,7 @@ static uint64_t hdf5_bytes(const struct work *work)
 
 /* Blocks of a chunk's length of time would need each chunk once; shorter ones meet a whole row of
  * chunks again and again. So keep the row, if it leaves half of the budget. */
-static void settle_cache(struct work *work)
+static void settle_cache(struct channelise_plan *work)
 {
     int is_hdf5;
     uint64_t chunk;
@@ -106,7 +110,7 @@ static void settle_cache(struct work *work)
 }
 
 /* The sums of all spans, and the CRCs that they become. */
-static uint64_t spans_bytes(const struct work *work)
+static uint64_t spans_bytes(const struct channelise_plan *work)
 {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
@@ -118,7 +122,7 @@ static uint64_t spans_bytes(const struct work *work)
 }
 
 /* Memory that is not a block's: settled costs of the process and the coefficients in double. */
-static uint64_t fixed_bytes(const struct work *work)
+static uint64_t fixed_bytes(const struct channelise_plan *work)
 {
     return BUDGET_BASE_BYTES + spans_bytes(work) + hdf5_bytes(work) +
            2 * 8 * work->samples_per_spectrum * work->channelise.taps +
@@ -127,7 +131,8 @@ static uint64_t fixed_bytes(const struct work *work)
 
 /* Bytes of the device's memory for the smallest block, with so many sets of buffers; 0: the backend
  * has none of its own. */
-static uint64_t device_bytes(const struct work *work, const struct group *group, uint32_t slots)
+static uint64_t device_bytes(const struct channelise_plan *work, const struct group *group,
+                             uint32_t slots)
 {
     struct channelise_spec spec = work->channelise;
     spec.max_spectra = min_u64(CHUNK_GRAIN, work->chunking.spectra);
@@ -138,14 +143,14 @@ static uint64_t device_bytes(const struct work *work, const struct group *group,
 
 /* Whether that fits what the job gives a rank; what it does not say, shows when the device is
  * opened. */
-static int fits_device(const struct work *work, const struct group *group)
+static int fits_device(const struct channelise_plan *work, const struct group *group)
 {
     enum { LEAST_SLOTS = 2 };
     return work->job->device_memory == 0 ||
            device_bytes(work, group, LEAST_SLOTS) <= work->job->device_memory;
 }
 
-status_t budget_device_bytes(const struct work *work, uint64_t *out)
+status_t budget_device_bytes(const struct channelise_plan *work, uint64_t *out)
 {
     status_t st = STATUS_OK;
     struct group group;
@@ -157,8 +162,8 @@ out:
 
 /* How many streams work together: as the run was begun, else all of them, or as many as let a small
  * block fit. */
-static status_t settle_groups(struct work *work, uint64_t budget, const struct chunking *begun,
-                              struct group *group)
+static status_t settle_groups(struct channelise_plan *work, uint64_t budget,
+                              const struct chunking *begun, struct group *group)
 {
     status_t st = STATUS_OK;
     uint64_t least = min_u64(CHUNK_GRAIN, work->chunking.spectra);
@@ -189,7 +194,8 @@ static uint64_t round_up(uint64_t value, uint64_t quantum)
 
 /* A block that suits the backend, of at most `most` spectra: not so small that overlaps are read
  * too often, or threads have too few grains to share. */
-static uint64_t suiting_block(const struct work *work, const struct group *group, uint64_t most)
+static uint64_t suiting_block(const struct channelise_plan *work, const struct group *group,
+                              uint64_t most)
 {
     uint64_t suits = backend_block_bytes(work->backend);
     uint64_t overlaps = (uint64_t)OVERLAP_RATIO * (work->channelise.taps - 1);
@@ -210,7 +216,8 @@ static uint64_t suiting_block(const struct work *work, const struct group *group
 }
 
 /* The largest block (a multiple of the grain) that fits. */
-static uint64_t largest_block(const struct work *work, const struct group *group, uint64_t budget)
+static uint64_t largest_block(const struct channelise_plan *work, const struct group *group,
+                              uint64_t budget)
 {
     uint64_t low = 1;
     uint64_t high = ceil_div_u64(work->chunking.spectra, CHUNK_GRAIN);
@@ -227,7 +234,7 @@ static uint64_t largest_block(const struct work *work, const struct group *group
 
 /* Chunks must hold whole dumps of every product (quantum), and should begin at page borders of
  * every product (fine). 0 when such a number is absurd. */
-static void chunk_quanta(const struct work *work, uint64_t *quantum, uint64_t *fine)
+static void chunk_quanta(const struct channelise_plan *work, uint64_t *quantum, uint64_t *fine)
 {
     *quantum = 1;
     *fine = 1;
@@ -244,8 +251,8 @@ static void chunk_quanta(const struct work *work, uint64_t *quantum, uint64_t *f
 }
 
 /* Spectra of a chunk when the job leaves it to us; `cost` bytes of memory for each spectrum. */
-static uint64_t automatic_chunk(const struct work *work, uint64_t block, uint64_t quantum,
-                                uint64_t fine, uint64_t cost)
+static uint64_t automatic_chunk(const struct channelise_plan *work, uint64_t block,
+                                uint64_t quantum, uint64_t fine, uint64_t cost)
 {
     uint64_t suits = BLOCKS_A_CHUNK * backend_block_bytes(work->backend);
     uint64_t spectra = max_u64(1, (suits > 0 ? suits : CHUNK_BYTES) / max_u64(1, cost));
@@ -264,7 +271,7 @@ static uint64_t automatic_chunk(const struct work *work, uint64_t block, uint64_
 }
 
 /* More chunks than a journal counts. */
-static status_t check_count(const struct work *work)
+static status_t check_count(const struct channelise_plan *work)
 {
     status_t st = STATUS_OK;
     unsigned long long count = chunk_count(&work->chunking);
@@ -281,7 +288,7 @@ out:
     return st;
 }
 
-status_t budget_settle(struct work *work, const struct chunking *begun)
+status_t budget_settle(struct channelise_plan *work, const struct chunking *begun)
 {
     status_t st = STATUS_OK;
     settle_cache(work);

@@ -14,10 +14,10 @@ enum {
  * USAGE: a budget that is too small (says how much is needed), dumps without a sensible common
  * multiple, far too many chunks. `begun`: streams and chunks as an earlier run has cut them, or
  * NULL. */
-status_t budget_settle(struct work *work, const struct chunking *begun);
+status_t budget_settle(struct channelise_plan *work, const struct chunking *begun);
 
 /* About how much of a device's memory the least takes that can be worked on at a time: the smallest
  * block, alone. 0: the backend has no memory of its own. Fails with DEVICE. */
-status_t budget_device_bytes(const struct work *work, uint64_t *out);
+status_t budget_device_bytes(const struct channelise_plan *work, uint64_t *out);
 
 #endif

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-uint32_t work_threads(const struct job *job, int local_size)
+uint32_t channelise_plan_threads(const struct job *job, int local_size)
 {
     if (job->threads > 0) {
         return job->threads;
@@ -34,18 +34,19 @@ uint32_t work_threads(const struct job *job, int local_size)
     return threads > 1 ? (uint32_t)threads : 1;
 }
 
-uint64_t work_block(const struct work *work)
+uint64_t channelise_plan_block(const struct channelise_plan *work)
 {
     return work->chunking.block_spectra * work->chunking.group_streams;
 }
 
-uint64_t work_block_rows(const struct work *work, uint32_t i, uint64_t spectra)
+uint64_t channelise_plan_block_rows(const struct channelise_plan *work, uint32_t i,
+                                    uint64_t spectra)
 {
     return spectra / work->job->products[i].integrate + 1;
 }
 
 /* Of each oversampled coarse channel, the central den/num. */
-static status_t settle_kept(struct work *work)
+static status_t settle_kept(struct channelise_plan *work)
 {
     status_t st = STATUS_OK;
     const struct archive *archive = work->archive;
@@ -65,33 +66,33 @@ out:
     return st;
 }
 
-static status_t make_coefficients(struct work *work)
+static status_t make_coefficients(struct channelise_plan *work)
 {
     status_t st = STATUS_OK;
     const struct job *job = work->job;
-    struct coeff_spec spec = {.channels = job->channels,
-                              .taps = job->taps,
-                              .samples_per_spectrum = (uint32_t)work->samples_per_spectrum,
-                              .window = job->window,
-                              .kaiser_beta = job->kaiser_beta,
-                              .path = job->window_path,
-                              .cutoff = job->cutoff,
-                              .normalise = job->normalise};
+    struct prototype_spec spec = {.channels = job->channels,
+                                  .taps = job->taps,
+                                  .samples_per_spectrum = (uint32_t)work->samples_per_spectrum,
+                                  .window = job->window,
+                                  .kaiser_beta = job->kaiser_beta,
+                                  .path = job->window_path,
+                                  .cutoff = job->cutoff,
+                                  .normalise = job->normalise};
     size_t count = (size_t)work->samples_per_spectrum * job->taps;
-    TRY(coeff_create(&spec, &work->coeff));
+    TRY(prototype_create(&spec, &work->coeff));
     TRY(memory_zeroed(count, sizeof(double), "coefficients", &work->folded));
     memcpy(work->folded, work->coeff, count * sizeof(double));
     /* Complex: frequency 0 moves to the middle. Real: a reversed band is turned round. */
     if (job->order == ORDER_ASCENDING &&
         (work->archive->is_complex || work->archive->sideband < 0)) {
-        coeff_fold_shift(work->folded, job->taps, (uint32_t)work->samples_per_spectrum);
+        prototype_fold_shift(work->folded, job->taps, (uint32_t)work->samples_per_spectrum);
     }
     work->channelise.coeff = work->folded;
 out:
     return st;
 }
 
-static void set_channelise(struct work *work, uint32_t threads)
+static void set_channelise(struct channelise_plan *work, uint32_t threads)
 {
     const struct archive *archive = work->archive;
     const struct job *job = work->job;
@@ -116,7 +117,7 @@ static void set_channelise(struct work *work, uint32_t threads)
     }
 }
 
-static status_t count_spectra(struct work *work)
+static status_t count_spectra(struct channelise_plan *work)
 {
     status_t st = STATUS_OK;
     const struct job *job = work->job;
@@ -143,7 +144,7 @@ out:
 }
 
 /* Whether samples of a stream lie side by side. */
-static status_t settle_order(struct work *work)
+static status_t settle_order(struct channelise_plan *work)
 {
     status_t st = STATUS_OK;
     static const uint64_t number_bytes[] = {1, 1, 2, 4};
@@ -158,7 +159,7 @@ out:
     return st;
 }
 
-static status_t settle_products(struct work *work)
+static status_t settle_products(struct channelise_plan *work)
 {
     status_t st = STATUS_OK;
     const struct job *job = work->job;
@@ -168,7 +169,7 @@ static status_t settle_products(struct work *work)
             MOST_OUTPUTS);
     TRY(memory_zeroed(job->nproducts, sizeof *work->products, "products", &work->products));
     for (uint32_t i = 0; i < job->nproducts; i++) {
-        struct work_product *product = &work->products[i];
+        struct channelise_plan_product *product = &work->products[i];
         uint64_t integrate = job->products[i].integrate;
         product->spec =
             (struct product_spec){.kind = job->products[i].kind,
@@ -201,7 +202,7 @@ out:
     return st;
 }
 
-static status_t count_bytes(struct work *work)
+static status_t count_bytes(struct channelise_plan *work)
 {
     status_t st = STATUS_OK;
     const struct archive *archive = work->archive;
@@ -217,12 +218,12 @@ out:
     return st;
 }
 
-status_t work_create(const struct job *job, const struct archive *archive,
-                     enum backend_kind backend, uint32_t threads, const struct work_cut *cut,
-                     struct work **out)
+status_t channelise_plan_create(const struct job *job, const struct archive *archive,
+                                enum backend_kind backend, uint32_t threads,
+                                const struct channelise_plan_cut *cut, struct channelise_plan **out)
 {
     status_t st = STATUS_OK;
-    struct work *work = NULL;
+    struct channelise_plan *work = NULL;
     TRY(memory_zeroed(1, sizeof *work, "the plan", &work));
     work->job = job;
     work->backend = backend;
@@ -243,11 +244,11 @@ status_t work_create(const struct job *job, const struct archive *archive,
     *out = work;
     work = NULL;
 out:
-    work_destroy(work);
+    channelise_plan_destroy(work);
     return st;
 }
 
-void work_destroy(struct work *work)
+void channelise_plan_destroy(struct channelise_plan *work)
 {
     if (work) {
         free(work->coeff);
@@ -258,7 +259,7 @@ void work_destroy(struct work *work)
 }
 
 /* Coarse channels that do not follow each other evenly cannot be told by fch1 and foff. */
-static int is_even(const struct work *work)
+static int is_even(const struct channelise_plan *work)
 {
     const struct archive *archive = work->archive;
     double width =
@@ -273,7 +274,7 @@ static int is_even(const struct work *work)
     return 1;
 }
 
-status_t work_notes(const struct work *work, struct text *out)
+status_t channelise_plan_notes(const struct channelise_plan *work, struct text *out)
 {
     status_t st = STATUS_OK;
     char count[UNITS_TEXT];

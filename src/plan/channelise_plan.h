@@ -11,13 +11,13 @@
 #include "plan/chunk.h"
 #include "product/product.h"
 
-struct work_product {
+struct channelise_plan_product {
     struct product_spec spec;
     uint64_t row_bytes;
     uint64_t dropped_spectra; /* at the end, too few for a dump */
 };
 
-struct work {
+struct channelise_plan {
     const struct job *job;
     const struct archive *archive;
     enum backend_kind backend;         /* not AUTO */
@@ -28,17 +28,17 @@ struct work {
     uint64_t raw_spectra;     /* whole ones in the selection, R */
     uint64_t dropped_samples; /* behind the last whole raw spectrum, per stream */
     struct chunking chunking;
-    struct work_product *products; /* job->nproducts */
-    uint64_t input_bytes;          /* of the selected samples, overlaps not counted */
-    uint64_t read_bytes;           /* with overlaps */
-    uint64_t cache_bytes;          /* for chunks of datasets that are read through HDF5 */
-    uint64_t memory_bytes;         /* that a rank needs, all told */
-    uint64_t stage_bytes;          /* of run.memory: what stages and their buffers may take */
-    uint64_t wanted_block;         /* struct work_cut */
+    struct channelise_plan_product *products; /* job->nproducts */
+    uint64_t input_bytes;                     /* of the selected samples, overlaps not counted */
+    uint64_t read_bytes;                      /* with overlaps */
+    uint64_t cache_bytes;  /* for chunks of datasets that are read through HDF5 */
+    uint64_t memory_bytes; /* that a rank needs, all told */
+    uint64_t stage_bytes;  /* of run.memory: what stages and their buffers may take */
+    uint64_t wanted_block; /* struct channelise_plan_cut */
 };
 
 /* What is known of how to cut a job. */
-struct work_cut {
+struct channelise_plan_cut {
     const struct chunking *begun; /* chunks as an earlier run has cut them; NULL: as suits */
     uint64_t block; /* spectra of all streams together that a block should have; 0: as suits */
 };
@@ -47,22 +47,24 @@ struct work_cut {
  * the archive must outlive it. Fails with USAGE: fewer raw spectra than taps, sizes that do not
  * fit, a memory budget that is too small (says how much is needed); or DATA (the file of
  * coefficients). */
-status_t work_create(const struct job *job, const struct archive *archive,
-                     enum backend_kind backend, uint32_t threads, const struct work_cut *cut,
-                     struct work **out);
-void work_destroy(struct work *work);
+status_t channelise_plan_create(const struct job *job, const struct archive *archive,
+                                enum backend_kind backend, uint32_t threads,
+                                const struct channelise_plan_cut *cut,
+                                struct channelise_plan **out);
+void channelise_plan_destroy(struct channelise_plan *work);
 
 /* Spectra of all streams together in a block. */
-uint64_t work_block(const struct work *work);
+uint64_t channelise_plan_block(const struct channelise_plan *work);
 
 /* Most rows of product i that a block of `spectra` spectra can complete. */
-uint64_t work_block_rows(const struct work *work, uint32_t i, uint64_t spectra);
+uint64_t channelise_plan_block_rows(const struct channelise_plan *work, uint32_t i,
+                                    uint64_t spectra);
 
 /* Threads that this rank should use: the job's, or the cores that the rank may run on, shared by
  * the `local_size` ranks of the machine unless they are bound apart. */
-uint32_t work_threads(const struct job *job, int local_size);
+uint32_t channelise_plan_threads(const struct job *job, int local_size);
 
 /* What the user should know of the plan (things dropped, defaults that may surprise), as lines. */
-status_t work_notes(const struct work *work, struct text *out);
+status_t channelise_plan_notes(const struct channelise_plan *work, struct text *out);
 
 #endif

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-void dedispersion_destroy(struct dedispersion *d)
+void dedisperse_plan_destroy(struct dedisperse_plan *d)
 {
     if (d) {
         free(d->dms);
-        delays_free(&d->delays);
-        delays_steps_free(&d->steps);
+        dispersion_free(&d->delays);
+        dispersion_steps_free(&d->steps);
         free(d->least);
         free(d->most);
         free(d->mask);
@@ -24,14 +24,14 @@ void dedispersion_destroy(struct dedispersion *d)
 }
 
 /* Its place in the job's list, for messages. */
-static unsigned number_of(const struct dedispersion *d)
+static unsigned number_of(const struct dedisperse_plan *d)
 {
     return (unsigned)(d->what - d->job->dedisperse);
 }
 
 /* Powers alone may be added up. Of four ifs without names, two are usually none: Stokes parameters,
  * or the products of two polarisations that rawspec writes. */
-static status_t check_sum(const struct dedispersion *d)
+static status_t check_sum(const struct dedisperse_plan *d)
 {
     status_t st = STATUS_OK;
     enum { FULL = 4 };
@@ -57,7 +57,7 @@ out:
 }
 
 /* Which ifs are added up, in the file's order whatever the job's. */
-static status_t settle_ifs(struct dedispersion *d)
+static status_t settle_ifs(struct dedisperse_plan *d)
 {
     status_t st = STATUS_OK;
     uint32_t there = d->fbh5->nifs;
@@ -84,7 +84,7 @@ out:
     return st;
 }
 
-static status_t settle_mask(struct dedispersion *d)
+static status_t settle_mask(struct dedisperse_plan *d)
 {
     status_t st = STATUS_OK;
     uint32_t nchannels = d->fbh5->nchannels;
@@ -107,10 +107,10 @@ out:
 }
 
 /* What sums of `terms` samples are kept in: exact as long as they are integers below 2^24. */
-static void settle_input(struct dedispersion *d)
+static void settle_input(struct dedisperse_plan *d)
 {
     enum { MOST_U8 = 65535 / 255, MOST_U16_CHANNELS = 1 << 16 };
-    struct dedispersion_input *input = &d->input;
+    struct dedisperse_plan_input *input = &d->input;
     uint64_t terms = d->nifs * d->what->downsample;
     uint32_t bytes = d->fbh5->sample_bytes;
     input->format = bytes == 1 ? SERIES_U8 : bytes == 2 ? SERIES_U16 : SERIES_F32;
@@ -125,11 +125,12 @@ static void settle_input(struct dedispersion *d)
     input->row_bytes = d->fbh5->nchannels * series_bytes(input->format);
 }
 
-static status_t settle_constant(struct dedispersion *d)
+static status_t settle_constant(struct dedisperse_plan *d)
 {
     status_t st = STATUS_OK;
     d->constant = delays_default_constant;
-    REQUIRE(!d->what->constant || delays_constant(d->what->constant, &d->constant), STATUS_USAGE,
+    REQUIRE(!d->what->constant || dispersion_constant(d->what->constant, &d->constant),
+            STATUS_USAGE,
             "%s: dedisperse.%u.constant: is %s, expected tempo, handbook, sigproc, codata or a "
             "positive "
             "number of s MHz^2 pc^-1 cm^3",
@@ -144,14 +145,14 @@ out:
     return st;
 }
 
-static status_t list_dms(struct dedispersion *d, struct delays_spec *spec)
+static status_t list_dms(struct dedisperse_plan *d, struct dispersion_spec *spec)
 {
     status_t st = STATUS_OK;
     const struct job_dms *dm = &d->what->dm;
     spec->ndms = dm->count;
     switch (dm->kind) {
     case DM_LINEAR:
-        TRY(delays_linear(dm->start, dm->step, dm->count, &d->dms));
+        TRY(dispersion_linear(dm->start, dm->step, dm->count, &d->dms));
         TRY(text_add(&d->plan_words, "start %g, step %g, count %u", dm->start, dm->step,
                      dm->count));
         break;
@@ -161,8 +162,8 @@ static status_t list_dms(struct dedispersion *d, struct delays_spec *spec)
         TRY(text_add(&d->plan_words, "list of %u", dm->count));
         break;
     default:
-        TRY(delays_tolerant(spec, dm->start, dm->end, dm->width, dm->tolerance, JOB_DMS, &d->dms,
-                            &spec->ndms));
+        TRY(dispersion_tolerant(spec, dm->start, dm->end, dm->width, dm->tolerance, JOB_DMS,
+                                &d->dms, &spec->ndms));
         TRY(text_add(&d->plan_words, "start %g, end %g, tolerance %g, width %g s", dm->start,
                      dm->end, dm->tolerance, dm->width));
         break;
@@ -172,14 +173,14 @@ out:
     return st;
 }
 
-static status_t make_delays(struct dedispersion *d)
+static status_t make_delays(struct dedisperse_plan *d)
 {
     status_t st = STATUS_OK;
-    struct delays_spec spec = {.freq_hz = d->fbh5->freq_hz,
-                               .nchannels = d->fbh5->nchannels,
-                               .reference_hz = d->reference_hz,
-                               .constant = d->constant,
-                               .sample_seconds = d->fbh5->tsamp * (double)d->what->downsample};
+    struct dispersion_spec spec = {.freq_hz = d->fbh5->freq_hz,
+                                   .nchannels = d->fbh5->nchannels,
+                                   .reference_hz = d->reference_hz,
+                                   .constant = d->constant,
+                                   .sample_seconds = d->fbh5->tsamp * (double)d->what->downsample};
     uint64_t table = 0;
     TRY(list_dms(d, &spec));
     REQUIRE(multiply_u64(spec.ndms, (uint64_t)spec.nchannels * 4 * (d->what->is_two_step ? 4 : 2),
@@ -189,9 +190,9 @@ static status_t make_delays(struct dedispersion *d)
             "%s: run.memory is %" PRIu64 " bytes, but the delays of %u DMs in %u channels alone "
             "need %" PRIu64,
             d->job->path, d->job->memory, spec.ndms, spec.nchannels, table);
-    TRY(delays_create(&spec, &d->delays));
+    TRY(dispersion_create(&spec, &d->delays));
     if (d->what->is_two_step) {
-        TRY(delays_steps_create(&d->delays, d->what->group, &d->steps));
+        TRY(dispersion_steps_create(&d->delays, d->what->group, &d->steps));
     }
     TRY(dm_ranges_create(d));
 out:
@@ -199,7 +200,7 @@ out:
 }
 
 /* Which outputs there are, and when. */
-static status_t settle_outputs(struct dedispersion *d)
+static status_t settle_outputs(struct dedisperse_plan *d)
 {
     status_t st = STATUS_OK;
     char delay[UNITS_TEXT];
@@ -229,7 +230,7 @@ out:
     return st;
 }
 
-static void describe_product(struct dedispersion *d)
+static void describe_product(struct dedisperse_plan *d)
 {
     struct dedispersed_spec *product = &d->product;
     int is_reference = d->backend == BACKEND_REFERENCE;
@@ -254,12 +255,12 @@ static void describe_product(struct dedispersion *d)
     product->ifs = d->ifs_words.data;
 }
 
-status_t dedispersion_create(const struct job *job, uint32_t number, const struct fbh5 *fbh5,
-                             enum backend_kind backend, uint32_t threads,
-                             const struct chunking *begun, struct dedispersion **out)
+status_t dedisperse_plan_create(const struct job *job, uint32_t number, const struct fbh5 *fbh5,
+                                enum backend_kind backend, uint32_t threads,
+                                const struct chunking *begun, struct dedisperse_plan **out)
 {
     status_t st = STATUS_OK;
-    struct dedispersion *d = NULL;
+    struct dedisperse_plan *d = NULL;
     TRY(memory_zeroed(1, sizeof *d, "the plan", &d));
     d->job = job;
     d->what = &job->dedisperse[number];
@@ -273,15 +274,16 @@ status_t dedispersion_create(const struct job *job, uint32_t number, const struc
     TRY(make_delays(d));
     TRY(settle_outputs(d));
     describe_product(d);
-    TRY(dedispersion_cut(d, begun));
+    TRY(dedisperse_plan_cut(d, begun));
     *out = d;
     d = NULL;
 out:
-    dedispersion_destroy(d);
+    dedisperse_plan_destroy(d);
     return st;
 }
 
-status_t dedispersion_foresee(const struct work *work, uint32_t product, struct fbh5 **out)
+status_t dedisperse_plan_foresee(const struct channelise_plan *work, uint32_t product,
+                                 struct fbh5 **out)
 {
     status_t st = STATUS_OK;
     const struct archive *archive = work->archive;
@@ -317,13 +319,13 @@ out:
     return st;
 }
 
-status_t dedispersion_making(const struct job *job, uint32_t number, const char *filterbank,
-                             const struct fbh5 *fbh5, struct making *out)
+status_t dedisperse_plan_output_spec(const struct job *job, uint32_t number, const char *filterbank,
+                                     const struct fbh5 *fbh5, struct output_spec *out)
 {
     status_t st = STATUS_OK;
     const struct job_dedisperse *what = &job->dedisperse[number];
-    TRY(making_begin(job, 1, out));
-    out->items[0] = (struct making_item){
+    TRY(output_spec_begin(job, 1, out));
+    out->items[0] = (struct output_spec_item){
         .file = what->file, .text = what->text, .integrate = 1, .has_times_across = 1};
     TRY(inputs_of_filterbank(filterbank, fbh5, &out->inputs));
 out:
@@ -333,16 +335,16 @@ out:
 static status_t create_product(const void *plan, uint32_t i, const char *path, const char *made_of,
                                struct product_place *place)
 {
-    const struct dedispersion *d = plan;
+    const struct dedisperse_plan *d = plan;
     struct dedispersed_spec spec = d->product;
     (void)i;
     spec.inputs = made_of;
     return dedispersed_create(path, &spec, place);
 }
 
-void dedispersion_plan_making(const struct dedispersion *d, struct making *making)
+void dedisperse_plan_make_output_spec(const struct dedisperse_plan *d, struct output_spec *making)
 {
-    struct making_item *item = &making->items[0];
+    struct output_spec_item *item = &making->items[0];
     size_t count = (size_t)d->delays.ndms * d->delays.nchannels;
     item->rows = d->delays.ndms;
     item->row_bytes = d->outputs * sizeof(float);

@@ -9,14 +9,14 @@
 #include "product/kind/dedispersed.h"
 
 /* Samples that enter the sums: those of the file, or of ifs and times that were added up. */
-struct dedispersion_input {
+struct dedisperse_plan_input {
     int is_reduced; /* added up, or of another format than the file's */
     enum series_format format;
     uint64_t samples;   /* in time */
     uint64_t row_bytes; /* [nchannels] of `format` */
 };
 
-struct dedispersion {
+struct dedisperse_plan {
     const struct job *job;
     const struct job_dedisperse *what;
     const struct fbh5 *fbh5;
@@ -24,15 +24,15 @@ struct dedispersion {
     uint32_t threads;
     struct dedisperse_shape shape; /* what is tuned; pack 0: the model's choice */
     double *dms;
-    struct delays delays;
-    struct delays_steps steps; /* in two steps */
-    uint32_t *least, *most;    /* [ndms] of the delays that a DM is made with */
+    struct dispersion delays;
+    struct dispersion_steps steps; /* in two steps */
+    uint32_t *least, *most;        /* [ndms] of the delays that a DM is made with */
     double constant, reference_hz;
     uint8_t *mask; /* [nchannels] */
     uint32_t *ifs; /* those added up */
     uint32_t nifs;
     struct text ifs_words, plan_words;
-    struct dedispersion_input input;
+    struct dedisperse_plan_input input;
     int64_t first;    /* the input sample that a delay of 0 takes for output 0; below 0: padding */
     uint64_t outputs; /* of each DM */
     /* "Spectra" are DMs, "streams" outputs in time; blocks of chunks are block_outputs long. */
@@ -47,51 +47,53 @@ struct dedispersion {
  * and `fbh5` must outlive it. `number`: which of the job's dedispersions. Fails with USAGE: DMs,
  * ifs or channels that are not there, delays longer than the observation, a memory budget that is
  * too small (says how much is needed). */
-status_t dedispersion_create(const struct job *job, uint32_t number, const struct fbh5 *fbh5,
-                             enum backend_kind backend, uint32_t threads,
-                             const struct chunking *begun, struct dedispersion **out);
-void dedispersion_destroy(struct dedispersion *dedispersion);
+status_t dedisperse_plan_create(const struct job *job, uint32_t number, const struct fbh5 *fbh5,
+                                enum backend_kind backend, uint32_t threads,
+                                const struct chunking *begun, struct dedisperse_plan **out);
+void dedisperse_plan_destroy(struct dedisperse_plan *dedispersion);
 
 /* The filterbank that a power product of the work will be; *out is for fbh5_destroy(). */
-status_t dedispersion_foresee(const struct work *work, uint32_t product, struct fbh5 **out);
+status_t dedisperse_plan_foresee(const struct channelise_plan *work, uint32_t product,
+                                 struct fbh5 **out);
 
 /* The making of its product: as far as the job tells, of the filterbank of this name (`fbh5`: its
  * other files, too; may be NULL); the rest of it. Both must outlive it. */
-status_t dedispersion_making(const struct job *job, uint32_t number, const char *filterbank,
-                             const struct fbh5 *fbh5, struct making *out);
-void dedispersion_plan_making(const struct dedispersion *dedispersion, struct making *making);
+status_t dedisperse_plan_output_spec(const struct job *job, uint32_t number, const char *filterbank,
+                                     const struct fbh5 *fbh5, struct output_spec *out);
+void dedisperse_plan_make_output_spec(const struct dedisperse_plan *dedispersion,
+                                      struct output_spec *making);
 
 /* Some DMs one behind the other: their delays counted from the least of them, `base`. */
 struct dm_group {
-    struct delays delays;
-    struct delays_steps steps;
+    struct dispersion delays;
+    struct dispersion_steps steps;
     uint32_t base;
 };
-status_t dm_group_create(const struct dedispersion *dedispersion, uint32_t first, uint32_t count,
+status_t dm_group_create(const struct dedisperse_plan *dedispersion, uint32_t first, uint32_t count,
                          struct dm_group *out);
 void dm_group_free(struct dm_group *group);
 
 /* The least delay of some DMs, and by how much the greatest is more; the most that it is more in
  * any group of `dms` DMs, and the sum over all of them. */
-void dm_group_span(const struct dedispersion *dedispersion, uint32_t first, uint32_t count,
+void dm_group_span(const struct dedisperse_plan *dedispersion, uint32_t first, uint32_t count,
                    uint32_t *base, uint32_t *span);
-uint32_t dm_groups_span(const struct dedispersion *dedispersion, uint32_t dms, uint64_t *sum);
+uint32_t dm_groups_span(const struct dedisperse_plan *dedispersion, uint32_t dms, uint64_t *sum);
 
 /* Makes NaN of sums over samples that could not be read, which are zeros among integers.
  *
  *   bad   char [count + largest delay of the group] 1: could not be read
  *   out   float [ndms][count] */
-void dm_group_blank(const struct dedispersion *dedispersion, const struct dm_group *group,
+void dm_group_blank(const struct dedisperse_plan *dedispersion, const struct dm_group *group,
                     const char *bad, uint64_t count, float *out);
 
 /* The stage for a group. */
-struct dedisperse_spec dedispersion_stage(const struct dedispersion *dedispersion,
-                                          const struct dm_group *group, uint64_t samples);
+struct dedisperse_spec dedisperse_plan_stage(const struct dedisperse_plan *dedispersion,
+                                             const struct dm_group *group, uint64_t samples);
 
 /* Bytes of the file's rows that a reader holds to add them up; 0 when it does not. */
-uint64_t dedispersion_bounce(const struct dedispersion *dedispersion);
+uint64_t dedisperse_plan_bounce(const struct dedisperse_plan *dedispersion);
 
 /* Sets of buffers. */
-uint32_t dedispersion_slots(enum backend_kind backend);
+uint32_t dedisperse_plan_slots(enum backend_kind backend);
 
 #endif

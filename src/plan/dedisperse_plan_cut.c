@@ -40,44 +40,44 @@ struct cut {
     double cost;
 };
 
-uint64_t dedispersion_bounce(const struct dedispersion *d)
+uint64_t dedisperse_plan_bounce(const struct dedisperse_plan *d)
 {
     uint64_t one = fbh5_row_bytes(d->fbh5);
     return d->input.is_reduced ? max_u64(BOUNCE_BYTES / one, 1) * one : 0;
 }
 
-uint32_t dedispersion_slots(enum backend_kind backend)
+uint32_t dedisperse_plan_slots(enum backend_kind backend)
 {
     enum { SLOTS = 3 }; /* one is read, one worked on, one written */
     return backend == BACKEND_REFERENCE ? 1 : SLOTS;
 }
 
 /* Memory that is no block's. */
-static uint64_t fixed_bytes(const struct dedispersion *d)
+static uint64_t fixed_bytes(const struct dedisperse_plan *d)
 {
     uint64_t channels = d->delays.nchannels;
     uint64_t rows = d->delays.ndms;
     uint64_t tables = 4 * channels * rows * (d->what->is_two_step ? 4 : 2);
     uint64_t spans = ceil_div_u64(rows, spans_rows(rows, d->outputs * sizeof(float)));
-    return BUDGET_BASE_BYTES + dedispersion_bounce(d) + tables + 3 * 4 * spans +
+    return BUDGET_BASE_BYTES + dedisperse_plan_bounce(d) + tables + 3 * 4 * spans +
            (d->fbh5->is_plain ? 0 : BUDGET_HDF5_BYTES + d->fbh5->cache_bytes);
 }
 
-static uint64_t block_bytes(const struct dedispersion *d, const struct cut *cut, uint64_t block)
+static uint64_t block_bytes(const struct dedisperse_plan *d, const struct cut *cut, uint64_t block)
 {
     struct dm_group group = {
         .delays = {.nchannels = d->delays.nchannels, .ndms = cut->dms, .largest = cut->span},
         .steps = d->steps};
     group.steps.nsteps = (uint32_t)min_u64(d->steps.nsteps, cut->dms);
-    struct dedisperse_spec spec = dedispersion_stage(d, &group, block);
+    struct dedisperse_spec spec = dedisperse_plan_stage(d, &group, block);
     uint64_t mark = d->job->on_bad == ON_BAD_NAN; /* a byte for each sample */
-    return dedispersion_slots(d->backend) * ((block + cut->span) * (d->input.row_bytes + mark) +
-                                             cut->dms * block * sizeof(float)) +
+    return dedisperse_plan_slots(d->backend) * ((block + cut->span) * (d->input.row_bytes + mark) +
+                                                cut->dms * block * sizeof(float)) +
            dedisperse_bytes(d->backend, &spec);
 }
 
 /* Outputs of a chunk when the job says so; 0 when it leaves it to us. */
-static uint64_t given_outputs(const struct dedispersion *d)
+static uint64_t given_outputs(const struct dedisperse_plan *d)
 {
     uint64_t integrate = d->job->channels > 0 ? d->job->products[d->what->input].integrate : 1;
     uint64_t whole = ceil_div_u64(d->job->chunk_spectra, integrate);
@@ -87,7 +87,7 @@ static uint64_t given_outputs(const struct dedispersion *d)
 }
 
 /* Outputs of a chunk for so many pieces of time. */
-static uint64_t piece_outputs(const struct dedispersion *d, uint64_t pieces)
+static uint64_t piece_outputs(const struct dedisperse_plan *d, uint64_t pieces)
 {
     uint64_t wanted = max_u64(ceil_div_u64(d->outputs, pieces), GRAIN);
     uint64_t quantum = wanted > 4 * PAGE_OUTPUTS ? PAGE_OUTPUTS : 1;
@@ -95,7 +95,8 @@ static uint64_t piece_outputs(const struct dedispersion *d, uint64_t pieces)
 }
 
 /* The longest block that fits; 0 when none does. */
-static uint64_t longest_block(const struct dedispersion *d, const struct cut *cut, uint64_t budget)
+static uint64_t longest_block(const struct dedisperse_plan *d, const struct cut *cut,
+                              uint64_t budget)
 {
     uint64_t low = 0;
     uint64_t high = ceil_div_u64(cut->outputs, GRAIN);
@@ -110,20 +111,20 @@ static uint64_t longest_block(const struct dedispersion *d, const struct cut *cu
     return min_u64(low * GRAIN, cut->outputs);
 }
 
-static uint64_t groups_of(const struct dedispersion *d, const struct cut *cut)
+static uint64_t groups_of(const struct dedisperse_plan *d, const struct cut *cut)
 {
     return ceil_div_u64(d->delays.ndms, cut->dms);
 }
 
 /* What all chunks together read of the file. */
-static uint64_t count_read(const struct dedispersion *d, const struct cut *cut)
+static uint64_t count_read(const struct dedisperse_plan *d, const struct cut *cut)
 {
     uint64_t pieces = ceil_div_u64(d->outputs, cut->outputs);
     uint64_t samples = groups_of(d, cut) * d->outputs + pieces * cut->spans;
     return samples * d->what->downsample * fbh5_row_bytes(d->fbh5);
 }
 
-static double cost_of(const struct dedispersion *d, const struct cut *cut)
+static double cost_of(const struct dedisperse_plan *d, const struct cut *cut)
 {
     uint64_t whole = d->outputs / cut->outputs;
     uint64_t blocks = whole * ceil_div_u64(cut->outputs, cut->block) +
@@ -140,7 +141,7 @@ static double cost_of(const struct dedispersion *d, const struct cut *cut)
 
 /* Completes a way to cut of which DMs, spans and outputs are settled. Blocks of a chunk are of one
  * length. */
-static void settle(const struct dedispersion *d, struct cut *cut, uint64_t budget)
+static void settle(const struct dedisperse_plan *d, struct cut *cut, uint64_t budget)
 {
     cut->block = longest_block(d, cut, budget);
     if (cut->block > 0) {
@@ -151,7 +152,7 @@ static void settle(const struct dedispersion *d, struct cut *cut, uint64_t budge
     }
 }
 
-static status_t too_little(const struct dedispersion *d, const struct cut *cut)
+static status_t too_little(const struct dedisperse_plan *d, const struct cut *cut)
 {
     char needed[UNITS_TEXT];
     char given[UNITS_TEXT];
@@ -166,7 +167,7 @@ static status_t too_little(const struct dedispersion *d, const struct cut *cut)
 }
 
 /* The best of all numbers of pieces of time for groups of so many DMs. */
-static struct cut choose_pieces(const struct dedispersion *d, uint32_t dms, uint64_t budget)
+static struct cut choose_pieces(const struct dedisperse_plan *d, uint32_t dms, uint64_t budget)
 {
     struct cut best = {.block = 0};
     struct cut cut = {.dms = dms};
@@ -183,7 +184,7 @@ static struct cut choose_pieces(const struct dedispersion *d, uint32_t dms, uint
     return best;
 }
 
-static status_t choose(const struct dedispersion *d, uint64_t budget, struct cut *out)
+static status_t choose(const struct dedisperse_plan *d, uint64_t budget, struct cut *out)
 {
     status_t st = STATUS_OK;
     struct cut best = {.block = 0};
@@ -205,7 +206,7 @@ out:
     return st;
 }
 
-status_t dedispersion_cut(struct dedispersion *d, const struct chunking *begun)
+status_t dedisperse_plan_cut(struct dedisperse_plan *d, const struct chunking *begun)
 {
     status_t st = STATUS_OK;
     uint64_t fixed = fixed_bytes(d);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t step_of(const struct delays_steps *steps, uint32_t dm)
+static uint32_t step_of(const struct dispersion_steps *steps, uint32_t dm)
 {
     uint32_t low = 0;
     uint32_t high = steps->nsteps - 1;
@@ -28,7 +28,7 @@ static void widen(uint32_t delay, uint32_t *least, uint32_t *most)
 }
 
 /* Of one DM in two steps: the groups' delays with those within them. */
-static void widen_steps(const struct delays_steps *steps, uint32_t nchannels, uint32_t dm,
+static void widen_steps(const struct dispersion_steps *steps, uint32_t nchannels, uint32_t dm,
                         uint32_t *least, uint32_t *most)
 {
     const uint32_t *inner = steps->inner + (size_t)step_of(steps, dm) * nchannels;
@@ -40,7 +40,7 @@ static void widen_steps(const struct delays_steps *steps, uint32_t nchannels, ui
     }
 }
 
-status_t dm_ranges_create(struct dedispersion *d)
+status_t dm_ranges_create(struct dedisperse_plan *d)
 {
     status_t st = STATUS_OK;
     uint32_t nchannels = d->delays.nchannels;
@@ -64,7 +64,7 @@ out:
     return st;
 }
 
-void dm_group_span(const struct dedispersion *d, uint32_t first, uint32_t count, uint32_t *base,
+void dm_group_span(const struct dedisperse_plan *d, uint32_t first, uint32_t count, uint32_t *base,
                    uint32_t *span)
 {
     uint32_t least = UINT32_MAX;
@@ -77,7 +77,7 @@ void dm_group_span(const struct dedispersion *d, uint32_t first, uint32_t count,
     *span = most - least;
 }
 
-uint32_t dm_groups_span(const struct dedispersion *d, uint32_t dms, uint64_t *sum)
+uint32_t dm_groups_span(const struct dedisperse_plan *d, uint32_t dms, uint64_t *sum)
 {
     uint32_t largest = 0;
     *sum = 0;
@@ -92,7 +92,7 @@ uint32_t dm_groups_span(const struct dedispersion *d, uint32_t dms, uint64_t *su
     return largest;
 }
 
-static status_t copy_table(const struct dedispersion *d, uint32_t first, uint32_t count,
+static status_t copy_table(const struct dedisperse_plan *d, uint32_t first, uint32_t count,
                            struct dm_group *group)
 {
     status_t st = STATUS_OK;
@@ -108,12 +108,12 @@ out:
     return st;
 }
 
-static status_t copy_steps(const struct dedispersion *d, uint32_t first, uint32_t count,
+static status_t copy_steps(const struct dedisperse_plan *d, uint32_t first, uint32_t count,
                            struct dm_group *group)
 {
     status_t st = STATUS_OK;
-    const struct delays_steps *from = &d->steps;
-    struct delays_steps *to = &group->steps;
+    const struct dispersion_steps *from = &d->steps;
+    struct dispersion_steps *to = &group->steps;
     size_t nchannels = d->delays.nchannels;
     uint32_t step = step_of(from, first);
     to->group = from->group;
@@ -136,7 +136,7 @@ out:
     return st;
 }
 
-status_t dm_group_create(const struct dedispersion *d, uint32_t first, uint32_t count,
+status_t dm_group_create(const struct dedisperse_plan *d, uint32_t first, uint32_t count,
                          struct dm_group *out)
 {
     status_t st = STATUS_OK;
@@ -155,12 +155,12 @@ out:
 
 void dm_group_free(struct dm_group *group)
 {
-    delays_free(&group->delays);
-    delays_steps_free(&group->steps);
+    dispersion_free(&group->delays);
+    dispersion_steps_free(&group->steps);
 }
 
-struct dedisperse_spec dedispersion_stage(const struct dedispersion *d,
-                                          const struct dm_group *group, uint64_t samples)
+struct dedisperse_spec dedisperse_plan_stage(const struct dedisperse_plan *d,
+                                             const struct dm_group *group, uint64_t samples)
 {
     return (struct dedisperse_spec){.format = d->input.format,
                                     .delays = &group->delays,
@@ -172,10 +172,10 @@ struct dedisperse_spec dedispersion_stage(const struct dedispersion *d,
 
 /* Samples [from, end) that could not be read, and what they make NaN of one DM's outputs: channels
  * beside each other mostly take them for outputs beside each other, which are then filled once. */
-static void blank_dm(const struct dedispersion *d, const struct dm_group *group, uint32_t dm,
+static void blank_dm(const struct dedisperse_plan *d, const struct dm_group *group, uint32_t dm,
                      const uint64_t run[2], uint64_t count, float *out)
 {
-    const struct delays_steps *steps = &group->steps;
+    const struct dispersion_steps *steps = &group->steps;
     uint32_t nchannels = group->delays.nchannels;
     size_t step = d->what->is_two_step ? step_of(steps, dm) : 0;
     uint64_t from = 0;
@@ -206,7 +206,7 @@ static void blank_dm(const struct dedispersion *d, const struct dm_group *group,
     }
 }
 
-void dm_group_blank(const struct dedispersion *d, const struct dm_group *group, const char *bad,
+void dm_group_blank(const struct dedisperse_plan *d, const struct dm_group *group, const char *bad,
                     uint64_t count, float *out)
 {
     uint64_t samples = count + group->delays.largest;

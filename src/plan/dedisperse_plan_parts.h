@@ -5,9 +5,9 @@
 #include "plan/dedisperse_plan.h"
 
 /* Looks through the delays of every DM, once. Fails with DEVICE. */
-status_t dm_ranges_create(struct dedispersion *dedispersion);
+status_t dm_ranges_create(struct dedisperse_plan *dedispersion);
 
 /* Settles chunks, blocks and memory. Fails with USAGE. */
-status_t dedispersion_cut(struct dedispersion *dedispersion, const struct chunking *begun);
+status_t dedisperse_plan_cut(struct dedisperse_plan *dedispersion, const struct chunking *begun);
 
 #endif

@@ -390,7 +390,7 @@ status_t product_describe(hid_t file, const struct product_spec *spec, struct pr
     if (spec->kind == PRODUCT_SPECTRA) {
         TRY(spectra_create(file, spec, &data));
     } else {
-        TRY(filterbank_create(file, spec, &data));
+        TRY(power_create(file, spec, &data));
     }
 out:
     h5_close(data);

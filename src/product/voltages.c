@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint64_t native_sample_bytes(enum sample_format format, int is_complex)
+uint64_t voltages_sample_bytes(enum sample_format format, int is_complex)
 {
     static const uint64_t bytes[] = {1, 1, 2, 4};
     return bytes[format] * (format != SAMPLE_I4 && is_complex ? 2 : 1);
@@ -31,7 +31,7 @@ static int is_ours_here(const char *path)
     return ours || h5_is_unfinished(path);
 }
 
-int native_is_ours(const char *path)
+int voltages_is_ours(const char *path)
 {
     return apart_is_used() ? apart_is_true("is-archive", path) : is_ours_here(path);
 }
@@ -50,7 +50,7 @@ static hid_t number_type(enum sample_format format)
     }
 }
 
-static status_t put_root(hid_t file, const struct native_spec *spec)
+static status_t put_root(hid_t file, const struct voltages_spec *spec)
 {
     status_t st = STATUS_OK;
     TRY(h5_put_text(file, "format", "voltage"));
@@ -67,7 +67,7 @@ out:
 }
 
 /* /voltages with its words; `axes` comes back for the scales. */
-static status_t put_voltages(hid_t file, const struct native_spec *spec, struct text *axes,
+static status_t put_voltages(hid_t file, const struct voltages_spec *spec, struct text *axes,
                              hid_t *out)
 {
     status_t st = STATUS_OK;
@@ -119,7 +119,7 @@ out:
     return st;
 }
 
-static status_t put_frequencies(hid_t file, hid_t voltages, const struct native_spec *spec,
+static status_t put_frequencies(hid_t file, hid_t voltages, const struct voltages_spec *spec,
                                 const char *axes)
 {
     status_t st = STATUS_OK;
@@ -165,7 +165,8 @@ out:
     return st;
 }
 
-status_t native_create(const char *path, const struct native_spec *spec, struct native_place *place)
+status_t voltages_create(const char *path, const struct voltages_spec *spec,
+                         struct voltages_place *place)
 {
     status_t st = STATUS_OK;
     hid_t file = -1;
@@ -184,7 +185,7 @@ status_t native_create(const char *path, const struct native_spec *spec, struct 
             path ? path : "voltages");
     place->data_offset = offset;
     place->step_bytes = (uint64_t)spec->stations * spec->beams * spec->pols * spec->chans *
-                        native_sample_bytes(spec->format, spec->is_complex);
+                        voltages_sample_bytes(spec->format, spec->is_complex);
     h5_close(voltages);
     voltages = -1;
     hid_t whole = file;

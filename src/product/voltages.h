@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-struct native_spec {
+struct voltages_spec {
     uint64_t samples;
     uint32_t stations, beams, pols, chans; /* an axis of length 1 is left out, pol and chan aside */
     enum sample_format format;             /* SAMPLE_I4: "4+4 two's complement hi=re" */
@@ -21,20 +21,20 @@ struct native_spec {
 };
 
 /* The file's samples lie at data_offset, [time][station][beam][pol][chan][re, im]. */
-struct native_place {
+struct voltages_place {
     uint64_t data_offset;
     uint64_t step_bytes; /* of all streams at one time */
     uint64_t file_bytes;
 };
 
 /* Bytes of one sample of one stream. */
-uint64_t native_sample_bytes(enum sample_format format, int is_complex);
+uint64_t voltages_sample_bytes(enum sample_format format, int is_complex);
 
 /* Whether the file is in the native layout, finished or not: what a run that died leaves. */
-int native_is_ours(const char *path);
+int voltages_is_ours(const char *path);
 
 /* Writes `path` anew; NULL: only finds where things would lie. Fails with NO_SPACE or DATA. */
-status_t native_create(const char *path, const struct native_spec *spec,
-                       struct native_place *place);
+status_t voltages_create(const char *path, const struct voltages_spec *spec,
+                         struct voltages_place *place);
 
 #endif

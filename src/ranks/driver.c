@@ -185,7 +185,7 @@ static void driver_end(driver_t *driver)
     }
     free(driver->half);
     free(driver->heard);
-    watch_destroy(driver->watch);
+    liveness_destroy(driver->watch);
     text_free(&driver->told);
 }
 
@@ -210,7 +210,7 @@ status_t driver_run_all(MPI_Comm comm, const struct driver_work *work, struct pr
     MPI_Comm_size(comm, &driver.size);
     st = driver.rank == 0 ? driver_make_room(&driver) : STATUS_OK;
     TRY(agree_all(comm, st));
-    TRY(watch_create_all(comm, work->patience, &driver.watch));
+    TRY(liveness_create_all(comm, work->patience, &driver.watch));
     if (driver.rank == 0) {
         if (progress) {
             progress_begin(progress);

@@ -41,8 +41,8 @@ static void tell_of_failure(const driver_t *driver, status_t st)
 struct ending driver_ending_of(const driver_t *driver, status_t st)
 {
     struct ending ending = {.status = (int32_t)st, .is_short = driver->is_short};
-    char name[WATCH_NAME];
-    watch_name(driver->watch, driver->rank, name);
+    char name[LIVENESS_NAME];
+    liveness_name(driver->watch, driver->rank, name);
     if (st != STATUS_OK) {
         const struct driver_work *work = driver->work;
         ending.is_stuck = work->hangs && work->hangs(work->context);
@@ -151,7 +151,7 @@ static void take_ending(driver_t *driver, int rank)
     MPI_Recv(&ending, sizeof ending, MPI_BYTE, rank, TAG_END, driver->comm, MPI_STATUS_IGNORE);
     driver->ended++;
     driver->is_short |= ending.is_short;
-    watch_leave(driver->watch, rank);
+    liveness_leave(driver->watch, rank);
     if (ending.status != STATUS_OK) {
         driver_note_failure(driver, rank, &ending);
     }
@@ -186,7 +186,7 @@ static int serve_one(driver_t *driver)
     if (!there) {
         return 0;
     }
-    watch_heard(driver->watch, from.MPI_SOURCE);
+    liveness_heard(driver->watch, from.MPI_SOURCE);
     switch (from.MPI_TAG) {
     case TAG_ASK:
         answer(driver, from.MPI_SOURCE);

@@ -52,7 +52,7 @@ struct driver {
     int rank, size;
     const struct driver_work *work;
     struct progress *progress;
-    watch_t *watch;
+    liveness_t *watch;
     struct text told;      /* room for what tell() gives */
     struct letter *posted; /* sent, and perhaps not on their way yet */
     double stopping_since; /* < 0: nobody wants to stop */

@@ -16,9 +16,9 @@ static const double arrival = 0.2;
 static void say_what_is_lost(const driver_t *driver, int rank, const char *what, char *out,
                              size_t bytes)
 {
-    char name[WATCH_NAME];
+    char name[LIVENESS_NAME];
     const char *file = driver->work->file;
-    watch_name(driver->watch, rank, name);
+    liveness_name(driver->watch, rank, name);
     display_format(out, bytes, "%s %s%s%s", name, what, file ? ": cannot go on with " : "",
                    file ? file : "");
 }
@@ -43,7 +43,7 @@ static void lose(driver_t *driver, int rank, const char *what)
     say_what_is_lost(driver, rank, what, ending.cause, sizeof ending.cause);
     driver->lost++;
     driver->ended++;
-    watch_leave(driver->watch, rank);
+    liveness_leave(driver->watch, rank);
     driver_note_failure(driver, rank, &ending);
 }
 
@@ -57,7 +57,7 @@ static void describe_silence(const driver_t *driver, char out[64])
 
 void driver_lose(driver_t *driver, int rank)
 {
-    if (watch_is_expected(driver->watch, rank)) {
+    if (liveness_is_expected(driver->watch, rank)) {
         lose(driver, rank, dead);
     }
 }
@@ -65,12 +65,12 @@ void driver_lose(driver_t *driver, int rank)
 static void lead(driver_t *driver, int all)
 {
     char silent[64];
-    watch_look(driver->watch);
-    int rank = watch_find_dead(driver->watch, all);
+    liveness_look(driver->watch);
+    int rank = liveness_find_dead(driver->watch, all);
     if (rank > 0) {
         lose(driver, rank, dead);
     }
-    rank = watch_find_silent(driver->watch);
+    rank = liveness_find_silent(driver->watch);
     if (rank > 0) {
         describe_silence(driver, silent);
         lose(driver, rank, silent);
@@ -105,15 +105,15 @@ static void end_alone(driver_t *driver, int is_first, const char *what)
 static void follow(driver_t *driver, int all)
 {
     char silent[64];
-    watch_look(driver->watch);
-    int rank = watch_find_dead(driver->watch, all);
+    liveness_look(driver->watch);
+    int rank = liveness_find_dead(driver->watch, all);
     if (rank == 0) {
-        end_alone(driver, watch_is_first(driver->watch), dead);
+        end_alone(driver, liveness_is_first(driver->watch), dead);
     } else if (rank > 0) {
-        watch_leave(driver->watch, rank);
+        liveness_leave(driver->watch, rank);
         driver_post(driver, &rank, sizeof rank, 0, TAG_LOST);
     }
-    if (!driver->has_ended && watch_find_silent(driver->watch) == 0) {
+    if (!driver->has_ended && liveness_find_silent(driver->watch) == 0) {
         describe_silence(driver, silent);
         end_alone(driver, driver->rank == 1, silent);
     }
@@ -126,9 +126,9 @@ static void sign(driver_t *driver)
     if (there) {
         MPI_Recv(NULL, 0, MPI_BYTE, 0, TAG_SIGN, driver->comm, MPI_STATUS_IGNORE);
         driver->signs_seen++;
-        watch_heard(driver->watch, 0);
+        liveness_heard(driver->watch, 0);
     }
-    if (watch_is_time(driver->watch)) {
+    if (liveness_is_time(driver->watch)) {
         driver_post(driver, NULL, 0, 0, TAG_SIGN);
         driver->signs++;
     }

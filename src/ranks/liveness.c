@@ -1,8 +1,8 @@
 #include "ranks/liveness.h"
 
 #include "base/memory.h"
+#include "base/thread.h"
 #include "ranks/agree.h"
-#include "ranks/presence.h"
 #include "ranks/progress.h"
 
 #include <math.h>
@@ -23,7 +23,7 @@ struct peer {
     unsigned long long born; /* ticks of the machine's clock, so that a number taken again shows */
 };
 
-struct watch {
+struct liveness {
     int rank, size;
     double patience;
     struct peer *peers;
@@ -54,14 +54,14 @@ static unsigned long long birth_of(long process)
     return at && sscanf(at, "%llu", &born) == 1 ? born : 0;
 }
 
-static int is_there(const watch_t *watch, int rank)
+static int is_there(const liveness_t *watch, int rank)
 {
     const struct peer *peer = &watch->peers[rank];
     return birth_of(peer->process) == peer->born;
 }
 
 /* Collective. */
-static void fill(watch_t *watch, MPI_Comm comm)
+static void fill(liveness_t *watch, MPI_Comm comm)
 {
     struct peer mine = {.process = getpid(), .born = birth_of(getpid())};
     int length = 0;
@@ -75,10 +75,10 @@ static void fill(watch_t *watch, MPI_Comm comm)
     }
 }
 
-static status_t make_room(MPI_Comm comm, double patience, watch_t **out)
+static status_t make_room(MPI_Comm comm, double patience, liveness_t **out)
 {
     status_t st = STATUS_OK;
-    watch_t *watch = NULL;
+    liveness_t *watch = NULL;
     TRY(memory_zeroed(1, sizeof *watch, "ranks", &watch));
     MPI_Comm_rank(comm, &watch->rank);
     MPI_Comm_size(comm, &watch->size);
@@ -89,24 +89,24 @@ static status_t make_room(MPI_Comm comm, double patience, watch_t **out)
     *out = watch;
     watch = NULL;
 out:
-    watch_destroy(watch);
+    liveness_destroy(watch);
     return st;
 }
 
-status_t watch_create_all(MPI_Comm comm, double patience, watch_t **out)
+status_t liveness_create_all(MPI_Comm comm, double patience, liveness_t **out)
 {
     status_t st = STATUS_OK;
-    watch_t *watch = NULL;
+    liveness_t *watch = NULL;
     TRY(agree_all(comm, make_room(comm, patience, &watch)));
     fill(watch, comm);
     *out = watch;
     watch = NULL;
 out:
-    watch_destroy(watch);
+    liveness_destroy(watch);
     return st;
 }
 
-void watch_destroy(watch_t *watch)
+void liveness_destroy(liveness_t *watch)
 {
     if (watch) {
         free(watch->peers);
@@ -116,34 +116,34 @@ void watch_destroy(watch_t *watch)
     }
 }
 
-void watch_heard(watch_t *watch, int rank)
+void liveness_heard(liveness_t *watch, int rank)
 {
-    if (watch_is_expected(watch, rank)) {
+    if (liveness_is_expected(watch, rank)) {
         watch->heard[rank] = progress_now();
     }
 }
 
-void watch_leave(watch_t *watch, int rank)
+void liveness_leave(liveness_t *watch, int rank)
 {
     watch->heard[rank] = HUGE_VAL;
     watch->is_seen[rank] = 0;
 }
 
-int watch_is_expected(const watch_t *watch, int rank)
+int liveness_is_expected(const liveness_t *watch, int rank)
 {
     return watch->heard[rank] < HUGE_VAL;
 }
 
-void watch_look(watch_t *watch)
+void liveness_look(liveness_t *watch)
 {
     if (presence_was_away(&watch->presence, watch->patience)) {
         for (int i = 0; i < watch->size; i++) {
-            watch_heard(watch, i);
+            liveness_heard(watch, i);
         }
     }
 }
 
-int watch_is_time(watch_t *watch)
+int liveness_is_time(liveness_t *watch)
 {
     double now = progress_now();
     if (watch->patience <= 0 || now - watch->signed_at < watch->patience / signs) {
@@ -153,7 +153,7 @@ int watch_is_time(watch_t *watch)
     return 1;
 }
 
-int watch_find_silent(const watch_t *watch)
+int liveness_find_silent(const liveness_t *watch)
 {
     /* Not the present moment: this process may have been stopped since. */
     double now = watch->presence.here;
@@ -169,7 +169,7 @@ int watch_find_silent(const watch_t *watch)
     return -1;
 }
 
-static int find_next(const watch_t *watch)
+static int find_next(const liveness_t *watch)
 {
     for (int i = 1; i < watch->size; i++) {
         int rank = (watch->rank + i) % watch->size;
@@ -180,7 +180,7 @@ static int find_next(const watch_t *watch)
     return -1;
 }
 
-int watch_find_dead(watch_t *watch, int all)
+int liveness_find_dead(liveness_t *watch, int all)
 {
     double now = progress_now();
     if (!all && now - watch->looked < look_seconds) {
@@ -198,7 +198,7 @@ int watch_find_dead(watch_t *watch, int all)
     return -1;
 }
 
-int watch_is_first(const watch_t *watch)
+int liveness_is_first(const liveness_t *watch)
 {
     for (int i = 1; i < watch->rank; i++) {
         if (watch->is_seen[i]) {
@@ -208,8 +208,88 @@ int watch_is_first(const watch_t *watch)
     return 1;
 }
 
-void watch_name(const watch_t *watch, int rank, char out[WATCH_NAME])
+void liveness_name(const liveness_t *watch, int rank, char out[LIVENESS_NAME])
 {
     const struct peer *peer = &watch->peers[rank];
-    snprintf(out, WATCH_NAME, "rank %d on %s", rank, peer->host);
+    snprintf(out, LIVENESS_NAME, "rank %d on %s", rank, peer->host);
+}
+
+int presence_was_away(struct presence *presence, double patience)
+{
+    double now = progress_now();
+    int was_away = patience > 0 && presence->here > 0 && now - presence->here > patience / 2;
+    presence->here = now;
+    return was_away;
+}
+
+struct overdue {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int has_ended;
+    double patience;
+    char *message;
+};
+
+static void *look(void *argument)
+{
+    overdue_t *overdue = argument;
+    struct presence presence = {0};
+    double since = progress_now();
+    pthread_mutex_lock(&overdue->lock);
+    while (!overdue->has_ended) {
+        thread_wait(&overdue->lock, &overdue->changed, overdue->patience / 8);
+        if (presence_was_away(&presence, overdue->patience)) {
+            since = presence.here;
+        }
+        if (!overdue->has_ended && presence.here - since > overdue->patience) {
+            fprintf(stderr, "error: %s\n", overdue->message);
+            _exit(STATUS_DATA);
+        }
+    }
+    pthread_mutex_unlock(&overdue->lock);
+    return NULL;
+}
+
+static void give_back(overdue_t *overdue)
+{
+    if (overdue) {
+        free(overdue->message);
+        free(overdue);
+    }
+}
+
+status_t overdue_begin(double patience, const char *message, overdue_t **out)
+{
+    status_t st = STATUS_OK;
+    overdue_t *overdue = NULL;
+    *out = NULL;
+    if (patience <= 0) {
+        goto out;
+    }
+    TRY(memory_zeroed(1, sizeof *overdue, "a limit", &overdue));
+    overdue->patience = patience;
+    TRY(memory_text(message, &overdue->message));
+    TRY(thread_init_waiting(&overdue->lock, &overdue->changed));
+    TRY(thread_start(look, overdue, &overdue->thread));
+    *out = overdue;
+    overdue = NULL;
+out:
+    give_back(overdue);
+    return st;
+}
+
+void overdue_end(overdue_t *overdue)
+{
+    if (!overdue) {
+        return;
+    }
+    pthread_mutex_lock(&overdue->lock);
+    overdue->has_ended = 1;
+    pthread_cond_broadcast(&overdue->changed);
+    pthread_mutex_unlock(&overdue->lock);
+    pthread_join(overdue->thread, NULL);
+    pthread_cond_destroy(&overdue->changed);
+    pthread_mutex_destroy(&overdue->lock);
+    give_back(overdue);
 }

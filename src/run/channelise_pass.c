@@ -8,8 +8,8 @@
 #include "pipeline/channelise_pipeline.h"
 #include "ranks/agree.h"
 #include "run/dedisperse_pass.h"
-#include "run/devices.h"
 #include "run/pass.h"
+#include "run/share.h"
 #include "run/tuned.h"
 
 #include <stdio.h>
@@ -21,23 +21,23 @@ struct run {
     struct text arithmetic;
     const struct job *job;
     const struct archive *archive;
-    struct work *work;
+    struct channelise_plan *work;
     backend_t *backend;
     struct pass pass;
-    pipeline_t *pipeline;
-    struct between *between;
+    channelise_pipeline_t *pipeline;
+    struct device_carry *between;
     uint64_t block; /* spectra of all streams, as tuned; 0: as suits */
 };
 
 static void run_end(struct run *run)
 {
-    pipeline_destroy(run->pipeline);
+    channelise_pipeline_destroy(run->pipeline);
     pass_end(&run->pass);
     if (run->backend) {
-        between_end(run->between); /* shelves go before their backend */
+        device_carry_end(run->between); /* shelves go before their backend */
     }
     backend_close(run->backend);
-    work_destroy(run->work);
+    channelise_plan_destroy(run->work);
     text_free(&run->arithmetic);
 }
 
@@ -65,7 +65,7 @@ static status_t open_backend_all(struct run *run, const struct run_options *opti
 {
     status_t st = STATUS_OK;
     struct channelise_spec *spec = &run->work->channelise;
-    TRY(devices_open_all(run->comm, run->job, run->work->backend, &run->backend));
+    TRY(share_backend_all(run->comm, run->job, run->work->backend, &run->backend));
     uint32_t ability = backend_ability(run->backend);
     MPI_Allreduce(&ability, &spec->ability, 1, MPI_UINT32_T, MPI_MIN, run->comm);
     if (run->pass.begun.is_begun) {
@@ -89,16 +89,16 @@ static status_t plan_all(struct run *run, int local_size)
     if (backend == BACKEND_AUTO && begun->is_begun) {
         backend = begun->backend;
     }
-    backend = devices_settle_all(run->comm, backend);
+    backend = share_settle_backend_all(run->comm, backend);
     /* Ranks may have different numbers of threads, but there is one plan: that of the most. */
-    uint32_t threads = work_threads(run->job, local_size);
+    uint32_t threads = channelise_plan_threads(run->job, local_size);
     uint32_t most = threads;
     MPI_Allreduce(&threads, &most, 1, MPI_UINT32_T, MPI_MAX, run->comm);
-    work_destroy(run->work);
+    channelise_plan_destroy(run->work);
     run->work = NULL;
-    const struct work_cut cut = {.begun = begun->is_begun ? &begun->chunking : NULL,
-                                 .block = run->block};
-    st = work_create(run->job, run->archive, backend, most, &cut, &run->work);
+    const struct channelise_plan_cut cut = {.begun = begun->is_begun ? &begun->chunking : NULL,
+                                            .block = run->block};
+    st = channelise_plan_create(run->job, run->archive, backend, most, &cut, &run->work);
     TRY(agree_all(run->comm, st));
     run->work->channelise.threads = threads;
     TRY(pass_check_same_plan_all(run->comm, &run->work->chunking));
@@ -132,12 +132,12 @@ static status_t prepare_all(struct run *run, const struct run_options *options)
     status_t st = STATUS_OK;
     int local_rank;
     int local_size;
-    st = making_of_products(run->job, run->archive, &run->pass.making);
+    st = output_spec_of_products(run->job, run->archive, &run->pass.making);
     TRY(agree_all(run->comm, st));
     local_ranks_all(run->comm, &local_rank, &local_size);
     TRY(plan_all(run, local_size));
     /* What cannot be dedispersed is found before the work. */
-    st = run->rank == 0 ? run_check_dedispersions(run->work) : STATUS_OK;
+    st = run->rank == 0 ? dedisperse_pass_check(run->work) : STATUS_OK;
     TRY(agree_all(run->comm, st));
     struct outputs_options claim = {.force = options->force, .restart = options->restart};
     TRY(outputs_claim_all(run->comm, &run->pass.making, &claim, &run->pass.begun,
@@ -151,21 +151,21 @@ static status_t prepare_all(struct run *run, const struct run_options *options)
     TRY(open_backend_all(run, options));
     TRY(cut_as_tuned_all(run, options, local_size));
     TRY(agree_all(run->comm, describe_arithmetic(run)));
-    making_plan_products(&run->pass.making, run->work);
-    st = run->rank == 0 ? run_check_room(run->work, &run->pass.making) : STATUS_OK;
+    output_spec_plan_products(&run->pass.making, run->work);
+    st = run->rank == 0 ? dedisperse_pass_check_room(run->work, &run->pass.making) : STATUS_OK;
     TRY(agree_all(run->comm, st));
     run->pass.patience = run_patience(options, run->work->backend);
     TRY(pass_open_all(&run->pass));
     struct pipeline_sink sink = {run->pass.outputs, outputs_put, outputs_end};
-    st = pipeline_create(run->work, run->backend, &sink, &run->pipeline);
+    st = channelise_pipeline_create(run->work, run->backend, &sink, &run->pipeline);
     TRY(agree_all(run->comm, st));
     /* Who is no device's does not wake OpenCL up. */
     run->between->automatic = run->work->backend == BACKEND_OPENCL
-                                  ? devices_settle_all(run->comm, BACKEND_AUTO)
+                                  ? share_settle_backend_all(run->comm, BACKEND_AUTO)
                                   : BACKEND_CPU;
-    st = between_begin(run->between, run->backend, run->work);
+    st = device_carry_begin(run->between, run->backend, run->work);
     TRY(agree_all(run->comm, st));
-    pipeline_shelve(run->pipeline, run->between->shelves);
+    channelise_pipeline_carry(run->pipeline, run->between->shelves);
 out:
     return st;
 }
@@ -174,17 +174,17 @@ static status_t process(void *context, driver_t *driver, uint64_t index)
 {
     struct run *run = context;
     struct chunk chunk = chunk_at(&run->work->chunking, index);
-    return pipeline_chunk(run->pipeline, driver, &chunk);
+    return channelise_pipeline_chunk(run->pipeline, driver, &chunk);
 }
 
 static status_t finish(void *context, driver_t *driver)
 {
-    return pipeline_finish(((struct run *)context)->pipeline, driver);
+    return channelise_pipeline_finish(((struct run *)context)->pipeline, driver);
 }
 
 static int hangs(void *context)
 {
-    return pipeline_hangs(((struct run *)context)->pipeline);
+    return channelise_pipeline_hangs(((struct run *)context)->pipeline);
 }
 
 static status_t print_notes(const struct run *run, uint64_t missing)
@@ -192,7 +192,7 @@ static status_t print_notes(const struct run *run, uint64_t missing)
     status_t st = STATUS_OK;
     struct text notes = {0};
     char count[UNITS_TEXT];
-    TRY(work_notes(run->work, &notes));
+    TRY(channelise_plan_notes(run->work, &notes));
     if (missing > 0) {
         TRY(text_add(&notes,
                      "%s %s missing (not a number, or the missing value): taken as zero "
@@ -215,12 +215,12 @@ static status_t summarise(const struct run *run, double seconds)
     status_t st = STATUS_OK;
     double chunks = (double)chunk_count(&run->work->chunking);
     double part = 1 - (double)run->pass.before / chunks;
-    const struct work *work = run->work;
+    const struct channelise_plan *work = run->work;
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
     TRY(print_notes(run, outputs_missing(run->pass.outputs)));
     for (uint32_t i = 0; i < run->job->nproducts; i++) {
-        const struct work_product *product = &work->products[i];
+        const struct channelise_plan_product *product = &work->products[i];
         display_print(
             "%s: %s, %s %s x %u %s x %u %s, %s\n", run->job->products[i].file,
             product_name(product->spec.kind), units_count(product->spec.rows, a),
@@ -251,7 +251,7 @@ static void warn_of_range_all(const struct run *run)
     for (uint32_t i = 0; i < run->job->nproducts; i++) {
         uint64_t large = 0;
         uint64_t small = 0;
-        pipeline_range(run->pipeline, i, &large, &small);
+        channelise_pipeline_range(run->pipeline, i, &large, &small);
         large = sum_u64_all(run->comm, large);
         small = sum_u64_all(run->comm, small);
         if (run->rank == 0 && large > 0) {
@@ -296,9 +296,9 @@ out:
     return st;
 }
 
-status_t run_channelise_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
-                            const struct run_options *options, double started,
-                            struct between *between)
+status_t channelise_pass_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
+                             const struct run_options *options, double started,
+                             struct device_carry *between)
 {
     status_t st = STATUS_OK;
     struct run run = {
@@ -313,7 +313,7 @@ status_t run_channelise_all(MPI_Comm comm, const struct job *job, const struct a
     }
     double begun = progress_now();
     pass_say_where_it_goes_on(&run.pass);
-    pipeline_limit(run.pipeline, run.pass.patience);
+    channelise_pipeline_limit(run.pipeline, run.pass.patience);
     run.pass.context = &run;
     run.pass.process = process;
     run.pass.finish = finish;
@@ -324,13 +324,13 @@ status_t run_channelise_all(MPI_Comm comm, const struct job *job, const struct a
     TRY(agree_all(comm, run.rank == 0 ? archive_check_unchanged(archive) : STATUS_OK));
     TRY(pass_finish_all(&run.pass));
     if (run.rank == 0) {
-        between_note_made(between, run.pass.outputs, job->nproducts);
+        device_carry_note_made(between, run.pass.outputs, job->nproducts);
     }
     double ended = progress_now();
     warn_of_range_all(&run);
     st = conclude(&run, options, ready - started, ended - begun + ready - started, ended - worked);
     TRY(agree_all(comm, st));
-    if (between_leave(between, run.backend, run.work)) {
+    if (device_carry_leave(between, run.backend, run.work)) {
         run.backend = NULL;
     }
     st = run.rank == 0 ? pass_judge_holes(&run.pass) : STATUS_OK;

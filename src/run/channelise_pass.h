@@ -8,8 +8,8 @@
 
 /* Collective. `started`: when the run was (progress_now()); power that is to be dedispersed stays
  * `between` the passes, too. Fails as run_job_all(). */
-status_t run_channelise_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
-                            const struct run_options *options, double started,
-                            struct between *between);
+status_t channelise_pass_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
+                             const struct run_options *options, double started,
+                             struct device_carry *between);
 
 #endif

@@ -8,8 +8,8 @@
 #include "output/room.h"
 #include "pipeline/dedisperse_pipeline.h"
 #include "ranks/agree.h"
-#include "run/devices.h"
 #include "run/pass.h"
+#include "run/share.h"
 #include "run/tuned.h"
 
 #include <stdio.h>
@@ -20,30 +20,30 @@ struct dedispersing {
     const struct job *job;
     uint32_t number;
     struct fbh5 *fbh5;
-    struct dedispersion *plan;
-    const struct between *between;
+    struct dedisperse_plan *plan;
+    const struct device_carry *between;
     backend_t *opened;  /* this pass's own; NULL: an earlier one's */
     backend_t *backend; /* either */
     struct pass pass;
-    dedispersion_pipe_t *pipe;
+    dedisperse_pipeline_t *pipe;
 };
 
 static void end(struct dedispersing *run)
 {
-    dedispersion_pipe_destroy(run->pipe);
+    dedisperse_pipeline_destroy(run->pipe);
     pass_end(&run->pass);
     backend_close(run->opened);
-    dedispersion_destroy(run->plan);
+    dedisperse_plan_destroy(run->plan);
     fbh5_destroy(run->fbh5);
 }
 
-const char *run_filterbank_path(const struct job *job, uint32_t number)
+const char *dedisperse_pass_filterbank_path(const struct job *job, uint32_t number)
 {
     return job->channels > 0 ? job->products[job->dedisperse[number].input].file : job->files[0];
 }
 
-status_t run_open_filterbank_all(MPI_Comm comm, const struct job *job, uint32_t number,
-                                 struct fbh5 **out)
+status_t dedisperse_pass_open_filterbank_all(MPI_Comm comm, const struct job *job, uint32_t number,
+                                             struct fbh5 **out)
 {
     status_t st = STATUS_OK;
     struct text packed = {0};
@@ -51,7 +51,7 @@ status_t run_open_filterbank_all(MPI_Comm comm, const struct job *job, uint32_t 
     int rank;
     MPI_Comm_rank(comm, &rank);
     if (rank == 0) {
-        st = fbh5_open(run_filterbank_path(job, number), &fbh5);
+        st = fbh5_open(dedisperse_pass_filterbank_path(job, number), &fbh5);
         st = st == STATUS_OK ? fbh5_load_band(fbh5) : st;
         st = st == STATUS_OK && job->on_bad != ON_BAD_NAN ? fbh5_check_whole(fbh5) : st;
         st = st == STATUS_OK ? fbh5_pack(fbh5, &packed) : st;
@@ -76,25 +76,25 @@ static status_t check(const struct job *job, uint32_t number, const struct fbh5 
                       uint32_t threads, struct room *room)
 {
     status_t st = STATUS_OK;
-    struct dedispersion *plan = NULL;
-    struct making making = {0};
-    TRY(dedispersion_create(job, number, fbh5, backend_settle(job->dedisperse[number].backend),
-                            threads, NULL, &plan));
-    TRY(dedispersion_making(job, number, fbh5->path, NULL, &making));
-    dedispersion_plan_making(plan, &making);
+    struct dedisperse_plan *plan = NULL;
+    struct output_spec making = {0};
+    TRY(dedisperse_plan_create(job, number, fbh5, backend_settle(job->dedisperse[number].backend),
+                               threads, NULL, &plan));
+    TRY(dedisperse_plan_output_spec(job, number, fbh5->path, NULL, &making));
+    dedisperse_plan_make_output_spec(plan, &making);
     TRY(room_add_making(room, &making));
 out:
-    making_free(&making);
-    dedispersion_destroy(plan);
+    output_spec_free(&making);
+    dedisperse_plan_destroy(plan);
     return st;
 }
 
-static status_t check_foreseen(const struct work *work, struct room *room)
+static status_t check_foreseen(const struct channelise_plan *work, struct room *room)
 {
     status_t st = STATUS_OK;
     struct fbh5 *fbh5 = NULL;
     for (uint32_t i = 0; i < work->job->ndedisperse; i++) {
-        TRY(dedispersion_foresee(work, work->job->dedisperse[i].input, &fbh5));
+        TRY(dedisperse_plan_foresee(work, work->job->dedisperse[i].input, &fbh5));
         TRY(check(work->job, i, fbh5, work->channelise.threads, room));
         fbh5_destroy(fbh5);
         fbh5 = NULL;
@@ -104,13 +104,14 @@ out:
     return st;
 }
 
-status_t run_check_dedispersions(const struct work *work)
+status_t dedisperse_pass_check(const struct channelise_plan *work)
 {
     struct room room = {.count = 0};
     return check_foreseen(work, &room);
 }
 
-status_t run_check_room(const struct work *work, const struct making *making)
+status_t dedisperse_pass_check_room(const struct channelise_plan *work,
+                                    const struct output_spec *making)
 {
     status_t st = STATUS_OK;
     struct room room = {.count = 0};
@@ -121,12 +122,12 @@ out:
     return st;
 }
 
-static status_t check_filterbank(const struct job *job, const struct skip *skip, uint32_t threads)
+static status_t check_filterbank(const struct job *job, const struct resume *skip, uint32_t threads)
 {
     status_t st = STATUS_OK;
     struct fbh5 *fbh5 = NULL;
     struct room room = {.count = 0};
-    TRY(fbh5_open(run_filterbank_path(job, 0), &fbh5));
+    TRY(fbh5_open(dedisperse_pass_filterbank_path(job, 0), &fbh5));
     TRY(fbh5_load_band(fbh5));
     TRY(job->on_bad == ON_BAD_NAN ? STATUS_OK : fbh5_check_whole(fbh5));
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
@@ -140,15 +141,17 @@ out:
     return st;
 }
 
-status_t run_check_filterbank_all(MPI_Comm comm, const struct job *job, const struct skip *skip)
+status_t dedisperse_pass_check_filterbank_all(MPI_Comm comm, const struct job *job,
+                                              const struct resume *skip)
 {
     int rank;
     int local_rank;
     int local_size;
     MPI_Comm_rank(comm, &rank);
     local_ranks_all(comm, &local_rank, &local_size);
-    return agree_all(comm, rank == 0 ? check_filterbank(job, skip, work_threads(job, local_size))
-                                     : STATUS_OK);
+    return agree_all(
+        comm, rank == 0 ? check_filterbank(job, skip, channelise_plan_threads(job, local_size))
+                        : STATUS_OK);
 }
 
 /* Plans it, as suits now or as it was begun; the same on all ranks. */
@@ -162,15 +165,15 @@ static status_t plan_all(struct dedispersing *run)
     if (backend == BACKEND_AUTO && begun->is_begun) {
         backend = begun->backend;
     }
-    backend = devices_settle_all(run->comm, backend);
+    backend = share_settle_backend_all(run->comm, backend);
     local_ranks_all(run->comm, &local_rank, &local_size);
-    uint32_t threads = work_threads(run->job, local_size);
+    uint32_t threads = channelise_plan_threads(run->job, local_size);
     uint32_t most = threads;
     MPI_Allreduce(&threads, &most, 1, MPI_UINT32_T, MPI_MAX, run->comm);
-    dedispersion_destroy(run->plan);
+    dedisperse_plan_destroy(run->plan);
     run->plan = NULL;
-    st = dedispersion_create(run->job, run->number, run->fbh5, backend, most,
-                             begun->is_begun ? &begun->chunking : NULL, &run->plan);
+    st = dedisperse_plan_create(run->job, run->number, run->fbh5, backend, most,
+                                begun->is_begun ? &begun->chunking : NULL, &run->plan);
     TRY(agree_all(run->comm, st));
     run->plan->threads = threads;
     TRY(pass_check_same_plan_all(run->comm, &run->plan->chunking));
@@ -182,12 +185,12 @@ out:
 static status_t choose_shape_all(struct dedispersing *run, const struct run_options *options)
 {
     status_t st = STATUS_OK;
-    struct dedispersion *plan = run->plan;
+    struct dedisperse_plan *plan = run->plan;
     uint64_t count = min_u64(plan->chunking.chunk_spectra, plan->delays.ndms);
     struct dm_group group = {.base = 0};
     st = dm_group_create(plan, 0, (uint32_t)count, &group);
     TRY(agree_all(run->comm, st));
-    struct dedisperse_spec spec = dedispersion_stage(plan, &group, plan->block_outputs);
+    struct dedisperse_spec spec = dedisperse_plan_stage(plan, &group, plan->block_outputs);
     TRY(tuned_dedispersion_all(run->comm, run->backend, &spec, options, &plan->shape));
 out:
     dm_group_free(&group);
@@ -200,7 +203,7 @@ static status_t open_backend_all(struct dedispersing *run)
     status_t st = STATUS_OK;
     backend_t *there = run->between->backend;
     if (!there || backend_which(there) != run->plan->backend) {
-        TRY(devices_open_all(run->comm, run->job, run->plan->backend, &run->opened));
+        TRY(share_backend_all(run->comm, run->job, run->plan->backend, &run->opened));
         there = run->opened;
     }
     run->backend = there;
@@ -211,11 +214,13 @@ out:
 static status_t prepare_all(struct dedispersing *run, const struct run_options *options)
 {
     status_t st = STATUS_OK;
-    TRY(run_open_filterbank_all(run->comm, run->job, run->number, &run->fbh5));
-    st = run->rank == 0 ? between_check(run->between, run->job, run->number, run->fbh5) : STATUS_OK;
+    TRY(dedisperse_pass_open_filterbank_all(run->comm, run->job, run->number, &run->fbh5));
+    st = run->rank == 0 ? device_carry_check(run->between, run->job, run->number, run->fbh5)
+                        : STATUS_OK;
     TRY(agree_all(run->comm, st));
     TRY(plan_all(run));
-    st = dedispersion_making(run->job, run->number, run->fbh5->path, run->fbh5, &run->pass.making);
+    st = dedisperse_plan_output_spec(run->job, run->number, run->fbh5->path, run->fbh5,
+                                     &run->pass.making);
     TRY(agree_all(run->comm, st));
     struct outputs_options claim = {.force = options->force, .restart = options->restart};
     TRY(outputs_claim_all(run->comm, &run->pass.making, &claim, &run->pass.begun,
@@ -225,11 +230,11 @@ static status_t prepare_all(struct dedispersing *run, const struct run_options *
     }
     TRY(open_backend_all(run));
     TRY(choose_shape_all(run, options));
-    dedispersion_plan_making(run->plan, &run->pass.making);
+    dedisperse_plan_make_output_spec(run->plan, &run->pass.making);
     run->pass.patience = run_patience(options, run->plan->backend);
     TRY(pass_open_all(&run->pass));
     struct pipeline_sink sink = {run->pass.outputs, outputs_put, outputs_end};
-    st = dedispersion_pipe_create(run->plan, run->backend, run->between, &sink, &run->pipe);
+    st = dedisperse_pipeline_create(run->plan, run->backend, run->between, &sink, &run->pipe);
     TRY(agree_all(run->comm, st));
 out:
     return st;
@@ -239,17 +244,17 @@ static status_t process(void *context, driver_t *driver, uint64_t index)
 {
     struct dedispersing *run = context;
     struct chunk chunk = chunk_at(&run->plan->chunking, index);
-    return dedispersion_pipe_chunk(run->pipe, driver, &chunk);
+    return dedisperse_pipeline_chunk(run->pipe, driver, &chunk);
 }
 
 static status_t finish(void *context, driver_t *driver)
 {
-    return dedispersion_pipe_finish(((struct dedispersing *)context)->pipe, driver);
+    return dedisperse_pipeline_finish(((struct dedispersing *)context)->pipe, driver);
 }
 
 static int hangs(void *context)
 {
-    return dedispersion_pipe_hangs(((struct dedispersing *)context)->pipe);
+    return dedisperse_pipeline_hangs(((struct dedispersing *)context)->pipe);
 }
 
 static void summarise(const struct dedispersing *run, double seconds)
@@ -257,8 +262,8 @@ static void summarise(const struct dedispersing *run, double seconds)
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
     char c[UNITS_TEXT];
-    const struct dedispersion *plan = run->plan;
-    struct pipeline_seconds spent = dedispersion_pipe_seconds(run->pipe);
+    const struct dedisperse_plan *plan = run->plan;
+    struct pipeline_seconds spent = dedisperse_pipeline_seconds(run->pipe);
     display_print("%s: dedispersed, %s %s x %s %s, %s\n", plan->what->file,
                   units_count(plan->delays.ndms, a), units_plural(plan->delays.ndms, "DM", "DMs"),
                   units_count(plan->outputs, b), units_plural(plan->outputs, "time", "times"),
@@ -271,12 +276,12 @@ static void summarise(const struct dedispersing *run, double seconds)
                   spent.compute, spent.write);
     if (run->backend == run->between->backend) {
         display_print("%.0f %% of what rank 0 added up had stayed on the device\n",
-                      100 * dedispersion_pipe_shelved(run->pipe));
+                      100 * dedisperse_pipeline_carried(run->pipe));
     }
 }
 
-status_t run_dedispersion_all(MPI_Comm comm, const struct job *job, uint32_t number,
-                              const struct run_options *options, const struct between *between)
+status_t dedisperse_pass_all(MPI_Comm comm, const struct job *job, uint32_t number,
+                             const struct run_options *options, const struct device_carry *between)
 {
     status_t st = STATUS_OK;
     struct dedispersing run = {
@@ -287,7 +292,7 @@ status_t run_dedispersion_all(MPI_Comm comm, const struct job *job, uint32_t num
     double started = progress_now();
     TRY(prepare_all(&run, options));
     pass_say_where_it_goes_on(&run.pass);
-    dedispersion_pipe_limit(run.pipe, run.pass.patience);
+    dedisperse_pipeline_limit(run.pipe, run.pass.patience);
     run.pass.context = &run;
     run.pass.process = process;
     run.pass.finish = finish;

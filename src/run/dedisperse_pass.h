@@ -11,27 +11,29 @@
 
 /* The filterbank of dedispersion `number`, on all ranks; for fbh5_destroy(). */
 struct fbh5;
-status_t run_open_filterbank_all(MPI_Comm comm, const struct job *job, uint32_t number,
-                                 struct fbh5 **out);
+status_t dedisperse_pass_open_filterbank_all(MPI_Comm comm, const struct job *job, uint32_t number,
+                                             struct fbh5 **out);
 
 /* Its path. */
-const char *run_filterbank_path(const struct job *job, uint32_t number);
+const char *dedisperse_pass_filterbank_path(const struct job *job, uint32_t number);
 
 /* Before the filter bank begins (alone): whether the dedispersions of what it makes can be done.
  * Fails with USAGE. */
-status_t run_check_dedispersions(const struct work *work);
+status_t dedisperse_pass_check(const struct channelise_plan *work);
 
 /* Before any file of them is made (alone): whether there is room for the filter bank's products and
  * for the series of what it makes, together. Fails with NO_SPACE. */
-status_t run_check_room(const struct work *work, const struct making *making);
+status_t dedisperse_pass_check_room(const struct channelise_plan *work,
+                                    const struct output_spec *making);
 
 /* The same for dedispersions of a filterbank that is there, those that are not complete,
  * and for their room. Collective. Fails with USAGE, NO_SPACE, DATA. */
-status_t run_check_filterbank_all(MPI_Comm comm, const struct job *job, const struct skip *skip);
+status_t dedisperse_pass_check_filterbank_all(MPI_Comm comm, const struct job *job,
+                                              const struct resume *skip);
 
 /* One of them, from its plan to its product; what the passes before have left in `between` is used.
  * Collective. Fails as run_job_all(). */
-status_t run_dedispersion_all(MPI_Comm comm, const struct job *job, uint32_t number,
-                              const struct run_options *options, const struct between *between);
+status_t dedisperse_pass_all(MPI_Comm comm, const struct job *job, uint32_t number,
+                             const struct run_options *options, const struct device_carry *between);
 
 #endif

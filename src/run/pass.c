@@ -3,7 +3,7 @@
 #include "base/display.h"
 #include "base/memory.h"
 #include "ranks/agree.h"
-#include "ranks/overdue.h"
+#include "ranks/liveness.h"
 #include "ranks/stop.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 void pass_end(struct pass *pass)
 {
     outputs_destroy(pass->outputs);
-    making_free(&pass->making);
+    output_spec_free(&pass->making);
     pass->outputs = NULL;
 }
 
@@ -208,7 +208,7 @@ status_t pass_judge_holes(const struct pass *pass)
     status_t st = STATUS_OK;
     char count[UNITS_TEXT];
     uint64_t worst = 0;
-    const struct making_item *item = NULL;
+    const struct output_spec_item *item = NULL;
     for (uint32_t i = 0; i < pass->making.count; i++) {
         uint64_t holes = 0;
         TRY(outputs_holes(pass->outputs, i, &holes));

@@ -9,7 +9,7 @@
 struct pass {
     MPI_Comm comm;
     int rank;
-    struct making making;
+    struct output_spec making;
     struct outputs_begun begun;
     outputs_t *outputs;
     double patience; /* seconds without a sign of work after which something hangs; 0: no end */

@@ -60,7 +60,7 @@ out:
 }
 
 /* Whether a file that is there was made by this very job, of these very inputs. */
-static status_t check_made_by(const struct making_item *item, const char *inputs)
+static status_t check_made_by(const struct output_spec_item *item, const char *inputs)
 {
     status_t st = STATUS_OK;
     struct product *product = NULL;
@@ -79,7 +79,7 @@ out:
     return st;
 }
 
-static status_t was_begun(const struct making *making, int *out)
+static status_t was_begun(const struct output_spec *making, int *out)
 {
     status_t st = STATUS_OK;
     char *journal = NULL;
@@ -114,7 +114,7 @@ out:
 
 /* A run that was killed while it took the journals of complete products away has left some of them:
  * takes those, too. */
-static status_t tidy(const struct making *making, int only_looks, int *has_tidied)
+static status_t tidy(const struct output_spec *making, int only_looks, int *has_tidied)
 {
     status_t st = STATUS_OK;
     char *journals[MOST_OUTPUTS] = {NULL};
@@ -151,25 +151,26 @@ out:
     return st;
 }
 
-static status_t look_at_dedispersions(const struct job *job, struct skip *skip, int *last_begun)
+static status_t look_at_dedispersions(const struct job *job, struct resume *skip, int *last_begun)
 {
     status_t st = STATUS_OK;
-    struct making making = {0};
+    struct output_spec making = {0};
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
-        TRY(dedispersion_making(job, i, run_filterbank_path(job, i), NULL, &making));
+        TRY(dedisperse_plan_output_spec(job, i, dedisperse_pass_filterbank_path(job, i), NULL,
+                                        &making));
         int begun = 0;
         TRY(outputs_are_complete(&making, &skip->dedisperse[i]));
         TRY(was_begun(&making, &begun));
         *last_begun = begun ? (int)i : *last_begun;
-        making_free(&making);
+        output_spec_free(&making);
     }
 out:
-    making_free(&making);
+    output_spec_free(&making);
     return st;
 }
 
 /* With --force, what is complete is done again, unless a later pass was begun on it. */
-static void forget_forced(const struct job *job, int last_begun, struct skip *skip)
+static void forget_forced(const struct job *job, int last_begun, struct resume *skip)
 {
     skip->channelise = skip->channelise && (last_begun >= 0 || job->channels == 0);
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
@@ -181,7 +182,7 @@ static void forget_forced(const struct job *job, int last_begun, struct skip *sk
 static status_t find_filterbank(const struct job *job, uint32_t i, struct inputs *out)
 {
     status_t st = STATUS_OK;
-    const char *path = run_filterbank_path(job, i);
+    const char *path = dedisperse_pass_filterbank_path(job, i);
     struct fbh5 *fbh5 = NULL;
     if (job->channels == 0) {
         TRY(fbh5_open(path, &fbh5));
@@ -197,7 +198,7 @@ static status_t find_missing(const struct job *job, uint32_t i, const char **out
 {
     status_t st = STATUS_OK;
     int is_there = 0;
-    const char *found = run_filterbank_path(job, i);
+    const char *found = dedisperse_pass_filterbank_path(job, i);
     TRY(is_published(found, &is_there));
     for (uint32_t j = 0; j < job->nproducts && is_there; j++) {
         found = job->products[j].file;
@@ -213,7 +214,8 @@ static status_t check_series(const struct job *job, uint32_t i, int has_filterba
     status_t st = STATUS_OK;
     struct inputs inputs = {0};
     struct text contents = {0};
-    struct making_item item = {.file = job->dedisperse[i].file, .text = job->dedisperse[i].text};
+    struct output_spec_item item = {.file = job->dedisperse[i].file,
+                                    .text = job->dedisperse[i].text};
     if (!has_filterbank) {
         const char *missing = NULL;
         TRY(find_missing(job, i, &missing));
@@ -232,8 +234,8 @@ out:
     return st;
 }
 
-static status_t check_skipped(const struct job *job, const struct making *products,
-                              const struct skip *skip, int is_forced)
+static status_t check_skipped(const struct job *job, const struct output_spec *products,
+                              const struct resume *skip, int is_forced)
 {
     status_t st = STATUS_OK;
     struct text inputs = {0};
@@ -256,28 +258,28 @@ out:
 }
 
 /* With --force, what is not of this job is in nobody's way. */
-static status_t check_forced(const struct job *job, const struct making *products,
-                             struct skip *skip)
+static status_t check_forced(const struct job *job, const struct output_spec *products,
+                             struct resume *skip)
 {
     status_t st = check_skipped(job, products, skip, 1);
     if (st == STATUS_USAGE || st == STATUS_DATA) {
         report_clear();
-        *skip = (struct skip){.channelise = job->channels == 0};
+        *skip = (struct resume){.channelise = job->channels == 0};
         st = STATUS_OK;
     }
     return st;
 }
 
-status_t skip_find(const struct job *job, const struct archive *archive,
-                   const struct skip_options *options, struct skip *out)
+status_t resume_find(const struct job *job, const struct archive *archive,
+                     const struct resume_options *options, struct resume *out)
 {
     status_t st = STATUS_OK;
-    struct making products = {0};
-    struct skip skip = {.channelise = 0};
+    struct output_spec products = {0};
+    struct resume skip = {.channelise = 0};
     int last_begun = -1;
     int has_tidied = 0;
     if (archive) {
-        TRY(making_of_products(job, archive, &products));
+        TRY(output_spec_of_products(job, archive, &products));
         TRY(tidy(&products, options->only_looks, &has_tidied));
     }
     TRY(outputs_are_complete(&products, &skip.channelise));
@@ -296,7 +298,7 @@ status_t skip_find(const struct job *job, const struct archive *archive,
     }
     *out = skip;
 out:
-    making_free(&products);
+    output_spec_free(&products);
     return st;
 }
 
@@ -315,7 +317,7 @@ out:
     return st;
 }
 
-status_t skip_judge_holes(const struct job *job)
+status_t resume_judge_holes(const struct job *job)
 {
     status_t st = STATUS_OK;
     char count[UNITS_TEXT];

@@ -6,13 +6,13 @@
 #include "archive/archive.h"
 #include "job/job.h"
 
-struct skip {
+struct resume {
     int channelise;                 /* its products are complete */
     int dedisperse[JOB_DEDISPERSE]; /* this one is */
     int all;                        /* nothing is left to do */
 };
 
-struct skip_options {
+struct resume_options {
     int force;      /* skip only where a later pass was begun on what is of this job */
     int only_looks; /* leaves everything as it is */
 };
@@ -20,11 +20,11 @@ struct skip_options {
 /* Rank 0, or alone: what is complete, and of this job and its input (output/origin.h), need not be
  * done again. `archive` may be NULL. Fails with USAGE: a product that is there is of another job;
  * with DATA. */
-status_t skip_find(const struct job *job, const struct archive *archive,
-                   const struct skip_options *options, struct skip *out);
+status_t resume_find(const struct job *job, const struct archive *archive,
+                     const struct resume_options *options, struct resume *out);
 
 /* When nothing is left to do: fails with HOLES, as the run that made them did, when rows are NaN
  * for want of input; with DATA. */
-status_t skip_judge_holes(const struct job *job);
+status_t resume_judge_holes(const struct job *job);
 
 #endif

@@ -9,7 +9,7 @@
 #include "run/channelise_pass.h"
 #include "run/dedisperse_pass.h"
 #include "run/resume.h"
-#include "run/setup.h"
+#include "run/share.h"
 #include "tune/budget.h"
 #include "tune/store.h"
 
@@ -45,14 +45,14 @@ static status_t protect_all(MPI_Comm comm, const struct job *job, const struct a
 
 /* What is left to do, as rank 0 sees it, on all ranks. */
 static status_t find_left_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
-                              const struct run_options *options, struct skip *out)
+                              const struct run_options *options, struct resume *out)
 {
     status_t st = STATUS_OK;
     int rank;
     MPI_Comm_rank(comm, &rank);
     if (rank == 0) {
-        struct skip_options skip = {.force = options->force};
-        st = skip_find(job, archive, &skip, out);
+        struct resume_options skip = {.force = options->force};
+        st = resume_find(job, archive, &skip, out);
     }
     TRY(agree_all(comm, st));
     share_bytes_all(comm, out, sizeof *out);
@@ -64,7 +64,7 @@ out:
     return st;
 }
 
-static void say_what_is_complete(const struct job *job, const struct skip *skip, int rank)
+static void say_what_is_complete(const struct job *job, const struct resume *skip, int rank)
 {
     if (rank == 0 && skip->channelise && job->nproducts > 0 && job->ndedisperse > 0) {
         report_note("%s%s complete: goes on with dedispersion", job->products[0].file,
@@ -92,7 +92,7 @@ static status_t conclude_all(MPI_Comm comm, const struct job *job,
         }
         printf("\n");
     }
-    return agree_all(comm, rank == 0 ? skip_judge_holes(job) : STATUS_OK);
+    return agree_all(comm, rank == 0 ? resume_judge_holes(job) : STATUS_OK);
 }
 
 /* Rows that are NaN do not keep other passes from being done: the first such message waits for the
@@ -111,7 +111,7 @@ static status_t put_off_holes(status_t st, char holes[HOLES_BYTES])
 
 /* What is left of the time to tune is shared by the passes that are left. */
 static void share_tuning(const struct job *job, const struct run_options *options,
-                         const struct skip *skip, uint32_t next)
+                         const struct resume *skip, uint32_t next)
 {
     if (options->tune) {
         options->tune->problems = 0;
@@ -123,37 +123,37 @@ static void share_tuning(const struct job *job, const struct run_options *option
 
 /* One pass after the other. */
 static status_t run_passes_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
-                               const struct run_options *options, const struct skip *skip,
+                               const struct run_options *options, const struct resume *skip,
                                double started)
 {
     status_t st = STATUS_OK;
     char holes[HOLES_BYTES] = "";
-    struct between between = {.skip = skip};
+    struct device_carry between = {.skip = skip};
     share_tuning(job, options, skip, 0);
     if (!skip->channelise) {
         if (options->tune) {
             options->tune->problems += 2; /* the filter bank, and its blocks */
         }
-        st = run_channelise_all(comm, job, archive, options, started, &between);
+        st = channelise_pass_all(comm, job, archive, options, started, &between);
         TRY(put_off_holes(st, holes));
     }
     int rank;
     MPI_Comm_rank(comm, &rank);
-    TRY(agree_all(comm, rank == 0 ? between_note_found(&between, job) : STATUS_OK));
+    TRY(agree_all(comm, rank == 0 ? device_carry_note_found(&between, job) : STATUS_OK));
     if (job->channels == 0) {
-        TRY(run_check_filterbank_all(comm, job, skip));
+        TRY(dedisperse_pass_check_filterbank_all(comm, job, skip));
     }
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         if (!skip->dedisperse[i]) {
             share_tuning(job, options, skip, i);
-            st = run_dedispersion_all(comm, job, i, options, &between);
-            between_pass(&between, job, i);
+            st = dedisperse_pass_all(comm, job, i, options, &between);
+            device_carry_pass(&between, job, i);
             TRY(put_off_holes(st, holes));
         }
     }
     REQUIRE(holes[0] == '\0', STATUS_HOLES, "%s", holes);
 out:
-    between_end(&between);
+    device_carry_end(&between);
     return st;
 }
 
@@ -163,7 +163,7 @@ status_t run_job_all(MPI_Comm comm, const struct run_options *options)
     struct text text = {0};
     struct job *job = NULL;
     struct archive *archive = NULL;
-    struct skip skip = {.channelise = 0};
+    struct resume skip = {.channelise = 0};
     double started = progress_now();
     int rank;
     MPI_Comm_rank(comm, &rank);
@@ -171,8 +171,8 @@ status_t run_job_all(MPI_Comm comm, const struct run_options *options)
     if (rank == 0) {
         st = text_read_file(&text, options->path, YAML_FILE_BYTES);
     }
-    TRY(setup_share_all(comm, st, options->path, &text, options->sets, options->nsets,
-                        options->each, &job, &archive));
+    TRY(share_job_all(comm, st, options->path, &text, options->sets, options->nsets, options->each,
+                      &job, &archive));
     TRY(protect_all(comm, job, archive, options));
     TRY(find_left_all(comm, job, archive, options, &skip));
     if (skip.all) {

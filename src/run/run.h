@@ -8,7 +8,7 @@
 #include <mpi.h>
 #include <stdint.h>
 
-struct work;
+struct channelise_plan;
 struct job_each;
 struct backend;
 struct tune_budget;
@@ -43,7 +43,7 @@ struct run_options {
     double progress; /* seconds between lines; 0: redraw one on a terminal */
     /* For `bench run`: called on every rank when all is ready for the first chunk, may be NULL;
      * collective. And where the times go, instead of a summary; NULL: none wanted. */
-    status_t (*before)(void *context, MPI_Comm comm, const struct work *work,
+    status_t (*before)(void *context, MPI_Comm comm, const struct channelise_plan *work,
                        struct backend *backend);
     void *context;
     struct run_times *times;

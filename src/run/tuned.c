@@ -61,9 +61,9 @@ status_t tuned_filter_bank(backend_t *backend, const struct channelise_spec *spe
     enum tune_found found = TUNE_NOTHING;
     struct text words = {0};
     if (options->tune) {
-        TRY(tune_bank_now(backend, spec, &wish, &wanted.choice, &found));
+        TRY(tune_ppf_now(backend, spec, &wish, &wanted.choice, &found));
     } else {
-        TRY(tune_bank_find(backend, spec, options->database, &wanted.choice, &found));
+        TRY(tune_ppf_find(backend, spec, options->database, &wanted.choice, &found));
     }
     TRY(channelise_choose(backend, &wanted, choice));
     if (found != TUNE_NOTHING) {
@@ -76,23 +76,23 @@ out:
     return st;
 }
 
-status_t tuned_blocks(backend_t *backend, const struct work *work, int is_begun,
+status_t tuned_blocks(backend_t *backend, const struct channelise_plan *work, int is_begun,
                       const struct run_options *options, uint64_t *block)
 {
     status_t st = STATUS_OK;
     const struct tune_wish wish = {
         .database = options->database, .budget = options->tune, .memory = work->stage_bytes};
     const struct channelise_spec *spec = &work->channelise;
-    uint64_t suits = work_block(work);
+    uint64_t suits = channelise_plan_block(work);
     enum tune_found found = TUNE_NOTHING;
     *block = 0;
     if (backend_which(backend) == BACKEND_REFERENCE) {
         goto out;
     }
     if (options->tune && !is_begun) {
-        TRY(tune_blocks_now(backend, spec, suits, &wish, block, &found));
+        TRY(tune_block_length_now(backend, spec, suits, &wish, block, &found));
     } else {
-        TRY(tune_blocks_find(backend, spec, options->database, block, &found));
+        TRY(tune_block_length_find(backend, spec, options->database, block, &found));
     }
     if (found != TUNE_NOTHING && !is_begun) {
         report_note("blocks of %" PRIu64 " spectra, tuned for %s", *block,
@@ -102,7 +102,7 @@ out:
     return st;
 }
 
-status_t tuned_blocks_foresee(const struct work *work, uint64_t *block)
+status_t tuned_blocks_foresee(const struct channelise_plan *work, uint64_t *block)
 {
     status_t st = STATUS_OK;
     const struct job *job = work->job;
@@ -112,7 +112,7 @@ status_t tuned_blocks_foresee(const struct work *work, uint64_t *block)
     enum tune_found found;
     int are_known = 0;
     *block = 0;
-    TRY(tune_blocks_are_known(work->backend, &work->channelise, NULL, &are_known));
+    TRY(tune_block_length_are_known(work->backend, &work->channelise, NULL, &are_known));
     if (!are_known || work->backend == BACKEND_REFERENCE) {
         goto out;
     }
@@ -120,7 +120,7 @@ status_t tuned_blocks_foresee(const struct work *work, uint64_t *block)
         report_clear(); /* the run will have another machine */
         goto out;
     }
-    TRY(tune_blocks_find(backend, &work->channelise, NULL, block, &found));
+    TRY(tune_block_length_find(backend, &work->channelise, NULL, block, &found));
 out:
     backend_close(backend);
     return st;

@@ -21,13 +21,13 @@ status_t tuned_dedispersion_all(MPI_Comm comm, backend_t *backend,
 status_t tuned_filter_bank(backend_t *backend, const struct channelise_spec *spec, uint64_t memory,
                            const struct run_options *options, struct channelise_choice *choice);
 
-/* The length of blocks (struct work_cut) for a filter bank whose choice is made, on one rank; 0
- * when nothing is known. What was begun is not tuned any more. Fails with DEVICE. */
-status_t tuned_blocks(backend_t *backend, const struct work *work, int is_begun,
+/* The length of blocks (struct channelise_plan_cut) for a filter bank whose choice is made, on one
+ * rank; 0 when nothing is known. What was begun is not tuned any more. Fails with DEVICE. */
+status_t tuned_blocks(backend_t *backend, const struct channelise_plan *work, int is_begun,
                       const struct run_options *options, uint64_t *block);
 
 /* What a run of one rank would find, without a word; opens the backend only where it must. */
-status_t tuned_blocks_foresee(const struct work *work, uint64_t *block);
+status_t tuned_blocks_foresee(const struct channelise_plan *work, uint64_t *block);
 
 /* Puts a shape into a spec that it fits; others are left to the model. */
 void tuned_take(backend_t *backend, const struct dedisperse_shape *shape,

@@ -39,7 +39,7 @@ struct synthesis {
     int threads;
     char *part;
     int claim_fd, fd, is_ours;
-    struct native_place place;
+    struct voltages_place place;
     char *bytes;   /* [chunk_samples][antennas][chans] samples as stored */
     float *floats; /* [threads][chunk_samples][2] */
 };
@@ -111,24 +111,24 @@ static status_t make_file(struct synthesis *s, int force)
     status_t st = STATUS_OK;
     struct guard reads = {0};
     const struct synth_spec *spec = s->spec;
-    struct native_spec native = {.samples = spec->samples,
-                                 .stations = spec->stations,
-                                 .beams = spec->beams,
-                                 .pols = spec->pols,
-                                 .chans = spec->chans,
-                                 .format = spec->format,
-                                 .is_complex = spec->is_complex,
-                                 .sample_rate_hz = spec->sample_rate_hz,
-                                 .freq_hz = s->chan_hz,
-                                 .start = spec->start,
-                                 .telescope = spec->telescope,
-                                 .source = spec->source};
+    struct voltages_spec native = {.samples = spec->samples,
+                                   .stations = spec->stations,
+                                   .beams = spec->beams,
+                                   .pols = spec->pols,
+                                   .chans = spec->chans,
+                                   .format = spec->format,
+                                   .is_complex = spec->is_complex,
+                                   .sample_rate_hz = spec->sample_rate_hz,
+                                   .freq_hz = s->chan_hz,
+                                   .start = spec->start,
+                                   .telescope = spec->telescope,
+                                   .source = spec->source};
     TRY(guard_add(&reads, "its specification", spec->path));
     TRY(guard_check_part(&reads, "observation", spec->file));
     TRY(file_check_new(spec->file, force));
-    TRY(claim_part(s->part, force, native_is_ours, &s->claim_fd));
+    TRY(claim_part(s->part, force, voltages_is_ours, &s->claim_fd));
     s->is_ours = 1;
-    TRY(native_create(s->part, &native, &s->place));
+    TRY(voltages_create(s->part, &native, &s->place));
     TRY(file_reserve(s->claim_fd, s->part, s->place.file_bytes));
 out:
     guard_free(&reads);
@@ -172,7 +172,7 @@ static void interleave(const struct synthesis *s, const float *from, uint64_t co
                        uint64_t stream)
 {
     const struct synth_spec *spec = s->spec;
-    uint64_t bytes = native_sample_bytes(spec->format, spec->is_complex);
+    uint64_t bytes = voltages_sample_bytes(spec->format, spec->is_complex);
     char *to = s->bytes + stream * bytes;
     size_t parts = spec->is_complex ? 2 : 1;
     for (uint64_t i = 0; i < count; i++, to += s->place.step_bytes) {
@@ -232,7 +232,7 @@ static status_t prepare_all(struct synthesis *s, const struct synthesis_options 
     int local_size;
     local_ranks_all(s->comm, &local_rank, &local_size);
     struct job job = {0};
-    s->threads = (int)work_threads(&job, local_size);
+    s->threads = (int)channelise_plan_threads(&job, local_size);
     st = make_signal(s);
     if (st == STATUS_OK) {
         st = file_part_name(s->spec->file, &s->part);

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-void find_free(struct find *find)
+void product_files_free(struct product_files *find)
 {
     free(find->path);
     free(find->part);
     free(find->journal);
-    *find = (struct find){0};
+    *find = (struct product_files){0};
 }
 
 /* Cuts the ending off; returns whether it was there. */
@@ -26,10 +26,10 @@ static int cut_ending(char *name, const char *ending)
     return has;
 }
 
-status_t find_product(const char *name, struct find *out)
+status_t product_files_find(const char *name, struct product_files *out)
 {
     status_t st = STATUS_OK;
-    *out = (struct find){0};
+    *out = (struct product_files){0};
     TRY(memory_text(name, &out->path));
     int is_other = cut_ending(out->path, ".part") || cut_ending(out->path, ".journal");
     TRY(file_part_name(out->path, &out->part));

@@ -4,14 +4,14 @@
 
 #include "base/status.h"
 
-struct find {
+struct product_files {
     char *path, *part, *journal; /* their names */
     int has_path, has_part, has_journal;
     int is_finished; /* what is meant is x.h5, else what is on its way to become it */
 };
 
-/* Fails with DATA when there is no such file. find_free() in any case. */
-status_t find_product(const char *name, struct find *out);
-void find_free(struct find *find);
+/* Fails with DATA when there is no such file. product_files_free() in any case. */
+status_t product_files_find(const char *name, struct product_files *out);
+void product_files_free(struct product_files *find);
 
 #endif

@@ -8,7 +8,7 @@
 #include "pipeline/channelise_pipeline.h"
 #include "product/check/compare.h"
 #include "ranks/agree.h"
-#include "run/setup.h"
+#include "run/share.h"
 #include "verify/verify_dedisperse.h"
 #include "verify/verify_marks.h"
 
@@ -28,9 +28,9 @@ struct verify {
     struct text text;
     struct job *job;
     struct archive *archive;
-    struct work *work;
+    struct channelise_plan *work;
     backend_t *backend;
-    pipeline_t *pipeline;
+    channelise_pipeline_t *pipeline;
     int fd;
     uint64_t *picked; /* chunks to look at; NULL: all */
     uint64_t npicked;
@@ -45,9 +45,9 @@ struct verify {
 
 static void verify_end(struct verify *verify)
 {
-    pipeline_destroy(verify->pipeline);
+    channelise_pipeline_destroy(verify->pipeline);
     backend_close(verify->backend);
-    work_destroy(verify->work);
+    channelise_plan_destroy(verify->work);
     archive_destroy(verify->archive);
     job_destroy(verify->job);
     product_destroy(verify->product);
@@ -144,7 +144,7 @@ static status_t compare_description(const struct verify *verify, int is_moved)
 {
     status_t st = STATUS_OK;
     const struct product *product = verify->product;
-    const struct work *work = verify->work;
+    const struct channelise_plan *work = verify->work;
     const struct product_spec *spec = &work->products[0].spec;
     uint64_t frequencies = (uint64_t)verify->archive->nselected[AXIS_CHAN] * spec->nchannels;
     REQUIRE(product->kind == spec->kind && product->rows == spec->rows &&
@@ -263,12 +263,12 @@ static status_t process(void *context, driver_t *driver, uint64_t index)
     struct verify *verify = context;
     uint64_t picked = verify->picked ? verify->picked[index] : index;
     struct chunk chunk = chunk_at(&verify->work->chunking, picked);
-    return pipeline_chunk(verify->pipeline, driver, &chunk);
+    return channelise_pipeline_chunk(verify->pipeline, driver, &chunk);
 }
 
 static status_t finish(void *context, driver_t *driver)
 {
-    return pipeline_finish(((struct verify *)context)->pipeline, driver);
+    return channelise_pipeline_finish(((struct verify *)context)->pipeline, driver);
 }
 
 /* The product's own job, with the reference as backend and small chunks. */
@@ -293,8 +293,8 @@ static status_t open_job_all(struct verify *verify, const struct verify_options 
     sets[nsets++] = chunk;
     sets[nsets++] = "channelise.backend=reference";
     TRY(text_add(&verify->text, "%s", verify->product->job_text));
-    TRY(setup_share_all(verify->comm, STATUS_OK, options->path, &verify->text, sets, nsets, NULL,
-                        &verify->job, &verify->archive));
+    TRY(share_job_all(verify->comm, STATUS_OK, options->path, &verify->text, sets, nsets, NULL,
+                      &verify->job, &verify->archive));
 out:
     free(sets);
     return st;
@@ -305,7 +305,8 @@ static status_t prepare_all(struct verify *verify, const struct verify_options *
     status_t st = STATUS_OK;
     TRY(open_job_all(verify, options));
     do {
-        st = work_create(verify->job, verify->archive, BACKEND_REFERENCE, 1, NULL, &verify->work);
+        st = channelise_plan_create(verify->job, verify->archive, BACKEND_REFERENCE, 1, NULL,
+                                    &verify->work);
     } while (verify_may_take_more(st, options, verify->job));
     if (st == STATUS_OK) {
         st = file_open_read(options->path, &verify->fd);
@@ -322,7 +323,7 @@ static status_t prepare_all(struct verify *verify, const struct verify_options *
     }
     if (st == STATUS_OK) {
         struct pipeline_sink sink = {verify, compare_rows, count_missing};
-        st = pipeline_create(verify->work, verify->backend, &sink, &verify->pipeline);
+        st = channelise_pipeline_create(verify->work, verify->backend, &sink, &verify->pipeline);
     }
     TRY(agree_all(verify->comm, st));
 out:

@@ -32,7 +32,7 @@ struct stretch {
 struct check {
     MPI_Comm comm;
     int rank;
-    struct find find;
+    struct product_files find;
     struct product *product;
     const char *path; /* of the file that is read */
     int fd;
@@ -48,7 +48,7 @@ struct check {
 
 static void check_end(struct check *check)
 {
-    find_free(&check->find);
+    product_files_free(&check->find);
     product_destroy(check->product);
     journal_destroy(check->journal);
     text_free(&check->damaged);
@@ -277,7 +277,7 @@ out:
 static status_t prepare(struct check *check, const char *path)
 {
     status_t st = STATUS_OK;
-    TRY(find_product(path, &check->find));
+    TRY(product_files_find(path, &check->find));
     check->path =
         check->find.is_finished || !check->find.has_part ? check->find.path : check->find.part;
     TRY(product_open(check->path, &check->product));

@@ -27,9 +27,9 @@ struct verify {
     struct dedispersed *series;
     struct job *job;
     struct fbh5 *fbh5;
-    struct dedispersion *plan;
+    struct dedisperse_plan *plan;
     backend_t *backend;
-    dedispersion_pipe_t *pipe;
+    dedisperse_pipeline_t *pipe;
     int fd;
     uint64_t *picked;
     uint64_t npicked, nchunks;
@@ -41,9 +41,9 @@ struct verify {
 
 static void verify_end(struct verify *verify)
 {
-    dedispersion_pipe_destroy(verify->pipe);
+    dedisperse_pipeline_destroy(verify->pipe);
     backend_close(verify->backend);
-    dedispersion_destroy(verify->plan);
+    dedisperse_plan_destroy(verify->plan);
     fbh5_destroy(verify->fbh5);
     job_destroy(verify->job);
     dedispersed_destroy(verify->series);
@@ -94,11 +94,11 @@ static status_t make_plan(struct verify *verify, const struct verify_options *op
                              .chunk_spectra = min_u64(product->rows, max_u64(CHUNK_ADDS / adds, 1)),
                              .streams = (uint32_t)product->frequencies,
                              .group_streams = (uint32_t)min_u64(product->frequencies, CHUNK_TIMES)};
-    TRY(fbh5_open(run_filterbank_path(verify->job, 0), &verify->fbh5));
+    TRY(fbh5_open(dedisperse_pass_filterbank_path(verify->job, 0), &verify->fbh5));
     TRY(fbh5_load_band(verify->fbh5));
     do {
-        st = dedispersion_create(verify->job, 0, verify->fbh5, BACKEND_REFERENCE, 1, &small,
-                                 &verify->plan);
+        st = dedisperse_plan_create(verify->job, 0, verify->fbh5, BACKEND_REFERENCE, 1, &small,
+                                    &verify->plan);
         small.chunk_spectra = ceil_div_u64(small.chunk_spectra, 8);
     } while (verify_may_take_more(st, options, verify->job));
 out:
@@ -113,7 +113,7 @@ static status_t compare_description(const struct verify *verify, int is_moved)
 {
     status_t st = STATUS_OK;
     const struct dedispersed *series = verify->series;
-    const struct dedispersion *plan = verify->plan;
+    const struct dedisperse_plan *plan = verify->plan;
     const struct product *product = verify->product;
     REQUIRE(series->ndms == plan->delays.ndms && series->nchannels == plan->fbh5->nchannels &&
                 product->rows == plan->delays.ndms && product->frequencies == plan->outputs,
@@ -221,7 +221,7 @@ static status_t prepare(struct verify *verify, const struct verify_options *opti
     TRY(compare_description(verify, options->nsets > 0));
     TRY(pick_chunks(verify, options));
     TRY(backend_open(BACKEND_REFERENCE, &none, &verify->backend));
-    TRY(dedispersion_pipe_create(verify->plan, verify->backend, NULL, &sink, &verify->pipe));
+    TRY(dedisperse_pipeline_create(verify->plan, verify->backend, NULL, &sink, &verify->pipe));
 out:
     return st;
 }
@@ -231,12 +231,12 @@ static status_t process(void *context, driver_t *driver, uint64_t index)
     struct verify *verify = context;
     uint64_t picked = verify->picked ? verify->picked[index] : index;
     struct chunk chunk = chunk_at(&verify->plan->chunking, picked);
-    return dedispersion_pipe_chunk(verify->pipe, driver, &chunk);
+    return dedisperse_pipeline_chunk(verify->pipe, driver, &chunk);
 }
 
 static status_t finish(void *context, driver_t *driver)
 {
-    return dedispersion_pipe_finish(((struct verify *)context)->pipe, driver);
+    return dedisperse_pipeline_finish(((struct verify *)context)->pipe, driver);
 }
 
 static status_t judge(const struct verify *verify, const struct agreement *agreement,

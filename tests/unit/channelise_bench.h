@@ -81,12 +81,12 @@ static void bench_start(struct bench *bench, enum sample_format format, int is_c
         bench->re[i] = i * bench->sample_bytes;
         bench->im[i] = bench->re[i] + (parts == 2 ? number_bytes[format] : 0);
     }
-    struct coeff_spec coeff = {.channels = channels,
-                               .taps = taps,
-                               .samples_per_spectrum = (uint32_t)channelise_samples(spec),
-                               .window = WINDOW_HANN,
-                               .cutoff = 1};
-    assert_int_equal(coeff_create(&coeff, &bench->coeff), STATUS_OK);
+    struct prototype_spec coeff = {.channels = channels,
+                                   .taps = taps,
+                                   .samples_per_spectrum = (uint32_t)channelise_samples(spec),
+                                   .window = WINDOW_HANN,
+                                   .cutoff = 1};
+    assert_int_equal(prototype_create(&coeff, &bench->coeff), STATUS_OK);
     spec->coeff = bench->coeff;
     bench->in = malloc(bench->samples * STREAMS * bench->sample_bytes);
     assert_non_null(bench->in);

@@ -28,8 +28,8 @@ struct problem {
 
 struct dedisperse_bench {
     struct problem problem;
-    struct delays delays;
-    struct delays_steps steps;
+    struct dispersion delays;
+    struct dispersion_steps steps;
     struct dedisperse_spec spec;
     struct dedisperse_input input;
     unsigned char *mask;
@@ -57,18 +57,18 @@ static inline void bench_delays(struct dedisperse_bench *b)
     }
     /* D * step * (1 / 1000^2 - 1 / 1500^2) seconds are `slope` samples of a second. */
     double step = p->slope / (delays_default_constant * (1e-6 - 1 / 2.25e6));
-    assert_int_equal(delays_linear(0, step > 0 ? step : 1, p->ndms, &dms), STATUS_OK);
+    assert_int_equal(dispersion_linear(0, step > 0 ? step : 1, p->ndms, &dms), STATUS_OK);
     for (uint32_t d = 0; d < p->ndms && !(p->slope > 0); d++) {
         dms[d] = 0;
     }
-    struct delays_spec spec = {.freq_hz = freq,
-                               .nchannels = p->nchannels,
-                               .sample_seconds = 1,
-                               .dms = dms,
-                               .ndms = p->ndms};
-    assert_int_equal(delays_create(&spec, &b->delays), STATUS_OK);
+    struct dispersion_spec spec = {.freq_hz = freq,
+                                   .nchannels = p->nchannels,
+                                   .sample_seconds = 1,
+                                   .dms = dms,
+                                   .ndms = p->ndms};
+    assert_int_equal(dispersion_create(&spec, &b->delays), STATUS_OK);
     if (p->group > 0) {
-        assert_int_equal(delays_steps_create(&b->delays, p->group, &b->steps), STATUS_OK);
+        assert_int_equal(dispersion_steps_create(&b->delays, p->group, &b->steps), STATUS_OK);
         b->spec.steps = &b->steps;
     }
     free(freq);
@@ -122,8 +122,8 @@ static inline void bench_start(struct dedisperse_bench *b, const struct problem 
 
 static inline void bench_end(struct dedisperse_bench *b)
 {
-    delays_free(&b->delays);
-    delays_steps_free(&b->steps);
+    dispersion_free(&b->delays);
+    dispersion_steps_free(&b->steps);
     free(b->mask);
     free(b->in);
 }

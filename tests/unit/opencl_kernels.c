@@ -31,7 +31,7 @@ static status_t run_case(device_t *device, size_t i, cl_mem in, cl_mem out)
     status_t st = STATUS_OK;
     struct channelise_choice choice;
     struct stopwatch watch = {0};
-    struct coeff_spec coeff = {
+    struct prototype_spec coeff = {
         .channels = cases[i].channels, .taps = cases[i].taps, .window = WINDOW_HANN, .cutoff = 1};
     struct channelise_spec spec = {.channels = cases[i].channels,
                                    .taps = cases[i].taps,
@@ -54,19 +54,19 @@ static status_t run_case(device_t *device, size_t i, cl_mem in, cl_mem out)
     uint64_t samples = (SPECTRA + spec.taps - 1) * channelise_samples(&spec);
     double *table = NULL;
     ppf_t *bank = NULL;
-    dealer_t *dealer = NULL;
+    deinterleave_t *dealer = NULL;
     cl_mem dealt = NULL;
     uint64_t stride = 0;
     uint64_t rows = 0;
     cl_ulong counts[DEAL_GROUPS];
     cl_event counted = NULL;
     coeff.samples_per_spectrum = (uint32_t)channelise_samples(&spec);
-    TRY(coeff_create(&coeff, &table));
+    TRY(prototype_create(&coeff, &table));
     spec.coeff = table;
     REQUIRE(ppf_choices(&device->info, &spec, &choice, 1) == 1, STATUS_DEVICE, "no choice");
-    TRY(dealer_create(device, &spec, &dealer));
+    TRY(deinterleave_create(device, &spec, &dealer));
     TRY(ppf_create(device, &spec, &choice, &bank));
-    TRY(dealer_run(dealer, &watch, in, &input, STREAMS, samples, samples, &dealt, &stride));
+    TRY(deinterleave_run(dealer, &watch, in, &input, STREAMS, samples, samples, &dealt, &stride));
     TRY(ppf_begin(bank, 0));
     TRY(ppf_run(bank, &watch, dealt, stride, STREAMS, SPECTRA, &out, &rows));
     /* Once more from where samples lie well: that of stream 1 begins at a multiple of 16 bytes. */
@@ -74,13 +74,14 @@ static status_t run_case(device_t *device, size_t i, cl_mem in, cl_mem out)
     im[0] = part;
     im[1] = (size_t)stride + part;
     input.step = bytes;
-    TRY(dealer_run(dealer, &watch, dealt, &input, STREAMS, samples, samples, &dealt, &stride));
-    TRY(dealer_fetch(dealer, counts, &counted));
+    TRY(deinterleave_run(dealer, &watch, dealt, &input, STREAMS, samples, samples, &dealt,
+                         &stride));
+    TRY(deinterleave_fetch(dealer, counts, &counted));
     TRY(device_wait(device, counted));
     printf("%s: %llu rows\n", kernel_name(spec.kernel), (unsigned long long)rows);
 out:
     ppf_destroy(bank);
-    dealer_destroy(dealer);
+    deinterleave_destroy(dealer);
     if (counted) {
         clReleaseEvent(counted);
     }

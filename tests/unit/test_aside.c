@@ -1,5 +1,5 @@
 /* A thread that does one thing at a time: all is done, once, in order, and ends with it. */
-#include "base/aside.h"
+#include "base/thread.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,28 +26,28 @@ static void does_all(void **state)
 {
     (void)state;
     enum { TIMES = 1000 };
-    aside_t *aside = NULL;
+    thread_worker_t *aside = NULL;
     struct count count = {0};
-    assert_int_equal(aside_create(&aside), STATUS_OK);
-    aside_wait(aside); /* nothing */
+    assert_int_equal(thread_worker_create(&aside), STATUS_OK);
+    thread_worker_wait(aside); /* nothing */
     for (int i = 0; i < TIMES; i++) {
-        aside_begin(aside, add, &count);
-        aside_wait(aside);
+        thread_worker_begin(aside, add, &count);
+        thread_worker_wait(aside);
         assert_int_equal(count.times, i + 1);
     }
-    aside_destroy(aside);
+    thread_worker_destroy(aside);
 }
 
 static void ends_with_what_it_does(void **state)
 {
     (void)state;
-    aside_t *aside = NULL;
+    thread_worker_t *aside = NULL;
     struct count count = {.pause_ns = 50000000};
-    assert_int_equal(aside_create(&aside), STATUS_OK);
-    aside_begin(aside, add, &count);
-    aside_destroy(aside);
+    assert_int_equal(thread_worker_create(&aside), STATUS_OK);
+    thread_worker_begin(aside, add, &count);
+    thread_worker_destroy(aside);
     assert_int_equal(count.times, 1);
-    aside_destroy(NULL);
+    thread_worker_destroy(NULL);
 }
 
 int main(void)

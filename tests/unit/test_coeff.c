@@ -29,32 +29,33 @@ static void assert_near(double value, double expected, double tolerance)
     }
 }
 
-static struct coeff_spec make_spec(enum window_kind window, uint32_t channels, uint32_t taps)
+static struct prototype_spec make_spec(enum window_kind window, uint32_t channels, uint32_t taps)
 {
-    return (struct coeff_spec){.channels = channels,
-                               .taps = taps,
-                               .samples_per_spectrum = channels,
-                               .window = window,
-                               .kaiser_beta = 8.6,
-                               .cutoff = 1,
-                               .normalise = NORMALISE_NONE};
+    return (struct prototype_spec){.channels = channels,
+                                   .taps = taps,
+                                   .samples_per_spectrum = channels,
+                                   .window = window,
+                                   .kaiser_beta = 8.6,
+                                   .cutoff = 1,
+                                   .normalise = NORMALISE_NONE};
 }
 
-static double *create(const struct coeff_spec *spec)
+static double *create(const struct prototype_spec *spec)
 {
     double *coeff = NULL;
-    assert_int_equal(coeff_create(spec, &coeff), STATUS_OK);
+    assert_int_equal(prototype_create(spec, &coeff), STATUS_OK);
     assert_non_null(coeff);
     return coeff;
 }
 
 /* The cause must hold every one of the texts, up to a NULL. */
-static void assert_fails(const struct coeff_spec *spec, status_t status, const char *const *texts)
+static void assert_fails(const struct prototype_spec *spec, status_t status,
+                         const char *const *texts)
 {
     double untouched = 0;
     double *coeff = &untouched;
     report_clear();
-    assert_int_equal(coeff_create(spec, &coeff), status);
+    assert_int_equal(prototype_create(spec, &coeff), status);
     assert_ptr_equal(coeff, &untouched);
     assert_int_equal(report_cause_status(), status);
     for (; *texts; texts++) {
@@ -112,7 +113,7 @@ static void test_formulas(void **state)
     (void)state;
     for (size_t w = 0; w < NWINDOWS; w++) {
         for (double cutoff = 0; cutoff < 3; cutoff += 0.75) {
-            struct coeff_spec spec = make_spec(all_windows[w], 30, 3);
+            struct prototype_spec spec = make_spec(all_windows[w], 30, 3);
             spec.cutoff = cutoff;
             double *coeff = create(&spec);
             for (int j = 0; j < 90; j++) {
@@ -129,7 +130,7 @@ static void test_formulas(void **state)
 static void test_real_input(void **state)
 {
     (void)state;
-    struct coeff_spec spec = make_spec(WINDOW_HANN, 8, 4);
+    struct prototype_spec spec = make_spec(WINDOW_HANN, 8, 4);
     spec.samples_per_spectrum = 16;
     double *coeff = create(&spec);
     for (int j = 0; j < 64; j++) {
@@ -147,7 +148,7 @@ static void test_kaiser_table(void **state)
     (void)state;
     const double table[][2] = {{1, 0.4657596077}, {5, 0.1835408126}, {10, 0.1278333372}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        struct coeff_spec spec = make_spec(WINDOW_KAISER, 2, 1);
+        struct prototype_spec spec = make_spec(WINDOW_KAISER, 2, 1);
         spec.cutoff = 0;
         spec.kaiser_beta = table[i][0];
         double *coeff = create(&spec);
@@ -163,7 +164,7 @@ static void test_kaiser_table(void **state)
 static void test_kaiser_limits(void **state)
 {
     (void)state;
-    struct coeff_spec spec = make_spec(WINDOW_KAISER, 1024, 1);
+    struct prototype_spec spec = make_spec(WINDOW_KAISER, 1024, 1);
     spec.cutoff = 0;
     spec.kaiser_beta = 0;
     double *flat = create(&spec);
@@ -187,7 +188,7 @@ static void test_symmetry(void **state)
     const uint32_t shapes[][2] = {{2, 1}, {30, 3}, {1024, 8}, {62, 17}};
     for (size_t w = 0; w < NWINDOWS; w++) {
         for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-            struct coeff_spec spec = make_spec(all_windows[w], shapes[i][0], shapes[i][1]);
+            struct prototype_spec spec = make_spec(all_windows[w], shapes[i][0], shapes[i][1]);
             spec.cutoff = 0.9;
             spec.normalise = (enum normalise)(i % 3);
             double *coeff = create(&spec);
@@ -207,7 +208,7 @@ static void test_normalise(void **state)
     (void)state;
     enum { COUNT = 8 * 1024 };
     for (size_t w = 0; w < NWINDOWS; w++) {
-        struct coeff_spec spec = make_spec(all_windows[w], 1024, 8);
+        struct prototype_spec spec = make_spec(all_windows[w], 1024, 8);
         double *plain = create(&spec);
         spec.normalise = NORMALISE_ENERGY;
         double *energy = create(&spec);
@@ -233,7 +234,7 @@ static void test_normalise(void **state)
 static void test_bare(void **state)
 {
     (void)state;
-    struct coeff_spec spec = make_spec(WINDOW_RECT, 64, 1);
+    struct prototype_spec spec = make_spec(WINDOW_RECT, 64, 1);
     spec.cutoff = 0;
     spec.normalise = NORMALISE_ENERGY;
     double *coeff = create(&spec);
@@ -244,7 +245,7 @@ static void test_bare(void **state)
 }
 
 /* The gain at `f` channels over that at the centre of the channel. */
-static double relative_gain(const struct coeff_spec *spec, double f)
+static double relative_gain(const struct prototype_spec *spec, double f)
 {
     double *coeff = create(spec);
     size_t count = (size_t)spec->taps * spec->samples_per_spectrum;
@@ -269,7 +270,7 @@ static void test_half_amplitude(void **state)
     (void)state;
     const enum window_kind windows[] = {WINDOW_HANN, WINDOW_BLACKMAN};
     for (size_t w = 0; w < 2; w++) {
-        struct coeff_spec spec = make_spec(windows[w], 64, 32);
+        struct prototype_spec spec = make_spec(windows[w], 64, 32);
         assert_near(relative_gain(&spec, 0.5), 0.5, 1e-4);
         spec.cutoff = 1.25;
         assert_near(relative_gain(&spec, 0.625), 0.5, 1e-4);
@@ -282,7 +283,7 @@ static void test_fold_shift(void **state)
 {
     (void)state;
     double coeff[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
-    coeff_fold_shift(coeff, 2, 6);
+    prototype_fold_shift(coeff, 2, 6);
     for (int j = 0; j < 12; j++) {
         assert_near(coeff[j], j % 2 ? -(j + 1) : j + 1, 0);
     }
@@ -293,7 +294,7 @@ static void test_too_many(void **state)
 {
     (void)state;
     const char *const texts[] = {"out of memory", "filter coefficients", NULL};
-    struct coeff_spec spec = make_spec(WINDOW_HANN, UINT32_C(1) << 30, UINT32_C(1) << 16);
+    struct prototype_spec spec = make_spec(WINDOW_HANN, UINT32_C(1) << 30, UINT32_C(1) << 16);
     assert_fails(&spec, STATUS_DEVICE, texts);
     spec.taps = UINT32_MAX;
     spec.samples_per_spectrum = UINT32_C(1) << 31;
@@ -317,7 +318,7 @@ static void test_file(void **state)
     char path[] = TEMPORARY;
     const char text[] = "# a filter of 2 taps\r\n1 -2.5\t3e2#three\n\n  0x1p-3\n";
     write_file(path, text, sizeof text - 1);
-    struct coeff_spec spec = make_spec(WINDOW_FILE, 2, 2);
+    struct prototype_spec spec = make_spec(WINDOW_FILE, 2, 2);
     spec.path = path;
     double *coeff = create(&spec);
     const double expected[] = {1, -2.5, 300, 0.125};
@@ -355,7 +356,7 @@ static void test_file_errors(void **state)
         char path[] = TEMPORARY;
         size_t length = cases[i].length ? cases[i].length : strlen(cases[i].bytes);
         write_file(path, cases[i].bytes, length);
-        struct coeff_spec spec = make_spec(WINDOW_FILE, 2, 2);
+        struct prototype_spec spec = make_spec(WINDOW_FILE, 2, 2);
         spec.path = path;
         assert_fails(&spec, STATUS_DATA, cases[i].texts);
         assert_fails(&spec, STATUS_DATA, (const char *const[]){path, NULL});
@@ -366,7 +367,7 @@ static void test_file_errors(void **state)
 static void test_no_file(void **state)
 {
     (void)state;
-    struct coeff_spec spec = make_spec(WINDOW_FILE, 2, 2);
+    struct prototype_spec spec = make_spec(WINDOW_FILE, 2, 2);
     spec.path = "/nonexistent/filter.txt";
     assert_fails(&spec, STATUS_DATA, (const char *const[]){spec.path, "No such file", NULL});
     spec.path = "/tmp";
@@ -391,7 +392,7 @@ static void test_no_gain(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char path[] = TEMPORARY;
         write_file(path, cases[i].text, strlen(cases[i].text));
-        struct coeff_spec spec = make_spec(WINDOW_FILE, 2, strchr(cases[i].text, '\n') ? 2 : 1);
+        struct prototype_spec spec = make_spec(WINDOW_FILE, 2, strchr(cases[i].text, '\n') ? 2 : 1);
         spec.path = path;
         free(create(&spec));
         spec.normalise = cases[i].normalise;

@@ -31,15 +31,15 @@ static double db(double amplitude)
 
 static double *create(enum window_kind window, uint32_t samples, uint32_t taps, double cutoff)
 {
-    struct coeff_spec spec = {.channels = samples,
-                              .taps = taps,
-                              .samples_per_spectrum = samples,
-                              .window = window,
-                              .kaiser_beta = 8.6,
-                              .cutoff = cutoff,
-                              .normalise = NORMALISE_ENERGY};
+    struct prototype_spec spec = {.channels = samples,
+                                  .taps = taps,
+                                  .samples_per_spectrum = samples,
+                                  .window = window,
+                                  .kaiser_beta = 8.6,
+                                  .cutoff = cutoff,
+                                  .normalise = NORMALISE_ENERGY};
     double *coeff = NULL;
-    assert_int_equal(coeff_create(&spec, &coeff), STATUS_OK);
+    assert_int_equal(prototype_create(&spec, &coeff), STATUS_OK);
     return coeff;
 }
 

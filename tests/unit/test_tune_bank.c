@@ -27,12 +27,12 @@ static char database[] = "/tmp/voltmill-test-bank-XXXXXX";
 
 static struct channelise_spec make_spec(double **coeff)
 {
-    struct coeff_spec filter = {.channels = CHANNELS,
-                                .taps = TAPS,
-                                .samples_per_spectrum = CHANNELS,
-                                .window = WINDOW_HANN,
-                                .cutoff = 1};
-    assert_int_equal(coeff_create(&filter, coeff), STATUS_OK);
+    struct prototype_spec filter = {.channels = CHANNELS,
+                                    .taps = TAPS,
+                                    .samples_per_spectrum = CHANNELS,
+                                    .window = WINDOW_HANN,
+                                    .cutoff = 1};
+    assert_int_equal(prototype_create(&filter, coeff), STATUS_OK);
     return (struct channelise_spec){.channels = CHANNELS,
                                     .taps = TAPS,
                                     .is_complex = 1,
@@ -160,7 +160,7 @@ static void candidates_are_right(void **state)
     struct channelise_spec spec = make_spec(&coeff);
     backend_t *backend = open_backend(BACKEND_OPENCL);
     struct channelise_choice *list = NULL;
-    bank_trial_t *trial = NULL;
+    ppf_trial_t *trial = NULL;
     uint32_t count = 0;
     uint32_t right = 0;
     if (!backend) {
@@ -169,7 +169,7 @@ static void candidates_are_right(void **state)
     }
     assert_int_equal(channelise_candidates(backend, &spec, &list, &count), STATUS_OK);
     assert_true(count > 100);
-    assert_int_equal(bank_trial_create(backend, &spec, 0, &trial), STATUS_OK);
+    assert_int_equal(ppf_trial_create(backend, &spec, 0, &trial), STATUS_OK);
     for (uint32_t i = 0; i < TRIED; i++) {
         double seconds = 0;
         uint32_t wrong = 0;
@@ -178,7 +178,7 @@ static void candidates_are_right(void **state)
         while (at > 0 && list[at].kernel == KERNEL_FUSED && list[at].numbers[1] > 2) {
             at--;
         }
-        if (bank_trial_time(trial, &list[at], 1, NULL, &seconds, &wrong) == STATUS_OK) {
+        if (ppf_trial_time(trial, &list[at], 1, NULL, &seconds, &wrong) == STATUS_OK) {
             assert_int_equal(wrong, 0);
             assert_true(seconds > 0);
             right++;
@@ -186,7 +186,7 @@ static void candidates_are_right(void **state)
         report_clear();
     }
     assert_true(right >= TRIED / 2);
-    bank_trial_destroy(trial);
+    ppf_trial_destroy(trial);
     free(list);
     free(coeff);
     backend_close(backend);
@@ -200,18 +200,18 @@ static void wrong_ones_are_found_out(void **state)
     struct channelise_spec spec = make_spec(&coeff);
     backend_t *backend = open_backend(BACKEND_CPU);
     struct channelise_choice *list = NULL;
-    bank_trial_t *trial = NULL;
+    ppf_trial_t *trial = NULL;
     uint32_t count = 0;
     uint32_t wrong = 0;
     double seconds = 0;
     assert_int_equal(channelise_candidates(backend, &spec, &list, &count), STATUS_OK);
-    assert_int_equal(bank_trial_create(backend, &spec, 0, &trial), STATUS_OK);
-    assert_int_equal(bank_trial_time(trial, &list[0], 1, NULL, &seconds, &wrong), STATUS_OK);
+    assert_int_equal(ppf_trial_create(backend, &spec, 0, &trial), STATUS_OK);
+    assert_int_equal(ppf_trial_time(trial, &list[0], 1, NULL, &seconds, &wrong), STATUS_OK);
     assert_int_equal(wrong, 0);
     coeff[2 * CHANNELS + 3] *= 1.1;
-    assert_int_equal(bank_trial_time(trial, &list[0], 1, NULL, &seconds, &wrong), STATUS_OK);
+    assert_int_equal(ppf_trial_time(trial, &list[0], 1, NULL, &seconds, &wrong), STATUS_OK);
     assert_true(wrong > 0);
-    bank_trial_destroy(trial);
+    ppf_trial_destroy(trial);
     free(list);
     free(coeff);
     backend_close(backend);
@@ -228,19 +228,19 @@ static void what_was_found_comes_back(void **state)
     struct channelise_choice again;
     struct tune_summary summary;
     enum tune_found found = TUNE_EXACT;
-    assert_int_equal(tune_bank_find(backend, &spec, database, &again, &found), STATUS_OK);
+    assert_int_equal(tune_ppf_find(backend, &spec, database, &again, &found), STATUS_OK);
     assert_int_equal(found, TUNE_NOTHING);
-    assert_int_equal(tune_bank_search(backend, &spec, &options, NULL, database, &best, &summary),
+    assert_int_equal(tune_ppf_search(backend, &spec, &options, NULL, database, &best, &summary),
                      STATUS_OK);
     assert_true(summary.seconds > 0 && summary.timed == summary.fit && summary.wrong == 0);
-    assert_int_equal(tune_bank_find(backend, &spec, database, &again, &found), STATUS_OK);
+    assert_int_equal(tune_ppf_find(backend, &spec, database, &again, &found), STATUS_OK);
     assert_int_equal(found, TUNE_EXACT);
     assert_memory_equal(&again, &best, sizeof best);
     spec.outputs[1].integrate = 64;
-    assert_int_equal(tune_bank_find(backend, &spec, database, &again, &found), STATUS_OK);
+    assert_int_equal(tune_ppf_find(backend, &spec, database, &again, &found), STATUS_OK);
     assert_int_equal(found, TUNE_NEAREST);
     spec.taps = 8;
-    assert_int_equal(tune_bank_find(backend, &spec, database, &again, &found), STATUS_OK);
+    assert_int_equal(tune_ppf_find(backend, &spec, database, &again, &found), STATUS_OK);
     assert_int_equal(found, TUNE_NOTHING);
     free(coeff);
     backend_close(backend);
@@ -254,24 +254,24 @@ static void trials_keep_to_their_memory(void **state)
     struct channelise_spec spec = make_spec(&coeff);
     backend_t *backend = open_backend(BACKEND_CPU);
     struct channelise_choice *list = NULL;
-    bank_trial_t *trial = NULL;
+    ppf_trial_t *trial = NULL;
     uint32_t count = 0;
     uint32_t wrong = 1;
     double seconds = 0;
     assert_int_equal(channelise_candidates(backend, &spec, &list, &count), STATUS_OK);
-    assert_int_equal(bank_trial_create(backend, &spec, 0, &trial), STATUS_OK);
-    uint64_t bytes = bank_trial_bytes(trial);
-    bank_trial_destroy(trial);
+    assert_int_equal(ppf_trial_create(backend, &spec, 0, &trial), STATUS_OK);
+    uint64_t bytes = ppf_trial_bytes(trial);
+    ppf_trial_destroy(trial);
     trial = NULL;
     for (uint64_t memory = bytes; memory >= bytes / 8; memory /= 2) {
-        assert_int_equal(bank_trial_create(backend, &spec, memory, &trial), STATUS_OK);
-        assert_true(bank_trial_bytes(trial) <= memory);
-        assert_int_equal(bank_trial_time(trial, &list[0], 1, NULL, &seconds, &wrong), STATUS_OK);
+        assert_int_equal(ppf_trial_create(backend, &spec, memory, &trial), STATUS_OK);
+        assert_true(ppf_trial_bytes(trial) <= memory);
+        assert_int_equal(ppf_trial_time(trial, &list[0], 1, NULL, &seconds, &wrong), STATUS_OK);
         assert_int_equal(wrong, 0);
-        bank_trial_destroy(trial);
+        ppf_trial_destroy(trial);
         trial = NULL;
     }
-    assert_int_equal(bank_trial_create(backend, &spec, 4096, &trial), STATUS_USAGE);
+    assert_int_equal(ppf_trial_create(backend, &spec, 4096, &trial), STATUS_USAGE);
     assert_non_null(strstr(report_cause(), "run.memory leaves 4.00 KiB for trials of 256"));
     report_clear();
     free(list);
@@ -286,15 +286,15 @@ static void trials_fit_a_small_device(void **state)
     double *coeff = NULL;
     struct channelise_spec spec = make_spec(&coeff);
     backend_t *backend = NULL;
-    bank_trial_t *trial = NULL;
+    ppf_trial_t *trial = NULL;
     if (backend_open(BACKEND_OPENCL, &options, &backend) != STATUS_OK) {
         report_clear();
         free(coeff);
         skip();
     }
-    assert_int_equal(bank_trial_create(backend, &spec, 0, &trial), STATUS_OK);
+    assert_int_equal(ppf_trial_create(backend, &spec, 0, &trial), STATUS_OK);
     assert_int_equal(report_cause_status(), STATUS_OK);
-    bank_trial_destroy(trial);
+    ppf_trial_destroy(trial);
     free(coeff);
     backend_close(backend);
 }
@@ -306,7 +306,7 @@ static void kept(backend_t *backend, const struct channelise_spec *spec, char wo
     struct tune_problem problem = {.hash = ""};
     store_t *store = NULL;
     uint32_t count = 0;
-    assert_int_equal(tune_bank_problem(backend, spec, &problem), STATUS_OK);
+    assert_int_equal(tune_ppf_problem(backend, spec, &problem), STATUS_OK);
     struct store_key key = tune_problem_key(&problem);
     assert_int_equal(store_open(database, &store), STATUS_OK);
     store_find(store, &key, out, 1, &count);
@@ -319,7 +319,7 @@ static void plant(backend_t *backend, const struct channelise_spec *spec, const 
                   double seconds, double searched)
 {
     struct tune_problem problem = {.hash = ""};
-    assert_int_equal(tune_bank_problem(backend, spec, &problem), STATUS_OK);
+    assert_int_equal(tune_ppf_problem(backend, spec, &problem), STATUS_OK);
     unlink(database);
     struct store_record record = {.key = tune_problem_key(&problem),
                                   .words = words,
@@ -348,14 +348,14 @@ static void searches_begin_with_what_is_known(void **state)
     assert_int_equal(channelise_candidates(backend, &spec, &list, &count), STATUS_OK);
     assert_int_equal(channelise_choice_words(&list[count - 1], &last), STATUS_OK);
     plant(backend, &spec, last.data, 1e-9, INFINITY);
-    assert_int_equal(tune_bank_search(backend, &spec, &options, NULL, database, &best, &summary),
+    assert_int_equal(tune_ppf_search(backend, &spec, &options, NULL, database, &best, &summary),
                      STATUS_OK);
     kept(backend, &spec, words, &found);
     assert_int_equal(summary.timed, 2);
     assert_true(found.seconds > 1e-8 && isinf(found.searched));
     /* One that cannot be. */
     plant(backend, &spec, "fused:auto:1", 1e-9, INFINITY);
-    assert_int_equal(tune_bank_search(backend, &spec, &options, NULL, database, &best, &summary),
+    assert_int_equal(tune_ppf_search(backend, &spec, &options, NULL, database, &best, &summary),
                      STATUS_OK);
     kept(backend, &spec, words, &found);
     assert_string_not_equal(words, "fused:auto:1");
@@ -363,7 +363,7 @@ static void searches_begin_with_what_is_known(void **state)
     /* No time. */
     plant(backend, &spec, last.data, 1e-9, INFINITY);
     options.time = (struct tune_time){.from = 1, .until = 1};
-    assert_int_equal(tune_bank_search(backend, &spec, &options, NULL, database, &best, &summary),
+    assert_int_equal(tune_ppf_search(backend, &spec, &options, NULL, database, &best, &summary),
                      STATUS_OK);
     assert_true(summary.is_cut && summary.timed == 0);
     kept(backend, &spec, words, &found);
@@ -395,12 +395,12 @@ static void more_time_searches_on(void **state)
     plant(backend, &spec, last.data, 1e-9, 10);
     struct tune_budget budget = {.seconds = 60, .spent = 50, .problems = 2};
     const struct tune_wish wish = {.database = database, .budget = &budget};
-    assert_int_equal(tune_bank_now(backend, &spec, &wish, &choice, &how), STATUS_OK);
+    assert_int_equal(tune_ppf_now(backend, &spec, &wish, &choice, &how), STATUS_OK);
     kept(backend, &spec, words, &found);
     assert_true(how == TUNE_EXACT && found.seconds < 1e-8);
     assert_true(budget.spent < 51);
     budget.spent = 0;
-    assert_int_equal(tune_bank_now(backend, &spec, &wish, &choice, &how), STATUS_OK);
+    assert_int_equal(tune_ppf_now(backend, &spec, &wish, &choice, &how), STATUS_OK);
     kept(backend, &spec, words, &found);
     assert_true(how == TUNE_EXACT && found.seconds > 1e-8 && isinf(found.searched));
     assert_true(budget.spent > 0);
@@ -456,30 +456,32 @@ static void lengths_of_blocks_come_back(void **state)
     uint64_t best = 0;
     uint64_t length = 1;
     int are_known = 1;
-    assert_int_equal(tune_blocks_find(backend, &spec, database, &length, &found), STATUS_OK);
+    assert_int_equal(tune_block_length_find(backend, &spec, database, &length, &found), STATUS_OK);
     assert_true(found == TUNE_NOTHING && length == 0);
     assert_int_equal(
-        tune_blocks_search(backend, &spec, 80, &options, NULL, database, &best, &summary),
+        tune_block_length_search(backend, &spec, 80, &options, NULL, database, &best, &summary),
         STATUS_OK);
     assert_true(summary.timed >= 3 && summary.wrong == 0 && summary.failed == 0);
     assert_true(best > 0 && best % 16 == 0);
-    assert_int_equal(tune_blocks_find(backend, &spec, database, &length, &found), STATUS_OK);
+    assert_int_equal(tune_block_length_find(backend, &spec, database, &length, &found), STATUS_OK);
     assert_true(found == TUNE_EXACT && length == best);
     spec.noutputs = 1;
-    assert_int_equal(tune_blocks_find(backend, &spec, database, &length, &found), STATUS_OK);
+    assert_int_equal(tune_block_length_find(backend, &spec, database, &length, &found), STATUS_OK);
     assert_true(found == TUNE_NEAREST && length == best);
-    assert_int_equal(tune_blocks_are_known(BACKEND_CPU, &spec, database, &are_known), STATUS_OK);
+    assert_int_equal(tune_block_length_are_known(BACKEND_CPU, &spec, database, &are_known),
+                     STATUS_OK);
     assert_int_equal(are_known, 1);
     spec.taps = TAPS / 2;
-    assert_int_equal(tune_blocks_find(backend, &spec, database, &length, &found), STATUS_OK);
+    assert_int_equal(tune_block_length_find(backend, &spec, database, &length, &found), STATUS_OK);
     assert_true(found == TUNE_NOTHING && length == 0);
-    assert_int_equal(tune_blocks_are_known(BACKEND_CPU, &spec, database, &are_known), STATUS_OK);
+    assert_int_equal(tune_block_length_are_known(BACKEND_CPU, &spec, database, &are_known),
+                     STATUS_OK);
     assert_int_equal(are_known, 0);
     /* A filter bank's own record is no length of blocks. */
     spec.taps = TAPS;
     unlink(database);
     plant(backend, &spec, "auto:auto:1", 1e-9, INFINITY);
-    assert_int_equal(tune_blocks_find(backend, &spec, database, &length, &found), STATUS_OK);
+    assert_int_equal(tune_block_length_find(backend, &spec, database, &length, &found), STATUS_OK);
     assert_true(found == TUNE_NOTHING && length == 0);
     unlink(database);
     free(coeff);

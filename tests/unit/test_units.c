@@ -1,5 +1,4 @@
 /* Numbers and dates as people write them; axes of time and frequency; packing. */
-#include "base/leap.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"

@@ -35,7 +35,7 @@ static herr_t note_dataset(hid_t root, const char *name, const H5O_info_t *info,
                                                                                               : 1;
 }
 
-status_t describe_open_dataset(hid_t file, const char *path, const char *name, hid_t *out)
+status_t described_open_dataset(hid_t file, const char *path, const char *name, hid_t *out)
 {
     status_t st = STATUS_OK;
     struct datasets found = {.list = {0}};
@@ -305,7 +305,7 @@ static status_t describe_dataset(hid_t file, const struct job_layout *layout,
     char where[1200];
     struct archive_part *part = &archive->parts[0];
     snprintf(where, sizeof where, "%s: %s", part->path, layout->dataset);
-    TRY(describe_open_dataset(file, part->path, layout->dataset, &dataset));
+    TRY(described_open_dataset(file, part->path, layout->dataset, &dataset));
     TRY(copy_words(layout, archive));
     TRY(read_axes(dataset, where, layout->axes, archive));
     TRY(read_type(dataset, where, layout->has_packing, archive));
@@ -327,8 +327,8 @@ out:
     return st;
 }
 
-status_t describe_file(const char *path, const struct job_layout *layout, int quiet_if_foreign,
-                       struct archive **out)
+status_t described_file(const char *path, const struct job_layout *layout, int quiet_if_foreign,
+                        struct archive **out)
 {
     status_t st = STATUS_OK;
     hid_t file = -1;

@@ -17,8 +17,8 @@ status_t select_apply(const struct job_select *select, struct archive *archive);
 /* Opens `path` as an archive of one part, nothing selected yet. `layout` may be automatic. With
  * `quiet_if_foreign`, a file that is HDF5 but not in the native layout gives *out = NULL instead of
  * an error. */
-status_t describe_file(const char *path, const struct job_layout *layout, int quiet_if_foreign,
-                       struct archive **out);
+status_t described_file(const char *path, const struct job_layout *layout, int quiet_if_foreign,
+                        struct archive **out);
 
 /* Reads the native layout's words of an open file into `layout` (as if a job had described the
  * file) and into `archive` what only the native layout knows: names, frequencies, position, gaps.
@@ -27,7 +27,7 @@ status_t native_read(hid_t file, const char *path, struct job_layout *layout,
                      struct archive *archive, int *is_native);
 
 /* Opens a dataset; the error of a wrong name lists those that are there. */
-status_t describe_open_dataset(hid_t file, const char *path, const char *name, hid_t *out);
+status_t described_open_dataset(hid_t file, const char *path, const char *name, hid_t *out);
 
 /* Finds where the bytes of the dataset lie in files; part->nextents stays 0 when they must be read
  * through HDF5. Checks that files are as long as they must be, notes them all in part->storage, and

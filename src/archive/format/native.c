@@ -1,8 +1,8 @@
 /* The native layout: formats with `format = "voltage"` at the root and axes on /voltages. */
 #include "archive/format/described.h"
 #include "archive/storage/stored.h"
-#include "base/leap.h"
 #include "base/memory.h"
+#include "base/units.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -106,7 +106,7 @@ static status_t read_dataset(hid_t file, const char *path, struct job_layout *la
     hid_t dataset = -1;
     char where[1024];
     snprintf(where, sizeof where, "%s: %s", path, dataset_name);
-    TRY(describe_open_dataset(file, path, dataset_name, &dataset));
+    TRY(described_open_dataset(file, path, dataset_name, &dataset));
     TRY(memory_text(dataset_name, &layout->dataset));
     TRY(h5_get_text(dataset, where, "axes", &layout->axes, &found));
     REQUIRE(found, STATUS_DATA, "%s has no attribute axes", where);

@@ -204,7 +204,8 @@ static status_t bench_all(struct bench_settings *settings)
     status_t st = STATUS_OK;
     struct backend_options options = {.device = settings->device, .local_size = 1};
     struct job all_cores = {0};
-    settings->threads = settings->threads ? settings->threads : work_threads(&all_cores, 1);
+    settings->threads =
+        settings->threads ? settings->threads : channelise_plan_threads(&all_cores, 1);
     TRY(csv_open(settings->csv_path, "w", heading, &settings->csv));
     TRY(backend_open(backend_settle(settings->backend), &options, &settings->opened));
     TRY(backend_measure(settings->opened, &settings->rates));

@@ -200,7 +200,7 @@ static status_t read_options(int argc, char **argv, struct settings *out)
                              .budget = 300,
                              .every = 1,
                              .repeats = 5,
-                             .threads = work_threads(&all_cores, 1)};
+                             .threads = channelise_plan_threads(&all_cores, 1)};
     TRY(bench_list_read("dms", "2..4096", 1, 1 << 20, &out->dms));
     optind = 1;
     opterr = 0;
@@ -331,8 +331,8 @@ static status_t time_tuned(struct settings *s, bench_dedisperse_t *bench,
     struct dedisperse_shape shape;
     struct text from = {0};
     enum tune_found found = TUNE_NOTHING;
-    TRY(tune_find(s->opened, trial_spec(bench_dedisperse_trial(bench)), s->database, &shape, &found,
-                  &from));
+    TRY(tune_find(s->opened, dedispersion_trial_spec(bench_dedisperse_trial(bench)), s->database,
+                  &shape, &found, &from));
     if (found == TUNE_NOTHING) {
         report_note("%u DMs: nothing is tuned on this device, the model chooses", c->ndms);
     } else if (found == TUNE_NEAREST) {
@@ -349,7 +349,7 @@ static status_t bench_case(struct settings *s, const struct bench_dedispersion *
     status_t st = STATUS_OK;
     bench_dedisperse_t *bench = NULL;
     TRY(bench_dedisperse_create(s->opened, c, &bench));
-    const struct delays_steps *steps = bench_dedisperse_steps(bench);
+    const struct dispersion_steps *steps = bench_dedisperse_steps(bench);
     if (steps) {
         printf("two steps: %u DMs in %u groups of delays, %.2f times fewer adds, at most %u "
                "samples of error\n",

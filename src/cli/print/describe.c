@@ -129,7 +129,7 @@ static void print_sky(const struct archive *archive)
     }
 }
 
-void words_archive(const struct archive *archive)
+void describe_archive(const struct archive *archive)
 {
     display_print("archive\n");
     print_files(archive);
@@ -168,7 +168,7 @@ static void print_lines(const char *text)
     }
 }
 
-void words_filterbank(const struct fbh5 *fbh5)
+void describe_filterbank(const struct fbh5 *fbh5)
 {
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
@@ -218,7 +218,7 @@ static void print_series(const struct product *product, const struct dedispersed
     display_print("  %-13s %s\n", "filterbank", series->filterbank);
 }
 
-void words_product(const struct product *product, const struct dedispersed *series)
+void describe_product(const struct product *product, const struct dedispersed *series)
 {
     char a[UNITS_TEXT];
     display_print("product\n");

@@ -7,9 +7,9 @@
 #include "archive/fbh5/fbh5.h"
 #include "product/kind/dedispersed.h"
 
-void words_archive(const struct archive *archive);
-void words_filterbank(const struct fbh5 *fbh5);
+void describe_archive(const struct archive *archive);
+void describe_filterbank(const struct fbh5 *fbh5);
 /* `series`: of a dedispersed product, else NULL. */
-void words_product(const struct product *product, const struct dedispersed *series);
+void describe_product(const struct product *product, const struct dedispersed *series);
 
 #endif

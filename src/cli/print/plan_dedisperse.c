@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void print_dedispersion(const struct dedispersion *d, uint64_t bytes)
+static void print_dedispersion(const struct dedisperse_plan *d, uint64_t bytes)
 {
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
@@ -81,40 +81,42 @@ out:
 
 /* One that goes on with what was begun is planned as that was. */
 static status_t plan_as_begun(const struct job *job, uint32_t number, const struct fbh5 *fbh5,
-                              const struct outputs_begun *begun, struct dedispersion **plan)
+                              const struct outputs_begun *begun, struct dedisperse_plan **plan)
 {
     status_t st = STATUS_OK;
     enum backend_kind backend = job->dedisperse[number].backend;
     if (begun->is_begun && backend == BACKEND_AUTO) {
         backend = begun->backend;
     }
-    dedispersion_destroy(*plan);
+    dedisperse_plan_destroy(*plan);
     *plan = NULL;
-    TRY(dedispersion_create(job, number, fbh5, backend_settle(backend), work_threads(job, 1),
-                            begun->is_begun ? &begun->chunking : NULL, plan));
+    TRY(dedisperse_plan_create(job, number, fbh5, backend_settle(backend),
+                               channelise_plan_threads(job, 1),
+                               begun->is_begun ? &begun->chunking : NULL, plan));
 out:
     return st;
 }
 
-status_t plan_dedispersion(const struct job *job, uint32_t number, const struct work *work,
+status_t plan_dedispersion(const struct job *job, uint32_t number,
+                           const struct channelise_plan *work,
                            const struct outputs_options *options, struct room *room)
 {
     status_t st = STATUS_OK;
     const struct job_dedisperse *what = &job->dedisperse[number];
     struct fbh5 *fbh5 = NULL;
-    struct dedispersion *plan = NULL;
-    struct making making = {0};
+    struct dedisperse_plan *plan = NULL;
+    struct output_spec making = {0};
     outputs_t *outputs = NULL;
     struct outputs_begun begun = {0};
     uint64_t bytes = 0;
     if (work) {
-        TRY(dedispersion_foresee(work, what->input, &fbh5));
+        TRY(dedisperse_plan_foresee(work, what->input, &fbh5));
     } else {
-        TRY(fbh5_open(run_filterbank_path(job, number), &fbh5));
+        TRY(fbh5_open(dedisperse_pass_filterbank_path(job, number), &fbh5));
         TRY(fbh5_load_band(fbh5));
     }
     TRY(plan_as_begun(job, number, fbh5, &begun, &plan));
-    TRY(dedispersion_making(job, number, fbh5->path, fbh5, &making));
+    TRY(dedisperse_plan_output_spec(job, number, fbh5->path, fbh5, &making));
     if (options && work) {
         TRY(outputs_check(&making, options->force));
         TRY(options->restart ? STATUS_OK : warn_of_begun(what->file, fbh5->path));
@@ -123,10 +125,10 @@ status_t plan_dedispersion(const struct job *job, uint32_t number, const struct 
     }
     if (begun.is_begun) {
         TRY(plan_as_begun(job, number, fbh5, &begun, &plan));
-        dedispersion_plan_making(plan, &making);
+        dedisperse_plan_make_output_spec(plan, &making);
         TRY(outputs_foresee_plan(outputs));
     }
-    dedispersion_plan_making(plan, &making);
+    dedisperse_plan_make_output_spec(plan, &making);
     TRY(room_measure(&making, 0, &bytes));
     print_dedispersion(plan, bytes);
     TRY(work ? STATUS_OK : elsewhere_of_filterbank(fbh5));
@@ -134,8 +136,8 @@ status_t plan_dedispersion(const struct job *job, uint32_t number, const struct 
     TRY(options ? room_add(room, what->file, bytes) : STATUS_OK);
 out:
     outputs_destroy(outputs);
-    making_free(&making);
-    dedispersion_destroy(plan);
+    output_spec_free(&making);
+    dedisperse_plan_destroy(plan);
     fbh5_destroy(fbh5);
     return st;
 }

@@ -17,7 +17,8 @@ void plan_print_begun(const outputs_t *outputs, const struct outputs_begun *begu
 
 /* Plans one dedispersion: of what `work` makes, or (NULL) of a file that is there. With NULL as
  * options its product is complete. */
-status_t plan_dedispersion(const struct job *job, uint32_t number, const struct work *work,
+status_t plan_dedispersion(const struct job *job, uint32_t number,
+                           const struct channelise_plan *work,
                            const struct outputs_options *options, struct room *room);
 
 #endif

@@ -16,7 +16,7 @@ struct piece {
 };
 
 struct opencl_shelf {
-    struct shelf base;
+    struct resident_rows base;
     device_t *device;
     uint64_t row_bytes, piece_rows;
     uint64_t used;        /* bytes */
@@ -31,7 +31,7 @@ struct opencl_shelf {
     uint32_t nifs;
 };
 
-int opencl_shelf_clear(shelf_t *base)
+int opencl_resident_rows_clear(resident_rows_t *base)
 {
     struct opencl_shelf *shelf = (struct opencl_shelf *)base;
     int any = shelf->npieces > 0;
@@ -45,10 +45,10 @@ int opencl_shelf_clear(shelf_t *base)
     return any;
 }
 
-void opencl_shelf_destroy(shelf_t *base)
+void opencl_resident_rows_destroy(resident_rows_t *base)
 {
     struct opencl_shelf *shelf = (struct opencl_shelf *)base;
-    opencl_shelf_clear(base);
+    opencl_resident_rows_clear(base);
     if (shelf->add) {
         clReleaseKernel(shelf->add);
     }
@@ -61,8 +61,8 @@ void opencl_shelf_destroy(shelf_t *base)
     free(shelf);
 }
 
-status_t opencl_shelf_create(backend_t *backend, uint64_t row_bytes, uint64_t piece_rows,
-                             shelf_t **out)
+status_t opencl_resident_rows_create(backend_t *backend, uint64_t row_bytes, uint64_t piece_rows,
+                                     resident_rows_t **out)
 {
     status_t st = STATUS_OK;
     struct opencl_shelf *shelf = NULL;
@@ -151,7 +151,8 @@ out:
     return st;
 }
 
-status_t opencl_shelf_keep(shelf_t *base, buffer_t *out, uint64_t first_row, uint64_t rows)
+status_t opencl_resident_rows_keep(resident_rows_t *base, buffer_t *out, uint64_t first_row,
+                                   uint64_t rows)
 {
     status_t st = STATUS_OK;
     struct opencl_shelf *shelf = (struct opencl_shelf *)base;
@@ -175,13 +176,13 @@ out:
     return st;
 }
 
-static int is_plain(const struct shelf_sums *sums)
+static int is_plain(const struct resident_rows_sums *sums)
 {
     return sums->each == 1 && sums->nifs_there == 1;
 }
 
-int opencl_shelf_holds(const shelf_t *base, const struct shelf_sums *sums, uint64_t first,
-                       uint64_t count)
+int opencl_resident_rows_holds(const resident_rows_t *base, const struct resident_rows_sums *sums,
+                               uint64_t first, uint64_t count)
 {
     const struct opencl_shelf *shelf = (const struct opencl_shelf *)base;
     uint64_t row = first * sums->each;
@@ -250,7 +251,7 @@ out:
 }
 
 /* Kernel, memory and the list of ifs. */
-static status_t prepare_sums(struct opencl_shelf *shelf, const struct shelf_sums *sums)
+static status_t prepare_sums(struct opencl_shelf *shelf, const struct resident_rows_sums *sums)
 {
     status_t st = STATUS_OK;
     device_t *device = shelf->device;
@@ -275,8 +276,8 @@ out:
     return st;
 }
 
-static status_t add_up(struct opencl_shelf *shelf, const struct shelf_sums *sums, uint64_t count,
-                       cl_mem to, uint64_t at)
+static status_t add_up(struct opencl_shelf *shelf, const struct resident_rows_sums *sums,
+                       uint64_t count, cl_mem to, uint64_t at)
 {
     status_t st = STATUS_OK;
     const device_t *device = shelf->device;
@@ -309,8 +310,8 @@ out:
     return st;
 }
 
-status_t opencl_shelf_fetch(shelf_t *base, const struct shelf_sums *sums, uint64_t first,
-                            uint64_t count, buffer_t *in, uint64_t at)
+status_t opencl_resident_rows_fetch(resident_rows_t *base, const struct resident_rows_sums *sums,
+                                    uint64_t first, uint64_t count, buffer_t *in, uint64_t at)
 {
     status_t st = STATUS_OK;
     struct opencl_shelf *shelf = (struct opencl_shelf *)base;
@@ -330,7 +331,8 @@ out:
     return st;
 }
 
-status_t opencl_shelf_blank(shelf_t *base, buffer_t *in, uint64_t at, uint64_t bytes)
+status_t opencl_resident_rows_blank(resident_rows_t *base, buffer_t *in, uint64_t at,
+                                    uint64_t bytes)
 {
     status_t st = STATUS_OK;
     enum { MOST = 1 << 30 }; /* NVIDIA's fill goes astray beyond 2 GiB (driver 580) */

@@ -47,7 +47,7 @@ static double read_power(enum series_format format, const char *at)
 }
 
 /* The step that does a DM. */
-static uint32_t step_of(const struct delays_steps *steps, uint32_t dm)
+static uint32_t step_of(const struct dispersion_steps *steps, uint32_t dm)
 {
     uint32_t k = 0;
     while (steps->first[k + 1] <= dm) {
@@ -58,7 +58,7 @@ static uint32_t step_of(const struct delays_steps *steps, uint32_t dm)
 
 static uint64_t delay_of(const struct dedisperse_spec *spec, uint32_t dm, uint32_t c)
 {
-    const struct delays_steps *steps = spec->steps;
+    const struct dispersion_steps *steps = spec->steps;
     size_t nchannels = spec->delays->nchannels;
     if (!steps) {
         return spec->delays->table[dm * nchannels + c];

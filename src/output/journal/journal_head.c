@@ -24,7 +24,7 @@ void journal_head_free(struct journal_head *head)
     *head = (struct journal_head){0};
 }
 
-status_t journal_head_begin(const struct making *making, uint32_t i, struct journal_head *out)
+status_t journal_head_begin(const struct output_spec *making, uint32_t i, struct journal_head *out)
 {
     status_t st = STATUS_OK;
     struct text inputs = {0};
@@ -39,7 +39,7 @@ out:
     return st;
 }
 
-status_t journal_head_complete(const struct making *making, uint32_t i,
+status_t journal_head_complete(const struct output_spec *making, uint32_t i,
                                const struct product_place *place, struct journal_head *head)
 {
     status_t st = STATUS_OK;

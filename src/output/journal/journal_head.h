@@ -27,9 +27,9 @@ struct journal_head {
 
 /* The words of product i, as far as job and input tell (rank 0: looks at the files' times). Fails
  * with DATA. journal_head_free() in any case. */
-status_t journal_head_begin(const struct making *making, uint32_t i, struct journal_head *out);
+status_t journal_head_begin(const struct output_spec *making, uint32_t i, struct journal_head *out);
 /* The rest of it, from the plan. */
-status_t journal_head_complete(const struct making *making, uint32_t i,
+status_t journal_head_complete(const struct output_spec *making, uint32_t i,
                                const struct product_place *place, struct journal_head *head);
 void journal_head_free(struct journal_head *head);
 

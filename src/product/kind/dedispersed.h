@@ -13,7 +13,7 @@ struct dedispersed_spec {
     const double *dms;
     uint64_t times;
     struct time_axis time; /* of the outputs, seconds after the input's start */
-    const struct delays *delays;
+    const struct dispersion *delays;
     double constant, reference_hz;
     const char *mode, *edges, *plan; /* plan: which DMs, in words */
     uint32_t error_samples;

@@ -53,6 +53,6 @@ status_t dedispersed_describe(hid_t file, const struct dedispersed_spec *spec,
 
 /* The dataset of rows, with its attributes and scales. */
 status_t spectra_create(hid_t file, const struct product_spec *spec, hid_t *out);
-status_t filterbank_create(hid_t file, const struct product_spec *spec, hid_t *out);
+status_t power_create(hid_t file, const struct product_spec *spec, hid_t *out);
 
 #endif

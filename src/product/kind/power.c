@@ -83,7 +83,7 @@ out:
     return st;
 }
 
-status_t filterbank_create(hid_t file, const struct product_spec *spec, hid_t *out)
+status_t power_create(hid_t file, const struct product_spec *spec, hid_t *out)
 {
     status_t st = STATUS_OK;
     char **ifs = NULL;

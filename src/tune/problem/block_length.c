@@ -25,7 +25,7 @@ static status_t problem_of(backend_t *backend, const struct channelise_spec *spe
                            struct tune_problem *out)
 {
     status_t st = STATUS_OK;
-    TRY(tune_bank_problem(backend, spec, out));
+    TRY(tune_ppf_problem(backend, spec, out));
     TRY(text_add(&out->kernel, "%s", suffix));
     TRY(tune_problem_end(out));
 out:
@@ -72,14 +72,14 @@ out:
     return st;
 }
 
-status_t tune_blocks_are_known(enum backend_kind kind, const struct channelise_spec *spec,
-                               const char *database, int *out)
+status_t tune_block_length_are_known(enum backend_kind kind, const struct channelise_spec *spec,
+                                     const char *database, int *out)
 {
     status_t st = STATUS_OK;
     struct text kernel = {0};
     store_t *store = NULL;
     *out = 0;
-    TRY(tune_bank_kernel(kind, spec, &kernel));
+    TRY(tune_ppf_kernel(kind, spec, &kernel));
     TRY(text_add(&kernel, "%s", suffix));
     TRY(store_open(database, &store));
     *out = store_has(store, kernel.data);
@@ -89,8 +89,8 @@ out:
     return st;
 }
 
-status_t tune_blocks_find(backend_t *backend, const struct channelise_spec *spec,
-                          const char *database, uint64_t *spectra, enum tune_found *found)
+status_t tune_block_length_find(backend_t *backend, const struct channelise_spec *spec,
+                                const char *database, uint64_t *spectra, enum tune_found *found)
 {
     status_t st = STATUS_OK;
     struct tune_problem problem = {0};
@@ -208,9 +208,10 @@ out:
     return st;
 }
 
-status_t tune_blocks_search(backend_t *backend, const struct channelise_spec *spec, uint64_t suits,
-                            const struct tune_options *options, tune_log_t *log,
-                            const char *database, uint64_t *best, struct tune_summary *out)
+status_t tune_block_length_search(backend_t *backend, const struct channelise_spec *spec,
+                                  uint64_t suits, const struct tune_options *options,
+                                  tune_log_t *log, const char *database, uint64_t *best,
+                                  struct tune_summary *out)
 {
     status_t st = STATUS_OK;
     struct tune_problem problem = {0};
@@ -227,8 +228,9 @@ out:
     return st;
 }
 
-status_t tune_blocks_now(backend_t *backend, const struct channelise_spec *spec, uint64_t suits,
-                         const struct tune_wish *wish, uint64_t *spectra, enum tune_found *found)
+status_t tune_block_length_now(backend_t *backend, const struct channelise_spec *spec,
+                               uint64_t suits, const struct tune_wish *wish, uint64_t *spectra,
+                               enum tune_found *found)
 {
     status_t st = STATUS_OK;
     static const char what[] = "the length of blocks";

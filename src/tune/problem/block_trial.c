@@ -18,7 +18,7 @@ struct slot {
 };
 
 struct block_trial {
-    bank_trial_t *bank; /* its buffers hold the samples, and the rows of one block of all of them */
+    ppf_trial_t *bank; /* its buffers hold the samples, and the rows of one block of all of them */
     struct slot slots[MOST_SLOTS];
     uint32_t nslots;
 };
@@ -39,7 +39,7 @@ void block_trial_destroy(block_trial_t *trial)
 {
     if (trial) {
         give_room_back(trial);
-        bank_trial_destroy(trial->bank);
+        ppf_trial_destroy(trial->bank);
         free(trial);
     }
 }
@@ -51,20 +51,21 @@ uint64_t block_trial_most(const block_trial_t *trial)
 
 uint64_t block_trial_bytes(const block_trial_t *trial, uint64_t block)
 {
-    return bank_trial_bytes(trial->bank) + trial->nslots * bank_buffer_bytes(trial->bank, block);
+    return ppf_trial_bytes(trial->bank) +
+           trial->nslots * ppf_trial_buffer_bytes(trial->bank, block);
 }
 
 /* All of it as one block: what the others must come to. */
 static status_t make_whole(block_trial_t *trial)
 {
     status_t st = STATUS_OK;
-    bank_trial_t *bank = trial->bank;
+    ppf_trial_t *bank = trial->bank;
     channelise_t *stage = NULL;
     double seconds = 0;
     uint32_t wrong = 0;
     TRY(channelise_create(bank->backend, &bank->spec, &stage));
-    TRY(bank_run_once(bank, stage, &seconds));
-    TRY(bank_compare(bank, &wrong));
+    TRY(ppf_trial_run_once(bank, stage, &seconds));
+    TRY(ppf_trial_compare(bank, &wrong));
     REQUIRE(wrong == 0, STATUS_DEVICE, "the filter bank that blocks are tuned for is wrong");
 out:
     channelise_destroy(stage);
@@ -78,10 +79,10 @@ status_t block_trial_create(backend_t *backend, const struct channelise_spec *sp
     block_trial_t *trial = NULL;
     TRY(memory_zeroed(1, sizeof *trial, "a trial", &trial));
     trial->nslots = (uint32_t)min_u64(backend_slots(backend_which(backend)), MOST_SLOTS);
-    TRY(bank_trial_create(backend, spec, memory / 2, &trial->bank)); /* the rest is the slots' */
-    bank_take_choice(trial->bank,
-                     spec->choice.backend != BACKEND_AUTO ? &spec->choice : &trial->bank->plan,
-                     &trial->bank->spec);
+    TRY(ppf_trial_create(backend, spec, memory / 2, &trial->bank)); /* the rest is the slots' */
+    ppf_trial_take_choice(trial->bank,
+                          spec->choice.backend != BACKEND_AUTO ? &spec->choice : &trial->bank->plan,
+                          &trial->bank->spec);
     trial->bank->spec.is_timed = 0; /* what is under way must not be waited for */
     TRY(make_whole(trial));
     *out = trial;
@@ -94,12 +95,12 @@ out:
 static status_t take_room(block_trial_t *trial, uint64_t block)
 {
     status_t st = STATUS_OK;
-    const bank_trial_t *bank = trial->bank;
+    const ppf_trial_t *bank = trial->bank;
     for (uint32_t s = 0; s < trial->nslots; s++) {
         struct slot *slot = &trial->slots[s];
-        TRY(buffer_create(bank->backend, BUFFER_IN, bank_input_bytes(bank, block), &slot->in));
+        TRY(buffer_create(bank->backend, BUFFER_IN, ppf_trial_input_bytes(bank, block), &slot->in));
         for (uint32_t i = 0; i < bank->spec.noutputs; i++) {
-            TRY(buffer_create(bank->backend, BUFFER_OUT, bank_output_bytes(bank, i, block),
+            TRY(buffer_create(bank->backend, BUFFER_OUT, ppf_trial_output_bytes(bank, i, block),
                               &slot->out[i]));
         }
     }
@@ -118,14 +119,14 @@ static status_t fill(block_trial_t *trial, uint64_t block, int *is_lent)
     for (uint32_t s = 0; s < trial->nslots && !*is_lent; s++) {
         void *data = NULL;
         TRY(buffer_get(trial->slots[s].in, &data));
-        memcpy(data, all, bank_input_bytes(trial->bank, block));
+        memcpy(data, all, ppf_trial_input_bytes(trial->bank, block));
     }
 out:
     return st;
 }
 
 /* Waits for the block that the slot had before. */
-static status_t await(const bank_trial_t *bank, struct slot *slot)
+static status_t await(const ppf_trial_t *bank, struct slot *slot)
 {
     status_t st = STATUS_OK;
     void *data = NULL;
@@ -140,9 +141,9 @@ static status_t work_off(block_trial_t *trial, channelise_t *stage, uint64_t blo
                          double *seconds)
 {
     status_t st = STATUS_OK;
-    const bank_trial_t *bank = trial->bank;
+    const ppf_trial_t *bank = trial->bank;
     size_t offset = 0;
-    size_t part = bank_part_bytes(bank);
+    size_t part = ppf_trial_part_bytes(bank);
     struct channelise_input input = {&offset, &part, bank->sample_bytes};
     uint64_t rows[MOST_OUTPUTS];
     uint64_t all = bank->spec.max_spectra / block;
@@ -174,18 +175,18 @@ out:
 static status_t compare(const block_trial_t *trial, uint64_t block, uint32_t *wrong)
 {
     status_t st = STATUS_OK;
-    const bank_trial_t *bank = trial->bank;
+    const ppf_trial_t *bank = trial->bank;
     *wrong = 0;
     for (uint32_t i = 0; i < bank->spec.noutputs; i++) {
-        size_t bytes = bank_row_floats(&bank->spec, i) * sizeof(float);
+        size_t bytes = ppf_trial_row_floats(&bank->spec, i) * sizeof(float);
         void *whole = NULL;
         TRY(buffer_get(bank->out[i], &whole));
         for (uint32_t s = 0; s < trial->nslots; s++) {
             const struct slot *slot = &trial->slots[s];
-            uint64_t first = bank_rows_of(&bank->spec, i, slot->at);
+            uint64_t first = ppf_trial_rows_of(&bank->spec, i, slot->at);
             void *data = NULL;
             TRY(buffer_get(slot->out[i], &data));
-            for (uint64_t row = 0; row < bank_rows_of(&bank->spec, i, block); row++) {
+            for (uint64_t row = 0; row < ppf_trial_rows_of(&bank->spec, i, block); row++) {
                 *wrong += memcmp((const char *)whole + (first + row) * bytes,
                                  (const char *)data + row * bytes, bytes) != 0;
             }

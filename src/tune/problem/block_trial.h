@@ -8,8 +8,8 @@
 
 typedef struct block_trial block_trial_t;
 
-/* On one stream, as bank_trial_create() has it; the spec's choice (none: the backend's own) is how
- * the blocks are done. Fails as bank_trial_create(), and with DEVICE when that way is wrong. */
+/* On one stream, as ppf_trial_create() has it; the spec's choice (none: the backend's own) is how
+ * the blocks are done. Fails as ppf_trial_create(), and with DEVICE when that way is wrong. */
 status_t block_trial_create(backend_t *backend, const struct channelise_spec *spec, uint64_t memory,
                             block_trial_t **out);
 void block_trial_destroy(block_trial_t *trial);

@@ -15,8 +15,8 @@ static const char *const shape_names[SHAPE_NUMBERS] = {
 _Static_assert(sizeof(struct dedisperse_shape) == SHAPE_NUMBERS * sizeof(uint32_t),
                "a shape is a row of numbers");
 
-struct tune_shapes {
-    trial_t *trial;
+struct tune_dedispersion {
+    dedispersion_trial_t *trial;
     struct tune_space space;
     struct dedisperse_shape *shapes;
     double *costs;
@@ -26,7 +26,7 @@ struct tune_shapes {
 
 static status_t words_of(void *context, uint32_t i, struct text *out)
 {
-    const struct tune_shapes *shapes = context;
+    const struct tune_dedispersion *shapes = context;
     return dedisperse_shape_words(&shapes->shapes[i], out);
 }
 
@@ -34,12 +34,13 @@ static status_t words_of(void *context, uint32_t i, struct text *out)
 static void prepare(void *context, const uint32_t *list, uint32_t count,
                     const struct tune_time *time, unsigned char *done)
 {
-    const struct tune_shapes *shapes = context;
-    backend_t *backend = trial_backend(shapes->trial);
+    const struct tune_dedispersion *shapes = context;
+    backend_t *backend = dedispersion_trial_backend(shapes->trial);
 #pragma omp parallel for schedule(dynamic, 1) num_threads((int)count)
     for (uint32_t k = 0; k < count; k++) {
         if (!tune_time_is_over(time, 1)) {
-            (void)dedisperse_build(backend, trial_spec(shapes->trial), &shapes->shapes[list[k]]);
+            (void)dedisperse_build(backend, dedispersion_trial_spec(shapes->trial),
+                                   &shapes->shapes[list[k]]);
             report_clear(); /* of this thread; whoever takes it finds out */
             done[k] = 1;
         }
@@ -50,16 +51,16 @@ static status_t time_shape(void *context, uint32_t i, uint32_t repeats,
                            const struct tune_time *time, struct tune_measure *out)
 {
     status_t st = STATUS_OK;
-    struct tune_shapes *shapes = context;
-    struct trial_times times;
-    TRY(trial_time(shapes->trial, &shapes->shapes[i], repeats, 0, time, NULL, &times));
+    struct tune_dedispersion *shapes = context;
+    struct dedispersion_trial_times times;
+    TRY(dedispersion_trial_time(shapes->trial, &shapes->shapes[i], repeats, 0, time, NULL, &times));
     out->seconds = times.median;
     out->wrong = times.wrong;
 out:
     return st;
 }
 
-void tune_shapes_destroy(tune_shapes_t *shapes)
+void tune_dedispersion_destroy(tune_dedispersion_t *shapes)
 {
     if (shapes) {
         free(shapes->shapes);
@@ -68,7 +69,7 @@ void tune_shapes_destroy(tune_shapes_t *shapes)
     }
 }
 
-static int is_there(const struct tune_shapes *shapes, uint32_t n,
+static int is_there(const struct tune_dedispersion *shapes, uint32_t n,
                     const struct dedisperse_shape *shape)
 {
     for (uint32_t i = 0; i < n; i++) {
@@ -80,7 +81,7 @@ static int is_there(const struct tune_shapes *shapes, uint32_t n,
 }
 
 /* Those that must be there, behind the first n; how many fit and were not there. */
-static uint32_t add_others(struct tune_shapes *shapes, uint32_t n,
+static uint32_t add_others(struct tune_dedispersion *shapes, uint32_t n,
                            const struct dedisperse_shape *list, uint32_t count)
 {
     uint32_t added = 0;
@@ -88,8 +89,8 @@ static uint32_t add_others(struct tune_shapes *shapes, uint32_t n,
         const char *why = NULL;
         double cost = 0;
         if (!is_there(shapes, n + added, &list[i]) &&
-            dedisperse_shape_fits(trial_backend(shapes->trial), trial_spec(shapes->trial), &list[i],
-                                  &cost, &why)) {
+            dedisperse_shape_fits(dedispersion_trial_backend(shapes->trial),
+                                  dedispersion_trial_spec(shapes->trial), &list[i], &cost, &why)) {
             shapes->shapes[n + added] = list[i];
             shapes->costs[n + added++] = cost;
         }
@@ -123,13 +124,13 @@ out:
     return st;
 }
 
-static status_t fill(struct tune_shapes *shapes, const struct tune_thinning *thinning)
+static status_t fill(struct tune_dedispersion *shapes, const struct tune_thinning *thinning)
 {
     status_t st = STATUS_OK;
     struct dedisperse_candidate *list = NULL;
     if (!thinning->is_only) {
-        TRY(dedisperse_candidates(trial_backend(shapes->trial), trial_spec(shapes->trial), &list,
-                                  &shapes->all));
+        TRY(dedisperse_candidates(dedispersion_trial_backend(shapes->trial),
+                                  dedispersion_trial_spec(shapes->trial), &list, &shapes->all));
         TRY(thinning->only ? drop_others(list, &shapes->all, thinning->only) : STATUS_OK);
     }
     uint32_t step = step_of(thinning, shapes->all);
@@ -154,11 +155,11 @@ out:
     return st;
 }
 
-status_t tune_shapes_create(trial_t *trial, const struct tune_thinning *thinning,
-                            tune_shapes_t **out)
+status_t tune_dedispersion_create(dedispersion_trial_t *trial, const struct tune_thinning *thinning,
+                                  tune_dedispersion_t **out)
 {
     status_t st = STATUS_OK;
-    tune_shapes_t *shapes = NULL;
+    tune_dedispersion_t *shapes = NULL;
     char *folder = cache_path("");
     TRY(memory_zeroed(1, sizeof *shapes, "shapes", &shapes));
     shapes->trial = trial;
@@ -177,27 +178,28 @@ status_t tune_shapes_create(trial_t *trial, const struct tune_thinning *thinning
     shapes = NULL;
 out:
     free(folder);
-    tune_shapes_destroy(shapes);
+    tune_dedispersion_destroy(shapes);
     return st;
 }
 
-const struct tune_space *tune_shapes_space(const tune_shapes_t *shapes)
+const struct tune_space *tune_dedispersion_space(const tune_dedispersion_t *shapes)
 {
     return &shapes->space;
 }
 
-const struct dedisperse_shape *tune_shapes_shape(const tune_shapes_t *shapes, uint32_t i)
+const struct dedisperse_shape *tune_dedispersion_shape(const tune_dedispersion_t *shapes,
+                                                       uint32_t i)
 {
     return &shapes->shapes[i];
 }
 
-uint32_t tune_shapes_all(const tune_shapes_t *shapes)
+uint32_t tune_dedispersion_all(const tune_dedispersion_t *shapes)
 {
     return shapes->all;
 }
 
-int tune_shapes_find(const tune_shapes_t *shapes, const struct dedisperse_shape *shape,
-                     uint32_t *out)
+int tune_dedispersion_find(const tune_dedispersion_t *shapes, const struct dedisperse_shape *shape,
+                           uint32_t *out)
 {
     for (uint32_t i = 0; i < shapes->space.count; i++) {
         if (memcmp(&shapes->shapes[i], shape, sizeof *shape) == 0) {
@@ -208,7 +210,7 @@ int tune_shapes_find(const tune_shapes_t *shapes, const struct dedisperse_shape 
     return 0;
 }
 
-int tune_shapes_is_thinned(const tune_shapes_t *shapes)
+int tune_dedispersion_is_thinned(const tune_dedispersion_t *shapes)
 {
     return shapes->is_thinned;
 }

@@ -15,7 +15,7 @@ status_t tune_problem_of(backend_t *backend, const struct dedisperse_spec *spec,
  * every `every`-th of them by the model's rank, or at most `most` (0: all) evenly over the ranks;
  * those of the array `also` that fit are among them. The trial must outlive it. No shapes at all is
  * no failure. Fails with USAGE (`only`), DEVICE (memory). */
-typedef struct tune_shapes tune_shapes_t;
+typedef struct tune_dedispersion tune_dedispersion_t;
 struct tune_thinning {
     const char *only;
     uint32_t every, most;
@@ -24,18 +24,19 @@ struct tune_thinning {
     int is_only;                          /* none but these */
     const struct dedisperse_shape *known; /* is there, too, however thin; may be NULL */
 };
-status_t tune_shapes_create(trial_t *trial, const struct tune_thinning *thinning,
-                            tune_shapes_t **out);
-void tune_shapes_destroy(tune_shapes_t *shapes);
-const struct tune_space *tune_shapes_space(const tune_shapes_t *shapes);
-const struct dedisperse_shape *tune_shapes_shape(const tune_shapes_t *shapes, uint32_t i);
+status_t tune_dedispersion_create(dedispersion_trial_t *trial, const struct tune_thinning *thinning,
+                                  tune_dedispersion_t **out);
+void tune_dedispersion_destroy(tune_dedispersion_t *shapes);
+const struct tune_space *tune_dedispersion_space(const tune_dedispersion_t *shapes);
+const struct dedisperse_shape *tune_dedispersion_shape(const tune_dedispersion_t *shapes,
+                                                       uint32_t i);
 /* Shapes that fit and have the wanted values. */
-uint32_t tune_shapes_all(const tune_shapes_t *shapes);
+uint32_t tune_dedispersion_all(const tune_dedispersion_t *shapes);
 /* The number of a shape; 0 when it is not there. */
-int tune_shapes_find(const tune_shapes_t *shapes, const struct dedisperse_shape *shape,
-                     uint32_t *out);
+int tune_dedispersion_find(const tune_dedispersion_t *shapes, const struct dedisperse_shape *shape,
+                           uint32_t *out);
 /* Whether there are others that fit. */
-int tune_shapes_is_thinned(const tune_shapes_t *shapes);
+int tune_dedispersion_is_thinned(const tune_dedispersion_t *shapes);
 
 /* What the database knows of a problem: the very one, or the nearest one with a shape that fits
  * this one, too. */
@@ -49,27 +50,28 @@ status_t tune_find(backend_t *backend, const struct dedisperse_spec *spec, const
                    struct dedisperse_shape *shape, enum tune_found *found, struct text *from);
 
 /* What a search begins with: the problem, what is known of it, and the shape of that if
- * known.can_be. tune_shapes_start_free() in any case. */
-struct tune_shapes_start {
+ * known.can_be. tune_dedispersion_start_free() in any case. */
+struct tune_dedispersion_start {
     struct tune_problem problem;
     struct tune_known known;
     struct dedisperse_shape shape;
 };
-status_t tune_shapes_begin(backend_t *backend, const struct dedisperse_spec *spec,
-                           const char *database, struct tune_shapes_start *out);
-void tune_shapes_start_free(struct tune_shapes_start *start);
+status_t tune_dedispersion_begin(backend_t *backend, const struct dedisperse_spec *spec,
+                                 const char *database, struct tune_dedispersion_start *out);
+void tune_dedispersion_start_free(struct tune_dedispersion_start *start);
 /* Looks what is known up among shapes, for tune_search() and tune_known_keep(): gives its number,
  * or NULL. */
-const uint32_t *tune_shapes_place(struct tune_shapes_start *start, const tune_shapes_t *shapes);
+const uint32_t *tune_dedispersion_place(struct tune_dedispersion_start *start,
+                                        const tune_dedispersion_t *shapes);
 
 /* Searches, and keeps the best in the database; *best is set if one is right. Nothing is timed, and
  * the summary is_cut, when the options' time is over before. `log` may be NULL, `thinning`, too:
  * what the database has takes part in any case. Fails as tune_search(). */
-status_t tune_shapes_search(backend_t *backend, const struct dedisperse_spec *spec,
-                            const struct tune_thinning *thinning,
-                            const struct tune_options *options, tune_log_t *log,
-                            const char *database, struct dedisperse_shape *best,
-                            struct tune_summary *out);
+status_t tune_dedispersion_search(backend_t *backend, const struct dedisperse_spec *spec,
+                                  const struct tune_thinning *thinning,
+                                  const struct tune_options *options, tune_log_t *log,
+                                  const char *database, struct dedisperse_shape *best,
+                                  struct tune_summary *out);
 
 /* What runs ask for that tune before they begin. */
 struct tune_wish {

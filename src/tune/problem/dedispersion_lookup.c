@@ -15,7 +15,7 @@ static uint32_t count_used(const struct dedisperse_spec *spec)
 
 static uint64_t hash_delays(const struct dedisperse_spec *spec)
 {
-    const struct delays *delays = spec->delays;
+    const struct dispersion *delays = spec->delays;
     uint64_t parts[3] = {0};
     parts[0] = cache_hash(delays->table, sizeof *delays->table * delays->ndms * delays->nchannels);
     parts[1] = spec->mask ? cache_hash(spec->mask, delays->nchannels) : 0;
@@ -28,7 +28,7 @@ status_t tune_problem_of(backend_t *backend, const struct dedisperse_spec *spec,
 {
     status_t st = STATUS_OK;
     static const char *const formats[] = {"uint8", "uint16", "float32"};
-    const struct delays *delays = spec->delays;
+    const struct dispersion *delays = spec->delays;
     uint32_t used = count_used(spec);
     *out = (struct tune_problem){.features = {used, delays->ndms, (double)spec->max_samples,
                                               1 + (double)delays->largest / delays->ndms}};
@@ -95,81 +95,82 @@ out:
     return st;
 }
 
-status_t tune_shapes_begin(backend_t *backend, const struct dedisperse_spec *spec,
-                           const char *database, struct tune_shapes_start *out)
+status_t tune_dedispersion_begin(backend_t *backend, const struct dedisperse_spec *spec,
+                                 const char *database, struct tune_dedispersion_start *out)
 {
     status_t st = STATUS_OK;
     enum tune_found found;
-    *out = (struct tune_shapes_start){.shape = {0}};
+    *out = (struct tune_dedispersion_start){.shape = {0}};
     TRY(tune_problem_of(backend, spec, &out->problem));
     TRY(look_up(backend, spec, &out->problem, database, &out->shape, &found, NULL, &out->known));
 out:
     return st;
 }
 
-void tune_shapes_start_free(struct tune_shapes_start *start)
+void tune_dedispersion_start_free(struct tune_dedispersion_start *start)
 {
     tune_problem_free(&start->problem);
     tune_known_free(&start->known);
 }
 
-const uint32_t *tune_shapes_place(struct tune_shapes_start *start, const tune_shapes_t *shapes)
+const uint32_t *tune_dedispersion_place(struct tune_dedispersion_start *start,
+                                        const tune_dedispersion_t *shapes)
 {
     struct tune_known *known = &start->known;
-    known->can_be = known->can_be && tune_shapes_find(shapes, &start->shape, &known->index);
+    known->can_be = known->can_be && tune_dedispersion_find(shapes, &start->shape, &known->index);
     return known->can_be ? &known->index : NULL;
 }
 
 static status_t search(backend_t *backend, const struct dedisperse_spec *spec,
-                       struct tune_shapes_start *start, const struct tune_thinning *thinning,
+                       struct tune_dedispersion_start *start, const struct tune_thinning *thinning,
                        const struct tune_options *options, tune_log_t *log, const char *database,
                        struct dedisperse_shape *best, struct tune_summary *out)
 {
     status_t st = STATUS_OK;
     struct tune_options with_known = *options;
     struct tune_outcome outcome = {0};
-    trial_t *trial = NULL;
-    tune_shapes_t *shapes = NULL;
+    dedispersion_trial_t *trial = NULL;
+    tune_dedispersion_t *shapes = NULL;
     *out = (struct tune_summary){.is_cut = tune_time_is_over(&options->time, 1)};
     if (out->is_cut) {
         goto out;
     }
-    TRY(trial_create(backend, spec, &trial));
-    TRY(tune_shapes_create(trial, thinning, &shapes));
-    const struct tune_space *space = tune_shapes_space(shapes);
+    TRY(dedispersion_trial_create(backend, spec, &trial));
+    TRY(tune_dedispersion_create(trial, thinning, &shapes));
+    const struct tune_space *space = tune_dedispersion_space(shapes);
     if (space->count == 0) {
         goto out; /* nothing to choose from */
     }
-    with_known.known = tune_shapes_place(start, shapes);
+    with_known.known = tune_dedispersion_place(start, shapes);
     TRY(tune_search(space, &with_known, log, start->problem.hash, &outcome));
-    TRY(tune_summarise(space, &outcome, tune_shapes_all(shapes), out));
+    TRY(tune_summarise(space, &outcome, tune_dedispersion_all(shapes), out));
     if (out->seconds > 0) {
-        *best = *tune_shapes_shape(shapes, outcome.best);
+        *best = *tune_dedispersion_shape(shapes, outcome.best);
     }
     TRY(tune_known_keep(&start->known, &start->problem, database, space, &outcome,
-                        tune_shapes_is_thinned(shapes), NULL));
+                        tune_dedispersion_is_thinned(shapes), NULL));
 out:
     tune_outcome_free(&outcome);
-    tune_shapes_destroy(shapes);
-    trial_destroy(trial);
+    tune_dedispersion_destroy(shapes);
+    dedispersion_trial_destroy(trial);
     return st;
 }
 
-status_t tune_shapes_search(backend_t *backend, const struct dedisperse_spec *spec,
-                            const struct tune_thinning *thinning,
-                            const struct tune_options *options, tune_log_t *log,
-                            const char *database, struct dedisperse_shape *best,
-                            struct tune_summary *out)
+status_t tune_dedispersion_search(backend_t *backend, const struct dedisperse_spec *spec,
+                                  const struct tune_thinning *thinning,
+                                  const struct tune_options *options, tune_log_t *log,
+                                  const char *database, struct dedisperse_shape *best,
+                                  struct tune_summary *out)
 {
     status_t st = STATUS_OK;
     struct tune_thinning with_known = thinning ? *thinning : (struct tune_thinning){.every = 0};
-    struct tune_shapes_start start;
+    struct tune_dedispersion_start start;
     *out = (struct tune_summary){0};
-    TRY(tune_shapes_begin(backend, spec, database, &start));
+    TRY(tune_dedispersion_begin(backend, spec, database, &start));
     with_known.known = start.known.can_be ? &start.shape : NULL;
     TRY(search(backend, spec, &start, &with_known, options, log, database, best, out));
 out:
-    tune_shapes_start_free(&start);
+    tune_dedispersion_start_free(&start);
     return st;
 }
 
@@ -220,7 +221,7 @@ status_t tune_now(backend_t *backend, const struct dedisperse_spec *spec,
     status_t st = STATUS_OK;
     static const char what[] = "dedispersion";
     struct tune_options options = tune_wished(wish);
-    struct tune_shapes_start start = {.shape = {0}};
+    struct tune_dedispersion_start start = {.shape = {0}};
     struct tune_summary summary;
     TRY(tune_problem_of(backend, spec, &start.problem));
     TRY(look_up(backend, spec, &start.problem, wish->database, shape, found, NULL, &start.known));
@@ -237,6 +238,6 @@ status_t tune_now(backend_t *backend, const struct dedisperse_spec *spec,
     *found = summary.seconds > 0 ? TUNE_EXACT : *found;
 out:
     tune_budget_end(wish->budget, &options.time);
-    tune_shapes_start_free(&start);
+    tune_dedispersion_start_free(&start);
     return st;
 }

@@ -11,7 +11,7 @@
 /* Places where outputs are compared; times by which runs are shifted in turn. */
 enum { DM_PLACES = 7, TIME_PLACES = 3, PLACE_SAMPLES = 8, SHIFTS = 8 };
 
-struct trial {
+struct dedispersion_trial {
     backend_t *backend;
     struct dedisperse_spec spec;
     struct dedisperse_input input;
@@ -22,7 +22,7 @@ struct trial {
     float expected[SHIFTS][DM_PLACES][TIME_PLACES][PLACE_SAMPLES];
 };
 
-void trial_destroy(trial_t *trial)
+void dedispersion_trial_destroy(dedispersion_trial_t *trial)
 {
     if (!trial) {
         return;
@@ -33,7 +33,7 @@ void trial_destroy(trial_t *trial)
 }
 
 /* [time][channel], as FBH5 has it. */
-static status_t fill(trial_t *trial)
+static status_t fill(dedispersion_trial_t *trial)
 {
     status_t st = STATUS_OK;
     void *data = NULL;
@@ -61,20 +61,20 @@ out:
     return st;
 }
 
-static uint32_t dm_place(const trial_t *trial, uint32_t i)
+static uint32_t dm_place(const dedispersion_trial_t *trial, uint32_t i)
 {
     return (uint32_t)((uint64_t)(trial->spec.delays->ndms - 1) * i / (DM_PLACES - 1));
 }
 
-static uint64_t time_place(const trial_t *trial, uint32_t i)
+static uint64_t time_place(const dedispersion_trial_t *trial, uint32_t i)
 {
     uint64_t last = trial->samples > PLACE_SAMPLES ? trial->samples - PLACE_SAMPLES : 0;
     return last * i / (TIME_PLACES - 1);
 }
 
-static uint64_t delay_of(const trial_t *trial, uint32_t dm, uint32_t c)
+static uint64_t delay_of(const dedispersion_trial_t *trial, uint32_t dm, uint32_t c)
 {
-    const struct delays_steps *steps = trial->spec.steps;
+    const struct dispersion_steps *steps = trial->spec.steps;
     size_t nchannels = trial->spec.delays->nchannels;
     uint32_t k = 0;
     if (!steps) {
@@ -87,7 +87,7 @@ static uint64_t delay_of(const trial_t *trial, uint32_t dm, uint32_t c)
            steps->outer[(size_t)dm * steps->ngroups + c / steps->group];
 }
 
-static double read_sample(const trial_t *trial, const void *data, uint64_t at)
+static double read_sample(const dedispersion_trial_t *trial, const void *data, uint64_t at)
 {
     return trial->spec.format == SERIES_U8    ? ((const uint8_t *)data)[at]
            : trial->spec.format == SERIES_U16 ? ((const uint16_t *)data)[at]
@@ -95,7 +95,7 @@ static double read_sample(const trial_t *trial, const void *data, uint64_t at)
 }
 
 /* The formula, in double. */
-static float sum_one(const trial_t *trial, const void *data, uint32_t dm, uint64_t t)
+static float sum_one(const dedispersion_trial_t *trial, const void *data, uint32_t dm, uint64_t t)
 {
     double sum = 0;
     uint32_t nchannels = trial->spec.delays->nchannels;
@@ -108,7 +108,7 @@ static float sum_one(const trial_t *trial, const void *data, uint32_t dm, uint64
 }
 
 /* What the runs of this shift must give. */
-static status_t expect(trial_t *trial)
+static status_t expect(dedispersion_trial_t *trial)
 {
     status_t st = STATUS_OK;
     void *data = NULL;
@@ -130,10 +130,11 @@ out:
     return st;
 }
 
-status_t trial_create(backend_t *backend, const struct dedisperse_spec *spec, trial_t **out)
+status_t dedispersion_trial_create(backend_t *backend, const struct dedisperse_spec *spec,
+                                   dedispersion_trial_t **out)
 {
     status_t st = STATUS_OK;
-    trial_t *trial = NULL;
+    dedispersion_trial_t *trial = NULL;
     TRY(memory_zeroed(1, sizeof *trial, "a trial", &trial));
     trial->backend = backend;
     trial->spec = *spec;
@@ -146,12 +147,12 @@ status_t trial_create(backend_t *backend, const struct dedisperse_spec *spec, tr
     *out = trial;
     trial = NULL;
 out:
-    trial_destroy(trial);
+    dedispersion_trial_destroy(trial);
     return st;
 }
 
 /* Outputs that nobody brings down must show. */
-static status_t spoil(trial_t *trial)
+static status_t spoil(dedispersion_trial_t *trial)
 {
     status_t st = STATUS_OK;
     void *data = NULL;
@@ -165,7 +166,7 @@ out:
 }
 
 /* Integers are exact, floats good to a millionth. */
-static status_t compare(trial_t *trial, uint32_t *wrong)
+static status_t compare(dedispersion_trial_t *trial, uint32_t *wrong)
 {
     status_t st = STATUS_OK;
     void *data = NULL;
@@ -187,7 +188,7 @@ out:
 }
 
 /* One run: seconds by the device's clock, or the host's where there is none. */
-static status_t run_once(trial_t *trial, dedisperse_t *stage, int is_whole,
+static status_t run_once(dedispersion_trial_t *trial, dedisperse_t *stage, int is_whole,
                          struct dedisperse_times *times)
 {
     status_t st = STATUS_OK;
@@ -206,8 +207,9 @@ out:
 }
 
 /* The runs that count. */
-static status_t repeat(trial_t *trial, dedisperse_t *stage, uint32_t repeats, int is_whole,
-                       const struct tune_time *time, struct trial_times *out)
+static status_t repeat(dedispersion_trial_t *trial, dedisperse_t *stage, uint32_t repeats,
+                       int is_whole, const struct tune_time *time,
+                       struct dedispersion_trial_times *out)
 {
     status_t st = STATUS_OK;
     double *seconds = NULL;
@@ -231,13 +233,13 @@ out:
     return st;
 }
 
-status_t trial_time(trial_t *trial, const struct dedisperse_shape *shape, uint32_t repeats,
-                    int is_whole, const struct tune_time *time, struct text *words,
-                    struct trial_times *out)
+status_t dedispersion_trial_time(dedispersion_trial_t *trial, const struct dedisperse_shape *shape,
+                                 uint32_t repeats, int is_whole, const struct tune_time *time,
+                                 struct text *words, struct dedispersion_trial_times *out)
 {
     status_t st = STATUS_OK;
     dedisperse_t *stage = NULL;
-    struct trial_times result = {0};
+    struct dedispersion_trial_times result = {0};
     struct dedisperse_times first;
     trial->shift = (trial->shift + 1) % SHIFTS;
     trial->input.offset = trial->shift * trial->input.time_step;
@@ -257,12 +259,12 @@ out:
     return st;
 }
 
-const struct dedisperse_spec *trial_spec(const trial_t *trial)
+const struct dedisperse_spec *dedispersion_trial_spec(const dedispersion_trial_t *trial)
 {
     return &trial->spec;
 }
 
-backend_t *trial_backend(const trial_t *trial)
+backend_t *dedispersion_trial_backend(const dedispersion_trial_t *trial)
 {
     return trial->backend;
 }

@@ -6,9 +6,9 @@
 #include "compute/dedisperse.h"
 #include "tune/budget.h"
 
-typedef struct trial trial_t;
+typedef struct dedispersion_trial dedispersion_trial_t;
 
-struct trial_times {
+struct dedispersion_trial_times {
     double best, median; /* seconds of the sums: by the device's clock, or on the host of all */
     double order, upload, download;
     uint32_t wrong; /* sampled outputs that are */
@@ -16,20 +16,21 @@ struct trial_times {
 
 /* Samples and memory for `spec` (not copied: what it points to must outlive the trial), whose shape
  * is of no account. Fails with DEVICE. */
-status_t trial_create(backend_t *backend, const struct dedisperse_spec *spec, trial_t **out);
-void trial_destroy(trial_t *trial);
+status_t dedispersion_trial_create(backend_t *backend, const struct dedisperse_spec *spec,
+                                   dedispersion_trial_t **out);
+void dedispersion_trial_destroy(dedispersion_trial_t *trial);
 
 /* Runs a shape once to warm up, then `repeats` times; NULL: the backend's own choice. `is_whole`:
  * each time with its transfers, else sums alone are repeated. Each call works on other samples than
  * the one before, so outputs that nobody writes are wrong, too. Ends with fewer repeats, one at
  * least, when `time` (may be NULL) is over. `words` (may be NULL) gets what was run. Fails with
  * USAGE (the shape cannot be), DEVICE. A wrong result is no failure. */
-status_t trial_time(trial_t *trial, const struct dedisperse_shape *shape, uint32_t repeats,
-                    int is_whole, const struct tune_time *time, struct text *words,
-                    struct trial_times *out);
+status_t dedispersion_trial_time(dedispersion_trial_t *trial, const struct dedisperse_shape *shape,
+                                 uint32_t repeats, int is_whole, const struct tune_time *time,
+                                 struct text *words, struct dedispersion_trial_times *out);
 
 /* The problem, and who works on it. */
-const struct dedisperse_spec *trial_spec(const trial_t *trial);
-backend_t *trial_backend(const trial_t *trial);
+const struct dedisperse_spec *dedispersion_trial_spec(const dedispersion_trial_t *trial);
+backend_t *dedispersion_trial_backend(const dedispersion_trial_t *trial);
 
 #endif

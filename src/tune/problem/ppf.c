@@ -11,14 +11,14 @@
 enum { OTHERS = 2, NUMBERS = 14, PARAMETERS = OTHERS + NUMBERS };
 
 struct bank {
-    bank_trial_t *trial;
+    ppf_trial_t *trial;
     struct channelise_choice *choices;
     uint32_t *values;
     struct tune_space space;
 };
 
-status_t tune_bank_kernel(enum backend_kind kind, const struct channelise_spec *spec,
-                          struct text *out)
+status_t tune_ppf_kernel(enum backend_kind kind, const struct channelise_spec *spec,
+                         struct text *out)
 {
     status_t st = STATUS_OK;
     static const char *const formats[] = {"4 bit", "8 bit", "16 bit", "float"};
@@ -32,13 +32,13 @@ out:
     return st;
 }
 
-status_t tune_bank_problem(backend_t *backend, const struct channelise_spec *spec,
-                           struct tune_problem *out)
+status_t tune_ppf_problem(backend_t *backend, const struct channelise_spec *spec,
+                          struct tune_problem *out)
 {
     status_t st = STATUS_OK;
     double integrate = 0;
     *out = (struct tune_problem){.features = {spec->nchannels, spec->noutputs, 1, 1}};
-    TRY(tune_bank_kernel(backend_which(backend), spec, &out->kernel));
+    TRY(tune_ppf_kernel(backend_which(backend), spec, &out->kernel));
     TRY(channelise_identity(backend, &out->identity));
     TRY(text_add(&out->words, "channels %u+%u%s%s", spec->first_channel, spec->nchannels,
                  spec->conjugate ? ", conjugate" : "",
@@ -115,13 +115,12 @@ out:
     return st;
 }
 
-status_t tune_bank_find(backend_t *backend, const struct channelise_spec *spec,
-                        const char *database, struct channelise_choice *choice,
-                        enum tune_found *found)
+status_t tune_ppf_find(backend_t *backend, const struct channelise_spec *spec, const char *database,
+                       struct channelise_choice *choice, enum tune_found *found)
 {
     status_t st = STATUS_OK;
     struct tune_problem problem = {0};
-    TRY(tune_bank_problem(backend, spec, &problem));
+    TRY(tune_ppf_problem(backend, spec, &problem));
     TRY(look_up(backend, spec, &problem, database, choice, found, NULL));
 out:
     tune_problem_free(&problem);
@@ -137,13 +136,13 @@ static status_t time_one(void *context, uint32_t i, uint32_t repeats, const stru
                          struct tune_measure *out)
 {
     const struct bank *bank = context;
-    return bank_trial_time(bank->trial, &bank->choices[i], repeats, time, &out->seconds,
-                           &out->wrong);
+    return ppf_trial_time(bank->trial, &bank->choices[i], repeats, time, &out->seconds,
+                          &out->wrong);
 }
 
 static void bank_end(struct bank *bank)
 {
-    bank_trial_destroy(bank->trial);
+    ppf_trial_destroy(bank->trial);
     free(bank->choices);
     free(bank->values);
 }
@@ -173,7 +172,7 @@ static status_t bank_begin(backend_t *backend, const struct channelise_spec *spe
                                       .words = words_of,
                                       .time = time_one};
     if (count > 0) {
-        TRY(bank_trial_create(backend, spec, memory, &bank->trial));
+        TRY(ppf_trial_create(backend, spec, memory, &bank->trial));
     }
 out:
     return st;
@@ -211,9 +210,9 @@ out:
     return st;
 }
 
-status_t tune_bank_search(backend_t *backend, const struct channelise_spec *spec,
-                          const struct tune_options *options, tune_log_t *log, const char *database,
-                          struct channelise_choice *best, struct tune_summary *out)
+status_t tune_ppf_search(backend_t *backend, const struct channelise_spec *spec,
+                         const struct tune_options *options, tune_log_t *log, const char *database,
+                         struct channelise_choice *best, struct tune_summary *out)
 {
     status_t st = STATUS_OK;
     struct tune_problem problem = {0};
@@ -221,7 +220,7 @@ status_t tune_bank_search(backend_t *backend, const struct channelise_spec *spec
     struct channelise_choice choice;
     enum tune_found found;
     *out = (struct tune_summary){0};
-    TRY(tune_bank_problem(backend, spec, &problem));
+    TRY(tune_ppf_problem(backend, spec, &problem));
     TRY(look_up(backend, spec, &problem, database, &choice, &found, &known));
     TRY(search(backend, spec, &problem, &known, options, log, database, best, out));
 out:
@@ -230,9 +229,9 @@ out:
     return st;
 }
 
-status_t tune_bank_now(backend_t *backend, const struct channelise_spec *spec,
-                       const struct tune_wish *wish, struct channelise_choice *choice,
-                       enum tune_found *found)
+status_t tune_ppf_now(backend_t *backend, const struct channelise_spec *spec,
+                      const struct tune_wish *wish, struct channelise_choice *choice,
+                      enum tune_found *found)
 {
     status_t st = STATUS_OK;
     static const char what[] = "the filter bank";
@@ -240,7 +239,7 @@ status_t tune_bank_now(backend_t *backend, const struct channelise_spec *spec,
     struct tune_problem problem = {0};
     struct tune_known known = {.searched = 0};
     struct tune_summary summary = {0};
-    TRY(tune_bank_problem(backend, spec, &problem));
+    TRY(tune_ppf_problem(backend, spec, &problem));
     TRY(look_up(backend, spec, &problem, wish->database, choice, found, &known));
     if (!tune_is_wanted(what, *found, &known, &options.time)) {
         goto out;

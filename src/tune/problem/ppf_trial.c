@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void give_room_back(bank_trial_t *trial)
+static void give_room_back(ppf_trial_t *trial)
 {
     for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
         buffer_destroy(trial->out[i]);
@@ -19,7 +19,7 @@ static void give_room_back(bank_trial_t *trial)
     trial->in = NULL;
 }
 
-void bank_trial_destroy(bank_trial_t *trial)
+void ppf_trial_destroy(ppf_trial_t *trial)
 {
     if (!trial) {
         return;
@@ -33,7 +33,7 @@ void bank_trial_destroy(bank_trial_t *trial)
 }
 
 /* The job's problem on one stream, with dumps that a trial can end. */
-static void shrink(bank_trial_t *trial, const struct channelise_spec *spec)
+static void shrink(ppf_trial_t *trial, const struct channelise_spec *spec)
 {
     static const size_t number[] = {1, 1, 2, 4};
     /* More than a device's caches hold; what processors take tens of milliseconds for. */
@@ -42,25 +42,26 @@ static void shrink(bank_trial_t *trial, const struct channelise_spec *spec)
                  backend_settle(BACKEND_AUTO) == BACKEND_OPENCL;
     uint64_t points = is_gpu ? DEVICE_POINTS : HOST_POINTS;
     trial->spec = *spec;
-    trial->spec.max_spectra = max_u64(points / spec->channels / BANK_WINDOW, 2) * BANK_WINDOW;
+    trial->spec.max_spectra =
+        max_u64(points / spec->channels / PPF_TRIAL_WINDOW, 2) * PPF_TRIAL_WINDOW;
     trial->spec.nstreams = 1;
     trial->spec.is_interleaved = 0;
     trial->spec.is_timed = 1;
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         if (spec->outputs[i].integrate > 1) {
-            trial->spec.outputs[i].integrate = BANK_WINDOW;
+            trial->spec.outputs[i].integrate = PPF_TRIAL_WINDOW;
         }
     }
     trial->sample_bytes =
         number[spec->format] * (spec->is_complex && spec->format != SAMPLE_I4 ? 2 : 1);
 }
 
-size_t bank_row_floats(const struct channelise_spec *spec, uint32_t i)
+size_t ppf_trial_row_floats(const struct channelise_spec *spec, uint32_t i)
 {
     return (size_t)spec->nchannels * (spec->outputs[i].kind == PRODUCT_SPECTRA ? 2 : 1);
 }
 
-uint64_t bank_rows_of(const struct channelise_spec *spec, uint32_t i, uint64_t spectra)
+uint64_t ppf_trial_rows_of(const struct channelise_spec *spec, uint32_t i, uint64_t spectra)
 {
     return spectra / spec->outputs[i].integrate;
 }
@@ -70,90 +71,90 @@ static uint64_t samples_of(const struct channelise_spec *spec, uint64_t spectra)
     return (spectra + spec->taps - 1) * channelise_samples(spec);
 }
 
-uint64_t bank_input_bytes(const bank_trial_t *trial, uint64_t spectra)
+uint64_t ppf_trial_input_bytes(const ppf_trial_t *trial, uint64_t spectra)
 {
     return (samples_of(&trial->spec, spectra) * trial->sample_bytes / sizeof(uint64_t) + 1) *
            sizeof(uint64_t);
 }
 
-uint64_t bank_output_bytes(const bank_trial_t *trial, uint32_t i, uint64_t spectra)
+uint64_t ppf_trial_output_bytes(const ppf_trial_t *trial, uint32_t i, uint64_t spectra)
 {
-    return (bank_rows_of(&trial->spec, i, spectra) + 1) * bank_row_floats(&trial->spec, i) *
-           sizeof(float);
+    return (ppf_trial_rows_of(&trial->spec, i, spectra) + 1) *
+           ppf_trial_row_floats(&trial->spec, i) * sizeof(float);
 }
 
-size_t bank_part_bytes(const bank_trial_t *trial)
+size_t ppf_trial_part_bytes(const ppf_trial_t *trial)
 {
     int has_parts = trial->spec.is_complex && trial->spec.format != SAMPLE_I4;
     return has_parts ? trial->sample_bytes / 2 : 0;
 }
 
-uint64_t bank_buffer_bytes(const bank_trial_t *trial, uint64_t spectra)
+uint64_t ppf_trial_buffer_bytes(const ppf_trial_t *trial, uint64_t spectra)
 {
-    uint64_t bytes = bank_input_bytes(trial, spectra);
+    uint64_t bytes = ppf_trial_input_bytes(trial, spectra);
     for (uint32_t i = 0; i < trial->spec.noutputs; i++) {
-        bytes += bank_output_bytes(trial, i, spectra);
+        bytes += ppf_trial_output_bytes(trial, i, spectra);
     }
     return bytes;
 }
 
-uint64_t bank_trial_bytes(const bank_trial_t *trial)
+uint64_t ppf_trial_bytes(const ppf_trial_t *trial)
 {
     struct channelise_spec window = trial->spec;
-    window.max_spectra = BANK_WINDOW;
-    uint64_t one = bank_buffer_bytes(trial, BANK_WINDOW);
+    window.max_spectra = PPF_TRIAL_WINDOW;
+    uint64_t one = ppf_trial_buffer_bytes(trial, PPF_TRIAL_WINDOW);
     /* The stage and the reference are never there at once. */
     uint64_t stage = channelise_bytes(backend_which(trial->backend), &trial->spec);
     uint64_t reference = one + channelise_bytes(BACKEND_REFERENCE, &window);
-    return bank_buffer_bytes(trial, trial->spec.max_spectra) + BANK_WINDOWS * one +
+    return ppf_trial_buffer_bytes(trial, trial->spec.max_spectra) + PPF_TRIAL_WINDOWS * one +
            max_u64(stage, reference);
 }
 
 /* As many spectra as memory has room for. */
-static status_t fit(bank_trial_t *trial, uint64_t memory)
+static status_t fit(ppf_trial_t *trial, uint64_t memory)
 {
     status_t st = STATUS_OK;
     uint64_t *spectra = &trial->spec.max_spectra;
     char needed[UNITS_TEXT];
     char given[UNITS_TEXT];
-    while (memory > 0 && *spectra > BANK_WINDOW && bank_trial_bytes(trial) > memory) {
-        *spectra = *spectra / 2 / BANK_WINDOW * BANK_WINDOW;
+    while (memory > 0 && *spectra > PPF_TRIAL_WINDOW && ppf_trial_bytes(trial) > memory) {
+        *spectra = *spectra / 2 / PPF_TRIAL_WINDOW * PPF_TRIAL_WINDOW;
     }
-    REQUIRE(memory == 0 || bank_trial_bytes(trial) <= memory, STATUS_USAGE,
+    REQUIRE(memory == 0 || ppf_trial_bytes(trial) <= memory, STATUS_USAGE,
             "run.memory leaves %s for trials of %u channels with %u taps, which need %s",
             units_bytes(memory, given), trial->spec.channels, trial->spec.taps,
-            units_bytes(bank_trial_bytes(trial), needed));
+            units_bytes(ppf_trial_bytes(trial), needed));
 out:
     return st;
 }
 
 /* Takes the buffers: fewer spectra where the device's memory has too little room, with some left
  * for stages. */
-static status_t take_room(bank_trial_t *trial)
+static status_t take_room(ppf_trial_t *trial)
 {
     status_t st = STATUS_OK;
     uint64_t *spectra = &trial->spec.max_spectra;
     for (;;) {
-        st =
-            buffer_create(trial->backend, BUFFER_IN, bank_input_bytes(trial, *spectra), &trial->in);
+        st = buffer_create(trial->backend, BUFFER_IN, ppf_trial_input_bytes(trial, *spectra),
+                           &trial->in);
         for (uint32_t i = 0; i < trial->spec.noutputs && st == STATUS_OK; i++) {
-            st = buffer_create(trial->backend, BUFFER_OUT, bank_output_bytes(trial, i, *spectra),
-                               &trial->out[i]);
+            st = buffer_create(trial->backend, BUFFER_OUT,
+                               ppf_trial_output_bytes(trial, i, *spectra), &trial->out[i]);
         }
-        if (st == STATUS_OK || !backend_was_full(trial->backend) || *spectra <= BANK_WINDOW) {
+        if (st == STATUS_OK || !backend_was_full(trial->backend) || *spectra <= PPF_TRIAL_WINDOW) {
             return st;
         }
         report_clear();
         give_room_back(trial);
-        *spectra = max_u64(*spectra / 4 / BANK_WINDOW, 1) * BANK_WINDOW;
+        *spectra = max_u64(*spectra / 4 / PPF_TRIAL_WINDOW, 1) * PPF_TRIAL_WINDOW;
     }
 }
 
-static status_t fill(bank_trial_t *trial)
+static status_t fill(ppf_trial_t *trial)
 {
     status_t st = STATUS_OK;
     void *data = NULL;
-    uint64_t words = bank_input_bytes(trial, trial->spec.max_spectra) / sizeof(uint64_t);
+    uint64_t words = ppf_trial_input_bytes(trial, trial->spec.max_spectra) / sizeof(uint64_t);
     uint64_t state = 88172645463325252U;
     TRY(buffer_get(trial->in, &data));
     for (uint64_t i = 0; i < words; i++) {
@@ -170,13 +171,13 @@ out:
     return st;
 }
 
-static uint64_t window_start(const bank_trial_t *trial, uint32_t w)
+static uint64_t window_start(const ppf_trial_t *trial, uint32_t w)
 {
-    return w == 0 ? 0 : trial->spec.max_spectra - BANK_WINDOW;
+    return w == 0 ? 0 : trial->spec.max_spectra - PPF_TRIAL_WINDOW;
 }
 
 /* What the reference makes of one window. */
-static status_t expect_window(bank_trial_t *trial, backend_t *reference, uint32_t w)
+static status_t expect_window(ppf_trial_t *trial, backend_t *reference, uint32_t w)
 {
     status_t st = STATUS_OK;
     struct channelise_spec spec = trial->spec;
@@ -187,11 +188,11 @@ static status_t expect_window(bank_trial_t *trial, backend_t *reference, uint32_
     void *data = NULL;
     uint64_t rows[MOST_OUTPUTS];
     size_t offset = 0;
-    size_t part = bank_part_bytes(trial);
+    size_t part = ppf_trial_part_bytes(trial);
     struct channelise_input input = {&offset, &part, trial->sample_bytes};
     uint64_t first = window_start(trial, w) * channelise_samples(&spec) * trial->sample_bytes;
-    uint64_t bytes = samples_of(&spec, BANK_WINDOW) * trial->sample_bytes;
-    spec.max_spectra = BANK_WINDOW;
+    uint64_t bytes = samples_of(&spec, PPF_TRIAL_WINDOW) * trial->sample_bytes;
+    spec.max_spectra = PPF_TRIAL_WINDOW;
     spec.choice = (struct channelise_choice){.backend = BACKEND_AUTO};
     TRY(channelise_create(reference, &spec, &stage));
     TRY(buffer_create(reference, BUFFER_IN, bytes, &in));
@@ -199,13 +200,14 @@ static status_t expect_window(bank_trial_t *trial, backend_t *reference, uint32_
     TRY(buffer_get(trial->in, &data));
     memcpy(samples, (const char *)data + first, bytes);
     for (uint32_t i = 0; i < spec.noutputs; i++) {
-        TRY(buffer_create(reference, BUFFER_OUT, bank_output_bytes(trial, i, BANK_WINDOW),
+        TRY(buffer_create(reference, BUFFER_OUT, ppf_trial_output_bytes(trial, i, PPF_TRIAL_WINDOW),
                           &out[i]));
     }
     channelise_begin(stage, window_start(trial, w));
-    TRY(channelise_run(stage, in, &input, 1, BANK_WINDOW, 0, out, rows));
+    TRY(channelise_run(stage, in, &input, 1, PPF_TRIAL_WINDOW, 0, out, rows));
     for (uint32_t i = 0; i < spec.noutputs; i++) {
-        size_t floats = bank_rows_of(&spec, i, BANK_WINDOW) * bank_row_floats(&spec, i);
+        size_t floats =
+            ppf_trial_rows_of(&spec, i, PPF_TRIAL_WINDOW) * ppf_trial_row_floats(&spec, i);
         TRY(memory_zeroed(floats, sizeof(float), "a trial", &trial->expected[w][i]));
         TRY(buffer_get(out[i], &data));
         memcpy(trial->expected[w][i], data, floats * sizeof(float));
@@ -219,13 +221,13 @@ out:
     return st;
 }
 
-static status_t expect(bank_trial_t *trial)
+static status_t expect(ppf_trial_t *trial)
 {
     status_t st = STATUS_OK;
     struct backend_options none = {0};
     backend_t *reference = NULL;
     TRY(backend_open(BACKEND_REFERENCE, &none, &reference));
-    for (uint32_t w = 0; w < BANK_WINDOWS; w++) {
+    for (uint32_t w = 0; w < PPF_TRIAL_WINDOWS; w++) {
         TRY(expect_window(trial, reference, w));
     }
 out:
@@ -233,11 +235,11 @@ out:
     return st;
 }
 
-status_t bank_trial_create(backend_t *backend, const struct channelise_spec *spec, uint64_t memory,
-                           bank_trial_t **out)
+status_t ppf_trial_create(backend_t *backend, const struct channelise_spec *spec, uint64_t memory,
+                          ppf_trial_t **out)
 {
     status_t st = STATUS_OK;
-    bank_trial_t *trial = NULL;
+    ppf_trial_t *trial = NULL;
     TRY(memory_zeroed(1, sizeof *trial, "a trial", &trial));
     trial->backend = backend;
     shrink(trial, spec);
@@ -252,29 +254,29 @@ status_t bank_trial_create(backend_t *backend, const struct channelise_spec *spe
     *out = trial;
     trial = NULL;
 out:
-    bank_trial_destroy(trial);
+    ppf_trial_destroy(trial);
     return st;
 }
 
 /* Rows that nobody writes must show. */
-static status_t spoil(bank_trial_t *trial)
+static status_t spoil(ppf_trial_t *trial)
 {
     status_t st = STATUS_OK;
     const struct channelise_spec *spec = &trial->spec;
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         void *data = NULL;
         TRY(buffer_get(trial->out[i], &data));
-        memset(data, 0xff, bank_output_bytes(trial, i, spec->max_spectra));
+        memset(data, 0xff, ppf_trial_output_bytes(trial, i, spec->max_spectra));
     }
 out:
     return st;
 }
 
-status_t bank_run_once(bank_trial_t *trial, channelise_t *stage, double *seconds)
+status_t ppf_trial_run_once(ppf_trial_t *trial, channelise_t *stage, double *seconds)
 {
     status_t st = STATUS_OK;
     size_t offset = 0;
-    size_t part = bank_part_bytes(trial);
+    size_t part = ppf_trial_part_bytes(trial);
     struct channelise_input input = {&offset, &part, trial->sample_bytes};
     uint64_t rows[MOST_OUTPUTS];
     double steps[CHANNELISE_STEPS];
@@ -307,19 +309,19 @@ static int is_wrong(const struct channelise_spec *spec, uint32_t output, const f
     return !(agreement.worst <= 2 * agreement_worst_limit);
 }
 
-status_t bank_compare(bank_trial_t *trial, uint32_t *wrong)
+status_t ppf_trial_compare(ppf_trial_t *trial, uint32_t *wrong)
 {
     status_t st = STATUS_OK;
     const struct channelise_spec *spec = &trial->spec;
     *wrong = 0;
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         void *data = NULL;
-        size_t floats = bank_row_floats(spec, i);
+        size_t floats = ppf_trial_row_floats(spec, i);
         TRY(buffer_get(trial->out[i], &data));
-        for (uint32_t w = 0; w < BANK_WINDOWS; w++) {
+        for (uint32_t w = 0; w < PPF_TRIAL_WINDOWS; w++) {
             const float *found =
-                (const float *)data + bank_rows_of(spec, i, window_start(trial, w)) * floats;
-            for (uint64_t row = 0; row < bank_rows_of(spec, i, BANK_WINDOW); row++) {
+                (const float *)data + ppf_trial_rows_of(spec, i, window_start(trial, w)) * floats;
+            for (uint64_t row = 0; row < ppf_trial_rows_of(spec, i, PPF_TRIAL_WINDOW); row++) {
                 *wrong += (uint32_t)is_wrong(spec, i, found + row * floats,
                                              trial->expected[w][i] + row * floats);
             }
@@ -329,31 +331,31 @@ out:
     return st;
 }
 
-void bank_take_choice(const bank_trial_t *trial, const struct channelise_choice *choice,
-                      struct channelise_spec *out)
+void ppf_trial_take_choice(const ppf_trial_t *trial, const struct channelise_choice *choice,
+                           struct channelise_spec *out)
 {
     out->choice = *choice;
     memcpy(out->choice.wisdom, trial->plan.wisdom, sizeof trial->plan.wisdom);
 }
 
-status_t bank_trial_time(bank_trial_t *trial, const struct channelise_choice *choice,
-                         uint32_t repeats, const struct tune_time *time, double *seconds,
-                         uint32_t *wrong)
+status_t ppf_trial_time(ppf_trial_t *trial, const struct channelise_choice *choice,
+                        uint32_t repeats, const struct tune_time *time, double *seconds,
+                        uint32_t *wrong)
 {
     status_t st = STATUS_OK;
     channelise_t *stage = NULL;
     double *times = NULL;
     double first = 0;
     uint32_t n = 0;
-    bank_take_choice(trial, choice, &trial->spec);
+    ppf_trial_take_choice(trial, choice, &trial->spec);
     TRY(memory_zeroed(repeats, sizeof *times, "times", &times));
     TRY(channelise_create(trial->backend, &trial->spec, &stage));
     TRY(spoil(trial));
-    TRY(bank_run_once(trial, stage, &first));
+    TRY(ppf_trial_run_once(trial, stage, &first));
     for (; n < repeats && (n == 0 || !time || !tune_time_is_over(time, 1)); n++) {
-        TRY(bank_run_once(trial, stage, &times[n]));
+        TRY(ppf_trial_run_once(trial, stage, &times[n]));
     }
-    TRY(bank_compare(trial, wrong));
+    TRY(ppf_trial_compare(trial, wrong));
     *seconds = tune_median(times, n);
 out:
     channelise_destroy(stage);

@@ -75,7 +75,7 @@ static uint64_t piece_samples(const struct dedisperse_spec *spec, uint32_t nrows
 static status_t split_outer(struct cpu_dedisperse *d)
 {
     status_t st = STATUS_OK;
-    const struct delays_steps *steps = d->base.spec.steps;
+    const struct dispersion_steps *steps = d->base.spec.steps;
     uint32_t n = steps->ngroups;
     TRY(memory_zeroed((size_t)steps->nsteps * n, sizeof *d->lead, "delays", &d->lead));
     TRY(memory_zeroed((size_t)steps->nsteps * n, sizeof *d->span, "delays", &d->span));
@@ -169,7 +169,7 @@ void cpu_dedisperse_destroy(dedisperse_t *dedisperse)
 
 uint64_t cpu_dedisperse_bytes(const struct dedisperse_spec *spec)
 {
-    const struct delays_steps *steps = spec->steps;
+    const struct dispersion_steps *steps = spec->steps;
     uint64_t threads = spec->threads > 0 ? spec->threads : 1;
     uint64_t channels = spec->delays->nchannels;
     uint64_t tables = channels * (steps ? steps->nsteps : spec->delays->ndms);
@@ -193,10 +193,10 @@ static void order_piece(void *context, uint32_t thread, uint64_t task)
     size_t count = (size_t)min_u64(ORDER_TIMES, all - from);
     (void)thread;
     for (uint32_t i = 0; i < d->table.nused; i += ORDER_CHANNELS) {
-        turn_samples(d->in + input->offset + from * input->time_step, input->time_step,
-                     input->channel_step, bytes, d->table.channels + i,
-                     (uint32_t)min_u64(ORDER_CHANNELS, d->table.nused - i), count,
-                     d->rows + i * d->stride + from * bytes, d->stride);
+        transpose_samples(d->in + input->offset + from * input->time_step, input->time_step,
+                          input->channel_step, bytes, d->table.channels + i,
+                          (uint32_t)min_u64(ORDER_CHANNELS, d->table.nused - i), count,
+                          d->rows + i * d->stride + from * bytes, d->stride);
     }
 }
 
@@ -256,7 +256,7 @@ static uint32_t second_limit(const struct cpu_dedisperse *d)
 static void sum_step(void *context, uint32_t thread, uint64_t task)
 {
     const struct cpu_dedisperse *d = context;
-    const struct delays_steps *steps = d->base.spec.steps;
+    const struct dispersion_steps *steps = d->base.spec.steps;
     uint32_t k = (uint32_t)(task % steps->nsteps);
     uint64_t t = task / steps->nsteps * d->piece;
     uint64_t count = min_u64(d->piece, d->samples - t);

@@ -71,9 +71,9 @@ static int are_neighbours(const uint32_t *channels, uint32_t count)
     return channels[count - 1] - channels[0] == count - 1;
 }
 
-void turn_samples(const char *from, size_t time_step, size_t channel_step, size_t sample_bytes,
-                  const uint32_t *channels, uint32_t count, size_t times, char *out,
-                  size_t out_stride)
+void transpose_samples(const char *from, size_t time_step, size_t channel_step, size_t sample_bytes,
+                       const uint32_t *channels, uint32_t count, size_t times, char *out,
+                       size_t out_stride)
 {
     void (*tile)(const char *, size_t, char *, size_t) = sample_bytes == 1   ? tile_bytes
                                                          : sample_bytes == 2 ? tile_halves

@@ -11,8 +11,8 @@
  *   out     [count][out_stride bytes]
  *
  * Fast where samples of one time, or of one channel, are neighbours. sample_bytes is 1, 2 or 4. */
-void turn_samples(const char *from, size_t time_step, size_t channel_step, size_t sample_bytes,
-                  const uint32_t *channels, uint32_t count, size_t times, char *out,
-                  size_t out_stride);
+void transpose_samples(const char *from, size_t time_step, size_t channel_step, size_t sample_bytes,
+                       const uint32_t *channels, uint32_t count, size_t times, char *out,
+                       size_t out_stride);
 
 #endif

@@ -25,7 +25,7 @@ static const double most_patience = 60;
 
 static const char cache_kind[] = "fftw";
 
-struct transform {
+struct cpu_fft {
     int is_complex;
     fftwf_plan plan;
 };
@@ -35,16 +35,16 @@ static size_t padded(size_t floats)
     return (floats + LINE - 1) / LINE * LINE + PAD;
 }
 
-struct transform_shape transform_shape(size_t points, int is_complex)
+struct cpu_fft_shape cpu_fft_shape(size_t points, int is_complex)
 {
-    return (struct transform_shape){.points = points,
-                                    .is_complex = is_complex,
-                                    .batch = points <= SMALL_POINTS ? MOST_BATCH : 1,
-                                    .in_row = padded(is_complex ? 2 * points : points),
-                                    .out_row = padded(is_complex ? 2 * points : points + 2)};
+    return (struct cpu_fft_shape){.points = points,
+                                  .is_complex = is_complex,
+                                  .batch = points <= SMALL_POINTS ? MOST_BATCH : 1,
+                                  .in_row = padded(is_complex ? 2 * points : points),
+                                  .out_row = padded(is_complex ? 2 * points : points + 2)};
 }
 
-enum fft_planning transform_effort(enum fft_planning planning, uint64_t count)
+enum fft_planning cpu_fft_effort(enum fft_planning planning, uint64_t count)
 {
     if (planning != PLANNING_AUTO) {
         return planning;
@@ -54,7 +54,7 @@ enum fft_planning transform_effort(enum fft_planning planning, uint64_t count)
                                     : PLANNING_ESTIMATE;
 }
 
-static fftwf_plan make_plan(const struct transform_shape *shape, float *in, float *out,
+static fftwf_plan make_plan(const struct cpu_fft_shape *shape, float *in, float *out,
                             unsigned flags)
 {
     int length = (int)shape->points;
@@ -69,7 +69,7 @@ static fftwf_plan make_plan(const struct transform_shape *shape, float *in, floa
                                    (fftwf_complex *)out, NULL, 1, (int)(shape->out_row / 2), flags);
 }
 
-static status_t create_rows(const struct transform_shape *shape, float **in, float **out)
+static status_t create_rows(const struct cpu_fft_shape *shape, float **in, float **out)
 {
     status_t st = STATUS_OK;
     TRY(memory_aligned(shape->batch * shape->in_row, sizeof(float), "a transform", in));
@@ -98,7 +98,7 @@ static void processor_name(char *out, size_t room)
     }
 }
 
-static status_t make_key(const struct transform_shape *shape, enum fft_planning effort,
+static status_t make_key(const struct cpu_fft_shape *shape, enum fft_planning effort,
                          struct text *out)
 {
     char processor[256];
@@ -109,7 +109,7 @@ static status_t make_key(const struct transform_shape *shape, enum fft_planning 
 }
 
 /* The plan that this wisdom tells, or NULL. What else FFTW knows would change it. */
-static fftwf_plan follow(const struct transform_shape *shape, float *in, float *out,
+static fftwf_plan follow(const struct cpu_fft_shape *shape, float *in, float *out,
                          const char *wisdom)
 {
     fftwf_plan plan = NULL;
@@ -123,7 +123,7 @@ static fftwf_plan follow(const struct transform_shape *shape, float *in, float *
 
 /* Plans from nothing; gives the wisdom of that plan alone, or NULL when it tells no plan: FFTW's
  * planner was out of time then. */
-static char *plan_anew(const struct transform_shape *shape, float *in, float *out, unsigned flags,
+static char *plan_anew(const struct cpu_fft_shape *shape, float *in, float *out, unsigned flags,
                        double most)
 {
     fftwf_forget_wisdom();
@@ -141,8 +141,7 @@ static char *plan_anew(const struct transform_shape *shape, float *in, float *ou
     return wisdom;
 }
 
-static status_t find_wisdom(const struct transform_shape *shape, enum fft_planning effort,
-                            char **out)
+static status_t find_wisdom(const struct cpu_fft_shape *shape, enum fft_planning effort, char **out)
 {
     status_t st = STATUS_OK;
     float *in = NULL;
@@ -161,8 +160,8 @@ out:
     return st;
 }
 
-status_t transform_wisdom(const struct transform_shape *shape, enum fft_planning effort, char *out,
-                          size_t room)
+status_t cpu_fft_wisdom(const struct cpu_fft_shape *shape, enum fft_planning effort, char *out,
+                        size_t room)
 {
     status_t st = STATUS_OK;
     struct text key = {0};
@@ -191,11 +190,10 @@ out:
     return st;
 }
 
-status_t transform_create(const struct transform_shape *shape, const char *wisdom,
-                          transform_t **out)
+status_t cpu_fft_create(const struct cpu_fft_shape *shape, const char *wisdom, cpu_fft_t **out)
 {
     status_t st = STATUS_OK;
-    transform_t *transform = NULL;
+    cpu_fft_t *transform = NULL;
     float *in = NULL;
     float *spectra = NULL;
     TRY(memory_zeroed(1, sizeof *transform, "a transform", &transform));
@@ -215,13 +213,13 @@ status_t transform_create(const struct transform_shape *shape, const char *wisdo
     *out = transform;
     transform = NULL;
 out:
-    transform_destroy(transform);
+    cpu_fft_destroy(transform);
     free(in);
     free(spectra);
     return st;
 }
 
-void transform_destroy(transform_t *transform)
+void cpu_fft_destroy(cpu_fft_t *transform)
 {
     if (transform) {
         if (transform->plan) {
@@ -231,7 +229,7 @@ void transform_destroy(transform_t *transform)
     }
 }
 
-void transform_run(const transform_t *transform, float *in, float *out)
+void cpu_fft_run(const cpu_fft_t *transform, float *in, float *out)
 {
     if (transform->is_complex) {
         fftwf_execute_dft(transform->plan, (fftwf_complex *)in, (fftwf_complex *)out);
@@ -240,7 +238,7 @@ void transform_run(const transform_t *transform, float *in, float *out)
     }
 }
 
-status_t transform_words(const char *wisdom, struct text *out)
+status_t cpu_fft_words(const char *wisdom, struct text *out)
 {
     if (wisdom[0] == '\0') {
         return text_add(out, "%s by rule", fftwf_version);

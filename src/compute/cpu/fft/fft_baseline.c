@@ -20,8 +20,8 @@ struct bare {
     pool_t *pool;
     uint64_t shares;
     uint64_t spectra; /* of a share */
-    struct transform_shape shapes[PLANS];
-    transform_t *plans[PLANS];
+    struct cpu_fft_shape shapes[PLANS];
+    cpu_fft_t *plans[PLANS];
     int plan; /* that is run */
     float *in, *out;
 };
@@ -32,7 +32,7 @@ void cpu_bare_destroy(struct bare *bare)
         return;
     }
     for (int i = 0; i < PLANS; i++) {
-        transform_destroy(bare->plans[i]);
+        cpu_fft_destroy(bare->plans[i]);
     }
     free(bare->in);
     free(bare->out);
@@ -42,7 +42,7 @@ void cpu_bare_destroy(struct bare *bare)
 static void bare_touch(void *context, uint32_t thread, uint64_t share)
 {
     const struct bare *bare = context;
-    const struct transform_shape *shape = &bare->shapes[0];
+    const struct cpu_fft_shape *shape = &bare->shapes[0];
     uint64_t in = bare->spectra * shape->in_row;
     uint64_t out = bare->spectra * shape->out_row;
     (void)thread;
@@ -53,12 +53,12 @@ static void bare_touch(void *context, uint32_t thread, uint64_t share)
 static void bare_transform(void *context, uint32_t thread, uint64_t share)
 {
     const struct bare *bare = context;
-    const struct transform_shape *shape = &bare->shapes[bare->plan];
+    const struct cpu_fft_shape *shape = &bare->shapes[bare->plan];
     uint64_t first = share * bare->spectra;
     (void)thread;
     for (uint64_t s = first; s < first + bare->spectra; s += shape->batch) {
-        transform_run(bare->plans[bare->plan], bare->in + s * shape->in_row,
-                      bare->out + s * shape->out_row);
+        cpu_fft_run(bare->plans[bare->plan], bare->in + s * shape->in_row,
+                    bare->out + s * shape->out_row);
     }
 }
 
@@ -95,14 +95,14 @@ static status_t bare_make(struct bare *bare, const struct channelise_spec *spec,
     TRY(memory_aligned((size_t)spectra * in_row, sizeof(float), "transforms", &bare->in));
     TRY(memory_aligned((size_t)spectra * out_row, sizeof(float), "transforms", &bare->out));
     for (int i = 0; i < PLANS; i++) {
-        struct transform_shape *shape = &bare->shapes[i];
-        *shape = (struct transform_shape){.points = points,
-                                          .is_complex = spec->is_complex,
-                                          .batch = i == 0 ? (size_t)bare->spectra : 1,
-                                          .in_row = in_row,
-                                          .out_row = out_row};
-        TRY(transform_wisdom(shape, efforts[i], wisdom, sizeof wisdom));
-        TRY(transform_create(shape, wisdom, &bare->plans[i]));
+        struct cpu_fft_shape *shape = &bare->shapes[i];
+        *shape = (struct cpu_fft_shape){.points = points,
+                                        .is_complex = spec->is_complex,
+                                        .batch = i == 0 ? (size_t)bare->spectra : 1,
+                                        .in_row = in_row,
+                                        .out_row = out_row};
+        TRY(cpu_fft_wisdom(shape, efforts[i], wisdom, sizeof wisdom));
+        TRY(cpu_fft_create(shape, wisdom, &bare->plans[i]));
     }
     bare_share_out(bare, bare_touch);
 out:

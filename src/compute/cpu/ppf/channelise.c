@@ -50,10 +50,10 @@ struct block {
 struct cpu {
     struct channelise base;
     const struct cpu_kernels *kernels;
-    struct transform_shape shape;
-    transform_t *transform;
+    struct cpu_fft_shape shape;
+    cpu_fft_t *transform;
     size_t rows; /* spectra that are filtered in one go */
-    filter_t *filter;
+    ppf_fir_t *filter;
     struct scratch *scratch; /* [threads] */
     pool_t *pool;
     sums_t *sums[MOST_OUTPUTS]; /* of power outputs that integrate */
@@ -82,7 +82,7 @@ status_t cpu_channelise_choose(backend_t *backend, const struct channelise_spec 
                                struct channelise_choice *out)
 {
     status_t st = STATUS_OK;
-    struct transform_shape shape = transform_shape(channelise_samples(spec), spec->is_complex);
+    struct cpu_fft_shape shape = cpu_fft_shape(channelise_samples(spec), spec->is_complex);
     struct channelise_choice choice = {.backend = BACKEND_CPU};
     (void)backend;
     if (spec->choice.backend == BACKEND_CPU) {
@@ -90,8 +90,8 @@ status_t cpu_channelise_choose(backend_t *backend, const struct channelise_spec 
     } else {
         choice.numbers[NUMBER_SIMD] = least_simd(spec);
     }
-    TRY(transform_wisdom(&shape, transform_effort(spec->planning, spec->expected), choice.wisdom,
-                         sizeof choice.wisdom));
+    TRY(cpu_fft_wisdom(&shape, cpu_fft_effort(spec->planning, spec->expected), choice.wisdom,
+                       sizeof choice.wisdom));
     *out = choice;
 out:
     return st;
@@ -108,7 +108,7 @@ status_t cpu_channelise_words(const struct channelise_choice *choice, struct tex
     status_t st = STATUS_OK;
     TRY(text_add(out, "%s, ", cpu_channelise_simd(choice)));
     /* How many spectra are filtered in one go rounds nothing, and is not said. */
-    TRY(transform_words(choice->wisdom, out));
+    TRY(cpu_fft_words(choice->wisdom, out));
 out:
     return st;
 }
@@ -118,8 +118,8 @@ static void set_sizes(struct cpu *cpu, const struct channelise_spec *spec)
 {
     cpu->base.spec = *spec;
     cpu->base.spec.coeff = NULL;
-    cpu->shape = transform_shape(channelise_samples(spec), spec->is_complex);
-    cpu->rows = filter_rows(GRAIN, cpu->shape.in_row);
+    cpu->shape = cpu_fft_shape(channelise_samples(spec), spec->is_complex);
+    cpu->rows = ppf_fir_rows(GRAIN, cpu->shape.in_row);
     if (cpu->rows < cpu->shape.batch) {
         cpu->rows = cpu->shape.batch;
     }
@@ -167,8 +167,8 @@ static void destroy(struct cpu *cpu)
         free(cpu->blocks[j].re);
         free(cpu->blocks[j].im);
     }
-    transform_destroy(cpu->transform);
-    filter_destroy(cpu->filter);
+    cpu_fft_destroy(cpu->transform);
+    ppf_fir_destroy(cpu->filter);
     free(cpu->scratch);
     free(cpu);
 }
@@ -193,7 +193,7 @@ void cpu_channelise_destroy(channelise_t *channelise)
 /* Floats of a thread's scratch: window, filtered spectra, bins. */
 static void scratch_floats(const struct cpu *cpu, size_t floats[3])
 {
-    floats[0] = filter_window_floats(&cpu->base.spec, cpu->rows);
+    floats[0] = ppf_fir_window_floats(&cpu->base.spec, cpu->rows);
     floats[1] = (cpu->rows + FIR_ROWS) * cpu->shape.in_row;
     floats[2] = cpu->shape.batch * cpu->shape.out_row;
 }
@@ -258,8 +258,8 @@ status_t cpu_channelise_create(backend_t *backend, const struct channelise_spec 
     REQUIRE(cpu->kernels, STATUS_DEVICE,
             "this machine's processor lacks the vectors that are used");
     TRY(cpu_pool((struct cpu_backend *)backend, spec->threads, &cpu->pool));
-    TRY(filter_create(cpu->kernels, spec, cpu->rows, &cpu->filter));
-    TRY(transform_create(&cpu->shape, choice.wisdom, &cpu->transform));
+    TRY(ppf_fir_create(cpu->kernels, spec, cpu->rows, &cpu->filter));
+    TRY(cpu_fft_create(&cpu->shape, choice.wisdom, &cpu->transform));
     TRY(create_scratch(cpu));
     TRY(create_blocks(cpu));
     *out = &cpu->base;
@@ -282,7 +282,7 @@ uint64_t cpu_channelise_bytes(const struct channelise_spec *spec)
     /* FFTW's own tables, and buffers of each thread: for lengths with large prime factors, those of
      * a transform of up to four times the length. */
     thread += (uint64_t)4 * 8 * cpu.shape.points;
-    uint64_t bytes = filter_bytes(spec) + (uint64_t)4 * 8 * cpu.shape.points;
+    uint64_t bytes = ppf_fir_bytes(spec) + (uint64_t)4 * 8 * cpu.shape.points;
     bytes += spec->threads * thread;
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         if (is_summed(&spec->outputs[i])) {
@@ -350,7 +350,7 @@ static void transform_rows(const struct block *block, struct scratch *scratch,
     uint64_t s = batch->first + from;
     if (cpu->shape.batch > 1) {
         size_t place = (size_t)((block->first + s) % GRAIN);
-        transform_run(cpu->transform, scratch->filtered, scratch->bins);
+        cpu_fft_run(cpu->transform, scratch->filtered, scratch->bins);
         for (size_t i = 0; i < count; i++) {
             deliver(block, scratch, scratch->bins + (place + i) * cpu->shape.out_row, batch->stream,
                     s + i);
@@ -360,7 +360,7 @@ static void transform_rows(const struct block *block, struct scratch *scratch,
     for (size_t i = 0; i < count; i++) {
         float *bins = block->direct < 0 ? scratch->bins
                                         : spectrum_row(block, block->direct, batch->stream, s + i);
-        transform_run(cpu->transform, scratch->filtered + i * cpu->shape.in_row, bins);
+        cpu_fft_run(cpu->transform, scratch->filtered + i * cpu->shape.in_row, bins);
         deliver(block, scratch, bins, batch->stream, s + i);
     }
 }
@@ -370,7 +370,7 @@ static uint64_t run_batch(const struct block *block, struct scratch *scratch,
 {
     const struct cpu *cpu = block->cpu;
     const struct channelise_spec *spec = &cpu->base.spec;
-    size_t row_bytes = channelise_samples(spec) * filter_sample_bytes(spec);
+    size_t row_bytes = channelise_samples(spec) * ppf_fir_sample_bytes(spec);
     uint64_t missing = 0;
     for (size_t from = 0; from < batch->count; from += cpu->rows) {
         size_t count = batch->count - from < cpu->rows ? batch->count - from : cpu->rows;
@@ -380,10 +380,10 @@ static uint64_t run_batch(const struct block *block, struct scratch *scratch,
         size_t place = cpu->shape.batch > 1 ? (size_t)((block->first + s) % GRAIN) : 0;
         const float *touch =
             block->touched < 0 ? NULL : spectrum_row(block, block->touched, batch->stream, s);
-        missing += filter_run(cpu->filter, batch->samples + from * row_bytes, count,
-                              end > s ? (size_t)(end - s) : 0, scratch->window,
-                              scratch->filtered + place * cpu->shape.in_row, cpu->shape.in_row,
-                              touch, (size_t)2 * block->nstreams * spec->nchannels);
+        missing += ppf_fir_run(cpu->filter, batch->samples + from * row_bytes, count,
+                               end > s ? (size_t)(end - s) : 0, scratch->window,
+                               scratch->filtered + place * cpu->shape.in_row, cpu->shape.in_row,
+                               touch, (size_t)2 * block->nstreams * spec->nchannels);
         transform_rows(block, scratch, batch, from, count);
     }
     return missing;
@@ -423,7 +423,7 @@ static void run_grain(void *context, uint32_t thread, uint64_t task)
     uint64_t missing = 0;
     touch_scratch(cpu, scratch);
     if (order->is_dealt) {
-        interleaved_deal(order, block->in, &block->input, stream, streams, (size_t)from * samples,
+        interleaved_take(order, block->in, &block->input, stream, streams, (size_t)from * samples,
                          raw * samples, scratch->dealt);
     }
     for (uint32_t i = 0; i < streams; i++) {

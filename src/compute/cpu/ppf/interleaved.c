@@ -14,14 +14,14 @@ enum {
 static uint64_t stream_bytes(const struct channelise_spec *spec)
 {
     return (GRAIN + (uint64_t)spec->taps - 1) * channelise_samples(spec) *
-           filter_sample_bytes(spec);
+           ppf_fir_sample_bytes(spec);
 }
 
 /* As many streams as share a cache line and fit. */
 static uint32_t group_size(const struct channelise_spec *spec)
 {
     uint64_t fit = max_u64(GROUP_BYTES / stream_bytes(spec), 1);
-    return (uint32_t)min_u64(fit, LINE_BYTES / filter_sample_bytes(spec));
+    return (uint32_t)min_u64(fit, LINE_BYTES / ppf_fir_sample_bytes(spec));
 }
 
 uint64_t interleaved_bytes(const struct channelise_spec *spec)
@@ -32,7 +32,7 @@ uint64_t interleaved_bytes(const struct channelise_spec *spec)
 struct interleaved interleaved_order(const struct channelise_spec *spec,
                                      const struct channelise_input *input, uint32_t nstreams)
 {
-    size_t bytes = filter_sample_bytes(spec);
+    size_t bytes = ppf_fir_sample_bytes(spec);
     int has_parts = spec->is_complex && spec->format != SAMPLE_I4;
     struct interleaved order = {.is_dealt = input->step != bytes, .sample_bytes = bytes};
     for (uint32_t i = 0; has_parts && i < nstreams; i++) {
@@ -72,7 +72,7 @@ static void copy(size_t part, const char *at, size_t step, size_t count, size_t 
     }
 }
 
-void interleaved_deal(const struct interleaved *order, const char *in,
+void interleaved_take(const struct interleaved *order, const char *in,
                       const struct channelise_input *input, uint32_t stream, uint32_t streams,
                       size_t first, size_t count, char *out)
 {

@@ -14,13 +14,13 @@ struct interleaved {
 struct interleaved interleaved_order(const struct channelise_spec *spec,
                                      const struct channelise_input *input, uint32_t nstreams);
 
-/* Bytes that interleaved_deal() writes at most, for a grain of spectra. */
+/* Bytes that interleaved_take() writes at most, for a grain of spectra. */
 uint64_t interleaved_bytes(const struct channelise_spec *spec);
 
 /* Copies `count` samples from sample `first` on of `streams` streams from `stream` on.
  *
  *   out   [streams][count] samples, each with its real part before the imaginary one   */
-void interleaved_deal(const struct interleaved *order, const char *in,
+void interleaved_take(const struct interleaved *order, const char *in,
                       const struct channelise_input *input, uint32_t stream, uint32_t streams,
                       size_t first, size_t count, char *out);
 

@@ -12,7 +12,7 @@ enum {
     LINE_BYTES = 64
 };
 
-struct filter {
+struct ppf_fir {
     const struct cpu_kernels *kernels;
     void (*unpack)(const void *, size_t, const struct nibbles *, float *);
     struct nibbles nibbles;
@@ -37,7 +37,7 @@ static size_t spectra_bytes(void)
     return (bytes > 0 ? (size_t)bytes : usual) / 4;
 }
 
-size_t filter_rows(size_t most, size_t row)
+size_t ppf_fir_rows(size_t most, size_t row)
 {
     size_t rows = most;
     size_t room = spectra_bytes();
@@ -47,7 +47,7 @@ size_t filter_rows(size_t most, size_t row)
     return rows;
 }
 
-size_t filter_sample_bytes(const struct channelise_spec *spec)
+size_t ppf_fir_sample_bytes(const struct channelise_spec *spec)
 {
     static const size_t number[] = {1, 1, 2, 4};
     return number[spec->format] * (spec->is_complex && spec->format != SAMPLE_I4 ? 2 : 1);
@@ -64,7 +64,7 @@ static size_t column_samples(const struct channelise_spec *spec, size_t rows)
     return (blocks > 0 ? blocks : 1) * MOST_LANES;
 }
 
-size_t filter_window_floats(const struct channelise_spec *spec, size_t rows)
+size_t ppf_fir_window_floats(const struct channelise_spec *spec, size_t rows)
 {
     return (rows + spec->taps - 1) * column_samples(spec, rows) * (spec->is_complex ? 2 : 1);
 }
@@ -74,14 +74,14 @@ static size_t padded_samples(const struct channelise_spec *spec)
     return (channelise_samples(spec) + MOST_LANES - 1) / MOST_LANES * MOST_LANES;
 }
 
-uint64_t filter_bytes(const struct channelise_spec *spec)
+uint64_t ppf_fir_bytes(const struct channelise_spec *spec)
 {
     return (uint64_t)padded_samples(spec) * spec->taps * sizeof(float);
 }
 
 /* Nibbles are missing as a byte: both of them. Of larger samples, one such part makes all of it
  * missing. */
-static void set_rule(filter_t *filter, const struct channelise_spec *spec)
+static void set_rule(ppf_fir_t *filter, const struct channelise_spec *spec)
 {
     filter->has_rule = spec->format == SAMPLE_F32 || spec->has_missing_value;
     filter->rule = (struct missing_rule){.finite = spec->format == SAMPLE_F32,
@@ -102,11 +102,11 @@ static void set_rule(filter_t *filter, const struct channelise_spec *spec)
     }
 }
 
-status_t filter_create(const struct cpu_kernels *kernels, const struct channelise_spec *spec,
-                       size_t rows, filter_t **out)
+status_t ppf_fir_create(const struct cpu_kernels *kernels, const struct channelise_spec *spec,
+                        size_t rows, ppf_fir_t **out)
 {
     status_t st = STATUS_OK;
-    filter_t *filter = NULL;
+    ppf_fir_t *filter = NULL;
     TRY(memory_zeroed(1, sizeof *filter, "the filter", &filter));
     filter->kernels = kernels;
     filter->is_complex = spec->is_complex;
@@ -114,7 +114,7 @@ status_t filter_create(const struct cpu_kernels *kernels, const struct channelis
     filter->nibbles = spec->nibbles;
     filter->conjugate = spec->is_complex && spec->conjugate;
     filter->samples = channelise_samples(spec);
-    filter->sample_bytes = filter_sample_bytes(spec);
+    filter->sample_bytes = ppf_fir_sample_bytes(spec);
     filter->taps = spec->taps;
     filter->rows = rows;
     filter->columns = column_samples(spec, rows);
@@ -131,11 +131,11 @@ status_t filter_create(const struct cpu_kernels *kernels, const struct channelis
     *out = filter;
     filter = NULL;
 out:
-    filter_destroy(filter);
+    ppf_fir_destroy(filter);
     return st;
 }
 
-void filter_destroy(filter_t *filter)
+void ppf_fir_destroy(ppf_fir_t *filter)
 {
     if (filter) {
         free(filter->coeff);
@@ -145,7 +145,7 @@ void filter_destroy(filter_t *filter)
 
 /* `count` samples into whole blocks: what is behind them in the last one is zero. Returns how many
  * were missing. */
-static uint64_t unpack_samples(const filter_t *filter, const char *at, size_t count, float *out)
+static uint64_t unpack_samples(const ppf_fir_t *filter, const char *at, size_t count, float *out)
 {
     size_t lanes = filter->kernels->lanes;
     size_t blocks = count / lanes;
@@ -169,9 +169,9 @@ static void touch_next(const char *at, size_t bytes)
     }
 }
 
-uint64_t filter_run(const filter_t *filter, const char *samples, size_t count, size_t answers,
-                    float *window, float *out, size_t out_stride, const float *touch,
-                    size_t touch_stride)
+uint64_t ppf_fir_run(const ppf_fir_t *filter, const char *samples, size_t count, size_t answers,
+                     float *window, float *out, size_t out_stride, const float *touch,
+                     size_t touch_stride)
 {
     const struct cpu_kernels *kernels = filter->kernels;
     size_t parts = filter->is_complex ? 2 : 1;

@@ -7,36 +7,36 @@
 
 #include "compute/cpu/ppf/kernels.h"
 
-typedef struct filter filter_t;
+typedef struct ppf_fir ppf_fir_t;
 
 /* The largest multiple of FIR_ROWS up to `most` spectra whose rows of `row` floats stay in the
  * second-level cache. */
-size_t filter_rows(size_t most, size_t row);
+size_t ppf_fir_rows(size_t most, size_t row);
 
 /* For up to `rows` spectra a pass (a multiple of FIR_ROWS). Coefficients are copied. Fails with
  * DEVICE. */
-status_t filter_create(const struct cpu_kernels *kernels, const struct channelise_spec *spec,
-                       size_t rows, filter_t **out);
-void filter_destroy(filter_t *filter);
+status_t ppf_fir_create(const struct cpu_kernels *kernels, const struct channelise_spec *spec,
+                        size_t rows, ppf_fir_t **out);
+void ppf_fir_destroy(ppf_fir_t *filter);
 
 /* Bytes of the coefficients, and floats of a thread's window. */
-uint64_t filter_bytes(const struct channelise_spec *spec);
-size_t filter_window_floats(const struct channelise_spec *spec, size_t rows);
+uint64_t ppf_fir_bytes(const struct channelise_spec *spec);
+size_t ppf_fir_window_floats(const struct channelise_spec *spec, size_t rows);
 
 /* Bytes of a stored sample. */
-size_t filter_sample_bytes(const struct channelise_spec *spec);
+size_t ppf_fir_sample_bytes(const struct channelise_spec *spec);
 
 /* Filters `count` spectra.
  *
  *   samples   [count + T - 1][P] stored samples without gaps, real parts before imaginary ones
- *   window    float [filter_window_floats()], of this thread
+ *   window    float [ppf_fir_window_floats()], of this thread
  *   out       float [count, rounded up to FIR_ROWS][out_stride], pairs if complex
  *   touch     NULL, or memory of [count][touch_stride] floats that will be written next
  *
  * Returns how many samples of the first `answers` raw spectra were missing; missing ones count as
  * zero volts. */
-uint64_t filter_run(const filter_t *filter, const char *samples, size_t count, size_t answers,
-                    float *window, float *out, size_t out_stride, const float *touch,
-                    size_t touch_stride);
+uint64_t ppf_fir_run(const ppf_fir_t *filter, const char *samples, size_t count, size_t answers,
+                     float *window, float *out, size_t out_stride, const float *touch,
+                     size_t touch_stride);
 
 #endif

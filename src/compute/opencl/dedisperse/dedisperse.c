@@ -17,8 +17,8 @@ struct stage {
     struct dedisperse base;
     struct opencl *opencl;
     struct dedisperse_table table;
-    adder_t *adder;
-    orderer_t *orderer;
+    dedisperse_kernel_t *adder;
+    transpose_t *orderer;
     cl_mem rows, sub;
     uint64_t front, row_stride, sub_stride; /* samples */
     struct stopwatch watch;
@@ -29,8 +29,8 @@ void opencl_dedisperse_destroy(dedisperse_t *dedisperse)
     struct stage *stage = (struct stage *)dedisperse;
     device_t *device = stage->opencl->device;
     clFinish(device->compute);
-    adder_destroy(stage->adder);
-    orderer_destroy(stage->orderer);
+    dedisperse_kernel_destroy(stage->adder);
+    transpose_destroy(stage->orderer);
     device_release(device, stage->rows);
     device_release(device, stage->sub);
     dedisperse_table_free(&stage->table);
@@ -40,23 +40,24 @@ void opencl_dedisperse_destroy(dedisperse_t *dedisperse)
 
 /* What the kernel adds up: channels, or the sub-bands of the second step. `one` is room for the
  * list of ranges of brute force. */
-static struct adder_problem problem_of(const struct dedisperse_spec *spec,
-                                       const struct dedisperse_table *table, uint32_t one[2])
+static struct dedisperse_shape_problem problem_of(const struct dedisperse_spec *spec,
+                                                  const struct dedisperse_table *table,
+                                                  uint32_t one[2])
 {
-    const struct delays_steps *steps = spec->steps;
+    const struct dispersion_steps *steps = spec->steps;
     uint32_t bytes = (uint32_t)series_bytes(spec->format);
     one[0] = 0;
     one[1] = spec->delays->ndms;
-    return (struct adder_problem){.sample_bytes = !steps       ? bytes
-                                                  : bytes == 1 ? 2
-                                                               : 4,
-                                  .is_float = spec->format == SERIES_F32,
-                                  .nrows = steps ? steps->ngroups : table->nused,
-                                  .ndms = spec->delays->ndms,
-                                  .nranges = steps ? steps->nsteps : 1,
-                                  .delays = steps ? steps->outer : table->delays,
-                                  .firsts = steps ? steps->first : one,
-                                  .samples = spec->max_samples};
+    return (struct dedisperse_shape_problem){.sample_bytes = !steps       ? bytes
+                                                             : bytes == 1 ? 2
+                                                                          : 4,
+                                             .is_float = spec->format == SERIES_F32,
+                                             .nrows = steps ? steps->ngroups : table->nused,
+                                             .ndms = spec->delays->ndms,
+                                             .nranges = steps ? steps->nsteps : 1,
+                                             .delays = steps ? steps->outer : table->delays,
+                                             .firsts = steps ? steps->first : one,
+                                             .samples = spec->max_samples};
 }
 
 static uint64_t whole_words(uint64_t samples)
@@ -87,17 +88,17 @@ static status_t allocate(struct stage *stage)
     status_t st = STATUS_OK;
     device_t *device = stage->opencl->device;
     const struct dedisperse_spec *spec = &stage->base.spec;
-    const struct delays_steps *steps = spec->steps;
+    const struct dispersion_steps *steps = spec->steps;
     uint64_t inputs = spec->max_samples + spec->delays->largest;
     uint64_t bytes = series_bytes(spec->format);
     uint64_t nused = stage->table.nused;
-    stage->front = steps ? 0 : adder_front(stage->adder);
+    stage->front = steps ? 0 : dedisperse_kernel_front(stage->adder);
     stage->row_stride =
-        whole_words(inputs + stage->front + (steps ? 0 : adder_slack(stage->adder)));
+        whole_words(inputs + stage->front + (steps ? 0 : dedisperse_kernel_slack(stage->adder)));
     TRY(allocate_rows(device, nused, stage->row_stride * bytes, &stage->rows));
     if (steps) {
-        stage->sub_stride =
-            whole_words(inputs + adder_front(stage->adder) + adder_slack(stage->adder));
+        stage->sub_stride = whole_words(inputs + dedisperse_kernel_front(stage->adder) +
+                                        dedisperse_kernel_slack(stage->adder));
         TRY(allocate_rows(device, steps->ngroups, stage->sub_stride * (bytes == 1 ? 2 : 4),
                           &stage->sub));
     }
@@ -117,9 +118,9 @@ status_t opencl_dedisperse_create(backend_t *backend, const struct dedisperse_sp
     stage->opencl = (struct opencl *)backend;
     stage->watch.is_on = spec->is_timed;
     TRY(dedisperse_table_create(spec, &stage->table));
-    struct adder_problem problem = problem_of(spec, &stage->table, one);
-    TRY(adder_create(stage->opencl->device, &problem, &spec->shape, &stage->adder));
-    TRY(orderer_create(stage->opencl->device, spec, &stage->table, &stage->orderer));
+    struct dedisperse_shape_problem problem = problem_of(spec, &stage->table, one);
+    TRY(dedisperse_kernel_create(stage->opencl->device, &problem, &spec->shape, &stage->adder));
+    TRY(transpose_create(stage->opencl->device, spec, &stage->table, &stage->orderer));
     TRY(allocate(stage));
     *out = &stage->base;
     stage = NULL;
@@ -133,7 +134,7 @@ out:
 uint64_t opencl_dedisperse_bytes(const struct dedisperse_spec *spec)
 {
     enum { DRIVER_BYTES = 64 << 20, MOST_CHUNK = 32 };
-    const struct delays_steps *steps = spec->steps;
+    const struct dispersion_steps *steps = spec->steps;
     uint64_t rows = steps ? steps->nsteps : spec->delays->ndms;
     uint64_t table = rows * (spec->delays->nchannels + MOST_CHUNK);
     uint64_t outer = steps ? (uint64_t)spec->delays->ndms * (steps->ngroups + MOST_CHUNK) : 0;
@@ -143,17 +144,17 @@ uint64_t opencl_dedisperse_bytes(const struct dedisperse_spec *spec)
 static status_t run_sums(struct stage *stage, uint64_t samples, cl_mem out, uint64_t out_stride)
 {
     status_t st = STATUS_OK;
-    const struct delays_steps *steps = stage->base.spec.steps;
+    const struct dispersion_steps *steps = stage->base.spec.steps;
     if (!steps) {
-        TRY(adder_run(stage->adder, &stage->watch, stage->rows, stage->row_stride, samples, 0, out,
-                      out_stride));
+        TRY(dedisperse_kernel_run(stage->adder, &stage->watch, stage->rows, stage->row_stride,
+                                  samples, 0, out, out_stride));
     }
     for (uint32_t k = 0; steps && k < steps->nsteps; k++) {
-        TRY(orderer_sub_bands(stage->orderer, &stage->watch, k, samples, stage->rows,
-                              stage->row_stride, stage->sub, stage->sub_stride,
-                              adder_front(stage->adder)));
-        TRY(adder_run(stage->adder, &stage->watch, stage->sub, stage->sub_stride, samples, k, out,
-                      out_stride));
+        TRY(transpose_sub_bands(stage->orderer, &stage->watch, k, samples, stage->rows,
+                                stage->row_stride, stage->sub, stage->sub_stride,
+                                dedisperse_kernel_front(stage->adder)));
+        TRY(dedisperse_kernel_run(stage->adder, &stage->watch, stage->sub, stage->sub_stride,
+                                  samples, k, out, out_stride));
     }
 out:
     return st;
@@ -166,7 +167,7 @@ static status_t bring(struct stage *stage, struct opencl_buffer *in,
 {
     status_t st = STATUS_OK;
     const device_t *device = stage->opencl->device;
-    const struct delays *delays = stage->base.spec.delays;
+    const struct dispersion *delays = stage->base.spec.delays;
     cl_event events[2];
     cl_uint count = 0;
     if (in->use == BUFFER_IN && !input->is_there) {
@@ -202,9 +203,9 @@ status_t opencl_dedisperse_run(dedisperse_t *dedisperse, buffer_t *in_buffer,
     cl_event *timed = NULL;
     cl_event done = NULL;
     TRY(bring(stage, in, input, samples, out));
-    TRY(orderer_run(stage->orderer, &stage->watch, in->memory, input,
-                    samples + stage->base.spec.delays->largest, stage->rows, stage->row_stride,
-                    stage->front));
+    TRY(transpose_run(stage->orderer, &stage->watch, in->memory, input,
+                      samples + stage->base.spec.delays->largest, stage->rows, stage->row_stride,
+                      stage->front));
     TRY(run_sums(stage, samples, out->memory, out_stride));
     CL_TRY(device, clEnqueueMarkerWithWaitList(device->compute, 0, NULL, &done), "mark the queue");
     CL_TRY(device, clFlush(device->compute), "begin work");
@@ -253,8 +254,8 @@ status_t opencl_dedisperse_build(backend_t *backend, const struct dedisperse_spe
     struct dedisperse_table table = {0};
     uint32_t one[2];
     TRY(dedisperse_table_create(spec, &table));
-    struct adder_problem problem = problem_of(spec, &table, one);
-    TRY(adder_build(device, &problem, shape));
+    struct dedisperse_shape_problem problem = problem_of(spec, &table, one);
+    TRY(dedisperse_kernel_build(device, &problem, shape));
 out:
     dedisperse_table_free(&table);
     return st;
@@ -276,22 +277,24 @@ out:
 
 status_t opencl_dedisperse_words(const dedisperse_t *dedisperse, struct text *out)
 {
-    return dedisperse_shape_words(adder_shape(((const struct stage *)dedisperse)->adder), out);
+    return dedisperse_shape_words(
+        dedisperse_kernel_shape(((const struct stage *)dedisperse)->adder), out);
 }
 
 int opencl_dedisperse_fits(backend_t *backend, const struct dedisperse_spec *spec,
                            const struct dedisperse_shape *shape, double *cost, const char **why)
 {
-    struct adder_device device = adder_device_of(((struct opencl *)backend)->device);
+    struct dedisperse_shape_device device =
+        dedisperse_kernel_device_of(((struct opencl *)backend)->device);
     struct dedisperse_table table = {0};
-    struct adder_spans spans = {0};
+    struct dedisperse_shape_spans spans = {0};
     uint32_t one[2];
     *why = "out of memory";
     if (dedisperse_table_create(spec, &table) != STATUS_OK) {
         return 0;
     }
-    struct adder_problem problem = problem_of(spec, &table, one);
-    int fits = adder_fits(&problem, &device, shape, &spans, cost, why);
+    struct dedisperse_shape_problem problem = problem_of(spec, &table, one);
+    int fits = dedisperse_kernel_fits(&problem, &device, shape, &spans, cost, why);
     dedisperse_table_free(&table);
     return fits;
 }
@@ -300,12 +303,13 @@ status_t opencl_dedisperse_candidates(backend_t *backend, const struct dedispers
                                       struct dedisperse_candidate **out, uint32_t *count)
 {
     status_t st = STATUS_OK;
-    struct adder_device device = adder_device_of(((struct opencl *)backend)->device);
+    struct dedisperse_shape_device device =
+        dedisperse_kernel_device_of(((struct opencl *)backend)->device);
     struct dedisperse_table table = {0};
     uint32_t one[2];
     TRY(dedisperse_table_create(spec, &table));
-    struct adder_problem problem = problem_of(spec, &table, one);
-    TRY(adder_candidates(&problem, &device, out, count));
+    struct dedisperse_shape_problem problem = problem_of(spec, &table, one);
+    TRY(dedisperse_shape_candidates(&problem, &device, out, count));
 out:
     dedisperse_table_free(&table);
     return st;

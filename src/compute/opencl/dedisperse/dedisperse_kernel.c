@@ -5,28 +5,28 @@
 
 #include <stdlib.h>
 
-struct adder {
+struct dedisperse_kernel {
     device_t *device;
-    struct adder_problem problem; /* without its arrays */
+    struct dedisperse_shape_problem problem; /* without its arrays */
     struct dedisperse_shape shape;
-    struct adder_spans spans;
+    struct dedisperse_shape_spans spans;
     uint32_t *tiles; /* [nranges + 1] the first tile of each range */
     cl_program program;
     cl_kernel kernel;
     cl_mem rel, bases, firsts;
 };
 
-struct adder_device adder_device_of(const device_t *device)
+struct dedisperse_shape_device dedisperse_kernel_device_of(const device_t *device)
 {
     const struct device_info *info = &device->info;
-    return (struct adder_device){.is_gpu = info->is_gpu,
-                                 .is_nvidia = info->is_nvidia,
-                                 .group_size = info->group_size,
-                                 .units = info->units,
-                                 .local_bytes = info->local_bytes};
+    return (struct dedisperse_shape_device){.is_gpu = info->is_gpu,
+                                            .is_nvidia = info->is_nvidia,
+                                            .group_size = info->group_size,
+                                            .units = info->units,
+                                            .local_bytes = info->local_bytes};
 }
 
-void adder_destroy(adder_t *adder)
+void dedisperse_kernel_destroy(dedisperse_kernel_t *adder)
 {
     if (!adder) {
         return;
@@ -58,10 +58,10 @@ out:
 }
 
 /* The rows of one tile in both tables, padded ones at 0. */
-static void fill_tile(const adder_t *adder, const struct adder_problem *p, uint32_t from,
-                      uint32_t to, uint32_t *rel, uint32_t *bases)
+static void fill_tile(const dedisperse_kernel_t *adder, const struct dedisperse_shape_problem *p,
+                      uint32_t from, uint32_t to, uint32_t *rel, uint32_t *bases)
 {
-    uint32_t padded = adder_padded(p, &adder->shape);
+    uint32_t padded = dedisperse_shape_padded(p, &adder->shape);
     for (uint32_t row = 0; row < p->nrows; row++) {
         bases[row] = UINT32_MAX;
     }
@@ -69,19 +69,19 @@ static void fill_tile(const adder_t *adder, const struct adder_problem *p, uint3
         const uint32_t *delays = p->delays + (size_t)dm * p->nrows;
         uint32_t *line = rel + (size_t)dm * padded;
         for (uint32_t row = 0; row < p->nrows; row++) {
-            line[row] = adder_rel(&adder->spans, delays[row], dm - from);
+            line[row] = dedisperse_shape_rel(&adder->spans, delays[row], dm - from);
             bases[row] = line[row] < bases[row] ? line[row] : bases[row];
         }
     }
     for (uint32_t row = 0; row < p->nrows; row++) {
-        bases[row] = adder_base(bases[row]);
+        bases[row] = dedisperse_shape_base(bases[row]);
     }
 }
 
-static status_t make_tables(adder_t *adder, const struct adder_problem *p)
+static status_t make_tables(dedisperse_kernel_t *adder, const struct dedisperse_shape_problem *p)
 {
     status_t st = STATUS_OK;
-    uint32_t padded = adder_padded(p, &adder->shape);
+    uint32_t padded = dedisperse_shape_padded(p, &adder->shape);
     uint32_t dms = adder->spans.dms;
     uint32_t tile = 0;
     uint32_t *rel = NULL;
@@ -110,12 +110,12 @@ out:
     return st;
 }
 
-static status_t build(adder_t *adder)
+static status_t build(dedisperse_kernel_t *adder)
 {
     status_t st = STATUS_OK;
     struct text options = {0};
     const enum program_source source = SOURCE_DEDISPERSE;
-    TRY(adder_options(&adder->problem, &adder->shape, &adder->spans, &options));
+    TRY(dedisperse_shape_options(&adder->problem, &adder->shape, &adder->spans, &options));
     TRY(program_build(adder->device, &source, 1, options.data, &adder->program));
     TRY(program_kernel(adder->device, adder->program, "dedisperse", &adder->kernel));
 out:
@@ -124,47 +124,47 @@ out:
 }
 
 /* Checked and built, without tables; its problem is still whole. */
-static status_t begin(device_t *device, const struct adder_problem *problem,
-                      const struct dedisperse_shape *shape, adder_t **out)
+static status_t begin(device_t *device, const struct dedisperse_shape_problem *problem,
+                      const struct dedisperse_shape *shape, dedisperse_kernel_t **out)
 {
     status_t st = STATUS_OK;
-    adder_t *adder = NULL;
-    struct adder_device limits = adder_device_of(device);
+    dedisperse_kernel_t *adder = NULL;
+    struct dedisperse_shape_device limits = dedisperse_kernel_device_of(device);
     struct text words = {0};
     const char *why = NULL;
     double cost = 0;
     TRY(memory_zeroed(1, sizeof *adder, "dedispersion", &adder));
     adder->device = device;
     adder->problem = *problem;
-    adder->shape = shape->pack > 0 ? *shape : adder_best(problem, &limits);
+    adder->shape = shape->pack > 0 ? *shape : dedisperse_shape_best(problem, &limits);
     TRY(dedisperse_shape_words(&adder->shape, &words));
-    REQUIRE(adder_fits(problem, &limits, &adder->shape, &adder->spans, &cost, &why), STATUS_USAGE,
-            "dedispersion cannot be run as %s: %s", words.data, why);
+    REQUIRE(dedisperse_kernel_fits(problem, &limits, &adder->shape, &adder->spans, &cost, &why),
+            STATUS_USAGE, "dedispersion cannot be run as %s: %s", words.data, why);
     TRY(build(adder));
     *out = adder;
     adder = NULL;
 out:
     text_free(&words);
-    adder_destroy(adder);
+    dedisperse_kernel_destroy(adder);
     return st;
 }
 
-status_t adder_build(device_t *device, const struct adder_problem *problem,
-                     const struct dedisperse_shape *shape)
+status_t dedisperse_kernel_build(device_t *device, const struct dedisperse_shape_problem *problem,
+                                 const struct dedisperse_shape *shape)
 {
     status_t st = STATUS_OK;
-    adder_t *adder = NULL;
+    dedisperse_kernel_t *adder = NULL;
     TRY(begin(device, problem, shape, &adder));
 out:
-    adder_destroy(adder);
+    dedisperse_kernel_destroy(adder);
     return st;
 }
 
-status_t adder_create(device_t *device, const struct adder_problem *problem,
-                      const struct dedisperse_shape *shape, adder_t **out)
+status_t dedisperse_kernel_create(device_t *device, const struct dedisperse_shape_problem *problem,
+                                  const struct dedisperse_shape *shape, dedisperse_kernel_t **out)
 {
     status_t st = STATUS_OK;
-    adder_t *adder = NULL;
+    dedisperse_kernel_t *adder = NULL;
     TRY(begin(device, problem, shape, &adder));
     TRY(make_tables(adder, problem));
     adder->problem.delays = NULL;
@@ -172,29 +172,29 @@ status_t adder_create(device_t *device, const struct adder_problem *problem,
     *out = adder;
     adder = NULL;
 out:
-    adder_destroy(adder);
+    dedisperse_kernel_destroy(adder);
     return st;
 }
 
-const struct dedisperse_shape *adder_shape(const adder_t *adder)
+const struct dedisperse_shape *dedisperse_kernel_shape(const dedisperse_kernel_t *adder)
 {
     return &adder->shape;
 }
 
-uint32_t adder_front(const adder_t *adder)
+uint32_t dedisperse_kernel_front(const dedisperse_kernel_t *adder)
 {
     return adder->spans.front;
 }
 
-uint64_t adder_slack(const adder_t *adder)
+uint64_t dedisperse_kernel_slack(const dedisperse_kernel_t *adder)
 {
     /* The last tile, skewed, and the words that staging reads beyond it. */
-    return adder_tile_samples(&adder->shape) + adder->spans.front + (uint64_t)adder->spans.span +
-           4 * sizeof(uint32_t);
+    return dedisperse_shape_tile_samples(&adder->shape) + adder->spans.front +
+           (uint64_t)adder->spans.span + 4 * sizeof(uint32_t);
 }
 
 /* Argument 0, 1, ... of the kernel. */
-static cl_int set_arguments(adder_t *adder, cl_mem rows, cl_ulong stride, cl_mem out,
+static cl_int set_arguments(dedisperse_kernel_t *adder, cl_mem rows, cl_ulong stride, cl_mem out,
                             cl_ulong out_stride, cl_ulong samples, cl_uint tile, cl_uint pieces)
 {
     const struct {
@@ -217,13 +217,14 @@ static cl_int set_arguments(adder_t *adder, cl_mem rows, cl_ulong stride, cl_mem
     return error;
 }
 
-status_t adder_run(adder_t *adder, struct stopwatch *watch, cl_mem rows, uint64_t row_stride,
-                   uint64_t samples, uint32_t range, cl_mem out, uint64_t out_stride)
+status_t dedisperse_kernel_run(dedisperse_kernel_t *adder, struct stopwatch *watch, cl_mem rows,
+                               uint64_t row_stride, uint64_t samples, uint32_t range, cl_mem out,
+                               uint64_t out_stride)
 {
     status_t st = STATUS_OK;
     const struct dedisperse_shape *s = &adder->shape;
     uint64_t skewed = samples + (uint64_t)s->skew * (adder->spans.dms - 1);
-    uint64_t pieces = ceil_div_u64(skewed, adder_tile_samples(s));
+    uint64_t pieces = ceil_div_u64(skewed, dedisperse_shape_tile_samples(s));
     uint32_t ntiles = adder->tiles[range + 1] - adder->tiles[range];
     /* The kernel counts its words, not samples. */
     uint64_t stride = row_stride / s->pack;

@@ -5,31 +5,31 @@
 #include "compute/opencl/dedisperse/dedisperse_shape.h"
 #include "compute/opencl/stopwatch.h"
 
-typedef struct adder adder_t;
+typedef struct dedisperse_kernel dedisperse_kernel_t;
 
-struct adder_device adder_device_of(const device_t *device);
+struct dedisperse_shape_device dedisperse_kernel_device_of(const device_t *device);
 
 /* The problem's arrays may be freed afterwards. Fails with USAGE (the shape cannot be: why), DEVICE
  * (memory; what does not compile). */
-status_t adder_create(device_t *device, const struct adder_problem *problem,
-                      const struct dedisperse_shape *shape, adder_t **out);
+status_t dedisperse_kernel_create(device_t *device, const struct dedisperse_shape_problem *problem,
+                                  const struct dedisperse_shape *shape, dedisperse_kernel_t **out);
 /* Compiles it into the cache, no more. Any number of threads may do so at once. */
-status_t adder_build(device_t *device, const struct adder_problem *problem,
-                     const struct dedisperse_shape *shape);
-void adder_destroy(adder_t *adder);
+status_t dedisperse_kernel_build(device_t *device, const struct dedisperse_shape_problem *problem,
+                                 const struct dedisperse_shape *shape);
+void dedisperse_kernel_destroy(dedisperse_kernel_t *adder);
 
-const struct dedisperse_shape *adder_shape(const adder_t *adder);
+const struct dedisperse_shape *dedisperse_kernel_shape(const dedisperse_kernel_t *adder);
 
 /* Samples that rows must have before time 0, and behind the last input of `samples` outputs. */
-uint32_t adder_front(const adder_t *adder);
-uint64_t adder_slack(const adder_t *adder);
+uint32_t dedisperse_kernel_front(const dedisperse_kernel_t *adder);
+uint64_t dedisperse_kernel_slack(const dedisperse_kernel_t *adder);
 
 /* Enqueues range number `range` of the DMs.
  *
- *   rows   [nrows + 1][row_stride]        adder_front() samples, then time 0; row nrows is zero;
- *                                         row_stride samples, a multiple of 4
- *   out    float [ndms][out_stride]   */
-status_t adder_run(adder_t *adder, struct stopwatch *watch, cl_mem rows, uint64_t row_stride,
-                   uint64_t samples, uint32_t range, cl_mem out, uint64_t out_stride);
+ *   rows   [nrows + 1][row_stride]        dedisperse_kernel_front() samples, then time 0; row nrows
+ * is zero; row_stride samples, a multiple of 4 out    float [ndms][out_stride]   */
+status_t dedisperse_kernel_run(dedisperse_kernel_t *adder, struct stopwatch *watch, cl_mem rows,
+                               uint64_t row_stride, uint64_t samples, uint32_t range, cl_mem out,
+                               uint64_t out_stride);
 
 #endif

@@ -13,7 +13,7 @@ enum {
     MOST_OFFSET = 1 << 16   /* elements that a 16-bit offset into local memory reaches */
 };
 
-uint32_t adder_tile_samples(const struct dedisperse_shape *s)
+uint32_t dedisperse_shape_tile_samples(const struct dedisperse_shape *s)
 {
     return s->time_items * s->time_out * s->pack;
 }
@@ -23,12 +23,14 @@ static uint32_t tile_dms(const struct dedisperse_shape *s)
     return s->dm_items * s->dm_out;
 }
 
-uint32_t adder_padded(const struct adder_problem *p, const struct dedisperse_shape *s)
+uint32_t dedisperse_shape_padded(const struct dedisperse_shape_problem *p,
+                                 const struct dedisperse_shape *s)
 {
     return (uint32_t)ceil_div_u64(p->nrows, s->chunk) * s->chunk;
 }
 
-uint32_t adder_row_words(const struct dedisperse_shape *s, const struct adder_spans *spans)
+uint32_t dedisperse_shape_row_words(const struct dedisperse_shape *s,
+                                    const struct dedisperse_shape_spans *spans)
 {
     /* A span begins up to a word before the first sample; the funnel reads one word more. */
     uint32_t words = (spans->span + s->pack - 1) / s->pack;
@@ -36,12 +38,13 @@ uint32_t adder_row_words(const struct dedisperse_shape *s, const struct adder_sp
     return (row + 3) / 4 * 4;
 }
 
-uint32_t adder_rel(const struct adder_spans *spans, uint32_t delay, uint32_t i)
+uint32_t dedisperse_shape_rel(const struct dedisperse_shape_spans *spans, uint32_t delay,
+                              uint32_t i)
 {
     return delay + spans->front - spans->skew * i;
 }
 
-uint32_t adder_base(uint32_t least)
+uint32_t dedisperse_shape_base(uint32_t least)
 {
     /* Four words of four samples, which are loaded at a time. */
     enum { ALIGNED = 16 };
@@ -51,8 +54,9 @@ uint32_t adder_base(uint32_t least)
 enum { SPAN_ROWS = 64 };
 
 /* The spans of `count` rows from `first` on in one tile of DMs from .. to - 1. */
-static void span_of_rows(const struct adder_problem *p, struct adder_spans *spans, uint32_t from,
-                         uint32_t to, uint32_t first, uint32_t count)
+static void span_of_rows(const struct dedisperse_shape_problem *p,
+                         struct dedisperse_shape_spans *spans, uint32_t from, uint32_t to,
+                         uint32_t first, uint32_t count)
 {
     uint32_t least[SPAN_ROWS];
     uint32_t most[SPAN_ROWS];
@@ -63,21 +67,21 @@ static void span_of_rows(const struct adder_problem *p, struct adder_spans *span
     for (uint32_t dm = from; dm < to; dm++) {
         const uint32_t *delays = p->delays + (size_t)dm * p->nrows + first;
         for (uint32_t i = 0; i < count; i++) {
-            uint32_t rel = adder_rel(spans, delays[i], dm - from);
+            uint32_t rel = dedisperse_shape_rel(spans, delays[i], dm - from);
             least[i] = rel < least[i] ? rel : least[i];
             most[i] = rel > most[i] ? rel : most[i];
         }
     }
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t span = most[i] - adder_base(least[i]);
+        uint32_t span = most[i] - dedisperse_shape_base(least[i]);
         spans->span = span > spans->span ? span : spans->span;
         spans->mean += span;
     }
 }
 
 /* The spans of one tile of DMs from .. to - 1. */
-static void span_of_tile(const struct adder_problem *p, struct adder_spans *spans, uint32_t from,
-                         uint32_t to)
+static void span_of_tile(const struct dedisperse_shape_problem *p,
+                         struct dedisperse_shape_spans *spans, uint32_t from, uint32_t to)
 {
     for (uint32_t row = 0; row < p->nrows; row += SPAN_ROWS) {
         span_of_rows(p, spans, from, to, row, (uint32_t)min_u64(SPAN_ROWS, p->nrows - row));
@@ -85,14 +89,14 @@ static void span_of_tile(const struct adder_problem *p, struct adder_spans *span
     spans->ntiles++;
 }
 
-void adder_spans(const struct adder_problem *p, const struct dedisperse_shape *s,
-                 struct adder_spans *known)
+void dedisperse_shape_spans(const struct dedisperse_shape_problem *p,
+                            const struct dedisperse_shape *s, struct dedisperse_shape_spans *known)
 {
     uint32_t dms = tile_dms(s);
     if (known->dms == dms && known->skew == s->skew) {
         return;
     }
-    *known = (struct adder_spans){.dms = dms, .skew = s->skew};
+    *known = (struct dedisperse_shape_spans){.dms = dms, .skew = s->skew};
     known->front = (s->skew * (dms - 1) + 3) / 4 * 4;
     for (uint32_t range = 0; range < p->nranges; range++) {
         for (uint32_t dm = p->firsts[range]; dm < p->firsts[range + 1]; dm += dms) {
@@ -103,15 +107,17 @@ void adder_spans(const struct adder_problem *p, const struct dedisperse_shape *s
 }
 
 /* 32-bit registers for the sums of a work-item. */
-static uint32_t count_registers(const struct adder_problem *p, const struct dedisperse_shape *s)
+static uint32_t count_registers(const struct dedisperse_shape_problem *p,
+                                const struct dedisperse_shape *s)
 {
     int is_totalled = (s->pack == 4 && p->nrows > 256) || (p->is_float && p->nrows > 32);
     uint32_t word = (s->pack > 1 ? 2U : 1U) * (is_totalled ? 2U : 1U);
     return word * s->time_out * s->dm_out;
 }
 
-static uint64_t local_bytes(const struct adder_problem *p, const struct dedisperse_shape *s,
-                            const struct adder_spans *spans)
+static uint64_t local_bytes(const struct dedisperse_shape_problem *p,
+                            const struct dedisperse_shape *s,
+                            const struct dedisperse_shape_spans *spans)
 {
     uint64_t element = s->pack > 1 ? 4 : p->sample_bytes;
     uint64_t copies = s->staging == STAGING_COPIES ? s->pack : 1;
@@ -119,7 +125,8 @@ static uint64_t local_bytes(const struct adder_problem *p, const struct dedisper
     if (s->staging == STAGING_DIRECT) {
         return 0;
     }
-    return ceil_div_u64(s->chunk * copies * adder_row_words(s, spans) * element, 16) * 16 +
+    return ceil_div_u64(s->chunk * copies * dedisperse_shape_row_words(s, spans) * element, 16) *
+               16 +
            offset * tile_dms(s) * s->chunk;
 }
 
@@ -129,7 +136,8 @@ static int is_chunk(const struct dedisperse_shape *s)
 }
 
 /* Why a shape cannot be, without a look at the delays. */
-static const char *objection(const struct adder_problem *p, const struct adder_device *device,
+static const char *objection(const struct dedisperse_shape_problem *p,
+                             const struct dedisperse_shape_device *device,
                              const struct dedisperse_shape *s)
 {
     uint64_t group = (uint64_t)s->time_items * s->dm_items;
@@ -152,7 +160,7 @@ static const char *objection(const struct adder_problem *p, const struct adder_d
 
 /* Groups of a compute unit at a time, by what Volta to Hopper have: 65,536 registers, 228 KiB,
  * 2,048 work-items. */
-static double resident(const struct adder_problem *p, const struct dedisperse_shape *s,
+static double resident(const struct dedisperse_shape_problem *p, const struct dedisperse_shape *s,
                        uint64_t local)
 {
     double group = (double)s->time_items * s->dm_items;
@@ -183,15 +191,16 @@ static double beside(double a, double b, double c)
  * operations, 32 words of local memory or L1 and 24 bytes of L2 a clock (NVIDIA, CUDA C programming
  * guide: arithmetic throughput; an H200's L2). The factors fit some thirty shapes that were timed
  * on an H200, most of them to 15 %. */
-static double clocks_of_word(const struct adder_problem *p, const struct dedisperse_shape *s,
-                             const struct adder_spans *spans)
+static double clocks_of_word(const struct dedisperse_shape_problem *p,
+                             const struct dedisperse_shape *s,
+                             const struct dedisperse_shape_spans *spans)
 {
     double per_item = s->time_out;
     double tile = (double)s->time_items * s->time_out;
     double bytes = s->pack > 1 ? 4 : p->sample_bytes;
     double adds = s->pack > 1 ? (s->is_ptx ? 2 : 3) : (p->is_float ? 0.6 : 1);
     double copies = s->staging == STAGING_COPIES ? s->pack : 1;
-    double staged = adder_row_words(s, spans) / (tile * tile_dms(s));
+    double staged = dedisperse_shape_row_words(s, spans) / (tile * tile_dms(s));
     if (s->staging == STAGING_DIRECT) {
         /* Words that come from L2 for each that is added; two are read to be joined, the second
          * one where the first was. */
@@ -213,14 +222,15 @@ static double clocks_of_word(const struct adder_problem *p, const struct dedispe
 /* What the wait for a chunk's rows and its two barriers adds; direct loads wait for each row. Every
  * further group of the unit fills two thirds of it. (Over 1,223 shapes of LOFAR's 1,024 DMs on an
  * H200, those within twice the best come out with a scatter of 16 %.) */
-static double waiting(const struct adder_problem *p, const struct dedisperse_shape *s,
-                      const struct adder_spans *spans, double groups)
+static double waiting(const struct dedisperse_shape_problem *p, const struct dedisperse_shape *s,
+                      const struct dedisperse_shape_spans *spans, double groups)
 {
     const double latency = 1400;
     const double row_latency = 315;
     const double barrier = 30;
     double words = (double)s->time_items * s->time_out * tile_dms(s) * s->chunk;
-    double bytes = (s->pack > 1 ? 4.0 : p->sample_bytes) * adder_row_words(s, spans) * s->chunk;
+    double bytes =
+        (s->pack > 1 ? 4.0 : p->sample_bytes) * dedisperse_shape_row_words(s, spans) * s->chunk;
     int is_direct = s->staging == STAGING_DIRECT;
     double wait = is_direct ? barrier + row_latency * s->chunk : latency + bytes / 24;
     double others = groups - 1;
@@ -229,7 +239,7 @@ static double waiting(const struct adder_problem *p, const struct dedisperse_sha
 
 /* What a compiler makes of too few registers (those of a group of 512 have 128 each), and of more
  * direct loads at once than it can keep. */
-static double spilling(const struct adder_problem *p, const struct dedisperse_shape *s)
+static double spilling(const struct dedisperse_shape_problem *p, const struct dedisperse_shape *s)
 {
     static const double beside_sums[] = {
         [STAGING_DIRECT] = 40, [STAGING_FUNNEL] = 45, [STAGING_COPIES] = 30};
@@ -250,15 +260,17 @@ static double clocks_on_host(const struct dedisperse_shape *s)
            (s->pack == 1 ? 1 : 0.8) * (s->dm_items > 1 ? 1.5 : 1) * (s->dm_out > 1 ? 1.2 : 1);
 }
 
-static double expected(const struct adder_problem *p, const struct adder_device *device,
-                       const struct dedisperse_shape *s, const struct adder_spans *spans,
+static double expected(const struct dedisperse_shape_problem *p,
+                       const struct dedisperse_shape_device *device,
+                       const struct dedisperse_shape *s, const struct dedisperse_shape_spans *spans,
                        uint64_t local)
 {
     const double clock = 1.75e9;
     const double memory = 4e12; /* bytes a second */
     double samples = (double)p->samples + spans->skew * (tile_dms(s) - 1.0);
-    double tiles = ceil(samples / adder_tile_samples(s)) * spans->ntiles;
-    double words = tiles * s->time_items * s->time_out * tile_dms(s) * adder_padded(p, s);
+    double tiles = ceil(samples / dedisperse_shape_tile_samples(s)) * spans->ntiles;
+    double words =
+        tiles * s->time_items * s->time_out * tile_dms(s) * dedisperse_shape_padded(p, s);
     if (!device->is_gpu) {
         return words * clocks_on_host(s) / (device->units * clock);
     }
@@ -273,16 +285,17 @@ static double expected(const struct adder_problem *p, const struct adder_device 
     return clocks * idle * waiting(p, s, spans, groups) / fmin(1, starved) / clock + written;
 }
 
-int adder_fits(const struct adder_problem *p, const struct adder_device *device,
-               const struct dedisperse_shape *s, struct adder_spans *known, double *cost,
-               const char **why)
+int dedisperse_kernel_fits(const struct dedisperse_shape_problem *p,
+                           const struct dedisperse_shape_device *device,
+                           const struct dedisperse_shape *s, struct dedisperse_shape_spans *known,
+                           double *cost, const char **why)
 {
     *cost = INFINITY;
     *why = objection(p, device, s);
     if (*why) {
         return 0;
     }
-    adder_spans(p, s, known);
+    dedisperse_shape_spans(p, s, known);
     uint64_t local = local_bytes(p, s, known);
     uint64_t copies = s->staging == STAGING_COPIES ? s->pack : 1;
     if (local > device->local_bytes) {
@@ -290,7 +303,7 @@ int adder_fits(const struct adder_problem *p, const struct adder_device *device,
         return 0;
     }
     if (s->staging != STAGING_DIRECT &&
-        s->chunk * copies * adder_row_words(s, known) > MOST_OFFSET) {
+        s->chunk * copies * dedisperse_shape_row_words(s, known) > MOST_OFFSET) {
         *why = "offsets into local memory beyond 16 bit";
         return 0;
     }
@@ -299,7 +312,7 @@ int adder_fits(const struct adder_problem *p, const struct adder_device *device,
 }
 
 /* The middle of what the rows' delays grow by from one DM to the next, in whole words. */
-static uint32_t middle_slope(const struct adder_problem *p)
+static uint32_t middle_slope(const struct dedisperse_shape_problem *p)
 {
     uint32_t least = UINT32_MAX;
     uint32_t most = 0;
@@ -325,7 +338,7 @@ static uint32_t digit(uint64_t *i, uint32_t base)
 }
 
 /* Shape number i of the whole space, not all of which fit; 0 when there are no more. */
-static int number(const struct adder_problem *p, uint32_t skew, uint64_t i,
+static int number(const struct dedisperse_shape_problem *p, uint32_t skew, uint64_t i,
                   struct dedisperse_shape *out)
 {
     static const uint32_t time_outs[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 15, 16};
@@ -345,26 +358,28 @@ static int number(const struct adder_problem *p, uint32_t skew, uint64_t i,
 
 /* Whether a shape of the space is worth a candidate: PTX, where it is understood, is never worse,
  * and tiles of far more DMs than there are waste the rest. */
-static int is_sensible(const struct adder_problem *p, const struct adder_device *device,
+static int is_sensible(const struct dedisperse_shape_problem *p,
+                       const struct dedisperse_shape_device *device,
                        const struct dedisperse_shape *s)
 {
     return s->is_ptx == (uint32_t)device->is_nvidia && tile_dms(s) < 2 * (uint64_t)p->ndms;
 }
 
-struct dedisperse_shape adder_best(const struct adder_problem *p, const struct adder_device *device)
+struct dedisperse_shape dedisperse_shape_best(const struct dedisperse_shape_problem *p,
+                                              const struct dedisperse_shape_device *device)
 {
     /* What fits everywhere. */
     struct dedisperse_shape best = {
         .pack = 1, .time_items = 1, .dm_items = 1, .time_out = 1, .dm_out = 1, .chunk = 2};
     struct dedisperse_shape shape;
-    struct adder_spans spans = {0};
+    struct dedisperse_shape_spans spans = {0};
     const char *why = NULL;
     double least = INFINITY;
     uint32_t skew = middle_slope(p);
     for (uint64_t i = 0; number(p, skew, i, &shape); i++) {
         double cost = INFINITY;
-        if (is_sensible(p, device, &shape) && adder_fits(p, device, &shape, &spans, &cost, &why) &&
-            cost < least) {
+        if (is_sensible(p, device, &shape) &&
+            dedisperse_kernel_fits(p, device, &shape, &spans, &cost, &why) && cost < least) {
             least = cost;
             best = shape;
         }
@@ -379,13 +394,14 @@ static int compare_costs(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-status_t adder_candidates(const struct adder_problem *p, const struct adder_device *device,
-                          struct dedisperse_candidate **out, uint32_t *count)
+status_t dedisperse_shape_candidates(const struct dedisperse_shape_problem *p,
+                                     const struct dedisperse_shape_device *device,
+                                     struct dedisperse_candidate **out, uint32_t *count)
 {
     status_t st = STATUS_OK;
     struct dedisperse_candidate *list = NULL;
     struct dedisperse_shape shape;
-    struct adder_spans spans = {0};
+    struct dedisperse_shape_spans spans = {0};
     const char *why = NULL;
     uint32_t skew = middle_slope(p);
     uint64_t all = 0;
@@ -396,7 +412,7 @@ status_t adder_candidates(const struct adder_problem *p, const struct adder_devi
     TRY(memory_zeroed(all, sizeof *list, "shapes", &list));
     for (uint64_t i = 0; number(p, skew, i, &shape); i++) {
         if (is_sensible(p, device, &shape) &&
-            adder_fits(p, device, &shape, &spans, &list[n].cost, &why)) {
+            dedisperse_kernel_fits(p, device, &shape, &spans, &list[n].cost, &why)) {
             list[n++].shape = shape;
         }
     }
@@ -407,14 +423,15 @@ out:
     return st;
 }
 
-status_t adder_options(const struct adder_problem *p, const struct dedisperse_shape *s,
-                       const struct adder_spans *spans, struct text *out)
+status_t dedisperse_shape_options(const struct dedisperse_shape_problem *p,
+                                  const struct dedisperse_shape *s,
+                                  const struct dedisperse_shape_spans *spans, struct text *out)
 {
     return text_add(out,
                     "-DSAMPLE=%u -DFLOATS=%d -DPACK=%u -DSTAGING=%u -DNROWS=%u -DPADDED=%u "
                     "-DTIME_ITEMS=%u -DDM_ITEMS=%u -DTIME_OUT=%u -DDM_OUT=%u -DCHUNK=%u -DSKEW=%u "
                     "-DROW=%u -DPTX=%u",
-                    p->sample_bytes, p->is_float, s->pack, s->staging, p->nrows, adder_padded(p, s),
-                    s->time_items, s->dm_items, s->time_out, s->dm_out, s->chunk, s->skew,
-                    adder_row_words(s, spans), s->is_ptx);
+                    p->sample_bytes, p->is_float, s->pack, s->staging, p->nrows,
+                    dedisperse_shape_padded(p, s), s->time_items, s->dm_items, s->time_out,
+                    s->dm_out, s->chunk, s->skew, dedisperse_shape_row_words(s, spans), s->is_ptx);
 }

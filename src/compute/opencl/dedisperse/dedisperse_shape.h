@@ -11,7 +11,7 @@
  *   delays   uint32 [ndms][nrows]
  *   firsts   uint32 [nranges + 1]   DMs firsts[i] .. firsts[i + 1] - 1 are asked for together
  */
-struct adder_problem {
+struct dedisperse_shape_problem {
     uint32_t sample_bytes; /* 1, 2, 4 */
     int is_float;
     uint32_t nrows, ndms, nranges;
@@ -19,14 +19,14 @@ struct adder_problem {
     uint64_t samples; /* of an output row */
 };
 
-struct adder_device {
+struct dedisperse_shape_device {
     int is_gpu, is_nvidia;
     uint32_t group_size, units;
     uint64_t local_bytes;
 };
 
 /* The delays of a shape's tiles, less the skew, plus what keeps them from falling below 0. */
-struct adder_spans {
+struct dedisperse_shape_spans {
     uint32_t dms, skew; /* of a tile */
     uint32_t front;     /* samples before time 0 that rows must have */
     uint32_t span;      /* the most samples between the least and the greatest of a row in a tile */
@@ -34,35 +34,42 @@ struct adder_spans {
     uint32_t ntiles;
 };
 /* `known`, with the same tile and skew, saves the work. */
-void adder_spans(const struct adder_problem *problem, const struct dedisperse_shape *shape,
-                 struct adder_spans *known);
+void dedisperse_shape_spans(const struct dedisperse_shape_problem *problem,
+                            const struct dedisperse_shape *shape,
+                            struct dedisperse_shape_spans *known);
 
 /* Where the rows of a tile are staged from: its least entry, down to whole loads. */
-uint32_t adder_base(uint32_t least);
+uint32_t dedisperse_shape_base(uint32_t least);
 
 /* Entry [dm][row] as the kernel takes it: dm is number i of its tile. */
-uint32_t adder_rel(const struct adder_spans *spans, uint32_t delay, uint32_t i);
+uint32_t dedisperse_shape_rel(const struct dedisperse_shape_spans *spans, uint32_t delay,
+                              uint32_t i);
 
-/* 1, or 0 and why not. *cost: seconds by the model, see adder_shape.c. */
-int adder_fits(const struct adder_problem *problem, const struct adder_device *device,
-               const struct dedisperse_shape *shape, struct adder_spans *known, double *cost,
-               const char **why);
+/* 1, or 0 and why not. *cost: seconds by the model, see dedisperse_kernel_shape.c. */
+int dedisperse_kernel_fits(const struct dedisperse_shape_problem *problem,
+                           const struct dedisperse_shape_device *device,
+                           const struct dedisperse_shape *shape,
+                           struct dedisperse_shape_spans *known, double *cost, const char **why);
 
 /* All shapes of the space that fit, the cheapest first; free() returns them. At least one. Fails
  * with DEVICE (memory). */
-status_t adder_candidates(const struct adder_problem *problem, const struct adder_device *device,
-                          struct dedisperse_candidate **out, uint32_t *count);
+status_t dedisperse_shape_candidates(const struct dedisperse_shape_problem *problem,
+                                     const struct dedisperse_shape_device *device,
+                                     struct dedisperse_candidate **out, uint32_t *count);
 
 /* The cheapest one. */
-struct dedisperse_shape adder_best(const struct adder_problem *problem,
-                                   const struct adder_device *device);
+struct dedisperse_shape dedisperse_shape_best(const struct dedisperse_shape_problem *problem,
+                                              const struct dedisperse_shape_device *device);
 
 /* Samples of a tile; rows of `delays` and of the table, rounded up to whole chunks; words of a
  * staged row; constants for the compiler. */
-uint32_t adder_tile_samples(const struct dedisperse_shape *shape);
-uint32_t adder_padded(const struct adder_problem *problem, const struct dedisperse_shape *shape);
-uint32_t adder_row_words(const struct dedisperse_shape *shape, const struct adder_spans *spans);
-status_t adder_options(const struct adder_problem *problem, const struct dedisperse_shape *shape,
-                       const struct adder_spans *spans, struct text *out);
+uint32_t dedisperse_shape_tile_samples(const struct dedisperse_shape *shape);
+uint32_t dedisperse_shape_padded(const struct dedisperse_shape_problem *problem,
+                                 const struct dedisperse_shape *shape);
+uint32_t dedisperse_shape_row_words(const struct dedisperse_shape *shape,
+                                    const struct dedisperse_shape_spans *spans);
+status_t dedisperse_shape_options(const struct dedisperse_shape_problem *problem,
+                                  const struct dedisperse_shape *shape,
+                                  const struct dedisperse_shape_spans *spans, struct text *out);
 
 #endif

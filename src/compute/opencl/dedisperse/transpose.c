@@ -7,9 +7,9 @@
 
 enum { SIDE = 32, ORDER_GROUP = 256 /* as in kernels/order.cl */ };
 
-struct orderer {
+struct transpose {
     device_t *device;
-    const struct delays_steps *steps;
+    const struct dispersion_steps *steps;
     size_t sample_bytes;
     int is_float;
     uint32_t nused;
@@ -18,7 +18,7 @@ struct orderer {
     cl_mem channels, ends, inner;
 };
 
-void orderer_destroy(orderer_t *orderer)
+void transpose_destroy(transpose_t *orderer)
 {
     if (!orderer) {
         return;
@@ -50,7 +50,7 @@ out:
     return st;
 }
 
-static status_t build(orderer_t *orderer)
+static status_t build(transpose_t *orderer)
 {
     status_t st = STATUS_OK;
     struct text options = {0};
@@ -67,11 +67,11 @@ out:
     return st;
 }
 
-status_t orderer_create(device_t *device, const struct dedisperse_spec *spec,
-                        const struct dedisperse_table *table, orderer_t **out)
+status_t transpose_create(device_t *device, const struct dedisperse_spec *spec,
+                          const struct dedisperse_table *table, transpose_t **out)
 {
     status_t st = STATUS_OK;
-    orderer_t *orderer = NULL;
+    transpose_t *orderer = NULL;
     TRY(memory_zeroed(1, sizeof *orderer, "channels' order", &orderer));
     orderer->device = device;
     orderer->steps = spec->steps;
@@ -87,7 +87,7 @@ status_t orderer_create(device_t *device, const struct dedisperse_spec *spec,
     *out = orderer;
     orderer = NULL;
 out:
-    orderer_destroy(orderer);
+    transpose_destroy(orderer);
     return st;
 }
 
@@ -96,7 +96,7 @@ struct argument {
     const void *value;
 };
 
-static status_t launch(const orderer_t *orderer, struct stopwatch *watch, cl_kernel kernel,
+static status_t launch(const transpose_t *orderer, struct stopwatch *watch, cl_kernel kernel,
                        const struct argument *arguments, cl_uint count, uint64_t groups,
                        enum channelise_step step, const char *what)
 {
@@ -118,9 +118,9 @@ out:
     return st;
 }
 
-status_t orderer_run(orderer_t *orderer, struct stopwatch *watch, cl_mem in,
-                     const struct dedisperse_input *input, uint64_t times, cl_mem rows,
-                     uint64_t row_stride, uint64_t front)
+status_t transpose_run(transpose_t *orderer, struct stopwatch *watch, cl_mem in,
+                       const struct dedisperse_input *input, uint64_t times, cl_mem rows,
+                       uint64_t row_stride, uint64_t front)
 {
     const size_t bytes = orderer->sample_bytes;
     const cl_ulong offset = input->offset / bytes;
@@ -148,11 +148,11 @@ status_t orderer_run(orderer_t *orderer, struct stopwatch *watch, cl_mem in,
                   squares * ceil_div_u64(times, SIDE), STEP_DEAL, "run order");
 }
 
-status_t orderer_sub_bands(orderer_t *orderer, struct stopwatch *watch, uint32_t k,
-                           uint64_t samples, cl_mem rows, uint64_t row_stride, cl_mem sub,
-                           uint64_t sub_stride, uint64_t sub_front)
+status_t transpose_sub_bands(transpose_t *orderer, struct stopwatch *watch, uint32_t k,
+                             uint64_t samples, cl_mem rows, uint64_t row_stride, cl_mem sub,
+                             uint64_t sub_stride, uint64_t sub_front)
 {
-    const struct delays_steps *steps = orderer->steps;
+    const struct dispersion_steps *steps = orderer->steps;
     const cl_ulong stride = row_stride;
     const cl_ulong front = 0;
     const cl_ulong from = (cl_ulong)k * orderer->nused;

@@ -10,7 +10,7 @@
 struct stage {
     struct channelise base;
     struct opencl *opencl;
-    dealer_t *dealer;
+    deinterleave_t *dealer;
     ppf_t *bank;
     struct stopwatch watch;
     status_t begun; /* of the chunk: told by the next run */
@@ -21,7 +21,7 @@ void opencl_channelise_destroy(channelise_t *channelise)
     struct stage *stage = (struct stage *)channelise;
     clFinish(stage->opencl->device->compute);
     ppf_destroy(stage->bank);
-    dealer_destroy(stage->dealer);
+    deinterleave_destroy(stage->dealer);
     stopwatch_free(&stage->watch);
     free(stage);
 }
@@ -41,7 +41,7 @@ status_t opencl_channelise_create(backend_t *backend, const struct channelise_sp
     if (choice.backend != BACKEND_OPENCL) {
         TRY(opencl_channelise_choose(backend, spec, &choice));
     }
-    TRY(dealer_create(opencl->device, spec, &stage->dealer));
+    TRY(deinterleave_create(opencl->device, spec, &stage->dealer));
     TRY(ppf_create(opencl->device, spec, &choice, &stage->bank));
     stage->base.spec.coeff = NULL;
     *out = &stage->base;
@@ -64,7 +64,7 @@ uint64_t opencl_channelise_bytes(const struct channelise_spec *spec)
 
 uint64_t opencl_channelise_device_bytes(const struct channelise_spec *spec)
 {
-    return dealer_bytes(spec) + ppf_bytes(spec);
+    return deinterleave_bytes(spec) + ppf_bytes(spec);
 }
 
 void opencl_channelise_begin(channelise_t *channelise, uint64_t first_spectrum)
@@ -134,11 +134,11 @@ status_t opencl_channelise_run(channelise_t *channelise, buffer_t *in_buffer,
     cl_event done = NULL;
     TRY(stage->begun);
     TRY(stopwatch_event(&stage->watch, STEP_UPLOAD, &timed));
-    TRY(opencl_buffer_upload(in, dealer_extent(spec, input, nstreams, samples), timed));
+    TRY(opencl_buffer_upload(in, deinterleave_extent(spec, input, nstreams, samples), timed));
     TRY(await_transfers(stage, in, out));
-    TRY(dealer_run(stage->dealer, &stage->watch, in->memory, input, nstreams, samples,
-                   counted * period, &dealt, &stride));
-    TRY(dealer_fetch(stage->dealer, in->counts, &in->counted));
+    TRY(deinterleave_run(stage->dealer, &stage->watch, in->memory, input, nstreams, samples,
+                         counted * period, &dealt, &stride));
+    TRY(deinterleave_fetch(stage->dealer, in->counts, &in->counted));
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         outs[i] = ((struct opencl_buffer *)out[i])->memory;
     }

@@ -19,7 +19,7 @@ enum {
 
 /* A problem of the same kind, and memory for it: one stream, and as many spectra as it takes, so
  * that the answer does not depend on how a job is cut into chunks and groups. */
-struct trial {
+struct dedispersion_trial {
     device_t *device;
     struct channelise_spec spec;
     cl_mem in;
@@ -34,7 +34,7 @@ static size_t sample_bytes(const struct channelise_spec *spec)
 }
 
 /* Numbers between -100 and 100 in whatever format: zeros could run faster than a sky does. */
-static status_t fill(const struct trial *trial, uint64_t bytes)
+static status_t fill(const struct dedispersion_trial *trial, uint64_t bytes)
 {
     status_t st = STATUS_OK;
     enum { PIECE = 1 << 20 };
@@ -61,7 +61,7 @@ out:
     return st;
 }
 
-static void trial_end(struct trial *trial)
+static void trial_end(struct dedispersion_trial *trial)
 {
     clFinish(trial->device->compute);
     device_release(trial->device, trial->in);
@@ -71,14 +71,14 @@ static void trial_end(struct trial *trial)
 }
 
 static status_t trial_begin(device_t *device, const struct channelise_spec *spec,
-                            struct trial *trial)
+                            struct dedispersion_trial *trial)
 {
     status_t st = STATUS_OK;
     /* In, out and workspace of a point take some 32 bytes. */
     uint64_t points =
         min_u64(device->info.is_gpu ? TRIAL_POINTS : CPU_TRIAL_POINTS, device->room / 64);
     uint64_t spectra = max_u64(points / spec->channels / 16, 1) * 16;
-    *trial = (struct trial){.device = device, .spec = *spec};
+    *trial = (struct dedispersion_trial){.device = device, .spec = *spec};
     trial->spec.max_spectra = spectra;
     trial->spec.nstreams = 1;
     trial->spec.is_timed = 1;
@@ -99,8 +99,8 @@ out:
 }
 
 /* Seconds of the fastest of some runs. */
-static status_t time_choice(struct trial *trial, const struct channelise_choice *choice,
-                            double *out)
+static status_t time_choice(struct dedispersion_trial *trial,
+                            const struct channelise_choice *choice, double *out)
 {
     status_t st = STATUS_OK;
     ppf_t *bank = NULL;
@@ -135,7 +135,7 @@ static status_t measure_all(device_t *device, const struct channelise_spec *spec
                             struct channelise_choice *out)
 {
     status_t st = STATUS_OK;
-    struct trial trial;
+    struct dedispersion_trial trial;
     double best = -1;
     TRY(trial_begin(device, spec, &trial));
     for (uint32_t i = 0; i < count; i++) {

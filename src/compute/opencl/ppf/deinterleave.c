@@ -14,7 +14,7 @@ enum { STREAM_ALIGNMENT = 16 };
  * at. */
 enum way { WAY_BYTES, WAY_ALIGNED, WAY_SCAN, WAYS };
 
-struct dealer {
+struct deinterleave {
     device_t *device;
     struct channelise_spec spec;
     cl_kernel kernels[WAYS]; /* made when needed */
@@ -44,7 +44,7 @@ static int must_look(const struct channelise_spec *spec)
     return spec->format == SAMPLE_F32 || spec->has_missing_value;
 }
 
-void dealer_destroy(dealer_t *dealer)
+void deinterleave_destroy(deinterleave_t *dealer)
 {
     if (!dealer) {
         return;
@@ -69,16 +69,17 @@ static uint64_t dealer_stride(const struct channelise_spec *spec)
     return ceil_div_u64(samples * sample_bytes(spec), STREAM_ALIGNMENT) * STREAM_ALIGNMENT;
 }
 
-uint64_t dealer_bytes(const struct channelise_spec *spec)
+uint64_t deinterleave_bytes(const struct channelise_spec *spec)
 {
     return (dealer_stride(spec) + 2 * sizeof(cl_ulong)) * spec->nstreams +
            DEAL_GROUPS * sizeof(cl_ulong);
 }
 
-status_t dealer_create(device_t *device, const struct channelise_spec *spec, dealer_t **out)
+status_t deinterleave_create(device_t *device, const struct channelise_spec *spec,
+                             deinterleave_t **out)
 {
     status_t st = STATUS_OK;
-    dealer_t *dealer = NULL;
+    deinterleave_t *dealer = NULL;
     const cl_ulong zero = 0;
     TRY(memory_zeroed(1, sizeof *dealer, "the dealer", &dealer));
     dealer->device = device;
@@ -100,12 +101,13 @@ status_t dealer_create(device_t *device, const struct channelise_spec *spec, dea
     *out = dealer;
     dealer = NULL;
 out:
-    dealer_destroy(dealer);
+    deinterleave_destroy(dealer);
     return st;
 }
 
-uint64_t dealer_extent(const struct channelise_spec *spec, const struct channelise_input *input,
-                       uint32_t nstreams, uint64_t samples)
+uint64_t deinterleave_extent(const struct channelise_spec *spec,
+                             const struct channelise_input *input, uint32_t nstreams,
+                             uint64_t samples)
 {
     uint64_t last = 0;
     for (uint32_t i = 0; i < nstreams; i++) {
@@ -146,7 +148,7 @@ static int is_aligned(const struct channelise_spec *spec, const struct channelis
     return odd == 0;
 }
 
-static status_t find_kernel(dealer_t *dealer, enum way way, cl_kernel *out)
+static status_t find_kernel(deinterleave_t *dealer, enum way way, cl_kernel *out)
 {
     status_t st = STATUS_OK;
     const enum program_source sources[] = {SOURCE_SAMPLES, SOURCE_MISSING,
@@ -169,7 +171,7 @@ out:
 }
 
 /* Offsets differ from block to block only at a chunk's end, or with another group of streams. */
-static status_t bring_offsets(dealer_t *dealer, const struct channelise_input *input,
+static status_t bring_offsets(deinterleave_t *dealer, const struct channelise_input *input,
                               uint32_t nstreams)
 {
     status_t st = STATUS_OK;
@@ -199,7 +201,7 @@ struct argument {
     size_t size;
 };
 
-static status_t launch(dealer_t *dealer, struct stopwatch *watch, enum way way,
+static status_t launch(deinterleave_t *dealer, struct stopwatch *watch, enum way way,
                        const struct argument *arguments, cl_uint count, uint64_t samples,
                        uint32_t nstreams)
 {
@@ -223,7 +225,7 @@ out:
     return st;
 }
 
-static status_t deal(dealer_t *dealer, struct stopwatch *watch, cl_mem in,
+static status_t deal(deinterleave_t *dealer, struct stopwatch *watch, cl_mem in,
                      const struct channelise_input *input, uint32_t nstreams, uint64_t samples,
                      uint64_t counted)
 {
@@ -251,7 +253,7 @@ out:
     return st;
 }
 
-static status_t scan(dealer_t *dealer, struct stopwatch *watch, cl_mem in, uint64_t in_stride,
+static status_t scan(deinterleave_t *dealer, struct stopwatch *watch, cl_mem in, uint64_t in_stride,
                      uint32_t nstreams, uint64_t samples, uint64_t counted)
 {
     cl_ulong stride = in_stride;
@@ -266,9 +268,9 @@ static status_t scan(dealer_t *dealer, struct stopwatch *watch, cl_mem in, uint6
                   nstreams);
 }
 
-status_t dealer_run(dealer_t *dealer, struct stopwatch *watch, cl_mem in,
-                    const struct channelise_input *input, uint32_t nstreams, uint64_t samples,
-                    uint64_t counted, cl_mem *out, uint64_t *stride)
+status_t deinterleave_run(deinterleave_t *dealer, struct stopwatch *watch, cl_mem in,
+                          const struct channelise_input *input, uint32_t nstreams, uint64_t samples,
+                          uint64_t counted, cl_mem *out, uint64_t *stride)
 {
     status_t st = STATUS_OK;
     *out = in;
@@ -285,7 +287,7 @@ out:
     return st;
 }
 
-status_t dealer_fetch(dealer_t *dealer, cl_ulong *counts, cl_event *done)
+status_t deinterleave_fetch(deinterleave_t *dealer, cl_ulong *counts, cl_event *done)
 {
     status_t st = STATUS_OK;
     const cl_ulong zero = 0;

@@ -1,0 +1,96 @@
+#include "run/share.h"
+
+#include "ranks/agree.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Rank 0 looks into the files; the others are told. */
+static status_t share_archive_all(MPI_Comm comm, const struct job *job, struct archive **out)
+{
+    status_t st = STATUS_OK;
+    struct text packed = {0};
+    struct archive *archive = NULL;
+    int rank;
+    MPI_Comm_rank(comm, &rank);
+    if (rank == 0) {
+        st = archive_open(job, &archive);
+        if (st == STATUS_OK) {
+            st = archive_pack(archive, &packed);
+        }
+    }
+    TRY(agree_all(comm, st));
+    TRY(share_text_all(comm, &packed));
+    if (rank != 0) {
+        struct unpack in = {.data = packed.data, .length = packed.length};
+        st = archive_unpack(&in, &archive);
+    }
+    TRY(agree_all(comm, st));
+    *out = archive;
+    archive = NULL;
+out:
+    archive_destroy(archive);
+    text_free(&packed);
+    return st;
+}
+
+status_t share_job_all(MPI_Comm comm, status_t st, const char *path, struct text *text,
+                       const char *const *sets, uint32_t nsets, const struct job_each *each,
+                       struct job **out_job, struct archive **out_archive)
+{
+    struct job *job = NULL;
+    TRY(agree_all(comm, st));
+    TRY(share_text_all(comm, text));
+    st = job_parse_each(path, text->data, text->length, sets, nsets, each, &job);
+    TRY(agree_all(comm, st));
+    if (job->channels > 0) {
+        TRY(share_archive_all(comm, job, out_archive));
+    }
+    *out_job = job;
+    job = NULL;
+out:
+    job_destroy(job);
+    return st;
+}
+
+enum backend_kind share_settle_backend_all(MPI_Comm comm, enum backend_kind wanted)
+{
+    int has_opencl = backend_settle(wanted) == BACKEND_OPENCL;
+    int all_have = 0;
+    MPI_Allreduce(&has_opencl, &all_have, 1, MPI_INT, MPI_MIN, comm);
+    return wanted != BACKEND_AUTO ? wanted : all_have ? BACKEND_OPENCL : BACKEND_CPU;
+}
+
+/* Devices of two kinds could round differently, and the product would depend on the ranks. */
+static status_t check_same_device_all(MPI_Comm comm, const backend_t *backend)
+{
+    status_t st = STATUS_OK;
+    char first[256];
+    snprintf(first, sizeof first, "%s", backend_device(backend));
+    share_bytes_all(comm, first, sizeof first);
+    if (strcmp(first, backend_device(backend)) != 0) {
+        st = report_fail(STATUS_DEVICE,
+                         "this rank's device is %s, but that of rank 0 is %s: run.device names one "
+                         "kind for all",
+                         backend_device(backend), first);
+    }
+    return agree_all(comm, st);
+}
+
+status_t share_backend_all(MPI_Comm comm, const struct job *job, enum backend_kind kind,
+                           backend_t **out)
+{
+    status_t st = STATUS_OK;
+    int local_rank;
+    int local_size;
+    local_ranks_all(comm, &local_rank, &local_size);
+    struct backend_options options = {.device = job->device,
+                                      .device_memory = job->device_memory,
+                                      .local_rank = (uint32_t)local_rank,
+                                      .local_size = (uint32_t)local_size};
+    st = backend_open(kind, &options, out);
+    TRY(agree_all(comm, st));
+    TRY(check_same_device_all(comm, *out));
+out:
+    return st;
+}

@@ -1,0 +1,28 @@
+/* The same job and archive on every rank. Collective. */
+#ifndef VOLTMILL_RUN_SHARE_H
+#define VOLTMILL_RUN_SHARE_H
+
+#include "archive/archive.h"
+#include "base/text.h"
+#include "compute/backend.h"
+#include "job/job.h"
+
+#include <mpi.h>
+
+/* Rank 0 gives the text of a job (called `path` in messages) and opens the archive; all get both.
+ * Rank 0's status so far goes in as `st`; `each` may be NULL. *archive stays as it is when the job
+ * has no filter bank: its input is a filterbank then (run/dedisperse_pass.h). */
+status_t share_job_all(MPI_Comm comm, status_t st, const char *path, struct text *text,
+                       const char *const *sets, uint32_t nsets, const struct job_each *each,
+                       struct job **job, struct archive **archive);
+
+/* One backend for all ranks of a run: their results must be alike. Collective. */
+/* What AUTO stands for: OPENCL if all ranks have a GPU. */
+enum backend_kind share_settle_backend_all(MPI_Comm comm, enum backend_kind wanted);
+
+/* Opens the backend on every rank. Fails with DEVICE: none, or devices of two kinds, which could
+ * round differently. */
+status_t share_backend_all(MPI_Comm comm, const struct job *job, enum backend_kind kind,
+                           backend_t **out);
+
+#endif
