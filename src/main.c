@@ -27,7 +27,7 @@ static const struct {
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
-static void print_help(void)
+static void main_print_help(void)
 {
     puts("Usage: voltmill COMMAND [OPTION]... FILE\n"
          "\n"
@@ -40,7 +40,7 @@ static void print_help(void)
 
 /* Says what went wrong: before MPI ends, since a launcher kills all ranks as soon as one of them
  * has ended badly. */
-static int end(status_t st)
+static int main_end(status_t st)
 {
     int has_begun = 0;
     MPI_Initialized(&has_begun);
@@ -54,7 +54,7 @@ static int end(status_t st)
 }
 
 /* All ranks have the same words. */
-static status_t find_no_command(int argc, const char *name)
+static status_t main_find_no_command(int argc, const char *name)
 {
     int rank = 0;
     status_t st = report_fail(STATUS_USAGE,
@@ -68,7 +68,7 @@ int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
-        print_help();
+        main_print_help();
         return STATUS_OK;
     }
     if (strcmp(name, "--version") == 0) {
@@ -84,8 +84,8 @@ int main(int argc, char **argv)
     signal(SIGXFSZ, SIG_IGN);
     for (int i = 0; i < COMMANDS; i++) {
         if (strcmp(name, commands[i].name) == 0) {
-            return end(commands[i].run(argc - 1, argv + 1));
+            return main_end(commands[i].run(argc - 1, argv + 1));
         }
     }
-    return end(find_no_command(argc, name));
+    return main_end(main_find_no_command(argc, name));
 }

@@ -96,7 +96,7 @@ out:
 }
 
 /* A file that exists is meant, even if its name looks like a pattern: "obs[1].h5". */
-static status_t escape_existing(const char *name, char **out)
+static status_t archive_escape_existing(const char *name, char **out)
 {
     status_t st = STATUS_OK;
     int exists = 0;
@@ -121,7 +121,7 @@ static int archive_by_name(const void *left, const void *right)
 }
 
 /* In the order of the job's list; what one pattern stands for, in the natural order of names. */
-static status_t expand_globs(const struct job *job, glob_t *paths)
+static status_t archive_expand_globs(const struct job *job, glob_t *paths)
 {
     status_t st = STATUS_OK;
     for (uint32_t i = 0; i < job->nfiles; i++) {
@@ -130,7 +130,7 @@ static status_t expand_globs(const struct job *job, glob_t *paths)
         /* A name without wildcards stays as it is, so that the open reports what is wrong. */
         int has_wildcards = strpbrk(job->files[i], "*?[") != NULL;
         char *pattern = NULL;
-        TRY(escape_existing(job->files[i], &pattern));
+        TRY(archive_escape_existing(job->files[i], &pattern));
         int status = glob(pattern, flags | (has_wildcards ? 0 : GLOB_NOCHECK), NULL, paths);
         free(pattern);
         REQUIRE(status != GLOB_NOMATCH, STATUS_DATA, "no file matches input.files: %s",
@@ -142,7 +142,7 @@ out:
     return st;
 }
 
-static int same_names(const struct archive *a, const struct archive *b, enum axis axis)
+static int archive_same_names(const struct archive *a, const struct archive *b, enum axis axis)
 {
     int same = !a->names[axis] == !b->names[axis];
     for (uint64_t i = 0; same && a->names[axis] && i < a->count[axis]; i++) {
@@ -152,7 +152,7 @@ static int same_names(const struct archive *a, const struct archive *b, enum axi
 }
 
 /* What two files do not have in common, though they should; NULL if nothing. */
-static const char *difference(const struct archive *a, const struct archive *b)
+static const char *archive_difference(const struct archive *a, const struct archive *b)
 {
     if (a->ndims != b->ndims || a->time_dim != b->time_dim) {
         return "axes";
@@ -185,7 +185,8 @@ static const char *difference(const struct archive *a, const struct archive *b)
         return "missing values";
     }
     for (int i = 0; i < STREAM_AXES; i++) {
-        if (archive_stream_axes[i] != a->stacked && !same_names(a, b, archive_stream_axes[i])) {
+        if (archive_stream_axes[i] != a->stacked &&
+            !archive_same_names(a, b, archive_stream_axes[i])) {
             return "names of streams";
         }
     }
@@ -197,10 +198,10 @@ static const char *difference(const struct archive *a, const struct archive *b)
 }
 
 /* Two files of one observation must be alike in all but time (or the stacked axis). */
-static status_t check_alike(const struct archive *a, const struct archive *b)
+static status_t archive_check_alike(const struct archive *a, const struct archive *b)
 {
     status_t st = STATUS_OK;
-    const char *what = difference(a, b);
+    const char *what = archive_difference(a, b);
     REQUIRE(!what, STATUS_DATA, "%s and %s do not belong to one observation: their %s differ",
             a->parts[0].path, b->parts[0].path, what);
 out:
@@ -224,8 +225,8 @@ static void archive_say_shift(const struct archive *next, struct sample_time sta
 /* How many samples are missing between the files before, of `samples`, and the next: their start
  * times tell, if they have any. They must not overlap, and more must be there than is missing
  * (`held`, in all files): another observation is among them else. */
-static status_t find_gap(const struct archive *base, uint64_t samples, uint64_t held,
-                         const struct archive *next, uint64_t *gap)
+static status_t archive_find_gap(const struct archive *base, uint64_t samples, uint64_t held,
+                                 const struct archive *next, uint64_t *gap)
 {
     status_t st = STATUS_OK;
     *gap = 0;
@@ -248,7 +249,7 @@ out:
     return st;
 }
 
-static int by_start(const void *left, const void *right)
+static int archive_by_start(const void *left, const void *right)
 {
     const struct archive *a = *(struct archive *const *)left;
     const struct archive *b = *(struct archive *const *)right;
@@ -257,7 +258,7 @@ static int by_start(const void *left, const void *right)
 }
 
 /* Appends freq_hz and names of `next` along the stacked axis. */
-static status_t append_stack(struct archive *base, const struct archive *next)
+static status_t archive_append_stack(struct archive *base, const struct archive *next)
 {
     status_t st = STATUS_OK;
     enum axis axis = base->stacked;
@@ -286,8 +287,8 @@ out:
 }
 
 /* Samples that are missing before sample `at`, and in the file that begins there. */
-static status_t append_gaps(struct archive *base, const struct archive *next, uint64_t missing,
-                            uint64_t at)
+static status_t archive_append_gaps(struct archive *base, const struct archive *next,
+                                    uint64_t missing, uint64_t at)
 {
     status_t st = STATUS_OK;
     if (next->ngaps == 0 && missing == 0) {
@@ -310,7 +311,7 @@ out:
     return st;
 }
 
-static uint64_t sum_samples(struct archive *const *files, size_t count)
+static uint64_t archive_sum_samples(struct archive *const *files, size_t count)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < count; i++) {
@@ -320,7 +321,7 @@ static uint64_t sum_samples(struct archive *const *files, size_t count)
 }
 
 /* Joins files[1..] to files[0], which becomes the observation. */
-static status_t join(struct archive **files, size_t count)
+static status_t archive_join(struct archive **files, size_t count)
 {
     status_t st = STATUS_OK;
     struct archive *base = files[0];
@@ -328,15 +329,15 @@ static status_t join(struct archive **files, size_t count)
     REQUIRE(parts, STATUS_DEVICE, "out of memory: %zu files", count);
     base->parts = parts;
     uint64_t samples = base->parts[0].samples;
-    uint64_t held = sum_samples(files, count);
+    uint64_t held = archive_sum_samples(files, count);
     for (size_t i = 1; i < count; i++) {
         struct archive *next = files[i];
-        TRY(check_alike(base, next));
+        TRY(archive_check_alike(base, next));
         if (base->stacked == AXIS_TIME) {
             uint64_t gap = 0;
-            TRY(find_gap(base, samples, held, next, &gap));
+            TRY(archive_find_gap(base, samples, held, next, &gap));
             samples += gap;
-            TRY(append_gaps(base, next, gap, samples));
+            TRY(archive_append_gaps(base, next, gap, samples));
         } else {
             REQUIRE(
                 next->has_start == base->has_start &&
@@ -349,7 +350,7 @@ static status_t join(struct archive **files, size_t count)
                 archive_say_shift(
                     next, sample_time_between(base->start, next->start, base->sample_rate_hz));
             }
-            TRY(append_stack(base, next));
+            TRY(archive_append_stack(base, next));
         }
         struct archive_part part = next->parts[0];
         next->nparts = 0; /* its contents move */
@@ -365,7 +366,7 @@ out:
 
 /* A job may leave out rate only if the file says it; centre frequencies have a sensible default
  * for one coarse channel. */
-static status_t settle_frequencies(const struct job *job, struct archive *archive)
+static status_t archive_settle_frequencies(const struct job *job, struct archive *archive)
 {
     status_t st = STATUS_OK;
     uint64_t chans = archive->count[AXIS_CHAN];
@@ -395,7 +396,7 @@ out:
     return st;
 }
 
-static status_t check_gaps(const struct archive *archive)
+static status_t archive_check_gaps(const struct archive *archive)
 {
     status_t st = STATUS_OK;
     uint64_t end = 0;
@@ -425,7 +426,7 @@ static const char *archive_file(const struct archive *archive, uint64_t sample)
 }
 
 /* What nobody has written or can have must not be taken for zeros. */
-static status_t check_lost(const struct job *job, const struct archive *archive)
+static status_t archive_check_lost(const struct job *job, const struct archive *archive)
 {
     status_t st = STATUS_OK;
     const struct lost_range *lost = archive->lost;
@@ -438,13 +439,13 @@ out:
     return st;
 }
 
-static status_t open_here(const struct job *job, struct archive **out)
+static status_t archive_open_here(const struct job *job, struct archive **out)
 {
     status_t st = STATUS_OK;
     glob_t paths = {0};
     struct archive **files = NULL;
     size_t count = 0;
-    TRY(expand_globs(job, &paths));
+    TRY(archive_expand_globs(job, &paths));
     count = paths.gl_pathc;
     TRY(memory_zeroed(count, sizeof(struct archive *), "input files", &files));
     int all_start = 1;
@@ -453,15 +454,15 @@ static status_t open_here(const struct job *job, struct archive **out)
         all_start = all_start && files[i]->has_start && files[i]->is_native;
     }
     if (all_start && files[0]->stacked == AXIS_TIME) {
-        qsort(files, count, sizeof(struct archive *), by_start);
+        qsort(files, count, sizeof(struct archive *), archive_by_start);
     }
-    TRY(join(files, count));
+    TRY(archive_join(files, count));
     files[0]->are_by_start = all_start && files[0]->stacked == AXIS_TIME;
-    TRY(settle_frequencies(job, files[0]));
-    TRY(check_gaps(files[0]));
+    TRY(archive_settle_frequencies(job, files[0]));
+    TRY(archive_check_gaps(files[0]));
     TRY(select_apply(&job->select, files[0]));
     TRY(lost_apply(files[0]));
-    TRY(check_lost(job, files[0]));
+    TRY(archive_check_lost(job, files[0]));
     *out = files[0];
     files[0] = NULL;
 out:
@@ -475,7 +476,7 @@ out:
 
 status_t archive_open(const struct job *job, struct archive **out)
 {
-    return apart_is_used() ? ask_archive(job, out) : open_here(job, out);
+    return apart_is_used() ? ask_archive(job, out) : archive_open_here(job, out);
 }
 
 status_t archive_open_native(const char *path, struct archive **out)
@@ -486,8 +487,8 @@ status_t archive_open_native(const char *path, struct archive **out)
     struct job_select everything = {.kind = SELECT_ALL};
     TRY(described_file(path, &automatic, 1, &archive));
     if (archive) {
-        TRY(settle_frequencies(NULL, archive));
-        TRY(check_gaps(archive));
+        TRY(archive_settle_frequencies(NULL, archive));
+        TRY(archive_check_gaps(archive));
         TRY(select_apply(&everything, archive));
         TRY(lost_apply(archive));
     }

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-static status_t pack_texts(struct text *out, char *const *texts, uint32_t count)
+static status_t ask_pack_texts(struct text *out, char *const *texts, uint32_t count)
 {
     status_t st = STATUS_OK;
     TRY(pack_u64(out, count));
@@ -19,7 +19,7 @@ out:
     return st;
 }
 
-static status_t unpack_texts(struct unpack *in, char ***texts, uint32_t *count)
+static status_t ask_unpack_texts(struct unpack *in, char ***texts, uint32_t *count)
 {
     status_t st = STATUS_OK;
     uint32_t wanted = (uint32_t)unpack_count(in, 8);
@@ -32,7 +32,7 @@ out:
     return st;
 }
 
-static status_t pack_layout(const struct job_layout *layout, struct text *out)
+static status_t ask_pack_layout(const struct job_layout *layout, struct text *out)
 {
     status_t st = STATUS_OK;
     TRY(pack_i64(out, layout->automatic));
@@ -67,7 +67,7 @@ out:
     return st;
 }
 
-static status_t unpack_layout(struct unpack *in, struct job_layout *layout)
+static status_t ask_unpack_layout(struct unpack *in, struct job_layout *layout)
 {
     status_t st = STATUS_OK;
     layout->automatic = (int)unpack_i64(in);
@@ -106,7 +106,7 @@ out:
     return st;
 }
 
-static status_t pack_select(const struct job_select *select, struct text *out)
+static status_t ask_pack_select(const struct job_select *select, struct text *out)
 {
     status_t st = STATUS_OK;
     TRY(pack_i64(out, (int64_t)select->kind));
@@ -119,13 +119,13 @@ static status_t pack_select(const struct job_select *select, struct text *out)
     TRY(pack_i64(out, select->to_utc.mjd_day));
     TRY(pack_f64(out, select->to_utc.second));
     for (int i = 0; i < AXIS_KINDS; i++) {
-        TRY(pack_texts(out, select->streams[i], select->nstreams[i]));
+        TRY(ask_pack_texts(out, select->streams[i], select->nstreams[i]));
     }
 out:
     return st;
 }
 
-static status_t unpack_select(struct unpack *in, struct job_select *select)
+static status_t ask_unpack_select(struct unpack *in, struct job_select *select)
 {
     status_t st = STATUS_OK;
     select->kind = (enum select_kind)unpack_i64(in);
@@ -138,34 +138,34 @@ static status_t unpack_select(struct unpack *in, struct job_select *select)
     select->to_utc.mjd_day = (int32_t)unpack_i64(in);
     select->to_utc.second = unpack_f64(in);
     for (int i = 0; i < AXIS_KINDS; i++) {
-        TRY(unpack_texts(in, &select->streams[i], &select->nstreams[i]));
+        TRY(ask_unpack_texts(in, &select->streams[i], &select->nstreams[i]));
     }
 out:
     return st;
 }
 
 /* What a job says of its input. */
-static status_t pack_input(const struct job *job, struct text *out)
+static status_t ask_pack_input(const struct job *job, struct text *out)
 {
     status_t st = STATUS_OK;
     TRY(pack_text(out, job->path));
-    TRY(pack_texts(out, job->files, job->nfiles));
-    TRY(pack_layout(&job->layout, out));
-    TRY(pack_select(&job->select, out));
+    TRY(ask_pack_texts(out, job->files, job->nfiles));
+    TRY(ask_pack_layout(&job->layout, out));
+    TRY(ask_pack_select(&job->select, out));
     TRY(pack_i64(out, (int64_t)job->on_bad));
 out:
     return st;
 }
 
-static status_t unpack_input(struct unpack *in, struct job **out)
+static status_t ask_unpack_input(struct unpack *in, struct job **out)
 {
     status_t st = STATUS_OK;
     struct job *job = NULL;
     TRY(memory_zeroed(1, sizeof *job, "a job", &job));
     job->path = unpack_text(in);
-    TRY(unpack_texts(in, &job->files, &job->nfiles));
-    TRY(unpack_layout(in, &job->layout));
-    TRY(unpack_select(in, &job->select));
+    TRY(ask_unpack_texts(in, &job->files, &job->nfiles));
+    TRY(ask_unpack_layout(in, &job->layout));
+    TRY(ask_unpack_select(in, &job->select));
     job->on_bad = (enum on_bad)unpack_i64(in);
     TRY(unpack_check(in, "a job"));
     *out = job;
@@ -180,7 +180,7 @@ status_t ask_archive(const struct job *job, struct archive **out)
     status_t st = STATUS_OK;
     struct text question = {0};
     struct text answer = {0};
-    TRY(pack_input(job, &question));
+    TRY(ask_pack_input(job, &question));
     TRY(apart_ask("archive", &question, &answer));
     struct unpack in = {.data = answer.data, .length = answer.length};
     TRY(archive_unpack(&in, out));
@@ -195,7 +195,7 @@ status_t ask_answer_archive(struct unpack *question, struct text *answer)
     status_t st = STATUS_OK;
     struct job *job = NULL;
     struct archive *archive = NULL;
-    TRY(unpack_input(question, &job));
+    TRY(ask_unpack_input(question, &job));
     TRY(archive_open(job, &archive));
     TRY(archive_pack(archive, answer));
 out:

@@ -14,7 +14,7 @@ static const uint64_t most_bytes = 3 << 20;
 static const uint64_t all_bytes = 64 << 20;
 static const uint64_t least_bytes = 12 << 10;
 
-static status_t add(struct inputs *inputs, const char *path, int is_small)
+static status_t inputs_add(struct inputs *inputs, const char *path, int is_small)
 {
     status_t st = STATUS_OK;
     if (inputs->count == inputs->room) {
@@ -32,7 +32,7 @@ out:
 }
 
 /* By path, then as they came. */
-static int compare(const void *left, const void *right)
+static int inputs_compare(const void *left, const void *right)
 {
     const struct input *a = *(const struct input *const *)left;
     const struct input *b = *(const struct input *const *)right;
@@ -41,7 +41,7 @@ static int compare(const void *left, const void *right)
 }
 
 /* A virtual dataset names a source once for each piece of it. */
-static status_t drop_repeated(struct inputs *inputs)
+static status_t inputs_drop_repeated(struct inputs *inputs)
 {
     status_t st = STATUS_OK;
     struct input **sorted = NULL;
@@ -51,7 +51,7 @@ static status_t drop_repeated(struct inputs *inputs)
     for (size_t i = 0; i < inputs->count; i++) {
         sorted[i] = &inputs->files[i];
     }
-    qsort(sorted, inputs->count, sizeof *sorted, compare);
+    qsort(sorted, inputs->count, sizeof *sorted, inputs_compare);
     for (size_t i = 0; i < inputs->count; i++) {
         if (last && strcmp(last, sorted[i]->path) == 0) {
             free(sorted[i]->path);
@@ -77,13 +77,13 @@ status_t inputs_of_bank(const struct job *job, const struct archive *archive, st
     struct inputs inputs = {0};
     for (uint32_t i = 0; i < archive->nparts; i++) {
         const struct archive_part *part = &archive->parts[i];
-        TRY(add(&inputs, part->path, 0));
+        TRY(inputs_add(&inputs, part->path, 0));
         for (uint32_t j = 0; j < part->storage.sources.count; j++) {
-            TRY(add(&inputs, part->storage.sources.items[j].path, 0));
+            TRY(inputs_add(&inputs, part->storage.sources.items[j].path, 0));
         }
     }
-    TRY(job->window_path ? add(&inputs, job->window_path, 1) : STATUS_OK);
-    TRY(drop_repeated(&inputs));
+    TRY(job->window_path ? inputs_add(&inputs, job->window_path, 1) : STATUS_OK);
+    TRY(inputs_drop_repeated(&inputs));
     *out = inputs;
     inputs = (struct inputs){0};
 out:
@@ -95,11 +95,11 @@ status_t inputs_of_filterbank(const char *path, const struct fbh5 *fbh5, struct 
 {
     status_t st = STATUS_OK;
     struct inputs inputs = {0};
-    TRY(add(&inputs, path, 0));
+    TRY(inputs_add(&inputs, path, 0));
     for (uint32_t i = 0; fbh5 && i < fbh5->storage.sources.count; i++) {
-        TRY(add(&inputs, fbh5->storage.sources.items[i].path, 0));
+        TRY(inputs_add(&inputs, fbh5->storage.sources.items[i].path, 0));
     }
-    TRY(drop_repeated(&inputs));
+    TRY(inputs_drop_repeated(&inputs));
     *out = inputs;
     inputs = (struct inputs){0};
 out:
@@ -108,7 +108,7 @@ out:
 }
 
 /* To the nanosecond, where the file system has it. */
-static status_t add_time(const struct identity *identity, struct text *out)
+static status_t inputs_add_time(const struct identity *identity, struct text *out)
 {
     status_t st = STATUS_OK;
     char date[UNITS_TEXT];
@@ -132,15 +132,15 @@ status_t inputs_times(const struct inputs *inputs, struct text *out)
         TRY(identity_of_path(inputs->files[i].path, &identity));
         TRY(text_add(out, "%s: %" PRIu64 " bytes, changed ", inputs->files[i].path,
                      identity.bytes));
-        TRY(add_time(&identity, out));
+        TRY(inputs_add_time(&identity, out));
         TRY(text_add(out, "\n"));
     }
 out:
     return st;
 }
 
-static status_t add_content(const struct inputs *inputs, size_t i, uint64_t bytes, uint32_t crc,
-                            struct text *out)
+static status_t inputs_add_content(const struct inputs *inputs, size_t i, uint64_t bytes,
+                                   uint32_t crc, struct text *out)
 {
     return text_add(out, "%s%s (%" PRIu64 " bytes), sampled CRC-32 %08" PRIx32, i ? "\n" : "",
                     inputs->files[i].path, bytes, crc);
@@ -154,14 +154,14 @@ status_t inputs_contents_room(const struct inputs *inputs, struct text *out)
         if (identity_of_path(inputs->files[i].path, &identity) != STATUS_OK) {
             report_clear();
         }
-        TRY(add_content(inputs, i, identity.bytes, 0, out));
+        TRY(inputs_add_content(inputs, i, identity.bytes, 0, out));
     }
 out:
     return st;
 }
 
 /* Bytes of a file that are looked at. */
-static uint64_t most_of(const struct inputs *inputs, const struct input *input)
+static uint64_t inputs_most_of(const struct inputs *inputs, const struct input *input)
 {
     uint64_t share = all_bytes / inputs->count;
     return input->is_small ? UINT64_MAX : min_u64(max_u64(share, least_bytes), most_bytes);
@@ -174,8 +174,8 @@ status_t inputs_contents(const struct inputs *inputs, struct text *out)
         const struct input *input = &inputs->files[i];
         uint64_t bytes = 0;
         uint32_t crc = 0;
-        TRY(identity_sampled_crc(input->path, most_of(inputs, input), &bytes, &crc));
-        TRY(add_content(inputs, i, bytes, crc, out));
+        TRY(identity_sampled_crc(input->path, inputs_most_of(inputs, input), &bytes, &crc));
+        TRY(inputs_add_content(inputs, i, bytes, crc, out));
     }
 out:
     return st;
@@ -191,7 +191,7 @@ status_t inputs_later(const struct inputs *inputs, const struct identity *made, 
         TRY(identity_of_path(input->path, &now));
         int is_later = now.changed_s != made->changed_s ? now.changed_s > made->changed_s
                                                         : now.changed_ns > made->changed_ns;
-        found = is_later && now.bytes > most_of(inputs, input) ? input->path : NULL;
+        found = is_later && now.bytes > inputs_most_of(inputs, input) ? input->path : NULL;
     }
     *out = found;
 out:

@@ -79,7 +79,7 @@ out:
     return st;
 }
 
-static int by_first(const void *left, const void *right)
+static int lost_by_first(const void *left, const void *right)
 {
     const struct lost_range *a = left;
     const struct lost_range *b = right;
@@ -90,7 +90,7 @@ void lost_join_ranges(struct lost_range *ranges, uint32_t *count)
 {
     uint32_t kept = 0;
     if (*count > 1) {
-        qsort(ranges, *count, sizeof *ranges, by_first);
+        qsort(ranges, *count, sizeof *ranges, lost_by_first);
     }
     for (uint32_t i = 0; i < *count; i++) {
         struct lost_range *last = kept > 0 ? &ranges[kept - 1] : NULL;
@@ -117,7 +117,7 @@ struct uses {
     uint64_t size[ARCHIVE_DIMS];
 };
 
-static void uses_free(struct uses *uses)
+static void lost_uses_free(struct uses *uses)
 {
     for (int d = 0; d < ARCHIVE_DIMS; d++) {
         free(uses->below[d]);
@@ -125,8 +125,8 @@ static void uses_free(struct uses *uses)
 }
 
 /* Whether the selection has index `at` of the axis, in the file of this place on the stack. */
-static int axis_uses(const struct archive *archive, const struct archive_part *part,
-                     const struct archive_dim *dim, uint64_t at)
+static int lost_axis_uses(const struct archive *archive, const struct archive_part *part,
+                          const struct archive_dim *dim, uint64_t at)
 {
     if (dim->axis == AXIS_REIM) {
         return 1;
@@ -143,7 +143,7 @@ static int axis_uses(const struct archive *archive, const struct archive_part *p
 }
 
 /* Which files that stand side by side hold some of a stream: an axis that no file has, too. */
-static int part_is_used(const struct archive *archive, const struct archive_part *part)
+static int lost_part_is_used(const struct archive *archive, const struct archive_part *part)
 {
     if (archive->stacked == AXIS_TIME) {
         return 1;
@@ -154,7 +154,7 @@ static int part_is_used(const struct archive *archive, const struct archive_part
         dim = archive->dims[i].axis == archive->stacked ? &archive->dims[i] : dim;
     }
     for (uint64_t i = 0; i < dim->size; i++) {
-        if (axis_uses(archive, part, dim, i)) {
+        if (lost_axis_uses(archive, part, dim, i)) {
             return 1;
         }
     }
@@ -162,8 +162,8 @@ static int part_is_used(const struct archive *archive, const struct archive_part
 }
 
 /* Of dimension d, which may join several axes, the slowest first. */
-static status_t uses_count(const struct archive *archive, const struct archive_part *part,
-                           uint32_t d, struct uses *uses)
+static status_t lost_uses_count(const struct archive *archive, const struct archive_part *part,
+                                uint32_t d, struct uses *uses)
 {
     status_t st = STATUS_OK;
     uint64_t size = 1;
@@ -178,7 +178,7 @@ static status_t uses_count(const struct archive *archive, const struct archive_p
         }
         TRY(memory_zeroed((size_t)(size * dim->size), 1, "streams", &next));
         for (uint64_t k = 0; k < dim->size; k++) {
-            int is_used = axis_uses(archive, part, dim, k);
+            int is_used = lost_axis_uses(archive, part, dim, k);
             for (uint64_t j = 0; j < size && is_used; j++) {
                 next[j * dim->size + k] = used[j];
             }
@@ -200,7 +200,7 @@ out:
 }
 
 /* Whether some of the box is of a selected stream. */
-static int uses_meet(const struct uses *uses, const struct lost_box *box)
+static int lost_uses_meet(const struct uses *uses, const struct lost_box *box)
 {
     for (int d = 0; d < ARCHIVE_DIMS; d++) {
         const uint64_t *below = uses->below[d];
@@ -240,13 +240,13 @@ static status_t lost_apply_part(struct archive *archive, const struct archive_pa
     status_t st = STATUS_OK;
     struct uses uses = {.size = {0}};
     uint64_t end = archive->first_sample + archive->samples;
-    if (part->nboxes == 0 || !part_is_used(archive, part)) {
+    if (part->nboxes == 0 || !lost_part_is_used(archive, part)) {
         goto out;
     }
     for (uint32_t i = 0; i < archive->ndims; i++) {
         uint32_t d = archive->dims[i].dimension;
         if (d != archive->time_dim && !uses.below[d]) {
-            TRY(uses_count(archive, part, d, &uses));
+            TRY(lost_uses_count(archive, part, d, &uses));
         }
     }
     for (uint32_t i = 0; i < part->nboxes; i++) {
@@ -255,12 +255,12 @@ static status_t lost_apply_part(struct archive *archive, const struct archive_pa
         uint64_t high = part->first_sample + box->high[archive->time_dim];
         low = max_u64(low, archive->first_sample);
         high = min_u64(high, end);
-        if (low < high && uses_meet(&uses, box)) {
+        if (low < high && lost_uses_meet(&uses, box)) {
             TRY(lost_add_between_gaps(archive, low, high, box->why));
         }
     }
 out:
-    uses_free(&uses);
+    lost_uses_free(&uses);
     return st;
 }
 

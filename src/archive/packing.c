@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-static status_t pack_part(const struct archive_part *part, struct text *out)
+static status_t packing_pack_part(const struct archive_part *part, struct text *out)
 {
     status_t st = STATUS_OK;
     TRY(pack_text(out, part->path));
@@ -26,7 +26,7 @@ out:
     return st;
 }
 
-static status_t unpack_part(struct unpack *in, struct archive_part *part)
+static status_t packing_unpack_part(struct unpack *in, struct archive_part *part)
 {
     status_t st = STATUS_OK;
     part->path = unpack_text(in);
@@ -49,7 +49,7 @@ out:
     return st;
 }
 
-static status_t pack_meaning(const struct archive *a, struct text *out)
+static status_t packing_pack_meaning(const struct archive *a, struct text *out)
 {
     status_t st = STATUS_OK;
     TRY(pack_i64(out, a->is_native));
@@ -84,7 +84,7 @@ out:
     return st;
 }
 
-static void unpack_meaning(struct unpack *in, struct archive *a)
+static void packing_unpack_meaning(struct unpack *in, struct archive *a)
 {
     a->is_native = (int)unpack_i64(in);
     a->dataset = unpack_text(in);
@@ -116,7 +116,7 @@ static void unpack_meaning(struct unpack *in, struct archive *a)
     a->nstreams = (uint32_t)unpack_u64(in);
 }
 
-static status_t pack_axes(const struct archive *a, struct text *out)
+static status_t packing_pack_axes(const struct archive *a, struct text *out)
 {
     status_t st = STATUS_OK;
     TRY(pack_u64(out, a->time_dim));
@@ -151,7 +151,7 @@ out:
     return st;
 }
 
-static status_t unpack_axis(struct unpack *in, int axis, struct archive *a)
+static status_t packing_unpack_axis(struct unpack *in, int axis, struct archive *a)
 {
     status_t st = STATUS_OK;
     a->count[axis] = unpack_u64(in);
@@ -173,7 +173,7 @@ out:
     return st;
 }
 
-static status_t unpack_axes(struct unpack *in, struct archive *a)
+static status_t packing_unpack_axes(struct unpack *in, struct archive *a)
 {
     status_t st = STATUS_OK;
     a->time_dim = (uint32_t)unpack_u64(in);
@@ -185,7 +185,7 @@ static status_t unpack_axes(struct unpack *in, struct archive *a)
         a->dims[i].size = unpack_u64(in);
     }
     for (int i = 0; i < AXIS_KINDS; i++) {
-        TRY(unpack_axis(in, i, a));
+        TRY(packing_unpack_axis(in, i, a));
     }
     size_t chans = unpack_count(in, 8);
     TRY(memory_zeroed(chans, sizeof *a->freq_hz, "frequencies", &a->freq_hz));
@@ -206,11 +206,11 @@ out:
 status_t archive_pack(const struct archive *archive, struct text *out)
 {
     status_t st = STATUS_OK;
-    TRY(pack_meaning(archive, out));
-    TRY(pack_axes(archive, out));
+    TRY(packing_pack_meaning(archive, out));
+    TRY(packing_pack_axes(archive, out));
     TRY(pack_u64(out, archive->nparts));
     for (uint32_t i = 0; i < archive->nparts; i++) {
-        TRY(pack_part(&archive->parts[i], out));
+        TRY(packing_pack_part(&archive->parts[i], out));
     }
 out:
     return st;
@@ -221,13 +221,13 @@ status_t archive_unpack(struct unpack *in, struct archive **out)
     status_t st = STATUS_OK;
     struct archive *archive = NULL;
     TRY(memory_zeroed(1, sizeof *archive, "an archive", &archive));
-    unpack_meaning(in, archive);
-    TRY(unpack_axes(in, archive));
+    packing_unpack_meaning(in, archive);
+    TRY(packing_unpack_axes(in, archive));
     uint32_t count = (uint32_t)unpack_count(in, 48);
     TRY(memory_zeroed(count, sizeof *archive->parts, "input files", &archive->parts));
     archive->nparts = count;
     for (uint32_t i = 0; i < count; i++) {
-        TRY(unpack_part(in, &archive->parts[i]));
+        TRY(packing_unpack_part(in, &archive->parts[i]));
     }
     TRY(unpack_check(in, "an archive"));
     *out = archive;

@@ -68,7 +68,7 @@ out:
     return st;
 }
 
-static void close_hdf5(reader_t *reader)
+static void reader_close_hdf5(reader_t *reader)
 {
     h5_close(reader->memory_type);
     depot_close(reader->depot);
@@ -85,14 +85,14 @@ void reader_destroy(reader_t *reader)
     if (reader->fd >= 0) {
         close(reader->fd);
     }
-    close_hdf5(reader);
+    reader_close_hdf5(reader);
     free(reader->bounce);
     free(reader);
 }
 
 /* What lies behind, of an observation larger than this machine's memory, will not be wanted again.
  */
-static void hint(reader_t *reader, uint64_t offset, uint64_t bytes)
+static void reader_hint(reader_t *reader, uint64_t offset, uint64_t bytes)
 {
     if (reader->is_huge && bytes >= LONG_READ) {
         uint64_t to =
@@ -106,7 +106,7 @@ static void hint(reader_t *reader, uint64_t offset, uint64_t bytes)
 }
 
 /* What is open, and was read, is as it was planned. */
-static status_t check_file(const reader_t *reader)
+static status_t reader_check_file(const reader_t *reader)
 {
     status_t st = STATUS_OK;
     if (reader->path) {
@@ -117,11 +117,12 @@ out:
 }
 
 /* Opens a file, which stays open for the next read. */
-static status_t open_file(reader_t *reader, const struct archive_part *part, const char *path)
+static status_t reader_open_file(reader_t *reader, const struct archive_part *part,
+                                 const char *path)
 {
     status_t st = STATUS_OK;
     if (reader->path != path) {
-        TRY(check_file(reader));
+        TRY(reader_check_file(reader));
         if (reader->fd >= 0) {
             close(reader->fd);
         }
@@ -137,13 +138,13 @@ out:
 }
 
 /* Samples could not be read: a file that is not what it was is another matter. */
-static status_t judge_failure(reader_t *reader)
+static status_t reader_judge_failure(reader_t *reader)
 {
     char *cause = NULL;
     status_t st = memory_text(report_cause(), &cause);
     if (st == STATUS_OK) {
         report_clear();
-        st = check_file(reader);
+        st = reader_check_file(reader);
     }
     if (st == STATUS_OK) {
         reader->is_unreadable = 1;
@@ -154,7 +155,7 @@ static status_t judge_failure(reader_t *reader)
 }
 
 /* One long read, by several threads: one alone copies slower than a device is fed. */
-static status_t read_long(const reader_t *reader, uint64_t offset, uint64_t bytes, char *out)
+static status_t reader_read_long(const reader_t *reader, uint64_t offset, uint64_t bytes, char *out)
 {
     int failed = STATUS_OK;
     uint64_t piece = ceil_div_u64(bytes, reader->threads);
@@ -173,28 +174,28 @@ static status_t read_long(const reader_t *reader, uint64_t offset, uint64_t byte
                                : file_read(reader->fd, reader->path, offset, out, bytes);
 }
 
-static status_t read_file(reader_t *reader, const struct archive_part *part,
-                          const struct archive_extent *extent, uint64_t inside, uint64_t bytes,
-                          char *out)
+static status_t reader_read_file(reader_t *reader, const struct archive_part *part,
+                                 const struct archive_extent *extent, uint64_t inside,
+                                 uint64_t bytes, char *out)
 {
     status_t st = STATUS_OK;
     uint64_t offset = extent->file_offset + inside;
-    TRY(open_file(reader, part, extent->path));
+    TRY(reader_open_file(reader, part, extent->path));
     if (bytes >= SHARED_READ && reader->threads > 1) {
-        st = read_long(reader, offset, bytes, out);
+        st = reader_read_long(reader, offset, bytes, out);
     } else {
         st = file_read(reader->fd, extent->path, offset, out, bytes);
     }
-    TRY(st == STATUS_DATA ? judge_failure(reader) : st);
+    TRY(st == STATUS_DATA ? reader_judge_failure(reader) : st);
     if (bytes >= LONG_READ) {
         file_expect(reader->fd, offset + bytes, bytes);
     }
-    hint(reader, offset, bytes);
+    reader_hint(reader, offset, bytes);
 out:
     return st;
 }
 
-static void swap_numbers(const struct archive *archive, void *data, uint64_t bytes)
+static void reader_swap_numbers(const struct archive *archive, void *data, uint64_t bytes)
 {
     if (archive->format == SAMPLE_I16) {
         uint16_t *numbers = data;
@@ -210,8 +211,8 @@ static void swap_numbers(const struct archive *archive, void *data, uint64_t byt
 }
 
 /* Bytes at..at + bytes of the dataset, which may run through several extents. */
-static status_t read_extents(reader_t *reader, const struct archive_part *part, uint64_t at,
-                             uint64_t bytes, char *out)
+static status_t reader_read_extents(reader_t *reader, const struct archive_part *part, uint64_t at,
+                                    uint64_t bytes, char *out)
 {
     status_t st = STATUS_OK;
     uint64_t start = 0;
@@ -220,7 +221,7 @@ static status_t read_extents(reader_t *reader, const struct archive_part *part, 
         if (at < start + extent->bytes) {
             uint64_t inside = at - start;
             uint64_t count = min_u64(bytes, extent->bytes - inside);
-            TRY(read_file(reader, part, extent, inside, count, out));
+            TRY(reader_read_file(reader, part, extent, inside, count, out));
             at += count;
             out += count;
             bytes -= count;
@@ -235,7 +236,7 @@ out:
 
 /* The type in memory: what the unpacker expects, in this machine's byte order. The file's own type
  * does not tell: an integer of 2 bytes may have 8 bits. */
-static hid_t number_type(enum sample_format format)
+static hid_t reader_number_type(enum sample_format format)
 {
     switch (format) {
     case SAMPLE_I4:
@@ -249,11 +250,11 @@ static hid_t number_type(enum sample_format format)
     }
 }
 
-static status_t make_memory_type(hid_t dataset, const struct archive *archive, hid_t *out)
+static status_t reader_make_memory_type(hid_t dataset, const struct archive *archive, hid_t *out)
 {
     status_t st = STATUS_OK;
     hid_t stored = H5Dget_type(dataset);
-    hid_t number = number_type(archive->format);
+    hid_t number = reader_number_type(archive->format);
     hid_t type = -1;
     if (archive->format == SAMPLE_I4) {
         type = H5Tcopy(stored); /* bytes, whatever sign the file gives them */
@@ -280,7 +281,7 @@ out:
 
 /* Rank 0 looked at the file when the job began; it must still have room for what is read into the
  * slab: the same axes beside time. */
-static status_t check_shape(const reader_t *reader, const struct archive_part *part)
+static status_t reader_check_shape(const reader_t *reader, const struct archive_part *part)
 {
     status_t st = STATUS_OK;
     const struct archive *archive = reader->archive;
@@ -303,7 +304,7 @@ out:
     return st;
 }
 
-static status_t open_through_hdf5(reader_t *reader, const struct archive_part *part)
+static status_t reader_open_through_hdf5(reader_t *reader, const struct archive_part *part)
 {
     status_t st = STATUS_OK;
     hid_t plist = -1;
@@ -315,9 +316,9 @@ static status_t open_through_hdf5(reader_t *reader, const struct archive_part *p
     if (reader->part == part) {
         goto out;
     }
-    close_hdf5(reader);
+    reader_close_hdf5(reader);
     TRY(depot_open(&spec, &reader->depot));
-    TRY(check_shape(reader, part));
+    TRY(reader_check_shape(reader, part));
     plist = H5Dget_create_plist(depot_dataset(reader->depot));
     reader->chunk_steps = 0;
     if (H5Pget_layout(plist) == H5D_CHUNKED) {
@@ -325,7 +326,8 @@ static status_t open_through_hdf5(reader_t *reader, const struct archive_part *p
         H5Pget_chunk(plist, H5S_MAX_RANK, chunk);
         reader->chunk_steps = chunk[reader->archive->time_dim];
     }
-    TRY(make_memory_type(depot_dataset(reader->depot), reader->archive, &reader->memory_type));
+    TRY(reader_make_memory_type(depot_dataset(reader->depot), reader->archive,
+                                &reader->memory_type));
     reader->part = part;
 out:
     h5_close(plist);
@@ -334,9 +336,9 @@ out:
 
 /* Reads steps first .. first + count - 1 of one block, or with `all` of all blocks of a file, into
  * a slab of `slab_steps` steps a block, from its step `slab_first` on. */
-static status_t read_hdf5(reader_t *reader, const struct archive_part *part, uint64_t block,
-                          int all, uint64_t first, uint64_t count, uint64_t slab_steps,
-                          uint64_t slab_first, void *out)
+static status_t reader_read_hdf5(reader_t *reader, const struct archive_part *part, uint64_t block,
+                                 int all, uint64_t first, uint64_t count, uint64_t slab_steps,
+                                 uint64_t slab_first, void *out)
 {
     status_t st = STATUS_OK;
     hid_t from = -1;
@@ -348,7 +350,7 @@ static status_t read_hdf5(reader_t *reader, const struct archive_part *part, uin
     hsize_t slab_start[H5S_MAX_RANK] = {0};
     char what[80];
     snprintf(what, sizeof what, "samples %" PRIu64 " .. %" PRIu64, first, first + count);
-    TRY(open_through_hdf5(reader, part));
+    TRY(reader_open_through_hdf5(reader, part));
     from = H5Dget_space(depot_dataset(reader->depot));
     int ndims = H5Sget_simple_extent_dims(from, dims, NULL);
     uint32_t time_dim = reader->archive->time_dim;
@@ -381,32 +383,32 @@ out:
 }
 
 /* Whole time steps of one block. */
-static status_t read_steps(reader_t *reader, const struct slab *slab,
-                           const struct archive_part *part, uint64_t block, uint64_t first,
-                           uint64_t count, char *out)
+static status_t reader_read_steps(reader_t *reader, const struct slab *slab,
+                                  const struct archive_part *part, uint64_t block, uint64_t first,
+                                  uint64_t count, char *out)
 {
     status_t st = STATUS_OK;
     if (part->nextents > 0) {
         uint64_t at = (block * part->samples + first) * slab->inner_bytes;
-        TRY(read_extents(reader, part, at, count * slab->inner_bytes, out));
+        TRY(reader_read_extents(reader, part, at, count * slab->inner_bytes, out));
     } else {
-        TRY(read_hdf5(reader, part, block, 0, first, count, count, 0, out));
+        TRY(reader_read_hdf5(reader, part, block, 0, first, count, count, 0, out));
     }
 out:
     return st;
 }
 
 /* The wanted part of the time steps of one block. */
-static status_t read_cut_steps(reader_t *reader, const struct slab *slab,
-                               const struct archive_part *part, uint64_t block, uint64_t first,
-                               uint64_t count, char *out)
+static status_t reader_read_cut_steps(reader_t *reader, const struct slab *slab,
+                                      const struct archive_part *part, uint64_t block,
+                                      uint64_t first, uint64_t count, char *out)
 {
     status_t st = STATUS_OK;
     uint64_t inner = slab->inner_bytes;
     if (part->nextents > 0 && (slab->width >= LONG_RUN || inner > BOUNCE_BYTES)) {
         for (uint64_t i = 0; i < count; i++) {
             uint64_t at = (block * part->samples + first + i) * inner + slab->low_byte;
-            TRY(read_extents(reader, part, at, slab->width, out + i * slab->width));
+            TRY(reader_read_extents(reader, part, at, slab->width, out + i * slab->width));
         }
         goto out;
     }
@@ -417,7 +419,7 @@ static status_t read_cut_steps(reader_t *reader, const struct slab *slab,
     }
     for (uint64_t i = 0; i < count; i += steps) {
         uint64_t now = min_u64(steps, count - i);
-        TRY(read_steps(reader, slab, part, block, first + i, now, reader->bounce));
+        TRY(reader_read_steps(reader, slab, part, block, first + i, now, reader->bounce));
         for (uint64_t j = 0; j < now; j++) {
             memcpy(out + (i + j) * slab->width, reader->bounce + j * inner + slab->low_byte,
                    (size_t)slab->width);
@@ -428,8 +430,8 @@ out:
 }
 
 /* If the slab holds every block of the part's file, and uncut, HDF5 can read them in one go. */
-static int holds_whole_file(const reader_t *reader, const struct slab *slab,
-                            const struct archive_part *part)
+static int reader_holds_whole_file(const reader_t *reader, const struct slab *slab,
+                                   const struct archive_part *part)
 {
     uint64_t blocks = reader->blocks_per_file;
     uint64_t wanted = 0;
@@ -440,13 +442,13 @@ static int holds_whole_file(const reader_t *reader, const struct slab *slab,
 }
 
 /* Steps low .. high - 1 (of the observation) of every block of the slab that lies in the part. */
-static status_t read_blocks(reader_t *reader, const struct slab *slab,
-                            const struct archive_part *part, uint64_t low, uint64_t high,
-                            uint64_t first, uint64_t count, char *out)
+static status_t reader_read_blocks(reader_t *reader, const struct slab *slab,
+                                   const struct archive_part *part, uint64_t low, uint64_t high,
+                                   uint64_t first, uint64_t count, char *out)
 {
     status_t st = STATUS_OK;
     uint64_t local = low - part->first_sample;
-    int holds_all = holds_whole_file(reader, slab, part);
+    int holds_all = reader_holds_whole_file(reader, slab, part);
     for (uint64_t slot = 0; slot < slab->nblocks; slot++) {
         if (slab->blocks[slot] / reader->blocks_per_file != part->stack) {
             continue;
@@ -454,26 +456,26 @@ static status_t read_blocks(reader_t *reader, const struct slab *slab,
         uint64_t block = slab->blocks[slot] % reader->blocks_per_file;
         char *to = out + (slot * count + low - first) * slab->width;
         if (holds_all) {
-            TRY(read_hdf5(reader, part, 0, 1, local, high - low, count, low - first,
-                          out + slot * count * slab->width));
+            TRY(reader_read_hdf5(reader, part, 0, 1, local, high - low, count, low - first,
+                                 out + slot * count * slab->width));
             break;
         }
         if (slab->width == slab->inner_bytes) {
-            TRY(read_steps(reader, slab, part, block, local, high - low, to));
+            TRY(reader_read_steps(reader, slab, part, block, local, high - low, to));
         } else {
-            TRY(read_cut_steps(reader, slab, part, block, local, high - low, to));
+            TRY(reader_read_cut_steps(reader, slab, part, block, local, high - low, to));
         }
         if (part->nextents > 0 && reader->archive->swap_bytes) {
-            swap_numbers(reader->archive, to, (high - low) * slab->width);
+            reader_swap_numbers(reader->archive, to, (high - low) * slab->width);
         }
     }
 out:
     return st;
 }
 
-static status_t read_part(reader_t *reader, const struct slab *slab,
-                          const struct archive_part *part, uint64_t first, uint64_t count,
-                          char *out)
+static status_t reader_read_part(reader_t *reader, const struct slab *slab,
+                                 const struct archive_part *part, uint64_t first, uint64_t count,
+                                 char *out)
 {
     status_t st = STATUS_OK;
     uint64_t low = max_u64(first, part->first_sample);
@@ -484,8 +486,8 @@ static status_t read_part(reader_t *reader, const struct slab *slab,
     /* Some blocks of a chunked file: chunk by chunk in time, and all blocks of each, because a
      * chunk may hold several blocks, and only one chunk is kept. */
     uint64_t steps = 0;
-    if (part->nextents == 0 && slab->nblocks > 1 && !holds_whole_file(reader, slab, part)) {
-        TRY(open_through_hdf5(reader, part));
+    if (part->nextents == 0 && slab->nblocks > 1 && !reader_holds_whole_file(reader, slab, part)) {
+        TRY(reader_open_through_hdf5(reader, part));
         steps = reader->chunk_steps;
     }
     for (uint64_t at = low; at < high;) {
@@ -494,7 +496,7 @@ static status_t read_part(reader_t *reader, const struct slab *slab,
         if (steps > 0) {
             end = min_u64(part->first_sample + (local / steps + 1) * steps, high);
         }
-        TRY(read_blocks(reader, slab, part, at, end, first, count, out));
+        TRY(reader_read_blocks(reader, slab, part, at, end, first, count, out));
         at = end;
     }
 out:
@@ -502,8 +504,8 @@ out:
 }
 
 /* Zero volts for samples from .. from + samples - 1 of a slab of `count`. */
-static void fill_zeros(const struct archive *archive, const struct slab *slab, uint64_t from,
-                       uint64_t samples, uint64_t count, char *out)
+static void reader_fill_zeros(const struct archive *archive, const struct slab *slab, uint64_t from,
+                              uint64_t samples, uint64_t count, char *out)
 {
     int zero = archive->format == SAMPLE_I4 && archive->nibbles.offset_binary ? 0x88 : 0;
     for (uint64_t slot = 0; slot < slab->nblocks; slot++) {
@@ -512,15 +514,15 @@ static void fill_zeros(const struct archive *archive, const struct slab *slab, u
 }
 
 /* Samples that the archive declares missing become zero volts. */
-static void fill_gaps(const struct archive *archive, const struct slab *slab, uint64_t first,
-                      uint64_t count, char *out)
+static void reader_fill_gaps(const struct archive *archive, const struct slab *slab, uint64_t first,
+                             uint64_t count, char *out)
 {
     for (size_t i = archive_gap_after(archive, first);
          i < archive->ngaps && archive->gaps[i][0] < first + count; i++) {
         uint64_t low = max_u64(archive->gaps[i][0], first);
         uint64_t high = min_u64(archive->gaps[i][0] + archive->gaps[i][1], first + count);
         if (low < high) {
-            fill_zeros(archive, slab, low - first, high - low, count, out);
+            reader_fill_zeros(archive, slab, low - first, high - low, count, out);
         }
     }
 }
@@ -538,10 +540,10 @@ status_t reader_read(reader_t *reader, const struct slab *slab, uint64_t first, 
     REQUIRE(!lost, STATUS_DATA, "%s: samples %" PRIu64 " .. %" PRIu64 " cannot be had: %s",
             archive->dataset, lost->first, lost->first + lost->count, lost->why);
     for (uint32_t i = 0; i < archive->nparts; i++) {
-        TRY(read_part(reader, slab, &archive->parts[i], first, count, out));
+        TRY(reader_read_part(reader, slab, &archive->parts[i], first, count, out));
     }
-    TRY(check_file(reader));
-    fill_gaps(archive, slab, first, count, out);
+    TRY(reader_check_file(reader));
+    reader_fill_gaps(archive, slab, first, count, out);
 out:
     return st;
 }
@@ -564,7 +566,7 @@ status_t reader_salvage(reader_t *reader, const struct slab *slab, uint64_t firs
         TRY(bad[at / piece] ? STATUS_OK : st);
         if (bad[at / piece]) {
             report_clear();
-            fill_zeros(reader->archive, slab, at, piece, count, out);
+            reader_fill_zeros(reader->archive, slab, at, piece, count, out);
             continue;
         }
         for (uint64_t slot = 0; slot < slab->nblocks; slot++) {
@@ -578,8 +580,9 @@ out:
 }
 
 /* The extent that holds these bytes of the dataset all together; NULL when none does. */
-static const struct archive_extent *extent_around(const struct archive_part *part, uint64_t at,
-                                                  uint64_t bytes, uint64_t *file_offset)
+static const struct archive_extent *reader_extent_around(const struct archive_part *part,
+                                                         uint64_t at, uint64_t bytes,
+                                                         uint64_t *file_offset)
 {
     uint64_t start = 0;
     for (uint32_t i = 0; i < part->nextents; i++) {
@@ -593,15 +596,15 @@ static const struct archive_extent *extent_around(const struct archive_part *par
     return NULL;
 }
 
-static int has_gap(const struct archive *archive, uint64_t first, uint64_t count)
+static int reader_has_gap(const struct archive *archive, uint64_t first, uint64_t count)
 {
     size_t i = archive_gap_after(archive, first);
     return i < archive->ngaps && archive->gaps[i][0] < first + count;
 }
 
 /* The part that holds all these samples alone; NULL when there is none. */
-static const struct archive_part *part_around(const struct archive *archive, uint64_t first,
-                                              uint64_t count)
+static const struct archive_part *reader_part_around(const struct archive *archive, uint64_t first,
+                                                     uint64_t count)
 {
     const struct archive_part *found = NULL;
     for (uint32_t i = 0; i < archive->nparts; i++) {
@@ -619,12 +622,12 @@ static const struct archive_part *part_around(const struct archive *archive, uin
 }
 
 /* The same, of the bytes of a slab that is one block of the part. */
-static const struct archive_extent *extent_of_slab(const struct archive_part *part,
-                                                   const struct slab *slab, uint64_t first,
-                                                   uint64_t count, uint64_t *file_offset)
+static const struct archive_extent *reader_extent_of_slab(const struct archive_part *part,
+                                                          const struct slab *slab, uint64_t first,
+                                                          uint64_t count, uint64_t *file_offset)
 {
     uint64_t at = (slab->blocks[0] * part->samples + first - part->first_sample) * slab->width;
-    return extent_around(part, at, slab_bytes(slab, count), file_offset);
+    return reader_extent_around(part, at, slab_bytes(slab, count), file_offset);
 }
 
 status_t reader_map(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
@@ -632,20 +635,21 @@ status_t reader_map(reader_t *reader, const struct slab *slab, uint64_t first, u
 {
     status_t st = STATUS_OK;
     const struct archive *archive = reader->archive;
-    const struct archive_part *part = part_around(archive, first, count);
+    const struct archive_part *part = reader_part_around(archive, first, count);
     uint64_t bytes = slab_bytes(slab, count);
     uint64_t at = 0;
     *out = NULL;
-    if (!part || bytes < LONG_READ || archive->swap_bytes || has_gap(archive, first, count) ||
-        slab->nblocks != 1 || slab->width != slab->inner_bytes) {
+    if (!part || bytes < LONG_READ || archive->swap_bytes ||
+        reader_has_gap(archive, first, count) || slab->nblocks != 1 ||
+        slab->width != slab->inner_bytes) {
         goto out;
     }
-    const struct archive_extent *extent = extent_of_slab(part, slab, first, count, &at);
+    const struct archive_extent *extent = reader_extent_of_slab(part, slab, first, count, &at);
     if (extent) {
-        TRY(open_file(reader, part, extent->path));
+        TRY(reader_open_file(reader, part, extent->path));
         file_expect(reader->fd, at, 2 * bytes);
         *out = mapping_open(reader->fd, at, bytes);
-        hint(reader, at, bytes);
+        reader_hint(reader, at, bytes);
     }
 out:
     return st;
@@ -656,9 +660,9 @@ status_t reader_check_mapped(const struct archive *archive, const struct slab *s
 {
     status_t st = STATUS_OK;
     uint64_t at = 0;
-    const struct archive_part *part = part_around(archive, first, count);
+    const struct archive_part *part = reader_part_around(archive, first, count);
     const struct archive_extent *extent =
-        part ? extent_of_slab(part, slab, first, count, &at) : NULL;
+        part ? reader_extent_of_slab(part, slab, first, count, &at) : NULL;
     if (extent) {
         TRY(sources_check_path(&part->storage.sources, extent->path));
     }

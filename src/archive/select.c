@@ -12,7 +12,7 @@
 enum { MOST_STREAMS = 1 << 24 };
 
 /* "X, Y, ..." */
-static status_t list_names(const struct archive *archive, enum axis axis, struct text *out)
+static status_t select_list_names(const struct archive *archive, enum axis axis, struct text *out)
 {
     status_t st = STATUS_OK;
     uint64_t count = archive->names[axis] ? archive->count[axis] : 0;
@@ -25,8 +25,8 @@ out:
 }
 
 /* Finds what a job calls `text` on an axis: a name, else a number. */
-static status_t find_index(const struct archive *archive, enum axis axis, const char *text,
-                           uint64_t *out)
+static status_t select_find_index(const struct archive *archive, enum axis axis, const char *text,
+                                  uint64_t *out)
 {
     status_t st = STATUS_OK;
     struct text names = {0};
@@ -36,7 +36,7 @@ static status_t find_index(const struct archive *archive, enum axis axis, const 
             goto out;
         }
     }
-    TRY(list_names(archive, axis, &names));
+    TRY(select_list_names(archive, axis, &names));
     REQUIRE(units_parse_u64(text, out) && *out < archive->count[axis], STATUS_USAGE,
             "input.select: %s is none of the %" PRIu64 " %ss of %s (numbers 0 .. %" PRIu64 "%s)",
             text, archive->count[axis], axis_name(axis), archive->parts[0].path,
@@ -51,7 +51,7 @@ struct ranked {
     uint64_t index;
 };
 
-static int by_frequency(const void *left, const void *right)
+static int select_by_frequency(const void *left, const void *right)
 {
     const struct ranked *a = left;
     const struct ranked *b = right;
@@ -59,7 +59,7 @@ static int by_frequency(const void *left, const void *right)
                               : (a->index > b->index) - (a->index < b->index);
 }
 
-static status_t sort_by_frequency(struct archive *archive)
+static status_t select_sort_by_frequency(struct archive *archive)
 {
     status_t st = STATUS_OK;
     uint32_t count = archive->nselected[AXIS_CHAN];
@@ -69,7 +69,7 @@ static status_t sort_by_frequency(struct archive *archive)
         uint64_t index = archive->selected[AXIS_CHAN][i];
         ranked[i] = (struct ranked){archive->freq_hz[index], index};
     }
-    qsort(ranked, count, sizeof *ranked, by_frequency);
+    qsort(ranked, count, sizeof *ranked, select_by_frequency);
     for (uint32_t i = 0; i < count; i++) {
         archive->selected[AXIS_CHAN][i] = ranked[i].index;
     }
@@ -88,7 +88,7 @@ static status_t select_axis(struct archive *archive, enum axis axis, char *const
     for (uint32_t i = 0; i < selected; i++) {
         archive->selected[axis][i] = i;
         if (count) {
-            TRY(find_index(archive, axis, names[i], &archive->selected[axis][i]));
+            TRY(select_find_index(archive, axis, names[i], &archive->selected[axis][i]));
         }
         for (uint32_t j = 0; count && j < i; j++) {
             REQUIRE(archive->selected[axis][j] != archive->selected[axis][i], STATUS_USAGE,
@@ -163,7 +163,7 @@ status_t select_apply(const struct job_select *select, struct archive *archive)
         TRY(select_axis(archive, axis, select->streams[axis], select->nstreams[axis]));
     }
     archive->nstreams = (uint32_t)streams;
-    TRY(sort_by_frequency(archive));
+    TRY(select_sort_by_frequency(archive));
     TRY(select_time(select, archive));
 out:
     return st;

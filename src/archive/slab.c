@@ -11,8 +11,8 @@ struct place {
     uint64_t inner;
 };
 
-static struct place find_place(const struct archive *archive, uint64_t index[AXIS_KINDS],
-                               int imaginary)
+static struct place slab_find_place(const struct archive *archive, uint64_t index[AXIS_KINDS],
+                                    int imaginary)
 {
     struct place place = {0, 0};
     uint64_t *position = &place.block;
@@ -42,7 +42,7 @@ static struct place find_place(const struct archive *archive, uint64_t index[AXI
 }
 
 /* Sorts the blocks named in slot[] into a list without doubles and replaces each by its place. */
-static status_t number_blocks(struct slab *slab)
+static status_t slab_number_blocks(struct slab *slab)
 {
     status_t st = STATUS_OK;
     size_t named = (size_t)slab->nstreams * 2;
@@ -93,7 +93,7 @@ status_t slab_create(const struct archive *archive, uint32_t first_stream, uint3
         for (uint32_t i = 0; i < nstreams; i++) {
             uint64_t index[AXIS_KINDS];
             archive_stream_index(archive, first_stream + i, index);
-            struct place place = find_place(archive, index, part && archive->is_complex);
+            struct place place = slab_find_place(archive, index, part && archive->is_complex);
             slab->slot[part][i] = place.block;
             slab->inner[part][i] = place.inner;
             low = min_u64(low, place.inner / archive->element_bytes);
@@ -112,7 +112,7 @@ status_t slab_create(const struct archive *archive, uint32_t first_stream, uint3
             slab->inner[part][i] -= slab->low_byte;
         }
     }
-    TRY(number_blocks(slab));
+    TRY(slab_number_blocks(slab));
     *out = slab;
     slab = NULL;
 out:

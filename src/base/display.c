@@ -31,7 +31,7 @@ static void display_add(struct display *d, const char *text, size_t length)
 }
 
 /* Bytes of the UTF-8 character that begins here; 0: none does, or it steers the terminal. */
-static size_t character_bytes(const unsigned char *text, size_t left)
+static size_t display_character_bytes(const unsigned char *text, size_t left)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     unsigned char first = text[0];
@@ -56,7 +56,7 @@ static size_t character_bytes(const unsigned char *text, size_t left)
 }
 
 /* One byte as C writes it. */
-static int escape(unsigned char byte, char out[8])
+static int display_escape(unsigned char byte, char out[8])
 {
     static const char named[] = "\a\b\t\n\v\f\r";
     static const char letters[] = "abtnvfr";
@@ -69,12 +69,12 @@ static void display_text(struct display *d, const char *text, size_t length)
 {
     for (size_t at = 0; at < length;) {
         char escaped[8];
-        size_t count = character_bytes((const unsigned char *)text + at, length - at);
+        size_t count = display_character_bytes((const unsigned char *)text + at, length - at);
         if (count > 0) {
             display_add(d, text + at, count);
             at += count;
         } else {
-            int bytes = escape((unsigned char)text[at], escaped);
+            int bytes = display_escape((unsigned char)text[at], escaped);
             display_add(d, escaped, (size_t)bytes);
             at++;
         }
@@ -115,7 +115,7 @@ struct reading {
     va_list args;
 };
 
-static int read_number(struct reading *in)
+static int display_read_number(struct reading *in)
 {
     int number = 0;
     if (*in->at == '*') {
@@ -129,16 +129,16 @@ static int read_number(struct reading *in)
 }
 
 /* Behind the '%'. */
-static void read_spec(struct reading *in, struct spec *out)
+static void display_read_spec(struct reading *in, struct spec *out)
 {
     *out = (struct spec){.width = 0, .precision = -1};
     for (size_t n = 0; *in->at && strchr("-+ #0", *in->at) && n + 1 < sizeof out->flags;) {
         out->flags[n++] = *in->at++;
     }
-    out->width = read_number(in);
+    out->width = display_read_number(in);
     if (*in->at == '.') {
         in->at++;
-        out->precision = read_number(in);
+        out->precision = display_read_number(in);
     }
     for (size_t n = 0; *in->at && strchr("hlzjtL", *in->at) && n + 1 < sizeof out->size;) {
         out->size[n++] = *in->at++;
@@ -148,7 +148,7 @@ static void read_spec(struct reading *in, struct spec *out)
 }
 
 /* Any integer as the widest: its size was only how it was handed over. */
-static intmax_t take_signed(struct reading *in, const char *size)
+static intmax_t display_take_signed(struct reading *in, const char *size)
 {
     switch (size[0]) {
     case 'l':
@@ -163,7 +163,7 @@ static intmax_t take_signed(struct reading *in, const char *size)
     }
 }
 
-static uintmax_t take_unsigned(struct reading *in, const char *size)
+static uintmax_t display_take_unsigned(struct reading *in, const char *size)
 {
     switch (size[0]) {
     case 'l':
@@ -189,10 +189,10 @@ static void display_number(struct display *d, const struct spec *spec, struct re
         snprintf(out, sizeof out, format, spec->width, spec->precision, va_arg(in->args, double));
     } else if (spec->what == 'd' || spec->what == 'i') {
         snprintf(out, sizeof out, format, spec->width, spec->precision,
-                 take_signed(in, spec->size));
+                 display_take_signed(in, spec->size));
     } else {
         snprintf(out, sizeof out, format, spec->width, spec->precision,
-                 take_unsigned(in, spec->size));
+                 display_take_unsigned(in, spec->size));
     }
     display_add(d, out, strlen(out));
 }
@@ -200,7 +200,7 @@ static void display_number(struct display *d, const struct spec *spec, struct re
 static void display_spec(struct display *d, struct reading *in)
 {
     struct spec spec;
-    read_spec(in, &spec);
+    display_read_spec(in, &spec);
     if (spec.what == '%') {
         display_add(d, "%", 1);
     } else if (spec.what == 's') {

@@ -54,15 +54,15 @@ void report_hand_over(void)
     report_clear();
 }
 
-static int is_main_thread(void)
+static int report_is_main_thread(void)
 {
     return gettid() == getpid();
 }
 
 /* In the main thread, what came first of its own and what it was handed. */
-static void take_handed(void)
+static void report_take_handed(void)
 {
-    if (!is_main_thread()) {
+    if (!report_is_main_thread()) {
         return;
     }
     pthread_mutex_lock(&lock);
@@ -74,20 +74,20 @@ static void take_handed(void)
 
 const char *report_cause(void)
 {
-    take_handed();
+    report_take_handed();
     return own.cause;
 }
 
 status_t report_cause_status(void)
 {
-    take_handed();
+    report_take_handed();
     return own.status;
 }
 
 void report_clear(void)
 {
     /* What the main thread took to look at: it does not come back. */
-    if (is_main_thread() && own.status != STATUS_OK) {
+    if (report_is_main_thread() && own.status != STATUS_OK) {
         pthread_mutex_lock(&lock);
         if (handed.number == own.number) {
             handed.status = STATUS_OK;
@@ -98,7 +98,7 @@ void report_clear(void)
     own.status = STATUS_OK;
 }
 
-static void forget_handed(void)
+static void report_forget_handed(void)
 {
     pthread_mutex_lock(&lock);
     handed.status = STATUS_OK;
@@ -107,7 +107,7 @@ static void forget_handed(void)
 
 status_t report_adopt(status_t code, const char *cause)
 {
-    forget_handed();
+    report_forget_handed();
     report_clear();
     return report_fail(code, "%s", cause);
 }
@@ -123,7 +123,7 @@ status_t report_forgive(status_t st)
 
 void report_next(void)
 {
-    forget_handed();
+    report_forget_handed();
     report_clear();
     is_said = 0;
     memset(warnings, 0, sizeof warnings);
@@ -135,7 +135,7 @@ void report_print(void)
         return;
     }
     is_said = 1;
-    take_handed();
+    report_take_handed();
     fflush(stdout);
     const char *kind = own.status == STATUS_STOPPED ? "stopped"
                        : own.status == STATUS_HOLES ? "incomplete"
@@ -143,7 +143,7 @@ void report_print(void)
     fprintf(stderr, "%s: %s\n", kind, own.status == STATUS_OK ? "unknown" : own.cause);
 }
 
-static void say(enum report_kind kind, const char *message)
+static void report_say(enum report_kind kind, const char *message)
 {
     if (relay_to) {
         relay_to(kind, message);
@@ -154,7 +154,7 @@ static void say(enum report_kind kind, const char *message)
 }
 
 /* A file that several ask for is wrong once. */
-static int was_warned_of(const char *message)
+static int report_was_warned_of(const char *message)
 {
     pthread_mutex_lock(&lock);
     int was_said = 0;
@@ -175,8 +175,8 @@ void report_warn(const char *format, ...)
     char message[MESSAGE_BYTES];
     display_format_list(message, sizeof message, format, args);
     va_end(args);
-    if (!is_quiet && !was_warned_of(message)) {
-        say(REPORT_WARNING, message);
+    if (!is_quiet && !report_was_warned_of(message)) {
+        report_say(REPORT_WARNING, message);
     }
 }
 
@@ -188,7 +188,7 @@ void report_note(const char *format, ...)
     display_format_list(message, sizeof message, format, args);
     va_end(args);
     if (!is_quiet) {
-        say(REPORT_NOTE, message);
+        report_say(REPORT_NOTE, message);
     }
 }
 
@@ -199,7 +199,7 @@ void report_warn_loudly(const char *format, ...)
     char message[MESSAGE_BYTES];
     display_format_list(message, sizeof message, format, args);
     va_end(args);
-    say(REPORT_LOUD, message);
+    report_say(REPORT_LOUD, message);
 }
 
 void report_relay(void (*relay)(enum report_kind kind, const char *message))

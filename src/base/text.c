@@ -11,7 +11,7 @@
 
 enum { SHOWN_BYTES = 16384 };
 
-static status_t reserve(struct text *text, size_t more)
+static status_t text_reserve(struct text *text, size_t more)
 {
     status_t st = STATUS_OK;
     size_t needed = text->length + more + 1;
@@ -29,7 +29,7 @@ out:
 status_t text_add_bytes(struct text *text, const char *bytes, size_t count)
 {
     status_t st = STATUS_OK;
-    TRY(reserve(text, count));
+    TRY(text_reserve(text, count));
     if (count > 0) {
         memcpy(text->data + text->length, bytes, count);
     }
@@ -48,7 +48,7 @@ status_t text_add(struct text *text, const char *format, ...)
     va_copy(again, args);
     int count = vsnprintf(NULL, 0, format, args);
     REQUIRE(count >= 0, STATUS_DEVICE, "a text cannot be formatted: %s", format);
-    TRY(reserve(text, (size_t)count));
+    TRY(text_reserve(text, (size_t)count));
     vsnprintf(text->data + text->length, (size_t)count + 1, format, again);
     text->length += (size_t)count;
 out:

@@ -7,14 +7,14 @@
 #include <string.h>
 #include <time.h>
 
-status_t thread_start(void *(*run)(void *), void *argument, pthread_t *out)
+status_t thread_start(void *(*thread_run)(void *), void *argument, pthread_t *out)
 {
     status_t st = STATUS_OK;
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int status = pthread_create(out, NULL, run, argument);
+    int status = pthread_create(out, NULL, thread_run, argument);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     REQUIRE(status == 0, STATUS_DEVICE, "a thread cannot be made: %s", strerror(status));
 out:
@@ -59,7 +59,7 @@ struct thread_worker {
     pthread_t thread;
 };
 
-static void *run(void *argument)
+static void *thread_run(void *argument)
 {
     thread_worker_t *worker = argument;
     pthread_mutex_lock(&worker->lock);
@@ -85,7 +85,7 @@ status_t thread_worker_create(thread_worker_t **out)
     thread_worker_t *worker = NULL;
     TRY(memory_zeroed(1, sizeof *worker, "a thread", &worker));
     TRY(thread_init_waiting(&worker->lock, &worker->changed));
-    TRY(thread_start(run, worker, &worker->thread));
+    TRY(thread_start(thread_run, worker, &worker->thread));
     worker->has_thread = 1;
     *out = worker;
     worker = NULL;

@@ -23,8 +23,8 @@ const char *units_bytes(uint64_t bytes, char text[UNITS_TEXT])
 
 /* Picks the largest of `names` (each 1000 times the one before) that leaves 1 or more; names[base]
  * is the unit of `value`. */
-static const char *scaled(double value, int base, const char *const *names, int count,
-                          char text[UNITS_TEXT])
+static const char *units_scaled(double value, int base, const char *const *names, int count,
+                                char text[UNITS_TEXT])
 {
     double scale = pow(1000, -base);
     int unit = 0;
@@ -43,13 +43,13 @@ static const char *scaled(double value, int base, const char *const *names, int 
 const char *units_hertz(double hertz, char text[UNITS_TEXT])
 {
     static const char *const names[] = {"mHz", "Hz", "kHz", "MHz", "GHz"};
-    return scaled(hertz, 1, names, 5, text);
+    return units_scaled(hertz, 1, names, 5, text);
 }
 
 const char *units_seconds(double seconds, char text[UNITS_TEXT])
 {
     static const char *const names[] = {"ns", "us", "ms", "s"};
-    return scaled(seconds, 3, names, 4, text);
+    return units_scaled(seconds, 3, names, 4, text);
 }
 
 const char *units_count(uint64_t count, char text[UNITS_TEXT])
@@ -136,7 +136,7 @@ const char *units_plural(uint64_t count, const char *one, const char *many)
 }
 
 /* Days from 1858-11-17 (MJD 0) of a Gregorian date. */
-static int32_t mjd_of_date(int year, int month, int day)
+static int32_t units_mjd_of_date(int year, int month, int day)
 {
     int a = (14 - month) / 12;
     int y = year + 4800 - a;
@@ -144,7 +144,7 @@ static int32_t mjd_of_date(int year, int month, int day)
     return day + (153 * m + 2) / 5 + 365 * y + y / 4 - y / 100 + y / 400 - 32045 - 2400001;
 }
 
-static void date_of_mjd(int32_t mjd, int *year, int *month, int *day)
+static void units_date_of_mjd(int32_t mjd, int *year, int *month, int *day)
 {
     int64_t a = (int64_t)mjd + 2400001 + 32044;
     int64_t b = (4 * a + 3) / 146097;
@@ -164,7 +164,7 @@ const char *units_utc(struct utc utc, char text[UNITS_TEXT])
     int year;
     int month;
     int day;
-    date_of_mjd(utc.mjd_day, &year, &month, &day);
+    units_date_of_mjd(utc.mjd_day, &year, &month, &day);
     unsigned whole = (unsigned)utc.second % 86401;
     unsigned leap = whole / 86400; /* a day's 86,401st second is 23:59:60 */
     unsigned micro = (unsigned)((utc.second - floor(utc.second)) * 1e6) % 1000000;
@@ -210,13 +210,13 @@ int units_parse_utc(const char *text, struct utc *utc)
     int real_month = 0;
     int real_day = 0;
     if (year >= 1858 && year < 10000 && month >= 1 && month <= 12 && day >= 1 && day <= 31) {
-        date_of_mjd(mjd_of_date(year, month, day), &real_year, &real_month, &real_day);
+        units_date_of_mjd(units_mjd_of_date(year, month, day), &real_year, &real_month, &real_day);
     }
     int ok = *text == '\0' && real_month == month && real_day == day && year >= 1858 &&
              year < 10000 && month >= 1 && month <= 12 && day >= 1 && day <= 31 && hour >= 0 &&
              hour < 24 && minute >= 0 && minute < 60 && second >= 0;
     if (ok) {
-        int32_t mjd = mjd_of_date(year, month, day);
+        int32_t mjd = units_mjd_of_date(year, month, day);
         double of_day = hour * 3600 + minute * 60 + second;
         int is_last_minute = hour == 23 && minute == 59;
         ok = is_last_minute ? of_day < leap_day_seconds(mjd) : second < 60;
@@ -228,12 +228,12 @@ int units_parse_utc(const char *text, struct utc *utc)
 /* No date at all, of a damaged file: beyond this the seconds of a day get lost. */
 enum { MOST_DAYS = 1000000000 };
 
-static int day_is_known(double day)
+static int units_day_is_known(double day)
 {
     return fabs(day) < MOST_DAYS; /* no NaN */
 }
 
-static struct utc utc_beyond(double day)
+static struct utc units_utc_beyond(double day)
 {
     return (struct utc){day > 0 ? MOST_DAYS : -MOST_DAYS, 0};
 }
@@ -243,8 +243,8 @@ struct utc utc_add(struct utc utc, double seconds)
     double total = utc.second + seconds;
     double days = floor(total / 86400);
     int leaps = leap_seconds_before(utc.mjd_day);
-    if (!day_is_known(utc.mjd_day + days)) {
-        return utc_beyond(utc.mjd_day + days);
+    if (!units_day_is_known(utc.mjd_day + days)) {
+        return units_utc_beyond(utc.mjd_day + days);
     }
     utc.mjd_day += (int32_t)days;
     utc.second = total - days * 86400 - (leap_seconds_before(utc.mjd_day) - leaps);
@@ -281,7 +281,8 @@ const char *utc_mjd_text(struct utc utc, char text[UNITS_TEXT])
 struct utc utc_of_mjd(double mjd)
 {
     double day = floor(mjd);
-    return day_is_known(day) ? (struct utc){(int32_t)day, (mjd - day) * 86400} : utc_beyond(day);
+    return units_day_is_known(day) ? (struct utc){(int32_t)day, (mjd - day) * 86400}
+                                   : units_utc_beyond(day);
 }
 
 /* Days, as Modified Julian Days, that end with a leap second: all that were announced in IERS

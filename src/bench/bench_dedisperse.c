@@ -38,7 +38,7 @@ void bench_dedisperse_destroy(bench_dedisperse_t *bench)
     free(bench);
 }
 
-static status_t make_delays(bench_dedisperse_t *bench)
+static status_t bench_make_delays(bench_dedisperse_t *bench)
 {
     status_t st = STATUS_OK;
     const struct bench_dedispersion *c = &bench->c;
@@ -77,7 +77,7 @@ status_t bench_dedisperse_create(backend_t *backend, const struct bench_dedisper
     TRY(memory_zeroed(1, sizeof *bench, "a benchmark", &bench));
     bench->c = *c;
     bench->backend = backend;
-    TRY(make_delays(bench));
+    TRY(bench_make_delays(bench));
     bench->spec.format = c->format;
     bench->spec.delays = &bench->delays;
     bench->spec.max_samples = max_u64((uint64_t)(c->seconds * c->telescope->rate + 0.5), 1);

@@ -44,7 +44,7 @@ static void bench_end(struct bench *bench)
     free(bench->im);
 }
 
-static void set_spec(struct bench *bench)
+static void bench_set_spec(struct bench *bench)
 {
     static const size_t number[] = {1, 1, 2, 4};
     const struct bench_case *c = bench->c;
@@ -73,7 +73,7 @@ static void set_spec(struct bench *bench)
 }
 
 /* Streams lie one behind the other. */
-static status_t place_streams(struct bench *bench)
+static status_t bench_place_streams(struct bench *bench)
 {
     status_t st = STATUS_OK;
     const struct bench_case *c = bench->c;
@@ -88,7 +88,7 @@ out:
     return st;
 }
 
-static void fill_random(const struct bench *bench, void *data, uint64_t seed)
+static void bench_fill_random(const struct bench *bench, void *data, uint64_t seed)
 {
     uint64_t words = bench->stream_samples * bench->c->streams * bench->step / sizeof(uint64_t);
     uint64_t state = 88172645463325252U + seed;
@@ -121,7 +121,7 @@ static status_t bench_begin(struct bench *bench)
     uint64_t row = (uint64_t)c->streams * c->channels * (c->kind == PRODUCT_SPECTRA ? 8 : 4);
     TRY(prototype_create(&coeff, &bench->coeff));
     bench->spec.coeff = bench->coeff;
-    TRY(place_streams(bench));
+    TRY(bench_place_streams(bench));
     TRY(channelise_choose(bench->backend, &bench->spec, &bench->spec.choice));
     TRY(channelise_create(bench->backend, &bench->spec, &bench->stage));
     TRY(bare_create(bench->backend, &bench->spec, bench->spectra * c->streams, &bench->bare));
@@ -131,7 +131,7 @@ static status_t bench_begin(struct bench *bench)
         TRY(buffer_create(bench->backend, BUFFER_IN, in_bytes + sizeof(uint64_t), &bench->in[i]));
         TRY(buffer_create(bench->backend, BUFFER_OUT, (bench->rows + 1) * row, &bench->out[i]));
         TRY(buffer_get(bench->in[i], &data));
-        fill_random(bench, data, i);
+        bench_fill_random(bench, data, i);
         TRY(buffer_get(bench->out[i], &data));
         /* Rows that nobody writes must show. */
         memset(data, 0xff, (size_t)((bench->rows + 1) * row));
@@ -140,7 +140,7 @@ out:
     return st;
 }
 
-static status_t enqueue(struct bench *bench, uint32_t slot)
+static status_t bench_enqueue(struct bench *bench, uint32_t slot)
 {
     struct channelise_input input = {bench->re, bench->im, bench->step};
     uint64_t rows = 0;
@@ -150,7 +150,7 @@ static status_t enqueue(struct bench *bench, uint32_t slot)
 }
 
 /* One block at a time, by the device's clock, or the host's where there is none. */
-static status_t time_alone(struct bench *bench, struct bench_result *out)
+static status_t bench_time_alone(struct bench *bench, struct bench_result *out)
 {
     status_t st = STATUS_OK;
     void *data = NULL;
@@ -158,7 +158,7 @@ static status_t time_alone(struct bench *bench, struct bench_result *out)
         double steps[CHANNELISE_STEPS];
         double on_device = 0;
         double started = progress_now();
-        TRY(enqueue(bench, 0));
+        TRY(bench_enqueue(bench, 0));
         TRY(buffer_get(bench->out[0], &data));
         double seconds = progress_now() - started;
         TRY(channelise_times(bench->stage, steps));
@@ -183,7 +183,7 @@ out:
 }
 
 /* The vendor's tool, asked for watts five times a second. */
-static FILE *open_power(const struct bench_case *c)
+static FILE *bench_open_power(const struct bench_case *c)
 {
     return c->with_power ? popen("nvidia-smi --query-gpu=power.draw --format=csv,noheader,nounits "
                                  "-lms 200 -i 0 2>/dev/null",
@@ -192,7 +192,7 @@ static FILE *open_power(const struct bench_case *c)
 }
 
 /* Waits until every slot is through. */
-static status_t drain(struct bench *bench)
+static status_t bench_drain(struct bench *bench)
 {
     status_t st = STATUS_OK;
     for (uint32_t i = 0; i < bench->slots; i++) {
@@ -204,28 +204,28 @@ out:
 }
 
 /* `blocks` in a row, each waiting only for its own slot. */
-static status_t run_row(struct bench *bench, uint32_t blocks, double *seconds)
+static status_t bench_run_row(struct bench *bench, uint32_t blocks, double *seconds)
 {
     status_t st = STATUS_OK;
     double started = progress_now();
     for (uint32_t i = 0; i < blocks; i++) {
         void *data = NULL;
         TRY(buffer_get(bench->out[i % bench->slots], &data));
-        TRY(enqueue(bench, i % bench->slots));
+        TRY(bench_enqueue(bench, i % bench->slots));
     }
-    TRY(drain(bench));
+    TRY(bench_drain(bench));
     *seconds = progress_now() - started;
 out:
     return st;
 }
 
-static status_t time_row(struct bench *bench, struct bench_result *out)
+static status_t bench_time_row(struct bench *bench, struct bench_result *out)
 {
     status_t st = STATUS_OK;
     double unused[CHANNELISE_STEPS];
     double seconds = 0;
     for (uint32_t i = 0; i < 3; i++) {
-        TRY(run_row(bench, ROW_BLOCKS, &seconds));
+        TRY(bench_run_row(bench, ROW_BLOCKS, &seconds));
         TRY(channelise_times(bench->stage, unused));
         seconds /= ROW_BLOCKS;
         out->block_seconds = i == 0 || seconds < out->block_seconds ? seconds : out->block_seconds;
@@ -235,10 +235,10 @@ out:
 }
 
 /* Runs for some seconds; the mean of what the tool says after the first second. */
-static status_t measure_power(struct bench *bench, struct bench_result *out)
+static status_t bench_measure_power(struct bench *bench, struct bench_result *out)
 {
     status_t st = STATUS_OK;
-    FILE *tool = open_power(bench->c);
+    FILE *tool = bench_open_power(bench->c);
     double sum = 0;
     uint32_t said = 0;
     uint32_t used = 0;
@@ -247,7 +247,7 @@ static status_t measure_power(struct bench *bench, struct bench_result *out)
     while (tool && used < WANTED) {
         double watts = 0;
         double seconds = 0;
-        TRY(run_row(bench, ROW_BLOCKS, &seconds));
+        TRY(bench_run_row(bench, ROW_BLOCKS, &seconds));
         TRY(channelise_times(bench->stage, unused));
         if (fscanf(tool, "%lf", &watts) != 1) {
             break;
@@ -266,8 +266,8 @@ out:
 }
 
 /* Recomputes one row of one stream with the reference. */
-static status_t check_row(struct bench *bench, backend_t *reference, uint64_t row, uint32_t stream,
-                          struct agreement *agreement)
+static status_t bench_check_row(struct bench *bench, backend_t *reference, uint64_t row,
+                                uint32_t stream, struct agreement *agreement)
 {
     status_t st = STATUS_OK;
     const struct bench_case *c = bench->c;
@@ -309,7 +309,7 @@ out:
 }
 
 /* First, last and two rows between, of the first and the last stream. */
-static status_t check(struct bench *bench, struct bench_result *out)
+static status_t bench_check(struct bench *bench, struct bench_result *out)
 {
     status_t st = STATUS_OK;
     struct backend_options none = {0};
@@ -318,7 +318,8 @@ static status_t check(struct bench *bench, struct bench_result *out)
     const uint64_t at[] = {0, bench->rows / 3, bench->rows / 2, bench->rows - 1};
     TRY(backend_open(BACKEND_REFERENCE, &none, &reference));
     for (int i = 0; i < 4; i++) {
-        TRY(check_row(bench, reference, at[i], i % 2 ? 0 : bench->c->streams - 1, &agreement));
+        TRY(bench_check_row(bench, reference, at[i], i % 2 ? 0 : bench->c->streams - 1,
+                            &agreement));
     }
     out->rms = agreement.numbers > 0 ? agreement_rms(&agreement) : INFINITY;
     out->worst = agreement.worst;
@@ -333,7 +334,7 @@ status_t bench_ppf(backend_t *backend, const struct bench_case *c, struct bench_
     status_t st = STATUS_OK;
     struct bench bench = {.c = c, .backend = backend};
     struct bench_result result = {0};
-    set_spec(&bench);
+    bench_set_spec(&bench);
     TRY(bench_begin(&bench));
     result.choice = bench.spec.choice;
     result.samples = bench.spectra * c->streams * channelise_samples(&bench.spec);
@@ -341,11 +342,11 @@ status_t bench_ppf(backend_t *backend, const struct bench_case *c, struct bench_
     result.down_bytes = (double)bench.rows * c->streams * c->channels *
                         (c->kind == PRODUCT_SPECTRA ? 2 * sizeof(float) : sizeof(float));
     result.bytes = (double)result.samples * (double)bench.step + result.down_bytes;
-    TRY(time_alone(&bench, &result));
-    TRY(check(&bench, &result));
+    TRY(bench_time_alone(&bench, &result));
+    TRY(bench_check(&bench, &result));
     if (c->with_transfers) {
-        TRY(time_row(&bench, &result));
-        TRY(measure_power(&bench, &result));
+        TRY(bench_time_row(&bench, &result));
+        TRY(bench_measure_power(&bench, &result));
     }
     *out = result;
 out:

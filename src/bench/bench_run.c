@@ -29,7 +29,7 @@ struct bounds {
 };
 
 /* This rank's part of `bytes`, in order of the ranks. */
-static void my_part(const struct bounds *bounds, uint64_t bytes, uint64_t *from, uint64_t *to)
+static void bench_my_part(const struct bounds *bounds, uint64_t bytes, uint64_t *from, uint64_t *to)
 {
     uint64_t each = bytes / (uint64_t)bounds->size;
     *from = each * (uint64_t)bounds->rank;
@@ -37,7 +37,7 @@ static void my_part(const struct bounds *bounds, uint64_t bytes, uint64_t *from,
 }
 
 /* Seconds from when all have begun until all are done. */
-static double since_all(const struct bounds *bounds, double started)
+static double bench_since_all(const struct bounds *bounds, double started)
 {
     double mine = progress_now() - started;
     double slowest = mine;
@@ -46,8 +46,8 @@ static double since_all(const struct bounds *bounds, double started)
 }
 
 /* Reads bytes from .. to - 1 of what starts at `start` in a list of extents laid end to end. */
-static status_t read_extent(const struct archive_extent *extent, uint64_t start, uint64_t from,
-                            uint64_t to, void *piece)
+static status_t bench_read_extent(const struct archive_extent *extent, uint64_t start,
+                                  uint64_t from, uint64_t to, void *piece)
 {
     status_t st = STATUS_OK;
     int fd = -1;
@@ -70,18 +70,18 @@ out:
 
 /* As many bytes as the run reads, from where the samples lie; datasets that only HDF5 can read
  * count as nothing. */
-static status_t read_part(const struct bounds *bounds, void *piece)
+static status_t bench_read_part(const struct bounds *bounds, void *piece)
 {
     status_t st = STATUS_OK;
     const struct archive *archive = bounds->work->archive;
     uint64_t start = 0;
     uint64_t from;
     uint64_t to;
-    my_part(bounds, bounds->work->input_bytes, &from, &to);
+    bench_my_part(bounds, bounds->work->input_bytes, &from, &to);
     for (uint32_t i = 0; i < archive->nparts; i++) {
         for (uint32_t j = 0; j < archive->parts[i].nextents; j++) {
             const struct archive_extent *extent = &archive->parts[i].extents[j];
-            TRY(read_extent(extent, start, from, to, piece));
+            TRY(bench_read_extent(extent, start, from, to, piece));
             start += extent->bytes;
         }
     }
@@ -89,14 +89,14 @@ out:
     return st;
 }
 
-static status_t write_part(const struct bounds *bounds, const char *path, uint64_t bytes,
-                           const void *piece)
+static status_t bench_write_part(const struct bounds *bounds, const char *path, uint64_t bytes,
+                                 const void *piece)
 {
     status_t st = STATUS_OK;
     int fd = -1;
     uint64_t from;
     uint64_t to;
-    my_part(bounds, bytes, &from, &to);
+    bench_my_part(bounds, bytes, &from, &to);
     TRY(file_open_write(path, &fd));
     for (uint64_t at = from; at < to; at += PIECE_BYTES) {
         uint64_t count = min_u64(PIECE_BYTES, to - at);
@@ -112,7 +112,7 @@ out:
 }
 
 /* Rank 0 makes the file and reserves its room, as for a product. */
-static status_t make_scratch(const char *path, uint64_t bytes)
+static status_t bench_make_scratch(const char *path, uint64_t bytes)
 {
     status_t st = STATUS_OK;
     FILE *file = fopen(path, "wxe");
@@ -129,7 +129,7 @@ out:
 }
 
 /* One product's bytes, into a file beside it. */
-static status_t time_writing_all(struct bounds *bounds, uint32_t product, const void *piece)
+static status_t bench_time_writing_all(struct bounds *bounds, uint32_t product, const void *piece)
 {
     status_t st = STATUS_OK;
     const struct channelise_plan_product *of = &bounds->work->products[product];
@@ -137,12 +137,12 @@ static status_t time_writing_all(struct bounds *bounds, uint32_t product, const 
     struct text path = {0};
     st = text_add(&path, "%s.bench", bounds->work->job->products[product].file);
     if (st == STATUS_OK && bounds->rank == 0) {
-        st = make_scratch(path.data, bytes);
+        st = bench_make_scratch(path.data, bytes);
     }
     TRY(agree_all(bounds->comm, st));
     double started = progress_now();
-    st = write_part(bounds, path.data, bytes, piece);
-    bounds->writing += since_all(bounds, started);
+    st = bench_write_part(bounds, path.data, bytes, piece);
+    bounds->writing += bench_since_all(bounds, started);
     st = agree_all(bounds->comm, st);
     if (bounds->rank == 0) {
         unlink(path.data);
@@ -162,7 +162,7 @@ struct stage {
     uint64_t spectra;
 };
 
-static void stage_end(struct stage *stage)
+static void bench_stage_end(struct stage *stage)
 {
     for (uint32_t slot = 0; slot < STAGE_SLOTS; slot++) {
         buffer_destroy(stage->in[slot]);
@@ -176,8 +176,8 @@ static void stage_end(struct stage *stage)
     free(stage->im);
 }
 
-static status_t create_slot(const struct channelise_plan *work, backend_t *backend,
-                            struct stage *stage, uint32_t slot, uint64_t in_bytes)
+static status_t bench_create_slot(const struct channelise_plan *work, backend_t *backend,
+                                  struct stage *stage, uint32_t slot, uint64_t in_bytes)
 {
     status_t st = STATUS_OK;
     void *in = NULL;
@@ -194,8 +194,8 @@ out:
     return st;
 }
 
-static status_t stage_begin(const struct channelise_plan *work, backend_t *backend,
-                            struct stage *stage)
+static status_t bench_stage_begin(const struct channelise_plan *work, backend_t *backend,
+                                  struct stage *stage)
 {
     status_t st = STATUS_OK;
     const struct channelise_spec *spec = &work->channelise;
@@ -207,14 +207,14 @@ static status_t stage_begin(const struct channelise_plan *work, backend_t *backe
     slab_offsets(stage->slab, samples, stage->re, stage->im);
     TRY(channelise_create(backend, spec, &stage->channelise));
     for (uint32_t slot = 0; slot < STAGE_SLOTS; slot++) {
-        TRY(create_slot(work, backend, stage, slot, slab_bytes(stage->slab, samples)));
+        TRY(bench_create_slot(work, backend, stage, slot, slab_bytes(stage->slab, samples)));
     }
 out:
     return st;
 }
 
 /* Waits for the slot's last block, and with `again` sets the backend to work on it once more. */
-static status_t stage_run(struct stage *stage, uint32_t noutputs, uint32_t slot, int again)
+static status_t bench_stage_run(struct stage *stage, uint32_t noutputs, uint32_t slot, int again)
 {
     status_t st = STATUS_OK;
     struct channelise_input input = {stage->re, stage->im, (size_t)stage->slab->width};
@@ -233,17 +233,17 @@ out:
 }
 
 /* Blocks in a row until `least` seconds have gone, a few at least. */
-static status_t stage_run_blocks(struct stage *stage, uint32_t noutputs, double least,
-                                 uint64_t *blocks, double *seconds)
+static status_t bench_stage_run_blocks(struct stage *stage, uint32_t noutputs, double least,
+                                       uint64_t *blocks, double *seconds)
 {
     status_t st = STATUS_OK;
     double started = progress_now();
     *blocks = 0;
     do {
-        TRY(stage_run(stage, noutputs, (uint32_t)((*blocks)++ % STAGE_SLOTS), 1));
+        TRY(bench_stage_run(stage, noutputs, (uint32_t)((*blocks)++ % STAGE_SLOTS), 1));
     } while (*blocks < STAGE_SLOTS || progress_now() - started < least);
     for (uint32_t slot = 0; slot < STAGE_SLOTS; slot++) {
-        TRY(stage_run(stage, noutputs, slot, 0));
+        TRY(bench_stage_run(stage, noutputs, slot, 0));
     }
     *seconds = progress_now() - started;
 out:
@@ -251,20 +251,20 @@ out:
 }
 
 /* Makes the stage and warms it up. */
-static status_t stage_warm_up(const struct channelise_plan *work, backend_t *backend,
-                              struct stage *stage)
+static status_t bench_stage_warm_up(const struct channelise_plan *work, backend_t *backend,
+                                    struct stage *stage)
 {
     status_t st = STATUS_OK;
     uint64_t blocks = 0;
     double seconds = 0;
-    TRY(stage_begin(work, backend, stage));
-    TRY(stage_run_blocks(stage, work->channelise.noutputs, 0, &blocks, &seconds));
+    TRY(bench_stage_begin(work, backend, stage));
+    TRY(bench_stage_run_blocks(stage, work->channelise.noutputs, 0, &blocks, &seconds));
 out:
     return st;
 }
 
 /* Seconds that all ranks together would take for the job's spectra. */
-static status_t time_backend_all(struct bounds *bounds, backend_t *backend)
+static status_t bench_time_backend_all(struct bounds *bounds, backend_t *backend)
 {
     status_t st = STATUS_OK;
     const struct channelise_plan *work = bounds->work;
@@ -272,20 +272,21 @@ static status_t time_backend_all(struct bounds *bounds, backend_t *backend)
     uint64_t blocks = 0;
     double seconds = 0;
     /* All begin at once. */
-    TRY(agree_all(bounds->comm, stage_warm_up(work, backend, &stage)));
-    st = stage_run_blocks(&stage, work->channelise.noutputs, backend_seconds, &blocks, &seconds);
+    TRY(agree_all(bounds->comm, bench_stage_warm_up(work, backend, &stage)));
+    st = bench_stage_run_blocks(&stage, work->channelise.noutputs, backend_seconds, &blocks,
+                                &seconds);
     TRY(agree_all(bounds->comm, st));
     double rate = (double)blocks * (double)stage.spectra * work->channelise.nstreams / seconds;
     MPI_Allreduce(MPI_IN_PLACE, &rate, 1, MPI_DOUBLE, MPI_SUM, bounds->comm);
     bounds->backend = (double)work->chunking.spectra * work->chunking.streams / rate;
 out:
-    stage_end(&stage);
+    bench_stage_end(&stage);
     return st;
 }
 
 /* Products that are to be replaced go before the clock starts: file systems need seconds to take
  * away gigabytes, and that is no part of the work. */
-static void remove_products(const struct bounds *bounds)
+static void bench_remove_products(const struct bounds *bounds)
 {
     for (uint32_t i = 0; bounds->rank == 0 && bounds->force && i < bounds->work->job->nproducts;
          i++) {
@@ -293,8 +294,8 @@ static void remove_products(const struct bounds *bounds)
     }
 }
 
-static status_t measure_all(void *context, MPI_Comm comm, const struct channelise_plan *work,
-                            backend_t *backend)
+static status_t bench_measure_all(void *context, MPI_Comm comm, const struct channelise_plan *work,
+                                  backend_t *backend)
 {
     status_t st = STATUS_OK;
     struct bounds *bounds = context;
@@ -305,26 +306,26 @@ static status_t measure_all(void *context, MPI_Comm comm, const struct channelis
     st = memory_aligned(PIECE_BYTES, 1, "a piece", &piece);
     TRY(agree_all(comm, st));
     memset(piece, 1, PIECE_BYTES);
-    remove_products(bounds);
+    bench_remove_products(bounds);
     double started = progress_now();
-    st = read_part(bounds, piece);
-    bounds->reading = since_all(bounds, started);
+    st = bench_read_part(bounds, piece);
+    bounds->reading = bench_since_all(bounds, started);
     TRY(agree_all(comm, st));
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
-        TRY(time_writing_all(bounds, i, piece));
+        TRY(bench_time_writing_all(bounds, i, piece));
     }
-    TRY(time_backend_all(bounds, backend));
+    TRY(bench_time_backend_all(bounds, backend));
 out:
     free(piece);
     return st;
 }
 
-static double smaller(double a, double b)
+static double bench_smaller(double a, double b)
 {
     return a > 0 && a < b ? a : b;
 }
 
-static double mean_all(MPI_Comm comm, double value)
+static double bench_mean_all(MPI_Comm comm, double value)
 {
     int size;
     MPI_Comm_size(comm, &size);
@@ -346,17 +347,17 @@ status_t bench_run_all(MPI_Comm comm, const struct bench_run_options *options,
                                   .force = bounds.force,
                                   .csv = options->csv,
                                   .patience = -1,
-                                  .before = measure_all,
+                                  .before = bench_measure_all,
                                   .context = &bounds,
                                   .times = &times};
         TRY(run_job_all(comm, &run));
-        times.read = mean_all(comm, times.read);
-        times.compute = mean_all(comm, times.compute);
-        times.write = mean_all(comm, times.write);
+        times.read = bench_mean_all(comm, times.read);
+        times.compute = bench_mean_all(comm, times.compute);
+        times.write = bench_mean_all(comm, times.write);
         best.times = i == 0 || times.total < best.times.total ? times : best.times;
-        best.backend = smaller(best.backend, bounds.backend);
-        best.reading = smaller(best.reading, bounds.reading);
-        best.writing = smaller(best.writing, bounds.writing);
+        best.backend = bench_smaller(best.backend, bounds.backend);
+        best.reading = bench_smaller(best.reading, bounds.reading);
+        best.writing = bench_smaller(best.writing, bounds.writing);
     }
     best.bound = best.backend > best.reading ? best.backend : best.reading;
     best.bound = best.bound > best.writing ? best.bound : best.writing;

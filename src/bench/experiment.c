@@ -12,8 +12,8 @@ void experiment_row_free(struct experiment_row *row)
     row->known = NULL;
 }
 
-static status_t note_known(struct experiment_row *row, const struct dedisperse_shape *shape,
-                           double seconds)
+static status_t experiment_note_known(struct experiment_row *row,
+                                      const struct dedisperse_shape *shape, double seconds)
 {
     status_t st = STATUS_OK;
     struct experiment_time *grown =
@@ -29,7 +29,8 @@ out:
     return st;
 }
 
-static double known_time(const struct experiment_row *row, const struct dedisperse_shape *shape)
+static double experiment_known_time(const struct experiment_row *row,
+                                    const struct dedisperse_shape *shape)
 {
     for (uint32_t i = 0; i < row->nknown; i++) {
         if (memcmp(&row->known[i].shape, shape, sizeof *shape) == 0) {
@@ -40,8 +41,8 @@ static double known_time(const struct experiment_row *row, const struct dedisper
 }
 
 /* What a search has found. The winner is its own choice: of the turns, not of the first times. */
-static status_t take(struct experiment_row *row, const tune_dedispersion_t *shapes,
-                     const struct tune_outcome *outcome)
+static status_t experiment_take(struct experiment_row *row, const tune_dedispersion_t *shapes,
+                                const struct tune_outcome *outcome)
 {
     status_t st = STATUS_OK;
     const struct tune_space *space = tune_dedispersion_space(shapes);
@@ -57,7 +58,8 @@ static status_t take(struct experiment_row *row, const tune_dedispersion_t *shap
     TRY(tune_histogram(space, outcome, 1e-9 * row->adds, &row->histogram));
     for (uint32_t i = 0; i < space->count; i++) {
         if (outcome->results[i].state == TUNE_OK) {
-            TRY(note_known(row, tune_dedispersion_shape(shapes, i), outcome->results[i].seconds));
+            TRY(experiment_note_known(row, tune_dedispersion_shape(shapes, i),
+                                      outcome->results[i].seconds));
         }
     }
     if (outcome->ok > 0) {
@@ -68,13 +70,13 @@ out:
     return st;
 }
 
-static double best_rate(const struct tune_outcome *outcome)
+static double experiment_best_rate(const struct tune_outcome *outcome)
 {
     return outcome->ok > 0 ? 1 / outcome->results[outcome->best].seconds : 0;
 }
 
-static status_t compare(const struct tune_space *space, struct tune_outcome *measured,
-                        struct experiment_comparison *out)
+static status_t experiment_compare(const struct tune_space *space, struct tune_outcome *measured,
+                                   struct experiment_comparison *out)
 {
     status_t st = STATUS_OK;
     enum { RANDOM_RUNS = 100 };
@@ -88,12 +90,12 @@ static status_t compare(const struct tune_space *space, struct tune_outcome *mea
     TRY(tune_replay(space, &options, measured, &guided));
     out->tried = guided.ok + guided.wrong + guided.failed;
     out->spent = guided.spent;
-    out->guided = best_rate(&guided) / best_rate(measured);
+    out->guided = experiment_best_rate(&guided) / experiment_best_rate(measured);
     options.method = TUNE_RANDOM;
     options.limit = out->tried;
     for (options.seed = 1; options.seed <= RANDOM_RUNS; options.seed++) {
         TRY(tune_replay(space, &options, measured, &random));
-        out->random += best_rate(&random) / best_rate(measured) / RANDOM_RUNS;
+        out->random += experiment_best_rate(&random) / experiment_best_rate(measured) / RANDOM_RUNS;
         tune_outcome_free(&random);
     }
 out:
@@ -130,11 +132,11 @@ status_t experiment_search(backend_t *backend, const struct bench_dedispersion *
     search.known = tune_dedispersion_place(&start, shapes);
     const struct tune_space *space = tune_dedispersion_space(shapes);
     TRY(tune_search(space, &search, options->log, start.problem.hash, &outcome));
-    TRY(take(row, shapes, &outcome));
+    TRY(experiment_take(row, shapes, &outcome));
     TRY(tune_known_keep(&start.known, &start.problem, options->database, space, &outcome,
                         tune_dedispersion_is_thinned(shapes), &row->searched));
     if (comparison && outcome.ok > 0) {
-        TRY(compare(space, &outcome, comparison));
+        TRY(experiment_compare(space, &outcome, comparison));
     }
 out:
     tune_budget_end(options->budget, &search.time);
@@ -146,8 +148,8 @@ out:
 }
 
 /* What was timed beside the winner that the database has, and was faster. */
-static status_t keep_other(const struct tune_problem *problem, const char *database,
-                           const struct experiment_row *row)
+static status_t experiment_keep_other(const struct tune_problem *problem, const char *database,
+                                      const struct experiment_row *row)
 {
     status_t st = STATUS_OK;
     struct text words = {0};
@@ -163,9 +165,9 @@ out:
 }
 
 /* Times the shapes that a case does not know yet, through the log like a search. */
-static status_t time_others(backend_t *backend, struct experiment_row *row,
-                            const struct dedisperse_shape *list, uint32_t count,
-                            const struct experiment_options *options)
+static status_t experiment_time_others(backend_t *backend, struct experiment_row *row,
+                                       const struct dedisperse_shape *list, uint32_t count,
+                                       const struct experiment_options *options)
 {
     status_t st = STATUS_OK;
     struct tune_thinning also = {.is_only = 1};
@@ -182,7 +184,7 @@ static status_t time_others(backend_t *backend, struct experiment_row *row,
     }
     TRY(memory_zeroed(count, sizeof *unknown, "shapes", &unknown));
     for (uint32_t k = 0; k < count; k++) {
-        if (known_time(row, &list[k]) <= 0) {
+        if (experiment_known_time(row, &list[k]) <= 0) {
             unknown[also.nalso++] = list[k];
         }
     }
@@ -196,11 +198,12 @@ static status_t time_others(backend_t *backend, struct experiment_row *row,
     TRY(tune_search(space, &search, options->log, problem.hash, &outcome));
     for (uint32_t i = 0; i < space->count; i++) {
         if (outcome.results[i].state == TUNE_OK) {
-            TRY(note_known(row, tune_dedispersion_shape(shapes, i), outcome.results[i].seconds));
+            TRY(experiment_note_known(row, tune_dedispersion_shape(shapes, i),
+                                      outcome.results[i].seconds));
         }
     }
     if (row->seconds > 0 && (before <= 0 || row->seconds < before)) {
-        TRY(keep_other(&problem, options->database, row));
+        TRY(experiment_keep_other(&problem, options->database, row));
     }
 out:
     tune_budget_end(options->budget, &search.time);
@@ -213,8 +216,8 @@ out:
 }
 
 /* The winners, each once. */
-static uint32_t list_winners(const struct experiment_row *rows, uint32_t nrows,
-                             struct dedisperse_shape *out)
+static uint32_t experiment_list_winners(const struct experiment_row *rows, uint32_t nrows,
+                                        struct dedisperse_shape *out)
 {
     uint32_t n = 0;
     for (uint32_t r = 0; r < nrows; r++) {
@@ -229,11 +232,11 @@ static uint32_t list_winners(const struct experiment_row *rows, uint32_t nrows,
     return n;
 }
 
-static int knows_all(const struct experiment_row *row, const struct dedisperse_shape *list,
-                     uint32_t n)
+static int experiment_knows_all(const struct experiment_row *row,
+                                const struct dedisperse_shape *list, uint32_t n)
 {
     for (uint32_t k = 0; k < n; k++) {
-        if (known_time(row, &list[k]) <= 0) {
+        if (experiment_known_time(row, &list[k]) <= 0) {
             return 0;
         }
     }
@@ -241,12 +244,12 @@ static int knows_all(const struct experiment_row *row, const struct dedisperse_s
 }
 
 /* The sum of rates of a shape in all cases; 0 when it cannot do them all. */
-static double sum_of_rates(const struct experiment_row *rows, uint32_t nrows,
-                           const struct dedisperse_shape *shape)
+static double experiment_sum_of_rates(const struct experiment_row *rows, uint32_t nrows,
+                                      const struct dedisperse_shape *shape)
 {
     double sum = 0;
     for (uint32_t r = 0; r < nrows; r++) {
-        double seconds = known_time(&rows[r], shape);
+        double seconds = experiment_known_time(&rows[r], shape);
         if (seconds <= 0) {
             return 0;
         }
@@ -263,15 +266,15 @@ status_t experiment_fixed(backend_t *backend, struct experiment_row *rows, uint3
     struct dedisperse_shape *winners = NULL;
     double most = 0;
     TRY(memory_zeroed(nrows, sizeof *winners, "shapes", &winners));
-    uint32_t n = list_winners(rows, nrows, winners);
+    uint32_t n = experiment_list_winners(rows, nrows, winners);
     for (uint32_t r = 0; r < nrows; r++) {
         options->budget->problems = nrows - r;
-        if (!knows_all(&rows[r], winners, n)) {
-            TRY(time_others(backend, &rows[r], winners, n, options));
+        if (!experiment_knows_all(&rows[r], winners, n)) {
+            TRY(experiment_time_others(backend, &rows[r], winners, n, options));
         }
     }
     for (uint32_t k = 0; k < rows[0].nknown; k++) {
-        double sum = sum_of_rates(rows, nrows, &rows[0].known[k].shape);
+        double sum = experiment_sum_of_rates(rows, nrows, &rows[0].known[k].shape);
         if (sum > most) {
             most = sum;
             *best = rows[0].known[k].shape;
@@ -279,7 +282,7 @@ status_t experiment_fixed(backend_t *backend, struct experiment_row *rows, uint3
     }
     *found = most > 0;
     for (uint32_t r = 0; r < nrows && *found; r++) {
-        fixed[r] = known_time(&rows[r], best);
+        fixed[r] = experiment_known_time(&rows[r], best);
     }
 out:
     free(winners);

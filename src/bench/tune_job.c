@@ -17,15 +17,15 @@ struct tuned_job {
     struct channelise_plan *work; /* NULL: the job has no filter bank */
 };
 
-static status_t open_backend(const struct job *job, enum backend_kind kind, backend_t **out)
+static status_t tune_open_backend(const struct job *job, enum backend_kind kind, backend_t **out)
 {
     struct backend_options options = {
         .device = job->device, .device_memory = job->device_memory, .local_size = 1};
     return backend_open(kind, &options, out);
 }
 
-static status_t tell(const struct tuned_job *t, const char *what,
-                     const struct tune_summary *summary, const struct text *best)
+static status_t tune_tell(const struct tuned_job *t, const char *what,
+                          const struct tune_summary *summary, const struct text *best)
 {
     status_t st = STATUS_OK;
     const struct tune_budget *budget = t->options.budget;
@@ -53,7 +53,7 @@ static status_t tune_bank(struct tuned_job *t, backend_t *backend, struct channe
                         &summary));
     tune_budget_end(o->budget, &search.time);
     TRY(summary.seconds > 0 ? channelise_choice_words(best, &words) : STATUS_OK);
-    TRY(tell(t, "filter bank", &summary, &words));
+    TRY(tune_tell(t, "filter bank", &summary, &words));
 out:
     text_free(&words);
     return st;
@@ -78,7 +78,8 @@ static status_t tune_blocks(struct tuned_job *t, backend_t *backend,
     TRY(tune_forgive("the length of blocks", backend, st));
     tune_budget_end(o->budget, &search.time);
     TRY(text_add(&words, "%" PRIu64 " spectra", best));
-    TRY(summary.fit > 0 || summary.is_cut ? tell(t, "its blocks", &summary, &words) : STATUS_OK);
+    TRY(summary.fit > 0 || summary.is_cut ? tune_tell(t, "its blocks", &summary, &words)
+                                          : STATUS_OK);
 out:
     text_free(&words);
     return st;
@@ -89,7 +90,7 @@ static status_t tune_filter_bank(struct tuned_job *t)
     status_t st = STATUS_OK;
     struct channelise_choice best = {.backend = BACKEND_AUTO};
     backend_t *backend = NULL;
-    TRY(open_backend(t->job, t->work->backend, &backend));
+    TRY(tune_open_backend(t->job, t->work->backend, &backend));
     TRY(tune_bank(t, backend, &best));
     t->options.budget->problems--;
     TRY(tune_blocks(t, backend, &best));
@@ -100,8 +101,8 @@ out:
 }
 
 /* The stage that `run` would plan for the first DMs. */
-static status_t search_stage(struct tuned_job *t, const struct dedisperse_plan *plan,
-                             struct tune_summary *summary, struct text *words)
+static status_t tune_search_stage(struct tuned_job *t, const struct dedisperse_plan *plan,
+                                  struct tune_summary *summary, struct text *words)
 {
     status_t st = STATUS_OK;
     const struct experiment_options *o = &t->options;
@@ -113,7 +114,7 @@ static status_t search_stage(struct tuned_job *t, const struct dedisperse_plan *
     backend_t *backend = NULL;
     search.time = tune_budget_begin(o->budget);
     TRY(dm_group_create(plan, 0, (uint32_t)count, &group));
-    TRY(open_backend(t->job, plan->backend, &backend));
+    TRY(tune_open_backend(t->job, plan->backend, &backend));
     struct dedisperse_spec spec = dedisperse_plan_stage(plan, &group, plan->block_outputs);
     TRY(tune_dedispersion_search(backend, &spec, &thinning, &search, o->log, o->database, &best,
                                  summary));
@@ -142,9 +143,9 @@ static status_t tune_dedispersion(struct tuned_job *t, uint32_t number)
     }
     TRY(dedisperse_plan_create(t->job, number, fbh5, backend_settle(what->backend),
                                channelise_plan_threads(t->job, 1), NULL, &plan));
-    TRY(search_stage(t, plan, &summary, &words));
+    TRY(tune_search_stage(t, plan, &summary, &words));
     snprintf(name, sizeof name, "dedispersion %u", number);
-    TRY(tell(t, t->job->ndedisperse > 1 ? name : "dedispersion", &summary, &words));
+    TRY(tune_tell(t, t->job->ndedisperse > 1 ? name : "dedispersion", &summary, &words));
 out:
     text_free(&words);
     dedisperse_plan_destroy(plan);

@@ -75,7 +75,7 @@ struct settings {
 };
 
 /* Reads "A..B". */
-static int parse_range(const char *text, double *first, double *last)
+static int export_parse_range(const char *text, double *first, double *last)
 {
     char before[64];
     const char *dots = strstr(text, "..");
@@ -88,7 +88,7 @@ static int parse_range(const char *text, double *first, double *last)
     return units_parse_f64(before, first) && units_parse_f64(dots + 2, last);
 }
 
-static status_t parse_scale(const char *text, struct scale_options *out)
+static status_t export_parse_scale(const char *text, struct scale_options *out)
 {
     status_t st = STATUS_OK;
     if (strcmp(text, "channels") == 0) {
@@ -96,7 +96,8 @@ static status_t parse_scale(const char *text, struct scale_options *out)
     } else if (strcmp(text, "range") == 0) {
         out->kind = SCALE_RANGE;
     } else {
-        REQUIRE(parse_range(text, &out->low, &out->high) && out->low < out->high, STATUS_USAGE,
+        REQUIRE(export_parse_range(text, &out->low, &out->high) && out->low < out->high,
+                STATUS_USAGE,
                 "export: --scale %s: expected channels, range, or LOW..HIGH such as 0..4e6", text);
         out->kind = SCALE_GIVEN;
     }
@@ -105,7 +106,7 @@ out:
 }
 
 /* Reads "475,480.5". */
-static status_t parse_dms(const char *text, struct settings *out)
+static status_t export_parse_dms(const char *text, struct settings *out)
 {
     status_t st = STATUS_OK;
     char *copy = NULL;
@@ -125,7 +126,7 @@ out:
     return st;
 }
 
-static status_t take_number(int option, const char *value, struct settings *out)
+static status_t export_take_number(int option, const char *value, struct settings *out)
 {
     status_t st = STATUS_OK;
     uint64_t number = 0;
@@ -143,7 +144,7 @@ out:
     return st;
 }
 
-static status_t take(int option, const char *value, struct settings *out)
+static status_t export_take(int option, const char *value, struct settings *out)
 {
     status_t st = STATUS_OK;
     switch (option) {
@@ -158,7 +159,7 @@ static status_t take(int option, const char *value, struct settings *out)
         break;
     case TAKE_SCALE:
         out->scale = value;
-        st = parse_scale(value, &out->fil.scale);
+        st = export_parse_scale(value, &out->fil.scale);
         break;
     case TAKE_SUM:
         out->fil.sum = 1;
@@ -168,14 +169,15 @@ static status_t take(int option, const char *value, struct settings *out)
         break;
     case TAKE_DMS:
         out->has_range = 1;
-        REQUIRE(parse_range(value, &out->first_dm, &out->last_dm) && out->first_dm <= out->last_dm,
+        REQUIRE(export_parse_range(value, &out->first_dm, &out->last_dm) &&
+                    out->first_dm <= out->last_dm,
                 STATUS_USAGE, "export: --dms %s: expected a range such as 470..480", value);
         break;
     case TAKE_FORCE:
         out->force = 1;
         break;
     default:
-        st = take_number(option, value, out);
+        st = export_take_number(option, value, out);
         break;
     }
 out:
@@ -183,7 +185,7 @@ out:
 }
 
 /* Options that belong to the other format. */
-static status_t check(const struct settings *settings)
+static status_t export_check(const struct settings *settings)
 {
     status_t st = STATUS_OK;
     const struct export_fil_options *fil = &settings->fil;
@@ -206,7 +208,7 @@ out:
     return st;
 }
 
-static status_t read_options(int argc, char **argv, struct settings *out)
+static status_t export_read_options(int argc, char **argv, struct settings *out)
 {
     status_t st = STATUS_OK;
     *out = (struct settings){.fil = {.only_if = -1}};
@@ -217,7 +219,7 @@ static status_t read_options(int argc, char **argv, struct settings *out)
                 argv[optind - 1]);
         REQUIRE(option != '?', STATUS_USAGE, "export: there is no option %s (see --help)",
                 argv[optind - 1]);
-        TRY(take(option, optarg, out));
+        TRY(export_take(option, optarg, out));
         if (out->help) {
             goto out;
         }
@@ -225,9 +227,9 @@ static status_t read_options(int argc, char **argv, struct settings *out)
     REQUIRE(optind == argc - 1, STATUS_USAGE,
             "export: expected one product, got %d; see voltmill export --help", argc - optind);
     out->operand = argv[optind];
-    TRY(check(out));
+    TRY(export_check(out));
     if (out->dm) {
-        TRY(parse_dms(out->dm, out));
+        TRY(export_parse_dms(out->dm, out));
     }
 out:
     return st;
@@ -257,7 +259,7 @@ status_t cli_export(int argc, char **argv)
     status_t st = STATUS_OK;
     struct settings settings;
     struct text said = {0};
-    TRY(read_options(argc, argv, &settings));
+    TRY(export_read_options(argc, argv, &settings));
     if (settings.help) {
         fputs(help, stdout);
         goto out;

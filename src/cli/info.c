@@ -22,7 +22,7 @@ static const char help[] = "Usage: voltmill info FILE\n"
                            "  --help      prints this\n";
 
 /* An HDF5 file that is none of them: its datasets help to write input.layout. */
-static herr_t print_dataset(hid_t root, const char *name, const H5O_info_t *info, void *unused)
+static herr_t info_print_dataset(hid_t root, const char *name, const H5O_info_t *info, void *unused)
 {
     (void)unused;
     if (info->type != H5O_TYPE_DATASET) {
@@ -52,7 +52,7 @@ static herr_t print_dataset(hid_t root, const char *name, const H5O_info_t *info
     return 0;
 }
 
-static status_t describe_other(const char *path)
+static status_t info_describe_other(const char *path)
 {
     status_t st = STATUS_OK;
     hid_t file = -1;
@@ -62,14 +62,14 @@ static status_t describe_other(const char *path)
         "product.\n"
         "A job can describe it under input.layout (docs/archives.md). It holds\n",
         path);
-    H5_TRY(H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, print_dataset, NULL, H5O_INFO_BASIC),
+    H5_TRY(H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, info_print_dataset, NULL, H5O_INFO_BASIC),
            "%s: what it holds cannot be listed", path);
 out:
     h5_close(file);
     return st;
 }
 
-static status_t looks_like_filterbank(const char *path, int *out)
+static status_t info_looks_like_filterbank(const char *path, int *out)
 {
     status_t st = STATUS_OK;
     hid_t file = -1;
@@ -99,7 +99,7 @@ out:
     return st;
 }
 
-static status_t describe_here(const char *path)
+static status_t info_describe_here(const char *path)
 {
     status_t st = STATUS_OK;
     struct archive *archive = NULL;
@@ -120,11 +120,11 @@ static status_t describe_here(const char *path)
         TRY(elsewhere_of_archive(archive));
         goto out;
     }
-    TRY(looks_like_filterbank(path, &is_filterbank));
+    TRY(info_looks_like_filterbank(path, &is_filterbank));
     if (is_filterbank) {
         TRY(info_filterbank(path));
     } else {
-        TRY(describe_other(path));
+        TRY(info_describe_other(path));
     }
 out:
     dedispersed_destroy(series);
@@ -139,21 +139,21 @@ status_t cli_answer_info(struct unpack *question, struct text *answer)
     (void)answer; /* what is printed comes through */
     char *path = unpack_text(question);
     REQUIRE(path, STATUS_DEVICE, "out of memory: a name");
-    TRY(describe_here(path));
+    TRY(info_describe_here(path));
 out:
     free(path);
     return st;
 }
 
-static status_t describe(const char *path)
+static status_t info_describe(const char *path)
 {
     struct text answer = {0};
-    status_t st = apart_is_used() ? apart_ask_of("info", path, &answer) : describe_here(path);
+    status_t st = apart_is_used() ? apart_ask_of("info", path, &answer) : info_describe_here(path);
     text_free(&answer);
     return st;
 }
 
-static status_t print_devices(void)
+static status_t info_print_devices(void)
 {
     status_t st = STATUS_OK;
     struct text text = {0};
@@ -173,7 +173,7 @@ status_t cli_info(int argc, char **argv)
         fputs(help, stdout);
         goto out;
     }
-    TRY(options.devices ? print_devices() : describe(options.operand));
+    TRY(options.devices ? info_print_devices() : info_describe(options.operand));
 out:
     options_free(&options);
     return st;

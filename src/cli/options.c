@@ -26,7 +26,8 @@ static const struct option long_options[] = {
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0}};
 
-static status_t take(const char *command, int option, const char *value, struct options *out)
+static status_t options_take(const char *command, int option, const char *value,
+                             struct options *out)
 {
     status_t st = STATUS_OK;
     switch (option) {
@@ -120,7 +121,7 @@ status_t options_read(int argc, char **argv, unsigned allowed, const char *opera
         REQUIRE(allowed & (unsigned)option, STATUS_USAGE,
                 "%s: unknown option --%s; see voltmill %s --help", argv[0],
                 long_options[index].name, argv[0]);
-        TRY(take(argv[0], option, optarg, out));
+        TRY(options_take(argv[0], option, optarg, out));
     }
     if (out->devices && optind == argc) {
         goto out;

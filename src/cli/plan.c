@@ -35,7 +35,7 @@ static const char help[] =
     "  --restart         as if what an earlier run has left were to be begun anew\n"
     "  --help            prints this\n";
 
-static void print_work(const struct channelise_plan *work)
+static void plan_print_work(const struct channelise_plan *work)
 {
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
@@ -60,7 +60,7 @@ static void print_work(const struct channelise_plan *work)
 }
 
 /* A level that may be beyond what numbers can tell. */
-static void print_decibels(const char *name, double value, const char *what)
+static void plan_print_decibels(const char *name, double value, const char *what)
 {
     char level[32] = "total";
     if (isfinite(value)) {
@@ -69,26 +69,26 @@ static void print_decibels(const char *name, double value, const char *what)
     display_print("  %-13s %s %s\n", name, level, what);
 }
 
-static status_t print_filter(const struct channelise_plan *work)
+static status_t plan_print_filter(const struct channelise_plan *work)
 {
     status_t st = STATUS_OK;
     struct filter_report report;
     TRY(filter_report_make(work->coeff, work->channelise.taps, (uint32_t)work->samples_per_spectrum,
                            &report));
     display_print("filter (frequencies in channels)\n");
-    print_decibels("ripple", report.ripple_db, "within +-0.25");
+    plan_print_decibels("ripple", report.ripple_db, "within +-0.25");
     display_print("  %-13s %.4f at -3 dB, %.4f at -6 dB\n", "width", report.width_3db,
                   report.width_6db);
-    print_decibels("scalloping", report.scalloping_db,
-                   "loss of a tone half-way between two channels");
-    print_decibels("rejection", report.adjacent_db, "at the centre of the next channel");
-    print_decibels("", report.beyond_db, "or more from 1.5 on");
+    plan_print_decibels("scalloping", report.scalloping_db,
+                        "loss of a tone half-way between two channels");
+    plan_print_decibels("rejection", report.adjacent_db, "at the centre of the next channel");
+    plan_print_decibels("", report.beyond_db, "or more from 1.5 on");
     display_print("  %-13s %.4f\n", "noise width", report.noise_width);
 out:
     return st;
 }
 
-static void print_run(const struct channelise_plan *work)
+static void plan_print_run(const struct channelise_plan *work)
 {
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
@@ -138,8 +138,9 @@ void plan_print_begun(const outputs_t *outputs, const struct outputs_begun *begu
     }
 }
 
-static status_t print_products(const struct channelise_plan *work, const struct output_spec *making,
-                               int is_complete, struct room *room)
+static status_t plan_print_products(const struct channelise_plan *work,
+                                    const struct output_spec *making, int is_complete,
+                                    struct room *room)
 {
     status_t st = STATUS_OK;
     char a[UNITS_TEXT];
@@ -163,7 +164,7 @@ out:
     return st;
 }
 
-static status_t print_notes(const struct channelise_plan *work)
+static status_t plan_print_notes(const struct channelise_plan *work)
 {
     status_t st = STATUS_OK;
     struct text notes = {0};
@@ -182,8 +183,8 @@ out:
 }
 
 /* As suits, or as it was begun. */
-static status_t create_work(const struct job *job, const struct archive *archive,
-                            const struct outputs_begun *begun, struct channelise_plan **work)
+static status_t plan_create_work(const struct job *job, const struct archive *archive,
+                                 const struct outputs_begun *begun, struct channelise_plan **work)
 {
     status_t st = STATUS_OK;
     enum backend_kind backend = job->backend;
@@ -207,7 +208,7 @@ out:
 }
 
 /* A run finds out what rounds; files have room for the words. */
-static void count_arithmetic(struct channelise_plan *work)
+static void plan_count_arithmetic(struct channelise_plan *work)
 {
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         work->products[i].spec.arithmetic = "cpu, avx512, fftw-3.3.10-sse2-avx plan 1f2e3d4c";
@@ -225,25 +226,25 @@ static status_t plan_channelise(const struct job *job, const struct archive *arc
     struct output_spec making = {0};
     outputs_t *outputs = NULL;
     struct outputs_begun begun = {0};
-    TRY(create_work(job, archive, &begun, &work));
+    TRY(plan_create_work(job, archive, &begun, &work));
     TRY(output_spec_of_products(job, archive, &making));
     TRY(dedisperse_pass_check(work));
     TRY(options ? outputs_foresee(&making, options, &begun, &outputs) : STATUS_OK);
     if (begun.is_begun) {
-        TRY(create_work(job, archive, &begun, &work));
+        TRY(plan_create_work(job, archive, &begun, &work));
         output_spec_plan_products(&making, work);
         TRY(outputs_foresee_plan(outputs));
     }
     describe_archive(archive);
     TRY(elsewhere_of_archive(archive));
-    print_work(work);
-    TRY(print_filter(work));
-    print_run(work);
+    plan_print_work(work);
+    TRY(plan_print_filter(work));
+    plan_print_run(work);
     plan_print_begun(outputs, &begun);
-    count_arithmetic(work);
+    plan_count_arithmetic(work);
     output_spec_plan_products(&making, work);
-    TRY(print_products(work, &making, !options, room));
-    TRY(print_notes(work));
+    TRY(plan_print_products(work, &making, !options, room));
+    TRY(plan_print_notes(work));
     *out = work;
     work = NULL;
 out:

@@ -54,7 +54,7 @@ static const char help[] =
     "6 complete, but rows are NaN because their input could not be read (run.on_bad: nan),\n"
     "75 stopped: the same command goes on.\n";
 
-static status_t read_options(int argc, char **argv, struct options *out)
+static status_t run_read_options(int argc, char **argv, struct options *out)
 {
     status_t st = STATUS_OK;
     TRY(options_read(argc, argv,
@@ -73,7 +73,7 @@ status_t cli_run(int argc, char **argv)
     status_t st = STATUS_OK;
     struct options options;
     int rank = 0;
-    st = read_options(argc, argv, &options);
+    st = run_read_options(argc, argv, &options);
     if (st == STATUS_OK && options.help) {
         start_print_all(help);
         goto out;

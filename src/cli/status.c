@@ -21,7 +21,7 @@ static const char help[] =
     "\n"
     "Exit status: 0, 4 there is no such product, or its files cannot be read.\n";
 
-static status_t print_finished(const char *path)
+static status_t status_print_finished(const char *path)
 {
     status_t st = STATUS_OK;
     struct product_place place;
@@ -42,7 +42,7 @@ out:
     return st;
 }
 
-static void print_state(const struct product_files *find, const journal_t *journal)
+static void status_print_state(const struct product_files *find, const journal_t *journal)
 {
     int held = claim_is_held(find->part);
     const char *then = !find->has_part ? "its .part is lost: the same command begins anew"
@@ -54,7 +54,7 @@ static void print_state(const struct product_files *find, const journal_t *journ
                              : then);
 }
 
-static void print_journal(const journal_t *journal)
+static void status_print_journal(const journal_t *journal)
 {
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
@@ -75,7 +75,7 @@ static void print_journal(const journal_t *journal)
     display_print("  %-13s %s\n", "computes", journal_head(journal)->arithmetic);
 }
 
-static status_t print_unfinished(const struct product_files *find)
+static status_t status_print_unfinished(const struct product_files *find)
 {
     status_t st = STATUS_OK;
     enum journal_state state;
@@ -84,9 +84,9 @@ static status_t print_unfinished(const struct product_files *find)
     REQUIRE(state != JOURNAL_FOREIGN, STATUS_DATA, "%s is no journal of voltmill", find->journal);
     REQUIRE(state != JOURNAL_OTHER, STATUS_DATA, "%s was begun by another version of voltmill",
             find->journal);
-    print_state(find, journal);
+    status_print_state(find, journal);
     if (journal) {
-        print_journal(journal);
+        status_print_journal(journal);
     }
 out:
     journal_destroy(journal);
@@ -105,7 +105,7 @@ status_t cli_status(int argc, char **argv)
     }
     TRY(product_files_find(options.operand, &find));
     display_print("%s\n", find.path);
-    TRY(find.is_finished ? print_finished(find.path) : print_unfinished(&find));
+    TRY(find.is_finished ? status_print_finished(find.path) : status_print_unfinished(&find));
 out:
     product_files_free(&find);
     options_free(&options);

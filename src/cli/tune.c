@@ -24,7 +24,7 @@ struct tuning_work {
     struct dedisperse_shape fixed_shape;
 };
 
-static void print_head(const struct tuning_work *w)
+static void tune_print_head(const struct tuning_work *w)
 {
     const struct tune_settings *s = &w->settings;
     const char *device = backend_device(w->opened);
@@ -35,7 +35,7 @@ static void print_head(const struct tuning_work *w)
     fflush(stdout);
 }
 
-static status_t print_row(const struct tuning_work *w, const struct experiment_row *row)
+static status_t tune_print_row(const struct tuning_work *w, const struct experiment_row *row)
 {
     status_t st = STATUS_OK;
     struct text words = {0};
@@ -58,7 +58,7 @@ out:
     return st;
 }
 
-static void print_comparison(const struct experiment_comparison *c)
+static void tune_print_comparison(const struct experiment_comparison *c)
 {
     printf("  guided: %.1f %% of the best rate with %u of %u ways (%.1f %%), %.1f of %.1f s "
            "(%.1f %%); random ones, as many: %.1f %%\n",
@@ -67,7 +67,7 @@ static void print_comparison(const struct experiment_comparison *c)
     fflush(stdout);
 }
 
-static struct bench_dedispersion case_of(const struct tune_settings *s, uint32_t i)
+static struct bench_dedispersion tune_case_of(const struct tune_settings *s, uint32_t i)
 {
     return (struct bench_dedispersion){.telescope = s->telescope,
                                        .format = s->bits == 8    ? SERIES_U8
@@ -81,7 +81,7 @@ static struct bench_dedispersion case_of(const struct tune_settings *s, uint32_t
                                        .repeats = s->tuning.search.repeats};
 }
 
-static status_t search_all(struct tuning_work *w)
+static status_t tune_search_all(struct tuning_work *w)
 {
     status_t st = STATUS_OK;
     struct tune_settings *s = &w->settings;
@@ -89,7 +89,7 @@ static status_t search_all(struct tuning_work *w)
     w->budget.seconds = s->dms.count > 1 ? 0.75 * s->budget : s->budget;
     TRY(memory_zeroed(s->dms.count, sizeof *w->rows, "rows", &w->rows));
     for (uint32_t i = 0; i < s->dms.count; i++) {
-        struct bench_dedispersion c = case_of(s, i);
+        struct bench_dedispersion c = tune_case_of(s, i);
         struct experiment_comparison comparison;
         struct experiment_row *row = &w->rows[w->nrows++];
         w->budget.problems = (uint32_t)s->dms.count - i;
@@ -99,9 +99,9 @@ static status_t search_all(struct tuning_work *w)
         REQUIRE(row->fit > 0 || row->is_cut, STATUS_USAGE,
                 "tune: the %s backend has nothing to choose from",
                 backend_name(backend_which(w->opened)));
-        TRY(print_row(w, row));
+        TRY(tune_print_row(w, row));
         if (s->compares && row->seconds > 0) {
-            print_comparison(&comparison);
+            tune_print_comparison(&comparison);
         }
         REQUIRE(!stop_wanted(), STATUS_STOPPED, "what was found is kept");
     }
@@ -114,7 +114,7 @@ static const char heading[] = "setup,dms,ms,gadd_per_s,realtime,fixed_ms,gain,ga
                               "signal_to_noise,fit,timed,spent_s,how";
 
 /* The table's row; `fixed` 0: there is none. */
-static status_t print_result(const struct experiment_row *row, double fixed, struct csv *csv)
+static status_t tune_print_result(const struct experiment_row *row, double fixed, struct csv *csv)
 {
     status_t st = STATUS_OK;
     struct text words = {0};
@@ -136,7 +136,7 @@ out:
 }
 
 /* What tuning gains over the best single configuration. */
-static status_t print_fixed(const struct tuning_work *w)
+static status_t tune_print_fixed(const struct tuning_work *w)
 {
     status_t st = STATUS_OK;
     struct text words = {0};
@@ -160,7 +160,7 @@ out:
     return st;
 }
 
-static status_t print_table(struct tuning_work *w)
+static status_t tune_print_table(struct tuning_work *w)
 {
     status_t st = STATUS_OK;
     struct csv csv = {0};
@@ -169,11 +169,11 @@ static status_t print_table(struct tuning_work *w)
            "fixed ms", "gain", "x median", "S/N", "how");
     for (uint32_t r = 0; r < w->nrows; r++) {
         if (w->rows[r].seconds > 0) {
-            TRY(print_result(&w->rows[r], w->has_fixed ? w->fixed[r] : 0, &csv));
+            TRY(tune_print_result(&w->rows[r], w->has_fixed ? w->fixed[r] : 0, &csv));
         }
     }
     if (w->has_fixed) {
-        TRY(print_fixed(w));
+        TRY(tune_print_fixed(w));
     }
 out:;
     status_t closed = csv_close(&csv);
@@ -182,7 +182,7 @@ out:;
 
 /* Before the first of them is opened: none of what is written is the job, leads to a sample of it,
  * is one of its products, or another one of them. */
-static status_t protect(const struct tune_settings *s, const struct job *job)
+static status_t tune_protect(const struct tune_settings *s, const struct job *job)
 {
     status_t st = STATUS_OK;
     char *own = s->tuning.database ? NULL : store_own();
@@ -212,19 +212,19 @@ static status_t tune_setup(struct tuning_work *w)
     struct backend_options options = {.device = s->device, .local_size = 1};
     enum backend_kind backend = backend_settle(s->backend);
     uint32_t bad = 0;
-    TRY(protect(s, NULL));
+    TRY(tune_protect(s, NULL));
     TRY(csv_check(s->csv_path, heading));
     TRY(tune_log_open(s->log_path, &s->tuning.log));
     TRY(tune_options_suit_backend(s, backend));
     TRY(backend_open(backend, &options, &w->opened));
-    print_head(w);
-    TRY(search_all(w));
+    tune_print_head(w);
+    TRY(tune_search_all(w));
     TRY(memory_zeroed(w->nrows, sizeof *w->fixed, "times", &w->fixed));
     if (w->nrows > 1) {
         TRY(experiment_fixed(w->opened, w->rows, w->nrows, &s->tuning, &w->fixed_shape, w->fixed,
                              &w->has_fixed));
     }
-    TRY(print_table(w));
+    TRY(tune_print_table(w));
     REQUIRE(!stop_wanted(), STATUS_STOPPED, "what was found is kept");
     for (uint32_t r = 0; r < w->nrows; r++) {
         bad += w->rows[r].seconds <= 0 && w->rows[r].timed > 0;
@@ -234,7 +234,7 @@ out:
     return st;
 }
 
-static void tell(const char *what, const struct tune_summary *summary, const char *best)
+static void tune_tell(const char *what, const struct tune_summary *summary, const char *best)
 {
     const struct tune_statistics *statistics = &summary->statistics;
     printf("%s: %u ways fit, %u timed (%u wrong, %u failed, %u from the log) in %.1f s%s\n", what,
@@ -253,10 +253,10 @@ static status_t tune_a_job(struct tune_settings *s)
     status_t st = STATUS_OK;
     struct job *job = NULL;
     TRY(job_load(s->job, s->sets, s->nsets, &job));
-    TRY(protect(s, job));
+    TRY(tune_protect(s, job));
     TRY(tune_log_open(s->log_path, &s->tuning.log));
     TRY(tune_options_suit_job(s, job));
-    TRY(tune_job(job, &s->tuning, tell));
+    TRY(tune_job(job, &s->tuning, tune_tell));
 out:
     job_destroy(job);
     return st;

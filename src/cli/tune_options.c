@@ -107,8 +107,8 @@ static const struct option known[] = {{"set", required_argument, NULL, TAKE_SET}
                                       {"help", no_argument, NULL, 'h'},
                                       {NULL, 0, NULL, 0}};
 
-static status_t take_count(const char *name, const char *value, uint64_t least, uint64_t most,
-                           uint64_t *out)
+static status_t options_take_count(const char *name, const char *value, uint64_t least,
+                                   uint64_t most, uint64_t *out)
 {
     status_t st = STATUS_OK;
     REQUIRE(units_parse_u64(value, out) && *out >= least && *out <= most, STATUS_USAGE,
@@ -118,16 +118,16 @@ out:
     return st;
 }
 
-static status_t take_number(const char *name, const char *value, uint32_t least, uint32_t most,
-                            uint32_t *out)
+static status_t options_take_number(const char *name, const char *value, uint32_t least,
+                                    uint32_t most, uint32_t *out)
 {
     uint64_t count = 0;
-    status_t st = take_count(name, value, least, most, &count);
+    status_t st = options_take_count(name, value, least, most, &count);
     *out = (uint32_t)count;
     return st;
 }
 
-static status_t take_positive(const char *name, const char *value, double *out)
+static status_t options_take_positive(const char *name, const char *value, double *out)
 {
     status_t st = STATUS_OK;
     REQUIRE(units_parse_f64(value, out) && *out > 0 && *out <= 1e6, STATUS_USAGE,
@@ -136,7 +136,7 @@ out:
     return st;
 }
 
-static status_t take_method(const char *value, enum tune_method *out)
+static status_t options_take_method(const char *value, enum tune_method *out)
 {
     status_t st = STATUS_OK;
     for (int i = 0; i < TUNE_METHODS; i++) {
@@ -151,29 +151,29 @@ out:
 }
 
 /* What the search takes. */
-static status_t take_search(int option, const char *value, struct tune_settings *out)
+static status_t options_take_search(int option, const char *value, struct tune_settings *out)
 {
     struct tune_options *search = &out->tuning.search;
     enum { MOST = 1 << 24, MOST_ROUNDS = 16, MOST_REPEATS = 1000 };
     switch (option) {
     case TAKE_SEARCH:
-        return take_method(value, &search->method);
+        return options_take_method(value, &search->method);
     case TAKE_LIMIT:
-        return take_number("limit", value, 1, MOST, &search->limit);
+        return options_take_number("limit", value, 1, MOST, &search->limit);
     case TAKE_SEED:
-        return take_count("seed", value, 0, UINT64_MAX, &search->seed);
+        return options_take_count("seed", value, 0, UINT64_MAX, &search->seed);
     case TAKE_EVERY:
-        return take_number("every", value, 1, MOST, &out->tuning.every);
+        return options_take_number("every", value, 1, MOST, &out->tuning.every);
     case TAKE_SPACE_LIMIT:
-        return take_number("space-limit", value, 1, MOST, &out->tuning.most);
+        return options_take_number("space-limit", value, 1, MOST, &out->tuning.most);
     case TAKE_REPEAT:
-        return take_number("repeat", value, 1, MOST_REPEATS, &search->repeats);
+        return options_take_number("repeat", value, 1, MOST_REPEATS, &search->repeats);
     default:
-        return take_number("rounds", value, 0, MOST_ROUNDS, &search->rounds);
+        return options_take_number("rounds", value, 0, MOST_ROUNDS, &search->rounds);
     }
 }
 
-static status_t take_text(int option, const char *value, struct tune_settings *out)
+static status_t options_take_text(int option, const char *value, struct tune_settings *out)
 {
     status_t st = STATUS_OK;
     switch (option) {
@@ -187,7 +187,7 @@ static status_t take_text(int option, const char *value, struct tune_settings *o
         REQUIRE(out->telescope, STATUS_USAGE, "tune: --setup %s: expected apertif or lofar", value);
         break;
     case TAKE_BITS:
-        TRY(take_count("bits", value, 8, 32, &out->bits));
+        TRY(options_take_count("bits", value, 8, 32, &out->bits));
         REQUIRE(out->bits == 8 || out->bits == 16 || out->bits == 32, STATUS_USAGE,
                 "tune: --bits %s: expected 8, 16 or 32", value);
         break;
@@ -211,7 +211,7 @@ out:
     return st;
 }
 
-static status_t take_set(const char *value, struct tune_settings *out)
+static status_t options_take_set(const char *value, struct tune_settings *out)
 {
     status_t st = STATUS_OK;
     REQUIRE(out->nsets < TUNE_SETS, STATUS_USAGE, "tune: at most %d times --set", TUNE_SETS);
@@ -220,13 +220,13 @@ out:
     return st;
 }
 
-static status_t take(int option, const char *value, struct tune_settings *out)
+static status_t options_take(int option, const char *value, struct tune_settings *out)
 {
     switch (option) {
     case TAKE_DMS:
         return bench_list_read("dms", value, 1, 1 << 20, &out->dms);
     case TAKE_SET:
-        return take_set(value, out);
+        return options_take_set(value, out);
     case TAKE_ZERO:
         out->is_zero = 1;
         return STATUS_OK;
@@ -237,15 +237,15 @@ static status_t take(int option, const char *value, struct tune_settings *out)
         out->has_histogram = 1;
         return STATUS_OK;
     case TAKE_DM_STEP:
-        return take_positive("dm-step", value, &out->dm_step);
+        return options_take_positive("dm-step", value, &out->dm_step);
     case TAKE_SECONDS:
-        return take_positive("seconds", value, &out->seconds);
+        return options_take_positive("seconds", value, &out->seconds);
     case TAKE_BUDGET:
-        return take_positive("budget", value, &out->budget);
+        return options_take_positive("budget", value, &out->budget);
     case TAKE_GROUP:
-        return take_count("group", value, 1, 256, &out->group);
+        return options_take_count("group", value, 1, 256, &out->group);
     case TAKE_THREADS:
-        return take_count("threads", value, 1, 4096, &out->threads);
+        return options_take_count("threads", value, 1, 4096, &out->threads);
     case TAKE_SEARCH:
     case TAKE_LIMIT:
     case TAKE_SEED:
@@ -253,27 +253,28 @@ static status_t take(int option, const char *value, struct tune_settings *out)
     case TAKE_SPACE_LIMIT:
     case TAKE_REPEAT:
     case TAKE_ROUNDS:
-        return take_search(option, value, out);
+        return options_take_search(option, value, out);
     default:
-        return take_text(option, value, out);
+        return options_take_text(option, value, out);
     }
 }
 
-static uint32_t bit_of(int option)
+static uint32_t options_bit_of(int option)
 {
     return UINT32_C(1) << (option - TAKE_SET);
 }
 
-static int is_given(const struct tune_settings *settings, int option)
+static int options_is_given(const struct tune_settings *settings, int option)
 {
-    return (settings->given & bit_of(option)) != 0;
+    return (settings->given & options_bit_of(option)) != 0;
 }
 
 /* The name of the first one of a list that was given; NULL: none was. */
-static const char *first_given(const struct tune_settings *settings, const int *list, size_t count)
+static const char *options_first_given(const struct tune_settings *settings, const int *list,
+                                       size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        for (const struct option *o = known; is_given(settings, list[i]) && o->name; o++) {
+        for (const struct option *o = known; options_is_given(settings, list[i]) && o->name; o++) {
             if (o->val == list[i]) {
                 return o->name;
             }
@@ -283,30 +284,30 @@ static const char *first_given(const struct tune_settings *settings, const int *
 }
 
 /* A job says itself what is to be done and where. */
-static status_t suit_each_other(const struct tune_settings *settings)
+static status_t options_suit_each_other(const struct tune_settings *settings)
 {
     status_t st = STATUS_OK;
     static const int of_a_job[] = {TAKE_BACKEND, TAKE_DEVICE, TAKE_THREADS, TAKE_DMS,
                                    TAKE_DM_STEP, TAKE_ZERO,   TAKE_GROUP};
     static const int of_a_setup[] = {TAKE_SECONDS, TAKE_BITS, TAKE_COMPARE, TAKE_HISTOGRAM,
                                      TAKE_CSV};
-    const char *name = first_given(settings, of_a_job, sizeof of_a_job / sizeof *of_a_job);
+    const char *name = options_first_given(settings, of_a_job, sizeof of_a_job / sizeof *of_a_job);
     REQUIRE(settings->telescope || !name, STATUS_USAGE,
             "tune: --%s goes with --setup, not with a job: there its keys say it (--set KEY=VALUE)",
             name);
-    name = first_given(settings, of_a_setup, sizeof of_a_setup / sizeof *of_a_setup);
+    name = options_first_given(settings, of_a_setup, sizeof of_a_setup / sizeof *of_a_setup);
     REQUIRE(settings->telescope || !name, STATUS_USAGE,
             "tune: --%s goes with --setup, not with a job", name);
     REQUIRE(!settings->telescope || settings->nsets == 0, STATUS_USAGE,
             "tune: --set goes with a job, not with --setup");
-    REQUIRE(!settings->is_zero || !is_given(settings, TAKE_DM_STEP), STATUS_USAGE,
+    REQUIRE(!settings->is_zero || !options_is_given(settings, TAKE_DM_STEP), STATUS_USAGE,
             "tune: --dm-step does not go with --zero: all DMs are 0 then");
-    REQUIRE(!settings->compares || !is_given(settings, TAKE_SEARCH) ||
+    REQUIRE(!settings->compares || !options_is_given(settings, TAKE_SEARCH) ||
                 settings->tuning.search.method == TUNE_EXHAUSTIVE,
             STATUS_USAGE,
             "tune: --search %s does not go with --compare-searches, which searches exhaustively",
             tune_method_name(settings->tuning.search.method));
-    REQUIRE(!is_given(settings, TAKE_SEED) || settings->tuning.search.method == TUNE_RANDOM,
+    REQUIRE(!options_is_given(settings, TAKE_SEED) || settings->tuning.search.method == TUNE_RANDOM,
             STATUS_USAGE, "tune: --seed goes with --search random only");
 out:
     return st;
@@ -316,7 +317,7 @@ status_t tune_options_suit_job(const struct tune_settings *settings, const struc
 {
     status_t st = STATUS_OK;
     static const int thinning[] = {TAKE_ONLY, TAKE_EVERY, TAKE_SPACE_LIMIT};
-    const char *name = first_given(settings, thinning, sizeof thinning / sizeof *thinning);
+    const char *name = options_first_given(settings, thinning, sizeof thinning / sizeof *thinning);
     REQUIRE(!name || job->ndedisperse > 0, STATUS_USAGE,
             "tune: --%s thins the ways of dedispersion, and %s has none", name, job->path);
 out:
@@ -326,9 +327,9 @@ out:
 status_t tune_options_suit_backend(const struct tune_settings *settings, enum backend_kind backend)
 {
     status_t st = STATUS_OK;
-    REQUIRE(backend == BACKEND_CPU || !is_given(settings, TAKE_THREADS), STATUS_USAGE,
+    REQUIRE(backend == BACKEND_CPU || !options_is_given(settings, TAKE_THREADS), STATUS_USAGE,
             "tune: --threads goes with the cpu backend, not with %s", backend_name(backend));
-    REQUIRE(backend == BACKEND_OPENCL || !is_given(settings, TAKE_DEVICE), STATUS_USAGE,
+    REQUIRE(backend == BACKEND_OPENCL || !options_is_given(settings, TAKE_DEVICE), STATUS_USAGE,
             "tune: --device goes with the opencl backend, not with %s", backend_name(backend));
 out:
     return st;
@@ -355,13 +356,13 @@ status_t tune_options_read(int argc, char **argv, struct tune_settings *out)
             out->help = 1;
             goto out;
         }
-        TRY(take(option, optarg, out));
-        out->given |= bit_of(option);
+        TRY(options_take(option, optarg, out));
+        out->given |= options_bit_of(option);
     }
     REQUIRE(optind + 1 >= argc && (optind < argc) != (out->telescope != NULL), STATUS_USAGE,
             "tune: expected one job file, or --setup apertif or lofar (see --help)");
     out->job = argv[optind];
-    TRY(suit_each_other(out));
+    TRY(options_suit_each_other(out));
 out:
     return st;
 }

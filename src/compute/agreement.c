@@ -15,15 +15,15 @@ static const double line_share = 0.1;
 /* Half a step of a float, relative. */
 static const double half_step = FLT_EPSILON / 2;
 
-static double square(double x)
+static double agreement_square(double x)
 {
     return x * x;
 }
 
 /* Takes up an error of numbers whose allowed one is `allowed`, in any unit. */
-static void take(struct agreement *agreement, double error, double allowed)
+static void agreement_take(struct agreement *agreement, double error, double allowed)
 {
-    agreement->errors += square(error);
+    agreement->errors += agreement_square(error);
     if (error > 0) {
         double worst = error / (allowed + FLT_MIN) * agreement_worst_limit;
         agreement->worst = fmax(agreement->worst, worst);
@@ -31,7 +31,7 @@ static void take(struct agreement *agreement, double error, double allowed)
 }
 
 /* Whether both are numbers; if not, whether they are the same is judged here. */
-static int are_finite(struct agreement *agreement, float found, float expected)
+static int agreement_are_finite(struct agreement *agreement, float found, float expected)
 {
     if (isfinite(found) && isfinite(expected)) {
         return 1;
@@ -48,7 +48,8 @@ void agreement_spectrum(struct agreement *agreement, const float *found, const f
     double power = 0;
     double most = 0;
     for (uint64_t i = 0; i < channels; i++) {
-        double one = square((double)expected[2 * i]) + square((double)expected[2 * i + 1]);
+        double one = agreement_square((double)expected[2 * i]) +
+                     agreement_square((double)expected[2 * i + 1]);
         power += isfinite(one) ? one : 0;
         most = isfinite(one) ? fmax(most, one) : most;
     }
@@ -58,9 +59,9 @@ void agreement_spectrum(struct agreement *agreement, const float *found, const f
         for (int j = 0; j < 2; j++) {
             float a = found[2 * i + (uint64_t)j];
             float b = expected[2 * i + (uint64_t)j];
-            error[j] = are_finite(agreement, a, b) ? (double)a - (double)b : 0;
+            error[j] = agreement_are_finite(agreement, a, b) ? (double)a - (double)b : 0;
         }
-        take(agreement, hypot(error[0], error[1]), unit * agreement_worst_limit);
+        agreement_take(agreement, hypot(error[0], error[1]), unit * agreement_worst_limit);
     }
     agreement->numbers += power;
 }
@@ -83,14 +84,14 @@ void agreement_power(struct agreement *agreement, const float *found, const floa
         double power = isfinite(expected[i]) ? (double)expected[i] : 0;
         mean += power / (double)channels;
         most = fmax(most, power);
-        numbers += square(power);
+        numbers += agreement_square(power);
     }
     double bound = agreement_worst_limit * (sqrt(mean) + line_share * sqrt(most));
     for (uint64_t i = 0; i < channels; i++) {
-        if (are_finite(agreement, found[i], expected[i])) {
+        if (agreement_are_finite(agreement, found[i], expected[i])) {
             double power = fabs((double)expected[i]);
-            take(agreement, fabs((double)found[i] - (double)expected[i]),
-                 2 * sqrt(power) * bound + square(bound) + rounding * power);
+            agreement_take(agreement, fabs((double)found[i] - (double)expected[i]),
+                           2 * sqrt(power) * bound + agreement_square(bound) + rounding * power);
         }
     }
     agreement->numbers += numbers;
@@ -111,13 +112,13 @@ void agreement_sums(struct agreement *agreement, const float *found, const float
 {
     double numbers = 0;
     for (uint64_t i = 0; i < count; i++) {
-        numbers += isfinite(expected[i]) ? square((double)expected[i]) : 0;
+        numbers += isfinite(expected[i]) ? agreement_square((double)expected[i]) : 0;
     }
     double rms = sqrt(numbers / (double)count);
     for (uint64_t i = 0; i < count; i++) {
-        if (are_finite(agreement, found[i], expected[i])) {
-            take(agreement, fabs((double)found[i] - (double)expected[i]),
-                 agreement_worst_limit * fmax(rms, fabs((double)expected[i])));
+        if (agreement_are_finite(agreement, found[i], expected[i])) {
+            agreement_take(agreement, fabs((double)found[i] - (double)expected[i]),
+                           agreement_worst_limit * fmax(rms, fabs((double)expected[i])));
         }
     }
     agreement->numbers += numbers;

@@ -31,7 +31,7 @@ status_t backend_devices(struct text *out)
 }
 
 /* The table of a kind; NULL when it was not built. */
-static const struct backend_ops *ops_of(enum backend_kind kind)
+static const struct backend_ops *backend_ops_of(enum backend_kind kind)
 {
 #ifdef VOLTMILL_OPENCL
     if (kind == BACKEND_OPENCL) {
@@ -45,7 +45,7 @@ status_t backend_open(enum backend_kind kind, const struct backend_options *opti
                       backend_t **out)
 {
     status_t st = STATUS_OK;
-    const struct backend_ops *ops = ops_of(kind);
+    const struct backend_ops *ops = backend_ops_of(kind);
     REQUIRE(ops, STATUS_DEVICE, "this voltmill was built without OpenCL (make OPENCL=1)");
     TRY(ops->open(options, out));
 out:
@@ -76,13 +76,13 @@ int backend_was_full(backend_t *backend)
 
 uint32_t backend_slots(enum backend_kind kind)
 {
-    const struct backend_ops *ops = ops_of(kind);
+    const struct backend_ops *ops = backend_ops_of(kind);
     return ops ? ops->slots : 1;
 }
 
 uint64_t backend_block_bytes(enum backend_kind kind)
 {
-    const struct backend_ops *ops = ops_of(kind);
+    const struct backend_ops *ops = backend_ops_of(kind);
     return ops ? ops->block_bytes : 0;
 }
 
@@ -126,14 +126,14 @@ uint32_t backend_ability(const backend_t *backend)
 
 status_t channelise_words(const struct channelise_choice *choice, struct text *out)
 {
-    const struct backend_ops *ops = ops_of(choice->backend);
+    const struct backend_ops *ops = backend_ops_of(choice->backend);
     return ops && ops->channelise_words ? ops->channelise_words(choice, out)
                                         : text_add(out, "%s", "");
 }
 
 const char *channelise_simd(const struct channelise_choice *choice)
 {
-    const struct backend_ops *ops = ops_of(choice->backend);
+    const struct backend_ops *ops = backend_ops_of(choice->backend);
     return ops && ops->channelise_simd ? ops->channelise_simd(choice) : "";
 }
 
@@ -152,13 +152,13 @@ void channelise_destroy(channelise_t *channelise)
 
 uint64_t channelise_bytes(enum backend_kind kind, const struct channelise_spec *spec)
 {
-    const struct backend_ops *ops = ops_of(kind);
+    const struct backend_ops *ops = backend_ops_of(kind);
     return ops ? ops->channelise_bytes(spec) : 0;
 }
 
 uint64_t channelise_device_bytes(enum backend_kind kind, const struct channelise_spec *spec)
 {
-    const struct backend_ops *ops = ops_of(kind);
+    const struct backend_ops *ops = backend_ops_of(kind);
     return ops && ops->channelise_device_bytes ? ops->channelise_device_bytes(spec) : 0;
 }
 
@@ -182,7 +182,7 @@ status_t channelise_times(channelise_t *channelise, double seconds[CHANNELISE_ST
 
 uint64_t dedisperse_bytes(enum backend_kind kind, const struct dedisperse_spec *spec)
 {
-    const struct backend_ops *ops = ops_of(kind);
+    const struct backend_ops *ops = backend_ops_of(kind);
     return ops ? ops->dedisperse_bytes(spec) : 0;
 }
 

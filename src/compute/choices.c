@@ -40,20 +40,20 @@ out:
     return st;
 }
 
-static int read_name(const char *name, const char *(*name_of)(uint32_t), uint32_t count,
-                     uint32_t *out)
+static int choices_read_name(const char *name, const char *(*name_of)(uint32_t), uint32_t count,
+                             uint32_t *out)
 {
     for (*out = 0; *out < count && strcmp(name, name_of(*out)) != 0; ++*out) {
     }
     return *out < count;
 }
 
-static const char *kernel_of(uint32_t i)
+static const char *choices_kernel_of(uint32_t i)
 {
     return kernel_name((enum kernel_kind)i);
 }
 
-static const char *fft_of(uint32_t i)
+static const char *choices_fft_of(uint32_t i)
 {
     return fft_name((enum fft_kind)i);
 }
@@ -67,8 +67,8 @@ int channelise_choice_parse(const char *text, struct channelise_choice *out)
     uint32_t fft_number;
     struct channelise_choice choice = {.backend = BACKEND_AUTO};
     if (sscanf(text, "%15[a-z]:%15[a-zA-Z0-9]:%n", kernel, fft, &at) != 2 || at == 0 ||
-        !read_name(kernel, kernel_of, KERNEL_LOCAL + 1, &kernel_number) ||
-        !read_name(fft, fft_of, FFT_CLFFT + 1, &fft_number)) {
+        !choices_read_name(kernel, choices_kernel_of, KERNEL_LOCAL + 1, &kernel_number) ||
+        !choices_read_name(fft, choices_fft_of, FFT_CLFFT + 1, &fft_number)) {
         return 0;
     }
     choice.kernel = (enum kernel_kind)kernel_number;

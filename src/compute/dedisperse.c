@@ -17,7 +17,7 @@ size_t series_bytes(enum series_format format)
     return format == SERIES_U8 ? 1 : format == SERIES_U16 ? 2 : 4;
 }
 
-static uint32_t count_used(const struct dedisperse_spec *spec)
+static uint32_t dedisperse_count_used(const struct dedisperse_spec *spec)
 {
     uint32_t used = 0;
     for (uint32_t c = 0; c < spec->delays->nchannels; c++) {
@@ -27,10 +27,10 @@ static uint32_t count_used(const struct dedisperse_spec *spec)
 }
 
 /* Sums stay below 2^32, those of groups of 8-bit channels below 2^16. */
-static status_t check(const struct dedisperse_spec *spec)
+static status_t dedisperse_check(const struct dedisperse_spec *spec)
 {
     status_t st = STATUS_OK;
-    uint32_t used = count_used(spec);
+    uint32_t used = dedisperse_count_used(spec);
     REQUIRE(used > 0, STATUS_USAGE, "dedispersion: all %u channels are masked",
             spec->delays->nchannels);
     REQUIRE(spec->format != SERIES_U16 || used <= 1 << 16, STATUS_USAGE,
@@ -48,7 +48,7 @@ status_t dedisperse_create(backend_t *backend, const struct dedisperse_spec *spe
                            dedisperse_t **out)
 {
     status_t st = STATUS_OK;
-    TRY(check(spec));
+    TRY(dedisperse_check(spec));
     TRY(backend->ops->dedisperse_create(backend, spec, out));
 out:
     return st;

@@ -4,7 +4,8 @@
 
 #include <stdlib.h>
 
-static status_t list_channels(const struct dedisperse_spec *spec, struct dedisperse_table *table)
+static status_t table_list_channels(const struct dedisperse_spec *spec,
+                                    struct dedisperse_table *table)
 {
     status_t st = STATUS_OK;
     uint32_t nchannels = spec->delays->nchannels;
@@ -18,7 +19,8 @@ out:
     return st;
 }
 
-static status_t list_groups(const struct dispersion_steps *steps, struct dedisperse_table *table)
+static status_t table_list_groups(const struct dispersion_steps *steps,
+                                  struct dedisperse_table *table)
 {
     status_t st = STATUS_OK;
     table->ngroups = steps->ngroups;
@@ -43,7 +45,7 @@ status_t dedisperse_table_create(const struct dedisperse_spec *spec, struct dedi
     const uint32_t *from = steps ? steps->inner : spec->delays->table;
     uint32_t nchannels = spec->delays->nchannels;
     struct dedisperse_table table = {.nrows = steps ? steps->nsteps : spec->delays->ndms};
-    TRY(list_channels(spec, &table));
+    TRY(table_list_channels(spec, &table));
     TRY(memory_zeroed((size_t)table.nrows * table.nused, sizeof *table.delays, "delays",
                       &table.delays));
     for (uint32_t row = 0; row < table.nrows; row++) {
@@ -53,7 +55,7 @@ status_t dedisperse_table_create(const struct dedisperse_spec *spec, struct dedi
         }
     }
     if (steps) {
-        TRY(list_groups(steps, &table));
+        TRY(table_list_groups(steps, &table));
     }
     *out = table;
     table = (struct dedisperse_table){0};

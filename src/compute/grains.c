@@ -4,7 +4,7 @@
 
 /* Grain borders at or before spectrum `at`: multiples of GRAIN and of the dump's length, those that
  * are both counted once. */
-static uint64_t borders(uint64_t at, uint64_t integrate)
+static uint64_t grains_borders(uint64_t at, uint64_t integrate)
 {
     uint64_t both = lcm_u64(GRAIN, integrate);
     return at / GRAIN + at / integrate - (both ? at / both : 0);
@@ -12,7 +12,7 @@ static uint64_t borders(uint64_t at, uint64_t integrate)
 
 uint64_t grain_index(uint64_t first, uint64_t at, uint64_t integrate)
 {
-    return borders(at, integrate) - borders(first, integrate);
+    return grains_borders(at, integrate) - grains_borders(first, integrate);
 }
 
 uint64_t grain_most(uint64_t count, uint64_t integrate)

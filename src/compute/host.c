@@ -98,7 +98,7 @@ status_t host_times(channelise_t *channelise, double seconds[CHANNELISE_STEPS])
     return STATUS_OK;
 }
 
-static double now(void)
+static double host_now(void)
 {
     struct timespec at;
     clock_gettime(CLOCK_MONOTONIC, &at);
@@ -117,9 +117,9 @@ status_t host_measure(backend_t *backend, struct backend_rates *out)
     TRY(memory_aligned(BYTES, 1, "a copy", &to));
     memset(from, 1, BYTES);
     for (int i = 0; i < TIMES; i++) {
-        double started = now();
+        double started = host_now();
         memcpy(to, from, BYTES);
-        double rate = 2.0 * BYTES / (now() - started);
+        double rate = 2.0 * BYTES / (host_now() - started);
         out->copy = rate > out->copy ? rate : out->copy;
     }
 out:

@@ -12,7 +12,7 @@ struct dft {
     double complex *column; /* [largest prime factor of length] */
 };
 
-static size_t smallest_prime_factor(size_t n)
+static size_t dft_smallest_prime_factor(size_t n)
 {
     for (size_t p = 2; p <= n / p; p++) {
         if (n % p == 0) {
@@ -22,12 +22,12 @@ static size_t smallest_prime_factor(size_t n)
     return n;
 }
 
-static size_t largest_prime_factor(size_t n)
+static size_t dft_largest_prime_factor(size_t n)
 {
-    size_t p = smallest_prime_factor(n);
+    size_t p = dft_smallest_prime_factor(n);
     while (p < n) {
         n /= p;
-        p = smallest_prime_factor(n);
+        p = dft_smallest_prime_factor(n);
     }
     return p;
 }
@@ -59,7 +59,7 @@ static double complex root_of_unity(size_t k, size_t length)
  * transform of the whole, n = p * m points:
  *
  *   out[q m + k] = sum_r exp(-2 pi i r q / p) exp(-2 pi i r k / n) part_r[k] */
-static void combine(const struct dft *dft, size_t n, size_t p, double complex *out)
+static void dft_combine(const struct dft *dft, size_t n, size_t p, double complex *out)
 {
     size_t m = n / p;
     size_t step_n = dft->length / n;
@@ -85,7 +85,7 @@ static void combine(const struct dft *dft, size_t n, size_t p, double complex *o
 }
 
 /* The same for p = 2, where exp(-2 pi i / p) = -1: most lengths are powers of two. */
-static void combine_two(const struct dft *dft, size_t n, double complex *out)
+static void dft_combine_two(const struct dft *dft, size_t n, double complex *out)
 {
     size_t m = n / 2;
     size_t step = dft->length / n;
@@ -98,21 +98,21 @@ static void combine_two(const struct dft *dft, size_t n, double complex *out)
 }
 
 /* Transforms in[0], in[stride], ... (n points) into out[0 .. n - 1]. */
-static void transform(const struct dft *dft, size_t n, size_t stride, const double complex *in,
-                      double complex *out)
+static void dft_transform(const struct dft *dft, size_t n, size_t stride, const double complex *in,
+                          double complex *out)
 {
     if (n == 1) {
         out[0] = in[0];
         return;
     }
-    size_t p = smallest_prime_factor(n);
+    size_t p = dft_smallest_prime_factor(n);
     for (size_t r = 0; r < p; r++) {
-        transform(dft, n / p, stride * p, in + r * stride, out + r * (n / p));
+        dft_transform(dft, n / p, stride * p, in + r * stride, out + r * (n / p));
     }
     if (p == 2) {
-        combine_two(dft, n, out);
+        dft_combine_two(dft, n, out);
     } else {
-        combine(dft, n, p, out);
+        dft_combine(dft, n, p, out);
     }
 }
 
@@ -121,13 +121,13 @@ status_t dft_forward(size_t length, const double complex *in, double complex *ou
     status_t st = STATUS_OK;
     double complex *scratch = NULL;
     /* The column is no longer than the roots, whose number is bounded by the address space. */
-    size_t count = length + largest_prime_factor(length);
+    size_t count = length + dft_largest_prime_factor(length);
     TRY(memory_zeroed(count, sizeof *scratch, "a discrete Fourier transform", &scratch));
     for (size_t k = 0; k < length; k++) {
         scratch[k] = root_of_unity(k, length);
     }
     struct dft dft = {.length = length, .roots = scratch, .column = scratch + length};
-    transform(&dft, length, 1, in, out);
+    dft_transform(&dft, length, 1, in, out);
 out:
     free(scratch);
     return st;

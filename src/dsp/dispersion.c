@@ -27,12 +27,12 @@ int dispersion_constant(const char *text, double *out)
     return units_parse_f64(text, out) && isfinite(*out) && *out > 0;
 }
 
-static double constant_of(const struct dispersion_spec *spec)
+static double dispersion_constant_of(const struct dispersion_spec *spec)
 {
     return spec->constant > 0 ? spec->constant : delays_default_constant;
 }
 
-static double highest(const struct dispersion_spec *spec)
+static double dispersion_highest(const struct dispersion_spec *spec)
 {
     double most = 0;
     for (uint32_t c = 0; c < spec->nchannels; c++) {
@@ -42,13 +42,13 @@ static double highest(const struct dispersion_spec *spec)
 }
 
 /* 1 / f^2 in MHz^-2. */
-static double inverse_square(double hertz)
+static double dispersion_inverse_square(double hertz)
 {
     double mhz = 1e-6 * hertz;
     return 1 / (mhz * mhz);
 }
 
-static status_t check(const struct dispersion_spec *spec)
+static status_t dispersion_check(const struct dispersion_spec *spec)
 {
     status_t st = STATUS_OK;
     REQUIRE(spec->nchannels > 0 && spec->ndms > 0, STATUS_USAGE,
@@ -74,7 +74,7 @@ out:
 }
 
 /* As round(), of less than 2^31: the fraction is exact, and loops of it become vectors. */
-static int32_t round_away(double value)
+static int32_t dispersion_round_away(double value)
 {
     int32_t whole = (int32_t)value;
     double rest = value - whole;
@@ -82,12 +82,14 @@ static int32_t round_away(double value)
 }
 
 /* Samples per pc cm^-3 of every channel; the channel of the steepest, or one that is no number. */
-static uint32_t make_slopes(const struct dispersion_spec *spec, double *slopes)
+static uint32_t dispersion_make_slopes(const struct dispersion_spec *spec, double *slopes)
 {
     uint32_t steepest = 0;
-    double reference = inverse_square(spec->reference_hz > 0 ? spec->reference_hz : highest(spec));
+    double reference = dispersion_inverse_square(spec->reference_hz > 0 ? spec->reference_hz
+                                                                        : dispersion_highest(spec));
     for (uint32_t c = 0; c < spec->nchannels; c++) {
-        slopes[c] = constant_of(spec) * (inverse_square(spec->freq_hz[c]) - reference) /
+        slopes[c] = dispersion_constant_of(spec) *
+                    (dispersion_inverse_square(spec->freq_hz[c]) - reference) /
                     spec->sample_seconds;
         if (isfinite(slopes[steepest]) && !(fabs(slopes[c]) <= fabs(slopes[steepest]))) {
             steepest = c;
@@ -99,8 +101,8 @@ static uint32_t make_slopes(const struct dispersion_spec *spec, double *slopes)
 /* The least and the greatest rounded delay. Those of a DM are its least and greatest slope's, as
  * products and rounding keep the order: tables may have 10^8 entries, so nothing but filling them
  * looks at each. */
-static void find_range(const struct dispersion_spec *spec, const double *slopes, int32_t *least,
-                       int32_t *greatest)
+static void dispersion_find_range(const struct dispersion_spec *spec, const double *slopes,
+                                  int32_t *least, int32_t *greatest)
 {
     double low = slopes[0];
     double high = slopes[0];
@@ -111,18 +113,18 @@ static void find_range(const struct dispersion_spec *spec, const double *slopes,
     *least = INT32_MAX;
     *greatest = INT32_MIN;
     for (uint32_t d = 0; d < spec->ndms; d++) {
-        int32_t from = round_away(spec->dms[d] * low);
-        int32_t to = round_away(spec->dms[d] * high);
+        int32_t from = dispersion_round_away(spec->dms[d] * low);
+        int32_t to = dispersion_round_away(spec->dms[d] * high);
         *least = from < *least ? from : *least;
         *greatest = to > *greatest ? to : *greatest;
     }
 }
 
-static void fill_row(const double *restrict slopes, uint32_t nchannels, double dm, int32_t least,
-                     uint32_t *restrict row)
+static void dispersion_fill_row(const double *restrict slopes, uint32_t nchannels, double dm,
+                                int32_t least, uint32_t *restrict row)
 {
     for (uint32_t c = 0; c < nchannels; c++) {
-        row[c] = (uint32_t)(round_away(dm * slopes[c]) - least);
+        row[c] = (uint32_t)(dispersion_round_away(dm * slopes[c]) - least);
     }
 }
 
@@ -133,12 +135,13 @@ status_t dispersion_create(const struct dispersion_spec *spec, struct dispersion
     double *slopes = NULL;
     int32_t least = 0;
     int32_t greatest = 0;
-    TRY(check(spec));
+    TRY(dispersion_check(spec));
     TRY(memory_zeroed(spec->nchannels, sizeof *slopes, "delays", &slopes));
-    uint32_t steepest = make_slopes(spec, slopes);
+    uint32_t steepest = dispersion_make_slopes(spec, slopes);
     REQUIRE(isfinite(slopes[steepest]), STATUS_USAGE,
             "dedispersion: between %g Hz and the reference of %g Hz delays are beyond all numbers",
-            spec->freq_hz[steepest], spec->reference_hz > 0 ? spec->reference_hz : highest(spec));
+            spec->freq_hz[steepest],
+            spec->reference_hz > 0 ? spec->reference_hz : dispersion_highest(spec));
     for (uint32_t d = 0; d < spec->ndms; d++) {
         double delay = round(spec->dms[d] * slopes[steepest]);
         REQUIRE(fabs(delay) <= LIMIT, STATUS_USAGE,
@@ -146,7 +149,7 @@ status_t dispersion_create(const struct dispersion_spec *spec, struct dispersion
                 "handled",
                 spec->freq_hz[steepest], spec->dms[d], delay);
     }
-    find_range(spec, slopes, &least, &greatest);
+    dispersion_find_range(spec, slopes, &least, &greatest);
     struct dispersion delays = {.nchannels = spec->nchannels,
                                 .ndms = spec->ndms,
                                 .largest = (uint32_t)(greatest - least),
@@ -154,8 +157,8 @@ status_t dispersion_create(const struct dispersion_spec *spec, struct dispersion
     size_t count = (size_t)spec->ndms * spec->nchannels;
     TRY(memory_zeroed(count, sizeof *delays.table, "delays", &delays.table));
     for (uint32_t d = 0; d < spec->ndms; d++) {
-        fill_row(slopes, spec->nchannels, spec->dms[d], least,
-                 delays.table + (size_t)d * spec->nchannels);
+        dispersion_fill_row(slopes, spec->nchannels, spec->dms[d], least,
+                            delays.table + (size_t)d * spec->nchannels);
     }
     *out = delays;
 out:
@@ -187,10 +190,11 @@ out:
 }
 
 /* The squares of smearing within a channel and over the band, in (s per pc cm^-3)^2. */
-static status_t smearing(const struct dispersion_spec *spec, double *channel, double *band)
+static status_t dispersion_smearing(const struct dispersion_spec *spec, double *channel,
+                                    double *band)
 {
     status_t st = STATUS_OK;
-    double top = highest(spec);
+    double top = dispersion_highest(spec);
     double bottom = top;
     uint32_t n = spec->nchannels;
     for (uint32_t c = 0; c < n; c++) {
@@ -200,7 +204,7 @@ static status_t smearing(const struct dispersion_spec *spec, double *channel, do
             "dedispersion: a list of DMs by tolerance takes a band of at least two frequencies");
     double width = 1e-6 * (top - bottom) / (n - 1);
     double centre = 1e-6 * (top + bottom) / 2;
-    double a = 2 * constant_of(spec) * width / (centre * centre * centre);
+    double a = 2 * dispersion_constant_of(spec) * width / (centre * centre * centre);
     double b = a * n / 4;
     *channel = a * a;
     *band = b * b;
@@ -221,7 +225,7 @@ status_t dispersion_tolerant(const struct dispersion_spec *spec, double start, d
             "dedispersion: DMs from %g to %g, expected 0 <= start <= end", start, end);
     REQUIRE(isfinite(tolerance) && tolerance > 1, STATUS_USAGE,
             "dedispersion: a tolerance of %g, expected more than 1", tolerance);
-    TRY(smearing(spec, &a2, &b2));
+    TRY(dispersion_smearing(spec, &a2, &b2));
     TRY(memory_zeroed(most, sizeof *dms, "a list of DMs", &dms));
     double fixed = spec->sample_seconds * spec->sample_seconds + width_seconds * width_seconds;
     double tolerance2 = tolerance * tolerance;

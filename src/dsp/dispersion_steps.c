@@ -7,20 +7,20 @@
 /* No sample is further off than this. */
 enum { MOST_ERROR = 1 };
 
-static uint32_t group_end(const struct dispersion *delays, uint32_t group, uint32_t g)
+static uint32_t steps_group_end(const struct dispersion *delays, uint32_t group, uint32_t g)
 {
     return (uint32_t)min_u64((uint64_t)(g + 1) * group, delays->nchannels);
 }
 
-static const uint32_t *row_of(const struct dispersion *delays, uint32_t dm)
+static const uint32_t *steps_row_of(const struct dispersion *delays, uint32_t dm)
 {
     return delays->table + (size_t)dm * delays->nchannels;
 }
 
 /* The delay of a group at one DM that suits the delays within it best, and how far samples are off
  * then. It never leads beyond the first or the largest delay. */
-static uint32_t settle(const struct dispersion *delays, const uint32_t *row, const uint32_t *inner,
-                       uint32_t from, uint32_t to, int64_t *error)
+static uint32_t steps_settle(const struct dispersion *delays, const uint32_t *row,
+                             const uint32_t *inner, uint32_t from, uint32_t to, int64_t *error)
 {
     int64_t least = INT64_MAX;
     int64_t most = INT64_MIN;
@@ -39,12 +39,12 @@ static uint32_t settle(const struct dispersion *delays, const uint32_t *row, con
 }
 
 /* The delays within groups at a DM, from the earliest channel of each. */
-static void take_inner(const struct dispersion *delays, uint32_t group, uint32_t dm,
-                       uint32_t *inner)
+static void steps_take_inner(const struct dispersion *delays, uint32_t group, uint32_t dm,
+                             uint32_t *inner)
 {
-    const uint32_t *row = row_of(delays, dm);
+    const uint32_t *row = steps_row_of(delays, dm);
     for (uint32_t from = 0; from < delays->nchannels; from += group) {
-        uint32_t to = group_end(delays, group, from / group);
+        uint32_t to = steps_group_end(delays, group, from / group);
         uint32_t least = UINT32_MAX;
         for (uint32_t c = from; c < to; c++) {
             least = row[c] < least ? row[c] : least;
@@ -56,15 +56,15 @@ static void take_inner(const struct dispersion *delays, uint32_t group, uint32_t
 }
 
 /* The largest error over all groups of a DM that uses `inner`; sets its outer delays. */
-static int64_t fit(const struct dispersion *delays, uint32_t group, uint32_t dm,
-                   const uint32_t *inner, uint32_t *outer)
+static int64_t steps_fit(const struct dispersion *delays, uint32_t group, uint32_t dm,
+                         const uint32_t *inner, uint32_t *outer)
 {
     int64_t worst = 0;
     uint32_t ngroups = (uint32_t)ceil_div_u64(delays->nchannels, group);
     for (uint32_t g = 0; g < ngroups; g++) {
         int64_t error = 0;
-        outer[g] = settle(delays, row_of(delays, dm), inner, g * group, group_end(delays, group, g),
-                          &error);
+        outer[g] = steps_settle(delays, steps_row_of(delays, dm), inner, g * group,
+                                steps_group_end(delays, group, g), &error);
         worst = error > worst ? error : worst;
     }
     return worst;
@@ -80,14 +80,14 @@ static uint32_t make_step(const struct dispersion *delays, struct dispersion_ste
     uint32_t nominal = first;
     uint32_t next = first;
     for (; nominal + 1 < delays->ndms; nominal++) {
-        take_inner(delays, steps->group, nominal + 1, inner);
-        if (fit(delays, steps->group, first, inner, outer) > MOST_ERROR) {
+        steps_take_inner(delays, steps->group, nominal + 1, inner);
+        if (steps_fit(delays, steps->group, first, inner, outer) > MOST_ERROR) {
             break;
         }
     }
-    take_inner(delays, steps->group, nominal, inner);
+    steps_take_inner(delays, steps->group, nominal, inner);
     for (; next < delays->ndms; next++, outer += steps->ngroups) {
-        int64_t error = fit(delays, steps->group, next, inner, outer);
+        int64_t error = steps_fit(delays, steps->group, next, inner, outer);
         if (error > MOST_ERROR) {
             break;
         }

@@ -83,20 +83,20 @@ double filter_response(const double *coeff, uint32_t taps, uint32_t samples_per_
     return cabs(sum);
 }
 
-static double response(const struct ppf_fir *filter, double f)
+static double report_response(const struct ppf_fir *filter, double f)
 {
     return filter_response(filter->coeff, filter->taps, filter->samples, f);
 }
 
 /* 20 log10 |H(0) / h|. */
-static double rejection_db(const struct ppf_fir *filter, double centre, double h)
+static double report_rejection_db(const struct ppf_fir *filter, double centre, double h)
 {
     return h <= filter->rounding ? INFINITY : 20 * log10(centre / h);
 }
 
 /* Coefficients are real, so the negative frequencies say the same as the positive ones. Ripples are
  * about 1 / taps channels apart: four points on each. */
-static double ripple_db(const struct ppf_fir *filter)
+static double report_ripple_db(const struct ppf_fir *filter)
 {
     uint32_t points = filter->taps < RIPPLE_POINTS_MIN   ? RIPPLE_POINTS_MIN
                       : filter->taps > RIPPLE_POINTS_MAX ? RIPPLE_POINTS_MAX
@@ -104,24 +104,24 @@ static double ripple_db(const struct ppf_fir *filter)
     double smallest = INFINITY;
     double largest = 0;
     for (uint32_t i = 0; i <= points; i++) {
-        double h = response(filter, 0.25 * i / points);
+        double h = report_response(filter, 0.25 * i / points);
         smallest = fmin(smallest, h);
         largest = fmax(largest, h);
     }
-    return rejection_db(filter, largest, smallest);
+    return report_rejection_db(filter, largest, smallest);
 }
 
 /* Where |H| crosses `level` between `low`, where it is above, and `high`, where it is below: the
  * secant, with the value at an end that stays halved so that the other end moves too (Illinois). */
-static double crossing(const struct ppf_fir *filter, double level, double low, double high)
+static double report_crossing(const struct ppf_fir *filter, double level, double low, double high)
 {
-    double above = response(filter, low) - level;
-    double below = response(filter, high) - level;
+    double above = report_response(filter, low) - level;
+    double below = report_response(filter, high) - level;
     double middle = low;
     int side = 0; /* that was replaced last */
     for (int i = 0; i < SECANTS_MAX; i++) {
         middle = low + (high - low) * above / (above - below);
-        double value = response(filter, middle) - level;
+        double value = report_response(filter, middle) - level;
         if (fabs(value) <= CROSSING_PRECISION * level) {
             break;
         }
@@ -142,42 +142,42 @@ static double crossing(const struct ppf_fir *filter, double level, double low, d
 
 /* Where |H| first falls below `level`, or the end of the band; at `from` it is not below. The
  * scan's steps grow with the frequency: a filter many channels wide needs no finer look. */
-static double half_width(const struct ppf_fir *filter, double level, double from)
+static double report_half_width(const struct ppf_fir *filter, double level, double from)
 {
     double end = filter->samples / 2.0;
     double low = from;
     double high = fmin(end, low + SCAN_STEP);
-    while (response(filter, high) >= level) {
+    while (report_response(filter, high) >= level) {
         if (high >= end) {
             return end;
         }
         low = high;
         high = fmin(end, high + fmax(SCAN_STEP, high / 8));
     }
-    return crossing(filter, level, low, high);
+    return report_crossing(filter, level, low, high);
 }
 
 /* The top of the lobe between `low` and `high`, by golden sections. */
-static double climb(const struct ppf_fir *filter, double low, double high)
+static double report_climb(const struct ppf_fir *filter, double low, double high)
 {
     const double golden = (sqrt(5) - 1) / 2;
     double left = high - golden * (high - low);
     double right = low + golden * (high - low);
-    double at_left = response(filter, left);
-    double at_right = response(filter, right);
+    double at_left = report_response(filter, left);
+    double at_right = report_response(filter, right);
     for (int i = 0; i < CLIMB_STEPS; i++) {
         if (at_left > at_right) {
             high = right;
             right = left;
             at_right = at_left;
             left = high - golden * (high - low);
-            at_left = response(filter, left);
+            at_left = report_response(filter, left);
         } else {
             low = left;
             left = right;
             at_left = at_right;
             right = low + golden * (high - low);
-            at_right = response(filter, right);
+            at_right = report_response(filter, right);
         }
     }
     return fmax(at_left, at_right);
@@ -185,7 +185,8 @@ static double climb(const struct ppf_fir *filter, double low, double high)
 
 /* Takes H at the frequencies m * samples / length, m = 0 .. length - 1: these are periodic in j
  * with `length`, so coefficients that lie `length` apart can be added up first. */
-static status_t transform_folded(const struct ppf_fir *filter, size_t length, double complex *out)
+static status_t report_transform_folded(const struct ppf_fir *filter, size_t length,
+                                        double complex *out)
 {
     status_t st = STATUS_OK;
     double complex *folded = NULL;
@@ -202,7 +203,7 @@ out:
 /* The largest |H| from BEYOND_FROM to the end of the band. Above LONGEST / POINTS_PER_LOBE
  * coefficients the transform takes fewer points per lobe, and skips lobes in the end; filters have
  * their largest ones close by, so the first channels are then looked at by plain sums too. */
-static status_t find_largest_beyond(const struct ppf_fir *filter, double *out)
+static status_t report_find_largest_beyond(const struct ppf_fir *filter, double *out)
 {
     status_t st = STATUS_OK;
     double complex *grid = NULL;
@@ -213,9 +214,9 @@ static status_t find_largest_beyond(const struct ppf_fir *filter, double *out)
     }
     double step = (double)filter->samples / (double)length;
     double place = BEYOND_FROM;
-    double largest = response(filter, place);
+    double largest = report_response(filter, place);
     TRY(memory_zeroed(length, sizeof *grid, "the filter's response", &grid));
-    TRY(transform_folded(filter, length, grid));
+    TRY(report_transform_folded(filter, length, grid));
     for (size_t m = (size_t)ceil(BEYOND_FROM / step); m <= length / 2; m++) {
         if (cabs(grid[m]) > largest) {
             largest = cabs(grid[m]);
@@ -225,13 +226,14 @@ static status_t find_largest_beyond(const struct ppf_fir *filter, double *out)
     if (length / POINTS_PER_LOBE < filter->count) {
         for (int i = 0; i <= NEAR_POINTS; i++) {
             double f = fmin(end, BEYOND_FROM + NEAR_CHANNELS * i / NEAR_POINTS);
-            double h = response(filter, f);
+            double h = report_response(filter, f);
             place = h > largest ? f : place;
             largest = fmax(largest, h);
         }
         step = fmin(step, NEAR_CHANNELS / NEAR_POINTS);
     }
-    *out = fmax(largest, climb(filter, fmax(BEYOND_FROM, place - step), fmin(end, place + step)));
+    *out = fmax(largest,
+                report_climb(filter, fmax(BEYOND_FROM, place - step), fmin(end, place + step)));
 out:
     free(grid);
     return st;
@@ -252,24 +254,24 @@ status_t filter_report_make(const double *coeff, uint32_t taps, uint32_t samples
         energy += coeff[j] * coeff[j];
     }
     filter.rounding = DBL_EPSILON * sqrt((double)filter.count) * magnitude;
-    double centre = response(&filter, 0);
+    double centre = report_response(&filter, 0);
     REQUIRE(centre > filter.rounding, STATUS_USAGE,
             "the filter has no gain at the centre of a channel: its %zu coefficients add up to %g",
             filter.count, centre);
     /* A band of two samples ends before f = 1.5: nothing lies beyond. */
     double beyond = 0;
     if (samples_per_spectrum / 2.0 >= BEYOND_FROM) {
-        TRY(find_largest_beyond(&filter, &beyond));
+        TRY(report_find_largest_beyond(&filter, &beyond));
     }
-    double half_3db = half_width(&filter, centre * pow(10, -3.0 / 20), 0);
-    double half_6db = half_width(&filter, centre * pow(10, -6.0 / 20), half_3db);
+    double half_3db = report_half_width(&filter, centre * pow(10, -3.0 / 20), 0);
+    double half_6db = report_half_width(&filter, centre * pow(10, -6.0 / 20), half_3db);
     *out = (struct filter_report){
-        .ripple_db = ripple_db(&filter),
+        .ripple_db = report_ripple_db(&filter),
         .width_3db = 2 * half_3db,
         .width_6db = 2 * half_6db,
-        .scalloping_db = rejection_db(&filter, centre, response(&filter, 0.5)),
-        .adjacent_db = rejection_db(&filter, centre, response(&filter, 1)),
-        .beyond_db = rejection_db(&filter, centre, beyond),
+        .scalloping_db = report_rejection_db(&filter, centre, report_response(&filter, 0.5)),
+        .adjacent_db = report_rejection_db(&filter, centre, report_response(&filter, 1)),
+        .beyond_db = report_rejection_db(&filter, centre, beyond),
         .noise_width = samples_per_spectrum * energy / (centre * centre),
     };
 out:

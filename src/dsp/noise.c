@@ -38,7 +38,7 @@ static const uint64_t GOLDEN = 0x9e3779b97f4a7c15u;
  * then all streams are pieces of one cycle, and ten thousand streams of 10^13 samples would
  * overlap. The second key, between the two multiplications, makes each stream a cycle of its own.
  */
-static inline uint64_t mix(struct noise_key key, uint64_t number)
+static inline uint64_t noise_mix(struct noise_key key, uint64_t number)
 {
     uint64_t z = number * GOLDEN + key.before;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -50,15 +50,15 @@ static inline uint64_t mix(struct noise_key key, uint64_t number)
 struct noise_key noise_key(uint64_t seed, enum noise_source source, uint32_t antenna, uint32_t chan)
 {
     struct noise_key key = {seed, 0};
-    key.before = mix(key, (uint64_t)source + 1);
-    key.before = mix(key, ((uint64_t)antenna << 32 | chan) + 1);
-    key.between = mix(key, 0);
+    key.before = noise_mix(key, (uint64_t)source + 1);
+    key.before = noise_mix(key, ((uint64_t)antenna << 32 | chan) + 1);
+    key.between = noise_mix(key, 0);
     return key;
 }
 
 /* The x >= start above which a normal deviate lies with probability p. Newton's steps from below
  * rise to it, since the upper tail is convex there. */
-static double normal_quantile(double p, double start)
+static double noise_normal_quantile(double p, double start)
 {
     enum { STEPS = 8 }; /* six reach the last bit from the neighbouring entry */
     const double density_at_0 = 0.39894228040143267794;
@@ -74,7 +74,7 @@ static double normal_quantile(double p, double start)
  * for the whole tail and is put where the kurtosis becomes 3: with weight w = 2 / ENTRIES, and s2,
  * s4 the moments that the others make, s4 + w y^2 = 3 (s2 + w y)^2 gives its square y. All are
  * then scaled to the variance. */
-static void fill_table(int32_t table[ENTRIES])
+static void noise_fill_table(int32_t table[ENTRIES])
 {
     double x[HALF];
     double s2 = 0;
@@ -82,7 +82,7 @@ static void fill_table(int32_t table[ENTRIES])
     const double w = 1.0 / HALF;
     double below = 0;
     for (int j = HALF - 1; j > 0; j--) {
-        x[j] = below = normal_quantile((j + 0.5) / ENTRIES, below);
+        x[j] = below = noise_normal_quantile((j + 0.5) / ENTRIES, below);
         s2 += w * x[j] * x[j];
         s4 += w * x[j] * x[j] * x[j] * x[j];
     }
@@ -102,7 +102,7 @@ status_t noise_create(noise_t **out)
     status_t st = STATUS_OK;
     noise_t *noise = NULL;
     TRY(memory_zeroed(1, sizeof *noise, "the table of noise", &noise));
-    fill_table(noise->quantile);
+    noise_fill_table(noise->quantile);
     *out = noise;
 out:
     return st;
@@ -120,7 +120,7 @@ void noise_fill(const noise_t *noise, struct noise_key key, float sigma, uint64_
     const float unit = sigma / (1 << UNIT_BITS);
     const uint64_t mask = ENTRIES - 1;
     for (uint64_t i = 0; i < count; i++) {
-        uint64_t bits = mix(key, first + i);
+        uint64_t bits = noise_mix(key, first + i);
         int32_t sum = table[bits & mask] + table[bits >> INDEX_BITS & mask] +
                       table[bits >> 2 * INDEX_BITS & mask] + table[bits >> 3 * INDEX_BITS & mask] +
                       table[bits >> 4 * INDEX_BITS & mask];

@@ -32,7 +32,7 @@ struct sum {
 
 /* T * P. A system that overcommits would grant any size and kill us later, so what this machine
  * cannot hold is refused here. */
-static status_t count_coefficients(const struct prototype_spec *spec, size_t *out)
+static status_t prototype_count_coefficients(const struct prototype_spec *spec, size_t *out)
 {
     status_t st = STATUS_OK;
     uint64_t count = (uint64_t)spec->taps * spec->samples_per_spectrum;
@@ -50,14 +50,14 @@ out:
 }
 
 /* sin(pi u) / (pi u). fmod is exact, so that sin stays accurate many lobes away from the centre. */
-static double sinc(double u)
+static double prototype_sinc(double u)
 {
     return u == 0 ? 1 : sin(M_PI * fmod(u, 2)) / (M_PI * u);
 }
 
 /* The modified Bessel function of order zero by its power series: all terms are positive, so
  * nothing cancels. */
-static double bessel_i0(double x)
+static double prototype_bessel_i0(double x)
 {
     double quarter = x * x / 4;
     double term = 1;
@@ -70,7 +70,7 @@ static double bessel_i0(double x)
 }
 
 /* The window at 0 < u < 1; `i0_beta` is I0(beta) of a Kaiser window. */
-static double window_at(const struct prototype_spec *spec, double i0_beta, double u)
+static double prototype_window_at(const struct prototype_spec *spec, double i0_beta, double u)
 {
     switch (spec->window) {
     case WINDOW_HANN:
@@ -81,7 +81,7 @@ static double window_at(const struct prototype_spec *spec, double i0_beta, doubl
         return 0.42 - 0.5 * cos(2 * M_PI * u) + 0.08 * cos(4 * M_PI * u);
     case WINDOW_KAISER:
         /* 1 - (2u - 1)^2 = 4 u (1 - u), which loses no digits at the ends. */
-        return bessel_i0(spec->kaiser_beta * sqrt(4 * u * (1 - u))) / i0_beta;
+        return prototype_bessel_i0(spec->kaiser_beta * sqrt(4 * u * (1 - u))) / i0_beta;
     case WINDOW_RECT:
     case WINDOW_FILE:
         break;
@@ -90,7 +90,8 @@ static double window_at(const struct prototype_spec *spec, double i0_beta, doubl
 }
 
 /* Both halves get the same bits: a symmetric filter has an exactly linear phase. */
-static status_t fill_windowed_sinc(const struct prototype_spec *spec, size_t count, double *coeff)
+static status_t prototype_fill_windowed_sinc(const struct prototype_spec *spec, size_t count,
+                                             double *coeff)
 {
     status_t st = STATUS_OK;
     double i0_beta = 1;
@@ -98,13 +99,13 @@ static status_t fill_windowed_sinc(const struct prototype_spec *spec, size_t cou
         REQUIRE(fabs(spec->kaiser_beta) <= KAISER_BETA_LIMIT, STATUS_USAGE,
                 "a Kaiser window with beta %g: at most %g can be computed", spec->kaiser_beta,
                 KAISER_BETA_LIMIT);
-        i0_beta = bessel_i0(spec->kaiser_beta);
+        i0_beta = prototype_bessel_i0(spec->kaiser_beta);
     }
     for (size_t j = 0; j < count - count / 2; j++) {
         double x = (double)j - ((double)count - 1) / 2;
         double u = ((double)j + 0.5) / (double)count;
-        coeff[j] =
-            sinc(spec->cutoff * x / spec->samples_per_spectrum) * window_at(spec, i0_beta, u);
+        coeff[j] = prototype_sinc(spec->cutoff * x / spec->samples_per_spectrum) *
+                   prototype_window_at(spec, i0_beta, u);
         coeff[count - 1 - j] = coeff[j];
     }
 out:
@@ -112,7 +113,7 @@ out:
 }
 
 /* Reads over blanks, line ends and comments; returns the first character behind them, or EOF. */
-static int skip_blanks(struct words *in)
+static int prototype_skip_blanks(struct words *in)
 {
     int c = getc(in->file);
     while (c == '#' || isspace(c)) {
@@ -130,10 +131,10 @@ static int skip_blanks(struct words *in)
 
 /* Reads the next word; returns 0 at the end of the file. Bytes that cannot be shown become '?',
  * which no number contains, so that messages stay readable. */
-static int next_word(struct words *in)
+static int prototype_next_word(struct words *in)
 {
     size_t length = 0;
-    int c = skip_blanks(in);
+    int c = prototype_skip_blanks(in);
     while (c != EOF && c != '#' && !isspace(c) && length < WORD_BYTES - 1) {
         in->word[length++] = (char)(isgraph(c) ? c : '?');
         c = getc(in->file);
@@ -145,7 +146,8 @@ static int next_word(struct words *in)
 }
 
 /* Reads on past the last number that is needed, to tell how many there are. */
-static status_t fill_from_file(const struct prototype_spec *spec, size_t count, double *coeff)
+static status_t prototype_fill_from_file(const struct prototype_spec *spec, size_t count,
+                                         double *coeff)
 {
     status_t st = STATUS_OK;
     size_t found = 0;
@@ -159,7 +161,7 @@ static status_t fill_from_file(const struct prototype_spec *spec, size_t count, 
             spec->path);
     REQUIRE(in.file, STATUS_DATA, "the coefficients of window file:%s cannot be read: %s",
             spec->path, strerror(errno));
-    while (next_word(&in)) {
+    while (prototype_next_word(&in)) {
         double value = 0;
         REQUIRE(strlen(in.word) < WORD_BYTES - 1 && units_parse_f64(in.word, &value), STATUS_DATA,
                 "%s, line %zu: '%.40s' is no number (filter coefficient %zu, %zu expected)",
@@ -182,7 +184,7 @@ out:
     return st;
 }
 
-static void sum_add(struct sum *sum, double term)
+static void prototype_sum_add(struct sum *sum, double term)
 {
     double total = sum->value + term;
     sum->rest +=
@@ -191,16 +193,16 @@ static void sum_add(struct sum *sum, double term)
 }
 
 /* The number that the coefficients are to be divided by. */
-static status_t find_divisor(enum normalise normalise, size_t count, const double *coeff,
-                             double *out)
+static status_t prototype_find_divisor(enum normalise normalise, size_t count, const double *coeff,
+                                       double *out)
 {
     status_t st = STATUS_OK;
     struct sum sum = {0, 0};
     struct sum energy = {0, 0};
     double magnitude = 0;
     for (size_t j = 0; j < count; j++) {
-        sum_add(&sum, coeff[j]);
-        sum_add(&energy, coeff[j] * coeff[j]);
+        prototype_sum_add(&sum, coeff[j]);
+        prototype_sum_add(&energy, coeff[j] * coeff[j]);
         magnitude += fabs(coeff[j]);
     }
     double divisor = 1;
@@ -227,14 +229,14 @@ status_t prototype_create(const struct prototype_spec *spec, double **out)
     size_t count = 0;
     double divisor = 1;
     double *coeff = NULL;
-    TRY(count_coefficients(spec, &count));
+    TRY(prototype_count_coefficients(spec, &count));
     TRY(memory_zeroed(count, sizeof *coeff, "filter coefficients", &coeff));
     if (spec->window == WINDOW_FILE) {
-        TRY(fill_from_file(spec, count, coeff));
+        TRY(prototype_fill_from_file(spec, count, coeff));
     } else {
-        TRY(fill_windowed_sinc(spec, count, coeff));
+        TRY(prototype_fill_windowed_sinc(spec, count, coeff));
     }
-    TRY(find_divisor(spec->normalise, count, coeff, &divisor));
+    TRY(prototype_find_divisor(spec->normalise, count, coeff, &divisor));
     for (size_t j = 0; j < count; j++) {
         coeff[j] /= divisor;
     }

@@ -28,7 +28,7 @@ static const char magic[8] = "vmcache1";
  * else can write here does. */
 static const uint64_t fnv_start = UINT64_C(0xcbf29ce484222325);
 
-static uint64_t fnv(uint64_t hash, const void *data, size_t size)
+static uint64_t cache_fnv(uint64_t hash, const void *data, size_t size)
 {
     const uint64_t prime = UINT64_C(0x100000001b3);
     const unsigned char *byte = data;
@@ -40,44 +40,44 @@ static uint64_t fnv(uint64_t hash, const void *data, size_t size)
 
 uint64_t cache_hash(const void *data, size_t size)
 {
-    return fnv(fnv_start, data, size);
+    return cache_fnv(fnv_start, data, size);
 }
 
-static int is_set(const char *value)
+static int cache_is_set(const char *value)
 {
     return value && value[0] != '\0';
 }
 
 /* The folder's name for free(), or NULL when there is none. */
-static char *folder_name(void)
+static char *cache_folder_name(void)
 {
     char *out = NULL;
     const char *own = getenv("VOLTMILL_CACHE");
     const char *shared = getenv("XDG_CACHE_HOME");
     const char *home = getenv("HOME");
-    if (is_set(own)) {
+    if (cache_is_set(own)) {
         return strcmp(own, "off") == 0 ? NULL : strdup(own);
     }
     /* The XDG specification has relative names ignored. */
-    if (is_set(shared) && shared[0] == '/') {
+    if (cache_is_set(shared) && shared[0] == '/') {
         return asprintf(&out, "%s/voltmill", shared) < 0 ? NULL : out;
     }
-    if (is_set(home)) {
+    if (cache_is_set(home)) {
         return asprintf(&out, "%s/.cache/voltmill", home) < 0 ? NULL : out;
     }
     return NULL;
 }
 
 /* The entry's name in the folder; for free(), or NULL. */
-static char *entry_name(const char *kind, const char *key)
+static char *cache_entry_name(const char *kind, const char *key)
 {
     char *out = NULL;
-    uint64_t hash = fnv(fnv_start, key, strlen(key));
+    uint64_t hash = cache_fnv(fnv_start, key, strlen(key));
     return asprintf(&out, "%s-%016" PRIx64, kind, hash) < 0 ? NULL : out;
 }
 
 /* Makes the folder and those above it, each the user's own. */
-static void make_folder(char *path)
+static void cache_make_folder(char *path)
 {
     struct stat info;
     if (stat(path, &info) == 0) {
@@ -95,7 +95,7 @@ static void make_folder(char *path)
 
 /* What is in the cache is taken as it is, kernels of processors included: a folder or an entry into
  * which somebody else may have put something is as good as none. Said once. */
-static void say_refused(const char *what, const char *path, const char *why)
+static void cache_say_refused(const char *what, const char *path, const char *why)
 {
     static int is_said;
     if (!is_said) {
@@ -107,26 +107,26 @@ static void say_refused(const char *what, const char *path, const char *why)
 /* Opens the folder, -1 when there is none or it is not the user's alone. Whoever may replace it by
  * another one (the owner of a folder above it) can only do so by one that is the user's alone, too.
  */
-static int open_folder(int make, char **name)
+static int cache_open_folder(int make, char **name)
 {
     char why[OWNER_WORDS];
     int fd = -1;
-    *name = folder_name();
+    *name = cache_folder_name();
     if (*name && make) {
-        make_folder(*name);
+        cache_make_folder(*name);
     }
     if (*name) {
         fd = open(*name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     }
     if (fd >= 0 && (!owner_is_path_mine(*name, why) || !owner_is_mine(fd, why))) {
-        say_refused("there is no cache", *name, why);
+        cache_say_refused("there is no cache", *name, why);
         close(fd);
         fd = -1;
     }
     return fd;
 }
 
-static int open_entry(int folder, const char *folder_path, const char *name)
+static int cache_open_entry(int folder, const char *folder_path, const char *name)
 {
     char why[OWNER_WORDS];
     /* Nobody writes a pipe here; without O_NONBLOCK one would be waited for. */
@@ -134,7 +134,7 @@ static int open_entry(int folder, const char *folder_path, const char *name)
     if (fd >= 0 && !owner_is_mine(fd, why)) {
         char *path = NULL;
         if (asprintf(&path, "%s/%s", folder_path, name) >= 0) {
-            say_refused("not taken from the cache", path, why);
+            cache_say_refused("not taken from the cache", path, why);
             free(path);
         }
         close(fd);
@@ -143,7 +143,7 @@ static int open_entry(int folder, const char *folder_path, const char *name)
     return fd;
 }
 
-static int read_all(int fd, void *data, size_t size)
+static int cache_read_all(int fd, void *data, size_t size)
 {
     char *at = data;
     while (size > 0) {
@@ -159,7 +159,7 @@ static int read_all(int fd, void *data, size_t size)
     return 1;
 }
 
-static int write_all(int fd, const void *data, size_t size)
+static int cache_write_all(int fd, const void *data, size_t size)
 {
     const char *at = data;
     while (size > 0) {
@@ -177,15 +177,16 @@ static int write_all(int fd, const void *data, size_t size)
 
 /* Reads key and data of an open entry behind its head; *out stays NULL when they are not what was
  * written for this key. */
-static status_t read_entry(int fd, const char *key, void **out, size_t *size)
+static status_t cache_read_entry(int fd, const char *key, void **out, size_t *size)
 {
     status_t st = STATUS_OK;
     struct head head;
     struct stat info;
     char *block = NULL;
     size_t key_bytes = strlen(key);
-    if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || !read_all(fd, &head, sizeof head) ||
-        memcmp(head.magic, magic, sizeof magic) != 0 || head.key_bytes != key_bytes) {
+    if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) ||
+        !cache_read_all(fd, &head, sizeof head) || memcmp(head.magic, magic, sizeof magic) != 0 ||
+        head.key_bytes != key_bytes) {
         goto out;
     }
     uint64_t rest = (uint64_t)info.st_size - sizeof head;
@@ -193,8 +194,8 @@ static status_t read_entry(int fd, const char *key, void **out, size_t *size)
         goto out;
     }
     TRY(memory_zeroed((size_t)rest, 1, "an entry of the cache", &block));
-    if (read_all(fd, block, (size_t)rest) && memcmp(block, key, key_bytes) == 0 &&
-        fnv(fnv_start, block, (size_t)rest) == head.checksum) {
+    if (cache_read_all(fd, block, (size_t)rest) && memcmp(block, key, key_bytes) == 0 &&
+        cache_fnv(fnv_start, block, (size_t)rest) == head.checksum) {
         *size = (size_t)head.data_bytes;
         memmove(block, block + key_bytes, *size);
         *out = block;
@@ -210,15 +211,15 @@ status_t cache_get(const char *kind, const char *key, void **out, size_t *size)
     status_t st = STATUS_OK;
     int fd = -1;
     char *path = NULL;
-    int folder = open_folder(0, &path);
-    char *name = folder >= 0 ? entry_name(kind, key) : NULL;
+    int folder = cache_open_folder(0, &path);
+    char *name = folder >= 0 ? cache_entry_name(kind, key) : NULL;
     *out = NULL;
     *size = 0;
     if (name) {
-        fd = open_entry(folder, path, name);
+        fd = cache_open_entry(folder, path, name);
     }
     if (fd >= 0) {
-        TRY(read_entry(fd, key, out, size));
+        TRY(cache_read_entry(fd, key, out, size));
     }
 out:
     if (fd >= 0) {
@@ -233,7 +234,7 @@ out:
 }
 
 /* A new file beside `name`, with a name of its own, *part for free(); -1 when there can be none. */
-static int make_part(int folder, const char *name, char **part)
+static int cache_make_part(int folder, const char *name, char **part)
 {
     enum { TRIES = 100 };
     for (int i = 0; i < TRIES; i++) {
@@ -252,18 +253,19 @@ static int make_part(int folder, const char *name, char **part)
 }
 
 /* Writes the entry beside and gives it its name, in the place of whatever has it. */
-static int write_entry(int folder, const char *name, const char *key, const void *data, size_t size)
+static int cache_write_entry(int folder, const char *name, const char *key, const void *data,
+                             size_t size)
 {
     char *part = NULL;
     int done = 0;
-    int fd = make_part(folder, name, &part);
+    int fd = cache_make_part(folder, name, &part);
     if (fd >= 0) {
         size_t key_bytes = strlen(key);
         struct head head = {.key_bytes = key_bytes, .data_bytes = size};
         memcpy(head.magic, magic, sizeof magic);
-        head.checksum = fnv(fnv(fnv_start, key, key_bytes), data, size);
-        done = write_all(fd, &head, sizeof head) && write_all(fd, key, key_bytes) &&
-               write_all(fd, data, size);
+        head.checksum = cache_fnv(cache_fnv(fnv_start, key, key_bytes), data, size);
+        done = cache_write_all(fd, &head, sizeof head) && cache_write_all(fd, key, key_bytes) &&
+               cache_write_all(fd, data, size);
         done = close(fd) == 0 && done;
         done = done && renameat(folder, part, folder, name) == 0;
         if (!done) {
@@ -278,10 +280,10 @@ int cache_put(const char *kind, const char *key, const void *data, size_t size)
 {
     int done = 0;
     char *path = NULL;
-    int folder = open_folder(1, &path);
+    int folder = cache_open_folder(1, &path);
     if (folder >= 0) {
-        char *name = entry_name(kind, key);
-        done = name && write_entry(folder, name, key, data, size);
+        char *name = cache_entry_name(kind, key);
+        done = name && cache_write_entry(folder, name, key, data, size);
         free(name);
         close(folder);
     }
@@ -295,13 +297,13 @@ char *cache_path(const char *name)
     char *out = NULL;
     char *path = NULL;
     struct stat info;
-    int folder = open_folder(1, &path);
+    int folder = cache_open_folder(1, &path);
     if (folder >= 0 && asprintf(&out, "%s/%s", path, name) < 0) {
         out = NULL;
     }
     if (out && name[0] != '\0' && fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
         !owner_is_entry_mine(&info, why)) {
-        say_refused("not taken from the cache", out, why);
+        cache_say_refused("not taken from the cache", out, why);
         free(out);
         out = NULL;
     }

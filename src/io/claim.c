@@ -13,7 +13,7 @@
 /* Takes a lock if nobody else has it. A run that was just killed needs a moment to be gone, and
  * whoever only looks (claim_is_held) has it for an instant: so try for three seconds. Returns 0
  * when the lock is somebody else's; file systems without locks have nobody else. */
-static int lock_patiently(int fd, int kind)
+static int claim_lock_patiently(int fd, int kind)
 {
     enum { TIMES = 150, PAUSE_NS = 20000000 };
     for (int i = 0; i < TIMES; i++) {
@@ -36,11 +36,12 @@ int claim_is_on(int fd, const char *part)
 
 /* Opens and locks the file; *fd < 0 when it was renamed between the two, so that the lock would be
  * on something else. */
-static status_t open_locked(const char *part, int *fd)
+static status_t claim_open_locked(const char *part, int *fd)
 {
     status_t st = STATUS_OK;
     TRY(file_open_own(part, fd));
-    REQUIRE(lock_patiently(*fd, LOCK_EX), STATUS_USAGE, "%s is being written by another run", part);
+    REQUIRE(claim_lock_patiently(*fd, LOCK_EX), STATUS_USAGE, "%s is being written by another run",
+            part);
     if (!claim_is_on(*fd, part)) {
         close(*fd);
         *fd = -1;
@@ -55,7 +56,7 @@ status_t claim_take(const char *part, int *out, uint64_t *bytes)
     struct stat info;
     int fd = -1;
     for (int i = 0; i < 100 && fd < 0; i++) {
-        TRY(open_locked(part, &fd));
+        TRY(claim_open_locked(part, &fd));
     }
     REQUIRE(fd >= 0, STATUS_USAGE, "%s is being written by other runs", part);
     REQUIRE(fstat(fd, &info) == 0, STATUS_USAGE, "%s: %s", part, strerror(errno));
@@ -72,7 +73,8 @@ out:
 status_t claim_share(int fd, const char *part)
 {
     status_t st = STATUS_OK;
-    REQUIRE(lock_patiently(fd, LOCK_SH), STATUS_USAGE, "%s is being written by another run", part);
+    REQUIRE(claim_lock_patiently(fd, LOCK_SH), STATUS_USAGE, "%s is being written by another run",
+            part);
 out:
     return st;
 }

@@ -11,7 +11,7 @@ static const uint32_t polynomial = UINT32_C(0xedb88320);
 static const uint32_t one = UINT32_C(1) << 31;
 
 /* zlib inverts before and after. */
-static uint32_t plain_more(uint32_t part, const void *data, size_t bytes)
+static uint32_t crc_plain_more(uint32_t part, const void *data, size_t bytes)
 {
     return ~(uint32_t)crc32_z(~part, data, bytes);
 }
@@ -61,18 +61,18 @@ uint32_t crc_part_more(uint32_t part, const void *data, size_t bytes)
         __m128i folded;
         size_t folds = bytes / FOLD;
         fold_all(part, data, folds, &folded);
-        part = plain_more(0, &folded, sizeof folded);
+        part = crc_plain_more(0, &folded, sizeof folded);
         data = (const char *)data + folds * FOLD;
         bytes -= folds * FOLD;
     }
-    return plain_more(part, data, bytes);
+    return crc_plain_more(part, data, bytes);
 }
 
 #else
 
 uint32_t crc_part_more(uint32_t part, const void *data, size_t bytes)
 {
-    return plain_more(part, data, bytes);
+    return crc_plain_more(part, data, bytes);
 }
 
 #endif

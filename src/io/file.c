@@ -15,7 +15,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-static status_t name_beside(const char *path, const char *ending, char **out)
+static status_t file_name_beside(const char *path, const char *ending, char **out)
 {
     status_t st = STATUS_OK;
     struct text text = {0};
@@ -29,16 +29,16 @@ out:
 
 status_t file_part_name(const char *path, char **out)
 {
-    return name_beside(path, "part", out);
+    return file_name_beside(path, "part", out);
 }
 
 status_t file_journal_name(const char *path, char **out)
 {
-    return name_beside(path, "journal", out);
+    return file_name_beside(path, "journal", out);
 }
 
 /* "dir" of "dir/x", "." of "x". */
-static status_t folder_of(const char *path, char **out)
+static status_t file_folder_of(const char *path, char **out)
 {
     status_t st = STATUS_OK;
     struct text text = {0};
@@ -60,7 +60,7 @@ int file_is_absent(int reason)
     return reason == ENOENT || reason == ENOTDIR || reason == ELOOP || reason == ENAMETOOLONG;
 }
 
-static status_t look_up(const char *path, int follows, struct stat *info, int *exists)
+static status_t file_look_up(const char *path, int follows, struct stat *info, int *exists)
 {
     status_t st = STATUS_OK;
     *exists = (follows ? stat(path, info) : lstat(path, info)) == 0;
@@ -73,7 +73,7 @@ out:
 status_t file_exists(const char *path, int *out)
 {
     struct stat info;
-    return look_up(path, 0, &info, out);
+    return file_look_up(path, 0, &info, out);
 }
 
 status_t file_check_new(const char *path, int force)
@@ -82,14 +82,14 @@ status_t file_check_new(const char *path, int force)
     char *folder = NULL;
     struct stat info;
     int exists = 0;
-    TRY(folder_of(path, &folder));
+    TRY(file_folder_of(path, &folder));
     REQUIRE(stat(folder, &info) == 0, STATUS_USAGE, "%s cannot be made: folder %s: %s", path,
             folder, strerror(errno));
     REQUIRE(S_ISDIR(info.st_mode), STATUS_USAGE, "%s cannot be made: %s is not a folder", path,
             folder);
     REQUIRE(access(folder, W_OK | X_OK) == 0, STATUS_USAGE, "%s cannot be made: folder %s: %s",
             path, folder, strerror(errno));
-    TRY(look_up(path, 0, &info, &exists));
+    TRY(file_look_up(path, 0, &info, &exists));
     if (exists) {
         REQUIRE(!S_ISDIR(info.st_mode), STATUS_USAGE, "%s is a folder", path);
         REQUIRE(S_ISREG(info.st_mode) || S_ISLNK(info.st_mode), STATUS_USAGE,
@@ -101,7 +101,7 @@ out:
     return st;
 }
 
-static int is_same_inode(const struct stat *a, const struct stat *b)
+static int file_is_same_inode(const struct stat *a, const struct stat *b)
 {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
@@ -116,15 +116,15 @@ status_t file_is_same(const char *a, const char *b, int *out)
     char *left_folder = NULL;
     char *right_folder = NULL;
     *out = 0;
-    TRY(look_up(a, 1, &left, &has_left));
-    TRY(look_up(b, 1, &right, &has_right));
+    TRY(file_look_up(a, 1, &left, &has_left));
+    TRY(file_look_up(b, 1, &right, &has_right));
     if (!has_left && !has_right && strcmp(text_basename(a), text_basename(b)) == 0) {
-        TRY(folder_of(a, &left_folder));
-        TRY(folder_of(b, &right_folder));
-        TRY(look_up(left_folder, 1, &left, &has_left));
-        TRY(look_up(right_folder, 1, &right, &has_right));
+        TRY(file_folder_of(a, &left_folder));
+        TRY(file_folder_of(b, &right_folder));
+        TRY(file_look_up(left_folder, 1, &left, &has_left));
+        TRY(file_look_up(right_folder, 1, &right, &has_right));
     }
-    *out = has_left && has_right && is_same_inode(&left, &right);
+    *out = has_left && has_right && file_is_same_inode(&left, &right);
 out:
     free(left_folder);
     free(right_folder);
@@ -154,7 +154,7 @@ status_t file_free_bytes(const char *path, uint64_t *bytes)
     status_t st = STATUS_OK;
     char *folder = NULL;
     struct statvfs info;
-    TRY(folder_of(path, &folder));
+    TRY(file_folder_of(path, &folder));
     REQUIRE(statvfs(folder, &info) == 0, STATUS_USAGE, "folder %s: %s", folder, strerror(errno));
     *bytes = (uint64_t)info.f_bavail * info.f_frsize;
 out:
@@ -167,7 +167,7 @@ status_t file_device(const char *path, uint64_t *device)
     status_t st = STATUS_OK;
     char *folder = NULL;
     struct stat info;
-    TRY(folder_of(path, &folder));
+    TRY(file_folder_of(path, &folder));
     REQUIRE(stat(folder, &info) == 0, STATUS_USAGE, "folder %s: %s", folder, strerror(errno));
     *device = (uint64_t)info.st_dev;
 out:
@@ -175,7 +175,7 @@ out:
     return st;
 }
 
-static status_t fail_no_space(const char *path, uint64_t bytes)
+static status_t file_fail_no_space(const char *path, uint64_t bytes)
 {
     uint64_t left = 0;
     char needed[UNITS_TEXT];
@@ -190,14 +190,15 @@ static status_t fail_no_space(const char *path, uint64_t bytes)
 }
 
 /* File systems in memory zero the pages that they reserve. */
-static int is_in_memory(int fd)
+static int file_is_in_memory(int fd)
 {
     enum { TMPFS = 0x01021994 };
     struct statfs info;
     return fstatfs(fd, &info) == 0 && info.f_type == TMPFS;
 }
 
-static status_t reserve_range(int fd, const char *path, uint64_t from, uint64_t to, uint64_t bytes)
+static status_t file_reserve_range(int fd, const char *path, uint64_t from, uint64_t to,
+                                   uint64_t bytes)
 {
     status_t st = STATUS_OK;
     uint64_t left = 0;
@@ -206,7 +207,7 @@ static status_t reserve_range(int fd, const char *path, uint64_t from, uint64_t 
     /* A reservation that fails takes all that is free for a moment, from others too. */
     TRY(file_free_bytes(path, &left));
     if (fstat(fd, &info) == 0 && left + (uint64_t)info.st_blocks * 512 < to - from) {
-        TRY(fail_no_space(path, bytes));
+        TRY(file_fail_no_space(path, bytes));
     }
     do {
         status = fallocate(fd, 0, (off_t)from, (off_t)(to - from));
@@ -214,10 +215,10 @@ static status_t reserve_range(int fd, const char *path, uint64_t from, uint64_t 
     if (status != 0 && (errno == EOPNOTSUPP || errno == ENOSYS)) {
         TRY(file_free_bytes(path, &left));
         if (left < bytes) {
-            TRY(fail_no_space(path, bytes));
+            TRY(file_fail_no_space(path, bytes));
         }
     } else if (status != 0 && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) {
-        TRY(fail_no_space(path, bytes));
+        TRY(file_fail_no_space(path, bytes));
     } else {
         REQUIRE(status == 0, STATUS_DATA, "%s: %" PRIu64 " bytes cannot be reserved: %s", path,
                 bytes, strerror(errno));
@@ -228,7 +229,7 @@ out:
 
 status_t file_reserve(int fd, const char *path, uint64_t bytes)
 {
-    return reserve_range(fd, path, 0, bytes, bytes);
+    return file_reserve_range(fd, path, 0, bytes, bytes);
 }
 
 status_t file_reserve_begin(int fd, const char *path, uint64_t bytes)
@@ -236,14 +237,14 @@ status_t file_reserve_begin(int fd, const char *path, uint64_t bytes)
     status_t st = STATUS_OK;
     struct stat info;
     uint64_t left = 0;
-    if (!is_in_memory(fd)) {
+    if (!file_is_in_memory(fd)) {
         return file_reserve(fd, path, bytes);
     }
     REQUIRE(fstat(fd, &info) == 0, STATUS_DATA, "%s cannot be looked at: %s", path,
             strerror(errno));
     TRY(file_free_bytes(path, &left));
     if (left + (uint64_t)info.st_blocks * 512 < bytes) {
-        TRY(fail_no_space(path, bytes));
+        TRY(file_fail_no_space(path, bytes));
     }
 out:
     return st;
@@ -255,7 +256,8 @@ status_t file_reserve_share(int fd, const char *path, uint64_t bytes, int rank, 
     uint64_t each = (bytes / (uint64_t)size / PAGE + 1) * PAGE;
     uint64_t from = min_u64(each * (uint64_t)rank, bytes);
     uint64_t to = min_u64(from + each, bytes);
-    return to > from && is_in_memory(fd) ? reserve_range(fd, path, from, to, bytes) : STATUS_OK;
+    return to > from && file_is_in_memory(fd) ? file_reserve_range(fd, path, from, to, bytes)
+                                              : STATUS_OK;
 }
 
 int file_is_out_of(int reason)
@@ -283,7 +285,7 @@ out:
     return st;
 }
 
-static status_t write_status(int reason)
+static status_t file_write_status(int reason)
 {
     return reason == ENOSPC || reason == EDQUOT || reason == EFBIG ? STATUS_NO_SPACE : STATUS_DATA;
 }
@@ -297,8 +299,9 @@ status_t file_write(int fd, const char *path, uint64_t offset, const void *data,
         if (put < 0 && errno == EINTR) {
             continue;
         }
-        REQUIRE(put > 0, write_status(errno), "%s: writing %zu bytes at offset %" PRIu64 ": %s",
-                path, most, offset + done, strerror(errno));
+        REQUIRE(put > 0, file_write_status(errno),
+                "%s: writing %zu bytes at offset %" PRIu64 ": %s", path, most, offset + done,
+                strerror(errno));
         done += (uint64_t)put;
     }
 out:
@@ -339,9 +342,9 @@ void file_flush(int fd, uint64_t offset, uint64_t bytes)
 }
 
 /* Whether an error says that data are lost, not that the file system has no such call. */
-static int is_loss(int reason)
+static int file_is_loss(int reason)
 {
-    return reason == EIO || write_status(reason) == STATUS_NO_SPACE;
+    return reason == EIO || file_write_status(reason) == STATUS_NO_SPACE;
 }
 
 status_t file_await(int fd, const char *path, uint64_t offset, uint64_t bytes)
@@ -349,8 +352,8 @@ status_t file_await(int fd, const char *path, uint64_t offset, uint64_t bytes)
     status_t st = STATUS_OK;
     unsigned all = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
     /* The system tells of an error once: a later file_sync_data() would not know of it. */
-    REQUIRE(sync_file_range(fd, (off_t)offset, (off_t)bytes, all) == 0 || !is_loss(errno),
-            write_status(errno), "%s cannot be made to last: %s", path, strerror(errno));
+    REQUIRE(sync_file_range(fd, (off_t)offset, (off_t)bytes, all) == 0 || !file_is_loss(errno),
+            file_write_status(errno), "%s cannot be made to last: %s", path, strerror(errno));
 out:
     return st;
 }
@@ -365,7 +368,7 @@ int file_is_huge(uint64_t bytes)
 status_t file_sync_data(int fd, const char *path)
 {
     status_t st = STATUS_OK;
-    REQUIRE(fdatasync(fd) == 0, write_status(errno), "%s cannot be made to last: %s", path,
+    REQUIRE(fdatasync(fd) == 0, file_write_status(errno), "%s cannot be made to last: %s", path,
             strerror(errno));
 out:
     return st;
@@ -374,7 +377,7 @@ out:
 status_t file_sync(int fd, const char *path)
 {
     status_t st = STATUS_OK;
-    REQUIRE(fsync(fd) == 0, write_status(errno), "%s cannot be made to last: %s", path,
+    REQUIRE(fsync(fd) == 0, file_write_status(errno), "%s cannot be made to last: %s", path,
             strerror(errno));
 out:
     return st;
@@ -384,7 +387,7 @@ status_t file_sync_folder(const char *path)
 {
     status_t st = STATUS_OK;
     char *folder = NULL;
-    TRY(folder_of(path, &folder));
+    TRY(file_folder_of(path, &folder));
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     /* A folder that cannot be synced (some network file systems) is no reason to fail. */
     if (fd >= 0) {
@@ -398,7 +401,7 @@ out:
 
 /* Renames without replacing; file systems that cannot do so in one step make a second name first.
  */
-static int rename_new(const char *part, const char *path)
+static int file_rename_new(const char *part, const char *path)
 {
     if (renameat2(AT_FDCWD, part, AT_FDCWD, path, RENAME_NOREPLACE) == 0) {
         return 0;
@@ -424,7 +427,7 @@ static int rename_new(const char *part, const char *path)
 status_t file_publish(const char *part, const char *path, int force)
 {
     status_t st = STATUS_OK;
-    int status = force ? rename(part, path) : rename_new(part, path);
+    int status = force ? rename(part, path) : file_rename_new(part, path);
     REQUIRE(status == 0 || errno != EEXIST, STATUS_USAGE,
             "%s came to be while this run wrote it: the product is complete, but is left as %s",
             path, part);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static status_t make_room(struct guard *guard)
+static status_t guard_make_room(struct guard *guard)
 {
     status_t st = STATUS_OK;
     size_t room = guard->room > 0 ? 2 * guard->room : 16;
@@ -37,7 +37,7 @@ status_t guard_add(struct guard *guard, const char *what, const char *path)
         goto out;
     }
     TRY(identity_of_path(path, &file.identity));
-    TRY(make_room(guard));
+    TRY(guard_make_room(guard));
     TRY(memory_text(path, &file.path));
     guard->files[guard->count++] = file;
 out:

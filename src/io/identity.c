@@ -95,7 +95,7 @@ struct sampled {
     uint32_t crc;
 };
 
-static status_t add(struct sampled *s, uint64_t from, uint64_t bytes)
+static status_t identity_add(struct sampled *s, uint64_t from, uint64_t bytes)
 {
     status_t st = STATUS_OK;
     for (uint64_t at = 0; at < bytes; at += BUFFER_BYTES) {
@@ -107,18 +107,18 @@ out:
     return st;
 }
 
-static status_t add_some(struct sampled *s, uint64_t size, uint64_t most)
+static status_t identity_add_some(struct sampled *s, uint64_t size, uint64_t most)
 {
     status_t st = STATUS_OK;
     uint64_t end = most / 3;
     uint64_t pieces = most >= PIECES_FROM ? PIECES : 1;
     uint64_t piece = end / pieces;
     uint64_t step = (size - 2 * end - piece) / (pieces + 1);
-    TRY(add(s, 0, end));
+    TRY(identity_add(s, 0, end));
     for (uint64_t i = 1; i <= pieces; i++) {
-        TRY(add(s, end + i * step, piece));
+        TRY(identity_add(s, end + i * step, piece));
     }
-    TRY(add(s, size - end, end));
+    TRY(identity_add(s, size - end, end));
 out:
     return st;
 }
@@ -133,7 +133,8 @@ status_t identity_sampled_crc(const char *path, uint64_t most, uint64_t *bytes, 
     TRY(file_open_read(path, &s.fd));
     TRY(identity_of_open(s.fd, path, &identity));
     s.crc = crc_of("", 0);
-    TRY(identity.bytes <= most ? add(&s, 0, identity.bytes) : add_some(&s, identity.bytes, most));
+    TRY(identity.bytes <= most ? identity_add(&s, 0, identity.bytes)
+                               : identity_add_some(&s, identity.bytes, most));
     *bytes = identity.bytes;
     *crc = s.crc;
 out:

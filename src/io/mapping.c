@@ -60,7 +60,7 @@ static void catch (int number, siginfo_t *info, void *context)
 }
 
 /* With the lock. Each time, since libraries set handlers of their own; theirs comes after ours. */
-static int begin_catching(void)
+static int mapping_begin_catching(void)
 {
     struct sigaction now;
     struct sigaction action = {.sa_sigaction = catch, .sa_flags = SA_SIGINFO};
@@ -77,7 +77,7 @@ static int begin_catching(void)
 }
 
 /* Those of one machine: others' pages come over a network, one by one, and may stay away. */
-static int is_local(int fd)
+static int mapping_is_local(int fd)
 {
     static const uint32_t kinds[] = {0xef53 /* ext4 */, 0x58465342 /* XFS */,
                                      0x9123683e /* Btrfs */, 0x01021994 /* tmpfs */,
@@ -95,7 +95,7 @@ static int is_local(int fd)
 }
 
 /* A free place, kept; NULL when there is none. With the lock. */
-static struct mapping *take_place(void)
+static struct mapping *mapping_take_place(void)
 {
     for (int i = 0; i < MAPPINGS; i++) {
         if (mappings[i].begin == 0) {
@@ -108,11 +108,11 @@ static struct mapping *take_place(void)
 mapping_t *mapping_open(int fd, uint64_t offset, uint64_t bytes)
 {
     struct mapping *out = NULL;
-    if (bytes == 0 || bytes > (uint64_t)1 << 46 || !is_local(fd)) {
+    if (bytes == 0 || bytes > (uint64_t)1 << 46 || !mapping_is_local(fd)) {
         return NULL;
     }
     pthread_mutex_lock(&lock);
-    struct mapping *place = begin_catching() ? take_place() : NULL;
+    struct mapping *place = mapping_begin_catching() ? mapping_take_place() : NULL;
     if (place) {
         uint64_t start = offset / page_bytes * page_bytes;
         size_t length = (size_t)(offset - start + bytes);

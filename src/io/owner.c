@@ -10,7 +10,7 @@
 
 enum { OTHERS = S_IWGRP | S_IWOTH };
 
-static int is_alone_mine(const struct stat *info, char why[OWNER_WORDS])
+static int owner_is_alone_mine(const struct stat *info, char why[OWNER_WORDS])
 {
     if (info->st_uid != geteuid()) {
         snprintf(why, OWNER_WORDS, "belongs to another user (%lu)", (unsigned long)info->st_uid);
@@ -31,7 +31,7 @@ int owner_is_entry_mine(const struct stat *info, char why[OWNER_WORDS])
                  S_ISLNK(info->st_mode) ? "a link" : "something else");
         return 0;
     }
-    return is_alone_mine(info, why);
+    return owner_is_alone_mine(info, why);
 }
 
 int owner_is_mine(int fd, char why[OWNER_WORDS])
@@ -41,22 +41,22 @@ int owner_is_mine(int fd, char why[OWNER_WORDS])
         snprintf(why, OWNER_WORDS, "cannot be looked at: %s", strerror(errno));
         return 0;
     }
-    return is_alone_mine(&info, why);
+    return owner_is_alone_mine(&info, why);
 }
 
-static int is_somebody_elses(const struct stat *info)
+static int owner_is_somebody_elses(const struct stat *info)
 {
     return info->st_uid != geteuid() && info->st_uid != 0;
 }
 
 /* Whether anybody may replace what is in the folder. */
-static int is_open(const struct stat *info)
+static int owner_is_open(const struct stat *info)
 {
     return info->st_mode & S_IWOTH && !(info->st_mode & S_ISVTX);
 }
 
 /* The folder of a file; for free(), or NULL. */
-static char *folder_of(const char *path)
+static char *owner_folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
@@ -66,7 +66,7 @@ int owner_is_path_mine(const char *path, char why[OWNER_WORDS])
 {
     struct stat info;
     int is_safe = 1;
-    if (lstat(path, &info) == 0 && S_ISLNK(info.st_mode) && is_somebody_elses(&info)) {
+    if (lstat(path, &info) == 0 && S_ISLNK(info.st_mode) && owner_is_somebody_elses(&info)) {
         snprintf(why, OWNER_WORDS, "is a link of another user (%lu)", (unsigned long)info.st_uid);
         return 0;
     }
@@ -74,7 +74,7 @@ int owner_is_path_mine(const char *path, char why[OWNER_WORDS])
     char *end = way ? strrchr(way, '/') : NULL;
     while (is_safe && end) {
         end[end == way] = '\0'; /* "/" stays */
-        is_safe = stat(way, &info) == 0 && !is_open(&info);
+        is_safe = stat(way, &info) == 0 && !owner_is_open(&info);
         end = end == way ? NULL : strrchr(way, '/');
     }
     if (!is_safe) {
@@ -89,7 +89,7 @@ int owner_may_be_used(const char *path, char why[OWNER_WORDS])
 {
     struct stat info;
     struct stat above;
-    char *folder = folder_of(path);
+    char *folder = owner_folder_of(path);
     int is_public = folder && stat(folder, &above) == 0 && above.st_mode & S_IWOTH;
     free(folder);
     if (lstat(path, &info) != 0) {
@@ -99,7 +99,7 @@ int owner_may_be_used(const char *path, char why[OWNER_WORDS])
     }
     if (S_ISLNK(info.st_mode)) {
         snprintf(why, OWNER_WORDS, "is a link of another user (%lu)", (unsigned long)info.st_uid);
-        return !is_somebody_elses(&info);
+        return !owner_is_somebody_elses(&info);
     }
     if (S_ISREG(info.st_mode) && info.st_mode & S_IWOTH) {
         snprintf(why, OWNER_WORDS, "can be written by anybody (mode %04o): chmod o-w mends it",
@@ -108,5 +108,5 @@ int owner_may_be_used(const char *path, char why[OWNER_WORDS])
     }
     snprintf(why, OWNER_WORDS, "belongs to another user (%lu), in a folder for all",
              (unsigned long)info.st_uid);
-    return !is_public || !is_somebody_elses(&info);
+    return !is_public || !owner_is_somebody_elses(&info);
 }

@@ -8,13 +8,13 @@
 /* Larger sizes are typing errors; products of all axes still fit. */
 static const uint64_t largest_size = (uint64_t)1 << 40;
 
-static const char *skip_blanks(const char *at)
+static const char *axes_skip_blanks(const char *at)
 {
     return at + strspn(at, " \t");
 }
 
 /* Reads the name of an axis; returns 0 when there is none. */
-static int parse_name(const char **at, enum axis *axis, char *message)
+static int axes_parse_name(const char **at, enum axis *axis, char *message)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
     size_t length = strspn(*at, letters);
@@ -38,14 +38,14 @@ static int parse_name(const char **at, enum axis *axis, char *message)
 }
 
 /* Reads ":SIZE" if it is there; *size = 0 if not. */
-static int parse_size(const char **at, uint64_t *size, char *message)
+static int axes_parse_size(const char **at, uint64_t *size, char *message)
 {
     *size = 0;
-    *at = skip_blanks(*at);
+    *at = axes_skip_blanks(*at);
     if (**at != ':') {
         return 1;
     }
-    *at = skip_blanks(*at + 1);
+    *at = axes_skip_blanks(*at + 1);
     size_t digits = strspn(*at, "0123456789");
     for (size_t i = 0; i < digits && *size <= largest_size; i++) {
         *size = 10 * *size + (uint64_t)((*at)[i] - '0');
@@ -54,20 +54,20 @@ static int parse_size(const char **at, uint64_t *size, char *message)
         snprintf(message, AXES_TEXT_MESSAGE, "expected a size from 1 to 1099511627776 behind ':'");
         return 0;
     }
-    *at = skip_blanks(*at + digits);
+    *at = axes_skip_blanks(*at + digits);
     return 1;
 }
 
 /* Reads one dimension: axes joined by '*'. */
-static int parse_dimension(const char **at, uint32_t dim, struct axes_text *out, unsigned *seen,
-                           char *message)
+static int axes_parse_dimension(const char **at, uint32_t dim, struct axes_text *out,
+                                unsigned *seen, char *message)
 {
     uint32_t left_out = 0;
     for (;;) {
         enum axis axis;
         uint64_t size;
-        *at = skip_blanks(*at);
-        if (!parse_name(at, &axis, message) || !parse_size(at, &size, message)) {
+        *at = axes_skip_blanks(*at);
+        if (!axes_parse_name(at, &axis, message) || !axes_parse_size(at, &size, message)) {
             return 0;
         }
         if (*seen & 1U << axis) {
@@ -92,7 +92,7 @@ static int parse_dimension(const char **at, uint32_t dim, struct axes_text *out,
 }
 
 /* What cannot be seen dimension by dimension. */
-static int check_whole(const struct axes_text *axes, char *message)
+static int axes_check_whole(const struct axes_text *axes, char *message)
 {
     uint64_t product = 1;
     if (!axes_text_has(axes, AXIS_TIME)) {
@@ -127,9 +127,9 @@ int axes_text_parse(const char *text, struct axes_text *out, char message[AXES_T
     memset(out, 0, sizeof *out);
     for (;;) {
         /* No axis may stand there twice, so that no text has more dimensions than there are axes:
-         * one more fails in parse_dimension(), before it is stored. */
+         * one more fails in axes_parse_dimension(), before it is stored. */
         uint32_t dim = out->ndims < AXIS_KINDS ? out->ndims++ : AXIS_KINDS - 1;
-        if (!parse_dimension(&at, dim, out, &seen, message)) {
+        if (!axes_parse_dimension(&at, dim, out, &seen, message)) {
             return 0;
         }
         if (*at != ',') {
@@ -141,7 +141,7 @@ int axes_text_parse(const char *text, struct axes_text *out, char message[AXES_T
         snprintf(message, AXES_TEXT_MESSAGE, "expected ',' or the end before \"%.20s\"", at);
         return 0;
     }
-    return check_whole(out, message);
+    return axes_check_whole(out, message);
 }
 
 int axes_text_has(const struct axes_text *axes, enum axis axis)

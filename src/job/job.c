@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* Takes a pointer out of the struct that libcyaml filled, so that it outlives it. */
-static void *take(void *pointer_to_pointer)
+static void *job_take(void *pointer_to_pointer)
 {
     void *taken;
     void *nothing = NULL;
@@ -20,18 +20,18 @@ static void *take(void *pointer_to_pointer)
     return taken;
 }
 
-static char **take_list(char ***list, uint32_t *count, uint32_t *out_count)
+static char **job_take_list(char ***list, uint32_t *count, uint32_t *out_count)
 {
     *out_count = *count;
     *count = 0;
-    return take(list);
+    return job_take(list);
 }
 
 /* The texts of the schema were checked when the file was: one that cannot be read is our bug. */
 #define READ(parsed, text)                                                                         \
     REQUIRE(parsed, STATUS_USAGE, "%s: %s was checked, yet cannot be read", job->path, text)
 
-static status_t convert_layout(struct job_file_layout *file, struct job *job)
+static status_t job_convert_layout(struct job_file_layout *file, struct job *job)
 {
     status_t st = STATUS_OK;
     struct job_layout *layout = &job->layout;
@@ -40,8 +40,8 @@ static status_t convert_layout(struct job_file_layout *file, struct job *job)
     if (!file) {
         goto out;
     }
-    layout->dataset = take(&file->dataset);
-    layout->axes = take(&file->axes);
+    layout->dataset = job_take(&file->dataset);
+    layout->axes = job_take(&file->axes);
     layout->files_along = file->files_along;
     layout->has_domain = file->is_complex != NULL;
     layout->is_complex = file->is_complex ? *file->is_complex : 0;
@@ -55,7 +55,7 @@ static status_t convert_layout(struct job_file_layout *file, struct job *job)
     layout->sideband = file->sideband ? *file->sideband : 0;
     layout->nfreq = file->nfreq;
     file->nfreq = 0;
-    layout->freq_hz = take(&file->freq_hz);
+    layout->freq_hz = job_take(&file->freq_hz);
     layout->has_start = file->start != NULL;
     READ(!file->start || units_parse_utc(file->start, &layout->start), file->start);
     layout->has_oversampling = file->oversampling != NULL;
@@ -63,13 +63,13 @@ static status_t convert_layout(struct job_file_layout *file, struct job *job)
              job_parse_oversampling(file->oversampling, &layout->oversampling_num,
                                     &layout->oversampling_den),
          file->oversampling);
-    layout->telescope = take(&file->telescope);
-    layout->source = take(&file->source);
+    layout->telescope = job_take(&file->telescope);
+    layout->source = job_take(&file->source);
 out:
     return st;
 }
 
-static status_t convert_select(struct job_file_select *file, struct job *job)
+static status_t job_convert_select(struct job_file_select *file, struct job *job)
 {
     status_t st = STATUS_OK;
     struct job_select *select = &job->select;
@@ -91,17 +91,18 @@ static status_t convert_select(struct job_file_select *file, struct job *job)
         READ(units_parse_utc(file->utc[1], &select->to_utc), file->utc[1]);
     }
     select->streams[AXIS_STATION] =
-        take_list(&file->stations, &file->nstations, &select->nstreams[AXIS_STATION]);
+        job_take_list(&file->stations, &file->nstations, &select->nstreams[AXIS_STATION]);
     select->streams[AXIS_BEAM] =
-        take_list(&file->beams, &file->nbeams, &select->nstreams[AXIS_BEAM]);
-    select->streams[AXIS_POL] = take_list(&file->pols, &file->npols, &select->nstreams[AXIS_POL]);
+        job_take_list(&file->beams, &file->nbeams, &select->nstreams[AXIS_BEAM]);
+    select->streams[AXIS_POL] =
+        job_take_list(&file->pols, &file->npols, &select->nstreams[AXIS_POL]);
     select->streams[AXIS_CHAN] =
-        take_list(&file->chans, &file->nchans, &select->nstreams[AXIS_CHAN]);
+        job_take_list(&file->chans, &file->nchans, &select->nstreams[AXIS_CHAN]);
 out:
     return st;
 }
 
-static status_t convert_channelise(const struct job_file_channelise *file, struct job *job)
+static status_t job_convert_channelise(const struct job_file_channelise *file, struct job *job)
 {
     status_t st = STATUS_OK;
     const char *window = file->window ? file->window : window_name(WINDOW_HANN);
@@ -120,7 +121,7 @@ out:
     return st;
 }
 
-static status_t convert_run(struct job_file_run *file, struct job *job)
+static status_t job_convert_run(struct job_file_run *file, struct job *job)
 {
     status_t st = STATUS_OK;
     const char *memory = file->memory ? file->memory : "1GiB";
@@ -131,7 +132,7 @@ static status_t convert_run(struct job_file_run *file, struct job *job)
     job->on_bad = file->on_bad;
     job->sync_seconds = file->sync ? *file->sync : JOB_SYNC_DEFAULT;
     if (file->device && strcmp(file->device, "auto") != 0) {
-        job->device = take(&file->device);
+        job->device = job_take(&file->device);
     }
     if (file->device_memory && strcmp(file->device_memory, "auto") != 0) {
         READ(units_parse_bytes(file->device_memory, &job->device_memory), file->device_memory);
@@ -141,7 +142,7 @@ out:
 }
 
 /* The first power product, where the entry names none. */
-static status_t settle_input(struct job *job, uint32_t i)
+static status_t job_settle_input(struct job *job, uint32_t i)
 {
     status_t st = STATUS_OK;
     struct job_dedisperse *dedisperse = &job->dedisperse[i];
@@ -155,13 +156,13 @@ out:
     return st;
 }
 
-static status_t convert_dedisperse(struct job_file *file, const struct tree *root, uint32_t i,
-                                   struct job *job)
+static status_t job_convert_dedisperse(struct job_file *file, const struct tree *root, uint32_t i,
+                                       struct job *job)
 {
     status_t st = STATUS_OK;
     struct job_part part = {.product = -1, .dedisperse = (int)i};
     TRY(job_dedisperse_convert(&file->dedisperse[i], job->backend, &job->dedisperse[i]));
-    TRY(settle_input(job, i));
+    TRY(job_settle_input(job, i));
     if (job->channels > 0) {
         part.product = (int)job->dedisperse[i].input;
     }
@@ -170,19 +171,19 @@ out:
     return st;
 }
 
-static status_t convert(struct job_file *file, const struct tree *root, struct job *job)
+static status_t job_convert(struct job_file *file, const struct tree *root, struct job *job)
 {
     status_t st = STATUS_OK;
-    job->files = take_list(&file->input.files, &file->input.nfiles, &job->nfiles);
-    TRY(convert_layout(file->input.layout, job));
-    TRY(convert_select(file->input.select, job));
-    TRY(convert_channelise(&file->channelise, job));
-    TRY(convert_run(&file->run, job));
+    job->files = job_take_list(&file->input.files, &file->input.nfiles, &job->nfiles);
+    TRY(job_convert_layout(file->input.layout, job));
+    TRY(job_convert_select(file->input.select, job));
+    TRY(job_convert_channelise(&file->channelise, job));
+    TRY(job_convert_run(&file->run, job));
     TRY(memory_zeroed(file->nproducts, sizeof *job->products, "products", &job->products));
     job->nproducts = file->nproducts;
     for (uint32_t i = 0; i < file->nproducts; i++) {
         job->products[i].kind = file->products[i].kind;
-        job->products[i].file = take(&file->products[i].file);
+        job->products[i].file = job_take(&file->products[i].file);
         job->products[i].integrate = max_u64(file->products[i].integrate, 1);
         TRY(job_text(root, (struct job_part){.product = (int)i, .dedisperse = -1},
                      &job->products[i].text));
@@ -191,7 +192,7 @@ static status_t convert(struct job_file *file, const struct tree *root, struct j
                       &job->dedisperse));
     job->ndedisperse = file->ndedisperse;
     for (uint32_t i = 0; i < file->ndedisperse; i++) {
-        TRY(convert_dedisperse(file, root, i, job));
+        TRY(job_convert_dedisperse(file, root, i, job));
     }
 out:
     return st;
@@ -216,7 +217,7 @@ status_t job_parse_each(const char *path, const char *text, size_t length, const
                        job_rules, &yaml));
     TRY(job_check(yaml));
     TRY(yaml_file_fill(yaml, &file));
-    TRY(convert(file, yaml_file_root(yaml), job));
+    TRY(job_convert(file, yaml_file_root(yaml), job));
     *out = job;
     job = NULL;
 out:
@@ -254,7 +255,7 @@ const char *job_file(const struct job *job, uint32_t i)
     return i < job->nproducts ? job->products[i].file : job->dedisperse[i - job->nproducts].file;
 }
 
-static void free_texts(char **list, uint32_t count)
+static void job_free_texts(char **list, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         free(list[i]);
@@ -277,9 +278,9 @@ void job_destroy(struct job *job)
     }
     free(job->dedisperse);
     for (int i = 0; i < AXIS_KINDS; i++) {
-        free_texts(job->select.streams[i], job->select.nstreams[i]);
+        job_free_texts(job->select.streams[i], job->select.nstreams[i]);
     }
-    free_texts(job->files, job->nfiles);
+    job_free_texts(job->files, job->nfiles);
     free(job->layout.dataset);
     free(job->layout.axes);
     free(job->layout.freq_hz);

@@ -10,20 +10,20 @@
 enum { PATH_BYTES = 64 };
 
 /* "products.3.file" */
-static const char *entry_path(const char *list, size_t index, const char *key,
-                              char path[PATH_BYTES])
+static const char *job_entry_path(const char *list, size_t index, const char *key,
+                                  char path[PATH_BYTES])
 {
     snprintf(path, PATH_BYTES, "%s.%zu%s%s", list, index, *key ? "." : "", key);
     return path;
 }
 
-static int is_text(const struct yaml_file *yaml, const char *path, const char *text)
+static int job_is_text(const struct yaml_file *yaml, const char *path, const char *text)
 {
     const char *value = yaml_file_value(yaml, path);
     return value && strcmp(value, text) == 0;
 }
 
-static status_t check_layout(struct yaml_file *yaml)
+static status_t job_check_layout(struct yaml_file *yaml)
 {
     status_t st = STATUS_OK;
     char message[AXES_TEXT_MESSAGE];
@@ -31,7 +31,7 @@ static status_t check_layout(struct yaml_file *yaml)
     const char *text = yaml_file_value(yaml, "input.layout.axes");
     int has_reim = text && axes_text_parse(text, &axes, message) && axes_text_has(&axes, AXIS_REIM);
     const char *packing = yaml_file_value(yaml, "input.layout.packing");
-    int is_real = is_text(yaml, "input.layout.domain", "real");
+    int is_real = job_is_text(yaml, "input.layout.domain", "real");
     if (is_real && has_reim) {
         TRY(yaml_file_mistake(yaml, "input.layout.domain",
                               "is real, but the axes hold reim, which complex samples have"));
@@ -49,7 +49,7 @@ out:
     return st;
 }
 
-static status_t check_two_utc(struct yaml_file *yaml)
+static status_t job_check_two_utc(struct yaml_file *yaml)
 {
     status_t st = STATUS_OK;
     struct utc from;
@@ -66,12 +66,12 @@ out:
 }
 
 /* The two bounds of a selection in samples or seconds. */
-static status_t check_two_numbers(struct yaml_file *yaml, const char *list)
+static status_t job_check_two_numbers(struct yaml_file *yaml, const char *list)
 {
     status_t st = STATUS_OK;
     char path[PATH_BYTES];
-    const char *first = yaml_file_value(yaml, entry_path(list, 0, "", path));
-    const char *second = yaml_file_value(yaml, entry_path(list, 1, "", path));
+    const char *first = yaml_file_value(yaml, job_entry_path(list, 0, "", path));
+    const char *second = yaml_file_value(yaml, job_entry_path(list, 1, "", path));
     double from = 0;
     double to = 0;
     uint64_t whole_from = 0;
@@ -89,7 +89,7 @@ out:
     return st;
 }
 
-static status_t check_select(struct yaml_file *yaml)
+static status_t job_check_select(struct yaml_file *yaml)
 {
     status_t st = STATUS_OK;
     static const char *const lists[] = {"input.select.samples", "input.select.seconds",
@@ -104,14 +104,14 @@ static status_t check_select(struct yaml_file *yaml)
         }
         first = lists[i];
     }
-    TRY(check_two_numbers(yaml, lists[0]));
-    TRY(check_two_numbers(yaml, lists[1]));
-    TRY(check_two_utc(yaml));
+    TRY(job_check_two_numbers(yaml, lists[0]));
+    TRY(job_check_two_numbers(yaml, lists[1]));
+    TRY(job_check_two_utc(yaml));
 out:
     return st;
 }
 
-static status_t check_sizes(struct yaml_file *yaml)
+static status_t job_check_sizes(struct yaml_file *yaml)
 {
     status_t st = STATUS_OK;
     double channels = yaml_file_number(yaml, "channelise.channels", 0);
@@ -129,33 +129,34 @@ out:
 }
 
 /* Whether two paths are the same text, a leading "./" aside. */
-static int same_file(const char *a, const char *b)
+static int job_same_file(const char *a, const char *b)
 {
     a += strncmp(a, "./", 2) == 0 ? 2 : 0;
     b += strncmp(b, "./", 2) == 0 ? 2 : 0;
     return strcmp(a, b) == 0;
 }
 
-static status_t check_product_file(struct yaml_file *yaml, size_t index)
+static status_t job_check_product_file(struct yaml_file *yaml, size_t index)
 {
     status_t st = STATUS_OK;
     char path[PATH_BYTES];
     char other_path[PATH_BYTES];
-    const char *file = yaml_file_value(yaml, entry_path("products", index, "file", path));
+    const char *file = yaml_file_value(yaml, job_entry_path("products", index, "file", path));
     if (!file) {
         goto out;
     }
     for (size_t i = 0; i < index; i++) {
-        const char *other = yaml_file_value(yaml, entry_path("products", i, "file", other_path));
-        if (other && same_file(file, other)) {
+        const char *other =
+            yaml_file_value(yaml, job_entry_path("products", i, "file", other_path));
+        if (other && job_same_file(file, other)) {
             TRY(yaml_file_mistake(yaml, path, "is the same as %s, expected a file of its own",
                                   other_path));
             goto out;
         }
     }
     for (size_t i = 0; i < yaml_file_count(yaml, "input.files"); i++) {
-        const char *other = yaml_file_value(yaml, entry_path("input.files", i, "", other_path));
-        if (other && same_file(file, other)) {
+        const char *other = yaml_file_value(yaml, job_entry_path("input.files", i, "", other_path));
+        if (other && job_same_file(file, other)) {
             TRY(yaml_file_mistake(yaml, path, "is one of input.files, expected a file of its own"));
             goto out;
         }
@@ -164,47 +165,48 @@ out:
     return st;
 }
 
-static status_t check_product(struct yaml_file *yaml, size_t index)
+static status_t job_check_product(struct yaml_file *yaml, size_t index)
 {
     status_t st = STATUS_OK;
     char kind[PATH_BYTES];
     char path[PATH_BYTES];
-    entry_path("products", index, "kind", kind);
-    if (is_text(yaml, kind, "power") && is_text(yaml, "channelise.order", "fft")) {
+    job_entry_path("products", index, "kind", kind);
+    if (job_is_text(yaml, kind, "power") && job_is_text(yaml, "channelise.order", "fft")) {
         TRY(yaml_file_mistake(
             yaml, kind,
             "is power, but channelise.order is fft: the frequency axis of a power "
             "product must ascend"));
     }
-    double integrate = yaml_file_number(yaml, entry_path("products", index, "integrate", path), 1);
-    if (is_text(yaml, kind, "spectra") && integrate != 1) {
+    double integrate =
+        yaml_file_number(yaml, job_entry_path("products", index, "integrate", path), 1);
+    if (job_is_text(yaml, kind, "spectra") && integrate != 1) {
         TRY(yaml_file_mistake(yaml, path, "is %.0f, but only products of kind power are integrated",
                               integrate));
     }
-    TRY(check_product_file(yaml, index));
+    TRY(job_check_product_file(yaml, index));
 out:
     return st;
 }
 
 /* Whether the job has such a part. */
-static int is_there(const struct yaml_file *yaml, const char *name)
+static int job_is_there(const struct yaml_file *yaml, const char *name)
 {
     return tree_member(yaml_file_root(yaml), name) != NULL;
 }
 
 /* A job channelises and may dedisperse what comes of it, or dedisperses a filterbank as it is. */
-static status_t check_passes(struct yaml_file *yaml)
+static status_t job_check_passes(struct yaml_file *yaml)
 {
     status_t st = STATUS_OK;
-    int channelises = is_there(yaml, "channelise");
-    if (!is_there(yaml, "dedisperse")) {
+    int channelises = job_is_there(yaml, "channelise");
+    if (!job_is_there(yaml, "dedisperse")) {
         goto out;
     }
-    if (channelises && !is_there(yaml, "products")) {
+    if (channelises && !job_is_there(yaml, "products")) {
         TRY(yaml_file_mistake(yaml, "products",
                               "is missing, expected a list of products, each with kind and file"));
     }
-    if (!channelises && is_there(yaml, "products")) {
+    if (!channelises && job_is_there(yaml, "products")) {
         TRY(yaml_file_mistake(
             yaml, "products",
             "expected none without channelise: dedisperse has a file of its own"));
@@ -225,23 +227,24 @@ out:
 }
 
 /* What `dedisperse.N.input` names must be a power product. */
-static status_t check_dedisperse_input(struct yaml_file *yaml, size_t index)
+static status_t job_check_dedisperse_input(struct yaml_file *yaml, size_t index)
 {
     status_t st = STATUS_OK;
     char path[PATH_BYTES];
     char kind[PATH_BYTES];
-    const char *text = yaml_file_value(yaml, entry_path("dedisperse", index, "input", path));
+    const char *text = yaml_file_value(yaml, job_entry_path("dedisperse", index, "input", path));
     uint64_t input = 0;
     if (!text || !tree_parse_whole(text, &input)) {
         goto out;
     }
     size_t count = yaml_file_count(yaml, "products");
-    if (!is_there(yaml, "channelise")) {
+    if (!job_is_there(yaml, "channelise")) {
         TRY(yaml_file_mistake(yaml, path, "names a product, but the job makes none"));
     } else if (input >= count) {
         TRY(yaml_file_mistake(yaml, path, "is %.20s, but there are %zu products (counted from 0)",
                               text, count));
-    } else if (!is_text(yaml, entry_path("products", (size_t)input, "kind", kind), "power")) {
+    } else if (!job_is_text(yaml, job_entry_path("products", (size_t)input, "kind", kind),
+                            "power")) {
         TRY(yaml_file_mistake(yaml, path,
                               "is %.20s, but products.%.20s is not of kind power: only power can "
                               "be dedispersed here",
@@ -252,19 +255,19 @@ out:
 }
 
 /* Two outputs, or an output and an input, of one name. */
-static status_t check_dedisperse_file(struct yaml_file *yaml, size_t index)
+static status_t job_check_dedisperse_file(struct yaml_file *yaml, size_t index)
 {
     status_t st = STATUS_OK;
     static const char *const lists[] = {"products", "dedisperse", "input.files"};
     char path[PATH_BYTES];
     char other_path[PATH_BYTES];
-    const char *file = yaml_file_value(yaml, entry_path("dedisperse", index, "file", path));
+    const char *file = yaml_file_value(yaml, job_entry_path("dedisperse", index, "file", path));
     for (size_t list = 0; list < 3 && file; list++) {
         size_t count = list == 1 ? index : yaml_file_count(yaml, lists[list]);
         for (size_t i = 0; i < count; i++) {
-            entry_path(lists[list], i, list < 2 ? "file" : "", other_path);
+            job_entry_path(lists[list], i, list < 2 ? "file" : "", other_path);
             const char *other = yaml_file_value(yaml, other_path);
-            if (other && same_file(file, other)) {
+            if (other && job_same_file(file, other)) {
                 TRY(yaml_file_mistake(yaml, path, "is the same as %s, expected a file of its own",
                                       other_path));
                 goto out;
@@ -278,19 +281,19 @@ out:
 status_t job_check(struct yaml_file *yaml)
 {
     status_t st = STATUS_OK;
-    TRY(check_layout(yaml));
-    TRY(check_select(yaml));
-    TRY(check_sizes(yaml));
+    TRY(job_check_layout(yaml));
+    TRY(job_check_select(yaml));
+    TRY(job_check_sizes(yaml));
     size_t count = yaml_file_count(yaml, "products");
     for (size_t i = 0; i < count && i < JOB_PRODUCTS; i++) {
-        TRY(check_product(yaml, i));
+        TRY(job_check_product(yaml, i));
     }
-    TRY(check_passes(yaml));
+    TRY(job_check_passes(yaml));
     count = yaml_file_count(yaml, "dedisperse");
     for (size_t i = 0; i < count && i < JOB_DEDISPERSE; i++) {
         TRY(job_dedisperse_check(yaml, i));
-        TRY(check_dedisperse_input(yaml, i));
-        TRY(check_dedisperse_file(yaml, i));
+        TRY(job_check_dedisperse_input(yaml, i));
+        TRY(job_check_dedisperse_file(yaml, i));
     }
 out:
     return st;

@@ -57,7 +57,7 @@ const cyaml_schema_value_t job_dedisperse_entry = {
     CYAML_VALUE_MAPPING(0, struct job_file_dedisperse, dedisperse_fields)};
 
 /* "17", "17-40" (both included). Returns 0 when it is neither. */
-static int parse_channels(const char *text, struct job_channels *out)
+static int job_dedisperse_parse_channels(const char *text, struct job_channels *out)
 {
     char first[16] = "";
     uint64_t from = 0;
@@ -80,27 +80,27 @@ int job_check_channels(const char *text, char *message)
 {
     struct job_channels channels;
     (void)message;
-    return parse_channels(text, &channels);
+    return job_dedisperse_parse_channels(text, &channels);
 }
 
 /* "dedisperse.1.dm.start" */
-static const char *path_of(size_t index, const char *key, char path[PATH_BYTES])
+static const char *job_dedisperse_path_of(size_t index, const char *key, char path[PATH_BYTES])
 {
     snprintf(path, PATH_BYTES, "dedisperse.%zu.%s", index, key);
     return path;
 }
 
-static int has(const struct yaml_file *yaml, size_t index, const char *key)
+static int job_dedisperse_has(const struct yaml_file *yaml, size_t index, const char *key)
 {
     char path[PATH_BYTES];
-    return yaml_file_value(yaml, path_of(index, key, path)) != NULL;
+    return yaml_file_value(yaml, job_dedisperse_path_of(index, key, path)) != NULL;
 }
 
-static status_t check_list(struct yaml_file *yaml, size_t index)
+static status_t job_dedisperse_check_list(struct yaml_file *yaml, size_t index)
 {
     status_t st = STATUS_OK;
     char path[PATH_BYTES];
-    size_t count = yaml_file_count(yaml, path_of(index, "dm.list", path));
+    size_t count = yaml_file_count(yaml, job_dedisperse_path_of(index, "dm.list", path));
     double before = -1;
     for (size_t i = 0; i < count; i++) {
         snprintf(path, sizeof path, "dedisperse.%zu.dm.list.%zu", index, i);
@@ -117,40 +117,44 @@ out:
 }
 
 /* Exactly one of the three ways to say which DMs. */
-static status_t check_dms(struct yaml_file *yaml, size_t index)
+static status_t job_dedisperse_check_dms(struct yaml_file *yaml, size_t index)
 {
     status_t st = STATUS_OK;
     char path[PATH_BYTES];
-    int has_list = yaml_file_count(yaml, path_of(index, "dm.list", path)) > 0;
-    int is_linear = has(yaml, index, "dm.step") || has(yaml, index, "dm.count");
-    int is_tolerant = has(yaml, index, "dm.end") || has(yaml, index, "dm.tolerance") ||
-                      has(yaml, index, "dm.width");
-    int has_start = has(yaml, index, "dm.start");
-    double count = yaml_file_number(yaml, path_of(index, "dm.count", path), 0);
-    path_of(index, "dm", path);
+    int has_list = yaml_file_count(yaml, job_dedisperse_path_of(index, "dm.list", path)) > 0;
+    int is_linear =
+        job_dedisperse_has(yaml, index, "dm.step") || job_dedisperse_has(yaml, index, "dm.count");
+    int is_tolerant = job_dedisperse_has(yaml, index, "dm.end") ||
+                      job_dedisperse_has(yaml, index, "dm.tolerance") ||
+                      job_dedisperse_has(yaml, index, "dm.width");
+    int has_start = job_dedisperse_has(yaml, index, "dm.start");
+    double count = yaml_file_number(yaml, job_dedisperse_path_of(index, "dm.count", path), 0);
+    job_dedisperse_path_of(index, "dm", path);
     if (has_list + is_linear + is_tolerant != 1 || (has_list && has_start)) {
         TRY(yaml_file_mistake(yaml, path,
                               "expected a list of DMs, or start, step and count, or start, end and "
                               "tolerance"));
-    } else if (is_linear && (count == 0 || (count > 1 && !has(yaml, index, "dm.step")))) {
+    } else if (is_linear &&
+               (count == 0 || (count > 1 && !job_dedisperse_has(yaml, index, "dm.step")))) {
         TRY(yaml_file_mistake(yaml, path, "expected start, step and count"));
-    } else if (is_tolerant && (!has(yaml, index, "dm.end") || !has(yaml, index, "dm.tolerance"))) {
+    } else if (is_tolerant && (!job_dedisperse_has(yaml, index, "dm.end") ||
+                               !job_dedisperse_has(yaml, index, "dm.tolerance"))) {
         TRY(yaml_file_mistake(yaml, path, "expected start, end and tolerance"));
     }
-    double start = yaml_file_number(yaml, path_of(index, "dm.start", path), 0);
-    double step = yaml_file_number(yaml, path_of(index, "dm.step", path), 0);
+    double start = yaml_file_number(yaml, job_dedisperse_path_of(index, "dm.start", path), 0);
+    double step = yaml_file_number(yaml, job_dedisperse_path_of(index, "dm.step", path), 0);
     double last = start + fmax(count - 1, 0) * step;
     if (is_linear && start <= JOB_MOST_DM && step <= JOB_MOST_DM && count <= JOB_DMS &&
         last > JOB_MOST_DM * (1 + 1e-9)) {
-        TRY(yaml_file_mistake(yaml, path_of(index, "dm.count", path),
+        TRY(yaml_file_mistake(yaml, job_dedisperse_path_of(index, "dm.count", path),
                               "is %.0f, which goes up to a DM of %.12g, expected at most %d", count,
                               last, JOB_MOST_DM));
     }
-    double end = yaml_file_number(yaml, path_of(index, "dm.end", path), start);
+    double end = yaml_file_number(yaml, job_dedisperse_path_of(index, "dm.end", path), start);
     if (end < start) {
         TRY(yaml_file_mistake(yaml, path, "is %g, expected at least the start, %g", end, start));
     }
-    TRY(check_list(yaml, index));
+    TRY(job_dedisperse_check_list(yaml, index));
 out:
     return st;
 }
@@ -159,10 +163,10 @@ status_t job_dedisperse_check(struct yaml_file *yaml, size_t index)
 {
     status_t st = STATUS_OK;
     char path[PATH_BYTES];
-    TRY(check_dms(yaml, index));
-    const char *mode = yaml_file_value(yaml, path_of(index, "mode", path));
-    if (has(yaml, index, "group") && !(mode && strcmp(mode, "two-step") == 0)) {
-        TRY(yaml_file_mistake(yaml, path_of(index, "group", path),
+    TRY(job_dedisperse_check_dms(yaml, index));
+    const char *mode = yaml_file_value(yaml, job_dedisperse_path_of(index, "mode", path));
+    if (job_dedisperse_has(yaml, index, "group") && !(mode && strcmp(mode, "two-step") == 0)) {
+        TRY(yaml_file_mistake(yaml, job_dedisperse_path_of(index, "group", path),
                               "is for mode: two-step, which adds up groups of channels first"));
     }
 out:
@@ -170,7 +174,7 @@ out:
 }
 
 /* Takes a pointer out of the struct that libcyaml filled, so that it outlives it. */
-static void *take(void *pointer_to_pointer)
+static void *job_dedisperse_take(void *pointer_to_pointer)
 {
     void *taken;
     void *nothing = NULL;
@@ -179,7 +183,7 @@ static void *take(void *pointer_to_pointer)
     return taken;
 }
 
-static void convert_dms(struct job_file_dm *file, struct job_dms *out)
+static void job_dedisperse_convert_dms(struct job_file_dm *file, struct job_dms *out)
 {
     out->start = file->start ? *file->start : 0;
     out->step = file->step ? *file->step : 0;
@@ -189,7 +193,7 @@ static void convert_dms(struct job_file_dm *file, struct job_dms *out)
     out->kind = file->nlist > 0 ? DM_LIST : file->tolerance ? DM_TOLERANT : DM_LINEAR;
     out->count = file->nlist > 0 ? file->nlist : file->count;
     file->nlist = 0;
-    out->list = take(&file->list);
+    out->list = job_dedisperse_take(&file->list);
 }
 
 status_t job_dedisperse_convert(struct job_file_dedisperse *file, enum backend_kind backend,
@@ -198,22 +202,22 @@ status_t job_dedisperse_convert(struct job_file_dedisperse *file, enum backend_k
     status_t st = STATUS_OK;
     out->has_input = file->input != NULL;
     out->input = file->input ? *file->input : 0;
-    convert_dms(&file->dm, &out->dm);
+    job_dedisperse_convert_dms(&file->dm, &out->dm);
     out->is_padded = file->is_padded;
     out->reference_hz = file->reference_hz;
-    out->constant = take(&file->constant);
+    out->constant = job_dedisperse_take(&file->constant);
     out->downsample = max_u64(file->downsample, 1);
     out->is_two_step = file->is_two_step;
     out->group = file->group;
     out->backend = file->backend ? *file->backend : backend;
-    out->file = take(&file->file);
+    out->file = job_dedisperse_take(&file->file);
     out->nifs = file->nifs;
     file->nifs = 0;
-    out->ifs = take(&file->ifs);
+    out->ifs = job_dedisperse_take(&file->ifs);
     TRY(memory_zeroed(file->nmask, sizeof *out->mask, "channels", &out->mask));
     out->nmask = file->nmask;
     for (uint32_t i = 0; i < file->nmask; i++) {
-        REQUIRE(parse_channels(file->mask[i], &out->mask[i]), STATUS_USAGE,
+        REQUIRE(job_dedisperse_parse_channels(file->mask[i], &out->mask[i]), STATUS_USAGE,
                 "dedisperse.mask: %s was checked, yet cannot be read", file->mask[i]);
     }
 out:

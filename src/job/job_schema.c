@@ -53,27 +53,27 @@ int job_parse_oversampling(const char *text, uint32_t *num, uint32_t *den)
     return 1;
 }
 
-static int check_axes(const char *text, char *message)
+static int job_check_axes(const char *text, char *message)
 {
     struct axes_text axes;
     return axes_text_parse(text, &axes, message);
 }
 
-static int check_packing(const char *text, char *message)
+static int job_check_packing(const char *text, char *message)
 {
     struct nibbles nibbles;
     (void)message;
     return nibbles_parse(text, &nibbles);
 }
 
-static int check_utc(const char *text, char *message)
+static int job_check_utc(const char *text, char *message)
 {
     struct utc utc;
     (void)message;
     return units_parse_utc(text, &utc);
 }
 
-static int check_oversampling(const char *text, char *message)
+static int job_check_oversampling(const char *text, char *message)
 {
     uint32_t num;
     uint32_t den;
@@ -81,14 +81,14 @@ static int check_oversampling(const char *text, char *message)
     return job_parse_oversampling(text, &num, &den);
 }
 
-static int check_even(const char *text, char *message)
+static int job_check_even(const char *text, char *message)
 {
     uint64_t value = 0;
     (void)message;
     return tree_parse_whole(text, &value) && value % 2 == 0;
 }
 
-static int check_window(const char *text, char *message)
+static int job_check_window(const char *text, char *message)
 {
     enum window_kind kind;
     double beta;
@@ -97,7 +97,7 @@ static int check_window(const char *text, char *message)
     return job_parse_window(text, &kind, &beta, &path);
 }
 
-static int check_memory(const char *text, char *message)
+static int job_check_memory(const char *text, char *message)
 {
     uint64_t bytes = 0;
     (void)message;
@@ -105,7 +105,7 @@ static int check_memory(const char *text, char *message)
            bytes <= (uint64_t)1 << 60;
 }
 
-static int check_device_memory(const char *text, char *message)
+static int job_check_device_memory(const char *text, char *message)
 {
     uint64_t bytes = 0;
     (void)message;
@@ -122,19 +122,19 @@ const struct tree_rule job_rules[] = {
     {.path = "input.layout.dataset", .expected = "the path of a dataset inside the file"},
     {.path = "input.layout.axes",
      .expected = "the dataset's axes, such as time,pol,reim",
-     .check = check_axes},
+     .check = job_check_axes},
     {.path = "input.layout.sample_rate_hz", .is_above = 1, .max = 1e15},
     {.path = "input.layout.packing",
      .expected = "one of \"4+4 offset hi=re\", \"4+4 offset lo=re\", \"4+4 two's complement "
                  "hi=re\", \"4+4 two's complement lo=re\"",
-     .check = check_packing},
+     .check = job_check_packing},
     {.path = "input.layout.freq_hz", .expected = "a number, or a list of them"},
     {.path = "input.layout.start",
      .expected = "a UTC date and time such as 2014-06-29T01:39:20",
-     .check = check_utc},
+     .check = job_check_utc},
     {.path = "input.layout.oversampling",
      .expected = "a ratio of at least 1, such as 32/27",
-     .check = check_oversampling},
+     .check = job_check_oversampling},
     {.path = "input.select.samples",
      .max = 4611686018427387904.0, /* 2^62 */
      .expected = "two whole numbers [first, end], at most 4611686018427387904"},
@@ -143,7 +143,7 @@ const struct tree_rule job_rules[] = {
      .expected = "two numbers of at least 0: [from, to]"},
     {.path = "input.select.utc",
      .expected = "two UTC dates: [2014-06-29T01:39:20, 2014-06-29T01:39:30]",
-     .check = check_utc},
+     .check = job_check_utc},
     {.path = "input.select.stations", .expected = "a name or number, or a list of them"},
     {.path = "input.select.beams", .expected = "a name or number, or a list of them"},
     {.path = "input.select.pols", .expected = "a name or number, or a list of them"},
@@ -153,11 +153,11 @@ const struct tree_rule job_rules[] = {
      .min = 2,
      .max = 1 << 30,
      .expected = "an even whole number from 2 to 1073741824",
-     .check = check_even},
+     .check = job_check_even},
     {.path = "channelise.taps", .min = 1, .max = 1 << 24},
     {.path = "channelise.window",
      .expected = "one of hann, hamming, blackman, kaiser:BETA (0 to 100), rect, file:PATH",
-     .check = check_window},
+     .check = job_check_window},
     {.path = "channelise.cutoff", .max = 64},
     {.path = "products",
      .unless = "dedisperse",
@@ -186,14 +186,14 @@ const struct tree_rule job_rules[] = {
     {.path = "dedisperse.file", .expected = "the path of the file to write"},
     {.path = "run.memory",
      .expected = "an amount of memory of at least 64MiB, such as 1GiB",
-     .check = check_memory},
+     .check = job_check_memory},
     {.path = "run.chunk", .min = 1, .max = 1099511627776.0, .may_be_auto = 1},
     {.path = "run.threads", .min = 1, .max = 4096, .may_be_auto = 1},
     {.path = "run.sync", .min = 0.01, .max = 86400},
     {.path = "run.device", .expected = "auto, the number of a device, or a part of its name"},
     {.path = "run.device_memory",
      .expected = "auto, or an amount of the device's memory of at least 1MiB, such as 4GiB",
-     .check = check_device_memory},
+     .check = job_check_device_memory},
     {.path = NULL},
 };
 

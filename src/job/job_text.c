@@ -8,7 +8,8 @@
 
 /* Makes `view` a copy of the mapping `node` without some members. The view shares the members: only
  * its list of them is for free(). */
-static status_t view_without(const struct tree *node, const char *const *keys, struct tree *view)
+static status_t job_text_view_without(const struct tree *node, const char *const *keys,
+                                      struct tree *view)
 {
     status_t st = STATUS_OK;
     *view = *node;
@@ -34,14 +35,14 @@ struct one {
     struct tree *only;
 };
 
-static status_t view_one(struct tree *view, const char *name, int index, const char *const *keys,
-                         struct one *one)
+static status_t job_text_view_one(struct tree *view, const char *name, int index,
+                                  const char *const *keys, struct one *one)
 {
     status_t st = STATUS_OK;
     for (size_t i = 0; i < view->nchildren && index >= 0; i++) {
         if (strcmp(view->child[i]->key, name) == 0) {
             one->list = *view->child[i];
-            TRY(view_without(one->list.child[index], keys, &one->entry));
+            TRY(job_text_view_without(one->list.child[index], keys, &one->entry));
             one->only = &one->entry;
             one->list.child = &one->only;
             one->list.nchildren = 1;
@@ -64,9 +65,9 @@ status_t job_text(const struct tree *root, struct job_part part, char **out)
     struct one product = {.only = NULL};
     struct one dedisperse = {.only = NULL};
     struct text text = {0};
-    TRY(view_without(root, whole, &view));
-    TRY(view_one(&view, "products", part.product, product_keys, &product));
-    TRY(view_one(&view, "dedisperse", part.dedisperse, dedisperse_keys, &dedisperse));
+    TRY(job_text_view_without(root, whole, &view));
+    TRY(job_text_view_one(&view, "products", part.product, product_keys, &product));
+    TRY(job_text_view_one(&view, "dedisperse", part.dedisperse, dedisperse_keys, &dedisperse));
     TRY(tree_write(&view, &text));
     *out = text.data;
     text.data = NULL;

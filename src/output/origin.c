@@ -13,24 +13,24 @@ struct line {
     size_t length;
 };
 
-static struct line line_at(const char *text)
+static struct line origin_line_at(const char *text)
 {
     return (struct line){text, strcspn(text, "\n")};
 }
 
-static const char *line_after(struct line line)
+static const char *origin_line_after(struct line line)
 {
     const char *end = line.at + line.length;
     return *end ? end + 1 : end;
 }
 
-static int is_equal(struct line a, struct line b)
+static int origin_is_equal(struct line a, struct line b)
 {
     return a.length == b.length && memcmp(a.at, b.at, a.length) == 0;
 }
 
 /* Not within a character of UTF-8. */
-static size_t begin_of_character(struct line line, size_t at)
+static size_t origin_begin_of_character(struct line line, size_t at)
 {
     while (at > 0 && at < line.length && ((unsigned char)line.at[at] & 0xC0) == 0x80) {
         at--;
@@ -39,7 +39,7 @@ static size_t begin_of_character(struct line line, size_t at)
 }
 
 /* The line without the blanks before it, around `place` if it is long. */
-static status_t show(struct line line, size_t place, struct text *out)
+static status_t origin_show(struct line line, size_t place, struct text *out)
 {
     status_t st = STATUS_OK;
     size_t from = 0;
@@ -51,17 +51,17 @@ static status_t show(struct line line, size_t place, struct text *out)
         goto out;
     }
     if (line.length - from > SHOWN && place > from + SHOWN_BEFORE) {
-        from = begin_of_character(line, place - SHOWN_BEFORE);
+        from = origin_begin_of_character(line, place - SHOWN_BEFORE);
         TRY(text_add(out, "..."));
     }
-    size_t end = begin_of_character(line, (size_t)min_u64(line.length, from + SHOWN));
+    size_t end = origin_begin_of_character(line, (size_t)min_u64(line.length, from + SHOWN));
     TRY(text_add_bytes(out, line.at + from, end - from));
     TRY(text_add(out, "%s", end < line.length ? "..." : ""));
 out:
     return st;
 }
 
-static status_t say(const char *what, struct line then, struct line now, struct text *out)
+static status_t origin_say(const char *what, struct line then, struct line now, struct text *out)
 {
     status_t st = STATUS_OK;
     size_t place = 0;
@@ -69,9 +69,9 @@ static status_t say(const char *what, struct line then, struct line now, struct 
         place++;
     }
     TRY(text_add(out, "%s: ", what));
-    TRY(show(then, place, out));
+    TRY(origin_show(then, place, out));
     TRY(text_add(out, " then, "));
-    TRY(show(now, place, out));
+    TRY(origin_show(now, place, out));
     TRY(text_add(out, " now"));
 out:
     return st;
@@ -85,14 +85,14 @@ static status_t compare(const char *what, const char *then, const char *now, str
     }
     then = then ? then : "";
     while (*then || *now) {
-        struct line before = line_at(then);
-        struct line after = line_at(now);
-        if (!is_equal(before, after)) {
-            TRY(say(what, before, after, out));
+        struct line before = origin_line_at(then);
+        struct line after = origin_line_at(now);
+        if (!origin_is_equal(before, after)) {
+            TRY(origin_say(what, before, after, out));
             break;
         }
-        then = line_after(before);
-        now = line_after(after);
+        then = origin_line_after(before);
+        now = origin_line_after(after);
     }
 out:
     return st;

@@ -37,8 +37,8 @@ out:
     return st;
 }
 
-static status_t create_product(const void *plan, uint32_t i, const char *path, const char *made_of,
-                               struct product_place *place)
+static status_t spec_create_product(const void *plan, uint32_t i, const char *path,
+                                    const char *made_of, struct product_place *place)
 {
     const struct channelise_plan *work = plan;
     struct product_spec spec = work->products[i].spec;
@@ -62,5 +62,5 @@ void output_spec_plan_products(struct output_spec *making, const struct channeli
     making->choice = work->channelise.choice;
     making->crc = crc_of(work->coeff, coefficients * sizeof *work->coeff);
     making->plan = work;
-    making->create = create_product;
+    making->create = spec_create_product;
 }

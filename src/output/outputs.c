@@ -69,7 +69,7 @@ out:
 }
 
 /* Rank 0: one file that earlier runs have begun. */
-static status_t resume_one(outputs_t *outputs, uint32_t i)
+static status_t outputs_resume_one(outputs_t *outputs, uint32_t i)
 {
     status_t st = STATUS_OK;
     struct output *output = &outputs->outputs[i];
@@ -89,7 +89,7 @@ out:
 }
 
 /* Rank 0: one file anew. Its journal comes when all files are there. */
-static status_t create_one(outputs_t *outputs, uint32_t i, const char *made_of)
+static status_t outputs_create_one(outputs_t *outputs, uint32_t i, const char *made_of)
 {
     status_t st = STATUS_OK;
     struct output *output = &outputs->outputs[i];
@@ -103,7 +103,7 @@ out:
     return st;
 }
 
-static status_t create_journal(outputs_t *outputs, uint32_t i)
+static status_t outputs_create_journal(outputs_t *outputs, uint32_t i)
 {
     status_t st = STATUS_OK;
     struct output *output = &outputs->outputs[i];
@@ -115,7 +115,7 @@ out:
     return st;
 }
 
-static status_t make_files(outputs_t *outputs)
+static status_t outputs_make_files(outputs_t *outputs)
 {
     status_t st = STATUS_OK;
     struct text made_of = {0};
@@ -123,10 +123,11 @@ static status_t make_files(outputs_t *outputs)
         TRY(inputs_contents(&outputs->making->inputs, &made_of));
     }
     for (uint32_t i = 0; i < outputs->count; i++) {
-        TRY(outputs->is_begun ? resume_one(outputs, i) : create_one(outputs, i, made_of.data));
+        TRY(outputs->is_begun ? outputs_resume_one(outputs, i)
+                              : outputs_create_one(outputs, i, made_of.data));
     }
     for (uint32_t i = 0; i < outputs->count && !outputs->is_begun; i++) {
-        TRY(create_journal(outputs, i));
+        TRY(outputs_create_journal(outputs, i));
     }
     for (uint32_t i = 0; i < outputs->count; i++) {
         if (outputs->outputs[i].claim_fd >= 0) {
@@ -139,7 +140,7 @@ out:
 }
 
 /* Every rank has a lock of its own: a rank that outlives the others can still write. */
-static status_t open_one(const outputs_t *outputs, uint32_t i, struct output *output)
+static status_t outputs_open_one(const outputs_t *outputs, uint32_t i, struct output *output)
 {
     status_t st = STATUS_OK;
     const struct output_spec *making = outputs->making;
@@ -159,13 +160,13 @@ out:
     return st;
 }
 
-static status_t open_files(outputs_t *outputs)
+static status_t outputs_open_files(outputs_t *outputs)
 {
     status_t st = STATUS_OK;
     struct sync_thread_work work = {outputs, outputs_sync, outputs->making->job->sync_seconds,
                                     batch_bytes};
     for (uint32_t i = 0; i < outputs->count; i++) {
-        TRY(open_one(outputs, i, &outputs->outputs[i]));
+        TRY(outputs_open_one(outputs, i, &outputs->outputs[i]));
     }
     TRY(sync_thread_create(&work, &outputs->keeper));
     TRY(thread_worker_create(&outputs->worker));
@@ -178,7 +179,7 @@ status_t outputs_open_all(outputs_t *outputs)
     status_t st = STATUS_OK;
     outputs->is_open = 1;
     if (outputs->rank == 0) {
-        st = make_files(outputs);
+        st = outputs_make_files(outputs);
     }
     TRY(agree_all(outputs->comm, st));
     for (uint32_t i = 0; i < outputs->count; i++) {
@@ -186,13 +187,13 @@ status_t outputs_open_all(outputs_t *outputs)
         share_bytes_all(outputs->comm, &output->place, sizeof output->place);
         share_bytes_all(outputs->comm, &output->is_published, sizeof output->is_published);
     }
-    TRY(agree_all(outputs->comm, open_files(outputs)));
+    TRY(agree_all(outputs->comm, outputs_open_files(outputs)));
 out:
     return st;
 }
 
 /* Rank 0: what is known when all rows are there. */
-static status_t put_counts(const struct output *output)
+static status_t outputs_put_counts(const struct output *output)
 {
     status_t st = STATUS_OK;
     uint64_t spans = spans_count(&output->place);
@@ -212,7 +213,7 @@ out:
 }
 
 /* Gives one its name, and takes down which file has it now. */
-static status_t publish_one(const outputs_t *outputs, uint32_t i)
+static status_t outputs_publish_one(const outputs_t *outputs, uint32_t i)
 {
     status_t st = STATUS_OK;
     struct output *output = &outputs->outputs[i];
@@ -230,7 +231,7 @@ out:
 
 /* Rank 0: all files complete before the first gets its name, all have their names before the first
  * journal goes. So the next run knows what is left to be done, whenever this one is killed. */
-static status_t publish(outputs_t *outputs)
+static status_t outputs_publish(outputs_t *outputs)
 {
     status_t st = STATUS_OK;
     REQUIRE(outputs_done(outputs) == journal_chunks(outputs->outputs[0].journal), STATUS_DATA,
@@ -240,12 +241,12 @@ static status_t publish(outputs_t *outputs)
         if (!output->is_published) {
             REQUIRE(claim_is_on(output->claim_fd, output->part), STATUS_DATA,
                     "%s was removed or replaced while this run wrote it", output->part);
-            TRY(put_counts(output));
+            TRY(outputs_put_counts(output));
         }
     }
     /* From here on none is to be removed, and each gets its name if it can. */
     for (uint32_t i = 0; i < outputs->count; i++) {
-        status_t published = publish_one(outputs, i);
+        status_t published = outputs_publish_one(outputs, i);
         st = st == STATUS_OK ? published : st;
     }
     TRY(st);
@@ -261,7 +262,7 @@ status_t outputs_finish_all(outputs_t *outputs)
 {
     status_t st = STATUS_OK;
     if (outputs->rank == 0) {
-        st = publish(outputs);
+        st = outputs_publish(outputs);
     }
     return agree_all(outputs->comm, st);
 }

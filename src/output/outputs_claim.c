@@ -41,7 +41,7 @@ out:
 }
 
 /* What claim_take() would find. */
-static status_t look_at_part(struct output *output)
+static status_t claim_look_at_part(struct output *output)
 {
     status_t st = STATUS_OK;
     struct stat info;
@@ -60,14 +60,14 @@ out:
 }
 
 /* Takes the lock of a product that has still to be written, or written anew. */
-static status_t lock_one(outputs_t *outputs, uint32_t i)
+static status_t claim_lock_one(outputs_t *outputs, uint32_t i)
 {
     status_t st = STATUS_OK;
     struct output *output = &outputs->outputs[i];
     const char *path = outputs->making->items[i].file;
     TRY(file_check_new(path, outputs->options.force));
     if (outputs->options.only_looks) {
-        TRY(look_at_part(output));
+        TRY(claim_look_at_part(output));
         goto out;
     }
     TRY(claim_take(output->part, &output->claim_fd, &output->part_bytes));
@@ -78,7 +78,7 @@ out:
     return st;
 }
 
-static int is_same_place(const struct product_place *a, const struct product_place *b)
+static int claim_is_same_place(const struct product_place *a, const struct product_place *b)
 {
     return a->rows == b->rows && a->row_bytes == b->row_bytes && a->span_rows == b->span_rows &&
            a->data_offset == b->data_offset && a->time_offset == b->time_offset &&
@@ -89,11 +89,12 @@ static int is_same_place(const struct product_place *a, const struct product_pla
 /* Whether the file is laid out as the journal tells. One that is damaged is not; but one that
  * cannot be read now may be, and what it holds is not given up for that: only the words of the
  * system tell the two apart. */
-static status_t find_told_of(const outputs_t *outputs, const char *path, const journal_t *journal,
-                             struct product_place *place, int *is_same)
+static status_t claim_find_told_of(const outputs_t *outputs, const char *path,
+                                   const journal_t *journal, struct product_place *place,
+                                   int *is_same)
 {
     status_t st = product_find_place(path, place);
-    *is_same = st == STATUS_OK && is_same_place(place, &journal_head(journal)->place);
+    *is_same = st == STATUS_OK && claim_is_same_place(place, &journal_head(journal)->place);
     if (st == STATUS_DATA && !outputs->options.restart && strstr(report_cause(), strerror(EIO))) {
         return st;
     }
@@ -101,7 +102,7 @@ static status_t find_told_of(const outputs_t *outputs, const char *path, const j
 }
 
 /* Finds out what earlier runs have left of a product. */
-static status_t look(outputs_t *outputs, uint32_t i)
+static status_t claim_look(outputs_t *outputs, uint32_t i)
 {
     status_t st = STATUS_OK;
     struct output *output = &outputs->outputs[i];
@@ -115,7 +116,7 @@ static status_t look(outputs_t *outputs, uint32_t i)
         TRY(journal_open(output->journal_path, &output->state, &output->journal));
         /* Somebody may have put another file there since. */
         if (output->journal && journal_is_complete(output->journal)) {
-            TRY(find_told_of(outputs, path, output->journal, &place, &output->is_published));
+            TRY(claim_find_told_of(outputs, path, output->journal, &place, &output->is_published));
         }
         if (output->is_published) {
             output->place = journal_head(output->journal)->place;
@@ -124,37 +125,37 @@ static status_t look(outputs_t *outputs, uint32_t i)
         journal_destroy(output->journal);
         output->journal = NULL;
     }
-    TRY(lock_one(outputs, i));
+    TRY(claim_lock_one(outputs, i));
     TRY(journal_open(output->journal_path, &output->state, &output->journal));
     REQUIRE(output->state != JOURNAL_OTHER || outputs->options.restart, STATUS_USAGE,
             "%s was begun by another version of voltmill, which can go on with it; --restart "
             "begins anew",
             output->journal_path);
     if (output->journal && output->part_bytes > 0) {
-        TRY(find_told_of(outputs, output->part, output->journal, &place, &output->is_whole));
+        TRY(claim_find_told_of(outputs, output->part, output->journal, &place, &output->is_whole));
         output->place = output->is_whole ? place : output->place;
     }
 out:
     return st;
 }
 
-static int goes_on(const struct output *output)
+static int claim_goes_on(const struct output *output)
 {
     return output->is_published || output->is_whole;
 }
 
-static int has_traces(const struct output *output)
+static int claim_has_traces(const struct output *output)
 {
     return output->is_published || output->part_bytes > 0 || output->state != JOURNAL_NONE;
 }
 
 /* A journal without a chunk binds nobody. */
-static int binds(const struct output *output)
+static int claim_binds(const struct output *output)
 {
-    return goes_on(output) && journal_done(output->journal) > 0;
+    return claim_goes_on(output) && journal_done(output->journal) > 0;
 }
 
-static status_t check_plan(const outputs_t *outputs, uint32_t i)
+static status_t claim_check_plan(const outputs_t *outputs, uint32_t i)
 {
     status_t st = STATUS_OK;
     const struct output *output = &outputs->outputs[i];
@@ -167,7 +168,7 @@ out:
 }
 
 /* Whether two journals were begun by one run. */
-static int are_together(const journal_t *a, const journal_t *b)
+static int claim_are_together(const journal_t *a, const journal_t *b)
 {
     const struct journal_head *left = journal_head(a);
     const struct journal_head *right = journal_head(b);
@@ -178,7 +179,7 @@ static int are_together(const journal_t *a, const journal_t *b)
            strcmp(left->arithmetic, right->arithmetic) == 0;
 }
 
-static void warn_of(const struct output *output)
+static void claim_warn_of(const struct output *output)
 {
     if (output->state == JOURNAL_NONE && output->part_bytes > 0) {
         report_warn("%s was left by a run that did not end, and its journal is lost: it is written "
@@ -188,17 +189,17 @@ static void warn_of(const struct output *output)
         report_warn("%s is damaged: %s is written anew", output->journal_path, output->part);
     } else if (output->journal && output->part_bytes == 0 && !output->is_published) {
         report_warn("%s is lost, only its journal is there: it is written anew", output->part);
-    } else if (output->journal && !goes_on(output)) {
+    } else if (output->journal && !claim_goes_on(output)) {
         report_warn("%s is not the file that %s tells of: it is written anew", output->part,
                     output->journal_path);
-    } else if (binds(output)) {
+    } else if (claim_binds(output)) {
         report_warn("%s holds %" PRIu64 " chunks: it is written anew with the others", output->part,
                     journal_done(output->journal));
     }
 }
 
 /* Nothing of somebody else's is replaced without being told to. */
-static status_t check_ours(const outputs_t *outputs, const struct output *output)
+static status_t claim_check_ours(const outputs_t *outputs, const struct output *output)
 {
     status_t st = STATUS_OK;
     static const char message[] = "%s exists and is not what a run leaves: --force replaces it";
@@ -211,21 +212,21 @@ out:
 }
 
 /* What is left is of no use, or of no interest. */
-static status_t begin_anew(outputs_t *outputs)
+static status_t claim_begin_anew(outputs_t *outputs)
 {
     status_t st = STATUS_OK;
     for (uint32_t i = 0; i < outputs->count; i++) {
         struct output *output = &outputs->outputs[i];
         if (output->is_published) {
             output->is_published = 0;
-            TRY(lock_one(outputs, i));
+            TRY(claim_lock_one(outputs, i));
         }
-        TRY(check_ours(outputs, output));
+        TRY(claim_check_ours(outputs, output));
     }
     for (uint32_t i = 0; i < outputs->count; i++) {
         struct output *output = &outputs->outputs[i];
         if (!outputs->options.restart) {
-            warn_of(output);
+            claim_warn_of(output);
         }
         journal_destroy(output->journal);
         output->journal = NULL;
@@ -236,15 +237,15 @@ out:
 
 /* A product with chunks beside one that was never begun: the job has changed, and what was done
  * would be lost. */
-static status_t check_company(const outputs_t *outputs)
+static status_t claim_check_company(const outputs_t *outputs)
 {
     status_t st = STATUS_OK;
     const struct output *begun = NULL;
     const struct output *missing = NULL;
     for (uint32_t i = 0; i < outputs->count; i++) {
         const struct output *output = &outputs->outputs[i];
-        begun = binds(output) ? output : begun;
-        missing = has_traces(output) ? missing : output;
+        begun = claim_binds(output) ? output : begun;
+        missing = claim_has_traces(output) ? missing : output;
     }
     REQUIRE(!begun || !missing, STATUS_USAGE,
             "%s holds %" PRIu64 " of %" PRIu64 " chunks, but %s was never begun: has the job other "
@@ -255,13 +256,13 @@ out:
     return st;
 }
 
-static status_t go_on(outputs_t *outputs, struct outputs_begun *begun)
+static status_t claim_go_on(outputs_t *outputs, struct outputs_begun *begun)
 {
     status_t st = STATUS_OK;
     const struct output *first = &outputs->outputs[0];
     for (uint32_t i = 1; i < outputs->count; i++) {
         const struct output *output = &outputs->outputs[i];
-        REQUIRE(are_together(first->journal, output->journal), STATUS_USAGE,
+        REQUIRE(claim_are_together(first->journal, output->journal), STATUS_USAGE,
                 "%s and %s were not begun by one run: --restart begins both anew",
                 first->journal_path, output->journal_path);
     }
@@ -280,24 +281,24 @@ status_t outputs_claim(outputs_t *outputs, struct outputs_begun *begun)
     int all_go_on = 1;
     int some_bind = 0;
     for (uint32_t i = 0; i < outputs->count; i++) {
-        TRY(look(outputs, i));
-        all_go_on &= goes_on(&outputs->outputs[i]);
-        some_bind |= binds(&outputs->outputs[i]);
+        TRY(claim_look(outputs, i));
+        all_go_on &= claim_goes_on(&outputs->outputs[i]);
+        some_bind |= claim_binds(&outputs->outputs[i]);
     }
     if (outputs->options.restart) {
-        TRY(begin_anew(outputs));
+        TRY(claim_begin_anew(outputs));
         goto out;
     }
     for (uint32_t i = 0; i < outputs->count; i++) {
-        if (binds(&outputs->outputs[i])) {
-            TRY(check_plan(outputs, i));
+        if (claim_binds(&outputs->outputs[i])) {
+            TRY(claim_check_plan(outputs, i));
         }
     }
     if (all_go_on && some_bind) {
-        TRY(go_on(outputs, begun));
+        TRY(claim_go_on(outputs, begun));
     } else {
-        TRY(check_company(outputs));
-        TRY(begin_anew(outputs));
+        TRY(claim_check_company(outputs));
+        TRY(claim_begin_anew(outputs));
     }
 out:
     return st;

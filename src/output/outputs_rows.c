@@ -13,8 +13,8 @@ enum {
 };
 
 /* Time stamps first .. first + total - 1. */
-static status_t put_times(const outputs_t *outputs, uint32_t product, uint64_t first,
-                          uint64_t total)
+static status_t rows_put_times(const outputs_t *outputs, uint32_t product, uint64_t first,
+                               uint64_t total)
 {
     status_t st = STATUS_OK;
     enum { PIECE = 4096 };
@@ -36,8 +36,8 @@ out:
 
 /* Which rows are holes. The file says that none is, unless an earlier run was killed after it had
  * said otherwise. A row whose streams come in groups is one as soon as one of them is. */
-static status_t put_holes(const outputs_t *outputs, uint32_t product, int is_whole,
-                          uint64_t first_row, uint64_t rows, const char *holes)
+static status_t rows_put_holes(const outputs_t *outputs, uint32_t product, int is_whole,
+                               uint64_t first_row, uint64_t rows, const char *holes)
 {
     status_t st = STATUS_OK;
     static const char none[4096];
@@ -148,11 +148,11 @@ status_t outputs_put(void *context, uint32_t product, const struct chunk *chunk,
     }
     /* Once: with the rows of the first columns, or the columns of the first row. */
     if (item->has_times_across && first_row == 0) {
-        TRY(put_times(outputs, product, chunk->first_stream, chunk->streams));
+        TRY(rows_put_times(outputs, product, chunk->first_stream, chunk->streams));
     } else if (!item->has_times_across && chunk->first_stream == 0) {
-        TRY(put_times(outputs, product, first_row, rows));
+        TRY(rows_put_times(outputs, product, first_row, rows));
     }
-    TRY(put_holes(outputs, product, piece == row_bytes, first_row, rows, holes));
+    TRY(rows_put_holes(outputs, product, piece == row_bytes, first_row, rows, holes));
     outputs->chunk_bytes += rows * piece;
 out:
     if (is_long) {
@@ -188,7 +188,7 @@ out:
 }
 
 /* The sums of one product for the chunk whose entry begins at `at`, in all journals. */
-static status_t take_entry(outputs_t *outputs, const char *data, size_t bytes, size_t *at)
+static status_t rows_take_entry(outputs_t *outputs, const char *data, size_t bytes, size_t *at)
 {
     status_t st = STATUS_OK;
     struct journal_record record;
@@ -220,7 +220,7 @@ status_t outputs_take(void *context, const char *data, size_t bytes)
     status_t st = STATUS_OK;
     outputs_t *outputs = context;
     for (size_t at = 0; at < bytes;) {
-        TRY(take_entry(outputs, data, bytes, &at));
+        TRY(rows_take_entry(outputs, data, bytes, &at));
     }
     for (uint32_t i = 0; i < outputs->count; i++) {
         TRY(journal_write(outputs->outputs[i].journal));

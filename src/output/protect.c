@@ -14,7 +14,7 @@ struct names {
     char *part, *journal;
 };
 
-static status_t names_begin(const char *path, struct names *out)
+static status_t protect_names_begin(const char *path, struct names *out)
 {
     status_t st = STATUS_OK;
     *out = (struct names){.of = {path}};
@@ -26,13 +26,13 @@ out:
     return st;
 }
 
-static void names_free(struct names *names)
+static void protect_names_free(struct names *names)
 {
     free(names->part);
     free(names->journal);
 }
 
-static status_t guard_inputs(const struct inputs *inputs, struct guard *out)
+static status_t protect_guard_inputs(const struct inputs *inputs, struct guard *out)
 {
     status_t st = STATUS_OK;
     for (size_t i = 0; i < inputs->count; i++) {
@@ -45,7 +45,8 @@ out:
 }
 
 /* All that the job reads and does not make itself. */
-static status_t guard_job(const struct job *job, const struct archive *archive, struct guard *out)
+static status_t protect_guard_job(const struct job *job, const struct archive *archive,
+                                  struct guard *out)
 {
     status_t st = STATUS_OK;
     struct inputs inputs = {0};
@@ -57,14 +58,14 @@ static status_t guard_job(const struct job *job, const struct archive *archive, 
         TRY(fbh5_open(job->files[0], &fbh5));
         TRY(inputs_of_filterbank(job->files[0], fbh5, &inputs));
     }
-    TRY(guard_inputs(&inputs, out));
+    TRY(protect_guard_inputs(&inputs, out));
 out:
     fbh5_destroy(fbh5);
     inputs_free(&inputs);
     return st;
 }
 
-static status_t check_two_products(const struct names *a, const struct names *b)
+static status_t protect_check_two_products(const struct names *a, const struct names *b)
 {
     status_t st = STATUS_OK;
     int is_same = 0;
@@ -84,44 +85,45 @@ out:
 }
 
 /* Product `i` of the job: against what is read, and the products before it. */
-static status_t check_product(const struct job *job, uint32_t i, const struct guard *reads)
+static status_t protect_check_product(const struct job *job, uint32_t i, const struct guard *reads)
 {
     status_t st = STATUS_OK;
     struct names names = {.part = NULL};
     struct names before = {.part = NULL};
-    TRY(names_begin(job_file(job, i), &names));
+    TRY(protect_names_begin(job_file(job, i), &names));
     for (int j = 0; j < NAMES; j++) {
         TRY(guard_check(reads, "product", names.of[j]));
     }
     for (uint32_t k = 0; k < i; k++) {
-        TRY(names_begin(job_file(job, k), &before));
-        TRY(check_two_products(&before, &names));
-        names_free(&before);
+        TRY(protect_names_begin(job_file(job, k), &before));
+        TRY(protect_check_two_products(&before, &names));
+        protect_names_free(&before);
         before = (struct names){.part = NULL};
     }
 out:
-    names_free(&before);
-    names_free(&names);
+    protect_names_free(&before);
+    protect_names_free(&names);
     return st;
 }
 
-static status_t check_against_products(const struct job *job, const struct protect_other *other)
+static status_t protect_check_against_products(const struct job *job,
+                                               const struct protect_other *other)
 {
     status_t st = STATUS_OK;
     struct names names = {.part = NULL};
     for (uint32_t i = 0; i < job_nfiles(job); i++) {
-        TRY(names_begin(job_file(job, i), &names));
+        TRY(protect_names_begin(job_file(job, i), &names));
         for (int j = 0; j < NAMES; j++) {
             int is_same = 0;
             TRY(file_is_same(other->path, names.of[j], &is_same));
             REQUIRE(!is_same, STATUS_USAGE, "%s %s is product %s of the job", other->what,
                     other->path, names.of[j]);
         }
-        names_free(&names);
+        protect_names_free(&names);
         names = (struct names){.part = NULL};
     }
 out:
-    names_free(&names);
+    protect_names_free(&names);
     return st;
 }
 
@@ -147,14 +149,14 @@ status_t protect_job(const struct job *job, const struct archive *archive,
 {
     status_t st = STATUS_OK;
     struct guard reads = {0};
-    TRY(guard_job(job, archive, &reads));
+    TRY(protect_guard_job(job, archive, &reads));
     for (uint32_t i = 0; i < job_nfiles(job); i++) {
-        TRY(check_product(job, i, &reads));
+        TRY(protect_check_product(job, i, &reads));
     }
     for (uint32_t i = 0; i < nothers; i++) {
         if (others[i].path) {
             TRY(guard_check(&reads, others[i].what, others[i].path));
-            TRY(check_against_products(job, &others[i]));
+            TRY(protect_check_against_products(job, &others[i]));
         }
     }
     TRY(protect_others(others, nothers));

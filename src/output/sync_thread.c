@@ -26,7 +26,7 @@ struct sync_thread {
 };
 
 /* Seconds until it is time; none left when it is. */
-static double time_left(const sync_thread_t *keeper)
+static double sync_time_left(const sync_thread_t *keeper)
 {
     if (keeper->open.length == 0 && !keeper->is_touched) {
         return idle_seconds;
@@ -61,12 +61,12 @@ out:
     pthread_cond_broadcast(&keeper->changed);
 }
 
-static void *run(void *argument)
+static void *sync_run(void *argument)
 {
     sync_thread_t *keeper = argument;
     pthread_mutex_lock(&keeper->lock);
     while (!keeper->is_ending && keeper->status == STATUS_OK) {
-        double left = time_left(keeper);
+        double left = sync_time_left(keeper);
         if (left > 0) {
             thread_wait(&keeper->lock, &keeper->changed, left);
         } else {
@@ -85,7 +85,7 @@ status_t sync_thread_create(const struct sync_thread_work *work, sync_thread_t *
     keeper->work = *work;
     keeper->synced = progress_now();
     TRY(thread_init_waiting(&keeper->lock, &keeper->changed));
-    TRY(thread_start(run, keeper, &keeper->thread));
+    TRY(thread_start(sync_run, keeper, &keeper->thread));
     keeper->has_thread = 1;
     *out = keeper;
     keeper = NULL;

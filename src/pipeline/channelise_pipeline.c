@@ -52,7 +52,7 @@ struct channelise_pipeline {
 };
 
 /* Bytes of the largest slab of any group, for a block. */
-static status_t largest_slab(const channelise_pipeline_t *pipeline, uint64_t *out)
+static status_t pipeline_largest_slab(const channelise_pipeline_t *pipeline, uint64_t *out)
 {
     status_t st = STATUS_OK;
     const struct channelise_plan *work = pipeline->work;
@@ -71,7 +71,7 @@ out:
     return st;
 }
 
-static void drop_slot(struct slot *slot)
+static void pipeline_drop_slot(struct slot *slot)
 {
     buffer_destroy(slot->in);
     for (uint32_t j = 0; j < MOST_OUTPUTS; j++) {
@@ -85,17 +85,17 @@ static void drop_slot(struct slot *slot)
     *slot = (struct slot){0};
 }
 
-static void drop_stages(channelise_pipeline_t *pipeline)
+static void pipeline_drop_stages(channelise_pipeline_t *pipeline)
 {
     for (uint32_t i = 0; i < MOST_SLOTS; i++) {
-        drop_slot(&pipeline->slots[i]);
+        pipeline_drop_slot(&pipeline->slots[i]);
     }
     channelise_destroy(pipeline->channelise);
     pipeline->channelise = NULL;
 }
 
-static status_t create_slot(const channelise_pipeline_t *pipeline, uint64_t in_bytes,
-                            struct slot *slot)
+static status_t pipeline_create_slot(const channelise_pipeline_t *pipeline, uint64_t in_bytes,
+                                     struct slot *slot)
 {
     status_t st = STATUS_OK;
     const struct channelise_plan *work = pipeline->work;
@@ -118,7 +118,7 @@ out:
 }
 
 /* Stage and buffers for blocks of pipeline->chunking.block_spectra; *made slots, whatever comes. */
-static status_t create_stages(channelise_pipeline_t *pipeline, uint32_t *made)
+static status_t pipeline_create_stages(channelise_pipeline_t *pipeline, uint32_t *made)
 {
     status_t st = STATUS_OK;
     struct channelise_spec spec = pipeline->work->channelise;
@@ -126,16 +126,16 @@ static status_t create_stages(channelise_pipeline_t *pipeline, uint32_t *made)
     *made = 0;
     spec.max_spectra = pipeline->chunking.block_spectra;
     TRY(channelise_create(pipeline->backend, &spec, &pipeline->channelise));
-    TRY(largest_slab(pipeline, &in_bytes));
+    TRY(pipeline_largest_slab(pipeline, &in_bytes));
     for (; *made < pipeline->nslots; (*made)++) {
-        TRY(create_slot(pipeline, in_bytes, &pipeline->slots[*made]));
+        TRY(pipeline_create_slot(pipeline, in_bytes, &pipeline->slots[*made]));
     }
 out:
     return st;
 }
 
 /* Not even one set of buffers of the smallest block: says how much would do. */
-static status_t say_what_fits(const channelise_pipeline_t *pipeline)
+static status_t pipeline_say_what_fits(const channelise_pipeline_t *pipeline)
 {
     status_t st = STATUS_OK;
     const struct channelise_plan *work = pipeline->work;
@@ -162,33 +162,33 @@ out:
 
 /* The device may have less room than the plan thought: then blocks are halved, and when they cannot
  * be smaller, fewer of them are under way at a time. */
-static status_t fit_stages(channelise_pipeline_t *pipeline)
+static status_t pipeline_fit_stages(channelise_pipeline_t *pipeline)
 {
     status_t st = STATUS_OK;
     uint64_t *block = &pipeline->chunking.block_spectra;
     for (;;) {
         uint32_t made = 0;
-        st = create_stages(pipeline, &made);
+        st = pipeline_create_stages(pipeline, &made);
         if (st == STATUS_OK || !backend_was_full(pipeline->backend)) {
             break;
         }
         if (*block <= CHUNK_GRAIN && made == 0) {
-            return say_what_fits(pipeline);
+            return pipeline_say_what_fits(pipeline);
         }
         report_clear();
         if (*block <= CHUNK_GRAIN) {
-            drop_slot(&pipeline->slots[made]);
+            pipeline_drop_slot(&pipeline->slots[made]);
             pipeline->nslots = made;
             return STATUS_OK;
         }
-        drop_stages(pipeline);
+        pipeline_drop_stages(pipeline);
         *block = max_u64(*block / 2 / CHUNK_GRAIN, 1) * CHUNK_GRAIN;
     }
     return st;
 }
 
 /* The reader thread: the samples of a block, where they lie if the backend can work there. */
-static status_t read_slot(void *context, uint32_t number)
+static status_t pipeline_read_slot(void *context, uint32_t number)
 {
     status_t st = STATUS_OK;
     channelise_pipeline_t *pipeline = context;
@@ -234,7 +234,7 @@ static uint64_t pipeline_counted(const channelise_pipeline_t *pipeline, const st
 }
 
 /* Nobody reads the block's samples any more. */
-static status_t release_samples(const channelise_pipeline_t *pipeline, struct slot *slot)
+static status_t pipeline_release_samples(const channelise_pipeline_t *pipeline, struct slot *slot)
 {
     status_t st = STATUS_OK;
     int was_mapped = slot->mapping != NULL;
@@ -271,7 +271,7 @@ static uint64_t pipeline_filled(const channelise_pipeline_t *pipeline, const str
 }
 
 /* Power that left the range of floats, while the samples are still there. */
-static status_t look_at_range(channelise_pipeline_t *pipeline, struct slot *slot)
+static status_t pipeline_look_at_range(channelise_pipeline_t *pipeline, struct slot *slot)
 {
     status_t st = STATUS_OK;
     const struct job *job = pipeline->work->job;
@@ -300,7 +300,7 @@ out:
 }
 
 /* The writer thread: waits until the backend is done with a block, and writes its rows. */
-static status_t write_slot(void *context, uint32_t number)
+static status_t pipeline_write_slot(void *context, uint32_t number)
 {
     status_t st = STATUS_OK;
     channelise_pipeline_t *pipeline = context;
@@ -311,9 +311,9 @@ static status_t write_slot(void *context, uint32_t number)
     pipeline->waiting += progress_now() - since;
     pipeline->missing += missing - pipeline_filled(pipeline, slot);
     if (pipeline->range) {
-        TRY(look_at_range(pipeline, slot));
+        TRY(pipeline_look_at_range(pipeline, slot));
     }
-    TRY(release_samples(pipeline, slot));
+    TRY(pipeline_release_samples(pipeline, slot));
     if (pipeline->holes) {
         holes_begin(pipeline->holes, slot->from == slot->chunk.first, slot->from, slot->count,
                     slot->has_bad ? slot->bad : NULL);
@@ -347,15 +347,15 @@ void channelise_pipeline_destroy(channelise_pipeline_t *pipeline)
         return;
     }
     ring_destroy(pipeline->ring);
-    drop_stages(pipeline);
+    pipeline_drop_stages(pipeline);
     reader_destroy(pipeline->reader);
     holes_destroy(pipeline->holes);
     range_destroy(pipeline->range);
     free(pipeline);
 }
 
-static status_t take_group(const channelise_pipeline_t *pipeline, const struct chunk *chunk,
-                           struct slot *slot)
+static status_t pipeline_take_group(const channelise_pipeline_t *pipeline,
+                                    const struct chunk *chunk, struct slot *slot)
 {
     status_t st = STATUS_OK;
     if (slot->slab && slot->slab->first_stream == chunk->first_stream &&
@@ -370,7 +370,7 @@ out:
 }
 
 /* Rows for a later pass. */
-static status_t shelve(const channelise_pipeline_t *pipeline, const struct slot *slot)
+static status_t pipeline_shelve(const channelise_pipeline_t *pipeline, const struct slot *slot)
 {
     status_t st = STATUS_OK;
     const struct channelise_plan *work = pipeline->work;
@@ -386,7 +386,7 @@ out:
 }
 
 /* Sets the backend to work on the oldest block that was read. */
-static status_t compute(void *context, uint64_t number)
+static status_t pipeline_compute(void *context, uint64_t number)
 {
     status_t st = STATUS_OK;
     channelise_pipeline_t *pipeline = context;
@@ -403,7 +403,7 @@ static status_t compute(void *context, uint64_t number)
     }
     TRY(channelise_run(pipeline->channelise, slot->in, &input, slot->slab->nstreams, slot->count,
                        counted, slot->out, slot->rows));
-    TRY(shelve(pipeline, slot));
+    TRY(pipeline_shelve(pipeline, slot));
     pipeline->computing += progress_now() - started;
     ring_pass(pipeline->ring);
 out:
@@ -411,7 +411,7 @@ out:
 }
 
 /* The file that holds the first sample of a block. */
-static const char *file_of(const channelise_pipeline_t *pipeline, const struct slot *slot)
+static const char *pipeline_file_of(const channelise_pipeline_t *pipeline, const struct slot *slot)
 {
     const struct archive *archive = pipeline->work->archive;
     uint64_t first = archive->first_sample + slot->from * pipeline->work->samples_per_spectrum;
@@ -423,7 +423,7 @@ static const char *file_of(const channelise_pipeline_t *pipeline, const struct s
 }
 
 /* Nothing has moved for too long: says which stage of the oldest block hangs. */
-static status_t say_what_hangs(void *context, const struct ring_counts *at)
+static status_t pipeline_say_what_hangs(void *context, const struct ring_counts *at)
 {
     const channelise_pipeline_t *pipeline = context;
     int is_reading = at->read < at->submitted && at->written == at->computed;
@@ -433,7 +433,7 @@ static status_t say_what_hangs(void *context, const struct ring_counts *at)
     unsigned long long end = slot->from + slot->count;
     if (is_reading) {
         return report_fail(STATUS_DATA, "%s: spectra %llu .. %llu could not be read within %g s",
-                           file_of(pipeline, slot), first, end, pipeline->flow.patience);
+                           pipeline_file_of(pipeline, slot), first, end, pipeline->flow.patience);
     }
     return report_fail(STATUS_DATA,
                        "%s: spectra %llu .. %llu could not be finished and written within %g s",
@@ -456,17 +456,17 @@ status_t channelise_pipeline_create(const struct channelise_plan *work, backend_
                            ? (uint32_t)min_u64(work->channelise.threads, MOST_READERS)
                            : 1;
     TRY(reader_create(work->archive, work->cache_bytes, threads, &pipeline->reader));
-    TRY(fit_stages(pipeline));
+    TRY(pipeline_fit_stages(pipeline));
     if (work->job->on_bad == ON_BAD_NAN) {
         TRY(holes_create(work, pipeline->chunking.block_spectra, &pipeline->holes));
     }
     TRY(range_create(work, pipeline->chunking.block_spectra, &pipeline->range));
-    struct ring_work sides = {pipeline, read_slot, write_slot};
+    struct ring_work sides = {pipeline, pipeline_read_slot, pipeline_write_slot};
     TRY(ring_create(pipeline->nslots, &sides, &pipeline->ring));
     pipeline->flow = (struct flow){.ring = pipeline->ring,
                                    .context = pipeline,
-                                   .compute = compute,
-                                   .say_what_hangs = say_what_hangs};
+                                   .compute = pipeline_compute,
+                                   .say_what_hangs = pipeline_say_what_hangs};
     *out = pipeline;
     pipeline = NULL;
 out:
@@ -506,7 +506,7 @@ status_t channelise_pipeline_chunk(channelise_pipeline_t *pipeline, driver_t *dr
         }
         uint64_t number = ring_counts(pipeline->ring).submitted;
         struct slot *slot = &pipeline->slots[number % pipeline->nslots];
-        TRY(take_group(pipeline, chunk, slot));
+        TRY(pipeline_take_group(pipeline, chunk, slot));
         slot->chunk = *chunk;
         slot->from = from;
         slot->count = chunk_block(&pipeline->chunking, chunk, from);

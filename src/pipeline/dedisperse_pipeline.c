@@ -48,14 +48,14 @@ struct dedisperse_pipeline {
     char *holes; /* [DMs of a chunk] 1: some of its outputs are NaN; the writer's */
 };
 
-static void drop_stage(dedisperse_pipeline_t *pipe)
+static void pipeline_drop_stage(dedisperse_pipeline_t *pipe)
 {
     dedisperse_destroy(pipe->stage);
     pipe->stage = NULL;
     dm_group_free(&pipe->group);
 }
 
-static void drop_slots(dedisperse_pipeline_t *pipe)
+static void pipeline_drop_slots(dedisperse_pipeline_t *pipe)
 {
     for (uint32_t i = 0; i < pipe->nslots; i++) {
         buffer_destroy(pipe->slots[i].in);
@@ -66,7 +66,7 @@ static void drop_slots(dedisperse_pipeline_t *pipe)
 }
 
 /* The first DM of the group whose delays span most. */
-static uint32_t widest_group(const struct dedisperse_plan *plan, uint32_t *span)
+static uint32_t pipeline_widest_group(const struct dedisperse_plan *plan, uint32_t *span)
 {
     uint32_t widest = 0;
     *span = 0;
@@ -81,7 +81,7 @@ static uint32_t widest_group(const struct dedisperse_plan *plan, uint32_t *span)
     return widest;
 }
 
-static status_t create_slots(dedisperse_pipeline_t *pipe, uint32_t span)
+static status_t pipeline_create_slots(dedisperse_pipeline_t *pipe, uint32_t span)
 {
     status_t st = STATUS_OK;
     const struct dedisperse_plan *plan = pipe->plan;
@@ -98,10 +98,10 @@ out:
     return st;
 }
 
-static status_t create_stage(dedisperse_pipeline_t *pipe, uint32_t first, uint32_t count)
+static status_t pipeline_create_stage(dedisperse_pipeline_t *pipe, uint32_t first, uint32_t count)
 {
     status_t st = STATUS_OK;
-    drop_stage(pipe);
+    pipeline_drop_stage(pipe);
     TRY(dm_group_create(pipe->plan, first, count, &pipe->group));
     struct dedisperse_spec spec = dedisperse_plan_stage(pipe->plan, &pipe->group, pipe->block);
     tuned_take(pipe->backend, &pipe->plan->shape, &spec);
@@ -113,17 +113,17 @@ out:
 
 /* The device may have less room than the plan thought: then the shelf is cleared, then blocks are
  * halved. The stage of the group that needs most is made first. */
-static status_t fit(dedisperse_pipeline_t *pipe)
+static status_t pipeline_fit(dedisperse_pipeline_t *pipe)
 {
     status_t st = STATUS_OK;
     uint64_t ndms = pipe->plan->delays.ndms;
     uint32_t span;
-    uint32_t first = widest_group(pipe->plan, &span);
+    uint32_t first = pipeline_widest_group(pipe->plan, &span);
     uint64_t dms = min_u64(pipe->plan->chunking.chunk_spectra, ndms - first);
     for (;;) {
-        st = create_slots(pipe, span);
+        st = pipeline_create_slots(pipe, span);
         if (st == STATUS_OK) {
-            st = create_stage(pipe, first, (uint32_t)dms);
+            st = pipeline_create_stage(pipe, first, (uint32_t)dms);
         }
         if (st == STATUS_OK || !backend_was_full(pipe->backend)) {
             break;
@@ -133,8 +133,8 @@ static status_t fit(dedisperse_pipeline_t *pipe)
             break;
         }
         report_clear();
-        drop_stage(pipe);
-        drop_slots(pipe);
+        pipeline_drop_stage(pipe);
+        pipeline_drop_slots(pipe);
         pipe->block = has_cleared ? pipe->block : max_u64(pipe->block / 2, 1);
     }
     return st;
@@ -142,7 +142,7 @@ static status_t fit(dedisperse_pipeline_t *pipe)
 
 /* The reader thread. What the block before has read is copied: delays may be much longer than
  * blocks are, and files far away. */
-static status_t read_slot(void *context, uint32_t number)
+static status_t pipeline_read_slot(void *context, uint32_t number)
 {
     status_t st = STATUS_OK;
     dedisperse_pipeline_t *pipe = context;
@@ -170,8 +170,8 @@ out:
 }
 
 /* Which DMs hold NaN, as sums over rows that are NaN do; NULL when none does. */
-static const char *find_holes(dedisperse_pipeline_t *pipe, const float *data, uint64_t dms,
-                              uint64_t times)
+static const char *pipeline_find_holes(dedisperse_pipeline_t *pipe, const float *data, uint64_t dms,
+                                       uint64_t times)
 {
     int any = 0;
     for (uint64_t i = 0; i < dms; i++) {
@@ -186,7 +186,7 @@ static const char *find_holes(dedisperse_pipeline_t *pipe, const float *data, ui
 }
 
 /* The writer thread. */
-static status_t write_slot(void *context, uint32_t number)
+static status_t pipeline_write_slot(void *context, uint32_t number)
 {
     status_t st = STATUS_OK;
     dedisperse_pipeline_t *pipe = context;
@@ -201,7 +201,7 @@ static status_t write_slot(void *context, uint32_t number)
     if (slot->bad) {
         dm_group_blank(pipe->plan, &pipe->group, slot->bad, part.streams, data);
     }
-    const char *holes = find_holes(pipe, data, part.count, part.streams);
+    const char *holes = pipeline_find_holes(pipe, data, part.count, part.streams);
     TRY(pipe->sink.put(pipe->sink.context, 0, &part, part.first, part.count, data, holes));
     uint64_t end = (uint64_t)slot->chunk.first_stream + slot->chunk.streams;
     if (pipe->sink.end && slot->from + slot->count == end) {
@@ -212,13 +212,14 @@ out:
 }
 
 /* Which samples of the filterbank a block takes; before and behind them is padding. */
-static struct power_reader_part part_of(const dedisperse_pipeline_t *pipe, const struct slot *slot)
+static struct power_reader_part pipeline_part_of(const dedisperse_pipeline_t *pipe,
+                                                 const struct slot *slot)
 {
     return power_reader_clip(pipe->plan, pipe->plan->first + (int64_t)(slot->from + slot->base),
                              slot->inputs);
 }
 
-static struct resident_rows_sums sums_of(const struct dedisperse_plan *plan)
+static struct resident_rows_sums pipeline_sums_of(const struct dedisperse_plan *plan)
 {
     return (struct resident_rows_sums){.each = plan->what->downsample,
                                        .nifs_there = plan->fbh5->nifs,
@@ -227,20 +228,20 @@ static struct resident_rows_sums sums_of(const struct dedisperse_plan *plan)
                                        .nifs = plan->nifs};
 }
 
-static int is_on_shelf(const dedisperse_pipeline_t *pipe, const struct slot *slot)
+static int pipeline_is_on_shelf(const dedisperse_pipeline_t *pipe, const struct slot *slot)
 {
-    struct resident_rows_sums sums = sums_of(pipe->plan);
-    struct power_reader_part part = part_of(pipe, slot);
+    struct resident_rows_sums sums = pipeline_sums_of(pipe->plan);
+    struct power_reader_part part = pipeline_part_of(pipe, slot);
     return pipe->shelf && resident_rows_holds(pipe->shelf, &sums, part.first, part.count);
 }
 
 /* The samples of a block, from the shelf. */
-static status_t fetch(const dedisperse_pipeline_t *pipe, const struct slot *slot)
+static status_t pipeline_fetch(const dedisperse_pipeline_t *pipe, const struct slot *slot)
 {
     status_t st = STATUS_OK;
     uint64_t row = pipe->plan->input.row_bytes;
-    struct resident_rows_sums sums = sums_of(pipe->plan);
-    struct power_reader_part part = part_of(pipe, slot);
+    struct resident_rows_sums sums = pipeline_sums_of(pipe->plan);
+    struct power_reader_part part = pipeline_part_of(pipe, slot);
     uint64_t end = part.lead + part.count;
     TRY(resident_rows_blank(pipe->shelf, slot->in, 0, part.lead * row));
     TRY(resident_rows_fetch(pipe->shelf, &sums, part.first, part.count, slot->in, part.lead * row));
@@ -250,7 +251,7 @@ out:
 }
 
 /* Sets the backend to work on the oldest block that was read. */
-static status_t compute(void *context, uint64_t number)
+static status_t pipeline_compute(void *context, uint64_t number)
 {
     status_t st = STATUS_OK;
     dedisperse_pipeline_t *pipe = context;
@@ -260,7 +261,7 @@ static status_t compute(void *context, uint64_t number)
     struct dedisperse_input input = {0, (size_t)plan->input.row_bytes,
                                      series_bytes(plan->input.format), slot->is_shelved};
     if (slot->is_shelved) {
-        TRY(fetch(pipe, slot));
+        TRY(pipeline_fetch(pipe, slot));
     }
     TRY(dedisperse_run(pipe->stage, slot->in, &input, slot->count, slot->out, slot->count));
     pipe->computing += progress_now() - started;
@@ -269,7 +270,7 @@ out:
     return st;
 }
 
-static status_t say_what_hangs(void *context, const struct ring_counts *at)
+static status_t pipeline_say_what_hangs(void *context, const struct ring_counts *at)
 {
     const dedisperse_pipeline_t *pipe = context;
     int is_reading = at->read < at->submitted && at->written == at->computed;
@@ -298,11 +299,13 @@ status_t dedisperse_pipeline_create(const struct dedisperse_plan *plan, backend_
     pipe->block = plan->block_outputs;
     TRY(memory_zeroed((size_t)plan->chunking.chunk_spectra, 1, "holes", &pipe->holes));
     TRY(power_reader_create(plan, &pipe->reader));
-    TRY(fit(pipe));
-    struct ring_work sides = {pipe, read_slot, write_slot};
+    TRY(pipeline_fit(pipe));
+    struct ring_work sides = {pipe, pipeline_read_slot, pipeline_write_slot};
     TRY(ring_create(pipe->nslots, &sides, &pipe->ring));
-    pipe->flow = (struct flow){
-        .ring = pipe->ring, .context = pipe, .compute = compute, .say_what_hangs = say_what_hangs};
+    pipe->flow = (struct flow){.ring = pipe->ring,
+                               .context = pipe,
+                               .compute = pipeline_compute,
+                               .say_what_hangs = pipeline_say_what_hangs};
     *out = pipe;
     pipe = NULL;
 out:
@@ -316,8 +319,8 @@ void dedisperse_pipeline_destroy(dedisperse_pipeline_t *pipe)
         return;
     }
     ring_destroy(pipe->ring);
-    drop_stage(pipe);
-    drop_slots(pipe);
+    pipeline_drop_stage(pipe);
+    pipeline_drop_slots(pipe);
     power_reader_destroy(pipe->reader);
     free(pipe->holes);
     free(pipe);
@@ -339,12 +342,13 @@ int dedisperse_pipeline_hangs(const dedisperse_pipeline_t *pipe)
 }
 
 /* The stage of other DMs takes the place of the one before, when nobody needs that any more. */
-static status_t take_group(dedisperse_pipeline_t *pipe, driver_t *driver, const struct chunk *chunk)
+static status_t pipeline_take_group(dedisperse_pipeline_t *pipe, driver_t *driver,
+                                    const struct chunk *chunk)
 {
     status_t st = STATUS_OK;
     if (pipe->first_dm != chunk->first) {
         TRY(flow_work_off(&pipe->flow, driver, 0, 0));
-        TRY(create_stage(pipe, (uint32_t)chunk->first, (uint32_t)chunk->count));
+        TRY(pipeline_create_stage(pipe, (uint32_t)chunk->first, (uint32_t)chunk->count));
         pipe->has_last = 0;
     }
 out:
@@ -352,8 +356,8 @@ out:
 }
 
 /* The block of outputs from .. from + count - 1 of a chunk. */
-static void submit(dedisperse_pipeline_t *pipe, const struct chunk *chunk, uint64_t from,
-                   uint64_t count)
+static void pipeline_submit(dedisperse_pipeline_t *pipe, const struct chunk *chunk, uint64_t from,
+                            uint64_t count)
 {
     uint64_t number = ring_counts(pipe->ring).submitted;
     struct slot *slot = &pipe->slots[number % pipe->nslots];
@@ -368,7 +372,7 @@ static void submit(dedisperse_pipeline_t *pipe, const struct chunk *chunk, uint6
     slot->from = from;
     slot->count = count;
     slot->inputs = count + pipe->group.delays.largest;
-    slot->is_shelved = is_on_shelf(pipe, slot);
+    slot->is_shelved = pipeline_is_on_shelf(pipe, slot);
     pipe->inputs += (double)slot->inputs;
     pipe->shelved += slot->is_shelved ? (double)slot->inputs : 0;
     pipe->last_slot = (uint32_t)(number % pipe->nslots);
@@ -381,13 +385,13 @@ status_t dedisperse_pipeline_chunk(dedisperse_pipeline_t *pipe, driver_t *driver
 {
     status_t st = STATUS_OK;
     uint64_t end = (uint64_t)chunk->first_stream + chunk->streams;
-    TRY(take_group(pipe, driver, chunk));
+    TRY(pipeline_take_group(pipe, driver, chunk));
     for (uint64_t from = chunk->first_stream; from < end; from += pipe->block) {
         TRY(flow_work_off(&pipe->flow, driver, AHEAD, pipe->nslots - 1));
         if (driver && driver_serve(driver)) {
             break;
         }
-        submit(pipe, chunk, from, min_u64(pipe->block, end - from));
+        pipeline_submit(pipe, chunk, from, min_u64(pipe->block, end - from));
     }
 out:
     return st;

@@ -4,8 +4,8 @@
 #include "run/dedisperse_pass.h"
 
 /* Whether a dedispersion that is left to do takes its power from the product, or any (NULL). */
-static int is_wanted(const struct device_carry *between, const struct job *job,
-                     const uint32_t *product)
+static int carry_is_wanted(const struct device_carry *between, const struct job *job,
+                           const uint32_t *product)
 {
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         const struct job_dedisperse *what = &job->dedisperse[i];
@@ -26,7 +26,7 @@ status_t device_carry_begin(struct device_carry *between, backend_t *backend,
     /* Rows that become NaN do so on their way to the file. */
     for (uint32_t i = 0; i < job->nproducts && job->on_bad != ON_BAD_NAN; i++) {
         const struct product_spec *spec = &work->products[i].spec;
-        if (spec->kind == PRODUCT_POWER && is_wanted(between, job, &i)) {
+        if (spec->kind == PRODUCT_POWER && carry_is_wanted(between, job, &i)) {
             uint64_t row = product_row_bytes(spec->kind, work->archive->nstreams, spec->nchannels);
             TRY(resident_rows_create(backend, row,
                                      ceil_div_u64(work->chunking.chunk_spectra, spec->integrate),
@@ -45,7 +45,7 @@ void device_carry_note_made(struct device_carry *between, const outputs_t *outpu
 }
 
 /* Where the file of a dedispersion's filterbank is noted. */
-static uint32_t place_of(const struct job *job, uint32_t number)
+static uint32_t carry_place_of(const struct job *job, uint32_t number)
 {
     return job->channels > 0 ? job->dedisperse[number].input : 0;
 }
@@ -54,7 +54,7 @@ status_t device_carry_note_found(struct device_carry *between, const struct job 
 {
     status_t st = STATUS_OK;
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
-        struct identity *file = &between->files[place_of(job, i)];
+        struct identity *file = &between->files[carry_place_of(job, i)];
         if (!between->skip->dedisperse[i] && file->bytes == 0) {
             TRY(identity_of_path(dedisperse_pass_filterbank_path(job, i), file));
         }
@@ -69,7 +69,7 @@ status_t device_carry_check(const struct device_carry *between, const struct job
                             uint32_t number, const struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
-    const struct identity *before = &between->files[place_of(job, number)];
+    const struct identity *before = &between->files[carry_place_of(job, number)];
     const struct archive_source *now = sources_find(&fbh5->storage.sources, fbh5->path);
     REQUIRE(now, STATUS_DATA, "%s: it is not known which file that is", fbh5->path);
     TRY(identity_check_same(fbh5->path, before, &now->identity));
@@ -80,7 +80,7 @@ out:
 int device_carry_leave(struct device_carry *between, backend_t *backend,
                        const struct channelise_plan *work)
 {
-    if (work->backend != BACKEND_OPENCL || !is_wanted(between, work->job, NULL)) {
+    if (work->backend != BACKEND_OPENCL || !carry_is_wanted(between, work->job, NULL)) {
         return 0;
     }
     between->backend = backend;

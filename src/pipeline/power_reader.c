@@ -45,15 +45,15 @@ void power_reader_destroy(power_reader_t *reader)
     }
 }
 
-static int is_bad(const power_reader_t *reader, status_t st)
+static int power_reader_is_bad(const power_reader_t *reader, status_t st)
 {
     return st == STATUS_DATA && fbh5_is_unreadable(reader->rows);
 }
 
 /* Reads rows that cannot all be read: half of them, and half again. Those that cannot be are zeros
  * in `out` and marked in `bad`. */
-static status_t salvage(power_reader_t *reader, uint64_t first, uint64_t count, char *out,
-                        char *bad)
+static status_t power_reader_salvage(power_reader_t *reader, uint64_t first, uint64_t count,
+                                     char *out, char *bad)
 {
     status_t st = STATUS_OK;
     uint64_t row = fbh5_row_bytes(reader->plan->fbh5);
@@ -69,21 +69,21 @@ static status_t salvage(power_reader_t *reader, uint64_t first, uint64_t count, 
         goto out;
     }
     st = fbh5_read_rows(reader->rows, first, half, out);
-    TRY(is_bad(reader, st) ? salvage(reader, first, half, out, bad) : st);
+    TRY(power_reader_is_bad(reader, st) ? power_reader_salvage(reader, first, half, out, bad) : st);
     st = fbh5_read_rows(reader->rows, first + half, count - half, out + half * row);
-    TRY(is_bad(reader, st)
-            ? salvage(reader, first + half, count - half, out + half * row, bad + half)
+    TRY(power_reader_is_bad(reader, st)
+            ? power_reader_salvage(reader, first + half, count - half, out + half * row, bad + half)
             : st);
 out:
     return st;
 }
 
-static status_t read_rows(power_reader_t *reader, uint64_t first, uint64_t count, char *out,
-                          char *bad)
+static status_t power_reader_read_rows(power_reader_t *reader, uint64_t first, uint64_t count,
+                                       char *out, char *bad)
 {
     status_t st = fbh5_read_rows(reader->rows, first, count, out);
-    if (is_bad(reader, st) && reader->plan->job->on_bad == ON_BAD_NAN) {
-        st = salvage(reader, first, count, out, bad);
+    if (power_reader_is_bad(reader, st) && reader->plan->job->on_bad == ON_BAD_NAN) {
+        st = power_reader_salvage(reader, first, count, out, bad);
     }
     return st;
 }
@@ -107,7 +107,7 @@ ADD_AND_STORE(uint16_t)
 ADD_AND_STORE(float)
 
 /* Adds the wanted ifs of one row. */
-static void add_row(power_reader_t *reader, const void *row)
+static void power_reader_add_row(power_reader_t *reader, const void *row)
 {
     const struct dedisperse_plan *plan = reader->plan;
     uint32_t count = plan->fbh5->nchannels;
@@ -128,7 +128,7 @@ static void add_row(power_reader_t *reader, const void *row)
 }
 
 /* Whole numbers below 2^53 are exact in double, whatever their order. */
-static void store_sums(const power_reader_t *reader, void *out)
+static void power_reader_store_sums(const power_reader_t *reader, void *out)
 {
     const struct dedisperse_plan *plan = reader->plan;
     uint32_t count = plan->fbh5->nchannels;
@@ -147,7 +147,8 @@ static void store_sums(const power_reader_t *reader, void *out)
 
 /* Rows of the file come in pieces that fit the bounce buffer; a sum may go on from one to the next.
  */
-static status_t reduce(power_reader_t *reader, uint64_t first, uint64_t count, char *out, char *bad)
+static status_t power_reader_reduce(power_reader_t *reader, uint64_t first, uint64_t count,
+                                    char *out, char *bad)
 {
     status_t st = STATUS_OK;
     const struct dedisperse_plan *plan = reader->plan;
@@ -158,15 +159,16 @@ static status_t reduce(power_reader_t *reader, uint64_t first, uint64_t count, c
     for (uint64_t from = 0; from < rows; from += reader->room) {
         uint64_t piece = min_u64(reader->room, rows - from);
         memset(reader->bad, 0, (size_t)piece);
-        TRY(read_rows(reader, first * each + from, piece, reader->bounce, reader->bad));
+        TRY(power_reader_read_rows(reader, first * each + from, piece, reader->bounce,
+                                   reader->bad));
         for (uint64_t i = 0; i < piece; i++) {
             uint64_t sample = (from + i) / each;
-            add_row(reader, reader->bounce + i * row);
+            power_reader_add_row(reader, reader->bounce + i * row);
             if (reader->bad[i]) {
                 bad[sample] = 1;
             }
             if ((from + i + 1) % each == 0) {
-                store_sums(reader, out + sample * plan->input.row_bytes);
+                power_reader_store_sums(reader, out + sample * plan->input.row_bytes);
                 memset(reader->sums, 0, plan->fbh5->nchannels * sizeof *reader->sums);
             }
         }
@@ -202,9 +204,9 @@ status_t power_reader_read(power_reader_t *reader, int64_t first, uint64_t count
         memset(bad, 0, (size_t)count);
     }
     if (part.count > 0 && input->is_reduced) {
-        TRY(reduce(reader, part.first, part.count, samples, marks));
+        TRY(power_reader_reduce(reader, part.first, part.count, samples, marks));
     } else if (part.count > 0) {
-        TRY(read_rows(reader, part.first, part.count, samples, marks));
+        TRY(power_reader_read_rows(reader, part.first, part.count, samples, marks));
     }
     memset(samples + part.count * input->row_bytes, 0,
            (size_t)((count - part.count) * input->row_bytes - before));

@@ -28,7 +28,7 @@ struct side {
     status_t (*work)(void *context, uint32_t slot);
 };
 
-static void run_side(const struct side *side)
+static void ring_run_side(const struct side *side)
 {
     ring_t *ring = side->ring;
     pthread_mutex_lock(&ring->lock);
@@ -58,25 +58,25 @@ static void run_side(const struct side *side)
     pthread_mutex_unlock(&ring->lock);
 }
 
-static void *run_reader(void *argument)
+static void *ring_run_reader(void *argument)
 {
     ring_t *ring = argument;
     const struct side side = {ring, &ring->counts.submitted, &ring->counts.read, &ring->reading,
                               ring->work.read};
-    run_side(&side);
+    ring_run_side(&side);
     return NULL;
 }
 
-static void *run_writer(void *argument)
+static void *ring_run_writer(void *argument)
 {
     ring_t *ring = argument;
     const struct side side = {ring, &ring->counts.computed, &ring->counts.written, &ring->writing,
                               ring->work.write};
-    run_side(&side);
+    ring_run_side(&side);
     return NULL;
 }
 
-static status_t start(pthread_t *thread, void *(*run)(void *), ring_t *ring, int *has)
+static status_t ring_start(pthread_t *thread, void *(*run)(void *), ring_t *ring, int *has)
 {
     status_t st = STATUS_OK;
     TRY(thread_start(run, ring, thread));
@@ -93,8 +93,8 @@ status_t ring_create(uint32_t slots, const struct ring_work *work, ring_t **out)
     ring->work = *work;
     ring->slots = slots;
     TRY(thread_init_waiting(&ring->lock, &ring->changed));
-    TRY(start(&ring->reader, run_reader, ring, &ring->has_reader));
-    TRY(start(&ring->writer, run_writer, ring, &ring->has_writer));
+    TRY(ring_start(&ring->reader, ring_run_reader, ring, &ring->has_reader));
+    TRY(ring_start(&ring->writer, ring_run_writer, ring, &ring->has_writer));
     *out = ring;
     ring = NULL;
 out:
@@ -130,7 +130,7 @@ struct ring_counts ring_counts(ring_t *ring)
     return counts;
 }
 
-static void count(ring_t *ring, uint64_t *stage)
+static void ring_count(ring_t *ring, uint64_t *stage)
 {
     pthread_mutex_lock(&ring->lock);
     (*stage)++;
@@ -140,12 +140,12 @@ static void count(ring_t *ring, uint64_t *stage)
 
 void ring_submit(ring_t *ring)
 {
-    count(ring, &ring->counts.submitted);
+    ring_count(ring, &ring->counts.submitted);
 }
 
 void ring_pass(ring_t *ring)
 {
-    count(ring, &ring->counts.computed);
+    ring_count(ring, &ring->counts.computed);
 }
 
 static int ring_is_same(const struct ring_counts *a, const struct ring_counts *b)

@@ -23,8 +23,8 @@ struct group {
     uint64_t bounce_bytes; /* that the reader needs to cut time steps */
 };
 
-static status_t measure_group(const struct channelise_plan *work, uint32_t streams,
-                              struct group *out)
+static status_t budget_measure_group(const struct channelise_plan *work, uint32_t streams,
+                                     struct group *out)
 {
     status_t st = STATUS_OK;
     uint32_t all = work->archive->nstreams;
@@ -44,8 +44,8 @@ out:
 }
 
 /* Bytes of the samples and rows of a block of `spectra` spectra. */
-static uint64_t slot_bytes(const struct channelise_plan *work, const struct group *group,
-                           uint64_t spectra)
+static uint64_t budget_slot_bytes(const struct channelise_plan *work, const struct group *group,
+                                  uint64_t spectra)
 {
     uint64_t samples = (spectra + work->channelise.taps - 1) * work->samples_per_spectrum;
     uint64_t bytes = group->step_bytes * samples;
@@ -58,20 +58,20 @@ static uint64_t slot_bytes(const struct channelise_plan *work, const struct grou
 }
 
 /* The same with all buffers and the workspace. */
-static uint64_t block_bytes(const struct channelise_plan *work, const struct group *group,
-                            uint64_t spectra)
+static uint64_t budget_block_bytes(const struct channelise_plan *work, const struct group *group,
+                                   uint64_t spectra)
 {
     struct channelise_spec spec = work->channelise;
     spec.max_spectra = spectra;
     spec.nstreams = group->streams;
-    return backend_slots(work->backend) * slot_bytes(work, group, spectra) + group->bounce_bytes +
-           channelise_bytes(work->backend, &spec);
+    return backend_slots(work->backend) * budget_slot_bytes(work, group, spectra) +
+           group->bounce_bytes + channelise_bytes(work->backend, &spec);
 }
 
 /* Largest chunk, and largest row of chunks that one time step touches, of all files that are read
  * through HDF5; *chunk = *row = 0 if none is. */
-static void measure_files(const struct channelise_plan *work, int *is_hdf5, uint64_t *chunk,
-                          uint64_t *row)
+static void budget_measure_files(const struct channelise_plan *work, int *is_hdf5, uint64_t *chunk,
+                                 uint64_t *row)
 {
     *is_hdf5 = 0;
     *chunk = *row = 0;
@@ -85,23 +85,23 @@ static void measure_files(const struct channelise_plan *work, int *is_hdf5, uint
 
 /* Memory to read datasets through HDF5: the chunks that are kept, and one that is being read: as it
  * is stored, and as it grows while it is decompressed. */
-static uint64_t hdf5_bytes(const struct channelise_plan *work)
+static uint64_t budget_hdf5_bytes(const struct channelise_plan *work)
 {
     int is_hdf5;
     uint64_t chunk;
     uint64_t row;
-    measure_files(work, &is_hdf5, &chunk, &row);
+    budget_measure_files(work, &is_hdf5, &chunk, &row);
     return is_hdf5 ? BUDGET_HDF5_BYTES + work->cache_bytes + 3 * chunk : 0;
 }
 
 /* Blocks of a chunk's length of time would need each chunk once; shorter ones meet a whole row of
  * chunks again and again. So keep the row, if it leaves half of the budget. */
-static void settle_cache(struct channelise_plan *work)
+static void budget_settle_cache(struct channelise_plan *work)
 {
     int is_hdf5;
     uint64_t chunk;
     uint64_t row;
-    measure_files(work, &is_hdf5, &chunk, &row);
+    budget_measure_files(work, &is_hdf5, &chunk, &row);
     work->cache_bytes = max_u64(chunk, 1 << 20);
     if (row / 2 < work->job->memory &&
         row + 3 * chunk + BUDGET_BASE_BYTES <= work->job->memory / 2) {
@@ -110,7 +110,7 @@ static void settle_cache(struct channelise_plan *work)
 }
 
 /* The sums of all spans, and the CRCs that they become. */
-static uint64_t spans_bytes(const struct channelise_plan *work)
+static uint64_t budget_spans_bytes(const struct channelise_plan *work)
 {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
@@ -122,9 +122,9 @@ static uint64_t spans_bytes(const struct channelise_plan *work)
 }
 
 /* Memory that is not a block's: settled costs of the process and the coefficients in double. */
-static uint64_t fixed_bytes(const struct channelise_plan *work)
+static uint64_t budget_fixed_bytes(const struct channelise_plan *work)
 {
-    return BUDGET_BASE_BYTES + spans_bytes(work) + hdf5_bytes(work) +
+    return BUDGET_BASE_BYTES + budget_spans_bytes(work) + budget_hdf5_bytes(work) +
            2 * 8 * work->samples_per_spectrum * work->channelise.taps +
            (uint64_t)work->archive->nstreams * 32;
 }
@@ -138,12 +138,12 @@ static uint64_t device_bytes(const struct channelise_plan *work, const struct gr
     spec.max_spectra = min_u64(CHUNK_GRAIN, work->chunking.spectra);
     spec.nstreams = group->streams;
     uint64_t stage = channelise_device_bytes(work->backend, &spec);
-    return stage > 0 ? stage + slots * slot_bytes(work, group, spec.max_spectra) : 0;
+    return stage > 0 ? stage + slots * budget_slot_bytes(work, group, spec.max_spectra) : 0;
 }
 
 /* Whether that fits what the job gives a rank; what it does not say, shows when the device is
  * opened. */
-static int fits_device(const struct channelise_plan *work, const struct group *group)
+static int budget_fits_device(const struct channelise_plan *work, const struct group *group)
 {
     enum { LEAST_SLOTS = 2 };
     return work->job->device_memory == 0 ||
@@ -154,7 +154,7 @@ status_t budget_device_bytes(const struct channelise_plan *work, uint64_t *out)
 {
     status_t st = STATUS_OK;
     struct group group;
-    TRY(measure_group(work, work->chunking.group_streams, &group));
+    TRY(budget_measure_group(work, work->chunking.group_streams, &group));
     *out = device_bytes(work, &group, 1);
 out:
     return st;
@@ -162,16 +162,17 @@ out:
 
 /* How many streams work together: as the run was begun, else all of them, or as many as let a small
  * block fit. */
-static status_t settle_groups(struct channelise_plan *work, uint64_t budget,
-                              const struct chunking *begun, struct group *group)
+static status_t budget_settle_groups(struct channelise_plan *work, uint64_t budget,
+                                     const struct chunking *begun, struct group *group)
 {
     status_t st = STATUS_OK;
     uint64_t least = min_u64(CHUNK_GRAIN, work->chunking.spectra);
     uint64_t bytes = 0;
-    TRY(measure_group(work, begun ? begun->group_streams : work->archive->nstreams, group));
-    while (((bytes = block_bytes(work, group, least)) > budget || !fits_device(work, group)) &&
+    TRY(budget_measure_group(work, begun ? begun->group_streams : work->archive->nstreams, group));
+    while (((bytes = budget_block_bytes(work, group, least)) > budget ||
+            !budget_fits_device(work, group)) &&
            group->streams > 1 && !begun) {
-        TRY(measure_group(work, (group->streams + 1) / 2, group));
+        TRY(budget_measure_group(work, (group->streams + 1) / 2, group));
     }
     char needed[UNITS_TEXT];
     char given[UNITS_TEXT];
@@ -181,29 +182,31 @@ static status_t settle_groups(struct channelise_plan *work, uint64_t budget,
             "read the dataset's chunks)",
             work->job->path, units_bytes(work->job->memory, given), work->channelise.channels,
             work->channelise.taps, units_plural(work->channelise.taps, "tap", "taps"),
-            units_bytes(bytes + fixed_bytes(work), needed), units_bytes(hdf5_bytes(work), chunks));
+            units_bytes(bytes + budget_fixed_bytes(work), needed),
+            units_bytes(budget_hdf5_bytes(work), chunks));
     work->chunking.group_streams = group->streams;
 out:
     return st;
 }
 
-static uint64_t round_up(uint64_t value, uint64_t quantum)
+static uint64_t budget_round_up(uint64_t value, uint64_t quantum)
 {
     return ceil_div_u64(value, quantum) * quantum;
 }
 
 /* A block that suits the backend, of at most `most` spectra: not so small that overlaps are read
  * too often, or threads have too few grains to share. */
-static uint64_t suiting_block(const struct channelise_plan *work, const struct group *group,
-                              uint64_t most)
+static uint64_t budget_suiting_block(const struct channelise_plan *work, const struct group *group,
+                                     uint64_t most)
 {
     uint64_t suits = backend_block_bytes(work->backend);
     uint64_t overlaps = (uint64_t)OVERLAP_RATIO * (work->channelise.taps - 1);
     if (work->wanted_block > 0) {
         uint64_t wanted = max_u64(ceil_div_u64(work->wanted_block, group->streams), overlaps);
-        return min_u64(most, round_up(max_u64(wanted, 1), CHUNK_GRAIN));
+        return min_u64(most, budget_round_up(max_u64(wanted, 1), CHUNK_GRAIN));
     }
-    uint64_t one = slot_bytes(work, group, 2 * CHUNK_GRAIN) - slot_bytes(work, group, CHUNK_GRAIN);
+    uint64_t one = budget_slot_bytes(work, group, 2 * CHUNK_GRAIN) -
+                   budget_slot_bytes(work, group, CHUNK_GRAIN);
     if (suits == 0) {
         return most;
     }
@@ -212,18 +215,18 @@ static uint64_t suiting_block(const struct channelise_plan *work, const struct g
         ceil_div_u64((uint64_t)GRAINS_A_THREAD * work->channelise.threads, group->streams) *
         CHUNK_GRAIN;
     spectra = max_u64(max_u64(spectra, overlaps), shared);
-    return min_u64(most, round_up(spectra, CHUNK_GRAIN));
+    return min_u64(most, budget_round_up(spectra, CHUNK_GRAIN));
 }
 
 /* The largest block (a multiple of the grain) that fits. */
-static uint64_t largest_block(const struct channelise_plan *work, const struct group *group,
-                              uint64_t budget)
+static uint64_t budget_largest_block(const struct channelise_plan *work, const struct group *group,
+                                     uint64_t budget)
 {
     uint64_t low = 1;
     uint64_t high = ceil_div_u64(work->chunking.spectra, CHUNK_GRAIN);
     while (low < high) {
         uint64_t middle = low + (high - low + 1) / 2;
-        if (block_bytes(work, group, middle * CHUNK_GRAIN) <= budget) {
+        if (budget_block_bytes(work, group, middle * CHUNK_GRAIN) <= budget) {
             low = middle;
         } else {
             high = middle - 1;
@@ -234,7 +237,8 @@ static uint64_t largest_block(const struct channelise_plan *work, const struct g
 
 /* Chunks must hold whole dumps of every product (quantum), and should begin at page borders of
  * every product (fine). 0 when such a number is absurd. */
-static void chunk_quanta(const struct channelise_plan *work, uint64_t *quantum, uint64_t *fine)
+static void budget_chunk_quanta(const struct channelise_plan *work, uint64_t *quantum,
+                                uint64_t *fine)
 {
     *quantum = 1;
     *fine = 1;
@@ -251,8 +255,8 @@ static void chunk_quanta(const struct channelise_plan *work, uint64_t *quantum, 
 }
 
 /* Spectra of a chunk when the job leaves it to us; `cost` bytes of memory for each spectrum. */
-static uint64_t automatic_chunk(const struct channelise_plan *work, uint64_t block,
-                                uint64_t quantum, uint64_t fine, uint64_t cost)
+static uint64_t budget_automatic_chunk(const struct channelise_plan *work, uint64_t block,
+                                       uint64_t quantum, uint64_t fine, uint64_t cost)
 {
     uint64_t suits = BLOCKS_A_CHUNK * backend_block_bytes(work->backend);
     uint64_t spectra = max_u64(1, (suits > 0 ? suits : CHUNK_BYTES) / max_u64(1, cost));
@@ -264,14 +268,15 @@ static uint64_t automatic_chunk(const struct channelise_plan *work, uint64_t blo
     spectra = max_u64(spectra, (uint64_t)OVERLAP_RATIO * (work->channelise.taps - 1));
     spectra = max_u64(min_u64(spectra, block), 1);
     /* The finer border only where it does not make chunks much larger. */
-    if (fine && round_up(spectra, fine) <= block && round_up(spectra, fine) <= 2 * spectra + 64) {
-        return round_up(spectra, fine);
+    if (fine && budget_round_up(spectra, fine) <= block &&
+        budget_round_up(spectra, fine) <= 2 * spectra + 64) {
+        return budget_round_up(spectra, fine);
     }
-    return round_up(spectra, quantum);
+    return budget_round_up(spectra, quantum);
 }
 
 /* More chunks than a journal counts. */
-static status_t check_count(const struct channelise_plan *work)
+static status_t budget_check_count(const struct channelise_plan *work)
 {
     status_t st = STATUS_OK;
     unsigned long long count = chunk_count(&work->chunking);
@@ -291,14 +296,14 @@ out:
 status_t budget_settle(struct channelise_plan *work, const struct chunking *begun)
 {
     status_t st = STATUS_OK;
-    settle_cache(work);
-    uint64_t fixed = fixed_bytes(work);
+    budget_settle_cache(work);
+    uint64_t fixed = budget_fixed_bytes(work);
     uint64_t budget = work->job->memory > fixed ? work->job->memory - fixed : 0;
     struct group group;
     work->stage_bytes = budget;
     uint64_t quantum;
     uint64_t fine;
-    chunk_quanta(work, &quantum, &fine);
+    budget_chunk_quanta(work, &quantum, &fine);
     REQUIRE(quantum > 0 && quantum <= UINT64_C(1) << 62, STATUS_USAGE,
             "%s: no chunk holds whole dumps of all products: their integrate have no sensible "
             "common multiple",
@@ -308,22 +313,23 @@ status_t budget_settle(struct channelise_plan *work, const struct chunking *begu
                  begun->streams == work->chunking.streams && begun->chunk_spectra % quantum == 0),
             STATUS_USAGE, "%s: its products were begun in other chunks: --restart begins anew",
             work->job->path);
-    TRY(settle_groups(work, budget, begun, &group));
-    uint64_t block = largest_block(work, &group, budget);
-    uint64_t cost = (block_bytes(work, &group, (uint64_t)CHUNK_GRAIN * 2) -
-                     block_bytes(work, &group, CHUNK_GRAIN)) /
+    TRY(budget_settle_groups(work, budget, begun, &group));
+    uint64_t block = budget_largest_block(work, &group, budget);
+    uint64_t cost = (budget_block_bytes(work, &group, (uint64_t)CHUNK_GRAIN * 2) -
+                     budget_block_bytes(work, &group, CHUNK_GRAIN)) /
                     CHUNK_GRAIN;
-    uint64_t chunk = work->job->chunk_spectra ? round_up(work->job->chunk_spectra, quantum)
-                                              : automatic_chunk(work, block, quantum, fine, cost);
-    chunk = min_u64(chunk, round_up(work->chunking.spectra, quantum));
+    uint64_t chunk = work->job->chunk_spectra
+                         ? budget_round_up(work->job->chunk_spectra, quantum)
+                         : budget_automatic_chunk(work, block, quantum, fine, cost);
+    chunk = min_u64(chunk, budget_round_up(work->chunking.spectra, quantum));
     chunk = begun ? begun->chunk_spectra : chunk;
     work->chunking.chunk_spectra = chunk;
-    TRY(check_count(work));
+    TRY(budget_check_count(work));
     work->chunking.block_spectra =
-        suiting_block(work, &group, min_u64(block, round_up(chunk, CHUNK_GRAIN)));
+        budget_suiting_block(work, &group, min_u64(block, budget_round_up(chunk, CHUNK_GRAIN)));
     work->channelise.nstreams = group.streams;
     work->channelise.max_spectra = work->chunking.block_spectra;
-    work->memory_bytes = fixed + block_bytes(work, &group, work->chunking.block_spectra);
+    work->memory_bytes = fixed + budget_block_bytes(work, &group, work->chunking.block_spectra);
 out:
     return st;
 }

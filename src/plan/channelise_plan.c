@@ -46,7 +46,7 @@ uint64_t channelise_plan_block_rows(const struct channelise_plan *work, uint32_t
 }
 
 /* Of each oversampled coarse channel, the central den/num. */
-static status_t settle_kept(struct channelise_plan *work)
+static status_t plan_settle_kept(struct channelise_plan *work)
 {
     status_t st = STATUS_OK;
     const struct archive *archive = work->archive;
@@ -66,7 +66,7 @@ out:
     return st;
 }
 
-static status_t make_coefficients(struct channelise_plan *work)
+static status_t plan_make_coefficients(struct channelise_plan *work)
 {
     status_t st = STATUS_OK;
     const struct job *job = work->job;
@@ -92,7 +92,7 @@ out:
     return st;
 }
 
-static void set_channelise(struct channelise_plan *work, uint32_t threads)
+static void plan_set_channelise(struct channelise_plan *work, uint32_t threads)
 {
     const struct archive *archive = work->archive;
     const struct job *job = work->job;
@@ -117,7 +117,7 @@ static void set_channelise(struct channelise_plan *work, uint32_t threads)
     }
 }
 
-static status_t count_spectra(struct channelise_plan *work)
+static status_t plan_count_spectra(struct channelise_plan *work)
 {
     status_t st = STATUS_OK;
     const struct job *job = work->job;
@@ -144,7 +144,7 @@ out:
 }
 
 /* Whether samples of a stream lie side by side. */
-static status_t settle_order(struct channelise_plan *work)
+static status_t plan_settle_order(struct channelise_plan *work)
 {
     status_t st = STATUS_OK;
     static const uint64_t number_bytes[] = {1, 1, 2, 4};
@@ -159,7 +159,7 @@ out:
     return st;
 }
 
-static status_t settle_products(struct channelise_plan *work)
+static status_t plan_settle_products(struct channelise_plan *work)
 {
     status_t st = STATUS_OK;
     const struct job *job = work->job;
@@ -202,7 +202,7 @@ out:
     return st;
 }
 
-static status_t count_bytes(struct channelise_plan *work)
+static status_t plan_count_bytes(struct channelise_plan *work)
 {
     status_t st = STATUS_OK;
     const struct archive *archive = work->archive;
@@ -228,16 +228,16 @@ status_t channelise_plan_create(const struct job *job, const struct archive *arc
     work->job = job;
     work->backend = backend;
     work->archive = archive;
-    TRY(count_spectra(work));
-    set_channelise(work, threads);
-    TRY(settle_kept(work));
-    TRY(settle_products(work));
-    TRY(settle_order(work));
+    TRY(plan_count_spectra(work));
+    plan_set_channelise(work, threads);
+    TRY(plan_settle_kept(work));
+    TRY(plan_settle_products(work));
+    TRY(plan_settle_order(work));
     work->wanted_block = cut ? cut->block : 0;
     TRY(budget_settle(work, cut ? cut->begun : NULL));
-    TRY(count_bytes(work));
+    TRY(plan_count_bytes(work));
     /* Last, because they may be large: a budget that is too small is found before. */
-    TRY(make_coefficients(work));
+    TRY(plan_make_coefficients(work));
     for (uint32_t i = 0; i < job->nproducts; i++) {
         work->products[i].spec.coeff = work->coeff;
     }
@@ -259,7 +259,7 @@ void channelise_plan_destroy(struct channelise_plan *work)
 }
 
 /* Coarse channels that do not follow each other evenly cannot be told by fch1 and foff. */
-static int is_even(const struct channelise_plan *work)
+static int plan_is_even(const struct channelise_plan *work)
 {
     const struct archive *archive = work->archive;
     double width =
@@ -295,7 +295,7 @@ status_t channelise_plan_notes(const struct channelise_plan *work, struct text *
                 units_plural(work->products[i].dropped_spectra, "spectrum does", "spectra do"),
                 product->integrate));
         }
-        if (product->kind == PRODUCT_POWER && !is_even(work)) {
+        if (product->kind == PRODUCT_POWER && !plan_is_even(work)) {
             TRY(text_add(out,
                          "%s: the coarse channels do not follow each other evenly, which a "
                          "filterbank header (fch1, foff) cannot say: use /frequency\n",

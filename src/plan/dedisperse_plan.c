@@ -24,14 +24,14 @@ void dedisperse_plan_destroy(struct dedisperse_plan *d)
 }
 
 /* Its place in the job's list, for messages. */
-static unsigned number_of(const struct dedisperse_plan *d)
+static unsigned plan_number_of(const struct dedisperse_plan *d)
 {
     return (unsigned)(d->what - d->job->dedisperse);
 }
 
 /* Powers alone may be added up. Of four ifs without names, two are usually none: Stokes parameters,
  * or the products of two polarisations that rawspec writes. */
-static status_t check_sum(const struct dedisperse_plan *d)
+static status_t plan_check_sum(const struct dedisperse_plan *d)
 {
     status_t st = STATUS_OK;
     enum { FULL = 4 };
@@ -40,14 +40,14 @@ static status_t check_sum(const struct dedisperse_plan *d)
     REQUIRE(fbh5->is_ours || fbh5->pols || fbh5->nifs != FULL || d->what->nifs > 0, STATUS_USAGE,
             "%s: %s does not say what its 4 ifs are (pol_type), and Stokes parameters or products "
             "of polarisations have no meaningful sum: dedisperse.%u.ifs: which are added up?",
-            d->job->path, fbh5->path, number_of(d));
+            d->job->path, fbh5->path, plan_number_of(d));
     for (uint32_t i = 0; i < d->nifs; i++) {
         if (d->nifs > 1 && !fbh5_is_power(fbh5, d->ifs[i])) {
             TRY(fbh5_powers(fbh5, &powers));
             TRY(report_fail(STATUS_USAGE,
                             "%s: the ifs of %s are %s, and a sum with number %u means nothing: "
                             "dedisperse.%u.ifs: one of them, or powers: %s",
-                            d->job->path, fbh5->path, fbh5->pols, d->ifs[i], number_of(d),
+                            d->job->path, fbh5->path, fbh5->pols, d->ifs[i], plan_number_of(d),
                             powers.data));
         }
     }
@@ -57,7 +57,7 @@ out:
 }
 
 /* Which ifs are added up, in the file's order whatever the job's. */
-static status_t settle_ifs(struct dedisperse_plan *d)
+static status_t plan_settle_ifs(struct dedisperse_plan *d)
 {
     status_t st = STATUS_OK;
     uint32_t there = d->fbh5->nifs;
@@ -75,16 +75,16 @@ static status_t settle_ifs(struct dedisperse_plan *d)
     for (uint32_t j = 0; j < d->what->nifs; j++) {
         REQUIRE(d->what->ifs[j] < there, STATUS_USAGE,
                 "%s: dedisperse.%u.ifs: is %u, but %s has %u (counted from 0)", d->job->path,
-                number_of(d), d->what->ifs[j], d->fbh5->path, there);
+                plan_number_of(d), d->what->ifs[j], d->fbh5->path, there);
     }
     REQUIRE(d->what->nifs == 0 || d->what->nifs == d->nifs, STATUS_USAGE,
-            "%s: dedisperse.%u.ifs: an if is there twice", d->job->path, number_of(d));
-    TRY(check_sum(d));
+            "%s: dedisperse.%u.ifs: an if is there twice", d->job->path, plan_number_of(d));
+    TRY(plan_check_sum(d));
 out:
     return st;
 }
 
-static status_t settle_mask(struct dedisperse_plan *d)
+static status_t plan_settle_mask(struct dedisperse_plan *d)
 {
     status_t st = STATUS_OK;
     uint32_t nchannels = d->fbh5->nchannels;
@@ -94,20 +94,20 @@ static status_t settle_mask(struct dedisperse_plan *d)
         const struct job_channels *range = &d->what->mask[i];
         REQUIRE(range->last < nchannels, STATUS_USAGE,
                 "%s: dedisperse.%u.mask: channel %u, but %s has %u (counted from 0)", d->job->path,
-                number_of(d), range->last, d->fbh5->path, nchannels);
+                plan_number_of(d), range->last, d->fbh5->path, nchannels);
         for (uint32_t c = range->first; c <= range->last; c++) {
             left -= !d->mask[c];
             d->mask[c] = 1;
         }
     }
     REQUIRE(left > 0, STATUS_USAGE, "%s: dedisperse.%u.mask: leaves none of the %u channels of %s",
-            d->job->path, number_of(d), nchannels, d->fbh5->path);
+            d->job->path, plan_number_of(d), nchannels, d->fbh5->path);
 out:
     return st;
 }
 
 /* What sums of `terms` samples are kept in: exact as long as they are integers below 2^24. */
-static void settle_input(struct dedisperse_plan *d)
+static void plan_settle_input(struct dedisperse_plan *d)
 {
     enum { MOST_U8 = 65535 / 255, MOST_U16_CHANNELS = 1 << 16 };
     struct dedisperse_plan_input *input = &d->input;
@@ -125,7 +125,7 @@ static void settle_input(struct dedisperse_plan *d)
     input->row_bytes = d->fbh5->nchannels * series_bytes(input->format);
 }
 
-static status_t settle_constant(struct dedisperse_plan *d)
+static status_t plan_settle_constant(struct dedisperse_plan *d)
 {
     status_t st = STATUS_OK;
     d->constant = delays_default_constant;
@@ -134,7 +134,7 @@ static status_t settle_constant(struct dedisperse_plan *d)
             "%s: dedisperse.%u.constant: is %s, expected tempo, handbook, sigproc, codata or a "
             "positive "
             "number of s MHz^2 pc^-1 cm^3",
-            d->job->path, number_of(d), d->what->constant);
+            d->job->path, plan_number_of(d), d->what->constant);
     for (uint32_t c = 0; c < d->fbh5->nchannels; c++) {
         d->reference_hz = fmax(d->reference_hz, d->fbh5->freq_hz[c]);
     }
@@ -145,7 +145,7 @@ out:
     return st;
 }
 
-static status_t list_dms(struct dedisperse_plan *d, struct dispersion_spec *spec)
+static status_t plan_list_dms(struct dedisperse_plan *d, struct dispersion_spec *spec)
 {
     status_t st = STATUS_OK;
     const struct job_dms *dm = &d->what->dm;
@@ -173,7 +173,7 @@ out:
     return st;
 }
 
-static status_t make_delays(struct dedisperse_plan *d)
+static status_t plan_make_delays(struct dedisperse_plan *d)
 {
     status_t st = STATUS_OK;
     struct dispersion_spec spec = {.freq_hz = d->fbh5->freq_hz,
@@ -182,7 +182,7 @@ static status_t make_delays(struct dedisperse_plan *d)
                                    .constant = d->constant,
                                    .sample_seconds = d->fbh5->tsamp * (double)d->what->downsample};
     uint64_t table = 0;
-    TRY(list_dms(d, &spec));
+    TRY(plan_list_dms(d, &spec));
     REQUIRE(multiply_u64(spec.ndms, (uint64_t)spec.nchannels * 4 * (d->what->is_two_step ? 4 : 2),
                          &table) &&
                 table <= d->job->memory,
@@ -200,7 +200,7 @@ out:
 }
 
 /* Which outputs there are, and when. */
-static status_t settle_outputs(struct dedisperse_plan *d)
+static status_t plan_settle_outputs(struct dedisperse_plan *d)
 {
     status_t st = STATUS_OK;
     char delay[UNITS_TEXT];
@@ -210,7 +210,7 @@ static status_t settle_outputs(struct dedisperse_plan *d)
     uint64_t samples = d->input.samples;
     REQUIRE(samples > 0, STATUS_USAGE,
             "%s: dedisperse.%u.downsample: is %" PRIu64 ", but %s has %" PRIu64 " times",
-            d->job->path, number_of(d), d->what->downsample, d->fbh5->path, d->fbh5->rows);
+            d->job->path, plan_number_of(d), d->what->downsample, d->fbh5->path, d->fbh5->rows);
     REQUIRE(d->what->is_padded || samples > d->delays.largest, STATUS_USAGE,
             "%s: no valid output is left: delays of up to %u samples (%s) in an observation of "
             "%" PRIu64 " samples (%s): a smaller DM, or edges: pad",
@@ -230,7 +230,7 @@ out:
     return st;
 }
 
-static void describe_product(struct dedisperse_plan *d)
+static void plan_describe_product(struct dedisperse_plan *d)
 {
     struct dedispersed_spec *product = &d->product;
     int is_reference = d->backend == BACKEND_REFERENCE;
@@ -267,13 +267,13 @@ status_t dedisperse_plan_create(const struct job *job, uint32_t number, const st
     d->fbh5 = fbh5;
     d->backend = backend;
     d->threads = threads;
-    TRY(settle_ifs(d));
-    TRY(settle_mask(d));
-    settle_input(d);
-    TRY(settle_constant(d));
-    TRY(make_delays(d));
-    TRY(settle_outputs(d));
-    describe_product(d);
+    TRY(plan_settle_ifs(d));
+    TRY(plan_settle_mask(d));
+    plan_settle_input(d);
+    TRY(plan_settle_constant(d));
+    TRY(plan_make_delays(d));
+    TRY(plan_settle_outputs(d));
+    plan_describe_product(d);
     TRY(dedisperse_plan_cut(d, begun));
     *out = d;
     d = NULL;
@@ -332,8 +332,8 @@ out:
     return st;
 }
 
-static status_t create_product(const void *plan, uint32_t i, const char *path, const char *made_of,
-                               struct product_place *place)
+static status_t plan_create_product(const void *plan, uint32_t i, const char *path,
+                                    const char *made_of, struct product_place *place)
 {
     const struct dedisperse_plan *d = plan;
     struct dedispersed_spec spec = d->product;
@@ -356,5 +356,5 @@ void dedisperse_plan_make_output_spec(const struct dedisperse_plan *d, struct ou
     making->choice = (struct channelise_choice){.backend = BACKEND_AUTO};
     making->crc = crc_of(d->delays.table, count * sizeof *d->delays.table);
     making->plan = d;
-    making->create = create_product;
+    making->create = plan_create_product;
 }

@@ -53,7 +53,7 @@ uint32_t dedisperse_plan_slots(enum backend_kind backend)
 }
 
 /* Memory that is no block's. */
-static uint64_t fixed_bytes(const struct dedisperse_plan *d)
+static uint64_t cut_fixed_bytes(const struct dedisperse_plan *d)
 {
     uint64_t channels = d->delays.nchannels;
     uint64_t rows = d->delays.ndms;
@@ -63,7 +63,8 @@ static uint64_t fixed_bytes(const struct dedisperse_plan *d)
            (d->fbh5->is_plain ? 0 : BUDGET_HDF5_BYTES + d->fbh5->cache_bytes);
 }
 
-static uint64_t block_bytes(const struct dedisperse_plan *d, const struct cut *cut, uint64_t block)
+static uint64_t cut_block_bytes(const struct dedisperse_plan *d, const struct cut *cut,
+                                uint64_t block)
 {
     struct dm_group group = {
         .delays = {.nchannels = d->delays.nchannels, .ndms = cut->dms, .largest = cut->span},
@@ -77,7 +78,7 @@ static uint64_t block_bytes(const struct dedisperse_plan *d, const struct cut *c
 }
 
 /* Outputs of a chunk when the job says so; 0 when it leaves it to us. */
-static uint64_t given_outputs(const struct dedisperse_plan *d)
+static uint64_t cut_given_outputs(const struct dedisperse_plan *d)
 {
     uint64_t integrate = d->job->channels > 0 ? d->job->products[d->what->input].integrate : 1;
     uint64_t whole = ceil_div_u64(d->job->chunk_spectra, integrate);
@@ -87,7 +88,7 @@ static uint64_t given_outputs(const struct dedisperse_plan *d)
 }
 
 /* Outputs of a chunk for so many pieces of time. */
-static uint64_t piece_outputs(const struct dedisperse_plan *d, uint64_t pieces)
+static uint64_t cut_piece_outputs(const struct dedisperse_plan *d, uint64_t pieces)
 {
     uint64_t wanted = max_u64(ceil_div_u64(d->outputs, pieces), GRAIN);
     uint64_t quantum = wanted > 4 * PAGE_OUTPUTS ? PAGE_OUTPUTS : 1;
@@ -95,14 +96,14 @@ static uint64_t piece_outputs(const struct dedisperse_plan *d, uint64_t pieces)
 }
 
 /* The longest block that fits; 0 when none does. */
-static uint64_t longest_block(const struct dedisperse_plan *d, const struct cut *cut,
-                              uint64_t budget)
+static uint64_t cut_longest_block(const struct dedisperse_plan *d, const struct cut *cut,
+                                  uint64_t budget)
 {
     uint64_t low = 0;
     uint64_t high = ceil_div_u64(cut->outputs, GRAIN);
     while (low < high) {
         uint64_t middle = low + (high - low + 1) / 2;
-        if (block_bytes(d, cut, middle * GRAIN) <= budget) {
+        if (cut_block_bytes(d, cut, middle * GRAIN) <= budget) {
             low = middle;
         } else {
             high = middle - 1;
@@ -111,53 +112,53 @@ static uint64_t longest_block(const struct dedisperse_plan *d, const struct cut 
     return min_u64(low * GRAIN, cut->outputs);
 }
 
-static uint64_t groups_of(const struct dedisperse_plan *d, const struct cut *cut)
+static uint64_t cut_groups_of(const struct dedisperse_plan *d, const struct cut *cut)
 {
     return ceil_div_u64(d->delays.ndms, cut->dms);
 }
 
 /* What all chunks together read of the file. */
-static uint64_t count_read(const struct dedisperse_plan *d, const struct cut *cut)
+static uint64_t cut_count_read(const struct dedisperse_plan *d, const struct cut *cut)
 {
     uint64_t pieces = ceil_div_u64(d->outputs, cut->outputs);
-    uint64_t samples = groups_of(d, cut) * d->outputs + pieces * cut->spans;
+    uint64_t samples = cut_groups_of(d, cut) * d->outputs + pieces * cut->spans;
     return samples * d->what->downsample * fbh5_row_bytes(d->fbh5);
 }
 
-static double cost_of(const struct dedisperse_plan *d, const struct cut *cut)
+static double cut_cost_of(const struct dedisperse_plan *d, const struct cut *cut)
 {
     uint64_t whole = d->outputs / cut->outputs;
     uint64_t blocks = whole * ceil_div_u64(cut->outputs, cut->block) +
                       ceil_div_u64(d->outputs - whole * cut->outputs, cut->block);
-    double chunks = (double)ceil_div_u64(d->outputs, cut->outputs) * (double)groups_of(d, cut);
+    double chunks = (double)ceil_div_u64(d->outputs, cut->outputs) * (double)cut_groups_of(d, cut);
     double channels = d->delays.nchannels;
     double each = d->what->is_two_step ? (double)d->steps.adds : channels * d->delays.ndms;
-    double ordered = channels * ((double)groups_of(d, cut) * (double)d->outputs +
+    double ordered = channels * ((double)cut_groups_of(d, cut) * (double)d->outputs +
                                  (double)blocks * (double)cut->spans);
     double work = each * (double)d->outputs + ORDER_COST * ordered +
-                  READ_COST * (double)count_read(d, cut) + CHUNK_COST * chunks;
+                  READ_COST * (double)cut_count_read(d, cut) + CHUNK_COST * chunks;
     return work * (1 + IDLE_CHUNKS / chunks);
 }
 
 /* Completes a way to cut of which DMs, spans and outputs are settled. Blocks of a chunk are of one
  * length. */
-static void settle(const struct dedisperse_plan *d, struct cut *cut, uint64_t budget)
+static void cut_settle(const struct dedisperse_plan *d, struct cut *cut, uint64_t budget)
 {
-    cut->block = longest_block(d, cut, budget);
+    cut->block = cut_longest_block(d, cut, budget);
     if (cut->block > 0) {
         uint64_t blocks = ceil_div_u64(cut->outputs, cut->block);
         uint64_t even = ceil_div_u64(ceil_div_u64(cut->outputs, blocks), GRAIN) * GRAIN;
         cut->block = min_u64(even, cut->outputs);
-        cut->cost = cost_of(d, cut);
+        cut->cost = cut_cost_of(d, cut);
     }
 }
 
-static status_t too_little(const struct dedisperse_plan *d, const struct cut *cut)
+static status_t cut_too_little(const struct dedisperse_plan *d, const struct cut *cut)
 {
     char needed[UNITS_TEXT];
     char given[UNITS_TEXT];
     char seconds[UNITS_TEXT];
-    uint64_t least = block_bytes(d, cut, GRAIN) + fixed_bytes(d);
+    uint64_t least = cut_block_bytes(d, cut, GRAIN) + cut_fixed_bytes(d);
     return report_fail(STATUS_USAGE,
                        "%s: run.memory is %s, but to dedisperse %u channels with delays of up to "
                        "%s at least %s (%llu bytes) a rank are needed",
@@ -167,16 +168,16 @@ static status_t too_little(const struct dedisperse_plan *d, const struct cut *cu
 }
 
 /* The best of all numbers of pieces of time for groups of so many DMs. */
-static struct cut choose_pieces(const struct dedisperse_plan *d, uint32_t dms, uint64_t budget)
+static struct cut cut_choose_pieces(const struct dedisperse_plan *d, uint32_t dms, uint64_t budget)
 {
     struct cut best = {.block = 0};
     struct cut cut = {.dms = dms};
     cut.span = dm_groups_span(d, dms, &cut.spans);
-    uint64_t given = given_outputs(d);
-    uint64_t most = given > 0 ? 1 : max_u64(MOST_CHUNKS / groups_of(d, &cut), 1);
+    uint64_t given = cut_given_outputs(d);
+    uint64_t most = given > 0 ? 1 : max_u64(MOST_CHUNKS / cut_groups_of(d, &cut), 1);
     for (uint64_t pieces = 1; pieces <= most; pieces++) {
-        cut.outputs = given > 0 ? given : piece_outputs(d, pieces);
-        settle(d, &cut, budget);
+        cut.outputs = given > 0 ? given : cut_piece_outputs(d, pieces);
+        cut_settle(d, &cut, budget);
         if (best.block == 0 || (cut.block > 0 && cut.cost < best.cost)) {
             best = cut;
         }
@@ -184,13 +185,13 @@ static struct cut choose_pieces(const struct dedisperse_plan *d, uint32_t dms, u
     return best;
 }
 
-static status_t choose(const struct dedisperse_plan *d, uint64_t budget, struct cut *out)
+static status_t cut_choose(const struct dedisperse_plan *d, uint64_t budget, struct cut *out)
 {
     status_t st = STATUS_OK;
     struct cut best = {.block = 0};
     struct cut cut = {.dms = 0};
     for (uint32_t dms = d->delays.ndms;; dms = (dms + 1) / 2) {
-        cut = choose_pieces(d, dms, budget);
+        cut = cut_choose_pieces(d, dms, budget);
         if (cut.block > 0 && (best.block == 0 || cut.cost < best.cost)) {
             best = cut;
         }
@@ -199,7 +200,7 @@ static status_t choose(const struct dedisperse_plan *d, uint64_t budget, struct 
         }
     }
     if (best.block == 0) {
-        TRY(too_little(d, &cut));
+        TRY(cut_too_little(d, &cut));
     }
     *out = best;
 out:
@@ -209,7 +210,7 @@ out:
 status_t dedisperse_plan_cut(struct dedisperse_plan *d, const struct chunking *begun)
 {
     status_t st = STATUS_OK;
-    uint64_t fixed = fixed_bytes(d);
+    uint64_t fixed = cut_fixed_bytes(d);
     uint64_t budget = d->job->memory > fixed ? d->job->memory - fixed : 0;
     struct cut cut = {.dms = 0};
     if (begun) {
@@ -219,12 +220,12 @@ status_t dedisperse_plan_cut(struct dedisperse_plan *d, const struct chunking *b
         cut.dms = (uint32_t)begun->chunk_spectra;
         cut.outputs = begun->group_streams;
         cut.span = dm_groups_span(d, cut.dms, &cut.spans);
-        settle(d, &cut, budget);
+        cut_settle(d, &cut, budget);
         if (cut.block == 0) {
-            TRY(too_little(d, &cut));
+            TRY(cut_too_little(d, &cut));
         }
     } else {
-        TRY(choose(d, budget, &cut));
+        TRY(cut_choose(d, budget, &cut));
     }
     d->chunking = (struct chunking){.spectra = d->delays.ndms,
                                     .chunk_spectra = cut.dms,
@@ -240,8 +241,8 @@ status_t dedisperse_plan_cut(struct dedisperse_plan *d, const struct chunking *b
             (unsigned long long)cut.outputs, (unsigned long long)cut.dms,
             (unsigned long long)JOURNAL_MOST_CHUNKS);
     d->block_outputs = cut.block;
-    d->read_bytes = count_read(d, &cut);
-    d->memory_bytes = fixed + block_bytes(d, &cut, cut.block);
+    d->read_bytes = cut_count_read(d, &cut);
+    d->memory_bytes = fixed + cut_block_bytes(d, &cut, cut.block);
 out:
     return st;
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t step_of(const struct dispersion_steps *steps, uint32_t dm)
+static uint32_t group_step_of(const struct dispersion_steps *steps, uint32_t dm)
 {
     uint32_t low = 0;
     uint32_t high = steps->nsteps - 1;
@@ -21,22 +21,22 @@ static uint32_t step_of(const struct dispersion_steps *steps, uint32_t dm)
     return low;
 }
 
-static void widen(uint32_t delay, uint32_t *least, uint32_t *most)
+static void group_widen(uint32_t delay, uint32_t *least, uint32_t *most)
 {
     *least = delay < *least ? delay : *least;
     *most = delay > *most ? delay : *most;
 }
 
 /* Of one DM in two steps: the groups' delays with those within them. */
-static void widen_steps(const struct dispersion_steps *steps, uint32_t nchannels, uint32_t dm,
-                        uint32_t *least, uint32_t *most)
+static void group_widen_steps(const struct dispersion_steps *steps, uint32_t nchannels, uint32_t dm,
+                              uint32_t *least, uint32_t *most)
 {
-    const uint32_t *inner = steps->inner + (size_t)step_of(steps, dm) * nchannels;
+    const uint32_t *inner = steps->inner + (size_t)group_step_of(steps, dm) * nchannels;
     const uint32_t *outer = steps->outer + (size_t)dm * steps->ngroups;
     for (uint32_t c = 0; c < nchannels; c++) {
         /* A group's own delay, too: it is what is shifted. */
-        widen(outer[c / steps->group], least, most);
-        widen(outer[c / steps->group] + inner[c], least, most);
+        group_widen(outer[c / steps->group], least, most);
+        group_widen(outer[c / steps->group] + inner[c], least, most);
     }
 }
 
@@ -51,10 +51,10 @@ status_t dm_ranges_create(struct dedisperse_plan *d)
         uint32_t least = UINT32_MAX;
         uint32_t most = 0;
         if (d->what->is_two_step) {
-            widen_steps(&d->steps, nchannels, dm, &least, &most);
+            group_widen_steps(&d->steps, nchannels, dm, &least, &most);
         } else {
             for (uint32_t c = 0; c < nchannels; c++) {
-                widen(row[c], &least, &most);
+                group_widen(row[c], &least, &most);
             }
         }
         d->least[dm] = least;
@@ -70,8 +70,8 @@ void dm_group_span(const struct dedisperse_plan *d, uint32_t first, uint32_t cou
     uint32_t least = UINT32_MAX;
     uint32_t most = 0;
     for (uint32_t dm = first; dm < first + count; dm++) {
-        widen(d->least[dm], &least, &most);
-        widen(d->most[dm], &least, &most);
+        group_widen(d->least[dm], &least, &most);
+        group_widen(d->most[dm], &least, &most);
     }
     *base = least;
     *span = most - least;
@@ -92,8 +92,8 @@ uint32_t dm_groups_span(const struct dedisperse_plan *d, uint32_t dms, uint64_t 
     return largest;
 }
 
-static status_t copy_table(const struct dedisperse_plan *d, uint32_t first, uint32_t count,
-                           struct dm_group *group)
+static status_t group_copy_table(const struct dedisperse_plan *d, uint32_t first, uint32_t count,
+                                 struct dm_group *group)
 {
     status_t st = STATUS_OK;
     size_t nchannels = d->delays.nchannels;
@@ -108,18 +108,18 @@ out:
     return st;
 }
 
-static status_t copy_steps(const struct dedisperse_plan *d, uint32_t first, uint32_t count,
-                           struct dm_group *group)
+static status_t group_copy_steps(const struct dedisperse_plan *d, uint32_t first, uint32_t count,
+                                 struct dm_group *group)
 {
     status_t st = STATUS_OK;
     const struct dispersion_steps *from = &d->steps;
     struct dispersion_steps *to = &group->steps;
     size_t nchannels = d->delays.nchannels;
-    uint32_t step = step_of(from, first);
+    uint32_t step = group_step_of(from, first);
     to->group = from->group;
     to->ngroups = from->ngroups;
     to->error = from->error;
-    to->nsteps = step_of(from, first + count - 1) - step + 1;
+    to->nsteps = group_step_of(from, first + count - 1) - step + 1;
     size_t outers = (size_t)count * to->ngroups;
     TRY(memory_zeroed(to->nsteps * nchannels, sizeof(uint32_t), "delays", &to->inner));
     TRY(memory_zeroed(outers, sizeof(uint32_t), "delays", &to->outer));
@@ -142,9 +142,9 @@ status_t dm_group_create(const struct dedisperse_plan *d, uint32_t first, uint32
     status_t st = STATUS_OK;
     struct dm_group group = {.delays = {.nchannels = d->delays.nchannels, .ndms = count}};
     dm_group_span(d, first, count, &group.base, &group.delays.largest);
-    TRY(copy_table(d, first, count, &group));
+    TRY(group_copy_table(d, first, count, &group));
     if (d->what->is_two_step) {
-        TRY(copy_steps(d, first, count, &group));
+        TRY(group_copy_steps(d, first, count, &group));
     }
     *out = group;
     group = (struct dm_group){0};
@@ -172,12 +172,12 @@ struct dedisperse_spec dedisperse_plan_stage(const struct dedisperse_plan *d,
 
 /* Samples [from, end) that could not be read, and what they make NaN of one DM's outputs: channels
  * beside each other mostly take them for outputs beside each other, which are then filled once. */
-static void blank_dm(const struct dedisperse_plan *d, const struct dm_group *group, uint32_t dm,
-                     const uint64_t run[2], uint64_t count, float *out)
+static void group_blank_dm(const struct dedisperse_plan *d, const struct dm_group *group,
+                           uint32_t dm, const uint64_t run[2], uint64_t count, float *out)
 {
     const struct dispersion_steps *steps = &group->steps;
     uint32_t nchannels = group->delays.nchannels;
-    size_t step = d->what->is_two_step ? step_of(steps, dm) : 0;
+    size_t step = d->what->is_two_step ? group_step_of(steps, dm) : 0;
     uint64_t from = 0;
     uint64_t end = 0;
     for (uint32_t c = 0; c < nchannels; c++) {
@@ -217,7 +217,7 @@ void dm_group_blank(const struct dedisperse_plan *d, const struct dm_group *grou
         run[0] = (uint64_t)(at - bad);
         run[1] = good ? (uint64_t)(good - bad) : samples;
         for (uint32_t dm = 0; dm < group->delays.ndms; dm++) {
-            blank_dm(d, group, dm, run, count, out + dm * count);
+            group_blank_dm(d, group, dm, run, count, out + dm * count);
         }
     }
 }

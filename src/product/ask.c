@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-static status_t pack_f64s(struct text *out, const double *values, size_t count)
+static status_t ask_pack_f64s(struct text *out, const double *values, size_t count)
 {
     status_t st = STATUS_OK;
     TRY(pack_i64(out, values != NULL));
@@ -19,7 +19,7 @@ out:
     return st;
 }
 
-static status_t unpack_f64s(struct unpack *in, double **values)
+static status_t ask_unpack_f64s(struct unpack *in, double **values)
 {
     status_t st = STATUS_OK;
     int is_there = (int)unpack_i64(in);
@@ -34,7 +34,7 @@ out:
     return st;
 }
 
-static status_t pack_product(const struct product *product, struct text *out)
+static status_t ask_pack_product(const struct product *product, struct text *out)
 {
     status_t st = STATUS_OK;
     TRY(pack_i64(out, (int64_t)product->kind));
@@ -57,8 +57,8 @@ static status_t pack_product(const struct product *product, struct text *out)
     TRY(pack_f64(out, product->sample_rate_hz));
     TRY(pack_f64(out, product->first_time));
     TRY(pack_f64(out, product->time_step));
-    TRY(pack_f64s(out, product->frequency_hz, product->frequencies));
-    TRY(pack_f64s(out, product->coeff, product->ncoeff));
+    TRY(ask_pack_f64s(out, product->frequency_hz, product->frequencies));
+    TRY(ask_pack_f64s(out, product->coeff, product->ncoeff));
     TRY(pack_u64(out, product->ncoeff));
     TRY(pack_u64(out, product->missing));
     TRY(pack_u64(out, product->gaps));
@@ -67,7 +67,7 @@ out:
     return st;
 }
 
-static status_t unpack_product(struct unpack *in, struct product **out)
+static status_t ask_unpack_product(struct unpack *in, struct product **out)
 {
     status_t st = STATUS_OK;
     struct product *product = NULL;
@@ -92,8 +92,8 @@ static status_t unpack_product(struct unpack *in, struct product **out)
     product->sample_rate_hz = unpack_f64(in);
     product->first_time = unpack_f64(in);
     product->time_step = unpack_f64(in);
-    TRY(unpack_f64s(in, &product->frequency_hz));
-    TRY(unpack_f64s(in, &product->coeff));
+    TRY(ask_unpack_f64s(in, &product->frequency_hz));
+    TRY(ask_unpack_f64s(in, &product->coeff));
     product->ncoeff = unpack_u64(in);
     product->missing = unpack_u64(in);
     product->gaps = unpack_u64(in);
@@ -114,14 +114,14 @@ status_t ask_product(const char *path, struct product **out)
     TRY(apart_ask_of("product", path, &answer));
     if (answer.length > 0) { /* nothing: none of our products */
         struct unpack in = {.data = answer.data, .length = answer.length};
-        TRY(unpack_product(&in, out));
+        TRY(ask_unpack_product(&in, out));
     }
 out:
     text_free(&answer);
     return st;
 }
 
-static status_t unpack_path(struct unpack *question, char **out)
+static status_t ask_unpack_path(struct unpack *question, char **out)
 {
     status_t st = STATUS_OK;
     *out = unpack_text(question);
@@ -135,10 +135,10 @@ status_t ask_answer_product(struct unpack *question, struct text *answer)
     status_t st = STATUS_OK;
     struct product *product = NULL;
     char *path = NULL;
-    TRY(unpack_path(question, &path));
+    TRY(ask_unpack_path(question, &path));
     TRY(product_open(path, &product));
     if (product) {
-        TRY(pack_product(product, answer));
+        TRY(ask_pack_product(product, answer));
     }
 out:
     product_destroy(product);
@@ -163,7 +163,7 @@ status_t ask_answer_place(struct unpack *question, struct text *answer)
     status_t st = STATUS_OK;
     struct product_place place;
     char *path = NULL;
-    TRY(unpack_path(question, &path));
+    TRY(ask_unpack_path(question, &path));
     TRY(product_find_place(path, &place));
     TRY(product_pack_place(&place, answer));
 out:
@@ -171,14 +171,14 @@ out:
     return st;
 }
 
-static status_t pack_dedispersed(const struct dedispersed *to, struct text *out)
+static status_t ask_pack_dedispersed(const struct dedispersed *to, struct text *out)
 {
     status_t st = STATUS_OK;
     size_t ndelays = to->ndms * to->nchannels;
     TRY(pack_u64(out, to->ndms));
     TRY(pack_u64(out, to->nchannels));
-    TRY(pack_f64s(out, to->dms, to->ndms));
-    TRY(pack_f64s(out, to->freq_hz, to->nchannels));
+    TRY(ask_pack_f64s(out, to->dms, to->ndms));
+    TRY(ask_pack_f64s(out, to->freq_hz, to->nchannels));
     TRY(pack_text(out, to->filterbank));
     TRY(pack_text(out, to->mode));
     TRY(pack_text(out, to->edges));
@@ -190,15 +190,15 @@ out:
     return st;
 }
 
-static status_t unpack_dedispersed(struct unpack *in, struct dedispersed **out)
+static status_t ask_unpack_dedispersed(struct unpack *in, struct dedispersed **out)
 {
     status_t st = STATUS_OK;
     struct dedispersed *to = NULL;
     TRY(memory_zeroed(1, sizeof *to, "a product", &to));
     to->ndms = (size_t)unpack_u64(in);
     to->nchannels = (size_t)unpack_u64(in);
-    TRY(unpack_f64s(in, &to->dms));
-    TRY(unpack_f64s(in, &to->freq_hz));
+    TRY(ask_unpack_f64s(in, &to->dms));
+    TRY(ask_unpack_f64s(in, &to->freq_hz));
     to->filterbank = unpack_text(in);
     to->mode = unpack_text(in);
     to->edges = unpack_text(in);
@@ -221,7 +221,7 @@ status_t ask_dedispersed(const char *path, struct dedispersed **out)
     struct text answer = {0};
     TRY(apart_ask_of("dedispersed", path, &answer));
     struct unpack in = {.data = answer.data, .length = answer.length};
-    TRY(unpack_dedispersed(&in, out));
+    TRY(ask_unpack_dedispersed(&in, out));
 out:
     text_free(&answer);
     return st;
@@ -232,9 +232,9 @@ status_t ask_answer_dedispersed(struct unpack *question, struct text *answer)
     status_t st = STATUS_OK;
     struct dedispersed *to = NULL;
     char *path = NULL;
-    TRY(unpack_path(question, &path));
+    TRY(ask_unpack_path(question, &path));
     TRY(dedispersed_read(path, &to));
-    TRY(pack_dedispersed(to, answer));
+    TRY(ask_pack_dedispersed(to, answer));
 out:
     dedispersed_destroy(to);
     free(path);
@@ -269,7 +269,7 @@ status_t ask_answer_contents(struct unpack *question, struct text *answer)
     struct contents_found found = {0};
     struct product_place place;
     char *path = NULL;
-    TRY(unpack_path(question, &path));
+    TRY(ask_unpack_path(question, &path));
     product_unpack_place(question, &place);
     TRY(contents_compare(path, &place, &found));
     TRY(pack_u64(answer, found.known));
@@ -295,7 +295,7 @@ status_t ask_answer_series(struct unpack *question, struct text *answer)
     (void)answer;
     struct series *series = NULL;
     char *path = NULL;
-    TRY(unpack_path(question, &path));
+    TRY(ask_unpack_path(question, &path));
     TRY(series_open(path, &series));
 out:
     series_destroy(series);
@@ -307,7 +307,7 @@ status_t ask_answer_is_product(struct unpack *question, struct text *answer)
 {
     status_t st = STATUS_OK;
     char *path = NULL;
-    TRY(unpack_path(question, &path));
+    TRY(ask_unpack_path(question, &path));
     TRY(pack_u64(answer, (uint64_t)product_is_ours(path)));
 out:
     free(path);

@@ -26,7 +26,7 @@ void product_destroy(struct product *product)
     free(product);
 }
 
-static status_t need_f64(hid_t object, const char *where, const char *name, double *value)
+static status_t inspect_need_f64(hid_t object, const char *where, const char *name, double *value)
 {
     status_t st = STATUS_OK;
     int found = 0;
@@ -36,7 +36,7 @@ out:
     return st;
 }
 
-static status_t need_u64(hid_t object, const char *where, const char *name, uint64_t *value)
+static status_t inspect_need_u64(hid_t object, const char *where, const char *name, uint64_t *value)
 {
     status_t st = STATUS_OK;
     int found = 0;
@@ -50,23 +50,23 @@ out:
 }
 
 /* What products of a filter bank say of it. */
-static status_t read_bank(hid_t file, struct product *product)
+static status_t inspect_read_bank(hid_t file, struct product *product)
 {
     status_t st = STATUS_OK;
     const char *path = product->path;
     uint64_t channels = 0;
     uint64_t taps = 0;
-    TRY(need_u64(file, path, "channels", &channels));
-    TRY(need_u64(file, path, "taps", &taps));
-    TRY(need_u64(file, path, "integrate", &product->integrate));
-    TRY(need_f64(file, path, "sample_rate_hz", &product->sample_rate_hz));
+    TRY(inspect_need_u64(file, path, "channels", &channels));
+    TRY(inspect_need_u64(file, path, "taps", &taps));
+    TRY(inspect_need_u64(file, path, "integrate", &product->integrate));
+    TRY(inspect_need_f64(file, path, "sample_rate_hz", &product->sample_rate_hz));
     product->channels = (uint32_t)channels;
     product->taps = (uint32_t)taps;
 out:
     return st;
 }
 
-static status_t read_root(hid_t file, struct product *product)
+static status_t inspect_read_root(hid_t file, struct product *product)
 {
     status_t st = STATUS_OK;
     const char *path = product->path;
@@ -77,30 +77,30 @@ static status_t read_root(hid_t file, struct product *product)
             "%s: format_version is %lld, this program knows products up to %d", path,
             (long long)product->version_of_format, PRODUCT_VERSION);
     if (product->kind != PRODUCT_DEDISPERSED) {
-        TRY(read_bank(file, product));
+        TRY(inspect_read_bank(file, product));
     }
-    TRY(need_f64(file, path, "first_time", &product->first_time));
-    TRY(need_f64(file, path, "time_step", &product->time_step));
+    TRY(inspect_need_f64(file, path, "first_time", &product->first_time));
+    TRY(inspect_need_f64(file, path, "time_step", &product->time_step));
     TRY(h5_get_text(file, path, "telescope", &product->telescope, &found));
     TRY(h5_get_text(file, path, "source", &product->source, &found));
     TRY(h5_get_i64(file, path, "start_mjd_day", &day, &product->has_start));
     if (product->has_start) {
         product->start.mjd_day = (int32_t)day;
-        TRY(need_f64(file, path, "start_second", &product->start.second));
+        TRY(inspect_need_f64(file, path, "start_second", &product->start.second));
     }
 out:
     return st;
 }
 
 /* A dataset; an attribute in products of format 1. */
-static status_t read_missing(hid_t group, struct product *product)
+static status_t inspect_read_missing(hid_t group, struct product *product)
 {
     status_t st = STATUS_OK;
     hid_t dataset = -1;
     int is_attribute = 0;
     TRY(h5_has_attribute(group, product->path, "missing_samples", &is_attribute));
     if (is_attribute) {
-        TRY(need_u64(group, product->path, "missing_samples", &product->missing));
+        TRY(inspect_need_u64(group, product->path, "missing_samples", &product->missing));
         goto out;
     }
     dataset = H5Dopen2(group, "missing_samples", H5P_DEFAULT);
@@ -112,7 +112,7 @@ out:
     return st;
 }
 
-static status_t read_provenance(hid_t file, struct product *product)
+static status_t inspect_read_provenance(hid_t file, struct product *product)
 {
     status_t st = STATUS_OK;
     int found = 0;
@@ -122,15 +122,15 @@ static status_t read_provenance(hid_t file, struct product *product)
     REQUIRE(found, STATUS_DATA, "%s: its provenance holds no job", product->path);
     TRY(h5_get_text(group, product->path, "version", &product->version, &found));
     TRY(h5_get_text(group, product->path, "inputs", &product->inputs, &found));
-    TRY(read_missing(group, product));
-    TRY(need_u64(group, product->path, "gap_samples", &product->gaps));
+    TRY(inspect_read_missing(group, product));
+    TRY(inspect_need_u64(group, product->path, "gap_samples", &product->gaps));
 out:
     h5_close(group);
     return st;
 }
 
 /* Where the counts lie; nowhere in products of format 1. */
-static status_t read_counts_place(hid_t file, const char *path, struct product_place *place)
+static status_t inspect_read_counts_place(hid_t file, const char *path, struct product_place *place)
 {
     status_t st = STATUS_OK;
     hid_t missing = -1;
@@ -148,7 +148,7 @@ static status_t read_counts_place(hid_t file, const char *path, struct product_p
     H5_TRY(holes, "%s does not say which rows are NaN", path);
     H5_TRY(crc, "%s: its CRCs cannot be opened", path);
     H5_TRY(missing, "%s does not say how many samples were missing", path);
-    TRY(need_u64(crc, path, "span_rows", &place->span_rows));
+    TRY(inspect_need_u64(crc, path, "span_rows", &place->span_rows));
     space = H5Dget_space(crc);
     haddr_t crc_at = h5_offset(crc);
     haddr_t missing_at = h5_offset(missing);
@@ -170,7 +170,7 @@ out:
 }
 
 /* Where the rows lie, and that the file really is as long as it says. */
-static status_t read_place(hid_t file, struct product *product)
+static status_t inspect_read_place(hid_t file, struct product *product)
 {
     status_t st = STATUS_OK;
     hid_t space = -1;
@@ -210,7 +210,7 @@ static status_t read_place(hid_t file, struct product *product)
     product->place.rows = product->rows;
     product->place.data_offset = data_at;
     product->place.time_offset = time_at;
-    TRY(read_counts_place(file, product->path, &product->place));
+    TRY(inspect_read_counts_place(file, product->path, &product->place));
 out:
     h5_close(space);
     h5_close(time);
@@ -218,7 +218,7 @@ out:
     return st;
 }
 
-static status_t read_coefficients(hid_t file, struct product *product)
+static status_t inspect_read_coefficients(hid_t file, struct product *product)
 {
     status_t st = STATUS_OK;
     hid_t space = -1;
@@ -237,7 +237,8 @@ out:
 
 /* Which of our products the file says it is, if any (*is_ours). Whatever else it says makes it
  * none; what cannot be read says nothing: fails with DATA. */
-static status_t read_kind(hid_t file, const char *path, enum product_kind *kind, int *is_ours)
+static status_t inspect_read_kind(hid_t file, const char *path, enum product_kind *kind,
+                                  int *is_ours)
 {
     status_t st = STATUS_OK;
     char *format = NULL;
@@ -257,27 +258,27 @@ out:
     return st;
 }
 
-static int is_ours_here(const char *path)
+static int inspect_is_ours_here(const char *path)
 {
     enum product_kind kind;
     hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     int ours = 0;
-    int known = file >= 0 && read_kind(file, path, &kind, &ours) == STATUS_OK;
+    int known = file >= 0 && inspect_read_kind(file, path, &kind, &ours) == STATUS_OK;
     h5_close(file);
     return (known && ours) || h5_is_unfinished(path);
 }
 
-static status_t find_place_here(const char *path, struct product_place *out)
+static status_t inspect_find_place_here(const char *path, struct product_place *out)
 {
     status_t st = STATUS_OK;
     hid_t file = -1;
     struct product product = {0};
     int is_ours = 0;
     TRY(h5_open_file(path, &file));
-    TRY(read_kind(file, path, &product.kind, &is_ours));
+    TRY(inspect_read_kind(file, path, &product.kind, &is_ours));
     REQUIRE(is_ours, STATUS_DATA, "%s is no product of voltmill", path);
     TRY(memory_text(path, &product.path));
-    TRY(read_place(file, &product));
+    TRY(inspect_read_place(file, &product));
     *out = product.place;
 out:
     free(product.path);
@@ -285,7 +286,7 @@ out:
     return st;
 }
 
-static status_t open_here(const char *path, struct product **out)
+static status_t inspect_open_here(const char *path, struct product **out)
 {
     status_t st = STATUS_OK;
     hid_t file = -1;
@@ -294,22 +295,22 @@ static status_t open_here(const char *path, struct product **out)
     int is_ours = 0;
     TRY(h5_open_file(path, &file));
     TRY(memory_zeroed(1, sizeof *product, "a product", &product));
-    TRY(read_kind(file, path, &product->kind, &is_ours));
+    TRY(inspect_read_kind(file, path, &product->kind, &is_ours));
     if (!is_ours) {
         *out = NULL;
         goto out;
     }
     TRY(memory_text(path, &product->path));
-    TRY(read_root(file, product));
-    TRY(read_provenance(file, product));
-    TRY(read_place(file, product));
+    TRY(inspect_read_root(file, product));
+    TRY(inspect_read_provenance(file, product));
+    TRY(inspect_read_place(file, product));
     if (product->kind == PRODUCT_DEDISPERSED) {
         product->integrate = 1;
         *out = product;
         product = NULL;
         goto out;
     }
-    TRY(read_coefficients(file, product));
+    TRY(inspect_read_coefficients(file, product));
     TRY(h5_read_f64s(file, path, "frequency", &product->frequency_hz, &count));
     REQUIRE(count == product->frequencies, STATUS_DATA, "%s has %llu channels, but %zu frequencies",
             path, (unsigned long long)product->frequencies, count);
@@ -323,15 +324,15 @@ out:
 
 int product_is_ours(const char *path)
 {
-    return apart_is_used() ? apart_is_true("is-product", path) : is_ours_here(path);
+    return apart_is_used() ? apart_is_true("is-product", path) : inspect_is_ours_here(path);
 }
 
 status_t product_find_place(const char *path, struct product_place *out)
 {
-    return apart_is_used() ? ask_place(path, out) : find_place_here(path, out);
+    return apart_is_used() ? ask_place(path, out) : inspect_find_place_here(path, out);
 }
 
 status_t product_open(const char *path, struct product **out)
 {
-    return apart_is_used() ? ask_product(path, out) : open_here(path, out);
+    return apart_is_used() ? ask_product(path, out) : inspect_open_here(path, out);
 }

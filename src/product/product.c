@@ -167,7 +167,7 @@ status_t product_scale_time(hid_t file, uint64_t count, const struct utc *start,
 }
 
 /* /time (its values come with the rows) and /frequency. */
-static status_t put_scales(hid_t file, const struct product_spec *spec)
+static status_t product_put_scales(hid_t file, const struct product_spec *spec)
 {
     status_t st = STATUS_OK;
     double *frequency = NULL;
@@ -187,7 +187,7 @@ out:
 }
 
 /* A scale that only counts: netCDF readers want one for every dimension. */
-static status_t put_count_scale(hid_t file, const char *name, uint32_t count)
+static status_t product_put_count_scale(hid_t file, const char *name, uint32_t count)
 {
     status_t st = STATUS_OK;
     double *values = NULL;
@@ -201,13 +201,13 @@ out:
     return st;
 }
 
-static status_t put_coefficients(hid_t file, const struct product_spec *spec)
+static status_t product_put_coefficients(hid_t file, const struct product_spec *spec)
 {
     status_t st = STATUS_OK;
     hid_t dataset = -1;
     hsize_t dims[2] = {spec->taps, spec->samples_per_spectrum};
-    TRY(put_count_scale(file, "tap", spec->taps));
-    TRY(put_count_scale(file, "sample", spec->samples_per_spectrum));
+    TRY(product_put_count_scale(file, "tap", spec->taps));
+    TRY(product_put_count_scale(file, "sample", spec->samples_per_spectrum));
     TRY(h5_create_dataset(file, "coefficients", H5T_IEEE_F64LE, 2, dims, &dataset));
     H5_TRY(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, spec->coeff),
            "the coefficients cannot be written");
@@ -274,8 +274,8 @@ out:
     return st;
 }
 
-static status_t put_provenance(hid_t file, const struct product_spec *spec,
-                               const struct product_place *place)
+static status_t product_put_provenance(hid_t file, const struct product_spec *spec,
+                                       const struct product_place *place)
 {
     status_t st = STATUS_OK;
     hid_t group = -1;
@@ -380,13 +380,13 @@ status_t product_describe(hid_t file, const struct product_spec *spec, struct pr
     status_t st = STATUS_OK;
     hid_t data = -1;
     TRY(put_root(file, spec));
-    TRY(put_scales(file, spec));
-    TRY(put_coefficients(file, spec));
+    TRY(product_put_scales(file, spec));
+    TRY(product_put_coefficients(file, spec));
     *place = (struct product_place){
         .rows = spec->rows,
         .row_bytes = product_row_bytes(spec->kind, spec->archive->nstreams, spec->nchannels)};
     place->span_rows = spans_rows(place->rows, place->row_bytes);
-    TRY(put_provenance(file, spec, place));
+    TRY(product_put_provenance(file, spec, place));
     if (spec->kind == PRODUCT_SPECTRA) {
         TRY(spectra_create(file, spec, &data));
     } else {

@@ -37,8 +37,8 @@ static uint64_t span_end(const struct product_place *place, uint64_t span)
 
 /* The linear part of some rows' pieces, as if each row's other bytes were zeros; up to the end of
  * the last piece. */
-static uint32_t rows_part(const struct product_place *place, uint64_t rows, uint64_t piece,
-                          const char *data)
+static uint32_t spans_rows_part(const struct product_place *place, uint64_t rows, uint64_t piece,
+                                const char *data)
 {
     if (piece == place->row_bytes) {
         return crc_part(data, (size_t)(rows * piece));
@@ -59,7 +59,7 @@ void spans_add(const struct product_place *place, uint64_t first_row, uint64_t r
         uint64_t end = span_end(place, row / place->span_rows);
         uint64_t count = min_u64(end, first_row + rows) - row;
         uint64_t behind = (end - row - count + 1) * place->row_bytes - from - piece;
-        *sums ^= crc_times(rows_part(place, count, piece, at), crc_power(behind));
+        *sums ^= crc_times(spans_rows_part(place, count, piece, at), crc_power(behind));
         at += count * piece;
         row += count;
     }

@@ -17,7 +17,7 @@ uint64_t voltages_sample_bytes(enum sample_format format, int is_complex)
     return bytes[format] * (format != SAMPLE_I4 && is_complex ? 2 : 1);
 }
 
-static int is_ours_here(const char *path)
+static int voltages_is_ours_here(const char *path)
 {
     char *format = NULL;
     int found = 0;
@@ -33,10 +33,10 @@ static int is_ours_here(const char *path)
 
 int voltages_is_ours(const char *path)
 {
-    return apart_is_used() ? apart_is_true("is-archive", path) : is_ours_here(path);
+    return apart_is_used() ? apart_is_true("is-archive", path) : voltages_is_ours_here(path);
 }
 
-static hid_t number_type(enum sample_format format)
+static hid_t voltages_number_type(enum sample_format format)
 {
     switch (format) {
     case SAMPLE_I4:
@@ -50,7 +50,7 @@ static hid_t number_type(enum sample_format format)
     }
 }
 
-static status_t put_root(hid_t file, const struct voltages_spec *spec)
+static status_t voltages_put_root(hid_t file, const struct voltages_spec *spec)
 {
     status_t st = STATUS_OK;
     TRY(h5_put_text(file, "format", "voltage"));
@@ -92,7 +92,7 @@ static status_t put_voltages(hid_t file, const struct voltages_spec *spec, struc
         TRY(text_add(axes, ",reim"));
         dims[rank++] = 2;
     }
-    TRY(h5_create_dataset(file, "voltages", number_type(spec->format), rank, dims, out));
+    TRY(h5_create_dataset(file, "voltages", voltages_number_type(spec->format), rank, dims, out));
     TRY(h5_put_text(*out, "axes", axes->data));
     TRY(h5_put_f64(*out, "sample_rate_hz", spec->sample_rate_hz));
     TRY(h5_put_text(*out, "domain", spec->is_complex ? "complex" : "real"));
@@ -105,7 +105,7 @@ out:
     return st;
 }
 
-static status_t attach(hid_t voltages, hid_t scale, const char *axes, const char *name)
+static status_t voltages_attach(hid_t voltages, hid_t scale, const char *axes, const char *name)
 {
     status_t st = STATUS_OK;
     unsigned dim = 0;
@@ -119,8 +119,8 @@ out:
     return st;
 }
 
-static status_t put_frequencies(hid_t file, hid_t voltages, const struct voltages_spec *spec,
-                                const char *axes)
+static status_t voltages_put_frequencies(hid_t file, hid_t voltages,
+                                         const struct voltages_spec *spec, const char *axes)
 {
     status_t st = STATUS_OK;
     hid_t scale = -1;
@@ -128,15 +128,15 @@ static status_t put_frequencies(hid_t file, hid_t voltages, const struct voltage
     TRY(h5_create_dataset(file, "freq_hz", H5T_IEEE_F64LE, 1, &count, &scale));
     H5_TRY(H5Dwrite(scale, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, spec->freq_hz),
            "freq_hz cannot be written");
-    TRY(attach(voltages, scale, axes, "chan"));
+    TRY(voltages_attach(voltages, scale, axes, "chan"));
 out:
     h5_close(scale);
     return st;
 }
 
 /* "X", "Y" for two polarisations, else numbers; "S000" ... for stations. */
-static status_t put_names(hid_t file, hid_t voltages, const char *axes, const char *name,
-                          uint32_t count)
+static status_t voltages_put_names(hid_t file, hid_t voltages, const char *axes, const char *name,
+                                   uint32_t count)
 {
     status_t st = STATUS_OK;
     enum { WIDTH = 12 };
@@ -157,7 +157,7 @@ static status_t put_names(hid_t file, hid_t voltages, const char *axes, const ch
     TRY(h5_create_dataset(file, name, type, 1, &dims, &scale));
     H5_TRY(H5Dwrite(scale, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, names), "%s cannot be written",
            name);
-    TRY(attach(voltages, scale, axes, name));
+    TRY(voltages_attach(voltages, scale, axes, name));
 out:
     free(names);
     h5_close(scale);
@@ -173,12 +173,12 @@ status_t voltages_create(const char *path, const struct voltages_spec *spec,
     hid_t voltages = -1;
     struct text axes = {0};
     TRY(h5_file_create(path, &file));
-    TRY(put_root(file, spec));
+    TRY(voltages_put_root(file, spec));
     TRY(put_voltages(file, spec, &axes, &voltages));
-    TRY(put_frequencies(file, voltages, spec, axes.data));
-    TRY(put_names(file, voltages, axes.data, "pol", spec->pols));
+    TRY(voltages_put_frequencies(file, voltages, spec, axes.data));
+    TRY(voltages_put_names(file, voltages, axes.data, "pol", spec->pols));
     if (spec->stations > 1) {
-        TRY(put_names(file, voltages, axes.data, "station", spec->stations));
+        TRY(voltages_put_names(file, voltages, axes.data, "station", spec->stations));
     }
     haddr_t offset = h5_offset(voltages);
     REQUIRE(offset != HADDR_UNDEF, STATUS_DATA, "%s: its samples have no place",

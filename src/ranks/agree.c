@@ -10,7 +10,7 @@
 enum { TAG_CAUSE = 11, MOST_PIECE = 1 << 28 };
 
 /* Hands the cause of the failing rank to rank 0. */
-static void move_cause(MPI_Comm comm, int rank, int failing, status_t st)
+static void agree_move_cause(MPI_Comm comm, int rank, int failing, status_t st)
 {
     char message[4096];
     if (rank == failing && rank != 0) {
@@ -38,7 +38,7 @@ status_t agree_all(MPI_Comm comm, status_t st)
     }
     int code = (int)st;
     MPI_Bcast(&code, 1, MPI_INT, failing, comm);
-    move_cause(comm, rank, failing, (status_t)code);
+    agree_move_cause(comm, rank, failing, (status_t)code);
     return (status_t)code;
 }
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-static void nap(void)
+static void driver_nap(void)
 {
     /* Frees the core; short against a chunk, long against a message. */
     struct timespec pause = {0, 200000};
@@ -16,7 +16,7 @@ static void nap(void)
 }
 
 /* Ranks do not answer: ends the run without them. */
-static void give_up(const driver_t *driver)
+static void driver_give_up(const driver_t *driver)
 {
     int left = driver->size - 1 - driver->ended;
     int status = driver->failed_rank >= 0 ? driver->failure.status : STATUS_STOPPED;
@@ -35,7 +35,7 @@ static void give_up(const driver_t *driver)
 
 /* Serves until all other ranks have ended. A worker that is dead never answers: when one rank has
  * failed, or all are to stop, patience has an end. */
-static void wait_for_others(driver_t *driver)
+static void driver_wait_for_others(driver_t *driver)
 {
     double until = 0;
     while (driver->ended < driver->size - 1) {
@@ -48,17 +48,17 @@ static void wait_for_others(driver_t *driver)
         int is_overdue = driver->stopping_since >= 0 &&
                          now - driver->stopping_since > DRIVER_PATIENCE + DRIVER_SETTLING;
         if (is_over || is_overdue) {
-            give_up(driver);
+            driver_give_up(driver);
         }
-        nap();
+        driver_nap();
     }
     if (driver->lost > 0) {
-        give_up(driver); /* MPI would wait for them */
+        driver_give_up(driver); /* MPI would wait for them */
     }
 }
 
 /* What is left when a rank has no more chunks: gives its status. */
-static status_t wind_up(driver_t *driver, status_t st, int is_wanted)
+static status_t driver_wind_up(driver_t *driver, status_t st, int is_wanted)
 {
     const struct driver_work *work = driver->work;
     driver->is_short |= driver_is_late(driver);
@@ -73,7 +73,7 @@ static status_t wind_up(driver_t *driver, status_t st, int is_wanted)
     return st == STATUS_OK ? told : st;
 }
 
-static void lead(driver_t *driver)
+static void driver_lead(driver_t *driver)
 {
     status_t st = STATUS_OK;
     driver_serve(driver);
@@ -87,44 +87,44 @@ static void lead(driver_t *driver)
         driver->returned++;
         driver_serve(driver);
     }
-    driver_note_trouble(driver, wind_up(driver, st, driver->failed_rank < 0));
-    wait_for_others(driver);
+    driver_note_trouble(driver, driver_wind_up(driver, st, driver->failed_rank < 0));
+    driver_wait_for_others(driver);
     driver->is_short |= driver_has_more(driver);
 }
 
 /* Asks rank 0 for a chunk: it is there when the reply is. */
-static void ask(driver_t *driver, uint64_t done, uint64_t *chunk, MPI_Request *reply)
+static void driver_ask(driver_t *driver, uint64_t done, uint64_t *chunk, MPI_Request *reply)
 {
     MPI_Irecv(chunk, sizeof *chunk, MPI_BYTE, 0, TAG_GIVE, driver->comm, reply);
     driver_post(driver, &done, sizeof done, 0, TAG_ASK);
 }
 
-static void await(driver_t *driver, MPI_Request *reply)
+static void driver_await(driver_t *driver, MPI_Request *reply)
 {
     int there = 0;
     MPI_Test(reply, &there, MPI_STATUS_IGNORE);
     while (!there) {
         driver_serve(driver);
-        nap();
+        driver_nap();
         MPI_Test(reply, &there, MPI_STATUS_IGNORE);
     }
 }
 
-static void follow(driver_t *driver)
+static void driver_follow(driver_t *driver)
 {
     status_t st = STATUS_OK;
     uint64_t chunk = NO_CHUNK;
     uint64_t done = 0;
     MPI_Request reply;
-    ask(driver, 0, &chunk, &reply);
-    await(driver, &reply);
+    driver_ask(driver, 0, &chunk, &reply);
+    driver_await(driver, &reply);
     while (chunk != NO_CHUNK && driver->stopping_since < 0) {
         /* Ask ahead: the answer comes while this chunk is worked off. */
         uint64_t following = NO_CHUNK;
-        ask(driver, done, &following, &reply);
+        driver_ask(driver, done, &following, &reply);
         st = driver->work->process(driver->work->context, driver, chunk);
         done = 1;
-        await(driver, &reply);
+        driver_await(driver, &reply);
         st = st == STATUS_OK ? driver->trouble : st;
         if (st != STATUS_OK) {
             /* Before what may take long, or for ever. */
@@ -134,14 +134,14 @@ static void follow(driver_t *driver)
         chunk = following;
     }
     driver->is_short |= chunk != NO_CHUNK;
-    st = wind_up(driver, st, !driver->is_stopped);
+    st = driver_wind_up(driver, st, !driver->is_stopped);
     struct ending ending = driver_ending_of(driver, st);
     driver_post(driver, &ending, sizeof ending, 0, TAG_END);
     driver->has_ended = 1;
 }
 
 /* What rank 0 ends with. */
-static status_t outcome(const driver_t *driver)
+static status_t driver_outcome(const driver_t *driver)
 {
     status_t st = STATUS_OK;
     if (driver->failed_rank >= 0) {
@@ -153,7 +153,7 @@ static status_t outcome(const driver_t *driver)
 }
 
 /* What rank 0 ends with, on all ranks; what was sent is there then. */
-static void share_end(driver_t *driver, int last[2])
+static void driver_share_end(driver_t *driver, int last[2])
 {
     MPI_Request request;
     int there = 0;
@@ -161,13 +161,13 @@ static void share_end(driver_t *driver, int last[2])
     MPI_Test(&request, &there, MPI_STATUS_IGNORE);
     while (!there || driver_has_posted(driver)) {
         driver_look_after(driver, 0);
-        nap();
+        driver_nap();
         MPI_Test(&request, &there, MPI_STATUS_IGNORE);
     }
 }
 
 /* Takes what rank 0 has sent and nobody looked at: nothing is left behind for the next driver. */
-static void clear_up(driver_t *driver, int stops)
+static void driver_clear_up(driver_t *driver, int stops)
 {
     for (; driver->stops_seen < stops; driver->stops_seen++) {
         int words[STOP_WORDS];
@@ -215,18 +215,18 @@ status_t driver_run_all(MPI_Comm comm, const struct driver_work *work, struct pr
         if (progress) {
             progress_begin(progress);
         }
-        lead(&driver);
+        driver_lead(&driver);
         if (progress) {
             progress_end(progress);
         }
-        last[0] = (int)outcome(&driver);
+        last[0] = (int)driver_outcome(&driver);
         last[1] = driver.stops;
     } else {
-        follow(&driver);
+        driver_follow(&driver);
     }
-    share_end(&driver, last);
+    driver_share_end(&driver, last);
     if (driver.rank != 0) {
-        clear_up(&driver, last[1]);
+        driver_clear_up(&driver, last[1]);
     }
     st = (status_t)last[0];
 out:

@@ -22,7 +22,7 @@ uint64_t driver_take_chunk(driver_t *driver)
     return driver->next++;
 }
 
-static void send_stop(driver_t *driver, enum reason reason, int status)
+static void driver_send_stop(driver_t *driver, enum reason reason, int status)
 {
     int words[STOP_WORDS] = {(int)reason, status};
     for (int other = 1; other < driver->size; other++) {
@@ -31,7 +31,7 @@ static void send_stop(driver_t *driver, enum reason reason, int status)
     driver->stops++;
 }
 
-static void tell_of_failure(const driver_t *driver, status_t st)
+static void driver_tell_of_failure(const driver_t *driver, status_t st)
 {
     if (driver->work->failing) {
         driver->work->failing(driver->work->context, st);
@@ -60,14 +60,14 @@ void driver_note_failure(driver_t *driver, int rank, const struct ending *ending
     driver->failed_rank = rank;
     driver->failure = *ending;
     driver->lost += ending->is_stuck;
-    send_stop(driver, REASON_FAILURE, ending->status);
+    driver_send_stop(driver, REASON_FAILURE, ending->status);
     /* Said at once: a launcher may kill this rank, too. */
     if (driver->progress) {
         progress_end(driver->progress);
     }
     report_adopt((status_t)ending->status, ending->cause);
     report_print();
-    tell_of_failure(driver, (status_t)ending->status);
+    driver_tell_of_failure(driver, (status_t)ending->status);
 }
 
 void driver_note_trouble(driver_t *driver, status_t st)
@@ -81,16 +81,16 @@ void driver_note_trouble(driver_t *driver, status_t st)
         driver_note_failure(driver, 0, &ending);
     } else {
         driver_post(driver, &ending, sizeof ending, 0, TAG_TROUBLE);
-        tell_of_failure(driver, st);
+        driver_tell_of_failure(driver, st);
     }
 }
 
-static void begin_stop(driver_t *driver)
+static void driver_begin_stop(driver_t *driver)
 {
     if (driver->stopping_since < 0) {
         driver->stopping_since = progress_now();
         if (driver->rank == 0) {
-            send_stop(driver, REASON_WISH, STATUS_STOPPED);
+            driver_send_stop(driver, REASON_WISH, STATUS_STOPPED);
         }
         if (driver->work->hurry) {
             driver->work->hurry(driver->work->context);
@@ -136,7 +136,7 @@ static status_t driver_take_told(driver_t *driver, const MPI_Status *from)
     return driver_join(driver, half, (size_t)bytes, is_last);
 }
 
-static void answer(driver_t *driver, int rank)
+static void driver_answer(driver_t *driver, int rank)
 {
     uint64_t done = 0;
     MPI_Recv(&done, sizeof done, MPI_BYTE, rank, TAG_ASK, driver->comm, MPI_STATUS_IGNORE);
@@ -145,7 +145,7 @@ static void answer(driver_t *driver, int rank)
     driver_post(driver, &chunk, sizeof chunk, rank, TAG_GIVE);
 }
 
-static void take_ending(driver_t *driver, int rank)
+static void driver_take_ending(driver_t *driver, int rank)
 {
     struct ending ending;
     MPI_Recv(&ending, sizeof ending, MPI_BYTE, rank, TAG_END, driver->comm, MPI_STATUS_IGNORE);
@@ -157,28 +157,28 @@ static void take_ending(driver_t *driver, int rank)
     }
 }
 
-static void take_trouble(driver_t *driver, int rank)
+static void driver_take_trouble(driver_t *driver, int rank)
 {
     struct ending ending;
     MPI_Recv(&ending, sizeof ending, MPI_BYTE, rank, TAG_TROUBLE, driver->comm, MPI_STATUS_IGNORE);
     driver_note_failure(driver, rank, &ending);
 }
 
-static void take_loss(driver_t *driver, int rank)
+static void driver_take_loss(driver_t *driver, int rank)
 {
     int lost = 0;
     MPI_Recv(&lost, sizeof lost, MPI_BYTE, rank, TAG_LOST, driver->comm, MPI_STATUS_IGNORE);
     driver_lose(driver, lost);
 }
 
-static void return_sign(driver_t *driver, int rank)
+static void driver_return_sign(driver_t *driver, int rank)
 {
     MPI_Recv(NULL, 0, MPI_BYTE, rank, TAG_SIGN, driver->comm, MPI_STATUS_IGNORE);
     driver_post(driver, NULL, 0, rank, TAG_SIGN);
 }
 
 /* Rank 0: takes one message if there is one. */
-static int serve_one(driver_t *driver)
+static int driver_serve_one(driver_t *driver)
 {
     int there = 0;
     MPI_Status from;
@@ -189,7 +189,7 @@ static int serve_one(driver_t *driver)
     liveness_heard(driver->watch, from.MPI_SOURCE);
     switch (from.MPI_TAG) {
     case TAG_ASK:
-        answer(driver, from.MPI_SOURCE);
+        driver_answer(driver, from.MPI_SOURCE);
         break;
     case TAG_TELL:
     case TAG_TELL_ON:
@@ -197,22 +197,22 @@ static int serve_one(driver_t *driver)
         break;
     case TAG_WISH:
         MPI_Recv(NULL, 0, MPI_BYTE, from.MPI_SOURCE, TAG_WISH, driver->comm, MPI_STATUS_IGNORE);
-        begin_stop(driver);
+        driver_begin_stop(driver);
         break;
     case TAG_TROUBLE:
-        take_trouble(driver, from.MPI_SOURCE);
+        driver_take_trouble(driver, from.MPI_SOURCE);
         break;
     case TAG_LOST:
-        take_loss(driver, from.MPI_SOURCE);
+        driver_take_loss(driver, from.MPI_SOURCE);
         break;
     case TAG_GIVEN_UP:
         driver_end_given_up(driver);
         break;
     case TAG_SIGN:
-        return_sign(driver, from.MPI_SOURCE);
+        driver_return_sign(driver, from.MPI_SOURCE);
         break;
     default:
-        take_ending(driver, from.MPI_SOURCE);
+        driver_take_ending(driver, from.MPI_SOURCE);
         break;
     }
     return 1;
@@ -228,10 +228,10 @@ void driver_look_for_stop(driver_t *driver)
         MPI_Recv(words, sizeof words, MPI_BYTE, 0, TAG_STOP, driver->comm, MPI_STATUS_IGNORE);
         driver->stops_seen++;
         if (words[0] == REASON_WISH) {
-            begin_stop(driver);
+            driver_begin_stop(driver);
         } else {
             driver->is_stopped = 1;
-            tell_of_failure(driver, (status_t)words[1]);
+            driver_tell_of_failure(driver, (status_t)words[1]);
         }
     }
 }
@@ -264,7 +264,7 @@ out:
     return st;
 }
 
-static void look_for_wish(driver_t *driver)
+static void driver_look_for_wish(driver_t *driver)
 {
     int asked = !driver->has_wished && driver->work->wants_stop && driver->work->wants_stop();
     /* Launchers ask all others to stop when one has died. */
@@ -274,7 +274,7 @@ static void look_for_wish(driver_t *driver)
     }
     driver->has_wished = 1;
     if (driver->rank == 0) {
-        begin_stop(driver);
+        driver_begin_stop(driver);
     } else {
         driver_post(driver, NULL, 0, 0, TAG_WISH);
     }
@@ -285,12 +285,12 @@ int driver_serve(driver_t *driver)
     if (driver->rank != 0) {
         driver_look_for_stop(driver);
     }
-    look_for_wish(driver);
+    driver_look_for_wish(driver);
     driver_note_trouble(driver, driver_tell(driver));
     if (driver->rank != 0) {
         return driver->is_stopped || driver->trouble != STATUS_OK || driver_is_late(driver);
     }
-    while (serve_one(driver)) {
+    while (driver_serve_one(driver)) {
     }
     if (driver->progress) {
         progress_show(driver->progress, driver->returned);

@@ -13,8 +13,8 @@ static const double precedence = 6;
  * some of those that wait. */
 static const double arrival = 0.2;
 
-static void say_what_is_lost(const driver_t *driver, int rank, const char *what, char *out,
-                             size_t bytes)
+static void driver_say_what_is_lost(const driver_t *driver, int rank, const char *what, char *out,
+                                    size_t bytes)
 {
     char name[LIVENESS_NAME];
     const char *file = driver->work->file;
@@ -40,7 +40,7 @@ static void lose(driver_t *driver, int rank, const char *what)
     struct ending ending = {.status = STATUS_DEVICE};
     /* It may have ended because of this one. */
     driver_end_given_up(driver);
-    say_what_is_lost(driver, rank, what, ending.cause, sizeof ending.cause);
+    driver_say_what_is_lost(driver, rank, what, ending.cause, sizeof ending.cause);
     driver->lost++;
     driver->ended++;
     liveness_leave(driver->watch, rank);
@@ -50,7 +50,7 @@ static void lose(driver_t *driver, int rank, const char *what)
 static const char dead[] = "has died";
 
 /* "has not been heard of for 300 s" */
-static void describe_silence(const driver_t *driver, char out[64])
+static void driver_describe_silence(const driver_t *driver, char out[64])
 {
     snprintf(out, 64, "has not been heard of for %g s", driver->work->patience);
 }
@@ -62,7 +62,7 @@ void driver_lose(driver_t *driver, int rank)
     }
 }
 
-static void lead(driver_t *driver, int all)
+static void driver_lead(driver_t *driver, int all)
 {
     char silent[64];
     liveness_look(driver->watch);
@@ -72,18 +72,18 @@ static void lead(driver_t *driver, int all)
     }
     rank = liveness_find_silent(driver->watch);
     if (rank > 0) {
-        describe_silence(driver, silent);
+        driver_describe_silence(driver, silent);
         lose(driver, rank, silent);
     }
 }
 
 /* Without rank 0 there is no going on: what the journal has, stays. */
-static void end_alone(driver_t *driver, int is_first, const char *what)
+static void driver_end_alone(driver_t *driver, int is_first, const char *what)
 {
     const struct driver_work *work = driver->work;
     char message[CAUSE_BYTES];
     int is_told = 0;
-    say_what_is_lost(driver, 0, what, message, sizeof message);
+    driver_say_what_is_lost(driver, 0, what, message, sizeof message);
     if (!is_first) {
         struct timespec rest = {(time_t)precedence, 0};
         nanosleep(&rest, NULL);
@@ -102,24 +102,24 @@ static void end_alone(driver_t *driver, int is_first, const char *what)
     MPI_Abort(driver->comm, STATUS_DEVICE);
 }
 
-static void follow(driver_t *driver, int all)
+static void driver_follow(driver_t *driver, int all)
 {
     char silent[64];
     liveness_look(driver->watch);
     int rank = liveness_find_dead(driver->watch, all);
     if (rank == 0) {
-        end_alone(driver, liveness_is_first(driver->watch), dead);
+        driver_end_alone(driver, liveness_is_first(driver->watch), dead);
     } else if (rank > 0) {
         liveness_leave(driver->watch, rank);
         driver_post(driver, &rank, sizeof rank, 0, TAG_LOST);
     }
     if (!driver->has_ended && liveness_find_silent(driver->watch) == 0) {
-        describe_silence(driver, silent);
-        end_alone(driver, driver->rank == 1, silent);
+        driver_describe_silence(driver, silent);
+        driver_end_alone(driver, driver->rank == 1, silent);
     }
 }
 
-static void sign(driver_t *driver)
+static void driver_sign(driver_t *driver)
 {
     int there = 0;
     MPI_Iprobe(0, TAG_SIGN, driver->comm, &there, MPI_STATUS_IGNORE);
@@ -137,11 +137,11 @@ static void sign(driver_t *driver)
 void driver_look_after(driver_t *driver, int all)
 {
     if (driver->rank == 0) {
-        lead(driver, all);
+        driver_lead(driver, all);
     } else {
         if (!driver->has_ended) {
-            sign(driver);
+            driver_sign(driver);
         }
-        follow(driver, all);
+        driver_follow(driver, all);
     }
 }

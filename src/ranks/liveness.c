@@ -54,14 +54,14 @@ static unsigned long long birth_of(long process)
     return at && sscanf(at, "%llu", &born) == 1 ? born : 0;
 }
 
-static int is_there(const liveness_t *watch, int rank)
+static int liveness_is_there(const liveness_t *watch, int rank)
 {
     const struct peer *peer = &watch->peers[rank];
     return birth_of(peer->process) == peer->born;
 }
 
 /* Collective. */
-static void fill(liveness_t *watch, MPI_Comm comm)
+static void liveness_fill(liveness_t *watch, MPI_Comm comm)
 {
     struct peer mine = {.process = getpid(), .born = birth_of(getpid())};
     int length = 0;
@@ -70,12 +70,12 @@ static void fill(liveness_t *watch, MPI_Comm comm)
     for (int i = 0; i < watch->size; i++) {
         /* In a container each rank may see its own processes only. */
         watch->is_seen[i] = i != watch->rank && strcmp(watch->peers[i].host, mine.host) == 0 &&
-                            mine.born > 0 && is_there(watch, i);
+                            mine.born > 0 && liveness_is_there(watch, i);
         watch->heard[i] = progress_now();
     }
 }
 
-static status_t make_room(MPI_Comm comm, double patience, liveness_t **out)
+static status_t liveness_make_room(MPI_Comm comm, double patience, liveness_t **out)
 {
     status_t st = STATUS_OK;
     liveness_t *watch = NULL;
@@ -97,8 +97,8 @@ status_t liveness_create_all(MPI_Comm comm, double patience, liveness_t **out)
 {
     status_t st = STATUS_OK;
     liveness_t *watch = NULL;
-    TRY(agree_all(comm, make_room(comm, patience, &watch)));
-    fill(watch, comm);
+    TRY(agree_all(comm, liveness_make_room(comm, patience, &watch)));
+    liveness_fill(watch, comm);
     *out = watch;
     watch = NULL;
 out:
@@ -169,12 +169,12 @@ int liveness_find_silent(const liveness_t *watch)
     return -1;
 }
 
-static int find_next(const liveness_t *watch)
+static int liveness_find_next(const liveness_t *watch)
 {
     for (int i = 1; i < watch->size; i++) {
         int rank = (watch->rank + i) % watch->size;
         if (watch->is_seen[rank]) {
-            return is_there(watch, rank) ? -1 : rank;
+            return liveness_is_there(watch, rank) ? -1 : rank;
         }
     }
     return -1;
@@ -188,10 +188,10 @@ int liveness_find_dead(liveness_t *watch, int all)
     }
     watch->looked = now;
     if (!all) {
-        return find_next(watch);
+        return liveness_find_next(watch);
     }
     for (int i = 0; i < watch->size; i++) {
-        if (watch->is_seen[i] && !is_there(watch, i)) {
+        if (watch->is_seen[i] && !liveness_is_there(watch, i)) {
             return i;
         }
     }
@@ -251,7 +251,7 @@ static void *look(void *argument)
     return NULL;
 }
 
-static void give_back(overdue_t *overdue)
+static void liveness_give_back(overdue_t *overdue)
 {
     if (overdue) {
         free(overdue->message);
@@ -275,7 +275,7 @@ status_t overdue_begin(double patience, const char *message, overdue_t **out)
     *out = overdue;
     overdue = NULL;
 out:
-    give_back(overdue);
+    liveness_give_back(overdue);
     return st;
 }
 
@@ -291,5 +291,5 @@ void overdue_end(overdue_t *overdue)
     pthread_join(overdue->thread, NULL);
     pthread_cond_destroy(&overdue->changed);
     pthread_mutex_destroy(&overdue->lock);
-    give_back(overdue);
+    liveness_give_back(overdue);
 }

@@ -29,7 +29,7 @@ void progress_begin(struct progress *progress)
 enum { RATE = 32 };
 
 /* Nothing of bytes that nobody counts. */
-static void say_rate(const char *what, double rate, char out[RATE])
+static void progress_say_rate(const char *what, double rate, char out[RATE])
 {
     if (rate > 0) {
         snprintf(out, RATE, ", %s %.0f MB/s", what, rate / 1e6);
@@ -51,8 +51,8 @@ void progress_show(struct progress *progress, uint64_t done)
     char line[LINE];
     char in[RATE] = "";
     char out[RATE] = "";
-    say_rate("in", (double)progress->in_bytes * part / seconds, in);
-    say_rate("out", (double)progress->out_bytes * part / seconds, out);
+    progress_say_rate("in", (double)progress->in_bytes * part / seconds, in);
+    progress_say_rate("out", (double)progress->out_bytes * part / seconds, out);
     snprintf(line, sizeof line, "%llu/%llu %s (%.1f %%)%s%s, %.0f s left", (unsigned long long)all,
              (unsigned long long)progress->total, progress->what,
              100 * (double)all / (double)progress->total, in, out, left);

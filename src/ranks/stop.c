@@ -18,14 +18,14 @@ static atomic_int limit_status = STATUS_STOPPED;
 static atomic_int is_speaker;
 static atomic_llong looked; /* at the handlers: ms of the clock */
 
-static void begin_limit(void)
+static void stop_begin_limit(void)
 {
     if (!atomic_exchange(&limited, 1)) {
         alarm(LIMIT_SECONDS);
     }
 }
 
-static void ask(int number)
+static void stop_ask(int number)
 {
     if (number == SIGINT && atomic_load(&asked)) {
         signal(SIGINT, SIG_DFL);
@@ -33,10 +33,10 @@ static void ask(int number)
         return;
     }
     atomic_store(&asked, 1);
-    begin_limit();
+    stop_begin_limit();
 }
 
-static void end(int number)
+static void stop_end(int number)
 {
     static const char message[] =
         "stopped: what was under way took too long; the same command goes on\n";
@@ -49,7 +49,7 @@ static void end(int number)
     _exit(status);
 }
 
-static void handle(int number, void (*handler)(int))
+static void stop_handle(int number, void (*handler)(int))
 {
     struct sigaction action;
     memset(&action, 0, sizeof action);
@@ -61,7 +61,7 @@ static void handle(int number, void (*handler)(int))
 
 /* Puts back what a library has taken: LLVM, in OpenCL of processors, takes SIGINT and SIGUSR1 for
  * itself when it first compiles. */
-static void keep_handlers(void)
+static void stop_keep_handlers(void)
 {
     enum { EVERY_MS = 10 };
     static const int numbers[] = {SIGTERM, SIGINT, SIGUSR1};
@@ -75,9 +75,9 @@ static void keep_handlers(void)
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         struct sigaction action;
         /* A second SIGINT ends the process: that handler has taken itself away. */
-        int is_ours = sigaction(numbers[i], NULL, &action) != 0 || action.sa_handler == ask;
+        int is_ours = sigaction(numbers[i], NULL, &action) != 0 || action.sa_handler == stop_ask;
         if (!is_ours && !atomic_load(&asked)) {
-            handle(numbers[i], ask);
+            stop_handle(numbers[i], stop_ask);
         }
     }
 }
@@ -89,18 +89,18 @@ void stop_begin(int speaks)
     atomic_store(&limit_status, STATUS_STOPPED);
     atomic_store(&is_speaker, speaks);
     if (atomic_load(&asked)) {
-        begin_limit();
+        stop_begin_limit();
     }
-    handle(SIGALRM, end);
-    handle(SIGTERM, ask);
-    handle(SIGINT, ask);
-    handle(SIGUSR1, ask);
+    stop_handle(SIGALRM, stop_end);
+    stop_handle(SIGTERM, stop_ask);
+    stop_handle(SIGINT, stop_ask);
+    stop_handle(SIGUSR1, stop_ask);
     apart_stops(stop_wanted);
 }
 
 int stop_wanted(void)
 {
-    keep_handlers();
+    stop_keep_handlers();
     return atomic_load(&asked);
 }
 
@@ -109,5 +109,5 @@ void stop_limit(status_t st)
     if (st != STATUS_STOPPED) {
         atomic_store(&limit_status, st);
     }
-    begin_limit();
+    stop_begin_limit();
 }

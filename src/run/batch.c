@@ -34,7 +34,7 @@ struct batch {
 };
 
 /* Rank 0. */
-static status_t look_up(struct batch *batch, const char *pattern)
+static status_t batch_look_up(struct batch *batch, const char *pattern)
 {
     status_t st = STATUS_OK;
     glob_t paths = {0};
@@ -48,11 +48,11 @@ out:
     return st;
 }
 
-static status_t list_all(struct batch *batch, const char *pattern)
+static status_t batch_list_all(struct batch *batch, const char *pattern)
 {
     status_t st = STATUS_OK;
     if (batch->rank == 0) {
-        st = look_up(batch, pattern);
+        st = batch_look_up(batch, pattern);
     }
     TRY(agree_all(batch->comm, st));
     TRY(share_text_all(batch->comm, &batch->list));
@@ -69,7 +69,7 @@ out:
     return agree_all(batch->comm, st);
 }
 
-static enum outcome outcome_of(status_t st, int was_complete)
+static enum outcome batch_outcome_of(status_t st, int was_complete)
 {
     switch (st) {
     case STATUS_OK:
@@ -84,7 +84,7 @@ static enum outcome outcome_of(status_t st, int was_complete)
 }
 
 /* One of them; its message is printed. */
-static status_t run_one_all(struct batch *batch, uint32_t i)
+static status_t batch_run_one_all(struct batch *batch, uint32_t i)
 {
     status_t st = STATUS_OK;
     struct text name = {0};
@@ -100,13 +100,13 @@ out:
     if (st != STATUS_OK) {
         report_print();
     }
-    batch->outcomes[i] = outcome_of(st, was_complete);
+    batch->outcomes[i] = batch_outcome_of(st, was_complete);
     text_free(&name);
     return st;
 }
 
 /* Rank 0: what became of each. */
-static uint32_t print_table(const struct batch *batch)
+static uint32_t batch_print_table(const struct batch *batch)
 {
     static const char *const words[] = {"not begun",  "complete", "complete before",
                                         "with holes", "stopped",  "failed"};
@@ -121,7 +121,7 @@ static uint32_t print_table(const struct batch *batch)
 
 /* Whether any rank was asked to stop: observations that are passed over, or fail at once, do not
  * look. */
-static int is_stopped_all(MPI_Comm comm)
+static int batch_is_stopped_all(MPI_Comm comm)
 {
     int mine = stop_wanted();
     int any = 0;
@@ -135,23 +135,23 @@ status_t batch_run_all(MPI_Comm comm, const struct run_options *options, const c
     status_t st = STATUS_OK;
     struct batch batch = {.comm = comm, .options = options};
     MPI_Comm_rank(comm, &batch.rank);
-    TRY(list_all(&batch, pattern));
+    TRY(batch_list_all(&batch, pattern));
     st = batch.rank == 0 ? batch_check(options, batch.files, batch.count) : STATUS_OK;
     TRY(agree_all(comm, st));
     status_t first = STATUS_OK;
     int is_over = 0;
     int is_stopped = 0;
     for (uint32_t i = 0; i < batch.count && !is_over; i++) {
-        is_stopped = i > 0 && is_stopped_all(comm);
+        is_stopped = i > 0 && batch_is_stopped_all(comm);
         if (is_stopped) {
             break;
         }
-        status_t one = run_one_all(&batch, i);
+        status_t one = batch_run_one_all(&batch, i);
         int failed = one != STATUS_OK && one != STATUS_HOLES;
         first = first == STATUS_OK || one == STATUS_STOPPED ? one : first;
         is_over = one == STATUS_STOPPED || (failed && !keep_going);
     }
-    uint32_t left = batch.rank == 0 ? print_table(&batch) : 0;
+    uint32_t left = batch.rank == 0 ? batch_print_table(&batch) : 0;
     if (is_over) {
         st = first; /* its message is the last */
         goto out;

@@ -29,7 +29,7 @@ struct run {
     uint64_t block; /* spectra of all streams, as tuned; 0: as suits */
 };
 
-static void run_end(struct run *run)
+static void pass_run_end(struct run *run)
 {
     channelise_pipeline_destroy(run->pipeline);
     pass_end(&run->pass);
@@ -42,7 +42,7 @@ static void run_end(struct run *run)
 }
 
 /* What rounds the results, for the products' provenance: "cpu, avx2, fftw-3.3.10 plan 1f2e3d4c". */
-static status_t describe_arithmetic(struct run *run)
+static status_t pass_describe_arithmetic(struct run *run)
 {
     status_t st = STATUS_OK;
     const char *device = backend_device(run->backend);
@@ -61,7 +61,7 @@ out:
 
 /* Opens the backend on every rank; rank 0 finds out how it is fastest, and all do as it says, as
  * do runs that go on with what this one leaves: another way could round otherwise. */
-static status_t open_backend_all(struct run *run, const struct run_options *options)
+static status_t pass_open_backend_all(struct run *run, const struct run_options *options)
 {
     status_t st = STATUS_OK;
     struct channelise_spec *spec = &run->work->channelise;
@@ -80,7 +80,7 @@ out:
 }
 
 /* Plans the work, as suits now or as it was begun; the same on all ranks. */
-static status_t plan_all(struct run *run, int local_size)
+static status_t pass_plan_all(struct run *run, int local_size)
 {
     status_t st = STATUS_OK;
     const struct outputs_begun *begun = &run->pass.begun;
@@ -107,7 +107,8 @@ out:
 }
 
 /* Plans the work once more where it is known how long blocks should be; rank 0 looks, or tunes. */
-static status_t cut_as_tuned_all(struct run *run, const struct run_options *options, int local_size)
+static status_t pass_cut_as_tuned_all(struct run *run, const struct run_options *options,
+                                      int local_size)
 {
     status_t st = STATUS_OK;
     const struct channelise_choice choice = run->work->channelise.choice;
@@ -118,7 +119,7 @@ static status_t cut_as_tuned_all(struct run *run, const struct run_options *opti
     TRY(agree_all(run->comm, st));
     share_bytes_all(run->comm, &run->block, sizeof run->block);
     if (run->block > 0) {
-        TRY(plan_all(run, local_size));
+        TRY(pass_plan_all(run, local_size));
         run->work->channelise.choice = choice;
         run->work->channelise.ability = ability;
     }
@@ -127,7 +128,7 @@ out:
 }
 
 /* Everything before the first chunk. */
-static status_t prepare_all(struct run *run, const struct run_options *options)
+static status_t pass_prepare_all(struct run *run, const struct run_options *options)
 {
     status_t st = STATUS_OK;
     int local_rank;
@@ -135,7 +136,7 @@ static status_t prepare_all(struct run *run, const struct run_options *options)
     st = output_spec_of_products(run->job, run->archive, &run->pass.making);
     TRY(agree_all(run->comm, st));
     local_ranks_all(run->comm, &local_rank, &local_size);
-    TRY(plan_all(run, local_size));
+    TRY(pass_plan_all(run, local_size));
     /* What cannot be dedispersed is found before the work. */
     st = run->rank == 0 ? dedisperse_pass_check(run->work) : STATUS_OK;
     TRY(agree_all(run->comm, st));
@@ -146,11 +147,11 @@ static status_t prepare_all(struct run *run, const struct run_options *options)
         REQUIRE(!options->times, STATUS_USAGE,
                 "%s was begun by a run that did not end: it can be timed when that has been done",
                 run->job->products[0].file);
-        TRY(plan_all(run, local_size));
+        TRY(pass_plan_all(run, local_size));
     }
-    TRY(open_backend_all(run, options));
-    TRY(cut_as_tuned_all(run, options, local_size));
-    TRY(agree_all(run->comm, describe_arithmetic(run)));
+    TRY(pass_open_backend_all(run, options));
+    TRY(pass_cut_as_tuned_all(run, options, local_size));
+    TRY(agree_all(run->comm, pass_describe_arithmetic(run)));
     output_spec_plan_products(&run->pass.making, run->work);
     st = run->rank == 0 ? dedisperse_pass_check_room(run->work, &run->pass.making) : STATUS_OK;
     TRY(agree_all(run->comm, st));
@@ -170,24 +171,24 @@ out:
     return st;
 }
 
-static status_t process(void *context, driver_t *driver, uint64_t index)
+static status_t pass_process(void *context, driver_t *driver, uint64_t index)
 {
     struct run *run = context;
     struct chunk chunk = chunk_at(&run->work->chunking, index);
     return channelise_pipeline_chunk(run->pipeline, driver, &chunk);
 }
 
-static status_t finish(void *context, driver_t *driver)
+static status_t pass_finish(void *context, driver_t *driver)
 {
     return channelise_pipeline_finish(((struct run *)context)->pipeline, driver);
 }
 
-static int hangs(void *context)
+static int pass_hangs(void *context)
 {
     return channelise_pipeline_hangs(((struct run *)context)->pipeline);
 }
 
-static status_t print_notes(const struct run *run, uint64_t missing)
+static status_t pass_print_notes(const struct run *run, uint64_t missing)
 {
     status_t st = STATUS_OK;
     struct text notes = {0};
@@ -210,7 +211,7 @@ out:
     return st;
 }
 
-static status_t summarise(const struct run *run, double seconds)
+static status_t pass_summarise(const struct run *run, double seconds)
 {
     status_t st = STATUS_OK;
     double chunks = (double)chunk_count(&run->work->chunking);
@@ -218,7 +219,7 @@ static status_t summarise(const struct run *run, double seconds)
     const struct channelise_plan *work = run->work;
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
-    TRY(print_notes(run, outputs_missing(run->pass.outputs)));
+    TRY(pass_print_notes(run, outputs_missing(run->pass.outputs)));
     for (uint32_t i = 0; i < run->job->nproducts; i++) {
         const struct channelise_plan_product *product = &work->products[i];
         display_print(
@@ -245,7 +246,7 @@ out:
 }
 
 /* Of what this run has made. */
-static void warn_of_range_all(const struct run *run)
+static void pass_warn_of_range_all(const struct run *run)
 {
     char count[UNITS_TEXT];
     for (uint32_t i = 0; i < run->job->nproducts; i++) {
@@ -268,7 +269,7 @@ static void warn_of_range_all(const struct run *run)
     }
 }
 
-static struct run_times times_of(const struct run *run, double before, double total)
+static struct run_times pass_times_of(const struct run *run, double before, double total)
 {
     struct pipeline_seconds spent = pipeline_seconds(run->pipeline);
     return (struct run_times){.total = total,
@@ -282,15 +283,15 @@ static struct run_times times_of(const struct run *run, double before, double to
 }
 
 /* Says where the times went, to whom it was asked for. */
-static status_t conclude(const struct run *run, const struct run_options *options, double before,
-                         double total, double after)
+static status_t pass_conclude(const struct run *run, const struct run_options *options,
+                              double before, double total, double after)
 {
     status_t st = STATUS_OK;
     if (options->times) {
-        *options->times = times_of(run, before, total);
+        *options->times = pass_times_of(run, before, total);
         options->times->after = after;
     } else if (run->rank == 0) {
-        TRY(summarise(run, total));
+        TRY(pass_summarise(run, total));
     }
 out:
     return st;
@@ -306,7 +307,7 @@ status_t channelise_pass_all(MPI_Comm comm, const struct job *job, const struct 
     MPI_Comm_rank(comm, &run.rank);
     run.pass.rank = run.rank;
     MPI_Comm_size(comm, &run.size);
-    TRY(prepare_all(&run, options));
+    TRY(pass_prepare_all(&run, options));
     double ready = progress_now();
     if (options->before) {
         TRY(options->before(options->context, comm, run.work, run.backend));
@@ -315,9 +316,9 @@ status_t channelise_pass_all(MPI_Comm comm, const struct job *job, const struct 
     pass_say_where_it_goes_on(&run.pass);
     channelise_pipeline_limit(run.pipeline, run.pass.patience);
     run.pass.context = &run;
-    run.pass.process = process;
-    run.pass.finish = finish;
-    run.pass.hangs = hangs;
+    run.pass.process = pass_process;
+    run.pass.finish = pass_finish;
+    run.pass.hangs = pass_hangs;
     run.pass.in_bytes = run.work->input_bytes;
     TRY(pass_work_off_all(&run.pass, options->progress));
     double worked = progress_now();
@@ -327,8 +328,9 @@ status_t channelise_pass_all(MPI_Comm comm, const struct job *job, const struct 
         device_carry_note_made(between, run.pass.outputs, job->nproducts);
     }
     double ended = progress_now();
-    warn_of_range_all(&run);
-    st = conclude(&run, options, ready - started, ended - begun + ready - started, ended - worked);
+    pass_warn_of_range_all(&run);
+    st = pass_conclude(&run, options, ready - started, ended - begun + ready - started,
+                       ended - worked);
     TRY(agree_all(comm, st));
     if (device_carry_leave(between, run.backend, run.work)) {
         run.backend = NULL;
@@ -339,6 +341,6 @@ out:
     if (run.rank == 0 && st != STATUS_OK && st != STATUS_STOPPED && st != STATUS_HOLES) {
         pass_say_what_is_kept(&run.pass);
     }
-    run_end(&run);
+    pass_run_end(&run);
     return st;
 }

@@ -72,8 +72,8 @@ out:
 }
 
 /* Whether one of them can be done; adds its room. */
-static status_t check(const struct job *job, uint32_t number, const struct fbh5 *fbh5,
-                      uint32_t threads, struct room *room)
+static status_t pass_check(const struct job *job, uint32_t number, const struct fbh5 *fbh5,
+                           uint32_t threads, struct room *room)
 {
     status_t st = STATUS_OK;
     struct dedisperse_plan *plan = NULL;
@@ -89,13 +89,13 @@ out:
     return st;
 }
 
-static status_t check_foreseen(const struct channelise_plan *work, struct room *room)
+static status_t pass_check_foreseen(const struct channelise_plan *work, struct room *room)
 {
     status_t st = STATUS_OK;
     struct fbh5 *fbh5 = NULL;
     for (uint32_t i = 0; i < work->job->ndedisperse; i++) {
         TRY(dedisperse_plan_foresee(work, work->job->dedisperse[i].input, &fbh5));
-        TRY(check(work->job, i, fbh5, work->channelise.threads, room));
+        TRY(pass_check(work->job, i, fbh5, work->channelise.threads, room));
         fbh5_destroy(fbh5);
         fbh5 = NULL;
     }
@@ -107,7 +107,7 @@ out:
 status_t dedisperse_pass_check(const struct channelise_plan *work)
 {
     struct room room = {.count = 0};
-    return check_foreseen(work, &room);
+    return pass_check_foreseen(work, &room);
 }
 
 status_t dedisperse_pass_check_room(const struct channelise_plan *work,
@@ -116,13 +116,14 @@ status_t dedisperse_pass_check_room(const struct channelise_plan *work,
     status_t st = STATUS_OK;
     struct room room = {.count = 0};
     TRY(room_add_making(&room, making));
-    TRY(check_foreseen(work, &room));
+    TRY(pass_check_foreseen(work, &room));
     TRY(room_check(&room));
 out:
     return st;
 }
 
-static status_t check_filterbank(const struct job *job, const struct resume *skip, uint32_t threads)
+static status_t pass_check_filterbank(const struct job *job, const struct resume *skip,
+                                      uint32_t threads)
 {
     status_t st = STATUS_OK;
     struct fbh5 *fbh5 = NULL;
@@ -132,7 +133,7 @@ static status_t check_filterbank(const struct job *job, const struct resume *ski
     TRY(job->on_bad == ON_BAD_NAN ? STATUS_OK : fbh5_check_whole(fbh5));
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         if (!skip->dedisperse[i]) {
-            TRY(check(job, i, fbh5, threads, &room));
+            TRY(pass_check(job, i, fbh5, threads, &room));
         }
     }
     TRY(room_check(&room));
@@ -150,12 +151,12 @@ status_t dedisperse_pass_check_filterbank_all(MPI_Comm comm, const struct job *j
     MPI_Comm_rank(comm, &rank);
     local_ranks_all(comm, &local_rank, &local_size);
     return agree_all(
-        comm, rank == 0 ? check_filterbank(job, skip, channelise_plan_threads(job, local_size))
+        comm, rank == 0 ? pass_check_filterbank(job, skip, channelise_plan_threads(job, local_size))
                         : STATUS_OK);
 }
 
 /* Plans it, as suits now or as it was begun; the same on all ranks. */
-static status_t plan_all(struct dedispersing *run)
+static status_t pass_plan_all(struct dedispersing *run)
 {
     status_t st = STATUS_OK;
     const struct outputs_begun *begun = &run->pass.begun;
@@ -182,7 +183,7 @@ out:
 }
 
 /* How the first DMs' stage is fastest; the others' are like it. */
-static status_t choose_shape_all(struct dedispersing *run, const struct run_options *options)
+static status_t pass_choose_shape_all(struct dedispersing *run, const struct run_options *options)
 {
     status_t st = STATUS_OK;
     struct dedisperse_plan *plan = run->plan;
@@ -198,7 +199,7 @@ out:
 }
 
 /* That of an earlier pass, if it is of the kind. */
-static status_t open_backend_all(struct dedispersing *run)
+static status_t pass_open_backend_all(struct dedispersing *run)
 {
     status_t st = STATUS_OK;
     backend_t *there = run->between->backend;
@@ -211,14 +212,14 @@ out:
     return st;
 }
 
-static status_t prepare_all(struct dedispersing *run, const struct run_options *options)
+static status_t pass_prepare_all(struct dedispersing *run, const struct run_options *options)
 {
     status_t st = STATUS_OK;
     TRY(dedisperse_pass_open_filterbank_all(run->comm, run->job, run->number, &run->fbh5));
     st = run->rank == 0 ? device_carry_check(run->between, run->job, run->number, run->fbh5)
                         : STATUS_OK;
     TRY(agree_all(run->comm, st));
-    TRY(plan_all(run));
+    TRY(pass_plan_all(run));
     st = dedisperse_plan_output_spec(run->job, run->number, run->fbh5->path, run->fbh5,
                                      &run->pass.making);
     TRY(agree_all(run->comm, st));
@@ -226,10 +227,10 @@ static status_t prepare_all(struct dedispersing *run, const struct run_options *
     TRY(outputs_claim_all(run->comm, &run->pass.making, &claim, &run->pass.begun,
                           &run->pass.outputs));
     if (run->pass.begun.is_begun) {
-        TRY(plan_all(run));
+        TRY(pass_plan_all(run));
     }
-    TRY(open_backend_all(run));
-    TRY(choose_shape_all(run, options));
+    TRY(pass_open_backend_all(run));
+    TRY(pass_choose_shape_all(run, options));
     dedisperse_plan_make_output_spec(run->plan, &run->pass.making);
     run->pass.patience = run_patience(options, run->plan->backend);
     TRY(pass_open_all(&run->pass));
@@ -240,24 +241,24 @@ out:
     return st;
 }
 
-static status_t process(void *context, driver_t *driver, uint64_t index)
+static status_t pass_process(void *context, driver_t *driver, uint64_t index)
 {
     struct dedispersing *run = context;
     struct chunk chunk = chunk_at(&run->plan->chunking, index);
     return dedisperse_pipeline_chunk(run->pipe, driver, &chunk);
 }
 
-static status_t finish(void *context, driver_t *driver)
+static status_t pass_finish(void *context, driver_t *driver)
 {
     return dedisperse_pipeline_finish(((struct dedispersing *)context)->pipe, driver);
 }
 
-static int hangs(void *context)
+static int pass_hangs(void *context)
 {
     return dedisperse_pipeline_hangs(((struct dedispersing *)context)->pipe);
 }
 
-static void summarise(const struct dedispersing *run, double seconds)
+static void pass_summarise(const struct dedispersing *run, double seconds)
 {
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
@@ -290,19 +291,19 @@ status_t dedisperse_pass_all(MPI_Comm comm, const struct job *job, uint32_t numb
     MPI_Comm_size(comm, &run.size);
     run.pass.rank = run.rank;
     double started = progress_now();
-    TRY(prepare_all(&run, options));
+    TRY(pass_prepare_all(&run, options));
     pass_say_where_it_goes_on(&run.pass);
     dedisperse_pipeline_limit(run.pipe, run.pass.patience);
     run.pass.context = &run;
-    run.pass.process = process;
-    run.pass.finish = finish;
-    run.pass.hangs = hangs;
+    run.pass.process = pass_process;
+    run.pass.finish = pass_finish;
+    run.pass.hangs = pass_hangs;
     run.pass.in_bytes = run.plan->read_bytes;
     TRY(pass_work_off_all(&run.pass, options->progress));
     TRY(agree_all(comm, run.rank == 0 ? fbh5_check_unchanged(run.fbh5) : STATUS_OK));
     TRY(pass_finish_all(&run.pass));
     if (run.rank == 0) {
-        summarise(&run, progress_now() - started);
+        pass_summarise(&run, progress_now() - started);
         st = pass_judge_holes(&run.pass);
     }
     TRY(agree_all(comm, st));

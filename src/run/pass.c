@@ -16,7 +16,7 @@ void pass_end(struct pass *pass)
 }
 
 /* "12 of 40 chunks" */
-static void count_done(const struct pass *pass, char out[2 * UNITS_TEXT + 16])
+static void pass_count_done(const struct pass *pass, char out[2 * UNITS_TEXT + 16])
 {
     char done[UNITS_TEXT];
     char all[UNITS_TEXT];
@@ -43,7 +43,7 @@ void pass_say_where_it_goes_on(struct pass *pass)
     char count[2 * UNITS_TEXT + 16];
     if (pass->rank == 0 && pass->begun.is_begun) {
         pass->before = outputs_done(pass->outputs);
-        count_done(pass, count);
+        pass_count_done(pass, count);
         report_note("%s are done: goes on from there", count);
     }
 }
@@ -52,58 +52,58 @@ void pass_say_what_is_kept(const struct pass *pass)
 {
     char count[2 * UNITS_TEXT + 16];
     if (pass->outputs && outputs_done(pass->outputs) > 0) {
-        count_done(pass, count);
+        pass_count_done(pass, count);
         report_note("%s are done: the same command goes on from there", count);
     }
 }
 
-static void abandon(void *context)
+static void pass_abandon(void *context)
 {
     const struct pass *pass = context;
     outputs_abandon(pass->outputs);
     pass_say_what_is_kept(pass);
 }
 
-static status_t process(void *context, driver_t *driver, uint64_t chunk)
+static status_t pass_process(void *context, driver_t *driver, uint64_t chunk)
 {
     const struct pass *pass = context;
     return pass->process(pass->context, driver, chunk);
 }
 
-static status_t finish(void *context, driver_t *driver)
+static status_t pass_finish(void *context, driver_t *driver)
 {
     const struct pass *pass = context;
     return pass->finish(pass->context, driver);
 }
 
-static int is_done(void *context, uint64_t chunk)
+static int pass_is_done(void *context, uint64_t chunk)
 {
     return outputs_is_done(((struct pass *)context)->outputs, chunk);
 }
 
-static status_t tell(void *context, struct text *out)
+static status_t pass_tell(void *context, struct text *out)
 {
     return outputs_tell(((struct pass *)context)->outputs, out);
 }
 
-static status_t take(void *context, const char *data, size_t bytes)
+static status_t pass_take(void *context, const char *data, size_t bytes)
 {
     return outputs_take(((struct pass *)context)->outputs, data, bytes);
 }
 
-static void hurry(void *context)
+static void pass_hurry(void *context)
 {
     outputs_hurry(((struct pass *)context)->outputs);
     stop_limit(STATUS_STOPPED);
 }
 
-static void failing(void *context, status_t st)
+static void pass_failing(void *context, status_t st)
 {
     outputs_hurry(((struct pass *)context)->outputs);
     stop_limit(st);
 }
 
-static int hangs(void *context)
+static int pass_hangs(void *context)
 {
     const struct pass *pass = context;
     return pass->hangs(pass->context);
@@ -114,7 +114,7 @@ enum { MESSAGE_BYTES = 8192 };
 static const char finished[] = "finished";
 
 /* Nobody else would see this rank hang now. */
-static status_t begin_limit(const struct pass *pass, const char *what, overdue_t **out)
+static status_t pass_begin_limit(const struct pass *pass, const char *what, overdue_t **out)
 {
     status_t st = STATUS_OK;
     char message[MESSAGE_BYTES];
@@ -130,14 +130,14 @@ out:
     return st;
 }
 
-static status_t settle(void *context)
+static status_t pass_settle(void *context)
 {
     status_t st = STATUS_OK;
     const struct pass *pass = context;
     overdue_t *overdue = NULL;
     int size;
     MPI_Comm_size(pass->comm, &size);
-    TRY(size == 1 ? begin_limit(pass, finished, &overdue)
+    TRY(size == 1 ? pass_begin_limit(pass, finished, &overdue)
                   : STATUS_OK); /* else the driver of another looks */
     TRY(outputs_settle(pass->outputs));
 out:
@@ -146,12 +146,12 @@ out:
 }
 
 /* Rank 0's part of what all wait for, within its limit. */
-static status_t work_within_limit_all(const struct pass *pass, const char *what,
-                                      status_t (*work_all)(outputs_t *outputs))
+static status_t pass_work_within_limit_all(const struct pass *pass, const char *what,
+                                           status_t (*work_all)(outputs_t *outputs))
 {
     status_t st = STATUS_OK;
     overdue_t *overdue = NULL;
-    st = pass->rank == 0 ? begin_limit(pass, what, &overdue) : STATUS_OK;
+    st = pass->rank == 0 ? pass_begin_limit(pass, what, &overdue) : STATUS_OK;
     TRY(agree_all(pass->comm, st));
     TRY(work_all(pass->outputs));
 out:
@@ -161,12 +161,12 @@ out:
 
 status_t pass_open_all(const struct pass *pass)
 {
-    return work_within_limit_all(pass, "made", outputs_open_all);
+    return pass_work_within_limit_all(pass, "made", outputs_open_all);
 }
 
 status_t pass_finish_all(const struct pass *pass)
 {
-    return work_within_limit_all(pass, finished, outputs_finish_all);
+    return pass_work_within_limit_all(pass, finished, outputs_finish_all);
 }
 
 status_t pass_work_off_all(struct pass *pass, double every)
@@ -176,19 +176,19 @@ status_t pass_work_off_all(struct pass *pass, double every)
     uint64_t chunks = chunk_count(&pass->making.chunking);
     struct driver_work work = {.chunks = chunks,
                                .context = pass,
-                               .process = process,
-                               .finish = finish,
-                               .abandon = abandon,
-                               .is_done = is_done,
-                               .tell = tell,
-                               .take = take,
+                               .process = pass_process,
+                               .finish = pass_finish,
+                               .abandon = pass_abandon,
+                               .is_done = pass_is_done,
+                               .tell = pass_tell,
+                               .take = pass_take,
                                .wants_stop = stop_wanted,
-                               .hurry = hurry,
-                               .failing = failing,
-                               .hangs = hangs,
+                               .hurry = pass_hurry,
+                               .failing = pass_failing,
+                               .hangs = pass_hangs,
                                .patience = pass->patience,
                                .file = pass->making.items[0].file,
-                               .settle = settle};
+                               .settle = pass_settle};
     struct progress progress = {.every = every,
                                 .what = "chunks",
                                 .total = chunks,
@@ -197,7 +197,7 @@ status_t pass_work_off_all(struct pass *pass, double every)
                                 .out_bytes = outputs_bytes(pass->outputs)};
     st = driver_run_all(pass->comm, &work, &progress);
     if (st == STATUS_STOPPED && pass->rank == 0) {
-        count_done(pass, count);
+        pass_count_done(pass, count);
         report_fail(st, "%s are done; the same command goes on", count);
     }
     return st;

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 /* Opens what has the name of a product. Fails with USAGE when it is none. */
-static status_t open_product(const char *path, struct product **out)
+static status_t resume_open_product(const char *path, struct product **out)
 {
     status_t st = STATUS_OK;
     struct identity identity;
@@ -38,7 +38,7 @@ out:
 
 /* A product is known by some places of large inputs: one that was written to since may differ
  * elsewhere. Says so of the first. */
-static status_t note_later(const char *file, const struct inputs *inputs, int *is_said)
+static status_t resume_note_later(const char *file, const struct inputs *inputs, int *is_said)
 {
     status_t st = STATUS_OK;
     struct identity made;
@@ -60,12 +60,12 @@ out:
 }
 
 /* Whether a file that is there was made by this very job, of these very inputs. */
-static status_t check_made_by(const struct output_spec_item *item, const char *inputs)
+static status_t resume_check_made_by(const struct output_spec_item *item, const char *inputs)
 {
     status_t st = STATUS_OK;
     struct product *product = NULL;
     struct text difference = {0};
-    TRY(open_product(item->file, &product));
+    TRY(resume_open_product(item->file, &product));
     struct origin then = {.job = product->job_text, .inputs = product->inputs};
     struct origin now = {.job = item->text, .inputs = inputs};
     TRY(origin_compare(&then, &now, &difference));
@@ -79,7 +79,7 @@ out:
     return st;
 }
 
-static status_t was_begun(const struct output_spec *making, int *out)
+static status_t resume_was_begun(const struct output_spec *making, int *out)
 {
     status_t st = STATUS_OK;
     char *journal = NULL;
@@ -97,7 +97,7 @@ out:
 }
 
 /* Whether the product has its name, and nothing is on its way to become it. */
-static status_t is_published(const char *path, int *out)
+static status_t resume_is_published(const char *path, int *out)
 {
     status_t st = STATUS_OK;
     char *part = NULL;
@@ -114,7 +114,7 @@ out:
 
 /* A run that was killed while it took the journals of complete products away has left some of them:
  * takes those, too. */
-static status_t tidy(const struct output_spec *making, int only_looks, int *has_tidied)
+static status_t resume_tidy(const struct output_spec *making, int only_looks, int *has_tidied)
 {
     status_t st = STATUS_OK;
     char *journals[MOST_OUTPUTS] = {NULL};
@@ -125,7 +125,7 @@ static status_t tidy(const struct output_spec *making, int only_looks, int *has_
         journal_t *journal = NULL;
         int has_journal = 0;
         TRY(file_journal_name(making->items[i].file, &journals[i]));
-        TRY(is_published(making->items[i].file, &are_published));
+        TRY(resume_is_published(making->items[i].file, &are_published));
         TRY(file_exists(journals[i], &has_journal));
         if (are_published && has_journal) {
             TRY(journal_open(journals[i], &state, &journal));
@@ -151,7 +151,8 @@ out:
     return st;
 }
 
-static status_t look_at_dedispersions(const struct job *job, struct resume *skip, int *last_begun)
+static status_t resume_look_at_dedispersions(const struct job *job, struct resume *skip,
+                                             int *last_begun)
 {
     status_t st = STATUS_OK;
     struct output_spec making = {0};
@@ -160,7 +161,7 @@ static status_t look_at_dedispersions(const struct job *job, struct resume *skip
                                         &making));
         int begun = 0;
         TRY(outputs_are_complete(&making, &skip->dedisperse[i]));
-        TRY(was_begun(&making, &begun));
+        TRY(resume_was_begun(&making, &begun));
         *last_begun = begun ? (int)i : *last_begun;
         output_spec_free(&making);
     }
@@ -170,7 +171,7 @@ out:
 }
 
 /* With --force, what is complete is done again, unless a later pass was begun on it. */
-static void forget_forced(const struct job *job, int last_begun, struct resume *skip)
+static void resume_forget_forced(const struct job *job, int last_begun, struct resume *skip)
 {
     skip->channelise = skip->channelise && (last_begun >= 0 || job->channels == 0);
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
@@ -179,7 +180,7 @@ static void forget_forced(const struct job *job, int last_begun, struct resume *
 }
 
 /* What a series is made of. A filterbank of the job's own lies in one file. */
-static status_t find_filterbank(const struct job *job, uint32_t i, struct inputs *out)
+static status_t resume_find_filterbank(const struct job *job, uint32_t i, struct inputs *out)
 {
     status_t st = STATUS_OK;
     const char *path = dedisperse_pass_filterbank_path(job, i);
@@ -194,22 +195,23 @@ out:
 }
 
 /* The filterbank of a series, or, when that is there, another product that is made with it. */
-static status_t find_missing(const struct job *job, uint32_t i, const char **out)
+static status_t resume_find_missing(const struct job *job, uint32_t i, const char **out)
 {
     status_t st = STATUS_OK;
     int is_there = 0;
     const char *found = dedisperse_pass_filterbank_path(job, i);
-    TRY(is_published(found, &is_there));
+    TRY(resume_is_published(found, &is_there));
     for (uint32_t j = 0; j < job->nproducts && is_there; j++) {
         found = job->products[j].file;
-        TRY(is_published(found, &is_there));
+        TRY(resume_is_published(found, &is_there));
     }
     *out = found;
 out:
     return st;
 }
 
-static status_t check_series(const struct job *job, uint32_t i, int has_filterbank, int *is_said)
+static status_t resume_check_series(const struct job *job, uint32_t i, int has_filterbank,
+                                    int *is_said)
 {
     status_t st = STATUS_OK;
     struct inputs inputs = {0};
@@ -218,24 +220,24 @@ static status_t check_series(const struct job *job, uint32_t i, int has_filterba
                                     .text = job->dedisperse[i].text};
     if (!has_filterbank) {
         const char *missing = NULL;
-        TRY(find_missing(job, i, &missing));
+        TRY(resume_find_missing(job, i, &missing));
         FAIL(STATUS_USAGE,
              "%s exists, but what it was made of is not complete, %s is missing: --force replaces "
              "it",
              item.file, missing);
     }
-    TRY(find_filterbank(job, i, &inputs));
+    TRY(resume_find_filterbank(job, i, &inputs));
     TRY(inputs_contents(&inputs, &contents));
-    TRY(check_made_by(&item, contents.data));
-    TRY(note_later(item.file, &inputs, is_said));
+    TRY(resume_check_made_by(&item, contents.data));
+    TRY(resume_note_later(item.file, &inputs, is_said));
 out:
     text_free(&contents);
     inputs_free(&inputs);
     return st;
 }
 
-static status_t check_skipped(const struct job *job, const struct output_spec *products,
-                              const struct resume *skip, int is_forced)
+static status_t resume_check_skipped(const struct job *job, const struct output_spec *products,
+                                     const struct resume *skip, int is_forced)
 {
     status_t st = STATUS_OK;
     struct text inputs = {0};
@@ -244,12 +246,12 @@ static status_t check_skipped(const struct job *job, const struct output_spec *p
         TRY(inputs_contents(&products->inputs, &inputs));
     }
     for (uint32_t i = 0; i < products->count && skip->channelise; i++) {
-        TRY(check_made_by(&products->items[i], inputs.data));
-        TRY(note_later(products->items[i].file, &products->inputs, &is_said));
+        TRY(resume_check_made_by(&products->items[i], inputs.data));
+        TRY(resume_note_later(products->items[i].file, &products->inputs, &is_said));
     }
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         if (skip->dedisperse[i]) {
-            TRY(check_series(job, i, skip->channelise, &is_said));
+            TRY(resume_check_series(job, i, skip->channelise, &is_said));
         }
     }
 out:
@@ -258,10 +260,10 @@ out:
 }
 
 /* With --force, what is not of this job is in nobody's way. */
-static status_t check_forced(const struct job *job, const struct output_spec *products,
-                             struct resume *skip)
+static status_t resume_check_forced(const struct job *job, const struct output_spec *products,
+                                    struct resume *skip)
 {
-    status_t st = check_skipped(job, products, skip, 1);
+    status_t st = resume_check_skipped(job, products, skip, 1);
     if (st == STATUS_USAGE || st == STATUS_DATA) {
         report_clear();
         *skip = (struct resume){.channelise = job->channels == 0};
@@ -280,21 +282,21 @@ status_t resume_find(const struct job *job, const struct archive *archive,
     int has_tidied = 0;
     if (archive) {
         TRY(output_spec_of_products(job, archive, &products));
-        TRY(tidy(&products, options->only_looks, &has_tidied));
+        TRY(resume_tidy(&products, options->only_looks, &has_tidied));
     }
     TRY(outputs_are_complete(&products, &skip.channelise));
     skip.channelise |= !archive || has_tidied;
-    TRY(look_at_dedispersions(job, &skip, &last_begun));
+    TRY(resume_look_at_dedispersions(job, &skip, &last_begun));
     skip.all = skip.channelise;
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         skip.all &= skip.dedisperse[i];
     }
     if (options->force) {
         skip.all = 0;
-        forget_forced(job, last_begun, &skip);
-        TRY(check_forced(job, &products, &skip));
+        resume_forget_forced(job, last_begun, &skip);
+        TRY(resume_check_forced(job, &products, &skip));
     } else {
-        TRY(check_skipped(job, &products, &skip, 0));
+        TRY(resume_check_skipped(job, &products, &skip, 0));
     }
     *out = skip;
 out:
@@ -302,7 +304,7 @@ out:
     return st;
 }
 
-static status_t count_holes(const char *path, uint64_t *out)
+static status_t resume_count_holes(const char *path, uint64_t *out)
 {
     status_t st = STATUS_OK;
     struct product_place place;
@@ -323,7 +325,7 @@ status_t resume_judge_holes(const struct job *job)
     char count[UNITS_TEXT];
     for (uint32_t i = 0; i < job_nfiles(job); i++) {
         uint64_t holes = 0;
-        TRY(count_holes(job_file(job, i), &holes));
+        TRY(resume_count_holes(job_file(job, i), &holes));
         REQUIRE(holes == 0, STATUS_HOLES,
                 "%s was complete before, but %s of its rows hold NaN: their input could not be "
                 "read; --force makes it anew",

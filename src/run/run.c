@@ -30,8 +30,8 @@ double run_patience(const struct run_options *options, enum backend_kind backend
 }
 
 /* Before anything is made, removed or truncated. */
-static status_t protect_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
-                            const struct run_options *options)
+static status_t run_protect_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
+                                const struct run_options *options)
 {
     int rank;
     MPI_Comm_rank(comm, &rank);
@@ -44,8 +44,9 @@ static status_t protect_all(MPI_Comm comm, const struct job *job, const struct a
 }
 
 /* What is left to do, as rank 0 sees it, on all ranks. */
-static status_t find_left_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
-                              const struct run_options *options, struct resume *out)
+static status_t run_find_left_all(MPI_Comm comm, const struct job *job,
+                                  const struct archive *archive, const struct run_options *options,
+                                  struct resume *out)
 {
     status_t st = STATUS_OK;
     int rank;
@@ -64,7 +65,7 @@ out:
     return st;
 }
 
-static void say_what_is_complete(const struct job *job, const struct resume *skip, int rank)
+static void run_say_what_is_complete(const struct job *job, const struct resume *skip, int rank)
 {
     if (rank == 0 && skip->channelise && job->nproducts > 0 && job->ndedisperse > 0) {
         report_note("%s%s complete: goes on with dedispersion", job->products[0].file,
@@ -78,8 +79,8 @@ static void say_what_is_complete(const struct job *job, const struct resume *ski
 }
 
 /* Nothing is left to do. */
-static status_t conclude_all(MPI_Comm comm, const struct job *job,
-                             const struct run_options *options)
+static status_t run_conclude_all(MPI_Comm comm, const struct job *job,
+                                 const struct run_options *options)
 {
     int rank;
     MPI_Comm_rank(comm, &rank);
@@ -97,7 +98,7 @@ static status_t conclude_all(MPI_Comm comm, const struct job *job,
 
 /* Rows that are NaN do not keep other passes from being done: the first such message waits for the
  * end, so that what fails until then can say why. */
-static status_t put_off_holes(status_t st, char holes[HOLES_BYTES])
+static status_t run_put_off_holes(status_t st, char holes[HOLES_BYTES])
 {
     if (st != STATUS_HOLES) {
         return st;
@@ -110,8 +111,8 @@ static status_t put_off_holes(status_t st, char holes[HOLES_BYTES])
 }
 
 /* What is left of the time to tune is shared by the passes that are left. */
-static void share_tuning(const struct job *job, const struct run_options *options,
-                         const struct resume *skip, uint32_t next)
+static void run_share_tuning(const struct job *job, const struct run_options *options,
+                             const struct resume *skip, uint32_t next)
 {
     if (options->tune) {
         options->tune->problems = 0;
@@ -129,13 +130,13 @@ static status_t run_passes_all(MPI_Comm comm, const struct job *job, const struc
     status_t st = STATUS_OK;
     char holes[HOLES_BYTES] = "";
     struct device_carry between = {.skip = skip};
-    share_tuning(job, options, skip, 0);
+    run_share_tuning(job, options, skip, 0);
     if (!skip->channelise) {
         if (options->tune) {
             options->tune->problems += 2; /* the filter bank, and its blocks */
         }
         st = channelise_pass_all(comm, job, archive, options, started, &between);
-        TRY(put_off_holes(st, holes));
+        TRY(run_put_off_holes(st, holes));
     }
     int rank;
     MPI_Comm_rank(comm, &rank);
@@ -145,10 +146,10 @@ static status_t run_passes_all(MPI_Comm comm, const struct job *job, const struc
     }
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         if (!skip->dedisperse[i]) {
-            share_tuning(job, options, skip, i);
+            run_share_tuning(job, options, skip, i);
             st = dedisperse_pass_all(comm, job, i, options, &between);
             device_carry_pass(&between, job, i);
-            TRY(put_off_holes(st, holes));
+            TRY(run_put_off_holes(st, holes));
         }
     }
     REQUIRE(holes[0] == '\0', STATUS_HOLES, "%s", holes);
@@ -173,12 +174,12 @@ status_t run_job_all(MPI_Comm comm, const struct run_options *options)
     }
     TRY(share_job_all(comm, st, options->path, &text, options->sets, options->nsets, options->each,
                       &job, &archive));
-    TRY(protect_all(comm, job, archive, options));
-    TRY(find_left_all(comm, job, archive, options, &skip));
+    TRY(run_protect_all(comm, job, archive, options));
+    TRY(run_find_left_all(comm, job, archive, options, &skip));
     if (skip.all) {
-        TRY(conclude_all(comm, job, options));
+        TRY(run_conclude_all(comm, job, options));
     } else {
-        say_what_is_complete(job, &skip, rank);
+        run_say_what_is_complete(job, &skip, rank);
         TRY(run_passes_all(comm, job, archive, options, &skip, started));
     }
 out:

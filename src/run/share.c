@@ -62,7 +62,7 @@ enum backend_kind share_settle_backend_all(MPI_Comm comm, enum backend_kind want
 }
 
 /* Devices of two kinds could round differently, and the product would depend on the ranks. */
-static status_t check_same_device_all(MPI_Comm comm, const backend_t *backend)
+static status_t share_check_same_device_all(MPI_Comm comm, const backend_t *backend)
 {
     status_t st = STATUS_OK;
     char first[256];
@@ -90,7 +90,7 @@ status_t share_backend_all(MPI_Comm comm, const struct job *job, enum backend_ki
                                       .local_size = (uint32_t)local_size};
     st = backend_open(kind, &options, out);
     TRY(agree_all(comm, st));
-    TRY(check_same_device_all(comm, *out));
+    TRY(share_check_same_device_all(comm, *out));
 out:
     return st;
 }

@@ -7,8 +7,8 @@
 #include <inttypes.h>
 
 /* On one rank. */
-static status_t find(backend_t *backend, const struct dedisperse_spec *spec,
-                     const struct run_options *options, struct dedisperse_shape *shape)
+static status_t tuned_find(backend_t *backend, const struct dedisperse_spec *spec,
+                           const struct run_options *options, struct dedisperse_shape *shape)
 {
     status_t st = STATUS_OK;
     const struct tune_wish wish = {.database = options->database, .budget = options->tune};
@@ -43,7 +43,7 @@ status_t tuned_dedispersion_all(MPI_Comm comm, backend_t *backend,
     MPI_Comm_rank(comm, &rank);
     *shape = (struct dedisperse_shape){0};
     if (rank == 0) {
-        st = find(backend, spec, options, shape);
+        st = tuned_find(backend, spec, options, shape);
     }
     TRY(agree_all(comm, st));
     share_bytes_all(comm, shape, sizeof *shape);

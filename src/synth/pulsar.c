@@ -52,23 +52,23 @@ struct block {
     double offset;    /* sample at which a pulse at the channel's centre peaks */
 };
 
-static double bandwidth_hz(const struct signal_spec *spec)
+static double pulsar_bandwidth_hz(const struct signal_spec *spec)
 {
     return spec->is_complex ? spec->sample_rate_hz : spec->sample_rate_hz / 2;
 }
 
 /* Seconds by which f_hz comes after reference_hz. */
-static double delay_s(double dispersion, double f_hz, double reference_hz)
+static double pulsar_delay_s(double dispersion, double f_hz, double reference_hz)
 {
     return dispersion * (1 / (f_hz * f_hz) - 1 / (reference_hz * reference_hz));
 }
 
 /* Sets the frequency without delay, and the shape of the blocks: one for all channels, so that one
  * plan does for all. */
-static status_t shape_blocks(pulsar_t *p, const struct signal_spec *spec)
+static status_t pulsar_shape_blocks(pulsar_t *p, const struct signal_spec *spec)
 {
     status_t st = STATUS_OK;
-    const double half_hz = bandwidth_hz(spec) / 2;
+    const double half_hz = pulsar_bandwidth_hz(spec) / 2;
     double late = 0;
     double early = 0;
     for (uint32_t c = 0; c < spec->nchans; c++) {
@@ -78,8 +78,8 @@ static status_t shape_blocks(pulsar_t *p, const struct signal_spec *spec)
                 "%.9g .. %.9g Hz",
                 (unsigned)c, f0 - half_hz, f0 + half_hz);
         p->top_hz = fmax(p->top_hz, f0 + half_hz);
-        late = fmax(late, delay_s(p->dispersion, f0 - half_hz, f0));
-        early = fmax(early, -delay_s(p->dispersion, f0 + half_hz, f0));
+        late = fmax(late, pulsar_delay_s(p->dispersion, f0 - half_hz, f0));
+        early = fmax(early, -pulsar_delay_s(p->dispersion, f0 + half_hz, f0));
     }
     late = ceil(late * p->rate_hz) + GUARD;
     early = ceil(early * p->rate_hz) + GUARD;
@@ -101,7 +101,7 @@ out:
 
 /* FFTW_ESTIMATE does not measure, so the same machine makes the same plan, and every run the same
  * bits. The plans see the alignment of memory_aligned(), as do the blocks that they will run on. */
-static status_t make_plans(pulsar_t *p)
+static status_t pulsar_make_plans(pulsar_t *p)
 {
     status_t st = STATUS_OK;
     fftw_complex *data = NULL;
@@ -133,8 +133,8 @@ status_t pulsar_create(const struct signal_spec *spec, pulsar_t **out)
     p->phase = spec->pulsar_phase;
     p->width = spec->pulsar_width;
     p->amplitude = spec->pulsar_amplitude;
-    TRY(shape_blocks(p, spec));
-    TRY(make_plans(p));
+    TRY(pulsar_shape_blocks(p, spec));
+    TRY(pulsar_make_plans(p));
     *out = p;
     p = NULL;
 out:
@@ -152,7 +152,7 @@ void pulsar_destroy(pulsar_t *pulsar)
     free(pulsar);
 }
 
-static void fill_response(const pulsar_t *p, double chan_hz, double *restrict response)
+static void pulsar_fill_response(const pulsar_t *p, double chan_hz, double *restrict response)
 {
     const double step_hz = p->rate_hz / (double)p->length;
     const double scale = 1 / (double)p->length; /* FFTW's transforms there and back leave length */
@@ -172,7 +172,7 @@ static void fill_response(const pulsar_t *p, double chan_hz, double *restrict re
 
 /* The amplitude of the pulses at `turns` from the peak of one: the root of the sum of their power.
  * Pulses farther away than 4 widths have less than 1e-19 of their power left. */
-static double envelope(const pulsar_t *p, double turns)
+static double pulsar_envelope(const pulsar_t *p, double turns)
 {
     const double reach = 4 * p->width;
     const int neighbours = (int)(reach + 0.5);
@@ -190,8 +190,8 @@ static double envelope(const pulsar_t *p, double turns)
 
 /* Makes the undispersed pulses from sample `first` on; returns 0 when there is none in the block.
  */
-static int fill_pulses(const pulsar_t *p, const noise_t *noise, struct noise_key key,
-                       uint64_t first, struct block *block)
+static int pulsar_fill_pulses(const pulsar_t *p, const noise_t *noise, struct noise_key key,
+                              uint64_t first, struct block *block)
 {
     const uint64_t parts = p->is_complex ? 2 : 1;
     int any = 0;
@@ -202,7 +202,7 @@ static int fill_pulses(const pulsar_t *p, const noise_t *noise, struct noise_key
         /* fmod() is exact: no turn is lost in long observations. */
         double start = fmod((double)(int64_t)(first + at), p->period) - block->offset;
         for (uint64_t i = 0; i < PIECE; i++) {
-            double height = envelope(p, (start + (double)i) / p->period);
+            double height = pulsar_envelope(p, (start + (double)i) / p->period);
             any |= height > 0;
             for (uint64_t part = 0; part < parts; part++) {
                 data[i * parts + part] = height * (double)white[i * parts + part];
@@ -212,7 +212,7 @@ static int fill_pulses(const pulsar_t *p, const noise_t *noise, struct noise_key
     return any;
 }
 
-static void disperse(const pulsar_t *p, struct block *block)
+static void pulsar_disperse(const pulsar_t *p, struct block *block)
 {
     double *restrict data = block->data;
     const double *restrict response = block->response;
@@ -243,14 +243,15 @@ status_t pulsar_add(const pulsar_t *p, const noise_t *noise, struct noise_key ke
     struct block block = {0};
     TRY(memory_aligned(p->bins, sizeof(fftw_complex), "a block of the pulsar", &block.data));
     TRY(memory_aligned(p->bins, sizeof(fftw_complex), "the dispersion", &block.response));
-    fill_response(p, chan_hz, block.response);
-    block.offset = p->phase * p->period + delay_s(p->dispersion, chan_hz, p->top_hz) * p->rate_hz;
+    pulsar_fill_response(p, chan_hz, block.response);
+    block.offset =
+        p->phase * p->period + pulsar_delay_s(p->dispersion, chan_hz, p->top_hz) * p->rate_hz;
     for (uint64_t done = 0; done < count;) {
         const uint64_t begin = (first + done) / p->hop * p->hop;
         const uint64_t skip = first + done - begin;
         const uint64_t n = min_u64(p->hop - skip, count - done);
-        if (fill_pulses(p, noise, key, begin - p->late, &block)) {
-            disperse(p, &block);
+        if (pulsar_fill_pulses(p, noise, key, begin - p->late, &block)) {
+            pulsar_disperse(p, &block);
             const double *from = block.data + (p->late + skip) * parts;
             float *to = out + done * parts;
             for (uint64_t i = 0; i < n * parts; i++) {

@@ -20,7 +20,7 @@ struct signal {
     pulsar_t *pulsar; /* NULL: none */
 };
 
-static status_t copy_spec(signal_t *signal, const struct signal_spec *spec)
+static status_t signal_copy_spec(signal_t *signal, const struct signal_spec *spec)
 {
     status_t st = STATUS_OK;
     TRY(memory_zeroed(spec->nchans, sizeof *signal->chan_hz, "coarse channels", &signal->chan_hz));
@@ -43,7 +43,7 @@ status_t signal_create(const struct signal_spec *spec, signal_t **out)
     status_t st = STATUS_OK;
     signal_t *signal = NULL;
     TRY(memory_zeroed(1, sizeof *signal, "the synthetic sky", &signal));
-    TRY(copy_spec(signal, spec));
+    TRY(signal_copy_spec(signal, spec));
     TRY(noise_create(&signal->noise));
     if (spec->pulsar_period > 0 && spec->pulsar_amplitude > 0) {
         TRY(pulsar_create(&signal->spec, &signal->pulsar));
@@ -69,13 +69,13 @@ void signal_destroy(signal_t *signal)
 
 /* The fraction of a turn in a / b, b > 0, in units of 2^-64, rounded towards 0. Long division with
  * exact remainders: a quotient in double would lose a thousandth of a turn by sample 10^13. */
-static uint64_t turn_fraction(double a, double b)
+static uint64_t signal_turn_fraction(double a, double b)
 {
     const double digit = 4294967296.0; /* 2^32 */
     uint64_t fraction = 0;
     double rest = fmod(a, b);
     if (rest < 0) {
-        return 0 - turn_fraction(-a, b);
+        return 0 - signal_turn_fraction(-a, b);
     }
     for (int i = 0; i < 2; i++) {
         double next = fmod(rest * digit, b);
@@ -86,7 +86,7 @@ static uint64_t turn_fraction(double a, double b)
 }
 
 /* cos, sin of 2 pi turns / 2^64. */
-static void phasor(uint64_t turns, double out[2])
+static void signal_phasor(uint64_t turns, double out[2])
 {
     double angle = TURN * ((double)(int64_t)turns / 18446744073709551616.0);
     out[0] = cos(angle);
@@ -95,32 +95,34 @@ static void phasor(uint64_t turns, double out[2])
 
 /* How fast a tone turns in a coarse channel, in 2^-64 turns per sample; returns 0 when the channel
  * does not hold it. */
-static int tone_step(const struct signal_spec *spec, double freq_hz, double chan_hz, uint64_t *step)
+static int signal_tone_step(const struct signal_spec *spec, double freq_hz, double chan_hz,
+                            uint64_t *step)
 {
     const double half_hz = spec->sample_rate_hz / (spec->is_complex ? 2 : 4);
     const double offset_hz = freq_hz - chan_hz;
     if (!(offset_hz >= -half_hz && offset_hz < half_hz)) {
         return 0;
     }
-    *step = turn_fraction(spec->is_complex ? offset_hz : offset_hz + half_hz, spec->sample_rate_hz);
+    *step = signal_turn_fraction(spec->is_complex ? offset_hz : offset_hz + half_hz,
+                                 spec->sample_rate_hz);
     return 1;
 }
 
 /* Adds a tone. Each sample is the product of an exact phasor at the last multiple of ROTATION
  * samples and one of the ROTATION that follow it: whatever the cut, the same two factors. */
-static void tone_add(int is_complex, const struct signal_tone *tone, uint64_t step, uint64_t first,
-                     uint64_t count, float *restrict out)
+static void signal_tone_add(int is_complex, const struct signal_tone *tone, uint64_t step,
+                            uint64_t first, uint64_t count, float *restrict out)
 {
-    const uint64_t start = turn_fraction(tone->phase, 1);
+    const uint64_t start = signal_turn_fraction(tone->phase, 1);
     double turn[ROTATION][2];
     for (uint64_t i = 0; i < ROTATION; i++) {
-        phasor(i * step, turn[i]);
+        signal_phasor(i * step, turn[i]);
     }
     for (uint64_t done = 0; done < count;) {
         const uint64_t skip = (first + done) % ROTATION;
         const uint64_t n = min_u64(ROTATION - skip, count - done);
         double z[2];
-        phasor(start + step * (first + done - skip), z);
+        signal_phasor(start + step * (first + done - skip), z);
         z[0] *= tone->amplitude;
         z[1] *= tone->amplitude;
         for (uint64_t i = 0; i < n; i++) {
@@ -151,8 +153,8 @@ status_t signal_make(const signal_t *signal, uint32_t antenna, uint32_t chan, ui
     }
     for (uint32_t t = 0; t < spec->ntones; t++) {
         uint64_t step = 0;
-        if (tone_step(spec, spec->tones[t].freq_hz, spec->chan_hz[chan], &step)) {
-            tone_add(spec->is_complex, &spec->tones[t], step, first, count, out);
+        if (signal_tone_step(spec, spec->tones[t].freq_hz, spec->chan_hz[chan], &step)) {
+            signal_tone_add(spec->is_complex, &spec->tones[t], step, first, count, out);
         }
     }
     if (signal->pulsar) {

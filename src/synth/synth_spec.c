@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t streams_of(const struct yaml_file *yaml, const char *key)
+static uint32_t synth_spec_streams_of(const struct yaml_file *yaml, const char *key)
 {
     return (uint32_t)yaml_file_number(yaml, key, 1);
 }
 
 /* The archive's bytes must be a number that files, MPI and HDF5 can hold. */
-static status_t check_size(struct yaml_file *yaml)
+static status_t synth_spec_check_size(struct yaml_file *yaml)
 {
     status_t st = STATUS_OK;
     uint64_t samples = 0;
@@ -27,7 +27,7 @@ static status_t check_size(struct yaml_file *yaml)
                                        "streams.chans"};
     uint64_t streams = 1;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        streams *= streams_of(yaml, keys[i]); /* 2^16 each */
+        streams *= synth_spec_streams_of(yaml, keys[i]); /* 2^16 each */
     }
     /* Streams that overflow have become 0. A sample has at most 8 bytes: 2^60 of them still count.
      */
@@ -41,7 +41,7 @@ out:
 }
 
 /* The whole band: from *low to *high; 0 when the specification does not tell it. */
-static int band_of(const struct yaml_file *yaml, double *low, double *high)
+static int synth_spec_band_of(const struct yaml_file *yaml, double *low, double *high)
 {
     const char *domain = yaml_file_value(yaml, "domain");
     double rate = yaml_file_number(yaml, "sample_rate_hz", 0);
@@ -50,18 +50,18 @@ static int band_of(const struct yaml_file *yaml, double *low, double *high)
     }
     double centre = yaml_file_number(yaml, "freq_hz", 0);
     double width = domain && strcmp(domain, "real") == 0 ? rate / 2 : rate;
-    double half = width * streams_of(yaml, "streams.chans") / 2;
+    double half = width * synth_spec_streams_of(yaml, "streams.chans") / 2;
     *low = centre - half;
     *high = centre + half;
     return 1;
 }
 
-static status_t check_band(struct yaml_file *yaml)
+static status_t synth_spec_check_band(struct yaml_file *yaml)
 {
     status_t st = STATUS_OK;
     double low = 0;
     double high = 0;
-    if (!band_of(yaml, &low, &high)) {
+    if (!synth_spec_band_of(yaml, &low, &high)) {
         goto out;
     }
     size_t ntones = yaml_file_count(yaml, "tones");
@@ -84,7 +84,7 @@ out:
     return st;
 }
 
-static status_t check_together(struct yaml_file *yaml)
+static status_t synth_spec_check_together(struct yaml_file *yaml)
 {
     status_t st = STATUS_OK;
     const char *bits = yaml_file_value(yaml, "bits");
@@ -94,26 +94,26 @@ static status_t check_together(struct yaml_file *yaml)
                               "is 4, but domain is real: samples of 4+4 bits are "
                               "complex"));
     }
-    TRY(check_size(yaml));
-    TRY(check_band(yaml));
+    TRY(synth_spec_check_size(yaml));
+    TRY(synth_spec_check_band(yaml));
 out:
     return st;
 }
 
-static uint32_t at_least_one(uint32_t count)
+static uint32_t synth_spec_at_least_one(uint32_t count)
 {
     return count ? count : 1;
 }
 
-static status_t convert(const struct synth_spec_file *file, struct synth_spec *spec)
+static status_t synth_spec_convert(const struct synth_spec_file *file, struct synth_spec *spec)
 {
     status_t st = STATUS_OK;
     TRY(memory_text(file->file, &spec->file));
     spec->samples = file->samples;
-    spec->stations = at_least_one(file->streams.stations);
-    spec->beams = at_least_one(file->streams.beams);
-    spec->pols = at_least_one(file->streams.pols);
-    spec->chans = at_least_one(file->streams.chans);
+    spec->stations = synth_spec_at_least_one(file->streams.stations);
+    spec->beams = synth_spec_at_least_one(file->streams.beams);
+    spec->pols = synth_spec_at_least_one(file->streams.pols);
+    spec->chans = synth_spec_at_least_one(file->streams.chans);
     spec->format = file->format;
     spec->is_complex = !file->is_real;
     spec->sample_rate_hz = file->sample_rate_hz;
@@ -154,9 +154,9 @@ status_t synth_spec_parse(const char *path, const char *text, size_t length,
     TRY(memory_text(path, &spec->path));
     TRY(yaml_file_open(spec->path, text, length, sets, nsets, NULL, &synth_spec_schema,
                        synth_spec_rules, &yaml));
-    TRY(check_together(yaml));
+    TRY(synth_spec_check_together(yaml));
     TRY(yaml_file_fill(yaml, &file));
-    TRY(convert(file, spec));
+    TRY(synth_spec_convert(file, spec));
     *out = spec;
     spec = NULL;
 out:

@@ -2,7 +2,7 @@
 
 #include "job/yaml/schema.h"
 
-static int check_utc(const char *text, char *message)
+static int synth_spec_check_utc(const char *text, char *message)
 {
     struct utc utc;
     (void)message;
@@ -31,7 +31,7 @@ const struct tree_rule synth_spec_rules[] = {
     {.path = "pulsar.phase", .min = -1e6, .max = 1e6},
     {.path = "start",
      .expected = "a UTC date and time such as 2020-01-01T00:00:00",
-     .check = check_utc},
+     .check = synth_spec_check_utc},
     {.path = NULL},
 };
 

@@ -44,7 +44,7 @@ struct synthesis {
     float *floats; /* [threads][chunk_samples][2] */
 };
 
-static void abandon(void *context)
+static void synthesis_abandon(void *context)
 {
     struct synthesis *s = context;
     if (s->is_ours) {
@@ -55,7 +55,7 @@ static void abandon(void *context)
 
 static void synthesis_end(struct synthesis *s)
 {
-    abandon(s);
+    synthesis_abandon(s);
     if (s->fd >= 0) {
         close(s->fd);
     }
@@ -71,7 +71,7 @@ static void synthesis_end(struct synthesis *s)
     free(s->floats);
 }
 
-static status_t make_signal(struct synthesis *s)
+static status_t synthesis_make_signal(struct synthesis *s)
 {
     status_t st = STATUS_OK;
     const struct synth_spec *spec = s->spec;
@@ -106,7 +106,7 @@ out:
 }
 
 /* Rank 0: the file, its samples still missing. */
-static status_t make_file(struct synthesis *s, int force)
+static status_t synthesis_make_file(struct synthesis *s, int force)
 {
     status_t st = STATUS_OK;
     struct guard reads = {0};
@@ -136,7 +136,7 @@ out:
 }
 
 /* Chunks are cut by size alone, so that nothing depends on the ranks. */
-static status_t make_buffers(struct synthesis *s)
+static status_t synthesis_make_buffers(struct synthesis *s)
 {
     status_t st = STATUS_OK;
     uint64_t step = s->place.step_bytes;
@@ -149,18 +149,18 @@ out:
     return st;
 }
 
-static float clip(float value, float limit)
+static float synthesis_clip(float value, float limit)
 {
     return rintf(fminf(fmaxf(value, -limit), limit));
 }
 
 /* Stores one number, rounded to nearest and clipped. */
-static void store(enum sample_format format, float value, char *out)
+static void synthesis_store(enum sample_format format, float value, char *out)
 {
     if (format == SAMPLE_I8) {
-        *(int8_t *)out = (int8_t)clip(value, 127);
+        *(int8_t *)out = (int8_t)synthesis_clip(value, 127);
     } else if (format == SAMPLE_I16) {
-        int16_t stored = (int16_t)clip(value, 32767);
+        int16_t stored = (int16_t)synthesis_clip(value, 32767);
         memcpy(out, &stored, sizeof stored);
     } else {
         memcpy(out, &value, sizeof value);
@@ -168,8 +168,8 @@ static void store(enum sample_format format, float value, char *out)
 }
 
 /* Puts the samples of one stream to their places among the others. */
-static void interleave(const struct synthesis *s, const float *from, uint64_t count,
-                       uint64_t stream)
+static void synthesis_interleave(const struct synthesis *s, const float *from, uint64_t count,
+                                 uint64_t stream)
 {
     const struct synth_spec *spec = s->spec;
     uint64_t bytes = voltages_sample_bytes(spec->format, spec->is_complex);
@@ -177,18 +177,18 @@ static void interleave(const struct synthesis *s, const float *from, uint64_t co
     size_t parts = spec->is_complex ? 2 : 1;
     for (uint64_t i = 0; i < count; i++, to += s->place.step_bytes) {
         if (spec->format == SAMPLE_I4) {
-            int re = (int)clip(from[2 * i], 7);
-            int im = (int)clip(from[2 * i + 1], 7);
+            int re = (int)synthesis_clip(from[2 * i], 7);
+            int im = (int)synthesis_clip(from[2 * i + 1], 7);
             *to = (char)((re & 15) << 4 | (im & 15));
             continue;
         }
         for (size_t part = 0; part < parts; part++) {
-            store(spec->format, from[parts * i + part], to + part * bytes / parts);
+            synthesis_store(spec->format, from[parts * i + part], to + part * bytes / parts);
         }
     }
 }
 
-static status_t process(void *context, driver_t *driver, uint64_t index)
+static status_t synthesis_process(void *context, driver_t *driver, uint64_t index)
 {
     status_t st = STATUS_OK;
     struct synthesis *s = context;
@@ -205,7 +205,7 @@ static status_t process(void *context, driver_t *driver, uint64_t index)
         status_t made = signal_make(s->signal, antenna, chan, first, count, floats);
         report_hand_over();
         if (made == STATUS_OK) {
-            interleave(s, floats, count, (uint64_t)stream);
+            synthesis_interleave(s, floats, count, (uint64_t)stream);
         }
         failed = (int)made > failed ? (int)made : failed;
     }
@@ -216,7 +216,7 @@ out:
     return st;
 }
 
-static status_t prepare_all(struct synthesis *s, const struct synthesis_options *options)
+static status_t synthesis_prepare_all(struct synthesis *s, const struct synthesis_options *options)
 {
     status_t st = STATUS_OK;
     if (s->rank == 0) {
@@ -233,17 +233,17 @@ static status_t prepare_all(struct synthesis *s, const struct synthesis_options 
     local_ranks_all(s->comm, &local_rank, &local_size);
     struct job job = {0};
     s->threads = (int)channelise_plan_threads(&job, local_size);
-    st = make_signal(s);
+    st = synthesis_make_signal(s);
     if (st == STATUS_OK) {
         st = file_part_name(s->spec->file, &s->part);
     }
     TRY(agree_all(s->comm, st));
     if (s->rank == 0) {
-        st = make_file(s, options->force);
+        st = synthesis_make_file(s, options->force);
     }
     TRY(agree_all(s->comm, st));
     share_bytes_all(s->comm, &s->place, sizeof s->place);
-    TRY(agree_all(s->comm, make_buffers(s)));
+    TRY(agree_all(s->comm, synthesis_make_buffers(s)));
 out:
     return st;
 }
@@ -255,11 +255,11 @@ status_t synthesis_all(MPI_Comm comm, const struct synthesis_options *options)
     char text[UNITS_TEXT];
     double started = progress_now();
     MPI_Comm_rank(comm, &s.rank);
-    TRY(prepare_all(&s, options));
+    TRY(synthesis_prepare_all(&s, options));
     struct driver_work work = {.chunks = ceil_div_u64(s.spec->samples, s.chunk_samples),
                                .context = &s,
-                               .process = process,
-                               .abandon = abandon};
+                               .process = synthesis_process,
+                               .abandon = synthesis_abandon};
     struct progress progress = {.every = options->progress,
                                 .what = "chunks",
                                 .total = work.chunks,

@@ -29,7 +29,7 @@ const char *tune_state_name(enum tune_state state)
     return names[state];
 }
 
-static int compare_entries(const void *left, const void *right)
+static int log_compare_entries(const void *left, const void *right)
 {
     const struct tune_entry *a = left;
     const struct tune_entry *b = right;
@@ -38,7 +38,7 @@ static int compare_entries(const void *left, const void *right)
     return order ? order : (a->round > b->round) - (a->round < b->round);
 }
 
-static int read_state(const char *name, enum tune_state *out)
+static int log_read_state(const char *name, enum tune_state *out)
 {
     for (int i = TUNE_OK; i <= TUNE_FAILED; i++) {
         if (strcmp(name, tune_state_name((enum tune_state)i)) == 0) {
@@ -49,7 +49,7 @@ static int read_state(const char *name, enum tune_state *out)
     return 0;
 }
 
-static int read_number(const char *text, double *out)
+static int log_read_number(const char *text, double *out)
 {
     char *end = NULL;
     *out = strtod(text, &end);
@@ -58,7 +58,7 @@ static int read_number(const char *text, double *out)
 
 /* Cuts a line into its fields; 0 when it is none. The last field is a whole word, so a torn line
  * cannot pass. */
-static int read_line(char *line, struct tune_entry *out)
+static int log_read_line(char *line, struct tune_entry *out)
 {
     enum { FIELDS = 7 };
     char *fields[FIELDS];
@@ -72,16 +72,17 @@ static int read_line(char *line, struct tune_entry *out)
     }
     out->problem = fields[0];
     out->words = fields[2];
-    int good = !rest && read_number(fields[1], &round) && round < 1000 &&
-               read_number(fields[3], &out->seconds) && read_number(fields[4], &out->spent) &&
-               read_number(fields[5], &out->cost) && read_state(fields[6], &out->state);
+    int good = !rest && log_read_number(fields[1], &round) && round < 1000 &&
+               log_read_number(fields[3], &out->seconds) &&
+               log_read_number(fields[4], &out->spent) && log_read_number(fields[5], &out->cost) &&
+               log_read_state(fields[6], &out->state);
     out->round = good ? (uint32_t)round : 0;
     out->seconds *= 1e-3;
     out->cost *= 1e-3;
     return good;
 }
 
-static status_t read_entries(tune_log_t *log)
+static status_t log_read_entries(tune_log_t *log)
 {
     status_t st = STATUS_OK;
     uint32_t lines = 0;
@@ -96,7 +97,7 @@ static status_t read_entries(tune_log_t *log)
         if (*line == '\0' || is_head) {
             continue;
         }
-        if (read_line(line, &log->entries[log->count])) {
+        if (log_read_line(line, &log->entries[log->count])) {
             log->count++;
         } else {
             bad++;
@@ -106,12 +107,12 @@ static status_t read_entries(tune_log_t *log)
         report_warn("%s: %u %s or not of such a log: passed over", log->path, bad,
                     units_plural(bad, "line is torn", "lines are torn"));
     }
-    qsort(log->entries, log->count, sizeof *log->entries, compare_entries);
+    qsort(log->entries, log->count, sizeof *log->entries, log_compare_entries);
 out:
     return st;
 }
 
-static status_t append(const tune_log_t *log, const char *bytes, size_t size)
+static status_t log_append(const tune_log_t *log, const char *bytes, size_t size)
 {
     status_t st = STATUS_OK;
     ssize_t done = write(log->fd, bytes, size);
@@ -122,14 +123,14 @@ out:
 }
 
 /* A last line without an end gets one, so that nothing sticks to it. */
-static status_t begin(const tune_log_t *log)
+static status_t log_begin(const tune_log_t *log)
 {
     status_t st = STATUS_OK;
     const struct text *text = &log->text;
     if (text->length == 0) {
-        TRY(append(log, head, sizeof head - 1));
+        TRY(log_append(log, head, sizeof head - 1));
     } else if (text->data[text->length - 1] != '\n') {
-        TRY(append(log, "\n", 1));
+        TRY(log_append(log, "\n", 1));
     }
 out:
     return st;
@@ -155,8 +156,8 @@ status_t tune_log_open(const char *path, tune_log_t **out)
         size_t nul = text_line_of_nul(log->text.data, log->text.length);
         REQUIRE(nul == 0, STATUS_USAGE, "%s:%zu: holds a NUL byte, expected a log of tuning", path,
                 nul);
-        TRY(begin(log));
-        TRY(read_entries(log));
+        TRY(log_begin(log));
+        TRY(log_read_entries(log));
     }
     *out = log;
     log = NULL;
@@ -184,7 +185,7 @@ const struct tune_entry *tune_log_find(const tune_log_t *log, const char *proble
 {
     struct tune_entry wanted = {.problem = problem, .words = words, .round = round};
     return log->count > 0
-               ? bsearch(&wanted, log->entries, log->count, sizeof wanted, compare_entries)
+               ? bsearch(&wanted, log->entries, log->count, sizeof wanted, log_compare_entries)
                : NULL;
 }
 
@@ -196,7 +197,7 @@ status_t tune_log_add(tune_log_t *log, const struct tune_entry *entry)
         TRY(text_add(&line, "%s,%u,%s,%.6f,%.4f,%.6f,%s\n", entry->problem, entry->round,
                      entry->words, 1e3 * entry->seconds, entry->spent, 1e3 * entry->cost,
                      tune_state_name(entry->state)));
-        TRY(append(log, line.data, line.length));
+        TRY(log_append(log, line.data, line.length));
     }
 out:
     text_free(&line);

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-static int compare_doubles(const void *left, const void *right)
+static int median_compare_doubles(const void *left, const void *right)
 {
     double a = *(const double *)left;
     double b = *(const double *)right;
@@ -11,6 +11,6 @@ static int compare_doubles(const void *left, const void *right)
 
 double tune_median(double *numbers, uint32_t count)
 {
-    qsort(numbers, count, sizeof *numbers, compare_doubles);
+    qsort(numbers, count, sizeof *numbers, median_compare_doubles);
     return (numbers[count / 2] + numbers[(count - 1) / 2]) / 2;
 }

@@ -7,8 +7,9 @@
 #include <stdlib.h>
 
 /* The rates in ascending order. */
-static status_t sorted_rates(const struct tune_space *space, const struct tune_outcome *outcome,
-                             double **out, uint32_t *count, double *median)
+static status_t statistics_sorted_rates(const struct tune_space *space,
+                                        const struct tune_outcome *outcome, double **out,
+                                        uint32_t *count, double *median)
 {
     status_t st = STATUS_OK;
     double *rates = NULL;
@@ -33,7 +34,7 @@ status_t tune_statistics(const struct tune_space *space, const struct tune_outco
     double *rates = NULL;
     uint32_t n = 0;
     *out = (struct tune_statistics){0};
-    TRY(sorted_rates(space, outcome, &rates, &n, &out->median));
+    TRY(statistics_sorted_rates(space, outcome, &rates, &n, &out->median));
     if (n == 0) {
         goto out;
     }
@@ -80,7 +81,7 @@ status_t tune_histogram(const struct tune_space *space, const struct tune_outcom
     double *rates = NULL;
     uint32_t n = 0;
     double median = 0;
-    TRY(sorted_rates(space, outcome, &rates, &n, &median));
+    TRY(statistics_sorted_rates(space, outcome, &rates, &n, &median));
     for (uint32_t i = 0; i < n; i++) {
         double share = rates[i] / rates[n - 1];
         uint32_t bin = (uint32_t)fmin(BINS * share, BINS - 1);

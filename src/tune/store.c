@@ -31,23 +31,23 @@ char *store_own(void)
 }
 
 /* The path for free(); NULL when there is none. */
-static char *path_of(const char *path)
+static char *store_path_of(const char *path)
 {
     return path ? strdup(path) : store_own();
 }
 
-static int read_number(const char *text, double *out)
+static int store_read_number(const char *text, double *out)
 {
     char *end = NULL;
     *out = strtod(text, &end);
     return end != text && *end == '\0' && isfinite(*out) && *out > 0;
 }
 
-static int read_features(char *text, double out[STORE_FEATURES])
+static int store_read_features(char *text, double out[STORE_FEATURES])
 {
     for (int i = 0; i < STORE_FEATURES; i++) {
         char *field = strsep(&text, " ");
-        if (!field || !read_number(field, &out[i])) {
+        if (!field || !store_read_number(field, &out[i])) {
             return 0;
         }
     }
@@ -55,7 +55,7 @@ static int read_features(char *text, double out[STORE_FEATURES])
 }
 
 /* Cuts a line, the checksum of which must be right. */
-static int read_line(char *line, struct store_record *out)
+static int store_read_line(char *line, struct store_record *out)
 {
     char *rest = line;
     char *end = NULL;
@@ -72,19 +72,19 @@ static int read_line(char *line, struct store_record *out)
     out->words = strsep(&rest, "\t");
     char *time = strsep(&rest, "\t");
     double milliseconds = 0;
-    int good = time && features && read_features(features, out->key.features) &&
-               read_number(time, &milliseconds);
+    int good = time && features && store_read_features(features, out->key.features) &&
+               store_read_number(time, &milliseconds);
     out->seconds = 1e-3 * milliseconds;
     out->searched = INFINITY;
     if (rest && strcmp(rest, "0") == 0) {
         out->searched = 0;
     } else if (rest) {
-        good = good && read_number(rest, &out->searched);
+        good = good && store_read_number(rest, &out->searched);
     }
     return good;
 }
 
-static status_t read_records(store_t *store)
+static status_t store_read_records(store_t *store)
 {
     status_t st = STATUS_OK;
     uint32_t lines = 1;
@@ -104,7 +104,7 @@ static status_t read_records(store_t *store)
         if (*line == '\0') {
             continue;
         }
-        if (read_line(line, &store->records[store->count])) {
+        if (store_read_line(line, &store->records[store->count])) {
             store->count++;
         } else {
             store->damaged++;
@@ -116,7 +116,7 @@ out:
 
 /* Reads without a word; a file that is not there or cannot be read is an empty one, *error says
  * why. */
-static status_t read_file(const char *path, store_t **out, int *error)
+static status_t store_read_file(const char *path, store_t **out, int *error)
 {
     status_t st = STATUS_OK;
     store_t *store = NULL;
@@ -139,7 +139,7 @@ static status_t read_file(const char *path, store_t **out, int *error)
             store->text = (struct text){0};
         }
     }
-    TRY(read_records(store));
+    TRY(store_read_records(store));
     *out = store;
     store = NULL;
 out:
@@ -152,7 +152,7 @@ status_t store_open(const char *path, store_t **out)
     status_t st = STATUS_OK;
     char why[OWNER_WORDS] = "";
     int error = 0;
-    char *shown = path_of(path);
+    char *shown = store_path_of(path);
     char *name = shown ? store_file_behind(shown, why) : NULL;
     if (shown && !name) {
         report_warn("%s: cannot be read: %s; going on as if nothing was tuned", shown, why);
@@ -161,7 +161,7 @@ status_t store_open(const char *path, store_t **out)
         TRY(memory_zeroed(1, sizeof **out, "tuned kernels", out));
         goto out;
     }
-    TRY(read_file(name, out, &error));
+    TRY(store_read_file(name, out, &error));
     if (error) {
         report_warn("%s: cannot be read: %s; going on as if nothing was tuned", shown,
                     strerror(error));
@@ -185,13 +185,13 @@ void store_close(store_t *store)
     }
 }
 
-static int is_same(const struct store_key *a, const struct store_key *b)
+static int store_is_same(const struct store_key *a, const struct store_key *b)
 {
     return strcmp(a->kernel, b->kernel) == 0 && strcmp(a->identity, b->identity) == 0 &&
            strcmp(a->problem, b->problem) == 0;
 }
 
-static double distance(const struct store_key *a, const struct store_key *b)
+static double store_distance(const struct store_key *a, const struct store_key *b)
 {
     double sum = strcmp(a->problem, b->problem) == 0 ? 0 : 1e-3;
     for (int i = 0; sum > 0 && i < STORE_FEATURES; i++) {
@@ -210,7 +210,7 @@ void store_find(const store_t *store, const struct store_key *key, struct store_
             strcmp(record.key.identity, key->identity) != 0) {
             continue;
         }
-        record.distance = distance(&record.key, key);
+        record.distance = store_distance(&record.key, key);
         uint32_t at = n < most ? n++ : most;
         for (; at > 0 && record.distance < out[at - 1].distance; at--) {
             if (at < most) {
@@ -234,7 +234,7 @@ int store_has(const store_t *store, const char *kernel)
     return 0;
 }
 
-static status_t add_line(struct text *out, const struct store_record *record)
+static status_t store_add_line(struct text *out, const struct store_record *record)
 {
     status_t st = STATUS_OK;
     struct text line = {0};
@@ -254,15 +254,15 @@ out:
 }
 
 /* Not a database, however torn: nothing in it is ours. */
-static int is_foreign(const store_t *store)
+static int store_is_foreign(const store_t *store)
 {
     size_t length = min_u64(store->text.length, sizeof mark - 1);
     return store->count == 0 && length > 0 && memcmp(store->text.data, mark, length) != 0;
 }
 
 /* Whether a record must give way to another one of its key. */
-static int gives_way(const struct store_record *old, const struct store_record *record,
-                     const char *settled)
+static int store_gives_way(const struct store_record *old, const struct store_record *record,
+                           const char *settled)
 {
     return old->seconds > record->seconds || strcmp(old->words, record->words) == 0 ||
            (settled && strcmp(old->words, settled) == 0);
@@ -270,14 +270,14 @@ static int gives_way(const struct store_record *old, const struct store_record *
 
 /* The file as it is now, with the record; nothing and *error when it cannot be read, EEXIST when
  * `is_named` and it is somebody else's. */
-static status_t compose(const char *name, const struct store_record *record, const char *settled,
-                        int is_named, struct text *out, int *error)
+static status_t store_compose(const char *name, const struct store_record *record,
+                              const char *settled, int is_named, struct text *out, int *error)
 {
     status_t st = STATUS_OK;
     store_t *store = NULL;
     const struct store_record *kept = record;
-    TRY(read_file(name, &store, error));
-    if (!*error && is_named && is_foreign(store)) {
+    TRY(store_read_file(name, &store, error));
+    if (!*error && is_named && store_is_foreign(store)) {
         *error = EEXIST;
     }
     if (*error) {
@@ -286,13 +286,13 @@ static status_t compose(const char *name, const struct store_record *record, con
     TRY(text_add(out, "%s\n", head));
     for (uint32_t i = 0; i < store->count; i++) {
         const struct store_record *old = &store->records[i];
-        if (!is_same(&old->key, &record->key)) {
-            TRY(add_line(out, old));
-        } else if (!gives_way(old, record, settled)) {
+        if (!store_is_same(&old->key, &record->key)) {
+            TRY(store_add_line(out, old));
+        } else if (!store_gives_way(old, record, settled)) {
             kept = old;
         }
     }
-    TRY(add_line(out, kept));
+    TRY(store_add_line(out, kept));
 out:
     store_close(store);
     return st;
@@ -306,7 +306,7 @@ status_t store_put(const char *path, const struct store_record *record, const ch
     int error = 0;
     char why[OWNER_WORDS] = "";
     char *name = NULL;
-    char *shown = path_of(path);
+    char *shown = store_path_of(path);
     if (!shown) {
         report_warn(
             "there is no cache folder: what was tuned is not kept (--database FILE keeps it)");
@@ -320,7 +320,7 @@ status_t store_put(const char *path, const struct store_record *record, const ch
     fd = store_file_lock(name);
     error = fd < 0 ? errno : 0;
     if (!error) {
-        TRY(compose(name, record, settled, path != NULL, &text, &error));
+        TRY(store_compose(name, record, settled, path != NULL, &text, &error));
     }
     if (!error && !store_file_write(name, &text, path ? 0666 : 0600)) {
         error = errno;

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 /* The name that a link at `name` stands for. */
-static char *target_of(const char *name, const char *target)
+static char *store_target_of(const char *name, const char *target)
 {
     const char *slash = strrchr(name, '/');
     int length = slash && target[0] != '/' ? (int)(slash + 1 - name) : 0;
@@ -35,7 +35,7 @@ char *store_file_behind(const char *path, char why[OWNER_WORDS])
             return name; /* no link, or nothing there */
         }
         target[length] = '\0';
-        char *next = target_of(name, target);
+        char *next = store_target_of(name, target);
         free(name);
         name = next;
     }
@@ -45,7 +45,7 @@ char *store_file_behind(const char *path, char why[OWNER_WORDS])
 }
 
 /* Gives a file of ours the mode and the group of another one, as far as we may. */
-static void make_alike(int fd, const struct stat *other, mode_t bits)
+static void store_make_alike(int fd, const struct stat *other, mode_t bits)
 {
     struct stat own;
     if (fstat(fd, &own) == 0 && own.st_uid == geteuid() &&
@@ -57,7 +57,7 @@ static void make_alike(int fd, const struct stat *other, mode_t bits)
     }
 }
 
-static int open_lock(const char *name)
+static int store_open_lock(const char *name)
 {
     struct stat info;
     char *path = NULL;
@@ -77,7 +77,7 @@ static int open_lock(const char *name)
     int error = errno;
     free(path);
     if (fd >= 0 && is_there) {
-        make_alike(fd, &info, 0666);
+        store_make_alike(fd, &info, 0666);
     }
     errno = error;
     return fd;
@@ -86,7 +86,7 @@ static int open_lock(const char *name)
 int store_file_lock(const char *name)
 {
     enum { TRIES = 1000, PAUSE = 10000000 };
-    int fd = open_lock(name);
+    int fd = store_open_lock(name);
     for (int i = 0; fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0; i++) {
         const struct timespec pause = {0, PAUSE};
         if ((errno != EWOULDBLOCK && errno != EINTR) || i == TRIES) {
@@ -101,7 +101,7 @@ int store_file_lock(const char *name)
 }
 
 /* A new file beside `name`, *part for free(): mkostemp() would not ask the umask. */
-static int open_part(const char *name, mode_t mode, char **part)
+static int store_open_part(const char *name, mode_t mode, char **part)
 {
     enum { TRIES = 100 };
     for (int i = 0; i < TRIES; i++) {
@@ -126,13 +126,13 @@ int store_file_write(const char *name, const struct text *text, mode_t fresh)
     char *part = NULL;
     struct stat info;
     int is_there = stat(name, &info) == 0;
-    int fd = open_part(name, is_there ? 0600 : fresh, &part);
+    int fd = store_open_part(name, is_there ? 0600 : fresh, &part);
     int error = fd < 0 ? errno : 0;
     if (fd >= 0) {
         errno = 0;
         int done = write(fd, text->data, text->length) == (ssize_t)text->length;
         if (done && is_there) {
-            make_alike(fd, &info, 0777);
+            store_make_alike(fd, &info, 0777);
         }
         done = done && fsync(fd) == 0;
         error = done ? 0 : errno ? errno : ENOSPC;

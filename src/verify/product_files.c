@@ -15,7 +15,7 @@ void product_files_free(struct product_files *find)
 }
 
 /* Cuts the ending off; returns whether it was there. */
-static int cut_ending(char *name, const char *ending)
+static int files_cut_ending(char *name, const char *ending)
 {
     size_t length = strlen(name);
     size_t extra = strlen(ending);
@@ -31,7 +31,7 @@ status_t product_files_find(const char *name, struct product_files *out)
     status_t st = STATUS_OK;
     *out = (struct product_files){0};
     TRY(memory_text(name, &out->path));
-    int is_other = cut_ending(out->path, ".part") || cut_ending(out->path, ".journal");
+    int is_other = files_cut_ending(out->path, ".part") || files_cut_ending(out->path, ".journal");
     TRY(file_part_name(out->path, &out->part));
     TRY(file_journal_name(out->path, &out->journal));
     TRY(file_exists(out->path, &out->has_path));

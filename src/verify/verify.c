@@ -61,8 +61,8 @@ static void verify_end(struct verify *verify)
 
 /* A row is marked when, and only when, its input cannot be read; then all of it is NaN. A group of
  * streams alone cannot tell: another one may be what could not be read. */
-static status_t check_mark(const struct verify *verify, const struct chunk *chunk, uint64_t row,
-                           int is_marked, int is_unreadable)
+static status_t verify_check_mark(const struct verify *verify, const struct chunk *chunk,
+                                  uint64_t row, int is_marked, int is_unreadable)
 {
     status_t st = STATUS_OK;
     const char *path = verify->product->path;
@@ -86,8 +86,9 @@ out:
 }
 
 /* The sink of the pipeline: rows as the reference makes them. */
-static status_t compare_rows(void *context, uint32_t index, const struct chunk *chunk,
-                             uint64_t first_row, uint64_t rows, const void *data, const char *holes)
+static status_t verify_compare_rows(void *context, uint32_t index, const struct chunk *chunk,
+                                    uint64_t first_row, uint64_t rows, const void *data,
+                                    const char *holes)
 {
     status_t st = STATUS_OK;
     struct verify *verify = context;
@@ -111,7 +112,7 @@ static status_t compare_rows(void *context, uint32_t index, const struct chunk *
         uint64_t at = product->place.data_offset + (first_row + i) * row_bytes +
                       chunk->first_stream * stream_bytes;
         TRY(file_read(verify->fd, product->path, at, verify->stored, piece));
-        TRY(check_mark(verify, chunk, first_row + i, hole != 0, holes && holes[i]));
+        TRY(verify_check_mark(verify, chunk, first_row + i, hole != 0, holes && holes[i]));
         if (hole) {
             continue;
         }
@@ -131,7 +132,7 @@ out:
     return st;
 }
 
-static status_t count_missing(void *context, const struct chunk *chunk, uint64_t missing)
+static status_t verify_count_missing(void *context, const struct chunk *chunk, uint64_t missing)
 {
     struct verify *verify = context;
     (void)chunk;
@@ -140,7 +141,7 @@ static status_t count_missing(void *context, const struct chunk *chunk, uint64_t
 }
 
 /* What can be compared without computing. Rank 0 looks into what need not be known to go on. */
-static status_t compare_description(const struct verify *verify, int is_moved)
+static status_t verify_compare_description(const struct verify *verify, int is_moved)
 {
     status_t st = STATUS_OK;
     const struct product *product = verify->product;
@@ -230,7 +231,7 @@ int verify_may_take_more(status_t st, const struct verify_options *options, stru
 
 /* Chunks that complete a row: the last one may hold only spectra that were dropped, but all samples
  * are counted when all chunks are looked at. Some marked rows are among the sample. */
-static status_t pick_chunks(struct verify *verify, const struct verify_options *options)
+static status_t verify_pick_chunks(struct verify *verify, const struct verify_options *options)
 {
     status_t st = STATUS_OK;
     const struct chunking *chunking = &verify->work->chunking;
@@ -258,7 +259,7 @@ out:
     return st;
 }
 
-static status_t process(void *context, driver_t *driver, uint64_t index)
+static status_t verify_process(void *context, driver_t *driver, uint64_t index)
 {
     struct verify *verify = context;
     uint64_t picked = verify->picked ? verify->picked[index] : index;
@@ -266,13 +267,13 @@ static status_t process(void *context, driver_t *driver, uint64_t index)
     return channelise_pipeline_chunk(verify->pipeline, driver, &chunk);
 }
 
-static status_t finish(void *context, driver_t *driver)
+static status_t verify_finish(void *context, driver_t *driver)
 {
     return channelise_pipeline_finish(((struct verify *)context)->pipeline, driver);
 }
 
 /* The product's own job, with the reference as backend and small chunks. */
-static status_t open_job_all(struct verify *verify, const struct verify_options *options)
+static status_t verify_open_job_all(struct verify *verify, const struct verify_options *options)
 {
     status_t st = STATUS_OK;
     char chunk[64];
@@ -300,10 +301,10 @@ out:
     return st;
 }
 
-static status_t prepare_all(struct verify *verify, const struct verify_options *options)
+static status_t verify_prepare_all(struct verify *verify, const struct verify_options *options)
 {
     status_t st = STATUS_OK;
-    TRY(open_job_all(verify, options));
+    TRY(verify_open_job_all(verify, options));
     do {
         st = channelise_plan_create(verify->job, verify->archive, BACKEND_REFERENCE, 1, NULL,
                                     &verify->work);
@@ -312,17 +313,17 @@ static status_t prepare_all(struct verify *verify, const struct verify_options *
         st = file_open_read(options->path, &verify->fd);
     }
     if (st == STATUS_OK) {
-        st = compare_description(verify, options->nsets > 0);
+        st = verify_compare_description(verify, options->nsets > 0);
     }
     if (st == STATUS_OK) {
-        st = pick_chunks(verify, options);
+        st = verify_pick_chunks(verify, options);
     }
     if (st == STATUS_OK) {
         struct backend_options none = {0};
         st = backend_open(BACKEND_REFERENCE, &none, &verify->backend);
     }
     if (st == STATUS_OK) {
-        struct pipeline_sink sink = {verify, compare_rows, count_missing};
+        struct pipeline_sink sink = {verify, verify_compare_rows, verify_count_missing};
         st = channelise_pipeline_create(verify->work, verify->backend, &sink, &verify->pipeline);
     }
     TRY(agree_all(verify->comm, st));
@@ -354,7 +355,7 @@ out:
 }
 
 /* How many samples are missing is known when all was looked at, or when none can be. */
-static status_t judge_missing(const struct verify *verify, uint64_t missing)
+static status_t verify_judge_missing(const struct verify *verify, uint64_t missing)
 {
     status_t st = STATUS_OK;
     const struct product *product = verify->product;
@@ -382,7 +383,7 @@ static status_t judge(const struct verify *verify, const struct agreement *agree
     return verify_judge(product->path, "its archive", agreement, "a spectrum's rms + max|Y| / 10");
 }
 
-static status_t open_product_all(struct verify *verify, const struct verify_options *options)
+static status_t verify_open_product_all(struct verify *verify, const struct verify_options *options)
 {
     status_t st = STATUS_OK;
     st = product_open(options->path, &verify->product);
@@ -399,14 +400,16 @@ status_t verify_product_all(MPI_Comm comm, const struct verify_options *options)
     status_t st = STATUS_OK;
     struct verify verify = {.comm = comm, .fd = -1};
     MPI_Comm_rank(comm, &verify.rank);
-    TRY(open_product_all(&verify, options));
+    TRY(verify_open_product_all(&verify, options));
     if (verify.product->kind == PRODUCT_DEDISPERSED) {
         TRY(verify_dedispersed_all(comm, options, verify.product));
         goto out;
     }
-    TRY(prepare_all(&verify, options));
-    struct driver_work work = {
-        .chunks = verify.npicked, .context = &verify, .process = process, .finish = finish};
+    TRY(verify_prepare_all(&verify, options));
+    struct driver_work work = {.chunks = verify.npicked,
+                               .context = &verify,
+                               .process = verify_process,
+                               .finish = verify_finish};
     struct progress progress = {.every = options->progress, .what = "chunks", .total = work.chunks};
     TRY(driver_run_all(comm, &work, &progress));
     struct agreement agreement = verify_agreement_all(comm, &verify.agreement);
@@ -416,7 +419,7 @@ status_t verify_product_all(MPI_Comm comm, const struct verify_options *options)
         st = judge(&verify, &agreement, rows);
     }
     if (verify.rank == 0 && st == STATUS_OK) {
-        st = judge_missing(&verify, missing);
+        st = verify_judge_missing(&verify, missing);
     }
     TRY(agree_all(comm, st));
 out:

@@ -46,7 +46,7 @@ struct check {
     uint64_t checked, bad;
 };
 
-static void check_end(struct check *check)
+static void crc_check_end(struct check *check)
 {
     product_files_free(&check->find);
     product_destroy(check->product);
@@ -62,7 +62,8 @@ static void check_end(struct check *check)
 }
 
 /* Whether some time stamps are what the product says of its time axis. */
-static status_t compare_times(const struct check *check, uint64_t first, uint64_t total, int *same)
+static status_t crc_compare_times(const struct check *check, uint64_t first, uint64_t total,
+                                  int *same)
 {
     status_t st = STATUS_OK;
     enum { PIECE = 4096 };
@@ -83,22 +84,23 @@ out:
 
 /* The time stamps that go with a stretch: those of its rows, of one stretch of each; or those of
  * its bytes, a float each, of the first row's. */
-static status_t compare_stamps(const struct check *check, const struct stretch *stretch, int *same)
+static status_t crc_compare_stamps(const struct check *check, const struct stretch *stretch,
+                                   int *same)
 {
     status_t st = STATUS_OK;
     int is_across = check->product->kind == PRODUCT_DEDISPERSED;
     if (is_across && stretch->first_row == 0) {
-        TRY(compare_times(check, stretch->from / sizeof(float), stretch->piece / sizeof(float),
-                          same));
+        TRY(crc_compare_times(check, stretch->from / sizeof(float), stretch->piece / sizeof(float),
+                              same));
     } else if (!is_across && stretch->from == 0) {
-        TRY(compare_times(check, stretch->first_row, stretch->rows, same));
+        TRY(crc_compare_times(check, stretch->first_row, stretch->rows, same));
     }
 out:
     return st;
 }
 
 /* What the file holds of a stretch, as sums of the spans that it touches. */
-static status_t sum_stretch(struct check *check, const struct stretch *stretch)
+static status_t crc_sum_stretch(struct check *check, const struct stretch *stretch)
 {
     status_t st = STATUS_OK;
     const struct product_place *place = &check->product->place;
@@ -123,7 +125,7 @@ out:
 }
 
 /* Notes a stretch that is not what it should be. */
-static status_t judge(struct check *check, const struct stretch *stretch, int is_good)
+static status_t crc_judge(struct check *check, const struct stretch *stretch, int is_good)
 {
     status_t st = STATUS_OK;
     check->checked++;
@@ -134,7 +136,7 @@ out:
     return st;
 }
 
-static status_t check_span(void *context, driver_t *driver, uint64_t span)
+static status_t crc_check_span(void *context, driver_t *driver, uint64_t span)
 {
     status_t st = STATUS_OK;
     struct check *check = context;
@@ -143,16 +145,16 @@ static status_t check_span(void *context, driver_t *driver, uint64_t span)
     struct stretch stretch = {first, min_u64(place->span_rows, place->rows - first), 0,
                               place->row_bytes};
     int same = 1;
-    TRY(sum_stretch(check, &stretch));
-    TRY(compare_stamps(check, &stretch, &same));
-    TRY(judge(check, &stretch,
-              same && spans_crc(place, span, check->sums[0]) == check->expected[span]));
+    TRY(crc_sum_stretch(check, &stretch));
+    TRY(crc_compare_stamps(check, &stretch, &same));
+    TRY(crc_judge(check, &stretch,
+                  same && spans_crc(place, span, check->sums[0]) == check->expected[span]));
     driver_serve(driver);
 out:
     return st;
 }
 
-static status_t check_chunk(void *context, driver_t *driver, uint64_t number)
+static status_t crc_check_chunk(void *context, driver_t *driver, uint64_t number)
 {
     status_t st = STATUS_OK;
     struct check *check = context;
@@ -165,24 +167,24 @@ static status_t check_chunk(void *context, driver_t *driver, uint64_t number)
     uint64_t span = 0;
     uint64_t sums = journal_chunk_sums(head, number, &span);
     int same = 1;
-    TRY(sum_stretch(check, &stretch));
-    TRY(compare_stamps(check, &stretch, &same));
+    TRY(crc_sum_stretch(check, &stretch));
+    TRY(crc_compare_stamps(check, &stretch, &same));
     same = same && memcmp(check->sums, check->expected + check->places[number],
                           (size_t)sums * sizeof *check->sums) == 0;
-    TRY(judge(check, &stretch, same));
+    TRY(crc_judge(check, &stretch, same));
     driver_serve(driver);
 out:
     return st;
 }
 
 /* Chunks of which the journal says nothing. */
-static int is_unknown(void *context, uint64_t chunk)
+static int crc_is_unknown(void *context, uint64_t chunk)
 {
     const struct check *check = context;
     return !journal_is_done(check->journal, chunk);
 }
 
-static status_t tell(void *context, struct text *out)
+static status_t crc_tell(void *context, struct text *out)
 {
     struct check *check = context;
     status_t st =
@@ -191,7 +193,7 @@ static status_t tell(void *context, struct text *out)
     return st;
 }
 
-static status_t take(void *context, const char *data, size_t bytes)
+static status_t crc_take(void *context, const char *data, size_t bytes)
 {
     struct check *check = context;
     struct stretch stretch;
@@ -214,7 +216,7 @@ static status_t take(void *context, const char *data, size_t bytes)
 }
 
 /* The CRCs that a finished product holds. */
-static status_t expect_spans(struct check *check)
+static status_t crc_expect_spans(struct check *check)
 {
     status_t st = STATUS_OK;
     const struct product_place *place = &check->product->place;
@@ -229,7 +231,7 @@ out:
 }
 
 /* Counts the sums of all records first, then keeps them. */
-static status_t keep_record(void *context, const struct journal_record *record)
+static status_t crc_keep_record(void *context, const struct journal_record *record)
 {
     struct check *check = context;
     uint64_t span = 0;
@@ -243,20 +245,20 @@ static status_t keep_record(void *context, const struct journal_record *record)
     return STATUS_OK;
 }
 
-static status_t expect_chunks(struct check *check)
+static status_t crc_expect_chunks(struct check *check)
 {
     status_t st = STATUS_OK;
-    TRY(journal_read(check->journal, check, keep_record));
+    TRY(journal_read(check->journal, check, crc_keep_record));
     TRY(memory_zeroed((size_t)check->nexpected, sizeof *check->expected, "CRCs", &check->expected));
     TRY(memory_zeroed((size_t)journal_chunks(check->journal), sizeof *check->places, "CRCs",
                       &check->places));
     check->nexpected = 0;
-    TRY(journal_read(check->journal, check, keep_record));
+    TRY(journal_read(check->journal, check, crc_keep_record));
 out:
     return st;
 }
 
-static status_t open_journal(struct check *check)
+static status_t crc_open_journal(struct check *check)
 {
     status_t st = STATUS_OK;
     enum journal_state state;
@@ -274,7 +276,7 @@ out:
     return st;
 }
 
-static status_t prepare(struct check *check, const char *path)
+static status_t crc_prepare(struct check *check, const char *path)
 {
     status_t st = STATUS_OK;
     TRY(product_files_find(path, &check->find));
@@ -284,10 +286,10 @@ static status_t prepare(struct check *check, const char *path)
     REQUIRE(check->product, STATUS_DATA, "%s is no product of voltmill", check->path);
     TRY(file_open_read(check->path, &check->fd));
     if (check->find.is_finished) {
-        TRY(expect_spans(check));
+        TRY(crc_expect_spans(check));
     } else {
-        TRY(open_journal(check));
-        TRY(expect_chunks(check));
+        TRY(crc_open_journal(check));
+        TRY(crc_expect_chunks(check));
     }
     const struct product_place *place = &check->product->place;
     TRY(memory_zeroed((size_t)spans_count(place) + 1, sizeof *check->sums, "CRCs", &check->sums));
@@ -297,7 +299,7 @@ out:
 }
 
 /* Rank 0: all that a finished product holds beside its rows. */
-static status_t check_contents(const struct check *check, struct contents_found *out)
+static status_t crc_check_contents(const struct check *check, struct contents_found *out)
 {
     status_t st = STATUS_OK;
     TRY(contents_compare(check->path, &check->product->place, out));
@@ -315,7 +317,7 @@ out:
     return st;
 }
 
-static status_t conclude(const struct check *check, uint64_t checked)
+static status_t crc_conclude(const struct check *check, uint64_t checked)
 {
     status_t st = STATUS_OK;
     struct contents_found found = {0};
@@ -323,7 +325,7 @@ static status_t conclude(const struct check *check, uint64_t checked)
     uint64_t all =
         check->journal ? journal_chunks(check->journal) : spans_count(&check->product->place);
     if (!check->journal) {
-        TRY(check_contents(check, &found));
+        TRY(crc_check_contents(check, &found));
     }
     display_print("%s: %" PRIu64 " of %" PRIu64 " %s read, %" PRIu64 " damaged\n", check->path,
                   checked, all, what, check->bad);
@@ -347,23 +349,23 @@ status_t verify_crc_all(MPI_Comm comm, const char *path, double progress)
     status_t st = STATUS_OK;
     struct check check = {.comm = comm, .fd = -1};
     MPI_Comm_rank(comm, &check.rank);
-    TRY(agree_all(comm, prepare(&check, path)));
+    TRY(agree_all(comm, crc_prepare(&check, path)));
     struct driver_work work = {.chunks = check.journal ? journal_chunks(check.journal)
                                                        : spans_count(&check.product->place),
                                .context = &check,
-                               .process = check.journal ? check_chunk : check_span,
-                               .is_done = check.journal ? is_unknown : NULL,
-                               .tell = tell,
-                               .take = take};
+                               .process = check.journal ? crc_check_chunk : crc_check_span,
+                               .is_done = check.journal ? crc_is_unknown : NULL,
+                               .tell = crc_tell,
+                               .take = crc_take};
     struct progress shown = {
         .every = progress, .what = check.journal ? "chunks" : "spans", .total = work.chunks};
     TRY(driver_run_all(comm, &work, &shown));
     uint64_t checked = sum_u64_all(comm, check.checked);
     if (check.rank == 0) {
-        st = conclude(&check, checked);
+        st = crc_conclude(&check, checked);
     }
     TRY(agree_all(comm, st));
 out:
-    check_end(&check);
+    crc_check_end(&check);
     return st;
 }

@@ -54,7 +54,7 @@ static void verify_end(struct verify *verify)
 }
 
 /* The product's own job; its filterbank lies where it did, or where the user says. */
-static status_t parse_job(struct verify *verify, const struct verify_options *options)
+static status_t verify_parse_job(struct verify *verify, const struct verify_options *options)
 {
     status_t st = STATUS_OK;
     const char *text = verify->product->job_text;
@@ -85,7 +85,7 @@ out:
 }
 
 /* Small chunks, as if another run had begun with them; of fewer DMs where these need too much. */
-static status_t make_plan(struct verify *verify, const struct verify_options *options)
+static status_t verify_make_plan(struct verify *verify, const struct verify_options *options)
 {
     status_t st = STATUS_OK;
     const struct product *product = verify->product;
@@ -109,7 +109,7 @@ out:
 }
 
 /* What can be compared without computing. Rank 0 looks into what need not be known to go on. */
-static status_t compare_description(const struct verify *verify, int is_moved)
+static status_t verify_compare_description(const struct verify *verify, int is_moved)
 {
     status_t st = STATUS_OK;
     const struct dedispersed *series = verify->series;
@@ -135,7 +135,7 @@ out:
 }
 
 /* Some marked DMs are among the sample, where they are NaN. */
-static status_t pick_chunks(struct verify *verify, const struct verify_options *options)
+static status_t verify_pick_chunks(struct verify *verify, const struct verify_options *options)
 {
     status_t st = STATUS_OK;
     const struct chunking *chunking = &verify->plan->chunking;
@@ -157,8 +157,8 @@ out:
 }
 
 /* What is NaN by a hole is passed over when its input cannot be read now, either. */
-static status_t pass_holes(struct verify *verify, uint64_t row, const struct chunk *chunk,
-                           float *expected)
+static status_t verify_pass_holes(struct verify *verify, uint64_t row, const struct chunk *chunk,
+                                  float *expected)
 {
     status_t st = STATUS_OK;
     const struct product *product = verify->product;
@@ -187,8 +187,9 @@ out:
 }
 
 /* The sink: outputs as the reference makes them. */
-static status_t compare_rows(void *context, uint32_t index, const struct chunk *chunk,
-                             uint64_t first_row, uint64_t rows, const void *data, const char *holes)
+static status_t verify_compare_rows(void *context, uint32_t index, const struct chunk *chunk,
+                                    uint64_t first_row, uint64_t rows, const void *data,
+                                    const char *holes)
 {
     status_t st = STATUS_OK;
     struct verify *verify = context;
@@ -201,7 +202,7 @@ static status_t compare_rows(void *context, uint32_t index, const struct chunk *
                       chunk->first_stream * sizeof(float);
         TRY(file_read(verify->fd, verify->product->path, at, verify->stored, bytes));
         memcpy(verify->expected, (const float *)data + i * chunk->streams, bytes);
-        TRY(pass_holes(verify, first_row + i, chunk, verify->expected));
+        TRY(verify_pass_holes(verify, first_row + i, chunk, verify->expected));
         agreement_sums(&verify->agreement, verify->stored, verify->expected, chunk->streams);
     }
     verify->outputs += rows * chunk->streams;
@@ -209,24 +210,24 @@ out:
     return st;
 }
 
-static status_t prepare(struct verify *verify, const struct verify_options *options)
+static status_t verify_prepare(struct verify *verify, const struct verify_options *options)
 {
     status_t st = STATUS_OK;
     struct backend_options none = {0};
-    struct pipeline_sink sink = {verify, compare_rows, NULL};
+    struct pipeline_sink sink = {verify, verify_compare_rows, NULL};
     TRY(dedispersed_read(options->path, &verify->series));
-    TRY(parse_job(verify, options));
-    TRY(make_plan(verify, options));
+    TRY(verify_parse_job(verify, options));
+    TRY(verify_make_plan(verify, options));
     TRY(file_open_read(options->path, &verify->fd));
-    TRY(compare_description(verify, options->nsets > 0));
-    TRY(pick_chunks(verify, options));
+    TRY(verify_compare_description(verify, options->nsets > 0));
+    TRY(verify_pick_chunks(verify, options));
     TRY(backend_open(BACKEND_REFERENCE, &none, &verify->backend));
     TRY(dedisperse_pipeline_create(verify->plan, verify->backend, NULL, &sink, &verify->pipe));
 out:
     return st;
 }
 
-static status_t process(void *context, driver_t *driver, uint64_t index)
+static status_t verify_process(void *context, driver_t *driver, uint64_t index)
 {
     struct verify *verify = context;
     uint64_t picked = verify->picked ? verify->picked[index] : index;
@@ -234,7 +235,7 @@ static status_t process(void *context, driver_t *driver, uint64_t index)
     return dedisperse_pipeline_chunk(verify->pipe, driver, &chunk);
 }
 
-static status_t finish(void *context, driver_t *driver)
+static status_t verify_finish(void *context, driver_t *driver)
 {
     return dedisperse_pipeline_finish(((struct verify *)context)->pipe, driver);
 }
@@ -260,9 +261,11 @@ status_t verify_dedispersed_all(MPI_Comm comm, const struct verify_options *opti
     status_t st = STATUS_OK;
     struct verify verify = {.comm = comm, .product = product, .fd = -1};
     MPI_Comm_rank(comm, &verify.rank);
-    TRY(agree_all(comm, prepare(&verify, options)));
-    struct driver_work work = {
-        .chunks = verify.npicked, .context = &verify, .process = process, .finish = finish};
+    TRY(agree_all(comm, verify_prepare(&verify, options)));
+    struct driver_work work = {.chunks = verify.npicked,
+                               .context = &verify,
+                               .process = verify_process,
+                               .finish = verify_finish};
     struct progress progress = {.every = options->progress, .what = "chunks", .total = work.chunks};
     TRY(driver_run_all(comm, &work, &progress));
     struct agreement agreement = verify_agreement_all(comm, &verify.agreement);

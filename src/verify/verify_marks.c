@@ -31,8 +31,8 @@ out:
 
 /* Looks for NaN in a row from number `from` on, and then before it. *at: PIECE-wise the first, or
  * the number of numbers when there is none. */
-static status_t find_nan(int fd, const struct product *product, uint64_t row, uint64_t from,
-                         uint64_t *at)
+static status_t marks_find_nan(int fd, const struct product *product, uint64_t row, uint64_t from,
+                               uint64_t *at)
 {
     status_t st = STATUS_OK;
     float numbers[PIECE];
@@ -60,7 +60,7 @@ out:
 static status_t check_mark(int fd, const struct product *product, uint64_t row, uint64_t *at)
 {
     status_t st = STATUS_OK;
-    TRY(find_nan(fd, product, row, *at, at));
+    TRY(marks_find_nan(fd, product, row, *at, at));
     REQUIRE(*at < product->place.row_bytes / sizeof(float), STATUS_DATA,
             "%s: row %llu is marked in /provenance/holes, but holds numbers alone", product->path,
             (unsigned long long)row);

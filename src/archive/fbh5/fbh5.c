@@ -37,7 +37,7 @@ uint64_t fbh5_row_bytes(const struct fbh5 *fbh5)
 }
 
 /* Bytes of a stored number of one of the three kinds; whether it is this machine's, too. */
-static status_t read_type(hid_t data, struct fbh5 *fbh5, int *is_native)
+static status_t fbh5_read_type(hid_t data, struct fbh5 *fbh5, int *is_native)
 {
     status_t st = STATUS_OK;
     hid_t type = H5Dget_type(data);
@@ -61,7 +61,7 @@ out:
     return st;
 }
 
-static status_t read_shape(hid_t data, struct fbh5 *fbh5)
+static status_t fbh5_read_shape(hid_t data, struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
     hsize_t dims[H5S_MAX_RANK] = {0};
@@ -88,7 +88,7 @@ out:
     return st;
 }
 
-static status_t read_chunks(hid_t plist, struct fbh5 *fbh5)
+static status_t fbh5_read_chunks(hid_t plist, struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
     hsize_t chunk[3] = {1, 1, 1};
@@ -113,7 +113,7 @@ out:
 }
 
 /* Rows of which some elements cannot be had. */
-static status_t find_lost_rows(const struct lost_pieces *pieces, struct fbh5 *fbh5)
+static status_t fbh5_find_lost_rows(const struct lost_pieces *pieces, struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
     struct lost_box *boxes = NULL;
@@ -130,7 +130,7 @@ out:
 }
 
 /* Where the rows lie. */
-static status_t read_layout(hid_t data, int is_native, struct fbh5 *fbh5)
+static status_t fbh5_read_layout(hid_t data, int is_native, struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
     struct places places = {.nextents = 0};
@@ -141,11 +141,11 @@ static status_t read_layout(hid_t data, int is_native, struct fbh5 *fbh5)
     H5_TRY(plist, "%s: /data does not say how it is stored", fbh5->path);
     fbh5->chunk_rows = 1;
     if (H5Pget_layout(plist) == H5D_CHUNKED) {
-        TRY(read_chunks(plist, fbh5));
+        TRY(fbh5_read_chunks(plist, fbh5));
     }
     TRY(depot_open(&spec, &depot));
     TRY(depot_search(depot, &found));
-    TRY(find_lost_rows(&found.lost, fbh5));
+    TRY(fbh5_find_lost_rows(&found.lost, fbh5));
     TRY(places_find(depot, &places));
     if (is_native && places.nextents == 1) {
         fbh5->is_plain = 1;
@@ -177,7 +177,7 @@ out:
     return st;
 }
 
-static status_t describe(hid_t file, struct fbh5 *fbh5)
+static status_t fbh5_describe(hid_t file, struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
     int is_native = 0;
@@ -190,9 +190,9 @@ static status_t describe(hid_t file, struct fbh5 *fbh5)
     TRY(links_open(&request, &data, &is_there));
     REQUIRE(is_there && H5Iget_type(data) == H5I_DATASET, STATUS_DATA,
             "%s is no filterbank: its /data leads to no dataset", fbh5->path);
-    TRY(read_shape(data, fbh5));
-    TRY(read_type(data, fbh5, &is_native));
-    TRY(read_layout(data, is_native, fbh5));
+    TRY(fbh5_read_shape(data, fbh5));
+    TRY(fbh5_read_type(data, fbh5, &is_native));
+    TRY(fbh5_read_layout(data, is_native, fbh5));
     h5_try_chunks(data, fbh5->path, "/data");
     TRY(fbh5_read_header(file, data, fbh5));
     TRY(h5_has(file, fbh5->path, "frequency", &is_there));
@@ -204,7 +204,7 @@ out:
     return st;
 }
 
-static status_t open_here(const char *path, struct fbh5 **out)
+static status_t fbh5_open_here(const char *path, struct fbh5 **out)
 {
     status_t st = STATUS_OK;
     struct fbh5 *fbh5 = NULL;
@@ -215,7 +215,7 @@ static status_t open_here(const char *path, struct fbh5 **out)
     TRY(h5_open_file(path, &file));
     REQUIRE(stat(path, &info) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
     fbh5->file_bytes = (uint64_t)info.st_size;
-    TRY(describe(file, fbh5));
+    TRY(fbh5_describe(file, fbh5));
     *out = fbh5;
     fbh5 = NULL;
 out:
@@ -226,5 +226,5 @@ out:
 
 status_t fbh5_open(const char *path, struct fbh5 **out)
 {
-    return apart_is_used() ? ask_filterbank(path, out) : open_here(path, out);
+    return apart_is_used() ? ask_filterbank(path, out) : fbh5_open_here(path, out);
 }

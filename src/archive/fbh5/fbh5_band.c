@@ -15,7 +15,7 @@ struct band {
     hid_t file, dataset, space;
 };
 
-static void band_close(struct band *band)
+static void fbh5_band_close(struct band *band)
 {
     h5_close(band->space);
     h5_close(band->dataset);
@@ -23,7 +23,7 @@ static void band_close(struct band *band)
 }
 
 /* Gives a dataset < 0 when there is none. */
-static status_t band_open(const struct fbh5 *fbh5, struct band *out)
+static status_t fbh5_band_open(const struct fbh5 *fbh5, struct band *out)
 {
     status_t st = STATUS_OK;
     struct band band = {-1, -1, -1};
@@ -43,12 +43,12 @@ static status_t band_open(const struct fbh5 *fbh5, struct band *out)
     *out = band;
     band = (struct band){-1, -1, -1};
 out:
-    band_close(&band);
+    fbh5_band_close(&band);
     return st;
 }
 
-static status_t band_read(const struct band *band, const struct fbh5 *fbh5, uint64_t first,
-                          uint64_t count, double *hertz)
+static status_t fbh5_band_read(const struct band *band, const struct fbh5 *fbh5, uint64_t first,
+                               uint64_t count, double *hertz)
 {
     status_t st = STATUS_OK;
     hsize_t start = first;
@@ -63,12 +63,12 @@ out:
     return st;
 }
 
-static double stated_mhz(const struct fbh5 *fbh5, uint64_t channel)
+static double fbh5_stated_mhz(const struct fbh5 *fbh5, uint64_t channel)
 {
     return fbh5->fch1_mhz + (double)channel * fbh5->foff_mhz;
 }
 
-static status_t load_here(struct fbh5 *fbh5)
+static status_t fbh5_load_here(struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
     struct band band = {-1, -1, -1};
@@ -77,30 +77,30 @@ static status_t load_here(struct fbh5 *fbh5)
             "%s: %u %s, expected 2 to %d: nothing can be dedispersed", fbh5->path, nchannels,
             units_plural(nchannels, "channel", "channels"), MOST_CHANNELS);
     TRY(memory_zeroed(nchannels, sizeof *fbh5->freq_hz, "frequencies", &fbh5->freq_hz));
-    TRY(band_open(fbh5, &band));
+    TRY(fbh5_band_open(fbh5, &band));
     if (band.dataset >= 0) {
-        TRY(band_read(&band, fbh5, 0, nchannels, fbh5->freq_hz));
+        TRY(fbh5_band_read(&band, fbh5, 0, nchannels, fbh5->freq_hz));
     }
     for (uint32_t c = 0; c < nchannels; c++) {
         if (band.dataset < 0) {
-            fbh5->freq_hz[c] = 1e6 * stated_mhz(fbh5, c);
+            fbh5->freq_hz[c] = 1e6 * fbh5_stated_mhz(fbh5, c);
         }
         REQUIRE(isfinite(fbh5->freq_hz[c]) && fbh5->freq_hz[c] > 0, STATUS_DATA,
                 "%s: channel %u lies at %g Hz, expected a frequency above 0", fbh5->path, c,
                 fbh5->freq_hz[c]);
     }
 out:
-    band_close(&band);
+    fbh5_band_close(&band);
     return st;
 }
 
 /* What lies within a tenth of a channel of its place smears a pulse less than the channel does. */
-static status_t compare(const struct fbh5 *fbh5, uint64_t first, uint64_t count,
-                        const double *hertz)
+static status_t fbh5_compare(const struct fbh5 *fbh5, uint64_t first, uint64_t count,
+                             const double *hertz)
 {
     status_t st = STATUS_OK;
     for (uint64_t i = 0; i < count; i++) {
-        double mhz = stated_mhz(fbh5, first + i);
+        double mhz = fbh5_stated_mhz(fbh5, first + i);
         REQUIRE(fabs(hertz[i] / 1e6 - mhz) <= 0.1 * fabs(fbh5->foff_mhz), STATUS_DATA,
                 "%s: its channels are not evenly spaced, which SIGPROC cannot say: channel %llu "
                 "lies at %.9g MHz, not %.9g (order: fft, or coarse channels with gaps between "
@@ -111,33 +111,33 @@ out:
     return st;
 }
 
-static status_t check_here(const struct fbh5 *fbh5)
+static status_t fbh5_check_here(const struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
     struct band band = {-1, -1, -1};
     double *hertz = NULL;
-    TRY(band_open(fbh5, &band));
+    TRY(fbh5_band_open(fbh5, &band));
     if (fbh5->nchannels < 2 || band.dataset < 0) {
         goto out;
     }
     TRY(memory_zeroed(FREQUENCIES, sizeof *hertz, "frequencies", &hertz));
     for (uint64_t at = 0; at < fbh5->nchannels; at += FREQUENCIES) {
         uint64_t count = min_u64(FREQUENCIES, fbh5->nchannels - at);
-        TRY(band_read(&band, fbh5, at, count, hertz));
-        TRY(compare(fbh5, at, count, hertz));
+        TRY(fbh5_band_read(&band, fbh5, at, count, hertz));
+        TRY(fbh5_compare(fbh5, at, count, hertz));
     }
 out:
     free(hertz);
-    band_close(&band);
+    fbh5_band_close(&band);
     return st;
 }
 
 status_t fbh5_load_band(struct fbh5 *fbh5)
 {
-    return apart_is_used() ? ask_band(fbh5) : load_here(fbh5);
+    return apart_is_used() ? ask_band(fbh5) : fbh5_load_here(fbh5);
 }
 
 status_t fbh5_check_even(const struct fbh5 *fbh5)
 {
-    return apart_is_used() ? ask_even(fbh5) : check_here(fbh5);
+    return apart_is_used() ? ask_even(fbh5) : fbh5_check_here(fbh5);
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Attributes without which there are no axes. */
-static status_t read_axes(hid_t data, struct fbh5 *fbh5)
+static status_t fbh5_read_axes(hid_t data, struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
     struct {
@@ -35,7 +35,7 @@ out:
 }
 
 /* A number that may be missing; *value is what it then is. */
-static status_t get_f64(hid_t data, const struct fbh5 *fbh5, const char *name, double *value)
+static status_t fbh5_get_f64(hid_t data, const struct fbh5 *fbh5, const char *name, double *value)
 {
     status_t st = STATUS_OK;
     int found = 0;
@@ -48,7 +48,7 @@ out:
     return st;
 }
 
-static status_t get_i32(hid_t data, const struct fbh5 *fbh5, const char *name, int32_t *value)
+static status_t fbh5_get_i32(hid_t data, const struct fbh5 *fbh5, const char *name, int32_t *value)
 {
     status_t st = STATUS_OK;
     int found = 0;
@@ -62,7 +62,7 @@ out:
 }
 
 /* The header's own counts; /data counts more. */
-static status_t compare_counts(hid_t data, const struct fbh5 *fbh5)
+static status_t fbh5_compare_counts(hid_t data, const struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
     struct {
@@ -85,7 +85,7 @@ out:
 }
 
 /* Hours and degrees; some writers leave SIGPROC's hhmmss.s. */
-static double unpack_sixtieths(const char *path, const char *name, double value, double most)
+static double fbh5_unpack_sixtieths(const char *path, const char *name, double value, double most)
 {
     if (fabs(value) <= most) {
         return value;
@@ -101,28 +101,28 @@ static double unpack_sixtieths(const char *path, const char *name, double value,
     return can_be ? copysign(number, value) : 0;
 }
 
-static status_t read_position(hid_t data, struct fbh5 *fbh5)
+static status_t fbh5_read_position(hid_t data, struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
-    TRY(get_f64(data, fbh5, "src_raj", &fbh5->raj_hours));
-    TRY(get_f64(data, fbh5, "src_dej", &fbh5->dej_degrees));
-    fbh5->raj_hours = unpack_sixtieths(fbh5->path, "src_raj", fbh5->raj_hours, 24);
-    fbh5->dej_degrees = unpack_sixtieths(fbh5->path, "src_dej", fbh5->dej_degrees, 90);
+    TRY(fbh5_get_f64(data, fbh5, "src_raj", &fbh5->raj_hours));
+    TRY(fbh5_get_f64(data, fbh5, "src_dej", &fbh5->dej_degrees));
+    fbh5->raj_hours = fbh5_unpack_sixtieths(fbh5->path, "src_raj", fbh5->raj_hours, 24);
+    fbh5->dej_degrees = fbh5_unpack_sixtieths(fbh5->path, "src_dej", fbh5->dej_degrees, 90);
     /* Who does not know it writes zeros. */
     fbh5->has_position = fbh5->raj_hours < 0 || fbh5->raj_hours > 0 || fbh5->dej_degrees < 0 ||
                          fbh5->dej_degrees > 0;
-    TRY(get_f64(data, fbh5, "az_start", &fbh5->az_start));
-    TRY(get_f64(data, fbh5, "za_start", &fbh5->za_start));
+    TRY(fbh5_get_f64(data, fbh5, "az_start", &fbh5->az_start));
+    TRY(fbh5_get_f64(data, fbh5, "za_start", &fbh5->za_start));
 out:
     return st;
 }
 
-static status_t read_start(hid_t file, hid_t data, struct fbh5 *fbh5)
+static status_t fbh5_read_start(hid_t file, hid_t data, struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
     struct start start;
     double mjd = 0;
-    TRY(get_f64(data, fbh5, "tstart", &mjd));
+    TRY(fbh5_get_f64(data, fbh5, "tstart", &mjd));
     TRY(start_read(file, fbh5->path, mjd, fbh5->tsamp, &start));
     fbh5->has_start = start.is_known;
     fbh5->start = start.utc;
@@ -134,7 +134,7 @@ out:
     return st;
 }
 
-static status_t read_words(hid_t file, hid_t data, struct fbh5 *fbh5)
+static status_t fbh5_read_words(hid_t file, hid_t data, struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
     enum { MOST_LETTERS = 1024 }; /* else these are no polarisations */
@@ -152,7 +152,7 @@ out:
 }
 
 /* Whether it is a power product of our own. */
-static status_t read_own(hid_t file, struct fbh5 *fbh5)
+static status_t fbh5_read_own(hid_t file, struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
     char *format = NULL;
@@ -177,16 +177,16 @@ status_t fbh5_read_header(hid_t file, hid_t data, struct fbh5 *fbh5)
     status_t st = STATUS_OK;
     fbh5->nbeams = 1;
     fbh5->ibeam = 1;
-    TRY(read_axes(data, fbh5));
-    TRY(compare_counts(data, fbh5));
-    TRY(read_start(file, data, fbh5));
-    TRY(read_position(data, fbh5));
-    TRY(get_i32(data, fbh5, "machine_id", &fbh5->machine_id));
-    TRY(get_i32(data, fbh5, "telescope_id", &fbh5->telescope_id));
-    TRY(get_i32(data, fbh5, "nbeams", &fbh5->nbeams));
-    TRY(get_i32(data, fbh5, "ibeam", &fbh5->ibeam));
-    TRY(read_words(file, data, fbh5));
-    TRY(read_own(file, fbh5));
+    TRY(fbh5_read_axes(data, fbh5));
+    TRY(fbh5_compare_counts(data, fbh5));
+    TRY(fbh5_read_start(file, data, fbh5));
+    TRY(fbh5_read_position(data, fbh5));
+    TRY(fbh5_get_i32(data, fbh5, "machine_id", &fbh5->machine_id));
+    TRY(fbh5_get_i32(data, fbh5, "telescope_id", &fbh5->telescope_id));
+    TRY(fbh5_get_i32(data, fbh5, "nbeams", &fbh5->nbeams));
+    TRY(fbh5_get_i32(data, fbh5, "ibeam", &fbh5->ibeam));
+    TRY(fbh5_read_words(file, data, fbh5));
+    TRY(fbh5_read_own(file, fbh5));
 out:
     return st;
 }

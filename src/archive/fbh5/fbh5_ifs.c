@@ -10,7 +10,7 @@ enum { NAME = 16 };
 static const char separators[] = ",;/| ";
 
 /* The at-th name in a list. Returns how many there are. */
-static uint32_t find_listed(const char *list, uint32_t at, char name[NAME])
+static uint32_t fbh5_find_listed(const char *list, uint32_t at, char name[NAME])
 {
     uint32_t count = 0;
     for (list += strspn(list, separators); *list; list += strspn(list, separators)) {
@@ -28,12 +28,12 @@ static uint32_t find_listed(const char *list, uint32_t at, char name[NAME])
 
 /* Names are listed, or letters (or pairs of them) stand side by side. Returns 0 when there are not
  * as many as ifs. */
-static int find_name(const struct fbh5 *fbh5, uint32_t at, char name[NAME])
+static int fbh5_find_name(const struct fbh5 *fbh5, uint32_t at, char name[NAME])
 {
     const char *pols = fbh5->pols ? fbh5->pols : "";
     size_t length = strlen(pols);
     size_t each = length / fbh5->nifs;
-    int is_found = find_listed(pols, at, name) == fbh5->nifs;
+    int is_found = fbh5_find_listed(pols, at, name) == fbh5->nifs;
     if (!is_found && !strpbrk(pols, separators) && each * fbh5->nifs == length &&
         (each == 1 || each == 2)) {
         memcpy(name, pols + at * each, each);
@@ -47,11 +47,11 @@ static int find_name(const struct fbh5 *fbh5, uint32_t at, char name[NAME])
 }
 
 /* Else V is a vertical feed. */
-static int has_stokes(const struct fbh5 *fbh5)
+static int fbh5_has_stokes(const struct fbh5 *fbh5)
 {
     char name[NAME] = "";
     for (uint32_t i = 0; i < fbh5->nifs; i++) {
-        if (find_name(fbh5, i, name) && strlen(name) == 1 && strchr("IQU", name[0])) {
+        if (fbh5_find_name(fbh5, i, name) && strlen(name) == 1 && strchr("IQU", name[0])) {
             return 1;
         }
     }
@@ -64,11 +64,11 @@ int fbh5_is_power(const struct fbh5 *fbh5, uint32_t at)
     if (fbh5->is_ours || !fbh5->pols) {
         return 1;
     }
-    if (!find_name(fbh5, at, name)) {
+    if (!fbh5_find_name(fbh5, at, name)) {
         return !strpbrk(fbh5->pols, "QUqu"); /* parts of Stokes parameters */
     }
     if (strlen(name) == 1) {
-        return !strchr("QU", name[0]) && (name[0] != 'V' || !has_stokes(fbh5));
+        return !strchr("QU", name[0]) && (name[0] != 'V' || !fbh5_has_stokes(fbh5));
     }
     int is_part = strncmp(name, "RE", 2) == 0 || strncmp(name, "IM", 2) == 0;
     int is_pair = strlen(name) == 2 && strchr("ABCHIJLPQRSUVXY", name[0]) &&
@@ -82,7 +82,7 @@ status_t fbh5_powers(const struct fbh5 *fbh5, struct text *out)
     size_t before = out->length;
     for (uint32_t i = 0; i < fbh5->nifs; i++) {
         char name[NAME] = "?";
-        if (fbh5_is_power(fbh5, i) && find_name(fbh5, i, name)) {
+        if (fbh5_is_power(fbh5, i) && fbh5_find_name(fbh5, i, name)) {
             TRY(text_add(out, "%s%u (%s)", out->length > before ? ", " : "", i, name));
         }
     }

@@ -16,19 +16,19 @@ struct fbh5_reader {
     int is_unreadable; /* the last failure was that of rows */
 };
 
-static const char *data_path(const struct fbh5 *fbh5)
+static const char *fbh5_data_path(const struct fbh5 *fbh5)
 {
     return fbh5->data_path ? fbh5->data_path : fbh5->path;
 }
 
-static hid_t memory_type(const struct fbh5 *fbh5)
+static hid_t fbh5_memory_type(const struct fbh5 *fbh5)
 {
     return fbh5->sample_bytes == 1   ? H5T_NATIVE_UINT8
            : fbh5->sample_bytes == 2 ? H5T_NATIVE_UINT16
                                      : H5T_NATIVE_FLOAT;
 }
 
-static status_t open_data(fbh5_reader_t *reader)
+static status_t fbh5_open_data(fbh5_reader_t *reader)
 {
     const struct depot_spec spec = {.path = reader->fbh5->path,
                                     .name = "data",
@@ -44,10 +44,10 @@ status_t fbh5_reader_create(const struct fbh5 *fbh5, uint64_t cache_bytes, fbh5_
     TRY(memory_zeroed(1, sizeof *reader, "a reader", &reader));
     *reader = (fbh5_reader_t){.fbh5 = fbh5, .cache_bytes = cache_bytes, .fd = -1};
     if (fbh5->is_plain) {
-        TRY(file_open_read(data_path(fbh5), &reader->fd));
-        TRY(sources_check_open(&fbh5->storage.sources, data_path(fbh5), reader->fd));
+        TRY(file_open_read(fbh5_data_path(fbh5), &reader->fd));
+        TRY(sources_check_open(&fbh5->storage.sources, fbh5_data_path(fbh5), reader->fd));
     } else {
-        TRY(open_data(reader));
+        TRY(fbh5_open_data(reader));
     }
     *out = reader;
     reader = NULL;
@@ -68,7 +68,7 @@ void fbh5_reader_destroy(fbh5_reader_t *reader)
     free(reader);
 }
 
-static status_t read_selected(fbh5_reader_t *reader, const struct fbh5_block *block, void *out)
+static status_t fbh5_read_selected(fbh5_reader_t *reader, const struct fbh5_block *block, void *out)
 {
     status_t st = STATUS_OK;
     const struct fbh5 *fbh5 = reader->fbh5;
@@ -82,7 +82,7 @@ static status_t read_selected(fbh5_reader_t *reader, const struct fbh5_block *bl
     H5_TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL),
            "%s: spectra %llu .. %llu are not in /data", fbh5->path, (unsigned long long)block->row,
            (unsigned long long)(block->row + block->rows));
-    const struct depot_read read = {memory_type(fbh5), memory, space, out, what};
+    const struct depot_read read = {fbh5_memory_type(fbh5), memory, space, out, what};
     st = depot_read(reader->depot, &read);
     reader->is_unreadable = st == STATUS_DATA && depot_is_unreadable(reader->depot);
 out:
@@ -93,7 +93,7 @@ out:
 
 /* After a read that ended so: a file that is not what it was is another matter than rows that
  * cannot be read. */
-static status_t check_file(fbh5_reader_t *reader, status_t was)
+static status_t fbh5_check_file(fbh5_reader_t *reader, status_t was)
 {
     char *cause = NULL;
     status_t st = memory_text(report_cause(), &cause);
@@ -101,8 +101,8 @@ static status_t check_file(fbh5_reader_t *reader, status_t was)
         report_clear();
     }
     if (st == STATUS_OK) {
-        st =
-            sources_check_open(&reader->fbh5->storage.sources, data_path(reader->fbh5), reader->fd);
+        st = sources_check_open(&reader->fbh5->storage.sources, fbh5_data_path(reader->fbh5),
+                                reader->fd);
     }
     if (was != STATUS_OK && st == STATUS_OK) {
         reader->is_unreadable = was == STATUS_DATA;
@@ -124,15 +124,15 @@ status_t fbh5_read(fbh5_reader_t *reader, const struct fbh5_block *block, void *
             (unsigned long long)lost->first, (unsigned long long)(lost->first + lost->count),
             lost->why);
     if (reader->fd >= 0 && is_whole) {
-        st = file_read(reader->fd, data_path(fbh5), fbh5->data_offset + block->row * row, out,
+        st = file_read(reader->fd, fbh5_data_path(fbh5), fbh5->data_offset + block->row * row, out,
                        block->rows * row);
-        TRY(check_file(reader, st));
+        TRY(fbh5_check_file(reader, st));
         goto out;
     }
     if (!reader->depot) {
-        TRY(open_data(reader)); /* parts of rows lie scattered, which HDF5 reads well */
+        TRY(fbh5_open_data(reader)); /* parts of rows lie scattered, which HDF5 reads well */
     }
-    TRY(read_selected(reader, block, out));
+    TRY(fbh5_read_selected(reader, block, out));
 out:
     return st;
 }

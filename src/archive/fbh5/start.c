@@ -12,7 +12,7 @@ static const double most_days = 1e7;
 static const double rounding = 4e-11;
 
 /* Whether the file says that it is a product of ours. */
-static status_t is_ours(hid_t file, const char *path, int *out)
+static status_t start_is_ours(hid_t file, const char *path, int *out)
 {
     status_t st = STATUS_OK;
     char *format = NULL;
@@ -28,7 +28,7 @@ out:
     return st;
 }
 
-static status_t read_version(hid_t file, const char *path, int *is_of_centres)
+static status_t start_read_version(hid_t file, const char *path, int *is_of_centres)
 {
     status_t st = STATUS_OK;
     int64_t version = 0;
@@ -43,7 +43,7 @@ out:
 }
 
 /* *found: whether the root says when its times begin to count. */
-static status_t read_root(hid_t file, const char *path, struct start *start, int *found)
+static status_t start_read_root(hid_t file, const char *path, struct start *start, int *found)
 {
     status_t st = STATUS_OK;
     int64_t day = 0;
@@ -70,10 +70,10 @@ status_t start_read(hid_t file, const char *path, double tstart, double tsamp, s
     int has_root = 0;
     int ours = 0;
     int has_header = tstart > 0 && tstart < most_days;
-    TRY(is_ours(file, path, &ours));
+    TRY(start_is_ours(file, path, &ours));
     if (ours) {
-        TRY(read_version(file, path, &is_of_centres));
-        TRY(read_root(file, path, &start, &has_root));
+        TRY(start_read_version(file, path, &is_of_centres));
+        TRY(start_read_root(file, path, &start, &has_root));
     }
     double offset = start.first_time - (is_of_centres ? 0 : tsamp / 2);
     if (has_root && has_header) {

@@ -20,7 +20,8 @@ struct datasets {
 };
 
 /* Lists the datasets of the file, so that a wrong name can be put right. */
-static herr_t note_dataset(hid_t root, const char *name, const H5O_info_t *info, void *out)
+static herr_t described_note_dataset(hid_t root, const char *name, const H5O_info_t *info,
+                                     void *out)
 {
     (void)root;
     struct datasets *found = out;
@@ -45,7 +46,8 @@ status_t described_open_dataset(hid_t file, const char *path, const char *name, 
     apart_at("%s: %s", path, name);
     TRY(links_open(&request, &dataset, &is_there));
     if (!is_there || H5Iget_type(dataset) != H5I_DATASET) {
-        H5_TRY(H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, note_dataset, &found, H5O_INFO_BASIC),
+        H5_TRY(H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, described_note_dataset, &found,
+                         H5O_INFO_BASIC),
                "%s holds no dataset %s that can be found", path, name);
         FAIL(STATUS_DATA, "%s holds no dataset %s; it holds %s", path, name,
              found.list.length ? found.list.data : "none at all");
@@ -59,7 +61,7 @@ out:
 }
 
 /* "2048 x 2 x 32" */
-static void shape_text(const hsize_t *dims, int ndims, char *out, size_t size)
+static void described_shape_text(const hsize_t *dims, int ndims, char *out, size_t size)
 {
     size_t at = 0;
     out[0] = '\0';
@@ -70,8 +72,8 @@ static void shape_text(const hsize_t *dims, int ndims, char *out, size_t size)
 }
 
 /* The sizes of the axes joined in one dimension: at most one may have been left out. */
-static status_t add_joined(const struct axes_text *axes, uint32_t dim, uint64_t size,
-                           const char *where, struct archive *archive)
+static status_t described_add_joined(const struct axes_text *axes, uint32_t dim, uint64_t size,
+                                     const char *where, struct archive *archive)
 {
     status_t st = STATUS_OK;
     uint64_t known = 1;
@@ -93,8 +95,8 @@ out:
     return st;
 }
 
-static status_t read_axes(hid_t dataset, const char *where, const char *axes_text,
-                          struct archive *archive)
+static status_t described_read_axes(hid_t dataset, const char *where, const char *axes_text,
+                                    struct archive *archive)
 {
     status_t st = STATUS_OK;
     struct axes_text axes;
@@ -107,7 +109,7 @@ static status_t read_axes(hid_t dataset, const char *where, const char *axes_tex
             axes_text, message);
     REQUIRE(ndims >= 0, STATUS_DATA, "%s: its shape cannot be read", where);
     H5Sget_simple_extent_dims(space, dims, NULL);
-    shape_text(dims, ndims, shape, sizeof shape);
+    described_shape_text(dims, ndims, shape, sizeof shape);
     REQUIRE(ndims == (int)axes.ndims, STATUS_DATA,
             "%s has %d dimensions (%s), but axes names %u (%s)", where, ndims, shape, axes.ndims,
             axes_text);
@@ -119,7 +121,7 @@ static status_t read_axes(hid_t dataset, const char *where, const char *axes_tex
         if (axes.dim[i].part[0] == AXIS_TIME) {
             archive->time_dim = i;
         }
-        TRY(add_joined(&axes, i, dims[i], where, archive));
+        TRY(described_add_joined(&axes, i, dims[i], where, archive));
     }
     for (uint32_t i = 0; i < archive->ndims; i++) {
         enum axis axis = archive->dims[i].axis;
@@ -144,8 +146,8 @@ out:
 }
 
 /* One number, or one of the two of a compound. */
-static status_t read_number_type(hid_t type, const char *where, int is_packed,
-                                 struct archive *archive)
+static status_t described_read_number_type(hid_t type, const char *where, int is_packed,
+                                           struct archive *archive)
 {
     status_t st = STATUS_OK;
     H5T_class_t class = H5Tget_class(type);
@@ -179,7 +181,7 @@ out:
 }
 
 /* HDF5 opens compounds with members that lie outside of them, and crashes when it reads them. */
-static int has_two_places(hid_t type, size_t number_bytes)
+static int described_has_two_places(hid_t type, size_t number_bytes)
 {
     size_t bytes = H5Tget_size(type);
     size_t first = H5Tget_member_offset(type, 0);
@@ -189,7 +191,8 @@ static int has_two_places(hid_t type, size_t number_bytes)
     return number_bytes <= bytes && high <= bytes - number_bytes && high - low >= number_bytes;
 }
 
-static status_t read_type(hid_t dataset, const char *where, int is_packed, struct archive *archive)
+static status_t described_read_type(hid_t dataset, const char *where, int is_packed,
+                                    struct archive *archive)
 {
     status_t st = STATUS_OK;
     hid_t second = -1;
@@ -206,7 +209,7 @@ static status_t read_type(hid_t dataset, const char *where, int is_packed, struc
         second = H5Tget_member_type(type, 1);
         REQUIRE(H5Tequal(number, second) > 0, STATUS_DATA,
                 "%s: the two members of its compound differ in type", where);
-        REQUIRE(has_two_places(type, H5Tget_size(number)), STATUS_DATA,
+        REQUIRE(described_has_two_places(type, H5Tget_size(number)), STATUS_DATA,
                 "%s: the members of its compound, at bytes %zu and %zu of %zu, do not lie side by "
                 "side in it",
                 where, H5Tget_member_offset(type, 0), H5Tget_member_offset(type, 1),
@@ -214,7 +217,7 @@ static status_t read_type(hid_t dataset, const char *where, int is_packed, struc
     } else {
         number = H5Tcopy(type);
     }
-    TRY(read_number_type(number, where, is_packed, archive));
+    TRY(described_read_number_type(number, where, is_packed, archive));
     size_t numbers = archive->is_compound ? 2 : 1;
     archive->element_bytes = numbers * H5Tget_size(number);
 out:
@@ -225,7 +228,7 @@ out:
 }
 
 /* A missing value that no sample can have would be passed over in silence. */
-static status_t check_missing_value(const char *where, const struct archive *archive)
+static status_t described_check_missing_value(const char *where, const struct archive *archive)
 {
     status_t st = STATUS_OK;
     static const struct {
@@ -250,8 +253,8 @@ out:
 }
 
 /* Complex or real follows from type, axes and packing; what the file or job says must agree. */
-static status_t settle_domain(const struct job_layout *layout, const char *where,
-                              struct archive *archive)
+static status_t described_settle_domain(const struct job_layout *layout, const char *where,
+                                        struct archive *archive)
 {
     status_t st = STATUS_OK;
     int has_pairs = archive->is_compound || archive->format == SAMPLE_I4;
@@ -272,7 +275,7 @@ out:
 }
 
 /* What needs no look at the samples. */
-static status_t copy_words(const struct job_layout *layout, struct archive *archive)
+static status_t described_copy_words(const struct job_layout *layout, struct archive *archive)
 {
     status_t st = STATUS_OK;
     TRY(memory_text(layout->dataset, &archive->dataset));
@@ -297,8 +300,8 @@ out:
     return st;
 }
 
-static status_t describe_dataset(hid_t file, const struct job_layout *layout,
-                                 struct archive *archive)
+static status_t described_describe_dataset(hid_t file, const struct job_layout *layout,
+                                           struct archive *archive)
 {
     status_t st = STATUS_OK;
     hid_t dataset = -1;
@@ -306,11 +309,11 @@ static status_t describe_dataset(hid_t file, const struct job_layout *layout,
     struct archive_part *part = &archive->parts[0];
     snprintf(where, sizeof where, "%s: %s", part->path, layout->dataset);
     TRY(described_open_dataset(file, part->path, layout->dataset, &dataset));
-    TRY(copy_words(layout, archive));
-    TRY(read_axes(dataset, where, layout->axes, archive));
-    TRY(read_type(dataset, where, layout->has_packing, archive));
-    TRY(settle_domain(layout, where, archive));
-    TRY(check_missing_value(where, archive));
+    TRY(described_copy_words(layout, archive));
+    TRY(described_read_axes(dataset, where, layout->axes, archive));
+    TRY(described_read_type(dataset, where, layout->has_packing, archive));
+    TRY(described_settle_domain(layout, where, archive));
+    TRY(described_check_missing_value(where, archive));
     part->samples = archive->count[AXIS_TIME];
     TRY(locate_extents(dataset, archive, part));
     h5_try_chunks(dataset, part->path, layout->dataset);
@@ -356,7 +359,7 @@ status_t described_file(const char *path, const struct job_layout *layout, int q
         native.files_along = layout->files_along;
         archive->is_native = 1;
     }
-    TRY(describe_dataset(file, is_native ? &native : layout, archive));
+    TRY(described_describe_dataset(file, is_native ? &native : layout, archive));
     *out = archive;
     archive = NULL;
 out:

@@ -5,7 +5,7 @@
 
 /* Whether a number on disk fills its bytes: HDF5 knows integers with fewer bits, or shifted ones,
  * and floats of other makes than IEEE's. */
-static int is_plain_number(hid_t type)
+static int locate_is_plain_number(hid_t type)
 {
     if (H5Tget_class(type) == H5T_FLOAT) {
         return H5Tequal(type, H5T_IEEE_F32LE) > 0 || H5Tequal(type, H5T_IEEE_F32BE) > 0;
@@ -14,11 +14,11 @@ static int is_plain_number(hid_t type)
 }
 
 /* Whether an element on disk is just what the reader hands out, byte order aside. */
-static int is_dense(hid_t dataset, const struct archive *archive)
+static int locate_is_dense(hid_t dataset, const struct archive *archive)
 {
     hid_t type = H5Dget_type(dataset);
     hid_t number = archive->is_compound ? H5Tget_member_type(type, 0) : H5Tcopy(type);
-    int dense = H5Tget_size(type) == archive->element_bytes && is_plain_number(number);
+    int dense = H5Tget_size(type) == archive->element_bytes && locate_is_plain_number(number);
     if (dense && archive->is_compound) {
         dense = H5Tget_member_offset(type, 0) == 0;
     }
@@ -40,7 +40,7 @@ status_t locate_extents(hid_t dataset, const struct archive *archive, struct arc
     TRY(depot_open(&spec, &depot));
     TRY(depot_search(depot, &found));
     TRY(lost_find_boxes(&found.lost, &part->boxes, &part->nboxes));
-    if (is_dense(dataset, archive)) {
+    if (locate_is_dense(dataset, archive)) {
         TRY(places_find(depot, &places));
     }
     part->chunk_bytes = found.chunk_bytes;

@@ -21,8 +21,8 @@ void native_layout_free(struct job_layout *layout)
 }
 
 /* Start, telescope, source, position: attributes of the root. */
-static status_t read_root(hid_t file, const char *path, struct job_layout *layout,
-                          struct archive *archive)
+static status_t native_read_root(hid_t file, const char *path, struct job_layout *layout,
+                                 struct archive *archive)
 {
     status_t st = STATUS_OK;
     int found = 0;
@@ -64,7 +64,7 @@ out:
     return st;
 }
 
-static status_t read_packing(hid_t dataset, const char *where, struct job_layout *layout)
+static status_t native_read_packing(hid_t dataset, const char *where, struct job_layout *layout)
 {
     status_t st = STATUS_OK;
     char *packing = NULL;
@@ -78,7 +78,8 @@ out:
     return st;
 }
 
-static status_t read_oversampling(hid_t dataset, const char *where, struct job_layout *layout)
+static status_t native_read_oversampling(hid_t dataset, const char *where,
+                                         struct job_layout *layout)
 {
     status_t st = STATUS_OK;
     int64_t num = 1;
@@ -97,7 +98,7 @@ out:
 }
 
 /* Attributes of /voltages. */
-static status_t read_dataset(hid_t file, const char *path, struct job_layout *layout)
+static status_t native_read_dataset(hid_t file, const char *path, struct job_layout *layout)
 {
     status_t st = STATUS_OK;
     char *domain = NULL;
@@ -126,17 +127,18 @@ static status_t read_dataset(hid_t file, const char *path, struct job_layout *la
     REQUIRE(sideband == 1 || sideband == -1, STATUS_DATA, "%s: sideband is %lld, expected +1 or -1",
             where, (long long)sideband);
     layout->sideband = (int)sideband;
-    TRY(read_packing(dataset, where, layout));
+    TRY(native_read_packing(dataset, where, layout));
     TRY(h5_get_f64(dataset, where, "missing_value", &layout->missing_value,
                    &layout->has_missing_value));
-    TRY(read_oversampling(dataset, where, layout));
+    TRY(native_read_oversampling(dataset, where, layout));
 out:
     free(domain);
     h5_close(dataset);
     return st;
 }
 
-static status_t read_names(hid_t file, const char *path, enum axis axis, struct archive *archive)
+static status_t native_read_names(hid_t file, const char *path, enum axis axis,
+                                  struct archive *archive)
 {
     status_t st = STATUS_OK;
     const char *name = axis_name(axis);
@@ -153,7 +155,7 @@ out:
 }
 
 /* gaps: u8 [n][2], made ascending and disjoint by the writer; checked here. */
-static status_t read_gaps(hid_t file, const char *path, struct archive *archive)
+static status_t native_read_gaps(hid_t file, const char *path, struct archive *archive)
 {
     status_t st = STATUS_OK;
     hid_t dataset = -1;
@@ -200,11 +202,11 @@ status_t native_read(hid_t file, const char *path, struct job_layout *layout,
         goto out;
     }
     *is_native = 1;
-    TRY(read_root(file, path, layout, archive));
-    TRY(read_dataset(file, path, layout));
-    TRY(read_names(file, path, AXIS_STATION, archive));
-    TRY(read_names(file, path, AXIS_POL, archive));
-    TRY(read_gaps(file, path, archive));
+    TRY(native_read_root(file, path, layout, archive));
+    TRY(native_read_dataset(file, path, layout));
+    TRY(native_read_names(file, path, AXIS_STATION, archive));
+    TRY(native_read_names(file, path, AXIS_POL, archive));
+    TRY(native_read_gaps(file, path, archive));
     TRY(h5_has(file, path, "freq_hz", &found));
     if (found) {
         size_t count = 0;

@@ -17,7 +17,7 @@ struct regular {
 };
 
 /* Returns whether it is one. */
-static int regular_read(hid_t space, struct regular *out)
+static int mappings_regular_read(hid_t space, struct regular *out)
 {
     *out = (struct regular){.unlimited = -1};
     out->rank = H5Sget_simple_extent_dims(space, out->dims, NULL);
@@ -44,7 +44,7 @@ static int regular_read(hid_t space, struct regular *out)
 }
 
 /* How many indices of dimension `at` are selected below `end`. */
-static hsize_t regular_indices(const struct regular *r, int at, hsize_t end)
+static hsize_t mappings_regular_indices(const struct regular *r, int at, hsize_t end)
 {
     if (end <= r->start[at]) {
         return 0;
@@ -58,8 +58,8 @@ static hsize_t regular_indices(const struct regular *r, int at, hsize_t end)
     return whole * r->block[at] + rest;
 }
 
-static status_t regular_add(const struct regular *r, hid_t space, H5S_seloper_t how,
-                            const char *path)
+static status_t mappings_regular_add(const struct regular *r, hid_t space, H5S_seloper_t how,
+                                     const char *path)
 {
     status_t st = STATUS_OK;
     H5_TRY(H5Sselect_hyperslab(space, how, r->start, r->stride, r->count, r->block),
@@ -70,8 +70,8 @@ out:
 
 /* The selection in a space of these sizes, of which the unlimited dimension gives its first `most`
  * indices. */
-static status_t regular_select(const struct regular *from, const hsize_t *dims, hsize_t most,
-                               const char *path, hid_t *out)
+static status_t mappings_regular_select(const struct regular *from, const hsize_t *dims,
+                                        hsize_t most, const char *path, hid_t *out)
 {
     status_t st = STATUS_OK;
     struct regular r = *from;
@@ -88,14 +88,14 @@ static status_t regular_select(const struct regular *from, const hsize_t *dims, 
     }
     H5_TRY(H5Sselect_none(space), "%s: nothing can be selected", path);
     if (at < 0 || (r.count[at] > 0 && r.block[at] > 0)) {
-        TRY(regular_add(&r, space, H5S_SELECT_SET, path));
+        TRY(mappings_regular_add(&r, space, H5S_SELECT_SET, path));
     }
     if (rest > 0) {
         int is_first = r.count[at] == 0;
         r.start[at] += r.count[at] * r.stride[at];
         r.count[at] = 1;
         r.block[at] = rest;
-        TRY(regular_add(&r, space, is_first ? H5S_SELECT_SET : H5S_SELECT_OR, path));
+        TRY(mappings_regular_add(&r, space, is_first ? H5S_SELECT_SET : H5S_SELECT_OR, path));
     }
     *out = space;
     space = -1;
@@ -105,7 +105,8 @@ out:
 }
 
 /* A selection that is not regular, or not unlimited, in a space of other sizes. */
-static status_t selection_move(hid_t from, const hsize_t *dims, const char *path, hid_t *out)
+static status_t mappings_selection_move(hid_t from, const hsize_t *dims, const char *path,
+                                        hid_t *out)
 {
     status_t st = STATUS_OK;
     hid_t space = H5Screate_simple(H5Sget_simple_extent_ndims(from), dims, NULL);
@@ -120,12 +121,12 @@ out:
 }
 
 /* The same selection in a space of other sizes; the unlimited dimension has `most` indices. */
-static status_t selection_fit(hid_t from, const hsize_t *dims, hsize_t most, const char *path,
-                              hid_t *out)
+static status_t mappings_selection_fit(hid_t from, const hsize_t *dims, hsize_t most,
+                                       const char *path, hid_t *out)
 {
     struct regular r;
-    return regular_read(from, &r) ? regular_select(&r, dims, most, path, out)
-                                  : selection_move(from, dims, path, out);
+    return mappings_regular_read(from, &r) ? mappings_regular_select(&r, dims, most, path, out)
+                                           : mappings_selection_move(from, dims, path, out);
 }
 
 static void mapping_free(struct mapping *mapping)
@@ -160,7 +161,7 @@ out:
 }
 
 /* Writes the number into a name with %b; %% is a percent sign. Returns whether there is a %b. */
-static status_t name_expand(const char *name, unsigned long long block, struct text *out)
+static status_t mappings_name_expand(const char *name, unsigned long long block, struct text *out)
 {
     status_t st = STATUS_OK;
     for (const char *at = name; *at; at++) {
@@ -176,7 +177,7 @@ out:
     return st;
 }
 
-static int name_has_block(const char *name)
+static int mappings_name_has_block(const char *name)
 {
     for (const char *at = strchr(name, '%'); at; at = strchr(at + 2, '%')) {
         if (at[1] == 'b') {
@@ -212,8 +213,8 @@ static status_t mappings_add(const struct stated *stated, unsigned long long blo
     struct mapping *grown = realloc(out->items, (out->count + 1) * sizeof *grown);
     REQUIRE(grown, STATUS_DEVICE, "out of memory: the mappings of %s", stated->home);
     out->items = grown;
-    TRY(name_expand(stated->file, block, &file));
-    TRY(name_expand(stated->name, block, &name));
+    TRY(mappings_name_expand(stated->file, block, &file));
+    TRY(mappings_name_expand(stated->name, block, &name));
     REQUIRE(file.length > 0 && name.length > 0, STATUS_DATA,
             "%s: a mapping of its virtual dataset names no source", stated->home);
     if (strcmp(file.data, ".") == 0) {
@@ -221,8 +222,8 @@ static status_t mappings_add(const struct stated *stated, unsigned long long blo
     } else {
         TRY(links_resolve(stated->home, file.data, &path));
     }
-    new.unlimited[0] = regular_read(stated->here, &r) ? r.unlimited : -1;
-    new.unlimited[1] = regular_read(stated->there, &r) ? r.unlimited : -1;
+    new.unlimited[0] = mappings_regular_read(stated->here, &r) ? r.unlimited : -1;
+    new.unlimited[1] = mappings_regular_read(stated->there, &r) ? r.unlimited : -1;
     TRY(memory_text(path.data, &new.path));
     TRY(memory_text(name.data, &new.name));
     new.there = H5Scopy(stated->there);
@@ -251,7 +252,7 @@ static status_t mappings_expand(const struct stated *stated, const struct regula
         one.count[at] = 1;
         one.unlimited = -1;
         one.block[at] = min_u64(one.block[at], stated->dims[at] - one.start[at]);
-        TRY(regular_select(&one, stated->dims, 0, stated->home, &here));
+        TRY(mappings_regular_select(&one, stated->dims, 0, stated->home, &here));
         TRY(mappings_add(stated, k, here, out));
     }
 out:
@@ -264,8 +265,8 @@ static status_t mappings_add_stated(const struct stated *stated, int rank, struc
     struct regular r;
     hid_t here = -1;
     hsize_t most = 0;
-    int is_regular = regular_read(stated->here, &r);
-    int has_block = name_has_block(stated->file) || name_has_block(stated->name);
+    int is_regular = mappings_regular_read(stated->here, &r);
+    int has_block = mappings_name_has_block(stated->file) || mappings_name_has_block(stated->name);
     REQUIRE(H5Sget_simple_extent_ndims(stated->here) == rank, STATUS_DATA,
             "%s: a mapping of its virtual dataset has another rank", stated->home);
     if (is_regular && r.unlimited >= 0 && r.block[r.unlimited] != H5S_UNLIMITED && has_block) {
@@ -273,9 +274,9 @@ static status_t mappings_add_stated(const struct stated *stated, int rank, struc
         goto out;
     }
     if (is_regular && r.unlimited >= 0) {
-        most = regular_indices(&r, r.unlimited, stated->dims[r.unlimited]);
+        most = mappings_regular_indices(&r, r.unlimited, stated->dims[r.unlimited]);
     }
-    TRY(selection_fit(stated->here, stated->dims, most, stated->home, &here));
+    TRY(mappings_selection_fit(stated->here, stated->dims, most, stated->home, &here));
     REQUIRE(H5Sselect_valid(here) > 0 || H5Sget_select_npoints(here) == 0, STATUS_DATA,
             "%s: a mapping of its virtual dataset lies beyond its end", stated->home);
     hid_t given = here;
@@ -335,24 +336,25 @@ static status_t mapping_clip(struct mapping *mapping, const hsize_t *dims, hid_t
     hsize_t here_dims[H5S_MAX_RANK];
     hid_t here = -1;
     int at = mapping->unlimited[1];
-    REQUIRE(at >= 0 && regular_read(mapping->there, &source), STATUS_DATA,
+    REQUIRE(at >= 0 && mappings_regular_read(mapping->there, &source), STATUS_DATA,
             "%s: its mapping has an end, the elements for it have none", mapping->path);
-    hsize_t indices = regular_indices(&source, at, dims[at]);
+    hsize_t indices = mappings_regular_indices(&source, at, dims[at]);
     /* `here` has been cut to its dataset: as many slices as that holds. */
     hssize_t each = 1;
     for (int i = 0; i < source.rank; i++) {
         each *= i == at ? 1 : (hssize_t)(source.count[i] * source.block[i]);
     }
     hssize_t room = H5Sget_select_npoints(mapping->here) / (each > 0 ? each : 1);
-    TRY(regular_select(&source, dims, min_u64(indices, (uint64_t)room), mapping->path, there));
+    TRY(mappings_regular_select(&source, dims, min_u64(indices, (uint64_t)room), mapping->path,
+                                there));
     if ((uint64_t)room > indices) {
         /* The end of `here` gets nothing. */
         struct regular first;
         H5Sget_simple_extent_dims(mapping->here, here_dims, NULL);
-        REQUIRE(regular_read(mapping->here, &first), STATUS_DATA,
+        REQUIRE(mappings_regular_read(mapping->here, &first), STATUS_DATA,
                 "%s ends within a block of its mapping", mapping->path);
         first.unlimited = mapping->unlimited[0];
-        TRY(regular_select(&first, here_dims, indices, mapping->path, &here));
+        TRY(mappings_regular_select(&first, here_dims, indices, mapping->path, &here));
         h5_close(mapping->here);
         mapping->here = here;
         TRY(mapping_bound(mapping));
@@ -383,7 +385,7 @@ status_t mapping_settle(struct mapping *mapping, hid_t space)
     if (mapping->unlimited[0] >= 0 && mapping->unlimited[1] >= 0) {
         TRY(mapping_clip(mapping, dims, &there));
     } else {
-        TRY(selection_fit(mapping->there, dims, 0, mapping->path, &there));
+        TRY(mappings_selection_fit(mapping->there, dims, 0, mapping->path, &there));
     }
     REQUIRE(H5Sget_select_npoints(there) == 0 || H5Sselect_valid(there) > 0, STATUS_DATA,
             "its %s ends before the mapping does", mapping->name);

@@ -86,8 +86,8 @@ struct noting {
     struct stored *stored;
 };
 
-static status_t depot_note(const struct noting *noting, const char *path, enum source_kind kind,
-                           const char *from)
+static status_t stored_depot_note(const struct noting *noting, const char *path,
+                                  enum source_kind kind, const char *from)
 {
     status_t st = STATUS_OK;
     struct stored *stored = noting->stored;
@@ -104,9 +104,9 @@ out:
     return st;
 }
 
-static status_t depot_note_linked(void *context, const char *path, const char *from)
+static status_t stored_depot_note_linked(void *context, const char *path, const char *from)
 {
-    return depot_note(context, path, SOURCE_LINKED, from);
+    return stored_depot_note(context, path, SOURCE_LINKED, from);
 }
 
 static status_t stored_find_home(struct stored *stored)
@@ -121,7 +121,7 @@ out:
     return st;
 }
 
-static status_t check_filters(hid_t plist, const struct stored *stored)
+static status_t stored_check_filters(hid_t plist, const struct stored *stored)
 {
     status_t st = STATUS_OK;
     for (int i = 0; i < H5Pget_nfilters(plist); i++) {
@@ -199,7 +199,7 @@ static status_t stored_look_at_externals(hid_t plist, const struct noting *notin
         struct external external;
         TRY(external_read(plist, i, stored->home, &left, &path, &external));
         stored->is_beside |= strcmp(path.data, external.name) != 0;
-        TRY(depot_note(noting, path.data, SOURCE_EXTERNAL, stored->home));
+        TRY(stored_depot_note(noting, path.data, SOURCE_EXTERNAL, stored->home));
         text_free(&path);
     }
     REQUIRE(left == 0, STATUS_DATA, "%s: the external files of %s hold %llu bytes less than its",
@@ -222,7 +222,7 @@ static status_t stored_look(const struct noting *noting)
            stored->path, stored->name);
     stored->address = info.addr;
     TRY(identity_of_path(stored->home, &stored->identity));
-    st = check_filters(plist, stored);
+    st = stored_check_filters(plist, stored);
     noting->depot->is_hard |= st != STATUS_OK;
     TRY(st);
     if (stored->layout == H5D_VIRTUAL) {
@@ -235,7 +235,7 @@ out:
     return st;
 }
 
-static uint64_t depot_budget(const depot_t *depot)
+static uint64_t stored_depot_budget(const depot_t *depot)
 {
     return max_u64(depot->spec.cache_bytes, LEAST_CACHE);
 }
@@ -265,12 +265,12 @@ static status_t stored_open_dataset(const struct noting *noting, int is_source, 
     hid_t file = -1;
     hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
     H5_TRY(access, "%s cannot be opened", stored->path);
-    TRY(stored_set_cache(stored, depot_budget(noting->depot), access));
+    TRY(stored_set_cache(stored, stored_depot_budget(noting->depot), access));
     if (is_beside) {
         H5Pset_efile_prefix(access, "${ORIGIN}");
     }
     TRY(h5_open_file(stored->path, &file));
-    struct links_request request = {file,  stored->path, stored->name, depot_note_linked,
+    struct links_request request = {file,  stored->path, stored->name, stored_depot_note_linked,
                                     &copy, access};
     TRY(links_open(&request, &stored->dataset, &is_there));
     REQUIRE(is_there && H5Iget_type(stored->dataset) == H5I_DATASET, STATUS_DATA,
@@ -278,7 +278,7 @@ static status_t stored_open_dataset(const struct noting *noting, int is_source, 
     TRY(stored_measure(stored));
     if (is_source && stored->chunk_bytes > 0 && !noting->depot->spec.found) {
         /* Many may be open: each keeps what it needs, which only now is known. */
-        stored->kept = min_u64(stored->row_bytes, depot_budget(noting->depot));
+        stored->kept = min_u64(stored->row_bytes, stored_depot_budget(noting->depot));
         TRY(stored_set_cache(stored, stored->kept, access));
         h5_close(stored->dataset);
         stored->dataset = -1;
@@ -304,8 +304,8 @@ static status_t stored_open(depot_t *depot, const struct stored *by, const struc
     stored->along = mapping ? mapping_along(mapping, by->along) : depot->spec.along;
     TRY(memory_text(mapping ? mapping->path : depot->spec.path, &stored->path));
     TRY(memory_text(mapping ? mapping->name : depot->spec.name, &stored->name));
-    TRY(depot_note(&noting, stored->path, mapping ? SOURCE_VIRTUAL : SOURCE_NAMED,
-                   by ? by->home : NULL));
+    TRY(stored_depot_note(&noting, stored->path, mapping ? SOURCE_VIRTUAL : SOURCE_NAMED,
+                          by ? by->home : NULL));
     TRY(stored_open_dataset(&noting, mapping != NULL, 0));
     TRY(stored_look(&noting));
     if (stored->is_beside && !depot->spec.found) {
@@ -333,20 +333,20 @@ out:
     return st;
 }
 
-static int depot_holds(const depot_t *depot, uint32_t slot, const struct mapping *mapping)
+static int stored_depot_holds(const depot_t *depot, uint32_t slot, const struct mapping *mapping)
 {
     const struct stored *at = depot->open[slot];
     return at && strcmp(at->path, mapping->path) == 0 && strcmp(at->name, mapping->name) == 0;
 }
 
 /* Where the source of a mapping is open; 0: it is not. */
-static uint32_t depot_find(const depot_t *depot, const struct mapping *mapping)
+static uint32_t stored_depot_find(const depot_t *depot, const struct mapping *mapping)
 {
-    if (mapping->slot > 0 && depot_holds(depot, mapping->slot, mapping)) {
+    if (mapping->slot > 0 && stored_depot_holds(depot, mapping->slot, mapping)) {
         return mapping->slot;
     }
     for (uint32_t i = 1; i < depot->nslots; i++) {
-        if (depot_holds(depot, i, mapping)) {
+        if (stored_depot_holds(depot, i, mapping)) {
             return i;
         }
     }
@@ -355,7 +355,7 @@ static uint32_t depot_find(const depot_t *depot, const struct mapping *mapping)
 
 /* Closes sources, or only such as keep chunks, the least recently used first, until no more than
  * `most` are open and no more than `bytes` are kept, or all others are in use. */
-static status_t depot_shrink(depot_t *depot, uint32_t most, uint64_t bytes)
+static status_t stored_depot_shrink(depot_t *depot, uint32_t most, uint64_t bytes)
 {
     status_t st = STATUS_OK;
     while (depot->nopen > most || depot->kept > bytes) {
@@ -380,7 +380,7 @@ out:
     return st;
 }
 
-static status_t depot_find_slot(depot_t *depot, uint32_t *out)
+static status_t stored_depot_find_slot(depot_t *depot, uint32_t *out)
 {
     status_t st = STATUS_OK;
     uint32_t slot = 0;
@@ -400,19 +400,20 @@ out:
     return st;
 }
 
-static status_t depot_open_source(depot_t *depot, const struct stored *by, struct mapping *mapping)
+static status_t stored_depot_open_source(depot_t *depot, const struct stored *by,
+                                         struct mapping *mapping)
 {
     status_t st = STATUS_OK;
     struct stored *stored = NULL;
     uint32_t slot = 0;
-    TRY(depot_shrink(depot, depot->most - 1, UINT64_MAX));
-    TRY(depot_find_slot(depot, &slot));
+    TRY(stored_depot_shrink(depot, depot->most - 1, UINT64_MAX));
+    TRY(stored_depot_find_slot(depot, &slot));
     st = stored_open(depot, by, mapping, &stored);
     if (st == STATUS_DEVICE && depot->nopen > LEAST_OPEN) {
         /* Others have taken the descriptors. */
         report_clear();
         depot->most = (uint32_t)max_u64(LEAST_OPEN, depot->nopen / 2);
-        TRY(depot_shrink(depot, LEAST_OPEN - 1, UINT64_MAX));
+        TRY(stored_depot_shrink(depot, LEAST_OPEN - 1, UINT64_MAX));
         st = stored_open(depot, by, mapping, &stored);
     }
     TRY(st);
@@ -431,9 +432,9 @@ status_t depot_take(depot_t *depot, const struct stored *by, struct mapping *map
     REQUIRE(depot->depth < MOST_DEPTH, STATUS_DATA,
             "%s: its %s has sources of sources, more than %d levels deep", mapping->path,
             mapping->name, MOST_DEPTH);
-    uint32_t slot = depot_find(depot, mapping);
+    uint32_t slot = stored_depot_find(depot, mapping);
     if (!slot) {
-        TRY(depot_open_source(depot, by, mapping));
+        TRY(stored_depot_open_source(depot, by, mapping));
         slot = mapping->slot;
     }
     mapping->slot = slot;
@@ -449,7 +450,7 @@ status_t depot_take(depot_t *depot, const struct stored *by, struct mapping *map
     stored->pins++;
     depot->way[depot->depth++] = stored;
     *out = stored;
-    TRY(depot_shrink(depot, UINT32_MAX, depot_budget(depot)));
+    TRY(stored_depot_shrink(depot, UINT32_MAX, stored_depot_budget(depot)));
 out:
     return st;
 }
@@ -463,7 +464,7 @@ void depot_give(depot_t *depot, struct stored *stored)
 }
 
 /* Sources take half of the descriptors that there are, but some must do. */
-static uint32_t depot_most(void)
+static uint32_t stored_depot_most(void)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0) {
@@ -479,8 +480,8 @@ status_t depot_open(const struct depot_spec *spec, depot_t **out)
     uint32_t slot = 0;
     TRY(memory_zeroed(1, sizeof *depot, "a dataset", &depot));
     depot->spec = *spec;
-    depot->most = depot_most();
-    TRY(depot_find_slot(depot, &slot));
+    depot->most = stored_depot_most();
+    TRY(stored_depot_find_slot(depot, &slot));
     TRY(stored_open(depot, NULL, NULL, &depot->open[slot]));
     depot->open[slot]->pins = 1;
     depot->nopen = 1;

@@ -24,7 +24,7 @@ void lost_pieces_free(struct lost_pieces *lost)
 }
 
 /* Adds a piece; takes `space`, whatever comes. */
-static status_t lost_add(struct lost_pieces *lost, hid_t space, const char *why)
+static status_t stored_lost_add(struct lost_pieces *lost, hid_t space, const char *why)
 {
     status_t st = STATUS_OK;
     struct lost_piece *grown = realloc(lost->items, ((size_t)lost->count + 1) * sizeof *grown);
@@ -40,12 +40,12 @@ out:
 }
 
 /* `name` with a / in front. */
-static const char *slash(const char *name)
+static const char *stored_slash(const char *name)
 {
     return *name == '/' ? "" : "/";
 }
 
-static status_t lost_add_all(struct stored *stored, const char *what)
+static status_t stored_lost_add_all(struct stored *stored, const char *what)
 {
     status_t st = STATUS_OK;
     struct text why = {0};
@@ -53,10 +53,11 @@ static status_t lost_add_all(struct stored *stored, const char *what)
     H5_TRY(space, "%s: %s has no shape", stored->path, stored->name);
     H5_TRY(stored->rank > 0 ? H5Sselect_all(space) : 0, "%s: %s has no shape", stored->path,
            stored->name);
-    TRY(text_add(&why, "%s: %s%s %s", stored->path, slash(stored->name), stored->name, what));
+    TRY(text_add(&why, "%s: %s%s %s", stored->path, stored_slash(stored->name), stored->name,
+                 what));
     hid_t given = space;
     space = -1;
-    TRY(lost_add(&stored->lost, given, why.data));
+    TRY(stored_lost_add(&stored->lost, given, why.data));
 out:
     h5_close(space);
     text_free(&why);
@@ -73,8 +74,8 @@ struct boxes {
     hsize_t grid[H5S_MAX_RANK]; /* chunks along each dimension */
 };
 
-static status_t boxes_add(struct boxes *boxes, const hsize_t *start, const hsize_t *count,
-                          const struct stored *stored)
+static status_t stored_boxes_add(struct boxes *boxes, const hsize_t *start, const hsize_t *count,
+                                 const struct stored *stored)
 {
     status_t st = STATUS_OK;
     REQUIRE(boxes->count < MOST_BOXES, STATUS_DATA,
@@ -94,8 +95,8 @@ out:
 }
 
 /* Chunks low .. high - 1, counted with the last dimension fastest, in as few boxes as may be. */
-static status_t boxes_add_run(struct boxes *boxes, uint64_t low, uint64_t high,
-                              const struct stored *stored)
+static status_t stored_boxes_add_run(struct boxes *boxes, uint64_t low, uint64_t high,
+                                     const struct stored *stored)
 {
     status_t st = STATUS_OK;
     while (low < high) {
@@ -116,7 +117,7 @@ static status_t boxes_add_run(struct boxes *boxes, uint64_t low, uint64_t high,
             d--;
         }
         count[d] = min_u64((high - low) / unit, boxes->grid[d] - start[d]);
-        TRY(boxes_add(boxes, start, count, stored));
+        TRY(stored_boxes_add(boxes, start, count, stored));
         low += count[d] * unit;
     }
 out:
@@ -124,8 +125,8 @@ out:
 }
 
 /* Selects boxes from .. to - 1: halves at a time, which is faster than one by one. */
-static status_t boxes_select(const struct boxes *boxes, size_t from, size_t to,
-                             const struct stored *stored, hid_t *out)
+static status_t stored_boxes_select(const struct boxes *boxes, size_t from, size_t to,
+                                    const struct stored *stored, hid_t *out)
 {
     status_t st = STATUS_OK;
     hid_t left = -1;
@@ -137,8 +138,8 @@ static status_t boxes_select(const struct boxes *boxes, size_t from, size_t to,
                "%s: a chunk of %s cannot be selected", stored->path, stored->name);
     } else {
         size_t middle = from + (to - from) / 2;
-        TRY(boxes_select(boxes, from, middle, stored, &left));
-        TRY(boxes_select(boxes, middle, to, stored, &right));
+        TRY(stored_boxes_select(boxes, from, middle, stored, &left));
+        TRY(stored_boxes_select(boxes, middle, to, stored, &right));
         H5_TRY(H5Smodify_select(left, H5S_SELECT_OR, right), "%s: chunks of %s cannot be selected",
                stored->path, stored->name);
     }
@@ -170,7 +171,7 @@ out:
     return st;
 }
 
-static status_t boxes_find(const struct stored *stored, uint64_t chunks, struct boxes *boxes)
+static status_t stored_boxes_find(const struct stored *stored, uint64_t chunks, struct boxes *boxes)
 {
     status_t st = STATUS_OK;
     uint64_t since = 0; /* the first of the run that is missing */
@@ -181,7 +182,7 @@ static status_t boxes_find(const struct stored *stored, uint64_t chunks, struct 
         }
         TRY(i < chunks ? stored_has_chunk(stored, boxes, i, &has) : STATUS_OK);
         if (has) {
-            TRY(boxes_add_run(boxes, since, i, stored));
+            TRY(stored_boxes_add_run(boxes, since, i, stored));
             since = i + 1;
         }
     }
@@ -189,7 +190,7 @@ out:
     return st;
 }
 
-static status_t find_lost_chunks(struct stored *stored)
+static status_t stored_find_lost_chunks(struct stored *stored)
 {
     status_t st = STATUS_OK;
     struct boxes boxes = {.rank = stored->rank};
@@ -205,7 +206,7 @@ static status_t find_lost_chunks(struct stored *stored)
                 "%s: %s has an absurd number of chunks", stored->path, stored->name);
     }
     if (written == 0) {
-        TRY(lost_add_all(stored, "was never written"));
+        TRY(stored_lost_add_all(stored, "was never written"));
         goto out;
     }
     if (written >= chunks) {
@@ -214,14 +215,14 @@ static status_t find_lost_chunks(struct stored *stored)
     REQUIRE(chunks <= MOST_CHUNKS, STATUS_DATA,
             "%s: of the %llu chunks of %s, only %llu were ever written", stored->path,
             (unsigned long long)chunks, stored->name, (unsigned long long)written);
-    TRY(boxes_find(stored, chunks, &boxes));
+    TRY(stored_boxes_find(stored, chunks, &boxes));
     if (boxes.count > 0) {
         TRY(text_add(&why, "%s: chunks of %s%s were never written", stored->path,
-                     slash(stored->name), stored->name));
-        TRY(boxes_select(&boxes, 0, boxes.count, stored, &space));
+                     stored_slash(stored->name), stored->name));
+        TRY(stored_boxes_select(&boxes, 0, boxes.count, stored, &space));
         hid_t given = space;
         space = -1;
-        TRY(lost_add(&stored->lost, given, why.data));
+        TRY(stored_lost_add(&stored->lost, given, why.data));
     }
 out:
     h5_close(space);
@@ -231,7 +232,7 @@ out:
 }
 
 /* In one piece of the file. */
-static status_t find_lost_contiguous(struct stored *stored)
+static status_t stored_find_lost_contiguous(struct stored *stored)
 {
     status_t st = STATUS_OK;
     hid_t type = H5Dget_type(stored->dataset);
@@ -242,7 +243,7 @@ static status_t find_lost_contiguous(struct stored *stored)
                          &bytes),
             STATUS_DATA, "%s: the size of %s is absurd", stored->path, stored->name);
     if (offset == HADDR_UNDEF) {
-        TRY(lost_add_all(stored, "was never written"));
+        TRY(stored_lost_add_all(stored, "was never written"));
         goto out;
     }
     REQUIRE(offset <= stored->identity.bytes && stored->identity.bytes - offset >= bytes,
@@ -257,7 +258,7 @@ out:
 }
 
 /* Numbers that lose nothing when they are read as those of the virtual dataset. */
-static int number_fits(hid_t source, hid_t wanted)
+static int stored_number_fits(hid_t source, hid_t wanted)
 {
     H5T_class_t class = H5Tget_class(source);
     if (class != H5Tget_class(wanted) || H5Tget_size(source) > H5Tget_size(wanted)) {
@@ -269,10 +270,10 @@ static int number_fits(hid_t source, hid_t wanted)
 }
 
 /* HDF5 matches the members of compounds by their names, and leaves out those it does not find. */
-static int type_fits(hid_t source, hid_t wanted)
+static int stored_type_fits(hid_t source, hid_t wanted)
 {
     if (H5Tget_class(wanted) != H5T_COMPOUND || H5Tget_class(source) != H5T_COMPOUND) {
-        return number_fits(source, wanted);
+        return stored_number_fits(source, wanted);
     }
     int fits = H5Tget_nmembers(source) == H5Tget_nmembers(wanted);
     for (int i = 0; fits && i < H5Tget_nmembers(wanted); i++) {
@@ -280,7 +281,7 @@ static int type_fits(hid_t source, hid_t wanted)
         int at = name ? H5Tget_member_index(source, name) : -1;
         hid_t mine = H5Tget_member_type(wanted, (unsigned)i);
         hid_t theirs = at >= 0 ? H5Tget_member_type(source, (unsigned)at) : -1;
-        fits = theirs >= 0 && number_fits(theirs, mine);
+        fits = theirs >= 0 && stored_number_fits(theirs, mine);
         h5_close(mine);
         h5_close(theirs);
         H5free_memory(name);
@@ -288,14 +289,14 @@ static int type_fits(hid_t source, hid_t wanted)
     return fits;
 }
 
-static status_t check_type(const struct stored *stored, const struct stored *source)
+static status_t stored_check_type(const struct stored *stored, const struct stored *source)
 {
     status_t st = STATUS_OK;
     hid_t mine = H5Dget_type(stored->dataset);
     hid_t theirs = H5Dget_type(source->dataset);
     H5_TRY(mine, "%s: %s has no type", stored->path, stored->name);
     H5_TRY(theirs, "%s: %s has no type", source->path, source->name);
-    REQUIRE(type_fits(theirs, mine), STATUS_DATA,
+    REQUIRE(stored_type_fits(theirs, mine), STATUS_DATA,
             "its %s holds elements of another type, which do not fit those of %s", source->name,
             stored->name);
 out:
@@ -307,8 +308,8 @@ out:
 static status_t stored_search(depot_t *depot, struct stored *stored);
 
 /* What the source has not, as it lies in the virtual dataset. */
-static status_t map_lost(struct stored *stored, const struct mapping *mapping,
-                         const struct lost_pieces *lost)
+static status_t stored_map_lost(struct stored *stored, const struct mapping *mapping,
+                                const struct lost_pieces *lost)
 {
     status_t st = STATUS_OK;
     for (uint32_t i = 0; i < lost->count; i++) {
@@ -316,7 +317,7 @@ static status_t map_lost(struct stored *stored, const struct mapping *mapping,
             H5Sselect_project_intersection(mapping->there, mapping->here, lost->items[i].space);
         H5_TRY(here, "%s: what is lost of %s cannot be selected", mapping->path, mapping->name);
         if (H5Sget_select_npoints(here) > 0) {
-            TRY(lost_add(&stored->lost, here, lost->items[i].why));
+            TRY(stored_lost_add(&stored->lost, here, lost->items[i].why));
         } else {
             h5_close(here);
         }
@@ -325,24 +326,24 @@ out:
     return st;
 }
 
-static status_t search_source(depot_t *depot, struct stored *stored, struct mapping *mapping)
+static status_t stored_search_source(depot_t *depot, struct stored *stored, struct mapping *mapping)
 {
     status_t st = STATUS_OK;
     struct stored *source = NULL;
     TRY(depot_take(depot, stored, mapping, &source));
-    TRY(check_type(stored, source));
+    TRY(stored_check_type(stored, source));
     TRY(mapping_settle(mapping, source->space));
     TRY(stored_search(depot, source));
     mapping->row_bytes = source->row_bytes;
-    TRY(map_lost(stored, mapping, &source->lost));
+    TRY(stored_map_lost(stored, mapping, &source->lost));
 out:
     depot_give(depot, source);
     return st;
 }
 
 /* The source cannot be read: its elements are lost, and so it is noted. */
-static status_t note_absent(depot_t *depot, struct stored *stored, const struct mapping *mapping,
-                            const char *cause)
+static status_t stored_note_absent(depot_t *depot, struct stored *stored,
+                                   const struct mapping *mapping, const char *cause)
 {
     status_t st = STATUS_OK;
     struct storage *storage = depot->spec.found;
@@ -353,7 +354,7 @@ static status_t note_absent(depot_t *depot, struct stored *stored, const struct 
         cause += length + strspn(cause + length, ": ");
     }
     TRY(text_add(&why, "source %s of its virtual dataset: %s", mapping->path, cause));
-    TRY(lost_add(&stored->lost, H5Scopy(mapping->here), why.data));
+    TRY(stored_lost_add(&stored->lost, H5Scopy(mapping->here), why.data));
     TRY(storage_key(mapping->path, mapping->name, &key));
     if (!storage_is_absent(storage, key.data)) {
         char **grown = realloc(storage->absent, (storage->nabsent + 1) * sizeof *grown);
@@ -368,18 +369,19 @@ out:
     return st;
 }
 
-static status_t search_mapping(depot_t *depot, struct stored *stored, struct mapping *mapping)
+static status_t stored_search_mapping(depot_t *depot, struct stored *stored,
+                                      struct mapping *mapping)
 {
     status_t st = STATUS_OK;
     char *cause = NULL;
     if (H5Sget_select_npoints(mapping->here) == 0) {
         goto out;
     }
-    st = search_source(depot, stored, mapping);
+    st = stored_search_source(depot, stored, mapping);
     if (st == STATUS_DATA && !depot->is_hard) {
         TRY(memory_text(report_cause(), &cause));
         report_clear();
-        TRY(note_absent(depot, stored, mapping, cause));
+        TRY(stored_note_absent(depot, stored, mapping, cause));
     }
 out:
     free(cause);
@@ -387,7 +389,8 @@ out:
 }
 
 /* Elements of mappings from .. to - 1. */
-static status_t select_mapped(const struct stored *stored, size_t from, size_t to, hid_t *out)
+static status_t stored_select_mapped(const struct stored *stored, size_t from, size_t to,
+                                     hid_t *out)
 {
     status_t st = STATUS_OK;
     hid_t left = -1;
@@ -397,8 +400,8 @@ static status_t select_mapped(const struct stored *stored, size_t from, size_t t
         H5_TRY(left, "%s: a mapping of %s cannot be copied", stored->path, stored->name);
     } else {
         size_t middle = from + (to - from) / 2;
-        TRY(select_mapped(stored, from, middle, &left));
-        TRY(select_mapped(stored, middle, to, &right));
+        TRY(stored_select_mapped(stored, from, middle, &left));
+        TRY(stored_select_mapped(stored, middle, to, &right));
         if (H5Sget_select_npoints(left) == 0) {
             hid_t empty = left;
             left = right;
@@ -417,7 +420,7 @@ out:
 }
 
 /* Elements that no mapping gives. */
-static status_t find_unmapped(struct stored *stored)
+static status_t stored_find_unmapped(struct stored *stored)
 {
     status_t st = STATUS_OK;
     struct text why = {0};
@@ -425,10 +428,10 @@ static status_t find_unmapped(struct stored *stored)
     hid_t rest = -1;
     const hsize_t zeros[H5S_MAX_RANK] = {0};
     if (stored->mappings.count == 0) {
-        TRY(lost_add_all(stored, "is a virtual dataset without sources"));
+        TRY(stored_lost_add_all(stored, "is a virtual dataset without sources"));
         goto out;
     }
-    TRY(select_mapped(stored, 0, stored->mappings.count, &mapped));
+    TRY(stored_select_mapped(stored, 0, stored->mappings.count, &mapped));
     rest = H5Screate_simple(stored->rank, stored->dims, NULL);
     H5_TRY(H5Sselect_hyperslab(rest, H5S_SELECT_SET, zeros, NULL, stored->dims, NULL),
            "%s: %s cannot be selected", stored->path, stored->name);
@@ -438,10 +441,10 @@ static status_t find_unmapped(struct stored *stored)
     }
     if (H5Sget_select_npoints(rest) > 0) {
         TRY(text_add(&why, "%s: %s%s is a virtual dataset that has no source for them",
-                     stored->path, slash(stored->name), stored->name));
+                     stored->path, stored_slash(stored->name), stored->name));
         hid_t given = rest;
         rest = -1;
-        TRY(lost_add(&stored->lost, given, why.data));
+        TRY(stored_lost_add(&stored->lost, given, why.data));
     }
 out:
     h5_close(mapped);
@@ -457,14 +460,14 @@ static status_t stored_search(depot_t *depot, struct stored *stored)
         goto out;
     }
     if (stored->layout == H5D_CHUNKED) {
-        TRY(find_lost_chunks(stored));
+        TRY(stored_find_lost_chunks(stored));
     } else if (stored->layout == H5D_CONTIGUOUS && stored->nexternals == 0) {
-        TRY(find_lost_contiguous(stored));
+        TRY(stored_find_lost_contiguous(stored));
     } else if (stored->layout == H5D_VIRTUAL) {
         for (size_t i = 0; i < stored->mappings.count; i++) {
-            TRY(search_mapping(depot, stored, &stored->mappings.items[i]));
+            TRY(stored_search_mapping(depot, stored, &stored->mappings.items[i]));
         }
-        TRY(find_unmapped(stored));
+        TRY(stored_find_unmapped(stored));
         TRY(stored_source_row(stored, &stored->row_bytes));
     }
     depot->chunk_bytes = max_u64(depot->chunk_bytes, stored->chunk_bytes);
@@ -495,7 +498,7 @@ status_t stored_require_whole(const char *path, const char *name, struct storage
     TRY(depot_open(&spec, &depot));
     TRY(depot_search(depot, &found));
     REQUIRE(found.lost.count == 0, STATUS_DATA, "%s: %s%s has elements that cannot be had: %s",
-            path, slash(name), name, found.lost.items[0].why);
+            path, stored_slash(name), name, found.lost.items[0].why);
 out:
     lost_pieces_free(&found.lost);
     depot_close(depot);

@@ -22,7 +22,7 @@ struct stretch {
 };
 
 /* The same source may have many mappings. */
-static int stretch_by_source(const void *left, const void *right)
+static int stored_stretch_by_source(const void *left, const void *right)
 {
     const struct mapping *a = ((const struct stretch *)left)->mapping;
     const struct mapping *b = ((const struct stretch *)right)->mapping;
@@ -30,13 +30,13 @@ static int stretch_by_source(const void *left, const void *right)
     return order ? order : strcmp(a->name, b->name);
 }
 
-static size_t stretches_join(struct stretch *stretches, size_t count)
+static size_t stored_stretches_join(struct stretch *stretches, size_t count)
 {
     size_t kept = 0;
-    qsort(stretches, count, sizeof *stretches, stretch_by_source);
+    qsort(stretches, count, sizeof *stretches, stored_stretch_by_source);
     for (size_t i = 0; i < count; i++) {
         struct stretch *last = kept > 0 ? &stretches[kept - 1] : NULL;
-        if (last && stretch_by_source(last, &stretches[i]) == 0) {
+        if (last && stored_stretch_by_source(last, &stretches[i]) == 0) {
             last->low = min_u64(last->low, stretches[i].low);
             last->end = max_u64(last->end, stretches[i].end);
         } else {
@@ -51,7 +51,7 @@ struct step {
     uint64_t at, more, less;
 };
 
-static int step_by_place(const void *left, const void *right)
+static int stored_step_by_place(const void *left, const void *right)
 {
     const struct step *a = left;
     const struct step *b = right;
@@ -77,14 +77,14 @@ status_t stored_source_row(const struct stored *stored, uint64_t *out)
                                                   d < 0 ? 1 : at->high[d] + 1, at->row_bytes};
         }
     }
-    count = stretches_join(stretches, count);
+    count = stored_stretches_join(stretches, count);
     TRY(memory_zeroed(2 * count + 1, sizeof *steps, "sources", &steps));
     for (size_t i = 0; i < count; i++) {
         uint64_t bytes = min_u64(stretches[i].bytes, UINT64_MAX / 4 / count);
         steps[2 * i] = (struct step){stretches[i].low, bytes, 0};
         steps[2 * i + 1] = (struct step){stretches[i].end, 0, bytes};
     }
-    qsort(steps, 2 * count, sizeof *steps, step_by_place);
+    qsort(steps, 2 * count, sizeof *steps, stored_step_by_place);
     for (size_t i = 0; i < 2 * count; i++) {
         now = now + steps[i].more - steps[i].less;
         most = max_u64(most, now);

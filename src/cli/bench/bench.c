@@ -40,14 +40,14 @@ static const char help[] =
     "  --csv FILE        writes the table to FILE, too\n"
     "  --help            prints this\n";
 
-static enum sample_format format_of(uint64_t bits)
+static enum sample_format bench_format_of(uint64_t bits)
 {
     return bits == 4 ? SAMPLE_I4 : bits == 8 ? SAMPLE_I8 : bits == 16 ? SAMPLE_I16 : SAMPLE_F32;
 }
 
 /* A device deals samples into the order that it filters; on the host, transforms alone are timed on
  * the same threads. */
-static int has_device(const struct bench_settings *settings)
+static int bench_has_device(const struct bench_settings *settings)
 {
     return backend_which(settings->opened) == BACKEND_OPENCL;
 }
@@ -57,7 +57,7 @@ static const char heading[] =
     "gsamples_per_s,gbytes_per_s,fir_gflop_per_s,share_of_copy,block_ms,block_gsamples_per_s,"
     "share_of_link,joules_per_gsample,fft_alone_ms,ratio_to_fft,threads,simd,rms_error,result";
 
-static void print_head(struct bench_settings *settings)
+static void bench_print_head(struct bench_settings *settings)
 {
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
@@ -71,11 +71,11 @@ static void print_head(struct bench_settings *settings)
     }
     printf("\n%7s %5s %4s %7s %-44s %9s %8s %8s %8s %6s %7s %9s\n", "channel", "taps", "bits",
            "streams", "how", "ms", "Gsamp/s", "GB/s", "GFLOP/s", "copy",
-           has_device(settings) ? "deal ms" : "/ FFT", "rms error");
+           bench_has_device(settings) ? "deal ms" : "/ FFT", "rms error");
 }
 
 /* Share of the link's rate in the direction that binds. */
-static double link_share(const struct bench_settings *settings, const struct bench_result *r)
+static double bench_link_share(const struct bench_settings *settings, const struct bench_result *r)
 {
     const struct backend_rates *rates = &settings->rates;
     if (r->block_seconds == 0 || rates->upload == 0) {
@@ -84,8 +84,8 @@ static double link_share(const struct bench_settings *settings, const struct ben
     return fmax(r->up_bytes / rates->upload, r->down_bytes / rates->download) / r->block_seconds;
 }
 
-static void print_row(struct bench_settings *settings, const struct bench_case *c, uint64_t bits,
-                      const struct bench_result *r, const char *how)
+static void bench_print_row(struct bench_settings *settings, const struct bench_case *c,
+                            uint64_t bits, const struct bench_result *r, const char *how)
 {
     double samples = (double)r->samples;
     double ms = 1e3 * r->seconds;
@@ -99,12 +99,12 @@ static void print_row(struct bench_settings *settings, const struct bench_case *
     const char *verdict = r->is_right ? "" : " FAILED";
     printf("%7u %5u %4llu %7u %-44s %9.3f %8.2f %8.1f %8.0f %5.0f%% %7.3f %9.2g%s\n", c->channels,
            c->taps, (unsigned long long)bits, c->streams, how, ms, rate, bytes, flops, 100 * share,
-           has_device(settings) ? 1e3 * r->steps[STEP_DEAL] : ratio, r->rms, verdict);
+           bench_has_device(settings) ? 1e3 * r->steps[STEP_DEAL] : ratio, r->rms, verdict);
     double joules = r->watts > 0 ? r->watts * r->block_seconds / (1e-9 * samples) : 0;
     if (r->block_seconds > 0) {
         printf("%26s with transfers %34s %9.3f %8.2f %15s %.0f%% of the link", "", "",
                1e3 * r->block_seconds, 1e-9 * samples / r->block_seconds, "",
-               100 * link_share(settings, r));
+               100 * bench_link_share(settings, r));
         if (joules > 0) {
             printf(", %.0f W, %.1f J/Gsample", r->watts, joules);
         }
@@ -117,9 +117,9 @@ static void print_row(struct bench_settings *settings, const struct bench_case *
               1e3 * r->steps[STEP_DETECT]);
     csv_print(&settings->csv, "%.4f,%.2f,%.1f,%.4f,%.6f,%.4f,%.4f,%.2f,%.6f,%.4f,%u,%s,%.3g,%s\n",
               rate, bytes, flops, share, 1e3 * r->block_seconds,
-              r->block_seconds > 0 ? 1e-9 * samples / r->block_seconds : 0, link_share(settings, r),
-              joules, 1e3 * r->bare_seconds, ratio, c->threads, channelise_simd(&r->choice), r->rms,
-              r->is_right ? "ok" : "FAILED");
+              r->block_seconds > 0 ? 1e-9 * samples / r->block_seconds : 0,
+              bench_link_share(settings, r), joules, 1e3 * r->bare_seconds, ratio, c->threads,
+              channelise_simd(&r->choice), r->rms, r->is_right ? "ok" : "FAILED");
     csv_flush(&settings->csv);
     fflush(stdout);
 }
@@ -134,7 +134,7 @@ static status_t bench_row(struct bench_settings *settings, uint64_t channels, ui
     struct bench_case c = {.channels = (uint32_t)channels,
                            .taps = (uint32_t)taps,
                            .streams = (uint32_t)streams,
-                           .format = format_of(bits),
+                           .format = bench_format_of(bits),
                            .is_complex = !settings->is_real,
                            .samples = settings->samples,
                            .kind = settings->kind,
@@ -155,7 +155,7 @@ static status_t bench_row(struct bench_settings *settings, uint64_t channels, ui
         goto out;
     }
     TRY(channelise_words(&result.choice, &how));
-    print_row(settings, &c, bits, &result, how.data);
+    bench_print_row(settings, &c, bits, &result, how.data);
     settings->failed += !result.is_right;
 out:
     text_free(&how);
@@ -209,7 +209,7 @@ static status_t bench_all(struct bench_settings *settings)
     TRY(csv_open(settings->csv_path, "w", heading, &settings->csv));
     TRY(backend_open(backend_settle(settings->backend), &options, &settings->opened));
     TRY(backend_measure(settings->opened, &settings->rates));
-    print_head(settings);
+    bench_print_head(settings);
     TRY(settings->is_lofar ? bench_lofar(settings) : bench_lists(settings));
     REQUIRE(settings->failed == 0, STATUS_DEVICE, "bench: %u %s failed", settings->failed,
             units_plural(settings->failed, "row", "rows"));

@@ -102,7 +102,7 @@ static const struct option known[] = {{"backend", required_argument, NULL, TAKE_
                                       {"help", no_argument, NULL, 'h'},
                                       {NULL, 0, NULL, 0}};
 
-static status_t take_count(const char *name, const char *value, uint64_t most, uint64_t *out)
+static status_t bench_take_count(const char *name, const char *value, uint64_t most, uint64_t *out)
 {
     status_t st = STATUS_OK;
     REQUIRE(units_parse_u64(value, out) && *out >= 1 && *out <= most, STATUS_USAGE,
@@ -112,7 +112,7 @@ out:
     return st;
 }
 
-static status_t take_positive(const char *name, const char *value, double *out)
+static status_t bench_take_positive(const char *name, const char *value, double *out)
 {
     status_t st = STATUS_OK;
     REQUIRE(units_parse_f64(value, out) && *out > 0 && *out <= 1e6, STATUS_USAGE,
@@ -121,7 +121,7 @@ out:
     return st;
 }
 
-static status_t take_text(int option, const char *value, struct settings *out)
+static status_t bench_take_text(int option, const char *value, struct settings *out)
 {
     status_t st = STATUS_OK;
     switch (option) {
@@ -157,7 +157,7 @@ out:
     return st;
 }
 
-static status_t take(int option, const char *value, struct settings *out)
+static status_t bench_take(int option, const char *value, struct settings *out)
 {
     switch (option) {
     case TAKE_DMS:
@@ -171,25 +171,25 @@ static status_t take(int option, const char *value, struct settings *out)
         out->is_tuned = 1;
         return STATUS_OK;
     case TAKE_DM_STEP:
-        return take_positive("dm-step", value, &out->dm_step);
+        return bench_take_positive("dm-step", value, &out->dm_step);
     case TAKE_SECONDS:
-        return take_positive("seconds", value, &out->seconds);
+        return bench_take_positive("seconds", value, &out->seconds);
     case TAKE_BUDGET:
-        return take_positive("budget", value, &out->budget);
+        return bench_take_positive("budget", value, &out->budget);
     case TAKE_GROUP:
-        return take_count("group", value, 256, &out->group);
+        return bench_take_count("group", value, 256, &out->group);
     case TAKE_EVERY:
-        return take_count("every", value, 1 << 20, &out->every);
+        return bench_take_count("every", value, 1 << 20, &out->every);
     case TAKE_REPEAT:
-        return take_count("repeat", value, 1000, &out->repeats);
+        return bench_take_count("repeat", value, 1000, &out->repeats);
     case TAKE_THREADS:
-        return take_count("threads", value, 4096, &out->threads);
+        return bench_take_count("threads", value, 4096, &out->threads);
     default:
-        return take_text(option, value, out);
+        return bench_take_text(option, value, out);
     }
 }
 
-static status_t read_options(int argc, char **argv, struct settings *out)
+static status_t bench_read_options(int argc, char **argv, struct settings *out)
 {
     status_t st = STATUS_OK;
     struct job all_cores = {0};
@@ -213,7 +213,7 @@ static status_t read_options(int argc, char **argv, struct settings *out)
             out->help = 1;
             goto out;
         }
-        TRY(take(option, optarg, out));
+        TRY(bench_take(option, optarg, out));
     }
     REQUIRE(optind == argc, STATUS_USAGE, "bench dedisperse: there is no use for %s (see --help)",
             argv[optind]);
@@ -231,7 +231,7 @@ out:
 static const char heading[] = "setup,dms,bits,dm_step,group,seconds_of_data,how,ms,order_ms,"
                               "upload_ms,download_ms,gadd_per_s,realtime,model_ms,result";
 
-static void print_head(struct settings *s)
+static void bench_print_head(struct settings *s)
 {
     const char *device = backend_device(s->opened);
     printf("%s%s%s: %s, %u channels, %g s of data\n", backend_name(backend_which(s->opened)),
@@ -240,8 +240,8 @@ static void print_head(struct settings *s)
            "Gadd/s", "x realtime", "model ms");
 }
 
-static void print_row(struct settings *s, const struct bench_dedispersion *c, const char *how,
-                      const struct bench_dedispersed *r, double cost)
+static void bench_print_row(struct settings *s, const struct bench_dedispersion *c, const char *how,
+                            const struct bench_dedispersed *r, double cost)
 {
     uint32_t bits = 8 * (uint32_t)series_bytes(c->format);
     double rate = 1e-9 * r->adds / r->seconds;
@@ -257,9 +257,9 @@ static void print_row(struct settings *s, const struct bench_dedispersion *c, co
 }
 
 /* One row; a shape that cannot be is said and passed over, a device that fails is a failure. */
-static status_t time_shape(struct settings *s, bench_dedisperse_t *bench,
-                           const struct bench_dedispersion *c, const struct dedisperse_shape *shape,
-                           double cost)
+static status_t bench_time_shape(struct settings *s, bench_dedisperse_t *bench,
+                                 const struct bench_dedispersion *c,
+                                 const struct dedisperse_shape *shape, double cost)
 {
     status_t st = STATUS_OK;
     struct text how = {0};
@@ -273,36 +273,36 @@ static status_t time_shape(struct settings *s, bench_dedisperse_t *bench,
         s->failed += tried != STATUS_USAGE;
         goto out;
     }
-    print_row(s, c, how.data, &result, cost);
+    bench_print_row(s, c, how.data, &result, cost);
     s->failed += result.wrong > 0;
 out:
     text_free(&how);
     return st;
 }
 
-static int has_time(const struct settings *s)
+static int bench_has_time(const struct settings *s)
 {
     return progress_now() - s->started < s->budget;
 }
 
-static status_t sweep_space(struct settings *s, bench_dedisperse_t *bench,
-                            const struct bench_dedispersion *c)
+static status_t bench_sweep_space(struct settings *s, bench_dedisperse_t *bench,
+                                  const struct bench_dedispersion *c)
 {
     status_t st = STATUS_OK;
     struct dedisperse_candidate *list = NULL;
     uint32_t count = 0;
     TRY(bench_dedisperse_candidates(bench, &list, &count));
     printf("%u shapes fit, every %llu of them\n", count, (unsigned long long)s->every);
-    for (uint64_t i = 0; i < count && has_time(s); i += s->every) {
-        TRY(time_shape(s, bench, c, &list[i].shape, list[i].cost));
+    for (uint64_t i = 0; i < count && bench_has_time(s); i += s->every) {
+        TRY(bench_time_shape(s, bench, c, &list[i].shape, list[i].cost));
     }
 out:
     free(list);
     return st;
 }
 
-static status_t sweep_file(struct settings *s, bench_dedisperse_t *bench,
-                           const struct bench_dedispersion *c)
+static status_t bench_sweep_file(struct settings *s, bench_dedisperse_t *bench,
+                                 const struct bench_dedispersion *c)
 {
     status_t st = STATUS_OK;
     enum { MOST_BYTES = 1 << 24 };
@@ -311,12 +311,12 @@ static status_t sweep_file(struct settings *s, bench_dedisperse_t *bench,
     TRY(text_read_file(&text, s->sweep, MOST_BYTES));
     size_t nul = text_line_of_nul(text.data, text.length);
     REQUIRE(nul == 0, STATUS_USAGE, "%s:%zu: holds a NUL byte, expected shapes", s->sweep, nul);
-    for (char *line = text.data ? strtok_r(text.data, "\n", &rest) : NULL; line && has_time(s);
-         line = strtok_r(NULL, "\n", &rest)) {
+    for (char *line = text.data ? strtok_r(text.data, "\n", &rest) : NULL;
+         line && bench_has_time(s); line = strtok_r(NULL, "\n", &rest)) {
         struct dedisperse_shape shape;
         REQUIRE(dedisperse_shape_parse(line, &shape), STATUS_USAGE,
                 "%s: %s: expected a shape such as copies:4:32x8:8x4:8:0:1", s->sweep, line);
-        TRY(time_shape(s, bench, c, &shape, 0));
+        TRY(bench_time_shape(s, bench, c, &shape, 0));
     }
 out:
     text_free(&text);
@@ -324,8 +324,8 @@ out:
 }
 
 /* What the tuner knows; else the model's choice. */
-static status_t time_tuned(struct settings *s, bench_dedisperse_t *bench,
-                           const struct bench_dedispersion *c)
+static status_t bench_time_tuned(struct settings *s, bench_dedisperse_t *bench,
+                                 const struct bench_dedispersion *c)
 {
     status_t st = STATUS_OK;
     struct dedisperse_shape shape;
@@ -338,7 +338,7 @@ static status_t time_tuned(struct settings *s, bench_dedisperse_t *bench,
     } else if (found == TUNE_NEAREST) {
         report_note("%u DMs: tuned for the nearest known problem, %s", c->ndms, from.data);
     }
-    TRY(time_shape(s, bench, c, found == TUNE_NOTHING ? NULL : &shape, 0));
+    TRY(bench_time_shape(s, bench, c, found == TUNE_NOTHING ? NULL : &shape, 0));
 out:
     text_free(&from);
     return st;
@@ -358,13 +358,13 @@ static status_t bench_case(struct settings *s, const struct bench_dedispersion *
     }
     s->started = progress_now();
     if (s->is_tuned) {
-        TRY(time_tuned(s, bench, c));
+        TRY(bench_time_tuned(s, bench, c));
     } else if (!s->sweep) {
-        TRY(time_shape(s, bench, c, s->has_shape ? &s->shape : NULL, 0));
+        TRY(bench_time_shape(s, bench, c, s->has_shape ? &s->shape : NULL, 0));
     } else if (strcmp(s->sweep, "all") == 0) {
-        TRY(sweep_space(s, bench, c));
+        TRY(bench_sweep_space(s, bench, c));
     } else {
-        TRY(sweep_file(s, bench, c));
+        TRY(bench_sweep_file(s, bench, c));
     }
 out:
     bench_dedisperse_destroy(bench);
@@ -377,7 +377,7 @@ static status_t bench_all(struct settings *s)
     struct backend_options options = {.device = s->device, .local_size = 1};
     TRY(csv_open(s->csv_path, "w", heading, &s->csv));
     TRY(backend_open(backend_settle(s->backend), &options, &s->opened));
-    print_head(s);
+    bench_print_head(s);
     for (uint32_t b = 0; b < s->bits.count; b++) {
         for (uint32_t d = 0; d < s->dms.count; d++) {
             uint64_t bits = s->bits.values[b];
@@ -404,7 +404,7 @@ status_t cli_bench_dedisperse(int argc, char **argv)
 {
     status_t st = STATUS_OK;
     struct settings settings = {0};
-    TRY(read_options(argc, argv, &settings));
+    TRY(bench_read_options(argc, argv, &settings));
     if (settings.help) {
         fputs(help, stdout);
         goto out;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* "1024", "2^28". */
-static int parse_count(const char *text, uint64_t *out)
+static int options_parse_count(const char *text, uint64_t *out)
 {
     uint64_t power = 0;
     if (strncmp(text, "2^", 2) == 0 && units_parse_u64(text + 2, &power) && power < 62) {
@@ -18,7 +18,7 @@ static int parse_count(const char *text, uint64_t *out)
     return units_parse_u64(text, out);
 }
 
-static int add_value(struct bench_list *list, uint64_t value)
+static int options_add_value(struct bench_list *list, uint64_t value)
 {
     if (list->count == BENCH_LIST) {
         return 0;
@@ -28,7 +28,7 @@ static int add_value(struct bench_list *list, uint64_t value)
 }
 
 /* "8", "256..4096". */
-static int parse_entry(char *entry, struct bench_list *out)
+static int options_parse_entry(char *entry, struct bench_list *out)
 {
     uint64_t from = 0;
     uint64_t to = 0;
@@ -36,30 +36,31 @@ static int parse_entry(char *entry, struct bench_list *out)
     if (dots) {
         *dots = '\0';
     }
-    if (!parse_count(entry, &from) || from == 0 || !parse_count(dots ? dots + 2 : entry, &to)) {
+    if (!options_parse_count(entry, &from) || from == 0 ||
+        !options_parse_count(dots ? dots + 2 : entry, &to)) {
         return 0;
     }
     for (uint64_t value = from; value <= to && value <= UINT32_MAX; value *= 2) {
-        if (!add_value(out, value)) {
+        if (!options_add_value(out, value)) {
             return 0;
         }
     }
     return 1;
 }
 
-static int parse_kernel(char *entry, struct bench_list *out)
+static int options_parse_kernel(char *entry, struct bench_list *out)
 {
     for (int i = KERNEL_AUTO; i <= KERNEL_LOCAL; i++) {
         if (strcmp(entry, kernel_name((enum kernel_kind)i)) == 0) {
-            return add_value(out, (uint64_t)i);
+            return options_add_value(out, (uint64_t)i);
         }
     }
     return 0;
 }
 
-static status_t parse_list(const char *option, const char *text, uint64_t least, uint64_t most,
-                           int (*parse)(char *entry, struct bench_list *out),
-                           struct bench_list *out)
+static status_t options_parse_list(const char *option, const char *text, uint64_t least,
+                                   uint64_t most, int (*parse)(char *entry, struct bench_list *out),
+                                   struct bench_list *out)
 {
     status_t st = STATUS_OK;
     char *copy = NULL;
@@ -87,10 +88,10 @@ out:
 status_t bench_list_read(const char *option, const char *text, uint64_t least, uint64_t most,
                          struct bench_list *out)
 {
-    return parse_list(option, text, least, most, parse_entry, out);
+    return options_parse_list(option, text, least, most, options_parse_entry, out);
 }
 
-static status_t parse_out(const char *text, struct bench_settings *settings)
+static status_t options_parse_out(const char *text, struct bench_settings *settings)
 {
     status_t st = STATUS_OK;
     const char *colon = strchr(text, ':');
@@ -144,7 +145,7 @@ static const struct option long_options[] = {{"backend", required_argument, NULL
                                              {"help", no_argument, NULL, 'h'},
                                              {NULL, 0, NULL, 0}};
 
-static status_t take_name(int option, const char *value, struct bench_settings *out)
+static status_t options_take_name(int option, const char *value, struct bench_settings *out)
 {
     status_t st = STATUS_OK;
     if (option == TAKE_BACKEND) {
@@ -167,17 +168,18 @@ out:
     return st;
 }
 
-static status_t take_count(const char *name, const char *value, uint64_t most, uint64_t *out)
+static status_t options_take_count(const char *name, const char *value, uint64_t most,
+                                   uint64_t *out)
 {
     status_t st = STATUS_OK;
-    REQUIRE(parse_count(value, out) && *out >= 1 && *out <= most, STATUS_USAGE,
+    REQUIRE(options_parse_count(value, out) && *out >= 1 && *out <= most, STATUS_USAGE,
             "bench: --%s %s: expected a number from 1 to %llu", name, value,
             (unsigned long long)most);
 out:
     return st;
 }
 
-static status_t take(int option, const char *value, struct bench_settings *out)
+static status_t options_take(int option, const char *value, struct bench_settings *out)
 {
     status_t st = STATUS_OK;
     switch (option) {
@@ -185,34 +187,35 @@ static status_t take(int option, const char *value, struct bench_settings *out)
         out->device = value;
         break;
     case TAKE_CHANNELS:
-        TRY(parse_list("channels", value, 2, 1 << 24, parse_entry, &out->channels));
+        TRY(options_parse_list("channels", value, 2, 1 << 24, options_parse_entry, &out->channels));
         break;
     case TAKE_TAPS:
-        TRY(parse_list("taps", value, 1, 1 << 16, parse_entry, &out->taps));
+        TRY(options_parse_list("taps", value, 1, 1 << 16, options_parse_entry, &out->taps));
         break;
     case TAKE_BITS:
-        TRY(parse_list("bits", value, 4, 32, parse_entry, &out->bits));
+        TRY(options_parse_list("bits", value, 4, 32, options_parse_entry, &out->bits));
         break;
     case TAKE_STREAMS:
-        TRY(parse_list("streams", value, 1, 1 << 16, parse_entry, &out->streams));
+        TRY(options_parse_list("streams", value, 1, 1 << 16, options_parse_entry, &out->streams));
         break;
     case TAKE_KERNEL:
-        TRY(parse_list("kernel", value, 0, KERNEL_LOCAL, parse_kernel, &out->kernels));
+        TRY(options_parse_list("kernel", value, 0, KERNEL_LOCAL, options_parse_kernel,
+                               &out->kernels));
         break;
     case TAKE_REAL:
         out->is_real = 1;
         break;
     case TAKE_OUT:
-        TRY(parse_out(value, out));
+        TRY(options_parse_out(value, out));
         break;
     case TAKE_SAMPLES:
-        TRY(take_count("samples", value, UINT64_C(1) << 40, &out->samples));
+        TRY(options_take_count("samples", value, UINT64_C(1) << 40, &out->samples));
         break;
     case TAKE_REPEAT:
-        TRY(take_count("repeat", value, 1000, &out->repeats));
+        TRY(options_take_count("repeat", value, 1000, &out->repeats));
         break;
     case TAKE_THREADS:
-        TRY(take_count("threads", value, 4096, &out->threads));
+        TRY(options_take_count("threads", value, 4096, &out->threads));
         break;
     case TAKE_TRANSFERS:
         out->with_transfers = 1;
@@ -221,7 +224,7 @@ static status_t take(int option, const char *value, struct bench_settings *out)
         out->is_lofar = 1;
         break;
     default:
-        TRY(take_name(option, value, out));
+        TRY(options_take_name(option, value, out));
         break;
     }
 out:
@@ -254,7 +257,7 @@ status_t bench_options_read(int argc, char **argv, struct bench_settings *out)
         REQUIRE(option != ':', STATUS_USAGE, "bench: option %s needs a value", argv[optind - 1]);
         REQUIRE(option != '?', STATUS_USAGE, "bench: unknown option %s; see voltmill bench --help",
                 argv[optind - 1]);
-        TRY(take(option, optarg, out));
+        TRY(options_take(option, optarg, out));
     }
     REQUIRE(optind == argc - 1 && strcmp(argv[optind], "ppf") == 0, STATUS_USAGE,
             "bench: expected what to time: ppf, run or dedisperse; see voltmill bench --help");

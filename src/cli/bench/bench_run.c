@@ -33,7 +33,7 @@ struct settings {
     int help;
 };
 
-static status_t read_options(int argc, char **argv, struct settings *out)
+static status_t bench_read_options(int argc, char **argv, struct settings *out)
 {
     status_t st = STATUS_OK;
     static const struct option known[] = {
@@ -71,7 +71,7 @@ out:
     return st;
 }
 
-static void print_side(const char *what, double seconds, double bytes, double samples)
+static void bench_print_side(const char *what, double seconds, double bytes, double samples)
 {
     printf("  %-34s %9.3f s", what, seconds);
     if (bytes > 0 && seconds > 0) {
@@ -85,20 +85,20 @@ static void print_side(const char *what, double seconds, double bytes, double sa
     printf("\n");
 }
 
-static void print_result(const struct bench_run_result *r, int ranks)
+static void bench_print_result(const struct bench_run_result *r, int ranks)
 {
     const struct run_times *t = &r->times;
     printf("what bounds it, on %d %s\n", ranks, units_plural((uint64_t)ranks, "rank", "ranks"));
-    print_side("backend, memory to memory", r->backend, 0, t->samples);
-    print_side("plain reads of the same bytes", r->reading, t->in_bytes, 0);
-    print_side("plain writes of the same bytes", r->writing, t->out_bytes, 0);
+    bench_print_side("backend, memory to memory", r->backend, 0, t->samples);
+    bench_print_side("plain reads of the same bytes", r->reading, t->in_bytes, 0);
+    bench_print_side("plain writes of the same bytes", r->writing, t->out_bytes, 0);
     printf("the run, stages beside each other, mean of the ranks\n");
-    print_side("before the first chunk", t->before, 0, 0);
-    print_side("read", t->read, t->in_bytes / ranks, 0);
-    print_side("compute", t->compute, 0, t->samples / ranks);
-    print_side("write", t->write, t->out_bytes / ranks, 0);
-    print_side("after the last chunk", t->after, 0, 0);
-    print_side("whole", t->total, t->in_bytes, t->samples);
+    bench_print_side("before the first chunk", t->before, 0, 0);
+    bench_print_side("read", t->read, t->in_bytes / ranks, 0);
+    bench_print_side("compute", t->compute, 0, t->samples / ranks);
+    bench_print_side("write", t->write, t->out_bytes / ranks, 0);
+    bench_print_side("after the last chunk", t->after, 0, 0);
+    bench_print_side("whole", t->total, t->in_bytes, t->samples);
     printf("the run takes %.3f times the bound\n", t->total / r->bound);
 }
 
@@ -106,7 +106,7 @@ static const char heading[] =
     "ranks,samples,in_bytes,out_bytes,backend_s,plain_read_s,plain_write_s,before_s,read_s,"
     "compute_s,write_s,after_s,total_s,ratio_to_bound";
 
-static status_t write_csv(const char *path, const struct bench_run_result *r, int ranks)
+static status_t bench_write_csv(const char *path, const struct bench_run_result *r, int ranks)
 {
     status_t st = STATUS_OK;
     struct csv csv = {0};
@@ -127,7 +127,7 @@ status_t cli_bench_run(int argc, char **argv)
     struct bench_run_result result = {0};
     int rank = 0;
     int ranks = 1;
-    st = read_options(argc, argv, &settings);
+    st = bench_read_options(argc, argv, &settings);
     if (st == STATUS_OK && settings.help) {
         start_print_all(help);
         goto out;
@@ -140,9 +140,9 @@ status_t cli_bench_run(int argc, char **argv)
     TRY(agree_all(MPI_COMM_WORLD, st));
     TRY(bench_run_all(MPI_COMM_WORLD, &settings.options, &result));
     if (rank == 0) {
-        print_result(&result, ranks);
+        bench_print_result(&result, ranks);
         if (settings.options.csv) {
-            TRY(write_csv(settings.options.csv, &result, ranks));
+            TRY(bench_write_csv(settings.options.csv, &result, ranks));
         }
     }
 out:

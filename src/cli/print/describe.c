@@ -9,7 +9,7 @@
 enum { MOST_LISTED = 7 };
 
 /* One of several files: its samples, and when they begin. */
-static void words_part(const struct archive *archive, const struct archive_part *part)
+static void describe_words_part(const struct archive *archive, const struct archive_part *part)
 {
     char a[UNITS_TEXT];
     display_print(": %s %s from %s on", units_count(part->samples, a),
@@ -22,7 +22,7 @@ static void words_part(const struct archive *archive, const struct archive_part 
 }
 
 /* Of a long list, the first and the last. */
-static void print_files(const struct archive *archive)
+static void describe_print_files(const struct archive *archive)
 {
     char a[UNITS_TEXT];
     uint32_t left_out = archive->nparts > MOST_LISTED ? archive->nparts - MOST_LISTED : 0;
@@ -35,7 +35,7 @@ static void print_files(const struct archive *archive)
         display_print("  %-13s %s (%s)", i ? "" : "files", part->path,
                       units_bytes(part->file_bytes, a));
         if (archive->nparts > 1) {
-            words_part(archive, part);
+            describe_words_part(archive, part);
         }
         display_print("\n");
     }
@@ -49,7 +49,7 @@ static void print_files(const struct archive *archive)
                   archive->is_native ? ", native layout" : ", as described in the job");
 }
 
-static void print_streams(const struct archive *archive)
+static void describe_print_streams(const struct archive *archive)
 {
     static const enum axis axes[] = {AXIS_STATION, AXIS_BEAM, AXIS_POL, AXIS_CHAN};
     const char *comma = "";
@@ -77,7 +77,7 @@ static void print_streams(const struct archive *archive)
     display_print("\n");
 }
 
-static void print_samples(const struct archive *archive)
+static void describe_print_samples(const struct archive *archive)
 {
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
@@ -104,7 +104,7 @@ static void print_samples(const struct archive *archive)
     }
 }
 
-static void print_sky(const struct archive *archive)
+static void describe_print_sky(const struct archive *archive)
 {
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
@@ -132,13 +132,13 @@ static void print_sky(const struct archive *archive)
 void describe_archive(const struct archive *archive)
 {
     display_print("archive\n");
-    print_files(archive);
-    print_streams(archive);
-    print_samples(archive);
-    print_sky(archive);
+    describe_print_files(archive);
+    describe_print_streams(archive);
+    describe_print_samples(archive);
+    describe_print_sky(archive);
 }
 
-static void print_product_axes(const struct product *product)
+static void describe_print_product_axes(const struct product *product)
 {
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
@@ -159,7 +159,7 @@ static void print_product_axes(const struct product *product)
 }
 
 /* A text of several lines, indented. */
-static void print_lines(const char *text)
+static void describe_print_lines(const char *text)
 {
     for (const char *line = text; line && *line;) {
         size_t length = strcspn(line, "\n");
@@ -195,7 +195,7 @@ void describe_filterbank(const struct fbh5 *fbh5)
     }
 }
 
-static void print_series(const struct product *product, const struct dedispersed *series)
+static void describe_print_series(const struct product *product, const struct dedispersed *series)
 {
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
@@ -226,9 +226,9 @@ void describe_product(const struct product *product, const struct dedispersed *s
                   units_bytes(product->place.file_bytes, a));
     display_print("  %-13s %s\n", "kind", product_name(product->kind));
     if (series) {
-        print_series(product, series);
+        describe_print_series(product, series);
     } else {
-        print_product_axes(product);
+        describe_print_product_axes(product);
     }
     if (product->has_start) {
         display_print("  %-13s %s UTC (sample 0; the first row is stamped %s later)\n", "start",
@@ -248,7 +248,7 @@ void describe_product(const struct product *product, const struct dedispersed *s
     }
     display_print("  %-13s voltmill %s\n", "made by", product->version ? product->version : "?");
     display_print("  from\n");
-    print_lines(product->inputs);
+    describe_print_lines(product->inputs);
     display_print("  job\n");
-    print_lines(product->job_text);
+    describe_print_lines(product->job_text);
 }

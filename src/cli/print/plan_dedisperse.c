@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void print_dedispersion(const struct dedisperse_plan *d, uint64_t bytes)
+static void plan_print_dedispersion(const struct dedisperse_plan *d, uint64_t bytes)
 {
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
@@ -60,7 +60,7 @@ static void print_dedispersion(const struct dedisperse_plan *d, uint64_t bytes)
 }
 
 /* What is begun goes by what its filterbank was then, and another one will be made. */
-static status_t warn_of_begun(const char *file, const char *filterbank)
+static status_t plan_warn_of_begun(const char *file, const char *filterbank)
 {
     status_t st = STATUS_OK;
     enum journal_state state;
@@ -119,7 +119,7 @@ status_t plan_dedispersion(const struct job *job, uint32_t number,
     TRY(dedisperse_plan_output_spec(job, number, fbh5->path, fbh5, &making));
     if (options && work) {
         TRY(outputs_check(&making, options->force));
-        TRY(options->restart ? STATUS_OK : warn_of_begun(what->file, fbh5->path));
+        TRY(options->restart ? STATUS_OK : plan_warn_of_begun(what->file, fbh5->path));
     } else if (options) {
         TRY(outputs_foresee(&making, options, &begun, &outputs));
     }
@@ -130,7 +130,7 @@ status_t plan_dedispersion(const struct job *job, uint32_t number,
     }
     dedisperse_plan_make_output_spec(plan, &making);
     TRY(room_measure(&making, 0, &bytes));
-    print_dedispersion(plan, bytes);
+    plan_print_dedispersion(plan, bytes);
     TRY(work ? STATUS_OK : elsewhere_of_filterbank(fbh5));
     plan_print_begun(outputs, &begun);
     TRY(options ? room_add(room, what->file, bytes) : STATUS_OK);

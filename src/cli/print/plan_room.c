@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 /* "out/" of "out/x.h5" */
-static void print_folder(const char *path)
+static void plan_print_folder(const char *path)
 {
     int length = (int)(text_basename(path) - path);
     display_print("  %-13.*s ", length > 0 ? length : 2, length > 0 ? path : "./");
@@ -28,7 +28,7 @@ status_t plan_room_print(const struct room *room)
         if (i == 0) {
             display_print("space\n");
         }
-        print_folder(room->needs[i].path);
+        plan_print_folder(room->needs[i].path);
         display_print("%s needed, %s free\n", units_bytes(bytes, a), units_bytes(left, b));
         if (left < bytes) {
             report_warn("there is no room for the products: %s needed, %s free",

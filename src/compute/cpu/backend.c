@@ -15,7 +15,7 @@ struct cpu_pools {
     struct cpu_pools *next;
 };
 
-static status_t open_cpu(const struct backend_options *options, backend_t **out)
+static status_t backend_open_cpu(const struct backend_options *options, backend_t **out)
 {
     status_t st = STATUS_OK;
     struct cpu_backend *backend = NULL;
@@ -28,7 +28,7 @@ out:
     return st;
 }
 
-static void close_cpu(backend_t *base)
+static void backend_close_cpu(backend_t *base)
 {
     struct cpu_backend *backend = (struct cpu_backend *)base;
     while (backend->pools) {
@@ -66,8 +66,8 @@ static uint32_t ability(void)
     return (uint32_t)simd_best() + 1;
 }
 
-static status_t create_buffer(backend_t *backend, enum buffer_use use, uint64_t bytes,
-                              buffer_t **out)
+static status_t backend_create_buffer(backend_t *backend, enum buffer_use use, uint64_t bytes,
+                                      buffer_t **out)
 {
     status_t st = STATUS_OK;
     struct cpu_buffer *buffer = NULL;
@@ -86,7 +86,7 @@ out:
     return st;
 }
 
-static void wait_for(const struct cpu_buffer *buffer)
+static void backend_wait_for(const struct cpu_buffer *buffer)
 {
     if (buffer->pool) {
         pool_wait(buffer->pool, buffer->block);
@@ -100,33 +100,33 @@ void cpu_buffer_mark(buffer_t *base, pool_t *pool, uint64_t block)
     buffer->block = block;
 }
 
-static void destroy_buffer(buffer_t *base)
+static void backend_destroy_buffer(buffer_t *base)
 {
     struct cpu_buffer *buffer = (struct cpu_buffer *)base;
-    wait_for(buffer);
+    backend_wait_for(buffer);
     free(buffer->own);
     free(buffer);
 }
 
-static status_t get_buffer(buffer_t *base, void **out)
+static status_t backend_get_buffer(buffer_t *base, void **out)
 {
     struct cpu_buffer *buffer = (struct cpu_buffer *)base;
-    wait_for(buffer);
+    backend_wait_for(buffer);
     *out = buffer->data;
     return STATUS_OK;
 }
 
-static int lend(buffer_t *base, const void *data)
+static int backend_lend(buffer_t *base, const void *data)
 {
     struct cpu_buffer *buffer = (struct cpu_buffer *)base;
     buffer->data = data ? (void *)(uintptr_t)data : buffer->own;
     return 1;
 }
 
-static status_t count_missing(buffer_t *base, uint64_t *out)
+static status_t backend_count_missing(buffer_t *base, uint64_t *out)
 {
     const struct cpu_buffer *buffer = (struct cpu_buffer *)base;
-    wait_for(buffer);
+    backend_wait_for(buffer);
     *out = buffer->missing;
     return STATUS_OK;
 }
@@ -135,16 +135,16 @@ const struct backend_ops cpu_ops = {.kind = BACKEND_CPU,
                                     .slots = 4, /* one is read, one worked on while the one before
                                                    ends, one written */
                                     .block_bytes = BLOCK_BYTES,
-                                    .open = open_cpu,
-                                    .close = close_cpu,
+                                    .open = backend_open_cpu,
+                                    .close = backend_close_cpu,
                                     .ability = ability,
                                     .device = host_device,
                                     .was_full = host_was_full,
-                                    .buffer_create = create_buffer,
-                                    .buffer_destroy = destroy_buffer,
-                                    .buffer_get = get_buffer,
-                                    .buffer_lend = lend,
-                                    .buffer_missing = count_missing,
+                                    .buffer_create = backend_create_buffer,
+                                    .buffer_destroy = backend_destroy_buffer,
+                                    .buffer_get = backend_get_buffer,
+                                    .buffer_lend = backend_lend,
+                                    .buffer_missing = backend_count_missing,
                                     .channelise_choose = cpu_channelise_choose,
                                     .channelise_candidates = cpu_channelise_candidates,
                                     .channelise_identity = cpu_identity,

@@ -33,12 +33,12 @@ struct pool {
     struct entry entries[POOL_BLOCKS]; /* block number b in entry b % POOL_BLOCKS */
 };
 
-static struct entry *entry_of(pool_t *pool, uint64_t number)
+static struct entry *pool_entry_of(pool_t *pool, uint64_t number)
 {
     return &pool->entries[number % POOL_BLOCKS];
 }
 
-static void begin_phase(const pool_t *pool, struct entry *entry, int phase)
+static void pool_begin_phase(const pool_t *pool, struct entry *entry, int phase)
 {
     uint64_t tasks = entry->block.tasks[phase];
     uint64_t at = 0;
@@ -52,15 +52,15 @@ static void begin_phase(const pool_t *pool, struct entry *entry, int phase)
 }
 
 /* Goes on where a phase is over: with the lock. */
-static void advance(pool_t *pool)
+static void pool_advance(pool_t *pool)
 {
     while (pool->finished < pool->submitted) {
-        struct entry *entry = entry_of(pool, pool->finished + 1);
+        struct entry *entry = pool_entry_of(pool, pool->finished + 1);
         if (entry->left > 0) {
             break;
         }
         if (entry->phase + 1 < POOL_PHASES) {
-            begin_phase(pool, entry, entry->phase + 1);
+            pool_begin_phase(pool, entry, entry->phase + 1);
         } else {
             pool->finished++;
             pthread_cond_broadcast(&pool->done);
@@ -70,7 +70,7 @@ static void advance(pool_t *pool)
 }
 
 /* The next task of `thread` in an entry; 0 when all are taken. */
-static int take(const pool_t *pool, struct entry *entry, uint32_t thread, uint64_t *task)
+static int pool_take(const pool_t *pool, struct entry *entry, uint32_t thread, uint64_t *task)
 {
     for (uint32_t i = 0; i < pool->threads; i++) {
         struct part *part = &entry->parts[(thread + i) % pool->threads];
@@ -87,44 +87,44 @@ static int take(const pool_t *pool, struct entry *entry, uint32_t thread, uint64
 }
 
 /* Works in one entry until nothing is left to take; returns how many tasks were done. */
-static uint64_t work_in(const pool_t *pool, struct entry *entry, int phase, uint32_t thread,
-                        uint64_t task)
+static uint64_t pool_work_in(const pool_t *pool, struct entry *entry, int phase, uint32_t thread,
+                             uint64_t task)
 {
     uint64_t done = 0;
     do {
         entry->block.run[phase](entry->block.context, thread, task);
         done++;
-    } while (take(pool, entry, thread, &task));
+    } while (pool_take(pool, entry, thread, &task));
     return done;
 }
 
 /* The oldest entry of which a task can be taken, with the lock: then neither its phase nor its
  * block changes until that task is done. */
-static struct entry *find_work(pool_t *pool, uint32_t thread, uint64_t *task)
+static struct entry *pool_find_work(pool_t *pool, uint32_t thread, uint64_t *task)
 {
     for (uint64_t number = pool->finished + 1; number <= pool->submitted; number++) {
-        struct entry *entry = entry_of(pool, number);
-        if (entry->left > 0 && take(pool, entry, thread, task)) {
+        struct entry *entry = pool_entry_of(pool, number);
+        if (entry->left > 0 && pool_take(pool, entry, thread, task)) {
             return entry;
         }
     }
     return NULL;
 }
 
-static void work(pool_t *pool, uint32_t thread)
+static void pool_work(pool_t *pool, uint32_t thread)
 {
     pthread_mutex_lock(&pool->lock);
     for (;;) {
         uint64_t task;
-        struct entry *entry = find_work(pool, thread, &task);
+        struct entry *entry = pool_find_work(pool, thread, &task);
         if (entry) {
             int phase = entry->phase;
             pthread_mutex_unlock(&pool->lock);
-            uint64_t done = work_in(pool, entry, phase, thread, task);
+            uint64_t done = pool_work_in(pool, entry, phase, thread, task);
             pthread_mutex_lock(&pool->lock);
             entry->left -= done;
             if (entry->left == 0) {
-                advance(pool);
+                pool_advance(pool);
             }
         } else if (pool->is_ending && pool->finished == pool->submitted) {
             break;
@@ -135,23 +135,23 @@ static void work(pool_t *pool, uint32_t thread)
     pthread_mutex_unlock(&pool->lock);
 }
 
-static void *lead(void *argument)
+static void *pool_lead(void *argument)
 {
     pool_t *pool = argument;
 #pragma omp parallel num_threads((int)pool->threads)
-    work(pool, (uint32_t)omp_get_thread_num());
+    pool_work(pool, (uint32_t)omp_get_thread_num());
     return NULL;
 }
 
 /* Signals are the main thread's business. */
-static status_t start(pool_t *pool)
+static status_t pool_start(pool_t *pool)
 {
     status_t st = STATUS_OK;
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int status = pthread_create(&pool->leader, NULL, lead, pool);
+    int status = pthread_create(&pool->leader, NULL, pool_lead, pool);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     REQUIRE(status == 0, STATUS_DEVICE, "a thread cannot be made: %s", strerror(status));
     pool->has_leader = 1;
@@ -171,7 +171,7 @@ status_t pool_create(uint32_t threads, pool_t **out)
     for (int i = 0; i < POOL_BLOCKS; i++) {
         TRY(memory_aligned(threads, sizeof(struct part), "threads", &pool->entries[i].parts));
     }
-    TRY(start(pool));
+    TRY(pool_start(pool));
     *out = pool;
     pool = NULL;
 out:
@@ -212,10 +212,10 @@ uint64_t pool_submit(pool_t *pool, const struct pool_block *block)
         pthread_cond_wait(&pool->done, &pool->lock);
     }
     uint64_t number = ++pool->submitted;
-    struct entry *entry = entry_of(pool, number);
+    struct entry *entry = pool_entry_of(pool, number);
     entry->block = *block;
-    begin_phase(pool, entry, 0);
-    advance(pool);
+    pool_begin_phase(pool, entry, 0);
+    pool_advance(pool);
     pthread_mutex_unlock(&pool->lock);
     return number;
 }

@@ -46,7 +46,7 @@ const struct strip_kernels *strip_kernels(enum simd_level level)
 }
 
 /* The level that VOLTMILL_SIMD names: the highest when it is not set, -1 when it is none. */
-static int named_level(void)
+static int simd_named_level(void)
 {
     static const char *const names[SIMD_LEVELS] = {"base", "avx2", "avx512"};
     const char *name = getenv("VOLTMILL_SIMD");
@@ -64,7 +64,7 @@ static int named_level(void)
 status_t simd_check(void)
 {
     status_t st = STATUS_OK;
-    REQUIRE(named_level() >= 0, STATUS_DEVICE,
+    REQUIRE(simd_named_level() >= 0, STATUS_DEVICE,
             "VOLTMILL_SIMD is \"%s\", expected base, avx2 or avx512", getenv("VOLTMILL_SIMD"));
 out:
     return st;
@@ -72,7 +72,7 @@ out:
 
 enum simd_level simd_best(void)
 {
-    int level = named_level();
+    int level = simd_named_level();
     while (level > SIMD_BASE && !simd_kernels((enum simd_level)level)) {
         level--;
     }

@@ -21,14 +21,14 @@ status_t opencl_devices(struct text *out)
     return device_describe(out);
 }
 
-static void close_opencl(backend_t *backend)
+static void backend_close_opencl(backend_t *backend)
 {
     struct opencl *opencl = (struct opencl *)backend;
     device_close(opencl->device);
     free(opencl);
 }
 
-static status_t open_opencl(const struct backend_options *options, backend_t **out)
+static status_t backend_open_opencl(const struct backend_options *options, backend_t **out)
 {
     status_t st = STATUS_OK;
     struct opencl *opencl = NULL;
@@ -45,7 +45,7 @@ out:
     return st;
 }
 
-static const char *name_device(const backend_t *backend)
+static const char *backend_name_device(const backend_t *backend)
 {
     return ((const struct opencl *)backend)->device->info.name;
 }
@@ -58,7 +58,7 @@ static int was_full(backend_t *backend)
     return full;
 }
 
-static status_t words(const struct channelise_choice *choice, struct text *out)
+static status_t backend_words(const struct channelise_choice *choice, struct text *out)
 {
     status_t st = STATUS_OK;
     if (choice->kernel == KERNEL_FUSED) {
@@ -80,8 +80,8 @@ out:
 }
 
 /* Best of several copies of `bytes` through a queue: seconds by the device's clock. */
-static status_t fastest(const device_t *device, cl_mem from, cl_mem to, void *host, int is_up,
-                        uint64_t bytes, double *out)
+static status_t backend_fastest(const device_t *device, cl_mem from, cl_mem to, void *host,
+                                int is_up, uint64_t bytes, double *out)
 {
     status_t st = STATUS_OK;
     enum { TIMES = 5 };
@@ -123,11 +123,11 @@ static status_t measure(backend_t *backend, struct backend_rates *out)
     TRY(opencl_buffer_create(backend, BUFFER_OUT, bytes, &b));
     const struct opencl_buffer *from = (struct opencl_buffer *)a;
     const struct opencl_buffer *to = (struct opencl_buffer *)b;
-    TRY(fastest(device, from->memory, to->memory, NULL, 0, bytes, &seconds));
+    TRY(backend_fastest(device, from->memory, to->memory, NULL, 0, bytes, &seconds));
     out->copy = 2 * (double)bytes / seconds;
-    TRY(fastest(device, NULL, from->memory, from->host, 1, bytes, &seconds));
+    TRY(backend_fastest(device, NULL, from->memory, from->host, 1, bytes, &seconds));
     out->upload = (double)bytes / seconds;
-    TRY(fastest(device, from->memory, NULL, from->host, 0, bytes, &seconds));
+    TRY(backend_fastest(device, from->memory, NULL, from->host, 0, bytes, &seconds));
     out->download = (double)bytes / seconds;
 out:
     buffer_destroy(a);
@@ -138,9 +138,9 @@ out:
 const struct backend_ops opencl_ops = {.kind = BACKEND_OPENCL,
                                        .slots = 5, /* one is read, one comes, one is worked
                                                       on, one goes, one is written */
-                                       .open = open_opencl,
-                                       .close = close_opencl,
-                                       .device = name_device,
+                                       .open = backend_open_opencl,
+                                       .close = backend_close_opencl,
+                                       .device = backend_name_device,
                                        .was_full = was_full,
                                        .buffer_create = opencl_buffer_create,
                                        .buffer_destroy = opencl_buffer_destroy,
@@ -149,7 +149,7 @@ const struct backend_ops opencl_ops = {.kind = BACKEND_OPENCL,
                                        .channelise_choose = opencl_channelise_choose,
                                        .channelise_candidates = opencl_channelise_candidates,
                                        .channelise_identity = opencl_channelise_identity,
-                                       .channelise_words = words,
+                                       .channelise_words = backend_words,
                                        .channelise_create = opencl_channelise_create,
                                        .channelise_destroy = opencl_channelise_destroy,
                                        .channelise_bytes = opencl_channelise_bytes,

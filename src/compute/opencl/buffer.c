@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-static void forget(cl_event *event)
+static void buffer_forget(cl_event *event)
 {
     if (*event) {
         clReleaseEvent(*event);
@@ -28,9 +28,9 @@ void opencl_buffer_destroy(buffer_t *base)
     if (buffer->counted) {
         clWaitForEvents(1, &buffer->counted);
     }
-    forget(&buffer->moved);
-    forget(&buffer->used);
-    forget(&buffer->counted);
+    buffer_forget(&buffer->moved);
+    buffer_forget(&buffer->used);
+    buffer_forget(&buffer->counted);
     if (buffer->host) {
         clEnqueueUnmapMemObject(queue, buffer->pinned, buffer->host, 0, NULL, NULL);
         clFinish(queue);
@@ -42,7 +42,7 @@ void opencl_buffer_destroy(buffer_t *base)
     free(buffer);
 }
 
-static status_t pin(struct opencl_buffer *buffer)
+static status_t buffer_pin(struct opencl_buffer *buffer)
 {
     status_t st = STATUS_OK;
     device_t *device = buffer->device;
@@ -77,7 +77,7 @@ status_t opencl_buffer_create(backend_t *backend, enum buffer_use use, uint64_t 
     TRY(device_allocate(buffer->device, buffer->bytes,
                         use == BUFFER_IN ? "a block of samples" : "rows of a product",
                         &buffer->memory));
-    TRY(pin(buffer));
+    TRY(buffer_pin(buffer));
     *out = &buffer->base;
     buffer = NULL;
 out:
@@ -117,8 +117,8 @@ status_t opencl_buffer_upload(struct opencl_buffer *buffer, uint64_t bytes, cl_e
 {
     status_t st = STATUS_OK;
     const device_t *device = buffer->device;
-    forget(&buffer->moved);
-    forget(&buffer->counted);
+    buffer_forget(&buffer->moved);
+    buffer_forget(&buffer->counted);
     CL_TRY(device,
            clEnqueueWriteBuffer(device->upload, buffer->memory, CL_FALSE, 0, bytes, buffer->host,
                                 buffer->used ? 1 : 0, buffer->used ? &buffer->used : NULL,
@@ -138,7 +138,7 @@ status_t opencl_buffer_download(struct opencl_buffer *buffer, uint64_t bytes, cl
 {
     status_t st = STATUS_OK;
     const device_t *device = buffer->device;
-    forget(&buffer->moved);
+    buffer_forget(&buffer->moved);
     CL_TRY(device,
            clEnqueueReadBuffer(device->download, buffer->memory, CL_FALSE, 0, bytes, buffer->host,
                                1, &done, &buffer->moved),
@@ -154,7 +154,7 @@ out:
 
 void opencl_buffer_used(struct opencl_buffer *buffer, cl_event done)
 {
-    forget(&buffer->used);
+    buffer_forget(&buffer->used);
     clRetainEvent(done);
     buffer->used = done;
 }

@@ -10,7 +10,7 @@
  * that of the host's buffers, of the page cache and of whoever else is there. */
 enum { PERCENT_GPU = 85, PERCENT_CPU = 25 };
 
-static status_t open_queue(device_t *device, cl_command_queue *out)
+static status_t device_open_queue(device_t *device, cl_command_queue *out)
 {
     status_t st = STATUS_OK;
     cl_int error = CL_SUCCESS;
@@ -41,9 +41,9 @@ status_t device_open(const struct device_info *info, uint64_t memory, uint32_t s
     device->context = clCreateContext(properties, 1, &info->id, NULL, NULL, &error);
     signals_put_back(&signals);
     CL_TRY(device, error, "make a context");
-    TRY(open_queue(device, &device->upload));
-    TRY(open_queue(device, &device->compute));
-    TRY(open_queue(device, &device->download));
+    TRY(device_open_queue(device, &device->upload));
+    TRY(device_open_queue(device, &device->compute));
+    TRY(device_open_queue(device, &device->download));
     *out = device;
     device = NULL;
 out:
@@ -51,7 +51,7 @@ out:
     return st;
 }
 
-static void close_queue(cl_command_queue queue)
+static void device_close_queue(cl_command_queue queue)
 {
     if (queue) {
         clFinish(queue);
@@ -64,23 +64,23 @@ void device_close(device_t *device)
     if (!device) {
         return;
     }
-    close_queue(device->upload);
-    close_queue(device->compute);
-    close_queue(device->download);
+    device_close_queue(device->upload);
+    device_close_queue(device->compute);
+    device_close_queue(device->download);
     if (device->context) {
         clReleaseContext(device->context);
     }
     free(device);
 }
 
-static int is_want_of_memory(cl_int error)
+static int device_is_want_of_memory(cl_int error)
 {
     return error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_OUT_OF_RESOURCES ||
            error == CL_OUT_OF_HOST_MEMORY;
 }
 
 /* Drivers allocate when a buffer is first used: here, not in the middle of the work. */
-static cl_int make_real(const device_t *device, cl_mem memory, uint64_t bytes)
+static cl_int device_make_real(const device_t *device, cl_mem memory, uint64_t bytes)
 {
     const cl_uchar zero = 0;
     cl_event event = NULL;
@@ -117,13 +117,13 @@ status_t device_allocate(device_t *device, uint64_t bytes, const char *what, cl_
     cl_int error = CL_SUCCESS;
     cl_mem memory = clCreateBuffer(device->context, CL_MEM_READ_WRITE, (size_t)size, NULL, &error);
     if (error == CL_SUCCESS) {
-        error = make_real(device, memory, size);
+        error = device_make_real(device, memory, size);
     }
     if (error != CL_SUCCESS) {
         if (memory) {
             clReleaseMemObject(memory);
         }
-        if (!is_want_of_memory(error)) {
+        if (!device_is_want_of_memory(error)) {
             TRY(device_fail(device, error, "allocate memory"));
         }
         device->is_full = 1;

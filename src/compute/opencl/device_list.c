@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Copies a text of the driver's without the blanks around it (some drivers pad names). */
-static void trim(char *text)
+static void device_trim(char *text)
 {
     size_t begin = strspn(text, " \t\n");
     size_t length = strlen(text + begin);
@@ -27,18 +27,18 @@ static void device_text(cl_device_id id, cl_device_info what, char out[DEVICE_TE
     if (clGetDeviceInfo(id, what, sizeof text - 1, text, NULL) != CL_SUCCESS) {
         text[0] = '\0';
     }
-    trim(text);
+    device_trim(text);
     memcpy(out, text, DEVICE_TEXT - 1);
     out[DEVICE_TEXT - 1] = '\0';
 }
 
-static void platform_text(cl_platform_id id, cl_platform_info what, char out[DEVICE_TEXT])
+static void device_platform_text(cl_platform_id id, cl_platform_info what, char out[DEVICE_TEXT])
 {
     char text[4 * DEVICE_TEXT] = "";
     if (clGetPlatformInfo(id, what, sizeof text - 1, text, NULL) != CL_SUCCESS) {
         text[0] = '\0';
     }
-    trim(text);
+    device_trim(text);
     memcpy(out, text, DEVICE_TEXT - 1);
     out[DEVICE_TEXT - 1] = '\0';
 }
@@ -81,13 +81,14 @@ static int describe(cl_platform_id platform, cl_device_id id, struct device_info
     };
     device_text(id, CL_DEVICE_NAME, out->name);
     device_text(id, CL_DRIVER_VERSION, out->driver);
-    platform_text(platform, CL_PLATFORM_NAME, out->platform_name);
+    device_platform_text(platform, CL_PLATFORM_NAME, out->platform_name);
     return 1;
 }
 
 /* Appends the devices of a platform. One that has none, or whose driver finds no hardware, says so
  * in different ways: each means none. */
-static status_t add_platform(cl_platform_id platform, struct device_info **list, uint32_t *count)
+static status_t device_add_platform(cl_platform_id platform, struct device_info **list,
+                                    uint32_t *count)
 {
     status_t st = STATUS_OK;
     cl_device_id *ids = NULL;
@@ -111,7 +112,7 @@ out:
 }
 
 /* GPUs to the front, else the order stays. */
-static status_t gpus_first(struct device_info *list, uint32_t count)
+static status_t device_gpus_first(struct device_info *list, uint32_t count)
 {
     status_t st = STATUS_OK;
     struct device_info *sorted = NULL;
@@ -149,10 +150,10 @@ status_t device_list(struct device_info **out, uint32_t *count)
         CL_TRY(NULL, clGetPlatformIDs(nplatforms, platforms, NULL), "list the platforms");
     }
     for (cl_uint i = 0; i < nplatforms; i++) {
-        TRY(add_platform(platforms[i], &list, &ndevices));
+        TRY(device_add_platform(platforms[i], &list, &ndevices));
     }
     if (ndevices > 0) {
-        TRY(gpus_first(list, ndevices));
+        TRY(device_gpus_first(list, ndevices));
     }
     *out = list;
     *count = ndevices;
@@ -181,7 +182,8 @@ out:
     return st;
 }
 
-static status_t fail_no_such(const char *wanted, const struct device_info *list, uint32_t count)
+static status_t device_fail_no_such(const char *wanted, const struct device_info *list,
+                                    uint32_t count)
 {
     status_t st = STATUS_OK;
     struct text names = {0};
@@ -196,7 +198,7 @@ out:
 }
 
 /* Whether the device at `index` of the list is one of those that are wanted. */
-static int fits(const char *wanted, const struct device_info *list, uint32_t index)
+static int device_fits(const char *wanted, const struct device_info *list, uint32_t index)
 {
     const struct device_info *info = &list[index];
     uint64_t number = 0;
@@ -229,15 +231,15 @@ status_t device_choose(const char *wanted, uint32_t local_rank, uint32_t local_s
             "no OpenCL device: drivers are installed, but none has a device that is available and "
             "compiles programs");
     for (uint32_t i = 0; i < count; i++) {
-        nfit += fits(wanted, list, i) ? 1 : 0;
+        nfit += device_fits(wanted, list, i) ? 1 : 0;
     }
     if (nfit == 0) {
-        TRY(fail_no_such(wanted, list, count));
+        TRY(device_fail_no_such(wanted, list, count));
     }
     uint32_t mine = local_rank % nfit;
     uint32_t at = 0;
     for (uint32_t i = 0; i < count; i++) {
-        if (fits(wanted, list, i) && at++ == mine) {
+        if (device_fits(wanted, list, i) && at++ == mine) {
             *out = list[i];
         }
     }

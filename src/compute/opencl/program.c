@@ -13,8 +13,8 @@ enum { LOG_BYTES = 4000 };
 static const char cache_kind[] = "program";
 
 /* Everything that the binary depends on. */
-static status_t make_key(const device_t *device, const char *text, const char *options,
-                         struct text *out)
+static status_t program_make_key(const device_t *device, const char *text, const char *options,
+                                 struct text *out)
 {
     status_t st = STATUS_OK;
     const struct device_info *info = &device->info;
@@ -34,7 +34,7 @@ out:
 }
 
 /* The part of the log to show: its end may be cut, the first error may not. */
-static const char *interesting_part(const char *log)
+static const char *program_interesting_part(const char *log)
 {
     const char *error = strcasestr(log, "error");
     if (strlen(log) <= LOG_BYTES || !error) {
@@ -46,8 +46,8 @@ static const char *interesting_part(const char *log)
     return error;
 }
 
-static status_t fail_build(const device_t *device, cl_program program, const char *what,
-                           cl_int error)
+static status_t program_fail_build(const device_t *device, cl_program program, const char *what,
+                                   cl_int error)
 {
     status_t st = STATUS_OK;
     char *log = NULL;
@@ -65,7 +65,8 @@ static status_t fail_build(const device_t *device, cl_program program, const cha
         log[end - 1] = '\0';
     }
     TRY(text_add(&text, "OpenCL device %s: cannot build %s: %.*s", device->info.name, what,
-                 LOG_BYTES, log[0] != '\0' ? interesting_part(log) : device_error_name(error)));
+                 LOG_BYTES,
+                 log[0] != '\0' ? program_interesting_part(log) : device_error_name(error)));
     FAIL(STATUS_DEVICE, "%s", text.data);
 out:
     text_free(&text);
@@ -74,7 +75,8 @@ out:
 }
 
 /* Gives the program in *out, or NULL when the cache has none that this driver takes. */
-static status_t load(const device_t *device, const char *key, const char *options, cl_program *out)
+static status_t program_load(const device_t *device, const char *key, const char *options,
+                             cl_program *out)
 {
     status_t st = STATUS_OK;
     void *binary = NULL;
@@ -105,7 +107,7 @@ out:
 
 /* Puts the program's binary into the cache. What goes wrong here costs time in the next run, no
  * more. */
-static void store(cl_program program, const char *key)
+static void program_store(cl_program program, const char *key)
 {
     size_t size = 0;
     if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL) ==
@@ -130,16 +132,16 @@ status_t program_build_text(const device_t *device, const char *what, const char
     cl_device_id id = device->info.id;
     struct signals signals;
     signals_keep(&signals);
-    TRY(make_key(device, text, options, &key));
-    TRY(load(device, key.data, options, &program));
+    TRY(program_make_key(device, text, options, &key));
+    TRY(program_load(device, key.data, options, &program));
     if (!program) {
         program = clCreateProgramWithSource(device->context, 1, &text, NULL, &error);
         CL_TRY(device, error, "take a program's source");
         error = clBuildProgram(program, 1, &id, options, NULL, NULL);
         if (error != CL_SUCCESS) {
-            TRY(fail_build(device, program, what, error));
+            TRY(program_fail_build(device, program, what, error));
         }
-        store(program, key.data);
+        program_store(program, key.data);
     }
     *out = program;
     program = NULL;

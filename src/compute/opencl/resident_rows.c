@@ -81,7 +81,7 @@ out:
 }
 
 /* The last piece that begins at or before a row; NULL: none does. */
-static struct piece *find(const struct opencl_shelf *shelf, uint64_t row)
+static struct piece *rows_find(const struct opencl_shelf *shelf, uint64_t row)
 {
     size_t low = 0;
     size_t high = shelf->npieces;
@@ -97,7 +97,7 @@ static struct piece *find(const struct opencl_shelf *shelf, uint64_t row)
 }
 
 /* Room for one more piece in the list. */
-static status_t grow(struct opencl_shelf *shelf)
+static status_t rows_grow(struct opencl_shelf *shelf)
 {
     status_t st = STATUS_OK;
     enum { LEAST = 64 };
@@ -117,8 +117,8 @@ out:
 }
 
 /* A new piece for rows that begin here; *out is NULL where there is no memory for it. */
-static status_t add_piece(struct opencl_shelf *shelf, uint64_t first, uint64_t rows,
-                          struct piece **out)
+static status_t rows_add_piece(struct opencl_shelf *shelf, uint64_t first, uint64_t rows,
+                               struct piece **out)
 {
     status_t st = STATUS_OK;
     enum { SHARE = 2 }; /* of all shelves together; the other half is for the stages' blocks */
@@ -128,7 +128,7 @@ static status_t add_piece(struct opencl_shelf *shelf, uint64_t first, uint64_t r
     uint64_t bytes = room * shelf->row_bytes;
     cl_mem memory = NULL;
     *out = NULL;
-    TRY(grow(shelf));
+    TRY(rows_grow(shelf));
     if (device->shelved + bytes > most || bytes > device->info.most_bytes) {
         goto out;
     }
@@ -138,7 +138,7 @@ static status_t add_piece(struct opencl_shelf *shelf, uint64_t first, uint64_t r
         device->is_full = was_full;
         goto out;
     }
-    const struct piece *before = find(shelf, first);
+    const struct piece *before = rows_find(shelf, first);
     size_t at = before ? (size_t)(before - shelf->pieces) + 1 : 0;
     memmove(shelf->pieces + at + 1, shelf->pieces + at,
             (shelf->npieces - at) * sizeof *shelf->pieces);
@@ -157,12 +157,12 @@ status_t opencl_resident_rows_keep(resident_rows_t *base, buffer_t *out, uint64_
     status_t st = STATUS_OK;
     struct opencl_shelf *shelf = (struct opencl_shelf *)base;
     const struct opencl_buffer *from = (const struct opencl_buffer *)out;
-    struct piece *piece = find(shelf, first_row);
+    struct piece *piece = rows_find(shelf, first_row);
     if (rows == 0) {
         goto out;
     }
     if (!piece || piece->first + piece->rows != first_row || piece->rows + rows > piece->room) {
-        TRY(add_piece(shelf, first_row, rows, &piece));
+        TRY(rows_add_piece(shelf, first_row, rows, &piece));
     }
     if (piece) {
         CL_TRY(shelf->device,
@@ -176,7 +176,7 @@ out:
     return st;
 }
 
-static int is_plain(const struct resident_rows_sums *sums)
+static int rows_is_plain(const struct resident_rows_sums *sums)
 {
     return sums->each == 1 && sums->nifs_there == 1;
 }
@@ -188,11 +188,11 @@ int opencl_resident_rows_holds(const resident_rows_t *base, const struct residen
     uint64_t row = first * sums->each;
     uint64_t end = (first + count) * sums->each;
     uint64_t bytes = (uint64_t)sums->nifs_there * sums->nchannels * sizeof(float);
-    if (shelf->row_bytes != bytes || (!is_plain(sums) && !shelf->has_doubles)) {
+    if (shelf->row_bytes != bytes || (!rows_is_plain(sums) && !shelf->has_doubles)) {
         return 0;
     }
     while (row < end) {
-        const struct piece *piece = find(shelf, row);
+        const struct piece *piece = rows_find(shelf, row);
         if (!piece || row >= piece->first + piece->rows) {
             return 0;
         }
@@ -202,12 +202,12 @@ int opencl_resident_rows_holds(const resident_rows_t *base, const struct residen
 }
 
 /* Rows that are there, to a place on the device. */
-static status_t gather(struct opencl_shelf *shelf, uint64_t row, uint64_t rows, cl_mem to,
-                       uint64_t at)
+static status_t rows_gather(struct opencl_shelf *shelf, uint64_t row, uint64_t rows, cl_mem to,
+                            uint64_t at)
 {
     status_t st = STATUS_OK;
     while (rows > 0) {
-        const struct piece *piece = find(shelf, row);
+        const struct piece *piece = rows_find(shelf, row);
         uint64_t count = min_u64(rows, piece->first + piece->rows - row);
         CL_TRY(shelf->device,
                clEnqueueCopyBuffer(shelf->device->compute, piece->memory, to,
@@ -223,7 +223,7 @@ out:
 }
 
 /* Memory for some rows at a time, less of it where there is less, but for one sum at least. */
-static status_t take_raw(struct opencl_shelf *shelf, uint64_t each)
+static status_t rows_take_raw(struct opencl_shelf *shelf, uint64_t each)
 {
     status_t st = STATUS_OK;
     enum { RAW_BYTES = 64 << 20, SHARE = 16 };
@@ -251,7 +251,7 @@ out:
 }
 
 /* Kernel, memory and the list of ifs. */
-static status_t prepare_sums(struct opencl_shelf *shelf, const struct resident_rows_sums *sums)
+static status_t rows_prepare_sums(struct opencl_shelf *shelf, const struct resident_rows_sums *sums)
 {
     status_t st = STATUS_OK;
     device_t *device = shelf->device;
@@ -260,7 +260,7 @@ static status_t prepare_sums(struct opencl_shelf *shelf, const struct resident_r
         TRY(program_build(device, &source, 1, "", &shelf->program));
         TRY(program_kernel(device, shelf->program, "add_rows", &shelf->add));
     }
-    TRY(take_raw(shelf, sums->each));
+    TRY(rows_take_raw(shelf, sums->each));
     if (shelf->nifs < sums->nifs) {
         device_release(device, shelf->ifs);
         shelf->ifs = NULL;
@@ -276,8 +276,8 @@ out:
     return st;
 }
 
-static status_t add_up(struct opencl_shelf *shelf, const struct resident_rows_sums *sums,
-                       uint64_t count, cl_mem to, uint64_t at)
+static status_t rows_add_up(struct opencl_shelf *shelf, const struct resident_rows_sums *sums,
+                            uint64_t count, cl_mem to, uint64_t at)
 {
     status_t st = STATUS_OK;
     const device_t *device = shelf->device;
@@ -316,16 +316,16 @@ status_t opencl_resident_rows_fetch(resident_rows_t *base, const struct resident
     status_t st = STATUS_OK;
     struct opencl_shelf *shelf = (struct opencl_shelf *)base;
     const struct opencl_buffer *to = (const struct opencl_buffer *)in;
-    if (is_plain(sums)) {
-        TRY(gather(shelf, first, count, to->memory, at));
+    if (rows_is_plain(sums)) {
+        TRY(rows_gather(shelf, first, count, to->memory, at));
         goto out;
     }
-    TRY(prepare_sums(shelf, sums));
+    TRY(rows_prepare_sums(shelf, sums));
     uint64_t steps = shelf->raw_rows / sums->each;
     for (uint64_t i = 0; i < count; i += steps) {
         uint64_t now = min_u64(steps, count - i);
-        TRY(gather(shelf, (first + i) * sums->each, now * sums->each, shelf->raw, 0));
-        TRY(add_up(shelf, sums, now, to->memory, at + i * sums->nchannels * sizeof(float)));
+        TRY(rows_gather(shelf, (first + i) * sums->each, now * sums->each, shelf->raw, 0));
+        TRY(rows_add_up(shelf, sums, now, to->memory, at + i * sums->nchannels * sizeof(float)));
     }
 out:
     return st;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static status_t add_entry(struct stopwatch *watch, enum channelise_step step)
+static status_t stopwatch_add_entry(struct stopwatch *watch, enum channelise_step step)
 {
     status_t st = STATUS_OK;
     if (watch->count == watch->capacity) {
@@ -26,7 +26,7 @@ status_t stopwatch_event(struct stopwatch *watch, enum channelise_step step, cl_
     status_t st = STATUS_OK;
     *out = NULL;
     if (watch->is_on) {
-        TRY(add_entry(watch, step));
+        TRY(stopwatch_add_entry(watch, step));
         *out = &watch->entries[watch->count - 1].to;
     }
 out:
@@ -38,7 +38,7 @@ status_t stopwatch_begin(struct stopwatch *watch, const device_t *device, cl_com
 {
     status_t st = STATUS_OK;
     if (watch->is_on) {
-        TRY(add_entry(watch, step));
+        TRY(stopwatch_add_entry(watch, step));
         CL_TRY(device,
                clEnqueueMarkerWithWaitList(queue, 0, NULL, &watch->entries[watch->count - 1].from),
                "mark the queue");
@@ -59,7 +59,7 @@ out:
     return st;
 }
 
-static status_t span(const device_t *device, cl_event from, cl_event to, double *seconds)
+static status_t stopwatch_span(const device_t *device, cl_event from, cl_event to, double *seconds)
 {
     status_t st = STATUS_OK;
     cl_ulong start = 0;
@@ -74,7 +74,7 @@ out:
     return st;
 }
 
-static void forget(struct stopwatch *watch)
+static void stopwatch_forget(struct stopwatch *watch)
 {
     for (uint32_t i = 0; i < watch->count; i++) {
         if (watch->entries[i].from) {
@@ -96,18 +96,18 @@ status_t stopwatch_collect(struct stopwatch *watch, const device_t *device,
         const struct stopwatch_entry *entry = &watch->entries[i];
         double took = 0;
         TRY(device_wait(device, entry->to));
-        TRY(entry->from ? span(device, entry->from, entry->to, &took)
+        TRY(entry->from ? stopwatch_span(device, entry->from, entry->to, &took)
                         : device_seconds(device, entry->to, &took));
         seconds[entry->step] += took;
     }
 out:
-    forget(watch);
+    stopwatch_forget(watch);
     return st;
 }
 
 void stopwatch_free(struct stopwatch *watch)
 {
-    forget(watch);
+    stopwatch_forget(watch);
     free(watch->entries);
     *watch = (struct stopwatch){0};
 }

@@ -30,7 +30,7 @@ uint64_t reference_dedisperse_bytes(const struct dedisperse_spec *spec)
     return sizeof(dedisperse_t);
 }
 
-static double read_power(enum series_format format, const char *at)
+static double dedisperse_read_power(enum series_format format, const char *at)
 {
     uint16_t half;
     float single;
@@ -47,7 +47,7 @@ static double read_power(enum series_format format, const char *at)
 }
 
 /* The step that does a DM. */
-static uint32_t step_of(const struct dispersion_steps *steps, uint32_t dm)
+static uint32_t dedisperse_step_of(const struct dispersion_steps *steps, uint32_t dm)
 {
     uint32_t k = 0;
     while (steps->first[k + 1] <= dm) {
@@ -56,14 +56,14 @@ static uint32_t step_of(const struct dispersion_steps *steps, uint32_t dm)
     return k;
 }
 
-static uint64_t delay_of(const struct dedisperse_spec *spec, uint32_t dm, uint32_t c)
+static uint64_t dedisperse_delay_of(const struct dedisperse_spec *spec, uint32_t dm, uint32_t c)
 {
     const struct dispersion_steps *steps = spec->steps;
     size_t nchannels = spec->delays->nchannels;
     if (!steps) {
         return spec->delays->table[dm * nchannels + c];
     }
-    return (uint64_t)steps->inner[step_of(steps, dm) * nchannels + c] +
+    return (uint64_t)steps->inner[dedisperse_step_of(steps, dm) * nchannels + c] +
            steps->outer[(size_t)dm * steps->ngroups + c / steps->group];
 }
 
@@ -83,9 +83,9 @@ status_t reference_dedisperse_run(dedisperse_t *dedisperse, buffer_t *in,
             double sum = 0;
             for (uint32_t c = 0; c < spec->delays->nchannels; c++) {
                 if (!spec->mask || !spec->mask[c]) {
-                    uint64_t at = t + delay_of(spec, dm, c);
-                    sum += read_power(spec->format,
-                                      power + at * input->time_step + c * input->channel_step);
+                    uint64_t at = t + dedisperse_delay_of(spec, dm, c);
+                    sum += dedisperse_read_power(spec->format, power + at * input->time_step +
+                                                                   c * input->channel_step);
                 }
             }
             ((float *)to)[dm * out_stride + t] = (float)sum;

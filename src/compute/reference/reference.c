@@ -27,7 +27,8 @@ static status_t open_reference(const struct backend_options *options, backend_t 
 }
 
 /* One stored number as a double; *missing is set when it is none. */
-static double read_number(const struct channelise_spec *spec, const char *at, int *missing)
+static double reference_read_number(const struct channelise_spec *spec, const char *at,
+                                    int *missing)
 {
     double value = 0;
     double missing_value = spec->missing_value;
@@ -77,14 +78,14 @@ static double complex read_sample(const struct channelise_spec *spec, const char
     if (spec->format == SAMPLE_I4) {
         volts = read_nibbles(spec, re, missing);
     } else {
-        double real = read_number(spec, re, missing);
-        double imaginary = spec->is_complex ? read_number(spec, im, missing) : 0;
+        double real = reference_read_number(spec, re, missing);
+        double imaginary = spec->is_complex ? reference_read_number(spec, im, missing) : 0;
         volts = real + imaginary * I;
     }
     return *missing ? 0 : spec->conjugate ? conj(volts) : volts;
 }
 
-static void destroy(channelise_t *channelise)
+static void reference_destroy(channelise_t *channelise)
 {
     struct reference *r = (struct reference *)channelise;
     for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
@@ -96,7 +97,8 @@ static void destroy(channelise_t *channelise)
     free(r);
 }
 
-static status_t create(backend_t *backend, const struct channelise_spec *spec, channelise_t **out)
+static status_t reference_create(backend_t *backend, const struct channelise_spec *spec,
+                                 channelise_t **out)
 {
     status_t st = STATUS_OK;
     struct reference *r = NULL;
@@ -118,12 +120,12 @@ static status_t create(backend_t *backend, const struct channelise_spec *spec, c
     r = NULL;
 out:
     if (r) {
-        destroy(&r->base);
+        reference_destroy(&r->base);
     }
     return st;
 }
 
-static uint64_t needed_bytes(const struct channelise_spec *spec)
+static uint64_t reference_needed_bytes(const struct channelise_spec *spec)
 {
     uint64_t samples = channelise_samples(spec);
     /* dft_forward() takes a table, a scratch row and a little more. */
@@ -131,7 +133,7 @@ static uint64_t needed_bytes(const struct channelise_spec *spec)
            (uint64_t)spec->noutputs * spec->nstreams * spec->nchannels * 8;
 }
 
-static void begin(channelise_t *channelise, uint64_t first_spectrum)
+static void reference_begin(channelise_t *channelise, uint64_t first_spectrum)
 {
     struct reference *r = (struct reference *)channelise;
     const struct channelise_spec *spec = &r->base.spec;
@@ -142,8 +144,9 @@ static void begin(channelise_t *channelise, uint64_t first_spectrum)
 }
 
 /* y[n] = sum_t x[(s + t) P + n] b[t P + n], then Y = DFT(y). */
-static status_t make_spectrum(struct reference *r, const char *in,
-                              const struct channelise_input *input, uint32_t stream, size_t s)
+static status_t reference_make_spectrum(struct reference *r, const char *in,
+                                        const struct channelise_input *input, uint32_t stream,
+                                        size_t s)
 {
     const struct channelise_spec *spec = &r->base.spec;
     for (size_t n = 0; n < r->samples; n++) {
@@ -160,8 +163,8 @@ static status_t make_spectrum(struct reference *r, const char *in,
 }
 
 /* Puts the spectrum r->bins, number r->next + s, into output i. */
-static void deliver(struct reference *r, uint32_t i, uint32_t stream, uint32_t nstreams, size_t s,
-                    float *out)
+static void reference_deliver(struct reference *r, uint32_t i, uint32_t stream, uint32_t nstreams,
+                              size_t s, float *out)
 {
     const struct channelise_spec *spec = &r->base.spec;
     uint64_t integrate = spec->outputs[i].integrate;
@@ -185,8 +188,9 @@ static void deliver(struct reference *r, uint32_t i, uint32_t stream, uint32_t n
     }
 }
 
-static uint64_t count_missing(const struct channelise_spec *spec, const char *in,
-                              const struct channelise_input *input, uint32_t stream, size_t count)
+static uint64_t reference_count_missing(const struct channelise_spec *spec, const char *in,
+                                        const struct channelise_input *input, uint32_t stream,
+                                        size_t count)
 {
     uint64_t found = 0;
     for (size_t n = 0; n < count; n++) {
@@ -197,9 +201,10 @@ static uint64_t count_missing(const struct channelise_spec *spec, const char *in
     return found;
 }
 
-static status_t run(channelise_t *channelise, buffer_t *in, const struct channelise_input *input,
-                    uint32_t nstreams, uint64_t spectra, uint64_t counted, buffer_t *const *out,
-                    uint64_t *rows)
+static status_t reference_run(channelise_t *channelise, buffer_t *in,
+                              const struct channelise_input *input, uint32_t nstreams,
+                              uint64_t spectra, uint64_t counted, buffer_t *const *out,
+                              uint64_t *rows)
 {
     status_t st = STATUS_OK;
     struct reference *r = (struct reference *)channelise;
@@ -214,12 +219,13 @@ static status_t run(channelise_t *channelise, buffer_t *in, const struct channel
     }
     for (uint32_t stream = 0; stream < nstreams; stream++) {
         for (size_t s = 0; s < spectra; s++) {
-            TRY(make_spectrum(r, samples, input, stream, s));
+            TRY(reference_make_spectrum(r, samples, input, stream, s));
             for (uint32_t i = 0; i < spec->noutputs; i++) {
-                deliver(r, i, stream, nstreams, s, data[i]);
+                reference_deliver(r, i, stream, nstreams, s, data[i]);
             }
         }
-        found += count_missing(spec, samples, input, stream, (size_t)counted * r->samples);
+        found +=
+            reference_count_missing(spec, samples, input, stream, (size_t)counted * r->samples);
     }
     host_buffer_count(in, found);
     r->next += spectra;
@@ -238,11 +244,11 @@ const struct backend_ops reference_ops = {.kind = BACKEND_REFERENCE,
                                           .buffer_get = host_buffer_get,
                                           .buffer_missing = host_buffer_missing,
                                           .channelise_choose = host_choose,
-                                          .channelise_create = create,
-                                          .channelise_destroy = destroy,
-                                          .channelise_bytes = needed_bytes,
-                                          .channelise_begin = begin,
-                                          .channelise_run = run,
+                                          .channelise_create = reference_create,
+                                          .channelise_destroy = reference_destroy,
+                                          .channelise_bytes = reference_needed_bytes,
+                                          .channelise_begin = reference_begin,
+                                          .channelise_run = reference_run,
                                           .channelise_times = host_times,
                                           .measure = host_measure,
                                           .dedisperse_create = reference_dedisperse_create,

@@ -59,7 +59,7 @@ struct talk {
 };
 
 /* This program's own file: as it was when it began, even if it was replaced since. */
-static const char *own_program(void)
+static const char *apart_own_program(void)
 {
     static const char by_kernel[] = "/proc/self/exe";
     const char *begun_as = (const char *)getauxval(AT_EXECFN);
@@ -68,7 +68,7 @@ static const char *own_program(void)
 
 /* Signals that come to all processes of a terminal or of a job are the parent's to answer; what the
  * parent ignores or handles is the child's default. */
-static int set_signals(posix_spawnattr_t *attributes)
+static int apart_set_signals(posix_spawnattr_t *attributes)
 {
     static const int kept[] = {SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP};
     sigset_t blocked;
@@ -88,7 +88,7 @@ static int set_signals(posix_spawnattr_t *attributes)
 }
 
 /* Gives a number of errno.h. What libraries print while they die is nobody's business. */
-static int spawn(const char *task, int fd, pid_t *out)
+static int apart_spawn(const char *task, int fd, pid_t *out)
 {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
@@ -113,9 +113,10 @@ static int spawn(const char *task, int fd, pid_t *out)
         error = error ? error
                       : posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null",
                                                          O_WRONLY, 0);
-        error = error ? error : set_signals(&attributes);
-        error = error ? error
-                      : posix_spawn(out, own_program(), &files, &attributes, arguments, environ);
+        error = error ? error : apart_set_signals(&attributes);
+        error =
+            error ? error
+                  : posix_spawn(out, apart_own_program(), &files, &attributes, arguments, environ);
         posix_spawnattr_destroy(&attributes);
     }
     posix_spawn_file_actions_destroy(&files);
@@ -129,9 +130,9 @@ static status_t begin(const char *task, struct talk *out)
     struct talk talk = {.fd = -1, .looked = clock_now()};
     REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0, STATUS_DEVICE,
             "files cannot be looked at by a process of its own: %s", strerror(errno));
-    int error = spawn(task, ends[1], &talk.child);
+    int error = apart_spawn(task, ends[1], &talk.child);
     REQUIRE(error == 0, STATUS_DEVICE, "files cannot be looked at by a process of its own: %s: %s",
-            own_program(), strerror(error));
+            apart_own_program(), strerror(error));
     talk.fd = ends[0];
     ends[0] = -1;
     *out = talk;
@@ -146,7 +147,7 @@ out:
 
 /* Adds up how long the child takes. While a job is suspended, neither gets on: longer than from one
  * look to the next counts as one. */
-static void count_wait(struct talk *talk)
+static void apart_count_wait(struct talk *talk)
 {
     const double most = 1;
     double now = clock_now();
@@ -156,7 +157,7 @@ static void count_wait(struct talk *talk)
 
 /* Waits until the child listens or speaks, but neither longer than it may take nor when told to
  * stop. */
-static status_t wait_for(struct talk *talk, short event)
+static status_t apart_wait_for(struct talk *talk, short event)
 {
     status_t st = STATUS_OK;
     for (;;) {
@@ -164,7 +165,7 @@ static status_t wait_for(struct talk *talk, short event)
         if (poll(&it, 1, LOOK_MS) > 0) {
             goto out;
         }
-        count_wait(talk);
+        apart_count_wait(talk);
         REQUIRE(!is_stopped || !is_stopped(), STATUS_STOPPED,
                 "nothing was begun yet; the same command begins");
         REQUIRE(limit_seconds <= 0 || talk->waited < limit_seconds, STATUS_DATA,
@@ -177,12 +178,12 @@ out:
 }
 
 /* A child that has died does not listen: what it said last tells why. */
-static status_t say(struct talk *talk, const void *data, size_t bytes)
+static status_t apart_say(struct talk *talk, const void *data, size_t bytes)
 {
     status_t st = STATUS_OK;
     const char *at = data;
     while (bytes > 0) {
-        TRY(wait_for(talk, POLLOUT));
+        TRY(apart_wait_for(talk, POLLOUT));
         ssize_t sent = send(talk->fd, at, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (sent < 0 && errno != EINTR && errno != EAGAIN) {
             goto out;
@@ -195,12 +196,12 @@ out:
 }
 
 /* Gives fewer bytes than were asked for when the child is at its end. */
-static status_t hear(struct talk *talk, void *data, size_t bytes, size_t *heard)
+static status_t apart_hear(struct talk *talk, void *data, size_t bytes, size_t *heard)
 {
     status_t st = STATUS_OK;
     *heard = 0;
     while (*heard < bytes) {
-        TRY(wait_for(talk, POLLIN));
+        TRY(apart_wait_for(talk, POLLIN));
         ssize_t count = recv(talk->fd, (char *)data + *heard, bytes - *heard, MSG_DONTWAIT);
         if (count == 0 || (count < 0 && errno != EINTR && errno != EAGAIN)) {
             goto out;
@@ -213,14 +214,14 @@ out:
     return st;
 }
 
-static status_t hear_text(struct talk *talk, uint64_t bytes, struct text *out)
+static status_t apart_hear_text(struct talk *talk, uint64_t bytes, struct text *out)
 {
     status_t st = STATUS_OK;
     char piece[PIECE_BYTES];
     while (bytes > 0) {
         size_t wanted = bytes < sizeof piece ? (size_t)bytes : sizeof piece;
         size_t heard = 0;
-        TRY(hear(talk, piece, wanted, &heard));
+        TRY(apart_hear(talk, piece, wanted, &heard));
         TRY(text_add_bytes(out, piece, heard));
         if (heard < wanted) {
             goto out;
@@ -232,7 +233,7 @@ out:
 }
 
 /* What the child says beside its answer. */
-static status_t take(struct talk *talk, char kind, const char *words)
+static status_t apart_take(struct talk *talk, char kind, const char *words)
 {
     status_t st = STATUS_OK;
     switch (kind) {
@@ -260,27 +261,27 @@ out:
 }
 
 /* Until the child has answered or is at its end. */
-static status_t listen_to(struct talk *talk, struct text *answer)
+static status_t apart_listen_to(struct talk *talk, struct text *answer)
 {
     status_t st = STATUS_OK;
     struct text words = {0};
     while (!talk->is_answered) {
         struct apart_head head;
         size_t heard = 0;
-        TRY(hear(talk, &head, sizeof head, &heard));
+        TRY(apart_hear(talk, &head, sizeof head, &heard));
         if (heard < sizeof head) {
             goto out;
         }
         struct text *to = head.kind == APART_ANSWER ? answer : &words;
         size_t before = to->length;
-        TRY(hear_text(talk, head.bytes, to));
+        TRY(apart_hear_text(talk, head.bytes, to));
         if (to->length - before < head.bytes) {
             goto out;
         }
         if (head.kind == APART_ANSWER) {
             talk->is_answered = 1;
         } else {
-            TRY(take(talk, head.kind, words.data ? words.data : ""));
+            TRY(apart_take(talk, head.kind, words.data ? words.data : ""));
         }
         text_free(&words);
     }
@@ -291,7 +292,7 @@ out:
 
 /* Waits for its end; a process that hangs in a file system cannot even be killed, and stays behind.
  * Gives what waitpid() gave last: 0 when it is still there. */
-static pid_t await_end(pid_t child, int *status)
+static pid_t apart_await_end(pid_t child, int *status)
 {
     const double most = 2;
     const struct timespec nap = {.tv_nsec = 200000};
@@ -306,7 +307,7 @@ static pid_t await_end(pid_t child, int *status)
 }
 
 /* The child has no more to say, or is not wanted any more. */
-static status_t end(struct talk *talk, status_t st)
+static status_t apart_end(struct talk *talk, status_t st)
 {
     int status = 0;
     const char *place = talk->place[0] ? talk->place : "a process that looks at files";
@@ -314,7 +315,7 @@ static status_t end(struct talk *talk, status_t st)
         (void)kill(talk->child, SIGKILL);
     }
     close(talk->fd);
-    pid_t ended = await_end(talk->child, &status);
+    pid_t ended = apart_await_end(talk->child, &status);
     if (ended == 0) {
         (void)kill(talk->child, SIGKILL);
     }
@@ -341,10 +342,10 @@ status_t apart_ask(const char *task, const struct text *question, struct text *a
     struct talk talk;
     uint64_t bytes = question->length;
     TRY(begin(task, &talk));
-    st = say(&talk, &bytes, sizeof bytes);
-    st = st == STATUS_OK ? say(&talk, question->data, question->length) : st;
-    st = st == STATUS_OK ? listen_to(&talk, answer) : st;
-    st = end(&talk, st);
+    st = apart_say(&talk, &bytes, sizeof bytes);
+    st = st == STATUS_OK ? apart_say(&talk, question->data, question->length) : st;
+    st = st == STATUS_OK ? apart_listen_to(&talk, answer) : st;
+    st = apart_end(&talk, st);
 out:
     return st;
 }

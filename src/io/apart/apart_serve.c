@@ -18,7 +18,7 @@
 
 static int parent_fd = -1;
 
-static void write_all(const void *data, size_t bytes)
+static void apart_write_all(const void *data, size_t bytes)
 {
     const char *at = data;
     while (bytes > 0) {
@@ -31,14 +31,14 @@ static void write_all(const void *data, size_t bytes)
     }
 }
 
-static void tell(char kind, const char *data, size_t bytes)
+static void apart_tell(char kind, const char *data, size_t bytes)
 {
     struct apart_head head;
     memset(&head, 0, sizeof head); /* its padding, too */
     head.bytes = bytes;
     head.kind = kind;
-    write_all(&head, sizeof head);
-    write_all(data, bytes);
+    apart_write_all(&head, sizeof head);
+    apart_write_all(data, bytes);
 }
 
 void apart_at(const char *format, ...)
@@ -49,19 +49,19 @@ void apart_at(const char *format, ...)
         va_start(args, format);
         vsnprintf(place, sizeof place, format, args);
         va_end(args);
-        tell(APART_PLACE, place, strlen(place));
+        apart_tell(APART_PLACE, place, strlen(place));
     }
 }
 
-static void relay(enum report_kind kind, const char *message)
+static void apart_relay(enum report_kind kind, const char *message)
 {
     static const char kinds[] = {
         [REPORT_WARNING] = APART_WARNING, [REPORT_LOUD] = APART_LOUD, [REPORT_NOTE] = APART_NOTE};
-    tell(kinds[kind], message, strlen(message));
+    apart_tell(kinds[kind], message, strlen(message));
 }
 
 /* What is printed is kept in memory until it is told. */
-static void keep_output(void)
+static void apart_keep_output(void)
 {
     int fd = memfd_create("output", MFD_CLOEXEC);
     if (fd >= 0) {
@@ -70,20 +70,20 @@ static void keep_output(void)
     }
 }
 
-static void tell_output(void)
+static void apart_tell_output(void)
 {
     char piece[1 << 14];
     off_t at = 0;
     ssize_t count;
     fflush(stdout);
     while ((count = pread(STDOUT_FILENO, piece, sizeof piece, at)) > 0) {
-        tell(APART_OUTPUT, piece, (size_t)count);
+        apart_tell(APART_OUTPUT, piece, (size_t)count);
         at += count;
     }
 }
 
 /* Files that the parent left open hold locks, and connections whose end others wait for. */
-static void close_others(void)
+static void apart_close_others(void)
 {
     DIR *open = opendir("/proc/self/fd");
     for (struct dirent *entry = open ? readdir(open) : NULL; entry; entry = readdir(open)) {
@@ -97,7 +97,7 @@ static void close_others(void)
     }
 }
 
-static int read_all(void *data, size_t bytes)
+static int apart_read_all(void *data, size_t bytes)
 {
     char *at = data;
     while (bytes > 0) {
@@ -111,16 +111,16 @@ static int read_all(void *data, size_t bytes)
     return 1;
 }
 
-static status_t answer_one(const struct apart_task *task, struct text *answer)
+static status_t apart_answer_one(const struct apart_task *task, struct text *answer)
 {
     status_t st = STATUS_OK;
     uint64_t bytes = 0;
     char *question = NULL;
-    if (!read_all(&bytes, sizeof bytes)) {
+    if (!apart_read_all(&bytes, sizeof bytes)) {
         _exit(STATUS_USAGE);
     }
     TRY(memory_zeroed((size_t)bytes, 1, "a question", &question));
-    if (!read_all(question, (size_t)bytes)) {
+    if (!apart_read_all(question, (size_t)bytes)) {
         _exit(STATUS_USAGE);
     }
     struct unpack in = {.data = question, .length = (size_t)bytes};
@@ -139,18 +139,18 @@ _Noreturn void apart_serve(int argc, char **argv, const struct apart_task *tasks
         _exit(STATUS_USAGE); /* nobody's child, or an orphan already */
     }
     setrlimit(RLIMIT_CORE, &none);
-    close_others();
-    keep_output();
+    apart_close_others();
+    apart_keep_output();
     parent_fd = STDIN_FILENO;
-    report_relay(relay);
+    report_relay(apart_relay);
     for (size_t i = 0; i < count; i++) {
         if (strcmp(argv[3], tasks[i].name) == 0) {
-            status_t st = answer_one(&tasks[i], &answer);
-            tell_output();
+            status_t st = apart_answer_one(&tasks[i], &answer);
+            apart_tell_output();
             if (st == STATUS_OK) {
-                tell(APART_ANSWER, answer.data ? answer.data : "", answer.length);
+                apart_tell(APART_ANSWER, answer.data ? answer.data : "", answer.length);
             } else {
-                tell((char)st, report_cause(), strlen(report_cause()));
+                apart_tell((char)st, report_cause(), strlen(report_cause()));
             }
             _exit(st);
         }

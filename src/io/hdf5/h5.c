@@ -20,7 +20,7 @@ enum {
 };
 
 /* H5Ewalk2 goes from the outermost frame inwards: the last one kept is the reason. */
-static herr_t keep_innermost(unsigned depth, const H5E_error2_t *frame, void *out)
+static herr_t h5_keep_innermost(unsigned depth, const H5E_error2_t *frame, void *out)
 {
     (void)depth;
     snprintf(out, H5_REASON, "%s", frame->desc ? frame->desc : "");
@@ -35,7 +35,7 @@ status_t h5_fail(const char *format, ...)
     va_start(args, format);
     display_format_list(context, sizeof context, format, args);
     va_end(args);
-    H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, keep_innermost, reason);
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, h5_keep_innermost, reason);
     h5_reason_clean(reason);
     /* Failed writes come with strerror(). */
     int is_full = strstr(reason, strerror(ENOSPC)) || strstr(reason, strerror(EDQUOT)) ||
@@ -52,7 +52,7 @@ status_t h5_fail(const char *format, ...)
 int h5_failed_for(const char *words)
 {
     char reason[H5_REASON] = "";
-    H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, keep_innermost, reason);
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, h5_keep_innermost, reason);
     return strstr(reason, words) != NULL;
 }
 
@@ -206,7 +206,7 @@ out:
 }
 
 /* Opens the attribute, or leaves it below 0 when it does not exist. */
-static status_t open_attribute(hid_t object, const char *where, const char *name, hid_t *out)
+static status_t h5_open_attribute(hid_t object, const char *where, const char *name, hid_t *out)
 {
     status_t st = STATUS_OK;
     int exists = 0;
@@ -220,7 +220,7 @@ out:
     return st;
 }
 
-static status_t element_count(hid_t space, const char *where, const char *name, size_t *count)
+static status_t h5_element_count(hid_t space, const char *where, const char *name, size_t *count)
 {
     status_t st = STATUS_OK;
     enum { MOST = 1 << 27 };
@@ -233,7 +233,7 @@ out:
 }
 
 /* Turns the texts that HDF5 read (fixed length, or variable length pointers) into our own. */
-static status_t copy_texts(const char *raw, size_t size, int variable, size_t count, char **out)
+static status_t h5_copy_texts(const char *raw, size_t size, int variable, size_t count, char **out)
 {
     status_t st = STATUS_OK;
     for (size_t i = 0; i < count; i++) {
@@ -272,7 +272,7 @@ static status_t read_texts(hid_t from, int is_attribute, const char *where, cons
     space = is_attribute ? H5Aget_space(from) : H5Dget_space(from);
     REQUIRE(type >= 0 && space >= 0 && H5Tget_class(type) == H5T_STRING, STATUS_DATA,
             "%s: %s is not text", where, name);
-    TRY(element_count(space, where, name, &count));
+    TRY(h5_element_count(space, where, name, &count));
     variable = H5Tis_variable_str(type) > 0;
     size_t size = variable ? sizeof(char *) : H5Tget_size(type);
     /* A damaged file may tell of any number. */
@@ -284,7 +284,7 @@ static status_t read_texts(hid_t from, int is_attribute, const char *where, cons
                                : H5Dread(from, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, raw);
     H5_TRY(read, "%s: %s cannot be read", where, name);
     TRY(memory_zeroed(count, sizeof *texts, name, &texts));
-    TRY(copy_texts(raw, size, variable, count, texts));
+    TRY(h5_copy_texts(raw, size, variable, count, texts));
     *out = texts;
     *out_count = count;
     texts = NULL;
@@ -307,7 +307,7 @@ status_t h5_get_text(hid_t object, const char *where, const char *name, char **v
     char **texts = NULL;
     size_t count = 0;
     *found = 0;
-    TRY(open_attribute(object, where, name, &attribute));
+    TRY(h5_open_attribute(object, where, name, &attribute));
     if (attribute >= 0) {
         TRY(read_texts(attribute, 1, where, name, &texts, &count));
         *value = texts[0];
@@ -327,7 +327,7 @@ status_t h5_find_text(hid_t object, const char *where, const char *name, char **
     hid_t type = -1;
     hid_t space = -1;
     *found = 0;
-    TRY(open_attribute(object, where, name, &attribute));
+    TRY(h5_open_attribute(object, where, name, &attribute));
     if (attribute >= 0) {
         type = H5Aget_type(attribute);
         space = H5Aget_space(attribute);
@@ -345,8 +345,8 @@ out:
 }
 
 /* Reads the first number of an attribute as `memory_type`, of at most 8 bytes. */
-static status_t get_number(hid_t object, const char *where, const char *name, hid_t memory_type,
-                           void *value, int *found)
+static status_t h5_get_number(hid_t object, const char *where, const char *name, hid_t memory_type,
+                              void *value, int *found)
 {
     status_t st = STATUS_OK;
     hid_t attribute = -1;
@@ -354,7 +354,7 @@ static status_t get_number(hid_t object, const char *where, const char *name, hi
     hid_t space = -1;
     char *raw = NULL;
     *found = 0;
-    TRY(open_attribute(object, where, name, &attribute));
+    TRY(h5_open_attribute(object, where, name, &attribute));
     if (attribute >= 0) {
         type = H5Aget_type(attribute);
         space = H5Aget_space(attribute);
@@ -362,7 +362,7 @@ static status_t get_number(hid_t object, const char *where, const char *name, hi
         REQUIRE(class == H5T_INTEGER || class == H5T_FLOAT || class == H5T_ENUM, STATUS_DATA,
                 "%s: attribute %s is not a number", where, name);
         size_t count = 0;
-        TRY(element_count(space, where, name, &count));
+        TRY(h5_element_count(space, where, name, &count));
         size_t size = H5Tget_size(memory_type);
         TRY(memory_zeroed(count, size, name, &raw));
         H5_TRY(H5Aread(attribute, memory_type, raw), "%s: attribute %s cannot be read", where,
@@ -380,16 +380,16 @@ out:
 
 status_t h5_get_f64(hid_t object, const char *where, const char *name, double *value, int *found)
 {
-    return get_number(object, where, name, H5T_NATIVE_DOUBLE, value, found);
+    return h5_get_number(object, where, name, H5T_NATIVE_DOUBLE, value, found);
 }
 
 status_t h5_get_i64(hid_t object, const char *where, const char *name, int64_t *value, int *found)
 {
-    return get_number(object, where, name, H5T_NATIVE_INT64, value, found);
+    return h5_get_number(object, where, name, H5T_NATIVE_INT64, value, found);
 }
 
 /* Writes one attribute, a scalar. */
-static status_t put(hid_t object, const char *name, hid_t type, const void *value)
+static status_t h5_put(hid_t object, const char *name, hid_t type, const void *value)
 {
     status_t st = STATUS_OK;
     hid_t attribute = -1;
@@ -414,7 +414,7 @@ status_t h5_put_text(hid_t object, const char *name, const char *value)
     hid_t type = H5Tcopy(H5T_C_S1);
     H5_TRY(H5Tset_size(type, strlen(value) + 1), "attribute %s cannot be made", name);
     H5_TRY(H5Tset_cset(type, H5T_CSET_UTF8), "attribute %s cannot be made", name);
-    TRY(put(object, name, type, value));
+    TRY(h5_put(object, name, type, value));
 out:
     h5_close(type);
     return st;
@@ -422,17 +422,17 @@ out:
 
 status_t h5_put_f64(hid_t object, const char *name, double value)
 {
-    return put(object, name, H5T_NATIVE_DOUBLE, &value);
+    return h5_put(object, name, H5T_NATIVE_DOUBLE, &value);
 }
 
 status_t h5_put_i32(hid_t object, const char *name, int32_t value)
 {
-    return put(object, name, H5T_NATIVE_INT32, &value);
+    return h5_put(object, name, H5T_NATIVE_INT32, &value);
 }
 
 status_t h5_put_u64(hid_t object, const char *name, uint64_t value)
 {
-    return put(object, name, H5T_NATIVE_UINT64, &value);
+    return h5_put(object, name, H5T_NATIVE_UINT64, &value);
 }
 
 status_t h5_read_texts(hid_t file, const char *where, const char *name, char ***out, size_t *count)
@@ -456,7 +456,7 @@ status_t h5_read_f64s(hid_t file, const char *where, const char *name, double **
     hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
     H5_TRY(dataset, "%s: %s cannot be opened", where, name);
     space = H5Dget_space(dataset);
-    TRY(element_count(space, where, name, count));
+    TRY(h5_element_count(space, where, name, count));
     TRY(memory_zeroed(*count, sizeof *values, name, &values));
     H5_TRY(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values),
            "%s: %s cannot be read as numbers", where, name);

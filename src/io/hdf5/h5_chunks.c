@@ -6,8 +6,8 @@
 enum { MOST_LOOKED_UP = 4096 };
 
 /* The place of chunk number `index`, in elements. */
-static void find_chunk(uint64_t index, int rank, const hsize_t *chunk, const uint64_t *count,
-                       hsize_t *offset)
+static void h5_find_chunk(uint64_t index, int rank, const hsize_t *chunk, const uint64_t *count,
+                          hsize_t *offset)
 {
     for (int i = rank; i-- > 0;) {
         offset[i] = index % count[i] * chunk[i];
@@ -43,7 +43,7 @@ void h5_try_chunks(hid_t dataset, const char *where, const char *name)
     for (uint64_t i = 0; i < looked_up; i++) {
         hsize_t bytes = 0;
         uint64_t step = all / looked_up;
-        find_chunk(i * step + step / 2, rank, chunk, count, offset);
+        h5_find_chunk(i * step + step / 2, rank, chunk, count, offset);
         (void)H5Dget_chunk_storage_size(dataset, offset, &bytes);
     }
 out:

@@ -39,7 +39,7 @@ struct writing_options {
     int has_place;
 };
 
-static status_t writing_open(const char *path, int has_place, struct writing **out)
+static status_t h5_file_writing_open(const char *path, int has_place, struct writing **out)
 {
     status_t st = STATUS_OK;
     struct writing *writing = NULL;
@@ -60,19 +60,19 @@ out:
     return st;
 }
 
-static H5FD_t *driver_open(const char *path, unsigned flags, hid_t access, haddr_t most)
+static H5FD_t *h5_file_driver_open(const char *path, unsigned flags, hid_t access, haddr_t most)
 {
     (void)flags;
     (void)most;
     const struct writing_options *options = H5Pget_driver_info(access);
     struct writing *writing = NULL;
-    if (!options || writing_open(path, options->has_place, &writing) != STATUS_OK) {
+    if (!options || h5_file_writing_open(path, options->has_place, &writing) != STATUS_OK) {
         return NULL;
     }
     return &writing->driver;
 }
 
-static herr_t driver_close(H5FD_t *driver)
+static herr_t h5_file_driver_close(H5FD_t *driver)
 {
     struct writing *writing = (struct writing *)driver;
     if (close(writing->fd) != 0 && errno != EINTR && writing->st == STATUS_OK) {
@@ -88,7 +88,7 @@ static herr_t driver_close(H5FD_t *driver)
     return 0;
 }
 
-static herr_t driver_query(const H5FD_t *driver, unsigned long *flags)
+static herr_t h5_file_driver_query(const H5FD_t *driver, unsigned long *flags)
 {
     (void)driver;
     /* As HDF5's own for plain files, but for its buffer of raw data. */
@@ -97,34 +97,34 @@ static herr_t driver_query(const H5FD_t *driver, unsigned long *flags)
     return 0;
 }
 
-static haddr_t driver_get_eoa(const H5FD_t *driver, H5FD_mem_t type)
+static haddr_t h5_file_driver_get_eoa(const H5FD_t *driver, H5FD_mem_t type)
 {
     (void)type;
     return ((const struct writing *)driver)->eoa;
 }
 
-static herr_t driver_set_eoa(H5FD_t *driver, H5FD_mem_t type, haddr_t eoa)
+static herr_t h5_file_driver_set_eoa(H5FD_t *driver, H5FD_mem_t type, haddr_t eoa)
 {
     (void)type;
     ((struct writing *)driver)->eoa = eoa;
     return 0;
 }
 
-static haddr_t driver_get_eof(const H5FD_t *driver, H5FD_mem_t type)
+static haddr_t h5_file_driver_get_eof(const H5FD_t *driver, H5FD_mem_t type)
 {
     (void)type;
     return ((const struct writing *)driver)->eof;
 }
 
-static herr_t driver_get_handle(H5FD_t *driver, hid_t access, void **handle)
+static herr_t h5_file_driver_get_handle(H5FD_t *driver, hid_t access, void **handle)
 {
     (void)access;
     *handle = driver;
     return 0;
 }
 
-static herr_t driver_read(H5FD_t *driver, H5FD_mem_t type, hid_t transfer, haddr_t at, size_t bytes,
-                          void *out)
+static herr_t h5_file_driver_read(H5FD_t *driver, H5FD_mem_t type, hid_t transfer, haddr_t at,
+                                  size_t bytes, void *out)
 {
     (void)type;
     (void)transfer;
@@ -136,8 +136,8 @@ static herr_t driver_read(H5FD_t *driver, H5FD_mem_t type, hid_t transfer, haddr
 
 /* Once a write has failed, all others seem to succeed: so HDF5 closes what it has open, and does
  * not try again what would then look well. */
-static herr_t driver_write(H5FD_t *driver, H5FD_mem_t type, hid_t transfer, haddr_t at,
-                           size_t bytes, const void *data)
+static herr_t h5_file_driver_write(H5FD_t *driver, H5FD_mem_t type, hid_t transfer, haddr_t at,
+                                   size_t bytes, const void *data)
 {
     (void)type;
     (void)transfer;
@@ -150,7 +150,7 @@ static herr_t driver_write(H5FD_t *driver, H5FD_mem_t type, hid_t transfer, hadd
 }
 
 /* The file becomes as long as HDF5 has given room away. */
-static herr_t driver_truncate(H5FD_t *driver, hid_t transfer, hbool_t closing)
+static herr_t h5_file_driver_truncate(H5FD_t *driver, hid_t transfer, hbool_t closing)
 {
     (void)transfer;
     (void)closing;
@@ -167,14 +167,14 @@ static herr_t driver_truncate(H5FD_t *driver, hid_t transfer, hbool_t closing)
 
 /* Who makes files has locks of their own. But only of files that could be locked does HDF5 say,
  * while they are written, that they are (h5_is_unfinished()). */
-static herr_t driver_lock(H5FD_t *driver, hbool_t is_written)
+static herr_t h5_file_driver_lock(H5FD_t *driver, hbool_t is_written)
 {
     (void)driver;
     (void)is_written;
     return 0;
 }
 
-static herr_t driver_unlock(H5FD_t *driver)
+static herr_t h5_file_driver_unlock(H5FD_t *driver)
 {
     (void)driver;
     return 0;
@@ -185,18 +185,18 @@ static const H5FD_class_t writing_class = {
     .maxaddr = INT64_MAX,
     .fc_degree = H5F_CLOSE_STRONG,
     .fapl_size = sizeof(struct writing_options),
-    .open = driver_open,
-    .close = driver_close,
-    .query = driver_query,
-    .get_eoa = driver_get_eoa,
-    .set_eoa = driver_set_eoa,
-    .get_eof = driver_get_eof,
-    .get_handle = driver_get_handle,
-    .read = driver_read,
-    .write = driver_write,
-    .truncate = driver_truncate,
-    .lock = driver_lock,
-    .unlock = driver_unlock,
+    .open = h5_file_driver_open,
+    .close = h5_file_driver_close,
+    .query = h5_file_driver_query,
+    .get_eoa = h5_file_driver_get_eoa,
+    .set_eoa = h5_file_driver_set_eoa,
+    .get_eof = h5_file_driver_get_eof,
+    .get_handle = h5_file_driver_get_handle,
+    .read = h5_file_driver_read,
+    .write = h5_file_driver_write,
+    .truncate = h5_file_driver_truncate,
+    .lock = h5_file_driver_lock,
+    .unlock = h5_file_driver_unlock,
     .fl_map = H5FD_FLMAP_DICHOTOMY,
 };
 

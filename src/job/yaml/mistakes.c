@@ -62,7 +62,7 @@ out:
     return st;
 }
 
-static int compare(const void *left, const void *right)
+static int mistakes_compare(const void *left, const void *right)
 {
     const struct mistake *a = left;
     const struct mistake *b = right;
@@ -83,7 +83,7 @@ status_t mistakes_report(const struct mistakes *mistakes)
     if (mistakes->count == 0) {
         goto out;
     }
-    qsort(mistakes->list, mistakes->kept, sizeof *mistakes->list, compare);
+    qsort(mistakes->list, mistakes->kept, sizeof *mistakes->list, mistakes_compare);
     if (mistakes->count == 1) {
         FAIL(STATUS_USAGE, "%s", mistakes->list[0].text);
     }

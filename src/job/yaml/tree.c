@@ -90,7 +90,7 @@ out:
     return st;
 }
 
-static struct tree *member_of(const struct tree *node, const char *key, size_t length)
+static struct tree *tree_member_of(const struct tree *node, const char *key, size_t length)
 {
     for (size_t i = 0; i < node->nchildren; i++) {
         const char *name = node->child[i]->key;
@@ -103,14 +103,14 @@ static struct tree *member_of(const struct tree *node, const char *key, size_t l
 
 struct tree *tree_member(const struct tree *node, const char *key)
 {
-    return node->kind == TREE_MAPPING ? member_of(node, key, strlen(key)) : NULL;
+    return node->kind == TREE_MAPPING ? tree_member_of(node, key, strlen(key)) : NULL;
 }
 
 /* The child that the first `length` characters of `name` mean, or NULL. */
-static struct tree *step(const struct tree *node, const char *name, size_t length)
+static struct tree *tree_step(const struct tree *node, const char *name, size_t length)
 {
     if (node->kind == TREE_MAPPING) {
-        return member_of(node, name, length);
+        return tree_member_of(node, name, length);
     }
     char digits[16];
     uint64_t index = 0;
@@ -128,7 +128,7 @@ struct tree *tree_walk(struct tree *root, const char *path, const char **rest)
     struct tree *node = root;
     while (*path) {
         size_t length = strcspn(path, ".");
-        struct tree *next = step(node, path, length);
+        struct tree *next = tree_step(node, path, length);
         if (!next) {
             break;
         }

@@ -61,8 +61,8 @@ out:
     return st;
 }
 
-static status_t wrong_value(const struct check *check, struct tree *node,
-                            const cyaml_schema_value_t *schema, const struct tree_rule *rule)
+static status_t check_wrong_value(const struct check *check, struct tree *node,
+                                  const cyaml_schema_value_t *schema, const struct tree_rule *rule)
 {
     char is[TREE_IS_BYTES];
     char expected[MISTAKE_BYTES];
@@ -71,8 +71,8 @@ static status_t wrong_value(const struct check *check, struct tree *node,
 }
 
 /* Finds the rule of `node`, or of its member `key` if that is not NULL; NULL when there is none. */
-static status_t find_rule(const struct check *check, const struct tree *node, const char *key,
-                          const struct tree_rule **out)
+static status_t check_find_rule(const struct check *check, const struct tree *node, const char *key,
+                                const struct tree_rule **out)
 {
     status_t st = STATUS_OK;
     struct text path = {0};
@@ -88,7 +88,7 @@ out:
     return st;
 }
 
-static int is_in_range(double value, const struct tree_rule *rule)
+static int check_is_in_range(double value, const struct tree_rule *rule)
 {
     return !tree_has_range(rule) ||
            (value <= rule->max && (rule->is_above ? value > rule->min : value >= rule->min));
@@ -101,7 +101,7 @@ static status_t check_whole(struct tree *node, const cyaml_schema_value_t *schem
     status_t st = STATUS_OK;
     uint64_t value = 0;
     *ok = tree_parse_whole(node->text, &value) && value <= tree_largest(schema, rule) &&
-          is_in_range((double)value, rule);
+          check_is_in_range((double)value, rule);
     if (*ok) {
         struct text digits = {0};
         TRY(text_add(&digits, "%" PRIu64, value));
@@ -112,7 +112,7 @@ out:
     return st;
 }
 
-static int is_choice(const char *text, const cyaml_schema_value_t *schema)
+static int check_is_choice(const char *text, const cyaml_schema_value_t *schema)
 {
     for (uint32_t i = 0; i < schema->enumeration.count; i++) {
         if (strcmp(schema->enumeration.strings[i].str, text) == 0) {
@@ -131,9 +131,9 @@ static status_t check_value(const struct check *check, struct tree *node,
     if (ok && schema->type == CYAML_UINT) {
         TRY(check_whole(node, schema, rule, &ok));
     } else if (ok && schema->type == CYAML_FLOAT) {
-        ok = tree_parse_number(node->text, &number) && is_in_range(number, rule);
+        ok = tree_parse_number(node->text, &number) && check_is_in_range(number, rule);
     } else if (ok && schema->type == CYAML_ENUM) {
-        ok = is_choice(node->text, schema);
+        ok = check_is_choice(node->text, schema);
     }
     char message[MISTAKE_BYTES] = "";
     if (ok && rule && rule->check) {
@@ -143,7 +143,7 @@ static status_t check_value(const struct check *check, struct tree *node,
         char is[TREE_IS_BYTES];
         TRY(tree_mistake(check->mistakes, node, NULL, "%s: %s", tree_is(node, is), message));
     } else if (!ok) {
-        TRY(wrong_value(check, node, schema, rule));
+        TRY(check_wrong_value(check, node, schema, rule));
     }
 out:
     return st;
@@ -152,7 +152,7 @@ out:
 static status_t check_node(const struct check *check, struct tree *node,
                            const cyaml_schema_value_t *schema, const struct tree_rule *rule);
 
-static int is_single(enum cyaml_type type)
+static int check_is_single(enum cyaml_type type)
 {
     return type != CYAML_MAPPING && type != CYAML_SEQUENCE && type != CYAML_SEQUENCE_FIXED;
 }
@@ -162,13 +162,13 @@ static status_t check_list(const struct check *check, struct tree *node,
 {
     status_t st = STATUS_OK;
     const cyaml_schema_value_t *entry = schema->sequence.entry;
-    int is_entry = is_single(entry->type) ? node->kind == TREE_VALUE && !tree_is_empty(node)
-                                          : node->kind == TREE_MAPPING;
+    int is_entry = check_is_single(entry->type) ? node->kind == TREE_VALUE && !tree_is_empty(node)
+                                                : node->kind == TREE_MAPPING;
     if (is_entry && schema->type == CYAML_SEQUENCE) {
         TRY(tree_wrap(node));
     }
     if (node->kind != TREE_LIST) {
-        TRY(wrong_value(check, node, schema, rule));
+        TRY(check_wrong_value(check, node, schema, rule));
         goto out;
     }
     uint32_t least = schema->sequence.min;
@@ -181,14 +181,14 @@ static status_t check_list(const struct check *check, struct tree *node,
     }
     for (size_t i = 0; i < node->nchildren; i++) {
         /* The rule of a list of mappings is about the list, its members have their own. */
-        TRY(check_node(check, node->child[i], entry, is_single(entry->type) ? rule : NULL));
+        TRY(check_node(check, node->child[i], entry, check_is_single(entry->type) ? rule : NULL));
     }
 out:
     return st;
 }
 
-static const cyaml_schema_field_t *find_field(const cyaml_schema_field_t *fields, const char *key,
-                                              size_t *index)
+static const cyaml_schema_field_t *check_find_field(const cyaml_schema_field_t *fields,
+                                                    const char *key, size_t *index)
 {
     for (*index = 0; *index < KEYS && fields[*index].key; ++*index) {
         if (strcmp(fields[*index].key, key) == 0) {
@@ -199,13 +199,13 @@ static const cyaml_schema_field_t *find_field(const cyaml_schema_field_t *fields
 }
 
 /* Whether a key of `node` is `field` misspelt: that has been told, it is not missing as well. */
-static int is_misspelt(const struct tree *node, const cyaml_schema_field_t *fields,
-                       const cyaml_schema_field_t *field)
+static int check_is_misspelt(const struct tree *node, const cyaml_schema_field_t *fields,
+                             const cyaml_schema_field_t *field)
 {
     for (size_t i = 0; i < node->nchildren; i++) {
         size_t index;
         const char *key = node->child[i]->key;
-        if (!find_field(fields, key, &index) && tree_nearest_key(key, fields) == field) {
+        if (!check_find_field(fields, key, &index) && tree_nearest_key(key, fields) == field) {
             return 1;
         }
     }
@@ -218,7 +218,7 @@ static status_t check_missing(const struct check *check, struct tree *node,
     status_t st = STATUS_OK;
     const struct tree_rule *rule = NULL;
     char expected[MISTAKE_BYTES];
-    TRY(find_rule(check, node, field->key, &rule));
+    TRY(check_find_rule(check, node, field->key, &rule));
     TRY(tree_mistake(check->mistakes, node, field->key, "is missing, expected %s",
                      tree_expected(&field->value, rule, expected)));
 out:
@@ -226,8 +226,8 @@ out:
 }
 
 /* Whether the member `node` says no more than leaving it out would. */
-static int says_nothing(const struct tree *node, const cyaml_schema_field_t *field,
-                        const struct tree_rule *rule)
+static int check_says_nothing(const struct tree *node, const cyaml_schema_field_t *field,
+                              const struct tree_rule *rule)
 {
     int is_auto = node->kind == TREE_VALUE && strcmp(node->text, "auto") == 0;
     int is_bare = tree_is_empty(node) || (node->kind == TREE_MAPPING && node->nchildren == 0);
@@ -236,7 +236,7 @@ static int says_nothing(const struct tree *node, const cyaml_schema_field_t *fie
             (field->value.flags & CYAML_FLAG_OPTIONAL) && !(rule && rule->unless));
 }
 
-static status_t given_twice(const struct check *check, struct tree *child, uint32_t first)
+static status_t check_given_twice(const struct check *check, struct tree *child, uint32_t first)
 {
     if (child->set) {
         return tree_mistake(check->mistakes, child, NULL, "given twice");
@@ -253,7 +253,7 @@ static status_t check_member(const struct check *check, struct tree *node, size_
     struct tree *child = node->child[*at];
     size_t index = 0;
     const struct tree_rule *rule = NULL;
-    const cyaml_schema_field_t *field = find_field(fields, child->key, &index);
+    const cyaml_schema_field_t *field = check_find_field(fields, child->key, &index);
     ++*at;
     if (!field) {
         char message[MISTAKE_BYTES];
@@ -262,12 +262,12 @@ static status_t check_member(const struct check *check, struct tree *node, size_
         goto out;
     }
     if (first[index]) {
-        TRY(given_twice(check, child, first[index] - 1));
+        TRY(check_given_twice(check, child, first[index] - 1));
         goto out;
     }
     first[index] = child->line + 1;
-    TRY(find_rule(check, child, NULL, &rule));
-    if (says_nothing(child, field, rule)) {
+    TRY(check_find_rule(check, child, NULL, &rule));
+    if (check_says_nothing(child, field, rule)) {
         tree_remove(node, --*at);
     } else {
         TRY(check_node(check, child, &field->value, rule));
@@ -277,12 +277,12 @@ out:
 }
 
 /* Whether a member that is not there may be missing. */
-static status_t may_be_missing(const struct check *check, const struct tree *node,
-                               const cyaml_schema_field_t *field, int *out)
+static status_t check_may_be_missing(const struct check *check, const struct tree *node,
+                                     const cyaml_schema_field_t *field, int *out)
 {
     status_t st = STATUS_OK;
     const struct tree_rule *rule = NULL;
-    TRY(find_rule(check, node, field->key, &rule));
+    TRY(check_find_rule(check, node, field->key, &rule));
     *out = (field->value.flags & CYAML_FLAG_OPTIONAL) != 0 &&
            (!rule || !rule->unless || tree_member(node, rule->unless));
 out:
@@ -290,7 +290,7 @@ out:
 }
 
 /* Makes a list, or a value, the only member of a mapping. */
-static status_t make_member(struct tree *node, const char *key)
+static status_t check_make_member(struct tree *node, const char *key)
 {
     status_t st = STATUS_OK;
     TRY(tree_wrap(node));
@@ -308,7 +308,7 @@ static status_t check_mapping(const struct check *check, struct tree *node,
     const cyaml_schema_field_t *fields = schema->mapping.fields;
     uint32_t first[KEYS] = {0};
     if (rule && rule->list_key && node->kind != TREE_MAPPING && !tree_is_empty(node)) {
-        TRY(make_member(node, rule->list_key));
+        TRY(check_make_member(node, rule->list_key));
     }
     if (tree_is_empty(node)) {
         /* A key with all its members commented out: what is missing is told one by one. */
@@ -317,7 +317,7 @@ static status_t check_mapping(const struct check *check, struct tree *node,
         node->kind = TREE_MAPPING;
     }
     if (node->kind != TREE_MAPPING) {
-        TRY(wrong_value(check, node, schema, rule));
+        TRY(check_wrong_value(check, node, schema, rule));
         goto out;
     }
     for (size_t i = 0; i < node->nchildren;) {
@@ -326,9 +326,9 @@ static status_t check_mapping(const struct check *check, struct tree *node,
     for (size_t i = 0; i < KEYS && fields[i].key; i++) {
         int is_optional = 0;
         if (!first[i]) {
-            TRY(may_be_missing(check, node, &fields[i], &is_optional));
+            TRY(check_may_be_missing(check, node, &fields[i], &is_optional));
         }
-        if (!first[i] && !is_optional && !is_misspelt(node, fields, &fields[i])) {
+        if (!first[i] && !is_optional && !check_is_misspelt(node, fields, &fields[i])) {
             TRY(check_missing(check, node, &fields[i]));
         }
     }
@@ -342,8 +342,8 @@ static status_t check_node(const struct check *check, struct tree *node,
     if (schema->type == CYAML_MAPPING) {
         return check_mapping(check, node, schema, rule);
     }
-    return is_single(schema->type) ? check_value(check, node, schema, rule)
-                                   : check_list(check, node, schema, rule);
+    return check_is_single(schema->type) ? check_value(check, node, schema, rule)
+                                         : check_list(check, node, schema, rule);
 }
 
 status_t tree_check(struct tree *root, const cyaml_schema_value_t *schema,

@@ -14,13 +14,13 @@ struct way {
     struct mistakes *mistakes;
 };
 
-static int is_number(const char *name, size_t length)
+static int set_is_number(const char *name, size_t length)
 {
     return length > 0 && strspn(name, "0123456789") >= length;
 }
 
 /* The part behind the present one; *length = 0 at the end of the path. */
-static const char *part_behind(const struct way *way, size_t *length)
+static const char *set_part_behind(const struct way *way, size_t *length)
 {
     const char *name = way->name + way->length;
     name += *name == '.';
@@ -30,10 +30,10 @@ static const char *part_behind(const struct way *way, size_t *length)
 
 /* Readies `node` to hold the present part: nothing becomes a mapping or a list, and a single entry
  * that stands for a list becomes that list. */
-static status_t open_up(const struct way *way, struct tree *node)
+static status_t set_open_up(const struct way *way, struct tree *node)
 {
     status_t st = STATUS_OK;
-    int wants_list = is_number(way->name, way->length);
+    int wants_list = set_is_number(way->name, way->length);
     if (tree_is_empty(node)) {
         free(node->text);
         node->text = NULL;
@@ -47,7 +47,7 @@ out:
     return st;
 }
 
-static status_t cannot_go(const struct way *way, const struct tree *node)
+static status_t set_cannot_go(const struct way *way, const struct tree *node)
 {
     status_t st = STATUS_OK;
     struct text path = {0};
@@ -69,14 +69,14 @@ out:
 
 /* Goes from *node to the part of the path that `way` names, making it if need be. *node = NULL
  * after a mistake. */
-static status_t go(const struct way *way, struct tree **node)
+static status_t set_go(const struct way *way, struct tree **node)
 {
     status_t st = STATUS_OK;
     struct tree *made = NULL;
     char *name = NULL;
     struct tree *parent = *node;
     struct text text = {0};
-    TRY(open_up(way, parent));
+    TRY(set_open_up(way, parent));
     TRY(text_add(&text, "%.*s", (int)way->length, way->name));
     name = text.data;
     uint64_t index = 0;
@@ -90,7 +90,7 @@ static status_t go(const struct way *way, struct tree **node)
     }
     if (!fits) {
         *node = NULL;
-        TRY(cannot_go(way, parent));
+        TRY(set_cannot_go(way, parent));
     } else if (!child) {
         TRY(tree_new(TREE_VALUE, "", &made));
         made->is_plain = 1;
@@ -108,7 +108,7 @@ out:
 }
 
 /* Whether `set` is a path of sane length, '=' and a value. */
-static int is_well_formed(const char *set)
+static int set_is_well_formed(const char *set)
 {
     size_t depth = 0;
     const char *name = set;
@@ -133,11 +133,11 @@ static status_t tree_set_put(struct tree *root, const char *set, struct mistakes
     way.length = strcspn(set, ".=");
     struct tree *node = root;
     while (node && way.length > 0) {
-        TRY(go(&way, &node));
+        TRY(set_go(&way, &node));
         if (way.name[way.length] == '=') {
             break;
         }
-        way.name = part_behind(&way, &way.length);
+        way.name = set_part_behind(&way, &way.length);
     }
     if (node) {
         tree_replace(node->up, node->index, value);
@@ -150,7 +150,7 @@ status_t tree_set(struct tree *root, const char *set, struct mistakes *mistakes)
 {
     status_t st = STATUS_OK;
     struct tree *value = NULL;
-    if (!is_well_formed(set)) {
+    if (!set_is_well_formed(set)) {
         TRY(mistakes_add(mistakes, set, 0, NULL,
                          "expected key.path=value, such as channelise.taps=16"));
         goto out;

@@ -6,9 +6,9 @@
 #include <string.h>
 
 /* Appends to a text of MISTAKE_BYTES; what does not fit is left out. */
-static void append(char *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void words_append(char *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-static void append(char *out, const char *format, ...)
+static void words_append(char *out, const char *format, ...)
 {
     size_t length = strlen(out);
     va_list args;
@@ -62,32 +62,33 @@ uint64_t tree_largest(const cyaml_schema_value_t *schema, const struct tree_rule
     return largest;
 }
 
-static void append_range(char *out, const struct tree_rule *rule, int is_whole)
+static void words_append_range(char *out, const struct tree_rule *rule, int is_whole)
 {
     if (!tree_has_range(rule)) {
         return;
     }
     if (rule->max == INFINITY) {
-        append(out, rule->is_above ? " above %.15g" : " of at least %.15g", rule->min);
+        words_append(out, rule->is_above ? " above %.15g" : " of at least %.15g", rule->min);
     } else if (rule->is_above) {
-        append(out, " above %.15g, at most %.15g", rule->min, rule->max);
+        words_append(out, " above %.15g, at most %.15g", rule->min, rule->max);
     } else {
-        append(out, is_whole ? " from %.0f to %.0f" : " from %.15g to %.15g", rule->min, rule->max);
+        words_append(out, is_whole ? " from %.0f to %.0f" : " from %.15g to %.15g", rule->min,
+                     rule->max);
     }
 }
 
-static void append_choices(char *out, const cyaml_schema_value_t *schema)
+static void words_append_choices(char *out, const cyaml_schema_value_t *schema)
 {
-    append(out, "one of ");
+    words_append(out, "one of ");
     for (uint32_t i = 0; i < schema->enumeration.count; i++) {
-        append(out, "%s%s", i ? ", " : "", schema->enumeration.strings[i].str);
+        words_append(out, "%s%s", i ? ", " : "", schema->enumeration.strings[i].str);
     }
 }
 
-static void append_keys(char *out, const cyaml_schema_field_t *fields)
+static void words_append_keys(char *out, const cyaml_schema_field_t *fields)
 {
     for (size_t i = 0; fields[i].key; i++) {
-        append(out, "%s%s", i ? ", " : "", fields[i].key);
+        words_append(out, "%s%s", i ? ", " : "", fields[i].key);
     }
 }
 
@@ -95,33 +96,33 @@ const char *tree_expected(const cyaml_schema_value_t *schema, const struct tree_
                           char out[MISTAKE_BYTES])
 {
     out[0] = '\0';
-    append(out, "%s", rule && rule->may_be_auto ? "auto or " : "");
+    words_append(out, "%s", rule && rule->may_be_auto ? "auto or " : "");
     if (rule && rule->expected) {
-        append(out, "%s", rule->expected);
+        words_append(out, "%s", rule->expected);
         return out;
     }
     switch (schema->type) {
     case CYAML_UINT:
-        append(out, "a whole number");
-        append_range(out, rule, 1);
+        words_append(out, "a whole number");
+        words_append_range(out, rule, 1);
         break;
     case CYAML_FLOAT:
-        append(out, "a number");
-        append_range(out, rule, 0);
+        words_append(out, "a number");
+        words_append_range(out, rule, 0);
         break;
     case CYAML_ENUM:
-        append_choices(out, schema);
+        words_append_choices(out, schema);
         break;
     case CYAML_MAPPING:
-        append(out, "a mapping with the keys ");
-        append_keys(out, schema->mapping.fields);
+        words_append(out, "a mapping with the keys ");
+        words_append_keys(out, schema->mapping.fields);
         break;
     case CYAML_SEQUENCE:
     case CYAML_SEQUENCE_FIXED:
-        append(out, "a list");
+        words_append(out, "a list");
         break;
     default:
-        append(out, "a text");
+        words_append(out, "a text");
         break;
     }
     return out;
@@ -129,7 +130,7 @@ const char *tree_expected(const cyaml_schema_value_t *schema, const struct tree_
 
 /* How many characters must be changed, added, dropped or swapped with their neighbour to make `b`
  * of `a`; large for long texts, which no key is. */
-static size_t distance(const char *a, const char *b)
+static size_t words_distance(const char *a, const char *b)
 {
     enum { LONGEST = 32 };
     size_t na = strlen(a);
@@ -161,7 +162,7 @@ const cyaml_schema_field_t *tree_nearest_key(const char *key, const cyaml_schema
     size_t nearest = 3;
     const cyaml_schema_field_t *meant = NULL;
     for (size_t i = 0; fields[i].key; i++) {
-        size_t far = distance(key, fields[i].key);
+        size_t far = words_distance(key, fields[i].key);
         /* At least half of a short key must be right for it to be meant. */
         if (far < nearest && 2 * far <= strlen(fields[i].key)) {
             nearest = far;
@@ -177,10 +178,10 @@ const char *tree_unknown_key(const char *key, const cyaml_schema_field_t *fields
     const cyaml_schema_field_t *meant = tree_nearest_key(key, fields);
     out[0] = '\0';
     if (meant) {
-        append(out, "unknown key, did you mean %s?", meant->key);
+        words_append(out, "unknown key, did you mean %s?", meant->key);
     } else {
-        append(out, "unknown key, expected one of ");
-        append_keys(out, fields);
+        words_append(out, "unknown key, expected one of ");
+        words_append_keys(out, fields);
     }
     return out;
 }

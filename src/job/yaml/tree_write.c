@@ -3,14 +3,14 @@
 #include <string.h>
 #include <yaml.h>
 
-static int append(void *data, unsigned char *bytes, size_t count)
+static int tree_append(void *data, unsigned char *bytes, size_t count)
 {
     return text_add_bytes(data, (const char *)bytes, count) == STATUS_OK;
 }
 
 /* Gives *event, which belongs to the emitter from then on, to it; `made` tells whether there was
  * memory for the event. */
-static status_t emit(yaml_emitter_t *emitter, int made, yaml_event_t *event)
+static status_t tree_emit(yaml_emitter_t *emitter, int made, yaml_event_t *event)
 {
     status_t st = STATUS_OK;
     REQUIRE(made && yaml_emitter_emit(emitter, event), STATUS_DEVICE, "cannot write YAML: %s",
@@ -19,31 +19,32 @@ out:
     return st;
 }
 
-static status_t write_text(yaml_emitter_t *emitter, const char *text, yaml_scalar_style_t style)
+static status_t tree_write_text(yaml_emitter_t *emitter, const char *text,
+                                yaml_scalar_style_t style)
 {
     yaml_event_t event;
     int made = yaml_scalar_event_initialize(&event, NULL, NULL, (const yaml_char_t *)text,
                                             (int)strlen(text), 1, 1, style);
-    return emit(emitter, made, &event);
+    return tree_emit(emitter, made, &event);
 }
 
-static status_t write_value(yaml_emitter_t *emitter, const struct tree *node)
+static status_t tree_write_value(yaml_emitter_t *emitter, const struct tree *node)
 {
     /* Text that would read as nothing needs its quotes; all other quoting is the emitter's. */
     struct tree bare = *node;
     bare.is_plain = 1;
     int quoted = !node->is_plain && tree_is_empty(&bare);
-    return write_text(emitter, node->text,
-                      quoted ? YAML_SINGLE_QUOTED_SCALAR_STYLE : YAML_ANY_SCALAR_STYLE);
+    return tree_write_text(emitter, node->text,
+                           quoted ? YAML_SINGLE_QUOTED_SCALAR_STYLE : YAML_ANY_SCALAR_STYLE);
 }
 
-static status_t write_node(yaml_emitter_t *emitter, const struct tree *node)
+static status_t tree_write_node(yaml_emitter_t *emitter, const struct tree *node)
 {
     status_t st = STATUS_OK;
     yaml_event_t event;
     int made;
     if (node->kind == TREE_VALUE) {
-        TRY(write_value(emitter, node));
+        TRY(tree_write_value(emitter, node));
         goto out;
     }
     int is_mapping = node->kind == TREE_MAPPING;
@@ -51,16 +52,16 @@ static status_t write_node(yaml_emitter_t *emitter, const struct tree *node)
                                                             YAML_BLOCK_MAPPING_STYLE)
                       : yaml_sequence_start_event_initialize(&event, NULL, NULL, 1,
                                                              YAML_BLOCK_SEQUENCE_STYLE);
-    TRY(emit(emitter, made, &event));
+    TRY(tree_emit(emitter, made, &event));
     for (size_t i = 0; i < node->nchildren; i++) {
         if (is_mapping) {
-            TRY(write_text(emitter, node->child[i]->key, YAML_ANY_SCALAR_STYLE));
+            TRY(tree_write_text(emitter, node->child[i]->key, YAML_ANY_SCALAR_STYLE));
         }
-        TRY(write_node(emitter, node->child[i]));
+        TRY(tree_write_node(emitter, node->child[i]));
     }
     made = is_mapping ? yaml_mapping_end_event_initialize(&event)
                       : yaml_sequence_end_event_initialize(&event);
-    TRY(emit(emitter, made, &event));
+    TRY(tree_emit(emitter, made, &event));
 out:
     return st;
 }
@@ -71,18 +72,18 @@ status_t tree_write(const struct tree *root, struct text *out)
     yaml_emitter_t emitter;
     yaml_event_t event;
     REQUIRE(yaml_emitter_initialize(&emitter), STATUS_DEVICE, "out of memory: writing YAML");
-    yaml_emitter_set_output(&emitter, append, out);
+    yaml_emitter_set_output(&emitter, tree_append, out);
     yaml_emitter_set_unicode(&emitter, 1);
     yaml_emitter_set_width(&emitter, -1);
     int made = yaml_stream_start_event_initialize(&event, YAML_UTF8_ENCODING);
-    TRY(emit(&emitter, made, &event));
+    TRY(tree_emit(&emitter, made, &event));
     made = yaml_document_start_event_initialize(&event, NULL, NULL, NULL, 1);
-    TRY(emit(&emitter, made, &event));
-    TRY(write_node(&emitter, root));
+    TRY(tree_emit(&emitter, made, &event));
+    TRY(tree_write_node(&emitter, root));
     made = yaml_document_end_event_initialize(&event, 1);
-    TRY(emit(&emitter, made, &event));
+    TRY(tree_emit(&emitter, made, &event));
     made = yaml_stream_end_event_initialize(&event);
-    TRY(emit(&emitter, made, &event));
+    TRY(tree_emit(&emitter, made, &event));
 out:
     yaml_emitter_delete(&emitter);
     return st;

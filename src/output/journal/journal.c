@@ -78,7 +78,7 @@ int journal_note(journal_t *journal, const struct journal_record *record)
 
 /* Room for all records, so that a full disk does not end a job whose product has its room. Where
  * the file system cannot, records take it as they come. */
-static void reserve(const journal_t *journal)
+static void journal_reserve(const journal_t *journal)
 {
     uint64_t words = (JOURNAL_WORDS + 1) * journal->chunks +
                      spans_count(&journal->head.place) * chunk_groups(&journal->head.chunking);
@@ -112,7 +112,7 @@ status_t journal_create(const char *path, const struct journal_head *head, journ
     TRY(file_open_own(path, &journal->fd));
     REQUIRE(ftruncate(journal->fd, 0) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
     TRY(journal_write(journal));
-    reserve(journal);
+    journal_reserve(journal);
     journal->first = journal->end;
     TRY(file_sync(journal->fd, path));
     TRY(file_sync_folder(path));
@@ -134,14 +134,14 @@ status_t journal_resume(journal_t *journal)
     REQUIRE(ftruncate(fd, (off_t)journal->end) == 0, STATUS_DATA, "%s: %s", journal->path,
             strerror(errno));
     journal->dropped = 0;
-    reserve(journal);
+    journal_reserve(journal);
 out:
     return st;
 }
 
 /* Appends the bytes of a record to what is to be written. */
-static status_t append(journal_t *journal, uint32_t number, uint64_t missing, const uint32_t *sums,
-                       uint64_t count)
+static status_t journal_append(journal_t *journal, uint32_t number, uint64_t missing,
+                               const uint32_t *sums, uint64_t count)
 {
     status_t st = STATUS_OK;
     size_t begin = journal->added.length;
@@ -160,8 +160,8 @@ status_t journal_add(journal_t *journal, const struct journal_record *record)
     status_t st = STATUS_OK;
     uint64_t first;
     if (journal_note(journal, record)) {
-        TRY(append(journal, (uint32_t)record->chunk, record->missing, record->sums,
-                   journal_chunk_sums(&journal->head, record->chunk, &first)));
+        TRY(journal_append(journal, (uint32_t)record->chunk, record->missing, record->sums,
+                           journal_chunk_sums(&journal->head, record->chunk, &first)));
     }
 out:
     return st;
@@ -186,7 +186,7 @@ status_t journal_sync(journal_t *journal)
 status_t journal_complete(journal_t *journal)
 {
     status_t st = STATUS_OK;
-    TRY(append(journal, JOURNAL_COMPLETE, journal->missing, journal->sums, 0));
+    TRY(journal_append(journal, JOURNAL_COMPLETE, journal->missing, journal->sums, 0));
     TRY(journal_write(journal));
     TRY(journal_sync(journal));
     journal->is_complete = 1;

@@ -58,7 +58,7 @@ out:
     return st;
 }
 
-static struct origin origin_of(const struct journal_head *head)
+static struct origin head_origin_of(const struct journal_head *head)
 {
     return (struct origin){.program = head->program,
                            .job = head->job,
@@ -72,8 +72,8 @@ status_t journal_head_compare(const char *path, const struct journal_head *begun
 {
     status_t st = STATUS_OK;
     struct text difference = {0};
-    struct origin origin_then = origin_of(begun);
-    struct origin origin_now = origin_of(now);
+    struct origin origin_then = head_origin_of(begun);
+    struct origin origin_now = head_origin_of(now);
     TRY(origin_compare(&origin_then, &origin_now, &difference));
     REQUIRE(difference.length == 0, STATUS_USAGE,
             "%s was begun with another plan: %s; --restart begins anew", path, difference.data);
@@ -96,7 +96,7 @@ struct journal_rows journal_head_rows(const struct journal_head *head, const str
     return (struct journal_rows){first, end - first};
 }
 
-static status_t pack_choice(const struct channelise_choice *choice, struct text *out)
+static status_t head_pack_choice(const struct channelise_choice *choice, struct text *out)
 {
     status_t st = STATUS_OK;
     TRY(pack_u64(out, choice->backend));
@@ -125,25 +125,25 @@ status_t journal_head_pack(const struct journal_head *head, struct text *out)
     TRY(pack_u64(out, head->chunking.streams));
     TRY(pack_u64(out, head->chunking.group_streams));
     TRY(pack_u64(out, head->backend));
-    TRY(pack_choice(&head->choice, out));
+    TRY(head_pack_choice(&head->choice, out));
 out:
     return st;
 }
 
-static uint32_t unpack_u32(struct unpack *in)
+static uint32_t head_unpack_u32(struct unpack *in)
 {
     uint64_t value = unpack_u64(in);
     in->failed |= value > UINT32_MAX;
     return (uint32_t)value;
 }
 
-static void unpack_choice(struct unpack *in, struct channelise_choice *out)
+static void head_unpack_choice(struct unpack *in, struct channelise_choice *out)
 {
-    out->backend = (enum backend_kind)unpack_u32(in);
-    out->kernel = (enum kernel_kind)unpack_u32(in);
-    out->fft = (enum fft_kind)unpack_u32(in);
+    out->backend = (enum backend_kind)head_unpack_u32(in);
+    out->kernel = (enum kernel_kind)head_unpack_u32(in);
+    out->fft = (enum fft_kind)head_unpack_u32(in);
     for (size_t i = 0; i < sizeof out->numbers / sizeof *out->numbers; i++) {
-        out->numbers[i] = unpack_u32(in);
+        out->numbers[i] = head_unpack_u32(in);
     }
     char *wisdom = unpack_text(in);
     if (wisdom && strlen(wisdom) < sizeof out->wisdom) {
@@ -155,7 +155,7 @@ static void unpack_choice(struct unpack *in, struct channelise_choice *out)
 }
 
 /* Numbers that the rest of the program may divide by and allocate for. */
-static int makes_sense(const struct journal_head *head)
+static int head_makes_sense(const struct journal_head *head)
 {
     const struct chunking *chunking = &head->chunking;
     const struct product_place *place = &head->place;
@@ -186,12 +186,12 @@ int journal_head_unpack(struct unpack *in, struct journal_head *out)
     product_unpack_place(in, &out->place);
     out->chunking.spectra = unpack_u64(in);
     out->chunking.chunk_spectra = unpack_u64(in);
-    out->chunking.streams = unpack_u32(in);
-    out->chunking.group_streams = unpack_u32(in);
-    out->backend = (enum backend_kind)unpack_u32(in);
-    unpack_choice(in, &out->choice);
+    out->chunking.streams = head_unpack_u32(in);
+    out->chunking.group_streams = head_unpack_u32(in);
+    out->backend = (enum backend_kind)head_unpack_u32(in);
+    head_unpack_choice(in, &out->choice);
     int is_known = out->backend == BACKEND_CPU || out->backend == BACKEND_OPENCL ||
                    out->backend == BACKEND_REFERENCE;
     return !in->failed && in->at == in->length && out->program && out->inputs && out->job &&
-           out->coefficients && out->arithmetic && is_known && makes_sense(out);
+           out->coefficients && out->arithmetic && is_known && head_makes_sense(out);
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static status_t need_room(journal_t *journal, uint64_t words)
+static status_t journal_need_room(journal_t *journal, uint64_t words)
 {
     status_t st = STATUS_OK;
     if (words > journal->room) {
@@ -24,7 +24,8 @@ out:
 }
 
 /* Reads the record at `at` into journal->record. Gives *words = 0 when there is no good one. */
-static status_t read_record(journal_t *journal, uint64_t at, uint64_t bytes, uint64_t *words)
+static status_t journal_read_record(journal_t *journal, uint64_t at, uint64_t bytes,
+                                    uint64_t *words)
 {
     status_t st = STATUS_OK;
     uint64_t span;
@@ -43,7 +44,7 @@ static status_t read_record(journal_t *journal, uint64_t at, uint64_t bytes, uin
     if ((bytes - at) / sizeof chunk < count) {
         goto out;
     }
-    TRY(need_room(journal, count));
+    TRY(journal_need_room(journal, count));
     uint32_t *record = journal->record;
     TRY(file_read(journal->fd, journal->path, at, record, count * sizeof *record));
     if (crc_more(journal->seed, record, (count - 1) * sizeof *record) == record[count - 1]) {
@@ -53,7 +54,7 @@ out:
     return st;
 }
 
-static struct journal_record decode(const uint32_t *words)
+static struct journal_record journal_decode(const uint32_t *words)
 {
     struct journal_record record = {.chunk = words[0], .sums = words + 3};
     memcpy(&record.missing, words + 1, sizeof record.missing);
@@ -61,8 +62,8 @@ static struct journal_record decode(const uint32_t *words)
 }
 
 /* The packed head, from a file that begins as ours do. *is_good = 0: it is damaged. */
-static status_t read_head(journal_t *journal, const struct journal_preamble *preamble,
-                          uint64_t bytes, int *is_good)
+static status_t journal_read_head(journal_t *journal, const struct journal_preamble *preamble,
+                                  uint64_t bytes, int *is_good)
 {
     status_t st = STATUS_OK;
     char *packed = NULL;
@@ -88,16 +89,16 @@ out:
     return st;
 }
 
-static status_t read_records(journal_t *journal, uint64_t bytes)
+static status_t journal_read_records(journal_t *journal, uint64_t bytes)
 {
     status_t st = STATUS_OK;
     uint64_t words = 0;
     for (;;) {
-        TRY(read_record(journal, journal->end, bytes, &words));
+        TRY(journal_read_record(journal, journal->end, bytes, &words));
         if (words == 0) {
             break;
         }
-        struct journal_record record = decode(journal->record);
+        struct journal_record record = journal_decode(journal->record);
         if (journal->record[0] == JOURNAL_COMPLETE) {
             journal->is_complete = journal->done == journal->chunks;
         } else {
@@ -112,7 +113,7 @@ out:
 
 /* How the file begins: as ours do, or as one of ours of which the beginning never reached the
  * disk, or otherwise. */
-static enum journal_state judge(const struct journal_preamble *preamble, uint64_t bytes)
+static enum journal_state journal_judge(const struct journal_preamble *preamble, uint64_t bytes)
 {
     static const struct journal_preamble zeros;
     size_t there = (size_t)min_u64(bytes, sizeof preamble->magic);
@@ -124,7 +125,8 @@ static enum journal_state judge(const struct journal_preamble *preamble, uint64_
 }
 
 /* Opens for reading; *fd stays below 0 when there is no such file. */
-static status_t open_there(const char *path, int *fd, uint64_t *bytes, enum journal_state *state)
+static status_t journal_open_there(const char *path, int *fd, uint64_t *bytes,
+                                   enum journal_state *state)
 {
     status_t st = STATUS_OK;
     struct stat info;
@@ -151,12 +153,12 @@ status_t journal_open(const char *path, enum journal_state *state, journal_t **o
     int is_good = 0;
     *out = NULL;
     TRY(journal_begin(path, &journal));
-    TRY(open_there(path, &journal->fd, &bytes, state));
+    TRY(journal_open_there(path, &journal->fd, &bytes, state));
     if (journal->fd < 0) {
         goto out;
     }
     TRY(file_read(journal->fd, path, 0, &preamble, min_u64(bytes, sizeof preamble)));
-    *state = judge(&preamble, bytes);
+    *state = journal_judge(&preamble, bytes);
     if (*state == JOURNAL_FOREIGN || bytes < sizeof preamble || preamble.magic[0] == 0) {
         goto out;
     }
@@ -164,10 +166,10 @@ status_t journal_open(const char *path, enum journal_state *state, journal_t **o
         *state = JOURNAL_OTHER;
         goto out;
     }
-    TRY(read_head(journal, &preamble, bytes, &is_good));
+    TRY(journal_read_head(journal, &preamble, bytes, &is_good));
     if (is_good) {
         TRY(journal_create_tables(journal));
-        TRY(read_records(journal, bytes));
+        TRY(journal_read_records(journal, bytes));
         *state = JOURNAL_GOOD;
         *out = journal;
         journal = NULL;
@@ -187,9 +189,9 @@ status_t journal_read(const journal_t *journal, void *context,
     reader.room = 0;
     for (uint64_t at = journal->first; at < journal->end;) {
         uint64_t words = 0;
-        TRY(read_record(&reader, at, journal->end, &words));
+        TRY(journal_read_record(&reader, at, journal->end, &words));
         REQUIRE(words > 0, STATUS_DATA, "%s has changed while it was read", journal->path);
-        struct journal_record record = decode(reader.record);
+        struct journal_record record = journal_decode(reader.record);
         if (reader.record[0] != JOURNAL_COMPLETE) {
             TRY(take(context, &record));
         }

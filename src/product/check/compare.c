@@ -38,9 +38,9 @@ static const char *const links[] = {"DIMENSION_LIST", "REFERENCE_LIST", "DIMENSI
 /* In format_version 2: 0 whatever the telescope, and a count of the whole observation. */
 static const char *const changed[] = {"telescope_id", "gap_samples", "format_version", "title"};
 
-#define IS_AMONG(names, name) is_among(names, sizeof(names) / sizeof *(names), name)
+#define IS_AMONG(names, name) compare_is_among(names, sizeof(names) / sizeof *(names), name)
 
-static int is_among(const char *const *names, size_t count, const char *name)
+static int compare_is_among(const char *const *names, size_t count, const char *name)
 {
     int is = 0;
     for (size_t i = 0; i < count; i++) {
@@ -50,7 +50,7 @@ static int is_among(const char *const *names, size_t count, const char *name)
 }
 
 /* Whether it only explains. */
-static int is_prose(const char *name)
+static int compare_is_prose(const char *name)
 {
     const char *end = strrchr(name, '_');
     return (end && strcmp(end, "_convention") == 0) || strcmp(name, "long_name") == 0;
@@ -77,7 +77,7 @@ struct names {
     size_t count, room;
 };
 
-static herr_t take_name(struct names *names, const char *name)
+static herr_t compare_take_name(struct names *names, const char *name)
 {
     if (names->count == names->room) {
         size_t room = 2 * names->room + 16;
@@ -96,40 +96,43 @@ static herr_t take_name(struct names *names, const char *name)
     return 0;
 }
 
-static herr_t take_link(hid_t group, const char *name, const H5L_info_t *info, void *context)
+static herr_t compare_take_link(hid_t group, const char *name, const H5L_info_t *info,
+                                void *context)
 {
     (void)group;
     (void)info;
-    return take_name(context, name);
+    return compare_take_name(context, name);
 }
 
-static herr_t take_attribute(hid_t object, const char *name, const H5A_info_t *info, void *context)
+static herr_t compare_take_attribute(hid_t object, const char *name, const H5A_info_t *info,
+                                     void *context)
 {
     (void)object;
     (void)info;
-    return take_name(context, name);
+    return compare_take_name(context, name);
 }
 
-static status_t list_names(const struct comparison *comparison, hid_t object, int of_links,
-                           const char *name, struct names *out)
+static status_t compare_list_names(const struct comparison *comparison, hid_t object, int of_links,
+                                   const char *name, struct names *out)
 {
     status_t st = STATUS_OK;
-    herr_t done = of_links
-                      ? H5Literate(object, H5_INDEX_NAME, H5_ITER_INC, NULL, take_link, out)
-                      : H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, NULL, take_attribute, out);
+    herr_t done =
+        of_links
+            ? H5Literate(object, H5_INDEX_NAME, H5_ITER_INC, NULL, compare_take_link, out)
+            : H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, NULL, compare_take_attribute, out);
     H5_TRY(done, "%s: %s cannot be listed", comparison->path, name);
 out:
     return st;
 }
 
-static void names_free(struct names *names)
+static void compare_names_free(struct names *names)
 {
     h5_free_texts(names->names, names->count);
 }
 
-static int has_name(const struct names *names, const char *name)
+static int compare_has_name(const struct names *names, const char *name)
 {
-    return is_among((const char *const *)names->names, names->count, name);
+    return compare_is_among((const char *const *)names->names, names->count, name);
 }
 
 /* Notes what only one of both has. */
@@ -139,14 +142,15 @@ static status_t compare_names(struct comparison *comparison, const struct pair *
     status_t st = STATUS_OK;
     const char *what = of_links ? "object" : "attribute";
     for (size_t i = 0; i < expected->count && !comparison->is_old; i++) {
-        if (!has_name(found, expected->names[i])) {
+        if (!compare_has_name(found, expected->names[i])) {
             TRY(compare_differ(comparison, "%s has no %s %s", pair->name, what,
                                expected->names[i]));
         }
     }
     for (size_t i = 0; i < found->count && !comparison->is_old; i++) {
         const char *name = found->names[i];
-        if (!has_name(expected, name) && !IS_AMONG(makers, name) && strcmp(name, made_last) != 0) {
+        if (!compare_has_name(expected, name) && !IS_AMONG(makers, name) &&
+            strcmp(name, made_last) != 0) {
             TRY(compare_differ(comparison,
                                "%s has an %s %.80s, which its job and input do not make",
                                pair->name, what, found->names[i]));
@@ -156,11 +160,11 @@ out:
     return st;
 }
 
-static int is_passed_over(const struct comparison *comparison, const char *name)
+static int compare_is_passed_over(const struct comparison *comparison, const char *name)
 {
     return IS_AMONG(makers, name) || IS_AMONG(links, name) ||
            (comparison->is_moved && IS_AMONG(file_names, name)) ||
-           (comparison->is_old && (IS_AMONG(changed, name) || is_prose(name)));
+           (comparison->is_old && (IS_AMONG(changed, name) || compare_is_prose(name)));
 }
 
 static status_t compare_attributes(struct comparison *comparison, const struct pair *pair)
@@ -168,22 +172,22 @@ static status_t compare_attributes(struct comparison *comparison, const struct p
     status_t st = STATUS_OK;
     struct names found = {0};
     struct names expected = {0};
-    TRY(list_names(comparison, pair->found, 0, pair->name, &found));
-    TRY(list_names(comparison, pair->expected, 0, pair->name, &expected));
+    TRY(compare_list_names(comparison, pair->found, 0, pair->name, &found));
+    TRY(compare_list_names(comparison, pair->expected, 0, pair->name, &expected));
     TRY(compare_names(comparison, pair, 0, &found, &expected));
     for (size_t i = 0; i < expected.count; i++) {
         const char *name = expected.names[i];
-        if (has_name(&found, name) && !is_passed_over(comparison, name)) {
+        if (compare_has_name(&found, name) && !compare_is_passed_over(comparison, name)) {
             TRY(compare_attribute(comparison, pair, name));
         }
     }
 out:
-    names_free(&found);
-    names_free(&expected);
+    compare_names_free(&found);
+    compare_names_free(&expected);
     return st;
 }
 
-static herr_t add_scale(hid_t dataset, unsigned dim, hid_t scale, void *context)
+static herr_t compare_add_scale(hid_t dataset, unsigned dim, hid_t scale, void *context)
 {
     (void)dataset;
     (void)dim;
@@ -193,7 +197,7 @@ static herr_t add_scale(hid_t dataset, unsigned dim, hid_t scale, void *context)
 }
 
 /* "time: /time " */
-static status_t describe_dimension(hid_t dataset, unsigned dim, struct text *out)
+static status_t compare_describe_dimension(hid_t dataset, unsigned dim, struct text *out)
 {
     status_t st = STATUS_OK;
     char label[128] = "";
@@ -202,7 +206,7 @@ static status_t describe_dimension(hid_t dataset, unsigned dim, struct text *out
     }
     TRY(text_add(out, "%s: ", label));
     if (H5DSis_scale(dataset) <= 0) {
-        H5_TRY(H5DSiterate_scales(dataset, dim, NULL, add_scale, out),
+        H5_TRY(H5DSiterate_scales(dataset, dim, NULL, compare_add_scale, out),
                "a dimension's scales cannot be listed");
     }
 out:
@@ -216,8 +220,8 @@ static status_t compare_dimensions(struct comparison *comparison, const struct p
     for (int i = 0; i < rank; i++) {
         words[0].length = 0;
         words[1].length = 0;
-        TRY(describe_dimension(pair->found, (unsigned)i, &words[0]));
-        TRY(describe_dimension(pair->expected, (unsigned)i, &words[1]));
+        TRY(compare_describe_dimension(pair->found, (unsigned)i, &words[0]));
+        TRY(compare_describe_dimension(pair->expected, (unsigned)i, &words[1]));
         if (strcmp(words[0].data, words[1].data) != 0) {
             TRY(compare_differ(comparison, "dimension %d of %s is %.80s, expected %.80s", i,
                                pair->name, words[0].data, words[1].data));
@@ -288,22 +292,22 @@ static status_t compare_groups(struct comparison *comparison, const struct pair 
     struct names found = {0};
     struct names expected = {0};
     TRY(compare_attributes(comparison, pair));
-    TRY(list_names(comparison, pair->found, 1, pair->name, &found));
-    TRY(list_names(comparison, pair->expected, 1, pair->name, &expected));
+    TRY(compare_list_names(comparison, pair->found, 1, pair->name, &found));
+    TRY(compare_list_names(comparison, pair->expected, 1, pair->name, &expected));
     TRY(compare_names(comparison, pair, 1, &found, &expected));
     for (size_t i = 0; i < expected.count; i++) {
-        if (has_name(&found, expected.names[i])) {
+        if (compare_has_name(&found, expected.names[i])) {
             TRY(compare_object(comparison, pair, expected.names[i]));
         }
     }
 out:
-    names_free(&found);
-    names_free(&expected);
+    compare_names_free(&found);
+    compare_names_free(&expected);
     return st;
 }
 
-static status_t begin(const struct product *product, int is_moved, struct comparison *comparison,
-                      hid_t *expected, int *fd)
+static status_t compare_begin(const struct product *product, int is_moved,
+                              struct comparison *comparison, hid_t *expected, int *fd)
 {
     status_t st = STATUS_OK;
     char path[64];
@@ -347,7 +351,7 @@ out:
     return st;
 }
 
-static void end(struct comparison *comparison, hid_t expected, int fd)
+static void compare_end(struct comparison *comparison, hid_t expected, int fd)
 {
     h5_close(expected);
     text_free(&comparison->first);
@@ -364,11 +368,11 @@ status_t compare_product(const struct product *product, int is_moved,
     struct product_place place;
     hid_t expected = -1;
     int fd = -1;
-    TRY(begin(product, is_moved, &comparison, &expected, &fd));
+    TRY(compare_begin(product, is_moved, &comparison, &expected, &fd));
     TRY(product_describe(expected, spec, &place));
     TRY(compare(&comparison, expected));
 out:
-    end(&comparison, expected, fd);
+    compare_end(&comparison, expected, fd);
     return st;
 }
 
@@ -380,10 +384,10 @@ status_t compare_dedispersed(const struct product *product, int is_moved,
     struct product_place place;
     hid_t expected = -1;
     int fd = -1;
-    TRY(begin(product, is_moved, &comparison, &expected, &fd));
+    TRY(compare_begin(product, is_moved, &comparison, &expected, &fd));
     TRY(dedispersed_describe(expected, spec, &place));
     TRY(compare(&comparison, expected));
 out:
-    end(&comparison, expected, fd);
+    compare_end(&comparison, expected, fd);
     return st;
 }

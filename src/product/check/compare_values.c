@@ -14,14 +14,14 @@ enum { BLOCK = 1 << 17 };
 /* The last bits may be another mathematical library's; relative. */
 static const double rounding = 4 * DBL_EPSILON;
 
-static int is_number(hid_t type)
+static int compare_is_number(hid_t type)
 {
     H5T_class_t class = H5Tget_class(type);
     return class == H5T_INTEGER || class == H5T_FLOAT;
 }
 
 /* Numbers of `type`, as doubles. `scale`: that rounding goes by. */
-static int is_same(hid_t type, double found, double expected, double scale)
+static int compare_is_same(hid_t type, double found, double expected, double scale)
 {
     if (isnan(found) || isnan(expected)) {
         return isnan(found) && isnan(expected);
@@ -31,8 +31,8 @@ static int is_same(hid_t type, double found, double expected, double scale)
 }
 
 /* Notes numbers that differ, with as many digits as tell them apart. */
-static status_t differ_in_number(struct comparison *comparison, const char *what, double found,
-                                 double expected)
+static status_t compare_differ_in_number(struct comparison *comparison, const char *what,
+                                         double found, double expected)
 {
     char text[2][32];
     for (int digits = 15; digits <= 17; digits += 2) {
@@ -45,8 +45,8 @@ static status_t differ_in_number(struct comparison *comparison, const char *what
     return compare_differ(comparison, "%s is %s, expected %s", what, text[0], text[1]);
 }
 
-static status_t attribute_text(struct comparison *comparison, const struct pair *pair,
-                               const char *name)
+static status_t compare_attribute_text(struct comparison *comparison, const struct pair *pair,
+                                       const char *name)
 {
     status_t st = STATUS_OK;
     char *found = NULL;
@@ -64,8 +64,8 @@ out:
     return st;
 }
 
-static status_t attribute_number(struct comparison *comparison, const struct pair *pair,
-                                 const char *name, hid_t type)
+static status_t compare_attribute_number(struct comparison *comparison, const struct pair *pair,
+                                         const char *name, hid_t type)
 {
     status_t st = STATUS_OK;
     double found = 0;
@@ -77,9 +77,9 @@ static status_t attribute_number(struct comparison *comparison, const struct pai
     if (strcmp(name, "tstart") == 0 && expected > 0) {
         expected += comparison->tstart_later;
     }
-    if (!is_same(type, found, expected, fabs(expected))) {
+    if (!compare_is_same(type, found, expected, fabs(expected))) {
         snprintf(what, sizeof what, "attribute %s of %s", name, pair->name);
-        TRY(differ_in_number(comparison, what, found, expected));
+        TRY(compare_differ_in_number(comparison, what, found, expected));
     }
 out:
     return st;
@@ -106,9 +106,9 @@ status_t compare_attribute(struct comparison *comparison, const struct pair *pai
         TRY(compare_differ(comparison, "attribute %s of %s is of another type or shape", name,
                            pair->name));
     } else if (is_text && H5Sget_simple_extent_npoints(spaces[1]) == 1) {
-        TRY(attribute_text(comparison, pair, name));
-    } else if (is_number(types[1])) {
-        TRY(attribute_number(comparison, pair, name, types[1]));
+        TRY(compare_attribute_text(comparison, pair, name));
+    } else if (compare_is_number(types[1])) {
+        TRY(compare_attribute_number(comparison, pair, name, types[1]));
     }
 out:
     for (int i = 0; i < 2; i++) {
@@ -119,7 +119,7 @@ out:
     return st;
 }
 
-static double largest(const double *values, uint64_t count)
+static double compare_largest(const double *values, uint64_t count)
 {
     double most = 0;
     for (uint64_t i = 0; i < count; i++) {
@@ -138,14 +138,14 @@ static status_t compare_block(struct comparison *comparison, const struct pair *
     size_t size = H5Tget_size(type);
     const double *a = (const double *)(const void *)found;
     const double *b = (const double *)(const void *)expected;
-    double scale = is_number(type) ? largest(b, count) : 0;
+    double scale = compare_is_number(type) ? compare_largest(b, count) : 0;
     for (uint64_t i = 0; i < count; i++) {
-        if (is_number(type) && !is_same(type, a[i], b[i], scale)) {
+        if (compare_is_number(type) && !compare_is_same(type, a[i], b[i], scale)) {
             snprintf(what, sizeof what, "%s[%llu]", pair->name, (unsigned long long)(first + i));
-            TRY(differ_in_number(comparison, what, a[i], b[i]));
+            TRY(compare_differ_in_number(comparison, what, a[i], b[i]));
             goto out;
         }
-        if (!is_number(type) && memcmp(found + i * size, expected + i * size, size) != 0) {
+        if (!compare_is_number(type) && memcmp(found + i * size, expected + i * size, size) != 0) {
             TRY(compare_differ(comparison, "%s[%llu] is \"%.*s\", expected \"%.*s\"", pair->name,
                                (unsigned long long)(first + i), (int)size, found + i * size,
                                (int)size, expected + i * size));
@@ -167,7 +167,7 @@ status_t compare_values(struct comparison *comparison, const struct pair *pair)
     hid_t type = H5Dget_type(pair->expected);
     hid_t space = H5Dget_space(pair->expected);
     int rank = H5Sget_simple_extent_dims(space, dims, NULL);
-    hid_t as = is_number(type) ? H5T_NATIVE_DOUBLE : type;
+    hid_t as = compare_is_number(type) ? H5T_NATIVE_DOUBLE : type;
     hsize_t total = dims[0];
     hsize_t row = 1;
     for (int i = 1; i < rank; i++) {

@@ -32,13 +32,13 @@ struct fil {
     uint64_t nans;
 };
 
-static uint64_t stored_bits(const struct fil *fil)
+static uint64_t fil_stored_bits(const struct fil *fil)
 {
     return 8 * (uint64_t)fil->in->sample_bytes;
 }
 
 /* Opens it, with room for chunks that several blocks share. */
-static status_t open_input(struct fil *fil)
+static status_t fil_open_input(struct fil *fil)
 {
     status_t st = STATUS_OK;
     enum { CACHE_BYTES = 64 << 20 };
@@ -54,7 +54,7 @@ out:
 }
 
 /* Sums of what may be below 0 mean nothing. */
-static status_t check_sum(const struct fbh5 *in)
+static status_t fil_check_sum(const struct fbh5 *in)
 {
     status_t st = STATUS_OK;
     struct text powers = {0};
@@ -73,7 +73,7 @@ out:
     return st;
 }
 
-static status_t choose_ifs(struct fil *fil)
+static status_t fil_choose_ifs(struct fil *fil)
 {
     status_t st = STATUS_OK;
     const struct export_fil_options *options = fil->options;
@@ -81,7 +81,7 @@ static status_t choose_ifs(struct fil *fil)
     REQUIRE(options->only_if < 0 || (uint64_t)options->only_if < there, STATUS_USAGE,
             "export: --if %lld: %s has %llu, counted from 0", (long long)options->only_if,
             fil->in->path, (unsigned long long)there);
-    TRY(options->sum ? check_sum(fil->in) : STATUS_OK);
+    TRY(options->sum ? fil_check_sum(fil->in) : STATUS_OK);
     fil->first_if = options->only_if < 0 ? 0 : (uint64_t)options->only_if;
     fil->nifs = options->only_if < 0 ? there : 1;
     fil->header.nifs = options->sum ? 1 : fil->nifs;
@@ -90,9 +90,9 @@ out:
 }
 
 /* The least bits that hold every value exactly. */
-static uint32_t exact_bits(const struct fil *fil)
+static uint32_t fil_exact_bits(const struct fil *fil)
 {
-    uint32_t stored = (uint32_t)stored_bits(fil);
+    uint32_t stored = (uint32_t)fil_stored_bits(fil);
     uint64_t terms = fil->options->sum ? fil->nifs : 1;
     if (terms == 1 || stored == 32) {
         return stored;
@@ -100,11 +100,11 @@ static uint32_t exact_bits(const struct fil *fil)
     return stored == 8 && terms <= UINT16_MAX / UINT8_MAX ? 16 : 32;
 }
 
-static status_t choose_bits(struct fil *fil)
+static status_t fil_choose_bits(struct fil *fil)
 {
     status_t st = STATUS_OK;
     enum scale_kind kind = fil->options->scale.kind;
-    uint32_t exact = exact_bits(fil);
+    uint32_t exact = fil_exact_bits(fil);
     fil->bits = fil->options->bits ? fil->options->bits : exact;
     REQUIRE(kind == SCALE_NONE || fil->bits < 32, STATUS_USAGE,
             "export: --scale is for --bits 8 and 16; 32 bits are floats and need none");
@@ -112,14 +112,14 @@ static status_t choose_bits(struct fil *fil)
             "export: %u bits do not hold what %s holds in %u: say how with --scale channels, "
             "--scale range or --scale LOW..HIGH",
             fil->bits, fil->in->path, exact);
-    fil->is_plain = kind == SCALE_NONE && fil->bits == stored_bits(fil) && !fil->options->sum;
+    fil->is_plain = kind == SCALE_NONE && fil->bits == fil_stored_bits(fil) && !fil->options->sum;
     fil->header.nbits = fil->bits;
 out:
     return st;
 }
 
 /* Whole spectra in a block, whole chunks of the file where they fit; else a piece of a spectrum. */
-static status_t plan_blocks(struct fil *fil)
+static status_t fil_plan_blocks(struct fil *fil)
 {
     status_t st = STATUS_OK;
     uint64_t spectrum = fil->nifs * fil->header.nchans;
@@ -128,7 +128,7 @@ static status_t plan_blocks(struct fil *fil)
     fil->rows = fil->rows > chunk ? fil->rows - fil->rows % chunk : fil->rows;
     fil->chans = spectrum <= BLOCK ? fil->header.nchans : max_u64(BLOCK / fil->nifs, 1);
     size_t samples = (size_t)(fil->rows * fil->nifs * fil->chans);
-    TRY(memory_aligned(samples, stored_bits(fil) / 8, "samples", &fil->stored));
+    TRY(memory_aligned(samples, fil_stored_bits(fil) / 8, "samples", &fil->stored));
     if (!fil->is_plain) {
         TRY(memory_aligned(samples, sizeof *fil->numbers, "samples", &fil->numbers));
         TRY(memory_aligned(samples, fil->bits / 8, "samples", &fil->made));
@@ -138,7 +138,7 @@ out:
 }
 
 /* The stored samples as floats, summed over ifs if so asked: [rows][nifs written][chans]. */
-static void make_numbers(struct fil *fil, const struct fbh5_block *block)
+static void fil_make_numbers(struct fil *fil, const struct fbh5_block *block)
 {
     uint64_t terms = fil->options->sum ? fil->nifs : 1;
     uint64_t lines = block->rows * fil->header.nifs;
@@ -147,9 +147,9 @@ static void make_numbers(struct fil *fil, const struct fbh5_block *block)
             double sum = 0;
             for (uint64_t term = 0; term < terms; term++) {
                 uint64_t at = (line * terms + term) * block->chans + i;
-                sum += stored_bits(fil) == 8    ? ((const uint8_t *)fil->stored)[at]
-                       : stored_bits(fil) == 16 ? ((const uint16_t *)fil->stored)[at]
-                                                : (double)((const float *)fil->stored)[at];
+                sum += fil_stored_bits(fil) == 8    ? ((const uint8_t *)fil->stored)[at]
+                       : fil_stored_bits(fil) == 16 ? ((const uint16_t *)fil->stored)[at]
+                                                    : (double)((const float *)fil->stored)[at];
             }
             fil->numbers[line * block->chans + i] = (float)sum;
         }
@@ -157,22 +157,23 @@ static void make_numbers(struct fil *fil, const struct fbh5_block *block)
 }
 
 /* Which of the scale's channels begins line `line` of the block. */
-static uint64_t first_channel(const struct fil *fil, const struct fbh5_block *block, uint64_t line)
+static uint64_t fil_first_channel(const struct fil *fil, const struct fbh5_block *block,
+                                  uint64_t line)
 {
     return line % fil->header.nifs * fil->header.nchans + block->chan;
 }
 
-static status_t measure_block(struct fil *fil, const struct fbh5_block *block)
+static status_t fil_measure_block(struct fil *fil, const struct fbh5_block *block)
 {
-    make_numbers(fil, block);
+    fil_make_numbers(fil, block);
     for (uint64_t line = 0; line < block->rows * fil->header.nifs; line++) {
         scale_measure(&fil->scale, fil->numbers + line * block->chans, block->chans,
-                      first_channel(fil, block, line));
+                      fil_first_channel(fil, block, line));
     }
     return STATUS_OK;
 }
 
-static uint64_t count_nans(const float *values, uint64_t count)
+static uint64_t fil_count_nans(const float *values, uint64_t count)
 {
     uint64_t nans = 0;
     for (uint64_t i = 0; i < count; i++) {
@@ -181,17 +182,18 @@ static uint64_t count_nans(const float *values, uint64_t count)
     return nans;
 }
 
-static void encode_block(struct fil *fil, const struct fbh5_block *block)
+static void fil_encode_block(struct fil *fil, const struct fbh5_block *block)
 {
     uint64_t bytes = block->chans * fil->bits / 8;
-    make_numbers(fil, block);
+    fil_make_numbers(fil, block);
     for (uint64_t line = 0; line < block->rows * fil->header.nifs; line++) {
         const float *values = fil->numbers + line * block->chans;
         char *out = (char *)fil->made + line * bytes;
         if (fil->bits == 32) {
             memcpy(out, values, bytes);
         } else {
-            scale_encode(&fil->scale, values, block->chans, first_channel(fil, block, line), out);
+            scale_encode(&fil->scale, values, block->chans, fil_first_channel(fil, block, line),
+                         out);
         }
     }
 }
@@ -207,7 +209,7 @@ static void encode_block(struct fil *fil, const struct fbh5_block *block)
         }                                                                                          \
     } while (0)
 
-static void turn_line(uint32_t bits, void *line, uint64_t count)
+static void fil_turn_line(uint32_t bits, void *line, uint64_t count)
 {
     if (bits == 8) {
         REVERSE(uint8_t, line, count);
@@ -219,7 +221,7 @@ static void turn_line(uint32_t bits, void *line, uint64_t count)
 }
 
 /* Writes a block of made samples: in one go if it is of whole spectra. */
-static status_t put_block(struct fil *fil, const struct fbh5_block *block, char *data)
+static status_t fil_put_block(struct fil *fil, const struct fbh5_block *block, char *data)
 {
     status_t st = STATUS_OK;
     uint64_t nchans = fil->header.nchans;
@@ -228,7 +230,7 @@ static status_t put_block(struct fil *fil, const struct fbh5_block *block, char 
     uint64_t chan = fil->is_turned ? nchans - block->chan - block->chans : block->chan;
     uint64_t first = block->row * fil->header.nifs * nchans + chan;
     for (uint64_t line = 0; fil->is_turned && line < lines; line++) {
-        turn_line(fil->bits, data + line * block->chans * width, block->chans);
+        fil_turn_line(fil->bits, data + line * block->chans * width, block->chans);
     }
     uint64_t together = block->chans == nchans ? lines : 1;
     for (uint64_t line = 0; line < lines; line += together) {
@@ -239,22 +241,22 @@ out:
     return st;
 }
 
-static status_t write_block(struct fil *fil, const struct fbh5_block *block)
+static status_t fil_write_block(struct fil *fil, const struct fbh5_block *block)
 {
     if (!fil->is_plain) {
-        encode_block(fil, block);
+        fil_encode_block(fil, block);
     }
     char *data = fil->is_plain ? fil->stored : fil->made;
     if (fil->bits == 32) {
-        fil->nans +=
-            count_nans((const float *)(void *)data, block->rows * fil->header.nifs * block->chans);
+        fil->nans += fil_count_nans((const float *)(void *)data,
+                                    block->rows * fil->header.nifs * block->chans);
     }
-    return put_block(fil, block, data);
+    return fil_put_block(fil, block, data);
 }
 
 /* Reads all of the input, block by block. */
-static status_t for_each_block(struct fil *fil,
-                               status_t (*use)(struct fil *, const struct fbh5_block *))
+static status_t fil_for_each_block(struct fil *fil,
+                                   status_t (*use)(struct fil *, const struct fbh5_block *))
 {
     status_t st = STATUS_OK;
     uint64_t nchans = fil->header.nchans;
@@ -274,14 +276,14 @@ out:
     return st;
 }
 
-static uint64_t output_bytes(const struct fil *fil)
+static uint64_t fil_output_bytes(const struct fil *fil)
 {
     return fil->head.length +
            fil->in->rows * fil->header.nifs * fil->header.nchans * (fil->bits / 8);
 }
 
 /* What is read is not written: the filterbank, and all files that it leads to. */
-static status_t check_output(const struct fil *fil, const char *path)
+static status_t fil_check_output(const struct fil *fil, const char *path)
 {
     status_t st = STATUS_OK;
     static const char what[] = "the file which it is made of,";
@@ -299,21 +301,21 @@ out:
 static status_t write_file(struct fil *fil, const char *path)
 {
     status_t st = STATUS_OK;
-    TRY(check_output(fil, path));
+    TRY(fil_check_output(fil, path));
     TRY(export_file_begin(path, fil->options->force, &fil->file));
     TRY(export_file_put(&fil->file, 0, fil->head.data, fil->head.length));
-    TRY(export_file_reserve(&fil->file, output_bytes(fil)));
+    TRY(export_file_reserve(&fil->file, fil_output_bytes(fil)));
     if (scale_must_measure(&fil->scale)) {
-        TRY(for_each_block(fil, measure_block));
+        TRY(fil_for_each_block(fil, fil_measure_block));
     }
     TRY(scale_settle(&fil->scale, fil->in->path));
-    TRY(for_each_block(fil, write_block));
+    TRY(fil_for_each_block(fil, fil_write_block));
     TRY(export_file_publish(&fil->file));
 out:
     return st;
 }
 
-static status_t say(const struct fil *fil, const char *path, struct text *out)
+static status_t fil_say(const struct fil *fil, const char *path, struct text *out)
 {
     status_t st = STATUS_OK;
     char bytes[UNITS_TEXT];
@@ -331,7 +333,7 @@ static status_t say(const struct fil *fil, const char *path, struct text *out)
         fil->bits == 32  ? "32-bit float"
         : fil->bits == 8 ? "8 bit"
                          : "16 bit",
-        units_bytes(output_bytes(fil), bytes)));
+        units_bytes(fil_output_bytes(fil), bytes)));
     if (fil->scale.options.kind != SCALE_NONE) {
         TRY(scale_say(&fil->scale, out));
     }
@@ -366,15 +368,15 @@ status_t export_fil(const struct export_fil_options *options, struct text *said)
     char *path = NULL;
     TRY(options->out ? memory_text(options->out, &path)
                      : export_name(options->product, ".fil", &path));
-    TRY(open_input(&fil));
-    TRY(choose_ifs(&fil));
-    TRY(choose_bits(&fil));
+    TRY(fil_open_input(&fil));
+    TRY(fil_choose_ifs(&fil));
+    TRY(fil_choose_bits(&fil));
     fil.is_turned = sigproc_turn(&fil.header);
     TRY(sigproc_write(&fil.header, &fil.head));
-    TRY(plan_blocks(&fil));
+    TRY(fil_plan_blocks(&fil));
     TRY(scale_begin(&options->scale, fil.bits, fil.header.nifs * fil.header.nchans, &fil.scale));
     TRY(write_file(&fil, path));
-    TRY(say(&fil, path, said));
+    TRY(fil_say(&fil, path, said));
 out:
     fil_end(&fil);
     free(path);

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int begins_with(const char *path, const char *words, size_t skip)
+static int export_begins_with(const char *path, const char *words, size_t skip)
 {
     char start[64] = "";
     FILE *stream = fopen(path, "rb");
@@ -25,18 +25,19 @@ static int begins_with(const char *path, const char *words, size_t skip)
 
 /* What an export that was killed leaves, if it is not empty: a header of SIGPROC's, a .inf. A .dat
  * is nothing but numbers, but has a .inf beside it, unfinished or whole. */
-static int is_ours(const char *part)
+static int export_is_ours(const char *part)
 {
     static const char ending[] = ".dat.part";
     size_t length = strlen(part);
-    if (begins_with(part, "HEADER_START", 4) || begins_with(part, " Data file name", 0)) {
+    if (export_begins_with(part, "HEADER_START", 4) ||
+        export_begins_with(part, " Data file name", 0)) {
         return 1;
     }
     char *inf = length > strlen(ending) ? strdup(part) : NULL;
     int ours = 0;
     if (inf && strcmp(inf + length - strlen(ending), ending) == 0) {
         memcpy(inf + length - strlen(ending), ".inf.part", sizeof ending);
-        ours = begins_with(inf, " Data file name", 0);
+        ours = export_begins_with(inf, " Data file name", 0);
     }
     free(inf);
     return ours;
@@ -58,7 +59,7 @@ status_t export_file_begin(const char *path, int force, struct export_file *out)
     TRY(file_check_new(path, force));
     TRY(file_part_name(path, &file.part));
     TRY(memory_text(path, &file.path));
-    TRY(claim_part(file.part, force, is_ours, &file.fd));
+    TRY(claim_part(file.part, force, export_is_ours, &file.fd));
     REQUIRE(ftruncate(file.fd, 0) == 0, STATUS_DATA, "%s cannot be cut: %s", file.part,
             strerror(errno));
     *out = file;

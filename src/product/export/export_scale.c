@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static double largest(uint32_t bits)
+static double scale_largest(uint32_t bits)
 {
     return bits == 8 ? UINT8_MAX : UINT16_MAX;
 }
@@ -36,7 +36,7 @@ int scale_must_measure(const struct scale *scale)
     return scale->options.kind == SCALE_RANGE || scale->options.kind == SCALE_CHANNELS;
 }
 
-static void measure_line(struct scale_line *line, double value)
+static void scale_measure_line(struct scale_line *line, double value)
 {
     if (line->count == 0) {
         line->first = value;
@@ -57,7 +57,7 @@ void scale_measure(struct scale *scale, const float *values, uint64_t count, uin
         scale->low = value < scale->low ? value : scale->low;
         scale->high = value > scale->high ? value : scale->high;
         if (scale->lines) {
-            measure_line(&scale->lines[line + i], value);
+            scale_measure_line(&scale->lines[line + i], value);
         }
     }
 }
@@ -81,9 +81,9 @@ struct rule {
 };
 
 /* How channel `line` is encoded. */
-static struct rule rule_of(const struct scale *scale, uint64_t line)
+static struct rule scale_rule_of(const struct scale *scale, uint64_t line)
 {
-    double steps = largest(scale->bits) + 1;
+    double steps = scale_largest(scale->bits) + 1;
     if (scale->options.kind == SCALE_NONE) {
         return (struct rule){0, 0, 1, 0};
     }
@@ -110,9 +110,9 @@ static double encode(struct scale *scale, const struct rule *rule, double value)
                     : isinf(value)                       ? -INFINITY
                                                          : rule->centre;
     number = rint(number);
-    if (number < 0 || number > largest(scale->bits)) {
+    if (number < 0 || number > scale_largest(scale->bits)) {
         scale->clipped++;
-        return number < 0 ? 0 : largest(scale->bits);
+        return number < 0 ? 0 : scale_largest(scale->bits);
     }
     return number;
 }
@@ -120,10 +120,10 @@ static double encode(struct scale *scale, const struct rule *rule, double value)
 void scale_encode(struct scale *scale, const float *values, uint64_t count, uint64_t line,
                   void *out)
 {
-    struct rule rule = rule_of(scale, line);
+    struct rule rule = scale_rule_of(scale, line);
     for (uint64_t i = 0; i < count; i++) {
         if (scale->lines) {
-            rule = rule_of(scale, line + i);
+            rule = scale_rule_of(scale, line + i);
         }
         double number = encode(scale, &rule, values[i]);
         if (scale->bits == 8) {
@@ -137,7 +137,7 @@ void scale_encode(struct scale *scale, const float *values, uint64_t count, uint
 status_t scale_say(const struct scale *scale, struct text *out)
 {
     status_t st = STATUS_OK;
-    double top = largest(scale->bits);
+    double top = scale_largest(scale->bits);
     if (scale->options.kind == SCALE_CHANNELS) {
         TRY(text_add(out,
                      "scaling: each channel's mean becomes %g and its rms %g steps, so that 0 to "

@@ -40,7 +40,7 @@ out:
     return st;
 }
 
-static uint64_t nearest_dm(const struct series *in, double dm)
+static uint64_t series_nearest_dm(const struct series *in, double dm)
 {
     uint64_t best = 0;
     for (uint64_t i = 1; i < in->ndms; i++) {
@@ -52,7 +52,7 @@ static uint64_t nearest_dm(const struct series *in, double dm)
 }
 
 /* How far the nearest other DM lies from this one. */
-static double step_at(const struct series *in, uint64_t at)
+static double series_step_at(const struct series *in, uint64_t at)
 {
     double step = INFINITY;
     for (uint64_t i = 0; i < in->ndms; i++) {
@@ -62,7 +62,7 @@ static double step_at(const struct series *in, uint64_t at)
     return isfinite(step) ? step : 0;
 }
 
-static void range_of(const struct series *in, double *least, double *most)
+static void series_range_of(const struct series *in, double *least, double *most)
 {
     *least = *most = in->dm[0];
     for (uint64_t i = 1; i < in->ndms; i++) {
@@ -71,33 +71,33 @@ static void range_of(const struct series *in, double *least, double *most)
     }
 }
 
-static status_t fail_dms(const struct series *in, const char *what)
+static status_t series_fail_dms(const struct series *in, const char *what)
 {
     double least;
     double most;
-    range_of(in, &least, &most);
+    series_range_of(in, &least, &most);
     return report_fail(STATUS_USAGE, "export: %s is not in %s: it holds %llu DMs from %g to %g",
                        what, in->path, (unsigned long long)in->ndms, least, most);
 }
 
 /* Between two stored DMs the nearest is as good as any; beyond them it is another one. */
-static status_t choose_nearest(struct choice *choice, char *taken)
+static status_t series_choose_nearest(struct choice *choice, char *taken)
 {
     status_t st = STATUS_OK;
     const struct series *in = choice->in;
     double least;
     double most;
-    range_of(in, &least, &most);
+    series_range_of(in, &least, &most);
     for (uint32_t i = 0; i < choice->options->ndms; i++) {
         char what[64];
         double dm = choice->options->dms[i];
-        uint64_t at = nearest_dm(in, dm);
+        uint64_t at = series_nearest_dm(in, dm);
         double distance = fabs(in->dm[at] - dm);
         double slack = 1e-9 * fabs(dm);
         int is_within = dm >= least && dm <= most;
-        if (!is_within && distance > step_at(in, at) / 2 + slack) {
+        if (!is_within && distance > series_step_at(in, at) / 2 + slack) {
             snprintf(what, sizeof what, "DM %.12g", dm);
-            TRY(fail_dms(in, what));
+            TRY(series_fail_dms(in, what));
         }
         if (distance > slack) {
             report_note("DM %.12g is not stored: the nearest is %.12g", dm, in->dm[at]);
@@ -108,7 +108,7 @@ out:
     return st;
 }
 
-static status_t choose_range(struct choice *choice, char *taken)
+static status_t series_choose_range(struct choice *choice, char *taken)
 {
     status_t st = STATUS_OK;
     const struct export_series_options *options = choice->options;
@@ -122,20 +122,21 @@ static status_t choose_range(struct choice *choice, char *taken)
         char what[80];
         snprintf(what, sizeof what, "any DM from %.12g to %.12g", options->first_dm,
                  options->last_dm);
-        TRY(fail_dms(choice->in, what));
+        TRY(series_fail_dms(choice->in, what));
     }
 out:
     return st;
 }
 
-static status_t choose_dms(struct choice *choice)
+static status_t series_choose_dms(struct choice *choice)
 {
     status_t st = STATUS_OK;
     char *taken = NULL;
     size_t count = (size_t)choice->in->ndms;
     TRY(memory_zeroed(count, 1, "DMs", &taken));
     TRY(memory_zeroed(count, sizeof *choice->dms, "DMs", &choice->dms));
-    TRY(choice->options->ndms > 0 ? choose_nearest(choice, taken) : choose_range(choice, taken));
+    TRY(choice->options->ndms > 0 ? series_choose_nearest(choice, taken)
+                                  : series_choose_range(choice, taken));
     for (uint64_t i = 0; i < choice->in->ndms; i++) {
         if (taken[i]) {
             choice->dms[choice->ndms++] = i;
@@ -146,20 +147,20 @@ out:
     return st;
 }
 
-static int compare_f64(const void *left, const void *right)
+static int series_compare_f64(const void *left, const void *right)
 {
     double a = *(const double *)left;
     double b = *(const double *)right;
     return (a > b) - (a < b);
 }
 
-static double rounded(double dm, int decimals)
+static double series_rounded(double dm, int decimals)
 {
     return rint(dm * pow(10, decimals));
 }
 
 /* Two decimals, or as many more as tell the DMs apart. */
-static status_t choose_decimals(struct choice *choice)
+static status_t series_choose_decimals(struct choice *choice)
 {
     status_t st = STATUS_OK;
     enum { MOST = 9 };
@@ -168,11 +169,11 @@ static status_t choose_decimals(struct choice *choice)
     for (uint64_t i = 0; i < choice->ndms; i++) {
         sorted[i] = choice->in->dm[choice->dms[i]];
     }
-    qsort(sorted, (size_t)choice->ndms, sizeof *sorted, compare_f64);
+    qsort(sorted, (size_t)choice->ndms, sizeof *sorted, series_compare_f64);
     choice->decimals = 2;
     for (uint64_t i = 1; i < choice->ndms; i++) {
-        while (choice->decimals <= MOST &&
-               rounded(sorted[i], choice->decimals) == rounded(sorted[i - 1], choice->decimals)) {
+        while (choice->decimals <= MOST && series_rounded(sorted[i], choice->decimals) ==
+                                               series_rounded(sorted[i - 1], choice->decimals)) {
             choice->decimals++;
         }
     }
@@ -183,7 +184,8 @@ out:
 }
 
 /* base_DM475.00, and an ending. */
-static status_t name_of(const struct choice *choice, uint64_t dm, const char *ending, char **out)
+static status_t series_name_of(const struct choice *choice, uint64_t dm, const char *ending,
+                               char **out)
 {
     status_t st = STATUS_OK;
     struct text text = {0};
@@ -195,7 +197,7 @@ out:
     return st;
 }
 
-static uint64_t count_nans(const float *values, uint64_t count)
+static uint64_t series_count_nans(const float *values, uint64_t count)
 {
     uint64_t nans = 0;
     for (uint64_t i = 0; i < count; i++) {
@@ -205,8 +207,8 @@ static uint64_t count_nans(const float *values, uint64_t count)
 }
 
 /* Begins a file, with the words that it begins with. */
-static status_t begin(const struct choice *choice, const char *path, const struct text *head,
-                      struct export_file *file)
+static status_t series_begin(const struct choice *choice, const char *path, const struct text *head,
+                             struct export_file *file)
 {
     status_t st = STATUS_OK;
     TRY(export_file_begin(path, choice->options->force, file));
@@ -216,8 +218,8 @@ out:
 }
 
 /* All samples of a DM, behind `head`; then they get their name. */
-static status_t write_samples(struct choice *choice, uint64_t dm, const struct text *head,
-                              struct export_file *file)
+static status_t series_write_samples(struct choice *choice, uint64_t dm, const struct text *head,
+                                     struct export_file *file)
 {
     status_t st = STATUS_OK;
     uint64_t nans = 0;
@@ -225,7 +227,7 @@ static status_t write_samples(struct choice *choice, uint64_t dm, const struct t
     for (uint64_t at = 0; at < choice->samples; at += BLOCK) {
         uint64_t count = min_u64(BLOCK, choice->samples - at);
         TRY(series_read(choice->in, dm, at, count, choice->block));
-        nans += count_nans(choice->block, count);
+        nans += series_count_nans(choice->block, count);
         TRY(export_file_put(file, head->length + at * sizeof(float), choice->block,
                             count * sizeof(float)));
     }
@@ -238,7 +240,7 @@ out:
     return st;
 }
 
-static struct sigproc header_of(const struct choice *choice, uint64_t dm)
+static struct sigproc series_header_of(const struct choice *choice, uint64_t dm)
 {
     struct sigproc header = choice->in->header;
     struct utc start;
@@ -256,17 +258,17 @@ static struct sigproc header_of(const struct choice *choice, uint64_t dm)
     return header;
 }
 
-static status_t write_tim(struct choice *choice, uint64_t dm, struct text *said)
+static status_t series_write_tim(struct choice *choice, uint64_t dm, struct text *said)
 {
     status_t st = STATUS_OK;
     struct export_file file = {.fd = -1};
     struct text head = {0};
     char *path = NULL;
-    struct sigproc header = header_of(choice, dm);
-    TRY(name_of(choice, dm, ".tim", &path));
+    struct sigproc header = series_header_of(choice, dm);
+    TRY(series_name_of(choice, dm, ".tim", &path));
     TRY(sigproc_write(&header, &head));
-    TRY(begin(choice, path, &head, &file));
-    TRY(write_samples(choice, dm, &head, &file));
+    TRY(series_begin(choice, path, &head, &file));
+    TRY(series_write_samples(choice, dm, &head, &file));
     TRY(text_add_shown(said, "%s: SIGPROC series, DM %.12g, %llu samples\n", path, header.refdm,
                        (unsigned long long)choice->samples));
 out:
@@ -278,7 +280,7 @@ out:
 
 /* The .inf is begun last and whole last: a .dat.part that has none beside it is not ours, and where
  * there is a .inf, all is. */
-static status_t write_dat(struct choice *choice, uint64_t dm, struct text *said)
+static status_t series_write_dat(struct choice *choice, uint64_t dm, struct text *said)
 {
     status_t st = STATUS_OK;
     struct export_file dat = {.fd = -1};
@@ -287,13 +289,13 @@ static status_t write_dat(struct choice *choice, uint64_t dm, struct text *said)
     const struct text nothing = {0};
     char *bare = NULL;
     char *names[2] = {NULL, NULL};
-    TRY(name_of(choice, dm, "", &bare));
-    TRY(name_of(choice, dm, ".dat", &names[0]));
-    TRY(name_of(choice, dm, ".inf", &names[1]));
+    TRY(series_name_of(choice, dm, "", &bare));
+    TRY(series_name_of(choice, dm, ".dat", &names[0]));
+    TRY(series_name_of(choice, dm, ".inf", &names[1]));
     TRY(presto_inf(choice->in, text_basename(bare), dm, choice->samples, &words));
-    TRY(begin(choice, names[0], &nothing, &dat));
-    TRY(begin(choice, names[1], &words, &inf));
-    TRY(write_samples(choice, dm, &nothing, &dat));
+    TRY(series_begin(choice, names[0], &nothing, &dat));
+    TRY(series_begin(choice, names[1], &words, &inf));
+    TRY(series_write_samples(choice, dm, &nothing, &dat));
     TRY(export_file_publish(&inf));
     TRY(text_add_shown(said, "%s, .inf: PRESTO series, DM %.12g, %llu samples\n", names[0],
                        choice->in->dm[dm], (unsigned long long)choice->samples));
@@ -308,7 +310,7 @@ out:
 }
 
 /* PRESTO wants an even number of samples. */
-static status_t choose_samples(struct choice *choice)
+static status_t series_choose_samples(struct choice *choice)
 {
     status_t st = STATUS_OK;
     choice->samples = choice->in->samples;
@@ -328,7 +330,7 @@ out:
 }
 
 /* Every name, before the first file is written. */
-static status_t check_names(const struct choice *choice)
+static status_t series_check_names(const struct choice *choice)
 {
     status_t st = STATUS_OK;
     char *path = NULL;
@@ -337,7 +339,7 @@ static status_t check_names(const struct choice *choice)
     TRY(guard_add(&reads, "the file which it is made of,", choice->in->path));
     for (uint64_t i = 0; i < choice->ndms; i++) {
         for (int k = 0; k < (choice->options->is_tim ? 1 : 2); k++) {
-            TRY(name_of(choice, choice->dms[i], endings[k], &path));
+            TRY(series_name_of(choice, choice->dms[i], endings[k], &path));
             TRY(export_file_check(path, &reads, choice->options->force));
             free(path);
             path = NULL;
@@ -350,7 +352,7 @@ out:
 }
 
 /* What headers cannot say as it is. */
-static void say_band(const struct choice *choice)
+static void series_say_band(const struct choice *choice)
 {
     const struct series *in = choice->in;
     const struct series_band *band = &in->band;
@@ -367,7 +369,7 @@ static void say_band(const struct choice *choice)
     }
 }
 
-static void choice_end(struct choice *choice)
+static void series_choice_end(struct choice *choice)
 {
     series_destroy(choice->in);
     free(choice->dms);
@@ -382,20 +384,20 @@ status_t export_series(const struct export_series_options *options, struct text 
     TRY(series_open(options->product, &choice.in));
     TRY(options->base ? memory_text(options->base, &choice.base)
                       : export_name(options->product, "", &choice.base));
-    TRY(choose_dms(&choice));
-    TRY(choose_decimals(&choice));
-    TRY(choose_samples(&choice));
-    TRY(check_names(&choice));
+    TRY(series_choose_dms(&choice));
+    TRY(series_choose_decimals(&choice));
+    TRY(series_choose_samples(&choice));
+    TRY(series_check_names(&choice));
     if (choice.in->missing.length > 0) {
         report_note("%s does not say: %s; written as 0, 1 or unknown", choice.in->path,
                     choice.in->missing.data);
     }
-    say_band(&choice);
+    series_say_band(&choice);
     for (uint64_t i = 0; i < choice.ndms; i++) {
-        TRY(options->is_tim ? write_tim(&choice, choice.dms[i], said)
-                            : write_dat(&choice, choice.dms[i], said));
+        TRY(options->is_tim ? series_write_tim(&choice, choice.dms[i], said)
+                            : series_write_dat(&choice, choice.dms[i], said));
     }
 out:
-    choice_end(&choice);
+    series_choice_end(&choice);
     return st;
 }

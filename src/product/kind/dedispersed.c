@@ -32,19 +32,19 @@ static const char tstart_convention[] = "MJD (UTC) of the leading edge of sample
                                         "when the filterbank does not say when it starts";
 
 /* As SIGPROC and PRESTO count. */
-static double tstart_of(const struct dedispersed_spec *spec)
+static double dedispersed_tstart_of(const struct dedispersed_spec *spec)
 {
     const struct fbh5 *input = spec->input;
     return input->has_start ? utc_mjd(utc_add(input->start, axes_leading_edge(spec->time))) : 0;
 }
 
 /* What exporters need, on the dataset itself. */
-static status_t put_header(hid_t data, const struct dedispersed_spec *spec)
+static status_t dedispersed_put_header(hid_t data, const struct dedispersed_spec *spec)
 {
     status_t st = STATUS_OK;
     const struct fbh5 *input = spec->input;
     TRY(h5_put_f64(data, "tsamp_s", spec->time.step));
-    TRY(h5_put_f64(data, "tstart", tstart_of(spec)));
+    TRY(h5_put_f64(data, "tstart", dedispersed_tstart_of(spec)));
     TRY(h5_put_text(data, "tstart_convention", tstart_convention));
     TRY(h5_put_f64(data, "fch1", input->fch1_mhz));
     TRY(h5_put_f64(data, "foff", input->foff_mhz));
@@ -62,7 +62,7 @@ out:
     return st;
 }
 
-static status_t put_root(hid_t file, const struct dedispersed_spec *spec)
+static status_t dedispersed_put_root(hid_t file, const struct dedispersed_spec *spec)
 {
     status_t st = STATUS_OK;
     const struct fbh5 *input = spec->input;
@@ -77,8 +77,8 @@ out:
 }
 
 /* A dataset of the provenance, written at once. */
-static status_t put_table(hid_t group, const char *name, hid_t stored, hid_t type, int rank,
-                          const hsize_t *dims, const void *values)
+static status_t dedispersed_put_table(hid_t group, const char *name, hid_t stored, hid_t type,
+                                      int rank, const hsize_t *dims, const void *values)
 {
     status_t st = STATUS_OK;
     hid_t dataset = -1;
@@ -90,7 +90,7 @@ out:
     return st;
 }
 
-static status_t put_plan(hid_t group, const struct dedispersed_spec *spec)
+static status_t dedispersed_put_plan(hid_t group, const struct dedispersed_spec *spec)
 {
     status_t st = STATUS_OK;
     TRY(h5_put_text(group, "filterbank", spec->input->path));
@@ -110,25 +110,27 @@ out:
     return st;
 }
 
-static status_t put_provenance(hid_t file, const struct dedispersed_spec *spec,
-                               const struct product_place *place)
+static status_t dedispersed_put_provenance(hid_t file, const struct dedispersed_spec *spec,
+                                           const struct product_place *place)
 {
     status_t st = STATUS_OK;
     hid_t group = -1;
     const hsize_t dims[2] = {spec->delays->ndms, spec->delays->nchannels};
     TRY(product_begin_provenance(file, spec->job_text, spec->arithmetic, spec->inputs, &group));
-    TRY(put_plan(group, spec));
+    TRY(dedispersed_put_plan(group, spec));
     TRY(product_reserve_counts(group, place));
-    TRY(put_table(group, "delays", H5T_STD_U32LE, H5T_NATIVE_UINT32, 2, dims, spec->delays->table));
-    TRY(put_table(group, "frequency", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, dims + 1,
-                  spec->input->freq_hz));
-    TRY(put_table(group, "mask", H5T_STD_U8LE, H5T_NATIVE_UINT8, 1, dims + 1, spec->mask));
+    TRY(dedispersed_put_table(group, "delays", H5T_STD_U32LE, H5T_NATIVE_UINT32, 2, dims,
+                              spec->delays->table));
+    TRY(dedispersed_put_table(group, "frequency", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, dims + 1,
+                              spec->input->freq_hz));
+    TRY(dedispersed_put_table(group, "mask", H5T_STD_U8LE, H5T_NATIVE_UINT8, 1, dims + 1,
+                              spec->mask));
 out:
     h5_close(group);
     return st;
 }
 
-static status_t put_series(hid_t file, const struct dedispersed_spec *spec)
+static status_t dedispersed_put_series(hid_t file, const struct dedispersed_spec *spec)
 {
     status_t st = STATUS_OK;
     hid_t data = -1;
@@ -137,7 +139,7 @@ static status_t put_series(hid_t file, const struct dedispersed_spec *spec)
     TRY(product_scale_time(file, dims[1], spec->input->has_start ? &spec->input->start : NULL,
                            "when a pulse arrives at the reference frequency"));
     TRY(h5_create_dataset(file, "dedispersed", H5T_IEEE_F32LE, 2, dims, &data));
-    TRY(put_header(data, spec));
+    TRY(dedispersed_put_header(data, spec));
     TRY(product_attach(file, data, "dm", 0, "dm"));
     TRY(product_attach(file, data, "time", 1, "time"));
 out:
@@ -152,9 +154,9 @@ status_t dedispersed_describe(hid_t file, const struct dedispersed_spec *spec,
     *place = (struct product_place){.rows = spec->delays->ndms,
                                     .row_bytes = spec->times * sizeof(float)};
     place->span_rows = spans_rows(place->rows, place->row_bytes);
-    TRY(put_root(file, spec));
-    TRY(put_series(file, spec));
-    TRY(put_provenance(file, spec, place));
+    TRY(dedispersed_put_root(file, spec));
+    TRY(dedispersed_put_series(file, spec));
+    TRY(dedispersed_put_provenance(file, spec, place));
 out:
     return st;
 }
@@ -187,7 +189,7 @@ void dedispersed_destroy(struct dedispersed *dedispersed)
     }
 }
 
-static status_t need_text(hid_t group, const char *path, const char *name, char **out)
+static status_t dedispersed_need_text(hid_t group, const char *path, const char *name, char **out)
 {
     status_t st = STATUS_OK;
     int found = 0;
@@ -197,7 +199,7 @@ out:
     return st;
 }
 
-static status_t read_delays(hid_t file, const char *path, struct dedispersed *to)
+static status_t dedispersed_read_delays(hid_t file, const char *path, struct dedispersed *to)
 {
     status_t st = STATUS_OK;
     hid_t dataset = H5Dopen2(file, "provenance/delays", H5P_DEFAULT);
@@ -216,7 +218,7 @@ out:
     return st;
 }
 
-static status_t read_here(const char *path, struct dedispersed **out)
+static status_t dedispersed_read_here(const char *path, struct dedispersed **out)
 {
     status_t st = STATUS_OK;
     struct dedispersed *to = NULL;
@@ -227,16 +229,16 @@ static status_t read_here(const char *path, struct dedispersed **out)
     TRY(h5_open_file(path, &file));
     group = H5Gopen2(file, "provenance", H5P_DEFAULT);
     H5_TRY(group, "%s has no provenance", path);
-    TRY(need_text(group, path, "filterbank", &to->filterbank));
-    TRY(need_text(group, path, "mode", &to->mode));
-    TRY(need_text(group, path, "edges", &to->edges));
+    TRY(dedispersed_need_text(group, path, "filterbank", &to->filterbank));
+    TRY(dedispersed_need_text(group, path, "mode", &to->mode));
+    TRY(dedispersed_need_text(group, path, "edges", &to->edges));
     TRY(h5_get_f64(group, path, "constant", &to->constant, &found));
     TRY(h5_get_f64(group, path, "reference_hz", &to->reference_hz, &found));
     TRY(h5_read_f64s(file, path, "dm", &to->dms, &to->ndms));
     TRY(h5_read_f64s(file, path, "provenance/frequency", &to->freq_hz, &to->nchannels));
     REQUIRE(to->ndms > 0 && to->nchannels > 0, STATUS_DATA, "%s holds %zu DMs of %zu channels",
             path, to->ndms, to->nchannels);
-    TRY(read_delays(file, path, to));
+    TRY(dedispersed_read_delays(file, path, to));
     *out = to;
     to = NULL;
 out:
@@ -248,5 +250,5 @@ out:
 
 status_t dedispersed_read(const char *path, struct dedispersed **out)
 {
-    return apart_is_used() ? ask_dedispersed(path, out) : read_here(path, out);
+    return apart_is_used() ? ask_dedispersed(path, out) : dedispersed_read_here(path, out);
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 /* Names of the ifs: "CS001/X" where there are several stations or beams, else the polarisation. */
-static status_t name_ifs(const struct archive *archive, char ***out, uint32_t *count)
+static status_t power_name_ifs(const struct archive *archive, char ***out, uint32_t *count)
 {
     status_t st = STATUS_OK;
     static const enum axis axes[] = {AXIS_STATION, AXIS_BEAM, AXIS_POL};
@@ -46,7 +46,7 @@ out:
 }
 
 /* blimpy's header: names and units are SIGPROC's (MHz, hours, MJD). */
-static status_t put_header(hid_t data, const struct product_spec *spec, uint32_t nifs)
+static status_t power_put_header(hid_t data, const struct product_spec *spec, uint32_t nifs)
 {
     status_t st = STATUS_OK;
     const struct archive *archive = spec->archive;
@@ -88,7 +88,7 @@ status_t power_create(hid_t file, const struct product_spec *spec, hid_t *out)
     status_t st = STATUS_OK;
     char **ifs = NULL;
     uint32_t nifs = 0;
-    TRY(name_ifs(spec->archive, &ifs, &nifs));
+    TRY(power_name_ifs(spec->archive, &ifs, &nifs));
     TRY(h5_put_text(file, "CLASS", "FILTERBANK"));
     TRY(h5_put_text(file, "VERSION", "1.0"));
     hsize_t dims[3] = {spec->rows, nifs, product_frequencies(spec)};
@@ -96,7 +96,7 @@ status_t power_create(hid_t file, const struct product_spec *spec, hid_t *out)
             "%llu channels do not fit a filterbank, whose header counts to %d",
             (unsigned long long)dims[2], INT32_MAX);
     TRY(h5_create_dataset(file, "data", H5T_IEEE_F32LE, 3, dims, out));
-    TRY(put_header(*out, spec, nifs));
+    TRY(power_put_header(*out, spec, nifs));
     TRY(product_scale_texts(file, "pol", ifs, nifs,
                             "station/beam/polarisation of each if, as far as the archive has such "
                             "axes"));

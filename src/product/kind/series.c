@@ -25,7 +25,7 @@ void series_destroy(struct series *series)
     free(series);
 }
 
-static status_t open_data(struct series *series)
+static status_t series_open_data(struct series *series)
 {
     status_t st = STATUS_OK;
     hid_t access = -1;
@@ -43,7 +43,7 @@ out:
     return st;
 }
 
-static status_t read_shape(struct series *series)
+static status_t series_read_shape(struct series *series)
 {
     status_t st = STATUS_OK;
     hsize_t dims[H5S_MAX_RANK] = {0};
@@ -68,7 +68,7 @@ out:
     return st;
 }
 
-static status_t read_dms(struct series *series)
+static status_t series_read_dms(struct series *series)
 {
     status_t st = STATUS_OK;
     size_t count = 0;
@@ -82,13 +82,13 @@ out:
     return st;
 }
 
-static status_t note_missing(struct series *series, const char *name)
+static status_t series_note_missing(struct series *series, const char *name)
 {
     return text_add(&series->missing, "%s%s", series->missing.length ? ", " : "", name);
 }
 
 /* The distance of the first two time stamps. */
-static status_t tsamp_of_times(struct series *series, double *tsamp)
+static status_t series_tsamp_of_times(struct series *series, double *tsamp)
 {
     status_t st = STATUS_OK;
     hid_t dataset = -1;
@@ -121,14 +121,14 @@ out:
     return st;
 }
 
-static status_t read_tsamp(struct series *series)
+static status_t series_read_tsamp(struct series *series)
 {
     status_t st = STATUS_OK;
     double *tsamp = &series->header.tsamp;
     int found = 0;
     TRY(h5_get_f64(series->data, series->path, "tsamp_s", tsamp, &found));
     if (!found) {
-        TRY(tsamp_of_times(series, tsamp));
+        TRY(series_tsamp_of_times(series, tsamp));
     }
     REQUIRE(isfinite(*tsamp) && *tsamp > 0, STATUS_DATA,
             "%s does not say how long a sample is: tsamp_s of /dedispersed, or /time",
@@ -137,7 +137,7 @@ out:
     return st;
 }
 
-static status_t read_numbers(struct series *series)
+static status_t series_read_numbers(struct series *series)
 {
     status_t st = STATUS_OK;
     struct sigproc *header = &series->header;
@@ -156,7 +156,7 @@ static status_t read_numbers(struct series *series)
         if (found && isfinite(value)) {
             *wanted[i].value = value;
         } else {
-            TRY(note_missing(series, wanted[i].name));
+            TRY(series_note_missing(series, wanted[i].name));
         }
     }
     REQUIRE(nchans >= 0 && nchans <= INT32_MAX, STATUS_DATA, "%s: nchans = %g", series->path,
@@ -166,7 +166,7 @@ out:
     return st;
 }
 
-static status_t read_start(struct series *series)
+static status_t series_read_start(struct series *series)
 {
     status_t st = STATUS_OK;
     struct start start;
@@ -179,7 +179,7 @@ out:
 }
 
 /* Texts stand on the dataset or on the root, positions on the root, as in our other products. */
-static status_t read_words(struct series *series)
+static status_t series_read_words(struct series *series)
 {
     status_t st = STATUS_OK;
     struct sigproc *header = &series->header;
@@ -206,13 +206,13 @@ static status_t read_words(struct series *series)
         header->raj_hours = ra / 15;
         header->dej_degrees = dec;
     } else {
-        TRY(note_missing(series, "position"));
+        TRY(series_note_missing(series, "position"));
     }
     if (!has_source) {
-        TRY(note_missing(series, "source_name"));
+        TRY(series_note_missing(series, "source_name"));
     }
     if (!has_telescope) {
-        TRY(note_missing(series, "telescope"));
+        TRY(series_note_missing(series, "telescope"));
     }
     TRY(h5_get_i64(series->data, series->path, "telescope_id", &telescope, &has_number));
     header->telescope_id = has_number && telescope > 0 && telescope <= INT32_MAX
@@ -234,13 +234,13 @@ status_t series_open(const char *path, struct series **out)
     series->data = -1;
     TRY(memory_text(path, &series->path));
     TRY(h5_open_file(path, &series->file));
-    TRY(open_data(series));
-    TRY(read_shape(series));
-    TRY(read_dms(series));
-    TRY(read_tsamp(series));
-    TRY(read_numbers(series));
-    TRY(read_start(series));
-    TRY(read_words(series));
+    TRY(series_open_data(series));
+    TRY(series_read_shape(series));
+    TRY(series_read_dms(series));
+    TRY(series_read_tsamp(series));
+    TRY(series_read_numbers(series));
+    TRY(series_read_start(series));
+    TRY(series_read_words(series));
     TRY(series_read_band(series));
     *out = series;
     series = NULL;

@@ -23,7 +23,7 @@ static void band_of_header(const struct sigproc *header, struct series_band *ban
 }
 
 /* Whether they follow each other as on a line from the first to the last. */
-static int is_even(const double *hertz, size_t count, double width)
+static int band_is_even(const double *hertz, size_t count, double width)
 {
     double step = count > 1 ? (hertz[count - 1] - hertz[0]) / (double)(count - 1) : 0;
     for (size_t i = 0; i < count; i++) {
@@ -34,7 +34,7 @@ static int is_even(const double *hertz, size_t count, double width)
     return fabs(fabs(step) - width) * (double)(count - 1) <= slack * width;
 }
 
-static double smallest_step(const double *hertz, size_t count)
+static double band_smallest_step(const double *hertz, size_t count)
 {
     double least = INFINITY;
     for (size_t i = 1; i < count; i++) {
@@ -48,7 +48,7 @@ static double smallest_step(const double *hertz, size_t count)
  * channel lie where they do: delays are counted from there. */
 static void band_of_table(const double *hertz, size_t count, struct series_band *band)
 {
-    double width = band->width_mhz > 0 ? 1e6 * band->width_mhz : smallest_step(hertz, count);
+    double width = band->width_mhz > 0 ? 1e6 * band->width_mhz : band_smallest_step(hertz, count);
     double low = hertz[0];
     double high = hertz[0];
     for (size_t i = 1; i < count; i++) {
@@ -62,10 +62,10 @@ static void band_of_table(const double *hertz, size_t count, struct series_band 
                                  .width_mhz = (steps > 0 ? (high - low) / steps : width) / 1e6,
                                  .held = count,
                                  .channels = steps < 1e15 ? (uint64_t)steps + 1 : UINT64_MAX,
-                                 .is_even = is_even(hertz, count, width)};
+                                 .is_even = band_is_even(hertz, count, width)};
 }
 
-static status_t read_table(const struct series *series, struct series_band *band)
+static status_t band_read_table(const struct series *series, struct series_band *band)
 {
     status_t st = STATUS_OK;
     double *hertz = NULL;
@@ -84,7 +84,8 @@ out:
 }
 
 /* Which frequency the times belong to, and by which law. */
-static status_t read_reference(hid_t group, const struct series *series, struct series_band *band)
+static status_t band_read_reference(hid_t group, const struct series *series,
+                                    struct series_band *band)
 {
     status_t st = STATUS_OK;
     double hertz = 0;
@@ -114,12 +115,12 @@ status_t series_read_band(struct series *series)
     }
     TRY(h5_has(series->file, series->path, "provenance/frequency", &is_there));
     if (is_there) {
-        TRY(read_table(series, band));
+        TRY(band_read_table(series, band));
     }
     band->reference_mhz = band->high_mhz;
     band->constant = delays_default_constant;
     if (group >= 0) {
-        TRY(read_reference(group, series, band));
+        TRY(band_read_reference(group, series, band));
     }
 out:
     h5_close(group);

@@ -61,14 +61,14 @@ struct sixtieths sixtieths_of(double value, double parts)
 }
 
 /* 12.5 becomes 123000.0. */
-static double packed(double value)
+static double sigproc_packed(double value)
 {
     struct sixtieths parts = sixtieths_of(value, 1e6);
     double number = parts.whole * 1e4 + parts.minutes * 1e2 + parts.seconds;
     return parts.is_negative ? -number : number;
 }
 
-static status_t put_letters(struct text *out, const char *letters)
+static status_t sigproc_put_letters(struct text *out, const char *letters)
 {
     status_t st = STATUS_OK;
     int32_t length = (int32_t)strnlen(letters, MOST_LETTERS);
@@ -78,38 +78,38 @@ out:
     return st;
 }
 
-static status_t put_text(struct text *out, const char *name, const char *value)
+static status_t sigproc_put_text(struct text *out, const char *name, const char *value)
 {
     status_t st = STATUS_OK;
-    TRY(put_letters(out, name));
-    TRY(put_letters(out, value && value[0] ? value : "unknown"));
+    TRY(sigproc_put_letters(out, name));
+    TRY(sigproc_put_letters(out, value && value[0] ? value : "unknown"));
 out:
     return st;
 }
 
-static status_t put_int(struct text *out, const char *name, int32_t value)
+static status_t sigproc_put_int(struct text *out, const char *name, int32_t value)
 {
     status_t st = STATUS_OK;
-    TRY(put_letters(out, name));
+    TRY(sigproc_put_letters(out, name));
     TRY(text_add_bytes(out, (const char *)&value, sizeof value));
 out:
     return st;
 }
 
-static status_t put_count(struct text *out, const char *name, uint64_t value)
+static status_t sigproc_put_count(struct text *out, const char *name, uint64_t value)
 {
     status_t st = STATUS_OK;
     REQUIRE(value <= INT32_MAX, STATUS_USAGE, "%s = %llu does not fit a header of SIGPROC", name,
             (unsigned long long)value);
-    TRY(put_int(out, name, (int32_t)value));
+    TRY(sigproc_put_int(out, name, (int32_t)value));
 out:
     return st;
 }
 
-static status_t put_double(struct text *out, const char *name, double value)
+static status_t sigproc_put_double(struct text *out, const char *name, double value)
 {
     status_t st = STATUS_OK;
-    TRY(put_letters(out, name));
+    TRY(sigproc_put_letters(out, name));
     TRY(text_add_bytes(out, (const char *)&value, sizeof value));
 out:
     return st;
@@ -118,35 +118,35 @@ out:
 status_t sigproc_write(const struct sigproc *header, struct text *out)
 {
     status_t st = STATUS_OK;
-    TRY(put_letters(out, "HEADER_START"));
-    TRY(put_text(out, "rawdatafile", header->rawdatafile));
-    TRY(put_text(out, "source_name", header->source));
-    TRY(put_int(out, "machine_id", header->machine_id));
-    TRY(put_int(out, "telescope_id", header->telescope_id));
-    TRY(put_double(out, "src_raj", packed(header->raj_hours)));
-    TRY(put_double(out, "src_dej", packed(header->dej_degrees)));
-    TRY(put_double(out, "az_start", header->az_start));
-    TRY(put_double(out, "za_start", header->za_start));
-    TRY(put_int(out, "data_type", header->data_type));
+    TRY(sigproc_put_letters(out, "HEADER_START"));
+    TRY(sigproc_put_text(out, "rawdatafile", header->rawdatafile));
+    TRY(sigproc_put_text(out, "source_name", header->source));
+    TRY(sigproc_put_int(out, "machine_id", header->machine_id));
+    TRY(sigproc_put_int(out, "telescope_id", header->telescope_id));
+    TRY(sigproc_put_double(out, "src_raj", sigproc_packed(header->raj_hours)));
+    TRY(sigproc_put_double(out, "src_dej", sigproc_packed(header->dej_degrees)));
+    TRY(sigproc_put_double(out, "az_start", header->az_start));
+    TRY(sigproc_put_double(out, "za_start", header->za_start));
+    TRY(sigproc_put_int(out, "data_type", header->data_type));
     if (header->data_type == SIGPROC_SERIES) {
-        TRY(put_double(out, "refdm", header->refdm));
+        TRY(sigproc_put_double(out, "refdm", header->refdm));
     }
-    TRY(put_double(out, "fch1", header->fch1));
-    TRY(put_double(out, "foff", header->foff));
-    TRY(put_count(out, "nchans", header->nchans));
-    TRY(put_count(out, "nbits", header->nbits));
-    TRY(put_double(out, "tstart", header->tstart));
-    TRY(put_double(out, "tsamp", header->tsamp));
-    TRY(put_count(out, "nifs", header->nifs));
-    TRY(put_int(out, "nbeams", header->nbeams));
-    TRY(put_int(out, "ibeam", header->ibeam));
-    TRY(put_letters(out, "HEADER_END"));
+    TRY(sigproc_put_double(out, "fch1", header->fch1));
+    TRY(sigproc_put_double(out, "foff", header->foff));
+    TRY(sigproc_put_count(out, "nchans", header->nchans));
+    TRY(sigproc_put_count(out, "nbits", header->nbits));
+    TRY(sigproc_put_double(out, "tstart", header->tstart));
+    TRY(sigproc_put_double(out, "tsamp", header->tsamp));
+    TRY(sigproc_put_count(out, "nifs", header->nifs));
+    TRY(sigproc_put_int(out, "nbeams", header->nbeams));
+    TRY(sigproc_put_int(out, "ibeam", header->ibeam));
+    TRY(sigproc_put_letters(out, "HEADER_END"));
 out:
     return st;
 }
 
 /* Whether two names are one, whatever their case, blanks and hyphens. */
-static int is_same_name(const char *a, const char *b)
+static int sigproc_is_same_name(const char *a, const char *b)
 {
     static const char between[] = " -_";
     for (;;) {
@@ -202,7 +202,7 @@ int32_t sigproc_telescope(const char *name)
                  {"MeerKAT", 64},
                  {"KAT-7", 65}};
     for (size_t i = 0; name && i < sizeof known / sizeof *known; i++) {
-        if (is_same_name(name, known[i].name)) {
+        if (sigproc_is_same_name(name, known[i].name)) {
             return known[i].id;
         }
     }

@@ -8,7 +8,7 @@ const char *product_data_name(enum product_kind kind)
     return names[kind];
 }
 
-static status_t pair_type(hid_t *out)
+static status_t spectra_pair_type(hid_t *out)
 {
     status_t st = STATUS_OK;
     *out = H5Tcreate(H5T_COMPOUND, 8);
@@ -18,8 +18,8 @@ out:
     return st;
 }
 
-static status_t attach_names(hid_t file, hid_t data, const struct archive *archive, enum axis axis,
-                             unsigned dim)
+static status_t spectra_attach_names(hid_t file, hid_t data, const struct archive *archive,
+                                     enum axis axis, unsigned dim)
 {
     status_t st = STATUS_OK;
     char **names = NULL;
@@ -50,7 +50,7 @@ status_t spectra_create(hid_t file, const struct product_spec *spec, hid_t *out)
     }
     dims[rank++] = product_frequencies(spec);
     TRY(text_add(&words, ",frequency"));
-    TRY(pair_type(&type));
+    TRY(spectra_pair_type(&type));
     TRY(h5_create_dataset(file, "spectra", type, rank, dims, out));
     TRY(h5_put_text(*out, "axes", words.data));
     TRY(h5_put_text(*out, "long_name",
@@ -61,7 +61,7 @@ status_t spectra_create(hid_t file, const struct product_spec *spec, hid_t *out)
     int dim = 1;
     for (int i = 0; i < 3; i++) {
         if (axes[i] == AXIS_POL || archive->present[axes[i]]) {
-            TRY(attach_names(file, *out, archive, axes[i], (unsigned)dim));
+            TRY(spectra_attach_names(file, *out, archive, axes[i], (unsigned)dim));
             dim++;
         }
     }

@@ -21,8 +21,8 @@ struct blocks {
     struct tune_space space;
 };
 
-static status_t problem_of(backend_t *backend, const struct channelise_spec *spec,
-                           struct tune_problem *out)
+static status_t blocks_problem_of(backend_t *backend, const struct channelise_spec *spec,
+                                  struct tune_problem *out)
 {
     status_t st = STATUS_OK;
     TRY(tune_ppf_problem(backend, spec, out));
@@ -33,7 +33,7 @@ out:
 }
 
 /* "4096 spectra" */
-static int parse(const char *words, uint64_t *out)
+static int blocks_parse(const char *words, uint64_t *out)
 {
     int length = 0;
     uint64_t spectra = 0;
@@ -45,8 +45,8 @@ static int parse(const char *words, uint64_t *out)
     return 1;
 }
 
-static status_t look_up(const struct tune_problem *problem, const char *database, uint64_t *spectra,
-                        enum tune_found *found, struct tune_known *very)
+static status_t blocks_look_up(const struct tune_problem *problem, const char *database,
+                               uint64_t *spectra, enum tune_found *found, struct tune_known *very)
 {
     status_t st = STATUS_OK;
     enum { MOST_NEAR = 32 };
@@ -59,7 +59,7 @@ static status_t look_up(const struct tune_problem *problem, const char *database
     struct store_key key = tune_problem_key(problem);
     store_find(store, &key, near, MOST_NEAR, &count);
     for (uint32_t i = 0; i < count && *found == TUNE_NOTHING; i++) {
-        if (parse(near[i].words, spectra)) {
+        if (blocks_parse(near[i].words, spectra)) {
             *found = near[i].distance > 0 ? TUNE_NEAREST : TUNE_EXACT;
         }
     }
@@ -94,21 +94,21 @@ status_t tune_block_length_find(backend_t *backend, const struct channelise_spec
 {
     status_t st = STATUS_OK;
     struct tune_problem problem = {0};
-    TRY(problem_of(backend, spec, &problem));
-    TRY(look_up(&problem, database, spectra, found, NULL));
+    TRY(blocks_problem_of(backend, spec, &problem));
+    TRY(blocks_look_up(&problem, database, spectra, found, NULL));
 out:
     tune_problem_free(&problem);
     return st;
 }
 
-static status_t words_of(void *context, uint32_t i, struct text *out)
+static status_t blocks_words_of(void *context, uint32_t i, struct text *out)
 {
     const struct blocks *blocks = context;
     return text_add(out, "%" PRIu32 " spectra", blocks->lengths[i]);
 }
 
-static status_t time_one(void *context, uint32_t i, uint32_t repeats, const struct tune_time *time,
-                         struct tune_measure *out)
+static status_t blocks_time_one(void *context, uint32_t i, uint32_t repeats,
+                                const struct tune_time *time, struct tune_measure *out)
 {
     status_t st = STATUS_OK;
     const struct blocks *blocks = context;
@@ -123,7 +123,7 @@ out:
 }
 
 /* A length that fits, once. */
-static void add(struct blocks *blocks, uint64_t length, uint64_t memory)
+static void blocks_add(struct blocks *blocks, uint64_t length, uint64_t memory)
 {
     uint32_t *count = &blocks->space.count;
     length = length / GRAIN * GRAIN;
@@ -140,35 +140,36 @@ static void add(struct blocks *blocks, uint64_t length, uint64_t memory)
 
 /* What a run would take, what is known, and halves of the most that there is something to learn
  * of. */
-static status_t begin(backend_t *backend, const struct channelise_spec *spec, uint64_t suits,
-                      const struct tune_known *known, uint64_t memory, struct blocks *blocks)
+static status_t blocks_begin(backend_t *backend, const struct channelise_spec *spec, uint64_t suits,
+                             const struct tune_known *known, uint64_t memory, struct blocks *blocks)
 {
     status_t st = STATUS_OK;
     static const char *const names[] = {"spectra"};
     uint64_t length = 0;
     blocks->expected = spec->expected;
     TRY(block_trial_create(backend, spec, memory, &blocks->trial));
-    add(blocks, suits, memory);
-    if (known->can_be && parse(known->words.data, &length)) {
-        add(blocks, length, memory);
+    blocks_add(blocks, suits, memory);
+    if (known->can_be && blocks_parse(known->words.data, &length)) {
+        blocks_add(blocks, length, memory);
     }
     for (length = block_trial_most(blocks->trial); length > 0; length /= 2) {
-        add(blocks, length, memory);
+        blocks_add(blocks, length, memory);
     }
     blocks->space.context = blocks;
     blocks->space.nparameters = 1;
     blocks->space.names = names;
     blocks->space.values = blocks->lengths;
-    blocks->space.words = words_of;
-    blocks->space.time = time_one;
+    blocks->space.words = blocks_words_of;
+    blocks->space.time = blocks_time_one;
 out:
     return st;
 }
 
-static int find_length(const struct blocks *blocks, const struct tune_known *known, uint32_t *out)
+static int blocks_find_length(const struct blocks *blocks, const struct tune_known *known,
+                              uint32_t *out)
 {
     uint64_t length = 0;
-    for (uint32_t i = 0; i < blocks->space.count && parse(known->words.data, &length); i++) {
+    for (uint32_t i = 0; i < blocks->space.count && blocks_parse(known->words.data, &length); i++) {
         if (blocks->lengths[i] == length) {
             *out = i;
             return 1;
@@ -177,10 +178,11 @@ static int find_length(const struct blocks *blocks, const struct tune_known *kno
     return 0;
 }
 
-static status_t search(backend_t *backend, const struct channelise_spec *spec, uint64_t suits,
-                       const struct tune_problem *problem, struct tune_known *known,
-                       const struct tune_options *options, tune_log_t *log, const char *database,
-                       uint64_t *best, struct tune_summary *out)
+static status_t blocks_search(backend_t *backend, const struct channelise_spec *spec,
+                              uint64_t suits, const struct tune_problem *problem,
+                              struct tune_known *known, const struct tune_options *options,
+                              tune_log_t *log, const char *database, uint64_t *best,
+                              struct tune_summary *out)
 {
     status_t st = STATUS_OK;
     struct blocks blocks = {.trial = NULL};
@@ -190,11 +192,11 @@ static status_t search(backend_t *backend, const struct channelise_spec *spec, u
     if (out->is_cut) {
         goto out;
     }
-    TRY(begin(backend, spec, suits, known, options->memory, &blocks));
+    TRY(blocks_begin(backend, spec, suits, known, options->memory, &blocks));
     if (blocks.space.count == 0) {
         goto out;
     }
-    known->can_be = known->can_be && find_length(&blocks, known, &known->index);
+    known->can_be = known->can_be && blocks_find_length(&blocks, known, &known->index);
     with_known.known = known->can_be ? &known->index : NULL;
     TRY(tune_search(&blocks.space, &with_known, log, problem->hash, &outcome));
     TRY(tune_summarise(&blocks.space, &outcome, blocks.space.count, out));
@@ -219,9 +221,9 @@ status_t tune_block_length_search(backend_t *backend, const struct channelise_sp
     uint64_t length = 0;
     enum tune_found found;
     *out = (struct tune_summary){0};
-    TRY(problem_of(backend, spec, &problem));
-    TRY(look_up(&problem, database, &length, &found, &known));
-    TRY(search(backend, spec, suits, &problem, &known, options, log, database, best, out));
+    TRY(blocks_problem_of(backend, spec, &problem));
+    TRY(blocks_look_up(&problem, database, &length, &found, &known));
+    TRY(blocks_search(backend, spec, suits, &problem, &known, options, log, database, best, out));
 out:
     tune_problem_free(&problem);
     tune_known_free(&known);
@@ -238,13 +240,13 @@ status_t tune_block_length_now(backend_t *backend, const struct channelise_spec 
     struct tune_problem problem = {0};
     struct tune_known known = {.searched = 0};
     struct tune_summary summary = {0};
-    TRY(problem_of(backend, spec, &problem));
-    TRY(look_up(&problem, wish->database, spectra, found, &known));
+    TRY(blocks_problem_of(backend, spec, &problem));
+    TRY(blocks_look_up(&problem, wish->database, spectra, found, &known));
     if (!tune_is_wanted(what, *found, &known, &options.time)) {
         goto out;
     }
-    st = search(backend, spec, suits, &problem, &known, &options, NULL, wish->database, spectra,
-                &summary);
+    st = blocks_search(backend, spec, suits, &problem, &known, &options, NULL, wish->database,
+                       spectra, &summary);
     TRY(tune_forgive(what, backend, st));
     if (summary.timed > 0) {
         tune_note(what, &summary);

@@ -23,7 +23,7 @@ struct block_trial {
     uint32_t nslots;
 };
 
-static void give_room_back(block_trial_t *trial)
+static void block_give_room_back(block_trial_t *trial)
 {
     for (uint32_t s = 0; s < MOST_SLOTS; s++) {
         struct slot *slot = &trial->slots[s];
@@ -38,7 +38,7 @@ static void give_room_back(block_trial_t *trial)
 void block_trial_destroy(block_trial_t *trial)
 {
     if (trial) {
-        give_room_back(trial);
+        block_give_room_back(trial);
         ppf_trial_destroy(trial->bank);
         free(trial);
     }
@@ -56,7 +56,7 @@ uint64_t block_trial_bytes(const block_trial_t *trial, uint64_t block)
 }
 
 /* All of it as one block: what the others must come to. */
-static status_t make_whole(block_trial_t *trial)
+static status_t block_make_whole(block_trial_t *trial)
 {
     status_t st = STATUS_OK;
     ppf_trial_t *bank = trial->bank;
@@ -84,7 +84,7 @@ status_t block_trial_create(backend_t *backend, const struct channelise_spec *sp
                           spec->choice.backend != BACKEND_AUTO ? &spec->choice : &trial->bank->plan,
                           &trial->bank->spec);
     trial->bank->spec.is_timed = 0; /* what is under way must not be waited for */
-    TRY(make_whole(trial));
+    TRY(block_make_whole(trial));
     *out = trial;
     trial = NULL;
 out:
@@ -92,7 +92,7 @@ out:
     return st;
 }
 
-static status_t take_room(block_trial_t *trial, uint64_t block)
+static status_t block_take_room(block_trial_t *trial, uint64_t block)
 {
     status_t st = STATUS_OK;
     const ppf_trial_t *bank = trial->bank;
@@ -110,7 +110,7 @@ out:
 
 /* Samples of the first block everywhere, for backends that have copies of samples: others read the
  * whole's, each block its own, as they read files. */
-static status_t fill(block_trial_t *trial, uint64_t block, int *is_lent)
+static status_t block_fill(block_trial_t *trial, uint64_t block, int *is_lent)
 {
     status_t st = STATUS_OK;
     void *all = NULL;
@@ -126,7 +126,7 @@ out:
 }
 
 /* Waits for the block that the slot had before. */
-static status_t await(const ppf_trial_t *bank, struct slot *slot)
+static status_t block_await(const ppf_trial_t *bank, struct slot *slot)
 {
     status_t st = STATUS_OK;
     void *data = NULL;
@@ -137,8 +137,8 @@ out:
     return st;
 }
 
-static status_t work_off(block_trial_t *trial, channelise_t *stage, uint64_t block, int is_lent,
-                         double *seconds)
+static status_t block_work_off(block_trial_t *trial, channelise_t *stage, uint64_t block,
+                               int is_lent, double *seconds)
 {
     status_t st = STATUS_OK;
     const ppf_trial_t *bank = trial->bank;
@@ -153,7 +153,7 @@ static status_t work_off(block_trial_t *trial, channelise_t *stage, uint64_t blo
     double started = clock_now();
     for (uint64_t b = 0; b < blocks; b++) {
         struct slot *slot = &trial->slots[b % trial->nslots];
-        TRY(await(bank, slot));
+        TRY(block_await(bank, slot));
         slot->at = is_lent ? b % all * block : 0;
         if (is_lent) {
             buffer_lend(slot->in, (const char *)samples + slot->at *
@@ -164,7 +164,7 @@ static status_t work_off(block_trial_t *trial, channelise_t *stage, uint64_t blo
         TRY(channelise_run(stage, slot->in, &input, 1, block, 0, slot->out, rows));
     }
     for (uint32_t s = 0; s < trial->nslots; s++) {
-        TRY(await(bank, &trial->slots[s]));
+        TRY(block_await(bank, &trial->slots[s]));
     }
     *seconds = (clock_now() - started) * (double)bank->spec.max_spectra / (double)(blocks * block);
 out:
@@ -172,7 +172,7 @@ out:
 }
 
 /* Rows of the last blocks that differ from the whole's. */
-static status_t compare(const block_trial_t *trial, uint64_t block, uint32_t *wrong)
+static status_t block_compare(const block_trial_t *trial, uint64_t block, uint32_t *wrong)
 {
     status_t st = STATUS_OK;
     const ppf_trial_t *bank = trial->bank;
@@ -209,17 +209,17 @@ status_t block_trial_time(block_trial_t *trial, uint64_t block, uint32_t repeats
     spec.max_spectra = block;
     TRY(memory_zeroed(repeats, sizeof *times, "times", &times));
     TRY(channelise_create(trial->bank->backend, &spec, &stage));
-    TRY(take_room(trial, block));
-    TRY(fill(trial, block, &is_lent));
-    TRY(work_off(trial, stage, block, is_lent, &first));
+    TRY(block_take_room(trial, block));
+    TRY(block_fill(trial, block, &is_lent));
+    TRY(block_work_off(trial, stage, block, is_lent, &first));
     for (; n < repeats && (n == 0 || !time || !tune_time_is_over(time, 1)); n++) {
-        TRY(work_off(trial, stage, block, is_lent, &times[n]));
+        TRY(block_work_off(trial, stage, block, is_lent, &times[n]));
     }
-    TRY(compare(trial, block, wrong));
+    TRY(block_compare(trial, block, wrong));
     *seconds = tune_median(times, n);
 out:
     channelise_destroy(stage);
-    give_room_back(trial);
+    block_give_room_back(trial);
     free(times);
     return st;
 }

@@ -24,15 +24,15 @@ struct tune_dedispersion {
     int is_thinned;
 };
 
-static status_t words_of(void *context, uint32_t i, struct text *out)
+static status_t dedispersion_words_of(void *context, uint32_t i, struct text *out)
 {
     const struct tune_dedispersion *shapes = context;
     return dedisperse_shape_words(&shapes->shapes[i], out);
 }
 
 /* Compilers wait for nobody: as many at once as there are processors. */
-static void prepare(void *context, const uint32_t *list, uint32_t count,
-                    const struct tune_time *time, unsigned char *done)
+static void dedispersion_prepare(void *context, const uint32_t *list, uint32_t count,
+                                 const struct tune_time *time, unsigned char *done)
 {
     const struct tune_dedispersion *shapes = context;
     backend_t *backend = dedispersion_trial_backend(shapes->trial);
@@ -47,8 +47,8 @@ static void prepare(void *context, const uint32_t *list, uint32_t count,
     }
 }
 
-static status_t time_shape(void *context, uint32_t i, uint32_t repeats,
-                           const struct tune_time *time, struct tune_measure *out)
+static status_t dedispersion_time_shape(void *context, uint32_t i, uint32_t repeats,
+                                        const struct tune_time *time, struct tune_measure *out)
 {
     status_t st = STATUS_OK;
     struct tune_dedispersion *shapes = context;
@@ -69,8 +69,8 @@ void tune_dedispersion_destroy(tune_dedispersion_t *shapes)
     }
 }
 
-static int is_there(const struct tune_dedispersion *shapes, uint32_t n,
-                    const struct dedisperse_shape *shape)
+static int dedispersion_is_there(const struct tune_dedispersion *shapes, uint32_t n,
+                                 const struct dedisperse_shape *shape)
 {
     for (uint32_t i = 0; i < n; i++) {
         if (memcmp(&shapes->shapes[i], shape, sizeof *shape) == 0) {
@@ -81,14 +81,14 @@ static int is_there(const struct tune_dedispersion *shapes, uint32_t n,
 }
 
 /* Those that must be there, behind the first n; how many fit and were not there. */
-static uint32_t add_others(struct tune_dedispersion *shapes, uint32_t n,
-                           const struct dedisperse_shape *list, uint32_t count)
+static uint32_t dedispersion_add_others(struct tune_dedispersion *shapes, uint32_t n,
+                                        const struct dedisperse_shape *list, uint32_t count)
 {
     uint32_t added = 0;
     for (uint32_t i = 0; i < count; i++) {
         const char *why = NULL;
         double cost = 0;
-        if (!is_there(shapes, n + added, &list[i]) &&
+        if (!dedispersion_is_there(shapes, n + added, &list[i]) &&
             dedisperse_shape_fits(dedispersion_trial_backend(shapes->trial),
                                   dedispersion_trial_spec(shapes->trial), &list[i], &cost, &why)) {
             shapes->shapes[n + added] = list[i];
@@ -98,7 +98,7 @@ static uint32_t add_others(struct tune_dedispersion *shapes, uint32_t n,
     return added;
 }
 
-static uint32_t step_of(const struct tune_thinning *thinning, uint32_t count)
+static uint32_t dedispersion_step_of(const struct tune_thinning *thinning, uint32_t count)
 {
     uint32_t step = thinning->every > 0 ? thinning->every : 1;
     if (thinning->most > 0 && ceil_div_u64(count, step) > thinning->most) {
@@ -108,7 +108,8 @@ static uint32_t step_of(const struct tune_thinning *thinning, uint32_t count)
 }
 
 /* Drops what has other values than those that are wanted. */
-static status_t drop_others(struct dedisperse_candidate *list, uint32_t *count, const char *only)
+static status_t dedispersion_drop_others(struct dedisperse_candidate *list, uint32_t *count,
+                                         const char *only)
 {
     status_t st = STATUS_OK;
     struct tune_filter filter;
@@ -124,30 +125,32 @@ out:
     return st;
 }
 
-static status_t fill(struct tune_dedispersion *shapes, const struct tune_thinning *thinning)
+static status_t dedispersion_fill(struct tune_dedispersion *shapes,
+                                  const struct tune_thinning *thinning)
 {
     status_t st = STATUS_OK;
     struct dedisperse_candidate *list = NULL;
     if (!thinning->is_only) {
         TRY(dedisperse_candidates(dedispersion_trial_backend(shapes->trial),
                                   dedispersion_trial_spec(shapes->trial), &list, &shapes->all));
-        TRY(thinning->only ? drop_others(list, &shapes->all, thinning->only) : STATUS_OK);
+        TRY(thinning->only ? dedispersion_drop_others(list, &shapes->all, thinning->only)
+                           : STATUS_OK);
     }
-    uint32_t step = step_of(thinning, shapes->all);
+    uint32_t step = dedispersion_step_of(thinning, shapes->all);
     shapes->is_thinned = thinning->is_only || thinning->only || step > 1;
     size_t most = (size_t)thinning->nalso + ceil_div_u64(shapes->all, step) + 1;
     TRY(memory_zeroed(most, sizeof *shapes->shapes, "shapes", &shapes->shapes));
     TRY(memory_zeroed(most, sizeof *shapes->costs, "shapes", &shapes->costs));
-    uint32_t nothers = add_others(shapes, 0, thinning->also, thinning->nalso);
+    uint32_t nothers = dedispersion_add_others(shapes, 0, thinning->also, thinning->nalso);
     uint32_t n = nothers;
     for (uint64_t i = 0; i < shapes->all; i += step) {
-        if (!is_there(shapes, nothers, &list[i].shape)) {
+        if (!dedispersion_is_there(shapes, nothers, &list[i].shape)) {
             shapes->shapes[n] = list[i].shape;
             shapes->costs[n++] = list[i].cost;
         }
     }
     if (thinning->known) {
-        n += add_others(shapes, n, thinning->known, 1);
+        n += dedispersion_add_others(shapes, n, thinning->known, 1);
     }
     shapes->space.count = n;
 out:
@@ -163,17 +166,17 @@ status_t tune_dedispersion_create(dedispersion_trial_t *trial, const struct tune
     char *folder = cache_path("");
     TRY(memory_zeroed(1, sizeof *shapes, "shapes", &shapes));
     shapes->trial = trial;
-    TRY(fill(shapes, thinning));
+    TRY(dedispersion_fill(shapes, thinning));
     shapes->space.context = shapes;
     shapes->space.nparameters = SHAPE_NUMBERS;
     shapes->space.names = shape_names;
     shapes->space.values = (const uint32_t *)shapes->shapes;
     shapes->space.costs = shapes->costs;
-    shapes->space.words = words_of;
+    shapes->space.words = dedispersion_words_of;
     /* Without a cache what is compiled ahead would be lost. */
-    shapes->space.prepare = folder && omp_get_num_procs() > 1 ? prepare : NULL;
+    shapes->space.prepare = folder && omp_get_num_procs() > 1 ? dedispersion_prepare : NULL;
     shapes->space.ahead = (uint32_t)omp_get_num_procs();
-    shapes->space.time = time_shape;
+    shapes->space.time = dedispersion_time_shape;
     *out = shapes;
     shapes = NULL;
 out:

@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-static uint32_t count_used(const struct dedisperse_spec *spec)
+static uint32_t lookup_count_used(const struct dedisperse_spec *spec)
 {
     uint32_t used = 0;
     for (uint32_t c = 0; c < spec->delays->nchannels; c++) {
@@ -13,7 +13,7 @@ static uint32_t count_used(const struct dedisperse_spec *spec)
     return used;
 }
 
-static uint64_t hash_delays(const struct dedisperse_spec *spec)
+static uint64_t lookup_hash_delays(const struct dedisperse_spec *spec)
 {
     const struct dispersion *delays = spec->delays;
     uint64_t parts[3] = {0};
@@ -29,7 +29,7 @@ status_t tune_problem_of(backend_t *backend, const struct dedisperse_spec *spec,
     status_t st = STATUS_OK;
     static const char *const formats[] = {"uint8", "uint16", "float32"};
     const struct dispersion *delays = spec->delays;
-    uint32_t used = count_used(spec);
+    uint32_t used = lookup_count_used(spec);
     *out = (struct tune_problem){.features = {used, delays->ndms, (double)spec->max_samples,
                                               1 + (double)delays->largest / delays->ndms}};
     TRY(text_add(&out->kernel, "dedisperse %s", formats[spec->format]));
@@ -42,17 +42,17 @@ status_t tune_problem_of(backend_t *backend, const struct dedisperse_spec *spec,
     TRY(dedisperse_identity(backend, &out->identity));
     TRY(text_add(&out->words,
                  "%u channels, %u DMs, %" PRIu64 " samples, delays up to %u (%016" PRIx64 ")", used,
-                 delays->ndms, spec->max_samples, delays->largest, hash_delays(spec)));
+                 delays->ndms, spec->max_samples, delays->largest, lookup_hash_delays(spec)));
     TRY(tune_problem_end(out));
 out:
     return st;
 }
 
 /* The nearest known problem with a shape that fits this one. */
-static status_t look_up(backend_t *backend, const struct dedisperse_spec *spec,
-                        const struct tune_problem *problem, const char *database,
-                        struct dedisperse_shape *shape, enum tune_found *found, struct text *from,
-                        struct tune_known *very)
+static status_t lookup_look_up(backend_t *backend, const struct dedisperse_spec *spec,
+                               const struct tune_problem *problem, const char *database,
+                               struct dedisperse_shape *shape, enum tune_found *found,
+                               struct text *from, struct tune_known *very)
 {
     status_t st = STATUS_OK;
     enum { MOST_NEAR = 32, FAR = 4 /* octaves of features: the model knows better then */ };
@@ -89,7 +89,7 @@ status_t tune_find(backend_t *backend, const struct dedisperse_spec *spec, const
     status_t st = STATUS_OK;
     struct tune_problem problem = {0};
     TRY(tune_problem_of(backend, spec, &problem));
-    TRY(look_up(backend, spec, &problem, database, shape, found, from, NULL));
+    TRY(lookup_look_up(backend, spec, &problem, database, shape, found, from, NULL));
 out:
     tune_problem_free(&problem);
     return st;
@@ -102,7 +102,8 @@ status_t tune_dedispersion_begin(backend_t *backend, const struct dedisperse_spe
     enum tune_found found;
     *out = (struct tune_dedispersion_start){.shape = {0}};
     TRY(tune_problem_of(backend, spec, &out->problem));
-    TRY(look_up(backend, spec, &out->problem, database, &out->shape, &found, NULL, &out->known));
+    TRY(lookup_look_up(backend, spec, &out->problem, database, &out->shape, &found, NULL,
+                       &out->known));
 out:
     return st;
 }
@@ -121,10 +122,12 @@ const uint32_t *tune_dedispersion_place(struct tune_dedispersion_start *start,
     return known->can_be ? &known->index : NULL;
 }
 
-static status_t search(backend_t *backend, const struct dedisperse_spec *spec,
-                       struct tune_dedispersion_start *start, const struct tune_thinning *thinning,
-                       const struct tune_options *options, tune_log_t *log, const char *database,
-                       struct dedisperse_shape *best, struct tune_summary *out)
+static status_t lookup_search(backend_t *backend, const struct dedisperse_spec *spec,
+                              struct tune_dedispersion_start *start,
+                              const struct tune_thinning *thinning,
+                              const struct tune_options *options, tune_log_t *log,
+                              const char *database, struct dedisperse_shape *best,
+                              struct tune_summary *out)
 {
     status_t st = STATUS_OK;
     struct tune_options with_known = *options;
@@ -168,7 +171,7 @@ status_t tune_dedispersion_search(backend_t *backend, const struct dedisperse_sp
     *out = (struct tune_summary){0};
     TRY(tune_dedispersion_begin(backend, spec, database, &start));
     with_known.known = start.known.can_be ? &start.shape : NULL;
-    TRY(search(backend, spec, &start, &with_known, options, log, database, best, out));
+    TRY(lookup_search(backend, spec, &start, &with_known, options, log, database, best, out));
 out:
     tune_dedispersion_start_free(&start);
     return st;
@@ -224,13 +227,15 @@ status_t tune_now(backend_t *backend, const struct dedisperse_spec *spec,
     struct tune_dedispersion_start start = {.shape = {0}};
     struct tune_summary summary;
     TRY(tune_problem_of(backend, spec, &start.problem));
-    TRY(look_up(backend, spec, &start.problem, wish->database, shape, found, NULL, &start.known));
+    TRY(lookup_look_up(backend, spec, &start.problem, wish->database, shape, found, NULL,
+                       &start.known));
     if (!tune_is_wanted(what, *found, &start.known, &options.time)) {
         goto out;
     }
     start.shape = *shape;
     const struct tune_thinning also = {.also = shape, .nalso = *found != TUNE_NOTHING};
-    st = search(backend, spec, &start, &also, &options, NULL, wish->database, shape, &summary);
+    st = lookup_search(backend, spec, &start, &also, &options, NULL, wish->database, shape,
+                       &summary);
     TRY(tune_forgive(what, backend, st));
     if (summary.timed > 0) {
         tune_note(what, &summary);

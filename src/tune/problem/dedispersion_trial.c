@@ -33,7 +33,7 @@ void dedispersion_trial_destroy(dedispersion_trial_t *trial)
 }
 
 /* [time][channel], as FBH5 has it. */
-static status_t fill(dedispersion_trial_t *trial)
+static status_t trial_fill(dedispersion_trial_t *trial)
 {
     status_t st = STATUS_OK;
     void *data = NULL;
@@ -61,18 +61,18 @@ out:
     return st;
 }
 
-static uint32_t dm_place(const dedispersion_trial_t *trial, uint32_t i)
+static uint32_t trial_dm_place(const dedispersion_trial_t *trial, uint32_t i)
 {
     return (uint32_t)((uint64_t)(trial->spec.delays->ndms - 1) * i / (DM_PLACES - 1));
 }
 
-static uint64_t time_place(const dedispersion_trial_t *trial, uint32_t i)
+static uint64_t trial_time_place(const dedispersion_trial_t *trial, uint32_t i)
 {
     uint64_t last = trial->samples > PLACE_SAMPLES ? trial->samples - PLACE_SAMPLES : 0;
     return last * i / (TIME_PLACES - 1);
 }
 
-static uint64_t delay_of(const dedispersion_trial_t *trial, uint32_t dm, uint32_t c)
+static uint64_t trial_delay_of(const dedispersion_trial_t *trial, uint32_t dm, uint32_t c)
 {
     const struct dispersion_steps *steps = trial->spec.steps;
     size_t nchannels = trial->spec.delays->nchannels;
@@ -87,7 +87,7 @@ static uint64_t delay_of(const dedispersion_trial_t *trial, uint32_t dm, uint32_
            steps->outer[(size_t)dm * steps->ngroups + c / steps->group];
 }
 
-static double read_sample(const dedispersion_trial_t *trial, const void *data, uint64_t at)
+static double trial_read_sample(const dedispersion_trial_t *trial, const void *data, uint64_t at)
 {
     return trial->spec.format == SERIES_U8    ? ((const uint8_t *)data)[at]
            : trial->spec.format == SERIES_U16 ? ((const uint16_t *)data)[at]
@@ -95,20 +95,22 @@ static double read_sample(const dedispersion_trial_t *trial, const void *data, u
 }
 
 /* The formula, in double. */
-static float sum_one(const dedispersion_trial_t *trial, const void *data, uint32_t dm, uint64_t t)
+static float trial_sum_one(const dedispersion_trial_t *trial, const void *data, uint32_t dm,
+                           uint64_t t)
 {
     double sum = 0;
     uint32_t nchannels = trial->spec.delays->nchannels;
     for (uint32_t c = 0; c < nchannels; c++) {
         if (!trial->spec.mask || !trial->spec.mask[c]) {
-            sum += read_sample(trial, data, (t + delay_of(trial, dm, c)) * nchannels + c);
+            sum +=
+                trial_read_sample(trial, data, (t + trial_delay_of(trial, dm, c)) * nchannels + c);
         }
     }
     return (float)sum;
 }
 
 /* What the runs of this shift must give. */
-static status_t expect(dedispersion_trial_t *trial)
+static status_t trial_expect(dedispersion_trial_t *trial)
 {
     status_t st = STATUS_OK;
     void *data = NULL;
@@ -120,8 +122,8 @@ static status_t expect(dedispersion_trial_t *trial)
     for (uint32_t d = 0; d < DM_PLACES; d++) {
         for (uint32_t i = 0; i < TIME_PLACES; i++) {
             for (uint32_t j = 0; j < PLACE_SAMPLES && j < trial->samples; j++) {
-                trial->expected[shift][d][i][j] =
-                    sum_one(trial, data, dm_place(trial, d), time_place(trial, i) + j + shift);
+                trial->expected[shift][d][i][j] = trial_sum_one(
+                    trial, data, trial_dm_place(trial, d), trial_time_place(trial, i) + j + shift);
             }
         }
     }
@@ -141,7 +143,7 @@ status_t dedispersion_trial_create(backend_t *backend, const struct dedisperse_s
     trial->spec.is_timed = 1;
     trial->samples = spec->max_samples;
     trial->stride = ceil_div_u64(trial->samples, 32) * 32;
-    TRY(fill(trial));
+    TRY(trial_fill(trial));
     TRY(buffer_create(backend, BUFFER_OUT, spec->delays->ndms * trial->stride * sizeof(float),
                       &trial->out));
     *out = trial;
@@ -152,13 +154,13 @@ out:
 }
 
 /* Outputs that nobody brings down must show. */
-static status_t spoil(dedispersion_trial_t *trial)
+static status_t trial_spoil(dedispersion_trial_t *trial)
 {
     status_t st = STATUS_OK;
     void *data = NULL;
     TRY(buffer_get(trial->out, &data));
     for (uint32_t d = 0; d < DM_PLACES; d++) {
-        memset((float *)data + dm_place(trial, d) * trial->stride, 0xff,
+        memset((float *)data + trial_dm_place(trial, d) * trial->stride, 0xff,
                trial->stride * sizeof(float));
     }
 out:
@@ -166,7 +168,7 @@ out:
 }
 
 /* Integers are exact, floats good to a millionth. */
-static status_t compare(dedispersion_trial_t *trial, uint32_t *wrong)
+static status_t trial_compare(dedispersion_trial_t *trial, uint32_t *wrong)
 {
     status_t st = STATUS_OK;
     void *data = NULL;
@@ -174,11 +176,11 @@ static status_t compare(dedispersion_trial_t *trial, uint32_t *wrong)
     *wrong = 0;
     TRY(buffer_get(trial->out, &data));
     for (uint32_t d = 0; d < DM_PLACES; d++) {
-        const float *row = (const float *)data + dm_place(trial, d) * trial->stride;
+        const float *row = (const float *)data + trial_dm_place(trial, d) * trial->stride;
         for (uint32_t i = 0; i < TIME_PLACES; i++) {
             for (uint32_t j = 0; j < PLACE_SAMPLES && j < trial->samples; j++) {
                 double expected = (double)trial->expected[trial->shift][d][i][j];
-                double found = (double)row[time_place(trial, i) + j];
+                double found = (double)row[trial_time_place(trial, i) + j];
                 *wrong += !(fabs(found - expected) <= limit * fabs(expected));
             }
         }
@@ -188,8 +190,8 @@ out:
 }
 
 /* One run: seconds by the device's clock, or the host's where there is none. */
-static status_t run_once(dedispersion_trial_t *trial, dedisperse_t *stage, int is_whole,
-                         struct dedisperse_times *times)
+static status_t trial_run_once(dedispersion_trial_t *trial, dedisperse_t *stage, int is_whole,
+                               struct dedisperse_times *times)
 {
     status_t st = STATUS_OK;
     void *data = NULL;
@@ -207,9 +209,9 @@ out:
 }
 
 /* The runs that count. */
-static status_t repeat(dedispersion_trial_t *trial, dedisperse_t *stage, uint32_t repeats,
-                       int is_whole, const struct tune_time *time,
-                       struct dedispersion_trial_times *out)
+static status_t trial_repeat(dedispersion_trial_t *trial, dedisperse_t *stage, uint32_t repeats,
+                             int is_whole, const struct tune_time *time,
+                             struct dedispersion_trial_times *out)
 {
     status_t st = STATUS_OK;
     double *seconds = NULL;
@@ -217,7 +219,7 @@ static status_t repeat(dedispersion_trial_t *trial, dedisperse_t *stage, uint32_
     TRY(memory_zeroed(repeats, sizeof *seconds, "times", &seconds));
     for (; n < repeats && (n == 0 || !time || !tune_time_is_over(time, 1)); n++) {
         struct dedisperse_times times;
-        TRY(run_once(trial, stage, is_whole, &times));
+        TRY(trial_run_once(trial, stage, is_whole, &times));
         seconds[n] = times.sum;
         if (is_whole && (n == 0 || times.sum < out->best)) {
             out->best = times.sum;
@@ -244,15 +246,15 @@ status_t dedispersion_trial_time(dedispersion_trial_t *trial, const struct dedis
     trial->shift = (trial->shift + 1) % SHIFTS;
     trial->input.offset = trial->shift * trial->input.time_step;
     trial->spec.shape = shape ? *shape : (struct dedisperse_shape){0};
-    TRY(expect(trial));
+    TRY(trial_expect(trial));
     TRY(dedisperse_create(trial->backend, &trial->spec, &stage));
     TRY(words ? dedisperse_words(stage, words) : STATUS_OK);
-    TRY(spoil(trial));
+    TRY(trial_spoil(trial));
     /* It warms up, too. */
-    TRY(run_once(trial, stage, 1, &first));
+    TRY(trial_run_once(trial, stage, 1, &first));
     result.order = first.order;
-    TRY(repeat(trial, stage, repeats, is_whole, time, &result));
-    TRY(compare(trial, &result.wrong));
+    TRY(trial_repeat(trial, stage, repeats, is_whole, time, &result));
+    TRY(trial_compare(trial, &result.wrong));
     *out = result;
 out:
     dedisperse_destroy(stage);

@@ -55,22 +55,22 @@ out:
     return st;
 }
 
-static int is_same(const struct channelise_choice *a, const struct channelise_choice *b)
+static int ppf_is_same(const struct channelise_choice *a, const struct channelise_choice *b)
 {
     return a->kernel == b->kernel && a->fft == b->fft &&
            memcmp(a->numbers, b->numbers, sizeof a->numbers) == 0;
 }
 
 /* The number of the candidate that a text names; 0 when there is none. */
-static int find_choice(const char *words, const struct channelise_choice *list, uint32_t count,
-                       uint32_t *out)
+static int ppf_find_choice(const char *words, const struct channelise_choice *list, uint32_t count,
+                           uint32_t *out)
 {
     struct channelise_choice known;
     if (!channelise_choice_parse(words, &known)) {
         return 0;
     }
     for (uint32_t i = 0; i < count; i++) {
-        if (is_same(&known, &list[i])) {
+        if (ppf_is_same(&known, &list[i])) {
             *out = i;
             return 1;
         }
@@ -79,10 +79,10 @@ static int find_choice(const char *words, const struct channelise_choice *list, 
 }
 
 /* The nearest known problem with a way that could be chosen today. */
-static status_t look_up(backend_t *backend, const struct channelise_spec *spec,
-                        const struct tune_problem *problem, const char *database,
-                        struct channelise_choice *choice, enum tune_found *found,
-                        struct tune_known *very)
+static status_t ppf_look_up(backend_t *backend, const struct channelise_spec *spec,
+                            const struct tune_problem *problem, const char *database,
+                            struct channelise_choice *choice, enum tune_found *found,
+                            struct tune_known *very)
 {
     status_t st = STATUS_OK;
     enum { MOST_NEAR = 32 };
@@ -100,7 +100,7 @@ static status_t look_up(backend_t *backend, const struct channelise_spec *spec,
     }
     for (uint32_t i = 0; i < count && *found == TUNE_NOTHING; i++) {
         uint32_t at = 0;
-        if (find_choice(near[i].words, list, fit, &at)) {
+        if (ppf_find_choice(near[i].words, list, fit, &at)) {
             *choice = list[at];
             *found = near[i].distance > 0 ? TUNE_NEAREST : TUNE_EXACT;
         }
@@ -121,26 +121,26 @@ status_t tune_ppf_find(backend_t *backend, const struct channelise_spec *spec, c
     status_t st = STATUS_OK;
     struct tune_problem problem = {0};
     TRY(tune_ppf_problem(backend, spec, &problem));
-    TRY(look_up(backend, spec, &problem, database, choice, found, NULL));
+    TRY(ppf_look_up(backend, spec, &problem, database, choice, found, NULL));
 out:
     tune_problem_free(&problem);
     return st;
 }
 
-static status_t words_of(void *context, uint32_t i, struct text *out)
+static status_t ppf_words_of(void *context, uint32_t i, struct text *out)
 {
     return channelise_choice_words(&((const struct bank *)context)->choices[i], out);
 }
 
-static status_t time_one(void *context, uint32_t i, uint32_t repeats, const struct tune_time *time,
-                         struct tune_measure *out)
+static status_t ppf_time_one(void *context, uint32_t i, uint32_t repeats,
+                             const struct tune_time *time, struct tune_measure *out)
 {
     const struct bank *bank = context;
     return ppf_trial_time(bank->trial, &bank->choices[i], repeats, time, &out->seconds,
                           &out->wrong);
 }
 
-static void bank_end(struct bank *bank)
+static void ppf_bank_end(struct bank *bank)
 {
     ppf_trial_destroy(bank->trial);
     free(bank->choices);
@@ -148,8 +148,8 @@ static void bank_end(struct bank *bank)
 }
 
 /* There is no model: those that are known to be good come first. */
-static status_t bank_begin(backend_t *backend, const struct channelise_spec *spec, uint64_t memory,
-                           struct bank *bank)
+static status_t ppf_bank_begin(backend_t *backend, const struct channelise_spec *spec,
+                               uint64_t memory, struct bank *bank)
 {
     status_t st = STATUS_OK;
     static const char *const names[PARAMETERS] = {"kernel", "fft", "a", "b", "c", "d", "e", "f",
@@ -169,8 +169,8 @@ static status_t bank_begin(backend_t *backend, const struct channelise_spec *spe
                                       .count = count,
                                       .names = names,
                                       .values = bank->values,
-                                      .words = words_of,
-                                      .time = time_one};
+                                      .words = ppf_words_of,
+                                      .time = ppf_time_one};
     if (count > 0) {
         TRY(ppf_trial_create(backend, spec, memory, &bank->trial));
     }
@@ -178,10 +178,11 @@ out:
     return st;
 }
 
-static status_t search(backend_t *backend, const struct channelise_spec *spec,
-                       const struct tune_problem *problem, struct tune_known *known,
-                       const struct tune_options *options, tune_log_t *log, const char *database,
-                       struct channelise_choice *best, struct tune_summary *out)
+static status_t ppf_search(backend_t *backend, const struct channelise_spec *spec,
+                           const struct tune_problem *problem, struct tune_known *known,
+                           const struct tune_options *options, tune_log_t *log,
+                           const char *database, struct channelise_choice *best,
+                           struct tune_summary *out)
 {
     status_t st = STATUS_OK;
     struct bank bank = {.trial = NULL};
@@ -191,12 +192,12 @@ static status_t search(backend_t *backend, const struct channelise_spec *spec,
     if (out->is_cut) {
         goto out;
     }
-    TRY(bank_begin(backend, spec, options->memory, &bank));
+    TRY(ppf_bank_begin(backend, spec, options->memory, &bank));
     if (bank.space.count == 0) {
         goto out;
     }
-    known->can_be = known->can_be &&
-                    find_choice(known->words.data, bank.choices, bank.space.count, &known->index);
+    known->can_be = known->can_be && ppf_find_choice(known->words.data, bank.choices,
+                                                     bank.space.count, &known->index);
     with_known.known = known->can_be ? &known->index : NULL;
     TRY(tune_search(&bank.space, &with_known, log, problem->hash, &outcome));
     TRY(tune_summarise(&bank.space, &outcome, bank.space.count, out));
@@ -206,7 +207,7 @@ static status_t search(backend_t *backend, const struct channelise_spec *spec,
     TRY(tune_known_keep(known, problem, database, &bank.space, &outcome, 0, NULL));
 out:
     tune_outcome_free(&outcome);
-    bank_end(&bank);
+    ppf_bank_end(&bank);
     return st;
 }
 
@@ -221,8 +222,8 @@ status_t tune_ppf_search(backend_t *backend, const struct channelise_spec *spec,
     enum tune_found found;
     *out = (struct tune_summary){0};
     TRY(tune_ppf_problem(backend, spec, &problem));
-    TRY(look_up(backend, spec, &problem, database, &choice, &found, &known));
-    TRY(search(backend, spec, &problem, &known, options, log, database, best, out));
+    TRY(ppf_look_up(backend, spec, &problem, database, &choice, &found, &known));
+    TRY(ppf_search(backend, spec, &problem, &known, options, log, database, best, out));
 out:
     tune_problem_free(&problem);
     tune_known_free(&known);
@@ -240,11 +241,12 @@ status_t tune_ppf_now(backend_t *backend, const struct channelise_spec *spec,
     struct tune_known known = {.searched = 0};
     struct tune_summary summary = {0};
     TRY(tune_ppf_problem(backend, spec, &problem));
-    TRY(look_up(backend, spec, &problem, wish->database, choice, found, &known));
+    TRY(ppf_look_up(backend, spec, &problem, wish->database, choice, found, &known));
     if (!tune_is_wanted(what, *found, &known, &options.time)) {
         goto out;
     }
-    st = search(backend, spec, &problem, &known, &options, NULL, wish->database, choice, &summary);
+    st = ppf_search(backend, spec, &problem, &known, &options, NULL, wish->database, choice,
+                    &summary);
     TRY(tune_forgive(what, backend, st));
     if (summary.timed > 0) {
         tune_note(what, &summary);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void give_room_back(ppf_trial_t *trial)
+static void trial_give_room_back(ppf_trial_t *trial)
 {
     for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
         buffer_destroy(trial->out[i]);
@@ -24,7 +24,7 @@ void ppf_trial_destroy(ppf_trial_t *trial)
     if (!trial) {
         return;
     }
-    give_room_back(trial);
+    trial_give_room_back(trial);
     for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
         free(trial->expected[0][i]);
         free(trial->expected[1][i]);
@@ -33,7 +33,7 @@ void ppf_trial_destroy(ppf_trial_t *trial)
 }
 
 /* The job's problem on one stream, with dumps that a trial can end. */
-static void shrink(ppf_trial_t *trial, const struct channelise_spec *spec)
+static void trial_shrink(ppf_trial_t *trial, const struct channelise_spec *spec)
 {
     static const size_t number[] = {1, 1, 2, 4};
     /* More than a device's caches hold; what processors take tens of milliseconds for. */
@@ -66,14 +66,14 @@ uint64_t ppf_trial_rows_of(const struct channelise_spec *spec, uint32_t i, uint6
     return spectra / spec->outputs[i].integrate;
 }
 
-static uint64_t samples_of(const struct channelise_spec *spec, uint64_t spectra)
+static uint64_t trial_samples_of(const struct channelise_spec *spec, uint64_t spectra)
 {
     return (spectra + spec->taps - 1) * channelise_samples(spec);
 }
 
 uint64_t ppf_trial_input_bytes(const ppf_trial_t *trial, uint64_t spectra)
 {
-    return (samples_of(&trial->spec, spectra) * trial->sample_bytes / sizeof(uint64_t) + 1) *
+    return (trial_samples_of(&trial->spec, spectra) * trial->sample_bytes / sizeof(uint64_t) + 1) *
            sizeof(uint64_t);
 }
 
@@ -111,7 +111,7 @@ uint64_t ppf_trial_bytes(const ppf_trial_t *trial)
 }
 
 /* As many spectra as memory has room for. */
-static status_t fit(ppf_trial_t *trial, uint64_t memory)
+static status_t trial_fit(ppf_trial_t *trial, uint64_t memory)
 {
     status_t st = STATUS_OK;
     uint64_t *spectra = &trial->spec.max_spectra;
@@ -130,7 +130,7 @@ out:
 
 /* Takes the buffers: fewer spectra where the device's memory has too little room, with some left
  * for stages. */
-static status_t take_room(ppf_trial_t *trial)
+static status_t trial_take_room(ppf_trial_t *trial)
 {
     status_t st = STATUS_OK;
     uint64_t *spectra = &trial->spec.max_spectra;
@@ -145,12 +145,12 @@ static status_t take_room(ppf_trial_t *trial)
             return st;
         }
         report_clear();
-        give_room_back(trial);
+        trial_give_room_back(trial);
         *spectra = max_u64(*spectra / 4 / PPF_TRIAL_WINDOW, 1) * PPF_TRIAL_WINDOW;
     }
 }
 
-static status_t fill(ppf_trial_t *trial)
+static status_t trial_fill(ppf_trial_t *trial)
 {
     status_t st = STATUS_OK;
     void *data = NULL;
@@ -171,13 +171,13 @@ out:
     return st;
 }
 
-static uint64_t window_start(const ppf_trial_t *trial, uint32_t w)
+static uint64_t trial_window_start(const ppf_trial_t *trial, uint32_t w)
 {
     return w == 0 ? 0 : trial->spec.max_spectra - PPF_TRIAL_WINDOW;
 }
 
 /* What the reference makes of one window. */
-static status_t expect_window(ppf_trial_t *trial, backend_t *reference, uint32_t w)
+static status_t trial_expect_window(ppf_trial_t *trial, backend_t *reference, uint32_t w)
 {
     status_t st = STATUS_OK;
     struct channelise_spec spec = trial->spec;
@@ -190,8 +190,8 @@ static status_t expect_window(ppf_trial_t *trial, backend_t *reference, uint32_t
     size_t offset = 0;
     size_t part = ppf_trial_part_bytes(trial);
     struct channelise_input input = {&offset, &part, trial->sample_bytes};
-    uint64_t first = window_start(trial, w) * channelise_samples(&spec) * trial->sample_bytes;
-    uint64_t bytes = samples_of(&spec, PPF_TRIAL_WINDOW) * trial->sample_bytes;
+    uint64_t first = trial_window_start(trial, w) * channelise_samples(&spec) * trial->sample_bytes;
+    uint64_t bytes = trial_samples_of(&spec, PPF_TRIAL_WINDOW) * trial->sample_bytes;
     spec.max_spectra = PPF_TRIAL_WINDOW;
     spec.choice = (struct channelise_choice){.backend = BACKEND_AUTO};
     TRY(channelise_create(reference, &spec, &stage));
@@ -203,7 +203,7 @@ static status_t expect_window(ppf_trial_t *trial, backend_t *reference, uint32_t
         TRY(buffer_create(reference, BUFFER_OUT, ppf_trial_output_bytes(trial, i, PPF_TRIAL_WINDOW),
                           &out[i]));
     }
-    channelise_begin(stage, window_start(trial, w));
+    channelise_begin(stage, trial_window_start(trial, w));
     TRY(channelise_run(stage, in, &input, 1, PPF_TRIAL_WINDOW, 0, out, rows));
     for (uint32_t i = 0; i < spec.noutputs; i++) {
         size_t floats =
@@ -221,14 +221,14 @@ out:
     return st;
 }
 
-static status_t expect(ppf_trial_t *trial)
+static status_t trial_expect(ppf_trial_t *trial)
 {
     status_t st = STATUS_OK;
     struct backend_options none = {0};
     backend_t *reference = NULL;
     TRY(backend_open(BACKEND_REFERENCE, &none, &reference));
     for (uint32_t w = 0; w < PPF_TRIAL_WINDOWS; w++) {
-        TRY(expect_window(trial, reference, w));
+        TRY(trial_expect_window(trial, reference, w));
     }
 out:
     backend_close(reference);
@@ -242,15 +242,15 @@ status_t ppf_trial_create(backend_t *backend, const struct channelise_spec *spec
     ppf_trial_t *trial = NULL;
     TRY(memory_zeroed(1, sizeof *trial, "a trial", &trial));
     trial->backend = backend;
-    shrink(trial, spec);
-    TRY(fit(trial, memory));
+    trial_shrink(trial, spec);
+    TRY(trial_fit(trial, memory));
     if (backend_which(backend) == BACKEND_CPU) {
         trial->spec.choice.backend = BACKEND_AUTO;
         TRY(channelise_choose(backend, &trial->spec, &trial->plan));
     }
-    TRY(take_room(trial));
-    TRY(fill(trial));
-    TRY(expect(trial));
+    TRY(trial_take_room(trial));
+    TRY(trial_fill(trial));
+    TRY(trial_expect(trial));
     *out = trial;
     trial = NULL;
 out:
@@ -259,7 +259,7 @@ out:
 }
 
 /* Rows that nobody writes must show. */
-static status_t spoil(ppf_trial_t *trial)
+static status_t trial_spoil(ppf_trial_t *trial)
 {
     status_t st = STATUS_OK;
     const struct channelise_spec *spec = &trial->spec;
@@ -300,8 +300,8 @@ out:
 
 /* Whether a row, of one stream, differs by more than rounding: twice of what `voltmill verify`
  * allows. */
-static int is_wrong(const struct channelise_spec *spec, uint32_t output, const float *found,
-                    const float *expected)
+static int trial_is_wrong(const struct channelise_spec *spec, uint32_t output, const float *found,
+                          const float *expected)
 {
     const struct channelise_output *what = &spec->outputs[output];
     struct agreement agreement = {0};
@@ -319,11 +319,11 @@ status_t ppf_trial_compare(ppf_trial_t *trial, uint32_t *wrong)
         size_t floats = ppf_trial_row_floats(spec, i);
         TRY(buffer_get(trial->out[i], &data));
         for (uint32_t w = 0; w < PPF_TRIAL_WINDOWS; w++) {
-            const float *found =
-                (const float *)data + ppf_trial_rows_of(spec, i, window_start(trial, w)) * floats;
+            const float *found = (const float *)data +
+                                 ppf_trial_rows_of(spec, i, trial_window_start(trial, w)) * floats;
             for (uint64_t row = 0; row < ppf_trial_rows_of(spec, i, PPF_TRIAL_WINDOW); row++) {
-                *wrong += (uint32_t)is_wrong(spec, i, found + row * floats,
-                                             trial->expected[w][i] + row * floats);
+                *wrong += (uint32_t)trial_is_wrong(spec, i, found + row * floats,
+                                                   trial->expected[w][i] + row * floats);
             }
         }
     }
@@ -350,7 +350,7 @@ status_t ppf_trial_time(ppf_trial_t *trial, const struct channelise_choice *choi
     ppf_trial_take_choice(trial, choice, &trial->spec);
     TRY(memory_zeroed(repeats, sizeof *times, "times", &times));
     TRY(channelise_create(trial->backend, &trial->spec, &stage));
-    TRY(spoil(trial));
+    TRY(trial_spoil(trial));
     TRY(ppf_trial_run_once(trial, stage, &first));
     for (; n < repeats && (n == 0 || !time || !tune_time_is_over(time, 1)); n++) {
         TRY(ppf_trial_run_once(trial, stage, &times[n]));

@@ -12,7 +12,7 @@ enum {
 
 /* Whether number i, the first in rank of its value of parameter 0 or far enough from all chosen
  * before, is to be a seed. */
-static int is_seed(const struct tune_map *map, const uint32_t *list, uint32_t n, uint32_t i)
+static int guided_is_seed(const struct tune_map *map, const uint32_t *list, uint32_t n, uint32_t i)
 {
     uint32_t width = map->space->nparameters;
     int is_first = 1;
@@ -24,13 +24,13 @@ static int is_seed(const struct tune_map *map, const uint32_t *list, uint32_t n,
     return is_first || (is_far && n < SEEDS);
 }
 
-static status_t try_seeds(struct search *s, const struct tune_map *map)
+static status_t guided_try_seeds(struct search *s, const struct tune_map *map)
 {
     enum { MOST_SEEDS = 2 * SEEDS };
     uint32_t list[MOST_SEEDS];
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->space->count && n < MOST_SEEDS; i++) {
-        if (is_seed(map, list, n, i)) {
+        if (guided_is_seed(map, list, n, i)) {
             list[n++] = i;
         }
     }
@@ -42,7 +42,7 @@ struct neighbour {
     uint32_t index;
 };
 
-static int compare_neighbours(const void *left, const void *right)
+static int guided_compare_neighbours(const void *left, const void *right)
 {
     const struct neighbour *a = left;
     const struct neighbour *b = right;
@@ -52,8 +52,8 @@ static int compare_neighbours(const void *left, const void *right)
 
 /* The untried ones near `centre`: one step away, or more if the model likes them. `room` has space
  * for all. */
-static status_t try_near(struct search *s, const struct tune_map *map, uint32_t centre,
-                         struct neighbour *room)
+static status_t guided_try_near(struct search *s, const struct tune_map *map, uint32_t centre,
+                                struct neighbour *room)
 {
     uint32_t list[NEAR];
     uint32_t n = 0;
@@ -63,7 +63,7 @@ static status_t try_near(struct search *s, const struct tune_map *map, uint32_t 
             room[n++] = (struct neighbour){far * (s->space->costs ? s->space->costs[i] : 1), i};
         }
     }
-    qsort(room, n, sizeof *room, compare_neighbours);
+    qsort(room, n, sizeof *room, guided_compare_neighbours);
     n = n < NEAR ? n : NEAR;
     for (uint32_t k = 0; k < n; k++) {
         list[k] = room[k].index;
@@ -72,7 +72,7 @@ static status_t try_near(struct search *s, const struct tune_map *map, uint32_t 
 }
 
 /* None was right so far: the next ones in rank. *is_over is set when all were tried. */
-static status_t try_next(struct search *s, int *is_over)
+static status_t guided_try_next(struct search *s, int *is_over)
 {
     uint32_t list[SEEDS];
     uint32_t n = 0;
@@ -86,7 +86,7 @@ static status_t try_next(struct search *s, int *is_over)
 }
 
 /* The best one around which nothing was tried yet; count when there is none. */
-static uint32_t best_open(const struct search *s, const unsigned char *done)
+static uint32_t guided_best_open(const struct search *s, const unsigned char *done)
 {
     uint32_t best = s->space->count;
     for (uint32_t i = 0; i < s->space->count; i++) {
@@ -108,18 +108,18 @@ status_t search_guided(struct search *s)
     TRY(tune_map_create(s->space, &map));
     TRY(memory_zeroed(s->space->count, 1, "configurations", &done));
     TRY(memory_zeroed(s->space->count, sizeof *room, "configurations", &room));
-    TRY(try_seeds(s, &map));
+    TRY(guided_try_seeds(s, &map));
     for (int is_over = 0; s->outcome->ok == 0 && !is_over && search_goes_on(s);) {
-        TRY(try_next(s, &is_over));
+        TRY(guided_try_next(s, &is_over));
     }
     for (int vain = 0; vain < PATIENCE && search_goes_on(s);) {
-        uint32_t centre = best_open(s, done);
+        uint32_t centre = guided_best_open(s, done);
         if (centre == s->space->count) {
             break;
         }
         double before = s->outcome->results[s->outcome->best].seconds;
         done[centre] = 1;
-        TRY(try_near(s, &map, centre, room));
+        TRY(guided_try_near(s, &map, centre, room));
         vain = s->outcome->results[s->outcome->best].seconds < 0.995 * before ? 0 : vain + 1;
     }
 out:

@@ -12,8 +12,8 @@ struct played {
     double *costs;
 };
 
-static status_t time_again(void *context, uint32_t i, uint32_t repeats,
-                           const struct tune_time *time, struct tune_measure *out)
+static status_t replay_time_again(void *context, uint32_t i, uint32_t repeats,
+                                  const struct tune_time *time, struct tune_measure *out)
 {
     const struct tune_result *r = ((const struct played *)context)->results[i];
     (void)repeats;
@@ -23,8 +23,8 @@ static status_t time_again(void *context, uint32_t i, uint32_t repeats,
     return r->state == TUNE_FAILED ? report_fail(STATUS_USAGE, "it failed then") : STATUS_OK;
 }
 
-static status_t collect(const struct tune_space *space, const struct tune_outcome *measured,
-                        struct played *played, struct tune_space *out)
+static status_t replay_collect(const struct tune_space *space, const struct tune_outcome *measured,
+                               struct played *played, struct tune_space *out)
 {
     status_t st = STATUS_OK;
     size_t width = space->nparameters;
@@ -46,7 +46,7 @@ static status_t collect(const struct tune_space *space, const struct tune_outcom
                                .names = space->names,
                                .values = played->values,
                                .costs = space->costs ? played->costs : NULL,
-                               .time = time_again};
+                               .time = replay_time_again};
 out:
     return st;
 }
@@ -64,7 +64,7 @@ status_t tune_replay(const struct tune_space *space, const struct tune_options *
     free_of_time.known = NULL;
     free_of_time.rounds = 0;
     *out = (struct tune_outcome){0};
-    TRY(collect(space, measured, &played, &again));
+    TRY(replay_collect(space, measured, &played, &again));
     TRY(search_space(&search));
 out:
     free(played.results);

@@ -23,18 +23,18 @@ void tune_outcome_free(struct tune_outcome *outcome)
     outcome->results = NULL;
 }
 
-static double cost_of(const struct search *s, uint32_t i)
+static double search_cost_of(const struct search *s, uint32_t i)
 {
     return s->space->costs ? s->space->costs[i] : 0;
 }
 
-static int is_stopped(const struct search *s)
+static int search_is_stopped(const struct search *s)
 {
     return s->options->time.is_stopped && s->options->time.is_stopped();
 }
 
 /* Whether it has timed as many as it may. */
-static int is_limited(const struct search *s)
+static int search_is_limited(const struct search *s)
 {
     return s->options->limit > 0 && s->tried >= s->options->limit;
 }
@@ -44,7 +44,7 @@ int search_goes_on(struct search *s)
     if (s->tried == s->space->count) {
         return 1; /* and finds nothing left */
     }
-    if (is_limited(s)) {
+    if (search_is_limited(s)) {
         return 0;
     }
     if (tune_time_is_over(&s->options->time, s->options->rounds > 0 ? 0.8 : 1)) {
@@ -53,7 +53,7 @@ int search_goes_on(struct search *s)
     return !s->outcome->is_cut;
 }
 
-static void count(struct search *s, uint32_t i)
+static void search_count(struct search *s, uint32_t i)
 {
     struct tune_outcome *o = s->outcome;
     const struct tune_result *r = &o->results[i];
@@ -77,7 +77,7 @@ status_t search_note(struct search *s, uint32_t i, uint32_t round, const struct 
                                    .round = round,
                                    .seconds = r->seconds,
                                    .spent = r->spent,
-                                   .cost = cost_of(s, i),
+                                   .cost = search_cost_of(s, i),
                                    .state = r->state};
         TRY(tune_log_add(s->log, &entry));
     }
@@ -126,8 +126,8 @@ status_t search_measure(struct search *s, uint32_t i, const struct tune_time *ti
 }
 
 /* Those of a list that nobody has timed yet go to the front of `left`; the others are counted. */
-static status_t recall_some(struct search *s, const uint32_t *list, uint32_t n, uint32_t *left,
-                            uint32_t *nleft)
+static status_t search_recall_some(struct search *s, const uint32_t *list, uint32_t n,
+                                   uint32_t *left, uint32_t *nleft)
 {
     status_t st = STATUS_OK;
     *nleft = 0;
@@ -140,7 +140,7 @@ static status_t recall_some(struct search *s, const uint32_t *list, uint32_t n, 
         TRY(search_recall(s, list[k], 0, r, &found));
         if (found) {
             s->outcome->recalled++;
-            count(s, list[k]);
+            search_count(s, list[k]);
         } else {
             left[(*nleft)++] = list[k];
         }
@@ -152,8 +152,8 @@ out:
 /* Compiles what is to be timed next. Compiling takes the most of the time: what is compiled is
  * timed after the end, too, for a tenth of the search's time, and in any case until one is right.
  */
-static void compile(struct search *s, const uint32_t *list, uint32_t n, struct tune_time *time,
-                    unsigned char *done)
+static void search_compile(struct search *s, const uint32_t *list, uint32_t n,
+                           struct tune_time *time, unsigned char *done)
 {
     double started = clock_now();
     s->space->prepare(s->space->context, list, n, time, done);
@@ -163,12 +163,12 @@ static void compile(struct search *s, const uint32_t *list, uint32_t n, struct t
     }
 }
 
-static int is_next(struct search *s, const struct tune_time *time, int is_compiled)
+static int search_is_next(struct search *s, const struct tune_time *time, int is_compiled)
 {
     if (!is_compiled) {
         return search_goes_on(s);
     }
-    if (is_stopped(s) || (s->outcome->ok > 0 && tune_time_is_over(time, 1))) {
+    if (search_is_stopped(s) || (s->outcome->ok > 0 && tune_time_is_over(time, 1))) {
         s->outcome->is_cut = 1;
         return 0;
     }
@@ -176,27 +176,27 @@ static int is_next(struct search *s, const struct tune_time *time, int is_compil
 }
 
 /* Times the untried ones of at most BATCH configurations. */
-static status_t try_batch(struct search *s, const uint32_t *list, uint32_t n)
+static status_t search_try_batch(struct search *s, const uint32_t *list, uint32_t n)
 {
     status_t st = STATUS_OK;
     struct tune_time time = s->options->time;
     unsigned char compiled[BATCH] = {0};
     uint32_t left[BATCH];
     uint32_t nleft = 0;
-    TRY(recall_some(s, list, n, left, &nleft));
+    TRY(search_recall_some(s, list, n, left, &nleft));
     if (s->options->limit > 0 && s->tried < s->options->limit) {
         nleft = (uint32_t)min_u64(nleft, s->options->limit - s->tried);
     }
     double started = clock_now();
     if (s->space->prepare && nleft > 0 && search_goes_on(s)) {
-        compile(s, left, nleft, &time, compiled);
+        search_compile(s, left, nleft, &time, compiled);
     }
     double ahead = nleft > 0 ? (clock_now() - started) / nleft : 0;
     for (uint32_t k = 0; k < nleft; k++) {
-        if (is_next(s, &time, compiled[k])) {
+        if (search_is_next(s, &time, compiled[k])) {
             TRY(search_measure(s, left[k], &time, ahead, &s->outcome->results[left[k]]));
             TRY(search_note(s, left[k], 0, &s->outcome->results[left[k]]));
-            count(s, left[k]);
+            search_count(s, left[k]);
         }
     }
 out:
@@ -208,14 +208,14 @@ status_t search_try_list(struct search *s, const uint32_t *list, uint32_t n)
     status_t st = STATUS_OK;
     uint32_t batch = s->space->prepare ? (uint32_t)min_u64(s->space->ahead, BATCH) : BATCH;
     for (uint32_t k = 0; k < n && search_goes_on(s); k += batch) {
-        TRY(try_batch(s, list + k, n - k < batch ? n - k : batch));
+        TRY(search_try_batch(s, list + k, n - k < batch ? n - k : batch));
     }
 out:
     return st;
 }
 
 /* Vigna's splitmix64. */
-static uint64_t next_random(uint64_t *state)
+static uint64_t search_next_random(uint64_t *state)
 {
     uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -234,7 +234,7 @@ static status_t search_in_order(struct search *s)
         list[i] = i;
     }
     for (uint32_t i = n; s->options->method == TUNE_RANDOM && i > 1; i--) {
-        uint32_t j = (uint32_t)(next_random(&state) % i);
+        uint32_t j = (uint32_t)(search_next_random(&state) % i);
         uint32_t moved = list[i - 1];
         list[i - 1] = list[j];
         list[j] = moved;
@@ -247,7 +247,7 @@ out:
 
 /* What was known before meets the same weather as the best of the search. It waits until that is
  * over, so that searches take the same way whether something was known or not. */
-static status_t try_known(struct search *s)
+static status_t search_try_known(struct search *s)
 {
     status_t st = STATUS_OK;
     const uint32_t *known = s->options->known;
@@ -256,11 +256,11 @@ static status_t try_known(struct search *s)
     if (!known || s->outcome->results[*known].state != TUNE_UNTRIED) {
         goto out;
     }
-    TRY(recall_some(s, known, 1, &left, &nleft));
+    TRY(search_recall_some(s, known, 1, &left, &nleft));
     if (nleft > 0 && !tune_time_is_over(&s->options->time, 1)) {
         TRY(search_measure(s, *known, &s->options->time, 0, &s->outcome->results[*known]));
         TRY(search_note(s, *known, 0, &s->outcome->results[*known]));
-        count(s, *known);
+        search_count(s, *known);
     }
 out:
     return st;
@@ -271,10 +271,10 @@ static double searched(const struct search *s)
 {
     const struct tune_time *time = &s->options->time;
     if (!s->outcome->is_cut) {
-        return is_limited(s) && s->tried < s->space->count ? 0 : INFINITY;
+        return search_is_limited(s) && s->tried < s->space->count ? 0 : INFINITY;
     }
     double gone = clock_now() - time->from;
-    return is_stopped(s) ? fmin(gone, tune_time_seconds(time)) : tune_time_seconds(time);
+    return search_is_stopped(s) ? fmin(gone, tune_time_seconds(time)) : tune_time_seconds(time);
 }
 
 status_t search_space(struct search *s)
@@ -284,7 +284,7 @@ status_t search_space(struct search *s)
                       &s->outcome->results));
     TRY(s->options->method == TUNE_GUIDED ? search_guided(s) : search_in_order(s));
     double had = searched(s);
-    TRY(try_known(s));
+    TRY(search_try_known(s));
     TRY(s->options->rounds > 0 ? search_take_turns(s) : STATUS_OK);
     s->outcome->searched = had;
 out:

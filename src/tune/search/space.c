@@ -7,8 +7,8 @@
 #include <string.h>
 
 /* The parameter of a name of `length` letters; `n` when there is none. */
-static uint32_t find_parameter(const char *name, size_t length, const char *const *names,
-                               uint32_t n)
+static uint32_t space_find_parameter(const char *name, size_t length, const char *const *names,
+                                     uint32_t n)
 {
     uint32_t p = 0;
     while (p < n && (strlen(names[p]) != length || strncmp(names[p], name, length) != 0)) {
@@ -18,7 +18,7 @@ static uint32_t find_parameter(const char *name, size_t length, const char *cons
 }
 
 /* "1/2/4" */
-static int read_values(char *text, struct tune_filter *out, uint32_t p)
+static int space_read_values(char *text, struct tune_filter *out, uint32_t p)
 {
     for (char *value = strsep(&text, "/"); value; value = strsep(&text, "/")) {
         uint64_t number = 0;
@@ -41,11 +41,11 @@ status_t tune_filter_read(const char *text, const char *const *names, uint32_t n
     char *rest = copy;
     for (char *part = strsep(&rest, ","); part; part = strsep(&rest, ",")) {
         size_t length = strcspn(part, "=");
-        uint32_t p = find_parameter(part, length, names, nparameters);
+        uint32_t p = space_find_parameter(part, length, names, nparameters);
         REQUIRE(p < nparameters, STATUS_USAGE, "\"%s\": there is no parameter \"%.*s\"", text,
                 (int)length, part);
-        REQUIRE(part[length] == '=' && read_values(part + length + 1, &filter, p), STATUS_USAGE,
-                "\"%s\": expected values such as %s=1/2/4", text, names[p]);
+        REQUIRE(part[length] == '=' && space_read_values(part + length + 1, &filter, p),
+                STATUS_USAGE, "\"%s\": expected values such as %s=1/2/4", text, names[p]);
     }
     *out = filter;
 out:
@@ -68,7 +68,7 @@ int tune_filter_takes(const struct tune_filter *filter, const uint32_t *values,
     return 1;
 }
 
-static int compare_values(const void *left, const void *right)
+static int space_compare_values(const void *left, const void *right)
 {
     uint32_t a = *(const uint32_t *)left;
     uint32_t b = *(const uint32_t *)right;
@@ -76,10 +76,10 @@ static int compare_values(const void *left, const void *right)
 }
 
 /* Sorts and drops what is there twice; returns how many are left. */
-static uint32_t distinct(uint32_t *values, uint32_t count)
+static uint32_t space_distinct(uint32_t *values, uint32_t count)
 {
     uint32_t kept = 0;
-    qsort(values, count, sizeof *values, compare_values);
+    qsort(values, count, sizeof *values, space_compare_values);
     for (uint32_t i = 0; i < count; i++) {
         if (kept == 0 || values[kept - 1] != values[i]) {
             values[kept++] = values[i];
@@ -100,10 +100,10 @@ status_t tune_map_create(const struct tune_space *space, struct tune_map *out)
         for (uint32_t i = 0; i < space->count; i++) {
             sorted[i] = space->values[(size_t)i * n + p];
         }
-        uint32_t kept = distinct(sorted, space->count);
+        uint32_t kept = space_distinct(sorted, space->count);
         for (size_t i = p; i < (size_t)space->count * n; i += n) {
             const uint32_t *at =
-                bsearch(&space->values[i], sorted, kept, sizeof *sorted, compare_values);
+                bsearch(&space->values[i], sorted, kept, sizeof *sorted, space_compare_values);
             map.steps[i] = (uint32_t)(at - sorted);
         }
     }

@@ -15,7 +15,7 @@ struct finalist {
 };
 
 /* The best few that are right. */
-static uint32_t pick_finalists(const struct search *s, struct finalist list[FINALISTS])
+static uint32_t turns_pick_finalists(const struct search *s, struct finalist list[FINALISTS])
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->space->count; i++) {
@@ -61,7 +61,7 @@ out:
 }
 
 /* The medians of the turns say who wins among the finalists. */
-static void settle(struct search *s, struct finalist *list, uint32_t n)
+static void turns_settle(struct search *s, struct finalist *list, uint32_t n)
 {
     struct tune_outcome *o = s->outcome;
     int has_best = 0;
@@ -93,7 +93,7 @@ status_t search_take_turns(struct search *s)
 {
     status_t st = STATUS_OK;
     struct finalist list[FINALISTS + 1];
-    uint32_t n = pick_finalists(s, list);
+    uint32_t n = turns_pick_finalists(s, list);
     uint32_t rounds = s->options->rounds < MOST_ROUNDS ? s->options->rounds : MOST_ROUNDS;
     for (uint32_t round = 1; round <= rounds; round++) {
         for (uint32_t k = 0; k < n && !tune_time_is_over(&s->options->time, 1); k++) {
@@ -102,7 +102,7 @@ status_t search_take_turns(struct search *s)
             }
         }
     }
-    settle(s, list, n);
+    turns_settle(s, list, n);
 out:
     return st;
 }

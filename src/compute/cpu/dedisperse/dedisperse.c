@@ -40,28 +40,28 @@ struct cpu_dedisperse {
     uint32_t parts; /* of the DMs */
 };
 
-static int in_steps(const struct cpu_dedisperse *d)
+static int dedisperse_in_steps(const struct cpu_dedisperse *d)
 {
     return d->base.spec.steps != NULL;
 }
 
 /* Rows of one stride would fall on each other in a cache if that were a power of two. */
-static size_t odd_lines(uint64_t bytes)
+static size_t dedisperse_odd_lines(uint64_t bytes)
 {
     return (size_t)(ceil_div_u64(bytes, 64) | 1) * 64;
 }
 
-static size_t row_bytes(const struct dedisperse_spec *spec)
+static size_t dedisperse_row_bytes(const struct dedisperse_spec *spec)
 {
     uint64_t samples = spec->max_samples + spec->delays->largest;
-    return odd_lines(samples * series_bytes(spec->format) + SLACK);
+    return dedisperse_odd_lines(samples * series_bytes(spec->format) + SLACK);
 }
 
 /* Samples of a piece of time, in whole strips: as the shape says, or so that its rows fit the
  * cache.
  */
-static uint64_t piece_samples(const struct dedisperse_spec *spec, uint32_t nrows,
-                              size_t sample_bytes)
+static uint64_t dedisperse_piece_samples(const struct dedisperse_spec *spec, uint32_t nrows,
+                                         size_t sample_bytes)
 {
     uint64_t fit = CACHE_BYTES / ((uint64_t)nrows * STRIP_BYTES);
     uint64_t strips = spec->shape.pack > 0 ? spec->shape.time_out
@@ -72,7 +72,7 @@ static uint64_t piece_samples(const struct dedisperse_spec *spec, uint32_t nrows
 }
 
 /* Splits the outer delays of every step into the least and the rest. */
-static status_t split_outer(struct cpu_dedisperse *d)
+static status_t dedisperse_split_outer(struct cpu_dedisperse *d)
 {
     status_t st = STATUS_OK;
     const struct dispersion_steps *steps = d->base.spec.steps;
@@ -98,19 +98,21 @@ out:
     return st;
 }
 
-static status_t create_second(struct cpu_dedisperse *d, const struct strip_kernels *kernels)
+static status_t dedisperse_create_second(struct cpu_dedisperse *d,
+                                         const struct strip_kernels *kernels)
 {
     status_t st = STATUS_OK;
     static const enum strip_kind kinds[] = {STRIP_SUM16, STRIP_SUM32, STRIP_F32};
     const struct dedisperse_spec *spec = &d->base.spec;
     uint32_t ngroups = spec->steps->ngroups;
     d->second = &kernels->kinds[kinds[spec->format]];
-    TRY(split_outer(d));
+    TRY(dedisperse_split_outer(d));
     /* Whole strips of either kind. */
-    d->piece = ceil_div_u64(piece_samples(spec, ngroups, d->second->sample_bytes), STRIP_BYTES) *
+    d->piece = ceil_div_u64(dedisperse_piece_samples(spec, ngroups, d->second->sample_bytes),
+                            STRIP_BYTES) *
                STRIP_BYTES;
     uint64_t bytes = (d->piece + d->reach + STRIP_BYTES) * d->second->sample_bytes + SLACK;
-    d->sub_stride = odd_lines(bytes);
+    d->sub_stride = dedisperse_odd_lines(bytes);
     TRY(memory_zeroed((size_t)spec->threads * ngroups, d->sub_stride, "sub-bands", &d->sub));
 out:
     return st;
@@ -133,14 +135,14 @@ status_t cpu_dedisperse_create(backend_t *backend, const struct dedisperse_spec 
     d->base.spec = *spec;
     d->base.spec.threads = spec->threads > 0 ? spec->threads : 1;
     d->first = &kernels->kinds[kinds[spec->format]];
-    d->stride = row_bytes(spec);
+    d->stride = dedisperse_row_bytes(spec);
     TRY(cpu_pool((struct cpu_backend *)backend, d->base.spec.threads, &d->pool));
     TRY(dedisperse_table_create(spec, &d->table));
-    d->piece = piece_samples(spec, d->table.nused, d->first->sample_bytes);
+    d->piece = dedisperse_piece_samples(spec, d->table.nused, d->first->sample_bytes);
     TRY(memory_zeroed(d->table.nused, d->stride, "samples in channels' order", &d->rows));
     TRY(memory_aligned(d->base.spec.threads, sizeof *d->scratch, "sums", &d->scratch));
     if (spec->steps) {
-        TRY(create_second(d, kernels));
+        TRY(dedisperse_create_second(d, kernels));
     }
     *out = &d->base;
     d = NULL;
@@ -173,7 +175,7 @@ uint64_t cpu_dedisperse_bytes(const struct dedisperse_spec *spec)
     uint64_t threads = spec->threads > 0 ? spec->threads : 1;
     uint64_t channels = spec->delays->nchannels;
     uint64_t tables = channels * (steps ? steps->nsteps : spec->delays->ndms);
-    uint64_t bytes = channels * row_bytes(spec) + threads * sizeof(struct tile_scratch);
+    uint64_t bytes = channels * dedisperse_row_bytes(spec) + threads * sizeof(struct tile_scratch);
     if (steps) {
         uint64_t piece = MOST_STRIPS * STRIP_BYTES + STRIP_BYTES + spec->delays->largest;
         tables += (uint64_t)steps->ngroups * (2ULL * steps->nsteps + spec->delays->ndms);
@@ -183,7 +185,7 @@ uint64_t cpu_dedisperse_bytes(const struct dedisperse_spec *spec)
 }
 
 /* First phase: a piece of time of all channels into order. */
-static void order_piece(void *context, uint32_t thread, uint64_t task)
+static void dedisperse_order_piece(void *context, uint32_t thread, uint64_t task)
 {
     const struct cpu_dedisperse *d = context;
     const struct dedisperse_input *input = &d->input;
@@ -201,7 +203,7 @@ static void order_piece(void *context, uint32_t thread, uint64_t task)
 }
 
 /* Second phase by brute force: a piece of time of some of the DMs. */
-static void sum_piece(void *context, uint32_t thread, uint64_t task)
+static void dedisperse_sum_piece(void *context, uint32_t thread, uint64_t task)
 {
     const struct cpu_dedisperse *d = context;
     uint64_t ndms = d->base.spec.delays->ndms;
@@ -222,8 +224,8 @@ static void sum_piece(void *context, uint32_t thread, uint64_t task)
 }
 
 /* The sub-bands of step k for `samples` outputs from time t on. */
-static void make_sub_bands(const struct cpu_dedisperse *d, struct tile_scratch *scratch, uint32_t k,
-                           uint64_t t, uint64_t samples, char *sub)
+static void dedisperse_make_sub_bands(const struct cpu_dedisperse *d, struct tile_scratch *scratch,
+                                      uint32_t k, uint64_t t, uint64_t samples, char *sub)
 {
     const struct strip_kernel *kernel = d->first;
     size_t strip = STRIP_BYTES / kernel->sample_bytes;
@@ -242,7 +244,7 @@ static void make_sub_bands(const struct cpu_dedisperse *d, struct tile_scratch *
 
 /* 16-bit sums of groups of 8-bit channels that are certain to fit 16 bits; others stay with what
  * their kind allows. */
-static uint32_t second_limit(const struct cpu_dedisperse *d)
+static uint32_t dedisperse_second_limit(const struct cpu_dedisperse *d)
 {
     uint32_t limit = d->second->limit;
     if (d->base.spec.format == SERIES_U8) {
@@ -253,7 +255,7 @@ static uint32_t second_limit(const struct cpu_dedisperse *d)
 }
 
 /* Second phase in two steps: a piece of time of the DMs of one step. */
-static void sum_step(void *context, uint32_t thread, uint64_t task)
+static void dedisperse_sum_step(void *context, uint32_t thread, uint64_t task)
 {
     const struct cpu_dedisperse *d = context;
     const struct dispersion_steps *steps = d->base.spec.steps;
@@ -262,7 +264,7 @@ static void sum_step(void *context, uint32_t thread, uint64_t task)
     uint64_t count = min_u64(d->piece, d->samples - t);
     uint32_t dm = steps->first[k];
     char *sub = d->sub + (size_t)thread * steps->ngroups * d->sub_stride;
-    make_sub_bands(d, &d->scratch[thread], k, t, count, sub);
+    dedisperse_make_sub_bands(d, &d->scratch[thread], k, t, count, sub);
     struct tile_rows in = {.kernel = d->second,
                            .rows = sub,
                            .stride = d->sub_stride,
@@ -270,12 +272,12 @@ static void sum_step(void *context, uint32_t thread, uint64_t task)
                            .nrows = steps->ngroups,
                            .ndms = steps->first[k + 1] - dm,
                            .tile = d->tile,
-                           .limit = second_limit(d)};
+                           .limit = dedisperse_second_limit(d)};
     tiles_sum(&in, &d->scratch[thread], count, d->out + dm * d->out_stride + t, d->out_stride);
 }
 
 /* So many parts that no thread has nothing to do. */
-static uint32_t count_parts(const struct cpu_dedisperse *d, uint64_t pieces)
+static uint32_t dedisperse_count_parts(const struct cpu_dedisperse *d, uint64_t pieces)
 {
     uint64_t wanted = ceil_div_u64((uint64_t)TASKS * d->base.spec.threads, pieces);
     uint64_t most = ceil_div_u64(d->base.spec.delays->ndms, d->tile);
@@ -299,11 +301,13 @@ status_t cpu_dedisperse_run(dedisperse_t *dedisperse, buffer_t *in,
     d->input = *input;
     d->samples = samples;
     d->out_stride = out_stride;
-    d->parts = pieces > 0 ? count_parts(d, pieces) : 0;
+    d->parts = pieces > 0 ? dedisperse_count_parts(d, pieces) : 0;
     struct pool_block work = {.context = d,
-                              .run = {order_piece, in_steps(d) ? sum_step : sum_piece}};
+                              .run = {dedisperse_order_piece, dedisperse_in_steps(d)
+                                                                  ? dedisperse_sum_step
+                                                                  : dedisperse_sum_piece}};
     work.tasks[0] = ceil_div_u64(samples + d->base.spec.delays->largest, ORDER_TIMES);
-    work.tasks[1] = pieces * (in_steps(d) ? d->base.spec.steps->nsteps : d->parts);
+    work.tasks[1] = pieces * (dedisperse_in_steps(d) ? d->base.spec.steps->nsteps : d->parts);
     d->number = pool_submit(d->pool, &work);
     cpu_buffer_mark(in, d->pool, d->number);
     cpu_buffer_mark(out, d->pool, d->number);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* "model name : ..." of /proc/cpuinfo; elsewhere nothing. */
-static void processor_name(char *out, size_t size)
+static void shapes_processor_name(char *out, size_t size)
 {
     char line[256];
     FILE *file = fopen("/proc/cpuinfo", "r");
@@ -33,14 +33,15 @@ status_t cpu_identity(const backend_t *backend, struct text *out)
 {
     char name[256];
     (void)backend;
-    processor_name(name, sizeof name);
+    shapes_processor_name(name, sizeof name);
     return text_add(out, "%s, %s, voltmill " VOLTMILL_VERSION, name,
                     simd_kernels(simd_best())->name);
 }
 
 /* Twice the rows that the cache holds, or half of them, and other tiles than the usual one cost
  * some percent: more is not known, measuring is quick. */
-static double expected(const struct dedisperse_spec *spec, const struct dedisperse_shape *shape)
+static double shapes_expected(const struct dedisperse_spec *spec,
+                              const struct dedisperse_shape *shape)
 {
     const double rate = 2e10; /* of a thread, adds a second */
     double rows = spec->steps ? spec->steps->ngroups : spec->delays->nchannels;
@@ -62,11 +63,11 @@ int cpu_dedisperse_fits(backend_t *backend, const struct dedisperse_spec *spec,
                    shape->chunk != STRIP_CHUNK || shape->skew != 0 || shape->is_ptx != 0
                ? "expected strips:1:1x1:STRIPSxDMS:32:0:0"
                : NULL;
-    *cost = *why ? INFINITY : expected(spec, shape);
+    *cost = *why ? INFINITY : shapes_expected(spec, shape);
     return *why == NULL;
 }
 
-static int compare_costs(const void *left, const void *right)
+static int shapes_compare_costs(const void *left, const void *right)
 {
     double a = ((const struct dedisperse_candidate *)left)->cost;
     double b = ((const struct dedisperse_candidate *)right)->cost;
@@ -91,9 +92,9 @@ status_t cpu_dedisperse_candidates(backend_t *backend, const struct dedisperse_s
                                                   .time_out = strips[i % STRIPS],
                                                   .dm_out = dms[i / STRIPS],
                                                   .chunk = STRIP_CHUNK};
-        list[i].cost = expected(spec, &list[i].shape);
+        list[i].cost = shapes_expected(spec, &list[i].shape);
     }
-    qsort(list, (size_t)STRIPS * DMS, sizeof *list, compare_costs);
+    qsort(list, (size_t)STRIPS * DMS, sizeof *list, shapes_compare_costs);
     *out = list;
     *count = STRIPS * DMS;
 out:

@@ -5,8 +5,8 @@
 #include <string.h>
 
 /* Sums of one strip of some DMs into the scratch's totals; `at` bytes into the rows. */
-static void sum_strip(const struct tile_rows *in, struct tile_scratch *scratch, size_t at,
-                      const uint32_t *delays, uint32_t ndms)
+static void tiles_sum_strip(const struct tile_rows *in, struct tile_scratch *scratch, size_t at,
+                            const uint32_t *delays, uint32_t ndms)
 {
     const struct strip_kernel *kernel = in->kernel;
     uint32_t chunk = in->limit < STRIP_CHUNK ? in->limit : STRIP_CHUNK;
@@ -33,8 +33,8 @@ void tiles_sum(const struct tile_rows *in, struct tile_scratch *scratch, uint64_
     for (uint32_t dm = 0; dm < in->ndms; dm += in->tile) {
         uint32_t ndms = (uint32_t)min_u64(in->tile, in->ndms - dm);
         for (uint64_t t = 0; t < samples; t += strip) {
-            sum_strip(in, scratch, t * kernel->sample_bytes, in->delays + (size_t)dm * in->nrows,
-                      ndms);
+            tiles_sum_strip(in, scratch, t * kernel->sample_bytes,
+                            in->delays + (size_t)dm * in->nrows, ndms);
             for (uint32_t d = 0; d < ndms; d++) {
                 kernel->give(scratch->totals[d], (size_t)min_u64(strip, samples - t),
                              out + (dm + d) * out_stride + t);

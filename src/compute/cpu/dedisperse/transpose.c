@@ -49,9 +49,9 @@ DEFINE_TILE(tile_halves, halves_t, 8, LOW_HALVES, HIGH_HALVES)
 DEFINE_TILE(tile_words, words_t, 4, LOW_WORDS, HIGH_WORDS)
 
 /* One by one. */
-static void turn_plainly(const char *from, size_t time_step, size_t channel_step,
-                         size_t sample_bytes, const uint32_t *channels, uint32_t count,
-                         size_t times, char *out, size_t out_stride)
+static void transpose_turn_plainly(const char *from, size_t time_step, size_t channel_step,
+                                   size_t sample_bytes, const uint32_t *channels, uint32_t count,
+                                   size_t times, char *out, size_t out_stride)
 {
     for (uint32_t i = 0; i < count; i++) {
         const char *row = from + channels[i] * channel_step;
@@ -66,7 +66,7 @@ static void turn_plainly(const char *from, size_t time_step, size_t channel_step
     }
 }
 
-static int are_neighbours(const uint32_t *channels, uint32_t count)
+static int transpose_are_neighbours(const uint32_t *channels, uint32_t count)
 {
     return channels[count - 1] - channels[0] == count - 1;
 }
@@ -83,14 +83,15 @@ void transpose_samples(const char *from, size_t time_step, size_t channel_step, 
     uint32_t i = 0;
     while (i < count) {
         uint32_t n = count - i < side ? count - i : side;
-        int is_square = n == side && are_neighbours(channels + i, n);
+        int is_square = n == side && transpose_are_neighbours(channels + i, n);
         size_t done = is_square ? whole : 0;
         for (size_t t = 0; t < done; t += side) {
             tile(from + t * time_step + channels[i] * channel_step, time_step,
                  out + i * out_stride + t * sample_bytes, out_stride);
         }
-        turn_plainly(from + done * time_step, time_step, channel_step, sample_bytes, channels + i,
-                     n, times - done, out + i * out_stride + done * sample_bytes, out_stride);
+        transpose_turn_plainly(from + done * time_step, time_step, channel_step, sample_bytes,
+                               channels + i, n, times - done,
+                               out + i * out_stride + done * sample_bytes, out_stride);
         i += n;
     }
 }

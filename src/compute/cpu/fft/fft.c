@@ -30,7 +30,7 @@ struct cpu_fft {
     fftwf_plan plan;
 };
 
-static size_t padded(size_t floats)
+static size_t fft_padded(size_t floats)
 {
     return (floats + LINE - 1) / LINE * LINE + PAD;
 }
@@ -40,8 +40,8 @@ struct cpu_fft_shape cpu_fft_shape(size_t points, int is_complex)
     return (struct cpu_fft_shape){.points = points,
                                   .is_complex = is_complex,
                                   .batch = points <= SMALL_POINTS ? MOST_BATCH : 1,
-                                  .in_row = padded(is_complex ? 2 * points : points),
-                                  .out_row = padded(is_complex ? 2 * points : points + 2)};
+                                  .in_row = fft_padded(is_complex ? 2 * points : points),
+                                  .out_row = fft_padded(is_complex ? 2 * points : points + 2)};
 }
 
 enum fft_planning cpu_fft_effort(enum fft_planning planning, uint64_t count)
@@ -54,8 +54,8 @@ enum fft_planning cpu_fft_effort(enum fft_planning planning, uint64_t count)
                                     : PLANNING_ESTIMATE;
 }
 
-static fftwf_plan make_plan(const struct cpu_fft_shape *shape, float *in, float *out,
-                            unsigned flags)
+static fftwf_plan fft_make_plan(const struct cpu_fft_shape *shape, float *in, float *out,
+                                unsigned flags)
 {
     int length = (int)shape->points;
     int batch = (int)shape->batch;
@@ -69,7 +69,7 @@ static fftwf_plan make_plan(const struct cpu_fft_shape *shape, float *in, float 
                                    (fftwf_complex *)out, NULL, 1, (int)(shape->out_row / 2), flags);
 }
 
-static status_t create_rows(const struct cpu_fft_shape *shape, float **in, float **out)
+static status_t fft_create_rows(const struct cpu_fft_shape *shape, float **in, float **out)
 {
     status_t st = STATUS_OK;
     TRY(memory_aligned(shape->batch * shape->in_row, sizeof(float), "a transform", in));
@@ -82,7 +82,7 @@ out:
 }
 
 /* The processor's name: plans are good for one kind. */
-static void processor_name(char *out, size_t room)
+static void fft_processor_name(char *out, size_t room)
 {
     char line[256];
     FILE *file = fopen("/proc/cpuinfo", "r");
@@ -98,24 +98,24 @@ static void processor_name(char *out, size_t room)
     }
 }
 
-static status_t make_key(const struct cpu_fft_shape *shape, enum fft_planning effort,
-                         struct text *out)
+static status_t fft_make_key(const struct cpu_fft_shape *shape, enum fft_planning effort,
+                             struct text *out)
 {
     char processor[256];
-    processor_name(processor, sizeof processor);
+    fft_processor_name(processor, sizeof processor);
     return text_add(out, "%s\n%s\n%s %zu x %zu, rows %zu %zu, %s", fftwf_version, processor,
                     shape->is_complex ? "complex" : "real", shape->batch, shape->points,
                     shape->in_row, shape->out_row, planning_name(effort));
 }
 
 /* The plan that this wisdom tells, or NULL. What else FFTW knows would change it. */
-static fftwf_plan follow(const struct cpu_fft_shape *shape, float *in, float *out,
-                         const char *wisdom)
+static fftwf_plan fft_follow(const struct cpu_fft_shape *shape, float *in, float *out,
+                             const char *wisdom)
 {
     fftwf_plan plan = NULL;
     fftwf_forget_wisdom();
     if (fftwf_import_wisdom_from_string(wisdom)) {
-        plan = make_plan(shape, in, out, FFTW_MEASURE | FFTW_WISDOM_ONLY);
+        plan = fft_make_plan(shape, in, out, FFTW_MEASURE | FFTW_WISDOM_ONLY);
     }
     fftwf_forget_wisdom();
     return plan;
@@ -123,15 +123,15 @@ static fftwf_plan follow(const struct cpu_fft_shape *shape, float *in, float *ou
 
 /* Plans from nothing; gives the wisdom of that plan alone, or NULL when it tells no plan: FFTW's
  * planner was out of time then. */
-static char *plan_anew(const struct cpu_fft_shape *shape, float *in, float *out, unsigned flags,
-                       double most)
+static char *fft_plan_anew(const struct cpu_fft_shape *shape, float *in, float *out, unsigned flags,
+                           double most)
 {
     fftwf_forget_wisdom();
     fftwf_set_timelimit(most);
-    fftwf_plan plan = make_plan(shape, in, out, flags);
+    fftwf_plan plan = fft_make_plan(shape, in, out, flags);
     char *wisdom = plan ? fftwf_export_wisdom_to_string() : NULL;
     fftwf_set_timelimit(FFTW_NO_TIMELIMIT);
-    fftwf_plan again = wisdom ? follow(shape, in, out, wisdom) : NULL;
+    fftwf_plan again = wisdom ? fft_follow(shape, in, out, wisdom) : NULL;
     if (!again) {
         free(wisdom);
         wisdom = NULL;
@@ -141,17 +141,18 @@ static char *plan_anew(const struct cpu_fft_shape *shape, float *in, float *out,
     return wisdom;
 }
 
-static status_t find_wisdom(const struct cpu_fft_shape *shape, enum fft_planning effort, char **out)
+static status_t fft_find_wisdom(const struct cpu_fft_shape *shape, enum fft_planning effort,
+                                char **out)
 {
     status_t st = STATUS_OK;
     float *in = NULL;
     float *spectra = NULL;
-    TRY(create_rows(shape, &in, &spectra));
+    TRY(fft_create_rows(shape, &in, &spectra));
     if (effort == PLANNING_PATIENT) {
-        *out = plan_anew(shape, in, spectra, FFTW_PATIENT, most_patience);
+        *out = fft_plan_anew(shape, in, spectra, FFTW_PATIENT, most_patience);
     }
     if (!*out) {
-        *out = plan_anew(shape, in, spectra, FFTW_MEASURE, FFTW_NO_TIMELIMIT);
+        *out = fft_plan_anew(shape, in, spectra, FFTW_MEASURE, FFTW_NO_TIMELIMIT);
     }
     REQUIRE(*out, STATUS_DEVICE, "FFTW cannot plan a transform of %zu points", shape->points);
 out:
@@ -172,10 +173,10 @@ status_t cpu_fft_wisdom(const struct cpu_fft_shape *shape, enum fft_planning eff
     if (effort == PLANNING_ESTIMATE) {
         goto out;
     }
-    TRY(make_key(shape, effort, &key));
+    TRY(fft_make_key(shape, effort, &key));
     TRY(cache_get(cache_kind, key.data, &kept, &size));
     if (!kept) {
-        TRY(find_wisdom(shape, effort, &wisdom));
+        TRY(fft_find_wisdom(shape, effort, &wisdom));
         size = strlen(wisdom);
         (void)cache_put(cache_kind, key.data, wisdom, size);
     }
@@ -197,16 +198,16 @@ status_t cpu_fft_create(const struct cpu_fft_shape *shape, const char *wisdom, c
     float *in = NULL;
     float *spectra = NULL;
     TRY(memory_zeroed(1, sizeof *transform, "a transform", &transform));
-    TRY(create_rows(shape, &in, &spectra));
+    TRY(fft_create_rows(shape, &in, &spectra));
     transform->is_complex = shape->is_complex;
     if (wisdom[0] != '\0') {
-        transform->plan = follow(shape, in, spectra, wisdom);
+        transform->plan = fft_follow(shape, in, spectra, wisdom);
         REQUIRE(transform->plan, STATUS_DEVICE,
                 "this machine cannot follow the FFTW plan that rank 0 made for its own: run on "
                 "machines of one kind, or with run.fft_planning=estimate");
     } else {
         fftwf_forget_wisdom();
-        transform->plan = make_plan(shape, in, spectra, FFTW_ESTIMATE);
+        transform->plan = fft_make_plan(shape, in, spectra, FFTW_ESTIMATE);
         REQUIRE(transform->plan, STATUS_DEVICE, "FFTW cannot plan a transform of %zu points",
                 shape->points);
     }

@@ -39,7 +39,7 @@ void cpu_bare_destroy(struct bare *bare)
     free(bare);
 }
 
-static void bare_touch(void *context, uint32_t thread, uint64_t share)
+static void baseline_bare_touch(void *context, uint32_t thread, uint64_t share)
 {
     const struct bare *bare = context;
     const struct cpu_fft_shape *shape = &bare->shapes[0];
@@ -50,7 +50,7 @@ static void bare_touch(void *context, uint32_t thread, uint64_t share)
     memset(bare->out + share * out, 0, (size_t)out * sizeof(float));
 }
 
-static void bare_transform(void *context, uint32_t thread, uint64_t share)
+static void baseline_bare_transform(void *context, uint32_t thread, uint64_t share)
 {
     const struct bare *bare = context;
     const struct cpu_fft_shape *shape = &bare->shapes[bare->plan];
@@ -62,7 +62,7 @@ static void bare_transform(void *context, uint32_t thread, uint64_t share)
     }
 }
 
-static void bare_nothing(void *context, uint32_t thread, uint64_t task)
+static void baseline_bare_nothing(void *context, uint32_t thread, uint64_t task)
 {
     (void)context;
     (void)thread;
@@ -70,15 +70,16 @@ static void bare_nothing(void *context, uint32_t thread, uint64_t task)
 }
 
 /* Every share once, each on a thread; waits. */
-static void bare_share_out(struct bare *bare,
-                           void (*run)(void *context, uint32_t thread, uint64_t share))
+static void baseline_bare_share_out(struct bare *bare,
+                                    void (*run)(void *context, uint32_t thread, uint64_t share))
 {
     struct pool_block work = {
-        .context = bare, .run = {run, bare_nothing}, .tasks = {bare->shares, 0}};
+        .context = bare, .run = {run, baseline_bare_nothing}, .tasks = {bare->shares, 0}};
     pool_wait(bare->pool, pool_submit(bare->pool, &work));
 }
 
-static status_t bare_make(struct bare *bare, const struct channelise_spec *spec, uint64_t spectra)
+static status_t baseline_bare_make(struct bare *bare, const struct channelise_spec *spec,
+                                   uint64_t spectra)
 {
     status_t st = STATUS_OK;
     /* Patience with all at once takes minutes and gains nothing. */
@@ -104,7 +105,7 @@ static status_t bare_make(struct bare *bare, const struct channelise_spec *spec,
         TRY(cpu_fft_wisdom(shape, efforts[i], wisdom, sizeof wisdom));
         TRY(cpu_fft_create(shape, wisdom, &bare->plans[i]));
     }
-    bare_share_out(bare, bare_touch);
+    baseline_bare_share_out(bare, baseline_bare_touch);
 out:
     return st;
 }
@@ -116,7 +117,7 @@ status_t cpu_bare_create(backend_t *backend, const struct channelise_spec *spec,
     struct bare *bare = NULL;
     TRY(memory_zeroed(1, sizeof *bare, "transforms", &bare));
     TRY(cpu_pool((struct cpu_backend *)backend, spec->threads, &bare->pool));
-    TRY(bare_make(bare, spec, spectra));
+    TRY(baseline_bare_make(bare, spec, spectra));
     *out = bare;
     bare = NULL;
 out:
@@ -129,7 +130,7 @@ double cpu_bare_time(struct bare *bare)
     double best = 0;
     for (bare->plan = 0; bare->plan < PLANS; bare->plan++) {
         double started = clock_now();
-        bare_share_out(bare, bare_transform);
+        baseline_bare_share_out(bare, baseline_bare_transform);
         double seconds = clock_now() - started;
         best = bare->plan == 0 || seconds < best ? seconds : best;
     }

@@ -63,7 +63,7 @@ struct cpu {
     int begins;
 };
 
-static int is_summed(const struct channelise_output *output)
+static int channelise_is_summed(const struct channelise_output *output)
 {
     return output->kind == PRODUCT_POWER && output->integrate > 1;
 }
@@ -72,7 +72,7 @@ static int is_summed(const struct channelise_output *output)
  */
 enum { NUMBER_SIMD, NUMBER_ROWS };
 
-static uint32_t least_simd(const struct channelise_spec *spec)
+static uint32_t channelise_least_simd(const struct channelise_spec *spec)
 {
     return spec->ability ? spec->ability - 1 : (uint32_t)simd_best();
 }
@@ -88,7 +88,7 @@ status_t cpu_channelise_choose(backend_t *backend, const struct channelise_spec 
     if (spec->choice.backend == BACKEND_CPU) {
         memcpy(choice.numbers, spec->choice.numbers, sizeof choice.numbers);
     } else {
-        choice.numbers[NUMBER_SIMD] = least_simd(spec);
+        choice.numbers[NUMBER_SIMD] = channelise_least_simd(spec);
     }
     TRY(cpu_fft_wisdom(&shape, cpu_fft_effort(spec->planning, spec->expected), choice.wisdom,
                        sizeof choice.wisdom));
@@ -114,7 +114,7 @@ out:
 }
 
 /* Sizes that follow from the spec; nothing allocated yet. */
-static void set_sizes(struct cpu *cpu, const struct channelise_spec *spec)
+static void channelise_set_sizes(struct cpu *cpu, const struct channelise_spec *spec)
 {
     cpu->base.spec = *spec;
     cpu->base.spec.coeff = NULL;
@@ -134,9 +134,9 @@ status_t cpu_channelise_candidates(backend_t *backend, const struct channelise_s
     struct cpu usual = {0};
     uint32_t n = 0;
     (void)backend;
-    set_sizes(&usual, spec);
+    channelise_set_sizes(&usual, spec);
     TRY(memory_zeroed((size_t)SIMD_LEVELS * GRAIN, sizeof *list, "choices", &list));
-    for (uint32_t level = least_simd(spec) + 1; level-- > SIMD_BASE;) {
+    for (uint32_t level = channelise_least_simd(spec) + 1; level-- > SIMD_BASE;) {
         for (size_t rows = usual.rows; rows >= FIR_ROWS && rows >= usual.shape.batch; rows /= 2) {
             list[n].backend = BACKEND_CPU;
             list[n].numbers[NUMBER_SIMD] = level;
@@ -174,7 +174,7 @@ static void destroy(struct cpu *cpu)
 }
 
 /* Waits for the blocks that it has given to the pool. */
-static void settle(const struct cpu *cpu)
+static void channelise_settle(const struct cpu *cpu)
 {
     for (int i = 0; i < POOL_BLOCKS; i++) {
         if (cpu->blocks[i].number > 0) {
@@ -186,24 +186,24 @@ static void settle(const struct cpu *cpu)
 void cpu_channelise_destroy(channelise_t *channelise)
 {
     struct cpu *cpu = (struct cpu *)channelise;
-    settle(cpu);
+    channelise_settle(cpu);
     destroy(cpu);
 }
 
 /* Floats of a thread's scratch: window, filtered spectra, bins. */
-static void scratch_floats(const struct cpu *cpu, size_t floats[3])
+static void channelise_scratch_floats(const struct cpu *cpu, size_t floats[3])
 {
     floats[0] = ppf_fir_window_floats(&cpu->base.spec, cpu->rows);
     floats[1] = (cpu->rows + FIR_ROWS) * cpu->shape.in_row;
     floats[2] = cpu->shape.batch * cpu->shape.out_row;
 }
 
-static status_t create_scratch(struct cpu *cpu)
+static status_t channelise_create_scratch(struct cpu *cpu)
 {
     status_t st = STATUS_OK;
     const struct channelise_spec *spec = &cpu->base.spec;
     size_t floats[3];
-    scratch_floats(cpu, floats);
+    channelise_scratch_floats(cpu, floats);
     TRY(memory_zeroed(spec->threads, sizeof *cpu->scratch, "scratch", &cpu->scratch));
     for (uint32_t i = 0; i < spec->threads; i++) {
         struct scratch *scratch = &cpu->scratch[i];
@@ -215,12 +215,12 @@ out:
     return st;
 }
 
-static status_t create_blocks(struct cpu *cpu)
+static status_t channelise_create_blocks(struct cpu *cpu)
 {
     status_t st = STATUS_OK;
     const struct channelise_spec *spec = &cpu->base.spec;
     for (uint32_t i = 0; i < spec->noutputs; i++) {
-        if (is_summed(&spec->outputs[i])) {
+        if (channelise_is_summed(&spec->outputs[i])) {
             TRY(sums_create(spec, spec->outputs[i].integrate, &cpu->sums[i]));
         }
     }
@@ -247,7 +247,7 @@ status_t cpu_channelise_create(backend_t *backend, const struct channelise_spec 
     struct channelise_choice choice = spec->choice;
     TRY(memory_zeroed(1, sizeof *cpu, "the filter bank", &cpu));
     cpu->base.ops = &cpu_ops;
-    set_sizes(cpu, spec);
+    channelise_set_sizes(cpu, spec);
     if (choice.backend != BACKEND_CPU) {
         TRY(cpu_channelise_choose(backend, spec, &choice));
     }
@@ -260,8 +260,8 @@ status_t cpu_channelise_create(backend_t *backend, const struct channelise_spec 
     TRY(cpu_pool((struct cpu_backend *)backend, spec->threads, &cpu->pool));
     TRY(ppf_fir_create(cpu->kernels, spec, cpu->rows, &cpu->filter));
     TRY(cpu_fft_create(&cpu->shape, choice.wisdom, &cpu->transform));
-    TRY(create_scratch(cpu));
-    TRY(create_blocks(cpu));
+    TRY(channelise_create_scratch(cpu));
+    TRY(channelise_create_blocks(cpu));
     *out = &cpu->base;
     cpu = NULL;
 out:
@@ -275,8 +275,8 @@ uint64_t cpu_channelise_bytes(const struct channelise_spec *spec)
 {
     struct cpu cpu = {0};
     size_t floats[3];
-    set_sizes(&cpu, spec);
-    scratch_floats(&cpu, floats);
+    channelise_set_sizes(&cpu, spec);
+    channelise_scratch_floats(&cpu, floats);
     uint64_t thread = (floats[0] + floats[1] + floats[2]) * sizeof(float);
     thread += spec->is_interleaved ? interleaved_bytes(spec) : 0;
     /* FFTW's own tables, and buffers of each thread: for lengths with large prime factors, those of
@@ -285,7 +285,7 @@ uint64_t cpu_channelise_bytes(const struct channelise_spec *spec)
     uint64_t bytes = ppf_fir_bytes(spec) + (uint64_t)4 * 8 * cpu.shape.points;
     bytes += spec->threads * thread;
     for (uint32_t i = 0; i < spec->noutputs; i++) {
-        if (is_summed(&spec->outputs[i])) {
+        if (channelise_is_summed(&spec->outputs[i])) {
             bytes += POOL_BLOCKS * sizeof(float) *
                      (uint64_t)sums_grain_floats(spec, spec->outputs[i].integrate);
             bytes += (uint64_t)sizeof(double) * spec->nstreams * spec->nchannels;
@@ -309,15 +309,16 @@ struct batch {
     const char *samples; /* of raw spectrum `first`, without gaps */
 };
 
-static float *spectrum_row(const struct block *block, int output, uint32_t stream, uint64_t s)
+static float *channelise_spectrum_row(const struct block *block, int output, uint32_t stream,
+                                      uint64_t s)
 {
     size_t row = (size_t)s * block->nstreams + stream;
     return block->out[output] + 2 * row * block->cpu->base.spec.nchannels;
 }
 
 /* Hands one spectrum (number s of the block) to every output. */
-static void deliver(const struct block *block, struct scratch *scratch, const float *bins,
-                    uint32_t stream, uint64_t s)
+static void channelise_deliver(const struct block *block, struct scratch *scratch,
+                               const float *bins, uint32_t stream, uint64_t s)
 {
     const struct cpu *cpu = block->cpu;
     const struct channelise_spec *spec = &cpu->base.spec;
@@ -328,7 +329,8 @@ static void deliver(const struct block *block, struct scratch *scratch, const fl
             continue;
         }
         if (spec->outputs[i].kind == PRODUCT_SPECTRA) {
-            memcpy(spectrum_row(block, (int)i, stream, s), kept, nchannels * 2 * sizeof(float));
+            memcpy(channelise_spectrum_row(block, (int)i, stream, s), kept,
+                   nchannels * 2 * sizeof(float));
         } else if (!cpu->sums[i]) {
             size_t row = (size_t)s * block->nstreams + stream;
             cpu->kernels->power(kept, nchannels, 0, block->out[i] + row * nchannels);
@@ -343,8 +345,8 @@ static void deliver(const struct block *block, struct scratch *scratch, const fl
 
 /* Transforms filtered spectra [from, from + count) of the block. Those that go in batches lie at
  * their place in the grain, so that each meets the same arithmetic wherever blocks are cut. */
-static void transform_rows(const struct block *block, struct scratch *scratch,
-                           const struct batch *batch, size_t from, size_t count)
+static void channelise_transform_rows(const struct block *block, struct scratch *scratch,
+                                      const struct batch *batch, size_t from, size_t count)
 {
     const struct cpu *cpu = block->cpu;
     uint64_t s = batch->first + from;
@@ -352,21 +354,22 @@ static void transform_rows(const struct block *block, struct scratch *scratch,
         size_t place = (size_t)((block->first + s) % GRAIN);
         cpu_fft_run(cpu->transform, scratch->filtered, scratch->bins);
         for (size_t i = 0; i < count; i++) {
-            deliver(block, scratch, scratch->bins + (place + i) * cpu->shape.out_row, batch->stream,
-                    s + i);
+            channelise_deliver(block, scratch, scratch->bins + (place + i) * cpu->shape.out_row,
+                               batch->stream, s + i);
         }
         return;
     }
     for (size_t i = 0; i < count; i++) {
-        float *bins = block->direct < 0 ? scratch->bins
-                                        : spectrum_row(block, block->direct, batch->stream, s + i);
+        float *bins = block->direct < 0
+                          ? scratch->bins
+                          : channelise_spectrum_row(block, block->direct, batch->stream, s + i);
         cpu_fft_run(cpu->transform, scratch->filtered + i * cpu->shape.in_row, bins);
-        deliver(block, scratch, bins, batch->stream, s + i);
+        channelise_deliver(block, scratch, bins, batch->stream, s + i);
     }
 }
 
-static uint64_t run_batch(const struct block *block, struct scratch *scratch,
-                          const struct batch *batch)
+static uint64_t channelise_run_batch(const struct block *block, struct scratch *scratch,
+                                     const struct batch *batch)
 {
     const struct cpu *cpu = block->cpu;
     const struct channelise_spec *spec = &cpu->base.spec;
@@ -378,24 +381,25 @@ static uint64_t run_batch(const struct block *block, struct scratch *scratch,
         /* Raw spectra that these spectra answer for when missing samples are counted. */
         uint64_t end = s + count == block->spectra ? block->counted : s + count;
         size_t place = cpu->shape.batch > 1 ? (size_t)((block->first + s) % GRAIN) : 0;
-        const float *touch =
-            block->touched < 0 ? NULL : spectrum_row(block, block->touched, batch->stream, s);
+        const float *touch = block->touched < 0
+                                 ? NULL
+                                 : channelise_spectrum_row(block, block->touched, batch->stream, s);
         missing += ppf_fir_run(cpu->filter, batch->samples + from * row_bytes, count,
                                end > s ? (size_t)(end - s) : 0, scratch->window,
                                scratch->filtered + place * cpu->shape.in_row, cpu->shape.in_row,
                                touch, (size_t)2 * block->nstreams * spec->nchannels);
-        transform_rows(block, scratch, batch, from, count);
+        channelise_transform_rows(block, scratch, batch, from, count);
     }
     return missing;
 }
 
 /* The thread whose scratch it is touches it first. Rows that nobody asked for are computed, too: of
  * zeros. */
-static void touch_scratch(const struct cpu *cpu, struct scratch *scratch)
+static void channelise_touch_scratch(const struct cpu *cpu, struct scratch *scratch)
 {
     size_t floats[3];
     if (!scratch->is_touched) {
-        scratch_floats(cpu, floats);
+        channelise_scratch_floats(cpu, floats);
         memset(scratch->window, 0, floats[0] * sizeof(float));
         memset(scratch->filtered, 0, floats[1] * sizeof(float));
         memset(scratch->bins, 0, floats[2] * sizeof(float));
@@ -404,7 +408,7 @@ static void touch_scratch(const struct cpu *cpu, struct scratch *scratch)
 }
 
 /* First phase: the spectra of a grain of one stream, or of a group of interleaved ones. */
-static void run_grain(void *context, uint32_t thread, uint64_t task)
+static void channelise_run_grain(void *context, uint32_t thread, uint64_t task)
 {
     const struct block *block = context;
     struct cpu *cpu = block->cpu;
@@ -421,7 +425,7 @@ static void run_grain(void *context, uint32_t thread, uint64_t task)
     size_t raw = (size_t)(to - from) + spec->taps - 1;
     struct batch batch = {.first = from, .count = (size_t)(to - from)};
     uint64_t missing = 0;
-    touch_scratch(cpu, scratch);
+    channelise_touch_scratch(cpu, scratch);
     if (order->is_dealt) {
         interleaved_take(order, block->in, &block->input, stream, streams, (size_t)from * samples,
                          raw * samples, scratch->dealt);
@@ -431,14 +435,14 @@ static void run_grain(void *context, uint32_t thread, uint64_t task)
         batch.samples = order->is_dealt ? scratch->dealt + i * raw * samples * order->sample_bytes
                                         : block->in + block->input.re[stream] +
                                               (size_t)from * samples * order->sample_bytes;
-        missing += run_batch(block, scratch, &batch);
+        missing += channelise_run_batch(block, scratch, &batch);
     }
     if (missing > 0) {
         __atomic_fetch_add(&block->source->missing, missing, __ATOMIC_RELAXED);
     }
 }
 
-static struct sums_block sums_of(const struct block *block, uint32_t output)
+static struct sums_block channelise_sums_of(const struct block *block, uint32_t output)
 {
     return (struct sums_block){.grains = block->grains[output],
                                .first = block->first,
@@ -450,14 +454,14 @@ static struct sums_block sums_of(const struct block *block, uint32_t output)
 }
 
 /* Second phase: a task of one of the outputs that integrate. */
-static void run_sums(void *context, uint32_t thread, uint64_t task)
+static void channelise_run_sums(void *context, uint32_t thread, uint64_t task)
 {
     const struct block *block = context;
     const struct cpu *cpu = block->cpu;
     (void)thread;
     for (uint32_t i = 0; i < cpu->base.spec.noutputs; i++) {
         if (cpu->sums[i]) {
-            struct sums_block sums = sums_of(block, i);
+            struct sums_block sums = channelise_sums_of(block, i);
             uint64_t tasks = sums_tasks(cpu->sums[i], &sums);
             if (task < tasks) {
                 sums_finish(cpu->sums[i], &sums, task);
@@ -468,7 +472,7 @@ static void run_sums(void *context, uint32_t thread, uint64_t task)
     }
 }
 
-static int first_spectra(const struct channelise_spec *spec)
+static int channelise_first_spectra(const struct channelise_spec *spec)
 {
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         if (spec->outputs[i].kind == PRODUCT_SPECTRA) {
@@ -480,13 +484,13 @@ static int first_spectra(const struct channelise_spec *spec)
 
 /* Spectra go straight to their rows where FFTW can write there: whole spectra, aligned, one by one.
  */
-static int is_direct(const struct cpu *cpu)
+static int channelise_is_direct(const struct cpu *cpu)
 {
     const struct channelise_spec *spec = &cpu->base.spec;
     return spec->is_complex && spec->nchannels == spec->channels && cpu->shape.batch == 1;
 }
 
-static status_t create_dealt(struct cpu *cpu)
+static status_t channelise_create_dealt(struct cpu *cpu)
 {
     status_t st = STATUS_OK;
     for (uint32_t i = 0; i < cpu->base.spec.threads; i++) {
@@ -499,12 +503,12 @@ out:
     return st;
 }
 
-static uint64_t count_sums(const struct block *block)
+static uint64_t channelise_count_sums(const struct block *block)
 {
     uint64_t tasks = 0;
     for (uint32_t i = 0; i < block->cpu->base.spec.noutputs; i++) {
         if (block->cpu->sums[i]) {
-            struct sums_block sums = sums_of(block, i);
+            struct sums_block sums = channelise_sums_of(block, i);
             tasks += sums_tasks(block->cpu->sums[i], &sums);
         }
     }
@@ -512,9 +516,9 @@ static uint64_t count_sums(const struct block *block)
 }
 
 /* What the block works on. */
-static status_t fill_block(struct cpu *cpu, struct block *block, buffer_t *in,
-                           const struct channelise_input *input, uint32_t nstreams,
-                           buffer_t *const *out)
+static status_t channelise_fill_block(struct cpu *cpu, struct block *block, buffer_t *in,
+                                      const struct channelise_input *input, uint32_t nstreams,
+                                      buffer_t *const *out)
 {
     status_t st = STATUS_OK;
     const struct channelise_spec *spec = &cpu->base.spec;
@@ -528,7 +532,7 @@ static status_t fill_block(struct cpu *cpu, struct block *block, buffer_t *in,
     block->input = (struct channelise_input){block->re, block->im, input->step};
     block->order = interleaved_order(spec, &block->input, nstreams);
     if (block->order.is_dealt) {
-        TRY(create_dealt(cpu));
+        TRY(channelise_create_dealt(cpu));
     }
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         TRY(buffer_get(out[i], &data));
@@ -548,7 +552,7 @@ status_t cpu_channelise_run(channelise_t *channelise, buffer_t *in,
     const struct channelise_spec *spec = &cpu->base.spec;
     struct block *block = &cpu->blocks[cpu->nblocks % POOL_BLOCKS];
     pool_wait(cpu->pool, block->number);
-    TRY(fill_block(cpu, block, in, input, nstreams, out));
+    TRY(channelise_fill_block(cpu, block, in, input, nstreams, out));
     block->cpu = cpu;
     block->nstreams = nstreams;
     block->first = cpu->next;
@@ -556,13 +560,13 @@ status_t cpu_channelise_run(channelise_t *channelise, buffer_t *in,
     block->counted = counted;
     block->begins = cpu->begins;
     block->turn = (unsigned)(cpu->nblocks % 2);
-    block->touched = first_spectra(spec);
-    block->direct = is_direct(cpu) ? block->touched : -1;
+    block->touched = channelise_first_spectra(spec);
+    block->direct = channelise_is_direct(cpu) ? block->touched : -1;
     /* Batches end at multiples of GRAIN in the observation, wherever the block begins. */
     uint64_t grains = ceil_div_u64(cpu->next % GRAIN + spectra, GRAIN);
-    struct pool_block work = {.context = block, .run = {run_grain, run_sums}};
+    struct pool_block work = {.context = block, .run = {channelise_run_grain, channelise_run_sums}};
     work.tasks[0] = grains * block->order.groups;
-    work.tasks[1] = count_sums(block);
+    work.tasks[1] = channelise_count_sums(block);
     block->number = pool_submit(cpu->pool, &work);
     cpu_buffer_mark(in, cpu->pool, block->number);
     for (uint32_t i = 0; i < spec->noutputs; i++) {

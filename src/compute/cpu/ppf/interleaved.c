@@ -11,22 +11,22 @@ enum {
 };
 
 /* Bytes of one stream's samples for a grain of spectra. */
-static uint64_t stream_bytes(const struct channelise_spec *spec)
+static uint64_t interleaved_stream_bytes(const struct channelise_spec *spec)
 {
     return (GRAIN + (uint64_t)spec->taps - 1) * channelise_samples(spec) *
            ppf_fir_sample_bytes(spec);
 }
 
 /* As many streams as share a cache line and fit. */
-static uint32_t group_size(const struct channelise_spec *spec)
+static uint32_t interleaved_group_size(const struct channelise_spec *spec)
 {
-    uint64_t fit = max_u64(GROUP_BYTES / stream_bytes(spec), 1);
+    uint64_t fit = max_u64(GROUP_BYTES / interleaved_stream_bytes(spec), 1);
     return (uint32_t)min_u64(fit, LINE_BYTES / ppf_fir_sample_bytes(spec));
 }
 
 uint64_t interleaved_bytes(const struct channelise_spec *spec)
 {
-    return stream_bytes(spec) * group_size(spec);
+    return interleaved_stream_bytes(spec) * interleaved_group_size(spec);
 }
 
 struct interleaved interleaved_order(const struct channelise_spec *spec,
@@ -38,7 +38,7 @@ struct interleaved interleaved_order(const struct channelise_spec *spec,
     for (uint32_t i = 0; has_parts && i < nstreams; i++) {
         order.is_dealt |= input->im[i] != input->re[i] + bytes / 2;
     }
-    order.group = order.is_dealt ? group_size(spec) : 1;
+    order.group = order.is_dealt ? interleaved_group_size(spec) : 1;
     order.groups = (nstreams + order.group - 1) / order.group;
     return order;
 }
@@ -59,7 +59,8 @@ DEFINE_COPY(2, uint16_t)
 DEFINE_COPY(4, uint32_t)
 DEFINE_COPY(8, uint64_t)
 
-static void copy(size_t part, const char *at, size_t step, size_t count, size_t out_step, char *out)
+static void interleaved_copy(size_t part, const char *at, size_t step, size_t count,
+                             size_t out_step, char *out)
 {
     if (part == 1) {
         copy_1(at, step, count, out_step, out);
@@ -86,10 +87,10 @@ void interleaved_take(const struct interleaved *order, const char *in,
             const char *im = at + input->im[stream + i];
             char *to = out + (i * count + tile) * bytes;
             if (im == re || im == re + bytes / 2) {
-                copy(bytes, re, step, samples, bytes, to);
+                interleaved_copy(bytes, re, step, samples, bytes, to);
             } else {
-                copy(bytes / 2, re, step, samples, bytes, to);
-                copy(bytes / 2, im, step, samples, bytes, to + bytes / 2);
+                interleaved_copy(bytes / 2, re, step, samples, bytes, to);
+                interleaved_copy(bytes / 2, im, step, samples, bytes, to + bytes / 2);
             }
         }
     }

@@ -30,7 +30,7 @@ struct ppf_fir {
 };
 
 /* A quarter of the second-level cache, the rest being for what is read and written. */
-static size_t spectra_bytes(void)
+static size_t fir_spectra_bytes(void)
 {
     const size_t usual = (size_t)1 << 20;
     long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
@@ -40,7 +40,7 @@ static size_t spectra_bytes(void)
 size_t ppf_fir_rows(size_t most, size_t row)
 {
     size_t rows = most;
-    size_t room = spectra_bytes();
+    size_t room = fir_spectra_bytes();
     while (rows > FIR_ROWS && rows * row * sizeof(float) > room) {
         rows /= 2;
     }
@@ -55,7 +55,7 @@ size_t ppf_fir_sample_bytes(const struct channelise_spec *spec)
 
 /* Samples of a column: whole blocks of the widest kernels, so that the cut is the same on every
  * machine. */
-static size_t column_samples(const struct channelise_spec *spec, size_t rows)
+static size_t fir_column_samples(const struct channelise_spec *spec, size_t rows)
 {
     size_t parts = spec->is_complex ? 2 : 1;
     size_t floats = WINDOW_BYTES / sizeof(float) / (rows + spec->taps - 1);
@@ -66,22 +66,22 @@ static size_t column_samples(const struct channelise_spec *spec, size_t rows)
 
 size_t ppf_fir_window_floats(const struct channelise_spec *spec, size_t rows)
 {
-    return (rows + spec->taps - 1) * column_samples(spec, rows) * (spec->is_complex ? 2 : 1);
+    return (rows + spec->taps - 1) * fir_column_samples(spec, rows) * (spec->is_complex ? 2 : 1);
 }
 
-static size_t padded_samples(const struct channelise_spec *spec)
+static size_t fir_padded_samples(const struct channelise_spec *spec)
 {
     return (channelise_samples(spec) + MOST_LANES - 1) / MOST_LANES * MOST_LANES;
 }
 
 uint64_t ppf_fir_bytes(const struct channelise_spec *spec)
 {
-    return (uint64_t)padded_samples(spec) * spec->taps * sizeof(float);
+    return (uint64_t)fir_padded_samples(spec) * spec->taps * sizeof(float);
 }
 
 /* Nibbles are missing as a byte: both of them. Of larger samples, one such part makes all of it
  * missing. */
-static void set_rule(ppf_fir_t *filter, const struct channelise_spec *spec)
+static void fir_set_rule(ppf_fir_t *filter, const struct channelise_spec *spec)
 {
     filter->has_rule = spec->format == SAMPLE_F32 || spec->has_missing_value;
     filter->rule = (struct missing_rule){.finite = spec->format == SAMPLE_F32,
@@ -117,9 +117,9 @@ status_t ppf_fir_create(const struct cpu_kernels *kernels, const struct channeli
     filter->sample_bytes = ppf_fir_sample_bytes(spec);
     filter->taps = spec->taps;
     filter->rows = rows;
-    filter->columns = column_samples(spec, rows);
-    filter->padded = padded_samples(spec);
-    set_rule(filter, spec);
+    filter->columns = fir_column_samples(spec, rows);
+    filter->padded = fir_padded_samples(spec);
+    fir_set_rule(filter, spec);
     size_t count = filter->padded * filter->taps;
     TRY(memory_aligned(count, sizeof(float), "coefficients", &filter->coeff));
     memset(filter->coeff, 0, count * sizeof(float));
@@ -145,7 +145,8 @@ void ppf_fir_destroy(ppf_fir_t *filter)
 
 /* `count` samples into whole blocks: what is behind them in the last one is zero. Returns how many
  * were missing. */
-static uint64_t unpack_samples(const ppf_fir_t *filter, const char *at, size_t count, float *out)
+static uint64_t fir_unpack_samples(const ppf_fir_t *filter, const char *at, size_t count,
+                                   float *out)
 {
     size_t lanes = filter->kernels->lanes;
     size_t blocks = count / lanes;
@@ -162,7 +163,7 @@ static uint64_t unpack_samples(const ppf_fir_t *filter, const char *at, size_t c
 }
 
 /* Calls what the next pass reads into the second-level cache. */
-static void touch_next(const char *at, size_t bytes)
+static void fir_touch_next(const char *at, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i += LINE_BYTES) {
         __builtin_prefetch(at + i, 0, 2);
@@ -185,10 +186,10 @@ uint64_t ppf_fir_run(const ppf_fir_t *filter, const char *samples, size_t count,
         size_t stride = blocks * kernels->lanes * parts;
         const char *at = samples + column * filter->sample_bytes;
         for (size_t i = 0; i < raw; i++, at += row_bytes) {
-            uint64_t found = unpack_samples(filter, at, width, window + i * stride);
+            uint64_t found = fir_unpack_samples(filter, at, width, window + i * stride);
             missing += i < answers ? found : 0;
             if (i >= raw - count) {
-                touch_next(at + count * row_bytes, width * filter->sample_bytes);
+                fir_touch_next(at + count * row_bytes, width * filter->sample_bytes);
             }
         }
         struct fir_block block = {.window = window,

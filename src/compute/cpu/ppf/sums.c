@@ -96,33 +96,33 @@ static void sum_piece(const sums_t *sums, const struct sums_block *block, uint64
     }
 }
 
-static uint64_t dumps_touched(const sums_t *sums, const struct sums_block *block)
+static uint64_t sums_dumps_touched(const sums_t *sums, const struct sums_block *block)
 {
     uint64_t last = block->first + block->spectra - 1;
     return last / sums->integrate - block->first / sums->integrate + 1;
 }
 
 /* Channels of a task: all of them where there are dumps enough. */
-static size_t task_channels(const sums_t *sums, const struct sums_block *block)
+static size_t sums_task_channels(const sums_t *sums, const struct sums_block *block)
 {
-    return dumps_touched(sums, block) * block->nstreams >= sums->many_dumps ? sums->nchannels
-                                                                            : PIECE;
+    return sums_dumps_touched(sums, block) * block->nstreams >= sums->many_dumps ? sums->nchannels
+                                                                                 : PIECE;
 }
 
-static uint64_t pieces_of(const sums_t *sums, const struct sums_block *block)
+static uint64_t sums_pieces_of(const sums_t *sums, const struct sums_block *block)
 {
-    return ceil_div_u64(sums->nchannels, task_channels(sums, block));
+    return ceil_div_u64(sums->nchannels, sums_task_channels(sums, block));
 }
 
 uint64_t sums_tasks(const sums_t *sums, const struct sums_block *block)
 {
-    return dumps_touched(sums, block) * block->nstreams * pieces_of(sums, block);
+    return sums_dumps_touched(sums, block) * block->nstreams * sums_pieces_of(sums, block);
 }
 
 void sums_finish(const sums_t *sums, const struct sums_block *block, uint64_t task)
 {
-    uint64_t pieces = pieces_of(sums, block);
-    size_t channels = task_channels(sums, block);
+    uint64_t pieces = sums_pieces_of(sums, block);
+    size_t channels = sums_task_channels(sums, block);
     uint64_t dump = block->first / sums->integrate + task / pieces / block->nstreams;
     uint32_t stream = (uint32_t)(task / pieces % block->nstreams);
     size_t low = (size_t)(task % pieces) * channels;

@@ -40,9 +40,9 @@ void opencl_dedisperse_destroy(dedisperse_t *dedisperse)
 
 /* What the kernel adds up: channels, or the sub-bands of the second step. `one` is room for the
  * list of ranges of brute force. */
-static struct dedisperse_shape_problem problem_of(const struct dedisperse_spec *spec,
-                                                  const struct dedisperse_table *table,
-                                                  uint32_t one[2])
+static struct dedisperse_shape_problem dedisperse_problem_of(const struct dedisperse_spec *spec,
+                                                             const struct dedisperse_table *table,
+                                                             uint32_t one[2])
 {
     const struct dispersion_steps *steps = spec->steps;
     uint32_t bytes = (uint32_t)series_bytes(spec->format);
@@ -60,14 +60,15 @@ static struct dedisperse_shape_problem problem_of(const struct dedisperse_spec *
                                              .samples = spec->max_samples};
 }
 
-static uint64_t whole_words(uint64_t samples)
+static uint64_t dedisperse_whole_words(uint64_t samples)
 {
     return ceil_div_u64(samples, 64) * 64;
 }
 
 /* Rows on the device, and behind them one of zeros. What else nobody writes only makes outputs that
  * nobody keeps. */
-static status_t allocate_rows(device_t *device, uint64_t count, uint64_t bytes, cl_mem *out)
+static status_t dedisperse_allocate_rows(device_t *device, uint64_t count, uint64_t bytes,
+                                         cl_mem *out)
 {
     status_t st = STATUS_OK;
     void *zeros = NULL;
@@ -83,7 +84,7 @@ out:
 }
 
 /* Rows for channels, and in two steps for sub-bands. */
-static status_t allocate(struct stage *stage)
+static status_t dedisperse_allocate(struct stage *stage)
 {
     status_t st = STATUS_OK;
     device_t *device = stage->opencl->device;
@@ -93,14 +94,14 @@ static status_t allocate(struct stage *stage)
     uint64_t bytes = series_bytes(spec->format);
     uint64_t nused = stage->table.nused;
     stage->front = steps ? 0 : dedisperse_kernel_front(stage->adder);
-    stage->row_stride =
-        whole_words(inputs + stage->front + (steps ? 0 : dedisperse_kernel_slack(stage->adder)));
-    TRY(allocate_rows(device, nused, stage->row_stride * bytes, &stage->rows));
+    stage->row_stride = dedisperse_whole_words(inputs + stage->front +
+                                               (steps ? 0 : dedisperse_kernel_slack(stage->adder)));
+    TRY(dedisperse_allocate_rows(device, nused, stage->row_stride * bytes, &stage->rows));
     if (steps) {
-        stage->sub_stride = whole_words(inputs + dedisperse_kernel_front(stage->adder) +
-                                        dedisperse_kernel_slack(stage->adder));
-        TRY(allocate_rows(device, steps->ngroups, stage->sub_stride * (bytes == 1 ? 2 : 4),
-                          &stage->sub));
+        stage->sub_stride = dedisperse_whole_words(inputs + dedisperse_kernel_front(stage->adder) +
+                                                   dedisperse_kernel_slack(stage->adder));
+        TRY(dedisperse_allocate_rows(device, steps->ngroups,
+                                     stage->sub_stride * (bytes == 1 ? 2 : 4), &stage->sub));
     }
 out:
     return st;
@@ -118,10 +119,10 @@ status_t opencl_dedisperse_create(backend_t *backend, const struct dedisperse_sp
     stage->opencl = (struct opencl *)backend;
     stage->watch.is_on = spec->is_timed;
     TRY(dedisperse_table_create(spec, &stage->table));
-    struct dedisperse_shape_problem problem = problem_of(spec, &stage->table, one);
+    struct dedisperse_shape_problem problem = dedisperse_problem_of(spec, &stage->table, one);
     TRY(dedisperse_kernel_create(stage->opencl->device, &problem, &spec->shape, &stage->adder));
     TRY(transpose_create(stage->opencl->device, spec, &stage->table, &stage->orderer));
-    TRY(allocate(stage));
+    TRY(dedisperse_allocate(stage));
     *out = &stage->base;
     stage = NULL;
 out:
@@ -141,7 +142,8 @@ uint64_t opencl_dedisperse_bytes(const struct dedisperse_spec *spec)
     return DRIVER_BYTES + 3 * 4 * (table + outer);
 }
 
-static status_t run_sums(struct stage *stage, uint64_t samples, cl_mem out, uint64_t out_stride)
+static status_t dedisperse_run_sums(struct stage *stage, uint64_t samples, cl_mem out,
+                                    uint64_t out_stride)
 {
     status_t st = STATUS_OK;
     const struct dispersion_steps *steps = stage->base.spec.steps;
@@ -161,9 +163,9 @@ out:
 }
 
 /* The samples are brought up, unless a stage before has left them on the device. */
-static status_t bring(struct stage *stage, struct opencl_buffer *in,
-                      const struct dedisperse_input *input, uint64_t samples,
-                      const struct opencl_buffer *out)
+static status_t dedisperse_bring(struct stage *stage, struct opencl_buffer *in,
+                                 const struct dedisperse_input *input, uint64_t samples,
+                                 const struct opencl_buffer *out)
 {
     status_t st = STATUS_OK;
     const device_t *device = stage->opencl->device;
@@ -202,11 +204,11 @@ status_t opencl_dedisperse_run(dedisperse_t *dedisperse, buffer_t *in_buffer,
     uint64_t floats = (stage->base.spec.delays->ndms - 1) * out_stride + samples;
     cl_event *timed = NULL;
     cl_event done = NULL;
-    TRY(bring(stage, in, input, samples, out));
+    TRY(dedisperse_bring(stage, in, input, samples, out));
     TRY(transpose_run(stage->orderer, &stage->watch, in->memory, input,
                       samples + stage->base.spec.delays->largest, stage->rows, stage->row_stride,
                       stage->front));
-    TRY(run_sums(stage, samples, out->memory, out_stride));
+    TRY(dedisperse_run_sums(stage, samples, out->memory, out_stride));
     CL_TRY(device, clEnqueueMarkerWithWaitList(device->compute, 0, NULL, &done), "mark the queue");
     CL_TRY(device, clFlush(device->compute), "begin work");
     opencl_buffer_used(in, done);
@@ -229,7 +231,7 @@ status_t opencl_dedisperse_again(dedisperse_t *dedisperse, buffer_t *out_buffer,
     const struct opencl_buffer *out = (struct opencl_buffer *)out_buffer;
     /* What goes down must be down. */
     TRY(device_wait(device, out->moved));
-    TRY(run_sums(stage, samples, out->memory, out_stride));
+    TRY(dedisperse_run_sums(stage, samples, out->memory, out_stride));
     CL_TRY(device, clFinish(device->compute), "dedisperse");
 out:
     return st;
@@ -254,7 +256,7 @@ status_t opencl_dedisperse_build(backend_t *backend, const struct dedisperse_spe
     struct dedisperse_table table = {0};
     uint32_t one[2];
     TRY(dedisperse_table_create(spec, &table));
-    struct dedisperse_shape_problem problem = problem_of(spec, &table, one);
+    struct dedisperse_shape_problem problem = dedisperse_problem_of(spec, &table, one);
     TRY(dedisperse_kernel_build(device, &problem, shape));
 out:
     dedisperse_table_free(&table);
@@ -293,7 +295,7 @@ int opencl_dedisperse_fits(backend_t *backend, const struct dedisperse_spec *spe
     if (dedisperse_table_create(spec, &table) != STATUS_OK) {
         return 0;
     }
-    struct dedisperse_shape_problem problem = problem_of(spec, &table, one);
+    struct dedisperse_shape_problem problem = dedisperse_problem_of(spec, &table, one);
     int fits = dedisperse_kernel_fits(&problem, &device, shape, &spans, cost, why);
     dedisperse_table_free(&table);
     return fits;
@@ -308,7 +310,7 @@ status_t opencl_dedisperse_candidates(backend_t *backend, const struct dedispers
     struct dedisperse_table table = {0};
     uint32_t one[2];
     TRY(dedisperse_table_create(spec, &table));
-    struct dedisperse_shape_problem problem = problem_of(spec, &table, one);
+    struct dedisperse_shape_problem problem = dedisperse_problem_of(spec, &table, one);
     TRY(dedisperse_shape_candidates(&problem, &device, out, count));
 out:
     dedisperse_table_free(&table);

@@ -45,7 +45,7 @@ void dedisperse_kernel_destroy(dedisperse_kernel_t *adder)
 }
 
 /* A table on the device. */
-static status_t put(device_t *device, const uint32_t *table, size_t count, cl_mem *out)
+static status_t kernel_put(device_t *device, const uint32_t *table, size_t count, cl_mem *out)
 {
     status_t st = STATUS_OK;
     TRY(device_allocate(device, count * sizeof *table, "delays", out));
@@ -58,8 +58,9 @@ out:
 }
 
 /* The rows of one tile in both tables, padded ones at 0. */
-static void fill_tile(const dedisperse_kernel_t *adder, const struct dedisperse_shape_problem *p,
-                      uint32_t from, uint32_t to, uint32_t *rel, uint32_t *bases)
+static void kernel_fill_tile(const dedisperse_kernel_t *adder,
+                             const struct dedisperse_shape_problem *p, uint32_t from, uint32_t to,
+                             uint32_t *rel, uint32_t *bases)
 {
     uint32_t padded = dedisperse_shape_padded(p, &adder->shape);
     for (uint32_t row = 0; row < p->nrows; row++) {
@@ -78,7 +79,8 @@ static void fill_tile(const dedisperse_kernel_t *adder, const struct dedisperse_
     }
 }
 
-static status_t make_tables(dedisperse_kernel_t *adder, const struct dedisperse_shape_problem *p)
+static status_t kernel_make_tables(dedisperse_kernel_t *adder,
+                                   const struct dedisperse_shape_problem *p)
 {
     status_t st = STATUS_OK;
     uint32_t padded = dedisperse_shape_padded(p, &adder->shape);
@@ -94,15 +96,15 @@ static status_t make_tables(dedisperse_kernel_t *adder, const struct dedisperse_
     for (uint32_t range = 0; range < p->nranges; range++) {
         for (uint32_t dm = p->firsts[range]; dm < p->firsts[range + 1]; dm += dms, tile++) {
             firsts[tile] = dm;
-            fill_tile(adder, p, dm, (uint32_t)min_u64(dm + dms, p->firsts[range + 1]), rel,
-                      bases + (size_t)tile * padded);
+            kernel_fill_tile(adder, p, dm, (uint32_t)min_u64(dm + dms, p->firsts[range + 1]), rel,
+                             bases + (size_t)tile * padded);
         }
         adder->tiles[range + 1] = tile;
     }
     firsts[tile] = p->ndms;
-    TRY(put(adder->device, rel, (size_t)p->ndms * padded, &adder->rel));
-    TRY(put(adder->device, bases, (size_t)tile * padded, &adder->bases));
-    TRY(put(adder->device, firsts, (size_t)tile + 1, &adder->firsts));
+    TRY(kernel_put(adder->device, rel, (size_t)p->ndms * padded, &adder->rel));
+    TRY(kernel_put(adder->device, bases, (size_t)tile * padded, &adder->bases));
+    TRY(kernel_put(adder->device, firsts, (size_t)tile + 1, &adder->firsts));
 out:
     free(rel);
     free(bases);
@@ -110,7 +112,7 @@ out:
     return st;
 }
 
-static status_t build(dedisperse_kernel_t *adder)
+static status_t kernel_build(dedisperse_kernel_t *adder)
 {
     status_t st = STATUS_OK;
     struct text options = {0};
@@ -124,8 +126,8 @@ out:
 }
 
 /* Checked and built, without tables; its problem is still whole. */
-static status_t begin(device_t *device, const struct dedisperse_shape_problem *problem,
-                      const struct dedisperse_shape *shape, dedisperse_kernel_t **out)
+static status_t kernel_begin(device_t *device, const struct dedisperse_shape_problem *problem,
+                             const struct dedisperse_shape *shape, dedisperse_kernel_t **out)
 {
     status_t st = STATUS_OK;
     dedisperse_kernel_t *adder = NULL;
@@ -140,7 +142,7 @@ static status_t begin(device_t *device, const struct dedisperse_shape_problem *p
     TRY(dedisperse_shape_words(&adder->shape, &words));
     REQUIRE(dedisperse_kernel_fits(problem, &limits, &adder->shape, &adder->spans, &cost, &why),
             STATUS_USAGE, "dedispersion cannot be run as %s: %s", words.data, why);
-    TRY(build(adder));
+    TRY(kernel_build(adder));
     *out = adder;
     adder = NULL;
 out:
@@ -154,7 +156,7 @@ status_t dedisperse_kernel_build(device_t *device, const struct dedisperse_shape
 {
     status_t st = STATUS_OK;
     dedisperse_kernel_t *adder = NULL;
-    TRY(begin(device, problem, shape, &adder));
+    TRY(kernel_begin(device, problem, shape, &adder));
 out:
     dedisperse_kernel_destroy(adder);
     return st;
@@ -165,8 +167,8 @@ status_t dedisperse_kernel_create(device_t *device, const struct dedisperse_shap
 {
     status_t st = STATUS_OK;
     dedisperse_kernel_t *adder = NULL;
-    TRY(begin(device, problem, shape, &adder));
-    TRY(make_tables(adder, problem));
+    TRY(kernel_begin(device, problem, shape, &adder));
+    TRY(kernel_make_tables(adder, problem));
     adder->problem.delays = NULL;
     adder->problem.firsts = NULL;
     *out = adder;
@@ -194,8 +196,9 @@ uint64_t dedisperse_kernel_slack(const dedisperse_kernel_t *adder)
 }
 
 /* Argument 0, 1, ... of the kernel. */
-static cl_int set_arguments(dedisperse_kernel_t *adder, cl_mem rows, cl_ulong stride, cl_mem out,
-                            cl_ulong out_stride, cl_ulong samples, cl_uint tile, cl_uint pieces)
+static cl_int kernel_set_arguments(dedisperse_kernel_t *adder, cl_mem rows, cl_ulong stride,
+                                   cl_mem out, cl_ulong out_stride, cl_ulong samples, cl_uint tile,
+                                   cl_uint pieces)
 {
     const struct {
         size_t size;
@@ -232,8 +235,8 @@ status_t dedisperse_kernel_run(dedisperse_kernel_t *adder, struct stopwatch *wat
     size_t global = (size_t)(pieces * ntiles) * local;
     cl_event *timed = NULL;
     CL_TRY(adder->device,
-           set_arguments(adder, rows, stride, out, out_stride, samples, adder->tiles[range],
-                         (cl_uint)pieces),
+           kernel_set_arguments(adder, rows, stride, out, out_stride, samples, adder->tiles[range],
+                                (cl_uint)pieces),
            "set arguments");
     TRY(stopwatch_event(watch, STEP_FILTER, &timed));
     CL_TRY(adder->device,

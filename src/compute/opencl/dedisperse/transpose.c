@@ -38,7 +38,7 @@ void transpose_destroy(transpose_t *orderer)
     free(orderer);
 }
 
-static status_t put(device_t *device, const uint32_t *table, size_t count, cl_mem *out)
+static status_t transpose_put(device_t *device, const uint32_t *table, size_t count, cl_mem *out)
 {
     status_t st = STATUS_OK;
     TRY(device_allocate(device, count * sizeof *table, "tables of dedispersion", out));
@@ -50,7 +50,7 @@ out:
     return st;
 }
 
-static status_t build(transpose_t *orderer)
+static status_t transpose_build(transpose_t *orderer)
 {
     status_t st = STATUS_OK;
     struct text options = {0};
@@ -78,11 +78,12 @@ status_t transpose_create(device_t *device, const struct dedisperse_spec *spec,
     orderer->sample_bytes = series_bytes(spec->format);
     orderer->is_float = spec->format == SERIES_F32;
     orderer->nused = table->nused;
-    TRY(build(orderer));
-    TRY(put(device, table->channels, table->nused, &orderer->channels));
+    TRY(transpose_build(orderer));
+    TRY(transpose_put(device, table->channels, table->nused, &orderer->channels));
     if (spec->steps) {
-        TRY(put(device, table->ends, table->ngroups, &orderer->ends));
-        TRY(put(device, table->delays, (size_t)table->nrows * table->nused, &orderer->inner));
+        TRY(transpose_put(device, table->ends, table->ngroups, &orderer->ends));
+        TRY(transpose_put(device, table->delays, (size_t)table->nrows * table->nused,
+                          &orderer->inner));
     }
     *out = orderer;
     orderer = NULL;
@@ -96,9 +97,9 @@ struct argument {
     const void *value;
 };
 
-static status_t launch(const transpose_t *orderer, struct stopwatch *watch, cl_kernel kernel,
-                       const struct argument *arguments, cl_uint count, uint64_t groups,
-                       enum channelise_step step, const char *what)
+static status_t transpose_launch(const transpose_t *orderer, struct stopwatch *watch,
+                                 cl_kernel kernel, const struct argument *arguments, cl_uint count,
+                                 uint64_t groups, enum channelise_step step, const char *what)
 {
     status_t st = STATUS_OK;
     const device_t *device = orderer->device;
@@ -144,8 +145,9 @@ status_t transpose_run(transpose_t *orderer, struct stopwatch *watch, cl_mem in,
                                          {sizeof lead, &lead},
                                          {sizeof squares, &squares},
                                          {sizeof by_time, &by_time}};
-    return launch(orderer, watch, orderer->order, arguments, sizeof arguments / sizeof *arguments,
-                  squares * ceil_div_u64(times, SIDE), STEP_DEAL, "run order");
+    return transpose_launch(orderer, watch, orderer->order, arguments,
+                            sizeof arguments / sizeof *arguments,
+                            squares * ceil_div_u64(times, SIDE), STEP_DEAL, "run order");
 }
 
 status_t transpose_sub_bands(transpose_t *orderer, struct stopwatch *watch, uint32_t k,
@@ -178,7 +180,7 @@ status_t transpose_sub_bands(transpose_t *orderer, struct stopwatch *watch, uint
                                          {sizeof out_stride, &out_stride},
                                          {sizeof out_front, &out_front},
                                          {sizeof pieces, &pieces}};
-    return launch(orderer, watch, orderer->sub_bands, arguments,
-                  sizeof arguments / sizeof *arguments, (uint64_t)pieces * ngroups, STEP_FILTER,
-                  "run sub_bands");
+    return transpose_launch(orderer, watch, orderer->sub_bands, arguments,
+                            sizeof arguments / sizeof *arguments, (uint64_t)pieces * ngroups,
+                            STEP_FILTER, "run sub_bands");
 }

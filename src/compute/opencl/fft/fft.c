@@ -38,18 +38,18 @@ struct fft {
     uint64_t work_bytes;
 };
 
-static const struct fft_library *library_of(enum fft_kind kind)
+static const struct fft_library *fft_library_of(enum fft_kind kind)
 {
     return kind == FFT_CLFFT ? &fft_clfft : &fft_vkfft;
 }
 
 int fft_can(enum fft_kind kind, uint32_t length)
 {
-    return library_of(kind)->can(length);
+    return fft_library_of(kind)->can(length);
 }
 
 /* The largest power of two that is at most `value` >= 1. */
-static uint64_t power_below(uint64_t value)
+static uint64_t fft_power_below(uint64_t value)
 {
     uint64_t out = 1;
     while (out <= value / 2) {
@@ -59,7 +59,7 @@ static uint64_t power_below(uint64_t value)
 }
 
 /* Transforms between starts at which a sub-buffer may begin: the alignment is a power of two. */
-static status_t find_step(const device_t *device, uint32_t length, uint64_t *out)
+static status_t fft_find_step(const device_t *device, uint32_t length, uint64_t *out)
 {
     status_t st = STATUS_OK;
     cl_uint bits = 0;
@@ -74,7 +74,7 @@ out:
 }
 
 /* Gives the plan of `count` transforms, and makes it when there is none. */
-static status_t find_plan(fft_t *fft, uint64_t count, void **out)
+static status_t fft_find_plan(fft_t *fft, uint64_t count, void **out)
 {
     status_t st = STATUS_OK;
     uint64_t work = 0;
@@ -100,15 +100,15 @@ out:
 
 /* Settles how many transforms the largest plan does. Workspace is as large as the data: where there
  * is any, smaller plans do. */
-static status_t settle_most(fft_t *fft, uint64_t most)
+static status_t fft_settle_most(fft_t *fft, uint64_t most)
 {
     status_t st = STATUS_OK;
     void *plan = NULL;
     uint64_t limit = max_u64(plan_points / fft->length, 1);
-    uint64_t small = power_below(max_u64(work_limit / fft->length / COMPLEX_BYTES, 1));
-    fft->most = most <= limit ? most : power_below(limit);
+    uint64_t small = fft_power_below(max_u64(work_limit / fft->length / COMPLEX_BYTES, 1));
+    fft->most = most <= limit ? most : fft_power_below(limit);
     if (fft->most > small) {
-        TRY(find_plan(fft, small, &plan));
+        TRY(fft_find_plan(fft, small, &plan));
         fft->most = fft->work_bytes > 0 ? small : fft->most;
     }
 out:
@@ -121,7 +121,7 @@ status_t fft_create(device_t *device, enum fft_kind kind, uint32_t length, uint6
     status_t st = STATUS_OK;
     fft_t *fft = NULL;
     void *plan = NULL;
-    const struct fft_library *library = library_of(kind);
+    const struct fft_library *library = fft_library_of(kind);
     REQUIRE(library->can(length) && most > 0, STATUS_DEVICE, "%s cannot transform %u points",
             fft_name(kind), length);
     TRY(memory_zeroed(1, sizeof *fft, "an FFT", &fft));
@@ -129,12 +129,12 @@ status_t fft_create(device_t *device, enum fft_kind kind, uint32_t length, uint6
     fft->length = length;
     TRY(library->open(device));
     fft->library = library;
-    TRY(find_step(device, length, &fft->step));
-    TRY(settle_most(fft, most));
-    fft->grain = min_u64(fft->most, power_below(max_u64(grain_points / length, 1)));
-    TRY(find_plan(fft, fft->most, &plan));
+    TRY(fft_find_step(device, length, &fft->step));
+    TRY(fft_settle_most(fft, most));
+    fft->grain = min_u64(fft->most, fft_power_below(max_u64(grain_points / length, 1)));
+    TRY(fft_find_plan(fft, fft->most, &plan));
     if (fft->grain > 1 || fft->step > 1) {
-        TRY(find_plan(fft, fft->grain, &plan));
+        TRY(fft_find_plan(fft, fft->grain, &plan));
         TRY(device_allocate(device, fft->grain * length * COMPLEX_BYTES, "the stage of the FFT",
                             &fft->stage));
     }
@@ -162,14 +162,14 @@ void fft_destroy(fft_t *fft)
     free(fft);
 }
 
-static status_t run_in_place(fft_t *fft, cl_mem data, uint64_t first, uint64_t count)
+static status_t fft_run_in_place(fft_t *fft, cl_mem data, uint64_t first, uint64_t count)
 {
     status_t st = STATUS_OK;
     const uint64_t bytes = (uint64_t)fft->length * COMPLEX_BYTES;
     const cl_buffer_region region = {(size_t)(first * bytes), (size_t)(count * bytes)};
     cl_mem part = NULL;
     void *plan = NULL;
-    TRY(find_plan(fft, count, &plan));
+    TRY(fft_find_plan(fft, count, &plan));
     if (first == 0) {
         TRY(fft->library->run(plan, data, fft->work));
     } else {
@@ -185,13 +185,13 @@ out:
     return st;
 }
 
-static status_t run_staged(fft_t *fft, cl_mem data, uint64_t first, uint64_t count)
+static status_t fft_run_staged(fft_t *fft, cl_mem data, uint64_t first, uint64_t count)
 {
     status_t st = STATUS_OK;
     const uint64_t bytes = (uint64_t)fft->length * COMPLEX_BYTES;
     cl_command_queue queue = fft->device->compute;
     void *plan = NULL;
-    TRY(find_plan(fft, fft->grain, &plan));
+    TRY(fft_find_plan(fft, fft->grain, &plan));
     CL_TRY(fft->device,
            clEnqueueCopyBuffer(queue, data, fft->stage, (size_t)(first * bytes), 0,
                                (size_t)(count * bytes), 0, NULL, NULL),
@@ -214,12 +214,12 @@ status_t fft_run(fft_t *fft, cl_mem data, uint64_t first, uint64_t count)
         if (beyond == 0 && count >= fft->grain) {
             now = fft->most;
             if (count < now) {
-                now = fft->grain * power_below(count / fft->grain);
+                now = fft->grain * fft_power_below(count / fft->grain);
             }
-            TRY(run_in_place(fft, data, first, now));
+            TRY(fft_run_in_place(fft, data, first, now));
         } else {
             now = min_u64(min_u64(count, fft->grain), beyond > 0 ? fft->step - beyond : count);
-            TRY(run_staged(fft, data, first, now));
+            TRY(fft_run_staged(fft, data, first, now));
         }
         first += now;
         count -= now;

@@ -15,7 +15,7 @@ struct plan {
     clfftPlanHandle handle;
 };
 
-static int can(uint32_t length)
+static int clfft_can(uint32_t length)
 {
     static const uint32_t primes[] = {2, 3, 5, 7, 11, 13};
     if (length < 2 || length > UINT32_C(1) << 24) {
@@ -29,7 +29,7 @@ static int can(uint32_t length)
     return length == 1;
 }
 
-static const char *error_name(clfftStatus error)
+static const char *clfft_error_name(clfftStatus error)
 {
     switch ((int)error) {
     case CLFFT_BUGCHECK:
@@ -53,22 +53,22 @@ static const char *error_name(clfftStatus error)
     }
 }
 
-static status_t fail(const device_t *device, clfftStatus error, const char *what)
+static status_t clfft_fail(const device_t *device, clfftStatus error, const char *what)
 {
     return report_fail(STATUS_DEVICE, "OpenCL device %s: clFFT cannot %s: %s", device->info.name,
-                       what, error_name(error));
+                       what, clfft_error_name(error));
 }
 
 #define CLFFT_TRY(device, call, what)                                                              \
     do {                                                                                           \
         clfftStatus clfft_error = (call);                                                          \
         if (clfft_error != CLFFT_SUCCESS) {                                                        \
-            st = fail((device), clfft_error, (what));                                              \
+            st = clfft_fail((device), clfft_error, (what));                                        \
             goto out;                                                                              \
         }                                                                                          \
     } while (0)
 
-static status_t open_library(const device_t *device)
+static status_t clfft_open_library(const device_t *device)
 {
     status_t st = STATUS_OK;
     pthread_mutex_lock(&lock);
@@ -83,7 +83,7 @@ out:
     return st;
 }
 
-static void close_library(void)
+static void clfft_close_library(void)
 {
     pthread_mutex_lock(&lock);
     users--;
@@ -93,7 +93,7 @@ static void close_library(void)
     pthread_mutex_unlock(&lock);
 }
 
-static void forget(void *made)
+static void clfft_forget(void *made)
 {
     struct plan *plan = made;
     if (plan) {
@@ -104,8 +104,8 @@ static void forget(void *made)
     }
 }
 
-static status_t plan_batch(device_t *device, uint32_t length, uint64_t batch, void **out,
-                           uint64_t *work)
+static status_t clfft_plan_batch(device_t *device, uint32_t length, uint64_t batch, void **out,
+                                 uint64_t *work)
 {
     status_t st = STATUS_OK;
     struct plan *plan = NULL;
@@ -128,11 +128,11 @@ static status_t plan_batch(device_t *device, uint32_t length, uint64_t batch, vo
     *out = plan;
     plan = NULL;
 out:
-    forget(plan);
+    clfft_forget(plan);
     return st;
 }
 
-static status_t run(void *made, cl_mem data, cl_mem work)
+static status_t clfft_run(void *made, cl_mem data, cl_mem work)
 {
     status_t st = STATUS_OK;
     struct plan *plan = made;
@@ -144,4 +144,5 @@ out:
     return st;
 }
 
-const struct fft_library fft_clfft = {can, open_library, close_library, plan_batch, run, forget};
+const struct fft_library fft_clfft = {clfft_can,        clfft_open_library, clfft_close_library,
+                                      clfft_plan_batch, clfft_run,          clfft_forget};

@@ -15,13 +15,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static device_t *device_of(cl_device_id *id)
+static device_t *vkfft_device_of(cl_device_id *id)
 {
     return (device_t *)(void *)((char *)id - offsetof(device_t, info.id));
 }
 
 /* Reports what failed; VkFFT only learns that something did. */
-static cl_program build(const device_t *device, const char *text, cl_int *error)
+static cl_program vkfft_build(const device_t *device, const char *text, cl_int *error)
 {
     cl_program program = NULL;
     status_t st = program_build_text(device, "a kernel of VkFFT", text, "", &program);
@@ -30,8 +30,8 @@ static cl_program build(const device_t *device, const char *text, cl_int *error)
 }
 
 /* Tables: counted as used, but not refused, since a plan may be made in the middle of a run. */
-static cl_mem allocate(device_t *device, cl_mem_flags flags, size_t bytes, void *host,
-                       cl_int *error)
+static cl_mem vkfft_allocate(device_t *device, cl_mem_flags flags, size_t bytes, void *host,
+                             cl_int *error)
 {
     cl_mem memory = clCreateBuffer(device->context, flags, bytes, host, error);
     device->used += memory ? bytes : 0;
@@ -39,7 +39,7 @@ static cl_mem allocate(device_t *device, cl_mem_flags flags, size_t bytes, void 
     return memory;
 }
 
-static cl_int release(device_t *device, cl_mem memory)
+static cl_int vkfft_release(device_t *device, cl_mem memory)
 {
     device_release(device, memory);
     return CL_SUCCESS;
@@ -48,7 +48,8 @@ static cl_int release(device_t *device, cl_mem memory)
 /* CPUs state their cache as local memory. VkFFT would fill it with groups of thousands of
  * work-items, whose registers are more than the stack of a CPU's thread holds: it is told what GPUs
  * have at most. */
-static cl_int ask(cl_device_id id, cl_device_info what, size_t size, void *value, size_t *actual)
+static cl_int vkfft_ask(cl_device_id id, cl_device_info what, size_t size, void *value,
+                        size_t *actual)
 {
     const cl_ulong most_local = 65536;
     const size_t most_group = 1024;
@@ -65,13 +66,15 @@ static cl_int ask(cl_device_id id, cl_device_info what, size_t size, void *value
 }
 
 #define VKFFT_BACKEND 3
-#define clGetDeviceInfo(id, what, size, value, actual) ask((id), (what), (size), (value), (actual))
+#define clGetDeviceInfo(id, what, size, value, actual)                                             \
+    vkfft_ask((id), (what), (size), (value), (actual))
 #define clCreateProgramWithSource(context, count, texts, lengths, error)                           \
-    build(device_of(app->configuration.device), *(texts), (error))
+    vkfft_build(vkfft_device_of(app->configuration.device), *(texts), (error))
 #define clBuildProgram(program, count, devices, options, notify, data) CL_SUCCESS
 #define clCreateBuffer(context, flags, bytes, host, error)                                         \
-    allocate(device_of(app->configuration.device), (flags), (bytes), (host), (error))
-#define clReleaseMemObject(memory) release(device_of(app->configuration.device), (memory))
+    vkfft_allocate(vkfft_device_of(app->configuration.device), (flags), (bytes), (host), (error))
+#define clReleaseMemObject(memory)                                                                 \
+    vkfft_release(vkfft_device_of(app->configuration.device), (memory))
 #define printf(...) ((void)0)
 #include <vkFFT.h>
 #undef printf
@@ -89,22 +92,22 @@ struct plan {
     uint64_t work_bytes;
 };
 
-static int can(uint32_t length)
+static int vkfft_can(uint32_t length)
 {
     return length >= 2 && length <= UINT32_C(1) << 24;
 }
 
-static status_t open_library(const device_t *device)
+static status_t vkfft_open_library(const device_t *device)
 {
     (void)device;
     return STATUS_OK;
 }
 
-static void close_library(void)
+static void vkfft_close_library(void)
 {
 }
 
-static void forget(void *made)
+static void vkfft_forget(void *made)
 {
     struct plan *plan = made;
     if (plan) {
@@ -113,8 +116,8 @@ static void forget(void *made)
     }
 }
 
-static status_t plan_batch(device_t *device, uint32_t length, uint64_t batch, void **out,
-                           uint64_t *work)
+static status_t vkfft_plan_batch(device_t *device, uint32_t length, uint64_t batch, void **out,
+                                 uint64_t *work)
 {
     status_t st = STATUS_OK;
     struct plan *plan = NULL;
@@ -140,11 +143,11 @@ static status_t plan_batch(device_t *device, uint32_t length, uint64_t batch, vo
     *out = plan;
     plan = NULL;
 out:
-    forget(plan);
+    vkfft_forget(plan);
     return st;
 }
 
-static status_t run(void *made, cl_mem data, cl_mem work)
+static status_t vkfft_run(void *made, cl_mem data, cl_mem work)
 {
     status_t st = STATUS_OK;
     struct plan *plan = made;
@@ -163,4 +166,5 @@ out:
     return st;
 }
 
-const struct fft_library fft_vkfft = {can, open_library, close_library, plan_batch, run, forget};
+const struct fft_library fft_vkfft = {vkfft_can,        vkfft_open_library, vkfft_close_library,
+                                      vkfft_plan_batch, vkfft_run,          vkfft_forget};

@@ -74,8 +74,8 @@ void opencl_channelise_begin(channelise_t *channelise, uint64_t first_spectrum)
 }
 
 /* Enqueues the fetching of the rows of every output. */
-static status_t fetch(struct stage *stage, uint32_t nstreams, buffer_t *const *out,
-                      const uint64_t *rows, cl_event done)
+static status_t channelise_fetch(struct stage *stage, uint32_t nstreams, buffer_t *const *out,
+                                 const uint64_t *rows, cl_event done)
 {
     status_t st = STATUS_OK;
     const struct channelise_spec *spec = &stage->base.spec;
@@ -96,8 +96,8 @@ out:
 
 /* Lets the queue of computations wait for the samples, and for rows of earlier blocks to be gone.
  */
-static status_t await_transfers(struct stage *stage, const struct opencl_buffer *in,
-                                buffer_t *const *out)
+static status_t channelise_await_transfers(struct stage *stage, const struct opencl_buffer *in,
+                                           buffer_t *const *out)
 {
     status_t st = STATUS_OK;
     const device_t *device = stage->opencl->device;
@@ -135,7 +135,7 @@ status_t opencl_channelise_run(channelise_t *channelise, buffer_t *in_buffer,
     TRY(stage->begun);
     TRY(stopwatch_event(&stage->watch, STEP_UPLOAD, &timed));
     TRY(opencl_buffer_upload(in, deinterleave_extent(spec, input, nstreams, samples), timed));
-    TRY(await_transfers(stage, in, out));
+    TRY(channelise_await_transfers(stage, in, out));
     TRY(deinterleave_run(stage->dealer, &stage->watch, in->memory, input, nstreams, samples,
                          counted * period, &dealt, &stride));
     TRY(deinterleave_fetch(stage->dealer, in->counts, &in->counted));
@@ -146,7 +146,7 @@ status_t opencl_channelise_run(channelise_t *channelise, buffer_t *in_buffer,
     CL_TRY(device, clEnqueueMarkerWithWaitList(device->compute, 0, NULL, &done), "mark the queue");
     CL_TRY(device, clFlush(device->compute), "begin work");
     opencl_buffer_used(in, done);
-    TRY(fetch(stage, nstreams, out, rows, done));
+    TRY(channelise_fetch(stage, nstreams, out, rows, done));
 out:
     if (done) {
         clReleaseEvent(done);

@@ -27,14 +27,14 @@ struct dedispersion_trial {
     cl_mem out[MOST_OUTPUTS];
 };
 
-static size_t sample_bytes(const struct channelise_spec *spec)
+static size_t choose_sample_bytes(const struct channelise_spec *spec)
 {
     static const size_t number[] = {1, 1, 2, 4};
     return number[spec->format] * (spec->is_complex && spec->format != SAMPLE_I4 ? 2 : 1);
 }
 
 /* Numbers between -100 and 100 in whatever format: zeros could run faster than a sky does. */
-static status_t fill(const struct dedispersion_trial *trial, uint64_t bytes)
+static status_t choose_fill(const struct dedispersion_trial *trial, uint64_t bytes)
 {
     status_t st = STATUS_OK;
     enum { PIECE = 1 << 20 };
@@ -61,7 +61,7 @@ out:
     return st;
 }
 
-static void trial_end(struct dedispersion_trial *trial)
+static void choose_trial_end(struct dedispersion_trial *trial)
 {
     clFinish(trial->device->compute);
     device_release(trial->device, trial->in);
@@ -70,8 +70,8 @@ static void trial_end(struct dedispersion_trial *trial)
     }
 }
 
-static status_t trial_begin(device_t *device, const struct channelise_spec *spec,
-                            struct dedispersion_trial *trial)
+static status_t choose_trial_begin(device_t *device, const struct channelise_spec *spec,
+                                   struct dedispersion_trial *trial)
 {
     status_t st = STATUS_OK;
     /* In, out and workspace of a point take some 32 bytes. */
@@ -83,24 +83,24 @@ static status_t trial_begin(device_t *device, const struct channelise_spec *spec
     trial->spec.nstreams = 1;
     trial->spec.is_timed = 1;
     uint64_t stride =
-        (spectra + spec->taps - 1) * channelise_samples(spec) * sample_bytes(spec) + 15;
+        (spectra + spec->taps - 1) * channelise_samples(spec) * choose_sample_bytes(spec) + 15;
     trial->in_stride = stride / 16 * 16;
     TRY(device_allocate(device, trial->in_stride, "a trial's samples", &trial->in));
-    TRY(fill(trial, trial->in_stride));
+    TRY(choose_fill(trial, trial->in_stride));
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         uint64_t rows = dumps_finished(0, spectra, spec->outputs[i].integrate) + 1;
         TRY(device_allocate(device, rows * spec->nchannels * 8, "a trial's rows", &trial->out[i]));
     }
 out:
     if (st != STATUS_OK) {
-        trial_end(trial);
+        choose_trial_end(trial);
     }
     return st;
 }
 
 /* Seconds of the fastest of some runs. */
-static status_t time_choice(struct dedispersion_trial *trial,
-                            const struct channelise_choice *choice, double *out)
+static status_t choose_time_choice(struct dedispersion_trial *trial,
+                                   const struct channelise_choice *choice, double *out)
 {
     status_t st = STATUS_OK;
     ppf_t *bank = NULL;
@@ -130,17 +130,17 @@ out:
 }
 
 /* Tries all; those that cannot be built or do not fit here are passed over. */
-static status_t measure_all(device_t *device, const struct channelise_spec *spec,
-                            const struct channelise_choice *choices, uint32_t count,
-                            struct channelise_choice *out)
+static status_t choose_measure_all(device_t *device, const struct channelise_spec *spec,
+                                   const struct channelise_choice *choices, uint32_t count,
+                                   struct channelise_choice *out)
 {
     status_t st = STATUS_OK;
     struct dedispersion_trial trial;
     double best = -1;
-    TRY(trial_begin(device, spec, &trial));
+    TRY(choose_trial_begin(device, spec, &trial));
     for (uint32_t i = 0; i < count; i++) {
         double seconds = 0;
-        status_t tried = time_choice(&trial, &choices[i], &seconds);
+        status_t tried = choose_time_choice(&trial, &choices[i], &seconds);
         if (tried == STATUS_OK && (best < 0 || seconds < best)) {
             best = seconds;
             *out = choices[i];
@@ -153,14 +153,14 @@ static status_t measure_all(device_t *device, const struct channelise_spec *spec
         }
     }
     device->is_full = 0;
-    trial_end(&trial);
+    choose_trial_end(&trial);
 out:
     return st;
 }
 
 /* What the answer depends on. */
-static status_t write_key(const device_t *device, const struct channelise_spec *spec,
-                          struct text *key)
+static status_t choose_write_key(const device_t *device, const struct channelise_spec *spec,
+                                 struct text *key)
 {
     status_t st = STATUS_OK;
     TRY(text_add(key, "voltmill %s choice\n%s\n%s\n%s\n", VOLTMILL_VERSION,
@@ -182,8 +182,8 @@ out:
 
 static const char cache_kind[] = "choice";
 
-static status_t recall(const struct text *key, const struct channelise_choice *choices,
-                       uint32_t count, struct channelise_choice *out, int *found)
+static status_t choose_recall(const struct text *key, const struct channelise_choice *choices,
+                              uint32_t count, struct channelise_choice *out, int *found)
 {
     status_t st = STATUS_OK;
     void *data = NULL;
@@ -225,10 +225,10 @@ status_t opencl_channelise_choose(backend_t *backend, const struct channelise_sp
         kernel_name(spec->kernel), spec->channels, spec->taps, device->info.name);
     best = choices[0];
     if (count > 1) {
-        TRY(write_key(device, spec, &key));
-        TRY(recall(&key, choices, count, &best, &found));
+        TRY(choose_write_key(device, spec, &key));
+        TRY(choose_recall(&key, choices, count, &best, &found));
         if (!found) {
-            TRY(measure_all(device, spec, choices, count, &best));
+            TRY(choose_measure_all(device, spec, choices, count, &best));
             cache_put(cache_kind, key.data, &best, sizeof best);
         }
     }

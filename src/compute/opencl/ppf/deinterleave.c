@@ -26,20 +26,20 @@ struct deinterleave {
     uint32_t known;    /* streams of them */
 };
 
-static size_t number_bytes(const struct channelise_spec *spec)
+static size_t deinterleave_number_bytes(const struct channelise_spec *spec)
 {
     static const size_t bytes[] = {1, 1, 2, 4};
     return bytes[spec->format];
 }
 
-static size_t sample_bytes(const struct channelise_spec *spec)
+static size_t deinterleave_sample_bytes(const struct channelise_spec *spec)
 {
     int has_two = spec->is_complex && spec->format != SAMPLE_I4;
-    return number_bytes(spec) * (has_two ? 2 : 1);
+    return deinterleave_number_bytes(spec) * (has_two ? 2 : 1);
 }
 
 /* Whether some sample could be missing. */
-static int must_look(const struct channelise_spec *spec)
+static int deinterleave_must_look(const struct channelise_spec *spec)
 {
     return spec->format == SAMPLE_F32 || spec->has_missing_value;
 }
@@ -63,15 +63,16 @@ void deinterleave_destroy(deinterleave_t *dealer)
 }
 
 /* Of one stream of a block, in order. */
-static uint64_t dealer_stride(const struct channelise_spec *spec)
+static uint64_t deinterleave_dealer_stride(const struct channelise_spec *spec)
 {
     uint64_t samples = (spec->max_spectra + spec->taps - 1) * channelise_samples(spec);
-    return ceil_div_u64(samples * sample_bytes(spec), STREAM_ALIGNMENT) * STREAM_ALIGNMENT;
+    return ceil_div_u64(samples * deinterleave_sample_bytes(spec), STREAM_ALIGNMENT) *
+           STREAM_ALIGNMENT;
 }
 
 uint64_t deinterleave_bytes(const struct channelise_spec *spec)
 {
-    return (dealer_stride(spec) + 2 * sizeof(cl_ulong)) * spec->nstreams +
+    return (deinterleave_dealer_stride(spec) + 2 * sizeof(cl_ulong)) * spec->nstreams +
            DEAL_GROUPS * sizeof(cl_ulong);
 }
 
@@ -85,7 +86,7 @@ status_t deinterleave_create(device_t *device, const struct channelise_spec *spe
     dealer->device = device;
     dealer->spec = *spec;
     dealer->spec.coeff = NULL;
-    dealer->stride = dealer_stride(spec);
+    dealer->stride = deinterleave_dealer_stride(spec);
     TRY(memory_zeroed(2 * (size_t)spec->nstreams, sizeof *dealer->offsets, "offsets",
                       &dealer->offsets));
     TRY(device_allocate(device, spec->nstreams * sizeof(cl_ulong), "offsets", &dealer->re));
@@ -113,16 +114,18 @@ uint64_t deinterleave_extent(const struct channelise_spec *spec,
     for (uint32_t i = 0; i < nstreams; i++) {
         last = max_u64(last, max_u64(input->re[i], spec->is_complex ? input->im[i] : 0));
     }
-    return last + (samples - 1) * input->step + number_bytes(spec);
+    return last + (samples - 1) * input->step + deinterleave_number_bytes(spec);
 }
 
 /* Whether the streams lie as the filters read them; gives their distance. */
-static int lies_well(const struct channelise_spec *spec, const struct channelise_input *input,
-                     uint32_t nstreams, uint64_t *stride)
+static int deinterleave_lies_well(const struct channelise_spec *spec,
+                                  const struct channelise_input *input, uint32_t nstreams,
+                                  uint64_t *stride)
 {
-    size_t part = spec->is_complex && spec->format != SAMPLE_I4 ? number_bytes(spec) : 0;
+    size_t part =
+        spec->is_complex && spec->format != SAMPLE_I4 ? deinterleave_number_bytes(spec) : 0;
     *stride = nstreams > 1 && input->re[1] > input->re[0] ? input->re[1] - input->re[0] : 0;
-    if (input->step != sample_bytes(spec) || *stride % STREAM_ALIGNMENT != 0 ||
+    if (input->step != deinterleave_sample_bytes(spec) || *stride % STREAM_ALIGNMENT != 0 ||
         (nstreams > 1 && *stride == 0)) {
         return 0;
     }
@@ -136,10 +139,10 @@ static int lies_well(const struct channelise_spec *spec, const struct channelise
 }
 
 /* Whether every number lies at a multiple of its size. */
-static int is_aligned(const struct channelise_spec *spec, const struct channelise_input *input,
-                      uint32_t nstreams)
+static int deinterleave_is_aligned(const struct channelise_spec *spec,
+                                   const struct channelise_input *input, uint32_t nstreams)
 {
-    size_t bytes = number_bytes(spec);
+    size_t bytes = deinterleave_number_bytes(spec);
     size_t odd = input->step % bytes;
     for (uint32_t i = 0; i < nstreams; i++) {
         odd |= input->re[i] % bytes;
@@ -148,7 +151,7 @@ static int is_aligned(const struct channelise_spec *spec, const struct channelis
     return odd == 0;
 }
 
-static status_t find_kernel(deinterleave_t *dealer, enum way way, cl_kernel *out)
+static status_t deinterleave_find_kernel(deinterleave_t *dealer, enum way way, cl_kernel *out)
 {
     status_t st = STATUS_OK;
     const enum program_source sources[] = {SOURCE_SAMPLES, SOURCE_MISSING,
@@ -171,8 +174,8 @@ out:
 }
 
 /* Offsets differ from block to block only at a chunk's end, or with another group of streams. */
-static status_t bring_offsets(deinterleave_t *dealer, const struct channelise_input *input,
-                              uint32_t nstreams)
+static status_t deinterleave_bring_offsets(deinterleave_t *dealer,
+                                           const struct channelise_input *input, uint32_t nstreams)
 {
     status_t st = STATUS_OK;
     cl_ulong *re = dealer->offsets;
@@ -201,16 +204,16 @@ struct argument {
     size_t size;
 };
 
-static status_t launch(deinterleave_t *dealer, struct stopwatch *watch, enum way way,
-                       const struct argument *arguments, cl_uint count, uint64_t samples,
-                       uint32_t nstreams)
+static status_t deinterleave_launch(deinterleave_t *dealer, struct stopwatch *watch, enum way way,
+                                    const struct argument *arguments, cl_uint count,
+                                    uint64_t samples, uint32_t nstreams)
 {
     status_t st = STATUS_OK;
     cl_kernel kernel = NULL;
     cl_event *event = NULL;
     size_t global = 0;
     size_t local = 0;
-    TRY(find_kernel(dealer, way, &kernel));
+    TRY(deinterleave_find_kernel(dealer, way, &kernel));
     for (cl_uint i = 0; i < count; i++) {
         CL_TRY(dealer->device, clSetKernelArg(kernel, i, arguments[i].size, arguments[i].value),
                "set a kernel's arguments");
@@ -225,9 +228,9 @@ out:
     return st;
 }
 
-static status_t deal(deinterleave_t *dealer, struct stopwatch *watch, cl_mem in,
-                     const struct channelise_input *input, uint32_t nstreams, uint64_t samples,
-                     uint64_t counted)
+static status_t deinterleave_deal(deinterleave_t *dealer, struct stopwatch *watch, cl_mem in,
+                                  const struct channelise_input *input, uint32_t nstreams,
+                                  uint64_t samples, uint64_t counted)
 {
     status_t st = STATUS_OK;
     cl_ulong step = input->step;
@@ -245,16 +248,18 @@ static status_t deal(deinterleave_t *dealer, struct stopwatch *watch, cl_mem in,
                                          {&streams, sizeof streams},
                                          {&looked, sizeof looked},
                                          {&dealer->found, sizeof dealer->found}};
-    enum way way = is_aligned(&dealer->spec, input, nstreams) ? WAY_ALIGNED : WAY_BYTES;
-    TRY(bring_offsets(dealer, input, nstreams));
-    TRY(launch(dealer, watch, way, arguments, sizeof arguments / sizeof *arguments, samples,
-               nstreams));
+    enum way way =
+        deinterleave_is_aligned(&dealer->spec, input, nstreams) ? WAY_ALIGNED : WAY_BYTES;
+    TRY(deinterleave_bring_offsets(dealer, input, nstreams));
+    TRY(deinterleave_launch(dealer, watch, way, arguments, sizeof arguments / sizeof *arguments,
+                            samples, nstreams));
 out:
     return st;
 }
 
-static status_t scan(deinterleave_t *dealer, struct stopwatch *watch, cl_mem in, uint64_t in_stride,
-                     uint32_t nstreams, uint64_t samples, uint64_t counted)
+static status_t deinterleave_scan(deinterleave_t *dealer, struct stopwatch *watch, cl_mem in,
+                                  uint64_t in_stride, uint32_t nstreams, uint64_t samples,
+                                  uint64_t counted)
 {
     cl_ulong stride = in_stride;
     cl_ulong count = samples;
@@ -264,8 +269,8 @@ static status_t scan(deinterleave_t *dealer, struct stopwatch *watch, cl_mem in,
         {&in, sizeof in},         {&stride, sizeof stride},
         {&count, sizeof count},   {&streams, sizeof streams},
         {&looked, sizeof looked}, {&dealer->found, sizeof dealer->found}};
-    return launch(dealer, watch, WAY_SCAN, arguments, sizeof arguments / sizeof *arguments, samples,
-                  nstreams);
+    return deinterleave_launch(dealer, watch, WAY_SCAN, arguments,
+                               sizeof arguments / sizeof *arguments, samples, nstreams);
 }
 
 status_t deinterleave_run(deinterleave_t *dealer, struct stopwatch *watch, cl_mem in,
@@ -274,13 +279,13 @@ status_t deinterleave_run(deinterleave_t *dealer, struct stopwatch *watch, cl_me
 {
     status_t st = STATUS_OK;
     *out = in;
-    if (lies_well(&dealer->spec, input, nstreams, stride)) {
-        if (must_look(&dealer->spec)) {
-            TRY(scan(dealer, watch, in, *stride, nstreams, samples, counted));
+    if (deinterleave_lies_well(&dealer->spec, input, nstreams, stride)) {
+        if (deinterleave_must_look(&dealer->spec)) {
+            TRY(deinterleave_scan(dealer, watch, in, *stride, nstreams, samples, counted));
         }
         goto out;
     }
-    TRY(deal(dealer, watch, in, input, nstreams, samples, counted));
+    TRY(deinterleave_deal(dealer, watch, in, input, nstreams, samples, counted));
     *out = dealer->dealt;
     *stride = dealer->stride;
 out:
@@ -293,7 +298,7 @@ status_t deinterleave_fetch(deinterleave_t *dealer, cl_ulong *counts, cl_event *
     const cl_ulong zero = 0;
     const size_t bytes = DEAL_GROUPS * sizeof(cl_ulong);
     cl_command_queue queue = dealer->device->compute;
-    if (!must_look(&dealer->spec)) {
+    if (!deinterleave_must_look(&dealer->spec)) {
         goto out;
     }
     CL_TRY(dealer->device,

@@ -8,15 +8,15 @@ enum {
     LOCAL_SHARE = 4 /* as in kernels/fir_local.cl */
 };
 
-static size_t column_bytes(const struct channelise_spec *spec)
+static size_t fir_column_bytes(const struct channelise_spec *spec)
 {
     static const size_t bytes[] = {1, 2, 4, 8};
     return bytes[spec->format];
 }
 
 /* Work-items of a group along the columns: no more than there are, in powers of two. */
-static uint32_t group_width(const struct channelise_spec *spec, const struct fir_limits *limits,
-                            uint32_t vector)
+static uint32_t fir_group_width(const struct channelise_spec *spec, const struct fir_limits *limits,
+                                uint32_t vector)
 {
     enum { LEAST = 32, MOST = 128 };
     uint32_t width = LEAST;
@@ -27,15 +27,16 @@ static uint32_t group_width(const struct channelise_spec *spec, const struct fir
 }
 
 /* Several columns an item, if they make one load of at most 16 bytes, and registers hold them. */
-static int can_slide(const struct channelise_spec *spec, uint32_t vector)
+static int fir_can_slide(const struct channelise_spec *spec, uint32_t vector)
 {
     uint64_t window = (uint64_t)spec->taps * vector * 2;
     uint64_t coefficients = (uint64_t)spec->taps * vector * (spec->is_complex ? 1 : 2);
-    return spec->channels % vector == 0 && vector * column_bytes(spec) <= 16 &&
+    return spec->channels % vector == 0 && vector * fir_column_bytes(spec) <= 16 &&
            window + coefficients <= SLIDE_REGISTERS;
 }
 
-static uint32_t add(struct fir_shape *out, uint32_t count, uint32_t most, struct fir_shape shape)
+static uint32_t fir_add(struct fir_shape *out, uint32_t count, uint32_t most,
+                        struct fir_shape shape)
 {
     if (count < most) {
         out[count++] = shape;
@@ -45,20 +46,21 @@ static uint32_t add(struct fir_shape *out, uint32_t count, uint32_t most, struct
 
 /* Runs of hundreds of spectra load each sample once, some percent more; shorter ones fill the
  * device where there is little to do. */
-static uint32_t slide_shapes(const struct channelise_spec *spec, const struct fir_limits *limits,
-                             struct fir_shape *out, uint32_t most)
+static uint32_t fir_slide_shapes(const struct channelise_spec *spec,
+                                 const struct fir_limits *limits, struct fir_shape *out,
+                                 uint32_t most)
 {
     static const uint32_t runs[] = {128, 256, 64};
     static const uint32_t vectors[] = {2, 4, 1};
     uint32_t count = 0;
     for (int v = 0; v < 3; v++) {
-        for (int r = 0; r < 3 && can_slide(spec, vectors[v]); r++) {
+        for (int r = 0; r < 3 && fir_can_slide(spec, vectors[v]); r++) {
             uint32_t run = (runs[r] + spec->taps - 1) / spec->taps * spec->taps;
-            struct fir_shape shape = {KERNEL_SLIDE, group_width(spec, limits, vectors[v]), run,
+            struct fir_shape shape = {KERNEL_SLIDE, fir_group_width(spec, limits, vectors[v]), run,
                                       vectors[v]};
             /* The longer runs with the widest loads alone. */
             if (r < 2 || v == 0) {
-                count = add(out, count, most, shape);
+                count = fir_add(out, count, most, shape);
             }
         }
     }
@@ -66,10 +68,10 @@ static uint32_t slide_shapes(const struct channelise_spec *spec, const struct fi
 }
 
 /* Spectra of a group whose rows fit local memory, a multiple of the share; 0: none. */
-static uint32_t local_run(const struct channelise_spec *spec, const struct fir_limits *limits,
-                          uint32_t width, uint32_t most)
+static uint32_t fir_local_run(const struct channelise_spec *spec, const struct fir_limits *limits,
+                              uint32_t width, uint32_t most)
 {
-    uint64_t rows = limits->local_bytes / (width * column_bytes(spec));
+    uint64_t rows = limits->local_bytes / (width * fir_column_bytes(spec));
     if (rows < (uint64_t)spec->taps - 1 + LOCAL_SHARE) {
         return 0;
     }
@@ -78,23 +80,24 @@ static uint32_t local_run(const struct channelise_spec *spec, const struct fir_l
 }
 
 /* Half of local memory for a group leaves room for two of them on a compute unit. */
-static uint32_t local_shapes(const struct channelise_spec *spec, const struct fir_limits *limits,
-                             struct fir_shape *out, uint32_t most)
+static uint32_t fir_local_shapes(const struct channelise_spec *spec,
+                                 const struct fir_limits *limits, struct fir_shape *out,
+                                 uint32_t most)
 {
     static const uint32_t widths[] = {64, 128, 32, 8, 1};
     struct fir_limits half = *limits;
     uint32_t count = 0;
     half.local_bytes /= 2;
     for (int i = 0; i < 5 && count < 2; i++) {
-        uint32_t run = local_run(spec, &half, widths[i], 64);
+        uint32_t run = fir_local_run(spec, &half, widths[i], 64);
         if (widths[i] <= limits->group_size && run >= spec->taps / 2 && run > 0) {
-            count = add(out, count, most, (struct fir_shape){KERNEL_LOCAL, widths[i], run, 1});
+            count = fir_add(out, count, most, (struct fir_shape){KERNEL_LOCAL, widths[i], run, 1});
         }
     }
     for (int i = 0; i < 5 && count == 0; i++) {
-        uint32_t run = local_run(spec, limits, widths[i], 64);
+        uint32_t run = fir_local_run(spec, limits, widths[i], 64);
         if (widths[i] <= limits->group_size && run > 0) {
-            count = add(out, count, most, (struct fir_shape){KERNEL_LOCAL, widths[i], run, 1});
+            count = fir_add(out, count, most, (struct fir_shape){KERNEL_LOCAL, widths[i], run, 1});
         }
     }
     return count;
@@ -105,24 +108,25 @@ uint32_t fir_shapes(const struct channelise_spec *spec, enum kernel_kind kernel,
 {
     uint32_t count = 0;
     if (kernel == KERNEL_AUTO || kernel == KERNEL_SLIDE) {
-        count += slide_shapes(spec, limits, out, most);
+        count += fir_slide_shapes(spec, limits, out, most);
     }
     if (kernel == KERNEL_AUTO || kernel == KERNEL_CACHE) {
         static const uint32_t runs[] = {8, 4};
         for (int i = 0; i < 2; i++) {
-            count = add(out, count, most,
-                        (struct fir_shape){KERNEL_CACHE, group_width(spec, limits, 1), runs[i], 1});
+            count = fir_add(
+                out, count, most,
+                (struct fir_shape){KERNEL_CACHE, fir_group_width(spec, limits, 1), runs[i], 1});
         }
     }
     if (kernel == KERNEL_AUTO || kernel == KERNEL_LOCAL) {
-        count += local_shapes(spec, limits, out + count, most - count);
+        count += fir_local_shapes(spec, limits, out + count, most - count);
     }
     return count;
 }
 
 /* Runs of a kernel for columns of a group; 0 behind the last one. */
-static uint32_t run_of(const struct channelise_spec *spec, enum kernel_kind kernel,
-                       const struct fir_limits *limits, uint32_t width, uint32_t i)
+static uint32_t fir_run_of(const struct channelise_spec *spec, enum kernel_kind kernel,
+                           const struct fir_limits *limits, uint32_t width, uint32_t i)
 {
     enum { RUNS = 5 };
     if (i >= RUNS) {
@@ -137,7 +141,7 @@ static uint32_t run_of(const struct channelise_spec *spec, enum kernel_kind kern
     /* Local memory for one group, or so that 2, 4, ... are resident. */
     struct fir_limits part = *limits;
     part.local_bytes >>= i;
-    return local_run(spec, &part, width, 64);
+    return fir_local_run(spec, &part, width, 64);
 }
 
 uint32_t fir_space(const struct channelise_spec *spec, enum kernel_kind kernel,
@@ -152,10 +156,10 @@ uint32_t fir_space(const struct channelise_spec *spec, enum kernel_kind kernel,
                 uint32_t run = 0;
                 for (uint32_t i = 0;
                      (kernel == KERNEL_AUTO || kernel == (enum kernel_kind)k) &&
-                     (!is_slide || can_slide(spec, vector)) &&
-                     (run = run_of(spec, (enum kernel_kind)k, limits, width, i)) > 0;
+                     (!is_slide || fir_can_slide(spec, vector)) &&
+                     (run = fir_run_of(spec, (enum kernel_kind)k, limits, width, i)) > 0;
                      i++) {
-                    count = add(out, count, most, (struct fir_shape){k, width, run, vector});
+                    count = fir_add(out, count, most, (struct fir_shape){k, width, run, vector});
                 }
             }
         }
@@ -164,7 +168,7 @@ uint32_t fir_space(const struct channelise_spec *spec, enum kernel_kind kernel,
 }
 
 /* Groups along the columns. */
-static uint32_t across(const struct channelise_spec *spec, const struct fir_shape *shape)
+static uint32_t fir_across(const struct channelise_spec *spec, const struct fir_shape *shape)
 {
     uint32_t columns = shape->vector * shape->width;
     return (spec->channels + columns - 1) / columns;
@@ -176,7 +180,7 @@ status_t fir_options(const struct channelise_spec *spec, const struct fir_shape 
     status_t st = STATUS_OK;
     TRY(samples_options(spec, out));
     TRY(text_add(out, " -DWIDTH=%u -DACROSS=%u -DRUN=%u -DVECTOR=%u", shape->width,
-                 across(spec, shape), shape->run, shape->vector));
+                 fir_across(spec, shape), shape->run, shape->vector));
 out:
     return st;
 }
@@ -184,7 +188,7 @@ out:
 void fir_geometry(const struct channelise_spec *spec, const struct fir_shape *shape,
                   uint64_t spectra, uint32_t streams, size_t *global, size_t *local)
 {
-    *global = (size_t)across(spec, shape) * shape->width *
+    *global = (size_t)fir_across(spec, shape) * shape->width *
               (size_t)((spectra + shape->run - 1) / shape->run) * streams;
     *local = shape->width;
 }

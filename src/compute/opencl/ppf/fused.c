@@ -72,12 +72,12 @@ static const struct candidate {
     {8192, 0, -1, {16, 1, 0, {8, 8, 8, 16}, 1, 0, 0, 0}},
 };
 
-static uint32_t items_of(const struct channelise_spec *spec, const struct fused_shape *shape)
+static uint32_t fused_items_of(const struct channelise_spec *spec, const struct fused_shape *shape)
 {
     return spec->channels / shape->values;
 }
 
-static uint32_t stages_of(const struct fused_shape *shape)
+static uint32_t fused_stages_of(const struct fused_shape *shape)
 {
     uint32_t stages = 0;
     while (stages < FUSED_STAGES && shape->radix[stages] > 1) {
@@ -87,7 +87,8 @@ static uint32_t stages_of(const struct fused_shape *shape)
 }
 
 /* Bytes of local memory of a team. */
-static uint64_t team_bytes(const struct channelise_spec *spec, const struct fused_shape *shape)
+static uint64_t fused_team_bytes(const struct channelise_spec *spec,
+                                 const struct fused_shape *shape)
 {
     uint64_t cells = spec->channels;
     if (shape->padded) {
@@ -98,47 +99,48 @@ static uint64_t team_bytes(const struct channelise_spec *spec, const struct fuse
 
 /* Fills in what depends on the device: buffers that fit, teams that make a group large enough.
  * Returns 0 when the shape does not fit. */
-static int fit(const struct channelise_spec *spec, int mode, const struct fused_limits *limits,
-               struct fused_shape *shape)
+static int fused_fit(const struct channelise_spec *spec, int mode,
+                     const struct fused_limits *limits, struct fused_shape *shape)
 {
-    uint32_t items = items_of(spec, shape);
+    uint32_t items = fused_items_of(spec, shape);
     if (mode == FUSED_GRAINS && GRAIN % shape->batch != 0) {
         shape->batch = GRAIN_BATCH;
     }
     if (!shape->buffers || shape->buffers > shape->batch) {
         shape->buffers = shape->batch;
     }
-    while (team_bytes(spec, shape) > limits->local_bytes && shape->buffers > 1) {
+    while (fused_team_bytes(spec, shape) > limits->local_bytes && shape->buffers > 1) {
         shape->buffers = shape->buffers > 2 ? 2 : 1;
     }
-    if (team_bytes(spec, shape) > limits->local_bytes) {
+    if (fused_team_bytes(spec, shape) > limits->local_bytes) {
         shape->split = 1;
     }
-    if (team_bytes(spec, shape) > limits->local_bytes || items > limits->group_size) {
+    if (fused_team_bytes(spec, shape) > limits->local_bytes || items > limits->group_size) {
         return 0;
     }
     shape->teams = 1;
     while (items * shape->teams < LEAST_GROUP && items * shape->teams * 2 <= limits->group_size &&
-           team_bytes(spec, shape) * shape->teams * 2 <= limits->local_bytes) {
+           fused_team_bytes(spec, shape) * shape->teams * 2 <= limits->local_bytes) {
         shape->teams *= 2;
     }
     shape->streaming = shape->streaming && limits->is_nvidia && mode == FUSED_SPECTRA;
     return 1;
 }
 
-static int bytes_of(enum sample_format format)
+static int fused_bytes_of(enum sample_format format)
 {
     return format == SAMPLE_F32 ? 4 : format == SAMPLE_I16 ? 2 : 1;
 }
 
-static int suits(const struct candidate *candidate, const struct channelise_spec *spec)
+static int fused_suits(const struct candidate *candidate, const struct channelise_spec *spec)
 {
     return candidate->channels == spec->channels &&
-           (!candidate->bytes || candidate->bytes == bytes_of(spec->format)) &&
+           (!candidate->bytes || candidate->bytes == fused_bytes_of(spec->format)) &&
            (candidate->is_long < 0 || candidate->is_long == (spec->taps > LONG_TAPS));
 }
 
-static int is_among(const struct fused_shape *shape, const struct fused_shape *list, uint32_t count)
+static int fused_is_among(const struct fused_shape *shape, const struct fused_shape *list,
+                          uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         if (!memcmp(shape, &list[i], sizeof *shape)) {
@@ -154,8 +156,8 @@ uint32_t fused_shapes(const struct channelise_spec *spec, int mode,
     uint32_t count = 0;
     for (size_t i = 0; i < sizeof candidates / sizeof *candidates && count < most; i++) {
         struct fused_shape shape = candidates[i].shape;
-        if (suits(&candidates[i], spec) && fit(spec, mode, limits, &shape) &&
-            !is_among(&shape, out, count)) {
+        if (fused_suits(&candidates[i], spec) && fused_fit(spec, mode, limits, &shape) &&
+            !fused_is_among(&shape, out, count)) {
             out[count++] = shape;
         }
     }
@@ -163,7 +165,7 @@ uint32_t fused_shapes(const struct channelise_spec *spec, int mode,
 }
 
 /* Digit of *i in a mixed base; takes it off. */
-static uint32_t digit(uint64_t *i, uint32_t base)
+static uint32_t fused_digit(uint64_t *i, uint32_t base)
 {
     uint32_t value = (uint32_t)(*i % base);
     *i /= base;
@@ -172,7 +174,7 @@ static uint32_t digit(uint64_t *i, uint32_t base)
 
 /* Whether the kernel can be built so: stages that make all channels, butterflies that an item's
  * values fill, loads of at most four neighbours, registers that hold the values. */
-static int can_be(const struct channelise_spec *spec, const struct fused_shape *shape)
+static int fused_can_be(const struct channelise_spec *spec, const struct fused_shape *shape)
 {
     enum { MOST_VALUES = 64, MOST_WIDE = 4 };
     uint32_t product = 1;
@@ -193,18 +195,18 @@ int fused_number(const struct channelise_spec *spec, int mode, const struct fuse
                  uint64_t i, struct fused_shape *out, int *fits)
 {
     static const uint32_t batches[] = {5, 4, 3, 2, 6, 8, 1};
-    struct fused_shape shape = {.values = 4U << digit(&i, 3)};
-    shape.batch = batches[digit(&i, 7)];
+    struct fused_shape shape = {.values = 4U << fused_digit(&i, 3)};
+    shape.batch = batches[fused_digit(&i, 7)];
     for (uint32_t k = 0; k < FUSED_STAGES; k++) {
-        shape.radix[k] = 1U << digit(&i, 5);
+        shape.radix[k] = 1U << fused_digit(&i, 5);
     }
-    uint32_t buffers = digit(&i, 3);
+    uint32_t buffers = fused_digit(&i, 3);
     shape.buffers = buffers < shape.batch ? buffers : 0;
-    shape.split = digit(&i, 2);
-    shape.padded = digit(&i, 2);
-    shape.streaming = digit(&i, limits->is_nvidia && mode == FUSED_SPECTRA ? 2 : 1);
+    shape.split = fused_digit(&i, 2);
+    shape.padded = fused_digit(&i, 2);
+    shape.streaming = fused_digit(&i, limits->is_nvidia && mode == FUSED_SPECTRA ? 2 : 1);
     struct fused_shape wished = shape;
-    *fits = can_be(spec, &shape) && fit(spec, mode, limits, &shape) &&
+    *fits = fused_can_be(spec, &shape) && fused_fit(spec, mode, limits, &shape) &&
             shape.split == wished.split && (buffers == 0 || shape.buffers == buffers);
     *out = shape;
     return i == 0;
@@ -212,42 +214,43 @@ int fused_number(const struct channelise_spec *spec, int mode, const struct fuse
 
 /* Place in local memory of value q of butterfly p of an item before exchange `stage`: what the
  * kernel's FUSED_EXCHANGE() writes to. */
-static uint32_t place(const struct channelise_spec *spec, const struct fused_shape *shape,
-                      uint32_t stage, uint32_t item, uint32_t p, uint32_t q)
+static uint32_t fused_place(const struct channelise_spec *spec, const struct fused_shape *shape,
+                            uint32_t stage, uint32_t item, uint32_t p, uint32_t q)
 {
     uint32_t radix = shape->radix[stage], done = 1;
     for (uint32_t i = 0; i < stage; i++) {
         done *= shape->radix[i];
     }
-    uint32_t f = stage ? item + p * items_of(spec, shape) : shape->values / radix * item + p;
+    uint32_t f = stage ? item + p * fused_items_of(spec, shape) : shape->values / radix * item + p;
     return f / done * done * radix + f % done + done * q;
 }
 
-static uint32_t swizzled(uint32_t at, uint32_t swizzle)
+static uint32_t fused_swizzled(uint32_t at, uint32_t swizzle)
 {
     return swizzle ? at ^ (at >> swizzle & (CELL_BANKS - 1)) : at;
 }
 
 /* The most work-items of the CELL_BANKS first ones whose first value falls into one bank. Reading
  * is free of conflicts: neighbours read neighbouring places of an aligned block. */
-static uint32_t conflicts(const struct channelise_spec *spec, const struct fused_shape *shape,
-                          uint32_t stage, uint32_t swizzle)
+static uint32_t fused_conflicts(const struct channelise_spec *spec, const struct fused_shape *shape,
+                                uint32_t stage, uint32_t swizzle)
 {
     uint32_t used[CELL_BANKS] = {0}, worst = 0;
     for (uint32_t item = 0; item < CELL_BANKS; item++) {
-        uint32_t in_team = item % items_of(spec, shape);
-        uint32_t bank = swizzled(place(spec, shape, stage, in_team, 0, 0), swizzle) % CELL_BANKS;
+        uint32_t in_team = item % fused_items_of(spec, shape);
+        uint32_t bank =
+            fused_swizzled(fused_place(spec, shape, stage, in_team, 0, 0), swizzle) % CELL_BANKS;
         worst = ++used[bank] > worst ? used[bank] : worst;
     }
     return worst;
 }
 
-static uint32_t best_swizzle(const struct channelise_spec *spec, const struct fused_shape *shape,
-                             uint32_t stage)
+static uint32_t fused_best_swizzle(const struct channelise_spec *spec,
+                                   const struct fused_shape *shape, uint32_t stage)
 {
     uint32_t best = 0, least = UINT32_MAX;
     for (uint32_t swizzle = 0; swizzle <= MOST_SWIZZLE && !shape->padded; swizzle++) {
-        uint32_t found = conflicts(spec, shape, stage, swizzle);
+        uint32_t found = fused_conflicts(spec, shape, stage, swizzle);
         if (found < least) {
             best = swizzle;
             least = found;
@@ -257,19 +260,19 @@ static uint32_t best_swizzle(const struct channelise_spec *spec, const struct fu
 }
 
 /* The kernel's FORMAT. */
-static int format_number(enum sample_format format)
+static int fused_format_number(enum sample_format format)
 {
     static const int numbers[] = {
         [SAMPLE_I4] = 0, [SAMPLE_I8] = 1, [SAMPLE_I16] = 2, [SAMPLE_F32] = 3};
     return numbers[format];
 }
 
-static status_t add_problem(const struct channelise_spec *spec, int mode, struct text *out)
+static status_t fused_add_problem(const struct channelise_spec *spec, int mode, struct text *out)
 {
     status_t st = STATUS_OK;
     TRY(text_add(out, " -DCHANNELS=%u -DTAPS=%u -DFORMAT=%d -DCOMPLEX=%d -DCONJUGATE=%d",
-                 spec->channels, spec->taps, format_number(spec->format), spec->is_complex != 0,
-                 spec->is_complex && spec->conjugate));
+                 spec->channels, spec->taps, fused_format_number(spec->format),
+                 spec->is_complex != 0, spec->is_complex && spec->conjugate));
     TRY(text_add(out, " -DNIBBLE_OFFSET=%d -DNIBBLE_HIGH_RE=%d -DKEPT_FIRST=%u -DKEPT=%u -DMODE=%d",
                  spec->nibbles.offset_binary != 0, spec->nibbles.high_is_real != 0,
                  spec->first_channel, spec->nchannels, mode));
@@ -282,8 +285,8 @@ status_t fused_options(const struct channelise_spec *spec, int mode,
                        struct text *out)
 {
     status_t st = STATUS_OK;
-    uint32_t stages = stages_of(shape);
-    TRY(add_problem(spec, mode, out));
+    uint32_t stages = fused_stages_of(shape);
+    TRY(fused_add_problem(spec, mode, out));
     TRY(text_add(out, " -DVALUES=%u -DBATCH=%u -DTEAMS=%u -DBUFFERS=%u -DSPLIT=%u -DPADDED=%u",
                  shape->values, shape->batch, shape->teams, shape->buffers, shape->split,
                  shape->padded));
@@ -293,7 +296,7 @@ status_t fused_options(const struct channelise_spec *spec, int mode,
         TRY(text_add(out, " -DRADIX%u=%u", i, shape->radix[i]));
         if (i + 1 < FUSED_STAGES) {
             TRY(text_add(out, " -DSWIZZLE%u=%u", i,
-                         i + 1 < stages ? best_swizzle(spec, shape, i) : 0));
+                         i + 1 < stages ? fused_best_swizzle(spec, shape, i) : 0));
         }
     }
 out:
@@ -302,11 +305,11 @@ out:
 
 size_t fused_twiddle_count(const struct channelise_spec *spec, const struct fused_shape *shape)
 {
-    return (size_t)spec->channels * (stages_of(shape) - 1 + !spec->is_complex);
+    return (size_t)spec->channels * (fused_stages_of(shape) - 1 + !spec->is_complex);
 }
 
 /* cos and -sin of a part of a full turn. */
-static void put_turn(double part, float *out)
+static void fused_put_turn(double part, float *out)
 {
     const double angle = -2 * acos(-1.0) * part;
     out[0] = (float)cos(angle);
@@ -316,18 +319,18 @@ static void put_turn(double part, float *out)
 void fused_twiddles(const struct channelise_spec *spec, const struct fused_shape *shape, float *out)
 {
     uint32_t channels = spec->channels, done = 1;
-    for (uint32_t stage = 0; stage + 1 < stages_of(shape); stage++) {
+    for (uint32_t stage = 0; stage + 1 < fused_stages_of(shape); stage++) {
         uint32_t radix = shape->radix[stage], apart = channels / radix;
         for (uint32_t q = 0; q < radix; q++) {
             for (uint32_t f = 0; f < apart; f++, out += 2) {
-                put_turn((double)q * (f / done) / (channels / done), out);
+                fused_put_turn((double)q * (f / done) / (channels / done), out);
             }
         }
         done *= radix;
     }
     /* -i exp(-pi i k / C) */
     for (uint32_t k = 0; k < channels && !spec->is_complex; k++, out += 2) {
-        put_turn((double)k / (2.0 * channels) + 0.25, out);
+        fused_put_turn((double)k / (2.0 * channels) + 0.25, out);
     }
 }
 
@@ -339,6 +342,6 @@ void fused_geometry(const struct channelise_spec *spec, int mode, const struct f
     uint64_t run = mode == FUSED_GRAINS ? GRAIN : shape->batch;
     uint64_t before = mode == FUSED_GRAINS ? first % GRAIN : 0;
     uint64_t runs = ceil_div_u64(before + spectra, run) * streams;
-    *local = (size_t)items_of(spec, shape) * shape->teams;
+    *local = (size_t)fused_items_of(spec, shape) * shape->teams;
     *global = (size_t)ceil_div_u64(runs, shape->teams) * *local;
 }

@@ -12,7 +12,7 @@
 
 enum { TILE_BYTES = 256 << 20 }; /* of workspace: long launches, and little memory */
 
-static int has_all_channels(const struct channelise_spec *spec)
+static int ppf_has_all_channels(const struct channelise_spec *spec)
 {
     return spec->nchannels == spec->channels;
 }
@@ -44,8 +44,8 @@ void ppf_destroy(ppf_t *bank)
 }
 
 /* A table of floats in device memory. */
-static status_t put_table(device_t *device, const float *table, size_t count, const char *what,
-                          cl_mem *out)
+static status_t ppf_put_table(device_t *device, const float *table, size_t count, const char *what,
+                              cl_mem *out)
 {
     status_t st = STATUS_OK;
     TRY(device_allocate(device, count * sizeof *table, what, out));
@@ -57,7 +57,7 @@ out:
     return st;
 }
 
-static status_t put_coefficients(ppf_t *bank)
+static status_t ppf_put_coefficients(ppf_t *bank)
 {
     status_t st = STATUS_OK;
     size_t count = channelise_samples(&bank->spec) * bank->spec.taps;
@@ -66,14 +66,14 @@ static status_t put_coefficients(ppf_t *bank)
     for (size_t i = 0; i < count; i++) {
         table[i] = (float)bank->spec.coeff[i];
     }
-    TRY(put_table(bank->device, table, count, "coefficients", &bank->coeff));
+    TRY(ppf_put_table(bank->device, table, count, "coefficients", &bank->coeff));
 out:
     free(table);
     return st;
 }
 
 /* exp(-2 pi i k / 2C): for real data, whose transform has half the length. */
-static status_t put_split(ppf_t *bank)
+static status_t ppf_put_split(ppf_t *bank)
 {
     status_t st = STATUS_OK;
     size_t channels = bank->spec.channels;
@@ -84,15 +84,15 @@ static status_t put_split(ppf_t *bank)
         table[2 * k] = (float)cos(angle);
         table[2 * k + 1] = (float)sin(angle);
     }
-    TRY(put_table(bank->device, table, 2 * channels, "twiddles", &bank->twiddles));
+    TRY(ppf_put_table(bank->device, table, 2 * channels, "twiddles", &bank->twiddles));
 out:
     free(table);
     return st;
 }
 
-static status_t build_kernel(const device_t *device, const enum program_source *sources,
-                             uint32_t count, const struct text *options, const char *name,
-                             cl_kernel *out)
+static status_t ppf_build_kernel(const device_t *device, const enum program_source *sources,
+                                 uint32_t count, const struct text *options, const char *name,
+                                 cl_kernel *out)
 {
     status_t st = STATUS_OK;
     cl_program program = NULL;
@@ -106,7 +106,7 @@ out:
     return st;
 }
 
-static status_t create_fused(ppf_t *bank)
+static status_t ppf_create_fused(ppf_t *bank)
 {
     status_t st = STATUS_OK;
     static const enum program_source sources[] = {SOURCE_SAMPLES, SOURCE_BUTTERFLIES,
@@ -119,16 +119,16 @@ static status_t create_fused(ppf_t *bank)
     float *table = NULL;
     TRY(memory_zeroed(2 * count, sizeof *table, "twiddles", &table));
     fused_twiddles(&view, &shape, table);
-    TRY(put_table(bank->device, table, 2 * count, "twiddles", &bank->twiddles));
+    TRY(ppf_put_table(bank->device, table, 2 * count, "twiddles", &bank->twiddles));
     TRY(fused_options(&view, ppf_fused_mode(&bank->spec), &shape, &limits, &options));
-    TRY(build_kernel(bank->device, sources, 3, &options, "ppf_fused", &bank->filter));
+    TRY(ppf_build_kernel(bank->device, sources, 3, &options, "ppf_fused", &bank->filter));
 out:
     free(table);
     text_free(&options);
     return st;
 }
 
-static status_t create_fir(ppf_t *bank)
+static status_t ppf_create_fir(ppf_t *bank)
 {
     status_t st = STATUS_OK;
     static const struct {
@@ -141,10 +141,10 @@ static status_t create_fir(ppf_t *bank)
     enum program_source sources[] = {SOURCE_SAMPLES, kernels[bank->choice.kernel].source};
     struct text options = {0};
     TRY(fir_options(&bank->spec, &shape, &options));
-    TRY(build_kernel(bank->device, sources, 2, &options, kernels[bank->choice.kernel].name,
-                     &bank->filter));
+    TRY(ppf_build_kernel(bank->device, sources, 2, &options, kernels[bank->choice.kernel].name,
+                         &bank->filter));
     if (!bank->spec.is_complex) {
-        TRY(put_split(bank));
+        TRY(ppf_put_split(bank));
     }
     uint64_t most = (bank->route == ROUTE_TILES ? bank->tile_spectra : bank->spec.max_spectra) *
                     bank->spec.nstreams;
@@ -155,7 +155,7 @@ out:
 }
 
 /* Detection and sums of output i. */
-static status_t create_last(ppf_t *bank, uint32_t i)
+static status_t ppf_create_last(ppf_t *bank, uint32_t i)
 {
     status_t st = STATUS_OK;
     static const enum program_source detect[] = {SOURCE_SAMPLES, SOURCE_DETECT};
@@ -169,13 +169,13 @@ static status_t create_last(ppf_t *bank, uint32_t i)
     view.is_complex = view.is_complex || bank->choice.kernel == KERNEL_FUSED;
     if (bank->route != ROUTE_DIRECT && !(bank->route == ROUTE_WHOLE && i == bank->full)) {
         TRY(detect_options(&view, last->kind, &options));
-        TRY(build_kernel(bank->device, detect, 2, &options, "detect", &last->detect));
+        TRY(ppf_build_kernel(bank->device, detect, 2, &options, "detect", &last->detect));
     }
     if (last->kind == DETECT_GRAINS) {
         uint64_t integrate = bank->spec.outputs[i].integrate;
         uint64_t channels = (uint64_t)bank->spec.nstreams * bank->spec.nchannels;
         TRY(sum_options(&bank->spec, &sum_text));
-        TRY(build_kernel(bank->device, sum, 2, &sum_text, "sum", &last->sum));
+        TRY(ppf_build_kernel(bank->device, sum, 2, &sum_text, "sum", &last->sum));
         TRY(device_allocate(
             bank->device, grain_most(bank->spec.max_spectra, integrate) * channels * sizeof(float),
             "sums of power", &last->grains));
@@ -189,7 +189,7 @@ out:
 }
 
 /* Spectra of a tile of the workspace. */
-static uint64_t tile_spectra(const struct channelise_spec *spec)
+static uint64_t ppf_tile_spectra(const struct channelise_spec *spec)
 {
     uint64_t row = (uint64_t)spec->nstreams * spec->channels * 2 * sizeof(float);
     uint64_t tile = max_u64(TILE_BYTES / row / GRAIN, 1) * GRAIN;
@@ -200,8 +200,8 @@ uint64_t ppf_bytes(const struct channelise_spec *spec)
 {
     uint64_t row = (uint64_t)spec->nstreams * spec->channels * 2 * sizeof(float);
     /* The tile, as much for its transforms, the coefficients; sums of power. */
-    uint64_t bytes =
-        2 * tile_spectra(spec) * row + channelise_samples(spec) * (spec->taps + 4) * sizeof(float);
+    uint64_t bytes = 2 * ppf_tile_spectra(spec) * row +
+                     channelise_samples(spec) * (spec->taps + 4) * sizeof(float);
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         uint64_t grains = grain_most(spec->max_spectra, spec->outputs[i].integrate);
         bytes += spec->outputs[i].kind == PRODUCT_POWER
@@ -211,13 +211,13 @@ uint64_t ppf_bytes(const struct channelise_spec *spec)
     return bytes;
 }
 
-static void set_route(ppf_t *bank)
+static void ppf_set_route(ppf_t *bank)
 {
     const struct channelise_spec *spec = &bank->spec;
     int is_fused = bank->choice.kernel == KERNEL_FUSED;
     bank->route = ROUTE_TILES;
     for (uint32_t i = 0; i < spec->noutputs; i++) {
-        if (spec->outputs[i].kind == PRODUCT_SPECTRA && has_all_channels(spec) &&
+        if (spec->outputs[i].kind == PRODUCT_SPECTRA && ppf_has_all_channels(spec) &&
             (is_fused || spec->is_complex)) {
             bank->route = ROUTE_WHOLE;
             bank->full = i;
@@ -227,7 +227,7 @@ static void set_route(ppf_t *bank)
         bank->route = ROUTE_DIRECT;
     }
     /* The fused kernel begins at a block's first spectrum. */
-    bank->tile_spectra = is_fused ? spec->max_spectra : tile_spectra(spec);
+    bank->tile_spectra = is_fused ? spec->max_spectra : ppf_tile_spectra(spec);
 }
 
 status_t ppf_create(device_t *device, const struct channelise_spec *spec,
@@ -239,16 +239,16 @@ status_t ppf_create(device_t *device, const struct channelise_spec *spec,
     bank->device = device;
     bank->spec = *spec;
     bank->choice = *choice;
-    set_route(bank);
-    TRY(put_coefficients(bank));
-    TRY(choice->kernel == KERNEL_FUSED ? create_fused(bank) : create_fir(bank));
+    ppf_set_route(bank);
+    TRY(ppf_put_coefficients(bank));
+    TRY(choice->kernel == KERNEL_FUSED ? ppf_create_fused(bank) : ppf_create_fir(bank));
     if (bank->route == ROUTE_TILES) {
         TRY(device_allocate(
             device, bank->tile_spectra * spec->nstreams * spec->channels * 2 * sizeof(float),
             "spectra", &bank->tile));
     }
     for (uint32_t i = 0; i < spec->noutputs; i++) {
-        TRY(create_last(bank, i));
+        TRY(ppf_create_last(bank, i));
     }
     bank->spec.coeff = NULL;
     *out = bank;

@@ -57,14 +57,15 @@ struct fused_limits ppf_fused_limits(const struct device_info *info)
                                  .is_nvidia = info->is_nvidia};
 }
 
-static struct fir_limits fir_limits(const struct device_info *info)
+static struct fir_limits choices_fir_limits(const struct device_info *info)
 {
     return (struct fir_limits){
         .local_bytes = info->local_bytes, .group_size = info->group_size, .units = info->units};
 }
 
-static uint32_t add_fused(const struct device_info *info, const struct channelise_spec *spec,
-                          struct channelise_choice *out, uint32_t most)
+static uint32_t choices_add_fused(const struct device_info *info,
+                                  const struct channelise_spec *spec, struct channelise_choice *out,
+                                  uint32_t most)
 {
     struct fused_shape shapes[MOST_SHAPES];
     struct fused_limits limits = ppf_fused_limits(info);
@@ -86,22 +87,22 @@ static uint32_t add_fused(const struct device_info *info, const struct channelis
 
 /* The user's FFT if it can do the length, else the other; AUTO: VkFFT, which is right everywhere
  * and was the faster one wherever it was measured. */
-static enum fft_kind settle_fft(const struct channelise_spec *spec)
+static enum fft_kind choices_settle_fft(const struct channelise_spec *spec)
 {
     return spec->fft == FFT_CLFFT && fft_can(FFT_CLFFT, spec->channels) ? FFT_CLFFT : FFT_VKFFT;
 }
 
-static uint32_t add_fir(const struct device_info *info, const struct channelise_spec *spec,
-                        struct channelise_choice *out, uint32_t most)
+static uint32_t choices_add_fir(const struct device_info *info, const struct channelise_spec *spec,
+                                struct channelise_choice *out, uint32_t most)
 {
     struct fir_shape shapes[MOST_SHAPES];
-    struct fir_limits limits = fir_limits(info);
+    struct fir_limits limits = choices_fir_limits(info);
     uint32_t count = fir_shapes(spec, spec->kernel, &limits, shapes, MOST_SHAPES);
     uint32_t added = 0;
     for (uint32_t i = 0; i < count && added < most; i++) {
         out[added] = (struct channelise_choice){.backend = BACKEND_OPENCL,
                                                 .kernel = (enum kernel_kind)shapes[i].kernel,
-                                                .fft = settle_fft(spec)};
+                                                .fft = choices_settle_fft(spec)};
         memcpy(out[added++].numbers, &shapes[i], sizeof shapes[i]);
     }
     /* The other library is tried with the first shape. */
@@ -119,17 +120,17 @@ uint32_t ppf_choices(const struct device_info *info, const struct channelise_spe
     /* On a processor kernels take seconds to build: only the first of each kind is looked at. */
     uint32_t each = info->is_gpu ? most : 1;
     if (spec->kernel == KERNEL_AUTO || spec->kernel == KERNEL_FUSED) {
-        count = add_fused(info, spec, out, each);
+        count = choices_add_fused(info, spec, out, each);
     }
     if (spec->kernel != KERNEL_FUSED) {
         uint32_t left = most - count;
-        count += add_fir(info, spec, out + count, each < left ? each : left);
+        count += choices_add_fir(info, spec, out + count, each < left ? each : left);
     }
     return count;
 }
 
-static int is_among(const struct channelise_choice *choice, const struct channelise_choice *list,
-                    uint32_t count)
+static int choices_is_among(const struct channelise_choice *choice,
+                            const struct channelise_choice *list, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         if (memcmp(choice, &list[i], sizeof *choice) == 0) {
@@ -140,24 +141,25 @@ static int is_among(const struct channelise_choice *choice, const struct channel
 }
 
 /* A choice behind the `count` that are there, unless it is one of the first `known`. */
-static uint32_t put(struct channelise_choice *list, uint32_t count, uint32_t known,
-                    enum kernel_kind kernel, enum fft_kind fft, const void *shape, size_t bytes)
+static uint32_t choices_put(struct channelise_choice *list, uint32_t count, uint32_t known,
+                            enum kernel_kind kernel, enum fft_kind fft, const void *shape,
+                            size_t bytes)
 {
     struct channelise_choice choice = {.backend = BACKEND_OPENCL, .kernel = kernel, .fft = fft};
     memcpy(choice.numbers, shape, bytes);
-    if (!is_among(&choice, list, known)) {
+    if (!choices_is_among(&choice, list, known)) {
         list[count++] = choice;
     }
     return count;
 }
 
-static int wants(const struct channelise_spec *spec, enum kernel_kind kernel)
+static int choices_wants(const struct channelise_spec *spec, enum kernel_kind kernel)
 {
     return spec->kernel == KERNEL_AUTO || spec->kernel == kernel;
 }
 
-static uint64_t count_fused(const struct channelise_spec *view, int mode,
-                            const struct fused_limits *limits)
+static uint64_t choices_count_fused(const struct channelise_spec *view, int mode,
+                                    const struct fused_limits *limits)
 {
     struct fused_shape shape;
     uint64_t count = 0;
@@ -174,26 +176,27 @@ status_t ppf_space(const struct device_info *info, const struct channelise_spec 
     status_t st = STATUS_OK;
     enum { MOST_FIR = 512 };
     const struct fused_limits limits = ppf_fused_limits(info);
-    const struct fir_limits firs = fir_limits(info);
+    const struct fir_limits firs = choices_fir_limits(info);
     const struct channelise_spec view = ppf_fused_spec(spec);
     const int mode = ppf_fused_mode(spec);
     struct fir_shape fir[MOST_FIR];
     struct fused_shape shape;
     struct channelise_choice *list = NULL;
     int fits = 0;
-    uint64_t most = 2 * MOST_SHAPES + MOST_FIR + count_fused(&view, mode, &limits);
+    uint64_t most = 2 * MOST_SHAPES + MOST_FIR + choices_count_fused(&view, mode, &limits);
     TRY(memory_zeroed(most, sizeof *list, "choices", &list));
     uint32_t known = ppf_choices(info, spec, list, 2 * MOST_SHAPES);
     uint32_t n = known;
     for (uint64_t i = 0;
-         wants(spec, KERNEL_FUSED) && fused_number(&view, mode, &limits, i, &shape, &fits); i++) {
-        n = fits ? put(list, n, known, KERNEL_FUSED, FFT_AUTO, &shape, sizeof shape) : n;
+         choices_wants(spec, KERNEL_FUSED) && fused_number(&view, mode, &limits, i, &shape, &fits);
+         i++) {
+        n = fits ? choices_put(list, n, known, KERNEL_FUSED, FFT_AUTO, &shape, sizeof shape) : n;
     }
     uint32_t nfir =
         spec->kernel == KERNEL_FUSED ? 0 : fir_space(spec, spec->kernel, &firs, fir, MOST_FIR);
     for (uint32_t i = 0; i < nfir; i++) {
-        n = put(list, n, known, (enum kernel_kind)fir[i].kernel, settle_fft(spec), &fir[i],
-                sizeof fir[i]);
+        n = choices_put(list, n, known, (enum kernel_kind)fir[i].kernel, choices_settle_fft(spec),
+                        &fir[i], sizeof fir[i]);
     }
     *out = list;
     *count = n;

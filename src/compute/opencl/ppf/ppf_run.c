@@ -31,32 +31,33 @@ struct arguments {
     cl_int error;
 };
 
-static void put(struct arguments *arguments, const void *value, size_t size)
+static void ppf_put(struct arguments *arguments, const void *value, size_t size)
 {
     if (arguments->error == CL_SUCCESS) {
         arguments->error = clSetKernelArg(arguments->kernel, arguments->count++, size, value);
     }
 }
 
-static void put_memory(struct arguments *arguments, const cl_mem *memory)
+static void ppf_put_memory(struct arguments *arguments, const cl_mem *memory)
 {
-    put(arguments, memory, sizeof *memory);
+    ppf_put(arguments, memory, sizeof *memory);
 }
 
-static void put_u64(struct arguments *arguments, uint64_t value)
+static void ppf_put_u64(struct arguments *arguments, uint64_t value)
 {
     cl_ulong argument = value;
-    put(arguments, &argument, sizeof argument);
+    ppf_put(arguments, &argument, sizeof argument);
 }
 
-static void put_u32(struct arguments *arguments, uint32_t value)
+static void ppf_put_u32(struct arguments *arguments, uint32_t value)
 {
     cl_uint argument = value;
-    put(arguments, &argument, sizeof argument);
+    ppf_put(arguments, &argument, sizeof argument);
 }
 
-static status_t launch(ppf_t *bank, struct stopwatch *watch, enum channelise_step step,
-                       const struct arguments *arguments, const size_t *global, const size_t *local)
+static status_t ppf_launch(ppf_t *bank, struct stopwatch *watch, enum channelise_step step,
+                           const struct arguments *arguments, const size_t *global,
+                           const size_t *local)
 {
     status_t st = STATUS_OK;
     cl_event *event = NULL;
@@ -80,7 +81,7 @@ struct block {
     const cl_mem *out;
 };
 
-static status_t run_fused(ppf_t *bank, const struct block *block, cl_mem to, uint64_t integrate)
+static status_t ppf_run_fused(ppf_t *bank, const struct block *block, cl_mem to, uint64_t integrate)
 {
     struct fused_shape shape = ppf_fused(&bank->choice);
     struct fused_limits limits = ppf_fused_limits(&bank->device->info);
@@ -90,21 +91,21 @@ static status_t run_fused(ppf_t *bank, const struct block *block, cl_mem to, uin
     struct arguments arguments = {bank->filter, 0, CL_SUCCESS};
     fused_geometry(&view, ppf_fused_mode(&bank->spec), &shape, &limits, block->spectra,
                    block->nstreams, bank->next, &global, &local);
-    put_memory(&arguments, &block->in);
-    put_u64(&arguments, block->in_stride);
-    put_memory(&arguments, &bank->coeff);
-    put_memory(&arguments, &bank->twiddles);
-    put_memory(&arguments, &to);
-    put_u64(&arguments, block->spectra);
-    put_u32(&arguments, block->nstreams);
-    put_u64(&arguments, bank->next);
-    put_u64(&arguments, integrate);
-    return launch(bank, block->watch, STEP_FILTER, &arguments, &global, &local);
+    ppf_put_memory(&arguments, &block->in);
+    ppf_put_u64(&arguments, block->in_stride);
+    ppf_put_memory(&arguments, &bank->coeff);
+    ppf_put_memory(&arguments, &bank->twiddles);
+    ppf_put_memory(&arguments, &to);
+    ppf_put_u64(&arguments, block->spectra);
+    ppf_put_u32(&arguments, block->nstreams);
+    ppf_put_u64(&arguments, bank->next);
+    ppf_put_u64(&arguments, integrate);
+    return ppf_launch(bank, block->watch, STEP_FILTER, &arguments, &global, &local);
 }
 
 /* FIR and FFT of `count` spectra from `from` of the block on, into the beginning of `to`. */
-static status_t run_fir(ppf_t *bank, const struct block *block, cl_mem to, uint64_t from,
-                        uint64_t count)
+static status_t ppf_run_fir(ppf_t *bank, const struct block *block, cl_mem to, uint64_t from,
+                            uint64_t count)
 {
     status_t st = STATUS_OK;
     struct fir_shape shape = ppf_fir(&bank->choice);
@@ -112,14 +113,14 @@ static status_t run_fir(ppf_t *bank, const struct block *block, cl_mem to, uint6
     size_t local = 0;
     struct arguments arguments = {bank->filter, 0, CL_SUCCESS};
     fir_geometry(&bank->spec, &shape, count, block->nstreams, &global, &local);
-    put_memory(&arguments, &block->in);
-    put_u64(&arguments, block->in_stride);
-    put_memory(&arguments, &bank->coeff);
-    put_memory(&arguments, &to);
-    put_u64(&arguments, from);
-    put_u64(&arguments, count);
-    put_u32(&arguments, block->nstreams);
-    TRY(launch(bank, block->watch, STEP_FILTER, &arguments, &global, &local));
+    ppf_put_memory(&arguments, &block->in);
+    ppf_put_u64(&arguments, block->in_stride);
+    ppf_put_memory(&arguments, &bank->coeff);
+    ppf_put_memory(&arguments, &to);
+    ppf_put_u64(&arguments, from);
+    ppf_put_u64(&arguments, count);
+    ppf_put_u32(&arguments, block->nstreams);
+    TRY(ppf_launch(bank, block->watch, STEP_FILTER, &arguments, &global, &local));
     TRY(stopwatch_begin(block->watch, bank->device, bank->device->compute, STEP_TRANSFORM));
     TRY(fft_run(bank->fft, to, 0, count * block->nstreams));
     TRY(stopwatch_end(block->watch, bank->device, bank->device->compute));
@@ -127,8 +128,8 @@ out:
     return st;
 }
 
-static status_t run_detect(ppf_t *bank, const struct block *block, uint32_t i, cl_mem from,
-                           uint64_t first, uint64_t count)
+static status_t ppf_run_detect(ppf_t *bank, const struct block *block, uint32_t i, cl_mem from,
+                               uint64_t first, uint64_t count)
 {
     const struct last *last = &bank->last[i];
     uint64_t integrate = bank->spec.outputs[i].integrate;
@@ -137,19 +138,19 @@ static status_t run_detect(ppf_t *bank, const struct block *block, uint32_t i, c
     struct arguments arguments = {last->detect, 0, CL_SUCCESS};
     detect_geometry(&bank->spec, last->kind, bank->next + first, count, block->nstreams, &global,
                     &local);
-    put_memory(&arguments, &from);
-    put_memory(&arguments, last->kind == DETECT_GRAINS ? &last->grains : &block->out[i]);
-    put_memory(&arguments, bank->twiddles ? &bank->twiddles : &bank->coeff);
-    put_u64(&arguments, bank->next + first);
-    put_u64(&arguments, bank->next);
-    put_u64(&arguments, integrate);
-    put_u64(&arguments, lcm_u64(GRAIN, integrate));
-    put_u64(&arguments, count);
-    put_u32(&arguments, block->nstreams);
-    return launch(bank, block->watch, STEP_DETECT, &arguments, &global, &local);
+    ppf_put_memory(&arguments, &from);
+    ppf_put_memory(&arguments, last->kind == DETECT_GRAINS ? &last->grains : &block->out[i]);
+    ppf_put_memory(&arguments, bank->twiddles ? &bank->twiddles : &bank->coeff);
+    ppf_put_u64(&arguments, bank->next + first);
+    ppf_put_u64(&arguments, bank->next);
+    ppf_put_u64(&arguments, integrate);
+    ppf_put_u64(&arguments, lcm_u64(GRAIN, integrate));
+    ppf_put_u64(&arguments, count);
+    ppf_put_u32(&arguments, block->nstreams);
+    return ppf_launch(bank, block->watch, STEP_DETECT, &arguments, &global, &local);
 }
 
-static status_t run_sum(ppf_t *bank, const struct block *block, uint32_t i)
+static status_t ppf_run_sum(ppf_t *bank, const struct block *block, uint32_t i)
 {
     const struct last *last = &bank->last[i];
     uint64_t integrate = bank->spec.outputs[i].integrate;
@@ -158,41 +159,41 @@ static status_t run_sum(ppf_t *bank, const struct block *block, uint32_t i)
     struct arguments arguments = {last->sum, 0, CL_SUCCESS};
     sum_geometry(&bank->spec, bank->next, block->spectra, integrate, block->nstreams, &global,
                  &local);
-    put_memory(&arguments, &last->grains);
-    put_memory(&arguments, &last->carry);
-    put_memory(&arguments, &block->out[i]);
-    put_u64(&arguments, bank->next);
-    put_u64(&arguments, block->spectra);
-    put_u64(&arguments, integrate);
-    put_u64(&arguments, lcm_u64(GRAIN, integrate));
-    put_u32(&arguments, block->nstreams);
-    return launch(bank, block->watch, STEP_DETECT, &arguments, &global, &local);
+    ppf_put_memory(&arguments, &last->grains);
+    ppf_put_memory(&arguments, &last->carry);
+    ppf_put_memory(&arguments, &block->out[i]);
+    ppf_put_u64(&arguments, bank->next);
+    ppf_put_u64(&arguments, block->spectra);
+    ppf_put_u64(&arguments, integrate);
+    ppf_put_u64(&arguments, lcm_u64(GRAIN, integrate));
+    ppf_put_u32(&arguments, block->nstreams);
+    return ppf_launch(bank, block->watch, STEP_DETECT, &arguments, &global, &local);
 }
 
 /* Makes `count` spectra from `from` on in `work`, and the products that come of them. */
-static status_t run_piece(ppf_t *bank, const struct block *block, cl_mem work, uint64_t from,
-                          uint64_t count)
+static status_t ppf_run_piece(ppf_t *bank, const struct block *block, cl_mem work, uint64_t from,
+                              uint64_t count)
 {
     status_t st = STATUS_OK;
-    TRY(bank->choice.kernel == KERNEL_FUSED ? run_fused(bank, block, work, 1)
-                                            : run_fir(bank, block, work, from, count));
+    TRY(bank->choice.kernel == KERNEL_FUSED ? ppf_run_fused(bank, block, work, 1)
+                                            : ppf_run_fir(bank, block, work, from, count));
     for (uint32_t i = 0; i < bank->spec.noutputs; i++) {
         if (bank->last[i].detect) {
-            TRY(run_detect(bank, block, i, work, from, count));
+            TRY(ppf_run_detect(bank, block, i, work, from, count));
         }
     }
 out:
     return st;
 }
 
-static status_t run_tiles(ppf_t *bank, const struct block *block)
+static status_t ppf_run_tiles(ppf_t *bank, const struct block *block)
 {
     status_t st = STATUS_OK;
     for (uint64_t from = 0; from < block->spectra;) {
         /* Tiles end at multiples of GRAIN spectra, so that no grain is cut. */
         uint64_t end = (bank->next + from + bank->tile_spectra) / GRAIN * GRAIN - bank->next;
         uint64_t to = block->spectra - from <= bank->tile_spectra ? block->spectra : end;
-        TRY(run_piece(bank, block, bank->tile, from, to - from));
+        TRY(ppf_run_piece(bank, block, bank->tile, from, to - from));
         from = to;
     }
 out:
@@ -207,16 +208,16 @@ status_t ppf_run(ppf_t *bank, struct stopwatch *watch, cl_mem in, uint64_t in_st
     const struct block block = {watch, in, in_stride, nstreams, spectra, out};
     if (bank->route == ROUTE_DIRECT) {
         int is_summed = bank->last[0].kind == DETECT_GRAINS;
-        TRY(run_fused(bank, &block, is_summed ? bank->last[0].grains : out[0],
-                      spec->outputs[0].integrate));
+        TRY(ppf_run_fused(bank, &block, is_summed ? bank->last[0].grains : out[0],
+                          spec->outputs[0].integrate));
     } else if (bank->route == ROUTE_WHOLE) {
-        TRY(run_piece(bank, &block, out[bank->full], 0, spectra));
+        TRY(ppf_run_piece(bank, &block, out[bank->full], 0, spectra));
     } else {
-        TRY(run_tiles(bank, &block));
+        TRY(ppf_run_tiles(bank, &block));
     }
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         if (bank->last[i].sum) {
-            TRY(run_sum(bank, &block, i));
+            TRY(ppf_run_sum(bank, &block, i));
         }
         rows[i] = dumps_finished(bank->next, spectra, spec->outputs[i].integrate);
     }

@@ -12,7 +12,7 @@ enum { DEAL_WIDTH = 256, DEAL_TILE = 1024, DEAL_MOST_STREAMS = 32 };
 enum { CHANNEL_WIDTH = 64 };
 
 /* Groups along the channels that are kept. */
-static uint32_t across(const struct channelise_spec *spec)
+static uint32_t steps_across(const struct channelise_spec *spec)
 {
     return (spec->nchannels + CHANNEL_WIDTH - 1) / CHANNEL_WIDTH;
 }
@@ -29,7 +29,7 @@ status_t samples_options(const struct channelise_spec *spec, struct text *out)
 
 /* The missing value as the samples' own type has it. A value that the type cannot hold is never
  * met. */
-static int missing_literal(const struct channelise_spec *spec, double *value)
+static int steps_missing_literal(const struct channelise_spec *spec, double *value)
 {
     static const double least[] = {0, -128, -32768, 0};
     static const double most[] = {255, 127, 32767, 0};
@@ -53,7 +53,7 @@ status_t deal_options(const struct channelise_spec *spec, int aligned, struct te
     TRY(samples_options(spec, out));
     TRY(text_add(out, " -DTILE_STREAMS=%u -DALIGNED=%d -DWIDTH=%d", streams, aligned != 0,
                  DEAL_WIDTH));
-    if (spec->has_missing_value && missing_literal(spec, &missing)) {
+    if (spec->has_missing_value && steps_missing_literal(spec, &missing)) {
         TRY(spec->format == SAMPLE_F32
                 ? text_add(out, " -DHAS_MISSING=1 -DMISSING=%af", (double)(float)missing)
                 : text_add(out, " -DHAS_MISSING=1 -DMISSING=%d", (int)missing));
@@ -76,24 +76,24 @@ status_t detect_options(const struct channelise_spec *spec, enum detect_kind kin
     status_t st = STATUS_OK;
     TRY(samples_options(spec, out));
     TRY(text_add(out, " -DKIND=%d -DKEPT_FIRST=%u -DKEPT=%u -DWIDTH=%d -DACROSS=%u", (int)kind,
-                 spec->first_channel, spec->nchannels, (int)CHANNEL_WIDTH, across(spec)));
+                 spec->first_channel, spec->nchannels, (int)CHANNEL_WIDTH, steps_across(spec)));
 out:
     return st;
 }
 
 /* Channels x pieces of time x streams. */
-static void spread(const struct channelise_spec *spec, uint64_t pieces, uint32_t streams,
-                   size_t *global, size_t *local)
+static void steps_spread(const struct channelise_spec *spec, uint64_t pieces, uint32_t streams,
+                         size_t *global, size_t *local)
 {
     *local = CHANNEL_WIDTH;
-    *global = (size_t)across(spec) * CHANNEL_WIDTH * (size_t)pieces * streams;
+    *global = (size_t)steps_across(spec) * CHANNEL_WIDTH * (size_t)pieces * streams;
 }
 
 void detect_geometry(const struct channelise_spec *spec, enum detect_kind kind, uint64_t first,
                      uint64_t spectra, uint32_t streams, size_t *global, size_t *local)
 {
     uint64_t runs = ceil_div_u64(first % GRAIN + spectra, GRAIN);
-    spread(spec, kind == DETECT_GRAINS ? runs : spectra, streams, global, local);
+    steps_spread(spec, kind == DETECT_GRAINS ? runs : spectra, streams, global, local);
 }
 
 status_t sum_options(const struct channelise_spec *spec, struct text *out)
@@ -101,7 +101,7 @@ status_t sum_options(const struct channelise_spec *spec, struct text *out)
     status_t st = STATUS_OK;
     TRY(samples_options(spec, out));
     TRY(text_add(out, " -DKEPT=%u -DWIDTH=%d -DACROSS=%u", spec->nchannels, (int)CHANNEL_WIDTH,
-                 across(spec)));
+                 steps_across(spec)));
 out:
     return st;
 }
@@ -110,5 +110,5 @@ void sum_geometry(const struct channelise_spec *spec, uint64_t next, uint64_t sp
                   uint64_t integrate, uint32_t streams, size_t *global, size_t *local)
 {
     uint64_t dumps = (next + spectra - 1) / integrate - next / integrate + 1;
-    spread(spec, dumps, streams, global, local);
+    steps_spread(spec, dumps, streams, global, local);
 }
