@@ -255,6 +255,11 @@ const char *job_file(const struct job *job, uint32_t i)
     return i < job->nproducts ? job->products[i].file : job->dedisperse[i - job->nproducts].file;
 }
 
+const char *job_filterbank(const struct job *job, uint32_t number)
+{
+    return job->channels > 0 ? job->products[job->dedisperse[number].input].file : job->files[0];
+}
+
 static void job_free_texts(char **list, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {

@@ -117,6 +117,8 @@ status_t job_parse(const char *path, const char *text, size_t length, const char
 /* Files that the job writes: its products', then its dedispersions'. */
 uint32_t job_nfiles(const struct job *job);
 const char *job_file(const struct job *job, uint32_t i);
+/* The filterbank that dedispersion `number` reads: a product of the job, or its input. */
+const char *job_filterbank(const struct job *job, uint32_t number);
 
 void job_destroy(struct job *job);
 

@@ -10,6 +10,7 @@
 #include "archive/inputs.h"
 #include "dsp/axes.h"
 #include "plan/channelise_plan.h"
+#include "plan/dedisperse_plan.h"
 
 struct output_spec_item {
     const char *file, *text; /* as struct job_product's */
@@ -46,5 +47,11 @@ void output_spec_free(struct output_spec *making);
 status_t output_spec_of_products(const struct job *job, const struct archive *archive,
                                  struct output_spec *out);
 void output_spec_plan_products(struct output_spec *making, const struct channelise_plan *work);
+
+/* The same for the series of dedispersion `number`, of the filterbank of this name (`fbh5`: its
+ * other files, too; may be NULL). */
+status_t output_spec_of_series(const struct job *job, uint32_t number, const char *filterbank,
+                               const struct fbh5 *fbh5, struct output_spec *out);
+void output_spec_plan_series(struct output_spec *making, const struct dedisperse_plan *plan);
 
 #endif

@@ -3,7 +3,6 @@
 #include "base/memory.h"
 #include "pipeline/power_reader.h"
 #include "pipeline/ring.h"
-#include "run/tuned.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -101,10 +100,16 @@ out:
 static status_t pipeline_create_stage(dedisperse_pipeline_t *pipe, uint32_t first, uint32_t count)
 {
     status_t st = STATUS_OK;
+    const struct dedisperse_shape *shape = &pipe->plan->shape;
+    const char *why = NULL;
+    double cost = 0;
     pipeline_drop_stage(pipe);
     TRY(dm_group_create(pipe->plan, first, count, &pipe->group));
     struct dedisperse_spec spec = dedisperse_plan_stage(pipe->plan, &pipe->group, pipe->block);
-    tuned_take(pipe->backend, &pipe->plan->shape, &spec);
+    /* A tuned shape that does not fit this group is left to the model. */
+    if (shape->pack > 0 && dedisperse_shape_fits(pipe->backend, &spec, shape, &cost, &why)) {
+        spec.shape = *shape;
+    }
     TRY(dedisperse_create(pipe->backend, &spec, &pipe->stage));
     pipe->first_dm = first;
 out:

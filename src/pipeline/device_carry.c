@@ -1,7 +1,6 @@
 #include "pipeline/device_carry.h"
 
 #include "base/memory.h"
-#include "run/dedisperse_pass.h"
 
 /* Whether a dedispersion that is left to do takes its power from the product, or any (NULL). */
 static int carry_is_wanted(const struct device_carry *between, const struct job *job,
@@ -10,7 +9,7 @@ static int carry_is_wanted(const struct device_carry *between, const struct job 
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         const struct job_dedisperse *what = &job->dedisperse[i];
         enum backend_kind kind = what->backend == BACKEND_AUTO ? between->automatic : what->backend;
-        if (!between->skip->dedisperse[i] && (!product || what->input == *product) &&
+        if (!between->are_done[i] && (!product || what->input == *product) &&
             kind == BACKEND_OPENCL) {
             return 1;
         }
@@ -37,13 +36,6 @@ out:
     return st;
 }
 
-void device_carry_note_made(struct device_carry *between, const outputs_t *outputs, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        between->files[i] = *outputs_identity(outputs, i);
-    }
-}
-
 /* Where the file of a dedispersion's filterbank is noted. */
 static uint32_t carry_place_of(const struct job *job, uint32_t number)
 {
@@ -55,8 +47,8 @@ status_t device_carry_note_found(struct device_carry *between, const struct job 
     status_t st = STATUS_OK;
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         struct identity *file = &between->files[carry_place_of(job, i)];
-        if (!between->skip->dedisperse[i] && file->bytes == 0) {
-            TRY(identity_of_path(dedisperse_pass_filterbank_path(job, i), file));
+        if (!between->are_done[i] && file->bytes == 0) {
+            TRY(identity_of_path(job_filterbank(job, i), file));
         }
     }
 out:
@@ -100,7 +92,7 @@ void device_carry_pass(struct device_carry *between, const struct job *job, uint
 {
     uint32_t product = job->dedisperse[number].input;
     for (uint32_t i = number + 1; i < job->ndedisperse; i++) {
-        if (!between->skip->dedisperse[i] && job->dedisperse[i].input == product) {
+        if (!between->are_done[i] && job->dedisperse[i].input == product) {
             return;
         }
     }

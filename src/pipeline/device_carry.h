@@ -7,12 +7,10 @@
 #include "archive/fbh5/fbh5.h"
 #include "compute/resident_rows.h"
 #include "io/identity.h"
-#include "output/outputs.h"
 #include "plan/channelise_plan.h"
-#include "run/resume.h"
 
 struct device_carry {
-    const struct resume *skip;
+    const int *are_done; /* [job->ndedisperse]: nothing is left to do of this dedispersion */
     enum backend_kind
         automatic;      /* what AUTO stands for after a filter bank on a device, on all ranks */
     backend_t *backend; /* left open for passes to come; NULL: they open their own */
@@ -27,9 +25,8 @@ struct device_carry {
 status_t device_carry_begin(struct device_carry *between, backend_t *backend,
                             const struct channelise_plan *work);
 
-/* On rank 0: takes down which files the products are that a pass has made, or those that passes to
- * come will read and that were there before. Fails with DATA. */
-void device_carry_note_made(struct device_carry *between, const outputs_t *outputs, uint32_t count);
+/* On rank 0: takes down which files those are that passes to come will read and that no pass of
+ * this run has made. Fails with DATA. */
 status_t device_carry_note_found(struct device_carry *between, const struct job *job);
 
 /* On rank 0: fails with DATA when the filterbank that dedispersion `number` has opened is another

@@ -3,7 +3,6 @@
 #include "archive/reader.h"
 #include "base/memory.h"
 #include "base/units.h"
-#include "output/journal/journal_head.h"
 #include "product/spans.h"
 
 enum {
@@ -280,7 +279,7 @@ static status_t budget_check_count(const struct channelise_plan *work)
 {
     status_t st = STATUS_OK;
     unsigned long long count = chunk_count(&work->chunking);
-    unsigned long long most = JOURNAL_MOST_CHUNKS;
+    unsigned long long most = CHUNK_MOST;
     REQUIRE(count <= most || work->job->chunk_spectra == 0, STATUS_USAGE,
             "%s: run.chunk is %llu, which makes %llu chunks, expected at most %llu",
             work->job->path, (unsigned long long)work->job->chunk_spectra, count, most);

@@ -12,6 +12,10 @@
 
 enum { CHUNK_GRAIN = 16 };
 
+/* Most chunks of an observation: their numbers fit 32 bits, and more would be more than a day's
+ * messages to rank 0 alone. */
+#define CHUNK_MOST ((uint64_t)UINT32_MAX - 1)
+
 struct chunking {
     uint64_t spectra;       /* of the observation */
     uint64_t chunk_spectra; /* of a chunk; the last one may be shorter */

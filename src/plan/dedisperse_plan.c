@@ -1,5 +1,4 @@
 #include "base/memory.h"
-#include "io/crc.h"
 #include "plan/dedisperse_plan_parts.h"
 
 #include <inttypes.h>
@@ -317,44 +316,4 @@ status_t dedisperse_plan_foresee(const struct channelise_plan *work, uint32_t pr
 out:
     fbh5_destroy(fbh5);
     return st;
-}
-
-status_t dedisperse_plan_output_spec(const struct job *job, uint32_t number, const char *filterbank,
-                                     const struct fbh5 *fbh5, struct output_spec *out)
-{
-    status_t st = STATUS_OK;
-    const struct job_dedisperse *what = &job->dedisperse[number];
-    TRY(output_spec_begin(job, 1, out));
-    out->items[0] = (struct output_spec_item){
-        .file = what->file, .text = what->text, .integrate = 1, .has_times_across = 1};
-    TRY(inputs_of_filterbank(filterbank, fbh5, &out->inputs));
-out:
-    return st;
-}
-
-static status_t plan_create_product(const void *plan, uint32_t i, const char *path,
-                                    const char *made_of, struct product_place *place)
-{
-    const struct dedisperse_plan *d = plan;
-    struct dedispersed_spec spec = d->product;
-    (void)i;
-    spec.inputs = made_of;
-    return dedispersed_create(path, &spec, place);
-}
-
-void dedisperse_plan_make_output_spec(const struct dedisperse_plan *d, struct output_spec *making)
-{
-    struct output_spec_item *item = &making->items[0];
-    size_t count = (size_t)d->delays.ndms * d->delays.nchannels;
-    item->rows = d->delays.ndms;
-    item->row_bytes = d->outputs * sizeof(float);
-    item->arithmetic = d->product.arithmetic;
-    item->time = d->product.time;
-    making->is_planned = 1;
-    making->chunking = d->chunking;
-    making->backend = d->backend;
-    making->choice = (struct channelise_choice){.backend = BACKEND_AUTO};
-    making->crc = crc_of(d->delays.table, count * sizeof *d->delays.table);
-    making->plan = d;
-    making->create = plan_create_product;
 }

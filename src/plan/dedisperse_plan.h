@@ -5,7 +5,7 @@
 
 #include "archive/fbh5/fbh5.h"
 #include "compute/dedisperse.h"
-#include "output/output_spec.h"
+#include "plan/channelise_plan.h"
 #include "product/kind/dedispersed.h"
 
 /* Samples that enter the sums: those of the file, or of ifs and times that were added up. */
@@ -55,13 +55,6 @@ void dedisperse_plan_destroy(struct dedisperse_plan *dedispersion);
 /* The filterbank that a power product of the work will be; *out is for fbh5_destroy(). */
 status_t dedisperse_plan_foresee(const struct channelise_plan *work, uint32_t product,
                                  struct fbh5 **out);
-
-/* The making of its product: as far as the job tells, of the filterbank of this name (`fbh5`: its
- * other files, too; may be NULL); the rest of it. Both must outlive it. */
-status_t dedisperse_plan_output_spec(const struct job *job, uint32_t number, const char *filterbank,
-                                     const struct fbh5 *fbh5, struct output_spec *out);
-void dedisperse_plan_make_output_spec(const struct dedisperse_plan *dedispersion,
-                                      struct output_spec *making);
 
 /* Some DMs one behind the other: their delays counted from the least of them, `base`. */
 struct dm_group {

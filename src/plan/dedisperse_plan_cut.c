@@ -14,7 +14,6 @@
  * against the overlap, then DMs. It is a function of the job, the filterbank and the backend, never
  * of the number of ranks. */
 #include "base/memory.h"
-#include "output/journal/journal_head.h"
 #include "plan/budget.h"
 #include "plan/dedisperse_plan_parts.h"
 #include "product/spans.h"
@@ -233,13 +232,13 @@ status_t dedisperse_plan_cut(struct dedisperse_plan *d, const struct chunking *b
                                     .streams = (uint32_t)d->outputs,
                                     .group_streams = (uint32_t)cut.outputs};
     REQUIRE(ceil_div_u64(d->outputs, cut.outputs) <=
-                JOURNAL_MOST_CHUNKS / ceil_div_u64(d->delays.ndms, cut.dms),
+                CHUNK_MOST / ceil_div_u64(d->delays.ndms, cut.dms),
             STATUS_USAGE,
             "%s: %llu times of %u DMs in chunks of %llu and %llu are more chunks than %llu: select "
             "less of the input, or set a larger run.chunk",
             d->job->path, (unsigned long long)d->outputs, d->delays.ndms,
             (unsigned long long)cut.outputs, (unsigned long long)cut.dms,
-            (unsigned long long)JOURNAL_MOST_CHUNKS);
+            (unsigned long long)CHUNK_MOST);
     d->block_outputs = cut.block;
     d->read_bytes = cut_count_read(d, &cut);
     d->memory_bytes = fixed + cut_block_bytes(d, &cut, cut.block);

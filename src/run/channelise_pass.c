@@ -324,8 +324,8 @@ status_t channelise_pass_all(MPI_Comm comm, const struct job *job, const struct 
     double worked = progress_now();
     TRY(agree_all(comm, run.rank == 0 ? archive_check_unchanged(archive) : STATUS_OK));
     TRY(pass_finish_all(&run.pass));
-    if (run.rank == 0) {
-        device_carry_note_made(between, run.pass.outputs, job->nproducts);
+    for (uint32_t i = 0; i < job->nproducts && run.rank == 0; i++) {
+        between->files[i] = *outputs_identity(run.pass.outputs, i);
     }
     double ended = progress_now();
     pass_warn_of_range_all(&run);

@@ -37,11 +37,6 @@ static void end(struct dedispersing *run)
     fbh5_destroy(run->fbh5);
 }
 
-const char *dedisperse_pass_filterbank_path(const struct job *job, uint32_t number)
-{
-    return job->channels > 0 ? job->products[job->dedisperse[number].input].file : job->files[0];
-}
-
 status_t dedisperse_pass_open_filterbank_all(MPI_Comm comm, const struct job *job, uint32_t number,
                                              struct fbh5 **out)
 {
@@ -51,7 +46,7 @@ status_t dedisperse_pass_open_filterbank_all(MPI_Comm comm, const struct job *jo
     int rank;
     MPI_Comm_rank(comm, &rank);
     if (rank == 0) {
-        st = fbh5_open(dedisperse_pass_filterbank_path(job, number), &fbh5);
+        st = fbh5_open(job_filterbank(job, number), &fbh5);
         st = st == STATUS_OK ? fbh5_load_band(fbh5) : st;
         st = st == STATUS_OK && job->on_bad != ON_BAD_NAN ? fbh5_check_whole(fbh5) : st;
         st = st == STATUS_OK ? fbh5_pack(fbh5, &packed) : st;
@@ -80,8 +75,8 @@ static status_t pass_check(const struct job *job, uint32_t number, const struct 
     struct output_spec making = {0};
     TRY(dedisperse_plan_create(job, number, fbh5, backend_settle(job->dedisperse[number].backend),
                                threads, NULL, &plan));
-    TRY(dedisperse_plan_output_spec(job, number, fbh5->path, NULL, &making));
-    dedisperse_plan_make_output_spec(plan, &making);
+    TRY(output_spec_of_series(job, number, fbh5->path, NULL, &making));
+    output_spec_plan_series(&making, plan);
     TRY(room_add_making(room, &making));
 out:
     output_spec_free(&making);
@@ -128,7 +123,7 @@ static status_t pass_check_filterbank(const struct job *job, const struct resume
     status_t st = STATUS_OK;
     struct fbh5 *fbh5 = NULL;
     struct room room = {.count = 0};
-    TRY(fbh5_open(dedisperse_pass_filterbank_path(job, 0), &fbh5));
+    TRY(fbh5_open(job_filterbank(job, 0), &fbh5));
     TRY(fbh5_load_band(fbh5));
     TRY(job->on_bad == ON_BAD_NAN ? STATUS_OK : fbh5_check_whole(fbh5));
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
@@ -220,8 +215,8 @@ static status_t pass_prepare_all(struct dedispersing *run, const struct run_opti
                         : STATUS_OK;
     TRY(agree_all(run->comm, st));
     TRY(pass_plan_all(run));
-    st = dedisperse_plan_output_spec(run->job, run->number, run->fbh5->path, run->fbh5,
-                                     &run->pass.making);
+    st =
+        output_spec_of_series(run->job, run->number, run->fbh5->path, run->fbh5, &run->pass.making);
     TRY(agree_all(run->comm, st));
     struct outputs_options claim = {.force = options->force, .restart = options->restart};
     TRY(outputs_claim_all(run->comm, &run->pass.making, &claim, &run->pass.begun,
@@ -231,7 +226,7 @@ static status_t pass_prepare_all(struct dedispersing *run, const struct run_opti
     }
     TRY(pass_open_backend_all(run));
     TRY(pass_choose_shape_all(run, options));
-    dedisperse_plan_make_output_spec(run->plan, &run->pass.making);
+    output_spec_plan_series(&run->pass.making, run->plan);
     run->pass.patience = run_patience(options, run->plan->backend);
     TRY(pass_open_all(&run->pass));
     struct pipeline_sink sink = {run->pass.outputs, outputs_put, outputs_end};

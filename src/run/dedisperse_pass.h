@@ -5,6 +5,7 @@
 #include "output/output_spec.h"
 #include "pipeline/device_carry.h"
 #include "plan/channelise_plan.h"
+#include "run/resume.h"
 #include "run/run.h"
 
 #include "job/job.h"
@@ -13,9 +14,6 @@
 struct fbh5;
 status_t dedisperse_pass_open_filterbank_all(MPI_Comm comm, const struct job *job, uint32_t number,
                                              struct fbh5 **out);
-
-/* Its path. */
-const char *dedisperse_pass_filterbank_path(const struct job *job, uint32_t number);
 
 /* Before the filter bank begins (alone): whether the dedispersions of what it makes can be done.
  * Fails with USAGE. */

@@ -157,8 +157,7 @@ static status_t resume_look_at_dedispersions(const struct job *job, struct resum
     status_t st = STATUS_OK;
     struct output_spec making = {0};
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
-        TRY(dedisperse_plan_output_spec(job, i, dedisperse_pass_filterbank_path(job, i), NULL,
-                                        &making));
+        TRY(output_spec_of_series(job, i, job_filterbank(job, i), NULL, &making));
         int begun = 0;
         TRY(outputs_are_complete(&making, &skip->dedisperse[i]));
         TRY(resume_was_begun(&making, &begun));
@@ -183,7 +182,7 @@ static void resume_forget_forced(const struct job *job, int last_begun, struct r
 static status_t resume_find_filterbank(const struct job *job, uint32_t i, struct inputs *out)
 {
     status_t st = STATUS_OK;
-    const char *path = dedisperse_pass_filterbank_path(job, i);
+    const char *path = job_filterbank(job, i);
     struct fbh5 *fbh5 = NULL;
     if (job->channels == 0) {
         TRY(fbh5_open(path, &fbh5));
@@ -199,7 +198,7 @@ static status_t resume_find_missing(const struct job *job, uint32_t i, const cha
 {
     status_t st = STATUS_OK;
     int is_there = 0;
-    const char *found = dedisperse_pass_filterbank_path(job, i);
+    const char *found = job_filterbank(job, i);
     TRY(resume_is_published(found, &is_there));
     for (uint32_t j = 0; j < job->nproducts && is_there; j++) {
         found = job->products[j].file;

@@ -129,7 +129,7 @@ static status_t run_passes_all(MPI_Comm comm, const struct job *job, const struc
 {
     status_t st = STATUS_OK;
     char holes[HOLES_BYTES] = "";
-    struct device_carry between = {.skip = skip};
+    struct device_carry between = {.are_done = skip->dedisperse};
     run_share_tuning(job, options, skip, 0);
     if (!skip->channelise) {
         if (options->tune) {

@@ -125,13 +125,3 @@ out:
     backend_close(backend);
     return st;
 }
-
-void tuned_take(backend_t *backend, const struct dedisperse_shape *shape,
-                struct dedisperse_spec *spec)
-{
-    const char *why = NULL;
-    double cost = 0;
-    if (shape->pack > 0 && dedisperse_shape_fits(backend, spec, shape, &cost, &why)) {
-        spec->shape = *shape;
-    }
-}

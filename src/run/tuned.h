@@ -29,8 +29,4 @@ status_t tuned_blocks(backend_t *backend, const struct channelise_plan *work, in
 /* What a run of one rank would find, without a word; opens the backend only where it must. */
 status_t tuned_blocks_foresee(const struct channelise_plan *work, uint64_t *block);
 
-/* Puts a shape into a spec that it fits; others are left to the model. */
-void tuned_take(backend_t *backend, const struct dedisperse_shape *shape,
-                struct dedisperse_spec *spec);
-
 #endif

@@ -9,7 +9,6 @@
 #include "product/check/compare.h"
 #include "product/kind/dedispersed.h"
 #include "ranks/agree.h"
-#include "run/dedisperse_pass.h"
 #include "verify/verify_marks.h"
 
 #include <math.h>
@@ -94,7 +93,7 @@ static status_t verify_make_plan(struct verify *verify, const struct verify_opti
                              .chunk_spectra = min_u64(product->rows, max_u64(CHUNK_ADDS / adds, 1)),
                              .streams = (uint32_t)product->frequencies,
                              .group_streams = (uint32_t)min_u64(product->frequencies, CHUNK_TIMES)};
-    TRY(fbh5_open(dedisperse_pass_filterbank_path(verify->job, 0), &verify->fbh5));
+    TRY(fbh5_open(job_filterbank(verify->job, 0), &verify->fbh5));
     TRY(fbh5_load_band(verify->fbh5));
     do {
         st = dedisperse_plan_create(verify->job, 0, verify->fbh5, BACKEND_REFERENCE, 1, &small,

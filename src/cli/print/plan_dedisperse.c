@@ -112,11 +112,11 @@ status_t plan_dedispersion(const struct job *job, uint32_t number,
     if (work) {
         TRY(dedisperse_plan_foresee(work, what->input, &fbh5));
     } else {
-        TRY(fbh5_open(dedisperse_pass_filterbank_path(job, number), &fbh5));
+        TRY(fbh5_open(job_filterbank(job, number), &fbh5));
         TRY(fbh5_load_band(fbh5));
     }
     TRY(plan_as_begun(job, number, fbh5, &begun, &plan));
-    TRY(dedisperse_plan_output_spec(job, number, fbh5->path, fbh5, &making));
+    TRY(output_spec_of_series(job, number, fbh5->path, fbh5, &making));
     if (options && work) {
         TRY(outputs_check(&making, options->force));
         TRY(options->restart ? STATUS_OK : plan_warn_of_begun(what->file, fbh5->path));
@@ -125,10 +125,10 @@ status_t plan_dedispersion(const struct job *job, uint32_t number,
     }
     if (begun.is_begun) {
         TRY(plan_as_begun(job, number, fbh5, &begun, &plan));
-        dedisperse_plan_make_output_spec(plan, &making);
+        output_spec_plan_series(&making, plan);
         TRY(outputs_foresee_plan(outputs));
     }
-    dedisperse_plan_make_output_spec(plan, &making);
+    output_spec_plan_series(&making, plan);
     TRY(room_measure(&making, 0, &bytes));
     plan_print_dedispersion(plan, bytes);
     TRY(work ? STATUS_OK : elsewhere_of_filterbank(fbh5));

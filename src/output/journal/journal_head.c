@@ -164,8 +164,7 @@ static int head_makes_sense(const struct journal_head *head)
            chunking->chunk_spectra > 0 && chunking->chunk_spectra < UINT64_C(1) << 62 &&
            chunking->streams > 0 && chunking->group_streams > 0 &&
            chunking->group_streams <= chunking->streams &&
-           chunk_count(chunking) / chunk_groups(chunking) <=
-               JOURNAL_MOST_CHUNKS / chunk_groups(chunking) &&
+           chunk_count(chunking) / chunk_groups(chunking) <= CHUNK_MOST / chunk_groups(chunking) &&
            head->integrate > 0 && chunking->chunk_spectra % head->integrate == 0 &&
            place->rows == chunking->spectra / head->integrate && place->rows > 0 &&
            place->row_bytes > 0 && multiply_u64(place->rows, place->row_bytes, &bytes) &&

@@ -9,9 +9,6 @@
 #include "plan/chunk.h"
 #include "product/product.h"
 
-/* Number a chunk by 32 bits: more would be more than a day's messages to rank 0 alone. */
-#define JOURNAL_MOST_CHUNKS ((uint64_t)UINT32_MAX - 1)
-
 struct journal_head {
     /* What decides a product's bytes, in words for people, line by line: the program's version;
      * every file of the input with size and time of change; the product's job; a CRC of the
