@@ -88,19 +88,27 @@ demo: deps
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/tools/demo $(BUILD)/voltmill
 
-## test: all tests; one: make test TESTS=tests/cli/use.sh
-TESTS ?= $(filter-out %/common.py,$(sort $(wildcard tests/cli/*.sh tests/clients/*.py tests/faults/*.sh \
-                                           tests/slurm/*.sh)))
-# As many at once as there are processors, and one script more: their ranks often wait.
+## test: all tests; one folder or script: make test TESTS=tests/cli/use.sh
+# The slowest folders first: so that no long script is left alone at the end.
+TESTS ?= $(foreach folder,slurm faults clients cli,$(filter-out %/common.py,$(sort $(wildcard tests/$(folder)/*.sh tests/$(folder)/*.py))))
+# As many at once as there are processors, and two scripts more: their ranks often wait.
 PROVE = prove --timer --failures --comments $(if $(V),-v) -e tests/run-test
 UNIT_PROVE = $(PROVE) -j $(shell nproc)
-SCRIPT_PROVE = $(PROVE) -j $(shell expr $$(nproc) + 1)
+SCRIPT_PROVE = $(PROVE) -j $(shell expr $$(nproc) + 2)
 .PHONY: test
 test: deps
 	$(Q)$(MAKE) --no-print-directory all test-programs
 	$(Q)$(UNIT_PROVE) $(TEST_PROGRAMS); status=$$?; \
 	  VOLTMILL=$(CURDIR)/$(BUILD)/voltmill PYTHON=$(PYTHON) \
 	  $(SCRIPT_PROVE) $(TESTS) && exit $${status:-0}
+
+## check: one test by its name, what it needs built before: make check T=test_chunk (or T=bytes, T=faults/each)
+ONE = $(firstword $(filter-out tests/fuzz/%,$(wildcard $(T) tests/$(T) tests/*/$(T) $(foreach end,.c .sh .py,tests/$(T)$(end) tests/*/$(T)$(end)))))
+.PHONY: check
+check: deps
+	$(if $(ONE),,$(error no test of the name "$(T)": make check T=NAME; tests/README.md lists them))
+	$(Q)$(MAKE) --no-print-directory $(if $(filter %.c,$(ONE)),$(BUILD)/$(ONE:.c=),all $(SHIMS))
+	$(Q)VOLTMILL=$(CURDIR)/$(BUILD)/voltmill PYTHON=$(PYTHON) $(PROVE) -v $(if $(filter %.c,$(ONE)),$(BUILD)/$(ONE:.c=),$(ONE))
 
 ## test-unit: the unit tests alone, for example with SANITIZE=address,undefined
 .PHONY: test-unit
@@ -141,17 +149,20 @@ $(BUILD)/tests/fuzz/fuzzed.a: $(FUZZ_OBJECTS)
 $(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/fuzzed.a
 	$(call say,LD)$(CC) -fsanitize=fuzzer,address,undefined -o $@ $^ $(LIB_LIBS)
 
-# Built by test through a second make, so that `deps` has run before pkg-config is asked.
-.PHONY: test-programs
-test-programs: $(TEST_PROGRAMS) $(BUILD)/tests/faults/io_shim.so $(BUILD)/tests/faults/attack_shim.so \
+# What scripts preload or run beside the program.
+SHIMS = $(BUILD)/tests/faults/io_shim.so $(BUILD)/tests/faults/attack_shim.so \
     $(if $(HAS_OPENCL),$(BUILD)/tests/faults/opencl_shim.so $(BUILD)/tests/unit/opencl_kernels \
       $(BUILD)/tests/unit/opencl_dedisperse_kernels)
+
+# Built by test through a second make, so that `deps` has run before pkg-config is asked.
+.PHONY: test-programs
+test-programs: $(TEST_PROGRAMS) $(SHIMS)
 
 $(BUILD)/tests/%.so: tests/%.c Makefile
 	$(if $(wildcard $(@D)),,$(Q)mkdir -p $(@D))
 	$(call say,LD)$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) -O2 -fPIC -shared -o $@ $<
 
-## bench: the README's tables of the CPU, small (two minutes); TMPDIR=/dev/shm leaves the disk out
+## bench: small tables of the CPU as in docs/performance.md (two minutes); TMPDIR=/dev/shm leaves the disk out
 .PHONY: bench
 bench: deps
 	$(Q)$(MAKE) --no-print-directory all
