@@ -20,9 +20,9 @@ uint32_t crc_more(uint32_t crc, const void *data, size_t bytes);
 uint32_t crc_part(const void *data, size_t bytes);
 uint32_t crc_part_more(uint32_t part, const void *data, size_t bytes);
 
-/* x^(8 bytes), and the product of two polynomials. */
+/* x^(8 bytes), and the product of a part and such a power. */
 uint32_t crc_power(uint64_t bytes);
-uint32_t crc_times(uint32_t a, uint32_t b);
+uint32_t crc_times(uint32_t part, uint32_t power);
 
 /* The CRC-32 of `bytes` bytes whose linear part is known. */
 uint32_t crc_whole(uint32_t part, uint64_t bytes);
