@@ -1,11 +1,24 @@
+/* The words of the field: one table of sample formats, and the names of all else. */
 #include "base/terms.h"
 
+#include <float.h>
 #include <string.h>
 
-const char *sample_format_name(enum sample_format format)
+const struct sample_type sample_types[SAMPLE_FORMATS] = {
+    [SAMPLE_I4] = {"4+4 bit", 4, 1, 1, 0, 0, 255},
+    [SAMPLE_I8] = {"8 bit", 8, 1, 0, 0, -128, 127},
+    [SAMPLE_I16] = {"16 bit", 16, 2, 0, 0, -32768, 32767},
+    [SAMPLE_F32] = {"32 bit float", 32, 4, 0, 1, (double)-FLT_MAX, (double)FLT_MAX},
+};
+
+uint32_t sample_part_bytes(enum sample_format format, int is_complex)
 {
-    static const char *const names[] = {"4+4 bit", "8 bit", "16 bit", "32 bit float"};
-    return names[format];
+    return is_complex && !sample_types[format].is_pair ? sample_types[format].bytes : 0;
+}
+
+uint32_t sample_bytes(enum sample_format format, int is_complex)
+{
+    return sample_types[format].bytes + sample_part_bytes(format, is_complex);
 }
 
 const char *axis_name(enum axis axis)

@@ -2,13 +2,32 @@
 #ifndef VOLTMILL_BASE_TERMS_H
 #define VOLTMILL_BASE_TERMS_H
 
+#include <stdint.h>
+
 /* How a stored sample (or each of its two parts, if complex) looks. */
 enum sample_format {
     SAMPLE_I4,  /* 4 + 4 bits in one byte, always complex */
     SAMPLE_I8,  /* int8 */
     SAMPLE_I16, /* int16, native byte order */
-    SAMPLE_F32  /* float, native byte order */
+    SAMPLE_F32, /* float, native byte order */
+    SAMPLE_FORMATS
 };
+
+/* What the numbers of each format are. */
+struct sample_type {
+    const char *name; /* as people read it */
+    uint32_t bits;    /* of a number */
+    uint32_t bytes;   /* of what is stored: a number; of SAMPLE_I4 the byte that holds two */
+    int is_pair;      /* what is stored holds both parts of a complex sample */
+    int is_float;
+    double least, most; /* that can be stored */
+};
+extern const struct sample_type sample_types[SAMPLE_FORMATS];
+
+/* Bytes of a sample of one stream; from its real to its imaginary part, when these lie side by side
+ * (0: the sample has no two parts, or one byte holds both). */
+uint32_t sample_bytes(enum sample_format format, int is_complex);
+uint32_t sample_part_bytes(enum sample_format format, int is_complex);
 
 /* How the two nibbles of a SAMPLE_I4 byte are to be read. */
 struct nibbles {
@@ -69,7 +88,6 @@ enum axis {
 };
 
 /* Names as job files and archives spell them. */
-const char *sample_format_name(enum sample_format format);
 const char *axis_name(enum axis axis);
 const char *window_name(enum window_kind kind);
 const char *normalise_name(enum normalise normalise);

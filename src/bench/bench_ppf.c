@@ -46,7 +46,6 @@ static void bench_end(struct bench *bench)
 
 static void bench_set_spec(struct bench *bench)
 {
-    static const size_t number[] = {1, 1, 2, 4};
     const struct bench_case *c = bench->c;
     struct channelise_spec *spec = &bench->spec;
     uint64_t per_spectrum = (uint64_t)c->streams * c->channels * (c->is_complex ? 1 : 2);
@@ -67,7 +66,7 @@ static void bench_set_spec(struct bench *bench)
                                      .fft = c->fft,
                                      .planning = PLANNING_PATIENT,
                                      .is_timed = 1};
-    bench->step = number[c->format] * (c->is_complex && c->format != SAMPLE_I4 ? 2 : 1);
+    bench->step = sample_bytes(c->format, c->is_complex);
     bench->stream_samples = (bench->spectra + c->taps - 1) * channelise_samples(spec);
     bench->rows = bench->spectra / c->integrate;
 }
@@ -77,7 +76,7 @@ static status_t bench_place_streams(struct bench *bench)
 {
     status_t st = STATUS_OK;
     const struct bench_case *c = bench->c;
-    size_t part = c->is_complex && c->format != SAMPLE_I4 ? bench->step / 2 : 0;
+    size_t part = sample_part_bytes(c->format, c->is_complex);
     TRY(memory_zeroed(c->streams, sizeof *bench->re, "offsets", &bench->re));
     TRY(memory_zeroed(c->streams, sizeof *bench->im, "offsets", &bench->im));
     for (uint32_t i = 0; i < c->streams; i++) {

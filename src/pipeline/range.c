@@ -20,12 +20,11 @@ struct range {
 /* Whether sums can leave the range of floats at all. */
 static int range_matters(const struct channelise_plan *work)
 {
-    static const double largest[] = {8, 128, 32768};
-    enum sample_format format = work->channelise.format;
+    const struct sample_type *type = &sample_types[work->channelise.format];
     double sum = 0;
     double most = 0;
     uint64_t integrate = 1;
-    if (format == SAMPLE_F32) {
+    if (type->is_float) {
         return 1;
     }
     for (uint64_t i = 0; i < work->samples_per_spectrum * work->channelise.taps; i++) {
@@ -35,7 +34,7 @@ static int range_matters(const struct channelise_plan *work)
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         integrate = max_u64(integrate, work->job->products[i].integrate);
     }
-    double volts = 2 * largest[format] * sum;
+    double volts = 2 * ldexp(1, (int)type->bits - 1) * sum;
     return volts * volts * (double)integrate > FLT_MAX / 4 || most * most < 0x1p-80;
 }
 

@@ -147,10 +147,8 @@ out:
 static status_t plan_settle_order(struct channelise_plan *work)
 {
     status_t st = STATUS_OK;
-    static const uint64_t number_bytes[] = {1, 1, 2, 4};
     const struct archive *archive = work->archive;
-    int has_parts = archive->is_complex && archive->format != SAMPLE_I4;
-    uint64_t bytes = number_bytes[archive->format] * (has_parts ? 2 : 1);
+    uint64_t bytes = sample_bytes(archive->format, archive->is_complex);
     struct slab *slab = NULL;
     TRY(slab_create(archive, 0, archive->nstreams, &slab));
     work->channelise.is_interleaved = slab->width != bytes;

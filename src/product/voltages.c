@@ -11,12 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint64_t voltages_sample_bytes(enum sample_format format, int is_complex)
-{
-    static const uint64_t bytes[] = {1, 1, 2, 4};
-    return bytes[format] * (format != SAMPLE_I4 && is_complex ? 2 : 1);
-}
-
 static int voltages_is_ours_here(const char *path)
 {
     char *format = NULL;
@@ -88,7 +82,7 @@ static status_t put_voltages(hid_t file, const struct voltages_spec *spec, struc
             dims[rank++] = streams[i].count;
         }
     }
-    if (spec->is_complex && spec->format != SAMPLE_I4) {
+    if (sample_part_bytes(spec->format, spec->is_complex) > 0) {
         TRY(text_add(axes, ",reim"));
         dims[rank++] = 2;
     }
@@ -185,7 +179,7 @@ status_t voltages_create(const char *path, const struct voltages_spec *spec,
             path ? path : "voltages");
     place->data_offset = offset;
     place->step_bytes = (uint64_t)spec->stations * spec->beams * spec->pols * spec->chans *
-                        voltages_sample_bytes(spec->format, spec->is_complex);
+                        sample_bytes(spec->format, spec->is_complex);
     h5_close(voltages);
     voltages = -1;
     hid_t whole = file;

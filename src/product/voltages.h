@@ -27,9 +27,6 @@ struct voltages_place {
     uint64_t file_bytes;
 };
 
-/* Bytes of one sample of one stream. */
-uint64_t voltages_sample_bytes(enum sample_format format, int is_complex);
-
 /* Whether the file is in the native layout, finished or not: what a run that died leaves. */
 int voltages_is_ours(const char *path);
 

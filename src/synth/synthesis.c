@@ -172,7 +172,7 @@ static void synthesis_interleave(const struct synthesis *s, const float *from, u
                                  uint64_t stream)
 {
     const struct synth_spec *spec = s->spec;
-    uint64_t bytes = voltages_sample_bytes(spec->format, spec->is_complex);
+    uint64_t bytes = sample_bytes(spec->format, spec->is_complex);
     char *to = s->bytes + stream * bytes;
     size_t parts = spec->is_complex ? 2 : 1;
     for (uint64_t i = 0; i < count; i++, to += s->place.step_bytes) {

@@ -182,7 +182,7 @@ static void assert_agrees(const struct bench *found, const struct bench *expecte
     }
     if (!agreement_holds(&agreement)) {
         fail_msg("%s: %s %s C=%u T=%u output %u: rms %g, worst %g", what,
-                 sample_format_name(spec->format), spec->is_complex ? "complex" : "real",
+                 sample_types[spec->format].name, spec->is_complex ? "complex" : "real",
                  spec->channels, spec->taps, i, agreement_rms(&agreement), agreement.worst);
     }
 }

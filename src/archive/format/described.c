@@ -8,9 +8,9 @@
 #include "io/apart/apart.h"
 #include "job/axes_text.h"
 
-#include <float.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -231,23 +231,20 @@ out:
 static status_t described_check_missing_value(const char *where, const struct archive *archive)
 {
     status_t st = STATUS_OK;
-    static const struct {
-        double least, most;
-        const char *what;
-    } types[] = {
-        [SAMPLE_I4] = {0, 255, "a whole number from 0 to 255, the packed byte"},
-        [SAMPLE_I8] = {-128, 127, "a whole number from -128 to 127, as its samples are"},
-        [SAMPLE_I16] = {-32768, 32767, "a whole number from -32768 to 32767, as its samples are"},
-        [SAMPLE_F32] = {-FLT_MAX, FLT_MAX, "a 32-bit floating point number, as its samples are"},
-    };
+    const struct sample_type *type = &sample_types[archive->format];
     double value = archive->missing_value;
-    int is_float = archive->format == SAMPLE_F32;
-    int holds = (value >= types[archive->format].least && value <= types[archive->format].most &&
-                 (is_float || value == floor(value))) ||
-                (is_float && !isfinite(value));
+    int holds = (value >= type->least && value <= type->most &&
+                 (type->is_float || value == floor(value))) ||
+                (type->is_float && !isfinite(value));
+    char expected[80] = "a 32-bit floating point number";
+    if (!type->is_float) {
+        snprintf(expected, sizeof expected, "a whole number from %.0f to %.0f", type->least,
+                 type->most);
+    }
     REQUIRE(!archive->has_missing_value || holds, archive->is_native ? STATUS_DATA : STATUS_USAGE,
-            "%s: %smissing_value is %.9g, expected %s", where,
-            archive->is_native ? "" : "input.layout.", value, types[archive->format].what);
+            "%s: %smissing_value is %.9g, expected %s, %s", where,
+            archive->is_native ? "" : "input.layout.", value, expected,
+            type->is_pair ? "the packed byte" : "as its samples are");
 out:
     return st;
 }

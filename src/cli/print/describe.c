@@ -81,7 +81,7 @@ static void describe_print_samples(const struct archive *archive)
 {
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
-    display_print("  %-13s %s%s", "samples", sample_format_name(archive->format),
+    display_print("  %-13s %s%s", "samples", sample_types[archive->format].name,
                   archive->is_complex ? " complex" : " real");
     if (archive->format == SAMPLE_I4) {
         display_print(" (%s)", nibbles_name(archive->nibbles));

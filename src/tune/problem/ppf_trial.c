@@ -35,7 +35,6 @@ void ppf_trial_destroy(ppf_trial_t *trial)
 /* The job's problem on one stream, with dumps that a trial can end. */
 static void trial_shrink(ppf_trial_t *trial, const struct channelise_spec *spec)
 {
-    static const size_t number[] = {1, 1, 2, 4};
     /* More than a device's caches hold; what processors take tens of milliseconds for. */
     enum { DEVICE_POINTS = 1 << 26, HOST_POINTS = 1 << 21 };
     int is_gpu = backend_which(trial->backend) == BACKEND_OPENCL &&
@@ -52,8 +51,7 @@ static void trial_shrink(ppf_trial_t *trial, const struct channelise_spec *spec)
             trial->spec.outputs[i].integrate = PPF_TRIAL_WINDOW;
         }
     }
-    trial->sample_bytes =
-        number[spec->format] * (spec->is_complex && spec->format != SAMPLE_I4 ? 2 : 1);
+    trial->sample_bytes = sample_bytes(spec->format, spec->is_complex);
 }
 
 size_t ppf_trial_row_floats(const struct channelise_spec *spec, uint32_t i)
@@ -85,8 +83,7 @@ uint64_t ppf_trial_output_bytes(const ppf_trial_t *trial, uint32_t i, uint64_t s
 
 size_t ppf_trial_part_bytes(const ppf_trial_t *trial)
 {
-    int has_parts = trial->spec.is_complex && trial->spec.format != SAMPLE_I4;
-    return has_parts ? trial->sample_bytes / 2 : 0;
+    return sample_part_bytes(trial->spec.format, trial->spec.is_complex);
 }
 
 uint64_t ppf_trial_buffer_bytes(const ppf_trial_t *trial, uint64_t spectra)

@@ -33,10 +33,10 @@ struct interleaved interleaved_order(const struct channelise_spec *spec,
                                      const struct channelise_input *input, uint32_t nstreams)
 {
     size_t bytes = ppf_fir_sample_bytes(spec);
-    int has_parts = spec->is_complex && spec->format != SAMPLE_I4;
+    size_t part = sample_part_bytes(spec->format, spec->is_complex);
     struct interleaved order = {.is_dealt = input->step != bytes, .sample_bytes = bytes};
-    for (uint32_t i = 0; has_parts && i < nstreams; i++) {
-        order.is_dealt |= input->im[i] != input->re[i] + bytes / 2;
+    for (uint32_t i = 0; part > 0 && i < nstreams; i++) {
+        order.is_dealt |= input->im[i] != input->re[i] + part;
     }
     order.group = order.is_dealt ? interleaved_group_size(spec) : 1;
     order.groups = (nstreams + order.group - 1) / order.group;

@@ -49,8 +49,7 @@ size_t ppf_fir_rows(size_t most, size_t row)
 
 size_t ppf_fir_sample_bytes(const struct channelise_spec *spec)
 {
-    static const size_t number[] = {1, 1, 2, 4};
-    return number[spec->format] * (spec->is_complex && spec->format != SAMPLE_I4 ? 2 : 1);
+    return sample_bytes(spec->format, spec->is_complex);
 }
 
 /* Samples of a column: whole blocks of the widest kernels, so that the cut is the same on every

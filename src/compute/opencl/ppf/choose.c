@@ -29,8 +29,7 @@ struct dedispersion_trial {
 
 static size_t choose_sample_bytes(const struct channelise_spec *spec)
 {
-    static const size_t number[] = {1, 1, 2, 4};
-    return number[spec->format] * (spec->is_complex && spec->format != SAMPLE_I4 ? 2 : 1);
+    return sample_bytes(spec->format, spec->is_complex);
 }
 
 /* Numbers between -100 and 100 in whatever format: zeros could run faster than a sky does. */

@@ -26,16 +26,9 @@ struct deinterleave {
     uint32_t known;    /* streams of them */
 };
 
-static size_t deinterleave_number_bytes(const struct channelise_spec *spec)
-{
-    static const size_t bytes[] = {1, 1, 2, 4};
-    return bytes[spec->format];
-}
-
 static size_t deinterleave_sample_bytes(const struct channelise_spec *spec)
 {
-    int has_two = spec->is_complex && spec->format != SAMPLE_I4;
-    return deinterleave_number_bytes(spec) * (has_two ? 2 : 1);
+    return sample_bytes(spec->format, spec->is_complex);
 }
 
 /* Whether some sample could be missing. */
@@ -114,7 +107,7 @@ uint64_t deinterleave_extent(const struct channelise_spec *spec,
     for (uint32_t i = 0; i < nstreams; i++) {
         last = max_u64(last, max_u64(input->re[i], spec->is_complex ? input->im[i] : 0));
     }
-    return last + (samples - 1) * input->step + deinterleave_number_bytes(spec);
+    return last + (samples - 1) * input->step + sample_types[spec->format].bytes;
 }
 
 /* Whether the streams lie as the filters read them; gives their distance. */
@@ -122,8 +115,7 @@ static int deinterleave_lies_well(const struct channelise_spec *spec,
                                   const struct channelise_input *input, uint32_t nstreams,
                                   uint64_t *stride)
 {
-    size_t part =
-        spec->is_complex && spec->format != SAMPLE_I4 ? deinterleave_number_bytes(spec) : 0;
+    size_t part = sample_part_bytes(spec->format, spec->is_complex);
     *stride = nstreams > 1 && input->re[1] > input->re[0] ? input->re[1] - input->re[0] : 0;
     if (input->step != deinterleave_sample_bytes(spec) || *stride % STREAM_ALIGNMENT != 0 ||
         (nstreams > 1 && *stride == 0)) {
@@ -142,7 +134,7 @@ static int deinterleave_lies_well(const struct channelise_spec *spec,
 static int deinterleave_is_aligned(const struct channelise_spec *spec,
                                    const struct channelise_input *input, uint32_t nstreams)
 {
-    size_t bytes = deinterleave_number_bytes(spec);
+    size_t bytes = sample_types[spec->format].bytes;
     size_t odd = input->step % bytes;
     for (uint32_t i = 0; i < nstreams; i++) {
         odd |= input->re[i] % bytes;

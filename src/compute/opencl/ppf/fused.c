@@ -127,15 +127,10 @@ static int fused_fit(const struct channelise_spec *spec, int mode,
     return 1;
 }
 
-static int fused_bytes_of(enum sample_format format)
-{
-    return format == SAMPLE_F32 ? 4 : format == SAMPLE_I16 ? 2 : 1;
-}
-
 static int fused_suits(const struct candidate *candidate, const struct channelise_spec *spec)
 {
     return candidate->channels == spec->channels &&
-           (!candidate->bytes || candidate->bytes == fused_bytes_of(spec->format)) &&
+           (!candidate->bytes || candidate->bytes == (int)sample_types[spec->format].bytes) &&
            (candidate->is_long < 0 || candidate->is_long == (spec->taps > LONG_TAPS));
 }
 
@@ -259,20 +254,12 @@ static uint32_t fused_best_swizzle(const struct channelise_spec *spec,
     return best;
 }
 
-/* The kernel's FORMAT. */
-static int fused_format_number(enum sample_format format)
-{
-    static const int numbers[] = {
-        [SAMPLE_I4] = 0, [SAMPLE_I8] = 1, [SAMPLE_I16] = 2, [SAMPLE_F32] = 3};
-    return numbers[format];
-}
-
 static status_t fused_add_problem(const struct channelise_spec *spec, int mode, struct text *out)
 {
     status_t st = STATUS_OK;
     TRY(text_add(out, " -DCHANNELS=%u -DTAPS=%u -DFORMAT=%d -DCOMPLEX=%d -DCONJUGATE=%d",
-                 spec->channels, spec->taps, fused_format_number(spec->format),
-                 spec->is_complex != 0, spec->is_complex && spec->conjugate));
+                 spec->channels, spec->taps, (int)spec->format, spec->is_complex != 0,
+                 spec->is_complex && spec->conjugate));
     TRY(text_add(out, " -DNIBBLE_OFFSET=%d -DNIBBLE_HIGH_RE=%d -DKEPT_FIRST=%u -DKEPT=%u -DMODE=%d",
                  spec->nibbles.offset_binary != 0, spec->nibbles.high_is_real != 0,
                  spec->first_channel, spec->nchannels, mode));

@@ -31,15 +31,13 @@ status_t samples_options(const struct channelise_spec *spec, struct text *out)
  * met. */
 static int steps_missing_literal(const struct channelise_spec *spec, double *value)
 {
-    static const double least[] = {0, -128, -32768, 0};
-    static const double most[] = {255, 127, 32767, 0};
+    const struct sample_type *type = &sample_types[spec->format];
     *value = spec->missing_value;
-    if (spec->format == SAMPLE_F32) {
+    if (type->is_float) {
         /* Infinities are missing anyway. */
         return isfinite((float)*value);
     }
-    return *value >= least[spec->format] && *value <= most[spec->format] &&
-           *value == (double)(int64_t)*value;
+    return *value >= type->least && *value <= type->most && *value == (double)(int64_t)*value;
 }
 
 status_t deal_options(const struct channelise_spec *spec, int aligned, struct text *out)
