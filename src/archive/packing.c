@@ -178,7 +178,7 @@ static status_t packing_unpack_axes(struct unpack *in, struct archive *a)
     status_t st = STATUS_OK;
     a->time_dim = (uint32_t)unpack_u64(in);
     size_t ndims = unpack_count(in, 16);
-    REQUIRE(ndims <= ARCHIVE_DIMS, STATUS_DATA, "an archive came torn from another process");
+    REQUIRE(ndims <= ARCHIVE_DIMS, STATUS_DATA, "an archive came corrupt from another process");
     a->ndims = (uint32_t)ndims;
     for (uint32_t i = 0; i < a->ndims; i++) {
         a->dims[i].axis = (enum axis)unpack_i64(in);

@@ -1,3 +1,4 @@
+/* Entries of the cache folder: found, checked, written beside their name and renamed. */
 #include "io/cache.h"
 
 #include "base/memory.h"

@@ -2,7 +2,7 @@
  *
  * The folder is $VOLTMILL_CACHE, or $XDG_CACHE_HOME/voltmill, or ~/.cache/voltmill; made when first
  * written. "off" as $VOLTMILL_CACHE means none. An entry is a file named by kind and a hash of its
- * key; it holds the whole key and a checksum, so that another key's, torn or damaged entry is as
+ * key; it holds the whole key and a checksum, so that another key's or a corrupt entry is as
  * good as none. Entries appear whole or not at all (written beside and renamed).
  *
  * Folder and entries count only if they are the effective user's and nobody else may write them,

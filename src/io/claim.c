@@ -1,3 +1,4 @@
+/* Locks of files that a run writes, and what is done with a file that a dead run left. */
 #include "io/claim.h"
 
 #include "io/file.h"

@@ -1,3 +1,4 @@
+/* Opening, reserving, reading, writing, syncing and renaming of files, with our errors. */
 #include "io/file.h"
 
 #include "base/memory.h"

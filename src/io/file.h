@@ -70,12 +70,12 @@ int file_is_huge(uint64_t bytes);
  * file_write() does. */
 status_t file_await(int fd, const char *path, uint64_t offset, uint64_t bytes);
 
-/* Makes the bytes last; all that is known of the file, too; the names in the folder of `path`, as
- * far as its file system can. */
+/* Syncs the bytes to the disk; all that is known of the file, too; the names in the folder of
+ * `path`, as far as its file system can. */
 status_t file_sync_data(int fd, const char *path);
 status_t file_sync(int fd, const char *path);
 status_t file_sync_folder(const char *path);
-/* Renames part to path and makes the name last. Without `force`, a file that came to be there in
+/* Renames part to path and syncs the name. Without `force`, a file that came to be there in
  * the meantime stays, and so does part: fails with USAGE. */
 status_t file_publish(const char *part, const char *path, int force);
 

@@ -1,3 +1,4 @@
+/* Identities of files by what the file system says of them, and CRCs of samples of their bytes. */
 #include "io/identity.h"
 
 #include "base/memory.h"

@@ -1,3 +1,5 @@
+/* Mapped stretches of files, and the handler of SIGBUS that keeps a file cut short from ending the
+ * process. */
 #include "io/mapping.h"
 
 #include <pthread.h>
@@ -18,7 +20,7 @@ enum { MAPPINGS = 64 };
 struct mapping {
     uintptr_t begin, end; /* whole pages; 0: free */
     const char *data;
-    int is_torn;
+    int is_cut;
 };
 
 static struct mapping mappings[MAPPINGS];
@@ -38,7 +40,7 @@ static struct mapping *mapping_around(uintptr_t address)
 }
 
 /* Puts a page of zeros where the file has none any more. */
-static void catch (int number, siginfo_t *info, void *context)
+static void mapping_catch(int number, siginfo_t *info, void *context)
 {
     uintptr_t address = (uintptr_t)info->si_addr;
     struct mapping *mapping = mapping_around(address);
@@ -47,7 +49,7 @@ static void catch (int number, siginfo_t *info, void *context)
         void *got =
             mmap(page, page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
         if (got != MAP_FAILED) {
-            __atomic_store_n(&mapping->is_torn, 1, __ATOMIC_RELEASE);
+            __atomic_store_n(&mapping->is_cut, 1, __ATOMIC_RELEASE);
             return;
         }
     }
@@ -63,11 +65,11 @@ static void catch (int number, siginfo_t *info, void *context)
 static int mapping_begin_catching(void)
 {
     struct sigaction now;
-    struct sigaction action = {.sa_sigaction = catch, .sa_flags = SA_SIGINFO};
+    struct sigaction action = {.sa_sigaction = mapping_catch, .sa_flags = SA_SIGINFO};
     if (sigaction(SIGBUS, NULL, &now) != 0) {
         return 0;
     }
-    if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == catch) {
+    if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == mapping_catch) {
         return 1;
     }
     sigemptyset(&action.sa_mask);
@@ -120,7 +122,7 @@ mapping_t *mapping_open(int fd, uint64_t offset, uint64_t bytes)
         if (base != MAP_FAILED && madvise(base, length, MADV_POPULATE_READ) == 0) {
             place->data = base + (offset - start);
             place->end = (uintptr_t)base + length;
-            place->is_torn = 0;
+            place->is_cut = 0;
             __atomic_store_n(&place->begin, (uintptr_t)base, __ATOMIC_RELEASE);
             out = place;
         } else if (base != MAP_FAILED) {
@@ -148,7 +150,7 @@ const void *mapping_data(const mapping_t *mapping)
     return mapping->data;
 }
 
-int mapping_is_torn(const mapping_t *mapping)
+int mapping_is_cut(const mapping_t *mapping)
 {
-    return __atomic_load_n(&mapping->is_torn, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&mapping->is_cut, __ATOMIC_ACQUIRE);
 }

@@ -2,8 +2,8 @@
  *
  * Only where that is fast and safe: on file systems of this machine, and when the system can bring
  * all the bytes beforehand, so that a file that is too short or cannot be read shows at once. If it
- * is cut short afterwards, while somebody reads, the bytes that are gone read as zeros and
- * mapping_is_torn() tells of it: the process does not die of it (SIGBUS is caught for this). */
+ * is cut short while somebody reads, the bytes that are gone read as zeros and mapping_is_cut()
+ * tells so; the process does not die, because SIGBUS is caught. */
 #ifndef VOLTMILL_IO_MAPPING_H
 #define VOLTMILL_IO_MAPPING_H
 
@@ -19,6 +19,6 @@ void mapping_close(mapping_t *mapping);
 const void *mapping_data(const mapping_t *mapping);
 
 /* Whether some of what was read since mapping_open() was not there any more. */
-int mapping_is_torn(const mapping_t *mapping);
+int mapping_is_cut(const mapping_t *mapping);
 
 #endif

@@ -1,3 +1,4 @@
+/* Who owns a file, its folders and its links, and who else may write them. */
 #include "io/owner.h"
 
 #include "io/file.h"

@@ -1,3 +1,4 @@
+/* Numbers, texts and structs as bytes, in the order in which they were packed. */
 #include "io/pack.h"
 
 #include <stdlib.h>
@@ -93,7 +94,7 @@ status_t unpack_check(const struct unpack *in, const char *what)
 {
     status_t st = STATUS_OK;
     REQUIRE(!(in->failed & UNPACK_NO_MEMORY), STATUS_DEVICE, "out of memory: %s", what);
-    REQUIRE(!in->failed, STATUS_DATA, "%s came torn from another process", what);
+    REQUIRE(!in->failed, STATUS_DATA, "%s came corrupt from another process", what);
 out:
     return st;
 }

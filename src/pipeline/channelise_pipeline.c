@@ -238,7 +238,7 @@ static status_t pipeline_release_samples(const channelise_pipeline_t *pipeline, 
 {
     status_t st = STATUS_OK;
     int was_mapped = slot->mapping != NULL;
-    int is_torn = was_mapped && mapping_is_torn(slot->mapping);
+    int is_torn = was_mapped && mapping_is_cut(slot->mapping);
     mapping_close(slot->mapping);
     slot->mapping = NULL;
     if (was_mapped) {

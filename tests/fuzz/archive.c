@@ -54,7 +54,7 @@ static void check_map(reader_t *reader, const struct slab *slab, uint64_t first,
     if (mapping) {
         size_t bytes = (size_t)slab_bytes(slab, count);
         EXPECT(memcmp(mapping_data(mapping), expected, bytes) == 0);
-        EXPECT(!mapping_is_torn(mapping));
+        EXPECT(!mapping_is_cut(mapping));
         mapping_close(mapping);
     }
 }

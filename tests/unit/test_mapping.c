@@ -48,7 +48,7 @@ static void bytes_are_the_files(void **state)
             fail_msg("byte %d is %d", at, data[i]);
         }
     }
-    assert_false(mapping_is_torn(mapping));
+    assert_false(mapping_is_cut(mapping));
     mapping_close(mapping);
     close(fd);
 }
@@ -80,9 +80,9 @@ static void a_file_cut_short_is_told(void **state)
         sum += data[i];
     }
     assert_int_equal(sum, 0);
-    assert_true(mapping_is_torn(mapping));
+    assert_true(mapping_is_cut(mapping));
     assert_int_equal(data[1], 7);
-    assert_false(mapping_is_torn(other));
+    assert_false(mapping_is_cut(other));
     mapping_close(mapping);
     mapping_close(other);
     close(fd);

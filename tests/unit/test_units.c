@@ -285,14 +285,14 @@ static void packed_values_come_back(void **state)
     free(empty);
     free(sky);
     /* A count that the bytes cannot hold is refused. */
-    struct unpack torn = {.data = out.data, .length = out.length};
-    assert_int_equal(unpack_count(&torn, 1), 0);
-    assert_int_equal(torn.failed, 1);
+    struct unpack corrupt = {.data = out.data, .length = out.length};
+    assert_int_equal(unpack_count(&corrupt, 1), 0);
+    assert_int_equal(corrupt.failed, 1);
     report_clear();
     assert_int_equal(unpack_check(&in, "a name"), STATUS_DATA);
-    assert_string_equal(report_cause(), "a name came torn from another process");
+    assert_string_equal(report_cause(), "a name came corrupt from another process");
     report_clear();
-    /* What no memory was left for is not torn. */
+    /* What no memory was left for is not corrupt. */
     in.failed |= UNPACK_NO_MEMORY;
     assert_int_equal(unpack_check(&in, "a name"), STATUS_DEVICE);
     assert_string_equal(report_cause(), "out of memory: a name");

@@ -123,7 +123,7 @@ static int apart_spawn(const char *task, int fd, pid_t *out)
     return error;
 }
 
-static status_t begin(const char *task, struct talk *out)
+static status_t apart_spawn_child(const char *task, struct talk *out)
 {
     status_t st = STATUS_OK;
     int ends[2] = {-1, -1};
@@ -341,7 +341,7 @@ status_t apart_ask(const char *task, const struct text *question, struct text *a
     status_t st = STATUS_OK;
     struct talk talk;
     uint64_t bytes = question->length;
-    TRY(begin(task, &talk));
+    TRY(apart_spawn_child(task, &talk));
     st = apart_say(&talk, &bytes, sizeof bytes);
     st = st == STATUS_OK ? apart_say(&talk, question->data, question->length) : st;
     st = st == STATUS_OK ? apart_listen_to(&talk, answer) : st;

@@ -1,3 +1,4 @@
+/* The environment variables by which launchers of MPI programs are known. */
 #include "io/apart/launch.h"
 
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* Attributes, datasets and errors of HDF5, with our messages. */
 #include "io/hdf5/h5.h"
 
 #include "base/display.h"
@@ -257,8 +258,8 @@ out:
 }
 
 /* Reads texts from an attribute or a dataset. */
-static status_t read_texts(hid_t from, int is_attribute, const char *where, const char *name,
-                           char ***out, size_t *out_count)
+static status_t h5_read_text_list(hid_t from, int is_attribute, const char *where, const char *name,
+                                  char ***out, size_t *out_count)
 {
     status_t st = STATUS_OK;
     hid_t type = -1;
@@ -309,7 +310,7 @@ status_t h5_get_text(hid_t object, const char *where, const char *name, char **v
     *found = 0;
     TRY(h5_open_attribute(object, where, name, &attribute));
     if (attribute >= 0) {
-        TRY(read_texts(attribute, 1, where, name, &texts, &count));
+        TRY(h5_read_text_list(attribute, 1, where, name, &texts, &count));
         *value = texts[0];
         texts[0] = NULL;
         *found = 1;
@@ -441,7 +442,7 @@ status_t h5_read_texts(hid_t file, const char *where, const char *name, char ***
     apart_at("%s: %s", where, name);
     hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
     H5_TRY(dataset, "%s: %s cannot be opened", where, name);
-    TRY(read_texts(dataset, 0, where, name, out, count));
+    TRY(h5_read_text_list(dataset, 0, where, name, out, count));
 out:
     h5_close(dataset);
     return st;

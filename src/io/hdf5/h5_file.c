@@ -1,3 +1,4 @@
+/* A file driver for HDF5 that remembers the first write that failed. */
 #include "io/hdf5/h5_file.h"
 
 #include "base/memory.h"

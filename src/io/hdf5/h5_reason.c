@@ -1,3 +1,4 @@
+/* Cleaning of HDF5's error messages: addresses and senseless numbers are taken out. */
 #include "io/hdf5/h5_reason.h"
 
 #include <stddef.h>
