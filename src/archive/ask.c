@@ -4,7 +4,6 @@
 #include "archive/archive.h"
 #include "archive/fbh5/fbh5.h"
 #include "base/memory.h"
-#include "product/voltages.h"
 
 #include <stdlib.h>
 
@@ -283,16 +282,5 @@ status_t ask_answer_even(struct unpack *question, struct text *answer)
     TRY(fbh5_check_even(fbh5));
 out:
     fbh5_destroy(fbh5);
-    return st;
-}
-
-status_t ask_answer_is_archive(struct unpack *question, struct text *answer)
-{
-    status_t st = STATUS_OK;
-    char *path = unpack_text(question);
-    REQUIRE(path, STATUS_DEVICE, "out of memory: a name");
-    TRY(pack_u64(answer, (uint64_t)voltages_is_ours(path)));
-out:
-    free(path);
     return st;
 }

@@ -16,12 +16,10 @@ status_t ask_filterbank(const char *path, struct fbh5 **out);
 status_t ask_band(struct fbh5 *fbh5);
 status_t ask_even(const struct fbh5 *fbh5);
 
-/* In the child: tasks "archive", "filterbank", "band", "even", and "is-archive" for
- * voltages_is_ours(). */
+/* In the child: tasks "archive", "filterbank", "band" and "even". */
 status_t ask_answer_archive(struct unpack *question, struct text *answer);
 status_t ask_answer_filterbank(struct unpack *question, struct text *answer);
 status_t ask_answer_band(struct unpack *question, struct text *answer);
 status_t ask_answer_even(struct unpack *question, struct text *answer);
-status_t ask_answer_is_archive(struct unpack *question, struct text *answer);
 
 #endif

@@ -1,21 +1,25 @@
 /* The table of what is done apart, in child processes. */
 #include "archive/ask.h"
 #include "cli/cli.h"
-#include "product/ask.h"
+#include "product/check/contents.h"
+#include "product/kind/dedispersed.h"
+#include "product/kind/series.h"
+#include "product/product.h"
+#include "product/voltages.h"
 
-static const struct apart_task tasks[] = {
-    {"info", cli_answer_info},
-    {"archive", ask_answer_archive},
-    {"filterbank", ask_answer_filterbank},
-    {"band", ask_answer_band},
-    {"even", ask_answer_even},
-    {"is-archive", ask_answer_is_archive},
-    {"product", ask_answer_product},
-    {"place", ask_answer_place},
-    {"dedispersed", ask_answer_dedispersed},
-    {"contents", ask_answer_contents},
-    {"series", ask_answer_series},
-    {"is-product", ask_answer_is_product},
+static const struct apart_task *const tasks[] = {
+    &(const struct apart_task){"info", cli_answer_info},
+    &(const struct apart_task){"archive", ask_answer_archive},
+    &(const struct apart_task){"filterbank", ask_answer_filterbank},
+    &(const struct apart_task){"band", ask_answer_band},
+    &(const struct apart_task){"even", ask_answer_even},
+    &voltages_is_ours_task,
+    &product_open_task,
+    &product_place_task,
+    &product_is_ours_task,
+    &dedispersed_read_task,
+    &contents_compare_task,
+    &series_open_task,
 };
 
 _Noreturn void cli_serve(int argc, char **argv)

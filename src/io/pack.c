@@ -1,5 +1,8 @@
-/* Numbers, texts and structs as bytes, in the order in which they were packed. */
+/* Numbers, texts and structs (by tables of their fields) as bytes, in the order in which they were
+ * packed. */
 #include "io/pack.h"
+
+#include "base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +91,76 @@ size_t unpack_count(struct unpack *in, size_t size)
         return 0;
     }
     return (size_t)count;
+}
+
+status_t pack_f64s(struct text *out, const double *values, size_t count)
+{
+    status_t st = STATUS_OK;
+    TRY(pack_i64(out, values != NULL));
+    TRY(pack_u64(out, values ? count : 0));
+    if (values && count > 0) {
+        TRY(text_add_bytes(out, (const char *)values, count * sizeof *values));
+    }
+out:
+    return st;
+}
+
+status_t unpack_f64s(struct unpack *in, double **values, size_t *count)
+{
+    status_t st = STATUS_OK;
+    int is_there = (int)unpack_i64(in);
+    *count = unpack_count(in, sizeof **values);
+    if (is_there) {
+        TRY(memory_zeroed(*count, sizeof **values, "numbers", values));
+        unpack_bytes(in, *values, *count * sizeof **values);
+    }
+out:
+    return st;
+}
+
+status_t pack_fields(struct text *out, const void *from, const struct pack_field *fields,
+                     size_t count)
+{
+    status_t st = STATUS_OK;
+    for (size_t i = 0; i < count; i++) {
+        const void *at = (const char *)from + fields[i].offset;
+        switch (fields[i].kind) {
+        case PACK_TEXT:
+            TRY(pack_text(out, *(char *const *)at));
+            break;
+        case PACK_U32:
+            TRY(pack_u64(out, *(const uint32_t *)at));
+            break;
+        case PACK_I32:
+            TRY(pack_i64(out, *(const int32_t *)at));
+            break;
+        default: /* 8 bytes as they lie */
+            TRY(text_add_bytes(out, at, sizeof(uint64_t)));
+            break;
+        }
+    }
+out:
+    return st;
+}
+
+void unpack_fields(struct unpack *in, void *to, const struct pack_field *fields, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        void *at = (char *)to + fields[i].offset;
+        if (fields[i].kind == PACK_TEXT) {
+            *(char **)at = unpack_text(in);
+        } else if (fields[i].kind == PACK_U32) {
+            uint64_t value = unpack_u64(in);
+            in->failed |= value > UINT32_MAX;
+            *(uint32_t *)at = (uint32_t)value;
+        } else if (fields[i].kind == PACK_I32) {
+            int64_t value = unpack_i64(in);
+            in->failed |= value < INT32_MIN || value > INT32_MAX;
+            *(int32_t *)at = (int32_t)value;
+        } else {
+            unpack_bytes(in, at, sizeof(uint64_t));
+        }
+    }
 }
 
 status_t unpack_check(const struct unpack *in, const char *what)

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct unpack {
@@ -31,6 +32,31 @@ char *unpack_text(struct unpack *in);
 /* A count of things of at least `size` packed bytes each; 0 and failed when they cannot be there.
  */
 size_t unpack_count(struct unpack *in, size_t size);
+/* Numbers, NULL or not, which may be read as they lie; `count` of the answer goes to *count. */
+status_t pack_f64s(struct text *out, const double *values, size_t count);
+status_t unpack_f64s(struct unpack *in, double **values, size_t *count);
+
+/* A struct's plain fields as a table, from which they are packed and unpacked in its order: numbers
+ * of 32 and 64 bits, enums, doubles, texts. Numbers that do not fit their field make it fail. */
+struct pack_field {
+    size_t offset;
+    enum pack_kind { PACK_U64, PACK_U32, PACK_I64, PACK_I32, PACK_F64, PACK_TEXT } kind;
+};
+#define PACK_FIELD(type, field)                                                                      \
+    {                                                                                                \
+        offsetof(type, field),                                                                     \
+            _Generic(((type *)0)->field, uint64_t                                                  \
+                     : PACK_U64, uint32_t                                                          \
+                     : PACK_U32, int64_t                                                           \
+                     : PACK_I64, int32_t                                                           \
+                     : PACK_I32, double                                                            \
+                     : PACK_F64, char *                                                            \
+                     : PACK_TEXT) \
+    }
+status_t pack_fields(struct text *out, const void *from, const struct pack_field *fields,
+                     size_t count);
+void unpack_fields(struct unpack *in, void *to, const struct pack_field *fields, size_t count);
+
 /* Once all is read: fails with DEVICE when there was no memory for a text, with DATA when bytes
  * were missing. */
 status_t unpack_check(const struct unpack *in, const char *what);

@@ -1,8 +1,8 @@
 /* Reading back what a product says of itself. */
 #include "base/memory.h"
 #include "io/hdf5/h5.h"
-#include "product/ask.h"
 #include "product/kind/kinds.h"
+#include "product/place.h"
 #include "product/spans.h"
 
 #include <errno.h>
@@ -258,35 +258,66 @@ out:
     return st;
 }
 
-static int inspect_is_ours_here(const char *path)
+static status_t inspect_answer_is_ours(struct unpack *question, struct text *answer)
 {
+    status_t st = STATUS_OK;
     enum product_kind kind;
-    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     int ours = 0;
-    int known = file >= 0 && inspect_read_kind(file, path, &kind, &ours) == STATUS_OK;
+    char *path = NULL;
+    hid_t file = -1;
+    TRY(apart_path(question, &path));
+    file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    int is_known = file >= 0 && inspect_read_kind(file, path, &kind, &ours) == STATUS_OK;
     h5_close(file);
-    return (known && ours) || h5_is_unfinished(path);
+    file = -1;
+    TRY(pack_u64(answer, (is_known && ours) || h5_is_unfinished(path)));
+out:
+    h5_close(file);
+    free(path);
+    return st;
 }
 
-static status_t inspect_find_place_here(const char *path, struct product_place *out)
+const struct apart_task product_is_ours_task = {"is-product", inspect_answer_is_ours};
+
+int product_is_ours(const char *path)
+{
+    return apart_is_true(&product_is_ours_task, path);
+}
+
+static status_t inspect_answer_place(struct unpack *question, struct text *answer)
 {
     status_t st = STATUS_OK;
     hid_t file = -1;
     struct product product = {0};
     int is_ours = 0;
+    TRY(apart_path(question, &product.path));
+    const char *path = product.path;
     TRY(h5_open_file(path, &file));
     TRY(inspect_read_kind(file, path, &product.kind, &is_ours));
     REQUIRE(is_ours, STATUS_DATA, "%s is no product of voltmill", path);
-    TRY(memory_text(path, &product.path));
     TRY(inspect_read_place(file, &product));
-    *out = product.place;
+    TRY(product_pack_place(&product.place, answer));
 out:
     free(product.path);
     h5_close(file);
     return st;
 }
 
-static status_t inspect_open_here(const char *path, struct product **out)
+const struct apart_task product_place_task = {"place", inspect_answer_place};
+
+status_t product_find_place(const char *path, struct product_place *out)
+{
+    status_t st = STATUS_OK;
+    struct text answer = {0};
+    TRY(apart_do_path(&product_place_task, path, &answer));
+    struct unpack in = {.data = answer.data, .length = answer.length};
+    product_unpack_place(&in, out);
+out:
+    text_free(&answer);
+    return st;
+}
+
+static status_t inspect_read(const char *path, struct product **out)
 {
     status_t st = STATUS_OK;
     hid_t file = -1;
@@ -322,17 +353,71 @@ out:
     return st;
 }
 
-int product_is_ours(const char *path)
+#define FIELD(name) PACK_FIELD(struct product, name)
+static const struct pack_field inspect_fields[] = {FIELD(kind),         FIELD(version_of_format),
+                                                   FIELD(path),         FIELD(job_text),
+                                                   FIELD(version),      FIELD(inputs),
+                                                   FIELD(telescope),    FIELD(source),
+                                                   FIELD(has_start),    FIELD(start.mjd_day),
+                                                   FIELD(start.second), FIELD(rows),
+                                                   FIELD(streams),      FIELD(frequencies),
+                                                   FIELD(integrate),    FIELD(channels),
+                                                   FIELD(taps),         FIELD(sample_rate_hz),
+                                                   FIELD(first_time),   FIELD(time_step),
+                                                   FIELD(missing),      FIELD(gaps)};
+enum { FIELDS = sizeof inspect_fields / sizeof *inspect_fields };
+
+/* The answer is empty when the file is none of our products. */
+static status_t inspect_answer_product(struct unpack *question, struct text *answer)
 {
-    return apart_is_used() ? apart_is_true("is-product", path) : inspect_is_ours_here(path);
+    status_t st = STATUS_OK;
+    struct product *product = NULL;
+    char *path = NULL;
+    TRY(apart_path(question, &path));
+    TRY(inspect_read(path, &product));
+    if (product) {
+        TRY(pack_fields(answer, product, inspect_fields, FIELDS));
+        TRY(product_pack_place(&product->place, answer));
+        TRY(pack_f64s(answer, product->frequency_hz, product->frequencies));
+        TRY(pack_f64s(answer, product->coeff, product->ncoeff));
+    }
+out:
+    product_destroy(product);
+    free(path);
+    return st;
 }
 
-status_t product_find_place(const char *path, struct product_place *out)
+const struct apart_task product_open_task = {"product", inspect_answer_product};
+
+static status_t inspect_unpack(struct unpack *in, struct product **out)
 {
-    return apart_is_used() ? ask_place(path, out) : inspect_find_place_here(path, out);
+    status_t st = STATUS_OK;
+    struct product *product = NULL;
+    size_t count = 0;
+    TRY(memory_zeroed(1, sizeof *product, "a product", &product));
+    unpack_fields(in, product, inspect_fields, FIELDS);
+    product_unpack_place(in, &product->place);
+    TRY(unpack_f64s(in, &product->frequency_hz, &count));
+    TRY(unpack_f64s(in, &product->coeff, &product->ncoeff));
+    TRY(unpack_check(in, "a product"));
+    *out = product;
+    product = NULL;
+out:
+    product_destroy(product);
+    return st;
 }
 
 status_t product_open(const char *path, struct product **out)
 {
-    return apart_is_used() ? ask_product(path, out) : inspect_open_here(path, out);
+    status_t st = STATUS_OK;
+    struct text answer = {0};
+    *out = NULL;
+    TRY(apart_do_path(&product_open_task, path, &answer));
+    if (answer.length > 0) {
+        struct unpack in = {.data = answer.data, .length = answer.length};
+        TRY(inspect_unpack(&in, out));
+    }
+out:
+    text_free(&answer);
+    return st;
 }

@@ -1,31 +1,19 @@
 /* struct product_place between processes, and in journals: its bytes are part of their format. */
 #include "product/place.h"
 
+#define FIELD(name) PACK_FIELD(struct product_place, name)
+static const struct pack_field place_fields[] = {
+    FIELD(rows),           FIELD(row_bytes),    FIELD(span_rows),
+    FIELD(data_offset),    FIELD(time_offset),  FIELD(crc_offset),
+    FIELD(missing_offset), FIELD(holes_offset), FIELD(file_bytes)};
+enum { FIELDS = sizeof place_fields / sizeof *place_fields };
+
 status_t product_pack_place(const struct product_place *place, struct text *out)
 {
-    status_t st = STATUS_OK;
-    TRY(pack_u64(out, place->rows));
-    TRY(pack_u64(out, place->row_bytes));
-    TRY(pack_u64(out, place->span_rows));
-    TRY(pack_u64(out, place->data_offset));
-    TRY(pack_u64(out, place->time_offset));
-    TRY(pack_u64(out, place->crc_offset));
-    TRY(pack_u64(out, place->missing_offset));
-    TRY(pack_u64(out, place->holes_offset));
-    TRY(pack_u64(out, place->file_bytes));
-out:
-    return st;
+    return pack_fields(out, place, place_fields, FIELDS);
 }
 
 void product_unpack_place(struct unpack *in, struct product_place *out)
 {
-    out->rows = unpack_u64(in);
-    out->row_bytes = unpack_u64(in);
-    out->span_rows = unpack_u64(in);
-    out->data_offset = unpack_u64(in);
-    out->time_offset = unpack_u64(in);
-    out->crc_offset = unpack_u64(in);
-    out->missing_offset = unpack_u64(in);
-    out->holes_offset = unpack_u64(in);
-    out->file_bytes = unpack_u64(in);
+    unpack_fields(in, out, place_fields, FIELDS);
 }

@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "base/terms.h"
 #include "dsp/axes.h"
+#include "io/apart/apart.h"
 
 #include <stdint.h>
 
@@ -77,7 +78,7 @@ struct product {
     double first_time, time_step; /* seconds after sample 0 */
     double *frequency_hz;         /* [frequencies]; not of dedispersed series, like the next */
     double *coeff;                /* [taps * samples_per_spectrum] */
-    uint64_t ncoeff;
+    size_t ncoeff;
     uint64_t missing, gaps;
     struct product_place place;
 };
@@ -91,5 +92,8 @@ status_t product_find_place(const char *path, struct product_place *out);
 /* Gives *out = NULL when the file is HDF5 but none of our products. Fails with DATA. */
 status_t product_open(const char *path, struct product **out);
 void product_destroy(struct product *product);
+
+/* The three above look into files of unknown origin: as a child does it (io/apart/apart.h). */
+extern const struct apart_task product_is_ours_task, product_place_task, product_open_task;
 
 #endif

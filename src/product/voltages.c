@@ -1,6 +1,5 @@
 #include "product/voltages.h"
 
-#include "archive/ask.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "io/hdf5/h5.h"
@@ -11,23 +10,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int voltages_is_ours_here(const char *path)
+static status_t voltages_answer_is_ours(struct unpack *question, struct text *answer)
 {
+    status_t st = STATUS_OK;
     char *format = NULL;
+    char *path = NULL;
     int found = 0;
-    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    hid_t file = -1;
+    TRY(apart_path(question, &path));
+    file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     if (file >= 0 && h5_get_text(file, path, "format", &format, &found) != STATUS_OK) {
         report_clear();
     }
-    int ours = found && strcmp(format, "voltage") == 0;
-    free(format);
+    int is_ours = found && strcmp(format, "voltage") == 0;
     h5_close(file);
-    return ours || h5_is_unfinished(path);
+    TRY(pack_u64(answer, is_ours || h5_is_unfinished(path)));
+out:
+    free(format);
+    free(path);
+    return st;
 }
+
+const struct apart_task voltages_is_ours_task = {"is-archive", voltages_answer_is_ours};
 
 int voltages_is_ours(const char *path)
 {
-    return apart_is_used() ? apart_is_true("is-archive", path) : voltages_is_ours_here(path);
+    return apart_is_true(&voltages_is_ours_task, path);
 }
 
 static hid_t voltages_number_type(enum sample_format format)

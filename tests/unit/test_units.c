@@ -302,6 +302,58 @@ static void packed_values_come_back(void **state)
     text_free(&out);
 }
 
+enum colour { RED, GREEN };
+
+struct packed {
+    int sign;
+    enum colour colour;
+    uint32_t few;
+    uint64_t many;
+    double real;
+    char *name;
+};
+
+static void a_struct_comes_back_by_its_table(void **state)
+{
+    (void)state;
+    static const struct pack_field fields[] = {
+        PACK_FIELD(struct packed, sign), PACK_FIELD(struct packed, colour),
+        PACK_FIELD(struct packed, few),  PACK_FIELD(struct packed, many),
+        PACK_FIELD(struct packed, real), PACK_FIELD(struct packed, name)};
+    enum { FIELDS = sizeof fields / sizeof *fields };
+    char name[] = "sky";
+    const double numbers[] = {1.5, -2};
+    struct packed from = {-3, GREEN, UINT32_MAX, UINT64_MAX, 0.25, name};
+    struct packed to = {0};
+    struct text out = {0};
+    double *back = NULL;
+    double *none = NULL;
+    size_t count = 9;
+    assert_int_equal(pack_fields(&out, &from, fields, FIELDS), STATUS_OK);
+    assert_int_equal(pack_f64s(&out, numbers, 2), STATUS_OK);
+    assert_int_equal(pack_f64s(&out, NULL, 2), STATUS_OK);
+    struct unpack in = {.data = out.data, .length = out.length};
+    unpack_fields(&in, &to, fields, FIELDS);
+    assert_true(to.sign == -3 && to.colour == GREEN && to.few == UINT32_MAX);
+    assert_true(to.many == UINT64_MAX && to.real == 0.25);
+    assert_string_equal(to.name, "sky");
+    free(to.name);
+    assert_int_equal(unpack_f64s(&in, &back, &count), STATUS_OK);
+    assert_true(count == 2 && back[0] == 1.5 && back[1] == -2);
+    assert_int_equal(unpack_f64s(&in, &none, &count), STATUS_OK);
+    assert_null(none);
+    assert_int_equal(count, 0);
+    assert_true(!in.failed && in.at == in.length);
+    free(back);
+    /* A number that its field does not hold. */
+    out.length = 0;
+    assert_int_equal(pack_i64(&out, INT64_C(1) << 31), STATUS_OK);
+    struct unpack large = {.data = out.data, .length = out.length};
+    unpack_fields(&large, &to, fields, 1);
+    assert_int_equal(large.failed, 1);
+    text_free(&out);
+}
+
 static void only_the_first_failure_is_the_cause(void **state)
 {
     (void)state;
@@ -330,6 +382,7 @@ int main(void)
         cmocka_unit_test(days_keep_what_seconds_hold),
         cmocka_unit_test(dates_of_damaged_files_stay_dates),
         cmocka_unit_test(packed_values_come_back),
+        cmocka_unit_test(a_struct_comes_back_by_its_table),
         cmocka_unit_test(only_the_first_failure_is_the_cause),
     };
     return cmocka_run_group_tests_name("units", tests, NULL, NULL);

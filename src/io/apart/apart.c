@@ -361,14 +361,40 @@ out:
     return st;
 }
 
-int apart_is_true(const char *task, const char *path)
+status_t apart_do(const struct apart_task *task, const struct text *question, struct text *answer)
+{
+    struct unpack in = {.data = question->data, .length = question->length};
+    return is_used ? apart_ask(task->name, question, answer) : task->work(&in, answer);
+}
+
+status_t apart_do_path(const struct apart_task *task, const char *path, struct text *answer)
+{
+    status_t st = STATUS_OK;
+    struct text question = {0};
+    TRY(pack_text(&question, path));
+    TRY(apart_do(task, &question, answer));
+out:
+    text_free(&question);
+    return st;
+}
+
+int apart_is_true(const struct apart_task *task, const char *path)
 {
     struct text answer = {0};
-    if (apart_ask_of(task, path, &answer) != STATUS_OK) {
+    if (apart_do_path(task, path, &answer) != STATUS_OK) {
         report_clear();
     }
     struct unpack in = {.data = answer.data, .length = answer.length};
     int is_true = unpack_u64(&in) == 1;
     text_free(&answer);
     return is_true;
+}
+
+status_t apart_path(struct unpack *question, char **out)
+{
+    status_t st = STATUS_OK;
+    *out = unpack_text(question);
+    REQUIRE(*out, STATUS_DEVICE, "out of memory: a name");
+out:
+    return st;
 }

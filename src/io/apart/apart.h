@@ -7,14 +7,16 @@
  * no file of its parent's, gets none of its signals, and dies with it.
  *
  * A process that never called apart_begin() (the child, tests, fuzz targets) does everything
- * itself: whoever asks looks at apart_is_used() first. Main thread only. */
+ * itself, by the same questions and answers. So a module has a function that asks (public) and a
+ * worker that answers (static), and the table of all tasks (cli/serve.c) is needed by the child
+ * alone. Main thread only. */
 #ifndef VOLTMILL_IO_APART_APART_H
 #define VOLTMILL_IO_APART_APART_H
 
 #include "base/status.h"
 #include "io/pack.h"
 
-/* What a child can do. The answer is empty to begin with. */
+/* What a child can do: `work` unpacks the question and appends to the answer. */
 struct apart_task {
     const char *name;
     status_t (*work)(struct unpack *question, struct text *answer);
@@ -24,7 +26,8 @@ struct apart_task {
 extern const char apart_word[];
 
 /* In a child: does what the command line asks for, of the `count` tasks. Never returns. */
-_Noreturn void apart_serve(int argc, char **argv, const struct apart_task *tasks, size_t count);
+_Noreturn void apart_serve(int argc, char **argv, const struct apart_task *const *tasks,
+                           size_t count);
 
 /* From now on this process asks. */
 void apart_begin(void);
@@ -45,8 +48,18 @@ status_t apart_ask(const char *task, const struct text *question, struct text *a
 /* The same of a path alone. */
 status_t apart_ask_of(const char *task, const char *path, struct text *answer);
 
+/* Does the task: has a child do it where this process asks, else does it here. Appends to the
+ * answer. Fails as the task did, or as apart_ask(). */
+status_t apart_do(const struct apart_task *task, const struct text *question, struct text *answer);
+
+/* The same of a path alone. */
+status_t apart_do_path(const struct apart_task *task, const char *path, struct text *answer);
+
 /* Tasks that answer yes (1) or no (0) of a path; what cannot be looked at is no. */
-int apart_is_true(const char *task, const char *path);
+int apart_is_true(const struct apart_task *task, const char *path);
+
+/* In a worker: the path that the question begins with, for free(). Fails with DEVICE. */
+status_t apart_path(struct unpack *question, char **out);
 
 /* A child tells what it looks at next, "FILE: OBJECT"; costs a system call. Nothing elsewhere. */
 void apart_at(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -130,7 +130,8 @@ out:
     return st;
 }
 
-_Noreturn void apart_serve(int argc, char **argv, const struct apart_task *tasks, size_t count)
+_Noreturn void apart_serve(int argc, char **argv, const struct apart_task *const *tasks,
+                           size_t count)
 {
     const struct rlimit none = {0, 0};
     struct text answer = {0};
@@ -144,8 +145,8 @@ _Noreturn void apart_serve(int argc, char **argv, const struct apart_task *tasks
     parent_fd = STDIN_FILENO;
     report_relay(apart_relay);
     for (size_t i = 0; i < count; i++) {
-        if (strcmp(argv[3], tasks[i].name) == 0) {
-            status_t st = apart_answer_one(&tasks[i], &answer);
+        if (strcmp(argv[3], tasks[i]->name) == 0) {
+            status_t st = apart_answer_one(tasks[i], &answer);
             apart_tell_output();
             if (st == STATUS_OK) {
                 apart_tell(APART_ANSWER, answer.data ? answer.data : "", answer.length);

@@ -96,12 +96,28 @@ struct journal_rows journal_head_rows(const struct journal_head *head, const str
     return (struct journal_rows){first, end - first};
 }
 
-static status_t head_pack_choice(const struct channelise_choice *choice, struct text *out)
+/* The packed head: these, the place and `more`, and the choice with its wisdom. */
+#define FIELD(name) PACK_FIELD(struct journal_head, name)
+static const struct pack_field head_fields[] = {FIELD(program),    FIELD(inputs),
+                                                FIELD(job),        FIELD(coefficients),
+                                                FIELD(arithmetic), FIELD(integrate)};
+static const struct pack_field head_more[] = {
+    FIELD(chunking.spectra), FIELD(chunking.chunk_spectra),
+    FIELD(chunking.streams), FIELD(chunking.group_streams),
+    FIELD(backend),          FIELD(choice.backend),
+    FIELD(choice.kernel),    FIELD(choice.fft)};
+enum {
+    FIELDS = sizeof head_fields / sizeof *head_fields,
+    MORE = sizeof head_more / sizeof *head_more
+};
+
+status_t journal_head_pack(const struct journal_head *head, struct text *out)
 {
     status_t st = STATUS_OK;
-    TRY(pack_u64(out, choice->backend));
-    TRY(pack_u64(out, choice->kernel));
-    TRY(pack_u64(out, choice->fft));
+    const struct channelise_choice *choice = &head->choice;
+    TRY(pack_fields(out, head, head_fields, FIELDS));
+    TRY(product_pack_place(&head->place, out));
+    TRY(pack_fields(out, head, head_more, MORE));
     for (size_t i = 0; i < sizeof choice->numbers / sizeof *choice->numbers; i++) {
         TRY(pack_u64(out, choice->numbers[i]));
     }
@@ -110,40 +126,11 @@ out:
     return st;
 }
 
-status_t journal_head_pack(const struct journal_head *head, struct text *out)
-{
-    status_t st = STATUS_OK;
-    TRY(pack_text(out, head->program));
-    TRY(pack_text(out, head->inputs));
-    TRY(pack_text(out, head->job));
-    TRY(pack_text(out, head->coefficients));
-    TRY(pack_text(out, head->arithmetic));
-    TRY(pack_u64(out, head->integrate));
-    TRY(product_pack_place(&head->place, out));
-    TRY(pack_u64(out, head->chunking.spectra));
-    TRY(pack_u64(out, head->chunking.chunk_spectra));
-    TRY(pack_u64(out, head->chunking.streams));
-    TRY(pack_u64(out, head->chunking.group_streams));
-    TRY(pack_u64(out, head->backend));
-    TRY(head_pack_choice(&head->choice, out));
-out:
-    return st;
-}
-
-static uint32_t head_unpack_u32(struct unpack *in)
-{
-    uint64_t value = unpack_u64(in);
-    in->failed |= value > UINT32_MAX;
-    return (uint32_t)value;
-}
-
 static void head_unpack_choice(struct unpack *in, struct channelise_choice *out)
 {
-    out->backend = (enum backend_kind)head_unpack_u32(in);
-    out->kernel = (enum kernel_kind)head_unpack_u32(in);
-    out->fft = (enum fft_kind)head_unpack_u32(in);
+    static const struct pack_field number = {0, PACK_U32};
     for (size_t i = 0; i < sizeof out->numbers / sizeof *out->numbers; i++) {
-        out->numbers[i] = head_unpack_u32(in);
+        unpack_fields(in, &out->numbers[i], &number, 1);
     }
     char *wisdom = unpack_text(in);
     if (wisdom && strlen(wisdom) < sizeof out->wisdom) {
@@ -176,18 +163,9 @@ static int head_makes_sense(const struct journal_head *head)
 int journal_head_unpack(struct unpack *in, struct journal_head *out)
 {
     *out = (struct journal_head){0};
-    out->program = unpack_text(in);
-    out->inputs = unpack_text(in);
-    out->job = unpack_text(in);
-    out->coefficients = unpack_text(in);
-    out->arithmetic = unpack_text(in);
-    out->integrate = unpack_u64(in);
+    unpack_fields(in, out, head_fields, FIELDS);
     product_unpack_place(in, &out->place);
-    out->chunking.spectra = unpack_u64(in);
-    out->chunking.chunk_spectra = unpack_u64(in);
-    out->chunking.streams = head_unpack_u32(in);
-    out->chunking.group_streams = head_unpack_u32(in);
-    out->backend = (enum backend_kind)head_unpack_u32(in);
+    unpack_fields(in, out, head_more, MORE);
     head_unpack_choice(in, &out->choice);
     int is_known = out->backend == BACKEND_CPU || out->backend == BACKEND_OPENCL ||
                    out->backend == BACKEND_REFERENCE;

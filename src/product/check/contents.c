@@ -3,8 +3,8 @@
 #include "base/memory.h"
 #include "io/crc.h"
 #include "io/file.h"
-#include "product/ask.h"
 #include "product/check/contents_value.h"
+#include "product/place.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -355,8 +355,8 @@ out:
     return st;
 }
 
-static status_t contents_compare_here(const char *path, const struct product_place *place,
-                                      struct contents_found *out)
+static status_t contents_check(const char *path, const struct product_place *place,
+                               struct contents_found *out)
 {
     status_t st = STATUS_OK;
     struct contents contents = {
@@ -386,9 +386,46 @@ out:
     return st;
 }
 
+static status_t contents_answer(struct unpack *question, struct text *answer)
+{
+    status_t st = STATUS_OK;
+    struct contents_found found = {0};
+    struct product_place place;
+    char *path = NULL;
+    TRY(apart_path(question, &path));
+    product_unpack_place(question, &place);
+    TRY(contents_check(path, &place, &found));
+    TRY(pack_u64(answer, found.known));
+    TRY(pack_u64(answer, found.bad));
+    TRY(pack_text(answer, found.words.data));
+out:
+    text_free(&found.words);
+    free(path);
+    return st;
+}
+
+const struct apart_task contents_compare_task = {"contents", contents_answer};
+
 status_t contents_compare(const char *path, const struct product_place *place,
                           struct contents_found *out)
 {
-    return apart_is_used() ? ask_contents(path, place, out)
-                           : contents_compare_here(path, place, out);
+    status_t st = STATUS_OK;
+    struct text question = {0};
+    struct text answer = {0};
+    char *words = NULL;
+    *out = (struct contents_found){0};
+    TRY(pack_text(&question, path));
+    TRY(product_pack_place(place, &question));
+    TRY(apart_do(&contents_compare_task, &question, &answer));
+    struct unpack in = {.data = answer.data, .length = answer.length};
+    out->known = unpack_u64(&in);
+    out->bad = unpack_u64(&in);
+    words = unpack_text(&in);
+    TRY(unpack_check(&in, "what a product holds"));
+    TRY(text_add(&out->words, "%s", words ? words : ""));
+out:
+    free(words);
+    text_free(&question);
+    text_free(&answer);
+    return st;
 }

@@ -3,7 +3,6 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "io/hdf5/h5_file.h"
-#include "product/ask.h"
 #include "product/kind/kinds.h"
 #include "product/kind/sigproc.h"
 #include "product/spans.h"
@@ -218,7 +217,7 @@ out:
     return st;
 }
 
-static status_t dedispersed_read_here(const char *path, struct dedispersed **out)
+static status_t dedispersed_inspect(const char *path, struct dedispersed **out)
 {
     status_t st = STATUS_OK;
     struct dedispersed *to = NULL;
@@ -248,7 +247,67 @@ out:
     return st;
 }
 
+#define FIELD(name) PACK_FIELD(struct dedispersed, name)
+static const struct pack_field dedispersed_fields[] = {FIELD(filterbank), FIELD(mode), FIELD(edges),
+                                                       FIELD(constant), FIELD(reference_hz)};
+enum { FIELDS = sizeof dedispersed_fields / sizeof *dedispersed_fields };
+
+static status_t dedispersed_pack(const struct dedispersed *from, struct text *out)
+{
+    status_t st = STATUS_OK;
+    size_t ndelays = from->ndms * from->nchannels;
+    TRY(pack_fields(out, from, dedispersed_fields, FIELDS));
+    TRY(pack_f64s(out, from->dms, from->ndms));
+    TRY(pack_f64s(out, from->freq_hz, from->nchannels));
+    TRY(pack_u64(out, ndelays));
+    TRY(text_add_bytes(out, (const char *)from->delays, ndelays * sizeof *from->delays));
+out:
+    return st;
+}
+
+static status_t dedispersed_unpack(struct unpack *in, struct dedispersed **out)
+{
+    status_t st = STATUS_OK;
+    struct dedispersed *to = NULL;
+    TRY(memory_zeroed(1, sizeof *to, "a product", &to));
+    unpack_fields(in, to, dedispersed_fields, FIELDS);
+    TRY(unpack_f64s(in, &to->dms, &to->ndms));
+    TRY(unpack_f64s(in, &to->freq_hz, &to->nchannels));
+    size_t count = unpack_count(in, sizeof *to->delays);
+    TRY(memory_zeroed(count, sizeof *to->delays, "delays", &to->delays));
+    unpack_bytes(in, to->delays, count * sizeof *to->delays);
+    TRY(unpack_check(in, "a product"));
+    *out = to;
+    to = NULL;
+out:
+    dedispersed_destroy(to);
+    return st;
+}
+
+static status_t dedispersed_answer(struct unpack *question, struct text *answer)
+{
+    status_t st = STATUS_OK;
+    struct dedispersed *to = NULL;
+    char *path = NULL;
+    TRY(apart_path(question, &path));
+    TRY(dedispersed_inspect(path, &to));
+    TRY(dedispersed_pack(to, answer));
+out:
+    dedispersed_destroy(to);
+    free(path);
+    return st;
+}
+
+const struct apart_task dedispersed_read_task = {"dedispersed", dedispersed_answer};
+
 status_t dedispersed_read(const char *path, struct dedispersed **out)
 {
-    return apart_is_used() ? ask_dedispersed(path, out) : dedispersed_read_here(path, out);
+    status_t st = STATUS_OK;
+    struct text answer = {0};
+    TRY(apart_do_path(&dedispersed_read_task, path, &answer));
+    struct unpack in = {.data = answer.data, .length = answer.length};
+    TRY(dedispersed_unpack(&in, out));
+out:
+    text_free(&answer);
+    return st;
 }

@@ -41,5 +41,6 @@ struct dedispersed {
 /* Fails with DATA. */
 status_t dedispersed_read(const char *path, struct dedispersed **out);
 void dedispersed_destroy(struct dedispersed *dedispersed);
+extern const struct apart_task dedispersed_read_task;
 
 #endif

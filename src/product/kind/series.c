@@ -3,7 +3,6 @@
 #include "archive/fbh5/start.h"
 #include "archive/holds.h"
 #include "base/memory.h"
-#include "product/ask.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -222,13 +221,10 @@ out:
     return st;
 }
 
-status_t series_open(const char *path, struct series **out)
+static status_t series_open_here(const char *path, struct series **out)
 {
     status_t st = STATUS_OK;
     struct series *series = NULL;
-    if (apart_is_used()) {
-        TRY(ask_series(path)); /* first; it stays open here */
-    }
     TRY(memory_zeroed(1, sizeof *series, "series", &series));
     series->file = -1;
     series->data = -1;
@@ -246,6 +242,36 @@ status_t series_open(const char *path, struct series **out)
     series = NULL;
 out:
     series_destroy(series);
+    return st;
+}
+
+/* Only tries: it must be open in the process that reads it. */
+static status_t series_answer(struct unpack *question, struct text *answer)
+{
+    status_t st = STATUS_OK;
+    (void)answer;
+    struct series *series = NULL;
+    char *path = NULL;
+    TRY(apart_path(question, &path));
+    TRY(series_open_here(path, &series));
+out:
+    series_destroy(series);
+    free(path);
+    return st;
+}
+
+const struct apart_task series_open_task = {"series", series_answer};
+
+status_t series_open(const char *path, struct series **out)
+{
+    status_t st = STATUS_OK;
+    struct text answer = {0};
+    if (apart_is_used()) {
+        TRY(apart_do_path(&series_open_task, path, &answer));
+    }
+    TRY(series_open_here(path, out));
+out:
+    text_free(&answer);
     return st;
 }
 

@@ -3,6 +3,7 @@
 #ifndef VOLTMILL_PRODUCT_KIND_SERIES_H
 #define VOLTMILL_PRODUCT_KIND_SERIES_H
 
+#include "io/apart/apart.h"
 #include "io/hdf5/h5.h"
 #include "product/kind/sigproc.h"
 
@@ -36,6 +37,7 @@ struct series {
 /* Fails with DATA: no dedispersed product, sizes that cannot be, neither tsamp nor times. */
 status_t series_open(const char *path, struct series **out);
 void series_destroy(struct series *series);
+extern const struct apart_task series_open_task;
 
 /* Reads samples first .. first + count - 1 of one DM. Fails with DATA. */
 status_t series_read(const struct series *series, uint64_t dm, uint64_t first, uint64_t count,
