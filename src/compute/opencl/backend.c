@@ -97,15 +97,12 @@ static status_t backend_fastest(const device_t *device, cl_mem from, cl_mem to, 
                                           &event);
         CL_TRY(device, error, "copy");
         TRY(device_wait(device, event));
-        TRY(device_seconds(device, event, &seconds));
-        clReleaseEvent(event);
-        event = NULL;
+        TRY(device_seconds(device, NULL, event, &seconds));
+        device_forget(&event);
         *out = i == 0 || seconds < *out ? seconds : *out;
     }
 out:
-    if (event) {
-        clReleaseEvent(event);
-    }
+    device_forget(&event);
     return st;
 }
 

@@ -6,31 +6,18 @@
 
 #include <stdlib.h>
 
-static void buffer_forget(cl_event *event)
-{
-    if (*event) {
-        clReleaseEvent(*event);
-        *event = NULL;
-    }
-}
-
 void opencl_buffer_destroy(buffer_t *base)
 {
     struct opencl_buffer *buffer = (struct opencl_buffer *)base;
     cl_command_queue queue = buffer->device->upload;
     /* Whatever is under way must not find its memory gone. */
-    if (buffer->moved) {
-        clWaitForEvents(1, &buffer->moved);
+    cl_event *const events[] = {&buffer->moved, &buffer->used, &buffer->counted};
+    for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
+        if (*events[i]) {
+            clWaitForEvents(1, events[i]);
+        }
+        device_forget(events[i]);
     }
-    if (buffer->used) {
-        clWaitForEvents(1, &buffer->used);
-    }
-    if (buffer->counted) {
-        clWaitForEvents(1, &buffer->counted);
-    }
-    buffer_forget(&buffer->moved);
-    buffer_forget(&buffer->used);
-    buffer_forget(&buffer->counted);
     if (buffer->host) {
         clEnqueueUnmapMemObject(queue, buffer->pinned, buffer->host, 0, NULL, NULL);
         clFinish(queue);
@@ -113,48 +100,101 @@ out:
     return st;
 }
 
-status_t opencl_buffer_upload(struct opencl_buffer *buffer, uint64_t bytes, cl_event *timed)
+/* Notes that the work up to `done` uses the buffer's device memory. */
+static void buffer_use(struct opencl_buffer *buffer, cl_event done)
+{
+    device_forget(&buffer->used);
+    clRetainEvent(done);
+    buffer->used = done;
+}
+
+/* What both transfers do behind their call. */
+static status_t buffer_moves(const struct opencl_buffer *buffer, cl_command_queue queue,
+                             struct stopwatch *watch, enum channelise_step step)
+{
+    status_t st = STATUS_OK;
+    cl_event *timed = NULL;
+    TRY(stopwatch_event(watch, step, &timed));
+    if (timed) {
+        clRetainEvent(buffer->moved);
+        *timed = buffer->moved;
+    }
+    CL_TRY(buffer->device, clFlush(queue), "begin work");
+out:
+    return st;
+}
+
+static status_t buffer_upload(struct opencl_buffer *buffer, uint64_t bytes, struct stopwatch *watch)
 {
     status_t st = STATUS_OK;
     const device_t *device = buffer->device;
-    buffer_forget(&buffer->moved);
-    buffer_forget(&buffer->counted);
+    device_forget(&buffer->moved);
+    device_forget(&buffer->counted);
     CL_TRY(device,
            clEnqueueWriteBuffer(device->upload, buffer->memory, CL_FALSE, 0, bytes, buffer->host,
                                 buffer->used ? 1 : 0, buffer->used ? &buffer->used : NULL,
                                 &buffer->moved),
            "bring samples to the device");
-    if (timed) {
-        clRetainEvent(buffer->moved);
-        *timed = buffer->moved;
-    }
-    CL_TRY(device, clFlush(device->upload), "begin work");
+    TRY(buffer_moves(buffer, device->upload, watch, STEP_UPLOAD));
 out:
     return st;
 }
 
-status_t opencl_buffer_download(struct opencl_buffer *buffer, uint64_t bytes, cl_event done,
-                                cl_event *timed)
+static status_t buffer_download(struct opencl_buffer *buffer, uint64_t bytes, cl_event done,
+                                struct stopwatch *watch)
 {
     status_t st = STATUS_OK;
     const device_t *device = buffer->device;
-    buffer_forget(&buffer->moved);
+    device_forget(&buffer->moved);
     CL_TRY(device,
            clEnqueueReadBuffer(device->download, buffer->memory, CL_FALSE, 0, bytes, buffer->host,
                                1, &done, &buffer->moved),
            "fetch rows from the device");
-    if (timed) {
-        clRetainEvent(buffer->moved);
-        *timed = buffer->moved;
-    }
-    CL_TRY(device, clFlush(device->download), "begin work");
+    TRY(buffer_moves(buffer, device->download, watch, STEP_DOWNLOAD));
 out:
     return st;
 }
 
-void opencl_buffer_used(struct opencl_buffer *buffer, cl_event done)
+status_t opencl_block_begin(struct opencl_buffer *in, uint64_t bytes, buffer_t *const *out,
+                            uint32_t nout, struct stopwatch *watch)
 {
-    buffer_forget(&buffer->used);
-    clRetainEvent(done);
-    buffer->used = done;
+    status_t st = STATUS_OK;
+    const device_t *device = in->device;
+    cl_event events[MOST_OUTPUTS + 1];
+    cl_uint count = 0;
+    if (bytes > 0) {
+        TRY(buffer_upload(in, bytes, watch));
+        events[count++] = in->moved;
+    }
+    for (uint32_t i = 0; i < nout; i++) {
+        cl_event moved = ((struct opencl_buffer *)out[i])->moved;
+        if (moved) {
+            events[count++] = moved;
+        }
+    }
+    if (count > 0) {
+        CL_TRY(device, clEnqueueBarrierWithWaitList(device->compute, count, events, NULL),
+               "wait for transfers");
+    }
+out:
+    return st;
+}
+
+status_t opencl_block_end(struct opencl_buffer *in, buffer_t *const *out, const uint64_t *bytes,
+                          uint32_t nout, struct stopwatch *watch)
+{
+    status_t st = STATUS_OK;
+    cl_event done = NULL;
+    TRY(device_mark(in->device, &done));
+    buffer_use(in, done);
+    for (uint32_t i = 0; i < nout; i++) {
+        struct opencl_buffer *buffer = (struct opencl_buffer *)out[i];
+        if (bytes[i] > 0) {
+            TRY(buffer_download(buffer, bytes[i], done, watch));
+        }
+        buffer_use(buffer, done);
+    }
+out:
+    device_forget(&done);
+    return st;
 }

@@ -1,3 +1,4 @@
+/* Opening a device, its memory, and events of its queues. */
 #include "compute/opencl/device.h"
 
 #include "base/memory.h"
@@ -171,17 +172,74 @@ out:
     return st;
 }
 
-status_t device_seconds(const device_t *device, cl_event event, double *seconds)
+void device_forget(cl_event *event)
+{
+    if (*event) {
+        clReleaseEvent(*event);
+        *event = NULL;
+    }
+}
+
+status_t device_seconds(const device_t *device, cl_event from, cl_event to, double *seconds)
 {
     status_t st = STATUS_OK;
     cl_ulong begin = 0;
     cl_ulong end = 0;
     CL_TRY(device,
-           clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof begin, &begin, NULL),
+           clGetEventProfilingInfo(from ? from : to,
+                                   from ? CL_PROFILING_COMMAND_END : CL_PROFILING_COMMAND_START,
+                                   sizeof begin, &begin, NULL),
            "time a command");
-    CL_TRY(device, clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL),
+    CL_TRY(device, clGetEventProfilingInfo(to, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL),
            "time a command");
     *seconds = end > begin ? (double)(end - begin) * 1e-9 : 0;
+out:
+    return st;
+}
+
+status_t device_write(const device_t *device, cl_mem memory, uint64_t at, const void *data,
+                      uint64_t bytes, const char *what)
+{
+    status_t st = STATUS_OK;
+    cl_int error = clEnqueueWriteBuffer(device->compute, memory, CL_TRUE, (size_t)at, (size_t)bytes,
+                                        data, 0, NULL, NULL);
+    REQUIRE(error == CL_SUCCESS, STATUS_DEVICE,
+            "OpenCL device %s: cannot bring %s to the device: %s", device->info.name, what,
+            device_error_name(error));
+out:
+    return st;
+}
+
+status_t device_put(device_t *device, const void *data, uint64_t bytes, const char *what,
+                    cl_mem *out)
+{
+    status_t st = STATUS_OK;
+    TRY(device_allocate(device, bytes, what, out));
+    TRY(device_write(device, *out, 0, data, bytes, what));
+out:
+    return st;
+}
+
+status_t device_clear(const device_t *device, cl_mem memory, uint64_t at, uint64_t bytes)
+{
+    status_t st = STATUS_OK;
+    enum { MOST = 1 << 30 }; /* NVIDIA's fill goes astray beyond 2 GiB (driver 580) */
+    const cl_float zero = 0;
+    for (uint64_t i = 0; i < bytes; i += MOST) {
+        CL_TRY(device,
+               clEnqueueFillBuffer(device->compute, memory, &zero, sizeof zero, (size_t)(at + i),
+                                   (size_t)min_u64(MOST, bytes - i), 0, NULL, NULL),
+               "write zeros");
+    }
+out:
+    return st;
+}
+
+status_t device_mark(const device_t *device, cl_event *out)
+{
+    status_t st = STATUS_OK;
+    CL_TRY(device, clEnqueueMarkerWithWaitList(device->compute, 0, NULL, out), "mark the queue");
+    CL_TRY(device, clFlush(device->compute), "begin work");
 out:
     return st;
 }

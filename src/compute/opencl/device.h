@@ -71,8 +71,24 @@ const char *device_error_name(cl_int error);
 /* Waits for an event (NULL: nothing). Fails with DEVICE when its command has failed. */
 status_t device_wait(const device_t *device, cl_event event);
 
-/* Seconds that the command of a finished event took on the device. */
-status_t device_seconds(const device_t *device, cl_event event, double *seconds);
+/* Releases an event, if there is one, and sets it to NULL. */
+void device_forget(cl_event *event);
+
+/* Seconds on the device that the command of a finished event took (`from` NULL), or from the end of
+ * one command to that of another. */
+status_t device_seconds(const device_t *device, cl_event from, cl_event to, double *seconds);
+
+/* Copies host memory to `at` bytes into device memory; waits. device_put() also allocates it.
+ * `what` names it in messages. Fail with DEVICE. */
+status_t device_write(const device_t *device, cl_mem memory, uint64_t at, const void *data,
+                      uint64_t bytes, const char *what);
+status_t device_put(device_t *device, const void *data, uint64_t bytes, const char *what,
+                    cl_mem *out);
+
+/* Enqueue, in the queue of computations: zeros (multiples of 4 bytes); and an event that comes when
+ * all before it is done, at which work begins. Fail with DEVICE. */
+status_t device_clear(const device_t *device, cl_mem memory, uint64_t at, uint64_t bytes);
+status_t device_mark(const device_t *device, cl_event *out);
 
 /* TRY for OpenCL: `device` may be NULL, `what` says what was tried. */
 #define CL_TRY(device, call, what)                                                                 \

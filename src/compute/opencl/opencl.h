@@ -4,6 +4,7 @@
 
 #include "compute/backend_ops.h"
 #include "compute/opencl/device.h"
+#include "compute/opencl/stopwatch.h"
 
 struct opencl {
     struct backend base;
@@ -31,13 +32,14 @@ void opencl_buffer_destroy(buffer_t *buffer);
 status_t opencl_buffer_get(buffer_t *buffer, void **out);
 status_t opencl_buffer_missing(buffer_t *in, uint64_t *out);
 
-/* Enqueue the transfer of the first `bytes`. To the device: after the work that still uses what is
- * there; from it: after `done`. */
-status_t opencl_buffer_upload(struct opencl_buffer *buffer, uint64_t bytes, cl_event *timed);
-status_t opencl_buffer_download(struct opencl_buffer *buffer, uint64_t bytes, cl_event done,
-                                cl_event *timed);
-/* Notes that the work up to `done` uses the buffer's device memory. */
-void opencl_buffer_used(struct opencl_buffer *buffer, cl_event done);
+/* What stands before and behind the kernels of a block, in its queue. Before: the first `bytes` of
+ * samples come to the device (0: they are there), after the work that still uses what is there, and
+ * rows of earlier blocks are gone from it. Behind: the first bytes[i] of out[i] come to the host;
+ * work begins. Transfers run beside other blocks' kernels. Fail with DEVICE. */
+status_t opencl_block_begin(struct opencl_buffer *in, uint64_t bytes, buffer_t *const *out,
+                            uint32_t nout, struct stopwatch *watch);
+status_t opencl_block_end(struct opencl_buffer *in, buffer_t *const *out, const uint64_t *bytes,
+                          uint32_t nout, struct stopwatch *watch);
 
 /* The stage (channelise.c) and the choice (choose.c). */
 status_t opencl_channelise_choose(backend_t *backend, const struct channelise_spec *spec,

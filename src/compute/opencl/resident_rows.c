@@ -1,8 +1,8 @@
 /* Shelves in the device's memory. All copies go through the queue of computations, so that they
  * stand behind the stage that made the rows and before the one that takes them. */
 #include "base/memory.h"
+#include "compute/opencl/launch.h"
 #include "compute/opencl/opencl.h"
-#include "compute/opencl/program.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,6 @@ struct opencl_shelf {
     struct piece *pieces; /* by `first` */
     size_t npieces, room;
     int has_doubles;
-    cl_program program;
     cl_kernel add;
     cl_mem raw; /* rows on their way to sums */
     uint64_t raw_rows;
@@ -49,12 +48,7 @@ void opencl_resident_rows_destroy(resident_rows_t *base)
 {
     struct opencl_shelf *shelf = (struct opencl_shelf *)base;
     opencl_resident_rows_clear(base);
-    if (shelf->add) {
-        clReleaseKernel(shelf->add);
-    }
-    if (shelf->program) {
-        clReleaseProgram(shelf->program);
-    }
+    launch_release(shelf->add);
     device_release(shelf->device, shelf->raw);
     device_release(shelf->device, shelf->ifs);
     free(shelf->pieces);
@@ -257,8 +251,7 @@ static status_t rows_prepare_sums(struct opencl_shelf *shelf, const struct resid
     device_t *device = shelf->device;
     const enum program_source source = SOURCE_ADD_ROWS;
     if (!shelf->add) {
-        TRY(program_build(device, &source, 1, "", &shelf->program));
-        TRY(program_kernel(device, shelf->program, "add_rows", &shelf->add));
+        TRY(launch_build(device, &source, 1, "", "add_rows", &shelf->add));
     }
     TRY(rows_take_raw(shelf, sums->each));
     if (shelf->nifs < sums->nifs) {
@@ -268,10 +261,8 @@ static status_t rows_prepare_sums(struct opencl_shelf *shelf, const struct resid
         TRY(device_allocate(device, sums->nifs * sizeof *sums->ifs, "a list of ifs", &shelf->ifs));
         shelf->nifs = sums->nifs;
     }
-    CL_TRY(device,
-           clEnqueueWriteBuffer(device->compute, shelf->ifs, CL_TRUE, 0,
-                                sums->nifs * sizeof *sums->ifs, sums->ifs, 0, NULL, NULL),
-           "bring a list of ifs to the device");
+    TRY(device_write(device, shelf->ifs, 0, sums->ifs, sums->nifs * sizeof *sums->ifs,
+                     "a list of ifs"));
 out:
     return st;
 }
@@ -279,35 +270,11 @@ out:
 static status_t rows_add_up(struct opencl_shelf *shelf, const struct resident_rows_sums *sums,
                             uint64_t count, cl_mem to, uint64_t at)
 {
-    status_t st = STATUS_OK;
-    const device_t *device = shelf->device;
-    const cl_ulong each = sums->each;
-    const cl_ulong times = count;
-    const cl_ulong first = at / sizeof(float);
-    size_t local = ADD_GROUP;
-    size_t global = (size_t)ceil_div_u64(count * sums->nchannels, local) * local;
-    const struct {
-        size_t size;
-        const void *value;
-    } arguments[] = {{sizeof shelf->raw, &shelf->raw},
-                     {sizeof each, &each},
-                     {sizeof sums->nifs_there, &sums->nifs_there},
-                     {sizeof shelf->ifs, &shelf->ifs},
-                     {sizeof sums->nifs, &sums->nifs},
-                     {sizeof sums->nchannels, &sums->nchannels},
-                     {sizeof times, &times},
-                     {sizeof to, &to},
-                     {sizeof first, &first}};
-    for (cl_uint i = 0; i < sizeof arguments / sizeof *arguments; i++) {
-        CL_TRY(device, clSetKernelArg(shelf->add, i, arguments[i].size, arguments[i].value),
-               "set arguments");
-    }
-    CL_TRY(device,
-           clEnqueueNDRangeKernel(device->compute, shelf->add, 1, NULL, &global, &local, 0, NULL,
-                                  NULL),
-           "run add_rows");
-out:
-    return st;
+    struct launch_size size = {(size_t)ceil_div_u64(count * sums->nchannels, ADD_GROUP), ADD_GROUP};
+    return LAUNCH(shelf->device, shelf->add, size, NULL, STEP_FILTER, ARGUMENT(shelf->raw),
+                  ARGUMENT_ULONG(sums->each), ARGUMENT_UINT(sums->nifs_there), ARGUMENT(shelf->ifs),
+                  ARGUMENT_UINT(sums->nifs), ARGUMENT_UINT(sums->nchannels), ARGUMENT_ULONG(count),
+                  ARGUMENT(to), ARGUMENT_ULONG(at / sizeof(float)));
 }
 
 status_t opencl_resident_rows_fetch(resident_rows_t *base, const struct resident_rows_sums *sums,
@@ -334,17 +301,6 @@ out:
 status_t opencl_resident_rows_blank(resident_rows_t *base, buffer_t *in, uint64_t at,
                                     uint64_t bytes)
 {
-    status_t st = STATUS_OK;
-    enum { MOST = 1 << 30 }; /* NVIDIA's fill goes astray beyond 2 GiB (driver 580) */
-    const struct opencl_shelf *shelf = (const struct opencl_shelf *)base;
-    const struct opencl_buffer *to = (const struct opencl_buffer *)in;
-    const cl_float zero = 0;
-    for (uint64_t i = 0; i < bytes; i += MOST) {
-        CL_TRY(shelf->device,
-               clEnqueueFillBuffer(shelf->device->compute, to->memory, &zero, sizeof zero, at + i,
-                                   min_u64(MOST, bytes - i), 0, NULL, NULL),
-               "write zeros");
-    }
-out:
-    return st;
+    return device_clear(((const struct opencl_shelf *)base)->device,
+                        ((const struct opencl_buffer *)in)->memory, at, bytes);
 }

@@ -1,3 +1,4 @@
+/* Events of what was enqueued, kept until their times are asked for. */
 #include "compute/opencl/stopwatch.h"
 
 #include "base/memory.h"
@@ -25,7 +26,7 @@ status_t stopwatch_event(struct stopwatch *watch, enum channelise_step step, cl_
 {
     status_t st = STATUS_OK;
     *out = NULL;
-    if (watch->is_on) {
+    if (watch && watch->is_on) {
         TRY(stopwatch_add_entry(watch, step));
         *out = &watch->entries[watch->count - 1].to;
     }
@@ -59,30 +60,11 @@ out:
     return st;
 }
 
-static status_t stopwatch_span(const device_t *device, cl_event from, cl_event to, double *seconds)
-{
-    status_t st = STATUS_OK;
-    cl_ulong start = 0;
-    cl_ulong end = 0;
-    CL_TRY(device,
-           clGetEventProfilingInfo(from, CL_PROFILING_COMMAND_END, sizeof start, &start, NULL),
-           "read the time of a command");
-    CL_TRY(device, clGetEventProfilingInfo(to, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL),
-           "read the time of a command");
-    *seconds = end > start ? 1e-9 * (double)(end - start) : 0;
-out:
-    return st;
-}
-
 static void stopwatch_forget(struct stopwatch *watch)
 {
     for (uint32_t i = 0; i < watch->count; i++) {
-        if (watch->entries[i].from) {
-            clReleaseEvent(watch->entries[i].from);
-        }
-        if (watch->entries[i].to) {
-            clReleaseEvent(watch->entries[i].to);
-        }
+        device_forget(&watch->entries[i].from);
+        device_forget(&watch->entries[i].to);
     }
     watch->count = 0;
 }
@@ -96,8 +78,7 @@ status_t stopwatch_collect(struct stopwatch *watch, const device_t *device,
         const struct stopwatch_entry *entry = &watch->entries[i];
         double took = 0;
         TRY(device_wait(device, entry->to));
-        TRY(entry->from ? stopwatch_span(device, entry->from, entry->to, &took)
-                        : device_seconds(device, entry->to, &took));
+        TRY(device_seconds(device, entry->from, entry->to, &took));
         seconds[entry->step] += took;
     }
 out:

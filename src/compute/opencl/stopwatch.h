@@ -16,8 +16,8 @@ struct stopwatch {
     } * entries;
 };
 
-/* Where the next command of `step` is to leave its event: NULL when the watch is off. Fails with
- * DEVICE (memory). */
+/* Where the next command of `step` is to leave its event: NULL when the watch is off, or NULL.
+ * Fails with DEVICE (memory). */
 status_t stopwatch_event(struct stopwatch *watch, enum channelise_step step, cl_event **out);
 
 /* Begins and ends a stretch of `queue` that a library fills. Nothing when the watch is off. */

@@ -74,10 +74,7 @@ static status_t dedisperse_allocate_rows(device_t *device, uint64_t count, uint6
     void *zeros = NULL;
     TRY(memory_zeroed(bytes, 1, "a row of zeros", &zeros));
     TRY(device_allocate(device, (count + 1) * bytes, "samples in channels' order", out));
-    CL_TRY(device,
-           clEnqueueWriteBuffer(device->compute, *out, CL_TRUE, count * bytes, bytes, zeros, 0,
-                                NULL, NULL),
-           "write zeros");
+    TRY(device_write(device, *out, count * bytes, zeros, bytes, "zeros"));
 out:
     free(zeros);
     return st;
@@ -162,34 +159,17 @@ out:
     return st;
 }
 
-/* The samples are brought up, unless a stage before has left them on the device. */
-static status_t dedisperse_bring(struct stage *stage, struct opencl_buffer *in,
-                                 const struct dedisperse_input *input, uint64_t samples,
-                                 const struct opencl_buffer *out)
+/* Bytes of the input that come to the device: none of what an earlier stage has left there. */
+static uint64_t dedisperse_upload_bytes(const struct stage *stage, const struct opencl_buffer *in,
+                                        const struct dedisperse_input *input, uint64_t samples)
 {
-    status_t st = STATUS_OK;
-    const device_t *device = stage->opencl->device;
     const struct dispersion *delays = stage->base.spec.delays;
-    cl_event events[2];
-    cl_uint count = 0;
-    if (in->use == BUFFER_IN && !input->is_there) {
-        uint64_t bytes = input->offset + (samples + delays->largest - 1) * input->time_step +
-                         (uint64_t)(delays->nchannels - 1) * input->channel_step +
-                         series_bytes(stage->base.spec.format);
-        cl_event *timed = NULL;
-        TRY(stopwatch_event(&stage->watch, STEP_UPLOAD, &timed));
-        TRY(opencl_buffer_upload(in, bytes, timed));
-        events[count++] = in->moved;
+    if (in->use != BUFFER_IN || input->is_there) {
+        return 0;
     }
-    if (out->moved) {
-        events[count++] = out->moved;
-    }
-    if (count > 0) {
-        CL_TRY(device, clEnqueueBarrierWithWaitList(device->compute, count, events, NULL),
-               "wait for transfers");
-    }
-out:
-    return st;
+    return input->offset + (samples + delays->largest - 1) * input->time_step +
+           (uint64_t)(delays->nchannels - 1) * input->channel_step +
+           series_bytes(stage->base.spec.format);
 }
 
 status_t opencl_dedisperse_run(dedisperse_t *dedisperse, buffer_t *in_buffer,
@@ -198,27 +178,17 @@ status_t opencl_dedisperse_run(dedisperse_t *dedisperse, buffer_t *in_buffer,
 {
     status_t st = STATUS_OK;
     struct stage *stage = (struct stage *)dedisperse;
-    const device_t *device = stage->opencl->device;
+    const struct dispersion *delays = stage->base.spec.delays;
     struct opencl_buffer *in = (struct opencl_buffer *)in_buffer;
-    struct opencl_buffer *out = (struct opencl_buffer *)out_buffer;
-    uint64_t floats = (stage->base.spec.delays->ndms - 1) * out_stride + samples;
-    cl_event *timed = NULL;
-    cl_event done = NULL;
-    TRY(dedisperse_bring(stage, in, input, samples, out));
-    TRY(transpose_run(stage->orderer, &stage->watch, in->memory, input,
-                      samples + stage->base.spec.delays->largest, stage->rows, stage->row_stride,
-                      stage->front));
+    const struct opencl_buffer *out = (struct opencl_buffer *)out_buffer;
+    uint64_t bytes = ((delays->ndms - 1) * out_stride + samples) * sizeof(float);
+    TRY(opencl_block_begin(in, dedisperse_upload_bytes(stage, in, input, samples), &out_buffer, 1,
+                           &stage->watch));
+    TRY(transpose_run(stage->orderer, &stage->watch, in->memory, input, samples + delays->largest,
+                      stage->rows, stage->row_stride, stage->front));
     TRY(dedisperse_run_sums(stage, samples, out->memory, out_stride));
-    CL_TRY(device, clEnqueueMarkerWithWaitList(device->compute, 0, NULL, &done), "mark the queue");
-    CL_TRY(device, clFlush(device->compute), "begin work");
-    opencl_buffer_used(in, done);
-    TRY(stopwatch_event(&stage->watch, STEP_DOWNLOAD, &timed));
-    TRY(opencl_buffer_download(out, floats * sizeof(float), done, timed));
-    opencl_buffer_used(out, done);
+    TRY(opencl_block_end(in, &out_buffer, &bytes, 1, &stage->watch));
 out:
-    if (done) {
-        clReleaseEvent(done);
-    }
     return st;
 }
 

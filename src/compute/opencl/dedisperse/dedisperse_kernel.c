@@ -1,7 +1,8 @@
+/* The kernel is built for its shape; delays become tables of tiles. */
 #include "compute/opencl/dedisperse/dedisperse_kernel.h"
 
 #include "base/memory.h"
-#include "compute/opencl/program.h"
+#include "compute/opencl/launch.h"
 
 #include <stdlib.h>
 
@@ -11,7 +12,6 @@ struct dedisperse_kernel {
     struct dedisperse_shape shape;
     struct dedisperse_shape_spans spans;
     uint32_t *tiles; /* [nranges + 1] the first tile of each range */
-    cl_program program;
     cl_kernel kernel;
     cl_mem rel, bases, firsts;
 };
@@ -31,30 +31,12 @@ void dedisperse_kernel_destroy(dedisperse_kernel_t *adder)
     if (!adder) {
         return;
     }
-    if (adder->kernel) {
-        clReleaseKernel(adder->kernel);
-    }
-    if (adder->program) {
-        clReleaseProgram(adder->program);
-    }
+    launch_release(adder->kernel);
     device_release(adder->device, adder->rel);
     device_release(adder->device, adder->bases);
     device_release(adder->device, adder->firsts);
     free(adder->tiles);
     free(adder);
-}
-
-/* A table on the device. */
-static status_t kernel_put(device_t *device, const uint32_t *table, size_t count, cl_mem *out)
-{
-    status_t st = STATUS_OK;
-    TRY(device_allocate(device, count * sizeof *table, "delays", out));
-    CL_TRY(device,
-           clEnqueueWriteBuffer(device->compute, *out, CL_TRUE, 0, count * sizeof *table, table, 0,
-                                NULL, NULL),
-           "bring delays to the device");
-out:
-    return st;
 }
 
 /* The rows of one tile in both tables, padded ones at 0. */
@@ -102,9 +84,12 @@ static status_t kernel_make_tables(dedisperse_kernel_t *adder,
         adder->tiles[range + 1] = tile;
     }
     firsts[tile] = p->ndms;
-    TRY(kernel_put(adder->device, rel, (size_t)p->ndms * padded, &adder->rel));
-    TRY(kernel_put(adder->device, bases, (size_t)tile * padded, &adder->bases));
-    TRY(kernel_put(adder->device, firsts, (size_t)tile + 1, &adder->firsts));
+    TRY(device_put(adder->device, rel, (size_t)p->ndms * padded * sizeof *rel, "delays",
+                   &adder->rel));
+    TRY(device_put(adder->device, bases, (size_t)tile * padded * sizeof *bases, "delays",
+                   &adder->bases));
+    TRY(device_put(adder->device, firsts, ((size_t)tile + 1) * sizeof *firsts, "tiles",
+                   &adder->firsts));
 out:
     free(rel);
     free(bases);
@@ -118,8 +103,7 @@ static status_t kernel_build(dedisperse_kernel_t *adder)
     struct text options = {0};
     const enum program_source source = SOURCE_DEDISPERSE;
     TRY(dedisperse_shape_options(&adder->problem, &adder->shape, &adder->spans, &options));
-    TRY(program_build(adder->device, &source, 1, options.data, &adder->program));
-    TRY(program_kernel(adder->device, adder->program, "dedisperse", &adder->kernel));
+    TRY(launch_build(adder->device, &source, 1, options.data, "dedisperse", &adder->kernel));
 out:
     text_free(&options);
     return st;
@@ -195,54 +179,19 @@ uint64_t dedisperse_kernel_slack(const dedisperse_kernel_t *adder)
            (uint64_t)adder->spans.span + 4 * sizeof(uint32_t);
 }
 
-/* Argument 0, 1, ... of the kernel. */
-static cl_int kernel_set_arguments(dedisperse_kernel_t *adder, cl_mem rows, cl_ulong stride,
-                                   cl_mem out, cl_ulong out_stride, cl_ulong samples, cl_uint tile,
-                                   cl_uint pieces)
-{
-    const struct {
-        size_t size;
-        const void *value;
-    } arguments[] = {{sizeof rows, &rows},
-                     {sizeof stride, &stride},
-                     {sizeof adder->rel, &adder->rel},
-                     {sizeof adder->bases, &adder->bases},
-                     {sizeof adder->firsts, &adder->firsts},
-                     {sizeof out, &out},
-                     {sizeof out_stride, &out_stride},
-                     {sizeof samples, &samples},
-                     {sizeof tile, &tile},
-                     {sizeof pieces, &pieces}};
-    cl_int error = CL_SUCCESS;
-    for (cl_uint i = 0; i < sizeof arguments / sizeof *arguments; i++) {
-        error |= clSetKernelArg(adder->kernel, i, arguments[i].size, arguments[i].value);
-    }
-    return error;
-}
-
 status_t dedisperse_kernel_run(dedisperse_kernel_t *adder, struct stopwatch *watch, cl_mem rows,
                                uint64_t row_stride, uint64_t samples, uint32_t range, cl_mem out,
                                uint64_t out_stride)
 {
-    status_t st = STATUS_OK;
     const struct dedisperse_shape *s = &adder->shape;
     uint64_t skewed = samples + (uint64_t)s->skew * (adder->spans.dms - 1);
     uint64_t pieces = ceil_div_u64(skewed, dedisperse_shape_tile_samples(s));
     uint32_t ntiles = adder->tiles[range + 1] - adder->tiles[range];
+    struct launch_size size = {(size_t)(pieces * ntiles), (size_t)s->time_items * s->dm_items};
     /* The kernel counts its words, not samples. */
-    uint64_t stride = row_stride / s->pack;
-    size_t local = (size_t)s->time_items * s->dm_items;
-    size_t global = (size_t)(pieces * ntiles) * local;
-    cl_event *timed = NULL;
-    CL_TRY(adder->device,
-           kernel_set_arguments(adder, rows, stride, out, out_stride, samples, adder->tiles[range],
-                                (cl_uint)pieces),
-           "set arguments");
-    TRY(stopwatch_event(watch, STEP_FILTER, &timed));
-    CL_TRY(adder->device,
-           clEnqueueNDRangeKernel(adder->device->compute, adder->kernel, 1, NULL, &global, &local,
-                                  0, NULL, timed),
-           "run dedisperse");
-out:
-    return st;
+    return LAUNCH(adder->device, adder->kernel, size, watch, STEP_FILTER, ARGUMENT(rows),
+                  ARGUMENT_ULONG(row_stride / s->pack), ARGUMENT(adder->rel),
+                  ARGUMENT(adder->bases), ARGUMENT(adder->firsts), ARGUMENT(out),
+                  ARGUMENT_ULONG(out_stride), ARGUMENT_ULONG(samples),
+                  ARGUMENT_UINT(adder->tiles[range]), ARGUMENT_UINT((cl_uint)pieces));
 }

@@ -1,7 +1,8 @@
+/* Two kernels of one program, and their tables on the device. */
 #include "compute/opencl/dedisperse/transpose.h"
 
 #include "base/memory.h"
-#include "compute/opencl/program.h"
+#include "compute/opencl/launch.h"
 
 #include <stdlib.h>
 
@@ -13,7 +14,6 @@ struct transpose {
     size_t sample_bytes;
     int is_float;
     uint32_t nused;
-    cl_program program;
     cl_kernel order, sub_bands;
     cl_mem channels, ends, inner;
 };
@@ -23,46 +23,31 @@ void transpose_destroy(transpose_t *orderer)
     if (!orderer) {
         return;
     }
-    if (orderer->order) {
-        clReleaseKernel(orderer->order);
-    }
-    if (orderer->sub_bands) {
-        clReleaseKernel(orderer->sub_bands);
-    }
-    if (orderer->program) {
-        clReleaseProgram(orderer->program);
-    }
+    launch_release(orderer->order);
+    launch_release(orderer->sub_bands);
     device_release(orderer->device, orderer->channels);
     device_release(orderer->device, orderer->ends);
     device_release(orderer->device, orderer->inner);
     free(orderer);
 }
 
-static status_t transpose_put(device_t *device, const uint32_t *table, size_t count, cl_mem *out)
-{
-    status_t st = STATUS_OK;
-    TRY(device_allocate(device, count * sizeof *table, "tables of dedispersion", out));
-    CL_TRY(device,
-           clEnqueueWriteBuffer(device->compute, *out, CL_TRUE, 0, count * sizeof *table, table, 0,
-                                NULL, NULL),
-           "bring tables to the device");
-out:
-    return st;
-}
-
 static status_t transpose_build(transpose_t *orderer)
 {
     status_t st = STATUS_OK;
     struct text options = {0};
+    cl_program program = NULL;
     const device_t *device = orderer->device;
     const enum program_source source = SOURCE_ORDER;
     TRY(text_add(&options, "-DSAMPLE=%zu -DFLOATS=%d", orderer->sample_bytes, orderer->is_float));
-    TRY(program_build(device, &source, 1, options.data, &orderer->program));
-    TRY(program_kernel(device, orderer->program, "order", &orderer->order));
+    TRY(program_build(device, &source, 1, options.data, &program));
+    TRY(program_kernel(device, program, "order", &orderer->order));
     if (orderer->steps) {
-        TRY(program_kernel(device, orderer->program, "sub_bands", &orderer->sub_bands));
+        TRY(program_kernel(device, program, "sub_bands", &orderer->sub_bands));
     }
 out:
+    if (program) {
+        clReleaseProgram(program);
+    }
     text_free(&options);
     return st;
 }
@@ -71,6 +56,7 @@ status_t transpose_create(device_t *device, const struct dedisperse_spec *spec,
                           const struct dedisperse_table *table, transpose_t **out)
 {
     status_t st = STATUS_OK;
+    static const char tables[] = "tables of dedispersion";
     transpose_t *orderer = NULL;
     TRY(memory_zeroed(1, sizeof *orderer, "channels' order", &orderer));
     orderer->device = device;
@@ -79,11 +65,14 @@ status_t transpose_create(device_t *device, const struct dedisperse_spec *spec,
     orderer->is_float = spec->format == SERIES_F32;
     orderer->nused = table->nused;
     TRY(transpose_build(orderer));
-    TRY(transpose_put(device, table->channels, table->nused, &orderer->channels));
+    TRY(device_put(device, table->channels, table->nused * sizeof *table->channels, tables,
+                   &orderer->channels));
     if (spec->steps) {
-        TRY(transpose_put(device, table->ends, table->ngroups, &orderer->ends));
-        TRY(transpose_put(device, table->delays, (size_t)table->nrows * table->nused,
-                          &orderer->inner));
+        TRY(device_put(device, table->ends, table->ngroups * sizeof *table->ends, tables,
+                       &orderer->ends));
+        TRY(device_put(device, table->delays,
+                       (size_t)table->nrows * table->nused * sizeof *table->delays, tables,
+                       &orderer->inner));
     }
     *out = orderer;
     orderer = NULL;
@@ -92,62 +81,20 @@ out:
     return st;
 }
 
-struct argument {
-    size_t size;
-    const void *value;
-};
-
-static status_t transpose_launch(const transpose_t *orderer, struct stopwatch *watch,
-                                 cl_kernel kernel, const struct argument *arguments, cl_uint count,
-                                 uint64_t groups, enum channelise_step step, const char *what)
-{
-    status_t st = STATUS_OK;
-    const device_t *device = orderer->device;
-    size_t local = ORDER_GROUP;
-    size_t global = (size_t)groups * local;
-    cl_event *timed = NULL;
-    for (cl_uint i = 0; i < count; i++) {
-        CL_TRY(device, clSetKernelArg(kernel, i, arguments[i].size, arguments[i].value),
-               "set arguments");
-    }
-    TRY(stopwatch_event(watch, step, &timed));
-    CL_TRY(
-        device,
-        clEnqueueNDRangeKernel(device->compute, kernel, 1, NULL, &global, &local, 0, NULL, timed),
-        what);
-out:
-    return st;
-}
-
 status_t transpose_run(transpose_t *orderer, struct stopwatch *watch, cl_mem in,
                        const struct dedisperse_input *input, uint64_t times, cl_mem rows,
                        uint64_t row_stride, uint64_t front)
 {
     const size_t bytes = orderer->sample_bytes;
-    const cl_ulong offset = input->offset / bytes;
-    const cl_ulong time_step = input->time_step / bytes;
-    const cl_ulong channel_step = input->channel_step / bytes;
-    const cl_uint nused = orderer->nused;
-    const cl_ulong count = times;
-    const cl_ulong stride = row_stride;
-    const cl_ulong lead = front;
-    const cl_uint squares = (cl_uint)ceil_div_u64(nused, SIDE);
-    const cl_uint by_time = channel_step < time_step;
-    const struct argument arguments[] = {{sizeof in, &in},
-                                         {sizeof offset, &offset},
-                                         {sizeof time_step, &time_step},
-                                         {sizeof channel_step, &channel_step},
-                                         {sizeof orderer->channels, &orderer->channels},
-                                         {sizeof nused, &nused},
-                                         {sizeof count, &count},
-                                         {sizeof rows, &rows},
-                                         {sizeof stride, &stride},
-                                         {sizeof lead, &lead},
-                                         {sizeof squares, &squares},
-                                         {sizeof by_time, &by_time}};
-    return transpose_launch(orderer, watch, orderer->order, arguments,
-                            sizeof arguments / sizeof *arguments,
-                            squares * ceil_div_u64(times, SIDE), STEP_DEAL, "run order");
+    const uint64_t squares = ceil_div_u64(orderer->nused, SIDE);
+    const struct launch_size size = {(size_t)(squares * ceil_div_u64(times, SIDE)), ORDER_GROUP};
+    return LAUNCH(orderer->device, orderer->order, size, watch, STEP_DEAL, ARGUMENT(in),
+                  ARGUMENT_ULONG(input->offset / bytes), ARGUMENT_ULONG(input->time_step / bytes),
+                  ARGUMENT_ULONG(input->channel_step / bytes), ARGUMENT(orderer->channels),
+                  ARGUMENT_UINT(orderer->nused), ARGUMENT_ULONG(times), ARGUMENT(rows),
+                  ARGUMENT_ULONG(row_stride), ARGUMENT_ULONG(front),
+                  ARGUMENT_UINT((cl_uint)squares),
+                  ARGUMENT_UINT(input->channel_step / bytes < input->time_step / bytes));
 }
 
 status_t transpose_sub_bands(transpose_t *orderer, struct stopwatch *watch, uint32_t k,
@@ -155,32 +102,18 @@ status_t transpose_sub_bands(transpose_t *orderer, struct stopwatch *watch, uint
                              uint64_t sub_stride, uint64_t sub_front)
 {
     const struct dispersion_steps *steps = orderer->steps;
-    const cl_ulong stride = row_stride;
-    const cl_ulong front = 0;
-    const cl_ulong from = (cl_ulong)k * orderer->nused;
-    const cl_uint ngroups = steps->ngroups;
-    const cl_ulong out_stride = sub_stride;
-    const cl_ulong out_front = sub_front;
-    cl_ulong reach = 0;
-    for (size_t i = (size_t)steps->first[k] * ngroups; i < (size_t)steps->first[k + 1] * ngroups;
-         i++) {
-        reach = steps->outer[i] > reach ? steps->outer[i] : reach;
+    const size_t ngroups = steps->ngroups;
+    uint64_t reach = 0;
+    for (size_t i = steps->first[k] * ngroups; i < steps->first[k + 1] * ngroups; i++) {
+        reach = max_u64(reach, steps->outer[i]);
     }
-    const cl_ulong times = samples + reach;
-    const cl_uint pieces = (cl_uint)ceil_div_u64(times, ORDER_GROUP);
-    const struct argument arguments[] = {{sizeof rows, &rows},
-                                         {sizeof stride, &stride},
-                                         {sizeof front, &front},
-                                         {sizeof orderer->ends, &orderer->ends},
-                                         {sizeof orderer->inner, &orderer->inner},
-                                         {sizeof from, &from},
-                                         {sizeof ngroups, &ngroups},
-                                         {sizeof times, &times},
-                                         {sizeof sub, &sub},
-                                         {sizeof out_stride, &out_stride},
-                                         {sizeof out_front, &out_front},
-                                         {sizeof pieces, &pieces}};
-    return transpose_launch(orderer, watch, orderer->sub_bands, arguments,
-                            sizeof arguments / sizeof *arguments, (uint64_t)pieces * ngroups,
-                            STEP_FILTER, "run sub_bands");
+    const uint64_t times = samples + reach;
+    const uint64_t pieces = ceil_div_u64(times, ORDER_GROUP);
+    const struct launch_size size = {(size_t)pieces * ngroups, ORDER_GROUP};
+    return LAUNCH(orderer->device, orderer->sub_bands, size, watch, STEP_FILTER, ARGUMENT(rows),
+                  ARGUMENT_ULONG(row_stride), ARGUMENT_ULONG(0), ARGUMENT(orderer->ends),
+                  ARGUMENT(orderer->inner), ARGUMENT_ULONG((uint64_t)k * orderer->nused),
+                  ARGUMENT_UINT(steps->ngroups), ARGUMENT_ULONG(times), ARGUMENT(sub),
+                  ARGUMENT_ULONG(sub_stride), ARGUMENT_ULONG(sub_front),
+                  ARGUMENT_UINT((cl_uint)pieces));
 }

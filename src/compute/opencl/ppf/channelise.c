@@ -73,46 +73,12 @@ void opencl_channelise_begin(channelise_t *channelise, uint64_t first_spectrum)
     stage->begun = ppf_begin(stage->bank, first_spectrum);
 }
 
-/* Enqueues the fetching of the rows of every output. */
-static status_t channelise_fetch(struct stage *stage, uint32_t nstreams, buffer_t *const *out,
-                                 const uint64_t *rows, cl_event done)
+/* Bytes of the rows of output i. */
+static uint64_t channelise_row_bytes(const struct channelise_spec *spec, uint32_t i,
+                                     uint32_t nstreams, uint64_t rows)
 {
-    status_t st = STATUS_OK;
-    const struct channelise_spec *spec = &stage->base.spec;
-    for (uint32_t i = 0; i < spec->noutputs; i++) {
-        struct opencl_buffer *buffer = (struct opencl_buffer *)out[i];
-        uint64_t parts = spec->outputs[i].kind == PRODUCT_SPECTRA ? 2 : 1;
-        uint64_t bytes = rows[i] * nstreams * spec->nchannels * parts * sizeof(float);
-        if (bytes > 0) {
-            cl_event *timed = NULL;
-            TRY(stopwatch_event(&stage->watch, STEP_DOWNLOAD, &timed));
-            TRY(opencl_buffer_download(buffer, bytes, done, timed));
-        }
-        opencl_buffer_used(buffer, done);
-    }
-out:
-    return st;
-}
-
-/* Lets the queue of computations wait for the samples, and for rows of earlier blocks to be gone.
- */
-static status_t channelise_await_transfers(struct stage *stage, const struct opencl_buffer *in,
-                                           buffer_t *const *out)
-{
-    status_t st = STATUS_OK;
-    const device_t *device = stage->opencl->device;
-    cl_event events[MOST_OUTPUTS + 1] = {in->moved};
-    cl_uint count = 1;
-    for (uint32_t i = 0; i < stage->base.spec.noutputs; i++) {
-        cl_event moved = ((struct opencl_buffer *)out[i])->moved;
-        if (moved) {
-            events[count++] = moved;
-        }
-    }
-    CL_TRY(device, clEnqueueBarrierWithWaitList(device->compute, count, events, NULL),
-           "wait for transfers");
-out:
-    return st;
+    uint64_t parts = spec->outputs[i].kind == PRODUCT_SPECTRA ? 2 : 1;
+    return rows * nstreams * spec->nchannels * parts * sizeof(float);
 }
 
 status_t opencl_channelise_run(channelise_t *channelise, buffer_t *in_buffer,
@@ -123,19 +89,16 @@ status_t opencl_channelise_run(channelise_t *channelise, buffer_t *in_buffer,
     status_t st = STATUS_OK;
     struct stage *stage = (struct stage *)channelise;
     const struct channelise_spec *spec = &stage->base.spec;
-    const device_t *device = stage->opencl->device;
     struct opencl_buffer *in = (struct opencl_buffer *)in_buffer;
     uint64_t period = channelise_samples(spec);
     uint64_t samples = (spectra + spec->taps - 1) * period;
+    uint64_t bytes[MOST_OUTPUTS];
     cl_mem outs[MOST_OUTPUTS];
     cl_mem dealt = NULL;
     uint64_t stride = 0;
-    cl_event *timed = NULL;
-    cl_event done = NULL;
     TRY(stage->begun);
-    TRY(stopwatch_event(&stage->watch, STEP_UPLOAD, &timed));
-    TRY(opencl_buffer_upload(in, deinterleave_extent(spec, input, nstreams, samples), timed));
-    TRY(channelise_await_transfers(stage, in, out));
+    TRY(opencl_block_begin(in, deinterleave_extent(spec, input, nstreams, samples), out,
+                           spec->noutputs, &stage->watch));
     TRY(deinterleave_run(stage->dealer, &stage->watch, in->memory, input, nstreams, samples,
                          counted * period, &dealt, &stride));
     TRY(deinterleave_fetch(stage->dealer, in->counts, &in->counted));
@@ -143,14 +106,11 @@ status_t opencl_channelise_run(channelise_t *channelise, buffer_t *in_buffer,
         outs[i] = ((struct opencl_buffer *)out[i])->memory;
     }
     TRY(ppf_run(stage->bank, &stage->watch, dealt, stride, nstreams, spectra, outs, rows));
-    CL_TRY(device, clEnqueueMarkerWithWaitList(device->compute, 0, NULL, &done), "mark the queue");
-    CL_TRY(device, clFlush(device->compute), "begin work");
-    opencl_buffer_used(in, done);
-    TRY(channelise_fetch(stage, nstreams, out, rows, done));
-out:
-    if (done) {
-        clReleaseEvent(done);
+    for (uint32_t i = 0; i < spec->noutputs; i++) {
+        bytes[i] = channelise_row_bytes(spec, i, nstreams, rows[i]);
     }
+    TRY(opencl_block_end(in, out, bytes, spec->noutputs, &stage->watch));
+out:
     return st;
 }
 

@@ -2,7 +2,6 @@
 
 #include "base/memory.h"
 #include "compute/opencl/ppf/steps.h"
-#include "compute/opencl/program.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,9 +42,7 @@ void deinterleave_destroy(deinterleave_t *dealer)
         return;
     }
     for (int i = 0; i < WAYS; i++) {
-        if (dealer->kernels[i]) {
-            clReleaseKernel(dealer->kernels[i]);
-        }
+        launch_release(dealer->kernels[i]);
     }
     device_release(dealer->device, dealer->dealt);
     device_release(dealer->device, dealer->re);
@@ -74,7 +71,6 @@ status_t deinterleave_create(device_t *device, const struct channelise_spec *spe
 {
     status_t st = STATUS_OK;
     deinterleave_t *dealer = NULL;
-    const cl_ulong zero = 0;
     TRY(memory_zeroed(1, sizeof *dealer, "the dealer", &dealer));
     dealer->device = device;
     dealer->spec = *spec;
@@ -88,10 +84,7 @@ status_t deinterleave_create(device_t *device, const struct channelise_spec *spe
     /* Whether it is needed, only the input tells; by then it is too late to halve blocks. */
     TRY(device_allocate(device, dealer->stride * spec->nstreams, "samples in order",
                         &dealer->dealt));
-    CL_TRY(device,
-           clEnqueueFillBuffer(device->compute, dealer->found, &zero, sizeof zero, 0,
-                               DEAL_GROUPS * sizeof(cl_ulong), 0, NULL, NULL),
-           "clear counts");
+    TRY(device_clear(device, dealer->found, 0, DEAL_GROUPS * sizeof(cl_ulong)));
     *out = dealer;
     dealer = NULL;
 out:
@@ -149,18 +142,13 @@ static status_t deinterleave_find_kernel(deinterleave_t *dealer, enum way way, c
     const enum program_source sources[] = {SOURCE_SAMPLES, SOURCE_MISSING,
                                            way == WAY_SCAN ? SOURCE_SCAN : SOURCE_DEAL};
     struct text options = {0};
-    cl_program program = NULL;
     if (!dealer->kernels[way]) {
         TRY(deal_options(&dealer->spec, way == WAY_ALIGNED, &options));
-        TRY(program_build(dealer->device, sources, 3, options.data, &program));
-        TRY(program_kernel(dealer->device, program, way == WAY_SCAN ? "scan" : "deal",
-                           &dealer->kernels[way]));
+        TRY(launch_build(dealer->device, sources, 3, options.data,
+                         way == WAY_SCAN ? "scan" : "deal", &dealer->kernels[way]));
     }
     *out = dealer->kernels[way];
 out:
-    if (program) {
-        clReleaseProgram(program);
-    }
     text_free(&options);
     return st;
 }
@@ -182,40 +170,9 @@ static status_t deinterleave_bring_offsets(deinterleave_t *dealer,
     }
     dealer->known = nstreams;
     for (int i = 0; differs && i < 2; i++) {
-        CL_TRY(dealer->device,
-               clEnqueueWriteBuffer(dealer->device->compute, memory[i], CL_TRUE, 0,
-                                    nstreams * sizeof(cl_ulong), i ? im : re, 0, NULL, NULL),
-               "bring offsets to the device");
+        TRY(device_write(dealer->device, memory[i], 0, i ? im : re, nstreams * sizeof(cl_ulong),
+                         "offsets"));
     }
-out:
-    return st;
-}
-
-struct argument {
-    const void *value;
-    size_t size;
-};
-
-static status_t deinterleave_launch(deinterleave_t *dealer, struct stopwatch *watch, enum way way,
-                                    const struct argument *arguments, cl_uint count,
-                                    uint64_t samples, uint32_t nstreams)
-{
-    status_t st = STATUS_OK;
-    cl_kernel kernel = NULL;
-    cl_event *event = NULL;
-    size_t global = 0;
-    size_t local = 0;
-    TRY(deinterleave_find_kernel(dealer, way, &kernel));
-    for (cl_uint i = 0; i < count; i++) {
-        CL_TRY(dealer->device, clSetKernelArg(kernel, i, arguments[i].size, arguments[i].value),
-               "set a kernel's arguments");
-    }
-    deal_geometry(&dealer->spec, samples, nstreams, &global, &local);
-    TRY(stopwatch_event(watch, STEP_DEAL, &event));
-    CL_TRY(dealer->device,
-           clEnqueueNDRangeKernel(dealer->device->compute, kernel, 1, NULL, &global, &local, 0,
-                                  NULL, event),
-           "begin a kernel");
 out:
     return st;
 }
@@ -225,44 +182,31 @@ static status_t deinterleave_deal(deinterleave_t *dealer, struct stopwatch *watc
                                   uint64_t samples, uint64_t counted)
 {
     status_t st = STATUS_OK;
-    cl_ulong step = input->step;
-    cl_ulong stride = dealer->stride;
-    cl_ulong count = samples;
-    cl_ulong looked = counted;
-    cl_uint streams = nstreams;
-    const struct argument arguments[] = {{&in, sizeof in},
-                                         {&dealer->re, sizeof dealer->re},
-                                         {&dealer->im, sizeof dealer->im},
-                                         {&step, sizeof step},
-                                         {&dealer->dealt, sizeof dealer->dealt},
-                                         {&stride, sizeof stride},
-                                         {&count, sizeof count},
-                                         {&streams, sizeof streams},
-                                         {&looked, sizeof looked},
-                                         {&dealer->found, sizeof dealer->found}};
     enum way way =
         deinterleave_is_aligned(&dealer->spec, input, nstreams) ? WAY_ALIGNED : WAY_BYTES;
+    cl_kernel kernel = NULL;
     TRY(deinterleave_bring_offsets(dealer, input, nstreams));
-    TRY(deinterleave_launch(dealer, watch, way, arguments, sizeof arguments / sizeof *arguments,
-                            samples, nstreams));
+    TRY(deinterleave_find_kernel(dealer, way, &kernel));
+    TRY(LAUNCH(dealer->device, kernel, deal_size(samples, nstreams), watch, STEP_DEAL, ARGUMENT(in),
+               ARGUMENT(dealer->re), ARGUMENT(dealer->im), ARGUMENT_ULONG(input->step),
+               ARGUMENT(dealer->dealt), ARGUMENT_ULONG(dealer->stride), ARGUMENT_ULONG(samples),
+               ARGUMENT_UINT(nstreams), ARGUMENT_ULONG(counted), ARGUMENT(dealer->found)));
 out:
     return st;
 }
 
 static status_t deinterleave_scan(deinterleave_t *dealer, struct stopwatch *watch, cl_mem in,
-                                  uint64_t in_stride, uint32_t nstreams, uint64_t samples,
+                                  uint64_t stride, uint32_t nstreams, uint64_t samples,
                                   uint64_t counted)
 {
-    cl_ulong stride = in_stride;
-    cl_ulong count = samples;
-    cl_ulong looked = counted;
-    cl_uint streams = nstreams;
-    const struct argument arguments[] = {
-        {&in, sizeof in},         {&stride, sizeof stride},
-        {&count, sizeof count},   {&streams, sizeof streams},
-        {&looked, sizeof looked}, {&dealer->found, sizeof dealer->found}};
-    return deinterleave_launch(dealer, watch, WAY_SCAN, arguments,
-                               sizeof arguments / sizeof *arguments, samples, nstreams);
+    status_t st = STATUS_OK;
+    cl_kernel kernel = NULL;
+    TRY(deinterleave_find_kernel(dealer, WAY_SCAN, &kernel));
+    TRY(LAUNCH(dealer->device, kernel, deal_size(samples, nstreams), watch, STEP_DEAL, ARGUMENT(in),
+               ARGUMENT_ULONG(stride), ARGUMENT_ULONG(samples), ARGUMENT_UINT(nstreams),
+               ARGUMENT_ULONG(counted), ARGUMENT(dealer->found)));
+out:
+    return st;
 }
 
 status_t deinterleave_run(deinterleave_t *dealer, struct stopwatch *watch, cl_mem in,
@@ -287,18 +231,15 @@ out:
 status_t deinterleave_fetch(deinterleave_t *dealer, cl_ulong *counts, cl_event *done)
 {
     status_t st = STATUS_OK;
-    const cl_ulong zero = 0;
     const size_t bytes = DEAL_GROUPS * sizeof(cl_ulong);
-    cl_command_queue queue = dealer->device->compute;
     if (!deinterleave_must_look(&dealer->spec)) {
         goto out;
     }
     CL_TRY(dealer->device,
-           clEnqueueReadBuffer(queue, dealer->found, CL_FALSE, 0, bytes, counts, 0, NULL, done),
+           clEnqueueReadBuffer(dealer->device->compute, dealer->found, CL_FALSE, 0, bytes, counts,
+                               0, NULL, done),
            "read counts");
-    CL_TRY(dealer->device,
-           clEnqueueFillBuffer(queue, dealer->found, &zero, sizeof zero, 0, bytes, 0, NULL, NULL),
-           "clear counts");
+    TRY(device_clear(dealer->device, dealer->found, 0, bytes));
 out:
     return st;
 }

@@ -1,5 +1,6 @@
 #include "compute/opencl/ppf/fir.h"
 
+#include "base/memory.h"
 #include "compute/opencl/ppf/steps.h"
 
 enum {
@@ -185,10 +186,10 @@ out:
     return st;
 }
 
-void fir_geometry(const struct channelise_spec *spec, const struct fir_shape *shape,
-                  uint64_t spectra, uint32_t streams, size_t *global, size_t *local)
+struct launch_size fir_size(const struct channelise_spec *spec, const struct fir_shape *shape,
+                            uint64_t spectra, uint32_t streams)
 {
-    *global = (size_t)fir_across(spec, shape) * shape->width *
-              (size_t)((spectra + shape->run - 1) / shape->run) * streams;
-    *local = shape->width;
+    return (struct launch_size){fir_across(spec, shape) *
+                                    (size_t)ceil_div_u64(spectra, shape->run) * streams,
+                                shape->width};
 }

@@ -3,8 +3,7 @@
 #ifndef VOLTMILL_COMPUTE_OPENCL_PPF_FIR_H
 #define VOLTMILL_COMPUTE_OPENCL_PPF_FIR_H
 
-#include "base/text.h"
-#include "compute/backend.h"
+#include "compute/opencl/launch.h"
 
 /* One way to run the FIR; plain numbers, so that it can be stored and sent.
  *
@@ -37,8 +36,8 @@ uint32_t fir_space(const struct channelise_spec *spec, enum kernel_kind kernel,
 status_t fir_options(const struct channelise_spec *spec, const struct fir_shape *shape,
                      struct text *out);
 
-/* Work-items, and those of a group, for so many spectra and streams. */
-void fir_geometry(const struct channelise_spec *spec, const struct fir_shape *shape,
-                  uint64_t spectra, uint32_t streams, size_t *global, size_t *local);
+/* The launch for so many spectra and streams. */
+struct launch_size fir_size(const struct channelise_spec *spec, const struct fir_shape *shape,
+                            uint64_t spectra, uint32_t streams);
 
 #endif

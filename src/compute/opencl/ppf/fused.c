@@ -321,14 +321,13 @@ void fused_twiddles(const struct channelise_spec *spec, const struct fused_shape
     }
 }
 
-void fused_geometry(const struct channelise_spec *spec, int mode, const struct fused_shape *shape,
-                    const struct fused_limits *limits, uint64_t spectra, uint32_t streams,
-                    uint64_t first, size_t *global, size_t *local)
+struct launch_size fused_size(const struct channelise_spec *spec, int mode,
+                              const struct fused_shape *shape, uint64_t spectra, uint32_t streams,
+                              uint64_t first)
 {
-    (void)limits;
     uint64_t run = mode == FUSED_GRAINS ? GRAIN : shape->batch;
     uint64_t before = mode == FUSED_GRAINS ? first % GRAIN : 0;
     uint64_t runs = ceil_div_u64(before + spectra, run) * streams;
-    *local = (size_t)fused_items_of(spec, shape) * shape->teams;
-    *global = (size_t)ceil_div_u64(runs, shape->teams) * *local;
+    return (struct launch_size){(size_t)ceil_div_u64(runs, shape->teams),
+                                (size_t)fused_items_of(spec, shape) * shape->teams};
 }

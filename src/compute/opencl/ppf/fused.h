@@ -3,12 +3,7 @@
 #ifndef VOLTMILL_COMPUTE_OPENCL_PPF_FUSED_H
 #define VOLTMILL_COMPUTE_OPENCL_PPF_FUSED_H
 
-#include "base/status.h"
-#include "base/text.h"
-#include "compute/backend.h"
-
-#include <stddef.h>
-#include <stdint.h>
+#include "compute/opencl/launch.h"
 
 enum { FUSED_STAGES = 4 };
 
@@ -56,10 +51,10 @@ size_t fused_twiddle_count(const struct channelise_spec *spec, const struct fuse
 void fused_twiddles(const struct channelise_spec *spec, const struct fused_shape *shape,
                     float *out);
 
-/* Work-items in all and of a group, for `spectra` >= 1 spectra of each of `streams` streams, the
- * first of which has the number `first` (FUSED_GRAINS; ignored otherwise). */
-void fused_geometry(const struct channelise_spec *spec, int mode, const struct fused_shape *shape,
-                    const struct fused_limits *limits, uint64_t spectra, uint32_t streams,
-                    uint64_t first, size_t *global, size_t *local);
+/* The launch for `spectra` >= 1 spectra of each of `streams` streams, the first of which has the
+ * number `first` (FUSED_GRAINS; ignored otherwise). */
+struct launch_size fused_size(const struct channelise_spec *spec, int mode,
+                              const struct fused_shape *shape, uint64_t spectra, uint32_t streams,
+                              uint64_t first);
 
 #endif

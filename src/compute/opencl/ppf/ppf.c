@@ -3,9 +3,7 @@
 
 #include "base/memory.h"
 #include "compute/grains.h"
-#include "compute/opencl/ppf/fir.h"
 #include "compute/opencl/ppf/ppf_parts.h"
-#include "compute/opencl/program.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,37 +22,17 @@ void ppf_destroy(ppf_t *bank)
     }
     for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
         struct last *last = &bank->last[i];
-        if (last->detect) {
-            clReleaseKernel(last->detect);
-        }
-        if (last->sum) {
-            clReleaseKernel(last->sum);
-        }
+        launch_release(last->detect);
+        launch_release(last->sum);
         device_release(bank->device, last->grains);
         device_release(bank->device, last->carry);
     }
-    if (bank->filter) {
-        clReleaseKernel(bank->filter);
-    }
+    launch_release(bank->filter);
     fft_destroy(bank->fft);
     device_release(bank->device, bank->tile);
     device_release(bank->device, bank->coeff);
     device_release(bank->device, bank->twiddles);
     free(bank);
-}
-
-/* A table of floats in device memory. */
-static status_t ppf_put_table(device_t *device, const float *table, size_t count, const char *what,
-                              cl_mem *out)
-{
-    status_t st = STATUS_OK;
-    TRY(device_allocate(device, count * sizeof *table, what, out));
-    CL_TRY(device,
-           clEnqueueWriteBuffer(device->compute, *out, CL_TRUE, 0, count * sizeof *table, table, 0,
-                                NULL, NULL),
-           "bring a table to the device");
-out:
-    return st;
 }
 
 static status_t ppf_put_coefficients(ppf_t *bank)
@@ -66,7 +44,7 @@ static status_t ppf_put_coefficients(ppf_t *bank)
     for (size_t i = 0; i < count; i++) {
         table[i] = (float)bank->spec.coeff[i];
     }
-    TRY(ppf_put_table(bank->device, table, count, "coefficients", &bank->coeff));
+    TRY(device_put(bank->device, table, count * sizeof *table, "coefficients", &bank->coeff));
 out:
     free(table);
     return st;
@@ -84,25 +62,9 @@ static status_t ppf_put_split(ppf_t *bank)
         table[2 * k] = (float)cos(angle);
         table[2 * k + 1] = (float)sin(angle);
     }
-    TRY(ppf_put_table(bank->device, table, 2 * channels, "twiddles", &bank->twiddles));
+    TRY(device_put(bank->device, table, 2 * channels * sizeof *table, "twiddles", &bank->twiddles));
 out:
     free(table);
-    return st;
-}
-
-static status_t ppf_build_kernel(const device_t *device, const enum program_source *sources,
-                                 uint32_t count, const struct text *options, const char *name,
-                                 cl_kernel *out)
-{
-    status_t st = STATUS_OK;
-    cl_program program = NULL;
-    TRY(program_build(device, sources, count, options->data, &program));
-    TRY(program_kernel(device, program, name, out));
-out:
-    if (program) {
-        /* The kernel holds on to it. */
-        clReleaseProgram(program);
-    }
     return st;
 }
 
@@ -119,9 +81,9 @@ static status_t ppf_create_fused(ppf_t *bank)
     float *table = NULL;
     TRY(memory_zeroed(2 * count, sizeof *table, "twiddles", &table));
     fused_twiddles(&view, &shape, table);
-    TRY(ppf_put_table(bank->device, table, 2 * count, "twiddles", &bank->twiddles));
+    TRY(device_put(bank->device, table, 2 * count * sizeof *table, "twiddles", &bank->twiddles));
     TRY(fused_options(&view, ppf_fused_mode(&bank->spec), &shape, &limits, &options));
-    TRY(ppf_build_kernel(bank->device, sources, 3, &options, "ppf_fused", &bank->filter));
+    TRY(launch_build(bank->device, sources, 3, options.data, "ppf_fused", &bank->filter));
 out:
     free(table);
     text_free(&options);
@@ -141,8 +103,8 @@ static status_t ppf_create_fir(ppf_t *bank)
     enum program_source sources[] = {SOURCE_SAMPLES, kernels[bank->choice.kernel].source};
     struct text options = {0};
     TRY(fir_options(&bank->spec, &shape, &options));
-    TRY(ppf_build_kernel(bank->device, sources, 2, &options, kernels[bank->choice.kernel].name,
-                         &bank->filter));
+    TRY(launch_build(bank->device, sources, 2, options.data, kernels[bank->choice.kernel].name,
+                     &bank->filter));
     if (!bank->spec.is_complex) {
         TRY(ppf_put_split(bank));
     }
@@ -169,13 +131,13 @@ static status_t ppf_create_last(ppf_t *bank, uint32_t i)
     view.is_complex = view.is_complex || bank->choice.kernel == KERNEL_FUSED;
     if (bank->route != ROUTE_DIRECT && !(bank->route == ROUTE_WHOLE && i == bank->full)) {
         TRY(detect_options(&view, last->kind, &options));
-        TRY(ppf_build_kernel(bank->device, detect, 2, &options, "detect", &last->detect));
+        TRY(launch_build(bank->device, detect, 2, options.data, "detect", &last->detect));
     }
     if (last->kind == DETECT_GRAINS) {
         uint64_t integrate = bank->spec.outputs[i].integrate;
         uint64_t channels = (uint64_t)bank->spec.nstreams * bank->spec.nchannels;
         TRY(sum_options(&bank->spec, &sum_text));
-        TRY(ppf_build_kernel(bank->device, sum, 2, &sum_text, "sum", &last->sum));
+        TRY(launch_build(bank->device, sum, 2, sum_text.data, "sum", &last->sum));
         TRY(device_allocate(
             bank->device, grain_most(bank->spec.max_spectra, integrate) * channels * sizeof(float),
             "sums of power", &last->grains));

@@ -2,71 +2,19 @@
 #include "base/memory.h"
 #include "compute/backend_ops.h"
 #include "compute/grains.h"
-#include "compute/opencl/ppf/fir.h"
+#include "compute/opencl/launch.h"
 #include "compute/opencl/ppf/ppf_parts.h"
 
 status_t ppf_begin(ppf_t *bank, uint64_t first_spectrum)
 {
     status_t st = STATUS_OK;
-    const float zero = 0;
     bank->next = first_spectrum;
     for (uint32_t i = 0; i < bank->spec.noutputs; i++) {
         if (bank->last[i].carry) {
-            uint64_t bytes =
-                (uint64_t)bank->spec.nstreams * bank->spec.nchannels * 2 * sizeof(float);
-            CL_TRY(bank->device,
-                   clEnqueueFillBuffer(bank->device->compute, bank->last[i].carry, &zero,
-                                       sizeof zero, 0, bytes, 0, NULL, NULL),
-                   "clear sums");
+            uint64_t pairs = (uint64_t)bank->spec.nstreams * bank->spec.nchannels;
+            TRY(device_clear(bank->device, bank->last[i].carry, 0, pairs * 2 * sizeof(float)));
         }
     }
-out:
-    return st;
-}
-
-/* Sets arguments one after the other: value and its size. */
-struct arguments {
-    cl_kernel kernel;
-    cl_uint count;
-    cl_int error;
-};
-
-static void ppf_put(struct arguments *arguments, const void *value, size_t size)
-{
-    if (arguments->error == CL_SUCCESS) {
-        arguments->error = clSetKernelArg(arguments->kernel, arguments->count++, size, value);
-    }
-}
-
-static void ppf_put_memory(struct arguments *arguments, const cl_mem *memory)
-{
-    ppf_put(arguments, memory, sizeof *memory);
-}
-
-static void ppf_put_u64(struct arguments *arguments, uint64_t value)
-{
-    cl_ulong argument = value;
-    ppf_put(arguments, &argument, sizeof argument);
-}
-
-static void ppf_put_u32(struct arguments *arguments, uint32_t value)
-{
-    cl_uint argument = value;
-    ppf_put(arguments, &argument, sizeof argument);
-}
-
-static status_t ppf_launch(ppf_t *bank, struct stopwatch *watch, enum channelise_step step,
-                           const struct arguments *arguments, const size_t *global,
-                           const size_t *local)
-{
-    status_t st = STATUS_OK;
-    cl_event *event = NULL;
-    CL_TRY(bank->device, arguments->error, "set a kernel's arguments");
-    TRY(stopwatch_event(watch, step, &event));
-    CL_TRY(bank->device,
-           clEnqueueNDRangeKernel(bank->device->compute, arguments->kernel, 1, NULL, global, local,
-                                  0, NULL, event),
-           "begin a kernel");
 out:
     return st;
 }
@@ -84,23 +32,13 @@ struct block {
 static status_t ppf_run_fused(ppf_t *bank, const struct block *block, cl_mem to, uint64_t integrate)
 {
     struct fused_shape shape = ppf_fused(&bank->choice);
-    struct fused_limits limits = ppf_fused_limits(&bank->device->info);
     struct channelise_spec view = ppf_fused_spec(&bank->spec);
-    size_t global = 0;
-    size_t local = 0;
-    struct arguments arguments = {bank->filter, 0, CL_SUCCESS};
-    fused_geometry(&view, ppf_fused_mode(&bank->spec), &shape, &limits, block->spectra,
-                   block->nstreams, bank->next, &global, &local);
-    ppf_put_memory(&arguments, &block->in);
-    ppf_put_u64(&arguments, block->in_stride);
-    ppf_put_memory(&arguments, &bank->coeff);
-    ppf_put_memory(&arguments, &bank->twiddles);
-    ppf_put_memory(&arguments, &to);
-    ppf_put_u64(&arguments, block->spectra);
-    ppf_put_u32(&arguments, block->nstreams);
-    ppf_put_u64(&arguments, bank->next);
-    ppf_put_u64(&arguments, integrate);
-    return ppf_launch(bank, block->watch, STEP_FILTER, &arguments, &global, &local);
+    struct launch_size size = fused_size(&view, ppf_fused_mode(&bank->spec), &shape, block->spectra,
+                                         block->nstreams, bank->next);
+    return LAUNCH(bank->device, bank->filter, size, block->watch, STEP_FILTER, ARGUMENT(block->in),
+                  ARGUMENT_ULONG(block->in_stride), ARGUMENT(bank->coeff), ARGUMENT(bank->twiddles),
+                  ARGUMENT(to), ARGUMENT_ULONG(block->spectra), ARGUMENT_UINT(block->nstreams),
+                  ARGUMENT_ULONG(bank->next), ARGUMENT_ULONG(integrate));
 }
 
 /* FIR and FFT of `count` spectra from `from` of the block on, into the beginning of `to`. */
@@ -109,18 +47,10 @@ static status_t ppf_run_fir(ppf_t *bank, const struct block *block, cl_mem to, u
 {
     status_t st = STATUS_OK;
     struct fir_shape shape = ppf_fir(&bank->choice);
-    size_t global = 0;
-    size_t local = 0;
-    struct arguments arguments = {bank->filter, 0, CL_SUCCESS};
-    fir_geometry(&bank->spec, &shape, count, block->nstreams, &global, &local);
-    ppf_put_memory(&arguments, &block->in);
-    ppf_put_u64(&arguments, block->in_stride);
-    ppf_put_memory(&arguments, &bank->coeff);
-    ppf_put_memory(&arguments, &to);
-    ppf_put_u64(&arguments, from);
-    ppf_put_u64(&arguments, count);
-    ppf_put_u32(&arguments, block->nstreams);
-    TRY(ppf_launch(bank, block->watch, STEP_FILTER, &arguments, &global, &local));
+    struct launch_size size = fir_size(&bank->spec, &shape, count, block->nstreams);
+    TRY(LAUNCH(bank->device, bank->filter, size, block->watch, STEP_FILTER, ARGUMENT(block->in),
+               ARGUMENT_ULONG(block->in_stride), ARGUMENT(bank->coeff), ARGUMENT(to),
+               ARGUMENT_ULONG(from), ARGUMENT_ULONG(count), ARGUMENT_UINT(block->nstreams)));
     TRY(stopwatch_begin(block->watch, bank->device, bank->device->compute, STEP_TRANSFORM));
     TRY(fft_run(bank->fft, to, 0, count * block->nstreams));
     TRY(stopwatch_end(block->watch, bank->device, bank->device->compute));
@@ -133,41 +63,27 @@ static status_t ppf_run_detect(ppf_t *bank, const struct block *block, uint32_t 
 {
     const struct last *last = &bank->last[i];
     uint64_t integrate = bank->spec.outputs[i].integrate;
-    size_t global = 0;
-    size_t local = 0;
-    struct arguments arguments = {last->detect, 0, CL_SUCCESS};
-    detect_geometry(&bank->spec, last->kind, bank->next + first, count, block->nstreams, &global,
-                    &local);
-    ppf_put_memory(&arguments, &from);
-    ppf_put_memory(&arguments, last->kind == DETECT_GRAINS ? &last->grains : &block->out[i]);
-    ppf_put_memory(&arguments, bank->twiddles ? &bank->twiddles : &bank->coeff);
-    ppf_put_u64(&arguments, bank->next + first);
-    ppf_put_u64(&arguments, bank->next);
-    ppf_put_u64(&arguments, integrate);
-    ppf_put_u64(&arguments, lcm_u64(GRAIN, integrate));
-    ppf_put_u64(&arguments, count);
-    ppf_put_u32(&arguments, block->nstreams);
-    return ppf_launch(bank, block->watch, STEP_DETECT, &arguments, &global, &local);
+    struct launch_size size =
+        detect_size(&bank->spec, last->kind, bank->next + first, count, block->nstreams);
+    cl_mem to = last->kind == DETECT_GRAINS ? last->grains : block->out[i];
+    cl_mem twiddles = bank->twiddles ? bank->twiddles : bank->coeff;
+    return LAUNCH(bank->device, last->detect, size, block->watch, STEP_DETECT, ARGUMENT(from),
+                  ARGUMENT(to), ARGUMENT(twiddles), ARGUMENT_ULONG(bank->next + first),
+                  ARGUMENT_ULONG(bank->next), ARGUMENT_ULONG(integrate),
+                  ARGUMENT_ULONG(lcm_u64(GRAIN, integrate)), ARGUMENT_ULONG(count),
+                  ARGUMENT_UINT(block->nstreams));
 }
 
 static status_t ppf_run_sum(ppf_t *bank, const struct block *block, uint32_t i)
 {
     const struct last *last = &bank->last[i];
     uint64_t integrate = bank->spec.outputs[i].integrate;
-    size_t global = 0;
-    size_t local = 0;
-    struct arguments arguments = {last->sum, 0, CL_SUCCESS};
-    sum_geometry(&bank->spec, bank->next, block->spectra, integrate, block->nstreams, &global,
-                 &local);
-    ppf_put_memory(&arguments, &last->grains);
-    ppf_put_memory(&arguments, &last->carry);
-    ppf_put_memory(&arguments, &block->out[i]);
-    ppf_put_u64(&arguments, bank->next);
-    ppf_put_u64(&arguments, block->spectra);
-    ppf_put_u64(&arguments, integrate);
-    ppf_put_u64(&arguments, lcm_u64(GRAIN, integrate));
-    ppf_put_u32(&arguments, block->nstreams);
-    return ppf_launch(bank, block->watch, STEP_DETECT, &arguments, &global, &local);
+    struct launch_size size =
+        sum_size(&bank->spec, bank->next, block->spectra, integrate, block->nstreams);
+    return LAUNCH(bank->device, last->sum, size, block->watch, STEP_DETECT, ARGUMENT(last->grains),
+                  ARGUMENT(last->carry), ARGUMENT(block->out[i]), ARGUMENT_ULONG(bank->next),
+                  ARGUMENT_ULONG(block->spectra), ARGUMENT_ULONG(integrate),
+                  ARGUMENT_ULONG(lcm_u64(GRAIN, integrate)), ARGUMENT_UINT(block->nstreams));
 }
 
 /* Makes `count` spectra from `from` on in `work`, and the products that come of them. */

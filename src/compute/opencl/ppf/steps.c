@@ -60,13 +60,10 @@ out:
     return st;
 }
 
-void deal_geometry(const struct channelise_spec *spec, uint64_t samples, uint32_t streams,
-                   size_t *global, size_t *local)
+struct launch_size deal_size(uint64_t samples, uint32_t streams)
 {
-    (void)spec;
     uint64_t tiles = ceil_div_u64(samples * streams, DEAL_TILE) + 1;
-    *global = (size_t)min_u64(tiles, DEAL_GROUPS) * DEAL_WIDTH;
-    *local = DEAL_WIDTH;
+    return (struct launch_size){(size_t)min_u64(tiles, DEAL_GROUPS), DEAL_WIDTH};
 }
 
 status_t detect_options(const struct channelise_spec *spec, enum detect_kind kind, struct text *out)
@@ -80,18 +77,17 @@ out:
 }
 
 /* Channels x pieces of time x streams. */
-static void steps_spread(const struct channelise_spec *spec, uint64_t pieces, uint32_t streams,
-                         size_t *global, size_t *local)
+static struct launch_size steps_spread(const struct channelise_spec *spec, uint64_t pieces,
+                                       uint32_t streams)
 {
-    *local = CHANNEL_WIDTH;
-    *global = (size_t)steps_across(spec) * CHANNEL_WIDTH * (size_t)pieces * streams;
+    return (struct launch_size){steps_across(spec) * (size_t)pieces * streams, CHANNEL_WIDTH};
 }
 
-void detect_geometry(const struct channelise_spec *spec, enum detect_kind kind, uint64_t first,
-                     uint64_t spectra, uint32_t streams, size_t *global, size_t *local)
+struct launch_size detect_size(const struct channelise_spec *spec, enum detect_kind kind,
+                               uint64_t first, uint64_t spectra, uint32_t streams)
 {
     uint64_t runs = ceil_div_u64(first % GRAIN + spectra, GRAIN);
-    steps_spread(spec, kind == DETECT_GRAINS ? runs : spectra, streams, global, local);
+    return steps_spread(spec, kind == DETECT_GRAINS ? runs : spectra, streams);
 }
 
 status_t sum_options(const struct channelise_spec *spec, struct text *out)
@@ -104,9 +100,8 @@ out:
     return st;
 }
 
-void sum_geometry(const struct channelise_spec *spec, uint64_t next, uint64_t spectra,
-                  uint64_t integrate, uint32_t streams, size_t *global, size_t *local)
+struct launch_size sum_size(const struct channelise_spec *spec, uint64_t next, uint64_t spectra,
+                            uint64_t integrate, uint32_t streams)
 {
-    uint64_t dumps = (next + spectra - 1) / integrate - next / integrate + 1;
-    steps_spread(spec, dumps, streams, global, local);
+    return steps_spread(spec, (next + spectra - 1) / integrate - next / integrate + 1, streams);
 }
