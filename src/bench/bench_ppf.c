@@ -67,7 +67,7 @@ static void bench_set_spec(struct bench *bench)
                                      .planning = PLANNING_PATIENT,
                                      .is_timed = 1};
     bench->step = sample_bytes(c->format, c->is_complex);
-    bench->stream_samples = (bench->spectra + c->taps - 1) * channelise_samples(spec);
+    bench->stream_samples = channelise_inputs(spec, bench->spectra) * channelise_samples(spec);
     bench->rows = bench->spectra / c->integrate;
 }
 
@@ -278,7 +278,7 @@ static status_t bench_check_row(struct bench *bench, backend_t *reference, uint6
     void *expected = NULL;
     void *found = NULL;
     uint64_t period = channelise_samples(&spec);
-    uint64_t bytes = (c->integrate + c->taps - 1) * period * bench->step;
+    uint64_t bytes = channelise_inputs(&spec, c->integrate) * period * bench->step;
     size_t numbers = (size_t)c->channels * (c->kind == PRODUCT_SPECTRA ? 2 : 1);
     size_t re = 0;
     size_t im = bench->im[0];

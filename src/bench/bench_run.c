@@ -200,7 +200,7 @@ static status_t bench_stage_begin(const struct channelise_plan *work, backend_t 
     status_t st = STATUS_OK;
     const struct channelise_spec *spec = &work->channelise;
     stage->spectra = work->chunking.block_spectra;
-    uint64_t samples = (stage->spectra + spec->taps - 1) * work->samples_per_spectrum;
+    uint64_t samples = channelise_inputs(spec, stage->spectra) * work->samples_per_spectrum;
     TRY(slab_create(work->archive, 0, spec->nstreams, &stage->slab));
     TRY(memory_zeroed(spec->nstreams, sizeof *stage->re, "offsets", &stage->re));
     TRY(memory_zeroed(spec->nstreams, sizeof *stage->im, "offsets", &stage->im));

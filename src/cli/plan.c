@@ -115,9 +115,10 @@ static void plan_print_run(const struct channelise_plan *work)
     }
     display_print(" (chunks, given out on request)\n");
     display_print("  bytes in      %s", units_bytes(work->input_bytes, a));
-    display_print(" (%s read, with the chunks' overlap of %u raw %s)\n",
-                  units_bytes(work->read_bytes, a), work->channelise.taps - 1,
-                  units_plural(work->channelise.taps - 1, "spectrum", "spectra"));
+    uint64_t shared = overlap_shared(&work->nodes[NODE_SPECTRA].stage);
+    display_print(" (%s read, with the chunks' overlap of %llu raw %s)\n",
+                  units_bytes(work->read_bytes, a), (unsigned long long)shared,
+                  units_plural(shared, "spectrum", "spectra"));
     display_print("  memory        %s a rank", units_bytes(work->memory_bytes, a));
     display_print(" (run.memory: %s)\n", units_bytes(work->job->memory, a));
 }

@@ -1,10 +1,17 @@
 #include "compute/backend.h"
 
 #include "compute/backend_ops.h"
+#include "dsp/overlap.h"
 
 size_t channelise_samples(const struct channelise_spec *spec)
 {
     return (size_t)spec->channels * (spec->is_complex ? 1 : 2);
+}
+
+uint64_t channelise_inputs(const struct channelise_spec *spec, uint64_t spectra)
+{
+    const struct overlap bank = overlap_filter_bank(spec->taps);
+    return overlap_inputs(&bank, spectra);
 }
 
 uint64_t dumps_finished(uint64_t first, uint64_t count, uint64_t integrate)

@@ -80,6 +80,8 @@ typedef struct channelise channelise_t;
 
 /* Samples per raw spectrum, P. */
 size_t channelise_samples(const struct channelise_spec *spec);
+/* Raw spectra that so many spectra are made of (dsp/overlap.h). */
+uint64_t channelise_inputs(const struct channelise_spec *spec, uint64_t spectra);
 
 /* What AUTO stands for on this machine: OPENCL where there is a GPU, else CPU. Others as they are.
  */

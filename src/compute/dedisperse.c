@@ -1,6 +1,7 @@
 #include "compute/dedisperse.h"
 
 #include "compute/backend_ops.h"
+#include "dsp/overlap.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +16,12 @@ const char *staging_name(enum dedisperse_staging staging)
 size_t series_bytes(enum series_format format)
 {
     return format == SERIES_U8 ? 1 : format == SERIES_U16 ? 2 : 4;
+}
+
+uint64_t dedisperse_inputs(const struct dedisperse_spec *spec, uint64_t outputs)
+{
+    const struct overlap delays = overlap_delay(0, spec->delays->largest);
+    return overlap_inputs(&delays, outputs);
 }
 
 static uint32_t dedisperse_count_used(const struct dedisperse_spec *spec)

@@ -64,6 +64,9 @@ struct dedisperse_input {
 
 typedef struct dedisperse dedisperse_t;
 
+/* Samples in time that so many outputs of all DMs are made of (dsp/overlap.h). */
+uint64_t dedisperse_inputs(const struct dedisperse_spec *spec, uint64_t outputs);
+
 /* Plans the stage. Fails with USAGE (no channel left; more than 2^16 channels of uint16, 2^24 of
  * uint8; a shape that cannot be: says why), DEVICE (memory). */
 status_t dedisperse_create(backend_t *backend, const struct dedisperse_spec *spec,

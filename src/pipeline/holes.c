@@ -41,21 +41,15 @@ void holes_destroy(holes_t *holes)
 
 void holes_begin(holes_t *holes, int is_first, uint64_t first, uint64_t count, const char *bad)
 {
-    uint64_t taps = holes->work->channelise.taps;
-    uint64_t left = 0; /* spectra that the last bad raw spectrum still enters */
+    uint64_t raw = channelise_inputs(&holes->work->channelise, 1); /* of one spectrum */
     holes->first = first;
     holes->count = count;
     holes->has_bad = bad != NULL;
     if (is_first) {
         memset(holes->is_open, 0, sizeof holes->is_open);
     }
-    /* Spectrum s is made of raw spectra s .. s + taps - 1. */
-    for (uint64_t i = 0; i + 1 < taps && bad; i++) {
-        left = bad[i] ? taps : left - (left > 0);
-    }
     for (uint64_t i = 0; i < count && bad; i++) {
-        left = bad[i + taps - 1] ? taps : left - (left > 0);
-        holes->bad[i] = left > 0;
+        holes->bad[i] = memchr(bad + i, 1, (size_t)raw) != NULL;
     }
 }
 

@@ -15,7 +15,8 @@ void holes_destroy(holes_t *holes);
 /* A block of spectra first .. first + count - 1, after that of those before, or the first of a
  * chunk.
  *
- *   bad    char [count + taps - 1], 1: the raw spectrum could not be read; NULL: all could */
+ *   bad    char [raw spectra of `count` spectra], 1: the raw spectrum could not be read; NULL: all
+ * could */
 void holes_begin(holes_t *holes, int is_first, uint64_t first, uint64_t count, const char *bad);
 
 /* Makes rows of product i that the block completes NaN, where they need it. Gives char [rows], 1

@@ -150,7 +150,7 @@ static int range_has_samples(const range_t *range, const struct range_block *blo
 static void range_find_samples(range_t *range, const struct range_block *block, uint32_t stream)
 {
     uint64_t period = range->work->samples_per_spectrum;
-    for (uint64_t i = 0; i < block->count + range->work->channelise.taps - 1; i++) {
+    for (uint64_t i = 0; i < channelise_inputs(&range->work->channelise, block->count); i++) {
         range->is_there[i] = (char)range_has_samples(range, block, stream, i * period, period);
     }
 }
@@ -162,7 +162,8 @@ static int range_was_made_of_some(const range_t *range, const struct range_block
     uint64_t integrate = range->work->job->products[block->product].integrate;
     uint64_t dump = block->from / integrate + row;
     uint64_t first = max_u64(dump * integrate, block->from) - block->from;
-    uint64_t end = (dump + 1) * integrate - block->from + range->work->channelise.taps - 1;
+    uint64_t end =
+        channelise_inputs(&range->work->channelise, (dump + 1) * integrate - block->from);
     return memchr(range->is_there + first, 1, (size_t)(end - first)) != NULL;
 }
 

@@ -46,10 +46,10 @@ out:
 static uint64_t budget_slot_bytes(const struct channelise_plan *work, const struct group *group,
                                   uint64_t spectra)
 {
-    uint64_t samples = (spectra + work->channelise.taps - 1) * work->samples_per_spectrum;
+    uint64_t samples = channelise_inputs(&work->channelise, spectra) * work->samples_per_spectrum;
     uint64_t bytes = group->step_bytes * samples;
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
-        bytes += channelise_plan_block_rows(work, i, spectra) *
+        bytes += overlap_ends(&work->nodes[NODE_DUMPS + i].stage, spectra) *
                  product_row_bytes(work->products[i].spec.kind, group->streams,
                                    work->channelise.nchannels);
     }
@@ -199,7 +199,7 @@ static uint64_t budget_suiting_block(const struct channelise_plan *work, const s
                                      uint64_t most)
 {
     uint64_t suits = backend_block_bytes(work->backend);
-    uint64_t overlaps = (uint64_t)OVERLAP_RATIO * (work->channelise.taps - 1);
+    uint64_t overlaps = OVERLAP_RATIO * overlap_shared(&work->nodes[NODE_SPECTRA].stage);
     if (work->wanted_block > 0) {
         uint64_t wanted = max_u64(ceil_div_u64(work->wanted_block, group->streams), overlaps);
         return min_u64(most, budget_round_up(max_u64(wanted, 1), CHUNK_GRAIN));
@@ -264,7 +264,7 @@ static uint64_t budget_automatic_chunk(const struct channelise_plan *work, uint6
         spectra *= suits > 0 ? BLOCKS_A_CHUNK : 1;
     }
     spectra = min_u64(spectra, ceil_div_u64(work->chunking.spectra, LEAST_CHUNKS));
-    spectra = max_u64(spectra, (uint64_t)OVERLAP_RATIO * (work->channelise.taps - 1));
+    spectra = max_u64(spectra, OVERLAP_RATIO * overlap_shared(&work->nodes[NODE_SPECTRA].stage));
     spectra = max_u64(min_u64(spectra, block), 1);
     /* The finer border only where it does not make chunks much larger. */
     if (fine && budget_round_up(spectra, fine) <= block &&

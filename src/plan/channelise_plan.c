@@ -42,7 +42,19 @@ uint64_t channelise_plan_block(const struct channelise_plan *work)
 uint64_t channelise_plan_block_rows(const struct channelise_plan *work, uint32_t i,
                                     uint64_t spectra)
 {
-    return spectra / work->job->products[i].integrate + 1;
+    return overlap_ends(&work->nodes[NODE_DUMPS + i].stage, spectra);
+}
+
+status_t channelise_plan_samples(const struct channelise_plan *work, uint64_t first, uint64_t count,
+                                 struct overlap_rows *out)
+{
+    status_t st = STATUS_OK;
+    struct overlap_rows rows[NODE_DUMPS] = {
+        [NODE_SPECTRA] = {(int64_t)first, (int64_t)(first + count)}};
+    TRY(overlap_tree_needs(work->nodes, NODE_DUMPS, 0, rows));
+    *out = rows[NODE_SAMPLES];
+out:
+    return st;
 }
 
 /* Of each oversampled coarse channel, the central den/num. */
@@ -117,6 +129,28 @@ static void plan_set_channelise(struct channelise_plan *work, uint32_t threads)
     }
 }
 
+/* What is made of what; then how many rows of each there are. */
+static status_t plan_count_rows(struct channelise_plan *work)
+{
+    status_t st = STATUS_OK;
+    const struct job *job = work->job;
+    struct overlap_rows rows[NODE_DUMPS + MOST_OUTPUTS] = {{0, (int64_t)work->archive->samples}};
+    work->nodes[NODE_RAW] = (struct overlap_node){.stage = overlap_sum(work->samples_per_spectrum)};
+    work->nodes[NODE_SPECTRA] = (struct overlap_node){NODE_RAW, overlap_filter_bank(job->taps)};
+    for (uint32_t i = 0; i < job->nproducts; i++) {
+        work->nodes[NODE_DUMPS + i] =
+            (struct overlap_node){NODE_SPECTRA, overlap_sum(job->products[i].integrate)};
+    }
+    TRY(overlap_tree_makes(work->nodes, NODE_DUMPS + job->nproducts, 0, rows));
+    work->raw_spectra = (uint64_t)rows[NODE_RAW].end;
+    work->chunking.spectra = (uint64_t)rows[NODE_SPECTRA].end;
+    for (uint32_t i = 0; i < job->nproducts; i++) {
+        work->products[i].spec.rows = (uint64_t)rows[NODE_DUMPS + i].end;
+    }
+out:
+    return st;
+}
+
 static status_t plan_count_spectra(struct channelise_plan *work)
 {
     status_t st = STATUS_OK;
@@ -129,15 +163,14 @@ static status_t plan_count_spectra(struct channelise_plan *work)
             STATUS_USAGE, "%s: %u channels with %u %s are absurd", job->path, job->channels,
             job->taps, units_plural(job->taps, "tap", "taps"));
     work->samples_per_spectrum = period;
-    work->raw_spectra = samples / period;
-    work->dropped_samples = samples % period;
+    TRY(plan_count_rows(work));
+    work->dropped_samples = samples - work->raw_spectra * period;
     REQUIRE(work->raw_spectra >= job->taps, STATUS_USAGE,
             "%s: %" PRIu64 " %s %" PRIu64 " raw %s of %" PRIu64
             " samples, but %u %s at least %u of them",
             job->path, samples, units_plural(samples, "sample holds", "samples hold"),
             work->raw_spectra, units_plural(work->raw_spectra, "spectrum", "spectra"), period,
             job->taps, units_plural(job->taps, "tap needs", "taps need"), job->taps);
-    work->chunking.spectra = work->raw_spectra - job->taps + 1;
     work->chunking.streams = work->archive->nstreams;
 out:
     return st;
@@ -162,10 +195,6 @@ static status_t plan_settle_products(struct channelise_plan *work)
     status_t st = STATUS_OK;
     const struct job *job = work->job;
     const struct archive *archive = work->archive;
-    REQUIRE(job->nproducts <= MOST_OUTPUTS, STATUS_USAGE,
-            "%s: %u products, expected at most %d in one job", job->path, job->nproducts,
-            MOST_OUTPUTS);
-    TRY(memory_zeroed(job->nproducts, sizeof *work->products, "products", &work->products));
     for (uint32_t i = 0; i < job->nproducts; i++) {
         struct channelise_plan_product *product = &work->products[i];
         uint64_t integrate = job->products[i].integrate;
@@ -180,9 +209,9 @@ static status_t plan_settle_products(struct channelise_plan *work)
                                   .first_channel = work->channelise.first_channel,
                                   .nchannels = work->channelise.nchannels,
                                   .integrate = integrate,
-                                  .rows = work->chunking.spectra / integrate,
+                                  .rows = product->spec.rows,
                                   .coeff = work->coeff};
-        product->dropped_spectra = work->chunking.spectra % integrate;
+        product->dropped_spectra = work->chunking.spectra - product->spec.rows * integrate;
         product->row_bytes =
             product_row_bytes(product->spec.kind, archive->nstreams, work->channelise.nchannels);
         uint64_t bytes = 0;
@@ -204,13 +233,13 @@ static status_t plan_count_bytes(struct channelise_plan *work)
 {
     status_t st = STATUS_OK;
     const struct archive *archive = work->archive;
-    uint64_t taps = work->channelise.taps;
     uint64_t chunks = chunk_count(&work->chunking) / chunk_groups(&work->chunking);
     struct slab *slab = NULL;
     TRY(slab_create(archive, 0, archive->nstreams, &slab));
     uint64_t spectrum = slab_bytes(slab, work->samples_per_spectrum);
     work->input_bytes = spectrum * work->raw_spectra;
-    work->read_bytes = spectrum * (work->chunking.spectra + chunks * (taps - 1));
+    work->read_bytes = spectrum * (work->chunking.spectra +
+                                   chunks * overlap_shared(&work->nodes[NODE_SPECTRA].stage));
 out:
     slab_destroy(slab);
     return st;
@@ -226,6 +255,10 @@ status_t channelise_plan_create(const struct job *job, const struct archive *arc
     work->job = job;
     work->backend = backend;
     work->archive = archive;
+    REQUIRE(job->nproducts <= MOST_OUTPUTS, STATUS_USAGE,
+            "%s: %u products, expected at most %d in one job", job->path, job->nproducts,
+            MOST_OUTPUTS);
+    TRY(memory_zeroed(job->nproducts, sizeof *work->products, "products", &work->products));
     TRY(plan_count_spectra(work));
     plan_set_channelise(work, threads);
     TRY(plan_settle_kept(work));

@@ -7,6 +7,7 @@
 #include "archive/archive.h"
 #include "archive/reader.h"
 #include "compute/backend.h"
+#include "dsp/overlap.h"
 #include "job/job.h"
 #include "plan/chunk.h"
 #include "product/product.h"
@@ -17,6 +18,9 @@ struct channelise_plan_product {
     uint64_t dropped_spectra; /* at the end, too few for a dump */
 };
 
+/* Nodes of the plan's tree (dsp/overlap.h): what is read, and what is made of it. */
+enum { NODE_SAMPLES, NODE_RAW, NODE_SPECTRA, NODE_DUMPS /* of product 0; then of the others */ };
+
 struct channelise_plan {
     const struct job *job;
     const struct archive *archive;
@@ -25,6 +29,7 @@ struct channelise_plan {
     double *folded;                    /* the same with the order's shift */
     struct channelise_spec channelise; /* of the largest group and block; coeff is `folded` */
     uint64_t samples_per_spectrum;
+    struct overlap_node nodes[NODE_DUMPS + MOST_OUTPUTS];
     uint64_t raw_spectra;     /* whole ones in the selection, R */
     uint64_t dropped_samples; /* behind the last whole raw spectrum, per stream */
     struct chunking chunking;
@@ -55,6 +60,11 @@ void channelise_plan_destroy(struct channelise_plan *work);
 
 /* Spectra of all streams together in a block. */
 uint64_t channelise_plan_block(const struct channelise_plan *work);
+
+/* The selected samples of each stream that spectra first .. first + count - 1 are made of. Fails
+ * with USAGE: as overlap_needs(), never for spectra of the plan. */
+status_t channelise_plan_samples(const struct channelise_plan *work, uint64_t first, uint64_t count,
+                                 struct overlap_rows *out);
 
 /* Most rows of product i that a block of `spectra` spectra can complete. */
 uint64_t channelise_plan_block_rows(const struct channelise_plan *work, uint32_t i,

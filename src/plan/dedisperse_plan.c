@@ -210,13 +210,16 @@ static status_t plan_settle_outputs(struct dedisperse_plan *d)
     REQUIRE(samples > 0, STATUS_USAGE,
             "%s: dedisperse.%u.downsample: is %" PRIu64 ", but %s has %" PRIu64 " times",
             d->job->path, plan_number_of(d), d->what->downsample, d->fbh5->path, d->fbh5->rows);
-    REQUIRE(d->what->is_padded || samples > d->delays.largest, STATUS_USAGE,
+    const struct overlap delays = overlap_delay(0, d->delays.largest);
+    struct overlap_rows whole; /* outputs of which every sample is there */
+    TRY(overlap_makes(&delays, 0, (struct overlap_rows){0, (int64_t)samples}, &whole));
+    REQUIRE(d->what->is_padded || whole.end > 0, STATUS_USAGE,
             "%s: no valid output is left: delays of up to %u samples (%s) in an observation of "
             "%" PRIu64 " samples (%s): a smaller DM, or edges: pad",
             d->job->path, d->delays.largest, units_seconds(d->delays.largest * step, delay),
             samples, units_seconds((double)samples * step, length));
     int64_t origin = d->delays.origin;
-    d->outputs = d->what->is_padded ? samples : samples - d->delays.largest;
+    d->outputs = d->what->is_padded ? samples : (uint64_t)whole.end;
     d->first = d->what->is_padded ? origin : 0;
     REQUIRE(d->outputs <= UINT32_MAX, STATUS_USAGE,
             "%s: %" PRIu64 " times, at most %u can be dedispersed in one job", d->job->path,

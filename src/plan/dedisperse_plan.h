@@ -5,6 +5,7 @@
 
 #include "archive/fbh5/fbh5.h"
 #include "compute/dedisperse.h"
+#include "dsp/overlap.h"
 #include "plan/channelise_plan.h"
 #include "product/kind/dedispersed.h"
 
@@ -27,6 +28,7 @@ struct dedisperse_plan {
     struct dispersion delays;
     struct dispersion_steps steps; /* in two steps */
     uint32_t *least, *most;        /* [ndms] of the delays that a DM is made with */
+    struct overlap overlap;        /* of outputs; its streams are DMs */
     double constant, reference_hz;
     uint8_t *mask; /* [nchannels] */
     uint32_t *ifs; /* those added up */
@@ -60,6 +62,7 @@ status_t dedisperse_plan_foresee(const struct channelise_plan *work, uint32_t pr
 struct dm_group {
     struct dispersion delays;
     struct dispersion_steps steps;
+    struct overlap overlap; /* of its outputs, from `base` on */
     uint32_t base;
 };
 status_t dm_group_create(const struct dedisperse_plan *dedispersion, uint32_t first, uint32_t count,

@@ -71,8 +71,9 @@ static uint64_t cut_block_bytes(const struct dedisperse_plan *d, const struct cu
     group.steps.nsteps = (uint32_t)min_u64(d->steps.nsteps, cut->dms);
     struct dedisperse_spec spec = dedisperse_plan_stage(d, &group, block);
     uint64_t mark = d->job->on_bad == ON_BAD_NAN; /* a byte for each sample */
-    return dedisperse_plan_slots(d->backend) * ((block + cut->span) * (d->input.row_bytes + mark) +
-                                                cut->dms * block * sizeof(float)) +
+    return dedisperse_plan_slots(d->backend) *
+               (dedisperse_inputs(&spec, block) * (d->input.row_bytes + mark) +
+                cut->dms * block * sizeof(float)) +
            dedisperse_bytes(d->backend, &spec);
 }
 

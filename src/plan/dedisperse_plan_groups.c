@@ -60,6 +60,7 @@ status_t dm_ranges_create(struct dedisperse_plan *d)
         d->least[dm] = least;
         d->most[dm] = most;
     }
+    d->overlap = overlap_delays(d->least, d->most);
 out:
     return st;
 }
@@ -67,14 +68,12 @@ out:
 void dm_group_span(const struct dedisperse_plan *d, uint32_t first, uint32_t count, uint32_t *base,
                    uint32_t *span)
 {
-    uint32_t least = UINT32_MAX;
-    uint32_t most = 0;
+    struct overlap_rows rows = {0, 0};
     for (uint32_t dm = first; dm < first + count; dm++) {
-        group_widen(d->least[dm], &least, &most);
-        group_widen(d->most[dm], &least, &most);
+        rows = overlap_union(rows, overlap_reach(&d->overlap, dm));
     }
-    *base = least;
-    *span = most - least;
+    *base = (uint32_t)rows.first;
+    *span = (uint32_t)(rows.end - rows.first - 1);
 }
 
 uint32_t dm_groups_span(const struct dedisperse_plan *d, uint32_t dms, uint64_t *sum)
@@ -142,6 +141,7 @@ status_t dm_group_create(const struct dedisperse_plan *d, uint32_t first, uint32
     status_t st = STATUS_OK;
     struct dm_group group = {.delays = {.nchannels = d->delays.nchannels, .ndms = count}};
     dm_group_span(d, first, count, &group.base, &group.delays.largest);
+    group.overlap = overlap_delay(0, group.delays.largest);
     TRY(group_copy_table(d, first, count, &group));
     if (d->what->is_two_step) {
         TRY(group_copy_steps(d, first, count, &group));
@@ -209,7 +209,7 @@ static void group_blank_dm(const struct dedisperse_plan *d, const struct dm_grou
 void dm_group_blank(const struct dedisperse_plan *d, const struct dm_group *group, const char *bad,
                     uint64_t count, float *out)
 {
-    uint64_t samples = count + group->delays.largest;
+    uint64_t samples = overlap_inputs(&group->overlap, count);
     uint64_t run[2] = {0, 0};
     for (const char *at = bad; (at = memchr(at, 1, (size_t)(samples - run[1]))) != NULL;
          at = bad + run[1]) {

@@ -39,7 +39,7 @@ static status_t trial_fill(dedispersion_trial_t *trial)
     void *data = NULL;
     size_t bytes = series_bytes(trial->spec.format);
     size_t nchannels = trial->spec.delays->nchannels;
-    uint64_t count = (trial->samples + trial->spec.delays->largest + SHIFTS) * nchannels;
+    uint64_t count = (dedisperse_inputs(&trial->spec, trial->samples) + SHIFTS) * nchannels;
     uint64_t state = 88172645463325252U;
     trial->input = (struct dedisperse_input){0, nchannels * bytes, bytes, 0};
     TRY(buffer_create(trial->backend, BUFFER_IN, count * bytes, &trial->in));

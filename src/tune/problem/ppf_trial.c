@@ -66,7 +66,7 @@ uint64_t ppf_trial_rows_of(const struct channelise_spec *spec, uint32_t i, uint6
 
 static uint64_t trial_samples_of(const struct channelise_spec *spec, uint64_t spectra)
 {
-    return (spectra + spec->taps - 1) * channelise_samples(spec);
+    return channelise_inputs(spec, spectra) * channelise_samples(spec);
 }
 
 uint64_t ppf_trial_input_bytes(const ppf_trial_t *trial, uint64_t spectra)

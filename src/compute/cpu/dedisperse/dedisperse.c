@@ -53,7 +53,7 @@ static size_t dedisperse_odd_lines(uint64_t bytes)
 
 static size_t dedisperse_row_bytes(const struct dedisperse_spec *spec)
 {
-    uint64_t samples = spec->max_samples + spec->delays->largest;
+    uint64_t samples = dedisperse_inputs(spec, spec->max_samples);
     return dedisperse_odd_lines(samples * series_bytes(spec->format) + SLACK);
 }
 
@@ -177,7 +177,7 @@ uint64_t cpu_dedisperse_bytes(const struct dedisperse_spec *spec)
     uint64_t tables = channels * (steps ? steps->nsteps : spec->delays->ndms);
     uint64_t bytes = channels * dedisperse_row_bytes(spec) + threads * sizeof(struct tile_scratch);
     if (steps) {
-        uint64_t piece = MOST_STRIPS * STRIP_BYTES + STRIP_BYTES + spec->delays->largest;
+        uint64_t piece = dedisperse_inputs(spec, MOST_STRIPS * STRIP_BYTES + STRIP_BYTES);
         tables += (uint64_t)steps->ngroups * (2ULL * steps->nsteps + spec->delays->ndms);
         bytes += threads * steps->ngroups * (piece * sizeof(float) + SLACK + 128);
     }
@@ -191,7 +191,7 @@ static void dedisperse_order_piece(void *context, uint32_t thread, uint64_t task
     const struct dedisperse_input *input = &d->input;
     size_t bytes = d->first->sample_bytes;
     uint64_t from = task * ORDER_TIMES;
-    uint64_t all = d->samples + d->base.spec.delays->largest;
+    uint64_t all = dedisperse_inputs(&d->base.spec, d->samples);
     size_t count = (size_t)min_u64(ORDER_TIMES, all - from);
     (void)thread;
     for (uint32_t i = 0; i < d->table.nused; i += ORDER_CHANNELS) {
@@ -306,7 +306,7 @@ status_t cpu_dedisperse_run(dedisperse_t *dedisperse, buffer_t *in,
                               .run = {dedisperse_order_piece, dedisperse_in_steps(d)
                                                                   ? dedisperse_sum_step
                                                                   : dedisperse_sum_piece}};
-    work.tasks[0] = ceil_div_u64(samples + d->base.spec.delays->largest, ORDER_TIMES);
+    work.tasks[0] = ceil_div_u64(dedisperse_inputs(&d->base.spec, samples), ORDER_TIMES);
     work.tasks[1] = pieces * (dedisperse_in_steps(d) ? d->base.spec.steps->nsteps : d->parts);
     d->number = pool_submit(d->pool, &work);
     cpu_buffer_mark(in, d->pool, d->number);

@@ -422,7 +422,7 @@ static void channelise_run_grain(void *context, uint32_t thread, uint64_t task)
     uint64_t to = min_u64((grain + 1) * GRAIN - lead, block->spectra);
     uint32_t streams = (uint32_t)min_u64(order->group, block->nstreams - stream);
     size_t samples = channelise_samples(spec);
-    size_t raw = (size_t)(to - from) + spec->taps - 1;
+    size_t raw = (size_t)channelise_inputs(spec, to - from);
     struct batch batch = {.first = from, .count = (size_t)(to - from)};
     uint64_t missing = 0;
     channelise_touch_scratch(cpu, scratch);

@@ -1,6 +1,7 @@
 #include "compute/cpu/ppf/ppf_fir.h"
 
 #include "base/memory.h"
+#include "dsp/overlap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ struct ppf_fir {
     size_t samples;      /* P */
     size_t sample_bytes; /* stored */
     size_t taps;
+    struct overlap overlap; /* of blocks beside each other */
     size_t rows;
     size_t columns; /* samples of a column */
     size_t padded;  /* P, rounded up to whole blocks */
@@ -57,7 +59,7 @@ size_t ppf_fir_sample_bytes(const struct channelise_spec *spec)
 static size_t fir_column_samples(const struct channelise_spec *spec, size_t rows)
 {
     size_t parts = spec->is_complex ? 2 : 1;
-    size_t floats = WINDOW_BYTES / sizeof(float) / (rows + spec->taps - 1);
+    size_t floats = WINDOW_BYTES / sizeof(float) / channelise_inputs(spec, rows);
     floats = floats < MOST_COLUMNS ? floats : MOST_COLUMNS;
     size_t blocks = floats / parts / MOST_LANES;
     return (blocks > 0 ? blocks : 1) * MOST_LANES;
@@ -65,7 +67,8 @@ static size_t fir_column_samples(const struct channelise_spec *spec, size_t rows
 
 size_t ppf_fir_window_floats(const struct channelise_spec *spec, size_t rows)
 {
-    return (rows + spec->taps - 1) * fir_column_samples(spec, rows) * (spec->is_complex ? 2 : 1);
+    return channelise_inputs(spec, rows) * fir_column_samples(spec, rows) *
+           (spec->is_complex ? 2 : 1);
 }
 
 static size_t fir_padded_samples(const struct channelise_spec *spec)
@@ -115,6 +118,7 @@ status_t ppf_fir_create(const struct cpu_kernels *kernels, const struct channeli
     filter->samples = channelise_samples(spec);
     filter->sample_bytes = ppf_fir_sample_bytes(spec);
     filter->taps = spec->taps;
+    filter->overlap = overlap_filter_bank(spec->taps);
     filter->rows = rows;
     filter->columns = fir_column_samples(spec, rows);
     filter->padded = fir_padded_samples(spec);
@@ -175,7 +179,7 @@ uint64_t ppf_fir_run(const ppf_fir_t *filter, const char *samples, size_t count,
 {
     const struct cpu_kernels *kernels = filter->kernels;
     size_t parts = filter->is_complex ? 2 : 1;
-    size_t raw = count + filter->taps - 1;
+    size_t raw = (size_t)overlap_inputs(&filter->overlap, count);
     size_t row_bytes = filter->samples * filter->sample_bytes;
     uint64_t missing = 0;
     for (size_t column = 0; column < filter->samples; column += filter->columns) {

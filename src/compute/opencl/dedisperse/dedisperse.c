@@ -87,7 +87,7 @@ static status_t dedisperse_allocate(struct stage *stage)
     device_t *device = stage->opencl->device;
     const struct dedisperse_spec *spec = &stage->base.spec;
     const struct dispersion_steps *steps = spec->steps;
-    uint64_t inputs = spec->max_samples + spec->delays->largest;
+    uint64_t inputs = dedisperse_inputs(spec, spec->max_samples);
     uint64_t bytes = series_bytes(spec->format);
     uint64_t nused = stage->table.nused;
     stage->front = steps ? 0 : dedisperse_kernel_front(stage->adder);
@@ -167,7 +167,7 @@ static uint64_t dedisperse_upload_bytes(const struct stage *stage, const struct 
     if (in->use != BUFFER_IN || input->is_there) {
         return 0;
     }
-    return input->offset + (samples + delays->largest - 1) * input->time_step +
+    return input->offset + (dedisperse_inputs(&stage->base.spec, samples) - 1) * input->time_step +
            (uint64_t)(delays->nchannels - 1) * input->channel_step +
            series_bytes(stage->base.spec.format);
 }
@@ -184,8 +184,9 @@ status_t opencl_dedisperse_run(dedisperse_t *dedisperse, buffer_t *in_buffer,
     uint64_t bytes = ((delays->ndms - 1) * out_stride + samples) * sizeof(float);
     TRY(opencl_block_begin(in, dedisperse_upload_bytes(stage, in, input, samples), &out_buffer, 1,
                            &stage->watch));
-    TRY(transpose_run(stage->orderer, &stage->watch, in->memory, input, samples + delays->largest,
-                      stage->rows, stage->row_stride, stage->front));
+    TRY(transpose_run(stage->orderer, &stage->watch, in->memory, input,
+                      dedisperse_inputs(&stage->base.spec, samples), stage->rows, stage->row_stride,
+                      stage->front));
     TRY(dedisperse_run_sums(stage, samples, out->memory, out_stride));
     TRY(opencl_block_end(in, &out_buffer, &bytes, 1, &stage->watch));
 out:

@@ -91,7 +91,7 @@ status_t opencl_channelise_run(channelise_t *channelise, buffer_t *in_buffer,
     const struct channelise_spec *spec = &stage->base.spec;
     struct opencl_buffer *in = (struct opencl_buffer *)in_buffer;
     uint64_t period = channelise_samples(spec);
-    uint64_t samples = (spectra + spec->taps - 1) * period;
+    uint64_t samples = channelise_inputs(spec, spectra) * period;
     uint64_t bytes[MOST_OUTPUTS];
     cl_mem outs[MOST_OUTPUTS];
     cl_mem dealt = NULL;

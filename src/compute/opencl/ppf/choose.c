@@ -82,7 +82,8 @@ static status_t choose_trial_begin(device_t *device, const struct channelise_spe
     trial->spec.nstreams = 1;
     trial->spec.is_timed = 1;
     uint64_t stride =
-        (spectra + spec->taps - 1) * channelise_samples(spec) * choose_sample_bytes(spec) + 15;
+        channelise_inputs(spec, spectra) * channelise_samples(spec) * choose_sample_bytes(spec) +
+        15;
     trial->in_stride = stride / 16 * 16;
     TRY(device_allocate(device, trial->in_stride, "a trial's samples", &trial->in));
     TRY(choose_fill(trial, trial->in_stride));

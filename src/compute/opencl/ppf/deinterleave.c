@@ -55,7 +55,7 @@ void deinterleave_destroy(deinterleave_t *dealer)
 /* Of one stream of a block, in order. */
 static uint64_t deinterleave_dealer_stride(const struct channelise_spec *spec)
 {
-    uint64_t samples = (spec->max_spectra + spec->taps - 1) * channelise_samples(spec);
+    uint64_t samples = channelise_inputs(spec, spec->max_spectra) * channelise_samples(spec);
     return ceil_div_u64(samples * deinterleave_sample_bytes(spec), STREAM_ALIGNMENT) *
            STREAM_ALIGNMENT;
 }

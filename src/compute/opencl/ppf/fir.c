@@ -56,7 +56,7 @@ static uint32_t fir_slide_shapes(const struct channelise_spec *spec,
     uint32_t count = 0;
     for (int v = 0; v < 3; v++) {
         for (int r = 0; r < 3 && fir_can_slide(spec, vectors[v]); r++) {
-            uint32_t run = (runs[r] + spec->taps - 1) / spec->taps * spec->taps;
+            uint32_t run = (uint32_t)ceil_div_u64(runs[r], spec->taps) * spec->taps;
             struct fir_shape shape = {KERNEL_SLIDE, fir_group_width(spec, limits, vectors[v]), run,
                                       vectors[v]};
             /* The longer runs with the widest loads alone. */
@@ -73,10 +73,11 @@ static uint32_t fir_local_run(const struct channelise_spec *spec, const struct f
                               uint32_t width, uint32_t most)
 {
     uint64_t rows = limits->local_bytes / (width * fir_column_bytes(spec));
-    if (rows < (uint64_t)spec->taps - 1 + LOCAL_SHARE) {
+    uint64_t shared = channelise_inputs(spec, 1) - 1; /* of two groups beside each other */
+    if (rows < shared + LOCAL_SHARE) {
         return 0;
     }
-    uint64_t run = (rows - spec->taps + 1) / LOCAL_SHARE * LOCAL_SHARE;
+    uint64_t run = (rows - shared) / LOCAL_SHARE * LOCAL_SHARE;
     return run < most ? (uint32_t)run : most;
 }
 
@@ -134,7 +135,7 @@ static uint32_t fir_run_of(const struct channelise_spec *spec, enum kernel_kind 
         return 0;
     }
     if (kernel == KERNEL_SLIDE) {
-        return ((32U << i) + spec->taps - 1) / spec->taps * spec->taps;
+        return (uint32_t)ceil_div_u64(32U << i, spec->taps) * spec->taps;
     }
     if (kernel == KERNEL_CACHE) {
         return 1U << i;
