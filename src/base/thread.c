@@ -7,16 +7,17 @@
 #include <string.h>
 #include <time.h>
 
-status_t thread_start(void *(*thread_run)(void *), void *argument, pthread_t *out)
+status_t thread_start(const char *name, void *(*run)(void *), void *argument, pthread_t *out)
 {
     status_t st = STATUS_OK;
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int status = pthread_create(out, NULL, thread_run, argument);
+    int status = pthread_create(out, NULL, run, argument);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     REQUIRE(status == 0, STATUS_DEVICE, "a thread cannot be made: %s", strerror(status));
+    pthread_setname_np(*out, name);
 out:
     return st;
 }
@@ -59,7 +60,7 @@ struct thread_worker {
     pthread_t thread;
 };
 
-static void *thread_run(void *argument)
+static void *thread_work(void *argument)
 {
     thread_worker_t *worker = argument;
     pthread_mutex_lock(&worker->lock);
@@ -79,13 +80,13 @@ static void *thread_run(void *argument)
     return NULL;
 }
 
-status_t thread_worker_create(thread_worker_t **out)
+status_t thread_worker_create(const char *name, thread_worker_t **out)
 {
     status_t st = STATUS_OK;
     thread_worker_t *worker = NULL;
     TRY(memory_zeroed(1, sizeof *worker, "a thread", &worker));
     TRY(thread_init_waiting(&worker->lock, &worker->changed));
-    TRY(thread_start(thread_run, worker, &worker->thread));
+    TRY(thread_start(name, thread_work, worker, &worker->thread));
     worker->has_thread = 1;
     *out = worker;
     worker = NULL;

@@ -1,4 +1,4 @@
-/* Helper threads: started alike, and waiting by the clock that only goes forward. */
+/* Helper threads: named, started alike, and waiting by the clock that only goes forward. */
 #ifndef VOLTMILL_BASE_THREAD_H
 #define VOLTMILL_BASE_THREAD_H
 
@@ -6,9 +6,9 @@
 
 #include <pthread.h>
 
-/* Starts a thread that receives no signals: they are the main thread's business. Fails with DEVICE.
- */
-status_t thread_start(void *(*run)(void *), void *argument, pthread_t *out);
+/* Starts a thread that receives no signals: they are the main thread's business. Debuggers and `top
+ * -H` show it by its name of at most 15 bytes (docs/threads.md has them all). Fails with DEVICE. */
+status_t thread_start(const char *name, void *(*run)(void *), void *argument, pthread_t *out);
 
 /* A lock and a condition for thread_wait(). Fails with DEVICE. */
 status_t thread_init_waiting(pthread_mutex_t *lock, pthread_cond_t *changed);
@@ -19,8 +19,8 @@ void thread_wait(pthread_mutex_t *lock, pthread_cond_t *changed, double seconds)
 /* A thread that does one thing at a time beside the one who asks for it. */
 typedef struct thread_worker thread_worker_t;
 
-/* Starts the thread. Fails with DEVICE. */
-status_t thread_worker_create(thread_worker_t **out);
+/* Starts the thread by that name. Fails with DEVICE. */
+status_t thread_worker_create(const char *name, thread_worker_t **out);
 /* Waits for what is being done, and ends the thread. */
 void thread_worker_destroy(thread_worker_t *worker);
 

@@ -169,7 +169,7 @@ static status_t outputs_open_files(outputs_t *outputs)
         TRY(outputs_open_one(outputs, i, &outputs->outputs[i]));
     }
     TRY(sync_thread_create(&work, &outputs->keeper));
-    TRY(thread_worker_create(&outputs->worker));
+    TRY(thread_worker_create("crc", &outputs->worker));
 out:
     return st;
 }

@@ -85,7 +85,7 @@ status_t sync_thread_create(const struct sync_thread_work *work, sync_thread_t *
     keeper->work = *work;
     keeper->synced = progress_now();
     TRY(thread_init_waiting(&keeper->lock, &keeper->changed));
-    TRY(thread_start(sync_run, keeper, &keeper->thread));
+    TRY(thread_start("sync", sync_run, keeper, &keeper->thread));
     keeper->has_thread = 1;
     *out = keeper;
     keeper = NULL;

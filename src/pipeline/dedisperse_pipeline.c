@@ -1,23 +1,24 @@
+/* The stages of dedispersion in order: which samples of the filterbank a block takes, from the file
+ * or from the device, and the sums that are written of it. */
 #include "pipeline/dedisperse_pipeline.h"
 
 #include "base/memory.h"
 #include "pipeline/power_reader.h"
-#include "pipeline/ring.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_SLOTS = 8, LEAST_BLOCK = 64, AHEAD = 1 };
+enum { LEAST_BLOCK = 64 };
 
-/* One block under way. Whoever has the slot in the ring may touch it. */
+/* One block under way. */
 struct slot {
     buffer_t *in, *out;
     struct chunk chunk;
     uint32_t base;        /* delay of the chunk's DMs that all have */
     uint64_t inputs;      /* samples in time */
     uint64_t from, count; /* outputs */
-    int is_shelved;       /* its samples are on the shelf */
+    int is_resident;      /* its samples are on the device */
     char *bad;            /* [samples] 1: could not be read; NULL unless run.on_bad is nan */
     /* Samples that the block before has read already: in which slot, from where on, how many. */
     uint32_t kept_slot;
@@ -25,15 +26,16 @@ struct slot {
     char *samples; /* the reader's: of `in`, in host memory */
 };
 
-struct dedisperse_pipeline {
+struct dedispersing {
+    pipeline_t *pipeline;
     const struct dedisperse_plan *plan;
     backend_t *backend; /* the caller's */
     struct pipeline_sink sink;
     power_reader_t *reader;
     const struct device_carry *between;
-    resident_rows_t *shelf;
-    double inputs, shelved; /* samples in time, so far */
-    struct slot slots[MOST_SLOTS];
+    resident_rows_t *resident; /* rows on the device; NULL: none */
+    double inputs, fetched;    /* samples in time, so far: all, and those from the device */
+    struct slot slots[PIPELINE_MOST_SLOTS];
     uint32_t nslots;
     uint64_t block; /* outputs; the plan's, or less if the device is small */
     struct dm_group group;
@@ -41,31 +43,28 @@ struct dedisperse_pipeline {
     int has_last;       /* a block of this group was read before, */
     uint32_t last_slot; /* here */
     dedisperse_t *stage;
-    ring_t *ring;
-    struct flow flow;
-    double computing, waiting;
     char *holes; /* [DMs of a chunk] 1: some of its outputs are NaN; the writer's */
 };
 
-static void pipeline_drop_stage(dedisperse_pipeline_t *pipe)
+static void dedispersing_drop_stage(struct dedispersing *p)
 {
-    dedisperse_destroy(pipe->stage);
-    pipe->stage = NULL;
-    dm_group_free(&pipe->group);
+    dedisperse_destroy(p->stage);
+    p->stage = NULL;
+    dm_group_free(&p->group);
 }
 
-static void pipeline_drop_slots(dedisperse_pipeline_t *pipe)
+static void dedispersing_drop_slots(struct dedispersing *p)
 {
-    for (uint32_t i = 0; i < pipe->nslots; i++) {
-        buffer_destroy(pipe->slots[i].in);
-        buffer_destroy(pipe->slots[i].out);
-        free(pipe->slots[i].bad);
-        pipe->slots[i] = (struct slot){.in = NULL};
+    for (uint32_t i = 0; i < p->nslots; i++) {
+        buffer_destroy(p->slots[i].in);
+        buffer_destroy(p->slots[i].out);
+        free(p->slots[i].bad);
+        p->slots[i] = (struct slot){.in = NULL};
     }
 }
 
 /* The first DM of the group whose delays span most. */
-static uint32_t pipeline_widest_group(const struct dedisperse_plan *plan, uint32_t *span)
+static uint32_t dedispersing_widest_group(const struct dedisperse_plan *plan, uint32_t *span)
 {
     uint32_t widest = 0;
     *span = 0;
@@ -80,83 +79,83 @@ static uint32_t pipeline_widest_group(const struct dedisperse_plan *plan, uint32
     return widest;
 }
 
-static status_t pipeline_create_slots(dedisperse_pipeline_t *pipe, uint32_t span)
+static status_t dedispersing_create_slots(struct dedispersing *p, uint32_t span)
 {
     status_t st = STATUS_OK;
-    const struct dedisperse_plan *plan = pipe->plan;
-    uint64_t in = (pipe->block + span) * plan->input.row_bytes;
-    uint64_t out = plan->chunking.chunk_spectra * pipe->block * sizeof(float);
-    for (uint32_t i = 0; i < pipe->nslots; i++) {
-        TRY(buffer_create(pipe->backend, BUFFER_IN, in, &pipe->slots[i].in));
-        TRY(buffer_create(pipe->backend, BUFFER_OUT, out, &pipe->slots[i].out));
+    const struct dedisperse_plan *plan = p->plan;
+    uint64_t in = (p->block + span) * plan->input.row_bytes;
+    uint64_t out = plan->chunking.chunk_spectra * p->block * sizeof(float);
+    for (uint32_t i = 0; i < p->nslots; i++) {
+        TRY(buffer_create(p->backend, BUFFER_IN, in, &p->slots[i].in));
+        TRY(buffer_create(p->backend, BUFFER_OUT, out, &p->slots[i].out));
         if (plan->job->on_bad == ON_BAD_NAN) {
-            TRY(memory_zeroed((size_t)(pipe->block + span), 1, "rows", &pipe->slots[i].bad));
+            TRY(memory_zeroed((size_t)(p->block + span), 1, "rows", &p->slots[i].bad));
         }
     }
 out:
     return st;
 }
 
-static status_t pipeline_create_stage(dedisperse_pipeline_t *pipe, uint32_t first, uint32_t count)
+static status_t dedispersing_create_stage(struct dedispersing *p, uint32_t first, uint32_t count)
 {
     status_t st = STATUS_OK;
-    const struct dedisperse_shape *shape = &pipe->plan->shape;
+    const struct dedisperse_shape *shape = &p->plan->shape;
     const char *why = NULL;
     double cost = 0;
-    pipeline_drop_stage(pipe);
-    TRY(dm_group_create(pipe->plan, first, count, &pipe->group));
-    struct dedisperse_spec spec = dedisperse_plan_stage(pipe->plan, &pipe->group, pipe->block);
+    dedispersing_drop_stage(p);
+    TRY(dm_group_create(p->plan, first, count, &p->group));
+    struct dedisperse_spec spec = dedisperse_plan_stage(p->plan, &p->group, p->block);
     /* A tuned shape that does not fit this group is left to the model. */
-    if (shape->pack > 0 && dedisperse_shape_fits(pipe->backend, &spec, shape, &cost, &why)) {
+    if (shape->pack > 0 && dedisperse_shape_fits(p->backend, &spec, shape, &cost, &why)) {
         spec.shape = *shape;
     }
-    TRY(dedisperse_create(pipe->backend, &spec, &pipe->stage));
-    pipe->first_dm = first;
+    TRY(dedisperse_create(p->backend, &spec, &p->stage));
+    p->first_dm = first;
 out:
     return st;
 }
 
-/* The device may have less room than the plan thought: then the shelf is cleared, then blocks are
- * halved. The stage of the group that needs most is made first. */
-static status_t pipeline_fit(dedisperse_pipeline_t *pipe)
+/* The device may have less room than the plan thought: then the rows that stay on it go, then
+ * blocks are halved. The stage of the group that needs most is made first. */
+static status_t dedispersing_fit(struct dedispersing *p)
 {
     status_t st = STATUS_OK;
-    uint64_t ndms = pipe->plan->delays.ndms;
+    uint64_t ndms = p->plan->delays.ndms;
     uint32_t span;
-    uint32_t first = pipeline_widest_group(pipe->plan, &span);
-    uint64_t dms = min_u64(pipe->plan->chunking.chunk_spectra, ndms - first);
+    uint32_t first = dedispersing_widest_group(p->plan, &span);
+    uint64_t dms = min_u64(p->plan->chunking.chunk_spectra, ndms - first);
     for (;;) {
-        st = pipeline_create_slots(pipe, span);
+        st = dedispersing_create_slots(p, span);
         if (st == STATUS_OK) {
-            st = pipeline_create_stage(pipe, first, (uint32_t)dms);
+            st = dedispersing_create_stage(p, first, (uint32_t)dms);
         }
-        if (st == STATUS_OK || !backend_was_full(pipe->backend)) {
+        if (st == STATUS_OK || !backend_was_full(p->backend)) {
             break;
         }
-        int has_cleared = pipe->between && device_carry_clear(pipe->between);
-        if (!has_cleared && pipe->block <= LEAST_BLOCK) {
+        int has_cleared = p->between && device_carry_clear(p->between);
+        if (!has_cleared && p->block <= LEAST_BLOCK) {
             break;
         }
         report_clear();
-        pipeline_drop_stage(pipe);
-        pipeline_drop_slots(pipe);
-        pipe->block = has_cleared ? pipe->block : max_u64(pipe->block / 2, 1);
+        dedispersing_drop_stage(p);
+        dedispersing_drop_slots(p);
+        p->block = has_cleared ? p->block : max_u64(p->block / 2, 1);
     }
     return st;
 }
 
 /* The reader thread. What the block before has read is copied: delays may be much longer than
  * blocks are, and files far away. */
-static status_t pipeline_read_slot(void *context, uint32_t number)
+static status_t dedispersing_read(void *context, uint32_t number)
 {
     status_t st = STATUS_OK;
-    dedisperse_pipeline_t *pipe = context;
-    struct slot *slot = &pipe->slots[number];
-    const struct slot *before = &pipe->slots[slot->kept_slot];
-    uint64_t row = pipe->plan->input.row_bytes;
+    struct dedispersing *p = context;
+    struct slot *slot = &p->slots[number];
+    const struct slot *before = &p->slots[slot->kept_slot];
+    uint64_t row = p->plan->input.row_bytes;
     uint64_t kept = slot->kept;
     void *in = NULL;
-    if (slot->is_shelved) {
+    if (slot->is_resident) {
         goto out;
     }
     TRY(buffer_get(slot->in, &in));
@@ -167,16 +166,16 @@ static status_t pipeline_read_slot(void *context, uint32_t number)
     if (kept > 0 && slot->bad) {
         memmove(slot->bad, before->bad + slot->kept_from, (size_t)kept);
     }
-    TRY(power_reader_read(
-        pipe->reader, pipe->plan->first + (int64_t)(slot->from + slot->base + kept),
-        slot->inputs - kept, slot->samples + kept * row, slot->bad ? slot->bad + kept : NULL));
+    TRY(power_reader_read(p->reader, p->plan->first + (int64_t)(slot->from + slot->base + kept),
+                          slot->inputs - kept, slot->samples + kept * row,
+                          slot->bad ? slot->bad + kept : NULL));
 out:
     return st;
 }
 
 /* Which DMs hold NaN, as sums over rows that are NaN do; NULL when none does. */
-static const char *pipeline_find_holes(dedisperse_pipeline_t *pipe, const float *data, uint64_t dms,
-                                       uint64_t times)
+static const char *dedispersing_find_holes(struct dedispersing *p, const float *data, uint64_t dms,
+                                           uint64_t times)
 {
     int any = 0;
     for (uint64_t i = 0; i < dms; i++) {
@@ -184,47 +183,45 @@ static const char *pipeline_find_holes(dedisperse_pipeline_t *pipe, const float 
         for (uint64_t j = 0; j < times; j++) {
             has_nan |= isnan(data[i * times + j]) != 0;
         }
-        pipe->holes[i] = (char)has_nan;
+        p->holes[i] = (char)has_nan;
         any |= has_nan;
     }
-    return any ? pipe->holes : NULL;
+    return any ? p->holes : NULL;
 }
 
 /* The writer thread. */
-static status_t pipeline_write_slot(void *context, uint32_t number)
+static status_t dedispersing_write(void *context, uint32_t number)
 {
     status_t st = STATUS_OK;
-    dedisperse_pipeline_t *pipe = context;
-    struct slot *slot = &pipe->slots[number];
+    struct dedispersing *p = context;
+    struct slot *slot = &p->slots[number];
     struct chunk part = slot->chunk;
     void *data = NULL;
-    double since = progress_now();
-    TRY(buffer_get(slot->out, &data));
-    pipe->waiting += progress_now() - since;
+    TRY(pipeline_get(p->pipeline, slot->out, &data));
     part.first_stream = (uint32_t)slot->from;
     part.streams = (uint32_t)slot->count;
     if (slot->bad) {
-        dm_group_blank(pipe->plan, &pipe->group, slot->bad, part.streams, data);
+        dm_group_blank(p->plan, &p->group, slot->bad, part.streams, data);
     }
-    const char *holes = pipeline_find_holes(pipe, data, part.count, part.streams);
-    TRY(pipe->sink.put(pipe->sink.context, 0, &part, part.first, part.count, data, holes));
+    const char *holes = dedispersing_find_holes(p, data, part.count, part.streams);
+    TRY(p->sink.put(p->sink.context, 0, &part, part.first, part.count, data, holes));
     uint64_t end = (uint64_t)slot->chunk.first_stream + slot->chunk.streams;
-    if (pipe->sink.end && slot->from + slot->count == end) {
-        TRY(pipe->sink.end(pipe->sink.context, &slot->chunk, 0));
+    if (p->sink.end && slot->from + slot->count == end) {
+        TRY(p->sink.end(p->sink.context, &slot->chunk, 0));
     }
 out:
     return st;
 }
 
 /* Which samples of the filterbank a block takes; before and behind them is padding. */
-static struct power_reader_part pipeline_part_of(const dedisperse_pipeline_t *pipe,
-                                                 const struct slot *slot)
+static struct power_reader_part dedispersing_part_of(const struct dedispersing *p,
+                                                     const struct slot *slot)
 {
-    return power_reader_clip(pipe->plan, pipe->plan->first + (int64_t)(slot->from + slot->base),
+    return power_reader_clip(p->plan, p->plan->first + (int64_t)(slot->from + slot->base),
                              slot->inputs);
 }
 
-static struct resident_rows_sums pipeline_sums_of(const struct dedisperse_plan *plan)
+static struct resident_rows_sums dedispersing_sums_of(const struct dedisperse_plan *plan)
 {
     return (struct resident_rows_sums){.each = plan->what->downsample,
                                        .nifs_there = plan->fbh5->nifs,
@@ -233,184 +230,141 @@ static struct resident_rows_sums pipeline_sums_of(const struct dedisperse_plan *
                                        .nifs = plan->nifs};
 }
 
-static int pipeline_is_on_shelf(const dedisperse_pipeline_t *pipe, const struct slot *slot)
+static int dedispersing_is_resident(const struct dedispersing *p, const struct slot *slot)
 {
-    struct resident_rows_sums sums = pipeline_sums_of(pipe->plan);
-    struct power_reader_part part = pipeline_part_of(pipe, slot);
-    return pipe->shelf && resident_rows_holds(pipe->shelf, &sums, part.first, part.count);
+    struct resident_rows_sums sums = dedispersing_sums_of(p->plan);
+    struct power_reader_part part = dedispersing_part_of(p, slot);
+    return p->resident && resident_rows_holds(p->resident, &sums, part.first, part.count);
 }
 
-/* The samples of a block, from the shelf. */
-static status_t pipeline_fetch(const dedisperse_pipeline_t *pipe, const struct slot *slot)
+/* The samples of a block, from the device. */
+static status_t dedispersing_fetch(const struct dedispersing *p, const struct slot *slot)
 {
     status_t st = STATUS_OK;
-    uint64_t row = pipe->plan->input.row_bytes;
-    struct resident_rows_sums sums = pipeline_sums_of(pipe->plan);
-    struct power_reader_part part = pipeline_part_of(pipe, slot);
+    uint64_t row = p->plan->input.row_bytes;
+    struct resident_rows_sums sums = dedispersing_sums_of(p->plan);
+    struct power_reader_part part = dedispersing_part_of(p, slot);
     uint64_t end = part.lead + part.count;
-    TRY(resident_rows_blank(pipe->shelf, slot->in, 0, part.lead * row));
-    TRY(resident_rows_fetch(pipe->shelf, &sums, part.first, part.count, slot->in, part.lead * row));
-    TRY(resident_rows_blank(pipe->shelf, slot->in, end * row, (slot->inputs - end) * row));
+    TRY(resident_rows_blank(p->resident, slot->in, 0, part.lead * row));
+    TRY(resident_rows_fetch(p->resident, &sums, part.first, part.count, slot->in, part.lead * row));
+    TRY(resident_rows_blank(p->resident, slot->in, end * row, (slot->inputs - end) * row));
 out:
     return st;
 }
 
-/* Sets the backend to work on the oldest block that was read. */
-static status_t pipeline_compute(void *context, uint64_t number)
+static status_t dedispersing_compute(void *context, uint32_t number)
 {
     status_t st = STATUS_OK;
-    dedisperse_pipeline_t *pipe = context;
-    const struct dedisperse_plan *plan = pipe->plan;
-    struct slot *slot = &pipe->slots[number % pipe->nslots];
-    double started = progress_now();
+    struct dedispersing *p = context;
+    const struct dedisperse_plan *plan = p->plan;
+    struct slot *slot = &p->slots[number];
     struct dedisperse_input input = {0, (size_t)plan->input.row_bytes,
-                                     series_bytes(plan->input.format), slot->is_shelved};
-    if (slot->is_shelved) {
-        TRY(pipeline_fetch(pipe, slot));
+                                     series_bytes(plan->input.format), slot->is_resident};
+    if (slot->is_resident) {
+        TRY(dedispersing_fetch(p, slot));
     }
-    TRY(dedisperse_run(pipe->stage, slot->in, &input, slot->count, slot->out, slot->count));
-    pipe->computing += progress_now() - started;
-    ring_pass(pipe->ring);
+    TRY(dedisperse_run(p->stage, slot->in, &input, slot->count, slot->out, slot->count));
 out:
     return st;
 }
 
-static status_t pipeline_say_what_hangs(void *context, const struct ring_counts *at)
+static struct pipeline_block dedispersing_describe(const void *context, uint32_t number,
+                                                   int is_reading)
 {
-    const dedisperse_pipeline_t *pipe = context;
-    int is_reading = at->read < at->submitted && at->written == at->computed;
-    const struct slot *slot = &pipe->slots[(is_reading ? at->read : at->written) % pipe->nslots];
-    return report_fail(STATUS_DATA, "%s: times %llu .. %llu could not be %s within %g s",
-                       is_reading ? pipe->plan->fbh5->path : pipe->plan->what->file,
-                       (unsigned long long)slot->from,
-                       (unsigned long long)(slot->from + slot->count),
-                       is_reading ? "read" : "finished and written", pipe->flow.patience);
+    const struct dedispersing *p = context;
+    const struct slot *slot = &p->slots[number];
+    return (struct pipeline_block){is_reading ? p->plan->fbh5->path : p->plan->what->file, "times",
+                                   slot->from, slot->count};
+}
+
+/* The stage of other DMs takes the place of the one before, when nobody needs that any more. */
+static status_t dedispersing_begin(void *context, driver_t *driver, const struct chunk *chunk)
+{
+    status_t st = STATUS_OK;
+    struct dedispersing *p = context;
+    if (p->first_dm != chunk->first) {
+        TRY(pipeline_finish(p->pipeline, driver));
+        TRY(dedispersing_create_stage(p, (uint32_t)chunk->first, (uint32_t)chunk->count));
+        p->has_last = 0;
+    }
+out:
+    return st;
+}
+
+static status_t dedispersing_prepare(void *context, uint32_t number, const struct chunk *chunk,
+                                     uint64_t from, uint64_t *count)
+{
+    struct dedispersing *p = context;
+    struct slot *slot = &p->slots[number];
+    const struct slot *before = &p->slots[p->last_slot];
+    uint64_t end = (uint64_t)chunk->first_stream + chunk->streams;
+    /* What came from the device was never in the host's memory. */
+    int goes_on = p->has_last && before->from + before->count == from && !before->is_resident;
+    slot->kept_slot = p->last_slot;
+    slot->kept_from = goes_on ? before->count : 0;
+    slot->kept = goes_on ? p->group.delays.largest : 0;
+    slot->chunk = *chunk;
+    slot->base = p->group.base;
+    slot->from = from;
+    slot->count = *count = min_u64(p->block, end - from);
+    slot->inputs = slot->count + p->group.delays.largest;
+    slot->is_resident = dedispersing_is_resident(p, slot);
+    p->inputs += (double)slot->inputs;
+    p->fetched += slot->is_resident ? (double)slot->inputs : 0;
+    p->last_slot = number;
+    p->has_last = 1;
+    return STATUS_OK;
+}
+
+static void dedispersing_destroy(void *context)
+{
+    struct dedispersing *p = context;
+    if (p) {
+        dedispersing_drop_stage(p);
+        dedispersing_drop_slots(p);
+        power_reader_destroy(p->reader);
+        free(p->holes);
+        free(p);
+    }
 }
 
 status_t dedisperse_pipeline_create(const struct dedisperse_plan *plan, backend_t *backend,
                                     const struct device_carry *between,
-                                    const struct pipeline_sink *sink, dedisperse_pipeline_t **out)
+                                    const struct pipeline_sink *sink, pipeline_t **out)
 {
     status_t st = STATUS_OK;
-    dedisperse_pipeline_t *pipe = NULL;
-    TRY(memory_zeroed(1, sizeof *pipe, "the pipeline", &pipe));
-    pipe->plan = plan;
-    pipe->backend = backend;
-    pipe->between = between;
-    pipe->shelf =
-        between && between->backend == backend ? between->shelves[plan->what->input] : NULL;
-    pipe->sink = *sink;
-    pipe->nslots = dedisperse_plan_slots(plan->backend);
-    pipe->block = plan->block_outputs;
-    TRY(memory_zeroed((size_t)plan->chunking.chunk_spectra, 1, "holes", &pipe->holes));
-    TRY(power_reader_create(plan, &pipe->reader));
-    TRY(pipeline_fit(pipe));
-    struct ring_work sides = {pipe, pipeline_read_slot, pipeline_write_slot};
-    TRY(ring_create(pipe->nslots, &sides, &pipe->ring));
-    pipe->flow = (struct flow){.ring = pipe->ring,
-                               .context = pipe,
-                               .compute = pipeline_compute,
-                               .say_what_hangs = pipeline_say_what_hangs};
-    *out = pipe;
-    pipe = NULL;
+    struct dedispersing *p = NULL;
+    TRY(memory_zeroed(1, sizeof *p, "the pipeline", &p));
+    p->plan = plan;
+    p->backend = backend;
+    p->between = between;
+    p->resident =
+        between && between->backend == backend ? between->resident[plan->what->input] : NULL;
+    p->sink = *sink;
+    p->nslots = dedisperse_plan_slots(plan->backend);
+    p->block = plan->block_outputs;
+    TRY(memory_zeroed((size_t)plan->chunking.chunk_spectra, 1, "holes", &p->holes));
+    TRY(power_reader_create(plan, &p->reader));
+    TRY(dedispersing_fit(p));
+    struct pipeline_stages stages = {.context = p,
+                                     .cuts_streams = 1,
+                                     .begin = dedispersing_begin,
+                                     .prepare = dedispersing_prepare,
+                                     .read = dedispersing_read,
+                                     .compute = dedispersing_compute,
+                                     .write = dedispersing_write,
+                                     .describe = dedispersing_describe,
+                                     .destroy = dedispersing_destroy};
+    TRY(pipeline_create(p->nslots, &stages, &p->pipeline));
+    *out = p->pipeline;
+    p = NULL;
 out:
-    dedisperse_pipeline_destroy(pipe);
+    dedispersing_destroy(p);
     return st;
 }
 
-void dedisperse_pipeline_destroy(dedisperse_pipeline_t *pipe)
+double dedisperse_pipeline_carried(const pipeline_t *pipeline)
 {
-    if (!pipe) {
-        return;
-    }
-    ring_destroy(pipe->ring);
-    pipeline_drop_stage(pipe);
-    pipeline_drop_slots(pipe);
-    power_reader_destroy(pipe->reader);
-    free(pipe->holes);
-    free(pipe);
-}
-
-double dedisperse_pipeline_carried(const dedisperse_pipeline_t *pipe)
-{
-    return pipe->inputs > 0 ? pipe->shelved / pipe->inputs : 0;
-}
-
-void dedisperse_pipeline_limit(dedisperse_pipeline_t *pipe, double seconds)
-{
-    pipe->flow.patience = seconds;
-}
-
-int dedisperse_pipeline_hangs(const dedisperse_pipeline_t *pipe)
-{
-    return pipe->flow.is_stuck;
-}
-
-/* The stage of other DMs takes the place of the one before, when nobody needs that any more. */
-static status_t pipeline_take_group(dedisperse_pipeline_t *pipe, driver_t *driver,
-                                    const struct chunk *chunk)
-{
-    status_t st = STATUS_OK;
-    if (pipe->first_dm != chunk->first) {
-        TRY(flow_work_off(&pipe->flow, driver, 0, 0));
-        TRY(pipeline_create_stage(pipe, (uint32_t)chunk->first, (uint32_t)chunk->count));
-        pipe->has_last = 0;
-    }
-out:
-    return st;
-}
-
-/* The block of outputs from .. from + count - 1 of a chunk. */
-static void pipeline_submit(dedisperse_pipeline_t *pipe, const struct chunk *chunk, uint64_t from,
-                            uint64_t count)
-{
-    uint64_t number = ring_counts(pipe->ring).submitted;
-    struct slot *slot = &pipe->slots[number % pipe->nslots];
-    const struct slot *before = &pipe->slots[pipe->last_slot];
-    /* What came from the shelf was never in the host's memory. */
-    int goes_on = pipe->has_last && before->from + before->count == from && !before->is_shelved;
-    slot->kept_slot = pipe->last_slot;
-    slot->kept_from = goes_on ? before->count : 0;
-    slot->kept = goes_on ? pipe->group.delays.largest : 0;
-    slot->chunk = *chunk;
-    slot->base = pipe->group.base;
-    slot->from = from;
-    slot->count = count;
-    slot->inputs = count + pipe->group.delays.largest;
-    slot->is_shelved = pipeline_is_on_shelf(pipe, slot);
-    pipe->inputs += (double)slot->inputs;
-    pipe->shelved += slot->is_shelved ? (double)slot->inputs : 0;
-    pipe->last_slot = (uint32_t)(number % pipe->nslots);
-    pipe->has_last = 1;
-    ring_submit(pipe->ring);
-}
-
-status_t dedisperse_pipeline_chunk(dedisperse_pipeline_t *pipe, driver_t *driver,
-                                   const struct chunk *chunk)
-{
-    status_t st = STATUS_OK;
-    uint64_t end = (uint64_t)chunk->first_stream + chunk->streams;
-    TRY(pipeline_take_group(pipe, driver, chunk));
-    for (uint64_t from = chunk->first_stream; from < end; from += pipe->block) {
-        TRY(flow_work_off(&pipe->flow, driver, AHEAD, pipe->nslots - 1));
-        if (driver && driver_serve(driver)) {
-            break;
-        }
-        pipeline_submit(pipe, chunk, from, min_u64(pipe->block, end - from));
-    }
-out:
-    return st;
-}
-
-status_t dedisperse_pipeline_finish(dedisperse_pipeline_t *pipe, driver_t *driver)
-{
-    return flow_work_off(&pipe->flow, driver, 0, 0);
-}
-
-struct pipeline_seconds dedisperse_pipeline_seconds(const dedisperse_pipeline_t *pipe)
-{
-    struct pipeline_seconds spent = {.compute = pipe->computing + pipe->waiting};
-    ring_seconds(pipe->ring, &spent.read, &spent.write);
-    spent.write -= pipe->waiting;
-    return spent;
+    const struct dedispersing *p = pipeline_context(pipeline);
+    return p->inputs > 0 ? p->fetched / p->inputs : 0;
 }

@@ -29,7 +29,7 @@ status_t device_carry_begin(struct device_carry *between, backend_t *backend,
             uint64_t row = product_row_bytes(spec->kind, work->archive->nstreams, spec->nchannels);
             TRY(resident_rows_create(backend, row,
                                      ceil_div_u64(work->chunking.chunk_spectra, spec->integrate),
-                                     &between->shelves[i]));
+                                     &between->resident[i]));
         }
     }
 out:
@@ -83,7 +83,7 @@ int device_carry_clear(const struct device_carry *between)
 {
     int any = 0;
     for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
-        any |= between->shelves[i] && resident_rows_clear(between->shelves[i]);
+        any |= between->resident[i] && resident_rows_clear(between->resident[i]);
     }
     return any;
 }
@@ -96,15 +96,15 @@ void device_carry_pass(struct device_carry *between, const struct job *job, uint
             return;
         }
     }
-    resident_rows_destroy(between->shelves[product]);
-    between->shelves[product] = NULL;
+    resident_rows_destroy(between->resident[product]);
+    between->resident[product] = NULL;
 }
 
 void device_carry_end(struct device_carry *between)
 {
     for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
-        resident_rows_destroy(between->shelves[i]);
-        between->shelves[i] = NULL;
+        resident_rows_destroy(between->resident[i]);
+        between->resident[i] = NULL;
     }
     backend_close(between->backend);
     between->backend = NULL;

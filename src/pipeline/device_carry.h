@@ -1,6 +1,6 @@
-/* What goes on from one pass of a run to the next: power that stays with the backend on its way
- * from the filter bank to dedispersion (only a shorter way: what is not there is read from the
- * product's file), and which file that is. */
+/* What one pass of a run hands on to the next: power that stays on the device between the filter
+ * bank and dedispersion (what is not there any more is read from the product's file), and which
+ * file that is. */
 #ifndef VOLTMILL_PIPELINE_DEVICE_CARRY_H
 #define VOLTMILL_PIPELINE_DEVICE_CARRY_H
 
@@ -11,17 +11,15 @@
 
 struct device_carry {
     const int *are_done; /* [job->ndedisperse]: nothing is left to do of this dedispersion */
-    enum backend_kind
-        automatic;      /* what AUTO stands for after a filter bank on a device, on all ranks */
-    backend_t *backend; /* left open for passes to come; NULL: they open their own */
-    resident_rows_t
-        *shelves[MOST_OUTPUTS]; /* for rows of products; NULL: not wanted, or cannot be */
+    enum backend_kind automatic; /* what AUTO stands for after a filter bank on a device */
+    backend_t *backend;          /* left open for passes to come; NULL: they open their own */
+    resident_rows_t *resident[MOST_OUTPUTS]; /* rows of products; NULL: not wanted, or cannot be */
     /* On rank 0: the files of the products, or of the job's filterbank (0), as they were made or
      * found. No bytes: not yet known. */
     struct identity files[MOST_OUTPUTS];
 };
 
-/* Shelves for the products that will be dedispersed on the backend. Fails with DEVICE (memory). */
+/* Room on the device for products that will be dedispersed there. Fails with DEVICE (memory). */
 status_t device_carry_begin(struct device_carry *between, backend_t *backend,
                             const struct channelise_plan *work);
 
@@ -39,7 +37,7 @@ status_t device_carry_check(const struct device_carry *between, const struct job
 int device_carry_leave(struct device_carry *between, backend_t *backend,
                        const struct channelise_plan *work);
 
-/* Gives up all rows of all shelves. Returns whether there were any. */
+/* Gives up all rows that stay on the device. Returns whether there were any. */
 int device_carry_clear(const struct device_carry *between);
 
 /* Dedispersion `number` is done: what no later one needs goes. */

@@ -1,5 +1,7 @@
+/* The loops of the driver: rank 0 gives chunks out, and works off some itself; the others ask. */
 #include "ranks/driver_parts.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/units.h"
 #include "ranks/agree.h"
@@ -22,10 +24,10 @@ static void driver_give_up(const driver_t *driver)
     int status = driver->failed_rank >= 0 ? driver->failure.status : STATUS_STOPPED;
     if (driver->failed_rank < 0) {
         fprintf(stderr, "stopped: %d %s did not answer within %.0f s\n", left,
-                units_plural((uint64_t)left, "rank", "ranks"), DRIVER_PATIENCE);
+                units_plural((uint64_t)left, "rank", "ranks"), DRIVER_TIMEOUT);
     } else if (left > 0) {
         report_note("%d %s did not answer within %.0f s", left,
-                    units_plural((uint64_t)left, "rank", "ranks"), DRIVER_PATIENCE);
+                    units_plural((uint64_t)left, "rank", "ranks"), DRIVER_TIMEOUT);
     }
     if (driver->work->abandon) {
         driver->work->abandon(driver->work->context);
@@ -34,20 +36,20 @@ static void driver_give_up(const driver_t *driver)
 }
 
 /* Serves until all other ranks have ended. A worker that is dead never answers: when one rank has
- * failed, or all are to stop, patience has an end. */
+ * failed, or all are to stop, they have so long. */
 static void driver_wait_for_others(driver_t *driver)
 {
     double until = 0;
     while (driver->ended < driver->size - 1) {
         driver_serve(driver);
-        double now = progress_now();
+        double now = clock_now();
         if (driver->failed_rank >= 0 && until <= 0) {
-            until = now + DRIVER_PATIENCE;
+            until = now + DRIVER_TIMEOUT;
         }
         int is_over = until > 0 && now > until;
-        int is_overdue = driver->stopping_since >= 0 &&
-                         now - driver->stopping_since > DRIVER_PATIENCE + DRIVER_SETTLING;
-        if (is_over || is_overdue) {
+        int is_late = driver->stopping_since >= 0 &&
+                      now - driver->stopping_since > DRIVER_TIMEOUT + DRIVER_SETTLING;
+        if (is_over || is_late) {
             driver_give_up(driver);
         }
         driver_nap();
@@ -173,8 +175,8 @@ static void driver_clear_up(driver_t *driver, int stops)
         int words[STOP_WORDS];
         MPI_Recv(words, sizeof words, MPI_BYTE, 0, TAG_STOP, driver->comm, MPI_STATUS_IGNORE);
     }
-    for (; driver->signs_seen < driver->signs; driver->signs_seen++) {
-        MPI_Recv(NULL, 0, MPI_BYTE, 0, TAG_SIGN, driver->comm, MPI_STATUS_IGNORE);
+    for (; driver->heartbeats_seen < driver->heartbeats; driver->heartbeats_seen++) {
+        MPI_Recv(NULL, 0, MPI_BYTE, 0, TAG_HEARTBEAT, driver->comm, MPI_STATUS_IGNORE);
     }
 }
 
@@ -185,7 +187,7 @@ static void driver_end(driver_t *driver)
     }
     free(driver->half);
     free(driver->heard);
-    liveness_destroy(driver->watch);
+    liveness_destroy(driver->liveness);
     text_free(&driver->told);
 }
 
@@ -193,7 +195,7 @@ static void driver_end(driver_t *driver)
 static status_t driver_make_room(driver_t *driver)
 {
     status_t st = STATUS_OK;
-    TRY(memory_zeroed(TELL_BYTES, 1, "what ranks tell", &driver->heard));
+    TRY(memory_zeroed(1, sizeof *driver->heard, "what ranks tell", &driver->heard));
     TRY(memory_zeroed((size_t)driver->size, sizeof *driver->half, "what ranks tell",
                       &driver->half));
 out:
@@ -210,7 +212,7 @@ status_t driver_run_all(MPI_Comm comm, const struct driver_work *work, struct pr
     MPI_Comm_size(comm, &driver.size);
     st = driver.rank == 0 ? driver_make_room(&driver) : STATUS_OK;
     TRY(agree_all(comm, st));
-    TRY(liveness_create_all(comm, work->patience, &driver.watch));
+    TRY(liveness_create_all(comm, work->timeout, &driver.liveness));
     if (driver.rank == 0) {
         if (progress) {
             progress_begin(progress);

@@ -53,7 +53,7 @@ struct driver_work {
     int (*hangs)(void *context);
     /* Seconds after which a rank of which nothing is heard counts as lost; 0: never. And what is
      * not complete then: a name. */
-    double patience;
+    double timeout;
     const char *file;
     /* On every rank, last of all and also when one has failed: after it, tell() gives all that
      * there is to tell. */

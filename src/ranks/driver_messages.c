@@ -1,114 +1,14 @@
+/* What rank 0 hears of the others, and what every rank does while it works. */
 #include "ranks/driver_parts.h"
 
 #include "base/memory.h"
-
-#include <stdio.h>
-
-int driver_has_more(driver_t *driver)
-{
-    const struct driver_work *work = driver->work;
-    while (driver->next < work->chunks && work->is_done &&
-           work->is_done(work->context, driver->next)) {
-        driver->next++;
-    }
-    return driver->next < work->chunks;
-}
-
-uint64_t driver_take_chunk(driver_t *driver)
-{
-    if (driver->failed_rank >= 0 || driver->stopping_since >= 0 || !driver_has_more(driver)) {
-        return NO_CHUNK;
-    }
-    return driver->next++;
-}
-
-static void driver_send_stop(driver_t *driver, enum reason reason, int status)
-{
-    int words[STOP_WORDS] = {(int)reason, status};
-    for (int other = 1; other < driver->size; other++) {
-        driver_post(driver, words, sizeof words, other, TAG_STOP);
-    }
-    driver->stops++;
-}
-
-static void driver_tell_of_failure(const driver_t *driver, status_t st)
-{
-    if (driver->work->failing) {
-        driver->work->failing(driver->work->context, st);
-    }
-}
-
-struct ending driver_ending_of(const driver_t *driver, status_t st)
-{
-    struct ending ending = {.status = (int32_t)st, .is_short = driver->is_short};
-    char name[LIVENESS_NAME];
-    liveness_name(driver->watch, driver->rank, name);
-    if (st != STATUS_OK) {
-        const struct driver_work *work = driver->work;
-        ending.is_stuck = work->hangs && work->hangs(work->context);
-        snprintf(ending.cause, sizeof ending.cause, driver->size > 1 ? "%s (%s)" : "%s",
-                 report_cause(), name);
-    }
-    return ending;
-}
-
-void driver_note_failure(driver_t *driver, int rank, const struct ending *ending)
-{
-    if (driver->failed_rank >= 0) {
-        return;
-    }
-    driver->failed_rank = rank;
-    driver->failure = *ending;
-    driver->lost += ending->is_stuck;
-    driver_send_stop(driver, REASON_FAILURE, ending->status);
-    /* Said at once: a launcher may kill this rank, too. */
-    if (driver->progress) {
-        progress_end(driver->progress);
-    }
-    report_adopt((status_t)ending->status, ending->cause);
-    report_print();
-    driver_tell_of_failure(driver, (status_t)ending->status);
-}
-
-void driver_note_trouble(driver_t *driver, status_t st)
-{
-    if (st == STATUS_OK || driver->trouble != STATUS_OK) {
-        return;
-    }
-    struct ending ending = driver_ending_of(driver, st);
-    driver->trouble = st;
-    if (driver->rank == 0) {
-        driver_note_failure(driver, 0, &ending);
-    } else {
-        driver_post(driver, &ending, sizeof ending, 0, TAG_TROUBLE);
-        driver_tell_of_failure(driver, st);
-    }
-}
-
-static void driver_begin_stop(driver_t *driver)
-{
-    if (driver->stopping_since < 0) {
-        driver->stopping_since = progress_now();
-        if (driver->rank == 0) {
-            driver_send_stop(driver, REASON_WISH, STATUS_STOPPED);
-        }
-        if (driver->work->hurry) {
-            driver->work->hurry(driver->work->context);
-        }
-    }
-}
-
-int driver_is_late(const driver_t *driver)
-{
-    return driver->stopping_since >= 0 && progress_now() - driver->stopping_since > DRIVER_PATIENCE;
-}
 
 /* Joins what comes in several messages; what has lost a part is of no use. */
 static status_t driver_join(driver_t *driver, struct told *half, size_t bytes, int is_last)
 {
     status_t st = STATUS_OK;
     if (!half->is_broken) {
-        st = text_add_bytes(&half->text, driver->heard, bytes);
+        st = text_add_bytes(&half->text, driver->heard->told, bytes);
         half->is_broken = st != STATUS_OK;
     }
     if (is_last) {
@@ -120,120 +20,80 @@ static status_t driver_join(driver_t *driver, struct told *half, size_t bytes, i
     return st;
 }
 
-/* The message is taken whatever happens: it would be found again and again. */
-static status_t driver_take_told(driver_t *driver, const MPI_Status *from)
+static status_t driver_take_told(driver_t *driver, int rank, size_t bytes, int is_last)
 {
     const struct driver_work *work = driver->work;
-    struct told *half = &driver->half[from->MPI_SOURCE];
-    int is_last = from->MPI_TAG == TAG_TELL;
-    int bytes = 0;
-    MPI_Get_count(from, MPI_BYTE, &bytes);
-    MPI_Recv(driver->heard, TELL_BYTES, MPI_BYTE, from->MPI_SOURCE, from->MPI_TAG, driver->comm,
-             MPI_STATUS_IGNORE);
+    struct told *half = &driver->half[rank];
     if (is_last && half->text.length == 0 && !half->is_broken) {
-        return work->take(work->context, driver->heard, (size_t)bytes);
+        return work->take(work->context, driver->heard->told, bytes);
     }
-    return driver_join(driver, half, (size_t)bytes, is_last);
+    return driver_join(driver, half, bytes, is_last);
 }
 
 static void driver_answer(driver_t *driver, int rank)
 {
-    uint64_t done = 0;
-    MPI_Recv(&done, sizeof done, MPI_BYTE, rank, TAG_ASK, driver->comm, MPI_STATUS_IGNORE);
-    driver->returned += done;
+    driver->returned += driver->heard->done;
     uint64_t chunk = driver_take_chunk(driver);
     driver_post(driver, &chunk, sizeof chunk, rank, TAG_GIVE);
 }
 
 static void driver_take_ending(driver_t *driver, int rank)
 {
-    struct ending ending;
-    MPI_Recv(&ending, sizeof ending, MPI_BYTE, rank, TAG_END, driver->comm, MPI_STATUS_IGNORE);
     driver->ended++;
-    driver->is_short |= ending.is_short;
-    liveness_leave(driver->watch, rank);
-    if (ending.status != STATUS_OK) {
-        driver_note_failure(driver, rank, &ending);
+    driver->is_short |= driver->heard->ending.is_short;
+    liveness_leave(driver->liveness, rank);
+    if (driver->heard->ending.status != STATUS_OK) {
+        driver_note_failure(driver, rank, &driver->heard->ending);
     }
 }
 
-static void driver_take_trouble(driver_t *driver, int rank)
+static void driver_take(driver_t *driver, int rank, int tag, size_t bytes)
 {
-    struct ending ending;
-    MPI_Recv(&ending, sizeof ending, MPI_BYTE, rank, TAG_TROUBLE, driver->comm, MPI_STATUS_IGNORE);
-    driver_note_failure(driver, rank, &ending);
-}
-
-static void driver_take_loss(driver_t *driver, int rank)
-{
-    int lost = 0;
-    MPI_Recv(&lost, sizeof lost, MPI_BYTE, rank, TAG_LOST, driver->comm, MPI_STATUS_IGNORE);
-    driver_lose(driver, lost);
-}
-
-static void driver_return_sign(driver_t *driver, int rank)
-{
-    MPI_Recv(NULL, 0, MPI_BYTE, rank, TAG_SIGN, driver->comm, MPI_STATUS_IGNORE);
-    driver_post(driver, NULL, 0, rank, TAG_SIGN);
-}
-
-/* Rank 0: takes one message if there is one. */
-static int driver_serve_one(driver_t *driver)
-{
-    int there = 0;
-    MPI_Status from;
-    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, driver->comm, &there, &from);
-    if (!there) {
-        return 0;
-    }
-    liveness_heard(driver->watch, from.MPI_SOURCE);
-    switch (from.MPI_TAG) {
+    switch (tag) {
     case TAG_ASK:
-        driver_answer(driver, from.MPI_SOURCE);
+        driver_answer(driver, rank);
         break;
     case TAG_TELL:
     case TAG_TELL_ON:
-        driver_note_trouble(driver, driver_take_told(driver, &from));
+        driver_note_trouble(driver, driver_take_told(driver, rank, bytes, tag == TAG_TELL));
         break;
     case TAG_WISH:
-        MPI_Recv(NULL, 0, MPI_BYTE, from.MPI_SOURCE, TAG_WISH, driver->comm, MPI_STATUS_IGNORE);
         driver_begin_stop(driver);
         break;
     case TAG_TROUBLE:
-        driver_take_trouble(driver, from.MPI_SOURCE);
+        driver_note_failure(driver, rank, &driver->heard->ending);
         break;
     case TAG_LOST:
-        driver_take_loss(driver, from.MPI_SOURCE);
+        driver_lose(driver, driver->heard->lost);
         break;
-    case TAG_GIVEN_UP:
-        driver_end_given_up(driver);
-        break;
-    case TAG_SIGN:
-        driver_return_sign(driver, from.MPI_SOURCE);
+    case TAG_HEARTBEAT:
+        driver_post(driver, NULL, 0, rank, TAG_HEARTBEAT);
         break;
     default:
-        driver_take_ending(driver, from.MPI_SOURCE);
+        driver_take_ending(driver, rank);
         break;
     }
-    return 1;
 }
 
-/* Other ranks: takes rank 0's word that the run ends, if it is there. */
-void driver_look_for_stop(driver_t *driver)
+/* Rank 0: takes one message if there is one. It is received whatever comes of it: it would be found
+ * again and again. */
+static int driver_serve_one(driver_t *driver)
 {
     int there = 0;
-    MPI_Iprobe(0, TAG_STOP, driver->comm, &there, MPI_STATUS_IGNORE);
+    int bytes = 0;
+    MPI_Status from;
+    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, driver->comm, &there, &from);
     if (there) {
-        int words[STOP_WORDS] = {0};
-        MPI_Recv(words, sizeof words, MPI_BYTE, 0, TAG_STOP, driver->comm, MPI_STATUS_IGNORE);
-        driver->stops_seen++;
-        if (words[0] == REASON_WISH) {
-            driver_begin_stop(driver);
-        } else {
-            driver->is_stopped = 1;
-            driver_tell_of_failure(driver, (status_t)words[1]);
+        liveness_heard(driver->liveness, from.MPI_SOURCE);
+        if (from.MPI_TAG == TAG_GIVEN_UP) {
+            driver_end_given_up(driver);
         }
+        MPI_Get_count(&from, MPI_BYTE, &bytes);
+        MPI_Recv(driver->heard, sizeof *driver->heard, MPI_BYTE, from.MPI_SOURCE, from.MPI_TAG,
+                 driver->comm, MPI_STATUS_IGNORE);
+        driver_take(driver, from.MPI_SOURCE, from.MPI_TAG, (size_t)bytes);
     }
+    return there;
 }
 
 static void driver_send_told(driver_t *driver)

@@ -1,6 +1,6 @@
 /* What the files of the driver share: driver.c has the loops of rank 0 and the others,
- * driver_messages.c what passes between them, driver_watch.c what is done about ranks of which
- * nothing comes. For nobody else. */
+ * driver_messages.c what rank 0 hears, driver_liveness.c what is done about ranks of which nothing
+ * comes, driver_state.c what all of them say and know. For nobody else. */
 #ifndef VOLTMILL_RANKS_DRIVER_PARTS_H
 #define VOLTMILL_RANKS_DRIVER_PARTS_H
 
@@ -8,15 +8,15 @@
 #include "ranks/liveness.h"
 
 enum {
-    TAG_ASK = 21,      /* from others to rank 0: uint64 chunks finished since the last time */
-    TAG_GIVE = 22,     /* back: uint64 chunk, or NO_CHUNK */
-    TAG_TELL = 23,     /* to rank 0: at most TELL_BYTES, the end of what one call of tell() gave */
-    TAG_WISH = 24,     /* to rank 0: this rank was asked to stop */
-    TAG_END = 25,      /* to rank 0: struct ending, the last one of a rank */
-    TAG_STOP = 26,     /* from rank 0: int [STOP_WORDS], enum reason and status */
-    TAG_TROUBLE = 27,  /* to rank 0: struct ending, as soon as something has gone wrong */
-    TAG_LOST = 28,     /* to rank 0: int, a rank that is dead */
-    TAG_SIGN = 29,     /* to rank 0, and back: nothing, a sign of life */
+    TAG_ASK = 21,       /* from others to rank 0: uint64 chunks finished since the last time */
+    TAG_GIVE = 22,      /* back: uint64 chunk, or NO_CHUNK */
+    TAG_TELL = 23,      /* to rank 0: at most TELL_BYTES, the end of what one call of tell() gave */
+    TAG_WISH = 24,      /* to rank 0: this rank was asked to stop */
+    TAG_END = 25,       /* to rank 0: struct ending, the last one of a rank */
+    TAG_STOP = 26,      /* from rank 0: int [STOP_WORDS], enum reason and status */
+    TAG_TROUBLE = 27,   /* to rank 0: struct ending, as soon as something has gone wrong */
+    TAG_LOST = 28,      /* to rank 0: int, a rank that is dead */
+    TAG_HEARTBEAT = 29, /* to rank 0, and back: nothing */
     TAG_GIVEN_UP = 30, /* to rank 0, which was silent: nothing, the others end the run without it */
     TAG_TELL_ON = 31,  /* to rank 0: TELL_BYTES, of which more are on their way */
     STOP_WORDS = 2,
@@ -27,8 +27,8 @@ enum {
 enum reason { REASON_FAILURE = 1, REASON_WISH = 2 };
 
 /* How long the others may take to come in after one has failed, and work that is under way when
- * the run is to stop; then what is left may take a moment to be made to last. */
-#define DRIVER_PATIENCE 8.0
+ * the run is to stop; then what is left may take a moment to be synced. */
+#define DRIVER_TIMEOUT 8.0
 #define DRIVER_SETTLING 0.7
 
 #define NO_CHUNK UINT64_MAX
@@ -39,6 +39,14 @@ struct ending {
     int32_t is_short; /* it may not have finished all that it was given */
     int32_t is_stuck; /* it cannot end by itself */
     char cause[CAUSE_BYTES];
+};
+
+/* A message to rank 0. */
+union heard {
+    uint64_t done;
+    int lost;
+    struct ending ending;
+    char told[TELL_BYTES];
 };
 
 /* What a rank tells in several messages. */
@@ -52,28 +60,28 @@ struct driver {
     int rank, size;
     const struct driver_work *work;
     struct progress *progress;
-    liveness_t *watch;
+    liveness_t *liveness;
     struct text told;      /* room for what tell() gives */
     struct letter *posted; /* sent, and perhaps not on their way yet */
     double stopping_since; /* < 0: nobody wants to stop */
     int is_short;          /* chunks that were given out may not be finished */
     /* Rank 0 only. */
-    uint64_t next;     /* chunk to give out */
-    uint64_t returned; /* chunks that are done, as far as requests tell */
-    int ended;         /* other ranks that have ended */
-    int stops;         /* TAG_STOP sent to each */
-    int lost;          /* ranks that cannot end by themselves: dead, silent, or stuck */
-    int failed_rank;   /* -1: none */
-    char *heard;       /* [TELL_BYTES]: what comes can be taken, however little memory is left */
-    struct told *half; /* [size], what each has told so far */
+    uint64_t next;      /* chunk to give out */
+    uint64_t returned;  /* chunks that are done, as far as requests tell */
+    int ended;          /* other ranks that have ended */
+    int stops;          /* TAG_STOP sent to each */
+    int lost;           /* ranks that cannot end by themselves: dead, silent, or stuck */
+    int failed_rank;    /* -1: none */
+    union heard *heard; /* room for it: it can be taken, however little memory is left */
+    struct told *half;  /* [size], what each has told so far */
     struct ending failure;
     /* Other ranks. */
     int stops_seen;
-    int signs, signs_seen; /* sent to rank 0, and come back */
-    int is_stopped;        /* rank 0 said that somebody has failed */
-    int has_ended;         /* it has said so: rank 0 does not listen to it any more */
-    int has_wished;        /* rank 0 was told of a wish to stop */
-    status_t trouble;      /* what went wrong while serving */
+    int heartbeats, heartbeats_seen; /* sent to rank 0, and come back */
+    int is_stopped;                  /* rank 0 said that somebody has failed */
+    int has_ended;                   /* it has said so: rank 0 does not listen to it any more */
+    int has_wished;                  /* rank 0 was told of a wish to stop */
+    status_t trouble;                /* what went wrong while serving */
 };
 
 /* Sends a copy of these bytes, and waits for nobody. */
@@ -94,7 +102,12 @@ void driver_note_trouble(driver_t *driver, status_t st);
 /* Rank 0: a rank has failed. */
 void driver_note_failure(driver_t *driver, int rank, const struct ending *ending);
 
-/* Other ranks: takes rank 0's word that the run ends, if it is there. */
+/* Somebody wants the run to stop. */
+void driver_begin_stop(driver_t *driver);
+
+/* Other ranks: receives what rank 0 has sent with a tag, if it is there; and its word that the run
+ * ends. */
+int driver_receive(driver_t *driver, int tag, void *data, size_t bytes);
 void driver_look_for_stop(driver_t *driver);
 
 /* Looks after ranks that die or fall silent; with `all`, after all of this machine at once. Does

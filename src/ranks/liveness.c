@@ -1,9 +1,10 @@
+/* Who is still there: processes of this machine by /proc, all ranks by what is heard of them. */
 #include "ranks/liveness.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/thread.h"
 #include "ranks/agree.h"
-#include "ranks/progress.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,8 +15,8 @@
 enum { LINE = 1024, FIELDS_TO_START = 19 /* of /proc/PID/stat, behind the state */ };
 
 static const double look_seconds = 1;
-/* Signs of life in the time of patience: some may be late. */
-static const double signs = 5;
+/* Heartbeats in the time of a timeout: some may be late. */
+static const double heartbeats = 5;
 
 struct peer {
     char host[MPI_MAX_PROCESSOR_NAME];
@@ -25,16 +26,17 @@ struct peer {
 
 struct liveness {
     int rank, size;
-    double patience;
+    double timeout;
     struct peer *peers;
-    char *is_seen; /* [size] its process can be looked at */
-    double *heard; /* [size] */
-    double looked, signed_at;
-    struct presence presence;
+    char *is_seen;     /* [size] its process can be looked at */
+    double *heard;     /* [size] */
+    double looked;     /* at silence */
+    double looked_for; /* the dead */
+    double beaten;     /* a heartbeat was sent */
 };
 
 /* When a process was born, or 0 when it is not there any more: gone, or a corpse. */
-static unsigned long long birth_of(long process)
+static unsigned long long liveness_birth_of(long process)
 {
     char path[64];
     char line[LINE];
@@ -54,242 +56,253 @@ static unsigned long long birth_of(long process)
     return at && sscanf(at, "%llu", &born) == 1 ? born : 0;
 }
 
-static int liveness_is_there(const liveness_t *watch, int rank)
+static int liveness_is_there(const liveness_t *liveness, int rank)
 {
-    const struct peer *peer = &watch->peers[rank];
-    return birth_of(peer->process) == peer->born;
+    const struct peer *peer = &liveness->peers[rank];
+    return liveness_birth_of(peer->process) == peer->born;
 }
 
 /* Collective. */
-static void liveness_fill(liveness_t *watch, MPI_Comm comm)
+static void liveness_fill(liveness_t *liveness, MPI_Comm comm)
 {
-    struct peer mine = {.process = getpid(), .born = birth_of(getpid())};
+    struct peer mine = {.process = getpid(), .born = liveness_birth_of(getpid())};
     int length = 0;
     MPI_Get_processor_name(mine.host, &length);
-    MPI_Allgather(&mine, sizeof mine, MPI_BYTE, watch->peers, sizeof mine, MPI_BYTE, comm);
-    for (int i = 0; i < watch->size; i++) {
+    MPI_Allgather(&mine, sizeof mine, MPI_BYTE, liveness->peers, sizeof mine, MPI_BYTE, comm);
+    for (int i = 0; i < liveness->size; i++) {
         /* In a container each rank may see its own processes only. */
-        watch->is_seen[i] = i != watch->rank && strcmp(watch->peers[i].host, mine.host) == 0 &&
-                            mine.born > 0 && liveness_is_there(watch, i);
-        watch->heard[i] = progress_now();
+        liveness->is_seen[i] = i != liveness->rank &&
+                               strcmp(liveness->peers[i].host, mine.host) == 0 && mine.born > 0 &&
+                               liveness_is_there(liveness, i);
+        liveness->heard[i] = clock_now();
     }
 }
 
-static status_t liveness_make_room(MPI_Comm comm, double patience, liveness_t **out)
+static status_t liveness_make_room(MPI_Comm comm, double timeout, liveness_t **out)
 {
     status_t st = STATUS_OK;
-    liveness_t *watch = NULL;
-    TRY(memory_zeroed(1, sizeof *watch, "ranks", &watch));
-    MPI_Comm_rank(comm, &watch->rank);
-    MPI_Comm_size(comm, &watch->size);
-    watch->patience = patience;
-    TRY(memory_zeroed((size_t)watch->size, sizeof *watch->peers, "ranks", &watch->peers));
-    TRY(memory_zeroed((size_t)watch->size, 1, "ranks", &watch->is_seen));
-    TRY(memory_zeroed((size_t)watch->size, sizeof *watch->heard, "ranks", &watch->heard));
-    *out = watch;
-    watch = NULL;
+    liveness_t *liveness = NULL;
+    TRY(memory_zeroed(1, sizeof *liveness, "ranks", &liveness));
+    MPI_Comm_rank(comm, &liveness->rank);
+    MPI_Comm_size(comm, &liveness->size);
+    liveness->timeout = timeout;
+    TRY(memory_zeroed((size_t)liveness->size, sizeof *liveness->peers, "ranks", &liveness->peers));
+    TRY(memory_zeroed((size_t)liveness->size, 1, "ranks", &liveness->is_seen));
+    TRY(memory_zeroed((size_t)liveness->size, sizeof *liveness->heard, "ranks", &liveness->heard));
+    *out = liveness;
+    liveness = NULL;
 out:
-    liveness_destroy(watch);
+    liveness_destroy(liveness);
     return st;
 }
 
-status_t liveness_create_all(MPI_Comm comm, double patience, liveness_t **out)
+status_t liveness_create_all(MPI_Comm comm, double timeout, liveness_t **out)
 {
     status_t st = STATUS_OK;
-    liveness_t *watch = NULL;
-    TRY(agree_all(comm, liveness_make_room(comm, patience, &watch)));
-    liveness_fill(watch, comm);
-    *out = watch;
-    watch = NULL;
+    liveness_t *liveness = NULL;
+    TRY(agree_all(comm, liveness_make_room(comm, timeout, &liveness)));
+    liveness_fill(liveness, comm);
+    *out = liveness;
+    liveness = NULL;
 out:
-    liveness_destroy(watch);
+    liveness_destroy(liveness);
     return st;
 }
 
-void liveness_destroy(liveness_t *watch)
+void liveness_destroy(liveness_t *liveness)
 {
-    if (watch) {
-        free(watch->peers);
-        free(watch->is_seen);
-        free(watch->heard);
-        free(watch);
+    if (liveness) {
+        free(liveness->peers);
+        free(liveness->is_seen);
+        free(liveness->heard);
+        free(liveness);
     }
 }
 
-void liveness_heard(liveness_t *watch, int rank)
+void liveness_heard(liveness_t *liveness, int rank)
 {
-    if (liveness_is_expected(watch, rank)) {
-        watch->heard[rank] = progress_now();
+    if (liveness_is_expected(liveness, rank)) {
+        liveness->heard[rank] = clock_now();
     }
 }
 
-void liveness_leave(liveness_t *watch, int rank)
+void liveness_leave(liveness_t *liveness, int rank)
 {
-    watch->heard[rank] = HUGE_VAL;
-    watch->is_seen[rank] = 0;
+    liveness->heard[rank] = HUGE_VAL;
+    liveness->is_seen[rank] = 0;
 }
 
-int liveness_is_expected(const liveness_t *watch, int rank)
+int liveness_is_expected(const liveness_t *liveness, int rank)
 {
-    return watch->heard[rank] < HUGE_VAL;
+    return liveness->heard[rank] < HUGE_VAL;
 }
 
-void liveness_look(liveness_t *watch)
+/* Whether nobody has looked for half of the time: this process did not run. Looks. */
+static int liveness_was_stopped(double *looked, double timeout)
 {
-    if (presence_was_away(&watch->presence, watch->patience)) {
-        for (int i = 0; i < watch->size; i++) {
-            liveness_heard(watch, i);
+    double now = clock_now();
+    int was_stopped = timeout > 0 && *looked > 0 && now - *looked > timeout / 2;
+    *looked = now;
+    return was_stopped;
+}
+
+void liveness_look(liveness_t *liveness)
+{
+    if (liveness_was_stopped(&liveness->looked, liveness->timeout)) {
+        for (int i = 0; i < liveness->size; i++) {
+            liveness_heard(liveness, i);
         }
     }
 }
 
-int liveness_is_time(liveness_t *watch)
+int liveness_is_heartbeat_due(liveness_t *liveness)
 {
-    double now = progress_now();
-    if (watch->patience <= 0 || now - watch->signed_at < watch->patience / signs) {
+    double now = clock_now();
+    if (liveness->timeout <= 0 || now - liveness->beaten < liveness->timeout / heartbeats) {
         return 0;
     }
-    watch->signed_at = now;
+    liveness->beaten = now;
     return 1;
 }
 
-int liveness_find_silent(const liveness_t *watch)
+int liveness_find_silent(const liveness_t *liveness)
 {
     /* Not the present moment: this process may have been stopped since. */
-    double now = watch->presence.here;
-    if (watch->patience <= 0) {
+    double now = liveness->looked;
+    if (liveness->timeout <= 0) {
         return -1;
     }
-    for (int i = 0; i < watch->size; i++) {
-        int matters = watch->rank == 0 ? i != 0 : i == 0;
-        if (matters && now - watch->heard[i] > watch->patience) {
+    for (int i = 0; i < liveness->size; i++) {
+        int matters = liveness->rank == 0 ? i != 0 : i == 0;
+        if (matters && now - liveness->heard[i] > liveness->timeout) {
             return i;
         }
     }
     return -1;
 }
 
-static int liveness_find_next(const liveness_t *watch)
+static int liveness_find_next(const liveness_t *liveness)
 {
-    for (int i = 1; i < watch->size; i++) {
-        int rank = (watch->rank + i) % watch->size;
-        if (watch->is_seen[rank]) {
-            return liveness_is_there(watch, rank) ? -1 : rank;
+    for (int i = 1; i < liveness->size; i++) {
+        int rank = (liveness->rank + i) % liveness->size;
+        if (liveness->is_seen[rank]) {
+            return liveness_is_there(liveness, rank) ? -1 : rank;
         }
     }
     return -1;
 }
 
-int liveness_find_dead(liveness_t *watch, int all)
+int liveness_find_dead(liveness_t *liveness, int all)
 {
-    double now = progress_now();
-    if (!all && now - watch->looked < look_seconds) {
+    double now = clock_now();
+    if (!all && now - liveness->looked_for < look_seconds) {
         return -1;
     }
-    watch->looked = now;
+    liveness->looked_for = now;
     if (!all) {
-        return liveness_find_next(watch);
+        return liveness_find_next(liveness);
     }
-    for (int i = 0; i < watch->size; i++) {
-        if (watch->is_seen[i] && !liveness_is_there(watch, i)) {
+    for (int i = 0; i < liveness->size; i++) {
+        if (liveness->is_seen[i] && !liveness_is_there(liveness, i)) {
             return i;
         }
     }
     return -1;
 }
 
-int liveness_is_first(const liveness_t *watch)
+int liveness_is_first(const liveness_t *liveness)
 {
-    for (int i = 1; i < watch->rank; i++) {
-        if (watch->is_seen[i]) {
+    for (int i = 1; i < liveness->rank; i++) {
+        if (liveness->is_seen[i]) {
             return 0;
         }
     }
     return 1;
 }
 
-void liveness_name(const liveness_t *watch, int rank, char out[LIVENESS_NAME])
+void liveness_name(const liveness_t *liveness, int rank, char out[LIVENESS_NAME])
 {
-    const struct peer *peer = &watch->peers[rank];
+    const struct peer *peer = &liveness->peers[rank];
     snprintf(out, LIVENESS_NAME, "rank %d on %s", rank, peer->host);
 }
 
-int presence_was_away(struct presence *presence, double patience)
+void liveness_moved(struct liveness_timeout *timeout)
 {
-    double now = progress_now();
-    int was_away = patience > 0 && presence->here > 0 && now - presence->here > patience / 2;
-    presence->here = now;
-    return was_away;
+    timeout->moved = timeout->looked = clock_now();
 }
 
-struct overdue {
+int liveness_has_stalled(struct liveness_timeout *timeout)
+{
+    if (liveness_was_stopped(&timeout->looked, timeout->seconds)) {
+        timeout->moved = timeout->looked;
+    }
+    return timeout->seconds > 0 && timeout->looked - timeout->moved > timeout->seconds;
+}
+
+struct liveness_watchdog {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     int has_ended;
-    double patience;
+    struct liveness_timeout timeout;
     char *message;
 };
 
-static void *look(void *argument)
+static void *liveness_watch(void *argument)
 {
-    overdue_t *overdue = argument;
-    struct presence presence = {0};
-    double since = progress_now();
-    pthread_mutex_lock(&overdue->lock);
-    while (!overdue->has_ended) {
-        thread_wait(&overdue->lock, &overdue->changed, overdue->patience / 8);
-        if (presence_was_away(&presence, overdue->patience)) {
-            since = presence.here;
-        }
-        if (!overdue->has_ended && presence.here - since > overdue->patience) {
-            fprintf(stderr, "error: %s\n", overdue->message);
+    liveness_watchdog_t *watchdog = argument;
+    pthread_mutex_lock(&watchdog->lock);
+    while (!watchdog->has_ended) {
+        thread_wait(&watchdog->lock, &watchdog->changed, watchdog->timeout.seconds / 8);
+        if (liveness_has_stalled(&watchdog->timeout) && !watchdog->has_ended) {
+            fprintf(stderr, "error: %s\n", watchdog->message);
             _exit(STATUS_DATA);
         }
     }
-    pthread_mutex_unlock(&overdue->lock);
+    pthread_mutex_unlock(&watchdog->lock);
     return NULL;
 }
 
-static void liveness_give_back(overdue_t *overdue)
+static void liveness_free_watchdog(liveness_watchdog_t *watchdog)
 {
-    if (overdue) {
-        free(overdue->message);
-        free(overdue);
+    if (watchdog) {
+        free(watchdog->message);
+        free(watchdog);
     }
 }
 
-status_t overdue_begin(double patience, const char *message, overdue_t **out)
+status_t liveness_watchdog_begin(double timeout, const char *message, liveness_watchdog_t **out)
 {
     status_t st = STATUS_OK;
-    overdue_t *overdue = NULL;
+    liveness_watchdog_t *watchdog = NULL;
     *out = NULL;
-    if (patience <= 0) {
+    if (timeout <= 0) {
         goto out;
     }
-    TRY(memory_zeroed(1, sizeof *overdue, "a limit", &overdue));
-    overdue->patience = patience;
-    TRY(memory_text(message, &overdue->message));
-    TRY(thread_init_waiting(&overdue->lock, &overdue->changed));
-    TRY(thread_start(look, overdue, &overdue->thread));
-    *out = overdue;
-    overdue = NULL;
+    TRY(memory_zeroed(1, sizeof *watchdog, "a limit", &watchdog));
+    watchdog->timeout.seconds = timeout;
+    liveness_moved(&watchdog->timeout);
+    TRY(memory_text(message, &watchdog->message));
+    TRY(thread_init_waiting(&watchdog->lock, &watchdog->changed));
+    TRY(thread_start("watchdog", liveness_watch, watchdog, &watchdog->thread));
+    *out = watchdog;
+    watchdog = NULL;
 out:
-    liveness_give_back(overdue);
+    liveness_free_watchdog(watchdog);
     return st;
 }
 
-void overdue_end(overdue_t *overdue)
+void liveness_watchdog_end(liveness_watchdog_t *watchdog)
 {
-    if (!overdue) {
+    if (!watchdog) {
         return;
     }
-    pthread_mutex_lock(&overdue->lock);
-    overdue->has_ended = 1;
-    pthread_cond_broadcast(&overdue->changed);
-    pthread_mutex_unlock(&overdue->lock);
-    pthread_join(overdue->thread, NULL);
-    pthread_cond_destroy(&overdue->changed);
-    pthread_mutex_destroy(&overdue->lock);
-    liveness_give_back(overdue);
+    pthread_mutex_lock(&watchdog->lock);
+    watchdog->has_ended = 1;
+    pthread_cond_broadcast(&watchdog->changed);
+    pthread_mutex_unlock(&watchdog->lock);
+    pthread_join(watchdog->thread, NULL);
+    pthread_cond_destroy(&watchdog->changed);
+    pthread_mutex_destroy(&watchdog->lock);
+    liveness_free_watchdog(watchdog);
 }

@@ -24,17 +24,15 @@ struct run {
     struct channelise_plan *work;
     backend_t *backend;
     struct pass pass;
-    channelise_pipeline_t *pipeline;
     struct device_carry *between;
     uint64_t block; /* spectra of all streams, as tuned; 0: as suits */
 };
 
 static void pass_run_end(struct run *run)
 {
-    channelise_pipeline_destroy(run->pipeline);
     pass_end(&run->pass);
     if (run->backend) {
-        device_carry_end(run->between); /* shelves go before their backend */
+        device_carry_end(run->between); /* device-resident rows go before their backend */
     }
     backend_close(run->backend);
     channelise_plan_destroy(run->work);
@@ -158,7 +156,8 @@ static status_t pass_prepare_all(struct run *run, const struct run_options *opti
     run->pass.patience = run_patience(options, run->work->backend);
     TRY(pass_open_all(&run->pass));
     struct pipeline_sink sink = {run->pass.outputs, outputs_put, outputs_end};
-    st = channelise_pipeline_create(run->work, run->backend, &sink, &run->pipeline);
+    st = channelise_pipeline_create(run->work, run->backend, &sink, run->between->resident,
+                                    &run->pass.pipeline);
     TRY(agree_all(run->comm, st));
     /* Who is no device's does not wake OpenCL up. */
     run->between->automatic = run->work->backend == BACKEND_OPENCL
@@ -166,26 +165,8 @@ static status_t pass_prepare_all(struct run *run, const struct run_options *opti
                                   : BACKEND_CPU;
     st = device_carry_begin(run->between, run->backend, run->work);
     TRY(agree_all(run->comm, st));
-    channelise_pipeline_carry(run->pipeline, run->between->shelves);
 out:
     return st;
-}
-
-static status_t pass_process(void *context, driver_t *driver, uint64_t index)
-{
-    struct run *run = context;
-    struct chunk chunk = chunk_at(&run->work->chunking, index);
-    return channelise_pipeline_chunk(run->pipeline, driver, &chunk);
-}
-
-static status_t pass_finish(void *context, driver_t *driver)
-{
-    return channelise_pipeline_finish(((struct run *)context)->pipeline, driver);
-}
-
-static int pass_hangs(void *context)
-{
-    return channelise_pipeline_hangs(((struct run *)context)->pipeline);
 }
 
 static status_t pass_print_notes(const struct run *run, uint64_t missing)
@@ -231,7 +212,7 @@ static status_t pass_summarise(const struct run *run, double seconds)
             product->spec.nchannels, units_plural(product->spec.nchannels, "channel", "channels"),
             units_bytes(product->spec.rows * product->row_bytes, b));
     }
-    struct pipeline_seconds spent = pipeline_seconds(run->pipeline);
+    struct pipeline_seconds spent = pipeline_seconds(run->pass.pipeline);
     display_print("%s %s of %u %s in %.2f s on %d %s: in %.1f MB/s, out %.1f MB/s (rank 0: "
                   "read %.2f s, compute %.2f s, write %.2f s)\n",
                   units_count(run->archive->samples, a),
@@ -252,7 +233,7 @@ static void pass_warn_of_range_all(const struct run *run)
     for (uint32_t i = 0; i < run->job->nproducts; i++) {
         uint64_t large = 0;
         uint64_t small = 0;
-        channelise_pipeline_range(run->pipeline, i, &large, &small);
+        channelise_pipeline_range(run->pass.pipeline, i, &large, &small);
         large = sum_u64_all(run->comm, large);
         small = sum_u64_all(run->comm, small);
         if (run->rank == 0 && large > 0) {
@@ -271,7 +252,7 @@ static void pass_warn_of_range_all(const struct run *run)
 
 static struct run_times pass_times_of(const struct run *run, double before, double total)
 {
-    struct pipeline_seconds spent = pipeline_seconds(run->pipeline);
+    struct pipeline_seconds spent = pipeline_seconds(run->pass.pipeline);
     return (struct run_times){.total = total,
                               .before = before,
                               .read = spent.read,
@@ -314,11 +295,6 @@ status_t channelise_pass_all(MPI_Comm comm, const struct job *job, const struct 
     }
     double begun = progress_now();
     pass_say_where_it_goes_on(&run.pass);
-    channelise_pipeline_limit(run.pipeline, run.pass.patience);
-    run.pass.context = &run;
-    run.pass.process = pass_process;
-    run.pass.finish = pass_finish;
-    run.pass.hangs = pass_hangs;
     run.pass.in_bytes = run.work->input_bytes;
     TRY(pass_work_off_all(&run.pass, options->progress));
     double worked = progress_now();

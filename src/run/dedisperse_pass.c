@@ -25,12 +25,10 @@ struct dedispersing {
     backend_t *opened;  /* this pass's own; NULL: an earlier one's */
     backend_t *backend; /* either */
     struct pass pass;
-    dedisperse_pipeline_t *pipe;
 };
 
 static void end(struct dedispersing *run)
 {
-    dedisperse_pipeline_destroy(run->pipe);
     pass_end(&run->pass);
     backend_close(run->opened);
     dedisperse_plan_destroy(run->plan);
@@ -230,27 +228,11 @@ static status_t pass_prepare_all(struct dedispersing *run, const struct run_opti
     run->pass.patience = run_patience(options, run->plan->backend);
     TRY(pass_open_all(&run->pass));
     struct pipeline_sink sink = {run->pass.outputs, outputs_put, outputs_end};
-    st = dedisperse_pipeline_create(run->plan, run->backend, run->between, &sink, &run->pipe);
+    st = dedisperse_pipeline_create(run->plan, run->backend, run->between, &sink,
+                                    &run->pass.pipeline);
     TRY(agree_all(run->comm, st));
 out:
     return st;
-}
-
-static status_t pass_process(void *context, driver_t *driver, uint64_t index)
-{
-    struct dedispersing *run = context;
-    struct chunk chunk = chunk_at(&run->plan->chunking, index);
-    return dedisperse_pipeline_chunk(run->pipe, driver, &chunk);
-}
-
-static status_t pass_finish(void *context, driver_t *driver)
-{
-    return dedisperse_pipeline_finish(((struct dedispersing *)context)->pipe, driver);
-}
-
-static int pass_hangs(void *context)
-{
-    return dedisperse_pipeline_hangs(((struct dedispersing *)context)->pipe);
 }
 
 static void pass_summarise(const struct dedispersing *run, double seconds)
@@ -259,7 +241,7 @@ static void pass_summarise(const struct dedispersing *run, double seconds)
     char b[UNITS_TEXT];
     char c[UNITS_TEXT];
     const struct dedisperse_plan *plan = run->plan;
-    struct pipeline_seconds spent = dedisperse_pipeline_seconds(run->pipe);
+    struct pipeline_seconds spent = pipeline_seconds(run->pass.pipeline);
     display_print("%s: dedispersed, %s %s x %s %s, %s\n", plan->what->file,
                   units_count(plan->delays.ndms, a), units_plural(plan->delays.ndms, "DM", "DMs"),
                   units_count(plan->outputs, b), units_plural(plan->outputs, "time", "times"),
@@ -272,7 +254,7 @@ static void pass_summarise(const struct dedispersing *run, double seconds)
                   spent.compute, spent.write);
     if (run->backend == run->between->backend) {
         display_print("%.0f %% of what rank 0 added up had stayed on the device\n",
-                      100 * dedisperse_pipeline_carried(run->pipe));
+                      100 * dedisperse_pipeline_carried(run->pass.pipeline));
     }
 }
 
@@ -288,11 +270,6 @@ status_t dedisperse_pass_all(MPI_Comm comm, const struct job *job, uint32_t numb
     double started = progress_now();
     TRY(pass_prepare_all(&run, options));
     pass_say_where_it_goes_on(&run.pass);
-    dedisperse_pipeline_limit(run.pipe, run.pass.patience);
-    run.pass.context = &run;
-    run.pass.process = pass_process;
-    run.pass.finish = pass_finish;
-    run.pass.hangs = pass_hangs;
     run.pass.in_bytes = run.plan->read_bytes;
     TRY(pass_work_off_all(&run.pass, options->progress));
     TRY(agree_all(comm, run.rank == 0 ? fbh5_check_unchanged(run.fbh5) : STATUS_OK));

@@ -10,6 +10,7 @@
 
 void pass_end(struct pass *pass)
 {
+    pipeline_destroy(pass->pipeline);
     outputs_destroy(pass->outputs);
     output_spec_free(&pass->making);
     pass->outputs = NULL;
@@ -64,16 +65,17 @@ static void pass_abandon(void *context)
     pass_say_what_is_kept(pass);
 }
 
-static status_t pass_process(void *context, driver_t *driver, uint64_t chunk)
+static status_t pass_process(void *context, driver_t *driver, uint64_t number)
 {
     const struct pass *pass = context;
-    return pass->process(pass->context, driver, chunk);
+    struct chunk chunk = chunk_at(&pass->making.chunking, number);
+    return pipeline_chunk(pass->pipeline, driver, &chunk);
 }
 
 static status_t pass_finish(void *context, driver_t *driver)
 {
     const struct pass *pass = context;
-    return pass->finish(pass->context, driver);
+    return pipeline_finish(pass->pipeline, driver);
 }
 
 static int pass_is_done(void *context, uint64_t chunk)
@@ -105,8 +107,7 @@ static void pass_failing(void *context, status_t st)
 
 static int pass_hangs(void *context)
 {
-    const struct pass *pass = context;
-    return pass->hangs(pass->context);
+    return pipeline_hangs(((struct pass *)context)->pipeline);
 }
 
 enum { MESSAGE_BYTES = 8192 };
@@ -114,7 +115,8 @@ enum { MESSAGE_BYTES = 8192 };
 static const char finished[] = "finished";
 
 /* Nobody else would see this rank hang now. */
-static status_t pass_begin_limit(const struct pass *pass, const char *what, overdue_t **out)
+static status_t pass_begin_limit(const struct pass *pass, const char *what,
+                                 liveness_watchdog_t **out)
 {
     status_t st = STATUS_OK;
     char message[MESSAGE_BYTES];
@@ -125,7 +127,7 @@ static status_t pass_begin_limit(const struct pass *pass, const char *what, over
                    "%s: could not be %s and made to last within %g s (rank %d on %s): the same "
                    "command goes on",
                    pass->making.items[0].file, what, pass->patience, pass->rank, host);
-    TRY(overdue_begin(pass->patience, message, out));
+    TRY(liveness_watchdog_begin(pass->patience, message, out));
 out:
     return st;
 }
@@ -134,14 +136,14 @@ static status_t pass_settle(void *context)
 {
     status_t st = STATUS_OK;
     const struct pass *pass = context;
-    overdue_t *overdue = NULL;
+    liveness_watchdog_t *watchdog = NULL;
     int size;
     MPI_Comm_size(pass->comm, &size);
-    TRY(size == 1 ? pass_begin_limit(pass, finished, &overdue)
+    TRY(size == 1 ? pass_begin_limit(pass, finished, &watchdog)
                   : STATUS_OK); /* else the driver of another looks */
     TRY(outputs_settle(pass->outputs));
 out:
-    overdue_end(overdue);
+    liveness_watchdog_end(watchdog);
     return st;
 }
 
@@ -150,12 +152,12 @@ static status_t pass_work_within_limit_all(const struct pass *pass, const char *
                                            status_t (*work_all)(outputs_t *outputs))
 {
     status_t st = STATUS_OK;
-    overdue_t *overdue = NULL;
-    st = pass->rank == 0 ? pass_begin_limit(pass, what, &overdue) : STATUS_OK;
+    liveness_watchdog_t *watchdog = NULL;
+    st = pass->rank == 0 ? pass_begin_limit(pass, what, &watchdog) : STATUS_OK;
     TRY(agree_all(pass->comm, st));
     TRY(work_all(pass->outputs));
 out:
-    overdue_end(overdue);
+    liveness_watchdog_end(watchdog);
     return st;
 }
 
@@ -174,6 +176,7 @@ status_t pass_work_off_all(struct pass *pass, double every)
     status_t st = STATUS_OK;
     char count[2 * UNITS_TEXT + 16];
     uint64_t chunks = chunk_count(&pass->making.chunking);
+    pipeline_limit(pass->pipeline, pass->patience);
     struct driver_work work = {.chunks = chunks,
                                .context = pass,
                                .process = pass_process,
@@ -186,7 +189,7 @@ status_t pass_work_off_all(struct pass *pass, double every)
                                .hurry = pass_hurry,
                                .failing = pass_failing,
                                .hangs = pass_hangs,
-                               .patience = pass->patience,
+                               .timeout = pass->patience,
                                .file = pass->making.items[0].file,
                                .settle = pass_settle};
     struct progress progress = {.every = every,

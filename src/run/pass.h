@@ -4,7 +4,7 @@
 #define VOLTMILL_RUN_PASS_H
 
 #include "output/outputs.h"
-#include "ranks/driver.h"
+#include "pipeline/pipeline.h"
 
 struct pass {
     MPI_Comm comm;
@@ -15,11 +15,7 @@ struct pass {
     double patience; /* seconds without a sign of work after which something hangs; 0: no end */
     uint64_t before; /* chunks that earlier runs have done */
     uint64_t in_bytes;
-    /* The stage's, as struct driver_work's. */
-    void *context;
-    status_t (*process)(void *context, driver_t *driver, uint64_t chunk);
-    status_t (*finish)(void *context, driver_t *driver);
-    int (*hangs)(void *context);
+    pipeline_t *pipeline; /* makes the rows; the pass's to end */
 };
 
 /* Chunks go by number, so a rank that cut otherwise would write other rows: never begin then. Fails

@@ -30,7 +30,7 @@ struct verify {
     struct archive *archive;
     struct channelise_plan *work;
     backend_t *backend;
-    channelise_pipeline_t *pipeline;
+    pipeline_t *pipeline;
     int fd;
     uint64_t *picked; /* chunks to look at; NULL: all */
     uint64_t npicked;
@@ -45,7 +45,7 @@ struct verify {
 
 static void verify_end(struct verify *verify)
 {
-    channelise_pipeline_destroy(verify->pipeline);
+    pipeline_destroy(verify->pipeline);
     backend_close(verify->backend);
     channelise_plan_destroy(verify->work);
     archive_destroy(verify->archive);
@@ -264,12 +264,12 @@ static status_t verify_process(void *context, driver_t *driver, uint64_t index)
     struct verify *verify = context;
     uint64_t picked = verify->picked ? verify->picked[index] : index;
     struct chunk chunk = chunk_at(&verify->work->chunking, picked);
-    return channelise_pipeline_chunk(verify->pipeline, driver, &chunk);
+    return pipeline_chunk(verify->pipeline, driver, &chunk);
 }
 
 static status_t verify_finish(void *context, driver_t *driver)
 {
-    return channelise_pipeline_finish(((struct verify *)context)->pipeline, driver);
+    return pipeline_finish(((struct verify *)context)->pipeline, driver);
 }
 
 /* The product's own job, with the reference as backend and small chunks. */
@@ -324,7 +324,8 @@ static status_t verify_prepare_all(struct verify *verify, const struct verify_op
     }
     if (st == STATUS_OK) {
         struct pipeline_sink sink = {verify, verify_compare_rows, verify_count_missing};
-        st = channelise_pipeline_create(verify->work, verify->backend, &sink, &verify->pipeline);
+        st = channelise_pipeline_create(verify->work, verify->backend, &sink, NULL,
+                                        &verify->pipeline);
     }
     TRY(agree_all(verify->comm, st));
 out:

@@ -28,7 +28,7 @@ struct verify {
     struct fbh5 *fbh5;
     struct dedisperse_plan *plan;
     backend_t *backend;
-    dedisperse_pipeline_t *pipe;
+    pipeline_t *pipe;
     int fd;
     uint64_t *picked;
     uint64_t npicked, nchunks;
@@ -40,7 +40,7 @@ struct verify {
 
 static void verify_end(struct verify *verify)
 {
-    dedisperse_pipeline_destroy(verify->pipe);
+    pipeline_destroy(verify->pipe);
     backend_close(verify->backend);
     dedisperse_plan_destroy(verify->plan);
     fbh5_destroy(verify->fbh5);
@@ -231,12 +231,12 @@ static status_t verify_process(void *context, driver_t *driver, uint64_t index)
     struct verify *verify = context;
     uint64_t picked = verify->picked ? verify->picked[index] : index;
     struct chunk chunk = chunk_at(&verify->plan->chunking, picked);
-    return dedisperse_pipeline_chunk(verify->pipe, driver, &chunk);
+    return pipeline_chunk(verify->pipe, driver, &chunk);
 }
 
 static status_t verify_finish(void *context, driver_t *driver)
 {
-    return dedisperse_pipeline_finish(((struct verify *)context)->pipe, driver);
+    return pipeline_finish(((struct verify *)context)->pipe, driver);
 }
 
 static status_t judge(const struct verify *verify, const struct agreement *agreement,

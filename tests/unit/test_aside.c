@@ -28,7 +28,7 @@ static void does_all(void **state)
     enum { TIMES = 1000 };
     thread_worker_t *aside = NULL;
     struct count count = {0};
-    assert_int_equal(thread_worker_create(&aside), STATUS_OK);
+    assert_int_equal(thread_worker_create("test", &aside), STATUS_OK);
     thread_worker_wait(aside); /* nothing */
     for (int i = 0; i < TIMES; i++) {
         thread_worker_begin(aside, add, &count);
@@ -43,7 +43,7 @@ static void ends_with_what_it_does(void **state)
     (void)state;
     thread_worker_t *aside = NULL;
     struct count count = {.pause_ns = 50000000};
-    assert_int_equal(thread_worker_create(&aside), STATUS_OK);
+    assert_int_equal(thread_worker_create("test", &aside), STATUS_OK);
     thread_worker_begin(aside, add, &count);
     thread_worker_destroy(aside);
     assert_int_equal(count.times, 1);

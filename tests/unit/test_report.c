@@ -14,7 +14,7 @@
 static void in_thread(void *(*run)(void *))
 {
     pthread_t thread;
-    assert_int_equal(thread_start(run, NULL, &thread), STATUS_OK);
+    assert_int_equal(thread_start("test", run, NULL, &thread), STATUS_OK);
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
 

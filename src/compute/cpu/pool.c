@@ -1,12 +1,11 @@
 #include "compute/cpu/pool.h"
 
 #include "base/memory.h"
+#include "base/thread.h"
 
 #include <omp.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* One thread's part of a phase, so that it works on memory that it touched first; others take from
  * it when they have done theirs. In cache lines of their own, or threads would slow each other. */
@@ -143,22 +142,6 @@ static void *pool_lead(void *argument)
     return NULL;
 }
 
-/* Signals are the main thread's business. */
-static status_t pool_start(pool_t *pool)
-{
-    status_t st = STATUS_OK;
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int status = pthread_create(&pool->leader, NULL, pool_lead, pool);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    REQUIRE(status == 0, STATUS_DEVICE, "a thread cannot be made: %s", strerror(status));
-    pool->has_leader = 1;
-out:
-    return st;
-}
-
 status_t pool_create(uint32_t threads, pool_t **out)
 {
     status_t st = STATUS_OK;
@@ -171,7 +154,8 @@ status_t pool_create(uint32_t threads, pool_t **out)
     for (int i = 0; i < POOL_BLOCKS; i++) {
         TRY(memory_aligned(threads, sizeof(struct part), "threads", &pool->entries[i].parts));
     }
-    TRY(pool_start(pool));
+    TRY(thread_start("pool", pool_lead, pool, &pool->leader));
+    pool->has_leader = 1;
     *out = pool;
     pool = NULL;
 out:

@@ -1,6 +1,7 @@
-/* Ranks that die, or of which nothing is heard: signs of life, and what is done without them. */
+/* Ranks that die, or of which nothing is heard: heartbeats, and what is done without them. */
 #include "ranks/driver_parts.h"
 
+#include "base/clock.h"
 #include "base/display.h"
 
 #include <stdio.h>
@@ -18,16 +19,16 @@ static void driver_say_what_is_lost(const driver_t *driver, int rank, const char
 {
     char name[LIVENESS_NAME];
     const char *file = driver->work->file;
-    liveness_name(driver->watch, rank, name);
+    liveness_name(driver->liveness, rank, name);
     display_format(out, bytes, "%s %s%s%s", name, what, file ? ": cannot go on with " : "",
                    file ? file : "");
 }
 
 void driver_end_given_up(driver_t *driver)
 {
-    double until = progress_now() + arrival;
+    double until = clock_now() + arrival;
     int is_given_up = 0;
-    while (!is_given_up && progress_now() < until) {
+    while (!is_given_up && clock_now() < until) {
         MPI_Iprobe(MPI_ANY_SOURCE, TAG_GIVEN_UP, driver->comm, &is_given_up, MPI_STATUS_IGNORE);
     }
     if (is_given_up) {
@@ -35,7 +36,7 @@ void driver_end_given_up(driver_t *driver)
     }
 }
 
-static void lose(driver_t *driver, int rank, const char *what)
+static void driver_lose_to(driver_t *driver, int rank, const char *what)
 {
     struct ending ending = {.status = STATUS_DEVICE};
     /* It may have ended because of this one. */
@@ -43,7 +44,7 @@ static void lose(driver_t *driver, int rank, const char *what)
     driver_say_what_is_lost(driver, rank, what, ending.cause, sizeof ending.cause);
     driver->lost++;
     driver->ended++;
-    liveness_leave(driver->watch, rank);
+    liveness_leave(driver->liveness, rank);
     driver_note_failure(driver, rank, &ending);
 }
 
@@ -52,28 +53,29 @@ static const char dead[] = "has died";
 /* "has not been heard of for 300 s" */
 static void driver_describe_silence(const driver_t *driver, char out[64])
 {
-    snprintf(out, 64, "has not been heard of for %g s", driver->work->patience);
+    snprintf(out, 64, "has not been heard of for %g s", driver->work->timeout);
 }
 
 void driver_lose(driver_t *driver, int rank)
 {
-    if (liveness_is_expected(driver->watch, rank)) {
-        lose(driver, rank, dead);
+    if (liveness_is_expected(driver->liveness, rank)) {
+        driver_lose_to(driver, rank, dead);
     }
 }
 
-static void driver_lead(driver_t *driver, int all)
+/* On rank 0. */
+static void driver_find_lost(driver_t *driver, int all)
 {
     char silent[64];
-    liveness_look(driver->watch);
-    int rank = liveness_find_dead(driver->watch, all);
+    liveness_look(driver->liveness);
+    int rank = liveness_find_dead(driver->liveness, all);
     if (rank > 0) {
-        lose(driver, rank, dead);
+        driver_lose_to(driver, rank, dead);
     }
-    rank = liveness_find_silent(driver->watch);
+    rank = liveness_find_silent(driver->liveness);
     if (rank > 0) {
         driver_describe_silence(driver, silent);
-        lose(driver, rank, silent);
+        driver_lose_to(driver, rank, silent);
     }
 }
 
@@ -102,46 +104,44 @@ static void driver_end_alone(driver_t *driver, int is_first, const char *what)
     MPI_Abort(driver->comm, STATUS_DEVICE);
 }
 
-static void driver_follow(driver_t *driver, int all)
+/* On the others: rank 0 most of all. */
+static void driver_find_lost_first(driver_t *driver, int all)
 {
     char silent[64];
-    liveness_look(driver->watch);
-    int rank = liveness_find_dead(driver->watch, all);
+    liveness_look(driver->liveness);
+    int rank = liveness_find_dead(driver->liveness, all);
     if (rank == 0) {
-        driver_end_alone(driver, liveness_is_first(driver->watch), dead);
+        driver_end_alone(driver, liveness_is_first(driver->liveness), dead);
     } else if (rank > 0) {
-        liveness_leave(driver->watch, rank);
+        liveness_leave(driver->liveness, rank);
         driver_post(driver, &rank, sizeof rank, 0, TAG_LOST);
     }
-    if (!driver->has_ended && liveness_find_silent(driver->watch) == 0) {
+    if (!driver->has_ended && liveness_find_silent(driver->liveness) == 0) {
         driver_describe_silence(driver, silent);
         driver_end_alone(driver, driver->rank == 1, silent);
     }
 }
 
-static void driver_sign(driver_t *driver)
+static void driver_send_heartbeat(driver_t *driver)
 {
-    int there = 0;
-    MPI_Iprobe(0, TAG_SIGN, driver->comm, &there, MPI_STATUS_IGNORE);
-    if (there) {
-        MPI_Recv(NULL, 0, MPI_BYTE, 0, TAG_SIGN, driver->comm, MPI_STATUS_IGNORE);
-        driver->signs_seen++;
-        liveness_heard(driver->watch, 0);
+    if (driver_receive(driver, TAG_HEARTBEAT, NULL, 0)) {
+        driver->heartbeats_seen++;
+        liveness_heard(driver->liveness, 0);
     }
-    if (liveness_is_time(driver->watch)) {
-        driver_post(driver, NULL, 0, 0, TAG_SIGN);
-        driver->signs++;
+    if (liveness_is_heartbeat_due(driver->liveness)) {
+        driver_post(driver, NULL, 0, 0, TAG_HEARTBEAT);
+        driver->heartbeats++;
     }
 }
 
 void driver_look_after(driver_t *driver, int all)
 {
     if (driver->rank == 0) {
-        driver_lead(driver, all);
+        driver_find_lost(driver, all);
     } else {
         if (!driver->has_ended) {
-            driver_sign(driver);
+            driver_send_heartbeat(driver);
         }
-        driver_follow(driver, all);
+        driver_find_lost_first(driver, all);
     }
 }

@@ -1,0 +1,301 @@
+/* The blocks of a pipeline in their slots: the reader thread, the writer thread, and the main
+ * thread between them, which also answers messages and finds out when nothing moves any more. */
+#include "pipeline/pipeline.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/thread.h"
+#include "ranks/liveness.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { AHEAD = 1 /* blocks that are read while another one is worked on */ };
+
+/* How many blocks have passed each stage. */
+struct counts {
+    uint64_t submitted; /* given to the reader */
+    uint64_t read;
+    uint64_t computed; /* given to the writer */
+    uint64_t written;
+};
+
+/* One of the two threads. */
+struct side {
+    pipeline_t *pipeline;
+    const uint64_t *there; /* blocks that may be taken up */
+    uint64_t *done;
+    status_t (*work)(void *context, uint32_t slot);
+    double seconds; /* at work */
+    int has_thread;
+    pthread_t thread;
+};
+
+struct pipeline {
+    struct pipeline_stages stages;
+    uint32_t slots;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct counts counts;
+    status_t status; /* of a thread that failed; both have stopped then */
+    int is_ending;
+    struct side reader, writer;
+    double waiting; /* the writer's, for the backend */
+    /* The main thread's. */
+    double computing;
+    double timeout; /* seconds without any movement that are a failure; 0: no end */
+    int is_stuck;   /* that long nothing has moved */
+};
+
+static void *pipeline_run_side(void *argument)
+{
+    struct side *side = argument;
+    pipeline_t *pipeline = side->pipeline;
+    pthread_mutex_lock(&pipeline->lock);
+    for (;;) {
+        while (!pipeline->is_ending && *side->there == *side->done) {
+            pthread_cond_wait(&pipeline->changed, &pipeline->lock);
+        }
+        if (pipeline->is_ending) {
+            break;
+        }
+        uint32_t slot = (uint32_t)(*side->done % pipeline->slots);
+        pthread_mutex_unlock(&pipeline->lock);
+        double started = clock_now();
+        status_t st = side->work(pipeline->stages.context, slot);
+        double seconds = clock_now() - started;
+        report_hand_over();
+        pthread_mutex_lock(&pipeline->lock);
+        side->seconds += seconds;
+        if (st != STATUS_OK) {
+            pipeline->status = pipeline->status == STATUS_OK ? st : pipeline->status;
+            pipeline->is_ending = 1;
+        } else {
+            (*side->done)++;
+        }
+        pthread_cond_broadcast(&pipeline->changed);
+    }
+    pthread_mutex_unlock(&pipeline->lock);
+    return NULL;
+}
+
+static status_t pipeline_start(struct side *side, const char *name)
+{
+    status_t st = STATUS_OK;
+    TRY(thread_start(name, pipeline_run_side, side, &side->thread));
+    side->has_thread = 1;
+out:
+    return st;
+}
+
+status_t pipeline_create(uint32_t slots, const struct pipeline_stages *stages, pipeline_t **out)
+{
+    status_t st = STATUS_OK;
+    pipeline_t *pipeline = NULL;
+    TRY(memory_zeroed(1, sizeof *pipeline, "threads", &pipeline));
+    struct counts *counts = &pipeline->counts;
+    pipeline->slots = slots;
+    pipeline->reader = (struct side){.pipeline = pipeline,
+                                     .there = &counts->submitted,
+                                     .done = &counts->read,
+                                     .work = stages->read};
+    pipeline->writer = (struct side){.pipeline = pipeline,
+                                     .there = &counts->computed,
+                                     .done = &counts->written,
+                                     .work = stages->write};
+    /* The caller's context, until all is well. */
+    pipeline->stages = *stages;
+    pipeline->stages.destroy = NULL;
+    TRY(thread_init_waiting(&pipeline->lock, &pipeline->changed));
+    TRY(pipeline_start(&pipeline->reader, "reader"));
+    TRY(pipeline_start(&pipeline->writer, "writer"));
+    pipeline->stages.destroy = stages->destroy;
+    *out = pipeline;
+    pipeline = NULL;
+out:
+    pipeline_destroy(pipeline);
+    return st;
+}
+
+void *pipeline_context(const pipeline_t *pipeline)
+{
+    return pipeline->stages.context;
+}
+
+void pipeline_destroy(pipeline_t *pipeline)
+{
+    if (!pipeline) {
+        return;
+    }
+    pthread_mutex_lock(&pipeline->lock);
+    pipeline->is_ending = 1;
+    pthread_cond_broadcast(&pipeline->changed);
+    pthread_mutex_unlock(&pipeline->lock);
+    if (pipeline->reader.has_thread) {
+        pthread_join(pipeline->reader.thread, NULL);
+    }
+    if (pipeline->writer.has_thread) {
+        pthread_join(pipeline->writer.thread, NULL);
+    }
+    pthread_cond_destroy(&pipeline->changed);
+    pthread_mutex_destroy(&pipeline->lock);
+    if (pipeline->stages.destroy) {
+        pipeline->stages.destroy(pipeline->stages.context);
+    }
+    free(pipeline);
+}
+
+void pipeline_limit(pipeline_t *pipeline, double seconds)
+{
+    pipeline->timeout = seconds;
+}
+
+int pipeline_hangs(const pipeline_t *pipeline)
+{
+    return pipeline->is_stuck;
+}
+
+struct pipeline_seconds pipeline_seconds(pipeline_t *pipeline)
+{
+    pthread_mutex_lock(&pipeline->lock);
+    struct pipeline_seconds spent = {.read = pipeline->reader.seconds,
+                                     .compute = pipeline->computing + pipeline->waiting,
+                                     .write = pipeline->writer.seconds - pipeline->waiting};
+    pthread_mutex_unlock(&pipeline->lock);
+    return spent;
+}
+
+status_t pipeline_get(pipeline_t *pipeline, buffer_t *buffer, void **data)
+{
+    double since = clock_now();
+    status_t st = buffer_get(buffer, data);
+    pipeline->waiting += clock_now() - since;
+    return st;
+}
+
+status_t pipeline_missing(pipeline_t *pipeline, buffer_t *buffer, uint64_t *missing)
+{
+    double since = clock_now();
+    status_t st = buffer_missing(buffer, missing);
+    pipeline->waiting += clock_now() - since;
+    return st;
+}
+
+static status_t pipeline_look(pipeline_t *pipeline, struct counts *at)
+{
+    pthread_mutex_lock(&pipeline->lock);
+    status_t st = pipeline->status;
+    *at = pipeline->counts;
+    pthread_mutex_unlock(&pipeline->lock);
+    return st;
+}
+
+/* The main thread gives a block to one of the others. */
+static void pipeline_pass(pipeline_t *pipeline, uint64_t *stage)
+{
+    pthread_mutex_lock(&pipeline->lock);
+    (*stage)++;
+    pthread_cond_broadcast(&pipeline->changed);
+    pthread_mutex_unlock(&pipeline->lock);
+}
+
+/* Waits until something has changed since `seen`, but not long: there are messages to look after,
+ * too. */
+static void pipeline_wait(pipeline_t *pipeline, const struct counts *seen)
+{
+    static const double wait_seconds = 0.0005;
+    pthread_mutex_lock(&pipeline->lock);
+    if (memcmp(&pipeline->counts, seen, sizeof *seen) == 0 && pipeline->status == STATUS_OK) {
+        thread_wait(&pipeline->lock, &pipeline->changed, wait_seconds);
+    }
+    pthread_mutex_unlock(&pipeline->lock);
+}
+
+/* Nothing has moved for too long: says which stage of the oldest block hangs. */
+static status_t pipeline_say_what_hangs(pipeline_t *pipeline, const struct counts *at)
+{
+    int is_reading = at->read < at->submitted && at->written == at->computed;
+    uint64_t oldest = is_reading ? at->read : at->written;
+    struct pipeline_block block = pipeline->stages.describe(
+        pipeline->stages.context, (uint32_t)(oldest % pipeline->slots), is_reading);
+    pipeline->is_stuck = 1;
+    return report_fail(STATUS_DATA, "%s: %s %llu .. %llu could not be %s within %g s", block.file,
+                       block.what, (unsigned long long)block.from,
+                       (unsigned long long)(block.from + block.count),
+                       is_reading ? "read" : "finished and written", pipeline->timeout);
+}
+
+/* Sets the backend to work on the oldest block that was read. */
+static status_t pipeline_compute(pipeline_t *pipeline, uint64_t number)
+{
+    status_t st = STATUS_OK;
+    double started = clock_now();
+    TRY(pipeline->stages.compute(pipeline->stages.context, (uint32_t)(number % pipeline->slots)));
+    pipeline->computing += clock_now() - started;
+    pipeline_pass(pipeline, &pipeline->counts.computed);
+out:
+    return st;
+}
+
+/* Works until at most `pending` blocks wait to be worked on and at most `under_way` are not yet
+ * written. Fails as reader, backend or writer do. */
+static status_t pipeline_work_off(pipeline_t *pipeline, driver_t *driver, uint64_t pending,
+                                  uint64_t under_way)
+{
+    status_t st = STATUS_OK;
+    struct counts before = {0};
+    struct counts at;
+    struct liveness_timeout stall = {.seconds = pipeline->timeout};
+    liveness_moved(&stall);
+    for (;;) {
+        TRY(pipeline_look(pipeline, &at));
+        if (memcmp(&at, &before, sizeof at) != 0) {
+            before = at;
+            liveness_moved(&stall);
+        } else if (liveness_has_stalled(&stall)) {
+            TRY(pipeline_say_what_hangs(pipeline, &at));
+        }
+        if (driver) {
+            driver_serve(driver);
+        }
+        int is_behind = at.submitted - at.computed > pending;
+        if (!is_behind && at.submitted - at.written <= under_way) {
+            break;
+        }
+        if (at.read > at.computed) {
+            TRY(pipeline_compute(pipeline, at.computed));
+        } else {
+            pipeline_wait(pipeline, &at);
+        }
+    }
+out:
+    return st;
+}
+
+status_t pipeline_chunk(pipeline_t *pipeline, driver_t *driver, const struct chunk *chunk)
+{
+    status_t st = STATUS_OK;
+    const struct pipeline_stages *stages = &pipeline->stages;
+    uint64_t from = stages->cuts_streams ? chunk->first_stream : chunk->first;
+    uint64_t end = from + (stages->cuts_streams ? chunk->streams : chunk->count);
+    TRY(stages->begin ? stages->begin(stages->context, driver, chunk) : STATUS_OK);
+    while (from < end) {
+        uint64_t count = 0;
+        TRY(pipeline_work_off(pipeline, driver, AHEAD, pipeline->slots - 1));
+        if (driver && driver_serve(driver)) {
+            break;
+        }
+        /* Nobody else changes this count. */
+        uint32_t slot = (uint32_t)(pipeline->counts.submitted % pipeline->slots);
+        TRY(stages->prepare(stages->context, slot, chunk, from, &count));
+        from += count;
+        pipeline_pass(pipeline, &pipeline->counts.submitted);
+    }
+out:
+    return st;
+}
+
+status_t pipeline_finish(pipeline_t *pipeline, driver_t *driver)
+{
+    return pipeline_work_off(pipeline, driver, 0, 0);
+}

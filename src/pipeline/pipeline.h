@@ -1,0 +1,92 @@
+/* The way of a chunk on one rank, whatever its stages: it is cut into blocks, which are read,
+ * worked on and written. While the backend works on one block, the next is read and the one before
+ * is written: so many sets of buffers (slots) are in use.
+ *
+ * Blocks keep their order; block number b uses slot b % slots. A slot passes from the main thread
+ * to the reader thread, back, and on to the writer thread: whoever has it may touch it. The two
+ * threads call nothing of MPI; the reader may use HDF5 while the main thread does not. */
+#ifndef VOLTMILL_PIPELINE_PIPELINE_H
+#define VOLTMILL_PIPELINE_PIPELINE_H
+
+#include "compute/backend.h"
+#include "plan/chunk.h"
+#include "ranks/driver.h"
+
+typedef struct pipeline pipeline_t;
+
+/* What leaves a chunk, in the writer thread: rows of product i, complete dumps first_row ..
+ * first_row + rows - 1.
+ *
+ *   data   float [rows][streams][nchannels] (x 2 if spectra) of the chunk's streams
+ *   holes  char [rows], 1: the row is NaN, because its input could not be read (run.on_bad: nan);
+ *          NULL: none is
+ *
+ * Then, when all rows of a chunk were put, its end, with the number of samples that were missing in
+ * it (end may be NULL). Chunks do not mix. Fails with NO_SPACE or DATA. */
+struct pipeline_sink {
+    void *context;
+    status_t (*put)(void *context, uint32_t product, const struct chunk *chunk, uint64_t first_row,
+                    uint64_t rows, const void *data, const char *holes);
+    status_t (*end)(void *context, const struct chunk *chunk, uint64_t missing);
+};
+
+/* ---- For who has a pipeline ---- */
+
+/* Ends the threads as soon as what they are doing is done; blocks not yet taken up are dropped. */
+void pipeline_destroy(pipeline_t *pipeline);
+
+/* From now on it is a failure when nothing moves for so many seconds; 0: never. */
+void pipeline_limit(pipeline_t *pipeline, double seconds);
+
+/* Whether it has failed because of that: its threads cannot be ended. */
+int pipeline_hangs(const pipeline_t *pipeline);
+
+/* Works off one chunk; its last rows may still be under way on return. `driver` may be NULL. */
+status_t pipeline_chunk(pipeline_t *pipeline, driver_t *driver, const struct chunk *chunk);
+
+/* Waits for what is under way, and writes it. */
+status_t pipeline_finish(pipeline_t *pipeline, driver_t *driver);
+
+/* Seconds spent. */
+struct pipeline_seconds {
+    double read, compute, write; /* compute: what the host waited for */
+};
+struct pipeline_seconds pipeline_seconds(pipeline_t *pipeline);
+
+/* ---- For the stages of a kind of pipeline ---- */
+
+enum { PIPELINE_MOST_SLOTS = 8 };
+
+/* A block in words: "FILE: spectra 0 .. 512". */
+struct pipeline_block {
+    const char *file, *what;
+    uint64_t from, count;
+};
+
+struct pipeline_stages {
+    void *context;
+    int cuts_streams; /* blocks are parts of a chunk's streams, else of its spectra */
+    /* The main thread is about to work off a chunk; may be NULL. */
+    status_t (*begin)(void *context, driver_t *driver, const struct chunk *chunk);
+    /* The main thread fills in a slot for the block that begins at `from` of the chunk's streams or
+     * spectra; gives the block's length. */
+    status_t (*prepare)(void *context, uint32_t slot, const struct chunk *chunk, uint64_t from,
+                        uint64_t *count);
+    status_t (*read)(void *context, uint32_t slot);    /* in the reader thread */
+    status_t (*compute)(void *context, uint32_t slot); /* sets the backend to work on it */
+    status_t (*write)(void *context, uint32_t slot);   /* in the writer thread */
+    /* Names a block that is not read, or written, in time. */
+    struct pipeline_block (*describe)(const void *context, uint32_t slot, int is_reading);
+    void (*destroy)(void *context);
+};
+
+/* Starts the threads. When this succeeds, the context is the pipeline's. Fails with DEVICE. */
+status_t pipeline_create(uint32_t slots, const struct pipeline_stages *stages, pipeline_t **out);
+void *pipeline_context(const pipeline_t *pipeline);
+
+/* In the writer thread: buffer_get() and buffer_missing(), which wait for the backend. That time
+ * counts as computing. */
+status_t pipeline_get(pipeline_t *pipeline, buffer_t *buffer, void **data);
+status_t pipeline_missing(pipeline_t *pipeline, buffer_t *buffer, uint64_t *missing);
+
+#endif
