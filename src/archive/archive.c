@@ -1,7 +1,6 @@
 /* An observation: its files joined, the job's selection applied. */
 #include "archive/archive.h"
 
-#include "archive/ask.h"
 #include "archive/format/described.h"
 #include "archive/lost.h"
 #include "base/memory.h"
@@ -439,7 +438,7 @@ out:
     return st;
 }
 
-static status_t archive_open_here(const struct job *job, struct archive **out)
+status_t archive_open_here(const struct job *job, struct archive **out)
 {
     status_t st = STATUS_OK;
     glob_t paths = {0};
@@ -472,11 +471,6 @@ out:
     free(files);
     globfree(&paths);
     return st;
-}
-
-status_t archive_open(const struct job *job, struct archive **out)
-{
-    return apart_is_used() ? ask_archive(job, out) : archive_open_here(job, out);
 }
 
 status_t archive_open_native(const char *path, struct archive **out)

@@ -44,8 +44,8 @@ struct archive_part {
 
 /* One dimension of the dataset (joined axes are several), outermost first. */
 struct archive_dim {
+    uint64_t size; /* of one file */
     enum axis axis;
-    uint64_t size;      /* of one file */
     uint32_t dimension; /* of the dataset: joined axes share one */
 };
 
@@ -102,8 +102,10 @@ struct archive {
 /* Opens the files of the job's input (globs expanded, native layout found or description applied),
  * checks them against each other and applies the selection. Fails with DATA: file, place, value,
  * expected value; or with USAGE: a selection that the archive does not hold, a description that
- * says too little. Uses HDF5, apart if this process does so (io/apart/apart.h). */
+ * says too little. Uses HDF5: the first apart if this process does so (archive/ask.h), the
+ * second in this process. */
 status_t archive_open(const struct job *job, struct archive **out);
+status_t archive_open_here(const struct job *job, struct archive **out);
 
 /* Opens one file in the native layout, with everything selected: for `voltmill info`. Gives *out =
  * NULL when the file is HDF5 but not of that layout. Uses HDF5, in this process. */

@@ -1,3 +1,4 @@
+/* What an HDF5 file that is not what was expected seems to be. */
 #include "archive/holds.h"
 
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* The list of a product's input files, and what identifies their contents. */
 #include "archive/inputs.h"
 
 #include "base/memory.h"

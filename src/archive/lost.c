@@ -1,3 +1,4 @@
+/* Samples that cannot be read: from elements of a dataset to times of the selected streams. */
 #include "archive/lost.h"
 
 #include "base/memory.h"

@@ -1,3 +1,4 @@
+/* Reading of samples: plain reads where bytes lie in files as they are, else through HDF5. */
 #include "archive/reader.h"
 
 #include "archive/storage/stored.h"

@@ -9,10 +9,10 @@
 
 static const struct apart_task *const tasks[] = {
     &(const struct apart_task){"info", cli_answer_info},
-    &(const struct apart_task){"archive", ask_answer_archive},
-    &(const struct apart_task){"filterbank", ask_answer_filterbank},
-    &(const struct apart_task){"band", ask_answer_band},
-    &(const struct apart_task){"even", ask_answer_even},
+    &archive_open_task,
+    &fbh5_open_task,
+    &fbh5_load_band_task,
+    &fbh5_check_even_task,
     &voltages_is_ours_task,
     &product_open_task,
     &product_place_task,

@@ -118,6 +118,32 @@ out:
     return st;
 }
 
+static const struct pack_field pack_one_text[] = {{.kind = PACK_TEXT}};
+static const struct pack_field pack_one_number[] = {{.kind = PACK_U64}};
+static const struct pack_field pack_one_pair[] = {{.kind = PACK_BYTES, .bytes = 16}};
+const struct pack_type pack_texts = {sizeof(char *), pack_one_text, 1};
+const struct pack_type pack_numbers = {8, pack_one_number, 1};
+const struct pack_type pack_pairs = {16, pack_one_pair, 1};
+
+static uint64_t pack_count_of(const struct pack_field *field, const void *from)
+{
+    const char *count = (const char *)from + field->count_offset;
+    return field->bytes == sizeof(uint32_t) ? *(const uint32_t *)count : *(const uint64_t *)count;
+}
+
+static status_t pack_list(struct text *out, const struct pack_field *field, const void *from)
+{
+    status_t st = STATUS_OK;
+    const char *items = *(char *const *)((const char *)from + field->offset);
+    uint64_t count = items ? pack_count_of(field, from) : 0;
+    TRY(pack_u64(out, count));
+    for (uint64_t i = 0; i < count; i++) {
+        TRY(pack_struct(out, items + i * field->item->size, field->item));
+    }
+out:
+    return st;
+}
+
 status_t pack_fields(struct text *out, const void *from, const struct pack_field *fields,
                      size_t count)
 {
@@ -134,6 +160,13 @@ status_t pack_fields(struct text *out, const void *from, const struct pack_field
         case PACK_I32:
             TRY(pack_i64(out, *(const int32_t *)at));
             break;
+        case PACK_BYTES:
+            TRY(text_add_bytes(out, at, fields[i].bytes));
+            break;
+        case PACK_LIST_OWN:
+        case PACK_LIST_COUNTED:
+            TRY(pack_list(out, &fields[i], from));
+            break;
         default: /* 8 bytes as they lie */
             TRY(text_add_bytes(out, at, sizeof(uint64_t)));
             break;
@@ -143,24 +176,77 @@ out:
     return st;
 }
 
+status_t pack_struct(struct text *out, const void *from, const struct pack_type *type)
+{
+    return pack_fields(out, from, type->fields, type->nfields);
+}
+
+/* So many bytes at least does an item take. */
+static size_t unpack_least(const struct pack_type *type)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < type->nfields; i++) {
+        const struct pack_field *field = &type->fields[i];
+        bytes += field->kind == PACK_BYTES ? field->bytes : sizeof(uint64_t);
+    }
+    return bytes;
+}
+
+static void unpack_list(struct unpack *in, void *to, const struct pack_field *field)
+{
+    size_t count = unpack_count(in, unpack_least(field->item));
+    int is_counted = field->kind == PACK_LIST_COUNTED;
+    if ((is_counted && count == 0) || in->failed) {
+        return;
+    }
+    if (is_counted ? count != pack_count_of(field, to)
+                   : field->bytes == sizeof(uint32_t) && count > UINT32_MAX) {
+        in->failed |= 1;
+        return;
+    }
+    char *items = calloc(count > 0 ? count : 1, field->item->size);
+    if (!items) {
+        in->failed |= UNPACK_NO_MEMORY;
+        return;
+    }
+    *(char **)((char *)to + field->offset) = items;
+    if (!is_counted) {
+        uint32_t narrow = (uint32_t)count;
+        uint64_t wide = count;
+        memcpy((char *)to + field->count_offset,
+               field->bytes == sizeof narrow ? (void *)&narrow : &wide, field->bytes);
+    }
+    for (size_t i = 0; i < count && !in->failed; i++) {
+        unpack_struct(in, items + i * field->item->size, field->item);
+    }
+}
+
 void unpack_fields(struct unpack *in, void *to, const struct pack_field *fields, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         void *at = (char *)to + fields[i].offset;
-        if (fields[i].kind == PACK_TEXT) {
+        enum pack_kind kind = fields[i].kind;
+        if (kind == PACK_TEXT) {
             *(char **)at = unpack_text(in);
-        } else if (fields[i].kind == PACK_U32) {
+        } else if (kind == PACK_U32) {
             uint64_t value = unpack_u64(in);
             in->failed |= value > UINT32_MAX;
             *(uint32_t *)at = (uint32_t)value;
-        } else if (fields[i].kind == PACK_I32) {
+        } else if (kind == PACK_I32) {
             int64_t value = unpack_i64(in);
             in->failed |= value < INT32_MIN || value > INT32_MAX;
             *(int32_t *)at = (int32_t)value;
+        } else if (kind == PACK_LIST_OWN || kind == PACK_LIST_COUNTED) {
+            unpack_list(in, to, &fields[i]);
         } else {
-            unpack_bytes(in, at, sizeof(uint64_t));
+            unpack_bytes(in, at, kind == PACK_BYTES ? fields[i].bytes : sizeof(uint64_t));
         }
     }
+}
+
+void unpack_struct(struct unpack *in, void *to, const struct pack_type *type)
+{
+    unpack_fields(in, to, type->fields, type->nfields);
 }
 
 status_t unpack_check(const struct unpack *in, const char *what)

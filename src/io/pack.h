@@ -36,26 +36,70 @@ size_t unpack_count(struct unpack *in, size_t size);
 status_t pack_f64s(struct text *out, const double *values, size_t count);
 status_t unpack_f64s(struct unpack *in, double **values, size_t *count);
 
-/* A struct's plain fields as a table, from which they are packed and unpacked in its order: numbers
- * of 32 and 64 bits, enums, doubles, texts. Numbers that do not fit their field make it fail. */
+/* The fields of a struct as a table, by which they are packed and unpacked in its order: numbers of
+ * 32 and 64 bits, enums, doubles and texts; other plain values (arrays, structs without pointers)
+ * byte by byte; lists of items, which are structs, texts or numbers. Numbers that do not fit their
+ * field, and counts that contradict each other, make unpacking fail. */
+struct pack_type;
 struct pack_field {
     size_t offset;
-    enum pack_kind { PACK_U64, PACK_U32, PACK_I64, PACK_I32, PACK_F64, PACK_TEXT } kind;
+    enum pack_kind {
+        PACK_U64,
+        PACK_U32,
+        PACK_I64,
+        PACK_I32,
+        PACK_F64,
+        PACK_TEXT,
+        PACK_BYTES,
+        PACK_LIST_OWN,    /* its count is packed with it */
+        PACK_LIST_COUNTED /* its count is a field before it, or it is NULL */
+    } kind;
+    size_t bytes; /* of the field; of a list: of its count */
+    size_t count_offset;
+    const struct pack_type *item;
 };
 #define PACK_FIELD(type, field)                                                                      \
     {                                                                                                \
-        offsetof(type, field),                                                                     \
-            _Generic(((type *)0)->field, uint64_t                                                  \
-                     : PACK_U64, uint32_t                                                          \
-                     : PACK_U32, int64_t                                                           \
-                     : PACK_I64, int32_t                                                           \
-                     : PACK_I32, double                                                            \
-                     : PACK_F64, char *                                                            \
-                     : PACK_TEXT) \
+        .offset = offsetof(type, field),                                                           \
+        .kind = _Generic(((type *)0)->field, uint64_t                                              \
+                         : PACK_U64, uint32_t                                                      \
+                         : PACK_U32, int64_t                                                       \
+                         : PACK_I64, int32_t                                                       \
+                         : PACK_I32, double                                                        \
+                         : PACK_F64, char *                                                        \
+                         : PACK_TEXT, default                                                      \
+                         : PACK_BYTES),                                                            \
+        .bytes = sizeof(((type *)0)->field) \
     }
+/* Of a pointer and its count (32 or 64 bits), both fields of the struct. */
+#define PACK_LIST_AS(list_kind, type, list, count, items)                                          \
+    {                                                                                              \
+        .offset = offsetof(type, list), .kind = (list_kind), .bytes = sizeof(((type *)0)->count),  \
+        .count_offset = offsetof(type, count), .item = (items)                                     \
+    }
+#define PACK_LIST(type, list, count, items) PACK_LIST_AS(PACK_LIST_OWN, type, list, count, items)
+#define PACK_COUNTED(type, list, count, items)                                                     \
+    PACK_LIST_AS(PACK_LIST_COUNTED, type, list, count, items)
+
+struct pack_type {
+    size_t size; /* of the struct */
+    const struct pack_field *fields;
+    size_t nfields;
+};
+#define PACK_TYPE(type, table)                                                                     \
+    {                                                                                              \
+        .size = sizeof(type), .fields = (table), .nfields = sizeof(table) / sizeof *(table)        \
+    }
+/* Items of lists: a text; a number of 8 bytes; two of them. */
+extern const struct pack_type pack_texts, pack_numbers, pack_pairs;
+
 status_t pack_fields(struct text *out, const void *from, const struct pack_field *fields,
                      size_t count);
+/* Into a struct that was zeroed. What it then points to is the caller's to free, also when
+ * unpack_check() fails. */
 void unpack_fields(struct unpack *in, void *to, const struct pack_field *fields, size_t count);
+status_t pack_struct(struct text *out, const void *from, const struct pack_type *type);
+void unpack_struct(struct unpack *in, void *to, const struct pack_type *type);
 
 /* Once all is read: fails with DEVICE when there was no memory for a text, with DATA when bytes
  * were missing. */

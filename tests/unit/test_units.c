@@ -354,6 +354,81 @@ static void a_struct_comes_back_by_its_table(void **state)
     text_free(&out);
 }
 
+struct packed_leaf {
+    char *name;
+    uint64_t size;
+};
+
+struct packed_tree {
+    struct packed_leaf *leaves;
+    uint32_t nleaves;
+    int place[3];
+    char **names; /* [place[1]] of them, or NULL */
+    uint64_t nnames;
+    uint64_t *numbers;
+    uint64_t nnumbers;
+};
+
+static const struct pack_field leaf_fields[] = {PACK_FIELD(struct packed_leaf, name),
+                                                PACK_FIELD(struct packed_leaf, size)};
+static const struct pack_type leaf_type = PACK_TYPE(struct packed_leaf, leaf_fields);
+static const struct pack_field tree_fields[] = {
+    PACK_LIST(struct packed_tree, leaves, nleaves, &leaf_type),
+    PACK_FIELD(struct packed_tree, place), PACK_FIELD(struct packed_tree, nnames),
+    PACK_COUNTED(struct packed_tree, names, nnames, &pack_texts),
+    PACK_LIST(struct packed_tree, numbers, nnumbers, &pack_numbers)};
+static const struct pack_type tree_type = PACK_TYPE(struct packed_tree, tree_fields);
+
+static void free_tree(struct packed_tree *tree)
+{
+    for (uint32_t i = 0; i < tree->nleaves; i++) {
+        free(tree->leaves[i].name);
+    }
+    for (uint64_t i = 0; tree->names && i < tree->nnames; i++) {
+        free(tree->names[i]);
+    }
+    free(tree->leaves);
+    free(tree->names);
+    free(tree->numbers);
+    *tree = (struct packed_tree){.leaves = NULL};
+}
+
+static void lists_come_back_whole_or_not_at_all(void **state)
+{
+    (void)state;
+    char x[] = "x";
+    char *names[] = {x, NULL};
+    struct packed_leaf leaves[] = {{x, 1}, {NULL, 2}, {x, UINT64_MAX}};
+    struct packed_tree from = {leaves, 3, {7, -8, 9}, names, 2, NULL, 5};
+    struct packed_tree to = {.leaves = NULL};
+    struct text out = {0};
+    assert_int_equal(pack_struct(&out, &from, &tree_type), STATUS_OK);
+    struct unpack in = {.data = out.data, .length = out.length};
+    unpack_struct(&in, &to, &tree_type);
+    assert_true(!in.failed && in.at == in.length);
+    assert_true(to.nleaves == 3 && to.leaves[2].size == UINT64_MAX && !to.leaves[1].name);
+    assert_string_equal(to.leaves[2].name, "x");
+    assert_true(to.place[1] == -8 && to.nnames == 2 && !to.names[1]);
+    assert_true(to.nnumbers == 0); /* NULL was packed: the count does not matter */
+    free_tree(&to);
+    /* Cut short anywhere, it fails, and what there is can be freed. */
+    for (size_t length = 0; length < out.length; length++) {
+        struct unpack cut = {.data = out.data, .length = length};
+        unpack_struct(&cut, &to, &tree_type);
+        assert_true(cut.failed);
+        free_tree(&to);
+    }
+    /* A list that has not as many items as the field before it says. */
+    size_t at = sizeof(uint64_t) + 3 * 2 * sizeof(uint64_t) + 2 + sizeof from.place;
+    assert_int_equal(out.data[at], 2);
+    out.data[at] = 3;
+    struct unpack other = {.data = out.data, .length = out.length};
+    unpack_struct(&other, &to, &tree_type);
+    assert_true(other.failed);
+    free_tree(&to);
+    text_free(&out);
+}
+
 static void only_the_first_failure_is_the_cause(void **state)
 {
     (void)state;
@@ -383,6 +458,7 @@ int main(void)
         cmocka_unit_test(dates_of_damaged_files_stay_dates),
         cmocka_unit_test(packed_values_come_back),
         cmocka_unit_test(a_struct_comes_back_by_its_table),
+        cmocka_unit_test(lists_come_back_whole_or_not_at_all),
         cmocka_unit_test(only_the_first_failure_is_the_cause),
     };
     return cmocka_run_group_tests_name("units", tests, NULL, NULL);

@@ -1,12 +1,13 @@
+/* Opening a filterbank: shape, type, where its rows lie and which of them are lost. */
 #include "archive/fbh5/fbh5.h"
 
-#include "archive/ask.h"
 #include "archive/fbh5/fbh5_parts.h"
 #include "archive/holds.h"
 #include "archive/lost.h"
 #include "archive/storage/links.h"
 #include "archive/storage/places.h"
 #include "base/memory.h"
+#include "io/apart/apart.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -204,7 +205,7 @@ out:
     return st;
 }
 
-static status_t fbh5_open_here(const char *path, struct fbh5 **out)
+status_t fbh5_open_here(const char *path, struct fbh5 **out)
 {
     status_t st = STATUS_OK;
     struct fbh5 *fbh5 = NULL;
@@ -222,9 +223,4 @@ out:
     h5_close(file);
     fbh5_destroy(fbh5);
     return st;
-}
-
-status_t fbh5_open(const char *path, struct fbh5 **out)
-{
-    return apart_is_used() ? ask_filterbank(path, out) : fbh5_open_here(path, out);
 }

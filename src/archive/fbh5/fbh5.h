@@ -47,18 +47,21 @@ struct fbh5 {
     char *pols; /* pol_type: what its ifs are; NULL when unknown */
 };
 
-/* Fails with DATA: the file, what is wrong and what was expected. Uses HDF5, apart if this process
- * does so (io/apart/apart.h), like the next two. */
+/* Fails with DATA: the file, what is wrong and what was expected. Uses HDF5: apart if this process
+ * does so (archive/ask.h), or with `_here` in this process, like the next two. */
 status_t fbh5_open(const char *path, struct fbh5 **out);
+status_t fbh5_open_here(const char *path, struct fbh5 **out);
 void fbh5_destroy(struct fbh5 *fbh5);
 
 /* Where each channel lies: as the file says (/frequency), or as fch1 and foff do. Fails with DATA:
  * no two channels, or frequencies that are not above 0. Uses HDF5. */
 status_t fbh5_load_band(struct fbh5 *fbh5);
+status_t fbh5_load_band_here(struct fbh5 *fbh5);
 
 /* Whether channels lie where fch1 and foff say, which is all that SIGPROC can. Fails with DATA.
  * Uses HDF5. */
 status_t fbh5_check_even(const struct fbh5 *fbh5);
+status_t fbh5_check_even_here(struct fbh5 *fbh5);
 
 /* Whether if number `at` is a power, which may be added to others: not Stokes Q, U, V, nor a
  * product of two polarisations. True when the file does not say. */

@@ -1,6 +1,5 @@
 /* Where the channels of a filterbank lie: fch1 and foff; or /frequency, in Hz, of our own products.
  */
-#include "archive/ask.h"
 #include "archive/fbh5/fbh5_parts.h"
 #include "base/memory.h"
 #include "base/units.h"
@@ -68,7 +67,7 @@ static double fbh5_stated_mhz(const struct fbh5 *fbh5, uint64_t channel)
     return fbh5->fch1_mhz + (double)channel * fbh5->foff_mhz;
 }
 
-static status_t fbh5_load_here(struct fbh5 *fbh5)
+status_t fbh5_load_band_here(struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
     struct band band = {-1, -1, -1};
@@ -111,7 +110,7 @@ out:
     return st;
 }
 
-static status_t fbh5_check_here(const struct fbh5 *fbh5)
+status_t fbh5_check_even_here(struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
     struct band band = {-1, -1, -1};
@@ -130,14 +129,4 @@ out:
     free(hertz);
     fbh5_band_close(&band);
     return st;
-}
-
-status_t fbh5_load_band(struct fbh5 *fbh5)
-{
-    return apart_is_used() ? ask_band(fbh5) : fbh5_load_here(fbh5);
-}
-
-status_t fbh5_check_even(const struct fbh5 *fbh5)
-{
-    return apart_is_used() ? ask_even(fbh5) : fbh5_check_here(fbh5);
 }

@@ -1,3 +1,4 @@
+/* Start times of our own products' roots and of SIGPROC's `tstart`, made to agree. */
 #include "archive/fbh5/start.h"
 
 #include "base/terms.h"

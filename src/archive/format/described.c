@@ -89,7 +89,7 @@ static status_t described_add_joined(const struct axes_text *axes, uint32_t dim,
             where, dim, size, known, open ? " times a whole number" : "");
     for (uint32_t i = 0; i < axes->dim[dim].nparts; i++) {
         uint64_t part = axes->dim[dim].size[i] ? axes->dim[dim].size[i] : size / known;
-        archive->dims[archive->ndims++] = (struct archive_dim){axes->dim[dim].part[i], part, dim};
+        archive->dims[archive->ndims++] = (struct archive_dim){part, axes->dim[dim].part[i], dim};
     }
 out:
     return st;

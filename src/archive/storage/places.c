@@ -1,3 +1,4 @@
+/* Where a dataset's bytes lie: at its offset in the file, or in external files. */
 #include "archive/storage/places.h"
 
 #include "archive/storage/links.h"

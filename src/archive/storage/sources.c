@@ -2,6 +2,7 @@
 #include "archive/storage/sources.h"
 
 #include "base/memory.h"
+#include "io/hdf5/h5.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -103,46 +104,24 @@ uint64_t sources_bytes(const struct sources *sources)
     return bytes;
 }
 
-status_t sources_pack(const struct sources *sources, struct text *out)
-{
-    status_t st = STATUS_OK;
-    TRY(pack_u64(out, sources->count));
-    for (uint32_t i = 0; i < sources->count; i++) {
-        const struct identity *identity = &sources->items[i].identity;
-        TRY(pack_text(out, sources->items[i].path));
-        TRY(pack_u64(out, identity->device));
-        TRY(pack_u64(out, identity->inode));
-        TRY(pack_u64(out, identity->bytes));
-        TRY(pack_i64(out, identity->changed_s));
-        TRY(pack_u64(out, identity->changed_ns));
-        TRY(pack_u64(out, sources->items[i].kind));
-        TRY(pack_text(out, sources->items[i].from));
-    }
-out:
-    return st;
-}
+static const struct pack_field source_fields[] = {
+    PACK_FIELD(struct archive_source, path),
+    PACK_FIELD(struct archive_source, identity.device),
+    PACK_FIELD(struct archive_source, identity.inode),
+    PACK_FIELD(struct archive_source, identity.bytes),
+    PACK_FIELD(struct archive_source, identity.changed_s),
+    PACK_FIELD(struct archive_source, identity.changed_ns),
+    PACK_FIELD(struct archive_source, kind),
+    PACK_FIELD(struct archive_source, from),
+};
+const struct pack_type archive_source_type = PACK_TYPE(struct archive_source, source_fields);
 
-status_t sources_unpack(struct unpack *in, struct sources *out)
-{
-    status_t st = STATUS_OK;
-    enum { PACKED = 64 };
-    size_t count = unpack_count(in, PACKED);
-    TRY(memory_zeroed(count, sizeof *out->items, "the files of an archive", &out->items));
-    while (out->count < count) {
-        struct archive_source *source = &out->items[out->count++];
-        source->path = unpack_text(in);
-        source->identity.device = unpack_u64(in);
-        source->identity.inode = unpack_u64(in);
-        source->identity.bytes = unpack_u64(in);
-        source->identity.changed_s = unpack_i64(in);
-        source->identity.changed_ns = (uint32_t)unpack_u64(in);
-        source->kind = (enum source_kind)unpack_u64(in);
-        source->from = unpack_text(in);
-        TRY(unpack_check(in, "the files of an archive"));
-    }
-out:
-    return st;
-}
+static const struct pack_field lost_range_fields[] = {
+    PACK_FIELD(struct lost_range, first),
+    PACK_FIELD(struct lost_range, count),
+    PACK_FIELD(struct lost_range, why),
+};
+const struct pack_type lost_range_type = PACK_TYPE(struct lost_range, lost_range_fields);
 
 void sources_free(struct sources *sources)
 {
@@ -152,6 +131,13 @@ void sources_free(struct sources *sources)
     }
     free(sources->items);
     *sources = (struct sources){NULL, 0};
+}
+
+void storage_free(struct storage *storage)
+{
+    sources_free(&storage->sources);
+    h5_free_texts(storage->absent, storage->nabsent);
+    *storage = (struct storage){.absent = NULL};
 }
 
 const struct lost_range *lost_find(const struct lost_range *ranges, uint32_t nranges,
@@ -168,36 +154,6 @@ const struct lost_range *lost_find(const struct lost_range *ranges, uint32_t nra
         }
     }
     return low < nranges && ranges[low].first < first + count ? &ranges[low] : NULL;
-}
-
-status_t lost_pack(const struct lost_range *ranges, uint32_t nranges, struct text *out)
-{
-    status_t st = STATUS_OK;
-    TRY(pack_u64(out, nranges));
-    for (uint32_t i = 0; i < nranges; i++) {
-        TRY(pack_u64(out, ranges[i].first));
-        TRY(pack_u64(out, ranges[i].count));
-        TRY(pack_text(out, ranges[i].why));
-    }
-out:
-    return st;
-}
-
-status_t lost_unpack(struct unpack *in, struct lost_range **ranges, uint32_t *nranges)
-{
-    status_t st = STATUS_OK;
-    enum { PACKED = 24 };
-    size_t count = unpack_count(in, PACKED);
-    TRY(memory_zeroed(count, sizeof **ranges, "what is lost", ranges));
-    for (; *nranges < count; (*nranges)++) {
-        struct lost_range *range = &(*ranges)[*nranges];
-        range->first = unpack_u64(in);
-        range->count = unpack_u64(in);
-        range->why = unpack_text(in);
-        REQUIRE(range->why, STATUS_DEVICE, "out of memory: what is lost");
-    }
-out:
-    return st;
 }
 
 void lost_free(struct lost_range *ranges, uint32_t nranges)

@@ -51,15 +51,17 @@ struct lost_range {
 /* The first that has some of these; NULL when none has. They are ascending and disjoint. */
 const struct lost_range *lost_find(const struct lost_range *ranges, uint32_t nranges,
                                    uint64_t first, uint64_t count);
-status_t lost_pack(const struct lost_range *ranges, uint32_t nranges, struct text *out);
-status_t lost_unpack(struct unpack *in, struct lost_range **ranges, uint32_t *nranges);
 void lost_free(struct lost_range *ranges, uint32_t nranges);
 
 uint64_t sources_bytes(const struct sources *sources);
 
-status_t sources_pack(const struct sources *sources, struct text *out);
-/* *out is for sources_free() in any case. */
-status_t sources_unpack(struct unpack *in, struct sources *out);
 void sources_free(struct sources *sources);
+void storage_free(struct storage *storage);
+
+/* How they are packed (io/pack.h); a struct storage as members of another struct. */
+extern const struct pack_type archive_source_type, lost_range_type;
+#define PACK_STORAGE(type, storage)                                                                \
+    PACK_LIST(type, storage.sources.items, storage.sources.count, &archive_source_type),           \
+        PACK_LIST(type, storage.absent, storage.nabsent, &pack_texts)
 
 #endif

@@ -12,39 +12,6 @@
 
 enum { LEAST_CACHE = 1 << 20 };
 
-status_t storage_pack(const struct storage *storage, struct text *out)
-{
-    status_t st = STATUS_OK;
-    TRY(sources_pack(&storage->sources, out));
-    TRY(pack_u64(out, storage->nabsent));
-    for (uint32_t i = 0; i < storage->nabsent; i++) {
-        TRY(pack_text(out, storage->absent[i]));
-    }
-out:
-    return st;
-}
-
-status_t storage_unpack(struct unpack *in, struct storage *out)
-{
-    status_t st = STATUS_OK;
-    TRY(sources_unpack(in, &out->sources));
-    size_t count = unpack_count(in, sizeof(uint64_t));
-    TRY(memory_zeroed(count, sizeof *out->absent, "absent sources", &out->absent));
-    for (; out->nabsent < count; out->nabsent++) {
-        out->absent[out->nabsent] = unpack_text(in);
-        TRY(unpack_check(in, "absent sources"));
-    }
-out:
-    return st;
-}
-
-void storage_free(struct storage *storage)
-{
-    sources_free(&storage->sources);
-    h5_free_texts(storage->absent, storage->nabsent);
-    *storage = (struct storage){.absent = NULL};
-}
-
 status_t storage_key(const char *path, const char *name, struct text *out)
 {
     return text_add(out, "%s\n%s", path, name);

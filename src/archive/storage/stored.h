@@ -11,11 +11,6 @@
 #include "archive/storage/sources.h"
 #include "io/hdf5/h5.h"
 
-status_t storage_pack(const struct storage *storage, struct text *out);
-/* *out is for storage_free() in any case. */
-status_t storage_unpack(struct unpack *in, struct storage *out);
-void storage_free(struct storage *storage);
-
 /* Elements that no one has written or can open. */
 struct lost_piece {
     hid_t space; /* of the dataset: they are selected */

@@ -128,7 +128,7 @@ out:
 
 static void head_unpack_choice(struct unpack *in, struct channelise_choice *out)
 {
-    static const struct pack_field number = {0, PACK_U32};
+    static const struct pack_field number = {.kind = PACK_U32};
     for (size_t i = 0; i < sizeof out->numbers / sizeof *out->numbers; i++) {
         unpack_fields(in, &out->numbers[i], &number, 1);
     }
