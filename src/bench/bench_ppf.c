@@ -21,7 +21,7 @@ struct bench {
     struct channelise_spec spec;
     double *coeff;
     channelise_t *stage;
-    bare_t *bare;
+    fft_baseline_t *bare;
     uint32_t slots;
     buffer_t *in[SLOTS];
     buffer_t *out[SLOTS];
@@ -38,7 +38,7 @@ static void bench_end(struct bench *bench)
         buffer_destroy(bench->out[i]);
     }
     channelise_destroy(bench->stage);
-    bare_destroy(bench->bare);
+    fft_baseline_destroy(bench->bare);
     free(bench->coeff);
     free(bench->re);
     free(bench->im);
@@ -123,7 +123,8 @@ static status_t bench_begin(struct bench *bench)
     TRY(bench_place_streams(bench));
     TRY(channelise_choose(bench->backend, &bench->spec, &bench->spec.choice));
     TRY(channelise_create(bench->backend, &bench->spec, &bench->stage));
-    TRY(bare_create(bench->backend, &bench->spec, bench->spectra * c->streams, &bench->bare));
+    TRY(fft_baseline_create(bench->backend, &bench->spec, bench->spectra * c->streams,
+                            &bench->bare));
     bench->slots = c->with_transfers ? SLOTS : 1;
     for (uint32_t i = 0; i < bench->slots; i++) {
         void *data = NULL;
@@ -166,7 +167,7 @@ static status_t bench_time_alone(struct bench *bench, struct bench_result *out)
         }
         seconds = on_device > 0 ? on_device : seconds;
         /* In turns, so that both meet the same weather. */
-        double bare = bench->bare ? bare_time(bench->bare) : 0;
+        double bare = bench->bare ? fft_baseline_time(bench->bare) : 0;
         bare *= (double)bench->spectra * bench->c->streams;
         /* The first run warms up. */
         if (i > 0 && (i == 1 || seconds < out->seconds)) {

@@ -327,10 +327,12 @@ out:
 status_t tune_options_suit_backend(const struct tune_settings *settings, enum backend_kind backend)
 {
     status_t st = STATUS_OK;
-    REQUIRE(backend == BACKEND_CPU || !options_is_given(settings, TAKE_THREADS), STATUS_USAGE,
-            "tune: --threads goes with the cpu backend, not with %s", backend_name(backend));
-    REQUIRE(backend == BACKEND_OPENCL || !options_is_given(settings, TAKE_DEVICE), STATUS_USAGE,
-            "tune: --device goes with the opencl backend, not with %s", backend_name(backend));
+    REQUIRE(backend_abilities(backend)->uses_threads || !options_is_given(settings, TAKE_THREADS),
+            STATUS_USAGE, "tune: --threads goes with the cpu backend, not with %s",
+            backend_name(backend));
+    REQUIRE(backend_abilities(backend)->has_device || !options_is_given(settings, TAKE_DEVICE),
+            STATUS_USAGE, "tune: --device goes with the opencl backend, not with %s",
+            backend_name(backend));
 out:
     return st;
 }

@@ -3,7 +3,7 @@
  *
  * A chunk of work runs as channelise_begin(), then channelise_run() for one block of spectra after
  * the other. Data stays in the backend's buffers from the reader to the writer. Blocks may be under
- * way while the host fills the next one's buffers: backend_slots() says how many sets of buffers
+ * way while the host fills the next one's buffers: backend_abilities() say how many sets of buffers
  * keep the backend busy. */
 #ifndef VOLTMILL_COMPUTE_BACKEND_H
 #define VOLTMILL_COMPUTE_BACKEND_H
@@ -83,9 +83,23 @@ size_t channelise_samples(const struct channelise_spec *spec);
 /* Raw spectra that so many spectra are made of (dsp/overlap.h). */
 uint64_t channelise_inputs(const struct channelise_spec *spec, uint64_t spectra);
 
-/* What AUTO stands for on this machine: OPENCL where there is a GPU, else CPU. Others as they are.
- */
+/* Whether OpenCL sees a GPU; what AUTO stands for where there is one, and where there is none; and
+ * on this machine (other kinds as they are). */
+int backend_has_gpu(void);
+enum backend_kind backend_automatic(int has_gpu);
 enum backend_kind backend_settle(enum backend_kind kind);
+
+/* What a backend can do, and how it is best used. */
+struct backend_abilities {
+    int is_reference; /* slow, in double, for others to be judged by: nothing of it is tuned */
+    int has_device;   /* computes beside the host, on a device that has a clock and can be chosen */
+    int uses_threads; /* computes on the threads of a spec */
+    int keeps_rows;   /* compute/resident_rows.h */
+    uint32_t slots;   /* sets of buffers with which it never waits for the host */
+    uint64_t block_bytes; /* of samples and rows of a block that suit it; 0: the more the better */
+};
+/* Of a kind that is AUTO, or was not built: nothing, one slot. */
+const struct backend_abilities *backend_abilities(enum backend_kind kind);
 
 /* One line for each compute device that OpenCL sees. */
 status_t backend_devices(struct text *out);
@@ -110,10 +124,6 @@ const char *backend_device(const backend_t *backend);
 /* Whether a creation failed because the device's memory is full: with smaller blocks it may do.
  * Forgets it. */
 int backend_was_full(backend_t *backend);
-/* Sets of buffers with which the backend never waits for the host. */
-uint32_t backend_slots(enum backend_kind kind);
-/* Bytes of samples and rows of a block that suit the backend; 0: the more the better. */
-uint64_t backend_block_bytes(enum backend_kind kind);
 
 enum buffer_use { BUFFER_IN, BUFFER_OUT };
 
@@ -215,13 +225,13 @@ status_t backend_measure(backend_t *backend, struct backend_rates *out);
 
 /* The transforms of a spec alone, from memory to memory on the spec's threads, as the library does
  * them that the backend uses: what a filter bank is measured against. */
-typedef struct bare bare_t;
+typedef struct fft_baseline fft_baseline_t;
 /* Room for `spectra` spectra of one stream, or as many as say enough. Gives NULL from backends that
  * have no such library on the host. Fails with DEVICE. */
-status_t bare_create(backend_t *backend, const struct channelise_spec *spec, uint64_t spectra,
-                     bare_t **out);
-void bare_destroy(bare_t *bare);
+status_t fft_baseline_create(backend_t *backend, const struct channelise_spec *spec,
+                             uint64_t spectra, fft_baseline_t **out);
+void fft_baseline_destroy(fft_baseline_t *baseline);
 /* Seconds for one spectrum, of one run through all plans: the fastest counts. */
-double bare_time(bare_t *bare);
+double fft_baseline_time(fft_baseline_t *baseline);
 
 #endif

@@ -6,7 +6,7 @@
 #include "compute/dedisperse.h"
 #include "compute/resident_rows.h"
 
-/* Each backend's own objects begin with these. */
+/* Each backend's own objects begin with these. `ops` are set behind the backend's own create(). */
 struct backend {
     const struct backend_ops *ops;
 };
@@ -21,23 +21,69 @@ struct channelise {
 };
 
 struct dedisperse {
-    const struct backend_ops *ops;
+    const struct dedisperse_ops *ops;
     struct dedisperse_spec spec;
 };
 
 struct resident_rows {
-    const struct backend_ops *ops;
+    const struct resident_rows_ops *ops;
+};
+
+struct fft_baseline {
+    const struct fft_baseline_ops *ops;
+};
+
+struct dedisperse_ops {
+    status_t (*create)(backend_t *backend, const struct dedisperse_spec *spec, dedisperse_t **out);
+    void (*destroy)(dedisperse_t *dedisperse);
+    uint64_t (*bytes)(const struct dedisperse_spec *spec);
+    status_t (*run)(dedisperse_t *dedisperse, buffer_t *in, const struct dedisperse_input *input,
+                    uint64_t samples, buffer_t *out, uint64_t out_stride);
+    /* NULL: the same as run; zeros; no words; the backend's name; nothing to build; no shapes. */
+    status_t (*again)(dedisperse_t *dedisperse, buffer_t *out, uint64_t samples,
+                      uint64_t out_stride);
+    status_t (*times)(dedisperse_t *dedisperse, struct dedisperse_times *out);
+    status_t (*words)(const dedisperse_t *dedisperse, struct text *out);
+    status_t (*identity)(const backend_t *backend, struct text *out);
+    status_t (*build)(backend_t *backend, const struct dedisperse_spec *spec,
+                      const struct dedisperse_shape *shape);
+    int (*fits)(backend_t *backend, const struct dedisperse_spec *spec,
+                const struct dedisperse_shape *shape, double *cost, const char **why);
+    status_t (*candidates)(backend_t *backend, const struct dedisperse_spec *spec,
+                           struct dedisperse_candidate **out, uint32_t *count); /* in any order */
+};
+
+struct resident_rows_ops {
+    status_t (*create)(backend_t *backend, uint64_t row_bytes, uint64_t piece_rows,
+                       resident_rows_t **out);
+    void (*destroy)(resident_rows_t *rows);
+    status_t (*keep)(resident_rows_t *rows, buffer_t *out, uint64_t first_row, uint64_t count);
+    int (*clear)(resident_rows_t *rows);
+    int (*holds)(const resident_rows_t *rows, const struct resident_rows_sums *sums, uint64_t first,
+                 uint64_t count);
+    status_t (*fetch)(resident_rows_t *rows, const struct resident_rows_sums *sums, uint64_t first,
+                      uint64_t count, buffer_t *in, uint64_t at);
+    status_t (*blank)(resident_rows_t *rows, buffer_t *in, uint64_t at, uint64_t bytes);
+};
+
+struct fft_baseline_ops {
+    status_t (*create)(backend_t *backend, const struct channelise_spec *spec, uint64_t spectra,
+                       fft_baseline_t **out);
+    void (*destroy)(fft_baseline_t *baseline);
+    double (*time)(fft_baseline_t *baseline);
 };
 
 struct backend_ops {
     enum backend_kind kind;
-    uint32_t slots;
-    uint64_t block_bytes;
+    struct backend_abilities abilities;
+    const struct dedisperse_ops *dedisperse;
+    const struct resident_rows_ops *resident_rows; /* NULL: keeps none */
+    const struct fft_baseline_ops *fft_baseline;   /* NULL: has none */
     status_t (*open)(const struct backend_options *options, backend_t **out);
     void (*close)(backend_t *backend);
-    uint32_t (*ability)(void); /* NULL: all are alike */
-    const char *(*device)(const backend_t *backend);
-    int (*was_full)(backend_t *backend);
+    uint32_t (*ability)(void);                       /* NULL: all are alike */
+    const char *(*device)(const backend_t *backend); /* NULL: nothing to say */
+    int (*was_full)(backend_t *backend);             /* NULL: never */
     status_t (*buffer_create)(backend_t *backend, enum buffer_use use, uint64_t bytes,
                               buffer_t **out);
     void (*buffer_destroy)(buffer_t *buffer);
@@ -45,7 +91,7 @@ struct backend_ops {
     int (*buffer_lend)(buffer_t *in, const void *data); /* NULL: cannot */
     status_t (*buffer_missing)(buffer_t *in, uint64_t *out);
     status_t (*channelise_choose)(backend_t *backend, const struct channelise_spec *spec,
-                                  struct channelise_choice *out);
+                                  struct channelise_choice *out); /* NULL: there is none */
     status_t (*channelise_words)(const struct channelise_choice *choice, struct text *out);
     const char *(*channelise_simd)(const struct channelise_choice *choice); /* NULL: none */
     status_t (*channelise_candidates)(backend_t *backend, const struct channelise_spec *spec,
@@ -63,51 +109,14 @@ struct backend_ops {
                                const struct channelise_input *input, uint32_t nstreams,
                                uint64_t spectra, uint64_t counted, buffer_t *const *out,
                                uint64_t *rows);
+    /* NULL: zeros. */
     status_t (*channelise_times)(channelise_t *channelise, double seconds[CHANNELISE_STEPS]);
     status_t (*measure)(backend_t *backend, struct backend_rates *out);
-    status_t (*dedisperse_create)(backend_t *backend, const struct dedisperse_spec *spec,
-                                  dedisperse_t **out);
-    void (*dedisperse_destroy)(dedisperse_t *dedisperse);
-    uint64_t (*dedisperse_bytes)(const struct dedisperse_spec *spec);
-    status_t (*dedisperse_run)(dedisperse_t *dedisperse, buffer_t *in,
-                               const struct dedisperse_input *input, uint64_t samples,
-                               buffer_t *out, uint64_t out_stride);
-    /* NULL: the same as dedisperse_run; zeros; no words; nothing to say; nothing to build; no
-     * shapes. */
-    status_t (*dedisperse_again)(dedisperse_t *dedisperse, buffer_t *out, uint64_t samples,
-                                 uint64_t out_stride);
-    status_t (*dedisperse_times)(dedisperse_t *dedisperse, struct dedisperse_times *out);
-    status_t (*dedisperse_words)(const dedisperse_t *dedisperse, struct text *out);
-    status_t (*dedisperse_identity)(const backend_t *backend, struct text *out);
-    status_t (*dedisperse_build)(backend_t *backend, const struct dedisperse_spec *spec,
-                                 const struct dedisperse_shape *shape);
-    int (*dedisperse_fits)(backend_t *backend, const struct dedisperse_spec *spec,
-                           const struct dedisperse_shape *shape, double *cost, const char **why);
-    status_t (*dedisperse_candidates)(backend_t *backend, const struct dedisperse_spec *spec,
-                                      struct dedisperse_candidate **out, uint32_t *count);
-    /* NULL, all of them: no shelves. */
-    status_t (*resident_rows_create)(backend_t *backend, uint64_t row_bytes, uint64_t piece_rows,
-                                     resident_rows_t **out);
-    void (*resident_rows_destroy)(resident_rows_t *shelf);
-    status_t (*resident_rows_keep)(resident_rows_t *shelf, buffer_t *out, uint64_t first_row,
-                                   uint64_t rows);
-    int (*resident_rows_clear)(resident_rows_t *shelf);
-    int (*resident_rows_holds)(const resident_rows_t *shelf, const struct resident_rows_sums *sums,
-                               uint64_t first, uint64_t count);
-    status_t (*resident_rows_fetch)(resident_rows_t *shelf, const struct resident_rows_sums *sums,
-                                    uint64_t first, uint64_t count, buffer_t *in, uint64_t at);
-    status_t (*resident_rows_blank)(resident_rows_t *shelf, buffer_t *in, uint64_t at,
-                                    uint64_t bytes);
 };
-
-/* The CPU backend's part of bare_...(). */
-status_t cpu_bare_create(backend_t *backend, const struct channelise_spec *spec, uint64_t spectra,
-                         bare_t **out);
-void cpu_bare_destroy(bare_t *bare);
-double cpu_bare_time(bare_t *bare);
 
 extern const struct backend_ops cpu_ops;
 extern const struct backend_ops reference_ops;
+extern const struct dedisperse_ops reference_dedisperse;
 #ifdef VOLTMILL_OPENCL
 extern const struct backend_ops opencl_ops;
 /* Whether there is a GPU, and a line for each device: opencl's part of backend.h. */
@@ -115,21 +124,19 @@ int opencl_has_gpu(void);
 status_t opencl_devices(struct text *out);
 #endif
 
-/* What every backend that computes in plain host memory has in common. */
-status_t host_open(const struct backend_ops *ops, backend_t **out);
-void host_close(backend_t *backend);
-const char *host_device(const backend_t *backend);
-int host_was_full(backend_t *backend);
-status_t host_buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes,
-                            buffer_t **out);
+/* What the backends that compute in plain host memory have in common: buffers, each at the
+ * beginning of `size` bytes, and the rate of a copy. */
+struct host_buffer {
+    struct buffer base;
+    void *own;
+    void *data;       /* its own, or lent */
+    uint64_t missing; /* samples that the last run from it found so */
+};
+status_t host_buffer_create(size_t size, uint64_t bytes, buffer_t **out);
 void host_buffer_destroy(buffer_t *buffer);
 status_t host_buffer_get(buffer_t *buffer, void **out);
 status_t host_buffer_missing(buffer_t *in, uint64_t *out);
-void host_buffer_count(buffer_t *in, uint64_t missing);
-status_t host_times(channelise_t *channelise, double seconds[CHANNELISE_STEPS]);
 status_t host_measure(backend_t *backend, struct backend_rates *out);
-status_t host_choose(backend_t *backend, const struct channelise_spec *spec,
-                     struct channelise_choice *out);
 
 /* Dumps that end with, and that begin in, spectra first .. first + count - 1. */
 uint64_t dumps_finished(uint64_t first, uint64_t count, uint64_t integrate);

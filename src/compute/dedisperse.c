@@ -1,9 +1,9 @@
-#include "compute/dedisperse.h"
-
+/* The stage `dedisperse`, checked and handed on to its backend; shapes as text. */
 #include "compute/backend_ops.h"
 #include "dsp/overlap.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const staging_names[STAGINGS] = {"direct", "funnel", "copies", "strips"};
@@ -56,7 +56,8 @@ status_t dedisperse_create(backend_t *backend, const struct dedisperse_spec *spe
 {
     status_t st = STATUS_OK;
     TRY(dedisperse_check(spec));
-    TRY(backend->ops->dedisperse_create(backend, spec, out));
+    TRY(backend->ops->dedisperse->create(backend, spec, out));
+    (*out)->ops = backend->ops->dedisperse;
 out:
     return st;
 }
@@ -64,7 +65,7 @@ out:
 void dedisperse_destroy(dedisperse_t *dedisperse)
 {
     if (dedisperse) {
-        dedisperse->ops->dedisperse_destroy(dedisperse);
+        dedisperse->ops->destroy(dedisperse);
     }
 }
 
@@ -72,44 +73,42 @@ status_t dedisperse_run(dedisperse_t *dedisperse, buffer_t *in,
                         const struct dedisperse_input *input, uint64_t samples, buffer_t *out,
                         uint64_t out_stride)
 {
-    return dedisperse->ops->dedisperse_run(dedisperse, in, input, samples, out, out_stride);
+    return dedisperse->ops->run(dedisperse, in, input, samples, out, out_stride);
 }
 
 status_t dedisperse_again(dedisperse_t *dedisperse, buffer_t *in,
                           const struct dedisperse_input *input, uint64_t samples, buffer_t *out,
                           uint64_t out_stride)
 {
-    const struct backend_ops *ops = dedisperse->ops;
-    return ops->dedisperse_again
-               ? ops->dedisperse_again(dedisperse, out, samples, out_stride)
-               : ops->dedisperse_run(dedisperse, in, input, samples, out, out_stride);
+    const struct dedisperse_ops *ops = dedisperse->ops;
+    return ops->again ? ops->again(dedisperse, out, samples, out_stride)
+                      : ops->run(dedisperse, in, input, samples, out, out_stride);
 }
 
 status_t dedisperse_identity(const backend_t *backend, struct text *out)
 {
-    return backend->ops->dedisperse_identity
-               ? backend->ops->dedisperse_identity(backend, out)
+    return backend->ops->dedisperse->identity
+               ? backend->ops->dedisperse->identity(backend, out)
                : text_add(out, "%s", backend_name(backend_which(backend)));
 }
 
 status_t dedisperse_build(backend_t *backend, const struct dedisperse_spec *spec,
                           const struct dedisperse_shape *shape)
 {
-    return backend->ops->dedisperse_build ? backend->ops->dedisperse_build(backend, spec, shape)
-                                          : STATUS_OK;
+    return backend->ops->dedisperse->build ? backend->ops->dedisperse->build(backend, spec, shape)
+                                           : STATUS_OK;
 }
 
 status_t dedisperse_times(dedisperse_t *dedisperse, struct dedisperse_times *out)
 {
     *out = (struct dedisperse_times){0};
-    return dedisperse->ops->dedisperse_times ? dedisperse->ops->dedisperse_times(dedisperse, out)
-                                             : STATUS_OK;
+    return dedisperse->ops->times ? dedisperse->ops->times(dedisperse, out) : STATUS_OK;
 }
 
 status_t dedisperse_words(const dedisperse_t *dedisperse, struct text *out)
 {
-    return dedisperse->ops->dedisperse_words ? dedisperse->ops->dedisperse_words(dedisperse, out)
-                                             : text_add(out, "%s", "");
+    return dedisperse->ops->words ? dedisperse->ops->words(dedisperse, out)
+                                  : text_add(out, "%s", "");
 }
 
 status_t dedisperse_shape_words(const struct dedisperse_shape *s, struct text *out)
@@ -141,17 +140,28 @@ int dedisperse_shape_fits(backend_t *backend, const struct dedisperse_spec *spec
 {
     *cost = 0;
     *why = "this backend has no shapes";
-    return backend->ops->dedisperse_fits
-               ? backend->ops->dedisperse_fits(backend, spec, shape, cost, why)
+    return backend->ops->dedisperse->fits
+               ? backend->ops->dedisperse->fits(backend, spec, shape, cost, why)
                : 0;
+}
+
+static int dedisperse_compare_costs(const void *left, const void *right)
+{
+    double a = ((const struct dedisperse_candidate *)left)->cost;
+    double b = ((const struct dedisperse_candidate *)right)->cost;
+    return (a > b) - (a < b);
 }
 
 status_t dedisperse_candidates(backend_t *backend, const struct dedisperse_spec *spec,
                                struct dedisperse_candidate **out, uint32_t *count)
 {
+    status_t st = STATUS_OK;
     *out = NULL;
     *count = 0;
-    return backend->ops->dedisperse_candidates
-               ? backend->ops->dedisperse_candidates(backend, spec, out, count)
-               : STATUS_OK;
+    if (backend->ops->dedisperse->candidates) {
+        TRY(backend->ops->dedisperse->candidates(backend, spec, out, count));
+        qsort(*out, *count, sizeof **out, dedisperse_compare_costs);
+    }
+out:
+    return st;
 }

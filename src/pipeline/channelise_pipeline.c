@@ -414,6 +414,7 @@ status_t channelise_pipeline_create(const struct channelise_plan *work, backend_
                                     resident_rows_t *const *resident, pipeline_t **out)
 {
     status_t st = STATUS_OK;
+    const struct backend_abilities *can = backend_abilities(backend_which(backend));
     struct channelising *p = NULL;
     TRY(memory_zeroed(1, sizeof *p, "the pipeline", &p));
     p->work = work;
@@ -421,11 +422,10 @@ status_t channelise_pipeline_create(const struct channelise_plan *work, backend_
     p->sink = *sink;
     p->resident = resident;
     p->chunking = work->chunking;
-    p->nslots = (uint32_t)min_u64(backend_slots(backend_which(backend)), PIPELINE_MOST_SLOTS);
+    p->nslots = (uint32_t)min_u64(can->slots, PIPELINE_MOST_SLOTS);
     /* While a device computes, this rank's threads have nothing else to do. */
-    uint32_t threads = backend_which(backend) == BACKEND_OPENCL
-                           ? (uint32_t)min_u64(work->channelise.threads, MOST_READERS)
-                           : 1;
+    uint32_t threads =
+        can->has_device ? (uint32_t)min_u64(work->channelise.threads, MOST_READERS) : 1;
     TRY(reader_create(work->archive, work->cache_bytes, threads, &p->reader));
     TRY(channelising_fit_stages(p));
     if (work->job->on_bad == ON_BAD_NAN) {

@@ -10,7 +10,7 @@ static int carry_is_wanted(const struct device_carry *between, const struct job 
         const struct job_dedisperse *what = &job->dedisperse[i];
         enum backend_kind kind = what->backend == BACKEND_AUTO ? between->automatic : what->backend;
         if (!between->are_done[i] && (!product || what->input == *product) &&
-            kind == BACKEND_OPENCL) {
+            backend_abilities(kind)->keeps_rows) {
             return 1;
         }
     }
@@ -72,7 +72,8 @@ out:
 int device_carry_leave(struct device_carry *between, backend_t *backend,
                        const struct channelise_plan *work)
 {
-    if (work->backend != BACKEND_OPENCL || !carry_is_wanted(between, work->job, NULL)) {
+    if (!backend_abilities(work->backend)->keeps_rows ||
+        !carry_is_wanted(between, work->job, NULL)) {
         return 0;
     }
     between->backend = backend;

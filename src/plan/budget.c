@@ -63,7 +63,7 @@ static uint64_t budget_block_bytes(const struct channelise_plan *work, const str
     struct channelise_spec spec = work->channelise;
     spec.max_spectra = spectra;
     spec.nstreams = group->streams;
-    return backend_slots(work->backend) * budget_slot_bytes(work, group, spectra) +
+    return backend_abilities(work->backend)->slots * budget_slot_bytes(work, group, spectra) +
            group->bounce_bytes + channelise_bytes(work->backend, &spec);
 }
 
@@ -198,7 +198,7 @@ static uint64_t budget_round_up(uint64_t value, uint64_t quantum)
 static uint64_t budget_suiting_block(const struct channelise_plan *work, const struct group *group,
                                      uint64_t most)
 {
-    uint64_t suits = backend_block_bytes(work->backend);
+    uint64_t suits = backend_abilities(work->backend)->block_bytes;
     uint64_t overlaps = OVERLAP_RATIO * overlap_shared(&work->nodes[NODE_SPECTRA].stage);
     if (work->wanted_block > 0) {
         uint64_t wanted = max_u64(ceil_div_u64(work->wanted_block, group->streams), overlaps);
@@ -257,7 +257,7 @@ static void budget_chunk_quanta(const struct channelise_plan *work, uint64_t *qu
 static uint64_t budget_automatic_chunk(const struct channelise_plan *work, uint64_t block,
                                        uint64_t quantum, uint64_t fine, uint64_t cost)
 {
-    uint64_t suits = BLOCKS_A_CHUNK * backend_block_bytes(work->backend);
+    uint64_t suits = BLOCKS_A_CHUNK * backend_abilities(work->backend)->block_bytes;
     uint64_t spectra = max_u64(1, (suits > 0 ? suits : CHUNK_BYTES) / max_u64(1, cost));
     if (work->wanted_block > 0) {
         spectra = ceil_div_u64(work->wanted_block, work->chunking.group_streams);

@@ -235,7 +235,7 @@ out:
 static void plan_describe_product(struct dedisperse_plan *d)
 {
     struct dedispersed_spec *product = &d->product;
-    int is_reference = d->backend == BACKEND_REFERENCE;
+    int is_reference = backend_abilities(d->backend)->is_reference;
     product->job_text = d->what->text;
     /* One for all backends but the reference: they add alike. */
     product->arithmetic = is_reference                    ? "reference: sums in double"

@@ -48,7 +48,7 @@ uint64_t dedisperse_plan_bounce(const struct dedisperse_plan *d)
 uint32_t dedisperse_plan_slots(enum backend_kind backend)
 {
     enum { SLOTS = 3 }; /* one is read, one worked on, one written */
-    return backend == BACKEND_REFERENCE ? 1 : SLOTS;
+    return backend_abilities(backend)->is_reference ? 1 : SLOTS;
 }
 
 /* Memory that is no block's. */

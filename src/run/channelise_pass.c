@@ -160,9 +160,9 @@ static status_t pass_prepare_all(struct run *run, const struct run_options *opti
                                     &run->pass.pipeline);
     TRY(agree_all(run->comm, st));
     /* Who is no device's does not wake OpenCL up. */
-    run->between->automatic = run->work->backend == BACKEND_OPENCL
+    run->between->automatic = backend_abilities(run->work->backend)->has_device
                                   ? share_settle_backend_all(run->comm, BACKEND_AUTO)
-                                  : BACKEND_CPU;
+                                  : backend_automatic(0);
     st = device_carry_begin(run->between, run->backend, run->work);
     TRY(agree_all(run->comm, st));
 out:

@@ -25,7 +25,7 @@ static const double default_patience = 300;
 /* The reference works in the main thread, for minutes at a block. */
 double run_patience(const struct run_options *options, enum backend_kind backend)
 {
-    double otherwise = backend == BACKEND_REFERENCE ? 0 : default_patience;
+    double otherwise = backend_abilities(backend)->is_reference ? 0 : default_patience;
     return options->patience < 0 ? otherwise : options->patience;
 }
 

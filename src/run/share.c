@@ -55,10 +55,10 @@ out:
 
 enum backend_kind share_settle_backend_all(MPI_Comm comm, enum backend_kind wanted)
 {
-    int has_opencl = backend_settle(wanted) == BACKEND_OPENCL;
+    int has_gpu = wanted == BACKEND_AUTO && backend_has_gpu();
     int all_have = 0;
-    MPI_Allreduce(&has_opencl, &all_have, 1, MPI_INT, MPI_MIN, comm);
-    return wanted != BACKEND_AUTO ? wanted : all_have ? BACKEND_OPENCL : BACKEND_CPU;
+    MPI_Allreduce(&has_gpu, &all_have, 1, MPI_INT, MPI_MIN, comm);
+    return wanted != BACKEND_AUTO ? wanted : backend_automatic(all_have);
 }
 
 /* Devices of two kinds could round differently, and the product would depend on the ranks. */

@@ -86,7 +86,7 @@ status_t tuned_blocks(backend_t *backend, const struct channelise_plan *work, in
     uint64_t suits = channelise_plan_block(work);
     enum tune_found found = TUNE_NOTHING;
     *block = 0;
-    if (backend_which(backend) == BACKEND_REFERENCE) {
+    if (backend_abilities(backend_which(backend))->is_reference) {
         goto out;
     }
     if (options->tune && !is_begun) {
@@ -113,7 +113,7 @@ status_t tuned_blocks_foresee(const struct channelise_plan *work, uint64_t *bloc
     int are_known = 0;
     *block = 0;
     TRY(tune_block_length_are_known(work->backend, &work->channelise, NULL, &are_known));
-    if (!are_known || work->backend == BACKEND_REFERENCE) {
+    if (!are_known || backend_abilities(work->backend)->is_reference) {
         goto out;
     }
     if (backend_open(work->backend, &options, &backend) != STATUS_OK) {

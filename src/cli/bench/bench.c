@@ -49,7 +49,7 @@ static enum sample_format bench_format_of(uint64_t bits)
  * the same threads. */
 static int bench_has_device(const struct bench_settings *settings)
 {
-    return backend_which(settings->opened) == BACKEND_OPENCL;
+    return backend_abilities(backend_which(settings->opened))->has_device;
 }
 
 static const char heading[] =

@@ -12,13 +12,26 @@ struct cpu_backend {
 
 /* Plain memory, and the last block that works on it. */
 struct cpu_buffer {
-    struct buffer base;
-    void *own;
-    void *data;       /* its own, or lent */
-    pool_t *pool;     /* NULL: nobody has worked on it */
-    uint64_t block;   /* of the pool */
-    uint64_t missing; /* samples that the last run from it found so */
+    struct host_buffer host;
+    pool_t *pool;   /* NULL: nobody has worked on it */
+    uint64_t block; /* of the pool */
 };
+
+/* Its part of the table (cpu.c; ppf/channelise.c, dedisperse/, fft/fft_baseline.c). */
+status_t cpu_open(const struct backend_options *options, backend_t **out);
+void cpu_close(backend_t *backend);
+status_t cpu_buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes, buffer_t **out);
+void cpu_buffer_destroy(buffer_t *buffer);
+status_t cpu_buffer_get(buffer_t *buffer, void **out);
+int cpu_buffer_lend(buffer_t *in, const void *data);
+status_t cpu_buffer_missing(buffer_t *in, uint64_t *out);
+/* Processor, instruction set, version: what the speed of a configuration depends on. */
+status_t cpu_identity(const backend_t *backend, struct text *out);
+extern const struct dedisperse_ops cpu_dedisperse;
+extern const struct fft_baseline_ops cpu_fft_baseline;
+
+/* The line of /proc/cpuinfo that names the processor. */
+void cpu_processor(char *out, size_t room);
 
 /* The backend's pool of so many threads: it stays until the backend is closed, since buffers and
  * stages know their blocks by its numbers. Fails with DEVICE. */

@@ -1,6 +1,5 @@
 /* The OpenCL backend: opening a device, and the table. */
 #include "base/memory.h"
-#include "compute/opencl/dedisperse/dedisperse.h"
 #include "compute/opencl/opencl.h"
 #include "compute/opencl/ppf/ppf.h"
 
@@ -35,7 +34,6 @@ static status_t backend_open_opencl(const struct backend_options *options, backe
     struct device_info info;
     uint32_t sharers = 1;
     TRY(memory_zeroed(1, sizeof *opencl, "a backend", &opencl));
-    opencl->base.ops = &opencl_ops;
     TRY(device_choose(options->device, options->local_rank, options->local_size, &info, &sharers));
     TRY(device_open(&info, options->device_memory, sharers, &opencl->device));
     *out = &opencl->base;
@@ -50,7 +48,7 @@ static const char *backend_name_device(const backend_t *backend)
     return ((const struct opencl *)backend)->device->info.name;
 }
 
-static int was_full(backend_t *backend)
+static int backend_forget_full(backend_t *backend)
 {
     struct opencl *opencl = (struct opencl *)backend;
     int full = opencl->device->is_full;
@@ -106,7 +104,7 @@ out:
     return st;
 }
 
-static status_t measure(backend_t *backend, struct backend_rates *out)
+static status_t backend_measure_copies(backend_t *backend, struct backend_rates *out)
 {
     status_t st = STATUS_OK;
     struct opencl *opencl = (struct opencl *)backend;
@@ -116,8 +114,8 @@ static status_t measure(backend_t *backend, struct backend_rates *out)
     buffer_t *a = NULL;
     buffer_t *b = NULL;
     double seconds = 0;
-    TRY(opencl_buffer_create(backend, BUFFER_IN, bytes, &a));
-    TRY(opencl_buffer_create(backend, BUFFER_OUT, bytes, &b));
+    TRY(buffer_create(backend, BUFFER_IN, bytes, &a));
+    TRY(buffer_create(backend, BUFFER_OUT, bytes, &b));
     const struct opencl_buffer *from = (struct opencl_buffer *)a;
     const struct opencl_buffer *to = (struct opencl_buffer *)b;
     TRY(backend_fastest(device, from->memory, to->memory, NULL, 0, bytes, &seconds));
@@ -132,44 +130,31 @@ out:
     return st;
 }
 
-const struct backend_ops opencl_ops = {.kind = BACKEND_OPENCL,
-                                       .slots = 5, /* one is read, one comes, one is worked
-                                                      on, one goes, one is written */
-                                       .open = backend_open_opencl,
-                                       .close = backend_close_opencl,
-                                       .device = backend_name_device,
-                                       .was_full = was_full,
-                                       .buffer_create = opencl_buffer_create,
-                                       .buffer_destroy = opencl_buffer_destroy,
-                                       .buffer_get = opencl_buffer_get,
-                                       .buffer_missing = opencl_buffer_missing,
-                                       .channelise_choose = opencl_channelise_choose,
-                                       .channelise_candidates = opencl_channelise_candidates,
-                                       .channelise_identity = opencl_channelise_identity,
-                                       .channelise_words = backend_words,
-                                       .channelise_create = opencl_channelise_create,
-                                       .channelise_destroy = opencl_channelise_destroy,
-                                       .channelise_bytes = opencl_channelise_bytes,
-                                       .channelise_device_bytes = opencl_channelise_device_bytes,
-                                       .channelise_begin = opencl_channelise_begin,
-                                       .channelise_run = opencl_channelise_run,
-                                       .channelise_times = opencl_channelise_times,
-                                       .measure = measure,
-                                       .dedisperse_create = opencl_dedisperse_create,
-                                       .dedisperse_destroy = opencl_dedisperse_destroy,
-                                       .dedisperse_bytes = opencl_dedisperse_bytes,
-                                       .dedisperse_run = opencl_dedisperse_run,
-                                       .dedisperse_again = opencl_dedisperse_again,
-                                       .dedisperse_identity = opencl_dedisperse_identity,
-                                       .dedisperse_build = opencl_dedisperse_build,
-                                       .dedisperse_times = opencl_dedisperse_times,
-                                       .dedisperse_words = opencl_dedisperse_words,
-                                       .dedisperse_fits = opencl_dedisperse_fits,
-                                       .dedisperse_candidates = opencl_dedisperse_candidates,
-                                       .resident_rows_create = opencl_resident_rows_create,
-                                       .resident_rows_destroy = opencl_resident_rows_destroy,
-                                       .resident_rows_keep = opencl_resident_rows_keep,
-                                       .resident_rows_clear = opencl_resident_rows_clear,
-                                       .resident_rows_holds = opencl_resident_rows_holds,
-                                       .resident_rows_fetch = opencl_resident_rows_fetch,
-                                       .resident_rows_blank = opencl_resident_rows_blank};
+const struct backend_ops opencl_ops = {
+    .kind = BACKEND_OPENCL,
+    .abilities = {.has_device = 1,
+                  .keeps_rows = 1,
+                  .slots = 5}, /* one is read, one comes, one is worked on, one goes, one is
+                                  written */
+    .dedisperse = &opencl_dedisperse,
+    .resident_rows = &opencl_resident_rows,
+    .open = backend_open_opencl,
+    .close = backend_close_opencl,
+    .device = backend_name_device,
+    .was_full = backend_forget_full,
+    .buffer_create = opencl_buffer_create,
+    .buffer_destroy = opencl_buffer_destroy,
+    .buffer_get = opencl_buffer_get,
+    .buffer_missing = opencl_buffer_missing,
+    .channelise_choose = opencl_channelise_choose,
+    .channelise_candidates = opencl_channelise_candidates,
+    .channelise_identity = opencl_channelise_identity,
+    .channelise_words = backend_words,
+    .channelise_create = opencl_channelise_create,
+    .channelise_destroy = opencl_channelise_destroy,
+    .channelise_bytes = opencl_channelise_bytes,
+    .channelise_device_bytes = opencl_channelise_device_bytes,
+    .channelise_begin = opencl_channelise_begin,
+    .channelise_run = opencl_channelise_run,
+    .channelise_times = opencl_channelise_times,
+    .measure = backend_measure_copies};

@@ -57,7 +57,6 @@ status_t opencl_buffer_create(backend_t *backend, enum buffer_use use, uint64_t 
     struct opencl_buffer *buffer = NULL;
     enum { LEAST = 64 };
     TRY(memory_zeroed(1, sizeof *buffer, "a buffer", &buffer));
-    buffer->base.ops = backend->ops;
     buffer->device = ((struct opencl *)backend)->device;
     buffer->use = use;
     buffer->bytes = max_u64(bytes, LEAST);

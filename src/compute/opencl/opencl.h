@@ -59,18 +59,8 @@ status_t opencl_channelise_run(channelise_t *channelise, buffer_t *in,
                                uint64_t *rows);
 status_t opencl_channelise_times(channelise_t *channelise, double seconds[CHANNELISE_STEPS]);
 
-/* Rows that stay on the device (shelf.c). */
-status_t opencl_resident_rows_create(backend_t *backend, uint64_t row_bytes, uint64_t piece_rows,
-                                     resident_rows_t **out);
-void opencl_resident_rows_destroy(resident_rows_t *shelf);
-status_t opencl_resident_rows_keep(resident_rows_t *shelf, buffer_t *out, uint64_t first_row,
-                                   uint64_t rows);
-int opencl_resident_rows_clear(resident_rows_t *shelf);
-int opencl_resident_rows_holds(const resident_rows_t *shelf, const struct resident_rows_sums *sums,
-                               uint64_t first, uint64_t count);
-status_t opencl_resident_rows_fetch(resident_rows_t *shelf, const struct resident_rows_sums *sums,
-                                    uint64_t first, uint64_t count, buffer_t *in, uint64_t at);
-status_t opencl_resident_rows_blank(resident_rows_t *shelf, buffer_t *in, uint64_t at,
-                                    uint64_t bytes);
+/* Other parts of the table: dedisperse/, resident_rows.c. */
+extern const struct dedisperse_ops opencl_dedisperse;
+extern const struct resident_rows_ops opencl_resident_rows;
 
 #endif

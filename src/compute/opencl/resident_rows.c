@@ -1,5 +1,6 @@
-/* Shelves in the device's memory. All copies go through the queue of computations, so that they
- * stand behind the stage that made the rows and before the one that takes them. */
+/* Resident rows in the device's memory, in pieces of neighbouring rows. All copies go through the
+ * queue of computations, so that they stand behind the stage that made the rows and before the one
+ * that takes them. */
 #include "base/memory.h"
 #include "compute/opencl/launch.h"
 #include "compute/opencl/opencl.h"
@@ -15,7 +16,7 @@ struct piece {
     cl_mem memory;
 };
 
-struct opencl_shelf {
+struct rows {
     struct resident_rows base;
     device_t *device;
     uint64_t row_bytes, piece_rows;
@@ -30,9 +31,9 @@ struct opencl_shelf {
     uint32_t nifs;
 };
 
-int opencl_resident_rows_clear(resident_rows_t *base)
+static int rows_clear(resident_rows_t *base)
 {
-    struct opencl_shelf *shelf = (struct opencl_shelf *)base;
+    struct rows *shelf = (struct rows *)base;
     int any = shelf->npieces > 0;
     clFinish(shelf->device->compute);
     for (size_t i = 0; i < shelf->npieces; i++) {
@@ -44,10 +45,10 @@ int opencl_resident_rows_clear(resident_rows_t *base)
     return any;
 }
 
-void opencl_resident_rows_destroy(resident_rows_t *base)
+static void rows_destroy(resident_rows_t *base)
 {
-    struct opencl_shelf *shelf = (struct opencl_shelf *)base;
-    opencl_resident_rows_clear(base);
+    struct rows *shelf = (struct rows *)base;
+    rows_clear(base);
     launch_release(shelf->add);
     device_release(shelf->device, shelf->raw);
     device_release(shelf->device, shelf->ifs);
@@ -55,14 +56,13 @@ void opencl_resident_rows_destroy(resident_rows_t *base)
     free(shelf);
 }
 
-status_t opencl_resident_rows_create(backend_t *backend, uint64_t row_bytes, uint64_t piece_rows,
-                                     resident_rows_t **out)
+static status_t rows_create(backend_t *backend, uint64_t row_bytes, uint64_t piece_rows,
+                            resident_rows_t **out)
 {
     status_t st = STATUS_OK;
-    struct opencl_shelf *shelf = NULL;
+    struct rows *shelf = NULL;
     cl_device_fp_config doubles = 0;
-    TRY(memory_zeroed(1, sizeof *shelf, "a shelf", &shelf));
-    shelf->base.ops = backend->ops;
+    TRY(memory_zeroed(1, sizeof *shelf, "resident rows", &shelf));
     shelf->device = ((struct opencl *)backend)->device;
     shelf->row_bytes = row_bytes;
     shelf->piece_rows = max_u64(piece_rows, 1);
@@ -75,7 +75,7 @@ out:
 }
 
 /* The last piece that begins at or before a row; NULL: none does. */
-static struct piece *rows_find(const struct opencl_shelf *shelf, uint64_t row)
+static struct piece *rows_find(const struct rows *shelf, uint64_t row)
 {
     size_t low = 0;
     size_t high = shelf->npieces;
@@ -91,14 +91,14 @@ static struct piece *rows_find(const struct opencl_shelf *shelf, uint64_t row)
 }
 
 /* Room for one more piece in the list. */
-static status_t rows_grow(struct opencl_shelf *shelf)
+static status_t rows_grow(struct rows *shelf)
 {
     status_t st = STATUS_OK;
     enum { LEAST = 64 };
     struct piece *pieces = NULL;
     size_t room = shelf->room > 0 ? 2 * shelf->room : LEAST;
     if (shelf->npieces == shelf->room) {
-        TRY(memory_zeroed(room, sizeof *pieces, "pieces of a shelf", &pieces));
+        TRY(memory_zeroed(room, sizeof *pieces, "resident rows", &pieces));
         if (shelf->npieces > 0) {
             memcpy(pieces, shelf->pieces, shelf->npieces * sizeof *pieces);
         }
@@ -111,11 +111,11 @@ out:
 }
 
 /* A new piece for rows that begin here; *out is NULL where there is no memory for it. */
-static status_t rows_add_piece(struct opencl_shelf *shelf, uint64_t first, uint64_t rows,
+static status_t rows_add_piece(struct rows *shelf, uint64_t first, uint64_t rows,
                                struct piece **out)
 {
     status_t st = STATUS_OK;
-    enum { SHARE = 2 }; /* of all shelves together; the other half is for the stages' blocks */
+    enum { SHARE = 2 }; /* of all products together; the other half is for the stages' blocks */
     device_t *device = shelf->device;
     uint64_t most = device->room / SHARE;
     uint64_t room = max_u64(rows, shelf->piece_rows);
@@ -145,11 +145,10 @@ out:
     return st;
 }
 
-status_t opencl_resident_rows_keep(resident_rows_t *base, buffer_t *out, uint64_t first_row,
-                                   uint64_t rows)
+static status_t rows_keep(resident_rows_t *base, buffer_t *out, uint64_t first_row, uint64_t rows)
 {
     status_t st = STATUS_OK;
-    struct opencl_shelf *shelf = (struct opencl_shelf *)base;
+    struct rows *shelf = (struct rows *)base;
     const struct opencl_buffer *from = (const struct opencl_buffer *)out;
     struct piece *piece = rows_find(shelf, first_row);
     if (rows == 0) {
@@ -175,10 +174,10 @@ static int rows_is_plain(const struct resident_rows_sums *sums)
     return sums->each == 1 && sums->nifs_there == 1;
 }
 
-int opencl_resident_rows_holds(const resident_rows_t *base, const struct resident_rows_sums *sums,
-                               uint64_t first, uint64_t count)
+static int rows_holds(const resident_rows_t *base, const struct resident_rows_sums *sums,
+                      uint64_t first, uint64_t count)
 {
-    const struct opencl_shelf *shelf = (const struct opencl_shelf *)base;
+    const struct rows *shelf = (const struct rows *)base;
     uint64_t row = first * sums->each;
     uint64_t end = (first + count) * sums->each;
     uint64_t bytes = (uint64_t)sums->nifs_there * sums->nchannels * sizeof(float);
@@ -196,8 +195,7 @@ int opencl_resident_rows_holds(const resident_rows_t *base, const struct residen
 }
 
 /* Rows that are there, to a place on the device. */
-static status_t rows_gather(struct opencl_shelf *shelf, uint64_t row, uint64_t rows, cl_mem to,
-                            uint64_t at)
+static status_t rows_gather(struct rows *shelf, uint64_t row, uint64_t rows, cl_mem to, uint64_t at)
 {
     status_t st = STATUS_OK;
     while (rows > 0) {
@@ -217,7 +215,7 @@ out:
 }
 
 /* Memory for some rows at a time, less of it where there is less, but for one sum at least. */
-static status_t rows_take_raw(struct opencl_shelf *shelf, uint64_t each)
+static status_t rows_take_raw(struct rows *shelf, uint64_t each)
 {
     status_t st = STATUS_OK;
     enum { RAW_BYTES = 64 << 20, SHARE = 16 };
@@ -245,7 +243,7 @@ out:
 }
 
 /* Kernel, memory and the list of ifs. */
-static status_t rows_prepare_sums(struct opencl_shelf *shelf, const struct resident_rows_sums *sums)
+static status_t rows_prepare_sums(struct rows *shelf, const struct resident_rows_sums *sums)
 {
     status_t st = STATUS_OK;
     device_t *device = shelf->device;
@@ -267,7 +265,7 @@ out:
     return st;
 }
 
-static status_t rows_add_up(struct opencl_shelf *shelf, const struct resident_rows_sums *sums,
+static status_t rows_add_up(struct rows *shelf, const struct resident_rows_sums *sums,
                             uint64_t count, cl_mem to, uint64_t at)
 {
     struct launch_size size = {(size_t)ceil_div_u64(count * sums->nchannels, ADD_GROUP), ADD_GROUP};
@@ -277,11 +275,11 @@ static status_t rows_add_up(struct opencl_shelf *shelf, const struct resident_ro
                   ARGUMENT(to), ARGUMENT_ULONG(at / sizeof(float)));
 }
 
-status_t opencl_resident_rows_fetch(resident_rows_t *base, const struct resident_rows_sums *sums,
-                                    uint64_t first, uint64_t count, buffer_t *in, uint64_t at)
+static status_t rows_fetch(resident_rows_t *base, const struct resident_rows_sums *sums,
+                           uint64_t first, uint64_t count, buffer_t *in, uint64_t at)
 {
     status_t st = STATUS_OK;
-    struct opencl_shelf *shelf = (struct opencl_shelf *)base;
+    struct rows *shelf = (struct rows *)base;
     const struct opencl_buffer *to = (const struct opencl_buffer *)in;
     if (rows_is_plain(sums)) {
         TRY(rows_gather(shelf, first, count, to->memory, at));
@@ -298,9 +296,16 @@ out:
     return st;
 }
 
-status_t opencl_resident_rows_blank(resident_rows_t *base, buffer_t *in, uint64_t at,
-                                    uint64_t bytes)
+static status_t rows_blank(resident_rows_t *base, buffer_t *in, uint64_t at, uint64_t bytes)
 {
-    return device_clear(((const struct opencl_shelf *)base)->device,
+    return device_clear(((const struct rows *)base)->device,
                         ((const struct opencl_buffer *)in)->memory, at, bytes);
 }
+
+const struct resident_rows_ops opencl_resident_rows = {.create = rows_create,
+                                                       .destroy = rows_destroy,
+                                                       .keep = rows_keep,
+                                                       .clear = rows_clear,
+                                                       .holds = rows_holds,
+                                                       .fetch = rows_fetch,
+                                                       .blank = rows_blank};

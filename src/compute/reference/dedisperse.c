@@ -1,30 +1,27 @@
 /* Dedispersion as the formula says, in double. */
-#include "compute/reference/dedisperse.h"
-
 #include "base/memory.h"
+#include "compute/backend_ops.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-status_t reference_dedisperse_create(backend_t *backend, const struct dedisperse_spec *spec,
-                                     dedisperse_t **out)
+static status_t dedisperse_begin(backend_t *backend, const struct dedisperse_spec *spec,
+                                 dedisperse_t **out)
 {
     status_t st = STATUS_OK;
-    dedisperse_t *stage = NULL;
-    TRY(memory_zeroed(1, sizeof *stage, "the reference", &stage));
-    stage->ops = backend->ops;
-    stage->spec = *spec;
-    *out = stage;
+    (void)backend;
+    TRY(memory_zeroed(1, sizeof **out, "the reference", out));
+    (*out)->spec = *spec;
 out:
     return st;
 }
 
-void reference_dedisperse_destroy(dedisperse_t *dedisperse)
+static void dedisperse_end(dedisperse_t *dedisperse)
 {
     free(dedisperse);
 }
 
-uint64_t reference_dedisperse_bytes(const struct dedisperse_spec *spec)
+static uint64_t dedisperse_needed_bytes(const struct dedisperse_spec *spec)
 {
     (void)spec;
     return sizeof(dedisperse_t);
@@ -67,7 +64,7 @@ static uint64_t dedisperse_delay_of(const struct dedisperse_spec *spec, uint32_t
            steps->outer[(size_t)dm * steps->ngroups + c / steps->group];
 }
 
-status_t reference_dedisperse_run(dedisperse_t *dedisperse, buffer_t *in,
+static status_t dedisperse_add_up(dedisperse_t *dedisperse, buffer_t *in,
                                   const struct dedisperse_input *input, uint64_t samples,
                                   buffer_t *out, uint64_t out_stride)
 {
@@ -94,3 +91,8 @@ status_t reference_dedisperse_run(dedisperse_t *dedisperse, buffer_t *in,
 out:
     return st;
 }
+
+const struct dedisperse_ops reference_dedisperse = {.create = dedisperse_begin,
+                                                    .destroy = dedisperse_end,
+                                                    .bytes = dedisperse_needed_bytes,
+                                                    .run = dedisperse_add_up};

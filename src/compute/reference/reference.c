@@ -2,7 +2,6 @@
  * by tests, and to judge the other backends. */
 #include "base/memory.h"
 #include "compute/backend_ops.h"
-#include "compute/reference/dedisperse.h"
 #include "dsp/dft.h"
 
 #include <complex.h>
@@ -20,10 +19,23 @@ struct reference {
     uint64_t next;               /* spectrum that comes next */
 };
 
-static status_t open_reference(const struct backend_options *options, backend_t **out)
+static status_t reference_open(const struct backend_options *options, backend_t **out)
 {
     (void)options;
-    return host_open(&reference_ops, out);
+    return memory_zeroed(1, sizeof **out, "a backend", out);
+}
+
+static void reference_close(backend_t *backend)
+{
+    free(backend);
+}
+
+static status_t reference_buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes,
+                                        buffer_t **out)
+{
+    (void)backend;
+    (void)use;
+    return host_buffer_create(sizeof(struct host_buffer), bytes, out);
 }
 
 /* One stored number as a double; *missing is set when it is none. */
@@ -48,7 +60,8 @@ static double reference_read_number(const struct channelise_spec *spec, const ch
     return value;
 }
 
-static double complex read_nibbles(const struct channelise_spec *spec, const char *at, int *missing)
+static double complex reference_read_nibbles(const struct channelise_spec *spec, const char *at,
+                                             int *missing)
 {
     unsigned byte = *(const unsigned char *)at;
     int high = (int)(byte >> 4);
@@ -67,16 +80,16 @@ static double complex read_nibbles(const struct channelise_spec *spec, const cha
 }
 
 /* Sample n of a stream in volts; zero, and *missing set, when there is none. */
-static double complex read_sample(const struct channelise_spec *spec, const char *in,
-                                  const struct channelise_input *input, uint32_t stream, size_t n,
-                                  int *missing)
+static double complex reference_read_sample(const struct channelise_spec *spec, const char *in,
+                                            const struct channelise_input *input, uint32_t stream,
+                                            size_t n, int *missing)
 {
     const char *re = in + input->re[stream] + n * input->step;
     const char *im = in + input->im[stream] + n * input->step;
     double complex volts;
     *missing = 0;
     if (spec->format == SAMPLE_I4) {
-        volts = read_nibbles(spec, re, missing);
+        volts = reference_read_nibbles(spec, re, missing);
     } else {
         double real = reference_read_number(spec, re, missing);
         double imaginary = spec->is_complex ? reference_read_number(spec, im, missing) : 0;
@@ -104,7 +117,6 @@ static status_t reference_create(backend_t *backend, const struct channelise_spe
     struct reference *r = NULL;
     (void)backend;
     TRY(memory_zeroed(1, sizeof *r, "the reference", &r));
-    r->base.ops = &reference_ops;
     r->base.spec = *spec;
     r->samples = channelise_samples(spec);
     TRY(memory_zeroed(r->samples * spec->taps, sizeof(double), "coefficients", &r->coeff));
@@ -154,7 +166,7 @@ static status_t reference_make_spectrum(struct reference *r, const char *in,
         for (size_t t = 0; t < spec->taps; t++) {
             int missing;
             double complex x =
-                read_sample(spec, in, input, stream, (s + t) * r->samples + n, &missing);
+                reference_read_sample(spec, in, input, stream, (s + t) * r->samples + n, &missing);
             sum += x * r->coeff[t * r->samples + n];
         }
         r->folded[n] = sum;
@@ -195,7 +207,7 @@ static uint64_t reference_count_missing(const struct channelise_spec *spec, cons
     uint64_t found = 0;
     for (size_t n = 0; n < count; n++) {
         int missing;
-        (void)read_sample(spec, in, input, stream, n, &missing);
+        (void)reference_read_sample(spec, in, input, stream, n, &missing);
         found += (uint64_t)missing;
     }
     return found;
@@ -227,31 +239,24 @@ static status_t reference_run(channelise_t *channelise, buffer_t *in,
         found +=
             reference_count_missing(spec, samples, input, stream, (size_t)counted * r->samples);
     }
-    host_buffer_count(in, found);
+    ((struct host_buffer *)in)->missing = found;
     r->next += spectra;
 out:
     return st;
 }
 
 const struct backend_ops reference_ops = {.kind = BACKEND_REFERENCE,
-                                          .slots = 1,
-                                          .open = open_reference,
-                                          .close = host_close,
-                                          .device = host_device,
-                                          .was_full = host_was_full,
-                                          .buffer_create = host_buffer_create,
+                                          .abilities = {.is_reference = 1, .slots = 1},
+                                          .dedisperse = &reference_dedisperse,
+                                          .open = reference_open,
+                                          .close = reference_close,
+                                          .buffer_create = reference_buffer_create,
                                           .buffer_destroy = host_buffer_destroy,
                                           .buffer_get = host_buffer_get,
                                           .buffer_missing = host_buffer_missing,
-                                          .channelise_choose = host_choose,
                                           .channelise_create = reference_create,
                                           .channelise_destroy = reference_destroy,
                                           .channelise_bytes = reference_needed_bytes,
                                           .channelise_begin = reference_begin,
                                           .channelise_run = reference_run,
-                                          .channelise_times = host_times,
-                                          .measure = host_measure,
-                                          .dedisperse_create = reference_dedisperse_create,
-                                          .dedisperse_destroy = reference_dedisperse_destroy,
-                                          .dedisperse_bytes = reference_dedisperse_bytes,
-                                          .dedisperse_run = reference_dedisperse_run};
+                                          .measure = host_measure};

@@ -78,7 +78,7 @@ status_t block_trial_create(backend_t *backend, const struct channelise_spec *sp
     status_t st = STATUS_OK;
     block_trial_t *trial = NULL;
     TRY(memory_zeroed(1, sizeof *trial, "a trial", &trial));
-    trial->nslots = (uint32_t)min_u64(backend_slots(backend_which(backend)), MOST_SLOTS);
+    trial->nslots = (uint32_t)min_u64(backend_abilities(backend_which(backend))->slots, MOST_SLOTS);
     TRY(ppf_trial_create(backend, spec, memory / 2, &trial->bank)); /* the rest is the slots' */
     ppf_trial_take_choice(trial->bank,
                           spec->choice.backend != BACKEND_AUTO ? &spec->choice : &trial->bank->plan,

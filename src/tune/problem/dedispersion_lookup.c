@@ -36,7 +36,7 @@ status_t tune_problem_of(backend_t *backend, const struct dedisperse_spec *spec,
     if (spec->steps) {
         TRY(text_add(&out->kernel, " in two steps"));
     }
-    if (backend_which(backend) == BACKEND_CPU) {
+    if (backend_abilities(backend_which(backend))->uses_threads) {
         TRY(text_add(&out->kernel, " on %u threads", spec->threads));
     }
     TRY(dedisperse_identity(backend, &out->identity));

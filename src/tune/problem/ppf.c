@@ -25,7 +25,7 @@ status_t tune_ppf_kernel(enum backend_kind kind, const struct channelise_spec *s
     TRY(text_add(out, "filter bank, %u channels, %u taps, %s %s", spec->channels, spec->taps,
                  spec->is_complex ? "complex" : "real", formats[spec->format]));
     TRY(text_add(out, ", kernel %s, fft %s", kernel_name(spec->kernel), fft_name(spec->fft)));
-    if (kind == BACKEND_CPU) {
+    if (backend_abilities(kind)->uses_threads) {
         TRY(text_add(out, ", %u threads", spec->threads));
     }
 out:

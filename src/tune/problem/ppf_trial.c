@@ -37,8 +37,7 @@ static void trial_shrink(ppf_trial_t *trial, const struct channelise_spec *spec)
 {
     /* More than a device's caches hold; what processors take tens of milliseconds for. */
     enum { DEVICE_POINTS = 1 << 26, HOST_POINTS = 1 << 21 };
-    int is_gpu = backend_which(trial->backend) == BACKEND_OPENCL &&
-                 backend_settle(BACKEND_AUTO) == BACKEND_OPENCL;
+    int is_gpu = backend_abilities(backend_which(trial->backend))->has_device && backend_has_gpu();
     uint64_t points = is_gpu ? DEVICE_POINTS : HOST_POINTS;
     trial->spec = *spec;
     trial->spec.max_spectra =

@@ -1,9 +1,8 @@
-/* Dedispersion on CPUs: the samples are brought into channels' order, then threads take tiles of
- * time and DMs, or of time and steps of two-step dedispersion. */
-#include "compute/cpu/dedisperse/dedisperse.h"
-
+/* Dedispersion on CPUs: the samples are transposed, so that each channel's lie in a row, then
+ * threads take tiles of time and DMs, or of time and steps of two-step dedispersion. */
 #include "base/memory.h"
 #include "compute/cpu/cpu.h"
+#include "compute/cpu/dedisperse/dedisperse_shapes.h"
 #include "compute/cpu/dedisperse/tiles.h"
 #include "compute/cpu/dedisperse/transpose.h"
 #include "compute/dedisperse_table.h"
@@ -12,8 +11,8 @@
 #include <string.h>
 
 enum {
-    ORDER_TIMES = 512, /* samples of a task that brings them into order */
-    ORDER_CHANNELS = 64,
+    TRANSPOSE_TIMES = 512, /* samples of a task that transposes */
+    TRANSPOSE_CHANNELS = 64,
     TASKS = 8,                   /* of a thread at least, so that all end together */
     SLACK = 2 * STRIP_BYTES + 64 /* bytes that a strip may reach beyond a row */
 };
@@ -26,7 +25,7 @@ struct cpu_dedisperse {
     size_t stride, sub_stride;                 /* bytes of a row, and of a sub-band's */
     uint64_t piece;                            /* samples of a task */
     uint32_t tile;                             /* DMs that share strips */
-    char *rows;                                /* [nused][stride] samples in channels' order */
+    char *rows;                                /* [nused][stride] transposed samples */
     struct tile_scratch *scratch;              /* [threads] */
     char *sub;                                 /* [threads][ngroups][sub_stride] */
     uint32_t *lead, *outer;                    /* [nsteps][ngroups] least outer delay of a step,
@@ -118,42 +117,7 @@ out:
     return st;
 }
 
-status_t cpu_dedisperse_create(backend_t *backend, const struct dedisperse_spec *spec,
-                               dedisperse_t **out)
-{
-    status_t st = STATUS_OK;
-    static const enum strip_kind kinds[] = {STRIP_U8, STRIP_U16, STRIP_F32};
-    const struct strip_kernels *kernels = strip_kernels(simd_best());
-    struct cpu_dedisperse *d = NULL;
-    const char *why = NULL;
-    double cost = 0;
-    REQUIRE(spec->shape.pack == 0 || cpu_dedisperse_fits(backend, spec, &spec->shape, &cost, &why),
-            STATUS_USAGE, "dedispersion cannot be run so: %s", why);
-    TRY(memory_zeroed(1, sizeof *d, "dedispersion", &d));
-    d->tile = spec->shape.pack > 0 ? spec->shape.dm_out : TILE_DMS;
-    d->base.ops = backend->ops;
-    d->base.spec = *spec;
-    d->base.spec.threads = spec->threads > 0 ? spec->threads : 1;
-    d->first = &kernels->kinds[kinds[spec->format]];
-    d->stride = dedisperse_row_bytes(spec);
-    TRY(cpu_pool((struct cpu_backend *)backend, d->base.spec.threads, &d->pool));
-    TRY(dedisperse_table_create(spec, &d->table));
-    d->piece = dedisperse_piece_samples(spec, d->table.nused, d->first->sample_bytes);
-    TRY(memory_zeroed(d->table.nused, d->stride, "samples in channels' order", &d->rows));
-    TRY(memory_aligned(d->base.spec.threads, sizeof *d->scratch, "sums", &d->scratch));
-    if (spec->steps) {
-        TRY(dedisperse_create_second(d, kernels));
-    }
-    *out = &d->base;
-    d = NULL;
-out:
-    if (d) {
-        cpu_dedisperse_destroy(&d->base);
-    }
-    return st;
-}
-
-void cpu_dedisperse_destroy(dedisperse_t *dedisperse)
+static void cpu_dedisperse_destroy(dedisperse_t *dedisperse)
 {
     struct cpu_dedisperse *d = (struct cpu_dedisperse *)dedisperse;
     if (d->number > 0) {
@@ -169,7 +133,41 @@ void cpu_dedisperse_destroy(dedisperse_t *dedisperse)
     free(d);
 }
 
-uint64_t cpu_dedisperse_bytes(const struct dedisperse_spec *spec)
+static status_t cpu_dedisperse_create(backend_t *backend, const struct dedisperse_spec *spec,
+                                      dedisperse_t **out)
+{
+    status_t st = STATUS_OK;
+    static const enum strip_kind kinds[] = {STRIP_U8, STRIP_U16, STRIP_F32};
+    const struct strip_kernels *kernels = strip_kernels(simd_best());
+    struct cpu_dedisperse *d = NULL;
+    const char *why = NULL;
+    double cost = 0;
+    REQUIRE(spec->shape.pack == 0 || cpu_dedisperse_fits(backend, spec, &spec->shape, &cost, &why),
+            STATUS_USAGE, "dedispersion cannot be run so: %s", why);
+    TRY(memory_zeroed(1, sizeof *d, "dedispersion", &d));
+    d->tile = spec->shape.pack > 0 ? spec->shape.dm_out : TILE_DMS;
+    d->base.spec = *spec;
+    d->base.spec.threads = spec->threads > 0 ? spec->threads : 1;
+    d->first = &kernels->kinds[kinds[spec->format]];
+    d->stride = dedisperse_row_bytes(spec);
+    TRY(cpu_pool((struct cpu_backend *)backend, d->base.spec.threads, &d->pool));
+    TRY(dedisperse_table_create(spec, &d->table));
+    d->piece = dedisperse_piece_samples(spec, d->table.nused, d->first->sample_bytes);
+    TRY(memory_zeroed(d->table.nused, d->stride, "transposed samples", &d->rows));
+    TRY(memory_aligned(d->base.spec.threads, sizeof *d->scratch, "sums", &d->scratch));
+    if (spec->steps) {
+        TRY(dedisperse_create_second(d, kernels));
+    }
+    *out = &d->base;
+    d = NULL;
+out:
+    if (d) {
+        cpu_dedisperse_destroy(&d->base);
+    }
+    return st;
+}
+
+static uint64_t cpu_dedisperse_bytes(const struct dedisperse_spec *spec)
 {
     const struct dispersion_steps *steps = spec->steps;
     uint64_t threads = spec->threads > 0 ? spec->threads : 1;
@@ -184,20 +182,20 @@ uint64_t cpu_dedisperse_bytes(const struct dedisperse_spec *spec)
     return bytes + 4 * (tables + 2 * channels);
 }
 
-/* First phase: a piece of time of all channels into order. */
-static void dedisperse_order_piece(void *context, uint32_t thread, uint64_t task)
+/* First phase: transposes a piece of time of all channels. */
+static void dedisperse_transpose_piece(void *context, uint32_t thread, uint64_t task)
 {
     const struct cpu_dedisperse *d = context;
     const struct dedisperse_input *input = &d->input;
     size_t bytes = d->first->sample_bytes;
-    uint64_t from = task * ORDER_TIMES;
+    uint64_t from = task * TRANSPOSE_TIMES;
     uint64_t all = dedisperse_inputs(&d->base.spec, d->samples);
-    size_t count = (size_t)min_u64(ORDER_TIMES, all - from);
+    size_t count = (size_t)min_u64(TRANSPOSE_TIMES, all - from);
     (void)thread;
-    for (uint32_t i = 0; i < d->table.nused; i += ORDER_CHANNELS) {
+    for (uint32_t i = 0; i < d->table.nused; i += TRANSPOSE_CHANNELS) {
         transpose_samples(d->in + input->offset + from * input->time_step, input->time_step,
                           input->channel_step, bytes, d->table.channels + i,
-                          (uint32_t)min_u64(ORDER_CHANNELS, d->table.nused - i), count,
+                          (uint32_t)min_u64(TRANSPOSE_CHANNELS, d->table.nused - i), count,
                           d->rows + i * d->stride + from * bytes, d->stride);
     }
 }
@@ -284,9 +282,9 @@ static uint32_t dedisperse_count_parts(const struct cpu_dedisperse *d, uint64_t 
     return (uint32_t)min_u64(wanted, most);
 }
 
-status_t cpu_dedisperse_run(dedisperse_t *dedisperse, buffer_t *in,
-                            const struct dedisperse_input *input, uint64_t samples, buffer_t *out,
-                            uint64_t out_stride)
+static status_t cpu_dedisperse_run(dedisperse_t *dedisperse, buffer_t *in,
+                                   const struct dedisperse_input *input, uint64_t samples,
+                                   buffer_t *out, uint64_t out_stride)
 {
     status_t st = STATUS_OK;
     struct cpu_dedisperse *d = (struct cpu_dedisperse *)dedisperse;
@@ -303,10 +301,10 @@ status_t cpu_dedisperse_run(dedisperse_t *dedisperse, buffer_t *in,
     d->out_stride = out_stride;
     d->parts = pieces > 0 ? dedisperse_count_parts(d, pieces) : 0;
     struct pool_block work = {.context = d,
-                              .run = {dedisperse_order_piece, dedisperse_in_steps(d)
-                                                                  ? dedisperse_sum_step
-                                                                  : dedisperse_sum_piece}};
-    work.tasks[0] = ceil_div_u64(dedisperse_inputs(&d->base.spec, samples), ORDER_TIMES);
+                              .run = {dedisperse_transpose_piece, dedisperse_in_steps(d)
+                                                                      ? dedisperse_sum_step
+                                                                      : dedisperse_sum_piece}};
+    work.tasks[0] = ceil_div_u64(dedisperse_inputs(&d->base.spec, samples), TRANSPOSE_TIMES);
     work.tasks[1] = pieces * (dedisperse_in_steps(d) ? d->base.spec.steps->nsteps : d->parts);
     d->number = pool_submit(d->pool, &work);
     cpu_buffer_mark(in, d->pool, d->number);
@@ -315,10 +313,19 @@ out:
     return st;
 }
 
-status_t cpu_dedisperse_words(const dedisperse_t *dedisperse, struct text *out)
+static status_t cpu_dedisperse_words(const dedisperse_t *dedisperse, struct text *out)
 {
     const struct cpu_dedisperse *d = (const struct cpu_dedisperse *)dedisperse;
     return text_add(out, "%s, %u threads, pieces of %llu samples, tiles of %u DMs",
                     simd_kernels(simd_best())->name, d->base.spec.threads,
                     (unsigned long long)d->piece, d->tile);
 }
+
+const struct dedisperse_ops cpu_dedisperse = {.create = cpu_dedisperse_create,
+                                              .destroy = cpu_dedisperse_destroy,
+                                              .bytes = cpu_dedisperse_bytes,
+                                              .run = cpu_dedisperse_run,
+                                              .words = cpu_dedisperse_words,
+                                              .identity = cpu_identity,
+                                              .fits = cpu_dedisperse_fits,
+                                              .candidates = cpu_dedisperse_candidates};

@@ -1,42 +1,10 @@
-/* How the CPU's loops of dedispersion can be cut: strips of a piece of time, DMs of a tile. */
-#include "compute/cpu/cpu.h"
-#include "compute/cpu/dedisperse/dedisperse.h"
-#include "compute/cpu/dedisperse/tiles.h"
+/* Which cuts there are, and what each may cost. */
+#include "compute/cpu/dedisperse/dedisperse_shapes.h"
 
 #include "base/memory.h"
+#include "compute/cpu/dedisperse/tiles.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-/* "model name : ..." of /proc/cpuinfo; elsewhere nothing. */
-static void shapes_processor_name(char *out, size_t size)
-{
-    char line[256];
-    FILE *file = fopen("/proc/cpuinfo", "r");
-    out[0] = '\0';
-    while (file && fgets(line, sizeof line, file)) {
-        const char *colon = strchr(line, ':');
-        if (colon && strncmp(line, "model name", strlen("model name")) == 0) {
-            snprintf(out, size, "%s", colon + 1 + strspn(colon + 1, " \t"));
-            out[strcspn(out, "\t\n")] = '\0';
-            break;
-        }
-    }
-    if (file) {
-        fclose(file);
-    }
-}
-
-status_t cpu_identity(const backend_t *backend, struct text *out)
-{
-    char name[256];
-    (void)backend;
-    shapes_processor_name(name, sizeof name);
-    return text_add(out, "%s, %s, voltmill " VOLTMILL_VERSION, name,
-                    simd_kernels(simd_best())->name);
-}
 
 /* Twice the rows that the cache holds, or half of them, and other tiles than the usual one cost
  * some percent: more is not known, measuring is quick. */
@@ -67,13 +35,6 @@ int cpu_dedisperse_fits(backend_t *backend, const struct dedisperse_spec *spec,
     return *why == NULL;
 }
 
-static int shapes_compare_costs(const void *left, const void *right)
-{
-    double a = ((const struct dedisperse_candidate *)left)->cost;
-    double b = ((const struct dedisperse_candidate *)right)->cost;
-    return (a > b) - (a < b);
-}
-
 status_t cpu_dedisperse_candidates(backend_t *backend, const struct dedisperse_spec *spec,
                                    struct dedisperse_candidate **out, uint32_t *count)
 {
@@ -94,7 +55,6 @@ status_t cpu_dedisperse_candidates(backend_t *backend, const struct dedisperse_s
                                                   .chunk = STRIP_CHUNK};
         list[i].cost = shapes_expected(spec, &list[i].shape);
     }
-    qsort(list, (size_t)STRIPS * DMS, sizeof *list, shapes_compare_costs);
     *out = list;
     *count = STRIPS * DMS;
 out:

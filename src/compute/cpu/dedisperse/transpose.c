@@ -49,9 +49,9 @@ DEFINE_TILE(tile_halves, halves_t, 8, LOW_HALVES, HIGH_HALVES)
 DEFINE_TILE(tile_words, words_t, 4, LOW_WORDS, HIGH_WORDS)
 
 /* One by one. */
-static void transpose_turn_plainly(const char *from, size_t time_step, size_t channel_step,
-                                   size_t sample_bytes, const uint32_t *channels, uint32_t count,
-                                   size_t times, char *out, size_t out_stride)
+static void transpose_plainly(const char *from, size_t time_step, size_t channel_step,
+                              size_t sample_bytes, const uint32_t *channels, uint32_t count,
+                              size_t times, char *out, size_t out_stride)
 {
     for (uint32_t i = 0; i < count; i++) {
         const char *row = from + channels[i] * channel_step;
@@ -89,9 +89,9 @@ void transpose_samples(const char *from, size_t time_step, size_t channel_step, 
             tile(from + t * time_step + channels[i] * channel_step, time_step,
                  out + i * out_stride + t * sample_bytes, out_stride);
         }
-        transpose_turn_plainly(from + done * time_step, time_step, channel_step, sample_bytes,
-                               channels + i, n, times - done,
-                               out + i * out_stride + done * sample_bytes, out_stride);
+        transpose_plainly(from + done * time_step, time_step, channel_step, sample_bytes,
+                          channels + i, n, times - done, out + i * out_stride + done * sample_bytes,
+                          out_stride);
         i += n;
     }
 }

@@ -1,4 +1,4 @@
-/* Copies samples into channels' order. */
+/* Transposes samples: those of each channel in a row. */
 #ifndef VOLTMILL_COMPUTE_CPU_DEDISPERSE_TRANSPOSE_H
 #define VOLTMILL_COMPUTE_CPU_DEDISPERSE_TRANSPOSE_H
 

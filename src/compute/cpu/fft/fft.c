@@ -1,11 +1,12 @@
+/* Plans of FFTW, made by wisdom that the cache keeps. */
 #include "compute/cpu/fft/fft.h"
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "compute/cpu/cpu.h"
 #include "io/cache.h"
 
 #include <fftw3.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,28 +82,11 @@ out:
     return st;
 }
 
-/* The processor's name: plans are good for one kind. */
-static void fft_processor_name(char *out, size_t room)
-{
-    char line[256];
-    FILE *file = fopen("/proc/cpuinfo", "r");
-    snprintf(out, room, "unknown");
-    while (file && fgets(line, sizeof line, file)) {
-        if (strncmp(line, "model name", 10) == 0 || strncmp(line, "CPU part", 8) == 0) {
-            snprintf(out, room, "%s", line);
-            break;
-        }
-    }
-    if (file) {
-        fclose(file);
-    }
-}
-
 static status_t fft_make_key(const struct cpu_fft_shape *shape, enum fft_planning effort,
                              struct text *out)
 {
     char processor[256];
-    fft_processor_name(processor, sizeof processor);
+    cpu_processor(processor, sizeof processor);
     return text_add(out, "%s\n%s\n%s %zu x %zu, rows %zu %zu, %s", fftwf_version, processor,
                     shape->is_complex ? "complex" : "real", shape->batch, shape->points,
                     shape->in_row, shape->out_row, planning_name(effort));

@@ -16,7 +16,8 @@ enum {
 };
 
 /* Every thread has a share of the spectra, which it touched first: no two work on one array. */
-struct bare {
+struct baseline {
+    struct fft_baseline base;
     pool_t *pool;
     uint64_t shares;
     uint64_t spectra; /* of a share */
@@ -26,43 +27,40 @@ struct bare {
     float *in, *out;
 };
 
-void cpu_bare_destroy(struct bare *bare)
+static void baseline_destroy(fft_baseline_t *base)
 {
-    if (!bare) {
-        return;
-    }
+    struct baseline *b = (struct baseline *)base;
     for (int i = 0; i < PLANS; i++) {
-        cpu_fft_destroy(bare->plans[i]);
+        cpu_fft_destroy(b->plans[i]);
     }
-    free(bare->in);
-    free(bare->out);
-    free(bare);
+    free(b->in);
+    free(b->out);
+    free(b);
 }
 
-static void baseline_bare_touch(void *context, uint32_t thread, uint64_t share)
+static void baseline_touch(void *context, uint32_t thread, uint64_t share)
 {
-    const struct bare *bare = context;
-    const struct cpu_fft_shape *shape = &bare->shapes[0];
-    uint64_t in = bare->spectra * shape->in_row;
-    uint64_t out = bare->spectra * shape->out_row;
+    const struct baseline *b = context;
+    const struct cpu_fft_shape *shape = &b->shapes[0];
+    uint64_t in = b->spectra * shape->in_row;
+    uint64_t out = b->spectra * shape->out_row;
     (void)thread;
-    memset(bare->in + share * in, 0, (size_t)in * sizeof(float));
-    memset(bare->out + share * out, 0, (size_t)out * sizeof(float));
+    memset(b->in + share * in, 0, (size_t)in * sizeof(float));
+    memset(b->out + share * out, 0, (size_t)out * sizeof(float));
 }
 
-static void baseline_bare_transform(void *context, uint32_t thread, uint64_t share)
+static void baseline_transform(void *context, uint32_t thread, uint64_t share)
 {
-    const struct bare *bare = context;
-    const struct cpu_fft_shape *shape = &bare->shapes[bare->plan];
-    uint64_t first = share * bare->spectra;
+    const struct baseline *b = context;
+    const struct cpu_fft_shape *shape = &b->shapes[b->plan];
+    uint64_t first = share * b->spectra;
     (void)thread;
-    for (uint64_t s = first; s < first + bare->spectra; s += shape->batch) {
-        cpu_fft_run(bare->plans[bare->plan], bare->in + s * shape->in_row,
-                    bare->out + s * shape->out_row);
+    for (uint64_t s = first; s < first + b->spectra; s += shape->batch) {
+        cpu_fft_run(b->plans[b->plan], b->in + s * shape->in_row, b->out + s * shape->out_row);
     }
 }
 
-static void baseline_bare_nothing(void *context, uint32_t thread, uint64_t task)
+static void baseline_nothing(void *context, uint32_t thread, uint64_t task)
 {
     (void)context;
     (void)thread;
@@ -70,16 +68,16 @@ static void baseline_bare_nothing(void *context, uint32_t thread, uint64_t task)
 }
 
 /* Every share once, each on a thread; waits. */
-static void baseline_bare_share_out(struct bare *bare,
-                                    void (*run)(void *context, uint32_t thread, uint64_t share))
+static void baseline_share_out(struct baseline *b,
+                               void (*run)(void *context, uint32_t thread, uint64_t share))
 {
     struct pool_block work = {
-        .context = bare, .run = {run, baseline_bare_nothing}, .tasks = {bare->shares, 0}};
-    pool_wait(bare->pool, pool_submit(bare->pool, &work));
+        .context = b, .run = {run, baseline_nothing}, .tasks = {b->shares, 0}};
+    pool_wait(b->pool, pool_submit(b->pool, &work));
 }
 
-static status_t baseline_bare_make(struct bare *bare, const struct channelise_spec *spec,
-                                   uint64_t spectra)
+static status_t baseline_make(struct baseline *b, const struct channelise_spec *spec,
+                              uint64_t spectra)
 {
     status_t st = STATUS_OK;
     /* Patience with all at once takes minutes and gains nothing. */
@@ -90,49 +88,54 @@ static status_t baseline_bare_make(struct bare *bare, const struct channelise_sp
     uint64_t most = max_u64(MOST_POINTS, (uint64_t)spec->threads * MOST_THREAD_POINTS) / points;
     char wisdom[4096];
     spectra = max_u64(min_u64(spectra, most), 1);
-    bare->shares = min_u64(spec->threads, spectra);
-    bare->spectra = spectra / bare->shares;
-    spectra = bare->shares * bare->spectra;
-    TRY(memory_aligned((size_t)spectra * in_row, sizeof(float), "transforms", &bare->in));
-    TRY(memory_aligned((size_t)spectra * out_row, sizeof(float), "transforms", &bare->out));
+    b->shares = min_u64(spec->threads, spectra);
+    b->spectra = spectra / b->shares;
+    spectra = b->shares * b->spectra;
+    TRY(memory_aligned((size_t)spectra * in_row, sizeof(float), "transforms", &b->in));
+    TRY(memory_aligned((size_t)spectra * out_row, sizeof(float), "transforms", &b->out));
     for (int i = 0; i < PLANS; i++) {
-        struct cpu_fft_shape *shape = &bare->shapes[i];
+        struct cpu_fft_shape *shape = &b->shapes[i];
         *shape = (struct cpu_fft_shape){.points = points,
                                         .is_complex = spec->is_complex,
-                                        .batch = i == 0 ? (size_t)bare->spectra : 1,
+                                        .batch = i == 0 ? (size_t)b->spectra : 1,
                                         .in_row = in_row,
                                         .out_row = out_row};
         TRY(cpu_fft_wisdom(shape, efforts[i], wisdom, sizeof wisdom));
-        TRY(cpu_fft_create(shape, wisdom, &bare->plans[i]));
+        TRY(cpu_fft_create(shape, wisdom, &b->plans[i]));
     }
-    baseline_bare_share_out(bare, baseline_bare_touch);
+    baseline_share_out(b, baseline_touch);
 out:
     return st;
 }
 
-status_t cpu_bare_create(backend_t *backend, const struct channelise_spec *spec, uint64_t spectra,
-                         struct bare **out)
+static status_t baseline_create(backend_t *backend, const struct channelise_spec *spec,
+                                uint64_t spectra, fft_baseline_t **out)
 {
     status_t st = STATUS_OK;
-    struct bare *bare = NULL;
-    TRY(memory_zeroed(1, sizeof *bare, "transforms", &bare));
-    TRY(cpu_pool((struct cpu_backend *)backend, spec->threads, &bare->pool));
-    TRY(baseline_bare_make(bare, spec, spectra));
-    *out = bare;
-    bare = NULL;
+    struct baseline *b = NULL;
+    TRY(memory_zeroed(1, sizeof *b, "transforms", &b));
+    TRY(cpu_pool((struct cpu_backend *)backend, spec->threads, &b->pool));
+    TRY(baseline_make(b, spec, spectra));
+    *out = &b->base;
+    b = NULL;
 out:
-    cpu_bare_destroy(bare);
+    if (b) {
+        baseline_destroy(&b->base);
+    }
     return st;
 }
 
-double cpu_bare_time(struct bare *bare)
+static double baseline_time(fft_baseline_t *base)
 {
+    struct baseline *b = (struct baseline *)base;
     double best = 0;
-    for (bare->plan = 0; bare->plan < PLANS; bare->plan++) {
+    for (b->plan = 0; b->plan < PLANS; b->plan++) {
         double started = clock_now();
-        baseline_bare_share_out(bare, baseline_bare_transform);
+        baseline_share_out(b, baseline_transform);
         double seconds = clock_now() - started;
-        best = bare->plan == 0 || seconds < best ? seconds : best;
+        best = b->plan == 0 || seconds < best ? seconds : best;
     }
-    return best / (double)(bare->shares * bare->spectra);
+    return best / (double)(b->shares * b->spectra);
 }
+
+const struct fft_baseline_ops cpu_fft_baseline = {baseline_create, baseline_destroy, baseline_time};

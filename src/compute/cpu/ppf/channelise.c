@@ -30,7 +30,7 @@ struct scratch {
 struct block {
     struct cpu *cpu;
     uint64_t number; /* in the pool */
-    struct cpu_buffer *source;
+    struct host_buffer *source;
     const char *in; /* its data */
     struct channelise_input input;
     size_t *re, *im; /* [streams], behind input */
@@ -246,7 +246,6 @@ status_t cpu_channelise_create(backend_t *backend, const struct channelise_spec 
     struct cpu *cpu = NULL;
     struct channelise_choice choice = spec->choice;
     TRY(memory_zeroed(1, sizeof *cpu, "the filter bank", &cpu));
-    cpu->base.ops = &cpu_ops;
     channelise_set_sizes(cpu, spec);
     if (choice.backend != BACKEND_CPU) {
         TRY(cpu_channelise_choose(backend, spec, &choice));
@@ -524,7 +523,7 @@ static status_t channelise_fill_block(struct cpu *cpu, struct block *block, buff
     const struct channelise_spec *spec = &cpu->base.spec;
     void *data = NULL;
     TRY(buffer_get(in, &data));
-    block->source = (struct cpu_buffer *)in;
+    block->source = (struct host_buffer *)in;
     block->source->missing = 0;
     block->in = data;
     memcpy(block->re, input->re, nstreams * sizeof *block->re);

@@ -1,7 +1,5 @@
 /* The stage on an OpenCL device: up, into channels' order, (sub-bands,) sums, down. In two steps
  * the sub-bands of one step after the other fill the same memory. */
-#include "compute/opencl/dedisperse/dedisperse.h"
-
 #include "base/memory.h"
 #include "compute/dedisperse_table.h"
 #include "compute/opencl/dedisperse/dedisperse_kernel.h"
@@ -24,7 +22,7 @@ struct stage {
     struct stopwatch watch;
 };
 
-void opencl_dedisperse_destroy(dedisperse_t *dedisperse)
+static void opencl_dedisperse_destroy(dedisperse_t *dedisperse)
 {
     struct stage *stage = (struct stage *)dedisperse;
     device_t *device = stage->opencl->device;
@@ -104,14 +102,13 @@ out:
     return st;
 }
 
-status_t opencl_dedisperse_create(backend_t *backend, const struct dedisperse_spec *spec,
-                                  dedisperse_t **out)
+static status_t opencl_dedisperse_create(backend_t *backend, const struct dedisperse_spec *spec,
+                                         dedisperse_t **out)
 {
     status_t st = STATUS_OK;
     struct stage *stage = NULL;
     uint32_t one[2];
     TRY(memory_zeroed(1, sizeof *stage, "dedispersion", &stage));
-    stage->base.ops = backend->ops;
     stage->base.spec = *spec;
     stage->opencl = (struct opencl *)backend;
     stage->watch.is_on = spec->is_timed;
@@ -129,7 +126,7 @@ out:
     return st;
 }
 
-uint64_t opencl_dedisperse_bytes(const struct dedisperse_spec *spec)
+static uint64_t opencl_dedisperse_bytes(const struct dedisperse_spec *spec)
 {
     enum { DRIVER_BYTES = 64 << 20, MOST_CHUNK = 32 };
     const struct dispersion_steps *steps = spec->steps;
@@ -172,9 +169,9 @@ static uint64_t dedisperse_upload_bytes(const struct stage *stage, const struct 
            series_bytes(stage->base.spec.format);
 }
 
-status_t opencl_dedisperse_run(dedisperse_t *dedisperse, buffer_t *in_buffer,
-                               const struct dedisperse_input *input, uint64_t samples,
-                               buffer_t *out_buffer, uint64_t out_stride)
+static status_t opencl_dedisperse_run(dedisperse_t *dedisperse, buffer_t *in_buffer,
+                                      const struct dedisperse_input *input, uint64_t samples,
+                                      buffer_t *out_buffer, uint64_t out_stride)
 {
     status_t st = STATUS_OK;
     struct stage *stage = (struct stage *)dedisperse;
@@ -193,8 +190,8 @@ out:
     return st;
 }
 
-status_t opencl_dedisperse_again(dedisperse_t *dedisperse, buffer_t *out_buffer, uint64_t samples,
-                                 uint64_t out_stride)
+static status_t opencl_dedisperse_again(dedisperse_t *dedisperse, buffer_t *out_buffer,
+                                        uint64_t samples, uint64_t out_stride)
 {
     status_t st = STATUS_OK;
     struct stage *stage = (struct stage *)dedisperse;
@@ -208,7 +205,7 @@ out:
     return st;
 }
 
-status_t opencl_dedisperse_identity(const backend_t *backend, struct text *out)
+static status_t opencl_dedisperse_identity(const backend_t *backend, struct text *out)
 {
     status_t st = STATUS_OK;
     const struct device_info *info = &((const struct opencl *)backend)->device->info;
@@ -219,8 +216,8 @@ out:
     return st;
 }
 
-status_t opencl_dedisperse_build(backend_t *backend, const struct dedisperse_spec *spec,
-                                 const struct dedisperse_shape *shape)
+static status_t opencl_dedisperse_build(backend_t *backend, const struct dedisperse_spec *spec,
+                                        const struct dedisperse_shape *shape)
 {
     status_t st = STATUS_OK;
     device_t *device = ((struct opencl *)backend)->device;
@@ -234,7 +231,7 @@ out:
     return st;
 }
 
-status_t opencl_dedisperse_times(dedisperse_t *dedisperse, struct dedisperse_times *out)
+static status_t opencl_dedisperse_times(dedisperse_t *dedisperse, struct dedisperse_times *out)
 {
     status_t st = STATUS_OK;
     struct stage *stage = (struct stage *)dedisperse;
@@ -248,14 +245,15 @@ out:
     return st;
 }
 
-status_t opencl_dedisperse_words(const dedisperse_t *dedisperse, struct text *out)
+static status_t opencl_dedisperse_words(const dedisperse_t *dedisperse, struct text *out)
 {
     return dedisperse_shape_words(
         dedisperse_kernel_shape(((const struct stage *)dedisperse)->adder), out);
 }
 
-int opencl_dedisperse_fits(backend_t *backend, const struct dedisperse_spec *spec,
-                           const struct dedisperse_shape *shape, double *cost, const char **why)
+static int opencl_dedisperse_fits(backend_t *backend, const struct dedisperse_spec *spec,
+                                  const struct dedisperse_shape *shape, double *cost,
+                                  const char **why)
 {
     struct dedisperse_shape_device device =
         dedisperse_kernel_device_of(((struct opencl *)backend)->device);
@@ -272,8 +270,8 @@ int opencl_dedisperse_fits(backend_t *backend, const struct dedisperse_spec *spe
     return fits;
 }
 
-status_t opencl_dedisperse_candidates(backend_t *backend, const struct dedisperse_spec *spec,
-                                      struct dedisperse_candidate **out, uint32_t *count)
+static status_t opencl_dedisperse_candidates(backend_t *backend, const struct dedisperse_spec *spec,
+                                             struct dedisperse_candidate **out, uint32_t *count)
 {
     status_t st = STATUS_OK;
     struct dedisperse_shape_device device =
@@ -287,3 +285,15 @@ out:
     dedisperse_table_free(&table);
     return st;
 }
+
+const struct dedisperse_ops opencl_dedisperse = {.create = opencl_dedisperse_create,
+                                                 .destroy = opencl_dedisperse_destroy,
+                                                 .bytes = opencl_dedisperse_bytes,
+                                                 .run = opencl_dedisperse_run,
+                                                 .again = opencl_dedisperse_again,
+                                                 .times = opencl_dedisperse_times,
+                                                 .words = opencl_dedisperse_words,
+                                                 .identity = opencl_dedisperse_identity,
+                                                 .build = opencl_dedisperse_build,
+                                                 .fits = opencl_dedisperse_fits,
+                                                 .candidates = opencl_dedisperse_candidates};

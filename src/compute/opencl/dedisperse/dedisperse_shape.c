@@ -3,7 +3,6 @@
 #include "base/memory.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum {
     MOST_REGISTERS = 200,   /* of a work-item, for sums: the rest is left to work with */
@@ -391,13 +390,6 @@ struct dedisperse_shape dedisperse_shape_best(const struct dedisperse_shape_prob
     return best;
 }
 
-static int shape_compare_costs(const void *left, const void *right)
-{
-    double a = ((const struct dedisperse_candidate *)left)->cost;
-    double b = ((const struct dedisperse_candidate *)right)->cost;
-    return (a > b) - (a < b);
-}
-
 status_t dedisperse_shape_candidates(const struct dedisperse_shape_problem *p,
                                      const struct dedisperse_shape_device *device,
                                      struct dedisperse_candidate **out, uint32_t *count)
@@ -420,7 +412,6 @@ status_t dedisperse_shape_candidates(const struct dedisperse_shape_problem *p,
             list[n++].shape = shape;
         }
     }
-    qsort(list, n, sizeof *list, shape_compare_costs);
     *out = list;
     *count = n;
 out:

@@ -51,7 +51,7 @@ int dedisperse_kernel_fits(const struct dedisperse_shape_problem *problem,
                            const struct dedisperse_shape *shape,
                            struct dedisperse_shape_spans *known, double *cost, const char **why);
 
-/* All shapes of the space that fit, the cheapest first; free() returns them. At least one. Fails
+/* All shapes of the space that fit, in any order; free() returns them. At least one. Fails
  * with DEVICE (memory). */
 status_t dedisperse_shape_candidates(const struct dedisperse_shape_problem *problem,
                                      const struct dedisperse_shape_device *device,

@@ -34,7 +34,6 @@ status_t opencl_channelise_create(backend_t *backend, const struct channelise_sp
     struct opencl *opencl = (struct opencl *)backend;
     struct channelise_choice choice = spec->choice;
     TRY(memory_zeroed(1, sizeof *stage, "the filter bank", &stage));
-    stage->base.ops = &opencl_ops;
     stage->base.spec = *spec;
     stage->opencl = opencl;
     stage->watch.is_on = spec->is_timed;

@@ -1,0 +1,65 @@
+/* What is asked of an opened backend, and its buffers. */
+#include "compute/backend_ops.h"
+
+void backend_close(backend_t *backend)
+{
+    if (backend) {
+        backend->ops->close(backend);
+    }
+}
+
+enum backend_kind backend_which(const backend_t *backend)
+{
+    return backend->ops->kind;
+}
+
+const char *backend_device(const backend_t *backend)
+{
+    return backend->ops->device ? backend->ops->device(backend) : "";
+}
+
+int backend_was_full(backend_t *backend)
+{
+    return backend->ops->was_full ? backend->ops->was_full(backend) : 0;
+}
+
+uint32_t backend_ability(const backend_t *backend)
+{
+    return backend->ops->ability ? backend->ops->ability() : 0;
+}
+
+status_t backend_measure(backend_t *backend, struct backend_rates *out)
+{
+    return backend->ops->measure(backend, out);
+}
+
+status_t buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes, buffer_t **out)
+{
+    status_t st = STATUS_OK;
+    TRY(backend->ops->buffer_create(backend, use, bytes, out));
+    (*out)->ops = backend->ops;
+out:
+    return st;
+}
+
+void buffer_destroy(buffer_t *buffer)
+{
+    if (buffer) {
+        buffer->ops->buffer_destroy(buffer);
+    }
+}
+
+status_t buffer_get(buffer_t *buffer, void **out)
+{
+    return buffer->ops->buffer_get(buffer, out);
+}
+
+int buffer_lend(buffer_t *in, const void *data)
+{
+    return in->ops->buffer_lend ? in->ops->buffer_lend(in, data) : 0;
+}
+
+status_t buffer_missing(buffer_t *in, uint64_t *out)
+{
+    return in->ops->buffer_missing(in, out);
+}

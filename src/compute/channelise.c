@@ -1,0 +1,95 @@
+/* The stage `channelise`, handed on to its backend. */
+#include "compute/backend_ops.h"
+#include "dsp/overlap.h"
+
+#include <string.h>
+
+size_t channelise_samples(const struct channelise_spec *spec)
+{
+    return (size_t)spec->channels * (spec->is_complex ? 1 : 2);
+}
+
+uint64_t channelise_inputs(const struct channelise_spec *spec, uint64_t spectra)
+{
+    const struct overlap bank = overlap_filter_bank(spec->taps);
+    return overlap_inputs(&bank, spectra);
+}
+
+uint64_t dumps_finished(uint64_t first, uint64_t count, uint64_t integrate)
+{
+    return (first + count) / integrate - first / integrate;
+}
+
+status_t channelise_choose(backend_t *backend, const struct channelise_spec *spec,
+                           struct channelise_choice *out)
+{
+    if (!backend->ops->channelise_choose) {
+        *out = (struct channelise_choice){.backend = BACKEND_AUTO};
+        return STATUS_OK;
+    }
+    return backend->ops->channelise_choose(backend, spec, out);
+}
+
+status_t channelise_create(backend_t *backend, const struct channelise_spec *spec,
+                           channelise_t **out)
+{
+    status_t st = STATUS_OK;
+    TRY(backend->ops->channelise_create(backend, spec, out));
+    (*out)->ops = backend->ops;
+out:
+    return st;
+}
+
+void channelise_destroy(channelise_t *channelise)
+{
+    if (channelise) {
+        channelise->ops->channelise_destroy(channelise);
+    }
+}
+
+void channelise_begin(channelise_t *channelise, uint64_t first_spectrum)
+{
+    channelise->ops->channelise_begin(channelise, first_spectrum);
+}
+
+status_t channelise_run(channelise_t *channelise, buffer_t *in,
+                        const struct channelise_input *input, uint32_t nstreams, uint64_t spectra,
+                        uint64_t counted, buffer_t *const *out, uint64_t *rows)
+{
+    return channelise->ops->channelise_run(channelise, in, input, nstreams, spectra, counted, out,
+                                           rows);
+}
+
+status_t channelise_times(channelise_t *channelise, double seconds[CHANNELISE_STEPS])
+{
+    memset(seconds, 0, CHANNELISE_STEPS * sizeof *seconds);
+    return channelise->ops->channelise_times
+               ? channelise->ops->channelise_times(channelise, seconds)
+               : STATUS_OK;
+}
+
+status_t fft_baseline_create(backend_t *backend, const struct channelise_spec *spec,
+                             uint64_t spectra, fft_baseline_t **out)
+{
+    status_t st = STATUS_OK;
+    const struct fft_baseline_ops *ops = backend->ops->fft_baseline;
+    *out = NULL;
+    if (ops) {
+        TRY(ops->create(backend, spec, spectra, out));
+        (*out)->ops = ops;
+    }
+out:
+    return st;
+}
+
+void fft_baseline_destroy(fft_baseline_t *baseline)
+{
+    if (baseline) {
+        baseline->ops->destroy(baseline);
+    }
+}
+
+double fft_baseline_time(fft_baseline_t *baseline)
+{
+    return baseline->ops->time(baseline);
+}
