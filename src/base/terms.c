@@ -69,10 +69,38 @@ const char *planning_name(enum fft_planning planning)
     return names[planning];
 }
 
+const char *quantity_name(enum quantity quantity)
+{
+    static const char *const names[] = {"spectra", "power", "series"};
+    return names[quantity];
+}
+
+static const struct {
+    const char *name;
+    enum quantity quantity;
+} products[] = {
+#define PRODUCT_KIND_ROW(id, name, quantity) [PRODUCT_##id] = {#name, quantity},
+    PRODUCT_KINDS(PRODUCT_KIND_ROW)};
+
 const char *product_name(enum product_kind kind)
 {
-    static const char *const names[] = {"spectra", "power", "dedispersed"};
-    return names[kind];
+    return products[kind].name;
+}
+
+enum quantity product_quantity(enum product_kind kind)
+{
+    return products[kind].quantity;
+}
+
+int product_kind_named(const char *name, enum product_kind *out)
+{
+    for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
+        if (strcmp(name, products[i].name) == 0) {
+            *out = (enum product_kind)i;
+            return 1;
+        }
+    }
+    return 0;
 }
 
 const char *nibbles_name(struct nibbles nibbles)

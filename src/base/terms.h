@@ -70,7 +70,22 @@ enum fft_planning { PLANNING_AUTO, PLANNING_ESTIMATE, PLANNING_MEASURE, PLANNING
 /* What becomes of a run when a part of its input cannot be read. */
 enum on_bad { ON_BAD_STOP, ON_BAD_NAN };
 
-enum product_kind { PRODUCT_SPECTRA, PRODUCT_POWER, PRODUCT_DEDISPERSED };
+/* What the numbers of a product are: spectra float [2] (re, im) as the filter bank gives them;
+ * power float, |spectrum|^2 summed over a dump; series float, power dedispersed. */
+enum quantity { QUANTITY_SPECTRA, QUANTITY_POWER, QUANTITY_SERIES };
+const char *quantity_name(enum quantity quantity);
+
+/* The kinds of products that a job may ask a filter bank for, and all: an id, its name, and what
+ * its rows are made of. product/kind/NAME.c says the rest (product/kind/kinds.h). */
+#define PRODUCT_KINDS_OF_BANK(KIND)                                                                \
+    KIND(SPECTRA, spectra, QUANTITY_SPECTRA)                                                       \
+    KIND(POWER, power, QUANTITY_POWER)
+#define PRODUCT_KINDS(KIND)                                                                        \
+    PRODUCT_KINDS_OF_BANK(KIND)                                                                    \
+    KIND(DEDISPERSED, dedispersed, QUANTITY_SERIES)
+
+#define PRODUCT_KIND_ID(id, name, quantity) PRODUCT_##id,
+enum product_kind { PRODUCT_KINDS(PRODUCT_KIND_ID) };
 
 /* The products' format_version: what is written, and since when `tstart` is the leading edge of the
  * first dump (before, it was the dump's centre), and every product has /provenance/objects. */
@@ -97,6 +112,10 @@ const char *kernel_name(enum kernel_kind kind);
 const char *fft_name(enum fft_kind kind);
 const char *planning_name(enum fft_planning planning);
 const char *product_name(enum product_kind kind);
+enum quantity product_quantity(enum product_kind kind);
+/* Returns 0 when no kind has that name. */
+int product_kind_named(const char *name, enum product_kind *out)
+    __attribute__((warn_unused_result));
 
 /* Reads "4+4 offset hi=re", "4+4 two's complement lo=re" and so on, and writes it. nibbles_parse()
  * returns 0 when the text is none of them. */

@@ -60,7 +60,7 @@ static void bench_set_spec(struct bench *bench)
                                      .nstreams = c->streams,
                                      .max_spectra = bench->spectra,
                                      .noutputs = 1,
-                                     .outputs = {{c->kind, c->integrate}},
+                                     .outputs = {{c->quantity, c->integrate}},
                                      .threads = c->threads,
                                      .kernel = c->kernel,
                                      .fft = c->fft,
@@ -117,7 +117,7 @@ static status_t bench_begin(struct bench *bench)
                                    .window = WINDOW_HANN,
                                    .cutoff = 1};
     uint64_t in_bytes = bench->stream_samples * c->streams * bench->step;
-    uint64_t row = (uint64_t)c->streams * c->channels * (c->kind == PRODUCT_SPECTRA ? 8 : 4);
+    uint64_t row = (uint64_t)c->streams * c->channels * (c->quantity == QUANTITY_SPECTRA ? 8 : 4);
     TRY(prototype_create(&coeff, &bench->coeff));
     bench->spec.coeff = bench->coeff;
     TRY(bench_place_streams(bench));
@@ -280,7 +280,7 @@ static status_t bench_check_row(struct bench *bench, backend_t *reference, uint6
     void *found = NULL;
     uint64_t period = channelise_samples(&spec);
     uint64_t bytes = channelise_inputs(&spec, c->integrate) * period * bench->step;
-    size_t numbers = (size_t)c->channels * (c->kind == PRODUCT_SPECTRA ? 2 : 1);
+    size_t numbers = (size_t)c->channels * (c->quantity == QUANTITY_SPECTRA ? 2 : 1);
     size_t re = 0;
     size_t im = bench->im[0];
     struct channelise_input input = {&re, &im, bench->step};
@@ -299,8 +299,9 @@ static status_t bench_check_row(struct bench *bench, backend_t *reference, uint6
     TRY(channelise_run(stage, in, &input, 1, c->integrate, 0, &out, &rows));
     TRY(buffer_get(out, &expected));
     TRY(buffer_get(bench->out[0], &found));
-    agreement_row(agreement, c->kind, (const float *)found + (row * c->streams + stream) * numbers,
-                  expected, c->channels, c->integrate);
+    agreement_row(agreement, c->quantity,
+                  (const float *)found + (row * c->streams + stream) * numbers, expected,
+                  c->channels, c->integrate);
 out:
     buffer_destroy(in);
     buffer_destroy(out);
@@ -340,7 +341,7 @@ status_t bench_ppf(backend_t *backend, const struct bench_case *c, struct bench_
     result.samples = bench.spectra * c->streams * channelise_samples(&bench.spec);
     result.up_bytes = (double)bench.stream_samples * c->streams * (double)bench.step;
     result.down_bytes = (double)bench.rows * c->streams * c->channels *
-                        (c->kind == PRODUCT_SPECTRA ? 2 * sizeof(float) : sizeof(float));
+                        (c->quantity == QUANTITY_SPECTRA ? 2 * sizeof(float) : sizeof(float));
     result.bytes = (double)result.samples * (double)bench.step + result.down_bytes;
     TRY(bench_time_alone(&bench, &result));
     TRY(bench_check(&bench, &result));

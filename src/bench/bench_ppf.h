@@ -10,7 +10,7 @@ struct bench_case {
     enum sample_format format;
     int is_complex;
     uint64_t samples; /* of all streams together; rounded to whole spectra */
-    enum product_kind kind;
+    enum quantity quantity;
     uint64_t integrate;
     enum kernel_kind kernel;
     enum fft_kind fft;

@@ -104,14 +104,10 @@ static status_t info_describe_here(const char *path)
     status_t st = STATUS_OK;
     struct archive *archive = NULL;
     struct product *product = NULL;
-    struct dedispersed *series = NULL;
     int is_filterbank = 0;
     TRY(product_open(path, &product));
-    if (product && product->kind == PRODUCT_DEDISPERSED) {
-        TRY(dedispersed_read(path, &series));
-    }
     if (product) {
-        describe_product(product, series);
+        describe_product(product);
         goto out;
     }
     TRY(archive_open_native(path, &archive));
@@ -127,7 +123,6 @@ static status_t info_describe_here(const char *path)
         TRY(info_describe_other(path));
     }
 out:
-    dedispersed_destroy(series);
     product_destroy(product);
     archive_destroy(archive);
     return st;

@@ -2,7 +2,6 @@
 #include "archive/ask.h"
 #include "cli/cli.h"
 #include "product/check/contents.h"
-#include "product/kind/dedispersed.h"
 #include "product/kind/series.h"
 #include "product/product.h"
 #include "product/voltages.h"
@@ -17,7 +16,6 @@ static const struct apart_task *const tasks[] = {
     &product_open_task,
     &product_place_task,
     &product_is_ours_task,
-    &dedispersed_read_task,
     &contents_compare_task,
     &series_open_task,
 };

@@ -97,10 +97,10 @@ void agreement_power(struct agreement *agreement, const float *found, const floa
     agreement->numbers += numbers;
 }
 
-void agreement_row(struct agreement *agreement, enum product_kind kind, const float *found,
+void agreement_row(struct agreement *agreement, enum quantity quantity, const float *found,
                    const float *expected, uint64_t channels, uint64_t integrate)
 {
-    if (kind == PRODUCT_SPECTRA) {
+    if (quantity == QUANTITY_SPECTRA) {
         agreement_spectrum(agreement, found, expected, channels);
     } else {
         agreement_power(agreement, found, expected, channels, integrate);

@@ -28,8 +28,8 @@ void agreement_spectrum(struct agreement *agreement, const float *found, const f
 void agreement_power(struct agreement *agreement, const float *found, const float *expected,
                      uint64_t channels, uint64_t integrate);
 
-/* A row of a product of the kind, spectra or power. */
-void agreement_row(struct agreement *agreement, enum product_kind kind, const float *found,
+/* A row of spectra or of power. */
+void agreement_row(struct agreement *agreement, enum quantity quantity, const float *found,
                    const float *expected, uint64_t channels, uint64_t integrate);
 
 /* A stretch of sums (dedispersed series): the worst counts in units of its rms, or of the number

@@ -19,12 +19,12 @@ enum { MOST_OUTPUTS = 16 };
 
 /* What leaves the stage for one product.
  *
- *   PRODUCT_SPECTRA   float [spectra][streams][nchannels][2]   (re, im)
- *   PRODUCT_POWER     float [dumps][streams][nchannels]        sum of |Y|^2 over `integrate`
+ *   QUANTITY_SPECTRA   float [spectra][streams][nchannels][2]   (re, im)
+ *   QUANTITY_POWER     float [dumps][streams][nchannels]        sum of |Y|^2 over `integrate`
  * spectra
  */
 struct channelise_output {
-    enum product_kind kind;
+    enum quantity quantity;
     uint64_t integrate; /* spectra per dump; dump d sums spectra d * integrate .. + integrate - 1 */
 };
 

@@ -147,7 +147,7 @@ static status_t job_settle_input(struct job *job, uint32_t i)
     status_t st = STATUS_OK;
     struct job_dedisperse *dedisperse = &job->dedisperse[i];
     while (!dedisperse->has_input && dedisperse->input < job->nproducts &&
-           job->products[dedisperse->input].kind != PRODUCT_POWER) {
+           product_quantity(job->products[dedisperse->input].kind) != QUANTITY_POWER) {
         dedisperse->input++;
     }
     REQUIRE(job->channels == 0 || dedisperse->input < job->nproducts, STATUS_USAGE,

@@ -227,8 +227,8 @@ static const cyaml_strval_t planning_names[] = {{"auto", PLANNING_AUTO},
                                                 {"estimate", PLANNING_ESTIMATE},
                                                 {"measure", PLANNING_MEASURE},
                                                 {"patient", PLANNING_PATIENT}};
-static const cyaml_strval_t product_names[] = {{"spectra", PRODUCT_SPECTRA},
-                                               {"power", PRODUCT_POWER}};
+#define SCHEMA_PRODUCT(id, name, quantity) {#name, PRODUCT_##id},
+static const cyaml_strval_t product_names[] = {PRODUCT_KINDS_OF_BANK(SCHEMA_PRODUCT)};
 
 static const cyaml_schema_field_t layout_fields[] = {
     SCHEMA_TEXT("dataset", SCHEMA_REQUIRED, struct job_file_layout, dataset),

@@ -37,32 +37,27 @@ out:
     return st;
 }
 
-static status_t spec_create_product(const void *plan, uint32_t i, const char *path,
-                                    const char *made_of, struct product_place *place)
+/* What a plan says of an item. */
+static void spec_plan_item(struct output_spec_item *item, const struct product_spec *spec,
+                           uint64_t row_bytes)
 {
-    const struct channelise_plan *work = plan;
-    struct product_spec spec = work->products[i].spec;
-    spec.inputs = made_of;
-    return product_create(path, &spec, place);
+    item->spec = *spec;
+    item->rows = spec->rows;
+    item->row_bytes = row_bytes;
+    item->time = product_time(spec);
 }
 
 void output_spec_plan_products(struct output_spec *making, const struct channelise_plan *work)
 {
     size_t coefficients = (size_t)work->samples_per_spectrum * work->channelise.taps;
     for (uint32_t i = 0; i < making->count; i++) {
-        const struct channelise_plan_product *product = &work->products[i];
-        making->items[i].rows = product->spec.rows;
-        making->items[i].row_bytes = product->row_bytes;
-        making->items[i].arithmetic = product->spec.arithmetic;
-        making->items[i].time = product_time(&product->spec);
+        spec_plan_item(&making->items[i], &work->products[i].spec, work->products[i].row_bytes);
     }
     making->is_planned = 1;
     making->chunking = work->chunking;
     making->backend = work->backend;
     making->choice = work->channelise.choice;
     making->crc = crc_of(work->coeff, coefficients * sizeof *work->coeff);
-    making->plan = work;
-    making->create = spec_create_product;
 }
 
 status_t output_spec_of_series(const struct job *job, uint32_t number, const char *filterbank,
@@ -78,29 +73,21 @@ out:
     return st;
 }
 
-static status_t spec_create_series(const void *plan, uint32_t i, const char *path,
-                                   const char *made_of, struct product_place *place)
-{
-    const struct dedisperse_plan *d = plan;
-    struct dedispersed_spec spec = d->product;
-    (void)i;
-    spec.inputs = made_of;
-    return dedispersed_create(path, &spec, place);
-}
-
 void output_spec_plan_series(struct output_spec *making, const struct dedisperse_plan *d)
 {
-    struct output_spec_item *item = &making->items[0];
     size_t count = (size_t)d->delays.ndms * d->delays.nchannels;
-    item->rows = d->delays.ndms;
-    item->row_bytes = d->outputs * sizeof(float);
-    item->arithmetic = d->product.arithmetic;
-    item->time = d->product.time;
+    spec_plan_item(&making->items[0], &d->spec, d->outputs * sizeof(float));
     making->is_planned = 1;
     making->chunking = d->chunking;
     making->backend = d->backend;
     making->choice = (struct channelise_choice){.backend = BACKEND_AUTO};
     making->crc = crc_of(d->delays.table, count * sizeof *d->delays.table);
-    making->plan = d;
-    making->create = spec_create_series;
+}
+
+status_t output_spec_create(const struct output_spec *making, uint32_t i, const char *path,
+                            const char *made_of, struct product_place *place)
+{
+    struct product_spec spec = making->items[i].spec;
+    spec.inputs = made_of;
+    return product_create(path, &spec, place);
 }

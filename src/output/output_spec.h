@@ -16,8 +16,8 @@ struct output_spec_item {
     const char *file, *text; /* as struct job_product's */
     uint64_t integrate;      /* numbers of the chunking's first axis in a row */
     /* Of the plan. */
+    struct product_spec spec; /* but its inputs */
     uint64_t rows, row_bytes;
-    const char *arithmetic;
     struct time_axis time;
     int has_times_across; /* time stamps are those of the columns */
 };
@@ -33,10 +33,6 @@ struct output_spec {
     enum backend_kind backend;
     struct channelise_choice choice;
     uint32_t crc; /* of the coefficients, or delays */
-    const void *plan;
-    /* Makes the file of item i at `path`, without rows; `made_of`: inputs_contents(). */
-    status_t (*create)(const void *plan, uint32_t i, const char *path, const char *made_of,
-                       struct product_place *place);
 };
 
 /* Room for `count` items; *out is for output_spec_free() in any case. Fails with DEVICE. */
@@ -53,5 +49,10 @@ void output_spec_plan_products(struct output_spec *making, const struct channeli
 status_t output_spec_of_series(const struct job *job, uint32_t number, const char *filterbank,
                                const struct fbh5 *fbh5, struct output_spec *out);
 void output_spec_plan_series(struct output_spec *making, const struct dedisperse_plan *plan);
+
+/* Makes the file of item i, as product_create() does. `made_of`: inputs_contents(). The plan is
+ * known. */
+status_t output_spec_create(const struct output_spec *making, uint32_t i, const char *path,
+                            const char *made_of, struct product_place *place);
 
 #endif

@@ -96,7 +96,7 @@ static status_t outputs_create_one(outputs_t *outputs, uint32_t i, const char *m
     output->is_ours = 1;
     /* A journal of something else must not stand beside it for a moment. */
     unlink(output->journal_path);
-    TRY(outputs->making->create(outputs->making->plan, i, output->part, made_of, &output->place));
+    TRY(output_spec_create(outputs->making, i, output->part, made_of, &output->place));
     TRY(file_reserve_begin(output->claim_fd, output->part, output->place.file_bytes));
     TRY(file_sync(output->claim_fd, output->part));
 out:

@@ -13,7 +13,7 @@ status_t room_measure(const struct output_spec *making, uint32_t i, uint64_t *by
     struct product_place place;
     struct text made_of = {0};
     TRY(inputs_contents_room(&making->inputs, &made_of));
-    TRY(making->create(making->plan, i, NULL, made_of.data, &place));
+    TRY(output_spec_create(making, i, NULL, made_of.data, &place));
     *bytes = place.file_bytes;
 out:
     text_free(&made_of);

@@ -271,7 +271,7 @@ static status_t channelising_look_at_range(struct channelising *p, struct slot *
     }
     for (uint32_t i = 0; i < job->nproducts; i++) {
         void *power = NULL;
-        if (job->products[i].kind != PRODUCT_POWER) {
+        if (product_quantity(job->products[i].kind) != QUANTITY_POWER) {
             continue;
         }
         TRY(buffer_get(slot->out[i], &power));

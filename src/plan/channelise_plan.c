@@ -124,8 +124,8 @@ static void plan_set_channelise(struct channelise_plan *work, uint32_t threads)
     spec->fft = job->fft;
     spec->noutputs = job->nproducts;
     for (uint32_t i = 0; i < job->nproducts; i++) {
-        spec->outputs[i] =
-            (struct channelise_output){job->products[i].kind, job->products[i].integrate};
+        spec->outputs[i] = (struct channelise_output){product_quantity(job->products[i].kind),
+                                                      job->products[i].integrate};
     }
 }
 
@@ -326,13 +326,13 @@ status_t channelise_plan_notes(const struct channelise_plan *work, struct text *
                 units_plural(work->products[i].dropped_spectra, "spectrum does", "spectra do"),
                 product->integrate));
         }
-        if (product->kind == PRODUCT_POWER && !plan_is_even(work)) {
+        if (product_quantity(product->kind) == QUANTITY_POWER && !plan_is_even(work)) {
             TRY(text_add(out,
                          "%s: the coarse channels do not follow each other evenly, which a "
                          "filterbank header (fch1, foff) cannot say: use /frequency\n",
                          product->file));
         }
-        if (product->kind == PRODUCT_POWER &&
+        if (product_quantity(product->kind) == QUANTITY_POWER &&
             (work->products[i].spec.rows < 3 || work->channelise.nchannels < 3)) {
             TRY(text_add(out, "%s: blimpy opens filterbanks of 3 or more times and channels only\n",
                          product->file));

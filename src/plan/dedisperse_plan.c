@@ -1,5 +1,6 @@
 #include "base/memory.h"
 #include "plan/dedisperse_plan_parts.h"
+#include "product/kind/bank.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -236,12 +237,15 @@ static void plan_describe_product(struct dedisperse_plan *d)
 {
     struct dedispersed_spec *product = &d->product;
     int is_reference = backend_abilities(d->backend)->is_reference;
-    product->job_text = d->what->text;
+    d->spec = (struct product_spec){.kind = PRODUCT_DEDISPERSED,
+                                    .job_text = d->what->text,
+                                    .rows = d->delays.ndms,
+                                    .series = product};
     /* One for all backends but the reference: they add alike. */
-    product->arithmetic = is_reference                    ? "reference: sums in double"
-                          : d->input.format != SERIES_F32 ? "sums of integers, exact"
-                                                          : "sums of floats, 32 channels at a "
-                                                            "time, then of these";
+    d->spec.arithmetic = is_reference                    ? "reference: sums in double"
+                         : d->input.format != SERIES_F32 ? "sums of integers, exact"
+                                                         : "sums of floats, 32 channels at a "
+                                                           "time, then of these";
     product->input = d->fbh5;
     product->dms = d->dms;
     product->times = d->outputs;
@@ -308,7 +312,7 @@ status_t dedisperse_plan_foresee(const struct channelise_plan *work, uint32_t pr
     fbh5->is_plain = 1;
     TRY(memory_zeroed(fbh5->nchannels, sizeof *fbh5->freq_hz, "frequencies", &fbh5->freq_hz));
     for (uint32_t c = 0; c < fbh5->nchannels; c++) {
-        fbh5->freq_hz[c] = product_frequency(spec, c);
+        fbh5->freq_hz[c] = bank_frequency(spec, c);
         REQUIRE(fbh5->freq_hz[c] > 0, STATUS_USAGE,
                 "%s: channel %u of %s would lie at %g Hz: only frequencies above 0 can be "
                 "dedispersed (input.layout.freq_hz says where the band lies)",

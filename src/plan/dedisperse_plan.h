@@ -43,6 +43,7 @@ struct dedisperse_plan {
     uint64_t read_bytes; /* of the file, at most: each chunk's overlap counted */
     uint64_t memory_bytes;
     struct dedispersed_spec product;
+    struct product_spec spec; /* of the same */
 };
 
 /* `backend` settled, `threads` >= 1; `begun`: chunks as an earlier run has cut them, or NULL. `job`

@@ -1,7 +1,9 @@
 /* Reading back what a product says of itself. */
 #include "base/memory.h"
 #include "io/hdf5/h5.h"
+#include "product/kind/dedispersed.h"
 #include "product/kind/kinds.h"
+#include "product/kind/parts.h"
 #include "product/place.h"
 #include "product/spans.h"
 
@@ -22,48 +24,8 @@ void product_destroy(struct product *product)
     free(product->telescope);
     free(product->source);
     free(product->frequency_hz);
-    free(product->coeff);
+    dedispersed_destroy(product->series);
     free(product);
-}
-
-static status_t inspect_need_f64(hid_t object, const char *where, const char *name, double *value)
-{
-    status_t st = STATUS_OK;
-    int found = 0;
-    TRY(h5_get_f64(object, where, name, value, &found));
-    REQUIRE(found, STATUS_DATA, "%s: attribute %s is missing: not a whole product", where, name);
-out:
-    return st;
-}
-
-static status_t inspect_need_u64(hid_t object, const char *where, const char *name, uint64_t *value)
-{
-    status_t st = STATUS_OK;
-    int found = 0;
-    int64_t number = 0;
-    TRY(h5_get_i64(object, where, name, &number, &found));
-    REQUIRE(found && number >= 0, STATUS_DATA,
-            "%s: attribute %s is missing or negative: not a whole product", where, name);
-    *value = (uint64_t)number;
-out:
-    return st;
-}
-
-/* What products of a filter bank say of it. */
-static status_t inspect_read_bank(hid_t file, struct product *product)
-{
-    status_t st = STATUS_OK;
-    const char *path = product->path;
-    uint64_t channels = 0;
-    uint64_t taps = 0;
-    TRY(inspect_need_u64(file, path, "channels", &channels));
-    TRY(inspect_need_u64(file, path, "taps", &taps));
-    TRY(inspect_need_u64(file, path, "integrate", &product->integrate));
-    TRY(inspect_need_f64(file, path, "sample_rate_hz", &product->sample_rate_hz));
-    product->channels = (uint32_t)channels;
-    product->taps = (uint32_t)taps;
-out:
-    return st;
 }
 
 static status_t inspect_read_root(hid_t file, struct product *product)
@@ -76,17 +38,14 @@ static status_t inspect_read_root(hid_t file, struct product *product)
     REQUIRE(product->version_of_format <= PRODUCT_VERSION, STATUS_DATA,
             "%s: format_version is %lld, this program knows products up to %d", path,
             (long long)product->version_of_format, PRODUCT_VERSION);
-    if (product->kind != PRODUCT_DEDISPERSED) {
-        TRY(inspect_read_bank(file, product));
-    }
-    TRY(inspect_need_f64(file, path, "first_time", &product->first_time));
-    TRY(inspect_need_f64(file, path, "time_step", &product->time_step));
+    TRY(parts_need_f64(file, path, "first_time", &product->first_time));
+    TRY(parts_need_f64(file, path, "time_step", &product->time_step));
     TRY(h5_get_text(file, path, "telescope", &product->telescope, &found));
     TRY(h5_get_text(file, path, "source", &product->source, &found));
     TRY(h5_get_i64(file, path, "start_mjd_day", &day, &product->has_start));
     if (product->has_start) {
         product->start.mjd_day = (int32_t)day;
-        TRY(inspect_need_f64(file, path, "start_second", &product->start.second));
+        TRY(parts_need_f64(file, path, "start_second", &product->start.second));
     }
 out:
     return st;
@@ -100,7 +59,7 @@ static status_t inspect_read_missing(hid_t group, struct product *product)
     int is_attribute = 0;
     TRY(h5_has_attribute(group, product->path, "missing_samples", &is_attribute));
     if (is_attribute) {
-        TRY(inspect_need_u64(group, product->path, "missing_samples", &product->missing));
+        TRY(parts_need_u64(group, product->path, "missing_samples", &product->missing));
         goto out;
     }
     dataset = H5Dopen2(group, "missing_samples", H5P_DEFAULT);
@@ -123,7 +82,7 @@ static status_t inspect_read_provenance(hid_t file, struct product *product)
     TRY(h5_get_text(group, product->path, "version", &product->version, &found));
     TRY(h5_get_text(group, product->path, "inputs", &product->inputs, &found));
     TRY(inspect_read_missing(group, product));
-    TRY(inspect_need_u64(group, product->path, "gap_samples", &product->gaps));
+    TRY(parts_need_u64(group, product->path, "gap_samples", &product->gaps));
 out:
     h5_close(group);
     return st;
@@ -148,7 +107,7 @@ static status_t inspect_read_counts_place(hid_t file, const char *path, struct p
     H5_TRY(holes, "%s does not say which rows are NaN", path);
     H5_TRY(crc, "%s: its CRCs cannot be opened", path);
     H5_TRY(missing, "%s does not say how many samples were missing", path);
-    TRY(inspect_need_u64(crc, path, "span_rows", &place->span_rows));
+    TRY(parts_need_u64(crc, path, "span_rows", &place->span_rows));
     space = H5Dget_space(crc);
     haddr_t crc_at = h5_offset(crc);
     haddr_t missing_at = h5_offset(missing);
@@ -177,14 +136,14 @@ static status_t inspect_read_place(hid_t file, struct product *product)
     hid_t time = -1;
     struct stat info;
     hsize_t dims[8] = {0};
-    hid_t data = H5Dopen2(file, product_data_name(product->kind), H5P_DEFAULT);
+    const struct kind *kind = kind_of(product->kind);
+    hid_t data = H5Dopen2(file, kind->rows, H5P_DEFAULT);
     H5_TRY(data, "%s has no rows", product->path);
     time = H5Dopen2(file, "time", H5P_DEFAULT);
     H5_TRY(time, "%s has no time stamps", product->path);
     space = H5Dget_space(data);
     int rank = H5Sget_simple_extent_ndims(space);
-    int least = product->kind == PRODUCT_DEDISPERSED ? 2 : 3;
-    REQUIRE(rank >= least && rank <= (least == 2 ? 2 : 5), STATUS_DATA,
+    REQUIRE(rank >= kind->least_dims && rank <= kind->most_dims, STATUS_DATA,
             "%s: its rows have %d dimensions", product->path, rank);
     H5Sget_simple_extent_dims(space, dims, NULL);
     product->rows = dims[0];
@@ -218,23 +177,6 @@ out:
     return st;
 }
 
-static status_t inspect_read_coefficients(hid_t file, struct product *product)
-{
-    status_t st = STATUS_OK;
-    hid_t space = -1;
-    hid_t dataset = H5Dopen2(file, "coefficients", H5P_DEFAULT);
-    H5_TRY(dataset, "%s has no coefficients", product->path);
-    space = H5Dget_space(dataset);
-    product->ncoeff = (uint64_t)H5Sget_simple_extent_npoints(space);
-    TRY(memory_zeroed((size_t)product->ncoeff, sizeof(double), "coefficients", &product->coeff));
-    H5_TRY(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, product->coeff),
-           "%s: its coefficients cannot be read", product->path);
-out:
-    h5_close(space);
-    h5_close(dataset);
-    return st;
-}
-
 /* Which of our products the file says it is, if any (*is_ours). Whatever else it says makes it
  * none; what cannot be read says nothing: fails with DATA. */
 static status_t inspect_read_kind(hid_t file, const char *path, enum product_kind *kind,
@@ -243,16 +185,10 @@ static status_t inspect_read_kind(hid_t file, const char *path, enum product_kin
     status_t st = STATUS_OK;
     char *format = NULL;
     int found = 0;
-    int known = 0;
     TRY(h5_find_text(file, path, "format", &format, &found));
-    for (int i = PRODUCT_SPECTRA; found && i <= PRODUCT_DEDISPERSED; i++) {
-        if (strcmp(format, product_name((enum product_kind)i)) == 0) {
-            *kind = (enum product_kind)i;
-            known = 1;
-        }
-    }
+    int is_known = found && product_kind_named(format, kind);
     TRY(h5_has(file, path, "provenance", &found));
-    *is_ours = known && found;
+    *is_ours = is_known && found;
 out:
     free(format);
     return st;
@@ -322,7 +258,6 @@ static status_t inspect_read(const char *path, struct product **out)
     status_t st = STATUS_OK;
     hid_t file = -1;
     struct product *product = NULL;
-    size_t count = 0;
     int is_ours = 0;
     TRY(h5_open_file(path, &file));
     TRY(memory_zeroed(1, sizeof *product, "a product", &product));
@@ -335,16 +270,7 @@ static status_t inspect_read(const char *path, struct product **out)
     TRY(inspect_read_root(file, product));
     TRY(inspect_read_provenance(file, product));
     TRY(inspect_read_place(file, product));
-    if (product->kind == PRODUCT_DEDISPERSED) {
-        product->integrate = 1;
-        *out = product;
-        product = NULL;
-        goto out;
-    }
-    TRY(inspect_read_coefficients(file, product));
-    TRY(h5_read_f64s(file, path, "frequency", &product->frequency_hz, &count));
-    REQUIRE(count == product->frequencies, STATUS_DATA, "%s has %llu channels, but %zu frequencies",
-            path, (unsigned long long)product->frequencies, count);
+    TRY(kind_of(product->kind)->inspect(file, product));
     *out = product;
     product = NULL;
 out:
@@ -379,7 +305,10 @@ static status_t inspect_answer_product(struct unpack *question, struct text *ans
         TRY(pack_fields(answer, product, inspect_fields, FIELDS));
         TRY(product_pack_place(&product->place, answer));
         TRY(pack_f64s(answer, product->frequency_hz, product->frequencies));
-        TRY(pack_f64s(answer, product->coeff, product->ncoeff));
+        TRY(pack_i64(answer, product->series != NULL));
+        if (product->series) {
+            TRY(dedispersed_pack(product->series, answer));
+        }
     }
 out:
     product_destroy(product);
@@ -398,7 +327,9 @@ static status_t inspect_unpack(struct unpack *in, struct product **out)
     unpack_fields(in, product, inspect_fields, FIELDS);
     product_unpack_place(in, &product->place);
     TRY(unpack_f64s(in, &product->frequency_hz, &count));
-    TRY(unpack_f64s(in, &product->coeff, &product->ncoeff));
+    if (unpack_i64(in) == 1) {
+        TRY(dedispersed_unpack(in, &product->series));
+    }
     TRY(unpack_check(in, "a product"));
     *out = product;
     product = NULL;

@@ -16,19 +16,25 @@
 
 #include <stdint.h>
 
+struct dedispersed;
+struct dedispersed_spec;
+
 /* What a product holds and where it comes from. */
 struct product_spec {
     enum product_kind kind;
     const char *job_text;   /* what determines its bytes (struct job_product) */
     const char *arithmetic; /* what rounded its numbers, for people; NULL: does not matter */
     const char *inputs;     /* what it is made of: a line for each file; NULL: not told */
+    uint64_t rows;          /* dumps; of series: DMs */
+    /* Of QUANTITY_SERIES; then the rest is zero. */
+    const struct dedispersed_spec *series;
+    /* Of a filter bank. */
     const struct archive *archive;
     enum channel_order order;
     uint32_t channels, taps; /* of the filter bank */
     uint32_t samples_per_spectrum;
     uint32_t first_channel, nchannels; /* the channels that are kept of each coarse channel */
     uint64_t integrate;
-    uint64_t rows;       /* dumps */
     const double *coeff; /* [taps][samples_per_spectrum] as they are, without the folded shift */
 };
 
@@ -45,12 +51,14 @@ struct product_place {
 
 uint64_t product_row_bytes(enum product_kind kind, uint64_t streams, uint64_t nchannels);
 struct time_axis product_time(const struct product_spec *spec);
-/* Sky frequency of one channel of the whole, coarse channels stitched. */
-double product_frequency(const struct product_spec *spec, uint64_t at);
 
 /* Writes `path` anew; NULL: only finds where things would lie. Fails with NO_SPACE or DATA. */
 status_t product_create(const char *path, const struct product_spec *spec,
                         struct product_place *place);
+
+/* The same into an HDF5 file (a hid_t) that stays open: all but room for CRCs of what it holds. */
+status_t product_describe(int64_t file, const struct product_spec *spec,
+                          struct product_place *place);
 
 /* Puts in what is known when all rows are written: how many samples were found missing (no numbers,
  * missing value), and the CRC-32 of each span; then of all else. Fails with NO_SPACE or DATA. */
@@ -76,9 +84,8 @@ struct product {
     uint32_t channels, taps;
     double sample_rate_hz;
     double first_time, time_step; /* seconds after sample 0 */
-    double *frequency_hz;         /* [frequencies]; not of dedispersed series, like the next */
-    double *coeff;                /* [taps * samples_per_spectrum] */
-    size_t ncoeff;
+    double *frequency_hz;         /* [frequencies]; NULL for series */
+    struct dedispersed *series;   /* what series say of themselves; else NULL */
     uint64_t missing, gaps;
     struct product_place place;
 };

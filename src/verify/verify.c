@@ -120,7 +120,7 @@ static status_t verify_compare_rows(void *context, uint32_t index, const struct 
         const float *stored = (const float *)(void *)verify->stored;
         for (uint32_t j = 0; j < chunk->streams; j++) {
             uint64_t floats = stream_bytes / sizeof(float);
-            agreement_row(&verify->agreement, product->kind, stored + j * floats,
+            agreement_row(&verify->agreement, product_quantity(product->kind), stored + j * floats,
                           expected + j * floats, verify->work->products[0].spec.nchannels,
                           product->integrate);
         }
@@ -402,7 +402,7 @@ status_t verify_product_all(MPI_Comm comm, const struct verify_options *options)
     struct verify verify = {.comm = comm, .fd = -1};
     MPI_Comm_rank(comm, &verify.rank);
     TRY(verify_open_product_all(&verify, options));
-    if (verify.product->kind == PRODUCT_DEDISPERSED) {
+    if (verify.product->series) {
         TRY(verify_dedispersed_all(comm, options, verify.product));
         goto out;
     }

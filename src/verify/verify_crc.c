@@ -88,7 +88,7 @@ static status_t crc_compare_stamps(const struct check *check, const struct stret
                                    int *same)
 {
     status_t st = STATUS_OK;
-    int is_across = check->product->kind == PRODUCT_DEDISPERSED;
+    int is_across = check->product->series != NULL;
     if (is_across && stretch->first_row == 0) {
         TRY(crc_compare_times(check, stretch->from / sizeof(float), stretch->piece / sizeof(float),
                               same));

@@ -23,7 +23,7 @@ struct verify {
     MPI_Comm comm;
     int rank;
     const struct product *product;
-    struct dedispersed *series;
+    const struct dedispersed *series;
     struct job *job;
     struct fbh5 *fbh5;
     struct dedisperse_plan *plan;
@@ -45,7 +45,6 @@ static void verify_end(struct verify *verify)
     dedisperse_plan_destroy(verify->plan);
     fbh5_destroy(verify->fbh5);
     job_destroy(verify->job);
-    dedispersed_destroy(verify->series);
     free(verify->picked);
     if (verify->fd >= 0) {
         close(verify->fd);
@@ -126,7 +125,7 @@ static status_t verify_compare_description(const struct verify *verify, int is_m
             "expected 0",
             product->path, (unsigned long long)product->missing);
     if (verify->rank == 0) {
-        TRY(compare_dedispersed(product, is_moved, &plan->product));
+        TRY(compare_product(product, is_moved, &plan->spec));
         TRY(verify_times(verify->fd, product, plan->outputs, plan->product.time));
     }
 out:
@@ -214,7 +213,7 @@ static status_t verify_prepare(struct verify *verify, const struct verify_option
     status_t st = STATUS_OK;
     struct backend_options none = {0};
     struct pipeline_sink sink = {verify, verify_compare_rows, NULL};
-    TRY(dedispersed_read(options->path, &verify->series));
+    verify->series = verify->product->series;
     TRY(verify_parse_job(verify, options));
     TRY(verify_make_plan(verify, options));
     TRY(file_open_read(options->path, &verify->fd));

@@ -115,12 +115,13 @@ static int read_series(const char *path)
 /* What info and verify read of one. */
 static int read_description(const char *path)
 {
-    struct dedispersed *dedispersed = NULL;
-    status_t st = dedispersed_read(path, &dedispersed);
+    struct product *product = NULL;
+    status_t st = product_open(path, &product);
     int hdf5_failed = fuzz_expect_cause(st);
-    EXPECT((st == STATUS_OK) == (dedispersed != NULL));
-    EXPECT(!dedispersed || (dedispersed->ndms > 0 && dedispersed->nchannels > 0));
-    dedispersed_destroy(dedispersed);
+    EXPECT(st == STATUS_OK || !product);
+    EXPECT(!product || !product->series ||
+           (product->series->ndms > 0 && product->series->nchannels > 0));
+    product_destroy(product);
     return hdf5_failed;
 }
 

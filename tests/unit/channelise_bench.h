@@ -93,10 +93,10 @@ static void bench_start(struct bench *bench, enum sample_format format, int is_c
     fill_random(bench);
 }
 
-static void add_output(struct bench *bench, enum product_kind kind, uint64_t integrate)
+static void add_output(struct bench *bench, enum quantity quantity, uint64_t integrate)
 {
     uint32_t i = bench->spec.noutputs++;
-    bench->spec.outputs[i] = (struct channelise_output){kind, integrate};
+    bench->spec.outputs[i] = (struct channelise_output){quantity, integrate};
     bench->out[i] = calloc((size_t)(bench->spec.max_spectra + 1) * STREAMS * bench->spec.channels,
                            2 * sizeof(float));
     assert_non_null(bench->out[i]);
@@ -147,7 +147,7 @@ static void bench_run(struct bench *bench, enum backend_kind kind, uint64_t firs
                          STATUS_OK);
         for (uint32_t i = 0; i < spec->noutputs; i++) {
             size_t row = (size_t)STREAMS * spec->nchannels *
-                         (spec->outputs[i].kind == PRODUCT_SPECTRA ? 2 : 1);
+                         (spec->outputs[i].quantity == QUANTITY_SPECTRA ? 2 : 1);
             assert_int_equal(buffer_get(out[i], &host), STATUS_OK);
             memcpy(bench->out[i] + bench->rows[i] * row, host,
                    (size_t)rows[i] * row * sizeof(float));
@@ -172,12 +172,12 @@ static void assert_agrees(const struct bench *found, const struct bench *expecte
 {
     const struct channelise_spec *spec = &found->spec;
     const struct channelise_output *output = &spec->outputs[i];
-    uint64_t floats = spec->nchannels * (output->kind == PRODUCT_SPECTRA ? 2 : 1);
+    uint64_t floats = spec->nchannels * (output->quantity == QUANTITY_SPECTRA ? 2 : 1);
     struct agreement agreement = {0};
     assert_int_equal(found->rows[i], expected->rows[i]);
     assert_true(found->rows[i] > 0);
     for (uint64_t at = 0; at < found->rows[i] * STREAMS; at++) {
-        agreement_row(&agreement, output->kind, found->out[i] + at * floats,
+        agreement_row(&agreement, output->quantity, found->out[i] + at * floats,
                       expected->out[i] + at * floats, spec->nchannels, output->integrate);
     }
     if (!agreement_holds(&agreement)) {

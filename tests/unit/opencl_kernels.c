@@ -17,13 +17,13 @@ static const struct {
     enum sample_format format;
     int is_complex;
     uint32_t channels, taps;
-    enum product_kind kind;
+    enum quantity quantity;
     uint64_t integrate;
-} cases[] = {{KERNEL_FUSED, SAMPLE_I8, 1, 32, 3, PRODUCT_SPECTRA, 1},
-             {KERNEL_FUSED, SAMPLE_F32, 0, 32, 2, PRODUCT_POWER, 5},
-             {KERNEL_SLIDE, SAMPLE_I16, 1, 10, 3, PRODUCT_SPECTRA, 1},
-             {KERNEL_CACHE, SAMPLE_I4, 1, 6, 2, PRODUCT_POWER, 5},
-             {KERNEL_LOCAL, SAMPLE_F32, 0, 8, 4, PRODUCT_POWER, 1}};
+} cases[] = {{KERNEL_FUSED, SAMPLE_I8, 1, 32, 3, QUANTITY_SPECTRA, 1},
+             {KERNEL_FUSED, SAMPLE_F32, 0, 32, 2, QUANTITY_POWER, 5},
+             {KERNEL_SLIDE, SAMPLE_I16, 1, 10, 3, QUANTITY_SPECTRA, 1},
+             {KERNEL_CACHE, SAMPLE_I4, 1, 6, 2, QUANTITY_POWER, 5},
+             {KERNEL_LOCAL, SAMPLE_F32, 0, 8, 4, QUANTITY_POWER, 1}};
 
 /* One case: deals the samples, filters them, and waits. */
 static status_t run_case(device_t *device, size_t i, cl_mem in, cl_mem out)
@@ -42,7 +42,7 @@ static status_t run_case(device_t *device, size_t i, cl_mem in, cl_mem out)
                                    .nstreams = STREAMS,
                                    .max_spectra = SPECTRA,
                                    .noutputs = 1,
-                                   .outputs = {{cases[i].kind, cases[i].integrate}},
+                                   .outputs = {{cases[i].quantity, cases[i].integrate}},
                                    .kernel = cases[i].kernel};
     static const size_t number[] = {1, 1, 2, 4};
     size_t parts = spec.is_complex && spec.format != SAMPLE_I4 ? 2 : 1;

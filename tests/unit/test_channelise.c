@@ -10,7 +10,7 @@ static void reference_is_the_plain_double_loop(void **state)
     struct bench bench;
     enum { C = 12, T = 3, S = 5 };
     bench_start(&bench, SAMPLE_I8, 1, C, T, S);
-    add_output(&bench, PRODUCT_SPECTRA, 1);
+    add_output(&bench, QUANTITY_SPECTRA, 1);
     bench_run(&bench, BACKEND_REFERENCE, 0, 16);
     for (int stream = 0; stream < STREAMS; stream++) {
         for (int s = 0; s < S; s++) {
@@ -51,12 +51,12 @@ static void cpu_agrees_with_reference(void **state)
                 uint64_t spectra = channels[c] < 1000 ? 37 : 5;
                 bench_start(&a, inputs[input].format, inputs[input].is_complex, channels[c],
                             taps[t], spectra);
-                add_output(&a, PRODUCT_SPECTRA, 1);
-                add_output(&a, PRODUCT_POWER, 3);
+                add_output(&a, QUANTITY_SPECTRA, 1);
+                add_output(&a, QUANTITY_POWER, 3);
                 b = a;
                 b.spec.noutputs = 0;
-                add_output(&b, PRODUCT_SPECTRA, 1);
-                add_output(&b, PRODUCT_POWER, 3);
+                add_output(&b, QUANTITY_SPECTRA, 1);
+                add_output(&b, QUANTITY_POWER, 3);
                 bench_run(&a, BACKEND_CPU, 0, 16);
                 bench_run(&b, BACKEND_REFERENCE, 0, 64);
                 for (uint32_t i = 0; i < 2; i++) {
@@ -79,18 +79,18 @@ static void cuts_change_nothing(void **state)
     struct bench whole;
     bench_start(&whole, SAMPLE_I8, 1, CHANNELS, 4, SPECTRA);
     for (int i = 0; i < 6; i++) {
-        add_output(&whole, PRODUCT_POWER, integrates[i]);
+        add_output(&whole, QUANTITY_POWER, integrates[i]);
     }
-    add_output(&whole, PRODUCT_SPECTRA, 1);
+    add_output(&whole, QUANTITY_SPECTRA, 1);
     bench_run(&whole, BACKEND_CPU, 0, 1024);
     for (int i = 0; i < 4; i++) {
         struct bench cut = whole;
         cut.spec.noutputs = 0;
         cut.spec.threads = (uint32_t)i + 1;
         for (int j = 0; j < 6; j++) {
-            add_output(&cut, PRODUCT_POWER, integrates[j]);
+            add_output(&cut, QUANTITY_POWER, integrates[j]);
         }
-        add_output(&cut, PRODUCT_SPECTRA, 1);
+        add_output(&cut, QUANTITY_SPECTRA, 1);
         bench_run(&cut, BACKEND_CPU, 0, blocks[i]);
         for (uint32_t j = 0; j < 7; j++) {
             assert_int_equal(cut.rows[j], whole.rows[j]);
@@ -109,13 +109,13 @@ static void chunks_make_the_same_rows(void **state)
     enum { SPECTRA = 90, CHANNELS = 16, INTEGRATE = 10, TAPS = 3 };
     struct bench whole;
     bench_start(&whole, SAMPLE_I16, 0, CHANNELS, TAPS, SPECTRA);
-    add_output(&whole, PRODUCT_POWER, INTEGRATE);
+    add_output(&whole, QUANTITY_POWER, INTEGRATE);
     bench_run(&whole, BACKEND_CPU, 0, 1024);
     struct bench later = whole;
     later.spec.noutputs = 0;
     later.spec.max_spectra = SPECTRA - INTEGRATE;
     later.in += (size_t)INTEGRATE * 2 * CHANNELS * STREAMS * later.sample_bytes;
-    add_output(&later, PRODUCT_POWER, INTEGRATE);
+    add_output(&later, QUANTITY_POWER, INTEGRATE);
     bench_run(&later, BACKEND_CPU, INTEGRATE, 32);
     size_t row = STREAMS * CHANNELS;
     assert_int_equal(later.rows[0], whole.rows[0] - 1);
@@ -132,7 +132,7 @@ static void noise_keeps_its_variance(void **state)
     struct bench bench;
     enum { C = 256, S = 400 };
     bench_start(&bench, SAMPLE_I8, 1, C, 8, S);
-    add_output(&bench, PRODUCT_POWER, 1);
+    add_output(&bench, QUANTITY_POWER, 1);
     bench_run(&bench, BACKEND_CPU, 0, 64);
     double sum = 0;
     size_t count = (size_t)S * STREAMS * C;
@@ -156,7 +156,7 @@ static void missing_samples_are_zero_and_counted(void **state)
         }
         struct bench holes;
         bench_start(&holes, SAMPLE_F32, 1, C, T, S);
-        add_output(&holes, PRODUCT_SPECTRA, 1);
+        add_output(&holes, QUANTITY_SPECTRA, 1);
         struct bench zeros = holes;
         zeros.spec.noutputs = 0;
         zeros.in = malloc(holes.samples * STREAMS * 8);
@@ -170,7 +170,7 @@ static void missing_samples_are_zero_and_counted(void **state)
         for (int i = 0; i < 5; i++) {
             memset(zeros.in + 8 * at[i] * STREAMS, 0, 8);
         }
-        add_output(&zeros, PRODUCT_SPECTRA, 1);
+        add_output(&zeros, QUANTITY_SPECTRA, 1);
         bench_run(&holes, (enum backend_kind)kind, 0, 16);
         bench_run(&zeros, (enum backend_kind)kind, 0, 16);
         assert_int_equal(holes.missing, 5);
@@ -196,7 +196,7 @@ static void stages_share_a_backend(void **state)
     void *data;
     uint64_t rows;
     bench_start(&bench, SAMPLE_I8, 1, 256, 4, 64);
-    add_output(&bench, PRODUCT_SPECTRA, 1);
+    add_output(&bench, QUANTITY_SPECTRA, 1);
     bench_run(&bench, BACKEND_CPU, 0, 64);
     size_t step = STREAMS * bench.sample_bytes;
     size_t bytes = (size_t)bench.spec.max_spectra * STREAMS * bench.spec.channels * 8;
@@ -246,8 +246,8 @@ static void variants_agree(void **state)
         a.spec.first_channel = 3;
         a.spec.nchannels = 27;
         struct bench b = a;
-        add_output(&a, PRODUCT_SPECTRA, 1);
-        add_output(&b, PRODUCT_SPECTRA, 1);
+        add_output(&a, QUANTITY_SPECTRA, 1);
+        add_output(&b, QUANTITY_SPECTRA, 1);
         bench_run(&a, BACKEND_CPU, 0, 16);
         bench_run(&b, BACKEND_REFERENCE, 0, 16);
         assert_agrees(&a, &b, 0, "cpu, a variant");

@@ -28,7 +28,7 @@ static void agree(struct bench *a, uint64_t first, uint64_t block, const char *w
     struct bench b = *a;
     b.spec.noutputs = 0;
     for (uint32_t i = 0; i < a->spec.noutputs; i++) {
-        add_output(&b, a->spec.outputs[i].kind, a->spec.outputs[i].integrate);
+        add_output(&b, a->spec.outputs[i].quantity, a->spec.outputs[i].integrate);
     }
     bench_run(a, BACKEND_OPENCL, first, block);
     bench_run(&b, BACKEND_REFERENCE, first, 64);
@@ -64,7 +64,7 @@ static void kernels_agree_with_the_reference(void **state)
             bench_start(&bench, inputs[input].format, inputs[input].is_complex, cases[i].channels,
                         cases[i].taps, 37);
             bench.spec.kernel = cases[i].kernel;
-            add_output(&bench, PRODUCT_SPECTRA, 1);
+            add_output(&bench, QUANTITY_SPECTRA, 1);
             agree(&bench, 0, 16, kernel_name(cases[i].kernel));
             bench_end(&bench);
         }
@@ -95,11 +95,11 @@ static void products_agree_with_the_reference(void **state)
                 bench.spec.nchannels = i == 2 ? 50 : 64;
                 for (int j = 0; j < 5; j++) {
                     if (i == j || i >= 5) {
-                        add_output(&bench, PRODUCT_POWER, integrates[j]);
+                        add_output(&bench, QUANTITY_POWER, integrates[j]);
                     }
                 }
                 if (i == 6) {
-                    add_output(&bench, PRODUCT_SPECTRA, 1);
+                    add_output(&bench, QUANTITY_SPECTRA, 1);
                 }
                 agree(&bench, 40, 32, kernel_name(kernels[kernel]));
                 bench_end(&bench);
@@ -125,12 +125,12 @@ static void cuts_change_nothing(void **state)
             uint64_t integrate = is_power ? 40 : 1;
             bench_start(&whole, SAMPLE_I8, 1, CHANNELS, 3, SPECTRA);
             whole.spec.kernel = kernels[kernel];
-            add_output(&whole, is_power ? PRODUCT_POWER : PRODUCT_SPECTRA, integrate);
+            add_output(&whole, is_power ? QUANTITY_POWER : QUANTITY_SPECTRA, integrate);
             bench_run(&whole, BACKEND_OPENCL, 0, 1024);
             for (int i = 0; i < 3; i++) {
                 struct bench cut = whole;
                 cut.spec.noutputs = 0;
-                add_output(&cut, is_power ? PRODUCT_POWER : PRODUCT_SPECTRA, integrate);
+                add_output(&cut, is_power ? QUANTITY_POWER : QUANTITY_SPECTRA, integrate);
                 bench_run(&cut, BACKEND_OPENCL, 0, blocks[i]);
                 assert_int_equal(cut.rows[0], whole.rows[0]);
                 assert_memory_equal(cut.out[0], whole.out[0],
@@ -171,7 +171,7 @@ static void missing_samples_agree(void **state)
                 numbers[404] = 17;
                 numbers[405] = 0.5F;
             }
-            add_output(&bench, PRODUCT_SPECTRA, 1);
+            add_output(&bench, QUANTITY_SPECTRA, 1);
             agree(&bench, 0, 16, "missing");
             if (bench.spec.format == SAMPLE_F32) {
                 assert_int_equal(bench.missing, 3);

@@ -42,7 +42,7 @@ static struct channelise_spec make_spec(double **coeff)
                                     .nstreams = 1,
                                     .max_spectra = SPECTRA,
                                     .noutputs = 2,
-                                    .outputs = {{PRODUCT_SPECTRA, 1}, {PRODUCT_POWER, 16}},
+                                    .outputs = {{QUANTITY_SPECTRA, 1}, {QUANTITY_POWER, 16}},
                                     .threads = 2};
 }
 

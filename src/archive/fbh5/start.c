@@ -17,13 +17,10 @@ static status_t start_is_ours(hid_t file, const char *path, int *out)
 {
     status_t st = STATUS_OK;
     char *format = NULL;
+    enum product_kind kind;
     int found = 0;
-    int ours = 0;
     TRY(h5_find_text(file, path, "format", &format, &found));
-    for (int kind = PRODUCT_SPECTRA; found && kind <= PRODUCT_DEDISPERSED; kind++) {
-        ours |= strcmp(format, product_name((enum product_kind)kind)) == 0;
-    }
-    *out = ours;
+    *out = found && product_kind_named(format, &kind);
 out:
     free(format);
     return st;

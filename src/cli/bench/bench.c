@@ -137,7 +137,7 @@ static status_t bench_row(struct bench_settings *settings, uint64_t channels, ui
                            .format = bench_format_of(bits),
                            .is_complex = !settings->is_real,
                            .samples = settings->samples,
-                           .kind = settings->kind,
+                           .quantity = settings->quantity,
                            .integrate = settings->integrate,
                            .kernel = (enum kernel_kind)kernel,
                            .fft = settings->fft,

@@ -96,7 +96,7 @@ static status_t options_parse_out(const char *text, struct bench_settings *setti
     status_t st = STATUS_OK;
     const char *colon = strchr(text, ':');
     settings->integrate = 1;
-    settings->kind = strncmp(text, "power", 5) == 0 ? PRODUCT_POWER : PRODUCT_SPECTRA;
+    settings->quantity = strncmp(text, "power", 5) == 0 ? QUANTITY_POWER : QUANTITY_SPECTRA;
     int known = strcmp(text, "spectra") == 0 || strcmp(text, "power") == 0;
     if (!known && strncmp(text, "power:", 6) == 0) {
         known = units_parse_u64(colon + 1, &settings->integrate) && settings->integrate >= 1 &&
@@ -239,7 +239,7 @@ status_t bench_options_read(int argc, char **argv, struct bench_settings *out)
                                    .bits = {{8}, 1},
                                    .streams = {{1}, 1},
                                    .kernels = {{KERNEL_AUTO}, 1},
-                                   .kind = PRODUCT_SPECTRA,
+                                   .quantity = QUANTITY_SPECTRA,
                                    .integrate = 1,
                                    .samples = 1 << 26,
                                    .repeats = 5};

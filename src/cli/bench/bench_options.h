@@ -20,7 +20,7 @@ struct bench_settings {
     struct bench_list channels, taps, bits, streams, kernels;
     enum fft_kind fft;
     int is_real, is_lofar;
-    enum product_kind kind;
+    enum quantity quantity;
     uint64_t integrate, samples, repeats, threads;
     int with_transfers;
     const char *csv_path;

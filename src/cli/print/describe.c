@@ -195,8 +195,9 @@ void describe_filterbank(const struct fbh5 *fbh5)
     }
 }
 
-static void describe_print_series(const struct product *product, const struct dedispersed *series)
+static void describe_print_series(const struct product *product)
 {
+    const struct dedispersed *series = product->series;
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
     uint32_t most = 0;
@@ -218,15 +219,15 @@ static void describe_print_series(const struct product *product, const struct de
     display_print("  %-13s %s\n", "filterbank", series->filterbank);
 }
 
-void describe_product(const struct product *product, const struct dedispersed *series)
+void describe_product(const struct product *product)
 {
     char a[UNITS_TEXT];
     display_print("product\n");
     display_print("  %-13s %s (%s)\n", "file", product->path,
                   units_bytes(product->place.file_bytes, a));
     display_print("  %-13s %s\n", "kind", product_name(product->kind));
-    if (series) {
-        describe_print_series(product, series);
+    if (product->series) {
+        describe_print_series(product);
     } else {
         describe_print_product_axes(product);
     }

@@ -10,6 +10,6 @@
 void describe_archive(const struct archive *archive);
 void describe_filterbank(const struct fbh5 *fbh5);
 /* `series`: of a dedispersed product, else NULL. */
-void describe_product(const struct product *product, const struct dedispersed *series);
+void describe_product(const struct product *product);
 
 #endif

@@ -186,7 +186,7 @@ static void reference_deliver(struct reference *r, uint32_t i, uint32_t stream, 
     int complete = (r->next + s + 1) % integrate == 0;
     for (size_t k = 0; k < nchannels; k++) {
         double complex bin = r->bins[spec->first_channel + k];
-        if (spec->outputs[i].kind == PRODUCT_SPECTRA) {
+        if (spec->outputs[i].quantity == QUANTITY_SPECTRA) {
             float *pair = out + 2 * ((s * nstreams + stream) * nchannels + k);
             pair[0] = (float)creal(bin);
             pair[1] = (float)cimag(bin);

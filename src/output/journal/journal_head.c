@@ -44,7 +44,7 @@ status_t journal_head_complete(const struct output_spec *making, uint32_t i,
 {
     status_t st = STATUS_OK;
     struct text text = {0};
-    TRY(memory_text(making->items[i].arithmetic, &head->arithmetic));
+    TRY(memory_text(making->items[i].spec.arithmetic, &head->arithmetic));
     TRY(text_add(&text, "CRC-32 %08x", (unsigned)making->crc));
     head->coefficients = text.data;
     text.data = NULL;

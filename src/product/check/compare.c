@@ -3,7 +3,6 @@
 #include "base/memory.h"
 #include "io/hdf5/h5_file.h"
 #include "product/check/compare_parts.h"
-#include "product/kind/kinds.h"
 
 #include <errno.h>
 #include <hdf5_hl.h>
@@ -306,88 +305,56 @@ out:
     return st;
 }
 
-static status_t compare_begin(const struct product *product, int is_moved,
-                              struct comparison *comparison, hid_t *expected, int *fd)
+/* Makes what the product must say. A file in no folder, of which only what is written takes memory:
+ * not its rows. */
+static status_t compare_make_expected(const struct comparison *comparison,
+                                      const struct product_spec *spec, hid_t *expected, int *fd)
 {
     status_t st = STATUS_OK;
     char path[64];
-    *comparison =
-        (struct comparison){.path = product->path,
-                            .is_old = product->version_of_format < PRODUCT_VERSION,
-                            .has_objects = product->version_of_format >= PRODUCT_VERSION_OF_OBJECTS,
-                            .is_moved = is_moved};
-    if (product->version_of_format < PRODUCT_VERSION_OF_EDGES) {
-        comparison->tstart_later = product->time_step / 2 / 86400;
-    }
-    /* A file in no folder, of which only what is written takes memory: not its rows. */
+    struct product_place place;
     *fd = memfd_create("expected", MFD_CLOEXEC);
-    REQUIRE(*fd >= 0, STATUS_DEVICE, "no room for what %s must say: %s", product->path,
+    REQUIRE(*fd >= 0, STATUS_DEVICE, "no room for what %s must say: %s", comparison->path,
             strerror(errno));
     snprintf(path, sizeof path, "/proc/self/fd/%d", *fd);
     TRY(h5_file_create(path, expected));
+    TRY(product_describe(*expected, spec, &place));
 out:
     return st;
-}
-
-static status_t compare(struct comparison *comparison, hid_t expected)
-{
-    status_t st = STATUS_OK;
-    struct pair pair = {-1, expected, "/"};
-    int has_last = 0;
-    TRY(h5_open_file(comparison->path, &pair.found));
-    TRY(compare_groups(comparison, &pair));
-    TRY(h5_has(pair.found, comparison->path, where_last, &has_last));
-    if (!has_last && comparison->has_objects) {
-        TRY(compare_differ(comparison, "it has no %s", where_last));
-    }
-    if (comparison->count > 1) {
-        TRY(text_add(&comparison->first, " (and %llu more differences)",
-                     (unsigned long long)comparison->count - 1));
-    }
-    REQUIRE(comparison->count == 0, STATUS_DATA, "%s is not what its job and input make of it: %s",
-            comparison->path, comparison->first.data);
-out:
-    h5_close(pair.found);
-    return st;
-}
-
-static void compare_end(struct comparison *comparison, hid_t expected, int fd)
-{
-    h5_close(expected);
-    text_free(&comparison->first);
-    if (fd >= 0) {
-        close(fd);
-    }
 }
 
 status_t compare_product(const struct product *product, int is_moved,
                          const struct product_spec *spec)
 {
     status_t st = STATUS_OK;
-    struct comparison comparison;
-    struct product_place place;
-    hid_t expected = -1;
+    int is_of_centres = product->version_of_format < PRODUCT_VERSION_OF_EDGES;
+    struct comparison comparison = {.path = product->path,
+                                    .is_old = product->version_of_format < PRODUCT_VERSION,
+                                    .is_moved = is_moved,
+                                    .tstart_later =
+                                        is_of_centres ? product->time_step / 2 / 86400 : 0};
+    struct pair pair = {-1, -1, "/"};
+    int has_last = 0;
     int fd = -1;
-    TRY(compare_begin(product, is_moved, &comparison, &expected, &fd));
-    TRY(product_describe(expected, spec, &place));
-    TRY(compare(&comparison, expected));
+    TRY(compare_make_expected(&comparison, spec, &pair.expected, &fd));
+    TRY(h5_open_file(product->path, &pair.found));
+    TRY(compare_groups(&comparison, &pair));
+    TRY(h5_has(pair.found, product->path, where_last, &has_last));
+    if (!has_last && product->version_of_format >= PRODUCT_VERSION_OF_OBJECTS) {
+        TRY(compare_differ(&comparison, "it has no %s", where_last));
+    }
+    if (comparison.count > 1) {
+        TRY(text_add(&comparison.first, " (and %llu more differences)",
+                     (unsigned long long)comparison.count - 1));
+    }
+    REQUIRE(comparison.count == 0, STATUS_DATA, "%s is not what its job and input make of it: %s",
+            product->path, comparison.first.data);
 out:
-    compare_end(&comparison, expected, fd);
-    return st;
-}
-
-status_t compare_dedispersed(const struct product *product, int is_moved,
-                             const struct dedispersed_spec *spec)
-{
-    status_t st = STATUS_OK;
-    struct comparison comparison;
-    struct product_place place;
-    hid_t expected = -1;
-    int fd = -1;
-    TRY(compare_begin(product, is_moved, &comparison, &expected, &fd));
-    TRY(dedispersed_describe(expected, spec, &place));
-    TRY(compare(&comparison, expected));
-out:
-    compare_end(&comparison, expected, fd);
+    h5_close(pair.found);
+    h5_close(pair.expected);
+    text_free(&comparison.first);
+    if (fd >= 0) {
+        close(fd);
+    }
     return st;
 }

@@ -6,15 +6,12 @@
 #ifndef VOLTMILL_PRODUCT_CHECK_COMPARE_H
 #define VOLTMILL_PRODUCT_CHECK_COMPARE_H
 
-#include "product/kind/dedispersed.h"
 #include "product/product.h"
 
 /* `is_moved`: its input was named anew, so that names of files are passed over; of an older
- * format_version, what it did not know yet and what was said in other words is, too. Fail with
+ * format_version, what it did not know yet and what was said in other words is, too. Fails with
  * DATA: the first difference with both values, and how many there are. */
 status_t compare_product(const struct product *product, int is_moved,
                          const struct product_spec *spec);
-status_t compare_dedispersed(const struct product *product, int is_moved,
-                             const struct dedispersed_spec *spec);
 
 #endif

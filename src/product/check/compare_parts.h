@@ -8,7 +8,7 @@
 
 struct comparison {
     const char *path; /* of the product, for messages */
-    int is_old, is_moved, has_objects;
+    int is_old, is_moved;
     double tstart_later; /* days by which its tstart is later than what is expected: it is the
                           * centre's in products before PRODUCT_VERSION_OF_EDGES */
     struct text first;   /* the first difference, in words */

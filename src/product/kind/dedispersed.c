@@ -2,10 +2,9 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "io/hdf5/h5_file.h"
 #include "product/kind/kinds.h"
+#include "product/kind/parts.h"
 #include "product/kind/sigproc.h"
-#include "product/spans.h"
 
 #include <hdf5_hl.h>
 #include <stdlib.h>
@@ -65,26 +64,22 @@ static status_t dedispersed_put_root(hid_t file, const struct dedispersed_spec *
 {
     status_t st = STATUS_OK;
     const struct fbh5 *input = spec->input;
-    struct product_sky sky = {input->has_start,  input->start,        input->telescope,
-                              input->source,     input->has_position, 15 * input->raj_hours,
-                              input->dej_degrees};
-    TRY(product_put_root(file, PRODUCT_DEDISPERSED, "dedispersed time series", &sky));
+    struct parts_sky sky = {input->has_start,  input->start,        input->telescope,
+                            input->source,     input->has_position, 15 * input->raj_hours,
+                            input->dej_degrees};
+    TRY(parts_put_root(file, PRODUCT_DEDISPERSED, "dedispersed time series", &sky));
     TRY(h5_put_f64(file, "first_time", spec->time.first));
     TRY(h5_put_f64(file, "time_step", spec->time.step));
 out:
     return st;
 }
 
-/* A dataset of the provenance, written at once. */
+/* A dataset of the provenance. */
 static status_t dedispersed_put_table(hid_t group, const char *name, hid_t stored, hid_t type,
                                       int rank, const hsize_t *dims, const void *values)
 {
-    status_t st = STATUS_OK;
     hid_t dataset = -1;
-    TRY(h5_create_dataset(group, name, stored, rank, dims, &dataset));
-    H5_TRY(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values), "%s cannot be written",
-           name);
-out:
+    status_t st = parts_dataset(group, name, stored, type, rank, dims, values, &dataset);
     h5_close(dataset);
     return st;
 }
@@ -109,15 +104,16 @@ out:
     return st;
 }
 
-static status_t dedispersed_put_provenance(hid_t file, const struct dedispersed_spec *spec,
+static status_t dedispersed_put_provenance(hid_t file, const struct product_spec *product,
                                            const struct product_place *place)
 {
     status_t st = STATUS_OK;
     hid_t group = -1;
+    const struct dedispersed_spec *spec = product->series;
     const hsize_t dims[2] = {spec->delays->ndms, spec->delays->nchannels};
-    TRY(product_begin_provenance(file, spec->job_text, spec->arithmetic, spec->inputs, &group));
+    TRY(parts_begin_provenance(file, product, &group));
     TRY(dedispersed_put_plan(group, spec));
-    TRY(product_reserve_counts(group, place));
+    TRY(parts_reserve_counts(group, place));
     TRY(dedispersed_put_table(group, "delays", H5T_STD_U32LE, H5T_NATIVE_UINT32, 2, dims,
                               spec->delays->table));
     TRY(dedispersed_put_table(group, "frequency", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, dims + 1,
@@ -134,44 +130,26 @@ static status_t dedispersed_put_series(hid_t file, const struct dedispersed_spec
     status_t st = STATUS_OK;
     hid_t data = -1;
     const hsize_t dims[2] = {spec->delays->ndms, spec->times};
-    TRY(product_scale_f64(file, "dm", spec->dms, dims[0], "pc cm-3", "dispersion measure"));
-    TRY(product_scale_time(file, dims[1], spec->input->has_start ? &spec->input->start : NULL,
-                           "when a pulse arrives at the reference frequency"));
+    TRY(parts_scale_f64(file, "dm", spec->dms, dims[0], "pc cm-3", "dispersion measure"));
+    TRY(parts_scale_time(file, dims[1], spec->input->has_start ? &spec->input->start : NULL,
+                         "when a pulse arrives at the reference frequency"));
     TRY(h5_create_dataset(file, "dedispersed", H5T_IEEE_F32LE, 2, dims, &data));
     TRY(dedispersed_put_header(data, spec));
-    TRY(product_attach(file, data, "dm", 0, "dm"));
-    TRY(product_attach(file, data, "time", 1, "time"));
+    TRY(parts_attach(file, data, "dm", 0, "dm"));
+    TRY(parts_attach(file, data, "time", 1, "time"));
 out:
     h5_close(data);
     return st;
 }
 
-status_t dedispersed_describe(hid_t file, const struct dedispersed_spec *spec,
-                              struct product_place *place)
+static status_t dedispersed_describe(hid_t file, const struct product_spec *spec,
+                                     const struct product_place *place)
 {
     status_t st = STATUS_OK;
-    *place = (struct product_place){.rows = spec->delays->ndms,
-                                    .row_bytes = spec->times * sizeof(float)};
-    place->span_rows = spans_rows(place->rows, place->row_bytes);
-    TRY(dedispersed_put_root(file, spec));
-    TRY(dedispersed_put_series(file, spec));
+    TRY(dedispersed_put_root(file, spec->series));
+    TRY(dedispersed_put_series(file, spec->series));
     TRY(dedispersed_put_provenance(file, spec, place));
 out:
-    return st;
-}
-
-status_t dedispersed_create(const char *path, const struct dedispersed_spec *spec,
-                            struct product_place *place)
-{
-    status_t st = STATUS_OK;
-    hid_t file = -1;
-    TRY(h5_file_create(path, &file));
-    TRY(dedispersed_describe(file, spec, place));
-    hid_t whole = file;
-    file = -1;
-    TRY(product_finish(whole, "dedispersed", place));
-out:
-    h5_close(file);
     return st;
 }
 
@@ -217,15 +195,14 @@ out:
     return st;
 }
 
-static status_t dedispersed_inspect(const char *path, struct dedispersed **out)
+static status_t dedispersed_inspect(hid_t file, struct product *product)
 {
     status_t st = STATUS_OK;
     struct dedispersed *to = NULL;
-    hid_t file = -1;
+    const char *path = product->path;
     hid_t group = -1;
     int found = 0;
     TRY(memory_zeroed(1, sizeof *to, "a product", &to));
-    TRY(h5_open_file(path, &file));
     group = H5Gopen2(file, "provenance", H5P_DEFAULT);
     H5_TRY(group, "%s has no provenance", path);
     TRY(dedispersed_need_text(group, path, "filterbank", &to->filterbank));
@@ -238,11 +215,11 @@ static status_t dedispersed_inspect(const char *path, struct dedispersed **out)
     REQUIRE(to->ndms > 0 && to->nchannels > 0, STATUS_DATA, "%s holds %zu DMs of %zu channels",
             path, to->ndms, to->nchannels);
     TRY(dedispersed_read_delays(file, path, to));
-    *out = to;
+    product->integrate = 1;
+    product->series = to;
     to = NULL;
 out:
     h5_close(group);
-    h5_close(file);
     dedispersed_destroy(to);
     return st;
 }
@@ -252,7 +229,7 @@ static const struct pack_field dedispersed_fields[] = {FIELD(filterbank), FIELD(
                                                        FIELD(constant), FIELD(reference_hz)};
 enum { FIELDS = sizeof dedispersed_fields / sizeof *dedispersed_fields };
 
-static status_t dedispersed_pack(const struct dedispersed *from, struct text *out)
+status_t dedispersed_pack(const struct dedispersed *from, struct text *out)
 {
     status_t st = STATUS_OK;
     size_t ndelays = from->ndms * from->nchannels;
@@ -265,7 +242,7 @@ out:
     return st;
 }
 
-static status_t dedispersed_unpack(struct unpack *in, struct dedispersed **out)
+status_t dedispersed_unpack(struct unpack *in, struct dedispersed **out)
 {
     status_t st = STATUS_OK;
     struct dedispersed *to = NULL;
@@ -284,30 +261,10 @@ out:
     return st;
 }
 
-static status_t dedispersed_answer(struct unpack *question, struct text *answer)
-{
-    status_t st = STATUS_OK;
-    struct dedispersed *to = NULL;
-    char *path = NULL;
-    TRY(apart_path(question, &path));
-    TRY(dedispersed_inspect(path, &to));
-    TRY(dedispersed_pack(to, answer));
-out:
-    dedispersed_destroy(to);
-    free(path);
-    return st;
-}
-
-const struct apart_task dedispersed_read_task = {"dedispersed", dedispersed_answer};
-
-status_t dedispersed_read(const char *path, struct dedispersed **out)
-{
-    status_t st = STATUS_OK;
-    struct text answer = {0};
-    TRY(apart_do_path(&dedispersed_read_task, path, &answer));
-    struct unpack in = {.data = answer.data, .length = answer.length};
-    TRY(dedispersed_unpack(&in, out));
-out:
-    text_free(&answer);
-    return st;
-}
+extern const struct kind dedispersed_kind;
+const struct kind dedispersed_kind = {.rows = "dedispersed",
+                                      .bytes = sizeof(float),
+                                      .least_dims = 2,
+                                      .most_dims = 2,
+                                      .describe = dedispersed_describe,
+                                      .inspect = dedispersed_inspect};

@@ -7,8 +7,8 @@
 #include "dsp/dispersion.h"
 #include "product/product.h"
 
+/* What is known of the series of a new product (struct product_spec). */
 struct dedispersed_spec {
-    const char *job_text, *arithmetic, *inputs; /* as struct product_spec's */
     const struct fbh5 *input;
     const double *dms;
     uint64_t times;
@@ -22,10 +22,6 @@ struct dedispersed_spec {
     const char *ifs;     /* those added up, in words */
 };
 
-/* As product_create(). */
-status_t dedispersed_create(const char *path, const struct dedispersed_spec *spec,
-                            struct product_place *place);
-
 /* What a product of the kind says of itself beside struct product. */
 struct dedispersed {
     double *dms; /* [ndms] */
@@ -38,9 +34,10 @@ struct dedispersed {
     double constant, reference_hz;
 };
 
-/* Fails with DATA. */
-status_t dedispersed_read(const char *path, struct dedispersed **out);
 void dedispersed_destroy(struct dedispersed *dedispersed);
-extern const struct apart_task dedispersed_read_task;
+
+/* For product_open(), which asks apart (io/apart/apart.h). Fail with DEVICE, or with DATA. */
+status_t dedispersed_pack(const struct dedispersed *from, struct text *out);
+status_t dedispersed_unpack(struct unpack *in, struct dedispersed **out);
 
 #endif

@@ -1,7 +1,9 @@
 /* Power as an FBH5 filterbank: /data float [time][if][frequency], as blimpy, turbo_seti and rawspec
  * read and write it. An "if" is one station, beam and polarisation. */
 #include "base/memory.h"
+#include "product/kind/bank.h"
 #include "product/kind/kinds.h"
+#include "product/kind/parts.h"
 #include "product/kind/sigproc.h"
 
 #include <math.h>
@@ -17,7 +19,7 @@ static status_t power_name_ifs(const struct archive *archive, char ***out, uint3
     uint32_t total = 1;
     struct text text = {0};
     for (int i = 0; i < 3; i++) {
-        TRY(product_names(archive, axes[i], &names[i]));
+        TRY(parts_name_axis(archive, axes[i], &names[i]));
         total *= archive->nselected[axes[i]];
     }
     TRY(memory_zeroed(total, sizeof *ifs, "names", &ifs));
@@ -50,8 +52,8 @@ static status_t power_put_header(hid_t data, const struct product_spec *spec, ui
 {
     status_t st = STATUS_OK;
     const struct archive *archive = spec->archive;
-    uint64_t count = product_frequencies(spec);
-    struct time_axis time = product_time(spec);
+    uint64_t count = bank_frequencies(spec);
+    struct time_axis time = bank_time(spec);
     struct utc start = utc_add(archive->start, axes_leading_edge(time));
     double spacing = archive_chan_width_hz(archive) / spec->channels;
     TRY(h5_put_i32(data, "machine_id", 0));
@@ -67,7 +69,7 @@ static status_t power_put_header(hid_t data, const struct product_spec *spec, ui
     TRY(h5_put_f64(data, "src_dej", archive->has_position ? archive->dec_deg : 0));
     TRY(h5_put_f64(data, "az_start", 0));
     TRY(h5_put_f64(data, "za_start", 0));
-    TRY(h5_put_f64(data, "fch1", product_frequency(spec, 0) / 1e6));
+    TRY(h5_put_f64(data, "fch1", bank_frequency(spec, 0) / 1e6));
     TRY(h5_put_f64(data, "foff", spacing / 1e6));
     TRY(h5_put_f64(data, "tstart", archive->has_start ? utc_mjd(start) : 0));
     TRY(h5_put_f64(data, "tsamp", time.step));
@@ -83,27 +85,39 @@ out:
     return st;
 }
 
-status_t power_create(hid_t file, const struct product_spec *spec, hid_t *out)
+static status_t power_describe(hid_t file, const struct product_spec *spec,
+                               const struct product_place *place)
 {
     status_t st = STATUS_OK;
+    hid_t data = -1;
     char **ifs = NULL;
     uint32_t nifs = 0;
+    TRY(bank_describe(file, spec, place, "power spectra"));
     TRY(power_name_ifs(spec->archive, &ifs, &nifs));
     TRY(h5_put_text(file, "CLASS", "FILTERBANK"));
     TRY(h5_put_text(file, "VERSION", "1.0"));
-    hsize_t dims[3] = {spec->rows, nifs, product_frequencies(spec)};
+    hsize_t dims[3] = {spec->rows, nifs, bank_frequencies(spec)};
     REQUIRE(dims[2] <= INT32_MAX, STATUS_USAGE,
             "%llu channels do not fit a filterbank, whose header counts to %d",
             (unsigned long long)dims[2], INT32_MAX);
-    TRY(h5_create_dataset(file, "data", H5T_IEEE_F32LE, 3, dims, out));
-    TRY(power_put_header(*out, spec, nifs));
-    TRY(product_scale_texts(file, "pol", ifs, nifs,
-                            "station/beam/polarisation of each if, as far as the archive has such "
-                            "axes"));
-    TRY(product_attach(file, *out, "time", 0, "time"));
-    TRY(product_attach(file, *out, "pol", 1, "feed_id"));
-    TRY(product_attach(file, *out, "frequency", 2, "frequency"));
+    TRY(h5_create_dataset(file, "data", H5T_IEEE_F32LE, 3, dims, &data));
+    TRY(power_put_header(data, spec, nifs));
+    TRY(parts_scale_texts(file, "pol", ifs, nifs,
+                          "station/beam/polarisation of each if, as far as the archive has such "
+                          "axes"));
+    TRY(parts_attach(file, data, "time", 0, "time"));
+    TRY(parts_attach(file, data, "pol", 1, "feed_id"));
+    TRY(parts_attach(file, data, "frequency", 2, "frequency"));
 out:
     h5_free_texts(ifs, nifs);
+    h5_close(data);
     return st;
 }
+
+extern const struct kind power_kind;
+const struct kind power_kind = {.rows = "data",
+                                .bytes = sizeof(float),
+                                .least_dims = 3,
+                                .most_dims = 3,
+                                .describe = power_describe,
+                                .inspect = bank_inspect};

@@ -1,12 +1,8 @@
 /* Complex spectra: /spectra, {r, i} float [time][station][beam][pol][frequency]; station and beam
  * only when the archive has such an axis. */
+#include "product/kind/bank.h"
 #include "product/kind/kinds.h"
-
-const char *product_data_name(enum product_kind kind)
-{
-    static const char *const names[] = {"spectra", "data", "dedispersed"};
-    return names[kind];
-}
+#include "product/kind/parts.h"
 
 static status_t spectra_pair_type(hid_t *out)
 {
@@ -24,23 +20,26 @@ static status_t spectra_attach_names(hid_t file, hid_t data, const struct archiv
     status_t st = STATUS_OK;
     char **names = NULL;
     const char *name = axis_name(axis);
-    TRY(product_names(archive, axis, &names));
-    TRY(product_scale_texts(file, name, names, archive->nselected[axis], name));
-    TRY(product_attach(file, data, name, dim, name));
+    TRY(parts_name_axis(archive, axis, &names));
+    TRY(parts_scale_texts(file, name, names, archive->nselected[axis], name));
+    TRY(parts_attach(file, data, name, dim, name));
 out:
     h5_free_texts(names, names ? archive->nselected[axis] : 0);
     return st;
 }
 
-status_t spectra_create(hid_t file, const struct product_spec *spec, hid_t *out)
+static status_t spectra_describe(hid_t file, const struct product_spec *spec,
+                                 const struct product_place *place)
 {
     status_t st = STATUS_OK;
+    hid_t data = -1;
     const struct archive *archive = spec->archive;
     static const enum axis axes[] = {AXIS_STATION, AXIS_BEAM, AXIS_POL};
     hid_t type = -1;
     hsize_t dims[5] = {spec->rows};
     int rank = 1;
     struct text words = {0};
+    TRY(bank_describe(file, spec, place, "complex spectra"));
     TRY(text_add(&words, "time"));
     for (int i = 0; i < 3; i++) {
         if (axes[i] == AXIS_POL || archive->present[axes[i]]) {
@@ -48,25 +47,34 @@ status_t spectra_create(hid_t file, const struct product_spec *spec, hid_t *out)
             TRY(text_add(&words, ",%s", axis_name(axes[i])));
         }
     }
-    dims[rank++] = product_frequencies(spec);
+    dims[rank++] = bank_frequencies(spec);
     TRY(text_add(&words, ",frequency"));
     TRY(spectra_pair_type(&type));
-    TRY(h5_create_dataset(file, "spectra", type, rank, dims, out));
-    TRY(h5_put_text(*out, "axes", words.data));
-    TRY(h5_put_text(*out, "long_name",
+    TRY(h5_create_dataset(file, "spectra", type, rank, dims, &data));
+    TRY(h5_put_text(data, "axes", words.data));
+    TRY(h5_put_text(data, "long_name",
                     "complex spectra, volts of the archive times the filter's "
                     "gain"));
-    TRY(product_attach(file, *out, "time", 0, "time"));
-    TRY(product_attach(file, *out, "frequency", (unsigned)rank - 1, "frequency"));
+    TRY(parts_attach(file, data, "time", 0, "time"));
+    TRY(parts_attach(file, data, "frequency", (unsigned)rank - 1, "frequency"));
     int dim = 1;
     for (int i = 0; i < 3; i++) {
         if (axes[i] == AXIS_POL || archive->present[axes[i]]) {
-            TRY(spectra_attach_names(file, *out, archive, axes[i], (unsigned)dim));
+            TRY(spectra_attach_names(file, data, archive, axes[i], (unsigned)dim));
             dim++;
         }
     }
 out:
     text_free(&words);
     h5_close(type);
+    h5_close(data);
     return st;
 }
+
+extern const struct kind spectra_kind;
+const struct kind spectra_kind = {.rows = "spectra",
+                                  .bytes = 2 * sizeof(float),
+                                  .least_dims = 3,
+                                  .most_dims = 5,
+                                  .describe = spectra_describe,
+                                  .inspect = bank_inspect};

@@ -44,10 +44,10 @@ status_t tune_ppf_problem(backend_t *backend, const struct channelise_spec *spec
                  spec->conjugate ? ", conjugate" : "",
                  spec->has_missing_value ? ", missing value" : ""));
     for (uint32_t i = 0; i < spec->noutputs; i++) {
-        TRY(text_add(&out->words, ", %s/%" PRIu64, product_name(spec->outputs[i].kind),
+        TRY(text_add(&out->words, ", %s/%" PRIu64, quantity_name(spec->outputs[i].quantity),
                      spec->outputs[i].integrate));
         integrate += (double)spec->outputs[i].integrate;
-        out->features[2] += spec->outputs[i].kind == PRODUCT_SPECTRA;
+        out->features[2] += spec->outputs[i].quantity == QUANTITY_SPECTRA;
     }
     out->features[3] += integrate;
     TRY(tune_problem_end(out));

@@ -55,7 +55,7 @@ static void trial_shrink(ppf_trial_t *trial, const struct channelise_spec *spec)
 
 size_t ppf_trial_row_floats(const struct channelise_spec *spec, uint32_t i)
 {
-    return (size_t)spec->nchannels * (spec->outputs[i].kind == PRODUCT_SPECTRA ? 2 : 1);
+    return (size_t)spec->nchannels * (spec->outputs[i].quantity == QUANTITY_SPECTRA ? 2 : 1);
 }
 
 uint64_t ppf_trial_rows_of(const struct channelise_spec *spec, uint32_t i, uint64_t spectra)
@@ -301,7 +301,7 @@ static int trial_is_wrong(const struct channelise_spec *spec, uint32_t output, c
 {
     const struct channelise_output *what = &spec->outputs[output];
     struct agreement agreement = {0};
-    agreement_row(&agreement, what->kind, found, expected, spec->nchannels, what->integrate);
+    agreement_row(&agreement, what->quantity, found, expected, spec->nchannels, what->integrate);
     return !(agreement.worst <= 2 * agreement_worst_limit);
 }
 

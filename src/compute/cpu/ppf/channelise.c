@@ -65,7 +65,7 @@ struct cpu {
 
 static int channelise_is_summed(const struct channelise_output *output)
 {
-    return output->kind == PRODUCT_POWER && output->integrate > 1;
+    return output->quantity == QUANTITY_POWER && output->integrate > 1;
 }
 
 /* The numbers of a choice: kernels; spectra that are filtered in one go, 0: as the cache suggests.
@@ -327,7 +327,7 @@ static void channelise_deliver(const struct block *block, struct scratch *scratc
         if ((int)i == block->direct) {
             continue;
         }
-        if (spec->outputs[i].kind == PRODUCT_SPECTRA) {
+        if (spec->outputs[i].quantity == QUANTITY_SPECTRA) {
             memcpy(channelise_spectrum_row(block, (int)i, stream, s), kept,
                    nchannels * 2 * sizeof(float));
         } else if (!cpu->sums[i]) {
@@ -474,7 +474,7 @@ static void channelise_run_sums(void *context, uint32_t thread, uint64_t task)
 static int channelise_first_spectra(const struct channelise_spec *spec)
 {
     for (uint32_t i = 0; i < spec->noutputs; i++) {
-        if (spec->outputs[i].kind == PRODUCT_SPECTRA) {
+        if (spec->outputs[i].quantity == QUANTITY_SPECTRA) {
             return (int)i;
         }
     }

@@ -76,7 +76,7 @@ void opencl_channelise_begin(channelise_t *channelise, uint64_t first_spectrum)
 static uint64_t channelise_row_bytes(const struct channelise_spec *spec, uint32_t i,
                                      uint32_t nstreams, uint64_t rows)
 {
-    uint64_t parts = spec->outputs[i].kind == PRODUCT_SPECTRA ? 2 : 1;
+    uint64_t parts = spec->outputs[i].quantity == QUANTITY_SPECTRA ? 2 : 1;
     return rows * nstreams * spec->nchannels * parts * sizeof(float);
 }
 

@@ -170,7 +170,7 @@ static status_t choose_write_key(const device_t *device, const struct channelise
                  spec->first_channel, spec->nchannels));
     TRY(text_add(key, "kernel %d fft %d\n", (int)spec->kernel, (int)spec->fft));
     for (uint32_t i = 0; i < spec->noutputs; i++) {
-        TRY(text_add(key, "output %d %llu\n", (int)spec->outputs[i].kind,
+        TRY(text_add(key, "output %d %llu\n", (int)spec->outputs[i].quantity,
                      (unsigned long long)spec->outputs[i].integrate));
     }
     for (int i = 0; i < SOURCES; i++) {

@@ -166,7 +166,7 @@ uint64_t ppf_bytes(const struct channelise_spec *spec)
                      channelise_samples(spec) * (spec->taps + 4) * sizeof(float);
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         uint64_t grains = grain_most(spec->max_spectra, spec->outputs[i].integrate);
-        bytes += spec->outputs[i].kind == PRODUCT_POWER
+        bytes += spec->outputs[i].quantity == QUANTITY_POWER
                      ? (grains + 2) * spec->nstreams * spec->nchannels * sizeof(float)
                      : 0;
     }
@@ -179,7 +179,7 @@ static void ppf_set_route(ppf_t *bank)
     int is_fused = bank->choice.kernel == KERNEL_FUSED;
     bank->route = ROUTE_TILES;
     for (uint32_t i = 0; i < spec->noutputs; i++) {
-        if (spec->outputs[i].kind == PRODUCT_SPECTRA && ppf_has_all_channels(spec) &&
+        if (spec->outputs[i].quantity == QUANTITY_SPECTRA && ppf_has_all_channels(spec) &&
             (is_fused || spec->is_complex)) {
             bank->route = ROUTE_WHOLE;
             bank->full = i;

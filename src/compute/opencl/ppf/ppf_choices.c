@@ -29,9 +29,9 @@ struct fir_shape ppf_fir(const struct channelise_choice *choice)
 
 enum detect_kind ppf_kind(const struct channelise_output *output)
 {
-    return output->kind == PRODUCT_SPECTRA ? DETECT_SPECTRA
-           : output->integrate == 1        ? DETECT_POWER
-                                           : DETECT_GRAINS;
+    return output->quantity == QUANTITY_SPECTRA ? DETECT_SPECTRA
+           : output->integrate == 1             ? DETECT_POWER
+                                                : DETECT_GRAINS;
 }
 
 int ppf_fused_mode(const struct channelise_spec *spec)

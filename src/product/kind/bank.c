@@ -1,0 +1,180 @@
+/* What products of a filter bank hold beside their rows: axes, filter, and what both mean. */
+#include "product/kind/bank.h"
+
+#include "base/memory.h"
+#include "product/kind/parts.h"
+
+#include <stdlib.h>
+
+static const char time_convention[] =
+    "Sample n of the observation is taken at start + n / sample_rate_hz. Spectrum s is made of the "
+    "`taps` raw spectra s .. s + taps - 1 of the selected samples; its time stamp is the centre of "
+    "these, the mean of the times of all their samples; a dump is stamped with the mean of its "
+    "spectra. /time holds seconds after sample 0 of the observation, whose UTC is start_mjd_day "
+    "(Modified Julian Day) and start_second (second of that day).";
+
+static const char frequency_convention[] =
+    "/frequency holds the sky frequency of each channel's centre in Hz. With Y[m] = sum_n y[n] "
+    "exp(-2 pi i n m / P), a channel covers its centre +- half of the channel spacing. Complex "
+    "samples of sideband -1 were conjugated, so that frequency rises with m. Real ones of sideband "
+    "-1 are turned round in ascending order, and left in fft order, where frequency falls with m. "
+    "Coarse channels follow each other in the order of their centres.";
+
+static const char filter_convention[] =
+    "y[n] = sum_t x[(s + t) P + n] b[t][n], t = 0 .. taps - 1, P = samples_per_spectrum; b is "
+    "/coefficients, b[0][0] weighs the oldest sample. In ascending order the filter also "
+    "multiplies "
+    "by (-1)^n if samples are complex, which moves frequency 0 to channel P / 2, or real of "
+    "sideband "
+    "-1, which turns the band round.";
+
+static const char missing_convention[] =
+    "Samples that are missing (not a number, infinite, equal to the archive's missing_value, or in "
+    "a gap that it declares) entered the filter as zero volts. gap_samples counts those in "
+    "gaps, missing_samples the others, over all selected streams and the raw spectra that the "
+    "filter "
+    "took: the selection but for a last incomplete one.";
+
+struct time_axis bank_time(const struct product_spec *spec)
+{
+    return axes_time(spec->archive->sample_rate_hz, spec->archive->first_sample,
+                     spec->samples_per_spectrum, spec->taps, spec->integrate);
+}
+
+uint64_t bank_frequencies(const struct product_spec *spec)
+{
+    return (uint64_t)spec->archive->nselected[AXIS_CHAN] * spec->nchannels;
+}
+
+double bank_frequency(const struct product_spec *spec, uint64_t at)
+{
+    const struct archive *archive = spec->archive;
+    uint64_t chan = archive->selected[AXIS_CHAN][at / spec->nchannels];
+    uint32_t k = spec->first_channel + (uint32_t)(at % spec->nchannels);
+    return axes_channel_hz(archive->freq_hz[chan], archive->sample_rate_hz, archive->is_complex,
+                           archive->sideband, spec->order, spec->channels, k);
+}
+
+/* /time (its values come with the rows) and /frequency. */
+static status_t bank_put_scales(hid_t file, const struct product_spec *spec)
+{
+    status_t st = STATUS_OK;
+    double *frequency = NULL;
+    uint64_t count = bank_frequencies(spec);
+    TRY(memory_zeroed((size_t)count, sizeof *frequency, "frequencies", &frequency));
+    for (uint64_t i = 0; i < count; i++) {
+        frequency[i] = bank_frequency(spec, i);
+    }
+    TRY(parts_scale_time(file, spec->rows, spec->archive->has_start ? &spec->archive->start : NULL,
+                         "centre of the samples that make the spectra of a dump"));
+    TRY(parts_scale_f64(file, "frequency", frequency, count, "Hz",
+                        "sky frequency of the channel's centre"));
+out:
+    free(frequency);
+    return st;
+}
+
+/* A scale that only counts: netCDF readers want one for every dimension. */
+static status_t bank_put_count_scale(hid_t file, const char *name, uint32_t count)
+{
+    status_t st = STATUS_OK;
+    double *values = NULL;
+    TRY(memory_zeroed(count, sizeof *values, name, &values));
+    for (uint32_t i = 0; i < count; i++) {
+        values[i] = i;
+    }
+    TRY(parts_scale_f64(file, name, values, count, "1", name));
+out:
+    free(values);
+    return st;
+}
+
+static status_t bank_put_coefficients(hid_t file, const struct product_spec *spec)
+{
+    status_t st = STATUS_OK;
+    hid_t dataset = -1;
+    hsize_t dims[2] = {spec->taps, spec->samples_per_spectrum};
+    TRY(bank_put_count_scale(file, "tap", spec->taps));
+    TRY(bank_put_count_scale(file, "sample", spec->samples_per_spectrum));
+    TRY(parts_dataset(file, "coefficients", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 2, dims, spec->coeff,
+                      &dataset));
+    TRY(h5_put_text(dataset, "long_name", "prototype filter, oldest sample first"));
+    TRY(parts_attach(file, dataset, "tap", 0, "tap"));
+    TRY(parts_attach(file, dataset, "sample", 1, "sample"));
+out:
+    h5_close(dataset);
+    return st;
+}
+
+static status_t bank_put_provenance(hid_t file, const struct product_spec *spec,
+                                    const struct product_place *place)
+{
+    status_t st = STATUS_OK;
+    hid_t group = -1;
+    TRY(parts_begin_provenance(file, spec, &group));
+    TRY(h5_put_text(group, "time_convention", time_convention));
+    TRY(h5_put_text(group, "frequency_convention", frequency_convention));
+    TRY(h5_put_text(group, "filter_convention", filter_convention));
+    TRY(h5_put_text(group, "missing_convention", missing_convention));
+    uint64_t used = spec->archive->samples - spec->archive->samples % spec->samples_per_spectrum;
+    TRY(h5_put_u64(group, "gap_samples", archive_gap_samples(spec->archive, used)));
+    TRY(parts_reserve_counts(group, place));
+out:
+    h5_close(group);
+    return st;
+}
+
+/* What the root says of time, band and filter. */
+static status_t bank_put_root(hid_t file, const struct product_spec *spec, const char *title)
+{
+    status_t st = STATUS_OK;
+    const struct archive *archive = spec->archive;
+    struct parts_sky sky = {archive->has_start, archive->start,        archive->telescope,
+                            archive->source,    archive->has_position, archive->ra_deg,
+                            archive->dec_deg};
+    TRY(parts_put_root(file, spec->kind, title, &sky));
+    struct time_axis time = bank_time(spec);
+    TRY(h5_put_f64(file, "first_time", time.first));
+    TRY(h5_put_f64(file, "time_step", time.step));
+    TRY(h5_put_f64(file, "sample_rate_hz", archive->sample_rate_hz));
+    TRY(h5_put_text(file, "domain", archive->is_complex ? "complex" : "real"));
+    TRY(h5_put_i32(file, "sideband", archive->sideband));
+    TRY(h5_put_i32(file, "channels", (int32_t)spec->channels));
+    TRY(h5_put_i32(file, "taps", (int32_t)spec->taps));
+    TRY(h5_put_u64(file, "integrate", spec->integrate));
+    TRY(h5_put_u64(file, "first_sample", archive->first_sample));
+    TRY(h5_put_text(file, "order", order_name(spec->order)));
+out:
+    return st;
+}
+
+status_t bank_describe(hid_t file, const struct product_spec *spec,
+                       const struct product_place *place, const char *title)
+{
+    status_t st = STATUS_OK;
+    TRY(bank_put_root(file, spec, title));
+    TRY(bank_put_scales(file, spec));
+    TRY(bank_put_coefficients(file, spec));
+    TRY(bank_put_provenance(file, spec, place));
+out:
+    return st;
+}
+
+status_t bank_inspect(hid_t file, struct product *product)
+{
+    status_t st = STATUS_OK;
+    const char *path = product->path;
+    uint64_t numbers[3] = {0};
+    size_t count = 0;
+    TRY(parts_need_u64(file, path, "channels", &numbers[0]));
+    TRY(parts_need_u64(file, path, "taps", &numbers[1]));
+    TRY(parts_need_u64(file, path, "integrate", &product->integrate));
+    TRY(parts_need_f64(file, path, "sample_rate_hz", &product->sample_rate_hz));
+    product->channels = (uint32_t)numbers[0];
+    product->taps = (uint32_t)numbers[1];
+    TRY(h5_read_f64s(file, path, "frequency", &product->frequency_hz, &count));
+    REQUIRE(count == product->frequencies, STATUS_DATA, "%s has %llu channels, but %zu frequencies",
+            path, (unsigned long long)product->frequencies, count);
+out:
+    return st;
+}

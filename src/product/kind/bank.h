@@ -1,0 +1,23 @@
+/* What products of a filter bank (spectra, power) have in common: times, frequencies, the filter.
+ */
+#ifndef VOLTMILL_PRODUCT_KIND_BANK_H
+#define VOLTMILL_PRODUCT_KIND_BANK_H
+
+#include "product/product.h"
+
+#include <hdf5.h>
+
+struct time_axis bank_time(const struct product_spec *spec);
+
+/* How many channels a row has, coarse channels stitched, and the sky frequency of one of them. */
+uint64_t bank_frequencies(const struct product_spec *spec);
+double bank_frequency(const struct product_spec *spec, uint64_t at);
+
+/* Puts all but the dataset of rows into a new file: root, axes, filter, provenance. */
+status_t bank_describe(hid_t file, const struct product_spec *spec,
+                       const struct product_place *place, const char *title);
+
+/* Reads back what these products say beside what all do. Fails with DATA. */
+status_t bank_inspect(hid_t file, struct product *product);
+
+#endif

@@ -1,0 +1,219 @@
+/* Scales, root, provenance: what the kinds of products put into a new file alike. */
+#include "product/kind/parts.h"
+
+#include "base/memory.h"
+#include "product/spans.h"
+
+#include <hdf5_hl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char crc_convention[] =
+    "crc32[i] is the CRC-32 (zlib, PNG) of the bytes, as they are stored, of rows i * span_rows to "
+    "(i + 1) * span_rows - 1, the last span ending with the last row.";
+
+status_t parts_dataset(hid_t at, const char *name, hid_t stored, hid_t type, int rank,
+                       const hsize_t *dims, const void *values, hid_t *out)
+{
+    status_t st = STATUS_OK;
+    TRY(h5_create_dataset(at, name, stored, rank, dims, out));
+    if (values) {
+        H5_TRY(H5Dwrite(*out, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values), "%s cannot be written",
+               name);
+    }
+out:
+    return st;
+}
+
+status_t parts_scale_f64(hid_t file, const char *name, const double *values, hsize_t count,
+                         const char *units, const char *long_name)
+{
+    status_t st = STATUS_OK;
+    hid_t dataset = -1;
+    TRY(parts_dataset(file, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, &count, values, &dataset));
+    H5_TRY(H5DSset_scale(dataset, name), "%s cannot be made a scale", name);
+    TRY(h5_put_text(dataset, "units", units));
+    TRY(h5_put_text(dataset, "long_name", long_name));
+out:
+    h5_close(dataset);
+    return st;
+}
+
+status_t parts_scale_texts(hid_t file, const char *name, char *const *texts, hsize_t count,
+                           const char *long_name)
+{
+    status_t st = STATUS_OK;
+    hid_t dataset = -1;
+    char *packed = NULL;
+    size_t longest = 1;
+    hid_t type = H5Tcopy(H5T_C_S1);
+    for (hsize_t i = 0; i < count; i++) {
+        longest = max_u64(longest, strlen(texts[i]) + 1);
+    }
+    H5_TRY(H5Tset_size(type, longest), "scale %s cannot be made", name);
+    H5_TRY(H5Tset_cset(type, H5T_CSET_UTF8), "scale %s cannot be made", name);
+    TRY(memory_zeroed((size_t)count, longest, name, &packed));
+    for (hsize_t i = 0; i < count; i++) {
+        memcpy(packed + i * longest, texts[i], strlen(texts[i]));
+    }
+    TRY(parts_dataset(file, name, type, type, 1, &count, packed, &dataset));
+    H5_TRY(H5DSset_scale(dataset, name), "%s cannot be made a scale", name);
+    TRY(h5_put_text(dataset, "long_name", long_name));
+out:
+    free(packed);
+    h5_close(dataset);
+    h5_close(type);
+    return st;
+}
+
+status_t parts_attach(hid_t file, hid_t data, const char *scale, unsigned dim, const char *label)
+{
+    status_t st = STATUS_OK;
+    hid_t dataset = H5Dopen2(file, scale, H5P_DEFAULT);
+    H5_TRY(dataset, "scale %s cannot be opened", scale);
+    H5_TRY(H5DSattach_scale(data, dataset, dim), "scale %s cannot be attached", scale);
+    H5_TRY(H5DSset_label(data, dim, label), "dimension %s cannot be labelled", label);
+out:
+    h5_close(dataset);
+    return st;
+}
+
+status_t parts_name_axis(const struct archive *archive, enum axis axis, char ***out)
+{
+    status_t st = STATUS_OK;
+    char **texts = NULL;
+    uint32_t count = archive->nselected[axis];
+    TRY(memory_zeroed(count, sizeof *texts, "names", &texts));
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t index = archive->selected[axis][i];
+        char number[24];
+        snprintf(number, sizeof number, "%llu", (unsigned long long)index);
+        TRY(memory_text(archive->names[axis] ? archive->names[axis][index] : number, &texts[i]));
+    }
+    *out = texts;
+    texts = NULL;
+out:
+    h5_free_texts(texts, count);
+    return st;
+}
+
+status_t parts_scale_time(hid_t file, uint64_t count, const struct utc *start,
+                          const char *long_name)
+{
+    char units[UNITS_TEXT + 32] = "s";
+    if (start) {
+        /* To the nanosecond: readers of CF times add the values of /time to this. */
+        char text[UNITS_TEXT];
+        struct utc utc = utc_add(*start, 0.5e-9);
+        double second = floor(utc.second);
+        units_utc((struct utc){utc.mjd_day, second}, text);
+        snprintf(units, sizeof units, "seconds since %.19s.%09u", text,
+                 (unsigned)((utc.second - second) * 1e9));
+    }
+    return parts_scale_f64(file, "time", NULL, count, units, long_name);
+}
+
+status_t parts_reserve_counts(hid_t group, const struct product_place *place)
+{
+    status_t st = STATUS_OK;
+    hid_t missing = -1;
+    hid_t crc = -1;
+    hid_t holes = -1;
+    hsize_t spans = spans_count(place);
+    hsize_t rows = place->rows;
+    TRY(h5_create_dataset(group, "missing_samples", H5T_STD_U64LE, 0, NULL, &missing));
+    TRY(h5_put_text(missing, "long_name", "samples found missing while reading, all streams"));
+    TRY(h5_create_dataset(group, "crc32", H5T_STD_U32LE, 1, &spans, &crc));
+    TRY(h5_put_u64(crc, "span_rows", place->span_rows));
+    TRY(h5_put_text(crc, "long_name", crc_convention));
+    TRY(h5_create_dataset(group, "holes", H5T_STD_U8LE, 1, &rows, &holes));
+    TRY(h5_put_text(holes, "long_name",
+                    "1: the row is NaN, because a part of its input could not be read (of a "
+                    "dedispersed series: some of the DM's times are)"));
+out:
+    h5_close(missing);
+    h5_close(crc);
+    h5_close(holes);
+    return st;
+}
+
+status_t parts_begin_provenance(hid_t file, const struct product_spec *spec, hid_t *out)
+{
+    status_t st = STATUS_OK;
+    char libraries[96];
+    unsigned version[3] = {0};
+    hid_t group = -1;
+    hid_t plist = H5Pcreate(H5P_GROUP_CREATE);
+    H5_TRY(H5Pset_obj_track_times(plist, 0), "the provenance cannot be made");
+    /* In a heap from the first attribute on: a long job does not fit an object header's 64 KiB. */
+    H5_TRY(H5Pset_attr_phase_change(plist, 0, 0), "the provenance cannot be made");
+    group = H5Gcreate2(file, "provenance", H5P_DEFAULT, plist, H5P_DEFAULT);
+    H5_TRY(group, "the provenance cannot be made");
+    H5get_libversion(&version[0], &version[1], &version[2]);
+    snprintf(libraries, sizeof libraries, "HDF5 %u.%u.%u", version[0], version[1], version[2]);
+    TRY(h5_put_text(group, "software", "voltmill"));
+    TRY(h5_put_text(group, "version", VOLTMILL_VERSION));
+    TRY(h5_put_text(group, "libraries", libraries));
+    TRY(h5_put_text(group, "job", spec->job_text));
+    if (spec->arithmetic) {
+        TRY(h5_put_text(group, "arithmetic", spec->arithmetic));
+    }
+    TRY(h5_put_text(group, "inputs", spec->inputs ? spec->inputs : ""));
+    *out = group;
+    group = -1;
+out:
+    h5_close(group);
+    h5_close(plist);
+    return st;
+}
+
+status_t parts_put_root(hid_t file, enum product_kind kind, const char *title,
+                        const struct parts_sky *sky)
+{
+    status_t st = STATUS_OK;
+    TRY(h5_put_text(file, "format", product_name(kind)));
+    TRY(h5_put_i32(file, "format_version", PRODUCT_VERSION));
+    TRY(h5_put_text(file, "Conventions", "CF-1.8"));
+    TRY(h5_put_text(file, "title", title));
+    if (sky->has_start) {
+        TRY(h5_put_i32(file, "start_mjd_day", sky->start.mjd_day));
+        TRY(h5_put_f64(file, "start_second", sky->start.second));
+        TRY(h5_put_text(file, "time_scale", "UTC"));
+    }
+    if (sky->telescope) {
+        TRY(h5_put_text(file, "telescope", sky->telescope));
+    }
+    if (sky->source) {
+        TRY(h5_put_text(file, "source", sky->source));
+    }
+    if (sky->has_position) {
+        TRY(h5_put_f64(file, "ra_deg", sky->ra_deg));
+        TRY(h5_put_f64(file, "dec_deg", sky->dec_deg));
+    }
+out:
+    return st;
+}
+
+status_t parts_need_f64(hid_t object, const char *where, const char *name, double *value)
+{
+    status_t st = STATUS_OK;
+    int found = 0;
+    TRY(h5_get_f64(object, where, name, value, &found));
+    REQUIRE(found, STATUS_DATA, "%s: attribute %s is missing: not a whole product", where, name);
+out:
+    return st;
+}
+
+status_t parts_need_u64(hid_t object, const char *where, const char *name, uint64_t *value)
+{
+    status_t st = STATUS_OK;
+    int found = 0;
+    int64_t number = 0;
+    TRY(h5_get_i64(object, where, name, &number, &found));
+    REQUIRE(found && number >= 0, STATUS_DATA,
+            "%s: attribute %s is missing or negative: not a whole product", where, name);
+    *value = (uint64_t)number;
+out:
+    return st;
+}

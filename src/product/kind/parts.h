@@ -1,0 +1,44 @@
+/* What the kinds of products put into a new file alike. Private to product/. */
+#ifndef VOLTMILL_PRODUCT_KIND_PARTS_H
+#define VOLTMILL_PRODUCT_KIND_PARTS_H
+
+#include "io/hdf5/h5.h"
+#include "product/product.h"
+
+/* A dataset in one piece (h5_create_dataset()) with these values; NULL: they come later. */
+status_t parts_dataset(hid_t at, const char *name, hid_t stored, hid_t type, int rank,
+                       const hsize_t *dims, const void *values, hid_t *out);
+
+/* Dimension scales; without values the dataset is only reserved. */
+status_t parts_scale_f64(hid_t file, const char *name, const double *values, hsize_t count,
+                         const char *units, const char *long_name);
+status_t parts_scale_texts(hid_t file, const char *name, char *const *texts, hsize_t count,
+                           const char *long_name);
+/* /time, whose values come with the rows: seconds since `start` (NULL: unknown). */
+status_t parts_scale_time(hid_t file, uint64_t count, const struct utc *start,
+                          const char *long_name);
+status_t parts_attach(hid_t file, hid_t data, const char *scale, unsigned dim, const char *label);
+
+/* Names (or else numbers) of the selected indices of an axis; h5_free_texts() returns them. */
+status_t parts_name_axis(const struct archive *archive, enum axis axis, char ***out);
+
+/* What the root of every product says of the observation. */
+struct parts_sky {
+    int has_start;
+    struct utc start;
+    const char *telescope, *source; /* NULL when unknown */
+    int has_position;
+    double ra_deg, dec_deg;
+};
+status_t parts_put_root(hid_t file, enum product_kind kind, const char *title,
+                        const struct parts_sky *sky);
+
+/* The group /provenance with what all products have, and room for what is counted on the way. */
+status_t parts_begin_provenance(hid_t file, const struct product_spec *spec, hid_t *out);
+status_t parts_reserve_counts(hid_t group, const struct product_place *place);
+
+/* Attributes that a product must have. Fail with DATA. */
+status_t parts_need_f64(hid_t object, const char *where, const char *name, double *value);
+status_t parts_need_u64(hid_t object, const char *where, const char *name, uint64_t *value);
+
+#endif
