@@ -17,7 +17,7 @@ PYTHON ?= /usr/bin/python3
 MPI_MODULE ?= $(firstword $(foreach m,ompi-c mpich,$(if $(shell $(PKG_CONFIG) --exists $(m) 2>/dev/null && echo y),$(m))))
 HDF5_MODULE ?= $(firstword $(foreach m,hdf5-openmpi hdf5-mpi hdf5,$(if $(shell $(PKG_CONFIG) --exists $(m) 2>/dev/null && echo y),$(m))))
 HAS_OPENCL := $(filter-out 0 no,$(OPENCL))
-MODULES = $(MPI_MODULE) $(HDF5_MODULE) libcyaml yaml-0.1 zlib libdeflate fftw3 fftw3f $(if $(HAS_OPENCL),OpenCL)
+MODULES = $(MPI_MODULE) $(HDF5_MODULE) yaml-0.1 zlib libdeflate fftw3 fftw3f $(if $(HAS_OPENCL),OpenCL)
 # -isystem: our warnings are about our code.
 LIB_CFLAGS ?= $(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags $(MODULES) 2>/dev/null))
 LIB_LIBS ?= -lhdf5_hl $(shell $(PKG_CONFIG) --libs $(MODULES) 2>/dev/null) $(if $(HAS_OPENCL),-lclFFT) -lm

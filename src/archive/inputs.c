@@ -83,7 +83,7 @@ status_t inputs_of_bank(const struct job *job, const struct archive *archive, st
             TRY(inputs_add(&inputs, part->storage.sources.items[j].path, 0));
         }
     }
-    TRY(job->window_path ? inputs_add(&inputs, job->window_path, 1) : STATUS_OK);
+    TRY(job->window.path ? inputs_add(&inputs, job->window.path, 1) : STATUS_OK);
     TRY(inputs_drop_repeated(&inputs));
     *out = inputs;
     inputs = (struct inputs){0};

@@ -33,40 +33,46 @@ const char *window_name(enum window_kind kind)
     return names[kind];
 }
 
+const char *const normalise_names[] = {"energy", "peak", "none", NULL};
+
 const char *normalise_name(enum normalise normalise)
 {
-    static const char *const names[] = {"energy", "peak", "none"};
-    return names[normalise];
+    return normalise_names[normalise];
 }
+
+const char *const order_names[] = {"ascending", "fft", NULL};
 
 const char *order_name(enum channel_order order)
 {
-    static const char *const names[] = {"ascending", "fft"};
-    return names[order];
+    return order_names[order];
 }
+
+const char *const backend_names[] = {"auto", "cpu", "opencl", "reference", NULL};
 
 const char *backend_name(enum backend_kind kind)
 {
-    static const char *const names[] = {"auto", "cpu", "opencl", "reference"};
-    return names[kind];
+    return backend_names[kind];
 }
+
+const char *const kernel_names[] = {"auto", "fused", "slide", "cache", "local", NULL};
 
 const char *kernel_name(enum kernel_kind kind)
 {
-    static const char *const names[] = {"auto", "fused", "slide", "cache", "local"};
-    return names[kind];
+    return kernel_names[kind];
 }
+
+const char *const fft_names[] = {"auto", "vkfft", "clfft", NULL};
 
 const char *fft_name(enum fft_kind kind)
 {
-    static const char *const names[] = {"auto", "vkfft", "clfft"};
-    return names[kind];
+    return fft_names[kind];
 }
+
+const char *const planning_names[] = {"auto", "estimate", "measure", "patient", NULL};
 
 const char *planning_name(enum fft_planning planning)
 {
-    static const char *const names[] = {"auto", "estimate", "measure", "patient"};
-    return names[planning];
+    return planning_names[planning];
 }
 
 const char *quantity_name(enum quantity quantity)

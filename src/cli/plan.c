@@ -47,9 +47,10 @@ static void plan_print_work(const struct channelise_plan *work)
     if (spec->nchannels != spec->channels) {
         display_print(", the central %u of each coarse channel kept", spec->nchannels);
     }
-    display_print("\n  taps          %u, window %s", spec->taps, window_name(work->job->window));
-    if (work->job->window == WINDOW_KAISER) {
-        display_print(":%g", work->job->kaiser_beta);
+    display_print("\n  taps          %u, window %s", spec->taps,
+                  window_name(work->job->window.kind));
+    if (work->job->window.kind == WINDOW_KAISER) {
+        display_print(":%g", work->job->window.kaiser_beta);
     }
     display_print(", cutoff %g, normalise %s, order %s\n", work->job->cutoff,
                   normalise_name(work->job->normalise), order_name(work->job->order));

@@ -1,151 +1,69 @@
+/* From the text of a job to `struct job`: what remains to be done when its tables have filled it.
+ */
 #include "job/job.h"
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "job/job_check.h"
 #include "job/job_schema.h"
-#include "job/job_text.h"
+#include "job/yaml/tree_yaml.h"
 #include "job/yaml/yaml_file.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Takes a pointer out of the struct that libcyaml filled, so that it outlives it. */
-static void *job_take(void *pointer_to_pointer)
+/* One product and one dedispersion of a job: -1 for none. */
+struct job_part {
+    int product;    /* a place among the products */
+    int dedisperse; /* among the dedispersions: of that product, or of the input */
+};
+
+/* Whether `node` does not determine the bytes of a part. */
+static int job_text_skips(const struct tree *node, const void *arg)
 {
-    void *taken;
-    void *nothing = NULL;
-    memcpy(&taken, pointer_to_pointer, sizeof taken);
-    memcpy(pointer_to_pointer, &nothing, sizeof nothing);
-    return taken;
+    const struct job_part *part = arg;
+    const struct tree *up = node->up;
+    if (!up->up) {
+        return strcmp(node->key, "run") == 0 ||
+               (part->product < 0 && strcmp(node->key, "products") == 0) ||
+               (part->dedisperse < 0 && strcmp(node->key, "dedisperse") == 0);
+    }
+    /* An entry of a list, or a member of such an entry. */
+    const struct tree *list = up->up->up ? up->up : up;
+    int is_product = !list->up->up && strcmp(list->key, "products") == 0;
+    int is_dedisperse = !list->up->up && strcmp(list->key, "dedisperse") == 0;
+    if (!is_product && !is_dedisperse) {
+        return 0;
+    }
+    if (list == up) {
+        return (int)node->index != (is_product ? part->product : part->dedisperse);
+    }
+    /* All backends add up alike; the product is the only one then. */
+    return strcmp(node->key, "file") == 0 || (is_dedisperse && (strcmp(node->key, "backend") == 0 ||
+                                                                strcmp(node->key, "input") == 0));
 }
 
-static char **job_take_list(char ***list, uint32_t *count, uint32_t *out_count)
-{
-    *out_count = *count;
-    *count = 0;
-    return job_take(list);
-}
-
-/* The texts of the schema were checked when the file was: one that cannot be read is our bug. */
-#define READ(parsed, text)                                                                         \
-    REQUIRE(parsed, STATUS_USAGE, "%s: %s was checked, yet cannot be read", job->path, text)
-
-static status_t job_convert_layout(struct job_file_layout *file, struct job *job)
+/* Gives YAML of a checked job's input, channelise and the one product and dedispersion, without
+ * their files and without what does not change the bytes, in the job's own order; *out is for
+ * free(). */
+static status_t job_text(const struct tree *root, struct job_part part, char **out)
 {
     status_t st = STATUS_OK;
-    struct job_layout *layout = &job->layout;
-    layout->files_along = AXIS_TIME;
-    layout->automatic = file == NULL;
-    if (!file) {
-        goto out;
-    }
-    layout->dataset = job_take(&file->dataset);
-    layout->axes = job_take(&file->axes);
-    layout->files_along = file->files_along;
-    layout->has_domain = file->is_complex != NULL;
-    layout->is_complex = file->is_complex ? *file->is_complex : 0;
-    layout->has_sample_rate = file->sample_rate_hz != NULL;
-    layout->sample_rate_hz = file->sample_rate_hz ? *file->sample_rate_hz : 0;
-    layout->has_packing = file->packing != NULL;
-    READ(!file->packing || nibbles_parse(file->packing, &layout->nibbles), file->packing);
-    layout->has_missing_value = file->missing_value != NULL;
-    layout->missing_value = file->missing_value ? *file->missing_value : 0;
-    layout->has_sideband = file->sideband != NULL;
-    layout->sideband = file->sideband ? *file->sideband : 0;
-    layout->nfreq = file->nfreq;
-    file->nfreq = 0;
-    layout->freq_hz = job_take(&file->freq_hz);
-    layout->has_start = file->start != NULL;
-    READ(!file->start || units_parse_utc(file->start, &layout->start), file->start);
-    layout->has_oversampling = file->oversampling != NULL;
-    READ(!file->oversampling ||
-             job_parse_oversampling(file->oversampling, &layout->oversampling_num,
-                                    &layout->oversampling_den),
-         file->oversampling);
-    layout->telescope = job_take(&file->telescope);
-    layout->source = job_take(&file->source);
+    struct text text = {0};
+    TRY(tree_write(root, job_text_skips, &part, &text));
+    *out = text.data;
+    text.data = NULL;
 out:
+    text_free(&text);
     return st;
 }
 
-static status_t job_convert_select(struct job_file_select *file, struct job *job)
-{
-    status_t st = STATUS_OK;
-    struct job_select *select = &job->select;
-    select->kind = SELECT_ALL;
-    if (!file) {
-        goto out;
-    }
-    if (file->samples) {
-        select->kind = SELECT_SAMPLES;
-        select->first_sample = file->samples[0];
-        select->end_sample = file->samples[1];
-    } else if (file->seconds) {
-        select->kind = SELECT_SECONDS;
-        select->from_second = file->seconds[0];
-        select->to_second = file->seconds[1];
-    } else if (file->utc) {
-        select->kind = SELECT_UTC;
-        READ(units_parse_utc(file->utc[0], &select->from_utc), file->utc[0]);
-        READ(units_parse_utc(file->utc[1], &select->to_utc), file->utc[1]);
-    }
-    select->streams[AXIS_STATION] =
-        job_take_list(&file->stations, &file->nstations, &select->nstreams[AXIS_STATION]);
-    select->streams[AXIS_BEAM] =
-        job_take_list(&file->beams, &file->nbeams, &select->nstreams[AXIS_BEAM]);
-    select->streams[AXIS_POL] =
-        job_take_list(&file->pols, &file->npols, &select->nstreams[AXIS_POL]);
-    select->streams[AXIS_CHAN] =
-        job_take_list(&file->chans, &file->nchans, &select->nstreams[AXIS_CHAN]);
-out:
-    return st;
-}
-
-static status_t job_convert_channelise(const struct job_file_channelise *file, struct job *job)
-{
-    status_t st = STATUS_OK;
-    const char *window = file->window ? file->window : window_name(WINDOW_HANN);
-    const char *window_path = NULL;
-    job->channels = file->channels;
-    job->taps = file->taps ? file->taps : JOB_TAPS_DEFAULT;
-    READ(job_parse_window(window, &job->window, &job->kaiser_beta, &window_path), window);
-    TRY(memory_text(window_path, &job->window_path));
-    job->cutoff = file->cutoff ? *file->cutoff : 1;
-    job->normalise = file->normalise;
-    job->order = file->order;
-    job->backend = file->backend;
-    job->kernel = file->kernel;
-    job->fft = file->fft;
-out:
-    return st;
-}
-
-static status_t job_convert_run(struct job_file_run *file, struct job *job)
-{
-    status_t st = STATUS_OK;
-    const char *memory = file->memory ? file->memory : "1GiB";
-    READ(units_parse_bytes(memory, &job->memory), memory);
-    job->chunk_spectra = file->chunk;
-    job->threads = file->threads;
-    job->planning = file->planning;
-    job->on_bad = file->on_bad;
-    job->sync_seconds = file->sync ? *file->sync : JOB_SYNC_DEFAULT;
-    if (file->device && strcmp(file->device, "auto") != 0) {
-        job->device = job_take(&file->device);
-    }
-    if (file->device_memory && strcmp(file->device_memory, "auto") != 0) {
-        READ(units_parse_bytes(file->device_memory, &job->device_memory), file->device_memory);
-    }
-out:
-    return st;
-}
-
-/* The first power product, where the entry names none. */
-static status_t job_settle_input(struct job *job, uint32_t i)
+/* Which product is dedispersed, and where: the first power product, by the backend of the filter
+ * bank, where the entry does not say. */
+static status_t job_settle_dedisperse(struct job *job, uint32_t i)
 {
     status_t st = STATUS_OK;
     struct job_dedisperse *dedisperse = &job->dedisperse[i];
+    dedisperse->backend = dedisperse->has_backend ? dedisperse->backend : job->backend;
     while (!dedisperse->has_input && dedisperse->input < job->nproducts &&
            product_quantity(job->products[dedisperse->input].kind) != QUANTITY_POWER) {
         dedisperse->input++;
@@ -156,43 +74,19 @@ out:
     return st;
 }
 
-static status_t job_convert_dedisperse(struct job_file *file, const struct tree *root, uint32_t i,
-                                       struct job *job)
+static status_t job_settle(struct job *job, const struct tree *root)
 {
     status_t st = STATUS_OK;
-    struct job_part part = {.product = -1, .dedisperse = (int)i};
-    TRY(job_dedisperse_convert(&file->dedisperse[i], job->backend, &job->dedisperse[i]));
-    TRY(job_settle_input(job, i));
-    if (job->channels > 0) {
-        part.product = (int)job->dedisperse[i].input;
+    job->layout.automatic = job->layout.dataset == NULL;
+    for (uint32_t i = 0; i < job->nproducts; i++) {
+        struct job_part part = {.product = (int)i, .dedisperse = -1};
+        TRY(job_text(root, part, &job->products[i].text));
     }
-    TRY(job_text(root, part, &job->dedisperse[i].text));
-out:
-    return st;
-}
-
-static status_t job_convert(struct job_file *file, const struct tree *root, struct job *job)
-{
-    status_t st = STATUS_OK;
-    job->files = job_take_list(&file->input.files, &file->input.nfiles, &job->nfiles);
-    TRY(job_convert_layout(file->input.layout, job));
-    TRY(job_convert_select(file->input.select, job));
-    TRY(job_convert_channelise(&file->channelise, job));
-    TRY(job_convert_run(&file->run, job));
-    TRY(memory_zeroed(file->nproducts, sizeof *job->products, "products", &job->products));
-    job->nproducts = file->nproducts;
-    for (uint32_t i = 0; i < file->nproducts; i++) {
-        job->products[i].kind = file->products[i].kind;
-        job->products[i].file = job_take(&file->products[i].file);
-        job->products[i].integrate = max_u64(file->products[i].integrate, 1);
-        TRY(job_text(root, (struct job_part){.product = (int)i, .dedisperse = -1},
-                     &job->products[i].text));
-    }
-    TRY(memory_zeroed(file->ndedisperse, sizeof *job->dedisperse, "dedispersions",
-                      &job->dedisperse));
-    job->ndedisperse = file->ndedisperse;
-    for (uint32_t i = 0; i < file->ndedisperse; i++) {
-        TRY(job_convert_dedisperse(file, root, i, job));
+    for (uint32_t i = 0; i < job->ndedisperse; i++) {
+        TRY(job_settle_dedisperse(job, i));
+        struct job_part part = {.product = job->channels > 0 ? (int)job->dedisperse[i].input : -1,
+                                .dedisperse = (int)i};
+        TRY(job_text(root, part, &job->dedisperse[i].text));
     }
 out:
     return st;
@@ -204,8 +98,8 @@ status_t job_parse_each(const char *path, const char *text, size_t length, const
     status_t st = STATUS_OK;
     struct text input = {0};
     struct yaml_each words = {0};
-    struct yaml_file *yaml = NULL;
-    struct job_file *file = NULL;
+    struct mistakes mistakes = {.file = path};
+    struct tree *root = NULL;
     struct job *job = NULL;
     TRY(memory_zeroed(1, sizeof *job, "a job", &job));
     TRY(memory_text(path, &job->path));
@@ -213,16 +107,16 @@ status_t job_parse_each(const char *path, const char *text, size_t length, const
         TRY(text_add(&input, "input.files=%s", each->file));
         words = (struct yaml_each){.name = each->name, .set = input.data};
     }
-    TRY(yaml_file_open(job->path, text, length, sets, nsets, each ? &words : NULL, &job_schema,
-                       job_rules, &yaml));
-    TRY(job_check(yaml));
-    TRY(yaml_file_fill(yaml, &file));
-    TRY(job_convert(file, yaml_file_root(yaml), job));
+    TRY(yaml_file_read(text, length, sets, nsets, each ? &words : NULL, &mistakes, &root));
+    TRY(schema_fill(root, job_schema, &mistakes, job));
+    TRY(job_check(job, root, &mistakes));
+    TRY(mistakes_report(&mistakes));
+    TRY(job_settle(job, root));
     *out = job;
     job = NULL;
 out:
-    yaml_file_free(&job_schema, file);
-    yaml_file_close(yaml);
+    tree_destroy(root);
+    mistakes_free(&mistakes);
     text_free(&input);
     job_destroy(job);
     return st;
@@ -260,39 +154,18 @@ const char *job_filterbank(const struct job *job, uint32_t number)
     return job->channels > 0 ? job->products[job->dedisperse[number].input].file : job->files[0];
 }
 
-static void job_free_texts(char **list, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        free(list[i]);
-    }
-    free(list);
-}
-
 void job_destroy(struct job *job)
 {
     if (!job) {
         return;
     }
     for (uint32_t i = 0; i < job->nproducts; i++) {
-        free(job->products[i].file);
         free(job->products[i].text);
     }
-    free(job->products);
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
-        job_dedisperse_free(&job->dedisperse[i]);
+        free(job->dedisperse[i].text);
     }
-    free(job->dedisperse);
-    for (int i = 0; i < AXIS_KINDS; i++) {
-        job_free_texts(job->select.streams[i], job->select.nstreams[i]);
-    }
-    job_free_texts(job->files, job->nfiles);
-    free(job->layout.dataset);
-    free(job->layout.axes);
-    free(job->layout.freq_hz);
-    free(job->layout.telescope);
-    free(job->layout.source);
-    free(job->window_path);
-    free(job->device);
+    schema_free(job_schema, job);
     free(job->path);
     free(job);
 }

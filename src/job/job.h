@@ -8,7 +8,6 @@
 #include "base/status.h"
 #include "base/terms.h"
 #include "base/units.h"
-#include "job/job_dedisperse.h"
 
 #include <stdint.h>
 
@@ -63,6 +62,52 @@ struct job_product {
                    the product */
 };
 
+/* channelise.window: "hann", "kaiser:8.6", "file:/a/window.txt". */
+struct job_window {
+    char *text; /* as written */
+    enum window_kind kind;
+    double kaiser_beta;
+    const char *path; /* of WINDOW_FILE, inside `text`; else NULL */
+};
+
+enum dm_kind { DM_LINEAR, DM_LIST, DM_TOLERANT };
+
+struct job_dms {
+    enum dm_kind kind;
+    double start, step; /* LINEAR: start + i * step, i < count */
+    uint32_t count;
+    double end, tolerance, width; /* TOLERANT: see dispersion_tolerant(); start, too */
+    double *list;                 /* LIST: [count] */
+};
+
+struct job_channels {
+    uint32_t first, last;
+};
+
+/* `dedisperse`: one dedispersion of a filterbank. */
+struct job_dedisperse {
+    int has_input;
+    uint32_t input; /* place among the products; has_input 0: the first power product */
+    struct job_dms dm;
+    int is_padded;             /* edges: outputs for all times, else only for whole sums */
+    double reference_hz;       /* 0: the highest frequency */
+    char *constant;            /* a name or number for dispersion_constant(); NULL: the default */
+    uint64_t downsample;       /* samples in time that are added up first; >= 1 */
+    int is_two_step;           /* mode */
+    uint32_t group;            /* channels of a group in two steps; 0: the default */
+    struct job_channels *mask; /* channels that are left out */
+    uint32_t nmask;
+    uint32_t *ifs; /* that are added up; none: all */
+    uint32_t nifs;
+    int has_backend;
+    enum backend_kind backend; /* has_backend 0: that of `channelise` */
+    char *file;
+    char *text; /* as that of struct job_product */
+};
+
+/* How many of them a job may have. */
+enum { JOB_PRODUCTS = 16, JOB_DEDISPERSE = 16, JOB_DMS = 1 << 20 };
+
 struct job {
     char *path;   /* of the job file, for messages */
     char **files; /* input.files as written (globs not yet expanded); >= 1 */
@@ -72,9 +117,7 @@ struct job {
 
     uint32_t channels; /* 2 .. 2^30, even; 0: there is no `channelise` */
     uint32_t taps;     /* 1 .. 2^24 */
-    enum window_kind window;
-    double kaiser_beta;
-    char *window_path;
+    struct job_window window;
     double cutoff; /* default 1 */
     enum normalise normalise;
     enum channel_order order;
@@ -90,7 +133,7 @@ struct job {
     uint64_t memory;        /* bytes per rank; default 1 GiB */
     uint64_t chunk_spectra; /* 0: auto */
     uint32_t threads;       /* 0: auto */
-    double sync_seconds;    /* between the times when rows are made to last; > 0 */
+    double sync_seconds;    /* between the times when rows are synced; > 0 */
     enum on_bad on_bad;
     enum fft_planning planning; /* of FFTW, CPU backend */
     char *device;               /* OpenCL device: NULL (auto), a number, or a part of its name */

@@ -85,9 +85,9 @@ static status_t plan_make_coefficients(struct channelise_plan *work)
     struct prototype_spec spec = {.channels = job->channels,
                                   .taps = job->taps,
                                   .samples_per_spectrum = (uint32_t)work->samples_per_spectrum,
-                                  .window = job->window,
-                                  .kaiser_beta = job->kaiser_beta,
-                                  .path = job->window_path,
+                                  .window = job->window.kind,
+                                  .kaiser_beta = job->window.kaiser_beta,
+                                  .path = job->window.path,
                                   .cutoff = job->cutoff,
                                   .normalise = job->normalise};
     size_t count = (size_t)work->samples_per_spectrum * job->taps;

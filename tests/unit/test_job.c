@@ -72,8 +72,8 @@ static void defaults(void **state)
     assert_int_equal(job->select.nstreams[AXIS_POL], 0);
     assert_int_equal(job->channels, 1024);
     assert_int_equal(job->taps, 8);
-    assert_int_equal(job->window, WINDOW_HANN);
-    assert_null(job->window_path);
+    assert_int_equal(job->window.kind, WINDOW_HANN);
+    assert_null(job->window.path);
     assert_true(job->cutoff == 1);
     assert_int_equal(job->normalise, NORMALISE_ENERGY);
     assert_int_equal(job->order, ORDER_ASCENDING);
@@ -168,8 +168,8 @@ static void every_other_key(void **state)
     assert_string_equal(job->select.streams[AXIS_CHAN][0], "3");
     assert_int_equal(job->channels, 4096);
     assert_int_equal(job->taps, 16);
-    assert_int_equal(job->window, WINDOW_KAISER);
-    assert_true(job->kaiser_beta == 8.5);
+    assert_int_equal(job->window.kind, WINDOW_KAISER);
+    assert_true(job->window.kaiser_beta == 8.5);
     assert_true(job->cutoff == 0.9);
     assert_int_equal(job->normalise, NORMALISE_PEAK);
     assert_int_equal(job->order, ORDER_FFT);
@@ -185,8 +185,8 @@ static void alternatives(void **state)
 {
     (void)state;
     struct job *job = small_with("channelise.window=file:/w/my window.txt");
-    assert_int_equal(job->window, WINDOW_FILE);
-    assert_string_equal(job->window_path, "/w/my window.txt");
+    assert_int_equal(job->window.kind, WINDOW_FILE);
+    assert_string_equal(job->window.path, "/w/my window.txt");
     job_destroy(job);
     job = small_with("channelise.cutoff=0");
     assert_true(job->cutoff == 0);
@@ -416,7 +416,7 @@ static void wrong_together(void **state)
                 "products.0.integrate: is 2, but only products of kind power are integrated");
     job_destroy(small_with("products.0={kind: spectra, file: s.h5, integrate: 1}"));
     set_refused("products.0.file=./a.h5",
-                "products.0.file: is one of input.files, expected a file of its own");
+                "products.0.file: is the same as input.files, expected a file of its own");
     refused("input: {files: a.h5}\n"
             "channelise:\n  channels: 2\n  order: fft\n"
             "products:\n- kind: spectra\n  file: s.h5\n- kind: power\n  file: p.h5\n",
@@ -523,7 +523,7 @@ static void the_text_is_a_job(void **state)
         assert_string_equal(again->files[2], " x ");
         assert_string_equal(again->layout.dataset, "d\n");
         assert_string_equal(again->layout.telescope, "~");
-        assert_true(again->kaiser_beta == 8.5);
+        assert_true(again->window.kaiser_beta == 8.5);
         job_destroy(again);
     }
     job_destroy(job);

@@ -8,6 +8,7 @@
 
 #include "base/report.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "job/yaml/schema.h"
 #include "job/yaml/tree_yaml.h"
 #include "job/yaml/yaml_file.h"
@@ -27,7 +28,7 @@ struct thing {
     double ratio;
     int colour;
     char *title;
-    uint64_t *pair;
+    uint64_t pair[2];
     char **names;
     uint32_t nnames;
     struct member *members;
@@ -35,33 +36,9 @@ struct thing {
     struct member lead;
 };
 
-static const cyaml_strval_t colours[] = {{"red", 1}, {"green", 2}};
-static const cyaml_schema_value_t text_entry = {
-    CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char, 1, CYAML_UNLIMITED)};
-static const cyaml_schema_value_t whole_entry = {CYAML_VALUE_UINT(0, uint64_t)};
-static const cyaml_schema_field_t member_fields[] = {
-    SCHEMA_TEXT("name", SCHEMA_REQUIRED, struct member, name),
-    CYAML_FIELD_FLOAT("weight", SCHEMA_OPTIONAL, struct member, weight),
-    CYAML_FIELD_END,
-};
-static const cyaml_schema_value_t member_entry = {
-    CYAML_VALUE_MAPPING(0, struct member, member_fields)};
-static const cyaml_schema_field_t thing_fields[] = {
-    CYAML_FIELD_UINT("count", SCHEMA_REQUIRED, struct thing, count),
-    CYAML_FIELD_FLOAT("ratio", SCHEMA_OPTIONAL, struct thing, ratio),
-    SCHEMA_CHOICE("colour", SCHEMA_OPTIONAL, struct thing, colour, colours),
-    SCHEMA_TEXT("title", SCHEMA_OPTIONAL, struct thing, title),
-    SCHEMA_PAIR("pair", SCHEMA_OPTIONAL, struct thing, pair, whole_entry),
-    SCHEMA_LIST("names", SCHEMA_OPTIONAL, struct thing, names, nnames, text_entry, 1, 3),
-    SCHEMA_LIST("members", SCHEMA_OPTIONAL, struct thing, members, nmembers, member_entry, 1, 9),
-    CYAML_FIELD_MAPPING("lead", SCHEMA_OPTIONAL, struct thing, lead, member_fields),
-    CYAML_FIELD_END,
-};
-static const cyaml_schema_value_t schema = {
-    CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct thing, thing_fields)};
-
-static int check_title(const char *text, char *message)
+static int check_title(const char *text, void *out, char *message)
 {
+    (void)out;
     if (strcmp(text, "bad") == 0) {
         strcpy(message, "there is a better one");
         return 0;
@@ -69,23 +46,58 @@ static int check_title(const char *text, char *message)
     return strcmp(text, "worse") != 0;
 }
 
-static const struct tree_rule rules[] = {
-    {.path = "count", .min = 1, .max = 1000000, .may_be_auto = 1},
-    {.path = "ratio", .is_above = 1, .max = INFINITY},
-    {.path = "title", .expected = "a good title", .check = check_title},
-    {.path = "members.weight", .min = -1, .max = 1.5},
-    {.path = NULL},
+#define THING(member) SCHEMA_AT(struct thing, member)
+
+static const struct schema member_rows[] = {
+    {"name", SCHEMA_TEXT, SCHEMA_AT(struct member, name), .is_required = 1},
+    {"weight", SCHEMA_NUMBER, SCHEMA_AT(struct member, weight)},
+    {.key = NULL},
 };
+static const struct schema weighed_rows[] = {
+    {"name", SCHEMA_TEXT, SCHEMA_AT(struct member, name), .is_required = 1},
+    {"weight", SCHEMA_NUMBER, SCHEMA_AT(struct member, weight), .min = -1, .max = 1.5},
+    {.key = NULL},
+};
+static const struct schema rows[] = {
+    {"count", SCHEMA_WHOLE, THING(count), .is_required = 1, .may_be_auto = 1, .min = 1,
+     .max = 1000000},
+    {"ratio", SCHEMA_NUMBER, THING(ratio), .is_above = 1, .max = INFINITY},
+    {"colour", SCHEMA_CHOICE, THING(colour), .choices = (const char *const[]){"red", "green", NULL},
+     .values = (const int[]){1, 2}},
+    {"title", SCHEMA_TEXT, THING(title), .expected = "a good title", .parse = check_title},
+    {"pair", SCHEMA_WHOLE, SCHEMA_PAIR(struct thing, pair[0])},
+    {"names", SCHEMA_TEXT, SCHEMA_LIST(struct thing, names, nnames, 1, 3)},
+    {"members", SCHEMA_MAPPING, SCHEMA_LIST(struct thing, members, nmembers, 1, 9),
+     .members = weighed_rows},
+    {"lead", SCHEMA_MAPPING, THING(lead), .members = member_rows},
+    {.key = NULL},
+};
+
+static void thing_free(struct thing *thing)
+{
+    if (thing) {
+        schema_free(rows, thing);
+        free(thing);
+    }
+}
 
 static status_t parse(const char *text, const char *const *sets, uint32_t nsets, struct thing **out)
 {
-    struct yaml_file *yaml = NULL;
-    status_t st =
-        yaml_file_open("t.yaml", text, strlen(text), sets, nsets, NULL, &schema, rules, &yaml);
+    struct mistakes mistakes = {.file = "t.yaml"};
+    struct tree *root = NULL;
+    struct thing *thing = calloc(1, sizeof *thing);
+    assert_non_null(thing);
+    status_t st = yaml_file_read(text, strlen(text), sets, nsets, NULL, &mistakes, &root);
     if (st == STATUS_OK) {
-        st = yaml_file_fill(yaml, out);
+        st = schema_fill(root, rows, &mistakes, thing);
     }
-    yaml_file_close(yaml);
+    if (st == STATUS_OK) {
+        st = mistakes_report(&mistakes);
+    }
+    *out = st == STATUS_OK ? thing : NULL;
+    thing_free(*out ? NULL : thing);
+    tree_destroy(root);
+    mistakes_free(&mistakes);
     return st;
 }
 
@@ -128,7 +140,7 @@ static void whole_numbers(void **state)
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         struct thing *thing = accepted(good[i], NULL, 0);
         assert_int_equal(thing->count, 1000000);
-        yaml_file_free(&schema, thing);
+        thing_free(thing);
     }
     static const char *const bad[] = {"0",    "1000001", "-3",   "1.5",        "eight",
                                       "0x10", "1_000",   ".inf", "4294967297", "1e400"};
@@ -148,7 +160,7 @@ static void numbers(void **state)
     (void)state;
     struct thing *thing = accepted("count: 1\nratio: 16e6", NULL, 0);
     assert_true(thing->ratio == 16e6);
-    yaml_file_free(&schema, thing);
+    thing_free(thing);
     static const char *const bad[] = {"0", "-1e-3", ".nan", "inf", "1e999", "0x1p3", "1,5"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         char text[64];
@@ -276,7 +288,7 @@ static void aliases(void **state)
     assert_string_equal(thing->members[1].name, "a");
     assert_true(thing->members[1].weight == 1);
     assert_string_equal(thing->title, "3");
-    yaml_file_free(&schema, thing);
+    thing_free(thing);
     /* A mistake in a copy is told where its text stands. */
     refused("count: 1\nlead: &x {name: a, weight: 2}\nmembers:\n- *x\n",
             "t.yaml:2: members.0.weight: is 2, expected a number from -1 to 1.5");
@@ -307,7 +319,7 @@ static void overrides(void **state)
     assert_string_equal(thing->members[1].name, "w");
     assert_true(thing->ratio == 3);
     assert_int_equal(thing->pair[1], 5);
-    yaml_file_free(&schema, thing);
+    thing_free(thing);
 }
 
 static void override_mistakes(void **state)
@@ -347,7 +359,7 @@ static void shorthands(void **state)
     assert_int_equal(thing->nmembers, 1);
     assert_string_equal(thing->members[0].name, "m");
     assert_null(thing->lead.name);
-    yaml_file_free(&schema, thing);
+    thing_free(thing);
 }
 
 static void quoted_words_stay_texts(void **state)
@@ -360,7 +372,7 @@ static void quoted_words_stay_texts(void **state)
     assert_string_equal(thing->names[1], "~");
     assert_string_equal(thing->names[2], "a: b # c");
     assert_string_equal(thing->title, "two\nlines \xC3\xA9 'x' ");
-    yaml_file_free(&schema, thing);
+    thing_free(thing);
 }
 
 static void many_mistakes_come_in_order(void **state)
@@ -394,34 +406,116 @@ static void very_many_mistakes_are_counted(void **state)
     text_free(&text);
 }
 
+struct tray {
+    int has_first;
+    uint32_t first;
+    uint64_t room;
+    struct utc start;
+    char *word;
+    double *dms;
+    uint32_t ndms;
+};
+
+#define TRAY(member) SCHEMA_AT(struct tray, member)
+
+static const struct schema list_rows[] = {
+    {"list", SCHEMA_NUMBER, SCHEMA_LIST(struct tray, dms, ndms, 1, 3)},
+    {.key = NULL},
+};
+static const struct schema tray_rows[] = {
+    {"first", SCHEMA_WHOLE, TRAY(first), .unless = "word", .is_even = 1,
+     SCHEMA_GIVEN(struct tray, has_first, 1)},
+    {"room", SCHEMA_BYTES, TRAY(room), .max = 0x1p40, .otherwise = "1GiB", .expected = "an amount"},
+    {"start", SCHEMA_UTC, TRAY(start), .otherwise = "2000-01-01", .expected = "a date"},
+    {"word", SCHEMA_TEXT, TRAY(word), .otherwise = "some"},
+    {"dms", SCHEMA_MAPPING, .members = list_rows, .list_key = "list"},
+    {.key = NULL},
+};
+
+/* Fills *tray from `text`; the mistakes are left in report_cause(). */
+static status_t fill_tray(const char *text, struct tray *tray)
+{
+    struct mistakes mistakes = {.file = "t.yaml"};
+    struct tree *root = NULL;
+    *tray = (struct tray){0};
+    report_clear();
+    assert_int_equal(yaml_file_read(text, strlen(text), NULL, 0, NULL, &mistakes, &root),
+                     STATUS_OK);
+    assert_int_equal(schema_fill(root, tray_rows, &mistakes, tray), STATUS_OK);
+    status_t st = mistakes_report(&mistakes);
+    tree_destroy(root);
+    mistakes_free(&mistakes);
+    return st;
+}
+
+static void what_is_left_out_has_its_default(void **state)
+{
+    (void)state;
+    struct tray tray;
+    assert_int_equal(fill_tray("first: 2\ndms: [1, 5]\n", &tray), STATUS_OK);
+    assert_true(tray.has_first && tray.first == 2 && tray.room == 1 << 30);
+    assert_int_equal(tray.start.mjd_day, 51544);
+    assert_string_equal(tray.word, "some");
+    assert_true(tray.ndms == 2 && tray.dms[1] == 5);
+    schema_free(tray_rows, &tray);
+    assert_int_equal(fill_tray("word: x\nroom: 2k", &tray), STATUS_OK);
+    assert_true(!tray.has_first && tray.room == 2000 && tray.ndms == 0);
+    assert_string_equal(tray.word, "x");
+    schema_free(tray_rows, &tray);
+    /* What is wrong has it, too, for checks of several keys. */
+    assert_int_equal(fill_tray("first: 3\nroom: 2T\nstart: 2000-13-01\nword: []\n", &tray),
+                     STATUS_USAGE);
+    assert_string_equal(report_cause(), "t.yaml has 4 mistakes:\n"
+                                        "  t.yaml:1: first: is 3, expected an even whole number\n"
+                                        "  t.yaml:2: room: is 2T, expected an amount\n"
+                                        "  t.yaml:3: start: is 2000-13-01, expected a date\n"
+                                        "  t.yaml:4: word: is a list, expected a text");
+    assert_true(tray.room == 1 << 30 && tray.start.mjd_day == 51544);
+    assert_string_equal(tray.word, "some");
+    schema_free(tray_rows, &tray);
+    assert_int_equal(fill_tray("dms:\n  list: [1, 2, 3, 4]\n", &tray), STATUS_USAGE);
+    assert_string_equal(report_cause(),
+                        "t.yaml has 2 mistakes:\n"
+                        "  t.yaml:1: first: is missing, expected an even whole number\n"
+                        "  t.yaml:2: dms.list: has 4 entries, expected at most 3");
+    schema_free(tray_rows, &tray);
+    report_clear();
+}
+
 static void checks_of_several_keys(void **state)
 {
     (void)state;
     static const char text[] = "count: 1\nmembers:\n- name: a\n-\n  name: b\npair: [1]\nratio: 0\n";
-    struct yaml_file *yaml = NULL;
-    assert_int_equal(
-        yaml_file_open("t.yaml", text, strlen(text), NULL, 0, NULL, &schema, rules, &yaml),
-        STATUS_OK);
-    assert_string_equal(yaml_file_value(yaml, "members.1.name"), "b");
-    assert_null(yaml_file_value(yaml, "members.2.name"));
-    assert_null(yaml_file_value(yaml, "members"));
-    assert_null(yaml_file_value(yaml, "pair.0"));
-    assert_null(yaml_file_value(yaml, "ratio"));
-    assert_true(yaml_file_number(yaml, "ratio", 7) == 7);
-    assert_true(yaml_file_number(yaml, "count", 7) == 1);
-    assert_int_equal(yaml_file_count(yaml, "members"), 2);
-    assert_int_equal(yaml_file_count(yaml, "names"), 0);
-    assert_int_equal(yaml_file_line(yaml, "members.1.name"), 5);
-    assert_int_equal(yaml_file_line(yaml, "members"), 2);
-    assert_int_equal(yaml_file_mistake(yaml, "members.1.weight", "is %d", 5), STATUS_OK);
-    struct thing *thing = NULL;
-    assert_int_equal(yaml_file_fill(yaml, &thing), STATUS_USAGE);
+    struct mistakes mistakes = {.file = "t.yaml"};
+    struct thing thing = {0};
+    struct tree *root = NULL;
+    assert_int_equal(yaml_file_read(text, strlen(text), NULL, 0, NULL, &mistakes, &root),
+                     STATUS_OK);
+    assert_int_equal(schema_fill(root, rows, &mistakes, &thing), STATUS_OK);
+    assert_string_equal(tree_value(root, "members.1.name"), "b");
+    assert_true(tree_says(root, "members.1.name", "b"));
+    assert_false(tree_says(root, "members.1.weight", "b"));
+    assert_null(tree_value(root, "members.2.name"));
+    assert_null(tree_value(root, "members"));
+    assert_null(tree_value(root, "pair.0"));
+    assert_null(tree_value(root, "ratio"));
+    assert_true(tree_number(root, "ratio", 7) == 7);
+    assert_true(tree_number(root, "count", 7) == 1);
+    assert_int_equal(tree_count(root, "members"), 2);
+    assert_int_equal(tree_count(root, "names"), 0);
+    assert_int_equal(tree_at(root, "members.1.name")->line, 5);
+    assert_int_equal(tree_at(root, "members")->line, 2);
+    assert_null(tree_at(root, "names"));
+    assert_int_equal(mistakes_at(&mistakes, root, "members.1.weight", "is %d", 5), STATUS_OK);
+    assert_int_equal(mistakes_report(&mistakes), STATUS_USAGE);
     assert_string_equal(report_cause(), "t.yaml has 3 mistakes:\n"
                                         "  t.yaml:5: members.1.weight: is 5\n"
                                         "  t.yaml:6: pair: has 1 entry, expected 2\n"
                                         "  t.yaml:7: ratio: is 0, expected a number above 0");
     report_clear();
-    yaml_file_close(yaml);
+    schema_free(rows, &thing);
+    tree_destroy(root);
+    mistakes_free(&mistakes);
 }
 
 static void writing_forgets_style(void **state)
@@ -435,7 +529,7 @@ static void writing_forgets_style(void **state)
         struct tree *root = NULL;
         struct text text = {0};
         assert_int_equal(tree_read(same[i], strlen(same[i]), NULL, &mistakes, &root), STATUS_OK);
-        assert_int_equal(tree_write(root, &text), STATUS_OK);
+        assert_int_equal(tree_write(root, NULL, NULL, &text), STATUS_OK);
         assert_string_equal(text.data, "a:\n- 1\n- two\n- 'x: y'\nb:\n  c: d\n");
         text_free(&text);
         tree_destroy(root);
@@ -461,6 +555,7 @@ int main(void)
         cmocka_unit_test(quoted_words_stay_texts),
         cmocka_unit_test(many_mistakes_come_in_order),
         cmocka_unit_test(very_many_mistakes_are_counted),
+        cmocka_unit_test(what_is_left_out_has_its_default),
         cmocka_unit_test(checks_of_several_keys),
         cmocka_unit_test(writing_forgets_style),
     };

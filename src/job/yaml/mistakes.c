@@ -1,3 +1,4 @@
+/* Where each mistake stands, the order of lines in which all are told, and how many are shown. */
 #include "job/yaml/mistakes.h"
 
 #include "base/display.h"
@@ -59,6 +60,29 @@ status_t mistakes_add(struct mistakes *mistakes, const char *set, uint32_t line,
     text.data = NULL;
 out:
     text_free(&text);
+    return st;
+}
+
+status_t mistakes_at(struct mistakes *mistakes, struct tree *node, const char *path,
+                     const char *format, ...)
+{
+    status_t st = STATUS_OK;
+    struct text key = {0};
+    char message[MISTAKE_BYTES];
+    const char *missing = NULL;
+    va_list args;
+    va_start(args, format);
+    display_format_list(message, sizeof message, format, args);
+    va_end(args);
+    node = tree_walk(node, path ? path : "", &missing);
+    node->is_bad = 1;
+    TRY(tree_path(node, &key));
+    if (*missing) {
+        TRY(text_add(&key, "%s%.100s", key.length ? "." : "", missing));
+    }
+    TRY(mistakes_add(mistakes, node->set, node->line, key.data, "%s", message));
+out:
+    text_free(&key);
     return st;
 }
 

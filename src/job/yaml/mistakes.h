@@ -3,6 +3,7 @@
 #define VOLTMILL_JOB_YAML_MISTAKES_H
 
 #include "base/status.h"
+#include "job/yaml/tree.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,6 +23,11 @@ struct mistakes {
  * is wrong, or NULL. Fails with DEVICE (memory). */
 status_t mistakes_add(struct mistakes *mistakes, const char *set, uint32_t line, const char *key,
                       const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* Adds a mistake at the dotted `path` from `node` on (NULL: at `node`), of which the end need not
+ * be there, and marks the nearest node that is. */
+status_t mistakes_at(struct mistakes *mistakes, struct tree *node, const char *path,
+                     const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* Fails with USAGE and one message that holds every mistake in the order of lines, those of
  * overrides last; OK when there is none. */

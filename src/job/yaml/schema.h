@@ -1,31 +1,82 @@
-/* Short forms for the fields of libcyaml schemas. */
+/* Tables of what a YAML file may hold, key by key, and where in a C struct each value goes.
+ *
+ * An array of rows describes one mapping and ends with a row without key. One walk over a document
+ * checks every value by itself, tells every mistake and fills the struct. What several keys must
+ * have in common is for the caller to check, on the tree (job/yaml/tree.h) or the struct. */
 #ifndef VOLTMILL_JOB_YAML_SCHEMA_H
 #define VOLTMILL_JOB_YAML_SCHEMA_H
 
-#include <cyaml/cyaml.h>
+#include "job/yaml/mistakes.h"
+#include "job/yaml/tree.h"
 
-enum { SCHEMA_OPTIONAL = CYAML_FLAG_OPTIONAL, SCHEMA_REQUIRED = CYAML_FLAG_DEFAULT };
+enum schema_type {
+    SCHEMA_TEXT,    /* not empty; char *, which the struct owns */
+    SCHEMA_WHOLE,   /* a whole number: uint32_t or uint64_t */
+    SCHEMA_NUMBER,  /* double */
+    SCHEMA_BYTES,   /* an amount of memory such as 1GiB: uint64_t */
+    SCHEMA_UTC,     /* a date and time: struct utc */
+    SCHEMA_CHOICE,  /* one of `choices`: int or enum */
+    SCHEMA_PARSED,  /* what `parse` makes of the text */
+    SCHEMA_MAPPING, /* `members`, in the same struct or in one inside of it */
+};
 
-/* A text that is not empty: char *. */
-#define SCHEMA_TEXT(key, need, type, member)                                                       \
-    CYAML_FIELD_STRING_PTR(key, (need) | CYAML_FLAG_POINTER, type, member, 1, CYAML_UNLIMITED)
+struct schema {
+    const char *key;
+    enum schema_type type;
+    size_t at;   /* offset in the struct: SCHEMA_AT, SCHEMA_LIST, SCHEMA_PAIR; a mapping whose
+                    members lie in the same struct has 0 */
+    size_t size; /* of the value, or of one entry */
 
-/* One of the `names`: an int or enum. */
-#define SCHEMA_CHOICE(key, need, type, member, names)                                              \
-    CYAML_FIELD_ENUM(key, (need) | CYAML_FLAG_STRICT, type, member, names, CYAML_ARRAY_LEN(names))
+    /* A list of `least` to `most` entries of that type; most 0: no list. A single entry may stand
+     * for a list of one. */
+    uint32_t least, most;
+    int is_pair;     /* exactly two values, which lie in the struct itself */
+    size_t count_at; /* of other lists: offset of their uint32_t count */
 
-/* The same behind a pointer, which is NULL where the key is not there. */
-#define SCHEMA_CHOICE_PTR(key, need, type, member, names)                                          \
-    CYAML_FIELD_ENUM_PTR(key, (need) | CYAML_FLAG_STRICT, type, member, names,                     \
-                         CYAML_ARRAY_LEN(names))
+    double min, max; /* of numbers and bytes; no range where min = max; max may be INFINITY */
+    int is_above;    /* `min` itself is not allowed */
+    int is_even;     /* of a whole number */
+    const char *const *choices; /* ends with NULL */
+    const int *values;          /* of the choices; NULL: their places in the list, from 0 on */
+    const struct schema *members;
+    const char *list_key; /* of a mapping: a list stands for a mapping with this member alone */
 
-/* A list of `least` to `most` entries and its count. */
-#define SCHEMA_LIST(key, need, type, member, count, entry, least, most)                            \
-    CYAML_FIELD_SEQUENCE_COUNT(key, (need) | CYAML_FLAG_POINTER, type, member, count, &(entry),    \
-                               least, most)
+    /* Whether `text` is right; fills what `out` points to. For SCHEMA_TEXT, `text` is the copy that
+     * the struct keeps at `out`. May write a reason of its own into `message` (MISTAKE_BYTES);
+     * otherwise the mistake tells what was expected. */
+    int (*parse)(const char *text, void *out, char *message);
 
-/* A pointer to exactly two values. */
-#define SCHEMA_PAIR(key, need, type, member, entry)                                                \
-    CYAML_FIELD_SEQUENCE_FIXED(key, (need) | CYAML_FLAG_POINTER, type, member, &(entry), 2)
+    int is_required;
+    const char *unless;    /* required unless this key stands beside it */
+    int may_be_auto;       /* the word auto stands for leaving the key out */
+    const char *otherwise; /* the value where the key is left out; NULL: zeros */
+    size_t given_at;       /* offset of an int or enum that becomes `given`, if that is not 0, */
+    int given;             /* where the key stands there */
+    const char *expected;  /* what it must be, in words; NULL: told from type and range */
+};
+
+#define SCHEMA_AT(type, member) .at = offsetof(type, member), .size = sizeof(((type *)NULL)->member)
+
+/* `member` points to the entries. */
+#define SCHEMA_LIST(type, member, count, fewest, longest)                                          \
+    .at = offsetof(type, member), .size = sizeof(*((type *)NULL)->member),                         \
+    .count_at = offsetof(type, count), .least = (fewest), .most = (longest)
+
+/* Two numbers or parsed values: the second member follows the first. */
+#define SCHEMA_PAIR(type, first) SCHEMA_AT(type, first), .least = 2, .most = 2, .is_pair = 1
+
+#define SCHEMA_GIVEN(type, member, value) .given_at = offsetof(type, member), .given = (value)
+
+/* Fills the zeroed struct *out with what `root` says and with defaults, adds the mistakes of `root`
+ * and marks the nodes that have them; a value that is wrong leaves its default. Brings the tree
+ * into one form: a single entry becomes a list of one, a list a mapping where `list_key` says so,
+ * auto and empty optional mappings are dropped, whole numbers are written in decimal digits.
+ * Mappings have at most 32 different keys. Fails with DEVICE (memory). Afterwards, also when it
+ * failed, what *out owns is for schema_free(). */
+status_t schema_fill(struct tree *root, const struct schema *rows, struct mistakes *mistakes,
+                     void *out);
+
+/* Frees the texts and lists that `out` owns. */
+void schema_free(const struct schema *rows, void *out);
 
 #endif

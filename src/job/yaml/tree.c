@@ -1,3 +1,4 @@
+/* How a tree is built, changed, searched and freed; the numbers in its texts. */
 #include "job/yaml/tree.h"
 
 #include "base/memory.h"
@@ -140,16 +141,78 @@ struct tree *tree_walk(struct tree *root, const char *path, const char **rest)
     return node;
 }
 
-status_t tree_path(const struct tree *node, int keys_only, struct text *out)
+struct tree *tree_at(struct tree *from, const char *path)
+{
+    const char *rest = NULL;
+    struct tree *node = tree_walk(from, path, &rest);
+    return *rest ? NULL : node;
+}
+
+struct tree *tree_list(struct tree *from, const char *path)
+{
+    struct tree *node = tree_at(from, path);
+    return node && node->kind == TREE_LIST ? node : NULL;
+}
+
+const char *tree_value(struct tree *from, const char *path)
+{
+    const struct tree *node = tree_at(from, path);
+    /* A list with the wrong number of entries is not to be relied on as a whole. */
+    int is_usable = node && node->kind == TREE_VALUE && !node->is_bad &&
+                    !(node->up && node->up->kind == TREE_LIST && node->up->is_bad);
+    return is_usable ? node->text : NULL;
+}
+
+int tree_says(struct tree *from, const char *path, const char *text)
+{
+    const char *value = tree_value(from, path);
+    return value && strcmp(value, text) == 0;
+}
+
+double tree_number(struct tree *from, const char *path, double otherwise)
+{
+    const char *text = tree_value(from, path);
+    double value = 0;
+    return text && tree_parse_number(text, &value) ? value : otherwise;
+}
+
+size_t tree_count(struct tree *from, const char *path)
+{
+    const struct tree *node = tree_at(from, path);
+    return node ? node->nchildren : 0;
+}
+
+int tree_parse_number(const char *text, double *value)
+{
+    /* strtod() would take hexadecimal, nan and inf as well. */
+    return text[strspn(text, "0123456789+-.eE")] == '\0' && units_parse_f64(text, value);
+}
+
+int tree_parse_whole(const char *text, uint64_t *value)
+{
+    if (text[strspn(text, "0123456789")] == '\0') {
+        return units_parse_u64(text, value);
+    }
+    const double exact = 0x1p53; /* up to here a double holds every whole number */
+    double number = 0;
+    if (!tree_parse_number(text, &number) || !(number >= 0 && number <= exact) ||
+        number != (double)(uint64_t)number) {
+        return 0;
+    }
+    *value = (uint64_t)number;
+    return 1;
+}
+
+status_t tree_path(const struct tree *node, struct text *out)
 {
     status_t st = STATUS_OK;
     if (!node->up) {
         goto out;
     }
-    TRY(tree_path(node->up, keys_only, out));
+    TRY(tree_path(node->up, out));
     if (node->key) {
         TRY(text_add(out, "%s%.100s", out->length ? "." : "", node->key));
-    } else if (!keys_only && !node->up->is_wrapped) {
+    } else if (!node->up->is_wrapped) {
         TRY(text_add(out, "%s%zu", out->length ? "." : "", node->index));
     }
 out:

@@ -50,8 +50,33 @@ struct tree *tree_member(const struct tree *node, const char *key);
  * "" when all was found. */
 struct tree *tree_walk(struct tree *root, const char *path, const char **rest);
 
-/* Appends the dotted path of `node`; without the numbers of list entries if `keys_only`. */
-status_t tree_path(const struct tree *node, int keys_only, struct text *out);
+/* The node at a dotted path; NULL when there is none. */
+struct tree *tree_at(struct tree *from, const char *path);
+
+/* The same, but NULL when the node is no list. */
+struct tree *tree_list(struct tree *from, const char *path);
+
+/* The text of the value at a dotted path; NULL when there is none or when it is wrong. */
+const char *tree_value(struct tree *from, const char *path);
+
+/* Whether that text is `text`. */
+int tree_says(struct tree *from, const char *path, const char *text);
+
+/* The number at a dotted path, or `otherwise` where tree_value() is NULL. */
+double tree_number(struct tree *from, const char *path, double otherwise);
+
+/* The number of members or entries at a dotted path; 0 when there is nothing. */
+size_t tree_count(struct tree *from, const char *path);
+
+/* Reads a whole number: digits, or a number such as 1e6 whose value is whole. Returns 0 when it is
+ * none. */
+int tree_parse_whole(const char *text, uint64_t *value) __attribute__((warn_unused_result));
+
+/* Reads a number: digits, sign, point and exponent. Returns 0 when it is none. */
+int tree_parse_number(const char *text, double *value) __attribute__((warn_unused_result));
+
+/* Appends the dotted path of `node`. */
+status_t tree_path(const struct tree *node, struct text *out);
 
 /* A value that YAML takes for nothing: no text, ~ or null, without quotes. */
 int tree_is_empty(const struct tree *node);

@@ -1,3 +1,4 @@
+/* YAML as a tree: each node with its line, aliases replaced, what is too deep or large refused. */
 #include "job/yaml/tree_yaml.h"
 
 #include "base/memory.h"

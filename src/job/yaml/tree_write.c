@@ -1,3 +1,4 @@
+/* A tree as YAML. */
 #include "job/yaml/tree_yaml.h"
 
 #include <string.h>
@@ -38,9 +39,17 @@ static status_t tree_write_value(yaml_emitter_t *emitter, const struct tree *nod
                            quoted ? YAML_SINGLE_QUOTED_SCALAR_STYLE : YAML_ANY_SCALAR_STYLE);
 }
 
-static status_t tree_write_node(yaml_emitter_t *emitter, const struct tree *node)
+/* What is written, and which nodes are not. */
+struct writer {
+    yaml_emitter_t emitter;
+    tree_skip skip;
+    const void *arg;
+};
+
+static status_t tree_write_node(struct writer *writer, const struct tree *node)
 {
     status_t st = STATUS_OK;
+    yaml_emitter_t *emitter = &writer->emitter;
     yaml_event_t event;
     int made;
     if (node->kind == TREE_VALUE) {
@@ -54,10 +63,13 @@ static status_t tree_write_node(yaml_emitter_t *emitter, const struct tree *node
                                                              YAML_BLOCK_SEQUENCE_STYLE);
     TRY(tree_emit(emitter, made, &event));
     for (size_t i = 0; i < node->nchildren; i++) {
+        if (writer->skip && writer->skip(node->child[i], writer->arg)) {
+            continue;
+        }
         if (is_mapping) {
             TRY(tree_write_text(emitter, node->child[i]->key, YAML_ANY_SCALAR_STYLE));
         }
-        TRY(tree_write_node(emitter, node->child[i]));
+        TRY(tree_write_node(writer, node->child[i]));
     }
     made = is_mapping ? yaml_mapping_end_event_initialize(&event)
                       : yaml_sequence_end_event_initialize(&event);
@@ -66,25 +78,26 @@ out:
     return st;
 }
 
-status_t tree_write(const struct tree *root, struct text *out)
+status_t tree_write(const struct tree *root, tree_skip skip, const void *arg, struct text *out)
 {
     status_t st = STATUS_OK;
-    yaml_emitter_t emitter;
+    struct writer writer = {.skip = skip, .arg = arg};
+    yaml_emitter_t *emitter = &writer.emitter;
     yaml_event_t event;
-    REQUIRE(yaml_emitter_initialize(&emitter), STATUS_DEVICE, "out of memory: writing YAML");
-    yaml_emitter_set_output(&emitter, tree_append, out);
-    yaml_emitter_set_unicode(&emitter, 1);
-    yaml_emitter_set_width(&emitter, -1);
+    REQUIRE(yaml_emitter_initialize(emitter), STATUS_DEVICE, "out of memory: writing YAML");
+    yaml_emitter_set_output(emitter, tree_append, out);
+    yaml_emitter_set_unicode(emitter, 1);
+    yaml_emitter_set_width(emitter, -1);
     int made = yaml_stream_start_event_initialize(&event, YAML_UTF8_ENCODING);
-    TRY(tree_emit(&emitter, made, &event));
+    TRY(tree_emit(emitter, made, &event));
     made = yaml_document_start_event_initialize(&event, NULL, NULL, NULL, 1);
-    TRY(tree_emit(&emitter, made, &event));
-    TRY(tree_write_node(&emitter, root));
+    TRY(tree_emit(emitter, made, &event));
+    TRY(tree_write_node(&writer, root));
     made = yaml_document_end_event_initialize(&event, 1);
-    TRY(tree_emit(&emitter, made, &event));
+    TRY(tree_emit(emitter, made, &event));
     made = yaml_stream_end_event_initialize(&event);
-    TRY(tree_emit(&emitter, made, &event));
+    TRY(tree_emit(emitter, made, &event));
 out:
-    yaml_emitter_delete(&emitter);
+    yaml_emitter_delete(emitter);
     return st;
 }

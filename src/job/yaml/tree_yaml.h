@@ -12,8 +12,12 @@
 status_t tree_read(const char *text, size_t length, const char *set, struct mistakes *mistakes,
                    struct tree **out);
 
-/* Appends `root` as YAML in block style. The text depends on kinds, keys and values alone: not on
- * how they were quoted, indented or commented. */
-status_t tree_write(const struct tree *root, struct text *out);
+/* Whether a node is left out of what is written. */
+typedef int (*tree_skip)(const struct tree *node, const void *arg);
+
+/* Appends `root` as YAML in block style, without the nodes for which `skip` (may be NULL) is not 0.
+ * The text depends on kinds, keys and values alone: not on how they were quoted, indented or
+ * commented. */
+status_t tree_write(const struct tree *root, tree_skip skip, const void *arg, struct text *out);
 
 #endif

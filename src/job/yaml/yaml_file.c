@@ -1,135 +1,210 @@
+/* Overrides and the names of --each: how they change the tree of a file. */
 #include "job/yaml/yaml_file.h"
 
-#include "base/display.h"
-#include "base/memory.h"
-#include "job/yaml/tree_set.h"
+#include "base/units.h"
 #include "job/yaml/tree_yaml.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct yaml_file {
-    struct tree *root;
-    struct mistakes mistakes;
-    const cyaml_schema_value_t *schema;
-};
-
-/* No log: what libcyaml would say has been said better by tree_check(). */
-static const cyaml_config_t config = {
-    .mem_fn = cyaml_mem,
-    .log_level = CYAML_LOG_ERROR,
-    .flags = CYAML_CFG_NO_ALIAS,
-};
-
-status_t yaml_file_open(const char *path, const char *text, size_t length, const char *const *sets,
-                        uint32_t nsets, const struct yaml_each *each,
-                        const cyaml_schema_value_t *schema, const struct tree_rule *rules,
-                        struct yaml_file **out)
+/* Readies `node` to hold `name`: nothing becomes a mapping or a list, and a single entry that
+ * stands for a list becomes that list. */
+static status_t yaml_file_open_up(struct tree *node, const char *name, const char *set)
 {
     status_t st = STATUS_OK;
-    struct yaml_file *yaml = NULL;
-    TRY(memory_zeroed(1, sizeof *yaml, "a YAML file", &yaml));
-    yaml->schema = schema;
-    yaml->mistakes.file = path;
-    REQUIRE(length <= YAML_FILE_BYTES, STATUS_USAGE,
-            "%s: holds %zu bytes, expected a file of at most %d", path, length, YAML_FILE_BYTES);
-    TRY(tree_read(text, length, NULL, &yaml->mistakes, &yaml->root));
-    TRY(mistakes_report(&yaml->mistakes));
-    REQUIRE(!tree_is_empty(yaml->root), STATUS_USAGE, "%s: is empty, expected keys and values",
-            path);
-    for (uint32_t i = 0; i < nsets; i++) {
-        TRY(tree_set(yaml->root, sets[i], &yaml->mistakes));
+    int wants_list = name[strspn(name, "0123456789")] == '\0';
+    if (tree_is_empty(node)) {
+        free(node->text);
+        node->text = NULL;
+        node->kind = wants_list ? TREE_LIST : TREE_MAPPING;
+        node->set = set;
+        node->line = 0;
+    } else if (node->kind != TREE_LIST && wants_list) {
+        TRY(tree_wrap(node));
     }
-    if (each) {
-        TRY(tree_set_name(yaml->root, each->name));
-        TRY(tree_set_text(yaml->root, each->set, &yaml->mistakes));
-    }
-    TRY(tree_check(yaml->root, schema, rules, &yaml->mistakes));
-    *out = yaml;
-    yaml = NULL;
 out:
-    yaml_file_close(yaml);
     return st;
 }
 
-const char *yaml_file_value(const struct yaml_file *yaml, const char *path)
+static status_t yaml_file_cannot_go(const struct tree *node, const char *name, const char *set,
+                                    struct mistakes *mistakes)
 {
-    const char *rest = NULL;
-    const struct tree *node = tree_walk(yaml->root, path, &rest);
-    /* A list with the wrong number of entries is not to be relied on as a whole. */
-    int is_usable = node->kind == TREE_VALUE && !*rest && !node->is_bad &&
-                    !(node->up && node->up->kind == TREE_LIST && node->up->is_bad);
-    return is_usable ? node->text : NULL;
+    status_t st = STATUS_OK;
+    struct text path = {0};
+    TRY(tree_path(node, &path));
+    const char *place = path.data ? path.data : "the document";
+    if (node->kind == TREE_VALUE) {
+        TRY(mistakes_add(mistakes, set, 0, NULL, "%.200s is a single value: it holds no %s", place,
+                         name));
+    } else {
+        TRY(mistakes_add(mistakes, set, 0, NULL,
+                         "%.200s is a list: expected a number from 0 to %zu, not %s", place,
+                         node->nchildren, name));
+    }
+out:
+    text_free(&path);
+    return st;
 }
 
-double yaml_file_number(const struct yaml_file *yaml, const char *path, double otherwise)
+/* Goes from *node to the part `name` of the path of `set`, making it if need be. *node = NULL after
+ * a mistake. */
+static status_t yaml_file_go(struct tree **node, const char *name, const char *set,
+                             struct mistakes *mistakes)
 {
-    const char *text = yaml_file_value(yaml, path);
-    double value = 0;
-    return text && tree_parse_number(text, &value) ? value : otherwise;
+    status_t st = STATUS_OK;
+    struct tree *parent = *node;
+    struct tree *made = NULL;
+    uint64_t index = 0;
+    *node = NULL;
+    TRY(yaml_file_open_up(parent, name, set));
+    if (parent->kind == TREE_MAPPING) {
+        *node = tree_member(parent, name);
+    } else if (parent->kind == TREE_LIST && units_parse_u64(name, &index) &&
+               index <= parent->nchildren) {
+        *node = index < parent->nchildren ? parent->child[index] : NULL;
+    } else {
+        TRY(yaml_file_cannot_go(parent, name, set, mistakes));
+        goto out;
+    }
+    if (!*node) {
+        TRY(tree_new(TREE_VALUE, "", &made));
+        made->is_plain = 1;
+        made->set = set;
+        *node = made;
+        TRY(tree_add(parent, parent->kind == TREE_MAPPING ? name : NULL, &made));
+    }
+out:
+    tree_destroy(made);
+    return st;
 }
 
-size_t yaml_file_count(const struct yaml_file *yaml, const char *path)
+/* Whether `set` is a path of sane length, '=' and a value. */
+static int yaml_file_is_override(const char *set)
 {
-    const char *rest = NULL;
-    const struct tree *node = tree_walk(yaml->root, path, &rest);
-    return *rest ? 0 : node->nchildren;
+    size_t depth = 0;
+    const char *name = set;
+    for (;;) {
+        size_t length = strcspn(name, ".=");
+        if (length == 0 || name[length] == '\0' || ++depth > TREE_DEPTH) {
+            return 0;
+        }
+        if (name[length] == '=') {
+            return 1;
+        }
+        name += length + 1;
+    }
 }
 
-uint32_t yaml_file_line(const struct yaml_file *yaml, const char *path)
+/* Puts *value where `set` says; it belongs to the tree then, unless that was a mistake. */
+static status_t yaml_file_put(struct tree *root, const char *set, struct mistakes *mistakes,
+                              struct tree **value)
 {
-    const char *rest = NULL;
-    return tree_walk(yaml->root, path, &rest)->line;
+    status_t st = STATUS_OK;
+    struct text path = {0};
+    TRY(text_add_bytes(&path, set, strcspn(set, "=")));
+    struct tree *node = root;
+    char *rest = path.data;
+    while (node && rest) {
+        TRY(yaml_file_go(&node, strsep(&rest, "."), set, mistakes));
+    }
+    if (node) {
+        tree_replace(node->up, node->index, value);
+    }
+out:
+    text_free(&path);
+    return st;
 }
 
-status_t yaml_file_mistake(struct yaml_file *yaml, const char *path, const char *format, ...)
+static status_t yaml_file_set(struct tree *root, const char *set, struct mistakes *mistakes)
 {
-    char message[MISTAKE_BYTES];
-    va_list args;
-    va_start(args, format);
-    display_format_list(message, sizeof message, format, args);
-    va_end(args);
-    const char *rest = NULL;
-    struct tree *node = tree_walk(yaml->root, path, &rest);
-    return tree_mistake(&yaml->mistakes, node, *rest ? rest : NULL, "%s", message);
+    status_t st = STATUS_OK;
+    struct tree *value = NULL;
+    if (!yaml_file_is_override(set)) {
+        TRY(mistakes_add(mistakes, set, 0, NULL,
+                         "expected key.path=value, such as channelise.taps=16"));
+        goto out;
+    }
+    const char *text = strchr(set, '=') + 1;
+    TRY(tree_read(text, strlen(text), set, mistakes, &value));
+    if (value) {
+        TRY(yaml_file_put(root, set, mistakes, &value));
+    }
+out:
+    tree_destroy(value);
+    return st;
 }
 
-const struct tree *yaml_file_root(const struct yaml_file *yaml)
-{
-    return yaml->root;
-}
-
-status_t yaml_file_fill(struct yaml_file *yaml, void *out)
+/* A value that holds `place`, once or more often. */
+static status_t yaml_file_name_value(struct tree *value, const char *place, const char *name)
 {
     status_t st = STATUS_OK;
     struct text text = {0};
-    cyaml_data_t *filled = NULL;
-    TRY(mistakes_report(&yaml->mistakes));
-    TRY(tree_write(yaml->root, &text));
-    cyaml_err_t err = cyaml_load_data((const uint8_t *)text.data, text.length, &config,
-                                      yaml->schema, &filled, NULL);
-    REQUIRE(err != CYAML_ERR_OOM, STATUS_DEVICE, "out of memory: reading %s", yaml->mistakes.file);
-    REQUIRE(err == CYAML_OK, STATUS_USAGE, "%s: %s", yaml->mistakes.file, cyaml_strerror(err));
-    memcpy(out, &filled, sizeof filled);
+    const char *at = value->text;
+    for (const char *found = strstr(at, place); found; found = strstr(at, place)) {
+        TRY(text_add_bytes(&text, at, (size_t)(found - at)));
+        TRY(text_add(&text, "%s", name));
+        at = found + strlen(place);
+    }
+    TRY(text_add(&text, "%s", at));
+    free(value->text);
+    value->text = text.data;
+    value->is_plain = 0;
+    text.data = NULL;
 out:
     text_free(&text);
     return st;
 }
 
-void yaml_file_free(const cyaml_schema_value_t *schema, void *filled)
+/* Puts `name` in the place of every {name} in the values (not the keys) of `root`. */
+static status_t yaml_file_name(struct tree *root, const char *name)
 {
-    if (filled) {
-        cyaml_free(&config, schema, filled, 0);
+    status_t st = STATUS_OK;
+    static const char place[] = "{name}";
+    if (root->kind == TREE_VALUE && strstr(root->text, place)) {
+        TRY(yaml_file_name_value(root, place, name));
     }
+    for (size_t i = 0; i < root->nchildren; i++) {
+        TRY(yaml_file_name(root->child[i], name));
+    }
+out:
+    return st;
 }
 
-void yaml_file_close(struct yaml_file *yaml)
+static status_t yaml_file_set_each(struct tree *root, const struct yaml_each *each,
+                                   struct mistakes *mistakes)
 {
-    if (yaml) {
-        mistakes_free(&yaml->mistakes);
-        tree_destroy(yaml->root);
-        free(yaml);
+    status_t st = STATUS_OK;
+    struct tree *value = NULL;
+    TRY(yaml_file_name(root, each->name));
+    TRY(tree_new(TREE_VALUE, strchr(each->set, '=') + 1, &value));
+    value->set = each->set;
+    TRY(yaml_file_put(root, each->set, mistakes, &value));
+out:
+    tree_destroy(value);
+    return st;
+}
+
+status_t yaml_file_read(const char *text, size_t length, const char *const *sets, uint32_t nsets,
+                        const struct yaml_each *each, struct mistakes *mistakes, struct tree **out)
+{
+    status_t st = STATUS_OK;
+    struct tree *root = NULL;
+    REQUIRE(length <= YAML_FILE_BYTES, STATUS_USAGE,
+            "%s: holds %zu bytes, expected a file of at most %d", mistakes->file, length,
+            YAML_FILE_BYTES);
+    TRY(tree_read(text, length, NULL, mistakes, &root));
+    TRY(mistakes_report(mistakes));
+    REQUIRE(!tree_is_empty(root), STATUS_USAGE, "%s: is empty, expected keys and values",
+            mistakes->file);
+    for (uint32_t i = 0; i < nsets; i++) {
+        TRY(yaml_file_set(root, sets[i], mistakes));
     }
+    if (each) {
+        TRY(yaml_file_set_each(root, each, mistakes));
+    }
+    *out = root;
+    root = NULL;
+out:
+    tree_destroy(root);
+    return st;
 }

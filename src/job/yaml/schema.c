@@ -1,0 +1,380 @@
+/* The one walk of a document over its tables: checks, mistakes, filling. */
+#include "job/yaml/schema.h"
+
+#include "base/memory.h"
+#include "base/units.h"
+#include "job/yaml/words.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEYS = 32 };
+
+static int schema_is_in_range(const struct schema *row, double value)
+{
+    return row->min == row->max ||
+           (value <= row->max && (row->is_above ? value > row->min : value >= row->min));
+}
+
+static int schema_store_whole(const struct schema *row, const char *text, void *at)
+{
+    uint64_t value = 0;
+    int ok = row->type == SCHEMA_BYTES ? units_parse_bytes(text, &value)
+                                       : tree_parse_whole(text, &value);
+    uint32_t small = (uint32_t)value;
+    int is_small = row->size == sizeof small;
+    /* A double cannot tell the largest numbers apart: those of at most `max` are compared whole. */
+    ok = ok && schema_is_in_range(row, (double)value) && !(is_small && small != value) &&
+         !(row->max > row->min && row->max < 0x1p64 && value > (uint64_t)row->max) &&
+         !(row->is_even && value % 2);
+    if (ok) {
+        memcpy(at, is_small ? (void *)&small : (void *)&value, row->size);
+    }
+    return ok;
+}
+
+static int schema_store_number(const struct schema *row, const char *text, void *at)
+{
+    double value = 0;
+    int ok = tree_parse_number(text, &value) && schema_is_in_range(row, value);
+    if (ok) {
+        memcpy(at, &value, sizeof value);
+    }
+    return ok;
+}
+
+static int schema_store_choice(const struct schema *row, const char *text, void *at)
+{
+    for (int i = 0; row->choices[i]; i++) {
+        if (strcmp(row->choices[i], text) == 0) {
+            memcpy(at, row->values ? &row->values[i] : &i, sizeof i);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Puts what `text` says at `at`. *ok = 0, perhaps with a reason in `message`, if that is wrong. */
+static status_t schema_store(const struct schema *row, const char *text, void *at, char *message,
+                             int *ok)
+{
+    status_t st = STATUS_OK;
+    char *copy = NULL;
+    *ok = 0;
+    if (row->type == SCHEMA_TEXT) {
+        TRY(memory_text(text, &copy));
+        *ok = !row->parse || row->parse(copy, at, message);
+        if (*ok) {
+            memcpy(at, &copy, sizeof copy);
+            copy = NULL;
+        }
+    } else if (row->type == SCHEMA_PARSED) {
+        *ok = row->parse(text, at, message);
+    } else if (row->type == SCHEMA_NUMBER) {
+        *ok = schema_store_number(row, text, at);
+    } else if (row->type == SCHEMA_UTC) {
+        *ok = units_parse_utc(text, at);
+    } else if (row->type == SCHEMA_CHOICE) {
+        *ok = schema_store_choice(row, text, at);
+    } else {
+        *ok = schema_store_whole(row, text, at);
+    }
+out:
+    free(copy);
+    return st;
+}
+
+/* Fills in what the document does not say. */
+static status_t schema_fill_default(const struct schema *row, char *base)
+{
+    status_t st = STATUS_OK;
+    char message[MISTAKE_BYTES] = "";
+    if (row->type == SCHEMA_MAPPING && row->most == 0) {
+        for (const struct schema *member = row->members; member->key; member++) {
+            TRY(schema_fill_default(member, base + row->at));
+        }
+    } else if (row->otherwise) {
+        int ok = 0;
+        TRY(schema_store(row, row->otherwise, base + row->at, message, &ok));
+        REQUIRE(ok, STATUS_USAGE, "%s is no default of %s", row->otherwise, row->key);
+    }
+out:
+    return st;
+}
+
+/* Tells that `node` is wrong, for the reason in `message` if there is one. */
+static status_t schema_wrong(struct mistakes *mistakes, struct tree *node, const struct schema *row,
+                             const char *message, char *base)
+{
+    status_t st = STATUS_OK;
+    char is[WORDS_IS_BYTES];
+    char expected[MISTAKE_BYTES];
+    TRY(schema_fill_default(row, base));
+    if (*message) {
+        TRY(mistakes_at(mistakes, node, NULL, "%s: %s", words_is(node, is), message));
+    } else {
+        TRY(mistakes_at(mistakes, node, NULL, "%s, expected %s", words_is(node, is),
+                        words_expected(row, expected)));
+    }
+out:
+    return st;
+}
+
+static status_t schema_fill_value(struct mistakes *mistakes, struct tree *node,
+                                  const struct schema *row, char *base)
+{
+    status_t st = STATUS_OK;
+    char message[MISTAKE_BYTES] = "";
+    uint64_t whole = 0;
+    struct text digits = {0};
+    int ok = node->kind == TREE_VALUE && !tree_is_empty(node) && *node->text;
+    if (ok) {
+        TRY(schema_store(row, node->text, base + row->at, message, &ok));
+    }
+    if (ok && row->type == SCHEMA_WHOLE && tree_parse_whole(node->text, &whole)) {
+        TRY(text_add(&digits, "%" PRIu64, whole));
+        free(node->text);
+        node->text = digits.data;
+    }
+    TRY(ok ? STATUS_OK : schema_wrong(mistakes, node, row, message, base));
+out:
+    return st;
+}
+
+static status_t schema_fill_node(struct mistakes *mistakes, struct tree *node,
+                                 const struct schema *row, char *base);
+
+/* What a row says of each entry of its list. */
+static struct schema schema_entry(const struct schema *row)
+{
+    struct schema entry = *row;
+    entry.at = 0;
+    entry.most = 0;
+    if (row->type == SCHEMA_MAPPING) {
+        entry.expected = NULL; /* that was about the list */
+    }
+    return entry;
+}
+
+/* Fills the entries of a list, whatever their number. */
+static status_t schema_fill_entries(struct mistakes *mistakes, struct tree *node,
+                                    const struct schema *row, char *base)
+{
+    status_t st = STATUS_OK;
+    const struct schema entry = schema_entry(row);
+    uint32_t count = (uint32_t)node->nchildren;
+    char *entries = NULL;
+    char *owned = NULL;
+    TRY(memory_zeroed(count, row->size, row->key, &entries));
+    if (row->is_pair) {
+        owned = entries;
+    } else {
+        memcpy(base + row->at, &entries, sizeof entries);
+        memcpy(base + row->count_at, &count, sizeof count);
+    }
+    for (size_t i = 0; i < count; i++) {
+        TRY(schema_fill_node(mistakes, node->child[i], &entry, entries + i * row->size));
+    }
+    if (row->is_pair && count == 2) {
+        memcpy(base + row->at, entries, 2 * row->size);
+    }
+out:
+    free(owned);
+    return st;
+}
+
+static status_t schema_fill_list(struct mistakes *mistakes, struct tree *node,
+                                 const struct schema *row, char *base)
+{
+    status_t st = STATUS_OK;
+    int is_entry = row->type == SCHEMA_MAPPING ? node->kind == TREE_MAPPING
+                                               : node->kind == TREE_VALUE && !tree_is_empty(node);
+    if (is_entry && !row->is_pair) {
+        TRY(tree_wrap(node));
+    }
+    if (node->kind != TREE_LIST) {
+        TRY(schema_wrong(mistakes, node, row, "", base));
+        goto out;
+    }
+    size_t count = node->nchildren;
+    if (count < row->least || count > row->most) {
+        const char *bound = row->is_pair ? "" : count < row->least ? "at least " : "at most ";
+        TRY(mistakes_at(mistakes, node, NULL, "has %zu %s, expected %s%u", count,
+                        units_plural(count, "entry", "entries"), bound,
+                        count < row->least ? row->least : row->most));
+    }
+    TRY(schema_fill_entries(mistakes, node, row, base));
+out:
+    return st;
+}
+
+static const struct schema *schema_find(const struct schema *rows, const char *key)
+{
+    while (rows->key && strcmp(rows->key, key) != 0) {
+        rows++;
+    }
+    return rows->key ? rows : NULL;
+}
+
+/* Whether the key of a row is there, but misspelt: that has been told, it is not missing as well.
+ */
+static int schema_is_misspelt(const struct tree *node, const struct schema *rows,
+                              const struct schema *row)
+{
+    for (size_t i = 0; i < node->nchildren; i++) {
+        const char *key = node->child[i]->key;
+        if (!schema_find(rows, key) && words_nearest(key, rows) == row) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* What becomes of a row whose key is not in the mapping `node`. */
+static status_t schema_fill_missing(struct mistakes *mistakes, struct tree *node,
+                                    const struct schema *rows, const struct schema *row, char *base)
+{
+    status_t st = STATUS_OK;
+    char expected[MISTAKE_BYTES];
+    int is_required = row->is_required || (row->unless && !tree_member(node, row->unless));
+    if (is_required && !schema_is_misspelt(node, rows, row)) {
+        TRY(mistakes_at(mistakes, node, row->key, "is missing, expected %s",
+                        words_expected(row, expected)));
+    }
+    TRY(schema_fill_default(row, base));
+out:
+    return st;
+}
+
+/* Whether a member says no more than leaving it out would. */
+static int schema_says_nothing(const struct tree *node, const struct schema *row)
+{
+    int is_auto = node->kind == TREE_VALUE && strcmp(node->text, "auto") == 0;
+    int is_bare = tree_is_empty(node) || (node->kind == TREE_MAPPING && node->nchildren == 0);
+    return (is_auto && row->may_be_auto) || (is_bare && row->type == SCHEMA_MAPPING && !row->most &&
+                                             !row->is_required && !row->unless);
+}
+
+/* Fills from the member `*at` of `node` and goes on to the next one. `first[i]` is one more than
+ * the line in which the key of row i was given before, or 0. */
+static status_t schema_fill_member(struct mistakes *mistakes, struct tree *node, size_t *at,
+                                   const struct schema *rows, uint32_t first[KEYS], char *base)
+{
+    status_t st = STATUS_OK;
+    char message[MISTAKE_BYTES];
+    struct tree *child = node->child[(*at)++];
+    const struct schema *row = schema_find(rows, child->key);
+    uint32_t *seen = row ? &first[row - rows] : NULL;
+    if (!row) {
+        TRY(mistakes_at(mistakes, child, NULL, "%s", words_unknown_key(child->key, rows, message)));
+    } else if (*seen && child->set) {
+        TRY(mistakes_at(mistakes, child, NULL, "given twice"));
+    } else if (*seen) {
+        TRY(mistakes_at(mistakes, child, NULL, "given twice, first in line %u", *seen - 1));
+    } else if (schema_says_nothing(child, row)) {
+        *seen = child->line + 1;
+        tree_remove(node, --*at);
+        TRY(schema_fill_default(row, base));
+    } else {
+        *seen = child->line + 1;
+        if (row->given) {
+            memcpy(base + row->given_at, &row->given, sizeof row->given);
+        }
+        TRY(schema_fill_node(mistakes, child, row, base));
+    }
+out:
+    return st;
+}
+
+/* Makes a list, or a value, the only member of a mapping. */
+static status_t schema_make_member(struct tree *node, const char *key)
+{
+    status_t st = STATUS_OK;
+    TRY(tree_wrap(node));
+    TRY(memory_text(key, &node->child[0]->key));
+    node->kind = TREE_MAPPING;
+    node->is_wrapped = 0;
+out:
+    return st;
+}
+
+static status_t schema_fill_mapping(struct mistakes *mistakes, struct tree *node,
+                                    const struct schema *row, char *base)
+{
+    status_t st = STATUS_OK;
+    const struct schema *rows = row->members;
+    uint32_t first[KEYS] = {0};
+    char *inner = base + row->at;
+    if (row->list_key && node->kind != TREE_MAPPING && !tree_is_empty(node)) {
+        TRY(schema_make_member(node, row->list_key));
+    }
+    if (tree_is_empty(node)) {
+        /* A key with all its members commented out: what is missing is told one by one. */
+        free(node->text);
+        node->text = NULL;
+        node->kind = TREE_MAPPING;
+    }
+    if (node->kind != TREE_MAPPING) {
+        TRY(schema_wrong(mistakes, node, row, "", base));
+        goto out;
+    }
+    for (size_t i = 0; i < node->nchildren;) {
+        TRY(schema_fill_member(mistakes, node, &i, rows, first, inner));
+    }
+    for (size_t i = 0; i < KEYS && rows[i].key; i++) {
+        if (!first[i]) {
+            TRY(schema_fill_missing(mistakes, node, rows, &rows[i], inner));
+        }
+    }
+out:
+    return st;
+}
+
+/* Fills the member of the struct at `base` that `row` describes. */
+static status_t schema_fill_node(struct mistakes *mistakes, struct tree *node,
+                                 const struct schema *row, char *base)
+{
+    if (row->most) {
+        return schema_fill_list(mistakes, node, row, base);
+    }
+    return row->type == SCHEMA_MAPPING ? schema_fill_mapping(mistakes, node, row, base)
+                                       : schema_fill_value(mistakes, node, row, base);
+}
+
+status_t schema_fill(struct tree *root, const struct schema *rows, struct mistakes *mistakes,
+                     void *out)
+{
+    const struct schema whole = {.type = SCHEMA_MAPPING, .members = rows};
+    return schema_fill_node(mistakes, root, &whole, out);
+}
+
+static void schema_free_value(const struct schema *row, char *at)
+{
+    char *text = NULL;
+    if (row->type == SCHEMA_MAPPING) {
+        schema_free(row->members, at);
+    } else if (row->type == SCHEMA_TEXT) {
+        memcpy(&text, at, sizeof text);
+        free(text);
+    }
+}
+
+void schema_free(const struct schema *rows, void *out)
+{
+    for (const struct schema *row = rows; row->key; row++) {
+        char *at = (char *)out + row->at;
+        uint32_t count = 0;
+        if (!row->most) {
+            schema_free_value(row, at);
+        } else if (!row->is_pair) {
+            char *entries = NULL;
+            memcpy(&entries, at, sizeof entries);
+            memcpy(&count, (char *)out + row->count_at, sizeof count);
+            for (size_t i = 0; entries && i < count; i++) {
+                schema_free_value(row, entries + i * row->size);
+            }
+            free(entries);
+        }
+    }
+}
