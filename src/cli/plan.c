@@ -1,10 +1,11 @@
 /* voltmill plan JOB */
+#include "cli/plan.h"
+
 #include "base/display.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/cli.h"
-#include "cli/options.h"
+#include "cli/options/values.h"
 #include "cli/print/describe.h"
 #include "cli/print/elsewhere.h"
 #include "cli/print/plan_parts.h"
@@ -19,21 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char help[] =
-    "Usage: voltmill plan [OPTION]... JOB\n"
-    "\n"
-    "Says what `voltmill run JOB` would do, and checks that it can: files, streams, samples, "
-    "chunks,\n"
-    "bytes in and out, memory a rank, free space, what the filter does to a tone, what is "
-    "complete\n"
-    "and where a run would go on, and which files the archive leads to in other folders. Writes\n"
-    "nothing.\n"
-    "\n"
-    "  --set KEY=VALUE   sets a key of the job, e.g. --set channelise.taps=16\n"
-    "  --force           as if products that exist were to be replaced\n"
-    "  --restart         as if what an earlier run has left were to be begun anew\n"
-    "  --help            prints this\n";
 
 static void plan_print_work(const struct channelise_plan *work)
 {
@@ -284,7 +270,7 @@ out:
     return st;
 }
 
-status_t cli_plan_job(const struct options *options)
+status_t plan_job(const struct shared *options)
 {
     status_t st = STATUS_OK;
     struct job *job = NULL;
@@ -292,7 +278,7 @@ status_t cli_plan_job(const struct options *options)
     struct resume skip = {.channelise = 0};
     struct resume_options looks = {.force = options->force, .only_looks = 1};
     struct outputs_options outputs = {.force = options->force, .restart = options->restart};
-    TRY(job_load(options->operand, options->sets, options->nsets, &job));
+    TRY(job_load(options->operand, options->sets.items, options->sets.count, &job));
     if (job->channels > 0) {
         TRY(archive_open(job, &archive));
     }
@@ -305,17 +291,29 @@ out:
     return st;
 }
 
-status_t cli_plan(int argc, char **argv)
+static status_t plan_run(void *settings)
 {
-    status_t st = STATUS_OK;
-    struct options options;
-    TRY(options_read(argc, argv, OPTION_SET | OPTION_FORCE | OPTION_RESTART, "job file", &options));
-    if (options.help) {
-        fputs(help, stdout);
-        goto out;
-    }
-    TRY(cli_plan_job(&options));
-out:
-    options_free(&options);
-    return st;
+    return plan_job(settings);
 }
+
+static const struct option_row rows[] = {
+    {.name = "set"},
+    {"force", NULL, value_flag, SHARED(force), NULL, NULL,
+     "as if products that exist were to be replaced"},
+    {"restart", NULL, value_flag, SHARED(restart), NULL, NULL,
+     "as if what an earlier run has left were to be begun anew"},
+    {.name = NULL}};
+
+const struct command cli_plan = {
+    .name = "plan",
+    .summary = "say what `run` would do: sizes, memory, the filter's report",
+    .usage = "[OPTION]... JOB",
+    .about = "Says what `voltmill run JOB` would do, and checks that it can: files, streams, "
+             "samples, chunks, bytes in and out, memory a rank, free space, what the filter does "
+             "to a tone, what is complete and where a run would go on, and which files the archive "
+             "leads to in other folders. Writes nothing.",
+    .operand = "job file",
+    .ends = "yaml",
+    .rows = rows,
+    .bytes = sizeof(struct shared),
+    .run = plan_run};

@@ -1,13 +1,14 @@
 /* The table of what is done apart, in child processes. */
+#include "cli/serve.h"
+
 #include "archive/ask.h"
-#include "cli/cli.h"
 #include "product/check/contents.h"
 #include "product/kind/series.h"
 #include "product/product.h"
 #include "product/voltages.h"
 
 static const struct apart_task *const tasks[] = {
-    &(const struct apart_task){"info", cli_answer_info},
+    &info_task,
     &archive_open_task,
     &fbh5_open_task,
     &fbh5_load_band_task,
@@ -20,7 +21,7 @@ static const struct apart_task *const tasks[] = {
     &series_open_task,
 };
 
-_Noreturn void cli_serve(int argc, char **argv)
+_Noreturn void serve_parent(int argc, char **argv)
 {
     apart_serve(argc, argv, tasks, sizeof tasks / sizeof *tasks);
 }

@@ -1,25 +1,11 @@
 /* voltmill status PRODUCT */
 #include "base/display.h"
 #include "base/units.h"
-#include "cli/cli.h"
-#include "cli/options.h"
+#include "cli/options/options.h"
 #include "io/claim.h"
 #include "output/journal/journal.h"
 #include "product/spans.h"
 #include "verify/product_files.h"
-
-#include <stdio.h>
-
-static const char help[] =
-    "Usage: voltmill status PRODUCT\n"
-    "\n"
-    "Says how far a product is: which part of it is done, and whether a run is at work. PRODUCT "
-    "is\n"
-    "FILE, FILE.part or FILE.journal. `voltmill verify --crc` looks for damage.\n"
-    "\n"
-    "  --help   prints this\n"
-    "\n"
-    "Exit status: 0, 4 there is no such product, or its files cannot be read.\n";
 
 static status_t status_print_finished(const char *path)
 {
@@ -93,21 +79,31 @@ out:
     return st;
 }
 
-status_t cli_status(int argc, char **argv)
+static status_t status_run(void *settings)
 {
     status_t st = STATUS_OK;
-    struct options options;
+    const struct shared *shared = settings;
     struct product_files find = {0};
-    TRY(options_read(argc, argv, 0, "product", &options));
-    if (options.help) {
-        fputs(help, stdout);
-        goto out;
-    }
-    TRY(product_files_find(options.operand, &find));
+    TRY(product_files_find(shared->operand, &find));
     display_print("%s\n", find.path);
     TRY(find.is_finished ? status_print_finished(find.path) : status_print_unfinished(&find));
 out:
     product_files_free(&find);
-    options_free(&options);
     return st;
 }
+
+static const struct option_row rows[] = {{.name = NULL}};
+
+const struct command cli_status = {
+    .name = "status",
+    .summary = "say how far a product is, and whether a run is at work",
+    .usage = "PRODUCT",
+    .about = "Says how far a product is: which part of it is done, and whether a run is at work. "
+             "PRODUCT is FILE, FILE.part or FILE.journal. `voltmill verify --crc` looks for "
+             "damage.",
+    .ending = "Exit status: 0, 4 there is no such product, or its files cannot be read.",
+    .operand = "product",
+    .ends = "h5",
+    .rows = rows,
+    .bytes = sizeof(struct shared),
+    .run = status_run};

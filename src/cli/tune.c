@@ -1,10 +1,10 @@
 /* voltmill tune */
 #include "base/memory.h"
 #include "bench/tune_job.h"
-#include "cli/cli.h"
 #include "cli/print/csv.h"
 #include "cli/tune_options.h"
 #include "output/protect.h"
+#include "plan/channelise_plan.h"
 #include "ranks/stop.h"
 #include "tune/store.h"
 
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What one command works on. */
+/* What one command works on, behind what it was asked for. */
 struct tuning_work {
     struct tune_settings settings;
     backend_t *opened;
@@ -30,7 +30,7 @@ static void tune_print_head(const struct tuning_work *w)
     const char *device = backend_device(w->opened);
     printf("%s%s%s: %s, %u channels, %g s of data, %u bits, %s search\n",
            backend_name(backend_which(w->opened)), *device ? ", " : "", device, s->telescope->name,
-           s->telescope->nchannels, s->seconds, (unsigned)s->bits,
+           s->telescope->nchannels, s->shared.seconds, s->bits,
            tune_method_name(s->compares ? TUNE_EXHAUSTIVE : s->tuning.search.method));
     fflush(stdout);
 }
@@ -69,16 +69,18 @@ static void tune_print_comparison(const struct experiment_comparison *c)
 
 static struct bench_dedispersion tune_case_of(const struct tune_settings *s, uint32_t i)
 {
-    return (struct bench_dedispersion){.telescope = s->telescope,
-                                       .format = s->bits == 8    ? SERIES_U8
-                                                 : s->bits == 16 ? SERIES_U16
-                                                                 : SERIES_F32,
-                                       .ndms = (uint32_t)s->dms.values[i],
-                                       .dm_step = s->is_zero ? 0 : s->dm_step,
-                                       .seconds = s->seconds,
-                                       .group = (uint32_t)s->group,
-                                       .threads = (uint32_t)s->threads,
-                                       .repeats = s->tuning.search.repeats};
+    struct job all_cores = {0};
+    return (struct bench_dedispersion){
+        .telescope = s->telescope,
+        .format = s->bits == 8    ? SERIES_U8
+                  : s->bits == 16 ? SERIES_U16
+                                  : SERIES_F32,
+        .ndms = (uint32_t)s->shared.dms.values[i],
+        .dm_step = s->shared.is_zero ? 0 : s->shared.dm_step,
+        .seconds = s->shared.seconds,
+        .group = s->shared.group,
+        .threads = s->shared.threads ? s->shared.threads : channelise_plan_threads(&all_cores, 1),
+        .repeats = s->tuning.search.repeats};
 }
 
 static status_t tune_search_all(struct tuning_work *w)
@@ -86,13 +88,13 @@ static status_t tune_search_all(struct tuning_work *w)
     status_t st = STATUS_OK;
     struct tune_settings *s = &w->settings;
     /* A part stays for the best single configuration. */
-    w->budget.seconds = s->dms.count > 1 ? 0.75 * s->budget : s->budget;
-    TRY(memory_zeroed(s->dms.count, sizeof *w->rows, "rows", &w->rows));
-    for (uint32_t i = 0; i < s->dms.count; i++) {
+    w->budget.seconds = s->shared.dms.count > 1 ? 0.75 * s->budget : s->budget;
+    TRY(memory_zeroed(s->shared.dms.count, sizeof *w->rows, "rows", &w->rows));
+    for (uint32_t i = 0; i < s->shared.dms.count; i++) {
         struct bench_dedispersion c = tune_case_of(s, i);
         struct experiment_comparison comparison;
         struct experiment_row *row = &w->rows[w->nrows++];
-        w->budget.problems = (uint32_t)s->dms.count - i;
+        w->budget.problems = s->shared.dms.count - i;
         TRY(experiment_search(w->opened, &c, &s->tuning, row, s->compares ? &comparison : NULL));
         REQUIRE(row->fit > 0 || row->is_cut || !s->tuning.only, STATUS_USAGE,
                 "tune: none of the ways has the values of --only %s", s->tuning.only);
@@ -164,7 +166,7 @@ static status_t tune_print_table(struct tuning_work *w)
 {
     status_t st = STATUS_OK;
     struct csv csv = {0};
-    TRY(csv_open(w->settings.csv_path, "w", heading, &csv));
+    TRY(csv_open(w->settings.shared.csv, "w", heading, &csv));
     printf("%6s %10s %9s %10s %10s %6s %8s %6s  %s\n", "DMs", "tuned ms", "Gadd/s", "x realtime",
            "fixed ms", "gain", "x median", "S/N", "how");
     for (uint32_t r = 0; r < w->nrows; r++) {
@@ -185,10 +187,10 @@ out:;
 static status_t tune_protect(const struct tune_settings *s, const struct job *job)
 {
     status_t st = STATUS_OK;
-    char *own = s->tuning.database ? NULL : store_own();
+    char *own = s->shared.database ? NULL : store_own();
     const struct protect_other written[] = {{"--log", s->log_path},
-                                            {"--database", s->tuning.database},
-                                            {"--csv", s->csv_path},
+                                            {"--database", s->shared.database},
+                                            {"--csv", s->shared.csv},
                                             {"the database", own}};
     struct archive *archive = NULL;
     if (!job) {
@@ -209,11 +211,11 @@ static status_t tune_setup(struct tuning_work *w)
 {
     status_t st = STATUS_OK;
     struct tune_settings *s = &w->settings;
-    struct backend_options options = {.device = s->device, .local_size = 1};
-    enum backend_kind backend = backend_settle(s->backend);
+    struct backend_options options = {.device = s->shared.device, .local_size = 1};
+    enum backend_kind backend = backend_settle(s->shared.backend);
     uint32_t bad = 0;
     TRY(tune_protect(s, NULL));
-    TRY(csv_check(s->csv_path, heading));
+    TRY(csv_check(s->shared.csv, heading));
     TRY(tune_log_open(s->log_path, &s->tuning.log));
     TRY(tune_options_suit_backend(s, backend));
     TRY(backend_open(backend, &options, &w->opened));
@@ -252,7 +254,7 @@ static status_t tune_a_job(struct tune_settings *s)
 {
     status_t st = STATUS_OK;
     struct job *job = NULL;
-    TRY(job_load(s->job, s->sets, s->nsets, &job));
+    TRY(job_load(s->shared.operand, s->shared.sets.items, s->shared.sets.count, &job));
     TRY(tune_protect(s, job));
     TRY(tune_log_open(s->log_path, &s->tuning.log));
     TRY(tune_options_suit_job(s, job));
@@ -262,26 +264,41 @@ out:
     return st;
 }
 
-status_t cli_tune(int argc, char **argv)
+static status_t tune_run(void *settings)
 {
     status_t st = STATUS_OK;
-    struct tuning_work w = {.budget.is_stopped = stop_wanted};
-    TRY(tune_options_read(argc, argv, &w.settings));
-    if (w.settings.help) {
-        fputs(tune_help, stdout);
-        goto out;
-    }
+    struct tuning_work *w = settings;
+    struct tune_settings *s = &w->settings;
     stop_begin(1);
-    w.budget.seconds = w.settings.budget;
-    w.settings.tuning.budget = &w.budget;
-    TRY(w.settings.job ? tune_a_job(&w.settings) : tune_setup(&w));
+    w->budget = (struct tune_budget){.seconds = s->budget, .is_stopped = stop_wanted};
+    s->tuning.budget = &w->budget;
+    s->tuning.database = s->shared.database;
+    TRY(s->shared.operand ? tune_a_job(s) : tune_setup(w));
 out:
-    for (uint32_t r = 0; r < w.nrows; r++) {
-        experiment_row_free(&w.rows[r]);
+    for (uint32_t r = 0; r < w->nrows; r++) {
+        experiment_row_free(&w->rows[r]);
     }
-    free(w.rows);
-    free(w.fixed);
-    tune_log_close(w.settings.tuning.log);
-    backend_close(w.opened);
+    free(w->rows);
+    free(w->fixed);
+    tune_log_close(s->tuning.log);
+    backend_close(w->opened);
     return st;
 }
+
+const struct command cli_tune = {
+    .name = "tune",
+    .summary = "find the fastest kernels for this device, and keep them",
+    .usage = "[OPTION]... JOB\n--setup NAME [OPTION]...",
+    .about =
+        "Finds the fastest way to do what a job does (its filter bank, its dedispersions) on this "
+        "device, and keeps it in a database, where `voltmill run` finds it. Every configuration "
+        "that is timed is checked against sums in double; a wrong one never wins. With --setup: "
+        "dedispersion for each of some numbers of DMs, and what tuning gains (Sclocco et al. "
+        "2014).",
+    .operand = "job file",
+    .ends = "yaml",
+    .instead = "setup",
+    .rows = tune_rows,
+    .bytes = sizeof(struct tuning_work),
+    .check = tune_options_check,
+    .run = tune_run};

@@ -13,7 +13,7 @@ fails "no such setup" 2 'expected apertif or lofar' $bench --setup chime
 fails "no such bits" 2 'expected 8, 16 or 32' $bench --bits 12
 fails "no such shape" 2 'expected such as copies' $bench --shape copies:4
 fails "no DMs" 2 'dms' $bench --dms 0
-fails "no such option" 2 'there is no option' $bench --fast
+fails "no such option" 2 'bench dedisperse: unknown option --fast; see voltmill bench dedisperse --help' $bench --fast
 fails "an operand" 2 'there is no use for' $bench job.yaml
 
 if "$voltmill" info --devices 2>/dev/null | grep -q '^0:'; then

@@ -100,16 +100,16 @@ fails "no format" 2 'format is missing' "${export[@]}" bank.h5
 fails "no such format" 2 'expected fil, dat or tim' "${export[@]}" --format fits bank.h5
 fails "no product" 2 'expected one product, got 0' "${fil[@]}"
 fails "two products" 2 'expected one product, got 2' "${fil[@]}" bank.h5 float.h5
-fails "no such option" 2 'no option --fast' "${fil[@]}" --fast bank.h5
+fails "no such option" 2 'export: unknown option --fast' "${fil[@]}" --fast bank.h5
 fails "no value" 2 'needs a value' "${fil[@]}" bank.h5 --bits
 fails "--bits 4" 2 'expected 8, 16 or 32' "${fil[@]}" --bits 4 bank.h5
-fails "--if -1" 2 'from 0 on' "${fil[@]}" --if -1 bank.h5
+fails "--if -1" 2 'export --if -1: expected a whole number from 0 to' "${fil[@]}" --if -1 bank.h5
 fails "--if beyond" 2 'bank.h5 has 2, counted from 0' "${fil[@]}" --if 2 bank.h5
 fails "--if and --sum" 2 'not both' "${fil[@]}" --if 1 --sum bank.h5
 fails "a sum of Stokes parameters" 2 'are I,Q,U,V, whose sum means nothing: .* powers: 0 \(I\)' "${fil[@]}" --sum stokes.h5
 fails "in another order" 2 'are V,I, whose sum means nothing: .* powers: 1 \(I\)' "${fil[@]}" --sum half-stokes.h5
 for scale in some 5 5..5 5..1 nan..1 1..inf ..; do
-    fails "--scale $scale" 2 'expected channels, range, or LOW' "${fil[@]}" --bits 8 --scale $scale float.h5
+    fails "--scale $scale" 2 'expected channels, range or LOW' "${fil[@]}" --bits 8 --scale $scale float.h5
 done
 fails "8 bits without a scale" 2 '8 bits do not hold .* --scale' "${fil[@]}" --bits 8 float.h5
 fails "8 bits of a sum without a scale" 2 '8 bits do not hold .* in 16' "${fil[@]}" --bits 8 --sum bank.h5

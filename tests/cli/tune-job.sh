@@ -136,7 +136,7 @@ PYTHON
 most=$(sed -n 's/^MiB //p' output)
 ok "$((${most:-999} <= 120 ? 0 : 1))" "is tuned within its memory ($most MiB)"
 fails "no job" 4 'none.yaml' "$voltmill" tune none.yaml
-fails "a job and a setup" 2 'one job file, or --setup' "$voltmill" tune --setup lofar job.yaml
+fails "a job and a setup" 2 'one job file or --setup, not both' "$voltmill" tune --setup lofar job.yaml
 for option in --backend=cpu --device=0 --threads=1 --dms=4 --dm-step=1 --zero --group=4; do
     fails "a job and ${option%=*}" 2 "${option%=*} goes with --setup, not with a job: there its keys" "$voltmill" tune \
         "$option" job.yaml
@@ -145,10 +145,10 @@ for option in --seconds=1 --bits=8 --compare-searches --histogram --csv=table.cs
     fails "a job and ${option%=*}" 2 "${option%=*} goes with --setup, not with a job\$" "$voltmill" tune "$option" job.yaml
 done
 for option in --only=chunk=8 --every=2 --space-limit=4; do
-    fails "${option%%=*} without a dedispersion" 2 "${option%%=*} thins .* dedispersion, and job.yaml has none" \
+    fails "${option%%=*} without a dedispersion" 2 "${option%%=*} thins the configurations of dedispersion, and job.yaml has none" \
         "$voltmill" tune "$option" job.yaml
 done
 fails "a seed of no random search" 2 'seed goes with --search random' "$voltmill" tune --seed 2 job.yaml
-fails "two jobs" 2 'one job file, or --setup' "$voltmill" tune job.yaml job.yaml
+fails "two jobs" 2 'one job file or --setup, got 2' "$voltmill" tune job.yaml job.yaml
 fails "no budget" 2 'tune-budget 0: expected seconds' "$voltmill" run --tune-budget 0 job.yaml
 plan

@@ -108,10 +108,10 @@ done
 wait
 same "four tuners at once lose nothing" 12 "$(problems both.txt)"
 
-fails "no setup" 2 'expected one job file, or --setup' "$voltmill" tune
+fails "no setup" 2 'expected one job file or --setup, got 0' "$voltmill" tune
 fails "no such parameter" 2 'there is no parameter "speed"' $tune --dms 4 --only speed=1
 fails "no such values" 2 'expected values such as' $tune --dms 4 --only dm_out=a
-fails "no such search" 2 'expected guided, exhaustive or random' $tune --search best
+fails "no such search" 2 'expected exhaustive, guided or random' $tune --search best
 fails "a key of a job" 2 'set goes with a job, not with --setup' $tune --set run.threads=2
 fails "steps between DMs of 0" 2 'dm-step does not go with --zero' $tune --zero --dm-step 1
 fails "two searches" 2 'search random does not go with --compare-searches' $tune --search random --compare-searches

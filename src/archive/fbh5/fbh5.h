@@ -53,6 +53,10 @@ status_t fbh5_open(const char *path, struct fbh5 **out);
 status_t fbh5_open_here(const char *path, struct fbh5 **out);
 void fbh5_destroy(struct fbh5 *fbh5);
 
+/* Whether an HDF5 file means to be a filterbank: it has /data with the attribute fch1. Fails with
+ * DATA. Uses HDF5, here. */
+status_t fbh5_recognise(const char *path, int *out);
+
 /* Where each channel lies: as the file says (/frequency), or as fch1 and foff do. Fails with DATA:
  * no two channels, or frequencies that are not above 0. Uses HDF5. */
 status_t fbh5_load_band(struct fbh5 *fbh5);

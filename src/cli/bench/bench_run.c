@@ -3,73 +3,12 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/cli.h"
+#include "cli/options/values.h"
 #include "cli/print/csv.h"
-#include "cli/start.h"
 #include "ranks/agree.h"
 
-#include <getopt.h>
 #include <mpi.h>
 #include <stdio.h>
-#include <stdlib.h>
-
-static const char help[] =
-    "Usage: voltmill bench run [OPTION]... JOB\n"
-    "       mpirun -n N voltmill bench run [OPTION]... JOB\n"
-    "\n"
-    "Runs the job and times it beside what bounds it, measured right before: the backend alone on\n"
-    "blocks in memory, and plain reading and writing of the same bytes on the same file systems.\n"
-    "The products stay; beside each a file FILE.bench of its size is written for a while.\n"
-    "\n"
-    "  --repeat N           so many times, the best of each side counts (default 3)\n"
-    "  --set KEY=VALUE      sets a key of the job\n"
-    "  --force              replaces products that exist\n"
-    "  --csv FILE           adds a line to FILE, with a heading when it is new\n"
-    "  --help               prints this\n";
-
-struct settings {
-    struct bench_run_options options;
-    const char **sets;
-    int help;
-};
-
-static status_t bench_read_options(int argc, char **argv, struct settings *out)
-{
-    status_t st = STATUS_OK;
-    static const struct option known[] = {
-        {"repeat", required_argument, NULL, 'r'}, {"set", required_argument, NULL, 's'},
-        {"force", no_argument, NULL, 'f'},        {"csv", required_argument, NULL, 'c'},
-        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
-    uint64_t repeats = 3;
-    optind = 1;
-    opterr = 0;
-    out->sets = calloc((size_t)argc, sizeof *out->sets);
-    REQUIRE(out->sets, STATUS_DEVICE, "out of memory: options");
-    for (int option; (option = getopt_long(argc, argv, ":", known, NULL)) != -1;) {
-        REQUIRE(option != ':', STATUS_USAGE, "bench run: %s needs a value", argv[optind - 1]);
-        REQUIRE(option != '?', STATUS_USAGE, "bench run: there is no option %s (see --help)",
-                argv[optind - 1]);
-        if (option == 'r') {
-            REQUIRE(units_parse_u64(optarg, &repeats) && repeats >= 1 && repeats <= 1000,
-                    STATUS_USAGE, "bench run: --repeat is %s, expected 1 to 1000", optarg);
-        } else if (option == 's') {
-            out->sets[out->options.nsets++] = optarg;
-        } else if (option == 'f') {
-            out->options.force = 1;
-        } else if (option == 'c') {
-            out->options.csv = optarg;
-        } else {
-            out->help = 1;
-        }
-    }
-    out->options.repeats = (uint32_t)repeats;
-    out->options.sets = out->sets;
-    REQUIRE(out->help || optind == argc - 1, STATUS_USAGE,
-            "bench run: one job file is expected (see --help)");
-    out->options.path = out->help ? NULL : argv[optind];
-out:
-    return st;
-}
 
 static void bench_print_side(const char *what, double seconds, double bytes, double samples)
 {
@@ -120,32 +59,49 @@ out:
     return st;
 }
 
-status_t cli_bench_run(int argc, char **argv)
+static status_t bench_run_settled_all(void *settings)
 {
     status_t st = STATUS_OK;
-    struct settings settings = {0};
+    const struct shared *s = settings;
     struct bench_run_result result = {0};
-    int rank = 0;
-    int ranks = 1;
-    st = bench_read_options(argc, argv, &settings);
-    if (st == STATUS_OK && settings.help) {
-        start_print_all(help);
-        goto out;
-    }
-    TRY(start_all(st, &rank));
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    if (rank == 0) {
-        st = csv_check(settings.options.csv, heading);
+    struct bench_run_options options = {.path = s->operand,
+                                        .sets = s->sets.items,
+                                        .nsets = s->sets.count,
+                                        .force = s->force,
+                                        .csv = s->csv,
+                                        .repeats = s->repeats};
+    if (s->rank == 0) {
+        st = csv_check(s->csv, heading);
     }
     TRY(agree_all(MPI_COMM_WORLD, st));
-    TRY(bench_run_all(MPI_COMM_WORLD, &settings.options, &result));
-    if (rank == 0) {
-        bench_print_result(&result, ranks);
-        if (settings.options.csv) {
-            TRY(bench_write_csv(settings.options.csv, &result, ranks));
-        }
+    TRY(bench_run_all(MPI_COMM_WORLD, &options, &result));
+    if (s->rank == 0) {
+        bench_print_result(&result, s->ranks);
+        TRY(s->csv ? bench_write_csv(s->csv, &result, s->ranks) : STATUS_OK);
     }
 out:
-    free(settings.sets);
     return st;
 }
+
+static const struct option_row rows[] = {{"repeat", "N", value_u32, SHARED(repeats), "1..1000", "3",
+                                          "so many times, the best of each side counts"},
+                                         {.name = "set"},
+                                         {.name = "force"},
+                                         {"csv", "FILE", value_text, SHARED(csv), NULL, NULL,
+                                          "adds a line to FILE, with a heading when it is new"},
+                                         {.name = NULL}};
+
+const struct command cli_bench_run = {
+    .name = "bench run",
+    .summary = "time a job beside what bounds it",
+    .usage = "[OPTION]... JOB",
+    .about = "Runs the job and times it beside what bounds it, measured right before: the backend "
+             "alone on blocks in memory, and plain reading and writing of the same bytes on the "
+             "same file systems. The products stay; beside each a file FILE.bench of its size is "
+             "written for a while.",
+    .operand = "job file",
+    .ends = "yaml",
+    .is_parallel = 1,
+    .rows = rows,
+    .bytes = sizeof(struct shared),
+    .run = bench_run_settled_all};

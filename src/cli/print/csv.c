@@ -1,3 +1,4 @@
+/* Tables of comma-separated values, and whether they got to their files. */
 #include "cli/print/csv.h"
 
 #include "base/report.h"

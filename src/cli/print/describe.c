@@ -1,3 +1,4 @@
+/* The words of `info`, a line or a few for each property. */
 #include "cli/print/describe.h"
 
 #include "base/display.h"

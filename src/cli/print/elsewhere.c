@@ -1,3 +1,4 @@
+/* The list of files in other folders, sorted by where they really are. */
 #include "cli/print/elsewhere.h"
 
 #include "base/display.h"

@@ -1,3 +1,4 @@
+/* What `plan` says of one dedispersion. */
 #include "cli/print/plan_parts.h"
 
 #include "base/display.h"

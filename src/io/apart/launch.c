@@ -1,6 +1,9 @@
-/* The environment variables by which launchers of MPI programs are known. */
+/* The environment variables by which launchers of MPI programs are known; the setup of HDF5. */
 #include "io/apart/launch.h"
 
+#include "io/hdf5/h5.h"
+
+#include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -15,4 +18,10 @@ int launch_is_used(void)
         }
     }
     return 0;
+}
+
+void launch_begin(void)
+{
+    h5_begin();
+    signal(SIGXFSZ, SIG_IGN);
 }

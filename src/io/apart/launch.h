@@ -1,9 +1,13 @@
-/* How this process came to be. */
+/* How this process came to be, and what it sets up before it touches any file. */
 #ifndef VOLTMILL_IO_APART_LAUNCH_H
 #define VOLTMILL_IO_APART_LAUNCH_H
 
 /* Whether a launcher has started this process: then others may do the same at this moment, and what
  * is printed goes through the launcher's pipes, even if somebody sits at a terminal. */
 int launch_is_used(void);
+
+/* Sets HDF5 up; a limit on the size of files shows as an error of the write that meets it. Call
+ * once, before all else. */
+void launch_begin(void);
 
 #endif

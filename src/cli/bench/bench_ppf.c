@@ -1,44 +1,31 @@
 /* voltmill bench ppf */
+#include "bench/bench_ppf.h"
 #include "base/units.h"
-#include "cli/bench/bench_options.h"
-#include "cli/cli.h"
+#include "cli/options/values.h"
+#include "cli/print/csv.h"
 #include "plan/channelise_plan.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-static const char help[] =
-    "Usage: voltmill bench ppf [OPTION]...\n"
-    "       voltmill bench run [OPTION]... JOB    (voltmill bench run --help)\n"
-    "       voltmill bench dedisperse [OPTION]... (voltmill bench dedisperse --help)\n"
-    "\n"
-    "Times the filter bank alone on random samples and checks what comes out against the "
-    "reference;\n"
-    "a row whose result is wrong says FAILED; on the CPU / FFT is its time over that of FFTW "
-    "alone\n"
-    "on as many threads. Lists are written 256,1024 or 256..4096 (doubling).\n"
-    "\n"
-    "  --backend NAME    opencl or cpu (default: opencl where there is a GPU)\n"
-    "  --device TEXT     OpenCL device: a number or a part of its name (voltmill info --devices)\n"
-    "  --channels LIST   channels of the filter bank (default 1024)\n"
-    "  --taps LIST       taps (default 8)\n"
-    "  --bits LIST       of a sample's part: 4, 8, 16, 32 (default 8)\n"
-    "  --streams LIST    streams filtered together (default 1)\n"
-    "  --kernel LIST     auto, fused, slide, cache, local (default auto)\n"
-    "  --fft NAME        auto, vkfft or clfft, behind the FIR kernels (default auto)\n"
-    "  --real            real samples instead of complex ones\n"
-    "  --out KIND        spectra, power, or power:N, integrated over N spectra (default spectra)\n"
-    "  --samples COUNT   of all streams together, such as 268435456 or 2^28 (default 2^26)\n"
-    "  --repeat N        timed runs, the best of which counts (default 5)\n"
-    "  --transfers       also blocks in a row from pinned memory and back, and, where nvidia-smi\n"
-    "                    tells what the card draws, joules per 10^9 samples\n"
-    "  --lofar           64 stations x 2 polarisations at 64 x 64 channels x taps, 128 x 32, 256 x "
-    "16,\n"
-    "                    512 x 8, 1024 x 4, 8 and 16 bit (van der Veldt et al. 2012)\n"
-    "  --threads N       of the cpu backend (default: all)\n"
-    "  --csv FILE        writes the table to FILE, too\n"
-    "  --help            prints this\n";
+/* What is asked for, and the state of the table while it is made. */
+struct ppf_settings {
+    struct shared shared;
+    struct option_list channels, taps, bits, streams, kernels;
+    enum fft_kind fft;
+    int is_real, is_lofar, with_transfers;
+    struct ppf_output {
+        enum quantity quantity;
+        uint64_t integrate;
+    } out;
+    uint64_t samples;
+
+    backend_t *opened;
+    struct backend_rates rates;
+    uint32_t failed;
+    struct csv csv;
+};
 
 static enum sample_format bench_format_of(uint64_t bits)
 {
@@ -47,7 +34,7 @@ static enum sample_format bench_format_of(uint64_t bits)
 
 /* A device deals samples into the order that it filters; on the host, transforms alone are timed on
  * the same threads. */
-static int bench_has_device(const struct bench_settings *settings)
+static int bench_has_device(const struct ppf_settings *settings)
 {
     return backend_abilities(backend_which(settings->opened))->has_device;
 }
@@ -57,7 +44,7 @@ static const char heading[] =
     "gsamples_per_s,gbytes_per_s,fir_gflop_per_s,share_of_copy,block_ms,block_gsamples_per_s,"
     "share_of_link,joules_per_gsample,fft_alone_ms,ratio_to_fft,threads,simd,rms_error,result";
 
-static void bench_print_head(struct bench_settings *settings)
+static void bench_print_head(struct ppf_settings *settings)
 {
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
@@ -75,7 +62,7 @@ static void bench_print_head(struct bench_settings *settings)
 }
 
 /* Share of the link's rate in the direction that binds. */
-static double bench_link_share(const struct bench_settings *settings, const struct bench_result *r)
+static double bench_link_share(const struct ppf_settings *settings, const struct bench_result *r)
 {
     const struct backend_rates *rates = &settings->rates;
     if (r->block_seconds == 0 || rates->upload == 0) {
@@ -84,7 +71,7 @@ static double bench_link_share(const struct bench_settings *settings, const stru
     return fmax(r->up_bytes / rates->upload, r->down_bytes / rates->download) / r->block_seconds;
 }
 
-static void bench_print_row(struct bench_settings *settings, const struct bench_case *c,
+static void bench_print_row(struct ppf_settings *settings, const struct bench_case *c,
                             uint64_t bits, const struct bench_result *r, const char *how)
 {
     double samples = (double)r->samples;
@@ -125,7 +112,7 @@ static void bench_print_row(struct bench_settings *settings, const struct bench_
 }
 
 /* One row; a case that this device cannot do is said and passed over. */
-static status_t bench_row(struct bench_settings *settings, uint64_t channels, uint64_t taps,
+static status_t bench_row(struct ppf_settings *settings, uint64_t channels, uint64_t taps,
                           uint64_t bits, uint64_t streams, uint64_t kernel)
 {
     status_t st = STATUS_OK;
@@ -137,12 +124,12 @@ static status_t bench_row(struct bench_settings *settings, uint64_t channels, ui
                            .format = bench_format_of(bits),
                            .is_complex = !settings->is_real,
                            .samples = settings->samples,
-                           .quantity = settings->quantity,
-                           .integrate = settings->integrate,
+                           .quantity = settings->out.quantity,
+                           .integrate = settings->out.integrate,
                            .kernel = (enum kernel_kind)kernel,
                            .fft = settings->fft,
-                           .threads = (uint32_t)settings->threads,
-                           .repeats = (uint32_t)settings->repeats,
+                           .threads = settings->shared.threads,
+                           .repeats = settings->shared.repeats,
                            .with_transfers = settings->with_transfers,
                            .with_power = settings->with_transfers};
     status_t tried = bench_ppf(settings->opened, &c, &result);
@@ -162,7 +149,7 @@ out:
     return st;
 }
 
-static status_t bench_lists(struct bench_settings *s)
+static status_t bench_lists(struct ppf_settings *s)
 {
     status_t st = STATUS_OK;
     for (uint32_t b = 0; b < s->bits.count; b++) {
@@ -182,7 +169,7 @@ out:
     return st;
 }
 
-static status_t bench_lofar(struct bench_settings *s)
+static status_t bench_lofar(struct ppf_settings *s)
 {
     status_t st = STATUS_OK;
     static const uint64_t shapes[][2] = {{64, 64}, {128, 32}, {256, 16}, {512, 8}, {1024, 4}};
@@ -199,15 +186,15 @@ out:
     return st;
 }
 
-static status_t bench_all(struct bench_settings *settings)
+static status_t bench_all(struct ppf_settings *settings)
 {
     status_t st = STATUS_OK;
-    struct backend_options options = {.device = settings->device, .local_size = 1};
+    struct backend_options options = {.device = settings->shared.device, .local_size = 1};
     struct job all_cores = {0};
-    settings->threads =
-        settings->threads ? settings->threads : channelise_plan_threads(&all_cores, 1);
-    TRY(csv_open(settings->csv_path, "w", heading, &settings->csv));
-    TRY(backend_open(backend_settle(settings->backend), &options, &settings->opened));
+    settings->shared.threads = settings->shared.threads ? settings->shared.threads
+                                                        : channelise_plan_threads(&all_cores, 1);
+    TRY(csv_open(settings->shared.csv, "w", heading, &settings->csv));
+    TRY(backend_open(backend_settle(settings->shared.backend), &options, &settings->opened));
     TRY(backend_measure(settings->opened, &settings->rates));
     bench_print_head(settings);
     TRY(settings->is_lofar ? bench_lofar(settings) : bench_lists(settings));
@@ -217,24 +204,82 @@ out:
     return st;
 }
 
-status_t cli_bench(int argc, char **argv)
+static int bench_read_out(const struct option_row *row, const char *text, void *field)
+{
+    struct ppf_output *out = field;
+    int is_power = strncmp(text, "power", 5) == 0;
+    (void)row;
+    *out = (struct ppf_output){is_power ? QUANTITY_POWER : QUANTITY_SPECTRA, 1};
+    return strcmp(text, "spectra") == 0 || strcmp(text, "power") == 0 ||
+           (strncmp(text, "power:", 6) == 0 && units_parse_u64(text + 6, &out->integrate) &&
+            out->integrate >= 1 && out->integrate <= 1 << 20);
+}
+
+#define AT(field) offsetof(struct ppf_settings, field)
+
+static const struct option_row rows[] = {
+    {.name = "backend"},
+    {.name = "device"},
+    {"channels", "LIST", value_list, AT(channels), "2..16777216", "1024",
+     "channels of the filter bank"},
+    {"taps", "LIST", value_list, AT(taps), "1..65536", "8", "taps"},
+    {"bits", "LIST", value_list, AT(bits), "4|8|16|32", "8", "of a sample's part: 4, 8, 16, 32"},
+    {"streams", "LIST", value_list, AT(streams), "1..65536", "1", "streams filtered together"},
+    {"kernel", "LIST", value_list, AT(kernels), "auto|fused|slide|cache|local", "auto",
+     "auto, fused, slide, cache, local"},
+    {"fft", "NAME", value_choice, AT(fft), "auto|vkfft|clfft", "auto",
+     "auto, vkfft or clfft, behind the FIR kernels"},
+    {"real", NULL, value_flag, AT(is_real), NULL, NULL, "real samples instead of complex ones"},
+    {"out", "KIND", bench_read_out, AT(out), "spectra|power|power:N", "spectra",
+     "spectra, power, or power:N, integrated over N spectra"},
+    {"samples", "COUNT", value_u64, AT(samples), "1..1099511627776", "2^26",
+     "of all streams together, such as 268435456 or 2^28"},
+    {.name = "repeat"},
+    {"transfers", NULL, value_flag, AT(with_transfers), NULL, NULL,
+     "also blocks in a row from pinned memory and back, and, where nvidia-smi tells what the card "
+     "draws, joules per 10^9 samples"},
+    {"lofar", NULL, value_flag, AT(is_lofar), NULL, NULL,
+     "64 stations x 2 polarisations at 64 x 64 channels x taps, 128 x 32, 256 x 16, 512 x 8, 1024 "
+     "x 4, 8 and 16 bit (van der Veldt et al. 2012)"},
+    {.name = "threads"},
+    {.name = "csv"},
+    {.name = NULL}};
+
+static status_t bench_check(void *settings)
 {
     status_t st = STATUS_OK;
-    struct bench_settings settings = {0};
-    if (argc > 1 && strcmp(argv[1], "run") == 0) {
-        return cli_bench_run(argc - 1, argv + 1);
+    const struct ppf_settings *s = settings;
+    for (uint32_t i = 0; i < s->bits.count; i++) {
+        REQUIRE(s->bits.values[i] != 4 || !s->is_real, STATUS_USAGE,
+                "bench ppf: 4-bit samples are complex");
     }
-    if (argc > 1 && strcmp(argv[1], "dedisperse") == 0) {
-        return cli_bench_dedisperse(argc - 1, argv + 1);
+    for (uint32_t i = 0; i < s->channels.count; i++) {
+        REQUIRE(s->channels.values[i] % 2 == 0, STATUS_USAGE,
+                "bench ppf --channels %llu: expected even numbers",
+                (unsigned long long)s->channels.values[i]);
     }
-    TRY(bench_options_read(argc, argv, &settings));
-    if (settings.help) {
-        fputs(help, stdout);
-        goto out;
-    }
-    TRY(bench_all(&settings));
 out:
-    backend_close(settings.opened);
-    status_t closed = csv_close(&settings.csv);
+    return st;
+}
+
+static status_t bench_run(void *settings)
+{
+    struct ppf_settings *s = settings;
+    status_t st = bench_all(s);
+    backend_close(s->opened);
+    status_t closed = csv_close(&s->csv);
     return st == STATUS_OK ? closed : st;
 }
+
+const struct command cli_bench_ppf = {
+    .name = "bench ppf",
+    .summary = "time the filter bank on this machine, and check it",
+    .usage = "[OPTION]...",
+    .about = "Times the filter bank alone on random samples and checks what comes out against the "
+             "reference; a row whose result is wrong says FAILED; on the CPU / FFT is its time "
+             "over that of FFTW alone on as many threads. Lists are written 256,1024 or 256..4096 "
+             "(doubling).",
+    .rows = rows,
+    .bytes = sizeof(struct ppf_settings),
+    .check = bench_check,
+    .run = bench_run};

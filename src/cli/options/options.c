@@ -1,0 +1,176 @@
+/* Command lines read by getopt_long() as a command's table says. */
+#include "cli/options/options.h"
+
+#include "base/memory.h"
+#include "cli/options/shared.h"
+#include "cli/options/values.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 64, FIRST = 256 }; /* rows; getopt's number for row 0 */
+
+const struct option_row *options_row(const struct command *command, size_t i)
+{
+    const struct option_row *row = &command->rows[i];
+    if (!row->name && !row->help) {
+        return NULL;
+    }
+    return row->help ? row : shared_row(row->name);
+}
+
+const char *options_name(const struct option_row *row)
+{
+    return row->name + (row->name[1] == ',' ? 2 : 0);
+}
+
+/* getopt's tables; its numbers for options are their letters, or FIRST and more. */
+struct options_known {
+    struct option names[MOST + 2];
+    char letters[2 * MOST + 3];
+};
+
+static void options_know(const struct command *command, struct options_known *out)
+{
+    size_t count = 0;
+    strcpy(out->letters, ":h");
+    for (size_t i = 0; options_row(command, i); i++) {
+        const struct option_row *row = options_row(command, i);
+        if (row->name) {
+            const char letter[] = {row->name[0], row->value ? ':' : '\0', '\0'};
+            int argument = row->value ? required_argument : no_argument;
+            strcat(out->letters, row->name[1] == ',' ? letter : "");
+            out->names[count++] =
+                (struct option){options_name(row), argument, NULL, FIRST + (int)i};
+        }
+    }
+    out->names[count] = (struct option){"help", no_argument, NULL, 'h'};
+}
+
+/* The number of the row that has a letter. */
+static size_t options_of_letter(const struct command *command, int letter)
+{
+    size_t i = 0;
+    for (;; i++) {
+        const struct option_row *row = options_row(command, i);
+        if (!row || (row->name && row->name[0] == letter && row->name[1] == ',')) {
+            return i;
+        }
+    }
+}
+
+static status_t options_take(const struct command *command, const struct option_row *row,
+                             const char *value, void *settings)
+{
+    status_t st = STATUS_OK;
+    char expected[256];
+    if (!row->read(row, value, (char *)settings + row->at)) {
+        value_expected(row, expected, sizeof expected);
+        FAIL(STATUS_USAGE, "%s --%s %s: expected %s", command->name, options_name(row), value,
+             expected);
+    }
+out:
+    return st;
+}
+
+/* Room for texts, and what holds when nothing is given. */
+static status_t options_begin(const struct command *command, int argc, void *settings)
+{
+    status_t st = STATUS_OK;
+    for (size_t i = 0; options_row(command, i); i++) {
+        const struct option_row *row = options_row(command, i);
+        if (row->read == value_texts) {
+            struct option_texts *texts = (void *)((char *)settings + row->at);
+            TRY(memory_zeroed((size_t)argc, sizeof *texts->items, "options", &texts->items));
+        }
+        if (row->standard) {
+            TRY(options_take(command, row, row->standard, settings));
+        }
+    }
+out:
+    return st;
+}
+
+static status_t options_take_operand(const struct command *command, int count, char **words,
+                                     struct shared *out)
+{
+    status_t st = STATUS_OK;
+    const char *name = command->name;
+    int has_instead = command->instead && options_first(out, command->instead);
+    REQUIRE(command->operand || count == 0, STATUS_USAGE,
+            "%s: there is no use for %s; see voltmill %s --help", name, words[0], name);
+    REQUIRE(!has_instead || count == 0, STATUS_USAGE,
+            "%s: expected one %s or --%s, not both; see voltmill %s --help", name, command->operand,
+            command->instead, name);
+    REQUIRE(!command->operand || has_instead || count == 1, STATUS_USAGE,
+            "%s: expected one %s%s%s, got %d; see voltmill %s --help", name, command->operand,
+            command->instead ? " or --" : "", command->instead ? command->instead : "", count,
+            name);
+    out->operand = words[0];
+out:
+    return st;
+}
+
+status_t options_read(const struct command *command, int argc, char **argv, void *settings)
+{
+    status_t st = STATUS_OK;
+    const char *name = command->name;
+    struct shared *shared = settings;
+    struct options_known known = {.letters = ""};
+    shared->command = command;
+    shared->ranks = 1;
+    options_know(command, &known);
+    TRY(options_begin(command, argc, settings));
+    opterr = 0;
+    optind = 1;
+    for (int option; (option = getopt_long(argc, argv, known.letters, known.names, NULL)) != -1;) {
+        if (option == 'h') {
+            shared->help = 1;
+            goto out;
+        }
+        REQUIRE(option != ':', STATUS_USAGE, "%s: option %s needs a value; see voltmill %s --help",
+                name, argv[optind - 1], name);
+        REQUIRE(option != '?' || optopt <= ' ' || optopt >= FIRST, STATUS_USAGE,
+                "%s: unknown option -%c; see voltmill %s --help", name, optopt, name);
+        REQUIRE(option != '?', STATUS_USAGE, "%s: unknown option %s; see voltmill %s --help", name,
+                argv[optind - 1], name);
+        size_t i = option < FIRST ? options_of_letter(command, option) : (size_t)option - FIRST;
+        TRY(options_take(command, options_row(command, i), optarg, settings));
+        shared->given |= UINT64_C(1) << i;
+    }
+    TRY(options_take_operand(command, argc - optind, argv + optind, shared));
+    TRY(command->check ? command->check(settings) : STATUS_OK);
+out:
+    return st;
+}
+
+void options_free(void *settings)
+{
+    const struct shared *shared = settings;
+    for (size_t i = 0; options_row(shared->command, i); i++) {
+        const struct option_row *row = options_row(shared->command, i);
+        if (row->read == value_texts) {
+            free(((struct option_texts *)(void *)((char *)settings + row->at))->items);
+        }
+    }
+}
+
+const char *options_first(const void *settings, const char *names)
+{
+    const struct shared *shared = settings;
+    for (size_t i = 0; options_row(shared->command, i); i++) {
+        const struct option_row *row = options_row(shared->command, i);
+        if (!row->name || !(shared->given & (UINT64_C(1) << i))) {
+            continue;
+        }
+        const char *name = options_name(row);
+        size_t length = strlen(name);
+        for (const char *at = names; *at; at += strcspn(at, " "), at += *at == ' ') {
+            if (strncmp(at, name, length) == 0 && (at[length] == ' ' || at[length] == '\0')) {
+                return name;
+            }
+        }
+    }
+    return NULL;
+}
