@@ -1,4 +1,4 @@
-/* Which samples are none: what dealing and looking have in common.
+/* Which samples are missing: what deinterleave.cl and scan.cl have in common.
  *
  * A sample is missing if a part of it is no finite number, or is the MISSING value (of 4 + 4 bits: if the
  * byte is). It counts as zero volts. */

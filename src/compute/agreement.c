@@ -1,3 +1,4 @@
+/* Errors are compared with what each number of a spectrum, or of power, is allowed. */
 #include "compute/agreement.h"
 
 #include "base/memory.h"

@@ -204,10 +204,10 @@ status_t channelise_run(channelise_t *channelise, buffer_t *in,
 /* What a device does for a block. */
 enum channelise_step {
     STEP_UPLOAD,
-    STEP_DEAL,      /* samples into the order that the filter reads, missing ones found */
-    STEP_FILTER,    /* FIR, or FIR and transform in one */
-    STEP_TRANSFORM, /* a library's FFT */
-    STEP_DETECT,    /* power, sums, the channels that are kept */
+    STEP_DEINTERLEAVE, /* missing samples found, too; of dedispersion: transposes */
+    STEP_FILTER,       /* FIR, or FIR and transform in one */
+    STEP_TRANSFORM,    /* a library's FFT */
+    STEP_DETECT,       /* power, sums, the channels that are kept */
     STEP_DOWNLOAD,
     CHANNELISE_STEPS
 };

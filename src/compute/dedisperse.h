@@ -87,8 +87,8 @@ uint64_t dedisperse_bytes(enum backend_kind kind, const struct dedisperse_spec *
  * exact before they become floats. Floats are added 32 channels at a time, in ascending order of
  * those that are not masked (of groups, in two steps), then these sums: the result is a pure
  * function of samples and delays, whatever the cut in time and DMs, threads, instruction set and
- * shape, and the same from cpu and opencl. The input is copied into channels' order first
- * ([time][channel] or not), which takes few percent of the time and lets everything that follows
+ * shape, and the same from cpu and opencl. The input is transposed first ([time][channel]
+ * or not), which takes few percent of the time and lets everything that follows
  * read whole words without looking for ends.
  *
  * May return before the work is done: buffer_get() waits. Fails with DEVICE.
@@ -98,7 +98,7 @@ status_t dedisperse_run(dedisperse_t *dedisperse, buffer_t *in,
                         const struct dedisperse_input *input, uint64_t samples, buffer_t *out,
                         uint64_t out_stride);
 
-/* Makes the sums of the last run once more, from samples that it has left in channels' order on the
+/* Makes the sums of the last run once more, from samples that it has left transposed on the
  * device, into the device's side of `out` alone: what timing needs. Backends without such a side
  * run anew. Fails with DEVICE. */
 status_t dedisperse_again(dedisperse_t *dedisperse, buffer_t *in,
@@ -108,7 +108,7 @@ status_t dedisperse_again(dedisperse_t *dedisperse, buffer_t *in,
 /* Seconds by the device's own clock since the last call. Waits. Zeros when the spec is not timed,
  * and from backends without a device. Fails with DEVICE. */
 struct dedisperse_times {
-    double upload, order, sum, download;
+    double upload, transpose, sum, download;
 };
 status_t dedisperse_times(dedisperse_t *dedisperse, struct dedisperse_times *out);
 

@@ -1,3 +1,4 @@
+/* Masked channels are dropped here; then groups are counted. */
 #include "compute/dedisperse_table.h"
 
 #include "base/memory.h"

@@ -1,3 +1,4 @@
+/* Counting the borders between grains. */
 #include "compute/grains.h"
 
 #include "base/memory.h"

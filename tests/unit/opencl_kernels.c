@@ -1,5 +1,6 @@
 /* Every kernel once, on tiny problems in one queue: run under oclgrind by tests/cli/oclgrind.sh.
- * Samples are interleaved, so that they are dealt, and lie well, so that they are only looked at.
+ * Samples are interleaved, so that they are deinterleaved, then lie well, so that they are only
+ * looked at.
  */
 #include "base/memory.h"
 #include "compute/opencl/ppf/deinterleave.h"
@@ -25,7 +26,7 @@ static const struct {
              {KERNEL_CACHE, SAMPLE_I4, 1, 6, 2, QUANTITY_POWER, 5},
              {KERNEL_LOCAL, SAMPLE_F32, 0, 8, 4, QUANTITY_POWER, 1}};
 
-/* One case: deals the samples, filters them, and waits. */
+/* One case: deinterleaves the samples, filters them, and waits. */
 static status_t run_case(device_t *device, size_t i, cl_mem in, cl_mem out)
 {
     status_t st = STATUS_OK;
@@ -54,34 +55,35 @@ static status_t run_case(device_t *device, size_t i, cl_mem in, cl_mem out)
     uint64_t samples = (SPECTRA + spec.taps - 1) * channelise_samples(&spec);
     double *table = NULL;
     ppf_t *bank = NULL;
-    deinterleave_t *dealer = NULL;
-    cl_mem dealt = NULL;
+    deinterleave_t *deinterleave = NULL;
+    cl_mem lined_up = NULL;
     uint64_t stride = 0;
     uint64_t rows = 0;
-    cl_ulong counts[DEAL_GROUPS];
+    cl_ulong counts[DEINTERLEAVE_GROUPS];
     cl_event counted = NULL;
     coeff.samples_per_spectrum = (uint32_t)channelise_samples(&spec);
     TRY(prototype_create(&coeff, &table));
     spec.coeff = table;
     REQUIRE(ppf_choices(&device->info, &spec, &choice, 1) == 1, STATUS_DEVICE, "no choice");
-    TRY(deinterleave_create(device, &spec, &dealer));
+    TRY(deinterleave_create(device, &spec, &deinterleave));
     TRY(ppf_create(device, &spec, &choice, &bank));
-    TRY(deinterleave_run(dealer, &watch, in, &input, STREAMS, samples, samples, &dealt, &stride));
+    TRY(deinterleave_run(deinterleave, &watch, in, &input, STREAMS, samples, samples, &lined_up,
+                         &stride));
     TRY(ppf_begin(bank, 0));
-    TRY(ppf_run(bank, &watch, dealt, stride, STREAMS, SPECTRA, &out, &rows));
+    TRY(ppf_run(bank, &watch, lined_up, stride, STREAMS, SPECTRA, &out, &rows));
     /* Once more from where samples lie well: that of stream 1 begins at a multiple of 16 bytes. */
     re[1] = (size_t)stride;
     im[0] = part;
     im[1] = (size_t)stride + part;
     input.step = bytes;
-    TRY(deinterleave_run(dealer, &watch, dealt, &input, STREAMS, samples, samples, &dealt,
-                         &stride));
-    TRY(deinterleave_fetch(dealer, counts, &counted));
+    TRY(deinterleave_run(deinterleave, &watch, lined_up, &input, STREAMS, samples, samples,
+                         &lined_up, &stride));
+    TRY(deinterleave_fetch(deinterleave, counts, &counted));
     TRY(device_wait(device, counted));
     printf("%s: %llu rows\n", kernel_name(spec.kernel), (unsigned long long)rows);
 out:
     ppf_destroy(bank);
-    deinterleave_destroy(dealer);
+    deinterleave_destroy(deinterleave);
     if (counted) {
         clReleaseEvent(counted);
     }

@@ -32,8 +32,8 @@ static enum sample_format bench_format_of(uint64_t bits)
     return bits == 4 ? SAMPLE_I4 : bits == 8 ? SAMPLE_I8 : bits == 16 ? SAMPLE_I16 : SAMPLE_F32;
 }
 
-/* A device deals samples into the order that it filters; on the host, transforms alone are timed on
- * the same threads. */
+/* A device deinterleaves samples first; on the host, transforms alone are timed on the same
+ * threads. */
 static int bench_has_device(const struct ppf_settings *settings)
 {
     return backend_abilities(backend_which(settings->opened))->has_device;
@@ -56,9 +56,9 @@ static void bench_print_head(struct ppf_settings *settings)
         printf(", to the device %s/s, back %s/s", units_bytes((uint64_t)settings->rates.upload, b),
                units_bytes((uint64_t)settings->rates.download, c));
     }
-    printf("\n%7s %5s %4s %7s %-44s %9s %8s %8s %8s %6s %7s %9s\n", "channel", "taps", "bits",
+    printf("\n%7s %5s %4s %7s %-44s %9s %8s %8s %8s %6s %9s %9s\n", "channel", "taps", "bits",
            "streams", "how", "ms", "Gsamp/s", "GB/s", "GFLOP/s", "copy",
-           bench_has_device(settings) ? "deal ms" : "/ FFT", "rms error");
+           bench_has_device(settings) ? "deint. ms" : "/ FFT", "rms error");
 }
 
 /* Share of the link's rate in the direction that binds. */
@@ -84,9 +84,9 @@ static void bench_print_row(struct ppf_settings *settings, const struct bench_ca
     double share = 1e9 * bytes / settings->rates.copy;
     double ratio = r->bare_seconds > 0 ? r->seconds / r->bare_seconds : 0;
     const char *verdict = r->is_right ? "" : " FAILED";
-    printf("%7u %5u %4llu %7u %-44s %9.3f %8.2f %8.1f %8.0f %5.0f%% %7.3f %9.2g%s\n", c->channels,
+    printf("%7u %5u %4llu %7u %-44s %9.3f %8.2f %8.1f %8.0f %5.0f%% %9.3f %9.2g%s\n", c->channels,
            c->taps, (unsigned long long)bits, c->streams, how, ms, rate, bytes, flops, 100 * share,
-           bench_has_device(settings) ? 1e3 * r->steps[STEP_DEAL] : ratio, r->rms, verdict);
+           bench_has_device(settings) ? 1e3 * r->steps[STEP_DEINTERLEAVE] : ratio, r->rms, verdict);
     double joules = r->watts > 0 ? r->watts * r->block_seconds / (1e-9 * samples) : 0;
     if (r->block_seconds > 0) {
         printf("%26s with transfers %34s %9.3f %8.2f %15s %.0f%% of the link", "", "",
@@ -99,7 +99,7 @@ static void bench_print_row(struct ppf_settings *settings, const struct bench_ca
     }
     csv_print(&settings->csv, "%u,%u,%llu,%d,%u,%llu,\"%s\",%.6f,%.6f,%.6f,%.6f,%.6f,", c->channels,
               c->taps, (unsigned long long)bits, c->is_complex, c->streams,
-              (unsigned long long)r->samples, how, ms, 1e3 * r->steps[STEP_DEAL],
+              (unsigned long long)r->samples, how, ms, 1e3 * r->steps[STEP_DEINTERLEAVE],
               1e3 * r->steps[STEP_FILTER], 1e3 * r->steps[STEP_TRANSFORM],
               1e3 * r->steps[STEP_DETECT]);
     csv_print(&settings->csv, "%.4f,%.2f,%.1f,%.4f,%.6f,%.4f,%.4f,%.2f,%.6f,%.4f,%u,%s,%.3g,%s\n",

@@ -1,3 +1,4 @@
+/* A team of OpenMP threads, led by a thread of its own, takes tasks of the oldest blocks first. */
 #include "compute/cpu/pool.h"
 
 #include "base/memory.h"

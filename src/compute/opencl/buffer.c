@@ -2,7 +2,7 @@
  * at the full speed of its link, and the writer reads the other. */
 #include "base/memory.h"
 #include "compute/opencl/opencl.h"
-#include "compute/opencl/ppf/steps.h"
+#include "compute/opencl/ppf/deinterleave.h"
 
 #include <stdlib.h>
 
@@ -35,8 +35,8 @@ static status_t buffer_pin(struct opencl_buffer *buffer)
     device_t *device = buffer->device;
     cl_int error = CL_SUCCESS;
     uint64_t counts_at = ceil_div_u64(buffer->bytes, sizeof(cl_ulong)) * sizeof(cl_ulong);
-    uint64_t bytes =
-        buffer->use == BUFFER_IN ? counts_at + DEAL_GROUPS * sizeof(cl_ulong) : buffer->bytes;
+    uint64_t bytes = buffer->use == BUFFER_IN ? counts_at + DEINTERLEAVE_GROUPS * sizeof(cl_ulong)
+                                              : buffer->bytes;
     buffer->pinned = clCreateBuffer(device->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
                                     bytes, NULL, &error);
     CL_TRY(device, error, "take pinned host memory");
@@ -90,7 +90,7 @@ status_t opencl_buffer_missing(buffer_t *base, uint64_t *out)
     uint64_t sum = 0;
     if (buffer->counted) {
         TRY(device_wait(buffer->device, buffer->counted));
-        for (int i = 0; i < DEAL_GROUPS; i++) {
+        for (int i = 0; i < DEINTERLEAVE_GROUPS; i++) {
             sum += buffer->counts[i];
         }
     }

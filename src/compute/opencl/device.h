@@ -33,10 +33,10 @@ typedef struct device {
     struct device_info info;
     cl_context context;
     cl_command_queue upload, compute, download;
-    uint64_t room;    /* bytes of its memory that this rank may take */
-    uint64_t used;    /* of them taken by device_allocate(), and by tables of FFT libraries */
-    uint64_t shelved; /* of them taken by shelves, all together */
-    int is_full;      /* an allocation has failed for want of memory: smaller blocks may do */
+    uint64_t room;     /* bytes of its memory that this rank may take */
+    uint64_t used;     /* of them taken by device_allocate(), and by tables of FFT libraries */
+    uint64_t resident; /* of them taken by resident rows, all together */
+    int is_full;       /* an allocation has failed for want of memory: smaller blocks may do */
 } device_t;
 
 /* All devices of all platforms that are available and compile programs, GPUs first, in the order in

@@ -1,3 +1,4 @@
+/* Building from source or from the cache, and what a failed build says. */
 #include "compute/opencl/program.h"
 
 #include "base/memory.h"

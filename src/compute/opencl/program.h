@@ -13,12 +13,12 @@ enum program_source {
     SOURCE_FIR_CACHE,
     SOURCE_FIR_LOCAL,
     SOURCE_MISSING,
-    SOURCE_DEAL,
+    SOURCE_DEINTERLEAVE,
     SOURCE_SCAN,
     SOURCE_DETECT,
     SOURCE_SUM,
     SOURCE_ADD_ROWS,
-    SOURCE_ORDER,
+    SOURCE_TRANSPOSE,
     SOURCE_DEDISPERSE,
     SOURCES
 };
@@ -28,8 +28,8 @@ const char *program_source_name(enum program_source source);
 
 /* Builds the concatenation of `count` sources with `options` ("-DCHANNELS=1024 ..."), or takes the
  * binary from the cache (key: device, platform, driver, sources, options). Many ranks may do so at
- * once; a stale or torn entry is built anew; a cache that cannot be written is done without. Fails
- * with DEVICE: does not compile (says the build log). */
+ * once; a stale or corrupt entry is built anew; a cache that cannot be written is done without.
+ * Fails with DEVICE: does not compile (says the build log). */
 status_t program_build(const device_t *device, const enum program_source *sources, uint32_t count,
                        const char *options, cl_program *out);
 

@@ -33,97 +33,95 @@ struct rows {
 
 static int rows_clear(resident_rows_t *base)
 {
-    struct rows *shelf = (struct rows *)base;
-    int any = shelf->npieces > 0;
-    clFinish(shelf->device->compute);
-    for (size_t i = 0; i < shelf->npieces; i++) {
-        device_release(shelf->device, shelf->pieces[i].memory);
+    struct rows *r = (struct rows *)base;
+    int any = r->npieces > 0;
+    clFinish(r->device->compute);
+    for (size_t i = 0; i < r->npieces; i++) {
+        device_release(r->device, r->pieces[i].memory);
     }
-    shelf->device->shelved -= shelf->used;
-    shelf->npieces = 0;
-    shelf->used = 0;
+    r->device->resident -= r->used;
+    r->npieces = 0;
+    r->used = 0;
     return any;
 }
 
 static void rows_destroy(resident_rows_t *base)
 {
-    struct rows *shelf = (struct rows *)base;
+    struct rows *r = (struct rows *)base;
     rows_clear(base);
-    launch_release(shelf->add);
-    device_release(shelf->device, shelf->raw);
-    device_release(shelf->device, shelf->ifs);
-    free(shelf->pieces);
-    free(shelf);
+    launch_release(r->add);
+    device_release(r->device, r->raw);
+    device_release(r->device, r->ifs);
+    free(r->pieces);
+    free(r);
 }
 
 static status_t rows_create(backend_t *backend, uint64_t row_bytes, uint64_t piece_rows,
                             resident_rows_t **out)
 {
     status_t st = STATUS_OK;
-    struct rows *shelf = NULL;
+    struct rows *r = NULL;
     cl_device_fp_config doubles = 0;
-    TRY(memory_zeroed(1, sizeof *shelf, "resident rows", &shelf));
-    shelf->device = ((struct opencl *)backend)->device;
-    shelf->row_bytes = row_bytes;
-    shelf->piece_rows = max_u64(piece_rows, 1);
-    clGetDeviceInfo(shelf->device->info.id, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof doubles, &doubles,
-                    NULL);
-    shelf->has_doubles = doubles != 0;
-    *out = &shelf->base;
+    TRY(memory_zeroed(1, sizeof *r, "resident rows", &r));
+    r->device = ((struct opencl *)backend)->device;
+    r->row_bytes = row_bytes;
+    r->piece_rows = max_u64(piece_rows, 1);
+    clGetDeviceInfo(r->device->info.id, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof doubles, &doubles, NULL);
+    r->has_doubles = doubles != 0;
+    *out = &r->base;
 out:
     return st;
 }
 
 /* The last piece that begins at or before a row; NULL: none does. */
-static struct piece *rows_find(const struct rows *shelf, uint64_t row)
+static struct piece *rows_find(const struct rows *r, uint64_t row)
 {
     size_t low = 0;
-    size_t high = shelf->npieces;
+    size_t high = r->npieces;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (shelf->pieces[middle].first <= row) {
+        if (r->pieces[middle].first <= row) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    return low > 0 ? &shelf->pieces[low - 1] : NULL;
+    return low > 0 ? &r->pieces[low - 1] : NULL;
 }
 
 /* Room for one more piece in the list. */
-static status_t rows_grow(struct rows *shelf)
+static status_t rows_grow(struct rows *r)
 {
     status_t st = STATUS_OK;
     enum { LEAST = 64 };
     struct piece *pieces = NULL;
-    size_t room = shelf->room > 0 ? 2 * shelf->room : LEAST;
-    if (shelf->npieces == shelf->room) {
+    size_t room = r->room > 0 ? 2 * r->room : LEAST;
+    if (r->npieces == r->room) {
         TRY(memory_zeroed(room, sizeof *pieces, "resident rows", &pieces));
-        if (shelf->npieces > 0) {
-            memcpy(pieces, shelf->pieces, shelf->npieces * sizeof *pieces);
+        if (r->npieces > 0) {
+            memcpy(pieces, r->pieces, r->npieces * sizeof *pieces);
         }
-        free(shelf->pieces);
-        shelf->pieces = pieces;
-        shelf->room = room;
+        free(r->pieces);
+        r->pieces = pieces;
+        r->room = room;
     }
 out:
     return st;
 }
 
 /* A new piece for rows that begin here; *out is NULL where there is no memory for it. */
-static status_t rows_add_piece(struct rows *shelf, uint64_t first, uint64_t rows,
-                               struct piece **out)
+static status_t rows_add_piece(struct rows *r, uint64_t first, uint64_t rows, struct piece **out)
 {
     status_t st = STATUS_OK;
     enum { SHARE = 2 }; /* of all products together; the other half is for the stages' blocks */
-    device_t *device = shelf->device;
+    device_t *device = r->device;
     uint64_t most = device->room / SHARE;
-    uint64_t room = max_u64(rows, shelf->piece_rows);
-    uint64_t bytes = room * shelf->row_bytes;
+    uint64_t room = max_u64(rows, r->piece_rows);
+    uint64_t bytes = room * r->row_bytes;
     cl_mem memory = NULL;
     *out = NULL;
-    TRY(rows_grow(shelf));
-    if (device->shelved + bytes > most || bytes > device->info.most_bytes) {
+    TRY(rows_grow(r));
+    if (device->resident + bytes > most || bytes > device->info.most_bytes) {
         goto out;
     }
     int was_full = device->is_full;
@@ -132,15 +130,14 @@ static status_t rows_add_piece(struct rows *shelf, uint64_t first, uint64_t rows
         device->is_full = was_full;
         goto out;
     }
-    const struct piece *before = rows_find(shelf, first);
-    size_t at = before ? (size_t)(before - shelf->pieces) + 1 : 0;
-    memmove(shelf->pieces + at + 1, shelf->pieces + at,
-            (shelf->npieces - at) * sizeof *shelf->pieces);
-    shelf->pieces[at] = (struct piece){.first = first, .room = room, .memory = memory};
-    shelf->npieces++;
-    shelf->used += bytes;
-    device->shelved += bytes;
-    *out = &shelf->pieces[at];
+    const struct piece *before = rows_find(r, first);
+    size_t at = before ? (size_t)(before - r->pieces) + 1 : 0;
+    memmove(r->pieces + at + 1, r->pieces + at, (r->npieces - at) * sizeof *r->pieces);
+    r->pieces[at] = (struct piece){.first = first, .room = room, .memory = memory};
+    r->npieces++;
+    r->used += bytes;
+    device->resident += bytes;
+    *out = &r->pieces[at];
 out:
     return st;
 }
@@ -148,20 +145,19 @@ out:
 static status_t rows_keep(resident_rows_t *base, buffer_t *out, uint64_t first_row, uint64_t rows)
 {
     status_t st = STATUS_OK;
-    struct rows *shelf = (struct rows *)base;
+    struct rows *r = (struct rows *)base;
     const struct opencl_buffer *from = (const struct opencl_buffer *)out;
-    struct piece *piece = rows_find(shelf, first_row);
+    struct piece *piece = rows_find(r, first_row);
     if (rows == 0) {
         goto out;
     }
     if (!piece || piece->first + piece->rows != first_row || piece->rows + rows > piece->room) {
-        TRY(rows_add_piece(shelf, first_row, rows, &piece));
+        TRY(rows_add_piece(r, first_row, rows, &piece));
     }
     if (piece) {
-        CL_TRY(shelf->device,
-               clEnqueueCopyBuffer(shelf->device->compute, from->memory, piece->memory, 0,
-                                   piece->rows * shelf->row_bytes, rows * shelf->row_bytes, 0, NULL,
-                                   NULL),
+        CL_TRY(r->device,
+               clEnqueueCopyBuffer(r->device->compute, from->memory, piece->memory, 0,
+                                   piece->rows * r->row_bytes, rows * r->row_bytes, 0, NULL, NULL),
                "keep rows");
         piece->rows += rows;
     }
@@ -177,15 +173,15 @@ static int rows_is_plain(const struct resident_rows_sums *sums)
 static int rows_holds(const resident_rows_t *base, const struct resident_rows_sums *sums,
                       uint64_t first, uint64_t count)
 {
-    const struct rows *shelf = (const struct rows *)base;
+    const struct rows *r = (const struct rows *)base;
     uint64_t row = first * sums->each;
     uint64_t end = (first + count) * sums->each;
     uint64_t bytes = (uint64_t)sums->nifs_there * sums->nchannels * sizeof(float);
-    if (shelf->row_bytes != bytes || (!rows_is_plain(sums) && !shelf->has_doubles)) {
+    if (r->row_bytes != bytes || (!rows_is_plain(sums) && !r->has_doubles)) {
         return 0;
     }
     while (row < end) {
-        const struct piece *piece = rows_find(shelf, row);
+        const struct piece *piece = rows_find(r, row);
         if (!piece || row >= piece->first + piece->rows) {
             return 0;
         }
@@ -195,82 +191,81 @@ static int rows_holds(const resident_rows_t *base, const struct resident_rows_su
 }
 
 /* Rows that are there, to a place on the device. */
-static status_t rows_gather(struct rows *shelf, uint64_t row, uint64_t rows, cl_mem to, uint64_t at)
+static status_t rows_gather(struct rows *r, uint64_t row, uint64_t rows, cl_mem to, uint64_t at)
 {
     status_t st = STATUS_OK;
     while (rows > 0) {
-        const struct piece *piece = rows_find(shelf, row);
+        const struct piece *piece = rows_find(r, row);
         uint64_t count = min_u64(rows, piece->first + piece->rows - row);
-        CL_TRY(shelf->device,
-               clEnqueueCopyBuffer(shelf->device->compute, piece->memory, to,
-                                   (row - piece->first) * shelf->row_bytes, at,
-                                   count * shelf->row_bytes, 0, NULL, NULL),
+        CL_TRY(r->device,
+               clEnqueueCopyBuffer(r->device->compute, piece->memory, to,
+                                   (row - piece->first) * r->row_bytes, at, count * r->row_bytes, 0,
+                                   NULL, NULL),
                "copy rows");
         row += count;
         rows -= count;
-        at += count * shelf->row_bytes;
+        at += count * r->row_bytes;
     }
 out:
     return st;
 }
 
 /* Memory for some rows at a time, less of it where there is less, but for one sum at least. */
-static status_t rows_take_raw(struct rows *shelf, uint64_t each)
+static status_t rows_take_raw(struct rows *r, uint64_t each)
 {
     status_t st = STATUS_OK;
     enum { RAW_BYTES = 64 << 20, SHARE = 16 };
-    uint64_t bytes = min_u64(RAW_BYTES, shelf->device->room / SHARE);
-    uint64_t sums = max_u64(bytes / shelf->row_bytes / each, 1);
-    int was_full = shelf->device->is_full;
-    if (shelf->raw_rows >= each) {
+    uint64_t bytes = min_u64(RAW_BYTES, r->device->room / SHARE);
+    uint64_t sums = max_u64(bytes / r->row_bytes / each, 1);
+    int was_full = r->device->is_full;
+    if (r->raw_rows >= each) {
         goto out;
     }
-    device_release(shelf->device, shelf->raw);
-    shelf->raw = NULL;
-    shelf->raw_rows = 0;
+    device_release(r->device, r->raw);
+    r->raw = NULL;
+    r->raw_rows = 0;
     for (;; sums /= 2) {
-        st = device_allocate(shelf->device, sums * each * shelf->row_bytes, "rows to be added up",
-                             &shelf->raw);
+        st = device_allocate(r->device, sums * each * r->row_bytes, "rows to be added up", &r->raw);
         if (st == STATUS_OK || sums == 1) {
             break;
         }
         report_clear();
-        shelf->device->is_full = was_full;
+        r->device->is_full = was_full;
     }
-    shelf->raw_rows = st == STATUS_OK ? sums * each : 0;
+    r->raw_rows = st == STATUS_OK ? sums * each : 0;
 out:
     return st;
 }
 
 /* Kernel, memory and the list of ifs. */
-static status_t rows_prepare_sums(struct rows *shelf, const struct resident_rows_sums *sums)
+static status_t rows_prepare_sums(struct rows *r, const struct resident_rows_sums *sums)
 {
     status_t st = STATUS_OK;
-    device_t *device = shelf->device;
+    device_t *device = r->device;
     const enum program_source source = SOURCE_ADD_ROWS;
-    if (!shelf->add) {
-        TRY(launch_build(device, &source, 1, "", "add_rows", &shelf->add));
+    if (!r->add) {
+        TRY(launch_build(device, &source, 1, "", "add_rows", &r->add));
     }
-    TRY(rows_take_raw(shelf, sums->each));
-    if (shelf->nifs < sums->nifs) {
-        device_release(device, shelf->ifs);
-        shelf->ifs = NULL;
-        shelf->nifs = 0;
-        TRY(device_allocate(device, sums->nifs * sizeof *sums->ifs, "a list of ifs", &shelf->ifs));
-        shelf->nifs = sums->nifs;
+    TRY(rows_take_raw(r, sums->each));
+    if (r->nifs < sums->nifs) {
+        device_release(device, r->ifs);
+        r->ifs = NULL;
+        r->nifs = 0;
+        TRY(device_allocate(device, sums->nifs * sizeof *sums->ifs, "a list of ifs", &r->ifs));
+        r->nifs = sums->nifs;
     }
-    TRY(device_write(device, shelf->ifs, 0, sums->ifs, sums->nifs * sizeof *sums->ifs,
+    TRY(device_write(device, r->ifs, 0, sums->ifs, sums->nifs * sizeof *sums->ifs,
                      "a list of ifs"));
 out:
     return st;
 }
 
-static status_t rows_add_up(struct rows *shelf, const struct resident_rows_sums *sums,
-                            uint64_t count, cl_mem to, uint64_t at)
+static status_t rows_add_up(struct rows *r, const struct resident_rows_sums *sums, uint64_t count,
+                            cl_mem to, uint64_t at)
 {
     struct launch_size size = {(size_t)ceil_div_u64(count * sums->nchannels, ADD_GROUP), ADD_GROUP};
-    return LAUNCH(shelf->device, shelf->add, size, NULL, STEP_FILTER, ARGUMENT(shelf->raw),
-                  ARGUMENT_ULONG(sums->each), ARGUMENT_UINT(sums->nifs_there), ARGUMENT(shelf->ifs),
+    return LAUNCH(r->device, r->add, size, NULL, STEP_FILTER, ARGUMENT(r->raw),
+                  ARGUMENT_ULONG(sums->each), ARGUMENT_UINT(sums->nifs_there), ARGUMENT(r->ifs),
                   ARGUMENT_UINT(sums->nifs), ARGUMENT_UINT(sums->nchannels), ARGUMENT_ULONG(count),
                   ARGUMENT(to), ARGUMENT_ULONG(at / sizeof(float)));
 }
@@ -279,18 +274,18 @@ static status_t rows_fetch(resident_rows_t *base, const struct resident_rows_sum
                            uint64_t first, uint64_t count, buffer_t *in, uint64_t at)
 {
     status_t st = STATUS_OK;
-    struct rows *shelf = (struct rows *)base;
+    struct rows *r = (struct rows *)base;
     const struct opencl_buffer *to = (const struct opencl_buffer *)in;
     if (rows_is_plain(sums)) {
-        TRY(rows_gather(shelf, first, count, to->memory, at));
+        TRY(rows_gather(r, first, count, to->memory, at));
         goto out;
     }
-    TRY(rows_prepare_sums(shelf, sums));
-    uint64_t steps = shelf->raw_rows / sums->each;
+    TRY(rows_prepare_sums(r, sums));
+    uint64_t steps = r->raw_rows / sums->each;
     for (uint64_t i = 0; i < count; i += steps) {
         uint64_t now = min_u64(steps, count - i);
-        TRY(rows_gather(shelf, (first + i) * sums->each, now * sums->each, shelf->raw, 0));
-        TRY(rows_add_up(shelf, sums, now, to->memory, at + i * sums->nchannels * sizeof(float)));
+        TRY(rows_gather(r, (first + i) * sums->each, now * sums->each, r->raw, 0));
+        TRY(rows_add_up(r, sums, now, to->memory, at + i * sums->nchannels * sizeof(float)));
     }
 out:
     return st;

@@ -1,3 +1,4 @@
+/* The four signals that drivers are known to take. */
 #include "compute/opencl/signals.h"
 
 #include <stddef.h>

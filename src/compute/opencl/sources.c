@@ -20,12 +20,12 @@ EMBED(fir_slide);
 EMBED(fir_cache);
 EMBED(fir_local);
 EMBED(missing);
-EMBED(deal);
+EMBED(deinterleave);
 EMBED(scan);
 EMBED(detect);
 EMBED(sum);
 EMBED(add_rows);
-EMBED(order);
+EMBED(transpose);
 EMBED(dedisperse);
 
 #define ENTRY(name)                                                                                \
@@ -44,12 +44,12 @@ static const struct {
     [SOURCE_FIR_CACHE] = ENTRY(fir_cache),
     [SOURCE_FIR_LOCAL] = ENTRY(fir_local),
     [SOURCE_MISSING] = ENTRY(missing),
-    [SOURCE_DEAL] = ENTRY(deal),
+    [SOURCE_DEINTERLEAVE] = ENTRY(deinterleave),
     [SOURCE_SCAN] = ENTRY(scan),
     [SOURCE_DETECT] = ENTRY(detect),
     [SOURCE_SUM] = ENTRY(sum),
     [SOURCE_ADD_ROWS] = ENTRY(add_rows),
-    [SOURCE_ORDER] = ENTRY(order),
+    [SOURCE_TRANSPOSE] = ENTRY(transpose),
     [SOURCE_DEDISPERSE] = ENTRY(dedisperse),
 };
 

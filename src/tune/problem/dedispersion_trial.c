@@ -223,7 +223,7 @@ static status_t trial_repeat(dedispersion_trial_t *trial, dedisperse_t *stage, u
         seconds[n] = times.sum;
         if (is_whole && (n == 0 || times.sum < out->best)) {
             out->best = times.sum;
-            out->order = times.order;
+            out->order = times.transpose;
             out->upload = times.upload;
             out->download = times.download;
         }
@@ -252,7 +252,7 @@ status_t dedispersion_trial_time(dedispersion_trial_t *trial, const struct dedis
     TRY(trial_spoil(trial));
     /* It warms up, too. */
     TRY(trial_run_once(trial, stage, 1, &first));
-    result.order = first.order;
+    result.order = first.transpose;
     TRY(trial_repeat(trial, stage, repeats, is_whole, time, &result));
     TRY(trial_compare(trial, &result.wrong));
     *out = result;

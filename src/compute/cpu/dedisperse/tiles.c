@@ -1,3 +1,4 @@
+/* The loops over DMs, strips and chunks of rows. */
 #include "compute/cpu/dedisperse/tiles.h"
 
 #include "base/memory.h"

@@ -21,7 +21,7 @@ struct scratch {
     float *window;
     float *filtered;            /* [rows + FIR_ROWS][in_row] */
     float *bins;                /* [transform batch][out_row] */
-    char *dealt;                /* NULL until streams come interleaved */
+    char *deinterleaved;        /* NULL until streams come interleaved */
     size_t grain[MOST_OUTPUTS]; /* of a block, that the last spectrum's power went to */
     int is_touched;
 };
@@ -34,13 +34,13 @@ struct block {
     const char *in; /* its data */
     struct channelise_input input;
     size_t *re, *im; /* [streams], behind input */
-    struct interleaved order;
+    struct interleaved layout;
     uint32_t nstreams;
     uint64_t first; /* spectrum of the observation */
     uint64_t spectra;
     uint64_t counted;
     int begins; /* a chunk */
-    unsigned turn;
+    unsigned parity;
     int touched; /* the first output of spectra, whose rows are called into the cache; -1: none */
     int direct;  /* the output into whose rows spectra are transformed at once; -1: none */
     float *out[MOST_OUTPUTS];
@@ -155,7 +155,7 @@ static void destroy(struct cpu *cpu)
         free(cpu->scratch[i].window);
         free(cpu->scratch[i].filtered);
         free(cpu->scratch[i].bins);
-        free(cpu->scratch[i].dealt);
+        free(cpu->scratch[i].deinterleaved);
     }
     for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
         sums_destroy(cpu->sums[i]);
@@ -412,28 +412,29 @@ static void channelise_run_grain(void *context, uint32_t thread, uint64_t task)
     const struct block *block = context;
     struct cpu *cpu = block->cpu;
     const struct channelise_spec *spec = &cpu->base.spec;
-    const struct interleaved *order = &block->order;
+    const struct interleaved *layout = &block->layout;
     struct scratch *scratch = &cpu->scratch[thread];
     uint64_t lead = block->first % GRAIN;
-    uint64_t grain = task / order->groups;
-    uint32_t stream = (uint32_t)(task % order->groups) * order->group;
+    uint64_t grain = task / layout->groups;
+    uint32_t stream = (uint32_t)(task % layout->groups) * layout->group;
     uint64_t from = grain * GRAIN < lead ? 0 : grain * GRAIN - lead;
     uint64_t to = min_u64((grain + 1) * GRAIN - lead, block->spectra);
-    uint32_t streams = (uint32_t)min_u64(order->group, block->nstreams - stream);
+    uint32_t streams = (uint32_t)min_u64(layout->group, block->nstreams - stream);
     size_t samples = channelise_samples(spec);
     size_t raw = (size_t)channelise_inputs(spec, to - from);
     struct batch batch = {.first = from, .count = (size_t)(to - from)};
     uint64_t missing = 0;
     channelise_touch_scratch(cpu, scratch);
-    if (order->is_dealt) {
-        interleaved_take(order, block->in, &block->input, stream, streams, (size_t)from * samples,
-                         raw * samples, scratch->dealt);
+    if (layout->is_copied) {
+        interleaved_take(layout, block->in, &block->input, stream, streams, (size_t)from * samples,
+                         raw * samples, scratch->deinterleaved);
     }
     for (uint32_t i = 0; i < streams; i++) {
         batch.stream = stream + i;
-        batch.samples = order->is_dealt ? scratch->dealt + i * raw * samples * order->sample_bytes
-                                        : block->in + block->input.re[stream] +
-                                              (size_t)from * samples * order->sample_bytes;
+        batch.samples = layout->is_copied
+                            ? scratch->deinterleaved + i * raw * samples * layout->sample_bytes
+                            : block->in + block->input.re[stream] +
+                                  (size_t)from * samples * layout->sample_bytes;
         missing += channelise_run_batch(block, scratch, &batch);
     }
     if (missing > 0) {
@@ -448,7 +449,7 @@ static struct sums_block channelise_sums_of(const struct block *block, uint32_t 
                                .spectra = block->spectra,
                                .nstreams = block->nstreams,
                                .begins = block->begins,
-                               .turn = block->turn,
+                               .parity = block->parity,
                                .out = block->out[output]};
 }
 
@@ -489,13 +490,13 @@ static int channelise_is_direct(const struct cpu *cpu)
     return spec->is_complex && spec->nchannels == spec->channels && cpu->shape.batch == 1;
 }
 
-static status_t channelise_create_dealt(struct cpu *cpu)
+static status_t channelise_create_deinterleaved(struct cpu *cpu)
 {
     status_t st = STATUS_OK;
     for (uint32_t i = 0; i < cpu->base.spec.threads; i++) {
-        if (!cpu->scratch[i].dealt) {
-            TRY(memory_aligned((size_t)interleaved_bytes(&cpu->base.spec), 1, "streams in order",
-                               &cpu->scratch[i].dealt));
+        if (!cpu->scratch[i].deinterleaved) {
+            TRY(memory_aligned((size_t)interleaved_bytes(&cpu->base.spec), 1,
+                               "deinterleaved streams", &cpu->scratch[i].deinterleaved));
         }
     }
 out:
@@ -529,9 +530,9 @@ static status_t channelise_fill_block(struct cpu *cpu, struct block *block, buff
     memcpy(block->re, input->re, nstreams * sizeof *block->re);
     memcpy(block->im, input->im, nstreams * sizeof *block->im);
     block->input = (struct channelise_input){block->re, block->im, input->step};
-    block->order = interleaved_order(spec, &block->input, nstreams);
-    if (block->order.is_dealt) {
-        TRY(channelise_create_dealt(cpu));
+    block->layout = interleaved_layout(spec, &block->input, nstreams);
+    if (block->layout.is_copied) {
+        TRY(channelise_create_deinterleaved(cpu));
     }
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         TRY(buffer_get(out[i], &data));
@@ -558,13 +559,13 @@ status_t cpu_channelise_run(channelise_t *channelise, buffer_t *in,
     block->spectra = spectra;
     block->counted = counted;
     block->begins = cpu->begins;
-    block->turn = (unsigned)(cpu->nblocks % 2);
+    block->parity = (unsigned)(cpu->nblocks % 2);
     block->touched = channelise_first_spectra(spec);
     block->direct = channelise_is_direct(cpu) ? block->touched : -1;
     /* Batches end at multiples of GRAIN in the observation, wherever the block begins. */
     uint64_t grains = ceil_div_u64(cpu->next % GRAIN + spectra, GRAIN);
     struct pool_block work = {.context = block, .run = {channelise_run_grain, channelise_run_sums}};
-    work.tasks[0] = grains * block->order.groups;
+    work.tasks[0] = grains * block->layout.groups;
     work.tasks[1] = channelise_count_sums(block);
     block->number = pool_submit(cpu->pool, &work);
     cpu_buffer_mark(in, cpu->pool, block->number);

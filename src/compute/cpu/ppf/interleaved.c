@@ -1,3 +1,4 @@
+/* Tiles of samples are copied stream by stream, while their cache lines are near. */
 #include "compute/cpu/ppf/interleaved.h"
 
 #include "base/memory.h"
@@ -28,18 +29,18 @@ uint64_t interleaved_bytes(const struct channelise_spec *spec)
     return interleaved_stream_bytes(spec) * interleaved_group_size(spec);
 }
 
-struct interleaved interleaved_order(const struct channelise_spec *spec,
-                                     const struct channelise_input *input, uint32_t nstreams)
+struct interleaved interleaved_layout(const struct channelise_spec *spec,
+                                      const struct channelise_input *input, uint32_t nstreams)
 {
     size_t bytes = ppf_fir_sample_bytes(spec);
     size_t part = sample_part_bytes(spec->format, spec->is_complex);
-    struct interleaved order = {.is_dealt = input->step != bytes, .sample_bytes = bytes};
+    struct interleaved layout = {.is_copied = input->step != bytes, .sample_bytes = bytes};
     for (uint32_t i = 0; part > 0 && i < nstreams; i++) {
-        order.is_dealt |= input->im[i] != input->re[i] + part;
+        layout.is_copied |= input->im[i] != input->re[i] + part;
     }
-    order.group = order.is_dealt ? interleaved_group_size(spec) : 1;
-    order.groups = (nstreams + order.group - 1) / order.group;
-    return order;
+    layout.group = layout.is_copied ? interleaved_group_size(spec) : 1;
+    layout.groups = (nstreams + layout.group - 1) / layout.group;
+    return layout;
 }
 
 /* Numbers (or pairs of them) `step` bytes apart to numbers `out_step` apart; `part` bytes each. */
@@ -72,11 +73,11 @@ static void interleaved_copy(size_t part, const char *at, size_t step, size_t co
     }
 }
 
-void interleaved_take(const struct interleaved *order, const char *in,
+void interleaved_take(const struct interleaved *layout, const char *in,
                       const struct channelise_input *input, uint32_t stream, uint32_t streams,
                       size_t first, size_t count, char *out)
 {
-    size_t bytes = order->sample_bytes;
+    size_t bytes = layout->sample_bytes;
     size_t step = input->step;
     for (size_t tile = 0; tile < count; tile += TILE) {
         size_t samples = count - tile < TILE ? count - tile : TILE;

@@ -1,3 +1,4 @@
+/* How wide columns are, and the pass over them. */
 #include "compute/cpu/ppf/ppf_fir.h"
 
 #include "base/memory.h"

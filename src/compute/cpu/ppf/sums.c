@@ -1,3 +1,4 @@
+/* Grains become dumps, in double; what a block leaves unfinished is carried. */
 #include "compute/cpu/ppf/sums.h"
 
 #include "base/memory.h"
@@ -77,7 +78,7 @@ static void sum_piece(const sums_t *sums, const struct sums_block *block, uint64
     size_t at = (size_t)stream * nchannels + low;
     double total[PIECE] = {0};
     if (dump * integrate < block->first && !block->begins) {
-        memcpy(total, sums->carry[block->turn ^ 1] + at, count * sizeof *total);
+        memcpy(total, sums->carry[block->parity ^ 1] + at, count * sizeof *total);
     }
     for (uint64_t grain = first_grain; grain <= last_grain; grain++) {
         const float *power = block->grains + (size_t)grain * block->nstreams * nchannels + at;
@@ -92,7 +93,7 @@ static void sum_piece(const sums_t *sums, const struct sums_block *block, uint64
             out[k] = (float)total[k];
         }
     } else {
-        memcpy(sums->carry[block->turn] + at, total, count * sizeof *total);
+        memcpy(sums->carry[block->parity] + at, total, count * sizeof *total);
     }
 }
 

@@ -22,9 +22,9 @@ struct sums_block {
     const float *grains;
     uint64_t first, spectra;
     uint32_t nstreams;
-    int begins;    /* a chunk: nothing is carried into it */
-    unsigned turn; /* 0 and 1 from block to block */
-    float *out;    /* [dumps][nstreams][nchannels] */
+    int begins;      /* a chunk: nothing is carried into it */
+    unsigned parity; /* 0 and 1 from block to block */
+    float *out;      /* [dumps][nstreams][nchannels] */
 };
 
 /* Tasks that sums_finish() is cut into: in the order of time, so that they fall to threads as the

@@ -1,4 +1,4 @@
-/* The stage on an OpenCL device: up, into channels' order, (sub-bands,) sums, down. In two steps
+/* The stage on an OpenCL device: up, transpose, (sub-bands,) sums, down. In two steps
  * the sub-bands of one step after the other fill the same memory. */
 #include "base/memory.h"
 #include "compute/dedisperse_table.h"
@@ -15,8 +15,8 @@ struct stage {
     struct dedisperse base;
     struct opencl *opencl;
     struct dedisperse_table table;
-    dedisperse_kernel_t *adder;
-    transpose_t *orderer;
+    dedisperse_kernel_t *kernel;
+    transpose_t *transpose;
     cl_mem rows, sub;
     uint64_t front, row_stride, sub_stride; /* samples */
     struct stopwatch watch;
@@ -27,8 +27,8 @@ static void opencl_dedisperse_destroy(dedisperse_t *dedisperse)
     struct stage *stage = (struct stage *)dedisperse;
     device_t *device = stage->opencl->device;
     clFinish(device->compute);
-    dedisperse_kernel_destroy(stage->adder);
-    transpose_destroy(stage->orderer);
+    dedisperse_kernel_destroy(stage->kernel);
+    transpose_destroy(stage->transpose);
     device_release(device, stage->rows);
     device_release(device, stage->sub);
     dedisperse_table_free(&stage->table);
@@ -71,7 +71,7 @@ static status_t dedisperse_allocate_rows(device_t *device, uint64_t count, uint6
     status_t st = STATUS_OK;
     void *zeros = NULL;
     TRY(memory_zeroed(bytes, 1, "a row of zeros", &zeros));
-    TRY(device_allocate(device, (count + 1) * bytes, "samples in channels' order", out));
+    TRY(device_allocate(device, (count + 1) * bytes, "transposed samples", out));
     TRY(device_write(device, *out, count * bytes, zeros, bytes, "zeros"));
 out:
     free(zeros);
@@ -88,13 +88,13 @@ static status_t dedisperse_allocate(struct stage *stage)
     uint64_t inputs = dedisperse_inputs(spec, spec->max_samples);
     uint64_t bytes = series_bytes(spec->format);
     uint64_t nused = stage->table.nused;
-    stage->front = steps ? 0 : dedisperse_kernel_front(stage->adder);
-    stage->row_stride = dedisperse_whole_words(inputs + stage->front +
-                                               (steps ? 0 : dedisperse_kernel_slack(stage->adder)));
+    stage->front = steps ? 0 : dedisperse_kernel_front(stage->kernel);
+    stage->row_stride = dedisperse_whole_words(
+        inputs + stage->front + (steps ? 0 : dedisperse_kernel_slack(stage->kernel)));
     TRY(dedisperse_allocate_rows(device, nused, stage->row_stride * bytes, &stage->rows));
     if (steps) {
-        stage->sub_stride = dedisperse_whole_words(inputs + dedisperse_kernel_front(stage->adder) +
-                                                   dedisperse_kernel_slack(stage->adder));
+        stage->sub_stride = dedisperse_whole_words(inputs + dedisperse_kernel_front(stage->kernel) +
+                                                   dedisperse_kernel_slack(stage->kernel));
         TRY(dedisperse_allocate_rows(device, steps->ngroups,
                                      stage->sub_stride * (bytes == 1 ? 2 : 4), &stage->sub));
     }
@@ -114,8 +114,8 @@ static status_t opencl_dedisperse_create(backend_t *backend, const struct dedisp
     stage->watch.is_on = spec->is_timed;
     TRY(dedisperse_table_create(spec, &stage->table));
     struct dedisperse_shape_problem problem = dedisperse_problem_of(spec, &stage->table, one);
-    TRY(dedisperse_kernel_create(stage->opencl->device, &problem, &spec->shape, &stage->adder));
-    TRY(transpose_create(stage->opencl->device, spec, &stage->table, &stage->orderer));
+    TRY(dedisperse_kernel_create(stage->opencl->device, &problem, &spec->shape, &stage->kernel));
+    TRY(transpose_create(stage->opencl->device, spec, &stage->table, &stage->transpose));
     TRY(dedisperse_allocate(stage));
     *out = &stage->base;
     stage = NULL;
@@ -142,14 +142,14 @@ static status_t dedisperse_run_sums(struct stage *stage, uint64_t samples, cl_me
     status_t st = STATUS_OK;
     const struct dispersion_steps *steps = stage->base.spec.steps;
     if (!steps) {
-        TRY(dedisperse_kernel_run(stage->adder, &stage->watch, stage->rows, stage->row_stride,
+        TRY(dedisperse_kernel_run(stage->kernel, &stage->watch, stage->rows, stage->row_stride,
                                   samples, 0, out, out_stride));
     }
     for (uint32_t k = 0; steps && k < steps->nsteps; k++) {
-        TRY(transpose_sub_bands(stage->orderer, &stage->watch, k, samples, stage->rows,
+        TRY(transpose_sub_bands(stage->transpose, &stage->watch, k, samples, stage->rows,
                                 stage->row_stride, stage->sub, stage->sub_stride,
-                                dedisperse_kernel_front(stage->adder)));
-        TRY(dedisperse_kernel_run(stage->adder, &stage->watch, stage->sub, stage->sub_stride,
+                                dedisperse_kernel_front(stage->kernel)));
+        TRY(dedisperse_kernel_run(stage->kernel, &stage->watch, stage->sub, stage->sub_stride,
                                   samples, k, out, out_stride));
     }
 out:
@@ -181,7 +181,7 @@ static status_t opencl_dedisperse_run(dedisperse_t *dedisperse, buffer_t *in_buf
     uint64_t bytes = ((delays->ndms - 1) * out_stride + samples) * sizeof(float);
     TRY(opencl_block_begin(in, dedisperse_upload_bytes(stage, in, input, samples), &out_buffer, 1,
                            &stage->watch));
-    TRY(transpose_run(stage->orderer, &stage->watch, in->memory, input,
+    TRY(transpose_run(stage->transpose, &stage->watch, in->memory, input,
                       dedisperse_inputs(&stage->base.spec, samples), stage->rows, stage->row_stride,
                       stage->front));
     TRY(dedisperse_run_sums(stage, samples, out->memory, out_stride));
@@ -238,7 +238,7 @@ static status_t opencl_dedisperse_times(dedisperse_t *dedisperse, struct dedispe
     double seconds[CHANNELISE_STEPS];
     TRY(stopwatch_collect(&stage->watch, stage->opencl->device, seconds));
     *out = (struct dedisperse_times){.upload = seconds[STEP_UPLOAD],
-                                     .order = seconds[STEP_DEAL],
+                                     .transpose = seconds[STEP_DEINTERLEAVE],
                                      .sum = seconds[STEP_FILTER],
                                      .download = seconds[STEP_DOWNLOAD]};
 out:
@@ -248,7 +248,7 @@ out:
 static status_t opencl_dedisperse_words(const dedisperse_t *dedisperse, struct text *out)
 {
     return dedisperse_shape_words(
-        dedisperse_kernel_shape(((const struct stage *)dedisperse)->adder), out);
+        dedisperse_kernel_shape(((const struct stage *)dedisperse)->kernel), out);
 }
 
 static int opencl_dedisperse_fits(backend_t *backend, const struct dedisperse_spec *spec,

@@ -12,7 +12,7 @@ struct dedisperse_kernel {
     struct dedisperse_shape shape;
     struct dedisperse_shape_spans spans;
     uint32_t *tiles; /* [nranges + 1] the first tile of each range */
-    cl_kernel kernel;
+    cl_kernel id;
     cl_mem rel, bases, firsts;
 };
 
@@ -26,25 +26,25 @@ struct dedisperse_shape_device dedisperse_kernel_device_of(const device_t *devic
                                             .local_bytes = info->local_bytes};
 }
 
-void dedisperse_kernel_destroy(dedisperse_kernel_t *adder)
+void dedisperse_kernel_destroy(dedisperse_kernel_t *kernel)
 {
-    if (!adder) {
+    if (!kernel) {
         return;
     }
-    launch_release(adder->kernel);
-    device_release(adder->device, adder->rel);
-    device_release(adder->device, adder->bases);
-    device_release(adder->device, adder->firsts);
-    free(adder->tiles);
-    free(adder);
+    launch_release(kernel->id);
+    device_release(kernel->device, kernel->rel);
+    device_release(kernel->device, kernel->bases);
+    device_release(kernel->device, kernel->firsts);
+    free(kernel->tiles);
+    free(kernel);
 }
 
 /* The rows of one tile in both tables, padded ones at 0. */
-static void kernel_fill_tile(const dedisperse_kernel_t *adder,
+static void kernel_fill_tile(const dedisperse_kernel_t *kernel,
                              const struct dedisperse_shape_problem *p, uint32_t from, uint32_t to,
                              uint32_t *rel, uint32_t *bases)
 {
-    uint32_t padded = dedisperse_shape_padded(p, &adder->shape);
+    uint32_t padded = dedisperse_shape_padded(p, &kernel->shape);
     for (uint32_t row = 0; row < p->nrows; row++) {
         bases[row] = UINT32_MAX;
     }
@@ -52,7 +52,7 @@ static void kernel_fill_tile(const dedisperse_kernel_t *adder,
         const uint32_t *delays = p->delays + (size_t)dm * p->nrows;
         uint32_t *line = rel + (size_t)dm * padded;
         for (uint32_t row = 0; row < p->nrows; row++) {
-            line[row] = dedisperse_shape_rel(&adder->spans, delays[row], dm - from);
+            line[row] = dedisperse_shape_rel(&kernel->spans, delays[row], dm - from);
             bases[row] = line[row] < bases[row] ? line[row] : bases[row];
         }
     }
@@ -61,35 +61,35 @@ static void kernel_fill_tile(const dedisperse_kernel_t *adder,
     }
 }
 
-static status_t kernel_make_tables(dedisperse_kernel_t *adder,
+static status_t kernel_make_tables(dedisperse_kernel_t *kernel,
                                    const struct dedisperse_shape_problem *p)
 {
     status_t st = STATUS_OK;
-    uint32_t padded = dedisperse_shape_padded(p, &adder->shape);
-    uint32_t dms = adder->spans.dms;
+    uint32_t padded = dedisperse_shape_padded(p, &kernel->shape);
+    uint32_t dms = kernel->spans.dms;
     uint32_t tile = 0;
     uint32_t *rel = NULL;
     uint32_t *bases = NULL;
     uint32_t *firsts = NULL;
     TRY(memory_zeroed((size_t)p->ndms * padded, sizeof *rel, "delays", &rel));
-    TRY(memory_zeroed((size_t)adder->spans.ntiles * padded, sizeof *bases, "delays", &bases));
-    TRY(memory_zeroed((size_t)adder->spans.ntiles + 1, sizeof *firsts, "tiles", &firsts));
-    TRY(memory_zeroed((size_t)p->nranges + 1, sizeof *adder->tiles, "tiles", &adder->tiles));
+    TRY(memory_zeroed((size_t)kernel->spans.ntiles * padded, sizeof *bases, "delays", &bases));
+    TRY(memory_zeroed((size_t)kernel->spans.ntiles + 1, sizeof *firsts, "tiles", &firsts));
+    TRY(memory_zeroed((size_t)p->nranges + 1, sizeof *kernel->tiles, "tiles", &kernel->tiles));
     for (uint32_t range = 0; range < p->nranges; range++) {
         for (uint32_t dm = p->firsts[range]; dm < p->firsts[range + 1]; dm += dms, tile++) {
             firsts[tile] = dm;
-            kernel_fill_tile(adder, p, dm, (uint32_t)min_u64(dm + dms, p->firsts[range + 1]), rel,
+            kernel_fill_tile(kernel, p, dm, (uint32_t)min_u64(dm + dms, p->firsts[range + 1]), rel,
                              bases + (size_t)tile * padded);
         }
-        adder->tiles[range + 1] = tile;
+        kernel->tiles[range + 1] = tile;
     }
     firsts[tile] = p->ndms;
-    TRY(device_put(adder->device, rel, (size_t)p->ndms * padded * sizeof *rel, "delays",
-                   &adder->rel));
-    TRY(device_put(adder->device, bases, (size_t)tile * padded * sizeof *bases, "delays",
-                   &adder->bases));
-    TRY(device_put(adder->device, firsts, ((size_t)tile + 1) * sizeof *firsts, "tiles",
-                   &adder->firsts));
+    TRY(device_put(kernel->device, rel, (size_t)p->ndms * padded * sizeof *rel, "delays",
+                   &kernel->rel));
+    TRY(device_put(kernel->device, bases, (size_t)tile * padded * sizeof *bases, "delays",
+                   &kernel->bases));
+    TRY(device_put(kernel->device, firsts, ((size_t)tile + 1) * sizeof *firsts, "tiles",
+                   &kernel->firsts));
 out:
     free(rel);
     free(bases);
@@ -97,13 +97,13 @@ out:
     return st;
 }
 
-static status_t kernel_build(dedisperse_kernel_t *adder)
+static status_t kernel_build(dedisperse_kernel_t *kernel)
 {
     status_t st = STATUS_OK;
     struct text options = {0};
     const enum program_source source = SOURCE_DEDISPERSE;
-    TRY(dedisperse_shape_options(&adder->problem, &adder->shape, &adder->spans, &options));
-    TRY(launch_build(adder->device, &source, 1, options.data, "dedisperse", &adder->kernel));
+    TRY(dedisperse_shape_options(&kernel->problem, &kernel->shape, &kernel->spans, &options));
+    TRY(launch_build(kernel->device, &source, 1, options.data, "dedisperse", &kernel->id));
 out:
     text_free(&options);
     return st;
@@ -114,24 +114,24 @@ static status_t kernel_begin(device_t *device, const struct dedisperse_shape_pro
                              const struct dedisperse_shape *shape, dedisperse_kernel_t **out)
 {
     status_t st = STATUS_OK;
-    dedisperse_kernel_t *adder = NULL;
+    dedisperse_kernel_t *kernel = NULL;
     struct dedisperse_shape_device limits = dedisperse_kernel_device_of(device);
     struct text words = {0};
     const char *why = NULL;
     double cost = 0;
-    TRY(memory_zeroed(1, sizeof *adder, "dedispersion", &adder));
-    adder->device = device;
-    adder->problem = *problem;
-    adder->shape = shape->pack > 0 ? *shape : dedisperse_shape_best(problem, &limits);
-    TRY(dedisperse_shape_words(&adder->shape, &words));
-    REQUIRE(dedisperse_kernel_fits(problem, &limits, &adder->shape, &adder->spans, &cost, &why),
+    TRY(memory_zeroed(1, sizeof *kernel, "dedispersion", &kernel));
+    kernel->device = device;
+    kernel->problem = *problem;
+    kernel->shape = shape->pack > 0 ? *shape : dedisperse_shape_best(problem, &limits);
+    TRY(dedisperse_shape_words(&kernel->shape, &words));
+    REQUIRE(dedisperse_kernel_fits(problem, &limits, &kernel->shape, &kernel->spans, &cost, &why),
             STATUS_USAGE, "dedispersion cannot be run as %s: %s", words.data, why);
-    TRY(kernel_build(adder));
-    *out = adder;
-    adder = NULL;
+    TRY(kernel_build(kernel));
+    *out = kernel;
+    kernel = NULL;
 out:
     text_free(&words);
-    dedisperse_kernel_destroy(adder);
+    dedisperse_kernel_destroy(kernel);
     return st;
 }
 
@@ -139,10 +139,10 @@ status_t dedisperse_kernel_build(device_t *device, const struct dedisperse_shape
                                  const struct dedisperse_shape *shape)
 {
     status_t st = STATUS_OK;
-    dedisperse_kernel_t *adder = NULL;
-    TRY(kernel_begin(device, problem, shape, &adder));
+    dedisperse_kernel_t *kernel = NULL;
+    TRY(kernel_begin(device, problem, shape, &kernel));
 out:
-    dedisperse_kernel_destroy(adder);
+    dedisperse_kernel_destroy(kernel);
     return st;
 }
 
@@ -150,48 +150,48 @@ status_t dedisperse_kernel_create(device_t *device, const struct dedisperse_shap
                                   const struct dedisperse_shape *shape, dedisperse_kernel_t **out)
 {
     status_t st = STATUS_OK;
-    dedisperse_kernel_t *adder = NULL;
-    TRY(kernel_begin(device, problem, shape, &adder));
-    TRY(kernel_make_tables(adder, problem));
-    adder->problem.delays = NULL;
-    adder->problem.firsts = NULL;
-    *out = adder;
-    adder = NULL;
+    dedisperse_kernel_t *kernel = NULL;
+    TRY(kernel_begin(device, problem, shape, &kernel));
+    TRY(kernel_make_tables(kernel, problem));
+    kernel->problem.delays = NULL;
+    kernel->problem.firsts = NULL;
+    *out = kernel;
+    kernel = NULL;
 out:
-    dedisperse_kernel_destroy(adder);
+    dedisperse_kernel_destroy(kernel);
     return st;
 }
 
-const struct dedisperse_shape *dedisperse_kernel_shape(const dedisperse_kernel_t *adder)
+const struct dedisperse_shape *dedisperse_kernel_shape(const dedisperse_kernel_t *kernel)
 {
-    return &adder->shape;
+    return &kernel->shape;
 }
 
-uint32_t dedisperse_kernel_front(const dedisperse_kernel_t *adder)
+uint32_t dedisperse_kernel_front(const dedisperse_kernel_t *kernel)
 {
-    return adder->spans.front;
+    return kernel->spans.front;
 }
 
-uint64_t dedisperse_kernel_slack(const dedisperse_kernel_t *adder)
+uint64_t dedisperse_kernel_slack(const dedisperse_kernel_t *kernel)
 {
     /* The last tile, skewed, and the words that staging reads beyond it. */
-    return dedisperse_shape_tile_samples(&adder->shape) + adder->spans.front +
-           (uint64_t)adder->spans.span + 4 * sizeof(uint32_t);
+    return dedisperse_shape_tile_samples(&kernel->shape) + kernel->spans.front +
+           (uint64_t)kernel->spans.span + 4 * sizeof(uint32_t);
 }
 
-status_t dedisperse_kernel_run(dedisperse_kernel_t *adder, struct stopwatch *watch, cl_mem rows,
+status_t dedisperse_kernel_run(dedisperse_kernel_t *kernel, struct stopwatch *watch, cl_mem rows,
                                uint64_t row_stride, uint64_t samples, uint32_t range, cl_mem out,
                                uint64_t out_stride)
 {
-    const struct dedisperse_shape *s = &adder->shape;
-    uint64_t skewed = samples + (uint64_t)s->skew * (adder->spans.dms - 1);
+    const struct dedisperse_shape *s = &kernel->shape;
+    uint64_t skewed = samples + (uint64_t)s->skew * (kernel->spans.dms - 1);
     uint64_t pieces = ceil_div_u64(skewed, dedisperse_shape_tile_samples(s));
-    uint32_t ntiles = adder->tiles[range + 1] - adder->tiles[range];
+    uint32_t ntiles = kernel->tiles[range + 1] - kernel->tiles[range];
     struct launch_size size = {(size_t)(pieces * ntiles), (size_t)s->time_items * s->dm_items};
     /* The kernel counts its words, not samples. */
-    return LAUNCH(adder->device, adder->kernel, size, watch, STEP_FILTER, ARGUMENT(rows),
-                  ARGUMENT_ULONG(row_stride / s->pack), ARGUMENT(adder->rel),
-                  ARGUMENT(adder->bases), ARGUMENT(adder->firsts), ARGUMENT(out),
+    return LAUNCH(kernel->device, kernel->id, size, watch, STEP_FILTER, ARGUMENT(rows),
+                  ARGUMENT_ULONG(row_stride / s->pack), ARGUMENT(kernel->rel),
+                  ARGUMENT(kernel->bases), ARGUMENT(kernel->firsts), ARGUMENT(out),
                   ARGUMENT_ULONG(out_stride), ARGUMENT_ULONG(samples),
-                  ARGUMENT_UINT(adder->tiles[range]), ARGUMENT_UINT((cl_uint)pieces));
+                  ARGUMENT_UINT(kernel->tiles[range]), ARGUMENT_UINT((cl_uint)pieces));
 }

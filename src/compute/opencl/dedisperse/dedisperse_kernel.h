@@ -16,19 +16,19 @@ status_t dedisperse_kernel_create(device_t *device, const struct dedisperse_shap
 /* Compiles it into the cache, no more. Any number of threads may do so at once. */
 status_t dedisperse_kernel_build(device_t *device, const struct dedisperse_shape_problem *problem,
                                  const struct dedisperse_shape *shape);
-void dedisperse_kernel_destroy(dedisperse_kernel_t *adder);
+void dedisperse_kernel_destroy(dedisperse_kernel_t *kernel);
 
-const struct dedisperse_shape *dedisperse_kernel_shape(const dedisperse_kernel_t *adder);
+const struct dedisperse_shape *dedisperse_kernel_shape(const dedisperse_kernel_t *kernel);
 
 /* Samples that rows must have before time 0, and behind the last input of `samples` outputs. */
-uint32_t dedisperse_kernel_front(const dedisperse_kernel_t *adder);
-uint64_t dedisperse_kernel_slack(const dedisperse_kernel_t *adder);
+uint32_t dedisperse_kernel_front(const dedisperse_kernel_t *kernel);
+uint64_t dedisperse_kernel_slack(const dedisperse_kernel_t *kernel);
 
 /* Enqueues range number `range` of the DMs.
  *
  *   rows   [nrows + 1][row_stride]        dedisperse_kernel_front() samples, then time 0; row nrows
  * is zero; row_stride samples, a multiple of 4 out    float [ndms][out_stride]   */
-status_t dedisperse_kernel_run(dedisperse_kernel_t *adder, struct stopwatch *watch, cl_mem rows,
+status_t dedisperse_kernel_run(dedisperse_kernel_t *kernel, struct stopwatch *watch, cl_mem rows,
                                uint64_t row_stride, uint64_t samples, uint32_t range, cl_mem out,
                                uint64_t out_stride);
 

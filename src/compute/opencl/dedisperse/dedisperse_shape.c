@@ -1,3 +1,4 @@
+/* The space of shapes, and a model of what each costs on a GPU. */
 #include "compute/opencl/dedisperse/dedisperse_shape.h"
 
 #include "base/memory.h"

@@ -1,5 +1,5 @@
-/* The stage on an OpenCL device: up, deal, filter bank, down; blocks overlap through three queues.
- */
+/* The stage on an OpenCL device: up, deinterleave, filter bank, down; blocks overlap through three
+ * queues. */
 #include "base/memory.h"
 #include "compute/opencl/opencl.h"
 #include "compute/opencl/ppf/deinterleave.h"
@@ -10,7 +10,7 @@
 struct stage {
     struct channelise base;
     struct opencl *opencl;
-    deinterleave_t *dealer;
+    deinterleave_t *deinterleave;
     ppf_t *bank;
     struct stopwatch watch;
     status_t begun; /* of the chunk: told by the next run */
@@ -21,7 +21,7 @@ void opencl_channelise_destroy(channelise_t *channelise)
     struct stage *stage = (struct stage *)channelise;
     clFinish(stage->opencl->device->compute);
     ppf_destroy(stage->bank);
-    deinterleave_destroy(stage->dealer);
+    deinterleave_destroy(stage->deinterleave);
     stopwatch_free(&stage->watch);
     free(stage);
 }
@@ -40,7 +40,7 @@ status_t opencl_channelise_create(backend_t *backend, const struct channelise_sp
     if (choice.backend != BACKEND_OPENCL) {
         TRY(opencl_channelise_choose(backend, spec, &choice));
     }
-    TRY(deinterleave_create(opencl->device, spec, &stage->dealer));
+    TRY(deinterleave_create(opencl->device, spec, &stage->deinterleave));
     TRY(ppf_create(opencl->device, spec, &choice, &stage->bank));
     stage->base.spec.coeff = NULL;
     *out = &stage->base;
@@ -93,18 +93,18 @@ status_t opencl_channelise_run(channelise_t *channelise, buffer_t *in_buffer,
     uint64_t samples = channelise_inputs(spec, spectra) * period;
     uint64_t bytes[MOST_OUTPUTS];
     cl_mem outs[MOST_OUTPUTS];
-    cl_mem dealt = NULL;
+    cl_mem lined_up = NULL;
     uint64_t stride = 0;
     TRY(stage->begun);
     TRY(opencl_block_begin(in, deinterleave_extent(spec, input, nstreams, samples), out,
                            spec->noutputs, &stage->watch));
-    TRY(deinterleave_run(stage->dealer, &stage->watch, in->memory, input, nstreams, samples,
-                         counted * period, &dealt, &stride));
-    TRY(deinterleave_fetch(stage->dealer, in->counts, &in->counted));
+    TRY(deinterleave_run(stage->deinterleave, &stage->watch, in->memory, input, nstreams, samples,
+                         counted * period, &lined_up, &stride));
+    TRY(deinterleave_fetch(stage->deinterleave, in->counts, &in->counted));
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         outs[i] = ((struct opencl_buffer *)out[i])->memory;
     }
-    TRY(ppf_run(stage->bank, &stage->watch, dealt, stride, nstreams, spectra, outs, rows));
+    TRY(ppf_run(stage->bank, &stage->watch, lined_up, stride, nstreams, spectra, outs, rows));
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         bytes[i] = channelise_row_bytes(spec, i, nstreams, rows[i]);
     }

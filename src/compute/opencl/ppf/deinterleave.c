@@ -1,26 +1,33 @@
+/* The kernels, and the tables of offsets that they read. */
 #include "compute/opencl/ppf/deinterleave.h"
 
 #include "base/memory.h"
+#include "compute/opencl/launch.h"
 #include "compute/opencl/ppf/steps.h"
 
+#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-/* Streams begin at multiples of so many bytes: kernels load up to 16 at once. */
-enum { STREAM_ALIGNMENT = 16 };
+enum {
+    STREAM_ALIGNMENT = 16, /* bytes: kernels load up to 16 at once */
+    /* As in kernels/deinterleave.cl. */
+    WIDTH = 256,
+    TILE = 1024,
+    MOST_STREAMS = 32
+};
 
-/* Samples lie anyhow, or at multiples of their numbers' size, or well: then they are only looked
- * at. */
-enum way { WAY_BYTES, WAY_ALIGNED, WAY_SCAN, WAYS };
+/* Numbers are read byte by byte, or whole where each lies at a multiple of its size; where streams
+ * lie well already, they are only looked at. */
+enum variant { VARIANT_BYTES, VARIANT_ALIGNED, VARIANT_SCAN, VARIANTS };
 
 struct deinterleave {
     device_t *device;
     struct channelise_spec spec;
-    cl_kernel kernels[WAYS]; /* made when needed */
-    cl_mem dealt;
+    cl_kernel kernels[VARIANTS]; /* made when needed */
+    cl_mem out;
     uint64_t stride;   /* bytes of a stream in it */
     cl_mem re, im;     /* ulong [streams] */
-    cl_mem found;      /* ulong [DEAL_GROUPS] missing samples of the last run */
+    cl_mem found;      /* ulong [DEINTERLEAVE_GROUPS] missing samples of the last run */
     cl_ulong *offsets; /* [2][streams] as they stand on the device */
     uint32_t known;    /* streams of them */
 };
@@ -36,24 +43,24 @@ static int deinterleave_must_look(const struct channelise_spec *spec)
     return spec->format == SAMPLE_F32 || spec->has_missing_value;
 }
 
-void deinterleave_destroy(deinterleave_t *dealer)
+void deinterleave_destroy(deinterleave_t *d)
 {
-    if (!dealer) {
+    if (!d) {
         return;
     }
-    for (int i = 0; i < WAYS; i++) {
-        launch_release(dealer->kernels[i]);
+    for (int i = 0; i < VARIANTS; i++) {
+        launch_release(d->kernels[i]);
     }
-    device_release(dealer->device, dealer->dealt);
-    device_release(dealer->device, dealer->re);
-    device_release(dealer->device, dealer->im);
-    device_release(dealer->device, dealer->found);
-    free(dealer->offsets);
-    free(dealer);
+    device_release(d->device, d->out);
+    device_release(d->device, d->re);
+    device_release(d->device, d->im);
+    device_release(d->device, d->found);
+    free(d->offsets);
+    free(d);
 }
 
 /* Of one stream of a block, in order. */
-static uint64_t deinterleave_dealer_stride(const struct channelise_spec *spec)
+static uint64_t deinterleave_stride(const struct channelise_spec *spec)
 {
     uint64_t samples = channelise_inputs(spec, spec->max_spectra) * channelise_samples(spec);
     return ceil_div_u64(samples * deinterleave_sample_bytes(spec), STREAM_ALIGNMENT) *
@@ -62,33 +69,31 @@ static uint64_t deinterleave_dealer_stride(const struct channelise_spec *spec)
 
 uint64_t deinterleave_bytes(const struct channelise_spec *spec)
 {
-    return (deinterleave_dealer_stride(spec) + 2 * sizeof(cl_ulong)) * spec->nstreams +
-           DEAL_GROUPS * sizeof(cl_ulong);
+    return (deinterleave_stride(spec) + 2 * sizeof(cl_ulong)) * spec->nstreams +
+           DEINTERLEAVE_GROUPS * sizeof(cl_ulong);
 }
 
 status_t deinterleave_create(device_t *device, const struct channelise_spec *spec,
                              deinterleave_t **out)
 {
     status_t st = STATUS_OK;
-    deinterleave_t *dealer = NULL;
-    TRY(memory_zeroed(1, sizeof *dealer, "the dealer", &dealer));
-    dealer->device = device;
-    dealer->spec = *spec;
-    dealer->spec.coeff = NULL;
-    dealer->stride = deinterleave_dealer_stride(spec);
-    TRY(memory_zeroed(2 * (size_t)spec->nstreams, sizeof *dealer->offsets, "offsets",
-                      &dealer->offsets));
-    TRY(device_allocate(device, spec->nstreams * sizeof(cl_ulong), "offsets", &dealer->re));
-    TRY(device_allocate(device, spec->nstreams * sizeof(cl_ulong), "offsets", &dealer->im));
-    TRY(device_allocate(device, DEAL_GROUPS * sizeof(cl_ulong), "counts", &dealer->found));
+    deinterleave_t *d = NULL;
+    TRY(memory_zeroed(1, sizeof *d, "deinterleaved samples", &d));
+    d->device = device;
+    d->spec = *spec;
+    d->spec.coeff = NULL;
+    d->stride = deinterleave_stride(spec);
+    TRY(memory_zeroed(2 * (size_t)spec->nstreams, sizeof *d->offsets, "offsets", &d->offsets));
+    TRY(device_allocate(device, spec->nstreams * sizeof(cl_ulong), "offsets", &d->re));
+    TRY(device_allocate(device, spec->nstreams * sizeof(cl_ulong), "offsets", &d->im));
+    TRY(device_allocate(device, DEINTERLEAVE_GROUPS * sizeof(cl_ulong), "counts", &d->found));
     /* Whether it is needed, only the input tells; by then it is too late to halve blocks. */
-    TRY(device_allocate(device, dealer->stride * spec->nstreams, "samples in order",
-                        &dealer->dealt));
-    TRY(device_clear(device, dealer->found, 0, DEAL_GROUPS * sizeof(cl_ulong)));
-    *out = dealer;
-    dealer = NULL;
+    TRY(device_allocate(device, d->stride * spec->nstreams, "deinterleaved samples", &d->out));
+    TRY(device_clear(device, d->found, 0, DEINTERLEAVE_GROUPS * sizeof(cl_ulong)));
+    *out = d;
+    d = NULL;
 out:
-    deinterleave_destroy(dealer);
+    deinterleave_destroy(d);
     return st;
 }
 
@@ -136,110 +141,150 @@ static int deinterleave_is_aligned(const struct channelise_spec *spec,
     return odd == 0;
 }
 
-static status_t deinterleave_find_kernel(deinterleave_t *dealer, enum way way, cl_kernel *out)
+/* The missing value as the samples' own type has it. A value that the type cannot hold is never
+ * met. */
+static int deinterleave_missing_literal(const struct channelise_spec *spec, double *value)
+{
+    const struct sample_type *type = &sample_types[spec->format];
+    *value = spec->missing_value;
+    if (type->is_float) {
+        /* Infinities are missing anyway. */
+        return isfinite((float)*value);
+    }
+    return *value >= type->least && *value <= type->most && *value == (double)(int64_t)*value;
+}
+
+static status_t deinterleave_options(const struct channelise_spec *spec, int aligned,
+                                     struct text *out)
+{
+    status_t st = STATUS_OK;
+    double missing = 0;
+    uint32_t streams = 1;
+    while (streams < spec->nstreams && streams < MOST_STREAMS) {
+        streams *= 2;
+    }
+    TRY(samples_options(spec, out));
+    TRY(text_add(out, " -DTILE_STREAMS=%u -DALIGNED=%d -DWIDTH=%d", streams, aligned != 0, WIDTH));
+    if (spec->has_missing_value && deinterleave_missing_literal(spec, &missing)) {
+        TRY(spec->format == SAMPLE_F32
+                ? text_add(out, " -DHAS_MISSING=1 -DMISSING=%af", (double)(float)missing)
+                : text_add(out, " -DHAS_MISSING=1 -DMISSING=%d", (int)missing));
+    }
+out:
+    return st;
+}
+
+static struct launch_size deinterleave_size(uint64_t samples, uint32_t streams)
+{
+    uint64_t tiles = ceil_div_u64(samples * streams, TILE) + 1;
+    return (struct launch_size){(size_t)min_u64(tiles, DEINTERLEAVE_GROUPS), WIDTH};
+}
+
+static status_t deinterleave_find_kernel(deinterleave_t *d, enum variant variant, cl_kernel *out)
 {
     status_t st = STATUS_OK;
     const enum program_source sources[] = {SOURCE_SAMPLES, SOURCE_MISSING,
-                                           way == WAY_SCAN ? SOURCE_SCAN : SOURCE_DEAL};
+                                           variant == VARIANT_SCAN ? SOURCE_SCAN
+                                                                   : SOURCE_DEINTERLEAVE};
     struct text options = {0};
-    if (!dealer->kernels[way]) {
-        TRY(deal_options(&dealer->spec, way == WAY_ALIGNED, &options));
-        TRY(launch_build(dealer->device, sources, 3, options.data,
-                         way == WAY_SCAN ? "scan" : "deal", &dealer->kernels[way]));
+    if (!d->kernels[variant]) {
+        TRY(deinterleave_options(&d->spec, variant == VARIANT_ALIGNED, &options));
+        TRY(launch_build(d->device, sources, 3, options.data,
+                         variant == VARIANT_SCAN ? "scan" : "deinterleave", &d->kernels[variant]));
     }
-    *out = dealer->kernels[way];
+    *out = d->kernels[variant];
 out:
     text_free(&options);
     return st;
 }
 
 /* Offsets differ from block to block only at a chunk's end, or with another group of streams. */
-static status_t deinterleave_bring_offsets(deinterleave_t *dealer,
-                                           const struct channelise_input *input, uint32_t nstreams)
+static status_t deinterleave_bring_offsets(deinterleave_t *d, const struct channelise_input *input,
+                                           uint32_t nstreams)
 {
     status_t st = STATUS_OK;
-    cl_ulong *re = dealer->offsets;
-    cl_ulong *im = dealer->offsets + dealer->spec.nstreams;
-    const cl_mem memory[] = {dealer->re, dealer->im};
-    int differs = nstreams != dealer->known;
+    cl_ulong *re = d->offsets;
+    cl_ulong *im = d->offsets + d->spec.nstreams;
+    const cl_mem memory[] = {d->re, d->im};
+    int differs = nstreams != d->known;
     for (uint32_t i = 0; i < nstreams; i++) {
-        cl_ulong imaginary = dealer->spec.is_complex ? input->im[i] : input->re[i];
+        cl_ulong imaginary = d->spec.is_complex ? input->im[i] : input->re[i];
         differs |= re[i] != input->re[i] || im[i] != imaginary;
         re[i] = input->re[i];
         im[i] = imaginary;
     }
-    dealer->known = nstreams;
+    d->known = nstreams;
     for (int i = 0; differs && i < 2; i++) {
-        TRY(device_write(dealer->device, memory[i], 0, i ? im : re, nstreams * sizeof(cl_ulong),
+        TRY(device_write(d->device, memory[i], 0, i ? im : re, nstreams * sizeof(cl_ulong),
                          "offsets"));
     }
 out:
     return st;
 }
 
-static status_t deinterleave_deal(deinterleave_t *dealer, struct stopwatch *watch, cl_mem in,
+static status_t deinterleave_copy(deinterleave_t *d, struct stopwatch *watch, cl_mem in,
                                   const struct channelise_input *input, uint32_t nstreams,
                                   uint64_t samples, uint64_t counted)
 {
     status_t st = STATUS_OK;
-    enum way way =
-        deinterleave_is_aligned(&dealer->spec, input, nstreams) ? WAY_ALIGNED : WAY_BYTES;
+    enum variant variant =
+        deinterleave_is_aligned(&d->spec, input, nstreams) ? VARIANT_ALIGNED : VARIANT_BYTES;
     cl_kernel kernel = NULL;
-    TRY(deinterleave_bring_offsets(dealer, input, nstreams));
-    TRY(deinterleave_find_kernel(dealer, way, &kernel));
-    TRY(LAUNCH(dealer->device, kernel, deal_size(samples, nstreams), watch, STEP_DEAL, ARGUMENT(in),
-               ARGUMENT(dealer->re), ARGUMENT(dealer->im), ARGUMENT_ULONG(input->step),
-               ARGUMENT(dealer->dealt), ARGUMENT_ULONG(dealer->stride), ARGUMENT_ULONG(samples),
-               ARGUMENT_UINT(nstreams), ARGUMENT_ULONG(counted), ARGUMENT(dealer->found)));
+    TRY(deinterleave_bring_offsets(d, input, nstreams));
+    TRY(deinterleave_find_kernel(d, variant, &kernel));
+    TRY(LAUNCH(d->device, kernel, deinterleave_size(samples, nstreams), watch, STEP_DEINTERLEAVE,
+               ARGUMENT(in), ARGUMENT(d->re), ARGUMENT(d->im), ARGUMENT_ULONG(input->step),
+               ARGUMENT(d->out), ARGUMENT_ULONG(d->stride), ARGUMENT_ULONG(samples),
+               ARGUMENT_UINT(nstreams), ARGUMENT_ULONG(counted), ARGUMENT(d->found)));
 out:
     return st;
 }
 
-static status_t deinterleave_scan(deinterleave_t *dealer, struct stopwatch *watch, cl_mem in,
+static status_t deinterleave_scan(deinterleave_t *d, struct stopwatch *watch, cl_mem in,
                                   uint64_t stride, uint32_t nstreams, uint64_t samples,
                                   uint64_t counted)
 {
     status_t st = STATUS_OK;
     cl_kernel kernel = NULL;
-    TRY(deinterleave_find_kernel(dealer, WAY_SCAN, &kernel));
-    TRY(LAUNCH(dealer->device, kernel, deal_size(samples, nstreams), watch, STEP_DEAL, ARGUMENT(in),
-               ARGUMENT_ULONG(stride), ARGUMENT_ULONG(samples), ARGUMENT_UINT(nstreams),
-               ARGUMENT_ULONG(counted), ARGUMENT(dealer->found)));
+    TRY(deinterleave_find_kernel(d, VARIANT_SCAN, &kernel));
+    TRY(LAUNCH(d->device, kernel, deinterleave_size(samples, nstreams), watch, STEP_DEINTERLEAVE,
+               ARGUMENT(in), ARGUMENT_ULONG(stride), ARGUMENT_ULONG(samples),
+               ARGUMENT_UINT(nstreams), ARGUMENT_ULONG(counted), ARGUMENT(d->found)));
 out:
     return st;
 }
 
-status_t deinterleave_run(deinterleave_t *dealer, struct stopwatch *watch, cl_mem in,
+status_t deinterleave_run(deinterleave_t *d, struct stopwatch *watch, cl_mem in,
                           const struct channelise_input *input, uint32_t nstreams, uint64_t samples,
                           uint64_t counted, cl_mem *out, uint64_t *stride)
 {
     status_t st = STATUS_OK;
     *out = in;
-    if (deinterleave_lies_well(&dealer->spec, input, nstreams, stride)) {
-        if (deinterleave_must_look(&dealer->spec)) {
-            TRY(deinterleave_scan(dealer, watch, in, *stride, nstreams, samples, counted));
+    if (deinterleave_lies_well(&d->spec, input, nstreams, stride)) {
+        if (deinterleave_must_look(&d->spec)) {
+            TRY(deinterleave_scan(d, watch, in, *stride, nstreams, samples, counted));
         }
         goto out;
     }
-    TRY(deinterleave_deal(dealer, watch, in, input, nstreams, samples, counted));
-    *out = dealer->dealt;
-    *stride = dealer->stride;
+    TRY(deinterleave_copy(d, watch, in, input, nstreams, samples, counted));
+    *out = d->out;
+    *stride = d->stride;
 out:
     return st;
 }
 
-status_t deinterleave_fetch(deinterleave_t *dealer, cl_ulong *counts, cl_event *done)
+status_t deinterleave_fetch(deinterleave_t *d, cl_ulong *counts, cl_event *done)
 {
     status_t st = STATUS_OK;
-    const size_t bytes = DEAL_GROUPS * sizeof(cl_ulong);
-    if (!deinterleave_must_look(&dealer->spec)) {
+    const size_t bytes = DEINTERLEAVE_GROUPS * sizeof(cl_ulong);
+    if (!deinterleave_must_look(&d->spec)) {
         goto out;
     }
-    CL_TRY(dealer->device,
-           clEnqueueReadBuffer(dealer->device->compute, dealer->found, CL_FALSE, 0, bytes, counts,
-                               0, NULL, done),
+    CL_TRY(d->device,
+           clEnqueueReadBuffer(d->device->compute, d->found, CL_FALSE, 0, bytes, counts, 0, NULL,
+                               done),
            "read counts");
-    TRY(device_clear(dealer->device, dealer->found, 0, bytes));
+    TRY(device_clear(d->device, d->found, 0, bytes));
 out:
     return st;
 }

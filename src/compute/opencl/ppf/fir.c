@@ -1,3 +1,4 @@
+/* Which shapes the three FIR kernels can take, and what each means. */
 #include "compute/opencl/ppf/fir.h"
 
 #include "base/memory.h"

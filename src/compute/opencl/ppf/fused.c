@@ -1,7 +1,9 @@
+/* Tables of shapes that are known to be good, all that can be, and what each means. */
 #include "compute/opencl/ppf/fused.h"
 
 #include "base/memory.h"
 #include "compute/grains.h"
+#include "compute/opencl/ppf/steps.h"
 
 #include <math.h>
 #include <string.h>
@@ -254,26 +256,15 @@ static uint32_t fused_best_swizzle(const struct channelise_spec *spec,
     return best;
 }
 
-static status_t fused_add_problem(const struct channelise_spec *spec, int mode, struct text *out)
-{
-    status_t st = STATUS_OK;
-    TRY(text_add(out, " -DCHANNELS=%u -DTAPS=%u -DFORMAT=%d -DCOMPLEX=%d -DCONJUGATE=%d",
-                 spec->channels, spec->taps, (int)spec->format, spec->is_complex != 0,
-                 spec->is_complex && spec->conjugate));
-    TRY(text_add(out, " -DNIBBLE_OFFSET=%d -DNIBBLE_HIGH_RE=%d -DKEPT_FIRST=%u -DKEPT=%u -DMODE=%d",
-                 spec->nibbles.offset_binary != 0, spec->nibbles.high_is_real != 0,
-                 spec->first_channel, spec->nchannels, mode));
-out:
-    return st;
-}
-
 status_t fused_options(const struct channelise_spec *spec, int mode,
                        const struct fused_shape *shape, const struct fused_limits *limits,
                        struct text *out)
 {
     status_t st = STATUS_OK;
     uint32_t stages = fused_stages_of(shape);
-    TRY(fused_add_problem(spec, mode, out));
+    TRY(samples_options(spec, out));
+    TRY(text_add(out, " -DKEPT_FIRST=%u -DKEPT=%u -DMODE=%d", spec->first_channel, spec->nchannels,
+                 mode));
     TRY(text_add(out, " -DVALUES=%u -DBATCH=%u -DTEAMS=%u -DBUFFERS=%u -DSPLIT=%u -DPADDED=%u",
                  shape->values, shape->batch, shape->teams, shape->buffers, shape->split,
                  shape->padded));
@@ -295,8 +286,8 @@ size_t fused_twiddle_count(const struct channelise_spec *spec, const struct fuse
     return (size_t)spec->channels * (fused_stages_of(shape) - 1 + !spec->is_complex);
 }
 
-/* cos and -sin of a part of a full turn. */
-static void fused_put_turn(double part, float *out)
+/* exp(-2 pi i part) */
+static void fused_put_twiddle(double part, float *out)
 {
     const double angle = -2 * acos(-1.0) * part;
     out[0] = (float)cos(angle);
@@ -310,14 +301,14 @@ void fused_twiddles(const struct channelise_spec *spec, const struct fused_shape
         uint32_t radix = shape->radix[stage], apart = channels / radix;
         for (uint32_t q = 0; q < radix; q++) {
             for (uint32_t f = 0; f < apart; f++, out += 2) {
-                fused_put_turn((double)q * (f / done) / (channels / done), out);
+                fused_put_twiddle((double)q * (f / done) / (channels / done), out);
             }
         }
         done *= radix;
     }
     /* -i exp(-pi i k / C) */
     for (uint32_t k = 0; k < channels && !spec->is_complex; k++, out += 2) {
-        fused_put_turn((double)k / (2.0 * channels) + 0.25, out);
+        fused_put_twiddle((double)k / (2.0 * channels) + 0.25, out);
     }
 }
 

@@ -1,12 +1,8 @@
+/* What the compiler and the launches of these kernels are told. */
 #include "compute/opencl/ppf/steps.h"
 
 #include "base/memory.h"
 #include "compute/grains.h"
-
-#include <math.h>
-
-/* As in kernels/deal.cl. */
-enum { DEAL_WIDTH = 256, DEAL_TILE = 1024, DEAL_MOST_STREAMS = 32 };
 
 /* Work-items of a group that go along the channels. */
 enum { CHANNEL_WIDTH = 64 };
@@ -23,47 +19,8 @@ status_t samples_options(const struct channelise_spec *spec, struct text *out)
                     " -DCHANNELS=%u -DTAPS=%u -DFORMAT=%d -DCOMPLEX=%d -DCONJUGATE=%d "
                     "-DNIBBLE_OFFSET=%d -DNIBBLE_HIGH_RE=%d",
                     spec->channels, spec->taps, (int)spec->format, spec->is_complex != 0,
-                    spec->conjugate != 0, spec->nibbles.offset_binary != 0,
+                    spec->is_complex && spec->conjugate, spec->nibbles.offset_binary != 0,
                     spec->nibbles.high_is_real != 0);
-}
-
-/* The missing value as the samples' own type has it. A value that the type cannot hold is never
- * met. */
-static int steps_missing_literal(const struct channelise_spec *spec, double *value)
-{
-    const struct sample_type *type = &sample_types[spec->format];
-    *value = spec->missing_value;
-    if (type->is_float) {
-        /* Infinities are missing anyway. */
-        return isfinite((float)*value);
-    }
-    return *value >= type->least && *value <= type->most && *value == (double)(int64_t)*value;
-}
-
-status_t deal_options(const struct channelise_spec *spec, int aligned, struct text *out)
-{
-    status_t st = STATUS_OK;
-    double missing = 0;
-    uint32_t streams = 1;
-    while (streams < spec->nstreams && streams < DEAL_MOST_STREAMS) {
-        streams *= 2;
-    }
-    TRY(samples_options(spec, out));
-    TRY(text_add(out, " -DTILE_STREAMS=%u -DALIGNED=%d -DWIDTH=%d", streams, aligned != 0,
-                 DEAL_WIDTH));
-    if (spec->has_missing_value && steps_missing_literal(spec, &missing)) {
-        TRY(spec->format == SAMPLE_F32
-                ? text_add(out, " -DHAS_MISSING=1 -DMISSING=%af", (double)(float)missing)
-                : text_add(out, " -DHAS_MISSING=1 -DMISSING=%d", (int)missing));
-    }
-out:
-    return st;
-}
-
-struct launch_size deal_size(uint64_t samples, uint32_t streams)
-{
-    uint64_t tiles = ceil_div_u64(samples * streams, DEAL_TILE) + 1;
-    return (struct launch_size){(size_t)min_u64(tiles, DEAL_GROUPS), DEAL_WIDTH};
 }
 
 status_t detect_options(const struct channelise_spec *spec, enum detect_kind kind, struct text *out)

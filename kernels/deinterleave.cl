@@ -1,5 +1,5 @@
-/* Deals samples as they lie in an archive's buffer into streams without gaps, zeroes those that are
- * missing, and counts them.
+/* Deinterleaves samples: from where they lie in an archive's buffer into streams without gaps. Those that
+ * are missing become zero, and are counted.
  *
  *   in       anything; sample n of stream s has its real (or only) part at byte re[s] + n * step and its
  *            imaginary part at im[s] + n * step
@@ -32,9 +32,9 @@ static inline number read_number(const __global uchar *at)
 }
 
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1))) void
-deal(const __global uchar *restrict in, const __global ulong *restrict re,
-     const __global ulong *restrict im, ulong step, __global uchar *restrict out, ulong out_stride,
-     ulong samples, uint streams, ulong counted, __global ulong *restrict found)
+deinterleave(const __global uchar *restrict in, const __global ulong *restrict re,
+             const __global ulong *restrict im, ulong step, __global uchar *restrict out, ulong out_stride,
+             ulong samples, uint streams, ulong counted, __global ulong *restrict found)
 {
     __local number tile[TILE_STREAMS * PITCH * NUMBERS];
     __local uint counts[WIDTH];

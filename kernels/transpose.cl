@@ -1,11 +1,11 @@
-/* Samples into channels' order, and the first step of two-step dedispersion.
+/* Transposes samples, so that each channel's lie in a row; the first step of two-step dedispersion.
  *
  *   in         samples of SAMPLE bytes, `offset` to the first, time_step and channel_step between them, all
  *              in samples
  *   channels   uint [nused]                the channels that are wanted
  *   rows       [nused][row_stride]         `front` samples, then time 0
  *
- * A group of SIDE x 8 work-items turns a square of SIDE x SIDE samples in local memory, so that both sides are
+ * A group of SIDE x 8 work-items transposes a square of SIDE x SIDE samples in local memory, so that both sides are
  * read and written in runs. by_time says which side of the input runs. */
 #ifndef SAMPLE
 #define SAMPLE 1
@@ -28,9 +28,9 @@ typedef float sum_t;
 #define LINES 8
 
 __kernel __attribute__((reqd_work_group_size(SIDE *LINES, 1, 1))) void
-order(const __global sample_t *restrict in, ulong offset, ulong time_step, ulong channel_step,
-      const __global uint *restrict channels, uint nused, ulong times, __global sample_t *restrict rows,
-      ulong row_stride, ulong front, uint squares, uint by_time)
+transpose(const __global sample_t *restrict in, ulong offset, ulong time_step, ulong channel_step,
+          const __global uint *restrict channels, uint nused, ulong times,
+          __global sample_t *restrict rows, ulong row_stride, ulong front, uint squares, uint by_time)
 {
     __local sample_t square[SIDE][SIDE + 1];
     const uint x = get_local_id(0) % SIDE;
