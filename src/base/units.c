@@ -1,3 +1,4 @@
+/* Numbers with units and dates as text, there and back; leap seconds. */
 #include "base/units.h"
 
 #include <errno.h>
@@ -6,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
+#include <time.h>
 
 const char *units_bytes(uint64_t bytes, char text[UNITS_TEXT])
 {
@@ -135,92 +136,52 @@ const char *units_plural(uint64_t count, const char *one, const char *many)
     return count == 1 ? one : many;
 }
 
-/* Days from 1858-11-17 (MJD 0) of a Gregorian date. */
-static int32_t units_mjd_of_date(int year, int month, int day)
-{
-    int a = (14 - month) / 12;
-    int y = year + 4800 - a;
-    int m = month + 12 * a - 3;
-    return day + (153 * m + 2) / 5 + 365 * y + y / 4 - y / 100 + y / 400 - 32045 - 2400001;
-}
-
-static void units_date_of_mjd(int32_t mjd, int *year, int *month, int *day)
-{
-    int64_t a = (int64_t)mjd + 2400001 + 32044;
-    int64_t b = (4 * a + 3) / 146097;
-    int64_t c = a - 146097 * b / 4;
-    int64_t d = (4 * c + 3) / 1461;
-    int64_t e = c - 1461 * d / 4;
-    int64_t m = (5 * e + 2) / 153;
-    *day = (int)(e - (153 * m + 2) / 5 + 1);
-    *month = (int)(m + 3 - 12 * (m / 10));
-    *year = (int)(100 * b + d - 4800 + m / 10);
-}
+enum { MJD_OF_1970 = 40587, DAY = 86400 };
 
 const char *units_utc(struct utc utc, char text[UNITS_TEXT])
 {
     /* Rounded to the microseconds that are shown, so that 59.9999999 does not become 60. */
     utc = utc_add(utc, 0.5e-6);
-    int year;
-    int month;
-    int day;
-    units_date_of_mjd(utc.mjd_day, &year, &month, &day);
-    unsigned whole = (unsigned)utc.second % 86401;
-    unsigned leap = whole / 86400; /* a day's 86,401st second is 23:59:60 */
+    struct tm date = {0};
+    /* Noon: where TZ names a zone that counts leap seconds (right/UTC), gmtime_r() finds midnight
+     * in the day before. */
+    time_t noon = ((time_t)utc.mjd_day - MJD_OF_1970) * DAY + DAY / 2;
+    unsigned whole = (unsigned)utc.second % (DAY + 1);
+    unsigned leap = whole / DAY; /* a day's 86,401st second is 23:59:60 */
     unsigned micro = (unsigned)((utc.second - floor(utc.second)) * 1e6) % 1000000;
     whole -= leap;
-    snprintf(text, UNITS_TEXT, "%04d-%02d-%02dT%02u:%02u:%02u.%06u", year % 10000, month % 100,
-             day % 100, whole / 3600, whole / 60 % 60, whole % 60 + leap, micro);
+    gmtime_r(&noon, &date);
+    snprintf(text, UNITS_TEXT, "%04d-%02d-%02dT%02u:%02u:%02u.%06u", (date.tm_year + 1900) % 10000,
+             date.tm_mon + 1, date.tm_mday, whole / 3600, whole / 60 % 60, whole % 60 + leap,
+             micro);
     return text;
 }
 
 int units_parse_utc(const char *text, struct utc *utc)
 {
-    int year;
-    int month;
-    int day;
-    int hour = 0;
-    int minute = 0;
+    struct tm date = {0};
     double second = 0;
-    int used = 0;
-    if (sscanf(text, "%4d-%2d-%2d%n", &year, &month, &day, &used) != 3) {
+    const char *rest = strptime(text, "%Y-%m-%d", &date);
+    if (rest && (*rest == 'T' || *rest == ' ')) {
+        rest = strptime(rest + 1, "%H:%M", &date);
+        if (rest && *rest == ':') {
+            char *end = NULL;
+            second = strtod(rest + 1, &end); /* strptime() knows no fractions */
+            rest = end > rest + 1 ? end : NULL;
+        }
+    }
+    if (!rest || rest[*rest == 'Z'] != '\0' || date.tm_year + 1900 < 1858 || !(second >= 0)) {
         return 0;
     }
-    text += used;
-    if (*text == 'T' || *text == ' ') {
-        text++;
-        used = 0;
-        if (sscanf(text, "%2d:%2d%n", &hour, &minute, &used) != 2) {
-            return 0;
-        }
-        text += used;
-        if (*text == ':') {
-            char *end = NULL;
-            second = strtod(text + 1, &end);
-            if (end == text + 1) {
-                return 0;
-            }
-            text = end;
-        }
-    }
-    if (*text == 'Z') {
-        text++;
-    }
-    int real_year = 0;
-    int real_month = 0;
-    int real_day = 0;
-    if (year >= 1858 && year < 10000 && month >= 1 && month <= 12 && day >= 1 && day <= 31) {
-        units_date_of_mjd(units_mjd_of_date(year, month, day), &real_year, &real_month, &real_day);
-    }
-    int ok = *text == '\0' && real_month == month && real_day == day && year >= 1858 &&
-             year < 10000 && month >= 1 && month <= 12 && day >= 1 && day <= 31 && hour >= 0 &&
-             hour < 24 && minute >= 0 && minute < 60 && second >= 0;
+    struct tm day = {.tm_year = date.tm_year, .tm_mon = date.tm_mon, .tm_mday = date.tm_mday};
+    int32_t mjd = (int32_t)(timegm(&day) / DAY) + MJD_OF_1970;
+    double of_day = date.tm_hour * 3600 + date.tm_min * 60 + second;
+    int is_last_minute = date.tm_hour == 23 && date.tm_min == 59;
+    /* timegm() takes a 30th of February for a day of March. */
+    int ok = day.tm_mday == date.tm_mday &&
+             (is_last_minute ? of_day < leap_day_seconds(mjd) : second < 60);
     if (ok) {
-        int32_t mjd = units_mjd_of_date(year, month, day);
-        double of_day = hour * 3600 + minute * 60 + second;
-        int is_last_minute = hour == 23 && minute == 59;
-        ok = is_last_minute ? of_day < leap_day_seconds(mjd) : second < 60;
-        *utc = ok ? (struct utc){mjd, of_day} : *utc;
+        *utc = (struct utc){mjd, of_day};
     }
     return ok;
 }
@@ -241,13 +202,13 @@ static struct utc units_utc_beyond(double day)
 struct utc utc_add(struct utc utc, double seconds)
 {
     double total = utc.second + seconds;
-    double days = floor(total / 86400);
+    double days = floor(total / DAY);
     int leaps = leap_seconds_before(utc.mjd_day);
     if (!units_day_is_known(utc.mjd_day + days)) {
         return units_utc_beyond(utc.mjd_day + days);
     }
     utc.mjd_day += (int32_t)days;
-    utc.second = total - days * 86400 - (leap_seconds_before(utc.mjd_day) - leaps);
+    utc.second = total - days * DAY - (leap_seconds_before(utc.mjd_day) - leaps);
     while (utc.second < 0) {
         utc.second += leap_day_seconds(--utc.mjd_day);
     }
@@ -260,19 +221,19 @@ struct utc utc_add(struct utc utc, double seconds)
 double utc_difference(struct utc a, struct utc b)
 {
     int leaps = leap_seconds_before(a.mjd_day) - leap_seconds_before(b.mjd_day);
-    return ((double)a.mjd_day - b.mjd_day) * 86400 + leaps + (a.second - b.second);
+    return ((double)a.mjd_day - b.mjd_day) * DAY + leaps + (a.second - b.second);
 }
 
 double utc_mjd(struct utc utc)
 {
-    return utc.mjd_day + utc.second / 86400;
+    return utc.mjd_day + utc.second / DAY;
 }
 
 const char *utc_mjd_text(struct utc utc, char text[UNITS_TEXT])
 {
     const uint64_t parts = UINT64_C(1000000000000000);
     utc = utc_add(utc, 0); /* a second of that day, whatever a file says */
-    uint64_t fraction = (uint64_t)rint(utc.second / 86400 * (double)parts);
+    uint64_t fraction = (uint64_t)rint(utc.second / DAY * (double)parts);
     int32_t day = utc.mjd_day + (int32_t)(fraction / parts);
     snprintf(text, UNITS_TEXT, "%d.%015llu", day, (unsigned long long)(fraction % parts));
     return text;
@@ -281,7 +242,7 @@ const char *utc_mjd_text(struct utc utc, char text[UNITS_TEXT])
 struct utc utc_of_mjd(double mjd)
 {
     double day = floor(mjd);
-    return units_day_is_known(day) ? (struct utc){(int32_t)day, (mjd - day) * 86400}
+    return units_day_is_known(day) ? (struct utc){(int32_t)day, (mjd - day) * DAY}
                                    : units_utc_beyond(day);
 }
 
@@ -313,5 +274,5 @@ int leap_day_seconds(int32_t mjd_day)
     int known = leap_seconds_before(mjd_day);
     int ends_with_one =
         known < (int)(sizeof leap_days / sizeof *leap_days) && leap_days[known] == mjd_day;
-    return 86400 + ends_with_one;
+    return DAY + ends_with_one;
 }

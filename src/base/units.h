@@ -50,9 +50,8 @@ double utc_mjd(struct utc utc);
 const char *utc_mjd_text(struct utc utc, char text[UNITS_TEXT]);
 struct utc utc_of_mjd(double mjd);
 
-/* Leap seconds: days of UTC that have 86,401 seconds, the last of which is 23:59:60. */
-/* Seconds that the day has; leap seconds between 1972 and the beginning of the day. Days of which
- * the table does not know have none. */
+/* Seconds that the day has: 86,401 when it ends with a leap second, 23:59:60; leap seconds between
+ * 1972 and the beginning of the day. Days of which the table does not know have none. */
 int leap_day_seconds(int32_t mjd_day);
 int leap_seconds_before(int32_t mjd_day);
 

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -75,6 +76,23 @@ static void dates_are_read_and_written(void **state)
         assert_string_equal(units_utc(utc, text), dates[i].text);
     }
     struct utc utc;
+    static const char *const none[] = {"",
+                                       "2014-02-29",
+                                       "2014-00-01",
+                                       "1857-12-31",
+                                       "12014-06-29",
+                                       "2014-06-29x",
+                                       "2014-06-29T",
+                                       "2014-06-29T24:00",
+                                       "2014-06-29T01:60",
+                                       "2014-06-29T01:39:",
+                                       "2014-06-29T01:39:-1",
+                                       "2014-06-29T01:39:nan",
+                                       "2014-06-29T+1:39",
+                                       "2014-06-29T01:39ZZ"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        assert_int_equal(units_parse_utc(none[i], &utc), 0);
+    }
     assert_int_equal(units_parse_utc("2014-06-29", &utc), 1);
     assert_int_equal(units_parse_utc("2014-06-29 01:39Z", &utc), 1);
     assert_int_equal(units_parse_utc("2014-13-29", &utc), 0);
@@ -84,6 +102,17 @@ static void dates_are_read_and_written(void **state)
     assert_int_equal(utc.mjd_day, 101);
     assert_true(utc.second == 1);
     assert_true(utc_difference(utc, (struct utc){100, 0}) == 86401);
+}
+
+/* The second zone counts leap seconds in its time. */
+static void no_time_zone_matters(void **state)
+{
+    const char *zones[] = {"America/New_York", "right/UTC", "UTC"};
+    for (size_t i = 0; i < sizeof zones / sizeof *zones; i++) {
+        setenv("TZ", zones[i], 1);
+        tzset();
+        dates_are_read_and_written(state);
+    }
 }
 
 static void leap_seconds_count(void **state)
@@ -450,6 +479,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_are_read_and_written),
         cmocka_unit_test(dates_are_read_and_written),
+        cmocka_unit_test(no_time_zone_matters),
         cmocka_unit_test(leap_seconds_count),
         cmocka_unit_test(times_become_samples_exactly),
         cmocka_unit_test(names_are_ordered_as_people_do),
