@@ -23,7 +23,13 @@ struct archive_extent {
     uint64_t bytes;
 };
 
-struct lost_box;
+enum { ARCHIVE_DIMS = AXIS_KINDS };
+
+/* A box of elements of a dataset: low .. high - 1 along each of its dimensions. */
+struct lost_box {
+    uint64_t low[ARCHIVE_DIMS], high[ARCHIVE_DIMS];
+    char *why;
+};
 
 /* One file of the observation. Either its bytes lie in `extents`, or (nextents 0) they must be read
  * through HDF5 (chunked, filtered or oddly typed datasets). */
@@ -49,10 +55,10 @@ struct archive_dim {
     uint32_t dimension; /* of the dataset: joined axes share one */
 };
 
-enum { ARCHIVE_DIMS = AXIS_KINDS };
-
 struct archive {
-    int is_native;
+    char *layout;     /* how it is known what the files hold: "native layout" */
+    int states_start; /* the files say when they start: has_start is not the job's word */
+    int states_freq;  /* the files say where their coarse channels lie */
     char *dataset;
     char *telescope; /* NULL when unknown, like the next */
     char *source;
@@ -99,21 +105,23 @@ struct archive {
     uint32_t nstreams;
 };
 
-/* Opens the files of the job's input (globs expanded, native layout found or description applied),
- * checks them against each other and applies the selection. Fails with DATA: file, place, value,
- * expected value; or with USAGE: a selection that the archive does not hold, a description that
- * says too little. Uses HDF5: the first apart if this process does so (archive/ask.h), the
- * second in this process. */
+/* Opens the files of the job's input (globs expanded; by the format that their contents show, or by
+ * the job's description), checks them against each other and applies the selection. Fails with
+ * DATA: file, place, value, expected value; or with USAGE: a selection that the archive does not
+ * hold, a description that says too little. Uses HDF5, apart if this process does so. */
 status_t archive_open(const struct job *job, struct archive **out);
-status_t archive_open_here(const struct job *job, struct archive **out);
 
-/* Opens one file in the native layout, with everything selected: for `voltmill info`. Gives *out =
- * NULL when the file is HDF5 but not of that layout. Uses HDF5, in this process. */
-status_t archive_open_native(const char *path, struct archive **out);
+/* An archive of one part at `path`, of which nothing is known yet: for formats to fill in. */
+status_t archive_create(const char *path, struct archive **out);
 
 status_t archive_pack(const struct archive *archive, struct text *out);
 status_t archive_unpack(struct unpack *in, struct archive **out);
 void archive_destroy(struct archive *archive);
+void archive_free_boxes(struct lost_box *boxes, uint32_t count);
+
+/* Stream axes in the order of products, slowest first. */
+enum { STREAM_AXES = 4 };
+extern const enum axis archive_stream_axes[STREAM_AXES];
 
 /* The axis indices of one stream (0 <= stream < nstreams), as stored in the archive. */
 void archive_stream_index(const struct archive *archive, uint32_t stream,
@@ -126,7 +134,9 @@ size_t archive_gap_after(const struct archive *archive, uint64_t sample);
 uint64_t archive_gap_in(const struct archive *archive, uint64_t first, uint64_t count);
 uint64_t archive_gap_samples(const struct archive *archive, uint64_t used);
 
-/* Whether zero volts, as gaps are filled, read as missing_value. */
+/* The byte that, repeated, is zero volts; whether these, as gaps are filled, read as missing_value.
+ */
+int archive_zero_byte(const struct archive *archive);
 int archive_zero_is_missing(const struct archive *archive);
 
 /* Fails with DATA when a file is not what it was when the archive was opened. */

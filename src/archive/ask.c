@@ -1,9 +1,8 @@
 /* Archives and filterbanks looked at apart (io/apart/apart.h): the public functions, which ask, and
  * the workers, which answer by what archive/ and fbh5/ do in their own process. */
-#include "archive/ask.h"
-
-#include "archive/archive.h"
 #include "archive/fbh5/fbh5.h"
+#include "archive/format/formats.h"
+#include "archive/open.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
@@ -93,7 +92,7 @@ static status_t ask_answer_filterbank(struct unpack *question, struct text *answ
     struct fbh5 *fbh5 = NULL;
     char *path = NULL;
     TRY(apart_path(question, &path));
-    TRY(fbh5_open_here(path, &fbh5));
+    TRY(formats_open_filterbank(path, &fbh5));
     TRY(fbh5_pack(fbh5, answer));
 out:
     fbh5_destroy(fbh5);

@@ -8,14 +8,6 @@
 
 enum { MOST_BOXES = 1 << 20 };
 
-void lost_boxes_free(struct lost_box *boxes, uint32_t count)
-{
-    for (uint32_t i = 0; boxes && i < count; i++) {
-        free(boxes[i].why);
-    }
-    free(boxes);
-}
-
 /* The boxes of one piece. */
 static status_t lost_add_boxes(const struct lost_piece *piece, struct lost_box **out,
                                uint32_t *count)

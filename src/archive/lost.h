@@ -6,16 +6,9 @@
 #include "archive/archive.h"
 #include "archive/storage/stored.h"
 
-/* A box of elements of a dataset: low .. high - 1 along each of its dimensions. */
-struct lost_box {
-    uint64_t low[ARCHIVE_DIMS], high[ARCHIVE_DIMS];
-    char *why;
-};
-
 /* Boxes that hold just the pieces, of a dataset of at most ARCHIVE_DIMS dimensions; free with
- * lost_boxes_free() in any case. Fails with DATA: too many. Uses HDF5. */
+ * archive_free_boxes() in any case. Fails with DATA: too many. Uses HDF5. */
 status_t lost_find_boxes(const struct lost_pieces *pieces, struct lost_box **out, uint32_t *count);
-void lost_boxes_free(struct lost_box *boxes, uint32_t count);
 
 /* Adds count indices from `first` to a list of ranges. */
 status_t lost_add_range(struct lost_range **ranges, uint32_t *count, uint64_t first,

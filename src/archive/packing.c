@@ -30,7 +30,9 @@ static const struct pack_type part_type = PACK_TYPE(struct archive_part, part_fi
         PACK_LIST(struct archive, selected[axis], nselected[axis], &pack_numbers)
 
 static const struct pack_field archive_fields[] = {
-    PACK_FIELD(struct archive, is_native),
+    PACK_FIELD(struct archive, layout),
+    PACK_FIELD(struct archive, states_start),
+    PACK_FIELD(struct archive, states_freq),
     PACK_FIELD(struct archive, dataset),
     PACK_FIELD(struct archive, telescope),
     PACK_FIELD(struct archive, source),

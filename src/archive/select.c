@@ -1,5 +1,6 @@
 /* What a job selects of an observation: a range of samples, and streams by name or number. */
-#include "archive/format/described.h"
+#include "archive/select.h"
+
 #include "base/memory.h"
 #include "dsp/sample_time.h"
 

@@ -1,5 +1,7 @@
 /* voltmill info FILE */
-#include "archive/format/unknown.h"
+#include "archive/format/formats.h"
+#include "archive/format/holds.h"
+#include "archive/open.h"
 #include "base/display.h"
 #include "cli/options/values.h"
 #include "cli/print/describe.h"
@@ -15,19 +17,20 @@ struct info_settings {
     int devices;
 };
 
-/* An HDF5 file that is none of them: its datasets help to write input.layout. */
+/* An HDF5 file of no known format: its datasets help to write input.layout. */
 static status_t info_describe_other(const char *path)
 {
     status_t st = STATUS_OK;
+    struct text titles = {0};
     struct text datasets = {0};
-    TRY(unknown_describe(path, &datasets));
-    display_print(
-        "%s is an HDF5 file, but neither an archive in the native layout nor a filterbank nor a "
-        "product.\n"
-        "A job can describe it under input.layout (docs/archives.md). It holds\n",
-        path);
+    TRY(formats_add_titles(&titles));
+    TRY(holds_describe(path, &datasets));
+    display_print("%s is an HDF5 file, but neither %s nor a product.\n"
+                  "A job can describe it under input.layout (docs/archives.md). It holds\n",
+                  path, titles.data);
     fputs(datasets.data ? datasets.data : "", stdout);
 out:
+    text_free(&titles);
     text_free(&datasets);
     return st;
 }
@@ -44,32 +47,36 @@ out:
     return st;
 }
 
-static status_t info_describe_here(const char *path)
+static status_t info_archive(const char *path)
 {
     status_t st = STATUS_OK;
     struct archive *archive = NULL;
+    TRY(archive_open_file(path, &archive));
+    describe_archive(archive);
+    TRY(elsewhere_of_archive(archive));
+out:
+    archive_destroy(archive);
+    return st;
+}
+
+static status_t info_describe_here(const char *path)
+{
+    status_t st = STATUS_OK;
+    const struct format *format = NULL;
     struct product *product = NULL;
-    int is_filterbank = 0;
     TRY(product_open(path, &product));
     if (product) {
         describe_product(product);
         goto out;
     }
-    TRY(archive_open_native(path, &archive));
-    if (archive) {
-        describe_archive(archive);
-        TRY(elsewhere_of_archive(archive));
-        goto out;
-    }
-    TRY(fbh5_recognise(path, &is_filterbank));
-    if (is_filterbank) {
-        TRY(info_filterbank(path));
-    } else {
+    TRY(formats_recognise(path, &format));
+    if (!format) {
         TRY(info_describe_other(path));
+    } else {
+        TRY(format->open ? info_archive(path) : info_filterbank(path));
     }
 out:
     product_destroy(product);
-    archive_destroy(archive);
     return st;
 }
 

@@ -1,7 +1,7 @@
 /* The table of what is done apart, in child processes. */
 #include "cli/serve.h"
 
-#include "archive/ask.h"
+#include "archive/open.h"
 #include "product/check/contents.h"
 #include "product/kind/series.h"
 #include "product/product.h"

@@ -1,6 +1,6 @@
 #include "plan/budget.h"
 
-#include "archive/reader.h"
+#include "archive/read/reader.h"
 #include "base/memory.h"
 #include "base/units.h"
 #include "product/spans.h"

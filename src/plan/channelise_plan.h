@@ -5,7 +5,7 @@
 #define VOLTMILL_PLAN_CHANNELISE_PLAN_H
 
 #include "archive/archive.h"
-#include "archive/reader.h"
+#include "archive/read/reader.h"
 #include "compute/backend.h"
 #include "dsp/overlap.h"
 #include "job/job.h"

@@ -2,7 +2,7 @@
 #include "fuzz.h"
 
 #include "archive/archive.h"
-#include "archive/reader.h"
+#include "archive/read/reader.h"
 #include "base/memory.h"
 #include "io/hdf5/h5.h"
 #include "job/job.h"

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "archive/reader.h"
+#include "archive/read/reader.h"
 #include "base/report.h"
 #include "io/hdf5/h5.h"
 #include "job/job.h"

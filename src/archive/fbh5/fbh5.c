@@ -2,7 +2,8 @@
 #include "archive/fbh5/fbh5.h"
 
 #include "archive/fbh5/fbh5_parts.h"
-#include "archive/holds.h"
+#include "archive/format/formats.h"
+#include "archive/format/holds.h"
 #include "archive/lost.h"
 #include "archive/storage/links.h"
 #include "archive/storage/places.h"
@@ -126,7 +127,7 @@ static status_t fbh5_find_lost_rows(const struct lost_pieces *pieces, struct fbh
     }
     lost_join_ranges(fbh5->lost, &fbh5->nlost);
 out:
-    lost_boxes_free(boxes, count);
+    archive_free_boxes(boxes, count);
     return st;
 }
 
@@ -205,7 +206,7 @@ out:
     return st;
 }
 
-status_t fbh5_open_here(const char *path, struct fbh5 **out)
+static status_t fbh5_open_here(const char *path, struct fbh5 **out)
 {
     status_t st = STATUS_OK;
     struct fbh5 *fbh5 = NULL;
@@ -224,3 +225,28 @@ out:
     fbh5_destroy(fbh5);
     return st;
 }
+
+/* A filterbank without the attribute is none; what else it lacks is said when it is opened. */
+static status_t fbh5_recognise(const char *path, int *is_it)
+{
+    status_t st = STATUS_OK;
+    hid_t file = -1;
+    htri_t has_fch1 = 0;
+    int has_data = 0;
+    TRY(h5_open_file(path, &file));
+    TRY(h5_has(file, path, "data", &has_data));
+    if (has_data) {
+        has_fch1 = H5Aexists_by_name(file, "data", "fch1", H5P_DEFAULT);
+        H5_TRY(has_fch1, "%s: /data cannot be looked at", path);
+    }
+    *is_it = has_fch1 > 0;
+out:
+    h5_close(file);
+    return st;
+}
+
+const struct format fbh5_format = {.name = "fbh5",
+                                   .title = "a filterbank",
+                                   .expected = "a filterbank",
+                                   .recognise = fbh5_recognise,
+                                   .open_filterbank = fbh5_open_here};

@@ -48,14 +48,9 @@ struct fbh5 {
 };
 
 /* Fails with DATA: the file, what is wrong and what was expected. Uses HDF5: apart if this process
- * does so (archive/ask.h), or with `_here` in this process, like the next two. */
+ * does so, like the next two; these with `_here` always in this process. */
 status_t fbh5_open(const char *path, struct fbh5 **out);
-status_t fbh5_open_here(const char *path, struct fbh5 **out);
 void fbh5_destroy(struct fbh5 *fbh5);
-
-/* Whether an HDF5 file means to be a filterbank: it has /data with the attribute fch1. Fails with
- * DATA. Uses HDF5, here. */
-status_t fbh5_recognise(const char *path, int *out);
 
 /* Where each channel lies: as the file says (/frequency), or as fch1 and foff do. Fails with DATA:
  * no two channels, or frequencies that are not above 0. Uses HDF5. */

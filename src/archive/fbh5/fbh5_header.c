@@ -190,21 +190,3 @@ status_t fbh5_read_header(hid_t file, hid_t data, struct fbh5 *fbh5)
 out:
     return st;
 }
-
-status_t fbh5_recognise(const char *path, int *out)
-{
-    status_t st = STATUS_OK;
-    hid_t file = -1;
-    htri_t does = 0;
-    int is_there = 0;
-    TRY(h5_open_file(path, &file));
-    TRY(h5_has(file, path, "data", &is_there));
-    if (is_there) {
-        does = H5Aexists_by_name(file, "data", "fch1", H5P_DEFAULT);
-        H5_TRY(does, "%s: /data cannot be looked at", path);
-    }
-    *out = does > 0;
-out:
-    h5_close(file);
-    return st;
-}

@@ -1,5 +1,6 @@
 /* Where the samples of an archive lie, and whether they can be read without HDF5. */
-#include "archive/format/described.h"
+#include "archive/format/locate.h"
+
 #include "archive/lost.h"
 #include "archive/storage/places.h"
 

@@ -1,16 +1,20 @@
-/* The native layout: formats with `format = "voltage"` at the root and axes on /voltages. */
-#include "archive/format/described.h"
+/* The native layout: `format = "voltage"` at the root, axes and all else in attributes of
+ * /voltages.
+ */
+#include "archive/format/dataset.h"
+#include "archive/join.h"
 #include "archive/storage/stored.h"
 #include "base/memory.h"
 #include "base/units.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const char dataset_name[] = "/voltages";
 
-void native_layout_free(struct job_layout *layout)
+static void native_layout_free(struct job_layout *layout)
 {
     free(layout->dataset);
     free(layout->axes);
@@ -107,7 +111,7 @@ static status_t native_read_dataset(hid_t file, const char *path, struct job_lay
     hid_t dataset = -1;
     char where[1024];
     snprintf(where, sizeof where, "%s: %s", path, dataset_name);
-    TRY(described_open_dataset(file, path, dataset_name, &dataset));
+    TRY(dataset_open(file, path, dataset_name, &dataset));
     TRY(memory_text(dataset_name, &layout->dataset));
     TRY(h5_get_text(dataset, where, "axes", &layout->axes, &found));
     REQUIRE(found, STATUS_DATA, "%s has no attribute axes", where);
@@ -189,19 +193,12 @@ out:
     return st;
 }
 
-status_t native_read(hid_t file, const char *path, struct job_layout *layout,
-                     struct archive *archive, int *is_native)
+/* What the file says: in the words of a description, and what only the native layout knows. */
+static status_t native_read(hid_t file, const char *path, struct job_layout *layout,
+                            struct archive *archive)
 {
     status_t st = STATUS_OK;
-    char *format = NULL;
     int found = 0;
-    *is_native = 0;
-    /* An attribute `format` of another kind only means that the file is somebody else's. */
-    TRY(h5_find_text(file, path, "format", &format, &found));
-    if (!found || strcmp(format, "voltage") != 0) {
-        goto out;
-    }
-    *is_native = 1;
     TRY(native_read_root(file, path, layout, archive));
     TRY(native_read_dataset(file, path, layout));
     TRY(native_read_names(file, path, AXIS_STATION, archive));
@@ -215,6 +212,87 @@ status_t native_read(hid_t file, const char *path, struct job_layout *layout,
         layout->nfreq = (uint32_t)count;
     }
 out:
+    return st;
+}
+
+/* An attribute `format` of another kind only means that the file is somebody else's. */
+static status_t native_is_said(hid_t file, const char *path, int *out)
+{
+    status_t st = STATUS_OK;
+    char *format = NULL;
+    int found = 0;
+    TRY(h5_find_text(file, path, "format", &format, &found));
+    *out = found && strcmp(format, "voltage") == 0;
+out:
     free(format);
     return st;
 }
+
+static status_t native_recognise(const char *path, int *is_it)
+{
+    status_t st = STATUS_OK;
+    hid_t file = -1;
+    TRY(h5_open_file(path, &file));
+    TRY(native_is_said(file, path, is_it));
+out:
+    h5_close(file);
+    return st;
+}
+
+static status_t native_check_frequencies(const struct job_layout *layout,
+                                         const struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    const char *path = archive->parts[0].path;
+    REQUIRE(layout->nfreq > 0, STATUS_DATA,
+            "%s has no dataset /freq_hz, expected the centre of each of %" PRIu64
+            " coarse channels",
+            path, archive->count[AXIS_CHAN]);
+    REQUIRE(layout->nfreq == archive->count[AXIS_CHAN], STATUS_DATA,
+            "%s: /freq_hz holds %u frequencies, expected one for each of %" PRIu64
+            " coarse channels",
+            path, layout->nfreq, archive->count[AXIS_CHAN]);
+out:
+    return st;
+}
+
+static status_t native_open_file(const char *path, const struct job_layout *layout,
+                                 struct archive **out)
+{
+    status_t st = STATUS_OK;
+    hid_t file = -1;
+    int is_native = 0;
+    struct archive *archive = NULL;
+    struct job_layout own = {.files_along = layout->files_along};
+    TRY(archive_create(path, &archive));
+    TRY(h5_open_file(path, &file));
+    TRY(native_is_said(file, path, &is_native));
+    REQUIRE(is_native, STATUS_DATA,
+            "%s is not %s: describe it under input.layout, see docs/archives.md", path,
+            native_format.expected);
+    TRY(memory_text("native layout", &archive->layout));
+    TRY(native_read(file, path, &own, archive));
+    TRY(dataset_describe(file, &own, "", archive));
+    TRY(native_check_frequencies(&own, archive));
+    archive->states_start = archive->has_start;
+    archive->states_freq = 1;
+    *out = archive;
+    archive = NULL;
+out:
+    native_layout_free(&own);
+    archive_destroy(archive);
+    h5_close(file);
+    return st;
+}
+
+static status_t native_open(const struct format_input *input, struct archive **out)
+{
+    return join_files(input, native_open_file, out);
+}
+
+const struct format native_format = {.name = "native",
+                                     .title = "an archive in the native layout",
+                                     .expected =
+                                         "in the native layout (no attribute format = \"voltage\")",
+                                     .recognise = native_recognise,
+                                     .open = native_open};

@@ -46,8 +46,7 @@ static void describe_print_files(const struct archive *archive)
                           ? "by the files' own times"
                           : "as the job lists them; of a pattern, by name, numbers as numbers");
     }
-    display_print("  %-13s %s%s\n", "dataset", archive->dataset,
-                  archive->is_native ? ", native layout" : ", as described in the job");
+    display_print("  %-13s %s, %s\n", "dataset", archive->dataset, archive->layout);
 }
 
 static void describe_print_streams(const struct archive *archive)

@@ -1,7 +1,7 @@
 #include "product/kind/series.h"
 
 #include "archive/fbh5/start.h"
-#include "archive/holds.h"
+#include "archive/format/holds.h"
 #include "base/memory.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Which bytes some streams need, and where their samples lie among them. */
-#include "archive/reader.h"
+#include "archive/read/reader.h"
 #include "base/memory.h"
 
 #include <stdlib.h>

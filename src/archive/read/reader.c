@@ -1,5 +1,5 @@
 /* Reading of samples: plain reads where bytes lie in files as they are, else through HDF5. */
-#include "archive/reader.h"
+#include "archive/read/reader.h"
 
 #include "archive/storage/stored.h"
 #include "base/memory.h"
@@ -508,9 +508,9 @@ out:
 static void reader_fill_zeros(const struct archive *archive, const struct slab *slab, uint64_t from,
                               uint64_t samples, uint64_t count, char *out)
 {
-    int zero = archive->format == SAMPLE_I4 && archive->nibbles.offset_binary ? 0x88 : 0;
     for (uint64_t slot = 0; slot < slab->nblocks; slot++) {
-        memset(out + (slot * count + from) * slab->width, zero, (size_t)(samples * slab->width));
+        memset(out + (slot * count + from) * slab->width, archive_zero_byte(archive),
+               (size_t)(samples * slab->width));
     }
 }
 

@@ -1,0 +1,19 @@
+/* A dataset of voltages in an HDF5 file, by a description in the words of input.layout: what its
+ * samples are and how they lie. Private to archive/format/. */
+#ifndef VOLTMILL_ARCHIVE_FORMAT_DATASET_H
+#define VOLTMILL_ARCHIVE_FORMAT_DATASET_H
+
+#include "archive/archive.h"
+#include "io/hdf5/h5.h"
+
+/* Opens a dataset; the error of a wrong name lists those that are there. */
+status_t dataset_open(hid_t file, const char *path, const char *name, hid_t *out);
+
+/* Fills in the archive, made for this file by archive_create(), from the description and the
+ * dataset; station and pol may have names already. Values of the description are called `keys` and
+ * their name in messages: "input.layout." when the job says them, "" when the file does. Fails with
+ * DATA; with USAGE for a value that only the job can mend. */
+status_t dataset_describe(hid_t file, const struct job_layout *layout, const char *keys,
+                          struct archive *archive);
+
+#endif

@@ -1,0 +1,63 @@
+/* The table of formats, asked row by row. */
+#include "archive/format/formats.h"
+
+#define FORMAT_ROW(name) &(name),
+static const struct format *const rows[] = {FORMATS(FORMAT_ROW)};
+enum { ROWS = sizeof rows / sizeof *rows };
+
+status_t formats_recognise(const char *path, const struct format **out)
+{
+    status_t st = STATUS_OK;
+    int is_it = 0;
+    *out = NULL;
+    for (size_t i = 0; i < ROWS && !is_it; i++) {
+        TRY(rows[i]->recognise(path, &is_it));
+        *out = is_it ? rows[i] : NULL;
+    }
+out:
+    return st;
+}
+
+status_t formats_open(const struct format_input *input, struct archive **out)
+{
+    status_t st = STATUS_OK;
+    const struct format *format = &described_format;
+    struct text expected = {0};
+    if (input->layout->automatic) {
+        TRY(formats_recognise(input->paths[0], &format));
+    }
+    if (!format || !format->open) {
+        for (size_t i = 0; i < ROWS; i++) {
+            const char * or = expected.length > 0 ? ", nor " : "";
+            TRY(rows[i]->open ? text_add(&expected, "%s%s", or, rows[i]->expected) : STATUS_OK);
+        }
+        FAIL(STATUS_DATA, "%s is not %s: describe it under input.layout, see docs/archives.md",
+             input->paths[0], expected.data);
+    }
+    TRY(format->open(input, out));
+out:
+    text_free(&expected);
+    return st;
+}
+
+status_t formats_open_filterbank(const char *path, struct fbh5 **out)
+{
+    status_t st = STATUS_OK;
+    const struct format *format = NULL;
+    TRY(formats_recognise(path, &format));
+    /* A file that shows no format is opened as the commonest, which says what it lacks. */
+    format = format && format->open_filterbank ? format : &fbh5_format;
+    TRY(format->open_filterbank(path, out));
+out:
+    return st;
+}
+
+status_t formats_add_titles(struct text *out)
+{
+    status_t st = STATUS_OK;
+    for (size_t i = 0; i < ROWS; i++) {
+        TRY(text_add(out, "%s%s", i ? " nor " : "", rows[i]->title));
+    }
+out:
+    return st;
+}

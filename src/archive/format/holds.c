@@ -1,0 +1,90 @@
+/* What an HDF5 file that is not what was expected seems to be. */
+#include "archive/format/holds.h"
+
+#include "io/hdf5/h5.h"
+
+#include <stddef.h>
+
+const char *holds_what(hid_t file)
+{
+    static const struct {
+        const char *dataset;
+        const char *words;
+    } known[] = {{"dedispersed", "holds dedispersed series (--format dat or tim)"},
+                 {"spectra", "holds complex spectra, which no other format keeps"},
+                 {"voltages", "holds voltages"},
+                 {"data", "holds /data, as a filterbank does (--format fil)"}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (H5Lexists(file, known[i].dataset, H5P_DEFAULT) > 0) {
+            return known[i].words;
+        }
+    }
+    return "is HDF5, but no product";
+}
+
+/* The names, until the list is long enough. */
+static herr_t holds_add_name(hid_t root, const char *name, const H5O_info_t *info, void *out)
+{
+    enum { ENOUGH = 300 };
+    struct text *list = out;
+    (void)root;
+    if (info->type != H5O_TYPE_DATASET) {
+        return 0;
+    }
+    if (list->length > ENOUGH) {
+        (void)text_add(list, ", ...");
+        return 1;
+    }
+    return text_add(list, "%s/%s", list->length ? ", " : "", name) == STATUS_OK ? 0 : 1;
+}
+
+status_t holds_names(hid_t file, const char *path, struct text *out)
+{
+    status_t st = STATUS_OK;
+    H5_TRY(H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, holds_add_name, out, H5O_INFO_BASIC),
+           "%s: what it holds cannot be listed", path);
+out:
+    return st;
+}
+
+static herr_t holds_add_dataset(hid_t root, const char *name, const H5O_info_t *info, void *out)
+{
+    if (info->type != H5O_TYPE_DATASET) {
+        return 0;
+    }
+    hid_t dataset = H5Dopen2(root, name, H5P_DEFAULT);
+    hid_t space = dataset >= 0 ? H5Dget_space(dataset) : -1;
+    hid_t type = dataset >= 0 ? H5Dget_type(dataset) : -1;
+    hsize_t dims[H5S_MAX_RANK] = {0};
+    int rank = space >= 0 ? H5Sget_simple_extent_dims(space, dims, NULL) : 0;
+    status_t st = text_add_shown(out, "  /%s:", name);
+    for (int i = 0; i < rank && st == STATUS_OK; i++) {
+        st = text_add(out, "%s%llu", i ? " x " : " ", (unsigned long long)dims[i]);
+    }
+    H5T_class_t class = type >= 0 ? H5Tget_class(type) : H5T_NO_CLASS;
+    if (st == STATUS_OK) {
+        st = text_add(out, " %s %zu bits, %s\n", rank > 0 ? "of" : "one of",
+                      type >= 0 ? 8 * H5Tget_size(type) : (size_t)0,
+                      class == H5T_INTEGER    ? "integer"
+                      : class == H5T_FLOAT    ? "floating point"
+                      : class == H5T_COMPOUND ? "compound"
+                      : class == H5T_STRING   ? "text"
+                                              : "other");
+    }
+    h5_close(type);
+    h5_close(space);
+    h5_close(dataset);
+    return st == STATUS_OK ? 0 : -1;
+}
+
+status_t holds_describe(const char *path, struct text *out)
+{
+    status_t st = STATUS_OK;
+    hid_t file = -1;
+    TRY(h5_open_file(path, &file));
+    H5_TRY(H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, holds_add_dataset, out, H5O_INFO_BASIC),
+           "%s: what it holds cannot be listed", path);
+out:
+    h5_close(file);
+    return st;
+}

@@ -1,0 +1,261 @@
+/* Files of one observation: compared, put in order by their start times, joined along time or a
+ * stream axis. */
+#include "archive/join.h"
+
+#include "base/memory.h"
+#include "dsp/sample_time.h"
+#include "io/hdf5/h5.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int join_same_names(const struct archive *a, const struct archive *b, enum axis axis)
+{
+    int same = !a->names[axis] == !b->names[axis];
+    for (uint64_t i = 0; same && a->names[axis] && i < a->count[axis]; i++) {
+        same = strcmp(a->names[axis][i], b->names[axis][i]) == 0;
+    }
+    return same;
+}
+
+/* What two files do not have in common, though they should; NULL if nothing. */
+static const char *join_difference(const struct archive *a, const struct archive *b)
+{
+    if (a->ndims != b->ndims || a->time_dim != b->time_dim) {
+        return "axes";
+    }
+    for (uint32_t i = 0; i < a->ndims; i++) {
+        if (a->dims[i].axis != b->dims[i].axis) {
+            return "axes";
+        }
+        if (a->dims[i].size != b->dims[i].size &&
+            (a->dims[i].axis != AXIS_TIME || a->stacked != AXIS_TIME)) {
+            return "shapes";
+        }
+    }
+    if (a->format != b->format || a->is_complex != b->is_complex ||
+        a->is_compound != b->is_compound || a->swap_bytes != b->swap_bytes ||
+        memcmp(&a->nibbles, &b->nibbles, sizeof a->nibbles) != 0) {
+        return "sample types";
+    }
+    if (a->sample_rate_hz != b->sample_rate_hz) {
+        return "sample rates";
+    }
+    if (a->sideband != b->sideband) {
+        return "sidebands";
+    }
+    if (a->oversampling_num != b->oversampling_num || a->oversampling_den != b->oversampling_den) {
+        return "oversampling ratios";
+    }
+    if (a->has_missing_value != b->has_missing_value ||
+        memcmp(&a->missing_value, &b->missing_value, sizeof a->missing_value) != 0) {
+        return "missing values";
+    }
+    for (int i = 0; i < STREAM_AXES; i++) {
+        if (archive_stream_axes[i] != a->stacked &&
+            !join_same_names(a, b, archive_stream_axes[i])) {
+            return "names of streams";
+        }
+    }
+    int has_freq = a->states_freq && a->stacked != AXIS_CHAN;
+    return has_freq && memcmp(a->freq_hz, b->freq_hz,
+                              (size_t)a->count[AXIS_CHAN] * sizeof *a->freq_hz) != 0
+               ? "freq_hz"
+               : NULL;
+}
+
+/* Two files of one observation must be alike in all but time (or the stacked axis). */
+static status_t join_check_alike(const struct archive *a, const struct archive *b)
+{
+    status_t st = STATUS_OK;
+    const char *what = join_difference(a, b);
+    REQUIRE(!what, STATUS_DATA, "%s and %s do not belong to one observation: their %s differ",
+            a->parts[0].path, b->parts[0].path, what);
+out:
+    return st;
+}
+
+/* Samples are counted, so what their times say beyond that is lost: said where it is more than the
+ * rounding of the times. */
+static void join_say_shift(const struct archive *next, struct sample_time start)
+{
+    enum { OF_A_SAMPLE = 100 };
+    if (fabs(start.over) > 1.0 / OF_A_SAMPLE + start.doubt) {
+        report_warn(
+            "%s starts %.2f of a sample (%.3g s) %s than the samples of the files before it "
+            "would go on: taken as if it did not",
+            next->parts[0].path, fabs(start.over), fabs(start.over) / next->sample_rate_hz,
+            start.over > 0 ? "later" : "earlier");
+    }
+}
+
+/* How many samples are missing between the files before, of `samples`, and the next: their start
+ * times tell, if they have any. They must not overlap, and more must be there than is missing
+ * (`held`, in all files): another observation is among them else. */
+static status_t join_find_gap(const struct archive *base, uint64_t samples, uint64_t held,
+                              const struct archive *next, uint64_t *gap)
+{
+    status_t st = STATUS_OK;
+    *gap = 0;
+    if (base->states_start && next->states_start) {
+        struct sample_time start =
+            sample_time_between(base->start, next->start, base->sample_rate_hz);
+        int64_t behind = start.whole - (int64_t)samples;
+        REQUIRE(behind >= 0, STATUS_DATA,
+                "%s starts %.1f samples before the end of the files before it: files of one "
+                "observation must not overlap",
+                next->parts[0].path, -((double)behind + start.over));
+        REQUIRE((uint64_t)behind <= held, STATUS_DATA,
+                "%s starts %.1f samples behind the end of the files before it, more than all files "
+                "hold together: do they belong to one observation?",
+                next->parts[0].path, (double)behind + start.over);
+        join_say_shift(next, start);
+        *gap = (uint64_t)behind;
+    }
+out:
+    return st;
+}
+
+static int join_by_start(const void *left, const void *right)
+{
+    const struct archive *a = *(struct archive *const *)left;
+    const struct archive *b = *(struct archive *const *)right;
+    double difference = utc_difference(a->start, b->start);
+    return (difference > 0) - (difference < 0);
+}
+
+/* Appends freq_hz and names of `next` along the stacked axis. */
+static status_t join_append_stack(struct archive *base, const struct archive *next)
+{
+    status_t st = STATUS_OK;
+    enum axis axis = base->stacked;
+    uint64_t had = base->count[axis];
+    uint64_t more = next->count[axis];
+    if (base->states_freq && axis == AXIS_CHAN) {
+        double *freq = realloc(base->freq_hz, (size_t)(had + more) * sizeof *freq);
+        REQUIRE(freq, STATUS_DEVICE, "out of memory: frequencies of coarse channels");
+        memcpy(freq + had, next->freq_hz, (size_t)more * sizeof *freq);
+        base->freq_hz = freq;
+    }
+    if (base->names[axis] && next->names[axis]) {
+        char **names = realloc(base->names[axis], (size_t)(had + more) * sizeof *names);
+        REQUIRE(names, STATUS_DEVICE, "out of memory: names of axis %s", axis_name(axis));
+        memcpy(names + had, next->names[axis], (size_t)more * sizeof *names);
+        memset(next->names[axis], 0, (size_t)more * sizeof *names); /* they moved */
+        base->names[axis] = names;
+    } else if (base->names[axis]) {
+        h5_free_texts(base->names[axis], (size_t)had);
+        base->names[axis] = NULL;
+    }
+    base->count[axis] = had + more;
+    base->present[axis] = 1;
+out:
+    return st;
+}
+
+/* Samples that are missing before sample `at`, and in the file that begins there. */
+static status_t join_append_gaps(struct archive *base, const struct archive *next, uint64_t missing,
+                                 uint64_t at)
+{
+    status_t st = STATUS_OK;
+    if (next->ngaps == 0 && missing == 0) {
+        goto out;
+    }
+    uint64_t(*gaps)[2] = realloc(base->gaps, (base->ngaps + next->ngaps + 1) * sizeof *gaps);
+    REQUIRE(gaps, STATUS_DEVICE, "out of memory: gaps");
+    if (missing > 0) {
+        gaps[base->ngaps][0] = at - missing;
+        gaps[base->ngaps][1] = missing;
+        base->ngaps++;
+    }
+    for (size_t i = 0; i < next->ngaps; i++) {
+        gaps[base->ngaps + i][0] = next->gaps[i][0] + at;
+        gaps[base->ngaps + i][1] = next->gaps[i][1];
+    }
+    base->gaps = gaps;
+    base->ngaps += next->ngaps;
+out:
+    return st;
+}
+
+static uint64_t join_sum_samples(struct archive *const *files, size_t count)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += files[i]->parts[0].samples;
+    }
+    return sum;
+}
+
+/* Joins files[1..] to files[0], which becomes the observation. */
+static status_t join_all(struct archive **files, size_t count)
+{
+    status_t st = STATUS_OK;
+    struct archive *base = files[0];
+    struct archive_part *parts = realloc(base->parts, count * sizeof *parts);
+    REQUIRE(parts, STATUS_DEVICE, "out of memory: %zu files", count);
+    base->parts = parts;
+    uint64_t samples = base->parts[0].samples;
+    uint64_t held = join_sum_samples(files, count);
+    for (size_t i = 1; i < count; i++) {
+        struct archive *next = files[i];
+        TRY(join_check_alike(base, next));
+        if (base->stacked == AXIS_TIME) {
+            uint64_t gap = 0;
+            TRY(join_find_gap(base, samples, held, next, &gap));
+            samples += gap;
+            TRY(join_append_gaps(base, next, gap, samples));
+        } else {
+            REQUIRE(
+                next->has_start == base->has_start &&
+                    (!base->has_start ||
+                     sample_time_between(base->start, next->start, base->sample_rate_hz).whole ==
+                         0),
+                STATUS_DATA, "%s and %s do not start together", base->parts[0].path,
+                next->parts[0].path);
+            if (base->has_start) {
+                join_say_shift(next,
+                               sample_time_between(base->start, next->start, base->sample_rate_hz));
+            }
+            TRY(join_append_stack(base, next));
+        }
+        struct archive_part part = next->parts[0];
+        next->nparts = 0; /* its contents move */
+        part.first_sample = base->stacked == AXIS_TIME ? samples : 0;
+        part.stack = base->stacked == AXIS_TIME ? 0 : i;
+        base->parts[base->nparts++] = part;
+        samples += base->stacked == AXIS_TIME ? part.samples : 0;
+    }
+    base->count[AXIS_TIME] = samples;
+out:
+    return st;
+}
+
+status_t join_files(const struct format_input *input, join_open_t *open_file, struct archive **out)
+{
+    status_t st = STATUS_OK;
+    struct archive **files = NULL;
+    size_t count = input->npaths;
+    int all_start = 1;
+    TRY(memory_zeroed(count, sizeof(struct archive *), "input files", &files));
+    for (size_t i = 0; i < count; i++) {
+        TRY(open_file(input->paths[i], input->layout, &files[i]));
+        all_start = all_start && files[i]->states_start;
+    }
+    int are_by_start = all_start && files[0]->stacked == AXIS_TIME;
+    if (are_by_start) {
+        qsort(files, count, sizeof(struct archive *), join_by_start);
+    }
+    TRY(join_all(files, count));
+    files[0]->are_by_start = are_by_start;
+    *out = files[0];
+    files[0] = NULL;
+out:
+    for (size_t i = 0; files && i < count; i++) {
+        archive_destroy(files[i]);
+    }
+    free(files);
+    return st;
+}

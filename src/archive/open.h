@@ -1,0 +1,20 @@
+/* Opening archives and filterbanks: in this process, and what child processes do for
+ * archive_open(), fbh5_open(), fbh5_load_band() and fbh5_check_even() (io/apart/apart.h). */
+#ifndef VOLTMILL_ARCHIVE_OPEN_H
+#define VOLTMILL_ARCHIVE_OPEN_H
+
+#include "archive/archive.h"
+#include "io/apart/apart.h"
+
+/* As archive_open(), always in this process. */
+status_t archive_open_here(const struct job *job, struct archive **out);
+
+/* One file that is of a known format of voltages, with everything selected, whatever is lost of it.
+ * Fails with DATA. Uses HDF5, in this process. */
+status_t archive_open_file(const char *path, struct archive **out);
+
+/* For the table of tasks (cli/serve.c). */
+extern const struct apart_task archive_open_task, fbh5_open_task, fbh5_load_band_task,
+    fbh5_check_even_task;
+
+#endif
