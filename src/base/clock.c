@@ -1,3 +1,4 @@
+/* CLOCK_MONOTONIC as a number. */
 #include "base/clock.h"
 
 #include <time.h>

@@ -1,3 +1,4 @@
+/* A printf() that reads its own formats: only what is put in is escaped. */
 #include "base/display.h"
 
 #include <stddef.h>
@@ -148,34 +149,19 @@ static void display_read_spec(struct reading *in, struct spec *out)
 }
 
 /* Any integer as the widest: its size was only how it was handed over. */
-static intmax_t display_take_signed(struct reading *in, const char *size)
+static intmax_t display_take_integer(struct reading *in, const struct spec *spec)
 {
-    switch (size[0]) {
+    int is_signed = spec->what == 'd' || spec->what == 'i';
+    switch (spec->size[0]) {
     case 'l':
-        return size[1] == 'l' ? va_arg(in->args, long long) : va_arg(in->args, long);
+        return spec->size[1] == 'l' ? va_arg(in->args, long long) : va_arg(in->args, long);
     case 'z':
     case 't':
         return va_arg(in->args, ptrdiff_t);
     case 'j':
         return va_arg(in->args, intmax_t);
     default:
-        return va_arg(in->args, int);
-    }
-}
-
-static uintmax_t display_take_unsigned(struct reading *in, const char *size)
-{
-    switch (size[0]) {
-    case 'l':
-        return size[1] == 'l' ? va_arg(in->args, unsigned long long)
-                              : va_arg(in->args, unsigned long);
-    case 'z':
-    case 't':
-        return va_arg(in->args, size_t);
-    case 'j':
-        return va_arg(in->args, uintmax_t);
-    default:
-        return va_arg(in->args, unsigned);
+        return is_signed ? va_arg(in->args, int) : (intmax_t)va_arg(in->args, unsigned);
     }
 }
 
@@ -187,12 +173,9 @@ static void display_number(struct display *d, const struct spec *spec, struct re
     snprintf(format, sizeof format, "%%%s*.*%s%c", spec->flags, is_real ? "" : "j", spec->what);
     if (is_real) {
         snprintf(out, sizeof out, format, spec->width, spec->precision, va_arg(in->args, double));
-    } else if (spec->what == 'd' || spec->what == 'i') {
-        snprintf(out, sizeof out, format, spec->width, spec->precision,
-                 display_take_signed(in, spec->size));
     } else {
         snprintf(out, sizeof out, format, spec->width, spec->precision,
-                 display_take_unsigned(in, spec->size));
+                 display_take_integer(in, spec));
     }
     display_add(d, out, strlen(out));
 }

@@ -1,3 +1,4 @@
+/* Allocation that says what it was for, and arithmetic that notices overflows. */
 #include "base/memory.h"
 
 #include <stdlib.h>
@@ -33,13 +34,8 @@ out:
 status_t memory_text(const char *text, char **out)
 {
     status_t st = STATUS_OK;
-    char *copy = NULL;
-    if (text) {
-        size_t bytes = strlen(text) + 1;
-        copy = malloc(bytes);
-        REQUIRE(copy, STATUS_DEVICE, "out of memory: a text of %zu bytes", bytes);
-        memcpy(copy, text, bytes);
-    }
+    char *copy = text ? strdup(text) : NULL;
+    REQUIRE(!text || copy, STATUS_DEVICE, "out of memory: a text of %zu bytes", strlen(text) + 1);
     *out = copy;
 out:
     return st;

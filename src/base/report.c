@@ -1,3 +1,4 @@
+/* A record of the first failure for each thread, and one that helper threads hand over. */
 #include "base/report.h"
 
 #include "base/display.h"
@@ -143,16 +144,6 @@ void report_print(void)
     fprintf(stderr, "%s: %s\n", kind, own.status == STATUS_OK ? "unknown" : own.cause);
 }
 
-static void report_say(enum report_kind kind, const char *message)
-{
-    if (relay_to) {
-        relay_to(kind, message);
-        return;
-    }
-    fflush(stdout);
-    fprintf(stderr, "%s: %s\n", kind == REPORT_NOTE ? "note" : "warning", message);
-}
-
 /* A file that several ask for is wrong once. */
 static int report_was_warned_of(const char *message)
 {
@@ -168,38 +159,23 @@ static int report_was_warned_of(const char *message)
     return was_said;
 }
 
-void report_warn(const char *format, ...)
+void report_say(enum report_kind kind, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     char message[MESSAGE_BYTES];
     display_format_list(message, sizeof message, format, args);
     va_end(args);
-    if (!is_quiet && !report_was_warned_of(message)) {
-        report_say(REPORT_WARNING, message);
+    if ((kind != REPORT_LOUD && is_quiet) ||
+        (kind == REPORT_WARNING && report_was_warned_of(message))) {
+        return;
     }
-}
-
-void report_note(const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    char message[MESSAGE_BYTES];
-    display_format_list(message, sizeof message, format, args);
-    va_end(args);
-    if (!is_quiet) {
-        report_say(REPORT_NOTE, message);
+    if (relay_to) {
+        relay_to(kind, message);
+        return;
     }
-}
-
-void report_warn_loudly(const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    char message[MESSAGE_BYTES];
-    display_format_list(message, sizeof message, format, args);
-    va_end(args);
-    report_say(REPORT_LOUD, message);
+    fflush(stdout);
+    fprintf(stderr, "%s: %s\n", kind == REPORT_NOTE ? "note" : "warning", message);
 }
 
 void report_relay(void (*relay)(enum report_kind kind, const char *message))

@@ -1,4 +1,4 @@
-/* What this process has to say: the cause of its failure, and warnings.
+/* What this process has to say: the status and the cause of its failure, and warnings.
  *
  * Like errno, the record of a failure belongs to a thread, which may also forget it: nobody else's
  * is touched. In each, the first failure is the cause: later ones are dropped. A helper thread
@@ -7,9 +7,18 @@
 #ifndef VOLTMILL_BASE_REPORT_H
 #define VOLTMILL_BASE_REPORT_H
 
-#include "base/status.h"
-
 #include <stdarg.h>
+
+/* The values are the exit statuses of the program. */
+typedef enum {
+    STATUS_OK = 0,
+    STATUS_USAGE = 2,    /* the command line, the job or the plan is wrong */
+    STATUS_NO_SPACE = 3, /* no room for the product */
+    STATUS_DATA = 4,     /* archive or product: missing, unreadable, wrong, or an I/O error */
+    STATUS_DEVICE = 5,   /* compute device, memory of this machine included */
+    STATUS_HOLES = 6,    /* complete, but for rows of which the input could not be read */
+    STATUS_STOPPED = 75  /* stopped before the end on request */
+} status_t;
 
 /* Records the cause of this thread's failure unless one is recorded already. Returns `code`. */
 status_t report_fail(status_t code, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -37,20 +46,23 @@ status_t report_forgive(status_t st);
 void report_next(void);
 
 /* Prints "error: CAUSE" on stderr, or "stopped: CAUSE" when the status is STOPPED, "incomplete:
- * CAUSE" when it is HOLES, unless this
- * process was told to be quiet, or has printed one before: a program fails once. */
+ * CAUSE" when it is HOLES, unless this process was told to be quiet, or has printed one before: a
+ * program fails once. */
 void report_print(void);
 
-/* Print "warning: ..." and "note: ..." on stderr, unless this process was told to be quiet; the
- * same warning once. */
-void report_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void report_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* A warning of what this rank alone may have met: it speaks for itself, quiet or not. */
-void report_warn_loudly(const char *format, ...) __attribute__((format(printf, 1, 2)));
+enum report_kind { REPORT_WARNING, REPORT_NOTE, REPORT_LOUD };
+
+/* Prints "warning: ..." or "note: ..." on stderr, unless this process was told to be quiet; the
+ * same warning once. A loud warning is of what this rank alone may have met: it speaks for itself,
+ * quiet or not. */
+void report_say(enum report_kind kind, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+#define report_warn(...) report_say(REPORT_WARNING, __VA_ARGS__)
+#define report_note(...) report_say(REPORT_NOTE, __VA_ARGS__)
+#define report_warn_loudly(...) report_say(REPORT_LOUD, __VA_ARGS__)
 
 /* Warnings and notes go there instead of to stderr, each of them: a process that works for another
  * one has nobody to talk to. */
-enum report_kind { REPORT_WARNING, REPORT_NOTE, REPORT_LOUD };
 void report_relay(void (*relay)(enum report_kind kind, const char *message));
 
 /* Ranks other than 0 are quiet: rank 0 speaks for all. */

@@ -21,65 +21,23 @@ uint32_t sample_bytes(enum sample_format format, int is_complex)
     return sample_types[format].bytes + sample_part_bytes(format, is_complex);
 }
 
-const char *axis_name(enum axis axis)
-{
-    static const char *const names[] = {"time", "station", "beam", "pol", "chan", "reim"};
-    return names[axis];
-}
+/* The names of what an enum counts from 0 on, and the list of them. */
+#define NAMES(word, type, ...)                                                                     \
+    const char *const word##_names[] = {__VA_ARGS__, NULL};                                        \
+    const char *word##_name(enum type value)                                                       \
+    {                                                                                              \
+        return word##_names[value];                                                                \
+    }
+NAMES(axis, axis, "time", "station", "beam", "pol", "chan", "reim")
+NAMES(window, window_kind, "hann", "hamming", "blackman", "kaiser", "rect", "file")
+NAMES(normalise, normalise, "energy", "peak", "none")
+NAMES(order, channel_order, "ascending", "fft")
+NAMES(backend, backend_kind, "auto", "cpu", "opencl", "reference")
+NAMES(kernel, kernel_kind, "auto", "fused", "slide", "cache", "local")
+NAMES(fft, fft_kind, "auto", "vkfft", "clfft")
+NAMES(planning, fft_planning, "auto", "estimate", "measure", "patient")
+NAMES(quantity, quantity, "spectra", "power", "series")
 
-const char *window_name(enum window_kind kind)
-{
-    static const char *const names[] = {"hann", "hamming", "blackman", "kaiser", "rect", "file"};
-    return names[kind];
-}
-
-const char *const normalise_names[] = {"energy", "peak", "none", NULL};
-
-const char *normalise_name(enum normalise normalise)
-{
-    return normalise_names[normalise];
-}
-
-const char *const order_names[] = {"ascending", "fft", NULL};
-
-const char *order_name(enum channel_order order)
-{
-    return order_names[order];
-}
-
-const char *const backend_names[] = {"auto", "cpu", "opencl", "reference", NULL};
-
-const char *backend_name(enum backend_kind kind)
-{
-    return backend_names[kind];
-}
-
-const char *const kernel_names[] = {"auto", "fused", "slide", "cache", "local", NULL};
-
-const char *kernel_name(enum kernel_kind kind)
-{
-    return kernel_names[kind];
-}
-
-const char *const fft_names[] = {"auto", "vkfft", "clfft", NULL};
-
-const char *fft_name(enum fft_kind kind)
-{
-    return fft_names[kind];
-}
-
-const char *const planning_names[] = {"auto", "estimate", "measure", "patient", NULL};
-
-const char *planning_name(enum fft_planning planning)
-{
-    return planning_names[planning];
-}
-
-const char *quantity_name(enum quantity quantity)
-{
-    static const char *const names[] = {"spectra", "power", "series"};
-    return names[quantity];
-}
 
 static const struct {
     const char *name;

@@ -1,3 +1,4 @@
+/* Growing texts, whole files as texts, and the natural order of names. */
 #include "base/text.h"
 
 #include "base/display.h"

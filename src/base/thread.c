@@ -1,3 +1,4 @@
+/* POSIX threads: started, named, waited for. */
 #include "base/thread.h"
 
 #include "base/memory.h"
