@@ -52,7 +52,7 @@ struct block {
     double offset;    /* sample at which a pulse at the channel's centre peaks */
 };
 
-static double pulsar_bandwidth_hz(const struct signal_spec *spec)
+static double pulsar_bandwidth_hz(const struct synth_spec *spec)
 {
     return spec->is_complex ? spec->sample_rate_hz : spec->sample_rate_hz / 2;
 }
@@ -65,14 +65,14 @@ static double pulsar_delay_s(double dispersion, double f_hz, double reference_hz
 
 /* Sets the frequency without delay, and the shape of the blocks: one for all channels, so that one
  * plan does for all. */
-static status_t pulsar_shape_blocks(pulsar_t *p, const struct signal_spec *spec)
+static status_t pulsar_shape_blocks(pulsar_t *p, const struct synth_spec *spec)
 {
     status_t st = STATUS_OK;
     const double half_hz = pulsar_bandwidth_hz(spec) / 2;
     double late = 0;
     double early = 0;
-    for (uint32_t c = 0; c < spec->nchans; c++) {
-        const double f0 = spec->chan_hz[c];
+    for (uint32_t c = 0; c < spec->chans; c++) {
+        const double f0 = synth_spec_chan_hz(spec, c);
         REQUIRE(f0 - half_hz > 0, STATUS_USAGE,
                 "a pulsar's dispersion is defined above 0 Hz only: coarse channel %u covers "
                 "%.9g .. %.9g Hz",
@@ -121,18 +121,18 @@ out:
     return st;
 }
 
-status_t pulsar_create(const struct signal_spec *spec, pulsar_t **out)
+status_t pulsar_create(const struct synth_spec *spec, pulsar_t **out)
 {
     status_t st = STATUS_OK;
     pulsar_t *p = NULL;
     TRY(memory_zeroed(1, sizeof *p, "the pulsar", &p));
     p->is_complex = spec->is_complex;
     p->rate_hz = spec->sample_rate_hz;
-    p->dispersion = DISPERSION_S_HZ2 * spec->pulsar_dm;
-    p->period = spec->pulsar_period * spec->sample_rate_hz;
-    p->phase = spec->pulsar_phase;
-    p->width = spec->pulsar_width;
-    p->amplitude = spec->pulsar_amplitude;
+    p->dispersion = DISPERSION_S_HZ2 * spec->pulsar.dm;
+    p->period = spec->pulsar.period * spec->sample_rate_hz;
+    p->phase = spec->pulsar.phase;
+    p->width = spec->pulsar.width;
+    p->amplitude = spec->pulsar.amplitude;
     TRY(pulsar_shape_blocks(p, spec));
     TRY(pulsar_make_plans(p));
     *out = p;

@@ -3,7 +3,7 @@
 #define VOLTMILL_SYNTH_PULSAR_H
 
 #include "dsp/noise.h"
-#include "synth/signal.h"
+#include "synth/synth_spec.h"
 
 typedef struct pulsar pulsar_t;
 
@@ -15,7 +15,7 @@ typedef struct pulsar pulsar_t;
  * at the top of a pulse (as receiver noise is stated) before dispersion. Makes FFTW plans: not to
  * be called while another thread plans. Fails with USAGE (dispersion that fits no transform, a
  * channel that reaches down to 0 Hz), DEVICE (memory). */
-status_t pulsar_create(const struct signal_spec *spec, pulsar_t **out);
+status_t pulsar_create(const struct synth_spec *spec, pulsar_t **out);
 void pulsar_destroy(pulsar_t *pulsar);
 
 /* Adds samples first .. first + count - 1 of the coarse channel with centre chan_hz to `out`;

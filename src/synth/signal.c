@@ -1,3 +1,4 @@
+/* What a stream adds up: noise of its own, the tones that it holds, the pulsar. */
 #include "synth/signal.h"
 
 #include "base/memory.h"
@@ -13,40 +14,20 @@ enum { ROTATION = 256 }; /* samples for which a tone turns on from one exact pha
 static const double TURN = 6.28318530717958647692;
 
 struct signal {
-    struct signal_spec spec; /* its arrays are the two below */
-    double *chan_hz;
-    struct signal_tone *tones;
+    const struct synth_spec *spec;
     noise_t *noise;
     pulsar_t *pulsar; /* NULL: none */
 };
 
-static status_t signal_copy_spec(signal_t *signal, const struct signal_spec *spec)
-{
-    status_t st = STATUS_OK;
-    TRY(memory_zeroed(spec->nchans, sizeof *signal->chan_hz, "coarse channels", &signal->chan_hz));
-    TRY(memory_zeroed(spec->ntones, sizeof *signal->tones, "tones", &signal->tones));
-    for (uint32_t c = 0; c < spec->nchans; c++) {
-        signal->chan_hz[c] = spec->chan_hz[c];
-    }
-    for (uint32_t t = 0; t < spec->ntones; t++) {
-        signal->tones[t] = spec->tones[t];
-    }
-    signal->spec = *spec;
-    signal->spec.chan_hz = signal->chan_hz;
-    signal->spec.tones = signal->tones;
-out:
-    return st;
-}
-
-status_t signal_create(const struct signal_spec *spec, signal_t **out)
+status_t signal_create(const struct synth_spec *spec, signal_t **out)
 {
     status_t st = STATUS_OK;
     signal_t *signal = NULL;
     TRY(memory_zeroed(1, sizeof *signal, "the synthetic sky", &signal));
-    TRY(signal_copy_spec(signal, spec));
+    signal->spec = spec;
     TRY(noise_create(&signal->noise));
-    if (spec->pulsar_period > 0 && spec->pulsar_amplitude > 0) {
-        TRY(pulsar_create(&signal->spec, &signal->pulsar));
+    if (spec->pulsar.period > 0 && spec->pulsar.amplitude > 0) {
+        TRY(pulsar_create(spec, &signal->pulsar));
     }
     *out = signal;
     signal = NULL;
@@ -62,8 +43,6 @@ void signal_destroy(signal_t *signal)
     }
     pulsar_destroy(signal->pulsar);
     noise_destroy(signal->noise);
-    free(signal->tones);
-    free(signal->chan_hz);
     free(signal);
 }
 
@@ -95,7 +74,7 @@ static void signal_phasor(uint64_t turns, double out[2])
 
 /* How fast a tone turns in a coarse channel, in 2^-64 turns per sample; returns 0 when the channel
  * does not hold it. */
-static int signal_tone_step(const struct signal_spec *spec, double freq_hz, double chan_hz,
+static int signal_tone_step(const struct synth_spec *spec, double freq_hz, double chan_hz,
                             uint64_t *step)
 {
     const double half_hz = spec->sample_rate_hz / (spec->is_complex ? 2 : 4);
@@ -110,7 +89,7 @@ static int signal_tone_step(const struct signal_spec *spec, double freq_hz, doub
 
 /* Adds a tone. Each sample is the product of an exact phasor at the last multiple of ROTATION
  * samples and one of the ROTATION that follow it: whatever the cut, the same two factors. */
-static void signal_tone_add(int is_complex, const struct signal_tone *tone, uint64_t step,
+static void signal_tone_add(int is_complex, const struct synth_tone *tone, uint64_t step,
                             uint64_t first, uint64_t count, float *restrict out)
 {
     const uint64_t start = signal_turn_fraction(tone->phase, 1);
@@ -143,7 +122,8 @@ status_t signal_make(const signal_t *signal, uint32_t antenna, uint32_t chan, ui
                      uint64_t count, float *out)
 {
     status_t st = STATUS_OK;
-    const struct signal_spec *spec = &signal->spec;
+    const struct synth_spec *spec = signal->spec;
+    const double chan_hz = synth_spec_chan_hz(spec, chan);
     const uint64_t parts = spec->is_complex ? 2 : 1;
     if (spec->noise > 0) {
         struct noise_key key = noise_key(spec->seed, NOISE_RECEIVER, antenna, chan);
@@ -153,13 +133,13 @@ status_t signal_make(const signal_t *signal, uint32_t antenna, uint32_t chan, ui
     }
     for (uint32_t t = 0; t < spec->ntones; t++) {
         uint64_t step = 0;
-        if (signal_tone_step(spec, spec->tones[t].freq_hz, spec->chan_hz[chan], &step)) {
+        if (signal_tone_step(spec, spec->tones[t].freq_hz, chan_hz, &step)) {
             signal_tone_add(spec->is_complex, &spec->tones[t], step, first, count, out);
         }
     }
     if (signal->pulsar) {
         struct noise_key key = noise_key(spec->seed, NOISE_PULSAR, 0, chan);
-        TRY(pulsar_add(signal->pulsar, signal->noise, key, spec->chan_hz[chan], first, count, out));
+        TRY(pulsar_add(signal->pulsar, signal->noise, key, chan_hz, first, count, out));
     }
 out:
     return st;

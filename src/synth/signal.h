@@ -4,32 +4,13 @@
 #ifndef VOLTMILL_SYNTH_SIGNAL_H
 #define VOLTMILL_SYNTH_SIGNAL_H
 
-#include "base/status.h"
-
-#include <stdint.h>
-
-struct signal_tone {
-    double freq_hz, amplitude, phase; /* as in struct synth_tone */
-};
-
-struct signal_spec {
-    int is_complex;
-    double sample_rate_hz;
-    uint32_t nchans;
-    const double *chan_hz; /* [nchans] centre of each coarse channel */
-    double noise;
-    const struct signal_tone *tones;
-    uint32_t ntones;
-    double pulsar_period, pulsar_dm, pulsar_amplitude, pulsar_width,
-        pulsar_phase; /* period 0: none */
-    uint64_t seed;
-};
+#include "synth/synth_spec.h"
 
 typedef struct signal signal_t;
 
-/* Fails with USAGE when the pulsar's dispersion across a coarse channel does not fit a transform of
- * 2^26 points (says how many are needed), or DEVICE (memory). */
-status_t signal_create(const struct signal_spec *spec, signal_t **out);
+/* `spec` must outlive it. Fails with USAGE when the pulsar's dispersion across a coarse channel
+ * does not fit a transform of 2^26 points (says how many are needed), or DEVICE (memory). */
+status_t signal_create(const struct synth_spec *spec, signal_t **out);
 void signal_destroy(signal_t *signal);
 
 /* Makes samples first .. first + count - 1 of the stream (antenna, chan): `antenna` numbers

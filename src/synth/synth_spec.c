@@ -169,3 +169,9 @@ void synth_spec_destroy(struct synth_spec *spec)
         free(spec);
     }
 }
+
+double synth_spec_chan_hz(const struct synth_spec *spec, uint32_t chan)
+{
+    double width = spec->is_complex ? spec->sample_rate_hz : spec->sample_rate_hz / 2;
+    return spec->freq_hz + ((double)chan - (double)(spec->chans - 1) / 2) * width;
+}

@@ -50,4 +50,7 @@ status_t synth_spec_parse(const char *path, const char *text, size_t length,
                           const char *const *sets, uint32_t nsets, struct synth_spec **out);
 void synth_spec_destroy(struct synth_spec *spec);
 
+/* The centre of a coarse channel. */
+double synth_spec_chan_hz(const struct synth_spec *spec, uint32_t chan);
+
 #endif

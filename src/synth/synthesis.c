@@ -1,7 +1,8 @@
+/* All ranks make chunks of samples, and each writes its own to their place in the one file. */
 #include "synth/synthesis.h"
 
+#include "base/clock.h"
 #include "base/display.h"
-
 #include "base/memory.h"
 #include "base/text.h"
 #include "io/claim.h"
@@ -74,34 +75,12 @@ static void synthesis_end(struct synthesis *s)
 static status_t synthesis_make_signal(struct synthesis *s)
 {
     status_t st = STATUS_OK;
-    const struct synth_spec *spec = s->spec;
-    struct signal_tone *tones = NULL;
-    double width = spec->is_complex ? spec->sample_rate_hz : spec->sample_rate_hz / 2;
-    TRY(memory_zeroed(spec->chans, sizeof(double), "frequencies", &s->chan_hz));
-    for (uint32_t i = 0; i < spec->chans; i++) {
-        s->chan_hz[i] = spec->freq_hz + ((double)i - (double)(spec->chans - 1) / 2) * width;
+    TRY(memory_zeroed(s->spec->chans, sizeof(double), "frequencies", &s->chan_hz));
+    for (uint32_t i = 0; i < s->spec->chans; i++) {
+        s->chan_hz[i] = synth_spec_chan_hz(s->spec, i);
     }
-    TRY(memory_zeroed(spec->ntones, sizeof *tones, "tones", &tones));
-    for (uint32_t i = 0; i < spec->ntones; i++) {
-        tones[i] = (struct signal_tone){spec->tones[i].freq_hz, spec->tones[i].amplitude,
-                                        spec->tones[i].phase};
-    }
-    struct signal_spec signal = {.is_complex = spec->is_complex,
-                                 .sample_rate_hz = spec->sample_rate_hz,
-                                 .nchans = spec->chans,
-                                 .chan_hz = s->chan_hz,
-                                 .noise = spec->noise,
-                                 .tones = tones,
-                                 .ntones = spec->ntones,
-                                 .pulsar_period = spec->pulsar.period,
-                                 .pulsar_dm = spec->pulsar.dm,
-                                 .pulsar_amplitude = spec->pulsar.amplitude,
-                                 .pulsar_width = spec->pulsar.width,
-                                 .pulsar_phase = spec->pulsar.phase,
-                                 .seed = spec->seed};
-    TRY(signal_create(&signal, &s->signal));
+    TRY(signal_create(s->spec, &s->signal));
 out:
-    free(tones);
     return st;
 }
 
@@ -253,7 +232,7 @@ status_t synthesis_all(MPI_Comm comm, const struct synthesis_options *options)
     status_t st = STATUS_OK;
     struct synthesis s = {.comm = comm, .fd = -1, .claim_fd = -1};
     char text[UNITS_TEXT];
-    double started = progress_now();
+    double started = clock_now();
     MPI_Comm_rank(comm, &s.rank);
     TRY(synthesis_prepare_all(&s, options));
     struct driver_work work = {.chunks = ceil_div_u64(s.spec->samples, s.chunk_samples),
@@ -272,7 +251,7 @@ status_t synthesis_all(MPI_Comm comm, const struct synthesis_options *options)
     }
     TRY(agree_all(comm, st));
     if (s.rank == 0) {
-        double seconds = progress_now() - started;
+        double seconds = clock_now() - started;
         display_print("%s: %s, %.1f MB/s\n", s.spec->file, units_bytes(s.place.file_bytes, text),
                       (double)s.place.file_bytes / seconds / 1e6);
     }

@@ -20,26 +20,26 @@ static const double DISPERSION_S_HZ2 = 1e12 / 2.41e-4;
 
 static const double CHAN_HZ[] = {300e6, 301e6, 302e6};
 
-static struct signal_spec quiet_spec(int is_complex)
+static struct synth_spec quiet_spec(int is_complex)
 {
-    struct signal_spec spec = {.is_complex = is_complex,
-                               .sample_rate_hz = is_complex ? 1e6 : 2e6,
-                               .nchans = 3,
-                               .chan_hz = CHAN_HZ,
-                               .seed = 42};
+    struct synth_spec spec = {.is_complex = is_complex,
+                              .sample_rate_hz = is_complex ? 1e6 : 2e6,
+                              .chans = 3,
+                              .freq_hz = 301e6,
+                              .seed = 42};
     return spec;
 }
 
-static void add_pulsar(struct signal_spec *spec, double width)
+static void add_pulsar(struct synth_spec *spec, double width)
 {
-    spec->pulsar_period = 0.02;
-    spec->pulsar_dm = 10; /* 3 ms across a coarse channel of 1 MHz at 300 MHz */
-    spec->pulsar_amplitude = 3;
-    spec->pulsar_width = width;
-    spec->pulsar_phase = 0.3;
+    spec->pulsar.period = 0.02;
+    spec->pulsar.dm = 10; /* 3 ms across a coarse channel of 1 MHz at 300 MHz */
+    spec->pulsar.amplitude = 3;
+    spec->pulsar.width = width;
+    spec->pulsar.phase = 0.3;
 }
 
-static size_t parts_of(const struct signal_spec *spec)
+static size_t parts_of(const struct synth_spec *spec)
 {
     return spec->is_complex ? 2 : 1;
 }
@@ -51,7 +51,7 @@ static void *block_of(size_t count, size_t size)
     return block;
 }
 
-static float *make(const struct signal_spec *spec, uint32_t antenna, uint32_t chan, uint64_t first,
+static float *make(const struct synth_spec *spec, uint32_t antenna, uint32_t chan, uint64_t first,
                    uint64_t count)
 {
     signal_t *signal = NULL;
@@ -104,8 +104,8 @@ static void check_cut(const signal_t *signal, size_t parts, const float *whole, 
 static void check_cuts(int is_complex, uint64_t first)
 {
     enum { COUNT = 50000, CUTS = 12 };
-    const struct signal_tone tones[] = {{301.9e6, 2, 0.1}, {302.25e6, 5, 0.7}};
-    struct signal_spec spec = quiet_spec(is_complex);
+    struct synth_tone tones[] = {{301.9e6, 2, 0.1}, {302.25e6, 5, 0.7}};
+    struct synth_spec spec = quiet_spec(is_complex);
     signal_t *signal = NULL;
     spec.noise = 1.5;
     spec.tones = tones;
@@ -143,7 +143,7 @@ static void test_noise_moments(void **state)
 {
     (void)state;
     enum { COUNT = 1 << 23 };
-    struct signal_spec spec = quiet_spec(0);
+    struct synth_spec spec = quiet_spec(0);
     spec.noise = 2;
     float *x = make(&spec, 3, 1, 123456789, COUNT);
     double m[5] = {0};
@@ -176,7 +176,7 @@ static void test_noise_histogram(void **state)
 {
     (void)state;
     enum { COUNT = 1 << 22, BINS = 80 }; /* of 0.1 sigma, -4 .. 4 */
-    struct signal_spec spec = quiet_spec(0);
+    struct synth_spec spec = quiet_spec(0);
     spec.noise = 1;
     float *x = make(&spec, 0, 0, 0, COUNT);
     double bins[BINS] = {0};
@@ -216,7 +216,7 @@ static void test_noise_independence(void **state)
 {
     (void)state;
     enum { COUNT = 1 << 18, LAGS = 8, STREAMS = 6 };
-    struct signal_spec spec = quiet_spec(1);
+    struct synth_spec spec = quiet_spec(1);
     spec.noise = 1;
     float *x[STREAMS];
     x[0] = make(&spec, 0, 0, 0, COUNT + LAGS);
@@ -247,8 +247,8 @@ static void test_noise_independence(void **state)
 static void check_tone(int is_complex, double offset_hz, uint64_t first)
 {
     enum { COUNT = 1000 };
-    struct signal_spec spec = quiet_spec(is_complex);
-    const struct signal_tone tone = {CHAN_HZ[1] + offset_hz, 2.5, 0.37};
+    struct synth_spec spec = quiet_spec(is_complex);
+    struct synth_tone tone = {CHAN_HZ[1] + offset_hz, 2.5, 0.37};
     spec.tones = &tone;
     spec.ntones = 1;
     float *x = make(&spec, 0, 1, first, COUNT);
@@ -285,8 +285,8 @@ static void test_tone_phase(void **state)
 static double peak_of(int is_complex, uint32_t chan, double freq_hz)
 {
     enum { COUNT = 300 };
-    struct signal_spec spec = quiet_spec(is_complex);
-    const struct signal_tone tone = {freq_hz, 1, 0};
+    struct synth_spec spec = quiet_spec(is_complex);
+    struct synth_tone tone = {freq_hz, 1, 0};
     spec.tones = &tone;
     spec.ntones = 1;
     float *x = make(&spec, 0, chan, 0, COUNT);
@@ -329,7 +329,7 @@ struct fold {
     double power[BANDS][PHASES];
 };
 
-static void fill_bank(const struct signal_spec *spec, struct filter_bank *bank)
+static void fill_bank(const struct synth_spec *spec, struct filter_bank *bank)
 {
     bank->taps = (size_t)lrint(2 * HOP_S * spec->sample_rate_hz);
     for (int band = 0; band < BANDS; band++) {
@@ -356,7 +356,7 @@ static double band_power(const struct filter_bank *bank, int band, const float *
     return re * re + im * im;
 }
 
-static struct fold *fold_of(const struct signal_spec *spec, const float *x)
+static struct fold *fold_of(const struct synth_spec *spec, const float *x)
 {
     struct filter_bank *bank = block_of(1, sizeof *bank);
     struct fold *fold = block_of(1, sizeof *fold);
@@ -373,12 +373,12 @@ static struct fold *fold_of(const struct signal_spec *spec, const float *x)
 }
 
 /* When theory has a pulse at f_hz peak, in hops after the first window's centre. */
-static double expected_phase(const struct signal_spec *spec, double f_hz, uint64_t first)
+static double expected_phase(const struct synth_spec *spec, double f_hz, uint64_t first)
 {
     const double top = CHAN_HZ[2] + 0.5e6;
-    const double peak = spec->pulsar_phase * spec->pulsar_period +
-                        DISPERSION_S_HZ2 * spec->pulsar_dm * (1 / (f_hz * f_hz) - 1 / (top * top));
-    const double start = fmod((double)first, spec->pulsar_period * spec->sample_rate_hz);
+    const double peak = spec->pulsar.phase * spec->pulsar.period +
+                        DISPERSION_S_HZ2 * spec->pulsar.dm * (1 / (f_hz * f_hz) - 1 / (top * top));
+    const double start = fmod((double)first, spec->pulsar.period * spec->sample_rate_hz);
     return (peak - (start - 0.5) / spec->sample_rate_hz) / HOP_S - 1;
 }
 
@@ -396,7 +396,7 @@ static void profile_moments(const double profile[PHASES], double centre, double 
     out[1] = sum[2] / sum[0];
 }
 
-static void check_fold(const struct signal_spec *spec, uint32_t chan, uint64_t first)
+static void check_fold(const struct synth_spec *spec, uint32_t chan, uint64_t first)
 {
     const uint64_t count = (uint64_t)lrint(PULSES * PHASES * HOP_S * spec->sample_rate_hz);
     float *x = make(spec, 0, chan, first, count);
@@ -414,10 +414,10 @@ static void check_fold(const struct signal_spec *spec, uint32_t chan, uint64_t f
         power += (double)x[i] * (double)x[i];
     }
     /* A Gaussian's rms is its FWHM / 2.355; windows smear by 0.6 / 64 us of 3073 us / MHz. */
-    const double rms = hypot(spec->pulsar_width * PHASES / 2.3548, 28e-6 / HOP_S);
+    const double rms = hypot(spec->pulsar.width * PHASES / 2.3548, 28e-6 / HOP_S);
     assert_true(fabs(sqrt(mean_square) / rms - 1) < 0.05);
     /* Its area is its FWHM times root(pi / (4 ln 2)). */
-    const double expected = 9 * 1.0645 * spec->pulsar_width * (double)(count * parts_of(spec));
+    const double expected = 9 * 1.0645 * spec->pulsar.width * (double)(count * parts_of(spec));
     assert_true(fabs(power / expected - 1) < 0.05);
     free(fold);
     free(x);
@@ -427,7 +427,7 @@ static void test_pulsar_fold(void **state)
 {
     (void)state;
     for (int is_complex = 0; is_complex < 2; is_complex++) {
-        struct signal_spec spec = quiet_spec(is_complex);
+        struct synth_spec spec = quiet_spec(is_complex);
         add_pulsar(&spec, 0.02);
         check_fold(&spec, 0, 0);
         check_fold(&spec, 2, 1000000004321);
@@ -437,13 +437,13 @@ static void test_pulsar_fold(void **state)
 /* Takes the dispersion off the spectrum of `count` samples: its phase is the integral of the delay
  * against the centre f0, D DM (1 / f + f / f0^2 - 2 / f0). The upper half of a real signal's
  * spectrum mirrors the lower one. */
-static void undisperse(const struct signal_spec *spec, double f0, size_t count, double (*z)[2])
+static void undisperse(const struct synth_spec *spec, double f0, size_t count, double (*z)[2])
 {
     for (size_t k = 0; k < count; k++) {
         const double turn = remainder((double)k / (double)count, 1);
         const double f = f0 + (spec->is_complex ? turn : fabs(turn) - 0.25) * spec->sample_rate_hz;
         const double delay_turns =
-            DISPERSION_S_HZ2 * spec->pulsar_dm * (1 / f + f / (f0 * f0) - 2 / f0);
+            DISPERSION_S_HZ2 * spec->pulsar.dm * (1 / f + f / (f0 * f0) - 2 / f0);
         const double mirror = spec->is_complex || turn >= 0 ? 1 : -1;
         const double angle = -TURN * mirror * fmod(delay_turns, 1);
         const double re = z[k][0] * cos(angle) - z[k][1] * sin(angle);
@@ -457,7 +457,7 @@ static void undisperse(const struct signal_spec *spec, double f0, size_t count, 
 static void check_coherent(int is_complex)
 {
     enum { COUNT = 1 << 17, EDGE = 1 << 13 };
-    struct signal_spec spec = quiet_spec(is_complex);
+    struct synth_spec spec = quiet_spec(is_complex);
     add_pulsar(&spec, 0.0005);
     float *x = make(&spec, 5, 1, 0, COUNT);
     double(*z)[2] = block_of(COUNT, sizeof *z);
@@ -470,13 +470,13 @@ static void check_coherent(int is_complex)
     fftw_execute(there);
     undisperse(&spec, CHAN_HZ[1], COUNT, z);
     fftw_execute(back);
-    const double period = spec.pulsar_period * spec.sample_rate_hz;
+    const double period = spec.pulsar.period * spec.sample_rate_hz;
     const double peak = (expected_phase(&spec, CHAN_HZ[1], 0) + 1) * HOP_S * spec.sample_rate_hz;
     double near = 0;
     double all = 0;
     for (size_t i = EDGE; i < COUNT - EDGE; i++) {
         double power = z[i][0] * z[i][0] + z[i][1] * z[i][1];
-        double distance = remainder((double)i - peak, period) / (spec.pulsar_width * period);
+        double distance = remainder((double)i - peak, period) / (spec.pulsar.width * period);
         near += fabs(distance) < 1.5 ? power : 0;
         all += power;
     }
@@ -499,7 +499,7 @@ static void test_pulsar_common(void **state)
 {
     (void)state;
     enum { COUNT = 20000 };
-    struct signal_spec spec = quiet_spec(1);
+    struct synth_spec spec = quiet_spec(1);
     add_pulsar(&spec, 0.05);
     float *a = make(&spec, 0, 1, 0, COUNT);
     float *b = make(&spec, 9, 1, 0, COUNT);
@@ -514,10 +514,10 @@ static void test_pulsar_common(void **state)
 static void test_pulsar_refused(void **state)
 {
     (void)state;
-    struct signal_spec spec = quiet_spec(1);
+    struct synth_spec spec = quiet_spec(1);
     signal_t *signal = NULL;
     add_pulsar(&spec, 0.05);
-    spec.pulsar_dm = 1e6; /* 307 s: 3e8 samples */
+    spec.pulsar.dm = 1e6; /* 307 s: 3e8 samples */
     assert_int_equal(signal_create(&spec, &signal), STATUS_USAGE);
     assert_null(signal);
     assert_non_null(strstr(report_cause(), "needs a transform of 1073741824 points"));
@@ -526,7 +526,7 @@ static void test_pulsar_refused(void **state)
     assert_int_equal(signal_create(&spec, &signal), STATUS_USAGE);
     assert_non_null(strstr(report_cause(), "above 0 Hz"));
     report_clear();
-    spec.pulsar_amplitude = 0; /* no pulsar: nothing to refuse */
+    spec.pulsar.amplitude = 0; /* no pulsar: nothing to refuse */
     assert_int_equal(signal_create(&spec, &signal), STATUS_OK);
     signal_destroy(signal);
 }
@@ -535,7 +535,7 @@ static void test_nothing(void **state)
 {
     (void)state;
     enum { COUNT = 100 };
-    struct signal_spec spec = quiet_spec(1);
+    struct synth_spec spec = quiet_spec(1);
     float *x = make(&spec, 0, 0, 5, COUNT);
     for (size_t i = 0; i < 2 * COUNT; i++) {
         assert_true(x[i] == 0);
