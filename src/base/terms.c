@@ -38,7 +38,6 @@ NAMES(fft, fft_kind, "auto", "vkfft", "clfft")
 NAMES(planning, fft_planning, "auto", "estimate", "measure", "patient")
 NAMES(quantity, quantity, "spectra", "power", "series")
 
-
 static const struct {
     const char *name;
     enum quantity quantity;

@@ -9,7 +9,7 @@ struct bench_dedisperse {
     struct bench_dedispersion c;
     backend_t *backend;
     struct dispersion delays;
-    struct dispersion_steps steps;
+    struct subbands steps;
     struct dedisperse_spec spec;
     double seconds; /* of data */
     dedispersion_trial_t *trial;
@@ -33,7 +33,7 @@ void bench_dedisperse_destroy(bench_dedisperse_t *bench)
         return;
     }
     dedispersion_trial_destroy(bench->trial);
-    dispersion_steps_free(&bench->steps);
+    subbands_free(&bench->steps);
     dispersion_free(&bench->delays);
     free(bench);
 }
@@ -60,7 +60,7 @@ static status_t bench_make_delays(bench_dedisperse_t *bench)
                                    .ndms = c->ndms};
     TRY(dispersion_create(&spec, &bench->delays));
     if (c->group > 0) {
-        TRY(dispersion_steps_create(&bench->delays, c->group, &bench->steps));
+        TRY(subbands_create(&bench->delays, c->group, &bench->steps));
         bench->spec.steps = &bench->steps;
     }
 out:
@@ -125,7 +125,7 @@ status_t bench_dedisperse_candidates(bench_dedisperse_t *bench, struct dedispers
     return dedisperse_candidates(bench->backend, &bench->spec, out, count);
 }
 
-const struct dispersion_steps *bench_dedisperse_steps(const bench_dedisperse_t *bench)
+const struct subbands *bench_dedisperse_steps(const bench_dedisperse_t *bench)
 {
     return bench->spec.steps;
 }

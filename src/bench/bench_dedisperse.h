@@ -53,6 +53,6 @@ dedispersion_trial_t *bench_dedisperse_trial(bench_dedisperse_t *bench);
 status_t bench_dedisperse_candidates(bench_dedisperse_t *bench, struct dedisperse_candidate **out,
                                      uint32_t *count);
 /* Additions that two steps take for one output of every DM, and their largest error in samples. */
-const struct dispersion_steps *bench_dedisperse_steps(const bench_dedisperse_t *bench);
+const struct subbands *bench_dedisperse_steps(const bench_dedisperse_t *bench);
 
 #endif

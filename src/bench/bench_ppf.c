@@ -1,5 +1,6 @@
 #include "bench/bench_ppf.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "compute/agreement.h"
 #include "dsp/prototype.h"
@@ -157,10 +158,10 @@ static status_t bench_time_alone(struct bench *bench, struct bench_result *out)
     for (uint32_t i = 0; i <= bench->c->repeats; i++) {
         double steps[CHANNELISE_STEPS];
         double on_device = 0;
-        double started = progress_now();
+        double started = clock_now();
         TRY(bench_enqueue(bench, 0));
         TRY(buffer_get(bench->out[0], &data));
-        double seconds = progress_now() - started;
+        double seconds = clock_now() - started;
         TRY(channelise_times(bench->stage, steps));
         for (int step = STEP_FILTER; step < STEP_DOWNLOAD; step++) {
             on_device += steps[step];
@@ -207,14 +208,14 @@ out:
 static status_t bench_run_row(struct bench *bench, uint32_t blocks, double *seconds)
 {
     status_t st = STATUS_OK;
-    double started = progress_now();
+    double started = clock_now();
     for (uint32_t i = 0; i < blocks; i++) {
         void *data = NULL;
         TRY(buffer_get(bench->out[i % bench->slots], &data));
         TRY(bench_enqueue(bench, i % bench->slots));
     }
     TRY(bench_drain(bench));
-    *seconds = progress_now() - started;
+    *seconds = clock_now() - started;
 out:
     return st;
 }

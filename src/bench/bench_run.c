@@ -1,5 +1,6 @@
 #include "bench/bench_run.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "io/file.h"
 #include "plan/channelise_plan.h"
@@ -39,7 +40,7 @@ static void bench_my_part(const struct bounds *bounds, uint64_t bytes, uint64_t 
 /* Seconds from when all have begun until all are done. */
 static double bench_since_all(const struct bounds *bounds, double started)
 {
-    double mine = progress_now() - started;
+    double mine = clock_now() - started;
     double slowest = mine;
     MPI_Allreduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, bounds->comm);
     return slowest;
@@ -140,7 +141,7 @@ static status_t bench_time_writing_all(struct bounds *bounds, uint32_t product, 
         st = bench_make_scratch(path.data, bytes);
     }
     TRY(agree_all(bounds->comm, st));
-    double started = progress_now();
+    double started = clock_now();
     st = bench_write_part(bounds, path.data, bytes, piece);
     bounds->writing += bench_since_all(bounds, started);
     st = agree_all(bounds->comm, st);
@@ -237,15 +238,15 @@ static status_t bench_stage_run_blocks(struct stage *stage, uint32_t noutputs, d
                                        uint64_t *blocks, double *seconds)
 {
     status_t st = STATUS_OK;
-    double started = progress_now();
+    double started = clock_now();
     *blocks = 0;
     do {
         TRY(bench_stage_run(stage, noutputs, (uint32_t)((*blocks)++ % STAGE_SLOTS), 1));
-    } while (*blocks < STAGE_SLOTS || progress_now() - started < least);
+    } while (*blocks < STAGE_SLOTS || clock_now() - started < least);
     for (uint32_t slot = 0; slot < STAGE_SLOTS; slot++) {
         TRY(bench_stage_run(stage, noutputs, slot, 0));
     }
-    *seconds = progress_now() - started;
+    *seconds = clock_now() - started;
 out:
     return st;
 }
@@ -307,7 +308,7 @@ static status_t bench_measure_all(void *context, MPI_Comm comm, const struct cha
     TRY(agree_all(comm, st));
     memset(piece, 1, PIECE_BYTES);
     bench_remove_products(bounds);
-    double started = progress_now();
+    double started = clock_now();
     st = bench_read_part(bounds, piece);
     bounds->reading = bench_since_all(bounds, started);
     TRY(agree_all(comm, st));

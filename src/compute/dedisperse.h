@@ -4,7 +4,7 @@
 #define VOLTMILL_COMPUTE_DEDISPERSE_H
 
 #include "compute/backend.h"
-#include "dsp/dispersion.h"
+#include "dsp/subbands.h"
 
 /* How a sample of power is stored: native byte order. */
 enum series_format { SERIES_U8, SERIES_U16, SERIES_F32 };
@@ -44,10 +44,10 @@ struct dedisperse_shape {
 
 struct dedisperse_spec {
     enum series_format format;
-    const struct dispersion *delays;      /* not copied: must outlive the stage */
-    const struct dispersion_steps *steps; /* two-step dedispersion; NULL: brute force */
-    const uint8_t *mask;                  /* [nchannels] not 0: left out; NULL: none is */
-    uint64_t max_samples;                 /* most output samples of a run */
+    const struct dispersion *delays; /* not copied: must outlive the stage */
+    const struct subbands *steps;    /* two-step dedispersion; NULL: brute force */
+    const uint8_t *mask;             /* [nchannels] not 0: left out; NULL: none is */
+    uint64_t max_samples;            /* most output samples of a run */
     uint32_t threads;
     struct dedisperse_shape shape; /* pack 0: what the backend's model likes best */
     int is_timed;                  /* keep the device's own times: for dedisperse_times() */

@@ -20,8 +20,7 @@ out:
     return st;
 }
 
-static status_t table_list_groups(const struct dispersion_steps *steps,
-                                  struct dedisperse_table *table)
+static status_t table_list_groups(const struct subbands *steps, struct dedisperse_table *table)
 {
     status_t st = STATUS_OK;
     table->ngroups = steps->ngroups;
@@ -42,7 +41,7 @@ out:
 status_t dedisperse_table_create(const struct dedisperse_spec *spec, struct dedisperse_table *out)
 {
     status_t st = STATUS_OK;
-    const struct dispersion_steps *steps = spec->steps;
+    const struct subbands *steps = spec->steps;
     const uint32_t *from = steps ? steps->inner : spec->delays->table;
     uint32_t nchannels = spec->delays->nchannels;
     struct dedisperse_table table = {.nrows = steps ? steps->nsteps : spec->delays->ndms};

@@ -1,3 +1,4 @@
+/* The arithmetic of time and frequency axes. */
 #include "dsp/axes.h"
 
 struct time_axis axes_time(double sample_rate_hz, uint64_t first_sample,

@@ -1,3 +1,4 @@
+/* Any length by its prime factors, from roots of unity that are good to the last bit. */
 #include "dsp/dft.h"
 
 #include "base/memory.h"
@@ -34,7 +35,7 @@ static size_t dft_largest_prime_factor(size_t n)
 
 /* exp(-2 pi i k / length), 0 <= k < length. Whole numbers bring the angle down to 0 .. 45 degrees,
  * where sin and cos err by less than the last digit, and the eighth turns come out alike. */
-static double complex root_of_unity(size_t k, size_t length)
+static double complex dft_root_of_unity(size_t k, size_t length)
 {
     size_t quadrant = 4 * k / length;
     size_t rest = 4 * k - quadrant * length; /* angle = pi/2 * (quadrant + rest / length) */
@@ -124,7 +125,7 @@ status_t dft_forward(size_t length, const double complex *in, double complex *ou
     size_t count = length + dft_largest_prime_factor(length);
     TRY(memory_zeroed(count, sizeof *scratch, "a discrete Fourier transform", &scratch));
     for (size_t k = 0; k < length; k++) {
-        scratch[k] = root_of_unity(k, length);
+        scratch[k] = dft_root_of_unity(k, length);
     }
     struct dft dft = {.length = length, .roots = scratch, .column = scratch + length};
     dft_transform(&dft, length, 1, in, out);

@@ -1,3 +1,4 @@
+/* Delays rounded to samples, their checks, and lists of DMs. */
 #include "dsp/dispersion.h"
 
 #include "base/memory.h"
@@ -7,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const double delays_default_constant = 1 / 2.41e-4;
+const double dispersion_default_constant = 1 / 2.41e-4;
 
 int dispersion_constant(const char *text, double *out)
 {
@@ -29,7 +30,7 @@ int dispersion_constant(const char *text, double *out)
 
 static double dispersion_constant_of(const struct dispersion_spec *spec)
 {
-    return spec->constant > 0 ? spec->constant : delays_default_constant;
+    return spec->constant > 0 ? spec->constant : dispersion_default_constant;
 }
 
 static double dispersion_highest(const struct dispersion_spec *spec)

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /* 1 / 2.41e-4, what pulsar astronomy has agreed on (Manchester and Taylor 1972; TEMPO, PRESTO). */
-extern const double delays_default_constant;
+extern const double dispersion_default_constant;
 
 /* Reads "tempo" (1 / 2.41e-4), "handbook" (4148.808: Lorimer and Kramer 2004), "sigproc"
  * (4148.741601), "codata" (4148.8064239: Kulkarni 2020), or a positive number. Returns 0 when the
@@ -21,7 +21,7 @@ struct dispersion_spec {
     const double *freq_hz; /* [nchannels], any order, positive */
     uint32_t nchannels;
     double reference_hz;   /* 0: the highest of them */
-    double constant;       /* 0: delays_default_constant */
+    double constant;       /* 0: dispersion_default_constant */
     double sample_seconds; /* of the series that are added up */
     const double *dms;     /* [ndms] pc cm^-3, not negative */
     uint32_t ndms;
@@ -67,32 +67,5 @@ status_t dispersion_linear(double start, double step, uint32_t count, double **o
 status_t dispersion_tolerant(const struct dispersion_spec *spec, double start, double end,
                              double width_seconds, double tolerance, uint32_t most, double **out,
                              uint32_t *count);
-
-/* The plan of two-step dedispersion. Neighbouring channels make groups of `group` (the last one may
- * be smaller); DMs one behind the other make steps that share the delays within groups:
- *
- *   first step    sub[k][g][t] = sum over c in group g of in[c][t + inner[k][c]]
- *   second step   out[d][t] = sum_g sub[k(d)][g][t + outer[d][g]]
- *
- *   inner   uint32 [nsteps][nchannels]
- *   outer   uint32 [ndms][ngroups]
- *   first   uint32 [nsteps + 1]   step k does DMs first[k] .. first[k + 1] - 1
- *
- * A sample is taken at most `error` samples (0 or 1) from where table[d][c] of the delays says, and
- * never from beyond `largest`. `adds` counts additions for one output sample of every DM, brute
- * force takes nchannels * ndms. */
-struct dispersion_steps {
-    uint32_t group, ngroups, nsteps;
-    uint32_t *inner, *outer, *first;
-    uint32_t error;
-    uint64_t adds;
-};
-
-enum { DISPERSION_GROUP = 8 };
-
-/* `group` 0: DISPERSION_GROUP. Fails with DEVICE (memory). */
-status_t dispersion_steps_create(const struct dispersion *delays, uint32_t group,
-                                 struct dispersion_steps *out);
-void dispersion_steps_free(struct dispersion_steps *steps);
 
 #endif

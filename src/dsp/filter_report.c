@@ -1,8 +1,8 @@
-/* What lies in or beside the channel is asked of the plain sum, one frequency at a time: exact at a
- * nanosecond or two per coefficient, and some sixty frequencies tell all. Only the search for the
- * largest lobe far out needs thousands of them; it takes them from one transform, whose length is a
- * power of two whatever the number of channels is, and then climbs the lobe that it found with
- * plain sums again. */
+/* The filter's response. What lies in or beside the channel is asked of the plain sum, one
+ * frequency at a time: exact at a nanosecond or two per coefficient, and some sixty frequencies
+ * tell all. Only the search for the largest lobe far out needs thousands of them; it takes them
+ * from one transform, whose length is a power of two whatever the number of channels is, and then
+ * climbs the lobe that it found with plain sums again. */
 #include "dsp/filter_report.h"
 
 #include "base/memory.h"
@@ -30,7 +30,7 @@ enum {
 #define BEYOND_FROM 1.5
 #define NEAR_CHANNELS 2.0
 
-struct ppf_fir {
+struct filter {
     const double *coeff; /* [taps][samples] */
     uint32_t taps, samples;
     size_t count;    /* taps * samples */
@@ -38,14 +38,14 @@ struct ppf_fir {
 };
 
 /* exp(-2 pi i f j / samples). fmod is exact, so the phase is good however many turns it makes. */
-static double complex phase(double f, size_t j, uint32_t samples)
+static double complex report_phase(double f, size_t j, uint32_t samples)
 {
     double angle = 2 * M_PI * (fmod(f * (double)j, samples) / samples);
     return cos(angle) - sin(angle) * I;
 }
 
 /* sum_i coeff[i] place[i], in LANES sums side by side: additions need not wait for each other. */
-static double complex dot(size_t count, const double *coeff, const double complex *place)
+static double complex report_dot(size_t count, const double *coeff, const double complex *place)
 {
     double re[LANES] = {0};
     double im[LANES] = {0};
@@ -73,30 +73,30 @@ double filter_response(const double *coeff, uint32_t taps, uint32_t samples_per_
     size_t count = (size_t)taps * samples_per_spectrum;
     double complex place[BLOCK];
     for (size_t i = 0; i < BLOCK; i++) {
-        place[i] = phase(f, i, samples_per_spectrum);
+        place[i] = report_phase(f, i, samples_per_spectrum);
     }
     double complex sum = 0;
     for (size_t start = 0; start < count; start += BLOCK) {
         size_t n = count - start < BLOCK ? count - start : BLOCK;
-        sum += dot(n, coeff + start, place) * phase(f, start, samples_per_spectrum);
+        sum += report_dot(n, coeff + start, place) * report_phase(f, start, samples_per_spectrum);
     }
     return cabs(sum);
 }
 
-static double report_response(const struct ppf_fir *filter, double f)
+static double report_response(const struct filter *filter, double f)
 {
     return filter_response(filter->coeff, filter->taps, filter->samples, f);
 }
 
 /* 20 log10 |H(0) / h|. */
-static double report_rejection_db(const struct ppf_fir *filter, double centre, double h)
+static double report_rejection_db(const struct filter *filter, double centre, double h)
 {
     return h <= filter->rounding ? INFINITY : 20 * log10(centre / h);
 }
 
 /* Coefficients are real, so the negative frequencies say the same as the positive ones. Ripples are
  * about 1 / taps channels apart: four points on each. */
-static double report_ripple_db(const struct ppf_fir *filter)
+static double report_ripple_db(const struct filter *filter)
 {
     uint32_t points = filter->taps < RIPPLE_POINTS_MIN   ? RIPPLE_POINTS_MIN
                       : filter->taps > RIPPLE_POINTS_MAX ? RIPPLE_POINTS_MAX
@@ -113,7 +113,7 @@ static double report_ripple_db(const struct ppf_fir *filter)
 
 /* Where |H| crosses `level` between `low`, where it is above, and `high`, where it is below: the
  * secant, with the value at an end that stays halved so that the other end moves too (Illinois). */
-static double report_crossing(const struct ppf_fir *filter, double level, double low, double high)
+static double report_crossing(const struct filter *filter, double level, double low, double high)
 {
     double above = report_response(filter, low) - level;
     double below = report_response(filter, high) - level;
@@ -142,7 +142,7 @@ static double report_crossing(const struct ppf_fir *filter, double level, double
 
 /* Where |H| first falls below `level`, or the end of the band; at `from` it is not below. The
  * scan's steps grow with the frequency: a filter many channels wide needs no finer look. */
-static double report_half_width(const struct ppf_fir *filter, double level, double from)
+static double report_half_width(const struct filter *filter, double level, double from)
 {
     double end = filter->samples / 2.0;
     double low = from;
@@ -158,7 +158,7 @@ static double report_half_width(const struct ppf_fir *filter, double level, doub
 }
 
 /* The top of the lobe between `low` and `high`, by golden sections. */
-static double report_climb(const struct ppf_fir *filter, double low, double high)
+static double report_climb(const struct filter *filter, double low, double high)
 {
     const double golden = (sqrt(5) - 1) / 2;
     double left = high - golden * (high - low);
@@ -185,7 +185,7 @@ static double report_climb(const struct ppf_fir *filter, double low, double high
 
 /* Takes H at the frequencies m * samples / length, m = 0 .. length - 1: these are periodic in j
  * with `length`, so coefficients that lie `length` apart can be added up first. */
-static status_t report_transform_folded(const struct ppf_fir *filter, size_t length,
+static status_t report_transform_folded(const struct filter *filter, size_t length,
                                         double complex *out)
 {
     status_t st = STATUS_OK;
@@ -203,7 +203,7 @@ out:
 /* The largest |H| from BEYOND_FROM to the end of the band. Above LONGEST / POINTS_PER_LOBE
  * coefficients the transform takes fewer points per lobe, and skips lobes in the end; filters have
  * their largest ones close by, so the first channels are then looked at by plain sums too. */
-static status_t report_find_largest_beyond(const struct ppf_fir *filter, double *out)
+static status_t report_find_largest_beyond(const struct filter *filter, double *out)
 {
     status_t st = STATUS_OK;
     double complex *grid = NULL;
@@ -243,10 +243,10 @@ status_t filter_report_make(const double *coeff, uint32_t taps, uint32_t samples
                             struct filter_report *out)
 {
     status_t st = STATUS_OK;
-    struct ppf_fir filter = {.coeff = coeff,
-                             .taps = taps,
-                             .samples = samples_per_spectrum,
-                             .count = (size_t)taps * samples_per_spectrum};
+    struct filter filter = {.coeff = coeff,
+                            .taps = taps,
+                            .samples = samples_per_spectrum,
+                            .count = (size_t)taps * samples_per_spectrum};
     double magnitude = 0;
     double energy = 0;
     for (size_t j = 0; j < filter.count; j++) {

@@ -1,3 +1,4 @@
+/* The windowed sinc, or the numbers of a file, and their normalisation. */
 #include "dsp/prototype.h"
 
 #include "base/memory.h"

@@ -1,3 +1,4 @@
+/* Products and sums of two doubles as the sum of two doubles, which is exact. */
 #include "dsp/sample_time.h"
 
 #include "base/units.h"

@@ -1,5 +1,6 @@
 #include "output/sync_thread.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/thread.h"
 #include "ranks/progress.h"
@@ -35,7 +36,7 @@ static double sync_time_left(const sync_thread_t *keeper)
         keeper->open.length >= LONG_BATCH) {
         return 0;
     }
-    return keeper->synced + keeper->work.seconds - progress_now();
+    return keeper->synced + keeper->work.seconds - clock_now();
 }
 
 /* Makes one batch last. The lock is held, but not meanwhile. */
@@ -50,7 +51,7 @@ static void sync_batch(sync_thread_t *keeper)
     pthread_mutex_unlock(&keeper->lock);
     status_t st = keeper->work.sync(keeper->work.context);
     pthread_mutex_lock(&keeper->lock);
-    keeper->synced = progress_now();
+    keeper->synced = clock_now();
     keeper->is_syncing = 0;
     TRY(st);
     TRY(text_add_bytes(&keeper->lasting, batch.data, batch.length));
@@ -83,7 +84,7 @@ status_t sync_thread_create(const struct sync_thread_work *work, sync_thread_t *
     sync_thread_t *keeper = NULL;
     TRY(memory_zeroed(1, sizeof *keeper, "a thread", &keeper));
     keeper->work = *work;
-    keeper->synced = progress_now();
+    keeper->synced = clock_now();
     TRY(thread_init_waiting(&keeper->lock, &keeper->changed));
     TRY(thread_start("sync", sync_run, keeper, &keeper->thread));
     keeper->has_thread = 1;

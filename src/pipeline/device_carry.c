@@ -1,3 +1,4 @@
+/* Which rows stay on the device, for whom and until when; and which files the passes mean. */
 #include "pipeline/device_carry.h"
 
 #include "base/memory.h"

@@ -1,3 +1,4 @@
+/* Which spectra of a block a bad raw spectrum enters, and which rows these make NaN. */
 #include "pipeline/holes.h"
 
 #include "base/memory.h"

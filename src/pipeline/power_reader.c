@@ -1,3 +1,4 @@
+/* Reads rows, halves what cannot be read until it is found, and adds up in doubles. */
 #include "pipeline/power_reader.h"
 
 #include "base/memory.h"

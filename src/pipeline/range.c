@@ -1,3 +1,4 @@
+/* Looks at the largest value of each spectrum, and closer only where that is out of range. */
 #include "pipeline/range.h"
 
 #include "base/memory.h"

@@ -12,7 +12,7 @@ void dedisperse_plan_destroy(struct dedisperse_plan *d)
     if (d) {
         free(d->dms);
         dispersion_free(&d->delays);
-        dispersion_steps_free(&d->steps);
+        subbands_free(&d->steps);
         free(d->least);
         free(d->most);
         free(d->mask);
@@ -128,7 +128,7 @@ static void plan_settle_input(struct dedisperse_plan *d)
 static status_t plan_settle_constant(struct dedisperse_plan *d)
 {
     status_t st = STATUS_OK;
-    d->constant = delays_default_constant;
+    d->constant = dispersion_default_constant;
     REQUIRE(!d->what->constant || dispersion_constant(d->what->constant, &d->constant),
             STATUS_USAGE,
             "%s: dedisperse.%u.constant: is %s, expected tempo, handbook, sigproc, codata or a "
@@ -192,7 +192,7 @@ static status_t plan_make_delays(struct dedisperse_plan *d)
             d->job->path, d->job->memory, spec.ndms, spec.nchannels, table);
     TRY(dispersion_create(&spec, &d->delays));
     if (d->what->is_two_step) {
-        TRY(dispersion_steps_create(&d->delays, d->what->group, &d->steps));
+        TRY(subbands_create(&d->delays, d->what->group, &d->steps));
     }
     TRY(dm_ranges_create(d));
 out:

@@ -26,9 +26,9 @@ struct dedisperse_plan {
     struct dedisperse_shape shape; /* what is tuned; pack 0: the model's choice */
     double *dms;
     struct dispersion delays;
-    struct dispersion_steps steps; /* in two steps */
-    uint32_t *least, *most;        /* [ndms] of the delays that a DM is made with */
-    struct overlap overlap;        /* of outputs; its streams are DMs */
+    struct subbands steps;  /* in two steps */
+    uint32_t *least, *most; /* [ndms] of the delays that a DM is made with */
+    struct overlap overlap; /* of outputs; its streams are DMs */
     double constant, reference_hz;
     uint8_t *mask; /* [nchannels] */
     uint32_t *ifs; /* those added up */
@@ -62,7 +62,7 @@ status_t dedisperse_plan_foresee(const struct channelise_plan *work, uint32_t pr
 /* Some DMs one behind the other: their delays counted from the least of them, `base`. */
 struct dm_group {
     struct dispersion delays;
-    struct dispersion_steps steps;
+    struct subbands steps;
     struct overlap overlap; /* of its outputs, from `base` on */
     uint32_t base;
 };

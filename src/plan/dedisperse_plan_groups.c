@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t group_step_of(const struct dispersion_steps *steps, uint32_t dm)
+static uint32_t group_step_of(const struct subbands *steps, uint32_t dm)
 {
     uint32_t low = 0;
     uint32_t high = steps->nsteps - 1;
@@ -28,7 +28,7 @@ static void group_widen(uint32_t delay, uint32_t *least, uint32_t *most)
 }
 
 /* Of one DM in two steps: the groups' delays with those within them. */
-static void group_widen_steps(const struct dispersion_steps *steps, uint32_t nchannels, uint32_t dm,
+static void group_widen_steps(const struct subbands *steps, uint32_t nchannels, uint32_t dm,
                               uint32_t *least, uint32_t *most)
 {
     const uint32_t *inner = steps->inner + (size_t)group_step_of(steps, dm) * nchannels;
@@ -111,8 +111,8 @@ static status_t group_copy_steps(const struct dedisperse_plan *d, uint32_t first
                                  struct dm_group *group)
 {
     status_t st = STATUS_OK;
-    const struct dispersion_steps *from = &d->steps;
-    struct dispersion_steps *to = &group->steps;
+    const struct subbands *from = &d->steps;
+    struct subbands *to = &group->steps;
     size_t nchannels = d->delays.nchannels;
     uint32_t step = group_step_of(from, first);
     to->group = from->group;
@@ -156,7 +156,7 @@ out:
 void dm_group_free(struct dm_group *group)
 {
     dispersion_free(&group->delays);
-    dispersion_steps_free(&group->steps);
+    subbands_free(&group->steps);
 }
 
 struct dedisperse_spec dedisperse_plan_stage(const struct dedisperse_plan *d,
@@ -175,7 +175,7 @@ struct dedisperse_spec dedisperse_plan_stage(const struct dedisperse_plan *d,
 static void group_blank_dm(const struct dedisperse_plan *d, const struct dm_group *group,
                            uint32_t dm, const uint64_t run[2], uint64_t count, float *out)
 {
-    const struct dispersion_steps *steps = &group->steps;
+    const struct subbands *steps = &group->steps;
     uint32_t nchannels = group->delays.nchannels;
     size_t step = d->what->is_two_step ? group_step_of(steps, dm) : 0;
     uint64_t from = 0;

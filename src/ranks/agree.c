@@ -1,3 +1,4 @@
+/* Reductions and broadcasts over the ranks. */
 #include "ranks/agree.h"
 
 #include "base/memory.h"

@@ -1,3 +1,4 @@
+/* The line: whether it is time for one, and what it says. */
 #include "ranks/progress.h"
 
 #include "base/clock.h"
@@ -10,14 +11,9 @@ static const double redraw_seconds = 0.5;
 /* Rare enough for the log of a batch job; a short run says nothing. */
 static const double launched_seconds = 30;
 
-double progress_now(void)
-{
-    return clock_now();
-}
-
 void progress_begin(struct progress *progress)
 {
-    progress->started = progress->shown = progress_now();
+    progress->started = progress->shown = clock_now();
     progress->is_in_place = progress->every <= 0 && isatty(STDERR_FILENO);
     progress->pause = progress->every > 0     ? progress->every
                       : progress->is_in_place ? redraw_seconds
@@ -39,7 +35,7 @@ static void progress_say_rate(const char *what, double rate, char out[RATE])
 void progress_show(struct progress *progress, uint64_t done)
 {
     enum { LINE = 160 };
-    double now = progress_now();
+    double now = clock_now();
     if (progress->pause <= 0 || now - progress->shown < progress->pause || done == 0) {
         return;
     }

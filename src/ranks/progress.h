@@ -17,9 +17,6 @@ struct progress {
     int is_in_place, drawn;
 };
 
-/* Seconds of a clock that only goes forward. */
-double progress_now(void);
-
 void progress_begin(struct progress *progress);
 /* Shows that this run has done `done` if it is time. */
 void progress_show(struct progress *progress, uint64_t done);

@@ -1,3 +1,4 @@
+/* The signal handlers, and the alarm that ends a process that does not. */
 #include "ranks/stop.h"
 
 #include "io/apart/apart.h"

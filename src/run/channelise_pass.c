@@ -1,5 +1,6 @@
 #include "run/channelise_pass.h"
 
+#include "base/clock.h"
 #include "base/display.h"
 
 #include "base/memory.h"
@@ -289,21 +290,21 @@ status_t channelise_pass_all(MPI_Comm comm, const struct job *job, const struct 
     run.pass.rank = run.rank;
     MPI_Comm_size(comm, &run.size);
     TRY(pass_prepare_all(&run, options));
-    double ready = progress_now();
+    double ready = clock_now();
     if (options->before) {
         TRY(options->before(options->context, comm, run.work, run.backend));
     }
-    double begun = progress_now();
+    double begun = clock_now();
     pass_say_where_it_goes_on(&run.pass);
     run.pass.in_bytes = run.work->input_bytes;
     TRY(pass_work_off_all(&run.pass, options->progress));
-    double worked = progress_now();
+    double worked = clock_now();
     TRY(agree_all(comm, run.rank == 0 ? archive_check_unchanged(archive) : STATUS_OK));
     TRY(pass_finish_all(&run.pass));
     for (uint32_t i = 0; i < job->nproducts && run.rank == 0; i++) {
         between->files[i] = *outputs_identity(run.pass.outputs, i);
     }
-    double ended = progress_now();
+    double ended = clock_now();
     pass_warn_of_range_all(&run);
     st = pass_conclude(&run, options, ready - started, ended - begun + ready - started,
                        ended - worked);

@@ -6,7 +6,7 @@
 #include "pipeline/device_carry.h"
 #include "run/run.h"
 
-/* Collective. `started`: when the run was (progress_now()); power that is to be dedispersed stays
+/* Collective. `started`: when the run was (clock_now()); power that is to be dedispersed stays
  * `between` the passes, too. Fails as run_job_all(). */
 status_t channelise_pass_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
                              const struct run_options *options, double started,

@@ -1,5 +1,6 @@
 #include "run/dedisperse_pass.h"
 
+#include "base/clock.h"
 #include "base/display.h"
 
 #include "archive/fbh5/fbh5.h"
@@ -267,7 +268,7 @@ status_t dedisperse_pass_all(MPI_Comm comm, const struct job *job, uint32_t numb
     MPI_Comm_rank(comm, &run.rank);
     MPI_Comm_size(comm, &run.size);
     run.pass.rank = run.rank;
-    double started = progress_now();
+    double started = clock_now();
     TRY(pass_prepare_all(&run, options));
     pass_say_where_it_goes_on(&run.pass);
     run.pass.in_bytes = run.plan->read_bytes;
@@ -275,7 +276,7 @@ status_t dedisperse_pass_all(MPI_Comm comm, const struct job *job, uint32_t numb
     TRY(agree_all(comm, run.rank == 0 ? fbh5_check_unchanged(run.fbh5) : STATUS_OK));
     TRY(pass_finish_all(&run.pass));
     if (run.rank == 0) {
-        pass_summarise(&run, progress_now() - started);
+        pass_summarise(&run, clock_now() - started);
         st = pass_judge_holes(&run.pass);
     }
     TRY(agree_all(comm, st));

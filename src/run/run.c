@@ -1,5 +1,6 @@
 #include "run/run.h"
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "job/yaml/yaml_file.h"
 #include "output/protect.h"
@@ -165,7 +166,7 @@ status_t run_job_all(MPI_Comm comm, const struct run_options *options)
     struct job *job = NULL;
     struct archive *archive = NULL;
     struct resume skip = {.channelise = 0};
-    double started = progress_now();
+    double started = clock_now();
     int rank;
     MPI_Comm_rank(comm, &rank);
     stop_begin(rank == 0);

@@ -1,3 +1,4 @@
+/* Takes the ending off a name, and looks which of the three files are there. */
 #include "verify/product_files.h"
 
 #include "base/memory.h"

@@ -29,7 +29,7 @@ struct problem {
 struct dedisperse_bench {
     struct problem problem;
     struct dispersion delays;
-    struct dispersion_steps steps;
+    struct subbands steps;
     struct dedisperse_spec spec;
     struct dedisperse_input input;
     unsigned char *mask;
@@ -56,7 +56,7 @@ static inline void bench_delays(struct dedisperse_bench *b)
         freq[c] = 1e6 * (1000 + 500.0 * c / (p->nchannels > 1 ? p->nchannels - 1 : 1));
     }
     /* D * step * (1 / 1000^2 - 1 / 1500^2) seconds are `slope` samples of a second. */
-    double step = p->slope / (delays_default_constant * (1e-6 - 1 / 2.25e6));
+    double step = p->slope / (dispersion_default_constant * (1e-6 - 1 / 2.25e6));
     assert_int_equal(dispersion_linear(0, step > 0 ? step : 1, p->ndms, &dms), STATUS_OK);
     for (uint32_t d = 0; d < p->ndms && !(p->slope > 0); d++) {
         dms[d] = 0;
@@ -68,7 +68,7 @@ static inline void bench_delays(struct dedisperse_bench *b)
                                    .ndms = p->ndms};
     assert_int_equal(dispersion_create(&spec, &b->delays), STATUS_OK);
     if (p->group > 0) {
-        assert_int_equal(dispersion_steps_create(&b->delays, p->group, &b->steps), STATUS_OK);
+        assert_int_equal(subbands_create(&b->delays, p->group, &b->steps), STATUS_OK);
         b->spec.steps = &b->steps;
     }
     free(freq);
@@ -123,7 +123,7 @@ static inline void bench_start(struct dedisperse_bench *b, const struct problem 
 static inline void bench_end(struct dedisperse_bench *b)
 {
     dispersion_free(&b->delays);
-    dispersion_steps_free(&b->steps);
+    subbands_free(&b->steps);
     free(b->mask);
     free(b->in);
 }

@@ -1,5 +1,5 @@
 /* Delays against numbers computed directly, and the plans against what they promise. */
-#include "dsp/dispersion.h"
+#include "dsp/subbands.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -103,7 +103,7 @@ static void constants_have_names(void **state)
     (void)state;
     double value = 0;
     assert_true(dispersion_constant("tempo", &value));
-    assert_true(value == 1 / 2.41e-4 && value == delays_default_constant);
+    assert_true(value == 1 / 2.41e-4 && value == dispersion_default_constant);
     assert_true(dispersion_constant("4148.808", &value) && value == 4148.808);
     assert_true(dispersion_constant("handbook", &value) && value == 4148.808);
     assert_true(dispersion_constant("sigproc", &value) && value == 4148.741601);
@@ -203,11 +203,10 @@ static void tolerance_is_used_up(void **state)
 }
 
 /* Whatever the plan says, a sample is at most `error` off, and within the input. */
-static void check_steps(const struct dispersion *delays, uint32_t group,
-                        struct dispersion_steps *steps)
+static void check_steps(const struct dispersion *delays, uint32_t group, struct subbands *steps)
 {
     uint32_t worst = 0;
-    assert_int_equal(dispersion_steps_create(delays, group, steps), STATUS_OK);
+    assert_int_equal(subbands_create(delays, group, steps), STATUS_OK);
     assert_int_equal(steps->first[0], 0);
     assert_int_equal(steps->first[steps->nsteps], delays->ndms);
     for (uint32_t k = 0; k < steps->nsteps; k++) {
@@ -240,7 +239,7 @@ static void two_steps_err_by_one_sample(void **state)
         double *freq = make_band(cases[i].bottom, cases[i].width, cases[i].nchannels);
         double *dms = NULL;
         struct dispersion delays = {0};
-        struct dispersion_steps steps = {0};
+        struct subbands steps = {0};
         assert_int_equal(dispersion_linear(0, 0.25, cases[i].ndms, &dms), STATUS_OK);
         for (uint32_t c = 0; cases[i].descends && c < cases[i].nchannels / 2; c++) {
             double swapped = freq[c];
@@ -258,7 +257,7 @@ static void two_steps_err_by_one_sample(void **state)
             /* Apertif: at least 5.8 times fewer additions. */
             assert_true((double)steps.adds * 5.8 < 1024. * 4096);
         }
-        dispersion_steps_free(&steps);
+        subbands_free(&steps);
         dispersion_free(&delays);
         free(freq);
         free(dms);

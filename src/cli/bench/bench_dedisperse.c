@@ -1,6 +1,7 @@
 /* voltmill bench dedisperse */
 #include "bench/bench_dedisperse.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/units.h"
 #include "cli/options/values.h"
@@ -84,7 +85,7 @@ out:
 
 static int bench_has_time(const struct dedisperse_settings *s)
 {
-    return progress_now() - s->started < s->budget;
+    return clock_now() - s->started < s->budget;
 }
 
 static status_t bench_sweep_space(struct dedisperse_settings *s, bench_dedisperse_t *bench,
@@ -151,14 +152,14 @@ static status_t bench_case(struct dedisperse_settings *s, const struct bench_ded
     status_t st = STATUS_OK;
     bench_dedisperse_t *bench = NULL;
     TRY(bench_dedisperse_create(s->opened, c, &bench));
-    const struct dispersion_steps *steps = bench_dedisperse_steps(bench);
+    const struct subbands *steps = bench_dedisperse_steps(bench);
     if (steps) {
         printf("two steps: %u DMs in %u groups of delays, %.2f times fewer adds, at most %u "
                "samples of error\n",
                c->ndms, steps->nsteps,
                (double)c->ndms * c->telescope->nchannels / (double)steps->adds, steps->error);
     }
-    s->started = progress_now();
+    s->started = clock_now();
     if (s->is_tuned) {
         TRY(bench_time_tuned(s, bench, c));
     } else if (!s->sweep) {

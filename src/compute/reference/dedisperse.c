@@ -44,7 +44,7 @@ static double dedisperse_read_power(enum series_format format, const char *at)
 }
 
 /* The step that does a DM. */
-static uint32_t dedisperse_step_of(const struct dispersion_steps *steps, uint32_t dm)
+static uint32_t dedisperse_step_of(const struct subbands *steps, uint32_t dm)
 {
     uint32_t k = 0;
     while (steps->first[k + 1] <= dm) {
@@ -55,7 +55,7 @@ static uint32_t dedisperse_step_of(const struct dispersion_steps *steps, uint32_
 
 static uint64_t dedisperse_delay_of(const struct dedisperse_spec *spec, uint32_t dm, uint32_t c)
 {
-    const struct dispersion_steps *steps = spec->steps;
+    const struct subbands *steps = spec->steps;
     size_t nchannels = spec->delays->nchannels;
     if (!steps) {
         return spec->delays->table[dm * nchannels + c];

@@ -118,7 +118,7 @@ status_t series_read_band(struct series *series)
         TRY(band_read_table(series, band));
     }
     band->reference_mhz = band->high_mhz;
-    band->constant = delays_default_constant;
+    band->constant = dispersion_default_constant;
     if (group >= 0) {
         TRY(band_read_reference(group, series, band));
     }

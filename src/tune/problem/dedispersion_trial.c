@@ -74,7 +74,7 @@ static uint64_t trial_time_place(const dedispersion_trial_t *trial, uint32_t i)
 
 static uint64_t trial_delay_of(const dedispersion_trial_t *trial, uint32_t dm, uint32_t c)
 {
-    const struct dispersion_steps *steps = trial->spec.steps;
+    const struct subbands *steps = trial->spec.steps;
     size_t nchannels = trial->spec.delays->nchannels;
     uint32_t k = 0;
     if (!steps) {

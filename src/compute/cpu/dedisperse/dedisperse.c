@@ -74,7 +74,7 @@ static uint64_t dedisperse_piece_samples(const struct dedisperse_spec *spec, uin
 static status_t dedisperse_split_outer(struct cpu_dedisperse *d)
 {
     status_t st = STATUS_OK;
-    const struct dispersion_steps *steps = d->base.spec.steps;
+    const struct subbands *steps = d->base.spec.steps;
     uint32_t n = steps->ngroups;
     TRY(memory_zeroed((size_t)steps->nsteps * n, sizeof *d->lead, "delays", &d->lead));
     TRY(memory_zeroed((size_t)steps->nsteps * n, sizeof *d->span, "delays", &d->span));
@@ -169,7 +169,7 @@ out:
 
 static uint64_t cpu_dedisperse_bytes(const struct dedisperse_spec *spec)
 {
-    const struct dispersion_steps *steps = spec->steps;
+    const struct subbands *steps = spec->steps;
     uint64_t threads = spec->threads > 0 ? spec->threads : 1;
     uint64_t channels = spec->delays->nchannels;
     uint64_t tables = channels * (steps ? steps->nsteps : spec->delays->ndms);
@@ -256,7 +256,7 @@ static uint32_t dedisperse_second_limit(const struct cpu_dedisperse *d)
 static void dedisperse_sum_step(void *context, uint32_t thread, uint64_t task)
 {
     const struct cpu_dedisperse *d = context;
-    const struct dispersion_steps *steps = d->base.spec.steps;
+    const struct subbands *steps = d->base.spec.steps;
     uint32_t k = (uint32_t)(task % steps->nsteps);
     uint64_t t = task / steps->nsteps * d->piece;
     uint64_t count = min_u64(d->piece, d->samples - t);

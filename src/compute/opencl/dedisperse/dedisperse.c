@@ -42,7 +42,7 @@ static struct dedisperse_shape_problem dedisperse_problem_of(const struct dedisp
                                                              const struct dedisperse_table *table,
                                                              uint32_t one[2])
 {
-    const struct dispersion_steps *steps = spec->steps;
+    const struct subbands *steps = spec->steps;
     uint32_t bytes = (uint32_t)series_bytes(spec->format);
     one[0] = 0;
     one[1] = spec->delays->ndms;
@@ -84,7 +84,7 @@ static status_t dedisperse_allocate(struct stage *stage)
     status_t st = STATUS_OK;
     device_t *device = stage->opencl->device;
     const struct dedisperse_spec *spec = &stage->base.spec;
-    const struct dispersion_steps *steps = spec->steps;
+    const struct subbands *steps = spec->steps;
     uint64_t inputs = dedisperse_inputs(spec, spec->max_samples);
     uint64_t bytes = series_bytes(spec->format);
     uint64_t nused = stage->table.nused;
@@ -129,7 +129,7 @@ out:
 static uint64_t opencl_dedisperse_bytes(const struct dedisperse_spec *spec)
 {
     enum { DRIVER_BYTES = 64 << 20, MOST_CHUNK = 32 };
-    const struct dispersion_steps *steps = spec->steps;
+    const struct subbands *steps = spec->steps;
     uint64_t rows = steps ? steps->nsteps : spec->delays->ndms;
     uint64_t table = rows * (spec->delays->nchannels + MOST_CHUNK);
     uint64_t outer = steps ? (uint64_t)spec->delays->ndms * (steps->ngroups + MOST_CHUNK) : 0;
@@ -140,7 +140,7 @@ static status_t dedisperse_run_sums(struct stage *stage, uint64_t samples, cl_me
                                     uint64_t out_stride)
 {
     status_t st = STATUS_OK;
-    const struct dispersion_steps *steps = stage->base.spec.steps;
+    const struct subbands *steps = stage->base.spec.steps;
     if (!steps) {
         TRY(dedisperse_kernel_run(stage->kernel, &stage->watch, stage->rows, stage->row_stride,
                                   samples, 0, out, out_stride));

@@ -10,7 +10,7 @@ enum { SIDE = 32, GROUP = 256 /* as in kernels/transpose.cl */ };
 
 struct transpose {
     device_t *device;
-    const struct dispersion_steps *steps;
+    const struct subbands *steps;
     size_t sample_bytes;
     int is_float;
     uint32_t nused;
@@ -102,7 +102,7 @@ status_t transpose_sub_bands(transpose_t *transpose, struct stopwatch *watch, ui
                              uint64_t samples, cl_mem rows, uint64_t row_stride, cl_mem sub,
                              uint64_t sub_stride, uint64_t sub_front)
 {
-    const struct dispersion_steps *steps = transpose->steps;
+    const struct subbands *steps = transpose->steps;
     const size_t ngroups = steps->ngroups;
     uint64_t reach = 0;
     for (size_t i = steps->first[k] * ngroups; i < steps->first[k + 1] * ngroups; i++) {
