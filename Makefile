@@ -187,11 +187,18 @@ lint:
 	$(Q)tests/tools/lint-arrows
 	$(Q)tests/tools/lint-layout
 
-## install: copy program, man page, jobs and batch scripts under PREFIX (default /usr/local)
+## man: write the options of all commands, as the program has them, into docs/voltmill.1
+.PHONY: man
+man: all
+	$(Q)tests/tools/man $(BUILD)/voltmill docs/voltmill.1 >$(BUILD)/voltmill.1
+	$(Q)cp $(BUILD)/voltmill.1 docs/voltmill.1
+
+## install: copy program, man page, bash completion, jobs and batch scripts under PREFIX (default /usr/local)
 .PHONY: install
 install: all
 	install -D -m 755 $(BUILD)/voltmill $(DESTDIR)$(PREFIX)/bin/voltmill
 	install -D -m 644 docs/voltmill.1 $(DESTDIR)$(PREFIX)/share/man/man1/voltmill.1
+	install -D -m 644 docs/voltmill.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/voltmill
 	install -d $(DESTDIR)$(PREFIX)/share/voltmill/jobs $(DESTDIR)$(PREFIX)/share/voltmill/slurm
 	install -m 644 jobs/*.yaml $(DESTDIR)$(PREFIX)/share/voltmill/jobs
 	install -m 644 slurm/*.sbatch $(DESTDIR)$(PREFIX)/share/voltmill/slurm

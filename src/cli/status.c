@@ -103,7 +103,7 @@ const struct command cli_status = {
              "damage.",
     .ending = "Exit status: 0, 4 there is no such product, or its files cannot be read.",
     .operand = "product",
-    .ends = "h5",
+    .ends = "h5|part|journal",
     .rows = rows,
     .bytes = sizeof(struct shared),
     .run = status_run};

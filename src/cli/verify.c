@@ -47,7 +47,7 @@ const struct command cli_verify = {
         "that it holds, a FILE.part against its journal. That needs neither archive nor job.",
     .ending = "Exit status: 0 agrees, 4 differs, is damaged or cannot be read, 2 usage.",
     .operand = "product",
-    .ends = "h5",
+    .ends = "h5|part",
     .is_parallel = 1,
     .rows = rows,
     .bytes = sizeof(struct verify_settings),

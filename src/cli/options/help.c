@@ -97,12 +97,12 @@ void help_print_table(const struct command *const *commands)
 {
     for (; *commands; commands++) {
         const struct command *c = *commands;
-        printf("command\t%s\t%s\t%s\t%s\n", c->name, help_or_none(c->operand),
+        printf("command\t%s\t%s\t-\t%s\t-\t%s\n", c->name, help_or_none(c->operand),
                help_or_none(c->ends), c->summary);
         for (size_t i = 0; options_row(c, i); i++) {
             const struct option_row *row = options_row(c, i);
             if (!row->name) {
-                printf("heading\t%s\t%s\n", c->name, row->help);
+                printf("heading\t%s\t-\t-\t-\t-\t%s\n", c->name, row->help);
                 continue;
             }
             int has_letter = row->name[1] == ',';

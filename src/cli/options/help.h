@@ -12,9 +12,9 @@ void help_print_list(const struct command *const *commands, const char *group);
 /* `voltmill --options`, for the makers of the man page and for shells: a line for each command and
  * each of its options, with tabs between. What is not there is "-".
  *
- *   command  NAME  OPERAND  ENDS  SUMMARY
+ *   command  NAME  OPERAND  -       ENDS   -             SUMMARY
  *   option   NAME  OPTION   LETTER  VALUE  ALTERNATIVES  TEXT
- *   heading  NAME  TEXT */
+ *   heading  NAME  -        -       -      -             TEXT */
 void help_print_table(const struct command *const *commands);
 
 #endif

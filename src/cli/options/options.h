@@ -31,7 +31,7 @@ struct command {
     const char *about;   /* paragraphs of --help before the options */
     const char *ending;  /* and behind them; NULL: none */
     const char *operand; /* what its one operand is, such as "job file"; NULL: it takes none */
-    const char *ends;    /* of the operand's name, "yaml", for completion; NULL: of any name */
+    const char *ends;    /* of the operand's name, for completion: "h5|part" */
     const char *instead; /* the option that takes the operand's place; NULL: there is none */
     int is_parallel;     /* MPI begins before run() is called, which is collective then */
     const struct option_row *rows; /* ends with one of NULLs; a name alone: in shared.c */
