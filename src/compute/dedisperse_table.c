@@ -44,7 +44,8 @@ status_t dedisperse_table_create(const struct dedisperse_spec *spec, struct dedi
     const struct subbands *steps = spec->steps;
     const uint32_t *from = steps ? steps->inner : spec->delays->table;
     uint32_t nchannels = spec->delays->nchannels;
-    struct dedisperse_table table = {.nrows = steps ? steps->nsteps : spec->delays->ndms};
+    struct dedisperse_table table = {.nrows = steps ? steps->nsteps : spec->delays->ndms,
+                                     .all = {0, spec->delays->ndms}};
     TRY(table_list_channels(spec, &table));
     TRY(memory_zeroed((size_t)table.nrows * table.nused, sizeof *table.delays, "delays",
                       &table.delays));

@@ -7,10 +7,12 @@
 /*   channels   uint32 [nused]           those that are not masked, ascending
  *   delays     uint32 [nrows][nused]    of DMs; in two steps of the first step, nrows = nsteps
  *   ends       uint32 [ngroups]         in two steps: behind the last used channel of each group
+ *   all        0, ndms: the one range of DMs of brute force
  */
 struct dedisperse_table {
     uint32_t nused, nrows, ngroups;
     uint32_t *channels, *delays, *ends;
+    uint32_t all[2];
 };
 
 /* Fails with DEVICE (memory). */

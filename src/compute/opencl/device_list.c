@@ -20,22 +20,15 @@ static void device_trim(char *text)
     text[length] = '\0';
 }
 
-/* A text of a device, "" when the driver has none, cut when it is longer than any that matters. */
-static void device_text(cl_device_id id, cl_device_info what, char out[DEVICE_TEXT])
+/* A text of a device (of its platform: id NULL), "" when the driver has none, cut when it is longer
+ * than any that matters. */
+static void device_text(cl_platform_id platform, cl_device_id id, cl_uint what,
+                        char out[DEVICE_TEXT])
 {
     char text[4 * DEVICE_TEXT] = "";
-    if (clGetDeviceInfo(id, what, sizeof text - 1, text, NULL) != CL_SUCCESS) {
-        text[0] = '\0';
-    }
-    device_trim(text);
-    memcpy(out, text, DEVICE_TEXT - 1);
-    out[DEVICE_TEXT - 1] = '\0';
-}
-
-static void device_platform_text(cl_platform_id id, cl_platform_info what, char out[DEVICE_TEXT])
-{
-    char text[4 * DEVICE_TEXT] = "";
-    if (clGetPlatformInfo(id, what, sizeof text - 1, text, NULL) != CL_SUCCESS) {
+    cl_int error = id ? clGetDeviceInfo(id, what, sizeof text - 1, text, NULL)
+                      : clGetPlatformInfo(platform, what, sizeof text - 1, text, NULL);
+    if (error != CL_SUCCESS) {
         text[0] = '\0';
     }
     device_trim(text);
@@ -44,7 +37,7 @@ static void device_platform_text(cl_platform_id id, cl_platform_info what, char 
 }
 
 /* Fills *out; returns 0 when the device is of no use to us or does not say what it is. */
-static int describe(cl_platform_id platform, cl_device_id id, struct device_info *out)
+static int device_ask(cl_platform_id platform, cl_device_id id, struct device_info *out)
 {
     cl_bool available = CL_FALSE;
     cl_bool compiles = CL_FALSE;
@@ -67,7 +60,7 @@ static int describe(cl_platform_id platform, cl_device_id id, struct device_info
         return 0;
     }
     char vendor[DEVICE_TEXT];
-    device_text(id, CL_DEVICE_VENDOR, vendor);
+    device_text(platform, id, CL_DEVICE_VENDOR, vendor);
     *out = (struct device_info){
         .platform = platform,
         .id = id,
@@ -79,9 +72,9 @@ static int describe(cl_platform_id platform, cl_device_id id, struct device_info
         .local_bytes = local,
         .group_size = (uint32_t)min_u64(group, UINT32_MAX),
     };
-    device_text(id, CL_DEVICE_NAME, out->name);
-    device_text(id, CL_DRIVER_VERSION, out->driver);
-    device_platform_text(platform, CL_PLATFORM_NAME, out->platform_name);
+    device_text(platform, id, CL_DEVICE_NAME, out->name);
+    device_text(platform, id, CL_DRIVER_VERSION, out->driver);
+    device_text(platform, NULL, CL_PLATFORM_NAME, out->platform_name);
     return 1;
 }
 
@@ -104,7 +97,7 @@ static status_t device_add_platform(cl_platform_id platform, struct device_info 
     REQUIRE(longer, STATUS_DEVICE, "out of memory: a list of OpenCL devices");
     *list = longer;
     for (cl_uint i = 0; i < nids; i++) {
-        *count += describe(platform, ids[i], &longer[*count]) ? 1 : 0;
+        *count += device_ask(platform, ids[i], &longer[*count]) ? 1 : 0;
     }
 out:
     free(ids);

@@ -5,23 +5,23 @@
 #include "compute/opencl/device.h"
 
 /* The kernels' sources (kernels/NAME.cl), embedded into the program: text, ending in 0. */
-enum program_source {
-    SOURCE_SAMPLES,
-    SOURCE_BUTTERFLIES,
-    SOURCE_PPF_FUSED,
-    SOURCE_FIR_SLIDE,
-    SOURCE_FIR_CACHE,
-    SOURCE_FIR_LOCAL,
-    SOURCE_MISSING,
-    SOURCE_DEINTERLEAVE,
-    SOURCE_SCAN,
-    SOURCE_DETECT,
-    SOURCE_SUM,
-    SOURCE_ADD_ROWS,
-    SOURCE_TRANSPOSE,
-    SOURCE_DEDISPERSE,
-    SOURCES
-};
+#define PROGRAM_SOURCES(X)                                                                         \
+    X(SAMPLES, samples)                                                                            \
+    X(BUTTERFLIES, butterflies)                                                                    \
+    X(PPF_FUSED, ppf_fused)                                                                        \
+    X(FIR_SLIDE, fir_slide)                                                                        \
+    X(FIR_CACHE, fir_cache)                                                                        \
+    X(FIR_LOCAL, fir_local)                                                                        \
+    X(MISSING, missing)                                                                            \
+    X(DEINTERLEAVE, deinterleave)                                                                  \
+    X(SCAN, scan)                                                                                  \
+    X(DETECT, detect)                                                                              \
+    X(SUM, sum)                                                                                    \
+    X(ADD_ROWS, add_rows)                                                                          \
+    X(TRANSPOSE, transpose)                                                                        \
+    X(DEDISPERSE, dedisperse)
+#define PROGRAM_SOURCE_NUMBER(upper, name) SOURCE_##upper,
+enum program_source { PROGRAM_SOURCES(PROGRAM_SOURCE_NUMBER) SOURCES };
 const char *program_source(enum program_source source);
 /* "fir_slide". */
 const char *program_source_name(enum program_source source);

@@ -3,7 +3,7 @@
 #include "compute/opencl/program.h"
 
 /* Defines the text kernels/NAME.cl and a 0 byte behind it. */
-#define EMBED(name)                                                                                \
+#define EMBED(upper, name)                                                                         \
     __asm__(".pushsection .rodata\n"                                                               \
             ".globl voltmill_kernel_" #name "\n"                                                   \
             ".hidden voltmill_kernel_" #name "\n"                                                  \
@@ -11,47 +11,16 @@
             ".incbin \"kernels/" #name ".cl\"\n"                                                   \
             ".byte 0\n"                                                                            \
             ".popsection\n");                                                                      \
-    extern const char voltmill_kernel_##name[] __attribute__((visibility("hidden")))
+    extern const char voltmill_kernel_##name[] __attribute__((visibility("hidden")));
 
-EMBED(samples);
-EMBED(butterflies);
-EMBED(ppf_fused);
-EMBED(fir_slide);
-EMBED(fir_cache);
-EMBED(fir_local);
-EMBED(missing);
-EMBED(deinterleave);
-EMBED(scan);
-EMBED(detect);
-EMBED(sum);
-EMBED(add_rows);
-EMBED(transpose);
-EMBED(dedisperse);
+PROGRAM_SOURCES(EMBED)
 
-#define ENTRY(name)                                                                                \
-    {                                                                                              \
-#name, voltmill_kernel_##name                                                              \
-    }
+#define ENTRY(upper, name) {#name, voltmill_kernel_##name},
 
 static const struct {
     const char *name;
     const char *text;
-} entries[SOURCES] = {
-    [SOURCE_SAMPLES] = ENTRY(samples),
-    [SOURCE_BUTTERFLIES] = ENTRY(butterflies),
-    [SOURCE_PPF_FUSED] = ENTRY(ppf_fused),
-    [SOURCE_FIR_SLIDE] = ENTRY(fir_slide),
-    [SOURCE_FIR_CACHE] = ENTRY(fir_cache),
-    [SOURCE_FIR_LOCAL] = ENTRY(fir_local),
-    [SOURCE_MISSING] = ENTRY(missing),
-    [SOURCE_DEINTERLEAVE] = ENTRY(deinterleave),
-    [SOURCE_SCAN] = ENTRY(scan),
-    [SOURCE_DETECT] = ENTRY(detect),
-    [SOURCE_SUM] = ENTRY(sum),
-    [SOURCE_ADD_ROWS] = ENTRY(add_rows),
-    [SOURCE_TRANSPOSE] = ENTRY(transpose),
-    [SOURCE_DEDISPERSE] = ENTRY(dedisperse),
-};
+} entries[SOURCES] = {PROGRAM_SOURCES(ENTRY)};
 
 const char *program_source(enum program_source source)
 {

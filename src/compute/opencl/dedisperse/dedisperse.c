@@ -36,16 +36,12 @@ static void opencl_dedisperse_destroy(dedisperse_t *dedisperse)
     free(stage);
 }
 
-/* What the kernel adds up: channels, or the sub-bands of the second step. `one` is room for the
- * list of ranges of brute force. */
+/* What the kernel adds up: channels, or the sub-bands of the second step. */
 static struct dedisperse_shape_problem dedisperse_problem_of(const struct dedisperse_spec *spec,
-                                                             const struct dedisperse_table *table,
-                                                             uint32_t one[2])
+                                                             const struct dedisperse_table *table)
 {
     const struct subbands *steps = spec->steps;
     uint32_t bytes = (uint32_t)series_bytes(spec->format);
-    one[0] = 0;
-    one[1] = spec->delays->ndms;
     return (struct dedisperse_shape_problem){.sample_bytes = !steps       ? bytes
                                                              : bytes == 1 ? 2
                                                                           : 4,
@@ -54,7 +50,7 @@ static struct dedisperse_shape_problem dedisperse_problem_of(const struct dedisp
                                              .ndms = spec->delays->ndms,
                                              .nranges = steps ? steps->nsteps : 1,
                                              .delays = steps ? steps->outer : table->delays,
-                                             .firsts = steps ? steps->first : one,
+                                             .firsts = steps ? steps->first : table->all,
                                              .samples = spec->max_samples};
 }
 
@@ -107,13 +103,12 @@ static status_t opencl_dedisperse_create(backend_t *backend, const struct dedisp
 {
     status_t st = STATUS_OK;
     struct stage *stage = NULL;
-    uint32_t one[2];
     TRY(memory_zeroed(1, sizeof *stage, "dedispersion", &stage));
     stage->base.spec = *spec;
     stage->opencl = (struct opencl *)backend;
     stage->watch.is_on = spec->is_timed;
     TRY(dedisperse_table_create(spec, &stage->table));
-    struct dedisperse_shape_problem problem = dedisperse_problem_of(spec, &stage->table, one);
+    struct dedisperse_shape_problem problem = dedisperse_problem_of(spec, &stage->table);
     TRY(dedisperse_kernel_create(stage->opencl->device, &problem, &spec->shape, &stage->kernel));
     TRY(transpose_create(stage->opencl->device, spec, &stage->table, &stage->transpose));
     TRY(dedisperse_allocate(stage));
@@ -222,9 +217,8 @@ static status_t opencl_dedisperse_build(backend_t *backend, const struct dedispe
     status_t st = STATUS_OK;
     device_t *device = ((struct opencl *)backend)->device;
     struct dedisperse_table table = {0};
-    uint32_t one[2];
     TRY(dedisperse_table_create(spec, &table));
-    struct dedisperse_shape_problem problem = dedisperse_problem_of(spec, &table, one);
+    struct dedisperse_shape_problem problem = dedisperse_problem_of(spec, &table);
     TRY(dedisperse_kernel_build(device, &problem, shape));
 out:
     dedisperse_table_free(&table);
@@ -255,17 +249,15 @@ static int opencl_dedisperse_fits(backend_t *backend, const struct dedisperse_sp
                                   const struct dedisperse_shape *shape, double *cost,
                                   const char **why)
 {
-    struct dedisperse_shape_device device =
-        dedisperse_kernel_device_of(((struct opencl *)backend)->device);
+    const struct device_info *device = &((struct opencl *)backend)->device->info;
     struct dedisperse_table table = {0};
     struct dedisperse_shape_spans spans = {0};
-    uint32_t one[2];
     *why = "out of memory";
     if (dedisperse_table_create(spec, &table) != STATUS_OK) {
         return 0;
     }
-    struct dedisperse_shape_problem problem = dedisperse_problem_of(spec, &table, one);
-    int fits = dedisperse_kernel_fits(&problem, &device, shape, &spans, cost, why);
+    struct dedisperse_shape_problem problem = dedisperse_problem_of(spec, &table);
+    int fits = dedisperse_kernel_fits(&problem, device, shape, &spans, cost, why);
     dedisperse_table_free(&table);
     return fits;
 }
@@ -274,13 +266,11 @@ static status_t opencl_dedisperse_candidates(backend_t *backend, const struct de
                                              struct dedisperse_candidate **out, uint32_t *count)
 {
     status_t st = STATUS_OK;
-    struct dedisperse_shape_device device =
-        dedisperse_kernel_device_of(((struct opencl *)backend)->device);
+    const struct device_info *device = &((struct opencl *)backend)->device->info;
     struct dedisperse_table table = {0};
-    uint32_t one[2];
     TRY(dedisperse_table_create(spec, &table));
-    struct dedisperse_shape_problem problem = dedisperse_problem_of(spec, &table, one);
-    TRY(dedisperse_shape_candidates(&problem, &device, out, count));
+    struct dedisperse_shape_problem problem = dedisperse_problem_of(spec, &table);
+    TRY(dedisperse_shape_candidates(&problem, device, out, count));
 out:
     dedisperse_table_free(&table);
     return st;

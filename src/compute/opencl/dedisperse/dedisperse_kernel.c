@@ -16,16 +16,6 @@ struct dedisperse_kernel {
     cl_mem rel, bases, firsts;
 };
 
-struct dedisperse_shape_device dedisperse_kernel_device_of(const device_t *device)
-{
-    const struct device_info *info = &device->info;
-    return (struct dedisperse_shape_device){.is_gpu = info->is_gpu,
-                                            .is_nvidia = info->is_nvidia,
-                                            .group_size = info->group_size,
-                                            .units = info->units,
-                                            .local_bytes = info->local_bytes};
-}
-
 void dedisperse_kernel_destroy(dedisperse_kernel_t *kernel)
 {
     if (!kernel) {
@@ -115,17 +105,17 @@ static status_t kernel_begin(device_t *device, const struct dedisperse_shape_pro
 {
     status_t st = STATUS_OK;
     dedisperse_kernel_t *kernel = NULL;
-    struct dedisperse_shape_device limits = dedisperse_kernel_device_of(device);
     struct text words = {0};
     const char *why = NULL;
     double cost = 0;
     TRY(memory_zeroed(1, sizeof *kernel, "dedispersion", &kernel));
     kernel->device = device;
     kernel->problem = *problem;
-    kernel->shape = shape->pack > 0 ? *shape : dedisperse_shape_best(problem, &limits);
+    kernel->shape = shape->pack > 0 ? *shape : dedisperse_shape_best(problem, &device->info);
     TRY(dedisperse_shape_words(&kernel->shape, &words));
-    REQUIRE(dedisperse_kernel_fits(problem, &limits, &kernel->shape, &kernel->spans, &cost, &why),
-            STATUS_USAGE, "dedispersion cannot be run as %s: %s", words.data, why);
+    REQUIRE(
+        dedisperse_kernel_fits(problem, &device->info, &kernel->shape, &kernel->spans, &cost, &why),
+        STATUS_USAGE, "dedispersion cannot be run as %s: %s", words.data, why);
     TRY(kernel_build(kernel));
     *out = kernel;
     kernel = NULL;

@@ -7,8 +7,6 @@
 
 typedef struct dedisperse_kernel dedisperse_kernel_t;
 
-struct dedisperse_shape_device dedisperse_kernel_device_of(const device_t *device);
-
 /* The problem's arrays may be freed afterwards. Fails with USAGE (the shape cannot be: why), DEVICE
  * (memory; what does not compile). */
 status_t dedisperse_kernel_create(device_t *device, const struct dedisperse_shape_problem *problem,

@@ -137,7 +137,7 @@ static int shape_is_chunk(const struct dedisperse_shape *s)
 
 /* Why a shape cannot be, without a look at the delays. */
 static const char *shape_objection(const struct dedisperse_shape_problem *p,
-                                   const struct dedisperse_shape_device *device,
+                                   const struct device_info *device,
                                    const struct dedisperse_shape *s)
 {
     uint64_t group = (uint64_t)s->time_items * s->dm_items;
@@ -264,8 +264,7 @@ static double shape_clocks_on_host(const struct dedisperse_shape *s)
 }
 
 static double shape_expected(const struct dedisperse_shape_problem *p,
-                             const struct dedisperse_shape_device *device,
-                             const struct dedisperse_shape *s,
+                             const struct device_info *device, const struct dedisperse_shape *s,
                              const struct dedisperse_shape_spans *spans, uint64_t local)
 {
     const double clock = 1.75e9;
@@ -290,9 +289,8 @@ static double shape_expected(const struct dedisperse_shape_problem *p,
 }
 
 int dedisperse_kernel_fits(const struct dedisperse_shape_problem *p,
-                           const struct dedisperse_shape_device *device,
-                           const struct dedisperse_shape *s, struct dedisperse_shape_spans *known,
-                           double *cost, const char **why)
+                           const struct device_info *device, const struct dedisperse_shape *s,
+                           struct dedisperse_shape_spans *known, double *cost, const char **why)
 {
     *cost = INFINITY;
     *why = shape_objection(p, device, s);
@@ -363,14 +361,13 @@ static int shape_number(const struct dedisperse_shape_problem *p, uint32_t skew,
 /* Whether a shape of the space is worth a candidate: PTX, where it is understood, is never worse,
  * and tiles of far more DMs than there are waste the rest. */
 static int shape_is_sensible(const struct dedisperse_shape_problem *p,
-                             const struct dedisperse_shape_device *device,
-                             const struct dedisperse_shape *s)
+                             const struct device_info *device, const struct dedisperse_shape *s)
 {
     return s->is_ptx == (uint32_t)device->is_nvidia && shape_tile_dms(s) < 2 * (uint64_t)p->ndms;
 }
 
 struct dedisperse_shape dedisperse_shape_best(const struct dedisperse_shape_problem *p,
-                                              const struct dedisperse_shape_device *device)
+                                              const struct device_info *device)
 {
     /* What fits everywhere. */
     struct dedisperse_shape best = {
@@ -392,7 +389,7 @@ struct dedisperse_shape dedisperse_shape_best(const struct dedisperse_shape_prob
 }
 
 status_t dedisperse_shape_candidates(const struct dedisperse_shape_problem *p,
-                                     const struct dedisperse_shape_device *device,
+                                     const struct device_info *device,
                                      struct dedisperse_candidate **out, uint32_t *count)
 {
     status_t st = STATUS_OK;

@@ -3,8 +3,8 @@
 #ifndef VOLTMILL_COMPUTE_OPENCL_DEDISPERSE_DEDISPERSE_SHAPE_H
 #define VOLTMILL_COMPUTE_OPENCL_DEDISPERSE_DEDISPERSE_SHAPE_H
 
-#include "base/text.h"
 #include "compute/dedisperse.h"
+#include "compute/opencl/device.h"
 
 /* Rows to be added up.
  *
@@ -17,12 +17,6 @@ struct dedisperse_shape_problem {
     uint32_t nrows, ndms, nranges;
     const uint32_t *delays, *firsts;
     uint64_t samples; /* of an output row */
-};
-
-struct dedisperse_shape_device {
-    int is_gpu, is_nvidia;
-    uint32_t group_size, units;
-    uint64_t local_bytes;
 };
 
 /* The delays of a shape's tiles, less the skew, plus what keeps them from falling below 0. */
@@ -47,19 +41,18 @@ uint32_t dedisperse_shape_rel(const struct dedisperse_shape_spans *spans, uint32
 
 /* 1, or 0 and why not. *cost: seconds by the model, see dedisperse_kernel_shape.c. */
 int dedisperse_kernel_fits(const struct dedisperse_shape_problem *problem,
-                           const struct dedisperse_shape_device *device,
-                           const struct dedisperse_shape *shape,
+                           const struct device_info *device, const struct dedisperse_shape *shape,
                            struct dedisperse_shape_spans *known, double *cost, const char **why);
 
 /* All shapes of the space that fit, in any order; free() returns them. At least one. Fails
  * with DEVICE (memory). */
 status_t dedisperse_shape_candidates(const struct dedisperse_shape_problem *problem,
-                                     const struct dedisperse_shape_device *device,
+                                     const struct device_info *device,
                                      struct dedisperse_candidate **out, uint32_t *count);
 
 /* The cheapest one. */
 struct dedisperse_shape dedisperse_shape_best(const struct dedisperse_shape_problem *problem,
-                                              const struct dedisperse_shape_device *device);
+                                              const struct device_info *device);
 
 /* Samples of a tile; rows of `delays` and of the table, rounded up to whole chunks; words of a
  * staged row; constants for the compiler. */
