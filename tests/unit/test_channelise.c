@@ -1,6 +1,7 @@
 /* The filter bank of every backend: against the plain double loop, against each other, and by what
  * must hold whatever the numbers are. */
 #include "channelise_bench.h"
+#include "compute/resident_rows.h"
 
 /* Adamek's equations 1 and 2 as they stand, for 8-bit complex samples: y[n] = sum_t x b, then the
  * double sum of the transform. Checks the reference, which all else is checked against. */
@@ -258,6 +259,29 @@ static void variants_agree(void **state)
     }
 }
 
+/* What is said of a kind is what its backend does. */
+static void abilities_are_those_of_the_backend(void **state)
+{
+    (void)state;
+    static const enum backend_kind kinds[] = {BACKEND_CPU, BACKEND_REFERENCE};
+    const struct backend_options options = {.local_size = 1};
+    assert_int_equal(backend_abilities(BACKEND_AUTO)->slots, 1);
+    assert_false(backend_abilities(BACKEND_AUTO)->has_device);
+    for (size_t i = 0; i < 2; i++) {
+        const struct backend_abilities *can = backend_abilities(kinds[i]);
+        backend_t *backend = NULL;
+        resident_rows_t *rows = NULL;
+        assert_int_equal(backend_open(kinds[i], &options, &backend), STATUS_OK);
+        assert_int_equal(resident_rows_create(backend, 64, 1, &rows), STATUS_OK);
+        assert_int_equal(rows != NULL, can->keeps_rows);
+        assert_int_equal(*backend_device(backend) != '\0', can->has_device);
+        assert_int_equal(can->is_reference, kinds[i] == BACKEND_REFERENCE);
+        assert_int_equal(can->slots > 1, !can->is_reference);
+        assert_int_equal(can->uses_threads, kinds[i] == BACKEND_CPU);
+        backend_close(backend);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -269,6 +293,7 @@ int main(void)
         cmocka_unit_test(missing_samples_are_zero_and_counted),
         cmocka_unit_test(variants_agree),
         cmocka_unit_test(stages_share_a_backend),
+        cmocka_unit_test(abilities_are_those_of_the_backend),
     };
     return cmocka_run_group_tests_name("channelise", tests, NULL, NULL);
 }

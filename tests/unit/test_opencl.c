@@ -1,7 +1,8 @@
 /* OpenCL devices, programs and their cache, and the FFT libraries, on whatever device is there
  * (VOLTMILL_TEST_DEVICE names another than the first). */
 #include "compute/opencl/fft/fft.h"
-#include "compute/opencl/program.h"
+#include "compute/opencl/launch.h"
+#include "compute/resident_rows.h"
 #include "dsp/dft.h"
 #include "io/cache.h"
 
@@ -236,32 +237,32 @@ static void test_allocate(void **state)
 /* Builds, runs and returns what it made of 1; the program's answer to "is it the right one". */
 static float build_and_run(device_t *device, const char *options)
 {
+    const struct launch_size one = {1, 1};
+    struct stopwatch watch = {.is_on = 1};
     cl_program program = NULL;
     cl_kernel kernel = NULL;
     cl_mem memory = NULL;
-    cl_event event = NULL;
+    cl_event done = NULL;
     float value = 1;
-    size_t one = 1;
-    double seconds = -1;
+    double seconds[CHANNELISE_STEPS];
     assert_ok(program_build_text(device, "a test", source, options, &program));
     assert_ok(program_kernel(device, program, "triple", &kernel));
-    assert_ok(device_allocate(device, sizeof value, "a number", &memory));
-    assert_int_equal(clEnqueueWriteBuffer(device->compute, memory, CL_TRUE, 0, sizeof value, &value,
-                                          0, NULL, NULL),
-                     0);
-    assert_int_equal(clSetKernelArg(kernel, 0, sizeof memory, &memory), 0);
-    assert_int_equal(
-        clEnqueueNDRangeKernel(device->compute, kernel, 1, NULL, &one, NULL, 0, NULL, &event), 0);
-    assert_ok(device_wait(device, event));
+    assert_ok(device_put(device, &value, sizeof value, "a number", &memory));
+    assert_ok(LAUNCH(device, kernel, one, &watch, STEP_FILTER, ARGUMENT(memory)));
+    assert_ok(device_mark(device, &done));
+    assert_ok(device_wait(device, done));
     assert_ok(device_wait(device, NULL));
-    assert_ok(device_seconds(device, NULL, event, &seconds));
-    assert_true(seconds >= 0 && seconds < 10);
+    assert_ok(stopwatch_collect(&watch, device, seconds));
+    assert_true(seconds[STEP_FILTER] >= 0 && seconds[STEP_FILTER] < 10);
+    assert_true(seconds[STEP_DETECT] == 0);
     assert_int_equal(clEnqueueReadBuffer(device->compute, memory, CL_TRUE, 0, sizeof value, &value,
                                          0, NULL, NULL),
                      0);
-    clReleaseEvent(event);
+    device_forget(&done);
+    device_forget(&done);
+    stopwatch_free(&watch);
     device_release(device, memory);
-    clReleaseKernel(kernel);
+    launch_release(kernel);
     clReleaseProgram(program);
     return value;
 }
@@ -421,6 +422,53 @@ static void test_build_failure(void **state)
     assert_non_null(strstr(report_cause(), "quadruple: CL_INVALID_KERNEL_NAME"));
     clReleaseProgram(program);
     device_close(device);
+}
+
+/* What goes wrong with a launch says which kernel it was. */
+static void test_launch_failure(void **state)
+{
+    (void)state;
+    need_device();
+    device_t *device = open_device();
+    cl_program program = NULL;
+    cl_kernel kernel = NULL;
+    cl_mem memory = NULL;
+    const float value = 1;
+    const struct launch_size one = {1, 1};
+    const struct launch_size many = {1, (size_t)device->info.group_size * 2};
+    assert_ok(program_build_text(device, "a test", source, "-DFACTOR=1", &program));
+    assert_ok(program_kernel(device, program, "triple", &kernel));
+    assert_ok(device_put(device, &value, sizeof value, "a number", &memory));
+    assert_int_equal(
+        LAUNCH(device, kernel, one, NULL, STEP_FILTER, ARGUMENT(memory), ARGUMENT_UINT(2)),
+        STATUS_DEVICE);
+    assert_non_null(strstr(report_cause(), "set the arguments of kernel triple: CL_INVALID_ARG_"));
+    report_clear();
+    assert_int_equal(LAUNCH(device, kernel, many, NULL, STEP_FILTER, ARGUMENT(memory)),
+                     STATUS_DEVICE);
+    assert_non_null(strstr(report_cause(), "launch kernel triple: CL_INVALID_WORK_"));
+    report_clear();
+    launch_release(NULL);
+    launch_release(kernel);
+    clReleaseProgram(program);
+    device_release(device, memory);
+    device_close(device);
+}
+
+static void test_abilities(void **state)
+{
+    (void)state;
+    need_device();
+    const struct backend_abilities *can = backend_abilities(BACKEND_OPENCL);
+    const struct backend_options options = {.local_size = 1};
+    backend_t *backend = NULL;
+    resident_rows_t *rows = NULL;
+    assert_true(can->has_device && can->keeps_rows && !can->uses_threads && !can->is_reference);
+    assert_ok(backend_open(BACKEND_OPENCL, &options, &backend));
+    assert_ok(resident_rows_create(backend, 64, 1, &rows));
+    assert_non_null(rows);
+    resident_rows_destroy(rows);
+    backend_close(backend);
 }
 
 static void test_error_names(void **state)
@@ -640,6 +688,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(test_no_cache, set_up),
         cmocka_unit_test_setup(test_build_at_once, set_up),
         cmocka_unit_test_setup(test_build_failure, set_up),
+        cmocka_unit_test_setup(test_launch_failure, set_up),
+        cmocka_unit_test_setup(test_abilities, set_up),
         cmocka_unit_test_setup(test_error_names, set_up),
         cmocka_unit_test_setup(test_can, set_up),
         cmocka_unit_test_setup(test_vkfft, set_up),
