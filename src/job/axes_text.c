@@ -1,3 +1,4 @@
+/* Reads the text axis by axis, and says what is wrong with it. */
 #include "job/axes_text.h"
 
 #include "base/memory.h"

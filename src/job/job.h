@@ -43,7 +43,7 @@ struct job_layout {
 enum select_kind { SELECT_ALL, SELECT_SAMPLES, SELECT_SECONDS, SELECT_UTC };
 
 /* input.select: at most one of samples, seconds, utc (half-open: from <= t < to), and streams by
- * name or index (empty list: all). */
+ * name or index (empty list: all). The second of two bounds lies behind the first. */
 struct job_select {
     enum select_kind kind;
     uint64_t first_sample, end_sample;

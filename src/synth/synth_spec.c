@@ -3,7 +3,6 @@
 #include "synth/synth_spec.h"
 
 #include "base/memory.h"
-#include "base/text.h"
 #include "job/yaml/schema.h"
 #include "job/yaml/yaml_file.h"
 
@@ -146,18 +145,6 @@ out:
     tree_destroy(root);
     mistakes_free(&mistakes);
     synth_spec_destroy(spec);
-    return st;
-}
-
-status_t synth_spec_load(const char *path, const char *const *sets, uint32_t nsets,
-                         struct synth_spec **out)
-{
-    status_t st = STATUS_OK;
-    struct text text = {0};
-    TRY(text_read_file(&text, path, YAML_FILE_BYTES));
-    TRY(synth_spec_parse(path, text.data, text.length, sets, nsets, out));
-out:
-    text_free(&text);
     return st;
 }
 

@@ -43,9 +43,7 @@ struct synth_spec {
     char *source;     /* may be NULL */
 };
 
-/* As job_load(). */
-status_t synth_spec_load(const char *path, const char *const *sets, uint32_t nsets,
-                         struct synth_spec **out);
+/* As job_parse(). */
 status_t synth_spec_parse(const char *path, const char *text, size_t length,
                           const char *const *sets, uint32_t nsets, struct synth_spec **out);
 void synth_spec_destroy(struct synth_spec *spec);
