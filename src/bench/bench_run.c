@@ -187,7 +187,7 @@ static status_t bench_create_slot(const struct channelise_plan *work, backend_t 
     memset(in, 1, (size_t)in_bytes);
     for (uint32_t i = 0; i < work->channelise.noutputs; i++) {
         TRY(buffer_create(backend, BUFFER_OUT,
-                          channelise_plan_block_rows(work, i, stage->spectra) *
+                          overlap_ends(&work->nodes[NODE_DUMPS + i].stage, stage->spectra) *
                               work->products[i].row_bytes,
                           &stage->out[slot][i]));
     }

@@ -51,18 +51,6 @@ out:
     return st;
 }
 
-status_t room_add_making(struct room *room, const struct output_spec *making)
-{
-    status_t st = STATUS_OK;
-    for (uint32_t i = 0; i < making->count; i++) {
-        uint64_t bytes = 0;
-        TRY(room_measure(making, i, &bytes));
-        TRY(room_add(room, making->items[i].file, bytes));
-    }
-out:
-    return st;
-}
-
 status_t room_sum(const struct room *room, uint32_t i, uint64_t *bytes, uint64_t *left,
                   int *is_first)
 {

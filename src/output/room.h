@@ -22,8 +22,6 @@ status_t room_measure(const struct output_spec *making, uint32_t i, uint64_t *by
 /* A file of so many bytes will be written at `path`, which must outlive the room; what an earlier
  * run has taken for it is there already. Fails with USAGE. */
 status_t room_add(struct room *room, const char *path, uint64_t bytes);
-/* The same for all items of a making that is planned. */
-status_t room_add_making(struct room *room, const struct output_spec *making);
 
 /* Sums up all that goes to the file system of need i: *is_first if no need before it does. Fails
  * with USAGE. */

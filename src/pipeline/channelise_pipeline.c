@@ -50,8 +50,8 @@ static status_t channelising_largest_slab(const struct channelising *p, uint64_t
     status_t st = STATUS_OK;
     const struct channelise_plan *work = p->work;
     uint32_t groups = chunk_groups(&p->chunking);
-    uint64_t samples =
-        (p->chunking.block_spectra + work->channelise.taps - 1) * work->samples_per_spectrum;
+    uint64_t samples = channelise_inputs(&work->channelise, p->chunking.block_spectra) *
+                       work->samples_per_spectrum;
     *out = 0;
     for (uint32_t i = 0; i < groups; i++) {
         struct chunk chunk = chunk_at(&p->chunking, i);
@@ -96,12 +96,12 @@ static status_t channelising_create_slot(const struct channelising *p, uint64_t 
     TRY(memory_zeroed(spec->nstreams, sizeof *slot->re, "offsets", &slot->re));
     TRY(memory_zeroed(spec->nstreams, sizeof *slot->im, "offsets", &slot->im));
     if (work->job->on_bad == ON_BAD_NAN) {
-        TRY(memory_zeroed((size_t)(p->chunking.block_spectra + spec->taps - 1), 1, "holes",
+        TRY(memory_zeroed((size_t)channelise_inputs(spec, p->chunking.block_spectra), 1, "holes",
                           &slot->bad));
     }
     TRY(buffer_create(p->backend, BUFFER_IN, in_bytes, &slot->in));
     for (uint32_t i = 0; i < spec->noutputs; i++) {
-        uint64_t rows = channelise_plan_block_rows(work, i, p->chunking.block_spectra);
+        uint64_t rows = overlap_ends(&work->nodes[NODE_DUMPS + i].stage, p->chunking.block_spectra);
         uint64_t row =
             product_row_bytes(work->products[i].spec.kind, spec->nstreams, spec->nchannels);
         TRY(buffer_create(p->backend, BUFFER_OUT, rows * row, &slot->out[i]));
@@ -221,7 +221,7 @@ static uint64_t channelising_counted(const struct channelising *p, const struct 
 {
     const struct channelise_plan *work = p->work;
     int is_last = slot->from + slot->count == work->chunking.spectra;
-    return is_last ? slot->count + work->channelise.taps - 1 : slot->count;
+    return is_last ? channelise_inputs(&work->channelise, slot->count) : slot->count;
 }
 
 /* Nobody reads the block's samples any more. */
@@ -346,6 +346,7 @@ static status_t channelising_prepare(void *context, uint32_t number, const struc
     struct channelising *p = context;
     const struct channelise_plan *work = p->work;
     struct slot *slot = &p->slots[number];
+    struct overlap_rows needed;
     if (!slot->slab || slot->slab->first_stream != chunk->first_stream ||
         slot->slab->nstreams != chunk->streams) {
         slab_destroy(slot->slab);
@@ -355,8 +356,9 @@ static status_t channelising_prepare(void *context, uint32_t number, const struc
     slot->chunk = *chunk;
     slot->from = from;
     slot->count = *count = chunk_block(&p->chunking, chunk, from);
-    slot->first_sample = work->archive->first_sample + from * work->samples_per_spectrum;
-    slot->nsamples = (slot->count + work->channelise.taps - 1) * work->samples_per_spectrum;
+    TRY(channelise_plan_samples(work, from, slot->count, &needed));
+    slot->first_sample = work->archive->first_sample + (uint64_t)needed.first;
+    slot->nsamples = (uint64_t)(needed.end - needed.first);
 out:
     return st;
 }

@@ -83,13 +83,15 @@ static status_t dedispersing_create_slots(struct dedispersing *p, uint32_t span)
 {
     status_t st = STATUS_OK;
     const struct dedisperse_plan *plan = p->plan;
-    uint64_t in = (p->block + span) * plan->input.row_bytes;
+    const struct overlap widest = overlap_delay(0, span);
+    uint64_t samples = overlap_inputs(&widest, p->block);
+    uint64_t in = samples * plan->input.row_bytes;
     uint64_t out = plan->chunking.chunk_spectra * p->block * sizeof(float);
     for (uint32_t i = 0; i < p->nslots; i++) {
         TRY(buffer_create(p->backend, BUFFER_IN, in, &p->slots[i].in));
         TRY(buffer_create(p->backend, BUFFER_OUT, out, &p->slots[i].out));
         if (plan->job->on_bad == ON_BAD_NAN) {
-            TRY(memory_zeroed((size_t)(p->block + span), 1, "rows", &p->slots[i].bad));
+            TRY(memory_zeroed((size_t)samples, 1, "rows", &p->slots[i].bad));
         }
     }
 out:
@@ -302,12 +304,12 @@ static status_t dedispersing_prepare(void *context, uint32_t number, const struc
     int goes_on = p->has_last && before->from + before->count == from && !before->is_resident;
     slot->kept_slot = p->last_slot;
     slot->kept_from = goes_on ? before->count : 0;
-    slot->kept = goes_on ? p->group.delays.largest : 0;
+    slot->kept = goes_on ? overlap_shared(&p->group.overlap) : 0;
     slot->chunk = *chunk;
     slot->base = p->group.base;
     slot->from = from;
     slot->count = *count = min_u64(p->block, end - from);
-    slot->inputs = slot->count + p->group.delays.largest;
+    slot->inputs = overlap_inputs(&p->group.overlap, slot->count);
     slot->is_resident = dedispersing_is_resident(p, slot);
     p->inputs += (double)slot->inputs;
     p->fetched += slot->is_resident ? (double)slot->inputs : 0;

@@ -39,12 +39,6 @@ uint64_t channelise_plan_block(const struct channelise_plan *work)
     return work->chunking.block_spectra * work->chunking.group_streams;
 }
 
-uint64_t channelise_plan_block_rows(const struct channelise_plan *work, uint32_t i,
-                                    uint64_t spectra)
-{
-    return overlap_ends(&work->nodes[NODE_DUMPS + i].stage, spectra);
-}
-
 status_t channelise_plan_samples(const struct channelise_plan *work, uint64_t first, uint64_t count,
                                  struct overlap_rows *out)
 {

@@ -66,10 +66,6 @@ uint64_t channelise_plan_block(const struct channelise_plan *work);
 status_t channelise_plan_samples(const struct channelise_plan *work, uint64_t first, uint64_t count,
                                  struct overlap_rows *out);
 
-/* Most rows of product i that a block of `spectra` spectra can complete. */
-uint64_t channelise_plan_block_rows(const struct channelise_plan *work, uint32_t i,
-                                    uint64_t spectra);
-
 /* Threads that this rank should use: the job's, or the cores that the rank may run on, shared by
  * the `local_size` ranks of the machine unless they are bound apart. */
 uint32_t channelise_plan_threads(const struct job *job, int local_size);

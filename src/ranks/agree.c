@@ -27,9 +27,21 @@ static void agree_move_cause(MPI_Comm comm, int rank, int failing, status_t st)
     }
 }
 
+int agree_rank(MPI_Comm comm)
+{
+    int rank = 0;
+    if (comm != MPI_COMM_NULL) {
+        MPI_Comm_rank(comm, &rank);
+    }
+    return rank;
+}
+
 status_t agree_all(MPI_Comm comm, status_t st)
 {
     int rank;
+    if (comm == MPI_COMM_NULL) {
+        return st;
+    }
     MPI_Comm_rank(comm, &rank);
     int mine = st == STATUS_OK ? INT_MAX : rank;
     int failing = INT_MAX;
@@ -45,7 +57,7 @@ status_t agree_all(MPI_Comm comm, status_t st)
 
 void share_bytes_all(MPI_Comm comm, void *data, size_t bytes)
 {
-    for (size_t at = 0; at < bytes; at += MOST_PIECE) {
+    for (size_t at = 0; at < bytes && comm != MPI_COMM_NULL; at += MOST_PIECE) {
         int piece = (int)min_u64(bytes - at, MOST_PIECE);
         MPI_Bcast((char *)data + at, piece, MPI_BYTE, 0, comm);
     }
@@ -54,8 +66,7 @@ void share_bytes_all(MPI_Comm comm, void *data, size_t bytes)
 status_t share_text_all(MPI_Comm comm, struct text *text)
 {
     status_t st = STATUS_OK;
-    int rank;
-    MPI_Comm_rank(comm, &rank);
+    int rank = agree_rank(comm);
     uint64_t length = text->length;
     char *data = NULL;
     share_bytes_all(comm, &length, sizeof length);
@@ -79,9 +90,23 @@ uint64_t sum_u64_all(MPI_Comm comm, uint64_t value)
     return sum;
 }
 
+uint32_t most_u32_all(MPI_Comm comm, uint32_t value)
+{
+    uint32_t most = value;
+    if (comm != MPI_COMM_NULL) {
+        MPI_Allreduce(&value, &most, 1, MPI_UINT32_T, MPI_MAX, comm);
+    }
+    return most;
+}
+
 void local_ranks_all(MPI_Comm comm, int *rank, int *size)
 {
     MPI_Comm local;
+    *rank = 0;
+    *size = 1;
+    if (comm == MPI_COMM_NULL) {
+        return;
+    }
     MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &local);
     MPI_Comm_rank(local, rank);
     MPI_Comm_size(local, size);

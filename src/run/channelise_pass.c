@@ -1,181 +1,195 @@
+/* Plans the filter bank of a job, and does it. */
 #include "run/channelise_pass.h"
 
 #include "base/clock.h"
 #include "base/display.h"
-
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "pipeline/channelise_pipeline.h"
 #include "ranks/agree.h"
-#include "run/dedisperse_pass.h"
-#include "run/pass.h"
 #include "run/share.h"
 #include "run/tuned.h"
 
-#include <stdio.h>
 #include <string.h>
 
-struct run {
-    MPI_Comm comm;
-    int rank, size;
-    struct text arithmetic;
-    const struct job *job;
-    const struct archive *archive;
-    struct channelise_plan *work;
-    backend_t *backend;
-    struct pass pass;
-    struct device_carry *between;
-    uint64_t block; /* spectra of all streams, as tuned; 0: as suits */
-};
-
-static void pass_run_end(struct run *run)
+static void pass_end_later(struct channelise_pass *p)
 {
-    pass_end(&run->pass);
-    if (run->backend) {
-        device_carry_end(run->between); /* device-resident rows go before their backend */
+    for (uint32_t i = 0; i < p->pass.job->ndedisperse && p->later; i++) {
+        dedisperse_pass_end(&p->later[i], STATUS_OK);
     }
-    backend_close(run->backend);
-    channelise_plan_destroy(run->work);
-    text_free(&run->arithmetic);
+    p->later = NULL;
 }
 
-/* What rounds the results, for the products' provenance: "cpu, avx2, fftw-3.3.10 plan 1f2e3d4c". */
-static status_t pass_describe_arithmetic(struct run *run)
+void channelise_pass_end(struct channelise_pass *p, status_t st)
+{
+    pass_end(&p->pass, st);
+    if (p->backend) {
+        device_carry_end(p->between); /* device-resident rows go before their backend */
+    }
+    backend_close(p->backend);
+    channelise_plan_destroy(p->work);
+    text_free(&p->arithmetic);
+}
+
+/* What rounds the results, for the products' provenance: "cpu, avx2, fftw-3.3.10 plan 1f2e3d4c".
+ * Who plans alone does not know, but files have room for such words. */
+static status_t pass_describe_arithmetic(struct channelise_pass *p)
 {
     status_t st = STATUS_OK;
-    const char *device = backend_device(run->backend);
-    TRY(text_add(&run->arithmetic, "%s%s%s", backend_name(run->work->backend), *device ? ", " : "",
-                 device));
-    if (run->work->channelise.choice.backend != BACKEND_AUTO) {
-        TRY(text_add(&run->arithmetic, ", "));
-        TRY(channelise_words(&run->work->channelise.choice, &run->arithmetic));
+    const struct channelise_choice *choice = &p->work->channelise.choice;
+    if (p->backend) {
+        const char *device = backend_device(p->backend);
+        TRY(text_add(&p->arithmetic, "%s%s%s", backend_name(p->work->backend), *device ? ", " : "",
+                     device));
+    } else {
+        TRY(text_add(&p->arithmetic, "cpu, avx512, fftw-3.3.10-sse2-avx plan 1f2e3d4c"));
     }
-    for (uint32_t i = 0; i < run->job->nproducts; i++) {
-        run->work->products[i].spec.arithmetic = run->arithmetic.data;
+    if (choice->backend != BACKEND_AUTO) {
+        TRY(text_add(&p->arithmetic, ", "));
+        TRY(channelise_words(choice, &p->arithmetic));
+    }
+    for (uint32_t i = 0; i < p->pass.job->nproducts; i++) {
+        p->work->products[i].spec.arithmetic = p->arithmetic.data;
+    }
+    output_spec_plan_products(&p->pass.making, p->work);
+out:
+    return st;
+}
+
+/* As suits now or as it was begun; the same on all ranks. What is known of the backend stays. */
+static status_t pass_plan_all(struct channelise_pass *p)
+{
+    status_t st = STATUS_OK;
+    const struct job *job = p->pass.job;
+    struct pass_means means = pass_means_all(&p->pass, job->backend);
+    const struct channelise_plan_cut cut = {.begun = means.begun, .block = p->block};
+    struct channelise_choice choice = {.backend = BACKEND_AUTO};
+    uint32_t ability = 0;
+    if (p->work) {
+        choice = p->work->channelise.choice;
+        ability = p->work->channelise.ability;
+    }
+    channelise_plan_destroy(p->work); /* first: coefficients may be large */
+    p->work = NULL;
+    st = channelise_plan_create(job, p->archive, means.backend, means.most_threads, &cut, &p->work);
+    TRY(pass_same_plan_all(&p->pass, st, st == STATUS_OK ? &p->work->chunking : NULL));
+    p->work->channelise.threads = means.threads;
+    p->work->channelise.choice = choice;
+    p->work->channelise.ability = ability;
+out:
+    return st;
+}
+
+/* Plans it once more where it is known how long blocks should be; rank 0 looks, or tunes. */
+static status_t pass_cut_as_tuned_all(struct channelise_pass *p)
+{
+    status_t st = STATUS_OK;
+    struct pass *pass = &p->pass;
+    if (pass->comm == MPI_COMM_NULL) {
+        st = tuned_blocks_foresee(p->work, &p->block);
+    } else if (pass->rank == 0) {
+        st = tuned_blocks(p->backend, p->work, pass->begun.is_begun, pass->options, &p->block);
+    }
+    TRY(agree_all(pass->comm, st));
+    share_bytes_all(pass->comm, &p->block, sizeof p->block);
+    TRY(p->block > 0 ? pass_plan_all(p) : STATUS_OK);
+out:
+    return st;
+}
+
+status_t channelise_pass_plan_all(struct channelise_pass *p)
+{
+    status_t st = STATUS_OK;
+    struct pass *pass = &p->pass;
+    TRY(agree_all(pass->comm, output_spec_of_products(pass->job, p->archive, &pass->making)));
+    TRY(pass_plan_all(p));
+    /* What cannot be dedispersed is found before the work. */
+    st = pass->rank == 0 ? dedisperse_pass_foresee(pass, p->skip, p->work, p->later) : STATUS_OK;
+    TRY(agree_all(pass->comm, st));
+    TRY(pass_claim_all(pass));
+    TRY(pass->begun.is_begun ? pass_plan_all(p) : STATUS_OK);
+    if (pass->comm == MPI_COMM_NULL) {
+        TRY(pass_cut_as_tuned_all(p));
+        output_spec_plan_products(&pass->making, p->work);
+        TRY(pass->begun.is_begun ? outputs_foresee_plan(pass->outputs) : STATUS_OK);
+        TRY(pass_describe_arithmetic(p));
     }
 out:
     return st;
 }
 
-/* Opens the backend on every rank; rank 0 finds out how it is fastest, and all do as it says, as
- * do runs that go on with what this one leaves: another way could round otherwise. */
-static status_t pass_open_backend_all(struct run *run, const struct run_options *options)
+/* Opens the backend on every rank; rank 0 finds out how it is fastest, and all do as it says, as do
+ * runs that go on with what this one leaves: another configuration could round otherwise. */
+static status_t pass_open_backend_all(struct channelise_pass *p)
 {
     status_t st = STATUS_OK;
-    struct channelise_spec *spec = &run->work->channelise;
-    TRY(share_backend_all(run->comm, run->job, run->work->backend, &run->backend));
-    uint32_t ability = backend_ability(run->backend);
-    MPI_Allreduce(&ability, &spec->ability, 1, MPI_UINT32_T, MPI_MIN, run->comm);
-    if (run->pass.begun.is_begun) {
-        spec->choice = run->pass.begun.choice;
-    } else if (run->rank == 0) {
-        st = tuned_filter_bank(run->backend, spec, run->work->stage_bytes, options, &spec->choice);
+    struct pass *pass = &p->pass;
+    struct channelise_spec *spec = &p->work->channelise;
+    TRY(share_backend_all(pass->comm, pass->job, p->work->backend, &p->backend));
+    uint32_t ability = backend_ability(p->backend);
+    MPI_Allreduce(&ability, &spec->ability, 1, MPI_UINT32_T, MPI_MIN, pass->comm);
+    if (pass->begun.is_begun) {
+        spec->choice = pass->begun.choice;
+    } else if (pass->rank == 0) {
+        st =
+            tuned_filter_bank(p->backend, spec, p->work->stage_bytes, pass->options, &spec->choice);
     }
-    TRY(agree_all(run->comm, st));
-    share_bytes_all(run->comm, &spec->choice, sizeof spec->choice);
+    TRY(agree_all(pass->comm, st));
+    share_bytes_all(pass->comm, &spec->choice, sizeof spec->choice);
 out:
     return st;
 }
 
-/* Plans the work, as suits now or as it was begun; the same on all ranks. */
-static status_t pass_plan_all(struct run *run, int local_size)
+/* On rank 0, before any file is made: whether there is room for the products of all passes. */
+static status_t pass_check_room(struct channelise_pass *p)
 {
     status_t st = STATUS_OK;
-    const struct outputs_begun *begun = &run->pass.begun;
-    enum backend_kind backend = run->job->backend;
-    /* A job that leaves the backend open goes on as it was begun. */
-    if (backend == BACKEND_AUTO && begun->is_begun) {
-        backend = begun->backend;
-    }
-    backend = share_settle_backend_all(run->comm, backend);
-    /* Ranks may have different numbers of threads, but there is one plan: that of the most. */
-    uint32_t threads = channelise_plan_threads(run->job, local_size);
-    uint32_t most = threads;
-    MPI_Allreduce(&threads, &most, 1, MPI_UINT32_T, MPI_MAX, run->comm);
-    channelise_plan_destroy(run->work);
-    run->work = NULL;
-    const struct channelise_plan_cut cut = {.begun = begun->is_begun ? &begun->chunking : NULL,
-                                            .block = run->block};
-    st = channelise_plan_create(run->job, run->archive, backend, most, &cut, &run->work);
-    TRY(agree_all(run->comm, st));
-    run->work->channelise.threads = threads;
-    TRY(pass_check_same_plan_all(run->comm, &run->work->chunking));
-out:
-    return st;
-}
-
-/* Plans the work once more where it is known how long blocks should be; rank 0 looks, or tunes. */
-static status_t pass_cut_as_tuned_all(struct run *run, const struct run_options *options,
-                                      int local_size)
-{
-    status_t st = STATUS_OK;
-    const struct channelise_choice choice = run->work->channelise.choice;
-    uint32_t ability = run->work->channelise.ability;
-    if (run->rank == 0) {
-        st = tuned_blocks(run->backend, run->work, run->pass.begun.is_begun, options, &run->block);
-    }
-    TRY(agree_all(run->comm, st));
-    share_bytes_all(run->comm, &run->block, sizeof run->block);
-    if (run->block > 0) {
-        TRY(pass_plan_all(run, local_size));
-        run->work->channelise.choice = choice;
-        run->work->channelise.ability = ability;
-    }
+    struct room room = {.count = 0};
+    TRY(pass_measure(&p->pass, &room));
+    TRY(dedisperse_pass_measure(p->later, p->pass.job->ndedisperse, &room));
+    TRY(room_check(&room));
 out:
     return st;
 }
 
 /* Everything before the first chunk. */
-static status_t pass_prepare_all(struct run *run, const struct run_options *options)
+static status_t pass_prepare_all(struct channelise_pass *p)
 {
     status_t st = STATUS_OK;
-    int local_rank;
-    int local_size;
-    st = output_spec_of_products(run->job, run->archive, &run->pass.making);
-    TRY(agree_all(run->comm, st));
-    local_ranks_all(run->comm, &local_rank, &local_size);
-    TRY(pass_plan_all(run, local_size));
-    /* What cannot be dedispersed is found before the work. */
-    st = run->rank == 0 ? dedisperse_pass_check(run->work) : STATUS_OK;
-    TRY(agree_all(run->comm, st));
-    struct outputs_options claim = {.force = options->force, .restart = options->restart};
-    TRY(outputs_claim_all(run->comm, &run->pass.making, &claim, &run->pass.begun,
-                          &run->pass.outputs));
-    if (run->pass.begun.is_begun) {
-        REQUIRE(!options->times, STATUS_USAGE,
-                "%s was begun by a run that did not end: it can be timed when that has been done",
-                run->job->products[0].file);
-        TRY(pass_plan_all(run, local_size));
-    }
-    TRY(pass_open_backend_all(run, options));
-    TRY(pass_cut_as_tuned_all(run, options, local_size));
-    TRY(agree_all(run->comm, pass_describe_arithmetic(run)));
-    output_spec_plan_products(&run->pass.making, run->work);
-    st = run->rank == 0 ? dedisperse_pass_check_room(run->work, &run->pass.making) : STATUS_OK;
-    TRY(agree_all(run->comm, st));
-    run->pass.patience = run_patience(options, run->work->backend);
-    TRY(pass_open_all(&run->pass));
-    struct pipeline_sink sink = {run->pass.outputs, outputs_put, outputs_end};
-    st = channelise_pipeline_create(run->work, run->backend, &sink, run->between->resident,
-                                    &run->pass.pipeline);
-    TRY(agree_all(run->comm, st));
+    struct pass *pass = &p->pass;
+    MPI_Comm comm = pass->comm;
+    TRY(channelise_pass_plan_all(p));
+    REQUIRE(!pass->begun.is_begun || !pass->options->times, STATUS_USAGE,
+            "%s was begun by a run that did not end: it can be timed when that has been done",
+            pass->job->products[0].file);
+    TRY(pass_open_backend_all(p));
+    TRY(pass_cut_as_tuned_all(p));
+    TRY(agree_all(comm, pass_describe_arithmetic(p)));
+    TRY(agree_all(comm, pass->rank == 0 ? pass_check_room(p) : STATUS_OK));
+    pass_end_later(p);
+    pass_limit(pass, p->work->backend);
+    TRY(pass_open_all(pass));
+    struct pipeline_sink sink = {pass->outputs, outputs_put, outputs_end};
+    st = channelise_pipeline_create(p->work, p->backend, &sink, p->between->resident,
+                                    &pass->pipeline);
+    TRY(agree_all(comm, st));
     /* Who is no device's does not wake OpenCL up. */
-    run->between->automatic = backend_abilities(run->work->backend)->has_device
-                                  ? share_settle_backend_all(run->comm, BACKEND_AUTO)
-                                  : backend_automatic(0);
-    st = device_carry_begin(run->between, run->backend, run->work);
-    TRY(agree_all(run->comm, st));
+    p->between->automatic = backend_abilities(p->work->backend)->has_device
+                                ? share_settle_backend_all(comm, BACKEND_AUTO)
+                                : backend_automatic(0);
+    TRY(agree_all(comm, device_carry_begin(p->between, p->backend, p->work)));
+    pass->in_bytes = p->work->input_bytes;
 out:
     return st;
 }
 
-static status_t pass_print_notes(const struct run *run, uint64_t missing)
+static status_t pass_print_notes(const struct channelise_pass *p, uint64_t missing)
 {
     status_t st = STATUS_OK;
     struct text notes = {0};
     char count[UNITS_TEXT];
-    TRY(channelise_plan_notes(run->work, &notes));
+    TRY(channelise_plan_notes(p->work, &notes));
     if (missing > 0) {
         TRY(text_add(&notes,
                      "%s %s missing (not a number, or the missing value): taken as zero "
@@ -193,131 +207,128 @@ out:
     return st;
 }
 
-static status_t pass_summarise(const struct run *run, double seconds)
+static status_t pass_summarise(const struct channelise_pass *p, double seconds)
 {
     status_t st = STATUS_OK;
-    double chunks = (double)chunk_count(&run->work->chunking);
-    double part = 1 - (double)run->pass.before / chunks;
-    const struct channelise_plan *work = run->work;
+    double chunks = (double)chunk_count(&p->work->chunking);
+    double part = 1 - (double)p->pass.before / chunks;
+    const struct channelise_plan *work = p->work;
+    int size;
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
-    TRY(pass_print_notes(run, outputs_missing(run->pass.outputs)));
-    for (uint32_t i = 0; i < run->job->nproducts; i++) {
+    MPI_Comm_size(p->pass.comm, &size);
+    TRY(pass_print_notes(p, outputs_missing(p->pass.outputs)));
+    for (uint32_t i = 0; i < p->pass.job->nproducts; i++) {
         const struct channelise_plan_product *product = &work->products[i];
         display_print(
-            "%s: %s, %s %s x %u %s x %u %s, %s\n", run->job->products[i].file,
+            "%s: %s, %s %s x %u %s x %u %s, %s\n", p->pass.job->products[i].file,
             product_name(product->spec.kind), units_count(product->spec.rows, a),
             product->spec.integrate > 1 ? units_plural(product->spec.rows, "dump", "dumps")
                                         : units_plural(product->spec.rows, "spectrum", "spectra"),
-            run->archive->nstreams, units_plural(run->archive->nstreams, "stream", "streams"),
+            p->archive->nstreams, units_plural(p->archive->nstreams, "stream", "streams"),
             product->spec.nchannels, units_plural(product->spec.nchannels, "channel", "channels"),
             units_bytes(product->spec.rows * product->row_bytes, b));
     }
-    struct pipeline_seconds spent = pipeline_seconds(run->pass.pipeline);
+    struct pipeline_seconds spent = pipeline_seconds(p->pass.pipeline);
     display_print("%s %s of %u %s in %.2f s on %d %s: in %.1f MB/s, out %.1f MB/s (rank 0: "
                   "read %.2f s, compute %.2f s, write %.2f s)\n",
-                  units_count(run->archive->samples, a),
-                  units_plural(run->archive->samples, "sample", "samples"), run->archive->nstreams,
-                  units_plural(run->archive->nstreams, "stream", "streams"), seconds, run->size,
-                  units_plural((uint64_t)run->size, "rank", "ranks"),
+                  units_count(p->archive->samples, a),
+                  units_plural(p->archive->samples, "sample", "samples"), p->archive->nstreams,
+                  units_plural(p->archive->nstreams, "stream", "streams"), seconds, size,
+                  units_plural((uint64_t)size, "rank", "ranks"),
                   part * (double)work->input_bytes / seconds / 1e6,
-                  part * (double)outputs_bytes(run->pass.outputs) / seconds / 1e6, spent.read,
+                  part * (double)outputs_bytes(p->pass.outputs) / seconds / 1e6, spent.read,
                   spent.compute, spent.write);
 out:
     return st;
 }
 
 /* Of what this run has made. */
-static void pass_warn_of_range_all(const struct run *run)
+static void pass_warn_of_range_all(const struct channelise_pass *p)
 {
     char count[UNITS_TEXT];
-    for (uint32_t i = 0; i < run->job->nproducts; i++) {
+    for (uint32_t i = 0; i < p->pass.job->nproducts; i++) {
         uint64_t large = 0;
         uint64_t small = 0;
-        channelise_pipeline_range(run->pass.pipeline, i, &large, &small);
-        large = sum_u64_all(run->comm, large);
-        small = sum_u64_all(run->comm, small);
-        if (run->rank == 0 && large > 0) {
+        channelise_pipeline_range(p->pass.pipeline, i, &large, &small);
+        large = sum_u64_all(p->pass.comm, large);
+        small = sum_u64_all(p->pass.comm, small);
+        if (p->pass.rank == 0 && large > 0) {
             report_warn("%s: %s powers are infinite: beyond 3.4e38, the largest 32-bit float: the "
                         "archive's volts are too large",
-                        run->job->products[i].file, units_count(large, count));
+                        p->pass.job->products[i].file, units_count(large, count));
         }
-        if (run->rank == 0 && small > 0) {
+        if (p->pass.rank == 0 && small > 0) {
             report_warn(
                 "%s: %s powers are 0 or have lost digits: below 1.2e-38, the smallest whole "
                 "32-bit float: the archive's volts are too small",
-                run->job->products[i].file, units_count(small, count));
+                p->pass.job->products[i].file, units_count(small, count));
         }
     }
 }
 
-static struct run_times pass_times_of(const struct run *run, double before, double total)
+static struct run_times pass_times_of(const struct channelise_pass *p, double before, double total)
 {
-    struct pipeline_seconds spent = pipeline_seconds(run->pass.pipeline);
+    struct pipeline_seconds spent = pipeline_seconds(p->pass.pipeline);
     return (struct run_times){.total = total,
                               .before = before,
                               .read = spent.read,
                               .compute = spent.compute,
                               .write = spent.write,
-                              .samples = (double)run->archive->samples * run->archive->nstreams,
-                              .in_bytes = (double)run->work->input_bytes,
-                              .out_bytes = (double)outputs_bytes(run->pass.outputs)};
+                              .samples = (double)p->archive->samples * p->archive->nstreams,
+                              .in_bytes = (double)p->work->input_bytes,
+                              .out_bytes = (double)outputs_bytes(p->pass.outputs)};
 }
 
 /* Says where the times went, to whom it was asked for. */
-static status_t pass_conclude(const struct run *run, const struct run_options *options,
-                              double before, double total, double after)
+static status_t pass_conclude(const struct channelise_pass *p, double before, double total,
+                              double after)
 {
     status_t st = STATUS_OK;
-    if (options->times) {
-        *options->times = pass_times_of(run, before, total);
-        options->times->after = after;
-    } else if (run->rank == 0) {
-        TRY(pass_summarise(run, total));
+    struct run_times *times = p->pass.options->times;
+    if (times) {
+        *times = pass_times_of(p, before, total);
+        times->after = after;
+    } else if (p->pass.rank == 0) {
+        TRY(pass_summarise(p, total));
     }
 out:
     return st;
 }
 
 status_t channelise_pass_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
-                             const struct run_options *options, double started,
-                             struct device_carry *between)
+                             const struct run_options *options, const struct resume *skip,
+                             double started, struct device_carry *between)
 {
     status_t st = STATUS_OK;
-    struct run run = {
-        .comm = comm, .job = job, .archive = archive, .pass.comm = comm, .between = between};
-    MPI_Comm_rank(comm, &run.rank);
-    run.pass.rank = run.rank;
-    MPI_Comm_size(comm, &run.size);
-    TRY(pass_prepare_all(&run, options));
+    struct dedisperse_pass later[JOB_DEDISPERSE] = {{.number = 0}};
+    struct channelise_pass p = {
+        .archive = archive, .between = between, .skip = skip, .later = later};
+    pass_begin(&p.pass, comm, job, options);
+    TRY(pass_prepare_all(&p));
     double ready = clock_now();
     if (options->before) {
-        TRY(options->before(options->context, comm, run.work, run.backend));
+        TRY(options->before(options->context, comm, p.work, p.backend));
     }
     double begun = clock_now();
-    pass_say_where_it_goes_on(&run.pass);
-    run.pass.in_bytes = run.work->input_bytes;
-    TRY(pass_work_off_all(&run.pass, options->progress));
+    pass_say_where_it_goes_on(&p.pass);
+    TRY(pass_work_off_all(&p.pass));
     double worked = clock_now();
-    TRY(agree_all(comm, run.rank == 0 ? archive_check_unchanged(archive) : STATUS_OK));
-    TRY(pass_finish_all(&run.pass));
-    for (uint32_t i = 0; i < job->nproducts && run.rank == 0; i++) {
-        between->files[i] = *outputs_identity(run.pass.outputs, i);
+    TRY(agree_all(comm, p.pass.rank == 0 ? archive_check_unchanged(archive) : STATUS_OK));
+    TRY(pass_finish_all(&p.pass));
+    for (uint32_t i = 0; i < job->nproducts && p.pass.rank == 0; i++) {
+        between->files[i] = *outputs_identity(p.pass.outputs, i);
     }
     double ended = clock_now();
-    pass_warn_of_range_all(&run);
-    st = pass_conclude(&run, options, ready - started, ended - begun + ready - started,
-                       ended - worked);
+    pass_warn_of_range_all(&p);
+    st = pass_conclude(&p, ready - started, ended - begun + ready - started, ended - worked);
     TRY(agree_all(comm, st));
-    if (device_carry_leave(between, run.backend, run.work)) {
-        run.backend = NULL;
+    if (device_carry_leave(between, p.backend, p.work)) {
+        p.backend = NULL;
     }
-    st = run.rank == 0 ? pass_judge_holes(&run.pass) : STATUS_OK;
-    TRY(agree_all(comm, st));
+    TRY(agree_all(comm, p.pass.rank == 0 ? pass_judge_holes(&p.pass) : STATUS_OK));
 out:
-    if (run.rank == 0 && st != STATUS_OK && st != STATUS_STOPPED && st != STATUS_HOLES) {
-        pass_say_what_is_kept(&run.pass);
-    }
-    pass_run_end(&run);
+    pass_end_later(&p);
+    channelise_pass_end(&p, st);
     return st;
 }

@@ -4,12 +4,32 @@
 
 #include "archive/archive.h"
 #include "pipeline/device_carry.h"
-#include "run/run.h"
+#include "run/dedisperse_pass.h"
 
-/* Collective. `started`: when the run was (clock_now()); power that is to be dedispersed stays
- * `between` the passes, too. Fails as run_job_all(). */
+struct channelise_pass {
+    struct pass pass;
+    const struct archive *archive;
+    struct channelise_plan *work;
+    struct text arithmetic;
+    uint64_t block; /* spectra of all streams, as tuned; 0: as suits */
+    backend_t *backend;
+    struct device_carry *between;
+    /* Alone, or on rank 0: the dedispersions that are left to do, of what it makes. */
+    const struct resume *skip;
+    struct dedisperse_pass *later; /* [job->ndedisperse], for dedisperse_pass_end() */
+};
+
+/* Plans it, as suits or as it was begun, and the later dedispersions; claims its products, or only
+ * looks (run/pass.h). Then pass.making is planned when it is alone. Fails with USAGE, DATA.
+ * Collective. */
+status_t channelise_pass_plan_all(struct channelise_pass *p);
+
+/* Does it. `started`: when the run was (clock_now()); power that is to be dedispersed stays
+ * `between` the passes, too. Fails as run_job_all(). Collective. */
 status_t channelise_pass_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
-                             const struct run_options *options, double started,
-                             struct device_carry *between);
+                             const struct run_options *options, const struct resume *skip,
+                             double started, struct device_carry *between);
+
+void channelise_pass_end(struct channelise_pass *p, status_t st);
 
 #endif

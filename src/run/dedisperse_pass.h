@@ -2,36 +2,42 @@
 #ifndef VOLTMILL_RUN_DEDISPERSE_PASS_H
 #define VOLTMILL_RUN_DEDISPERSE_PASS_H
 
-#include "output/output_spec.h"
 #include "pipeline/device_carry.h"
 #include "plan/channelise_plan.h"
+#include "run/pass.h"
 #include "run/resume.h"
-#include "run/run.h"
 
-#include "job/job.h"
+struct dedisperse_pass {
+    struct pass pass;
+    uint32_t number;
+    struct fbh5 *fbh5;
+    struct dedisperse_plan *plan; /* NULL: not planned */
+    int is_foreseen;              /* another process, or a later pass, will claim its product */
+    backend_t *opened;            /* its own; NULL: an earlier pass's */
+    backend_t *backend;           /* either */
+    const struct device_carry *between;
+};
 
-/* The filterbank of dedispersion `number`, on all ranks; for fbh5_destroy(). */
-struct fbh5;
-status_t dedisperse_pass_open_filterbank_all(MPI_Comm comm, const struct job *job, uint32_t number,
-                                             struct fbh5 **out);
+/* Alone, before the first pass: plans those that are left to do (or all, when nothing is), of what
+ * `work` makes or (NULL) of filterbanks that are there, as their passes will: fails as they would.
+ *
+ *   out   [job->ndedisperse], zeroed; for dedisperse_pass_end() in any case */
+status_t dedisperse_pass_foresee(const struct pass *like, const struct resume *skip,
+                                 const struct channelise_plan *work, struct dedisperse_pass *out);
 
-/* Before the filter bank begins (alone): whether the dedispersions of what it makes can be done.
- * Fails with USAGE. */
-status_t dedisperse_pass_check(const struct channelise_plan *work);
+/* Measures them as pass_measure(). */
+status_t dedisperse_pass_measure(struct dedisperse_pass *passes, uint32_t count, struct room *room);
 
-/* Before any file of them is made (alone): whether there is room for the filter bank's products and
- * for the series of what it makes, together. Fails with NO_SPACE. */
-status_t dedisperse_pass_check_room(const struct channelise_plan *work,
-                                    const struct output_spec *making);
+/* Before the first pass, when the filterbanks of all that are left are there: whether they can be
+ * done, and have room. Collective. Fails with USAGE, NO_SPACE, DATA. */
+status_t dedisperse_pass_check_all(MPI_Comm comm, const struct job *job,
+                                   const struct run_options *options, const struct resume *skip);
 
-/* The same for dedispersions of a filterbank that is there, those that are not complete,
- * and for their room. Collective. Fails with USAGE, NO_SPACE, DATA. */
-status_t dedisperse_pass_check_filterbank_all(MPI_Comm comm, const struct job *job,
-                                              const struct resume *skip);
-
-/* One of them, from its plan to its product; what the passes before have left in `between` is used.
+/* Does one, from its plan to its product; what the passes before have left in `between` is used.
  * Collective. Fails as run_job_all(). */
 status_t dedisperse_pass_all(MPI_Comm comm, const struct job *job, uint32_t number,
                              const struct run_options *options, const struct device_carry *between);
+
+void dedisperse_pass_end(struct dedisperse_pass *p, status_t st);
 
 #endif

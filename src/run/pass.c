@@ -1,3 +1,5 @@
+/* Planning and working off a pass, whatever its stage: between the driver, which gives out chunks,
+ * the pipeline, which makes them, and the outputs, which keep them. */
 #include "run/pass.h"
 
 #include "base/display.h"
@@ -5,56 +7,104 @@
 #include "ranks/agree.h"
 #include "ranks/liveness.h"
 #include "ranks/stop.h"
+#include "run/share.h"
 
 #include <stdio.h>
 
-void pass_end(struct pass *pass)
+void pass_limit(struct pass *pass, enum backend_kind backend)
 {
-    pipeline_destroy(pass->pipeline);
-    outputs_destroy(pass->outputs);
-    output_spec_free(&pass->making);
-    pass->outputs = NULL;
+    /* A block takes a second or so, but a file system may be away for minutes and come back. The
+     * reference works in the main thread, for minutes at a block. */
+    static const double default_patience = 300;
+    double otherwise = backend_abilities(backend)->is_reference ? 0 : default_patience;
+    pass->patience = pass->options->patience < 0 ? otherwise : pass->options->patience;
 }
 
-/* "12 of 40 chunks" */
-static void pass_count_done(const struct pass *pass, char out[2 * UNITS_TEXT + 16])
+const char *pass_count_done(const struct pass *pass, char text[PASS_TEXT])
 {
     char done[UNITS_TEXT];
     char all[UNITS_TEXT];
-    snprintf(out, 2 * UNITS_TEXT + 16, "%s of %s chunks",
-             units_count(outputs_done(pass->outputs), done),
+    snprintf(text, PASS_TEXT, "%s of %s chunks", units_count(outputs_done(pass->outputs), done),
              units_count(chunk_count(&pass->making.chunking), all));
+    return text;
 }
 
-status_t pass_check_same_plan_all(MPI_Comm comm, const struct chunking *mine)
+void pass_begin(struct pass *pass, MPI_Comm comm, const struct job *job,
+                const struct run_options *options)
 {
-    status_t st = STATUS_OK;
+    int local_rank;
+    pass->comm = comm;
+    pass->rank = agree_rank(comm);
+    pass->job = job;
+    pass->options = options;
+    local_ranks_all(comm, &local_rank, &pass->local_size);
+}
+
+struct pass_means pass_means_all(const struct pass *pass, enum backend_kind wanted)
+{
+    const struct outputs_begun *begun = &pass->begun;
+    enum backend_kind kind = wanted == BACKEND_AUTO && begun->is_begun ? begun->backend : wanted;
+    struct pass_means means = {.threads = channelise_plan_threads(pass->job, pass->local_size),
+                               .begun = begun->is_begun ? &begun->chunking : NULL};
+    means.backend = share_settle_backend_all(pass->comm, kind);
+    means.most_threads = most_u32_all(pass->comm, means.threads);
+    return means;
+}
+
+status_t pass_same_plan_all(const struct pass *pass, status_t st, const struct chunking *mine)
+{
+    TRY(agree_all(pass->comm, st));
     struct chunking first = *mine;
-    share_bytes_all(comm, &first, sizeof first);
+    share_bytes_all(pass->comm, &first, sizeof first);
     if (first.spectra != mine->spectra || first.chunk_spectra != mine->chunk_spectra ||
         first.streams != mine->streams || first.group_streams != mine->group_streams) {
         st = report_fail(STATUS_USAGE, "this rank plans other chunks than rank 0: do all run the "
                                        "same program?");
     }
-    return agree_all(comm, st);
+    TRY(agree_all(pass->comm, st));
+out:
+    return st;
+}
+
+status_t pass_claim_all(struct pass *pass)
+{
+    const struct outputs_options claim = {.force = pass->options->force,
+                                          .restart = pass->options->restart};
+    if (pass->is_complete) {
+        return STATUS_OK;
+    }
+    return pass->comm == MPI_COMM_NULL
+               ? outputs_foresee(&pass->making, &claim, &pass->begun, &pass->outputs)
+               : outputs_claim_all(pass->comm, &pass->making, &claim, &pass->begun, &pass->outputs);
+}
+
+status_t pass_measure(struct pass *pass, struct room *room)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t i = 0; i < pass->making.count; i++) {
+        TRY(room_measure(&pass->making, i, &pass->bytes[i]));
+        TRY(pass->is_complete ? STATUS_OK
+                              : room_add(room, pass->making.items[i].file, pass->bytes[i]));
+    }
+out:
+    return st;
 }
 
 void pass_say_where_it_goes_on(struct pass *pass)
 {
-    char count[2 * UNITS_TEXT + 16];
+    char count[PASS_TEXT];
     if (pass->rank == 0 && pass->begun.is_begun) {
         pass->before = outputs_done(pass->outputs);
-        pass_count_done(pass, count);
-        report_note("%s are done: goes on from there", count);
+        report_note("%s are done: goes on from there", pass_count_done(pass, count));
     }
 }
 
-void pass_say_what_is_kept(const struct pass *pass)
+static void pass_say_what_is_kept(const struct pass *pass)
 {
-    char count[2 * UNITS_TEXT + 16];
+    char count[PASS_TEXT];
     if (pass->outputs && outputs_done(pass->outputs) > 0) {
-        pass_count_done(pass, count);
-        report_note("%s are done: the same command goes on from there", count);
+        report_note("%s are done: the same command goes on from there",
+                    pass_count_done(pass, count));
     }
 }
 
@@ -171,10 +221,10 @@ status_t pass_finish_all(const struct pass *pass)
     return pass_work_within_limit_all(pass, finished, outputs_finish_all);
 }
 
-status_t pass_work_off_all(struct pass *pass, double every)
+status_t pass_work_off_all(struct pass *pass)
 {
     status_t st = STATUS_OK;
-    char count[2 * UNITS_TEXT + 16];
+    char count[PASS_TEXT];
     uint64_t chunks = chunk_count(&pass->making.chunking);
     pipeline_limit(pass->pipeline, pass->patience);
     struct driver_work work = {.chunks = chunks,
@@ -192,7 +242,7 @@ status_t pass_work_off_all(struct pass *pass, double every)
                                .timeout = pass->patience,
                                .file = pass->making.items[0].file,
                                .settle = pass_settle};
-    struct progress progress = {.every = every,
+    struct progress progress = {.every = pass->options->progress,
                                 .what = "chunks",
                                 .total = chunks,
                                 .before = pass->before,
@@ -200,8 +250,7 @@ status_t pass_work_off_all(struct pass *pass, double every)
                                 .out_bytes = outputs_bytes(pass->outputs)};
     st = driver_run_all(pass->comm, &work, &progress);
     if (st == STATUS_STOPPED && pass->rank == 0) {
-        pass_count_done(pass, count);
-        report_fail(st, "%s are done; the same command goes on", count);
+        report_fail(st, "%s are done; the same command goes on", pass_count_done(pass, count));
     }
     return st;
 }
@@ -225,4 +274,14 @@ status_t pass_judge_holes(const struct pass *pass)
                 : "rows are NaN: their input could not be read");
 out:
     return st;
+}
+
+void pass_end(struct pass *pass, status_t st)
+{
+    if (pass->rank == 0 && st != STATUS_OK && st != STATUS_STOPPED && st != STATUS_HOLES) {
+        pass_say_what_is_kept(pass);
+    }
+    pipeline_destroy(pass->pipeline);
+    outputs_destroy(pass->outputs);
+    output_spec_free(&pass->making);
 }

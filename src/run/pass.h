@@ -1,35 +1,73 @@
 /* A pass: some stage makes the rows of some products, chunk by chunk, on all ranks. What all such
- * stages share of a run: the driver, the outputs and their journals, stops and failures. */
+ * stages share of a run: planning, the driver, the outputs and their journals, stops and failures.
+ *
+ * A pass of MPI_COMM_NULL is planned by one process alone, which looks at what is there and makes
+ * nothing: that is how `voltmill plan` knows what a run does, and a run what its later passes do.
+ */
 #ifndef VOLTMILL_RUN_PASS_H
 #define VOLTMILL_RUN_PASS_H
 
+#include "base/units.h"
 #include "output/outputs.h"
+#include "output/room.h"
 #include "pipeline/pipeline.h"
+#include "run/run.h"
 
 struct pass {
     MPI_Comm comm;
     int rank;
+    int local_size;  /* ranks of a machine that will do it */
+    int is_complete; /* only planned: its products are there, and stay */
+    const struct job *job;
+    const struct run_options *options;
     struct output_spec making;
     struct outputs_begun begun;
     outputs_t *outputs;
+    uint64_t bytes[MOST_OUTPUTS]; /* of each product's file, all of it */
     double patience; /* seconds without a sign of work after which something hangs; 0: no end */
     uint64_t before; /* chunks that earlier runs have done */
     uint64_t in_bytes;
     pipeline_t *pipeline; /* makes the rows; the pass's to end */
 };
 
-/* Chunks go by number, so a rank that cut otherwise would write other rows: never begin then. Fails
- * with USAGE. Collective. */
-status_t pass_check_same_plan_all(MPI_Comm comm, const struct chunking *mine);
+/* Collective. */
+void pass_begin(struct pass *pass, MPI_Comm comm, const struct job *job,
+                const struct run_options *options);
+
+/* What a stage plans with: a backend, and numbers of threads: this rank's, and that of the rank
+ * with the most, for whom the one plan of all ranks is made. */
+struct pass_means {
+    enum backend_kind backend;
+    uint32_t threads, most_threads;
+    const struct chunking *begun; /* chunks as an earlier run has cut them, or NULL */
+};
+/* AUTO is the backend that it was begun with, else what all ranks have. Collective. */
+struct pass_means pass_means_all(const struct pass *pass, enum backend_kind wanted);
+
+/* Ends the planning of `mine`, which went as `st` says on this rank. Chunks go by number, so a rank
+ * that cut otherwise would write other rows: never begin then. Fails with USAGE. Collective. */
+status_t pass_same_plan_all(const struct pass *pass, status_t st, const struct chunking *mine);
+
+/* Claims the products of pass->making, or only looks: pass->begun says what there is to go on with.
+ * Fails as outputs_claim_all(). Collective. */
+status_t pass_claim_all(struct pass *pass);
+
+/* Alone, when pass->making is planned: measures the files, and adds those that are not complete to
+ * the room of others. Fails with DATA, USAGE. */
+status_t pass_measure(struct pass *pass, struct room *room);
+
+/* Settles the patience: the options', or what suits the backend. */
+void pass_limit(struct pass *pass, enum backend_kind backend);
+
+/* "12 of 40 chunks": done before, or by now. */
+enum { PASS_TEXT = 2 * UNITS_TEXT + 16 };
+const char *pass_count_done(const struct pass *pass, char text[PASS_TEXT]);
 
 /* On rank 0: says that it goes on with what earlier runs have done, if it does. */
 void pass_say_where_it_goes_on(struct pass *pass);
 
-/* Works off what is not done; `every`: seconds between lines of progress. Collective. */
-status_t pass_work_off_all(struct pass *pass, double every);
-
-/* On rank 0, after a failure. */
-void pass_say_what_is_kept(const struct pass *pass);
+/* Works off what is not done. Collective. */
+status_t pass_work_off_all(struct pass *pass);
 
 /* outputs_open_all() and outputs_finish_all() within the pass's patience: end the process when they
  * take longer. */
@@ -39,6 +77,7 @@ status_t pass_finish_all(const struct pass *pass);
 /* On rank 0, when all is done: fails with HOLES when rows are NaN for want of input. */
 status_t pass_judge_holes(const struct pass *pass);
 
-void pass_end(struct pass *pass);
+/* `st`: how it ended; rank 0 says what is kept after a failure. Takes one that was never begun. */
+void pass_end(struct pass *pass, status_t st);
 
 #endif

@@ -1,70 +1,17 @@
+/* One pass of a job after the other, and what is said of them. */
 #include "run/run.h"
 
 #include "base/clock.h"
-#include "base/text.h"
-#include "job/yaml/yaml_file.h"
-#include "output/protect.h"
 #include "ranks/agree.h"
 #include "ranks/progress.h"
 #include "ranks/stop.h"
-#include "run/channelise_pass.h"
-#include "run/dedisperse_pass.h"
-#include "run/resume.h"
-#include "run/share.h"
+#include "run/run_plan.h"
 #include "tune/budget.h"
-#include "tune/store.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { HOLES_BYTES = 4096 };
-
-/* A block takes a second or so, but a file system may be away for minutes and come back. */
-static const double default_patience = 300;
-
-/* The reference works in the main thread, for minutes at a block. */
-double run_patience(const struct run_options *options, enum backend_kind backend)
-{
-    double otherwise = backend_abilities(backend)->is_reference ? 0 : default_patience;
-    return options->patience < 0 ? otherwise : options->patience;
-}
-
-/* Before anything is made, removed or truncated. */
-static status_t run_protect_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
-                                const struct run_options *options)
-{
-    int rank;
-    MPI_Comm_rank(comm, &rank);
-    char *own = rank == 0 && options->tune && !options->database ? store_own() : NULL;
-    const struct protect_other others[] = {
-        {"--database", options->database}, {"--csv", options->csv}, {"the database", own}};
-    status_t st = rank == 0 ? protect_job(job, archive, others, 3) : STATUS_OK;
-    free(own);
-    return agree_all(comm, st);
-}
-
-/* What is left to do, as rank 0 sees it, on all ranks. */
-static status_t run_find_left_all(MPI_Comm comm, const struct job *job,
-                                  const struct archive *archive, const struct run_options *options,
-                                  struct resume *out)
-{
-    status_t st = STATUS_OK;
-    int rank;
-    MPI_Comm_rank(comm, &rank);
-    if (rank == 0) {
-        struct resume_options skip = {.force = options->force};
-        st = resume_find(job, archive, &skip, out);
-    }
-    TRY(agree_all(comm, st));
-    share_bytes_all(comm, out, sizeof *out);
-    REQUIRE(!options->times || !out->channelise || !archive, STATUS_USAGE,
-            "%s exists already: --force replaces it", job_file(job, 0));
-    REQUIRE(!options->times || job->ndedisperse == 0, STATUS_USAGE,
-            "%s: bench run times filter banks, not dedispersions", job->path);
-out:
-    return st;
-}
 
 static void run_say_what_is_complete(const struct job *job, const struct resume *skip, int rank)
 {
@@ -136,14 +83,14 @@ static status_t run_passes_all(MPI_Comm comm, const struct job *job, const struc
         if (options->tune) {
             options->tune->problems += 2; /* the filter bank, and its blocks */
         }
-        st = channelise_pass_all(comm, job, archive, options, started, &between);
+        st = channelise_pass_all(comm, job, archive, options, skip, started, &between);
         TRY(run_put_off_holes(st, holes));
     }
     int rank;
     MPI_Comm_rank(comm, &rank);
     TRY(agree_all(comm, rank == 0 ? device_carry_note_found(&between, job) : STATUS_OK));
-    if (job->channels == 0) {
-        TRY(dedisperse_pass_check_filterbank_all(comm, job, skip));
+    if (skip->channelise) {
+        TRY(dedisperse_pass_check_all(comm, job, options, skip));
     }
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         if (!skip->dedisperse[i]) {
@@ -162,30 +109,19 @@ out:
 status_t run_job_all(MPI_Comm comm, const struct run_options *options)
 {
     status_t st = STATUS_OK;
-    struct text text = {0};
-    struct job *job = NULL;
-    struct archive *archive = NULL;
-    struct resume skip = {.channelise = 0};
+    struct run_begin begun;
     double started = clock_now();
     int rank;
     MPI_Comm_rank(comm, &rank);
     stop_begin(rank == 0);
-    if (rank == 0) {
-        st = text_read_file(&text, options->path, YAML_FILE_BYTES);
-    }
-    TRY(share_job_all(comm, st, options->path, &text, options->sets, options->nsets, options->each,
-                      &job, &archive));
-    TRY(run_protect_all(comm, job, archive, options));
-    TRY(run_find_left_all(comm, job, archive, options, &skip));
-    if (skip.all) {
-        TRY(run_conclude_all(comm, job, options));
+    TRY(run_begin_all(comm, options, &begun));
+    if (begun.left.all) {
+        TRY(run_conclude_all(comm, begun.job, options));
     } else {
-        run_say_what_is_complete(job, &skip, rank);
-        TRY(run_passes_all(comm, job, archive, options, &skip, started));
+        run_say_what_is_complete(begun.job, &begun.left, rank);
+        TRY(run_passes_all(comm, begun.job, begun.archive, options, &begun.left, started));
     }
 out:
-    archive_destroy(archive);
-    job_destroy(job);
-    text_free(&text);
+    run_begin_free(&begun);
     return st;
 }

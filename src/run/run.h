@@ -49,9 +49,6 @@ struct run_options {
     struct run_times *times;
 };
 
-/* The options' patience, or what suits the backend. */
-double run_patience(const struct run_options *options, enum backend_kind backend);
-
 /* Goes on where an earlier run of the same job has ended. Collective; every rank gets the same
  * status: STOPPED when a signal asked for it (ranks/stop.h). Rank 0 prints a summary on stdout. */
 status_t run_job_all(MPI_Comm comm, const struct run_options *options);

@@ -11,13 +11,10 @@ static status_t share_archive_all(MPI_Comm comm, const struct job *job, struct a
     status_t st = STATUS_OK;
     struct text packed = {0};
     struct archive *archive = NULL;
-    int rank;
-    MPI_Comm_rank(comm, &rank);
+    int rank = agree_rank(comm);
     if (rank == 0) {
         st = archive_open(job, &archive);
-        if (st == STATUS_OK) {
-            st = archive_pack(archive, &packed);
-        }
+        st = st == STATUS_OK ? archive_pack(archive, &packed) : st;
     }
     TRY(agree_all(comm, st));
     TRY(share_text_all(comm, &packed));
@@ -55,10 +52,9 @@ out:
 
 enum backend_kind share_settle_backend_all(MPI_Comm comm, enum backend_kind wanted)
 {
-    int has_gpu = wanted == BACKEND_AUTO && backend_has_gpu();
-    int all_have = 0;
-    MPI_Allreduce(&has_gpu, &all_have, 1, MPI_INT, MPI_MIN, comm);
-    return wanted != BACKEND_AUTO ? wanted : backend_automatic(all_have);
+    uint32_t lacks_gpu = wanted == BACKEND_AUTO && !backend_has_gpu();
+    uint32_t any_lacks = most_u32_all(comm, lacks_gpu);
+    return wanted != BACKEND_AUTO ? wanted : backend_automatic(!any_lacks);
 }
 
 /* Devices of two kinds could round differently, and the product would depend on the ranks. */

@@ -324,15 +324,14 @@ if mkdir tiny && mount -t tmpfs -o size=3m,mode=777 tmpfs tiny 2>/dev/null; then
     fails "no space for the coefficients" 3 "$space" "$voltmill" run job.yaml "${large[@]}" \
         --set channelise.channels=65536 --set channelise.taps=60
     same "no space for the coefficients: nothing is left behind" "" "$(ls tiny)"
-    "$voltmill" plan job.yaml "${large[@]}" >stdout 2>stderr
-    same "plan only warns of it" 0 $?
-    same "plan says how much" 1 "$(grep -c '^warning: there is no room for the products: .* MiB needed, .* MiB free' stderr)"
+    fails "plan refuses it, too" 3 "$space" "$voltmill" plan job.yaml "${large[@]}"
+    same "but says all there is to say before" tiny/ "$(sed -n '/^space/,$s/^  \([^ ]*\) .* needed, .*/\1/p' stdout | xargs)"
     # All of a file counts, to the byte, and all files of a job together.
     coefficients=(--set channelise.channels=4096 --set channelise.taps=100 --set 'products.0={kind: power, file: tiny/out.h5, integrate: 100}')
     "$voltmill" plan job.yaml "${large[@]}" "${coefficients[@]}" >stdout 2>stderr
-    needed=$(sed -n 's/^warning: there is no room for the products: \(.* MiB\) needed, .*/\1/p' stderr)
+    needed=$(cat stderr)
     fails "no space beside the rows" 3 "$space" "$voltmill" run job.yaml "${large[@]}" "${coefficients[@]}"
-    same "plan and run count alike" "$needed" "$(sed -n 's/^error: .* bytes (\([^)]*\)), .*/\1/p' stderr)"
+    same "plan and run count alike" "$needed" "$(cat stderr)"
     "$voltmill" plan job.yaml "${large[@]}" "${coefficients[@]}" --set products.0.file=whole.h5 >stdout 2>stderr
     "$voltmill" run job.yaml "${large[@]}" "${coefficients[@]}" --set products.0.file=whole.h5 >output 2>&1
     same "and as the file is" "$(sed -n 's/^  whole\.h5: .*, \([0-9.]* MiB\)$/\1/p' stdout)" \
@@ -343,9 +342,7 @@ if mkdir tiny && mount -t tmpfs -o size=3m,mode=777 tmpfs tiny 2>/dev/null; then
     large[3]='products.0={kind: power, file: first.h5}'
     large[5]='input.layout={dataset: /x, axes: "time,reim", sample_rate_hz: 1e6, freq_hz: 400e6}'
     large+=(--set 'dedisperse={dm: {start: 0, step: 0.1, count: 100}, file: tiny/series.h5}')
-    "$voltmill" plan job.yaml "${large[@]}" >stdout 2>stderr
-    same "nor are series too large for plan" 0 $?
-    same "plan says how much they need" 1 "$(grep -c '^warning: there is no room for the products: .* MiB needed, .* MiB free' stderr)"
+    fails "nor for series: plan" 3 "no space for tiny/series.h5" "$voltmill" plan job.yaml "${large[@]}"
     same "plan says what each folder needs" "./ tiny/" "$(sed -n '/^space/,$s/^  \([^ ]*\) .* needed, .*/\1/p' stdout | xargs)"
     dd if=/dev/zero of=tiny/filler bs=64k count=47 2>/dev/null
     cat >synth.yaml <<'END'

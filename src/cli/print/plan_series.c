@@ -1,5 +1,5 @@
-/* What `plan` says of one dedispersion. */
-#include "cli/print/plan_parts.h"
+/* Prints a planned dedispersion. */
+#include "cli/print/plan_job.h"
 
 #include "base/display.h"
 #include "base/memory.h"
@@ -7,13 +7,10 @@
 #include "cli/print/elsewhere.h"
 #include "io/file.h"
 #include "output/journal/journal.h"
-#include "plan/dedisperse_plan.h"
-#include "run/dedisperse_pass.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
-static void plan_print_dedispersion(const struct dedisperse_plan *d, uint64_t bytes)
+static void series_print(const struct dedisperse_plan *d, uint64_t bytes)
 {
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
@@ -61,7 +58,7 @@ static void plan_print_dedispersion(const struct dedisperse_plan *d, uint64_t by
 }
 
 /* What is begun goes by what its filterbank was then, and another one will be made. */
-static status_t plan_warn_of_begun(const char *file, const char *filterbank)
+static status_t series_warn_of_begun(const char *file, const char *filterbank)
 {
     status_t st = STATUS_OK;
     enum journal_state state;
@@ -80,65 +77,19 @@ out:
     return st;
 }
 
-/* One that goes on with what was begun is planned as that was. */
-static status_t plan_as_begun(const struct job *job, uint32_t number, const struct fbh5 *fbh5,
-                              const struct outputs_begun *begun, struct dedisperse_plan **plan)
+status_t plan_series_print(const struct dedisperse_pass *series)
 {
     status_t st = STATUS_OK;
-    enum backend_kind backend = job->dedisperse[number].backend;
-    if (begun->is_begun && backend == BACKEND_AUTO) {
-        backend = begun->backend;
+    const char *file = series->plan->what->file;
+    char done[PASS_TEXT];
+    if (series->is_foreseen && !series->pass.options->restart) {
+        TRY(series_warn_of_begun(file, series->fbh5->path));
     }
-    dedisperse_plan_destroy(*plan);
-    *plan = NULL;
-    TRY(dedisperse_plan_create(job, number, fbh5, backend_settle(backend),
-                               channelise_plan_threads(job, 1),
-                               begun->is_begun ? &begun->chunking : NULL, plan));
+    series_print(series->plan, series->pass.bytes[0]);
+    TRY(series->is_foreseen ? STATUS_OK : elsewhere_of_filterbank(series->fbh5));
+    if (series->pass.begun.is_begun) {
+        display_print("  goes on       %s are done\n", pass_count_done(&series->pass, done));
+    }
 out:
-    return st;
-}
-
-status_t plan_dedispersion(const struct job *job, uint32_t number,
-                           const struct channelise_plan *work,
-                           const struct outputs_options *options, struct room *room)
-{
-    status_t st = STATUS_OK;
-    const struct job_dedisperse *what = &job->dedisperse[number];
-    struct fbh5 *fbh5 = NULL;
-    struct dedisperse_plan *plan = NULL;
-    struct output_spec making = {0};
-    outputs_t *outputs = NULL;
-    struct outputs_begun begun = {0};
-    uint64_t bytes = 0;
-    if (work) {
-        TRY(dedisperse_plan_foresee(work, what->input, &fbh5));
-    } else {
-        TRY(fbh5_open(job_filterbank(job, number), &fbh5));
-        TRY(fbh5_load_band(fbh5));
-    }
-    TRY(plan_as_begun(job, number, fbh5, &begun, &plan));
-    TRY(output_spec_of_series(job, number, fbh5->path, fbh5, &making));
-    if (options && work) {
-        TRY(outputs_check(&making, options->force));
-        TRY(options->restart ? STATUS_OK : plan_warn_of_begun(what->file, fbh5->path));
-    } else if (options) {
-        TRY(outputs_foresee(&making, options, &begun, &outputs));
-    }
-    if (begun.is_begun) {
-        TRY(plan_as_begun(job, number, fbh5, &begun, &plan));
-        output_spec_plan_series(&making, plan);
-        TRY(outputs_foresee_plan(outputs));
-    }
-    output_spec_plan_series(&making, plan);
-    TRY(room_measure(&making, 0, &bytes));
-    plan_print_dedispersion(plan, bytes);
-    TRY(work ? STATUS_OK : elsewhere_of_filterbank(fbh5));
-    plan_print_begun(outputs, &begun);
-    TRY(options ? room_add(room, what->file, bytes) : STATUS_OK);
-out:
-    outputs_destroy(outputs);
-    output_spec_free(&making);
-    dedisperse_plan_destroy(plan);
-    fbh5_destroy(fbh5);
     return st;
 }

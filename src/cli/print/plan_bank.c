@@ -1,0 +1,179 @@
+/* Prints a planned filter bank: archive, channels, what the filter does to tones, chunks, products.
+ */
+#include "base/display.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/print/describe.h"
+#include "cli/print/elsewhere.h"
+#include "cli/print/plan_job.h"
+#include "dsp/filter_report.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* From one channel to the next. */
+static double bank_channel_hz(const struct channelise_plan *work)
+{
+    return archive_chan_width_hz(work->archive) / work->channelise.channels;
+}
+
+/* So many channels in Hz, to as many digits as are said of them. */
+static const char *bank_width(double channels, const struct channelise_plan *work,
+                              char text[UNITS_TEXT])
+{
+    char digits[32];
+    snprintf(digits, sizeof digits, "%.4g", channels * bank_channel_hz(work));
+    return units_hertz(strtod(digits, NULL), text);
+}
+
+static void bank_print_work(const struct channelise_plan *work)
+{
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    const struct chunking *chunking = &work->chunking;
+    const struct channelise_spec *spec = &work->channelise;
+    display_print("filter bank\n");
+    display_print("  channels      %u of %s", spec->channels,
+                  units_hertz(bank_channel_hz(work), a));
+    if (spec->nchannels != spec->channels) {
+        display_print(", the central %u of each coarse channel kept", spec->nchannels);
+    }
+    display_print("\n  taps          %u, window %s", spec->taps,
+                  window_name(work->job->window.kind));
+    if (work->job->window.kind == WINDOW_KAISER) {
+        display_print(":%g", work->job->window.kaiser_beta);
+    }
+    display_print(", cutoff %g, normalise %s, order %s\n", work->job->cutoff,
+                  normalise_name(work->job->normalise), order_name(work->job->order));
+    display_print("  raw spectra   %s of %s samples, giving %s %s of each stream\n",
+                  units_count(work->raw_spectra, a), units_count(work->samples_per_spectrum, b),
+                  units_count(chunking->spectra, (char[UNITS_TEXT]){0}),
+                  units_plural(chunking->spectra, "spectrum", "spectra"));
+}
+
+/* A level that may be beyond what numbers can tell. */
+static void bank_print_decibels(const char *name, double value, const char *what)
+{
+    char level[32] = "total";
+    if (isfinite(value)) {
+        snprintf(level, sizeof level, "%.2f dB", value);
+    }
+    display_print("  %-13s %s %s\n", name, level, what);
+}
+
+static status_t bank_print_filter(const struct channelise_plan *work)
+{
+    status_t st = STATUS_OK;
+    struct filter_report report;
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    TRY(filter_report_make(work->coeff, work->channelise.taps, (uint32_t)work->samples_per_spectrum,
+                           &report));
+    display_print("filter (frequencies in channels)\n");
+    bank_print_decibels("ripple", report.ripple_db, "within +-0.25");
+    display_print("  %-13s %.4f (%s) at -3 dB, %.4f (%s) at -6 dB\n", "width", report.width_3db,
+                  bank_width(report.width_3db, work, a), report.width_6db,
+                  bank_width(report.width_6db, work, b));
+    bank_print_decibels("scalloping", report.scalloping_db,
+                        "loss of a tone half-way between two channels");
+    bank_print_decibels("rejection", report.adjacent_db, "at the centre of the next channel");
+    bank_print_decibels("", report.beyond_db, "or more from 1.5 on");
+    display_print("  %-13s %.4f (%s)\n", "noise width", report.noise_width,
+                  bank_width(report.noise_width, work, a));
+out:
+    return st;
+}
+
+static void bank_print_run(const struct channelise_plan *work)
+{
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    const struct chunking *chunking = &work->chunking;
+    uint64_t chunks = chunk_count(chunking);
+    display_print("run\n");
+    display_print("  backend       %s, %u %s on this machine\n", backend_name(work->backend),
+                  work->channelise.threads,
+                  units_plural(work->channelise.threads, "thread", "threads"));
+    display_print("  chunks        %s of %s %s", units_count(chunks, a),
+                  units_count(chunking->chunk_spectra, b),
+                  units_plural(chunking->chunk_spectra, "spectrum", "spectra"));
+    if (chunk_groups(chunking) > 1) {
+        display_print(" of %u %s", chunking->group_streams,
+                      units_plural(chunking->group_streams, "stream", "streams"));
+    }
+    if (chunking->block_spectra < chunking->chunk_spectra) {
+        display_print(", in blocks of %s", units_count(chunking->block_spectra, a));
+    }
+    display_print("\n  ranks' share  at most");
+    for (uint64_t ranks = 2; ranks <= 16; ranks *= 2) {
+        display_print("%s %s on %llu ranks", ranks > 2 ? "," : "",
+                      units_count(ceil_div_u64(chunks, ranks), a), (unsigned long long)ranks);
+    }
+    display_print(" (chunks, given out on request)\n");
+    display_print("  bytes in      %s", units_bytes(work->input_bytes, a));
+    uint64_t shared = overlap_shared(&work->nodes[NODE_SPECTRA].stage);
+    display_print(" (%s read, with the chunks' overlap of %llu raw %s)\n",
+                  units_bytes(work->read_bytes, a), (unsigned long long)shared,
+                  units_plural(shared, "spectrum", "spectra"));
+    display_print("  memory        %s a rank", units_bytes(work->memory_bytes, a));
+    display_print(" (run.memory: %s)\n", units_bytes(work->job->memory, a));
+}
+
+static void bank_print_products(const struct channelise_pass *bank)
+{
+    const struct channelise_plan *work = bank->work;
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    display_print("products\n");
+    for (uint32_t i = 0; i < work->job->nproducts; i++) {
+        const struct channelise_plan_product *product = &work->products[i];
+        struct time_axis time = product_time(&product->spec);
+        display_print("  %s: %s, %s %s of %u %s x %u %s", work->job->products[i].file,
+                      product_name(product->spec.kind), units_count(product->spec.rows, a),
+                      units_plural(product->spec.rows, "row", "rows"), work->archive->nstreams,
+                      units_plural(work->archive->nstreams, "stream", "streams"),
+                      product->spec.nchannels,
+                      units_plural(product->spec.nchannels, "channel", "channels"));
+        display_print(", one every %s, %s\n", units_seconds(time.step, a),
+                      units_bytes(bank->pass.bytes[i], b));
+    }
+}
+
+static status_t bank_print_notes(const struct channelise_plan *work)
+{
+    status_t st = STATUS_OK;
+    struct text notes = {0};
+    TRY(channelise_plan_notes(work, &notes));
+    if (notes.length > 0) {
+        display_print("notes\n");
+    }
+    for (const char *line = notes.data; line && *line;) {
+        size_t length = strcspn(line, "\n");
+        display_print("  %.*s\n", (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+out:
+    text_free(&notes);
+    return st;
+}
+
+status_t plan_bank_print(const struct channelise_pass *bank)
+{
+    status_t st = STATUS_OK;
+    char done[PASS_TEXT];
+    describe_archive(bank->archive);
+    TRY(elsewhere_of_archive(bank->archive));
+    bank_print_work(bank->work);
+    TRY(bank_print_filter(bank->work));
+    bank_print_run(bank->work);
+    if (bank->pass.begun.is_begun) {
+        display_print("  goes on       %s are done\n", pass_count_done(&bank->pass, done));
+    }
+    bank_print_products(bank);
+    TRY(bank_print_notes(bank->work));
+out:
+    return st;
+}

@@ -1,0 +1,15 @@
+/* What a run would do, in words and units, as `voltmill plan` prints it on stdout. */
+#ifndef VOLTMILL_CLI_PRINT_PLAN_JOB_H
+#define VOLTMILL_CLI_PRINT_PLAN_JOB_H
+
+#include "run/run_plan.h"
+
+/* Plans the job of the options as a run would, prints it, and fails as the run would: NO_SPACE only
+ * when all is printed. */
+status_t plan_job_print(const struct run_options *options);
+
+/* One of its passes. */
+status_t plan_bank_print(const struct channelise_pass *bank);
+status_t plan_series_print(const struct dedisperse_pass *series);
+
+#endif

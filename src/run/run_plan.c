@@ -1,0 +1,107 @@
+/* Begins a job on all ranks, or alone, and plans its passes. */
+#include "run/run_plan.h"
+
+#include "base/memory.h"
+#include "job/yaml/yaml_file.h"
+#include "output/protect.h"
+#include "ranks/agree.h"
+#include "run/share.h"
+#include "tune/store.h"
+
+#include <stdlib.h>
+
+/* Before anything is made, removed or truncated. */
+static status_t run_protect_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
+                                const struct run_options *options)
+{
+    int rank = agree_rank(comm);
+    char *own = rank == 0 && options->tune && !options->database ? store_own() : NULL;
+    const struct protect_other others[] = {
+        {"--database", options->database}, {"--csv", options->csv}, {"the database", own}};
+    status_t st = rank == 0 ? protect_job(job, archive, others, 3) : STATUS_OK;
+    free(own);
+    return agree_all(comm, st);
+}
+
+/* What is left to do, as rank 0 sees it, on all ranks. */
+static status_t run_find_left_all(MPI_Comm comm, const struct job *job,
+                                  const struct archive *archive, const struct run_options *options,
+                                  struct resume *out)
+{
+    status_t st = STATUS_OK;
+    int rank = agree_rank(comm);
+    if (rank == 0) {
+        struct resume_options skip = {.force = options->force, .only_looks = comm == MPI_COMM_NULL};
+        st = resume_find(job, archive, &skip, out);
+    }
+    TRY(agree_all(comm, st));
+    share_bytes_all(comm, out, sizeof *out);
+    REQUIRE(!options->times || !out->channelise || !archive, STATUS_USAGE,
+            "%s exists already: --force replaces it", job_file(job, 0));
+    REQUIRE(!options->times || job->ndedisperse == 0, STATUS_USAGE,
+            "%s: bench run times filter banks, not dedispersions", job->path);
+out:
+    return st;
+}
+
+status_t run_begin_all(MPI_Comm comm, const struct run_options *options, struct run_begin *out)
+{
+    status_t st = STATUS_OK;
+    *out = (struct run_begin){.job = NULL};
+    if (agree_rank(comm) == 0) {
+        st = text_read_file(&out->text, options->path, YAML_FILE_BYTES);
+    }
+    TRY(share_job_all(comm, st, options->path, &out->text, options->sets, options->nsets,
+                      options->each, &out->job, &out->archive));
+    TRY(run_protect_all(comm, out->job, out->archive, options));
+    TRY(run_find_left_all(comm, out->job, out->archive, options, &out->left));
+out:
+    return st;
+}
+
+void run_begin_free(struct run_begin *begun)
+{
+    archive_destroy(begun->archive);
+    job_destroy(begun->job);
+    text_free(&begun->text);
+}
+
+status_t run_plan_create(const struct run_options *options, struct run_plan **out)
+{
+    status_t st = STATUS_OK;
+    struct run_plan *plan = NULL;
+    TRY(memory_zeroed(1, sizeof *plan, "the plan", &plan));
+    TRY(run_begin_all(MPI_COMM_NULL, options, &plan->begun));
+    struct channelise_pass *bank = &plan->bank;
+    const struct resume *left = &plan->begun.left;
+    bank->archive = plan->begun.archive;
+    bank->skip = left;
+    bank->later = plan->series;
+    pass_begin(&bank->pass, MPI_COMM_NULL, plan->begun.job, options);
+    bank->pass.is_complete = left->all;
+    if (bank->archive && (!left->channelise || left->all)) {
+        TRY(channelise_pass_plan_all(bank));
+        TRY(pass_measure(&bank->pass, &plan->room));
+    } else {
+        TRY(dedisperse_pass_foresee(&bank->pass, left, NULL, plan->series));
+    }
+    TRY(dedisperse_pass_measure(plan->series, plan->begun.job->ndedisperse, &plan->room));
+    *out = plan;
+    plan = NULL;
+out:
+    run_plan_destroy(plan);
+    return st;
+}
+
+void run_plan_destroy(struct run_plan *plan)
+{
+    if (!plan) {
+        return;
+    }
+    for (uint32_t i = 0; i < JOB_DEDISPERSE; i++) {
+        dedisperse_pass_end(&plan->series[i], STATUS_OK);
+    }
+    channelise_pass_end(&plan->bank, STATUS_OK);
+    run_begin_free(&plan->begun);
+    free(plan);
+}

@@ -1,0 +1,32 @@
+/* A job before its run: loaded, safe, what is left to do of it; and all of its passes planned. */
+#ifndef VOLTMILL_RUN_RUN_PLAN_H
+#define VOLTMILL_RUN_RUN_PLAN_H
+
+#include "run/channelise_pass.h"
+
+struct run_begin {
+    struct text text; /* the job file's */
+    struct job *job;
+    struct archive *archive; /* NULL: the input is a filterbank */
+    struct resume left;
+};
+
+/* Loads the job, opens its archive, makes sure that nothing that is read would be written, and
+ * finds what is complete. MPI_COMM_NULL: alone, and everything stays as it is. *out is for
+ * run_begin_free() in any case. Fails with USAGE, DATA. Collective. */
+status_t run_begin_all(MPI_Comm comm, const struct run_options *options, struct run_begin *out);
+void run_begin_free(struct run_begin *begun);
+
+/* What a run would do, to the last byte: all that `voltmill plan` prints. */
+struct run_plan {
+    struct run_begin begun;
+    struct channelise_pass bank;                   /* bank.work NULL: it has nothing to do */
+    struct dedisperse_pass series[JOB_DEDISPERSE]; /* plan NULL: complete */
+    struct room room; /* of what is not complete; room_check() refuses what run does */
+};
+
+/* Alone. Fails as the run would. */
+status_t run_plan_create(const struct run_options *options, struct run_plan **out);
+void run_plan_destroy(struct run_plan *plan);
+
+#endif
