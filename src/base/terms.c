@@ -41,8 +41,10 @@ NAMES(quantity, quantity, "spectra", "power", "series")
 static const struct {
     const char *name;
     enum quantity quantity;
+    int is_filterbank;
 } products[] = {
-#define PRODUCT_KIND_ROW(id, name, quantity) [PRODUCT_##id] = {#name, quantity},
+#define PRODUCT_KIND_ROW(id, name, quantity, is_filterbank)                                        \
+    [PRODUCT_##id] = {#name, quantity, is_filterbank},
     PRODUCT_KINDS(PRODUCT_KIND_ROW)};
 
 const char *product_name(enum product_kind kind)
@@ -53,6 +55,11 @@ const char *product_name(enum product_kind kind)
 enum quantity product_quantity(enum product_kind kind)
 {
     return products[kind].quantity;
+}
+
+int product_is_filterbank(enum product_kind kind)
+{
+    return products[kind].is_filterbank;
 }
 
 int product_kind_named(const char *name, enum product_kind *out)

@@ -75,16 +75,17 @@ enum on_bad { ON_BAD_STOP, ON_BAD_NAN };
 enum quantity { QUANTITY_SPECTRA, QUANTITY_POWER, QUANTITY_SERIES };
 const char *quantity_name(enum quantity quantity);
 
-/* The kinds of products that a job may ask a filter bank for, and all: an id, its name, and what
- * its rows are made of. product/kind/NAME.c says the rest (product/kind/kinds.h). */
+/* The kinds of products that a job may ask a filter bank for, and all: an id, its name, what its
+ * rows are made of, and whether it is a filterbank (FBH5), which can be dedispersed.
+ * product/kind/NAME.c says the rest (product/kind/kinds.h). */
 #define PRODUCT_KINDS_OF_BANK(KIND)                                                                \
-    KIND(SPECTRA, spectra, QUANTITY_SPECTRA)                                                       \
-    KIND(POWER, power, QUANTITY_POWER)
+    KIND(SPECTRA, spectra, QUANTITY_SPECTRA, 0)                                                    \
+    KIND(POWER, power, QUANTITY_POWER, 1)
 #define PRODUCT_KINDS(KIND)                                                                        \
     PRODUCT_KINDS_OF_BANK(KIND)                                                                    \
-    KIND(DEDISPERSED, dedispersed, QUANTITY_SERIES)
+    KIND(DEDISPERSED, dedispersed, QUANTITY_SERIES, 0)
 
-#define PRODUCT_KIND_ID(id, name, quantity) PRODUCT_##id,
+#define PRODUCT_KIND_ID(id, name, quantity, is_filterbank) PRODUCT_##id,
 enum product_kind { PRODUCT_KINDS(PRODUCT_KIND_ID) };
 
 /* The products' format_version: what is written, and since when `tstart` is the leading edge of the
@@ -113,6 +114,7 @@ const char *fft_name(enum fft_kind kind);
 const char *planning_name(enum fft_planning planning);
 const char *product_name(enum product_kind kind);
 enum quantity product_quantity(enum product_kind kind);
+int product_is_filterbank(enum product_kind kind);
 /* Returns 0 when no kind has that name. */
 int product_kind_named(const char *name, enum product_kind *out)
     __attribute__((warn_unused_result));

@@ -65,7 +65,7 @@ static status_t job_settle_dedisperse(struct job *job, uint32_t i)
     struct job_dedisperse *dedisperse = &job->dedisperse[i];
     dedisperse->backend = dedisperse->has_backend ? dedisperse->backend : job->backend;
     while (!dedisperse->has_input && dedisperse->input < job->nproducts &&
-           product_quantity(job->products[dedisperse->input].kind) != QUANTITY_POWER) {
+           !product_is_filterbank(job->products[dedisperse->input].kind)) {
         dedisperse->input++;
     }
     REQUIRE(job->channels == 0 || dedisperse->input < job->nproducts, STATUS_USAGE,

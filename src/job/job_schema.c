@@ -144,7 +144,7 @@ static const struct schema channelise_rows[] = {
     {.key = NULL},
 };
 
-#define PRODUCT_NAME(id, name, quantity) #name,
+#define PRODUCT_NAME(id, name, quantity, is_filterbank) #name,
 
 static const struct schema product_rows[] = {
     {"kind", SCHEMA_CHOICE, SCHEMA_AT(struct job_product, kind), .is_required = 1,

@@ -26,7 +26,7 @@ status_t device_carry_begin(struct device_carry *between, backend_t *backend,
     /* Rows that become NaN do so on their way to the file. */
     for (uint32_t i = 0; i < job->nproducts && job->on_bad != ON_BAD_NAN; i++) {
         const struct product_spec *spec = &work->products[i].spec;
-        if (product_quantity(spec->kind) == QUANTITY_POWER && carry_is_wanted(between, job, &i)) {
+        if (product_is_filterbank(spec->kind) && carry_is_wanted(between, job, &i)) {
             uint64_t row = product_row_bytes(spec->kind, work->archive->nstreams, spec->nchannels);
             TRY(resident_rows_create(backend, row,
                                      ceil_div_u64(work->chunking.chunk_spectra, spec->integrate),

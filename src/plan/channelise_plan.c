@@ -320,13 +320,13 @@ status_t channelise_plan_notes(const struct channelise_plan *work, struct text *
                 units_plural(work->products[i].dropped_spectra, "spectrum does", "spectra do"),
                 product->integrate));
         }
-        if (product_quantity(product->kind) == QUANTITY_POWER && !plan_is_even(work)) {
+        if (product_is_filterbank(product->kind) && !plan_is_even(work)) {
             TRY(text_add(out,
                          "%s: the coarse channels do not follow each other evenly, which a "
                          "filterbank header (fch1, foff) cannot say: use /frequency\n",
                          product->file));
         }
-        if (product_quantity(product->kind) == QUANTITY_POWER &&
+        if (product_is_filterbank(product->kind) &&
             (work->products[i].spec.rows < 3 || work->channelise.nchannels < 3)) {
             TRY(text_add(out, "%s: blimpy opens filterbanks of 3 or more times and channels only\n",
                          product->file));

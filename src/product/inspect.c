@@ -1,6 +1,6 @@
 /* Reading back what a product says of itself. */
 #include "base/memory.h"
-#include "io/hdf5/h5.h"
+#include "io/hdf5/h5_dataset.h"
 #include "product/kind/dedispersed.h"
 #include "product/kind/kinds.h"
 #include "product/kind/parts.h"
@@ -55,19 +55,19 @@ out:
 static status_t inspect_read_missing(hid_t group, struct product *product)
 {
     status_t st = STATUS_OK;
-    hid_t dataset = -1;
+    static const char name[] = "missing_samples";
+    struct h5_dataset missing = {0};
     int is_attribute = 0;
-    TRY(h5_has_attribute(group, product->path, "missing_samples", &is_attribute));
+    TRY(h5_has_attribute(group, product->path, name, &is_attribute));
     if (is_attribute) {
-        TRY(parts_need_u64(group, product->path, "missing_samples", &product->missing));
-        goto out;
+        TRY(parts_need_u64(group, product->path, name, &product->missing));
+    } else {
+        TRY(h5_dataset_open(group, product->path, name, &missing));
+        TRY(h5_dataset_read(&missing, product->path, name, H5T_NATIVE_UINT64, 1,
+                            &product->missing));
     }
-    dataset = H5Dopen2(group, "missing_samples", H5P_DEFAULT);
-    H5_TRY(dataset, "%s does not say how many samples were missing", product->path);
-    H5_TRY(H5Dread(dataset, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, &product->missing),
-           "%s: its number of missing samples cannot be read", product->path);
 out:
-    h5_close(dataset);
+    h5_dataset_close(&missing);
     return st;
 }
 
@@ -89,42 +89,34 @@ out:
 }
 
 /* Where the counts lie; nowhere in products of format 1. */
-static status_t inspect_read_counts_place(hid_t file, const char *path, struct product_place *place)
+static status_t inspect_find_counts(hid_t file, const char *path, struct product_place *place)
 {
     status_t st = STATUS_OK;
-    hid_t missing = -1;
-    hid_t space = -1;
-    hid_t crc = -1;
-    hid_t holes = -1;
+    struct h5_dataset missing = {0};
+    struct h5_dataset crc = {0};
+    struct h5_dataset holes = {0};
     int is_there = 0;
     TRY(h5_has(file, path, "provenance/crc32", &is_there));
     if (!is_there) {
         goto out;
     }
-    crc = H5Dopen2(file, "provenance/crc32", H5P_DEFAULT);
-    missing = H5Dopen2(file, "provenance/missing_samples", H5P_DEFAULT);
-    holes = H5Dopen2(file, "provenance/holes", H5P_DEFAULT);
-    H5_TRY(holes, "%s does not say which rows are NaN", path);
-    H5_TRY(crc, "%s: its CRCs cannot be opened", path);
-    H5_TRY(missing, "%s does not say how many samples were missing", path);
-    TRY(parts_need_u64(crc, path, "span_rows", &place->span_rows));
-    space = H5Dget_space(crc);
-    haddr_t crc_at = h5_offset(crc);
-    haddr_t missing_at = h5_offset(missing);
-    haddr_t holes_at = h5_offset(holes);
-    REQUIRE(holes_at != HADDR_UNDEF && H5Dget_storage_size(holes) == place->rows, STATUS_DATA,
+    TRY(h5_dataset_open(file, path, "provenance/crc32", &crc));
+    TRY(h5_dataset_open(file, path, "provenance/missing_samples", &missing));
+    TRY(h5_dataset_open(file, path, "provenance/holes", &holes));
+    TRY(parts_need_u64(crc.id, path, "span_rows", &place->span_rows));
+    const haddr_t at[] = {h5_offset(crc.id), h5_offset(missing.id), h5_offset(holes.id)};
+    REQUIRE(at[2] != HADDR_UNDEF && H5Dget_storage_size(holes.id) == place->rows, STATUS_DATA,
             "%s: what it says of NaN rows is not about all rows", path);
-    place->holes_offset = holes_at;
-    REQUIRE(place->span_rows > 0 && crc_at != HADDR_UNDEF && missing_at != HADDR_UNDEF &&
-                H5Sget_simple_extent_npoints(space) == (hssize_t)spans_count(place),
+    REQUIRE(place->span_rows > 0 && at[0] != HADDR_UNDEF && at[1] != HADDR_UNDEF &&
+                crc.count == spans_count(place),
             STATUS_DATA, "%s: its CRCs are not those of its rows", path);
-    place->crc_offset = crc_at;
-    place->missing_offset = missing_at;
+    place->crc_offset = at[0];
+    place->missing_offset = at[1];
+    place->holes_offset = at[2];
 out:
-    h5_close(space);
-    h5_close(missing);
-    h5_close(holes);
-    h5_close(crc);
+    h5_dataset_close(&missing);
+    h5_dataset_close(&holes);
+    h5_dataset_close(&crc);
     return st;
 }
 
@@ -132,48 +124,43 @@ out:
 static status_t inspect_read_place(hid_t file, struct product *product)
 {
     status_t st = STATUS_OK;
-    hid_t space = -1;
-    hid_t time = -1;
-    struct stat info;
-    hsize_t dims[8] = {0};
     const struct kind *kind = kind_of(product->kind);
-    hid_t data = H5Dopen2(file, kind->rows, H5P_DEFAULT);
-    H5_TRY(data, "%s has no rows", product->path);
-    time = H5Dopen2(file, "time", H5P_DEFAULT);
-    H5_TRY(time, "%s has no time stamps", product->path);
-    space = H5Dget_space(data);
-    int rank = H5Sget_simple_extent_ndims(space);
-    REQUIRE(rank >= kind->least_dims && rank <= kind->most_dims, STATUS_DATA,
-            "%s: its rows have %d dimensions", product->path, rank);
-    H5Sget_simple_extent_dims(space, dims, NULL);
-    product->rows = dims[0];
+    const char *path = product->path;
+    struct product_place *place = &product->place;
+    struct h5_dataset data = {0};
+    struct h5_dataset time = {0};
+    struct stat info;
+    TRY(h5_dataset_open(file, path, kind->rows, &data));
+    TRY(h5_dataset_open(file, path, "time", &time));
+    REQUIRE(data.rank >= kind->least_dims && data.rank <= kind->most_dims, STATUS_DATA,
+            "%s: its rows have %d dimensions", path, data.rank);
+    product->rows = data.dims[0];
     product->streams = 1;
-    for (int i = 1; i < rank - 1; i++) {
-        product->streams *= dims[i];
+    for (int i = 1; i < data.rank - 1; i++) {
+        product->streams *= data.dims[i];
     }
-    product->frequencies = dims[rank - 1];
-    product->place.row_bytes =
-        product_row_bytes(product->kind, product->streams, product->frequencies);
-    REQUIRE(product->place.row_bytes > 0, STATUS_DATA, "%s holds empty rows", product->path);
-    haddr_t data_at = h5_offset(data);
-    haddr_t time_at = h5_offset(time);
-    REQUIRE(stat(product->path, &info) == 0, STATUS_DATA, "%s: %s", product->path, strerror(errno));
-    product->place.file_bytes = (uint64_t)info.st_size;
+    product->frequencies = data.dims[data.rank - 1];
+    uint64_t row_bytes = product_row_bytes(product->kind, product->streams, product->frequencies);
+    REQUIRE(row_bytes > 0, STATUS_DATA, "%s holds empty rows", path);
+    haddr_t data_at = h5_offset(data.id);
+    haddr_t time_at = h5_offset(time.id);
+    REQUIRE(stat(path, &info) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
+    *place = (struct product_place){.rows = product->rows,
+                                    .row_bytes = row_bytes,
+                                    .data_offset = data_at,
+                                    .time_offset = time_at,
+                                    .file_bytes = (uint64_t)info.st_size};
     REQUIRE(data_at != HADDR_UNDEF && time_at != HADDR_UNDEF, STATUS_DATA,
             "%s: its rows do not lie in one piece, as voltmill writes them: was it repacked?",
-            product->path);
-    REQUIRE(product->place.file_bytes >= data_at &&
-                (product->place.file_bytes - data_at) / product->place.row_bytes >= product->rows,
-            STATUS_DATA, "%s does not hold all of its %llu rows", product->path,
+            path);
+    REQUIRE(place->file_bytes >= data_at &&
+                (place->file_bytes - data_at) / row_bytes >= product->rows,
+            STATUS_DATA, "%s does not hold all of its %llu rows", path,
             (unsigned long long)product->rows);
-    product->place.rows = product->rows;
-    product->place.data_offset = data_at;
-    product->place.time_offset = time_at;
-    TRY(inspect_read_counts_place(file, product->path, &product->place));
+    TRY(inspect_find_counts(file, path, place));
 out:
-    h5_close(space);
-    h5_close(time);
-    h5_close(data);
+    h5_dataset_close(&time);
+    h5_dataset_close(&data);
     return st;
 }
 

@@ -21,17 +21,6 @@ struct time_axis product_time(const struct product_spec *spec)
     return spec->series ? spec->series->time : bank_time(spec);
 }
 
-status_t product_describe(int64_t file, const struct product_spec *spec,
-                          struct product_place *place)
-{
-    uint64_t row_bytes =
-        spec->series ? product_row_bytes(spec->kind, 1, spec->series->times)
-                     : product_row_bytes(spec->kind, spec->archive->nstreams, spec->nchannels);
-    *place = (struct product_place){
-        .rows = spec->rows, .row_bytes = row_bytes, .span_rows = spans_rows(spec->rows, row_bytes)};
-    return kind_of(spec->kind)->describe(file, spec, place);
-}
-
 static status_t product_find_dataset(hid_t file, const char *name, uint64_t *offset)
 {
     status_t st = STATUS_OK;
@@ -51,7 +40,7 @@ status_t product_create(const char *path, const struct product_spec *spec,
     status_t st = STATUS_OK;
     hid_t file = -1;
     TRY(h5_file_create(path, &file));
-    TRY(product_describe(file, spec, place));
+    TRY(kind_describe(file, spec, place));
     TRY(contents_reserve(file));
     TRY(product_find_dataset(file, kind_of(spec->kind)->rows, &place->data_offset));
     TRY(product_find_dataset(file, "time", &place->time_offset));

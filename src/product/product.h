@@ -56,10 +56,6 @@ struct time_axis product_time(const struct product_spec *spec);
 status_t product_create(const char *path, const struct product_spec *spec,
                         struct product_place *place);
 
-/* The same into an HDF5 file (a hid_t) that stays open: all but room for CRCs of what it holds. */
-status_t product_describe(int64_t file, const struct product_spec *spec,
-                          struct product_place *place);
-
 /* Puts in what is known when all rows are written: how many samples were found missing (no numbers,
  * missing value), and the CRC-32 of each span; then of all else. Fails with NO_SPACE or DATA. */
 status_t product_put_counts(int fd, const char *path, const struct product_place *place,

@@ -1,3 +1,4 @@
+/* How long spans are, and how the CRC sums of parts of their rows are put together. */
 #include "product/spans.h"
 
 #include "base/memory.h"

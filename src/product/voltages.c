@@ -1,3 +1,4 @@
+/* Makes files in the native layout: one dataset of voltages, its axes and frequencies. */
 #include "product/voltages.h"
 
 #include "base/memory.h"

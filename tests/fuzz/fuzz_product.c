@@ -41,10 +41,10 @@ static void check_fence(char *out, size_t bytes)
 static void check_header(const struct sigproc *header)
 {
     struct text text = {0};
-    struct sigproc turned = *header;
-    sigproc_turn(&turned);
-    EXPECT(turned.foff <= 0 || turned.nchans == 0); /* a series need not say of how many */
-    (void)sigproc_write(&turned, &text);
+    struct sigproc reversed = *header;
+    sigproc_reverse(&reversed);
+    EXPECT(reversed.foff <= 0 || reversed.nchans == 0); /* a series need not say of how many */
+    (void)sigproc_write(&reversed, &text);
     report_clear();
     text_free(&text);
 }

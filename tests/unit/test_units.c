@@ -1,5 +1,6 @@
 /* Numbers and dates as people write them; axes of time and frequency; packing. */
 #include "base/memory.h"
+#include "base/terms.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "dsp/axes.h"
@@ -331,6 +332,21 @@ static void packed_values_come_back(void **state)
     text_free(&out);
 }
 
+static void kinds_of_products_have_names(void **state)
+{
+    (void)state;
+    enum product_kind kind = PRODUCT_SPECTRA;
+    for (int i = PRODUCT_SPECTRA; i <= PRODUCT_DEDISPERSED; i++) {
+        assert_true(product_kind_named(product_name((enum product_kind)i), &kind));
+        assert_int_equal(kind, i);
+    }
+    assert_false(product_kind_named("powe", &kind));
+    assert_int_equal(kind, PRODUCT_DEDISPERSED);
+    assert_int_equal(product_quantity(PRODUCT_SPECTRA), QUANTITY_SPECTRA);
+    assert_true(product_is_filterbank(PRODUCT_POWER) && !product_is_filterbank(PRODUCT_SPECTRA));
+    assert_string_equal(quantity_name(product_quantity(PRODUCT_DEDISPERSED)), "series");
+}
+
 enum colour { RED, GREEN };
 
 struct packed {
@@ -487,6 +503,7 @@ int main(void)
         cmocka_unit_test(days_keep_what_seconds_hold),
         cmocka_unit_test(dates_of_damaged_files_stay_dates),
         cmocka_unit_test(packed_values_come_back),
+        cmocka_unit_test(kinds_of_products_have_names),
         cmocka_unit_test(a_struct_comes_back_by_its_table),
         cmocka_unit_test(lists_come_back_whole_or_not_at_all),
         cmocka_unit_test(only_the_first_failure_is_the_cause),

@@ -1,26 +1,22 @@
+/* Walks through a product and what its job and input make, object by object. */
 #include "product/check/compare.h"
 
-#include "base/memory.h"
+#include "io/hdf5/h5_dataset.h"
 #include "io/hdf5/h5_file.h"
 #include "product/check/compare_parts.h"
+#include "product/kind/kinds.h"
 
 #include <errno.h>
 #include <hdf5_hl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Values that come with the rows. */
-static const char *const made_later[] = {"/spectra",
-                                         "/data",
-                                         "/dedispersed",
-                                         "/time",
-                                         "/provenance/missing_samples",
-                                         "/provenance/crc32",
-                                         "/provenance/holes"};
+/* Values that come with the rows, beside the rows themselves. */
+static const char *const made_later[] = {"/time", "/provenance/missing_samples",
+                                         "/provenance/crc32", "/provenance/holes"};
 
 /* CRCs of all else: added when all is there. */
 static const char made_last[] = "objects";
@@ -55,88 +51,14 @@ static int compare_is_prose(const char *name)
     return (end && strcmp(end, "_convention") == 0) || strcmp(name, "long_name") == 0;
 }
 
-status_t compare_differ(struct comparison *comparison, const char *format, ...)
-{
-    status_t st = STATUS_OK;
-    char words[512];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(words, sizeof words, format, args);
-    va_end(args);
-    if (comparison->count++ == 0) {
-        TRY(text_add(&comparison->first, "%s", words));
-    }
-out:
-    return st;
-}
-
-/* Names of a group's links, or of an object's attributes. */
-struct names {
-    char **names;
-    size_t count, room;
-};
-
-static herr_t compare_take_name(struct names *names, const char *name)
-{
-    if (names->count == names->room) {
-        size_t room = 2 * names->room + 16;
-        char **grown = realloc(names->names, room * sizeof *grown);
-        if (!grown) {
-            return -1;
-        }
-        names->names = grown;
-        names->room = room;
-    }
-    names->names[names->count] = NULL;
-    if (memory_text(name, &names->names[names->count]) != STATUS_OK) {
-        return -1;
-    }
-    names->count++;
-    return 0;
-}
-
-static herr_t compare_take_link(hid_t group, const char *name, const H5L_info_t *info,
-                                void *context)
-{
-    (void)group;
-    (void)info;
-    return compare_take_name(context, name);
-}
-
-static herr_t compare_take_attribute(hid_t object, const char *name, const H5A_info_t *info,
-                                     void *context)
-{
-    (void)object;
-    (void)info;
-    return compare_take_name(context, name);
-}
-
-static status_t compare_list_names(const struct comparison *comparison, hid_t object, int of_links,
-                                   const char *name, struct names *out)
-{
-    status_t st = STATUS_OK;
-    herr_t done =
-        of_links
-            ? H5Literate(object, H5_INDEX_NAME, H5_ITER_INC, NULL, compare_take_link, out)
-            : H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, NULL, compare_take_attribute, out);
-    H5_TRY(done, "%s: %s cannot be listed", comparison->path, name);
-out:
-    return st;
-}
-
-static void compare_names_free(struct names *names)
-{
-    h5_free_texts(names->names, names->count);
-}
-
-static int compare_has_name(const struct names *names, const char *name)
+static int compare_has_name(const struct h5_names *names, const char *name)
 {
     return compare_is_among((const char *const *)names->names, names->count, name);
 }
 
 /* Notes what only one of both has. */
 static status_t compare_names(struct comparison *comparison, const struct pair *pair, int of_links,
-                              const struct names *found, const struct names *expected)
+                              const struct h5_names *found, const struct h5_names *expected)
 {
     status_t st = STATUS_OK;
     const char *what = of_links ? "object" : "attribute";
@@ -166,23 +88,44 @@ static int compare_is_passed_over(const struct comparison *comparison, const cha
            (comparison->is_old && (IS_AMONG(changed, name) || compare_is_prose(name)));
 }
 
+/* The names that both objects have, but for those that are passed over: of links, or of attributes.
+ */
+static status_t compare_list_names(struct comparison *comparison, const struct pair *pair,
+                                   int of_links, struct h5_names *both)
+{
+    status_t st = STATUS_OK;
+    struct h5_names found = {0};
+    status_t (*list)(hid_t, const char *, const char *, struct h5_names *) =
+        of_links ? h5_list_links : h5_list_attributes;
+    TRY(list(pair->found, comparison->path, pair->name, &found));
+    TRY(list(pair->expected, comparison->path, pair->name, both));
+    TRY(compare_names(comparison, pair, of_links, &found, both));
+    size_t kept = 0;
+    for (size_t i = 0; i < both->count; i++) {
+        char *name = both->names[i];
+        if (compare_has_name(&found, name) &&
+            (of_links || !compare_is_passed_over(comparison, name))) {
+            both->names[kept++] = name;
+        } else {
+            free(name);
+        }
+    }
+    both->count = kept;
+out:
+    h5_free_texts(found.names, found.count);
+    return st;
+}
+
 static status_t compare_attributes(struct comparison *comparison, const struct pair *pair)
 {
     status_t st = STATUS_OK;
-    struct names found = {0};
-    struct names expected = {0};
-    TRY(compare_list_names(comparison, pair->found, 0, pair->name, &found));
-    TRY(compare_list_names(comparison, pair->expected, 0, pair->name, &expected));
-    TRY(compare_names(comparison, pair, 0, &found, &expected));
-    for (size_t i = 0; i < expected.count; i++) {
-        const char *name = expected.names[i];
-        if (compare_has_name(&found, name) && !compare_is_passed_over(comparison, name)) {
-            TRY(compare_attribute(comparison, pair, name));
-        }
+    struct h5_names names = {0};
+    TRY(compare_list_names(comparison, pair, 0, &names));
+    for (size_t i = 0; i < names.count; i++) {
+        TRY(compare_attribute(comparison, pair, names.names[i]));
     }
 out:
-    compare_names_free(&found);
-    compare_names_free(&expected);
+    h5_free_texts(names.names, names.count);
     return st;
 }
 
@@ -237,15 +180,13 @@ static status_t compare_datasets(struct comparison *comparison, const struct pai
     status_t st = STATUS_OK;
     hid_t spaces[2] = {H5Dget_space(pair->found), H5Dget_space(pair->expected)};
     hid_t types[2] = {H5Dget_type(pair->found), H5Dget_type(pair->expected)};
-    int later = IS_AMONG(made_later, pair->name);
-    int rank = H5Sget_simple_extent_ndims(spaces[1]);
+    int is_later =
+        IS_AMONG(made_later, pair->name) || strcmp(pair->name + 1, comparison->rows) == 0;
     if (H5Sextent_equal(spaces[0], spaces[1]) <= 0 || H5Tequal(types[0], types[1]) <= 0) {
         TRY(compare_differ(comparison, "%s is of another type or shape", pair->name));
-        goto out;
-    }
-    TRY(compare_dimensions(comparison, pair, rank));
-    if (!later) {
-        TRY(compare_values(comparison, pair));
+    } else {
+        TRY(compare_dimensions(comparison, pair, H5Sget_simple_extent_ndims(spaces[1])));
+        TRY(is_later ? STATUS_OK : compare_values(comparison, pair));
     }
 out:
     for (int i = 0; i < 2; i++) {
@@ -288,20 +229,14 @@ out:
 static status_t compare_groups(struct comparison *comparison, const struct pair *pair)
 {
     status_t st = STATUS_OK;
-    struct names found = {0};
-    struct names expected = {0};
+    struct h5_names names = {0};
     TRY(compare_attributes(comparison, pair));
-    TRY(compare_list_names(comparison, pair->found, 1, pair->name, &found));
-    TRY(compare_list_names(comparison, pair->expected, 1, pair->name, &expected));
-    TRY(compare_names(comparison, pair, 1, &found, &expected));
-    for (size_t i = 0; i < expected.count; i++) {
-        if (compare_has_name(&found, expected.names[i])) {
-            TRY(compare_object(comparison, pair, expected.names[i]));
-        }
+    TRY(compare_list_names(comparison, pair, 1, &names));
+    for (size_t i = 0; i < names.count; i++) {
+        TRY(compare_object(comparison, pair, names.names[i]));
     }
 out:
-    compare_names_free(&found);
-    compare_names_free(&expected);
+    h5_free_texts(names.names, names.count);
     return st;
 }
 
@@ -318,7 +253,7 @@ static status_t compare_make_expected(const struct comparison *comparison,
             strerror(errno));
     snprintf(path, sizeof path, "/proc/self/fd/%d", *fd);
     TRY(h5_file_create(path, expected));
-    TRY(product_describe(*expected, spec, &place));
+    TRY(kind_describe(*expected, spec, &place));
 out:
     return st;
 }
@@ -329,6 +264,7 @@ status_t compare_product(const struct product *product, int is_moved,
     status_t st = STATUS_OK;
     int is_of_centres = product->version_of_format < PRODUCT_VERSION_OF_EDGES;
     struct comparison comparison = {.path = product->path,
+                                    .rows = kind_of(product->kind)->rows,
                                     .is_old = product->version_of_format < PRODUCT_VERSION,
                                     .is_moved = is_moved,
                                     .tstart_later =

@@ -8,6 +8,7 @@
 
 struct comparison {
     const char *path; /* of the product, for messages */
+    const char *rows; /* its dataset of rows */
     int is_old, is_moved;
     double tstart_later; /* days by which its tstart is later than what is expected: it is the
                           * centre's in products before PRODUCT_VERSION_OF_EDGES */

@@ -1,9 +1,10 @@
-/* Numbers and texts of two files. */
+/* Attributes and values of the same object in two files; what differs is noted. */
 #include "base/memory.h"
 #include "product/check/compare_parts.h"
 
 #include <float.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,21 @@ enum { BLOCK = 1 << 17 };
 
 /* The last bits may be another mathematical library's; relative. */
 static const double rounding = 4 * DBL_EPSILON;
+
+status_t compare_differ(struct comparison *comparison, const char *format, ...)
+{
+    status_t st = STATUS_OK;
+    char words[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(words, sizeof words, format, args);
+    va_end(args);
+    if (comparison->count++ == 0) {
+        TRY(text_add(&comparison->first, "%s", words));
+    }
+out:
+    return st;
+}
 
 static int compare_is_number(hid_t type)
 {
@@ -160,34 +176,36 @@ out:
 status_t compare_values(struct comparison *comparison, const struct pair *pair)
 {
     status_t st = STATUS_OK;
-    hsize_t dims[H5S_MAX_RANK] = {0};
     hsize_t start[H5S_MAX_RANK] = {0};
+    hsize_t size[H5S_MAX_RANK] = {0};
     char *blocks[2] = {NULL, NULL};
     hid_t memory = -1;
     hid_t type = H5Dget_type(pair->expected);
     hid_t space = H5Dget_space(pair->expected);
-    int rank = H5Sget_simple_extent_dims(space, dims, NULL);
+    int rank = H5Sget_simple_extent_dims(space, size, NULL);
     hid_t as = compare_is_number(type) ? H5T_NATIVE_DOUBLE : type;
-    hsize_t total = dims[0];
+    hsize_t total = rank > 0 ? size[0] : 0;
     hsize_t row = 1;
     for (int i = 1; i < rank; i++) {
-        row *= dims[i];
+        row *= size[i];
     }
     hsize_t rows = max_u64(BLOCK / max_u64(row, 1), 1);
-    for (int i = 0; i < 2 && rank > 0; i++) {
-        TRY(memory_zeroed(min_u64(rows, total) * row, H5Tget_size(as), pair->name, &blocks[i]));
-    }
-    for (; start[0] < total && rank > 0; start[0] += rows) {
-        dims[0] = min_u64(rows, total - start[0]);
-        memory = H5Screate_simple(rank, dims, NULL);
-        H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, dims, NULL);
-        H5_TRY(H5Dread(pair->found, as, memory, space, H5P_DEFAULT, blocks[0]),
-               "%s: %s cannot be read", comparison->path, pair->name);
-        H5_TRY(H5Dread(pair->expected, as, memory, space, H5P_DEFAULT, blocks[1]),
-               "%s: what %s must be cannot be read", comparison->path, pair->name);
+    for (; start[0] < total; start[0] += rows) {
+        size[0] = min_u64(rows, total - start[0]);
+        memory = H5Screate_simple(rank, size, NULL);
+        H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, size, NULL);
+        for (int i = 0; i < 2; i++) {
+            if (!blocks[i]) {
+                TRY(memory_zeroed(size[0] * row, H5Tget_size(as), pair->name, &blocks[i]));
+            }
+            H5_TRY(H5Dread(i ? pair->expected : pair->found, as, memory, space, H5P_DEFAULT,
+                           blocks[i]),
+                   "%s: %s%s cannot be read", comparison->path, i ? "what must be in " : "",
+                   pair->name);
+        }
         h5_close(memory);
         memory = -1;
-        TRY(compare_block(comparison, pair, type, start[0] * row, dims[0] * row, blocks[0],
+        TRY(compare_block(comparison, pair, type, start[0] * row, size[0] * row, blocks[0],
                           blocks[1]));
     }
 out:

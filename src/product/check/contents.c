@@ -1,8 +1,10 @@
+/* The CRCs of all that a product holds beside its rows: made, and compared. */
 #include "product/check/contents.h"
 
 #include "base/memory.h"
 #include "io/crc.h"
 #include "io/file.h"
+#include "io/hdf5/h5_dataset.h"
 #include "product/check/contents_value.h"
 #include "product/place.h"
 
@@ -32,10 +34,11 @@ struct contents {
     int fd;               /* -1: names are enough */
     int has_damage;       /* may have: then that is no failure */
     uint64_t data_offset; /* of the rows */
-    struct item *items;
+    struct item *items;   /* [count] what there is */
     size_t count;
-    char **links; /* names of all groups and datasets */
-    size_t nlinks;
+    struct h5_dataset table; /* what the product says of them; its id is 0 when it holds none */
+    size_t letters;          /* of a name in a row of the table; its CRC follows */
+    char *rows;              /* [table.count][letters + 4] as they are stored */
 };
 
 static void contents_end(struct contents *contents)
@@ -44,48 +47,8 @@ static void contents_end(struct contents *contents)
         free(contents->items[i].name);
     }
     free(contents->items);
-    h5_free_texts(contents->links, contents->nlinks);
-    *contents = (struct contents){0};
-}
-
-/* Grows a list of names by one. */
-static status_t contents_name(char ***names, size_t *count, const char *first, const char *second)
-{
-    status_t st = STATUS_OK;
-    struct text text = {0};
-    REQUIRE(*count < MOST_OBJECTS, STATUS_DATA, "%s: more than %d objects", second, MOST_OBJECTS);
-    char **grown = realloc(*names, (*count + 1) * sizeof *grown);
-    REQUIRE(grown, STATUS_DEVICE, "out of memory: names of objects");
-    *names = grown;
-    TRY(text_add(&text, "%s%s", first, second));
-    grown[(*count)++] = text.data;
-    text.data = NULL;
-out:
-    text_free(&text);
-    return st;
-}
-
-static herr_t contents_take_link(hid_t group, const char *name, const H5L_info_t *info,
-                                 void *context)
-{
-    (void)group;
-    (void)info;
-    struct contents *contents = context;
-    return contents_name(&contents->links, &contents->nlinks, "/", name) == STATUS_OK ? 0 : -1;
-}
-
-struct attributes {
-    char **names;
-    size_t count;
-};
-
-static herr_t contents_take_attribute(hid_t object, const char *name, const H5A_info_t *info,
-                                      void *context)
-{
-    (void)object;
-    (void)info;
-    struct attributes *attributes = context;
-    return contents_name(&attributes->names, &attributes->count, "", name) == STATUS_OK ? 0 : -1;
+    free(contents->rows);
+    h5_dataset_close(&contents->table);
 }
 
 /* Adds an object, with the CRC of what was appended to `line` and values. */
@@ -120,11 +83,8 @@ static status_t contents_settle(const struct contents *contents, status_t st, st
 static status_t contents_attributes(struct contents *contents, hid_t object, const char *name)
 {
     status_t st = STATUS_OK;
-    struct attributes attributes = {0};
-    hsize_t at = 0;
-    H5_TRY(
-        H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, &at, contents_take_attribute, &attributes),
-        "%s: attributes of %s cannot be listed", contents->path, name);
+    struct h5_names attributes = {0};
+    TRY(h5_list_attributes(object, contents->path, name, &attributes));
     for (size_t i = 0; i < attributes.count; i++) {
         struct item *item = NULL;
         TRY(contents_add(contents, name, attributes.names[i], &item));
@@ -179,13 +139,18 @@ out:
 static status_t contents_list(struct contents *contents)
 {
     status_t st = STATUS_OK;
-    H5_TRY(H5Lvisit(contents->file, H5_INDEX_NAME, H5_ITER_INC, contents_take_link, contents),
-           "%s: its objects cannot be listed", contents->path);
+    struct h5_names names = {0};
+    struct text path = {0};
+    TRY(h5_list_all(contents->file, contents->path, &names));
     TRY(contents_object(contents, "/"));
-    for (size_t i = 0; i < contents->nlinks; i++) {
-        TRY(contents_object(contents, contents->links[i]));
+    for (size_t i = 0; i < names.count; i++) {
+        path.length = 0;
+        TRY(text_add(&path, "/%s", names.names[i]));
+        TRY(contents_object(contents, path.data));
     }
 out:
+    h5_free_texts(names.names, names.count);
+    text_free(&path);
     return st;
 }
 
@@ -230,50 +195,57 @@ out:
     return st;
 }
 
-/* Opens the table; *table stays below 0 when there is none. */
-static status_t contents_open(const char *path, hid_t *file, hid_t *table, uint64_t *count,
-                              uint64_t *stride)
+/* Opens the product and its table, with room for its rows, and lists what there is; nothing when
+ * there is no table. */
+static status_t contents_open(struct contents *contents)
 {
     status_t st = STATUS_OK;
-    hid_t space = -1;
-    hid_t type = -1;
     int found = 0;
-    TRY(h5_open_file(path, file));
-    TRY(h5_has(*file, path, table_name, &found));
+    TRY(h5_open_file(contents->path, &contents->file));
+    TRY(h5_has(contents->file, contents->path, table_name, &found));
     if (!found) {
         goto out;
     }
-    *table = H5Dopen2(*file, table_name, H5P_DEFAULT);
-    H5_TRY(*table, "%s: %s cannot be opened", path, table_name);
-    space = H5Dget_space(*table);
-    type = H5Dget_type(*table);
-    hssize_t points = H5Sget_simple_extent_npoints(space);
-    *stride = H5Tget_size(type);
-    REQUIRE(points > 0 && points <= MOST_OBJECTS && H5Tget_class(type) == H5T_COMPOUND &&
-                *stride > sizeof(uint32_t) && *stride < 1 << 16 && h5_offset(*table) != HADDR_UNDEF,
-            STATUS_DATA, "%s: %s is no table of CRCs", path, table_name);
-    *count = (uint64_t)points;
+    struct h5_dataset *table = &contents->table;
+    TRY(h5_dataset_open(contents->file, contents->path, table_name, table));
+    size_t stride = H5Tget_size(table->type);
+    REQUIRE(table->count > 0 && table->count <= MOST_OBJECTS &&
+                H5Tget_class(table->type) == H5T_COMPOUND && stride > sizeof(uint32_t) &&
+                stride < 1 << 16 && h5_offset(table->id) != HADDR_UNDEF,
+            STATUS_DATA, "%s: %s is no table of CRCs", contents->path, table_name);
+    contents->letters = stride - sizeof(uint32_t);
+    TRY(memory_zeroed((size_t)table->count, stride, "objects", &contents->rows));
+    TRY(contents_list(contents));
 out:
-    h5_close(type);
-    h5_close(space);
     return st;
 }
 
-/* The table as it is stored: [count][stride], a name and its CRC. */
-static status_t contents_fill(const struct contents *contents, uint64_t stride, char *out)
+static char *contents_row(const struct contents *contents, uint64_t i)
+{
+    return contents->rows + i * (contents->letters + sizeof(uint32_t));
+}
+
+static status_t contents_fill(const struct contents *contents)
 {
     status_t st = STATUS_OK;
+    REQUIRE(contents->count == contents->table.count, STATUS_DATA,
+            "%s holds %zu objects, %llu when it was made", contents->path, contents->count,
+            (unsigned long long)contents->table.count);
     for (size_t i = 0; i < contents->count; i++) {
         const struct item *item = &contents->items[i];
-        char *at = out + i * stride;
         size_t letters = strlen(item->name);
-        REQUIRE(letters < stride - sizeof item->crc, STATUS_DATA,
-                "%s: %s was not there when it was made", contents->path, item->name);
-        memcpy(at, item->name, letters);
-        memcpy(at + stride - sizeof item->crc, &item->crc, sizeof item->crc);
+        REQUIRE(letters < contents->letters, STATUS_DATA, "%s: %s was not there when it was made",
+                contents->path, item->name);
+        memcpy(contents_row(contents, i), item->name, letters);
+        memcpy(contents_row(contents, i) + contents->letters, &item->crc, sizeof item->crc);
     }
 out:
     return st;
+}
+
+static uint64_t contents_table_bytes(const struct contents *contents)
+{
+    return contents->table.count * (contents->letters + sizeof(uint32_t));
 }
 
 status_t contents_put(int fd, const char *path, const struct product_place *place)
@@ -281,76 +253,62 @@ status_t contents_put(int fd, const char *path, const struct product_place *plac
     status_t st = STATUS_OK;
     struct contents contents = {
         .file = -1, .path = path, .fd = fd, .data_offset = place->data_offset};
-    hid_t table = -1;
-    uint64_t count = 0;
-    uint64_t stride = 0;
-    char *rows = NULL;
-    TRY(contents_open(path, &contents.file, &table, &count, &stride));
-    if (table < 0) {
-        goto out;
+    TRY(contents_open(&contents));
+    if (contents.rows) {
+        TRY(contents_fill(&contents));
+        TRY(file_write(fd, path, h5_offset(contents.table.id), contents.rows,
+                       contents_table_bytes(&contents)));
     }
-    TRY(contents_list(&contents));
-    REQUIRE(contents.count == count, STATUS_DATA, "%s holds %zu objects, %llu when it was made",
-            path, contents.count, (unsigned long long)count);
-    TRY(memory_zeroed((size_t)count, (size_t)stride, "objects", &rows));
-    TRY(contents_fill(&contents, stride, rows));
-    TRY(file_write(fd, path, h5_offset(table), rows, count * stride));
 out:
-    free(rows);
-    h5_close(table);
-    h5_close(contents.file);
     contents_end(&contents);
+    h5_close(contents.file);
     return st;
 }
 
-/* What the table says of `name`; NULL: nothing. */
-static const char *contents_find(const char *rows, uint64_t count, uint64_t stride,
-                                 const char *name)
+/* Whether a row tells of the object of that name. */
+static int contents_is_of(const struct contents *contents, uint64_t row, const char *name)
 {
-    size_t letters = (size_t)stride - sizeof(uint32_t);
-    for (uint64_t i = 0; i < count; i++) {
-        if (strncmp(rows + i * stride, name, letters) == 0) {
-            return rows + i * stride;
-        }
-    }
-    return NULL;
+    return strncmp(contents_row(contents, row), name, contents->letters) == 0;
 }
 
-static const struct item *contents_find_item(const struct contents *contents, const char *name,
-                                             size_t letters)
-{
-    for (size_t i = 0; i < contents->count; i++) {
-        if (strncmp(name, contents->items[i].name, letters) == 0) {
-            return &contents->items[i];
-        }
-    }
-    return NULL;
-}
-
-static status_t contents_judge(const struct contents *contents, const char *rows, uint64_t count,
-                               uint64_t stride, struct contents_found *out)
+/* Each row against what there is. */
+static status_t contents_judge_row(const struct contents *contents, uint64_t row,
+                                   struct contents_found *out)
 {
     status_t st = STATUS_OK;
-    size_t letters = (size_t)stride - sizeof(uint32_t);
-    for (uint64_t i = 0; i < count; i++) {
-        const char *row = rows + i * stride;
-        const struct item *item = contents_find_item(contents, row, letters);
-        int is_same = item && !item->is_unreadable &&
-                      memcmp(&item->crc, row + letters, sizeof item->crc) == 0;
-        if (!is_same) {
-            TRY(text_add(&out->words, "%.*s: %s\n", (int)strnlen(row, letters), row,
-                         item ? "damaged" : "missing"));
-            out->bad++;
-        }
+    const char *name = contents_row(contents, row);
+    const struct item *item = NULL;
+    for (size_t i = 0; i < contents->count && !item; i++) {
+        item = contents_is_of(contents, row, contents->items[i].name) ? &contents->items[i] : NULL;
+    }
+    if (!item || item->is_unreadable ||
+        memcmp(&item->crc, name + contents->letters, sizeof item->crc) != 0) {
+        TRY(text_add(&out->words, "%.*s: %s\n", (int)strnlen(name, contents->letters), name,
+                     item ? "damaged" : "missing"));
+        out->bad++;
+    }
+out:
+    return st;
+}
+
+static status_t contents_judge(const struct contents *contents, struct contents_found *out)
+{
+    status_t st = STATUS_OK;
+    out->known = contents->table.count;
+    for (uint64_t row = 0; row < out->known; row++) {
+        TRY(contents_judge_row(contents, row, out));
     }
     for (size_t i = 0; i < contents->count; i++) {
-        const char *name = contents->items[i].name;
-        if (!contents_find(rows, count, stride, name)) {
-            TRY(text_add(&out->words, "%s: came later, nothing vouches for it\n", name));
+        uint64_t row = 0;
+        while (row < out->known && !contents_is_of(contents, row, contents->items[i].name)) {
+            row++;
+        }
+        if (row == out->known) {
+            TRY(text_add(&out->words, "%s: came later, nothing vouches for it\n",
+                         contents->items[i].name));
             out->bad++;
         }
     }
-    out->known = count;
 out:
     return st;
 }
@@ -361,28 +319,19 @@ static status_t contents_check(const char *path, const struct product_place *pla
     status_t st = STATUS_OK;
     struct contents contents = {
         .file = -1, .path = path, .fd = -1, .has_damage = 1, .data_offset = place->data_offset};
-    hid_t table = -1;
-    uint64_t count = 0;
-    uint64_t stride = 0;
-    char *rows = NULL;
-    *out = (struct contents_found){0};
     TRY(file_open_read(path, &contents.fd));
-    TRY(contents_open(path, &contents.file, &table, &count, &stride));
-    if (table < 0) {
-        goto out;
+    TRY(contents_open(&contents));
+    if (contents.rows) {
+        TRY(file_read(contents.fd, path, h5_offset(contents.table.id), contents.rows,
+                      contents_table_bytes(&contents)));
+        TRY(contents_judge(&contents, out));
     }
-    TRY(memory_zeroed((size_t)count, (size_t)stride, "objects", &rows));
-    TRY(file_read(contents.fd, path, h5_offset(table), rows, count * stride));
-    TRY(contents_list(&contents));
-    TRY(contents_judge(&contents, rows, count, stride, out));
 out:
-    free(rows);
-    h5_close(table);
+    contents_end(&contents);
     h5_close(contents.file);
     if (contents.fd >= 0) {
         close(contents.fd);
     }
-    contents_end(&contents);
     return st;
 }
 

@@ -1,3 +1,4 @@
+/* The CRC-32 of one attribute or dataset: of its type and shape in words, and of its values. */
 #include "product/check/contents_value.h"
 
 #include "base/memory.h"

@@ -35,7 +35,4 @@ struct export_series_options {
 /* Writes chosen DMs of a dedispersed product, each to its own files. Fails as export_fil(). */
 status_t export_series(const struct export_series_options *options, struct text *said);
 
-/* The name of a product with another ending; for free(). */
-status_t export_name(const char *product, const char *ending, char **out);
-
 #endif

@@ -24,9 +24,9 @@ struct fil {
     struct export_file file;
     struct scale scale;
     uint32_t bits;
-    int is_turned, is_plain; /* plain: samples are written as they are stored */
-    uint64_t first_if, nifs; /* that are read */
-    uint64_t rows, chans;    /* of a block */
+    int is_reversed, is_plain; /* plain: samples are written as they are stored */
+    uint64_t first_if, nifs;   /* that are read */
+    uint64_t rows, chans;      /* of a block */
     void *stored, *made;
     float *numbers;
     uint64_t nans;
@@ -173,15 +173,6 @@ static status_t fil_measure_block(struct fil *fil, const struct fbh5_block *bloc
     return STATUS_OK;
 }
 
-static uint64_t fil_count_nans(const float *values, uint64_t count)
-{
-    uint64_t nans = 0;
-    for (uint64_t i = 0; i < count; i++) {
-        nans += isnan(values[i]) != 0;
-    }
-    return nans;
-}
-
 static void fil_encode_block(struct fil *fil, const struct fbh5_block *block)
 {
     uint64_t bytes = block->chans * fil->bits / 8;
@@ -199,24 +190,20 @@ static void fil_encode_block(struct fil *fil, const struct fbh5_block *block)
 }
 
 #define REVERSE(type, values, count)                                                               \
-    do {                                                                                           \
-        type *left = (values);                                                                     \
-        type *right = left + (count)-1;                                                            \
-        while (left < right) {                                                                     \
-            type kept = *left;                                                                     \
-            *left++ = *right;                                                                      \
-            *right-- = kept;                                                                       \
-        }                                                                                          \
-    } while (0)
+    for (type *left = (values), *right = left + (count)-1; left < right; left++, right--) {        \
+        type kept = *left;                                                                         \
+        *left = *right;                                                                            \
+        *right = kept;                                                                             \
+    }
 
-static void fil_turn_line(uint32_t bits, void *line, uint64_t count)
+static void fil_reverse_line(uint32_t bits, void *line, uint64_t count)
 {
     if (bits == 8) {
-        REVERSE(uint8_t, line, count);
+        REVERSE(uint8_t, line, count)
     } else if (bits == 16) {
-        REVERSE(uint16_t, line, count);
+        REVERSE(uint16_t, line, count)
     } else {
-        REVERSE(uint32_t, line, count);
+        REVERSE(uint32_t, line, count)
     }
 }
 
@@ -227,10 +214,10 @@ static status_t fil_put_block(struct fil *fil, const struct fbh5_block *block, c
     uint64_t nchans = fil->header.nchans;
     uint64_t lines = block->rows * fil->header.nifs;
     uint64_t width = fil->bits / 8;
-    uint64_t chan = fil->is_turned ? nchans - block->chan - block->chans : block->chan;
+    uint64_t chan = fil->is_reversed ? nchans - block->chan - block->chans : block->chan;
     uint64_t first = block->row * fil->header.nifs * nchans + chan;
-    for (uint64_t line = 0; fil->is_turned && line < lines; line++) {
-        fil_turn_line(fil->bits, data + line * block->chans * width, block->chans);
+    for (uint64_t line = 0; fil->is_reversed && line < lines; line++) {
+        fil_reverse_line(fil->bits, data + line * block->chans * width, block->chans);
     }
     uint64_t together = block->chans == nchans ? lines : 1;
     for (uint64_t line = 0; line < lines; line += together) {
@@ -248,8 +235,8 @@ static status_t fil_write_block(struct fil *fil, const struct fbh5_block *block)
     }
     char *data = fil->is_plain ? fil->stored : fil->made;
     if (fil->bits == 32) {
-        fil->nans += fil_count_nans((const float *)(void *)data,
-                                    block->rows * fil->header.nifs * block->chans);
+        fil->nans += export_count_nans((const float *)(void *)data,
+                                       block->rows * fil->header.nifs * block->chans);
     }
     return fil_put_block(fil, block, data);
 }
@@ -298,12 +285,11 @@ out:
     return st;
 }
 
-static status_t write_file(struct fil *fil, const char *path)
+static status_t fil_write(struct fil *fil, const char *path)
 {
     status_t st = STATUS_OK;
     TRY(fil_check_output(fil, path));
-    TRY(export_file_begin(path, fil->options->force, &fil->file));
-    TRY(export_file_put(&fil->file, 0, fil->head.data, fil->head.length));
+    TRY(export_file_begin(path, fil->options->force, &fil->head, &fil->file));
     TRY(export_file_reserve(&fil->file, fil_output_bytes(fil)));
     if (scale_must_measure(&fil->scale)) {
         TRY(fil_for_each_block(fil, fil_measure_block));
@@ -329,7 +315,7 @@ static status_t fil_say(const struct fil *fil, const char *path, struct text *ou
         "%s, %s\n",
         path, units_count(fil->in->rows, rows), units_plural(fil->in->rows, "spectrum", "spectra"),
         (unsigned long long)header->nifs, (unsigned long long)header->nchans, header->fch1, last,
-        fil->is_turned ? " (turned: the highest comes first)" : "",
+        fil->is_reversed ? " (reversed: the highest comes first)" : "",
         fil->bits == 32  ? "32-bit float"
         : fil->bits == 8 ? "8 bit"
                          : "16 bit",
@@ -371,11 +357,11 @@ status_t export_fil(const struct export_fil_options *options, struct text *said)
     TRY(fil_open_input(&fil));
     TRY(fil_choose_ifs(&fil));
     TRY(fil_choose_bits(&fil));
-    fil.is_turned = sigproc_turn(&fil.header);
+    fil.is_reversed = sigproc_reverse(&fil.header);
     TRY(sigproc_write(&fil.header, &fil.head));
     TRY(fil_plan_blocks(&fil));
     TRY(scale_begin(&options->scale, fil.bits, fil.header.nifs * fil.header.nchans, &fil.scale));
-    TRY(write_file(&fil, path));
+    TRY(fil_write(&fil, path));
     TRY(fil_say(&fil, path, said));
 out:
     fil_end(&fil);

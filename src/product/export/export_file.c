@@ -1,3 +1,4 @@
+/* Exported files until they are whole; their names; NaN among what is written. */
 #include "product/export/export_file.h"
 
 #include "base/memory.h"
@@ -5,6 +6,7 @@
 #include "io/file.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +54,14 @@ out:
     return st;
 }
 
-status_t export_file_begin(const char *path, int force, struct export_file *out)
+status_t export_file_put(const struct export_file *file, uint64_t offset, const void *data,
+                         uint64_t bytes)
+{
+    return file_write(file->fd, file->part, offset, data, bytes);
+}
+
+status_t export_file_begin(const char *path, int force, const struct text *head,
+                           struct export_file *out)
 {
     status_t st = STATUS_OK;
     struct export_file file = {.fd = -1, .force = force};
@@ -62,6 +71,7 @@ status_t export_file_begin(const char *path, int force, struct export_file *out)
     TRY(claim_part(file.part, force, export_is_ours, &file.fd));
     REQUIRE(ftruncate(file.fd, 0) == 0, STATUS_DATA, "%s cannot be cut: %s", file.part,
             strerror(errno));
+    TRY(export_file_put(&file, 0, head->data, head->length));
     *out = file;
     file = (struct export_file){.fd = -1};
 out:
@@ -72,12 +82,6 @@ out:
 status_t export_file_reserve(const struct export_file *file, uint64_t bytes)
 {
     return file_reserve(file->fd, file->path, bytes);
-}
-
-status_t export_file_put(const struct export_file *file, uint64_t offset, const void *data,
-                         uint64_t bytes)
-{
-    return file_write(file->fd, file->part, offset, data, bytes);
 }
 
 status_t export_file_publish(struct export_file *file)
@@ -103,4 +107,29 @@ void export_file_end(struct export_file *file)
     free(file->part);
     free(file->path);
     *file = (struct export_file){.fd = -1};
+}
+
+status_t export_name(const char *product, const char *ending, char **out)
+{
+    status_t st = STATUS_OK;
+    struct text text = {0};
+    const char *base = text_basename(product);
+    const char *dot = strrchr(base, '.');
+    size_t length = dot && dot > base ? (size_t)(dot - product) : strlen(product);
+    TRY(text_add_bytes(&text, product, length));
+    TRY(text_add(&text, "%s", ending));
+    *out = text.data;
+    text.data = NULL;
+out:
+    text_free(&text);
+    return st;
+}
+
+uint64_t export_count_nans(const float *values, uint64_t count)
+{
+    uint64_t nans = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        nans += isnan(values[i]) != 0;
+    }
+    return nans;
 }

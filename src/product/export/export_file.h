@@ -2,6 +2,7 @@
 #ifndef VOLTMILL_PRODUCT_EXPORT_EXPORT_FILE_H
 #define VOLTMILL_PRODUCT_EXPORT_EXPORT_FILE_H
 
+#include "base/text.h"
 #include "io/guard.h"
 
 #include <stdint.h>
@@ -14,9 +15,10 @@ struct export_file {
 
 /* Whether it may be made at all: not over one of the files that `reads` knows. Fails with USAGE. */
 status_t export_file_check(const char *path, const struct guard *reads, int force);
-/* Begins with path.part, empty, after export_file_check(). Fails with USAGE (exists, locked,
- * somebody else's). */
-status_t export_file_begin(const char *path, int force, struct export_file *out);
+/* Begins with path.part, which holds `head` alone, after export_file_check(). Fails with USAGE
+ * (exists, locked, somebody else's). */
+status_t export_file_begin(const char *path, int force, const struct text *head,
+                           struct export_file *out);
 /* Reserves room for `bytes` bytes. Only once the first bytes are there by which the next export
  * knows what one that was killed left: before them, what is left must be empty. Fails with
  * NO_SPACE.
@@ -24,9 +26,15 @@ status_t export_file_begin(const char *path, int force, struct export_file *out)
 status_t export_file_reserve(const struct export_file *file, uint64_t bytes);
 status_t export_file_put(const struct export_file *file, uint64_t offset, const void *data,
                          uint64_t bytes);
-/* Makes it last, under its name. */
+/* Syncs it and gives it its name. */
 status_t export_file_publish(struct export_file *file);
 /* Frees; removes what was not published. Takes one that is zero. */
 void export_file_end(struct export_file *file);
+
+/* The name of a product with another ending; for free(). */
+status_t export_name(const char *product, const char *ending, char **out);
+
+/* NaN among some numbers. */
+uint64_t export_count_nans(const float *values, uint64_t count);
 
 #endif

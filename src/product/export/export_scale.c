@@ -1,3 +1,5 @@
+/* Scaling of floats to few bits: what is measured first, the rule for each channel, what is
+ * clipped. */
 #include "product/export/export_scale.h"
 
 #include "base/memory.h"

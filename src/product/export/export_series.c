@@ -24,22 +24,6 @@ struct choice {
     char *base;
 };
 
-status_t export_name(const char *product, const char *ending, char **out)
-{
-    status_t st = STATUS_OK;
-    struct text text = {0};
-    const char *base = text_basename(product);
-    const char *dot = strrchr(base, '.');
-    size_t length = dot && dot > base ? (size_t)(dot - product) : strlen(product);
-    TRY(text_add_bytes(&text, product, length));
-    TRY(text_add(&text, "%s", ending));
-    *out = text.data;
-    text.data = NULL;
-out:
-    text_free(&text);
-    return st;
-}
-
 static uint64_t series_nearest_dm(const struct series *in, double dm)
 {
     uint64_t best = 0;
@@ -197,26 +181,6 @@ out:
     return st;
 }
 
-static uint64_t series_count_nans(const float *values, uint64_t count)
-{
-    uint64_t nans = 0;
-    for (uint64_t i = 0; i < count; i++) {
-        nans += isnan(values[i]) != 0;
-    }
-    return nans;
-}
-
-/* Begins a file, with the words that it begins with. */
-static status_t series_begin(const struct choice *choice, const char *path, const struct text *head,
-                             struct export_file *file)
-{
-    status_t st = STATUS_OK;
-    TRY(export_file_begin(path, choice->options->force, file));
-    TRY(export_file_put(file, 0, head->data, head->length));
-out:
-    return st;
-}
-
 /* All samples of a DM, behind `head`; then they get their name. */
 static status_t series_write_samples(struct choice *choice, uint64_t dm, const struct text *head,
                                      struct export_file *file)
@@ -227,7 +191,7 @@ static status_t series_write_samples(struct choice *choice, uint64_t dm, const s
     for (uint64_t at = 0; at < choice->samples; at += BLOCK) {
         uint64_t count = min_u64(BLOCK, choice->samples - at);
         TRY(series_read(choice->in, dm, at, count, choice->block));
-        nans += series_count_nans(choice->block, count);
+        nans += export_count_nans(choice->block, count);
         TRY(export_file_put(file, head->length + at * sizeof(float), choice->block,
                             count * sizeof(float)));
     }
@@ -267,7 +231,7 @@ static status_t series_write_tim(struct choice *choice, uint64_t dm, struct text
     struct sigproc header = series_header_of(choice, dm);
     TRY(series_name_of(choice, dm, ".tim", &path));
     TRY(sigproc_write(&header, &head));
-    TRY(series_begin(choice, path, &head, &file));
+    TRY(export_file_begin(path, choice->options->force, &head, &file));
     TRY(series_write_samples(choice, dm, &head, &file));
     TRY(text_add_shown(said, "%s: SIGPROC series, DM %.12g, %llu samples\n", path, header.refdm,
                        (unsigned long long)choice->samples));
@@ -293,8 +257,8 @@ static status_t series_write_dat(struct choice *choice, uint64_t dm, struct text
     TRY(series_name_of(choice, dm, ".dat", &names[0]));
     TRY(series_name_of(choice, dm, ".inf", &names[1]));
     TRY(presto_inf(choice->in, text_basename(bare), dm, choice->samples, &words));
-    TRY(series_begin(choice, names[0], &nothing, &dat));
-    TRY(series_begin(choice, names[1], &words, &inf));
+    TRY(export_file_begin(names[0], choice->options->force, &nothing, &dat));
+    TRY(export_file_begin(names[1], choice->options->force, &words, &inf));
     TRY(series_write_samples(choice, dm, &nothing, &dat));
     TRY(export_file_publish(&inf));
     TRY(text_add_shown(said, "%s, .inf: PRESTO series, DM %.12g, %llu samples\n", names[0],

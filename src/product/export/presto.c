@@ -1,3 +1,4 @@
+/* The lines of a .inf file. */
 #include "product/export/presto.h"
 
 #include <stdarg.h>

@@ -1,7 +1,8 @@
+/* Dedispersed series: how a new product is described, and how it is read back. */
 #include "product/kind/dedispersed.h"
 
 #include "base/memory.h"
-#include "base/text.h"
+#include "io/hdf5/h5_dataset.h"
 #include "product/kind/kinds.h"
 #include "product/kind/parts.h"
 #include "product/kind/sigproc.h"
@@ -179,19 +180,17 @@ out:
 static status_t dedispersed_read_delays(hid_t file, const char *path, struct dedispersed *to)
 {
     status_t st = STATUS_OK;
-    hid_t dataset = H5Dopen2(file, "provenance/delays", H5P_DEFAULT);
-    hid_t space = -1;
-    H5_TRY(dataset, "%s does not hold its delays", path);
-    space = H5Dget_space(dataset);
-    REQUIRE((uint64_t)H5Sget_simple_extent_npoints(space) == (uint64_t)to->ndms * to->nchannels,
-            STATUS_DATA, "%s: its delays are not those of %zu DMs and %zu channels", path, to->ndms,
+    static const char name[] = "provenance/delays";
+    struct h5_dataset delays = {0};
+    size_t count = to->ndms * to->nchannels;
+    TRY(h5_dataset_open(file, path, name, &delays));
+    REQUIRE(delays.count == count, STATUS_DATA,
+            "%s: its delays are not those of %zu DMs and %zu channels", path, to->ndms,
             to->nchannels);
-    TRY(memory_zeroed(to->ndms * to->nchannels, sizeof *to->delays, "delays", &to->delays));
-    H5_TRY(H5Dread(dataset, H5T_NATIVE_UINT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, to->delays),
-           "%s: its delays cannot be read", path);
+    TRY(memory_zeroed(count, sizeof *to->delays, "delays", &to->delays));
+    TRY(h5_dataset_read(&delays, path, name, H5T_NATIVE_UINT32, count, to->delays));
 out:
-    h5_close(space);
-    h5_close(dataset);
+    h5_dataset_close(&delays);
     return st;
 }
 

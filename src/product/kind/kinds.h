@@ -27,4 +27,9 @@ struct kind {
 
 const struct kind *kind_of(enum product_kind kind);
 
+/* Puts all that a product says into a new file, and *place as far as it is known before the file is
+ * complete: how many rows, how long, and how many of them in a span. Fails with NO_SPACE or DATA.
+ */
+status_t kind_describe(hid_t file, const struct product_spec *spec, struct product_place *place);
+
 #endif

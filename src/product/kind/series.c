@@ -1,3 +1,4 @@
+/* Opens and reads dedispersed series for exporters: ours, and those of others that look alike. */
 #include "product/kind/series.h"
 
 #include "archive/fbh5/start.h"
@@ -14,7 +15,7 @@ void series_destroy(struct series *series)
     if (!series) {
         return;
     }
-    h5_close(series->data);
+    h5_dataset_close(&series->data);
     h5_close(series->file);
     sigproc_clear(&series->header);
     text_free(&series->missing);
@@ -34,9 +35,10 @@ static status_t series_open_data(struct series *series)
             holds_what(series->file));
     access = H5Pcreate(H5P_DATASET_ACCESS);
     H5_TRY(H5Pset_chunk_cache(access, CACHE_SLOTS, CACHE_BYTES, 1), "%s: no cache", series->path);
-    series->data = H5Dopen2(series->file, "dedispersed", access);
-    H5_TRY(series->data, "%s: /dedispersed cannot be opened", series->path);
-    h5_try_chunks(series->data, series->path, "/dedispersed");
+    hid_t data = H5Dopen2(series->file, "dedispersed", access);
+    H5_TRY(data, "%s: /dedispersed cannot be opened", series->path);
+    TRY(h5_dataset_of(data, series->path, &series->data));
+    h5_try_chunks(data, series->path, "/dedispersed");
 out:
     h5_close(access);
     return st;
@@ -45,25 +47,19 @@ out:
 static status_t series_read_shape(struct series *series)
 {
     status_t st = STATUS_OK;
-    hsize_t dims[H5S_MAX_RANK] = {0};
+    const struct h5_dataset *data = &series->data;
     uint64_t samples = 0;
-    hid_t space = H5Dget_space(series->data);
-    hid_t type = H5Dget_type(series->data);
-    int rank = H5Sget_simple_extent_ndims(space);
-    REQUIRE(rank == 2, STATUS_DATA, "%s: /dedispersed has %d dimensions, expected [dm][time]",
-            series->path, rank);
-    REQUIRE(H5Tget_class(type) == H5T_FLOAT, STATUS_DATA, "%s: /dedispersed holds no floats",
+    REQUIRE(data->rank == 2, STATUS_DATA, "%s: /dedispersed has %d dimensions, expected [dm][time]",
+            series->path, data->rank);
+    REQUIRE(H5Tget_class(data->type) == H5T_FLOAT, STATUS_DATA, "%s: /dedispersed holds no floats",
             series->path);
-    H5Sget_simple_extent_dims(space, dims, NULL);
-    REQUIRE(dims[0] > 0 && dims[1] > 0 && multiply_u64(dims[0], dims[1], &samples) &&
-                samples <= INT64_MAX / 8,
+    series->ndms = data->dims[0];
+    series->samples = data->dims[1];
+    REQUIRE(series->ndms > 0 && series->samples > 0 &&
+                multiply_u64(series->ndms, series->samples, &samples) && samples <= INT64_MAX / 8,
             STATUS_DATA, "%s: /dedispersed has %llu DMs of %llu samples", series->path,
-            (unsigned long long)dims[0], (unsigned long long)dims[1]);
-    series->ndms = dims[0];
-    series->samples = dims[1];
+            (unsigned long long)series->ndms, (unsigned long long)series->samples);
 out:
-    h5_close(type);
-    h5_close(space);
     return st;
 }
 
@@ -86,37 +82,30 @@ static status_t series_note_missing(struct series *series, const char *name)
     return text_add(&series->missing, "%s%s", series->missing.length ? ", " : "", name);
 }
 
-/* The distance of the first two time stamps. */
+/* The distance of the first two time stamps; 0 when there are none. */
 static status_t series_tsamp_of_times(struct series *series, double *tsamp)
 {
     status_t st = STATUS_OK;
-    hid_t dataset = -1;
-    hid_t space = -1;
+    struct h5_dataset stamps = {0};
     hid_t memory = -1;
     hsize_t start = 0;
     hsize_t count = 2;
     double times[2] = {0, 0};
-    *tsamp = 0;
     int is_there = 0;
     TRY(h5_has(series->file, series->path, "time", &is_there));
-    if (series->samples < 2 || !is_there) {
-        goto out;
+    if (series->samples >= 2 && is_there) {
+        TRY(h5_dataset_open(series->file, series->path, "time", &stamps));
+        REQUIRE(stamps.rank == 1 && stamps.count == series->samples, STATUS_DATA,
+                "%s: /time is not that of the series", series->path);
+        memory = H5Screate_simple(1, &count, NULL);
+        H5Sselect_hyperslab(stamps.space, H5S_SELECT_SET, &start, NULL, &count, NULL);
+        H5_TRY(H5Dread(stamps.id, H5T_NATIVE_DOUBLE, memory, stamps.space, H5P_DEFAULT, times),
+               "%s: /time cannot be read", series->path);
     }
-    dataset = H5Dopen2(series->file, "time", H5P_DEFAULT);
-    H5_TRY(dataset, "%s: /time cannot be opened", series->path);
-    space = H5Dget_space(dataset);
-    REQUIRE(H5Sget_simple_extent_ndims(space) == 1 &&
-                H5Sget_simple_extent_npoints(space) == (hssize_t)series->samples,
-            STATUS_DATA, "%s: /time is not that of the series", series->path);
-    memory = H5Screate_simple(1, &count, NULL);
-    H5Sselect_hyperslab(space, H5S_SELECT_SET, &start, NULL, &count, NULL);
-    H5_TRY(H5Dread(dataset, H5T_NATIVE_DOUBLE, memory, space, H5P_DEFAULT, times),
-           "%s: /time cannot be read", series->path);
     *tsamp = times[1] - times[0];
 out:
     h5_close(memory);
-    h5_close(space);
-    h5_close(dataset);
+    h5_dataset_close(&stamps);
     return st;
 }
 
@@ -125,7 +114,7 @@ static status_t series_read_tsamp(struct series *series)
     status_t st = STATUS_OK;
     double *tsamp = &series->header.tsamp;
     int found = 0;
-    TRY(h5_get_f64(series->data, series->path, "tsamp_s", tsamp, &found));
+    TRY(h5_get_f64(series->data.id, series->path, "tsamp_s", tsamp, &found));
     if (!found) {
         TRY(series_tsamp_of_times(series, tsamp));
     }
@@ -151,7 +140,7 @@ static status_t series_read_numbers(struct series *series)
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         int found = 0;
         double value = 0;
-        TRY(h5_get_f64(series->data, series->path, wanted[i].name, &value, &found));
+        TRY(h5_get_f64(series->data.id, series->path, wanted[i].name, &value, &found));
         if (found && isfinite(value)) {
             *wanted[i].value = value;
         } else {
@@ -177,45 +166,55 @@ out:
     return st;
 }
 
-/* Texts stand on the dataset or on the root, positions on the root, as in our other products. */
-static status_t series_read_words(struct series *series)
+/* A text that stands on the dataset or, by another name perhaps, on the root. */
+static status_t series_read_text(struct series *series, const char *name, const char *of_root,
+                                 char **out)
 {
     status_t st = STATUS_OK;
-    struct sigproc *header = &series->header;
-    int has_source = 0;
-    int has_telescope = 0;
-    int has_number = 0;
-    int64_t telescope = 0;
+    int found = 0;
+    TRY(h5_get_text(series->data.id, series->path, name, out, &found));
+    if (!found) {
+        TRY(h5_get_text(series->file, series->path, of_root, out, &found));
+    }
+    if (!found) {
+        TRY(series_note_missing(series, name));
+    }
+out:
+    return st;
+}
+
+/* Positions stand on the root, as in our other products. */
+static status_t series_read_position(struct series *series)
+{
+    status_t st = STATUS_OK;
     int has_ra = 0;
     int has_dec = 0;
     double ra = 0;
     double dec = 0;
-    TRY(h5_get_text(series->data, series->path, "source_name", &header->source, &has_source));
-    if (!has_source) {
-        TRY(h5_get_text(series->file, series->path, "source", &header->source, &has_source));
-    }
-    TRY(h5_get_text(series->data, series->path, "telescope", &series->telescope, &has_telescope));
-    if (!has_telescope) {
-        TRY(h5_get_text(series->file, series->path, "telescope", &series->telescope,
-                        &has_telescope));
-    }
     TRY(h5_get_f64(series->file, series->path, "ra_deg", &ra, &has_ra));
     TRY(h5_get_f64(series->file, series->path, "dec_deg", &dec, &has_dec));
     if (has_ra && has_dec && ra >= 0 && ra <= 360 && fabs(dec) <= 90) {
-        header->raj_hours = ra / 15;
-        header->dej_degrees = dec;
+        series->header.raj_hours = ra / 15;
+        series->header.dej_degrees = dec;
     } else {
         TRY(series_note_missing(series, "position"));
     }
-    if (!has_source) {
-        TRY(series_note_missing(series, "source_name"));
-    }
-    if (!has_telescope) {
-        TRY(series_note_missing(series, "telescope"));
-    }
-    TRY(h5_get_i64(series->data, series->path, "telescope_id", &telescope, &has_number));
-    header->telescope_id = has_number && telescope > 0 && telescope <= INT32_MAX
-                               ? (int32_t)telescope
+out:
+    return st;
+}
+
+static status_t series_read_words(struct series *series)
+{
+    status_t st = STATUS_OK;
+    struct sigproc *header = &series->header;
+    int has_number = 0;
+    int64_t number = 0;
+    TRY(series_read_position(series));
+    TRY(series_read_text(series, "source_name", "source", &header->source));
+    TRY(series_read_text(series, "telescope", "telescope", &series->telescope));
+    TRY(h5_get_i64(series->data.id, series->path, "telescope_id", &number, &has_number));
+    header->telescope_id = has_number && number > 0 && number <= INT32_MAX
+                               ? (int32_t)number
                                : sigproc_telescope(series->telescope);
 out:
     return st;
@@ -227,7 +226,6 @@ static status_t series_open_here(const char *path, struct series **out)
     struct series *series = NULL;
     TRY(memory_zeroed(1, sizeof *series, "series", &series));
     series->file = -1;
-    series->data = -1;
     TRY(memory_text(path, &series->path));
     TRY(h5_open_file(path, &series->file));
     TRY(series_open_data(series));
@@ -281,12 +279,12 @@ status_t series_read(const struct series *series, uint64_t dm, uint64_t first, u
     status_t st = STATUS_OK;
     hsize_t start[2] = {dm, first};
     hsize_t size[2] = {1, count};
-    hid_t space = H5Dget_space(series->data);
+    hid_t space = H5Dget_space(series->data.id);
     hid_t memory = H5Screate_simple(2, size, NULL);
     H5_TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, size, NULL),
            "%s: DM %g has no samples %llu .. %llu", series->path, series->dm[dm],
            (unsigned long long)first, (unsigned long long)(first + count));
-    H5_TRY(H5Dread(series->data, H5T_NATIVE_FLOAT, memory, space, H5P_DEFAULT, out),
+    H5_TRY(H5Dread(series->data.id, H5T_NATIVE_FLOAT, memory, space, H5P_DEFAULT, out),
            "%s: samples %llu .. %llu of DM %g cannot be read", series->path,
            (unsigned long long)first, (unsigned long long)(first + count), series->dm[dm]);
 out:

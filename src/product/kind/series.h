@@ -4,7 +4,7 @@
 #define VOLTMILL_PRODUCT_KIND_SERIES_H
 
 #include "io/apart/apart.h"
-#include "io/hdf5/h5.h"
+#include "io/hdf5/h5_dataset.h"
 #include "product/kind/sigproc.h"
 
 #include <stdint.h>
@@ -23,7 +23,8 @@ struct series_band {
 
 struct series {
     char *path;
-    hid_t file, data;
+    hid_t file;
+    struct h5_dataset data;
     uint64_t ndms, samples;
     double *dm;            /* [ndms] */
     struct sigproc header; /* fch1, foff, nchans: of what was dedispersed, 0 if unknown */

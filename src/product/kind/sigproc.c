@@ -1,3 +1,4 @@
+/* SIGPROC headers as bytes, and the numbers that telescopes have in them. */
 #include "product/kind/sigproc.h"
 
 #include <ctype.h>
@@ -38,7 +39,7 @@ void sigproc_clear(struct sigproc *header)
     *header = (struct sigproc){0};
 }
 
-int sigproc_turn(struct sigproc *header)
+int sigproc_reverse(struct sigproc *header)
 {
     if (header->foff <= 0 || header->nchans == 0) {
         return 0;
@@ -166,44 +167,34 @@ static int sigproc_is_same_name(const char *a, const char *b)
 int32_t sigproc_telescope(const char *name)
 {
     /* As SIGPROC's, blimpy's and PRESTO's tables have them, each by the names in use. */
+    enum { NAMES = 4 };
     static const struct {
-        const char *name;
         int32_t id;
-    } known[] = {{"Arecibo", 1},
-                 {"AO", 1},
-                 {"Ooty", 2},
-                 {"ORT", 2},
-                 {"Nancay", 3},
-                 {"Nan\303\247ay", 3},
-                 {"NRT", 3},
-                 {"Parkes", 4},
-                 {"PKS", 4},
-                 {"Murriyang", 4},
-                 {"Jodrell", 5},
-                 {"Jodrell Bank", 5},
-                 {"Lovell", 5},
-                 {"GBT", 6},
-                 {"Green Bank", 6},
-                 {"Green Bank Telescope", 6},
-                 {"GMRT", 7},
-                 {"uGMRT", 7},
-                 {"Effelsberg", 8},
-                 {"ATA", 9},
-                 {"Allen Telescope Array", 9},
-                 {"SRT", 10},
-                 {"Sardinia Radio Telescope", 10},
-                 {"LOFAR", 11},
-                 {"VLA", 12},
-                 {"JVLA", 12},
-                 {"EVLA", 12},
-                 {"CHIME", 20},
-                 {"FAST", 21},
-                 {"MWA", 30},
-                 {"MeerKAT", 64},
-                 {"KAT-7", 65}};
+        const char *names[NAMES];
+    } known[] = {
+        {1, {"Arecibo", "AO"}},
+        {2, {"Ooty", "ORT"}},
+        {3, {"Nancay", "Nan\303\247ay", "NRT"}},
+        {4, {"Parkes", "PKS", "Murriyang"}},
+        {5, {"Jodrell", "Jodrell Bank", "Lovell"}},
+        {6, {"GBT", "Green Bank", "Green Bank Telescope"}},
+        {7, {"GMRT", "uGMRT"}},
+        {8, {"Effelsberg"}},
+        {9, {"ATA", "Allen Telescope Array"}},
+        {10, {"SRT", "Sardinia Radio Telescope"}},
+        {11, {"LOFAR"}},
+        {12, {"VLA", "JVLA", "EVLA"}},
+        {20, {"CHIME"}},
+        {21, {"FAST"}},
+        {30, {"MWA"}},
+        {64, {"MeerKAT"}},
+        {65, {"KAT-7"}},
+    };
     for (size_t i = 0; name && i < sizeof known / sizeof *known; i++) {
-        if (sigproc_is_same_name(name, known[i].name)) {
-            return known[i].id;
+        for (int j = 0; j < NAMES && known[i].names[j]; j++) {
+            if (sigproc_is_same_name(name, known[i].names[j])) {
+                return known[i].id;
+            }
         }
     }
     return 0;

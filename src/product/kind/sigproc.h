@@ -29,8 +29,8 @@ struct sigproc sigproc_of(const struct fbh5 *fbh5);
 /* Frees the texts. */
 void sigproc_clear(struct sigproc *header);
 
-/* Puts the highest frequency first, as PRESTO expects. Returns whether that turned the band. */
-int sigproc_turn(struct sigproc *header);
+/* Puts the highest frequency first, as PRESTO expects. Returns whether that reversed the band. */
+int sigproc_reverse(struct sigproc *header);
 
 /* Appends the header. Fails with USAGE when a count does not fit into it. */
 status_t sigproc_write(const struct sigproc *header, struct text *out);
