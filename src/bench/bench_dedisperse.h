@@ -28,14 +28,14 @@ struct bench_dedispersion {
 struct bench_dedispersed {
     double
         seconds;  /* of the sums, best of the repeats: by the device's clock, or on the host all */
-    double order; /* of bringing samples into channels' order, on devices */
+    double order; /* of transposing the samples, on devices */
     double upload, download;
     double adds;     /* as the paper counts, whatever is really done: channels x DMs x samples */
     double realtime; /* seconds of data / (seconds + order) */
     uint32_t wrong;  /* sampled outputs that are */
 };
 
-/* Samples, delays, memory and expected outputs of a case, for any number of shapes. */
+/* Delays of a case; samples and memory as soon as the first of any number of shapes is timed. */
 typedef struct bench_dedisperse bench_dedisperse_t;
 /* Fails with DEVICE, USAGE. */
 status_t bench_dedisperse_create(backend_t *backend, const struct bench_dedispersion *c,
@@ -47,12 +47,7 @@ status_t bench_dedisperse_time(bench_dedisperse_t *bench, const struct dedispers
                                struct text *words, struct bench_dedispersed *out);
 /* Additions as the paper counts them. */
 double bench_dedisperse_adds(const bench_dedisperse_t *bench);
-/* The case as a tuner takes it. */
-dedispersion_trial_t *bench_dedisperse_trial(bench_dedisperse_t *bench);
-/* What a tuner would try. free() returns it. */
-status_t bench_dedisperse_candidates(bench_dedisperse_t *bench, struct dedisperse_candidate **out,
-                                     uint32_t *count);
-/* Additions that two steps take for one output of every DM, and their largest error in samples. */
-const struct subbands *bench_dedisperse_steps(const bench_dedisperse_t *bench);
+/* The stage, without a shape. */
+const struct dedisperse_spec *bench_dedisperse_spec(const bench_dedisperse_t *bench);
 
 #endif

@@ -1,3 +1,4 @@
+/* The bounds of a job: plain reads, plain writes, and its filter bank from memory to memory. */
 #include "bench/bench_run.h"
 
 #include "base/clock.h"
@@ -5,7 +6,7 @@
 #include "io/file.h"
 #include "plan/channelise_plan.h"
 #include "ranks/agree.h"
-#include "ranks/progress.h"
+#include "tune/problem/bank.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -153,114 +154,26 @@ out:
     return st;
 }
 
-/* The stage on blocks of the run's size, again and again. */
-struct stage {
-    channelise_t *channelise;
-    buffer_t *in[STAGE_SLOTS]; /* so many blocks are under way, as in a run */
-    buffer_t *out[STAGE_SLOTS][MOST_OUTPUTS];
-    struct slab *slab;
-    size_t *re, *im;
-    uint64_t spectra;
-};
-
-static void bench_stage_end(struct stage *stage)
-{
-    for (uint32_t slot = 0; slot < STAGE_SLOTS; slot++) {
-        buffer_destroy(stage->in[slot]);
-        for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
-            buffer_destroy(stage->out[slot][i]);
-        }
-    }
-    channelise_destroy(stage->channelise);
-    slab_destroy(stage->slab);
-    free(stage->re);
-    free(stage->im);
-}
-
-static status_t bench_create_slot(const struct channelise_plan *work, backend_t *backend,
-                                  struct stage *stage, uint32_t slot, uint64_t in_bytes)
+/* The filter bank on blocks of the run's size, laid out as the run reads them, and a row of a few
+ * to warm up. */
+static status_t bench_warm_up(const struct channelise_plan *work, struct bank *bank)
 {
     status_t st = STATUS_OK;
-    void *in = NULL;
-    TRY(buffer_create(backend, BUFFER_IN, in_bytes, &stage->in[slot]));
-    TRY(buffer_get(stage->in[slot], &in));
-    memset(in, 1, (size_t)in_bytes);
-    for (uint32_t i = 0; i < work->channelise.noutputs; i++) {
-        TRY(buffer_create(backend, BUFFER_OUT,
-                          overlap_ends(&work->nodes[NODE_DUMPS + i].stage, stage->spectra) *
-                              work->products[i].row_bytes,
-                          &stage->out[slot][i]));
-    }
-out:
-    return st;
-}
-
-static status_t bench_stage_begin(const struct channelise_plan *work, backend_t *backend,
-                                  struct stage *stage)
-{
-    status_t st = STATUS_OK;
-    const struct channelise_spec *spec = &work->channelise;
-    stage->spectra = work->chunking.block_spectra;
-    uint64_t samples = channelise_inputs(spec, stage->spectra) * work->samples_per_spectrum;
-    TRY(slab_create(work->archive, 0, spec->nstreams, &stage->slab));
-    TRY(memory_zeroed(spec->nstreams, sizeof *stage->re, "offsets", &stage->re));
-    TRY(memory_zeroed(spec->nstreams, sizeof *stage->im, "offsets", &stage->im));
-    slab_offsets(stage->slab, samples, stage->re, stage->im);
-    TRY(channelise_create(backend, spec, &stage->channelise));
-    for (uint32_t slot = 0; slot < STAGE_SLOTS; slot++) {
-        TRY(bench_create_slot(work, backend, stage, slot, slab_bytes(stage->slab, samples)));
-    }
-out:
-    return st;
-}
-
-/* Waits for the slot's last block, and with `again` sets the backend to work on it once more. */
-static status_t bench_stage_run(struct stage *stage, uint32_t noutputs, uint32_t slot, int again)
-{
-    status_t st = STATUS_OK;
-    struct channelise_input input = {stage->re, stage->im, (size_t)stage->slab->width};
-    uint64_t rows[MOST_OUTPUTS];
-    void *data = NULL;
-    for (uint32_t i = 0; i < noutputs; i++) {
-        TRY(buffer_get(stage->out[slot][i], &data));
-    }
-    if (again) {
-        channelise_begin(stage->channelise, 0);
-        TRY(channelise_run(stage->channelise, stage->in[slot], &input, stage->slab->nstreams,
-                           stage->spectra, 0, stage->out[slot], rows));
-    }
-out:
-    return st;
-}
-
-/* Blocks in a row until `least` seconds have gone, a few at least. */
-static status_t bench_stage_run_blocks(struct stage *stage, uint32_t noutputs, double least,
-                                       uint64_t *blocks, double *seconds)
-{
-    status_t st = STATUS_OK;
-    double started = clock_now();
-    *blocks = 0;
-    do {
-        TRY(bench_stage_run(stage, noutputs, (uint32_t)((*blocks)++ % STAGE_SLOTS), 1));
-    } while (*blocks < STAGE_SLOTS || clock_now() - started < least);
-    for (uint32_t slot = 0; slot < STAGE_SLOTS; slot++) {
-        TRY(bench_stage_run(stage, noutputs, slot, 0));
-    }
-    *seconds = clock_now() - started;
-out:
-    return st;
-}
-
-/* Makes the stage and warms it up. */
-static status_t bench_stage_warm_up(const struct channelise_plan *work, backend_t *backend,
-                                    struct stage *stage)
-{
-    status_t st = STATUS_OK;
+    uint64_t samples = channelise_inputs(&bank->spec, bank->spectra) * work->samples_per_spectrum;
+    struct slab *slab = NULL;
     uint64_t blocks = 0;
     double seconds = 0;
-    TRY(bench_stage_begin(work, backend, stage));
-    TRY(bench_stage_run_blocks(stage, work->channelise.noutputs, 0, &blocks, &seconds));
+    TRY(bank_lay_out(bank));
+    TRY(slab_create(work->archive, 0, bank->spec.nstreams, &slab));
+    slab_offsets(slab, samples, bank->re, bank->im);
+    bank->step = (size_t)slab->width;
+    bank->in_bytes = slab_bytes(slab, samples);
+    TRY(channelise_create(bank->backend, &bank->spec, &bank->stage));
+    TRY(bank_allocate(bank, STAGE_SLOTS));
+    TRY(bank_fill(bank));
+    TRY(bank_run_row(bank, STAGE_SLOTS, 0, &blocks, &seconds));
 out:
+    slab_destroy(slab);
     return st;
 }
 
@@ -269,19 +182,19 @@ static status_t bench_time_backend_all(struct bounds *bounds, backend_t *backend
 {
     status_t st = STATUS_OK;
     const struct channelise_plan *work = bounds->work;
-    struct stage stage = {0};
+    struct bank bank = {
+        .backend = backend, .spec = work->channelise, .spectra = work->chunking.block_spectra};
     uint64_t blocks = 0;
     double seconds = 0;
     /* All begin at once. */
-    TRY(agree_all(bounds->comm, bench_stage_warm_up(work, backend, &stage)));
-    st = bench_stage_run_blocks(&stage, work->channelise.noutputs, backend_seconds, &blocks,
-                                &seconds);
+    TRY(agree_all(bounds->comm, bench_warm_up(work, &bank)));
+    st = bank_run_row(&bank, STAGE_SLOTS, backend_seconds, &blocks, &seconds);
     TRY(agree_all(bounds->comm, st));
-    double rate = (double)blocks * (double)stage.spectra * work->channelise.nstreams / seconds;
+    double rate = (double)blocks * (double)bank.spectra * bank.spec.nstreams / seconds;
     MPI_Allreduce(MPI_IN_PLACE, &rate, 1, MPI_DOUBLE, MPI_SUM, bounds->comm);
     bounds->backend = (double)work->chunking.spectra * work->chunking.streams / rate;
 out:
-    bench_stage_end(&stage);
+    bank_end(&bank);
     return st;
 }
 

@@ -19,7 +19,7 @@ struct bench_run_result {
     struct run_times times; /* of the fastest run; read, compute, write: mean of the ranks */
     double backend;         /* for all samples, from memory to memory */
     double reading;         /* plain reads of the same bytes */
-    double writing;         /* plain writes of the same bytes, made to last */
+    double writing;         /* plain writes of the same bytes, synced */
     double bound;           /* the slowest of the three */
 };
 

@@ -1,6 +1,8 @@
+/* Searches of several cases, what they have timed, and the best configuration for all of them. */
 #include "bench/experiment.h"
 
 #include "base/memory.h"
+#include "tune/problem/problems.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,31 +42,16 @@ static double experiment_known_time(const struct experiment_row *row,
     return 0;
 }
 
-/* What a search has found. The winner is its own choice: of the turns, not of the first times. */
-static status_t experiment_take(struct experiment_row *row, const tune_dedispersion_t *shapes,
-                                const struct tune_outcome *outcome)
+/* All that a search has timed. */
+static status_t experiment_take(struct experiment_row *row, const struct tuning *t)
 {
     status_t st = STATUS_OK;
-    const struct tune_space *space = tune_dedispersion_space(shapes);
-    row->fit = tune_dedispersion_all(shapes);
-    row->timed = outcome->ok + outcome->wrong + outcome->failed;
-    row->wrong = outcome->wrong;
-    row->failed = outcome->failed;
-    row->recalled = outcome->recalled;
-    row->is_cut = outcome->is_cut;
-    row->spent = outcome->spent;
-    row->compiling = outcome->compiling;
-    TRY(tune_statistics(space, outcome, &row->statistics));
-    TRY(tune_histogram(space, outcome, 1e-9 * row->adds, &row->histogram));
-    for (uint32_t i = 0; i < space->count; i++) {
-        if (outcome->results[i].state == TUNE_OK) {
-            TRY(experiment_note_known(row, tune_dedispersion_shape(shapes, i),
-                                      outcome->results[i].seconds));
+    for (uint32_t i = 0; i < t->space.count; i++) {
+        struct dedisperse_shape shape;
+        memcpy(&shape, tune_space_values(&t->space, i), sizeof shape);
+        if (t->outcome.results[i].state == TUNE_OK) {
+            TRY(experiment_note_known(row, &shape, t->outcome.results[i].seconds));
         }
-    }
-    if (outcome->ok > 0) {
-        row->best = *tune_dedispersion_shape(shapes, outcome->best);
-        row->seconds = outcome->results[outcome->best].seconds;
     }
 out:
     return st;
@@ -105,80 +92,59 @@ out:
 }
 
 status_t experiment_search(backend_t *backend, const struct bench_dedispersion *c,
-                           const struct experiment_options *options, struct experiment_row *row,
+                           const struct tune_request *request, struct experiment_row *row,
                            struct experiment_comparison *comparison)
 {
     status_t st = STATUS_OK;
-    struct tune_thinning thinning = {
-        .only = options->only, .every = options->every, .most = options->most};
-    struct tune_options search = options->search;
-    struct tune_dedispersion_start start = {.shape = {0}};
-    struct tune_outcome outcome = {0};
+    struct tune_pick pick = {.only = request->only, .every = request->every, .most = request->most};
+    struct tune_options search = request->search;
+    struct tuning t = {.problem = NULL};
     bench_dedisperse_t *bench = NULL;
-    tune_dedispersion_t *shapes = NULL;
-    search.time = tune_budget_begin(options->budget);
-    *row = (struct experiment_row){.c = *c, .is_cut = tune_time_is_over(&search.time, 1)};
-    if (row->is_cut) {
+    uint32_t known[TUNE_PARAMETERS];
+    search.time = tune_budget_begin(request->budget);
+    *row = (struct experiment_row){.c = *c, .summary.is_cut = tune_time_is_over(&search.time, 1)};
+    if (row->summary.is_cut) {
         goto out;
     }
     search.method = comparison ? TUNE_EXHAUSTIVE : search.method;
     TRY(bench_dedisperse_create(backend, c, &bench));
     row->adds = bench_dedisperse_adds(bench);
-    dedispersion_trial_t *trial = bench_dedisperse_trial(bench);
-    TRY(tune_dedispersion_begin(backend, dedispersion_trial_spec(trial), options->database,
-                                &start));
-    thinning.known = start.known.can_be ? &start.shape : NULL;
-    TRY(tune_dedispersion_create(trial, &thinning, &shapes));
-    search.known = tune_dedispersion_place(&start, shapes);
-    const struct tune_space *space = tune_dedispersion_space(shapes);
-    TRY(tune_search(space, &search, options->log, start.problem.hash, &outcome));
-    TRY(experiment_take(row, shapes, &outcome));
-    TRY(tune_known_keep(&start.known, &start.problem, options->database, space, &outcome,
-                        tune_dedispersion_is_thinned(shapes), &row->searched));
-    if (comparison && outcome.ok > 0) {
-        TRY(experiment_compare(space, &outcome, comparison));
+    TRY(tuning_begin(&tune_dedispersion, backend, bench_dedisperse_spec(bench), request->database,
+                     &t));
+    memcpy(known, t.values, sizeof known);
+    pick.known = t.found == TUNE_EXACT ? known : NULL;
+    TRY(tuning_search_picked(&t, &pick, &search, request->log));
+    row->summary = t.summary;
+    TRY(tune_histogram(&t.space, &t.outcome, 1e-9 * row->adds, &row->histogram));
+    TRY(experiment_take(row, &t));
+    TRY(tuning_keep(&t, request->database));
+    row->searched = t.searched;
+    if (t.outcome.ok > 0) {
+        /* The winner is the search's own choice: of the turns, not of the first times. */
+        memcpy(&row->best, t.values, sizeof row->best);
+        row->seconds = t.summary.seconds;
+        TRY(comparison ? experiment_compare(&t.space, &t.outcome, comparison) : STATUS_OK);
     }
 out:
-    tune_budget_end(options->budget, &search.time);
-    tune_outcome_free(&outcome);
-    tune_dedispersion_start_free(&start);
-    tune_dedispersion_destroy(shapes);
+    tune_budget_end(request->budget, &search.time);
+    tuning_end(&t);
     bench_dedisperse_destroy(bench);
-    return st;
-}
-
-/* What was timed beside the winner that the database has, and was faster. */
-static status_t experiment_keep_other(const struct tune_problem *problem, const char *database,
-                                      const struct experiment_row *row)
-{
-    status_t st = STATUS_OK;
-    struct text words = {0};
-    TRY(dedisperse_shape_words(&row->best, &words));
-    struct store_record record = {.key = tune_problem_key(problem),
-                                  .words = words.data,
-                                  .seconds = row->seconds,
-                                  .searched = row->searched};
-    TRY(store_put(database, &record, NULL));
-out:
-    text_free(&words);
     return st;
 }
 
 /* Times the shapes that a case does not know yet, through the log like a search. */
 static status_t experiment_time_others(backend_t *backend, struct experiment_row *row,
                                        const struct dedisperse_shape *list, uint32_t count,
-                                       const struct experiment_options *options)
+                                       const struct tune_request *request)
 {
     status_t st = STATUS_OK;
-    struct tune_thinning also = {.is_only = 1};
+    struct tune_pick also = {.is_only = 1};
     struct dedisperse_shape *unknown = NULL;
-    struct tune_options search = {.method = TUNE_EXHAUSTIVE, .repeats = options->search.repeats};
-    struct tune_problem problem = {0};
-    struct tune_outcome outcome = {0};
+    struct tune_options search = {.method = TUNE_EXHAUSTIVE, .repeats = request->search.repeats};
+    struct tuning t = {.problem = NULL};
     bench_dedisperse_t *bench = NULL;
-    tune_dedispersion_t *shapes = NULL;
     double before = row->seconds;
-    search.time = tune_budget_begin(options->budget);
+    search.time = tune_budget_begin(request->budget);
     if (tune_time_is_over(&search.time, 1)) {
         goto out;
     }
@@ -188,29 +154,22 @@ static status_t experiment_time_others(backend_t *backend, struct experiment_row
             unknown[also.nalso++] = list[k];
         }
     }
-    also.also = unknown;
+    also.also = (const uint32_t *)unknown;
     TRY(bench_dedisperse_create(backend, &row->c, &bench));
     row->adds = bench_dedisperse_adds(bench);
-    dedispersion_trial_t *trial = bench_dedisperse_trial(bench);
-    TRY(tune_problem_of(backend, dedispersion_trial_spec(trial), &problem));
-    TRY(tune_dedispersion_create(trial, &also, &shapes));
-    const struct tune_space *space = tune_dedispersion_space(shapes);
-    TRY(tune_search(space, &search, options->log, problem.hash, &outcome));
-    for (uint32_t i = 0; i < space->count; i++) {
-        if (outcome.results[i].state == TUNE_OK) {
-            TRY(experiment_note_known(row, tune_dedispersion_shape(shapes, i),
-                                      outcome.results[i].seconds));
-        }
-    }
+    TRY(tuning_begin(&tune_dedispersion, backend, bench_dedisperse_spec(bench), request->database,
+                     &t));
+    TRY(tuning_search_picked(&t, &also, &search, request->log));
+    TRY(experiment_take(row, &t));
     if (row->seconds > 0 && (before <= 0 || row->seconds < before)) {
-        TRY(experiment_keep_other(&problem, options->database, row));
+        /* It was timed beside the winner that the database has. */
+        TRY(tuning_put(&t, request->database, (const uint32_t *)&row->best, row->seconds,
+                       row->searched, NULL));
     }
 out:
-    tune_budget_end(options->budget, &search.time);
-    tune_outcome_free(&outcome);
-    tune_problem_free(&problem);
+    tune_budget_end(request->budget, &search.time);
+    tuning_end(&t);
     free(unknown);
-    tune_dedispersion_destroy(shapes);
     bench_dedisperse_destroy(bench);
     return st;
 }
@@ -259,7 +218,7 @@ static double experiment_sum_of_rates(const struct experiment_row *rows, uint32_
 }
 
 status_t experiment_fixed(backend_t *backend, struct experiment_row *rows, uint32_t nrows,
-                          const struct experiment_options *options, struct dedisperse_shape *best,
+                          const struct tune_request *request, struct dedisperse_shape *best,
                           double *fixed, int *found)
 {
     status_t st = STATUS_OK;
@@ -268,9 +227,9 @@ status_t experiment_fixed(backend_t *backend, struct experiment_row *rows, uint3
     TRY(memory_zeroed(nrows, sizeof *winners, "shapes", &winners));
     uint32_t n = experiment_list_winners(rows, nrows, winners);
     for (uint32_t r = 0; r < nrows; r++) {
-        options->budget->problems = nrows - r;
+        request->budget->problems = nrows - r;
         if (!experiment_knows_all(&rows[r], winners, n)) {
-            TRY(experiment_time_others(backend, &rows[r], winners, n, options));
+            TRY(experiment_time_others(backend, &rows[r], winners, n, request));
         }
     }
     for (uint32_t k = 0; k < rows[0].nknown; k++) {

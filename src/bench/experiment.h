@@ -4,28 +4,14 @@
 #define VOLTMILL_BENCH_EXPERIMENT_H
 
 #include "bench/bench_dedisperse.h"
-#include "tune/problem/dedispersion.h"
-#include "tune/statistics.h"
-
-struct experiment_options {
-    struct tune_options search; /* without its time, which is a share of the budget */
-    struct tune_budget *budget;
-    const char *only;
-    uint32_t every, most; /* thin the space: struct tune_thinning */
-    const char *database;
-    tune_log_t *log;
-};
+#include "tune/tuning.h"
 
 /* One case. Rates in adds a second. */
 struct experiment_row {
     struct bench_dedispersion c;
     double adds;
-    uint32_t fit, timed, wrong, failed, recalled;
-    int is_cut;      /* fit 0: before it began */
-    double searched; /* as the database has it */
-    double spent;    /* seconds that its configurations have taken, in earlier runs, too */
-    double compiling;
-    struct tune_statistics statistics;
+    struct tune_summary summary; /* cut, and fit 0: before it began */
+    double searched;             /* as the database has it */
     struct text histogram;
     struct dedisperse_shape best; /* only when seconds > 0 */
     double seconds;
@@ -49,7 +35,7 @@ struct experiment_comparison {
  * exhaustively, whatever the options say. Fails with DEVICE, USAGE, NO_SPACE, DATA.
  * experiment_row_free() in any case. */
 status_t experiment_search(backend_t *backend, const struct bench_dedispersion *c,
-                           const struct experiment_options *options, struct experiment_row *row,
+                           const struct tune_request *request, struct experiment_row *row,
                            struct experiment_comparison *comparison);
 void experiment_row_free(struct experiment_row *row);
 
@@ -60,7 +46,7 @@ void experiment_row_free(struct experiment_row *row);
  *
  *   fixed   double [nrows]   its seconds in each case */
 status_t experiment_fixed(backend_t *backend, struct experiment_row *rows, uint32_t nrows,
-                          const struct experiment_options *options, struct dedisperse_shape *best,
+                          const struct tune_request *request, struct dedisperse_shape *best,
                           double *fixed, int *found);
 
 #endif

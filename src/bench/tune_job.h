@@ -2,18 +2,17 @@
 #ifndef VOLTMILL_BENCH_TUNE_JOB_H
 #define VOLTMILL_BENCH_TUNE_JOB_H
 
-#include "bench/experiment.h"
 #include "job/job.h"
+#include "tune/tuning.h"
 
 /* Called when a search has ended: `what` was searched for, such as "filter bank"; `best` in words,
  * "" when none is right. */
 typedef void tune_job_told(const char *what, const struct tune_summary *summary, const char *best);
 
 /* Searches for the filter bank of a job and each of its dedispersions, as `run` on one rank would
- * do them, and keeps what it finds in the database. The options' budget is for all together: what
+ * do them, and keeps what it finds in the database. The request's budget is for all together: what
  * it does not do for is told as cut. Fails as opening and planning a job do; STOPPED when the
- * budget's owner asks for it; DEVICE when none of the ways of something is right. */
-status_t tune_job(const struct job *job, const struct experiment_options *options,
-                  tune_job_told *told);
+ * budget's owner asks for it; DEVICE when no configuration of something is right. */
+status_t tune_job(const struct job *job, const struct tune_request *request, tune_job_told *told);
 
 #endif

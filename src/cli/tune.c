@@ -1,5 +1,6 @@
 /* voltmill tune */
 #include "base/memory.h"
+#include "bench/experiment.h"
 #include "bench/tune_job.h"
 #include "cli/print/csv.h"
 #include "cli/tune_options.h"
@@ -42,12 +43,13 @@ static status_t tune_print_row(const struct tuning_work *w, const struct experim
     TRY(dedisperse_shape_words(&row->best, &words));
     printf("%5u DMs: %u ways fit, %u timed (%u wrong, %u failed, %u from the log) in %.1f s"
            " (%.1f s compiling)%s: ",
-           row->c.ndms, row->fit, row->timed, row->wrong, row->failed, row->recalled, row->spent,
-           row->compiling, row->is_cut ? ", cut by the budget" : "");
+           row->c.ndms, row->summary.fit, row->summary.timed, row->summary.wrong,
+           row->summary.failed, row->summary.recalled, row->summary.spent, row->summary.compiling,
+           row->summary.is_cut ? ", cut by the budget" : "");
     if (row->seconds > 0) {
         printf("%s %.4f ms\n", words.data, 1e3 * row->seconds);
     } else {
-        printf("%s\n", row->timed > 0 ? "none is right" : "none was timed");
+        printf("%s\n", row->summary.timed > 0 ? "none is right" : "none was timed");
     }
     if (w->settings.has_histogram && row->histogram.data) {
         printf("  %9s    %9s %6s\n%s", "Gadd/s", "", "ways", row->histogram.data);
@@ -96,9 +98,9 @@ static status_t tune_search_all(struct tuning_work *w)
         struct experiment_row *row = &w->rows[w->nrows++];
         w->budget.problems = s->shared.dms.count - i;
         TRY(experiment_search(w->opened, &c, &s->tuning, row, s->compares ? &comparison : NULL));
-        REQUIRE(row->fit > 0 || row->is_cut || !s->tuning.only, STATUS_USAGE,
+        REQUIRE(row->summary.fit > 0 || row->summary.is_cut || !s->tuning.only, STATUS_USAGE,
                 "tune: none of the ways has the values of --only %s", s->tuning.only);
-        REQUIRE(row->fit > 0 || row->is_cut, STATUS_USAGE,
+        REQUIRE(row->summary.fit > 0 || row->summary.is_cut, STATUS_USAGE,
                 "tune: the %s backend has nothing to choose from",
                 backend_name(backend_which(w->opened)));
         TRY(tune_print_row(w, row));
@@ -120,7 +122,7 @@ static status_t tune_print_result(const struct experiment_row *row, double fixed
 {
     status_t st = STATUS_OK;
     struct text words = {0};
-    const struct tune_statistics *statistics = &row->statistics;
+    const struct tune_statistics *statistics = &row->summary.statistics;
     double rate = 1e-9 * row->adds / row->seconds;
     double realtime = row->c.seconds / row->seconds;
     double median = statistics->median > 0 ? 1 / (row->seconds * statistics->median) : 0;
@@ -130,8 +132,8 @@ static status_t tune_print_result(const struct experiment_row *row, double fixed
            statistics->signal_to_noise, words.data);
     csv_print(csv, "%s,%u,%.6f,%.4f,%.4f,%.6f,%.4f,%.4f,%.4f,%u,%u,%.3f,%s\n",
               row->c.telescope->name, row->c.ndms, 1e3 * row->seconds, rate, realtime, 1e3 * fixed,
-              fixed / row->seconds, median, statistics->signal_to_noise, row->fit, row->timed,
-              row->spent, words.data);
+              fixed / row->seconds, median, statistics->signal_to_noise, row->summary.fit,
+              row->summary.timed, row->summary.spent, words.data);
 out:
     text_free(&words);
     return st;
@@ -229,7 +231,7 @@ static status_t tune_setup(struct tuning_work *w)
     TRY(tune_print_table(w));
     REQUIRE(!stop_wanted(), STATUS_STOPPED, "what was found is kept");
     for (uint32_t r = 0; r < w->nrows; r++) {
-        bad += w->rows[r].seconds <= 0 && w->rows[r].timed > 0;
+        bad += w->rows[r].seconds <= 0 && w->rows[r].summary.timed > 0;
     }
     REQUIRE(bad == 0, STATUS_DEVICE, "tune: for %u numbers of DMs no way was right", bad);
 out:

@@ -13,7 +13,7 @@ struct tune_settings {
     double budget;
     uint32_t bits;
     int compares, has_histogram;
-    struct experiment_options tuning; /* without database and budget */
+    struct tune_request tuning; /* without database and budget */
 };
 
 extern const struct option_row tune_rows[];

@@ -28,14 +28,26 @@ struct channelise_output {
     uint64_t integrate; /* spectra per dump; dump d sums spectra d * integrate .. + integrate - 1 */
 };
 
-/* How a backend that has a choice does a problem: made by measurement, on one rank for all, since
- * other choices may round otherwise. */
+/* What is tuned of a filter bank, as plain numbers, so that it can be stored, sent and searched; 0
+ * where a kernel has no such parameter.
+ *
+ *   simd                  CPU: backend_ability() of the instruction set
+ *   rows                  CPU: spectra that are filtered in one go; 0: as the cache suggests
+ *   width .. vector       OpenCL, the FIR kernels: compute/opencl/ppf/fir.h
+ *   values .. streaming   OpenCL, the fused kernel: compute/opencl/ppf/fused.h */
+struct channelise_shape {
+    uint32_t kernel, fft; /* enum kernel_kind, enum fft_kind */
+    uint32_t simd, rows;
+    uint32_t width, run, vector;
+    uint32_t values, batch, teams, radix[4], buffers, split, padded, streaming;
+};
+
+/* How a filter bank is computed: settled on one rank for all, since other choices may round
+ * otherwise. */
 struct channelise_choice {
     enum backend_kind backend; /* that made it; AUTO: not chosen yet */
-    enum kernel_kind kernel;
-    enum fft_kind fft;
-    uint32_t numbers[16]; /* the backend's own: block sizes and the like */
-    char wisdom[4096];    /* a plan of FFTW; "": by its rule */
+    struct channelise_shape shape;
+    char wisdom[4096]; /* a plan of FFTW; "": by its rule */
 };
 
 struct channelise_spec {
@@ -142,9 +154,9 @@ status_t buffer_get(buffer_t *buffer, void **out);
  * for (`counted`). Waits for it. Fails with DEVICE. */
 status_t buffer_missing(buffer_t *in, uint64_t *out);
 
-/* Measures which way of doing this problem is the fastest on this device, or remembers; the choice
- * of the spec, where one is made, is only completed by what belongs to it (a plan of FFTW).
- * Backends without a choice give AUTO. `out` may be the spec's own. Fails with DEVICE. */
+/* Completes the spec's choice by what belongs to it (a plan of FFTW); where none is made, takes the
+ * most promising one, by rule. Backends without a choice give AUTO. `out` may be the spec's own.
+ * Fails with USAGE (the kernel that is asked for cannot do the problem), DEVICE. */
 status_t channelise_choose(backend_t *backend, const struct channelise_spec *spec,
                            struct channelise_choice *out);
 /* What of a choice rounds, in words: "fused (8 values, 5 spectra an item, radices 4 8 8 4)", "avx2,
@@ -154,17 +166,13 @@ status_t channelise_words(const struct channelise_choice *choice, struct text *o
  * devices. */
 const char *channelise_simd(const struct channelise_choice *choice);
 
-/* The ways that a tuner may try, those that are known to be good first; without a plan of FFTW.
- * free() returns them. None from backends without a choice. Fails with DEVICE (memory). */
+/* Which shapes a tuner may try: all, or the few among which measuring settles what rules do not.
+ * Either way those that are known to be good come first. */
+enum channelise_space { SPACE_FEW, SPACE_ALL };
+/* free() returns them. None from backends without a choice. Fails with DEVICE (memory). */
 status_t channelise_candidates(backend_t *backend, const struct channelise_spec *spec,
-                               struct channelise_choice **out, uint32_t *count);
-
-/* Writes and reads a choice without its plan of FFTW, for a database: "fused:auto:8/5/1/4/8".
- * channelise_choice_parse() returns 0 when the text is none; the choice's backend is for the caller
- * to say. */
-status_t channelise_choice_words(const struct channelise_choice *choice, struct text *out);
-int channelise_choice_parse(const char *text, struct channelise_choice *out)
-    __attribute__((warn_unused_result));
+                               enum channelise_space space, struct channelise_shape **out,
+                               uint32_t *count);
 
 /* What the speed of choices depends on beside the problem: device, driver, sources. One line
  * without tabs. */

@@ -95,7 +95,7 @@ struct backend_ops {
     status_t (*channelise_words)(const struct channelise_choice *choice, struct text *out);
     const char *(*channelise_simd)(const struct channelise_choice *choice); /* NULL: none */
     status_t (*channelise_candidates)(backend_t *backend, const struct channelise_spec *spec,
-                                      struct channelise_choice **out,
+                                      enum channelise_space space, struct channelise_shape **out,
                                       uint32_t *count); /* NULL: none */
     status_t (*channelise_identity)(const backend_t *backend,
                                     struct text *out); /* NULL: its name */

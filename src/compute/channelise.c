@@ -30,6 +30,24 @@ status_t channelise_choose(backend_t *backend, const struct channelise_spec *spe
     return backend->ops->channelise_choose(backend, spec, out);
 }
 
+status_t channelise_candidates(backend_t *backend, const struct channelise_spec *spec,
+                               enum channelise_space space, struct channelise_shape **out,
+                               uint32_t *count)
+{
+    *out = NULL;
+    *count = 0;
+    return backend->ops->channelise_candidates
+               ? backend->ops->channelise_candidates(backend, spec, space, out, count)
+               : STATUS_OK;
+}
+
+status_t channelise_identity(const backend_t *backend, struct text *out)
+{
+    return backend->ops->channelise_identity
+               ? backend->ops->channelise_identity(backend, out)
+               : text_add(out, "%s", backend_name(backend->ops->kind));
+}
+
 status_t channelise_create(backend_t *backend, const struct channelise_spec *spec,
                            channelise_t **out)
 {

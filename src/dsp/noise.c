@@ -127,3 +127,11 @@ void noise_fill(const noise_t *noise, struct noise_key key, float sigma, uint64_
         out[i] = (float)sum * unit;
     }
 }
+
+void noise_words(uint64_t seed, uint64_t first, uint64_t count, uint64_t *restrict out)
+{
+    const struct noise_key key = noise_key(seed, NOISE_WORDS, 0, 0);
+    for (uint64_t i = 0; i < count; i++) {
+        out[i] = noise_mix(key, first + i);
+    }
+}

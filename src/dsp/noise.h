@@ -1,4 +1,5 @@
-/* Gaussian white noise by number: the n-th value of a stream can be had without those before it. */
+/* Gaussian white noise, and plain random words, by number: the n-th value of a stream can be had
+ * without those before it. */
 #ifndef VOLTMILL_DSP_NOISE_H
 #define VOLTMILL_DSP_NOISE_H
 
@@ -7,7 +8,7 @@
 #include <stdint.h>
 
 /* Where a stream's noise comes from. */
-enum noise_source { NOISE_RECEIVER, NOISE_PULSAR };
+enum noise_source { NOISE_RECEIVER, NOISE_PULSAR, NOISE_WORDS };
 
 /* Names a stream; streams of different keys are independent. */
 struct noise_key {
@@ -31,5 +32,9 @@ struct noise_key noise_key(uint64_t seed, enum noise_source source, uint32_t ant
  * The same bits on every machine with IEEE floats. May be called by several threads at once. */
 void noise_fill(const noise_t *noise, struct noise_key key, float sigma, uint64_t first,
                 uint64_t count, float *restrict out);
+
+/* Makes words number first .. first + count - 1 of the stream `seed`, all values equally likely:
+ * for samples of trials and benchmarks, whose law does not matter, and for draws. */
+void noise_words(uint64_t seed, uint64_t first, uint64_t count, uint64_t *restrict out);
 
 #endif

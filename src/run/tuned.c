@@ -1,36 +1,57 @@
+/* Asks the tuner what the options of a run allow: to look up, or to search now. */
 #include "run/tuned.h"
 
+#include "base/memory.h"
 #include "ranks/agree.h"
-#include "tune/problem/block_length.h"
-#include "tune/problem/ppf.h"
+#include "tune/problem/problems.h"
+#include "tune/tuning.h"
 
 #include <inttypes.h>
+#include <string.h>
+
+/* `also`: a configuration that a search begins with, may be NULL. */
+static status_t tuned_ask(const struct tune_problem *problem, backend_t *backend, const void *spec,
+                          const struct run_options *options, int may_search, uint64_t memory,
+                          const uint32_t *also, struct tuning *out)
+{
+    const struct tune_request request = {
+        .search = {.method = TUNE_GUIDED, .memory = memory, .repeats = 3, .rounds = 2},
+        .budget = options->tune,
+        .database = options->database};
+    return options->tune && may_search
+               ? tuning_now(problem, backend, spec, &request, also, out)
+               : tuning_begin(problem, backend, spec, options->database, out);
+}
+
+/* Says what was found, about `what`; the nearest problem by name where `has_name`. */
+static status_t tuned_tell(const struct tuning *t, const char *what, int has_name)
+{
+    status_t st = STATUS_OK;
+    struct text words = {0};
+    TRY(tune_problem_words(t->problem, t->values, &words));
+    report_note("%s: %s, tuned for %s%s", what, words.data,
+                t->found == TUNE_EXACT ? "this problem"
+                : has_name             ? "the nearest known problem: "
+                                       : "one that is near",
+                t->found == TUNE_NEAREST && has_name ? t->from.data : "");
+out:
+    text_free(&words);
+    return st;
+}
 
 /* On one rank. */
 static status_t tuned_find(backend_t *backend, const struct dedisperse_spec *spec,
                            const struct run_options *options, struct dedisperse_shape *shape)
 {
     status_t st = STATUS_OK;
-    const struct tune_wish wish = {.database = options->database, .budget = options->tune};
-    struct dedisperse_shape known = {0};
-    enum tune_found found = TUNE_NOTHING;
-    struct text from = {0};
-    struct text words = {0};
-    if (options->tune) {
-        TRY(tune_now(backend, spec, &wish, &known, &found));
-    } else {
-        TRY(tune_find(backend, spec, options->database, &known, &found, &from));
-    }
-    if (found != TUNE_NOTHING) {
-        TRY(dedisperse_shape_words(&known, &words));
-        report_note("dedispersion: %s, tuned for %s%s", words.data,
-                    found == TUNE_EXACT ? "this problem" : "the nearest known problem: ",
-                    found == TUNE_NEAREST && from.data ? from.data : "");
-        *shape = known;
+    struct tuning t = {.problem = NULL};
+    TRY(tuned_ask(&tune_dedispersion, backend, spec, options, 1, 0, NULL, &t));
+    if (t.found != TUNE_NOTHING) {
+        TRY(tuned_tell(&t, "dedispersion", 1));
+        memcpy(shape, t.values, sizeof *shape);
     }
 out:
-    text_free(&from);
-    text_free(&words);
+    tuning_end(&t);
     return st;
 }
 
@@ -55,24 +76,17 @@ status_t tuned_filter_bank(backend_t *backend, const struct channelise_spec *spe
                            const struct run_options *options, struct channelise_choice *choice)
 {
     status_t st = STATUS_OK;
-    const struct tune_wish wish = {
-        .database = options->database, .budget = options->tune, .memory = memory};
     struct channelise_spec wanted = *spec;
-    enum tune_found found = TUNE_NOTHING;
-    struct text words = {0};
-    if (options->tune) {
-        TRY(tune_ppf_now(backend, spec, &wish, &wanted.choice, &found));
-    } else {
-        TRY(tune_ppf_find(backend, spec, options->database, &wanted.choice, &found));
+    struct tuning t = {.problem = NULL};
+    TRY(tuned_ask(&tune_ppf, backend, spec, options, 1, memory, NULL, &t));
+    if (t.found != TUNE_NOTHING) {
+        TRY(tuned_tell(&t, "filter bank", 0));
+        wanted.choice.backend = backend_which(backend);
+        memcpy(&wanted.choice.shape, t.values, sizeof wanted.choice.shape);
     }
-    TRY(channelise_choose(backend, &wanted, choice));
-    if (found != TUNE_NOTHING) {
-        TRY(channelise_choice_words(choice, &words));
-        report_note("filter bank: %s, tuned for %s", words.data,
-                    found == TUNE_EXACT ? "this problem" : "one that is near");
-    }
+    TRY(tune_ppf_choose(backend, &wanted, memory, choice));
 out:
-    text_free(&words);
+    tuning_end(&t);
     return st;
 }
 
@@ -80,25 +94,21 @@ status_t tuned_blocks(backend_t *backend, const struct channelise_plan *work, in
                       const struct run_options *options, uint64_t *block)
 {
     status_t st = STATUS_OK;
-    const struct tune_wish wish = {
-        .database = options->database, .budget = options->tune, .memory = work->stage_bytes};
-    const struct channelise_spec *spec = &work->channelise;
-    uint64_t suits = channelise_plan_block(work);
-    enum tune_found found = TUNE_NOTHING;
+    const uint32_t suits = (uint32_t)min_u64(channelise_plan_block(work), UINT32_MAX);
+    struct tuning t = {.problem = NULL};
     *block = 0;
     if (backend_abilities(backend_which(backend))->is_reference) {
         goto out;
     }
-    if (options->tune && !is_begun) {
-        TRY(tune_block_length_now(backend, spec, suits, &wish, block, &found));
-    } else {
-        TRY(tune_block_length_find(backend, spec, options->database, block, &found));
-    }
-    if (found != TUNE_NOTHING && !is_begun) {
+    TRY(tuned_ask(&tune_block_length, backend, &work->channelise, options, !is_begun,
+                  work->stage_bytes, &suits, &t));
+    *block = t.found != TUNE_NOTHING ? t.values[0] : 0;
+    if (*block > 0 && !is_begun) {
         report_note("blocks of %" PRIu64 " spectra, tuned for %s", *block,
-                    found == TUNE_EXACT ? "this problem" : "one that is near");
+                    t.found == TUNE_EXACT ? "this problem" : "one that is near");
     }
 out:
+    tuning_end(&t);
     return st;
 }
 
@@ -106,22 +116,25 @@ status_t tuned_blocks_foresee(const struct channelise_plan *work, uint64_t *bloc
 {
     status_t st = STATUS_OK;
     const struct job *job = work->job;
+    const struct channelise_spec *spec = &work->channelise;
     struct backend_options options = {
         .device = job->device, .device_memory = job->device_memory, .local_size = 1};
+    struct tuning t = {.problem = NULL};
     backend_t *backend = NULL;
-    enum tune_found found;
-    int are_known = 0;
+    int is_known = 0;
     *block = 0;
-    TRY(tune_block_length_are_known(work->backend, &work->channelise, NULL, &are_known));
-    if (!are_known || backend_abilities(work->backend)->is_reference) {
+    TRY(tuning_is_known(&tune_block_length, work->backend, spec, NULL, &is_known));
+    if (!is_known || backend_abilities(work->backend)->is_reference) {
         goto out;
     }
     if (backend_open(work->backend, &options, &backend) != STATUS_OK) {
         report_clear(); /* the run will have another machine */
         goto out;
     }
-    TRY(tune_block_length_find(backend, &work->channelise, NULL, block, &found));
+    TRY(tuning_begin(&tune_block_length, backend, spec, NULL, &t));
+    *block = t.found != TUNE_NOTHING ? t.values[0] : 0;
 out:
+    tuning_end(&t);
     backend_close(backend);
     return st;
 }

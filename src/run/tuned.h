@@ -16,8 +16,8 @@ status_t tuned_dedispersion_all(MPI_Comm comm, backend_t *backend,
                                 const struct run_options *options, struct dedisperse_shape *shape);
 
 /* The same for a filter bank, on one rank: *choice, complete. A search takes `memory` bytes at
- * most. Other ways may round otherwise: all ranks, and runs that go on, must take this one. Fails
- * with DEVICE. */
+ * most. Other configurations may round otherwise: all ranks, and runs that go on, must take this
+ * one. Fails with USAGE (a kernel that cannot do it), DEVICE. */
 status_t tuned_filter_bank(backend_t *backend, const struct channelise_spec *spec, uint64_t memory,
                            const struct run_options *options, struct channelise_choice *choice);
 

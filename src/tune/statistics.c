@@ -1,10 +1,23 @@
+/* Statistics of the rates in a space. */
 #include "tune/statistics.h"
 
 #include "base/memory.h"
-#include "tune/median.h"
 
 #include <math.h>
 #include <stdlib.h>
+
+static int statistics_compare(const void *left, const void *right)
+{
+    double a = *(const double *)left;
+    double b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+double tune_median(double *numbers, uint32_t count)
+{
+    qsort(numbers, count, sizeof *numbers, statistics_compare);
+    return (numbers[count / 2] + numbers[(count - 1) / 2]) / 2;
+}
 
 /* The rates in ascending order. */
 static status_t statistics_sorted_rates(const struct tune_space *space,
@@ -54,9 +67,9 @@ out:
 }
 
 status_t tune_summarise(const struct tune_space *space, const struct tune_outcome *outcome,
-                        uint32_t fit, struct tune_summary *out)
+                        struct tune_summary *out)
 {
-    *out = (struct tune_summary){.fit = fit,
+    *out = (struct tune_summary){.fit = space->fit,
                                  .timed = outcome->ok + outcome->wrong + outcome->failed,
                                  .wrong = outcome->wrong,
                                  .failed = outcome->failed,

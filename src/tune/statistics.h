@@ -1,8 +1,12 @@
-/* What a search says of its space, as Sclocco et al. 2014 do. */
+/* Medians, and what a search says of its space, as Sclocco et al. 2014 do. */
 #ifndef VOLTMILL_TUNE_STATISTICS_H
 #define VOLTMILL_TUNE_STATISTICS_H
 
 #include "tune/search/search.h"
+
+/* The middle one of count >= 1 numbers, or the mean of the middle two; leaves them in ascending
+ * order. */
+double tune_median(double *numbers, uint32_t count);
 
 /* Of the rates, 1 / seconds, of the configurations that are right. */
 struct tune_statistics {
@@ -22,9 +26,9 @@ struct tune_summary {
     double seconds;          /* of the best; 0: none is right */
     struct tune_statistics statistics;
 };
-/* `fit`: configurations before thinning. Fails with DEVICE (memory). */
+/* Fails with DEVICE (memory). */
 status_t tune_summarise(const struct tune_space *space, const struct tune_outcome *outcome,
-                        uint32_t fit, struct tune_summary *out);
+                        struct tune_summary *out);
 
 /* Lines of a histogram: how many configurations reach which share of the best rate. `unit` is what
  * a rate of 1 / s stands for: adds of a run, say, times 1e-9. */

@@ -8,16 +8,16 @@ runs "a job without a database" "$voltmill" run job.yaml
 same "nothing is tuned" 0 "$(says tuned)"
 plain=$(digest)
 runs "its filter bank is tuned" "$voltmill" tune --log log.csv --database one.txt job.yaml
-same "the database knows it" 1 "$(grep -c 'filter bank, 64 channels, 64 taps, complex 8 bit.*threads	' one.txt)"
-same "and the length of its blocks" 1 "$(grep -c 'filter bank, 64 channels, 64 taps, complex 8 bit.* spectra	' one.txt)"
+same "the database knows it" 1 "$(grep -c 'filter bank v2, 64 channels, 64 taps, complex 8 bit.*threads	' one.txt)"
+same "and the length of its blocks" 1 "$(grep -c 'blocks of a filter bank, 64 channels, 64 taps, complex 8 bit.*	spectra=' one.txt)"
 
 # The other way round: a log that praises the slowest vectors.
-sed -E 's/,auto:auto:0\/([0-9]+),[^,]*,/,auto:auto:0\/\1,0.001,/' log.csv >praise.csv
+sed -E 's/,(simd=1 rows=[0-9]+),[^,]*,/,\1,0.001,/' log.csv >praise.csv
 runs "another winner" "$voltmill" tune --log praise.csv --database other.txt job.yaml
-same "it came from the log" 1 "$(grep -c 'auto:auto:0/' other.txt)"
+same "it came from the log" 1 "$(grep -c 'simd=1 rows=' other.txt)"
 
 runs "a run with it" "$voltmill" run --force --database other.txt job.yaml
-same "it says so" 1 "$(says '^note: filter bank: auto:auto:0/.*, tuned for this problem')"
+same "it says so" 1 "$(says '^note: filter bank: simd=1 rows=.*, tuned for this problem')"
 other=$(digest)
 same "it rounds otherwise, and the products say so" 1 "$([ "$other" != "$plain" ] && echo 1)"
 runs "on three ranks" mpirun -n 3 "$voltmill" run --force --database other.txt job.yaml
@@ -69,12 +69,12 @@ same "and says so" "1 1" "$(says '^note: filter bank: .* this problem') $(says '
 
 # Lengths of blocks change no byte, and `plan` knows them: a log that praises one.
 "$voltmill" tune --log log.csv --database blocks.txt dedisperse.yaml >output 2>&1
-sed -E 's/^([^,]*,[^,]*,128 spectra),[^,]*,/\1,0.001,/' log.csv >praise.csv
+sed -E 's/^([^,]*,[^,]*,spectra=128),[^,]*,/\1,0.001,/' log.csv >praise.csv
 plain=$(sha256sum power.h5 series.h5)
 "$voltmill" tune --log praise.csv --database short.txt dedisperse.yaml >output 2>&1
 runs "a run in other blocks" "$voltmill" run --force --database short.txt dedisperse.yaml
 same "says so" 1 "$(says '^note: blocks of 128 spectra, tuned for this problem')"
-grep -v ' spectra	' short.txt >bank.txt
+grep -v '	spectra=' short.txt >bank.txt
 runs "a run in its own" "$voltmill" run --force --database bank.txt dedisperse.yaml
 same "says nothing of blocks" 0 "$(says 'blocks of')"
 own=$(sha256sum power.h5 series.h5)
@@ -103,8 +103,8 @@ runs "tuned, on two ranks" mpirun -n 2 "$voltmill" run --force --tune-budget 5 -
 same "rank 0 searches" 1 "$(says '^note: tuned dedispersion: ')"
 same "the same bytes on two ranks" "$plain" "$(sha256sum again.h5)"
 
-# Few ways are not all: a run with time searches on, once.
-runs "tuned by two ways" "$voltmill" tune --limit 2 --database few.txt series.yaml
+# A few configurations are not all: a run with time searches on, once.
+runs "tuned by two configurations" "$voltmill" tune --limit 2 --database few.txt series.yaml
 runs "a run that would not tune" "$voltmill" run --force --database few.txt series.yaml
 same "takes them" 1 "$(says '^note: dedispersion: .* this problem')"
 runs "a run with time" "$voltmill" run --force --tune-budget 60 --database few.txt series.yaml

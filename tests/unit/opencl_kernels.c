@@ -30,7 +30,7 @@ static const struct {
 static status_t run_case(device_t *device, size_t i, cl_mem in, cl_mem out)
 {
     status_t st = STATUS_OK;
-    struct channelise_choice choice;
+    struct channelise_choice choice = {.backend = BACKEND_OPENCL};
     struct stopwatch watch = {0};
     struct prototype_spec coeff = {
         .channels = cases[i].channels, .taps = cases[i].taps, .window = WINDOW_HANN, .cutoff = 1};
@@ -64,7 +64,7 @@ static status_t run_case(device_t *device, size_t i, cl_mem in, cl_mem out)
     coeff.samples_per_spectrum = (uint32_t)channelise_samples(&spec);
     TRY(prototype_create(&coeff, &table));
     spec.coeff = table;
-    REQUIRE(ppf_choices(&device->info, &spec, &choice, 1) == 1, STATUS_DEVICE, "no choice");
+    REQUIRE(ppf_choices(&device->info, &spec, &choice.shape, 1) == 1, STATUS_DEVICE, "no choice");
     TRY(deinterleave_create(device, &spec, &deinterleave));
     TRY(ppf_create(device, &spec, &choice, &bank));
     TRY(deinterleave_run(deinterleave, &watch, in, &input, STREAMS, samples, samples, &lined_up,

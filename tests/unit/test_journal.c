@@ -40,7 +40,7 @@ static struct journal_head make_head(void)
                   .file_bytes = (1 << 20) + ROWS * ROW_BYTES},
         .chunking = {.spectra = 577, .chunk_spectra = 60, .streams = 5, .group_streams = 3},
         .backend = BACKEND_CPU,
-        .choice = {.backend = BACKEND_CPU, .numbers = {3, 1, 4}}};
+        .choice = {.backend = BACKEND_CPU, .shape = {.simd = 3, .rows = 1, .streaming = 4}}};
     snprintf(head.choice.wisdom, sizeof head.choice.wisdom, "(fftw wisdom)");
     return head;
 }

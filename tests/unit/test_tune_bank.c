@@ -3,11 +3,9 @@
  * near. */
 #include "base/memory.h"
 #include "dsp/prototype.h"
-#include "tune/problem/block_length.h"
-#include "tune/problem/block_trial.h"
-#include "tune/problem/ppf.h"
 #include "tune/problem/ppf_trial.h"
-#include "tune/store.h"
+#include "tune/problem/problems.h"
+#include "tune/tuning.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -97,19 +95,19 @@ static void block_sizes_change_no_byte(void **state)
     double *coeff = NULL;
     struct channelise_spec spec = make_spec(&coeff);
     backend_t *backend = open_backend(BACKEND_CPU);
-    struct channelise_choice *list = NULL;
+    struct channelise_shape *list = NULL;
     struct channelise_choice plan;
     uint32_t count = 0;
     float *first = NULL;
     uint32_t compared = 0;
     assert_int_equal(channelise_choose(backend, &spec, &plan), STATUS_OK);
-    assert_int_equal(channelise_candidates(backend, &spec, &list, &count), STATUS_OK);
+    assert_int_equal(channelise_candidates(backend, &spec, SPACE_ALL, &list, &count), STATUS_OK);
     assert_true(count >= 2);
     for (uint32_t i = 0; i < count; i++) {
-        spec.choice = list[i];
-        memcpy(spec.choice.wisdom, plan.wisdom, sizeof plan.wisdom);
+        spec.choice = plan;
+        spec.choice.shape = list[i];
         float *found = spectra_of(backend, &spec);
-        if (i == 0 || list[i].numbers[0] != list[i - 1].numbers[0]) {
+        if (i == 0 || list[i].simd != list[i - 1].simd) {
             free(first);
             first = found;
         } else {
@@ -125,32 +123,6 @@ static void block_sizes_change_no_byte(void **state)
     backend_close(backend);
 }
 
-/* A choice in words is the same choice, and other texts are none. */
-static void choices_survive_words(void **state)
-{
-    (void)state;
-    static const char *const bad[] = {"",
-                                      "fused",
-                                      "fused:auto:",
-                                      "quick:auto:1",
-                                      "fused:x:1",
-                                      "fused:auto:a",
-                                      "fused:auto:1/",
-                                      "fused:auto:1/2x",
-                                      "fused:auto:1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17"};
-    struct channelise_choice choice = {
-        .kernel = KERNEL_FUSED, .fft = FFT_CLFFT, .numbers = {8, 0, 1, 4}};
-    struct channelise_choice again;
-    struct text words = {0};
-    assert_int_equal(channelise_choice_words(&choice, &words), STATUS_OK);
-    assert_true(channelise_choice_parse(words.data, &again));
-    assert_memory_equal(&again, &choice, sizeof again);
-    text_free(&words);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        assert_false(channelise_choice_parse(bad[i], &again));
-    }
-}
-
 /* Each candidate of an OpenCL device works or fails in good order; none is wrong. */
 static void candidates_are_right(void **state)
 {
@@ -159,34 +131,33 @@ static void candidates_are_right(void **state)
     double *coeff = NULL;
     struct channelise_spec spec = make_spec(&coeff);
     backend_t *backend = open_backend(BACKEND_OPENCL);
-    struct channelise_choice *list = NULL;
-    ppf_trial_t *trial = NULL;
+    struct channelise_shape *list = NULL;
+    struct ppf_trial trial;
     uint32_t count = 0;
     uint32_t right = 0;
     if (!backend) {
         free(coeff);
         skip();
     }
-    assert_int_equal(channelise_candidates(backend, &spec, &list, &count), STATUS_OK);
+    assert_int_equal(channelise_candidates(backend, &spec, SPACE_ALL, &list, &count), STATUS_OK);
     assert_true(count > 100);
-    assert_int_equal(ppf_trial_create(backend, &spec, 0, &trial), STATUS_OK);
+    assert_int_equal(ppf_trial_begin(backend, &spec, NULL, PPF_TRIAL_POINTS, 0, &trial), STATUS_OK);
     for (uint32_t i = 0; i < TRIED; i++) {
-        double seconds = 0;
-        uint32_t wrong = 0;
+        struct trial_times times;
         /* Kernels of all kinds; wide items take processors long to build. */
         uint32_t at = (uint32_t)((uint64_t)(count - 1) * i / (TRIED - 1));
-        while (at > 0 && list[at].kernel == KERNEL_FUSED && list[at].numbers[1] > 2) {
+        while (at > 0 && list[at].kernel == KERNEL_FUSED && list[at].batch > 2) {
             at--;
         }
-        if (ppf_trial_time(trial, &list[at], 1, NULL, &seconds, &wrong) == STATUS_OK) {
-            assert_int_equal(wrong, 0);
-            assert_true(seconds > 0);
+        if (ppf_trial_time(&trial, &list[at], 1, NULL, &times) == STATUS_OK) {
+            assert_int_equal(times.wrong, 0);
+            assert_true(times.median > 0 && times.best.seconds > 0);
             right++;
         }
         report_clear();
     }
     assert_true(right >= TRIED / 2);
-    ppf_trial_destroy(trial);
+    ppf_trial_end(&trial);
     free(list);
     free(coeff);
     backend_close(backend);
@@ -199,22 +170,50 @@ static void wrong_ones_are_found_out(void **state)
     double *coeff = NULL;
     struct channelise_spec spec = make_spec(&coeff);
     backend_t *backend = open_backend(BACKEND_CPU);
-    struct channelise_choice *list = NULL;
-    ppf_trial_t *trial = NULL;
+    struct channelise_shape *list = NULL;
+    struct ppf_trial trial;
     uint32_t count = 0;
-    uint32_t wrong = 0;
-    double seconds = 0;
-    assert_int_equal(channelise_candidates(backend, &spec, &list, &count), STATUS_OK);
-    assert_int_equal(ppf_trial_create(backend, &spec, 0, &trial), STATUS_OK);
-    assert_int_equal(ppf_trial_time(trial, &list[0], 1, NULL, &seconds, &wrong), STATUS_OK);
-    assert_int_equal(wrong, 0);
+    struct trial_times times;
+    assert_int_equal(channelise_candidates(backend, &spec, SPACE_ALL, &list, &count), STATUS_OK);
+    assert_int_equal(ppf_trial_begin(backend, &spec, NULL, PPF_TRIAL_POINTS, 0, &trial), STATUS_OK);
+    assert_int_equal(ppf_trial_time(&trial, &list[0], 1, NULL, &times), STATUS_OK);
+    assert_int_equal(times.wrong, 0);
     coeff[2 * CHANNELS + 3] *= 1.1;
-    assert_int_equal(ppf_trial_time(trial, &list[0], 1, NULL, &seconds, &wrong), STATUS_OK);
-    assert_true(wrong > 0);
-    ppf_trial_destroy(trial);
+    assert_int_equal(ppf_trial_time(&trial, &list[0], 1, NULL, &times), STATUS_OK);
+    assert_true(times.wrong > 0);
+    ppf_trial_end(&trial);
     free(list);
     free(coeff);
     backend_close(backend);
+}
+
+static enum tune_found look_up(const struct tune_problem *problem, backend_t *backend,
+                               const struct channelise_spec *spec, uint32_t values[TUNE_PARAMETERS])
+{
+    struct tuning t;
+    assert_int_equal(tuning_begin(problem, backend, spec, database, &t), STATUS_OK);
+    memcpy(values, t.values, sizeof t.values);
+    enum tune_found found = t.found;
+    tuning_end(&t);
+    return found;
+}
+
+/* A search that has `seconds` (0: any number). */
+static struct tune_summary search(const struct tune_problem *problem, backend_t *backend,
+                                  const struct channelise_spec *spec, struct tune_options options,
+                                  double seconds, const uint32_t *also,
+                                  uint32_t values[TUNE_PARAMETERS])
+{
+    struct tune_budget budget = {.seconds = seconds, .problems = 1};
+    const struct tune_request request = {
+        .search = options, .budget = &budget, .database = database};
+    struct tuning t;
+    assert_int_equal(tuning_begin(problem, backend, spec, database, &t), STATUS_OK);
+    assert_int_equal(tuning_search(&t, &request, also), STATUS_OK);
+    memcpy(values, t.values, sizeof t.values);
+    struct tune_summary summary = t.summary;
+    tuning_end(&t);
+    return summary;
 }
 
 static void what_was_found_comes_back(void **state)
@@ -224,24 +223,17 @@ static void what_was_found_comes_back(void **state)
     struct channelise_spec spec = make_spec(&coeff);
     backend_t *backend = open_backend(BACKEND_CPU);
     const struct tune_options options = {.method = TUNE_GUIDED, .repeats = 1};
-    struct channelise_choice best = {.backend = BACKEND_AUTO};
-    struct channelise_choice again;
-    struct tune_summary summary;
-    enum tune_found found = TUNE_EXACT;
-    assert_int_equal(tune_ppf_find(backend, &spec, database, &again, &found), STATUS_OK);
-    assert_int_equal(found, TUNE_NOTHING);
-    assert_int_equal(tune_ppf_search(backend, &spec, &options, NULL, database, &best, &summary),
-                     STATUS_OK);
+    uint32_t best[TUNE_PARAMETERS];
+    uint32_t again[TUNE_PARAMETERS];
+    assert_int_equal(look_up(&tune_ppf, backend, &spec, again), TUNE_NOTHING);
+    struct tune_summary summary = search(&tune_ppf, backend, &spec, options, 0, NULL, best);
     assert_true(summary.seconds > 0 && summary.timed == summary.fit && summary.wrong == 0);
-    assert_int_equal(tune_ppf_find(backend, &spec, database, &again, &found), STATUS_OK);
-    assert_int_equal(found, TUNE_EXACT);
-    assert_memory_equal(&again, &best, sizeof best);
+    assert_int_equal(look_up(&tune_ppf, backend, &spec, again), TUNE_EXACT);
+    assert_memory_equal(again, best, sizeof best);
     spec.outputs[1].integrate = 64;
-    assert_int_equal(tune_ppf_find(backend, &spec, database, &again, &found), STATUS_OK);
-    assert_int_equal(found, TUNE_NEAREST);
+    assert_int_equal(look_up(&tune_ppf, backend, &spec, again), TUNE_NEAREST);
     spec.taps = 8;
-    assert_int_equal(tune_ppf_find(backend, &spec, database, &again, &found), STATUS_OK);
-    assert_int_equal(found, TUNE_NOTHING);
+    assert_int_equal(look_up(&tune_ppf, backend, &spec, again), TUNE_NOTHING);
     free(coeff);
     backend_close(backend);
 }
@@ -253,25 +245,24 @@ static void trials_keep_to_their_memory(void **state)
     double *coeff = NULL;
     struct channelise_spec spec = make_spec(&coeff);
     backend_t *backend = open_backend(BACKEND_CPU);
-    struct channelise_choice *list = NULL;
-    ppf_trial_t *trial = NULL;
+    struct channelise_shape *list = NULL;
+    struct ppf_trial trial;
     uint32_t count = 0;
-    uint32_t wrong = 1;
-    double seconds = 0;
-    assert_int_equal(channelise_candidates(backend, &spec, &list, &count), STATUS_OK);
-    assert_int_equal(ppf_trial_create(backend, &spec, 0, &trial), STATUS_OK);
-    uint64_t bytes = ppf_trial_bytes(trial);
-    ppf_trial_destroy(trial);
-    trial = NULL;
+    struct trial_times times;
+    assert_int_equal(channelise_candidates(backend, &spec, SPACE_ALL, &list, &count), STATUS_OK);
+    assert_int_equal(ppf_trial_begin(backend, &spec, NULL, PPF_TRIAL_POINTS, 0, &trial), STATUS_OK);
+    uint64_t bytes = ppf_trial_bytes(&trial);
+    ppf_trial_end(&trial);
     for (uint64_t memory = bytes; memory >= bytes / 8; memory /= 2) {
-        assert_int_equal(ppf_trial_create(backend, &spec, memory, &trial), STATUS_OK);
-        assert_true(ppf_trial_bytes(trial) <= memory);
-        assert_int_equal(ppf_trial_time(trial, &list[0], 1, NULL, &seconds, &wrong), STATUS_OK);
-        assert_int_equal(wrong, 0);
-        ppf_trial_destroy(trial);
-        trial = NULL;
+        assert_int_equal(ppf_trial_begin(backend, &spec, NULL, PPF_TRIAL_POINTS, memory, &trial),
+                         STATUS_OK);
+        assert_true(ppf_trial_bytes(&trial) <= memory);
+        assert_int_equal(ppf_trial_time(&trial, &list[0], 1, NULL, &times), STATUS_OK);
+        assert_int_equal(times.wrong, 0);
+        ppf_trial_end(&trial);
     }
-    assert_int_equal(ppf_trial_create(backend, &spec, 4096, &trial), STATUS_USAGE);
+    assert_int_equal(ppf_trial_begin(backend, &spec, NULL, PPF_TRIAL_POINTS, 4096, &trial),
+                     STATUS_USAGE);
     assert_non_null(strstr(report_cause(), "run.memory leaves 4.00 KiB for trials of 256"));
     report_clear();
     free(list);
@@ -286,15 +277,15 @@ static void trials_fit_a_small_device(void **state)
     double *coeff = NULL;
     struct channelise_spec spec = make_spec(&coeff);
     backend_t *backend = NULL;
-    ppf_trial_t *trial = NULL;
+    struct ppf_trial trial;
     if (backend_open(BACKEND_OPENCL, &options, &backend) != STATUS_OK) {
         report_clear();
         free(coeff);
         skip();
     }
-    assert_int_equal(ppf_trial_create(backend, &spec, 0, &trial), STATUS_OK);
+    assert_int_equal(ppf_trial_begin(backend, &spec, NULL, PPF_TRIAL_POINTS, 0, &trial), STATUS_OK);
     assert_int_equal(report_cause_status(), STATUS_OK);
-    ppf_trial_destroy(trial);
+    ppf_trial_end(&trial);
     free(coeff);
     backend_close(backend);
 }
@@ -303,30 +294,39 @@ static void trials_fit_a_small_device(void **state)
 static void kept(backend_t *backend, const struct channelise_spec *spec, char words[64],
                  struct store_record *out)
 {
-    struct tune_problem problem = {.hash = ""};
+    struct tune_key key;
     store_t *store = NULL;
     uint32_t count = 0;
-    assert_int_equal(tune_ppf_problem(backend, spec, &problem), STATUS_OK);
-    struct store_key key = tune_problem_key(&problem);
+    assert_int_equal(tune_key_of(&tune_ppf, backend, spec, &key), STATUS_OK);
+    struct store_key stored = tune_key_stored(&key);
     assert_int_equal(store_open(database, &store), STATUS_OK);
-    store_find(store, &key, out, 1, &count);
+    store_find(store, &stored, out, 1, &count);
     snprintf(words, 64, "%s", count > 0 && out->distance == 0 ? out->words : "");
     store_close(store);
-    tune_problem_free(&problem);
+    tune_key_free(&key);
 }
 
 static void plant(backend_t *backend, const struct channelise_spec *spec, const char *words,
                   double seconds, double searched)
 {
-    struct tune_problem problem = {.hash = ""};
-    assert_int_equal(tune_ppf_problem(backend, spec, &problem), STATUS_OK);
+    struct tune_key key;
+    assert_int_equal(tune_key_of(&tune_ppf, backend, spec, &key), STATUS_OK);
     unlink(database);
-    struct store_record record = {.key = tune_problem_key(&problem),
-                                  .words = words,
-                                  .seconds = seconds,
-                                  .searched = searched};
+    struct store_record record = {
+        .key = tune_key_stored(&key), .words = words, .seconds = seconds, .searched = searched};
     assert_int_equal(store_put(database, &record, NULL), STATUS_OK);
-    tune_problem_free(&problem);
+    tune_key_free(&key);
+}
+
+/* The words of the last candidate. */
+static void last_words(backend_t *backend, const struct channelise_spec *spec, struct text *out)
+{
+    struct channelise_shape *list = NULL;
+    uint32_t count = 0;
+    assert_int_equal(channelise_candidates(backend, spec, SPACE_ALL, &list, &count), STATUS_OK);
+    assert_int_equal(tune_problem_words(&tune_ppf, (const uint32_t *)&list[count - 1], out),
+                     STATUS_OK);
+    free(list);
 }
 
 /* What the database has is timed beside what is searched, whatever it says of itself; a search
@@ -337,40 +337,57 @@ static void searches_begin_with_what_is_known(void **state)
     double *coeff = NULL;
     struct channelise_spec spec = make_spec(&coeff);
     backend_t *backend = open_backend(BACKEND_CPU);
-    struct tune_options options = {.method = TUNE_RANDOM, .repeats = 1, .limit = 1};
-    struct channelise_choice *list = NULL;
-    struct channelise_choice best;
-    struct tune_summary summary;
+    const struct tune_options options = {.method = TUNE_RANDOM, .repeats = 1, .limit = 1};
     struct store_record found;
     struct text last = {0};
-    uint32_t count = 0;
+    uint32_t best[TUNE_PARAMETERS];
     char words[64];
-    assert_int_equal(channelise_candidates(backend, &spec, &list, &count), STATUS_OK);
-    assert_int_equal(channelise_choice_words(&list[count - 1], &last), STATUS_OK);
+    last_words(backend, &spec, &last);
     plant(backend, &spec, last.data, 1e-9, INFINITY);
-    assert_int_equal(tune_ppf_search(backend, &spec, &options, NULL, database, &best, &summary),
-                     STATUS_OK);
+    struct tune_summary summary = search(&tune_ppf, backend, &spec, options, 0, NULL, best);
     kept(backend, &spec, words, &found);
     assert_int_equal(summary.timed, 2);
     assert_true(found.seconds > 1e-8 && isinf(found.searched));
     /* One that cannot be. */
-    plant(backend, &spec, "fused:auto:1", 1e-9, INFINITY);
-    assert_int_equal(tune_ppf_search(backend, &spec, &options, NULL, database, &best, &summary),
-                     STATUS_OK);
+    plant(backend, &spec, "kernel=fused batch=1", 1e-9, INFINITY);
+    (void)search(&tune_ppf, backend, &spec, options, 0, NULL, best);
     kept(backend, &spec, words, &found);
-    assert_string_not_equal(words, "fused:auto:1");
+    assert_string_not_equal(words, "kernel=fused batch=1");
     assert_true(found.seconds > 1e-8 && found.searched == 0);
     /* No time. */
     plant(backend, &spec, last.data, 1e-9, INFINITY);
-    options.time = (struct tune_time){.from = 1, .until = 1};
-    assert_int_equal(tune_ppf_search(backend, &spec, &options, NULL, database, &best, &summary),
-                     STATUS_OK);
+    summary = search(&tune_ppf, backend, &spec, options, 1e-9, NULL, best);
     assert_true(summary.is_cut && summary.timed == 0);
     kept(backend, &spec, words, &found);
     assert_true(found.seconds < 1e-8);
     unlink(database);
     text_free(&last);
-    free(list);
+    free(coeff);
+    backend_close(backend);
+}
+
+/* Records of the program that had no names for parameters are passed over. */
+static void old_records_are_not_read(void **state)
+{
+    (void)state;
+    double *coeff = NULL;
+    struct channelise_spec spec = make_spec(&coeff);
+    backend_t *backend = open_backend(BACKEND_CPU);
+    struct tune_key key;
+    uint32_t values[TUNE_PARAMETERS];
+    assert_int_equal(tune_key_of(&tune_ppf, backend, &spec, &key), STATUS_OK);
+    struct store_record record = {.key = tune_key_stored(&key), .seconds = 1};
+    char old[256];
+    assert_non_null(strstr(record.key.kernel, "filter bank v2, "));
+    snprintf(old, sizeof old, "filter bank, %s", strstr(record.key.kernel, " v2, ") + 5);
+    record.key.kernel = old;
+    record.words = "auto:auto:0/8";
+    assert_int_equal(store_put(database, &record, NULL), STATUS_OK);
+    snprintf(old, sizeof old, "%s", key.kernel.data);
+    assert_int_equal(store_put(database, &record, NULL), STATUS_OK);
+    assert_int_equal(look_up(&tune_ppf, backend, &spec, values), TUNE_NOTHING);
+    unlink(database);
+    tune_key_free(&key);
     free(coeff);
     backend_close(backend);
 }
@@ -382,32 +399,30 @@ static void more_time_searches_on(void **state)
     double *coeff = NULL;
     struct channelise_spec spec = make_spec(&coeff);
     backend_t *backend = open_backend(BACKEND_CPU);
-    struct channelise_choice *list = NULL;
-    struct channelise_choice choice;
     struct store_record found;
-    enum tune_found how;
+    struct tuning t;
     struct text last = {0};
-    uint32_t count = 0;
     char words[64];
     report_quiet(1);
-    assert_int_equal(channelise_candidates(backend, &spec, &list, &count), STATUS_OK);
-    assert_int_equal(channelise_choice_words(&list[count - 1], &last), STATUS_OK);
+    last_words(backend, &spec, &last);
     plant(backend, &spec, last.data, 1e-9, 10);
     struct tune_budget budget = {.seconds = 60, .spent = 50, .problems = 2};
-    const struct tune_wish wish = {.database = database, .budget = &budget};
-    assert_int_equal(tune_ppf_now(backend, &spec, &wish, &choice, &how), STATUS_OK);
+    const struct tune_request request = {
+        .search = {.method = TUNE_GUIDED, .repeats = 1}, .database = database, .budget = &budget};
+    assert_int_equal(tuning_now(&tune_ppf, backend, &spec, &request, NULL, &t), STATUS_OK);
     kept(backend, &spec, words, &found);
-    assert_true(how == TUNE_EXACT && found.seconds < 1e-8);
+    assert_true(t.found == TUNE_EXACT && found.seconds < 1e-8);
     assert_true(budget.spent < 51);
+    tuning_end(&t);
     budget.spent = 0;
-    assert_int_equal(tune_ppf_now(backend, &spec, &wish, &choice, &how), STATUS_OK);
+    assert_int_equal(tuning_now(&tune_ppf, backend, &spec, &request, NULL, &t), STATUS_OK);
     kept(backend, &spec, words, &found);
-    assert_true(how == TUNE_EXACT && found.seconds > 1e-8 && isinf(found.searched));
+    assert_true(t.found == TUNE_EXACT && found.seconds > 1e-8 && isinf(found.searched));
     assert_true(budget.spent > 0);
+    tuning_end(&t);
     report_quiet(0);
     unlink(database);
     text_free(&last);
-    free(list);
     free(coeff);
     backend_close(backend);
 }
@@ -417,73 +432,107 @@ static void blocks_of_any_length_are_right(void **state)
 {
     (void)state;
     static const enum backend_kind kinds[] = {BACKEND_CPU, BACKEND_OPENCL};
+    static const uint32_t lengths[] = {16, 48, 1024};
+    const struct tune_pick pick = {.also = lengths, .nalso = 3};
     double *coeff = NULL;
     struct channelise_spec spec = make_spec(&coeff);
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         backend_t *backend = open_backend(kinds[k]);
-        block_trial_t *trial = NULL;
+        struct tune_space space;
         if (!backend) {
             continue;
         }
-        assert_int_equal(block_trial_create(backend, &spec, 256 << 20, &trial), STATUS_OK);
-        uint64_t most = block_trial_most(trial);
-        const uint64_t lengths[] = {16, 48, most / 32 * 16, most};
-        for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-            double seconds = 0;
-            uint32_t wrong = 1;
-            assert_int_equal(block_trial_time(trial, lengths[i], 1, NULL, &seconds, &wrong),
-                             STATUS_OK);
-            assert_int_equal(wrong, 0);
-            assert_true(seconds > 0);
+        assert_int_equal(tune_block_length.begin(backend, &spec, &pick, 256 << 20, &space),
+                         STATUS_OK);
+        assert_true(space.count > 3 && space.values[0] == 16 && space.values[1] == 48);
+        for (uint32_t i = 0; i < 4; i++) {
+            struct tune_measure measure = {.wrong = 1};
+            assert_int_equal(space.time(space.context, i, 1, NULL, &measure), STATUS_OK);
+            assert_int_equal(measure.wrong, 0);
+            assert_true(measure.seconds > 0);
         }
-        block_trial_destroy(trial);
+        tune_block_length.end(&space);
         backend_close(backend);
     }
     free(coeff);
 }
 
-/* What a search finds comes back, for problems that are near, too, but not for other ways to
- * compute. */
+/* What a search finds comes back, for problems that are near, too, but not for filter banks that
+ * are computed otherwise. */
 static void lengths_of_blocks_come_back(void **state)
 {
     (void)state;
     double *coeff = NULL;
     struct channelise_spec spec = make_spec(&coeff);
     backend_t *backend = open_backend(BACKEND_CPU);
-    struct tune_options options = {.method = TUNE_EXHAUSTIVE, .repeats = 1, .memory = 24 << 20};
-    struct tune_summary summary;
-    enum tune_found found;
-    uint64_t best = 0;
-    uint64_t length = 1;
-    int are_known = 1;
-    assert_int_equal(tune_block_length_find(backend, &spec, database, &length, &found), STATUS_OK);
-    assert_true(found == TUNE_NOTHING && length == 0);
-    assert_int_equal(
-        tune_block_length_search(backend, &spec, 80, &options, NULL, database, &best, &summary),
-        STATUS_OK);
+    const struct tune_options options = {
+        .method = TUNE_EXHAUSTIVE, .repeats = 1, .memory = 24 << 20};
+    const struct tune_problem *problem = &tune_block_length;
+    const uint32_t suits = 80;
+    uint32_t best[TUNE_PARAMETERS];
+    uint32_t length[TUNE_PARAMETERS];
+    int is_known = 1;
+    assert_int_equal(look_up(problem, backend, &spec, length), TUNE_NOTHING);
+    struct tune_summary summary = search(problem, backend, &spec, options, 0, &suits, best);
     assert_true(summary.timed >= 3 && summary.wrong == 0 && summary.failed == 0);
-    assert_true(best > 0 && best % 16 == 0);
-    assert_int_equal(tune_block_length_find(backend, &spec, database, &length, &found), STATUS_OK);
-    assert_true(found == TUNE_EXACT && length == best);
+    assert_true(best[0] > 0 && best[0] % 16 == 0);
+    assert_int_equal(look_up(problem, backend, &spec, length), TUNE_EXACT);
+    assert_int_equal(length[0], best[0]);
     spec.noutputs = 1;
-    assert_int_equal(tune_block_length_find(backend, &spec, database, &length, &found), STATUS_OK);
-    assert_true(found == TUNE_NEAREST && length == best);
-    assert_int_equal(tune_block_length_are_known(BACKEND_CPU, &spec, database, &are_known),
-                     STATUS_OK);
-    assert_int_equal(are_known, 1);
+    assert_int_equal(look_up(problem, backend, &spec, length), TUNE_NEAREST);
+    assert_int_equal(length[0], best[0]);
+    assert_int_equal(tuning_is_known(problem, BACKEND_CPU, &spec, database, &is_known), STATUS_OK);
+    assert_int_equal(is_known, 1);
     spec.taps = TAPS / 2;
-    assert_int_equal(tune_block_length_find(backend, &spec, database, &length, &found), STATUS_OK);
-    assert_true(found == TUNE_NOTHING && length == 0);
-    assert_int_equal(tune_block_length_are_known(BACKEND_CPU, &spec, database, &are_known),
-                     STATUS_OK);
-    assert_int_equal(are_known, 0);
+    assert_int_equal(look_up(problem, backend, &spec, length), TUNE_NOTHING);
+    assert_int_equal(tuning_is_known(problem, BACKEND_CPU, &spec, database, &is_known), STATUS_OK);
+    assert_int_equal(is_known, 0);
     /* A filter bank's own record is no length of blocks. */
     spec.taps = TAPS;
     unlink(database);
-    plant(backend, &spec, "auto:auto:1", 1e-9, INFINITY);
-    assert_int_equal(tune_block_length_find(backend, &spec, database, &length, &found), STATUS_OK);
-    assert_true(found == TUNE_NOTHING && length == 0);
+    plant(backend, &spec, "simd=1 rows=16", 1e-9, INFINITY);
+    assert_int_equal(look_up(problem, backend, &spec, length), TUNE_NOTHING);
     unlink(database);
+    free(coeff);
+    backend_close(backend);
+}
+
+/* The automatic choice is one of the few, settles once, and is kept in the cache folder. */
+static void the_automatic_choice_is_remembered(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/voltmill-test-choice-XXXXXX";
+    char command[128];
+    double *coeff = NULL;
+    struct channelise_spec spec = make_spec(&coeff);
+    backend_t *backend = open_backend(BACKEND_OPENCL);
+    struct channelise_shape *few = NULL;
+    struct channelise_choice first;
+    struct channelise_choice again;
+    uint32_t count = 0;
+    int is_there = 0;
+    if (!backend) {
+        free(coeff);
+        skip();
+    }
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(setenv("VOLTMILL_CACHE", folder, 1), 0);
+    assert_int_equal(channelise_candidates(backend, &spec, SPACE_FEW, &few, &count), STATUS_OK);
+    assert_int_equal(tune_ppf_choose(backend, &spec, 0, &first), STATUS_OK);
+    for (uint32_t i = 0; i < count; i++) {
+        is_there |= memcmp(&few[i], &first.shape, sizeof first.shape) == 0;
+    }
+    assert_true(is_there && first.backend == BACKEND_OPENCL);
+    assert_int_equal(tune_ppf_choose(backend, &spec, 0, &again), STATUS_OK);
+    assert_memory_equal(&again.shape, &first.shape, sizeof first.shape);
+    /* A choice that is made stays. */
+    spec.choice = first;
+    spec.choice.shape = few[count - 1];
+    assert_int_equal(tune_ppf_choose(backend, &spec, 0, &again), STATUS_OK);
+    assert_memory_equal(&again.shape, &few[count - 1], sizeof again.shape);
+    snprintf(command, sizeof command, "ls %s/choice* >/dev/null && rm -r %s", folder, folder);
+    assert_int_equal(system(command), 0);
+    free(few);
     free(coeff);
     backend_close(backend);
 }
@@ -492,16 +541,17 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(block_sizes_change_no_byte),
-        cmocka_unit_test(choices_survive_words),
         cmocka_unit_test(candidates_are_right),
         cmocka_unit_test(wrong_ones_are_found_out),
         cmocka_unit_test(what_was_found_comes_back),
         cmocka_unit_test(trials_keep_to_their_memory),
         cmocka_unit_test(trials_fit_a_small_device),
         cmocka_unit_test(searches_begin_with_what_is_known),
+        cmocka_unit_test(old_records_are_not_read),
         cmocka_unit_test(more_time_searches_on),
         cmocka_unit_test(blocks_of_any_length_are_right),
         cmocka_unit_test(lengths_of_blocks_come_back),
+        cmocka_unit_test(the_automatic_choice_is_remembered),
     };
     int fd = mkstemp(database);
     if (fd < 0) {

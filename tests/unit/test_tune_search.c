@@ -28,12 +28,9 @@ struct made {
     int is_dead;
 };
 
-static status_t words_of(void *context, uint32_t i, struct text *out)
-{
-    const struct made *m = context;
-    return text_add(out, "%u:%u:%u:%u", m->values[i][0], m->values[i][1], m->values[i][2],
-                    m->values[i][3]);
-}
+static const struct tune_parameter parameters[WIDTH] = {
+    {"a", 0, 64, NULL}, {"b", 0, 64, NULL}, {"c", 0, 64, NULL}, {"d", 0, 64, NULL}};
+static const struct tune_problem problem = {.nparameters = WIDTH, .parameters = parameters};
 
 static status_t time_one(void *context, uint32_t i, uint32_t repeats, const struct tune_time *time,
                          struct tune_measure *out)
@@ -83,14 +80,12 @@ static struct made *make(void)
 
 static struct tune_space space_of(struct made *m)
 {
-    static const char *const names[] = {"a", "b", "c", "d"};
-    return (struct tune_space){.context = m,
-                               .nparameters = WIDTH,
+    return (struct tune_space){.problem = &problem,
+                               .context = m,
                                .count = COUNT,
-                               .names = names,
+                               .fit = COUNT,
                                .values = &m->values[0][0],
                                .costs = m->costs,
-                               .words = words_of,
                                .time = time_one};
 }
 

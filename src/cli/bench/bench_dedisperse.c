@@ -8,7 +8,8 @@
 #include "cli/print/csv.h"
 #include "plan/channelise_plan.h"
 #include "ranks/progress.h"
-#include "tune/problem/dedispersion.h"
+#include "tune/problem/problems.h"
+#include "tune/tuning.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,7 +95,7 @@ static status_t bench_sweep_space(struct dedisperse_settings *s, bench_dedispers
     status_t st = STATUS_OK;
     struct dedisperse_candidate *list = NULL;
     uint32_t count = 0;
-    TRY(bench_dedisperse_candidates(bench, &list, &count));
+    TRY(dedisperse_candidates(s->opened, bench_dedisperse_spec(bench), &list, &count));
     printf("%u shapes fit, every %llu of them\n", count, (unsigned long long)s->every);
     for (uint64_t i = 0; i < count && bench_has_time(s); i += s->every) {
         TRY(bench_time_shape(s, bench, c, &list[i].shape, list[i].cost));
@@ -132,18 +133,18 @@ static status_t bench_time_tuned(struct dedisperse_settings *s, bench_dedisperse
 {
     status_t st = STATUS_OK;
     struct dedisperse_shape shape;
-    struct text from = {0};
-    enum tune_found found = TUNE_NOTHING;
-    TRY(tune_find(s->opened, dedispersion_trial_spec(bench_dedisperse_trial(bench)),
-                  s->shared.database, &shape, &found, &from));
-    if (found == TUNE_NOTHING) {
+    struct tuning t = {.problem = NULL};
+    TRY(tuning_begin(&tune_dedispersion, s->opened, bench_dedisperse_spec(bench),
+                     s->shared.database, &t));
+    memcpy(&shape, t.values, sizeof shape);
+    if (t.found == TUNE_NOTHING) {
         report_note("%u DMs: nothing is tuned on this device, the model chooses", c->ndms);
-    } else if (found == TUNE_NEAREST) {
-        report_note("%u DMs: tuned for the nearest known problem, %s", c->ndms, from.data);
+    } else if (t.found == TUNE_NEAREST) {
+        report_note("%u DMs: tuned for the nearest known problem, %s", c->ndms, t.from.data);
     }
-    TRY(bench_time_shape(s, bench, c, found == TUNE_NOTHING ? NULL : &shape, 0));
+    TRY(bench_time_shape(s, bench, c, t.found == TUNE_NOTHING ? NULL : &shape, 0));
 out:
-    text_free(&from);
+    tuning_end(&t);
     return st;
 }
 
@@ -152,7 +153,7 @@ static status_t bench_case(struct dedisperse_settings *s, const struct bench_ded
     status_t st = STATUS_OK;
     bench_dedisperse_t *bench = NULL;
     TRY(bench_dedisperse_create(s->opened, c, &bench));
-    const struct subbands *steps = bench_dedisperse_steps(bench);
+    const struct subbands *steps = bench_dedisperse_spec(bench)->steps;
     if (steps) {
         printf("two steps: %u DMs in %u groups of delays, %.2f times fewer adds, at most %u "
                "samples of error\n",

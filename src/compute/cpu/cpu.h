@@ -43,7 +43,8 @@ void cpu_buffer_mark(buffer_t *buffer, pool_t *pool, uint64_t block);
 status_t cpu_channelise_choose(backend_t *backend, const struct channelise_spec *spec,
                                struct channelise_choice *out);
 status_t cpu_channelise_candidates(backend_t *backend, const struct channelise_spec *spec,
-                                   struct channelise_choice **out, uint32_t *count);
+                                   enum channelise_space space, struct channelise_shape **out,
+                                   uint32_t *count);
 status_t cpu_channelise_words(const struct channelise_choice *choice, struct text *out);
 const char *cpu_channelise_simd(const struct channelise_choice *choice);
 status_t cpu_channelise_create(backend_t *backend, const struct channelise_spec *spec,

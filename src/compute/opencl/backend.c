@@ -59,8 +59,8 @@ static int backend_forget_full(backend_t *backend)
 static status_t backend_words(const struct channelise_choice *choice, struct text *out)
 {
     status_t st = STATUS_OK;
-    if (choice->kernel == KERNEL_FUSED) {
-        struct fused_shape shape = ppf_fused(choice);
+    if (choice->shape.kernel == KERNEL_FUSED) {
+        struct fused_shape shape = ppf_fused(&choice->shape);
         TRY(text_add(out, "fused (%u values, %u spectra an item, radices", shape.values,
                      shape.batch));
         for (uint32_t i = 0; i < FUSED_STAGES && shape.radix[i] > 1; i++) {
@@ -68,10 +68,10 @@ static status_t backend_words(const struct channelise_choice *choice, struct tex
         }
         TRY(text_add(out, ")"));
     } else {
-        struct fir_shape shape = ppf_fir(choice);
+        struct fir_shape shape = ppf_fir(&choice->shape);
         TRY(text_add(out, "%s (%u wide, %u spectra, %u columns an item) + %s",
-                     kernel_name(choice->kernel), shape.width, shape.run, shape.vector,
-                     fft_name(choice->fft)));
+                     kernel_name((enum kernel_kind)choice->shape.kernel), shape.width, shape.run,
+                     shape.vector, fft_name((enum fft_kind)choice->shape.fft)));
     }
 out:
     return st;

@@ -42,11 +42,12 @@ status_t opencl_block_begin(struct opencl_buffer *in, uint64_t bytes, buffer_t *
 status_t opencl_block_end(struct opencl_buffer *in, buffer_t *const *out, const uint64_t *bytes,
                           uint32_t nout, struct stopwatch *watch);
 
-/* The stage (channelise.c) and the choice (choose.c). */
+/* The stage (channelise.c) and what it can choose from (ppf_choices.c). */
 status_t opencl_channelise_choose(backend_t *backend, const struct channelise_spec *spec,
                                   struct channelise_choice *out);
 status_t opencl_channelise_candidates(backend_t *backend, const struct channelise_spec *spec,
-                                      struct channelise_choice **out, uint32_t *count);
+                                      enum channelise_space space, struct channelise_shape **out,
+                                      uint32_t *count);
 status_t opencl_channelise_identity(const backend_t *backend, struct text *out);
 status_t opencl_channelise_create(backend_t *backend, const struct channelise_spec *spec,
                                   channelise_t **out);

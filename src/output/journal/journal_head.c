@@ -104,8 +104,7 @@ static const struct pack_field head_fields[] = {FIELD(program),    FIELD(inputs)
 static const struct pack_field head_more[] = {
     FIELD(chunking.spectra), FIELD(chunking.chunk_spectra),
     FIELD(chunking.streams), FIELD(chunking.group_streams),
-    FIELD(backend),          FIELD(choice.backend),
-    FIELD(choice.kernel),    FIELD(choice.fft)};
+    FIELD(backend),          FIELD(choice.backend)};
 enum {
     FIELDS = sizeof head_fields / sizeof *head_fields,
     MORE = sizeof head_more / sizeof *head_more
@@ -118,8 +117,8 @@ status_t journal_head_pack(const struct journal_head *head, struct text *out)
     TRY(pack_fields(out, head, head_fields, FIELDS));
     TRY(product_pack_place(&head->place, out));
     TRY(pack_fields(out, head, head_more, MORE));
-    for (size_t i = 0; i < sizeof choice->numbers / sizeof *choice->numbers; i++) {
-        TRY(pack_u64(out, choice->numbers[i]));
+    for (size_t i = 0; i < sizeof choice->shape / sizeof(uint32_t); i++) {
+        TRY(pack_u64(out, ((const uint32_t *)&choice->shape)[i]));
     }
     TRY(pack_text(out, choice->wisdom));
 out:
@@ -129,8 +128,8 @@ out:
 static void head_unpack_choice(struct unpack *in, struct channelise_choice *out)
 {
     static const struct pack_field number = {.kind = PACK_U32};
-    for (size_t i = 0; i < sizeof out->numbers / sizeof *out->numbers; i++) {
-        unpack_fields(in, &out->numbers[i], &number, 1);
+    for (size_t i = 0; i < sizeof out->shape / sizeof(uint32_t); i++) {
+        unpack_fields(in, (uint32_t *)&out->shape + i, &number, 1);
     }
     char *wisdom = unpack_text(in);
     if (wisdom && strlen(wisdom) < sizeof out->wisdom) {

@@ -1,260 +1,215 @@
-#include "tune/problem/block_length.h"
-
+/* The length of a filter bank's blocks, as a problem of the tuner. Trials work blocks off as a run
+ * does: one comes and one goes while another is worked on, where the backend can. */
 #include "base/memory.h"
-#include "tune/problem/block_trial.h"
-#include "tune/problem/ppf.h"
+#include "tune/problem/ppf_parts.h"
+#include "tune/problem/ppf_trial.h"
+#include "tune/problem/problems.h"
+#include "tune/search/space.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_LENGTHS = 12, GRAIN = 16 /* blocks end at multiples of it */ };
-
-/* Of the kernel's name. */
-static const char suffix[] = ", blocks";
-
-struct blocks {
-    block_trial_t *trial;
-    uint64_t expected; /* spectra of all streams that the job will make; 0: nobody knows */
-    uint32_t lengths[MOST_LENGTHS];
-    struct tune_space space;
+enum {
+    MOST_LENGTHS = 12,
+    GRAIN = 16,      /* blocks end at multiples of it */
+    LEAST_BLOCKS = 8 /* of a run: the first that comes and the last that goes hide behind nothing */
 };
 
-static status_t blocks_problem_of(backend_t *backend, const struct channelise_spec *spec,
-                                  struct tune_problem *out)
+struct blocks {
+    struct ppf_trial whole; /* its samples, and their rows as one block */
+    struct bank bank;       /* of the length that is timed */
+    uint64_t expected;      /* spectra of all streams that the job will make; 0: nobody knows */
+    uint32_t nslots;
+    uint32_t lengths[MOST_LENGTHS], count;
+};
+
+/* All of it as one block: what the others must come to. */
+static status_t blocks_make_whole(struct blocks *blocks)
 {
     status_t st = STATUS_OK;
-    TRY(tune_ppf_problem(backend, spec, out));
-    TRY(text_add(&out->kernel, "%s", suffix));
-    TRY(tune_problem_end(out));
+    struct ppf_trial *whole = &blocks->whole;
+    struct bank *bank = &whole->bank;
+    struct agreement agreement = {0};
+    struct trial_run unused;
+    uint32_t wrong = 0;
+    bank->spec.is_timed = 0; /* what is under way must not be waited for */
+    TRY(channelise_create(bank->backend, &bank->spec, &bank->stage));
+    TRY(bank_run_alone(bank, &unused));
+    TRY(bank_compare(bank, whole->windows, PPF_TRIAL_WINDOWS, 2, &agreement, &wrong));
+    REQUIRE(wrong == 0, STATUS_DEVICE, "the filter bank that blocks are tuned for is wrong");
+out:
+    channelise_destroy(bank->stage);
+    bank->stage = NULL;
+    return st;
+}
+
+/* Backends that have copies of samples get those of the first block everywhere; others read the
+ * whole's, each block its own, as they read files. */
+static status_t blocks_fill(struct blocks *blocks)
+{
+    status_t st = STATUS_OK;
+    struct bank *bank = &blocks->bank;
+    void *all = NULL;
+    void *data = NULL;
+    TRY(buffer_get(blocks->whole.bank.slots[0].in, &all));
+    bank->lent = buffer_lend(bank->slots[0].in, NULL) ? all : NULL;
+    bank->lent_blocks = blocks->whole.bank.spectra / bank->spectra;
+    for (uint32_t s = 0; s < bank->nslots && !bank->lent; s++) {
+        TRY(buffer_get(bank->slots[s].in, &data));
+        memcpy(data, all, (size_t)bank->in_bytes);
+    }
 out:
     return st;
 }
 
-/* "4096 spectra" */
-static int blocks_parse(const char *words, uint64_t *out)
-{
-    int length = 0;
-    uint64_t spectra = 0;
-    if (sscanf(words, "%" SCNu64 " spectra%n", &spectra, &length) != 1 || words[length] != '\0' ||
-        length == 0 || spectra == 0 || spectra > UINT32_MAX) {
-        return 0;
-    }
-    *out = spectra;
-    return 1;
-}
-
-static status_t blocks_look_up(const struct tune_problem *problem, const char *database,
-                               uint64_t *spectra, enum tune_found *found, struct tune_known *very)
+static status_t blocks_prepare(struct blocks *blocks, uint32_t length)
 {
     status_t st = STATUS_OK;
-    enum { MOST_NEAR = 32 };
-    struct store_record near[MOST_NEAR];
-    store_t *store = NULL;
-    uint32_t count = 0;
-    *found = TUNE_NOTHING;
-    *spectra = 0;
-    TRY(store_open(database, &store));
-    struct store_key key = tune_problem_key(problem);
-    store_find(store, &key, near, MOST_NEAR, &count);
-    for (uint32_t i = 0; i < count && *found == TUNE_NOTHING; i++) {
-        if (blocks_parse(near[i].words, spectra)) {
-            *found = near[i].distance > 0 ? TUNE_NEAREST : TUNE_EXACT;
+    struct bank *bank = &blocks->bank;
+    *bank = (struct bank){
+        .backend = blocks->whole.bank.backend, .spec = blocks->whole.bank.spec, .spectra = length};
+    bank->spec.max_spectra = length;
+    TRY(bank_lay_out(bank));
+    TRY(channelise_create(bank->backend, &bank->spec, &bank->stage));
+    TRY(bank_allocate(bank, blocks->nslots));
+    TRY(blocks_fill(blocks));
+out:
+    return st;
+}
+
+/* The seconds that the whole takes in such blocks. */
+static status_t blocks_run(void *context, struct trial_run *out)
+{
+    status_t st = STATUS_OK;
+    struct blocks *blocks = context;
+    uint64_t whole = blocks->whole.bank.spectra;
+    uint64_t done = 0;
+    double seconds = 0;
+    TRY(bank_run_row(&blocks->bank, max_u64(whole / blocks->bank.spectra, LEAST_BLOCKS), 0, &done,
+                     &seconds));
+    out->seconds = seconds * (double)whole / (double)(done * blocks->bank.spectra);
+out:
+    return st;
+}
+
+/* Rows of the last blocks that differ from the whole's. */
+static status_t blocks_check(void *context, uint32_t *wrong)
+{
+    status_t st = STATUS_OK;
+    struct blocks *blocks = context;
+    struct bank *bank = &blocks->bank;
+    for (uint32_t i = 0; i < bank->spec.noutputs; i++) {
+        size_t bytes = bank_row_floats(&bank->spec, i) * sizeof(float);
+        void *whole = NULL;
+        TRY(buffer_get(blocks->whole.bank.slots[0].out[i], &whole));
+        for (uint32_t s = 0; s < bank->nslots; s++) {
+            uint64_t first = bank_rows(&bank->spec, i, bank->slots[s].first);
+            void *data = NULL;
+            TRY(buffer_get(bank->slots[s].out[i], &data));
+            for (uint64_t row = 0; row < bank_rows(&bank->spec, i, bank->spectra); row++) {
+                *wrong += memcmp((const char *)whole + (first + row) * bytes,
+                                 (const char *)data + row * bytes, bytes) != 0;
+            }
         }
     }
-    if (very) {
-        TRY(tune_known_of(near, count, very));
-        very->can_be = *found == TUNE_EXACT;
-    }
 out:
-    store_close(store);
     return st;
 }
 
-status_t tune_block_length_are_known(enum backend_kind kind, const struct channelise_spec *spec,
-                                     const char *database, int *out)
+static status_t blocks_time(void *context, uint32_t i, uint32_t repeats,
+                            const struct tune_time *time, struct tune_measure *out)
 {
     status_t st = STATUS_OK;
-    struct text kernel = {0};
-    store_t *store = NULL;
-    *out = 0;
-    TRY(tune_ppf_kernel(kind, spec, &kernel));
-    TRY(text_add(&kernel, "%s", suffix));
-    TRY(store_open(database, &store));
-    *out = store_has(store, kernel.data);
-out:
-    store_close(store);
-    text_free(&kernel);
-    return st;
-}
-
-status_t tune_block_length_find(backend_t *backend, const struct channelise_spec *spec,
-                                const char *database, uint64_t *spectra, enum tune_found *found)
-{
-    status_t st = STATUS_OK;
-    struct tune_problem problem = {0};
-    TRY(blocks_problem_of(backend, spec, &problem));
-    TRY(blocks_look_up(&problem, database, spectra, found, NULL));
-out:
-    tune_problem_free(&problem);
-    return st;
-}
-
-static status_t blocks_words_of(void *context, uint32_t i, struct text *out)
-{
-    const struct blocks *blocks = context;
-    return text_add(out, "%" PRIu32 " spectra", blocks->lengths[i]);
-}
-
-static status_t blocks_time_one(void *context, uint32_t i, uint32_t repeats,
-                                const struct tune_time *time, struct tune_measure *out)
-{
-    status_t st = STATUS_OK;
-    const struct blocks *blocks = context;
-    uint32_t length = blocks->lengths[i];
-    TRY(block_trial_time(blocks->trial, length, repeats, time, &out->seconds, &out->wrong));
+    static const struct trial timed = {blocks_run, blocks_check};
+    struct blocks *blocks = context;
+    struct trial_times times;
+    TRY(blocks_prepare(blocks, blocks->lengths[i]));
+    TRY(trial_time(&timed, blocks, repeats, time, &times));
+    out->wrong = times.wrong;
+    out->seconds = times.median;
     /* In a run the first block's reading and the last one's writing hide behind nothing. */
     if (blocks->expected > 0) {
-        out->seconds *= 1 + 2.0 * length / (double)blocks->expected;
+        out->seconds *= 1 + 2.0 * blocks->lengths[i] / (double)blocks->expected;
     }
 out:
+    bank_end(&blocks->bank);
     return st;
 }
 
 /* A length that fits, once. */
 static void blocks_add(struct blocks *blocks, uint64_t length, uint64_t memory)
 {
-    uint32_t *count = &blocks->space.count;
     length = length / GRAIN * GRAIN;
-    int is_wanted = length > 0 && length <= block_trial_most(blocks->trial) &&
-                    *count < MOST_LENGTHS &&
-                    (memory == 0 || block_trial_bytes(blocks->trial, length) <= memory);
-    for (uint32_t i = 0; i < *count; i++) {
+    uint64_t bytes = ppf_trial_bytes(&blocks->whole) +
+                     blocks->nslots * bank_slot_bytes(&blocks->whole.bank.spec, length);
+    int is_wanted = length > 0 && length <= blocks->whole.bank.spectra &&
+                    blocks->count < MOST_LENGTHS && (memory == 0 || bytes <= memory);
+    for (uint32_t i = 0; i < blocks->count; i++) {
         is_wanted = is_wanted && blocks->lengths[i] != length;
     }
     if (is_wanted) {
-        blocks->lengths[(*count)++] = (uint32_t)length;
+        blocks->lengths[blocks->count++] = (uint32_t)length;
     }
 }
 
 /* What a run would take, what is known, and halves of the most that there is something to learn
  * of. */
-static status_t blocks_begin(backend_t *backend, const struct channelise_spec *spec, uint64_t suits,
-                             const struct tune_known *known, uint64_t memory, struct blocks *blocks)
+static status_t blocks_begin(backend_t *backend, const void *what, const struct tune_pick *pick,
+                             uint64_t memory, struct tune_space *out)
 {
     status_t st = STATUS_OK;
-    static const char *const names[] = {"spectra"};
-    uint64_t length = 0;
+    const struct channelise_spec *spec = what;
+    struct blocks *blocks = NULL;
+    TRY(memory_zeroed(1, sizeof *blocks, "a search space", &blocks));
+    *out =
+        (struct tune_space){.problem = &tune_block_length, .context = blocks, .time = blocks_time};
     blocks->expected = spec->expected;
-    TRY(block_trial_create(backend, spec, memory, &blocks->trial));
-    blocks_add(blocks, suits, memory);
-    if (known->can_be && blocks_parse(known->words.data, &length)) {
+    blocks->nslots =
+        (uint32_t)min_u64(backend_abilities(backend_which(backend))->slots, BANK_SLOTS);
+    /* Half of the memory is the slots'. */
+    TRY(ppf_trial_begin(backend, spec,
+                        spec->choice.backend != BACKEND_AUTO ? &spec->choice.shape : NULL,
+                        PPF_TRIAL_POINTS, memory / 2, &blocks->whole));
+    TRY(blocks_make_whole(blocks));
+    for (uint32_t i = 0; i < pick->nalso; i++) {
+        blocks_add(blocks, pick->also[i], memory);
+    }
+    if (pick->known) {
+        blocks_add(blocks, *pick->known, memory);
+    }
+    for (uint64_t length = blocks->whole.bank.spectra; length > 0; length /= 2) {
         blocks_add(blocks, length, memory);
     }
-    for (length = block_trial_most(blocks->trial); length > 0; length /= 2) {
-        blocks_add(blocks, length, memory);
-    }
-    blocks->space.context = blocks;
-    blocks->space.nparameters = 1;
-    blocks->space.names = names;
-    blocks->space.values = blocks->lengths;
-    blocks->space.words = blocks_words_of;
-    blocks->space.time = blocks_time_one;
+    out->count = out->fit = blocks->count;
+    out->values = blocks->lengths;
 out:
     return st;
 }
 
-static int blocks_find_length(const struct blocks *blocks, const struct tune_known *known,
-                              uint32_t *out)
+static void blocks_end(struct tune_space *space)
 {
-    uint64_t length = 0;
-    for (uint32_t i = 0; i < blocks->space.count && blocks_parse(known->words.data, &length); i++) {
-        if (blocks->lengths[i] == length) {
-            *out = i;
-            return 1;
-        }
-    }
-    return 0;
+    struct blocks *blocks = space->context;
+    ppf_trial_end(&blocks->whole);
+    free(blocks);
 }
 
-static status_t blocks_search(backend_t *backend, const struct channelise_spec *spec,
-                              uint64_t suits, const struct tune_problem *problem,
-                              struct tune_known *known, const struct tune_options *options,
-                              tune_log_t *log, const char *database, uint64_t *best,
-                              struct tune_summary *out)
+static status_t blocks_fits(backend_t *backend, const void *spec, const uint32_t *values, int *out)
 {
-    status_t st = STATUS_OK;
-    struct blocks blocks = {.trial = NULL};
-    struct tune_options with_known = *options;
-    struct tune_outcome outcome = {0};
-    *out = (struct tune_summary){.is_cut = tune_time_is_over(&options->time, 1)};
-    if (out->is_cut) {
-        goto out;
-    }
-    TRY(blocks_begin(backend, spec, suits, known, options->memory, &blocks));
-    if (blocks.space.count == 0) {
-        goto out;
-    }
-    known->can_be = known->can_be && blocks_find_length(&blocks, known, &known->index);
-    with_known.known = known->can_be ? &known->index : NULL;
-    TRY(tune_search(&blocks.space, &with_known, log, problem->hash, &outcome));
-    TRY(tune_summarise(&blocks.space, &outcome, blocks.space.count, out));
-    if (out->seconds > 0) {
-        *best = blocks.lengths[outcome.best];
-    }
-    TRY(tune_known_keep(known, problem, database, &blocks.space, &outcome, 0, NULL));
-out:
-    tune_outcome_free(&outcome);
-    block_trial_destroy(blocks.trial);
-    return st;
+    (void)backend;
+    (void)spec;
+    *out = *values > 0;
+    return STATUS_OK;
 }
 
-status_t tune_block_length_search(backend_t *backend, const struct channelise_spec *spec,
-                                  uint64_t suits, const struct tune_options *options,
-                                  tune_log_t *log, const char *database, uint64_t *best,
-                                  struct tune_summary *out)
-{
-    status_t st = STATUS_OK;
-    struct tune_problem problem = {0};
-    struct tune_known known = {.searched = 0};
-    uint64_t length = 0;
-    enum tune_found found;
-    *out = (struct tune_summary){0};
-    TRY(blocks_problem_of(backend, spec, &problem));
-    TRY(blocks_look_up(&problem, database, &length, &found, &known));
-    TRY(blocks_search(backend, spec, suits, &problem, &known, options, log, database, best, out));
-out:
-    tune_problem_free(&problem);
-    tune_known_free(&known);
-    return st;
-}
+static const struct tune_parameter blocks_parameters[] = {{"spectra", 1, UINT32_MAX, NULL}};
 
-status_t tune_block_length_now(backend_t *backend, const struct channelise_spec *spec,
-                               uint64_t suits, const struct tune_wish *wish, uint64_t *spectra,
-                               enum tune_found *found)
-{
-    status_t st = STATUS_OK;
-    static const char what[] = "the length of blocks";
-    struct tune_options options = tune_wished(wish);
-    struct tune_problem problem = {0};
-    struct tune_known known = {.searched = 0};
-    struct tune_summary summary = {0};
-    TRY(blocks_problem_of(backend, spec, &problem));
-    TRY(blocks_look_up(&problem, wish->database, spectra, found, &known));
-    if (!tune_is_wanted(what, *found, &known, &options.time)) {
-        goto out;
-    }
-    st = blocks_search(backend, spec, suits, &problem, &known, &options, NULL, wish->database,
-                       spectra, &summary);
-    TRY(tune_forgive(what, backend, st));
-    if (summary.timed > 0) {
-        tune_note(what, &summary);
-    }
-    *found = summary.seconds > 0 ? TUNE_EXACT : *found;
-out:
-    tune_budget_end(wish->budget, &options.time);
-    tune_problem_free(&problem);
-    tune_known_free(&known);
-    return st;
-}
+const struct tune_problem tune_block_length = {.name = "blocks of a filter bank",
+                                               .version = 1,
+                                               .title = "the length of blocks",
+                                               .nparameters = 1,
+                                               .parameters = blocks_parameters,
+                                               .kernel = ppf_kernel,
+                                               .describe = ppf_describe,
+                                               .fits = blocks_fits,
+                                               .begin = blocks_begin,
+                                               .end = blocks_end};

@@ -1,58 +1,138 @@
-#include "tune/problem/dedispersion.h"
-
+/* How the sums of dedispersion are made, as a problem of the tuner. */
 #include "base/memory.h"
 #include "io/cache.h"
+#include "tune/problem/dedispersion_trial.h"
+#include "tune/problem/problems.h"
+#include "tune/search/space.h"
 
+#include <inttypes.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHAPE_NUMBERS = sizeof(struct dedisperse_shape) / sizeof(uint32_t) };
+static const struct tune_parameter dedispersion_parameters[] = {{"staging", 0, STAGINGS - 1, NULL},
+                                                                {"pack", 0, UINT32_MAX, NULL},
+                                                                {"time_items", 0, UINT32_MAX, NULL},
+                                                                {"dm_items", 0, UINT32_MAX, NULL},
+                                                                {"time_out", 0, UINT32_MAX, NULL},
+                                                                {"dm_out", 0, UINT32_MAX, NULL},
+                                                                {"chunk", 0, UINT32_MAX, NULL},
+                                                                {"skew", 0, UINT32_MAX, NULL},
+                                                                {"ptx", 0, 1, NULL}};
 
-static const char *const shape_names[SHAPE_NUMBERS] = {
-    "staging", "pack", "time_items", "dm_items", "time_out", "dm_out", "chunk", "skew", "ptx"};
+enum { SHAPE_NUMBERS = sizeof dedispersion_parameters / sizeof *dedispersion_parameters };
 
 _Static_assert(sizeof(struct dedisperse_shape) == SHAPE_NUMBERS * sizeof(uint32_t),
                "a shape is a row of numbers");
 
-struct tune_dedispersion {
+static status_t dedispersion_words(const uint32_t *values, struct text *out)
+{
+    struct dedisperse_shape shape;
+    memcpy(&shape, values, sizeof shape);
+    return dedisperse_shape_words(&shape, out);
+}
+
+static int dedispersion_parse(const char *words, uint32_t *values)
+{
+    struct dedisperse_shape shape;
+    int good = dedisperse_shape_parse(words, &shape);
+    if (good) {
+        memcpy(values, &shape, sizeof shape);
+    }
+    return good;
+}
+
+static status_t dedispersion_kernel(enum backend_kind kind, const void *what, struct text *out)
+{
+    status_t st = STATUS_OK;
+    const struct dedisperse_spec *spec = what;
+    static const char *const formats[] = {"uint8", "uint16", "float32"};
+    TRY(text_add(out, " %s%s", formats[spec->format], spec->steps ? " in two steps" : ""));
+    if (backend_abilities(kind)->uses_threads) {
+        TRY(text_add(out, " on %u threads", spec->threads));
+    }
+out:
+    return st;
+}
+
+static uint32_t dedispersion_count_used(const struct dedisperse_spec *spec)
+{
+    uint32_t used = 0;
+    for (uint32_t c = 0; c < spec->delays->nchannels; c++) {
+        used += !spec->mask || !spec->mask[c];
+    }
+    return used;
+}
+
+static uint64_t dedispersion_hash_delays(const struct dedisperse_spec *spec)
+{
+    const struct dispersion *delays = spec->delays;
+    uint64_t parts[3] = {0};
+    parts[0] = cache_hash(delays->table, sizeof *delays->table * delays->ndms * delays->nchannels);
+    parts[1] = spec->mask ? cache_hash(spec->mask, delays->nchannels) : 0;
+    parts[2] = spec->steps ? spec->steps->group : 0;
+    return cache_hash(parts, sizeof parts);
+}
+
+static status_t dedispersion_describe(backend_t *backend, const void *what, struct tune_key *out)
+{
+    status_t st = STATUS_OK;
+    const struct dedisperse_spec *spec = what;
+    const struct dispersion *delays = spec->delays;
+    uint32_t used = dedispersion_count_used(spec);
+    out->features[0] = used;
+    out->features[1] = delays->ndms;
+    out->features[2] = (double)spec->max_samples;
+    out->features[3] = 1 + (double)delays->largest / delays->ndms;
+    TRY(dedisperse_identity(backend, &out->identity));
+    TRY(text_add(&out->words,
+                 "%u channels, %u DMs, %" PRIu64 " samples, delays up to %u (%016" PRIx64 ")", used,
+                 delays->ndms, spec->max_samples, delays->largest, dedispersion_hash_delays(spec)));
+out:
+    return st;
+}
+
+static status_t dedispersion_fits(backend_t *backend, const void *spec, const uint32_t *values,
+                                  int *out)
+{
+    struct dedisperse_shape shape;
+    const char *why = NULL;
+    double cost = 0;
+    memcpy(&shape, values, sizeof shape);
+    *out = dedisperse_shape_fits(backend, spec, &shape, &cost, &why);
+    return STATUS_OK;
+}
+
+struct shapes {
+    backend_t *backend;
+    const struct dedisperse_spec *spec;
     dedispersion_trial_t *trial;
-    struct tune_space space;
     struct dedisperse_shape *shapes;
     double *costs;
-    uint32_t all;
-    int is_thinned;
+    uint32_t count;
 };
-
-static status_t dedispersion_words_of(void *context, uint32_t i, struct text *out)
-{
-    const struct tune_dedispersion *shapes = context;
-    return dedisperse_shape_words(&shapes->shapes[i], out);
-}
 
 /* Compilers wait for nobody: as many at once as there are processors. */
 static void dedispersion_prepare(void *context, const uint32_t *list, uint32_t count,
                                  const struct tune_time *time, unsigned char *done)
 {
-    const struct tune_dedispersion *shapes = context;
-    backend_t *backend = dedispersion_trial_backend(shapes->trial);
+    const struct shapes *shapes = context;
 #pragma omp parallel for schedule(dynamic, 1) num_threads((int)count)
     for (uint32_t k = 0; k < count; k++) {
         if (!tune_time_is_over(time, 1)) {
-            (void)dedisperse_build(backend, dedispersion_trial_spec(shapes->trial),
-                                   &shapes->shapes[list[k]]);
+            (void)dedisperse_build(shapes->backend, shapes->spec, &shapes->shapes[list[k]]);
             report_clear(); /* of this thread; whoever takes it finds out */
             done[k] = 1;
         }
     }
 }
 
-static status_t dedispersion_time_shape(void *context, uint32_t i, uint32_t repeats,
-                                        const struct tune_time *time, struct tune_measure *out)
+static status_t dedispersion_time(void *context, uint32_t i, uint32_t repeats,
+                                  const struct tune_time *time, struct tune_measure *out)
 {
     status_t st = STATUS_OK;
-    struct tune_dedispersion *shapes = context;
-    struct dedispersion_trial_times times;
+    struct shapes *shapes = context;
+    struct trial_times times;
     TRY(dedispersion_trial_time(shapes->trial, &shapes->shapes[i], repeats, 0, time, NULL, &times));
     out->seconds = times.median;
     out->wrong = times.wrong;
@@ -60,51 +140,29 @@ out:
     return st;
 }
 
-void tune_dedispersion_destroy(tune_dedispersion_t *shapes)
+/* One behind the others, unless it is among the first `known` of them. */
+static void dedispersion_put(struct shapes *shapes, uint32_t known,
+                             const struct dedisperse_candidate *candidate)
 {
-    if (shapes) {
-        free(shapes->shapes);
-        free(shapes->costs);
-        free(shapes);
-    }
-}
-
-static int dedispersion_is_there(const struct tune_dedispersion *shapes, uint32_t n,
-                                 const struct dedisperse_shape *shape)
-{
-    for (uint32_t i = 0; i < n; i++) {
-        if (memcmp(&shapes->shapes[i], shape, sizeof *shape) == 0) {
-            return 1;
+    for (uint32_t i = 0; i < known; i++) {
+        if (memcmp(&shapes->shapes[i], &candidate->shape, sizeof candidate->shape) == 0) {
+            return;
         }
     }
-    return 0;
+    shapes->shapes[shapes->count] = candidate->shape;
+    shapes->costs[shapes->count++] = candidate->cost;
 }
 
-/* Those that must be there, behind the first n; how many fit and were not there. */
-static uint32_t dedispersion_add_others(struct tune_dedispersion *shapes, uint32_t n,
-                                        const struct dedisperse_shape *list, uint32_t count)
+/* One that must be there, if it fits. */
+static void dedispersion_put_row(struct shapes *shapes, const uint32_t *values)
 {
-    uint32_t added = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        const char *why = NULL;
-        double cost = 0;
-        if (!dedispersion_is_there(shapes, n + added, &list[i]) &&
-            dedisperse_shape_fits(dedispersion_trial_backend(shapes->trial),
-                                  dedispersion_trial_spec(shapes->trial), &list[i], &cost, &why)) {
-            shapes->shapes[n + added] = list[i];
-            shapes->costs[n + added++] = cost;
-        }
+    struct dedisperse_candidate candidate;
+    const char *why = NULL;
+    memcpy(&candidate.shape, values, sizeof candidate.shape);
+    if (dedisperse_shape_fits(shapes->backend, shapes->spec, &candidate.shape, &candidate.cost,
+                              &why)) {
+        dedispersion_put(shapes, shapes->count, &candidate);
     }
-    return added;
-}
-
-static uint32_t dedispersion_step_of(const struct tune_thinning *thinning, uint32_t count)
-{
-    uint32_t step = thinning->every > 0 ? thinning->every : 1;
-    if (thinning->most > 0 && ceil_div_u64(count, step) > thinning->most) {
-        step = (uint32_t)ceil_div_u64(count, thinning->most);
-    }
-    return step;
 }
 
 /* Drops what has other values than those that are wanted. */
@@ -114,9 +172,9 @@ static status_t dedispersion_drop_others(struct dedisperse_candidate *list, uint
     status_t st = STATUS_OK;
     struct tune_filter filter;
     uint32_t n = 0;
-    TRY(tune_filter_read(only, shape_names, SHAPE_NUMBERS, &filter));
+    TRY(tune_filter_read(only, &tune_dedispersion, &filter));
     for (uint32_t i = 0; i < *count; i++) {
-        if (tune_filter_takes(&filter, (const uint32_t *)&list[i].shape, SHAPE_NUMBERS)) {
+        if (tune_filter_takes(&filter, &tune_dedispersion, (const uint32_t *)&list[i].shape)) {
             list[n++] = list[i];
         }
     }
@@ -125,95 +183,91 @@ out:
     return st;
 }
 
-static status_t dedispersion_fill(struct tune_dedispersion *shapes,
-                                  const struct tune_thinning *thinning)
+static uint32_t dedispersion_step_of(const struct tune_pick *pick, uint32_t count)
+{
+    uint32_t step = pick->every > 0 ? pick->every : 1;
+    if (pick->most > 0 && ceil_div_u64(count, step) > pick->most) {
+        step = (uint32_t)ceil_div_u64(count, pick->most);
+    }
+    return step;
+}
+
+static status_t dedispersion_list(struct shapes *shapes, const struct tune_pick *pick,
+                                  struct tune_space *out)
 {
     status_t st = STATUS_OK;
     struct dedisperse_candidate *list = NULL;
-    if (!thinning->is_only) {
-        TRY(dedisperse_candidates(dedispersion_trial_backend(shapes->trial),
-                                  dedispersion_trial_spec(shapes->trial), &list, &shapes->all));
-        TRY(thinning->only ? dedispersion_drop_others(list, &shapes->all, thinning->only)
-                           : STATUS_OK);
+    if (!pick->is_only) {
+        TRY(dedisperse_candidates(shapes->backend, shapes->spec, &list, &out->fit));
+        TRY(pick->only ? dedispersion_drop_others(list, &out->fit, pick->only) : STATUS_OK);
     }
-    uint32_t step = dedispersion_step_of(thinning, shapes->all);
-    shapes->is_thinned = thinning->is_only || thinning->only || step > 1;
-    size_t most = (size_t)thinning->nalso + ceil_div_u64(shapes->all, step) + 1;
+    uint32_t step = dedispersion_step_of(pick, out->fit);
+    out->is_thinned = pick->is_only || pick->only || step > 1;
+    size_t most = (size_t)pick->nalso + ceil_div_u64(out->fit, step) + 1;
     TRY(memory_zeroed(most, sizeof *shapes->shapes, "shapes", &shapes->shapes));
     TRY(memory_zeroed(most, sizeof *shapes->costs, "shapes", &shapes->costs));
-    uint32_t nothers = dedispersion_add_others(shapes, 0, thinning->also, thinning->nalso);
-    uint32_t n = nothers;
-    for (uint64_t i = 0; i < shapes->all; i += step) {
-        if (!dedispersion_is_there(shapes, nothers, &list[i].shape)) {
-            shapes->shapes[n] = list[i].shape;
-            shapes->costs[n++] = list[i].cost;
-        }
+    for (uint32_t i = 0; i < pick->nalso; i++) {
+        dedispersion_put_row(shapes, pick->also + (size_t)i * SHAPE_NUMBERS);
     }
-    if (thinning->known) {
-        n += dedispersion_add_others(shapes, n, thinning->known, 1);
+    uint32_t first = shapes->count;
+    for (uint64_t i = 0; i < out->fit; i += step) {
+        dedispersion_put(shapes, first, &list[i]);
     }
-    shapes->space.count = n;
+    if (pick->known) {
+        dedispersion_put_row(shapes, pick->known);
+    }
 out:
     free(list);
     return st;
 }
 
-status_t tune_dedispersion_create(dedispersion_trial_t *trial, const struct tune_thinning *thinning,
-                                  tune_dedispersion_t **out)
+static status_t dedispersion_begin(backend_t *backend, const void *spec,
+                                   const struct tune_pick *pick, uint64_t memory,
+                                   struct tune_space *out)
 {
     status_t st = STATUS_OK;
-    tune_dedispersion_t *shapes = NULL;
+    struct shapes *shapes = NULL;
     char *folder = cache_path("");
+    (void)memory; /* the stage's own blocks are tried, for which there is room */
     TRY(memory_zeroed(1, sizeof *shapes, "shapes", &shapes));
-    shapes->trial = trial;
-    TRY(dedispersion_fill(shapes, thinning));
-    shapes->space.context = shapes;
-    shapes->space.nparameters = SHAPE_NUMBERS;
-    shapes->space.names = shape_names;
-    shapes->space.values = (const uint32_t *)shapes->shapes;
-    shapes->space.costs = shapes->costs;
-    shapes->space.words = dedispersion_words_of;
-    /* Without a cache what is compiled ahead would be lost. */
-    shapes->space.prepare = folder && omp_get_num_procs() > 1 ? dedispersion_prepare : NULL;
-    shapes->space.ahead = (uint32_t)omp_get_num_procs();
-    shapes->space.time = dedispersion_time_shape;
-    *out = shapes;
-    shapes = NULL;
+    shapes->backend = backend;
+    shapes->spec = spec;
+    *out = (struct tune_space){.problem = &tune_dedispersion,
+                               .context = shapes,
+                               /* Without a cache what is compiled ahead would be lost. */
+                               .prepare =
+                                   folder && omp_get_num_procs() > 1 ? dedispersion_prepare : NULL,
+                               .ahead = (uint32_t)omp_get_num_procs(),
+                               .time = dedispersion_time};
+    TRY(dedispersion_trial_create(backend, spec, &shapes->trial));
+    TRY(dedispersion_list(shapes, pick, out));
+    out->count = shapes->count;
+    out->values = (const uint32_t *)shapes->shapes;
+    out->costs = shapes->costs;
 out:
     free(folder);
-    tune_dedispersion_destroy(shapes);
     return st;
 }
 
-const struct tune_space *tune_dedispersion_space(const tune_dedispersion_t *shapes)
+static void dedispersion_end(struct tune_space *space)
 {
-    return &shapes->space;
+    struct shapes *shapes = space->context;
+    dedispersion_trial_destroy(shapes->trial);
+    free(shapes->shapes);
+    free(shapes->costs);
+    free(shapes);
 }
 
-const struct dedisperse_shape *tune_dedispersion_shape(const tune_dedispersion_t *shapes,
-                                                       uint32_t i)
-{
-    return &shapes->shapes[i];
-}
-
-uint32_t tune_dedispersion_all(const tune_dedispersion_t *shapes)
-{
-    return shapes->all;
-}
-
-int tune_dedispersion_find(const tune_dedispersion_t *shapes, const struct dedisperse_shape *shape,
-                           uint32_t *out)
-{
-    for (uint32_t i = 0; i < shapes->space.count; i++) {
-        if (memcmp(&shapes->shapes[i], shape, sizeof *shape) == 0) {
-            *out = i;
-            return 1;
-        }
-    }
-    return 0;
-}
-
-int tune_dedispersion_is_thinned(const tune_dedispersion_t *shapes)
-{
-    return shapes->is_thinned;
-}
+const struct tune_problem tune_dedispersion = {.name = "dedisperse",
+                                               .version = 1,
+                                               .title = "dedispersion",
+                                               .far = 4, /* the model knows better then */
+                                               .nparameters = SHAPE_NUMBERS,
+                                               .parameters = dedispersion_parameters,
+                                               .words = dedispersion_words,
+                                               .parse = dedispersion_parse,
+                                               .kernel = dedispersion_kernel,
+                                               .describe = dedispersion_describe,
+                                               .fits = dedispersion_fits,
+                                               .begin = dedispersion_begin,
+                                               .end = dedispersion_end};

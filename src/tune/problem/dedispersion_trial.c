@@ -1,10 +1,11 @@
+/* Samples, runs and checks of dedispersion. */
 #include "tune/problem/dedispersion_trial.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "tune/median.h"
+#include "compute/agreement.h"
+#include "dsp/noise.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,8 @@ struct dedispersion_trial {
     buffer_t *in, *out;
     uint64_t samples, stride;
     uint32_t shift;
+    dedisperse_t *stage; /* that is timed */
+    int is_whole, is_warm;
     int has_expected[SHIFTS];
     float expected[SHIFTS][DM_PLACES][TIME_PLACES][PLACE_SAMPLES];
 };
@@ -40,22 +43,16 @@ static status_t trial_fill(dedispersion_trial_t *trial)
     size_t bytes = series_bytes(trial->spec.format);
     size_t nchannels = trial->spec.delays->nchannels;
     uint64_t count = (dedisperse_inputs(&trial->spec, trial->samples) + SHIFTS) * nchannels;
-    uint64_t state = 88172645463325252U;
+    uint64_t words = count * bytes / sizeof(uint64_t) + 1;
     trial->input = (struct dedisperse_input){0, nchannels * bytes, bytes, 0};
-    TRY(buffer_create(trial->backend, BUFFER_IN, count * bytes, &trial->in));
+    TRY(buffer_create(trial->backend, BUFFER_IN, words * sizeof(uint64_t), &trial->in));
     TRY(buffer_get(trial->in, &data));
-    for (uint64_t i = 0; i < count; i++) {
-        /* Marsaglia's xorshift64. */
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        if (bytes == 1) {
-            ((uint8_t *)data)[i] = (uint8_t)(state >> 32);
-        } else if (bytes == 2) {
-            ((uint16_t *)data)[i] = (uint16_t)(state >> 32);
-        } else {
-            ((float *)data)[i] = (float)(uint32_t)(state >> 40) / 4096;
-        }
+    noise_words(0, 0, words, data);
+    /* Numbers from 0 to 4096 where any bits could be none, or huge. */
+    for (uint64_t i = 0; trial->spec.format == SERIES_F32 && i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, (const char *)data + i * sizeof bits, sizeof bits);
+        ((float *)data)[i] = (float)(bits >> 8) / 4096;
     }
 out:
     return st;
@@ -168,20 +165,21 @@ out:
 }
 
 /* Integers are exact, floats good to a millionth. */
-static status_t trial_compare(dedispersion_trial_t *trial, uint32_t *wrong)
+static status_t trial_check(void *context, uint32_t *wrong)
 {
     status_t st = STATUS_OK;
+    struct dedispersion_trial *trial = context;
     void *data = NULL;
-    double limit = trial->spec.format == SERIES_F32 ? 1e-6 : 0;
-    *wrong = 0;
+    double limit = trial->spec.format == SERIES_F32 ? 0.2 * agreement_worst_limit : 0;
     TRY(buffer_get(trial->out, &data));
     for (uint32_t d = 0; d < DM_PLACES; d++) {
         const float *row = (const float *)data + trial_dm_place(trial, d) * trial->stride;
         for (uint32_t i = 0; i < TIME_PLACES; i++) {
             for (uint32_t j = 0; j < PLACE_SAMPLES && j < trial->samples; j++) {
-                double expected = (double)trial->expected[trial->shift][d][i][j];
-                double found = (double)row[trial_time_place(trial, i) + j];
-                *wrong += !(fabs(found - expected) <= limit * fabs(expected));
+                struct agreement one = {0};
+                agreement_sums(&one, &row[trial_time_place(trial, i) + j],
+                               &trial->expected[trial->shift][d][i][j], 1);
+                *wrong += !(one.worst <= limit);
             }
         }
     }
@@ -189,84 +187,49 @@ out:
     return st;
 }
 
-/* One run: seconds by the device's clock, or the host's where there is none. */
-static status_t trial_run_once(dedispersion_trial_t *trial, dedisperse_t *stage, int is_whole,
-                               struct dedisperse_times *times)
+/* The first run of a stage brings the samples up in any case. */
+static status_t trial_run(void *context, struct trial_run *out)
 {
     status_t st = STATUS_OK;
+    struct dedispersion_trial *trial = context;
+    struct dedisperse_times times;
     void *data = NULL;
     double started = clock_now();
-    TRY(is_whole ? dedisperse_run(stage, trial->in, &trial->input, trial->samples, trial->out,
-                                  trial->stride)
-                 : dedisperse_again(stage, trial->in, &trial->input, trial->samples, trial->out,
-                                    trial->stride));
+    TRY(trial->is_whole || !trial->is_warm
+            ? dedisperse_run(trial->stage, trial->in, &trial->input, trial->samples, trial->out,
+                             trial->stride)
+            : dedisperse_again(trial->stage, trial->in, &trial->input, trial->samples, trial->out,
+                               trial->stride));
     TRY(buffer_get(trial->out, &data));
     double seconds = clock_now() - started;
-    TRY(dedisperse_times(stage, times));
-    times->sum = times->sum > 0 ? times->sum : seconds;
+    TRY(dedisperse_times(trial->stage, &times));
+    trial->is_warm = 1;
+    *out = (struct trial_run){.seconds = times.sum > 0 ? times.sum : seconds};
+    out->steps[TRIAL_UPLOAD] = times.upload;
+    out->steps[TRIAL_TRANSPOSE] = times.transpose;
+    out->steps[TRIAL_DOWNLOAD] = times.download;
 out:
-    return st;
-}
-
-/* The runs that count. */
-static status_t trial_repeat(dedispersion_trial_t *trial, dedisperse_t *stage, uint32_t repeats,
-                             int is_whole, const struct tune_time *time,
-                             struct dedispersion_trial_times *out)
-{
-    status_t st = STATUS_OK;
-    double *seconds = NULL;
-    uint32_t n = 0;
-    TRY(memory_zeroed(repeats, sizeof *seconds, "times", &seconds));
-    for (; n < repeats && (n == 0 || !time || !tune_time_is_over(time, 1)); n++) {
-        struct dedisperse_times times;
-        TRY(trial_run_once(trial, stage, is_whole, &times));
-        seconds[n] = times.sum;
-        if (is_whole && (n == 0 || times.sum < out->best)) {
-            out->best = times.sum;
-            out->order = times.transpose;
-            out->upload = times.upload;
-            out->download = times.download;
-        }
-    }
-    out->median = tune_median(seconds, n);
-    out->best = seconds[0];
-out:
-    free(seconds);
     return st;
 }
 
 status_t dedispersion_trial_time(dedispersion_trial_t *trial, const struct dedisperse_shape *shape,
                                  uint32_t repeats, int is_whole, const struct tune_time *time,
-                                 struct text *words, struct dedispersion_trial_times *out)
+                                 struct text *words, struct trial_times *out)
 {
     status_t st = STATUS_OK;
-    dedisperse_t *stage = NULL;
-    struct dedispersion_trial_times result = {0};
-    struct dedisperse_times first;
+    static const struct trial timed = {trial_run, trial_check};
     trial->shift = (trial->shift + 1) % SHIFTS;
     trial->input.offset = trial->shift * trial->input.time_step;
     trial->spec.shape = shape ? *shape : (struct dedisperse_shape){0};
+    trial->is_whole = is_whole;
+    trial->is_warm = 0;
     TRY(trial_expect(trial));
-    TRY(dedisperse_create(trial->backend, &trial->spec, &stage));
-    TRY(words ? dedisperse_words(stage, words) : STATUS_OK);
+    TRY(dedisperse_create(trial->backend, &trial->spec, &trial->stage));
+    TRY(words ? dedisperse_words(trial->stage, words) : STATUS_OK);
     TRY(trial_spoil(trial));
-    /* It warms up, too. */
-    TRY(trial_run_once(trial, stage, 1, &first));
-    result.order = first.transpose;
-    TRY(trial_repeat(trial, stage, repeats, is_whole, time, &result));
-    TRY(trial_compare(trial, &result.wrong));
-    *out = result;
+    TRY(trial_time(&timed, trial, repeats, time, out));
 out:
-    dedisperse_destroy(stage);
+    dedisperse_destroy(trial->stage);
+    trial->stage = NULL;
     return st;
-}
-
-const struct dedisperse_spec *dedispersion_trial_spec(const dedispersion_trial_t *trial)
-{
-    return &trial->spec;
-}
-
-backend_t *dedispersion_trial_backend(const dedispersion_trial_t *trial)
-{
-    return trial->backend;
 }

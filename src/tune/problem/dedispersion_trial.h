@@ -4,15 +4,13 @@
 #define VOLTMILL_TUNE_PROBLEM_DEDISPERSION_TRIAL_H
 
 #include "compute/dedisperse.h"
-#include "tune/budget.h"
+#include "tune/trial.h"
 
 typedef struct dedispersion_trial dedispersion_trial_t;
 
-struct dedispersion_trial_times {
-    double best, median; /* seconds of the sums: by the device's clock, or on the host of all */
-    double order, upload, download;
-    uint32_t wrong; /* sampled outputs that are */
-};
+/* What the steps of a run are. Its seconds are those of the sums by the device's clock, or on the
+ * host of all. */
+enum { TRIAL_UPLOAD, TRIAL_TRANSPOSE, TRIAL_DOWNLOAD };
 
 /* Samples and memory for `spec` (not copied: what it points to must outlive the trial), whose shape
  * is of no account. Fails with DEVICE. */
@@ -22,15 +20,11 @@ void dedispersion_trial_destroy(dedispersion_trial_t *trial);
 
 /* Runs a shape once to warm up, then `repeats` times; NULL: the backend's own choice. `is_whole`:
  * each time with its transfers, else sums alone are repeated. Each call works on other samples than
- * the one before, so outputs that nobody writes are wrong, too. Ends with fewer repeats, one at
- * least, when `time` (may be NULL) is over. `words` (may be NULL) gets what was run. Fails with
- * USAGE (the shape cannot be), DEVICE. A wrong result is no failure. */
+ * the one before, so outputs that nobody writes are wrong, too. `time` as trial_time() has it.
+ * `words` (may be NULL) gets what was run. Fails with USAGE (the shape cannot be), DEVICE. A wrong
+ * result is no failure: out->wrong are sampled outputs. */
 status_t dedispersion_trial_time(dedispersion_trial_t *trial, const struct dedisperse_shape *shape,
                                  uint32_t repeats, int is_whole, const struct tune_time *time,
-                                 struct text *words, struct dedispersion_trial_times *out);
-
-/* The problem, and who works on it. */
-const struct dedisperse_spec *dedispersion_trial_spec(const dedispersion_trial_t *trial);
-backend_t *dedispersion_trial_backend(const dedispersion_trial_t *trial);
+                                 struct text *words, struct trial_times *out);
 
 #endif

@@ -1,29 +1,40 @@
-/* Trials of filter banks: one problem on random samples, done in any number of ways, and some
- * spectra of each compared with those of the reference. */
+/* Trials of filter banks: one stream of a job's problem on random samples, in any number of
+ * configurations, and some spectra of each compared with those of the reference. */
 #ifndef VOLTMILL_TUNE_PROBLEM_PPF_TRIAL_H
 #define VOLTMILL_TUNE_PROBLEM_PPF_TRIAL_H
 
-#include "compute/backend.h"
-#include "tune/budget.h"
+#include "tune/problem/bank.h"
 
-typedef struct ppf_trial ppf_trial_t;
+/* Spectra of a window of comparison, one at the beginning and one at the end: dumps are no longer.
+ */
+enum { PPF_TRIAL_WINDOW = 16, PPF_TRIAL_WINDOWS = 2 };
+
+/* Points of a trial on a processor: what takes tens of milliseconds, or, where many kernels have to
+ * be built for a quick answer, a few. Devices take more than their caches hold. */
+enum { PPF_TRIAL_POINTS = 1 << 21, PPF_TRIAL_FEW_POINTS = 1 << 18 };
+
+struct ppf_trial {
+    struct bank bank;              /* of one slot */
+    struct channelise_choice plan; /* by rule, with FFTW's plan */
+    struct bank_window windows[PPF_TRIAL_WINDOWS];
+};
 
 /* For a spec like this, with one stream of as many spectra as say enough, however the job is cut,
- * or as `memory` bytes of this machine's (0: any number) and the device's have room for; its
- * coefficients must outlive the trial. Makes FFTW's plan, on a CPU. Fails with USAGE (too little
- * memory: says how much is needed), DEVICE. */
-status_t ppf_trial_create(backend_t *backend, const struct channelise_spec *spec, uint64_t memory,
-                          ppf_trial_t **out);
-void ppf_trial_destroy(ppf_trial_t *trial);
+ * or as `memory` bytes of this machine's (0: any number) and the device's have room for beside a
+ * stage in `shape` (NULL: by rule); the spec's coefficients must outlive the trial. Makes FFTW's
+ * plan, on a CPU. ppf_trial_end() in any case. Fails with USAGE (too little memory: says how much
+ * is needed), DEVICE. */
+status_t ppf_trial_begin(backend_t *backend, const struct channelise_spec *spec,
+                         const struct channelise_shape *shape, uint64_t points, uint64_t memory,
+                         struct ppf_trial *out);
+void ppf_trial_end(struct ppf_trial *trial);
 
 /* Bytes of this machine's memory that the trial takes, stages included: a bound from above. */
-uint64_t ppf_trial_bytes(const ppf_trial_t *trial);
+uint64_t ppf_trial_bytes(const struct ppf_trial *trial);
 
-/* The median of some runs in seconds, after one to warm up, and how many of the compared rows are
- * wrong; of fewer runs, one at least, when `time` (may be NULL) is over. Fails with USAGE (the way
- * cannot be), DEVICE. A wrong result is no failure. */
-status_t ppf_trial_time(ppf_trial_t *trial, const struct channelise_choice *choice,
-                        uint32_t repeats, const struct tune_time *time, double *seconds,
-                        uint32_t *wrong);
+/* Fails with USAGE (the shape cannot be), DEVICE. A wrong result is no failure: times->wrong are
+ * rows. `time` as trial_time() has it. */
+status_t ppf_trial_time(struct ppf_trial *trial, const struct channelise_shape *shape,
+                        uint32_t repeats, const struct tune_time *time, struct trial_times *times);
 
 #endif

@@ -14,7 +14,7 @@ enum {
  * before, is to be a seed. */
 static int guided_is_seed(const struct tune_map *map, const uint32_t *list, uint32_t n, uint32_t i)
 {
-    uint32_t width = map->space->nparameters;
+    uint32_t width = map->space->problem->nparameters;
     int is_first = 1;
     int is_far = 1;
     for (uint32_t k = 0; k < n; k++) {

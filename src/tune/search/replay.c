@@ -27,7 +27,7 @@ static status_t replay_collect(const struct tune_space *space, const struct tune
                                struct played *played, struct tune_space *out)
 {
     status_t st = STATUS_OK;
-    size_t width = space->nparameters;
+    size_t width = space->problem->nparameters;
     uint32_t n = 0;
     TRY(memory_zeroed(space->count, sizeof(void *), "results", &played->results));
     TRY(memory_zeroed(space->count * width, sizeof *played->values, "results", &played->values));
@@ -40,10 +40,9 @@ static status_t replay_collect(const struct tune_space *space, const struct tune
                    width * sizeof *played->values);
         }
     }
-    *out = (struct tune_space){.context = played,
-                               .nparameters = space->nparameters,
+    *out = (struct tune_space){.problem = space->problem,
+                               .context = played,
                                .count = n,
-                               .names = space->names,
                                .values = played->values,
                                .costs = space->costs ? played->costs : NULL,
                                .time = replay_time_again};

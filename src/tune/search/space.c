@@ -1,3 +1,4 @@
+/* Spaces as tables of numbers: finding a row, filters, distances. */
 #include "tune/search/space.h"
 
 #include "base/memory.h"
@@ -6,15 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The parameter of a name of `length` letters; `n` when there is none. */
-static uint32_t space_find_parameter(const char *name, size_t length, const char *const *names,
-                                     uint32_t n)
+const uint32_t *tune_space_values(const struct tune_space *space, uint32_t i)
 {
-    uint32_t p = 0;
-    while (p < n && (strlen(names[p]) != length || strncmp(names[p], name, length) != 0)) {
-        p++;
+    return space->values + (size_t)i * space->problem->nparameters;
+}
+
+int tune_space_find(const struct tune_space *space, const uint32_t *values, uint32_t *out)
+{
+    for (uint32_t i = 0; i < space->count; i++) {
+        if (memcmp(tune_space_values(space, i), values,
+                   space->problem->nparameters * sizeof *values) == 0) {
+            *out = i;
+            return 1;
+        }
     }
-    return p;
+    return 0;
 }
 
 /* "1/2/4" */
@@ -31,32 +38,44 @@ static int space_read_values(char *text, struct tune_filter *out, uint32_t p)
     return 1;
 }
 
-status_t tune_filter_read(const char *text, const char *const *names, uint32_t nparameters,
+/* "time_out=1/2/4" */
+static status_t space_read_part(const char *text, char *part, const struct tune_problem *problem,
+                                struct tune_filter *out)
+{
+    status_t st = STATUS_OK;
+    uint32_t p = 0;
+    const char *name = strsep(&part, "=");
+    while (p < problem->nparameters && strcmp(problem->parameters[p].name, name) != 0) {
+        p++;
+    }
+    REQUIRE(p < problem->nparameters, STATUS_USAGE, "\"%s\": there is no parameter \"%s\"", text,
+            name);
+    REQUIRE(part && space_read_values(part, out, p), STATUS_USAGE,
+            "\"%s\": expected values such as %s=1/2/4", text, name);
+out:
+    return st;
+}
+
+status_t tune_filter_read(const char *text, const struct tune_problem *problem,
                           struct tune_filter *out)
 {
     status_t st = STATUS_OK;
-    struct tune_filter filter = {0};
     char *copy = NULL;
+    *out = (struct tune_filter){0};
     TRY(memory_text(text, &copy));
     char *rest = copy;
     for (char *part = strsep(&rest, ","); part; part = strsep(&rest, ",")) {
-        size_t length = strcspn(part, "=");
-        uint32_t p = space_find_parameter(part, length, names, nparameters);
-        REQUIRE(p < nparameters, STATUS_USAGE, "\"%s\": there is no parameter \"%.*s\"", text,
-                (int)length, part);
-        REQUIRE(part[length] == '=' && space_read_values(part + length + 1, &filter, p),
-                STATUS_USAGE, "\"%s\": expected values such as %s=1/2/4", text, names[p]);
+        TRY(space_read_part(text, part, problem, out));
     }
-    *out = filter;
 out:
     free(copy);
     return st;
 }
 
-int tune_filter_takes(const struct tune_filter *filter, const uint32_t *values,
-                      uint32_t nparameters)
+int tune_filter_takes(const struct tune_filter *filter, const struct tune_problem *problem,
+                      const uint32_t *values)
 {
-    for (uint32_t p = 0; p < nparameters; p++) {
+    for (uint32_t p = 0; p < problem->nparameters; p++) {
         uint32_t k = 0;
         while (k < filter->counts[p] && filter->lists[p][k] != values[p]) {
             k++;
@@ -91,7 +110,7 @@ static uint32_t space_distinct(uint32_t *values, uint32_t count)
 status_t tune_map_create(const struct tune_space *space, struct tune_map *out)
 {
     status_t st = STATUS_OK;
-    uint32_t n = space->nparameters;
+    uint32_t n = space->problem->nparameters;
     uint32_t *sorted = NULL;
     struct tune_map map = {.space = space};
     TRY(memory_zeroed((size_t)space->count * n, sizeof *map.steps, "a search space", &map.steps));
@@ -123,7 +142,7 @@ void tune_map_free(struct tune_map *map)
 
 uint32_t tune_distance(const struct tune_map *map, uint32_t a, uint32_t b)
 {
-    uint32_t n = map->space->nparameters;
+    uint32_t n = map->space->problem->nparameters;
     const uint32_t *from = map->steps + (size_t)a * n;
     const uint32_t *to = map->steps + (size_t)b * n;
     uint32_t sum = 0;

@@ -1,12 +1,10 @@
-/* A search space: configurations of a kernel that fit a device and a problem, found by constraints
- * before anything is compiled, and how to time one. The tuner knows no kernel: each declares its
- * space in this form. */
+/* A search space: configurations of a problem that fit a device and a case, found by constraints
+ * before anything is compiled, and how to time one. */
 #ifndef VOLTMILL_TUNE_SEARCH_SPACE_H
 #define VOLTMILL_TUNE_SEARCH_SPACE_H
 
-#include "base/status.h"
-#include "base/text.h"
 #include "tune/budget.h"
+#include "tune/problem.h"
 
 #include <stdint.h>
 
@@ -16,19 +14,20 @@ struct tune_measure {
     uint32_t wrong; /* sampled outputs that are not as the reference says */
 };
 
-/* Configuration i is values[i], and its words say all of it in one line without commas or tabs.
+/* Configuration i is values[i].
  *
  *   values    uint32 [count][nparameters]   by rank, the most promising first: the model's where
  *                                           there is one, else as those who made the kernel think
  *   costs     double [count]                seconds that the model expects; NULL: there is none
  */
 struct tune_space {
+    const struct tune_problem *problem;
     void *context;
-    uint32_t nparameters, count;
-    const char *const *names; /* [nparameters] */
+    uint32_t count;
     const uint32_t *values;
     const double *costs;
-    status_t (*words)(void *context, uint32_t i, struct text *out);
+    uint32_t fit;   /* configurations before thinning */
+    int is_thinned; /* there are others that fit */
     /* Compiles at most `ahead` of them before they are timed, at once; NULL: nothing to compile.
      * Begins none when the time is over; done[k] is set for those that it has compiled. Failures
      * show later. */
@@ -41,16 +40,20 @@ struct tune_space {
                      struct tune_measure *out);
 };
 
+const uint32_t *tune_space_values(const struct tune_space *space, uint32_t i);
+/* The number of a configuration; 0 when it is not there. */
+int tune_space_find(const struct tune_space *space, const uint32_t *values, uint32_t *out);
+
 /* Which values of parameters are wanted: lists[p][0 .. counts[p] - 1]; counts[p] 0: all. */
-enum { TUNE_PARAMETERS = 16, TUNE_VALUES = 32 };
+enum { TUNE_VALUES = 32 };
 struct tune_filter {
     uint32_t counts[TUNE_PARAMETERS], lists[TUNE_PARAMETERS][TUNE_VALUES];
 };
-/* Reads "time_out=1/2/4,chunk=8" for parameters of these names. Fails with USAGE. */
-status_t tune_filter_read(const char *text, const char *const *names, uint32_t nparameters,
+/* Reads "time_out=1/2/4,chunk=8". Fails with USAGE. */
+status_t tune_filter_read(const char *text, const struct tune_problem *problem,
                           struct tune_filter *out);
-int tune_filter_takes(const struct tune_filter *filter, const uint32_t *values,
-                      uint32_t nparameters);
+int tune_filter_takes(const struct tune_filter *filter, const struct tune_problem *problem,
+                      const uint32_t *values);
 
 /* How far configurations are from each other: steps[i * nparameters + p] numbers the different
  * values of parameter p in ascending order, and distances add up over parameters. */

@@ -1,6 +1,7 @@
-/* The best few of a search are timed once more in turns, so that all meet the same weather. */
-#include "tune/median.h"
+/* The best few of a search are timed once more in turns, so that machine noise is the same for
+ * all. */
 #include "tune/search/search_parts.h"
+#include "tune/statistics.h"
 
 #include <string.h>
 
@@ -38,7 +39,7 @@ static uint32_t turns_pick_finalists(const struct search *s, struct finalist lis
 
 /* One more turn of one. What was right and is wrong now is wrong; a failure leaves things as they
  * are. */
-static status_t take_turn(struct search *s, struct finalist *f, uint32_t round)
+static status_t turns_take_one(struct search *s, struct finalist *f, uint32_t round)
 {
     status_t st = STATUS_OK;
     struct tune_result turn = {0};
@@ -98,7 +99,7 @@ status_t search_take_turns(struct search *s)
     for (uint32_t round = 1; round <= rounds; round++) {
         for (uint32_t k = 0; k < n && !tune_time_is_over(&s->options->time, 1); k++) {
             if (s->outcome->results[list[k].index].state == TUNE_OK) {
-                TRY(take_turn(s, &list[k], round));
+                TRY(turns_take_one(s, &list[k], round));
             }
         }
     }

@@ -68,13 +68,17 @@ static int channelise_is_summed(const struct channelise_output *output)
     return output->quantity == QUANTITY_POWER && output->integrate > 1;
 }
 
-/* The numbers of a choice: kernels; spectra that are filtered in one go, 0: as the cache suggests.
- */
-enum { NUMBER_SIMD, NUMBER_ROWS };
-
+/* The instruction set that all who share the work have, by backend_ability(). */
 static uint32_t channelise_least_simd(const struct channelise_spec *spec)
 {
-    return spec->ability ? spec->ability - 1 : (uint32_t)simd_best();
+    return spec->ability ? spec->ability : (uint32_t)simd_best() + 1;
+}
+
+/* The kernels of a choice; NULL where this machine cannot run them. */
+static const struct cpu_kernels *channelise_kernels(const struct channelise_choice *choice)
+{
+    uint32_t simd = choice->shape.simd;
+    return simd > 0 ? simd_kernels((enum simd_level)(simd - 1)) : NULL;
 }
 
 /* Which kernels, and FFTW's plan. */
@@ -86,9 +90,9 @@ status_t cpu_channelise_choose(backend_t *backend, const struct channelise_spec 
     struct channelise_choice choice = {.backend = BACKEND_CPU};
     (void)backend;
     if (spec->choice.backend == BACKEND_CPU) {
-        memcpy(choice.numbers, spec->choice.numbers, sizeof choice.numbers);
+        choice.shape = spec->choice.shape;
     } else {
-        choice.numbers[NUMBER_SIMD] = channelise_least_simd(spec);
+        choice.shape.simd = channelise_least_simd(spec);
     }
     TRY(cpu_fft_wisdom(&shape, cpu_fft_effort(spec->planning, spec->expected), choice.wisdom,
                        sizeof choice.wisdom));
@@ -99,7 +103,7 @@ out:
 
 const char *cpu_channelise_simd(const struct channelise_choice *choice)
 {
-    const struct cpu_kernels *kernels = simd_kernels((enum simd_level)choice->numbers[NUMBER_SIMD]);
+    const struct cpu_kernels *kernels = channelise_kernels(choice);
     return kernels ? kernels->name : "?";
 }
 
@@ -127,20 +131,22 @@ static void channelise_set_sizes(struct cpu *cpu, const struct channelise_spec *
 
 /* Vectors not wider than all ranks have; no more spectra in one go than memory was planned for. */
 status_t cpu_channelise_candidates(backend_t *backend, const struct channelise_spec *spec,
-                                   struct channelise_choice **out, uint32_t *count)
+                                   enum channelise_space space, struct channelise_shape **out,
+                                   uint32_t *count)
 {
     status_t st = STATUS_OK;
-    struct channelise_choice *list = NULL;
+    struct channelise_shape *list = NULL;
     struct cpu usual = {0};
     uint32_t n = 0;
     (void)backend;
+    if (space == SPACE_FEW) {
+        goto out; /* the rule serves */
+    }
     channelise_set_sizes(&usual, spec);
-    TRY(memory_zeroed((size_t)SIMD_LEVELS * GRAIN, sizeof *list, "choices", &list));
-    for (uint32_t level = channelise_least_simd(spec) + 1; level-- > SIMD_BASE;) {
+    TRY(memory_zeroed((size_t)SIMD_LEVELS * GRAIN, sizeof *list, "shapes", &list));
+    for (uint32_t simd = channelise_least_simd(spec); simd > 0; simd--) {
         for (size_t rows = usual.rows; rows >= FIR_ROWS && rows >= usual.shape.batch; rows /= 2) {
-            list[n].backend = BACKEND_CPU;
-            list[n].numbers[NUMBER_SIMD] = level;
-            list[n++].numbers[NUMBER_ROWS] = (uint32_t)rows;
+            list[n++] = (struct channelise_shape){.simd = simd, .rows = (uint32_t)rows};
         }
     }
     *out = list;
@@ -250,9 +256,9 @@ status_t cpu_channelise_create(backend_t *backend, const struct channelise_spec 
     if (choice.backend != BACKEND_CPU) {
         TRY(cpu_channelise_choose(backend, spec, &choice));
     }
-    cpu->kernels = simd_kernels((enum simd_level)choice.numbers[NUMBER_SIMD]);
-    if (choice.numbers[NUMBER_ROWS] > 0) {
-        cpu->rows = choice.numbers[NUMBER_ROWS];
+    cpu->kernels = channelise_kernels(&choice);
+    if (choice.shape.rows > 0) {
+        cpu->rows = choice.shape.rows;
     }
     REQUIRE(cpu->kernels, STATUS_DEVICE,
             "this machine's processor lacks the vectors that are used");

@@ -73,7 +73,7 @@ static status_t ppf_create_fused(ppf_t *bank)
     status_t st = STATUS_OK;
     static const enum program_source sources[] = {SOURCE_SAMPLES, SOURCE_BUTTERFLIES,
                                                   SOURCE_PPF_FUSED};
-    struct fused_shape shape = ppf_fused(&bank->choice);
+    struct fused_shape shape = ppf_fused(&bank->choice.shape);
     struct fused_limits limits = ppf_fused_limits(&bank->device->info);
     struct channelise_spec view = ppf_fused_spec(&bank->spec);
     size_t count = fused_twiddle_count(&view, &shape);
@@ -99,18 +99,19 @@ static status_t ppf_create_fir(ppf_t *bank)
     } kernels[] = {[KERNEL_SLIDE] = {SOURCE_FIR_SLIDE, "fir_slide"},
                    [KERNEL_CACHE] = {SOURCE_FIR_CACHE, "fir_cache"},
                    [KERNEL_LOCAL] = {SOURCE_FIR_LOCAL, "fir_local"}};
-    struct fir_shape shape = ppf_fir(&bank->choice);
-    enum program_source sources[] = {SOURCE_SAMPLES, kernels[bank->choice.kernel].source};
+    struct fir_shape shape = ppf_fir(&bank->choice.shape);
+    enum program_source sources[] = {SOURCE_SAMPLES, kernels[bank->choice.shape.kernel].source};
     struct text options = {0};
     TRY(fir_options(&bank->spec, &shape, &options));
-    TRY(launch_build(bank->device, sources, 2, options.data, kernels[bank->choice.kernel].name,
-                     &bank->filter));
+    TRY(launch_build(bank->device, sources, 2, options.data,
+                     kernels[bank->choice.shape.kernel].name, &bank->filter));
     if (!bank->spec.is_complex) {
         TRY(ppf_put_split(bank));
     }
     uint64_t most = (bank->route == ROUTE_TILES ? bank->tile_spectra : bank->spec.max_spectra) *
                     bank->spec.nstreams;
-    TRY(fft_create(bank->device, bank->choice.fft, bank->spec.channels, most, &bank->fft));
+    TRY(fft_create(bank->device, (enum fft_kind)bank->choice.shape.fft, bank->spec.channels, most,
+                   &bank->fft));
 out:
     text_free(&options);
     return st;
@@ -128,7 +129,7 @@ static status_t ppf_create_last(ppf_t *bank, uint32_t i)
     struct text sum_text = {0};
     last->kind = ppf_kind(&bank->spec.outputs[i]);
     /* The fused kernel has split real data already. */
-    view.is_complex = view.is_complex || bank->choice.kernel == KERNEL_FUSED;
+    view.is_complex = view.is_complex || bank->choice.shape.kernel == KERNEL_FUSED;
     if (bank->route != ROUTE_DIRECT && !(bank->route == ROUTE_WHOLE && i == bank->full)) {
         TRY(detect_options(&view, last->kind, &options));
         TRY(launch_build(bank->device, detect, 2, options.data, "detect", &last->detect));
@@ -176,7 +177,7 @@ uint64_t ppf_bytes(const struct channelise_spec *spec)
 static void ppf_set_route(ppf_t *bank)
 {
     const struct channelise_spec *spec = &bank->spec;
-    int is_fused = bank->choice.kernel == KERNEL_FUSED;
+    int is_fused = bank->choice.shape.kernel == KERNEL_FUSED;
     bank->route = ROUTE_TILES;
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         if (spec->outputs[i].quantity == QUANTITY_SPECTRA && ppf_has_all_channels(spec) &&
@@ -203,7 +204,7 @@ status_t ppf_create(device_t *device, const struct channelise_spec *spec,
     bank->choice = *choice;
     ppf_set_route(bank);
     TRY(ppf_put_coefficients(bank));
-    TRY(choice->kernel == KERNEL_FUSED ? ppf_create_fused(bank) : ppf_create_fir(bank));
+    TRY(choice->shape.kernel == KERNEL_FUSED ? ppf_create_fused(bank) : ppf_create_fir(bank));
     if (bank->route == ROUTE_TILES) {
         TRY(device_allocate(
             device, bank->tile_spectra * spec->nstreams * spec->channels * 2 * sizeof(float),

@@ -28,16 +28,12 @@ status_t ppf_begin(ppf_t *bank, uint64_t first_spectrum);
 status_t ppf_run(ppf_t *bank, struct stopwatch *watch, cl_mem in, uint64_t in_stride,
                  uint32_t nstreams, uint64_t spectra, const cl_mem *out, uint64_t *rows);
 
-/* Ways to do a problem on this device, most promising first, at most `most`. */
+/* Shapes for a problem on this device, most promising first, at most `most`. */
 uint32_t ppf_choices(const struct device_info *info, const struct channelise_spec *spec,
-                     struct channelise_choice *out, uint32_t most);
+                     struct channelise_shape *out, uint32_t most);
 
-/* All of them, those of ppf_choices() first; free() returns them. Fails with DEVICE (memory). */
-status_t ppf_space(const struct device_info *info, const struct channelise_spec *spec,
-                   struct channelise_choice **out, uint32_t *count);
-
-/* The shapes inside a choice. */
-struct fused_shape ppf_fused(const struct channelise_choice *choice);
-struct fir_shape ppf_fir(const struct channelise_choice *choice);
+/* The kernels' own parts of a shape. */
+struct fused_shape ppf_fused(const struct channelise_shape *shape);
+struct fir_shape ppf_fir(const struct channelise_shape *shape);
 
 #endif

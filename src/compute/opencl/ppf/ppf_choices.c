@@ -1,30 +1,52 @@
-/* The ways of doing a filter bank on a device, and how a choice among them is written down. */
+/* The shapes in which a device can compute a filter bank, and what their speed depends on. */
 #include "base/memory.h"
-#include "compute/opencl/ppf/fir.h"
+#include "compute/opencl/opencl.h"
 #include "compute/opencl/ppf/ppf_parts.h"
+#include "compute/opencl/program.h"
+#include "io/cache.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_SHAPES = 12 };
+enum {
+    MOST_SHAPES = 12,              /* of each kind that are known to be good */
+    MOST_CHOICES = 2 * MOST_SHAPES /* of both */
+};
 
-_Static_assert(sizeof(struct fused_shape) <= sizeof((struct channelise_choice *)0)->numbers,
-               "a choice holds a shape");
-_Static_assert(sizeof(struct fir_shape) <= sizeof((struct channelise_choice *)0)->numbers,
-               "a choice holds a shape");
-
-struct fused_shape ppf_fused(const struct channelise_choice *choice)
+struct fused_shape ppf_fused(const struct channelise_shape *s)
 {
-    struct fused_shape shape;
-    memcpy(&shape, choice->numbers, sizeof shape);
-    return shape;
+    return (struct fused_shape){.values = s->values,
+                                .batch = s->batch,
+                                .teams = s->teams,
+                                .radix = {s->radix[0], s->radix[1], s->radix[2], s->radix[3]},
+                                .buffers = s->buffers,
+                                .split = s->split,
+                                .padded = s->padded,
+                                .streaming = s->streaming};
 }
 
-struct fir_shape ppf_fir(const struct channelise_choice *choice)
+static struct channelise_shape choices_of_fused(const struct fused_shape *s)
 {
-    struct fir_shape shape;
-    memcpy(&shape, choice->numbers, sizeof shape);
-    return shape;
+    return (struct channelise_shape){.kernel = KERNEL_FUSED,
+                                     .values = s->values,
+                                     .batch = s->batch,
+                                     .teams = s->teams,
+                                     .radix = {s->radix[0], s->radix[1], s->radix[2], s->radix[3]},
+                                     .buffers = s->buffers,
+                                     .split = s->split,
+                                     .padded = s->padded,
+                                     .streaming = s->streaming};
+}
+
+struct fir_shape ppf_fir(const struct channelise_shape *s)
+{
+    return (struct fir_shape){s->kernel, s->width, s->run, s->vector};
+}
+
+static struct channelise_shape choices_of_fir(const struct fir_shape *s, enum fft_kind fft)
+{
+    return (struct channelise_shape){
+        .kernel = s->kernel, .fft = fft, .width = s->width, .run = s->run, .vector = s->vector};
 }
 
 enum detect_kind ppf_kind(const struct channelise_output *output)
@@ -64,7 +86,7 @@ static struct fir_limits choices_fir_limits(const struct device_info *info)
 }
 
 static uint32_t choices_add_fused(const struct device_info *info,
-                                  const struct channelise_spec *spec, struct channelise_choice *out,
+                                  const struct channelise_spec *spec, struct channelise_shape *out,
                                   uint32_t most)
 {
     struct fused_shape shapes[MOST_SHAPES];
@@ -78,9 +100,7 @@ static uint32_t choices_add_fused(const struct device_info *info,
         if (!info->is_gpu && shapes[i].batch > CPU_BATCH) {
             shapes[i].batch = CPU_BATCH;
         }
-        out[i] = (struct channelise_choice){
-            .backend = BACKEND_OPENCL, .kernel = KERNEL_FUSED, .fft = FFT_AUTO};
-        memcpy(out[i].numbers, &shapes[i], sizeof shapes[i]);
+        out[i] = choices_of_fused(&shapes[i]);
     }
     return count;
 }
@@ -93,17 +113,14 @@ static enum fft_kind choices_settle_fft(const struct channelise_spec *spec)
 }
 
 static uint32_t choices_add_fir(const struct device_info *info, const struct channelise_spec *spec,
-                                struct channelise_choice *out, uint32_t most)
+                                struct channelise_shape *out, uint32_t most)
 {
     struct fir_shape shapes[MOST_SHAPES];
     struct fir_limits limits = choices_fir_limits(info);
     uint32_t count = fir_shapes(spec, spec->kernel, &limits, shapes, MOST_SHAPES);
     uint32_t added = 0;
     for (uint32_t i = 0; i < count && added < most; i++) {
-        out[added] = (struct channelise_choice){.backend = BACKEND_OPENCL,
-                                                .kernel = (enum kernel_kind)shapes[i].kernel,
-                                                .fft = choices_settle_fft(spec)};
-        memcpy(out[added++].numbers, &shapes[i], sizeof shapes[i]);
+        out[added++] = choices_of_fir(&shapes[i], choices_settle_fft(spec));
     }
     /* The other library is tried with the first shape. */
     if (spec->fft == FFT_AUTO && added > 0 && added < most && fft_can(FFT_CLFFT, spec->channels)) {
@@ -114,7 +131,7 @@ static uint32_t choices_add_fir(const struct device_info *info, const struct cha
 }
 
 uint32_t ppf_choices(const struct device_info *info, const struct channelise_spec *spec,
-                     struct channelise_choice *out, uint32_t most)
+                     struct channelise_shape *out, uint32_t most)
 {
     uint32_t count = 0;
     /* On a processor kernels take seconds to build: only the first of each kind is looked at. */
@@ -129,33 +146,17 @@ uint32_t ppf_choices(const struct device_info *info, const struct channelise_spe
     return count;
 }
 
-static int choices_is_among(const struct channelise_choice *choice,
-                            const struct channelise_choice *list, uint32_t count)
+/* A shape behind the `count` that are there, unless it is one of the first `known`. */
+static uint32_t choices_put(struct channelise_shape *list, uint32_t count, uint32_t known,
+                            struct channelise_shape shape)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        if (memcmp(choice, &list[i], sizeof *choice) == 0) {
-            return 1;
+    for (uint32_t i = 0; i < known; i++) {
+        if (memcmp(&shape, &list[i], sizeof shape) == 0) {
+            return count;
         }
     }
-    return 0;
-}
-
-/* A choice behind the `count` that are there, unless it is one of the first `known`. */
-static uint32_t choices_put(struct channelise_choice *list, uint32_t count, uint32_t known,
-                            enum kernel_kind kernel, enum fft_kind fft, const void *shape,
-                            size_t bytes)
-{
-    struct channelise_choice choice = {.backend = BACKEND_OPENCL, .kernel = kernel, .fft = fft};
-    memcpy(choice.numbers, shape, bytes);
-    if (!choices_is_among(&choice, list, known)) {
-        list[count++] = choice;
-    }
+    list[count++] = shape;
     return count;
-}
-
-static int choices_wants(const struct channelise_spec *spec, enum kernel_kind kernel)
-{
-    return spec->kernel == KERNEL_AUTO || spec->kernel == kernel;
 }
 
 static uint64_t choices_count_fused(const struct channelise_spec *view, int mode,
@@ -170,8 +171,9 @@ static uint64_t choices_count_fused(const struct channelise_spec *view, int mode
     return count;
 }
 
-status_t ppf_space(const struct device_info *info, const struct channelise_spec *spec,
-                   struct channelise_choice **out, uint32_t *count)
+/* All that fit, those of ppf_choices() first. */
+static status_t choices_list_all(const struct device_info *info, const struct channelise_spec *spec,
+                                 struct channelise_shape **out, uint32_t *count)
 {
     status_t st = STATUS_OK;
     enum { MOST_FIR = 512 };
@@ -179,27 +181,77 @@ status_t ppf_space(const struct device_info *info, const struct channelise_spec 
     const struct fir_limits firs = choices_fir_limits(info);
     const struct channelise_spec view = ppf_fused_spec(spec);
     const int mode = ppf_fused_mode(spec);
+    const int has_fused = spec->kernel == KERNEL_AUTO || spec->kernel == KERNEL_FUSED;
     struct fir_shape fir[MOST_FIR];
     struct fused_shape shape;
-    struct channelise_choice *list = NULL;
+    struct channelise_shape *list = NULL;
     int fits = 0;
-    uint64_t most = 2 * MOST_SHAPES + MOST_FIR + choices_count_fused(&view, mode, &limits);
-    TRY(memory_zeroed(most, sizeof *list, "choices", &list));
-    uint32_t known = ppf_choices(info, spec, list, 2 * MOST_SHAPES);
+    uint64_t most = MOST_CHOICES + MOST_FIR + choices_count_fused(&view, mode, &limits);
+    TRY(memory_zeroed(most, sizeof *list, "shapes", &list));
+    uint32_t known = ppf_choices(info, spec, list, MOST_CHOICES);
     uint32_t n = known;
-    for (uint64_t i = 0;
-         choices_wants(spec, KERNEL_FUSED) && fused_number(&view, mode, &limits, i, &shape, &fits);
-         i++) {
-        n = fits ? choices_put(list, n, known, KERNEL_FUSED, FFT_AUTO, &shape, sizeof shape) : n;
+    for (uint64_t i = 0; has_fused && fused_number(&view, mode, &limits, i, &shape, &fits); i++) {
+        n = fits ? choices_put(list, n, known, choices_of_fused(&shape)) : n;
     }
     uint32_t nfir =
         spec->kernel == KERNEL_FUSED ? 0 : fir_space(spec, spec->kernel, &firs, fir, MOST_FIR);
     for (uint32_t i = 0; i < nfir; i++) {
-        n = choices_put(list, n, known, (enum kernel_kind)fir[i].kernel, choices_settle_fft(spec),
-                        &fir[i], sizeof fir[i]);
+        n = choices_put(list, n, known, choices_of_fir(&fir[i], choices_settle_fft(spec)));
     }
     *out = list;
     *count = n;
 out:
+    return st;
+}
+
+status_t opencl_channelise_candidates(backend_t *backend, const struct channelise_spec *spec,
+                                      enum channelise_space space, struct channelise_shape **out,
+                                      uint32_t *count)
+{
+    status_t st = STATUS_OK;
+    const struct device_info *info = &((struct opencl *)backend)->device->info;
+    if (space == SPACE_ALL) {
+        return choices_list_all(info, spec, out, count);
+    }
+    TRY(memory_zeroed(MOST_CHOICES, sizeof **out, "shapes", out));
+    *count = ppf_choices(info, spec, *out, MOST_CHOICES);
+out:
+    return st;
+}
+
+status_t opencl_channelise_choose(backend_t *backend, const struct channelise_spec *spec,
+                                  struct channelise_choice *out)
+{
+    status_t st = STATUS_OK;
+    const struct device_info *info = &((struct opencl *)backend)->device->info;
+    struct channelise_choice choice = {.backend = BACKEND_OPENCL};
+    if (spec->choice.backend == BACKEND_OPENCL) {
+        *out = spec->choice;
+        goto out;
+    }
+    if (spec->fft == FFT_CLFFT && !fft_can(FFT_CLFFT, spec->channels)) {
+        report_warn("clFFT cannot do transforms of %u points: VkFFT does them", spec->channels);
+    }
+    REQUIRE(
+        ppf_choices(info, spec, &choice.shape, 1) > 0, STATUS_USAGE,
+        "channelise.kernel is %s, which cannot do %u channels with %u taps on %s: leave it auto",
+        kernel_name(spec->kernel), spec->channels, spec->taps, info->name);
+    *out = choice;
+out:
+    return st;
+}
+
+status_t opencl_channelise_identity(const backend_t *backend, struct text *out)
+{
+    status_t st = STATUS_OK;
+    const struct device_info *info = &((const struct opencl *)backend)->device->info;
+    struct text sources = {0};
+    for (int i = 0; i < SOURCES; i++) {
+        TRY(text_add(&sources, "%s", program_source((enum program_source)i)));
+    }
+    TRY(text_add(out, "%s, %s, driver %s, kernels %016llx", info->platform_name, info->name,
+                 info->driver, (unsigned long long)cache_hash(sources.data, sources.length)));
+out:
+    text_free(&sources);
     return st;
 }

@@ -31,7 +31,7 @@ struct block {
 
 static status_t ppf_run_fused(ppf_t *bank, const struct block *block, cl_mem to, uint64_t integrate)
 {
-    struct fused_shape shape = ppf_fused(&bank->choice);
+    struct fused_shape shape = ppf_fused(&bank->choice.shape);
     struct channelise_spec view = ppf_fused_spec(&bank->spec);
     struct launch_size size = fused_size(&view, ppf_fused_mode(&bank->spec), &shape, block->spectra,
                                          block->nstreams, bank->next);
@@ -46,7 +46,7 @@ static status_t ppf_run_fir(ppf_t *bank, const struct block *block, cl_mem to, u
                             uint64_t count)
 {
     status_t st = STATUS_OK;
-    struct fir_shape shape = ppf_fir(&bank->choice);
+    struct fir_shape shape = ppf_fir(&bank->choice.shape);
     struct launch_size size = fir_size(&bank->spec, &shape, count, block->nstreams);
     TRY(LAUNCH(bank->device, bank->filter, size, block->watch, STEP_FILTER, ARGUMENT(block->in),
                ARGUMENT_ULONG(block->in_stride), ARGUMENT(bank->coeff), ARGUMENT(to),
@@ -91,8 +91,8 @@ static status_t ppf_run_piece(ppf_t *bank, const struct block *block, cl_mem wor
                               uint64_t count)
 {
     status_t st = STATUS_OK;
-    TRY(bank->choice.kernel == KERNEL_FUSED ? ppf_run_fused(bank, block, work, 1)
-                                            : ppf_run_fir(bank, block, work, from, count));
+    TRY(bank->choice.shape.kernel == KERNEL_FUSED ? ppf_run_fused(bank, block, work, 1)
+                                                  : ppf_run_fir(bank, block, work, from, count));
     for (uint32_t i = 0; i < bank->spec.noutputs; i++) {
         if (bank->last[i].detect) {
             TRY(ppf_run_detect(bank, block, i, work, from, count));

@@ -1,0 +1,84 @@
+/* What can be tuned: a problem is a descriptor, a file of tune/problem/ and a row of its table. The
+ * engine (tuning.h) looks up and searches; the descriptor says what the parameters are, what a case
+ * is called, and how its configurations are listed and timed. */
+#ifndef VOLTMILL_TUNE_PROBLEM_H
+#define VOLTMILL_TUNE_PROBLEM_H
+
+#include "compute/backend.h"
+#include "tune/store.h"
+
+/* A configuration is a row of numbers, one a parameter. */
+enum { TUNE_PARAMETERS = 24 };
+
+struct tune_parameter {
+    const char *name;
+    uint32_t least, most;
+    const char *(*value)(uint32_t number); /* its values have names; NULL: they are numbers */
+};
+
+/* A case in words, for the database and the log. */
+struct tune_key {
+    struct text kernel, identity, words;
+    double features[STORE_FEATURES];
+    char hash[17]; /* of all of them, for the log */
+};
+
+/* Which of the configurations that fit a search is about: all; or those with the wanted values
+ * (`only`, may be NULL: tune_filter_read()), every `every`-th of them by rank, or at most `most`
+ * (0: all) evenly over the ranks. Rows of `also` and `known` that fit are among them in any case,
+ * the first ones and the last one. */
+struct tune_pick {
+    const char *only;
+    uint32_t every, most;
+    int is_few;           /* those that are known to be good */
+    int is_only;          /* none but `also` */
+    const uint32_t *also; /* [nalso][nparameters] */
+    uint32_t nalso;
+    const uint32_t *known; /* [nparameters]; may be NULL */
+};
+
+struct tune_space;
+
+/* `spec` is what the problem's own file says. */
+struct tune_problem {
+    const char *name;  /* in the database */
+    uint32_t version;  /* of what its parameters mean: records of another one are not looked at */
+    const char *title; /* in notes and warnings: "the filter bank" */
+    double far;        /* octaves of features beyond which a record is of no use; 0: none is */
+    uint32_t nparameters;
+    const struct tune_parameter *parameters; /* [nparameters] */
+    /* A configuration in words and back (0: they are none): one line without commas and tabs. NULL,
+     * both: "kernel=fused batch=5", without those that are 0. */
+    status_t (*words)(const uint32_t *values, struct text *out);
+    int (*parse)(const char *words, uint32_t *values);
+    /* What must be the same for a record to be of use at all, beside the device. */
+    status_t (*kernel)(enum backend_kind kind, const void *spec, struct text *out);
+    /* Sets identity, words and features of a case. */
+    status_t (*describe)(backend_t *backend, const void *spec, struct tune_key *out);
+    /* Whether a configuration that another case was tuned to can be taken for this one. */
+    status_t (*fits)(backend_t *backend, const void *spec, const uint32_t *values, int *out);
+    /* Lists what is picked, and prepares to time it in `memory` bytes of this machine's (0: any
+     * number); no configuration at all is no failure. end() in any case. Fails with USAGE (too
+     * little memory), DEVICE. */
+    status_t (*begin)(backend_t *backend, const void *spec, const struct tune_pick *pick,
+                      uint64_t memory, struct tune_space *out);
+    void (*end)(struct tune_space *space);
+};
+
+/* All fail with DEVICE (memory). tune_problem_parse() leaves `values` alone and returns 0 when the
+ * words are no configuration, or one out of range. */
+status_t tune_problem_words(const struct tune_problem *problem, const uint32_t *values,
+                            struct text *out);
+int tune_problem_parse(const struct tune_problem *problem, const char *words, uint32_t *values)
+    __attribute__((warn_unused_result));
+status_t tune_problem_kernel(const struct tune_problem *problem, enum backend_kind kind,
+                             const void *spec, struct text *out);
+
+/* The key of a case; tune_key_free() in any case. */
+status_t tune_key_of(const struct tune_problem *problem, backend_t *backend, const void *spec,
+                     struct tune_key *out);
+void tune_key_free(struct tune_key *key);
+/* As the database has it; its texts are the key's. */
+struct store_key tune_key_stored(const struct tune_key *key);
+
+#endif

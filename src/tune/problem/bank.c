@@ -1,0 +1,205 @@
+/* The buffers of a filter bank on random samples, and its runs. */
+#include "tune/problem/bank.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "dsp/noise.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert((int)TRIAL_STEPS >= (int)CHANNELISE_STEPS, "a run keeps the steps of a stage");
+
+uint64_t bank_rows(const struct channelise_spec *spec, uint32_t i, uint64_t spectra)
+{
+    return spectra / spec->outputs[i].integrate;
+}
+
+size_t bank_row_floats(const struct channelise_spec *spec, uint32_t i)
+{
+    return (size_t)spec->nchannels * (spec->outputs[i].quantity == QUANTITY_SPECTRA ? 2 : 1);
+}
+
+/* A block that does not begin with a dump can finish one more. */
+uint64_t bank_output_bytes(const struct channelise_spec *spec, uint32_t i, uint64_t spectra)
+{
+    return (bank_rows(spec, i, spectra) + 1) * spec->nstreams * bank_row_floats(spec, i) *
+           sizeof(float);
+}
+
+uint64_t bank_stream_bytes(const struct channelise_spec *spec, uint64_t spectra)
+{
+    return channelise_inputs(spec, spectra) * channelise_samples(spec) *
+           sample_bytes(spec->format, spec->is_complex);
+}
+
+/* Whole words, for noise_words(). */
+static uint64_t bank_words(uint64_t bytes)
+{
+    return bytes / sizeof(uint64_t) + 1;
+}
+
+uint64_t bank_slot_bytes(const struct channelise_spec *spec, uint64_t spectra)
+{
+    uint64_t bytes =
+        bank_words(bank_stream_bytes(spec, spectra) * spec->nstreams) * sizeof(uint64_t);
+    for (uint32_t i = 0; i < spec->noutputs; i++) {
+        bytes += bank_output_bytes(spec, i, spectra);
+    }
+    return bytes;
+}
+
+status_t bank_lay_out(struct bank *bank)
+{
+    status_t st = STATUS_OK;
+    const struct channelise_spec *spec = &bank->spec;
+    uint64_t stream = bank_stream_bytes(spec, bank->spectra);
+    TRY(memory_zeroed(spec->nstreams, sizeof *bank->re, "offsets", &bank->re));
+    TRY(memory_zeroed(spec->nstreams, sizeof *bank->im, "offsets", &bank->im));
+    for (uint32_t i = 0; i < spec->nstreams; i++) {
+        bank->re[i] = (size_t)(i * stream);
+        bank->im[i] = bank->re[i] + sample_part_bytes(spec->format, spec->is_complex);
+    }
+    bank->step = sample_bytes(spec->format, spec->is_complex);
+    bank->in_bytes = stream * spec->nstreams;
+out:
+    return st;
+}
+
+void bank_release(struct bank *bank)
+{
+    for (uint32_t s = 0; s < BANK_SLOTS; s++) {
+        struct bank_slot *slot = &bank->slots[s];
+        buffer_destroy(slot->in);
+        for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
+            buffer_destroy(slot->out[i]);
+        }
+        *slot = (struct bank_slot){.in = NULL};
+    }
+    bank->nslots = 0;
+}
+
+status_t bank_allocate(struct bank *bank, uint32_t nslots)
+{
+    status_t st = STATUS_OK;
+    const struct channelise_spec *spec = &bank->spec;
+    for (bank->nslots = 0; bank->nslots < nslots; bank->nslots++) {
+        struct bank_slot *slot = &bank->slots[bank->nslots];
+        TRY(buffer_create(bank->backend, BUFFER_IN, bank_words(bank->in_bytes) * sizeof(uint64_t),
+                          &slot->in));
+        for (uint32_t i = 0; i < spec->noutputs; i++) {
+            TRY(buffer_create(bank->backend, BUFFER_OUT, bank_output_bytes(spec, i, bank->spectra),
+                              &slot->out[i]));
+        }
+    }
+out:
+    return st;
+}
+
+status_t bank_fill(struct bank *bank)
+{
+    status_t st = STATUS_OK;
+    uint64_t words = bank_words(bank->in_bytes);
+    for (uint32_t s = 0; s < bank->nslots; s++) {
+        void *data = NULL;
+        TRY(buffer_get(bank->slots[s].in, &data));
+        noise_words(s, 0, words, data);
+        /* Numbers from -128 to 128 where any bits could be none, or huge. */
+        for (uint64_t i = 0; bank->spec.format == SAMPLE_F32 && i < words; i++) {
+            uint64_t word = ((const uint64_t *)data)[i];
+            float pair[2] = {(float)(int16_t)word / 256, (float)(int16_t)(word >> 48) / 256};
+            memcpy((uint64_t *)data + i, pair, sizeof pair);
+        }
+    }
+out:
+    return st;
+}
+
+status_t bank_spoil_all(struct bank *bank)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t s = 0; s < bank->nslots; s++) {
+        for (uint32_t i = 0; i < bank->spec.noutputs; i++) {
+            void *data = NULL;
+            TRY(buffer_get(bank->slots[s].out[i], &data));
+            memset(data, 0xff, (size_t)bank_output_bytes(&bank->spec, i, bank->spectra));
+        }
+    }
+out:
+    return st;
+}
+
+void bank_end(struct bank *bank)
+{
+    bank_release(bank);
+    channelise_destroy(bank->stage);
+    free(bank->re);
+    free(bank->im);
+    *bank = (struct bank){.backend = NULL};
+}
+
+/* Waits for the slot's block. */
+static status_t bank_await(struct bank *bank, uint32_t s)
+{
+    status_t st = STATUS_OK;
+    void *data = NULL;
+    for (uint32_t i = 0; i < bank->spec.noutputs; i++) {
+        TRY(buffer_get(bank->slots[s].out[i], &data));
+    }
+out:
+    return st;
+}
+
+/* Sets the backend to work on block `number` in a slot. */
+static status_t bank_enqueue(struct bank *bank, uint32_t s, uint64_t number)
+{
+    struct bank_slot *slot = &bank->slots[s];
+    struct channelise_input input = {bank->re, bank->im, bank->step};
+    uint64_t rows[MOST_OUTPUTS];
+    slot->first = 0;
+    if (bank->lent) {
+        slot->first = number % bank->lent_blocks * bank->spectra;
+        buffer_lend(slot->in,
+                    bank->lent + slot->first * channelise_samples(&bank->spec) * bank->step);
+    }
+    channelise_begin(bank->stage, slot->first);
+    return channelise_run(bank->stage, slot->in, &input, bank->spec.nstreams, bank->spectra, 0,
+                          slot->out, rows);
+}
+
+status_t bank_run_alone(struct bank *bank, struct trial_run *out)
+{
+    status_t st = STATUS_OK;
+    double on_device = 0;
+    double started = clock_now();
+    TRY(bank_enqueue(bank, 0, 0));
+    TRY(bank_await(bank, 0));
+    out->seconds = clock_now() - started;
+    TRY(channelise_times(bank->stage, out->steps));
+    for (int step = STEP_FILTER; step < STEP_DOWNLOAD; step++) {
+        on_device += out->steps[step];
+    }
+    out->seconds = on_device > 0 ? on_device : out->seconds;
+out:
+    return st;
+}
+
+status_t bank_run_row(struct bank *bank, uint64_t blocks, double least, uint64_t *done,
+                      double *seconds)
+{
+    status_t st = STATUS_OK;
+    double started = clock_now();
+    uint64_t n = 0;
+    for (; n < blocks || (least > 0 && clock_now() - started < least); n++) {
+        uint32_t s = (uint32_t)(n % bank->nslots);
+        TRY(bank_await(bank, s));
+        TRY(bank_enqueue(bank, s, n));
+    }
+    for (uint32_t s = 0; s < bank->nslots; s++) {
+        TRY(bank_await(bank, s));
+    }
+    *seconds = clock_now() - started;
+    *done = n;
+out:
+    return st;
+}

@@ -1,0 +1,75 @@
+/* A filter bank on random samples, block after block: what trials and benchmarks run, and how its
+ * rows are compared with those of the reference. */
+#ifndef VOLTMILL_TUNE_PROBLEM_BANK_H
+#define VOLTMILL_TUNE_PROBLEM_BANK_H
+
+#include "compute/agreement.h"
+#include "compute/backend.h"
+#include "tune/trial.h"
+
+enum { BANK_SLOTS = 8 };
+
+/* Begins with zeros beside backend, spec and spectra. */
+struct bank {
+    backend_t *backend;
+    struct channelise_spec spec;
+    uint64_t spectra; /* of a block, at most the spec's */
+    size_t *re, *im;  /* [nstreams] where samples lie in a buffer: struct channelise_input */
+    size_t step;
+    uint64_t in_bytes; /* of a buffer of samples */
+    channelise_t *stage;
+    uint32_t nslots; /* blocks that are under way at once, each with its buffers */
+    struct bank_slot {
+        buffer_t *in, *out[MOST_OUTPUTS];
+        uint64_t first; /* the spectrum that its block began with */
+    } slots[BANK_SLOTS];
+    /* Samples of many blocks that the slots show in turn instead of their own; NULL: none. */
+    const char *lent;
+    uint64_t lent_blocks;
+};
+
+/* Sizes for so many spectra of a spec: rows of output i, floats of one stream's row, bytes of its
+ * buffer, of one stream's samples, of all buffers of a slot. */
+uint64_t bank_rows(const struct channelise_spec *spec, uint32_t i, uint64_t spectra);
+size_t bank_row_floats(const struct channelise_spec *spec, uint32_t i);
+uint64_t bank_output_bytes(const struct channelise_spec *spec, uint32_t i, uint64_t spectra);
+uint64_t bank_stream_bytes(const struct channelise_spec *spec, uint64_t spectra);
+uint64_t bank_slot_bytes(const struct channelise_spec *spec, uint64_t spectra);
+
+/* All fail with DEVICE. */
+/* Room for the offsets; streams lie one behind the other, as the caller may change. */
+status_t bank_lay_out(struct bank *bank);
+/* Buffers of `nslots` slots, the samples not set. */
+status_t bank_allocate(struct bank *bank, uint32_t nslots);
+/* Gives them back, and may be allocated anew. */
+void bank_release(struct bank *bank);
+/* Random samples in all of them. */
+status_t bank_fill(struct bank *bank);
+/* No numbers in all rows: those that nobody writes must show. */
+status_t bank_spoil_all(struct bank *bank);
+void bank_end(struct bank *bank);
+
+/* One block, alone, in slot 0. The steps are the stage's: enum channelise_step. */
+status_t bank_run_alone(struct bank *bank, struct trial_run *out);
+/* Blocks in a row, each waiting only for its own slot, as many as `blocks` and for `least` seconds
+ * at least; *done of them. */
+status_t bank_run_row(struct bank *bank, uint64_t blocks, double least, uint64_t *done,
+                      double *seconds);
+
+/* Some spectra of one stream, and their rows by the reference. */
+struct bank_window {
+    uint64_t first, spectra; /* whole dumps of every output */
+    uint32_t stream;
+    float *rows[MOST_OUTPUTS];
+};
+/* Computes the rows of windows of slot 0's samples. bank_window_free() in any case. */
+status_t bank_expect(struct bank *bank, struct bank_window *windows, uint32_t count);
+void bank_window_free(struct bank_window *window);
+/* The same in the rows of windows. */
+status_t bank_spoil(struct bank *bank, const struct bank_window *windows, uint32_t count);
+/* Rows of slot 0 that differ by more than `most` times what `voltmill verify` allows; all
+ * differences are added to *agreement. */
+status_t bank_compare(struct bank *bank, const struct bank_window *windows, uint32_t count,
+                      double most, struct agreement *agreement, uint32_t *wrong);
+
+#endif

@@ -1,0 +1,34 @@
+/* The table of what can be tuned: a row and a file of this folder each. */
+#ifndef VOLTMILL_TUNE_PROBLEM_PROBLEMS_H
+#define VOLTMILL_TUNE_PROBLEM_PROBLEMS_H
+
+#include "compute/dedisperse.h"
+#include "tune/problem.h"
+
+/* How a filter bank is computed. The spec is a struct channelise_spec, a configuration the numbers
+ * of a struct channelise_shape. Other shapes may round otherwise, so what a run has begun with must
+ * be kept with it. */
+extern const struct tune_problem tune_ppf;
+
+/* How many spectra, of all streams together, are set to work at once; chunks follow from that where
+ * the job leaves them open. No byte of a product depends on it. The spec is a struct
+ * channelise_spec, whose choice is how blocks are computed (none: by rule); a configuration is one
+ * number, a multiple of 16. */
+extern const struct tune_problem tune_block_length;
+
+/* How the sums of dedispersion are made, which do not depend on it. The spec is a struct
+ * dedisperse_spec, a configuration the numbers of a struct dedisperse_shape. */
+extern const struct tune_problem tune_dedispersion;
+
+extern const struct tune_problem *const tune_problems[];
+extern const uint32_t tune_problem_count;
+
+/* The choice for a filter bank on one rank, complete: the spec's, where one is made; else the
+ * fastest of the few that are known to be good, measured in `memory` bytes of this machine's (0:
+ * any number), or remembered from then; where nothing is to be measured, or too little memory is
+ * there (a warning), by rule. Fails with USAGE (the kernel that is asked for cannot do the
+ * problem), DEVICE. */
+status_t tune_ppf_choose(backend_t *backend, const struct channelise_spec *spec, uint64_t memory,
+                         struct channelise_choice *out);
+
+#endif

@@ -1,0 +1,219 @@
+/* Looks up, searches and keeps, for any problem. */
+#include "tune/tuning.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The nearest record that is a configuration for this case. */
+static status_t tuning_look_up(struct tuning *t, const char *database)
+{
+    status_t st = STATUS_OK;
+    enum { MOST_NEAR = 32 };
+    struct store_record near[MOST_NEAR];
+    store_t *store = NULL;
+    uint32_t count = 0;
+    TRY(store_open(database, &store));
+    struct store_key key = tune_key_stored(&t->key);
+    store_find(store, &key, near, MOST_NEAR, &count);
+    if (count > 0 && near[0].distance <= 0) {
+        t->searched = near[0].searched;
+        TRY(text_add(&t->record, "%s", near[0].words));
+    }
+    for (uint32_t i = 0; i < count && t->found == TUNE_NOTHING; i++) {
+        int fits = 0;
+        if (t->problem->far > 0 && near[i].distance > t->problem->far) {
+            break;
+        }
+        if (tune_problem_parse(t->problem, near[i].words, t->values)) {
+            TRY(t->problem->fits(t->backend, t->spec, t->values, &fits));
+        }
+        if (fits) {
+            t->found = near[i].distance > 0 ? TUNE_NEAREST : TUNE_EXACT;
+            TRY(text_add(&t->from, "%s", near[i].key.problem));
+        }
+    }
+out:
+    store_close(store);
+    return st;
+}
+
+status_t tuning_begin(const struct tune_problem *problem, backend_t *backend, const void *spec,
+                      const char *database, struct tuning *out)
+{
+    status_t st = STATUS_OK;
+    *out = (struct tuning){.problem = problem, .backend = backend, .spec = spec};
+    TRY(tune_key_of(problem, backend, spec, &out->key));
+    TRY(tuning_look_up(out, database));
+out:
+    return st;
+}
+
+/* What trials take is much: it goes as soon as may be. */
+static void tuning_end_space(struct tuning *t)
+{
+    if (t->space.context) {
+        t->problem->end(&t->space);
+        t->space = (struct tune_space){.context = NULL};
+    }
+}
+
+void tuning_end(struct tuning *t)
+{
+    tuning_end_space(t);
+    tune_outcome_free(&t->outcome);
+    tune_key_free(&t->key);
+    text_free(&t->from);
+    text_free(&t->record);
+}
+
+status_t tuning_search_picked(struct tuning *t, const struct tune_pick *pick,
+                              const struct tune_options *options, tune_log_t *log)
+{
+    status_t st = STATUS_OK;
+    struct tune_options with_known = *options;
+    uint32_t known = 0;
+    t->summary = (struct tune_summary){.is_cut = tune_time_is_over(&options->time, 1)};
+    if (t->summary.is_cut) {
+        goto out;
+    }
+    TRY(t->problem->begin(t->backend, t->spec, pick, options->memory, &t->space));
+    if (t->space.count == 0) {
+        goto out; /* nothing to choose from */
+    }
+    if (t->found == TUNE_EXACT && tune_space_find(&t->space, t->values, &known)) {
+        with_known.known = &known;
+    }
+    TRY(tune_search(&t->space, &with_known, log, t->key.hash, &t->outcome));
+    t->known_state = with_known.known ? t->outcome.results[known].state : TUNE_WRONG;
+    TRY(tune_summarise(&t->space, &t->outcome, &t->summary));
+    if (t->outcome.ok > 0) {
+        memcpy(t->values, tune_space_values(&t->space, t->outcome.best),
+               t->problem->nparameters * sizeof *t->values);
+        t->found = TUNE_EXACT;
+    }
+out:
+    return st;
+}
+
+/* `time`: of the whole search. */
+static status_t tuning_search_within(struct tuning *t, const struct tune_request *request,
+                                     const struct tune_time *time, const uint32_t *also)
+{
+    status_t st = STATUS_OK;
+    uint32_t known[TUNE_PARAMETERS];
+    struct tune_options options = request->search;
+    struct tune_pick pick = {.only = request->only,
+                             .every = request->every,
+                             .most = request->most,
+                             .also = also,
+                             .nalso = also != NULL,
+                             .known = t->found == TUNE_EXACT ? known : NULL};
+    memcpy(known, t->values, sizeof known);
+    options.time = *time;
+    TRY(tuning_search_picked(t, &pick, &options, request->log));
+    TRY(tuning_keep(t, request->database));
+out:
+    tuning_end_space(t);
+    return st;
+}
+
+status_t tuning_search(struct tuning *t, const struct tune_request *request, const uint32_t *also)
+{
+    struct tune_time time = tune_budget_begin(request->budget);
+    status_t st = tuning_search_within(t, request, &time, also);
+    tune_budget_end(request->budget, &time);
+    return st;
+}
+
+status_t tuning_put(const struct tuning *t, const char *database, const uint32_t *values,
+                    double seconds, double searched, const char *settled)
+{
+    status_t st = STATUS_OK;
+    struct text words = {0};
+    TRY(tune_problem_words(t->problem, values, &words));
+    struct store_record record = {.key = tune_key_stored(&t->key),
+                                  .words = words.data,
+                                  .seconds = seconds,
+                                  .searched = searched};
+    TRY(store_put(database, &record, settled));
+out:
+    text_free(&words);
+    return st;
+}
+
+status_t tuning_keep(struct tuning *t, const char *database)
+{
+    if (t->outcome.ok == 0) {
+        return STATUS_OK;
+    }
+    double had = t->space.is_thinned ? 0 : t->outcome.searched;
+    /* The best of a whole search took part: this one is whole, too. */
+    t->searched = t->record.data && t->known_state == TUNE_OK ? fmax(had, t->searched) : had;
+    return tuning_put(t, database, t->values, t->outcome.results[t->outcome.best].seconds,
+                      t->searched, t->known_state != TUNE_UNTRIED ? t->record.data : NULL);
+}
+
+/* Whether it is worth searching. Says so when there is no time for it. */
+static int tuning_is_wanted(const struct tuning *t, const struct tune_time *time)
+{
+    int is_stopped = time->is_stopped && time->is_stopped();
+    if (is_stopped || (t->found == TUNE_EXACT && tune_time_seconds(time) <= t->searched)) {
+        return 0;
+    }
+    if (tune_time_is_over(time, 1)) {
+        report_note("%s is not tuned: the budget is spent", t->problem->title);
+        return 0;
+    }
+    return 1;
+}
+
+status_t tuning_forgive(const struct tune_problem *problem, backend_t *backend, status_t st)
+{
+    if (st == STATUS_USAGE || (st == STATUS_DEVICE && backend_was_full(backend))) {
+        report_warn("%s is not tuned: %s", problem->title, report_cause());
+        report_clear();
+        return STATUS_OK;
+    }
+    return st;
+}
+
+status_t tuning_now(const struct tune_problem *problem, backend_t *backend, const void *spec,
+                    const struct tune_request *request, const uint32_t *also, struct tuning *out)
+{
+    status_t st = STATUS_OK;
+    struct tune_time time = tune_budget_begin(request->budget);
+    uint32_t near[TUNE_PARAMETERS];
+    TRY(tuning_begin(problem, backend, spec, request->database, out));
+    if (!tuning_is_wanted(out, &time)) {
+        goto out;
+    }
+    memcpy(near, out->values, sizeof near);
+    also = also ? also : out->found != TUNE_NOTHING ? near : NULL;
+    st = tuning_search_within(out, request, &time, also);
+    TRY(tuning_forgive(problem, backend, st));
+    const struct tune_summary *s = &out->summary;
+    if (s->timed > 0) {
+        report_note("tuned %s: %u of %u configurations timed in %.1f s, %u wrong, %u failed%s",
+                    problem->title, s->timed, s->fit, s->spent, s->wrong, s->failed,
+                    s->is_cut ? ", cut by the budget" : "");
+    }
+out:
+    tune_budget_end(request->budget, &time);
+    return st;
+}
+
+status_t tuning_is_known(const struct tune_problem *problem, enum backend_kind kind,
+                         const void *spec, const char *database, int *out)
+{
+    status_t st = STATUS_OK;
+    struct text kernel = {0};
+    store_t *store = NULL;
+    *out = 0;
+    TRY(tune_problem_kernel(problem, kind, spec, &kernel));
+    TRY(store_open(database, &store));
+    *out = store_has(store, kernel.data);
+out:
+    store_close(store);
+    text_free(&kernel);
+    return st;
+}

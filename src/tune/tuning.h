@@ -1,0 +1,76 @@
+/* Tuning a case of a problem: looking up what the database knows of it, or searching now. The same
+ * for all problems of tune/problem/. */
+#ifndef VOLTMILL_TUNE_TUNING_H
+#define VOLTMILL_TUNE_TUNING_H
+
+#include "tune/problem.h"
+#include "tune/statistics.h"
+
+/* What the database knows: the very case, or the nearest one whose configuration fits this one. */
+enum tune_found { TUNE_NOTHING, TUNE_EXACT, TUNE_NEAREST };
+
+/* What is asked of searches. */
+struct tune_request {
+    struct tune_options search; /* without its time, which is a share of the budget */
+    struct tune_budget *budget; /* shared by all that is tuned */
+    const char *database;       /* NULL: the user's own */
+    tune_log_t *log;            /* may be NULL */
+    const char *only;           /* struct tune_pick */
+    uint32_t every, most;
+};
+
+struct tuning {
+    const struct tune_problem *problem;
+    backend_t *backend;
+    const void *spec;
+    struct tune_key key;
+    enum tune_found found;
+    uint32_t values[TUNE_PARAMETERS]; /* the configuration, unless NOTHING is found */
+    struct text from;                 /* the case that the nearest record is of, for people */
+    struct text record;          /* of the very case, whether it fits or not; data NULL: none */
+    double searched;             /* by it: struct store_record */
+    enum tune_state known_state; /* of that one, after a search; WRONG: it cannot be */
+    /* After a search: */
+    struct tune_space space; /* tuning_search_picked() leaves it until tuning_end() */
+    struct tune_outcome outcome;
+    struct tune_summary summary;
+};
+
+/* Looks a case up in the database (NULL: the user's own). Whatever is wrong with that is a warning.
+ * Not collective: on many ranks, one looks and tells the others. `spec` must outlive the tuning;
+ * tuning_end() in any case. Fails with DEVICE (memory). */
+status_t tuning_begin(const struct tune_problem *problem, backend_t *backend, const void *spec,
+                      const char *database, struct tuning *out);
+void tuning_end(struct tuning *tuning);
+
+/* Searches within its share of the budget; the best configuration that is right is then what is
+ * found. What the database knows takes part. `also` (may be NULL) is a configuration to begin with.
+ * Nothing is timed, and the summary is_cut, when the time is over before. Fails as tune_search()
+ * and the problem's begin(). */
+status_t tuning_search(struct tuning *tuning, const struct tune_request *request,
+                       const uint32_t *also);
+/* The search itself, over what is picked and without a look at the budget. */
+status_t tuning_search_picked(struct tuning *tuning, const struct tune_pick *pick,
+                              const struct tune_options *options, tune_log_t *log);
+/* Keeps the best of it, if there is one. A database that cannot be written is a warning. Fails with
+ * DEVICE (memory). */
+status_t tuning_keep(struct tuning *tuning, const char *database);
+/* Keeps any configuration; `settled` as store_put() has it. */
+status_t tuning_put(const struct tuning *tuning, const char *database, const uint32_t *values,
+                    double seconds, double searched, const char *settled);
+
+/* For runs that tune before they begin: looks up, and if the very case is not known, or from a
+ * search only that had less time than there is, searches and keeps. Says what it does in a note; a
+ * search that does not fit is a warning. Fails with DEVICE. */
+status_t tuning_now(const struct tune_problem *problem, backend_t *backend, const void *spec,
+                    const struct tune_request *request, const uint32_t *also, struct tuning *out);
+
+/* How a search has ended for who can go on without one that does not fit: with a warning. */
+status_t tuning_forgive(const struct tune_problem *problem, backend_t *backend, status_t st);
+
+/* Whether a database (NULL: the user's own) has anything for a case, of whatever device: without
+ * that it is not worth opening a backend to look. Fails with DEVICE (memory). */
+status_t tuning_is_known(const struct tune_problem *problem, enum backend_kind kind,
+                         const void *spec, const char *database, int *out);
+
+#endif
