@@ -28,18 +28,26 @@ struct channelise_output {
     uint64_t integrate; /* spectra per dump; dump d sums spectra d * integrate .. + integrate - 1 */
 };
 
+enum { CHANNELISE_STAGES = 4 };
+
 /* What is tuned of a filter bank, as plain numbers, so that it can be stored, sent and searched; 0
- * where a kernel has no such parameter.
- *
- *   simd                  CPU: backend_ability() of the instruction set
- *   rows                  CPU: spectra that are filtered in one go; 0: as the cache suggests
- *   width .. vector       OpenCL, the FIR kernels: compute/opencl/ppf/fir.h
- *   values .. streaming   OpenCL, the fused kernel: compute/opencl/ppf/fused.h */
+ * where a kernel has no such parameter. */
 struct channelise_shape {
     uint32_t kernel, fft; /* enum kernel_kind, enum fft_kind */
+    /* CPU: backend_simd(); spectra that are filtered in one go, 0: as the cache suggests. */
     uint32_t simd, rows;
+    /* OpenCL, the FIR kernels: work-items of a group, spectra of a work-item (for cache and local
+     * the paper's C_B and S_B), neighbouring columns of a work-item. */
     uint32_t width, run, vector;
-    uint32_t values, batch, teams, radix[4], buffers, split, padded, streaming;
+    /* OpenCL, the fused kernel. */
+    uint32_t values;                   /* complex values of one spectrum that an item holds */
+    uint32_t batch;                    /* consecutive spectra that an item makes at once */
+    uint32_t teams;                    /* of a work-group */
+    uint32_t radix[CHANNELISE_STAGES]; /* of the stages, 1 behind the last; their product is C */
+    uint32_t buffers;                  /* spectra of a team in local memory at a time */
+    uint32_t split;                    /* parts go through local memory one after the other */
+    uint32_t padded;                   /* local memory is padded instead of swizzled */
+    uint32_t streaming;                /* spectra go past the caches (NVIDIA) */
 };
 
 /* How a filter bank is computed: settled on one rank for all, since other choices may round
@@ -73,7 +81,7 @@ struct channelise_spec {
     enum fft_kind fft;
     enum fft_planning planning;
     uint64_t expected; /* spectra of all streams that the job will make: how much a plan is worth */
-    uint32_t ability;  /* the least backend_ability() of all who share the work; 0: my own */
+    uint32_t simd;     /* the least backend_simd() of all who share the work; 0: my own */
     struct channelise_choice choice; /* made by channelise_choose(); without it create() chooses */
     int is_timed;                    /* keep the device's own times: for channelise_times() */
 };
@@ -128,9 +136,9 @@ status_t backend_open(enum backend_kind kind, const struct backend_options *opti
                       backend_t **out);
 void backend_close(backend_t *backend);
 enum backend_kind backend_which(const backend_t *backend);
-/* Which ways of computing this machine has, as a number: of several machines, all have those of the
+/* The instruction sets that this machine has, as a number: several machines all have those of the
  * least. */
-uint32_t backend_ability(const backend_t *backend);
+uint32_t backend_simd(const backend_t *backend);
 /* What computes, for people: "NVIDIA H200", "" where there is nothing to say. */
 const char *backend_device(const backend_t *backend);
 /* Whether a creation failed because the device's memory is full: with smaller blocks it may do.

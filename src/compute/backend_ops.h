@@ -81,7 +81,7 @@ struct backend_ops {
     const struct fft_baseline_ops *fft_baseline;   /* NULL: has none */
     status_t (*open)(const struct backend_options *options, backend_t **out);
     void (*close)(backend_t *backend);
-    uint32_t (*ability)(void);                       /* NULL: all are alike */
+    uint32_t (*simd)(void);                          /* NULL: all are alike */
     const char *(*device)(const backend_t *backend); /* NULL: nothing to say */
     int (*was_full)(backend_t *backend);             /* NULL: never */
     status_t (*buffer_create)(backend_t *backend, enum buffer_use use, uint64_t bytes,

@@ -23,9 +23,9 @@ int backend_was_full(backend_t *backend)
     return backend->ops->was_full ? backend->ops->was_full(backend) : 0;
 }
 
-uint32_t backend_ability(const backend_t *backend)
+uint32_t backend_simd(const backend_t *backend)
 {
-    return backend->ops->ability ? backend->ops->ability() : 0;
+    return backend->ops->simd ? backend->ops->simd() : 0;
 }
 
 status_t backend_measure(backend_t *backend, struct backend_rates *out)

@@ -65,10 +65,10 @@ static status_t pass_plan_all(struct channelise_pass *p)
     struct pass_means means = pass_means_all(&p->pass, job->backend);
     const struct channelise_plan_cut cut = {.begun = means.begun, .block = p->block};
     struct channelise_choice choice = {.backend = BACKEND_AUTO};
-    uint32_t ability = 0;
+    uint32_t simd = 0;
     if (p->work) {
         choice = p->work->channelise.choice;
-        ability = p->work->channelise.ability;
+        simd = p->work->channelise.simd;
     }
     channelise_plan_destroy(p->work); /* first: coefficients may be large */
     p->work = NULL;
@@ -76,7 +76,7 @@ static status_t pass_plan_all(struct channelise_pass *p)
     TRY(pass_same_plan_all(&p->pass, st, st == STATUS_OK ? &p->work->chunking : NULL));
     p->work->channelise.threads = means.threads;
     p->work->channelise.choice = choice;
-    p->work->channelise.ability = ability;
+    p->work->channelise.simd = simd;
 out:
     return st;
 }
@@ -127,8 +127,8 @@ static status_t pass_open_backend_all(struct channelise_pass *p)
     struct pass *pass = &p->pass;
     struct channelise_spec *spec = &p->work->channelise;
     TRY(share_backend_all(pass->comm, pass->job, p->work->backend, &p->backend));
-    uint32_t ability = backend_ability(p->backend);
-    MPI_Allreduce(&ability, &spec->ability, 1, MPI_UINT32_T, MPI_MIN, pass->comm);
+    uint32_t simd = backend_simd(p->backend);
+    MPI_Allreduce(&simd, &spec->simd, 1, MPI_UINT32_T, MPI_MIN, pass->comm);
     if (pass->begun.is_begun) {
         spec->choice = pass->begun.choice;
     } else if (pass->rank == 0) {

@@ -6,7 +6,7 @@
  * is still there when it is worked on. */
 enum { BLOCK_BYTES = 4 << 20 };
 
-static uint32_t backend_simd(void)
+static uint32_t backend_best_simd(void)
 {
     return (uint32_t)simd_best() + 1;
 }
@@ -21,7 +21,7 @@ const struct backend_ops cpu_ops = {
     .fft_baseline = &cpu_fft_baseline,
     .open = cpu_open,
     .close = cpu_close,
-    .ability = backend_simd,
+    .simd = backend_best_simd,
     .buffer_create = cpu_buffer_create,
     .buffer_destroy = cpu_buffer_destroy,
     .buffer_get = cpu_buffer_get,

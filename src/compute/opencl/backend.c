@@ -59,19 +59,17 @@ static int backend_forget_full(backend_t *backend)
 static status_t backend_words(const struct channelise_choice *choice, struct text *out)
 {
     status_t st = STATUS_OK;
-    if (choice->shape.kernel == KERNEL_FUSED) {
-        struct fused_shape shape = ppf_fused(&choice->shape);
-        TRY(text_add(out, "fused (%u values, %u spectra an item, radices", shape.values,
-                     shape.batch));
-        for (uint32_t i = 0; i < FUSED_STAGES && shape.radix[i] > 1; i++) {
-            TRY(text_add(out, " %u", shape.radix[i]));
+    const struct channelise_shape *s = &choice->shape;
+    if (s->kernel == KERNEL_FUSED) {
+        TRY(text_add(out, "fused (%u values, %u spectra an item, radices", s->values, s->batch));
+        for (uint32_t i = 0; i < CHANNELISE_STAGES && s->radix[i] > 1; i++) {
+            TRY(text_add(out, " %u", s->radix[i]));
         }
         TRY(text_add(out, ")"));
     } else {
-        struct fir_shape shape = ppf_fir(&choice->shape);
         TRY(text_add(out, "%s (%u wide, %u spectra, %u columns an item) + %s",
-                     kernel_name((enum kernel_kind)choice->shape.kernel), shape.width, shape.run,
-                     shape.vector, fft_name((enum fft_kind)choice->shape.fft)));
+                     kernel_name((enum kernel_kind)s->kernel), s->width, s->run, s->vector,
+                     fft_name((enum fft_kind)s->fft)));
     }
 out:
     return st;

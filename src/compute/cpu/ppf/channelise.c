@@ -68,10 +68,10 @@ static int channelise_is_summed(const struct channelise_output *output)
     return output->quantity == QUANTITY_POWER && output->integrate > 1;
 }
 
-/* The instruction set that all who share the work have, by backend_ability(). */
+/* The instruction set that all who share the work have, by backend_simd(). */
 static uint32_t channelise_least_simd(const struct channelise_spec *spec)
 {
-    return spec->ability ? spec->ability : (uint32_t)simd_best() + 1;
+    return spec->simd ? spec->simd : (uint32_t)simd_best() + 1;
 }
 
 /* The kernels of a choice; NULL where this machine cannot run them. */

@@ -17,15 +17,15 @@ static size_t fir_column_bytes(const struct channelise_spec *spec)
 }
 
 /* Work-items of a group along the columns: no more than there are, in powers of two. */
-static uint32_t fir_group_width(const struct channelise_spec *spec, const struct fir_limits *limits,
-                                uint32_t vector)
+static uint32_t fir_group_width(const struct channelise_spec *spec,
+                                const struct device_info *device, uint32_t vector)
 {
     enum { LEAST = 32, MOST = 128 };
     uint32_t width = LEAST;
     while (width < MOST && width * vector < spec->channels) {
         width *= 2;
     }
-    return limits->group_size < width ? limits->group_size : width;
+    return device->group_size < width ? device->group_size : width;
 }
 
 /* Several columns an item, if they make one load of at most 16 bytes, and registers hold them. */
@@ -37,11 +37,12 @@ static int fir_can_slide(const struct channelise_spec *spec, uint32_t vector)
            window + coefficients <= SLIDE_REGISTERS;
 }
 
-static uint32_t fir_add(struct fir_shape *out, uint32_t count, uint32_t most,
-                        struct fir_shape shape)
+static uint32_t fir_add(struct channelise_shape *out, uint32_t count, uint32_t most,
+                        enum kernel_kind kernel, uint32_t width, uint32_t run, uint32_t vector)
 {
     if (count < most) {
-        out[count++] = shape;
+        out[count++] = (struct channelise_shape){
+            .kernel = kernel, .width = width, .run = run, .vector = vector};
     }
     return count;
 }
@@ -49,7 +50,7 @@ static uint32_t fir_add(struct fir_shape *out, uint32_t count, uint32_t most,
 /* Runs of hundreds of spectra load each sample once, some percent more; shorter ones fill the
  * device where there is little to do. */
 static uint32_t fir_slide_shapes(const struct channelise_spec *spec,
-                                 const struct fir_limits *limits, struct fir_shape *out,
+                                 const struct device_info *device, struct channelise_shape *out,
                                  uint32_t most)
 {
     static const uint32_t runs[] = {128, 256, 64};
@@ -58,11 +59,10 @@ static uint32_t fir_slide_shapes(const struct channelise_spec *spec,
     for (int v = 0; v < 3; v++) {
         for (int r = 0; r < 3 && fir_can_slide(spec, vectors[v]); r++) {
             uint32_t run = (uint32_t)ceil_div_u64(runs[r], spec->taps) * spec->taps;
-            struct fir_shape shape = {KERNEL_SLIDE, fir_group_width(spec, limits, vectors[v]), run,
-                                      vectors[v]};
             /* The longer runs with the widest loads alone. */
             if (r < 2 || v == 0) {
-                count = fir_add(out, count, most, shape);
+                count = fir_add(out, count, most, KERNEL_SLIDE,
+                                fir_group_width(spec, device, vectors[v]), run, vectors[v]);
             }
         }
     }
@@ -70,10 +70,10 @@ static uint32_t fir_slide_shapes(const struct channelise_spec *spec,
 }
 
 /* Spectra of a group whose rows fit local memory, a multiple of the share; 0: none. */
-static uint32_t fir_local_run(const struct channelise_spec *spec, const struct fir_limits *limits,
+static uint32_t fir_local_run(const struct channelise_spec *spec, uint64_t local_bytes,
                               uint32_t width, uint32_t most)
 {
-    uint64_t rows = limits->local_bytes / (width * fir_column_bytes(spec));
+    uint64_t rows = local_bytes / (width * fir_column_bytes(spec));
     uint64_t shared = channelise_inputs(spec, 1) - 1; /* of two groups beside each other */
     if (rows < shared + LOCAL_SHARE) {
         return 0;
@@ -84,52 +84,49 @@ static uint32_t fir_local_run(const struct channelise_spec *spec, const struct f
 
 /* Half of local memory for a group leaves room for two of them on a compute unit. */
 static uint32_t fir_local_shapes(const struct channelise_spec *spec,
-                                 const struct fir_limits *limits, struct fir_shape *out,
+                                 const struct device_info *device, struct channelise_shape *out,
                                  uint32_t most)
 {
     static const uint32_t widths[] = {64, 128, 32, 8, 1};
-    struct fir_limits half = *limits;
     uint32_t count = 0;
-    half.local_bytes /= 2;
     for (int i = 0; i < 5 && count < 2; i++) {
-        uint32_t run = fir_local_run(spec, &half, widths[i], 64);
-        if (widths[i] <= limits->group_size && run >= spec->taps / 2 && run > 0) {
-            count = fir_add(out, count, most, (struct fir_shape){KERNEL_LOCAL, widths[i], run, 1});
+        uint32_t run = fir_local_run(spec, device->local_bytes / 2, widths[i], 64);
+        if (widths[i] <= device->group_size && run >= spec->taps / 2 && run > 0) {
+            count = fir_add(out, count, most, KERNEL_LOCAL, widths[i], run, 1);
         }
     }
     for (int i = 0; i < 5 && count == 0; i++) {
-        uint32_t run = fir_local_run(spec, limits, widths[i], 64);
-        if (widths[i] <= limits->group_size && run > 0) {
-            count = fir_add(out, count, most, (struct fir_shape){KERNEL_LOCAL, widths[i], run, 1});
+        uint32_t run = fir_local_run(spec, device->local_bytes, widths[i], 64);
+        if (widths[i] <= device->group_size && run > 0) {
+            count = fir_add(out, count, most, KERNEL_LOCAL, widths[i], run, 1);
         }
     }
     return count;
 }
 
 uint32_t fir_shapes(const struct channelise_spec *spec, enum kernel_kind kernel,
-                    const struct fir_limits *limits, struct fir_shape *out, uint32_t most)
+                    const struct device_info *device, struct channelise_shape *out, uint32_t most)
 {
     uint32_t count = 0;
     if (kernel == KERNEL_AUTO || kernel == KERNEL_SLIDE) {
-        count += fir_slide_shapes(spec, limits, out, most);
+        count += fir_slide_shapes(spec, device, out, most);
     }
     if (kernel == KERNEL_AUTO || kernel == KERNEL_CACHE) {
         static const uint32_t runs[] = {8, 4};
         for (int i = 0; i < 2; i++) {
-            count = fir_add(
-                out, count, most,
-                (struct fir_shape){KERNEL_CACHE, fir_group_width(spec, limits, 1), runs[i], 1});
+            count = fir_add(out, count, most, KERNEL_CACHE, fir_group_width(spec, device, 1),
+                            runs[i], 1);
         }
     }
     if (kernel == KERNEL_AUTO || kernel == KERNEL_LOCAL) {
-        count += fir_local_shapes(spec, limits, out + count, most - count);
+        count += fir_local_shapes(spec, device, out + count, most - count);
     }
     return count;
 }
 
 /* Runs of a kernel for columns of a group; 0 behind the last one. */
 static uint32_t fir_run_of(const struct channelise_spec *spec, enum kernel_kind kernel,
-                           const struct fir_limits *limits, uint32_t width, uint32_t i)
+                           const struct device_info *device, uint32_t width, uint32_t i)
 {
     enum { RUNS = 5 };
     if (i >= RUNS) {
@@ -142,27 +139,25 @@ static uint32_t fir_run_of(const struct channelise_spec *spec, enum kernel_kind 
         return 1U << i;
     }
     /* Local memory for one group, or so that 2, 4, ... are resident. */
-    struct fir_limits part = *limits;
-    part.local_bytes >>= i;
-    return fir_local_run(spec, &part, width, 64);
+    return fir_local_run(spec, device->local_bytes >> i, width, 64);
 }
 
 uint32_t fir_space(const struct channelise_spec *spec, enum kernel_kind kernel,
-                   const struct fir_limits *limits, struct fir_shape *out, uint32_t most)
+                   const struct device_info *device, struct channelise_shape *out, uint32_t most)
 {
     enum { LEAST = 8, WIDEST = 512, MOST_VECTOR = 4 };
     uint32_t count = 0;
     for (uint32_t k = KERNEL_SLIDE; k <= KERNEL_LOCAL; k++) {
         int is_slide = k == KERNEL_SLIDE;
-        for (uint32_t width = LEAST; width <= WIDEST && width <= limits->group_size; width *= 2) {
+        for (uint32_t width = LEAST; width <= WIDEST && width <= device->group_size; width *= 2) {
             for (uint32_t vector = 1; vector <= (is_slide ? MOST_VECTOR : 1); vector *= 2) {
                 uint32_t run = 0;
                 for (uint32_t i = 0;
                      (kernel == KERNEL_AUTO || kernel == (enum kernel_kind)k) &&
                      (!is_slide || fir_can_slide(spec, vector)) &&
-                     (run = fir_run_of(spec, (enum kernel_kind)k, limits, width, i)) > 0;
+                     (run = fir_run_of(spec, (enum kernel_kind)k, device, width, i)) > 0;
                      i++) {
-                    count = fir_add(out, count, most, (struct fir_shape){k, width, run, vector});
+                    count = fir_add(out, count, most, (enum kernel_kind)k, width, run, vector);
                 }
             }
         }
@@ -171,13 +166,13 @@ uint32_t fir_space(const struct channelise_spec *spec, enum kernel_kind kernel,
 }
 
 /* Groups along the columns. */
-static uint32_t fir_across(const struct channelise_spec *spec, const struct fir_shape *shape)
+static uint32_t fir_across(const struct channelise_spec *spec, const struct channelise_shape *shape)
 {
     uint32_t columns = shape->vector * shape->width;
     return (spec->channels + columns - 1) / columns;
 }
 
-status_t fir_options(const struct channelise_spec *spec, const struct fir_shape *shape,
+status_t fir_options(const struct channelise_spec *spec, const struct channelise_shape *shape,
                      struct text *out)
 {
     status_t st = STATUS_OK;
@@ -188,8 +183,9 @@ out:
     return st;
 }
 
-struct launch_size fir_size(const struct channelise_spec *spec, const struct fir_shape *shape,
-                            uint64_t spectra, uint32_t streams)
+struct launch_size fir_size(const struct channelise_spec *spec,
+                            const struct channelise_shape *shape, uint64_t spectra,
+                            uint32_t streams)
 {
     return (struct launch_size){fir_across(spec, shape) *
                                     (size_t)ceil_div_u64(spectra, shape->run) * streams,

@@ -25,64 +25,65 @@ static const struct candidate {
     uint32_t channels;
     int bytes, is_long;
     /* Teams 0: as the group size wants them. Buffers 0: the whole batch. */
-    struct fused_shape shape;
+    struct channelise_shape shape;
 } candidates[] = {
-    {32, 0, -1, {8, 5, 0, {4, 8, 1, 1}, 0, 0, 0, 0}},
-    {32, 0, -1, {8, 4, 0, {8, 4, 1, 1}, 0, 0, 0, 0}},
-    {32, 0, -1, {8, 2, 0, {8, 4, 1, 1}, 0, 0, 0, 0}},
-    {64, 0, -1, {8, 5, 0, {8, 8, 1, 1}, 0, 0, 0, 0}},
-    {64, 0, -1, {8, 4, 0, {8, 8, 1, 1}, 0, 0, 0, 0}},
-    {64, 0, -1, {8, 2, 0, {8, 8, 1, 1}, 0, 0, 0, 0}},
-    {128, 0, -1, {8, 5, 0, {4, 4, 8, 1}, 0, 0, 0, 0}},
-    {128, 0, -1, {8, 4, 0, {4, 4, 8, 1}, 0, 0, 0, 0}},
-    {128, 0, -1, {16, 2, 0, {16, 8, 1, 1}, 0, 0, 0, 0}},
-    {256, 0, -1, {8, 5, 0, {4, 8, 8, 1}, 0, 0, 0, 0}},
-    {256, 0, -1, {8, 4, 0, {4, 8, 8, 1}, 0, 0, 0, 0}},
-    {256, 0, -1, {8, 5, 0, {8, 8, 4, 1}, 0, 0, 0, 0}},
-    {512, 0, -1, {8, 5, 0, {4, 8, 4, 4}, 0, 0, 0, 0}},
-    {512, 0, -1, {8, 4, 0, {8, 8, 8, 1}, 0, 0, 0, 0}},
-    {512, 0, -1, {8, 5, 0, {8, 8, 8, 1}, 0, 0, 0, 0}},
-    {512, 0, 1, {8, 8, 0, {8, 8, 8, 1}, 2, 0, 0, 0}},
-    {1024, 1, 0, {8, 5, 0, {4, 8, 8, 4}, 0, 0, 0, 0}},
-    {1024, 1, 0, {8, 4, 0, {4, 8, 8, 4}, 0, 0, 0, 0}},
-    {1024, 1, 0, {8, 5, 0, {4, 8, 8, 4}, 0, 0, 1, 0}},
-    {1024, 1, 0, {8, 5, 0, {2, 8, 8, 8}, 0, 0, 1, 0}},
-    {1024, 1, 1, {8, 5, 0, {4, 8, 8, 4}, 0, 0, 1, 0}},
-    {1024, 1, 1, {8, 5, 0, {4, 8, 8, 4}, 0, 0, 0, 0}},
-    {1024, 1, 1, {8, 6, 0, {8, 4, 8, 4}, 0, 0, 0, 0}},
-    {1024, 1, 1, {8, 8, 0, {4, 8, 8, 4}, 2, 0, 0, 1}},
-    {1024, 2, 0, {8, 5, 0, {8, 4, 8, 4}, 0, 0, 0, 0}},
-    {1024, 2, 0, {8, 4, 0, {4, 8, 8, 4}, 0, 0, 0, 0}},
-    {1024, 2, 0, {8, 5, 0, {4, 8, 8, 4}, 0, 0, 0, 0}},
-    {1024, 2, 0, {8, 5, 0, {2, 8, 8, 8}, 0, 0, 1, 0}},
-    {1024, 2, 1, {8, 8, 0, {4, 8, 8, 4}, 2, 0, 0, 1}},
-    {1024, 2, 1, {8, 6, 0, {4, 8, 8, 4}, 0, 0, 0, 0}},
-    {1024, 2, 1, {8, 5, 0, {8, 4, 8, 4}, 0, 0, 0, 0}},
-    {1024, 4, 0, {8, 5, 0, {8, 4, 8, 4}, 0, 0, 0, 0}},
-    {1024, 4, 0, {8, 5, 0, {8, 4, 8, 4}, 0, 0, 1, 0}},
-    {1024, 4, 0, {8, 5, 0, {4, 8, 8, 4}, 0, 0, 1, 0}},
-    {1024, 4, 0, {8, 4, 0, {8, 4, 8, 4}, 0, 0, 0, 0}},
-    {1024, 4, 1, {8, 8, 0, {4, 8, 8, 4}, 2, 0, 0, 1}},
-    {1024, 4, 1, {8, 5, 0, {8, 4, 8, 4}, 0, 0, 0, 0}},
-    {1024, 4, 1, {8, 6, 0, {4, 8, 8, 4}, 0, 0, 0, 0}},
-    {2048, 0, -1, {8, 4, 0, {4, 8, 8, 8}, 2, 0, 0, 0}},
-    {2048, 0, -1, {8, 3, 0, {4, 8, 8, 8}, 0, 0, 0, 0}},
-    {2048, 0, -1, {16, 2, 0, {8, 16, 16, 1}, 0, 0, 0, 0}},
-    {4096, 0, -1, {16, 2, 0, {16, 16, 16, 1}, 1, 0, 0, 0}},
-    {4096, 0, -1, {8, 4, 0, {8, 8, 8, 8}, 1, 0, 0, 0}},
-    {8192, 0, -1, {16, 2, 0, {8, 8, 8, 16}, 1, 0, 0, 0}},
-    {8192, 0, -1, {16, 1, 0, {8, 8, 8, 16}, 1, 0, 0, 0}},
+    {32, 0, -1, {.values = 8, .batch = 5, .radix = {4, 8, 1, 1}}},
+    {32, 0, -1, {.values = 8, .batch = 4, .radix = {8, 4, 1, 1}}},
+    {32, 0, -1, {.values = 8, .batch = 2, .radix = {8, 4, 1, 1}}},
+    {64, 0, -1, {.values = 8, .batch = 5, .radix = {8, 8, 1, 1}}},
+    {64, 0, -1, {.values = 8, .batch = 4, .radix = {8, 8, 1, 1}}},
+    {64, 0, -1, {.values = 8, .batch = 2, .radix = {8, 8, 1, 1}}},
+    {128, 0, -1, {.values = 8, .batch = 5, .radix = {4, 4, 8, 1}}},
+    {128, 0, -1, {.values = 8, .batch = 4, .radix = {4, 4, 8, 1}}},
+    {128, 0, -1, {.values = 16, .batch = 2, .radix = {16, 8, 1, 1}}},
+    {256, 0, -1, {.values = 8, .batch = 5, .radix = {4, 8, 8, 1}}},
+    {256, 0, -1, {.values = 8, .batch = 4, .radix = {4, 8, 8, 1}}},
+    {256, 0, -1, {.values = 8, .batch = 5, .radix = {8, 8, 4, 1}}},
+    {512, 0, -1, {.values = 8, .batch = 5, .radix = {4, 8, 4, 4}}},
+    {512, 0, -1, {.values = 8, .batch = 4, .radix = {8, 8, 8, 1}}},
+    {512, 0, -1, {.values = 8, .batch = 5, .radix = {8, 8, 8, 1}}},
+    {512, 0, 1, {.values = 8, .batch = 8, .radix = {8, 8, 8, 1}, .buffers = 2}},
+    {1024, 1, 0, {.values = 8, .batch = 5, .radix = {4, 8, 8, 4}}},
+    {1024, 1, 0, {.values = 8, .batch = 4, .radix = {4, 8, 8, 4}}},
+    {1024, 1, 0, {.values = 8, .batch = 5, .radix = {4, 8, 8, 4}, .padded = 1}},
+    {1024, 1, 0, {.values = 8, .batch = 5, .radix = {2, 8, 8, 8}, .padded = 1}},
+    {1024, 1, 1, {.values = 8, .batch = 5, .radix = {4, 8, 8, 4}, .padded = 1}},
+    {1024, 1, 1, {.values = 8, .batch = 5, .radix = {4, 8, 8, 4}}},
+    {1024, 1, 1, {.values = 8, .batch = 6, .radix = {8, 4, 8, 4}}},
+    {1024, 1, 1, {.values = 8, .batch = 8, .radix = {4, 8, 8, 4}, .buffers = 2, .streaming = 1}},
+    {1024, 2, 0, {.values = 8, .batch = 5, .radix = {8, 4, 8, 4}}},
+    {1024, 2, 0, {.values = 8, .batch = 4, .radix = {4, 8, 8, 4}}},
+    {1024, 2, 0, {.values = 8, .batch = 5, .radix = {4, 8, 8, 4}}},
+    {1024, 2, 0, {.values = 8, .batch = 5, .radix = {2, 8, 8, 8}, .padded = 1}},
+    {1024, 2, 1, {.values = 8, .batch = 8, .radix = {4, 8, 8, 4}, .buffers = 2, .streaming = 1}},
+    {1024, 2, 1, {.values = 8, .batch = 6, .radix = {4, 8, 8, 4}}},
+    {1024, 2, 1, {.values = 8, .batch = 5, .radix = {8, 4, 8, 4}}},
+    {1024, 4, 0, {.values = 8, .batch = 5, .radix = {8, 4, 8, 4}}},
+    {1024, 4, 0, {.values = 8, .batch = 5, .radix = {8, 4, 8, 4}, .padded = 1}},
+    {1024, 4, 0, {.values = 8, .batch = 5, .radix = {4, 8, 8, 4}, .padded = 1}},
+    {1024, 4, 0, {.values = 8, .batch = 4, .radix = {8, 4, 8, 4}}},
+    {1024, 4, 1, {.values = 8, .batch = 8, .radix = {4, 8, 8, 4}, .buffers = 2, .streaming = 1}},
+    {1024, 4, 1, {.values = 8, .batch = 5, .radix = {8, 4, 8, 4}}},
+    {1024, 4, 1, {.values = 8, .batch = 6, .radix = {4, 8, 8, 4}}},
+    {2048, 0, -1, {.values = 8, .batch = 4, .radix = {4, 8, 8, 8}, .buffers = 2}},
+    {2048, 0, -1, {.values = 8, .batch = 3, .radix = {4, 8, 8, 8}}},
+    {2048, 0, -1, {.values = 16, .batch = 2, .radix = {8, 16, 16, 1}}},
+    {4096, 0, -1, {.values = 16, .batch = 2, .radix = {16, 16, 16, 1}, .buffers = 1}},
+    {4096, 0, -1, {.values = 8, .batch = 4, .radix = {8, 8, 8, 8}, .buffers = 1}},
+    {8192, 0, -1, {.values = 16, .batch = 2, .radix = {8, 8, 8, 16}, .buffers = 1}},
+    {8192, 0, -1, {.values = 16, .batch = 1, .radix = {8, 8, 8, 16}, .buffers = 1}},
 };
 
-static uint32_t fused_items_of(const struct channelise_spec *spec, const struct fused_shape *shape)
+static uint32_t fused_items_of(const struct channelise_spec *spec,
+                               const struct channelise_shape *shape)
 {
     return spec->channels / shape->values;
 }
 
-static uint32_t fused_stages_of(const struct fused_shape *shape)
+static uint32_t fused_stages_of(const struct channelise_shape *shape)
 {
     uint32_t stages = 0;
-    while (stages < FUSED_STAGES && shape->radix[stages] > 1) {
+    while (stages < CHANNELISE_STAGES && shape->radix[stages] > 1) {
         stages++;
     }
     return stages;
@@ -90,7 +91,7 @@ static uint32_t fused_stages_of(const struct fused_shape *shape)
 
 /* Bytes of local memory of a team. */
 static uint64_t fused_team_bytes(const struct channelise_spec *spec,
-                                 const struct fused_shape *shape)
+                                 const struct channelise_shape *shape)
 {
     uint64_t cells = spec->channels;
     if (shape->padded) {
@@ -101,8 +102,8 @@ static uint64_t fused_team_bytes(const struct channelise_spec *spec,
 
 /* Fills in what depends on the device: buffers that fit, teams that make a group large enough.
  * Returns 0 when the shape does not fit. */
-static int fused_fit(const struct channelise_spec *spec, int mode,
-                     const struct fused_limits *limits, struct fused_shape *shape)
+static int fused_fit(const struct channelise_spec *spec, int mode, const struct device_info *device,
+                     struct channelise_shape *shape)
 {
     uint32_t items = fused_items_of(spec, shape);
     if (mode == FUSED_GRAINS && GRAIN % shape->batch != 0) {
@@ -111,21 +112,21 @@ static int fused_fit(const struct channelise_spec *spec, int mode,
     if (!shape->buffers || shape->buffers > shape->batch) {
         shape->buffers = shape->batch;
     }
-    while (fused_team_bytes(spec, shape) > limits->local_bytes && shape->buffers > 1) {
+    while (fused_team_bytes(spec, shape) > device->local_bytes && shape->buffers > 1) {
         shape->buffers = shape->buffers > 2 ? 2 : 1;
     }
-    if (fused_team_bytes(spec, shape) > limits->local_bytes) {
+    if (fused_team_bytes(spec, shape) > device->local_bytes) {
         shape->split = 1;
     }
-    if (fused_team_bytes(spec, shape) > limits->local_bytes || items > limits->group_size) {
+    if (fused_team_bytes(spec, shape) > device->local_bytes || items > device->group_size) {
         return 0;
     }
     shape->teams = 1;
-    while (items * shape->teams < LEAST_GROUP && items * shape->teams * 2 <= limits->group_size &&
-           fused_team_bytes(spec, shape) * shape->teams * 2 <= limits->local_bytes) {
+    while (items * shape->teams < LEAST_GROUP && items * shape->teams * 2 <= device->group_size &&
+           fused_team_bytes(spec, shape) * shape->teams * 2 <= device->local_bytes) {
         shape->teams *= 2;
     }
-    shape->streaming = shape->streaming && limits->is_nvidia && mode == FUSED_SPECTRA;
+    shape->streaming = shape->streaming && device->is_nvidia && mode == FUSED_SPECTRA;
     return 1;
 }
 
@@ -136,7 +137,7 @@ static int fused_suits(const struct candidate *candidate, const struct channelis
            (candidate->is_long < 0 || candidate->is_long == (spec->taps > LONG_TAPS));
 }
 
-static int fused_is_among(const struct fused_shape *shape, const struct fused_shape *list,
+static int fused_is_among(const struct channelise_shape *shape, const struct channelise_shape *list,
                           uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -148,12 +149,13 @@ static int fused_is_among(const struct fused_shape *shape, const struct fused_sh
 }
 
 uint32_t fused_shapes(const struct channelise_spec *spec, int mode,
-                      const struct fused_limits *limits, struct fused_shape *out, uint32_t most)
+                      const struct device_info *device, struct channelise_shape *out, uint32_t most)
 {
     uint32_t count = 0;
     for (size_t i = 0; i < sizeof candidates / sizeof *candidates && count < most; i++) {
-        struct fused_shape shape = candidates[i].shape;
-        if (fused_suits(&candidates[i], spec) && fused_fit(spec, mode, limits, &shape) &&
+        struct channelise_shape shape = candidates[i].shape;
+        shape.kernel = KERNEL_FUSED;
+        if (fused_suits(&candidates[i], spec) && fused_fit(spec, mode, device, &shape) &&
             !fused_is_among(&shape, out, count)) {
             out[count++] = shape;
         }
@@ -171,12 +173,12 @@ static uint32_t fused_digit(uint64_t *i, uint32_t base)
 
 /* Whether the kernel can be built so: stages that make all channels, butterflies that an item's
  * values fill, loads of at most four neighbours, registers that hold the values. */
-static int fused_can_be(const struct channelise_spec *spec, const struct fused_shape *shape)
+static int fused_can_be(const struct channelise_spec *spec, const struct channelise_shape *shape)
 {
     enum { MOST_VALUES = 64, MOST_WIDE = 4 };
     uint32_t product = 1;
     int has_ended = 0;
-    for (uint32_t i = 0; i < FUSED_STAGES; i++) {
+    for (uint32_t i = 0; i < CHANNELISE_STAGES; i++) {
         product *= shape->radix[i];
         if (shape->values % shape->radix[i] != 0 || (has_ended && shape->radix[i] > 1)) {
             return 0;
@@ -188,22 +190,22 @@ static int fused_can_be(const struct channelise_spec *spec, const struct fused_s
            shape->values * shape->batch <= MOST_VALUES;
 }
 
-int fused_number(const struct channelise_spec *spec, int mode, const struct fused_limits *limits,
-                 uint64_t i, struct fused_shape *out, int *fits)
+int fused_number(const struct channelise_spec *spec, int mode, const struct device_info *device,
+                 uint64_t i, struct channelise_shape *out, int *fits)
 {
     static const uint32_t batches[] = {5, 4, 3, 2, 6, 8, 1};
-    struct fused_shape shape = {.values = 4U << fused_digit(&i, 3)};
+    struct channelise_shape shape = {.kernel = KERNEL_FUSED, .values = 4U << fused_digit(&i, 3)};
     shape.batch = batches[fused_digit(&i, 7)];
-    for (uint32_t k = 0; k < FUSED_STAGES; k++) {
+    for (uint32_t k = 0; k < CHANNELISE_STAGES; k++) {
         shape.radix[k] = 1U << fused_digit(&i, 5);
     }
     uint32_t buffers = fused_digit(&i, 3);
     shape.buffers = buffers < shape.batch ? buffers : 0;
     shape.split = fused_digit(&i, 2);
     shape.padded = fused_digit(&i, 2);
-    shape.streaming = fused_digit(&i, limits->is_nvidia && mode == FUSED_SPECTRA ? 2 : 1);
-    struct fused_shape wished = shape;
-    *fits = fused_can_be(spec, &shape) && fused_fit(spec, mode, limits, &shape) &&
+    shape.streaming = fused_digit(&i, device->is_nvidia && mode == FUSED_SPECTRA ? 2 : 1);
+    struct channelise_shape wished = shape;
+    *fits = fused_can_be(spec, &shape) && fused_fit(spec, mode, device, &shape) &&
             shape.split == wished.split && (buffers == 0 || shape.buffers == buffers);
     *out = shape;
     return i == 0;
@@ -211,8 +213,9 @@ int fused_number(const struct channelise_spec *spec, int mode, const struct fuse
 
 /* Place in local memory of value q of butterfly p of an item before exchange `stage`: what the
  * kernel's FUSED_EXCHANGE() writes to. */
-static uint32_t fused_place(const struct channelise_spec *spec, const struct fused_shape *shape,
-                            uint32_t stage, uint32_t item, uint32_t p, uint32_t q)
+static uint32_t fused_place(const struct channelise_spec *spec,
+                            const struct channelise_shape *shape, uint32_t stage, uint32_t item,
+                            uint32_t p, uint32_t q)
 {
     uint32_t radix = shape->radix[stage], done = 1;
     for (uint32_t i = 0; i < stage; i++) {
@@ -229,8 +232,9 @@ static uint32_t fused_swizzled(uint32_t at, uint32_t swizzle)
 
 /* The most work-items of the CELL_BANKS first ones whose first value falls into one bank. Reading
  * is free of conflicts: neighbours read neighbouring places of an aligned block. */
-static uint32_t fused_conflicts(const struct channelise_spec *spec, const struct fused_shape *shape,
-                                uint32_t stage, uint32_t swizzle)
+static uint32_t fused_conflicts(const struct channelise_spec *spec,
+                                const struct channelise_shape *shape, uint32_t stage,
+                                uint32_t swizzle)
 {
     uint32_t used[CELL_BANKS] = {0}, worst = 0;
     for (uint32_t item = 0; item < CELL_BANKS; item++) {
@@ -243,7 +247,7 @@ static uint32_t fused_conflicts(const struct channelise_spec *spec, const struct
 }
 
 static uint32_t fused_best_swizzle(const struct channelise_spec *spec,
-                                   const struct fused_shape *shape, uint32_t stage)
+                                   const struct channelise_shape *shape, uint32_t stage)
 {
     uint32_t best = 0, least = UINT32_MAX;
     for (uint32_t swizzle = 0; swizzle <= MOST_SWIZZLE && !shape->padded; swizzle++) {
@@ -257,7 +261,7 @@ static uint32_t fused_best_swizzle(const struct channelise_spec *spec,
 }
 
 status_t fused_options(const struct channelise_spec *spec, int mode,
-                       const struct fused_shape *shape, const struct fused_limits *limits,
+                       const struct channelise_shape *shape, const struct device_info *device,
                        struct text *out)
 {
     status_t st = STATUS_OK;
@@ -268,11 +272,11 @@ status_t fused_options(const struct channelise_spec *spec, int mode,
     TRY(text_add(out, " -DVALUES=%u -DBATCH=%u -DTEAMS=%u -DBUFFERS=%u -DSPLIT=%u -DPADDED=%u",
                  shape->values, shape->batch, shape->teams, shape->buffers, shape->split,
                  shape->padded));
-    TRY(text_add(out, " -DSTREAMING=%d -DSTAGES=%u", shape->streaming && limits->is_nvidia,
+    TRY(text_add(out, " -DSTREAMING=%d -DSTAGES=%u", shape->streaming && device->is_nvidia,
                  stages));
-    for (uint32_t i = 0; i < FUSED_STAGES; i++) {
+    for (uint32_t i = 0; i < CHANNELISE_STAGES; i++) {
         TRY(text_add(out, " -DRADIX%u=%u", i, shape->radix[i]));
-        if (i + 1 < FUSED_STAGES) {
+        if (i + 1 < CHANNELISE_STAGES) {
             TRY(text_add(out, " -DSWIZZLE%u=%u", i,
                          i + 1 < stages ? fused_best_swizzle(spec, shape, i) : 0));
         }
@@ -281,7 +285,7 @@ out:
     return st;
 }
 
-size_t fused_twiddle_count(const struct channelise_spec *spec, const struct fused_shape *shape)
+size_t fused_twiddle_count(const struct channelise_spec *spec, const struct channelise_shape *shape)
 {
     return (size_t)spec->channels * (fused_stages_of(shape) - 1 + !spec->is_complex);
 }
@@ -294,7 +298,8 @@ static void fused_put_twiddle(double part, float *out)
     out[1] = (float)sin(angle);
 }
 
-void fused_twiddles(const struct channelise_spec *spec, const struct fused_shape *shape, float *out)
+void fused_twiddles(const struct channelise_spec *spec, const struct channelise_shape *shape,
+                    float *out)
 {
     uint32_t channels = spec->channels, done = 1;
     for (uint32_t stage = 0; stage + 1 < fused_stages_of(shape); stage++) {
@@ -313,8 +318,8 @@ void fused_twiddles(const struct channelise_spec *spec, const struct fused_shape
 }
 
 struct launch_size fused_size(const struct channelise_spec *spec, int mode,
-                              const struct fused_shape *shape, uint64_t spectra, uint32_t streams,
-                              uint64_t first)
+                              const struct channelise_shape *shape, uint64_t spectra,
+                              uint32_t streams, uint64_t first)
 {
     uint64_t run = mode == FUSED_GRAINS ? GRAIN : shape->batch;
     uint64_t before = mode == FUSED_GRAINS ? first % GRAIN : 0;

@@ -73,16 +73,15 @@ static status_t ppf_create_fused(ppf_t *bank)
     status_t st = STATUS_OK;
     static const enum program_source sources[] = {SOURCE_SAMPLES, SOURCE_BUTTERFLIES,
                                                   SOURCE_PPF_FUSED};
-    struct fused_shape shape = ppf_fused(&bank->choice.shape);
-    struct fused_limits limits = ppf_fused_limits(&bank->device->info);
+    const struct channelise_shape *shape = &bank->choice.shape;
     struct channelise_spec view = ppf_fused_spec(&bank->spec);
-    size_t count = fused_twiddle_count(&view, &shape);
+    size_t count = fused_twiddle_count(&view, shape);
     struct text options = {0};
     float *table = NULL;
     TRY(memory_zeroed(2 * count, sizeof *table, "twiddles", &table));
-    fused_twiddles(&view, &shape, table);
+    fused_twiddles(&view, shape, table);
     TRY(device_put(bank->device, table, 2 * count * sizeof *table, "twiddles", &bank->twiddles));
-    TRY(fused_options(&view, ppf_fused_mode(&bank->spec), &shape, &limits, &options));
+    TRY(fused_options(&view, ppf_fused_mode(&bank->spec), shape, &bank->device->info, &options));
     TRY(launch_build(bank->device, sources, 3, options.data, "ppf_fused", &bank->filter));
 out:
     free(table);
@@ -99,10 +98,9 @@ static status_t ppf_create_fir(ppf_t *bank)
     } kernels[] = {[KERNEL_SLIDE] = {SOURCE_FIR_SLIDE, "fir_slide"},
                    [KERNEL_CACHE] = {SOURCE_FIR_CACHE, "fir_cache"},
                    [KERNEL_LOCAL] = {SOURCE_FIR_LOCAL, "fir_local"}};
-    struct fir_shape shape = ppf_fir(&bank->choice.shape);
     enum program_source sources[] = {SOURCE_SAMPLES, kernels[bank->choice.shape.kernel].source};
     struct text options = {0};
-    TRY(fir_options(&bank->spec, &shape, &options));
+    TRY(fir_options(&bank->spec, &bank->choice.shape, &options));
     TRY(launch_build(bank->device, sources, 2, options.data,
                      kernels[bank->choice.shape.kernel].name, &bank->filter));
     if (!bank->spec.is_complex) {

@@ -1,5 +1,5 @@
-/* The whole filter bank of one problem, done in one chosen way, from device memory to device
- * memory: programs, kernels, tables, workspace. Everything is enqueued in `device->compute`. */
+/* The whole filter bank of one problem, in one shape, from device memory to device memory:
+ * programs, kernels, tables, workspace. Everything is enqueued in `device->compute`. */
 #ifndef VOLTMILL_COMPUTE_OPENCL_PPF_PPF_H
 #define VOLTMILL_COMPUTE_OPENCL_PPF_PPF_H
 
@@ -23,17 +23,13 @@ status_t ppf_begin(ppf_t *bank, uint64_t first_spectrum);
 /* Enqueues the next `spectra` spectra of `nstreams` streams.
  *
  *   in    samples of spectra + T - 1 raw spectra; stream s begins at byte s * in_stride (a multiple
- * of 16), its samples follow each other out   one buffer an output, as struct channelise_output
- * says; gets rows[i] rows */
+ *         of 16), its samples follow each other
+ *   out   one buffer an output, as struct channelise_output says; gets rows[i] rows */
 status_t ppf_run(ppf_t *bank, struct stopwatch *watch, cl_mem in, uint64_t in_stride,
                  uint32_t nstreams, uint64_t spectra, const cl_mem *out, uint64_t *rows);
 
 /* Shapes for a problem on this device, most promising first, at most `most`. */
 uint32_t ppf_choices(const struct device_info *info, const struct channelise_spec *spec,
                      struct channelise_shape *out, uint32_t most);
-
-/* The kernels' own parts of a shape. */
-struct fused_shape ppf_fused(const struct channelise_shape *shape);
-struct fir_shape ppf_fir(const struct channelise_shape *shape);
 
 #endif

@@ -13,42 +13,6 @@ enum {
     MOST_CHOICES = 2 * MOST_SHAPES /* of both */
 };
 
-struct fused_shape ppf_fused(const struct channelise_shape *s)
-{
-    return (struct fused_shape){.values = s->values,
-                                .batch = s->batch,
-                                .teams = s->teams,
-                                .radix = {s->radix[0], s->radix[1], s->radix[2], s->radix[3]},
-                                .buffers = s->buffers,
-                                .split = s->split,
-                                .padded = s->padded,
-                                .streaming = s->streaming};
-}
-
-static struct channelise_shape choices_of_fused(const struct fused_shape *s)
-{
-    return (struct channelise_shape){.kernel = KERNEL_FUSED,
-                                     .values = s->values,
-                                     .batch = s->batch,
-                                     .teams = s->teams,
-                                     .radix = {s->radix[0], s->radix[1], s->radix[2], s->radix[3]},
-                                     .buffers = s->buffers,
-                                     .split = s->split,
-                                     .padded = s->padded,
-                                     .streaming = s->streaming};
-}
-
-struct fir_shape ppf_fir(const struct channelise_shape *s)
-{
-    return (struct fir_shape){s->kernel, s->width, s->run, s->vector};
-}
-
-static struct channelise_shape choices_of_fir(const struct fir_shape *s, enum fft_kind fft)
-{
-    return (struct channelise_shape){
-        .kernel = s->kernel, .fft = fft, .width = s->width, .run = s->run, .vector = s->vector};
-}
-
 enum detect_kind ppf_kind(const struct channelise_output *output)
 {
     return output->quantity == QUANTITY_SPECTRA ? DETECT_SPECTRA
@@ -71,36 +35,19 @@ struct channelise_spec ppf_fused_spec(const struct channelise_spec *spec)
     return view;
 }
 
-struct fused_limits ppf_fused_limits(const struct device_info *info)
-{
-    return (struct fused_limits){.local_bytes = info->local_bytes,
-                                 .group_size = info->group_size,
-                                 .units = info->units,
-                                 .is_nvidia = info->is_nvidia};
-}
-
-static struct fir_limits choices_fir_limits(const struct device_info *info)
-{
-    return (struct fir_limits){
-        .local_bytes = info->local_bytes, .group_size = info->group_size, .units = info->units};
-}
-
 static uint32_t choices_add_fused(const struct device_info *info,
                                   const struct channelise_spec *spec, struct channelise_shape *out,
                                   uint32_t most)
 {
-    struct fused_shape shapes[MOST_SHAPES];
-    struct fused_limits limits = ppf_fused_limits(info);
     struct channelise_spec view = ppf_fused_spec(spec);
-    uint32_t count = fused_shapes(&view, ppf_fused_mode(spec), &limits, shapes, MOST_SHAPES);
-    count = count < most ? count : most;
+    uint32_t count =
+        fused_shapes(&view, ppf_fused_mode(spec), info, out, (uint32_t)min_u64(most, MOST_SHAPES));
     for (uint32_t i = 0; i < count; i++) {
         /* A processor has few registers, and builds large kernels slowly. */
         enum { CPU_BATCH = 2 };
-        if (!info->is_gpu && shapes[i].batch > CPU_BATCH) {
-            shapes[i].batch = CPU_BATCH;
+        if (!info->is_gpu && out[i].batch > CPU_BATCH) {
+            out[i].batch = CPU_BATCH;
         }
-        out[i] = choices_of_fused(&shapes[i]);
     }
     return count;
 }
@@ -115,12 +62,10 @@ static enum fft_kind choices_settle_fft(const struct channelise_spec *spec)
 static uint32_t choices_add_fir(const struct device_info *info, const struct channelise_spec *spec,
                                 struct channelise_shape *out, uint32_t most)
 {
-    struct fir_shape shapes[MOST_SHAPES];
-    struct fir_limits limits = choices_fir_limits(info);
-    uint32_t count = fir_shapes(spec, spec->kernel, &limits, shapes, MOST_SHAPES);
-    uint32_t added = 0;
-    for (uint32_t i = 0; i < count && added < most; i++) {
-        out[added++] = choices_of_fir(&shapes[i], choices_settle_fft(spec));
+    uint32_t added =
+        fir_shapes(spec, spec->kernel, info, out, (uint32_t)min_u64(most, MOST_SHAPES));
+    for (uint32_t i = 0; i < added; i++) {
+        out[i].fft = choices_settle_fft(spec);
     }
     /* The other library is tried with the first shape. */
     if (spec->fft == FFT_AUTO && added > 0 && added < most && fft_can(FFT_CLFFT, spec->channels)) {
@@ -160,12 +105,12 @@ static uint32_t choices_put(struct channelise_shape *list, uint32_t count, uint3
 }
 
 static uint64_t choices_count_fused(const struct channelise_spec *view, int mode,
-                                    const struct fused_limits *limits)
+                                    const struct device_info *info)
 {
-    struct fused_shape shape;
+    struct channelise_shape shape;
     uint64_t count = 0;
     int fits = 0;
-    for (uint64_t i = 0; fused_number(view, mode, limits, i, &shape, &fits); i++) {
+    for (uint64_t i = 0; fused_number(view, mode, info, i, &shape, &fits); i++) {
         count += (uint64_t)fits;
     }
     return count;
@@ -177,26 +122,25 @@ static status_t choices_list_all(const struct device_info *info, const struct ch
 {
     status_t st = STATUS_OK;
     enum { MOST_FIR = 512 };
-    const struct fused_limits limits = ppf_fused_limits(info);
-    const struct fir_limits firs = choices_fir_limits(info);
     const struct channelise_spec view = ppf_fused_spec(spec);
     const int mode = ppf_fused_mode(spec);
     const int has_fused = spec->kernel == KERNEL_AUTO || spec->kernel == KERNEL_FUSED;
-    struct fir_shape fir[MOST_FIR];
-    struct fused_shape shape;
+    struct channelise_shape fir[MOST_FIR];
+    struct channelise_shape shape;
     struct channelise_shape *list = NULL;
     int fits = 0;
-    uint64_t most = MOST_CHOICES + MOST_FIR + choices_count_fused(&view, mode, &limits);
+    uint64_t most = MOST_CHOICES + MOST_FIR + choices_count_fused(&view, mode, info);
     TRY(memory_zeroed(most, sizeof *list, "shapes", &list));
     uint32_t known = ppf_choices(info, spec, list, MOST_CHOICES);
     uint32_t n = known;
-    for (uint64_t i = 0; has_fused && fused_number(&view, mode, &limits, i, &shape, &fits); i++) {
-        n = fits ? choices_put(list, n, known, choices_of_fused(&shape)) : n;
+    for (uint64_t i = 0; has_fused && fused_number(&view, mode, info, i, &shape, &fits); i++) {
+        n = fits ? choices_put(list, n, known, shape) : n;
     }
     uint32_t nfir =
-        spec->kernel == KERNEL_FUSED ? 0 : fir_space(spec, spec->kernel, &firs, fir, MOST_FIR);
+        spec->kernel == KERNEL_FUSED ? 0 : fir_space(spec, spec->kernel, info, fir, MOST_FIR);
     for (uint32_t i = 0; i < nfir; i++) {
-        n = choices_put(list, n, known, choices_of_fir(&fir[i], choices_settle_fft(spec)));
+        fir[i].fft = choices_settle_fft(spec);
+        n = choices_put(list, n, known, fir[i]);
     }
     *out = list;
     *count = n;

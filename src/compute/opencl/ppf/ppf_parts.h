@@ -44,8 +44,6 @@ int ppf_fused_mode(const struct channelise_spec *spec);
 /* The fused kernel's view of the problem: for several products it makes all channels. */
 struct channelise_spec ppf_fused_spec(const struct channelise_spec *spec);
 
-struct fused_limits ppf_fused_limits(const struct device_info *info);
-
 /* How output `output` leaves the last step. */
 enum detect_kind ppf_kind(const struct channelise_output *output);
 

@@ -31,10 +31,9 @@ struct block {
 
 static status_t ppf_run_fused(ppf_t *bank, const struct block *block, cl_mem to, uint64_t integrate)
 {
-    struct fused_shape shape = ppf_fused(&bank->choice.shape);
     struct channelise_spec view = ppf_fused_spec(&bank->spec);
-    struct launch_size size = fused_size(&view, ppf_fused_mode(&bank->spec), &shape, block->spectra,
-                                         block->nstreams, bank->next);
+    struct launch_size size = fused_size(&view, ppf_fused_mode(&bank->spec), &bank->choice.shape,
+                                         block->spectra, block->nstreams, bank->next);
     return LAUNCH(bank->device, bank->filter, size, block->watch, STEP_FILTER, ARGUMENT(block->in),
                   ARGUMENT_ULONG(block->in_stride), ARGUMENT(bank->coeff), ARGUMENT(bank->twiddles),
                   ARGUMENT(to), ARGUMENT_ULONG(block->spectra), ARGUMENT_UINT(block->nstreams),
@@ -46,8 +45,7 @@ static status_t ppf_run_fir(ppf_t *bank, const struct block *block, cl_mem to, u
                             uint64_t count)
 {
     status_t st = STATUS_OK;
-    struct fir_shape shape = ppf_fir(&bank->choice.shape);
-    struct launch_size size = fir_size(&bank->spec, &shape, count, block->nstreams);
+    struct launch_size size = fir_size(&bank->spec, &bank->choice.shape, count, block->nstreams);
     TRY(LAUNCH(bank->device, bank->filter, size, block->watch, STEP_FILTER, ARGUMENT(block->in),
                ARGUMENT_ULONG(block->in_stride), ARGUMENT(bank->coeff), ARGUMENT(to),
                ARGUMENT_ULONG(from), ARGUMENT_ULONG(count), ARGUMENT_UINT(block->nstreams)));
