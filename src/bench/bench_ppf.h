@@ -3,7 +3,7 @@
 #ifndef VOLTMILL_BENCH_BENCH_PPF_H
 #define VOLTMILL_BENCH_BENCH_PPF_H
 
-#include "compute/backend.h"
+#include "compute/channelise.h"
 
 struct bench_case {
     uint32_t channels, taps, streams;

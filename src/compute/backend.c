@@ -62,26 +62,26 @@ const struct backend_abilities *backend_abilities(enum backend_kind kind)
 status_t channelise_words(const struct channelise_choice *choice, struct text *out)
 {
     const struct backend_ops *ops = backend_ops_of(choice->backend);
-    return ops && ops->channelise_words ? ops->channelise_words(choice, out)
-                                        : text_add(out, "%s", "");
+    return ops && ops->channelise->words ? ops->channelise->words(choice, out)
+                                         : text_add(out, "%s", "");
 }
 
 const char *channelise_simd(const struct channelise_choice *choice)
 {
     const struct backend_ops *ops = backend_ops_of(choice->backend);
-    return ops && ops->channelise_simd ? ops->channelise_simd(choice) : "";
+    return ops && ops->channelise->simd ? ops->channelise->simd(choice) : "";
 }
 
 uint64_t channelise_bytes(enum backend_kind kind, const struct channelise_spec *spec)
 {
     const struct backend_ops *ops = backend_ops_of(kind);
-    return ops ? ops->channelise_bytes(spec) : 0;
+    return ops ? ops->channelise->bytes(spec) : 0;
 }
 
 uint64_t channelise_device_bytes(enum backend_kind kind, const struct channelise_spec *spec)
 {
     const struct backend_ops *ops = backend_ops_of(kind);
-    return ops && ops->channelise_device_bytes ? ops->channelise_device_bytes(spec) : 0;
+    return ops && ops->channelise->device_bytes ? ops->channelise->device_bytes(spec) : 0;
 }
 
 uint64_t dedisperse_bytes(enum backend_kind kind, const struct dedisperse_spec *spec)

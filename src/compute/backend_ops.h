@@ -1,8 +1,9 @@
-/* The typed table that a backend fills: one entry per operation of backend.h, same contracts. */
+/* The typed tables that a backend fills: an entry for each operation of its headers, with the same
+ * contract. */
 #ifndef VOLTMILL_COMPUTE_BACKEND_OPS_H
 #define VOLTMILL_COMPUTE_BACKEND_OPS_H
 
-#include "compute/backend.h"
+#include "compute/channelise.h"
 #include "compute/dedisperse.h"
 #include "compute/resident_rows.h"
 
@@ -16,7 +17,7 @@ struct buffer {
 };
 
 struct channelise {
-    const struct backend_ops *ops;
+    const struct channelise_ops *ops;
     struct channelise_spec spec;
 };
 
@@ -31,6 +32,27 @@ struct resident_rows {
 
 struct fft_baseline {
     const struct fft_baseline_ops *ops;
+};
+
+struct channelise_ops {
+    status_t (*create)(backend_t *backend, const struct channelise_spec *spec, channelise_t **out);
+    void (*destroy)(channelise_t *channelise);
+    uint64_t (*bytes)(const struct channelise_spec *spec);
+    void (*begin)(channelise_t *channelise, uint64_t first_spectrum);
+    status_t (*run)(channelise_t *channelise, buffer_t *in, const struct channelise_input *input,
+                    uint32_t nstreams, uint64_t spectra, uint64_t counted, buffer_t *const *out,
+                    uint64_t *rows);
+    /* NULL: zeros; none; no choice; no words; none; no candidates; the backend's name. */
+    status_t (*times)(channelise_t *channelise, double seconds[CHANNELISE_STEPS]);
+    uint64_t (*device_bytes)(const struct channelise_spec *spec);
+    status_t (*choose)(backend_t *backend, const struct channelise_spec *spec,
+                       struct channelise_choice *out);
+    status_t (*words)(const struct channelise_choice *choice, struct text *out);
+    const char *(*simd)(const struct channelise_choice *choice);
+    status_t (*candidates)(backend_t *backend, const struct channelise_spec *spec,
+                           enum channelise_space space, struct channelise_shape **out,
+                           uint32_t *count);
+    status_t (*identity)(const backend_t *backend, struct text *out);
 };
 
 struct dedisperse_ops {
@@ -76,6 +98,7 @@ struct fft_baseline_ops {
 struct backend_ops {
     enum backend_kind kind;
     struct backend_abilities abilities;
+    const struct channelise_ops *channelise;
     const struct dedisperse_ops *dedisperse;
     const struct resident_rows_ops *resident_rows; /* NULL: keeps none */
     const struct fft_baseline_ops *fft_baseline;   /* NULL: has none */
@@ -90,27 +113,6 @@ struct backend_ops {
     status_t (*buffer_get)(buffer_t *buffer, void **out);
     int (*buffer_lend)(buffer_t *in, const void *data); /* NULL: cannot */
     status_t (*buffer_missing)(buffer_t *in, uint64_t *out);
-    status_t (*channelise_choose)(backend_t *backend, const struct channelise_spec *spec,
-                                  struct channelise_choice *out); /* NULL: there is none */
-    status_t (*channelise_words)(const struct channelise_choice *choice, struct text *out);
-    const char *(*channelise_simd)(const struct channelise_choice *choice); /* NULL: none */
-    status_t (*channelise_candidates)(backend_t *backend, const struct channelise_spec *spec,
-                                      enum channelise_space space, struct channelise_shape **out,
-                                      uint32_t *count); /* NULL: none */
-    status_t (*channelise_identity)(const backend_t *backend,
-                                    struct text *out); /* NULL: its name */
-    status_t (*channelise_create)(backend_t *backend, const struct channelise_spec *spec,
-                                  channelise_t **out);
-    void (*channelise_destroy)(channelise_t *channelise);
-    uint64_t (*channelise_bytes)(const struct channelise_spec *spec);
-    uint64_t (*channelise_device_bytes)(const struct channelise_spec *spec); /* may be NULL */
-    void (*channelise_begin)(channelise_t *channelise, uint64_t first_spectrum);
-    status_t (*channelise_run)(channelise_t *channelise, buffer_t *in,
-                               const struct channelise_input *input, uint32_t nstreams,
-                               uint64_t spectra, uint64_t counted, buffer_t *const *out,
-                               uint64_t *rows);
-    /* NULL: zeros. */
-    status_t (*channelise_times)(channelise_t *channelise, double seconds[CHANNELISE_STEPS]);
     status_t (*measure)(backend_t *backend, struct backend_rates *out);
 };
 

@@ -23,11 +23,11 @@ uint64_t dumps_finished(uint64_t first, uint64_t count, uint64_t integrate)
 status_t channelise_choose(backend_t *backend, const struct channelise_spec *spec,
                            struct channelise_choice *out)
 {
-    if (!backend->ops->channelise_choose) {
+    if (!backend->ops->channelise->choose) {
         *out = (struct channelise_choice){.backend = BACKEND_AUTO};
         return STATUS_OK;
     }
-    return backend->ops->channelise_choose(backend, spec, out);
+    return backend->ops->channelise->choose(backend, spec, out);
 }
 
 status_t channelise_candidates(backend_t *backend, const struct channelise_spec *spec,
@@ -36,15 +36,15 @@ status_t channelise_candidates(backend_t *backend, const struct channelise_spec 
 {
     *out = NULL;
     *count = 0;
-    return backend->ops->channelise_candidates
-               ? backend->ops->channelise_candidates(backend, spec, space, out, count)
+    return backend->ops->channelise->candidates
+               ? backend->ops->channelise->candidates(backend, spec, space, out, count)
                : STATUS_OK;
 }
 
 status_t channelise_identity(const backend_t *backend, struct text *out)
 {
-    return backend->ops->channelise_identity
-               ? backend->ops->channelise_identity(backend, out)
+    return backend->ops->channelise->identity
+               ? backend->ops->channelise->identity(backend, out)
                : text_add(out, "%s", backend_name(backend->ops->kind));
 }
 
@@ -52,8 +52,8 @@ status_t channelise_create(backend_t *backend, const struct channelise_spec *spe
                            channelise_t **out)
 {
     status_t st = STATUS_OK;
-    TRY(backend->ops->channelise_create(backend, spec, out));
-    (*out)->ops = backend->ops;
+    TRY(backend->ops->channelise->create(backend, spec, out));
+    (*out)->ops = backend->ops->channelise;
 out:
     return st;
 }
@@ -61,29 +61,26 @@ out:
 void channelise_destroy(channelise_t *channelise)
 {
     if (channelise) {
-        channelise->ops->channelise_destroy(channelise);
+        channelise->ops->destroy(channelise);
     }
 }
 
 void channelise_begin(channelise_t *channelise, uint64_t first_spectrum)
 {
-    channelise->ops->channelise_begin(channelise, first_spectrum);
+    channelise->ops->begin(channelise, first_spectrum);
 }
 
 status_t channelise_run(channelise_t *channelise, buffer_t *in,
                         const struct channelise_input *input, uint32_t nstreams, uint64_t spectra,
                         uint64_t counted, buffer_t *const *out, uint64_t *rows)
 {
-    return channelise->ops->channelise_run(channelise, in, input, nstreams, spectra, counted, out,
-                                           rows);
+    return channelise->ops->run(channelise, in, input, nstreams, spectra, counted, out, rows);
 }
 
 status_t channelise_times(channelise_t *channelise, double seconds[CHANNELISE_STEPS])
 {
     memset(seconds, 0, CHANNELISE_STEPS * sizeof *seconds);
-    return channelise->ops->channelise_times
-               ? channelise->ops->channelise_times(channelise, seconds)
-               : STATUS_OK;
+    return channelise->ops->times ? channelise->ops->times(channelise, seconds) : STATUS_OK;
 }
 
 status_t fft_baseline_create(backend_t *backend, const struct channelise_spec *spec,

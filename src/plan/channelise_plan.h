@@ -6,7 +6,7 @@
 
 #include "archive/archive.h"
 #include "archive/read/reader.h"
-#include "compute/backend.h"
+#include "compute/channelise.h"
 #include "dsp/overlap.h"
 #include "job/job.h"
 #include "plan/chunk.h"

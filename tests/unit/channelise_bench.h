@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "compute/agreement.h"
-#include "compute/backend.h"
+#include "compute/channelise.h"
 #include "dsp/prototype.h"
 
 #include <complex.h>

@@ -27,6 +27,7 @@ int cpu_buffer_lend(buffer_t *in, const void *data);
 status_t cpu_buffer_missing(buffer_t *in, uint64_t *out);
 /* Processor, instruction set, version: what the speed of a configuration depends on. */
 status_t cpu_identity(const backend_t *backend, struct text *out);
+extern const struct channelise_ops cpu_channelise;
 extern const struct dedisperse_ops cpu_dedisperse;
 extern const struct fft_baseline_ops cpu_fft_baseline;
 
@@ -39,22 +40,5 @@ status_t cpu_pool(struct cpu_backend *backend, uint32_t threads, pool_t **out);
 
 /* Says that this block is the last that works on a buffer. */
 void cpu_buffer_mark(buffer_t *buffer, pool_t *pool, uint64_t block);
-
-status_t cpu_channelise_choose(backend_t *backend, const struct channelise_spec *spec,
-                               struct channelise_choice *out);
-status_t cpu_channelise_candidates(backend_t *backend, const struct channelise_spec *spec,
-                                   enum channelise_space space, struct channelise_shape **out,
-                                   uint32_t *count);
-status_t cpu_channelise_words(const struct channelise_choice *choice, struct text *out);
-const char *cpu_channelise_simd(const struct channelise_choice *choice);
-status_t cpu_channelise_create(backend_t *backend, const struct channelise_spec *spec,
-                               channelise_t **out);
-void cpu_channelise_destroy(channelise_t *channelise);
-uint64_t cpu_channelise_bytes(const struct channelise_spec *spec);
-void cpu_channelise_begin(channelise_t *channelise, uint64_t first_spectrum);
-status_t cpu_channelise_run(channelise_t *channelise, buffer_t *in,
-                            const struct channelise_input *input, uint32_t nstreams,
-                            uint64_t spectra, uint64_t counted, buffer_t *const *out,
-                            uint64_t *rows);
 
 #endif

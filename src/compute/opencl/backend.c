@@ -1,7 +1,6 @@
 /* The OpenCL backend: opening a device, and the table. */
 #include "base/memory.h"
 #include "compute/opencl/opencl.h"
-#include "compute/opencl/ppf/ppf.h"
 
 #include <stdlib.h>
 
@@ -54,25 +53,6 @@ static int backend_forget_full(backend_t *backend)
     int full = opencl->device->is_full;
     opencl->device->is_full = 0;
     return full;
-}
-
-static status_t backend_words(const struct channelise_choice *choice, struct text *out)
-{
-    status_t st = STATUS_OK;
-    const struct channelise_shape *s = &choice->shape;
-    if (s->kernel == KERNEL_FUSED) {
-        TRY(text_add(out, "fused (%u values, %u spectra an item, radices", s->values, s->batch));
-        for (uint32_t i = 0; i < CHANNELISE_STAGES && s->radix[i] > 1; i++) {
-            TRY(text_add(out, " %u", s->radix[i]));
-        }
-        TRY(text_add(out, ")"));
-    } else {
-        TRY(text_add(out, "%s (%u wide, %u spectra, %u columns an item) + %s",
-                     kernel_name((enum kernel_kind)s->kernel), s->width, s->run, s->vector,
-                     fft_name((enum fft_kind)s->fft)));
-    }
-out:
-    return st;
 }
 
 /* Best of several copies of `bytes` through a queue: seconds by the device's clock. */
@@ -134,6 +114,7 @@ const struct backend_ops opencl_ops = {
                   .keeps_rows = 1,
                   .slots = 5}, /* one is read, one comes, one is worked on, one goes, one is
                                   written */
+    .channelise = &opencl_channelise,
     .dedisperse = &opencl_dedisperse,
     .resident_rows = &opencl_resident_rows,
     .open = backend_open_opencl,
@@ -144,15 +125,4 @@ const struct backend_ops opencl_ops = {
     .buffer_destroy = opencl_buffer_destroy,
     .buffer_get = opencl_buffer_get,
     .buffer_missing = opencl_buffer_missing,
-    .channelise_choose = opencl_channelise_choose,
-    .channelise_candidates = opencl_channelise_candidates,
-    .channelise_identity = opencl_channelise_identity,
-    .channelise_words = backend_words,
-    .channelise_create = opencl_channelise_create,
-    .channelise_destroy = opencl_channelise_destroy,
-    .channelise_bytes = opencl_channelise_bytes,
-    .channelise_device_bytes = opencl_channelise_device_bytes,
-    .channelise_begin = opencl_channelise_begin,
-    .channelise_run = opencl_channelise_run,
-    .channelise_times = opencl_channelise_times,
     .measure = backend_measure_copies};

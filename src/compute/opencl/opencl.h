@@ -42,26 +42,16 @@ status_t opencl_block_begin(struct opencl_buffer *in, uint64_t bytes, buffer_t *
 status_t opencl_block_end(struct opencl_buffer *in, buffer_t *const *out, const uint64_t *bytes,
                           uint32_t nout, struct stopwatch *watch);
 
-/* The stage (channelise.c) and what it can choose from (ppf_choices.c). */
+/* What the filter bank can choose from: ppf/ppf_choices.c. */
 status_t opencl_channelise_choose(backend_t *backend, const struct channelise_spec *spec,
                                   struct channelise_choice *out);
 status_t opencl_channelise_candidates(backend_t *backend, const struct channelise_spec *spec,
                                       enum channelise_space space, struct channelise_shape **out,
                                       uint32_t *count);
 status_t opencl_channelise_identity(const backend_t *backend, struct text *out);
-status_t opencl_channelise_create(backend_t *backend, const struct channelise_spec *spec,
-                                  channelise_t **out);
-void opencl_channelise_destroy(channelise_t *channelise);
-uint64_t opencl_channelise_bytes(const struct channelise_spec *spec);
-uint64_t opencl_channelise_device_bytes(const struct channelise_spec *spec);
-void opencl_channelise_begin(channelise_t *channelise, uint64_t first_spectrum);
-status_t opencl_channelise_run(channelise_t *channelise, buffer_t *in,
-                               const struct channelise_input *input, uint32_t nstreams,
-                               uint64_t spectra, uint64_t counted, buffer_t *const *out,
-                               uint64_t *rows);
-status_t opencl_channelise_times(channelise_t *channelise, double seconds[CHANNELISE_STEPS]);
 
-/* Other parts of the table: dedisperse/, resident_rows.c. */
+/* The stages: ppf/channelise.c, dedisperse/dedisperse.c, resident_rows.c. */
+extern const struct channelise_ops opencl_channelise;
 extern const struct dedisperse_ops opencl_dedisperse;
 extern const struct resident_rows_ops opencl_resident_rows;
 

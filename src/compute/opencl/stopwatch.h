@@ -2,7 +2,7 @@
 #ifndef VOLTMILL_COMPUTE_OPENCL_STOPWATCH_H
 #define VOLTMILL_COMPUTE_OPENCL_STOPWATCH_H
 
-#include "compute/backend.h"
+#include "compute/channelise.h"
 #include "compute/opencl/device.h"
 
 /* Start from {0}; is_on says whether anything is kept. */

@@ -245,8 +245,15 @@ out:
     return st;
 }
 
+static const struct channelise_ops reference_channelise = {.create = reference_create,
+                                                           .destroy = reference_destroy,
+                                                           .bytes = reference_needed_bytes,
+                                                           .begin = reference_begin,
+                                                           .run = reference_run};
+
 const struct backend_ops reference_ops = {.kind = BACKEND_REFERENCE,
                                           .abilities = {.is_reference = 1, .slots = 1},
+                                          .channelise = &reference_channelise,
                                           .dedisperse = &reference_dedisperse,
                                           .open = reference_open,
                                           .close = reference_close,
@@ -254,9 +261,4 @@ const struct backend_ops reference_ops = {.kind = BACKEND_REFERENCE,
                                           .buffer_destroy = host_buffer_destroy,
                                           .buffer_get = host_buffer_get,
                                           .buffer_missing = host_buffer_missing,
-                                          .channelise_create = reference_create,
-                                          .channelise_destroy = reference_destroy,
-                                          .channelise_bytes = reference_needed_bytes,
-                                          .channelise_begin = reference_begin,
-                                          .channelise_run = reference_run,
                                           .measure = host_measure};

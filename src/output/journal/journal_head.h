@@ -3,7 +3,7 @@
 #ifndef VOLTMILL_OUTPUT_JOURNAL_JOURNAL_HEAD_H
 #define VOLTMILL_OUTPUT_JOURNAL_JOURNAL_HEAD_H
 
-#include "compute/backend.h"
+#include "compute/channelise.h"
 #include "io/pack.h"
 #include "output/output_spec.h"
 #include "plan/chunk.h"

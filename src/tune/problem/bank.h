@@ -4,7 +4,7 @@
 #define VOLTMILL_TUNE_PROBLEM_BANK_H
 
 #include "compute/agreement.h"
-#include "compute/backend.h"
+#include "compute/channelise.h"
 #include "tune/trial.h"
 
 enum { BANK_SLOTS = 8 };

@@ -2,6 +2,7 @@
 #ifndef VOLTMILL_TUNE_PROBLEM_PROBLEMS_H
 #define VOLTMILL_TUNE_PROBLEM_PROBLEMS_H
 
+#include "compute/channelise.h"
 #include "compute/dedisperse.h"
 #include "tune/problem.h"
 

@@ -82,8 +82,8 @@ static const struct cpu_kernels *channelise_kernels(const struct channelise_choi
 }
 
 /* Which kernels, and FFTW's plan. */
-status_t cpu_channelise_choose(backend_t *backend, const struct channelise_spec *spec,
-                               struct channelise_choice *out)
+static status_t cpu_channelise_choose(backend_t *backend, const struct channelise_spec *spec,
+                                      struct channelise_choice *out)
 {
     status_t st = STATUS_OK;
     struct cpu_fft_shape shape = cpu_fft_shape(channelise_samples(spec), spec->is_complex);
@@ -101,13 +101,13 @@ out:
     return st;
 }
 
-const char *cpu_channelise_simd(const struct channelise_choice *choice)
+static const char *cpu_channelise_simd(const struct channelise_choice *choice)
 {
     const struct cpu_kernels *kernels = channelise_kernels(choice);
     return kernels ? kernels->name : "?";
 }
 
-status_t cpu_channelise_words(const struct channelise_choice *choice, struct text *out)
+static status_t cpu_channelise_words(const struct channelise_choice *choice, struct text *out)
 {
     status_t st = STATUS_OK;
     TRY(text_add(out, "%s, ", cpu_channelise_simd(choice)));
@@ -130,9 +130,9 @@ static void channelise_set_sizes(struct cpu *cpu, const struct channelise_spec *
 }
 
 /* Vectors not wider than all ranks have; no more spectra in one go than memory was planned for. */
-status_t cpu_channelise_candidates(backend_t *backend, const struct channelise_spec *spec,
-                                   enum channelise_space space, struct channelise_shape **out,
-                                   uint32_t *count)
+static status_t cpu_channelise_candidates(backend_t *backend, const struct channelise_spec *spec,
+                                          enum channelise_space space,
+                                          struct channelise_shape **out, uint32_t *count)
 {
     status_t st = STATUS_OK;
     struct channelise_shape *list = NULL;
@@ -189,7 +189,7 @@ static void channelise_settle(const struct cpu *cpu)
     }
 }
 
-void cpu_channelise_destroy(channelise_t *channelise)
+static void cpu_channelise_destroy(channelise_t *channelise)
 {
     struct cpu *cpu = (struct cpu *)channelise;
     channelise_settle(cpu);
@@ -245,8 +245,8 @@ out:
     return st;
 }
 
-status_t cpu_channelise_create(backend_t *backend, const struct channelise_spec *spec,
-                               channelise_t **out)
+static status_t cpu_channelise_create(backend_t *backend, const struct channelise_spec *spec,
+                                      channelise_t **out)
 {
     status_t st = STATUS_OK;
     struct cpu *cpu = NULL;
@@ -276,7 +276,7 @@ out:
     return st;
 }
 
-uint64_t cpu_channelise_bytes(const struct channelise_spec *spec)
+static uint64_t cpu_channelise_bytes(const struct channelise_spec *spec)
 {
     struct cpu cpu = {0};
     size_t floats[3];
@@ -299,7 +299,7 @@ uint64_t cpu_channelise_bytes(const struct channelise_spec *spec)
     return bytes;
 }
 
-void cpu_channelise_begin(channelise_t *channelise, uint64_t first_spectrum)
+static void cpu_channelise_begin(channelise_t *channelise, uint64_t first_spectrum)
 {
     struct cpu *cpu = (struct cpu *)channelise;
     cpu->next = first_spectrum;
@@ -548,10 +548,10 @@ out:
     return st;
 }
 
-status_t cpu_channelise_run(channelise_t *channelise, buffer_t *in,
-                            const struct channelise_input *input, uint32_t nstreams,
-                            uint64_t spectra, uint64_t counted, buffer_t *const *out,
-                            uint64_t *rows)
+static status_t cpu_channelise_run(channelise_t *channelise, buffer_t *in,
+                                   const struct channelise_input *input, uint32_t nstreams,
+                                   uint64_t spectra, uint64_t counted, buffer_t *const *out,
+                                   uint64_t *rows)
 {
     status_t st = STATUS_OK;
     struct cpu *cpu = (struct cpu *)channelise;
@@ -585,3 +585,14 @@ status_t cpu_channelise_run(channelise_t *channelise, buffer_t *in,
 out:
     return st;
 }
+
+const struct channelise_ops cpu_channelise = {.create = cpu_channelise_create,
+                                              .destroy = cpu_channelise_destroy,
+                                              .bytes = cpu_channelise_bytes,
+                                              .begin = cpu_channelise_begin,
+                                              .run = cpu_channelise_run,
+                                              .choose = cpu_channelise_choose,
+                                              .words = cpu_channelise_words,
+                                              .simd = cpu_channelise_simd,
+                                              .candidates = cpu_channelise_candidates,
+                                              .identity = cpu_identity};

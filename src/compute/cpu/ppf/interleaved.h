@@ -3,7 +3,7 @@
 #ifndef VOLTMILL_COMPUTE_CPU_PPF_INTERLEAVED_H
 #define VOLTMILL_COMPUTE_CPU_PPF_INTERLEAVED_H
 
-#include "compute/backend.h"
+#include "compute/channelise.h"
 
 /* How the streams of a block are worked off. */
 struct interleaved {

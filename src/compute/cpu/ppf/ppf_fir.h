@@ -5,6 +5,7 @@
 #ifndef VOLTMILL_COMPUTE_CPU_PPF_PPF_FIR_H
 #define VOLTMILL_COMPUTE_CPU_PPF_PPF_FIR_H
 
+#include "compute/channelise.h"
 #include "compute/cpu/ppf/kernels.h"
 
 typedef struct ppf_fir ppf_fir_t;

@@ -2,7 +2,7 @@
 #ifndef VOLTMILL_COMPUTE_CPU_PPF_SUMS_H
 #define VOLTMILL_COMPUTE_CPU_PPF_SUMS_H
 
-#include "compute/backend.h"
+#include "compute/channelise.h"
 
 typedef struct sums sums_t;
 

@@ -16,7 +16,7 @@ struct stage {
     status_t begun; /* of the chunk: told by the next run */
 };
 
-void opencl_channelise_destroy(channelise_t *channelise)
+static void opencl_channelise_destroy(channelise_t *channelise)
 {
     struct stage *stage = (struct stage *)channelise;
     clFinish(stage->opencl->device->compute);
@@ -26,8 +26,8 @@ void opencl_channelise_destroy(channelise_t *channelise)
     free(stage);
 }
 
-status_t opencl_channelise_create(backend_t *backend, const struct channelise_spec *spec,
-                                  channelise_t **out)
+static status_t opencl_channelise_create(backend_t *backend, const struct channelise_spec *spec,
+                                         channelise_t **out)
 {
     status_t st = STATUS_OK;
     struct stage *stage = NULL;
@@ -52,7 +52,7 @@ out:
     return st;
 }
 
-uint64_t opencl_channelise_bytes(const struct channelise_spec *spec)
+static uint64_t opencl_channelise_bytes(const struct channelise_spec *spec)
 {
     /* Coefficients as floats on their way to the device, tables, and what a driver and its compiler
      * take. */
@@ -61,12 +61,12 @@ uint64_t opencl_channelise_bytes(const struct channelise_spec *spec)
            (uint64_t)spec->channels * 4 * sizeof(float);
 }
 
-uint64_t opencl_channelise_device_bytes(const struct channelise_spec *spec)
+static uint64_t opencl_channelise_device_bytes(const struct channelise_spec *spec)
 {
     return deinterleave_bytes(spec) + ppf_bytes(spec);
 }
 
-void opencl_channelise_begin(channelise_t *channelise, uint64_t first_spectrum)
+static void opencl_channelise_begin(channelise_t *channelise, uint64_t first_spectrum)
 {
     struct stage *stage = (struct stage *)channelise;
     stage->begun = ppf_begin(stage->bank, first_spectrum);
@@ -80,10 +80,10 @@ static uint64_t channelise_row_bytes(const struct channelise_spec *spec, uint32_
     return rows * nstreams * spec->nchannels * parts * sizeof(float);
 }
 
-status_t opencl_channelise_run(channelise_t *channelise, buffer_t *in_buffer,
-                               const struct channelise_input *input, uint32_t nstreams,
-                               uint64_t spectra, uint64_t counted, buffer_t *const *out,
-                               uint64_t *rows)
+static status_t opencl_channelise_run(channelise_t *channelise, buffer_t *in_buffer,
+                                      const struct channelise_input *input, uint32_t nstreams,
+                                      uint64_t spectra, uint64_t counted, buffer_t *const *out,
+                                      uint64_t *rows)
 {
     status_t st = STATUS_OK;
     struct stage *stage = (struct stage *)channelise;
@@ -113,8 +113,39 @@ out:
     return st;
 }
 
-status_t opencl_channelise_times(channelise_t *channelise, double seconds[CHANNELISE_STEPS])
+static status_t opencl_channelise_times(channelise_t *channelise, double seconds[CHANNELISE_STEPS])
 {
     struct stage *stage = (struct stage *)channelise;
     return stopwatch_collect(&stage->watch, stage->opencl->device, seconds);
 }
+
+static status_t opencl_channelise_words(const struct channelise_choice *choice, struct text *out)
+{
+    status_t st = STATUS_OK;
+    const struct channelise_shape *s = &choice->shape;
+    if (s->kernel == KERNEL_FUSED) {
+        TRY(text_add(out, "fused (%u values, %u spectra an item, radices", s->values, s->batch));
+        for (uint32_t i = 0; i < CHANNELISE_STAGES && s->radix[i] > 1; i++) {
+            TRY(text_add(out, " %u", s->radix[i]));
+        }
+        TRY(text_add(out, ")"));
+    } else {
+        TRY(text_add(out, "%s (%u wide, %u spectra, %u columns an item) + %s",
+                     kernel_name((enum kernel_kind)s->kernel), s->width, s->run, s->vector,
+                     fft_name((enum fft_kind)s->fft)));
+    }
+out:
+    return st;
+}
+
+const struct channelise_ops opencl_channelise = {.create = opencl_channelise_create,
+                                                 .destroy = opencl_channelise_destroy,
+                                                 .bytes = opencl_channelise_bytes,
+                                                 .device_bytes = opencl_channelise_device_bytes,
+                                                 .begin = opencl_channelise_begin,
+                                                 .run = opencl_channelise_run,
+                                                 .times = opencl_channelise_times,
+                                                 .choose = opencl_channelise_choose,
+                                                 .words = opencl_channelise_words,
+                                                 .candidates = opencl_channelise_candidates,
+                                                 .identity = opencl_channelise_identity};

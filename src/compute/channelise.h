@@ -1,0 +1,175 @@
+/* The stage `channelise`: a polyphase filter bank, detection and integration. A chunk of work runs
+ * as channelise_begin(), then channelise_run() for one block of spectra after the other. */
+#ifndef VOLTMILL_COMPUTE_CHANNELISE_H
+#define VOLTMILL_COMPUTE_CHANNELISE_H
+
+#include "compute/backend.h"
+
+enum { MOST_OUTPUTS = 16 };
+
+/* What leaves the stage for one product.
+ *
+ *   QUANTITY_SPECTRA   float [spectra][streams][nchannels][2]   (re, im)
+ *   QUANTITY_POWER     float [dumps][streams][nchannels]        sum of |Y|^2 over `integrate`
+ * spectra
+ */
+struct channelise_output {
+    enum quantity quantity;
+    uint64_t integrate; /* spectra per dump; dump d sums spectra d * integrate .. + integrate - 1 */
+};
+
+enum { CHANNELISE_STAGES = 4 };
+
+/* What is tuned of a filter bank, as plain numbers, so that it can be stored, sent and searched; 0
+ * where a kernel has no such parameter. */
+struct channelise_shape {
+    uint32_t kernel, fft; /* enum kernel_kind, enum fft_kind */
+    /* CPU: backend_simd(); spectra that are filtered in one go, 0: as the cache suggests. */
+    uint32_t simd, rows;
+    /* OpenCL, the FIR kernels: work-items of a group, spectra of a work-item (for cache and local
+     * the paper's C_B and S_B), neighbouring columns of a work-item. */
+    uint32_t width, run, vector;
+    /* OpenCL, the fused kernel. */
+    uint32_t values;                   /* complex values of one spectrum that an item holds */
+    uint32_t batch;                    /* consecutive spectra that an item makes at once */
+    uint32_t teams;                    /* of a work-group */
+    uint32_t radix[CHANNELISE_STAGES]; /* of the stages, 1 behind the last; their product is C */
+    uint32_t buffers;                  /* spectra of a team in local memory at a time */
+    uint32_t split;                    /* parts go through local memory one after the other */
+    uint32_t padded;                   /* local memory is padded instead of swizzled */
+    uint32_t streaming;                /* spectra go past the caches (NVIDIA) */
+};
+
+/* How a filter bank is computed: settled on one rank for all, since other choices may round
+ * otherwise. */
+struct channelise_choice {
+    enum backend_kind backend; /* that made it; AUTO: not chosen yet */
+    struct channelise_shape shape;
+    char wisdom[4096]; /* a plan of FFTW; "": by its rule */
+};
+
+struct channelise_spec {
+    uint32_t channels; /* C, even */
+    uint32_t taps;     /* T */
+    int is_complex;    /* else real: P = 2C samples make a spectrum of C channels */
+    enum sample_format format;
+    struct nibbles nibbles; /* of SAMPLE_I4 */
+    int conjugate;          /* take the complex conjugate of every sample (sideband -1) */
+    int has_missing_value;  /* a stored number (either part, or the byte) that means "no sample" */
+    double missing_value;
+    const double
+        *coeff; /* double [T][P], oldest sample first, the order's shift folded in; copied */
+    uint32_t first_channel; /* the channels that are kept: nchannels from first_channel on */
+    uint32_t nchannels;
+    int is_interleaved;   /* samples of one stream do not lie side by side (for memory's sake) */
+    uint32_t nstreams;    /* most streams of a run */
+    uint64_t max_spectra; /* most spectra of a run */
+    uint32_t noutputs;
+    struct channelise_output outputs[MOST_OUTPUTS];
+    uint32_t threads;
+    enum kernel_kind kernel; /* what the user asks for; AUTO: the fastest */
+    enum fft_kind fft;
+    enum fft_planning planning;
+    uint64_t expected; /* spectra of all streams that the job will make: how much a plan is worth */
+    uint32_t simd;     /* the least backend_simd() of all who share the work; 0: my own */
+    struct channelise_choice choice; /* made by channelise_choose(); without it create() chooses */
+    int is_timed;                    /* keep the device's own times: for channelise_times() */
+};
+
+/* Samples of some streams as they lie in a buffer: byte offsets of sample 0 of each stream's real
+ * (or only) and imaginary part, and the distance of two samples in a row. Equal offsets for
+ * SAMPLE_I4. */
+struct channelise_input {
+    const size_t *re, *im;
+    size_t step;
+};
+
+typedef struct channelise channelise_t;
+
+/* Samples per raw spectrum, P. */
+size_t channelise_samples(const struct channelise_spec *spec);
+/* Raw spectra that so many spectra are made of (dsp/overlap.h). */
+uint64_t channelise_inputs(const struct channelise_spec *spec, uint64_t spectra);
+
+/* Completes the spec's choice by what belongs to it (a plan of FFTW); where none is made, takes the
+ * most promising one, by rule. Backends without a choice give AUTO. `out` may be the spec's own.
+ * Fails with USAGE (the kernel that is asked for cannot do the problem), DEVICE. */
+status_t channelise_choose(backend_t *backend, const struct channelise_spec *spec,
+                           struct channelise_choice *out);
+/* What of a choice rounds, in words: "fused (8 values, 5 spectra an item, radices 4 8 8 4)", "avx2,
+ * fftw-3.3.10 plan 1f2e3d4c"; "" when there was none. */
+status_t channelise_words(const struct channelise_choice *choice, struct text *out);
+/* The instruction set that a choice computes with, by the names of VOLTMILL_SIMD: "avx512"; "" on
+ * devices. */
+const char *channelise_simd(const struct channelise_choice *choice);
+
+/* Which shapes a tuner may try: all, or the few among which measuring settles what rules do not.
+ * Either way those that are known to be good come first. */
+enum channelise_space { SPACE_FEW, SPACE_ALL };
+/* free() returns them. None from backends without a choice. Fails with DEVICE (memory). */
+status_t channelise_candidates(backend_t *backend, const struct channelise_spec *spec,
+                               enum channelise_space space, struct channelise_shape **out,
+                               uint32_t *count);
+
+/* What the speed of choices depends on beside the problem: device, driver, sources. One line
+ * without tabs. */
+status_t channelise_identity(const backend_t *backend, struct text *out);
+
+/* Plans the stage. The spec's coefficients may be freed afterwards. Fails with DEVICE (memory). */
+status_t channelise_create(backend_t *backend, const struct channelise_spec *spec,
+                           channelise_t **out);
+void channelise_destroy(channelise_t *channelise);
+
+/* Bytes of host memory that the stage takes beside the buffers: a bound from above, for planning.
+ */
+uint64_t channelise_bytes(enum backend_kind kind, const struct channelise_spec *spec);
+/* Bytes of the device's own memory that it takes beside the buffers, about; 0: it has none. */
+uint64_t channelise_device_bytes(enum backend_kind kind, const struct channelise_spec *spec);
+
+/* Begins a chunk at this spectrum of the observation, a multiple of every output's `integrate`. */
+void channelise_begin(channelise_t *channelise, uint64_t first_spectrum);
+
+/* Filters, transforms and detects the next `spectra` spectra of `nstreams` streams.
+ *
+ *   in    samples of spectra + T - 1 raw spectra, as `input` says
+ *   out   one buffer an output, as struct channelise_output says; gets rows[i] rows
+ *
+ * A dump that a run leaves unfinished is carried into the next one of the same chunk; its rows come
+ * out when it is complete. Blocks inside of a chunk end at multiples of 16 spectra. Samples that
+ * are no numbers (NaN, infinite, the missing value) count as zero volts; those among the first
+ * `counted` raw spectra are counted (so that overlaps are not counted twice): buffer_missing().
+ * Results are a pure function of samples and spectrum number: neither blocks, chunks nor
+ * threads change a bit. May return before the work is done: buffer_get() waits.
+ * Fails with DEVICE.
+ * Adamek, Novotny, Armour 2016, A polyphase filter for many-core architectures, eqs. 1 and 2. */
+status_t channelise_run(channelise_t *channelise, buffer_t *in,
+                        const struct channelise_input *input, uint32_t nstreams, uint64_t spectra,
+                        uint64_t counted, buffer_t *const *out, uint64_t *rows);
+
+/* What a device does for a block. */
+enum channelise_step {
+    STEP_UPLOAD,
+    STEP_DEINTERLEAVE, /* missing samples found, too; of dedispersion: transposes */
+    STEP_FILTER,       /* FIR, or FIR and transform in one */
+    STEP_TRANSFORM,    /* a library's FFT */
+    STEP_DETECT,       /* power, sums, the channels that are kept */
+    STEP_DOWNLOAD,
+    CHANNELISE_STEPS
+};
+
+/* Seconds by the device's own clock that each step has taken since the last call. Waits. Zeros when
+ * the spec is not timed, and from backends without a device. Fails with DEVICE. */
+status_t channelise_times(channelise_t *channelise, double seconds[CHANNELISE_STEPS]);
+
+/* The transforms of a spec alone, from memory to memory on the spec's threads, as the library does
+ * them that the backend uses: what a filter bank is measured against. */
+typedef struct fft_baseline fft_baseline_t;
+/* Room for `spectra` spectra of one stream, or as many as say enough. Gives NULL from backends that
+ * have no such library on the host. Fails with DEVICE. */
+status_t fft_baseline_create(backend_t *backend, const struct channelise_spec *spec,
+                             uint64_t spectra, fft_baseline_t **out);
+void fft_baseline_destroy(fft_baseline_t *baseline);
+/* Seconds for one spectrum, of one run through all plans: the fastest counts. */
+double fft_baseline_time(fft_baseline_t *baseline);
+
+#endif
