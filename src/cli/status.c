@@ -45,20 +45,20 @@ static void status_print_journal(const journal_t *journal)
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
     char c[UNITS_TEXT];
-    uint64_t all = journal_chunks(journal);
-    uint64_t done = journal_done(journal);
+    uint64_t all = journal->chunks;
+    uint64_t done = journal->done;
     display_print("  %-13s %s of %s done, %s left (%.1f %%)\n", "chunks", units_count(done, a),
                   units_count(all, b), units_count(all - done, c),
                   100 * (double)done / (double)all);
     display_print("  %-13s %s bytes of records that are torn or damaged, and dropped\n", "bad",
-                  units_count(journal_dropped(journal), a));
-    if (journal_missing(journal) > 0) {
+                  units_count(journal->dropped, a));
+    if (journal->missing > 0) {
         display_print("  %-13s %s %s so far, taken as zero volts\n", "missing",
-                      units_count(journal_missing(journal), a),
-                      units_plural(journal_missing(journal), "sample", "samples"));
+                      units_count(journal->missing, a),
+                      units_plural(journal->missing, "sample", "samples"));
     }
-    display_print("  %-13s %s\n", "begun by", journal_head(journal)->program);
-    display_print("  %-13s %s\n", "computes", journal_head(journal)->arithmetic);
+    display_print("  %-13s %s\n", "begun by", journal->head.program);
+    display_print("  %-13s %s\n", "computes", journal->head.arithmetic);
 }
 
 static status_t status_print_unfinished(const struct product_files *find)

@@ -1,3 +1,4 @@
+/* Compares two origins line by line, and shows where they differ. */
 #include "output/origin.h"
 
 #include "base/memory.h"

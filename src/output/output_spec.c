@@ -1,3 +1,4 @@
+/* Puts together what a job, its input and its plan say of the products that are written. */
 #include "output/output_spec.h"
 
 #include "base/memory.h"
@@ -15,11 +16,11 @@ out:
     return st;
 }
 
-void output_spec_free(struct output_spec *making)
+void output_spec_free(struct output_spec *spec)
 {
-    inputs_free(&making->inputs);
-    free(making->items);
-    *making = (struct output_spec){0};
+    inputs_free(&spec->inputs);
+    free(spec->items);
+    *spec = (struct output_spec){0};
 }
 
 status_t output_spec_of_products(const struct job *job, const struct archive *archive,
@@ -38,26 +39,26 @@ out:
 }
 
 /* What a plan says of an item. */
-static void spec_plan_item(struct output_spec_item *item, const struct product_spec *spec,
+static void spec_plan_item(struct output_spec_item *item, const struct product_spec *product,
                            uint64_t row_bytes)
 {
-    item->spec = *spec;
-    item->rows = spec->rows;
+    item->spec = *product;
+    item->rows = product->rows;
     item->row_bytes = row_bytes;
-    item->time = product_time(spec);
+    item->time = product_time(product);
 }
 
-void output_spec_plan_products(struct output_spec *making, const struct channelise_plan *work)
+void output_spec_plan_products(struct output_spec *spec, const struct channelise_plan *work)
 {
     size_t coefficients = (size_t)work->samples_per_spectrum * work->channelise.taps;
-    for (uint32_t i = 0; i < making->count; i++) {
-        spec_plan_item(&making->items[i], &work->products[i].spec, work->products[i].row_bytes);
+    for (uint32_t i = 0; i < spec->count; i++) {
+        spec_plan_item(&spec->items[i], &work->products[i].spec, work->products[i].row_bytes);
     }
-    making->is_planned = 1;
-    making->chunking = work->chunking;
-    making->backend = work->backend;
-    making->choice = work->channelise.choice;
-    making->crc = crc_of(work->coeff, coefficients * sizeof *work->coeff);
+    spec->is_planned = 1;
+    spec->chunking = work->chunking;
+    spec->backend = work->backend;
+    spec->choice = work->channelise.choice;
+    spec->crc = crc_of(work->coeff, coefficients * sizeof *work->coeff);
 }
 
 status_t output_spec_of_series(const struct job *job, uint32_t number, const char *filterbank,
@@ -73,21 +74,21 @@ out:
     return st;
 }
 
-void output_spec_plan_series(struct output_spec *making, const struct dedisperse_plan *d)
+void output_spec_plan_series(struct output_spec *spec, const struct dedisperse_plan *d)
 {
     size_t count = (size_t)d->delays.ndms * d->delays.nchannels;
-    spec_plan_item(&making->items[0], &d->spec, d->outputs * sizeof(float));
-    making->is_planned = 1;
-    making->chunking = d->chunking;
-    making->backend = d->backend;
-    making->choice = (struct channelise_choice){.backend = BACKEND_AUTO};
-    making->crc = crc_of(d->delays.table, count * sizeof *d->delays.table);
+    spec_plan_item(&spec->items[0], &d->spec, d->outputs * sizeof(float));
+    spec->is_planned = 1;
+    spec->chunking = d->chunking;
+    spec->backend = d->backend;
+    spec->choice = (struct channelise_choice){.backend = BACKEND_AUTO};
+    spec->crc = crc_of(d->delays.table, count * sizeof *d->delays.table);
 }
 
-status_t output_spec_create(const struct output_spec *making, uint32_t i, const char *path,
+status_t output_spec_create(const struct output_spec *spec, uint32_t i, const char *path,
                             const char *made_of, struct product_place *place)
 {
-    struct product_spec spec = making->items[i].spec;
-    spec.inputs = made_of;
-    return product_create(path, &spec, place);
+    struct product_spec product = spec->items[i].spec;
+    product.inputs = made_of;
+    return product_create(path, &product, place);
 }

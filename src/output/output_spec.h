@@ -1,5 +1,5 @@
-/* Products in the making: what their outputs (output/outputs.h) and journals must know of them,
- * whatever stage makes their rows.
+/* What outputs (output/outputs.h) and journals must know of products that are written, whatever
+ * stage makes their rows.
  *
  * A product has rows of some columns ("streams" of its chunking, which a row holds side by side); a
  * chunk makes some columns of some rows. Of spectra and power, rows are times and columns streams;
@@ -37,22 +37,22 @@ struct output_spec {
 
 /* Room for `count` items; *out is for output_spec_free() in any case. Fails with DEVICE. */
 status_t output_spec_begin(const struct job *job, uint32_t count, struct output_spec *out);
-void output_spec_free(struct output_spec *making);
+void output_spec_free(struct output_spec *spec);
 
 /* The products of a filter bank: as far as job and archive tell; the rest of it. */
 status_t output_spec_of_products(const struct job *job, const struct archive *archive,
                                  struct output_spec *out);
-void output_spec_plan_products(struct output_spec *making, const struct channelise_plan *work);
+void output_spec_plan_products(struct output_spec *spec, const struct channelise_plan *work);
 
 /* The same for the series of dedispersion `number`, of the filterbank of this name (`fbh5`: its
  * other files, too; may be NULL). */
 status_t output_spec_of_series(const struct job *job, uint32_t number, const char *filterbank,
                                const struct fbh5 *fbh5, struct output_spec *out);
-void output_spec_plan_series(struct output_spec *making, const struct dedisperse_plan *plan);
+void output_spec_plan_series(struct output_spec *spec, const struct dedisperse_plan *plan);
 
 /* Makes the file of item i, as product_create() does. `made_of`: inputs_contents(). The plan is
  * known. */
-status_t output_spec_create(const struct output_spec *making, uint32_t i, const char *path,
+status_t output_spec_create(const struct output_spec *spec, uint32_t i, const char *path,
                             const char *made_of, struct product_place *place);
 
 #endif

@@ -1,3 +1,4 @@
+/* Makes the files of products, opens them on every rank, publishes them or gives them up. */
 #include "output/outputs_parts.h"
 
 #include "base/memory.h"
@@ -9,46 +10,45 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Rows that are written before they are made to last, if that takes less than run.sync. */
+/* Rows that are written before they are synced, if that takes less than run.sync. */
 static const uint64_t batch_bytes = UINT64_C(1) << 30;
 
-status_t outputs_name_files(outputs_t *outputs)
+/* Room for all products, and their names. Destroyed by the caller, also when it fails. */
+static status_t outputs_create(MPI_Comm comm, const struct output_spec *spec,
+                               const struct outputs_options *options, outputs_t **out)
 {
     status_t st = STATUS_OK;
-    const struct output_spec *making = outputs->making;
-    TRY(memory_zeroed(making->count, sizeof *outputs->outputs, "products", &outputs->outputs));
-    outputs->count = making->count;
+    outputs_t *outputs = NULL;
+    TRY(memory_zeroed(1, sizeof *outputs, "products", &outputs));
+    *out = outputs;
+    outputs->comm = comm;
+    outputs->spec = spec;
+    outputs->options = *options;
+    TRY(memory_zeroed(spec->count, sizeof *outputs->outputs, "products", &outputs->outputs));
+    outputs->count = spec->count;
     for (uint32_t i = 0; i < outputs->count; i++) {
         outputs->outputs[i].fd = outputs->outputs[i].claim_fd = -1;
     }
     for (uint32_t i = 0; i < outputs->count; i++) {
-        TRY(file_part_name(making->items[i].file, &outputs->outputs[i].part));
-        TRY(file_journal_name(making->items[i].file, &outputs->outputs[i].journal_path));
+        TRY(file_part_name(spec->items[i].file, &outputs->outputs[i].part));
+        TRY(file_journal_name(spec->items[i].file, &outputs->outputs[i].journal_path));
     }
 out:
     return st;
 }
 
-status_t outputs_claim_all(MPI_Comm comm, const struct output_spec *making,
+status_t outputs_claim_all(MPI_Comm comm, const struct output_spec *spec,
                            const struct outputs_options *options, struct outputs_begun *begun,
                            outputs_t **out)
 {
     status_t st = STATUS_OK;
     outputs_t *outputs = NULL;
+    int rank;
     *begun = (struct outputs_begun){0};
-    st = memory_zeroed(1, sizeof *outputs, "products", &outputs);
-    if (st == STATUS_OK) {
-        outputs->comm = comm;
-        outputs->making = making;
-        outputs->options = *options;
-        MPI_Comm_rank(comm, &outputs->rank);
-        st = outputs_name_files(outputs);
-    }
-    TRY(agree_all(comm, st));
-    if (outputs->rank == 0) {
-        st = outputs_claim(outputs, begun);
-    }
-    TRY(agree_all(comm, st));
+    MPI_Comm_rank(comm, &rank);
+    TRY(agree_all(comm, outputs_create(comm, spec, options, &outputs)));
+    outputs->rank = rank;
+    TRY(agree_all(comm, rank == 0 ? outputs_claim(outputs, begun) : STATUS_OK));
     share_bytes_all(comm, begun, sizeof *begun);
     outputs->is_begun = begun->is_begun;
     *out = outputs;
@@ -58,12 +58,28 @@ out:
     return st;
 }
 
-status_t outputs_make_head(const outputs_t *outputs, uint32_t i, const struct product_place *place,
-                           struct journal_head *out)
+status_t outputs_foresee(const struct output_spec *spec, const struct outputs_options *options,
+                         struct outputs_begun *begun, outputs_t **out)
 {
     status_t st = STATUS_OK;
-    TRY(journal_head_begin(outputs->making, i, out));
-    TRY(journal_head_complete(outputs->making, i, place, out));
+    outputs_t *outputs = NULL;
+    *begun = (struct outputs_begun){0};
+    TRY(outputs_create(MPI_COMM_NULL, spec, options, &outputs));
+    outputs->options.only_looks = 1;
+    TRY(outputs_claim(outputs, begun));
+    *out = outputs;
+    outputs = NULL;
+out:
+    outputs_destroy(outputs);
+    return st;
+}
+
+status_t outputs_foresee_plan(const outputs_t *outputs)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t i = 0; i < outputs->count && outputs->is_begun; i++) {
+        TRY(outputs_check_plan(outputs, i));
+    }
 out:
     return st;
 }
@@ -73,18 +89,13 @@ static status_t outputs_resume_one(outputs_t *outputs, uint32_t i)
 {
     status_t st = STATUS_OK;
     struct output *output = &outputs->outputs[i];
-    struct journal_head now = {0};
-    struct product_place place = {.rows = outputs->making->items[i].rows,
-                                  .row_bytes = outputs->making->items[i].row_bytes};
-    TRY(outputs_make_head(outputs, i, &place, &now));
-    TRY(journal_head_compare(output->journal_path, journal_head(output->journal), &now));
+    TRY(outputs_check_plan(outputs, i));
     if (!output->is_published) {
         TRY(journal_resume(output->journal));
         TRY(file_reserve_begin(output->claim_fd, output->part, output->place.file_bytes));
         output->is_ours = 1;
     }
 out:
-    journal_head_free(&now);
     return st;
 }
 
@@ -96,7 +107,7 @@ static status_t outputs_create_one(outputs_t *outputs, uint32_t i, const char *m
     output->is_ours = 1;
     /* A journal of something else must not stand beside it for a moment. */
     unlink(output->journal_path);
-    TRY(output_spec_create(outputs->making, i, output->part, made_of, &output->place));
+    TRY(output_spec_create(outputs->spec, i, output->part, made_of, &output->place));
     TRY(file_reserve_begin(output->claim_fd, output->part, output->place.file_bytes));
     TRY(file_sync(output->claim_fd, output->part));
 out:
@@ -108,7 +119,7 @@ static status_t outputs_create_journal(outputs_t *outputs, uint32_t i)
     status_t st = STATUS_OK;
     struct output *output = &outputs->outputs[i];
     struct journal_head head = {0};
-    TRY(outputs_make_head(outputs, i, &output->place, &head));
+    TRY(journal_head_of(outputs->spec, i, &output->place, &head));
     TRY(journal_create(output->journal_path, &head, &output->journal));
 out:
     journal_head_free(&head);
@@ -120,7 +131,7 @@ static status_t outputs_make_files(outputs_t *outputs)
     status_t st = STATUS_OK;
     struct text made_of = {0};
     if (!outputs->is_begun) {
-        TRY(inputs_contents(&outputs->making->inputs, &made_of));
+        TRY(inputs_contents(&outputs->spec->inputs, &made_of));
     }
     for (uint32_t i = 0; i < outputs->count; i++) {
         TRY(outputs->is_begun ? outputs_resume_one(outputs, i)
@@ -143,7 +154,7 @@ out:
 static status_t outputs_open_one(const outputs_t *outputs, uint32_t i, struct output *output)
 {
     status_t st = STATUS_OK;
-    const struct output_spec *making = outputs->making;
+    const struct output_spec *spec = outputs->spec;
     int size;
     if (output->is_published) {
         goto out;
@@ -153,7 +164,7 @@ static status_t outputs_open_one(const outputs_t *outputs, uint32_t i, struct ou
     MPI_Comm_size(outputs->comm, &size);
     TRY(file_reserve_share(output->fd, output->part, output->place.file_bytes, outputs->rank,
                            size));
-    uint64_t rows = making->chunking.chunk_spectra / making->items[i].integrate;
+    uint64_t rows = spec->chunking.chunk_spectra / spec->items[i].integrate;
     uint64_t spans = min_u64(spans_count(&output->place), rows / output->place.span_rows + 2);
     TRY(memory_zeroed((size_t)spans, sizeof *output->sums, "CRCs", &output->sums));
 out:
@@ -163,12 +174,12 @@ out:
 static status_t outputs_open_files(outputs_t *outputs)
 {
     status_t st = STATUS_OK;
-    struct sync_thread_work work = {outputs, outputs_sync, outputs->making->job->sync_seconds,
+    struct sync_thread_work work = {outputs, outputs_sync, outputs->spec->job->sync_seconds,
                                     batch_bytes};
     for (uint32_t i = 0; i < outputs->count; i++) {
         TRY(outputs_open_one(outputs, i, &outputs->outputs[i]));
     }
-    TRY(sync_thread_create(&work, &outputs->keeper));
+    TRY(sync_thread_create(&work, &outputs->sync));
     TRY(thread_worker_create("crc", &outputs->worker));
 out:
     return st;
@@ -197,14 +208,14 @@ static status_t outputs_put_counts(const struct output *output)
 {
     status_t st = STATUS_OK;
     uint64_t spans = spans_count(&output->place);
-    const uint32_t *sums = journal_sums(output->journal);
+    const uint32_t *sums = output->journal->sums;
     uint32_t *crcs = NULL;
     TRY(memory_zeroed((size_t)spans, sizeof *crcs, "CRCs", &crcs));
     for (uint64_t i = 0; i < spans; i++) {
         crcs[i] = spans_crc(&output->place, i, sums[i]);
     }
-    TRY(product_put_counts(output->fd, output->part, &output->place,
-                           journal_missing(output->journal), crcs));
+    TRY(product_put_counts(output->fd, output->part, &output->place, output->journal->missing,
+                           crcs));
     TRY(file_sync(output->fd, output->part));
     TRY(journal_complete(output->journal));
 out:
@@ -217,7 +228,7 @@ static status_t outputs_publish_one(const outputs_t *outputs, uint32_t i)
 {
     status_t st = STATUS_OK;
     struct output *output = &outputs->outputs[i];
-    const char *file = outputs->making->items[i].file;
+    const char *file = outputs->spec->items[i].file;
     output->is_ours = 0;
     if (output->is_published) {
         TRY(identity_of_path(file, &output->identity));
@@ -234,7 +245,7 @@ out:
 static status_t outputs_publish(outputs_t *outputs)
 {
     status_t st = STATUS_OK;
-    REQUIRE(outputs_done(outputs) == journal_chunks(outputs->outputs[0].journal), STATUS_DATA,
+    REQUIRE(outputs_done(outputs) == outputs->outputs[0].journal->chunks, STATUS_DATA,
             "%s: chunks are missing at the end", outputs->outputs[0].part);
     for (uint32_t i = 0; i < outputs->count; i++) {
         const struct output *output = &outputs->outputs[i];
@@ -253,7 +264,7 @@ static status_t outputs_publish(outputs_t *outputs)
     for (uint32_t i = 0; i < outputs->count; i++) {
         unlink(outputs->outputs[i].journal_path);
     }
-    TRY(file_sync_folder(outputs->making->items[0].file));
+    TRY(file_sync_folder(outputs->spec->items[0].file));
 out:
     return st;
 }
@@ -277,14 +288,14 @@ uint64_t outputs_done(const outputs_t *outputs)
     uint64_t done = outputs->outputs[0].journal ? UINT64_MAX : 0;
     for (uint32_t i = 0; i < outputs->count; i++) {
         const journal_t *journal = outputs->outputs[i].journal;
-        done = min_u64(done, journal ? journal_done(journal) : 0);
+        done = min_u64(done, journal ? journal->done : 0);
     }
     return done;
 }
 
 uint64_t outputs_missing(const outputs_t *outputs)
 {
-    return journal_missing(outputs->outputs[0].journal);
+    return outputs->outputs[0].journal->missing;
 }
 
 void outputs_abandon(outputs_t *outputs)
@@ -315,7 +326,7 @@ void outputs_destroy(outputs_t *outputs)
     if (!outputs) {
         return;
     }
-    sync_thread_destroy(outputs->keeper);
+    sync_thread_destroy(outputs->sync);
     thread_worker_destroy(outputs->worker);
     outputs_abandon(outputs);
     for (uint32_t i = 0; i < outputs->count; i++) {

@@ -30,28 +30,28 @@ struct outputs_begun {
 };
 
 /* Checks (rank 0, or alone) that all products can be made. Fails with USAGE. */
-status_t outputs_check(const struct output_spec *making, int force);
+status_t outputs_check(const struct output_spec *spec, int force);
 
 /* Whether all products have their names already, and nothing is left beside them. */
-status_t outputs_are_complete(const struct output_spec *making, int *out);
+status_t outputs_are_complete(const struct output_spec *spec, int *out);
 
 /* Locks x.h5.part of every product on rank 0 and reads the journals. Collective. Fails with USAGE:
  * as outputs_check(), another run is at work, or what is left belongs to another plan (says what
- * differs). What is left stays then. `making` must outlive the outputs. */
-status_t outputs_claim_all(MPI_Comm comm, const struct output_spec *making,
+ * differs). What is left stays then. `spec` must outlive the outputs. */
+status_t outputs_claim_all(MPI_Comm comm, const struct output_spec *spec,
                            const struct outputs_options *options, struct outputs_begun *begun,
                            outputs_t **out);
 
 /* The same for `plan`: finds what a run would, but locks, makes and removes nothing. Fails with
  * USAGE as outputs_claim_all(). The outputs are for outputs_done() and outputs_destroy(), and, when
- * the making is planned, for outputs_foresee_plan(): fails as outputs_open_all() would because of
+ * the spec is planned, for outputs_foresee_plan(): fails as outputs_open_all() would because of
  * another plan. Not collective. */
-status_t outputs_foresee(const struct output_spec *making, const struct outputs_options *options,
+status_t outputs_foresee(const struct output_spec *spec, const struct outputs_options *options,
                          struct outputs_begun *begun, outputs_t **out);
 status_t outputs_foresee_plan(const outputs_t *outputs);
 
 /* Opens x.h5.part of every product everywhere; makes it before and reserves its room, unless the
- * run goes on with what is there. The making is planned by then. Collective. Fails with USAGE,
+ * run goes on with what is there. The spec is planned by then. Collective. Fails with USAGE,
  * NO_SPACE or DATA. */
 status_t outputs_open_all(outputs_t *outputs);
 
@@ -60,7 +60,7 @@ status_t outputs_put(void *outputs, uint32_t product, const struct chunk *chunk,
                      uint64_t rows, const void *data, const char *holes);
 status_t outputs_end(void *outputs, const struct chunk *chunk, uint64_t missing);
 
-/* The driver's (struct driver_work): what was done before; what is done and lasts, from every rank
+/* The driver's (struct driver_work): what was done before; what is done and synced, from every rank
  * into the journals; soon, and all of it. */
 int outputs_is_done(void *outputs, uint64_t chunk);
 status_t outputs_tell(void *outputs, struct text *out);
@@ -83,7 +83,7 @@ status_t outputs_finish_all(outputs_t *outputs);
 /* On rank 0, when finished: the file that product i is, for those who read it. */
 const struct identity *outputs_identity(const outputs_t *outputs, uint32_t i);
 
-/* On rank 0: makes the journals last, or removes all that is not finished when no chunk is done. */
+/* On rank 0: syncs the journals, or removes all that is not finished when no chunk is done. */
 void outputs_abandon(outputs_t *outputs);
 
 /* Closes files, after outputs_abandon() on rank 0. */

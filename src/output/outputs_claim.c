@@ -1,3 +1,4 @@
+/* Finds what earlier runs have left of products, and decides whether to go on with it. */
 #include "output/outputs_parts.h"
 
 #include "io/claim.h"
@@ -9,26 +10,26 @@
 #include <string.h>
 #include <sys/stat.h>
 
-status_t outputs_check(const struct output_spec *making, int force)
+status_t outputs_check(const struct output_spec *spec, int force)
 {
     status_t st = STATUS_OK;
-    for (uint32_t i = 0; i < making->count; i++) {
-        TRY(file_check_new(making->items[i].file, force));
+    for (uint32_t i = 0; i < spec->count; i++) {
+        TRY(file_check_new(spec->items[i].file, force));
     }
 out:
     return st;
 }
 
-status_t outputs_are_complete(const struct output_spec *making, int *out)
+status_t outputs_are_complete(const struct output_spec *spec, int *out)
 {
     status_t st = STATUS_OK;
     char *journal = NULL;
     int is_complete = 1;
-    for (uint32_t i = 0; i < making->count && is_complete; i++) {
+    for (uint32_t i = 0; i < spec->count && is_complete; i++) {
         int is_there = 0;
         int is_begun = 0;
-        TRY(file_journal_name(making->items[i].file, &journal));
-        TRY(file_exists(making->items[i].file, &is_there));
+        TRY(file_journal_name(spec->items[i].file, &journal));
+        TRY(file_exists(spec->items[i].file, &is_there));
         TRY(file_exists(journal, &is_begun));
         is_complete = is_there && !is_begun;
         free(journal);
@@ -64,7 +65,7 @@ static status_t claim_lock_one(outputs_t *outputs, uint32_t i)
 {
     status_t st = STATUS_OK;
     struct output *output = &outputs->outputs[i];
-    const char *path = outputs->making->items[i].file;
+    const char *path = outputs->spec->items[i].file;
     TRY(file_check_new(path, outputs->options.force));
     if (outputs->options.only_looks) {
         TRY(claim_look_at_part(output));
@@ -78,14 +79,6 @@ out:
     return st;
 }
 
-static int claim_is_same_place(const struct product_place *a, const struct product_place *b)
-{
-    return a->rows == b->rows && a->row_bytes == b->row_bytes && a->span_rows == b->span_rows &&
-           a->data_offset == b->data_offset && a->time_offset == b->time_offset &&
-           a->crc_offset == b->crc_offset && a->missing_offset == b->missing_offset &&
-           a->holes_offset == b->holes_offset && a->file_bytes == b->file_bytes;
-}
-
 /* Whether the file is laid out as the journal tells. One that is damaged is not; but one that
  * cannot be read now may be, and what it holds is not given up for that: only the words of the
  * system tell the two apart. */
@@ -94,7 +87,7 @@ static status_t claim_find_told_of(const outputs_t *outputs, const char *path,
                                    int *is_same)
 {
     status_t st = product_find_place(path, place);
-    *is_same = st == STATUS_OK && claim_is_same_place(place, &journal_head(journal)->place);
+    *is_same = st == STATUS_OK && memcmp(place, &journal->head.place, sizeof *place) == 0;
     if (st == STATUS_DATA && !outputs->options.restart && strstr(report_cause(), strerror(EIO))) {
         return st;
     }
@@ -106,7 +99,7 @@ static status_t claim_look(outputs_t *outputs, uint32_t i)
 {
     status_t st = STATUS_OK;
     struct output *output = &outputs->outputs[i];
-    const char *path = outputs->making->items[i].file;
+    const char *path = outputs->spec->items[i].file;
     struct product_place place;
     int is_there = 0;
     int is_begun = 0;
@@ -115,11 +108,11 @@ static status_t claim_look(outputs_t *outputs, uint32_t i)
     if (is_there && !is_begun) {
         TRY(journal_open(output->journal_path, &output->state, &output->journal));
         /* Somebody may have put another file there since. */
-        if (output->journal && journal_is_complete(output->journal)) {
+        if (output->journal && output->journal->is_complete) {
             TRY(claim_find_told_of(outputs, path, output->journal, &place, &output->is_published));
         }
         if (output->is_published) {
-            output->place = journal_head(output->journal)->place;
+            output->place = output->journal->head.place;
             goto out;
         }
         journal_destroy(output->journal);
@@ -152,26 +145,14 @@ static int claim_has_traces(const struct output *output)
 /* A journal without a chunk binds nobody. */
 static int claim_binds(const struct output *output)
 {
-    return claim_goes_on(output) && journal_done(output->journal) > 0;
-}
-
-static status_t claim_check_plan(const outputs_t *outputs, uint32_t i)
-{
-    status_t st = STATUS_OK;
-    const struct output *output = &outputs->outputs[i];
-    struct journal_head now = {0};
-    TRY(journal_head_begin(outputs->making, i, &now));
-    TRY(journal_head_compare(output->journal_path, journal_head(output->journal), &now));
-out:
-    journal_head_free(&now);
-    return st;
+    return claim_goes_on(output) && output->journal->done > 0;
 }
 
 /* Whether two journals were begun by one run. */
 static int claim_are_together(const journal_t *a, const journal_t *b)
 {
-    const struct journal_head *left = journal_head(a);
-    const struct journal_head *right = journal_head(b);
+    const struct journal_head *left = &a->head;
+    const struct journal_head *right = &b->head;
     return left->chunking.chunk_spectra == right->chunking.chunk_spectra &&
            left->chunking.group_streams == right->chunking.group_streams &&
            left->chunking.spectra == right->chunking.spectra &&
@@ -194,7 +175,7 @@ static void claim_warn_of(const struct output *output)
                     output->journal_path);
     } else if (claim_binds(output)) {
         report_warn("%s holds %" PRIu64 " chunks: it is written anew with the others", output->part,
-                    journal_done(output->journal));
+                    output->journal->done);
     }
 }
 
@@ -250,8 +231,7 @@ static status_t claim_check_company(const outputs_t *outputs)
     REQUIRE(!begun || !missing, STATUS_USAGE,
             "%s holds %" PRIu64 " of %" PRIu64 " chunks, but %s was never begun: has the job other "
             "products now? --restart begins all anew",
-            begun->part, journal_done(begun->journal), journal_chunks(begun->journal),
-            missing->part);
+            begun->part, begun->journal->done, begun->journal->chunks, missing->part);
 out:
     return st;
 }
@@ -266,12 +246,26 @@ static status_t claim_go_on(outputs_t *outputs, struct outputs_begun *begun)
                 "%s and %s were not begun by one run: --restart begins both anew",
                 first->journal_path, output->journal_path);
     }
-    const struct journal_head *head = journal_head(first->journal);
+    const struct journal_head *head = &first->journal->head;
     begun->is_begun = outputs->is_begun = 1;
     begun->chunking = head->chunking;
     begun->backend = head->backend;
     begun->choice = head->choice;
 out:
+    return st;
+}
+
+status_t outputs_check_plan(const outputs_t *outputs, uint32_t i)
+{
+    status_t st = STATUS_OK;
+    const struct output *output = &outputs->outputs[i];
+    const struct output_spec_item *item = &outputs->spec->items[i];
+    const struct product_place place = {.rows = item->rows, .row_bytes = item->row_bytes};
+    struct journal_head now = {0};
+    TRY(journal_head_of(outputs->spec, i, outputs->spec->is_planned ? &place : NULL, &now));
+    TRY(journal_head_compare(output->journal_path, &output->journal->head, &now));
+out:
+    journal_head_free(&now);
     return st;
 }
 
@@ -291,7 +285,7 @@ status_t outputs_claim(outputs_t *outputs, struct outputs_begun *begun)
     }
     for (uint32_t i = 0; i < outputs->count; i++) {
         if (claim_binds(&outputs->outputs[i])) {
-            TRY(claim_check_plan(outputs, i));
+            TRY(outputs_check_plan(outputs, i));
         }
     }
     if (all_go_on && some_bind) {

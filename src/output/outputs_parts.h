@@ -1,6 +1,5 @@
 /* What the files of the outputs share: outputs_claim.c finds what earlier runs have left,
- * outputs_foresee.c only looks, outputs.c makes, opens and publishes, outputs_rows.c writes. For
- * nobody else. */
+ * outputs.c makes, opens and publishes, outputs_rows.c writes. For nobody else. */
 #ifndef VOLTMILL_OUTPUT_OUTPUTS_PARTS_H
 #define VOLTMILL_OUTPUT_OUTPUTS_PARTS_H
 
@@ -33,28 +32,25 @@ struct outputs {
     MPI_Comm comm;
     int rank;
     struct outputs_options options;
-    const struct output_spec *making;
+    const struct output_spec *spec;
     int is_open;
     int is_begun; /* goes on with what is there */
     uint32_t count;
     struct output *outputs;
-    sync_thread_t *keeper;
+    sync_thread_t *sync;
     thread_worker_t *worker; /* sums rows while the writer thread writes them */
     uint64_t chunk_bytes;    /* the writer thread's: rows of the chunk that is being written */
     struct text entry;       /* the writer thread's: what it tells of a chunk */
 };
 
-/* Room for all products, and their names. */
-status_t outputs_name_files(outputs_t *outputs);
-
-/* What the plan says of product i. journal_head_free() in any case. */
-status_t outputs_make_head(const outputs_t *outputs, uint32_t i, const struct product_place *place,
-                           struct journal_head *out);
+/* That item i is still to be made as its journal was begun: by the plan, or by job and input while
+ * there is none. Fails with USAGE. */
+status_t outputs_check_plan(const outputs_t *outputs, uint32_t i);
 
 /* Rank 0: locks the files and decides whether to go on with them. */
 status_t outputs_claim(outputs_t *outputs, struct outputs_begun *begun);
 
-/* The keeper's work: makes rows, and on rank 0 journals, last. */
+/* The sync thread's work: syncs rows, and on rank 0 journals. */
 status_t outputs_sync(void *outputs);
 
 #endif

@@ -1,3 +1,4 @@
+/* Writes rows, their times, holes and sums; tells the journals of chunks that are done. */
 #include "output/outputs_parts.h"
 
 #include "base/memory.h"
@@ -20,7 +21,7 @@ static status_t rows_put_times(const outputs_t *outputs, uint32_t product, uint6
     enum { PIECE = 4096 };
     double times[PIECE];
     const struct output *output = &outputs->outputs[product];
-    struct time_axis axis = outputs->making->items[product].time;
+    struct time_axis axis = outputs->spec->items[product].time;
     for (uint64_t done = 0; done < total; done += PIECE) {
         uint64_t count = min_u64(total - done, PIECE);
         for (uint64_t i = 0; i < count; i++) {
@@ -65,8 +66,8 @@ status_t outputs_holes(const outputs_t *outputs, uint32_t i, uint64_t *out)
     const struct output *output = &outputs->outputs[i];
     uint64_t holes = 0;
     int fd = -1;
-    TRY(file_open_read(outputs->making->items[i].file, &fd));
-    TRY(product_count_holes(fd, outputs->making->items[i].file, &output->place, &holes));
+    TRY(file_open_read(outputs->spec->items[i].file, &fd));
+    TRY(product_count_holes(fd, outputs->spec->items[i].file, &output->place, &holes));
     *out = holes;
 out:
     if (fd >= 0) {
@@ -77,7 +78,7 @@ out:
 
 /* Sends rows on to the disk soon, so that unwritten ones do not pile up; and where the product is
  * larger than this machine's memory, lets go of those before. */
-static status_t flush_rows(struct output *output, uint64_t at, uint64_t bytes)
+static status_t rows_flush(struct output *output, uint64_t at, uint64_t bytes)
 {
     status_t st = STATUS_OK;
     int follows = at == output->put_at + output->put_bytes;
@@ -108,7 +109,7 @@ struct summing {
     const void *data;
 };
 
-static void sum_rows(void *context)
+static void rows_sum(void *context)
 {
     const struct summing *of = context;
     const struct output *output = of->output;
@@ -124,21 +125,21 @@ status_t outputs_put(void *context, uint32_t product, const struct chunk *chunk,
     status_t st = STATUS_OK;
     outputs_t *outputs = context;
     struct output *output = &outputs->outputs[product];
-    const struct output_spec_item *item = &outputs->making->items[product];
+    const struct output_spec_item *item = &outputs->spec->items[product];
     uint64_t row_bytes = output->place.row_bytes;
-    uint64_t stream_bytes = row_bytes / outputs->making->chunking.streams;
+    uint64_t stream_bytes = row_bytes / outputs->spec->chunking.streams;
     uint64_t piece = chunk->streams * stream_bytes;
     uint64_t at = output->place.data_offset + first_row * row_bytes;
     struct summing summing = {output, chunk, item->integrate, first_row, rows, stream_bytes, data};
     int is_long = rows * piece >= LONG_SUM;
     if (is_long) {
-        thread_worker_begin(outputs->worker, sum_rows, &summing);
+        thread_worker_begin(outputs->worker, rows_sum, &summing);
     } else {
-        sum_rows(&summing);
+        rows_sum(&summing);
     }
     if (piece == row_bytes) {
         TRY(file_write(output->fd, output->part, at, data, rows * row_bytes));
-        TRY(flush_rows(output, at, rows * row_bytes));
+        TRY(rows_flush(output, at, rows * row_bytes));
     } else {
         for (uint64_t i = 0; i < rows; i++) {
             TRY(file_write(output->fd, output->part,
@@ -172,7 +173,7 @@ status_t outputs_end(void *context, const struct chunk *chunk, uint64_t missing)
     TRY(text_add_bytes(&outputs->entry, (const char *)&missing, sizeof missing));
     for (uint32_t i = 0; i < outputs->count; i++) {
         struct output *output = &outputs->outputs[i];
-        struct journal_head head = {.integrate = outputs->making->items[i].integrate,
+        struct journal_head head = {.integrate = outputs->spec->items[i].integrate,
                                     .place = output->place};
         struct journal_rows rows = journal_head_rows(&head, chunk);
         size_t bytes =
@@ -180,7 +181,7 @@ status_t outputs_end(void *context, const struct chunk *chunk, uint64_t missing)
         TRY(text_add_bytes(&outputs->entry, (const char *)output->sums, bytes));
         memset(output->sums, 0, bytes);
     }
-    TRY(sync_thread_add(outputs->keeper, outputs->entry.data, outputs->entry.length,
+    TRY(sync_thread_add(outputs->sync, outputs->entry.data, outputs->entry.length,
                         outputs->chunk_bytes));
     outputs->chunk_bytes = 0;
 out:
@@ -201,9 +202,9 @@ static status_t rows_take_entry(outputs_t *outputs, const char *data, size_t byt
     for (uint32_t i = 0; i < outputs->count; i++) {
         journal_t *journal = outputs->outputs[i].journal;
         uint64_t span = 0;
-        REQUIRE(record.chunk < journal_chunks(journal), STATUS_DATA,
+        REQUIRE(record.chunk < journal->chunks, STATUS_DATA,
                 "a rank tells of chunk %llu, which there is not", (unsigned long long)record.chunk);
-        uint64_t count = journal_chunk_sums(journal_head(journal), record.chunk, &span);
+        uint64_t count = journal_chunk_sums(&journal->head, record.chunk, &span);
         REQUIRE((bytes - *at) / sizeof *record.sums >= count, STATUS_DATA,
                 "a rank tells half of chunk %llu", (unsigned long long)record.chunk);
         /* Entries are whole words long, and begin where memory was allocated. */
@@ -225,7 +226,7 @@ status_t outputs_take(void *context, const char *data, size_t bytes)
     for (uint32_t i = 0; i < outputs->count; i++) {
         TRY(journal_write(outputs->outputs[i].journal));
     }
-    sync_thread_touch(outputs->keeper);
+    sync_thread_touch(outputs->sync);
 out:
     return st;
 }
@@ -260,15 +261,15 @@ int outputs_is_done(void *context, uint64_t chunk)
 
 status_t outputs_tell(void *context, struct text *out)
 {
-    return sync_thread_take(((outputs_t *)context)->keeper, out);
+    return sync_thread_take(((outputs_t *)context)->sync, out);
 }
 
 void outputs_hurry(void *context)
 {
-    sync_thread_hurry(((outputs_t *)context)->keeper);
+    sync_thread_hurry(((outputs_t *)context)->sync);
 }
 
 status_t outputs_settle(void *context)
 {
-    return sync_thread_settle(((outputs_t *)context)->keeper);
+    return sync_thread_settle(((outputs_t *)context)->sync);
 }

@@ -1,3 +1,4 @@
+/* Everything that is read against everything that is written. */
 #include "output/protect.h"
 
 #include "archive/inputs.h"

@@ -1,3 +1,4 @@
+/* How much room products need, and whether there is as much. */
 #include "output/room.h"
 
 #include "base/memory.h"
@@ -7,13 +8,13 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-status_t room_measure(const struct output_spec *making, uint32_t i, uint64_t *bytes)
+status_t room_measure(const struct output_spec *spec, uint32_t i, uint64_t *bytes)
 {
     status_t st = STATUS_OK;
     struct product_place place;
     struct text made_of = {0};
-    TRY(inputs_contents_room(&making->inputs, &made_of));
-    TRY(output_spec_create(making, i, NULL, made_of.data, &place));
+    TRY(inputs_contents_room(&spec->inputs, &made_of));
+    TRY(output_spec_create(spec, i, NULL, made_of.data, &place));
     *bytes = place.file_bytes;
 out:
     text_free(&made_of);

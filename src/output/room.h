@@ -15,9 +15,9 @@ struct room {
     uint32_t count;
 };
 
-/* How long the file of item i will be: all of it, rows, axes, filter, CRCs and words. The making is
+/* How long the file of item i will be: all of it, rows, axes, filter, CRCs and words. The spec is
  * planned. Fails with DATA. */
-status_t room_measure(const struct output_spec *making, uint32_t i, uint64_t *bytes);
+status_t room_measure(const struct output_spec *spec, uint32_t i, uint64_t *bytes);
 
 /* A file of so many bytes will be written at `path`, which must outlive the room; what an earlier
  * run has taken for it is there already. Fails with USAGE. */

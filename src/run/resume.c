@@ -129,7 +129,7 @@ static status_t resume_tidy(const struct output_spec *making, int only_looks, in
         TRY(file_exists(journals[i], &has_journal));
         if (are_published && has_journal) {
             TRY(journal_open(journals[i], &state, &journal));
-            are_published = journal && journal_is_complete(journal);
+            are_published = journal && journal->is_complete;
             journal_destroy(journal);
             left++;
         }

@@ -158,7 +158,7 @@ static status_t crc_check_chunk(void *context, driver_t *driver, uint64_t number
 {
     status_t st = STATUS_OK;
     struct check *check = context;
-    const struct journal_head *head = journal_head(check->journal);
+    const struct journal_head *head = &check->journal->head;
     struct chunk chunk = chunk_at(&head->chunking, number);
     struct journal_rows rows = journal_head_rows(head, &chunk);
     uint64_t stream_bytes = head->place.row_bytes / head->chunking.streams;
@@ -235,7 +235,7 @@ static status_t crc_keep_record(void *context, const struct journal_record *reco
 {
     struct check *check = context;
     uint64_t span = 0;
-    uint64_t count = journal_chunk_sums(journal_head(check->journal), record->chunk, &span);
+    uint64_t count = journal_chunk_sums(&check->journal->head, record->chunk, &span);
     if (check->expected) {
         memcpy(check->expected + check->nexpected, record->sums,
                (size_t)count * sizeof *record->sums);
@@ -250,7 +250,7 @@ static status_t crc_expect_chunks(struct check *check)
     status_t st = STATUS_OK;
     TRY(journal_read(check->journal, check, crc_keep_record));
     TRY(memory_zeroed((size_t)check->nexpected, sizeof *check->expected, "CRCs", &check->expected));
-    TRY(memory_zeroed((size_t)journal_chunks(check->journal), sizeof *check->places, "CRCs",
+    TRY(memory_zeroed((size_t)check->journal->chunks, sizeof *check->places, "CRCs",
                       &check->places));
     check->nexpected = 0;
     TRY(journal_read(check->journal, check, crc_keep_record));
@@ -266,7 +266,7 @@ static status_t crc_open_journal(struct check *check)
     REQUIRE(check->journal && check->find.has_part, STATUS_DATA,
             "%s is not finished, and %s: there is nothing to compare with", check->find.path,
             !check->find.has_part ? "has lost its .part" : "its journal is lost or damaged");
-    const struct product_place *place = &journal_head(check->journal)->place;
+    const struct product_place *place = &check->journal->head.place;
     REQUIRE(check->product->place.data_offset == place->data_offset &&
                 check->product->place.rows == place->rows &&
                 check->product->place.row_bytes == place->row_bytes &&
@@ -322,8 +322,7 @@ static status_t crc_conclude(const struct check *check, uint64_t checked)
     status_t st = STATUS_OK;
     struct contents_found found = {0};
     const char *what = check->journal ? "chunks" : "spans";
-    uint64_t all =
-        check->journal ? journal_chunks(check->journal) : spans_count(&check->product->place);
+    uint64_t all = check->journal ? check->journal->chunks : spans_count(&check->product->place);
     if (!check->journal) {
         TRY(crc_check_contents(check, &found));
     }
@@ -350,7 +349,7 @@ status_t verify_crc_all(MPI_Comm comm, const char *path, double progress)
     struct check check = {.comm = comm, .fd = -1};
     MPI_Comm_rank(comm, &check.rank);
     TRY(agree_all(comm, crc_prepare(&check, path)));
-    struct driver_work work = {.chunks = check.journal ? journal_chunks(check.journal)
+    struct driver_work work = {.chunks = check.journal ? check.journal->chunks
                                                        : spans_count(&check.product->place),
                                .context = &check,
                                .process = check.journal ? crc_check_chunk : crc_check_span,

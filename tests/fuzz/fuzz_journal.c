@@ -73,15 +73,15 @@ static status_t count(void *context, const struct journal_record *record)
 static void use(journal_t *journal)
 {
     uint64_t sum = 0;
-    uint64_t done = journal_done(journal);
-    EXPECT(done <= journal_chunks(journal));
+    uint64_t done = journal->done;
+    EXPECT(done <= journal->chunks);
     EXPECT(journal_read(journal, &sum, count) == STATUS_OK);
-    EXPECT(journal_head_compare(path, journal_head(journal), journal_head(journal)) == STATUS_OK);
+    EXPECT(journal_head_compare(path, &journal->head, &journal->head) == STATUS_OK);
     status_t st = journal_resume(journal);
     EXPECT(st == STATUS_OK || st == STATUS_NO_SPACE);
-    EXPECT(st != STATUS_OK || journal_dropped(journal) == 0);
+    EXPECT(st != STATUS_OK || journal->dropped == 0);
     EXPECT(st != STATUS_OK || journal_write(journal) == STATUS_OK);
-    EXPECT(journal_done(journal) == done);
+    EXPECT(journal->done == done);
 }
 
 /* Heads that tell of a thousand million chunks do not get their room. */
@@ -122,7 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t records = what & 1 ? mend_head(file, size, &seed) : 0;
     put_file(file, size);
     if (journal_open(path, &state, &journal) == STATUS_OK && journal && records > 0 && what & 2) {
-        mend_records(journal_head(journal), seed, file, size, records);
+        mend_records(&journal->head, seed, file, size, records);
         journal_destroy(journal);
         put_file(file, size);
         EXPECT(journal_open(path, &state, &journal) == STATUS_OK && journal);

@@ -115,7 +115,7 @@ static void what_was_written_comes_back(void **state)
     write_journal();
     journal_t *journal = open_journal(JOURNAL_GOOD);
     struct journal_head expected = make_head();
-    const struct journal_head *head = journal_head(journal);
+    const struct journal_head *head = &journal->head;
     assert_string_equal(head->program, expected.program);
     assert_string_equal(head->inputs, expected.inputs);
     assert_string_equal(head->job, expected.job);
@@ -126,10 +126,10 @@ static void what_was_written_comes_back(void **state)
     assert_memory_equal(&head->choice, &expected.choice, sizeof head->choice);
     assert_int_equal(head->chunking.chunk_spectra, 60);
     assert_int_equal(head->chunking.group_streams, 3);
-    assert_int_equal(journal_chunks(journal), CHUNKS);
-    assert_int_equal(journal_done(journal), DONE);
-    assert_int_equal(journal_dropped(journal), 0);
-    assert_false(journal_is_complete(journal));
+    assert_int_equal(journal->chunks, CHUNKS);
+    assert_int_equal(journal->done, DONE);
+    assert_int_equal(journal->dropped, 0);
+    assert_false(journal->is_complete);
     for (uint64_t i = 0; i < CHUNKS; i++) {
         uint64_t first = 0;
         int is_in = i == 3 || i == 0 || i == 19 || i == 7 || i == 12 || i == 1;
@@ -140,8 +140,8 @@ static void what_was_written_comes_back(void **state)
         }
         missing += is_in ? i * i : 0;
     }
-    assert_int_equal(journal_missing(journal), missing);
-    assert_memory_equal(journal_sums(journal), sums, spans_count(&expected.place) * sizeof *sums);
+    assert_int_equal(journal->missing, missing);
+    assert_memory_equal(journal->sums, sums, spans_count(&expected.place) * sizeof *sums);
     journal_destroy(journal);
     journal_head_free(&expected);
 }
@@ -202,14 +202,14 @@ static void a_torn_tail_is_dropped(void **state)
     for (size_t cut = first; cut <= size; cut++) {
         write_bytes(whole, cut);
         journal_t *journal = open_journal(JOURNAL_GOOD);
-        assert_int_equal(journal_done(journal), (cut - first) / record);
-        assert_int_equal(journal_dropped(journal), (cut - first) % record);
+        assert_int_equal(journal->done, (cut - first) / record);
+        assert_int_equal(journal->dropped, (cut - first) % record);
         assert_int_equal(journal_resume(journal), STATUS_OK);
         add(journal, 5);
         journal_destroy(journal);
         journal = open_journal(JOURNAL_GOOD);
-        assert_int_equal(journal_done(journal), (cut - first) / record + 1);
-        assert_int_equal(journal_dropped(journal), 0);
+        assert_int_equal(journal->done, (cut - first) / record + 1);
+        assert_int_equal(journal->dropped, 0);
         assert_true(journal_is_done(journal, 5));
         journal_destroy(journal);
     }
@@ -238,7 +238,7 @@ static void a_flipped_bit_is_found(void **state)
                                 : at < 12    ? JOURNAL_OTHER
                                 : at < first ? JOURNAL_OURS
                                              : JOURNAL_GOOD);
-        assert_true(!journal || journal_done(journal) == (at - first) / record);
+        assert_true(!journal || journal->done == (at - first) / record);
         journal_destroy(journal);
     }
 }
@@ -261,8 +261,8 @@ static void records_of_another_plan_are_none(void **state)
     memcpy(new + new_size, old + new_size, old_size - new_size);
     write_bytes(new, old_size);
     journal = open_journal(JOURNAL_GOOD);
-    assert_int_equal(journal_done(journal), 0);
-    assert_int_equal(journal_dropped(journal), old_size - new_size);
+    assert_int_equal(journal->done, 0);
+    assert_int_equal(journal->dropped, old_size - new_size);
     journal_destroy(journal);
 }
 
@@ -296,13 +296,13 @@ static void complete(void **state)
     }
     journal_destroy(journal);
     journal = open_journal(JOURNAL_GOOD);
-    assert_int_equal(journal_done(journal), CHUNKS);
-    assert_false(journal_is_complete(journal));
+    assert_int_equal(journal->done, CHUNKS);
+    assert_false(journal->is_complete);
     assert_int_equal(journal_resume(journal), STATUS_OK);
     assert_int_equal(journal_complete(journal), STATUS_OK);
     journal_destroy(journal);
     journal = open_journal(JOURNAL_GOOD);
-    assert_true(journal_is_complete(journal));
+    assert_true(journal->is_complete);
     journal_destroy(journal);
     journal_head_free(&head);
 }

@@ -66,7 +66,7 @@ static status_t series_warn_of_begun(const char *file, const char *filterbank)
     char *path = NULL;
     TRY(file_journal_name(file, &path));
     TRY(journal_open(path, &state, &journal));
-    if (journal && journal_done(journal) > 0) {
+    if (journal && journal->done > 0) {
         report_warn("%s was begun of another %s than will be made: a run will refuse to go on with "
                     "it; --restart begins anew",
                     file, filterbank);

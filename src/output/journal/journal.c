@@ -1,3 +1,4 @@
+/* Makes journals, and adds to them. */
 #include "output/journal/journal_parts.h"
 
 #include "base/memory.h"
@@ -194,42 +195,7 @@ out:
     return st;
 }
 
-const struct journal_head *journal_head(const journal_t *journal)
-{
-    return &journal->head;
-}
-
-uint64_t journal_chunks(const journal_t *journal)
-{
-    return journal->chunks;
-}
-
-uint64_t journal_done(const journal_t *journal)
-{
-    return journal->done;
-}
-
 int journal_is_done(const journal_t *journal, uint64_t chunk)
 {
     return journal->bits[chunk / 8] >> chunk % 8 & 1;
-}
-
-uint64_t journal_missing(const journal_t *journal)
-{
-    return journal->missing;
-}
-
-int journal_is_complete(const journal_t *journal)
-{
-    return journal->is_complete;
-}
-
-uint64_t journal_dropped(const journal_t *journal)
-{
-    return journal->dropped;
-}
-
-const uint32_t *journal_sums(const journal_t *journal)
-{
-    return journal->sums;
 }

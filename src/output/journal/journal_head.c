@@ -1,3 +1,4 @@
+/* Heads of journals: made of a plan, compared, packed. */
 #include "output/journal/journal_head.h"
 
 #include "base/memory.h"
@@ -24,37 +25,32 @@ void journal_head_free(struct journal_head *head)
     *head = (struct journal_head){0};
 }
 
-status_t journal_head_begin(const struct output_spec *making, uint32_t i, struct journal_head *out)
+status_t journal_head_of(const struct output_spec *spec, uint32_t i,
+                         const struct product_place *place, struct journal_head *out)
 {
     status_t st = STATUS_OK;
     struct text inputs = {0};
-    *out = (struct journal_head){.integrate = making->items[i].integrate};
+    struct text crc = {0};
+    *out = (struct journal_head){.integrate = spec->items[i].integrate};
     TRY(memory_text("voltmill " VOLTMILL_VERSION, &out->program));
-    TRY(memory_text(making->items[i].text, &out->job));
-    TRY(inputs_times(&making->inputs, &inputs));
+    TRY(memory_text(spec->items[i].text, &out->job));
+    TRY(inputs_times(&spec->inputs, &inputs));
     out->inputs = inputs.data;
     inputs.data = NULL;
+    if (place) {
+        TRY(memory_text(spec->items[i].spec.arithmetic, &out->arithmetic));
+        TRY(text_add(&crc, "CRC-32 %08x", (unsigned)spec->crc));
+        out->coefficients = crc.data;
+        crc.data = NULL;
+        out->place = *place;
+        out->chunking = spec->chunking;
+        out->chunking.block_spectra = 0;
+        out->backend = spec->backend;
+        out->choice = spec->choice;
+    }
 out:
     text_free(&inputs);
-    return st;
-}
-
-status_t journal_head_complete(const struct output_spec *making, uint32_t i,
-                               const struct product_place *place, struct journal_head *head)
-{
-    status_t st = STATUS_OK;
-    struct text text = {0};
-    TRY(memory_text(making->items[i].spec.arithmetic, &head->arithmetic));
-    TRY(text_add(&text, "CRC-32 %08x", (unsigned)making->crc));
-    head->coefficients = text.data;
-    text.data = NULL;
-    head->place = *place;
-    head->chunking = making->chunking;
-    head->chunking.block_spectra = 0;
-    head->backend = making->backend;
-    head->choice = making->choice;
-out:
-    text_free(&text);
+    text_free(&crc);
     return st;
 }
 

@@ -22,12 +22,11 @@ struct journal_head {
     struct channelise_choice choice;
 };
 
-/* The words of product i, as far as job and input tell (rank 0: looks at the files' times). Fails
- * with DATA. journal_head_free() in any case. */
-status_t journal_head_begin(const struct output_spec *making, uint32_t i, struct journal_head *out);
-/* The rest of it, from the plan. */
-status_t journal_head_complete(const struct output_spec *making, uint32_t i,
-                               const struct product_place *place, struct journal_head *head);
+/* What the spec says of item i (rank 0: looks at the files' times). `place`: where its rows lie, or
+ * at least how many there are and how long; NULL while there is no plan: then only what job and
+ * input tell is known. Fails with DATA. journal_head_free() in any case. */
+status_t journal_head_of(const struct output_spec *spec, uint32_t i,
+                         const struct product_place *place, struct journal_head *out);
 void journal_head_free(struct journal_head *head);
 
 /* Fails with USAGE when the plan is not the one that the journal at `path` was begun with, and says

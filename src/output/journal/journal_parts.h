@@ -21,22 +21,6 @@ struct journal_preamble {
     uint32_t head_bytes;
 };
 
-struct journal {
-    char *path;
-    int fd;
-    struct journal_head head;
-    uint32_t seed;       /* the head's CRC: records of another journal are no good */
-    uint64_t first, end; /* where records begin, and behind the last good one */
-    uint64_t dropped;
-    uint64_t chunks, done, missing;
-    int is_complete;
-    unsigned char *bits; /* of chunks that are done */
-    uint32_t *sums;
-    uint32_t *record; /* room for one */
-    uint64_t room;    /* words */
-    struct text added;
-};
-
 /* A journal of that name without anything in it; in *out even when it fails. */
 status_t journal_begin(const char *path, journal_t **out);
 

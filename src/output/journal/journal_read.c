@@ -1,3 +1,4 @@
+/* Reads journals: heads, and records as far as they are good. */
 #include "output/journal/journal_parts.h"
 
 #include "base/memory.h"
