@@ -1,5 +1,5 @@
 /* voltmill run JOB */
-#include "run/batch.h"
+#include "run/batch/batch.h"
 
 #include "base/units.h"
 #include "cli/options/values.h"

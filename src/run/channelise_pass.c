@@ -11,6 +11,7 @@
 #include "run/share.h"
 #include "run/tuned.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 static void pass_end_later(struct channelise_pass *p)
@@ -53,6 +54,26 @@ static status_t pass_describe_arithmetic(struct channelise_pass *p)
         p->work->products[i].spec.arithmetic = p->arithmetic.data;
     }
     output_spec_plan_products(&p->pass.making, p->work);
+out:
+    return st;
+}
+
+/* What its speed depends on. */
+static status_t pass_describe_problem(struct channelise_pass *p)
+{
+    status_t st = STATUS_OK;
+    const struct job *job = p->pass.job;
+    const struct channelise_spec *spec = &p->work->channelise;
+    struct text *out = &p->pass.problem;
+    TRY(text_add(out, "channelise %u+%u of %u channels, %u taps, format %d, complex %d, order %d",
+                 spec->first_channel, spec->nchannels, spec->channels, spec->taps,
+                 (int)spec->format, spec->is_complex, spec->is_interleaved));
+    TRY(text_add(out, ", %s %s", backend_name(p->work->backend), job->device ? job->device : ""));
+    for (uint32_t i = 0; i < job->nproducts; i++) {
+        TRY(text_add(out, ", %s/%" PRIu64, product_name(job->products[i].kind),
+                     job->products[i].integrate));
+    }
+    p->pass.work = (double)p->archive->samples * p->archive->nstreams;
 out:
     return st;
 }
@@ -109,6 +130,7 @@ status_t channelise_pass_plan_all(struct channelise_pass *p)
     TRY(agree_all(pass->comm, st));
     TRY(pass_claim_all(pass));
     TRY(pass->begun.is_begun ? pass_plan_all(p) : STATUS_OK);
+    TRY(agree_all(pass->comm, pass_describe_problem(p)));
     if (pass->comm == MPI_COMM_NULL) {
         TRY(pass_cut_as_tuned_all(p));
         output_spec_plan_products(&pass->making, p->work);

@@ -60,6 +60,17 @@ out:
     return st;
 }
 
+/* What its speed depends on. */
+static status_t pass_describe_problem(struct dedisperse_pass *p)
+{
+    const struct dedisperse_plan *plan = p->plan;
+    p->pass.work = (double)plan->delays.ndms * (double)plan->outputs;
+    return text_add(&p->pass.problem, "dedisperse %u DMs of %u channels, format %d, %s, %s %s",
+                    plan->delays.ndms, plan->delays.nchannels, (int)plan->input.format,
+                    plan->product.mode, backend_name(plan->backend),
+                    p->pass.job->device ? p->pass.job->device : "");
+}
+
 /* All that comes before its backend. `work`: what makes the filterbank, or NULL. */
 static status_t pass_plan_and_claim_all(struct dedisperse_pass *p,
                                         const struct channelise_plan *work)
@@ -78,6 +89,7 @@ static status_t pass_plan_and_claim_all(struct dedisperse_pass *p,
     TRY(p->is_foreseen ? outputs_check(&pass->making, pass->options->force) : pass_claim_all(pass));
     TRY(pass->begun.is_begun ? pass_plan_all(p) : STATUS_OK);
     output_spec_plan_series(&pass->making, p->plan);
+    TRY(agree_all(pass->comm, pass_describe_problem(p)));
     TRY(pass->comm == MPI_COMM_NULL && pass->begun.is_begun ? outputs_foresee_plan(pass->outputs)
                                                             : STATUS_OK);
 out:

@@ -2,6 +2,7 @@
  * the pipeline, which makes them, and the outputs, which keep them. */
 #include "run/pass.h"
 
+#include "base/clock.h"
 #include "base/display.h"
 #include "base/memory.h"
 #include "ranks/agree.h"
@@ -10,6 +11,31 @@
 #include "run/share.h"
 
 #include <stdio.h>
+
+/* Of all chunks, those that are still to do, or were before this run did them. */
+static double pass_part_left(const struct pass *pass, uint64_t done)
+{
+    return 1 - (double)done / (double)chunk_count(&pass->making.chunking);
+}
+
+struct rate pass_expect(const struct pass *pass)
+{
+    uint64_t done = pass->begun.is_begun ? outputs_done(pass->outputs) : 0;
+    return rate_expect(pass->problem.data, pass->work * pass_part_left(pass, done));
+}
+
+/* On rank 0, for plans to come: where all ranks are of one machine. */
+static void pass_keep_rate(const struct pass *pass, double seconds)
+{
+    int size;
+    MPI_Comm_size(pass->comm, &size);
+    const struct rate took = {.seconds = seconds,
+                              .ranks = (uint32_t)size,
+                              .threads = channelise_plan_threads(pass->job, pass->local_size)};
+    if (pass->rank == 0 && size == pass->local_size) {
+        rate_keep(pass->problem.data, pass->work * pass_part_left(pass, pass->before), &took);
+    }
+}
 
 void pass_limit(struct pass *pass, enum backend_kind backend)
 {
@@ -248,9 +274,13 @@ status_t pass_work_off_all(struct pass *pass)
                                 .before = pass->before,
                                 .in_bytes = pass->in_bytes,
                                 .out_bytes = outputs_bytes(pass->outputs)};
+    double began = clock_now();
     st = driver_run_all(pass->comm, &work, &progress);
     if (st == STATUS_STOPPED && pass->rank == 0) {
         report_fail(st, "%s are done; the same command goes on", pass_count_done(pass, count));
+    }
+    if (st == STATUS_OK) {
+        pass_keep_rate(pass, clock_now() - began);
     }
     return st;
 }
@@ -284,4 +314,5 @@ void pass_end(struct pass *pass, status_t st)
     pipeline_destroy(pass->pipeline);
     outputs_destroy(pass->outputs);
     output_spec_free(&pass->making);
+    text_free(&pass->problem);
 }

@@ -11,6 +11,7 @@
 #include "output/outputs.h"
 #include "output/room.h"
 #include "pipeline/pipeline.h"
+#include "run/rate.h"
 #include "run/run.h"
 
 struct pass {
@@ -28,6 +29,8 @@ struct pass {
     uint64_t before; /* chunks that earlier runs have done */
     uint64_t in_bytes;
     pipeline_t *pipeline; /* makes the rows; the pass's to end */
+    struct text problem;  /* what its speed depends on (run/rate.h), */
+    double work;          /* and how much there is of it */
 };
 
 /* Collective. */
@@ -55,6 +58,9 @@ status_t pass_claim_all(struct pass *pass);
 /* Alone, when pass->making is planned: measures the files, and adds those that are not complete to
  * the room of others. Fails with DATA, USAGE. */
 status_t pass_measure(struct pass *pass, struct room *room);
+
+/* How long it will take, what is done already left out; 0 s: nobody knows. */
+struct rate pass_expect(const struct pass *pass);
 
 /* Settles the patience: the options', or what suits the backend. */
 void pass_limit(struct pass *pass, enum backend_kind backend);

@@ -163,15 +163,12 @@ out:
 status_t plan_bank_print(const struct channelise_pass *bank)
 {
     status_t st = STATUS_OK;
-    char done[PASS_TEXT];
     describe_archive(bank->archive);
     TRY(elsewhere_of_archive(bank->archive));
     bank_print_work(bank->work);
     TRY(bank_print_filter(bank->work));
     bank_print_run(bank->work);
-    if (bank->pass.begun.is_begun) {
-        display_print("  goes on       %s are done\n", pass_count_done(&bank->pass, done));
-    }
+    plan_pass_print(&bank->pass);
     bank_print_products(bank);
     TRY(bank_print_notes(bank->work));
 out:

@@ -10,8 +10,9 @@
 
 #include <stdlib.h>
 
-static void series_print(const struct dedisperse_plan *d, uint64_t bytes)
+static void series_print(const struct dedisperse_pass *series)
 {
+    const struct dedisperse_plan *d = series->plan;
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
     char c[UNITS_TEXT];
@@ -52,9 +53,10 @@ static void series_print(const struct dedisperse_plan *d, uint64_t bytes)
                   units_plural(d->delays.largest, "sample", "samples"));
     display_print("  memory        %s a rank", units_bytes(d->memory_bytes, a));
     display_print(" (run.memory: %s)\n", units_bytes(d->job->memory, a));
+    plan_pass_print(&series->pass);
     display_print("  %s: dedispersed, %u %s x %s %s, %s\n", d->what->file, d->delays.ndms,
                   units_plural(d->delays.ndms, "DM", "DMs"), units_count(d->outputs, a),
-                  units_plural(d->outputs, "time", "times"), units_bytes(bytes, b));
+                  units_plural(d->outputs, "time", "times"), units_bytes(series->pass.bytes[0], b));
 }
 
 /* What is begun goes by what its filterbank was then, and another one will be made. */
@@ -81,15 +83,11 @@ status_t plan_series_print(const struct dedisperse_pass *series)
 {
     status_t st = STATUS_OK;
     const char *file = series->plan->what->file;
-    char done[PASS_TEXT];
     if (series->is_foreseen && !series->pass.options->restart) {
         TRY(series_warn_of_begun(file, series->fbh5->path));
     }
-    series_print(series->plan, series->pass.bytes[0]);
+    series_print(series);
     TRY(series->is_foreseen ? STATUS_OK : elsewhere_of_filterbank(series->fbh5));
-    if (series->pass.begun.is_begun) {
-        display_print("  goes on       %s are done\n", pass_count_done(&series->pass, done));
-    }
 out:
     return st;
 }

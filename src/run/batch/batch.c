@@ -1,4 +1,4 @@
-#include "run/batch.h"
+#include "run/batch/batch.h"
 
 #include "base/display.h"
 
@@ -7,7 +7,7 @@
 #include "job/job.h"
 #include "ranks/agree.h"
 #include "ranks/stop.h"
-#include "run/batch_check.h"
+#include "run/batch/batch_check.h"
 
 #include <glob.h>
 #include <stdio.h>

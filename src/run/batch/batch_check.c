@@ -1,4 +1,4 @@
-#include "run/batch_check.h"
+#include "run/batch/batch_check.h"
 
 #include "archive/inputs.h"
 #include "base/memory.h"

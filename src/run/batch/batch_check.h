@@ -1,6 +1,6 @@
 /* Whether one job can be done for many observations without one taking the place of another. */
-#ifndef VOLTMILL_RUN_BATCH_CHECK_H
-#define VOLTMILL_RUN_BATCH_CHECK_H
+#ifndef VOLTMILL_RUN_BATCH_BATCH_CHECK_H
+#define VOLTMILL_RUN_BATCH_BATCH_CHECK_H
 
 #include "base/text.h"
 #include "run/run.h"
