@@ -1,3 +1,5 @@
+/* The arithmetic of memory: what a block, a group of streams and the rest take, and the cut that
+ * fits. */
 #include "plan/budget.h"
 
 #include "archive/read/reader.h"

@@ -1,3 +1,4 @@
+/* Works a filter bank out: rows, channels, coefficients, products, bytes; and what to say of it. */
 #include "plan/channelise_plan.h"
 
 #include "base/memory.h"

@@ -1,3 +1,4 @@
+/* Where chunks and blocks begin and end. */
 #include "plan/chunk.h"
 
 #include "base/memory.h"

@@ -1,3 +1,5 @@
+/* Works a dedispersion out: ifs, mask, DMs, delays, outputs; and the filterbank that is still to
+ * come. */
 #include "base/memory.h"
 #include "plan/dedisperse_plan_parts.h"
 #include "product/kind/bank.h"

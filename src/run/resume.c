@@ -1,3 +1,4 @@
+/* Looks at the files of a job: which are complete, and whether they were made by it. */
 #include "run/resume.h"
 
 #include "base/memory.h"

@@ -1,3 +1,4 @@
+/* Rank 0 reads the job and opens the archive; then one backend is found for all. */
 #include "run/share.h"
 
 #include "ranks/agree.h"

@@ -4,6 +4,7 @@
 . "$(dirname "$0")/../tools/lib.sh"
 . "$here/tests/cli/jobs.bash"
 
+export VOLTMILL_CACHE=$work/cache
 cat >synth.yaml <<'END'
 file: obs.h5
 samples: 40000
@@ -102,6 +103,16 @@ size "with delays in two steps, a mask and padding" job.yaml --set 'dedisperse.0
 size "of a filterbank that is there" bank.yaml
 size "of another window" job.yaml --set channelise.window=kaiser:5 --set channelise.normalise=peak
 size "of the reference" job.yaml --set channelise.backend=reference --set run.threads=1
+
+# --- time: of what the machine has done already, and of nothing else.
+time_of() { "$voltmill" plan --force "$@" | grep -Ec '^  time          about [0-9.]+ [mun]*s on 1 rank of [0-9]+ threads?, as the last such run here$'; }
+rm -rf cache
+same "no time of what was never done" 0 "$(time_of job.yaml)"
+"$voltmill" run --force job.yaml >output 2>&1
+same "the time of both passes" 2 "$(time_of job.yaml)"
+same "of another length, too" 2 "$(time_of job.yaml --set input.select.samples='[0, 20000]')"
+same "but not of other channels" 0 "$(time_of job.yaml --set channelise.channels=32)"
+same "without a cache nothing is known" 0 "$(VOLTMILL_CACHE=off time_of job.yaml)"
 
 # --- words
 "$voltmill" plan --force job.yaml >stdout

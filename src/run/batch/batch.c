@@ -1,3 +1,4 @@
+/* Lists the observations, runs the job of each, and says what became of them. */
 #include "run/batch/batch.h"
 
 #include "base/display.h"

@@ -1,3 +1,4 @@
+/* Compares all files that the observations are, lead to, and make, by device and inode. */
 #include "run/batch/batch_check.h"
 
 #include "archive/inputs.h"

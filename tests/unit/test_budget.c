@@ -1,0 +1,205 @@
+/* How work is cut so that it fits run.memory: blocks, groups of streams, chunks. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "archive/archive.h"
+#include "base/memory.h"
+#include "base/report.h"
+#include "io/hdf5/h5.h"
+#include "plan/budget.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SAMPLES = 1 << 18, POLS = 6 };
+#define MIB ((uint64_t)1 << 20)
+
+static char path[] = "/tmp/voltmill-test-budget-XXXXXX";
+
+static void write_file(void)
+{
+    const hsize_t dims[2] = {SAMPLES, POLS};
+    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t space = H5Screate_simple(2, dims, NULL);
+    hid_t plist = H5Pcreate(H5P_DATASET_CREATE);
+    assert_true(H5Pset_alloc_time(plist, H5D_ALLOC_TIME_EARLY) >= 0);
+    hid_t dataset = H5Dcreate2(file, "x", H5T_STD_I8LE, space, H5P_DEFAULT, plist, H5P_DEFAULT);
+    assert_true(dataset >= 0);
+    h5_close(dataset);
+    h5_close(plist);
+    h5_close(space);
+    h5_close(file);
+}
+
+struct planned {
+    struct job *job;
+    struct archive *archive;
+    struct channelise_plan *work;
+};
+
+static void planned_end(struct planned *p)
+{
+    channelise_plan_destroy(p->work);
+    archive_destroy(p->archive);
+    job_destroy(p->job);
+    report_clear();
+}
+
+/* Plans a job of 64 channels with 8 taps and so many bytes of memory; `more`: other lines of run.
+ */
+static status_t plan_job(uint64_t memory, const char *more, const char *products, uint32_t threads,
+                         const struct chunking *begun, struct planned *out)
+{
+    char text[1024];
+    const struct channelise_plan_cut cut = {.begun = begun};
+    *out = (struct planned){.job = NULL};
+    snprintf(text, sizeof text,
+             "input: {files: %s, layout: {dataset: /x, axes: 'time,pol', sample_rate_hz: 1e6}}\n"
+             "channelise: {channels: 64, taps: 8}\nproducts: [%s]\nrun: {memory: %llu%s}\n",
+             path, products, (unsigned long long)memory, more);
+    assert_int_equal(job_parse("job.yaml", text, strlen(text), NULL, 0, &out->job), STATUS_OK);
+    assert_int_equal(archive_open(out->job, &out->archive), STATUS_OK);
+    return channelise_plan_create(out->job, out->archive, BACKEND_CPU, threads, &cut, &out->work);
+}
+
+static const char spectra[] = "{kind: spectra, file: a.h5}";
+static const char both[] = "{kind: spectra, file: a.h5}, {kind: power, file: b.h5, integrate: 12}, "
+                           "{kind: power, file: c.h5, integrate: 10}";
+
+static void assert_sound(const struct planned *p, uint64_t quantum)
+{
+    const struct chunking *c = &p->work->chunking;
+    assert_true(p->work->memory_bytes <= p->job->memory);
+    assert_int_equal(c->spectra, SAMPLES / 128 - 8 + 1);
+    assert_int_equal(c->streams, POLS);
+    assert_true(c->group_streams >= 1 && c->group_streams <= POLS);
+    assert_int_equal(c->chunk_spectra % quantum, 0);
+    assert_true(c->block_spectra % CHUNK_GRAIN == 0 || c->block_spectra >= c->chunk_spectra);
+    assert_int_equal(p->work->channelise.max_spectra, c->block_spectra);
+    assert_int_equal(p->work->channelise.nstreams, c->group_streams);
+}
+
+static void what_is_planned_fits(void **state)
+{
+    (void)state;
+    static const uint64_t memory[] = {90, 92, 96, 100, 128, 512, 4096};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) {
+        struct planned p;
+        assert_int_equal(plan_job(memory[i] * MIB, "", both, 2, NULL, &p), STATUS_OK);
+        assert_sound(&p, 60);
+        planned_end(&p);
+        assert_int_equal(plan_job(memory[i] * MIB, ", chunk: 100", spectra, 2, NULL, &p),
+                         STATUS_OK);
+        assert_sound(&p, 1);
+        assert_int_equal(p.work->chunking.chunk_spectra, 100);
+        planned_end(&p);
+    }
+}
+
+/* The least memory that will do is what the refusal of less asks for; more never cuts smaller. */
+static void more_memory_never_cuts_smaller(void **state)
+{
+    (void)state;
+    uint64_t low = 64 * MIB;
+    uint64_t high = 128 * MIB;
+    struct planned p;
+    while (high - low > 1) {
+        uint64_t middle = low + (high - low) / 2;
+        status_t st = plan_job(middle, "", both, 1, NULL, &p);
+        assert_true(st == STATUS_OK || st == STATUS_USAGE);
+        if (st == STATUS_USAGE) {
+            assert_non_null(strstr(report_cause(), "need at least"));
+            low = middle;
+        } else {
+            high = middle;
+        }
+        planned_end(&p);
+    }
+    struct chunking before = {.group_streams = 0};
+    for (uint64_t memory = high; memory < high + 8 * MIB; memory += MIB / 4) {
+        assert_int_equal(plan_job(memory, "", both, 1, NULL, &p), STATUS_OK);
+        assert_sound(&p, 60);
+        const struct chunking *c = &p.work->chunking;
+        assert_true(c->group_streams >= before.group_streams);
+        assert_true(c->group_streams > before.group_streams ||
+                    c->block_spectra >= before.block_spectra);
+        before = *c;
+        planned_end(&p);
+    }
+    assert_int_equal(before.group_streams, POLS);
+}
+
+static void what_was_begun_stays_as_it_was_cut(void **state)
+{
+    (void)state;
+    struct planned p;
+    assert_int_equal(plan_job(512 * MIB, "", both, 2, NULL, &p), STATUS_OK);
+    struct chunking begun = p.work->chunking;
+    planned_end(&p);
+    begun.chunk_spectra = 180;
+    begun.group_streams = 4;
+    assert_int_equal(plan_job(128 * MIB, ", chunk: 600", both, 1, &begun, &p), STATUS_OK);
+    assert_int_equal(p.work->chunking.chunk_spectra, 180);
+    assert_int_equal(p.work->chunking.group_streams, 4);
+    assert_sound(&p, 60);
+    planned_end(&p);
+    begun.chunk_spectra = 170; /* splits a dump */
+    assert_int_equal(plan_job(128 * MIB, "", both, 1, &begun, &p), STATUS_USAGE);
+    assert_non_null(strstr(report_cause(), "begun in other chunks"));
+    planned_end(&p);
+}
+
+static void threads_change_no_chunk_that_the_job_sets(void **state)
+{
+    (void)state;
+    for (uint32_t threads = 1; threads <= 64; threads *= 4) {
+        struct planned p;
+        assert_int_equal(plan_job(512 * MIB, ", chunk: 250", both, threads, NULL, &p), STATUS_OK);
+        assert_int_equal(p.work->chunking.chunk_spectra, 300); /* whole dumps of both */
+        assert_sound(&p, 60);
+        planned_end(&p);
+    }
+}
+
+static void dumps_that_share_no_chunk_are_refused(void **state)
+{
+    (void)state;
+    struct planned p;
+    char products[512] = "";
+    static const int primes[] = {1999, 1997, 1993, 1987, 1979, 1973};
+    for (size_t i = 0; i < sizeof primes / sizeof *primes; i++) {
+        size_t length = strlen(products);
+        snprintf(products + length, sizeof products - length,
+                 "%s{kind: power, file: p%zu.h5, integrate: %d}", i ? ", " : "", i, primes[i]);
+    }
+    assert_int_equal(plan_job(512 * MIB, "", products, 1, NULL, &p), STATUS_USAGE);
+    assert_non_null(strstr(report_cause(), "no sensible common multiple"));
+    planned_end(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_planned_fits),
+        cmocka_unit_test(more_memory_never_cuts_smaller),
+        cmocka_unit_test(what_was_begun_stays_as_it_was_cut),
+        cmocka_unit_test(threads_change_no_chunk_that_the_job_sets),
+        cmocka_unit_test(dumps_that_share_no_chunk_are_refused),
+    };
+    int fd = mkstemp(path);
+    if (fd < 0) {
+        return 1;
+    }
+    close(fd);
+    h5_begin();
+    write_file();
+    int failed = cmocka_run_group_tests_name("budget", tests, NULL, NULL);
+    unlink(path);
+    return failed;
+}
