@@ -122,10 +122,7 @@ void archive_destroy(struct archive *archive)
         return;
     }
     for (uint32_t i = 0; i < archive->nparts; i++) {
-        for (uint32_t j = 0; j < archive->parts[i].nextents; j++) {
-            free(archive->parts[i].extents[j].path);
-        }
-        free(archive->parts[i].extents);
+        extents_free(archive->parts[i].extents, archive->parts[i].nextents);
         storage_free(&archive->parts[i].storage);
         archive_free_boxes(archive->parts[i].boxes, archive->parts[i].nboxes);
         free(archive->parts[i].path);

@@ -16,13 +16,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of the dataset, in order, that lie in one piece of one file. */
-struct archive_extent {
-    char *path;
-    uint64_t file_offset;
-    uint64_t bytes;
-};
-
 enum { ARCHIVE_DIMS = AXIS_KINDS };
 
 /* A box of elements of a dataset: low .. high - 1 along each of its dimensions. */

@@ -6,7 +6,7 @@
 #include "archive/format/holds.h"
 #include "archive/lost.h"
 #include "archive/storage/links.h"
-#include "archive/storage/places.h"
+#include "archive/storage/stored.h"
 #include "base/memory.h"
 #include "io/apart/apart.h"
 
@@ -135,7 +135,8 @@ out:
 static status_t fbh5_read_layout(hid_t data, int is_native, struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
-    struct places places = {.nextents = 0};
+    struct archive_extent *extents = NULL;
+    uint32_t nextents = 0;
     struct depot_found found = {.chunk_bytes = 0};
     depot_t *depot = NULL;
     const struct depot_spec spec = {.path = fbh5->path, .name = "data", .found = &fbh5->storage};
@@ -148,15 +149,15 @@ static status_t fbh5_read_layout(hid_t data, int is_native, struct fbh5 *fbh5)
     TRY(depot_open(&spec, &depot));
     TRY(depot_search(depot, &found));
     TRY(fbh5_find_lost_rows(&found.lost, fbh5));
-    TRY(places_find(depot, &places));
-    if (is_native && places.nextents == 1) {
+    depot_take_extents(depot, &extents, &nextents);
+    if (is_native && nextents == 1) {
         fbh5->is_plain = 1;
-        fbh5->data_offset = places.extents[0].file_offset;
-        TRY(memory_text(places.extents[0].path, &fbh5->data_path));
+        fbh5->data_offset = extents[0].file_offset;
+        TRY(memory_text(extents[0].path, &fbh5->data_path));
     }
     fbh5->cache_bytes = max_u64(fbh5->cache_bytes, found.row_bytes);
 out:
-    places_free(&places);
+    extents_free(extents, nextents);
     lost_pieces_free(&found.lost);
     depot_close(depot);
     h5_close(plist);

@@ -2,7 +2,7 @@
 #include "archive/format/locate.h"
 
 #include "archive/lost.h"
-#include "archive/storage/places.h"
+#include "archive/storage/stored.h"
 
 /* Whether a number on disk fills its bytes: HDF5 knows integers with fewer bits, or shifted ones,
  * and floats of other makes than IEEE's. */
@@ -32,7 +32,6 @@ status_t locate_extents(hid_t dataset, const struct archive *archive, struct arc
 {
     status_t st = STATUS_OK;
     depot_t *depot = NULL;
-    struct places places = {.nextents = 0};
     struct depot_found found = {.chunk_bytes = 0};
     const struct depot_spec spec = {.path = part->path,
                                     .name = archive->dataset,
@@ -42,16 +41,12 @@ status_t locate_extents(hid_t dataset, const struct archive *archive, struct arc
     TRY(depot_search(depot, &found));
     TRY(lost_find_boxes(&found.lost, &part->boxes, &part->nboxes));
     if (locate_is_dense(dataset, archive)) {
-        TRY(places_find(depot, &places));
+        depot_take_extents(depot, &part->extents, &part->nextents);
     }
     part->chunk_bytes = found.chunk_bytes;
     part->row_bytes = found.row_bytes;
     part->file_bytes = sources_bytes(&part->storage.sources);
-    part->extents = places.extents;
-    part->nextents = places.nextents;
-    places = (struct places){NULL, 0};
 out:
-    places_free(&places);
     lost_pieces_free(&found.lost);
     depot_close(depot);
     return st;

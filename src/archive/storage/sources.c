@@ -133,6 +133,14 @@ void sources_free(struct sources *sources)
     *sources = (struct sources){NULL, 0};
 }
 
+void extents_free(struct archive_extent *extents, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        free(extents[i].path);
+    }
+    free(extents);
+}
+
 void storage_free(struct storage *storage)
 {
     sources_free(&storage->sources);

@@ -35,6 +35,15 @@ status_t sources_check_path(const struct sources *sources, const char *path);
 status_t sources_check_open(const struct sources *sources, const char *path, int fd);
 status_t sources_check(const struct sources *sources);
 
+/* Bytes of a dataset, in order, that lie in one piece of one file. */
+struct archive_extent {
+    char *path;
+    uint64_t file_offset;
+    uint64_t bytes;
+};
+
+void extents_free(struct archive_extent *extents, uint32_t count);
+
 /* What leads to the elements of a dataset: found when planning, needed for reading. */
 struct storage {
     struct sources sources; /* every file */

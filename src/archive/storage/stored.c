@@ -1,33 +1,73 @@
-/* Datasets and their sources, open as long as they are used. */
-#include "archive/storage/stored.h"
-
+/* One dataset, opened with all that leads to it: its files, shape, chunks, extents and mappings. */
 #include "archive/storage/links.h"
-#include "archive/storage/places.h"
 #include "archive/storage/stored_parts.h"
 #include "base/memory.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
+#include <sys/stat.h>
 
 enum { LEAST_CACHE = 1 << 20 };
 
-status_t storage_key(const char *path, const char *name, struct text *out)
+const char *stored_slash(const char *name)
 {
-    return text_add(out, "%s\n%s", path, name);
+    return *name == '/' ? "" : "/";
 }
 
-int storage_is_absent(const struct storage *storage, const char *key)
+void lost_pieces_free(struct lost_pieces *lost)
 {
-    for (uint32_t i = 0; i < storage->nabsent; i++) {
-        if (strcmp(storage->absent[i], key) == 0) {
-            return 1;
-        }
+    for (uint32_t i = 0; i < lost->count; i++) {
+        h5_close(lost->items[i].space);
+        free(lost->items[i].why);
     }
-    return 0;
+    free(lost->items);
+    *lost = (struct lost_pieces){NULL, 0};
 }
 
-static void stored_free(struct stored *stored)
+/* Adds a piece; takes `space`, whatever comes. */
+status_t stored_add_lost(struct lost_pieces *lost, hid_t space, const char *why)
+{
+    status_t st = STATUS_OK;
+    struct lost_piece *grown = realloc(lost->items, ((size_t)lost->count + 1) * sizeof *grown);
+    REQUIRE(grown, STATUS_DEVICE, "out of memory: what is lost of an archive");
+    lost->items = grown;
+    grown[lost->count] = (struct lost_piece){.space = space, .why = NULL};
+    space = -1;
+    lost->count++;
+    TRY(memory_text(why, &grown[lost->count - 1].why));
+out:
+    h5_close(space);
+    return st;
+}
+
+status_t stored_lose(struct stored *stored, hid_t space, const char *of, const char *what)
+{
+    status_t st = STATUS_OK;
+    struct text why = {0};
+    if (space < 0) {
+        space = H5Scopy(stored->space);
+        H5_TRY(space, "%s: %s has no shape", stored->path, stored->name);
+        H5_TRY(stored->rank > 0 ? H5Sselect_all(space) : 0, "%s: %s has no shape", stored->path,
+               stored->name);
+    }
+    TRY(text_add(&why, "%s: %s%s%s %s", stored->path, of, stored_slash(stored->name), stored->name,
+                 what));
+    hid_t given = space;
+    space = -1;
+    TRY(stored_add_lost(&stored->lost, given, why.data));
+out:
+    h5_close(space);
+    text_free(&why);
+    return st;
+}
+
+const struct sources *depot_sources(const depot_t *depot)
+{
+    return depot->spec.found ? &depot->spec.found->sources : &depot->spec.storage->sources;
+}
+
+void stored_free(struct stored *stored)
 {
     if (stored) {
         h5_close(stored->space);
@@ -35,16 +75,12 @@ static void stored_free(struct stored *stored)
         mappings_free(&stored->mappings);
         lost_pieces_free(&stored->lost);
         h5_free_texts(stored->files, stored->nfiles);
+        extents_free(stored->extents, stored->nextents);
         free(stored->path);
         free(stored->name);
         free(stored->home);
         free(stored);
     }
-}
-
-const struct sources *depot_sources(const depot_t *depot)
-{
-    return depot->spec.found ? &depot->spec.found->sources : &depot->spec.storage->sources;
 }
 
 /* A file is about to be opened. */
@@ -53,8 +89,8 @@ struct noting {
     struct stored *stored;
 };
 
-static status_t stored_depot_note(const struct noting *noting, const char *path,
-                                  enum source_kind kind, const char *from)
+static status_t stored_note(const struct noting *noting, const char *path, enum source_kind kind,
+                            const char *from)
 {
     status_t st = STATUS_OK;
     struct stored *stored = noting->stored;
@@ -71,9 +107,9 @@ out:
     return st;
 }
 
-static status_t stored_depot_note_linked(void *context, const char *path, const char *from)
+static status_t stored_note_linked(void *context, const char *path, const char *from)
 {
-    return stored_depot_note(context, path, SOURCE_LINKED, from);
+    return stored_note(context, path, SOURCE_LINKED, from);
 }
 
 static status_t stored_find_home(struct stored *stored)
@@ -114,9 +150,7 @@ out:
 static status_t stored_look_at_chunks(hid_t plist, struct stored *stored)
 {
     status_t st = STATUS_OK;
-    hid_t type = H5Dget_type(stored->dataset);
-    H5_TRY(type, "%s: %s has no type", stored->path, stored->name);
-    uint64_t bytes = H5Tget_size(type);
+    uint64_t bytes = stored->element_bytes;
     H5_TRY(H5Pget_chunk(plist, H5S_MAX_RANK, stored->chunk), "%s: %s does not tell its chunks",
            stored->path, stored->name);
     for (int i = 0; i < stored->rank; i++) {
@@ -126,7 +160,6 @@ static status_t stored_look_at_chunks(hid_t plist, struct stored *stored)
     stored->chunk_bytes = bytes;
     stored->row_bytes = stored_chunk_row(stored);
 out:
-    h5_close(type);
     return st;
 }
 
@@ -134,46 +167,95 @@ static status_t stored_measure(struct stored *stored)
 {
     status_t st = STATUS_OK;
     hid_t plist = H5Dget_create_plist(stored->dataset);
+    hid_t type = H5Dget_type(stored->dataset);
     H5_TRY(plist, "%s: %s does not say how it is stored", stored->path, stored->name);
+    H5_TRY(type, "%s: %s has no type", stored->path, stored->name);
     h5_close(stored->space);
     stored->space = H5Dget_space(stored->dataset);
     H5_TRY(stored->space, "%s: %s has no shape", stored->path, stored->name);
     stored->rank = H5Sget_simple_extent_dims(stored->space, stored->dims, NULL);
     H5_TRY(stored->rank, "%s: %s has no shape", stored->path, stored->name);
+    stored->element_bytes = H5Tget_size(type);
+    REQUIRE(multiply_u64((uint64_t)H5Sget_simple_extent_npoints(stored->space),
+                         stored->element_bytes, &stored->bytes),
+            STATUS_DATA, "%s: the size of %s is absurd", stored->path, stored->name);
     stored->layout = H5Pget_layout(plist);
     if (stored->layout == H5D_CHUNKED) {
         TRY(stored_look_at_chunks(plist, stored));
     }
 out:
+    h5_close(type);
     h5_close(plist);
     return st;
 }
 
-/* HDF5 gives zeros behind the end of an external file. */
-static status_t stored_look_at_externals(hid_t plist, const struct noting *noting)
+static status_t stored_add_extent(struct stored *stored, const char *path, uint64_t offset,
+                                  uint64_t bytes)
+{
+    status_t st = STATUS_OK;
+    struct archive_extent *grown =
+        realloc(stored->extents, ((size_t)stored->nextents + 1) * sizeof *grown);
+    REQUIRE(grown, STATUS_DEVICE, "out of memory: extents of %s", path);
+    stored->extents = grown;
+    grown[stored->nextents] = (struct archive_extent){NULL, offset, bytes};
+    TRY(memory_text(path, &grown[stored->nextents++].path));
+out:
+    return st;
+}
+
+/* An external file: it is there, and as long as it must be, since HDF5 gives zeros behind its end.
+ * *left are the bytes of the dataset that the ones before it do not hold. */
+static status_t stored_look_at_external(hid_t plist, uint32_t index, const struct noting *noting,
+                                        uint64_t *left)
 {
     status_t st = STATUS_OK;
     struct stored *stored = noting->stored;
     struct text path = {0};
-    hid_t type = H5Dget_type(stored->dataset);
-    uint64_t left = 0;
-    H5_TRY(type, "%s: %s has no type", stored->path, stored->name);
-    REQUIRE(multiply_u64((uint64_t)H5Sget_simple_extent_npoints(stored->space), H5Tget_size(type),
-                         &left),
-            STATUS_DATA, "%s: the size of %s is absurd", stored->path, stored->name);
-    stored->nexternals = (uint32_t)H5Pget_external_count(plist);
-    for (uint32_t i = 0; i < stored->nexternals && left > 0; i++) {
-        struct external external;
-        TRY(external_read(plist, i, stored->home, &left, &path, &external));
-        stored->is_beside |= strcmp(path.data, external.name) != 0;
-        TRY(stored_depot_note(noting, path.data, SOURCE_EXTERNAL, stored->home));
-        text_free(&path);
-    }
-    REQUIRE(left == 0, STATUS_DATA, "%s: the external files of %s hold %llu bytes less than its",
-            stored->home, stored->name, (unsigned long long)left);
+    char name[4096] = "";
+    off_t offset = 0;
+    hsize_t declared = 0;
+    struct stat info;
+    H5_TRY(H5Pget_external(plist, index, sizeof name - 1, name, &offset, &declared),
+           "%s: its external file %u cannot be looked up", stored->home, index);
+    TRY(links_resolve(stored->home, name, &path));
+    uint64_t bytes = min_u64(declared, *left); /* H5F_UNLIMITED is the largest number */
+    REQUIRE(stat(path.data, &info) == 0, STATUS_DATA, "%s: external file %s: %s", stored->home,
+            path.data, strerror(errno));
+    REQUIRE(S_ISREG(info.st_mode), STATUS_DATA, "%s: external file %s is not an ordinary file",
+            stored->home, path.data);
+    REQUIRE(offset >= 0 && (uint64_t)info.st_size >= (uint64_t)offset &&
+                (uint64_t)info.st_size - (uint64_t)offset >= bytes,
+            STATUS_DATA,
+            "%s is truncated: %s declares %llu bytes from offset %lld in it, but it ends at %lld",
+            path.data, stored->home, (unsigned long long)bytes, (long long)offset,
+            (long long)info.st_size);
+    *left -= bytes;
+    stored->is_beside |= strcmp(path.data, name) != 0;
+    TRY(stored_note(noting, path.data, SOURCE_EXTERNAL, stored->home));
+    TRY(stored_add_extent(stored, path.data, (uint64_t)offset, bytes));
 out:
     text_free(&path);
-    h5_close(type);
+    return st;
+}
+
+/* Where the bytes of a contiguous dataset lie: in this file, or in external ones. */
+static status_t stored_look_at_extents(hid_t plist, const struct noting *noting)
+{
+    status_t st = STATUS_OK;
+    struct stored *stored = noting->stored;
+    uint64_t left = stored->bytes;
+    haddr_t offset = h5_offset(stored->dataset);
+    stored->nexternals = (uint32_t)H5Pget_external_count(plist);
+    for (uint32_t i = 0; i < stored->nexternals && left > 0; i++) {
+        TRY(stored_look_at_external(plist, i, noting, &left));
+    }
+    REQUIRE(left == 0 || stored->nexternals == 0, STATUS_DATA,
+            "%s: the external files of %s hold %llu bytes less than its", stored->home,
+            stored->name, (unsigned long long)left);
+    if (offset != HADDR_UNDEF) {
+        TRY(stored_add_extent(stored, stored->home, offset, stored->bytes));
+    }
+out:
     return st;
 }
 
@@ -194,15 +276,15 @@ static status_t stored_look(const struct noting *noting)
     TRY(st);
     if (stored->layout == H5D_VIRTUAL) {
         TRY(mappings_load(stored->dataset, stored->home, &stored->mappings));
-    } else if (stored->layout == H5D_CONTIGUOUS && H5Pget_external_count(plist) > 0) {
-        TRY(stored_look_at_externals(plist, noting));
+    } else if (stored->layout == H5D_CONTIGUOUS) {
+        TRY(stored_look_at_extents(plist, noting));
     }
 out:
     h5_close(plist);
     return st;
 }
 
-static uint64_t stored_depot_budget(const depot_t *depot)
+uint64_t depot_budget(const depot_t *depot)
 {
     return max_u64(depot->spec.cache_bytes, LEAST_CACHE);
 }
@@ -232,12 +314,12 @@ static status_t stored_open_dataset(const struct noting *noting, int is_source, 
     hid_t file = -1;
     hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
     H5_TRY(access, "%s cannot be opened", stored->path);
-    TRY(stored_set_cache(stored, stored_depot_budget(noting->depot), access));
+    TRY(stored_set_cache(stored, depot_budget(noting->depot), access));
     if (is_beside) {
         H5Pset_efile_prefix(access, "${ORIGIN}");
     }
     TRY(h5_open_file(stored->path, &file));
-    struct links_request request = {file,  stored->path, stored->name, stored_depot_note_linked,
+    struct links_request request = {file,  stored->path, stored->name, stored_note_linked,
                                     &copy, access};
     TRY(links_open(&request, &stored->dataset, &is_there));
     REQUIRE(is_there && H5Iget_type(stored->dataset) == H5I_DATASET, STATUS_DATA,
@@ -245,7 +327,7 @@ static status_t stored_open_dataset(const struct noting *noting, int is_source, 
     TRY(stored_measure(stored));
     if (is_source && stored->chunk_bytes > 0 && !noting->depot->spec.found) {
         /* Many may be open: each keeps what it needs, which only now is known. */
-        stored->kept = min_u64(stored->row_bytes, stored_depot_budget(noting->depot));
+        stored->kept = min_u64(stored->row_bytes, depot_budget(noting->depot));
         TRY(stored_set_cache(stored, stored->kept, access));
         h5_close(stored->dataset);
         stored->dataset = -1;
@@ -259,8 +341,8 @@ out:
 }
 
 /* The dataset of the depot itself; or the source of a mapping of `by`. */
-static status_t stored_open(depot_t *depot, const struct stored *by, const struct mapping *mapping,
-                            struct stored **out)
+status_t stored_open(depot_t *depot, const struct stored *by, const struct mapping *mapping,
+                     struct stored **out)
 {
     status_t st = STATUS_OK;
     struct stored *stored = NULL;
@@ -271,8 +353,8 @@ static status_t stored_open(depot_t *depot, const struct stored *by, const struc
     stored->along = mapping ? mapping_along(mapping, by->along) : depot->spec.along;
     TRY(memory_text(mapping ? mapping->path : depot->spec.path, &stored->path));
     TRY(memory_text(mapping ? mapping->name : depot->spec.name, &stored->name));
-    TRY(stored_depot_note(&noting, stored->path, mapping ? SOURCE_VIRTUAL : SOURCE_NAMED,
-                          by ? by->home : NULL));
+    TRY(stored_note(&noting, stored->path, mapping ? SOURCE_VIRTUAL : SOURCE_NAMED,
+                    by ? by->home : NULL));
     TRY(stored_open_dataset(&noting, mapping != NULL, 0));
     TRY(stored_look(&noting));
     if (stored->is_beside && !depot->spec.found) {
@@ -298,189 +380,4 @@ status_t stored_check(const depot_t *depot, struct stored *stored)
     }
 out:
     return st;
-}
-
-static int stored_depot_holds(const depot_t *depot, uint32_t slot, const struct mapping *mapping)
-{
-    const struct stored *at = depot->open[slot];
-    return at && strcmp(at->path, mapping->path) == 0 && strcmp(at->name, mapping->name) == 0;
-}
-
-/* Where the source of a mapping is open; 0: it is not. */
-static uint32_t stored_depot_find(const depot_t *depot, const struct mapping *mapping)
-{
-    if (mapping->slot > 0 && stored_depot_holds(depot, mapping->slot, mapping)) {
-        return mapping->slot;
-    }
-    for (uint32_t i = 1; i < depot->nslots; i++) {
-        if (stored_depot_holds(depot, i, mapping)) {
-            return i;
-        }
-    }
-    return 0;
-}
-
-/* Closes sources, or only such as keep chunks, the least recently used first, until no more than
- * `most` are open and no more than `bytes` are kept, or all others are in use. */
-static status_t stored_depot_shrink(depot_t *depot, uint32_t most, uint64_t bytes)
-{
-    status_t st = STATUS_OK;
-    while (depot->nopen > most || depot->kept > bytes) {
-        uint32_t oldest = 0;
-        for (uint32_t i = 1; i < depot->nslots; i++) {
-            const struct stored *at = depot->open[i];
-            if (at && at->pins == 0 && (depot->nopen > most || at->kept > 0) &&
-                (!oldest || at->used < depot->open[oldest]->used)) {
-                oldest = i;
-            }
-        }
-        if (!oldest) {
-            goto out;
-        }
-        TRY(stored_check(depot, depot->open[oldest]));
-        depot->kept -= depot->open[oldest]->kept;
-        depot->nopen--;
-        stored_free(depot->open[oldest]);
-        depot->open[oldest] = NULL;
-    }
-out:
-    return st;
-}
-
-static status_t stored_depot_find_slot(depot_t *depot, uint32_t *out)
-{
-    status_t st = STATUS_OK;
-    uint32_t slot = 0;
-    while (slot < depot->nslots && depot->open[slot]) {
-        slot++;
-    }
-    if (slot == depot->nslots) {
-        uint32_t nslots = 2 * depot->nslots + LEAST_OPEN;
-        struct stored **grown = realloc(depot->open, nslots * sizeof(struct stored *));
-        REQUIRE(grown, STATUS_DEVICE, "out of memory: sources");
-        memset(grown + slot, 0, (nslots - slot) * sizeof(struct stored *));
-        depot->open = grown;
-        depot->nslots = nslots;
-    }
-    *out = slot;
-out:
-    return st;
-}
-
-static status_t stored_depot_open_source(depot_t *depot, const struct stored *by,
-                                         struct mapping *mapping)
-{
-    status_t st = STATUS_OK;
-    struct stored *stored = NULL;
-    uint32_t slot = 0;
-    TRY(stored_depot_shrink(depot, depot->most - 1, UINT64_MAX));
-    TRY(stored_depot_find_slot(depot, &slot));
-    st = stored_open(depot, by, mapping, &stored);
-    if (st == STATUS_DEVICE && depot->nopen > LEAST_OPEN) {
-        /* Others have taken the descriptors. */
-        report_clear();
-        depot->most = (uint32_t)max_u64(LEAST_OPEN, depot->nopen / 2);
-        TRY(stored_depot_shrink(depot, LEAST_OPEN - 1, UINT64_MAX));
-        st = stored_open(depot, by, mapping, &stored);
-    }
-    TRY(st);
-    depot->open[slot] = stored;
-    depot->nopen++;
-    depot->kept += stored->kept;
-    mapping->slot = slot;
-out:
-    return st;
-}
-
-status_t depot_take(depot_t *depot, const struct stored *by, struct mapping *mapping,
-                    struct stored **out)
-{
-    status_t st = STATUS_OK;
-    REQUIRE(depot->depth < MOST_DEPTH, STATUS_DATA,
-            "%s: its %s has sources of sources, more than %d levels deep", mapping->path,
-            mapping->name, MOST_DEPTH);
-    uint32_t slot = stored_depot_find(depot, mapping);
-    if (!slot) {
-        TRY(stored_depot_open_source(depot, by, mapping));
-        slot = mapping->slot;
-    }
-    mapping->slot = slot;
-    struct stored *stored = depot->open[slot];
-    for (int i = -1; i < depot->depth; i++) {
-        const struct stored *other = i < 0 ? depot->open[0] : depot->way[i];
-        REQUIRE(other->address != stored->address ||
-                    !identity_is_same_file(&other->identity, &stored->identity),
-                STATUS_DATA, "%s: its %s refers to itself", mapping->path, mapping->name);
-    }
-    stored->used = ++depot->clock;
-    stored->is_touched = 1;
-    stored->pins++;
-    depot->way[depot->depth++] = stored;
-    *out = stored;
-    TRY(stored_depot_shrink(depot, UINT32_MAX, stored_depot_budget(depot)));
-out:
-    return st;
-}
-
-void depot_give(depot_t *depot, struct stored *stored)
-{
-    if (stored) {
-        stored->pins--;
-        depot->depth--;
-    }
-}
-
-/* Sources take half of the descriptors that there are, but some must do. */
-static uint32_t stored_depot_most(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) {
-        return LEAST_OPEN;
-    }
-    return (uint32_t)min_u64(max_u64(limit.rlim_cur / 2, LEAST_OPEN), UINT32_MAX / 4);
-}
-
-status_t depot_open(const struct depot_spec *spec, depot_t **out)
-{
-    status_t st = STATUS_OK;
-    depot_t *depot = NULL;
-    uint32_t slot = 0;
-    TRY(memory_zeroed(1, sizeof *depot, "a dataset", &depot));
-    depot->spec = *spec;
-    depot->most = stored_depot_most();
-    TRY(stored_depot_find_slot(depot, &slot));
-    TRY(stored_open(depot, NULL, NULL, &depot->open[slot]));
-    depot->open[slot]->pins = 1;
-    depot->nopen = 1;
-    *out = depot;
-    depot = NULL;
-out:
-    depot_close(depot);
-    return st;
-}
-
-void depot_close(depot_t *depot)
-{
-    for (uint32_t i = 0; depot && i < depot->nslots; i++) {
-        stored_free(depot->open[i]);
-    }
-    if (depot) {
-        free(depot->open);
-    }
-    free(depot);
-}
-
-hid_t depot_dataset(const depot_t *depot)
-{
-    return depot->open[0]->dataset;
-}
-
-const char *depot_home(const depot_t *depot)
-{
-    return depot->open[0]->home;
-}
-
-int depot_is_unreadable(const depot_t *depot)
-{
-    return depot->is_unreadable;
 }

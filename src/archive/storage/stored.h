@@ -40,11 +40,11 @@ struct depot_spec {
 status_t depot_open(const struct depot_spec *spec, depot_t **out);
 void depot_close(depot_t *depot);
 
-/* The dataset itself, and the file that really holds it. */
 hid_t depot_dataset(const depot_t *depot);
-const char *depot_home(const depot_t *depot);
-/* Whether HDF5 finds its external files beside the file. */
-int depot_is_beside(const depot_t *depot);
+
+/* Gives away where the bytes of a contiguous dataset lie, in the order of its elements: in its file
+ * or in external ones. None: only HDF5 knows. */
+void depot_take_extents(depot_t *depot, struct archive_extent **extents, uint32_t *count);
 
 /* When planning: what has no samples; free the pieces in any case. Beside that, bytes of the
  * largest chunk of it and of its sources, and of all chunks that one index of the dimension along

@@ -19,13 +19,15 @@ struct stored {
     hid_t dataset, space;
     int rank;
     hsize_t dims[H5S_MAX_RANK];
+    uint64_t element_bytes, bytes; /* of an element, and of all */
     H5D_layout_t layout;
     hsize_t chunk[H5S_MAX_RANK];
     uint64_t chunk_bytes;
-    int along;          /* the dimension along which is read; -1: none is known */
-    uint64_t row_bytes; /* of all chunks that one index of it touches */
-    uint64_t kept;      /* of these, by HDF5, when it is a source */
-    uint32_t nexternals;
+    int along;                      /* the dimension along which is read; -1: none is known */
+    uint64_t row_bytes;             /* of all chunks that one index of it touches */
+    uint64_t kept;                  /* of these, by HDF5, when it is a source */
+    struct archive_extent *extents; /* where its bytes lie, in order, if it is contiguous */
+    uint32_t nextents, nexternals;
     int is_beside;
     struct mappings mappings;
     char **files; /* that were opened for it */
@@ -49,6 +51,23 @@ struct depot {
     int is_hard;       /* a failure is not that of one source: nothing can be read */
     int is_unreadable; /* a failure is that of samples */
 };
+
+/* The dataset of the depot itself; or the source of a mapping of `by`. Fails as depot_open(). */
+status_t stored_open(depot_t *depot, const struct stored *by, const struct mapping *mapping,
+                     struct stored **out);
+void stored_free(struct stored *stored);
+
+/* "/" for a name that does not begin with one. */
+const char *stored_slash(const char *name);
+
+/* Adds elements to what is lost of a dataset; both take `space`, whatever comes. The second, of all
+ * its elements when `space` is below 0, says "FILE: chunks of /NAME were never written". */
+status_t stored_add_lost(struct lost_pieces *lost, hid_t space, const char *why);
+status_t stored_lose(struct stored *stored, hid_t space, const char *of, const char *what);
+status_t stored_find_lost_chunks(struct stored *stored);
+
+/* Bytes of chunks that may be kept. */
+uint64_t depot_budget(const depot_t *depot);
 
 /* The source of a mapping of `by`, open, until it is given back; opened unless it is. Fails with
  * DATA: it is on the way already, or as depot_open() does. */

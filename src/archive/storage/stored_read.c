@@ -28,7 +28,7 @@ static status_t stored_read_plain(depot_t *depot, const struct stored *stored,
     if (H5Dread(stored->dataset, read->type, read->memory, read->wanted, H5P_DEFAULT, read->out) <
         0) {
         TRY(stored_judge(depot, stored));
-        st = h5_fail("%s: %s%s: %s cannot be read", stored->path, *stored->name == '/' ? "" : "/",
+        st = h5_fail("%s: %s%s: %s cannot be read", stored->path, stored_slash(stored->name),
                      stored->name, read->what);
         depot->is_unreadable = st == STATUS_DATA;
     }
