@@ -28,6 +28,12 @@ out:
     return st;
 }
 
+/* Writing failed because there is no room, or no room for this user. */
+static status_t file_write_status(int reason)
+{
+    return file_is_full(reason) ? STATUS_NO_SPACE : STATUS_DATA;
+}
+
 status_t file_part_name(const char *path, char **out)
 {
     return file_name_beside(path, "part", out);
@@ -54,6 +60,11 @@ static status_t file_folder_of(const char *path, char **out)
 out:
     text_free(&text);
     return st;
+}
+
+int file_is_full(int reason)
+{
+    return reason == ENOSPC || reason == EDQUOT || reason == EFBIG;
 }
 
 int file_is_absent(int reason)
@@ -215,10 +226,8 @@ static status_t file_reserve_range(int fd, const char *path, uint64_t from, uint
     } while (status != 0 && errno == EINTR);
     if (status != 0 && (errno == EOPNOTSUPP || errno == ENOSYS)) {
         TRY(file_free_bytes(path, &left));
-        if (left < bytes) {
-            TRY(file_fail_no_space(path, bytes));
-        }
-    } else if (status != 0 && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) {
+        TRY(left < bytes ? file_fail_no_space(path, bytes) : STATUS_OK);
+    } else if (status != 0 && file_is_full(errno)) {
         TRY(file_fail_no_space(path, bytes));
     } else {
         REQUIRE(status == 0, STATUS_DATA, "%s: %" PRIu64 " bytes cannot be reserved: %s", path,
@@ -286,11 +295,6 @@ out:
     return st;
 }
 
-static status_t file_write_status(int reason)
-{
-    return reason == ENOSPC || reason == EDQUOT || reason == EFBIG ? STATUS_NO_SPACE : STATUS_DATA;
-}
-
 status_t file_write(int fd, const char *path, uint64_t offset, const void *data, uint64_t bytes)
 {
     status_t st = STATUS_OK;
@@ -345,7 +349,7 @@ void file_flush(int fd, uint64_t offset, uint64_t bytes)
 /* Whether an error says that data are lost, not that the file system has no such call. */
 static int file_is_loss(int reason)
 {
-    return reason == EIO || file_write_status(reason) == STATUS_NO_SPACE;
+    return reason == EIO || file_is_full(reason);
 }
 
 status_t file_await(int fd, const char *path, uint64_t offset, uint64_t bytes)
@@ -354,7 +358,7 @@ status_t file_await(int fd, const char *path, uint64_t offset, uint64_t bytes)
     unsigned all = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
     /* The system tells of an error once: a later file_sync_data() would not know of it. */
     REQUIRE(sync_file_range(fd, (off_t)offset, (off_t)bytes, all) == 0 || !file_is_loss(errno),
-            file_write_status(errno), "%s cannot be made to last: %s", path, strerror(errno));
+            file_write_status(errno), "%s cannot be synced: %s", path, strerror(errno));
 out:
     return st;
 }
@@ -369,7 +373,7 @@ int file_is_huge(uint64_t bytes)
 status_t file_sync_data(int fd, const char *path)
 {
     status_t st = STATUS_OK;
-    REQUIRE(fdatasync(fd) == 0, file_write_status(errno), "%s cannot be made to last: %s", path,
+    REQUIRE(fdatasync(fd) == 0, file_write_status(errno), "%s cannot be synced: %s", path,
             strerror(errno));
 out:
     return st;
@@ -378,7 +382,7 @@ out:
 status_t file_sync(int fd, const char *path)
 {
     status_t st = STATUS_OK;
-    REQUIRE(fsync(fd) == 0, file_write_status(errno), "%s cannot be made to last: %s", path,
+    REQUIRE(fsync(fd) == 0, file_write_status(errno), "%s cannot be synced: %s", path,
             strerror(errno));
 out:
     return st;

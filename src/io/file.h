@@ -21,8 +21,10 @@ status_t file_check_new(const char *path, int force);
  * can tell: a name that cannot be looked up is no free one. */
 status_t file_exists(const char *path, int *out);
 
-/* Whether a number of errno.h says that there is nothing of a name. */
+/* Whether a number of errno.h says that there is nothing of a name; that there is no room on the
+ * disk, or none for this user. */
 int file_is_absent(int reason);
+int file_is_full(int reason);
 
 /* Whether two names lead to one existing file, or would lead to one if it were made. Fails with
  * DATA as file_exists() does. */

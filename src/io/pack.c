@@ -2,8 +2,6 @@
  * packed. */
 #include "io/pack.h"
 
-#include "base/memory.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,31 +89,6 @@ size_t unpack_count(struct unpack *in, size_t size)
         return 0;
     }
     return (size_t)count;
-}
-
-status_t pack_f64s(struct text *out, const double *values, size_t count)
-{
-    status_t st = STATUS_OK;
-    TRY(pack_i64(out, values != NULL));
-    TRY(pack_u64(out, values ? count : 0));
-    if (values && count > 0) {
-        TRY(text_add_bytes(out, (const char *)values, count * sizeof *values));
-    }
-out:
-    return st;
-}
-
-status_t unpack_f64s(struct unpack *in, double **values, size_t *count)
-{
-    status_t st = STATUS_OK;
-    int is_there = (int)unpack_i64(in);
-    *count = unpack_count(in, sizeof **values);
-    if (is_there) {
-        TRY(memory_zeroed(*count, sizeof **values, "numbers", values));
-        unpack_bytes(in, *values, *count * sizeof **values);
-    }
-out:
-    return st;
 }
 
 static const struct pack_field pack_one_text[] = {{.kind = PACK_TEXT}};

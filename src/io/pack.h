@@ -32,9 +32,6 @@ char *unpack_text(struct unpack *in);
 /* A count of things of at least `size` packed bytes each; 0 and failed when they cannot be there.
  */
 size_t unpack_count(struct unpack *in, size_t size);
-/* Numbers, NULL or not, which may be read as they lie; `count` of the answer goes to *count. */
-status_t pack_f64s(struct text *out, const double *values, size_t count);
-status_t unpack_f64s(struct unpack *in, double **values, size_t *count);
 
 /* The fields of a struct as a table, by which they are packed and unpacked in its order: numbers of
  * 32 and 64 bits, enums, doubles and texts; other plain values (arrays, structs without pointers)

@@ -267,17 +267,30 @@ out:
 }
 
 #define FIELD(name) PACK_FIELD(struct product, name)
-static const struct pack_field inspect_fields[] = {FIELD(kind),         FIELD(version_of_format),
-                                                   FIELD(path),         FIELD(job_text),
-                                                   FIELD(version),      FIELD(inputs),
-                                                   FIELD(telescope),    FIELD(source),
-                                                   FIELD(has_start),    FIELD(start.mjd_day),
-                                                   FIELD(start.second), FIELD(rows),
-                                                   FIELD(streams),      FIELD(frequencies),
-                                                   FIELD(integrate),    FIELD(channels),
-                                                   FIELD(taps),         FIELD(sample_rate_hz),
-                                                   FIELD(first_time),   FIELD(time_step),
-                                                   FIELD(missing),      FIELD(gaps)};
+static const struct pack_field inspect_fields[] = {
+    FIELD(kind),
+    FIELD(version_of_format),
+    FIELD(path),
+    FIELD(job_text),
+    FIELD(version),
+    FIELD(inputs),
+    FIELD(telescope),
+    FIELD(source),
+    FIELD(has_start),
+    FIELD(start.mjd_day),
+    FIELD(start.second),
+    FIELD(rows),
+    FIELD(streams),
+    FIELD(frequencies),
+    FIELD(integrate),
+    FIELD(channels),
+    FIELD(taps),
+    FIELD(sample_rate_hz),
+    FIELD(first_time),
+    FIELD(time_step),
+    FIELD(missing),
+    FIELD(gaps),
+    PACK_COUNTED(struct product, frequency_hz, frequencies, &pack_numbers)};
 enum { FIELDS = sizeof inspect_fields / sizeof *inspect_fields };
 
 /* The answer is empty when the file is none of our products. */
@@ -291,7 +304,6 @@ static status_t inspect_answer_product(struct unpack *question, struct text *ans
     if (product) {
         TRY(pack_fields(answer, product, inspect_fields, FIELDS));
         TRY(product_pack_place(&product->place, answer));
-        TRY(pack_f64s(answer, product->frequency_hz, product->frequencies));
         TRY(pack_i64(answer, product->series != NULL));
         if (product->series) {
             TRY(dedispersed_pack(product->series, answer));
@@ -309,11 +321,9 @@ static status_t inspect_unpack(struct unpack *in, struct product **out)
 {
     status_t st = STATUS_OK;
     struct product *product = NULL;
-    size_t count = 0;
     TRY(memory_zeroed(1, sizeof *product, "a product", &product));
     unpack_fields(in, product, inspect_fields, FIELDS);
     product_unpack_place(in, &product->place);
-    TRY(unpack_f64s(in, &product->frequency_hz, &count));
     if (unpack_i64(in) == 1) {
         TRY(dedispersed_unpack(in, &product->series));
     }

@@ -224,7 +224,7 @@ if [ -e "$shim" ]; then
     fails "no room" 3 'no space for full.fil' "${preload[@]}" SHIM_RESERVE=1:28 "${fil[@]}" -o full.fil bank.h5
     fails "a full disk" 3 'writing .*No space left' "${preload[@]}" SHIM_CREATE=2:28 "${fil[@]}" -o full.fil bank.h5
     fails "a bad disk" 4 'writing .*Input/output error' "${preload[@]}" SHIM_CREATE=1:5 "${dat[@]}" -o full --dm 1 series.h5
-    fails "a bad disk at the end" 4 'cannot be made to last' "${preload[@]}" SHIM_FSYNC=1:5 "${fil[@]}" -o full.fil bank.h5
+    fails "a bad disk at the end" 4 'cannot be synced' "${preload[@]}" SHIM_FSYNC=1:5 "${fil[@]}" -o full.fil bank.h5
     same "nothing is left" "" "$(ls full* 2>/dev/null)"
 else
     skip "$shim is not built"

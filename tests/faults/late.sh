@@ -28,7 +28,7 @@ late "no space for rows" 3 'h5\.part: writing .* No space left' 1 SHIM_ROWS=400:
 late "over quota on one of three ranks" 3 'h5\.part: writing .* quota exceeded \(rank 1 on [^ )]+\)' 3 SHIM_ROWS=60:$EDQUOT SHIM_RANK=1
 late "an I/O error" 4 'h5\.part: writing .* Input/output error' 2 SHIM_ROWS=150:$EIO
 late "no space for a record" 3 'h5\.journal: writing .* No space left' 2 SHIM_RECORDS=9:$ENOSPC
-late "rows that cannot be made to last" 4 'h5\.part cannot be made to last: Input/output error \(rank 2 on [^ )]+\)' 3 \
+late "rows that cannot be synced" 4 'h5\.part cannot be synced: Input/output error \(rank 2 on [^ )]+\)' 3 \
     SHIM_SYNC=7:$EIO SHIM_RANK=2
 
 # Nothing done: nothing is kept.

@@ -336,7 +336,7 @@ out:
     return st;
 }
 
-status_t apart_ask(const char *task, const struct text *question, struct text *answer)
+static status_t apart_ask(const char *task, const struct text *question, struct text *answer)
 {
     status_t st = STATUS_OK;
     struct talk talk;
@@ -347,17 +347,6 @@ status_t apart_ask(const char *task, const struct text *question, struct text *a
     st = st == STATUS_OK ? apart_listen_to(&talk, answer) : st;
     st = apart_end(&talk, st);
 out:
-    return st;
-}
-
-status_t apart_ask_of(const char *task, const char *path, struct text *answer)
-{
-    status_t st = STATUS_OK;
-    struct text question = {0};
-    TRY(pack_text(&question, path));
-    TRY(apart_ask(task, &question, answer));
-out:
-    text_free(&question);
     return st;
 }
 

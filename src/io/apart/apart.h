@@ -40,16 +40,9 @@ void apart_limit(double seconds);
 /* Asked all the while a child is waited for: whether this process shall stop. NULL: never. */
 void apart_stops(int (*is_stopped)(void));
 
-/* Has a child do the task; appends to the answer. Fails as the task did; with DATA, naming the file
- * and the object that the child was at, when it crashed or took too long; with DEVICE when there
- * can be no child; with STOPPED. */
-status_t apart_ask(const char *task, const struct text *question, struct text *answer);
-
-/* The same of a path alone. */
-status_t apart_ask_of(const char *task, const char *path, struct text *answer);
-
 /* Does the task: has a child do it where this process asks, else does it here. Appends to the
- * answer. Fails as the task did, or as apart_ask(). */
+ * answer. Fails as the task did; of a child with DATA, naming the file and the object that it was
+ * at, when it crashed or took too long; with DEVICE when there can be no child; with STOPPED. */
 status_t apart_do(const struct apart_task *task, const struct text *question, struct text *answer);
 
 /* The same of a path alone. */

@@ -72,31 +72,10 @@ void h5_close(hid_t id)
     if (id < 0) {
         return;
     }
-    switch (H5Iget_type(id)) {
-    case H5I_FILE:
-        H5Fclose(id);
-        break;
-    case H5I_GROUP:
-        H5Gclose(id);
-        break;
-    case H5I_DATATYPE:
-        H5Tclose(id);
-        break;
-    case H5I_DATASPACE:
-        H5Sclose(id);
-        break;
-    case H5I_DATASET:
-        H5Dclose(id);
-        break;
-    case H5I_ATTR:
-        H5Aclose(id);
-        break;
-    case H5I_GENPROP_LST:
-        H5Pclose(id);
-        break;
-    default:
-        H5Oclose(id);
-        break;
+    if (H5Iget_type(id) == H5I_DATASET) {
+        H5Dclose(id); /* closed even if that fails */
+    } else {
+        H5Idec_ref(id);
     }
 }
 

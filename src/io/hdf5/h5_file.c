@@ -48,7 +48,7 @@ static status_t h5_file_writing_open(const char *path, int has_place, struct wri
     writing->has_place = has_place;
     writing->fd = has_place ? open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)
                             : memfd_create(path, MFD_CLOEXEC);
-    REQUIRE(writing->fd >= 0, errno == ENOSPC || errno == EDQUOT ? STATUS_NO_SPACE : STATUS_DATA,
+    REQUIRE(writing->fd >= 0, file_is_full(errno) ? STATUS_NO_SPACE : STATUS_DATA,
             "%s cannot be made: %s", path, strerror(errno));
     TRY(memory_text(path, &writing->path));
     *out = writing;
@@ -77,9 +77,8 @@ static herr_t h5_file_driver_close(H5FD_t *driver)
 {
     struct writing *writing = (struct writing *)driver;
     if (close(writing->fd) != 0 && errno != EINTR && writing->st == STATUS_OK) {
-        writing->st =
-            report_fail(errno == ENOSPC || errno == EDQUOT ? STATUS_NO_SPACE : STATUS_DATA,
-                        "%s cannot be closed: %s", writing->path, strerror(errno));
+        writing->st = report_fail(file_is_full(errno) ? STATUS_NO_SPACE : STATUS_DATA,
+                                  "%s cannot be closed: %s", writing->path, strerror(errno));
     }
     if (writing->outcome) {
         *writing->outcome = (struct outcome){writing->st, writing->eof, 1};
@@ -157,10 +156,9 @@ static herr_t h5_file_driver_truncate(H5FD_t *driver, hid_t transfer, hbool_t cl
     (void)closing;
     struct writing *writing = (struct writing *)driver;
     if (writing->st == STATUS_OK && ftruncate(writing->fd, (off_t)writing->eoa) != 0) {
-        writing->st = report_fail(
-            errno == ENOSPC || errno == EDQUOT || errno == EFBIG ? STATUS_NO_SPACE : STATUS_DATA,
-            "%s cannot be made %llu bytes long: %s", writing->path,
-            (unsigned long long)writing->eoa, strerror(errno));
+        writing->st = report_fail(file_is_full(errno) ? STATUS_NO_SPACE : STATUS_DATA,
+                                  "%s cannot be made %llu bytes long: %s", writing->path,
+                                  (unsigned long long)writing->eoa, strerror(errno));
     }
     writing->eof = writing->eoa;
     return 0;

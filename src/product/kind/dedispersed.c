@@ -224,8 +224,16 @@ out:
 }
 
 #define FIELD(name) PACK_FIELD(struct dedispersed, name)
-static const struct pack_field dedispersed_fields[] = {FIELD(filterbank), FIELD(mode), FIELD(edges),
-                                                       FIELD(constant), FIELD(reference_hz)};
+static const struct pack_field dedispersed_fields[] = {
+    FIELD(ndms),
+    FIELD(nchannels),
+    FIELD(filterbank),
+    FIELD(mode),
+    FIELD(edges),
+    FIELD(constant),
+    FIELD(reference_hz),
+    PACK_COUNTED(struct dedispersed, dms, ndms, &pack_numbers),
+    PACK_COUNTED(struct dedispersed, freq_hz, nchannels, &pack_numbers)};
 enum { FIELDS = sizeof dedispersed_fields / sizeof *dedispersed_fields };
 
 status_t dedispersed_pack(const struct dedispersed *from, struct text *out)
@@ -233,8 +241,6 @@ status_t dedispersed_pack(const struct dedispersed *from, struct text *out)
     status_t st = STATUS_OK;
     size_t ndelays = from->ndms * from->nchannels;
     TRY(pack_fields(out, from, dedispersed_fields, FIELDS));
-    TRY(pack_f64s(out, from->dms, from->ndms));
-    TRY(pack_f64s(out, from->freq_hz, from->nchannels));
     TRY(pack_u64(out, ndelays));
     TRY(text_add_bytes(out, (const char *)from->delays, ndelays * sizeof *from->delays));
 out:
@@ -247,8 +253,6 @@ status_t dedispersed_unpack(struct unpack *in, struct dedispersed **out)
     struct dedispersed *to = NULL;
     TRY(memory_zeroed(1, sizeof *to, "a product", &to));
     unpack_fields(in, to, dedispersed_fields, FIELDS);
-    TRY(unpack_f64s(in, &to->dms, &to->ndms));
-    TRY(unpack_f64s(in, &to->freq_hz, &to->nchannels));
     size_t count = unpack_count(in, sizeof *to->delays);
     TRY(memory_zeroed(count, sizeof *to->delays, "delays", &to->delays));
     unpack_bytes(in, to->delays, count * sizeof *to->delays);
