@@ -1,3 +1,5 @@
+/* Stretches of rows (spans of a finished product, or chunks of one that is not) are read and summed
+ * up on all ranks. */
 #include "verify/verify_crc.h"
 
 #include "base/display.h"

@@ -1,0 +1,84 @@
+/* What the files of `voltmill verify` share: verify.c has chunks recomputed by the reference, and
+ * judges; verify_spectra.c and verify_series.c know what a kind of product is made of;
+ * verify_parts.c has what these two need. For nobody else. */
+#ifndef VOLTMILL_VERIFY_VERIFY_PARTS_H
+#define VOLTMILL_VERIFY_VERIFY_PARTS_H
+
+#include "compute/agreement.h"
+#include "dsp/axes.h"
+#include "job/job.h"
+#include "pipeline/pipeline.h"
+#include "product/product.h"
+#include "verify/verify.h"
+
+struct verify {
+    MPI_Comm comm;
+    int rank;
+    const struct verify_options *options;
+    struct product *product;
+    int fd;             /* of the product */
+    uint64_t holes;     /* rows that are marked */
+    backend_t *backend; /* the reference */
+    char *stored;       /* a row of the product, of some streams */
+    uint64_t stored_size;
+    /* The kind's, from prepare_all() on. */
+    void *kind;
+    struct job *job;
+    const struct chunking *chunking;
+    pipeline_t *pipeline;
+    const char *input; /* in words */
+    /* Chunks to look at; NULL: all. */
+    uint64_t *picked;
+    uint64_t npicked, nchunks;
+    /* Found on this rank, and on all at the end, on rank 0. */
+    struct agreement agreement;
+    uint64_t recomputed; /* rows, or outputs of series */
+    uint64_t passed;     /* outputs that are NaN as they should be */
+    uint64_t missing;    /* samples of the chunks that were recomputed */
+};
+
+/* What a kind of product is made of, and how its rows are compared. */
+struct verify_kind {
+    const char *what; /* is recomputed: "rows" */
+    const char *unit; /* of the worst error, in words */
+    /* Compares what needs no recomputing, picks chunks, makes the pipeline. Collective. */
+    status_t (*prepare_all)(struct verify *verify);
+    status_t (*judge)(const struct verify *verify); /* on rank 0: what else was counted */
+    void (*end)(void *kind);                        /* takes NULL */
+};
+extern const struct verify_kind verify_spectra, verify_series;
+
+/* A row that is marked in /provenance/holes, and the first number of it that was found NaN. */
+struct verify_mark {
+    uint64_t row, at;
+};
+
+/* Looks at every row that is marked: one that holds no NaN is none. Gives some of them, `most` at
+ * most, spread over all; free() returns *out. Fails with DATA. */
+status_t verify_marks(int fd, const struct product *product, uint64_t most,
+                      struct verify_mark **out, uint64_t *count);
+
+/* Compares all `count` time stamps. Fails with DATA. */
+status_t verify_times(int fd, const struct product *product, uint64_t count, struct time_axis axis);
+
+/* Which of `total` chunks to look at: the first, the last, some of those that hold marked rows, and
+ * others at random, ascending; all that there are, when that is asked for. The same on all ranks.
+ * Fails with DATA. */
+status_t verify_pick(struct verify *verify, uint64_t total,
+                     uint64_t (*chunk_of)(const struct verify *verify,
+                                          const struct verify_mark *mark));
+
+/* The user's overrides between those of the kind; both lists end with NULL. free() returns *out. */
+status_t verify_overrides(const struct verify *verify, const char *const *before,
+                          const char *const *after, const char ***out, uint32_t *count);
+
+/* A product does not say how much memory its run had. After a plan that failed with USAGE: whether
+ * to try again, with twice the memory, unless the user has said how much there is. */
+int verify_may_take_more(status_t st, const struct verify *verify);
+
+/* Reads what the product holds of a row, of a chunk's streams, into verify->stored; and, when it
+ * has marks, whether the row is marked. */
+status_t verify_read_row(struct verify *verify, const struct chunk *chunk, uint64_t row,
+                         char *is_marked);
+
+#endif

@@ -1,0 +1,189 @@
+/* What dedispersed series are made of: power, by the DMs of their job. */
+#include "verify/verify_parts.h"
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "pipeline/dedisperse_pipeline.h"
+#include "product/check/compare.h"
+#include "product/kind/dedispersed.h"
+#include "ranks/agree.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK_TIMES = 64, CHUNK_ADDS = 1 << 24 };
+
+struct series {
+    struct fbh5 *fbh5;
+    struct dedisperse_plan *plan;
+};
+
+static void series_end(void *kind)
+{
+    struct series *series = kind;
+    if (series) {
+        dedisperse_plan_destroy(series->plan);
+        fbh5_destroy(series->fbh5);
+        free(series);
+    }
+}
+
+/* The product's own job; its filterbank lies where it did, or where the user says. */
+static status_t series_parse_job(struct verify *verify)
+{
+    status_t st = STATUS_OK;
+    const char *text = verify->product->job_text;
+    const char *path = verify->options->path;
+    const char **sets = NULL;
+    uint32_t nsets = 0;
+    struct text input = {0};
+    int is_made = strstr(text, "\nchannelise:") || strncmp(text, "channelise:", 11) == 0;
+    TRY(text_add(&input, "products.0.file=\"%s\"", verify->product->series->filterbank));
+    const char *const before[] = {
+        "dedisperse.0.file=verify.h5", /* nothing is written: any name will do */
+        is_made ? input.data : NULL, NULL};
+    const char *const after[] = {NULL};
+    TRY(verify_overrides(verify, before, after, &sets, &nsets));
+    TRY(job_parse(path, text, strlen(text), sets, nsets, &verify->job));
+    REQUIRE(verify->job->ndedisperse == 1, STATUS_DATA, "%s: its job dedisperses nothing", path);
+out:
+    text_free(&input);
+    free(sets);
+    return st;
+}
+
+/* Small chunks, as if another run had begun with them; of fewer DMs where these need too much. */
+static status_t series_make_plan(struct verify *verify, struct series *series)
+{
+    status_t st = STATUS_OK;
+    const struct product *product = verify->product;
+    uint64_t adds = product->series->nchannels * CHUNK_TIMES;
+    struct chunking small = {.spectra = product->rows,
+                             .chunk_spectra = min_u64(product->rows, max_u64(CHUNK_ADDS / adds, 1)),
+                             .streams = (uint32_t)product->frequencies,
+                             .group_streams = (uint32_t)min_u64(product->frequencies, CHUNK_TIMES)};
+    TRY(fbh5_open(job_filterbank(verify->job, 0), &series->fbh5));
+    TRY(fbh5_load_band(series->fbh5));
+    do {
+        st = dedisperse_plan_create(verify->job, 0, series->fbh5, BACKEND_REFERENCE, 1, &small,
+                                    &series->plan);
+        small.chunk_spectra = ceil_div_u64(small.chunk_spectra, 8);
+    } while (verify_may_take_more(st, verify));
+out:
+    if (st == STATUS_USAGE) {
+        st = STATUS_DATA; /* the job was right when the product was made */
+    }
+    return st;
+}
+
+/* What can be compared without computing. Rank 0 looks into what need not be known to go on. */
+static status_t series_compare_description(const struct verify *verify,
+                                           const struct dedisperse_plan *plan)
+{
+    status_t st = STATUS_OK;
+    const struct product *product = verify->product;
+    const struct dedispersed *series = product->series;
+    REQUIRE(series->ndms == plan->delays.ndms && series->nchannels == plan->fbh5->nchannels &&
+                product->rows == plan->delays.ndms && product->frequencies == plan->outputs,
+            STATUS_DATA,
+            "%s holds %zu DMs of %zu channels at %llu times, but its job makes %u of %u at %llu",
+            product->path, series->ndms, series->nchannels,
+            (unsigned long long)product->frequencies, plan->delays.ndms, plan->fbh5->nchannels,
+            (unsigned long long)plan->outputs);
+    REQUIRE(product->missing == 0, STATUS_DATA,
+            "%s is not what its job and input make of it: /provenance/missing_samples is %llu, "
+            "expected 0",
+            product->path, (unsigned long long)product->missing);
+    if (verify->rank == 0) {
+        TRY(compare_product(product, verify->options->nsets > 0, &plan->spec));
+        TRY(verify_times(verify->fd, product, plan->outputs, plan->product.time));
+    }
+out:
+    return st;
+}
+
+static uint64_t series_chunk_of(const struct verify *verify, const struct verify_mark *mark)
+{
+    const struct chunking *chunking = verify->chunking;
+    return mark->row / chunking->chunk_spectra * chunk_groups(chunking) +
+           mark->at / chunking->group_streams;
+}
+
+/* What is NaN by a hole is passed over when its input cannot be read now, either. */
+static status_t series_pass_holes(struct verify *verify, uint64_t row, const struct chunk *chunk,
+                                  int is_marked, float *stored, float *expected)
+{
+    status_t st = STATUS_OK;
+    const struct product *product = verify->product;
+    for (uint32_t j = 0; j < chunk->streams; j++) {
+        if (!isnan(stored[j])) {
+            continue;
+        }
+        REQUIRE(is_marked || !isnan(expected[j]), STATUS_DATA,
+                "%s: DM %.12g holds NaN, but /provenance/holes does not say so", product->path,
+                product->series->dms[row]);
+        REQUIRE(!is_marked || isnan(expected[j]), STATUS_DATA,
+                "%s: DM %.12g is NaN at time %llu, as if its input could not be read, but it can "
+                "be: make it anew (--force)",
+                product->path, product->series->dms[row],
+                (unsigned long long)chunk->first_stream + j);
+        verify->passed += is_marked != 0;
+        stored[j] = is_marked ? 0 : stored[j];
+        expected[j] = is_marked ? 0 : expected[j];
+    }
+out:
+    return st;
+}
+
+/* The sink: outputs as the reference makes them. */
+static status_t series_compare_rows(void *context, uint32_t index, const struct chunk *chunk,
+                                    uint64_t first_row, uint64_t rows, const void *data,
+                                    const char *holes)
+{
+    status_t st = STATUS_OK;
+    struct verify *verify = context;
+    float expected[CHUNK_TIMES];
+    (void)index;
+    (void)holes;
+    for (uint64_t i = 0; i < rows; i++) {
+        char is_marked = 1;
+        TRY(verify_read_row(verify, chunk, first_row + i, &is_marked));
+        float *stored = (float *)(void *)verify->stored;
+        memcpy(expected, (const float *)data + i * chunk->streams,
+               chunk->streams * sizeof *expected);
+        TRY(series_pass_holes(verify, first_row + i, chunk, is_marked, stored, expected));
+        agreement_sums(&verify->agreement, stored, expected, chunk->streams);
+    }
+    verify->recomputed += rows * chunk->streams;
+out:
+    return st;
+}
+
+static status_t series_prepare(struct verify *verify)
+{
+    status_t st = STATUS_OK;
+    struct pipeline_sink sink = {verify, series_compare_rows, NULL};
+    struct series *series = NULL;
+    TRY(memory_zeroed(1, sizeof *series, "series", &series));
+    verify->kind = series;
+    TRY(series_parse_job(verify));
+    TRY(series_make_plan(verify, series));
+    verify->chunking = &series->plan->chunking;
+    verify->input = series->fbh5->path;
+    TRY(series_compare_description(verify, series->plan));
+    TRY(verify_pick(verify, chunk_count(verify->chunking), series_chunk_of));
+    TRY(dedisperse_pipeline_create(series->plan, verify->backend, NULL, &sink, &verify->pipeline));
+out:
+    return st;
+}
+
+static status_t series_prepare_all(struct verify *verify)
+{
+    return agree_all(verify->comm, series_prepare(verify));
+}
+
+const struct verify_kind verify_series = {.what = "outputs",
+                                          .unit = "a stretch's rms",
+                                          .prepare_all = series_prepare_all,
+                                          .end = series_end};

@@ -1,0 +1,214 @@
+/* What spectra and power are made of: voltages, by the filter bank of their job. */
+#include "verify/verify_parts.h"
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "pipeline/channelise_pipeline.h"
+#include "product/check/compare.h"
+#include "ranks/agree.h"
+#include "run/share.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct spectra {
+    struct text text; /* the job's */
+    struct archive *archive;
+    struct channelise_plan *plan;
+};
+
+static void spectra_end(void *kind)
+{
+    struct spectra *spectra = kind;
+    if (spectra) {
+        channelise_plan_destroy(spectra->plan);
+        archive_destroy(spectra->archive);
+        text_free(&spectra->text);
+        free(spectra);
+    }
+}
+
+/* A row is marked when, and only when, its input cannot be read; then all of it is NaN. A group of
+ * streams alone cannot tell: another one may be what could not be read. */
+static status_t spectra_check_mark(const struct verify *verify, const struct chunk *chunk,
+                                   uint64_t row, int is_marked, int is_unreadable)
+{
+    status_t st = STATUS_OK;
+    const char *path = verify->product->path;
+    const float *stored = (const float *)(const void *)verify->stored;
+    uint64_t floats = verify->product->place.row_bytes / sizeof *stored;
+    int is_whole = chunk->streams == verify->chunking->streams;
+    REQUIRE(is_marked || !is_unreadable, STATUS_DATA,
+            "%s: the input of row %llu cannot be read, but the row is not marked", path,
+            (unsigned long long)row);
+    REQUIRE(!is_marked || is_unreadable || !is_whole, STATUS_DATA,
+            "%s: row %llu is marked as one whose input could not be read, but it can be: make it "
+            "anew (--force)",
+            path, (unsigned long long)row);
+    for (uint64_t i = 0; is_marked && is_whole && i < floats; i++) {
+        REQUIRE(isnan(stored[i]), STATUS_DATA,
+                "%s: row %llu is marked in /provenance/holes, but number %llu of it is %g", path,
+                (unsigned long long)row, (unsigned long long)i, (double)stored[i]);
+    }
+out:
+    return st;
+}
+
+/* The sink of the pipeline: rows as the reference makes them. */
+static status_t spectra_compare_rows(void *context, uint32_t index, const struct chunk *chunk,
+                                     uint64_t first_row, uint64_t rows, const void *data,
+                                     const char *holes)
+{
+    status_t st = STATUS_OK;
+    struct verify *verify = context;
+    const struct product *product = verify->product;
+    const struct spectra *spectra = verify->kind;
+    uint64_t floats = product->place.row_bytes / verify->chunking->streams / sizeof(float);
+    const float *expected = data;
+    (void)index;
+    for (uint64_t i = 0; i < rows; i++, expected += chunk->streams * floats) {
+        char is_marked = 0;
+        TRY(verify_read_row(verify, chunk, first_row + i, &is_marked));
+        TRY(spectra_check_mark(verify, chunk, first_row + i, is_marked, holes && holes[i]));
+        const float *stored = (const float *)(void *)verify->stored;
+        for (uint32_t j = 0; j < chunk->streams && !is_marked; j++) {
+            agreement_row(&verify->agreement, product_quantity(product->kind), stored + j * floats,
+                          expected + j * floats, spectra->plan->products[0].spec.nchannels,
+                          product->integrate);
+        }
+    }
+    if (chunk->first_stream == 0) {
+        verify->recomputed += rows;
+    }
+out:
+    return st;
+}
+
+static status_t spectra_count_missing(void *context, const struct chunk *chunk, uint64_t missing)
+{
+    struct verify *verify = context;
+    (void)chunk;
+    verify->missing += missing;
+    return STATUS_OK;
+}
+
+/* What can be compared without computing. Rank 0 looks into what need not be known to go on. */
+static status_t spectra_compare_description(const struct verify *verify)
+{
+    status_t st = STATUS_OK;
+    const struct product *product = verify->product;
+    const struct spectra *spectra = verify->kind;
+    const struct product_spec *spec = &spectra->plan->products[0].spec;
+    uint64_t frequencies = (uint64_t)spectra->archive->nselected[AXIS_CHAN] * spec->nchannels;
+    REQUIRE(product->kind == spec->kind && product->rows == spec->rows &&
+                product->streams * product->frequencies ==
+                    (uint64_t)spectra->archive->nstreams * spec->nchannels &&
+                product->frequencies == frequencies,
+            STATUS_DATA,
+            "%s holds %llu rows of %llu streams x %llu channels, but its job and archive make %llu "
+            "rows of %u x %llu",
+            product->path, (unsigned long long)product->rows, (unsigned long long)product->streams,
+            (unsigned long long)product->frequencies, (unsigned long long)spec->rows,
+            spectra->archive->nstreams, (unsigned long long)spec->nchannels);
+    if (verify->rank == 0) {
+        TRY(compare_product(product, verify->options->nsets > 0, spec));
+        TRY(verify_times(verify->fd, product, product->rows, product_time(spec)));
+    }
+out:
+    return st;
+}
+
+/* The product's own job, with the reference as backend and small chunks. */
+static status_t spectra_open_job_all(struct verify *verify, struct spectra *spectra)
+{
+    status_t st = STATUS_OK;
+    char chunk[64];
+    const char **sets = NULL;
+    uint32_t nsets = 0;
+    uint64_t integrate = verify->product->integrate;
+    uint64_t dumps = ceil_div_u64(CHUNK_GRAIN, max_u64(integrate, 1));
+    snprintf(chunk, sizeof chunk, "run.chunk=%llu", (unsigned long long)(dumps * integrate));
+    const char *const before[] = {NULL};
+    const char *const after[] = {
+        "products.0.file=verify.h5", /* nothing is written: any name will do */
+        chunk, "channelise.backend=reference", NULL};
+    TRY(verify_overrides(verify, before, after, &sets, &nsets));
+    TRY(text_add(&spectra->text, "%s", verify->product->job_text));
+    TRY(share_job_all(verify->comm, STATUS_OK, verify->options->path, &spectra->text, sets, nsets,
+                      NULL, &verify->job, &spectra->archive));
+out:
+    free(sets);
+    return st;
+}
+
+static uint64_t spectra_chunk_of(const struct verify *verify, const struct verify_mark *mark)
+{
+    return mark->row * verify->product->integrate / verify->chunking->chunk_spectra *
+           chunk_groups(verify->chunking);
+}
+
+static status_t spectra_prepare(struct verify *verify, struct spectra *spectra)
+{
+    status_t st = STATUS_OK;
+    struct pipeline_sink sink = {verify, spectra_compare_rows, spectra_count_missing};
+    const struct product *product = verify->product;
+    do {
+        st = channelise_plan_create(verify->job, spectra->archive, BACKEND_REFERENCE, 1, NULL,
+                                    &spectra->plan);
+    } while (verify_may_take_more(st, verify));
+    TRY(st);
+    verify->chunking = &spectra->plan->chunking;
+    TRY(spectra_compare_description(verify));
+    /* Chunks that complete a row: the last one may hold only spectra that were dropped, but all
+     * samples are counted when all chunks are looked at. */
+    TRY(verify_pick(
+        verify,
+        ceil_div_u64(product->rows * product->integrate, verify->chunking->chunk_spectra) *
+            chunk_groups(verify->chunking),
+        spectra_chunk_of));
+    TRY(channelise_pipeline_create(spectra->plan, verify->backend, &sink, NULL, &verify->pipeline));
+out:
+    return st;
+}
+
+static status_t spectra_prepare_all(struct verify *verify)
+{
+    status_t st = STATUS_OK;
+    struct spectra *spectra = NULL;
+    st = memory_zeroed(1, sizeof *spectra, "spectra", &spectra);
+    TRY(agree_all(verify->comm, st));
+    verify->kind = spectra;
+    verify->input = "its archive";
+    TRY(spectra_open_job_all(verify, spectra));
+    TRY(agree_all(verify->comm, spectra_prepare(verify, spectra)));
+out:
+    return st;
+}
+
+/* How many samples are missing is known when all was looked at, or when none can be. */
+static status_t spectra_judge_missing(const struct verify *verify)
+{
+    status_t st = STATUS_OK;
+    const struct product *product = verify->product;
+    const struct archive *archive = ((const struct spectra *)verify->kind)->archive;
+    int is_known =
+        !verify->picked || (archive->format != SAMPLE_F32 && !archive->has_missing_value);
+    int is_old = product->version_of_format < PRODUCT_VERSION; /* gaps could count, too */
+    REQUIRE(
+        is_old || verify->holes > 0 ||
+            (is_known ? product->missing == verify->missing : product->missing >= verify->missing),
+        STATUS_DATA,
+        "%s is not what its job and input make of it: /provenance/missing_samples is %llu, "
+        "expected %s%llu",
+        product->path, (unsigned long long)product->missing, is_known ? "" : "at least ",
+        (unsigned long long)verify->missing);
+out:
+    return st;
+}
+
+const struct verify_kind verify_spectra = {.what = "rows",
+                                           .unit = "a spectrum's rms + max|Y| / 10",
+                                           .prepare_all = spectra_prepare_all,
+                                           .judge = spectra_judge_missing,
+                                           .end = spectra_end};
