@@ -1,0 +1,243 @@
+/* RANKS 1 2 3 */
+/* A pass works off what is not done on all ranks, keeps what was done when it fails, and goes on.
+ */
+#include "small_job.h"
+
+#include "base/memory.h"
+#include "io/file.h"
+#include "run/pass.h"
+
+#include <math.h>
+
+/* A pipeline of one block a chunk, whose rows hold the number of their chunk. */
+struct numbering {
+    struct small_job *small;
+    struct pipeline_sink sink;
+    struct chunk chunk;
+    int fails;         /* at chunk 5 */
+    uint64_t has_hole; /* chunk of which the first row is one; CHUNKS: none */
+    uint64_t chunks;   /* that were made here */
+};
+
+static struct numbering numbering;
+
+static status_t prepare(void *context, uint32_t slot, const struct chunk *chunk, uint64_t from,
+                        uint64_t *count)
+{
+    (void)context;
+    (void)slot;
+    (void)from;
+    numbering.chunk = *chunk;
+    *count = chunk->count;
+    return STATUS_OK;
+}
+
+static status_t nothing(void *context, uint32_t slot)
+{
+    (void)context;
+    (void)slot;
+    return STATUS_OK;
+}
+
+static status_t write_numbers(void *context, uint32_t slot)
+{
+    (void)context;
+    (void)slot;
+    status_t st = STATUS_OK;
+    const struct chunk *chunk = &numbering.chunk;
+    float *rows = NULL;
+    char *holes = NULL;
+    REQUIRE(!numbering.fails || chunk->index != 5, STATUS_DATA, "chunk 5 cannot be made");
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct output_spec_item *item = &numbering.small->making.items[i];
+        uint64_t first = chunk->first / item->integrate;
+        uint64_t count = (chunk->first + chunk->count) / item->integrate - first;
+        uint64_t floats = item->row_bytes / sizeof *rows;
+        TRY(memory_zeroed(count * floats, sizeof *rows, "rows", &rows));
+        TRY(memory_zeroed(count, 1, "holes", &holes));
+        for (uint64_t j = 0; j < count * floats; j++) {
+            rows[j] = (float)chunk->index;
+        }
+        holes[0] = chunk->index == numbering.has_hole;
+        TRY(numbering.sink.put(numbering.sink.context, i, chunk, first, count, rows,
+                               holes[0] ? holes : NULL));
+        free(rows);
+        free(holes);
+        rows = NULL;
+        holes = NULL;
+    }
+    TRY(numbering.sink.end(numbering.sink.context, chunk, 3));
+    numbering.chunks++;
+out:
+    free(rows);
+    free(holes);
+    return st;
+}
+
+static struct pipeline_block describe(const void *context, uint32_t slot, int is_reading)
+{
+    (void)context;
+    (void)slot;
+    (void)is_reading;
+    return (struct pipeline_block){"no file", "numbers", 0, 0};
+}
+
+static void begin_pass(struct pass *pass, struct small_job *small)
+{
+    static const struct run_options options = {.patience = -1};
+    *pass = (struct pass){0};
+    make_small_job(small, 4);
+    pass_begin(pass, MPI_COMM_WORLD, small->job, &options);
+    pass->making = small->making;
+    assert_int_equal(pass_claim_all(pass), STATUS_OK);
+    assert_int_equal(pass_open_all(pass), STATUS_OK);
+    numbering = (struct numbering){.small = small, .has_hole = CHUNKS};
+    numbering.sink = (struct pipeline_sink){pass->outputs, outputs_put, outputs_end};
+    struct pipeline_stages stages = {.prepare = prepare,
+                                     .read = nothing,
+                                     .compute = nothing,
+                                     .write = write_numbers,
+                                     .describe = describe};
+    /* One slot: the next chunk is prepared when this one is written. */
+    assert_int_equal(pipeline_create(1, &stages, &pass->pipeline), STATUS_OK);
+    pass_say_where_it_goes_on(pass);
+}
+
+static void end_pass(struct pass *pass, status_t st, struct small_job *small)
+{
+    pass_end(pass, st);
+    memset(&small->making, 0, sizeof small->making); /* was the pass's */
+    free_small_job(small);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static uint64_t chunks_made(void)
+{
+    uint64_t sum = sum_u64_all(MPI_COMM_WORLD, numbering.chunks);
+    share_bytes_all(MPI_COMM_WORLD, &sum, sizeof sum);
+    return sum;
+}
+
+/* Every row of the spectra has the number of its chunk. */
+static void check_rows(void)
+{
+    struct product_place place;
+    int fd = -1;
+    assert_int_equal(product_find_place(in_folder("s.h5"), &place), STATUS_OK);
+    assert_int_equal(file_open_read(in_folder("s.h5"), &fd), STATUS_OK);
+    for (uint64_t row = 0; row < place.rows; row++) {
+        float found[2];
+        assert_int_equal(
+            file_read(fd, "s.h5", place.data_offset + row * place.row_bytes, found, sizeof found),
+            STATUS_OK);
+        assert_true(found[0] == (float)(row / 64));
+    }
+    close(fd);
+}
+
+static void a_pass_makes_every_row(void **state)
+{
+    (void)state;
+    struct pass pass;
+    struct small_job small;
+    begin_pass(&pass, &small);
+    assert_int_equal(pass_work_off_all(&pass), STATUS_OK);
+    assert_int_equal(chunks_made(), CHUNKS);
+    assert_int_equal(pass_finish_all(&pass), STATUS_OK);
+    if (rank == 0) {
+        assert_int_equal(outputs_done(pass.outputs), CHUNKS);
+        assert_int_equal(outputs_missing(pass.outputs), 3 * CHUNKS);
+        assert_int_equal(pass_judge_holes(&pass), STATUS_OK);
+        check_rows();
+        assert_true(is_there("p.h5") && !is_there("s.h5.part") && !is_there("s.h5.journal"));
+    }
+    end_pass(&pass, STATUS_OK, &small);
+}
+
+static void what_was_done_before_a_failure_is_kept(void **state)
+{
+    (void)state;
+    struct pass pass;
+    struct small_job small;
+    begin_pass(&pass, &small);
+    numbering.fails = 1;
+    assert_int_equal(pass_work_off_all(&pass), STATUS_DATA);
+    if (rank == 0) {
+        assert_memory_equal(report_cause(), "chunk 5 cannot be made", 22);
+        assert_true(outputs_done(pass.outputs) > 0 && outputs_done(pass.outputs) < CHUNKS);
+    }
+    uint64_t done = rank == 0 ? outputs_done(pass.outputs) : 0;
+    report_next();
+    report_quiet(1);
+    end_pass(&pass, STATUS_DATA, &small);
+    assert_true(is_there("s.h5.part") && is_there("p.h5.journal") && !is_there("s.h5"));
+
+    share_bytes_all(MPI_COMM_WORLD, &done, sizeof done);
+    begin_pass(&pass, &small);
+    assert_true(pass.begun.is_begun);
+    assert_int_equal(pass.before, rank == 0 ? done : 0);
+    assert_int_equal(pass_work_off_all(&pass), STATUS_OK);
+    assert_int_equal(chunks_made(), CHUNKS - done);
+    assert_int_equal(pass_finish_all(&pass), STATUS_OK);
+    if (rank == 0) {
+        check_rows();
+    }
+    end_pass(&pass, STATUS_OK, &small);
+}
+
+static void rows_that_are_nan_are_judged(void **state)
+{
+    (void)state;
+    struct pass pass;
+    struct small_job small;
+    begin_pass(&pass, &small);
+    numbering.has_hole = 2;
+    assert_int_equal(pass_work_off_all(&pass), STATUS_OK);
+    assert_int_equal(pass_finish_all(&pass), STATUS_OK);
+    if (rank == 0) {
+        assert_int_equal(pass_judge_holes(&pass), STATUS_HOLES);
+        assert_non_null(strstr(report_cause(), "is complete, but 1 of its rows are NaN"));
+    }
+    report_next();
+    report_quiet(1);
+    end_pass(&pass, STATUS_OK, &small);
+}
+
+/* One rank that cut otherwise would write other rows than those it was asked for. */
+static void all_ranks_have_one_plan(void **state)
+{
+    (void)state;
+    static const struct run_options options;
+    struct pass pass = {0};
+    struct small_job small;
+    make_small_job(&small, 4);
+    pass_begin(&pass, MPI_COMM_WORLD, small.job, &options);
+    struct chunking plan = {.spectra = 512, .chunk_spectra = 64, .streams = 2, .group_streams = 2};
+    assert_int_equal(pass_same_plan_all(&pass, STATUS_OK, &plan), STATUS_OK);
+    plan.block_spectra = (uint64_t)rank; /* each rank's own */
+    assert_int_equal(pass_same_plan_all(&pass, STATUS_OK, &plan), STATUS_OK);
+    plan.chunk_spectra += rank == size - 1 && rank > 0;
+    assert_int_equal(pass_same_plan_all(&pass, STATUS_OK, &plan),
+                     size > 1 ? STATUS_USAGE : STATUS_OK);
+    report_next();
+    report_quiet(1);
+    /* A rank that cannot plan at all. */
+    status_t mine = rank == size - 1 ? report_fail(STATUS_DATA, "no plan") : STATUS_OK;
+    assert_int_equal(pass_same_plan_all(&pass, mine, &plan), STATUS_DATA);
+    report_next();
+    report_quiet(1);
+    free_small_job(&small);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_pass_makes_every_row, begin_small_jobs, end_small_jobs),
+        cmocka_unit_test_setup_teardown(what_was_done_before_a_failure_is_kept, begin_small_jobs,
+                                        end_small_jobs),
+        cmocka_unit_test_setup_teardown(rows_that_are_nan_are_judged, begin_small_jobs,
+                                        end_small_jobs),
+        cmocka_unit_test_setup_teardown(all_ranks_have_one_plan, begin_small_jobs, end_small_jobs),
+    };
+    return run_small_jobs(argc, argv, "pass", tests, sizeof tests / sizeof *tests);
+}
