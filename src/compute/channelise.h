@@ -88,6 +88,12 @@ typedef struct channelise channelise_t;
 
 /* Samples per raw spectrum, P. */
 size_t channelise_samples(const struct channelise_spec *spec);
+
+/* Sample n of a stream as it lies in memory, in volts: real and imaginary part; both 0 when it is
+ * missing, which gives 0. */
+int channelise_sample(const struct channelise_spec *spec, const char *in,
+                      const struct channelise_input *input, uint32_t stream, size_t n,
+                      double volts[2]);
 /* Raw spectra that so many spectra are made of (dsp/overlap.h). */
 uint64_t channelise_inputs(const struct channelise_spec *spec, uint64_t spectra);
 

@@ -91,58 +91,41 @@ static status_t power_reader_read_rows(power_reader_t *reader, uint64_t first, u
 
 /* Loops of their own for each format, so that the compiler makes vectors of them. */
 #define ADD_AND_STORE(type)                                                                        \
-    static void add_##type(double *restrict sums, const type *restrict row, uint32_t count)        \
+    static void add_##type(double *restrict sums, const void *restrict row, uint32_t count)        \
     {                                                                                              \
         for (uint32_t c = 0; c < count; c++) {                                                     \
-            sums[c] += (double)row[c];                                                             \
+            sums[c] += (double)((const type *)row)[c];                                             \
         }                                                                                          \
     }                                                                                              \
-    static void store_##type(type *restrict out, const double *restrict sums, uint32_t count)      \
+    static void store_##type(void *restrict out, const double *restrict sums, uint32_t count)      \
     {                                                                                              \
         for (uint32_t c = 0; c < count; c++) {                                                     \
-            out[c] = (type)sums[c];                                                                \
+            ((type *)out)[c] = (type)sums[c];                                                      \
         }                                                                                          \
     }
 ADD_AND_STORE(uint8_t)
 ADD_AND_STORE(uint16_t)
 ADD_AND_STORE(float)
 
-/* Adds the wanted ifs of one row. */
-static void power_reader_add_row(power_reader_t *reader, const void *row)
-{
-    const struct dedisperse_plan *plan = reader->plan;
-    uint32_t count = plan->fbh5->nchannels;
-    for (uint32_t i = 0; i < plan->nifs; i++) {
-        size_t at = (size_t)plan->ifs[i] * count;
-        switch (plan->fbh5->sample_bytes) {
-        case 1:
-            add_uint8_t(reader->sums, (const uint8_t *)row + at, count);
-            break;
-        case 2:
-            add_uint16_t(reader->sums, (const uint16_t *)row + at, count);
-            break;
-        default:
-            add_float(reader->sums, (const float *)row + at, count);
-            break;
-        }
-    }
-}
+static const struct {
+    void (*add)(double *restrict sums, const void *restrict row, uint32_t count);
+    void (*store)(void *restrict out, const double *restrict sums, uint32_t count);
+} formats[] = {[SERIES_U8] = {add_uint8_t, store_uint8_t},
+               [SERIES_U16] = {add_uint16_t, store_uint16_t},
+               [SERIES_F32] = {add_float, store_float}};
 
-/* Whole numbers below 2^53 are exact in double, whatever their order. */
-static void power_reader_store_sums(const power_reader_t *reader, void *out)
+/* Adds the wanted ifs of one row. */
+static void power_reader_add_row(power_reader_t *reader, const char *row)
 {
     const struct dedisperse_plan *plan = reader->plan;
-    uint32_t count = plan->fbh5->nchannels;
-    switch (plan->input.format) {
-    case SERIES_U8:
-        store_uint8_t(out, reader->sums, count);
-        break;
-    case SERIES_U16:
-        store_uint16_t(out, reader->sums, count);
-        break;
-    default:
-        store_float(out, reader->sums, count);
-        break;
+    const struct fbh5 *fbh5 = plan->fbh5;
+    enum series_format format = fbh5->sample_bytes == 1   ? SERIES_U8
+                                : fbh5->sample_bytes == 2 ? SERIES_U16
+                                                          : SERIES_F32;
+    for (uint32_t i = 0; i < plan->nifs; i++) {
+        formats[format].add(reader->sums,
+                            row + (size_t)plan->ifs[i] * fbh5->nchannels * fbh5->sample_bytes,
+                            fbh5->nchannels);
     }
 }
 
@@ -169,7 +152,9 @@ static status_t power_reader_reduce(power_reader_t *reader, uint64_t first, uint
                 bad[sample] = 1;
             }
             if ((from + i + 1) % each == 0) {
-                power_reader_store_sums(reader, out + sample * plan->input.row_bytes);
+                /* Whole numbers below 2^53 are exact in double, however they are added. */
+                formats[plan->input.format].store(out + sample * plan->input.row_bytes,
+                                                  reader->sums, plan->fbh5->nchannels);
                 memset(reader->sums, 0, plan->fbh5->nchannels * sizeof *reader->sums);
             }
         }

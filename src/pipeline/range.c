@@ -105,46 +105,16 @@ static uint64_t range_count_small(const float *values, size_t count)
     return found;
 }
 
-/* One stored number; *is_missing is set when it stands for no sample. */
-static double range_number(const struct channelise_spec *spec, const char *at, int *is_missing)
-{
-    double value = 0;
-    double missing = spec->missing_value;
-    if (spec->format == SAMPLE_F32) {
-        float stored;
-        memcpy(&stored, at, sizeof stored);
-        value = (double)stored;
-        missing = (double)(float)missing;
-    } else if (spec->format == SAMPLE_I16) {
-        int16_t stored;
-        memcpy(&stored, at, sizeof stored);
-        value = stored;
-    } else {
-        value = spec->format == SAMPLE_I8 ? *(const signed char *)at : *(const unsigned char *)at;
-    }
-    *is_missing |= !isfinite(value) || (spec->has_missing_value && value == missing);
-    return spec->format == SAMPLE_I4 && spec->nibbles.offset_binary ? value - 0x88 : value;
-}
-
 /* Whether any of some samples is neither missing nor zero. */
 static int range_has_samples(const range_t *range, const struct range_block *block, uint32_t stream,
                              uint64_t first, uint64_t count)
 {
-    const struct channelise_spec *spec = &range->work->channelise;
-    for (uint64_t n = first; n < first + count; n++) {
-        size_t step = (size_t)n * block->input.step;
-        int is_missing = 0;
-        double re =
-            range_number(spec, block->samples + block->input.re[stream] + step, &is_missing);
-        double im =
-            spec->is_complex
-                ? range_number(spec, block->samples + block->input.im[stream] + step, &is_missing)
-                : 0;
-        if (!is_missing && (re != 0 || im != 0)) {
-            return 1;
-        }
+    double volts[2] = {0, 0};
+    for (uint64_t n = first; n < first + count && volts[0] == 0 && volts[1] == 0; n++) {
+        (void)channelise_sample(&range->work->channelise, block->samples, &block->input, stream,
+                                (size_t)n, volts);
     }
-    return 0;
+    return volts[0] != 0 || volts[1] != 0;
 }
 
 /* Fills is_there for a stream. */

@@ -181,17 +181,6 @@ int liveness_find_silent(const liveness_t *liveness)
     return -1;
 }
 
-static int liveness_find_next(const liveness_t *liveness)
-{
-    for (int i = 1; i < liveness->size; i++) {
-        int rank = (liveness->rank + i) % liveness->size;
-        if (liveness->is_seen[rank]) {
-            return liveness_is_there(liveness, rank) ? -1 : rank;
-        }
-    }
-    return -1;
-}
-
 int liveness_find_dead(liveness_t *liveness, int all)
 {
     double now = clock_now();
@@ -199,12 +188,15 @@ int liveness_find_dead(liveness_t *liveness, int all)
         return -1;
     }
     liveness->looked_for = now;
-    if (!all) {
-        return liveness_find_next(liveness);
-    }
     for (int i = 0; i < liveness->size; i++) {
-        if (liveness->is_seen[i] && !liveness_is_there(liveness, i)) {
-            return i;
+        int rank = all ? i : (liveness->rank + 1 + i) % liveness->size;
+        if (liveness->is_seen[rank]) {
+            if (!liveness_is_there(liveness, rank)) {
+                return rank;
+            }
+            if (!all) {
+                break;
+            }
         }
     }
     return -1;

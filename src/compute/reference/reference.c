@@ -38,66 +38,6 @@ static status_t reference_buffer_create(backend_t *backend, enum buffer_use use,
     return host_buffer_create(sizeof(struct host_buffer), bytes, out);
 }
 
-/* One stored number as a double; *missing is set when it is none. */
-static double reference_read_number(const struct channelise_spec *spec, const char *at,
-                                    int *missing)
-{
-    double value = 0;
-    double missing_value = spec->missing_value;
-    if (spec->format == SAMPLE_I8) {
-        value = *(const int8_t *)at;
-    } else if (spec->format == SAMPLE_I16) {
-        int16_t stored;
-        memcpy(&stored, at, sizeof stored);
-        value = stored;
-    } else {
-        float stored;
-        memcpy(&stored, at, sizeof stored);
-        value = (double)stored;
-        missing_value = (double)(float)missing_value; /* as a float can hold it */
-    }
-    *missing |= !isfinite(value) || (spec->has_missing_value && value == missing_value);
-    return value;
-}
-
-static double complex reference_read_nibbles(const struct channelise_spec *spec, const char *at,
-                                             int *missing)
-{
-    unsigned byte = *(const unsigned char *)at;
-    int high = (int)(byte >> 4);
-    int low = (int)(byte & 15);
-    if (spec->nibbles.offset_binary) {
-        high -= 8;
-        low -= 8;
-    } else {
-        high = high < 8 ? high : high - 16;
-        low = low < 8 ? low : low - 16;
-    }
-    *missing |= spec->has_missing_value && byte == spec->missing_value;
-    double first = high;
-    double second = low;
-    return spec->nibbles.high_is_real ? first + second * I : second + first * I;
-}
-
-/* Sample n of a stream in volts; zero, and *missing set, when there is none. */
-static double complex reference_read_sample(const struct channelise_spec *spec, const char *in,
-                                            const struct channelise_input *input, uint32_t stream,
-                                            size_t n, int *missing)
-{
-    const char *re = in + input->re[stream] + n * input->step;
-    const char *im = in + input->im[stream] + n * input->step;
-    double complex volts;
-    *missing = 0;
-    if (spec->format == SAMPLE_I4) {
-        volts = reference_read_nibbles(spec, re, missing);
-    } else {
-        double real = reference_read_number(spec, re, missing);
-        double imaginary = spec->is_complex ? reference_read_number(spec, im, missing) : 0;
-        volts = real + imaginary * I;
-    }
-    return *missing ? 0 : spec->conjugate ? conj(volts) : volts;
-}
-
 static void reference_destroy(channelise_t *channelise)
 {
     struct reference *r = (struct reference *)channelise;
@@ -164,10 +104,9 @@ static status_t reference_make_spectrum(struct reference *r, const char *in,
     for (size_t n = 0; n < r->samples; n++) {
         double complex sum = 0;
         for (size_t t = 0; t < spec->taps; t++) {
-            int missing;
-            double complex x =
-                reference_read_sample(spec, in, input, stream, (s + t) * r->samples + n, &missing);
-            sum += x * r->coeff[t * r->samples + n];
+            double volts[2];
+            (void)channelise_sample(spec, in, input, stream, (s + t) * r->samples + n, volts);
+            sum += (volts[0] + volts[1] * I) * r->coeff[t * r->samples + n];
         }
         r->folded[n] = sum;
     }
@@ -206,9 +145,8 @@ static uint64_t reference_count_missing(const struct channelise_spec *spec, cons
 {
     uint64_t found = 0;
     for (size_t n = 0; n < count; n++) {
-        int missing;
-        (void)reference_read_sample(spec, in, input, stream, n, &missing);
-        found += (uint64_t)missing;
+        double volts[2];
+        found += !channelise_sample(spec, in, input, stream, n, volts);
     }
     return found;
 }
