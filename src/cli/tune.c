@@ -41,18 +41,19 @@ static status_t tune_print_row(const struct tuning_work *w, const struct experim
     status_t st = STATUS_OK;
     struct text words = {0};
     TRY(dedisperse_shape_words(&row->best, &words));
-    printf("%5u DMs: %u ways fit, %u timed (%u wrong, %u failed, %u from the log) in %.1f s"
-           " (%.1f s compiling)%s: ",
-           row->c.ndms, row->summary.fit, row->summary.timed, row->summary.wrong,
-           row->summary.failed, row->summary.recalled, row->summary.spent, row->summary.compiling,
-           row->summary.is_cut ? ", cut by the budget" : "");
+    printf(
+        "%5u DMs: %u configurations fit, %u timed (%u wrong, %u failed, %u from the log) in %.1f s"
+        " (%.1f s compiling)%s: ",
+        row->c.ndms, row->summary.fit, row->summary.timed, row->summary.wrong, row->summary.failed,
+        row->summary.recalled, row->summary.spent, row->summary.compiling,
+        row->summary.is_cut ? ", cut by the budget" : "");
     if (row->seconds > 0) {
         printf("%s %.4f ms\n", words.data, 1e3 * row->seconds);
     } else {
         printf("%s\n", row->summary.timed > 0 ? "none is right" : "none was timed");
     }
     if (w->settings.has_histogram && row->histogram.data) {
-        printf("  %9s    %9s %6s\n%s", "Gadd/s", "", "ways", row->histogram.data);
+        printf("  %9s    %9s %6s\n%s", "Gadd/s", "", "count", row->histogram.data);
     }
     fflush(stdout);
 out:
@@ -62,10 +63,11 @@ out:
 
 static void tune_print_comparison(const struct experiment_comparison *c)
 {
-    printf("  guided: %.1f %% of the best rate with %u of %u ways (%.1f %%), %.1f of %.1f s "
-           "(%.1f %%); random ones, as many: %.1f %%\n",
-           1e2 * c->guided, c->tried, c->all, 1e2 * c->tried / c->all, c->spent, c->all_spent,
-           1e2 * c->spent / c->all_spent, 1e2 * c->random);
+    printf(
+        "  guided: %.1f %% of the best rate with %u of %u configurations (%.1f %%), %.1f of %.1f s "
+        "(%.1f %%); random ones, as many: %.1f %%\n",
+        1e2 * c->guided, c->tried, c->all, 1e2 * c->tried / c->all, c->spent, c->all_spent,
+        1e2 * c->spent / c->all_spent, 1e2 * c->random);
     fflush(stdout);
 }
 
@@ -99,7 +101,7 @@ static status_t tune_search_all(struct tuning_work *w)
         w->budget.problems = s->shared.dms.count - i;
         TRY(experiment_search(w->opened, &c, &s->tuning, row, s->compares ? &comparison : NULL));
         REQUIRE(row->summary.fit > 0 || row->summary.is_cut || !s->tuning.only, STATUS_USAGE,
-                "tune: none of the ways has the values of --only %s", s->tuning.only);
+                "tune: no configuration has the values of --only %s", s->tuning.only);
         REQUIRE(row->summary.fit > 0 || row->summary.is_cut, STATUS_USAGE,
                 "tune: the %s backend has nothing to choose from",
                 backend_name(backend_which(w->opened)));
@@ -233,7 +235,7 @@ static status_t tune_setup(struct tuning_work *w)
     for (uint32_t r = 0; r < w->nrows; r++) {
         bad += w->rows[r].seconds <= 0 && w->rows[r].summary.timed > 0;
     }
-    REQUIRE(bad == 0, STATUS_DEVICE, "tune: for %u numbers of DMs no way was right", bad);
+    REQUIRE(bad == 0, STATUS_DEVICE, "tune: for %u numbers of DMs no configuration was right", bad);
 out:
     return st;
 }
@@ -241,11 +243,12 @@ out:
 static void tune_tell(const char *what, const struct tune_summary *summary, const char *best)
 {
     const struct tune_statistics *statistics = &summary->statistics;
-    printf("%s: %u ways fit, %u timed (%u wrong, %u failed, %u from the log) in %.1f s%s\n", what,
-           summary->fit, summary->timed, summary->wrong, summary->failed, summary->recalled,
-           summary->spent, summary->is_cut ? ", cut by the budget" : "");
+    printf(
+        "%s: %u configurations fit, %u timed (%u wrong, %u failed, %u from the log) in %.1f s%s\n",
+        what, summary->fit, summary->timed, summary->wrong, summary->failed, summary->recalled,
+        summary->spent, summary->is_cut ? ", cut by the budget" : "");
     if (summary->seconds > 0) {
-        printf("  %s: %.4f ms of a trial, %.2f times the median way, signal-to-noise %.2f\n", best,
+        printf("  %s: %.4f ms of a trial, %.2f times the median one, signal-to-noise %.2f\n", best,
                1e3 * summary->seconds, 1 / (summary->seconds * statistics->median),
                statistics->signal_to_noise);
     }

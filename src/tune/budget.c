@@ -1,3 +1,4 @@
+/* Shares of a budget, by one clock. */
 #include "tune/budget.h"
 
 #include "base/clock.h"

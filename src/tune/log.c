@@ -1,3 +1,4 @@
+/* Lines of the log: read once when it is opened, added whole. */
 #include "tune/log.h"
 
 #include "base/memory.h"
@@ -56,8 +57,8 @@ static int log_read_number(const char *text, double *out)
     return end != text && *end == '\0' && *out >= 0;
 }
 
-/* Cuts a line into its fields; 0 when it is none. The last field is a whole word, so a torn line
- * cannot pass. */
+/* Cuts a line into its fields; 0 when it is none. The last field is a whole word, so a line
+ * that was cut short cannot pass. */
 static int log_read_line(char *line, struct tune_entry *out)
 {
     enum { FIELDS = 7 };
@@ -105,7 +106,7 @@ static status_t log_read_entries(tune_log_t *log)
     }
     if (bad > 0) {
         report_warn("%s: %u %s or not of such a log: passed over", log->path, bad,
-                    units_plural(bad, "line is torn", "lines are torn"));
+                    units_plural(bad, "line is cut short", "lines are cut short"));
     }
     qsort(log->entries, log->count, sizeof *log->entries, log_compare_entries);
 out:

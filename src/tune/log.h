@@ -19,8 +19,8 @@ struct tune_entry {
 
 typedef struct tune_log tune_log_t;
 
-/* Opens or makes the log at `path` and reads what is in it. A line that is torn or none is passed
- * over, with a warning. NULL as path: nothing is kept. Fails with DATA (it cannot be read or
+/* Opens or makes the log at `path` and reads what is in it. A line that is cut short or none is
+ * passed over, with a warning. NULL as path: nothing is kept. Fails with DATA (it cannot be read or
  * written), DEVICE (memory). */
 status_t tune_log_open(const char *path, tune_log_t **out);
 void tune_log_close(tune_log_t *log);

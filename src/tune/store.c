@@ -1,3 +1,4 @@
+/* Records of the database: lines with checksums, the nearest ones, replacing one of them. */
 #include "tune/store.h"
 
 #include "base/memory.h"
@@ -22,7 +23,7 @@ static const char mark[] = "voltmill";
 struct store {
     struct text text; /* the file; records' texts point there */
     struct store_record *records;
-    uint32_t count, damaged;
+    uint32_t count, corrupt;
 };
 
 char *store_own(void)
@@ -89,7 +90,7 @@ static status_t store_read_records(store_t *store)
     status_t st = STATUS_OK;
     uint32_t lines = 1;
     char *rest = store->text.data;
-    int is_torn = store->text.length > 0 && store->text.data[store->text.length - 1] != '\n';
+    int is_cut = store->text.length > 0 && store->text.data[store->text.length - 1] != '\n';
     for (size_t i = 0; i < store->text.length; i++) {
         lines += store->text.data[i] == '\n';
         /* An end inside of the text is damage, and must not hide what follows. */
@@ -99,7 +100,7 @@ static status_t store_read_records(store_t *store)
     }
     TRY(memory_zeroed(lines, sizeof *store->records, "tuned kernels", &store->records));
     char *line = strsep(&rest, "\n");
-    store->damaged = is_torn || (line && strcmp(line, head) != 0);
+    store->corrupt = is_cut || (line && strcmp(line, head) != 0);
     for (line = strsep(&rest, "\n"); line; line = strsep(&rest, "\n")) {
         if (*line == '\0') {
             continue;
@@ -107,7 +108,7 @@ static status_t store_read_records(store_t *store)
         if (store_read_line(line, &store->records[store->count])) {
             store->count++;
         } else {
-            store->damaged++;
+            store->corrupt++;
         }
     }
 out:
@@ -165,10 +166,10 @@ status_t store_open(const char *path, store_t **out)
     if (error) {
         report_warn("%s: cannot be read: %s; going on as if nothing was tuned", shown,
                     strerror(error));
-    } else if ((*out)->damaged > 0) {
-        report_warn("%s: %u lines are torn or damaged: what is good counts, the next write "
+    } else if ((*out)->corrupt > 0) {
+        report_warn("%s: %u lines are corrupt: what is good counts, the next write "
                     "rebuilds it",
-                    shown, (*out)->damaged);
+                    shown, (*out)->corrupt);
     }
 out:
     free(name);
@@ -253,7 +254,7 @@ out:
     return st;
 }
 
-/* Not a database, however torn: nothing in it is ours. */
+/* Not a database, however corrupt: nothing in it is ours. */
 static int store_is_foreign(const store_t *store)
 {
     size_t length = min_u64(store->text.length, sizeof mark - 1);

@@ -4,7 +4,7 @@
  * The file appears whole or not at all (written beside and renamed; writers take turns through a
  * lock on FILE.lock); links are followed, and its mode stays; but nothing is read
  * or written through a link of another user, or where anybody may write, and no link in the cache
- * folder is followed. Lines carry checksums: what is torn or damaged is passed over with a warning,
+ * folder is followed. Lines carry checksums: what is corrupt is passed over with a warning,
  * and gone after the next write. A line holds, between tabs: checksum, kernel, identity, problem,
  * features, configuration, milliseconds; of a search that did not come to its end the seconds that
  * it had, too. */
@@ -33,7 +33,7 @@ struct store_record {
     const char *words; /* the configuration */
     double seconds;
     double searched; /* INFINITY: the search came to its end; else it was cut after so many seconds;
-                        0: it looked at some ways only */
+                        0: it looked at some configurations only */
     double distance; /* from what was asked for: 0 for the very problem */
 };
 

@@ -1,3 +1,4 @@
+/* Links, owners, locks, and replacing a file while others read it. */
 #include "tune/store_file.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-# `voltmill tune`: what it finds is used, survives kills, torn and damaged files, and others at work on the same
+# `voltmill tune`: what it finds is used, survives kills, corrupt files, and others at work on the same
 # database; what is wrong never wins.
 . "$(dirname "$0")/../tools/lib.sh"
 cd "$work" || exit 1
@@ -32,12 +32,12 @@ done
 kill -9 $tuner
 wait $tuner 2>killed
 kept=$(($(wc -l <kill.csv) - 1))
-ok "$((kept >= 12 && kept < 100 ? 0 : 1))" "killed on its way ($kept ways)"
+ok "$((kept >= 12 && kept < 100 ? 0 : 1))" "killed on its way ($kept configurations)"
 [ -e kill.txt ] && ok 1 "nothing is in the database yet"
 truncate -s -3 kill.csv
 runs "the same goes on" $tune --dms 64 --seconds 0.1 --repeat 20 --search exhaustive --database kill.txt --log kill.csv
-same "all but the torn line was kept" "$((kept - 1))" "$(sed -n 's/.* \([0-9]*\) from the log.*/\1/p' output)"
-same "the torn line is told" 1 "$(says 'warning: kill.csv: 1 line is torn')"
+same "all but the cut line was kept" "$((kept - 1))" "$(sed -n 's/.* \([0-9]*\) from the log.*/\1/p' output)"
+same "the cut line is told" 1 "$(says 'warning: kill.csv: 1 line is cut short')"
 same "its result is kept" 1 "$(problems kill.txt)"
 
 # Stopped: what was found is kept, as a search that was cut.
@@ -61,7 +61,7 @@ same "nothing was timed" 2 "$(says '0 timed .* cut by the budget: none was timed
 cmp -s kill.txt short.txt
 ok $? "the database is as it was"
 
-# A search of few ways does not take the place of a better one, which its log knows.
+# A search of few configurations does not take the place of a better one, which its log knows.
 best=strips:1:1x1:32x32:32:0:0
 sed "s/,0,$best,[^,]*,/,0,$best,0.001,/" kill.csv >praise.csv
 few="$tune --dms 64 --seconds 0.1 --repeat 20 --rounds 0 --log praise.csv --database short.txt"
@@ -70,9 +70,9 @@ runs "the best of some" $few --only time_out=1,dm_out=2
 same "is no better" 1 "$(grep -c "$best" short.txt)"
 same "and that the search saw all stays" 7 "$(grep dedisperse short.txt | awk -F'\t' '{ print NF }')"
 
-# A torn database: what is whole is used, the next write leaves what is whole alone.
+# A database that was cut short: what is whole is used, the next write leaves what is whole alone.
 truncate -s -5 base.txt
-runs "a bench with a torn database" $bench --dms 4 --database base.txt
+runs "a bench with a database that was cut short" $bench --dms 4 --database base.txt
 same "it is told" 1 "$(says '^warning: base.txt')"
 runs "the next write rebuilds it" $tune --dms 32 --database base.txt
 runs "it is whole" $bench --dms 32 --database base.txt
@@ -117,7 +117,7 @@ fails "steps between DMs of 0" 2 'dm-step does not go with --zero' $tune --zero 
 fails "two searches" 2 'search random does not go with --compare-searches' $tune --search random --compare-searches
 fails "a seed of no random search" 2 'seed goes with --search random' $tune --seed 2
 fails "a device that is none" 2 'device goes with the opencl backend, not with cpu' $tune --device 0
-fails "no way left" 2 'none of the ways has the values of --only' $tune --dms 4 --only time_items=64
+fails "no configuration left" 2 'no configuration has the values of --only' $tune --dms 4 --only time_items=64
 fails "a log that cannot be" 4 'cannot be written' $tune --dms 4 --log /proc/none/log.csv
 fails "a log that is none" 4 'is no ordinary file' $tune --dms 4 --log /dev/null
 
@@ -125,7 +125,7 @@ if "$voltmill" info --devices 2>/dev/null | grep -q '^0:'; then
     device="$voltmill tune --setup lofar --backend opencl --seconds 0.005 --dms 4 --repeat 1 --rounds 1"
     few='staging=0,pack=1,time_items=16,dm_items=1,time_out=1/2,dm_out=1,chunk=2,skew=0'
     runs "on a device" $device --only $few --database device.txt --log device.csv
-    same "two ways are right" 2 "$(grep -c ',0,direct:1:16x1:[12]x1:2:0:0,.*,ok$' device.csv)"
+    same "two configurations are right" 2 "$(grep -c ',0,direct:1:16x1:[12]x1:2:0:0,.*,ok$' device.csv)"
     best=$(sed -n 's/.*how.*//; s/^ *4 .* \(direct.*\)$/\1/p' output | tail -1)
     shim=${voltmill%/voltmill}/tests/faults/opencl_shim.so
     wrong=$(cut -d: -f4 <<<"$best")
@@ -133,7 +133,7 @@ if "$voltmill" info --devices 2>/dev/null | grep -q '^0:'; then
         --only $few --database wrong.txt --log wrong.csv
     same "it is found out" 1 "$(grep -c ",0,$best,.*,wrong$" wrong.csv)"
     same "and does not win" "1 0" "$(grep -c direct wrong.txt) $(grep -c "$best" wrong.txt)"
-    fails "all are wrong" 5 'no way was right' env LD_PRELOAD="$shim" SHIM_WRONG=-DTIME_OUT= $device --only $few \
+    fails "all are wrong" 5 'no configuration was right' env LD_PRELOAD="$shim" SHIM_WRONG=-DTIME_OUT= $device --only $few \
         --database none.txt
     same "and nothing is kept" no "$([ -e none.txt ] && echo yes || echo no)"
 else

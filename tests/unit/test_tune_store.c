@@ -1,4 +1,4 @@
-/* The tuner's database: what comes back, near problems, torn and damaged files, many writers. */
+/* The tuner's database: what comes back, near problems, corrupt files, many writers. */
 #include "tune/store.h"
 
 #include <errno.h>
@@ -142,8 +142,8 @@ static void nothing_is_empty(void **state)
     assert_nearest("16 DMs", 16, "", 0);
 }
 
-/* Every cut of the file and every damaged byte leave what is whole, and nothing else comes back. */
-static void torn_and_damaged_files(void **state)
+/* Every cut of the file and every corrupt byte leave what is whole, and nothing else comes back. */
+static void corrupt_files(void **state)
 {
     (void)state;
     put("16 DMs", 16, "a", 1e-3);
@@ -393,7 +393,7 @@ int main(void)
         cmocka_unit_test_setup(a_failing_read_loses_nothing, set_up),
         cmocka_unit_test_setup(other_devices_are_others, set_up),
         cmocka_unit_test_setup(nothing_is_empty, set_up),
-        cmocka_unit_test_setup(torn_and_damaged_files, set_up),
+        cmocka_unit_test_setup(corrupt_files, set_up),
         cmocka_unit_test_setup(many_writers_lose_nothing, set_up),
         cmocka_unit_test_setup(what_cannot_be_written_is_no_failure, set_up),
         cmocka_unit_test_setup(the_faster_one_stays, set_up),
