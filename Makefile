@@ -217,4 +217,4 @@ clean:
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST) | awk -F': ' '{ printf "  %-15s %s\n", $$1, $$2 }'
 
--include $(OBJECTS:.o=.d) $(BUILD)/src/main.d $(TEST_PROGRAMS:=.d) $(wildcard $(BUILD)/tests/fuzz/*.d)
+-include $(OBJECTS:.o=.d) $(BUILD)/src/main.d $(wildcard $(BUILD)/tests/unit/*.d $(BUILD)/tests/fuzz/*.d)

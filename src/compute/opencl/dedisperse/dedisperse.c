@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "compute/dedisperse_table.h"
 #include "compute/opencl/dedisperse/dedisperse_kernel.h"
+#include "compute/opencl/dedisperse/dedisperse_space.h"
 #include "compute/opencl/dedisperse/transpose.h"
 #include "compute/opencl/opencl.h"
 #include "compute/opencl/program.h"
@@ -257,7 +258,7 @@ static int opencl_dedisperse_fits(backend_t *backend, const struct dedisperse_sp
         return 0;
     }
     struct dedisperse_shape_problem problem = dedisperse_problem_of(spec, &table);
-    int fits = dedisperse_kernel_fits(&problem, device, shape, &spans, cost, why);
+    int fits = dedisperse_space_fits(&problem, device, shape, &spans, cost, why);
     dedisperse_table_free(&table);
     return fits;
 }
@@ -270,7 +271,7 @@ static status_t opencl_dedisperse_candidates(backend_t *backend, const struct de
     struct dedisperse_table table = {0};
     TRY(dedisperse_table_create(spec, &table));
     struct dedisperse_shape_problem problem = dedisperse_problem_of(spec, &table);
-    TRY(dedisperse_shape_candidates(&problem, device, out, count));
+    TRY(dedisperse_space_candidates(&problem, device, out, count));
 out:
     dedisperse_table_free(&table);
     return st;

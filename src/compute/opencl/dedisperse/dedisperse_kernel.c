@@ -2,6 +2,7 @@
 #include "compute/opencl/dedisperse/dedisperse_kernel.h"
 
 #include "base/memory.h"
+#include "compute/opencl/dedisperse/dedisperse_space.h"
 #include "compute/opencl/launch.h"
 
 #include <stdlib.h>
@@ -111,10 +112,10 @@ static status_t kernel_begin(device_t *device, const struct dedisperse_shape_pro
     TRY(memory_zeroed(1, sizeof *kernel, "dedispersion", &kernel));
     kernel->device = device;
     kernel->problem = *problem;
-    kernel->shape = shape->pack > 0 ? *shape : dedisperse_shape_best(problem, &device->info);
+    kernel->shape = shape->pack > 0 ? *shape : dedisperse_space_best(problem, &device->info);
     TRY(dedisperse_shape_words(&kernel->shape, &words));
     REQUIRE(
-        dedisperse_kernel_fits(problem, &device->info, &kernel->shape, &kernel->spans, &cost, &why),
+        dedisperse_space_fits(problem, &device->info, &kernel->shape, &kernel->spans, &cost, &why),
         STATUS_USAGE, "dedispersion cannot be run as %s: %s", words.data, why);
     TRY(kernel_build(kernel));
     *out = kernel;

@@ -1,24 +1,14 @@
-/* The space of shapes, and a model of what each costs on a GPU. */
+/* Sizes, and the spans of the delays in every tile. */
 #include "compute/opencl/dedisperse/dedisperse_shape.h"
 
 #include "base/memory.h"
-
-#include <math.h>
-
-enum {
-    MOST_REGISTERS = 200,   /* of a work-item, for sums: the rest is left to work with */
-    UNIT_REGISTERS = 65536, /* of a GPU's compute unit: a work-group must find its own there */
-    WORK_REGISTERS = 30,    /* of a work-item beside its sums */
-    MOST_PACKED = 1 << 16,  /* rows, until the high bytes of packed sums are full */
-    MOST_OFFSET = 1 << 16   /* elements that a 16-bit offset into local memory reaches */
-};
 
 uint32_t dedisperse_shape_tile_samples(const struct dedisperse_shape *s)
 {
     return s->time_items * s->time_out * s->pack;
 }
 
-static uint32_t shape_tile_dms(const struct dedisperse_shape *s)
+uint32_t dedisperse_shape_tile_dms(const struct dedisperse_shape *s)
 {
     return s->dm_items * s->dm_out;
 }
@@ -92,7 +82,7 @@ static void shape_span_of_tile(const struct dedisperse_shape_problem *p,
 void dedisperse_shape_spans(const struct dedisperse_shape_problem *p,
                             const struct dedisperse_shape *s, struct dedisperse_shape_spans *known)
 {
-    uint32_t dms = shape_tile_dms(s);
+    uint32_t dms = dedisperse_shape_tile_dms(s);
     if (known->dms == dms && known->skew == s->skew) {
         return;
     }
@@ -106,314 +96,12 @@ void dedisperse_shape_spans(const struct dedisperse_shape_problem *p,
     known->mean /= (double)known->ntiles * p->nrows;
 }
 
-/* 32-bit registers for the sums of a work-item. */
-static uint32_t shape_count_registers(const struct dedisperse_shape_problem *p,
-                                      const struct dedisperse_shape *s)
+uint32_t dedisperse_shape_registers(const struct dedisperse_shape_problem *p,
+                                    const struct dedisperse_shape *s)
 {
     int is_totalled = (s->pack == 4 && p->nrows > 256) || (p->is_float && p->nrows > 32);
     uint32_t word = (s->pack > 1 ? 2U : 1U) * (is_totalled ? 2U : 1U);
     return word * s->time_out * s->dm_out;
-}
-
-static uint64_t shape_local_bytes(const struct dedisperse_shape_problem *p,
-                                  const struct dedisperse_shape *s,
-                                  const struct dedisperse_shape_spans *spans)
-{
-    uint64_t element = s->pack > 1 ? 4 : p->sample_bytes;
-    uint64_t copies = s->staging == STAGING_COPIES ? s->pack : 1;
-    uint64_t offset = s->staging == STAGING_FUNNEL ? 4 : 2;
-    if (s->staging == STAGING_DIRECT) {
-        return 0;
-    }
-    return ceil_div_u64(s->chunk * copies * dedisperse_shape_row_words(s, spans) * element, 16) *
-               16 +
-           offset * shape_tile_dms(s) * s->chunk;
-}
-
-static int shape_is_chunk(const struct dedisperse_shape *s)
-{
-    return s->chunk >= 2 && s->chunk <= 32 && (s->chunk & (s->chunk - 1)) == 0;
-}
-
-/* Why a shape cannot be, without a look at the delays. */
-static const char *shape_objection(const struct dedisperse_shape_problem *p,
-                                   const struct device_info *device,
-                                   const struct dedisperse_shape *s)
-{
-    uint64_t group = (uint64_t)s->time_items * s->dm_items;
-    int can_pack = !p->is_float && p->sample_bytes < 4 && s->pack == 4 / p->sample_bytes;
-    return s->staging >= STAGING_STRIPS                   ? "there is no such staging"
-           : s->pack != 1 && !can_pack                    ? "such words cannot be packed"
-           : s->pack == 4 && p->nrows > MOST_PACKED       ? "too many channels for packed sums"
-           : s->staging == STAGING_FUNNEL && s->pack == 1 ? "nothing is packed to be joined"
-           : group < 1 || group > device->group_size      ? "work-groups of this size"
-           : s->time_out < 1 || s->dm_out < 1             ? "work-items without outputs"
-           : s->time_out > 64 || s->dm_out > 64           ? "too many outputs"
-           : !shape_is_chunk(s)                           ? "chunks are 2, 4, 8, 16 or 32"
-           : s->is_ptx && !device->is_nvidia              ? "no device of NVIDIA's"
-           : s->skew > 1 << 20                            ? "too much skew"
-           : shape_count_registers(p, s) > MOST_REGISTERS ? "too many registers"
-           : device->is_gpu &&
-                   group * (shape_count_registers(p, s) + WORK_REGISTERS) > UNIT_REGISTERS
-               ? "too many registers for so many work-items"
-               : NULL;
-}
-
-/* Groups of a compute unit at a time, by what Volta to Hopper have: 65,536 registers, 228 KiB,
- * 2,048 work-items. */
-static double shape_resident(const struct dedisperse_shape_problem *p,
-                             const struct dedisperse_shape *s, uint64_t local)
-{
-    double group = (double)s->time_items * s->dm_items;
-    double registers = fmin(255, shape_count_registers(p, s) + WORK_REGISTERS);
-    double groups = floor(UNIT_REGISTERS / (registers * group));
-    groups = fmin(groups, floor(2048 / group));
-    groups = local > 0 ? fmin(groups, floor(220. * 1024 / (double)(local + 1024))) : groups;
-    return fmax(groups, 1);
-}
-
-/* Work-items that read neighbouring words read them at once; a group of 32 that reads two rows
- * meets in the same banks half of the time. An even distance in the funnel does so, too. */
-static double shape_conflicts(const struct dedisperse_shape *s)
-{
-    double rows = s->time_items < 32 ? 1 + 0.25 * (32. / s->time_items) : 1;
-    uint32_t even = s->time_out & -s->time_out;
-    return rows * (s->staging == STAGING_FUNNEL ? (even < 8 ? even : 8) : 1);
-}
-
-/* The longest of three that run side by side; what of the others shows. */
-static double shape_beside(double a, double b, double c)
-{
-    double longest = fmax(a, fmax(b, c));
-    return longest + 0.1 * (a + b + c - longest);
-}
-
-/* Clocks of a compute unit for one word of one row and DM when nothing waits: 64 integer
- * operations, 32 words of local memory or L1 and 24 bytes of L2 a clock (NVIDIA, CUDA C programming
- * guide: arithmetic throughput; an H200's L2). The factors fit some thirty shapes that were timed
- * on an H200, most of them to 15 %. */
-static double shape_clocks_of_word(const struct dedisperse_shape_problem *p,
-                                   const struct dedisperse_shape *s,
-                                   const struct dedisperse_shape_spans *spans)
-{
-    double per_item = s->time_out;
-    double tile = (double)s->time_items * s->time_out;
-    double bytes = s->pack > 1 ? 4 : p->sample_bytes;
-    double adds = s->pack > 1 ? (s->is_ptx ? 2 : 3) : (p->is_float ? 0.6 : 1);
-    double copies = s->staging == STAGING_COPIES ? s->pack : 1;
-    double staged = dedisperse_shape_row_words(s, spans) / (tile * shape_tile_dms(s));
-    if (s->staging == STAGING_DIRECT) {
-        /* Words that come from L2 for each that is added; two are read to be joined, the second
-         * one where the first was. */
-        double fresh = (tile + spans->mean / s->pack) / (tile * shape_tile_dms(s));
-        double joins = s->pack > 1 ? 1 : 0;
-        double loads = 1.2 * (1 + 1 / per_item) * (s->pack > 1 ? 1 : 0.75) * shape_conflicts(s);
-        return shape_beside((adds + joins + 4 / per_item) / 64, loads / 32, 0) +
-               0.15 * fresh * bytes / 24;
-    }
-    int is_funnel = s->staging == STAGING_FUNNEL;
-    double joins = is_funnel ? 1.5 : 0;
-    double loads = is_funnel ? (per_item + 1) / per_item : 1;
-    double looks = is_funnel ? 1 : 0.5;
-    double operations = (adds + joins + 3 * looks / per_item + staged * (2 + 0.7 * copies)) / 64;
-    double local = (loads * shape_conflicts(s) + looks / per_item + staged * copies) / 32;
-    return shape_beside(operations, local, 0) + (is_funnel ? 0.3 : 0.05) * staged * bytes / 24;
-}
-
-/* What the wait for a chunk's rows and its two barriers adds; direct loads wait for each row. Every
- * further group of the unit fills two thirds of it. (Over 1,223 shapes of LOFAR's 1,024 DMs on an
- * H200, those within twice the best come out with a scatter of 16 %.) */
-static double shape_waiting(const struct dedisperse_shape_problem *p,
-                            const struct dedisperse_shape *s,
-                            const struct dedisperse_shape_spans *spans, double groups)
-{
-    const double latency = 1400;
-    const double row_latency = 315;
-    const double barrier = 30;
-    double words = (double)s->time_items * s->time_out * shape_tile_dms(s) * s->chunk;
-    double bytes =
-        (s->pack > 1 ? 4.0 : p->sample_bytes) * dedisperse_shape_row_words(s, spans) * s->chunk;
-    int is_direct = s->staging == STAGING_DIRECT;
-    double wait = is_direct ? barrier + row_latency * s->chunk : latency + bytes / 24;
-    double others = groups - 1;
-    return 1 + wait * pow(0.36, others) / (words * shape_clocks_of_word(p, s, spans));
-}
-
-/* What a compiler makes of too few registers (those of a group of 512 have 128 each), and of more
- * direct loads at once than it can keep. */
-static double shape_spilling(const struct dedisperse_shape_problem *p,
-                             const struct dedisperse_shape *s)
-{
-    static const double beside_sums[] = {
-        [STAGING_DIRECT] = 40, [STAGING_FUNNEL] = 45, [STAGING_COPIES] = 30};
-    double group = fmax(ceil(s->time_items * s->dm_items / 32.0) * 32, 1);
-    double there = fmin(255, floor(UNIT_REGISTERS / group / 8) * 8);
-    double wanted = shape_count_registers(p, s) + beside_sums[s->staging];
-    double outputs = fmax(s->time_out * s->dm_out - 32.0, 0);
-    double loads = fmax(s->time_out - 8.0, 0);
-    return 1 + 8 * fmax(wanted - there, 0) / there +
-           (s->staging == STAGING_DIRECT ? outputs / 100 + loads / 40 : 0);
-}
-
-/* On processors there is nothing to hide behind: the simplest, in long runs. */
-static double shape_clocks_on_host(const struct dedisperse_shape *s)
-{
-    double run = (double)s->time_items * s->time_out;
-    return (s->staging == STAGING_DIRECT ? 1 : 1.5) * (1 + 16 / run + 2. / s->time_out) *
-           (s->pack == 1 ? 1 : 0.8) * (s->dm_items > 1 ? 1.5 : 1) * (s->dm_out > 1 ? 1.2 : 1);
-}
-
-static double shape_expected(const struct dedisperse_shape_problem *p,
-                             const struct device_info *device, const struct dedisperse_shape *s,
-                             const struct dedisperse_shape_spans *spans, uint64_t local)
-{
-    const double clock = 1.75e9;
-    const double memory = 4e12; /* bytes a second */
-    double samples = (double)p->samples + spans->skew * (shape_tile_dms(s) - 1.0);
-    double tiles = ceil(samples / dedisperse_shape_tile_samples(s)) * spans->ntiles;
-    double words =
-        tiles * s->time_items * s->time_out * shape_tile_dms(s) * dedisperse_shape_padded(p, s);
-    if (!device->is_gpu) {
-        return words * shape_clocks_on_host(s) / (device->units * clock);
-    }
-    /* Waves of groups, the last one not full; where there are few, units that have none. */
-    double groups = fmin(shape_resident(p, s, local), ceil(tiles / device->units));
-    double warps = groups * ceil(s->time_items * s->dm_items / 32.0);
-    double waves = tiles / (groups * device->units);
-    double idle = ceil(waves) / waves;
-    double starved = warps * sqrt(fmin(s->time_out * s->dm_out, 16.0)) / 36;
-    double clocks =
-        words * shape_clocks_of_word(p, s, spans) * shape_spilling(p, s) / device->units;
-    double written = (double)p->samples * p->ndms * sizeof(float) / memory;
-    return clocks * idle * shape_waiting(p, s, spans, groups) / fmin(1, starved) / clock + written;
-}
-
-int dedisperse_kernel_fits(const struct dedisperse_shape_problem *p,
-                           const struct device_info *device, const struct dedisperse_shape *s,
-                           struct dedisperse_shape_spans *known, double *cost, const char **why)
-{
-    *cost = INFINITY;
-    *why = shape_objection(p, device, s);
-    if (*why) {
-        return 0;
-    }
-    dedisperse_shape_spans(p, s, known);
-    uint64_t local = shape_local_bytes(p, s, known);
-    uint64_t copies = s->staging == STAGING_COPIES ? s->pack : 1;
-    if (local > device->local_bytes) {
-        *why = "local memory does not hold the rows with their delays";
-        return 0;
-    }
-    if (s->staging != STAGING_DIRECT &&
-        s->chunk * copies * dedisperse_shape_row_words(s, known) > MOST_OFFSET) {
-        *why = "offsets into local memory beyond 16 bit";
-        return 0;
-    }
-    *cost = shape_expected(p, device, s, known, local);
-    return 1;
-}
-
-/* The middle of what the rows' delays grow by from one DM to the next, in whole words. */
-static uint32_t shape_middle_slope(const struct dedisperse_shape_problem *p)
-{
-    uint32_t least = UINT32_MAX;
-    uint32_t most = 0;
-    if (p->ndms < 2) {
-        return 0;
-    }
-    for (uint32_t row = 0; row < p->nrows; row++) {
-        uint32_t end = p->delays[(size_t)(p->ndms - 1) * p->nrows + row];
-        uint32_t grown = end > p->delays[row] ? end - p->delays[row] : 0;
-        least = grown < least ? grown : least;
-        most = grown > most ? grown : most;
-    }
-    uint32_t slope = (least / 2 + most / 2) / (p->ndms - 1);
-    return slope < 1 << 20 ? slope / 4 * 4 : 0;
-}
-
-/* Digit of *i in a mixed base; takes it off. */
-static uint32_t shape_digit(uint64_t *i, uint32_t base)
-{
-    uint32_t value = (uint32_t)(*i % base);
-    *i /= base;
-    return value;
-}
-
-/* Shape number i of the whole space, not all of which fit; 0 when there are no more. */
-static int shape_number(const struct dedisperse_shape_problem *p, uint32_t skew, uint64_t i,
-                        struct dedisperse_shape *out)
-{
-    static const uint32_t time_outs[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 15, 16};
-    int packs = !p->is_float && p->sample_bytes < 4;
-    out->is_ptx = shape_digit(&i, 2);
-    out->staging = shape_digit(&i, STAGING_STRIPS);
-    out->chunk = 2U << shape_digit(&i, 5);
-    out->time_out = time_outs[shape_digit(&i, sizeof time_outs / sizeof *time_outs)];
-    out->time_items = 16U << shape_digit(&i, 6);
-    out->pack = packs && shape_digit(&i, 2) == 0 ? 4 / p->sample_bytes : 1;
-    /* What changes spans comes last: those that are known serve long. */
-    out->dm_items = 1U << shape_digit(&i, 7);
-    out->dm_out = 1U << shape_digit(&i, 4);
-    out->skew = skew > 0 && shape_digit(&i, 2) == 1 ? skew : 0;
-    return i == 0;
-}
-
-/* Whether a shape of the space is worth a candidate: PTX, where it is understood, is never worse,
- * and tiles of far more DMs than there are waste the rest. */
-static int shape_is_sensible(const struct dedisperse_shape_problem *p,
-                             const struct device_info *device, const struct dedisperse_shape *s)
-{
-    return s->is_ptx == (uint32_t)device->is_nvidia && shape_tile_dms(s) < 2 * (uint64_t)p->ndms;
-}
-
-struct dedisperse_shape dedisperse_shape_best(const struct dedisperse_shape_problem *p,
-                                              const struct device_info *device)
-{
-    /* What fits everywhere. */
-    struct dedisperse_shape best = {
-        .pack = 1, .time_items = 1, .dm_items = 1, .time_out = 1, .dm_out = 1, .chunk = 2};
-    struct dedisperse_shape shape;
-    struct dedisperse_shape_spans spans = {0};
-    const char *why = NULL;
-    double least = INFINITY;
-    uint32_t skew = shape_middle_slope(p);
-    for (uint64_t i = 0; shape_number(p, skew, i, &shape); i++) {
-        double cost = INFINITY;
-        if (shape_is_sensible(p, device, &shape) &&
-            dedisperse_kernel_fits(p, device, &shape, &spans, &cost, &why) && cost < least) {
-            least = cost;
-            best = shape;
-        }
-    }
-    return best;
-}
-
-status_t dedisperse_shape_candidates(const struct dedisperse_shape_problem *p,
-                                     const struct device_info *device,
-                                     struct dedisperse_candidate **out, uint32_t *count)
-{
-    status_t st = STATUS_OK;
-    struct dedisperse_candidate *list = NULL;
-    struct dedisperse_shape shape;
-    struct dedisperse_shape_spans spans = {0};
-    const char *why = NULL;
-    uint32_t skew = shape_middle_slope(p);
-    uint64_t all = 0;
-    uint32_t n = 0;
-    while (shape_number(p, skew, all, &shape)) {
-        all++;
-    }
-    TRY(memory_zeroed(all, sizeof *list, "shapes", &list));
-    for (uint64_t i = 0; shape_number(p, skew, i, &shape); i++) {
-        if (shape_is_sensible(p, device, &shape) &&
-            dedisperse_kernel_fits(p, device, &shape, &spans, &list[n].cost, &why)) {
-            list[n++].shape = shape;
-        }
-    }
-    *out = list;
-    *count = n;
-out:
-    return st;
 }
 
 status_t dedisperse_shape_options(const struct dedisperse_shape_problem *p,

@@ -1,5 +1,5 @@
-/* Shapes of the dedispersion kernel: which can be, what they cost, which constants and sizes they
- * mean. No call of OpenCL: pure functions of problem and device. */
+/* Shapes of the dedispersion kernel: which sizes and constants they mean. No call of OpenCL: pure
+ * functions of the problem. */
 #ifndef VOLTMILL_COMPUTE_OPENCL_DEDISPERSE_DEDISPERSE_SHAPE_H
 #define VOLTMILL_COMPUTE_OPENCL_DEDISPERSE_DEDISPERSE_SHAPE_H
 
@@ -39,24 +39,18 @@ uint32_t dedisperse_shape_base(uint32_t least);
 uint32_t dedisperse_shape_rel(const struct dedisperse_shape_spans *spans, uint32_t delay,
                               uint32_t i);
 
-/* 1, or 0 and why not. *cost: seconds by the model, see dedisperse_kernel_shape.c. */
-int dedisperse_kernel_fits(const struct dedisperse_shape_problem *problem,
-                           const struct device_info *device, const struct dedisperse_shape *shape,
-                           struct dedisperse_shape_spans *known, double *cost, const char **why);
+enum {
+    UNIT_REGISTERS = 65536, /* of a GPU's compute unit: a work-group must find its own there */
+    WORK_REGISTERS = 30     /* of a work-item beside its sums */
+};
+/* 32-bit registers for the sums of a work-item. */
+uint32_t dedisperse_shape_registers(const struct dedisperse_shape_problem *problem,
+                                    const struct dedisperse_shape *shape);
 
-/* All shapes of the space that fit, in any order; free() returns them. At least one. Fails
- * with DEVICE (memory). */
-status_t dedisperse_shape_candidates(const struct dedisperse_shape_problem *problem,
-                                     const struct device_info *device,
-                                     struct dedisperse_candidate **out, uint32_t *count);
-
-/* The cheapest one. */
-struct dedisperse_shape dedisperse_shape_best(const struct dedisperse_shape_problem *problem,
-                                              const struct device_info *device);
-
-/* Samples of a tile; rows of `delays` and of the table, rounded up to whole chunks; words of a
- * staged row; constants for the compiler. */
+/* Samples and DMs of a tile; rows of `delays` and of the table, rounded up to whole chunks; words
+ * of a staged row; constants for the compiler. */
 uint32_t dedisperse_shape_tile_samples(const struct dedisperse_shape *shape);
+uint32_t dedisperse_shape_tile_dms(const struct dedisperse_shape *shape);
 uint32_t dedisperse_shape_padded(const struct dedisperse_shape_problem *problem,
                                  const struct dedisperse_shape *shape);
 uint32_t dedisperse_shape_row_words(const struct dedisperse_shape *shape,

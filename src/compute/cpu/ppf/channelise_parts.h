@@ -1,0 +1,70 @@
+/* What the files of the CPU's filter bank share: channelise.c makes it, channelise_run.c runs it.
+ * For nobody else. */
+#ifndef VOLTMILL_COMPUTE_CPU_PPF_CHANNELISE_PARTS_H
+#define VOLTMILL_COMPUTE_CPU_PPF_CHANNELISE_PARTS_H
+
+#include "compute/cpu/cpu.h"
+#include "compute/cpu/fft/fft.h"
+#include "compute/cpu/ppf/interleaved.h"
+#include "compute/cpu/ppf/ppf_fir.h"
+#include "compute/cpu/ppf/sums.h"
+#include "compute/grains.h"
+
+/* Scratch of one thread. */
+struct scratch {
+    float *window;
+    float *filtered;            /* [rows + FIR_ROWS][in_row] */
+    float *bins;                /* [transform batch][out_row] */
+    char *deinterleaved;        /* NULL until streams come interleaved */
+    size_t grain[MOST_OUTPUTS]; /* of a block, that the last spectrum's power went to */
+    int is_touched;
+};
+
+/* A call of run(), in the pool until it is done. */
+struct block {
+    struct cpu *cpu;
+    uint64_t number; /* in the pool */
+    struct host_buffer *source;
+    const char *in; /* its data */
+    struct channelise_input input;
+    size_t *re, *im; /* [streams], behind input */
+    struct interleaved layout;
+    uint32_t nstreams;
+    uint64_t first; /* spectrum of the observation */
+    uint64_t spectra;
+    uint64_t counted;
+    int begins; /* a chunk */
+    unsigned parity;
+    int touched; /* the first output of spectra, whose rows are called into the cache; -1: none */
+    int direct;  /* the output into whose rows spectra are transformed at once; -1: none */
+    float *out[MOST_OUTPUTS];
+    float *grains[MOST_OUTPUTS]; /* of power outputs that integrate: struct sums */
+};
+
+struct cpu {
+    struct channelise base;
+    const struct cpu_kernels *kernels;
+    struct cpu_fft_shape shape;
+    cpu_fft_t *transform;
+    size_t rows; /* spectra that are filtered in one go */
+    ppf_fir_t *filter;
+    struct scratch *scratch; /* [threads] */
+    pool_t *pool;
+    sums_t *sums[MOST_OUTPUTS]; /* of power outputs that integrate */
+    struct block blocks[POOL_BLOCKS];
+    uint64_t nblocks; /* so far */
+    uint64_t next;    /* spectrum that comes next */
+    int begins;
+};
+
+/* Floats of a thread's scratch: window, filtered spectra, bins. */
+void cpu_channelise_scratch_floats(const struct cpu *cpu, size_t floats[3]);
+
+/* As compute/channelise.h says. */
+void cpu_channelise_begin(channelise_t *channelise, uint64_t first_spectrum);
+status_t cpu_channelise_run(channelise_t *channelise, buffer_t *in,
+                            const struct channelise_input *input, uint32_t nstreams,
+                            uint64_t spectra, uint64_t counted, buffer_t *const *out,
+                            uint64_t *rows);
+
+#endif

@@ -1,0 +1,23 @@
+/* The space of shapes of the dedispersion kernel, for a problem on a device. */
+#ifndef VOLTMILL_COMPUTE_OPENCL_DEDISPERSE_DEDISPERSE_SPACE_H
+#define VOLTMILL_COMPUTE_OPENCL_DEDISPERSE_DEDISPERSE_SPACE_H
+
+#include "compute/opencl/dedisperse/dedisperse_shape.h"
+
+/* 1, or 0 and why not. *cost: see dedisperse_cost.h. `known` are the spans of a shape before, or
+ * {0}, and become those of this one. */
+int dedisperse_space_fits(const struct dedisperse_shape_problem *problem,
+                          const struct device_info *device, const struct dedisperse_shape *shape,
+                          struct dedisperse_shape_spans *known, double *cost, const char **why);
+
+/* All shapes of the space that fit, in any order; free() returns them. At least one. Fails
+ * with DEVICE (memory). */
+status_t dedisperse_space_candidates(const struct dedisperse_shape_problem *problem,
+                                     const struct device_info *device,
+                                     struct dedisperse_candidate **out, uint32_t *count);
+
+/* The cheapest one. */
+struct dedisperse_shape dedisperse_space_best(const struct dedisperse_shape_problem *problem,
+                                              const struct device_info *device);
+
+#endif
