@@ -102,7 +102,7 @@ status_t bench_dedisperse_time(bench_dedisperse_t *bench, const struct dedispers
     TRY(dedispersion_trial_time(bench->trial, shape, bench->c.repeats, 1, NULL, words, &times));
     const double *steps = times.best.steps;
     *out = (struct bench_dedispersed){.seconds = times.best.seconds,
-                                      .order = steps[TRIAL_TRANSPOSE],
+                                      .transpose = steps[TRIAL_TRANSPOSE],
                                       .upload = steps[TRIAL_UPLOAD],
                                       .download = steps[TRIAL_DOWNLOAD],
                                       .adds = bench_dedisperse_adds(bench),

@@ -27,11 +27,11 @@ struct bench_dedispersion {
 
 struct bench_dedispersed {
     double
-        seconds;  /* of the sums, best of the repeats: by the device's clock, or on the host all */
-    double order; /* of transposing the samples, on devices */
+        seconds; /* of the sums, best of the repeats: by the device's clock, or on the host all */
+    double transpose; /* of the samples, on devices */
     double upload, download;
     double adds;     /* as the paper counts, whatever is really done: channels x DMs x samples */
-    double realtime; /* seconds of data / (seconds + order) */
+    double realtime; /* seconds of data / (seconds + transpose) */
     uint32_t wrong;  /* sampled outputs that are */
 };
 

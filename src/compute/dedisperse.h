@@ -25,9 +25,9 @@ enum dedisperse_staging {
 /* "direct", "funnel", "copies", "strips". */
 const char *staging_name(enum dedisperse_staging staging);
 
-/* One way to run the OpenCL kernel, or the CPU's loops; plain numbers, so that it can be stored and
- * sent. A group of time_items x dm_items work-items makes time_items * time_out words of pack
- * samples of dm_items * dm_out DMs: the four parameters of Sclocco et al. 2014, and beyond.
+/* A configuration of the OpenCL kernel, or of the CPU's loops: plain numbers, so that it can be
+ * stored and sent. A group of time_items x dm_items work-items makes time_items * time_out words of
+ * pack samples of dm_items * dm_out DMs: the four parameters of Sclocco et al. 2014, and beyond.
  *
  *   pack     samples of a word: 1; up to 4 of uint8 or 2 of uint16, which are added as they lie
  *   chunk    channels between two barriers; a power of two

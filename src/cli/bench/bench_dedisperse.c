@@ -40,7 +40,7 @@ static void bench_print_head(struct dedisperse_settings *s)
     printf("%s%s%s: %s, %u channels, %g s of data\n", backend_name(backend_which(s->opened)),
            *device ? ", " : "", device, s->telescope->name, s->telescope->nchannels,
            s->shared.seconds);
-    printf("%6s %4s %-34s %10s %9s %9s %10s %9s\n", "DMs", "bits", "how", "ms", "order ms",
+    printf("%6s %4s %-34s %10s %10s %9s %10s %9s\n", "DMs", "bits", "how", "ms", "transp. ms",
            "Gadd/s", "x realtime", "model ms");
 }
 
@@ -49,13 +49,13 @@ static void bench_print_row(struct dedisperse_settings *s, const struct bench_de
 {
     uint32_t bits = 8 * (uint32_t)series_bytes(c->format);
     double rate = 1e-9 * r->adds / r->seconds;
-    printf("%6u %4u %-34s %10.3f %9.3f %9.2f %10.1f %9.3f%s\n", c->ndms, bits, how,
-           1e3 * r->seconds, 1e3 * r->order, rate, r->realtime, 1e3 * cost,
+    printf("%6u %4u %-34s %10.3f %10.3f %9.2f %10.1f %9.3f%s\n", c->ndms, bits, how,
+           1e3 * r->seconds, 1e3 * r->transpose, rate, r->realtime, 1e3 * cost,
            r->wrong ? " FAILED" : "");
     fflush(stdout);
     csv_print(&s->csv, "%s,%u,%u,%g,%u,%g,\"%s\",%.6f,%.6f,%.6f,%.6f,%.4f,%.4f,%.6f,%s\n",
               c->telescope->name, c->ndms, bits, c->dm_step, c->group, c->seconds, how,
-              1e3 * r->seconds, 1e3 * r->order, 1e3 * r->upload, 1e3 * r->download, rate,
+              1e3 * r->seconds, 1e3 * r->transpose, 1e3 * r->upload, 1e3 * r->download, rate,
               r->realtime, 1e3 * cost, r->wrong ? "FAILED" : "ok");
     csv_flush(&s->csv);
 }

@@ -1,5 +1,5 @@
 /* What the files of the filter bank share: ppf.c makes it, ppf_run.c runs it, ppf_choices.c knows
- * the ways. For nobody else. */
+ * the shapes. For nobody else. */
 #ifndef VOLTMILL_COMPUTE_OPENCL_PPF_PPF_PARTS_H
 #define VOLTMILL_COMPUTE_OPENCL_PPF_PPF_PARTS_H
 
