@@ -8,16 +8,9 @@
 #include "product/voltages.h"
 
 static const struct apart_task *const tasks[] = {
-    &info_task,
-    &archive_open_task,
-    &fbh5_open_task,
-    &fbh5_load_band_task,
-    &fbh5_check_even_task,
-    &voltages_is_ours_task,
-    &product_open_task,
-    &product_place_task,
-    &product_is_ours_task,
-    &contents_compare_task,
+    &info_task,           &archive_open_task,    &fbh5_open_task,
+    &fbh5_load_band_task, &fbh5_check_even_task, &voltages_is_ours_task,
+    &product_open_task,   &product_is_ours_task, &contents_compare_task,
     &series_open_task,
 };
 

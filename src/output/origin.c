@@ -78,7 +78,8 @@ out:
     return st;
 }
 
-static status_t compare(const char *what, const char *then, const char *now, struct text *out)
+static status_t origin_compare_words(const char *what, const char *then, const char *now,
+                                     struct text *out)
 {
     status_t st = STATUS_OK;
     if (!now || out->length > 0) {
@@ -102,11 +103,11 @@ out:
 status_t origin_compare(const struct origin *then, const struct origin *now, struct text *out)
 {
     status_t st = STATUS_OK;
-    TRY(compare("version", then->program, now->program, out));
-    TRY(compare("job", then->job, now->job, out));
-    TRY(compare("input", then->inputs, now->inputs, out));
-    TRY(compare("coefficients", then->coefficients, now->coefficients, out));
-    TRY(compare("arithmetic", then->arithmetic, now->arithmetic, out));
+    TRY(origin_compare_words("version", then->program, now->program, out));
+    TRY(origin_compare_words("job", then->job, now->job, out));
+    TRY(origin_compare_words("input", then->inputs, now->inputs, out));
+    TRY(origin_compare_words("coefficients", then->coefficients, now->coefficients, out));
+    TRY(origin_compare_words("arithmetic", then->arithmetic, now->arithmetic, out));
 out:
     return st;
 }

@@ -1,4 +1,5 @@
 /* Reading back what a product says of itself. */
+#include "archive/fbh5/start.h"
 #include "base/memory.h"
 #include "io/hdf5/h5_dataset.h"
 #include "product/kind/dedispersed.h"
@@ -32,21 +33,17 @@ static status_t inspect_read_root(hid_t file, struct product *product)
 {
     status_t st = STATUS_OK;
     const char *path = product->path;
-    int64_t day = 0;
+    struct start start = {0};
     int found = 0;
-    TRY(h5_get_i64(file, path, "format_version", &product->version_of_format, &found));
-    REQUIRE(product->version_of_format <= PRODUCT_VERSION, STATUS_DATA,
-            "%s: format_version is %lld, this program knows products up to %d", path,
-            (long long)product->version_of_format, PRODUCT_VERSION);
-    TRY(parts_need_f64(file, path, "first_time", &product->first_time));
+    TRY(start_read_version(file, path, &product->version_of_format, &found));
+    TRY(start_read_root(file, path, &start, &found));
+    REQUIRE(found, STATUS_DATA, "%s: attribute first_time is missing: not a whole product", path);
+    product->first_time = start.first_time;
+    product->has_start = start.is_known;
+    product->start = start.utc;
     TRY(parts_need_f64(file, path, "time_step", &product->time_step));
     TRY(h5_get_text(file, path, "telescope", &product->telescope, &found));
     TRY(h5_get_text(file, path, "source", &product->source, &found));
-    TRY(h5_get_i64(file, path, "start_mjd_day", &day, &product->has_start));
-    if (product->has_start) {
-        product->start.mjd_day = (int32_t)day;
-        TRY(parts_need_f64(file, path, "start_second", &product->start.second));
-    }
 out:
     return st;
 }
@@ -170,14 +167,11 @@ static status_t inspect_read_kind(hid_t file, const char *path, enum product_kin
                                   int *is_ours)
 {
     status_t st = STATUS_OK;
-    char *format = NULL;
-    int found = 0;
-    TRY(h5_find_text(file, path, "format", &format, &found));
-    int is_known = found && product_kind_named(format, kind);
-    TRY(h5_has(file, path, "provenance", &found));
-    *is_ours = is_known && found;
+    int has_provenance = 0;
+    TRY(start_read_kind(file, path, kind, is_ours));
+    TRY(h5_has(file, path, "provenance", &has_provenance));
+    *is_ours &= has_provenance;
 out:
-    free(format);
     return st;
 }
 
@@ -205,39 +199,6 @@ const struct apart_task product_is_ours_task = {"is-product", inspect_answer_is_
 int product_is_ours(const char *path)
 {
     return apart_is_true(&product_is_ours_task, path);
-}
-
-static status_t inspect_answer_place(struct unpack *question, struct text *answer)
-{
-    status_t st = STATUS_OK;
-    hid_t file = -1;
-    struct product product = {0};
-    int is_ours = 0;
-    TRY(apart_path(question, &product.path));
-    const char *path = product.path;
-    TRY(h5_open_file(path, &file));
-    TRY(inspect_read_kind(file, path, &product.kind, &is_ours));
-    REQUIRE(is_ours, STATUS_DATA, "%s is no product of voltmill", path);
-    TRY(inspect_read_place(file, &product));
-    TRY(product_pack_place(&product.place, answer));
-out:
-    free(product.path);
-    h5_close(file);
-    return st;
-}
-
-const struct apart_task product_place_task = {"place", inspect_answer_place};
-
-status_t product_find_place(const char *path, struct product_place *out)
-{
-    status_t st = STATUS_OK;
-    struct text answer = {0};
-    TRY(apart_do_path(&product_place_task, path, &answer));
-    struct unpack in = {.data = answer.data, .length = answer.length};
-    product_unpack_place(&in, out);
-out:
-    text_free(&answer);
-    return st;
 }
 
 static status_t inspect_read(const char *path, struct product **out)
@@ -347,5 +308,17 @@ status_t product_open(const char *path, struct product **out)
     }
 out:
     text_free(&answer);
+    return st;
+}
+
+status_t product_find_place(const char *path, struct product_place *out)
+{
+    status_t st = STATUS_OK;
+    struct product *product = NULL;
+    TRY(product_open(path, &product));
+    REQUIRE(product, STATUS_DATA, "%s is no product of voltmill", path);
+    *out = product->place;
+out:
+    product_destroy(product);
     return st;
 }

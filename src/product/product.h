@@ -96,7 +96,7 @@ status_t product_find_place(const char *path, struct product_place *out);
 status_t product_open(const char *path, struct product **out);
 void product_destroy(struct product *product);
 
-/* The three above look into files of unknown origin: as a child does it (io/apart/apart.h). */
-extern const struct apart_task product_is_ours_task, product_place_task, product_open_task;
+/* These look into files of unknown origin: as a child does it (io/apart/apart.h). */
+extern const struct apart_task product_is_ours_task, product_open_task;
 
 #endif

@@ -31,7 +31,7 @@ uint64_t spans_count(const struct product_place *place)
 }
 
 /* Rows behind the last one of a span. */
-static uint64_t span_end(const struct product_place *place, uint64_t span)
+static uint64_t spans_end(const struct product_place *place, uint64_t span)
 {
     return min_u64((span + 1) * place->span_rows, place->rows);
 }
@@ -57,7 +57,7 @@ void spans_add(const struct product_place *place, uint64_t first_row, uint64_t r
 {
     const char *at = data;
     for (uint64_t row = first_row; row < first_row + rows; sums++) {
-        uint64_t end = span_end(place, row / place->span_rows);
+        uint64_t end = spans_end(place, row / place->span_rows);
         uint64_t count = min_u64(end, first_row + rows) - row;
         uint64_t behind = (end - row - count + 1) * place->row_bytes - from - piece;
         *sums ^= crc_times(spans_rows_part(place, count, piece, at), crc_power(behind));
@@ -68,6 +68,6 @@ void spans_add(const struct product_place *place, uint64_t first_row, uint64_t r
 
 uint32_t spans_crc(const struct product_place *place, uint64_t span, uint32_t sum)
 {
-    uint64_t rows = span_end(place, span) - span * place->span_rows;
+    uint64_t rows = spans_end(place, span) - span * place->span_rows;
     return crc_whole(sum, rows * place->row_bytes);
 }

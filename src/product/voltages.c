@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "io/hdf5/h5.h"
 #include "io/hdf5/h5_file.h"
+#include "product/kind/parts.h"
 
 #include <hdf5_hl.h>
 #include <stdio.h>
@@ -70,8 +71,8 @@ out:
 }
 
 /* /voltages with its words; `axes` comes back for the scales. */
-static status_t put_voltages(hid_t file, const struct voltages_spec *spec, struct text *axes,
-                             hid_t *out)
+static status_t voltages_put_samples(hid_t file, const struct voltages_spec *spec,
+                                     struct text *axes, hid_t *out)
 {
     status_t st = STATUS_OK;
     hsize_t dims[6] = {spec->samples};
@@ -128,9 +129,8 @@ static status_t voltages_put_frequencies(hid_t file, hid_t voltages,
     status_t st = STATUS_OK;
     hid_t scale = -1;
     hsize_t count = spec->chans;
-    TRY(h5_create_dataset(file, "freq_hz", H5T_IEEE_F64LE, 1, &count, &scale));
-    H5_TRY(H5Dwrite(scale, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, spec->freq_hz),
-           "freq_hz cannot be written");
+    TRY(parts_dataset(file, "freq_hz", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, &count, spec->freq_hz,
+                      &scale));
     TRY(voltages_attach(voltages, scale, axes, "chan"));
 out:
     h5_close(scale);
@@ -157,9 +157,7 @@ static status_t voltages_put_names(hid_t file, hid_t voltages, const char *axes,
             snprintf(names + i * WIDTH, WIDTH, is_pol ? "%u" : "S%03u", i % 100000000);
         }
     }
-    TRY(h5_create_dataset(file, name, type, 1, &dims, &scale));
-    H5_TRY(H5Dwrite(scale, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, names), "%s cannot be written",
-           name);
+    TRY(parts_dataset(file, name, type, type, 1, &dims, names, &scale));
     TRY(voltages_attach(voltages, scale, axes, name));
 out:
     free(names);
@@ -177,7 +175,7 @@ status_t voltages_create(const char *path, const struct voltages_spec *spec,
     struct text axes = {0};
     TRY(h5_file_create(path, &file));
     TRY(voltages_put_root(file, spec));
-    TRY(put_voltages(file, spec, &axes, &voltages));
+    TRY(voltages_put_samples(file, spec, &axes, &voltages));
     TRY(voltages_put_frequencies(file, voltages, spec, axes.data));
     TRY(voltages_put_names(file, voltages, axes.data, "pol", spec->pols));
     if (spec->stations > 1) {

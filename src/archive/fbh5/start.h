@@ -3,6 +3,7 @@
 #ifndef VOLTMILL_ARCHIVE_FBH5_START_H
 #define VOLTMILL_ARCHIVE_FBH5_START_H
 
+#include "base/terms.h"
 #include "base/units.h"
 #include "io/hdf5/h5.h"
 
@@ -16,5 +17,11 @@ struct start {
  * PRODUCT_VERSION_OF_EDGES), 0 when unknown; `tsamp`: seconds of a row. Warns when root and header
  * say different times. Fails with DATA: no times, a format_version above PRODUCT_VERSION. */
 status_t start_read(hid_t file, const char *path, double tstart, double tsamp, struct start *out);
+
+/* What roots of our own products say: their kind, if they are ours at all; format_version (left as
+ * it is when there is none); the start, and whether there is a first_time. Fail with DATA. */
+status_t start_read_kind(hid_t file, const char *path, enum product_kind *kind, int *is_ours);
+status_t start_read_version(hid_t file, const char *path, int64_t *version, int *found);
+status_t start_read_root(hid_t file, const char *path, struct start *out, int *has_first_time);
 
 #endif

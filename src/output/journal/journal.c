@@ -25,7 +25,6 @@ void journal_destroy(journal_t *journal)
     free(journal->path);
     free(journal->bits);
     free(journal->sums);
-    free(journal->record);
     free(journal);
 }
 
@@ -77,14 +76,19 @@ int journal_note(journal_t *journal, const struct journal_record *record)
     return 1;
 }
 
+uint64_t journal_most_bytes(const journal_t *journal)
+{
+    uint64_t sums =
+        journal->chunks + spans_count(&journal->head.place) * chunk_groups(&journal->head.chunking);
+    return (JOURNAL_WORDS * (journal->chunks + 1) + sums) * sizeof(uint32_t);
+}
+
 /* Room for all records, so that a full disk does not end a job whose product has its room. Where
  * the file system cannot, records take it as they come. */
 static void journal_reserve(const journal_t *journal)
 {
-    uint64_t words = (JOURNAL_WORDS + 1) * journal->chunks +
-                     spans_count(&journal->head.place) * chunk_groups(&journal->head.chunking);
     (void)fallocate(journal->fd, FALLOC_FL_KEEP_SIZE, (off_t)journal->end,
-                    (off_t)(words * sizeof *journal->record));
+                    (off_t)journal_most_bytes(journal));
 }
 
 status_t journal_create(const char *path, const struct journal_head *head, journal_t **out)

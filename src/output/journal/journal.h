@@ -32,8 +32,6 @@ typedef struct journal {
     uint32_t seed;       /* the head's CRC: records of another journal are no good */
     uint64_t first, end; /* where records begin, and behind the last good one */
     unsigned char *bits; /* of chunks that are done */
-    uint32_t *record;    /* room for one */
-    uint64_t room;       /* words */
     struct text added;
 } journal_t;
 

@@ -27,6 +27,9 @@ status_t journal_begin(const char *path, journal_t **out);
 /* Room for what the head promises. */
 status_t journal_create_tables(journal_t *journal);
 
+/* How long all records are at most, if each is there once. */
+uint64_t journal_most_bytes(const journal_t *journal);
+
 /* Notes a record whose bytes are good. Returns 0 when that chunk was there before: its sums must
  * not be added twice. */
 int journal_note(journal_t *journal, const struct journal_record *record);

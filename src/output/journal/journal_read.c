@@ -10,56 +10,37 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static status_t journal_need_room(journal_t *journal, uint64_t words)
+/* The bytes of a journal from its first record on, for free(). */
+static status_t journal_load(const journal_t *journal, uint64_t end, char **out)
 {
     status_t st = STATUS_OK;
-    if (words > journal->room) {
-        free(journal->record);
-        journal->record = NULL;
-        journal->room = 0;
-        TRY(memory_zeroed((size_t)words, sizeof *journal->record, "a journal", &journal->record));
-        journal->room = words;
-    }
+    uint64_t bytes = end - journal->first;
+    TRY(memory_zeroed((size_t)bytes, 1, "a journal", out));
+    TRY(file_read(journal->fd, journal->path, journal->first, *out, bytes));
 out:
     return st;
 }
 
-/* Reads the record at `at` into journal->record. Gives *words = 0 when there is no good one. */
-static status_t journal_read_record(journal_t *journal, uint64_t at, uint64_t bytes,
-                                    uint64_t *words)
+/* The record that the `bytes` bytes at `data` begin with. Gives how many of them it takes: 0 when
+ * there is no good one. */
+static uint64_t journal_decode(const journal_t *journal, const char *data, uint64_t bytes,
+                               struct journal_record *out)
 {
-    status_t st = STATUS_OK;
+    /* Records are whole words long, and begin where memory was allocated. */
+    const uint32_t *words = (const uint32_t *)(const void *)data;
     uint64_t span;
-    uint32_t chunk = 0;
-    *words = 0;
-    if (bytes - at < JOURNAL_WORDS * sizeof chunk) {
-        goto out;
+    uint64_t count = JOURNAL_WORDS;
+    if (bytes / sizeof *words < count ||
+        (words[0] != JOURNAL_COMPLETE && words[0] >= journal->chunks)) {
+        return 0;
     }
-    TRY(file_read(journal->fd, journal->path, at, &chunk, sizeof chunk));
-    if (chunk != JOURNAL_COMPLETE && chunk >= journal->chunks) {
-        goto out;
-    }
-    uint64_t sums =
-        chunk == JOURNAL_COMPLETE ? 0 : journal_chunk_sums(&journal->head, chunk, &span);
-    uint64_t count = JOURNAL_WORDS + sums;
-    if ((bytes - at) / sizeof chunk < count) {
-        goto out;
-    }
-    TRY(journal_need_room(journal, count));
-    uint32_t *record = journal->record;
-    TRY(file_read(journal->fd, journal->path, at, record, count * sizeof *record));
-    if (crc_more(journal->seed, record, (count - 1) * sizeof *record) == record[count - 1]) {
-        *words = count;
-    }
-out:
-    return st;
-}
-
-static struct journal_record journal_decode(const uint32_t *words)
-{
-    struct journal_record record = {.chunk = words[0], .sums = words + 3};
-    memcpy(&record.missing, words + 1, sizeof record.missing);
-    return record;
+    *out = (struct journal_record){.chunk = words[0], .sums = words + 3};
+    memcpy(&out->missing, words + 1, sizeof out->missing);
+    count +=
+        words[0] == JOURNAL_COMPLETE ? 0 : journal_chunk_sums(&journal->head, out->chunk, &span);
+    int is_good = bytes / sizeof *words >= count &&
+                  crc_more(journal->seed, words, (count - 1) * sizeof *words) == words[count - 1];
+    return is_good ? count * sizeof *words : 0;
 }
 
 /* The packed head, from a file that begins as ours do. *is_good = 0: it is damaged. */
@@ -93,22 +74,23 @@ out:
 static status_t journal_read_records(journal_t *journal, uint64_t bytes)
 {
     status_t st = STATUS_OK;
-    uint64_t words = 0;
-    for (;;) {
-        TRY(journal_read_record(journal, journal->end, bytes, &words));
-        if (words == 0) {
-            break;
-        }
-        struct journal_record record = journal_decode(journal->record);
-        if (journal->record[0] == JOURNAL_COMPLETE) {
+    struct journal_record record;
+    char *data = NULL;
+    uint64_t length = 0;
+    uint64_t end = min_u64(bytes, journal->first + journal_most_bytes(journal));
+    TRY(journal_load(journal, end, &data));
+    while ((length = journal_decode(journal, data + (journal->end - journal->first),
+                                    end - journal->end, &record)) > 0) {
+        if (record.chunk == JOURNAL_COMPLETE) {
             journal->is_complete = journal->done == journal->chunks;
         } else {
             (void)journal_note(journal, &record);
         }
-        journal->end += words * sizeof *journal->record;
+        journal->end += length;
     }
     journal->dropped = bytes - journal->end;
 out:
+    free(data);
     return st;
 }
 
@@ -184,21 +166,18 @@ status_t journal_read(const journal_t *journal, void *context,
                       status_t (*take)(void *context, const struct journal_record *record))
 {
     status_t st = STATUS_OK;
-    /* A reader of its own, so that the records' room is, too. */
-    journal_t reader = *journal;
-    reader.record = NULL;
-    reader.room = 0;
-    for (uint64_t at = journal->first; at < journal->end;) {
-        uint64_t words = 0;
-        TRY(journal_read_record(&reader, at, journal->end, &words));
-        REQUIRE(words > 0, STATUS_DATA, "%s has changed while it was read", journal->path);
-        struct journal_record record = journal_decode(reader.record);
-        if (reader.record[0] != JOURNAL_COMPLETE) {
+    char *data = NULL;
+    uint64_t length = 0;
+    TRY(journal_load(journal, journal->end, &data));
+    for (uint64_t at = 0; at < journal->end - journal->first; at += length) {
+        struct journal_record record;
+        length = journal_decode(journal, data + at, journal->end - journal->first - at, &record);
+        REQUIRE(length > 0, STATUS_DATA, "%s has changed while it was read", journal->path);
+        if (record.chunk != JOURNAL_COMPLETE) {
             TRY(take(context, &record));
         }
-        at += words * sizeof *reader.record;
     }
 out:
-    free(reader.record);
+    free(data);
     return st;
 }

@@ -100,7 +100,7 @@ static struct rule scale_rule_of(const struct scale *scale, uint64_t line)
     return (struct rule){steps / 4, known->first + mean, rms > 0 ? steps / 16 / rms : 0, steps / 4};
 }
 
-static double encode(struct scale *scale, const struct rule *rule, double value)
+static double scale_encode_one(struct scale *scale, const struct rule *rule, double value)
 {
     if (isnan(value)) {
         scale->blanks++;
@@ -127,7 +127,7 @@ void scale_encode(struct scale *scale, const float *values, uint64_t count, uint
         if (scale->lines) {
             rule = scale_rule_of(scale, line + i);
         }
-        double number = encode(scale, &rule, values[i]);
+        double number = scale_encode_one(scale, &rule, values[i]);
         if (scale->bits == 8) {
             ((uint8_t *)out)[i] = (uint8_t)number;
         } else {
