@@ -85,9 +85,10 @@ static void what_no_row_knows_is_refused_by_what_it_lacks(void **state)
     struct fbh5 *fbh5 = NULL;
     make_file(NULL, 0);
     assert_int_equal(formats_open(&input, &archive), STATUS_DATA);
-    assert_string_equal(report_cause(),
-                        "file.h5 is not in the native layout (no attribute format = \"voltage\"): "
-                        "describe it under input.layout, see docs/archives.md");
+    assert_non_null(
+        strstr(report_cause(), "in the native layout (no attribute format = \"voltage\")"));
+    assert_non_null(
+        strstr(report_cause(), ": describe it under input.layout, see docs/archives.md"));
     report_clear();
     assert_int_equal(formats_open_filterbank("file.h5", &fbh5), STATUS_DATA);
     assert_string_equal(report_cause(), "file.h5 is no filterbank: it is HDF5, but no product");
