@@ -161,29 +161,31 @@ out:
     return st;
 }
 
-status_t file_free_bytes(const char *path, uint64_t *bytes)
+static status_t file_look_at_folder(const char *path, struct stat *info, struct statvfs *system)
 {
     status_t st = STATUS_OK;
     char *folder = NULL;
-    struct statvfs info;
     TRY(file_folder_of(path, &folder));
-    REQUIRE(statvfs(folder, &info) == 0, STATUS_USAGE, "folder %s: %s", folder, strerror(errno));
-    *bytes = (uint64_t)info.f_bavail * info.f_frsize;
+    REQUIRE((info ? stat(folder, info) : statvfs(folder, system)) == 0, STATUS_USAGE,
+            "folder %s: %s", folder, strerror(errno));
 out:
     free(folder);
     return st;
 }
 
+status_t file_free_bytes(const char *path, uint64_t *bytes)
+{
+    struct statvfs system = {.f_bavail = 0};
+    status_t st = file_look_at_folder(path, NULL, &system);
+    *bytes = (uint64_t)system.f_bavail * system.f_frsize;
+    return st;
+}
+
 status_t file_device(const char *path, uint64_t *device)
 {
-    status_t st = STATUS_OK;
-    char *folder = NULL;
-    struct stat info;
-    TRY(file_folder_of(path, &folder));
-    REQUIRE(stat(folder, &info) == 0, STATUS_USAGE, "folder %s: %s", folder, strerror(errno));
+    struct stat info = {.st_dev = 0};
+    status_t st = file_look_at_folder(path, &info, NULL);
     *device = (uint64_t)info.st_dev;
-out:
-    free(folder);
     return st;
 }
 

@@ -185,19 +185,50 @@ out:
     return st;
 }
 
-/* Opens the attribute, or leaves it below 0 when it does not exist. */
-static status_t h5_open_attribute(hid_t object, const char *where, const char *name, hid_t *out)
+/* An attribute or a dataset of values, open; `id` below 0: there is none. */
+struct values {
+    hid_t id, type, space;
+    int is_attribute;
+};
+
+static void h5_close_values(struct values *values)
+{
+    h5_close(values->space);
+    h5_close(values->type);
+    h5_close(values->id);
+}
+
+/* h5_close_values() in any case. */
+static status_t h5_open_values(hid_t object, int is_attribute, const char *where, const char *name,
+                               struct values *out)
 {
     status_t st = STATUS_OK;
-    int exists = 0;
-    *out = -1;
-    TRY(h5_has_attribute(object, where, name, &exists));
+    int exists = 1;
+    const char *what = is_attribute ? "attribute " : "";
+    *out = (struct values){-1, -1, -1, is_attribute};
+    if (is_attribute) {
+        TRY(h5_has_attribute(object, where, name, &exists));
+    } else {
+        apart_at("%s: %s", where, name);
+    }
     if (exists) {
-        *out = H5Aopen(object, name, H5P_DEFAULT);
-        H5_TRY(*out, "%s: attribute %s cannot be opened", where, name);
+        out->id =
+            is_attribute ? H5Aopen(object, name, H5P_DEFAULT) : H5Dopen2(object, name, H5P_DEFAULT);
+        H5_TRY(out->id, "%s: %s%s cannot be opened", where, what, name);
+        out->type = is_attribute ? H5Aget_type(out->id) : H5Dget_type(out->id);
+        out->space = is_attribute ? H5Aget_space(out->id) : H5Dget_space(out->id);
+        H5_TRY(out->type, "%s: %s%s cannot be opened", where, what, name);
+        H5_TRY(out->space, "%s: %s%s cannot be opened", where, what, name);
     }
 out:
     return st;
+}
+
+static herr_t h5_read_values(const struct values *values, hid_t memory_type, void *out)
+{
+    return values->is_attribute
+               ? H5Aread(values->id, memory_type, out)
+               : H5Dread(values->id, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out);
 }
 
 static status_t h5_element_count(hid_t space, const char *where, const char *name, size_t *count)
@@ -236,92 +267,67 @@ out:
     return st;
 }
 
-/* Reads texts from an attribute or a dataset. */
-static status_t h5_read_text_list(hid_t from, int is_attribute, const char *where, const char *name,
+static status_t h5_read_text_list(const struct values *from, const char *where, const char *name,
                                   char ***out, size_t *out_count)
 {
     status_t st = STATUS_OK;
-    hid_t type = -1;
-    hid_t space = -1;
-    hid_t memory = -1;
     char *raw = NULL;
     char **texts = NULL;
     size_t count = 0;
-    int variable = 0;
-    type = is_attribute ? H5Aget_type(from) : H5Dget_type(from);
-    space = is_attribute ? H5Aget_space(from) : H5Dget_space(from);
-    REQUIRE(type >= 0 && space >= 0 && H5Tget_class(type) == H5T_STRING, STATUS_DATA,
-            "%s: %s is not text", where, name);
-    TRY(h5_element_count(space, where, name, &count));
-    variable = H5Tis_variable_str(type) > 0;
-    size_t size = variable ? sizeof(char *) : H5Tget_size(type);
+    REQUIRE(H5Tget_class(from->type) == H5T_STRING, STATUS_DATA, "%s: %s is not text", where, name);
+    TRY(h5_element_count(from->space, where, name, &count));
+    int variable = H5Tis_variable_str(from->type) > 0;
+    size_t size = variable ? sizeof(char *) : H5Tget_size(from->type);
     /* A damaged file may tell of any number. */
     REQUIRE(size > 0 && count <= MOST_TEXT_BYTES / size, STATUS_DATA,
             "%s: %s holds %zu texts of %zu bytes: too much for names", where, name, count, size);
-    memory = H5Tcopy(type);
     TRY(memory_zeroed(count, size, name, &raw));
-    herr_t read = is_attribute ? H5Aread(from, memory, raw)
-                               : H5Dread(from, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, raw);
-    H5_TRY(read, "%s: %s cannot be read", where, name);
+    H5_TRY(h5_read_values(from, from->type, raw), "%s: %s cannot be read", where, name);
     TRY(memory_zeroed(count, sizeof *texts, name, &texts));
     TRY(h5_copy_texts(raw, size, variable, count, texts));
     *out = texts;
     *out_count = count;
     texts = NULL;
 out:
-    if (raw && variable && memory >= 0) {
-        H5Dvlen_reclaim(memory, space, H5P_DEFAULT, raw);
+    if (raw && H5Tis_variable_str(from->type) > 0) {
+        H5Dvlen_reclaim(from->type, from->space, H5P_DEFAULT, raw);
     }
     h5_free_texts(texts, count);
     free(raw);
-    h5_close(memory);
-    h5_close(space);
-    h5_close(type);
     return st;
 }
 
-status_t h5_get_text(hid_t object, const char *where, const char *name, char **value, int *found)
+/* With `any_kind`, what is no text is not there. */
+static status_t h5_get_a_text(hid_t object, const char *where, const char *name, int any_kind,
+                              char **value, int *found)
 {
     status_t st = STATUS_OK;
-    hid_t attribute = -1;
+    struct values attribute;
     char **texts = NULL;
     size_t count = 0;
     *found = 0;
-    TRY(h5_open_attribute(object, where, name, &attribute));
-    if (attribute >= 0) {
-        TRY(h5_read_text_list(attribute, 1, where, name, &texts, &count));
+    TRY(h5_open_values(object, 1, where, name, &attribute));
+    if (attribute.id >= 0 && (!any_kind || (H5Tget_class(attribute.type) == H5T_STRING &&
+                                            H5Sget_simple_extent_npoints(attribute.space) > 0))) {
+        TRY(h5_read_text_list(&attribute, where, name, &texts, &count));
         *value = texts[0];
         texts[0] = NULL;
         *found = 1;
     }
 out:
     h5_free_texts(texts, count);
-    h5_close(attribute);
+    h5_close_values(&attribute);
     return st;
+}
+
+status_t h5_get_text(hid_t object, const char *where, const char *name, char **value, int *found)
+{
+    return h5_get_a_text(object, where, name, 0, value, found);
 }
 
 status_t h5_find_text(hid_t object, const char *where, const char *name, char **value, int *found)
 {
-    status_t st = STATUS_OK;
-    hid_t attribute = -1;
-    hid_t type = -1;
-    hid_t space = -1;
-    *found = 0;
-    TRY(h5_open_attribute(object, where, name, &attribute));
-    if (attribute >= 0) {
-        type = H5Aget_type(attribute);
-        space = H5Aget_space(attribute);
-        H5_TRY(type, "%s: attribute %s cannot be opened", where, name);
-        H5_TRY(space, "%s: attribute %s cannot be opened", where, name);
-        if (H5Tget_class(type) == H5T_STRING && H5Sget_simple_extent_npoints(space) > 0) {
-            TRY(h5_get_text(object, where, name, value, found));
-        }
-    }
-out:
-    h5_close(space);
-    h5_close(type);
-    h5_close(attribute);
-    return st;
+    return h5_get_a_text(object, where, name, 1, value, found);
 }
 
 /* Reads the first number of an attribute as `memory_type`, of at most 8 bytes. */
@@ -329,32 +335,26 @@ static status_t h5_get_number(hid_t object, const char *where, const char *name,
                               void *value, int *found)
 {
     status_t st = STATUS_OK;
-    hid_t attribute = -1;
-    hid_t type = -1;
-    hid_t space = -1;
+    struct values attribute;
     char *raw = NULL;
+    size_t count = 0;
+    size_t size = H5Tget_size(memory_type);
     *found = 0;
-    TRY(h5_open_attribute(object, where, name, &attribute));
-    if (attribute >= 0) {
-        type = H5Aget_type(attribute);
-        space = H5Aget_space(attribute);
-        H5T_class_t class = H5Tget_class(type);
+    TRY(h5_open_values(object, 1, where, name, &attribute));
+    if (attribute.id >= 0) {
+        H5T_class_t class = H5Tget_class(attribute.type);
         REQUIRE(class == H5T_INTEGER || class == H5T_FLOAT || class == H5T_ENUM, STATUS_DATA,
                 "%s: attribute %s is not a number", where, name);
-        size_t count = 0;
-        TRY(h5_element_count(space, where, name, &count));
-        size_t size = H5Tget_size(memory_type);
+        TRY(h5_element_count(attribute.space, where, name, &count));
         TRY(memory_zeroed(count, size, name, &raw));
-        H5_TRY(H5Aread(attribute, memory_type, raw), "%s: attribute %s cannot be read", where,
-               name);
+        H5_TRY(h5_read_values(&attribute, memory_type, raw), "%s: attribute %s cannot be read",
+               where, name);
         memcpy(value, raw, size);
         *found = 1;
     }
 out:
     free(raw);
-    h5_close(space);
-    h5_close(type);
-    h5_close(attribute);
+    h5_close_values(&attribute);
     return st;
 }
 
@@ -418,34 +418,29 @@ status_t h5_put_u64(hid_t object, const char *name, uint64_t value)
 status_t h5_read_texts(hid_t file, const char *where, const char *name, char ***out, size_t *count)
 {
     status_t st = STATUS_OK;
-    apart_at("%s: %s", where, name);
-    hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
-    H5_TRY(dataset, "%s: %s cannot be opened", where, name);
-    TRY(h5_read_text_list(dataset, 0, where, name, out, count));
+    struct values dataset;
+    TRY(h5_open_values(file, 0, where, name, &dataset));
+    TRY(h5_read_text_list(&dataset, where, name, out, count));
 out:
-    h5_close(dataset);
+    h5_close_values(&dataset);
     return st;
 }
 
 status_t h5_read_f64s(hid_t file, const char *where, const char *name, double **out, size_t *count)
 {
     status_t st = STATUS_OK;
-    hid_t space = -1;
+    struct values dataset;
     double *values = NULL;
-    apart_at("%s: %s", where, name);
-    hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
-    H5_TRY(dataset, "%s: %s cannot be opened", where, name);
-    space = H5Dget_space(dataset);
-    TRY(h5_element_count(space, where, name, count));
+    TRY(h5_open_values(file, 0, where, name, &dataset));
+    TRY(h5_element_count(dataset.space, where, name, count));
     TRY(memory_zeroed(*count, sizeof *values, name, &values));
-    H5_TRY(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values),
-           "%s: %s cannot be read as numbers", where, name);
+    H5_TRY(h5_read_values(&dataset, H5T_NATIVE_DOUBLE, values), "%s: %s cannot be read as numbers",
+           where, name);
     *out = values;
     values = NULL;
 out:
     free(values);
-    h5_close(space);
-    h5_close(dataset);
+    h5_close_values(&dataset);
     return st;
 }
 

@@ -1,0 +1,133 @@
+/* Plain reads: samples that lie in files just as they are handed out, byte order aside. */
+#include "archive/read/reader_parts.h"
+#include "base/memory.h"
+#include "io/file.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { SHARED_READ = 8 << 20 /* bytes: that several threads share */ };
+
+void reader_hint(reader_t *reader, uint64_t offset, uint64_t bytes)
+{
+    if (reader->is_huge && bytes >= LONG_READ) {
+        uint64_t to =
+            offset >= reader->read_from ? min_u64(reader->read_to, offset) : reader->read_to;
+        if (to > reader->read_from) {
+            file_forget(reader->fd, reader->read_from, to - reader->read_from);
+        }
+        reader->read_from = offset;
+        reader->read_to = offset + bytes;
+    }
+}
+
+status_t reader_check_file(const reader_t *reader)
+{
+    status_t st = STATUS_OK;
+    if (reader->path) {
+        TRY(sources_check_open(&reader->holder->storage.sources, reader->path, reader->fd));
+    }
+out:
+    return st;
+}
+
+status_t reader_open_file(reader_t *reader, const struct archive_part *part, const char *path)
+{
+    status_t st = STATUS_OK;
+    if (reader->path != path) {
+        TRY(reader_check_file(reader));
+        if (reader->fd >= 0) {
+            close(reader->fd);
+        }
+        reader->path = NULL;
+        TRY(file_open_read(path, &reader->fd));
+        TRY(sources_check_open(&part->storage.sources, path, reader->fd));
+        reader->path = path;
+        reader->holder = part;
+        reader->read_from = reader->read_to = 0;
+    }
+out:
+    return st;
+}
+
+/* Samples could not be read: a file that is not what it was is another matter. */
+static status_t reader_judge_failure(reader_t *reader)
+{
+    char *cause = NULL;
+    status_t st = memory_text(report_cause(), &cause);
+    if (st == STATUS_OK) {
+        report_clear();
+        st = reader_check_file(reader);
+    }
+    if (st == STATUS_OK) {
+        reader->is_unreadable = 1;
+        st = report_fail(STATUS_DATA, "%s", cause);
+    }
+    free(cause);
+    return st;
+}
+
+/* One long read, by several threads: one alone copies slower than a device is fed. */
+static status_t reader_read_long(const reader_t *reader, uint64_t offset, uint64_t bytes, char *out)
+{
+    int failed = STATUS_OK;
+    uint64_t piece = ceil_div_u64(bytes, reader->threads);
+#pragma omp parallel for num_threads((int)reader->threads) reduction(max : failed)
+    for (uint32_t i = 0; i < reader->threads; i++) {
+        uint64_t from = min_u64(i * piece, bytes);
+        uint64_t count = min_u64(piece, bytes - from);
+        int status =
+            count > 0 ? (int)file_read(reader->fd, reader->path, offset + from, out + from, count)
+                      : STATUS_OK;
+        report_clear(); /* of this thread */
+        failed = status > failed ? status : failed;
+    }
+    /* Once more by this thread alone, which can say what is wrong. */
+    return failed == STATUS_OK ? STATUS_OK
+                               : file_read(reader->fd, reader->path, offset, out, bytes);
+}
+
+static status_t reader_read_file(reader_t *reader, const struct archive_part *part,
+                                 const struct archive_extent *extent, uint64_t inside,
+                                 uint64_t bytes, char *out)
+{
+    status_t st = STATUS_OK;
+    uint64_t offset = extent->file_offset + inside;
+    TRY(reader_open_file(reader, part, extent->path));
+    if (bytes >= SHARED_READ && reader->threads > 1) {
+        st = reader_read_long(reader, offset, bytes, out);
+    } else {
+        st = file_read(reader->fd, extent->path, offset, out, bytes);
+    }
+    TRY(st == STATUS_DATA ? reader_judge_failure(reader) : st);
+    if (bytes >= LONG_READ) {
+        file_expect(reader->fd, offset + bytes, bytes);
+    }
+    reader_hint(reader, offset, bytes);
+out:
+    return st;
+}
+
+status_t reader_read_extents(reader_t *reader, const struct archive_part *part, uint64_t at,
+                             uint64_t bytes, char *out)
+{
+    status_t st = STATUS_OK;
+    uint64_t start = 0;
+    for (uint32_t i = 0; i < part->nextents && bytes > 0; i++) {
+        const struct archive_extent *extent = &part->extents[i];
+        if (at < start + extent->bytes) {
+            uint64_t inside = at - start;
+            uint64_t count = min_u64(bytes, extent->bytes - inside);
+            TRY(reader_read_file(reader, part, extent, inside, count, out));
+            at += count;
+            out += count;
+            bytes -= count;
+        }
+        start += extent->bytes;
+    }
+    REQUIRE(bytes == 0, STATUS_DATA, "%s: its dataset ends %" PRIu64 " bytes early", part->path,
+            bytes);
+out:
+    return st;
+}
