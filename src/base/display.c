@@ -31,9 +31,9 @@ static void display_add(struct display *d, const char *text, size_t length)
     d->out[d->length] = '\0';
 }
 
-/* Bytes of the UTF-8 character that begins here; 0: none does, or it steers the terminal. */
-static size_t display_character_bytes(const unsigned char *text, size_t left)
+size_t display_character(const char *at, size_t left)
 {
+    const unsigned char *text = (const unsigned char *)at;
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     unsigned char first = text[0];
     size_t count = first < 0x80             ? 1
@@ -70,7 +70,7 @@ static void display_text(struct display *d, const char *text, size_t length)
 {
     for (size_t at = 0; at < length;) {
         char escaped[8];
-        size_t count = display_character_bytes((const unsigned char *)text + at, length - at);
+        size_t count = display_character(text + at, length - at);
         if (count > 0) {
             display_add(d, text + at, count);
             at += count;

@@ -16,6 +16,9 @@ void display_format(char *out, size_t bytes, const char *format, ...)
 void display_format_list(char *out, size_t bytes, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
 
+/* Bytes of the UTF-8 character that begins here; 0: none does, or it steers the terminal. */
+size_t display_character(const char *at, size_t left);
+
 /* printf() likewise, of lines shorter than 16 KiB. */
 void display_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -4,8 +4,8 @@
 #include "cli/options/options.h"
 #include "io/claim.h"
 #include "output/journal/journal.h"
+#include "output/journal/product_files.h"
 #include "product/spans.h"
-#include "verify/product_files.h"
 
 static status_t status_print_finished(const char *path)
 {

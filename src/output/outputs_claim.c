@@ -3,6 +3,7 @@
 
 #include "io/claim.h"
 #include "io/file.h"
+#include "output/journal/product_files.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -23,21 +24,16 @@ out:
 status_t outputs_are_complete(const struct output_spec *spec, int *out)
 {
     status_t st = STATUS_OK;
-    char *journal = NULL;
     int is_complete = 1;
     for (uint32_t i = 0; i < spec->count && is_complete; i++) {
-        int is_there = 0;
-        int is_begun = 0;
-        TRY(file_journal_name(spec->items[i].file, &journal));
-        TRY(file_exists(spec->items[i].file, &is_there));
-        TRY(file_exists(journal, &is_begun));
-        is_complete = is_there && !is_begun;
-        free(journal);
-        journal = NULL;
+        struct product_files files;
+        st = product_files_of(spec->items[i].file, &files);
+        is_complete = files.has_path && !files.has_journal;
+        product_files_free(&files);
+        TRY(st);
     }
     *out = is_complete;
 out:
-    free(journal);
     return st;
 }
 

@@ -4,33 +4,16 @@
 #include "archive/inputs.h"
 #include "io/file.h"
 #include "io/guard.h"
+#include "output/journal/product_files.h"
 
 #include <stdlib.h>
 
 enum { NAMES = 3 };
 
-/* The names that a product has on its way; own[0] is the job's. */
-struct names {
-    const char *of[NAMES];
-    char *part, *journal;
-};
-
-static status_t protect_names_begin(const char *path, struct names *out)
+/* Those that a product has on its way, the job's first. */
+static const char *protect_name(const struct product_files *files, int i)
 {
-    status_t st = STATUS_OK;
-    *out = (struct names){.of = {path}};
-    TRY(file_part_name(path, &out->part));
-    TRY(file_journal_name(path, &out->journal));
-    out->of[1] = out->part;
-    out->of[2] = out->journal;
-out:
-    return st;
-}
-
-static void protect_names_free(struct names *names)
-{
-    free(names->part);
-    free(names->journal);
+    return i == 0 ? files->path : i == 1 ? files->part : files->journal;
 }
 
 static status_t protect_guard_inputs(const struct inputs *inputs, struct guard *out)
@@ -66,19 +49,20 @@ out:
     return st;
 }
 
-static status_t protect_check_two_products(const struct names *a, const struct names *b)
+static status_t protect_check_two_products(const struct product_files *a,
+                                           const struct product_files *b)
 {
     status_t st = STATUS_OK;
     int is_same = 0;
-    TRY(file_is_same(a->of[0], b->of[0], &is_same));
-    REQUIRE(!is_same, STATUS_USAGE, "two products are one file: %s, %s", a->of[0], b->of[0]);
+    TRY(file_is_same(a->path, b->path, &is_same));
+    REQUIRE(!is_same, STATUS_USAGE, "two products are one file: %s, %s", a->path, b->path);
     for (int i = 0; i < NAMES; i++) {
         for (int j = 0; j < NAMES; j++) {
-            TRY(file_is_same(a->of[i], b->of[j], &is_same));
+            TRY(file_is_same(protect_name(a, i), protect_name(b, j), &is_same));
             REQUIRE(!is_same, STATUS_USAGE,
                     "%s and %s are one file: a name under which product %s or its journal is "
                     "written, and one of product %s",
-                    a->of[i], b->of[j], a->of[0], b->of[0]);
+                    protect_name(a, i), protect_name(b, j), a->path, b->path);
         }
     }
 out:
@@ -89,21 +73,20 @@ out:
 static status_t protect_check_product(const struct job *job, uint32_t i, const struct guard *reads)
 {
     status_t st = STATUS_OK;
-    struct names names = {.part = NULL};
-    struct names before = {.part = NULL};
-    TRY(protect_names_begin(job_file(job, i), &names));
+    struct product_files names = {.part = NULL};
+    struct product_files before = {.part = NULL};
+    TRY(product_files_of(job_file(job, i), &names));
     for (int j = 0; j < NAMES; j++) {
-        TRY(guard_check(reads, "product", names.of[j]));
+        TRY(guard_check(reads, "product", protect_name(&names, j)));
     }
     for (uint32_t k = 0; k < i; k++) {
-        TRY(protect_names_begin(job_file(job, k), &before));
+        TRY(product_files_of(job_file(job, k), &before));
         TRY(protect_check_two_products(&before, &names));
-        protect_names_free(&before);
-        before = (struct names){.part = NULL};
+        product_files_free(&before);
     }
 out:
-    protect_names_free(&before);
-    protect_names_free(&names);
+    product_files_free(&before);
+    product_files_free(&names);
     return st;
 }
 
@@ -111,20 +94,19 @@ static status_t protect_check_against_products(const struct job *job,
                                                const struct protect_other *other)
 {
     status_t st = STATUS_OK;
-    struct names names = {.part = NULL};
+    struct product_files names = {.part = NULL};
     for (uint32_t i = 0; i < job_nfiles(job); i++) {
-        TRY(protect_names_begin(job_file(job, i), &names));
+        TRY(product_files_of(job_file(job, i), &names));
         for (int j = 0; j < NAMES; j++) {
             int is_same = 0;
-            TRY(file_is_same(other->path, names.of[j], &is_same));
+            TRY(file_is_same(other->path, protect_name(&names, j), &is_same));
             REQUIRE(!is_same, STATUS_USAGE, "%s %s is product %s of the job", other->what,
-                    other->path, names.of[j]);
+                    other->path, protect_name(&names, j));
         }
-        protect_names_free(&names);
-        names = (struct names){.part = NULL};
+        product_files_free(&names);
     }
 out:
-    protect_names_free(&names);
+    product_files_free(&names);
     return st;
 }
 

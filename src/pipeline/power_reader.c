@@ -166,14 +166,14 @@ out:
 struct power_reader_part power_reader_clip(const struct dedisperse_plan *plan, int64_t first,
                                            uint64_t count)
 {
-    int64_t all = (int64_t)plan->input.samples;
-    int64_t wanted_end = first + (int64_t)count;
-    int64_t from = first < 0 ? 0 : first > all ? all : first;
-    int64_t end = wanted_end < from ? from : wanted_end > all ? all : wanted_end;
-    /* Where the padding in front ends: at the block's own end when all of it is padding. */
-    return (struct power_reader_part){.lead = end > from ? (uint64_t)(from - first) : count,
-                                      .first = (uint64_t)from,
-                                      .count = (uint64_t)(end - from)};
+    struct overlap_rows part =
+        overlap_common((struct overlap_rows){first, first + (int64_t)count},
+                       (struct overlap_rows){0, (int64_t)plan->input.samples});
+    /* All of it is padding in front when none of it is there. */
+    int is_there = part.end > part.first;
+    return (struct power_reader_part){.lead = is_there ? (uint64_t)(part.first - first) : count,
+                                      .first = is_there ? (uint64_t)part.first : 0,
+                                      .count = is_there ? (uint64_t)(part.end - part.first) : 0};
 }
 
 status_t power_reader_read(power_reader_t *reader, int64_t first, uint64_t count, void *out,

@@ -289,28 +289,23 @@ static void pass_warn_of_range_all(const struct channelise_pass *p)
     }
 }
 
-static struct run_times pass_times_of(const struct channelise_pass *p, double before, double total)
-{
-    struct pipeline_seconds spent = pipeline_seconds(p->pass.pipeline);
-    return (struct run_times){.total = total,
-                              .before = before,
-                              .read = spent.read,
-                              .compute = spent.compute,
-                              .write = spent.write,
-                              .samples = (double)p->archive->samples * p->archive->nstreams,
-                              .in_bytes = (double)p->work->input_bytes,
-                              .out_bytes = (double)outputs_bytes(p->pass.outputs)};
-}
-
 /* Says where the times went, to whom it was asked for. */
 static status_t pass_conclude(const struct channelise_pass *p, double before, double total,
                               double after)
 {
     status_t st = STATUS_OK;
-    struct run_times *times = p->pass.options->times;
-    if (times) {
-        *times = pass_times_of(p, before, total);
-        times->after = after;
+    struct pipeline_seconds spent = pipeline_seconds(p->pass.pipeline);
+    if (p->pass.options->times) {
+        *p->pass.options->times =
+            (struct run_times){.total = total,
+                               .before = before,
+                               .after = after,
+                               .read = spent.read,
+                               .compute = spent.compute,
+                               .write = spent.write,
+                               .samples = p->pass.work,
+                               .in_bytes = (double)p->work->input_bytes,
+                               .out_bytes = (double)outputs_bytes(p->pass.outputs)};
     } else if (p->pass.rank == 0) {
         TRY(pass_summarise(p, total));
     }

@@ -5,6 +5,7 @@
 #include "io/file.h"
 #include "io/identity.h"
 #include "output/journal/journal.h"
+#include "output/journal/product_files.h"
 #include "output/origin.h"
 #include "output/outputs.h"
 #include "plan/dedisperse_plan.h"
@@ -83,33 +84,31 @@ out:
 static status_t resume_was_begun(const struct output_spec *making, int *out)
 {
     status_t st = STATUS_OK;
-    char *journal = NULL;
-    int begun = 0;
-    for (uint32_t i = 0; i < making->count && !begun; i++) {
-        TRY(file_journal_name(making->items[i].file, &journal));
-        TRY(file_exists(journal, &begun));
-        free(journal);
-        journal = NULL;
+    *out = 0;
+    for (uint32_t i = 0; i < making->count && !*out; i++) {
+        struct product_files files;
+        st = product_files_of(making->items[i].file, &files);
+        *out = files.has_journal;
+        product_files_free(&files);
+        TRY(st);
     }
-    *out = begun;
 out:
-    free(journal);
     return st;
 }
 
-/* Whether the product has its name, and nothing is on its way to become it. */
-static status_t resume_is_published(const char *path, int *out)
+/* Whether a product has its name, and at most the journal of all of it is left beside it. */
+static status_t resume_is_published(const struct product_files *files, int *out)
 {
     status_t st = STATUS_OK;
-    char *part = NULL;
-    int is_there = 0;
-    int is_begun = 0;
-    TRY(file_part_name(path, &part));
-    TRY(file_exists(path, &is_there));
-    TRY(file_exists(part, &is_begun));
-    *out = is_there && !is_begun;
+    enum journal_state state;
+    journal_t *journal = NULL;
+    *out = files->has_path && !files->has_part;
+    if (*out && files->has_journal) {
+        TRY(journal_open(files->journal, &state, &journal));
+        *out = journal && journal->is_complete;
+    }
 out:
-    free(part);
+    journal_destroy(journal);
     return st;
 }
 
@@ -118,28 +117,19 @@ out:
 static status_t resume_tidy(const struct output_spec *making, int only_looks, int *has_tidied)
 {
     status_t st = STATUS_OK;
-    char *journals[MOST_OUTPUTS] = {NULL};
+    struct product_files files[MOST_OUTPUTS] = {{.path = NULL}};
     uint32_t left = 0;
     int are_published = 1;
     for (uint32_t i = 0; i < making->count && are_published; i++) {
-        enum journal_state state;
-        journal_t *journal = NULL;
-        int has_journal = 0;
-        TRY(file_journal_name(making->items[i].file, &journals[i]));
-        TRY(resume_is_published(making->items[i].file, &are_published));
-        TRY(file_exists(journals[i], &has_journal));
-        if (are_published && has_journal) {
-            TRY(journal_open(journals[i], &state, &journal));
-            are_published = journal && journal->is_complete;
-            journal_destroy(journal);
-            left++;
-        }
+        TRY(product_files_of(making->items[i].file, &files[i]));
+        TRY(resume_is_published(&files[i], &are_published));
+        left += files[i].has_journal != 0;
     }
     if (!are_published || left == 0 || left == making->count) {
         goto out;
     }
     for (uint32_t i = 0; i < making->count && !only_looks; i++) {
-        unlink(journals[i]);
+        unlink(files[i].journal);
     }
     *has_tidied = 1;
     report_note("%s and the other products are complete: of a run that was killed at its very end, "
@@ -147,7 +137,7 @@ static status_t resume_tidy(const struct output_spec *making, int only_looks, in
                 making->items[0].file);
 out:
     for (uint32_t i = 0; i < making->count; i++) {
-        free(journals[i]);
+        product_files_free(&files[i]);
     }
     return st;
 }
@@ -198,15 +188,16 @@ out:
 static status_t resume_find_missing(const struct job *job, uint32_t i, const char **out)
 {
     status_t st = STATUS_OK;
-    int is_there = 0;
-    const char *found = job_filterbank(job, i);
-    TRY(resume_is_published(found, &is_there));
-    for (uint32_t j = 0; j < job->nproducts && is_there; j++) {
-        found = job->products[j].file;
-        TRY(resume_is_published(found, &is_there));
+    struct product_files files = {.path = NULL};
+    int is_there = 1;
+    for (uint32_t j = 0; j <= job->nproducts && is_there; j++) {
+        *out = j == 0 ? job_filterbank(job, i) : job->products[j - 1].file;
+        product_files_free(&files);
+        TRY(product_files_of(*out, &files));
+        is_there = files.has_path && !files.has_part;
     }
-    *out = found;
 out:
+    product_files_free(&files);
     return st;
 }
 

@@ -8,11 +8,11 @@
 #include "base/text.h"
 #include "io/file.h"
 #include "output/journal/journal.h"
+#include "output/journal/product_files.h"
 #include "product/check/contents.h"
 #include "product/spans.h"
 #include "ranks/agree.h"
 #include "ranks/driver.h"
-#include "verify/product_files.h"
 
 #include <inttypes.h>
 #include <stdio.h>

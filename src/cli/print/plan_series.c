@@ -5,8 +5,8 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "cli/print/elsewhere.h"
-#include "io/file.h"
 #include "output/journal/journal.h"
+#include "output/journal/product_files.h"
 
 #include <stdlib.h>
 
@@ -65,9 +65,9 @@ static status_t series_warn_of_begun(const char *file, const char *filterbank)
     status_t st = STATUS_OK;
     enum journal_state state;
     journal_t *journal = NULL;
-    char *path = NULL;
-    TRY(file_journal_name(file, &path));
-    TRY(journal_open(path, &state, &journal));
+    struct product_files files;
+    TRY(product_files_of(file, &files));
+    TRY(journal_open(files.journal, &state, &journal));
     if (journal && journal->done > 0) {
         report_warn("%s was begun of another %s than will be made: a run will refuse to go on with "
                     "it; --restart begins anew",
@@ -75,7 +75,7 @@ static status_t series_warn_of_begun(const char *file, const char *filterbank)
     }
 out:
     journal_destroy(journal);
-    free(path);
+    product_files_free(&files);
     return st;
 }
 

@@ -2,10 +2,11 @@
 #include "run/batch/batch_check.h"
 
 #include "archive/inputs.h"
+#include "base/display.h"
 #include "base/memory.h"
-#include "io/file.h"
 #include "job/job.h"
 #include "job/yaml/yaml_file.h"
+#include "output/journal/product_files.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,24 +27,11 @@ struct batch_files {
     size_t count, capacity;
 };
 
-/* Bytes of the UTF-8 character at `text` if it may stand in a name: no control character, no slash;
- * else 0. */
-static size_t batch_character(const unsigned char *text)
+/* Bytes of the character at `text` if it may stand in a name: UTF-8, no control, no slash; else 0.
+ */
+static size_t batch_character(const char *text)
 {
-    static const unsigned char least[] = {0, 0, 0xC2, 0xE0, 0xF0};
-    size_t length = text[0] < 0x80 ? 1 : text[0] >= 0xF0 ? 4 : text[0] >= 0xE0 ? 3 : 2;
-    if (length == 1) {
-        return text[0] >= ' ' && text[0] != 0x7F && text[0] != '/';
-    }
-    int is_sound = text[0] >= least[length] && text[0] <= 0xF4;
-    for (size_t i = 1; i < length && is_sound; i++) {
-        is_sound = (text[i] & 0xC0) == 0x80;
-    }
-    /* Longer than needed, halves of pairs, beyond the last, and the second set of controls. */
-    is_sound = is_sound && !(text[0] == 0xE0 && text[1] < 0xA0) &&
-               !(text[0] == 0xED && text[1] >= 0xA0) && !(text[0] == 0xF0 && text[1] < 0x90) &&
-               !(text[0] == 0xF4 && text[1] >= 0x90) && !(text[0] == 0xC2 && text[1] < 0xA0);
-    return is_sound ? length : 0;
+    return *text == '/' ? 0 : display_character(text, strlen(text));
 }
 
 status_t batch_name(const char *path, struct text *name)
@@ -54,11 +42,11 @@ status_t batch_name(const char *path, struct text *name)
     size_t length = dot && dot > last ? (size_t)(dot - last) : strlen(last);
     int is_sound = length > 0 && strncmp(last, "..", length) != 0;
     for (size_t i = 0, step = 0; i < length && is_sound; i += step) {
-        step = batch_character((const unsigned char *)last + i);
+        step = batch_character(last + i);
         is_sound = step > 0;
     }
     for (const char *c = path; *c && is_sound; c += is_sound) {
-        is_sound = *c == '/' ? 1 : (int)batch_character((const unsigned char *)c);
+        is_sound = *c == '/' ? 1 : (int)batch_character(c);
     }
     REQUIRE(
         is_sound, STATUS_USAGE,
@@ -127,16 +115,13 @@ out:
 static status_t batch_add_output(struct batch_files *files, const char *path, uint32_t observation)
 {
     status_t st = STATUS_OK;
-    char *part = NULL;
-    char *journal = NULL;
-    TRY(file_part_name(path, &part));
-    TRY(file_journal_name(path, &journal));
-    TRY(batch_add(files, path, observation, 0));
-    TRY(batch_add(files, part, observation, 0));
-    TRY(batch_add(files, journal, observation, 0));
+    struct product_files product;
+    TRY(product_files_of(path, &product));
+    TRY(batch_add(files, product.path, observation, 0));
+    TRY(batch_add(files, product.part, observation, 0));
+    TRY(batch_add(files, product.journal, observation, 0));
 out:
-    free(part);
-    free(journal);
+    product_files_free(&product);
     return st;
 }
 

@@ -1,5 +1,5 @@
 /* Takes the ending off a name, and looks which of the three files are there. */
-#include "verify/product_files.h"
+#include "output/journal/product_files.h"
 
 #include "base/memory.h"
 #include "io/file.h"
@@ -27,20 +27,33 @@ static int files_cut_ending(char *name, const char *ending)
     return has;
 }
 
-status_t product_files_find(const char *name, struct product_files *out)
+status_t product_files_of(const char *path, struct product_files *out)
 {
     status_t st = STATUS_OK;
     *out = (struct product_files){0};
-    TRY(memory_text(name, &out->path));
-    int is_other = files_cut_ending(out->path, ".part") || files_cut_ending(out->path, ".journal");
-    TRY(file_part_name(out->path, &out->part));
-    TRY(file_journal_name(out->path, &out->journal));
-    TRY(file_exists(out->path, &out->has_path));
+    TRY(memory_text(path, &out->path));
+    TRY(file_part_name(path, &out->part));
+    TRY(file_journal_name(path, &out->journal));
+    TRY(file_exists(path, &out->has_path));
     TRY(file_exists(out->part, &out->has_part));
     TRY(file_exists(out->journal, &out->has_journal));
+    out->is_finished = out->has_path && !out->has_part && !out->has_journal;
+out:
+    return st;
+}
+
+status_t product_files_find(const char *name, struct product_files *out)
+{
+    status_t st = STATUS_OK;
+    char *path = NULL;
+    *out = (struct product_files){0};
+    TRY(memory_text(name, &path));
+    int is_other = files_cut_ending(path, ".part") || files_cut_ending(path, ".journal");
+    TRY(product_files_of(path, out));
     REQUIRE(out->has_path || out->has_part || out->has_journal, STATUS_DATA,
             "%s: there is neither a product of that name nor the beginning of one", name);
-    out->is_finished = out->has_path && (!is_other || !(out->has_part || out->has_journal));
+    out->is_finished = out->has_path && (!is_other || out->is_finished);
 out:
+    free(path);
     return st;
 }
