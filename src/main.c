@@ -1,8 +1,12 @@
-/* voltmill: the table of subcommands. Each is a file of cli/ with a `cli_NAME` in it. */
+/* voltmill: the table of subcommands, each a file of cli/ with a `cli_NAME` in it; and the table of
+ * what child processes do (io/apart/apart.h). */
+#include "archive/open.h"
 #include "cli/options/command.h"
-#include "cli/serve.h"
-#include "io/apart/apart.h"
 #include "io/apart/launch.h"
+#include "product/check/contents.h"
+#include "product/kind/series.h"
+#include "product/product.h"
+#include "product/voltages.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -24,14 +28,22 @@
 #define ADDRESS(name) &cli_##name,
 
 COMMANDS(DECLARE)
+extern const struct apart_task info_task; /* of cli/info.c */
 
 static const struct command *const commands[] = {COMMANDS(ADDRESS) NULL};
+
+static const struct apart_task *const tasks[] = {
+    &info_task,           &archive_open_task,    &fbh5_open_task,
+    &fbh5_load_band_task, &fbh5_check_even_task, &voltages_is_ours_task,
+    &product_open_task,   &product_is_ours_task, &contents_compare_task,
+    &series_open_task,
+};
 
 int main(int argc, char **argv)
 {
     launch_begin();
     if (argc > 1 && strcmp(argv[1], apart_word) == 0) {
-        serve_parent(argc, argv);
+        apart_serve(argc, argv, tasks, sizeof tasks / sizeof *tasks);
     }
     apart_begin();
     return command_main(commands, argc, argv);

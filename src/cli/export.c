@@ -2,25 +2,26 @@
 #include "product/export/export.h"
 
 #include "base/display.h"
-#include "base/memory.h"
 #include "base/units.h"
 #include "cli/options/values.h"
 
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { MOST_DMS = 65536 };
 
 struct export_settings {
     struct shared shared;
-    const char *format, *output, *dm;
+    const char *format, *output;
     uint32_t bits;    /* 0: as stored */
     uint64_t only_if; /* when it is given */
     struct scale_options scale;
     int sum;
     double dms[2]; /* from, to */
-    double *list;  /* [ndms] of --dm */
-    uint32_t ndms;
+    struct export_dms {
+        double values[MOST_DMS];
+        uint32_t count;
+    } dm;
 };
 
 #define AT(field) offsetof(struct export_settings, field)
@@ -40,6 +41,24 @@ static int export_read_scale(const struct option_row *row, const char *text, voi
     int is_right = value_range(row, text, limits) && limits[0] < limits[1];
     *out = is_right ? (struct scale_options){SCALE_GIVEN, limits[0], limits[1]} : *out;
     return is_right;
+}
+
+/* "475,480.5" */
+static int export_read_dms(const struct option_row *row, const char *text, void *field)
+{
+    struct export_dms *out = field;
+    (void)row;
+    for (out->count = 0; *text; text += *text == ',') {
+        char word[64];
+        size_t length = strcspn(text, ",");
+        snprintf(word, sizeof word, "%.*s", (int)length, text);
+        if (out->count == MOST_DMS || length >= sizeof word ||
+            !units_parse_f64(word, &out->values[out->count++])) {
+            return 0;
+        }
+        text += length;
+    }
+    return out->count > 0;
 }
 
 static const struct option_row rows[] = {
@@ -62,32 +81,12 @@ static const struct option_row rows[] = {
      "only this if (polarisation), counted from 0 (default: all)"},
     {"sum", NULL, value_flag, AT(sum), NULL, NULL, "the sum of the ifs"},
     {.help = "With --format dat or tim:"},
-    {"dm", "LIST", value_text, AT(dm), NULL, NULL,
+    {"dm", "LIST", export_read_dms, AT(dm),
+     "DMs such as 475 or 474.5,475 (--dms 470..480 is a range)", NULL,
      "DMs such as 475 or 474.5,475; the nearest that are stored"},
     {"dms", "A..B", value_range, AT(dms), "a range such as 470..480", NULL,
      "all that are stored from A to B"},
     {.name = NULL}};
-
-/* Reads "475,480.5". */
-static status_t export_parse_dms(struct export_settings *out)
-{
-    status_t st = STATUS_OK;
-    char *copy = NULL;
-    char *rest = NULL;
-    TRY(memory_text(out->dm, &copy));
-    TRY(memory_zeroed(MOST_DMS, sizeof *out->list, "DMs", &out->list));
-    for (char *word = strtok_r(copy, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
-        REQUIRE(
-            out->ndms < MOST_DMS && units_parse_f64(word, &out->list[out->ndms]), STATUS_USAGE,
-            "export: --dm %s: expected DMs such as 475 or 474.5,475 (--dms 470..480 is a range)",
-            out->dm);
-        out->ndms++;
-    }
-    REQUIRE(out->ndms > 0, STATUS_USAGE, "export: --dm: expected a DM such as 475");
-out:
-    free(copy);
-    return st;
-}
 
 /* Options that belong to the other format. */
 static status_t export_check(void *settings)
@@ -102,7 +101,7 @@ static status_t export_check(void *settings)
     REQUIRE(is_fil || !options_first(s, "bits scale if sum"), STATUS_USAGE,
             "export: --bits, --scale, --if and --sum are for --format fil");
     REQUIRE(is_fil || has_dms, STATUS_USAGE, "export: which DMs? --dm 475 or --dms 470..480");
-    REQUIRE(!s->dm || !options_first(s, "dms"), STATUS_USAGE,
+    REQUIRE(!options_first(s, "dm") || !options_first(s, "dms"), STATUS_USAGE,
             "export: either --dm or --dms, not both");
     REQUIRE(!s->sum || !options_first(s, "if"), STATUS_USAGE,
             "export: either --if or --sum, not both");
@@ -115,9 +114,6 @@ static status_t export_run(void *settings)
     status_t st = STATUS_OK;
     struct export_settings *s = settings;
     struct text said = {0};
-    if (s->dm) {
-        TRY(export_parse_dms(s));
-    }
     if (strcmp(s->format, "fil") == 0) {
         struct export_fil_options fil = {.product = s->shared.operand,
                                          .out = s->output,
@@ -132,8 +128,8 @@ static status_t export_run(void *settings)
         struct export_series_options series = {.product = s->shared.operand,
                                                .base = s->output,
                                                .is_tim = strcmp(s->format, "tim") == 0,
-                                               .dms = s->list,
-                                               .ndms = s->ndms,
+                                               .dms = s->dm.values,
+                                               .ndms = s->dm.count,
                                                .first_dm = s->dms[0],
                                                .last_dm = s->dms[1],
                                                .force = s->shared.force};
@@ -141,9 +137,7 @@ static status_t export_run(void *settings)
     }
     /* Also what was written before a failure. */
     display_print("%s", said.data ? said.data : "");
-out:
     text_free(&said);
-    free(s->list);
     return st;
 }
 

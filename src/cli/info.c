@@ -6,7 +6,6 @@
 #include "cli/options/values.h"
 #include "cli/print/describe.h"
 #include "cli/print/elsewhere.h"
-#include "cli/serve.h"
 #include "compute/backend.h"
 
 #include <stdio.h>

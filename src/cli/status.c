@@ -50,7 +50,7 @@ static void status_print_journal(const journal_t *journal)
     display_print("  %-13s %s of %s done, %s left (%.1f %%)\n", "chunks", units_count(done, a),
                   units_count(all, b), units_count(all - done, c),
                   100 * (double)done / (double)all);
-    display_print("  %-13s %s bytes of records that are torn or damaged, and dropped\n", "bad",
+    display_print("  %-13s %s bytes of records that are corrupt, and dropped\n", "bad",
                   units_count(journal->dropped, a));
     if (journal->missing > 0) {
         display_print("  %-13s %s %s so far, taken as zero volts\n", "missing",

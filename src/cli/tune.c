@@ -36,21 +36,26 @@ static void tune_print_head(const struct tuning_work *w)
     fflush(stdout);
 }
 
+static void tune_print_summary(const char *what, const struct tune_summary *summary)
+{
+    printf("%s: %u configurations fit, %u timed (%u wrong, %u failed, %u from the log) in %.1f s "
+           "(%.1f s compiling)%s",
+           what, summary->fit, summary->timed, summary->wrong, summary->failed, summary->recalled,
+           summary->spent, summary->compiling, summary->is_cut ? ", cut by the budget" : "");
+}
+
 static status_t tune_print_row(const struct tuning_work *w, const struct experiment_row *row)
 {
     status_t st = STATUS_OK;
     struct text words = {0};
+    char what[24];
     TRY(dedisperse_shape_words(&row->best, &words));
-    printf(
-        "%5u DMs: %u configurations fit, %u timed (%u wrong, %u failed, %u from the log) in %.1f s"
-        " (%.1f s compiling)%s: ",
-        row->c.ndms, row->summary.fit, row->summary.timed, row->summary.wrong, row->summary.failed,
-        row->summary.recalled, row->summary.spent, row->summary.compiling,
-        row->summary.is_cut ? ", cut by the budget" : "");
+    snprintf(what, sizeof what, "%5u DMs", row->c.ndms);
+    tune_print_summary(what, &row->summary);
     if (row->seconds > 0) {
-        printf("%s %.4f ms\n", words.data, 1e3 * row->seconds);
+        printf(": %s %.4f ms\n", words.data, 1e3 * row->seconds);
     } else {
-        printf("%s\n", row->summary.timed > 0 ? "none is right" : "none was timed");
+        printf(": %s\n", row->summary.timed > 0 ? "none is right" : "none was timed");
     }
     if (w->settings.has_histogram && row->histogram.data) {
         printf("  %9s    %9s %6s\n%s", "Gadd/s", "", "count", row->histogram.data);
@@ -181,9 +186,8 @@ static status_t tune_print_table(struct tuning_work *w)
     if (w->has_fixed) {
         TRY(tune_print_fixed(w));
     }
-out:;
-    status_t closed = csv_close(&csv);
-    return st == STATUS_OK ? closed : st;
+out:
+    return csv_close(&csv, st);
 }
 
 /* Before the first of them is opened: none of what is written is the job, leads to a sample of it,
@@ -243,10 +247,8 @@ out:
 static void tune_tell(const char *what, const struct tune_summary *summary, const char *best)
 {
     const struct tune_statistics *statistics = &summary->statistics;
-    printf(
-        "%s: %u configurations fit, %u timed (%u wrong, %u failed, %u from the log) in %.1f s%s\n",
-        what, summary->fit, summary->timed, summary->wrong, summary->failed, summary->recalled,
-        summary->spent, summary->is_cut ? ", cut by the budget" : "");
+    tune_print_summary(what, summary);
+    printf("\n");
     if (summary->seconds > 0) {
         printf("  %s: %.4f ms of a trial, %.2f times the median one, signal-to-noise %.2f\n", best,
                1e3 * summary->seconds, 1 / (summary->seconds * statistics->median),

@@ -261,8 +261,7 @@ static status_t bench_run(void *settings)
     }
     status_t st = bench_all(s);
     backend_close(s->opened);
-    status_t closed = csv_close(&s->csv);
-    return st == STATUS_OK ? closed : st;
+    return csv_close(&s->csv, st);
 }
 
 const struct command cli_bench_dedisperse = {

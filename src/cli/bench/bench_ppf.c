@@ -267,8 +267,7 @@ static status_t bench_run(void *settings)
     struct ppf_settings *s = settings;
     status_t st = bench_all(s);
     backend_close(s->opened);
-    status_t closed = csv_close(&s->csv);
-    return st == STATUS_OK ? closed : st;
+    return csv_close(&s->csv, st);
 }
 
 const struct command cli_bench_ppf = {

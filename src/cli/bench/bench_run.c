@@ -54,9 +54,8 @@ static status_t bench_write_csv(const char *path, const struct bench_run_result 
               r->times.samples, r->times.in_bytes, r->times.out_bytes, r->backend, r->reading,
               r->writing, r->times.before, r->times.read, r->times.compute, r->times.write,
               r->times.after, r->times.total, r->times.total / r->bound);
-    TRY(csv_close(&csv));
 out:
-    return st;
+    return csv_close(&csv, st);
 }
 
 static status_t bench_run_settled_all(void *settings)

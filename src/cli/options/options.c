@@ -2,33 +2,24 @@
 #include "cli/options/options.h"
 
 #include "base/memory.h"
-#include "cli/options/shared.h"
 #include "cli/options/values.h"
 
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 64, FIRST = 256 }; /* rows; getopt's number for row 0 */
-
-const struct option_row *options_row(const struct command *command, size_t i)
-{
-    const struct option_row *row = &command->rows[i];
-    if (!row->name && !row->help) {
-        return NULL;
-    }
-    return row->help ? row : shared_row(row->name);
-}
+enum { MOST = 64, FIRST = 256 }; /* rows; getopt's number for row 0, unless that has a letter */
 
 const char *options_name(const struct option_row *row)
 {
     return row->name + (row->name[1] == ',' ? 2 : 0);
 }
 
-/* getopt's tables; its numbers for options are their letters, or FIRST and more. */
+/* What getopt_long() is told, and the rows of its numbers. */
 struct options_known {
     struct option names[MOST + 2];
     char letters[2 * MOST + 3];
+    size_t rows[FIRST + MOST];
 };
 
 static void options_know(const struct command *command, struct options_known *out)
@@ -38,26 +29,16 @@ static void options_know(const struct command *command, struct options_known *ou
     for (size_t i = 0; options_row(command, i); i++) {
         const struct option_row *row = options_row(command, i);
         if (row->name) {
+            int has_letter = options_name(row) != row->name;
+            int number = has_letter ? row->name[0] : FIRST + (int)i;
             const char letter[] = {row->name[0], row->value ? ':' : '\0', '\0'};
-            int argument = row->value ? required_argument : no_argument;
-            strcat(out->letters, row->name[1] == ',' ? letter : "");
+            strcat(out->letters, has_letter ? letter : "");
+            out->rows[number] = i;
             out->names[count++] =
-                (struct option){options_name(row), argument, NULL, FIRST + (int)i};
+                (struct option){options_name(row), row->value != NULL, NULL, number};
         }
     }
     out->names[count] = (struct option){"help", no_argument, NULL, 'h'};
-}
-
-/* The number of the row that has a letter. */
-static size_t options_of_letter(const struct command *command, int letter)
-{
-    size_t i = 0;
-    for (;; i++) {
-        const struct option_row *row = options_row(command, i);
-        if (!row || (row->name && row->name[0] == letter && row->name[1] == ',')) {
-            return i;
-        }
-    }
 }
 
 static status_t options_take(const struct command *command, const struct option_row *row,
@@ -135,9 +116,8 @@ status_t options_read(const struct command *command, int argc, char **argv, void
                 "%s: unknown option -%c; see voltmill %s --help", name, optopt, name);
         REQUIRE(option != '?', STATUS_USAGE, "%s: unknown option %s; see voltmill %s --help", name,
                 argv[optind - 1], name);
-        size_t i = option < FIRST ? options_of_letter(command, option) : (size_t)option - FIRST;
-        TRY(options_take(command, options_row(command, i), optarg, settings));
-        shared->given |= UINT64_C(1) << i;
+        TRY(options_take(command, options_row(command, known.rows[option]), optarg, settings));
+        shared->given |= UINT64_C(1) << known.rows[option];
     }
     TRY(options_take_operand(command, argc - optind, argv + optind, shared));
     TRY(command->check ? command->check(settings) : STATUS_OK);

@@ -1,6 +1,4 @@
-/* The rows of options that several commands have. */
-#include "cli/options/shared.h"
-
+/* The options that several commands have: each stands here once. */
 #include "cli/options/values.h"
 
 #include <string.h>
@@ -40,12 +38,13 @@ static const struct option_row rows[] = {
      "two-step dedispersion with groups of N channels"},
 };
 
-const struct option_row *shared_row(const char *name)
+const struct option_row *options_row(const struct command *command, size_t i)
 {
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (strcmp(rows[i].name, name) == 0) {
-            return &rows[i];
+    const struct option_row *row = &command->rows[i];
+    for (size_t j = 0; row->name && !row->read && j < sizeof rows / sizeof *rows; j++) {
+        if (strcmp(rows[j].name, row->name) == 0) {
+            return &rows[j];
         }
     }
-    return NULL;
+    return row->help ? row : NULL;
 }

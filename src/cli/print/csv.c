@@ -75,17 +75,15 @@ void csv_flush(struct csv *csv)
     }
 }
 
-status_t csv_close(struct csv *csv)
+status_t csv_close(struct csv *csv, status_t st)
 {
-    status_t st = STATUS_OK;
     FILE *file = csv->file;
     csv->file = NULL;
-    if (file) {
-        csv_note(csv, fclose(file) != 0);
+    csv_note(csv, file && fclose(file) != 0);
+    if (st == STATUS_OK && csv->error) {
         int is_full = csv->error == ENOSPC || csv->error == EDQUOT || csv->error == EFBIG;
-        REQUIRE(!csv->error, is_full ? STATUS_NO_SPACE : STATUS_DATA, "%s cannot be written: %s",
-                csv->path, strerror(csv->error));
+        st = report_fail(is_full ? STATUS_NO_SPACE : STATUS_DATA, "%s cannot be written: %s",
+                         csv->path, strerror(csv->error));
     }
-out:
     return st;
 }

@@ -23,7 +23,8 @@ status_t csv_open(const char *path, const char *mode, const char *heading, struc
 void csv_print(struct csv *csv, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* So that what is done can be read while the rest is. */
 void csv_flush(struct csv *csv);
-/* Fails with NO_SPACE or DATA when anything of the table was not written. */
-status_t csv_close(struct csv *csv);
+/* Gives `st`, or if that is OK and anything of the table was not written, fails with NO_SPACE or
+ * DATA. */
+status_t csv_close(struct csv *csv, status_t st);
 
 #endif

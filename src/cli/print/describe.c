@@ -104,6 +104,17 @@ static void describe_print_samples(const struct archive *archive)
     }
 }
 
+/* What an observation says of itself, if it does. */
+static void describe_print_names(const char *telescope, const char *source)
+{
+    if (telescope) {
+        display_print("  %-13s %s\n", "telescope", telescope);
+    }
+    if (source) {
+        display_print("  %-13s %s\n", "source", source);
+    }
+}
+
 static void describe_print_sky(const struct archive *archive)
 {
     char a[UNITS_TEXT];
@@ -117,12 +128,7 @@ static void describe_print_sky(const struct archive *archive)
     if (archive->has_start) {
         display_print("  %-13s %s UTC\n", "start", units_utc(archive->start, a));
     }
-    if (archive->telescope) {
-        display_print("  %-13s %s\n", "telescope", archive->telescope);
-    }
-    if (archive->source) {
-        display_print("  %-13s %s\n", "source", archive->source);
-    }
+    describe_print_names(archive->telescope, archive->source);
     if (archive->has_position) {
         display_print("  %-13s RA %.6f, Dec %.6f degrees\n", "position", archive->ra_deg,
                       archive->dec_deg);
@@ -187,12 +193,7 @@ void describe_filterbank(const struct fbh5 *fbh5)
     if (fbh5->has_start) {
         display_print("  %-13s %s UTC\n", "start", units_utc(fbh5->start, a));
     }
-    if (fbh5->telescope) {
-        display_print("  %-13s %s\n", "telescope", fbh5->telescope);
-    }
-    if (fbh5->source) {
-        display_print("  %-13s %s\n", "source", fbh5->source);
-    }
+    describe_print_names(fbh5->telescope, fbh5->source);
 }
 
 static void describe_print_series(const struct product *product)
@@ -236,12 +237,7 @@ void describe_product(const struct product *product)
                       units_utc(product->start, a),
                       units_seconds(product->first_time, (char[UNITS_TEXT]){0}));
     }
-    if (product->telescope) {
-        display_print("  %-13s %s\n", "telescope", product->telescope);
-    }
-    if (product->source) {
-        display_print("  %-13s %s\n", "source", product->source);
-    }
+    describe_print_names(product->telescope, product->source);
     if (product->missing + product->gaps > 0) {
         display_print("  %-13s %s %s, taken as zero volts\n", "missing",
                       units_count(product->missing + product->gaps, a),

@@ -17,8 +17,8 @@ struct elsewhere_file {
 };
 
 struct elsewhere {
-    struct elsewhere_file *files;
-    size_t count, room;
+    struct elsewhere_file *files; /* room for all */
+    size_t count;
 };
 
 static void elsewhere_free(struct elsewhere *list)
@@ -43,39 +43,22 @@ out:
     return st;
 }
 
-static status_t elsewhere_add(struct elsewhere *list, const struct archive_source *source,
-                              const char *home)
-{
-    status_t st = STATUS_OK;
-    /* One that went since is for its readers to find. */
-    char *real = realpath(source->path, NULL);
-    if (!real || (home && strncmp(real, home, strlen(home)) == 0)) {
-        goto out;
-    }
-    if (list->count == list->room) {
-        size_t room = list->room > 0 ? 2 * list->room : 16;
-        struct elsewhere_file *grown = realloc(list->files, room * sizeof *grown);
-        REQUIRE(grown, STATUS_DEVICE, "out of memory: files of an archive");
-        list->files = grown;
-        list->room = room;
-    }
-    list->files[list->count] = (struct elsewhere_file){real, source, list->count};
-    list->count++;
-    real = NULL;
-out:
-    free(real);
-    return st;
-}
-
 /* All of one file, which the job names as `path`. */
-static status_t elsewhere_add_all(struct elsewhere *list, const char *path,
-                                  const struct sources *sources)
+static status_t elsewhere_add(struct elsewhere *list, const char *path,
+                              const struct sources *sources)
 {
     status_t st = STATUS_OK;
     struct text home = {0};
     TRY(elsewhere_home(path, &home));
     for (uint32_t i = 0; i < sources->count; i++) {
-        TRY(elsewhere_add(list, &sources->items[i], home.data));
+        /* One that went since is for its readers to find. */
+        char *real = realpath(sources->items[i].path, NULL);
+        if (!real || (home.data && strncmp(real, home.data, home.length) == 0)) {
+            free(real);
+            continue;
+        }
+        list->files[list->count] = (struct elsewhere_file){real, &sources->items[i], list->count};
+        list->count++;
     }
 out:
     text_free(&home);
@@ -160,9 +143,14 @@ status_t elsewhere_of_archive(const struct archive *archive)
 {
     status_t st = STATUS_OK;
     struct elsewhere list = {.files = NULL};
+    size_t most = 0;
+    for (uint32_t i = 0; i < archive->nparts; i++) {
+        most += archive->parts[i].storage.sources.count;
+    }
+    TRY(memory_zeroed(most, sizeof *list.files, "files of an archive", &list.files));
     for (uint32_t i = 0; i < archive->nparts; i++) {
         const struct archive_part *part = &archive->parts[i];
-        TRY(elsewhere_add_all(&list, part->path, &part->storage.sources));
+        TRY(elsewhere_add(&list, part->path, &part->storage.sources));
     }
     elsewhere_print(&list);
 out:
@@ -174,7 +162,9 @@ status_t elsewhere_of_filterbank(const struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
     struct elsewhere list = {.files = NULL};
-    TRY(elsewhere_add_all(&list, fbh5->path, &fbh5->storage.sources));
+    const struct sources *sources = &fbh5->storage.sources;
+    TRY(memory_zeroed(sources->count, sizeof *list.files, "files of a filterbank", &list.files));
+    TRY(elsewhere_add(&list, fbh5->path, sources));
     elsewhere_print(&list);
 out:
     elsewhere_free(&list);
