@@ -2,7 +2,6 @@
 #include "verify/verify.h"
 
 #include "cli/options/values.h"
-#include "verify/verify_crc.h"
 
 #include <mpi.h>
 

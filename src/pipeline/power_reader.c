@@ -46,46 +46,33 @@ void power_reader_destroy(power_reader_t *reader)
     }
 }
 
-static int power_reader_is_bad(const power_reader_t *reader, status_t st)
-{
-    return st == STATUS_DATA && fbh5_is_unreadable(reader->rows);
-}
-
-/* Reads rows that cannot all be read: half of them, and half again. Those that cannot be are zeros
- * in `out` and marked in `bad`. */
-static status_t power_reader_salvage(power_reader_t *reader, uint64_t first, uint64_t count,
-                                     char *out, char *bad)
+/* Rows that cannot all be read: half of them, and half again, if run.on_bad is nan. Those that
+ * cannot be are zeros in `out` and marked in `bad`. */
+static status_t power_reader_read_rows(power_reader_t *reader, uint64_t first, uint64_t count,
+                                       char *out, char *bad)
 {
     status_t st = STATUS_OK;
     uint64_t row = fbh5_row_bytes(reader->plan->fbh5);
     uint64_t half = count / 2;
+    st = fbh5_read_rows(reader->rows, first, count, out);
+    if (st != STATUS_DATA || !fbh5_is_unreadable(reader->rows) ||
+        reader->plan->job->on_bad != ON_BAD_NAN) {
+        goto out;
+    }
     if (!reader->has_warned) {
         report_warn_loudly("%s", report_cause());
     }
     reader->has_warned = 1;
     report_clear();
+    st = STATUS_OK;
     if (count == 1) {
         memset(out, 0, (size_t)row);
         *bad = 1;
         goto out;
     }
-    st = fbh5_read_rows(reader->rows, first, half, out);
-    TRY(power_reader_is_bad(reader, st) ? power_reader_salvage(reader, first, half, out, bad) : st);
-    st = fbh5_read_rows(reader->rows, first + half, count - half, out + half * row);
-    TRY(power_reader_is_bad(reader, st)
-            ? power_reader_salvage(reader, first + half, count - half, out + half * row, bad + half)
-            : st);
+    TRY(power_reader_read_rows(reader, first, half, out, bad));
+    TRY(power_reader_read_rows(reader, first + half, count - half, out + half * row, bad + half));
 out:
-    return st;
-}
-
-static status_t power_reader_read_rows(power_reader_t *reader, uint64_t first, uint64_t count,
-                                       char *out, char *bad)
-{
-    status_t st = fbh5_read_rows(reader->rows, first, count, out);
-    if (power_reader_is_bad(reader, st) && reader->plan->job->on_bad == ON_BAD_NAN) {
-        st = power_reader_salvage(reader, first, count, out, bad);
-    }
     return st;
 }
 

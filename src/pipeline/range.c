@@ -87,22 +87,15 @@ static float range_largest(const float *values, size_t count)
     return most[0];
 }
 
-static uint64_t range_count_large(const float *values, size_t count)
+/* Counts values that are infinite or no numbers, and those below the smallest normal float. */
+static void range_count(const float *values, size_t count, uint64_t *large, uint64_t *small)
 {
-    uint64_t found = 0;
+    *large = 0;
+    *small = 0;
     for (size_t i = 0; i < count; i++) {
-        found += isfinite(values[i]) ? 0 : 1;
+        *large += isfinite(values[i]) ? 0 : 1;
+        *small += values[i] < FLT_MIN ? 1 : 0;
     }
-    return found;
-}
-
-static uint64_t range_count_small(const float *values, size_t count)
-{
-    uint64_t found = 0;
-    for (size_t i = 0; i < count; i++) {
-        found += values[i] < FLT_MIN ? 1 : 0;
-    }
-    return found;
 }
 
 /* Whether any of some samples is neither missing nor zero. */
@@ -149,14 +142,16 @@ static void range_look_at(range_t *range, const struct range_block *block, uint3
             continue;
         }
         /* Sums of infinite volts are no numbers, and then all of them are. */
-        uint64_t large = range_count_large(power, channels);
+        uint64_t large;
+        uint64_t small;
+        range_count(power, channels, &large, &small);
         range->large[block->product] += large;
         if (large == 0 && largest == 0 && !is_known) {
             range_find_samples(range, block, stream);
             is_known = 1;
         }
         if (large == 0 && (largest > 0 || range_was_made_of_some(range, block, row))) {
-            range->small[block->product] += range_count_small(power, channels);
+            range->small[block->product] += small;
         }
     }
 }

@@ -14,12 +14,17 @@ static const double precedence = 6;
  * some of those that wait. */
 static const double arrival = 0.2;
 
-static void driver_say_what_is_lost(const driver_t *driver, int rank, const char *what, char *out,
+/* "rank 1 on node7 has died: cannot go on with x.h5" */
+static void driver_say_what_is_lost(const driver_t *driver, int rank, int is_dead, char *out,
                                     size_t bytes)
 {
     char name[LIVENESS_NAME];
+    char what[64] = "has died";
     const char *file = driver->work->file;
     liveness_name(driver->liveness, rank, name);
+    if (!is_dead) {
+        snprintf(what, sizeof what, "has not been heard of for %g s", driver->work->timeout);
+    }
     display_format(out, bytes, "%s %s%s%s", name, what, file ? ": cannot go on with " : "",
                    file ? file : "");
 }
@@ -36,56 +41,46 @@ void driver_end_given_up(driver_t *driver)
     }
 }
 
-static void driver_lose_to(driver_t *driver, int rank, const char *what)
+static void driver_lose_to(driver_t *driver, int rank, int is_dead)
 {
     struct ending ending = {.status = STATUS_DEVICE};
     /* It may have ended because of this one. */
     driver_end_given_up(driver);
-    driver_say_what_is_lost(driver, rank, what, ending.cause, sizeof ending.cause);
+    driver_say_what_is_lost(driver, rank, is_dead, ending.cause, sizeof ending.cause);
     driver->lost++;
     driver->ended++;
     liveness_leave(driver->liveness, rank);
     driver_note_failure(driver, rank, &ending);
 }
 
-static const char dead[] = "has died";
-
-/* "has not been heard of for 300 s" */
-static void driver_describe_silence(const driver_t *driver, char out[64])
-{
-    snprintf(out, 64, "has not been heard of for %g s", driver->work->timeout);
-}
-
 void driver_lose(driver_t *driver, int rank)
 {
     if (liveness_is_expected(driver->liveness, rank)) {
-        driver_lose_to(driver, rank, dead);
+        driver_lose_to(driver, rank, 1);
     }
 }
 
 /* On rank 0. */
 static void driver_find_lost(driver_t *driver, int all)
 {
-    char silent[64];
     liveness_look(driver->liveness);
     int rank = liveness_find_dead(driver->liveness, all);
     if (rank > 0) {
-        driver_lose_to(driver, rank, dead);
+        driver_lose_to(driver, rank, 1);
     }
     rank = liveness_find_silent(driver->liveness);
     if (rank > 0) {
-        driver_describe_silence(driver, silent);
-        driver_lose_to(driver, rank, silent);
+        driver_lose_to(driver, rank, 0);
     }
 }
 
 /* Without rank 0 there is no going on: what the journal has, stays. */
-static void driver_end_alone(driver_t *driver, int is_first, const char *what)
+static void driver_end_alone(driver_t *driver, int is_first, int is_dead)
 {
     const struct driver_work *work = driver->work;
     char message[CAUSE_BYTES];
     int is_told = 0;
-    driver_say_what_is_lost(driver, 0, what, message, sizeof message);
+    driver_say_what_is_lost(driver, 0, is_dead, message, sizeof message);
     if (!is_first) {
         struct timespec rest = {(time_t)precedence, 0};
         nanosleep(&rest, NULL);
@@ -96,7 +91,7 @@ static void driver_end_alone(driver_t *driver, int is_first, const char *what)
     driver_look_for_stop(driver);
     if (!is_told && !driver->is_stopped && driver->trouble == STATUS_OK) {
         fprintf(stderr, "error: %s\n", message);
-        if (what != dead) {
+        if (!is_dead) {
             /* It may come back. */
             driver_post(driver, NULL, 0, 0, TAG_GIVEN_UP);
         }
@@ -107,18 +102,16 @@ static void driver_end_alone(driver_t *driver, int is_first, const char *what)
 /* On the others: rank 0 most of all. */
 static void driver_find_lost_first(driver_t *driver, int all)
 {
-    char silent[64];
     liveness_look(driver->liveness);
     int rank = liveness_find_dead(driver->liveness, all);
     if (rank == 0) {
-        driver_end_alone(driver, liveness_is_first(driver->liveness), dead);
+        driver_end_alone(driver, liveness_is_first(driver->liveness), 1);
     } else if (rank > 0) {
         liveness_leave(driver->liveness, rank);
         driver_post(driver, &rank, sizeof rank, 0, TAG_LOST);
     }
     if (!driver->has_ended && liveness_find_silent(driver->liveness) == 0) {
-        driver_describe_silence(driver, silent);
-        driver_end_alone(driver, driver->rank == 1, silent);
+        driver_end_alone(driver, driver->rank == 1, 0);
     }
 }
 

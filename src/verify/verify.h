@@ -1,4 +1,5 @@
-/* `voltmill verify`: recomputes chunks of a product with the reference and compares. */
+/* `voltmill verify`: recomputes chunks of a product with the reference and compares; with --crc,
+ * whether its bytes are still those that were written. */
 #ifndef VOLTMILL_VERIFY_VERIFY_H
 #define VOLTMILL_VERIFY_VERIFY_H
 
@@ -20,5 +21,11 @@ struct verify_options {
 /* Collective. Rank 0 prints what it found. Fails with DATA when the product is not what the
  * reference makes of its archive. */
 status_t verify_product_all(MPI_Comm comm, const struct verify_options *options);
+
+/* Reads all of a product and compares: rows of a finished one with the CRCs of its spans, its other
+ * datasets and its attributes with theirs; the chunks of one that is not finished with its journal.
+ * Needs neither archive nor job. Collective; rank 0 prints what is damaged. Fails with DATA when
+ * something is, or there is nothing to compare with. */
+status_t verify_crc_all(MPI_Comm comm, const char *path, double progress);
 
 #endif

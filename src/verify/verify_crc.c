@@ -1,6 +1,6 @@
 /* Stretches of rows (spans of a finished product, or chunks of one that is not) are read and summed
  * up on all ranks. */
-#include "verify/verify_crc.h"
+#include "verify/verify.h"
 
 #include "base/display.h"
 
@@ -126,39 +126,41 @@ out:
     return st;
 }
 
-/* Notes a stretch that is not what it should be. */
-static status_t crc_judge(struct check *check, const struct stretch *stretch, int is_good)
+/* Compares a stretch with its sums (of a finished product: the CRC of its span), and notes one that
+ * is not what it should be. */
+static status_t crc_check_stretch(struct check *check, driver_t *driver,
+                                  const struct stretch *stretch, const uint32_t *expected,
+                                  uint64_t count)
 {
     status_t st = STATUS_OK;
+    const struct product_place *place = &check->product->place;
+    int same = 1;
+    TRY(crc_sum_stretch(check, stretch));
+    TRY(crc_compare_stamps(check, stretch, &same));
+    if (!check->journal) {
+        check->sums[0] = spans_crc(place, stretch->first_row / place->span_rows, check->sums[0]);
+    }
     check->checked++;
-    if (!is_good) {
+    if (!same || memcmp(check->sums, expected, (size_t)count * sizeof *expected) != 0) {
         TRY(text_add_bytes(&check->damaged, (const char *)stretch, sizeof *stretch));
     }
+    driver_serve(driver);
 out:
     return st;
 }
 
 static status_t crc_check_span(void *context, driver_t *driver, uint64_t span)
 {
-    status_t st = STATUS_OK;
     struct check *check = context;
     const struct product_place *place = &check->product->place;
     uint64_t first = span * place->span_rows;
     struct stretch stretch = {first, min_u64(place->span_rows, place->rows - first), 0,
                               place->row_bytes};
-    int same = 1;
-    TRY(crc_sum_stretch(check, &stretch));
-    TRY(crc_compare_stamps(check, &stretch, &same));
-    TRY(crc_judge(check, &stretch,
-                  same && spans_crc(place, span, check->sums[0]) == check->expected[span]));
-    driver_serve(driver);
-out:
-    return st;
+    return crc_check_stretch(check, driver, &stretch, &check->expected[span], 1);
 }
 
 static status_t crc_check_chunk(void *context, driver_t *driver, uint64_t number)
 {
-    status_t st = STATUS_OK;
     struct check *check = context;
     const struct journal_head *head = &check->journal->head;
     struct chunk chunk = chunk_at(&head->chunking, number);
@@ -168,15 +170,8 @@ static status_t crc_check_chunk(void *context, driver_t *driver, uint64_t number
                               chunk.streams * stream_bytes};
     uint64_t span = 0;
     uint64_t sums = journal_chunk_sums(head, number, &span);
-    int same = 1;
-    TRY(crc_sum_stretch(check, &stretch));
-    TRY(crc_compare_stamps(check, &stretch, &same));
-    same = same && memcmp(check->sums, check->expected + check->places[number],
-                          (size_t)sums * sizeof *check->sums) == 0;
-    TRY(crc_judge(check, &stretch, same));
-    driver_serve(driver);
-out:
-    return st;
+    return crc_check_stretch(check, driver, &stretch, check->expected + check->places[number],
+                             sums);
 }
 
 /* Chunks of which the journal says nothing. */
