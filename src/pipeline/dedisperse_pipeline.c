@@ -15,11 +15,12 @@ enum { LEAST_BLOCK = 64 };
 struct slot {
     buffer_t *in, *out;
     struct chunk chunk;
-    uint32_t base;        /* delay of the chunk's DMs that all have */
-    uint64_t inputs;      /* samples in time */
-    uint64_t from, count; /* outputs */
-    int is_resident;      /* its samples are on the device */
-    char *bad;            /* [samples] 1: could not be read; NULL unless run.on_bad is nan */
+    uint32_t base;                 /* delay of the chunk's DMs that all have */
+    uint64_t inputs;               /* samples in time */
+    uint64_t from, count;          /* outputs */
+    struct power_reader_part part; /* of the filterbank; the rest of the inputs is padding */
+    int is_resident;               /* that part is on the device */
+    char *bad; /* [samples] 1: could not be read; NULL unless run.on_bad is nan */
     /* Samples that the block before has read already: in which slot, from where on, how many. */
     uint32_t kept_slot;
     uint64_t kept_from, kept;
@@ -33,8 +34,9 @@ struct dedispersing {
     struct pipeline_sink sink;
     power_reader_t *reader;
     const struct device_carry *between;
-    resident_rows_t *resident; /* rows on the device; NULL: none */
-    double inputs, fetched;    /* samples in time, so far: all, and those from the device */
+    resident_rows_t *resident;      /* rows on the device; NULL: none */
+    struct resident_rows_sums sums; /* what becomes of them */
+    double inputs, fetched;         /* samples in time, so far: all, and those from the device */
     struct slot slots[PIPELINE_MOST_SLOTS];
     uint32_t nslots;
     uint64_t block; /* outputs; the plan's, or less if the device is small */
@@ -215,40 +217,16 @@ out:
     return st;
 }
 
-/* Which samples of the filterbank a block takes; before and behind them is padding. */
-static struct power_reader_part dedispersing_part_of(const struct dedispersing *p,
-                                                     const struct slot *slot)
-{
-    return power_reader_clip(p->plan, p->plan->first + (int64_t)(slot->from + slot->base),
-                             slot->inputs);
-}
-
-static struct resident_rows_sums dedispersing_sums_of(const struct dedisperse_plan *plan)
-{
-    return (struct resident_rows_sums){.each = plan->what->downsample,
-                                       .nifs_there = plan->fbh5->nifs,
-                                       .nchannels = plan->fbh5->nchannels,
-                                       .ifs = plan->ifs,
-                                       .nifs = plan->nifs};
-}
-
-static int dedispersing_is_resident(const struct dedispersing *p, const struct slot *slot)
-{
-    struct resident_rows_sums sums = dedispersing_sums_of(p->plan);
-    struct power_reader_part part = dedispersing_part_of(p, slot);
-    return p->resident && resident_rows_holds(p->resident, &sums, part.first, part.count);
-}
-
 /* The samples of a block, from the device. */
 static status_t dedispersing_fetch(const struct dedispersing *p, const struct slot *slot)
 {
     status_t st = STATUS_OK;
     uint64_t row = p->plan->input.row_bytes;
-    struct resident_rows_sums sums = dedispersing_sums_of(p->plan);
-    struct power_reader_part part = dedispersing_part_of(p, slot);
+    struct power_reader_part part = slot->part;
     uint64_t end = part.lead + part.count;
     TRY(resident_rows_blank(p->resident, slot->in, 0, part.lead * row));
-    TRY(resident_rows_fetch(p->resident, &sums, part.first, part.count, slot->in, part.lead * row));
+    TRY(resident_rows_fetch(p->resident, &p->sums, part.first, part.count, slot->in,
+                            part.lead * row));
     TRY(resident_rows_blank(p->resident, slot->in, end * row, (slot->inputs - end) * row));
 out:
     return st;
@@ -310,7 +288,10 @@ static status_t dedispersing_prepare(void *context, uint32_t number, const struc
     slot->from = from;
     slot->count = *count = min_u64(p->block, end - from);
     slot->inputs = overlap_inputs(&p->group.overlap, slot->count);
-    slot->is_resident = dedispersing_is_resident(p, slot);
+    slot->part =
+        power_reader_clip(p->plan, p->plan->first + (int64_t)(from + slot->base), slot->inputs);
+    slot->is_resident = p->resident && resident_rows_holds(p->resident, &p->sums, slot->part.first,
+                                                           slot->part.count);
     p->inputs += (double)slot->inputs;
     p->fetched += slot->is_resident ? (double)slot->inputs : 0;
     p->last_slot = number;
@@ -342,6 +323,11 @@ status_t dedisperse_pipeline_create(const struct dedisperse_plan *plan, backend_
     p->between = between;
     p->resident =
         between && between->backend == backend ? between->resident[plan->what->input] : NULL;
+    p->sums = (struct resident_rows_sums){.each = plan->what->downsample,
+                                          .nifs_there = plan->fbh5->nifs,
+                                          .nchannels = plan->fbh5->nchannels,
+                                          .ifs = plan->ifs,
+                                          .nifs = plan->nifs};
     p->sink = *sink;
     p->nslots = dedisperse_plan_slots(plan->backend);
     p->block = plan->block_outputs;
