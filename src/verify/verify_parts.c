@@ -71,8 +71,10 @@ out:
     return st;
 }
 
-status_t verify_marks(int fd, const struct product *product, uint64_t most,
-                      struct verify_mark **out, uint64_t *count)
+/* Looks at every row that is marked: one that holds no NaN is none. Gives some of them, `most` at
+ * most, spread over all; free() returns *out. */
+static status_t verify_marks(int fd, const struct product *product, uint64_t most,
+                             struct verify_mark **out, uint64_t *count)
 {
     status_t st = STATUS_OK;
     const struct product_place *place = &product->place;

@@ -53,11 +53,6 @@ struct verify_mark {
     uint64_t row, at;
 };
 
-/* Looks at every row that is marked: one that holds no NaN is none. Gives some of them, `most` at
- * most, spread over all; free() returns *out. Fails with DATA. */
-status_t verify_marks(int fd, const struct product *product, uint64_t most,
-                      struct verify_mark **out, uint64_t *count);
-
 /* Compares all `count` time stamps. Fails with DATA. */
 status_t verify_times(int fd, const struct product *product, uint64_t count, struct time_axis axis);
 
