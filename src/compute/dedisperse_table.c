@@ -4,6 +4,7 @@
 #include "base/memory.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static status_t table_list_channels(const struct dedisperse_spec *spec,
                                     struct dedisperse_table *table)
@@ -71,4 +72,56 @@ void dedisperse_table_free(struct dedisperse_table *table)
     free(table->delays);
     free(table->ends);
     *table = (struct dedisperse_table){0};
+}
+
+static double table_read_power(enum series_format format, const char *at)
+{
+    uint16_t half;
+    float single;
+    switch (format) {
+    case SERIES_U8:
+        return *(const unsigned char *)at;
+    case SERIES_U16:
+        memcpy(&half, at, sizeof half);
+        return half;
+    default:
+        memcpy(&single, at, sizeof single);
+        return (double)single;
+    }
+}
+
+/* The step that does a DM. */
+static uint32_t table_step_of(const struct subbands *steps, uint32_t dm)
+{
+    uint32_t k = 0;
+    while (steps->first[k + 1] <= dm) {
+        k++;
+    }
+    return k;
+}
+
+static uint64_t table_delay_of(const struct dedisperse_spec *spec, uint32_t dm, uint32_t c)
+{
+    const struct subbands *steps = spec->steps;
+    size_t nchannels = spec->delays->nchannels;
+    if (!steps) {
+        return spec->delays->table[dm * nchannels + c];
+    }
+    return (uint64_t)steps->inner[table_step_of(steps, dm) * nchannels + c] +
+           steps->outer[(size_t)dm * steps->ngroups + c / steps->group];
+}
+
+float dedisperse_formula(const struct dedisperse_spec *spec, const struct dedisperse_input *input,
+                         const void *in, uint32_t dm, uint64_t t)
+{
+    const char *power = (const char *)in + input->offset;
+    double sum = 0;
+    for (uint32_t c = 0; c < spec->delays->nchannels; c++) {
+        if (!spec->mask || !spec->mask[c]) {
+            uint64_t at = t + table_delay_of(spec, dm, c);
+            sum += table_read_power(spec->format,
+                                    power + at * input->time_step + c * input->channel_step);
+        }
+    }
+    return (float)sum;
 }

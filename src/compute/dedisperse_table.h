@@ -1,4 +1,5 @@
-/* What backends make of a dedispersion's delays: masked channels are gone, groups lie in order. */
+/* What backends make of a dedispersion's delays: masked channels are gone, groups lie in order; and
+ * the formula itself, which they are compared with. */
 #ifndef VOLTMILL_COMPUTE_DEDISPERSE_TABLE_H
 #define VOLTMILL_COMPUTE_DEDISPERSE_TABLE_H
 
@@ -18,5 +19,9 @@ struct dedisperse_table {
 /* Fails with DEVICE (memory). */
 status_t dedisperse_table_create(const struct dedisperse_spec *spec, struct dedisperse_table *out);
 void dedisperse_table_free(struct dedisperse_table *table);
+
+/* out[dm][t] of dedisperse_run(), channel by channel in double; `in` is the samples' data. */
+float dedisperse_formula(const struct dedisperse_spec *spec, const struct dedisperse_input *input,
+                         const void *in, uint32_t dm, uint64_t t);
 
 #endif

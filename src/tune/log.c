@@ -50,13 +50,6 @@ static int log_read_state(const char *name, enum tune_state *out)
     return 0;
 }
 
-static int log_read_number(const char *text, double *out)
-{
-    char *end = NULL;
-    *out = strtod(text, &end);
-    return end != text && *end == '\0' && *out >= 0;
-}
-
 /* Cuts a line into its fields; 0 when it is none. The last field is a whole word, so a line
  * that was cut short cannot pass. */
 static int log_read_line(char *line, struct tune_entry *out)
@@ -64,7 +57,7 @@ static int log_read_line(char *line, struct tune_entry *out)
     enum { FIELDS = 7 };
     char *fields[FIELDS];
     char *rest = line;
-    double round = 0;
+    uint64_t round = 0;
     for (int i = 0; i < FIELDS; i++) {
         fields[i] = strsep(&rest, ",");
         if (!fields[i]) {
@@ -73,9 +66,10 @@ static int log_read_line(char *line, struct tune_entry *out)
     }
     out->problem = fields[0];
     out->words = fields[2];
-    int good = !rest && log_read_number(fields[1], &round) && round < 1000 &&
-               log_read_number(fields[3], &out->seconds) &&
-               log_read_number(fields[4], &out->spent) && log_read_number(fields[5], &out->cost) &&
+    int good = !rest && units_parse_u64(fields[1], &round) && round < 1000 &&
+               units_parse_f64(fields[3], &out->seconds) &&
+               units_parse_f64(fields[4], &out->spent) && units_parse_f64(fields[5], &out->cost) &&
+               out->seconds >= 0 && out->spent >= 0 && out->cost >= 0 &&
                log_read_state(fields[6], &out->state);
     out->round = good ? (uint32_t)round : 0;
     out->seconds *= 1e-3;

@@ -2,6 +2,7 @@
 #include "tune/store.h"
 
 #include "base/memory.h"
+#include "base/units.h"
 #include "io/cache.h"
 #include "tune/store_file.h"
 
@@ -39,9 +40,7 @@ static char *store_path_of(const char *path)
 
 static int store_read_number(const char *text, double *out)
 {
-    char *end = NULL;
-    *out = strtod(text, &end);
-    return end != text && *end == '\0' && isfinite(*out) && *out > 0;
+    return units_parse_f64(text, out) && *out > 0;
 }
 
 static int store_read_features(char *text, double out[STORE_FEATURES])

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "compute/agreement.h"
+#include "compute/dedisperse_table.h"
 #include "dsp/noise.h"
 
 #include <stdlib.h>
@@ -69,43 +70,6 @@ static uint64_t trial_time_place(const dedispersion_trial_t *trial, uint32_t i)
     return last * i / (TIME_PLACES - 1);
 }
 
-static uint64_t trial_delay_of(const dedispersion_trial_t *trial, uint32_t dm, uint32_t c)
-{
-    const struct subbands *steps = trial->spec.steps;
-    size_t nchannels = trial->spec.delays->nchannels;
-    uint32_t k = 0;
-    if (!steps) {
-        return trial->spec.delays->table[dm * nchannels + c];
-    }
-    while (steps->first[k + 1] <= dm) {
-        k++;
-    }
-    return (uint64_t)steps->inner[k * nchannels + c] +
-           steps->outer[(size_t)dm * steps->ngroups + c / steps->group];
-}
-
-static double trial_read_sample(const dedispersion_trial_t *trial, const void *data, uint64_t at)
-{
-    return trial->spec.format == SERIES_U8    ? ((const uint8_t *)data)[at]
-           : trial->spec.format == SERIES_U16 ? ((const uint16_t *)data)[at]
-                                              : (double)((const float *)data)[at];
-}
-
-/* The formula, in double. */
-static float trial_sum_one(const dedispersion_trial_t *trial, const void *data, uint32_t dm,
-                           uint64_t t)
-{
-    double sum = 0;
-    uint32_t nchannels = trial->spec.delays->nchannels;
-    for (uint32_t c = 0; c < nchannels; c++) {
-        if (!trial->spec.mask || !trial->spec.mask[c]) {
-            sum +=
-                trial_read_sample(trial, data, (t + trial_delay_of(trial, dm, c)) * nchannels + c);
-        }
-    }
-    return (float)sum;
-}
-
 /* What the runs of this shift must give. */
 static status_t trial_expect(dedispersion_trial_t *trial)
 {
@@ -119,8 +83,9 @@ static status_t trial_expect(dedispersion_trial_t *trial)
     for (uint32_t d = 0; d < DM_PLACES; d++) {
         for (uint32_t i = 0; i < TIME_PLACES; i++) {
             for (uint32_t j = 0; j < PLACE_SAMPLES && j < trial->samples; j++) {
-                trial->expected[shift][d][i][j] = trial_sum_one(
-                    trial, data, trial_dm_place(trial, d), trial_time_place(trial, i) + j + shift);
+                trial->expected[shift][d][i][j] =
+                    dedisperse_formula(&trial->spec, &trial->input, data, trial_dm_place(trial, d),
+                                       trial_time_place(trial, i) + j);
             }
         }
     }

@@ -42,15 +42,6 @@ out:
     return st;
 }
 
-/* What was known before is compared with the best of the search under the same machine noise. It
- * waits until that is over, so that searches take the same course whether something was known or
- * not. */
-static status_t search_try_known(struct search *s)
-{
-    const uint32_t *known = s->options->known;
-    return known ? search_try_one(s, *known) : STATUS_OK;
-}
-
 /* How far it came. */
 static double search_extent(const struct search *s)
 {
@@ -69,7 +60,9 @@ status_t search_space(struct search *s)
                       &s->outcome->results));
     TRY(s->options->method == TUNE_GUIDED ? search_guided(s) : search_in_order(s));
     double had = search_extent(s);
-    TRY(search_try_known(s));
+    /* What was known before meets the same machine noise as the best of the search. It waits until
+     * now, so that searches take the same course whether something was known or not. */
+    TRY(s->options->known ? search_try_one(s, *s->options->known) : STATUS_OK);
     TRY(s->options->rounds > 0 ? search_take_turns(s) : STATUS_OK);
     s->outcome->searched = had;
 out:
