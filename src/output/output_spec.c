@@ -43,9 +43,7 @@ static void spec_plan_item(struct output_spec_item *item, const struct product_s
                            uint64_t row_bytes)
 {
     item->spec = *product;
-    item->rows = product->rows;
     item->row_bytes = row_bytes;
-    item->time = product_time(product);
 }
 
 void output_spec_plan_products(struct output_spec *spec, const struct channelise_plan *work)

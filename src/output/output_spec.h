@@ -17,8 +17,7 @@ struct output_spec_item {
     uint64_t integrate;      /* numbers of the chunking's first axis in a row */
     /* Of the plan. */
     struct product_spec spec; /* but its inputs */
-    uint64_t rows, row_bytes;
-    struct time_axis time;
+    uint64_t row_bytes;
     int has_times_across; /* time stamps are those of the columns */
 };
 

@@ -256,7 +256,7 @@ status_t outputs_check_plan(const outputs_t *outputs, uint32_t i)
     status_t st = STATUS_OK;
     const struct output *output = &outputs->outputs[i];
     const struct output_spec_item *item = &outputs->spec->items[i];
-    const struct product_place place = {.rows = item->rows, .row_bytes = item->row_bytes};
+    const struct product_place place = {.rows = item->spec.rows, .row_bytes = item->row_bytes};
     struct journal_head now = {0};
     TRY(journal_head_of(outputs->spec, i, outputs->spec->is_planned ? &place : NULL, &now));
     TRY(journal_head_compare(output->journal_path, &output->journal->head, &now));

@@ -21,7 +21,7 @@ static status_t rows_put_times(const outputs_t *outputs, uint32_t product, uint6
     enum { PIECE = 4096 };
     double times[PIECE];
     const struct output *output = &outputs->outputs[product];
-    struct time_axis axis = outputs->spec->items[product].time;
+    struct time_axis axis = product_time(&outputs->spec->items[product].spec);
     for (uint64_t done = 0; done < total; done += PIECE) {
         uint64_t count = min_u64(total - done, PIECE);
         for (uint64_t i = 0; i < count; i++) {

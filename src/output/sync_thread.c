@@ -152,9 +152,8 @@ void sync_thread_hurry(sync_thread_t *sync)
 
 status_t sync_thread_settle(sync_thread_t *sync)
 {
+    sync_thread_hurry(sync);
     pthread_mutex_lock(&sync->lock);
-    sync->is_hurried = 1;
-    pthread_cond_broadcast(&sync->changed);
     while (sync->status == STATUS_OK &&
            (sync->open.length > 0 || sync->is_touched || sync->is_syncing)) {
         sync->is_hurried = 1;

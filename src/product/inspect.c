@@ -5,7 +5,6 @@
 #include "product/kind/dedispersed.h"
 #include "product/kind/kinds.h"
 #include "product/kind/parts.h"
-#include "product/place.h"
 #include "product/spans.h"
 
 #include <errno.h>
@@ -251,7 +250,10 @@ static const struct pack_field inspect_fields[] = {
     FIELD(time_step),
     FIELD(missing),
     FIELD(gaps),
-    PACK_COUNTED(struct product, frequency_hz, frequencies, &pack_numbers)};
+    FIELD(place),
+    FIELD(nseries),
+    PACK_COUNTED(struct product, frequency_hz, frequencies, &pack_numbers),
+    PACK_COUNTED(struct product, series, nseries, &dedispersed_type)};
 enum { FIELDS = sizeof inspect_fields / sizeof *inspect_fields };
 
 /* The answer is empty when the file is none of our products. */
@@ -264,11 +266,6 @@ static status_t inspect_answer_product(struct unpack *question, struct text *ans
     TRY(inspect_read(path, &product));
     if (product) {
         TRY(pack_fields(answer, product, inspect_fields, FIELDS));
-        TRY(product_pack_place(&product->place, answer));
-        TRY(pack_i64(answer, product->series != NULL));
-        if (product->series) {
-            TRY(dedispersed_pack(product->series, answer));
-        }
     }
 out:
     product_destroy(product);
@@ -278,35 +275,23 @@ out:
 
 const struct apart_task product_open_task = {"product", inspect_answer_product};
 
-static status_t inspect_unpack(struct unpack *in, struct product **out)
-{
-    status_t st = STATUS_OK;
-    struct product *product = NULL;
-    TRY(memory_zeroed(1, sizeof *product, "a product", &product));
-    unpack_fields(in, product, inspect_fields, FIELDS);
-    product_unpack_place(in, &product->place);
-    if (unpack_i64(in) == 1) {
-        TRY(dedispersed_unpack(in, &product->series));
-    }
-    TRY(unpack_check(in, "a product"));
-    *out = product;
-    product = NULL;
-out:
-    product_destroy(product);
-    return st;
-}
-
 status_t product_open(const char *path, struct product **out)
 {
     status_t st = STATUS_OK;
     struct text answer = {0};
+    struct product *product = NULL;
     *out = NULL;
     TRY(apart_do_path(&product_open_task, path, &answer));
     if (answer.length > 0) {
         struct unpack in = {.data = answer.data, .length = answer.length};
-        TRY(inspect_unpack(&in, out));
+        TRY(memory_zeroed(1, sizeof *product, "a product", &product));
+        unpack_fields(&in, product, inspect_fields, FIELDS);
+        TRY(unpack_check(&in, "a product"));
+        *out = product;
+        product = NULL;
     }
 out:
+    product_destroy(product);
     text_free(&answer);
     return st;
 }

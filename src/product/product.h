@@ -42,7 +42,8 @@ struct product_spec {
  * (x 2 if complex); its time stamp, a double, at time_offset + 8 r; the CRC-32 of span s (of
  * span_rows rows: product/spans.h), a uint32, at crc_offset + 4 s; the number of missing samples,
  * a uint64, at missing_offset; at holes_offset + r, a byte: 1 when row r is NaN because its input
- * could not be read. crc_offset = 0: it has none, as products of format 1. */
+ * could not be read. crc_offset = 0: it has none, as products of format 1. Journals hold it as it
+ * lies: its bytes are part of their format. */
 struct product_place {
     uint64_t rows, row_bytes, span_rows;
     uint64_t data_offset, time_offset, crc_offset, missing_offset, holes_offset;
@@ -81,7 +82,8 @@ struct product {
     double sample_rate_hz;
     double first_time, time_step; /* seconds after sample 0 */
     double *frequency_hz;         /* [frequencies]; NULL for series */
-    struct dedispersed *series;   /* what series say of themselves; else NULL */
+    struct dedispersed *series;   /* [nseries] what series say of themselves; else NULL */
+    uint32_t nseries;             /* 1, or 0 */
     uint64_t missing, gaps;
     struct product_place place;
 };

@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "io/crc.h"
 #include "output/origin.h"
-#include "product/place.h"
 #include "product/spans.h"
 
 #include <inttypes.h>
@@ -92,27 +91,28 @@ struct journal_rows journal_head_rows(const struct journal_head *head, const str
     return (struct journal_rows){first, end - first};
 }
 
-/* The packed head: these, the place and `more`, and the choice with its wisdom. */
+/* The packed head: these, and the choice's shape and wisdom. */
 #define FIELD(name) PACK_FIELD(struct journal_head, name)
-static const struct pack_field head_fields[] = {FIELD(program),    FIELD(inputs),
-                                                FIELD(job),        FIELD(coefficients),
-                                                FIELD(arithmetic), FIELD(integrate)};
-static const struct pack_field head_more[] = {
-    FIELD(chunking.spectra), FIELD(chunking.chunk_spectra),
-    FIELD(chunking.streams), FIELD(chunking.group_streams),
-    FIELD(backend),          FIELD(choice.backend)};
-enum {
-    FIELDS = sizeof head_fields / sizeof *head_fields,
-    MORE = sizeof head_more / sizeof *head_more
-};
+static const struct pack_field head_fields[] = {FIELD(program),
+                                                FIELD(inputs),
+                                                FIELD(job),
+                                                FIELD(coefficients),
+                                                FIELD(arithmetic),
+                                                FIELD(integrate),
+                                                FIELD(place),
+                                                FIELD(chunking.spectra),
+                                                FIELD(chunking.chunk_spectra),
+                                                FIELD(chunking.streams),
+                                                FIELD(chunking.group_streams),
+                                                FIELD(backend),
+                                                FIELD(choice.backend)};
+enum { FIELDS = sizeof head_fields / sizeof *head_fields };
 
 status_t journal_head_pack(const struct journal_head *head, struct text *out)
 {
     status_t st = STATUS_OK;
     const struct channelise_choice *choice = &head->choice;
     TRY(pack_fields(out, head, head_fields, FIELDS));
-    TRY(product_pack_place(&head->place, out));
-    TRY(pack_fields(out, head, head_more, MORE));
     for (size_t i = 0; i < sizeof choice->shape / sizeof(uint32_t); i++) {
         TRY(pack_u64(out, ((const uint32_t *)&choice->shape)[i]));
     }
@@ -159,8 +159,6 @@ int journal_head_unpack(struct unpack *in, struct journal_head *out)
 {
     *out = (struct journal_head){0};
     unpack_fields(in, out, head_fields, FIELDS);
-    product_unpack_place(in, &out->place);
-    unpack_fields(in, out, head_more, MORE);
     head_unpack_choice(in, &out->choice);
     int is_known = out->backend == BACKEND_CPU || out->backend == BACKEND_OPENCL ||
                    out->backend == BACKEND_REFERENCE;

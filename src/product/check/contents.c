@@ -6,7 +6,6 @@
 #include "io/file.h"
 #include "io/hdf5/h5_dataset.h"
 #include "product/check/contents_value.h"
-#include "product/place.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -313,12 +312,11 @@ out:
     return st;
 }
 
-static status_t contents_check(const char *path, const struct product_place *place,
-                               struct contents_found *out)
+static status_t contents_check(const char *path, uint64_t data_offset, struct contents_found *out)
 {
     status_t st = STATUS_OK;
     struct contents contents = {
-        .file = -1, .path = path, .fd = -1, .has_damage = 1, .data_offset = place->data_offset};
+        .file = -1, .path = path, .fd = -1, .has_damage = 1, .data_offset = data_offset};
     TRY(file_open_read(path, &contents.fd));
     TRY(contents_open(&contents));
     if (contents.rows) {
@@ -339,11 +337,9 @@ static status_t contents_answer(struct unpack *question, struct text *answer)
 {
     status_t st = STATUS_OK;
     struct contents_found found = {0};
-    struct product_place place;
     char *path = NULL;
     TRY(apart_path(question, &path));
-    product_unpack_place(question, &place);
-    TRY(contents_check(path, &place, &found));
+    TRY(contents_check(path, unpack_u64(question), &found));
     TRY(pack_u64(answer, found.known));
     TRY(pack_u64(answer, found.bad));
     TRY(pack_text(answer, found.words.data));
@@ -364,7 +360,7 @@ status_t contents_compare(const char *path, const struct product_place *place,
     char *words = NULL;
     *out = (struct contents_found){0};
     TRY(pack_text(&question, path));
-    TRY(product_pack_place(place, &question));
+    TRY(pack_u64(&question, place->data_offset));
     TRY(apart_do(&contents_compare_task, &question, &answer));
     struct unpack in = {.data = answer.data, .length = answer.length};
     out->known = unpack_u64(&in);

@@ -182,13 +182,13 @@ static status_t dedispersed_read_delays(hid_t file, const char *path, struct ded
     status_t st = STATUS_OK;
     static const char name[] = "provenance/delays";
     struct h5_dataset delays = {0};
-    size_t count = to->ndms * to->nchannels;
+    to->ndelays = to->ndms * to->nchannels;
     TRY(h5_dataset_open(file, path, name, &delays));
-    REQUIRE(delays.count == count, STATUS_DATA,
+    REQUIRE(delays.count == to->ndelays, STATUS_DATA,
             "%s: its delays are not those of %zu DMs and %zu channels", path, to->ndms,
             to->nchannels);
-    TRY(memory_zeroed(count, sizeof *to->delays, "delays", &to->delays));
-    TRY(h5_dataset_read(&delays, path, name, H5T_NATIVE_UINT32, count, to->delays));
+    TRY(memory_zeroed(to->ndelays, sizeof *to->delays, "delays", &to->delays));
+    TRY(h5_dataset_read(&delays, path, name, H5T_NATIVE_UINT32, to->ndelays, to->delays));
 out:
     h5_dataset_close(&delays);
     return st;
@@ -216,6 +216,7 @@ static status_t dedispersed_inspect(hid_t file, struct product *product)
     TRY(dedispersed_read_delays(file, path, to));
     product->integrate = 1;
     product->series = to;
+    product->nseries = 1;
     to = NULL;
 out:
     h5_close(group);
@@ -223,46 +224,24 @@ out:
     return st;
 }
 
+/* Delays, as they lie. */
+static const struct pack_field delay_field[] = {{.kind = PACK_BYTES, .bytes = sizeof(uint32_t)}};
+static const struct pack_type delay_type = PACK_TYPE(uint32_t, delay_field);
+
 #define FIELD(name) PACK_FIELD(struct dedispersed, name)
 static const struct pack_field dedispersed_fields[] = {
     FIELD(ndms),
     FIELD(nchannels),
+    FIELD(ndelays),
     FIELD(filterbank),
     FIELD(mode),
     FIELD(edges),
     FIELD(constant),
     FIELD(reference_hz),
     PACK_COUNTED(struct dedispersed, dms, ndms, &pack_numbers),
-    PACK_COUNTED(struct dedispersed, freq_hz, nchannels, &pack_numbers)};
-enum { FIELDS = sizeof dedispersed_fields / sizeof *dedispersed_fields };
-
-status_t dedispersed_pack(const struct dedispersed *from, struct text *out)
-{
-    status_t st = STATUS_OK;
-    size_t ndelays = from->ndms * from->nchannels;
-    TRY(pack_fields(out, from, dedispersed_fields, FIELDS));
-    TRY(pack_u64(out, ndelays));
-    TRY(text_add_bytes(out, (const char *)from->delays, ndelays * sizeof *from->delays));
-out:
-    return st;
-}
-
-status_t dedispersed_unpack(struct unpack *in, struct dedispersed **out)
-{
-    status_t st = STATUS_OK;
-    struct dedispersed *to = NULL;
-    TRY(memory_zeroed(1, sizeof *to, "a product", &to));
-    unpack_fields(in, to, dedispersed_fields, FIELDS);
-    size_t count = unpack_count(in, sizeof *to->delays);
-    TRY(memory_zeroed(count, sizeof *to->delays, "delays", &to->delays));
-    unpack_bytes(in, to->delays, count * sizeof *to->delays);
-    TRY(unpack_check(in, "a product"));
-    *out = to;
-    to = NULL;
-out:
-    dedispersed_destroy(to);
-    return st;
-}
+    PACK_COUNTED(struct dedispersed, freq_hz, nchannels, &pack_numbers),
+    PACK_COUNTED(struct dedispersed, delays, ndelays, &delay_type)};
+const struct pack_type dedispersed_type = PACK_TYPE(struct dedispersed, dedispersed_fields);
 
 extern const struct kind dedispersed_kind;
 const struct kind dedispersed_kind = {.rows = "dedispersed",

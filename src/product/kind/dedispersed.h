@@ -27,7 +27,8 @@ struct dedispersed {
     double *dms; /* [ndms] */
     size_t ndms;
     uint32_t *delays; /* [ndms][nchannels] */
-    double *freq_hz;  /* [nchannels] */
+    size_t ndelays;
+    double *freq_hz; /* [nchannels] */
     size_t nchannels;
     char *filterbank; /* the input's path */
     char *mode, *edges;
@@ -36,8 +37,7 @@ struct dedispersed {
 
 void dedispersed_destroy(struct dedispersed *dedispersed);
 
-/* For product_open(), which asks apart (io/apart/apart.h). Fail with DEVICE, or with DATA. */
-status_t dedispersed_pack(const struct dedispersed *from, struct text *out);
-status_t dedispersed_unpack(struct unpack *in, struct dedispersed **out);
+/* For product_open(), which asks apart (io/apart/apart.h). */
+extern const struct pack_type dedispersed_type;
 
 #endif
