@@ -181,10 +181,10 @@ figures: deps
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/tools/figures $(FIGURES) $(CURDIR)/$(BUILD)/voltmill
 
-## lint: the arrows between the rooms, the layout of the code, static checks
+## lint: the arrows between the rooms (of the built program's calls, too), headings, the layout of the code, static checks
 .PHONY: lint
-lint:
-	$(Q)tests/tools/lint-arrows
+lint: all
+	$(Q)tests/tools/lint-arrows $(BUILD)
 	$(Q)tests/tools/lint-layout
 
 ## man: write the options of all commands, as the program has them, into docs/voltmill.1
@@ -217,4 +217,4 @@ clean:
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST) | awk -F': ' '{ printf "  %-15s %s\n", $$1, $$2 }'
 
--include $(OBJECTS:.o=.d) $(BUILD)/src/main.d $(wildcard $(BUILD)/tests/unit/*.d $(BUILD)/tests/fuzz/*.d)
+-include $(OBJECTS:.o=.d) $(BUILD)/src/main.d $(wildcard $(BUILD)/tests/*/*.d)
