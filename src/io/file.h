@@ -17,7 +17,7 @@ status_t file_journal_name(const char *path, char **out);
  * file_exists() does. */
 status_t file_check_new(const char *path, int force);
 
-/* Whether something has this name, were it a link that leads nowhere. Fails with DATA when nobody
+/* Whether something has this name, even a link that leads nowhere. Fails with DATA when nobody
  * can tell: a name that cannot be looked up is no free one. */
 status_t file_exists(const char *path, int *out);
 

@@ -9,6 +9,7 @@
 #include "archive/storage/stored.h"
 #include "base/memory.h"
 #include "io/apart/apart.h"
+#include "io/hdf5/h5_dataset.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -38,15 +39,20 @@ uint64_t fbh5_row_bytes(const struct fbh5 *fbh5)
     return (uint64_t)fbh5->nifs * fbh5->nchannels * fbh5->sample_bytes;
 }
 
-/* Bytes of a stored number of one of the three kinds; whether it is this machine's, too. */
-static status_t fbh5_read_type(hid_t data, struct fbh5 *fbh5, int *is_native)
+hid_t fbh5_memory_type(const struct fbh5 *fbh5)
+{
+    return fbh5->sample_bytes == 1   ? H5T_NATIVE_UINT8
+           : fbh5->sample_bytes == 2 ? H5T_NATIVE_UINT16
+                                     : H5T_NATIVE_FLOAT;
+}
+
+/* The three kinds of stored numbers. */
+static status_t fbh5_read_type(const struct h5_dataset *data, struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
-    hid_t type = H5Dget_type(data);
-    H5_TRY(type, "%s: the type of /data cannot be read", fbh5->path);
-    H5T_class_t class = H5Tget_class(type);
-    size_t bytes = H5Tget_size(type);
-    int is_unsigned = class == H5T_INTEGER && H5Tget_sign(type) == H5T_SGN_NONE;
+    H5T_class_t class = H5Tget_class(data->type);
+    size_t bytes = H5Tget_size(data->type);
+    int is_unsigned = class == H5T_INTEGER && H5Tget_sign(data->type) == H5T_SGN_NONE;
     REQUIRE((class == H5T_FLOAT && bytes == 4) || (is_unsigned && (bytes == 1 || bytes == 2)),
             STATUS_DATA, "%s: its samples are %zu-bit %s, expected uint8, uint16 or float32",
             fbh5->path, 8 * bytes,
@@ -54,26 +60,18 @@ static status_t fbh5_read_type(hid_t data, struct fbh5 *fbh5, int *is_native)
             : class == H5T_INTEGER ? (is_unsigned ? "unsigned integers" : "signed integers")
                                    : "values of another kind");
     fbh5->sample_bytes = (uint32_t)bytes;
-    hid_t native = bytes == 1   ? H5T_NATIVE_UINT8
-                   : bytes == 2 ? H5T_NATIVE_UINT16
-                                : H5T_NATIVE_FLOAT;
-    *is_native = H5Tequal(type, native) > 0;
 out:
-    h5_close(type);
     return st;
 }
 
-static status_t fbh5_read_shape(hid_t data, struct fbh5 *fbh5)
+static status_t fbh5_read_shape(const struct h5_dataset *data, struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
-    hsize_t dims[H5S_MAX_RANK] = {0};
+    const hsize_t *dims = data->dims;
     uint64_t samples = 0;
-    hid_t space = H5Dget_space(data);
-    int rank = H5Sget_simple_extent_ndims(space);
-    REQUIRE(rank == 3, STATUS_DATA,
+    REQUIRE(data->rank == 3, STATUS_DATA,
             "%s is no filterbank: /data has %d dimensions, expected [time][if][chan]", fbh5->path,
-            rank);
-    H5Sget_simple_extent_dims(space, dims, NULL);
+            data->rank);
     REQUIRE(dims[0] > 0 && dims[1] > 0 && dims[2] > 0, STATUS_DATA,
             "%s: /data is empty: %llu spectra, %llu ifs, %llu channels", fbh5->path,
             (unsigned long long)dims[0], (unsigned long long)dims[1], (unsigned long long)dims[2]);
@@ -86,10 +84,8 @@ static status_t fbh5_read_shape(hid_t data, struct fbh5 *fbh5)
     fbh5->nifs = (uint32_t)dims[1];
     fbh5->nchannels = (uint32_t)dims[2];
 out:
-    h5_close(space);
     return st;
 }
-
 static status_t fbh5_read_chunks(hid_t plist, struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
@@ -132,7 +128,7 @@ out:
 }
 
 /* Where the rows lie. */
-static status_t fbh5_read_layout(hid_t data, int is_native, struct fbh5 *fbh5)
+static status_t fbh5_read_layout(const struct h5_dataset *data, struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
     struct archive_extent *extents = NULL;
@@ -140,7 +136,7 @@ static status_t fbh5_read_layout(hid_t data, int is_native, struct fbh5 *fbh5)
     struct depot_found found = {.chunk_bytes = 0};
     depot_t *depot = NULL;
     const struct depot_spec spec = {.path = fbh5->path, .name = "data", .found = &fbh5->storage};
-    hid_t plist = H5Dget_create_plist(data);
+    hid_t plist = H5Dget_create_plist(data->id);
     H5_TRY(plist, "%s: /data does not say how it is stored", fbh5->path);
     fbh5->chunk_rows = 1;
     if (H5Pget_layout(plist) == H5D_CHUNKED) {
@@ -150,7 +146,7 @@ static status_t fbh5_read_layout(hid_t data, int is_native, struct fbh5 *fbh5)
     TRY(depot_search(depot, &found));
     TRY(fbh5_find_lost_rows(&found.lost, fbh5));
     depot_take_extents(depot, &extents, &nextents);
-    if (is_native && nextents == 1) {
+    if (nextents == 1 && H5Tequal(data->type, fbh5_memory_type(fbh5)) > 0) {
         fbh5->is_plain = 1;
         fbh5->data_offset = extents[0].file_offset;
         TRY(memory_text(extents[0].path, &fbh5->data_path));
@@ -183,27 +179,31 @@ out:
 static status_t fbh5_describe(hid_t file, struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
-    int is_native = 0;
-    hid_t data = -1;
+    hid_t found = -1;
+    struct h5_dataset data = {0};
     int is_there = 0;
     const struct links_request request = {.file = file, .path = fbh5->path, .name = "data"};
     apart_at("%s: /data", fbh5->path);
     TRY(h5_has(file, fbh5->path, "data", &is_there));
     REQUIRE(is_there, STATUS_DATA, "%s is no filterbank: it %s", fbh5->path, holds_what(file));
-    TRY(links_open(&request, &data, &is_there));
-    REQUIRE(is_there && H5Iget_type(data) == H5I_DATASET, STATUS_DATA,
+    TRY(links_open(&request, &found, &is_there));
+    REQUIRE(is_there && H5Iget_type(found) == H5I_DATASET, STATUS_DATA,
             "%s is no filterbank: its /data leads to no dataset", fbh5->path);
-    TRY(fbh5_read_shape(data, fbh5));
-    TRY(fbh5_read_type(data, fbh5, &is_native));
-    TRY(fbh5_read_layout(data, is_native, fbh5));
-    h5_try_chunks(data, fbh5->path, "/data");
-    TRY(fbh5_read_header(file, data, fbh5));
+    hid_t given = found;
+    found = -1;
+    TRY(h5_dataset_of(given, fbh5->path, &data));
+    TRY(fbh5_read_shape(&data, fbh5));
+    TRY(fbh5_read_type(&data, fbh5));
+    TRY(fbh5_read_layout(&data, fbh5));
+    h5_try_chunks(data.id, fbh5->path, "/data");
+    TRY(fbh5_read_header(file, data.id, fbh5));
     TRY(h5_has(file, fbh5->path, "frequency", &is_there));
     if (fbh5->is_ours && is_there) {
         TRY(stored_require_whole(fbh5->path, "frequency", &fbh5->storage));
     }
 out:
-    h5_close(data);
+    h5_close(found);
+    h5_dataset_close(&data);
     return st;
 }
 

@@ -3,51 +3,34 @@
 #include "archive/fbh5/fbh5_parts.h"
 #include "base/memory.h"
 #include "base/units.h"
+#include "io/hdf5/h5_dataset.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 enum { FREQUENCIES = 1 << 16, MOST_CHANNELS = 1 << 24 };
 
-/* /frequency, if there is one. */
-struct band {
-    hid_t file, dataset, space;
-};
-
-static void fbh5_band_close(struct band *band)
-{
-    h5_close(band->space);
-    h5_close(band->dataset);
-    h5_close(band->file);
-}
-
-/* Gives a dataset < 0 when there is none. */
-static status_t fbh5_band_open(const struct fbh5 *fbh5, struct band *out)
+/* Opens /frequency; leaves it at {0} when there is none that fits. */
+static status_t fbh5_band_open(const struct fbh5 *fbh5, struct h5_dataset *out)
 {
     status_t st = STATUS_OK;
-    struct band band = {-1, -1, -1};
+    hid_t file = -1;
     int is_there = 0;
-    TRY(h5_open_file(fbh5->path, &band.file));
-    TRY(h5_has(band.file, fbh5->path, "frequency", &is_there));
+    TRY(h5_open_file(fbh5->path, &file));
+    TRY(h5_has(file, fbh5->path, "frequency", &is_there));
     if (fbh5->is_ours && is_there) {
-        band.dataset = H5Dopen2(band.file, "frequency", H5P_DEFAULT);
-        H5_TRY(band.dataset, "%s: /frequency cannot be opened", fbh5->path);
-        band.space = H5Dget_space(band.dataset);
-        if (H5Sget_simple_extent_ndims(band.space) != 1 ||
-            H5Sget_simple_extent_npoints(band.space) != (hssize_t)fbh5->nchannels) {
-            h5_close(band.dataset);
-            band.dataset = -1;
+        TRY(h5_dataset_open(file, fbh5->path, "/frequency", out));
+        if (out->rank != 1 || out->count != fbh5->nchannels) {
+            h5_dataset_close(out);
         }
     }
-    *out = band;
-    band = (struct band){-1, -1, -1};
 out:
-    fbh5_band_close(&band);
+    h5_close(file);
     return st;
 }
 
-static status_t fbh5_band_read(const struct band *band, const struct fbh5 *fbh5, uint64_t first,
-                               uint64_t count, double *hertz)
+static status_t fbh5_band_read(const struct h5_dataset *band, const struct fbh5 *fbh5,
+                               uint64_t first, uint64_t count, double *hertz)
 {
     status_t st = STATUS_OK;
     hsize_t start = first;
@@ -55,7 +38,7 @@ static status_t fbh5_band_read(const struct band *band, const struct fbh5 *fbh5,
     hid_t memory = H5Screate_simple(1, &size, NULL);
     H5_TRY(H5Sselect_hyperslab(band->space, H5S_SELECT_SET, &start, NULL, &size, NULL),
            "%s: /frequency cannot be read", fbh5->path);
-    H5_TRY(H5Dread(band->dataset, H5T_NATIVE_DOUBLE, memory, band->space, H5P_DEFAULT, hertz),
+    H5_TRY(H5Dread(band->id, H5T_NATIVE_DOUBLE, memory, band->space, H5P_DEFAULT, hertz),
            "%s: /frequency cannot be read", fbh5->path);
 out:
     h5_close(memory);
@@ -70,18 +53,18 @@ static double fbh5_stated_mhz(const struct fbh5 *fbh5, uint64_t channel)
 status_t fbh5_load_band_here(struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
-    struct band band = {-1, -1, -1};
+    struct h5_dataset band = {0};
     uint32_t nchannels = fbh5->nchannels;
     REQUIRE(nchannels >= 2 && nchannels <= MOST_CHANNELS, STATUS_DATA,
             "%s: %u %s, expected 2 to %d: nothing can be dedispersed", fbh5->path, nchannels,
             units_plural(nchannels, "channel", "channels"), MOST_CHANNELS);
     TRY(memory_zeroed(nchannels, sizeof *fbh5->freq_hz, "frequencies", &fbh5->freq_hz));
     TRY(fbh5_band_open(fbh5, &band));
-    if (band.dataset >= 0) {
+    if (band.id > 0) {
         TRY(fbh5_band_read(&band, fbh5, 0, nchannels, fbh5->freq_hz));
     }
     for (uint32_t c = 0; c < nchannels; c++) {
-        if (band.dataset < 0) {
+        if (band.id <= 0) {
             fbh5->freq_hz[c] = 1e6 * fbh5_stated_mhz(fbh5, c);
         }
         REQUIRE(isfinite(fbh5->freq_hz[c]) && fbh5->freq_hz[c] > 0, STATUS_DATA,
@@ -89,7 +72,7 @@ status_t fbh5_load_band_here(struct fbh5 *fbh5)
                 fbh5->freq_hz[c]);
     }
 out:
-    fbh5_band_close(&band);
+    h5_dataset_close(&band);
     return st;
 }
 
@@ -113,10 +96,10 @@ out:
 status_t fbh5_check_even_here(struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
-    struct band band = {-1, -1, -1};
+    struct h5_dataset band = {0};
     double *hertz = NULL;
     TRY(fbh5_band_open(fbh5, &band));
-    if (fbh5->nchannels < 2 || band.dataset < 0) {
+    if (fbh5->nchannels < 2 || band.id <= 0) {
         goto out;
     }
     TRY(memory_zeroed(FREQUENCIES, sizeof *hertz, "frequencies", &hertz));
@@ -127,6 +110,6 @@ status_t fbh5_check_even_here(struct fbh5 *fbh5)
     }
 out:
     free(hertz);
-    fbh5_band_close(&band);
+    h5_dataset_close(&band);
     return st;
 }

@@ -1,5 +1,5 @@
 /* Rows of a filterbank: plain reads where they lie in one piece, else through HDF5. */
-#include "archive/fbh5/fbh5.h"
+#include "archive/fbh5/fbh5_parts.h"
 #include "archive/storage/stored.h"
 #include "base/memory.h"
 #include "io/file.h"
@@ -19,13 +19,6 @@ struct fbh5_reader {
 static const char *fbh5_data_path(const struct fbh5 *fbh5)
 {
     return fbh5->data_path ? fbh5->data_path : fbh5->path;
-}
-
-static hid_t fbh5_memory_type(const struct fbh5 *fbh5)
-{
-    return fbh5->sample_bytes == 1   ? H5T_NATIVE_UINT8
-           : fbh5->sample_bytes == 2 ? H5T_NATIVE_UINT16
-                                     : H5T_NATIVE_FLOAT;
 }
 
 static status_t fbh5_open_data(fbh5_reader_t *reader)
@@ -91,27 +84,6 @@ out:
     return st;
 }
 
-/* After a read that ended so: a file that is not what it was is another matter than rows that
- * cannot be read. */
-static status_t fbh5_check_file(fbh5_reader_t *reader, status_t was)
-{
-    char *cause = NULL;
-    status_t st = memory_text(report_cause(), &cause);
-    if (was == STATUS_DATA && st == STATUS_OK) {
-        report_clear();
-    }
-    if (st == STATUS_OK) {
-        st = sources_check_open(&reader->fbh5->storage.sources, fbh5_data_path(reader->fbh5),
-                                reader->fd);
-    }
-    if (was != STATUS_OK && st == STATUS_OK) {
-        reader->is_unreadable = was == STATUS_DATA;
-        st = report_fail(was, "%s", cause);
-    }
-    free(cause);
-    return st;
-}
-
 status_t fbh5_read(fbh5_reader_t *reader, const struct fbh5_block *block, void *out)
 {
     status_t st = STATUS_OK;
@@ -126,7 +98,11 @@ status_t fbh5_read(fbh5_reader_t *reader, const struct fbh5_block *block, void *
     if (reader->fd >= 0 && is_whole) {
         st = file_read(reader->fd, fbh5_data_path(fbh5), fbh5->data_offset + block->row * row, out,
                        block->rows * row);
-        TRY(fbh5_check_file(reader, st));
+        const struct sources *sources = &fbh5->storage.sources;
+        TRY(st == STATUS_DATA
+                ? sources_judge(sources, fbh5_data_path(fbh5), reader->fd, &reader->is_unreadable)
+                : st);
+        TRY(sources_check_open(sources, fbh5_data_path(fbh5), reader->fd));
         goto out;
     }
     if (!reader->depot) {

@@ -6,6 +6,7 @@
 #include "archive/storage/stored.h"
 #include "base/memory.h"
 #include "base/units.h"
+#include "io/hdf5/h5_dataset.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -162,34 +163,26 @@ out:
 static status_t native_read_gaps(hid_t file, const char *path, struct archive *archive)
 {
     status_t st = STATUS_OK;
-    hid_t dataset = -1;
-    hid_t space = -1;
-    hsize_t dims[2] = {0, 0};
+    struct h5_dataset gaps = {0};
     int is_there = 0;
     TRY(h5_has(file, path, "gaps", &is_there));
     if (!is_there) {
         goto out;
     }
     TRY(stored_require_whole(path, "gaps", &archive->parts[0].storage));
-    dataset = H5Dopen2(file, "gaps", H5P_DEFAULT);
-    H5_TRY(dataset, "%s: /gaps cannot be opened", path);
-    space = H5Dget_space(dataset);
-    REQUIRE(H5Sget_simple_extent_ndims(space) == 2, STATUS_DATA,
-            "%s: /gaps has %d dimensions, expected [n][2]", path,
-            H5Sget_simple_extent_ndims(space));
-    H5Sget_simple_extent_dims(space, dims, NULL);
-    REQUIRE(dims[1] == 2 && dims[0] < (1u << 26), STATUS_DATA,
-            "%s: /gaps is %llu x %llu, expected [n][2]", path, (unsigned long long)dims[0],
-            (unsigned long long)dims[1]);
-    TRY(memory_zeroed((size_t)dims[0], sizeof *archive->gaps, "gaps", &archive->gaps));
-    archive->ngaps = (size_t)dims[0];
-    if (dims[0] > 0) {
-        H5_TRY(H5Dread(dataset, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, archive->gaps),
-               "%s: /gaps cannot be read", path);
+    TRY(h5_dataset_open(file, path, "/gaps", &gaps));
+    REQUIRE(gaps.rank == 2, STATUS_DATA, "%s: /gaps has %d dimensions, expected [n][2]", path,
+            gaps.rank);
+    REQUIRE(gaps.dims[1] == 2 && gaps.dims[0] < (1u << 26), STATUS_DATA,
+            "%s: /gaps is %llu x %llu, expected [n][2]", path, (unsigned long long)gaps.dims[0],
+            (unsigned long long)gaps.dims[1]);
+    archive->ngaps = (size_t)gaps.dims[0];
+    TRY(memory_zeroed(archive->ngaps, sizeof *archive->gaps, "gaps", &archive->gaps));
+    if (archive->ngaps > 0) {
+        TRY(h5_dataset_read(&gaps, path, "/gaps", H5T_NATIVE_UINT64, gaps.count, archive->gaps));
     }
 out:
-    h5_close(space);
-    h5_close(dataset);
+    h5_dataset_close(&gaps);
     return st;
 }
 

@@ -51,23 +51,6 @@ out:
     return st;
 }
 
-/* Samples could not be read: a file that is not what it was is another matter. */
-static status_t reader_judge_failure(reader_t *reader)
-{
-    char *cause = NULL;
-    status_t st = memory_text(report_cause(), &cause);
-    if (st == STATUS_OK) {
-        report_clear();
-        st = reader_check_file(reader);
-    }
-    if (st == STATUS_OK) {
-        reader->is_unreadable = 1;
-        st = report_fail(STATUS_DATA, "%s", cause);
-    }
-    free(cause);
-    return st;
-}
-
 /* One long read, by several threads: one alone copies slower than a device is fed. */
 static status_t reader_read_long(const reader_t *reader, uint64_t offset, uint64_t bytes, char *out)
 {
@@ -100,7 +83,9 @@ static status_t reader_read_file(reader_t *reader, const struct archive_part *pa
     } else {
         st = file_read(reader->fd, extent->path, offset, out, bytes);
     }
-    TRY(st == STATUS_DATA ? reader_judge_failure(reader) : st);
+    TRY(st == STATUS_DATA ? sources_judge(&part->storage.sources, extent->path, reader->fd,
+                                          &reader->is_unreadable)
+                          : st);
     if (bytes >= LONG_READ) {
         file_expect(reader->fd, offset + bytes, bytes);
     }

@@ -95,6 +95,20 @@ out:
     return st;
 }
 
+status_t sources_judge(const struct sources *sources, const char *path, int fd, int *is_unreadable)
+{
+    status_t st = STATUS_OK;
+    char *cause = NULL;
+    TRY(memory_text(report_cause(), &cause));
+    report_clear();
+    TRY(sources_check_open(sources, path, fd));
+    *is_unreadable = 1;
+    FAIL(STATUS_DATA, "%s", cause);
+out:
+    free(cause);
+    return st;
+}
+
 uint64_t sources_bytes(const struct sources *sources)
 {
     uint64_t bytes = 0;

@@ -35,6 +35,10 @@ status_t sources_check_path(const struct sources *sources, const char *path);
 status_t sources_check_open(const struct sources *sources, const char *path, int fd);
 status_t sources_check(const struct sources *sources);
 
+/* After a read of the open file that failed with DATA: fails so again, with *is_unreadable = 1, or
+ * because the file is not what it was. */
+status_t sources_judge(const struct sources *sources, const char *path, int fd, int *is_unreadable);
+
 /* Bytes of a dataset, in order, that lie in one piece of one file. */
 struct archive_extent {
     char *path;
