@@ -1,6 +1,7 @@
 /* The synthetic sky: the same value in whatever pieces, noise with the moments and tail of a
  * normal law, tones and pulses where theory puts them. Everything is a pure function of the
  * specification, so the statistical limits (five standard errors) are passed for good or not. */
+#include "dsp/noise.h"
 #include "synth/signal.h"
 
 #include <fftw3.h>
@@ -544,6 +545,28 @@ static void test_nothing(void **state)
     signal_destroy(NULL);
 }
 
+/* Random words: the same from any number on, other ones of another seed, and every bit half of the
+ * time (within 6 sigma). */
+static void test_words(void **state)
+{
+    (void)state;
+    enum { COUNT = 1 << 16, FROM = 1000 };
+    static uint64_t all[COUNT];
+    static uint64_t part[COUNT];
+    noise_words(3, 0, COUNT, all);
+    noise_words(3, FROM, COUNT - FROM, part);
+    assert_memory_equal(part, all + FROM, (COUNT - FROM) * sizeof *all);
+    noise_words(4, 0, COUNT, part);
+    assert_memory_not_equal(part, all, 64);
+    for (int bit = 0; bit < 64; bit++) {
+        double ones = 0;
+        for (size_t i = 0; i < COUNT; i++) {
+            ones += (double)(all[i] >> bit & 1);
+        }
+        assert_true(fabs(ones - COUNT / 2.0) < 6 * sqrt(COUNT) / 2);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -552,6 +575,7 @@ int main(void)
         cmocka_unit_test(test_noise_moments),
         cmocka_unit_test(test_noise_histogram),
         cmocka_unit_test(test_noise_independence),
+        cmocka_unit_test(test_words),
         cmocka_unit_test(test_tone_phase),
         cmocka_unit_test(test_tone_band),
         cmocka_unit_test(test_pulsar_fold),
