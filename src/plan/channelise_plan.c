@@ -89,7 +89,7 @@ static status_t plan_make_coefficients(struct channelise_plan *work)
     TRY(prototype_create(&spec, &work->coeff));
     TRY(memory_zeroed(count, sizeof(double), "coefficients", &work->folded));
     memcpy(work->folded, work->coeff, count * sizeof(double));
-    /* Complex: frequency 0 moves to the middle. Real: a reversed band is turned round. */
+    /* Complex: frequency 0 moves to the middle. Real: a band that descends is reversed. */
     if (job->order == ORDER_ASCENDING &&
         (work->archive->is_complex || work->archive->sideband < 0)) {
         prototype_fold_shift(work->folded, job->taps, (uint32_t)work->samples_per_spectrum);

@@ -1,7 +1,7 @@
 /* Works a dedispersion out: ifs, mask, DMs, delays, outputs; and the filterbank that is still to
  * come. */
+#include "plan/dedisperse_plan.h"
 #include "base/memory.h"
-#include "plan/dedisperse_plan_parts.h"
 #include "product/kind/bank.h"
 
 #include <inttypes.h>

@@ -93,4 +93,12 @@ uint64_t dedisperse_plan_bounce(const struct dedisperse_plan *dedispersion);
 /* Sets of buffers. */
 uint32_t dedisperse_plan_slots(enum backend_kind backend);
 
+/* ---- For the plan's own files ---- */
+
+/* Looks through the delays of every DM, once. Fails with DEVICE. */
+status_t dm_ranges_create(struct dedisperse_plan *dedispersion);
+
+/* Settles chunks, blocks and memory. Fails with USAGE. */
+status_t dedisperse_plan_cut(struct dedisperse_plan *dedispersion, const struct chunking *begun);
+
 #endif

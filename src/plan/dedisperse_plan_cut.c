@@ -15,7 +15,7 @@
  * of the number of ranks. */
 #include "base/memory.h"
 #include "plan/budget.h"
-#include "plan/dedisperse_plan_parts.h"
+#include "plan/dedisperse_plan.h"
 #include "product/spans.h"
 
 enum {
@@ -30,7 +30,7 @@ enum {
     CHUNK_COST = 1 << 26    /* to give one out, to begin and to vouch for it: some milliseconds */
 };
 
-/* A way to cut: DMs of a chunk, outputs of a chunk and of a block. */
+/* A cut: DMs of a chunk, outputs of a chunk and of a block. */
 struct cut {
     uint32_t dms;
     uint32_t span;  /* of the delays in a group, the largest */
@@ -140,7 +140,7 @@ static double cut_cost_of(const struct dedisperse_plan *d, const struct cut *cut
     return work * (1 + IDLE_CHUNKS / chunks);
 }
 
-/* Completes a way to cut of which DMs, spans and outputs are settled. Blocks of a chunk are of one
+/* Completes a cut whose DMs, spans and outputs are settled. Blocks of a chunk are of one
  * length. */
 static void cut_settle(const struct dedisperse_plan *d, struct cut *cut, uint64_t budget)
 {

@@ -1,6 +1,6 @@
 /* Groups of DMs: what a stage knows of the delays. */
 #include "base/memory.h"
-#include "plan/dedisperse_plan_parts.h"
+#include "plan/dedisperse_plan.h"
 
 #include <math.h>
 #include <stdlib.h>

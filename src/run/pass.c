@@ -200,7 +200,7 @@ static status_t pass_begin_limit(const struct pass *pass, const char *what,
     int length;
     MPI_Get_processor_name(host, &length);
     display_format(message, sizeof message,
-                   "%s: could not be %s and made to last within %g s (rank %d on %s): the same "
+                   "%s: could not be %s and synced within %g s (rank %d on %s): the same "
                    "command goes on",
                    pass->making.items[0].file, what, pass->patience, pass->rank, host);
     TRY(liveness_watchdog_begin(pass->patience, message, out));

@@ -250,7 +250,7 @@ out:
     return st;
 }
 
-/* With --force, what is not of this job is in nobody's way. */
+/* With --force, what is not of this job may be replaced. */
 static status_t resume_check_forced(const struct job *job, const struct output_spec *products,
                                     struct resume *skip)
 {

@@ -17,7 +17,7 @@ struct tune_budget;
 struct run_times {
     double total;  /* from the call to the products' final names */
     double before; /* until the first chunk: plan, files, devices; what `before` took not counted */
-    double after;  /* from the end of the last chunk: products made to last, and named */
+    double after;  /* from the end of the last chunk: products synced, and named */
     double read, compute, write;
     double samples; /* of all streams together */
     double in_bytes, out_bytes;

@@ -10,7 +10,7 @@
 status_t batch_name(const char *path, struct text *name);
 
 /* Rank 0, before anything is made: no file that the job of one observation makes, under its final
- * name or another, is that of another one, whatever way leads to it, nor an observation itself or
+ * name or another, is that of another one, whatever path leads to it, nor an observation itself or
  * what leads to a sample of one. Observations are opened for that if any such file is there.
  * Fails with USAGE, naming both observations and the file; as batch_name(); with DATA: the job
  * cannot be read. Mistakes in a job wait for its run. */
