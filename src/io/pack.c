@@ -104,12 +104,35 @@ static uint64_t pack_count_of(const struct pack_field *field, const void *from)
     return field->bytes == sizeof(uint32_t) ? *(const uint32_t *)count : *(const uint64_t *)count;
 }
 
+/* So many bytes at least does an item take. */
+static size_t pack_least(const struct pack_type *type)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < type->nfields; i++) {
+        const struct pack_field *field = &type->fields[i];
+        bytes += field->kind == PACK_BYTES ? field->bytes : sizeof(uint64_t);
+    }
+    return bytes;
+}
+
+/* Whether items are one plain value each: a list of millions of numbers is copied in one piece. */
+static int pack_is_plain(const struct pack_type *type)
+{
+    enum pack_kind kind = type->fields[0].kind;
+    return type->nfields == 1 && pack_least(type) == type->size &&
+           (kind == PACK_BYTES || kind == PACK_U64 || kind == PACK_I64 || kind == PACK_F64);
+}
+
 static status_t pack_list(struct text *out, const struct pack_field *field, const void *from)
 {
     status_t st = STATUS_OK;
     const char *items = *(char *const *)((const char *)from + field->offset);
     uint64_t count = items ? pack_count_of(field, from) : 0;
     TRY(pack_u64(out, count));
+    if (count > 0 && pack_is_plain(field->item)) {
+        TRY(text_add_bytes(out, items, count * field->item->size));
+        count = 0;
+    }
     for (uint64_t i = 0; i < count; i++) {
         TRY(pack_struct(out, items + i * field->item->size, field->item));
     }
@@ -154,20 +177,9 @@ status_t pack_struct(struct text *out, const void *from, const struct pack_type 
     return pack_fields(out, from, type->fields, type->nfields);
 }
 
-/* So many bytes at least does an item take. */
-static size_t unpack_least(const struct pack_type *type)
-{
-    size_t bytes = 0;
-    for (size_t i = 0; i < type->nfields; i++) {
-        const struct pack_field *field = &type->fields[i];
-        bytes += field->kind == PACK_BYTES ? field->bytes : sizeof(uint64_t);
-    }
-    return bytes;
-}
-
 static void unpack_list(struct unpack *in, void *to, const struct pack_field *field)
 {
-    size_t count = unpack_count(in, unpack_least(field->item));
+    size_t count = unpack_count(in, pack_least(field->item));
     int is_counted = field->kind == PACK_LIST_COUNTED;
     if ((is_counted && count == 0) || in->failed) {
         return;
@@ -188,6 +200,10 @@ static void unpack_list(struct unpack *in, void *to, const struct pack_field *fi
         uint64_t wide = count;
         memcpy((char *)to + field->count_offset,
                field->bytes == sizeof narrow ? (void *)&narrow : &wide, field->bytes);
+    }
+    if (pack_is_plain(field->item)) {
+        unpack_bytes(in, items, count * field->item->size);
+        count = 0;
     }
     for (size_t i = 0; i < count && !in->failed; i++) {
         unpack_struct(in, items + i * field->item->size, field->item);

@@ -200,7 +200,8 @@ int product_is_ours(const char *path)
     return apart_is_true(&product_is_ours_task, path);
 }
 
-static status_t inspect_read(const char *path, struct product **out)
+/* With `is_place_all`, only the kind and the place: all else may be large. */
+static status_t inspect_read(const char *path, int is_place_all, struct product **out)
 {
     status_t st = STATUS_OK;
     hid_t file = -1;
@@ -214,10 +215,14 @@ static status_t inspect_read(const char *path, struct product **out)
         goto out;
     }
     TRY(memory_text(path, &product->path));
-    TRY(inspect_read_root(file, product));
-    TRY(inspect_read_provenance(file, product));
+    if (!is_place_all) {
+        TRY(inspect_read_root(file, product));
+        TRY(inspect_read_provenance(file, product));
+    }
     TRY(inspect_read_place(file, product));
-    TRY(kind_of(product->kind)->inspect(file, product));
+    if (!is_place_all) {
+        TRY(kind_of(product->kind)->inspect(file, product));
+    }
     *out = product;
     product = NULL;
 out:
@@ -262,8 +267,9 @@ static status_t inspect_answer_product(struct unpack *question, struct text *ans
     status_t st = STATUS_OK;
     struct product *product = NULL;
     char *path = NULL;
+    int is_place_all = unpack_u64(question) != 0;
     TRY(apart_path(question, &path));
-    TRY(inspect_read(path, &product));
+    TRY(inspect_read(path, is_place_all, &product));
     if (product) {
         TRY(pack_fields(answer, product, inspect_fields, FIELDS));
     }
@@ -275,13 +281,16 @@ out:
 
 const struct apart_task product_open_task = {"product", inspect_answer_product};
 
-status_t product_open(const char *path, struct product **out)
+static status_t inspect_ask(const char *path, int is_place_all, struct product **out)
 {
     status_t st = STATUS_OK;
+    struct text question = {0};
     struct text answer = {0};
     struct product *product = NULL;
     *out = NULL;
-    TRY(apart_do_path(&product_open_task, path, &answer));
+    TRY(pack_u64(&question, (uint64_t)is_place_all));
+    TRY(pack_text(&question, path));
+    TRY(apart_do(&product_open_task, &question, &answer));
     if (answer.length > 0) {
         struct unpack in = {.data = answer.data, .length = answer.length};
         TRY(memory_zeroed(1, sizeof *product, "a product", &product));
@@ -292,15 +301,21 @@ status_t product_open(const char *path, struct product **out)
     }
 out:
     product_destroy(product);
+    text_free(&question);
     text_free(&answer);
     return st;
+}
+
+status_t product_open(const char *path, struct product **out)
+{
+    return inspect_ask(path, 0, out);
 }
 
 status_t product_find_place(const char *path, struct product_place *out)
 {
     status_t st = STATUS_OK;
     struct product *product = NULL;
-    TRY(product_open(path, &product));
+    TRY(inspect_ask(path, 1, &product));
     REQUIRE(product, STATUS_DATA, "%s is no product of voltmill", path);
     *out = product->place;
 out:

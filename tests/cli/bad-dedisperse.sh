@@ -60,6 +60,10 @@ open("none.h5", "wb")
 open("words.h5", "w").write("no HDF5 at all\n" * 100)
 with h5py.File("group.h5", "w") as file:
     file.create_group("data")
+with h5py.File("dangling.h5", "w") as file:
+    file["data"] = h5py.SoftLink("/nowhere")
+with h5py.File("elsewhere.h5", "w") as file:
+    file["data"] = h5py.ExternalLink("lost.h5", "/data")
 native("volts.h5", noise((4096, 2, 2)))
 native("base.h5", noise((4096, 2, 2)), scales={"freq_hz": np.array([0.0])})
 native("sky.h5", noise((4096, 2, 2)), scales={"freq_hz": np.array([400e6])})
@@ -195,6 +199,8 @@ file "a stump" stump 'stump\.h5'
 file "an empty file" none 'none\.h5'
 file "text" words 'words\.h5 is not an HDF5 file'
 file "/data is a group" group 'group\.h5 is no filterbank: its /data leads to no dataset'
+file "/data leads nowhere" dangling 'dangling\.h5 is no filterbank: its /data leads to no dataset'
+file "/data lies in a lost file" elsewhere 'lost\.h5: No such file'
 file "voltages" volts 'volts\.h5 is no filterbank: it holds voltages'
 file "an unknown filter" filter \
     'filter\.h5: /?data is compressed with the filter 32015 \(nothing\), .* HDF5_PLUGIN_PATH names'

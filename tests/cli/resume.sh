@@ -101,6 +101,14 @@ same "same bytes" "$expected" "$(digest)"
 runs "verify --crc of the product" mpirun -n 2 "$voltmill" verify --crc spectra.h5
 "$voltmill" status spectra.h5 | grep -q '  state  *complete'
 ok $? "status: complete"
+cp spectra.h5 rows.h5
+"$python" -c "
+import h5py
+with h5py.File('rows.h5', 'r+') as file:
+    del file['frequency']"
+"$voltmill" status rows.h5 | grep -q '  state  *complete'
+ok $? "status: reads only where rows lie, and none of the scales, which may be large"
+rm rows.h5
 
 restore
 truncate -s -5 power.h5.journal

@@ -8,7 +8,7 @@
  *
  * A process that never called apart_begin() (the child, tests, fuzz targets) does everything
  * itself, by the same questions and answers. So a module has a function that asks (public) and a
- * worker that answers (static), and the table of all tasks (cli/serve.c) is needed by the child
+ * worker that answers (static), and the table of all tasks (main.c) is needed by the child
  * alone. Main thread only. */
 #ifndef VOLTMILL_IO_APART_APART_H
 #define VOLTMILL_IO_APART_APART_H
