@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "io/identity.h"
+#include "output/journal/product_files.h"
 #include "output/output_spec.h"
 
 #include <mpi.h>
@@ -29,7 +30,11 @@ struct outputs_begun {
     struct channelise_choice choice;
 };
 
-/* Checks (rank 0, or alone) that all products can be made. Fails with USAGE. */
+/* Whether a product has its name, and at most the journal of all of it is left beside it. */
+status_t outputs_is_published(const struct product_files *files, int *out);
+
+/* Checks (rank 0, or alone) that all products can be made, or have only to be concluded. Fails with
+ * USAGE. */
 status_t outputs_check(const struct output_spec *spec, int force);
 
 /* Whether all products have their names already, and nothing is left beside them. */

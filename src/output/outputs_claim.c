@@ -11,13 +11,36 @@
 #include <string.h>
 #include <sys/stat.h>
 
+status_t outputs_is_published(const struct product_files *files, int *out)
+{
+    status_t st = STATUS_OK;
+    enum journal_state state;
+    journal_t *journal = NULL;
+    *out = files->has_path && !files->has_part;
+    if (*out && files->has_journal) {
+        TRY(journal_open(files->journal, &state, &journal));
+        *out = journal && journal->is_complete;
+    }
+out:
+    journal_destroy(journal);
+    return st;
+}
+
 status_t outputs_check(const struct output_spec *spec, int force)
 {
     status_t st = STATUS_OK;
+    struct product_files files = {.path = NULL};
     for (uint32_t i = 0; i < spec->count; i++) {
-        TRY(file_check_new(spec->items[i].file, force));
+        int is_published = 0;
+        TRY(product_files_of(spec->items[i].file, &files));
+        TRY(outputs_is_published(&files, &is_published));
+        /* Of a run that was killed at its very end: the next one takes the journal away. */
+        TRY(is_published && files.has_journal ? STATUS_OK
+                                              : file_check_new(spec->items[i].file, force));
+        product_files_free(&files);
     }
 out:
+    product_files_free(&files);
     return st;
 }
 

@@ -25,6 +25,17 @@ void dedisperse_plan_destroy(struct dedisperse_plan *d)
     }
 }
 
+void dedisperse_plan_end_tables(struct dedisperse_plan *d)
+{
+    struct subbands *steps = &d->steps;
+    uint32_t **tables[] = {&d->delays.table, &steps->inner, &steps->outer,
+                           &steps->first,    &d->least,     &d->most};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        free(*tables[i]);
+        *tables[i] = NULL;
+    }
+}
+
 /* Its place in the job's list, for messages. */
 static unsigned plan_number_of(const struct dedisperse_plan *d)
 {

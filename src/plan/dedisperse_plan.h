@@ -55,6 +55,9 @@ status_t dedisperse_plan_create(const struct job *job, uint32_t number, const st
                                 const struct chunking *begun, struct dedisperse_plan **out);
 void dedisperse_plan_destroy(struct dedisperse_plan *dedispersion);
 
+/* Frees its tables, which may be as large as run.memory: for who only says what will be done. */
+void dedisperse_plan_end_tables(struct dedisperse_plan *dedispersion);
+
 /* The filterbank that a power product of the work will be; *out is for fbh5_destroy(). */
 status_t dedisperse_plan_foresee(const struct channelise_plan *work, uint32_t product,
                                  struct fbh5 **out);

@@ -168,8 +168,9 @@ static status_t pass_check_room(struct channelise_pass *p)
 {
     status_t st = STATUS_OK;
     struct room room = {.count = 0};
-    TRY(pass_measure(&p->pass, &room));
-    TRY(dedisperse_pass_measure(p->later, p->pass.job->ndedisperse, &room));
+    TRY(pass_measure(&p->pass));
+    TRY(pass_add_room(&p->pass, &room));
+    TRY(dedisperse_pass_add_room(p->later, p->pass.job->ndedisperse, &room));
     TRY(room_check(&room));
 out:
     return st;

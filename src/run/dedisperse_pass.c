@@ -108,17 +108,20 @@ status_t dedisperse_pass_foresee(const struct pass *like, const struct resume *s
             out[i].pass.is_complete = skip->all;
             out[i].is_foreseen = !skip->all && (work || like->comm != MPI_COMM_NULL);
             TRY(pass_plan_and_claim_all(&out[i], skip->all ? NULL : work));
+            TRY(pass_measure(&out[i].pass));
+            dedisperse_plan_end_tables(out[i].plan);
         }
     }
 out:
     return st;
 }
 
-status_t dedisperse_pass_measure(struct dedisperse_pass *passes, uint32_t count, struct room *room)
+status_t dedisperse_pass_add_room(const struct dedisperse_pass *passes, uint32_t count,
+                                  struct room *room)
 {
     status_t st = STATUS_OK;
     for (uint32_t i = 0; i < count; i++) {
-        TRY(passes[i].plan ? pass_measure(&passes[i].pass, room) : STATUS_OK);
+        TRY(pass_add_room(&passes[i].pass, room));
     }
 out:
     return st;
@@ -134,7 +137,7 @@ status_t dedisperse_pass_check_all(MPI_Comm comm, const struct job *job,
     pass_begin(&like, comm, job, options);
     if (like.rank == 0) {
         TRY(dedisperse_pass_foresee(&like, skip, NULL, passes));
-        TRY(dedisperse_pass_measure(passes, job->ndedisperse, &room));
+        TRY(dedisperse_pass_add_room(passes, job->ndedisperse, &room));
         TRY(room_check(&room));
     }
 out:

@@ -20,13 +20,15 @@ struct dedisperse_pass {
 
 /* Alone, before the first pass: plans those that are left to do (or all, when nothing is), of what
  * `work` makes or (NULL) of filterbanks that are there, as their passes will: fails as they would.
+ * Measures them, and keeps no tables of delays.
  *
  *   out   [job->ndedisperse], zeroed; for dedisperse_pass_end() in any case */
 status_t dedisperse_pass_foresee(const struct pass *like, const struct resume *skip,
                                  const struct channelise_plan *work, struct dedisperse_pass *out);
 
-/* Measures them as pass_measure(). */
-status_t dedisperse_pass_measure(struct dedisperse_pass *passes, uint32_t count, struct room *room);
+/* Adds what they need as pass_add_room(). */
+status_t dedisperse_pass_add_room(const struct dedisperse_pass *passes, uint32_t count,
+                                  struct room *room);
 
 /* Before the first pass, when the filterbanks of all that are left are there: whether they can be
  * done, and have room. Collective. Fails with USAGE, NO_SPACE, DATA. */

@@ -104,13 +104,21 @@ status_t pass_claim_all(struct pass *pass)
                : outputs_claim_all(pass->comm, &pass->making, &claim, &pass->begun, &pass->outputs);
 }
 
-status_t pass_measure(struct pass *pass, struct room *room)
+status_t pass_measure(struct pass *pass)
 {
     status_t st = STATUS_OK;
     for (uint32_t i = 0; i < pass->making.count; i++) {
         TRY(room_measure(&pass->making, i, &pass->bytes[i]));
-        TRY(pass->is_complete ? STATUS_OK
-                              : room_add(room, pass->making.items[i].file, pass->bytes[i]));
+    }
+out:
+    return st;
+}
+
+status_t pass_add_room(const struct pass *pass, struct room *room)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t i = 0; i < pass->making.count && !pass->is_complete; i++) {
+        TRY(room_add(room, pass->making.items[i].file, pass->bytes[i]));
     }
 out:
     return st;

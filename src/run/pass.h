@@ -55,9 +55,10 @@ status_t pass_same_plan_all(const struct pass *pass, status_t st, const struct c
  * Fails as outputs_claim_all(). Collective. */
 status_t pass_claim_all(struct pass *pass);
 
-/* Alone, when pass->making is planned: measures the files, and adds those that are not complete to
- * the room of others. Fails with DATA, USAGE. */
-status_t pass_measure(struct pass *pass, struct room *room);
+/* Alone, when pass->making is planned: measures the files. Then adds those that are not complete to
+ * the room of others. Fail with DATA, USAGE. */
+status_t pass_measure(struct pass *pass);
+status_t pass_add_room(const struct pass *pass, struct room *room);
 
 /* How long it will take, what is done already left out; 0 s: nobody knows. */
 struct rate pass_expect(const struct pass *pass);

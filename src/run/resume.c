@@ -96,22 +96,6 @@ out:
     return st;
 }
 
-/* Whether a product has its name, and at most the journal of all of it is left beside it. */
-static status_t resume_is_published(const struct product_files *files, int *out)
-{
-    status_t st = STATUS_OK;
-    enum journal_state state;
-    journal_t *journal = NULL;
-    *out = files->has_path && !files->has_part;
-    if (*out && files->has_journal) {
-        TRY(journal_open(files->journal, &state, &journal));
-        *out = journal && journal->is_complete;
-    }
-out:
-    journal_destroy(journal);
-    return st;
-}
-
 /* A run that was killed while it took the journals of complete products away has left some of them:
  * takes those, too. */
 static status_t resume_tidy(const struct output_spec *making, int only_looks, int *has_tidied)
@@ -122,7 +106,7 @@ static status_t resume_tidy(const struct output_spec *making, int only_looks, in
     int are_published = 1;
     for (uint32_t i = 0; i < making->count && are_published; i++) {
         TRY(product_files_of(making->items[i].file, &files[i]));
-        TRY(resume_is_published(&files[i], &are_published));
+        TRY(outputs_is_published(&files[i], &are_published));
         left += files[i].has_journal != 0;
     }
     if (!are_published || left == 0 || left == making->count) {

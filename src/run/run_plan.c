@@ -81,11 +81,12 @@ status_t run_plan_create(const struct run_options *options, struct run_plan **ou
     bank->pass.is_complete = left->all;
     if (bank->archive && (!left->channelise || left->all)) {
         TRY(channelise_pass_plan_all(bank));
-        TRY(pass_measure(&bank->pass, &plan->room));
+        TRY(pass_measure(&bank->pass));
+        TRY(pass_add_room(&bank->pass, &plan->room));
     } else {
         TRY(dedisperse_pass_foresee(&bank->pass, left, NULL, plan->series));
     }
-    TRY(dedisperse_pass_measure(plan->series, plan->begun.job->ndedisperse, &plan->room));
+    TRY(dedisperse_pass_add_room(plan->series, plan->begun.job->ndedisperse, &plan->room));
     *out = plan;
     plan = NULL;
 out:

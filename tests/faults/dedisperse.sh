@@ -195,6 +195,17 @@ stopped() {
 stopped "SIGTERM in a dedispersion" series.h5 TERM
 stopped "SIGUSR1 in the last one" other.h5 USR1
 
+# Killed when the second product had its name, and before its journal went.
+{ "${slow[@]}" SHIM_RENAME=2 "$voltmill" run job.yaml >log 2>&1; } 2>/dev/null
+[ -e power.h5 ] && [ ! -e power.h5.journal ] && mv series.h5.part series.h5 && [ -e series.h5.journal ]
+ok $? "killed at the very end of a dedispersion"
+runs "plan" "$voltmill" plan job.yaml
+runs "goes on" "$voltmill" run job.yaml
+same "same bytes" "$expected" "$(digest)"
+[ ! -e series.h5.journal ]
+ok $? "and takes the journal away"
+clear_all
+
 # Rows that are NaN do not keep the others from being dedispersed.
 "$python" - <<'PYTHON'
 import h5py
