@@ -90,7 +90,7 @@ demo: deps
 
 ## test: all tests; one folder or script: make test TESTS=tests/cli/use.sh
 # The slowest folders first: so that no long script is left alone at the end.
-TESTS ?= $(foreach folder,slurm faults clients cli,$(filter-out %/common.py,$(sort $(wildcard tests/$(folder)/*.sh tests/$(folder)/*.py))))
+TESTS ?= $(foreach tests,slurm/*.sh faults/*.sh clients/*.py cli/*.sh,$(filter-out %/common.py,$(sort $(wildcard tests/$(tests)))))
 # As many at once as there are processors, and two scripts more: their ranks often wait.
 PROVE = prove --timer --failures --comments $(if $(V),-v) -e tests/run-test
 UNIT_PROVE = $(PROVE) -j $(shell nproc)

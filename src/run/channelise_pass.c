@@ -94,7 +94,8 @@ static status_t pass_plan_all(struct channelise_pass *p)
     channelise_plan_destroy(p->work); /* first: coefficients may be large */
     p->work = NULL;
     st = channelise_plan_create(job, p->archive, means.backend, means.most_threads, &cut, &p->work);
-    TRY(pass_same_plan_all(&p->pass, st, st == STATUS_OK ? &p->work->chunking : NULL));
+    TRY(agree_all(p->pass.comm, st));
+    TRY(pass_same_plan_all(&p->pass, &p->work->chunking));
     p->work->channelise.threads = means.threads;
     p->work->channelise.choice = choice;
     p->work->channelise.simd = simd;

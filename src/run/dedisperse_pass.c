@@ -54,7 +54,8 @@ static status_t pass_plan_all(struct dedisperse_pass *p)
     p->plan = NULL;
     st = dedisperse_plan_create(job, p->number, p->fbh5, means.backend, means.most_threads,
                                 means.begun, &p->plan);
-    TRY(pass_same_plan_all(&p->pass, st, st == STATUS_OK ? &p->plan->chunking : NULL));
+    TRY(agree_all(p->pass.comm, st));
+    TRY(pass_same_plan_all(&p->pass, &p->plan->chunking));
     p->plan->threads = means.threads;
 out:
     return st;

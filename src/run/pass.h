@@ -47,9 +47,9 @@ struct pass_means {
 /* AUTO is the backend that it was begun with, else what all ranks have. Collective. */
 struct pass_means pass_means_all(const struct pass *pass, enum backend_kind wanted);
 
-/* Ends the planning of `mine`, which went as `st` says on this rank. Chunks go by number, so a rank
+/* Whether all ranks have planned the chunks of `mine`. Chunks go by number, so a rank
  * that cut otherwise would write other rows: never begin then. Fails with USAGE. Collective. */
-status_t pass_same_plan_all(const struct pass *pass, status_t st, const struct chunking *mine);
+status_t pass_same_plan_all(const struct pass *pass, const struct chunking *mine);
 
 /* Claims the products of pass->making, or only looks: pass->begun says what there is to go on with.
  * Fails as outputs_claim_all(). Collective. */

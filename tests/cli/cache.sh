@@ -35,7 +35,7 @@ runs "a folder of one's own" "$voltmill" run job.yaml
 expected=$(data out/out.h5)
 same "it is nobody else's" "700" "$(stat -c %a mine)"
 same "and what is in it" "600" "$(stat -c %a mine/* | sort -u)"
-entry=$(ls mine)
+entry=$(cd mine && ls fftw-*)
 
 mkdir -m 777 open
 export VOLTMILL_CACHE=$work/open
@@ -45,7 +45,7 @@ same "nothing was put there" "" "$(ls open)"
 chmod go-w open
 rm -f out/*
 runs "mended" "$voltmill" run --force job.yaml
-same "it is used" "$entry" "$(ls open)"
+same "it is used" "$entry" "$(cd open && ls fftw-*)"
 chmod 664 "open/$entry"
 grinds "an entry that others may write" "not taken from the cache: $work/open/$entry can be written by others" env
 same "another one takes its place" "600" "$(stat -c %a "open/$entry")"

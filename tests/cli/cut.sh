@@ -63,10 +63,13 @@ planned lofar 6 8 64 --set run.memory=8GiB
 planned lofar 1.3 32 64 --set dedisperse.dm.count=64
 planned apertif 2 32 64
 
-started=$(date +%s%N)
-runs "a plan of 144 million delays" "$voltmill" plan wide.yaml --set run.memory=8GiB
-[ $((($(date +%s%N) - started) / 1000000)) -lt 6000 ]
-ok $? "is there within 6 s"
+# By the processor's time: others may be at work, too.
+TIMEFORMAT=%U
+spent=$({ time "$voltmill" plan wide.yaml --set run.memory=8GiB >output 2>&1; } 2>&1)
+ok $? "a plan of 144 million delays"
+"$python" -c 'import sys; sys.exit(not float(sys.argv[1]) < 6)' "$spent"
+ok $? "is there after 6 s of work"
+echo "# $spent s"
 
 # What is read: blocks much shorter than their delays read each sample once.
 digest() { sha256sum out.h5; }

@@ -68,10 +68,10 @@ runs "a run takes both" "$voltmill" run --database both.txt dedisperse.yaml
 same "and says so" "1 1" "$(says '^note: filter bank: .* this problem') $(says '^note: dedispersion: .* this problem')"
 
 # Lengths of blocks change no byte, and `plan` knows them: a log that praises one.
-"$voltmill" tune --log log.csv --database blocks.txt dedisperse.yaml >output 2>&1
+"$voltmill" tune --budget 300 --log log.csv --database blocks.txt dedisperse.yaml >output 2>&1
 sed -E 's/^([^,]*,[^,]*,spectra=128),[^,]*,/\1,0.001,/' log.csv >praise.csv
 plain=$(sha256sum power.h5 series.h5)
-"$voltmill" tune --log praise.csv --database short.txt dedisperse.yaml >output 2>&1
+"$voltmill" tune --budget 300 --log praise.csv --database short.txt dedisperse.yaml >output 2>&1
 runs "a run in other blocks" "$voltmill" run --force --database short.txt dedisperse.yaml
 same "says so" 1 "$(says '^note: blocks of 128 spectra, tuned for this problem')"
 grep -v '	spectra=' short.txt >bank.txt

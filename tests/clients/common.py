@@ -106,8 +106,11 @@ def voltmill(*words, ranks=None, threads=None):
     environment = dict(ENVIRONMENT)
     if threads:
         environment["OMP_NUM_THREADS"] = str(threads)
-    done = subprocess.run(command, cwd=SCRATCH, env=environment, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, timeout=120)
+    # MPI programs that begin at the same time trip over each other in one folder.
+    with tempfile.TemporaryDirectory(dir=environment.get("OMPI_MCA_orte_tmpdir_base")) as own:
+        environment["OMPI_MCA_orte_tmpdir_base"] = own
+        done = subprocess.run(command, cwd=SCRATCH, env=environment, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, timeout=120)
     if done.returncode != 0:
         raise Failed(f"exit {done.returncode}: {' '.join(command)}\n{done.stdout.decode()}")
     return done.stdout.decode()
