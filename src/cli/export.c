@@ -100,7 +100,6 @@ static status_t export_check(void *settings)
             "export: --dm and --dms are for --format dat and tim");
     REQUIRE(is_fil || !options_first(s, "bits scale if sum"), STATUS_USAGE,
             "export: --bits, --scale, --if and --sum are for --format fil");
-    REQUIRE(is_fil || has_dms, STATUS_USAGE, "export: which DMs? --dm 475 or --dms 470..480");
     REQUIRE(!options_first(s, "dm") || !options_first(s, "dms"), STATUS_USAGE,
             "export: either --dm or --dms, not both");
     REQUIRE(!s->sum || !options_first(s, "if"), STATUS_USAGE,
@@ -130,6 +129,7 @@ static status_t export_run(void *settings)
                                                .is_tim = strcmp(s->format, "tim") == 0,
                                                .dms = s->dm.values,
                                                .ndms = s->dm.count,
+                                               .has_range = options_first(s, "dms") != NULL,
                                                .first_dm = s->dms[0],
                                                .last_dm = s->dms[1],
                                                .force = s->shared.force};

@@ -1,4 +1,5 @@
 /* voltmill tune */
+#include "base/display.h"
 #include "base/memory.h"
 #include "bench/experiment.h"
 #include "bench/tune_job.h"
@@ -260,13 +261,19 @@ static void tune_tell(const char *what, const struct tune_summary *summary, cons
 static status_t tune_a_job(struct tune_settings *s)
 {
     status_t st = STATUS_OK;
+    char *own = NULL;
     struct job *job = NULL;
     TRY(job_load(s->shared.operand, s->shared.sets.items, s->shared.sets.count, &job));
     TRY(tune_protect(s, job));
     TRY(tune_log_open(s->log_path, &s->tuning.log));
     TRY(tune_options_suit_job(s, job));
     TRY(tune_job(job, &s->tuning, tune_tell));
+    own = s->shared.database ? NULL : store_own();
+    if (s->shared.database || own) {
+        display_print("the database is %s\n", own ? own : s->shared.database);
+    }
 out:
+    free(own);
     job_destroy(job);
     return st;
 }

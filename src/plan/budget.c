@@ -7,6 +7,8 @@
 #include "base/units.h"
 #include "product/spans.h"
 
+#include <stdio.h>
+
 enum {
     PAGE = 4096,            /* chunk borders in products, so that network clients share no page */
     BOUNCE_BYTES = 4 << 20, /* of a reader that needs parts of time steps */
@@ -177,14 +179,17 @@ static status_t budget_settle_groups(struct channelise_plan *work, uint64_t budg
     }
     char needed[UNITS_TEXT];
     char given[UNITS_TEXT];
-    char chunks[UNITS_TEXT];
+    char bytes_of_chunks[UNITS_TEXT];
+    char chunks[96] = "";
+    if (budget_hdf5_bytes(work) > 0) {
+        snprintf(chunks, sizeof chunks, " (%s of it to read the dataset's chunks)",
+                 units_bytes(budget_hdf5_bytes(work), bytes_of_chunks));
+    }
     REQUIRE(bytes <= budget, STATUS_USAGE,
-            "%s: run.memory is %s, but %u channels with %u %s need at least %s a rank (%s of it to "
-            "read the dataset's chunks)",
+            "%s: run.memory is %s, but %u channels with %u %s need at least %s a rank%s",
             work->job->path, units_bytes(work->job->memory, given), work->channelise.channels,
             work->channelise.taps, units_plural(work->channelise.taps, "tap", "taps"),
-            units_bytes(bytes + budget_fixed_bytes(work), needed),
-            units_bytes(budget_hdf5_bytes(work), chunks));
+            units_bytes(bytes + budget_fixed_bytes(work), needed), chunks);
     work->chunking.group_streams = group->streams;
 out:
     return st;

@@ -211,7 +211,7 @@ static status_t plan_settle_products(struct channelise_plan *work)
             product_row_bytes(product->spec.kind, archive->nstreams, work->channelise.nchannels);
         uint64_t bytes = 0;
         REQUIRE(product->spec.rows > 0, STATUS_USAGE,
-                "%s: products[%u].integrate is %" PRIu64 ", but there %s only %" PRIu64 " %s",
+                "%s: products.%u.integrate is %" PRIu64 ", but there %s only %" PRIu64 " %s",
                 job->path, i, integrate, units_plural(work->chunking.spectra, "is", "are"),
                 work->chunking.spectra,
                 units_plural(work->chunking.spectra, "spectrum", "spectra"));

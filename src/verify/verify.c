@@ -4,6 +4,7 @@
 
 #include "base/display.h"
 #include "io/file.h"
+#include "output/journal/product_files.h"
 #include "ranks/agree.h"
 #include "verify/verify_parts.h"
 
@@ -51,8 +52,10 @@ static status_t verify_judge(const struct verify *verify, const struct verify_ki
         display_print("%llu of them are NaN by holes in the input: passed over\n",
                       (unsigned long long)verify->passed);
     }
-    display_print("rms error %.3g, worst %.3g of %s (limits %.1g, %.1g)\n", rms, agreement->worst,
-                  kind->unit, agreement_rms_limit, agreement_worst_limit);
+    int agrees = agreement->numbers > 0 && agreement_holds(agreement);
+    display_print("rms error %.3g, worst %.3g of %s (limits %.1g, %.1g)%s\n", rms, agreement->worst,
+                  kind->unit, agreement_rms_limit, agreement_worst_limit,
+                  agrees ? ": agrees with the reference" : "");
     REQUIRE(agreement_holds(agreement), STATUS_DATA,
             "%s is not what the reference makes of %s: rms error %.3g, worst %.3g of %s", path,
             verify->input, rms, agreement->worst, kind->unit);
@@ -66,6 +69,11 @@ static status_t verify_open(struct verify *verify)
     status_t st = STATUS_OK;
     const char *path = verify->options->path;
     struct backend_options none = {0};
+    struct product_files find = {0};
+    TRY(product_files_of(path, &find));
+    REQUIRE(find.has_path || !find.has_part, STATUS_DATA,
+            "%s is not complete, there is only %s: see voltmill status %s, or run the job again",
+            path, find.part, path);
     TRY(product_open(path, &verify->product));
     REQUIRE(verify->product, STATUS_DATA, "%s is no product of voltmill", path);
     TRY(file_open_read(path, &verify->fd));
@@ -74,6 +82,7 @@ static status_t verify_open(struct verify *verify)
     }
     TRY(backend_open(BACKEND_REFERENCE, &none, &verify->backend));
 out:
+    product_files_free(&find);
     return st;
 }
 

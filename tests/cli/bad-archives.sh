@@ -368,6 +368,8 @@ bad "too many streams" 4 \
     streams.h5 "$(foreign time,pol 'domain: real')"
 bad "length 0" 4 'none\.h5: /x holds no samples: its shape is 0 x 2 x 2' none.h5 "$layout"
 bad "no polarisation" 4 'no-pols\.h5: /x holds no samples: its shape is 1024 x 0 x 2' no-pols.h5 "$layout"
+"$voltmill" run job.yaml --set 'products=[{kind: power, file: power.h5}]' >/dev/null 2>&1
+bad "a filterbank" 4 'power\.h5 is a filterbank: it holds powers, but channelise expects voltages: .* dedisperse alone' power.h5
 bad "fewer than T raw spectra" 2 '63 samples hold 3 raw spectra of 16 samples, but 4 taps need at least 4' few.h5 "$layout"
 
 # --- files that do not belong together

@@ -68,7 +68,7 @@ for value in -1 65 nan inf wide; do
 done
 bad "integrate 0" 2 'products\.0\.integrate: is 0, expected a whole number from 1' products.0.integrate=0
 bad "integrate of spectra" 2 'products\.0\.integrate: is 2, but only products of kind power' products.0.integrate=2
-bad "integrate longer than the observation" 2 'integrate is 254, but there are only 253 spectra' \
+bad "integrate longer than the observation" 2 'job\.yaml: products\.0\.integrate is 254, but there are only 253 spectra' \
     'products=[{kind: power, file: out.h5, integrate: 254}]'
 bad "integrate without a common multiple" 2 'no sensible common multiple' \
     'products=[{kind: power, file: out.h5, integrate: 251}, {kind: power, file: o2.h5, integrate: 241},
@@ -87,7 +87,7 @@ done
 import h5py, numpy
 with h5py.File('many.h5', 'w') as file:
     file['x'] = numpy.zeros((2**22, 2), dtype='i1')"
-bad "memory too small" 2 'run\.memory is 64\.00 MiB, but 524288 channels with 4 taps need at least [0-9.]+ MiB a rank' \
+bad "memory too small" 2 'run\.memory is 64\.00 MiB, but 524288 channels with 4 taps need at least [0-9.]+ MiB a rank$' \
     channelise.channels=524288 input.files=many.h5 run.memory=64MiB \
     'input.layout={dataset: /x, axes: "time,reim", sample_rate_hz: 1e6}'
 

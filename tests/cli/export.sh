@@ -116,7 +116,7 @@ fails "8 bits of a sum without a scale" 2 '8 bits do not hold .* in 16' "${fil[@
 fails "a scale for floats" 2 'need none' "${fil[@]}" --bits 32 --scale range float.h5
 fails "--dm of a filterbank" 2 'for --format dat' "${fil[@]}" --dm 5 bank.h5
 fails "--bits of a series" 2 'for --format fil' "${dat[@]}" --bits 8 --dm 2 series.h5
-fails "no DM" 2 'which DMs' "${dat[@]}" series.h5
+fails "no DM" 2 'which DMs of series\.h5\? .*: it holds 3 from 1 to 3' "${dat[@]}" series.h5
 fails "--dm and --dms" 2 'not both' "${dat[@]}" --dm 2 --dms 1..2 series.h5
 for dm in x "" , 1,x 1..2 nan; do fails "--dm '$dm'" 2 'expected (DMs|a DM)' "${dat[@]}" --dm "$dm" series.h5; done
 for dms in 5 2..1 a..b 1..; do fails "--dms $dms" 2 'expected a range' "${dat[@]}" --dms $dms series.h5; done
@@ -125,6 +125,7 @@ fails "DMs that are not there" 2 'any DM from 5 to 9 is not in series.h5' "${dat
 
 # --- what is exported
 fails "a filterbank as series" 4 'is no dedispersed product: it holds /data' "${dat[@]}" --dm 2 bank.h5
+fails "a filterbank as series, whatever the DMs" 4 'is no dedispersed product: it holds /data' "${dat[@]}" bank.h5
 fails "a series as filterbank" 4 'is no filterbank: it holds dedispersed series' "${fil[@]}" series.h5
 fails "spectra" 4 'complex spectra' "${fil[@]}" spectra.h5
 fails "voltages" 4 'voltages' "${fil[@]}" voltages.h5

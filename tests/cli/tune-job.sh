@@ -8,6 +8,7 @@ runs "a job without a database" "$voltmill" run job.yaml
 same "nothing is tuned" 0 "$(says tuned)"
 plain=$(digest)
 runs "its filter bank is tuned" "$voltmill" tune --log log.csv --database one.txt job.yaml
+same "it says where it keeps that" "the database is one.txt" "$(tail -n 1 output)"
 same "the database knows it" 1 "$(grep -c 'filter bank v2, 64 channels, 64 taps, complex 8 bit.*threads	' one.txt)"
 same "and the length of its blocks" 1 "$(grep -c 'blocks of a filter bank, 64 channels, 64 taps, complex 8 bit.*	spectra=' one.txt)"
 

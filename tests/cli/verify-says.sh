@@ -35,6 +35,7 @@ END
 "$voltmill" synth synth.yaml >/dev/null && runs "products" "$voltmill" run job.yaml
 for product in power spectra series; do
     runs "$product verifies" "$voltmill" verify $product.h5
+    same "$product: says so" 1 "$(grep -c '^rms error .*): agrees with the reference$' output)"
     runs "$product verifies on two ranks" mpirun -n 2 "$voltmill" verify --all $product.h5
 done
 
@@ -78,6 +79,10 @@ wrong series "the reference" 'shift("provenance", "reference_hz", 1e6)' 'referen
 wrong series "a DM that is marked" 'f["provenance/holes"][1] = 1' 'row 1 is marked in /provenance/holes, but holds numbers'
 wrong series "one that is NaN, too" 'f["provenance/holes"][1] = 1; f["dedispersed"][1, 50] = np.nan' 'DM 20 is NaN at time 50, as if its input'
 wrong series "missing_samples" 'f["provenance/missing_samples"][()] = 7' 'missing_samples is 7, expected 0'
+
+touch begun.h5.part
+errs 4 'begun\.h5 is not complete, there is only begun\.h5\.part: see voltmill status begun\.h5' "$voltmill" verify begun.h5
+ok $bad "only a .part"
 
 # --- what may differ: where the archive lies
 mkdir moved && mv volts.h5 moved/other.h5 && mv power.h5 moved

@@ -96,6 +96,7 @@ static void what_no_row_knows_is_refused_by_what_it_lacks(void **state)
     /* A filterbank is known, but holds no voltages. */
     make_file(NULL, 1);
     assert_int_equal(formats_open(&input, &archive), STATUS_DATA);
+    assert_non_null(strstr(report_cause(), "file.h5 is a filterbank: it holds powers"));
     report_clear();
     assert_null(archive);
     assert_null(fbh5);

@@ -26,7 +26,11 @@ status_t formats_open(const struct format_input *input, struct archive **out)
     if (input->layout->automatic) {
         TRY(formats_recognise(input->paths[0], &format));
     }
-    if (!format || !format->open) {
+    REQUIRE(!format || format->open, STATUS_DATA,
+            "%s is %s: it holds powers, but channelise expects voltages: a job of input and "
+            "dedisperse alone reads it, see docs/job-file.md",
+            input->paths[0], format->title);
+    if (!format) {
         for (size_t i = 0; i < ROWS; i++) {
             const char * or = expected.length > 0 ? ", nor " : "";
             TRY(rows[i]->open ? text_add(&expected, "%s%s", or, rows[i]->expected) : STATUS_OK);

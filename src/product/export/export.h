@@ -28,7 +28,8 @@ struct export_series_options {
     int is_tim; /* SIGPROC's .tim instead of PRESTO's .dat and .inf */
     const double *dms; /* [ndms]: the nearest that are stored */
     uint32_t ndms;
-    double first_dm, last_dm; /* if ndms = 0: all from first to last */
+    int has_range;
+    double first_dm, last_dm; /* if has_range: all from first to last */
     int force;
 };
 

@@ -119,6 +119,14 @@ static status_t series_choose_dms(struct choice *choice)
     size_t count = (size_t)choice->in->ndms;
     TRY(memory_zeroed(count, 1, "DMs", &taken));
     TRY(memory_zeroed(count, sizeof *choice->dms, "DMs", &choice->dms));
+    if (choice->options->ndms == 0 && !choice->options->has_range) {
+        double least;
+        double most;
+        series_range_of(choice->in, &least, &most);
+        FAIL(STATUS_USAGE,
+             "export: which DMs of %s? --dm 475 or --dms 470..480: it holds %zu from %g to %g",
+             choice->in->path, count, least, most);
+    }
     TRY(choice->options->ndms > 0 ? series_choose_nearest(choice, taken)
                                   : series_choose_range(choice, taken));
     for (uint64_t i = 0; i < choice->in->ndms; i++) {
