@@ -28,7 +28,8 @@ uint32_t crc_part(const void *data, size_t bytes)
 
 uint32_t crc_power(uint64_t bytes)
 {
-    return (uint32_t)crc32_combine_gen((z_off_t)bytes);
+    /* Powers come round again after 2^32 - 1; and zlib never comes back from lengths below 0. */
+    return (uint32_t)crc32_combine_gen((z_off_t)(bytes % UINT32_MAX));
 }
 
 uint32_t crc_times(uint32_t part, uint32_t power)

@@ -40,6 +40,9 @@ static status_t inspect_read_root(hid_t file, struct product *product)
     product->first_time = start.first_time;
     product->has_start = start.is_known;
     product->start = start.utc;
+    TRY(h5_has_attribute(file, path, "start_mjd_day", &found));
+    REQUIRE(!found || start.is_known, STATUS_DATA,
+            "%s: attribute start_second is missing: not a whole product", path);
     TRY(parts_need_f64(file, path, "time_step", &product->time_step));
     TRY(h5_get_text(file, path, "telescope", &product->telescope, &found));
     TRY(h5_get_text(file, path, "source", &product->source, &found));

@@ -108,6 +108,13 @@ with h5py.File('rows.h5', 'r+') as file:
     del file['frequency']"
 "$voltmill" status rows.h5 | grep -q '  state  *complete'
 ok $? "status: reads only where rows lie, and none of the scales, which may be large"
+cp spectra.h5 rows.h5
+"$python" -c "
+import h5py
+with h5py.File('rows.h5', 'r+') as file:
+    file.attrs.pop('start_second', None)
+    file.attrs['start_mjd_day'] = 58000"
+fails "info: half a start is none" 4 'attribute start_second is missing: not a whole product' "$voltmill" info rows.h5
 rm rows.h5
 
 restore
