@@ -1,7 +1,7 @@
 /* voltmill: the table of subcommands, each a file of cli/ with a `cli_NAME` in it; and the table of
  * what child processes do (io/apart/apart.h). */
 #include "archive/open.h"
-#include "cli/options/command.h"
+#include "cli/options/options.h"
 #include "io/apart/launch.h"
 #include "product/check/contents.h"
 #include "product/kind/series.h"

@@ -1,22 +1,16 @@
 /* voltmill plan JOB */
-#include "cli/plan.h"
-
 #include "cli/options/values.h"
 #include "cli/print/plan_job.h"
 
-status_t plan_job(const struct shared *options)
+static status_t plan_run(void *settings)
 {
+    const struct shared *options = settings;
     const struct run_options run = {.path = options->operand,
                                     .sets = options->sets.items,
                                     .nsets = options->sets.count,
                                     .force = options->force,
                                     .restart = options->restart};
     return plan_job_print(&run);
-}
-
-static status_t plan_run(void *settings)
-{
-    return plan_job(settings);
 }
 
 static const struct option_row rows[] = {

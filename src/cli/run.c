@@ -3,7 +3,7 @@
 
 #include "base/units.h"
 #include "cli/options/values.h"
-#include "cli/plan.h"
+#include "cli/print/plan_job.h"
 #include "io/apart/apart.h"
 #include "ranks/stop.h"
 #include "tune/budget.h"
@@ -75,19 +75,19 @@ out:
 static status_t run_run_all(void *settings)
 {
     const struct run_settings *s = settings;
-    if (s->dry_run) {
-        return s->shared.rank == 0 ? plan_job(&s->shared) : STATUS_OK;
-    }
-    struct tune_budget budget = {.seconds = s->budget, .is_stopped = stop_wanted};
     struct run_options run = {.path = s->shared.operand,
                               .sets = s->shared.sets.items,
                               .nsets = s->shared.sets.count,
                               .force = s->shared.force,
-                              .restart = s->shared.restart,
-                              .patience = s->stall,
-                              .database = s->shared.database,
-                              .tune = options_first(s, "tune tune-budget") ? &budget : NULL,
-                              .progress = s->shared.progress};
+                              .restart = s->shared.restart};
+    if (s->dry_run) {
+        return s->shared.rank == 0 ? plan_job_print(&run) : STATUS_OK;
+    }
+    struct tune_budget budget = {.seconds = s->budget, .is_stopped = stop_wanted};
+    run.patience = s->stall;
+    run.database = s->shared.database;
+    run.tune = options_first(s, "tune tune-budget") ? &budget : NULL;
+    run.progress = s->shared.progress;
     return s->each.count ? batch_run_all(MPI_COMM_WORLD, &run, s->each.items[0], s->keep_going)
                          : run_job_all(MPI_COMM_WORLD, &run);
 }

@@ -43,8 +43,8 @@ static int agreement_are_finite(struct agreement *agreement, float found, float 
     return 0;
 }
 
-void agreement_spectrum(struct agreement *agreement, const float *found, const float *expected,
-                        uint64_t channels)
+static void agreement_spectrum(struct agreement *agreement, const float *found,
+                               const float *expected, uint64_t channels)
 {
     double power = 0;
     double most = 0;
@@ -74,8 +74,8 @@ void agreement_spectrum(struct agreement *agreement, const float *found, const f
  * greatest P when a line stays in its channel; when it moves, errors do not add up in one
  * direction, and that is enough. To this comes the rounding of P itself: squares, a sum of up to
  * GRAIN of them in single precision, and the result. */
-void agreement_power(struct agreement *agreement, const float *found, const float *expected,
-                     uint64_t channels, uint64_t integrate)
+static void agreement_power(struct agreement *agreement, const float *found, const float *expected,
+                            uint64_t channels, uint64_t integrate)
 {
     double mean = 0;
     double most = 0;

@@ -19,16 +19,10 @@ struct agreement {
 
 extern const double agreement_rms_limit, agreement_worst_limit;
 
-/* Compare one spectrum. Equal infinities do not differ.
+/* Compares a row of spectra or of power. Equal infinities do not differ.
  *
  *   spectra   float [channels][2]
  *   power     float [channels], each the sum over `integrate` spectra */
-void agreement_spectrum(struct agreement *agreement, const float *found, const float *expected,
-                        uint64_t channels);
-void agreement_power(struct agreement *agreement, const float *found, const float *expected,
-                     uint64_t channels, uint64_t integrate);
-
-/* A row of spectra or of power. */
 void agreement_row(struct agreement *agreement, enum quantity quantity, const float *found,
                    const float *expected, uint64_t channels, uint64_t integrate);
 

@@ -8,11 +8,6 @@
 
 static const char *const staging_names[STAGINGS] = {"direct", "funnel", "copies", "strips"};
 
-const char *staging_name(enum dedisperse_staging staging)
-{
-    return staging_names[staging];
-}
-
 size_t series_bytes(enum series_format format)
 {
     return format == SERIES_U8 ? 1 : format == SERIES_U16 ? 2 : 4;

@@ -22,8 +22,6 @@ enum dedisperse_staging {
     STAGING_STRIPS, /* of the CPU backend alone */
     STAGINGS
 };
-/* "direct", "funnel", "copies", "strips". */
-const char *staging_name(enum dedisperse_staging staging);
 
 /* A configuration of the OpenCL kernel, or of the CPU's loops: plain numbers, so that it can be
  * stored and sent. A group of time_items x dm_items work-items makes time_items * time_out words of

@@ -14,6 +14,7 @@
 
 enum { MOST_LOG = 1 << 28 };
 
+static const char *const state_names[] = {"untried", "ok", "wrong", "failed"};
 static const char head[] = "problem,round,how,ms,spent_s,model_ms,result\n";
 
 struct tune_log {
@@ -23,12 +24,6 @@ struct tune_log {
     struct tune_entry *entries;
     uint32_t count;
 };
-
-const char *tune_state_name(enum tune_state state)
-{
-    static const char *const names[] = {"untried", "ok", "wrong", "failed"};
-    return names[state];
-}
 
 static int log_compare_entries(const void *left, const void *right)
 {
@@ -42,7 +37,7 @@ static int log_compare_entries(const void *left, const void *right)
 static int log_read_state(const char *name, enum tune_state *out)
 {
     for (int i = TUNE_OK; i <= TUNE_FAILED; i++) {
-        if (strcmp(name, tune_state_name((enum tune_state)i)) == 0) {
+        if (strcmp(name, state_names[i]) == 0) {
             *out = (enum tune_state)i;
             return 1;
         }
@@ -191,7 +186,7 @@ status_t tune_log_add(tune_log_t *log, const struct tune_entry *entry)
     if (log->fd >= 0) {
         TRY(text_add(&line, "%s,%u,%s,%.6f,%.4f,%.6f,%s\n", entry->problem, entry->round,
                      entry->words, 1e3 * entry->seconds, entry->spent, 1e3 * entry->cost,
-                     tune_state_name(entry->state)));
+                     state_names[entry->state]));
         TRY(log_append(log, line.data, line.length));
     }
 out:

@@ -6,8 +6,6 @@
 #include "tune/search/space.h"
 
 enum tune_state { TUNE_UNTRIED, TUNE_OK, TUNE_WRONG, TUNE_FAILED };
-/* "untried", "ok", "wrong", "failed". */
-const char *tune_state_name(enum tune_state state);
 
 /* One line. Words and problem have neither commas, quotes nor line ends. */
 struct tune_entry {

@@ -1,14 +1,133 @@
-/* Which command is meant, and the frame in which each runs. */
-#include "cli/options/command.h"
+/* Which command is meant, the frame in which each runs, and help: in lines of at most 100
+ * characters, and as a table for other programs. */
+#include "cli/options/options.h"
 
 #include "base/memory.h"
-#include "cli/options/help.h"
 #include "io/apart/launch.h"
 #include "ranks/agree.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { WIDTH = 100, COLUMN = 23 };
+
+/* Prints words, of which `at` characters of the line are taken; lines begin at `indent`. */
+static void command_help_fill(const char *text, int at, int indent)
+{
+    while (*text) {
+        int length = (int)strcspn(text, " \n");
+        if (at > indent && at + 1 + length > WIDTH) {
+            putchar('\n');
+            at = 0;
+        }
+        at += printf("%*s%.*s", at < indent ? indent - at : at > indent, "", length, text);
+        text += length;
+        if (*text == '\n') {
+            putchar('\n');
+            at = 0;
+        }
+        text += *text != '\0';
+    }
+    putchar('\n');
+}
+
+static void command_help_row(const struct option_row *row)
+{
+    char text[1024];
+    if (!row->name) {
+        printf("\n%s\n", row->help);
+        return;
+    }
+    const char *name = options_name(row);
+    int at = name != row->name ? printf("  -%c, --%s", row->name[0], name) : printf("  --%s", name);
+    at += row->value ? printf(" %s", row->value) : 0;
+    if (at >= COLUMN) {
+        putchar('\n');
+        at = 0;
+    }
+    snprintf(text, sizeof text, row->standard ? "%s (default: %s)" : "%s", row->help,
+             row->standard);
+    command_help_fill(text, at, COLUMN);
+}
+
+/* `voltmill COMMAND --help` */
+static void command_help(const struct command *command)
+{
+    static const struct option_row help = {.name = "help", .help = "prints this"};
+    const char *before = "Usage:";
+    for (const char *line = command->usage; *line;) {
+        int length = (int)strcspn(line, "\n");
+        printf("%-6s voltmill %s %.*s\n", before, command->name, length, line);
+        before = "";
+        line += length + (line[length] == '\n');
+    }
+    if (command->is_parallel) {
+        printf("%-6s mpirun -n N voltmill %s [OPTION]...%s\n", before, command->name,
+               strrchr(command->usage, ' '));
+    }
+    putchar('\n');
+    command_help_fill(command->about, 0, 0);
+    putchar('\n');
+    size_t i = 0;
+    for (; options_row(command, i) && options_row(command, i)->name; i++) {
+        command_help_row(options_row(command, i));
+    }
+    command_help_row(&help);
+    for (; options_row(command, i); i++) {
+        command_help_row(options_row(command, i));
+    }
+    if (command->ending) {
+        putchar('\n');
+        command_help_fill(command->ending, 0, 0);
+    }
+}
+
+/* The list of commands, or of those whose names begin with `group` (may be ""), such as "bench". */
+static void command_help_list(const struct command *const *commands, const char *group)
+{
+    puts("Usage: voltmill COMMAND [OPTION]... FILE\n\n"
+         "Grinds archived telescope voltages into spectra.\n");
+    for (size_t i = 0; commands[i]; i++) {
+        if (strncmp(commands[i]->name, group, strlen(group)) == 0) {
+            printf("  %-17s %s\n", commands[i]->name, commands[i]->summary);
+        }
+    }
+    puts("\nvoltmill COMMAND --help tells more; --version prints the version.");
+}
+
+static const char *command_help_or_none(const char *text)
+{
+    return text && *text ? text : "-";
+}
+
+/* `voltmill --options`, for the makers of the man page and for shells: a line for each command and
+ * each of its options, with tabs between. What is not there is "-".
+ *
+ *   command  NAME  OPERAND  -       ENDS   -             SUMMARY
+ *   option   NAME  OPTION   LETTER  VALUE  ALTERNATIVES  TEXT
+ *   heading  NAME  -        -       -      -             TEXT */
+static void command_help_table(const struct command *const *commands)
+{
+    for (; *commands; commands++) {
+        const struct command *c = *commands;
+        printf("command\t%s\t%s\t-\t%s\t-\t%s\n", c->name, command_help_or_none(c->operand),
+               command_help_or_none(c->ends), c->summary);
+        for (size_t i = 0; options_row(c, i); i++) {
+            const struct option_row *row = options_row(c, i);
+            if (!row->name) {
+                printf("heading\t%s\t-\t-\t-\t-\t%s\n", c->name, row->help);
+                continue;
+            }
+            int has_letter = row->name[1] == ',';
+            int has_choices = row->takes && strchr(row->takes, '|');
+            printf("option\t%s\t--%s\t%c\t%s\t%s\t%s%s%s%s\n", c->name, options_name(row),
+                   has_letter ? row->name[0] : '-', command_help_or_none(row->value),
+                   has_choices ? row->takes : "-", row->help, row->standard ? " (default: " : "",
+                   row->standard ? row->standard : "", row->standard ? ")" : "");
+        }
+    }
+}
 
 /* Begins MPI, whatever has become of this rank so far (st), since all others wait for it; from here
  * on rank 0 speaks for all. Gives STATUS_OK when all ranks are well, else what agree_all() gives.
@@ -34,7 +153,7 @@ static status_t command_run(const struct command *command, int argc, char **argv
         st = command_start_all(st, &settings->rank, &settings->ranks);
     }
     if (is_help && settings->rank == 0) {
-        help_print(command);
+        command_help(command);
     }
     if (st == STATUS_OK && !is_help) {
         st = command->run(settings);
@@ -82,11 +201,11 @@ static status_t command_none(const struct command *const *commands, int argc, ch
     word = *group ? (argc > 2 ? argv[2] : "") : word;
     const char *blank = *group ? " " : "";
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
-        help_print_list(commands, group);
+        command_help_list(commands, group);
     } else if (strcmp(word, "--version") == 0) {
         puts("voltmill " VOLTMILL_VERSION);
     } else if (strcmp(word, "--options") == 0) {
-        help_print_table(commands);
+        command_help_table(commands);
     } else {
         st = *word ? report_fail(STATUS_USAGE, "unknown command %s%s%s; see voltmill %s%s--help",
                                  group, blank, word, group, blank)

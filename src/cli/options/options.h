@@ -91,4 +91,9 @@ void options_free(void *settings);
 /* The first option of a list such as "dms zero group" that was given; NULL: none was. */
 const char *options_first(const void *settings, const char *names);
 
+/* Does what the command line asks for, of a list of commands that ends with NULL: prints help, or
+ * reads a command's options, begins MPI if it is parallel, runs it, and says what went wrong. Gives
+ * the exit status. */
+int command_main(const struct command *const *commands, int argc, char **argv);
+
 #endif

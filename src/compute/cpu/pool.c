@@ -213,11 +213,3 @@ void pool_wait(pool_t *pool, uint64_t number)
     }
     pthread_mutex_unlock(&pool->lock);
 }
-
-uint64_t pool_last(pool_t *pool)
-{
-    pthread_mutex_lock(&pool->lock);
-    uint64_t number = pool->submitted;
-    pthread_mutex_unlock(&pool->lock);
-    return number;
-}

@@ -33,7 +33,5 @@ uint32_t pool_threads(const pool_t *pool);
 uint64_t pool_submit(pool_t *pool, const struct pool_block *block);
 /* Waits until this block and all before it are done. */
 void pool_wait(pool_t *pool, uint64_t number);
-/* The number of the last block given. */
-uint64_t pool_last(pool_t *pool);
 
 #endif

@@ -21,13 +21,13 @@ size_t bank_row_floats(const struct channelise_spec *spec, uint32_t i)
 }
 
 /* A block that does not begin with a dump can finish one more. */
-uint64_t bank_output_bytes(const struct channelise_spec *spec, uint32_t i, uint64_t spectra)
+static uint64_t bank_output_bytes(const struct channelise_spec *spec, uint32_t i, uint64_t spectra)
 {
     return (bank_rows(spec, i, spectra) + 1) * spec->nstreams * bank_row_floats(spec, i) *
            sizeof(float);
 }
 
-uint64_t bank_stream_bytes(const struct channelise_spec *spec, uint64_t spectra)
+static uint64_t bank_stream_bytes(const struct channelise_spec *spec, uint64_t spectra)
 {
     return channelise_inputs(spec, spectra) * channelise_samples(spec) *
            sample_bytes(spec->format, spec->is_complex);
@@ -66,7 +66,8 @@ out:
     return st;
 }
 
-void bank_release(struct bank *bank)
+/* Gives the buffers back; they may be allocated anew. */
+static void bank_release(struct bank *bank)
 {
     for (uint32_t s = 0; s < BANK_SLOTS; s++) {
         struct bank_slot *slot = &bank->slots[s];

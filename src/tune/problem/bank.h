@@ -28,12 +28,10 @@ struct bank {
     uint64_t lent_blocks;
 };
 
-/* Sizes for so many spectra of a spec: rows of output i, floats of one stream's row, bytes of its
- * buffer, of one stream's samples, of all buffers of a slot. */
+/* Sizes for so many spectra of a spec: rows of output i, floats of one stream's row, bytes of all
+ * buffers of a slot. */
 uint64_t bank_rows(const struct channelise_spec *spec, uint32_t i, uint64_t spectra);
 size_t bank_row_floats(const struct channelise_spec *spec, uint32_t i);
-uint64_t bank_output_bytes(const struct channelise_spec *spec, uint32_t i, uint64_t spectra);
-uint64_t bank_stream_bytes(const struct channelise_spec *spec, uint64_t spectra);
 uint64_t bank_slot_bytes(const struct channelise_spec *spec, uint64_t spectra);
 
 /* All fail with DEVICE. */
@@ -41,8 +39,6 @@ uint64_t bank_slot_bytes(const struct channelise_spec *spec, uint64_t spectra);
 status_t bank_lay_out(struct bank *bank);
 /* Buffers of `nslots` slots, the samples not set. */
 status_t bank_allocate(struct bank *bank, uint32_t nslots);
-/* Gives them back, and may be allocated anew. */
-void bank_release(struct bank *bank);
 /* Random samples in all of them. */
 status_t bank_fill(struct bank *bank);
 /* No numbers in all rows: those that nobody writes must show. */

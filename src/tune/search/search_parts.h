@@ -1,5 +1,5 @@
 /* What the files of a search share: search.c is its course, guided.c a method, turns.c settles who
- * wins, attempts.c times, replay.c plays a search again. For nobody else. */
+ * wins, attempts.c times. For nobody else. */
 #ifndef VOLTMILL_TUNE_SEARCH_SEARCH_PARTS_H
 #define VOLTMILL_TUNE_SEARCH_SEARCH_PARTS_H
 
@@ -15,9 +15,7 @@ struct search {
     int is_replay;
 };
 
-/* The search itself, by the options; s->outcome is empty before. */
-status_t search_space(struct search *search);
-/* One of its methods. */
+/* A method. */
 status_t search_guided(struct search *search);
 int search_is_stopped(const struct search *search);
 /* Whether it has timed as many as it may. */

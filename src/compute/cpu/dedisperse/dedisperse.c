@@ -2,7 +2,6 @@
  * threads take tiles of time and DMs, or of time and steps of two-step dedispersion. */
 #include "base/memory.h"
 #include "compute/cpu/cpu.h"
-#include "compute/cpu/dedisperse/dedisperse_shapes.h"
 #include "compute/cpu/dedisperse/tiles.h"
 #include "compute/cpu/dedisperse/transpose.h"
 #include "compute/dedisperse_table.h"

@@ -3,8 +3,14 @@
 #define VOLTMILL_COMPUTE_CPU_DEDISPERSE_TILES_H
 
 #include "compute/cpu/dedisperse/strips.h"
+#include "compute/dedisperse.h"
 
-enum { TILE_DMS = 16, MOST_TILE_DMS = 64 };
+enum {
+    TILE_DMS = 16,
+    MOST_TILE_DMS = 64,
+    CACHE_BYTES = 512 << 10, /* of L2, for the rows of a piece of time */
+    MOST_STRIPS = 64         /* of a piece */
+};
 
 /* Rows of channels or sub-bands and their delays.
  *
@@ -35,5 +41,12 @@ struct tile_scratch {
  *   out   float [ndms][out_stride]   */
 void tiles_sum(const struct tile_rows *in, struct tile_scratch *scratch, uint64_t samples,
                float *out, uint64_t out_stride);
+
+/* How the loops can be cut, strips of a piece of time and DMs of a tile: as compute/dedisperse.h
+ * says. */
+int cpu_dedisperse_fits(backend_t *backend, const struct dedisperse_spec *spec,
+                        const struct dedisperse_shape *shape, double *cost, const char **why);
+status_t cpu_dedisperse_candidates(backend_t *backend, const struct dedisperse_spec *spec,
+                                   struct dedisperse_candidate **out, uint32_t *count);
 
 #endif

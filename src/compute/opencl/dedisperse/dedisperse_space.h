@@ -4,8 +4,8 @@
 
 #include "compute/opencl/dedisperse/dedisperse_shape.h"
 
-/* 1, or 0 and why not. *cost: see dedisperse_cost.h. `known` are the spans of a shape before, or
- * {0}, and become those of this one. */
+/* 1, or 0 and why not. *cost: seconds by a model, for comparison only. `known` are the spans of a
+ * shape before, or {0}, and become those of this one. */
 int dedisperse_space_fits(const struct dedisperse_shape_problem *problem,
                           const struct device_info *device, const struct dedisperse_shape *shape,
                           struct dedisperse_shape_spans *known, double *cost, const char **why);
