@@ -16,14 +16,9 @@ uint32_t crc_of(const void *data, size_t bytes)
 }
 
 /* Libraries invert before and after, which is what keeps a CRC from being linear. */
-uint32_t crc_part_more(uint32_t part, const void *data, size_t bytes)
-{
-    return ~crc_more(~part, data, bytes);
-}
-
 uint32_t crc_part(const void *data, size_t bytes)
 {
-    return crc_part_more(0, data, bytes);
+    return ~crc_more(~UINT32_C(0), data, bytes);
 }
 
 uint32_t crc_power(uint64_t bytes)

@@ -16,9 +16,8 @@
 uint32_t crc_of(const void *data, size_t bytes);
 uint32_t crc_more(uint32_t crc, const void *data, size_t bytes);
 
-/* The linear part of a piece; crc_part_more() goes on from that of the bytes before. */
+/* The linear part of a piece. */
 uint32_t crc_part(const void *data, size_t bytes);
-uint32_t crc_part_more(uint32_t part, const void *data, size_t bytes);
 
 /* x^(8 bytes), and the product of a part and such a power. */
 uint32_t crc_power(uint64_t bytes);

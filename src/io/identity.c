@@ -14,9 +14,12 @@
 
 /* Files by device and inode, size and time. */
 
-static status_t identity_from(const struct stat *info, const char *path, struct identity *out)
+/* Of what a stat() has found that returned `failed`. */
+static status_t identity_from(int failed, const struct stat *info, const char *path,
+                              struct identity *out)
 {
     status_t st = STATUS_OK;
+    REQUIRE(!failed, STATUS_DATA, "%s: %s", path, strerror(errno));
     REQUIRE(S_ISREG(info->st_mode), STATUS_DATA, "%s is not an ordinary file", path);
     *out = (struct identity){.device = (uint64_t)info->st_dev,
                              .inode = (uint64_t)info->st_ino,
@@ -29,33 +32,21 @@ out:
 
 status_t identity_of_path(const char *path, struct identity *out)
 {
-    status_t st = STATUS_OK;
     struct stat info;
-    REQUIRE(stat(path, &info) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
-    TRY(identity_from(&info, path, out));
-out:
-    return st;
+    int failed = stat(path, &info);
+    return identity_from(failed, &info, path, out);
 }
 
 status_t identity_of_open(int fd, const char *path, struct identity *out)
 {
-    status_t st = STATUS_OK;
     struct stat info;
-    REQUIRE(fstat(fd, &info) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
-    TRY(identity_from(&info, path, out));
-out:
-    return st;
+    int failed = fstat(fd, &info);
+    return identity_from(failed, &info, path, out);
 }
 
 int identity_is_same_file(const struct identity *a, const struct identity *b)
 {
     return a->device == b->device && a->inode == b->inode;
-}
-
-int identity_is_unchanged(const struct identity *before, const struct identity *now)
-{
-    return before->inode == now->inode && before->bytes == now->bytes &&
-           before->changed_s == now->changed_s && before->changed_ns == now->changed_ns;
 }
 
 status_t identity_check_same(const char *path, const struct identity *before,
@@ -75,8 +66,8 @@ status_t identity_check(const char *path, const struct identity *before, const s
 {
     status_t st = STATUS_OK;
     TRY(identity_check_same(path, before, now));
-    REQUIRE(identity_is_unchanged(before, now), STATUS_DATA, "%s was written to while this job ran",
-            path);
+    REQUIRE(before->changed_s == now->changed_s && before->changed_ns == now->changed_ns,
+            STATUS_DATA, "%s was written to while this job ran", path);
 out:
     return st;
 }
@@ -128,7 +119,7 @@ status_t identity_sampled_crc(const char *path, uint64_t most, uint64_t *bytes, 
 {
     status_t st = STATUS_OK;
     struct sampled s = {.path = path, .fd = -1};
-    struct identity identity;
+    struct identity identity = {.bytes = 0};
     TRY(identity_of_path(path, &identity)); /* a pipe is never opened */
     TRY(memory_aligned(BUFFER_BYTES, 1, "a piece of a file", &s.buffer));
     TRY(file_open_read(path, &s.fd));

@@ -22,12 +22,9 @@ status_t identity_of_open(int fd, const char *path, struct identity *out);
 /* Whether both are one file, on one machine. */
 int identity_is_same_file(const struct identity *a, const struct identity *b);
 
-/* Whether the file is still what it was. The number of its device is not looked at: machines that
- * mount one file system may give it different ones. */
-int identity_is_unchanged(const struct identity *before, const struct identity *now);
-
 /* Fail with DATA, naming the file and what differs: unless it is unchanged; unless it is the same
- * file and as long, whenever it was changed last. */
+ * file and as long, whenever it was changed last. The number of its device is not looked at:
+ * machines that mount one file system may give it different ones. */
 status_t identity_check(const char *path, const struct identity *before,
                         const struct identity *now);
 status_t identity_check_same(const char *path, const struct identity *before,

@@ -10,16 +10,6 @@ status_t pack_u64(struct text *out, uint64_t value)
     return text_add_bytes(out, (const char *)&value, sizeof value);
 }
 
-status_t pack_i64(struct text *out, int64_t value)
-{
-    return text_add_bytes(out, (const char *)&value, sizeof value);
-}
-
-status_t pack_f64(struct text *out, double value)
-{
-    return text_add_bytes(out, (const char *)&value, sizeof value);
-}
-
 status_t pack_text(struct text *out, const char *value)
 {
     status_t st = STATUS_OK;
@@ -31,7 +21,7 @@ out:
     return st;
 }
 
-void unpack_bytes(struct unpack *in, void *out, size_t bytes)
+static void unpack_bytes(struct unpack *in, void *out, size_t bytes)
 {
     memset(out, 0, bytes);
     if (in->failed || in->length - in->at < bytes) {
@@ -45,20 +35,6 @@ void unpack_bytes(struct unpack *in, void *out, size_t bytes)
 uint64_t unpack_u64(struct unpack *in)
 {
     uint64_t value;
-    unpack_bytes(in, &value, sizeof value);
-    return value;
-}
-
-int64_t unpack_i64(struct unpack *in)
-{
-    int64_t value;
-    unpack_bytes(in, &value, sizeof value);
-    return value;
-}
-
-double unpack_f64(struct unpack *in)
-{
-    double value;
     unpack_bytes(in, &value, sizeof value);
     return value;
 }
@@ -81,7 +57,9 @@ char *unpack_text(struct unpack *in)
     return out;
 }
 
-size_t unpack_count(struct unpack *in, size_t size)
+/* A count of things of at least `size` packed bytes each; 0 and failed when they cannot be there.
+ */
+static size_t unpack_count(struct unpack *in, size_t size)
 {
     uint64_t count = unpack_u64(in);
     if (in->failed || count > (in->length - in->at) / size) {
@@ -154,7 +132,7 @@ status_t pack_fields(struct text *out, const void *from, const struct pack_field
             TRY(pack_u64(out, *(const uint32_t *)at));
             break;
         case PACK_I32:
-            TRY(pack_i64(out, *(const int32_t *)at));
+            TRY(pack_u64(out, (uint64_t) * (const int32_t *)at));
             break;
         case PACK_BYTES:
             TRY(text_add_bytes(out, at, fields[i].bytes));
@@ -222,7 +200,7 @@ void unpack_fields(struct unpack *in, void *to, const struct pack_field *fields,
             in->failed |= value > UINT32_MAX;
             *(uint32_t *)at = (uint32_t)value;
         } else if (kind == PACK_I32) {
-            int64_t value = unpack_i64(in);
+            int64_t value = (int64_t)unpack_u64(in);
             in->failed |= value < INT32_MIN || value > INT32_MAX;
             *(int32_t *)at = (int32_t)value;
         } else if (kind == PACK_LIST_OWN || kind == PACK_LIST_COUNTED) {

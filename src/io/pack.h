@@ -18,20 +18,12 @@ struct unpack {
 enum { UNPACK_NO_MEMORY = 2 };
 
 status_t pack_u64(struct text *out, uint64_t value);
-status_t pack_i64(struct text *out, int64_t value);
-status_t pack_f64(struct text *out, double value);
 /* NULL comes back as NULL. */
 status_t pack_text(struct text *out, const char *value);
 
 uint64_t unpack_u64(struct unpack *in);
-int64_t unpack_i64(struct unpack *in);
-double unpack_f64(struct unpack *in);
-void unpack_bytes(struct unpack *in, void *out, size_t bytes);
 /* A new text for free(), or NULL. */
 char *unpack_text(struct unpack *in);
-/* A count of things of at least `size` packed bytes each; 0 and failed when they cannot be there.
- */
-size_t unpack_count(struct unpack *in, size_t size);
 
 /* The fields of a struct as a table, by which they are packed and unpacked in its order: numbers of
  * 32 and 64 bits, enums, doubles and texts; other plain values (arrays, structs without pointers)

@@ -6,7 +6,8 @@
 
 #include <stdlib.h>
 
-status_t output_spec_begin(const struct job *job, uint32_t count, struct output_spec *out)
+/* Room for `count` items. */
+static status_t spec_begin(const struct job *job, uint32_t count, struct output_spec *out)
 {
     status_t st = STATUS_OK;
     *out = (struct output_spec){.job = job};
@@ -27,7 +28,7 @@ status_t output_spec_of_products(const struct job *job, const struct archive *ar
                                  struct output_spec *out)
 {
     status_t st = STATUS_OK;
-    TRY(output_spec_begin(job, job->nproducts, out));
+    TRY(spec_begin(job, job->nproducts, out));
     for (uint32_t i = 0; i < job->nproducts; i++) {
         const struct job_product *product = &job->products[i];
         out->items[i] = (struct output_spec_item){
@@ -64,7 +65,7 @@ status_t output_spec_of_series(const struct job *job, uint32_t number, const cha
 {
     status_t st = STATUS_OK;
     const struct job_dedisperse *what = &job->dedisperse[number];
-    TRY(output_spec_begin(job, 1, out));
+    TRY(spec_begin(job, 1, out));
     out->items[0] = (struct output_spec_item){
         .file = what->file, .text = what->text, .integrate = 1, .has_times_across = 1};
     TRY(inputs_of_filterbank(filterbank, fbh5, &out->inputs));

@@ -34,11 +34,8 @@ struct output_spec {
     uint32_t crc; /* of the coefficients, or delays */
 };
 
-/* Room for `count` items; *out is for output_spec_free() in any case. Fails with DEVICE. */
-status_t output_spec_begin(const struct job *job, uint32_t count, struct output_spec *out);
-void output_spec_free(struct output_spec *spec);
-
-/* The products of a filter bank: as far as job and archive tell; the rest of it. */
+/* The products of a filter bank: as far as job and archive tell; the rest of it. *out is for
+ * output_spec_free() in any case. */
 status_t output_spec_of_products(const struct job *job, const struct archive *archive,
                                  struct output_spec *out);
 void output_spec_plan_products(struct output_spec *spec, const struct channelise_plan *work);
@@ -48,6 +45,7 @@ void output_spec_plan_products(struct output_spec *spec, const struct channelise
 status_t output_spec_of_series(const struct job *job, uint32_t number, const char *filterbank,
                                const struct fbh5 *fbh5, struct output_spec *out);
 void output_spec_plan_series(struct output_spec *spec, const struct dedisperse_plan *plan);
+void output_spec_free(struct output_spec *spec);
 
 /* Makes the file of item i, as product_create() does. `made_of`: inputs_contents(). The plan is
  * known. */

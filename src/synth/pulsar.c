@@ -13,7 +13,7 @@
  *
  * Block b makes samples b hop .. (b + 1) hop - 1 from `late` samples before and `early` samples
  * behind them. Numbers below 0 wrap around modulo 2^64, which noise and pulses take as they are. */
-#include "synth/pulsar.h"
+#include "synth/signal.h"
 
 #include "base/memory.h"
 

@@ -2,8 +2,6 @@
 #include "synth/signal.h"
 
 #include "base/memory.h"
-#include "dsp/noise.h"
-#include "synth/pulsar.h"
 
 #include <math.h>
 #include <stdlib.h>

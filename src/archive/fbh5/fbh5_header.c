@@ -155,20 +155,18 @@ out:
 static status_t fbh5_read_own(hid_t file, struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
-    char *format = NULL;
+    enum product_kind kind = PRODUCT_SPECTRA;
     int found = 0;
-    TRY(h5_find_text(file, fbh5->path, "format", &format, &found));
-    if (!found || strcmp(format, "power") != 0) {
-        goto out;
+    TRY(start_read_kind(file, fbh5->path, &kind, &found));
+    fbh5->is_ours = found && kind == PRODUCT_POWER;
+    if (fbh5->is_ours) {
+        TRY(h5_has_attribute(file, fbh5->path, "source", &found));
     }
-    fbh5->is_ours = 1;
-    TRY(h5_has_attribute(file, fbh5->path, "source", &found));
-    if (fbh5->source && !found) {
+    if (fbh5->is_ours && !found) {
         free(fbh5->source); /* "unknown" */
         fbh5->source = NULL;
     }
 out:
-    free(format);
     return st;
 }
 

@@ -1,9 +1,11 @@
-/* From a description and the dataset in the file to what the samples are and how they lie. */
+/* From a description and the dataset in the file to what the samples are, where they lie, and
+ * whether they can be read without HDF5. */
 #include "archive/format/dataset.h"
 
 #include "archive/format/holds.h"
-#include "archive/format/locate.h"
+#include "archive/lost.h"
 #include "archive/storage/links.h"
+#include "archive/storage/stored.h"
 #include "base/memory.h"
 #include "base/units.h"
 #include "io/apart/apart.h"
@@ -274,6 +276,58 @@ out:
     return st;
 }
 
+/* Whether a number on disk fills its bytes: HDF5 knows integers with fewer bits, or shifted ones,
+ * and floats of other makes than IEEE's. */
+static int dataset_is_plain_number(hid_t type)
+{
+    if (H5Tget_class(type) == H5T_FLOAT) {
+        return H5Tequal(type, H5T_IEEE_F32LE) > 0 || H5Tequal(type, H5T_IEEE_F32BE) > 0;
+    }
+    return H5Tget_precision(type) == 8 * H5Tget_size(type) && H5Tget_offset(type) == 0;
+}
+
+/* Whether an element on disk is just what the reader hands out, byte order aside. */
+static int dataset_is_dense(hid_t dataset, const struct archive *archive)
+{
+    hid_t type = H5Dget_type(dataset);
+    hid_t number = archive->is_compound ? H5Tget_member_type(type, 0) : H5Tcopy(type);
+    int dense = H5Tget_size(type) == archive->element_bytes && dataset_is_plain_number(number);
+    if (dense && archive->is_compound) {
+        dense = H5Tget_member_offset(type, 0) == 0;
+    }
+    h5_close(number);
+    h5_close(type);
+    return dense;
+}
+
+/* Finds where the bytes of the dataset lie in files; part->nextents stays 0 when they must be read
+ * through HDF5. Checks that files are as long as they must be, notes them all in part->storage, and
+ * what nobody has written or can have in part->boxes. */
+static status_t dataset_locate(hid_t dataset, const struct archive *archive,
+                               struct archive_part *part)
+{
+    status_t st = STATUS_OK;
+    depot_t *depot = NULL;
+    struct depot_found found = {.chunk_bytes = 0};
+    const struct depot_spec spec = {.path = part->path,
+                                    .name = archive->dataset,
+                                    .found = &part->storage,
+                                    .along = (int)archive->time_dim};
+    TRY(depot_open(&spec, &depot));
+    TRY(depot_search(depot, &found));
+    TRY(lost_find_boxes(&found.lost, &part->boxes, &part->nboxes));
+    if (dataset_is_dense(dataset, archive)) {
+        depot_take_extents(depot, &part->extents, &part->nextents);
+    }
+    part->chunk_bytes = found.chunk_bytes;
+    part->row_bytes = found.row_bytes;
+    part->file_bytes = sources_bytes(&part->storage.sources);
+out:
+    lost_pieces_free(&found.lost);
+    depot_close(depot);
+    return st;
+}
+
 status_t dataset_describe(hid_t file, const struct job_layout *layout, const char *keys,
                           struct archive *archive)
 {
@@ -289,7 +343,7 @@ status_t dataset_describe(hid_t file, const struct job_layout *layout, const cha
     TRY(dataset_settle_domain(layout, where, archive));
     TRY(dataset_check_missing_value(where, keys, archive));
     part->samples = archive->count[AXIS_TIME];
-    TRY(locate_extents(dataset, archive, part));
+    TRY(dataset_locate(dataset, archive, part));
     h5_try_chunks(dataset, part->path, layout->dataset);
 out:
     h5_close(dataset);

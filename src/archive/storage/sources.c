@@ -61,14 +61,7 @@ const struct archive_source *sources_find(const struct sources *sources, const c
 
 status_t sources_check_path(const struct sources *sources, const char *path)
 {
-    status_t st = STATUS_OK;
-    struct identity now;
-    const struct archive_source *source = sources_find(sources, path);
-    REQUIRE(source, STATUS_DATA, "%s was not there when this job began", path);
-    TRY(identity_of_path(path, &now));
-    TRY(identity_check(path, &source->identity, &now));
-out:
-    return st;
+    return sources_check_open(sources, path, -1);
 }
 
 status_t sources_check_open(const struct sources *sources, const char *path, int fd)
@@ -77,7 +70,7 @@ status_t sources_check_open(const struct sources *sources, const char *path, int
     struct identity now;
     const struct archive_source *source = sources_find(sources, path);
     REQUIRE(source, STATUS_DATA, "%s was not there when this job began", path);
-    TRY(identity_of_open(fd, path, &now));
+    TRY(fd < 0 ? identity_of_path(path, &now) : identity_of_open(fd, path, &now));
     TRY(identity_check(path, &source->identity, &now));
 out:
     return st;
@@ -87,9 +80,7 @@ status_t sources_check(const struct sources *sources)
 {
     status_t st = STATUS_OK;
     for (uint32_t i = 0; i < sources->count; i++) {
-        struct identity now;
-        TRY(identity_of_path(sources->items[i].path, &now));
-        TRY(identity_check(sources->items[i].path, &sources->items[i].identity, &now));
+        TRY(sources_check_path(sources, sources->items[i].path));
     }
 out:
     return st;
@@ -137,16 +128,6 @@ static const struct pack_field lost_range_fields[] = {
 };
 const struct pack_type lost_range_type = PACK_TYPE(struct lost_range, lost_range_fields);
 
-void sources_free(struct sources *sources)
-{
-    for (uint32_t i = 0; i < sources->count; i++) {
-        free(sources->items[i].path);
-        free(sources->items[i].from);
-    }
-    free(sources->items);
-    *sources = (struct sources){NULL, 0};
-}
-
 void extents_free(struct archive_extent *extents, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -157,7 +138,11 @@ void extents_free(struct archive_extent *extents, uint32_t count)
 
 void storage_free(struct storage *storage)
 {
-    sources_free(&storage->sources);
+    for (uint32_t i = 0; i < storage->sources.count; i++) {
+        free(storage->sources.items[i].path);
+        free(storage->sources.items[i].from);
+    }
+    free(storage->sources.items);
     h5_free_texts(storage->absent, storage->nabsent);
     *storage = (struct storage){.absent = NULL};
 }

@@ -68,7 +68,6 @@ void lost_free(struct lost_range *ranges, uint32_t nranges);
 
 uint64_t sources_bytes(const struct sources *sources);
 
-void sources_free(struct sources *sources);
 void storage_free(struct storage *storage);
 
 /* How they are packed (io/pack.h); a struct storage as members of another struct. */

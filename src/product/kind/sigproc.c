@@ -88,13 +88,20 @@ out:
     return st;
 }
 
-static status_t sigproc_put_int(struct text *out, const char *name, int32_t value)
+/* A number, as it lies. */
+static status_t sigproc_put_bytes(struct text *out, const char *name, const void *value,
+                                  size_t bytes)
 {
     status_t st = STATUS_OK;
     TRY(sigproc_put_letters(out, name));
-    TRY(text_add_bytes(out, (const char *)&value, sizeof value));
+    TRY(text_add_bytes(out, value, bytes));
 out:
     return st;
+}
+
+static status_t sigproc_put_int(struct text *out, const char *name, int32_t value)
+{
+    return sigproc_put_bytes(out, name, &value, sizeof value);
 }
 
 static status_t sigproc_put_count(struct text *out, const char *name, uint64_t value)
@@ -109,11 +116,7 @@ out:
 
 static status_t sigproc_put_double(struct text *out, const char *name, double value)
 {
-    status_t st = STATUS_OK;
-    TRY(sigproc_put_letters(out, name));
-    TRY(text_add_bytes(out, (const char *)&value, sizeof value));
-out:
-    return st;
+    return sigproc_put_bytes(out, name, &value, sizeof value);
 }
 
 status_t sigproc_write(const struct sigproc *header, struct text *out)
