@@ -74,9 +74,10 @@ void text_free(struct text *text)
     *text = (struct text){0};
 }
 
-status_t text_read_file(struct text *text, const char *path, size_t limit)
+status_t text_read_file(struct text *text, const char *path, size_t limit, const char *expected)
 {
     status_t st = STATUS_OK;
+    static const unsigned char hdf5[] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1A, '\n'};
     FILE *file = NULL;
     struct stat info;
     /* A named pipe might never say anything. (A shell's <(...) is a link to one, and does.) */
@@ -91,8 +92,11 @@ status_t text_read_file(struct text *text, const char *path, size_t limit)
         if (count == 0) {
             break;
         }
+        int is_hdf5 =
+            text->length == 0 && count >= sizeof hdf5 && !memcmp(block, hdf5, sizeof hdf5);
+        REQUIRE(!is_hdf5, STATUS_USAGE, "%s is an HDF5 file, expected %s", path, expected);
         REQUIRE(text->length + count <= limit, STATUS_DATA,
-                "%s is larger than %zu bytes: not a text file that belongs here", path, limit);
+                "%s is larger than %zu bytes, expected %s", path, limit, expected);
         TRY(text_add_bytes(text, block, count));
     }
     TRY(text_add_bytes(text, "", 0));
@@ -155,6 +159,46 @@ int text_compare_natural(const char *a, const char *b)
     }
     /* The shorter one first; numbers may differ by zeros in front alone. */
     return *left || *right ? (*left ? 1 : -1) : strcmp(a, b);
+}
+
+/* How many characters must be changed, added, dropped or swapped with their neighbour to make `b`
+ * of `a`; large for long texts, which nobody mistypes. */
+static size_t text_distance(const char *a, const char *b)
+{
+    enum { LONGEST = 32 };
+    size_t na = strlen(a);
+    size_t nb = strlen(b);
+    size_t d[LONGEST + 1][LONGEST + 1];
+    if (na > LONGEST || nb > LONGEST) {
+        return LONGEST;
+    }
+    for (size_t i = 0; i <= na; i++) {
+        for (size_t j = 0; j <= nb; j++) {
+            if (i == 0 || j == 0) {
+                d[i][j] = i + j;
+                continue;
+            }
+            size_t least = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+            least = d[i - 1][j] + 1 < least ? d[i - 1][j] + 1 : least;
+            least = d[i][j - 1] + 1 < least ? d[i][j - 1] + 1 : least;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+                least = d[i - 2][j - 2] + 1 < least ? d[i - 2][j - 2] + 1 : least;
+            }
+            d[i][j] = least;
+        }
+    }
+    return d[na][nb];
+}
+
+int text_guess(struct text_guess *guess, const char *word)
+{
+    enum { MOST = 2 };
+    size_t far = text_distance(guess->typed, word);
+    /* At least half of a short word must be right for it to be meant. */
+    int is_near = far <= MOST && 2 * far <= strlen(word) && (!guess->meant || far < guess->far);
+    guess->meant = is_near ? word : guess->meant;
+    guess->far = is_near ? far : guess->far;
+    return is_near;
 }
 
 const char *text_basename(const char *path)

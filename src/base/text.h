@@ -21,9 +21,9 @@ status_t text_add_shown(struct text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void text_free(struct text *text);
 
-/* Reads the whole file at `path` into `text`. Fails with DATA, naming the file; a file larger than
- * `limit` bytes is refused. */
-status_t text_read_file(struct text *text, const char *path, size_t limit);
+/* Reads the whole file at `path` into `text`. Fails with DATA, naming the file; one larger than
+ * `limit` bytes is refused. Fails with USAGE: HDF5, where `expected` ("a job file") should be. */
+status_t text_read_file(struct text *text, const char *path, size_t limit, const char *expected);
 
 /* The line, from 1 on, of the first NUL byte of a text that must have none: what reads it up to its
  * '\0' would never see the rest. 0: it has none. */
@@ -32,6 +32,17 @@ size_t text_line_of_nul(const char *text, size_t length);
 /* Orders texts as people do: runs of digits in them compare as the numbers that they are, "part2"
  * before "part10"; all else by bytes. 0 only for equal texts. */
 int text_compare_natural(const char *a, const char *b);
+
+/* Finds the word that is meant by `typed`. Start from {.typed = ...}. */
+struct text_guess {
+    const char *typed;
+    const char *meant; /* NULL: none so far */
+    size_t far;
+};
+
+/* Takes `word` if it is near enough to be meant, and nearer than those before it; returns whether
+ * it did. */
+int text_guess(struct text_guess *guess, const char *word);
 
 /* The part of `path` behind the last '/'. */
 const char *text_basename(const char *path);

@@ -132,7 +132,7 @@ status_t job_load(const char *path, const char *const *sets, uint32_t nsets, str
 {
     status_t st = STATUS_OK;
     struct text text = {0};
-    TRY(text_read_file(&text, path, YAML_FILE_BYTES));
+    TRY(text_read_file(&text, path, YAML_FILE_BYTES, "a job file (YAML)"));
     TRY(job_parse(path, text.data, text.length, sets, nsets, out));
 out:
     text_free(&text);

@@ -49,7 +49,7 @@ status_t run_begin_all(MPI_Comm comm, const struct run_options *options, struct 
     status_t st = STATUS_OK;
     *out = (struct run_begin){.job = NULL};
     if (agree_rank(comm) == 0) {
-        st = text_read_file(&out->text, options->path, YAML_FILE_BYTES);
+        st = text_read_file(&out->text, options->path, YAML_FILE_BYTES, "a job file (YAML)");
     }
     TRY(share_job_all(comm, st, options->path, &out->text, options->sets, options->nsets,
                       options->each, &out->job, &out->archive));

@@ -199,7 +199,7 @@ static status_t synthesis_prepare_all(struct synthesis *s, const struct synthesi
 {
     status_t st = STATUS_OK;
     if (s->rank == 0) {
-        st = text_read_file(&s->text, options->path, MOST_SPEC_BYTES);
+        st = text_read_file(&s->text, options->path, MOST_SPEC_BYTES, "a specification (YAML)");
     }
     TRY(agree_all(s->comm, st));
     TRY(share_text_all(s->comm, &s->text));

@@ -139,7 +139,7 @@ status_t tune_log_open(const char *path, tune_log_t **out)
         REQUIRE(log->fd >= 0, STATUS_DATA, "%s: cannot be written: %s", path, strerror(errno));
         REQUIRE(fstat(log->fd, &info) == 0 && S_ISREG(info.st_mode), STATUS_DATA,
                 "%s: is no ordinary file", path);
-        TRY(text_read_file(&log->text, path, MOST_LOG));
+        TRY(text_read_file(&log->text, path, MOST_LOG, "a log of tuning"));
         REQUIRE(log->text.length == 0 ||
                     strncmp(log->text.data, head, min_u64(log->text.length, sizeof head - 1)) == 0,
                 STATUS_USAGE, "%s is there, and no log of tuning", path);

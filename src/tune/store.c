@@ -130,7 +130,7 @@ static status_t store_read_file(const char *path, store_t **out, int *error)
     } else if (access(path, R_OK) != 0) {
         *error = errno;
     } else {
-        st = text_read_file(&store->text, path, MOST_STORE);
+        st = text_read_file(&store->text, path, MOST_STORE, "tuned kernels");
         if (st != STATUS_OK) {
             /* It can go away while we look; else what it holds is not known. */
             TRY(report_forgive(st));

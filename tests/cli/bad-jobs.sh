@@ -167,7 +167,7 @@ nul() { # nul NAME COMMAND... FILE: after the last of the file's two lines
     local name=$1
     shift
     printf '# \0\n%s\n' 'run: {threads: 1}' >>"${!#}"
-    fails "a NUL byte in $name" 2 "${!#}:[0-9]*: holds a NUL byte" "$@"
+    fails "a NUL byte in $name" 2 "${!#}:[0-9]*: holds a NUL byte, expected text in YAML" "$@"
 }
 for command in plan run "run --dry-run" "run --each a.h5" "bench run" tune; do
     cp job.yaml nul.yaml
@@ -184,10 +184,12 @@ fails "a job whose key has an end in it" 2 'a key holds a NUL character' \
 nothing_left
 
 fails "a binary job" 2 'binary\.yaml' "$voltmill" run binary.yaml
-fails "an archive for a job" 2 'a\.h5' "$voltmill" run a.h5
+fails "an archive for a job" 2 'a\.h5 is an HDF5 file, expected a job file \(YAML\)' "$voltmill" run a.h5
+fails "a large one" 2 'many\.h5 is an HDF5 file, expected a job file \(YAML\)' "$voltmill" plan many.h5
+fails "an archive for a specification" 2 'a\.h5 is an HDF5 file, expected a specification' "$voltmill" synth a.h5
 same "a binary job prints no binary" 0 "$(grep -c '[^[:print:][:space:]]' stderr)"
 head -c 3000000 /dev/zero | tr '\0' '#' >large.yaml
-fails "a job of 3 MB" 4 'large\.yaml is larger than 1048576 bytes' "$voltmill" run large.yaml
+fails "a job of 3 MB" 4 'large\.yaml is larger than 1048576 bytes, expected a job file \(YAML\)' "$voltmill" run large.yaml
 written() { # written NAME PATTERN: the job on stdin fails with 2
     cat >bad.yaml
     fails "$1" 2 "$2" "$voltmill" plan bad.yaml

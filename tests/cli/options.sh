@@ -70,6 +70,12 @@ fails "half a command" 2 'expected a command behind bench: ppf, dedisperse, run;
 fails "no command of the two words" 2 'unknown command bench walk; see voltmill bench --help' "$voltmill" bench walk
 fails "only its own options" 2 'plan: unknown option --dry-run' "$voltmill" plan --dry-run spec.yaml
 
+fails "a command that is near another" 2 'unknown command runn \(did you mean run\?\); see voltmill --help' "$voltmill" runn
+fails "one of two words" 2 'unknown command bench rnu \(did you mean bench run\?\); see voltmill bench' "$voltmill" bench rnu
+fails "an option that is near another" 2 'run: unknown option --froce \(did you mean --force\?\); see' "$voltmill" run --froce
+fails "one with a value" 2 'unknown option --stal-timeout=2 \(did you mean --stall-timeout\?\)' "$voltmill" run --stal-timeout=2
+same "help without dashes" "$("$voltmill" --help)" "$("$voltmill" help)"
+
 # The man page.
 runs "the man page is what make man makes" diff <("$here/tests/tools/man" "$voltmill" "$here/docs/voltmill.1") "$here/docs/voltmill.1"
 same "every option is in it" "$(grep -c ^option table)" "$(sed -n '/^.SH OPTIONS/,/^.SH EXIT/p' "$here/docs/voltmill.1" | grep -c '^.TP')"

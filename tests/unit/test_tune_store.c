@@ -149,7 +149,7 @@ static void corrupt_files(void **state)
     put("16 DMs", 16, "a", 1e-3);
     put("256 DMs", 256, "b", 2e-3);
     struct text whole = {0};
-    assert_int_equal(text_read_file(&whole, path, 1 << 20), STATUS_OK);
+    assert_int_equal(text_read_file(&whole, path, 1 << 20, "a text"), STATUS_OK);
     for (size_t i = 0; i < 2 * whole.length; i++) {
         FILE *file = fopen(path, "w");
         assert_non_null(file);
@@ -193,7 +193,7 @@ static void many_writers_lose_nothing(void **state)
     for (int i = 0; i < 200; i++) {
         struct text text = {0};
         if (access(path, R_OK) == 0) {
-            assert_int_equal(text_read_file(&text, path, 1 << 20), STATUS_OK);
+            assert_int_equal(text_read_file(&text, path, 1 << 20, "a text"), STATUS_OK);
             assert_int_equal(text.data[text.length - 1], '\n');
         }
         text_free(&text);

@@ -248,6 +248,10 @@ static void no_documents(void **state)
             "of line 2");
     refused("count: @1\n", "t.yaml:1: is no YAML: found character that cannot start any token, "
                            "while scanning for the next token");
+    refused("count: 1\nlead:\n\tname: x\n",
+            "t.yaml:3: is no YAML: tabs may not indent, expected spaces");
+    refused("count: 1\nlead:\n  name: x\n\tother: y\n",
+            "t.yaml:4: is no YAML: tabs may not indent, expected spaces");
     refused("count: 1\nratio: \xFF\n", "t.yaml:2: is no YAML: invalid leading UTF-8 octet");
     refused("count: 1\ntitle: \"a\\0b\"\n", "t.yaml:2: a text holds a NUL character");
     refused("\"count\\0x\": 1\n", "t.yaml:1: a key holds a NUL character");

@@ -112,7 +112,7 @@ static status_t bench_sweep_file(struct dedisperse_settings *s, bench_dedisperse
     enum { MOST_BYTES = 1 << 24 };
     struct text text = {0};
     char *rest = NULL;
-    TRY(text_read_file(&text, s->sweep, MOST_BYTES));
+    TRY(text_read_file(&text, s->sweep, MOST_BYTES, "shapes"));
     size_t nul = text_line_of_nul(text.data, text.length);
     REQUIRE(nul == 0, STATUS_USAGE, "%s:%zu: holds a NUL byte, expected shapes", s->sweep, nul);
     for (char *line = text.data ? strtok_r(text.data, "\n", &rest) : NULL;

@@ -3,6 +3,7 @@
 #include "cli/options/options.h"
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "io/apart/launch.h"
 #include "ranks/agree.h"
 
@@ -189,6 +190,8 @@ static status_t command_none(const struct command *const *commands, int argc, ch
     const char *word = argc > 1 ? argv[1] : "";
     const char *group = ""; /* the first word of several commands: "bench" */
     char seconds[256] = ""; /* and their others */
+    char typed[256];
+    struct text_guess guess = {.typed = typed};
     for (size_t i = 0; commands[i]; i++) {
         const char *space = strchr(commands[i]->name, ' ');
         if (space && strlen(word) == (size_t)(space - commands[i]->name) &&
@@ -200,15 +203,21 @@ static status_t command_none(const struct command *const *commands, int argc, ch
     }
     word = *group ? (argc > 2 ? argv[2] : "") : word;
     const char *blank = *group ? " " : "";
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+    snprintf(typed, sizeof typed, "%s%s%s", group, blank, word);
+    for (size_t i = 0; commands[i]; i++) {
+        text_guess(&guess, commands[i]->name);
+    }
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
         command_help_list(commands, group);
     } else if (strcmp(word, "--version") == 0) {
         puts("voltmill " VOLTMILL_VERSION);
     } else if (strcmp(word, "--options") == 0) {
         command_help_table(commands);
     } else {
-        st = *word ? report_fail(STATUS_USAGE, "unknown command %s%s%s; see voltmill %s%s--help",
-                                 group, blank, word, group, blank)
+        st = *word ? report_fail(STATUS_USAGE, "unknown command %s%s%s%s; see voltmill %s%s--help",
+                                 typed, guess.meant ? " (did you mean " : "",
+                                 guess.meant ? guess.meant : "", guess.meant ? "?)" : "", group,
+                                 blank)
                    : report_fail(STATUS_USAGE, "expected a command%s%s%s; see voltmill %s%s--help",
                                  *group ? " behind " : "", group, seconds, group, blank);
         st = launch_is_used() ? command_start_all(st, &rank, &ranks) : st;

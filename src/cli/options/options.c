@@ -2,9 +2,11 @@
 #include "cli/options/options.h"
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "cli/options/values.h"
 
 #include <getopt.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,6 +95,22 @@ out:
     return st;
 }
 
+static status_t options_refuse(const struct command *command, const char *word)
+{
+    char typed[64];
+    struct text_guess guess = {.typed = typed};
+    const char *name = word + strspn(word, "-");
+    snprintf(typed, sizeof typed, "%.*s", (int)strcspn(name, "="), name);
+    for (size_t i = 0; options_row(command, i); i++) {
+        const struct option_row *row = options_row(command, i);
+        (void)(row->name && text_guess(&guess, options_name(row)));
+    }
+    text_guess(&guess, "help");
+    return report_fail(STATUS_USAGE, "%s: unknown option %s%s%s%s; see voltmill %s --help",
+                       command->name, word, guess.meant ? " (did you mean --" : "",
+                       guess.meant ? guess.meant : "", guess.meant ? "?)" : "", command->name);
+}
+
 status_t options_read(const struct command *command, int argc, char **argv, void *settings)
 {
     status_t st = STATUS_OK;
@@ -114,8 +132,7 @@ status_t options_read(const struct command *command, int argc, char **argv, void
                 name, argv[optind - 1], name);
         REQUIRE(option != '?' || optopt <= ' ' || optopt >= FIRST, STATUS_USAGE,
                 "%s: unknown option -%c; see voltmill %s --help", name, optopt, name);
-        REQUIRE(option != '?', STATUS_USAGE, "%s: unknown option %s; see voltmill %s --help", name,
-                argv[optind - 1], name);
+        TRY(option == '?' ? options_refuse(command, argv[optind - 1]) : STATUS_OK);
         TRY(options_take(command, options_row(command, known.rows[option]), optarg, settings));
         shared->given |= UINT64_C(1) << known.rows[option];
     }

@@ -49,6 +49,15 @@ static status_t tree_refuse(struct reader *reader, uint32_t line, const char *fo
     return st == STATUS_OK ? STATUS_USAGE : st;
 }
 
+/* Whether a tab of a line's indentation stands at `mark`. */
+static int tree_is_tab(const char *text, yaml_mark_t mark)
+{
+    for (size_t line = 0; line < mark.line && *text; text++) {
+        line += *text == '\n';
+    }
+    return strspn(text, " \t") > mark.column && text[mark.column] == '\t';
+}
+
 static status_t tree_refuse_syntax(struct reader *reader)
 {
     status_t st = STATUS_OK;
@@ -61,6 +70,9 @@ static status_t tree_refuse_syntax(struct reader *reader)
         for (size_t i = 0; i < parser->problem_offset; i++) {
             line += reader->text[i] == '\n';
         }
+    }
+    if (tree_is_tab(reader->text, parser->problem_mark)) {
+        TRY(tree_refuse(reader, line, "is no YAML: tabs may not indent, expected spaces"));
     }
     char since[64] = "";
     if (parser->context && !reader->set && parser->context_mark.line + 1 != line) {
@@ -259,7 +271,7 @@ status_t tree_read(const char *text, size_t length, const char *set, struct mist
     size_t line = text_line_of_nul(text, length);
     if (line > 0) {
         return mistakes_add(mistakes, set, set ? 0 : (uint32_t)line, NULL,
-                            "holds a NUL byte, expected text");
+                            "holds a NUL byte, expected text in YAML, such as a job file");
     }
     REQUIRE(yaml_parser_initialize(&reader.parser), STATUS_DEVICE, "out of memory: reading YAML");
     yaml_parser_set_input_string(&reader.parser, (const unsigned char *)text, length);

@@ -94,46 +94,12 @@ const char *words_expected(const struct schema *row, char out[MISTAKE_BYTES])
     return out;
 }
 
-/* How many characters must be changed, added, dropped or swapped with their neighbour to make `b`
- * of `a`; large for long texts, which no key is. */
-static size_t words_distance(const char *a, const char *b)
-{
-    enum { LONGEST = 32 };
-    size_t na = strlen(a);
-    size_t nb = strlen(b);
-    size_t d[LONGEST + 1][LONGEST + 1];
-    if (na > LONGEST || nb > LONGEST) {
-        return LONGEST;
-    }
-    for (size_t i = 0; i <= na; i++) {
-        for (size_t j = 0; j <= nb; j++) {
-            if (i == 0 || j == 0) {
-                d[i][j] = i + j;
-                continue;
-            }
-            size_t least = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
-            least = d[i - 1][j] + 1 < least ? d[i - 1][j] + 1 : least;
-            least = d[i][j - 1] + 1 < least ? d[i][j - 1] + 1 : least;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-                least = d[i - 2][j - 2] + 1 < least ? d[i - 2][j - 2] + 1 : least;
-            }
-            d[i][j] = least;
-        }
-    }
-    return d[na][nb];
-}
-
 const struct schema *words_nearest(const char *key, const struct schema *rows)
 {
-    size_t nearest = 3;
+    struct text_guess guess = {.typed = key};
     const struct schema *meant = NULL;
     for (const struct schema *row = rows; row->key; row++) {
-        size_t far = words_distance(key, row->key);
-        /* At least half of a short key must be right for it to be meant. */
-        if (far < nearest && 2 * far <= strlen(row->key)) {
-            nearest = far;
-            meant = row;
-        }
+        meant = text_guess(&guess, row->key) ? row : meant;
     }
     return meant;
 }
