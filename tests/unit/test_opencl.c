@@ -1,7 +1,7 @@
 /* OpenCL devices, programs and their cache, and the FFT libraries, on whatever device is there
  * (VOLTMILL_TEST_DEVICE names another than the first). */
 #include "compute/opencl/fft/fft.h"
-#include "compute/opencl/launch.h"
+#include "compute/opencl/program.h"
 #include "compute/resident_rows.h"
 #include "dsp/dft.h"
 #include "io/cache.h"

@@ -3,13 +3,29 @@
 
 #include "base/memory.h"
 #include "base/units.h"
-#include "compute/opencl/signals.h"
 
 #include <stdlib.h>
 
 /* Of a GPU's memory we take this part, the driver and others have the rest; a CPU's memory is also
  * that of the host's buffers, of the page cache and of whoever else is there. */
 enum { PERCENT_GPU = 85, PERCENT_CPU = 25 };
+
+/* The four that drivers are known to take. */
+static const int signal_numbers[SIGNALS_KEPT] = {SIGHUP, SIGINT, SIGTERM, SIGUSR1};
+
+void signals_keep(struct signals *signals)
+{
+    for (int i = 0; i < SIGNALS_KEPT; i++) {
+        sigaction(signal_numbers[i], NULL, &signals->actions[i]);
+    }
+}
+
+void signals_put_back(const struct signals *signals)
+{
+    for (int i = 0; i < SIGNALS_KEPT; i++) {
+        sigaction(signal_numbers[i], &signals->actions[i], NULL);
+    }
+}
 
 static status_t device_open_queue(device_t *device, cl_command_queue *out)
 {

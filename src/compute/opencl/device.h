@@ -10,9 +10,10 @@
 #define CL_TARGET_OPENCL_VERSION 120
 #endif
 #include <CL/cl.h>
+#include <signal.h>
 #include <stdint.h>
 
-enum { DEVICE_TEXT = 160 };
+enum { DEVICE_TEXT = 160, SIGNALS_KEPT = 4 };
 
 /* What is known of a device before it is opened. */
 struct device_info {
@@ -99,6 +100,14 @@ status_t device_mark(const device_t *device, cl_event *out);
             goto out;                                                                              \
         }                                                                                          \
     } while (0)
+
+/* OpenCL of processors takes signals for itself when it is first asked, and LLVM when it first
+ * compiles: calls that may do so stand between these two, which put back what was there. */
+struct signals {
+    struct sigaction actions[SIGNALS_KEPT];
+};
+void signals_keep(struct signals *signals);
+void signals_put_back(const struct signals *signals);
 
 /* Records "OpenCL device NAME: cannot WHAT: CL_ERROR" and returns STATUS_DEVICE. */
 status_t device_fail(const device_t *device, cl_int error, const char *what);

@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "base/units.h"
-#include "compute/opencl/signals.h"
 
 #include <stdlib.h>
 #include <string.h>

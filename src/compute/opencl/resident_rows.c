@@ -2,8 +2,8 @@
  * queue of computations, so that they stand behind the stage that made the rows and before the one
  * that takes them. */
 #include "base/memory.h"
-#include "compute/opencl/launch.h"
 #include "compute/opencl/opencl.h"
+#include "compute/opencl/program.h"
 
 #include <stdlib.h>
 #include <string.h>

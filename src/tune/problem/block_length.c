@@ -1,7 +1,6 @@
 /* The length of a filter bank's blocks, as a problem of the tuner. Trials work blocks off as a run
  * does: one comes and one goes while another is worked on, where the backend can. */
 #include "base/memory.h"
-#include "tune/problem/ppf_parts.h"
 #include "tune/problem/ppf_trial.h"
 #include "tune/problem/problems.h"
 #include "tune/search/space.h"

@@ -3,6 +3,7 @@
 #ifndef VOLTMILL_TUNE_PROBLEM_PPF_TRIAL_H
 #define VOLTMILL_TUNE_PROBLEM_PPF_TRIAL_H
 
+#include "tune/problem.h"
 #include "tune/problem/bank.h"
 
 /* Spectra of a window of comparison, one at the beginning and one at the end: dumps are no longer.
@@ -36,5 +37,10 @@ uint64_t ppf_trial_bytes(const struct ppf_trial *trial);
  * rows. `time` as trial_time() has it. */
 status_t ppf_trial_time(struct ppf_trial *trial, const struct channelise_shape *shape,
                         uint32_t repeats, const struct tune_time *time, struct trial_times *times);
+
+/* What a filter bank is called in keys, for all problems about one (ppf.c): struct tune_problem, of
+ * a struct channelise_spec. */
+status_t ppf_kernel(enum backend_kind kind, const void *spec, struct text *out);
+status_t ppf_describe(backend_t *backend, const void *spec, struct tune_key *out);
 
 #endif

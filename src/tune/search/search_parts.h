@@ -1,5 +1,5 @@
-/* What the files of a search share: search.c is its course, guided.c a method, turns.c settles who
- * wins, attempts.c times. For nobody else. */
+/* What the files of a search share: search.c is its course, guided.c a method, attempts.c times and
+ * settles who wins. For nobody else. */
 #ifndef VOLTMILL_TUNE_SEARCH_SEARCH_PARTS_H
 #define VOLTMILL_TUNE_SEARCH_SEARCH_PARTS_H
 
@@ -27,16 +27,5 @@ status_t search_try_list(struct search *search, const uint32_t *list, uint32_t n
 status_t search_try_one(struct search *search, uint32_t i);
 /* The medians of some turns of the best decide among them. */
 status_t search_take_turns(struct search *search);
-
-/* What the log knows of a configuration: *found, and *out. */
-status_t search_recall(struct search *search, uint32_t i, uint32_t round, struct tune_result *out,
-                       int *found);
-/* Times one within `time`; what fails is a result, too, without a time. `ahead`: seconds that
- * compiling it ahead took. */
-status_t search_measure(struct search *search, uint32_t i, const struct tune_time *time,
-                        double ahead, struct tune_result *out);
-/* Writes an entry of the log. */
-status_t search_note(struct search *search, uint32_t i, uint32_t round,
-                     const struct tune_result *result);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "compute/opencl/dedisperse/dedisperse_space.h"
-#include "compute/opencl/launch.h"
+#include "compute/opencl/program.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 #include "compute/opencl/dedisperse/transpose.h"
 
 #include "base/memory.h"
-#include "compute/opencl/launch.h"
+#include "compute/opencl/program.h"
 
 #include <stdlib.h>
 

@@ -127,7 +127,7 @@ status_t fft_create(device_t *device, enum fft_kind kind, uint32_t length, uint6
     TRY(memory_zeroed(1, sizeof *fft, "an FFT", &fft));
     fft->device = device;
     fft->length = length;
-    TRY(library->open(device));
+    TRY(library->open ? library->open(device) : STATUS_OK);
     fft->library = library;
     TRY(fft_find_step(device, length, &fft->step));
     TRY(fft_settle_most(fft, most));
@@ -154,7 +154,7 @@ void fft_destroy(fft_t *fft)
     for (struct batch_plan *entry = fft->plans; entry->count != 0; entry++) {
         fft->library->forget(entry->plan);
     }
-    if (fft->library) {
+    if (fft->library && fft->library->close) {
         fft->library->close();
     }
     device_release(fft->device, fft->work);

@@ -29,25 +29,21 @@ static int clfft_can(uint32_t length)
     return length == 1;
 }
 
+#define NAME(error)                                                                                \
+    case error:                                                                                    \
+        return #error
+
 static const char *clfft_error_name(clfftStatus error)
 {
     switch ((int)error) {
-    case CLFFT_BUGCHECK:
-        return "CLFFT_BUGCHECK";
-    case CLFFT_NOTIMPLEMENTED:
-        return "CLFFT_NOTIMPLEMENTED";
-    case CLFFT_TRANSPOSED_NOTIMPLEMENTED:
-        return "CLFFT_TRANSPOSED_NOTIMPLEMENTED";
-    case CLFFT_FILE_NOT_FOUND:
-        return "CLFFT_FILE_NOT_FOUND";
-    case CLFFT_FILE_CREATE_FAILURE:
-        return "CLFFT_FILE_CREATE_FAILURE";
-    case CLFFT_VERSION_MISMATCH:
-        return "CLFFT_VERSION_MISMATCH";
-    case CLFFT_INVALID_PLAN:
-        return "CLFFT_INVALID_PLAN";
-    case CLFFT_DEVICE_MISMATCH:
-        return "CLFFT_DEVICE_MISMATCH";
+        NAME(CLFFT_BUGCHECK);
+        NAME(CLFFT_NOTIMPLEMENTED);
+        NAME(CLFFT_TRANSPOSED_NOTIMPLEMENTED);
+        NAME(CLFFT_FILE_NOT_FOUND);
+        NAME(CLFFT_FILE_CREATE_FAILURE);
+        NAME(CLFFT_VERSION_MISMATCH);
+        NAME(CLFFT_INVALID_PLAN);
+        NAME(CLFFT_DEVICE_MISMATCH);
     default:
         return device_error_name((cl_int)error);
     }

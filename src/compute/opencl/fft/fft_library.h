@@ -6,7 +6,7 @@
 
 struct fft_library {
     int (*can)(uint32_t length);
-    /* Begin and end the use of the library by one fft_t. */
+    /* Begin and end the use of the library by one fft_t; both NULL: nothing is to be done. */
     status_t (*open)(const device_t *device);
     void (*close)(void);
     /* Plans `batch` transforms. *work is how many bytes the run wants as workspace, 0: none. */

@@ -97,16 +97,6 @@ static int vkfft_can(uint32_t length)
     return length >= 2 && length <= UINT32_C(1) << 24;
 }
 
-static status_t vkfft_open_library(const device_t *device)
-{
-    (void)device;
-    return STATUS_OK;
-}
-
-static void vkfft_close_library(void)
-{
-}
-
 static void vkfft_forget(void *made)
 {
     struct plan *plan = made;
@@ -166,5 +156,5 @@ out:
     return st;
 }
 
-const struct fft_library fft_vkfft = {vkfft_can,        vkfft_open_library, vkfft_close_library,
-                                      vkfft_plan_batch, vkfft_run,          vkfft_forget};
+const struct fft_library fft_vkfft = {
+    .can = vkfft_can, .plan = vkfft_plan_batch, .run = vkfft_run, .forget = vkfft_forget};

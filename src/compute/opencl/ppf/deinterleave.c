@@ -2,8 +2,8 @@
 #include "compute/opencl/ppf/deinterleave.h"
 
 #include "base/memory.h"
-#include "compute/opencl/launch.h"
 #include "compute/opencl/ppf/steps.h"
+#include "compute/opencl/program.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,7 @@
 /* Which shapes the three FIR kernels can take, and what each means. */
-#include "compute/opencl/ppf/fir.h"
+#include "compute/opencl/ppf/steps.h"
 
 #include "base/memory.h"
-#include "compute/opencl/ppf/steps.h"
 
 enum {
     SLIDE_REGISTERS =

@@ -1,9 +1,8 @@
 /* Tables of shapes that are known to be good, all that can be, and what each means. */
-#include "compute/opencl/ppf/fused.h"
+#include "compute/opencl/ppf/steps.h"
 
 #include "base/memory.h"
 #include "compute/grains.h"
-#include "compute/opencl/ppf/steps.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,9 +3,7 @@
 #ifndef VOLTMILL_COMPUTE_OPENCL_PPF_PPF_H
 #define VOLTMILL_COMPUTE_OPENCL_PPF_PPF_H
 
-#include "compute/opencl/ppf/fir.h"
-#include "compute/opencl/ppf/fused.h"
-#include "compute/opencl/stopwatch.h"
+#include "compute/opencl/ppf/steps.h"
 
 typedef struct ppf ppf_t;
 

@@ -5,7 +5,6 @@
 
 #include "compute/opencl/fft/fft.h"
 #include "compute/opencl/ppf/ppf.h"
-#include "compute/opencl/ppf/steps.h"
 
 /* Three routes, by what is asked:
  *

@@ -2,8 +2,8 @@
 #include "base/memory.h"
 #include "compute/backend_ops.h"
 #include "compute/grains.h"
-#include "compute/opencl/launch.h"
 #include "compute/opencl/ppf/ppf_parts.h"
+#include "compute/opencl/program.h"
 
 status_t ppf_begin(ppf_t *bank, uint64_t first_spectrum)
 {

@@ -1,15 +1,16 @@
-/* Constants and launches of the kernels behind the filter: detect, sum. Pure functions. */
+/* The kernels of the filter bank, seen from the host: which shapes of the filters can do a problem,
+ * constants, tables and launches. No call of OpenCL: pure functions of the problem. */
 #ifndef VOLTMILL_COMPUTE_OPENCL_PPF_STEPS_H
 #define VOLTMILL_COMPUTE_OPENCL_PPF_STEPS_H
 
-#include "compute/opencl/launch.h"
+#include "compute/opencl/program.h"
 
 enum detect_kind { DETECT_SPECTRA, DETECT_POWER, DETECT_GRAINS };
 
 /* Appends " -DCHANNELS=... -DTAPS=... -DFORMAT=..." that every kernel begins with (samples.cl). */
 status_t samples_options(const struct channelise_spec *spec, struct text *out);
 
-/* Of `spectra` spectra, the first of them number `first`. */
+/* Behind the filter: of `spectra` spectra, the first of them number `first`. */
 status_t detect_options(const struct channelise_spec *spec, enum detect_kind kind,
                         struct text *out);
 struct launch_size detect_size(const struct channelise_spec *spec, enum detect_kind kind,
@@ -18,5 +19,61 @@ struct launch_size detect_size(const struct channelise_spec *spec, enum detect_k
 status_t sum_options(const struct channelise_spec *spec, struct text *out);
 struct launch_size sum_size(const struct channelise_spec *spec, uint64_t next, uint64_t spectra,
                             uint64_t integrate, uint32_t streams);
+
+/* The FIR kernels before a library's FFT. */
+
+/* Candidates for a problem, most promising first, at most `most`; `kernel` KERNEL_AUTO or one of
+ * the three. At least one for AUTO and CACHE, which does everything; 0 when the kernel asked for
+ * cannot (SLIDE: too many taps for registers; LOCAL: too many for local memory). */
+uint32_t fir_shapes(const struct channelise_spec *spec, enum kernel_kind kernel,
+                    const struct device_info *device, struct channelise_shape *out, uint32_t most);
+
+/* The same of the whole space: every width, run and vector that fits. */
+uint32_t fir_space(const struct channelise_spec *spec, enum kernel_kind kernel,
+                   const struct device_info *device, struct channelise_shape *out, uint32_t most);
+
+/* Appends the constants of a shape and problem: " -DCHANNELS=1024 -DTAPS=8 ...". */
+status_t fir_options(const struct channelise_spec *spec, const struct channelise_shape *shape,
+                     struct text *out);
+
+/* The launch for so many spectra and streams. */
+struct launch_size fir_size(const struct channelise_spec *spec,
+                            const struct channelise_shape *shape, uint64_t spectra,
+                            uint32_t streams);
+
+/* The fused polyphase filter bank of kernels/ppf_fused.cl. */
+
+/* What the kernel writes: its MODE. */
+enum fused_mode { FUSED_SPECTRA, FUSED_POWER, FUSED_GRAINS };
+
+/* A team of channels / values work-items makes `batch` spectra; see the kernel's heading. Writes
+ * the shapes to try, at most `most`, the most promising first, and returns their number: 0 when the
+ * kernel cannot do the problem (channels no power of two from 32 to 8192, or a group too small for
+ * them). Any taps, format, kept channels. */
+uint32_t fused_shapes(const struct channelise_spec *spec, int mode,
+                      const struct device_info *device, struct channelise_shape *out,
+                      uint32_t most);
+
+/* Shape number i of the whole space of this problem: 1, *out and whether it fits, else 0 behind the
+ * last one. */
+int fused_number(const struct channelise_spec *spec, int mode, const struct device_info *device,
+                 uint64_t i, struct channelise_shape *out, int *fits);
+
+/* Appends the kernel's build options, " -DCHANNELS=1024" and so on. Fails with DEVICE (memory). */
+status_t fused_options(const struct channelise_spec *spec, int mode,
+                       const struct channelise_shape *shape, const struct device_info *device,
+                       struct text *out);
+
+/* The table `twiddles` of the kernel: pairs (re, im), and their number. */
+size_t fused_twiddle_count(const struct channelise_spec *spec,
+                           const struct channelise_shape *shape);
+void fused_twiddles(const struct channelise_spec *spec, const struct channelise_shape *shape,
+                    float *out);
+
+/* The launch for `spectra` >= 1 spectra of each of `streams` streams, the first of which has the
+ * number `first` (FUSED_GRAINS; ignored otherwise). */
+struct launch_size fused_size(const struct channelise_spec *spec, int mode,
+                              const struct channelise_shape *shape, uint64_t spectra,
+                              uint32_t streams, uint64_t first);
 
 #endif
