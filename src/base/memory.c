@@ -1,6 +1,8 @@
 /* Allocation that says what it was for, and arithmetic that notices overflows. */
 #include "base/memory.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +39,20 @@ status_t memory_text(const char *text, char **out)
     char *copy = text ? strdup(text) : NULL;
     REQUIRE(!text || copy, STATUS_DEVICE, "out of memory: a text of %zu bytes", strlen(text) + 1);
     *out = copy;
+out:
+    return st;
+}
+
+status_t memory_format(char **out, const char *format, ...)
+{
+    status_t st = STATUS_OK;
+    char *text = NULL;
+    va_list args;
+    va_start(args, format);
+    int length = vasprintf(&text, format, args);
+    va_end(args);
+    REQUIRE(length >= 0, STATUS_DEVICE, "out of memory: a text");
+    *out = text;
 out:
     return st;
 }

@@ -20,6 +20,8 @@ status_t memory_aligned(size_t count, size_t size, const char *what, void *out);
 
 /* A copy of `text` (NULL stays NULL). */
 status_t memory_text(const char *text, char **out);
+/* A new text, as printf() writes it. */
+status_t memory_format(char **out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* *out = a * b, a + b. Return 0 when it does not fit: for sizes that an archive or a user states.
  */

@@ -2,6 +2,7 @@
 #include "io/cache.h"
 
 #include "base/memory.h"
+#include "io/file.h"
 #include "io/owner.h"
 
 #include <errno.h>
@@ -223,12 +224,8 @@ status_t cache_get(const char *kind, const char *key, void **out, size_t *size)
         TRY(cache_read_entry(fd, key, out, size));
     }
 out:
-    if (fd >= 0) {
-        close(fd);
-    }
-    if (folder >= 0) {
-        close(folder);
-    }
+    file_close(fd);
+    file_close(folder);
     free(name);
     free(path);
     return st;
@@ -308,9 +305,7 @@ char *cache_path(const char *name)
         free(out);
         out = NULL;
     }
-    if (folder >= 0) {
-        close(folder);
-    }
+    file_close(folder);
     free(path);
     return out;
 }

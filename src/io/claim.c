@@ -65,9 +65,7 @@ status_t claim_take(const char *part, int *out, uint64_t *bytes)
     *out = fd;
     fd = -1;
 out:
-    if (fd >= 0) {
-        close(fd);
-    }
+    file_close(fd);
     return st;
 }
 
@@ -106,8 +104,6 @@ status_t claim_part(const char *part, int force, int (*is_ours)(const char *path
     *out = fd;
     fd = -1;
 out:
-    if (fd >= 0) {
-        close(fd);
-    }
+    file_close(fd);
     return st;
 }

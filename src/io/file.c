@@ -16,18 +16,6 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-static status_t file_name_beside(const char *path, const char *ending, char **out)
-{
-    status_t st = STATUS_OK;
-    struct text text = {0};
-    TRY(text_add(&text, "%s.%s", path, ending));
-    *out = text.data;
-    text.data = NULL;
-out:
-    text_free(&text);
-    return st;
-}
-
 /* Writing failed because there is no room, or no room for this user. */
 static status_t file_write_status(int reason)
 {
@@ -36,30 +24,20 @@ static status_t file_write_status(int reason)
 
 status_t file_part_name(const char *path, char **out)
 {
-    return file_name_beside(path, "part", out);
+    return memory_format(out, "%s.part", path);
 }
 
 status_t file_journal_name(const char *path, char **out)
 {
-    return file_name_beside(path, "journal", out);
+    return memory_format(out, "%s.journal", path);
 }
 
 /* "dir" of "dir/x", "." of "x". */
 static status_t file_folder_of(const char *path, char **out)
 {
-    status_t st = STATUS_OK;
-    struct text text = {0};
     const char *base = text_basename(path);
-    if (base == path) {
-        TRY(text_add(&text, "."));
-    } else {
-        TRY(text_add(&text, "%.*s", base - path > 1 ? (int)(base - path - 1) : 1, path));
-    }
-    *out = text.data;
-    text.data = NULL;
-out:
-    text_free(&text);
-    return st;
+    int length = base - path > 1 ? (int)(base - path - 1) : 1;
+    return memory_format(out, "%.*s", length, base == path ? "." : path);
 }
 
 int file_is_full(int reason)
@@ -143,6 +121,13 @@ out:
     return st;
 }
 
+void file_close(int fd)
+{
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
 status_t file_open_own(const char *path, int *out)
 {
     status_t st = STATUS_OK;
@@ -155,9 +140,7 @@ status_t file_open_own(const char *path, int *out)
     *out = fd;
     fd = -1;
 out:
-    if (fd >= 0) {
-        close(fd);
-    }
+    file_close(fd);
     return st;
 }
 

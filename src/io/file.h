@@ -56,6 +56,8 @@ int file_is_out_of(int reason);
  * when this process may open no more, or there is no memory. */
 status_t file_open_read(const char *path, int *fd);
 status_t file_open_write(const char *path, int *fd);
+/* Takes one below 0, which is none. */
+void file_close(int fd);
 /* Writes all bytes at the offset. Fails with NO_SPACE (full, over quota) or DATA. */
 status_t file_write(int fd, const char *path, uint64_t offset, const void *data, uint64_t bytes);
 /* Reads all bytes at the offset. Fails with DATA. */

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* Files by device and inode, size and time. */
 
@@ -130,9 +129,7 @@ status_t identity_sampled_crc(const char *path, uint64_t most, uint64_t *bytes, 
     *bytes = identity.bytes;
     *crc = s.crc;
 out:
-    if (s.fd >= 0) {
-        close(s.fd);
-    }
+    file_close(s.fd);
     free(s.buffer);
     return st;
 }

@@ -331,12 +331,8 @@ void outputs_destroy(outputs_t *outputs)
     outputs_abandon(outputs);
     for (uint32_t i = 0; i < outputs->count; i++) {
         struct output *output = &outputs->outputs[i];
-        if (output->fd >= 0) {
-            close(output->fd);
-        }
-        if (output->claim_fd >= 0) {
-            close(output->claim_fd);
-        }
+        file_close(output->fd);
+        file_close(output->claim_fd);
         journal_destroy(output->journal);
         free(output->part);
         free(output->journal_path);

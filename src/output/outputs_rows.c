@@ -6,7 +6,6 @@
 #include "product/spans.h"
 
 #include <string.h>
-#include <unistd.h>
 
 enum {
     LONG_WRITE = 4 << 20, /* bytes that are worth sending to the disk together */
@@ -70,9 +69,7 @@ status_t outputs_holes(const outputs_t *outputs, uint32_t i, uint64_t *out)
     TRY(product_count_holes(fd, outputs->spec->items[i].file, &output->place, &holes));
     *out = holes;
 out:
-    if (fd >= 0) {
-        close(fd);
-    }
+    file_close(fd);
     return st;
 }
 

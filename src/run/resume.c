@@ -288,9 +288,7 @@ static status_t resume_count_holes(const char *path, uint64_t *out)
     TRY(file_open_read(path, &fd));
     TRY(product_count_holes(fd, path, &place, out));
 out:
-    if (fd >= 0) {
-        close(fd);
-    }
+    file_close(fd);
     return st;
 }
 

@@ -57,12 +57,8 @@ static void synthesis_abandon(void *context)
 static void synthesis_end(struct synthesis *s)
 {
     synthesis_abandon(s);
-    if (s->fd >= 0) {
-        close(s->fd);
-    }
-    if (s->claim_fd >= 0) {
-        close(s->claim_fd);
-    }
+    file_close(s->fd);
+    file_close(s->claim_fd);
     signal_destroy(s->signal);
     synth_spec_destroy(s->spec);
     text_free(&s->text);

@@ -9,7 +9,6 @@
 #include "verify/verify_parts.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 static status_t verify_process(void *context, driver_t *driver, uint64_t index)
 {
@@ -95,9 +94,7 @@ static void verify_end(struct verify *verify, const struct verify_kind *kind)
     product_destroy(verify->product);
     free(verify->picked);
     free(verify->stored);
-    if (verify->fd >= 0) {
-        close(verify->fd);
-    }
+    file_close(verify->fd);
 }
 
 status_t verify_product_all(MPI_Comm comm, const struct verify_options *options)

@@ -18,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     ROOM_BYTES = 4 << 20, /* that are read in one go */
@@ -58,9 +57,7 @@ static void crc_check_end(struct check *check)
     free(check->places);
     free(check->sums);
     free(check->rows);
-    if (check->fd >= 0) {
-        close(check->fd);
-    }
+    file_close(check->fd);
 }
 
 /* Whether some time stamps are what the product says of its time axis. */

@@ -6,7 +6,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 struct fbh5_reader {
     const struct fbh5 *fbh5;
@@ -54,9 +53,7 @@ void fbh5_reader_destroy(fbh5_reader_t *reader)
     if (!reader) {
         return;
     }
-    if (reader->fd >= 0) {
-        close(reader->fd);
-    }
+    file_close(reader->fd);
     depot_close(reader->depot);
     free(reader);
 }

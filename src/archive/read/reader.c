@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     BOUNCE_BYTES = 4 << 20, /* room for time steps of which only a part is wanted */
@@ -48,9 +47,7 @@ void reader_destroy(reader_t *reader)
     if (!reader) {
         return;
     }
-    if (reader->fd >= 0) {
-        close(reader->fd);
-    }
+    file_close(reader->fd);
     reader_close_hdf5(reader);
     free(reader->bounce);
     free(reader);

@@ -5,7 +5,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 enum { SHARED_READ = 8 << 20 /* bytes: that several threads share */ };
 
@@ -37,9 +36,7 @@ status_t reader_open_file(reader_t *reader, const struct archive_part *part, con
     status_t st = STATUS_OK;
     if (reader->path != path) {
         TRY(reader_check_file(reader));
-        if (reader->fd >= 0) {
-            close(reader->fd);
-        }
+        file_close(reader->fd);
         reader->path = NULL;
         TRY(file_open_read(path, &reader->fd));
         TRY(sources_check_open(&part->storage.sources, path, reader->fd));

@@ -1,5 +1,5 @@
 /* The mappings of a virtual dataset, as selections of dataspaces. */
-#include "archive/storage/mappings.h"
+#include "archive/storage/stored_parts.h"
 
 #include "archive/storage/links.h"
 #include "base/memory.h"

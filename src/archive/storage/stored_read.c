@@ -2,8 +2,6 @@
 #include "archive/storage/stored_parts.h"
 #include "io/file.h"
 
-#include <unistd.h>
-
 /* HDF5 could not read it: because files are not what they were, or no more can be opened? */
 static status_t stored_judge(depot_t *depot, const struct stored *stored)
 {
@@ -12,9 +10,7 @@ static status_t stored_judge(depot_t *depot, const struct stored *stored)
         int fd = -1;
         TRY(sources_check_path(depot_sources(depot), stored->files[i]));
         st = file_open_read(stored->files[i], &fd);
-        if (fd >= 0) {
-            close(fd);
-        }
+        file_close(fd);
         TRY(st);
     }
 out:

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "io/apart/apart_parts.h"
+#include "io/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -138,9 +139,7 @@ static status_t apart_spawn_child(const char *task, struct talk *out)
     *out = talk;
 out:
     for (int i = 0; i < 2; i++) {
-        if (ends[i] >= 0) {
-            close(ends[i]);
-        }
+        file_close(ends[i]);
     }
     return st;
 }

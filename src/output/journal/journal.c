@@ -17,9 +17,7 @@ void journal_destroy(journal_t *journal)
     if (!journal) {
         return;
     }
-    if (journal->fd >= 0) {
-        close(journal->fd);
-    }
+    file_close(journal->fd);
     journal_head_free(&journal->head);
     text_free(&journal->added);
     free(journal->path);

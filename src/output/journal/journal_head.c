@@ -29,7 +29,6 @@ status_t journal_head_of(const struct output_spec *spec, uint32_t i,
 {
     status_t st = STATUS_OK;
     struct text inputs = {0};
-    struct text crc = {0};
     *out = (struct journal_head){.integrate = spec->items[i].integrate};
     TRY(memory_text("voltmill " VOLTMILL_VERSION, &out->program));
     TRY(memory_text(spec->items[i].text, &out->job));
@@ -38,9 +37,7 @@ status_t journal_head_of(const struct output_spec *spec, uint32_t i,
     inputs.data = NULL;
     if (place) {
         TRY(memory_text(spec->items[i].spec.arithmetic, &out->arithmetic));
-        TRY(text_add(&crc, "CRC-32 %08x", (unsigned)spec->crc));
-        out->coefficients = crc.data;
-        crc.data = NULL;
+        TRY(memory_format(&out->coefficients, "CRC-32 %08x", (unsigned)spec->crc));
         out->place = *place;
         out->chunking = spec->chunking;
         out->chunking.block_spectra = 0;
@@ -49,7 +46,6 @@ status_t journal_head_of(const struct output_spec *spec, uint32_t i,
     }
 out:
     text_free(&inputs);
-    text_free(&crc);
     return st;
 }
 

@@ -1,6 +1,8 @@
 /* Walks through a product and what its job and input make, object by object. */
 #include "product/check/compare.h"
 
+#include "base/memory.h"
+#include "io/file.h"
 #include "io/hdf5/h5_dataset.h"
 #include "io/hdf5/h5_file.h"
 #include "product/check/compare_parts.h"
@@ -12,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 /* Values that come with the rows, beside the rows themselves. */
 static const char *const made_later[] = {"/time", "/provenance/missing_samples",
@@ -203,10 +204,10 @@ static status_t compare_object(struct comparison *comparison, const struct pair 
                                const char *name)
 {
     status_t st = STATUS_OK;
-    struct text path = {0};
+    char *path = NULL;
     struct pair pair = {-1, -1, NULL};
-    TRY(text_add(&path, "%s/%s", strcmp(group->name, "/") == 0 ? "" : group->name, name));
-    pair.name = path.data;
+    TRY(memory_format(&path, "%s/%s", strcmp(group->name, "/") == 0 ? "" : group->name, name));
+    pair.name = path;
     pair.found = H5Oopen(group->found, name, H5P_DEFAULT);
     H5_TRY(pair.found, "%s: %s cannot be opened", comparison->path, pair.name);
     pair.expected = H5Oopen(group->expected, name, H5P_DEFAULT);
@@ -222,7 +223,7 @@ static status_t compare_object(struct comparison *comparison, const struct pair 
 out:
     h5_close(pair.found);
     h5_close(pair.expected);
-    text_free(&path);
+    free(path);
     return st;
 }
 
@@ -289,8 +290,6 @@ out:
     h5_close(pair.found);
     h5_close(pair.expected);
     text_free(&comparison.first);
-    if (fd >= 0) {
-        close(fd);
-    }
+    file_close(fd);
     return st;
 }

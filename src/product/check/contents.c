@@ -9,7 +9,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char table_name[] = "/provenance/objects";
 static const char convention[] =
@@ -55,16 +54,14 @@ static status_t contents_add(struct contents *contents, const char *object, cons
                              struct item **out)
 {
     status_t st = STATUS_OK;
-    struct text name = {0};
+    char *name = NULL;
     struct item *grown = realloc(contents->items, (contents->count + 1) * sizeof *contents->items);
     REQUIRE(grown, STATUS_DEVICE, "out of memory: objects");
     contents->items = grown;
-    TRY(text_add(&name, "%s%s%s", object, attribute ? "@" : "", attribute ? attribute : ""));
+    TRY(memory_format(&name, "%s%s%s", object, attribute ? "@" : "", attribute ? attribute : ""));
     *out = &grown[contents->count++];
-    **out = (struct item){.name = name.data};
-    name.data = NULL;
+    **out = (struct item){.name = name};
 out:
-    text_free(&name);
     return st;
 }
 
@@ -327,9 +324,7 @@ static status_t contents_check(const char *path, uint64_t data_offset, struct co
 out:
     contents_end(&contents);
     h5_close(contents.file);
-    if (contents.fd >= 0) {
-        close(contents.fd);
-    }
+    file_close(contents.fd);
     return st;
 }
 

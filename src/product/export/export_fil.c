@@ -352,8 +352,7 @@ status_t export_fil(const struct export_fil_options *options, struct text *said)
     status_t st = STATUS_OK;
     struct fil fil = {.options = options, .file = {.fd = -1}};
     char *path = NULL;
-    TRY(options->out ? memory_text(options->out, &path)
-                     : export_name(options->product, ".fil", &path));
+    TRY(export_name(options->out, options->product, ".fil", &path));
     TRY(fil_open_input(&fil));
     TRY(fil_choose_ifs(&fil));
     TRY(fil_choose_bits(&fil));

@@ -109,20 +109,13 @@ void export_file_end(struct export_file *file)
     *file = (struct export_file){.fd = -1};
 }
 
-status_t export_name(const char *product, const char *ending, char **out)
+status_t export_name(const char *chosen, const char *product, const char *ending, char **out)
 {
-    status_t st = STATUS_OK;
-    struct text text = {0};
     const char *base = text_basename(product);
     const char *dot = strrchr(base, '.');
     size_t length = dot && dot > base ? (size_t)(dot - product) : strlen(product);
-    TRY(text_add_bytes(&text, product, length));
-    TRY(text_add(&text, "%s", ending));
-    *out = text.data;
-    text.data = NULL;
-out:
-    text_free(&text);
-    return st;
+    return chosen ? memory_text(chosen, out)
+                  : memory_format(out, "%.*s%s", (int)length, product, ending);
 }
 
 uint64_t export_count_nans(const float *values, uint64_t count)

@@ -31,8 +31,8 @@ status_t export_file_publish(struct export_file *file);
 /* Frees; removes what was not published. Takes one that is zero. */
 void export_file_end(struct export_file *file);
 
-/* The name of a product with another ending; for free(). */
-status_t export_name(const char *product, const char *ending, char **out);
+/* The name that was chosen, else (NULL) that of the product with another ending; for free(). */
+status_t export_name(const char *chosen, const char *product, const char *ending, char **out);
 
 /* NaN among some numbers. */
 uint64_t export_count_nans(const float *values, uint64_t count);

@@ -179,14 +179,8 @@ out:
 static status_t series_name_of(const struct choice *choice, uint64_t dm, const char *ending,
                                char **out)
 {
-    status_t st = STATUS_OK;
-    struct text text = {0};
-    TRY(text_add(&text, "%s_DM%.*f%s", choice->base, choice->decimals, choice->in->dm[dm], ending));
-    *out = text.data;
-    text.data = NULL;
-out:
-    text_free(&text);
-    return st;
+    return memory_format(out, "%s_DM%.*f%s", choice->base, choice->decimals, choice->in->dm[dm],
+                         ending);
 }
 
 /* All samples of a DM, behind `head`; then they get their name. */
@@ -354,8 +348,7 @@ status_t export_series(const struct export_series_options *options, struct text 
     status_t st = STATUS_OK;
     struct choice choice = {.options = options};
     TRY(series_open(options->product, &choice.in));
-    TRY(options->base ? memory_text(options->base, &choice.base)
-                      : export_name(options->product, "", &choice.base));
+    TRY(export_name(options->base, options->product, "", &choice.base));
     TRY(series_choose_dms(&choice));
     TRY(series_choose_decimals(&choice));
     TRY(series_choose_samples(&choice));
