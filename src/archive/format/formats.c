@@ -26,10 +26,12 @@ status_t formats_open(const struct format_input *input, struct archive **out)
     if (input->layout->automatic) {
         TRY(formats_recognise(input->paths[0], &format));
     }
-    REQUIRE(!format || format->open, STATUS_DATA,
-            "%s is %s: it holds powers, but channelise expects voltages: a job of input and "
-            "dedisperse alone reads it, see docs/job-file.md",
-            input->paths[0], format->title);
+    REQUIRE(
+        !format || format->open, STATUS_DATA,
+        "%s is %s: it holds powers, but channelise expects voltages: a job of input and "
+        "dedisperse alone reads it (docs/job-file.md); if another dataset of it holds voltages, "
+        "input.layout describes them",
+        input->paths[0], format->title);
     if (!format) {
         for (size_t i = 0; i < ROWS; i++) {
             const char * or = expected.length > 0 ? ", nor " : "";
