@@ -64,11 +64,11 @@ runs "an archive in the native layout" "$voltmill" run native.yaml
 comparisons+=("the native layout is as good as a description|native-out.h5|plain-out.h5")
 runs "verify" "$voltmill" verify --all plain-out.h5
 runs "verify, 3 ranks" mpirun -n 3 "$voltmill" verify native-out.h5
-"$voltmill" plan job.yaml --force | grep -v ' needed, ' >plan
-"$voltmill" run --dry-run job.yaml --force | grep -v ' needed, ' >dry
+"$voltmill" plan job.yaml --force | grep -Ev ' needed, |^  time ' >plan
+"$voltmill" run --dry-run job.yaml --force | grep -Ev ' needed, |^  time ' >dry
 same "plan: chunks" 1 "$(grep -c '^  chunks ' plan)"
 same "run --dry-run says what plan says" "" "$(diff plan dry)"
-mpirun -n 3 "$voltmill" run --dry-run job.yaml --force | grep -v ' needed, ' >dry
+mpirun -n 3 "$voltmill" run --dry-run job.yaml --force | grep -Ev ' needed, |^  time ' >dry
 same "run --dry-run says it once on 3 ranks" "" "$(diff plan dry)"
 runs "plan of a new product writes nothing" "$voltmill" plan job.yaml --set products.0.file=new.h5
 nothing_left new.h5
