@@ -35,6 +35,7 @@ NAMES(order, channel_order, "ascending", "fft")
 NAMES(backend, backend_kind, "auto", "cpu", "opencl", "reference")
 NAMES(kernel, kernel_kind, "auto", "fused", "slide", "cache", "local")
 NAMES(fft, fft_kind, "auto", "vkfft", "clfft")
+NAMES(filter_method, filter_method, "auto", "direct", "overlap-save")
 NAMES(planning, fft_planning, "auto", "estimate", "measure", "patient")
 NAMES(quantity, quantity, "spectra", "power", "series")
 

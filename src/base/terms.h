@@ -64,6 +64,9 @@ enum kernel_kind { KERNEL_AUTO, KERNEL_FUSED, KERNEL_SLIDE, KERNEL_CACHE, KERNEL
 /* Whose FFT follows the FIR kernels on OpenCL devices. */
 enum fft_kind { FFT_AUTO, FFT_VKFFT, FFT_CLFFT };
 
+/* How a FIR filter is computed: sum by sum, or block by block through FFTs. */
+enum filter_method { FILTER_AUTO, FILTER_DIRECT, FILTER_OVERLAP_SAVE };
+
 /* How hard FFTW looks for its fastest plan. */
 enum fft_planning { PLANNING_AUTO, PLANNING_ESTIMATE, PLANNING_MEASURE, PLANNING_PATIENT };
 
@@ -112,6 +115,7 @@ const char *backend_name(enum backend_kind kind);
 const char *kernel_name(enum kernel_kind kind);
 const char *fft_name(enum fft_kind kind);
 const char *planning_name(enum fft_planning planning);
+const char *filter_method_name(enum filter_method method);
 const char *product_name(enum product_kind kind);
 enum quantity product_quantity(enum product_kind kind);
 int product_is_filterbank(enum product_kind kind);
@@ -122,6 +126,7 @@ int product_kind_named(const char *name, enum product_kind *out)
 /* The same names in the order of their enums; NULL behind the last. */
 extern const char *const normalise_names[], *const order_names[], *const backend_names[];
 extern const char *const kernel_names[], *const fft_names[], *const planning_names[];
+extern const char *const filter_method_names[];
 extern const char *const axis_names[], *const window_names[], *const quantity_names[];
 
 /* Reads "4+4 offset hi=re", "4+4 two's complement lo=re" and so on, and writes it. nibbles_parse()

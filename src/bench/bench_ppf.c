@@ -2,7 +2,7 @@
 #include "bench/bench_ppf.h"
 
 #include "base/memory.h"
-#include "dsp/prototype.h"
+#include "dsp/fir/prototype.h"
 #include "tune/problem/bank.h"
 #include "tune/problem/problems.h"
 

@@ -2,7 +2,7 @@
 #include "compute/agreement.h"
 
 #include "base/memory.h"
-#include "compute/grains.h"
+#include "compute/shared/grains.h"
 
 #include <float.h>
 #include <math.h>

@@ -59,7 +59,9 @@ const char *backend_device(const backend_t *backend);
  * Forgets it. */
 int backend_was_full(backend_t *backend);
 
-enum buffer_use { BUFFER_IN, BUFFER_OUT };
+/* BETWEEN: what one stage leaves for the next one, of no use to the host where a device computes.
+ */
+enum buffer_use { BUFFER_IN, BUFFER_OUT, BUFFER_BETWEEN };
 
 /* Memory that the host can read and write and the backend computes on, aligned to 64 bytes. Fails
  * with DEVICE. */

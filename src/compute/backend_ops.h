@@ -5,6 +5,7 @@
 
 #include "compute/channelise.h"
 #include "compute/dedisperse.h"
+#include "compute/filter.h"
 #include "compute/resident_rows.h"
 
 /* Each backend's own objects begin with these. `ops` are set behind the backend's own create(). */
@@ -26,6 +27,11 @@ struct dedisperse {
     struct dedisperse_spec spec;
 };
 
+struct filter {
+    const struct filter_ops *ops;
+    struct filter_spec spec;
+};
+
 struct resident_rows {
     const struct resident_rows_ops *ops;
 };
@@ -39,7 +45,7 @@ struct channelise_ops {
     void (*destroy)(channelise_t *channelise);
     uint64_t (*bytes)(const struct channelise_spec *spec);
     void (*begin)(channelise_t *channelise, uint64_t first_spectrum);
-    status_t (*run)(channelise_t *channelise, buffer_t *in, const struct channelise_input *input,
+    status_t (*run)(channelise_t *channelise, buffer_t *in, const struct sample_input *input,
                     uint32_t nstreams, uint64_t spectra, uint64_t counted, buffer_t *const *out,
                     uint64_t *rows);
     /* NULL: zeros; none; no choice; no words; none; no candidates; the backend's name. */
@@ -75,6 +81,23 @@ struct dedisperse_ops {
                            struct dedisperse_candidate **out, uint32_t *count); /* in any order */
 };
 
+struct filter_ops {
+    /* Pure functions of the spec. */
+    status_t (*choose)(const struct filter_spec *spec, struct filter_choice *out);
+    uint64_t (*bytes)(const struct filter_spec *spec);
+    status_t (*create)(backend_t *backend, const struct filter_spec *spec, filter_t **out);
+    void (*destroy)(filter_t *filter);
+    status_t (*run)(filter_t *filter, buffer_t *in, const struct sample_input *input,
+                    const struct filter_run *run, buffer_t *out);
+    status_t (*candidates)(backend_t *backend, const struct filter_spec *spec,
+                           struct filter_shape **out, uint32_t *count);
+    /* NULL: no words; none; the backend's name; zeros. */
+    status_t (*words)(const struct filter_choice *choice, struct text *out);
+    uint64_t (*device_bytes)(const struct filter_spec *spec);
+    status_t (*identity)(const backend_t *backend, struct text *out);
+    status_t (*times)(filter_t *filter, double seconds[FILTER_STEPS]);
+};
+
 struct resident_rows_ops {
     status_t (*create)(backend_t *backend, uint64_t row_bytes, uint64_t piece_rows,
                        resident_rows_t **out);
@@ -100,6 +123,7 @@ struct backend_ops {
     struct backend_abilities abilities;
     const struct channelise_ops *channelise;
     const struct dedisperse_ops *dedisperse;
+    const struct filter_ops *filter;
     const struct resident_rows_ops *resident_rows; /* NULL: keeps none */
     const struct fft_baseline_ops *fft_baseline;   /* NULL: has none */
     status_t (*open)(const struct backend_options *options, backend_t **out);

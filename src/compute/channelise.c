@@ -2,7 +2,6 @@
 #include "compute/backend_ops.h"
 #include "dsp/overlap.h"
 
-#include <math.h>
 #include <string.h>
 
 size_t channelise_samples(const struct channelise_spec *spec)
@@ -16,63 +15,10 @@ uint64_t channelise_inputs(const struct channelise_spec *spec, uint64_t spectra)
     return overlap_inputs(&bank, spectra);
 }
 
-/* One stored number as a double; *is_missing is set when it is none. */
-static double channelise_number(const struct channelise_spec *spec, const char *at, int *is_missing)
+struct sample_coding channelise_coding(const struct channelise_spec *spec)
 {
-    double value = 0;
-    double missing_value = spec->missing_value;
-    if (spec->format == SAMPLE_I8) {
-        value = *(const int8_t *)at;
-    } else if (spec->format == SAMPLE_I16) {
-        int16_t stored;
-        memcpy(&stored, at, sizeof stored);
-        value = stored;
-    } else {
-        float stored;
-        memcpy(&stored, at, sizeof stored);
-        value = (double)stored;
-        missing_value = (double)(float)missing_value; /* as a float can hold it */
-    }
-    *is_missing |= !isfinite(value) || (spec->has_missing_value && value == missing_value);
-    return value;
-}
-
-/* The high and the low four bits of a byte, as two numbers. */
-static void channelise_nibbles(const struct channelise_spec *spec, unsigned byte, double volts[2])
-{
-    int half[2] = {(int)(byte & 15), (int)(byte >> 4)};
-    for (int i = 0; i < 2; i++) {
-        int value = spec->nibbles.offset_binary ? half[i] - 8
-                    : half[i] < 8               ? half[i]
-                                                : half[i] - 16;
-        volts[i == spec->nibbles.high_is_real ? 0 : 1] = value;
-    }
-}
-
-int channelise_sample(const struct channelise_spec *spec, const char *in,
-                      const struct channelise_input *input, uint32_t stream, size_t n,
-                      double volts[2])
-{
-    const char *re = in + input->re[stream] + n * input->step;
-    int is_missing = 0;
-    volts[1] = 0;
-    if (spec->format == SAMPLE_I4) {
-        unsigned byte = *(const unsigned char *)re;
-        channelise_nibbles(spec, byte, volts);
-        is_missing = spec->has_missing_value && byte == spec->missing_value;
-    } else {
-        volts[0] = channelise_number(spec, re, &is_missing);
-        if (spec->is_complex) {
-            const char *im = in + input->im[stream] + n * input->step;
-            volts[1] = channelise_number(spec, im, &is_missing);
-        }
-    }
-    if (is_missing) {
-        volts[0] = volts[1] = 0;
-    } else if (spec->conjugate) {
-        volts[1] = -volts[1];
-    }
-    return !is_missing;
+    return (struct sample_coding){spec->format,    spec->is_complex,        spec->nibbles,
+                                  spec->conjugate, spec->has_missing_value, spec->missing_value};
 }
 
 uint64_t dumps_finished(uint64_t first, uint64_t count, uint64_t integrate)
@@ -130,9 +76,9 @@ void channelise_begin(channelise_t *channelise, uint64_t first_spectrum)
     channelise->ops->begin(channelise, first_spectrum);
 }
 
-status_t channelise_run(channelise_t *channelise, buffer_t *in,
-                        const struct channelise_input *input, uint32_t nstreams, uint64_t spectra,
-                        uint64_t counted, buffer_t *const *out, uint64_t *rows)
+status_t channelise_run(channelise_t *channelise, buffer_t *in, const struct sample_input *input,
+                        uint32_t nstreams, uint64_t spectra, uint64_t counted, buffer_t *const *out,
+                        uint64_t *rows)
 {
     return channelise->ops->run(channelise, in, input, nstreams, spectra, counted, out, rows);
 }

@@ -4,6 +4,7 @@
 #define VOLTMILL_COMPUTE_CHANNELISE_H
 
 #include "compute/backend.h"
+#include "compute/shared/samples.h"
 
 enum { MOST_OUTPUTS = 16 };
 
@@ -76,24 +77,14 @@ struct channelise_spec {
     int is_timed;                    /* keep the device's own times: for channelise_times() */
 };
 
-/* Samples of some streams as they lie in a buffer: byte offsets of sample 0 of each stream's real
- * (or only) and imaginary part, and the distance of two samples in a row. Equal offsets for
- * SAMPLE_I4. */
-struct channelise_input {
-    const size_t *re, *im;
-    size_t step;
-};
-
 typedef struct channelise channelise_t;
 
 /* Samples per raw spectrum, P. */
 size_t channelise_samples(const struct channelise_spec *spec);
 
-/* Sample n of a stream as it lies in memory, in volts: real and imaginary part; both 0 when it is
- * missing, which gives 0. */
-int channelise_sample(const struct channelise_spec *spec, const char *in,
-                      const struct channelise_input *input, uint32_t stream, size_t n,
-                      double volts[2]);
+/* How its samples are stored. */
+struct sample_coding channelise_coding(const struct channelise_spec *spec);
+
 /* Raw spectra that so many spectra are made of (dsp/overlap.h). */
 uint64_t channelise_inputs(const struct channelise_spec *spec, uint64_t spectra);
 
@@ -148,9 +139,9 @@ void channelise_begin(channelise_t *channelise, uint64_t first_spectrum);
  * threads change a bit. May return before the work is done: buffer_get() waits.
  * Fails with DEVICE.
  * Adamek, Novotny, Armour 2016, A polyphase filter for many-core architectures, eqs. 1 and 2. */
-status_t channelise_run(channelise_t *channelise, buffer_t *in,
-                        const struct channelise_input *input, uint32_t nstreams, uint64_t spectra,
-                        uint64_t counted, buffer_t *const *out, uint64_t *rows);
+status_t channelise_run(channelise_t *channelise, buffer_t *in, const struct sample_input *input,
+                        uint32_t nstreams, uint64_t spectra, uint64_t counted, buffer_t *const *out,
+                        uint64_t *rows);
 
 /* What a device does for a block. */
 enum channelise_step {

@@ -4,7 +4,7 @@
 #define VOLTMILL_COMPUTE_DEDISPERSE_H
 
 #include "compute/backend.h"
-#include "dsp/subbands.h"
+#include "dsp/dispersion/subbands.h"
 
 /* How a sample of power is stored: native byte order. */
 enum series_format { SERIES_U8, SERIES_U16, SERIES_F32 };

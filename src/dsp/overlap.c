@@ -8,6 +8,12 @@ struct overlap overlap_filter_bank(uint32_t taps)
     return (struct overlap){.hop = 1, .per = 1, .length = taps};
 }
 
+struct overlap overlap_filter(uint32_t taps, int64_t first, uint32_t decimate, uint64_t grain)
+{
+    return (struct overlap){
+        .hop = decimate, .per = 1, .grain = (int64_t)grain, .first = first, .length = taps};
+}
+
 struct overlap overlap_sum(uint64_t count)
 {
     int64_t rows = (int64_t)min_u64(count, INT64_MAX);
@@ -49,13 +55,24 @@ static status_t overlap_too_far(struct overlap_rows rows)
                        (long long)rows.first, (long long)rows.end);
 }
 
+/* The rows of all grains that some rows belong to; returns 0 when they do not fit. */
+static int overlap_whole_grains(const struct overlap *stage, struct overlap_rows *rows)
+{
+    int64_t grain = stage->grain;
+    return grain <= 1 || (overlap_scale(rows->first, 1, grain, 0, &rows->first) &&
+                          overlap_scale(rows->end - 1, 1, grain, 1, &rows->end) &&
+                          !__builtin_mul_overflow(rows->first, grain, &rows->first) &&
+                          !__builtin_mul_overflow(rows->end, grain, &rows->end));
+}
+
 status_t overlap_needs(const struct overlap *stage, uint32_t stream, struct overlap_rows rows,
                        struct overlap_rows *out)
 {
     struct overlap_rows reach = overlap_reach(stage, stream);
     struct overlap_rows found = {0, 0};
     if (rows.end > rows.first &&
-        (!overlap_scale(rows.first, stage->hop, stage->per, reach.first, &found.first) ||
+        (!overlap_whole_grains(stage, &rows) ||
+         !overlap_scale(rows.first, stage->hop, stage->per, reach.first, &found.first) ||
          !overlap_scale(rows.end - 1, stage->hop, stage->per, reach.end, &found.end))) {
         return overlap_too_far(rows);
     }
@@ -97,8 +114,12 @@ uint64_t overlap_inputs(const struct overlap *stage, uint64_t rows)
     struct overlap_rows reach = overlap_reach(stage, 0);
     uint64_t hops;
     uint64_t inputs;
+    uint64_t grain = (uint64_t)stage->grain;
     if (rows == 0) {
         return 0;
+    }
+    if (grain > 1) { /* however the rows lie in their grains */
+        rows = ceil_div_u64(rows - 1, grain) * grain + grain;
     }
     int fits = multiply_u64(rows - 1, (uint64_t)stage->hop, &hops) &&
                add_u64(ceil_div_u64(hops, (uint64_t)stage->per),

@@ -25,12 +25,18 @@ struct overlap_rows {
  * `first` negative. */
 struct overlap {
     int64_t hop, per;             /* input rows from one output row to the next; both >= 1 */
+    int64_t grain;                /* 0: 1. Output rows are made so many at a time, grain g the rows
+                                     g * grain ..: whoever needs one of them needs the input of all,
+                                     of which what no row needs may be missing. per is 1 then. */
     int64_t first, length;        /* length >= 1 */
     const uint32_t *least, *most; /* [streams] delays, in input rows; NULL: none */
 };
 
 /* Spectra of raw spectra: each of `taps` of them. */
 struct overlap overlap_filter_bank(uint32_t taps);
+/* Rows of a filter of `taps` samples, of which `first` is the first, seen from the sample that a
+ * row is made for; each decimate-th sample has a row. grain: compute/filter.h. */
+struct overlap overlap_filter(uint32_t taps, int64_t first, uint32_t decimate, uint64_t grain);
 /* Each row of `count` rows that no other one needs: raw spectra of samples, dumps of spectra. */
 struct overlap overlap_sum(uint64_t count);
 /* Sums over channels that come least[s] to most[s] rows later; tables must outlive the stage. */

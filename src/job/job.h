@@ -84,6 +84,44 @@ struct job_channels {
     uint32_t first, last;
 };
 
+/* `filter`: one FIR filter of a chain. Exactly one of coefficients, design, dispersion. */
+enum filter_source { FILTER_COEFFICIENTS, FILTER_DESIGN, FILTER_DISPERSION };
+enum filter_band { BAND_LOWPASS, BAND_HIGHPASS, BAND_BANDPASS, BAND_BANDSTOP };
+
+struct job_filter_design {
+    enum filter_band kind;
+    double *edges; /* Hz, ascending: 2 (low-, high-pass: end of the pass band and begin of the stop
+                      band, or the other way round) or 4 */
+    uint32_t nedges;
+    int is_offset;      /* edges count from each coarse channel's centre, not on the sky */
+    double ripple;      /* dB, of the pass band; default 0.1 */
+    double attenuation; /* dB, of the stop band; default 60 */
+};
+
+struct job_filter_dispersion {
+    double dm;
+    double reference_hz; /* 0: each coarse channel's centre */
+    char *constant;      /* as that of struct job_dedisperse */
+};
+
+struct job_filter {
+    enum filter_source source;
+    char *coefficients; /* path */
+    struct job_filter_design design;
+    struct job_filter_dispersion dispersion;
+    uint32_t decimate; /* >= 1 */
+    enum filter_method method;
+    int keeps_delay; /* delay: keep; else the time axis is corrected by the group delay */
+    int is_padded;   /* edges: pad */
+    int may_alias;   /* aliasing: allow */
+    int has_backend; /* else that of `channelise` */
+    enum backend_kind backend;
+    /* Of FILTER_COEFFICIENTS, once read (archive/coefficients.h): double [taps], or [taps][2]. */
+    double *taps;
+    uint32_t ntaps;
+    int is_complex;
+};
+
 /* `dedisperse`: one dedispersion of a filterbank. */
 struct job_dedisperse {
     int has_input;
@@ -106,7 +144,7 @@ struct job_dedisperse {
 };
 
 /* How many of them a job may have. */
-enum { JOB_PRODUCTS = 16, JOB_DEDISPERSE = 16, JOB_DMS = 1 << 20 };
+enum { JOB_PRODUCTS = 16, JOB_FILTERS = 8, JOB_DEDISPERSE = 16, JOB_DMS = 1 << 20 };
 
 struct job {
     char *path;   /* of the job file, for messages */
@@ -124,6 +162,9 @@ struct job {
     enum backend_kind backend;
     enum kernel_kind kernel; /* of the OpenCL backend */
     enum fft_kind fft;
+
+    struct job_filter *filters; /* applied in order, before `channelise` */
+    uint32_t nfilters;
 
     struct job_product *products; /* none when the files are dedispersed as they are */
     uint32_t nproducts;

@@ -385,7 +385,7 @@ static status_t channelising_compute(void *context, uint32_t number)
     struct channelising *p = context;
     struct slot *slot = &p->slots[number];
     slab_offsets(slot->slab, slot->nsamples, slot->re, slot->im);
-    struct channelise_input input = {slot->re, slot->im, (size_t)slot->slab->width};
+    struct sample_input input = {slot->re, slot->im, (size_t)slot->slab->width};
     if (slot->from == slot->chunk.first) {
         channelise_begin(p->channelise, slot->from);
     }

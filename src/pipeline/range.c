@@ -102,10 +102,10 @@ static void range_count(const float *values, size_t count, uint64_t *large, uint
 static int range_has_samples(const range_t *range, const struct range_block *block, uint32_t stream,
                              uint64_t first, uint64_t count)
 {
+    struct sample_coding coding = channelise_coding(&range->work->channelise);
     double volts[2] = {0, 0};
     for (uint64_t n = first; n < first + count && volts[0] == 0 && volts[1] == 0; n++) {
-        (void)channelise_sample(&range->work->channelise, block->samples, &block->input, stream,
-                                (size_t)n, volts);
+        (void)sample_volts(&coding, block->samples, &block->input, stream, (size_t)n, volts);
     }
     return volts[0] != 0 || volts[1] != 0;
 }

@@ -16,7 +16,7 @@ struct range_block {
     uint32_t streams;
     const float *power; /* [rows][streams][nchannels] */
     const char *samples;
-    struct channelise_input input; /* where they lie in `samples` */
+    struct sample_input input; /* where they lie in `samples` */
 };
 
 /* For blocks of up to so many spectra; *out = NULL where nothing of the kind can happen, which is

@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "base/units.h"
-#include "dsp/prototype.h"
+#include "dsp/fir/prototype.h"
 #include "plan/budget.h"
 
 #include <inttypes.h>

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "compute/agreement.h"
 #include "compute/channelise.h"
-#include "dsp/prototype.h"
+#include "dsp/fir/prototype.h"
 
 #include <complex.h>
 #include <math.h>
@@ -142,7 +142,7 @@ static void bench_run(struct bench *bench, enum backend_kind kind, uint64_t firs
         assert_int_equal(buffer_get(in, &host), STATUS_OK);
         memcpy(host, bench->in + done * period * step,
                (size_t)(count + spec->taps - 1) * period * step);
-        struct channelise_input input = {bench->re, bench->im, step};
+        struct sample_input input = {bench->re, bench->im, step};
         assert_int_equal(channelise_run(stage, in, &input, STREAMS, count, counted, out, rows),
                          STATUS_OK);
         for (uint32_t i = 0; i < spec->noutputs; i++) {

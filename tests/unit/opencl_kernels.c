@@ -6,7 +6,7 @@
 #include "compute/opencl/ppf/deinterleave.h"
 #include "compute/opencl/ppf/ppf.h"
 #include "compute/opencl/ppf/steps.h"
-#include "dsp/prototype.h"
+#include "dsp/fir/prototype.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static status_t run_case(device_t *device, size_t i, cl_mem in, cl_mem out)
     size_t part = parts == 2 ? number[spec.format] : 0;
     size_t re[STREAMS] = {0, bytes};
     size_t im[STREAMS] = {part, bytes + part};
-    struct channelise_input input = {re, im, STREAMS * bytes};
+    struct sample_input input = {re, im, STREAMS * bytes};
     uint64_t samples = (SPECTRA + spec.taps - 1) * channelise_samples(&spec);
     double *table = NULL;
     ppf_t *bank = NULL;

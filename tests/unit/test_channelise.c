@@ -201,7 +201,7 @@ static void stages_share_a_backend(void **state)
     bench_run(&bench, BACKEND_CPU, 0, 64);
     size_t step = STREAMS * bench.sample_bytes;
     size_t bytes = (size_t)bench.spec.max_spectra * STREAMS * bench.spec.channels * 8;
-    struct channelise_input input = {bench.re, bench.im, step};
+    struct sample_input input = {bench.re, bench.im, step};
     assert_int_equal(backend_open(BACKEND_CPU, &options, &backend), STATUS_OK);
     assert_int_equal(buffer_create(backend, BUFFER_IN, bench.samples * step, &in), STATUS_OK);
     assert_int_equal(buffer_create(backend, BUFFER_OUT, bytes, &out), STATUS_OK);

@@ -1,6 +1,6 @@
 /* How work is cut, and where grains of a dump lie. */
 #include "base/memory.h"
-#include "compute/grains.h"
+#include "compute/shared/grains.h"
 #include "plan/chunk.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* Coefficients against formulas that are written another way than in the code, and against the
  * theory of windowed filters. */
-#include "dsp/prototype.h"
+#include "dsp/fir/prototype.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,10 +1,10 @@
 /* The filter report against the theory of windows and of the polyphase filter bank. Nothing that is
  * expected here comes from the code under test: closed forms, integrals of the continuous filter,
  * published tables, direct sums over the cosine, and tones sent through a small filter bank. */
-#include "dsp/filter_report.h"
+#include "dsp/fir/filter_report.h"
 
 #include "dsp/dft.h"
-#include "dsp/prototype.h"
+#include "dsp/fir/prototype.h"
 
 #include <complex.h>
 #include <math.h>

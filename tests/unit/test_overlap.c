@@ -18,9 +18,9 @@ enum { STREAMS = 3, LONGEST = 40, FROM = -45, TO = 45 };
 /* Banks, dumps, delays; a decimating filter with its delay taken out, oversampled hops, a
  * synthesis, a resampler with delays. */
 static const struct overlap stages[] = {
-    {1, 1, 0, 1, NULL, NULL},  {1, 1, 0, 8, NULL, NULL},    {10, 1, 0, 10, NULL, NULL},
-    {1, 1, 0, 1, least, most}, {4, 1, -16, 33, NULL, NULL}, {27, 32, 0, 16, NULL, NULL},
-    {3, 4, -5, 2, NULL, NULL}, {1, 8, -1, 3, NULL, NULL},   {7, 5, 2, 4, least, most},
+    {1, 1, 0, 0, 1, NULL, NULL},  {1, 1, 0, 0, 8, NULL, NULL},    {10, 1, 0, 0, 10, NULL, NULL},
+    {1, 1, 0, 0, 1, least, most}, {4, 1, 0, -16, 33, NULL, NULL}, {27, 32, 0, 0, 16, NULL, NULL},
+    {3, 4, 0, -5, 2, NULL, NULL}, {1, 8, 0, -1, 3, NULL, NULL},   {7, 5, 0, 2, 4, least, most},
 };
 enum { STAGES = sizeof stages / sizeof *stages };
 
@@ -199,7 +199,7 @@ static void what_is_beyond_64_bits_is_refused(void **state)
         assert_int_equal(overlap_needs(&dump, 0, far[i], &out), STATUS_USAGE);
         report_clear();
     }
-    struct overlap late = {1, 1, 10, 1, NULL, NULL};
+    struct overlap late = {1, 1, 0, 10, 1, NULL, NULL};
     assert_int_equal(overlap_makes(&late, 0, (struct overlap_rows){INT64_MIN, 0}, &out),
                      STATUS_USAGE);
     report_clear();

@@ -2,7 +2,7 @@
  * alike gives the same bytes, and what a search has found comes back, for this problem and those
  * near. */
 #include "base/memory.h"
-#include "dsp/prototype.h"
+#include "dsp/fir/prototype.h"
 #include "tune/problem/ppf_trial.h"
 #include "tune/problem/problems.h"
 #include "tune/tuning.h"
@@ -64,7 +64,7 @@ static float *spectra_of(backend_t *backend, const struct channelise_spec *spec)
     uint64_t rows[MOST_OUTPUTS];
     size_t re = 0;
     size_t im = 1;
-    struct channelise_input input = {&re, &im, 2};
+    struct sample_input input = {&re, &im, 2};
     size_t samples = (SPECTRA + TAPS - 1) * CHANNELS;
     size_t bytes = SPECTRA * CHANNELS * 2 * sizeof(float);
     float *copy = malloc(bytes);

@@ -1,7 +1,7 @@
 /* Every problem that can be tuned: its configurations survive their words, other texts are none,
  * names are told apart, and keys have all that a record needs. */
 #include "base/memory.h"
-#include "dsp/prototype.h"
+#include "dsp/fir/prototype.h"
 #include "tune/problem/problems.h"
 #include "tune/tuning.h"
 

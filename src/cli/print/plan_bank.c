@@ -7,7 +7,7 @@
 #include "cli/print/describe.h"
 #include "cli/print/elsewhere.h"
 #include "cli/print/plan_job.h"
-#include "dsp/filter_report.h"
+#include "dsp/fir/filter_report.h"
 
 #include <math.h>
 #include <stdio.h>

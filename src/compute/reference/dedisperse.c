@@ -1,7 +1,7 @@
 /* Dedispersion as the formula says, in double. */
 #include "base/memory.h"
 #include "compute/backend_ops.h"
-#include "compute/dedisperse_table.h"
+#include "compute/shared/dedisperse_table.h"
 
 #include <stdlib.h>
 

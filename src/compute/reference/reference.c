@@ -97,15 +97,15 @@ static void reference_begin(channelise_t *channelise, uint64_t first_spectrum)
 
 /* y[n] = sum_t x[(s + t) P + n] b[t P + n], then Y = DFT(y). */
 static status_t reference_make_spectrum(struct reference *r, const char *in,
-                                        const struct channelise_input *input, uint32_t stream,
-                                        size_t s)
+                                        const struct sample_input *input, uint32_t stream, size_t s)
 {
     const struct channelise_spec *spec = &r->base.spec;
+    struct sample_coding coding = channelise_coding(spec);
     for (size_t n = 0; n < r->samples; n++) {
         double complex sum = 0;
         for (size_t t = 0; t < spec->taps; t++) {
             double volts[2];
-            (void)channelise_sample(spec, in, input, stream, (s + t) * r->samples + n, volts);
+            (void)sample_volts(&coding, in, input, stream, (s + t) * r->samples + n, volts);
             sum += (volts[0] + volts[1] * I) * r->coeff[t * r->samples + n];
         }
         r->folded[n] = sum;
@@ -140,21 +140,21 @@ static void reference_deliver(struct reference *r, uint32_t i, uint32_t stream, 
 }
 
 static uint64_t reference_count_missing(const struct channelise_spec *spec, const char *in,
-                                        const struct channelise_input *input, uint32_t stream,
+                                        const struct sample_input *input, uint32_t stream,
                                         size_t count)
 {
+    struct sample_coding coding = channelise_coding(spec);
     uint64_t found = 0;
     for (size_t n = 0; n < count; n++) {
         double volts[2];
-        found += !channelise_sample(spec, in, input, stream, n, volts);
+        found += !sample_volts(&coding, in, input, stream, n, volts);
     }
     return found;
 }
 
 static status_t reference_run(channelise_t *channelise, buffer_t *in,
-                              const struct channelise_input *input, uint32_t nstreams,
-                              uint64_t spectra, uint64_t counted, buffer_t *const *out,
-                              uint64_t *rows)
+                              const struct sample_input *input, uint32_t nstreams, uint64_t spectra,
+                              uint64_t counted, buffer_t *const *out, uint64_t *rows)
 {
     status_t st = STATUS_OK;
     struct reference *r = (struct reference *)channelise;

@@ -4,7 +4,7 @@
 #define VOLTMILL_PRODUCT_KIND_DEDISPERSED_H
 
 #include "archive/fbh5/fbh5.h"
-#include "dsp/dispersion.h"
+#include "dsp/dispersion/dispersion.h"
 #include "product/product.h"
 
 /* What is known of the series of a new product (struct product_spec). */

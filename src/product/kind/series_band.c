@@ -1,7 +1,7 @@
 /* Where the channels of a dedispersed product lie: /provenance/frequency; of others' products, what
  * fch1 and foff say. */
 #include "base/memory.h"
-#include "dsp/dispersion.h"
+#include "dsp/dispersion/dispersion.h"
 #include "product/kind/series.h"
 
 #include <math.h>

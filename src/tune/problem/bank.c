@@ -155,7 +155,7 @@ out:
 static status_t bank_enqueue(struct bank *bank, uint32_t s, uint64_t number)
 {
     struct bank_slot *slot = &bank->slots[s];
-    struct channelise_input input = {bank->re, bank->im, bank->step};
+    struct sample_input input = {bank->re, bank->im, bank->step};
     uint64_t rows[MOST_OUTPUTS];
     slot->first = 0;
     if (bank->lent) {

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "compute/agreement.h"
-#include "compute/dedisperse_table.h"
+#include "compute/shared/dedisperse_table.h"
 #include "dsp/noise.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "compute/cpu/cpu.h"
 #include "compute/cpu/dedisperse/tiles.h"
 #include "compute/cpu/dedisperse/transpose.h"
-#include "compute/dedisperse_table.h"
+#include "compute/shared/dedisperse_table.h"
 
 #include <stdlib.h>
 #include <string.h>

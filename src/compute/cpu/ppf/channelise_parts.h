@@ -8,7 +8,7 @@
 #include "compute/cpu/ppf/interleaved.h"
 #include "compute/cpu/ppf/ppf_fir.h"
 #include "compute/cpu/ppf/sums.h"
-#include "compute/grains.h"
+#include "compute/shared/grains.h"
 
 /* Scratch of one thread. */
 struct scratch {
@@ -26,7 +26,7 @@ struct block {
     uint64_t number; /* in the pool */
     struct host_buffer *source;
     const char *in; /* its data */
-    struct channelise_input input;
+    struct sample_input input;
     size_t *re, *im; /* [streams], behind input */
     struct interleaved layout;
     uint32_t nstreams;
@@ -63,8 +63,7 @@ void cpu_channelise_scratch_floats(const struct cpu *cpu, size_t floats[3]);
 /* As compute/channelise.h says. */
 void cpu_channelise_begin(channelise_t *channelise, uint64_t first_spectrum);
 status_t cpu_channelise_run(channelise_t *channelise, buffer_t *in,
-                            const struct channelise_input *input, uint32_t nstreams,
-                            uint64_t spectra, uint64_t counted, buffer_t *const *out,
-                            uint64_t *rows);
+                            const struct sample_input *input, uint32_t nstreams, uint64_t spectra,
+                            uint64_t counted, buffer_t *const *out, uint64_t *rows);
 
 #endif

@@ -240,7 +240,7 @@ static uint64_t channelise_count_sums(const struct block *block)
 
 /* What the block works on. */
 static status_t channelise_fill_block(struct cpu *cpu, struct block *block, buffer_t *in,
-                                      const struct channelise_input *input, uint32_t nstreams,
+                                      const struct sample_input *input, uint32_t nstreams,
                                       buffer_t *const *out)
 {
     status_t st = STATUS_OK;
@@ -252,7 +252,7 @@ static status_t channelise_fill_block(struct cpu *cpu, struct block *block, buff
     block->in = data;
     memcpy(block->re, input->re, nstreams * sizeof *block->re);
     memcpy(block->im, input->im, nstreams * sizeof *block->im);
-    block->input = (struct channelise_input){block->re, block->im, input->step};
+    block->input = (struct sample_input){block->re, block->im, input->step};
     block->layout = interleaved_layout(spec, &block->input, nstreams);
     if (block->layout.is_copied) {
         TRY(channelise_create_deinterleaved(cpu));
@@ -266,9 +266,8 @@ out:
 }
 
 status_t cpu_channelise_run(channelise_t *channelise, buffer_t *in,
-                            const struct channelise_input *input, uint32_t nstreams,
-                            uint64_t spectra, uint64_t counted, buffer_t *const *out,
-                            uint64_t *rows)
+                            const struct sample_input *input, uint32_t nstreams, uint64_t spectra,
+                            uint64_t counted, buffer_t *const *out, uint64_t *rows)
 {
     status_t st = STATUS_OK;
     struct cpu *cpu = (struct cpu *)channelise;

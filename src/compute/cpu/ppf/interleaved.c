@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "compute/cpu/ppf/ppf_fir.h"
-#include "compute/grains.h"
+#include "compute/shared/grains.h"
 
 enum {
     GROUP_BYTES = 512 << 10, /* of streams in order: half of a second-level cache */
@@ -30,7 +30,7 @@ uint64_t interleaved_bytes(const struct channelise_spec *spec)
 }
 
 struct interleaved interleaved_layout(const struct channelise_spec *spec,
-                                      const struct channelise_input *input, uint32_t nstreams)
+                                      const struct sample_input *input, uint32_t nstreams)
 {
     size_t bytes = ppf_fir_sample_bytes(spec);
     size_t part = sample_part_bytes(spec->format, spec->is_complex);
@@ -74,7 +74,7 @@ static void interleaved_copy(size_t part, const char *at, size_t step, size_t co
 }
 
 void interleaved_take(const struct interleaved *layout, const char *in,
-                      const struct channelise_input *input, uint32_t stream, uint32_t streams,
+                      const struct sample_input *input, uint32_t stream, uint32_t streams,
                       size_t first, size_t count, char *out)
 {
     size_t bytes = layout->sample_bytes;

@@ -13,7 +13,7 @@ struct interleaved {
 };
 
 struct interleaved interleaved_layout(const struct channelise_spec *spec,
-                                      const struct channelise_input *input, uint32_t nstreams);
+                                      const struct sample_input *input, uint32_t nstreams);
 
 /* Bytes that interleaved_take() writes at most, for a grain of spectra. */
 uint64_t interleaved_bytes(const struct channelise_spec *spec);
@@ -22,7 +22,7 @@ uint64_t interleaved_bytes(const struct channelise_spec *spec);
  *
  *   out   [streams][count] samples, each with its real part before the imaginary one   */
 void interleaved_take(const struct interleaved *layout, const char *in,
-                      const struct channelise_input *input, uint32_t stream, uint32_t streams,
+                      const struct sample_input *input, uint32_t stream, uint32_t streams,
                       size_t first, size_t count, char *out);
 
 #endif

@@ -2,7 +2,7 @@
 #include "compute/cpu/ppf/sums.h"
 
 #include "base/memory.h"
-#include "compute/grains.h"
+#include "compute/shared/grains.h"
 
 #include <stdlib.h>
 #include <string.h>

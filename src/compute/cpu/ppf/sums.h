@@ -1,4 +1,4 @@
-/* Power summed over time: the CPU backend's side of compute/grains.h. */
+/* Power summed over time: the CPU backend's side of compute/shared/grains.h. */
 #ifndef VOLTMILL_COMPUTE_CPU_PPF_SUMS_H
 #define VOLTMILL_COMPUTE_CPU_PPF_SUMS_H
 

@@ -1,12 +1,12 @@
 /* The stage on an OpenCL device: up, transpose, (sub-bands,) sums, down. In two steps
  * the sub-bands of one step after the other fill the same memory. */
 #include "base/memory.h"
-#include "compute/dedisperse_table.h"
 #include "compute/opencl/dedisperse/dedisperse_kernel.h"
 #include "compute/opencl/dedisperse/dedisperse_space.h"
 #include "compute/opencl/dedisperse/transpose.h"
 #include "compute/opencl/opencl.h"
 #include "compute/opencl/program.h"
+#include "compute/shared/dedisperse_table.h"
 #include "io/cache.h"
 
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 #ifndef VOLTMILL_COMPUTE_OPENCL_DEDISPERSE_TRANSPOSE_H
 #define VOLTMILL_COMPUTE_OPENCL_DEDISPERSE_TRANSPOSE_H
 
-#include "compute/dedisperse_table.h"
 #include "compute/opencl/stopwatch.h"
+#include "compute/shared/dedisperse_table.h"
 
 typedef struct transpose transpose_t;
 

@@ -81,7 +81,7 @@ static uint64_t channelise_row_bytes(const struct channelise_spec *spec, uint32_
 }
 
 static status_t opencl_channelise_run(channelise_t *channelise, buffer_t *in_buffer,
-                                      const struct channelise_input *input, uint32_t nstreams,
+                                      const struct sample_input *input, uint32_t nstreams,
                                       uint64_t spectra, uint64_t counted, buffer_t *const *out,
                                       uint64_t *rows)
 {

@@ -97,9 +97,8 @@ out:
     return st;
 }
 
-uint64_t deinterleave_extent(const struct channelise_spec *spec,
-                             const struct channelise_input *input, uint32_t nstreams,
-                             uint64_t samples)
+uint64_t deinterleave_extent(const struct channelise_spec *spec, const struct sample_input *input,
+                             uint32_t nstreams, uint64_t samples)
 {
     uint64_t last = 0;
     for (uint32_t i = 0; i < nstreams; i++) {
@@ -110,7 +109,7 @@ uint64_t deinterleave_extent(const struct channelise_spec *spec,
 
 /* Whether the streams lie as the filters read them; gives their distance. */
 static int deinterleave_lies_well(const struct channelise_spec *spec,
-                                  const struct channelise_input *input, uint32_t nstreams,
+                                  const struct sample_input *input, uint32_t nstreams,
                                   uint64_t *stride)
 {
     size_t part = sample_part_bytes(spec->format, spec->is_complex);
@@ -130,7 +129,7 @@ static int deinterleave_lies_well(const struct channelise_spec *spec,
 
 /* Whether every number lies at a multiple of its size. */
 static int deinterleave_is_aligned(const struct channelise_spec *spec,
-                                   const struct channelise_input *input, uint32_t nstreams)
+                                   const struct sample_input *input, uint32_t nstreams)
 {
     size_t bytes = sample_types[spec->format].bytes;
     size_t odd = input->step % bytes;
@@ -199,7 +198,7 @@ out:
 }
 
 /* Offsets differ from block to block only at a chunk's end, or with another group of streams. */
-static status_t deinterleave_bring_offsets(deinterleave_t *d, const struct channelise_input *input,
+static status_t deinterleave_bring_offsets(deinterleave_t *d, const struct sample_input *input,
                                            uint32_t nstreams)
 {
     status_t st = STATUS_OK;
@@ -223,7 +222,7 @@ out:
 }
 
 static status_t deinterleave_copy(deinterleave_t *d, struct stopwatch *watch, cl_mem in,
-                                  const struct channelise_input *input, uint32_t nstreams,
+                                  const struct sample_input *input, uint32_t nstreams,
                                   uint64_t samples, uint64_t counted)
 {
     status_t st = STATUS_OK;
@@ -255,7 +254,7 @@ out:
 }
 
 status_t deinterleave_run(deinterleave_t *d, struct stopwatch *watch, cl_mem in,
-                          const struct channelise_input *input, uint32_t nstreams, uint64_t samples,
+                          const struct sample_input *input, uint32_t nstreams, uint64_t samples,
                           uint64_t counted, cl_mem *out, uint64_t *stride)
 {
     status_t st = STATUS_OK;

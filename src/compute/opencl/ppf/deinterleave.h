@@ -19,14 +19,13 @@ status_t deinterleave_create(device_t *device, const struct channelise_spec *spe
 void deinterleave_destroy(deinterleave_t *d);
 
 /* Bytes from the buffer's beginning to behind the last sample. */
-uint64_t deinterleave_extent(const struct channelise_spec *spec,
-                             const struct channelise_input *input, uint32_t nstreams,
-                             uint64_t samples);
+uint64_t deinterleave_extent(const struct channelise_spec *spec, const struct sample_input *input,
+                             uint32_t nstreams, uint64_t samples);
 
 /* Enqueues it for `samples` samples a stream: *out is `in` itself where they lie well, and nothing
  * is done when none can be missing. Gives where streams begin: s * *stride bytes into *out. */
 status_t deinterleave_run(deinterleave_t *d, struct stopwatch *watch, cl_mem in,
-                          const struct channelise_input *input, uint32_t nstreams, uint64_t samples,
+                          const struct sample_input *input, uint32_t nstreams, uint64_t samples,
                           uint64_t counted, cl_mem *out, uint64_t *stride);
 
 /* Enqueues the fetching of what the last run counted: `counts` [DEINTERLEAVE_GROUPS], to be added

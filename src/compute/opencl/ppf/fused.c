@@ -2,7 +2,7 @@
 #include "compute/opencl/ppf/steps.h"
 
 #include "base/memory.h"
-#include "compute/grains.h"
+#include "compute/shared/grains.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 #include "compute/opencl/ppf/ppf.h"
 
 #include "base/memory.h"
-#include "compute/grains.h"
 #include "compute/opencl/ppf/ppf_parts.h"
+#include "compute/shared/grains.h"
 
 #include <math.h>
 #include <stdlib.h>

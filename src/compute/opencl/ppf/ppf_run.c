@@ -1,9 +1,9 @@
 /* Running the filter bank: what is enqueued for a block. */
 #include "base/memory.h"
 #include "compute/backend_ops.h"
-#include "compute/grains.h"
 #include "compute/opencl/ppf/ppf_parts.h"
 #include "compute/opencl/program.h"
+#include "compute/shared/grains.h"
 
 status_t ppf_begin(ppf_t *bank, uint64_t first_spectrum)
 {

@@ -1,5 +1,5 @@
 /* Steps are found greedily: each takes as many DMs as its delays within subbands suit. */
-#include "dsp/subbands.h"
+#include "dsp/dispersion/subbands.h"
 
 #include "base/memory.h"
 

@@ -1,8 +1,8 @@
 /* Two-step dedispersion, by subbands: which DMs share the delays within groups of channels. */
-#ifndef VOLTMILL_DSP_SUBBANDS_H
-#define VOLTMILL_DSP_SUBBANDS_H
+#ifndef VOLTMILL_DSP_DISPERSION_SUBBANDS_H
+#define VOLTMILL_DSP_DISPERSION_SUBBANDS_H
 
-#include "dsp/dispersion.h"
+#include "dsp/dispersion/dispersion.h"
 
 /* The plan of two-step dedispersion. Neighbouring channels make groups of `group` (the last one may
  * be smaller); DMs one behind the other make steps that share the delays within groups:

@@ -2,8 +2,8 @@
  *
  * All follow from |H(f)|, H(f) = sum_j b[j] exp(-2 pi i f j / P), f in units of the channel spacing
  * (f = 0: centre of the channel). */
-#ifndef VOLTMILL_DSP_FILTER_REPORT_H
-#define VOLTMILL_DSP_FILTER_REPORT_H
+#ifndef VOLTMILL_DSP_FIR_FILTER_REPORT_H
+#define VOLTMILL_DSP_FIR_FILTER_REPORT_H
 
 #include "base/status.h"
 

@@ -17,8 +17,8 @@
  *
  * The gain g follows `normalise` (base/terms.h).
  * Adamek, Novotny, Armour 2016, A polyphase filter for many-core architectures, section 2. */
-#ifndef VOLTMILL_DSP_PROTOTYPE_H
-#define VOLTMILL_DSP_PROTOTYPE_H
+#ifndef VOLTMILL_DSP_FIR_PROTOTYPE_H
+#define VOLTMILL_DSP_FIR_PROTOTYPE_H
 
 #include "base/status.h"
 #include "base/terms.h"

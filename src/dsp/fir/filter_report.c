@@ -3,7 +3,7 @@
  * tell all. Only the search for the largest lobe far out needs thousands of them; it takes them
  * from one transform, whose length is a power of two whatever the number of channels is, and then
  * climbs the lobe that it found with plain sums again. */
-#include "dsp/filter_report.h"
+#include "dsp/fir/filter_report.h"
 
 #include "base/memory.h"
 #include "dsp/dft.h"

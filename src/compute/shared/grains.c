@@ -1,5 +1,5 @@
 /* Counting the borders between grains. */
-#include "compute/grains.h"
+#include "compute/shared/grains.h"
 
 #include "base/memory.h"
 

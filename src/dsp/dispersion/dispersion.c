@@ -1,5 +1,5 @@
 /* Delays rounded to samples, their checks, and lists of DMs. */
-#include "dsp/dispersion.h"
+#include "dsp/dispersion/dispersion.h"
 
 #include "base/memory.h"
 #include "base/units.h"

@@ -1,5 +1,5 @@
 /* The windowed sinc, or the numbers of a file, and their normalisation. */
-#include "dsp/prototype.h"
+#include "dsp/fir/prototype.h"
 
 #include "base/memory.h"
 #include "base/units.h"

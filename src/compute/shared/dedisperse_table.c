@@ -1,5 +1,5 @@
 /* Masked channels are dropped here; then groups are counted. */
-#include "compute/dedisperse_table.h"
+#include "compute/shared/dedisperse_table.h"
 
 #include "base/memory.h"
 

@@ -1,7 +1,7 @@
 /* What backends make of a dedispersion's delays: masked channels are gone, groups lie in order; and
  * the formula itself, which they are compared with. */
-#ifndef VOLTMILL_COMPUTE_DEDISPERSE_TABLE_H
-#define VOLTMILL_COMPUTE_DEDISPERSE_TABLE_H
+#ifndef VOLTMILL_COMPUTE_SHARED_DEDISPERSE_TABLE_H
+#define VOLTMILL_COMPUTE_SHARED_DEDISPERSE_TABLE_H
 
 #include "compute/dedisperse.h"
 

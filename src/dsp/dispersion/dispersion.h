@@ -2,8 +2,8 @@
  *
  * A signal of frequency f (MHz) comes D * DM * (1 / f^2 - 1 / r^2) seconds later than one of the
  * reference frequency r, D the dispersion constant in s MHz^2 pc^-1 cm^3. */
-#ifndef VOLTMILL_DSP_DISPERSION_H
-#define VOLTMILL_DSP_DISPERSION_H
+#ifndef VOLTMILL_DSP_DISPERSION_DISPERSION_H
+#define VOLTMILL_DSP_DISPERSION_DISPERSION_H
 
 #include "base/status.h"
 

@@ -5,8 +5,8 @@
  * the start of the observation) and at its own borders: a grain is summed in float in the order of
  * the spectra, the grains of a dump in double. Batches of work are cut at multiples of GRAIN, so
  * one thread sums a whole grain. */
-#ifndef VOLTMILL_COMPUTE_GRAINS_H
-#define VOLTMILL_COMPUTE_GRAINS_H
+#ifndef VOLTMILL_COMPUTE_SHARED_GRAINS_H
+#define VOLTMILL_COMPUTE_SHARED_GRAINS_H
 
 #include <stdint.h>
 

@@ -1,0 +1,60 @@
+/* The stage `filter`, handed on to its backend. */
+#include "compute/backend_ops.h"
+
+#include <string.h>
+
+uint64_t filter_grain(const struct filter_spec *spec)
+{
+    const struct filter_shape *shape = &spec->choice.shape;
+    if (shape->method != FILTER_OVERLAP_SAVE) {
+        return shape->method == FILTER_DIRECT;
+    }
+    /* Real streams through a real filter: two blocks, one the real and one the imaginary part. */
+    uint32_t blocks = spec->is_complex_out ? 1 : 2;
+    return (shape->length - (spec->taps - 1)) / spec->decimate * (uint64_t)blocks;
+}
+
+status_t filter_candidates(backend_t *backend, const struct filter_spec *spec,
+                           struct filter_shape **out, uint32_t *count)
+{
+    return backend->ops->filter->candidates(backend, spec, out, count);
+}
+
+status_t filter_identity(const backend_t *backend, struct text *out)
+{
+    const struct filter_ops *ops = backend->ops->filter;
+    return ops->identity ? ops->identity(backend, out)
+                         : text_add(out, "%s", backend_name(backend->ops->kind));
+}
+
+status_t filter_create(backend_t *backend, const struct filter_spec *spec, filter_t **out)
+{
+    status_t st = STATUS_OK;
+    struct filter_spec settled = *spec;
+    if (settled.choice.backend == BACKEND_AUTO) {
+        TRY(filter_choose(backend->ops->kind, spec, &settled.choice));
+    }
+    TRY(backend->ops->filter->create(backend, &settled, out));
+    (*out)->ops = backend->ops->filter;
+out:
+    return st;
+}
+
+void filter_destroy(filter_t *filter)
+{
+    if (filter) {
+        filter->ops->destroy(filter);
+    }
+}
+
+status_t filter_run(filter_t *filter, buffer_t *in, const struct sample_input *input,
+                    const struct filter_run *run, buffer_t *out)
+{
+    return filter->ops->run(filter, in, input, run, out);
+}
+
+status_t filter_times(filter_t *filter, double seconds[FILTER_STEPS])
+{
+    memset(seconds, 0, FILTER_STEPS * sizeof *seconds);
+    return filter->ops->times ? filter->ops->times(filter, seconds) : STATUS_OK;
+}

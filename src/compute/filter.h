@@ -1,0 +1,154 @@
+/* The stage `filter`: a FIR filter on long streams, by direct sums or by overlap-save.
+ *
+ * With c[0] .. c[T-1] the coefficients of a stream (c[0] weighs the newest sample) and D the
+ * decimation, row m of the stream is
+ *
+ *   y[m] = sum_i c[i] x[m D + shift + first + T - 1 - i],   i = 0 .. T - 1
+ *
+ * so it is made of the T samples m D + shift + first .. m D + shift + first + T - 1 (dsp/overlap.h:
+ * overlap_filter()). first = -(T - 1), shift = 0: the textbook's causal filter. Samples and rows
+ * count from sample 0 of the observation: results are a pure function of the samples and of the
+ * row's number, and neither blocks, chunks nor threads change a bit.
+ *
+ * Instead of coefficients a stream may have a frequency response (coherent dedispersion), which is
+ * multiplied onto transforms of `length` samples; whose impulse response lies within the T samples
+ * is said by who makes it.
+ *
+ * Rebacz, Oruklu, Saniie 2010, Exploring Scalability of FIR Filter Realizations on Graphics
+ * Processing Units. */
+#ifndef VOLTMILL_COMPUTE_FILTER_H
+#define VOLTMILL_COMPUTE_FILTER_H
+
+#include "compute/backend.h"
+#include "compute/shared/samples.h"
+
+/* What is tuned of a filter, as plain numbers; 0 where a kernel has no such parameter. `method` and
+ * `length` decide a product's last bits, and are pinned with it. */
+struct filter_shape {
+    uint32_t method; /* enum filter_method, not AUTO */
+    uint32_t length; /* OVERLAP_SAVE: N, samples of a transform */
+    uint32_t kernel; /* enum filter_kernel */
+    uint32_t simd;   /* CPU: backend_simd() */
+    uint32_t width;  /* OpenCL: work-items of a group */
+    uint32_t values; /* OpenCL: rows, or values of a transform, of a work-item */
+    uint32_t batch;  /* transforms that go through memory together */
+};
+
+/* AUTO: as the backend has it, the CPU's only one. OpenCL: REGISTERS, LOCAL, PASSES are direct sums
+ * (few taps; the paper's kernel with samples and coefficients in local memory; its chunks of
+ * coefficients one after the other); FUSED, LIBRARY are overlap-save (all in one kernel; through
+ * the FFT library). */
+enum filter_kernel {
+    FILTER_KERNEL_AUTO,
+    FILTER_KERNEL_REGISTERS,
+    FILTER_KERNEL_LOCAL,
+    FILTER_KERNEL_PASSES,
+    FILTER_KERNEL_FUSED,
+    FILTER_KERNEL_LIBRARY
+};
+
+/* How a filter is computed: settled on one rank for all. */
+struct filter_choice {
+    enum backend_kind backend; /* that made it; AUTO: not chosen yet */
+    struct filter_shape shape;
+};
+
+/* A frequency response: h[k], k = 0 .. length - 1 in the order of the FFT (bin k: k / length of the
+ * sample rate, the upper half negative), of response number `which`, for time 0 at the sample that
+ * the row is made for (m D + shift). Called from several threads at a time. */
+typedef void filter_response_t(const void *context, uint32_t which, uint32_t length,
+                               double (*out)[2]);
+
+struct filter_spec {
+    struct sample_coding coding; /* of the samples that come in */
+    int is_complex_out;          /* samples, or coefficients, are complex */
+    uint32_t taps;               /* T, 1 .. 2^26 */
+    int64_t first;               /* -(T - 1) .. 0 */
+    uint32_t decimate;           /* D >= 1 */
+
+    /* Either coefficients, alike for all streams: double [T], or [T][2] if complex; */
+    const double *coeff;
+    int is_complex_coeff;
+    /* or responses, `nresponses` of them; stream s (of the observation's) has number
+     * response_of[s]. Of real samples h[N - k] must be the conjugate of h[k]. */
+    filter_response_t *response; /* NULL: coefficients */
+    const void *context;
+    uint32_t nresponses;
+    const uint32_t *response_of;
+    const int64_t *shift; /* [streams of the observation], NULL: 0 */
+
+    uint32_t nstreams; /* most streams of a run */
+    uint64_t max_rows; /* most rows of a run */
+    uint32_t threads;
+    uint32_t simd;               /* the least backend_simd() of all ranks; 0: my own */
+    enum filter_method method;   /* what the user asks for */
+    enum fft_kind fft;           /* library, OpenCL */
+    struct filter_choice choice; /* made by filter_choose(), or by rule */
+    int is_timed;
+};
+
+typedef struct filter filter_t;
+
+/* Rows that are made together: an overlap-save block's, else 1. A run of whole ones wastes nothing.
+ * 0: the choice is not made. */
+uint64_t filter_grain(const struct filter_spec *spec);
+
+/* The choice by rule: a pure function of kind and spec. And the most promising ones to measure
+ * among, best guess first; free() returns them. Fail with USAGE: the method that is asked for
+ * cannot do it (responses have no direct form; ...), DEVICE. */
+status_t filter_choose(enum backend_kind kind, const struct filter_spec *spec,
+                       struct filter_choice *out);
+status_t filter_candidates(backend_t *backend, const struct filter_spec *spec,
+                           struct filter_shape **out, uint32_t *count);
+/* What of a choice rounds, in words: "direct avx2", "overlap-save (8192, fused)". */
+status_t filter_words(const struct filter_choice *choice, struct text *out);
+/* What the speed of choices depends on beside the problem: device, driver, sources. */
+status_t filter_identity(const backend_t *backend, struct text *out);
+
+/* Plans the stage: choice made, or AUTO: by rule. Coefficients may be freed afterwards; responses'
+ * context, response_of and shift must outlive it. Fails with DEVICE (memory). */
+status_t filter_create(backend_t *backend, const struct filter_spec *spec, filter_t **out);
+void filter_destroy(filter_t *filter);
+
+/* Bytes of host memory beside the buffers, from above; and of the device's, about. */
+uint64_t filter_bytes(enum backend_kind kind, const struct filter_spec *spec);
+uint64_t filter_device_bytes(enum backend_kind kind, const struct filter_spec *spec);
+
+/* What a run is about. All numbers of samples and rows count from the observation's sample 0. */
+struct filter_run {
+    uint32_t first_stream, nstreams;
+    int64_t first_sample; /* the one at place 0 of the buffer */
+    uint64_t samples;     /* in the buffer; those before and behind count as 0 V */
+    int64_t first_row;
+    uint64_t rows; /* to be made */
+    /* Missing ones are counted among samples counted_first .. counted_first + counted - 1 of the
+     * buffer (place 0 is 0): neighbouring runs share samples. */
+    uint64_t counted_first, counted;
+    uint64_t out_stride; /* rows from one stream to the next in `out`, >= rows */
+};
+
+/* Filters a block.
+ *
+ *   in    samples as `input` says (place 0: sample run->first_sample)
+ *   out   float [nstreams][out_stride], or [2] (re, im) each: the rows, in volts
+ *
+ * `in` may be a BUFFER_IN, or a BUFFER_BETWEEN that another filter has written; `out` a
+ * BUFFER_BETWEEN or BUFFER_OUT. Missing samples (not a number, infinite, the missing value) count
+ * as 0 V: buffer_missing(in). May return before the work is done: buffer_get() waits; a stage that
+ * is run on `out` afterwards by the same backend sees it done. Fails with DEVICE. */
+status_t filter_run(filter_t *filter, buffer_t *in, const struct sample_input *input,
+                    const struct filter_run *run, buffer_t *out);
+
+/* What a device does for a block. */
+enum filter_step {
+    FILTER_STEP_UPLOAD,
+    FILTER_STEP_UNPACK,
+    FILTER_STEP_FILTER, /* direct sums, or transforms and product */
+    FILTER_STEP_DOWNLOAD,
+    FILTER_STEPS
+};
+/* Seconds by the device's own clock since the last call; zeros when the spec is not timed, and from
+ * backends without a device. Waits. Fails with DEVICE. */
+status_t filter_times(filter_t *filter, double seconds[FILTER_STEPS]);
+
+#endif

@@ -1,0 +1,33 @@
+/* Samples as archives store them, and where they lie in a buffer: what every stage that reads
+ * voltages is told. */
+#ifndef VOLTMILL_COMPUTE_SHARED_SAMPLES_H
+#define VOLTMILL_COMPUTE_SHARED_SAMPLES_H
+
+#include "base/terms.h"
+
+#include <stddef.h>
+
+/* How a sample is stored, and what makes volts of it. */
+struct sample_coding {
+    enum sample_format format;
+    int is_complex;
+    struct nibbles nibbles; /* of SAMPLE_I4 */
+    int conjugate;          /* take the complex conjugate of every sample (sideband -1) */
+    int has_missing_value;  /* a stored number (either part, or the byte) that means "no sample" */
+    double missing_value;
+};
+
+/* Samples of some streams as they lie in a buffer: byte offsets of sample 0 of each stream's real
+ * (or only) and imaginary part, and the distance of two samples in a row. Equal offsets for
+ * SAMPLE_I4. */
+struct sample_input {
+    const size_t *re, *im;
+    size_t step;
+};
+
+/* Sample n of a stream as it lies in memory, in volts: real and imaginary part; both 0 when it is
+ * missing (not a number, infinite, the missing value), which gives 0. */
+int sample_volts(const struct sample_coding *coding, const char *in,
+                 const struct sample_input *input, uint32_t stream, size_t n, double volts[2]);
+
+#endif

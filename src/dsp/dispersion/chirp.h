@@ -1,0 +1,48 @@
+/* The chirp of dispersion within a coarse channel: what coherent dedispersion multiplies onto the
+ * spectrum of voltages, and its inverse.
+ *
+ * With v the sky frequency in Hz, D the dispersion constant in s MHz^2 pc^-1 cm^3 and r the
+ * reference frequency, dedispersion multiplies the component at v by
+ *
+ *   exp(-2 pi i s 1e12 D DM v (1 / r - 1 / v)^2),   v = f0 + s f,
+ *
+ * f0 the coarse channel's centre (of complex samples; of real ones f counts from the centre of 0 ..
+ * half the rate), s the sideband, +1 once samples are conjugated. A component at v then comes
+ * 1e12 D DM (1 / v^2 - 1 / r^2) seconds earlier. Hankins and Rickett 1975. */
+#ifndef VOLTMILL_DSP_DISPERSION_CHIRP_H
+#define VOLTMILL_DSP_DISPERSION_CHIRP_H
+
+#include "base/status.h"
+
+#include <stdint.h>
+
+struct chirp {
+    double dm, constant; /* constant 0: dispersion_default_constant (dsp/dispersion/dispersion.h) */
+    double centre_hz;    /* of the coarse channel */
+    double reference_hz; /* r */
+    double sample_rate_hz; /* of one stream */
+    int is_complex;
+    int sideband;   /* +1 or -1 as samples are when they are multiplied */
+    int is_inverse; /* disperses instead */
+    int64_t shift;  /* samples of its delay that are left out here, because samples are taken so
+                       much later instead (struct filter_spec) */
+};
+
+/* Fails with USAGE: a band that reaches 0 Hz, a reference, DM or rate out of range, with numbers.
+ */
+status_t chirp_check(const struct chirp *chirp);
+
+/* Delays of the band's components, in samples, before `shift` is taken out: the least and the
+ * greatest over the band's edges. */
+void chirp_delays(const struct chirp *chirp, double *least, double *most);
+
+/* Samples before and behind the delays' own that overlap-save also drops, so that what the band's
+ * sharp edges ring is small: a rule that depends on the delays' span alone. */
+uint64_t chirp_guard(double span);
+
+/* The response at the `length` frequencies of an FFT (compute/filter.h: filter_response_t): out
+ * [length][2]. Of real samples out[length - k] is the conjugate of out[k], and 0 Hz and half the
+ * rate are real. Phases are reduced before they are rounded, right to 1e-9 turns at any DM. */
+void chirp_response(const struct chirp *chirp, uint32_t length, double (*out)[2]);
+
+#endif
