@@ -206,7 +206,7 @@ static status_t tune_protect(const struct tune_settings *s, const struct job *jo
         TRY(protect_others(written, 4));
         goto out;
     }
-    if (job->channels > 0) {
+    if (job_reads_voltages(job)) {
         TRY(archive_open(job, &archive));
     }
     TRY(protect_job(job, archive, written, 4));

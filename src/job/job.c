@@ -42,9 +42,9 @@ static int job_text_skips(const struct tree *node, const void *arg)
                                                                 strcmp(node->key, "input") == 0));
 }
 
-/* Gives YAML of a checked job's input, channelise and the one product and dedispersion, without
- * their files and without what does not change the bytes, in the job's own order; *out is for
- * free(). */
+/* Gives YAML of a checked job's input, filters, channelise and the one product and dedispersion,
+ * without their files and without what does not change the bytes, in the job's own order; *out is
+ * for free(). */
 static status_t job_text(const struct tree *root, struct job_part part, char **out)
 {
     status_t st = STATUS_OK;
@@ -68,7 +68,7 @@ static status_t job_settle_dedisperse(struct job *job, uint32_t i)
            !product_is_filterbank(job->products[dedisperse->input].kind)) {
         dedisperse->input++;
     }
-    REQUIRE(job->channels == 0 || dedisperse->input < job->nproducts, STATUS_USAGE,
+    REQUIRE(!job_reads_voltages(job) || dedisperse->input < job->nproducts, STATUS_USAGE,
             "%s: dedisperse.%u.input: the job has no power product to dedisperse", job->path, i);
 out:
     return st;
@@ -78,13 +78,19 @@ static status_t job_settle(struct job *job, const struct tree *root)
 {
     status_t st = STATUS_OK;
     job->layout.automatic = job->layout.dataset == NULL;
+    for (uint32_t i = 0; i < job->nfilters; i++) {
+        /* Those that are named are alike, and the others say AUTO. */
+        enum backend_kind named = job->filters[i].backend;
+        job->backend = named != BACKEND_AUTO ? named : job->backend;
+    }
     for (uint32_t i = 0; i < job->nproducts; i++) {
         struct job_part part = {.product = (int)i, .dedisperse = -1};
         TRY(job_text(root, part, &job->products[i].text));
     }
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         TRY(job_settle_dedisperse(job, i));
-        struct job_part part = {.product = job->channels > 0 ? (int)job->dedisperse[i].input : -1,
+        struct job_part part = {.product =
+                                    job_reads_voltages(job) ? (int)job->dedisperse[i].input : -1,
                                 .dedisperse = (int)i};
         TRY(job_text(root, part, &job->dedisperse[i].text));
     }
@@ -139,6 +145,11 @@ out:
     return st;
 }
 
+int job_reads_voltages(const struct job *job)
+{
+    return job->nproducts > 0;
+}
+
 uint32_t job_nfiles(const struct job *job)
 {
     return job->nproducts + job->ndedisperse;
@@ -151,7 +162,8 @@ const char *job_file(const struct job *job, uint32_t i)
 
 const char *job_filterbank(const struct job *job, uint32_t number)
 {
-    return job->channels > 0 ? job->products[job->dedisperse[number].input].file : job->files[0];
+    return job_reads_voltages(job) ? job->products[job->dedisperse[number].input].file
+                                   : job->files[0];
 }
 
 void job_destroy(struct job *job)
@@ -164,6 +176,9 @@ void job_destroy(struct job *job)
     }
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         free(job->dedisperse[i].text);
+    }
+    for (uint32_t i = 0; i < job->nfilters; i++) {
+        free(job->filters[i].taps);
     }
     schema_free(job_schema, job);
     free(job->path);

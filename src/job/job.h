@@ -57,9 +57,9 @@ struct job_product {
     enum product_kind kind;
     char *file;
     uint64_t integrate; /* spectra per dump, >= 1; 1 for spectra */
-    char *text; /* canonical YAML of input, channelise and this product, without file names of
-                   products and without `run`: what determines the product's bytes, so it goes into
-                   the product */
+    char *text; /* canonical YAML of input, filter, channelise and this product, without file names
+                   of products and without `run`: what determines the product's bytes, so it goes
+                   into the product */
 };
 
 /* channelise.window: "hann", "kaiser:8.6", "file:/a/window.txt". */
@@ -90,11 +90,11 @@ enum filter_band { BAND_LOWPASS, BAND_HIGHPASS, BAND_BANDPASS, BAND_BANDSTOP };
 
 struct job_filter_design {
     enum filter_band kind;
-    double *edges; /* Hz, ascending: 2 (low-, high-pass: end of the pass band and begin of the stop
-                      band, or the other way round) or 4 */
+    double *edges; /* Hz, ascending, with the transitions between the first two and the last two: 2
+                      (low-, high-pass) or 4 (band-pass, band-stop) */
     uint32_t nedges;
     int is_offset;      /* edges count from each coarse channel's centre, not on the sky */
-    double ripple;      /* dB, of the pass band; default 0.1 */
+    double ripple;      /* dB, from the least to the greatest gain of the pass band; default 0.1 */
     double attenuation; /* dB, of the stop band; default 60 */
 };
 
@@ -106,16 +106,15 @@ struct job_filter_dispersion {
 
 struct job_filter {
     enum filter_source source;
-    char *coefficients; /* path */
+    char *coefficients; /* path, of FILTER_COEFFICIENTS */
     struct job_filter_design design;
     struct job_filter_dispersion dispersion;
     uint32_t decimate; /* >= 1 */
     enum filter_method method;
-    int keeps_delay; /* delay: keep; else the time axis is corrected by the group delay */
-    int is_padded;   /* edges: pad */
-    int may_alias;   /* aliasing: allow */
-    int has_backend; /* else that of `channelise` */
-    enum backend_kind backend;
+    int keeps_delay;           /* delay: keep; else the time axis is corrected by the group delay */
+    int is_padded;             /* edges: pad */
+    int may_alias;             /* aliasing: allow */
+    enum backend_kind backend; /* alike for all that compute: job.backend counts */
     /* Of FILTER_COEFFICIENTS, once read (archive/coefficients.h): double [taps], or [taps][2]. */
     double *taps;
     uint32_t ntaps;
@@ -144,7 +143,14 @@ struct job_dedisperse {
 };
 
 /* How many of them a job may have. */
-enum { JOB_PRODUCTS = 16, JOB_FILTERS = 8, JOB_DEDISPERSE = 16, JOB_DMS = 1 << 20 };
+enum {
+    JOB_PRODUCTS = 16,
+    JOB_FILTERS = 8,
+    JOB_DEDISPERSE = 16,
+    JOB_DMS = 1 << 20,
+    JOB_MOST_DM = 1000000,
+    JOB_FILTER_TAPS = 1 << 24 /* coefficients of a filter */
+};
 
 struct job {
     char *path;   /* of the job file, for messages */
@@ -159,8 +165,8 @@ struct job {
     double cutoff; /* default 1 */
     enum normalise normalise;
     enum channel_order order;
-    enum backend_kind backend;
-    enum kernel_kind kernel; /* of the OpenCL backend */
+    enum backend_kind backend; /* of all filters, too, whichever of them names it */
+    enum kernel_kind kernel;   /* of the OpenCL backend */
     enum fft_kind fft;
 
     struct job_filter *filters; /* applied in order, before `channelise` */
@@ -197,6 +203,10 @@ status_t job_parse_each(const char *path, const char *text, size_t length, const
                         uint32_t nsets, const struct job_each *each, struct job **out);
 status_t job_parse(const char *path, const char *text, size_t length, const char *const *sets,
                    uint32_t nsets, struct job **out);
+
+/* Whether the input is an archive of voltages; else it is a filterbank, which is dedispersed as it
+ * is. */
+int job_reads_voltages(const struct job *job);
 
 /* Files that the job writes: its products', then its dedispersions'. */
 uint32_t job_nfiles(const struct job *job);

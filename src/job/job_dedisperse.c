@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { JOB_CHANNELS = 1 << 24, JOB_MOST_DM = 1000000 };
+enum { JOB_CHANNELS = 1 << 24 };
 
 /* "17", "17-40" (both included). Returns 0 when it is neither. */
 static int job_dedisperse_parse_channels(const char *text, void *out, char *message)

@@ -174,7 +174,10 @@ static const struct schema run_rows[] = {
 
 const struct schema job_schema[] = {
     {"input", SCHEMA_MAPPING, .members = input_rows, .is_required = 1},
-    {"channelise", SCHEMA_MAPPING, .members = channelise_rows, .unless = "dedisperse"},
+    {"filter", SCHEMA_MAPPING, SCHEMA_LIST(struct job, filters, nfilters, 1, JOB_FILTERS),
+     .members = job_filter_schema,
+     .expected = "a mapping with coefficients, design or dispersion, or a list of them"},
+    {"channelise", SCHEMA_MAPPING, .members = channelise_rows},
     {"products", SCHEMA_MAPPING, SCHEMA_LIST(struct job, products, nproducts, 1, JOB_PRODUCTS),
      .members = product_rows, .unless = "dedisperse",
      .expected = "a list of products, each with kind and file"},

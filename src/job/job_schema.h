@@ -6,13 +6,15 @@
 #include "job/yaml/schema.h"
 
 extern const struct schema job_schema[];            /* fills struct job */
+extern const struct schema job_filter_schema[];     /* fills struct job_filter */
 extern const struct schema job_dedisperse_schema[]; /* fills struct job_dedisperse */
 
 /* Adds the mistakes that several keys make together; values that are wrong by themselves have been
  * told already and are passed over. `job` was filled from `root`. Fails with DEVICE (memory). */
 status_t job_check(const struct job *job, struct tree *root, struct mistakes *mistakes);
 
-/* The same of one entry of `dedisperse`, by itself. */
+/* The same of one entry of `filter`, of `dedisperse`, by itself. */
+status_t job_filter_check(struct tree *entry, struct mistakes *mistakes);
 status_t job_dedisperse_check(struct tree *entry, struct mistakes *mistakes);
 
 #endif

@@ -147,7 +147,7 @@ out:
 /* With --force, what is complete is done again, unless a later pass was begun on it. */
 static void resume_forget_forced(const struct job *job, int last_begun, struct resume *skip)
 {
-    skip->channelise = skip->channelise && (last_begun >= 0 || job->channels == 0);
+    skip->channelise = skip->channelise && (last_begun >= 0 || !job_reads_voltages(job));
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         skip->dedisperse[i] = skip->dedisperse[i] && (int)i < last_begun;
     }
@@ -159,7 +159,7 @@ static status_t resume_find_filterbank(const struct job *job, uint32_t i, struct
     status_t st = STATUS_OK;
     const char *path = job_filterbank(job, i);
     struct fbh5 *fbh5 = NULL;
-    if (job->channels == 0) {
+    if (!job_reads_voltages(job)) {
         TRY(fbh5_open(path, &fbh5));
     }
     TRY(inputs_of_filterbank(path, fbh5, out));
@@ -241,7 +241,7 @@ static status_t resume_check_forced(const struct job *job, const struct output_s
     status_t st = resume_check_skipped(job, products, skip, 1);
     if (st == STATUS_USAGE || st == STATUS_DATA) {
         report_clear();
-        *skip = (struct resume){.channelise = job->channels == 0};
+        *skip = (struct resume){.channelise = !job_reads_voltages(job)};
         st = STATUS_OK;
     }
     return st;

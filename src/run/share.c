@@ -41,7 +41,7 @@ status_t share_job_all(MPI_Comm comm, status_t st, const char *path, struct text
     TRY(share_text_all(comm, text));
     st = job_parse_each(path, text->data, text->length, sets, nsets, each, &job);
     TRY(agree_all(comm, st));
-    if (job->channels > 0) {
+    if (job_reads_voltages(job)) {
         TRY(share_archive_all(comm, job, out_archive));
     }
     *out_job = job;

@@ -158,16 +158,27 @@ static int schema_is_misspelt(const struct tree *node, const struct schema *rows
     return 0;
 }
 
+status_t schema_require(struct mistakes *mistakes, struct tree *node, const struct schema *rows,
+                        const char *key)
+{
+    status_t st = STATUS_OK;
+    char expected[MISTAKE_BYTES];
+    const struct schema *row = schema_find(rows, key);
+    if (!tree_member(node, key) && !schema_is_misspelt(node, rows, row)) {
+        TRY(mistakes_at(mistakes, node, key, "is missing, expected %s",
+                        words_expected(row, expected)));
+    }
+out:
+    return st;
+}
+
 /* What becomes of a row whose key is not in the mapping `node`. */
 static status_t schema_fill_missing(struct mistakes *mistakes, struct tree *node,
                                     const struct schema *rows, const struct schema *row, char *base)
 {
     status_t st = STATUS_OK;
-    char expected[MISTAKE_BYTES];
-    int is_required = row->is_required || (row->unless && !tree_member(node, row->unless));
-    if (is_required && !schema_is_misspelt(node, rows, row)) {
-        TRY(mistakes_at(mistakes, node, row->key, "is missing, expected %s",
-                        words_expected(row, expected)));
+    if (row->is_required || (row->unless && !tree_member(node, row->unless))) {
+        TRY(schema_require(mistakes, node, rows, row->key));
     }
     TRY(schema_fill_default(row, base));
 out:

@@ -76,6 +76,11 @@ struct schema {
 status_t schema_fill(struct tree *root, const struct schema *rows, struct mistakes *mistakes,
                      void *out);
 
+/* Adds the mistake that `key`, which one of `rows` describes, is missing in the mapping `node`,
+ * unless it is there, or misspelt, which has been told. Fails with DEVICE (memory). */
+status_t schema_require(struct mistakes *mistakes, struct tree *node, const struct schema *rows,
+                        const char *key);
+
 /* Frees the texts and lists that `out` owns. */
 void schema_free(const struct schema *rows, void *out);
 

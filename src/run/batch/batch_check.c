@@ -174,7 +174,7 @@ static status_t batch_find_inputs(const struct job *job, struct inputs *out)
     status_t st = STATUS_OK;
     struct archive *archive = NULL;
     struct fbh5 *fbh5 = NULL;
-    if (job->channels > 0) {
+    if (job_reads_voltages(job)) {
         TRY(archive_open(job, &archive));
         TRY(inputs_of_bank(job, archive, out));
     } else {

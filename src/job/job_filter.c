@@ -1,0 +1,135 @@
+/* `filter` in a job file: its keys, and what they must have in common. */
+#include "job/job_schema.h"
+
+#include <math.h>
+#include <string.h>
+
+/* "channel", or a frequency in Hz above 0. */
+static int job_filter_parse_reference(const char *text, void *out, char *message)
+{
+    double hertz = 0;
+    (void)message;
+    if (strcmp(text, "channel") != 0 &&
+        !(tree_parse_number(text, &hertz) && hertz > 0 && hertz <= 1e15)) {
+        return 0;
+    }
+    memcpy(out, &hertz, sizeof hertz);
+    return 1;
+}
+
+#define DESIGN(member) SCHEMA_AT(struct job_filter_design, member)
+
+static const struct schema design_rows[] = {
+    {"kind", SCHEMA_CHOICE, DESIGN(kind), .is_required = 1,
+     .choices = (const char *const[]){"lowpass", "highpass", "bandpass", "bandstop", NULL}},
+    {"edges", SCHEMA_NUMBER, SCHEMA_LIST(struct job_filter_design, edges, nedges, 2, 4),
+     .min = -1e15, .max = 1e15, .is_required = 1,
+     .expected = "2 frequencies in Hz (lowpass, highpass) or 4 (bandpass, bandstop)"},
+    {"offset", SCHEMA_CHOICE, DESIGN(is_offset),
+     .choices = (const char *const[]){"false", "true", NULL}},
+    /* Below that, and above the attenuation's bound, coefficients in double cannot keep it. */
+    {"ripple", SCHEMA_NUMBER, DESIGN(ripple), .min = 1e-9, .max = 3, .otherwise = "0.1"},
+    {"attenuation", SCHEMA_NUMBER, DESIGN(attenuation), .min = 8, .max = 200, .otherwise = "60"},
+    {.key = NULL},
+};
+
+#define DISPERSION(member) SCHEMA_AT(struct job_filter_dispersion, member)
+
+static const struct schema dispersion_rows[] = {
+    {"dm", SCHEMA_NUMBER, DISPERSION(dm), .min = -JOB_MOST_DM, .max = JOB_MOST_DM,
+     .is_required = 1},
+    {"reference", SCHEMA_PARSED, DISPERSION(reference_hz), .parse = job_filter_parse_reference,
+     .expected = "channel, or a frequency in Hz above 0, at most 1e15"},
+    {"constant", SCHEMA_TEXT, DISPERSION(constant)},
+    {.key = NULL},
+};
+
+#define FILTER(member) SCHEMA_AT(struct job_filter, member)
+
+const struct schema job_filter_schema[] = {
+    {"coefficients", SCHEMA_TEXT, FILTER(coefficients),
+     .expected = "the path of a file of coefficients"},
+    {"design", SCHEMA_MAPPING, FILTER(design), .members = design_rows,
+     SCHEMA_GIVEN(struct job_filter, source, FILTER_DESIGN)},
+    {"dispersion", SCHEMA_MAPPING, FILTER(dispersion), .members = dispersion_rows,
+     SCHEMA_GIVEN(struct job_filter, source, FILTER_DISPERSION)},
+    {"decimate", SCHEMA_WHOLE, FILTER(decimate), .min = 1, .max = 1 << 24, .otherwise = "1"},
+    {"method", SCHEMA_CHOICE, FILTER(method), .choices = filter_method_names},
+    {"delay", SCHEMA_CHOICE, FILTER(keeps_delay),
+     .choices = (const char *const[]){"compensate", "keep", NULL}},
+    {"edges", SCHEMA_CHOICE, FILTER(is_padded),
+     .choices = (const char *const[]){"valid", "pad", NULL}},
+    {"aliasing", SCHEMA_CHOICE, FILTER(may_alias),
+     .choices = (const char *const[]){"refuse", "allow", NULL}},
+    {"backend", SCHEMA_CHOICE, FILTER(backend), .choices = backend_names},
+    {.key = NULL},
+};
+
+/* Two or four edges, as the kind of the band has, which ascend. */
+static status_t job_filter_check_edges(struct tree *entry, struct mistakes *mistakes)
+{
+    status_t st = STATUS_OK;
+    struct tree *edges = tree_list(entry, "design.edges");
+    const char *kind = tree_value(entry, "design.kind");
+    if (!edges) {
+        goto out;
+    }
+    int has_four = kind && strncmp(kind, "band", 4) == 0;
+    size_t expected = has_four ? 4 : 2;
+    if (kind && !edges->is_bad && edges->nchildren != expected) {
+        TRY(mistakes_at(mistakes, edges, NULL, "has %zu entries, expected %zu: a %s has %s",
+                        edges->nchildren, expected, kind,
+                        has_four ? "two transitions" : "one transition"));
+    }
+    double before = -INFINITY;
+    for (size_t i = 0; i < edges->nchildren; i++) {
+        double edge = tree_number(edges->child[i], "", INFINITY);
+        if (edge <= before) {
+            TRY(mistakes_at(mistakes, edges->child[i], NULL,
+                            "is %.15g, expected more than the %.15g before it", edge, before));
+            break;
+        }
+        before = edge < INFINITY ? edge : before;
+    }
+out:
+    return st;
+}
+
+/* A chirp passes the whole band, and has no direct form. */
+static status_t job_filter_check_dispersion(struct tree *entry, struct mistakes *mistakes)
+{
+    status_t st = STATUS_OK;
+    if (tree_says(entry, "method", "direct")) {
+        TRY(mistakes_at(mistakes, entry, "method",
+                        "is direct, but dispersion goes through transforms, expected auto or "
+                        "overlap-save"));
+    }
+    if (tree_number(entry, "decimate", 1) > 1 && !tree_says(entry, "aliasing", "allow")) {
+        TRY(mistakes_at(mistakes, entry, "decimate",
+                        "aliases the band, which dispersion passes whole, expected 1, or aliasing: "
+                        "allow where a filter before has narrowed it"));
+    }
+out:
+    return st;
+}
+
+status_t job_filter_check(struct tree *entry, struct mistakes *mistakes)
+{
+    status_t st = STATUS_OK;
+    static const char *const sources[] = {"coefficients", "design", "dispersion"};
+    int found = 0;
+    for (size_t i = 0; i < 3; i++) {
+        found += tree_member(entry, sources[i]) != NULL;
+    }
+    if (found != 1) {
+        TRY(mistakes_at(mistakes, entry, NULL,
+                        "has %s of coefficients, design, dispersion, expected exactly one",
+                        found ? "more than one" : "none"));
+    }
+    TRY(job_filter_check_edges(entry, mistakes));
+    if (tree_member(entry, "dispersion")) {
+        TRY(job_filter_check_dispersion(entry, mistakes));
+    }
+out:
+    return st;
+}
