@@ -4,7 +4,8 @@
  *   in       anything; sample n of stream s has its real (or only) part at byte re[s] + n * step and its
  *            imaginary part at im[s] + n * step
  *   out      stream s from byte s * out_stride on, samples follow each other
- *   found    ulong [groups]; each group adds the missing among the first `counted` samples of streams
+ *   found    ulong [groups]; each group adds the missing of streams, of places counted_first ..
+ *            counted_first + counted - 1
  *
  * Tiles of TILE_STREAMS streams x TILE_SAMPLES samples pass through local memory: reading goes along the
  * streams, which mostly lie side by side, writing along the samples. Groups go round all tiles.
@@ -34,7 +35,8 @@ static inline number read_number(const __global uchar *at)
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1))) void
 deinterleave(const __global uchar *restrict in, const __global ulong *restrict re,
              const __global ulong *restrict im, ulong step, __global uchar *restrict out, ulong out_stride,
-             ulong samples, uint streams, ulong counted, __global ulong *restrict found)
+             ulong samples, uint streams, ulong counted_first, ulong counted,
+             __global ulong *restrict found)
 {
     __local number tile[TILE_STREAMS * PITCH * NUMBERS];
     __local uint counts[WIDTH];
@@ -60,7 +62,7 @@ deinterleave(const __global uchar *restrict in, const __global ulong *restrict r
                 to[1] = none ? (number)ZERO_VOLTS : second;
 #endif
                 to[0] = none ? (number)ZERO_VOLTS : first;
-                missing += none && n < counted;
+                missing += none && n - counted_first < counted;
             }
         }
         barrier(CLK_LOCAL_MEM_FENCE);

@@ -10,6 +10,8 @@
 #ifndef CHANNELS
 #define CHANNELS 1024
 #define TAPS 8
+#endif
+#ifndef FORMAT
 #define FORMAT 1
 #define COMPLEX 1
 #endif

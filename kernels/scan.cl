@@ -1,13 +1,14 @@
 /* Looks for missing samples where they lie well already: zeroes them in place, and counts them.
  *
  *   data    stream s begins at byte s * stride; `samples` samples follow each other
- *   found   ulong [groups]; each group adds the missing among the first `counted` samples of streams
+ *   found   ulong [groups]; each group adds the missing of streams, of places counted_first ..
+ *           counted_first + counted - 1
  *
  * Work-items go round all samples, so what moves is each sample once: next to nothing is written.
  * Better: two samples a load. */
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1))) void
-scan(__global uchar *restrict data, ulong stride, ulong samples, uint streams, ulong counted,
-     __global ulong *restrict found)
+scan(__global uchar *restrict data, ulong stride, ulong samples, uint streams, ulong counted_first,
+     ulong counted, __global ulong *restrict found)
 {
     __local uint counts[WIDTH];
     uint missing = 0;
@@ -23,7 +24,7 @@ scan(__global uchar *restrict data, ulong stride, ulong samples, uint streams, u
                 for (uint i = 0; i < NUMBERS; i++) {
                     volts[n * NUMBERS + i] = (number)ZERO_VOLTS;
                 }
-                missing += n < counted;
+                missing += n - counted_first < counted;
             }
         }
     }

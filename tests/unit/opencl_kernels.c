@@ -3,7 +3,7 @@
  * looked at.
  */
 #include "base/memory.h"
-#include "compute/opencl/ppf/deinterleave.h"
+#include "compute/opencl/deinterleave.h"
 #include "compute/opencl/ppf/ppf.h"
 #include "compute/opencl/ppf/steps.h"
 #include "dsp/fir/prototype.h"
@@ -53,6 +53,8 @@ static status_t run_case(device_t *device, size_t i, cl_mem in, cl_mem out)
     size_t im[STREAMS] = {part, bytes + part};
     struct sample_input input = {re, im, STREAMS * bytes};
     uint64_t samples = (SPECTRA + spec.taps - 1) * channelise_samples(&spec);
+    const struct sample_coding coding = channelise_coding(&spec);
+    struct deinterleave_block block = {in, &input, STREAMS, samples, 0, samples, 0};
     double *table = NULL;
     ppf_t *bank = NULL;
     deinterleave_t *deinterleave = NULL;
@@ -65,10 +67,9 @@ static status_t run_case(device_t *device, size_t i, cl_mem in, cl_mem out)
     TRY(prototype_create(&coeff, &table));
     spec.coeff = table;
     REQUIRE(ppf_choices(&device->info, &spec, &choice.shape, 1) == 1, STATUS_DEVICE, "no choice");
-    TRY(deinterleave_create(device, &spec, &deinterleave));
+    TRY(deinterleave_create(device, &coding, STREAMS, samples, &deinterleave));
     TRY(ppf_create(device, &spec, &choice, &bank));
-    TRY(deinterleave_run(deinterleave, &watch, in, &input, STREAMS, samples, samples, &lined_up,
-                         &stride));
+    TRY(deinterleave_run(deinterleave, &watch, &block, &lined_up, &stride));
     TRY(ppf_begin(bank, 0));
     TRY(ppf_run(bank, &watch, lined_up, stride, STREAMS, SPECTRA, &out, &rows));
     /* Once more from where samples lie well: that of stream 1 begins at a multiple of 16 bytes. */
@@ -76,8 +77,8 @@ static status_t run_case(device_t *device, size_t i, cl_mem in, cl_mem out)
     im[0] = part;
     im[1] = (size_t)stride + part;
     input.step = bytes;
-    TRY(deinterleave_run(deinterleave, &watch, lined_up, &input, STREAMS, samples, samples,
-                         &lined_up, &stride));
+    block.in = lined_up;
+    TRY(deinterleave_run(deinterleave, &watch, &block, &lined_up, &stride));
     TRY(deinterleave_fetch(deinterleave, counts, &counted));
     TRY(device_wait(device, counted));
     printf("%s: %llu rows\n", kernel_name(spec.kernel), (unsigned long long)rows);

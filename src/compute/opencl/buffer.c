@@ -1,8 +1,8 @@
 /* Device memory with pinned host memory beside it: the reader fills the one that the device fetches
  * at the full speed of its link, and the writer reads the other. */
 #include "base/memory.h"
+#include "compute/opencl/deinterleave.h"
 #include "compute/opencl/opencl.h"
-#include "compute/opencl/ppf/deinterleave.h"
 
 #include <stdlib.h>
 
@@ -61,9 +61,11 @@ status_t opencl_buffer_create(backend_t *backend, enum buffer_use use, uint64_t 
     buffer->use = use;
     buffer->bytes = max_u64(bytes, LEAST);
     TRY(device_allocate(buffer->device, buffer->bytes,
-                        use == BUFFER_IN ? "a block of samples" : "rows of a product",
+                        use == BUFFER_IN    ? "a block of samples"
+                        : use == BUFFER_OUT ? "rows of a product"
+                                            : "rows for the next stage",
                         &buffer->memory));
-    TRY(buffer_pin(buffer));
+    TRY(use == BUFFER_BETWEEN ? STATUS_OK : buffer_pin(buffer));
     *out = &buffer->base;
     buffer = NULL;
 out:
@@ -73,10 +75,27 @@ out:
     return st;
 }
 
+/* What is between stages comes to the host only when somebody wants to see it, which is rare. */
+static status_t buffer_show(struct opencl_buffer *buffer)
+{
+    status_t st = STATUS_OK;
+    TRY(buffer->pinned ? STATUS_OK : buffer_pin(buffer));
+    TRY(device_wait(buffer->device, buffer->used));
+    CL_TRY(buffer->device,
+           clEnqueueReadBuffer(buffer->device->download, buffer->memory, CL_TRUE, 0, buffer->bytes,
+                               buffer->host, 0, NULL, NULL),
+           "fetch rows from the device");
+out:
+    return st;
+}
+
 status_t opencl_buffer_get(buffer_t *base, void **out)
 {
     status_t st = STATUS_OK;
     struct opencl_buffer *buffer = (struct opencl_buffer *)base;
+    if (buffer->use == BUFFER_BETWEEN) {
+        TRY(buffer_show(buffer));
+    }
     TRY(device_wait(buffer->device, buffer->moved));
     *out = buffer->host;
 out:
@@ -161,7 +180,7 @@ status_t opencl_block_begin(struct opencl_buffer *in, uint64_t bytes, buffer_t *
     const device_t *device = in->device;
     cl_event events[MOST_OUTPUTS + 1];
     cl_uint count = 0;
-    if (bytes > 0) {
+    if (bytes > 0 && in->use == BUFFER_IN) {
         TRY(buffer_upload(in, bytes, watch));
         events[count++] = in->moved;
     }
@@ -188,7 +207,7 @@ status_t opencl_block_end(struct opencl_buffer *in, buffer_t *const *out, const 
     buffer_use(in, done);
     for (uint32_t i = 0; i < nout; i++) {
         struct opencl_buffer *buffer = (struct opencl_buffer *)out[i];
-        if (bytes[i] > 0) {
+        if (bytes[i] > 0 && buffer->use == BUFFER_OUT) {
             TRY(buffer_download(buffer, bytes[i], done, watch));
         }
         buffer_use(buffer, done);

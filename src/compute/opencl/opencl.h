@@ -11,7 +11,8 @@ struct opencl {
     device_t *device;
 };
 
-/* A piece of device memory and the pinned host memory that belongs to it. */
+/* A piece of device memory and the pinned host memory that belongs to it: BUFFER_BETWEEN has the
+ * latter only once the host wants to see it. */
 struct opencl_buffer {
     struct buffer base;
     device_t *device;
@@ -36,7 +37,8 @@ status_t opencl_buffer_missing(buffer_t *in, uint64_t *out);
 /* What stands before and behind the kernels of a block, in its queue. Before: the first `bytes` of
  * samples come to the device (0: they are there), after the work that still uses what is there, and
  * rows of earlier blocks are gone from it. Behind: the first bytes[i] of out[i] come to the host;
- * work begins. Transfers run beside other blocks' kernels. Fail with DEVICE. */
+ * work begins. Transfers run beside other blocks' kernels; only a BUFFER_IN comes, only a
+ * BUFFER_OUT goes. Fail with DEVICE. */
 status_t opencl_block_begin(struct opencl_buffer *in, uint64_t bytes, buffer_t *const *out,
                             uint32_t nout, struct stopwatch *watch);
 status_t opencl_block_end(struct opencl_buffer *in, buffer_t *const *out, const uint64_t *bytes,

@@ -20,7 +20,8 @@
     X(SUM, sum)                                                                                    \
     X(ADD_ROWS, add_rows)                                                                          \
     X(TRANSPOSE, transpose)                                                                        \
-    X(DEDISPERSE, dedisperse)
+    X(DEDISPERSE, dedisperse)                                                                      \
+    X(FILTER_SAMPLES, filter_samples)
 #define PROGRAM_SOURCE_NUMBER(upper, name) SOURCE_##upper,
 enum program_source { PROGRAM_SOURCES(PROGRAM_SOURCE_NUMBER) SOURCES };
 const char *program_source(enum program_source source);

@@ -153,11 +153,11 @@ out:
 }
 
 /* Bytes of the input that come to the device: none of what an earlier stage has left there. */
-static uint64_t dedisperse_upload_bytes(const struct stage *stage, const struct opencl_buffer *in,
+static uint64_t dedisperse_upload_bytes(const struct stage *stage,
                                         const struct dedisperse_input *input, uint64_t samples)
 {
     const struct dispersion *delays = stage->base.spec.delays;
-    if (in->use != BUFFER_IN || input->is_there) {
+    if (input->is_there) {
         return 0;
     }
     return input->offset + (dedisperse_inputs(&stage->base.spec, samples) - 1) * input->time_step +
@@ -175,7 +175,7 @@ static status_t opencl_dedisperse_run(dedisperse_t *dedisperse, buffer_t *in_buf
     struct opencl_buffer *in = (struct opencl_buffer *)in_buffer;
     const struct opencl_buffer *out = (struct opencl_buffer *)out_buffer;
     uint64_t bytes = ((delays->ndms - 1) * out_stride + samples) * sizeof(float);
-    TRY(opencl_block_begin(in, dedisperse_upload_bytes(stage, in, input, samples), &out_buffer, 1,
+    TRY(opencl_block_begin(in, dedisperse_upload_bytes(stage, input, samples), &out_buffer, 1,
                            &stage->watch));
     TRY(transpose_run(stage->transpose, &stage->watch, in->memory, input,
                       dedisperse_inputs(&stage->base.spec, samples), stage->rows, stage->row_stride,

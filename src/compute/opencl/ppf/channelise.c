@@ -1,8 +1,8 @@
 /* The stage on an OpenCL device: up, deinterleave, filter bank, down; blocks overlap through three
  * queues. */
 #include "base/memory.h"
+#include "compute/opencl/deinterleave.h"
 #include "compute/opencl/opencl.h"
-#include "compute/opencl/ppf/deinterleave.h"
 #include "compute/opencl/ppf/ppf.h"
 
 #include <stdlib.h>
@@ -33,6 +33,7 @@ static status_t opencl_channelise_create(backend_t *backend, const struct channe
     struct stage *stage = NULL;
     struct opencl *opencl = (struct opencl *)backend;
     struct channelise_choice choice = spec->choice;
+    const struct sample_coding coding = channelise_coding(spec);
     TRY(memory_zeroed(1, sizeof *stage, "the filter bank", &stage));
     stage->base.spec = *spec;
     stage->opencl = opencl;
@@ -40,7 +41,9 @@ static status_t opencl_channelise_create(backend_t *backend, const struct channe
     if (choice.backend != BACKEND_OPENCL) {
         TRY(opencl_channelise_choose(backend, spec, &choice));
     }
-    TRY(deinterleave_create(opencl->device, spec, &stage->deinterleave));
+    TRY(deinterleave_create(opencl->device, &coding, spec->nstreams,
+                            channelise_inputs(spec, spec->max_spectra) * channelise_samples(spec),
+                            &stage->deinterleave));
     TRY(ppf_create(opencl->device, spec, &choice, &stage->bank));
     stage->base.spec.coeff = NULL;
     *out = &stage->base;
@@ -63,7 +66,11 @@ static uint64_t opencl_channelise_bytes(const struct channelise_spec *spec)
 
 static uint64_t opencl_channelise_device_bytes(const struct channelise_spec *spec)
 {
-    return deinterleave_bytes(spec) + ppf_bytes(spec);
+    const struct sample_coding coding = channelise_coding(spec);
+    return deinterleave_bytes(&coding, spec->nstreams,
+                              channelise_inputs(spec, spec->max_spectra) *
+                                  channelise_samples(spec)) +
+           ppf_bytes(spec);
 }
 
 static void opencl_channelise_begin(channelise_t *channelise, uint64_t first_spectrum)
@@ -88,6 +95,7 @@ static status_t opencl_channelise_run(channelise_t *channelise, buffer_t *in_buf
     status_t st = STATUS_OK;
     struct stage *stage = (struct stage *)channelise;
     const struct channelise_spec *spec = &stage->base.spec;
+    const struct sample_coding coding = channelise_coding(spec);
     struct opencl_buffer *in = (struct opencl_buffer *)in_buffer;
     uint64_t period = channelise_samples(spec);
     uint64_t samples = channelise_inputs(spec, spectra) * period;
@@ -96,11 +104,14 @@ static status_t opencl_channelise_run(channelise_t *channelise, buffer_t *in_buf
     cl_mem lined_up = NULL;
     uint64_t stride = 0;
     TRY(stage->begun);
-    TRY(opencl_block_begin(in, deinterleave_extent(spec, input, nstreams, samples), out,
+    const struct deinterleave_block block = {
+        in->memory, input, nstreams, samples, 0, counted * period, in->use == BUFFER_BETWEEN};
+    TRY(opencl_block_begin(in, deinterleave_extent(&coding, input, nstreams, samples), out,
                            spec->noutputs, &stage->watch));
-    TRY(deinterleave_run(stage->deinterleave, &stage->watch, in->memory, input, nstreams, samples,
-                         counted * period, &lined_up, &stride));
-    TRY(deinterleave_fetch(stage->deinterleave, in->counts, &in->counted));
+    TRY(deinterleave_run(stage->deinterleave, &stage->watch, &block, &lined_up, &stride));
+    if (!block.is_clean) {
+        TRY(deinterleave_fetch(stage->deinterleave, in->counts, &in->counted));
+    }
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         outs[i] = ((struct opencl_buffer *)out[i])->memory;
     }

@@ -2,6 +2,7 @@
 #include "compute/opencl/ppf/steps.h"
 
 #include "base/memory.h"
+#include "compute/opencl/deinterleave.h"
 #include "compute/shared/grains.h"
 
 /* Work-items of a group that go along the channels. */
@@ -15,12 +16,12 @@ static uint32_t steps_across(const struct channelise_spec *spec)
 
 status_t samples_options(const struct channelise_spec *spec, struct text *out)
 {
-    return text_add(out,
-                    " -DCHANNELS=%u -DTAPS=%u -DFORMAT=%d -DCOMPLEX=%d -DCONJUGATE=%d "
-                    "-DNIBBLE_OFFSET=%d -DNIBBLE_HIGH_RE=%d",
-                    spec->channels, spec->taps, (int)spec->format, spec->is_complex != 0,
-                    spec->is_complex && spec->conjugate, spec->nibbles.offset_binary != 0,
-                    spec->nibbles.high_is_real != 0);
+    status_t st = STATUS_OK;
+    const struct sample_coding coding = channelise_coding(spec);
+    TRY(text_add(out, " -DCHANNELS=%u -DTAPS=%u", spec->channels, spec->taps));
+    TRY(deinterleave_options(&coding, out));
+out:
+    return st;
 }
 
 status_t detect_options(const struct channelise_spec *spec, enum detect_kind kind, struct text *out)

@@ -1,8 +1,7 @@
 /* The kernels, and the tables of offsets that they read. */
-#include "compute/opencl/ppf/deinterleave.h"
+#include "compute/opencl/deinterleave.h"
 
 #include "base/memory.h"
-#include "compute/opencl/ppf/steps.h"
 #include "compute/opencl/program.h"
 
 #include <math.h>
@@ -22,7 +21,8 @@ enum variant { VARIANT_BYTES, VARIANT_ALIGNED, VARIANT_SCAN, VARIANTS };
 
 struct deinterleave {
     device_t *device;
-    struct channelise_spec spec;
+    struct sample_coding coding;
+    uint32_t nstreams;           /* room for */
     cl_kernel kernels[VARIANTS]; /* made when needed */
     cl_mem out;
     uint64_t stride;   /* bytes of a stream in it */
@@ -32,15 +32,15 @@ struct deinterleave {
     uint32_t known;    /* streams of them */
 };
 
-static size_t deinterleave_sample_bytes(const struct channelise_spec *spec)
+static size_t deinterleave_sample_bytes(const struct sample_coding *coding)
 {
-    return sample_bytes(spec->format, spec->is_complex);
+    return sample_bytes(coding->format, coding->is_complex);
 }
 
 /* Whether some sample could be missing. */
-static int deinterleave_must_look(const struct channelise_spec *spec)
+static int deinterleave_must_look(const struct sample_coding *coding)
 {
-    return spec->format == SAMPLE_F32 || spec->has_missing_value;
+    return coding->format == SAMPLE_F32 || coding->has_missing_value;
 }
 
 void deinterleave_destroy(deinterleave_t *d)
@@ -60,35 +60,34 @@ void deinterleave_destroy(deinterleave_t *d)
 }
 
 /* Of one stream of a block, in order. */
-static uint64_t deinterleave_stride(const struct channelise_spec *spec)
+static uint64_t deinterleave_stride(const struct sample_coding *coding, uint64_t samples)
 {
-    uint64_t samples = channelise_inputs(spec, spec->max_spectra) * channelise_samples(spec);
-    return ceil_div_u64(samples * deinterleave_sample_bytes(spec), STREAM_ALIGNMENT) *
+    return ceil_div_u64(samples * deinterleave_sample_bytes(coding), STREAM_ALIGNMENT) *
            STREAM_ALIGNMENT;
 }
 
-uint64_t deinterleave_bytes(const struct channelise_spec *spec)
+uint64_t deinterleave_bytes(const struct sample_coding *coding, uint32_t nstreams, uint64_t samples)
 {
-    return (deinterleave_stride(spec) + 2 * sizeof(cl_ulong)) * spec->nstreams +
+    return (deinterleave_stride(coding, samples) + 2 * sizeof(cl_ulong)) * nstreams +
            DEINTERLEAVE_GROUPS * sizeof(cl_ulong);
 }
 
-status_t deinterleave_create(device_t *device, const struct channelise_spec *spec,
-                             deinterleave_t **out)
+status_t deinterleave_create(device_t *device, const struct sample_coding *coding,
+                             uint32_t nstreams, uint64_t samples, deinterleave_t **out)
 {
     status_t st = STATUS_OK;
     deinterleave_t *d = NULL;
     TRY(memory_zeroed(1, sizeof *d, "deinterleaved samples", &d));
     d->device = device;
-    d->spec = *spec;
-    d->spec.coeff = NULL;
-    d->stride = deinterleave_stride(spec);
-    TRY(memory_zeroed(2 * (size_t)spec->nstreams, sizeof *d->offsets, "offsets", &d->offsets));
-    TRY(device_allocate(device, spec->nstreams * sizeof(cl_ulong), "offsets", &d->re));
-    TRY(device_allocate(device, spec->nstreams * sizeof(cl_ulong), "offsets", &d->im));
+    d->coding = *coding;
+    d->nstreams = nstreams;
+    d->stride = deinterleave_stride(coding, samples);
+    TRY(memory_zeroed(2 * (size_t)nstreams, sizeof *d->offsets, "offsets", &d->offsets));
+    TRY(device_allocate(device, nstreams * sizeof(cl_ulong), "offsets", &d->re));
+    TRY(device_allocate(device, nstreams * sizeof(cl_ulong), "offsets", &d->im));
     TRY(device_allocate(device, DEINTERLEAVE_GROUPS * sizeof(cl_ulong), "counts", &d->found));
     /* Whether it is needed, only the input tells; by then it is too late to halve blocks. */
-    TRY(device_allocate(device, d->stride * spec->nstreams, "deinterleaved samples", &d->out));
+    TRY(device_allocate(device, d->stride * nstreams, "deinterleaved samples", &d->out));
     TRY(device_clear(device, d->found, 0, DEINTERLEAVE_GROUPS * sizeof(cl_ulong)));
     *out = d;
     d = NULL;
@@ -97,30 +96,30 @@ out:
     return st;
 }
 
-uint64_t deinterleave_extent(const struct channelise_spec *spec, const struct sample_input *input,
+uint64_t deinterleave_extent(const struct sample_coding *coding, const struct sample_input *input,
                              uint32_t nstreams, uint64_t samples)
 {
     uint64_t last = 0;
     for (uint32_t i = 0; i < nstreams; i++) {
-        last = max_u64(last, max_u64(input->re[i], spec->is_complex ? input->im[i] : 0));
+        last = max_u64(last, max_u64(input->re[i], coding->is_complex ? input->im[i] : 0));
     }
-    return last + (samples - 1) * input->step + sample_types[spec->format].bytes;
+    return last + (samples - 1) * input->step + sample_types[coding->format].bytes;
 }
 
 /* Whether the streams lie as the filters read them; gives their distance. */
-static int deinterleave_lies_well(const struct channelise_spec *spec,
+static int deinterleave_lies_well(const struct sample_coding *coding,
                                   const struct sample_input *input, uint32_t nstreams,
                                   uint64_t *stride)
 {
-    size_t part = sample_part_bytes(spec->format, spec->is_complex);
+    size_t part = sample_part_bytes(coding->format, coding->is_complex);
     *stride = nstreams > 1 && input->re[1] > input->re[0] ? input->re[1] - input->re[0] : 0;
-    if (input->step != deinterleave_sample_bytes(spec) || *stride % STREAM_ALIGNMENT != 0 ||
+    if (input->step != deinterleave_sample_bytes(coding) || *stride % STREAM_ALIGNMENT != 0 ||
         (nstreams > 1 && *stride == 0)) {
         return 0;
     }
     for (uint32_t i = 0; i < nstreams; i++) {
         if (input->re[i] != i * *stride ||
-            (spec->is_complex && input->im[i] != input->re[i] + part)) {
+            (coding->is_complex && input->im[i] != input->re[i] + part)) {
             return 0;
         }
     }
@@ -128,24 +127,24 @@ static int deinterleave_lies_well(const struct channelise_spec *spec,
 }
 
 /* Whether every number lies at a multiple of its size. */
-static int deinterleave_is_aligned(const struct channelise_spec *spec,
+static int deinterleave_is_aligned(const struct sample_coding *coding,
                                    const struct sample_input *input, uint32_t nstreams)
 {
-    size_t bytes = sample_types[spec->format].bytes;
+    size_t bytes = sample_types[coding->format].bytes;
     size_t odd = input->step % bytes;
     for (uint32_t i = 0; i < nstreams; i++) {
         odd |= input->re[i] % bytes;
-        odd |= spec->is_complex ? input->im[i] % bytes : 0;
+        odd |= coding->is_complex ? input->im[i] % bytes : 0;
     }
     return odd == 0;
 }
 
 /* The missing value as the samples' own type has it. A value that the type cannot hold is never
  * met. */
-static int deinterleave_missing_literal(const struct channelise_spec *spec, double *value)
+static int deinterleave_missing_literal(const struct sample_coding *coding, double *value)
 {
-    const struct sample_type *type = &sample_types[spec->format];
-    *value = spec->missing_value;
+    const struct sample_type *type = &sample_types[coding->format];
+    *value = coding->missing_value;
     if (type->is_float) {
         /* Infinities are missing anyway. */
         return isfinite((float)*value);
@@ -153,19 +152,29 @@ static int deinterleave_missing_literal(const struct channelise_spec *spec, doub
     return *value >= type->least && *value <= type->most && *value == (double)(int64_t)*value;
 }
 
-static status_t deinterleave_options(const struct channelise_spec *spec, int aligned,
-                                     struct text *out)
+status_t deinterleave_options(const struct sample_coding *coding, struct text *out)
+{
+    return text_add(out,
+                    " -DFORMAT=%d -DCOMPLEX=%d -DCONJUGATE=%d -DNIBBLE_OFFSET=%d "
+                    "-DNIBBLE_HIGH_RE=%d",
+                    (int)coding->format, coding->is_complex != 0,
+                    coding->is_complex && coding->conjugate, coding->nibbles.offset_binary != 0,
+                    coding->nibbles.high_is_real != 0);
+}
+
+static status_t deinterleave_kernel_options(const deinterleave_t *d, int aligned, struct text *out)
 {
     status_t st = STATUS_OK;
+    const struct sample_coding *coding = &d->coding;
     double missing = 0;
     uint32_t streams = 1;
-    while (streams < spec->nstreams && streams < MOST_STREAMS) {
+    while (streams < d->nstreams && streams < MOST_STREAMS) {
         streams *= 2;
     }
-    TRY(samples_options(spec, out));
+    TRY(deinterleave_options(coding, out));
     TRY(text_add(out, " -DTILE_STREAMS=%u -DALIGNED=%d -DWIDTH=%d", streams, aligned != 0, WIDTH));
-    if (spec->has_missing_value && deinterleave_missing_literal(spec, &missing)) {
-        TRY(spec->format == SAMPLE_F32
+    if (coding->has_missing_value && deinterleave_missing_literal(coding, &missing)) {
+        TRY(coding->format == SAMPLE_F32
                 ? text_add(out, " -DHAS_MISSING=1 -DMISSING=%af", (double)(float)missing)
                 : text_add(out, " -DHAS_MISSING=1 -DMISSING=%d", (int)missing));
     }
@@ -187,7 +196,7 @@ static status_t deinterleave_find_kernel(deinterleave_t *d, enum variant variant
                                                                    : SOURCE_DEINTERLEAVE};
     struct text options = {0};
     if (!d->kernels[variant]) {
-        TRY(deinterleave_options(&d->spec, variant == VARIANT_ALIGNED, &options));
+        TRY(deinterleave_kernel_options(d, variant == VARIANT_ALIGNED, &options));
         TRY(launch_build(d->device, sources, 3, options.data,
                          variant == VARIANT_SCAN ? "scan" : "deinterleave", &d->kernels[variant]));
     }
@@ -203,11 +212,11 @@ static status_t deinterleave_bring_offsets(deinterleave_t *d, const struct sampl
 {
     status_t st = STATUS_OK;
     cl_ulong *re = d->offsets;
-    cl_ulong *im = d->offsets + d->spec.nstreams;
+    cl_ulong *im = d->offsets + d->nstreams;
     const cl_mem memory[] = {d->re, d->im};
     int differs = nstreams != d->known;
     for (uint32_t i = 0; i < nstreams; i++) {
-        cl_ulong imaginary = d->spec.is_complex ? input->im[i] : input->re[i];
+        cl_ulong imaginary = d->coding.is_complex ? input->im[i] : input->re[i];
         differs |= re[i] != input->re[i] || im[i] != imaginary;
         re[i] = input->re[i];
         im[i] = imaginary;
@@ -221,51 +230,72 @@ out:
     return st;
 }
 
-static status_t deinterleave_copy(deinterleave_t *d, struct stopwatch *watch, cl_mem in,
-                                  const struct sample_input *input, uint32_t nstreams,
-                                  uint64_t samples, uint64_t counted)
+/* Streams that are longer than was said at first. Whoever still reads the old ones holds on to them
+ * until it is done. */
+static status_t deinterleave_grow(deinterleave_t *d, uint64_t samples)
 {
     status_t st = STATUS_OK;
-    enum variant variant =
-        deinterleave_is_aligned(&d->spec, input, nstreams) ? VARIANT_ALIGNED : VARIANT_BYTES;
-    cl_kernel kernel = NULL;
-    TRY(deinterleave_bring_offsets(d, input, nstreams));
-    TRY(deinterleave_find_kernel(d, variant, &kernel));
-    TRY(LAUNCH(d->device, kernel, deinterleave_size(samples, nstreams), watch, STEP_DEINTERLEAVE,
-               ARGUMENT(in), ARGUMENT(d->re), ARGUMENT(d->im), ARGUMENT_ULONG(input->step),
-               ARGUMENT(d->out), ARGUMENT_ULONG(d->stride), ARGUMENT_ULONG(samples),
-               ARGUMENT_UINT(nstreams), ARGUMENT_ULONG(counted), ARGUMENT(d->found)));
+    uint64_t stride = deinterleave_stride(&d->coding, samples);
+    if (stride > d->stride) {
+        device_release(d->device, d->out);
+        d->out = NULL;
+        d->stride = 0;
+        TRY(device_allocate(d->device, stride * d->nstreams, "deinterleaved samples", &d->out));
+        d->stride = stride;
+    }
 out:
     return st;
 }
 
-static status_t deinterleave_scan(deinterleave_t *d, struct stopwatch *watch, cl_mem in,
-                                  uint64_t stride, uint32_t nstreams, uint64_t samples,
-                                  uint64_t counted)
+static status_t deinterleave_copy(deinterleave_t *d, struct stopwatch *watch,
+                                  const struct deinterleave_block *block)
+{
+    status_t st = STATUS_OK;
+    const struct sample_input *input = block->input;
+    enum variant variant = deinterleave_is_aligned(&d->coding, input, block->nstreams)
+                               ? VARIANT_ALIGNED
+                               : VARIANT_BYTES;
+    cl_kernel kernel = NULL;
+    TRY(deinterleave_grow(d, block->samples));
+    TRY(deinterleave_bring_offsets(d, input, block->nstreams));
+    TRY(deinterleave_find_kernel(d, variant, &kernel));
+    TRY(LAUNCH(d->device, kernel, deinterleave_size(block->samples, block->nstreams), watch,
+               STEP_DEINTERLEAVE, ARGUMENT(block->in), ARGUMENT(d->re), ARGUMENT(d->im),
+               ARGUMENT_ULONG(input->step), ARGUMENT(d->out), ARGUMENT_ULONG(d->stride),
+               ARGUMENT_ULONG(block->samples), ARGUMENT_UINT(block->nstreams),
+               ARGUMENT_ULONG(block->counted_first), ARGUMENT_ULONG(block->counted),
+               ARGUMENT(d->found)));
+out:
+    return st;
+}
+
+static status_t deinterleave_scan(deinterleave_t *d, struct stopwatch *watch,
+                                  const struct deinterleave_block *block, uint64_t stride)
 {
     status_t st = STATUS_OK;
     cl_kernel kernel = NULL;
     TRY(deinterleave_find_kernel(d, VARIANT_SCAN, &kernel));
-    TRY(LAUNCH(d->device, kernel, deinterleave_size(samples, nstreams), watch, STEP_DEINTERLEAVE,
-               ARGUMENT(in), ARGUMENT_ULONG(stride), ARGUMENT_ULONG(samples),
-               ARGUMENT_UINT(nstreams), ARGUMENT_ULONG(counted), ARGUMENT(d->found)));
+    TRY(LAUNCH(d->device, kernel, deinterleave_size(block->samples, block->nstreams), watch,
+               STEP_DEINTERLEAVE, ARGUMENT(block->in), ARGUMENT_ULONG(stride),
+               ARGUMENT_ULONG(block->samples), ARGUMENT_UINT(block->nstreams),
+               ARGUMENT_ULONG(block->counted_first), ARGUMENT_ULONG(block->counted),
+               ARGUMENT(d->found)));
 out:
     return st;
 }
 
-status_t deinterleave_run(deinterleave_t *d, struct stopwatch *watch, cl_mem in,
-                          const struct sample_input *input, uint32_t nstreams, uint64_t samples,
-                          uint64_t counted, cl_mem *out, uint64_t *stride)
+status_t deinterleave_run(deinterleave_t *d, struct stopwatch *watch,
+                          const struct deinterleave_block *block, cl_mem *out, uint64_t *stride)
 {
     status_t st = STATUS_OK;
-    *out = in;
-    if (deinterleave_lies_well(&d->spec, input, nstreams, stride)) {
-        if (deinterleave_must_look(&d->spec)) {
-            TRY(deinterleave_scan(d, watch, in, *stride, nstreams, samples, counted));
+    *out = block->in;
+    if (deinterleave_lies_well(&d->coding, block->input, block->nstreams, stride)) {
+        if (!block->is_clean && deinterleave_must_look(&d->coding)) {
+            TRY(deinterleave_scan(d, watch, block, *stride));
         }
         goto out;
     }
-    TRY(deinterleave_copy(d, watch, in, input, nstreams, samples, counted));
+    TRY(deinterleave_copy(d, watch, block));
     *out = d->out;
     *stride = d->stride;
 out:
@@ -276,7 +306,7 @@ status_t deinterleave_fetch(deinterleave_t *d, cl_ulong *counts, cl_event *done)
 {
     status_t st = STATUS_OK;
     const size_t bytes = DEINTERLEAVE_GROUPS * sizeof(cl_ulong);
-    if (!deinterleave_must_look(&d->spec)) {
+    if (!deinterleave_must_look(&d->coding)) {
         goto out;
     }
     CL_TRY(d->device,

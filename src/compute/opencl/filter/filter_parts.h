@@ -1,0 +1,63 @@
+/* What the files of the long filters share: what a way of filtering is given, and the table that
+ * it fills. filter.c is the stage and unpacks samples; each kernel file has a source beside it. For
+ * nobody else. */
+#ifndef VOLTMILL_COMPUTE_OPENCL_FILTER_FILTER_PARTS_H
+#define VOLTMILL_COMPUTE_OPENCL_FILTER_FILTER_PARTS_H
+
+#include "compute/opencl/opencl.h"
+#include "compute/opencl/program.h"
+
+/* What is known of a stream: [nstreams] of these on the device, long2 for kernels. */
+struct filter_stream {
+    cl_long shift;    /* of its rows, in samples */
+    cl_long response; /* its number; 0 with coefficients */
+};
+
+/* A run as kernels see it. Samples are as they are stored (kernels/filter_samples.cl makes volts of
+ * them), one behind the other, none missing any more. The first sample of row m of stream s lies at
+ * place m D + spec->first + shift[s] - first_sample; places before 0 and from `samples` on are 0 V,
+ * and are not there. */
+struct filter_block {
+    cl_mem in;
+    uint64_t in_stride; /* bytes from one stream to the next, a multiple of 16 */
+    uint64_t samples;   /* of a stream */
+    uint32_t nstreams;
+    cl_mem streams;       /* struct filter_stream [nstreams] */
+    int64_t first_sample; /* number of the sample at place 0 */
+    int64_t first_row;
+    uint64_t rows;       /* to be made: row m goes to place m - first_row of its stream in `out` */
+    cl_mem out;          /* float or float2 [nstreams][out_stride] */
+    uint64_t out_stride; /* rows */
+};
+
+/* A way of filtering: programs, kernels, tables and workspace of one problem in one shape. */
+struct filter_way {
+    /* Whether a shape (of this way's kernel) can do the problem; with a device: there. */
+    int (*can)(const struct filter_spec *spec, const struct filter_shape *shape,
+               const struct device_info *device);
+    /* Fills in what is 0 of a shape that can: a pure function of the spec. */
+    void (*settle)(const struct filter_spec *spec, struct filter_shape *shape);
+    /* spec->choice.shape is settled. Fails with DEVICE. */
+    status_t (*create)(device_t *device, const struct filter_spec *spec, void **out);
+    void (*destroy)(void *made); /* takes NULL; nothing of it is under way */
+    /* Enqueues in device->compute; steps are STEP_FILTER, STEP_TRANSFORM, STEP_DETECT. Fails with
+     * DEVICE. */
+    status_t (*run)(void *made, struct stopwatch *watch, const struct filter_block *block);
+    /* Device memory, about. */
+    uint64_t (*bytes)(const struct filter_spec *spec);
+};
+extern const struct filter_way filter_registers, filter_local, filter_library, filter_fused;
+
+/* Appends what kernels/filter_samples.cl is told: " -DFORMAT=... -DCOMPLEX_OUT=... -DDECIMATE=...".
+ */
+status_t filter_options(const struct filter_spec *spec, struct text *out);
+
+/* Overlap-save: rows of a block, V; the blocks (of real rows: pairs of blocks, filter_grain() rows
+ * each) that a run touches; which value of the circular convolution is a block's first row: y[m] =
+ * g[(m - jV) D + filter_take()]. */
+uint64_t filter_valid(const struct filter_spec *spec);
+void filter_blocks(const struct filter_spec *spec, const struct filter_block *run, int64_t *first,
+                   uint64_t *count);
+uint32_t filter_take(const struct filter_spec *spec);
+
+#endif
