@@ -148,8 +148,7 @@ enum {
     JOB_FILTERS = 8,
     JOB_DEDISPERSE = 16,
     JOB_DMS = 1 << 20,
-    JOB_MOST_DM = 1000000,
-    JOB_FILTER_TAPS = 1 << 24 /* coefficients of a filter */
+    JOB_MOST_DM = 1000000
 };
 
 struct job {

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/units.h"
+#include "dsp/fir/kaiser.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -13,9 +14,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* The largest beta for which I0(beta) and its series stay well inside a double. */
-#define KAISER_BETA_LIMIT 700.0
 
 /* Longer words are no numbers: this bounds what a file without blanks can make us read. */
 enum { WORD_BYTES = 512 };
@@ -56,20 +54,6 @@ static double prototype_sinc(double u)
     return u == 0 ? 1 : sin(M_PI * fmod(u, 2)) / (M_PI * u);
 }
 
-/* The modified Bessel function of order zero by its power series: all terms are positive, so
- * nothing cancels. */
-static double prototype_bessel_i0(double x)
-{
-    double quarter = x * x / 4;
-    double term = 1;
-    double sum = 1;
-    for (int k = 1; term > sum * (DBL_EPSILON / 4); k++) {
-        term *= quarter / ((double)k * k);
-        sum += term;
-    }
-    return sum;
-}
-
 /* The window at 0 < u < 1; `i0_beta` is I0(beta) of a Kaiser window. */
 static double prototype_window_at(const struct prototype_spec *spec, double i0_beta, double u)
 {
@@ -82,7 +66,7 @@ static double prototype_window_at(const struct prototype_spec *spec, double i0_b
         return 0.42 - 0.5 * cos(2 * M_PI * u) + 0.08 * cos(4 * M_PI * u);
     case WINDOW_KAISER:
         /* 1 - (2u - 1)^2 = 4 u (1 - u), which loses no digits at the ends. */
-        return prototype_bessel_i0(spec->kaiser_beta * sqrt(4 * u * (1 - u))) / i0_beta;
+        return kaiser_i0(spec->kaiser_beta * sqrt(4 * u * (1 - u))) / i0_beta;
     case WINDOW_RECT:
     case WINDOW_FILE:
         break;
@@ -100,7 +84,7 @@ static status_t prototype_fill_windowed_sinc(const struct prototype_spec *spec, 
         REQUIRE(fabs(spec->kaiser_beta) <= KAISER_BETA_LIMIT, STATUS_USAGE,
                 "a Kaiser window with beta %g: at most %g can be computed", spec->kaiser_beta,
                 KAISER_BETA_LIMIT);
-        i0_beta = prototype_bessel_i0(spec->kaiser_beta);
+        i0_beta = kaiser_i0(spec->kaiser_beta);
     }
     for (size_t j = 0; j < count - count / 2; j++) {
         double x = (double)j - ((double)count - 1) / 2;

@@ -1,0 +1,69 @@
+/* FIR filters by Kaiser's window: one band that is passed or stopped, and what becomes of it.
+ *
+ * Frequencies are in turns a sample (1: the sample rate) and of period 1. With the band between the
+ * middles a, b of its transitions, the ideal filter's
+ *
+ *   d[n] = exp(2 pi i n (a + b) / 2) sin(pi (b - a) n) / (pi n),   n = i - (T - 1) / 2
+ *
+ * is cut by the window w: c[i] = w[i] d[n], or, where the band is stopped, [n = 0] - c[i]. T is
+ * odd: the delay, (T - 1) / 2, is whole. C(f) = sum_i c[i] exp(-2 pi i f i). The gain is not
+ * scaled: it is 1, or 0, but for what the window leaves. */
+#ifndef VOLTMILL_DSP_FIR_FIR_DESIGN_H
+#define VOLTMILL_DSP_FIR_FIR_DESIGN_H
+
+#include "base/status.h"
+
+#include <stdint.h>
+
+/* The most coefficients of a filter. */
+enum { FIR_MOST_TAPS = 1 << 24 };
+
+struct fir_design {
+    double edges[4];  /* ascending, from -1/2 to 1/2: the transitions are edges[0] .. edges[1] and
+                         edges[2] .. edges[3], the band lies between them */
+    int is_stop;      /* the band is stopped, the rest passed; else the other way round */
+    int is_mirrored;  /* the same at negative frequencies, by real coefficients; edges are >= 0 */
+    double ripple_db; /* of what is passed, from the least to the greatest gain; > 0 */
+    double attenuation_db; /* of what is stopped; > 0 */
+};
+
+/* What a design comes to, by Kaiser's formulas. */
+struct fir_size {
+    double decibels; /* that its gain may be off: what the stricter of both asks for */
+    double width;    /* of the narrower transition */
+    double beta;
+    double taps; /* rounded up to an odd number, whatever it is */
+};
+struct fir_size fir_design_size(const struct fir_design *design);
+
+/* Whether coefficients are complex: the band is neither mirrored nor symmetric about 0. */
+int fir_design_is_complex(const struct fir_design *design);
+
+/* Makes size.taps (at most FIR_MOST_TAPS) coefficients; free() returns them.
+ *
+ *   out   double [taps], or [taps][2] (re, im) if complex
+ *
+ * Fails with DEVICE (memory). */
+status_t fir_design_make(const struct fir_design *design, double **out);
+
+/* What coefficients do in the bands of a design, where it is worst, beside the edges. */
+struct fir_reach {
+    double ripple_db;      /* from the least to the greatest gain of what is passed */
+    double attenuation_db; /* the least of what is stopped */
+};
+struct fir_reach fir_design_reach(const struct fir_design *design, const double *coeff,
+                                  uint32_t taps, int is_complex);
+
+/* |C(f)| by the plain sum. */
+double fir_gain(const double *coeff, uint32_t taps, int is_complex, double f);
+
+/* sum_i i |c[i]|^2 / sum_i |c[i]|^2, in samples: the delay of a filter of linear phase, and what
+ * comes nearest to one of any other. */
+double fir_delay(const double *coeff, uint32_t taps, int is_complex);
+
+/* The greatest gain at |f| > from, in dB below the greatest of all: on a grid of at most 2^20
+ * frequencies. Fails with DEVICE (memory). */
+status_t fir_rejection(const double *coeff, uint32_t taps, int is_complex, double from,
+                       double *out);
+
+#endif

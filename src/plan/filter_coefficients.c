@@ -1,0 +1,219 @@
+/* From frequencies on the sky to a design in turns a sample, and what decimation does to it. */
+#include "plan/filter_coefficients.h"
+
+#include "base/memory.h"
+#include "base/units.h"
+#include "dsp/fir/fir_design.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is aliased of given coefficients must be weaker, in dB. */
+#define LEAST_REJECTION 40.0
+
+/* Edges that miss the band's end by the rounding of their decimals alone lie at it. */
+#define EDGE_ROUNDING 1e-9
+
+static const char *const band_names[] = {"lowpass", "highpass", "bandpass", "bandstop"};
+
+/* A filter while its coefficients are made. */
+struct making {
+    const struct job *job;
+    uint32_t number;
+    const struct job_filter *filter;
+    const struct sky_band *band;
+};
+
+struct sky_band sky_band_after(const struct sky_band *band, int is_complex_coeff, uint32_t decimate)
+{
+    struct sky_band after = *band;
+    after.sample_rate_hz /= decimate;
+    if (!band->is_complex) {
+        double begin = band->shift_hz - band->sideband * band->sample_rate_hz / 4;
+        after.is_complex = is_complex_coeff;
+        after.shift_hz =
+            is_complex_coeff ? begin : begin + band->sideband * after.sample_rate_hz / 4;
+    }
+    return after;
+}
+
+/* One edge of the job as a frequency of samples, in turns a sample. */
+static status_t coefficients_edge(const struct making *m, double edge, double *out)
+{
+    status_t st = STATUS_OK;
+    const struct sky_band *band = m->band;
+    const struct job_filter_design *design = &m->filter->design;
+    double centre = band->centre_hz[0] + band->shift_hz;
+    double half = band->sample_rate_hz / (band->is_complex ? 2 : 4);
+    double off = design->is_offset ? edge : edge - centre;
+    REQUIRE(fabs(off) <= half * (1 + EDGE_ROUNDING) + (design->is_offset ? 0 : 1e-15 * centre),
+            STATUS_USAGE,
+            "%s: filter.%u.design.edges: %.15g Hz lies outside of the band, %.15g to %.15g Hz%s",
+            m->job->path, m->number, edge, design->is_offset ? -half : centre - half,
+            design->is_offset ? half : centre + half, design->is_offset ? " from the centre" : "");
+    off = fmax(fmin(off, half), -half) * band->sideband;
+    *out = off / band->sample_rate_hz + (band->is_complex ? 0 : 0.25);
+out:
+    return st;
+}
+
+/* The band of low- and high-passes: that around 0 Hz. */
+static status_t coefficients_around_zero(const struct making *m, const double edges[2],
+                                         int is_highpass, struct fir_design *out)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(edges[0] >= 0, STATUS_USAGE,
+            "%s: filter.%u.design.edges: %.15g Hz lies below the centre of the coarse channel; "
+            "complex samples have a %s on both sides of it: expected edges above, or a bandpass or "
+            "bandstop",
+            m->job->path, m->number, m->filter->design.edges[0],
+            band_names[m->filter->design.kind]);
+    out->is_stop = is_highpass;
+    out->edges[0] = -edges[1];
+    out->edges[1] = -edges[0];
+    out->edges[2] = edges[0];
+    out->edges[3] = edges[1];
+out:
+    return st;
+}
+
+/* The design of a job's filter, in turns a sample. */
+static status_t coefficients_design(const struct making *m, struct fir_design *out)
+{
+    status_t st = STATUS_OK;
+    const struct job_filter_design *design = &m->filter->design;
+    const struct sky_band *band = m->band;
+    int is_falling = band->sideband < 0;
+    double edges[4] = {0};
+    REQUIRE(design->is_offset || band->ncentres == 1, STATUS_USAGE,
+            "%s: filter.%u.design.edges: frequencies on the sky, but there are %u coarse channels, "
+            "which are filtered alike: expected offset: true, and edges that count from each "
+            "channel's centre, or one channel (input.select.chans)",
+            m->job->path, m->number, band->ncentres);
+    for (uint32_t i = 0; i < design->nedges; i++) {
+        TRY(coefficients_edge(m, design->edges[i],
+                              &edges[is_falling ? design->nedges - 1 - i : i]));
+    }
+    *out = (struct fir_design){.ripple_db = design->ripple, .attenuation_db = design->attenuation};
+    if (design->kind == BAND_LOWPASS || design->kind == BAND_HIGHPASS) {
+        int is_high = design->kind == BAND_HIGHPASS;
+        /* What is low on the sky is high among real samples whose frequencies fall. */
+        is_high = !band->is_complex && is_falling ? !is_high : is_high;
+        TRY(coefficients_around_zero(m, edges, is_high, out));
+    } else {
+        out->is_stop = design->kind == BAND_BANDSTOP;
+        out->is_mirrored = !band->is_complex;
+        memcpy(out->edges, edges, sizeof edges);
+    }
+out:
+    return st;
+}
+
+/* Whether a band that is passed, and what lies beside it, keeps out of its own images, which lie
+ * 1 / decimate apart: in turns a sample. */
+static int coefficients_is_apart(const struct fir_design *design, double decimate)
+{
+    const double *edges = design->edges;
+    double reach = fmax(fabs(edges[1]), fabs(edges[2]));
+    int is_apart = !design->is_stop && reach <= (1 + EDGE_ROUNDING) / (2 * decimate);
+    double slack = EDGE_ROUNDING / decimate;
+    is_apart = is_apart && edges[2] - 1 / decimate <= edges[0] + slack &&
+               edges[1] + 1 / decimate >= edges[3] - slack;
+    if (design->is_mirrored) {
+        is_apart = is_apart && 1 / decimate - edges[2] >= edges[3] - slack;
+    }
+    return is_apart;
+}
+
+static status_t coefficients_check_design(const struct making *m, const struct fir_design *design)
+{
+    status_t st = STATUS_OK;
+    const struct sky_band *band = m->band;
+    uint32_t decimate = m->filter->decimate;
+    char half[UNITS_TEXT];
+    struct fir_size size = fir_design_size(design);
+    REQUIRE(size.taps <= FIR_MOST_TAPS, STATUS_USAGE,
+            "%s: filter.%u.design: %.4g dB within a transition of %.4g Hz at %.6g samples a second "
+            "need %.0f coefficients, expected at most %d",
+            m->job->path, m->number, size.decibels, size.width * band->sample_rate_hz,
+            band->sample_rate_hz, size.taps, FIR_MOST_TAPS);
+    REQUIRE(decimate == 1 || m->filter->may_alias ||
+                coefficients_is_apart(design, (double)decimate),
+            STATUS_USAGE,
+            "%s: filter.%u.decimate: is %u, which aliases the pass band: it must lie within %s of "
+            "%s, and the stop band must hold what falls onto it; aliasing: allow takes it as it is",
+            m->job->path, m->number, decimate,
+            units_hertz(band->sample_rate_hz / (2.0 * decimate), half),
+            band->is_complex ? "the centre" : "the begin of the band");
+out:
+    return st;
+}
+
+static status_t coefficients_make_design(const struct making *m, struct filter_coefficients *out)
+{
+    status_t st = STATUS_OK;
+    struct fir_design design;
+    TRY(coefficients_design(m, &design));
+    TRY(coefficients_check_design(m, &design));
+    TRY(fir_design_make(&design, &out->coeff));
+    struct fir_size size = fir_design_size(&design);
+    out->taps = (uint32_t)size.taps;
+    out->is_complex = fir_design_is_complex(&design);
+    struct fir_reach reach = fir_design_reach(&design, out->coeff, out->taps, out->is_complex);
+    out->is_design = 1;
+    out->beta = size.beta;
+    out->ripple_db = reach.ripple_db;
+    out->attenuation_db = reach.attenuation_db;
+out:
+    return st;
+}
+
+static status_t coefficients_copy(const struct making *m, struct filter_coefficients *out)
+{
+    status_t st = STATUS_OK;
+    const struct job_filter *filter = m->filter;
+    size_t numbers = (size_t)filter->ntaps * (filter->is_complex ? 2 : 1);
+    TRY(memory_zeroed(numbers, sizeof *out->coeff, "coefficients of a filter", &out->coeff));
+    memcpy(out->coeff, filter->taps, numbers * sizeof *out->coeff);
+    out->taps = filter->ntaps;
+    out->is_complex = filter->is_complex;
+    if (filter->decimate > 1 && !filter->may_alias) {
+        double rejection = 0;
+        TRY(fir_rejection(out->coeff, out->taps, out->is_complex, 0.5 / filter->decimate,
+                          &rejection));
+        REQUIRE(rejection >= LEAST_REJECTION, STATUS_USAGE,
+                "%s: filter.%u.decimate: is %u, but the coefficients of %s pass what it aliases, "
+                "only %.1f dB weaker than the band that is kept, expected %.0f dB; aliasing: allow "
+                "takes it as it is",
+                m->job->path, m->number, filter->decimate, filter->coefficients, rejection,
+                LEAST_REJECTION);
+    }
+out:
+    return st;
+}
+
+status_t filter_coefficients_make(const struct job *job, uint32_t number,
+                                  const struct sky_band *band, struct filter_coefficients *out)
+{
+    status_t st = STATUS_OK;
+    struct filter_coefficients made = {.coeff = NULL};
+    const struct making m = {job, number, &job->filters[number], band};
+    if (m.filter->source == FILTER_DESIGN) {
+        TRY(coefficients_make_design(&m, &made));
+    } else {
+        TRY(coefficients_copy(&m, &made));
+    }
+    made.delay = fir_delay(made.coeff, made.taps, made.is_complex);
+    *out = made;
+    made.coeff = NULL;
+out:
+    filter_coefficients_free(&made);
+    return st;
+}
+
+void filter_coefficients_free(struct filter_coefficients *coefficients)
+{
+    free(coefficients->coeff);
+    *coefficients = (struct filter_coefficients){.coeff = NULL};
+}

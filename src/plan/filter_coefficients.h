@@ -1,0 +1,47 @@
+/* The coefficients of one filter of a job, for the samples that it gets: frequencies on the sky
+ * become frequencies of samples. */
+#ifndef VOLTMILL_PLAN_FILTER_COEFFICIENTS_H
+#define VOLTMILL_PLAN_FILTER_COEFFICIENTS_H
+
+#include "base/status.h"
+#include "job/job.h"
+
+#include <stdint.h>
+
+/* The band of samples as a filter gets them: a component at v Hz on the sky has the frequency
+ * f = sideband (v - centre), of real samples sideband (v - centre) + rate / 4. */
+struct sky_band {
+    double sample_rate_hz;   /* of one stream */
+    int is_complex;          /* frequencies run -rate / 2 .. rate / 2; else 0 .. rate / 2 */
+    int sideband;            /* +1 or -1, as samples are when they are filtered: complex ones of an
+                                archive are conjugated before, and have +1 */
+    const double *centre_hz; /* [ncentres] of the coarse channels that are filtered, on the sky */
+    uint32_t ncentres;       /* >= 1 */
+    double shift_hz;         /* the band's centres are centre_hz[i] + shift_hz */
+};
+
+/* The band of what a filter makes of such samples. Decimated real samples keep the begin of their
+ * band, so the centre moves; complex coefficients make complex samples, which have 0 Hz in the
+ * middle and keep the sideband. */
+struct sky_band sky_band_after(const struct sky_band *band, int is_complex_coeff,
+                               uint32_t decimate);
+
+struct filter_coefficients {
+    double *coeff; /* [taps], or [taps][2] (re, im): coeff[0] weighs the newest sample */
+    uint32_t taps;
+    int is_complex;
+    double delay; /* samples: the centre of the coefficients' energy, of a design (taps - 1) / 2 */
+    int is_design;
+    double beta, ripple_db, attenuation_db; /* of a design: Kaiser's beta, what it reaches */
+};
+
+/* Makes the coefficients of filter `number` of the job: designed, or those of its file, which have
+ * been read (archive/coefficients.h); not of dispersion. Fails with USAGE, naming file and key:
+ * edges outside of the band, edges on the sky of several coarse channels, a design of more than
+ * FIR_MOST_TAPS coefficients, decimation that aliases what is passed, unless the job allows that;
+ * with DEVICE (memory). */
+status_t filter_coefficients_make(const struct job *job, uint32_t number,
+                                  const struct sky_band *band, struct filter_coefficients *out);
+void filter_coefficients_free(struct filter_coefficients *coefficients);
+
+#endif
