@@ -3,6 +3,12 @@
 . "$(dirname "$0")/../tools/lib.sh"
 . "$(dirname "$0")/begun.bash"
 says() { grep -c -e "$1" "$work/output"; }
+# praise HOW: log.csv, with the best times for configurations that match, in the search and in all turns: without a
+# line of its own for a turn, a configuration would be timed again.
+praise() {
+    awk -F, -v OFS=, -v how="$1" '$3 !~ how { print }
+        $3 ~ how && $2 == 0 { $4 = "0.001"; for ($2 = 0; $2 <= 16; $2++) print }' log.csv >praise.csv
+}
 
 runs "a job without a database" "$voltmill" run job.yaml
 same "nothing is tuned" 0 "$(says tuned)"
@@ -13,7 +19,7 @@ same "the database knows it" 1 "$(grep -c 'filter bank v2, 64 channels, 64 taps,
 same "and the length of its blocks" 1 "$(grep -c 'blocks of a filter bank, 64 channels, 64 taps, complex 8 bit.*	spectra=' one.txt)"
 
 # The other way round: a log that praises the slowest vectors.
-sed -E 's/,(simd=1 rows=[0-9]+),[^,]*,/,\1,0.001,/' log.csv >praise.csv
+praise '^simd=1 '
 runs "another winner" "$voltmill" tune --log praise.csv --database other.txt job.yaml
 same "it came from the log" 1 "$(grep -c 'simd=1 rows=' other.txt)"
 
@@ -70,7 +76,7 @@ same "and says so" "1 1" "$(says '^note: filter bank: .* this problem') $(says '
 
 # Lengths of blocks change no byte, and `plan` knows them: a log that praises one.
 "$voltmill" tune --budget 300 --log log.csv --database blocks.txt dedisperse.yaml >output 2>&1
-sed -E 's/^([^,]*,[^,]*,spectra=128),[^,]*,/\1,0.001,/' log.csv >praise.csv
+praise '^spectra=128$'
 plain=$(sha256sum power.h5 series.h5)
 "$voltmill" tune --budget 300 --log praise.csv --database short.txt dedisperse.yaml >output 2>&1
 runs "a run in other blocks" "$voltmill" run --force --database short.txt dedisperse.yaml
