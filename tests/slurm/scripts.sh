@@ -171,8 +171,10 @@ kill_node() { # kill_node NAME: what has its host name
 }
 rm -f ./*.log
 runs "an undisturbed run" as mpirun -n 2 "$VOLTMILL" run --set products.0.file=plain-long.h5 long.yaml
-lost=$(submit --nodes=2 --ntasks-per-node=1 slurm/run.sbatch long.yaml --stall-timeout 2)
-await 20 has_begun
+lost=$(submit --nodes=2 --ntasks-per-node=1 slurm/run.sbatch long.yaml --stall-timeout 2 --set run.sync=0.2)
+# Ranks look at each other from the first chunk on: before, only SLURM would see that one is lost, after minutes.
+has_chunks() { "$VOLTMILL" status out/long.h5 2>/dev/null | grep -q '^  chunks *[1-9]'; }
+await 20 has_chunks
 kill_node n1
 was_requeued() { [ "$(state "$lost" Restarts)" = 1 ]; }
 await 60 was_requeued

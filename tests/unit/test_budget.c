@@ -9,8 +9,8 @@
 #include "archive/archive.h"
 #include "base/memory.h"
 #include "base/report.h"
-#include "io/hdf5/h5.h"
 #include "plan/budget.h"
+#include "small_archive.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,21 +21,6 @@ enum { SAMPLES = 1 << 18, POLS = 6 };
 #define MIB ((uint64_t)1 << 20)
 
 static char path[] = "/tmp/voltmill-test-budget-XXXXXX";
-
-static void write_file(void)
-{
-    const hsize_t dims[2] = {SAMPLES, POLS};
-    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-    hid_t space = H5Screate_simple(2, dims, NULL);
-    hid_t plist = H5Pcreate(H5P_DATASET_CREATE);
-    assert_true(H5Pset_alloc_time(plist, H5D_ALLOC_TIME_EARLY) >= 0);
-    hid_t dataset = H5Dcreate2(file, "x", H5T_STD_I8LE, space, H5P_DEFAULT, plist, H5P_DEFAULT);
-    assert_true(dataset >= 0);
-    h5_close(dataset);
-    h5_close(plist);
-    h5_close(space);
-    h5_close(file);
-}
 
 struct planned {
     struct job *job;
@@ -198,7 +183,7 @@ int main(void)
     }
     close(fd);
     h5_begin();
-    write_file();
+    small_archive_write(path, SAMPLES, POLS, 0);
     int failed = cmocka_run_group_tests_name("budget", tests, NULL, NULL);
     unlink(path);
     return failed;

@@ -8,35 +8,17 @@
 
 #include "archive/read/reader.h"
 #include "base/report.h"
-#include "io/hdf5/h5.h"
 #include "job/job.h"
+#include "small_archive.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { STEPS = 64, POLS = 3 };
+enum { STEPS = 64, POLS = 3, CHUNK = 8 /* samples: they come through HDF5 */ };
 
 static char path[] = "/tmp/voltmill-test-reader-XXXXXX";
-
-/* A dataset [steps][pols] of bytes, in chunks: the samples come through HDF5. */
-static void write_file(hsize_t steps, hsize_t pols)
-{
-    hsize_t dims[2] = {steps, pols};
-    hsize_t chunk[2] = {8, pols};
-    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-    hid_t space = H5Screate_simple(2, dims, NULL);
-    hid_t plist = H5Pcreate(H5P_DATASET_CREATE);
-    assert_true(H5Pset_chunk(plist, 2, chunk) >= 0);
-    assert_true(H5Pset_alloc_time(plist, H5D_ALLOC_TIME_EARLY) >= 0);
-    hid_t dataset = H5Dcreate2(file, "x", H5T_STD_I8LE, space, H5P_DEFAULT, plist, H5P_DEFAULT);
-    assert_true(dataset >= 0);
-    h5_close(dataset);
-    h5_close(plist);
-    h5_close(space);
-    h5_close(file);
-}
 
 static struct archive *open_archive(void)
 {
@@ -61,10 +43,10 @@ static void read_replaced(hsize_t steps, hsize_t pols, int is_rewritten, status_
     struct slab *slab = NULL;
     reader_t *reader = NULL;
     unsigned char out[BYTES + FENCE];
-    write_file(STEPS, POLS);
+    small_archive_write(path, STEPS, POLS, CHUNK);
     struct archive *archive = open_archive();
     if (is_rewritten) {
-        write_file(steps, pols);
+        small_archive_write(path, steps, pols, CHUNK);
     }
     assert_int_equal(slab_create(archive, 0, archive->nstreams, &slab), STATUS_OK);
     assert_int_equal(slab_bytes(slab, STEPS), BYTES);

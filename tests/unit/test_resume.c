@@ -7,9 +7,9 @@
 #include <cmocka.h>
 
 #include "base/report.h"
-#include "io/hdf5/h5.h"
 #include "output/output_spec.h"
 #include "run/resume.h"
+#include "small_archive.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,21 +19,6 @@
 enum { SAMPLES = 4096 };
 
 static char folder[] = "/tmp/voltmill-test-resume-XXXXXX";
-
-static void write_archive(void)
-{
-    const hsize_t dims[2] = {SAMPLES, 1};
-    hid_t file = H5Fcreate("obs.h5", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-    hid_t space = H5Screate_simple(2, dims, NULL);
-    hid_t plist = H5Pcreate(H5P_DATASET_CREATE);
-    assert_true(H5Pset_alloc_time(plist, H5D_ALLOC_TIME_EARLY) >= 0);
-    hid_t dataset = H5Dcreate2(file, "x", H5T_STD_I8LE, space, H5P_DEFAULT, plist, H5P_DEFAULT);
-    assert_true(dataset >= 0);
-    h5_close(dataset);
-    h5_close(plist);
-    h5_close(space);
-    h5_close(file);
-}
 
 static void write_text(const char *path)
 {
@@ -46,7 +31,7 @@ static void write_text(const char *path)
 static int setup(void **state)
 {
     (void)state;
-    write_archive();
+    small_archive_write("obs.h5", SAMPLES, 1, 0);
     return 0;
 }
 
@@ -194,7 +179,7 @@ static void what_is_of_another_job_stays(void **state)
     make_products(4, 0);
     look(5, 0, STATUS_USAGE, "made by another job");
     assert_found(look(5, 1, STATUS_OK, NULL), 0, 0);
-    write_archive(); /* the same samples: nothing has changed */
+    small_archive_write("obs.h5", SAMPLES, 1, 0); /* the same samples: nothing has changed */
     assert_found(look(4, 0, STATUS_OK, NULL), 1, 0);
 }
 
