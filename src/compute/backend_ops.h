@@ -143,6 +143,7 @@ struct backend_ops {
 extern const struct backend_ops cpu_ops;
 extern const struct backend_ops reference_ops;
 extern const struct dedisperse_ops reference_dedisperse;
+extern const struct filter_ops reference_filter;
 #ifdef VOLTMILL_OPENCL
 extern const struct backend_ops opencl_ops;
 /* Whether there is a GPU, and a line for each device: opencl's part of backend.h. */

@@ -14,6 +14,11 @@
  * multiplied onto transforms of `length` samples; whose impulse response lies within the T samples
  * is said by who makes it.
  *
+ * Overlap-save makes V = (N - (T - 1)) / D rows at a time, block j the rows j V on, wherever a run
+ * begins. A block's transform takes the (V - 1) D + T samples that its rows are made of, from
+ * j V D + shift + first on, and zeros behind them: not the D - 1 samples more that N may have room
+ * for, which the rows of a cut's end do not need (dsp/overlap.h), and which so may not be there.
+ *
  * Rebacz, Oruklu, Saniie 2010, Exploring Scalability of FIR Filter Realizations on Graphics
  * Processing Units. */
 #ifndef VOLTMILL_COMPUTE_FILTER_H

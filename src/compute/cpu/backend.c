@@ -19,6 +19,7 @@ const struct backend_ops cpu_ops = {
                   .block_bytes = BLOCK_BYTES},
     .channelise = &cpu_channelise,
     .dedisperse = &cpu_dedisperse,
+    .filter = &cpu_filter,
     .fft_baseline = &cpu_fft_baseline,
     .open = cpu_open,
     .close = cpu_close,

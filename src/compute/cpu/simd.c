@@ -1,5 +1,6 @@
 /* Which compilation of the kernels runs on this machine. */
 #include "compute/cpu/dedisperse/strips.h"
+#include "compute/cpu/filter/filter_kernels.h"
 #include "compute/cpu/ppf/kernels.h"
 
 #include <stdlib.h>
@@ -7,23 +8,26 @@
 
 extern const struct cpu_kernels cpu_kernels_base;
 extern const struct strip_kernels strip_kernels_base;
+extern const struct filter_kernels filter_kernels_base;
 #ifdef __x86_64__
 extern const struct cpu_kernels cpu_kernels_avx2, cpu_kernels_avx512;
 extern const struct strip_kernels strip_kernels_avx2, strip_kernels_avx512;
+extern const struct filter_kernels filter_kernels_avx2, filter_kernels_avx512;
 #endif
 
 static const struct {
     const char *name; /* in VOLTMILL_SIMD */
     const struct cpu_kernels *kernels;
     const struct strip_kernels *strips;
+    const struct filter_kernels *filter;
 } levels[SIMD_LEVELS] = {
-    [SIMD_BASE] = {"base", &cpu_kernels_base, &strip_kernels_base},
+    [SIMD_BASE] = {"base", &cpu_kernels_base, &strip_kernels_base, &filter_kernels_base},
 #ifdef __x86_64__
-    [SIMD_AVX2] = {"avx2", &cpu_kernels_avx2, &strip_kernels_avx2},
-    [SIMD_AVX512] = {"avx512", &cpu_kernels_avx512, &strip_kernels_avx512},
+    [SIMD_AVX2] = {"avx2", &cpu_kernels_avx2, &strip_kernels_avx2, &filter_kernels_avx2},
+    [SIMD_AVX512] = {"avx512", &cpu_kernels_avx512, &strip_kernels_avx512, &filter_kernels_avx512},
 #else
-    [SIMD_AVX2] = {"avx2", NULL, NULL},
-    [SIMD_AVX512] = {"avx512", NULL, NULL},
+    [SIMD_AVX2] = {"avx2", NULL, NULL, NULL},
+    [SIMD_AVX512] = {"avx512", NULL, NULL, NULL},
 #endif
 };
 
@@ -49,6 +53,11 @@ const struct cpu_kernels *simd_kernels(enum simd_level level)
 const struct strip_kernels *strip_kernels(enum simd_level level)
 {
     return simd_has(level) ? levels[level].strips : NULL;
+}
+
+const struct filter_kernels *filter_kernels(enum simd_level level)
+{
+    return simd_has(level) ? levels[level].filter : NULL;
 }
 
 /* The level that VOLTMILL_SIMD names: the highest when it is not set, -1 when it is none. */
@@ -82,4 +91,29 @@ enum simd_level simd_best(void)
         level--;
     }
     return level > SIMD_BASE ? (enum simd_level)level : SIMD_BASE;
+}
+
+/* Nibbles are missing as a byte: both of them. Of larger samples, one such part makes all of it
+ * missing. */
+int missing_rule_of(const struct cpu_kernels *kernels, const struct sample_coding *coding,
+                    struct missing_rule *out)
+{
+    int has_rule = coding->format == SAMPLE_F32 || coding->has_missing_value;
+    *out = (struct missing_rule){.finite = coding->format == SAMPLE_F32,
+                                 .value = coding->has_missing_value,
+                                 .re = (float)coding->missing_value,
+                                 .im = (float)coding->missing_value};
+    if (coding->format == SAMPLE_I4 && coding->has_missing_value) {
+        unsigned char byte = (unsigned char)coding->missing_value;
+        unsigned char bytes[MOST_LANES] = {0};
+        float pair[2 * MOST_LANES];
+        bytes[0] = byte;
+        kernels->unpack[SAMPLE_I4][1](bytes, 1, &coding->nibbles, pair);
+        out->both = 1;
+        out->re = pair[0];
+        out->im = pair[kernels->lanes];
+        /* A number that no byte has is never missing. */
+        has_rule = out->value = byte == coding->missing_value;
+    }
+    return has_rule;
 }

@@ -8,6 +8,7 @@
 #define VOLTMILL_COMPUTE_CPU_PPF_KERNELS_H
 
 #include "compute/backend.h"
+#include "compute/shared/samples.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -64,6 +65,10 @@ struct cpu_kernels {
     /* power[k] = |bins[k]|^2, or with `add` += ; bins are pairs. */
     void (*power)(const float *bins, size_t count, int add, float *power);
 };
+
+/* How samples of this coding are missing; 0: none of them ever is. */
+int missing_rule_of(const struct cpu_kernels *kernels, const struct sample_coding *coding,
+                    struct missing_rule *out);
 
 /* Instruction sets, the poorest first. */
 enum simd_level { SIMD_BASE, SIMD_AVX2, SIMD_AVX512, SIMD_LEVELS };

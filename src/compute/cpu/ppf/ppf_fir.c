@@ -82,29 +82,6 @@ uint64_t ppf_fir_bytes(const struct channelise_spec *spec)
     return (uint64_t)fir_padded_samples(spec) * spec->taps * sizeof(float);
 }
 
-/* Nibbles are missing as a byte: both of them. Of larger samples, one such part makes all of it
- * missing. */
-static void fir_set_rule(ppf_fir_t *filter, const struct channelise_spec *spec)
-{
-    filter->has_rule = spec->format == SAMPLE_F32 || spec->has_missing_value;
-    filter->rule = (struct missing_rule){.finite = spec->format == SAMPLE_F32,
-                                         .value = spec->has_missing_value,
-                                         .re = (float)spec->missing_value,
-                                         .im = (float)spec->missing_value};
-    if (spec->format == SAMPLE_I4 && spec->has_missing_value) {
-        unsigned char byte = (unsigned char)spec->missing_value;
-        unsigned char bytes[MOST_LANES] = {0};
-        float pair[2 * MOST_LANES];
-        bytes[0] = byte;
-        filter->unpack(bytes, 1, &filter->nibbles, pair);
-        filter->rule.both = 1;
-        filter->rule.re = pair[0];
-        filter->rule.im = pair[filter->kernels->lanes];
-        /* A number that no byte has is never missing. */
-        filter->has_rule = filter->rule.value = byte == spec->missing_value;
-    }
-}
-
 status_t ppf_fir_create(const struct cpu_kernels *kernels, const struct channelise_spec *spec,
                         size_t rows, ppf_fir_t **out)
 {
@@ -123,7 +100,8 @@ status_t ppf_fir_create(const struct cpu_kernels *kernels, const struct channeli
     filter->rows = rows;
     filter->columns = fir_column_samples(spec, rows);
     filter->padded = fir_padded_samples(spec);
-    fir_set_rule(filter, spec);
+    const struct sample_coding coding = channelise_coding(spec);
+    filter->has_rule = missing_rule_of(kernels, &coding, &filter->rule);
     size_t count = filter->padded * filter->taps;
     TRY(memory_aligned(count, sizeof(float), "coefficients", &filter->coeff));
     memset(filter->coeff, 0, count * sizeof(float));

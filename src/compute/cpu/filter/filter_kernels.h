@@ -1,0 +1,40 @@
+/* The inner loops of the CPU's long filters, compiled once for each instruction set. */
+#ifndef VOLTMILL_COMPUTE_CPU_FILTER_FILTER_KERNELS_H
+#define VOLTMILL_COMPUTE_CPU_FILTER_FILTER_KERNELS_H
+
+#include "compute/cpu/ppf/kernels.h"
+
+enum {
+    /* Sums are cut into pieces of so many taps, added in double: a float sum over a hundred
+     * thousand taps would lose three digits. */
+    DIRECT_PIECE = 128,
+    /* Rows that any kernel sums at once: so far behind the last one samples are read. */
+    DIRECT_MOST_ROWS = 256
+};
+
+/* y[m] = sum_k coeff[k] x[place[k] + m], k ascending, m < rows: place[k] is where a plane of
+ * samples (or planes, of a filter that decimates) holds what coefficient k weighs for row 0. */
+struct direct_sums {
+    const float *x[2];     /* real parts, imaginary parts (NULL: real samples) */
+    const float *coeff[2]; /* [taps] likewise */
+    const uint32_t *place; /* [taps] */
+    size_t taps, rows;
+    float *out; /* [rows], or pairs where samples or coefficients are complex */
+};
+
+struct filter_kernels {
+    /* Sums of [0] real, [1] complex samples by [0] real, [1] complex coefficients. */
+    void (*direct[2][2])(const struct direct_sums *sums);
+    /* Blocks of `lanes` real parts and `lanes` imaginary ones (struct cpu_kernels: unpack) to two
+     * planes; the imaginary parts times `sign`. Both have room for whole blocks. */
+    void (*split)(const float *from, size_t blocks, float sign, float *re, float *im);
+    /* Two planes to pairs. */
+    void (*pair)(const float *re, const float *im, size_t count, float *out);
+    /* spectrum[k] *= response[k], pairs. */
+    void (*multiply)(const float *response, size_t count, float *spectrum);
+};
+
+/* Those of an instruction set; NULL when this machine or this build does not have it. */
+const struct filter_kernels *filter_kernels(enum simd_level level);
+
+#endif

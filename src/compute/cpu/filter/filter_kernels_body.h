@@ -1,0 +1,159 @@
+/* The kernels of filter_kernels.h for one instruction set. Included by one source file for each,
+ * which defines KERNELS (the name of the table) and LANES, and is compiled with that set's flags.
+ *
+ * The direct form keeps several vectors of rows in registers, so that each coefficient that is
+ * loaded serves them all; samples are loaded at any address. */
+#include "compute/cpu/filter/filter_kernels.h"
+
+#include <string.h>
+
+typedef float lanes_t __attribute__((vector_size(LANES * sizeof(float))));
+typedef float lanes_anywhere __attribute__((vector_size(LANES * sizeof(float)), aligned(4)));
+
+/* Vectors of sums that are under way: as many as hide the time of an addition, and no more than
+ * half of the registers. */
+enum { SUMS = LANES == 16 ? 16 : 8 };
+
+/* The next `taps` of them into `sum`; xparts, cparts are constants where this is inlined. */
+static inline __attribute__((always_inline)) void direct_piece(const struct direct_sums *s,
+                                                               size_t row, size_t from, size_t taps,
+                                                               const int xparts, const int cparts,
+                                                               lanes_t sum[SUMS])
+{
+    const int parts = xparts == 2 || cparts == 2 ? 2 : 1;
+    const float *re = s->x[0] + row;
+    const float *im = xparts == 2 ? s->x[1] + row : NULL;
+    lanes_t total[SUMS];
+#pragma GCC unroll 16
+    for (int i = 0; i < SUMS; i++) {
+        total[i] = (lanes_t){0};
+    }
+    for (size_t k = from; k < from + taps; k++) {
+        size_t place = s->place[k];
+        float cr = s->coeff[0][k];
+        float ci = cparts == 2 ? s->coeff[1][k] : 0;
+#pragma GCC unroll 16
+        for (int v = 0; v < SUMS / parts; v++) {
+            lanes_t xr = *(const lanes_anywhere *)(re + place + (size_t)v * LANES);
+            total[v * parts] += xr * cr;
+            if (xparts == 2) {
+                lanes_t xi = *(const lanes_anywhere *)(im + place + (size_t)v * LANES);
+                total[v * parts + 1] += xi * cr;
+                if (cparts == 2) {
+                    total[v * parts] -= xi * ci;
+                    total[v * parts + 1] += xr * ci;
+                }
+            } else if (cparts == 2) {
+                total[v * parts + 1] += xr * ci;
+            }
+        }
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < SUMS; i++) {
+        sum[i] = total[i];
+    }
+}
+
+/* Pieces added in double. */
+static inline __attribute__((always_inline)) void direct_pieces(const struct direct_sums *s,
+                                                                size_t row, const int xparts,
+                                                                const int cparts, lanes_t sum[SUMS])
+{
+    double total[SUMS][LANES] = {{0}};
+    for (size_t k = 0; k < s->taps; k += DIRECT_PIECE) {
+        size_t taps = s->taps - k < DIRECT_PIECE ? s->taps - k : DIRECT_PIECE;
+        direct_piece(s, row, k, taps, xparts, cparts, sum);
+        for (int i = 0; i < SUMS; i++) {
+            for (int lane = 0; lane < LANES; lane++) {
+                total[i][lane] += (double)sum[i][lane];
+            }
+        }
+    }
+    for (int i = 0; i < SUMS; i++) {
+        for (int lane = 0; lane < LANES; lane++) {
+            sum[i][lane] = (float)total[i][lane];
+        }
+    }
+}
+
+static inline __attribute__((always_inline)) void direct(const struct direct_sums *s,
+                                                         const int xparts, const int cparts)
+{
+    const size_t parts = xparts == 2 || cparts == 2 ? 2 : 1;
+    const size_t step = SUMS / parts * LANES;
+    for (size_t row = 0; row < s->rows; row += step) {
+        size_t rows = s->rows - row < step ? s->rows - row : step;
+        lanes_t sum[SUMS];
+        float done[SUMS * LANES];
+        if (s->taps <= DIRECT_PIECE) {
+            direct_piece(s, row, 0, s->taps, xparts, cparts, sum);
+        } else {
+            direct_pieces(s, row, xparts, cparts, sum);
+        }
+        for (size_t v = 0; v < SUMS / parts; v++) {
+            for (size_t lane = 0; lane < LANES; lane++) {
+                for (size_t part = 0; part < parts; part++) {
+                    done[(v * LANES + lane) * parts + part] = sum[v * parts + part][lane];
+                }
+            }
+        }
+        memcpy(s->out + row * parts, done, rows * parts * sizeof(float));
+    }
+}
+
+static void direct_real_real(const struct direct_sums *sums)
+{
+    direct(sums, 1, 1);
+}
+
+static void direct_real_complex(const struct direct_sums *sums)
+{
+    direct(sums, 1, 2);
+}
+
+static void direct_complex_real(const struct direct_sums *sums)
+{
+    direct(sums, 2, 1);
+}
+
+static void direct_complex_complex(const struct direct_sums *sums)
+{
+    direct(sums, 2, 2);
+}
+
+static void split(const float *restrict from, size_t blocks, float sign, float *restrict re,
+                  float *restrict im)
+{
+    for (size_t block = 0; block < blocks; block++, from += 2 * LANES) {
+        for (int i = 0; i < LANES; i++) {
+            re[block * LANES + (size_t)i] = from[i];
+            im[block * LANES + (size_t)i] = from[LANES + i] * sign;
+        }
+    }
+}
+
+static void pair(const float *restrict re, const float *restrict im, size_t count,
+                 float *restrict out)
+{
+    for (size_t i = 0; i < count; i++) {
+        out[2 * i] = re[i];
+        out[2 * i + 1] = im[i];
+    }
+}
+
+static void multiply(const float *restrict response, size_t count, float *restrict spectrum)
+{
+    for (size_t k = 0; k < count; k++) {
+        float re = spectrum[2 * k];
+        float im = spectrum[2 * k + 1];
+        spectrum[2 * k] = re * response[2 * k] - im * response[2 * k + 1];
+        spectrum[2 * k + 1] = re * response[2 * k + 1] + im * response[2 * k];
+    }
+}
+
+extern const struct filter_kernels KERNELS;
+const struct filter_kernels KERNELS = {.direct = {{direct_real_real, direct_real_complex},
+                                                  {direct_complex_real, direct_complex_complex}},
+                                       .split = split,
+                                       .pair = pair,
+                                       .multiply = multiply};

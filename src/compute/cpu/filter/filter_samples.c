@@ -1,0 +1,127 @@
+/* Samples with gaps are brought together first, then unpacked and tested by the filter bank's
+ * kernels. */
+#include "compute/cpu/filter/filter_samples.h"
+
+#include <string.h>
+
+struct filter_reader filter_reader(const struct sample_coding *coding, enum simd_level simd)
+{
+    const struct cpu_kernels *kernels = simd_kernels(simd);
+    struct filter_reader reader = {.kernels = kernels,
+                                   .filter = filter_kernels(simd),
+                                   .unpack = kernels->unpack[coding->format][coding->is_complex],
+                                   .nibbles = coding->nibbles,
+                                   .is_complex = coding->is_complex,
+                                   .sign = coding->conjugate ? -1.0F : 1.0F,
+                                   .part_bytes = sample_types[coding->format].bytes,
+                                   .bytes = sample_bytes(coding->format, coding->is_complex)};
+    reader.has_rule = missing_rule_of(kernels, coding, &reader.rule);
+    return reader;
+}
+
+/* Numbers of `bytes` bytes `step` bytes apart to numbers `out_step` apart. */
+static void reader_gather(size_t bytes, const char *at, size_t step, size_t count, size_t out_step,
+                          char *out)
+{
+    if (bytes == 1) {
+        for (size_t i = 0; i < count; i++) {
+            out[i * out_step] = at[i * step];
+        }
+    } else if (bytes == 2) {
+        for (size_t i = 0; i < count; i++) {
+            memcpy(out + i * out_step, at + i * step, 2);
+        }
+    } else {
+        for (size_t i = 0; i < count; i++) {
+            memcpy(out + i * out_step, at + i * step, 4);
+        }
+    }
+}
+
+/* `count` samples that the buffer has, without gaps: where they lie, or copied into `room`. */
+static const char *reader_bring(const struct filter_reader *reader,
+                                const struct filter_stream *stream, size_t place, size_t count,
+                                char *room)
+{
+    const char *re = stream->re + place * stream->step;
+    const char *im = stream->im + place * stream->step;
+    int has_two = reader->bytes > reader->part_bytes;
+    int is_whole = stream->step == reader->bytes && (!has_two || im == re + reader->part_bytes);
+    if (is_whole && count % MOST_LANES == 0) {
+        return re;
+    }
+    if (is_whole) {
+        memcpy(room, re, count * reader->bytes);
+        return room;
+    }
+    reader_gather(reader->part_bytes, re, stream->step, count, reader->bytes, room);
+    if (has_two) {
+        reader_gather(reader->part_bytes, im, stream->step, count, reader->bytes,
+                      room + reader->part_bytes);
+    }
+    return room;
+}
+
+/* The same, all of which the buffer has. */
+static uint64_t reader_unpack(const struct filter_reader *reader,
+                              const struct filter_stream *stream, size_t place, size_t count,
+                              float *re, float *im)
+{
+    char room[READ_SAMPLES * 2 * sizeof(float)];
+    _Alignas(64) float blocks[READ_SAMPLES * 2];
+    float *out = reader->is_complex ? blocks : re;
+    size_t lanes = reader->kernels->lanes;
+    size_t whole = (count + lanes - 1) / lanes;
+    uint64_t missing = 0;
+    const char *from = reader_bring(reader, stream, place, count, room);
+    if (from == room) {
+        memset(room + count * reader->bytes, 0, (whole * lanes - count) * reader->bytes);
+    }
+    reader->unpack(from, whole, &reader->nibbles, out);
+    if (reader->has_rule) {
+        missing = reader->kernels->drop[reader->is_complex](&reader->rule, count, out);
+    }
+    if (reader->is_complex) {
+        reader->filter->split(blocks, whole, reader->sign, re, im);
+    }
+    return missing;
+}
+
+static void reader_blank(const struct filter_reader *reader, size_t from, size_t count, float *re,
+                         float *im)
+{
+    memset(re + from, 0, count * sizeof *re);
+    if (reader->is_complex) {
+        memset(im + from, 0, count * sizeof *im);
+    }
+}
+
+uint64_t filter_read(const struct filter_reader *reader, const struct filter_stream *stream,
+                     int64_t place, size_t count, float *re, float *im)
+{
+    int64_t samples = (int64_t)stream->samples;
+    int64_t end = place + (int64_t)count;
+    int64_t from = place < 0 ? 0 : place;
+    int64_t to = end > samples ? samples : end;
+    uint64_t missing = 0;
+    if (from >= to) {
+        reader_blank(reader, 0, count, re, im);
+        return 0;
+    }
+    size_t before = (size_t)(from - place);
+    size_t there = (size_t)(to - from);
+    if (before == 0) {
+        missing = reader_unpack(reader, stream, (size_t)from, there, re, im);
+    } else {
+        /* Whole vectors are written: not to where they begin in the middle of one. */
+        _Alignas(64) float part[2][READ_SAMPLES];
+        missing = reader_unpack(reader, stream, (size_t)from, there, part[0], part[1]);
+        reader_blank(reader, 0, before, re, im);
+        memcpy(re + before, part[0], there * sizeof *re);
+        if (reader->is_complex) {
+            memcpy(im + before, part[1], there * sizeof *im);
+        }
+    }
+    reader_blank(reader, before + there, count - before - there, re, im);
+    return missing;
+}

@@ -1,0 +1,44 @@
+/* Stored samples of a stream, however they lie, as planes of floats for the CPU's long filters. */
+#ifndef VOLTMILL_COMPUTE_CPU_FILTER_FILTER_SAMPLES_H
+#define VOLTMILL_COMPUTE_CPU_FILTER_FILTER_SAMPLES_H
+
+#include "compute/cpu/filter/filter_kernels.h"
+#include "compute/filter.h"
+
+/* How samples are read: from coding and instruction set. */
+struct filter_reader {
+    const struct cpu_kernels *kernels;
+    const struct filter_kernels *filter;
+    void (*unpack)(const void *, size_t, const struct nibbles *, float *);
+    struct nibbles nibbles;
+    struct missing_rule rule;
+    int has_rule; /* samples may be missing */
+    int is_complex;
+    float sign;        /* of imaginary parts */
+    size_t part_bytes; /* of a number; what is stored, of SAMPLE_I4 */
+    size_t bytes;      /* of a sample without gaps */
+};
+
+/* `simd` is one that this machine has. */
+struct filter_reader filter_reader(const struct sample_coding *coding, enum simd_level simd);
+
+/* Where the samples of one stream lie. */
+struct filter_stream {
+    const char *re, *im; /* of place 0 */
+    size_t step;
+    uint64_t samples; /* in the buffer */
+};
+
+enum { READ_SAMPLES = 512 }; /* at most, at once */
+
+/* `count` <= READ_SAMPLES samples from a place on, which may lie outside of the buffer: 0 V there,
+ * as where samples are missing.
+ *
+ *   re, im   float [count, rounded up to MOST_LANES]; aligned to 64 bytes; im is not
+ *            touched for real samples
+ *
+ * Returns how many of the buffer's were missing. */
+uint64_t filter_read(const struct filter_reader *reader, const struct filter_stream *stream,
+                     int64_t place, size_t count, float *re, float *im);
+
+#endif

@@ -1,0 +1,98 @@
+/* Responses by FFTW in double, or as their maker gives them. */
+#include "compute/shared/filter_table.h"
+
+#include "base/memory.h"
+
+#include <fftw3.h>
+#include <stdlib.h>
+#include <string.h>
+
+uint32_t filter_table_responses(const struct filter_spec *spec)
+{
+    return spec->response ? spec->nresponses : 1;
+}
+
+uint32_t filter_table_of(const struct filter_spec *spec, uint32_t stream)
+{
+    return spec->response ? spec->response_of[stream] : 0;
+}
+
+/* Threads that make responses. */
+static uint32_t table_makers(const struct filter_spec *spec)
+{
+    uint64_t responses = filter_table_responses(spec);
+    return (uint32_t)max_u64(min_u64(spec->threads, responses), 1);
+}
+
+uint64_t filter_table_bytes(const struct filter_spec *spec, uint32_t length)
+{
+    return (uint64_t)filter_table_responses(spec) * length * 2 * sizeof(float);
+}
+
+/* A response in double for each thread; FFTW's own tables are smaller than as much again. */
+uint64_t filter_table_extra(const struct filter_spec *spec, uint32_t length)
+{
+    return (uint64_t)table_makers(spec) * length * 2 * sizeof(double) * (spec->response ? 1 : 2);
+}
+
+/* The transform of the coefficients, zeros behind them. */
+static status_t table_transform(const struct filter_spec *spec, uint32_t length, double (*data)[2])
+{
+    status_t st = STATUS_OK;
+    fftw_plan plan = fftw_plan_dft_1d((int)length, data, data, FFTW_FORWARD, FFTW_ESTIMATE);
+    REQUIRE(plan, STATUS_DEVICE, "FFTW cannot plan a transform of %u points", length);
+    memset(data, 0, length * sizeof *data);
+    for (size_t i = 0; i < spec->taps; i++) {
+        data[i][0] = spec->is_complex_coeff ? spec->coeff[2 * i] : spec->coeff[i];
+        data[i][1] = spec->is_complex_coeff ? spec->coeff[2 * i + 1] : 0;
+    }
+    fftw_execute(plan);
+    fftw_destroy_plan(plan);
+out:
+    return st;
+}
+
+static void table_store(const double (*data)[2], uint32_t length, float (*out)[2])
+{
+    for (size_t k = 0; k < length; k++) {
+        out[k][0] = (float)(data[k][0] / length);
+        out[k][1] = (float)(data[k][1] / length);
+    }
+}
+
+/*   data   [makers][length] scratch   */
+static void table_respond(const struct filter_spec *spec, uint32_t length, double (*data)[2],
+                          float (*table)[2])
+{
+    uint32_t makers = table_makers(spec);
+#pragma omp parallel for num_threads((int)makers) schedule(static)
+    for (uint32_t maker = 0; maker < makers; maker++) {
+        double(*mine)[2] = data + (size_t)maker * length;
+        for (uint32_t which = maker; which < spec->nresponses; which += makers) {
+            spec->response(spec->context, which, length, mine);
+            table_store((const double(*)[2])mine, length, table + (size_t)which * length);
+        }
+    }
+}
+
+status_t filter_table_create(const struct filter_spec *spec, uint32_t length, float (**out)[2])
+{
+    status_t st = STATUS_OK;
+    double(*data)[2] = NULL;
+    float(*table)[2] = NULL;
+    size_t responses = filter_table_responses(spec);
+    TRY(memory_aligned((size_t)table_makers(spec) * length, sizeof *data, "responses", &data));
+    TRY(memory_aligned(responses * length, sizeof *table, "responses", &table));
+    if (spec->response) {
+        table_respond(spec, length, data, table);
+    } else {
+        TRY(table_transform(spec, length, data));
+        table_store((const double(*)[2])data, length, table);
+    }
+    *out = table;
+    table = NULL;
+out:
+    free(table);
+    free(data);
+    return st;
+}

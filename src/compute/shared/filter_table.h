@@ -1,0 +1,25 @@
+/* A filter's frequency responses as backends multiply them onto transforms. */
+#ifndef VOLTMILL_COMPUTE_SHARED_FILTER_TABLE_H
+#define VOLTMILL_COMPUTE_SHARED_FILTER_TABLE_H
+
+#include "compute/filter.h"
+
+/* How many responses a filter has: one where it has coefficients. And the one of a stream of the
+ * observation. */
+uint32_t filter_table_responses(const struct filter_spec *spec);
+uint32_t filter_table_of(const struct filter_spec *spec, uint32_t stream);
+
+/* Computed in double and divided by `length`, so that a transform, a product and an unscaled
+ * inverse transform filter. Coefficients stand at places 0 .. T - 1, zeros behind them.
+ *
+ *   out   float [responses][length][2] (re, im), in the order of the FFT; free() returns it
+ *
+ * spec->threads threads make responses side by side. Not for several threads at once. Fails with
+ * DEVICE (memory). */
+status_t filter_table_create(const struct filter_spec *spec, uint32_t length, float (**out)[2]);
+
+/* Bytes of the table, and of what making it takes beside it. */
+uint64_t filter_table_bytes(const struct filter_spec *spec, uint32_t length);
+uint64_t filter_table_extra(const struct filter_spec *spec, uint32_t length);
+
+#endif
