@@ -154,17 +154,17 @@ static status_t coefficients_make_design(const struct making *m, struct filter_c
 {
     status_t st = STATUS_OK;
     struct fir_design design;
+    struct fir_made made;
     TRY(coefficients_design(m, &design));
     TRY(coefficients_check_design(m, &design));
-    TRY(fir_design_make(&design, &out->coeff));
-    struct fir_size size = fir_design_size(&design);
-    out->taps = (uint32_t)size.taps;
-    out->is_complex = fir_design_is_complex(&design);
-    struct fir_reach reach = fir_design_reach(&design, out->coeff, out->taps, out->is_complex);
-    out->is_design = 1;
-    out->beta = size.beta;
-    out->ripple_db = reach.ripple_db;
-    out->attenuation_db = reach.attenuation_db;
+    TRY(fir_design_make(&design, &made));
+    *out = (struct filter_coefficients){.coeff = made.coeff,
+                                        .taps = made.taps,
+                                        .is_complex = made.is_complex,
+                                        .is_design = 1,
+                                        .beta = made.beta,
+                                        .ripple_db = made.reach.ripple_db,
+                                        .attenuation_db = made.reach.attenuation_db};
 out:
     return st;
 }

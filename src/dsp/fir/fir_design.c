@@ -10,20 +10,31 @@
 #include <stdlib.h>
 
 enum {
-    BLOCK = 256,          /* samples that share one table of phases */
-    LOBES = 6,            /* beside an edge that are looked at: they are the highest */
-    POINTS_PER_LOBE = 16, /* a lobe is 1 / taps wide */
+    BLOCK = 256,     /* samples that share one table of phases */
+    LEAST_LOBES = 3, /* beside an edge that are looked at: the highest, usually */
+    MOST_TERMS =
+        1 << 18, /* of the sums for one point in each lobe that is looked at beyond these */
+    ROUNDS = 6,  /* of more margin: two or three will do, usually */
+    POINTS_PER_LOBE = 32, /* a lobe is 1 / taps wide */
     LONGEST = 1 << 20     /* transform: 50 MB, some tenths of a second */
 };
+
+/* By how many decibels the top of a lobe may lie above all points that are looked at: so much
+ * better than asked for a filter must be. */
+#define MISSED 0.05
+
+/* Of gains from 1 - d to 1 + d that are `ripple_db` apart, d in decibels below 1. */
+static double fir_off(double ripple_db)
+{
+    double span = pow(10, ripple_db / 20);
+    return -20 * log10((span - 1) / (span + 1));
+}
 
 struct fir_size fir_design_size(const struct fir_design *design)
 {
     struct fir_size size;
     const double *edges = design->edges;
-    /* Gains from 1 - d to 1 + d. */
-    double span = pow(10, design->ripple_db / 20);
-    double passed = -20 * log10((span - 1) / (span + 1));
-    size.decibels = fmax(design->attenuation_db, passed);
+    size.decibels = fmax(design->attenuation_db, fir_off(design->ripple_db)) + design->margin_db;
     size.width = fmin(edges[1] - edges[0], edges[3] - edges[2]);
     size.beta = kaiser_beta(size.decibels);
     size.taps = ceil(fmax(kaiser_taps(size.decibels, size.width), 1));
@@ -52,32 +63,33 @@ static double complex fir_ideal(const struct fir_design *design, double n)
     return design->is_stop ? (n == 0) - band : band;
 }
 
-status_t fir_design_make(const struct fir_design *design, double **out)
+static status_t fir_fill(const struct fir_design *design, struct fir_made *out)
 {
     status_t st = STATUS_OK;
     struct fir_size size = fir_design_size(design);
-    int is_complex = fir_design_is_complex(design);
-    size_t taps = (size_t)size.taps;
-    size_t middle = taps / 2;
-    size_t parts = is_complex ? 2 : 1;
-    double *coeff = NULL;
+    struct fir_made made = {.taps = (uint32_t)size.taps,
+                            .is_complex = fir_design_is_complex(design),
+                            .beta = size.beta};
+    size_t middle = made.taps / 2;
+    size_t parts = made.is_complex ? 2 : 1;
     double scale = kaiser_i0(size.beta);
-    TRY(memory_zeroed(taps * parts, sizeof *coeff, "coefficients of a filter", &coeff));
+    TRY(memory_zeroed(made.taps * parts, sizeof *made.coeff, "coefficients of a filter",
+                      &made.coeff));
     /* Both halves get the same bits: the phase is exactly linear. */
     for (size_t n = 0; n <= middle; n++) {
         double u = middle ? (double)n / (double)middle : 0;
         double window = kaiser_i0(size.beta * sqrt((1 - u) * (1 + u))) / scale;
         double complex c = window * fir_ideal(design, (double)n);
-        double *later = coeff + (middle + n) * parts;
-        double *earlier = coeff + (middle - n) * parts;
+        double *later = made.coeff + (middle + n) * parts;
+        double *earlier = made.coeff + (middle - n) * parts;
         *later = creal(c);
         *earlier = creal(c);
-        if (is_complex) {
+        if (made.is_complex) {
             later[1] = cimag(c);
             earlier[1] = -cimag(c);
         }
     }
-    *out = coeff;
+    *out = made;
 out:
     return st;
 }
@@ -138,22 +150,23 @@ struct fir_gains {
 };
 
 /* Looks at the lobes from `from` towards `to`, where the band ends. */
-static void fir_look(const double *coeff, uint32_t taps, int is_complex, double from, double to,
-                     struct fir_gains *gains)
+static void fir_look(const struct fir_made *made, double from, double to, struct fir_gains *gains)
 {
-    double step = 1 / ((double)taps * POINTS_PER_LOBE);
-    double length = fmin(fabs(to - from), (double)LOBES / taps);
+    double step = 1 / ((double)made->taps * POINTS_PER_LOBE);
+    uint32_t lobes = MOST_TERMS / made->taps;
+    lobes = lobes > LEAST_LOBES ? lobes : LEAST_LOBES;
+    double length = fmin(fabs(to - from), (double)lobes / made->taps);
     uint32_t points = (uint32_t)ceil(length / step);
     for (uint32_t i = 0; i <= points; i++) {
         double far = points ? length * i / points : 0;
-        double gain = fir_gain(coeff, taps, is_complex, to < from ? from - far : from + far);
+        double gain = fir_gain(made->coeff, made->taps, made->is_complex,
+                               to < from ? from - far : from + far);
         gains->least = fmin(gains->least, gain);
         gains->greatest = fmax(gains->greatest, gain);
     }
 }
 
-struct fir_reach fir_design_reach(const struct fir_design *design, const double *coeff,
-                                  uint32_t taps, int is_complex)
+struct fir_reach fir_design_reach(const struct fir_design *design, const struct fir_made *made)
 {
     const double *edges = design->edges;
     struct fir_gains inside = {.least = INFINITY};
@@ -161,16 +174,42 @@ struct fir_reach fir_design_reach(const struct fir_design *design, const double 
     /* Beyond the band it goes on to the next turn, or to the mirror image of the band. */
     double below = design->is_mirrored ? -edges[0] : edges[3] - 1;
     double above = design->is_mirrored ? 1 - edges[3] : edges[0] + 1;
-    fir_look(coeff, taps, is_complex, edges[2], edges[1], &inside);
-    fir_look(coeff, taps, is_complex, edges[3], above, &outside);
-    if (design->is_mirrored || is_complex) { /* else the other half is the same */
-        fir_look(coeff, taps, is_complex, edges[1], edges[2], &inside);
-        fir_look(coeff, taps, is_complex, edges[0], below, &outside);
+    fir_look(made, edges[2], edges[1], &inside);
+    fir_look(made, edges[3], above, &outside);
+    if (design->is_mirrored || made->is_complex) { /* else the other half is the same */
+        fir_look(made, edges[1], edges[2], &inside);
+        fir_look(made, edges[0], below, &outside);
     }
     const struct fir_gains *passed = design->is_stop ? &outside : &inside;
     const struct fir_gains *stopped = design->is_stop ? &inside : &outside;
     return (struct fir_reach){.ripple_db = 20 * log10(passed->greatest / passed->least),
                               .attenuation_db = -20 * log10(stopped->greatest)};
+}
+
+status_t fir_design_make(const struct fir_design *design, struct fir_made *out)
+{
+    status_t st = STATUS_OK;
+    struct fir_design settled = *design;
+    struct fir_made made = {.coeff = NULL};
+    for (int i = 0; i < ROUNDS; i++) {
+        struct fir_made next = {.coeff = NULL};
+        TRY(fir_fill(&settled, &next));
+        free(made.coeff);
+        made = next;
+        made.reach = fir_design_reach(design, &made);
+        double lacks = fmax(design->attenuation_db - made.reach.attenuation_db,
+                            fir_off(design->ripple_db) - fir_off(made.reach.ripple_db));
+        lacks += MISSED;
+        settled.margin_db += lacks;
+        if (lacks <= 0 || fir_design_size(&settled).taps > FIR_MOST_TAPS) {
+            break;
+        }
+    }
+    *out = made;
+    made.coeff = NULL;
+out:
+    free(made.coeff);
+    return st;
 }
 
 status_t fir_rejection(const double *coeff, uint32_t taps, int is_complex, double from, double *out)
