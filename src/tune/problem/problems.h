@@ -1,4 +1,4 @@
-/* The table of what can be tuned: a row and a file of this folder each. */
+/* What can be tuned: each in a file of this folder. */
 #ifndef VOLTMILL_TUNE_PROBLEM_PROBLEMS_H
 #define VOLTMILL_TUNE_PROBLEM_PROBLEMS_H
 
@@ -20,9 +20,6 @@ extern const struct tune_problem tune_block_length;
 /* How the sums of dedispersion are made, which do not depend on it. The spec is a struct
  * dedisperse_spec, a configuration the numbers of a struct dedisperse_shape. */
 extern const struct tune_problem tune_dedispersion;
-
-extern const struct tune_problem *const tune_problems[];
-extern const uint32_t tune_problem_count;
 
 /* The choice for a filter bank on one rank, complete: the spec's, where one is made; else the
  * fastest of the few that are known to be good, measured in `memory` bytes of this machine's (0:

@@ -77,11 +77,10 @@ static double space_cost_conflicts(const struct dedisperse_shape *s)
     return rows * (s->staging == STAGING_FUNNEL ? (even < 8 ? even : 8) : 1);
 }
 
-/* The longest of three that run side by side; what of the others shows. */
-static double space_cost_beside(double a, double b, double c)
+/* The longer of two that run side by side; what of the other shows. */
+static double space_cost_beside(double a, double b)
 {
-    double longest = fmax(a, fmax(b, c));
-    return longest + 0.1 * (a + b + c - longest);
+    return fmax(a, b) + 0.1 * fmin(a, b);
 }
 
 /* Clocks of a compute unit for one word of one row and DM when nothing waits: 64 integer
@@ -105,7 +104,7 @@ static double space_cost_clocks_of_word(const struct dedisperse_shape_problem *p
         double joins = s->pack > 1 ? 1 : 0;
         double loads =
             1.2 * (1 + 1 / per_item) * (s->pack > 1 ? 1 : 0.75) * space_cost_conflicts(s);
-        return space_cost_beside((adds + joins + 4 / per_item) / 64, loads / 32, 0) +
+        return space_cost_beside((adds + joins + 4 / per_item) / 64, loads / 32) +
                0.15 * fresh * bytes / 24;
     }
     int is_funnel = s->staging == STAGING_FUNNEL;
@@ -114,7 +113,7 @@ static double space_cost_clocks_of_word(const struct dedisperse_shape_problem *p
     double looks = is_funnel ? 1 : 0.5;
     double operations = (adds + joins + 3 * looks / per_item + staged * (2 + 0.7 * copies)) / 64;
     double local = (loads * space_cost_conflicts(s) + looks / per_item + staged * copies) / 32;
-    return space_cost_beside(operations, local, 0) + (is_funnel ? 0.3 : 0.05) * staged * bytes / 24;
+    return space_cost_beside(operations, local) + (is_funnel ? 0.3 : 0.05) * staged * bytes / 24;
 }
 
 /* What the wait for a chunk's rows and its two barriers adds; direct loads wait for each row. Every

@@ -70,15 +70,16 @@ static uint32_t fir_slide_shapes(const struct channelise_spec *spec,
 
 /* Spectra of a group whose rows fit local memory, a multiple of the share; 0: none. */
 static uint32_t fir_local_run(const struct channelise_spec *spec, uint64_t local_bytes,
-                              uint32_t width, uint32_t most)
+                              uint32_t width)
 {
+    enum { MOST = 64 };
     uint64_t rows = local_bytes / (width * fir_column_bytes(spec));
     uint64_t shared = channelise_inputs(spec, 1) - 1; /* of two groups beside each other */
     if (rows < shared + LOCAL_SHARE) {
         return 0;
     }
     uint64_t run = (rows - shared) / LOCAL_SHARE * LOCAL_SHARE;
-    return run < most ? (uint32_t)run : most;
+    return run < MOST ? (uint32_t)run : MOST;
 }
 
 /* Half of local memory for a group leaves room for two of them on a compute unit. */
@@ -89,13 +90,13 @@ static uint32_t fir_local_shapes(const struct channelise_spec *spec,
     static const uint32_t widths[] = {64, 128, 32, 8, 1};
     uint32_t count = 0;
     for (int i = 0; i < 5 && count < 2; i++) {
-        uint32_t run = fir_local_run(spec, device->local_bytes / 2, widths[i], 64);
+        uint32_t run = fir_local_run(spec, device->local_bytes / 2, widths[i]);
         if (widths[i] <= device->group_size && run >= spec->taps / 2 && run > 0) {
             count = fir_add(out, count, most, KERNEL_LOCAL, widths[i], run, 1);
         }
     }
     for (int i = 0; i < 5 && count == 0; i++) {
-        uint32_t run = fir_local_run(spec, device->local_bytes, widths[i], 64);
+        uint32_t run = fir_local_run(spec, device->local_bytes, widths[i]);
         if (widths[i] <= device->group_size && run > 0) {
             count = fir_add(out, count, most, KERNEL_LOCAL, widths[i], run, 1);
         }
@@ -138,7 +139,7 @@ static uint32_t fir_run_of(const struct channelise_spec *spec, enum kernel_kind 
         return 1U << i;
     }
     /* Local memory for one group, or so that 2, 4, ... are resident. */
-    return fir_local_run(spec, device->local_bytes >> i, width, 64);
+    return fir_local_run(spec, device->local_bytes >> i, width);
 }
 
 uint32_t fir_space(const struct channelise_spec *spec, enum kernel_kind kernel,
