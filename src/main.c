@@ -1,5 +1,6 @@
 /* voltmill: the table of subcommands, each a file of cli/ with a `cli_NAME` in it; and the table of
  * what child processes do (io/apart/apart.h). */
+#include "archive/coefficients/coefficients.h"
 #include "archive/open.h"
 #include "cli/options/options.h"
 #include "io/apart/launch.h"
@@ -36,7 +37,7 @@ static const struct apart_task *const tasks[] = {
     &info_task,           &archive_open_task,    &fbh5_open_task,
     &fbh5_load_band_task, &fbh5_check_even_task, &voltages_is_ours_task,
     &product_open_task,   &product_is_ours_task, &contents_compare_task,
-    &series_open_task,
+    &series_open_task,    &coefficients_task,
 };
 
 int main(int argc, char **argv)

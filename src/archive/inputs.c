@@ -15,7 +15,7 @@ static const uint64_t most_bytes = 3 << 20;
 static const uint64_t all_bytes = 64 << 20;
 static const uint64_t least_bytes = 12 << 10;
 
-static status_t inputs_add(struct inputs *inputs, const char *path, int is_small)
+static status_t inputs_add(struct inputs *inputs, const char *path, const char *small)
 {
     status_t st = STATUS_OK;
     if (inputs->count == inputs->room) {
@@ -25,7 +25,7 @@ static status_t inputs_add(struct inputs *inputs, const char *path, int is_small
         inputs->files = grown;
         inputs->room = room;
     }
-    inputs->files[inputs->count] = (struct input){.is_small = is_small};
+    inputs->files[inputs->count] = (struct input){.small = small};
     TRY(memory_text(path, &inputs->files[inputs->count].path));
     inputs->count++;
 out:
@@ -78,12 +78,18 @@ status_t inputs_of_bank(const struct job *job, const struct archive *archive, st
     struct inputs inputs = {0};
     for (uint32_t i = 0; i < archive->nparts; i++) {
         const struct archive_part *part = &archive->parts[i];
-        TRY(inputs_add(&inputs, part->path, 0));
+        TRY(inputs_add(&inputs, part->path, NULL));
         for (uint32_t j = 0; j < part->storage.sources.count; j++) {
-            TRY(inputs_add(&inputs, part->storage.sources.items[j].path, 0));
+            TRY(inputs_add(&inputs, part->storage.sources.items[j].path, NULL));
         }
     }
-    TRY(job->window.path ? inputs_add(&inputs, job->window.path, 1) : STATUS_OK);
+    if (job->window.path) {
+        TRY(inputs_add(&inputs, job->window.path, "the file of the window"));
+    }
+    for (uint32_t i = 0; i < job->nfilters; i++) {
+        const char *path = job->filters[i].coefficients;
+        TRY(path ? inputs_add(&inputs, path, "the file of coefficients") : STATUS_OK);
+    }
     TRY(inputs_drop_repeated(&inputs));
     *out = inputs;
     inputs = (struct inputs){0};
@@ -96,9 +102,9 @@ status_t inputs_of_filterbank(const char *path, const struct fbh5 *fbh5, struct 
 {
     status_t st = STATUS_OK;
     struct inputs inputs = {0};
-    TRY(inputs_add(&inputs, path, 0));
+    TRY(inputs_add(&inputs, path, NULL));
     for (uint32_t i = 0; fbh5 && i < fbh5->storage.sources.count; i++) {
-        TRY(inputs_add(&inputs, fbh5->storage.sources.items[i].path, 0));
+        TRY(inputs_add(&inputs, fbh5->storage.sources.items[i].path, NULL));
     }
     TRY(inputs_drop_repeated(&inputs));
     *out = inputs;
@@ -165,7 +171,7 @@ out:
 static uint64_t inputs_most_of(const struct inputs *inputs, const struct input *input)
 {
     uint64_t share = all_bytes / inputs->count;
-    return input->is_small ? UINT64_MAX : min_u64(max_u64(share, least_bytes), most_bytes);
+    return input->small ? UINT64_MAX : min_u64(max_u64(share, least_bytes), most_bytes);
 }
 
 status_t inputs_contents(const struct inputs *inputs, struct text *out)

@@ -9,7 +9,7 @@
 
 struct input {
     char *path;
-    int is_small; /* a window: all of it counts */
+    const char *small; /* "the file of the window", of coefficients: all of it counts; else NULL */
 };
 
 /* Starts from {0}; each path once, in a stated order. */
@@ -18,7 +18,8 @@ struct inputs {
     size_t count, room;
 };
 
-/* Of a filter bank, as rank 0 knows the archive: its files, all that they lead to, the window. */
+/* Of a filter bank, as rank 0 knows the archive: its files, all that they lead to, the
+ * window, the coefficients of filters. */
 status_t inputs_of_bank(const struct job *job, const struct archive *archive, struct inputs *out);
 /* Of a dedispersion: the filterbank, and with `fbh5` (may be NULL) all that it leads to. */
 status_t inputs_of_filterbank(const char *path, const struct fbh5 *fbh5, struct inputs *out);
@@ -34,8 +35,8 @@ status_t inputs_times(const struct inputs *inputs, struct text *out);
 
 /* By what is in them, the same for every copy: "a.h5 (1048576 bytes), sampled CRC-32 1f2e3d4c", for
  * products; no end of a line behind the last. Of large files some places are looked at
- * (io/identity.h): 3 MiB, or, when there are many, their part of 64 MiB, but at least 12 KiB; of a
- * window all. Fails with DATA. */
+ * (io/identity.h): 3 MiB, or, when there are many, their part of 64 MiB, but at least 12 KiB; of
+ * small ones all. Fails with DATA. */
 status_t inputs_contents(const struct inputs *inputs, struct text *out);
 
 /* The first file that inputs_contents() knows by some places alone and that was written to after

@@ -21,8 +21,7 @@ static status_t protect_guard_inputs(const struct inputs *inputs, struct guard *
     status_t st = STATUS_OK;
     for (size_t i = 0; i < inputs->count; i++) {
         const struct input *input = &inputs->files[i];
-        TRY(guard_add(out, input->is_small ? "the file of the window" : "the input file",
-                      input->path));
+        TRY(guard_add(out, input->small ? input->small : "the input file", input->path));
     }
 out:
     return st;

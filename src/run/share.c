@@ -1,6 +1,7 @@
 /* Rank 0 reads the job and opens the archive; then one backend is found for all. */
 #include "run/share.h"
 
+#include "archive/coefficients/coefficients.h"
 #include "ranks/agree.h"
 
 #include <stdio.h>
@@ -32,6 +33,28 @@ out:
     return st;
 }
 
+/* The same of the files that filters' coefficients lie in. */
+static status_t share_coefficients_all(MPI_Comm comm, struct job *job)
+{
+    status_t st = STATUS_OK;
+    struct text packed = {0};
+    int rank = agree_rank(comm);
+    if (rank == 0) {
+        st = coefficients_read(job);
+        st = st == STATUS_OK ? coefficients_pack(job, &packed) : st;
+    }
+    TRY(agree_all(comm, st));
+    TRY(share_text_all(comm, &packed));
+    if (rank != 0) {
+        struct unpack in = {.data = packed.data, .length = packed.length};
+        st = coefficients_unpack(&in, job);
+    }
+    TRY(agree_all(comm, st));
+out:
+    text_free(&packed);
+    return st;
+}
+
 status_t share_job_all(MPI_Comm comm, status_t st, const char *path, struct text *text,
                        const char *const *sets, uint32_t nsets, const struct job_each *each,
                        struct job **out_job, struct archive **out_archive)
@@ -43,6 +66,7 @@ status_t share_job_all(MPI_Comm comm, status_t st, const char *path, struct text
     TRY(agree_all(comm, st));
     if (job_reads_voltages(job)) {
         TRY(share_archive_all(comm, job, out_archive));
+        TRY(share_coefficients_all(comm, job));
     }
     *out_job = job;
     job = NULL;

@@ -9,7 +9,8 @@
 
 #include <mpi.h>
 
-/* Rank 0 gives the text of a job (called `path` in messages) and opens the archive; all get both.
+/* Rank 0 gives the text of a job (called `path` in messages), opens the archive and reads the
+ * coefficients of filters; all get all three.
  * Rank 0's status so far goes in as `st`; `each` may be NULL. *archive stays as it is when the
  * job's input is a filterbank (run/dedisperse_pass.h). */
 status_t share_job_all(MPI_Comm comm, status_t st, const char *path, struct text *text,
