@@ -41,15 +41,8 @@ void chirp_delays(const struct chirp *chirp, double *least, double *most);
  * centre is the reference. */
 int64_t chirp_shift(const struct chirp *chirp);
 
-/* Samples before and behind the delays' own that overlap-save also drops, so that what the band's
- * sharp edges ring is small: a rule that depends on the delays' span alone.
- *
- * The response is all-pass up to the band's edges and jumps there, so it rings on as 1 / (2 pi k) k
- * samples away from either end of the delays, and blocks wrap around what lies beyond the guard.
- * The error is greatest in a block's first and last rows: for white noise up to the very edges of
- * the band rms 1.7 % of the signal's there and 0.7 % over all rows of a block (span 2,740, guard
- * 256, 16,384 points), for noise that fades out over the outer tenth of the band 0.1 % and 0.02 %
- * (tests/unit/test_chirp.c). */
+/* Samples before and behind the delays' own in which chirp_response() lets what the band's sharp
+ * edges ring fade away: a rule that depends on the delays' span alone. */
 uint64_t chirp_guard(double span);
 
 /* The samples that rows are made of, when delays less shifts lie in least .. most for all streams:
@@ -62,13 +55,17 @@ status_t chirp_reach(double least, double most, int64_t *first, uint32_t *taps);
 uint32_t chirp_length(uint32_t taps);
 
 /* The response at the `length` frequencies of an FFT (compute/filter.h: filter_response_t): out
- * [length][2]. Of real samples out[length - k] is the conjugate of out[k], and 0 Hz and half the
- * rate are real, 1 or -1: |response| is 1 everywhere, and the inverse undoes it exactly. Phases are
- * reduced before they are rounded, right to 1e-9 turns at any DM. */
+ * [length][2], length a power of two and at least the T of chirp_reach(). Of real samples
+ * out[length - k] is the conjugate of out[k], and 0 Hz and half the rate are real.
+ *
+ * It is the exact chirp (dsp/dispersion/chirp_exact.h) but for this: that jumps where the band's
+ * edges meet, so it rings on as 1 / (2 pi k) k samples away from either end of the delays, for
+ * ever. Here all within the delays is kept and the rest fades to 0 over the guard, so that the
+ * filter has T taps. What that takes away are components within about rate / guard of the band's
+ * edges: of white noise up to the very edges rms 1.6 % of the signal (span 2,740, guard 384), 2e-4
+ * of its power; noise that itself fades out over the outer tenth of the band comes back to 2e-7
+ * (complex: 1e-9), and there any length gives it the same response to 1e-7
+ * (tests/unit/test_chirp.c). */
 void chirp_response(const struct chirp *chirp, uint32_t length, double (*out)[2]);
-
-/* Numbers first .. first + count - 1 of it: out [count][2]. */
-void chirp_response_part(const struct chirp *chirp, uint32_t length, uint32_t first, uint32_t count,
-                         double (*restrict out)[2]);
 
 #endif

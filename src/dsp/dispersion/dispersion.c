@@ -28,9 +28,9 @@ int dispersion_constant(const char *text, double *out)
     return units_parse_f64(text, out) && isfinite(*out) && *out > 0;
 }
 
-static double dispersion_constant_of(const struct dispersion_spec *spec)
+double dispersion_constant_of(double constant)
 {
-    return spec->constant > 0 ? spec->constant : dispersion_default_constant;
+    return constant > 0 ? constant : dispersion_default_constant;
 }
 
 static double dispersion_highest(const struct dispersion_spec *spec)
@@ -89,7 +89,7 @@ static uint32_t dispersion_make_slopes(const struct dispersion_spec *spec, doubl
     double reference = dispersion_inverse_square(spec->reference_hz > 0 ? spec->reference_hz
                                                                         : dispersion_highest(spec));
     for (uint32_t c = 0; c < spec->nchannels; c++) {
-        slopes[c] = dispersion_constant_of(spec) *
+        slopes[c] = dispersion_constant_of(spec->constant) *
                     (dispersion_inverse_square(spec->freq_hz[c]) - reference) /
                     spec->sample_seconds;
         if (isfinite(slopes[steepest]) && !(fabs(slopes[c]) <= fabs(slopes[steepest]))) {
@@ -205,7 +205,7 @@ static status_t dispersion_smearing(const struct dispersion_spec *spec, double *
             "dedispersion: a list of DMs by tolerance takes a band of at least two frequencies");
     double width = 1e-6 * (top - bottom) / (n - 1);
     double centre = 1e-6 * (top + bottom) / 2;
-    double a = 2 * dispersion_constant_of(spec) * width / (centre * centre * centre);
+    double a = 2 * dispersion_constant_of(spec->constant) * width / (centre * centre * centre);
     double b = a * n / 4;
     *channel = a * a;
     *band = b * b;

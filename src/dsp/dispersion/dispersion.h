@@ -16,6 +16,8 @@ extern const double dispersion_default_constant;
  * (4148.741601), "codata" (4148.8064239: Kulkarni 2020), or a positive number. Returns 0 when the
  * text is none of them. */
 int dispersion_constant(const char *text, double *out) __attribute__((warn_unused_result));
+/* `constant` itself, or the default for 0. */
+double dispersion_constant_of(double constant);
 
 struct dispersion_spec {
     const double *freq_hz; /* [nchannels], any order, positive */
