@@ -116,6 +116,7 @@ const struct backend_ops opencl_ops = {
                                   written */
     .channelise = &opencl_channelise,
     .dedisperse = &opencl_dedisperse,
+    .filter = &opencl_filter,
     .resident_rows = &opencl_resident_rows,
     .open = backend_open_opencl,
     .close = backend_close_opencl,

@@ -21,7 +21,10 @@
     X(ADD_ROWS, add_rows)                                                                          \
     X(TRANSPOSE, transpose)                                                                        \
     X(DEDISPERSE, dedisperse)                                                                      \
-    X(FILTER_SAMPLES, filter_samples)
+    X(FILTER_SAMPLES, filter_samples)                                                              \
+    X(FILTER_REGISTERS, filter_registers)                                                          \
+    X(FILTER_LOCAL, filter_local)                                                                  \
+    X(FILTER_OVERLAP, filter_overlap)
 #define PROGRAM_SOURCE_NUMBER(upper, name) SOURCE_##upper,
 enum program_source { PROGRAM_SOURCES(PROGRAM_SOURCE_NUMBER) SOURCES };
 const char *program_source(enum program_source source);

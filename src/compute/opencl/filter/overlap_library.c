@@ -1,0 +1,192 @@
+/* Overlap-save through the FFT library: any length, several blocks through memory at a time. */
+#include "base/memory.h"
+#include "compute/opencl/fft/fft.h"
+#include "compute/opencl/filter/filter_parts.h"
+#include "compute/shared/filter_table.h"
+
+#include <stdlib.h>
+
+enum {
+    WORK_BYTES = 32 << 20, /* of blocks at a time: what a large device's L2 holds beside the rest */
+    WIDTH = 256,           /* of a work-group */
+    VALUE_BYTES = 2 * sizeof(float)
+};
+
+enum kernel { KERNEL_GATHER, KERNEL_MULTIPLY, KERNEL_STORE, KERNELS };
+
+struct library {
+    device_t *device;
+    struct filter_spec spec;
+    uint32_t batch;
+    cl_kernel kernels[KERNELS];
+    fft_t *fft;
+    cl_mem table, work;
+};
+
+static void library_destroy(void *made)
+{
+    struct library *library = made;
+    if (library) {
+        for (int i = 0; i < KERNELS; i++) {
+            launch_release(library->kernels[i]);
+        }
+        fft_destroy(library->fft);
+        device_release(library->device, library->table);
+        device_release(library->device, library->work);
+        free(library);
+    }
+}
+
+static enum fft_kind library_fft(const struct filter_spec *spec)
+{
+    return spec->fft == FFT_AUTO ? FFT_VKFFT : spec->fft;
+}
+
+static int library_can(const struct filter_spec *spec, const struct filter_shape *shape,
+                       const struct device_info *device)
+{
+    return shape->length >= (uint64_t)spec->taps - 1 + spec->decimate &&
+           fft_can(library_fft(spec), shape->length) && (!device || WIDTH <= device->group_size);
+}
+
+static void library_settle(const struct filter_spec *spec, struct filter_shape *shape)
+{
+    struct filter_spec settled = *spec;
+    settled.choice.shape = *shape;
+    uint64_t blocks = (spec->max_rows / filter_grain(&settled) + 2) * spec->nstreams;
+    uint64_t batch = max_u64(WORK_BYTES / VALUE_BYTES / shape->length, 1);
+    shape->batch = shape->batch ? shape->batch : (uint32_t)min_u64(batch, blocks);
+    shape->width = shape->values = 0;
+}
+
+static uint64_t library_bytes(const struct filter_spec *spec)
+{
+    const struct filter_shape *shape = &spec->choice.shape;
+    /* Work, as much for the library, its stage and tables. */
+    return filter_table_bytes(spec, shape->length) +
+           (3 * (uint64_t)shape->batch + 2) * shape->length * VALUE_BYTES;
+}
+
+static status_t library_put_table(struct library *library)
+{
+    status_t st = STATUS_OK;
+    uint32_t length = library->spec.choice.shape.length;
+    float(*table)[2] = NULL;
+    TRY(filter_table_create(&library->spec, length, &table));
+    TRY(device_put(library->device, table, filter_table_bytes(&library->spec, length), "responses",
+                   &library->table));
+out:
+    free(table);
+    return st;
+}
+
+static status_t library_build(struct library *library)
+{
+    status_t st = STATUS_OK;
+    static const enum program_source sources[] = {SOURCE_FILTER_SAMPLES, SOURCE_FILTER_OVERLAP};
+    static const char *const names[] = {"filter_gather", "filter_multiply", "filter_store"};
+    const struct filter_spec *spec = &library->spec;
+    uint64_t valid = filter_valid(spec);
+    struct text options = {0};
+    cl_program program = NULL;
+    TRY(filter_options(spec, &options));
+    TRY(text_add(&options, " -DLENGTH=%u -DVALID=%llu -DUSED=%llu -DTAKE=%u",
+                 spec->choice.shape.length, (unsigned long long)valid,
+                 (unsigned long long)(valid * spec->decimate + spec->taps - 1), filter_take(spec)));
+    TRY(program_build(library->device, sources, 2, options.data, &program));
+    for (int i = 0; i < KERNELS; i++) {
+        TRY(program_kernel(library->device, program, names[i], &library->kernels[i]));
+    }
+out:
+    if (program) {
+        clReleaseProgram(program); /* the kernels hold on to it */
+    }
+    text_free(&options);
+    return st;
+}
+
+static status_t library_create(device_t *device, const struct filter_spec *spec, void **out)
+{
+    status_t st = STATUS_OK;
+    struct library *library = NULL;
+    const struct filter_shape *shape = &spec->choice.shape;
+    TRY(memory_zeroed(1, sizeof *library, "a filter", &library));
+    library->device = device;
+    library->spec = *spec;
+    library->batch = shape->batch;
+    TRY(library_put_table(library));
+    TRY(library_build(library));
+    TRY(device_allocate(device, (uint64_t)shape->batch * shape->length * VALUE_BYTES,
+                        "blocks of a filter", &library->work));
+    TRY(fft_create(device, library_fft(spec), shape->length, shape->batch, &library->fft));
+    *out = library;
+    library = NULL;
+out:
+    library_destroy(library);
+    return st;
+}
+
+static struct launch_size library_size(uint64_t values)
+{
+    return (struct launch_size){(size_t)ceil_div_u64(values, WIDTH), WIDTH};
+}
+
+static status_t library_transform(struct library *library, struct stopwatch *watch, uint64_t count)
+{
+    status_t st = STATUS_OK;
+    TRY(stopwatch_begin(watch, library->device, library->device->compute, STEP_TRANSFORM));
+    TRY(fft_run(library->fft, library->work, 0, count));
+    TRY(stopwatch_end(watch, library->device, library->device->compute));
+out:
+    return st;
+}
+
+/* Blocks of all streams in one row, `count` of them from number `from` on; `blocks` a stream. */
+static status_t library_run_batch(struct library *library, struct stopwatch *watch,
+                                  const struct filter_block *run, cl_long first, uint32_t blocks,
+                                  uint32_t from, uint32_t count)
+{
+    status_t st = STATUS_OK;
+    device_t *device = library->device;
+    const struct filter_spec *spec = &library->spec;
+    const struct launch_size all = library_size((uint64_t)count * spec->choice.shape.length);
+    const cl_long base = spec->first - run->first_sample;
+    const cl_long first_row = run->first_row;
+    TRY(LAUNCH(device, library->kernels[KERNEL_GATHER], all, watch, STEP_FILTER, ARGUMENT(run->in),
+               ARGUMENT_ULONG(run->in_stride), ARGUMENT_ULONG(run->samples), ARGUMENT(run->streams),
+               ARGUMENT(base), ARGUMENT(first), ARGUMENT_UINT(blocks), ARGUMENT_UINT(from),
+               ARGUMENT_UINT(count), ARGUMENT(library->work)));
+    TRY(library_transform(library, watch, count));
+    TRY(LAUNCH(device, library->kernels[KERNEL_MULTIPLY], all, watch, STEP_FILTER,
+               ARGUMENT(run->streams), ARGUMENT(library->table), ARGUMENT_UINT(blocks),
+               ARGUMENT_UINT(from), ARGUMENT_UINT(count), ARGUMENT(library->work)));
+    TRY(library_transform(library, watch, count));
+    TRY(LAUNCH(device, library->kernels[KERNEL_STORE], library_size(count * filter_grain(spec)),
+               watch, STEP_FILTER, ARGUMENT(library->work), ARGUMENT(first), ARGUMENT_UINT(blocks),
+               ARGUMENT_UINT(from), ARGUMENT_UINT(count), ARGUMENT(run->out),
+               ARGUMENT_ULONG(run->out_stride), ARGUMENT(first_row), ARGUMENT_ULONG(run->rows)));
+out:
+    return st;
+}
+
+static status_t library_run(void *made, struct stopwatch *watch, const struct filter_block *run)
+{
+    status_t st = STATUS_OK;
+    struct library *library = made;
+    int64_t first = 0;
+    uint64_t blocks = 0;
+    filter_blocks(&library->spec, run, &first, &blocks);
+    uint64_t all = blocks * run->nstreams;
+    REQUIRE(all <= UINT32_MAX, STATUS_DEVICE, "a filter of %u taps takes too many blocks at once",
+            library->spec.taps);
+    for (uint64_t from = 0; from < all; from += library->batch) {
+        uint64_t count = min_u64(library->batch, all - from);
+        TRY(library_run_batch(library, watch, run, first, (uint32_t)blocks, (uint32_t)from,
+                              (uint32_t)count));
+    }
+out:
+    return st;
+}
+
+const struct filter_way filter_library = {library_can,     library_settle, library_create,
+                                          library_destroy, library_run,    library_bytes};
