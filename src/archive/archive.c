@@ -97,6 +97,7 @@ status_t archive_create(const char *path, struct archive **out)
     TRY(memory_zeroed(1, sizeof *archive, "an archive", &archive));
     TRY(memory_zeroed(1, sizeof *archive->parts, "an archive", &archive->parts));
     archive->nparts = 1;
+    archive->scale = 1;
     for (int i = 0; i < AXIS_KINDS; i++) {
         archive->count[i] = 1;
     }

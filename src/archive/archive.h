@@ -66,6 +66,7 @@ struct archive {
     struct nibbles nibbles;
     int has_missing_value;
     double missing_value; /* the stored value that means "no sample" */
+    double scale;         /* volts of 1 as it is stored; 1 where nobody says */
     int sideband;         /* +1, -1 */
     uint32_t oversampling_num, oversampling_den;
     int is_compound;      /* complex as one element of two numbers */

@@ -25,6 +25,8 @@ static const struct pack_field input_fields[] = {
     PACK_FIELD(struct job, layout.nibbles),
     PACK_FIELD(struct job, layout.has_missing_value),
     PACK_FIELD(struct job, layout.missing_value),
+    PACK_FIELD(struct job, layout.has_scale),
+    PACK_FIELD(struct job, layout.scale),
     PACK_FIELD(struct job, layout.has_sideband),
     PACK_FIELD(struct job, layout.sideband),
     PACK_FIELD(struct job, layout.has_start),

@@ -53,6 +53,9 @@ static const char *join_difference(const struct archive *a, const struct archive
         memcmp(&a->missing_value, &b->missing_value, sizeof a->missing_value) != 0) {
         return "missing values";
     }
+    if (a->scale != b->scale) {
+        return "scales";
+    }
     for (int i = 0; i < STREAM_AXES; i++) {
         if (archive_stream_axes[i] != a->stacked &&
             !join_same_names(a, b, archive_stream_axes[i])) {

@@ -48,6 +48,7 @@ static const struct pack_field archive_fields[] = {
     PACK_FIELD(struct archive, nibbles),
     PACK_FIELD(struct archive, has_missing_value),
     PACK_FIELD(struct archive, missing_value),
+    PACK_FIELD(struct archive, scale),
     PACK_FIELD(struct archive, sideband),
     PACK_FIELD(struct archive, oversampling_num),
     PACK_FIELD(struct archive, oversampling_den),

@@ -24,6 +24,10 @@ struct sample_type {
 };
 extern const struct sample_type sample_types[SAMPLE_FORMATS];
 
+/* Volts of 1 as it is stored: what sums of such products leave within 32-bit floats. */
+#define TERMS_LEAST_SCALE 1e-30
+#define TERMS_MOST_SCALE 1e30
+
 /* Bytes of a sample of one stream; from its real to its imaginary part, when these lie side by side
  * (0: the sample has no two parts, or one byte holds both). */
 uint32_t sample_bytes(enum sample_format format, int is_complex);

@@ -27,6 +27,8 @@ struct job_layout {
     struct nibbles nibbles; /* packing: "4+4 offset hi=re", "4+4 two's complement lo=re", ... */
     int has_missing_value;
     double missing_value;
+    int has_scale;
+    double scale; /* volts of 1 as it is stored, > 0 */
     int has_sideband;
     int sideband;    /* +1 or -1 */
     double *freq_hz; /* centre of each coarse channel */
@@ -56,7 +58,11 @@ struct job_select {
 struct job_product {
     enum product_kind kind;
     char *file;
-    uint64_t integrate; /* spectra per dump, >= 1; 1 for spectra */
+    uint64_t integrate; /* spectra per dump, >= 1; 1 for spectra and voltages */
+    /* Of voltages: how they are stored. */
+    uint32_t bits; /* 8, 16, or 32: floating point; default 32 */
+    int has_scale;
+    double scale; /* volts of 1 as it is stored, > 0; default 1 */
     char *text; /* canonical YAML of input, filter, channelise and this product, without file names
                    of products and without `run`: what determines the product's bytes, so it goes
                    into the product */

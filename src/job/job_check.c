@@ -149,6 +149,40 @@ out:
     return st;
 }
 
+/* How voltages are stored. Their rows are samples: none of them can say that it is a hole. */
+static status_t job_check_stored(struct tree *root, struct tree *product, struct mistakes *mistakes)
+{
+    status_t st = STATUS_OK;
+    const char *bits = tree_value(product, "bits");
+    int is_float = !bits || strcmp(bits, "32") == 0;
+    if (!is_float && !tree_value(product, "scale")) {
+        TRY(mistakes_at(mistakes, product, "scale",
+                        "is missing, expected the volts of 1 as it is stored: %s bits hold whole "
+                        "numbers",
+                        bits));
+    }
+    if (tree_says(root, "run.on_bad", "nan")) {
+        TRY(mistakes_at(mistakes, root, "run.on_bad",
+                        "is nan, but voltages have no rows that are marked: what cannot be read "
+                        "must stop the run, or be left out by input.select"));
+    }
+out:
+    return st;
+}
+
+static status_t job_check_not_stored(struct tree *product, struct mistakes *mistakes)
+{
+    status_t st = STATUS_OK;
+    static const char *const keys[] = {"bits", "scale"};
+    for (size_t i = 0; i < 2; i++) {
+        if (tree_value(product, keys[i])) {
+            TRY(mistakes_at(mistakes, product, keys[i], "is for products of kind voltages"));
+        }
+    }
+out:
+    return st;
+}
+
 static status_t job_check_product(struct tree *root, struct tree *product,
                                   struct mistakes *mistakes)
 {
@@ -159,10 +193,13 @@ static status_t job_check_product(struct tree *root, struct tree *product,
                         "product must ascend"));
     }
     double integrate = tree_number(product, "integrate", 1);
-    if (tree_says(product, "kind", "spectra") && integrate != 1) {
+    int is_voltages = tree_says(product, "kind", "voltages");
+    if ((is_voltages || tree_says(product, "kind", "spectra")) && integrate != 1) {
         TRY(mistakes_at(mistakes, product, "integrate",
                         "is %.0f, but only products of kind power are integrated", integrate));
     }
+    TRY(is_voltages ? job_check_stored(root, product, mistakes)
+                    : job_check_not_stored(product, mistakes));
     TRY(job_check_file(root, product, mistakes));
 out:
     return st;

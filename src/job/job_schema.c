@@ -85,6 +85,8 @@ static const struct schema layout_rows[] = {
      .expected = "one of \"4+4 offset hi=re\", \"4+4 offset lo=re\", \"4+4 two's complement "
                  "hi=re\", \"4+4 two's complement lo=re\""},
     {"missing_value", SCHEMA_NUMBER, LAYOUT(missing_value), LAYOUT_HAS(missing_value)},
+    {"scale", SCHEMA_NUMBER, LAYOUT(scale), LAYOUT_HAS(scale), .min = TERMS_LEAST_SCALE,
+     .max = TERMS_MOST_SCALE},
     {"sideband", SCHEMA_CHOICE, LAYOUT(sideband), LAYOUT_HAS(sideband),
      .choices = (const char *const[]){"1", "-1", "+1", NULL}, .values = (const int[]){1, -1, 1}},
     {"freq_hz", SCHEMA_NUMBER, SCHEMA_LIST(struct job_layout, freq_hz, nfreq, 1, UINT32_MAX),
@@ -153,6 +155,12 @@ static const struct schema product_rows[] = {
      .expected = "the path of the file to write"},
     {"integrate", SCHEMA_WHOLE, SCHEMA_AT(struct job_product, integrate), .min = 1, .max = 0x1p40,
      .otherwise = "1"},
+    {"bits", SCHEMA_CHOICE, SCHEMA_AT(struct job_product, bits),
+     .choices = (const char *const[]){"32", "16", "8", NULL}, .values = (const int[]){32, 16, 8},
+     .otherwise = "32"},
+    {"scale", SCHEMA_NUMBER, SCHEMA_AT(struct job_product, scale),
+     SCHEMA_GIVEN(struct job_product, has_scale, 1), .min = TERMS_LEAST_SCALE,
+     .max = TERMS_MOST_SCALE, .otherwise = "1"},
     {.key = NULL},
 };
 

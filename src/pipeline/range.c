@@ -29,8 +29,8 @@ static int range_matters(const struct channelise_plan *work)
         return 1;
     }
     for (uint64_t i = 0; i < work->samples_per_spectrum * work->channelise.taps; i++) {
-        sum += fabs(work->coeff[i]);
-        most = fmax(most, fabs(work->coeff[i]));
+        sum += fabs(work->folded[i]);
+        most = fmax(most, fabs(work->folded[i]));
     }
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         integrate = max_u64(integrate, work->job->products[i].integrate);

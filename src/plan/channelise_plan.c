@@ -94,6 +94,10 @@ static status_t plan_make_coefficients(struct channelise_plan *work)
         (work->archive->is_complex || work->archive->sideband < 0)) {
         prototype_fold_shift(work->folded, job->taps, (uint32_t)work->samples_per_spectrum);
     }
+    /* Volts of what is stored, in the first step that multiplies. */
+    for (size_t i = 0; i < count && work->archive->scale != 1; i++) {
+        work->folded[i] *= work->archive->scale;
+    }
     work->channelise.coeff = work->folded;
 out:
     return st;
@@ -197,6 +201,8 @@ static status_t plan_settle_products(struct channelise_plan *work)
             (struct product_spec){.kind = job->products[i].kind,
                                   .job_text = job->products[i].text,
                                   .archive = archive,
+                                  .gap_samples = archive_gap_samples(
+                                      archive, work->raw_spectra * work->samples_per_spectrum),
                                   .order = job->order,
                                   .channels = job->channels,
                                   .taps = job->taps,

@@ -24,9 +24,9 @@ enum { NODE_SAMPLES, NODE_RAW, NODE_SPECTRA, NODE_DUMPS /* of product 0; then of
 struct channelise_plan {
     const struct job *job;
     const struct archive *archive;
-    enum backend_kind backend;         /* not AUTO */
-    double *coeff;                     /* [taps][samples_per_spectrum], as the product stores it */
-    double *folded;                    /* the same with the order's shift */
+    enum backend_kind backend; /* not AUTO */
+    double *coeff;             /* [taps][samples_per_spectrum], as the product stores it */
+    double *folded;            /* the same with the order's shift, times the archive's scale */
     struct channelise_spec channelise; /* of the largest group and block; coeff is `folded` */
     uint64_t samples_per_spectrum;
     struct overlap_node nodes[NODE_DUMPS + MOST_OUTPUTS];

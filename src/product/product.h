@@ -28,8 +28,14 @@ struct product_spec {
     uint64_t rows;          /* dumps; of series: DMs */
     /* Of QUANTITY_SERIES; then the rest is zero. */
     const struct dedispersed_spec *series;
-    /* Of a filter bank. */
+    /* Of all others. */
     const struct archive *archive;
+    uint64_t gap_samples; /* of all streams, in gaps that the archive declares, that were taken */
+    /* Of QUANTITY_VOLTAGES: how they are stored; then the rest is zero. `archive` is what the
+     * product is to be read as: rows are its samples from first_sample on. */
+    uint32_t bits; /* 8, 16, 32 */
+    double scale;  /* volts of 1 as it is stored */
+    /* Of a filter bank. */
     enum channel_order order;
     uint32_t channels, taps; /* of the filter bank */
     uint32_t samples_per_spectrum;

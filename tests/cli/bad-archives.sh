@@ -80,7 +80,7 @@ plain("x.h5", x)
 
 # The native layout, one word wrong at a time.
 for name, root in {
-    "version-missing": {"format_version": None}, "version-2": {"format_version": np.int32(2)},
+    "version-missing": {"format_version": None}, "version-3": {"format_version": np.int32(3)}, "version-0": {"format_version": np.int32(0)},
     "version-text": {"format_version": "one"}, "format-other": {"format": "spectra of tea"},
     "format-number": {"format": 7}, "scale-tai": {"time_scale": "TAI"},
     "scale-number": {"time_scale": 3.0}, "day-negative": {"start_mjd_day": np.int32(-1)},
@@ -101,12 +101,15 @@ for name, attrs in {
     "sideband-zero": {"sideband": np.int32(0)}, "sideband-text": {"sideband": "upper"},
     "sideband-missing": {"sideband": None},
     "packing-other": {"packing": "3+5 offset"}, "packing-number": {"packing": 4},
-    "packing-reim": {"packing": "4+4 offset hi=re"},
+    "packing-reim": {"packing": "4+4 offset hi=re"}, "scale-of-1": {"scale": 2.0},
     "missing-text": {"missing_value": "none"},
     "over-less": {"oversampling_num": np.int32(27), "oversampling_den": np.int32(32)},
     "over-zero": {"oversampling_num": np.int32(0), "oversampling_den": np.int32(0)},
 }.items():
     native(f"{name}.h5", x, attrs=attrs)
+for name, scale in {"scale-zero": 0.0, "scale-negative": -1.0, "scale-nan": np.nan, "scale-inf": np.inf,
+                    "scale-tiny": 1e-31, "scale-text": "2"}.items():
+    native(f"{name}.h5", x, root={"format_version": np.int32(2)}, attrs={"scale": scale})
 native("over-real.h5", x[:, :, 0], "time,pol",
        attrs={"oversampling_num": np.int32(32), "oversampling_den": np.int32(27)})
 native("domain-complex.h5", x[:, :, 0], "time,pol", attrs={"domain": "complex"})
@@ -258,7 +261,13 @@ bad "external, missing" 4 'far/missing\.h5: external file .*nowhere\.raw: No suc
 
 # --- the words of the native layout
 bad "format_version missing" 4 'version-missing\.h5 has no attribute format_version, expected 1' version-missing.h5
-bad "format_version 2" 4 'version-2\.h5: format_version is 2, .*1' version-2.h5
+bad "format_version 3" 4 'version-3\.h5: format_version is 3, this program reads versions 1 to 2' version-3.h5
+bad "format_version 0" 4 'version-0\.h5: format_version is 0, this program reads versions 1 to 2' version-0.h5
+bad "a scale in format_version 1" 4 'scale-of-1\.h5: /voltages has an attribute scale, but .*format_version is 1' scale-of-1.h5
+for scale in zero:0 negative:-1 nan:nan inf:inf tiny:1e-31; do
+    bad "a scale that is ${scale%:*}" 4 "scale-${scale%:*}\\.h5: /voltages: scale is ${scale#*:}, expected a number from 1e-30" scale-${scale%:*}.h5
+done
+bad "a scale that is a text" 4 'attribute scale is not a number' scale-text.h5
 bad "format_version a text" 4 'version-text\.h5: attribute format_version is not a number' version-text.h5
 bad "another format" 4 'format-other\.h5 is not in the native layout .*input\.layout' format-other.h5
 bad "format a number" 4 'format-number\.h5 is not in the native layout' format-number.h5

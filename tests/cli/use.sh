@@ -185,6 +185,21 @@ like "a few of many streams, chunked" many-out.h5 native input.files=many-chunke
 runs "three streams" "$voltmill" run native.yaml --set input.files=three.h5 --set products.0.file=three-out.h5
 comparisons+=("a few of many streams|many-out.h5|three-out.h5")
 
+# --- volts of what is stored
+like "format_version 2" plain-out.h5 native input.files=version-2.h5
+runs "a quarter of all volts" "$voltmill" run native.yaml --set input.files=quarter.h5 --set products.0.file=quarter-out.h5
+like "a scale of a quarter" quarter-out.h5 native input.files=scaled.h5
+like "a scale of a quarter, of a job" quarter-out.h5 job input.layout.scale=0.25
+"$voltmill" info scaled.h5 >stdout
+runs "info says it" grep -q "^  scale  *0.25 V for each 1 that is stored" stdout
+same "coefficients are without it" "0.25 True" "$("$python" -c '
+import h5py, numpy as np
+a, b = h5py.File("quarter-out.h5"), h5py.File(next(iter(__import__("sys").argv[1:])))
+print(b["provenance"].attrs["scale"], np.array_equal(a["coefficients"], b["coefficients"]))' $((${#comparisons[@]} - 1))-like.h5)"
+runs "it can be verified" "$voltmill" verify $((${#comparisons[@]} - 1))-like.h5
+fails "files of two scales" 4 'do not belong to one observation: their scales differ' \
+    "$voltmill" run native.yaml --set 'input.files=[native.h5, scaled.h5]' --set products.0.file=no.h5
+
 # --- missing samples
 holes() { # holes NAME CLEAN JOB FILE MISSING GAPS [SET...]
     local name=$1 clean=$2 job=$3 file=$4 missing=$5 gaps=$6 sets=()

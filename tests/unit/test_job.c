@@ -415,6 +415,10 @@ static void wrong_together(void **state)
     set_refused("products.0={kind: spectra, file: s.h5, integrate: 2}",
                 "products.0.integrate: is 2, but only products of kind power are integrated");
     job_destroy(small_with("products.0={kind: spectra, file: s.h5, integrate: 1}"));
+    set_refused("products.0={kind: spectra, file: s.h5, bits: 32}",
+                "products.0.bits: is for products of kind voltages");
+    set_refused("products.0={kind: spectra, file: s.h5, scale: 1}",
+                "products.0.scale: is for products of kind voltages");
     set_refused("products.0.file=./a.h5",
                 "products.0.file: is the same as input.files, expected a file of its own");
     refused("input: {files: a.h5}\n"

@@ -263,6 +263,7 @@ static status_t dataset_copy_words(const struct job_layout *layout, struct archi
     archive->nibbles = layout->nibbles;
     archive->has_missing_value = layout->has_missing_value;
     archive->missing_value = layout->missing_value;
+    archive->scale = layout->has_scale ? layout->scale : 1;
     archive->sideband = layout->has_sideband ? layout->sideband : 1;
     archive->oversampling_num = layout->has_oversampling ? layout->oversampling_num : 1;
     archive->oversampling_den = layout->has_oversampling ? layout->oversampling_den : 1;

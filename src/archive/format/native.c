@@ -15,6 +15,9 @@
 
 static const char dataset_name[] = "/voltages";
 
+/* What is read; since when /voltages may say `scale`. */
+enum { NEWEST_VERSION = 2, VERSION_OF_SCALE = 2 };
+
 static void native_layout_free(struct job_layout *layout)
 {
     free(layout->dataset);
@@ -27,20 +30,20 @@ static void native_layout_free(struct job_layout *layout)
 
 /* Start, telescope, source, position: attributes of the root. */
 static status_t native_read_root(hid_t file, const char *path, struct job_layout *layout,
-                                 struct archive *archive)
+                                 struct archive *archive, int64_t *version)
 {
     status_t st = STATUS_OK;
     int found = 0;
     int has_second = 0;
     int has_dec = 0;
-    int64_t version = 0;
     int64_t day = 0;
     char *scale = NULL;
-    TRY(h5_get_i64(file, path, "format_version", &version, &found));
-    REQUIRE(found, STATUS_DATA, "%s has no attribute format_version, expected 1", path);
-    REQUIRE(version == 1, STATUS_DATA,
-            "%s: format_version is %lld, this program reads version 1 of the native layout", path,
-            (long long)version);
+    TRY(h5_get_i64(file, path, "format_version", version, &found));
+    REQUIRE(found, STATUS_DATA, "%s has no attribute format_version, expected 1 or %d", path,
+            NEWEST_VERSION);
+    REQUIRE(*version >= 1 && *version <= NEWEST_VERSION, STATUS_DATA,
+            "%s: format_version is %lld, this program reads versions 1 to %d of the native layout",
+            path, (long long)*version, NEWEST_VERSION);
     TRY(h5_get_i64(file, path, "start_mjd_day", &day, &found));
     TRY(h5_get_f64(file, path, "start_second", &layout->start.second, &has_second));
     REQUIRE(found == has_second, STATUS_DATA,
@@ -83,6 +86,24 @@ out:
     return st;
 }
 
+/* Not of a version that did not know it: its readers take what is stored for volts. */
+static status_t native_read_scale(hid_t dataset, const char *where, int64_t version,
+                                  struct job_layout *layout)
+{
+    status_t st = STATUS_OK;
+    layout->scale = 1;
+    TRY(h5_get_f64(dataset, where, "scale", &layout->scale, &layout->has_scale));
+    REQUIRE(!layout->has_scale || version >= VERSION_OF_SCALE, STATUS_DATA,
+            "%s has an attribute scale, but the file's format_version is %lld: scales are of "
+            "version %d",
+            where, (long long)version, VERSION_OF_SCALE);
+    REQUIRE(layout->scale >= TERMS_LEAST_SCALE && layout->scale <= TERMS_MOST_SCALE, STATUS_DATA,
+            "%s: scale is %g, expected a number from %g to %g, the volts of 1 as it is stored",
+            where, layout->scale, TERMS_LEAST_SCALE, TERMS_MOST_SCALE);
+out:
+    return st;
+}
+
 static status_t native_read_oversampling(hid_t dataset, const char *where,
                                          struct job_layout *layout)
 {
@@ -103,7 +124,8 @@ out:
 }
 
 /* Attributes of /voltages. */
-static status_t native_read_dataset(hid_t file, const char *path, struct job_layout *layout)
+static status_t native_read_dataset(hid_t file, const char *path, int64_t version,
+                                    struct job_layout *layout)
 {
     status_t st = STATUS_OK;
     char *domain = NULL;
@@ -135,6 +157,7 @@ static status_t native_read_dataset(hid_t file, const char *path, struct job_lay
     TRY(native_read_packing(dataset, where, layout));
     TRY(h5_get_f64(dataset, where, "missing_value", &layout->missing_value,
                    &layout->has_missing_value));
+    TRY(native_read_scale(dataset, where, version, layout));
     TRY(native_read_oversampling(dataset, where, layout));
 out:
     free(domain);
@@ -192,8 +215,9 @@ static status_t native_read(hid_t file, const char *path, struct job_layout *lay
 {
     status_t st = STATUS_OK;
     int found = 0;
-    TRY(native_read_root(file, path, layout, archive));
-    TRY(native_read_dataset(file, path, layout));
+    int64_t version = 0;
+    TRY(native_read_root(file, path, layout, archive, &version));
+    TRY(native_read_dataset(file, path, version, layout));
     TRY(native_read_names(file, path, AXIS_STATION, archive));
     TRY(native_read_names(file, path, AXIS_POL, archive));
     TRY(native_read_gaps(file, path, archive));

@@ -94,6 +94,9 @@ static void describe_print_samples(const struct archive *archive)
                       units_count(archive->count[AXIS_TIME], b));
     }
     display_print("\n");
+    if (archive->scale != 1) {
+        display_print("  %-13s %.9g V for each 1 that is stored\n", "scale", archive->scale);
+    }
     if (archive->ngaps > 0) {
         display_print("  %-13s %zu, %s samples of all streams\n", "gaps", archive->ngaps,
                       units_count(archive_gap_samples(archive, archive->samples), a));

@@ -28,6 +28,10 @@ static const char filter_convention[] =
     "sideband "
     "-1, which turns the band round.";
 
+static const char scale_convention[] =
+    "x[] are volts: the samples as they are stored, times the archive's `scale`, which is folded "
+    "into the filter; /coefficients are without it.";
+
 static const char missing_convention[] =
     "Samples that are missing (not a number, infinite, equal to the archive's missing_value, or in "
     "a gap that it declares) entered the filter as zero volts. gap_samples counts those in "
@@ -115,9 +119,12 @@ static status_t bank_put_provenance(hid_t file, const struct product_spec *spec,
     TRY(h5_put_text(group, "time_convention", time_convention));
     TRY(h5_put_text(group, "frequency_convention", frequency_convention));
     TRY(h5_put_text(group, "filter_convention", filter_convention));
+    if (spec->archive->scale != 1) {
+        TRY(h5_put_f64(group, "scale", spec->archive->scale));
+        TRY(h5_put_text(group, "scale_convention", scale_convention));
+    }
     TRY(h5_put_text(group, "missing_convention", missing_convention));
-    uint64_t used = spec->archive->samples - spec->archive->samples % spec->samples_per_spectrum;
-    TRY(h5_put_u64(group, "gap_samples", archive_gap_samples(spec->archive, used)));
+    TRY(h5_put_u64(group, "gap_samples", spec->gap_samples));
     TRY(parts_reserve_counts(group, place));
 out:
     h5_close(group);
