@@ -69,6 +69,9 @@ $(addprefix $(BUILD)/src/compute/cpu/,ppf/kernels_avx2.o dedisperse/strips_avx2.
 $(addprefix $(BUILD)/src/compute/cpu/,ppf/kernels_avx512.o dedisperse/strips_avx512.o filter/filter_kernels_avx512.o): LOOP_CFLAGS += $(if $(IS_X86), \
     -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprfchw -mprefer-vector-width=512)
 
+# What benchmarks compare with is a plain loop.
+$(BUILD)/src/bench/plain_fir.o: LOOP_CFLAGS = -fno-tree-vectorize -fno-tree-slp-vectorize
+
 # The kernels are part of the program (.incbin).
 $(BUILD)/src/compute/opencl/sources.o: $(wildcard kernels/*.cl)
 

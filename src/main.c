@@ -23,6 +23,7 @@
     ROW(tune)                                                                                      \
     ROW(bench_ppf)                                                                                 \
     ROW(bench_dedisperse)                                                                          \
+    ROW(bench_fir)                                                                                 \
     ROW(bench_run)
 
 #define DECLARE(name) extern const struct command cli_##name;

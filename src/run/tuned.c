@@ -90,6 +90,24 @@ out:
     return st;
 }
 
+status_t tuned_filter(backend_t *backend, const struct filter_spec *spec, uint64_t memory,
+                      const struct run_options *options, struct filter_choice *choice)
+{
+    status_t st = STATUS_OK;
+    struct filter_spec wanted = *spec;
+    struct tuning t = {.problem = NULL};
+    TRY(tuned_ask(&tune_fir, backend, spec, options, 1, memory, NULL, &t));
+    if (t.found != TUNE_NOTHING) {
+        TRY(tuned_tell(&t, "filter", 0));
+        wanted.choice.backend = backend_which(backend);
+        memcpy(&wanted.choice.shape, t.values, sizeof wanted.choice.shape);
+    }
+    TRY(tune_fir_choose(backend, &wanted, memory, choice));
+out:
+    tuning_end(&t);
+    return st;
+}
+
 status_t tuned_blocks(backend_t *backend, const struct channelise_plan *work, int is_begun,
                       const struct run_options *options, uint64_t *block)
 {

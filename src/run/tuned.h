@@ -4,6 +4,7 @@
 #define VOLTMILL_RUN_TUNED_H
 
 #include "compute/dedisperse.h"
+#include "compute/filter.h"
 #include "plan/channelise_plan.h"
 #include "run/run.h"
 
@@ -20,6 +21,13 @@ status_t tuned_dedispersion_all(MPI_Comm comm, backend_t *backend,
  * one. Fails with USAGE (a kernel that cannot do it), DEVICE. */
 status_t tuned_filter_bank(backend_t *backend, const struct channelise_spec *spec, uint64_t memory,
                            const struct run_options *options, struct channelise_choice *choice);
+
+/* And for a long filter: *choice, complete, with what is known of it, or measured among the few
+ * that are promising; direct sums or overlap-save where the method is AUTO. All ranks, and runs
+ * that go on, must take this one, too. max_rows may be 0. Fails with USAGE (the method cannot do
+ * it), DEVICE. */
+status_t tuned_filter(backend_t *backend, const struct filter_spec *spec, uint64_t memory,
+                      const struct run_options *options, struct filter_choice *choice);
 
 /* The length of blocks (struct channelise_plan_cut) for a filter bank whose choice is made, on one
  * rank; 0 when nothing is known. What was begun is not tuned any more. Fails with DEVICE. */

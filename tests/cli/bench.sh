@@ -35,6 +35,24 @@ for case in ":$best" "avx512:$best" "avx2:$avx2" "base:$base"; do
 done
 same "its result is right" ok "$(column result bench.csv)"
 
+# Long filters: each row beside the double reference and the plain loop, also where fewer points are computed.
+fir() { # fir OPTION...
+    "$voltmill" bench fir --backend cpu --threads 1 --repeat 1 --csv fir.csv "$@"
+}
+of_fir() { # of_fir EXPRESSION: over the rows of its table
+    "$python" -c 'import csv, sys; rows = list(csv.DictReader(open("fir.csv"))); print(eval(sys.argv[1]))' "$1"
+}
+runs "fir" fir --taps 1,16,200 --points 500,2^13 --method direct,overlap-save
+same "its results are right" "12 {'ok'}" "$(of_fir "str(len(rows)) + ' ' + str({r['result'] for r in rows})")"
+same "by the method asked for" True \
+    "$(of_fir "all(r['how'].startswith(r['method']) for r in rows) and {r['method'] for r in rows} == {'direct', 'overlap-save'}")"
+same "rates and times say the same" True "$(of_fir "all(abs(float(r['msamples_per_s']) * float(r['ms']) * 1e3 / int(r['points']) - 1) < 1e-2
+    and abs(float(r['gflop_per_s']) * float(r['ms']) * 1e6 / (8 * int(r['points']) * int(r['taps'])) - 1) < 1e-2 for r in rows)")"
+same "nothing is moved on a CPU" "{0.0}" "$(of_fir "{float(r['moved_ms']) for r in rows}")"
+runs "fir, real, of many taps" fir --real --taps 8192 --points 2^17 --method auto
+same "its plain loop ran for fewer points" "True True" "$(of_fir "' '.join([str(int(r['plain_points']) < int(r['points']))
+    + ' ' + str(float(r['rms_error']) < 1e-6) for r in rows])")"
+
 
 # What is no such table is not written to: to none of it, and nothing is made.
 printf 'an archive\0of somebody\n' >other.bin
@@ -47,6 +65,8 @@ for other in other.bin other.csv; do
         --samples 65536 --repeat 1 --threads 1 --csv $other
     fails "dedisperse: $other" 2 "$other is there, and no such table" "$voltmill" bench dedisperse --backend cpu \
         --dms 4 --seconds 0.02 --repeat 1 --threads 1 --csv $other
+    fails "fir: $other" 2 "$other is there, and no such table" "$voltmill" bench fir --backend cpu --taps 4 --points 64 \
+        --repeat 1 --threads 1 --csv $other
     fails "run: $other" 2 "$other is there, and no such table" "$voltmill" bench run --repeat 1 --csv $other job.yaml
 done
 fails "run: the table of another command" 2 "bench.csv is there, and no such table" "$voltmill" bench run --repeat 1 \

@@ -9,7 +9,7 @@ options() { awk -F '\t' -v name="$1" '$1 == "option" && $2 == name { print $3 }'
 same "the list of commands" "$(printf '%s\n' "${commands[@]}")" \
     "$("$voltmill" --help | sed -n 's/^  \([a-z]*\( [a-z]*\)\{0,1\}\)  *[a-z]* .*/\1/p' | sed 's/ *$//')"
 same "many of them" 1 "$((${#commands[@]} >= 11))"
-same "those of bench" 3 "$("$voltmill" bench --help | grep -c '^  bench ')"
+same "those of bench" 4 "$("$voltmill" bench --help | grep -c '^  bench ')"
 same "seven columns each" 7 "$(awk -F '\t' '{ print NF }' table | sort -u)"
 for command in "${commands[@]}"; do
     "$voltmill" $command --help >help 2>errors
@@ -48,6 +48,8 @@ wrong 'bench ppf' backend '' 'cpu or opencl'
 wrong 'bench ppf' kernel auto,fast 'auto, fused, slide, cache or local'
 wrong 'bench ppf' bits 8..64 '4, 8, 16 or 32'
 wrong 'bench ppf' samples 2^41 'a whole number from 1 to 1099511627776'
+wrong 'bench fir' method fast 'auto, direct or overlap-save'
+wrong 'bench fir' points 0 'a list such as 256,1024 or 256\.\.4096, from 1 to 1073741824'
 for list in 0 , '' 4..2 2097152 1,,x 1..1048576,1..16 1:4; do
     wrong 'bench dedisperse' dms "$list" 'a list such as 256,1024 or 256\.\.4096, from 1 to 1048576'
 done
@@ -66,7 +68,7 @@ fails "-o and --output are the same" 4 'nowhere' "$voltmill" export -o out.fil -
 fails "-oFILE" 4 'nowhere' "$voltmill" export -oout.fil --output=other.fil --format=fil nowhere
 fails "instead of an operand" 2 'info: expected one file or --devices, not both' "$voltmill" info --devices obs.h5
 fails "no use for an operand" 2 'bench ppf: there is no use for obs.h5; see voltmill bench ppf --help' "$voltmill" bench ppf obs.h5
-fails "half a command" 2 'expected a command behind bench: ppf, dedisperse, run; see voltmill bench --help' "$voltmill" bench
+fails "half a command" 2 'expected a command behind bench: ppf, dedisperse, fir, run; see voltmill bench --help' "$voltmill" bench
 fails "no command of the two words" 2 'unknown command bench walk; see voltmill bench --help' "$voltmill" bench walk
 fails "only its own options" 2 'plan: unknown option --dry-run' "$voltmill" plan --dry-run spec.yaml
 
@@ -90,7 +92,7 @@ completes() { # completes NAME EXPECTED WORD...: what the last word may become
 mkdir in && touch in/a.yaml in/b.h5 in/c.h5.part in/d.csv
 completes "commands" "$(printf '%s\n' "${commands[@]%% *}" | sort -u | xargs)" ""
 completes "a command" "status" st
-completes "the second word of a command" "dedisperse ppf run" bench ""
+completes "the second word of a command" "dedisperse fir ppf run" bench ""
 completes "options" "$( (options run && echo --help) | sort | paste -sd ' ')" run -
 completes "an option" "--stall-timeout" run --sta
 completes "options of a command of two words" "--transfers" bench ppf --tr

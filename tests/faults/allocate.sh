@@ -104,6 +104,7 @@ command status 1 3 status made/power.h5
 command "export to .fil" 1 4 export --format fil --out out.fil made/power.h5
 command "bench ppf" 1 5 bench ppf --backend cpu --channels 64 --samples 65536 --repeat 1 --threads 2
 command "bench dedisperse" 1 5 bench dedisperse --backend cpu --dms 4 --seconds 0.02 --repeat 1
+command "bench fir" 1 5 bench fir --backend cpu --taps 8,100 --points 512 --repeat 1 --threads 2
 command tune 1 5 tune --setup lofar --backend cpu --dms 4 --seconds 0.02 --repeat 1 --database table.txt
 command run 2 4 run job.yaml
 command "bench run" 2 3 bench run --repeat 1 power.yaml

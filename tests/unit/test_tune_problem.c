@@ -2,9 +2,11 @@
  * names are told apart, and keys have all that a record needs. */
 #include "base/memory.h"
 #include "dsp/fir/prototype.h"
+#include "tune/problem/fir_trial.h"
 #include "tune/problem/problems.h"
 #include "tune/tuning.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,9 +18,9 @@
 
 #include <cmocka.h>
 
-enum { CHANNELS = 64, TAPS = 4, DMS = 16 };
+enum { CHANNELS = 64, TAPS = 4, DMS = 16, FILTER_TAPS = 100 };
 
-static const struct tune_problem *const problems[] = {&tune_ppf, &tune_block_length,
+static const struct tune_problem *const problems[] = {&tune_ppf, &tune_block_length, &tune_fir,
                                                       &tune_dedispersion};
 enum { PROBLEMS = sizeof problems / sizeof *problems };
 
@@ -29,6 +31,8 @@ struct cases {
     struct channelise_spec bank;
     struct dispersion delays;
     struct dedisperse_spec dedispersion;
+    double taps[FILTER_TAPS];
+    struct filter_spec filter;
 };
 
 static struct cases *cases;
@@ -50,6 +54,9 @@ static int set_up(void **state)
     }
     for (int i = 0; i < DMS; i++) {
         dms[i] = i;
+    }
+    for (int i = 0; i < FILTER_TAPS; i++) {
+        c.taps[i] = 1.0 / (1 + i);
     }
     struct dispersion_spec spec = {
         .freq_hz = freq, .nchannels = CHANNELS, .sample_seconds = 1e-3, .dms = dms, .ndms = DMS};
@@ -83,7 +90,17 @@ static const void *case_of(const struct tune_problem *problem)
                                            .threads = 1};
     cases->dedispersion = (struct dedisperse_spec){
         .format = SERIES_U8, .delays = &cases->delays, .max_samples = 256, .threads = 1};
-    return problem == &tune_dedispersion ? (const void *)&cases->dedispersion : &cases->bank;
+    cases->filter = (struct filter_spec){.coding = {.format = SAMPLE_I8, .is_complex = 1},
+                                         .is_complex_out = 1,
+                                         .taps = FILTER_TAPS,
+                                         .decimate = 1,
+                                         .coeff = cases->taps,
+                                         .nstreams = 1,
+                                         .max_rows = 4096,
+                                         .threads = 1};
+    return problem == &tune_dedispersion ? (const void *)&cases->dedispersion
+           : problem == &tune_fir        ? (const void *)&cases->filter
+                                         : &cases->bank;
 }
 
 /* One that has all its numbers, and the one whose numbers are the least. */
@@ -216,7 +233,7 @@ static void keys_bring_records_back(void **state)
         tuning_end(&t);
         assert_int_equal(tuning_is_known(p, BACKEND_CPU, spec, database, &is_known), STATUS_OK);
         assert_true(is_known);
-        cases->bank.threads = cases->dedispersion.threads = 3;
+        cases->bank.threads = cases->dedispersion.threads = cases->filter.threads = 3;
         assert_int_equal(tuning_is_known(p, BACKEND_CPU, spec, database, &is_known), STATUS_OK);
         assert_false(is_known);
         p->end(&space);
@@ -224,6 +241,86 @@ static void keys_bring_records_back(void **state)
     snprintf(lock, sizeof lock, "%s.lock", database);
     unlink(database);
     unlink(lock);
+}
+
+/* Each shape of a filter computes what the reference does; a wrong coefficient shows. */
+static void filters_are_checked(void **state)
+{
+    (void)state;
+    const struct filter_spec spec = *(const struct filter_spec *)case_of(&tune_fir);
+    const struct tune_pick all = {.every = 1};
+    struct tune_space space;
+    assert_int_equal(tune_fir.begin(cases->backend, &spec, &all, 0, &space), STATUS_OK);
+    uint32_t overlap_save = 0;
+    for (uint32_t i = 0; i < space.count; i++) {
+        struct tune_measure measure = {.wrong = 1};
+        assert_int_equal(space.time(space.context, i, 1, NULL, &measure), STATUS_OK);
+        assert_int_equal(measure.wrong, 0);
+        assert_true(measure.seconds > 0);
+        overlap_save += tune_space_values(&space, i)[0] == FILTER_OVERLAP_SAVE;
+    }
+    assert_true(overlap_save > 0 && overlap_save < space.count);
+    tune_fir.end(&space);
+}
+
+/* One row that is off is one too many, and so are all of them by a little. */
+static void wrong_rows_of_filters_show(void **state)
+{
+    (void)state;
+    const struct filter_spec spec = *(const struct filter_spec *)case_of(&tune_fir);
+    struct fir_trial trial;
+    struct fir_windows *windows = &trial.windows;
+    struct filter_choice choice;
+    struct trial_times times;
+    uint32_t wrong = 0;
+    void *data = NULL;
+    assert_int_equal(filter_choose(BACKEND_CPU, &spec, &choice), STATUS_OK);
+    assert_int_equal(fir_trial_begin(cases->backend, &spec, spec.max_rows, 0, &trial), STATUS_OK);
+    assert_int_equal(fir_trial_time(&trial, &choice, 1, NULL, &times), STATUS_OK);
+    assert_int_equal(times.wrong, 0);
+    assert_int_equal(buffer_get(trial.out, &data), STATUS_OK);
+    float(*rows)[2] = data;
+    float last = rows[trial.rows - 1][0];
+    for (int i = 0; i < 2; i++) {
+        rows[trial.rows - 1][0] =
+            i == 0 ? NAN : last + (float)(2 * fir_worst_limit * windows->unit);
+        wrong = 0;
+        fir_windows_compare(windows, &trial.spec, data, &wrong);
+        assert_true(wrong > 0);
+    }
+    rows[trial.rows - 1][0] = last;
+    wrong = 0;
+    fir_windows_compare(windows, &trial.spec, data, &wrong);
+    assert_int_equal(wrong, 0);
+    for (uint64_t i = 0; i < trial.rows; i++) {
+        rows[i][1] += (float)(3 * fir_rms_limit * windows->unit);
+    }
+    fir_windows_compare(windows, &trial.spec, data, &wrong);
+    assert_int_equal(wrong, 1);
+    fir_trial_end(&trial);
+}
+
+/* The automatic choice is one of the candidates, of the method that is asked for, and the same when
+ * it is asked again. */
+static void filters_are_chosen(void **state)
+{
+    (void)state;
+    struct filter_spec spec = *(const struct filter_spec *)case_of(&tune_fir);
+    for (int method = FILTER_AUTO; method <= FILTER_OVERLAP_SAVE; method++) {
+        struct filter_choice choice;
+        struct filter_choice again;
+        int fits = 0;
+        spec.method = (enum filter_method)method;
+        assert_int_equal(tune_fir_choose(cases->backend, &spec, 0, &choice), STATUS_OK);
+        assert_int_equal(choice.backend, BACKEND_CPU);
+        assert_true(method == FILTER_AUTO || choice.shape.method == (uint32_t)method);
+        assert_int_equal(
+            tune_fir.fits(cases->backend, &spec, (const uint32_t *)&choice.shape, &fits),
+            STATUS_OK);
+        assert_true(fits);
+        assert_int_equal(tune_fir_choose(cases->backend, &spec, 0, &again), STATUS_OK);
+        assert_memory_equal(&again.shape, &choice.shape, sizeof choice.shape);
+    }
 }
 
 int main(void)
@@ -234,6 +331,9 @@ int main(void)
         cmocka_unit_test(other_texts_are_none),
         cmocka_unit_test(names_are_told_apart),
         cmocka_unit_test(keys_bring_records_back),
+        cmocka_unit_test(filters_are_checked),
+        cmocka_unit_test(wrong_rows_of_filters_show),
+        cmocka_unit_test(filters_are_chosen),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -97,20 +97,24 @@ out:
     return st;
 }
 
+void bank_noise(enum sample_format format, uint64_t seed, uint64_t words, void *out)
+{
+    noise_words(seed, 0, words, out);
+    /* Numbers from -128 to 128 where any bits could be none, or huge. */
+    for (uint64_t i = 0; format == SAMPLE_F32 && i < words; i++) {
+        uint64_t word = ((const uint64_t *)out)[i];
+        float pair[2] = {(float)(int16_t)word / 256, (float)(int16_t)(word >> 48) / 256};
+        memcpy((uint64_t *)out + i, pair, sizeof pair);
+    }
+}
+
 status_t bank_fill(struct bank *bank)
 {
     status_t st = STATUS_OK;
-    uint64_t words = bank_words(bank->in_bytes);
     for (uint32_t s = 0; s < bank->nslots; s++) {
         void *data = NULL;
         TRY(buffer_get(bank->slots[s].in, &data));
-        noise_words(s, 0, words, data);
-        /* Numbers from -128 to 128 where any bits could be none, or huge. */
-        for (uint64_t i = 0; bank->spec.format == SAMPLE_F32 && i < words; i++) {
-            uint64_t word = ((const uint64_t *)data)[i];
-            float pair[2] = {(float)(int16_t)word / 256, (float)(int16_t)(word >> 48) / 256};
-            memcpy((uint64_t *)data + i, pair, sizeof pair);
-        }
+        bank_noise(bank->spec.format, s, bank_words(bank->in_bytes), data);
     }
 out:
     return st;

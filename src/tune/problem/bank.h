@@ -34,6 +34,9 @@ uint64_t bank_rows(const struct channelise_spec *spec, uint32_t i, uint64_t spec
 size_t bank_row_floats(const struct channelise_spec *spec, uint32_t i);
 uint64_t bank_slot_bytes(const struct channelise_spec *spec, uint64_t spectra);
 
+/* Random samples, `words` times 8 bytes of them; streams of other seeds are others. */
+void bank_noise(enum sample_format format, uint64_t seed, uint64_t words, void *out);
+
 /* All fail with DEVICE. */
 /* Room for the offsets; streams lie one behind the other, as the caller may change. */
 status_t bank_lay_out(struct bank *bank);

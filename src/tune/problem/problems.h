@@ -4,6 +4,7 @@
 
 #include "compute/channelise.h"
 #include "compute/dedisperse.h"
+#include "compute/filter.h"
 #include "tune/problem.h"
 
 /* How a filter bank is computed. The spec is a struct channelise_spec, a configuration the numbers
@@ -17,6 +18,11 @@ extern const struct tune_problem tune_ppf;
  * number, a multiple of 16. */
 extern const struct tune_problem tune_block_length;
 
+/* How a long filter is computed: by direct sums or by overlap-save, and in which blocks. The spec
+ * is a struct filter_spec, whose max_rows may be 0: nobody knows yet; a configuration the numbers
+ * of a struct filter_shape. Other methods and lengths round otherwise. */
+extern const struct tune_problem tune_fir;
+
 /* How the sums of dedispersion are made, which do not depend on it. The spec is a struct
  * dedisperse_spec, a configuration the numbers of a struct dedisperse_shape. */
 extern const struct tune_problem tune_dedispersion;
@@ -28,5 +34,11 @@ extern const struct tune_problem tune_dedispersion;
  * problem), DEVICE. */
 status_t tune_ppf_choose(backend_t *backend, const struct channelise_spec *spec, uint64_t memory,
                          struct channelise_choice *out);
+
+/* The same for a long filter: where direct sums end and overlap-save begins is measured, and
+ * remembered for the device. Fails with USAGE (the method that is asked for cannot do it), DEVICE.
+ */
+status_t tune_fir_choose(backend_t *backend, const struct filter_spec *spec, uint64_t memory,
+                         struct filter_choice *out);
 
 #endif

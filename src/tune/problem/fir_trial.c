@@ -1,0 +1,285 @@
+/* Buffers of a filter on random samples, and its runs. */
+#include "tune/problem/fir_trial.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "tune/problem/bank.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert((int)TRIAL_STEPS >= (int)FILTER_STEPS, "a run keeps the steps of a stage");
+
+static uint64_t trial_samples(const struct filter_spec *spec, uint64_t rows)
+{
+    return (rows - 1) * spec->decimate + spec->taps;
+}
+
+static uint64_t trial_stream_bytes(const struct filter_spec *spec, uint64_t rows)
+{
+    return trial_samples(spec, rows) * sample_bytes(spec->coding.format, spec->coding.is_complex);
+}
+
+/* Whole words, for noise. */
+static uint64_t trial_words(const struct filter_spec *spec, uint64_t rows)
+{
+    return trial_stream_bytes(spec, rows) * spec->nstreams / sizeof(uint64_t) + 1;
+}
+
+static uint64_t trial_out_bytes(const struct filter_spec *spec, uint64_t rows)
+{
+    return rows * spec->nstreams * fir_row_floats(spec) * sizeof(float);
+}
+
+uint64_t fir_trial_bytes(const struct filter_spec *spec, uint64_t rows)
+{
+    return trial_words(spec, rows) * sizeof(uint64_t) + trial_out_bytes(spec, rows);
+}
+
+void fir_trial_end(struct fir_trial *trial)
+{
+    filter_destroy(trial->stage);
+    filter_destroy(trial->copy);
+    buffer_destroy(trial->in);
+    buffer_destroy(trial->out);
+    for (uint32_t i = 0; i < trial->npairs; i++) {
+        buffer_destroy(trial->pairs[i].in);
+        buffer_destroy(trial->pairs[i].out);
+    }
+    fir_windows_free(&trial->windows);
+    free(trial->pairs);
+    free(trial->re);
+    free(trial->im);
+    *trial = (struct fir_trial){.backend = NULL};
+}
+
+static status_t trial_lay_out(struct fir_trial *trial)
+{
+    status_t st = STATUS_OK;
+    const struct filter_spec *spec = &trial->spec;
+    const struct sample_coding *coding = &spec->coding;
+    size_t stream = (size_t)trial_stream_bytes(spec, trial->rows);
+    TRY(memory_zeroed(spec->nstreams, sizeof *trial->re, "offsets", &trial->re));
+    TRY(memory_zeroed(spec->nstreams, sizeof *trial->im, "offsets", &trial->im));
+    for (uint32_t i = 0; i < spec->nstreams; i++) {
+        trial->re[i] = i * stream;
+        trial->im[i] = trial->re[i] + sample_part_bytes(coding->format, coding->is_complex);
+    }
+    trial->step = sample_bytes(coding->format, coding->is_complex);
+    trial->run =
+        (struct filter_run){.nstreams = spec->nstreams,
+                            .first_sample = spec->first + (spec->shift ? spec->shift[0] : 0),
+                            .samples = trial->samples,
+                            .rows = trial->rows,
+                            .out_stride = trial->rows};
+out:
+    return st;
+}
+
+static status_t trial_fill(struct fir_trial *trial)
+{
+    status_t st = STATUS_OK;
+    const struct sample_input input = {trial->re, trial->im, trial->step};
+    void *data = NULL;
+    TRY(buffer_get(trial->in, &data));
+    bank_noise(trial->spec.coding.format, 0, trial_words(&trial->spec, trial->rows), data);
+    fir_windows_begin(&trial->windows, &trial->spec, data, &input, trial->samples);
+out:
+    return st;
+}
+
+/* One coefficient of 1, from samples as they are to floats, or of rows. */
+static status_t trial_make_copy(struct fir_trial *trial)
+{
+    status_t st = STATUS_OK;
+    static const double one[1] = {1};
+    const struct filter_spec *spec = &trial->spec;
+    struct filter_spec copy = {
+        .coding = {.format = SAMPLE_F32, .is_complex = spec->coding.is_complex},
+        .is_complex_out = spec->coding.is_complex,
+        .taps = 1,
+        .decimate = 1,
+        .coeff = one,
+        .nstreams = spec->nstreams,
+        .max_rows = max_u64(trial->samples, trial->rows),
+        .threads = spec->threads};
+    TRY(filter_create(trial->backend, &copy, &trial->copy));
+out:
+    return st;
+}
+
+/* What a stage of floats left is rows that lie one behind the other. */
+static status_t trial_copy(struct fir_trial *trial, buffer_t *from, buffer_t *to, uint64_t count)
+{
+    struct filter_run run = {.nstreams = 1, .samples = count, .rows = count, .out_stride = count};
+    const size_t re[1] = {0};
+    const size_t im[1] = {trial->spec.coding.is_complex ? sizeof(float) : 0};
+    struct sample_input input = {re, im, trial->step};
+    return filter_run(trial->copy, from, &input, &run, to);
+}
+
+static status_t trial_make_pairs(struct fir_trial *trial, uint32_t pairs)
+{
+    status_t st = STATUS_OK;
+    double unused[FILTER_STEPS];
+    uint64_t in_bytes = trial_stream_bytes(&trial->spec, trial->rows);
+    uint64_t out_bytes = trial_out_bytes(&trial->spec, trial->rows);
+    TRY(memory_zeroed(pairs, sizeof *trial->pairs, "pairs of buffers", &trial->pairs));
+    TRY(trial_make_copy(trial));
+    for (; trial->npairs < pairs; trial->npairs++) {
+        struct fir_pair *pair = &trial->pairs[trial->npairs];
+        status_t made = buffer_create(trial->backend, BUFFER_BETWEEN, in_bytes, &pair->in);
+        made = made ? made : buffer_create(trial->backend, BUFFER_BETWEEN, out_bytes, &pair->out);
+        if (made != STATUS_OK) {
+            buffer_destroy(pair->in);
+            *pair = (struct fir_pair){.in = NULL};
+            TRY(made);
+        }
+        TRY(trial_copy(trial, trial->in, pair->in, trial->samples));
+    }
+    TRY(filter_times(trial->copy, unused));
+out:
+    return st;
+}
+
+status_t fir_trial_begin(backend_t *backend, const struct filter_spec *spec, uint64_t rows,
+                         uint32_t pairs, struct fir_trial *out)
+{
+    status_t st = STATUS_OK;
+    *out = (struct fir_trial){.backend = backend, .spec = *spec, .rows = rows};
+    out->samples = trial_samples(spec, rows);
+    out->spec.max_rows = rows;
+    out->spec.is_timed = 1;
+    TRY(trial_lay_out(out));
+    TRY(buffer_create(backend, BUFFER_IN, trial_words(spec, rows) * sizeof(uint64_t), &out->in));
+    TRY(buffer_create(backend, BUFFER_OUT, trial_out_bytes(spec, rows), &out->out));
+    TRY(trial_fill(out));
+    if (pairs > 0) {
+        TRY(trial_make_pairs(out, pairs));
+    }
+out:
+    return st;
+}
+
+static status_t trial_expect(struct fir_trial *trial)
+{
+    status_t st = STATUS_OK;
+    const struct sample_input input = {trial->re, trial->im, trial->step};
+    void *data = NULL;
+    TRY(buffer_get(trial->in, &data));
+    TRY(fir_windows_expect(&trial->windows, &trial->spec, &trial->run, data, &input));
+out:
+    return st;
+}
+
+/* Rows that nobody writes must show. */
+static status_t trial_spoil(struct fir_trial *trial)
+{
+    status_t st = STATUS_OK;
+    void *data = NULL;
+    TRY(buffer_get(trial->out, &data));
+    memset(data, 0xff, (size_t)trial_out_bytes(&trial->spec, trial->rows));
+out:
+    return st;
+}
+
+static status_t trial_compare(struct fir_trial *trial, uint32_t *wrong)
+{
+    status_t st = STATUS_OK;
+    void *data = NULL;
+    TRY(buffer_get(trial->out, &data));
+    fir_windows_compare(&trial->windows, &trial->spec, data, wrong);
+out:
+    return st;
+}
+
+/* From the host and back. */
+static status_t trial_run_moved(struct fir_trial *trial, struct trial_run *out)
+{
+    status_t st = STATUS_OK;
+    const struct sample_input input = {trial->re, trial->im, trial->step};
+    void *data = NULL;
+    double started = clock_now();
+    TRY(filter_run(trial->stage, trial->in, &input, &trial->run, trial->out));
+    TRY(buffer_get(trial->out, &data));
+    out->seconds = clock_now() - started;
+    TRY(filter_times(trial->stage, out->steps));
+out:
+    return st;
+}
+
+static status_t trial_run(void *context, struct trial_run *out)
+{
+    status_t st = STATUS_OK;
+    struct fir_trial *trial = context;
+    const struct sample_input input = {trial->re, trial->im, trial->step};
+    *out = (struct trial_run){.seconds = 0};
+    if (trial->is_moved || trial->npairs == 0) {
+        TRY(trial_run_moved(trial, out));
+    } else {
+        trial->turn = (trial->turn + 1) % trial->npairs;
+        struct fir_pair *pair = &trial->pairs[trial->turn];
+        double started = clock_now();
+        TRY(filter_run(trial->stage, pair->in, &input, &trial->run, pair->out));
+        TRY(filter_times(trial->stage, out->steps));
+        out->seconds = clock_now() - started;
+    }
+    double on_device = out->steps[FILTER_STEP_UNPACK] + out->steps[FILTER_STEP_FILTER];
+    out->seconds = on_device > 0 && !trial->is_moved ? on_device : out->seconds;
+out:
+    return st;
+}
+
+static status_t trial_check(void *context, uint32_t *wrong)
+{
+    status_t st = STATUS_OK;
+    struct fir_trial *trial = context;
+    if (!trial->is_moved && trial->npairs > 0) {
+        TRY(trial_spoil(trial));
+        TRY(trial_copy(trial, trial->pairs[trial->turn].out, trial->out,
+                       trial->rows * trial->spec.nstreams));
+    }
+    TRY(trial_compare(trial, wrong));
+out:
+    return st;
+}
+
+/* Before anything is timed. */
+static status_t trial_verify(struct fir_trial *trial, uint32_t *wrong)
+{
+    status_t st = STATUS_OK;
+    struct trial_run unused;
+    TRY(trial_spoil(trial));
+    TRY(trial_run_moved(trial, &unused));
+    TRY(trial_compare(trial, wrong));
+out:
+    return st;
+}
+
+static const struct trial trial_timed = {trial_run, trial_check};
+
+status_t fir_trial_time(struct fir_trial *trial, const struct filter_choice *choice,
+                        uint32_t repeats, const struct tune_time *time, struct trial_times *times)
+{
+    status_t st = STATUS_OK;
+    uint32_t wrong = 0;
+    struct filter_spec *spec = &trial->spec;
+    filter_destroy(trial->stage);
+    trial->stage = NULL;
+    spec->choice = *choice;
+    TRY(filter_create(trial->backend, spec, &trial->stage));
+    TRY(trial_expect(trial));
+    TRY(trial_verify(trial, &wrong));
+    trial->is_moved = 0;
+    TRY(trial_time(&trial_timed, trial, repeats, time, times));
+    times->wrong += wrong;
+out:
+    return st;
+}
+
+status_t fir_trial_time_moved(struct fir_trial *trial, uint32_t repeats,
+                              const struct tune_time *time, struct trial_times *times)
+{
+    trial->is_moved = 1;
+    return trial_time(&trial_timed, trial, repeats, time, times);
+}

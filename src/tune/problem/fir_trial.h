@@ -1,0 +1,51 @@
+/* Trials of filters: streams of random samples through one filter in any number of shapes, and some
+ * rows of each compared with sums in double. */
+#ifndef VOLTMILL_TUNE_PROBLEM_FIR_TRIAL_H
+#define VOLTMILL_TUNE_PROBLEM_FIR_TRIAL_H
+
+#include "tune/problem/fir_windows.h"
+#include "tune/trial.h"
+
+/* Samples of a stream go from one buffer to the other; `pairs` 0: from memory of the host and back
+ * to it. Else (one stream of floats, which stay real or complex, and no decimation) so many pairs
+ * of the device's own buffers take turns, which have no side of the host's: nothing comes from
+ * caches when there are enough of them. */
+struct fir_trial {
+    backend_t *backend;
+    struct filter_spec spec; /* of one stream or more */
+    uint64_t rows;           /* of each stream, in a run */
+    uint64_t samples;        /* that they are made of */
+    struct filter_run run;
+    size_t *re, *im, step;
+    buffer_t *in, *out;
+    struct fir_pair {
+        buffer_t *in, *out;
+    } * pairs;
+    uint32_t npairs, turn;
+    int is_moved;    /* this time with transfers */
+    filter_t *stage; /* what is timed */
+    filter_t *copy;  /* one coefficient of 1: between the host and the pairs */
+    struct fir_windows windows;
+};
+
+/* For streams like those of `spec`, which is not copied as far as it points, of `rows` rows each;
+ * its choice is of no account. fir_trial_end() in any case. Fails with DEVICE. */
+status_t fir_trial_begin(backend_t *backend, const struct filter_spec *spec, uint64_t rows,
+                         uint32_t pairs, struct fir_trial *out);
+void fir_trial_end(struct fir_trial *trial);
+
+/* Bytes of this machine's memory that such a trial takes without pairs, but for the stage. */
+uint64_t fir_trial_bytes(const struct filter_spec *spec, uint64_t rows);
+
+/* Makes the filter as chosen, compares what the warm-up run leaves, and times runs: of pairs by the
+ * device's clock. What the last run of them leaves is compared, too. The steps are enum
+ * filter_step. Fails with USAGE (the shape cannot be), DEVICE. A wrong result is no failure:
+ * times->wrong are rows, more than none also when all together are off. */
+status_t fir_trial_time(struct fir_trial *trial, const struct filter_choice *choice,
+                        uint32_t repeats, const struct tune_time *time, struct trial_times *times);
+/* The filter that was timed last, once more with transfers: from the host and back, one run after
+ * the other, by the host's clock. */
+status_t fir_trial_time_moved(struct fir_trial *trial, uint32_t repeats,
+                              const struct tune_time *time, struct trial_times *times);
+
+#endif
