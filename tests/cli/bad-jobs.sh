@@ -107,6 +107,22 @@ bad "window file NaN" 4 "nan\.txt, line 1: 'nan' is no number" channelise.window
 bad "window file binary" 4 "binary\.txt, line 1: .* is no number" channelise.window=file:binary.txt
 bad "window file zeros" 2 'cannot be normalised to energy' channelise.window=file:zeros.txt
 
+# --- filters: those with a file, which are looked at before all else
+for file in nowhere.txt:"No such file" folder:"is not an ordinary file" comment.yaml:"holds no coefficients" \
+    empty.yaml:"holds no coefficients" garbage.txt:"line 1: '3' is too much, expected one coefficient a line" \
+    nan.txt:"line 1: 'nan' is no number" binary.txt:"line [0-9]+: a NUL byte" zeros.txt:"all coefficients are 0" \
+    a.h5:"holds no dataset /coefficients, nor only one; it holds .*/voltages"; do
+    bad "coefficients in ${file%%:*}" 4 "${file%%:*}[:,]? ${file#*:}" "filter={coefficients: ${file%%:*}}"
+done
+bad "a filter without a source" 2 'filter: has none of coefficients, design, dispersion, expected exactly one' 'filter={decimate: 2}'
+bad "a filter of two sources" 2 'filter\.0: has more than one of coefficients, design, dispersion' \
+    'filter=[{coefficients: window.txt, dispersion: {dm: 1}}]'
+bad "edges that do not ascend" 2 'filter\.design\.edges\.2: is 1, expected more than the 2 before it' \
+    'filter.design={kind: bandpass, edges: [0, 2, 1, 3]}'
+bad "a filter of another backend" 2 'filter\.backend: is opencl, but channelise\.backend is cpu: filters and the filter bank have one' \
+    channelise.backend=cpu 'filter={coefficients: window.txt, backend: opencl}'
+bad "a misspelt key of a filter" 2 'filter\.decimat: unknown key, did you mean decimate' 'filter={coefficients: window.txt, decimat: 2}'
+
 # --- words
 bad "unknown kind" 2 'products\.0\.kind: is sound, expected one of spectra, power' products.0.kind=sound
 bad "unknown order" 2 'channelise\.order: is random, expected one of ascending, fft' channelise.order=random

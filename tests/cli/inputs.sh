@@ -102,6 +102,9 @@ done
 kept "the job" 'product job.yaml is the job file job.yaml' "${run[@]}" "$(later job.yaml)"
 kept "the window" 'product window.txt is the file of the window window.txt' "${run[@]}" "$(later window.txt)" \
     --set channelise.window=file:window.txt
+printf '1\n-0.5\n' >coeff.txt
+kept "a filter's coefficients" 'product .*/coeff.txt is the file of coefficients coeff.txt' "${run[@]}" "$(later "$work/../${work##*/}/coeff.txt")" \
+    --set 'filter={coefficients: coeff.txt}'
 kept "on three ranks, begun anew" 'product .*/obs.h5 is the input file' mpirun -n 3 "$voltmill" run --restart job.yaml --set "$(later "$work/obs.h5")"
 kept "of each" 'target.h5, which the job of virtual.h5 would make, is target.h5, an input of virtual.h5' "$voltmill" run --force --each virtual.h5 job.yaml --set "$(later target.h5)"
 kept "plan says so" 'product .*/obs.h5 is the input file' "$voltmill" plan --force job.yaml --set "$(later "$work/obs.h5")"
@@ -268,6 +271,16 @@ other "a series without what is made with its filterbank" \
     'series.h5 exists, but what it was made of is not complete, spectra.h5 is missing: --force' "$voltmill" run \
     --set 'products.1={kind: spectra, file: spectra.h5}'
 rm power.h5 series.h5
+
+filtered=(power.yaml --set 'filter={coefficients: coeff.txt}')
+runs "a filtered job" "$voltmill" run "${filtered[@]}"
+once "the filtered job once more" "${filtered[@]}"
+printf '1\n-0.4\n' >coeff.txt
+for command in run plan; do
+    errs 2 'input: coeff.txt \(7 bytes\), sampled CRC-32 .* then, .* now' "$voltmill" $command "${filtered[@]}"
+    ok $bad "coefficients that have changed: $command"
+done
+rm power.h5
 
 runs "a filterbank's series" "$voltmill" run series.yaml
 once "the filterbank's series" series.yaml

@@ -164,7 +164,8 @@ status_t schema_require(struct mistakes *mistakes, struct tree *node, const stru
     status_t st = STATUS_OK;
     char expected[MISTAKE_BYTES];
     const struct schema *row = schema_find(rows, key);
-    if (!tree_member(node, key) && !schema_is_misspelt(node, rows, row)) {
+    if (node->kind == TREE_MAPPING && !tree_member(node, key) &&
+        !schema_is_misspelt(node, rows, row)) {
         TRY(mistakes_at(mistakes, node, key, "is missing, expected %s",
                         words_expected(row, expected)));
     }

@@ -77,7 +77,8 @@ status_t schema_fill(struct tree *root, const struct schema *rows, struct mistak
                      void *out);
 
 /* Adds the mistake that `key`, which one of `rows` describes, is missing in the mapping `node`,
- * unless it is there, or misspelt, which has been told. Fails with DEVICE (memory). */
+ * unless it is there, or misspelt, or `node` is none, which has been told. Fails with DEVICE
+ * (memory). */
 status_t schema_require(struct mistakes *mistakes, struct tree *node, const struct schema *rows,
                         const char *key);
 
