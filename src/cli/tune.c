@@ -1,4 +1,5 @@
 /* voltmill tune */
+#include "archive/coefficients/coefficients.h"
 #include "base/display.h"
 #include "base/memory.h"
 #include "bench/experiment.h"
@@ -265,6 +266,7 @@ static status_t tune_a_job(struct tune_settings *s)
     struct job *job = NULL;
     TRY(job_load(s->shared.operand, s->shared.sets.items, s->shared.sets.count, &job));
     TRY(tune_protect(s, job));
+    TRY(coefficients_read(job));
     TRY(tune_log_open(s->log_path, &s->tuning.log));
     TRY(tune_options_suit_job(s, job));
     TRY(tune_job(job, &s->tuning, tune_tell));
