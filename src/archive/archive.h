@@ -61,6 +61,8 @@ struct archive {
     struct utc start; /* UTC of the observation's sample 0 */
 
     double sample_rate_hz;
+    double offset_seconds; /* sample n is taken at start + offset_seconds + n / sample_rate_hz: what
+                              filters have delayed it by is taken out; 0 in files */
     int is_complex;
     enum sample_format format;
     struct nibbles nibbles;

@@ -3,6 +3,11 @@
 
 #include <string.h>
 
+size_t filter_coeff_bytes(const struct filter_spec *spec)
+{
+    return spec->coeff ? (size_t)spec->taps * (spec->is_complex_coeff ? 2 : 1) * sizeof(double) : 0;
+}
+
 status_t filter_candidates(backend_t *backend, const struct filter_spec *spec,
                            struct filter_shape **out, uint32_t *count)
 {

@@ -94,6 +94,9 @@ struct filter_spec {
 
 typedef struct filter filter_t;
 
+/* Bytes of the coefficients; 0: responses. */
+size_t filter_coeff_bytes(const struct filter_spec *spec);
+
 /* Rows that are made together: an overlap-save block's, else 1. A run of whole ones wastes nothing.
  * 0: the choice is not made. */
 uint64_t filter_grain(const struct filter_spec *spec);

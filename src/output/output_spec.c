@@ -57,7 +57,12 @@ void output_spec_plan_products(struct output_spec *spec, const struct channelise
     spec->chunking = work->chunking;
     spec->backend = work->backend;
     spec->choice = work->channelise.choice;
-    spec->crc = crc_of(work->coeff, coefficients * sizeof *work->coeff);
+    spec->crc = work->is_bank ? crc_of(work->coeff, coefficients * sizeof *work->coeff) : 0;
+    for (uint32_t i = 0; work->filters && i < work->filters->count; i++) {
+        const struct filter_spec *filter = &work->filters->stages[i].spec;
+        spec->filters[i] = filter->choice;
+        spec->crc = crc_more(spec->crc, filter->coeff, filter_coeff_bytes(filter));
+    }
 }
 
 status_t output_spec_of_series(const struct job *job, uint32_t number, const char *filterbank,

@@ -31,7 +31,8 @@ struct output_spec {
     struct chunking chunking;
     enum backend_kind backend;
     struct channelise_choice choice;
-    uint32_t crc; /* of the coefficients, or delays */
+    struct filter_choice filters[JOB_FILTERS]; /* backend AUTO: there is none */
+    uint32_t crc;                              /* of the coefficients, or delays */
 };
 
 /* The products of a filter bank: as far as job and archive tell; the rest of it. *out is for

@@ -28,6 +28,7 @@ struct outputs_begun {
     struct chunking chunking;
     enum backend_kind backend;
     struct channelise_choice choice;
+    struct filter_choice filters[JOB_FILTERS]; /* backend AUTO: there is none */
 };
 
 /* Whether a product has its name, and at most the journal of all of it is left beside it. */

@@ -4,9 +4,11 @@
 
 #include "base/memory.h"
 #include "base/units.h"
+#include "pipeline/filter_chain.h"
 #include "pipeline/holes.h"
 #include "pipeline/range.h"
 #include "plan/budget.h"
+#include "plan/channelise_needs.h"
 
 #include <stdlib.h>
 
@@ -19,11 +21,13 @@ struct slot {
     mapping_t *mapping; /* of samples that were not copied; else NULL */
     struct slab *slab;  /* of the streams worked on: most jobs have one group of them */
     size_t *re, *im;
+    struct filter_block filtered; /* where there are filters */
     char *bad;   /* of each raw spectrum: it could not be read; NULL: run.on_bad is stop */
     int has_bad; /* any of them */
     struct chunk chunk;
     uint64_t from, count; /* spectra */
     uint64_t first_sample, nsamples;
+    struct overlap_rows counted; /* of these samples it answers for the missing ones */
     uint64_t rows[MOST_OUTPUTS];
 };
 
@@ -35,6 +39,7 @@ struct channelising {
     resident_rows_t *const *resident; /* NULL: rows only go to the sink */
     struct chunking chunking;         /* the work's, with blocks that fit the device */
     reader_t *reader;
+    filter_chain_t *filters; /* NULL: none */
     channelise_t *channelise;
     struct slot slots[PIPELINE_MOST_SLOTS];
     uint32_t nslots;
@@ -50,8 +55,7 @@ static status_t channelising_largest_slab(const struct channelising *p, uint64_t
     status_t st = STATUS_OK;
     const struct channelise_plan *work = p->work;
     uint32_t groups = chunk_groups(&p->chunking);
-    uint64_t samples = channelise_inputs(&work->channelise, p->chunking.block_spectra) *
-                       work->samples_per_spectrum;
+    uint64_t samples = channelise_plan_most_samples(work, p->chunking.block_spectra);
     *out = 0;
     for (uint32_t i = 0; i < groups; i++) {
         struct chunk chunk = chunk_at(&p->chunking, i);
@@ -72,6 +76,7 @@ static void channelising_drop_slot(struct slot *slot)
     }
     mapping_close(slot->mapping);
     slab_destroy(slot->slab);
+    filter_block_free(&slot->filtered);
     free(slot->bad);
     free(slot->re);
     free(slot->im);
@@ -83,6 +88,8 @@ static void channelising_drop_stages(struct channelising *p)
     for (uint32_t i = 0; i < PIPELINE_MOST_SLOTS; i++) {
         channelising_drop_slot(&p->slots[i]);
     }
+    filter_chain_destroy(p->filters);
+    p->filters = NULL;
     channelise_destroy(p->channelise);
     p->channelise = NULL;
 }
@@ -100,7 +107,11 @@ static status_t channelising_create_slot(const struct channelising *p, uint64_t 
                           &slot->bad));
     }
     TRY(buffer_create(p->backend, BUFFER_IN, in_bytes, &slot->in));
-    for (uint32_t i = 0; i < spec->noutputs; i++) {
+    if (p->filters) {
+        TRY(filter_block_create(p->backend, p->filters, work->is_bank ? BUFFER_BETWEEN : BUFFER_OUT,
+                                &slot->filtered));
+    }
+    for (uint32_t i = 0; i < spec->noutputs && work->is_bank; i++) {
         uint64_t rows = overlap_ends(&work->nodes[NODE_DUMPS + i].stage, p->chunking.block_spectra);
         uint64_t row =
             product_row_bytes(work->products[i].spec.kind, spec->nstreams, spec->nchannels);
@@ -114,11 +125,18 @@ out:
 static status_t channelising_create_stages(struct channelising *p, uint32_t *made)
 {
     status_t st = STATUS_OK;
-    struct channelise_spec spec = p->work->channelise;
+    const struct channelise_plan *work = p->work;
+    struct channelise_spec spec = work->channelise;
     uint64_t in_bytes = 0;
     *made = 0;
     spec.max_spectra = p->chunking.block_spectra;
-    TRY(channelise_create(p->backend, &spec, &p->channelise));
+    if (work->is_bank) {
+        TRY(channelise_create(p->backend, &spec, &p->channelise));
+    }
+    if (work->filters) {
+        TRY(filter_chain_create(p->backend, work->filters, spec.nstreams,
+                                channelise_plan_inputs(work, spec.max_spectra), &p->filters));
+    }
     TRY(channelising_largest_slab(p, &in_bytes));
     for (; *made < p->nslots; (*made)++) {
         TRY(channelising_create_slot(p, in_bytes, &p->slots[*made]));
@@ -215,15 +233,6 @@ out:
     return st;
 }
 
-/* Of how many raw spectra of a block the missing samples are counted. The last block answers for
- * its overlap, too: nobody else sees it first. */
-static uint64_t channelising_counted(const struct channelising *p, const struct slot *slot)
-{
-    const struct channelise_plan *work = p->work;
-    int is_last = slot->from + slot->count == work->chunking.spectra;
-    return is_last ? channelise_inputs(&work->channelise, slot->count) : slot->count;
-}
-
 /* Nobody reads the block's samples any more. */
 static status_t channelising_release_samples(const struct channelising *p, struct slot *slot)
 {
@@ -248,12 +257,12 @@ static uint64_t channelising_filled(const struct channelising *p, const struct s
     const struct channelise_plan *work = p->work;
     uint64_t period = work->samples_per_spectrum;
     uint64_t first = slot->first_sample;
-    uint64_t counted = channelising_counted(p, slot);
+    uint64_t counted = (uint64_t)(slot->counted.end - slot->counted.first);
     if (!archive_zero_is_missing(work->archive)) {
         return 0;
     }
-    uint64_t filled = archive_gap_in(work->archive, first, counted * period);
-    for (uint64_t i = 0; i < counted && slot->has_bad; i++) {
+    uint64_t filled = archive_gap_in(work->archive, (uint64_t)slot->counted.first, counted);
+    for (uint64_t i = 0; i < counted / period && slot->has_bad; i++) {
         filled +=
             slot->bad[i] ? period - archive_gap_in(work->archive, first + i * period, period) : 0;
     }
@@ -266,7 +275,9 @@ static status_t channelising_look_at_range(struct channelising *p, struct slot *
     status_t st = STATUS_OK;
     const struct job *job = p->work->job;
     void *samples = slot->mapping ? (void *)mapping_data(slot->mapping) : NULL;
-    if (!samples) {
+    if (p->filters) {
+        samples = NULL; /* what the bank saw stays with the backend */
+    } else if (!samples) {
         TRY(buffer_get(slot->in, &samples));
     }
     for (uint32_t i = 0; i < job->nproducts; i++) {
@@ -346,7 +357,7 @@ static status_t channelising_prepare(void *context, uint32_t number, const struc
     struct channelising *p = context;
     const struct channelise_plan *work = p->work;
     struct slot *slot = &p->slots[number];
-    struct overlap_rows needed;
+    struct overlap_rows *needs = slot->filtered.needs;
     if (!slot->slab || slot->slab->first_stream != chunk->first_stream ||
         slot->slab->nstreams != chunk->streams) {
         slab_destroy(slot->slab);
@@ -356,9 +367,10 @@ static status_t channelising_prepare(void *context, uint32_t number, const struc
     slot->chunk = *chunk;
     slot->from = from;
     slot->count = *count = chunk_block(&p->chunking, chunk, from);
-    TRY(channelise_plan_samples(work, from, slot->count, &needed));
-    slot->first_sample = work->archive->first_sample + (uint64_t)needed.first;
-    slot->nsamples = (uint64_t)(needed.end - needed.first);
+    TRY(channelise_plan_samples(work, from, slot->count, 1, needs));
+    TRY(channelise_plan_counted(work, from, slot->count, &slot->counted));
+    slot->first_sample = (uint64_t)needs[0].first;
+    slot->nsamples = (uint64_t)(needs[0].end - needs[0].first);
 out:
     return st;
 }
@@ -386,11 +398,24 @@ static status_t channelising_compute(void *context, uint32_t number)
     struct slot *slot = &p->slots[number];
     slab_offsets(slot->slab, slot->nsamples, slot->re, slot->im);
     struct sample_input input = {slot->re, slot->im, (size_t)slot->slab->width};
+    uint32_t streams = slot->slab->nstreams;
+    uint64_t counted = (uint64_t)(slot->counted.end - slot->counted.first);
+    buffer_t *in = slot->in;
+    if (p->filters) {
+        TRY(filter_chain_run(p->filters, &slot->filtered, in, &input, slot->chunk.first_stream,
+                             streams, slot->counted, &input));
+        in = slot->filtered.rows[p->work->filters->count - 1];
+        counted = 0;
+    }
+    if (!p->work->is_bank) {
+        slot->rows[0] = slot->count;
+        goto out;
+    }
     if (slot->from == slot->chunk.first) {
         channelise_begin(p->channelise, slot->from);
     }
-    TRY(channelise_run(p->channelise, slot->in, &input, slot->slab->nstreams, slot->count,
-                       channelising_counted(p, slot), slot->out, slot->rows));
+    TRY(channelise_run(p->channelise, in, &input, streams, slot->count,
+                       counted / p->work->samples_per_spectrum, slot->out, slot->rows));
     TRY(channelising_keep_rows(p, slot));
 out:
     return st;

@@ -21,7 +21,7 @@ struct range {
 /* Whether sums can leave the range of floats at all. */
 static int range_matters(const struct channelise_plan *work)
 {
-    const struct sample_type *type = &sample_types[work->channelise.format];
+    const struct sample_type *type = &sample_types[work->archive->format];
     double sum = 0;
     double most = 0;
     uint64_t integrate = 1;
@@ -104,6 +104,9 @@ static int range_has_samples(const range_t *range, const struct range_block *blo
 {
     struct sample_coding coding = channelise_coding(&range->work->channelise);
     double volts[2] = {0, 0};
+    if (!block->samples) {
+        return 1;
+    }
     for (uint64_t n = first; n < first + count && volts[0] == 0 && volts[1] == 0; n++) {
         (void)sample_volts(&coding, block->samples, &block->input, stream, (size_t)n, volts);
     }

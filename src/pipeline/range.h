@@ -14,8 +14,8 @@ struct range_block {
     uint64_t from, count; /* spectra */
     uint64_t rows;        /* dumps that it completes */
     uint32_t streams;
-    const float *power; /* [rows][streams][nchannels] */
-    const char *samples;
+    const float *power;        /* [rows][streams][nchannels] */
+    const char *samples;       /* NULL: nobody has them any more, and none is taken for zero */
     struct sample_input input; /* where they lie in `samples` */
 };
 

@@ -5,6 +5,7 @@
 #include "archive/read/reader.h"
 #include "base/memory.h"
 #include "base/units.h"
+#include "plan/channelise_needs.h"
 #include "product/spans.h"
 
 #include <stdio.h>
@@ -18,6 +19,8 @@ enum {
     GRAINS_A_THREAD = 4,    /* of a block, at least: so that threads end together */
     OVERLAP_RATIO = 16      /* a chunk is at least so many times its overlap */
 };
+
+enum { PROBLEM_TEXT = 160 };
 
 /* What the memory of a block depends on, over all groups of a size. */
 struct group {
@@ -46,12 +49,51 @@ out:
     return st;
 }
 
+/* Bytes of the rows of all filters that a block of `spectra` spectra needs. */
+static uint64_t budget_filtered_bytes(const struct channelise_plan *work, const struct group *group,
+                                      uint64_t spectra)
+{
+    uint64_t rows[JOB_FILTERS + 1];
+    uint64_t bytes = 0;
+    if (work->filters) {
+        filter_plan_lengths(work->filters, channelise_plan_inputs(work, spectra), rows);
+    }
+    for (uint32_t i = 0; work->filters && i < work->filters->count; i++) {
+        bytes += filter_plan_stride(rows[i + 1]) * group->streams *
+                 filter_plan_row_bytes(&work->filters->stages[i]);
+    }
+    return bytes;
+}
+
+/* What the stages take beside the buffers: `of` a kind says of the bank, and of each filter. */
+static uint64_t
+budget_stage_bytes(const struct channelise_plan *work, const struct group *group, uint64_t spectra,
+                   uint64_t (*bank)(enum backend_kind, const struct channelise_spec *),
+                   uint64_t (*filter)(enum backend_kind, const struct filter_spec *))
+{
+    struct channelise_spec spec = work->channelise;
+    uint64_t rows[JOB_FILTERS + 1];
+    spec.max_spectra = spectra;
+    spec.nstreams = group->streams;
+    uint64_t bytes = work->is_bank ? bank(work->backend, &spec) : 0;
+    if (work->filters) {
+        filter_plan_lengths(work->filters, channelise_plan_inputs(work, spectra), rows);
+    }
+    for (uint32_t i = 0; work->filters && i < work->filters->count; i++) {
+        struct filter_spec stage = work->filters->stages[i].spec;
+        stage.nstreams = group->streams;
+        stage.max_rows = rows[i + 1];
+        bytes += filter(work->backend, &stage);
+    }
+    return bytes;
+}
+
 /* Bytes of the samples and rows of a block of `spectra` spectra. */
 static uint64_t budget_slot_bytes(const struct channelise_plan *work, const struct group *group,
                                   uint64_t spectra)
 {
-    uint64_t samples = channelise_inputs(&work->channelise, spectra) * work->samples_per_spectrum;
-    uint64_t bytes = group->step_bytes * samples;
+    uint64_t bytes = group->step_bytes * channelise_plan_most_samples(work, spectra) +
+                     budget_filtered_bytes(work, group, spectra);
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         bytes += overlap_ends(&work->nodes[NODE_DUMPS + i].stage, spectra) *
                  product_row_bytes(work->products[i].spec.kind, group->streams,
@@ -64,11 +106,9 @@ static uint64_t budget_slot_bytes(const struct channelise_plan *work, const stru
 static uint64_t budget_block_bytes(const struct channelise_plan *work, const struct group *group,
                                    uint64_t spectra)
 {
-    struct channelise_spec spec = work->channelise;
-    spec.max_spectra = spectra;
-    spec.nstreams = group->streams;
     return backend_abilities(work->backend)->slots * budget_slot_bytes(work, group, spectra) +
-           group->bounce_bytes + channelise_bytes(work->backend, &spec);
+           group->bounce_bytes +
+           budget_stage_bytes(work, group, spectra, channelise_bytes, filter_bytes);
 }
 
 /* Largest chunk, and largest row of chunks that one time step touches, of all files that are read
@@ -124,11 +164,22 @@ static uint64_t budget_spans_bytes(const struct channelise_plan *work)
     return bytes;
 }
 
+/* The coefficients of filters in double. */
+static uint64_t budget_taps_bytes(const struct channelise_plan *work)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; work->filters && i < work->filters->count; i++) {
+        const struct filter_spec *spec = &work->filters->stages[i].spec;
+        bytes += spec->coeff ? (uint64_t)spec->taps * sizeof(double) * 2 : 0;
+    }
+    return bytes;
+}
+
 /* Memory that is not a block's: settled costs of the process and the coefficients in double. */
 static uint64_t budget_fixed_bytes(const struct channelise_plan *work)
 {
     return BUDGET_BASE_BYTES + budget_spans_bytes(work) + budget_hdf5_bytes(work) +
-           2 * 8 * work->samples_per_spectrum * work->channelise.taps +
+           2 * 8 * work->samples_per_spectrum * work->channelise.taps + budget_taps_bytes(work) +
            (uint64_t)work->archive->nstreams * 32;
 }
 
@@ -137,11 +188,10 @@ static uint64_t budget_fixed_bytes(const struct channelise_plan *work)
 static uint64_t device_bytes(const struct channelise_plan *work, const struct group *group,
                              uint32_t slots)
 {
-    struct channelise_spec spec = work->channelise;
-    spec.max_spectra = min_u64(CHUNK_GRAIN, work->chunking.spectra);
-    spec.nstreams = group->streams;
-    uint64_t stage = channelise_device_bytes(work->backend, &spec);
-    return stage > 0 ? stage + slots * budget_slot_bytes(work, group, spec.max_spectra) : 0;
+    uint64_t spectra = min_u64(CHUNK_GRAIN, work->chunking.spectra);
+    uint64_t stages =
+        budget_stage_bytes(work, group, spectra, channelise_device_bytes, filter_device_bytes);
+    return stages > 0 ? stages + slots * budget_slot_bytes(work, group, spectra) : 0;
 }
 
 /* Whether that fits what the job gives a rank; what it does not say, shows when the device is
@@ -163,6 +213,30 @@ out:
     return st;
 }
 
+/* "1024 channels with 8 taps", "filters of up to 131072 samples before 1024 channels with 8 taps".
+ */
+static const char *budget_problem(const struct channelise_plan *work, char text[PROBLEM_TEXT])
+{
+    int64_t longest = 0;
+    int length = 0;
+    for (uint32_t i = 0; work->filters && i < work->filters->count; i++) {
+        const struct overlap *reach = &work->filters->stages[i].reach;
+        longest = reach->length > longest ? reach->length : longest;
+    }
+    if (longest > 1) {
+        length = snprintf(text, PROBLEM_TEXT, "filters of up to %lld samples%s", (long long)longest,
+                          work->is_bank ? " before " : "");
+    }
+    if (work->is_bank) {
+        snprintf(text + length, (size_t)(PROBLEM_TEXT - length), "%u channels with %u %s",
+                 work->channelise.channels, work->channelise.taps,
+                 units_plural(work->channelise.taps, "tap", "taps"));
+    } else if (longest <= 1) {
+        snprintf(text, PROBLEM_TEXT, "voltages of %u streams", work->archive->nstreams);
+    }
+    return text;
+}
+
 /* How many streams work together: as the run was begun, else all of them, or as many as let a small
  * block fit. */
 static status_t budget_settle_groups(struct channelise_plan *work, uint64_t budget,
@@ -179,16 +253,15 @@ static status_t budget_settle_groups(struct channelise_plan *work, uint64_t budg
     }
     char needed[UNITS_TEXT];
     char given[UNITS_TEXT];
+    char problem[PROBLEM_TEXT];
     char bytes_of_chunks[UNITS_TEXT];
     char chunks[96] = "";
     if (budget_hdf5_bytes(work) > 0) {
         snprintf(chunks, sizeof chunks, " (%s of it to read the dataset's chunks)",
                  units_bytes(budget_hdf5_bytes(work), bytes_of_chunks));
     }
-    REQUIRE(bytes <= budget, STATUS_USAGE,
-            "%s: run.memory is %s, but %u channels with %u %s need at least %s a rank%s",
-            work->job->path, units_bytes(work->job->memory, given), work->channelise.channels,
-            work->channelise.taps, units_plural(work->channelise.taps, "tap", "taps"),
+    REQUIRE(bytes <= budget, STATUS_USAGE, "%s: run.memory is %s, but %s need at least %s a rank%s",
+            work->job->path, units_bytes(work->job->memory, given), budget_problem(work, problem),
             units_bytes(bytes + budget_fixed_bytes(work), needed), chunks);
     work->chunking.group_streams = group->streams;
 out:
@@ -200,13 +273,23 @@ static uint64_t budget_round_up(uint64_t value, uint64_t quantum)
     return ceil_div_u64(value, quantum) * quantum;
 }
 
+/* Spectra's worth of samples that two neighbouring blocks both need. */
+static uint64_t budget_shared(const struct channelise_plan *work)
+{
+    uint64_t step = work->samples_per_spectrum;
+    for (uint32_t i = 0; work->filters && i < work->filters->count; i++) {
+        step *= work->filters->stages[i].spec.decimate;
+    }
+    return ceil_div_u64(channelise_plan_shared(work), step);
+}
+
 /* A block that suits the backend, of at most `most` spectra: not so small that overlaps are read
  * too often, or threads have too few grains to share. */
 static uint64_t budget_suiting_block(const struct channelise_plan *work, const struct group *group,
                                      uint64_t most)
 {
     uint64_t suits = backend_abilities(work->backend)->block_bytes;
-    uint64_t overlaps = OVERLAP_RATIO * overlap_shared(&work->nodes[NODE_SPECTRA].stage);
+    uint64_t overlaps = OVERLAP_RATIO * budget_shared(work);
     if (work->wanted_block > 0) {
         uint64_t wanted = max_u64(ceil_div_u64(work->wanted_block, group->streams), overlaps);
         return min_u64(most, budget_round_up(max_u64(wanted, 1), CHUNK_GRAIN));
@@ -271,7 +354,7 @@ static uint64_t budget_automatic_chunk(const struct channelise_plan *work, uint6
         spectra *= suits > 0 ? BLOCKS_A_CHUNK : 1;
     }
     spectra = min_u64(spectra, ceil_div_u64(work->chunking.spectra, LEAST_CHUNKS));
-    spectra = max_u64(spectra, OVERLAP_RATIO * overlap_shared(&work->nodes[NODE_SPECTRA].stage));
+    spectra = max_u64(spectra, OVERLAP_RATIO * budget_shared(work));
     spectra = max_u64(min_u64(spectra, block), 1);
     /* The finer border only where it does not make chunks much larger. */
     if (fine && budget_round_up(spectra, fine) <= block &&

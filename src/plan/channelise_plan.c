@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "dsp/fir/prototype.h"
 #include "plan/budget.h"
+#include "plan/channelise_needs.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -40,23 +41,15 @@ uint64_t channelise_plan_block(const struct channelise_plan *work)
     return work->chunking.block_spectra * work->chunking.group_streams;
 }
 
-status_t channelise_plan_samples(const struct channelise_plan *work, uint64_t first, uint64_t count,
-                                 struct overlap_rows *out)
-{
-    status_t st = STATUS_OK;
-    struct overlap_rows rows[NODE_DUMPS] = {
-        [NODE_SPECTRA] = {(int64_t)first, (int64_t)(first + count)}};
-    TRY(overlap_tree_needs(work->nodes, NODE_DUMPS, 0, rows));
-    *out = rows[NODE_SAMPLES];
-out:
-    return st;
-}
-
 /* Of each oversampled coarse channel, the central den/num. */
 static status_t plan_settle_kept(struct channelise_plan *work)
 {
     status_t st = STATUS_OK;
-    const struct archive *archive = work->archive;
+    const struct archive *archive = work->seen;
+    if (!work->is_bank) {
+        work->channelise.nchannels = 1;
+        return STATUS_OK;
+    }
     uint64_t kept = (uint64_t)work->job->channels * archive->oversampling_den;
     REQUIRE(kept % archive->oversampling_num == 0, STATUS_USAGE,
             "%s: channelise.channels is %u, of which %u/%u, the part of an oversampled coarse "
@@ -90,13 +83,12 @@ static status_t plan_make_coefficients(struct channelise_plan *work)
     TRY(memory_zeroed(count, sizeof(double), "coefficients", &work->folded));
     memcpy(work->folded, work->coeff, count * sizeof(double));
     /* Complex: frequency 0 moves to the middle. Real: a band that descends is reversed. */
-    if (job->order == ORDER_ASCENDING &&
-        (work->archive->is_complex || work->archive->sideband < 0)) {
+    if (job->order == ORDER_ASCENDING && (work->seen->is_complex || work->seen->sideband < 0)) {
         prototype_fold_shift(work->folded, job->taps, (uint32_t)work->samples_per_spectrum);
     }
     /* Volts of what is stored, in the first step that multiplies. */
-    for (size_t i = 0; i < count && work->archive->scale != 1; i++) {
-        work->folded[i] *= work->archive->scale;
+    for (size_t i = 0; i < count && work->seen->scale != 1; i++) {
+        work->folded[i] *= work->seen->scale;
     }
     work->channelise.coeff = work->folded;
 out:
@@ -105,11 +97,11 @@ out:
 
 static void plan_set_channelise(struct channelise_plan *work, uint32_t threads)
 {
-    const struct archive *archive = work->archive;
+    const struct archive *archive = work->seen;
     const struct job *job = work->job;
     struct channelise_spec *spec = &work->channelise;
     spec->channels = job->channels;
-    spec->taps = job->taps;
+    spec->taps = work->is_bank ? job->taps : 1;
     spec->is_complex = archive->is_complex;
     spec->format = archive->format;
     spec->nibbles = archive->nibbles;
@@ -133,9 +125,10 @@ static status_t plan_count_rows(struct channelise_plan *work)
 {
     status_t st = STATUS_OK;
     const struct job *job = work->job;
-    struct overlap_rows rows[NODE_DUMPS + MOST_OUTPUTS] = {{0, (int64_t)work->archive->samples}};
+    struct overlap_rows rows[NODE_DUMPS + MOST_OUTPUTS] = {{0, (int64_t)work->seen->samples}};
     work->nodes[NODE_RAW] = (struct overlap_node){.stage = overlap_sum(work->samples_per_spectrum)};
-    work->nodes[NODE_SPECTRA] = (struct overlap_node){NODE_RAW, overlap_filter_bank(job->taps)};
+    work->nodes[NODE_SPECTRA] =
+        (struct overlap_node){NODE_RAW, overlap_filter_bank(work->is_bank ? job->taps : 1)};
     for (uint32_t i = 0; i < job->nproducts; i++) {
         work->nodes[NODE_DUMPS + i] =
             (struct overlap_node){NODE_SPECTRA, overlap_sum(job->products[i].integrate)};
@@ -154,8 +147,10 @@ static status_t plan_count_spectra(struct channelise_plan *work)
 {
     status_t st = STATUS_OK;
     const struct job *job = work->job;
-    uint64_t samples = work->archive->samples;
-    uint64_t period = (uint64_t)job->channels * (work->archive->is_complex ? 1 : 2);
+    uint64_t samples = work->seen->samples;
+    /* Voltages are spectra of one sample, through a filter bank that does nothing. */
+    uint64_t period =
+        work->is_bank ? (uint64_t)job->channels * (work->seen->is_complex ? 1 : 2) : 1;
     uint64_t filter = 0;
     REQUIRE(period <= INT32_MAX && multiply_u64(period, job->taps, &filter) &&
                 filter <= UINT64_C(1) << 40,
@@ -164,6 +159,8 @@ static status_t plan_count_spectra(struct channelise_plan *work)
     work->samples_per_spectrum = period;
     TRY(plan_count_rows(work));
     work->dropped_samples = samples - work->raw_spectra * period;
+    work->gap_samples = archive_gap_samples(
+        work->archive, work->filters ? work->archive->samples : work->raw_spectra * period);
     REQUIRE(work->raw_spectra >= job->taps, STATUS_USAGE,
             "%s: %" PRIu64 " %s %" PRIu64 " raw %s of %" PRIu64
             " samples, but %u %s at least %u of them",
@@ -182,6 +179,9 @@ static status_t plan_settle_order(struct channelise_plan *work)
     const struct archive *archive = work->archive;
     uint64_t bytes = sample_bytes(archive->format, archive->is_complex);
     struct slab *slab = NULL;
+    if (work->filters) {
+        return STATUS_OK;
+    }
     TRY(slab_create(archive, 0, archive->nstreams, &slab));
     work->channelise.is_interleaved = slab->width != bytes;
 out:
@@ -193,7 +193,7 @@ static status_t plan_settle_products(struct channelise_plan *work)
 {
     status_t st = STATUS_OK;
     const struct job *job = work->job;
-    const struct archive *archive = work->archive;
+    const struct archive *archive = work->seen;
     for (uint32_t i = 0; i < job->nproducts; i++) {
         struct channelise_plan_product *product = &work->products[i];
         uint64_t integrate = job->products[i].integrate;
@@ -201,8 +201,7 @@ static status_t plan_settle_products(struct channelise_plan *work)
             (struct product_spec){.kind = job->products[i].kind,
                                   .job_text = job->products[i].text,
                                   .archive = archive,
-                                  .gap_samples = archive_gap_samples(
-                                      archive, work->raw_spectra * work->samples_per_spectrum),
+                                  .gap_samples = work->gap_samples,
                                   .order = job->order,
                                   .channels = job->channels,
                                   .taps = job->taps,
@@ -212,6 +211,12 @@ static status_t plan_settle_products(struct channelise_plan *work)
                                   .integrate = integrate,
                                   .rows = product->spec.rows,
                                   .coeff = work->coeff};
+        product->spec.filters = work->filter_words.data;
+        if (work->filters && work->filters->coherent) {
+            product->spec.coherent_dm = work->filters->coherent->chirps[0].dm;
+            product->spec.coherent_constant = work->filters->coherent->chirps[0].constant;
+            product->spec.delay_hz = work->filters->reference_hz;
+        }
         product->dropped_spectra = work->chunking.spectra - product->spec.rows * integrate;
         product->row_bytes =
             product_row_bytes(product->spec.kind, archive->nstreams, work->channelise.nchannels);
@@ -237,10 +242,11 @@ static status_t plan_count_bytes(struct channelise_plan *work)
     uint64_t chunks = chunk_count(&work->chunking) / chunk_groups(&work->chunking);
     struct slab *slab = NULL;
     TRY(slab_create(archive, 0, archive->nstreams, &slab));
-    uint64_t spectrum = slab_bytes(slab, work->samples_per_spectrum);
-    work->input_bytes = spectrum * work->raw_spectra;
-    work->read_bytes = spectrum * (work->chunking.spectra +
-                                   chunks * overlap_shared(&work->nodes[NODE_SPECTRA].stage));
+    struct overlap_rows all[JOB_FILTERS + 1];
+    TRY(channelise_plan_samples(work, 0, work->chunking.spectra, 1, all));
+    uint64_t samples = (uint64_t)(all[0].end - all[0].first);
+    work->input_bytes = slab_bytes(slab, samples);
+    work->read_bytes = slab_bytes(slab, samples + (chunks - 1) * channelise_plan_shared(work));
 out:
     slab_destroy(slab);
     return st;
@@ -254,8 +260,13 @@ status_t channelise_plan_create(const struct job *job, const struct archive *arc
     struct channelise_plan *work = NULL;
     TRY(memory_zeroed(1, sizeof *work, "the plan", &work));
     work->job = job;
+    work->is_bank = job->channels > 0;
     work->backend = backend;
     work->archive = archive;
+    TRY(filter_plan_create(job, archive, backend, threads, cut ? cut->filters : NULL,
+                           &work->filters));
+    TRY(work->filters ? filter_plan_words(work->filters, &work->filter_words) : STATUS_OK);
+    work->seen = work->filters ? filter_plan_seen(work->filters) : archive;
     REQUIRE(job->nproducts <= MOST_OUTPUTS, STATUS_USAGE,
             "%s: %u products, expected at most %d in one job", job->path, job->nproducts,
             MOST_OUTPUTS);
@@ -269,7 +280,7 @@ status_t channelise_plan_create(const struct job *job, const struct archive *arc
     TRY(budget_settle(work, cut ? cut->begun : NULL));
     TRY(plan_count_bytes(work));
     /* Last, because they may be large: a budget that is too small is found before. */
-    TRY(plan_make_coefficients(work));
+    TRY(work->is_bank ? plan_make_coefficients(work) : STATUS_OK);
     for (uint32_t i = 0; i < job->nproducts; i++) {
         work->products[i].spec.coeff = work->coeff;
     }
@@ -286,6 +297,8 @@ void channelise_plan_destroy(struct channelise_plan *work)
         free(work->coeff);
         free(work->folded);
         free(work->products);
+        filter_plan_destroy(work->filters);
+        text_free(&work->filter_words);
         free(work);
     }
 }
@@ -293,7 +306,7 @@ void channelise_plan_destroy(struct channelise_plan *work)
 /* Coarse channels that do not follow each other evenly cannot be told by fch1 and foff. */
 static int plan_is_even(const struct channelise_plan *work)
 {
-    const struct archive *archive = work->archive;
+    const struct archive *archive = work->seen;
     double width =
         archive_chan_width_hz(archive) * archive->oversampling_den / archive->oversampling_num;
     for (uint32_t i = 1; i < archive->nselected[AXIS_CHAN]; i++) {
@@ -343,8 +356,7 @@ status_t channelise_plan_notes(const struct channelise_plan *work, struct text *
         TRY(text_add(out, "the archive does not say when it starts: times count from its first "
                           "sample (input.layout.start sets it)\n"));
     }
-    uint64_t gaps =
-        archive_gap_samples(work->archive, work->raw_spectra * work->samples_per_spectrum);
+    uint64_t gaps = work->gap_samples;
     uint64_t lost = archive_lost_samples(work->archive);
     if (lost > 0) {
         TRY(text_add(out, "%s %s cannot be had (%s): what needs them becomes NaN\n",

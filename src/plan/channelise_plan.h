@@ -10,6 +10,7 @@
 #include "dsp/overlap.h"
 #include "job/job.h"
 #include "plan/chunk.h"
+#include "plan/filter_plan.h"
 #include "product/product.h"
 
 struct channelise_plan_product {
@@ -23,14 +24,19 @@ enum { NODE_SAMPLES, NODE_RAW, NODE_SPECTRA, NODE_DUMPS /* of product 0; then of
 
 struct channelise_plan {
     const struct job *job;
-    const struct archive *archive;
-    enum backend_kind backend; /* not AUTO */
-    double *coeff;             /* [taps][samples_per_spectrum], as the product stores it */
-    double *folded;            /* the same with the order's shift, times the archive's scale */
+    const struct archive *archive; /* what is read */
+    struct filter_plan *filters;   /* NULL: none */
+    struct text filter_words;      /* filter_plan_words() */
+    const struct archive *seen;    /* behind the filters: what the filter bank sees; else archive */
+    int is_bank;                   /* else its only product are the voltages as they are seen */
+    enum backend_kind backend;     /* not AUTO */
+    double *coeff;                 /* [taps][samples_per_spectrum], as the product stores it */
+    double *folded;                /* the same with the order's shift, times the scale */
     struct channelise_spec channelise; /* of the largest group and block; coeff is `folded` */
     uint64_t samples_per_spectrum;
     struct overlap_node nodes[NODE_DUMPS + MOST_OUTPUTS];
-    uint64_t raw_spectra;     /* whole ones in the selection, R */
+    uint64_t gap_samples; /* of those that are used, all streams together: lie in declared gaps */
+    uint64_t raw_spectra; /* whole ones in the selection, R */
     uint64_t dropped_samples; /* behind the last whole raw spectrum, per stream */
     struct chunking chunking;
     struct channelise_plan_product *products; /* job->nproducts */
@@ -44,7 +50,8 @@ struct channelise_plan {
 
 /* What is known of how to cut a job. */
 struct channelise_plan_cut {
-    const struct chunking *begun; /* chunks as an earlier run has cut them; NULL: as suits */
+    const struct filter_choice *filters; /* [JOB_FILTERS] as they are settled; NULL: by rule */
+    const struct chunking *begun;        /* chunks as an earlier run has cut them; NULL: as suits */
     uint64_t block; /* spectra of all streams together that a block should have; 0: as suits */
 };
 
@@ -60,11 +67,6 @@ void channelise_plan_destroy(struct channelise_plan *work);
 
 /* Spectra of all streams together in a block. */
 uint64_t channelise_plan_block(const struct channelise_plan *work);
-
-/* The selected samples of each stream that spectra first .. first + count - 1 are made of. Fails
- * with USAGE: as overlap_needs(), never for spectra of the plan. */
-status_t channelise_plan_samples(const struct channelise_plan *work, uint64_t first, uint64_t count,
-                                 struct overlap_rows *out);
 
 /* Threads that this rank should use: the job's, or the cores that the rank may run on, shared by
  * the `local_size` ranks of the machine unless they are bound apart. */

@@ -21,6 +21,7 @@ void product_destroy(struct product *product)
     free(product->job_text);
     free(product->version);
     free(product->inputs);
+    free(product->filters);
     free(product->telescope);
     free(product->source);
     free(product->frequency_hz);
@@ -80,6 +81,7 @@ static status_t inspect_read_provenance(hid_t file, struct product *product)
     REQUIRE(found, STATUS_DATA, "%s: its provenance holds no job", product->path);
     TRY(h5_get_text(group, product->path, "version", &product->version, &found));
     TRY(h5_get_text(group, product->path, "inputs", &product->inputs, &found));
+    TRY(h5_get_text(group, product->path, "filters", &product->filters, &found));
     TRY(inspect_read_missing(group, product));
     TRY(parts_need_u64(group, product->path, "gap_samples", &product->gaps));
 out:
@@ -242,6 +244,7 @@ static const struct pack_field inspect_fields[] = {
     FIELD(job_text),
     FIELD(version),
     FIELD(inputs),
+    FIELD(filters),
     FIELD(telescope),
     FIELD(source),
     FIELD(has_start),

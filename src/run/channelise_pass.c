@@ -50,6 +50,10 @@ static status_t pass_describe_arithmetic(struct channelise_pass *p)
         TRY(text_add(&p->arithmetic, ", "));
         TRY(channelise_words(choice, &p->arithmetic));
     }
+    for (uint32_t i = 0; p->work->filters && i < p->work->filters->count; i++) {
+        TRY(text_add(&p->arithmetic, ", filter "));
+        TRY(filter_words(&p->work->filters->stages[i].spec.choice, &p->arithmetic));
+    }
     for (uint32_t i = 0; i < p->pass.job->nproducts; i++) {
         p->work->products[i].spec.arithmetic = p->arithmetic.data;
     }
@@ -68,6 +72,11 @@ static status_t pass_describe_problem(struct channelise_pass *p)
     TRY(text_add(out, "channelise %u+%u of %u channels, %u taps, format %d, complex %d, order %d",
                  spec->first_channel, spec->nchannels, spec->channels, spec->taps,
                  (int)spec->format, spec->is_complex, spec->is_interleaved));
+    for (uint32_t i = 0; p->work->filters && i < p->work->filters->count; i++) {
+        const struct filter_spec *filter = &p->work->filters->stages[i].spec;
+        TRY(text_add(out, ", filter %u/%u of %d complex %d", filter->taps, filter->decimate,
+                     (int)filter->coding.format, filter->is_complex_out));
+    }
     TRY(text_add(out, ", %s %s", backend_name(p->work->backend), job->device ? job->device : ""));
     for (uint32_t i = 0; i < job->nproducts; i++) {
         TRY(text_add(out, ", %s/%" PRIu64, product_name(job->products[i].kind),
@@ -84,12 +93,15 @@ static status_t pass_plan_all(struct channelise_pass *p)
     status_t st = STATUS_OK;
     const struct job *job = p->pass.job;
     struct pass_means means = pass_means_all(&p->pass, job->backend);
-    const struct channelise_plan_cut cut = {.begun = means.begun, .block = p->block};
+    struct channelise_plan_cut cut = {.begun = means.begun, .block = p->block};
     struct channelise_choice choice = {.backend = BACKEND_AUTO};
     uint32_t simd = 0;
     if (p->work) {
         choice = p->work->channelise.choice;
         simd = p->work->channelise.simd;
+    }
+    if (p->has_filters || p->pass.begun.is_begun) {
+        cut.filters = p->has_filters ? p->filters : p->pass.begun.filters;
     }
     channelise_plan_destroy(p->work); /* first: coefficients may be large */
     p->work = NULL;
@@ -99,6 +111,10 @@ static status_t pass_plan_all(struct channelise_pass *p)
     p->work->channelise.threads = means.threads;
     p->work->channelise.choice = choice;
     p->work->channelise.simd = simd;
+    for (uint32_t i = 0; p->work->filters && i < p->work->filters->count; i++) {
+        p->work->filters->stages[i].spec.simd = simd;
+        p->work->filters->stages[i].spec.threads = means.threads;
+    }
 out:
     return st;
 }
@@ -108,14 +124,14 @@ static status_t pass_cut_as_tuned_all(struct channelise_pass *p)
 {
     status_t st = STATUS_OK;
     struct pass *pass = &p->pass;
-    if (pass->comm == MPI_COMM_NULL) {
+    if (pass->comm == MPI_COMM_NULL && !p->work->filters) {
         st = tuned_blocks_foresee(p->work, &p->block);
-    } else if (pass->rank == 0) {
+    } else if (pass->rank == 0 && !p->work->filters) {
         st = tuned_blocks(p->backend, p->work, pass->begun.is_begun, pass->options, &p->block);
     }
     TRY(agree_all(pass->comm, st));
     share_bytes_all(pass->comm, &p->block, sizeof p->block);
-    TRY(p->block > 0 ? pass_plan_all(p) : STATUS_OK);
+    TRY(p->block > 0 || p->has_filters ? pass_plan_all(p) : STATUS_OK);
 out:
     return st;
 }
@@ -142,6 +158,27 @@ out:
     return st;
 }
 
+/* How each filter is computed; rank 0 looks, or measures. */
+static status_t pass_choose_filters_all(struct channelise_pass *p)
+{
+    status_t st = STATUS_OK;
+    struct pass *pass = &p->pass;
+    struct filter_plan *plan = p->work->filters;
+    if (!plan || pass->begun.is_begun) {
+        return STATUS_OK;
+    }
+    for (uint32_t i = 0; i < plan->count && pass->rank == 0 && st == STATUS_OK; i++) {
+        plan->stages[i].spec.simd = p->work->channelise.simd;
+        st = tuned_filter(p->backend, &plan->stages[i].spec, p->work->stage_bytes, pass->options,
+                          &p->filters[i]);
+    }
+    TRY(agree_all(pass->comm, st));
+    share_bytes_all(pass->comm, p->filters, sizeof p->filters);
+    p->has_filters = 1;
+out:
+    return st;
+}
+
 /* Opens the backend on every rank; rank 0 finds out how it is fastest, and all do as it says, as do
  * runs that go on with what this one leaves: another configuration could round otherwise. */
 static status_t pass_open_backend_all(struct channelise_pass *p)
@@ -154,12 +191,13 @@ static status_t pass_open_backend_all(struct channelise_pass *p)
     MPI_Allreduce(&simd, &spec->simd, 1, MPI_UINT32_T, MPI_MIN, pass->comm);
     if (pass->begun.is_begun) {
         spec->choice = pass->begun.choice;
-    } else if (pass->rank == 0) {
+    } else if (pass->rank == 0 && p->work->is_bank) {
         st =
             tuned_filter_bank(p->backend, spec, p->work->stage_bytes, pass->options, &spec->choice);
     }
     TRY(agree_all(pass->comm, st));
     share_bytes_all(pass->comm, &spec->choice, sizeof spec->choice);
+    TRY(pass_choose_filters_all(p));
 out:
     return st;
 }

@@ -11,6 +11,8 @@ struct channelise_pass {
     const struct archive *archive;
     struct channelise_plan *work;
     struct text arithmetic;
+    int has_filters; /* their choices are settled: */
+    struct filter_choice filters[JOB_FILTERS];
     uint64_t block; /* spectra of all streams, as tuned; 0: as suits */
     backend_t *backend;
     struct device_carry *between;

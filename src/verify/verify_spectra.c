@@ -153,8 +153,16 @@ static status_t spectra_prepare(struct verify *verify, struct spectra *spectra)
     status_t st = STATUS_OK;
     struct pipeline_sink sink = {verify, spectra_compare_rows, spectra_count_missing};
     const struct product *product = verify->product;
+    /* Filters in the blocks in which they were made: what circular transforms leave depends on it.
+     */
+    struct filter_choice filters[JOB_FILTERS] = {{.backend = BACKEND_AUTO}};
+    struct channelise_plan_cut cut = {.filters = product->filters ? filters : NULL};
+    REQUIRE(!product->filters ||
+                filter_plan_read_choices(product->filters, BACKEND_REFERENCE, filters),
+            STATUS_DATA, "%s: its filters are not told as voltmill does: %s", product->path,
+            product->filters);
     do {
-        st = channelise_plan_create(verify->job, spectra->archive, BACKEND_REFERENCE, 1, NULL,
+        st = channelise_plan_create(verify->job, spectra->archive, BACKEND_REFERENCE, 1, &cut,
                                     &spectra->plan);
     } while (verify_may_take_more(st, verify));
     TRY(st);

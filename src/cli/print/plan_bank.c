@@ -8,6 +8,7 @@
 #include "cli/print/elsewhere.h"
 #include "cli/print/plan_job.h"
 #include "dsp/fir/filter_report.h"
+#include "plan/channelise_needs.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@
 /* From one channel to the next. */
 static double bank_channel_hz(const struct channelise_plan *work)
 {
-    return archive_chan_width_hz(work->archive) / work->channelise.channels;
+    return archive_chan_width_hz(work->seen) / work->channelise.channels;
 }
 
 /* So many channels in Hz, to as many digits as are said of them. */
@@ -114,10 +115,12 @@ static void bank_print_run(const struct channelise_plan *work)
     }
     display_print(" (chunks, given out on request)\n");
     display_print("  bytes in      %s", units_bytes(work->input_bytes, a));
-    uint64_t shared = overlap_shared(&work->nodes[NODE_SPECTRA].stage);
-    display_print(" (%s read, with the chunks' overlap of %llu raw %s)\n",
-                  units_bytes(work->read_bytes, a), (unsigned long long)shared,
-                  units_plural(shared, "spectrum", "spectra"));
+    uint64_t shared = work->filters ? channelise_plan_shared(work)
+                                    : overlap_shared(&work->nodes[NODE_SPECTRA].stage);
+    display_print(" (%s read, with the chunks' overlap of %s %s)\n",
+                  units_bytes(work->read_bytes, a), units_count(shared, b),
+                  work->filters ? units_plural(shared, "sample", "samples")
+                                : units_plural(shared, "raw spectrum", "raw spectra"));
     display_print("  memory        %s a rank", units_bytes(work->memory_bytes, a));
     display_print(" (run.memory: %s)\n", units_bytes(work->job->memory, a));
 }
@@ -165,8 +168,11 @@ status_t plan_bank_print(const struct channelise_pass *bank)
     status_t st = STATUS_OK;
     describe_archive(bank->archive);
     TRY(elsewhere_of_archive(bank->archive));
-    bank_print_work(bank->work);
-    TRY(bank_print_filter(bank->work));
+    plan_filters_print(bank->work);
+    if (bank->work->is_bank) {
+        bank_print_work(bank->work);
+        TRY(bank_print_filter(bank->work));
+    }
     bank_print_run(bank->work);
     plan_pass_print(&bank->pass);
     bank_print_products(bank);

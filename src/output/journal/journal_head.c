@@ -43,6 +43,7 @@ status_t journal_head_of(const struct output_spec *spec, uint32_t i,
         out->chunking.block_spectra = 0;
         out->backend = spec->backend;
         out->choice = spec->choice;
+        memcpy(out->filters, spec->filters, sizeof out->filters);
     }
 out:
     text_free(&inputs);
@@ -87,7 +88,10 @@ struct journal_rows journal_head_rows(const struct journal_head *head, const str
     return (struct journal_rows){first, end - first};
 }
 
-/* The packed head: these, and the choice's shape and wisdom. */
+/* Choices of filters are rows of such numbers. */
+enum { HEAD_FILTERS = JOB_FILTERS * sizeof(struct filter_choice) / sizeof(uint32_t) };
+
+/* The packed head: these, the choice's shape and wisdom, and the filters'. */
 #define FIELD(name) PACK_FIELD(struct journal_head, name)
 static const struct pack_field head_fields[] = {FIELD(program),
                                                 FIELD(inputs),
@@ -113,6 +117,9 @@ status_t journal_head_pack(const struct journal_head *head, struct text *out)
         TRY(pack_u64(out, ((const uint32_t *)&choice->shape)[i]));
     }
     TRY(pack_text(out, choice->wisdom));
+    for (uint32_t i = 0; i < HEAD_FILTERS; i++) {
+        TRY(pack_u64(out, ((const uint32_t *)head->filters)[i]));
+    }
 out:
     return st;
 }
@@ -156,6 +163,10 @@ int journal_head_unpack(struct unpack *in, struct journal_head *out)
     *out = (struct journal_head){0};
     unpack_fields(in, out, head_fields, FIELDS);
     head_unpack_choice(in, &out->choice);
+    for (uint32_t i = 0; i < HEAD_FILTERS; i++) {
+        static const struct pack_field number = {.kind = PACK_U32};
+        unpack_fields(in, (uint32_t *)out->filters + i, &number, 1);
+    }
     int is_known = out->backend == BACKEND_CPU || out->backend == BACKEND_OPENCL ||
                    out->backend == BACKEND_REFERENCE;
     return !in->failed && in->at == in->length && out->program && out->inputs && out->job &&

@@ -20,6 +20,7 @@ struct journal_head {
     struct chunking chunking; /* its blocks are each run's own */
     enum backend_kind backend;
     struct channelise_choice choice;
+    struct filter_choice filters[JOB_FILTERS]; /* backend AUTO: there is none */
 };
 
 /* What the spec says of item i (rank 0: looks at the files' times). `place`: where its rows lie, or

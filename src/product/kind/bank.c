@@ -39,10 +39,18 @@ static const char missing_convention[] =
     "filter "
     "took: the selection but for a last incomplete one.";
 
+static const char filtered_convention[] =
+    "Samples are those behind the filters: sample n of them was made for sample n D of the "
+    "archive, "
+    "D the product of all `decimate`, and counts as taken at start + offset_seconds + n / "
+    "sample_rate_hz, offset_seconds being what the filters' delays come to.";
+
 struct time_axis bank_time(const struct product_spec *spec)
 {
-    return axes_time(spec->archive->sample_rate_hz, spec->archive->first_sample,
-                     spec->samples_per_spectrum, spec->taps, spec->integrate);
+    struct time_axis axis = axes_time(spec->archive->sample_rate_hz, spec->archive->first_sample,
+                                      spec->samples_per_spectrum, spec->taps, spec->integrate);
+    axis.first += spec->archive->offset_seconds;
+    return axis;
 }
 
 uint64_t bank_frequencies(const struct product_spec *spec)
@@ -110,6 +118,38 @@ out:
     return st;
 }
 
+/* What filters before have done, where there were any. */
+static status_t bank_put_filters(hid_t file, hid_t provenance, const struct product_spec *spec)
+{
+    status_t st = STATUS_OK;
+    double *delay_hz = NULL;
+    hid_t dataset = -1;
+    hsize_t count = bank_frequencies(spec);
+    if (!spec->filters) {
+        return STATUS_OK;
+    }
+    TRY(h5_put_text(provenance, "filters", spec->filters));
+    TRY(h5_put_text(provenance, "filtered_convention", filtered_convention));
+    TRY(h5_put_f64(file, "offset_seconds", spec->archive->offset_seconds));
+    if (spec->delay_hz) {
+        TRY(memory_zeroed((size_t)count, sizeof *delay_hz, "frequencies", &delay_hz));
+        for (uint64_t i = 0; i < count; i++) {
+            delay_hz[i] = spec->delay_hz[i / spec->nchannels];
+        }
+        TRY(h5_put_f64(file, "coherent_dm", spec->coherent_dm));
+        TRY(h5_put_f64(file, "coherent_constant", spec->coherent_constant));
+        TRY(parts_dataset(file, "delay_hz", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, &count, delay_hz,
+                          &dataset));
+        TRY(h5_put_text(dataset, "units", "Hz"));
+        TRY(h5_put_text(dataset, "long_name",
+                        "frequency whose delay at coherent_dm each channel still has"));
+    }
+out:
+    h5_close(dataset);
+    free(delay_hz);
+    return st;
+}
+
 static status_t bank_put_provenance(hid_t file, const struct product_spec *spec,
                                     const struct product_place *place)
 {
@@ -125,6 +165,7 @@ static status_t bank_put_provenance(hid_t file, const struct product_spec *spec,
     }
     TRY(h5_put_text(group, "missing_convention", missing_convention));
     TRY(h5_put_u64(group, "gap_samples", spec->gap_samples));
+    TRY(bank_put_filters(file, group, spec));
     TRY(parts_reserve_counts(group, place));
 out:
     h5_close(group);

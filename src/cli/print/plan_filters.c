@@ -1,0 +1,64 @@
+/* Prints the planned filters of a job: how long each is, what it does, what leaves it. */
+#include "base/display.h"
+#include "base/units.h"
+#include "cli/print/plan_job.h"
+
+#include <math.h>
+
+static void filters_print_source(const struct job_filter *filter,
+                                 const struct filter_plan_stage *stage)
+{
+    const struct filter_coefficients *made = &stage->made;
+    if (filter->source == FILTER_DISPERSION) {
+        const struct chirp *chirp = &stage->chirps[0];
+        char reference[UNITS_TEXT];
+        display_print("dispersion, DM %g, reference %s, %u samples", chirp->dm,
+                      filter->dispersion.reference_hz > 0
+                          ? units_hertz(chirp->reference_hz, reference)
+                          : "each coarse channel's centre",
+                      stage->spec.taps);
+    } else if (made->is_design) {
+        display_print("%u %s coefficients by design: ripple %.3g dB, attenuation %.3g dB (Kaiser, "
+                      "beta %.3g)",
+                      made->taps, made->is_complex ? "complex" : "real", made->ripple_db,
+                      made->attenuation_db, made->beta);
+    } else {
+        display_print("%u %s %s", made->taps, made->is_complex ? "complex" : "real",
+                      units_plural(made->taps, "coefficient", "coefficients"));
+    }
+}
+
+static void filters_print_method(const struct filter_plan_stage *stage)
+{
+    const struct filter_shape *shape = &stage->spec.choice.shape;
+    display_print("  method        %s", filter_method_name((enum filter_method)shape->method));
+    if (shape->method == FILTER_OVERLAP_SAVE) {
+        uint64_t fresh = shape->length - (stage->spec.taps - 1);
+        display_print(", transforms of %u samples, %.0f %% of them new", shape->length,
+                      100.0 * (double)fresh / shape->length);
+    }
+    display_print("\n");
+}
+
+void plan_filters_print(const struct channelise_plan *work)
+{
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    for (uint32_t i = 0; i < work->job->nfilters; i++) {
+        const struct filter_plan_stage *stage = &work->filters->stages[i];
+        display_print("filter %u\n  made of       ", i);
+        filters_print_source(&work->job->filters[i], stage);
+        display_print("\n");
+        filters_print_method(stage);
+        display_print("  leaves        %s %s of each stream at %s, %s",
+                      units_count(stage->seen.samples, a),
+                      stage->seen.is_complex ? "complex samples" : "real samples",
+                      units_hertz(stage->seen.sample_rate_hz, b),
+                      work->job->filters[i].is_padded ? "padded" : "valid");
+        if (stage->spec.decimate > 1) {
+            display_print(", every %u", stage->spec.decimate);
+        }
+        display_print("\n  delay         %g samples%s\n", stage->delay,
+                      stage->delay != 0 ? ", taken out of the times" : "");
+    }
+}

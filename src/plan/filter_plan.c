@@ -1,0 +1,336 @@
+/* From what a job says of filters to stages, their reach, and the voltages behind each. */
+#include "plan/filter_plan.h"
+
+#include "base/memory.h"
+#include "base/units.h"
+#include "dsp/dispersion/dispersion.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STRIDE = 16 /* rows: 64 bytes of the smallest */ };
+
+uint32_t filter_plan_row_bytes(const struct filter_plan_stage *stage)
+{
+    return sample_bytes(SAMPLE_F32, stage->spec.is_complex_out);
+}
+
+uint64_t filter_plan_stride(uint64_t rows)
+{
+    return ceil_div_u64(rows, STRIDE) * STRIDE;
+}
+
+const struct archive *filter_plan_seen(const struct filter_plan *plan)
+{
+    return &plan->stages[plan->count - 1].seen;
+}
+
+/* What is the same whatever the filter is made of. */
+static void filter_plan_begin_stage(const struct archive *in, uint32_t decimate,
+                                    struct filter_plan_stage *stage)
+{
+    stage->spec.coding = (struct sample_coding){.format = in->format,
+                                                .is_complex = in->is_complex,
+                                                .nibbles = in->nibbles,
+                                                .conjugate = in->is_complex && in->sideband < 0,
+                                                .has_missing_value = in->has_missing_value,
+                                                .missing_value = in->missing_value};
+    stage->spec.decimate = decimate;
+    stage->spec.nstreams = in->nstreams;
+}
+
+/* The coefficients of filter `number`, or one that changes nothing, scaled to volts. */
+static status_t filter_plan_make_coefficients(const struct job *job, uint32_t number,
+                                              const struct archive *in,
+                                              struct filter_plan_stage *stage)
+{
+    status_t st = STATUS_OK;
+    struct filter_coefficients *made = &stage->made;
+    double *centres = NULL;
+    uint32_t count = in->nselected[AXIS_CHAN];
+    TRY(memory_zeroed(count, sizeof *centres, "frequencies", &centres));
+    for (uint32_t i = 0; i < count && in->freq_hz; i++) {
+        centres[i] = in->freq_hz[in->selected[AXIS_CHAN][i]];
+    }
+    const struct sky_band band = {.sample_rate_hz = in->sample_rate_hz,
+                                  .is_complex = in->is_complex,
+                                  .sideband = in->is_complex ? 1 : in->sideband,
+                                  .centre_hz = centres,
+                                  .ncentres = count};
+    if (job->nfilters > 0) {
+        TRY(filter_coefficients_make(job, number, &band, made));
+    } else {
+        TRY(memory_zeroed(1, sizeof *made->coeff, "a coefficient", &made->coeff));
+        made->coeff[0] = 1;
+        made->taps = 1;
+    }
+    for (size_t i = 0; i < (size_t)made->taps * (made->is_complex ? 2 : 1); i++) {
+        made->coeff[i] *= in->scale;
+    }
+    stage->spec.coeff = made->coeff;
+    stage->spec.is_complex_coeff = made->is_complex;
+    stage->spec.taps = made->taps;
+    stage->spec.first = 1 - (int64_t)made->taps;
+    stage->delay = job->nfilters > 0 && job->filters[number].keeps_delay ? 0 : made->delay;
+    stage->spec.is_complex_out = made->is_complex || in->is_complex;
+out:
+    free(centres);
+    return st;
+}
+
+static void filter_plan_respond(const void *context, uint32_t which, uint32_t length,
+                                double (*out)[2])
+{
+    const struct filter_plan_stage *stage = context;
+    chirp_response(&stage->chirps[which], length, out);
+    for (uint32_t k = 0; k < length && stage->scale != 1; k++) {
+        out[k][0] *= stage->scale;
+        out[k][1] *= stage->scale;
+    }
+}
+
+/* A chirp for each selected coarse channel. Where they refer to one frequency, rows are numbered so
+ * that the channel with the least delay has none: no row's number is below that of its samples. */
+static status_t filter_plan_make_chirps(const struct job *job, const struct job_filter *filter,
+                                        const struct archive *in, struct filter_plan_stage *stage)
+{
+    status_t st = STATUS_OK;
+    const struct job_filter_dispersion *dispersion = &filter->dispersion;
+    uint32_t count = in->nselected[AXIS_CHAN];
+    int is_common = dispersion->reference_hz > 0;
+    int64_t first = INT64_MAX; /* of all shifts */
+    double least = INFINITY;   /* delays */
+    double most = -INFINITY;
+    double constant = dispersion_default_constant;
+    REQUIRE(in->freq_hz && in->freq_hz[in->selected[AXIS_CHAN][0]] > 0, STATUS_USAGE,
+            "%s: filter: dispersion needs the frequencies of the coarse channels, which the "
+            "archive does not say (input.layout.freq_hz sets them)",
+            job->path);
+    REQUIRE(!dispersion->constant || dispersion_constant(dispersion->constant, &constant),
+            STATUS_USAGE, "%s: filter: dispersion.constant is no constant: %s", job->path,
+            dispersion->constant);
+    TRY(memory_zeroed(count, sizeof *stage->chirps, "chirps", &stage->chirps));
+    TRY(memory_zeroed(in->nstreams, sizeof *stage->response_of, "chirps", &stage->response_of));
+    TRY(memory_zeroed(in->nstreams, sizeof *stage->shift, "chirps", &stage->shift));
+    for (uint32_t i = 0; i < count; i++) {
+        double centre = in->freq_hz[in->selected[AXIS_CHAN][i]];
+        struct chirp *chirp = &stage->chirps[i];
+        *chirp = (struct chirp){.dm = dispersion->dm,
+                                .constant = constant,
+                                .centre_hz = centre,
+                                .reference_hz = is_common ? dispersion->reference_hz : centre,
+                                .sample_rate_hz = in->sample_rate_hz,
+                                .is_complex = in->is_complex,
+                                .sideband = in->is_complex ? 1 : in->sideband};
+        TRY(chirp_check(chirp));
+        chirp->shift = is_common ? chirp_shift(chirp) : 0;
+        first = chirp->shift < first ? chirp->shift : first;
+        double low;
+        double high;
+        chirp_delays(chirp, &low, &high);
+        least = fmin(least, low - (double)chirp->shift);
+        most = fmax(most, high - (double)chirp->shift);
+    }
+    for (uint32_t s = 0; s < in->nstreams; s++) {
+        /* The coarse channel is the fastest axis of streams (archive_stream_axes). */
+        stage->response_of[s] = s % count;
+        stage->shift[s] = stage->chirps[s % count].shift - first;
+    }
+    stage->delay = (double)first;
+    stage->scale = in->scale;
+    stage->spec.nresponses = count;
+    stage->spec.response = filter_plan_respond;
+    stage->spec.context = stage;
+    stage->spec.response_of = stage->response_of;
+    stage->spec.shift = is_common ? stage->shift : NULL;
+    stage->spec.is_complex_out = in->is_complex;
+    TRY(chirp_reach(least, most, &stage->spec.first, &stage->spec.taps));
+out:
+    return st;
+}
+
+/* The voltages behind a filter: rate, band, times. */
+static status_t filter_plan_see(const struct archive *in, struct filter_plan_stage *stage)
+{
+    status_t st = STATUS_OK;
+    struct archive *seen = &stage->seen;
+    uint32_t decimate = stage->spec.decimate;
+    *seen = *in;
+    seen->format = SAMPLE_F32;
+    seen->is_complex = stage->spec.is_complex_out;
+    seen->sample_rate_hz = in->sample_rate_hz / decimate;
+    seen->sideband = in->is_complex ? 1 : in->sideband; /* conjugated on the way in */
+    seen->has_missing_value = 0;
+    seen->scale = 1;
+    seen->gaps = NULL;
+    seen->ngaps = 0;
+    seen->lost = NULL;
+    seen->nlost = 0;
+    seen->offset_seconds = in->offset_seconds - stage->delay / in->sample_rate_hz;
+    seen->first_sample = (uint64_t)stage->rows.first;
+    seen->samples = (uint64_t)(stage->rows.end - stage->rows.first);
+    if (in->oversampling_num >= (uint64_t)in->oversampling_den * decimate) {
+        seen->oversampling_den = in->oversampling_den * decimate;
+    } else {
+        seen->oversampling_num = seen->oversampling_den = 1;
+    }
+    if (!in->is_complex && in->freq_hz) {
+        /* Of real samples 0 Hz is an edge of the band; it stays where it is. */
+        uint64_t count = in->count[AXIS_CHAN];
+        double edge = -in->sideband * in->sample_rate_hz / 4;
+        double centre = seen->is_complex ? edge : edge + in->sideband * seen->sample_rate_hz / 4;
+        TRY(memory_zeroed((size_t)count, sizeof *stage->freq_hz, "frequencies", &stage->freq_hz));
+        for (uint64_t i = 0; i < count; i++) {
+            stage->freq_hz[i] = in->freq_hz[i] + centre;
+        }
+        seen->freq_hz = stage->freq_hz;
+    }
+out:
+    return st;
+}
+
+static status_t filter_plan_settle_reach(const struct job *job, uint32_t i, int is_padded,
+                                         struct overlap_rows in, struct filter_plan_stage *stage)
+{
+    status_t st = STATUS_OK;
+    const struct filter_spec *spec = &stage->spec;
+    int64_t most = 0; /* the least shift is 0 */
+    for (uint32_t s = 0; spec->shift && s < spec->nresponses; s++) {
+        most = spec->shift[s] > most ? spec->shift[s] : most;
+    }
+    stage->reach = overlap_filter(spec->taps, spec->first, spec->decimate, 1);
+    stage->reach.length += most;
+    stage->overlap = stage->reach;
+    stage->overlap.grain = (int64_t)filter_grain(spec);
+    if (is_padded) {
+        struct overlap each = overlap_filter(1, 0, spec->decimate, 1);
+        TRY(overlap_makes(&each, 0, in, &stage->rows));
+    } else {
+        TRY(overlap_makes(&stage->reach, 0, in, &stage->rows));
+    }
+    REQUIRE(stage->rows.end > stage->rows.first, STATUS_USAGE,
+            "%s: filter %u: %s of %" PRId64 " samples, but there are only %" PRId64, job->path,
+            i + 1, spec->response ? "a chirp with delays" : "coefficients for", stage->reach.length,
+            in.end - in.first);
+out:
+    return st;
+}
+
+/* Where the delays of each coarse channel are those of one frequency afterwards. */
+static status_t filter_plan_keep_references(const struct filter_plan_stage *stage,
+                                            struct filter_plan *plan)
+{
+    status_t st = STATUS_OK;
+    uint32_t count = stage->spec.nresponses;
+    TRY(memory_zeroed(count, sizeof *plan->reference_hz, "frequencies", &plan->reference_hz));
+    for (uint32_t i = 0; i < count; i++) {
+        plan->reference_hz[i] = stage->chirps[i].reference_hz;
+    }
+    plan->coherent = stage;
+out:
+    return st;
+}
+
+static status_t filter_plan_add(const struct job *job, enum backend_kind backend, uint32_t threads,
+                                const struct filter_choice *choice, const struct archive *in,
+                                struct filter_plan *plan)
+{
+    static const struct job_filter nothing = {.source = FILTER_COEFFICIENTS, .decimate = 1};
+    status_t st = STATUS_OK;
+    uint32_t i = plan->count++;
+    const struct job_filter *filter = job->nfilters > 0 ? &job->filters[i] : &nothing;
+    struct filter_plan_stage *stage = &plan->stages[i];
+    struct overlap_rows rows = i > 0 ? plan->stages[i - 1].rows : plan->samples;
+    filter_plan_begin_stage(in, filter->decimate, stage);
+    stage->spec.threads = threads;
+    stage->spec.method = filter->method;
+    stage->spec.fft = job->fft;
+    if (filter->source == FILTER_DISPERSION) {
+        REQUIRE(!plan->coherent, STATUS_USAGE, "%s: filter.%u: the second dispersion of a job",
+                job->path, i);
+        TRY(filter_plan_make_chirps(job, filter, in, stage));
+        TRY(filter_plan_keep_references(stage, plan));
+    } else {
+        TRY(filter_plan_make_coefficients(job, i, in, stage));
+    }
+    stage->spec.max_rows = in->samples / filter->decimate + 1;
+    if (choice) {
+        stage->spec.choice = *choice;
+    } else {
+        TRY(filter_choose(backend, &stage->spec, &stage->spec.choice));
+    }
+    TRY(filter_plan_settle_reach(job, i, filter->is_padded, rows, stage));
+    TRY(filter_plan_see(in, stage));
+out:
+    return st;
+}
+
+status_t filter_plan_create(const struct job *job, const struct archive *archive,
+                            enum backend_kind backend, uint32_t threads,
+                            const struct filter_choice *choices, struct filter_plan **out)
+{
+    status_t st = STATUS_OK;
+    struct filter_plan *plan = NULL;
+    uint32_t count = job->nfilters > 0 ? job->nfilters : job->channels == 0;
+    *out = NULL;
+    if (count == 0) {
+        return STATUS_OK;
+    }
+    REQUIRE(job->on_bad != ON_BAD_NAN, STATUS_USAGE,
+            "%s: run.on_bad is nan, but rows behind a filter cannot be marked: on_bad: stop, or "
+            "select what can be read",
+            job->path);
+    TRY(memory_zeroed(1, sizeof *plan, "the plan of filters", &plan));
+    plan->samples = (struct overlap_rows){(int64_t)archive->first_sample,
+                                          (int64_t)(archive->first_sample + archive->samples)};
+    for (uint32_t i = 0; i < count; i++) {
+        const struct archive *in = i > 0 ? &plan->stages[i - 1].seen : archive;
+        TRY(filter_plan_add(job, backend, threads, choices ? &choices[i] : NULL, in, plan));
+    }
+    *out = plan;
+    plan = NULL;
+out:
+    filter_plan_destroy(plan);
+    return st;
+}
+
+void filter_plan_destroy(struct filter_plan *plan)
+{
+    for (uint32_t i = 0; plan && i < plan->count; i++) {
+        filter_coefficients_free(&plan->stages[i].made);
+        free(plan->stages[i].chirps);
+        free(plan->stages[i].response_of);
+        free(plan->stages[i].shift);
+        free(plan->stages[i].freq_hz);
+    }
+    if (plan) {
+        free(plan->reference_hz);
+    }
+    free(plan);
+}
+
+status_t filter_plan_needs(const struct filter_plan *plan, struct overlap_rows wanted, int whole,
+                           struct overlap_rows *rows)
+{
+    status_t st = STATUS_OK;
+    rows[plan->count] = wanted;
+    for (uint32_t i = plan->count; i > 0; i--) {
+        const struct filter_plan_stage *stage = &plan->stages[i - 1];
+        TRY(overlap_needs(whole ? &stage->overlap : &stage->reach, 0, rows[i], &rows[i - 1]));
+        rows[i - 1] = overlap_common(rows[i - 1], i > 1 ? plan->stages[i - 2].rows : plan->samples);
+    }
+out:
+    return st;
+}
+
+void filter_plan_lengths(const struct filter_plan *plan, uint64_t wanted, uint64_t *rows)
+{
+    rows[plan->count] = wanted;
+    for (uint32_t i = plan->count; i > 0; i--) {
+        struct overlap_rows most = i > 1 ? plan->stages[i - 2].rows : plan->samples;
+        rows[i - 1] = min_u64(overlap_inputs(&plan->stages[i - 1].overlap, rows[i]),
+                              (uint64_t)(most.end - most.first));
+    }
+}

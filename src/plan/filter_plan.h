@@ -1,0 +1,79 @@
+/* The filters of a job, worked out: what each is made of, how far it reaches, and what the voltages
+ * are that the last of them leaves.
+ *
+ * Rows and samples are numbered from the observation's sample 0: row m of a filter of decimation D
+ * is made for sample m D of what comes in. Pure arithmetic; every rank makes the same plan. */
+#ifndef VOLTMILL_PLAN_FILTER_PLAN_H
+#define VOLTMILL_PLAN_FILTER_PLAN_H
+
+#include "archive/archive.h"
+#include "compute/filter.h"
+#include "dsp/dispersion/chirp.h"
+#include "dsp/overlap.h"
+#include "job/job.h"
+#include "plan/filter_coefficients.h"
+
+struct filter_plan_stage {
+    struct filter_spec spec; /* choice made; nstreams and max_rows are whoever's that cuts blocks */
+    struct overlap reach;    /* of all streams together: the taps alone; */
+    struct overlap overlap;  /* with the rows that are made together */
+    struct overlap_rows rows;        /* that it makes */
+    double delay;                    /* samples, by which the rows' times are corrected */
+    double scale;                    /* of what comes in, in the responses */
+    struct filter_coefficients made; /* scaled to volts; of chirps empty */
+    struct chirp *chirps;            /* [spec.nresponses] */
+    uint32_t *response_of;
+    int64_t *shift;
+    struct archive seen; /* the voltages that it leaves, as if an archive held them */
+    double *freq_hz;     /* seen's own */
+};
+
+struct filter_plan {
+    uint32_t count;
+    struct filter_plan_stage stages[JOB_FILTERS];
+    struct overlap_rows samples; /* that are selected */
+    /* Coherent dedispersion, where one of them does that. */
+    const struct filter_plan_stage *coherent;
+    double *reference_hz; /* [selected coarse channels] whose delays are left */
+};
+
+/* `archive` and `job` must outlive it; `choices` [filters of the plan]: as they were settled, NULL:
+ * by rule. A job of voltages without filters gets one that changes nothing. Gives NULL for a job
+ * without any. Fails with USAGE: what filter_coefficients.h refuses; fewer samples than taps; a
+ * chirp longer than the observation; or DEVICE (memory). */
+status_t filter_plan_create(const struct job *job, const struct archive *archive,
+                            enum backend_kind backend, uint32_t threads,
+                            const struct filter_choice *choices, struct filter_plan **out);
+void filter_plan_destroy(struct filter_plan *plan);
+
+/* The voltages behind the last filter. */
+const struct archive *filter_plan_seen(const struct filter_plan *plan);
+
+/* From rows that are wanted of the last filter to those of each and the samples that these are made
+ * of.
+ *
+ *   rows   [count + 1]: 0 samples of the archive, i + 1 rows of filter i
+ *
+ * `whole`: with all rows of overlap-save's blocks, as they must be read; else those that matter.
+ * Fails with USAGE as overlap_needs(). */
+status_t filter_plan_needs(const struct filter_plan *plan, struct overlap_rows wanted, int whole,
+                           struct overlap_rows *rows);
+
+/* The same for lengths: the most rows of each that any `wanted` rows of the last one need. */
+void filter_plan_lengths(const struct filter_plan *plan, uint64_t wanted, uint64_t *rows);
+
+/* A line for each filter, for products: "coefficients of 257 samples, decimate 1, delay 128
+ * samples, overlap-save 8192". Fails with DEVICE (memory). */
+status_t filter_plan_words(const struct filter_plan *plan, struct text *out);
+/* From that text what filter_plan_create() takes, so that rows are made in the same blocks. Returns
+ * 0 when it is no such text. */
+int filter_plan_read_choices(const char *words, enum backend_kind backend,
+                             struct filter_choice choices[JOB_FILTERS])
+    __attribute__((warn_unused_result));
+
+/* Bytes of a row of one stream: float, or two. And rows from stream to stream, so that each begins
+ * where kernels want it. */
+uint32_t filter_plan_row_bytes(const struct filter_plan_stage *stage);
+uint64_t filter_plan_stride(uint64_t rows);
+
+#endif
