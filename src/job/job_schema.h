@@ -13,6 +13,9 @@ extern const struct schema job_dedisperse_schema[]; /* fills struct job_dedisper
  * told already and are passed over. `job` was filled from `root`. Fails with DEVICE (memory). */
 status_t job_check(const struct job *job, struct tree *root, struct mistakes *mistakes);
 
+/* The same of what archive, filters, filter bank and dedispersions need of each other. */
+status_t job_passes_check(struct tree *root, struct mistakes *mistakes);
+
 /* The same of one entry of `filter`, of `dedisperse`, by itself. */
 status_t job_filter_check(struct tree *entry, struct mistakes *mistakes);
 status_t job_dedisperse_check(struct tree *entry, struct mistakes *mistakes);
