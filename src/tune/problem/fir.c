@@ -53,6 +53,32 @@ out:
     return st;
 }
 
+/* Rows of a trial: what says enough, or what a run has, to a power of four, so that a few trials do
+ * for runs of all lengths; those that are shorter than some are bound by other things. */
+static uint64_t fir_rows(enum backend_kind kind, const struct filter_spec *spec)
+{
+    enum { LEAST = 1 << 14, HOST_ROWS = 1 << 20, DEVICE_ROWS = 1 << 24, MOST = 1 << 26, TIMES = 8 };
+    int is_gpu = backend_abilities(kind)->has_device && backend_has_gpu();
+    uint64_t most = is_gpu ? DEVICE_ROWS : HOST_ROWS;
+    most = min_u64(max_u64(most, (uint64_t)TIMES * spec->taps) / spec->decimate, MOST);
+    uint64_t rows = max_u64(min_u64(most, LEAST), 1);
+    while (rows * 4 <= most && (spec->max_rows == 0 || rows * 4 <= spec->max_rows)) {
+        rows *= 4;
+    }
+    return rows;
+}
+
+/* As many streams as a run has, where those are short. */
+static void fir_shrink(backend_t *backend, struct filter_spec *spec)
+{
+    struct filter_spec whole = *spec;
+    whole.max_rows = 0;
+    enum backend_kind kind = backend_which(backend);
+    spec->max_rows = fir_rows(kind, spec);
+    spec->nstreams =
+        (uint32_t)min_u64(spec->nstreams, max_u64(fir_rows(kind, &whole) / spec->max_rows, 1));
+}
+
 static status_t fir_describe(backend_t *backend, const void *what, struct tune_key *out)
 {
     status_t st = STATUS_OK;
@@ -61,11 +87,11 @@ static status_t fir_describe(backend_t *backend, const void *what, struct tune_k
     out->features[0] = spec->taps;
     out->features[1] = spec->decimate;
     out->features[2] = spec->nstreams;
-    out->features[3] = 1;
+    out->features[3] = (double)fir_rows(backend_which(backend), spec);
     TRY(filter_identity(backend, &out->identity));
-    TRY(text_add(&out->words, "%u taps, every %u, %u %s%s%s", spec->taps, spec->decimate,
-                 spec->nstreams, units_plural(spec->nstreams, "stream", "streams"),
-                 coding->conjugate ? ", conjugate" : "",
+    TRY(text_add(&out->words, "%u taps, every %u, %u %s of %.0f rows%s%s", spec->taps,
+                 spec->decimate, spec->nstreams, units_plural(spec->nstreams, "stream", "streams"),
+                 out->features[3], coding->conjugate ? ", conjugate" : "",
                  coding->has_missing_value ? ", missing value" : ""));
 out:
     return st;
@@ -111,18 +137,6 @@ static status_t fir_time(void *context, uint32_t i, uint32_t repeats, const stru
     out->wrong = times.wrong;
 out:
     return st;
-}
-
-/* Rows that say enough, of as many streams as a run has where those are short. */
-static void fir_shrink(backend_t *backend, struct filter_spec *spec)
-{
-    enum { HOST_ROWS = 1 << 20, DEVICE_ROWS = 1 << 24, MOST_ROWS = 1 << 26, TIMES = 8 };
-    int is_gpu = backend_abilities(backend_which(backend))->has_device && backend_has_gpu();
-    uint64_t rows = is_gpu ? DEVICE_ROWS : HOST_ROWS;
-    rows = min_u64(max_u64(rows, (uint64_t)TIMES * spec->taps) / spec->decimate, MOST_ROWS);
-    uint64_t length = max_u64(spec->max_rows > 0 ? min_u64(spec->max_rows, rows) : rows, 1);
-    spec->nstreams = (uint32_t)min_u64(spec->nstreams, max_u64(rows / length, 1));
-    spec->max_rows = length;
 }
 
 /* The most that any of the shapes needs beside the trial's own. */

@@ -19,7 +19,7 @@ extern const struct tune_problem tune_ppf;
 extern const struct tune_problem tune_block_length;
 
 /* How a long filter is computed: by direct sums or by overlap-save, and in which blocks. The spec
- * is a struct filter_spec, whose max_rows may be 0: nobody knows yet; a configuration the numbers
+ * is a struct filter_spec, whose max_rows may be 0: many; a configuration the numbers
  * of a struct filter_shape. Other methods and lengths round otherwise. */
 extern const struct tune_problem tune_fir;
 
