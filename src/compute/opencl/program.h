@@ -9,6 +9,8 @@
 #define PROGRAM_SOURCES(X)                                                                         \
     X(SAMPLES, samples)                                                                            \
     X(BUTTERFLIES, butterflies)                                                                    \
+    X(SCRAMBLED, scrambled)                                                                        \
+    X(FILTER_FUSED, filter_fused)                                                                  \
     X(PPF_FUSED, ppf_fused)                                                                        \
     X(FIR_SLIDE, fir_slide)                                                                        \
     X(FIR_CACHE, fir_cache)                                                                        \

@@ -15,6 +15,7 @@ enum {
 static const struct filter_way *const ways[] = {[FILTER_KERNEL_REGISTERS] = &filter_registers,
                                                 [FILTER_KERNEL_LOCAL] = &filter_local,
                                                 [FILTER_KERNEL_PASSES] = &filter_local,
+                                                [FILTER_KERNEL_FUSED] = &filter_fused,
                                                 [FILTER_KERNEL_LIBRARY] = &filter_library};
 static const char *const kernel_words[] = {
     [FILTER_KERNEL_AUTO] = "automatic", [FILTER_KERNEL_REGISTERS] = "registers",
@@ -24,7 +25,7 @@ static const char *const kernel_words[] = {
 /* Each method's kernels, the fastest first; the last one does everything. */
 static const uint32_t direct_kernels[] = {FILTER_KERNEL_REGISTERS, FILTER_KERNEL_LOCAL,
                                           FILTER_KERNEL_PASSES, 0};
-static const uint32_t overlap_kernels[] = {FILTER_KERNEL_LIBRARY, 0};
+static const uint32_t overlap_kernels[] = {FILTER_KERNEL_FUSED, FILTER_KERNEL_LIBRARY, 0};
 
 static const uint32_t *filter_kernels(uint32_t method)
 {
@@ -71,10 +72,12 @@ static int filter_is_short(const struct filter_spec *spec)
 /* Bits of a transform's length; 0: none is long enough for one row. */
 static uint32_t filter_bits(const struct filter_spec *spec)
 {
+    const uint32_t fused = filter_fused_length(spec);
     uint64_t least = (uint64_t)spec->taps - 1 + spec->decimate;
     uint64_t wanted = (uint64_t)spec->taps * FACTOR;
     uint32_t bits = LEAST_BITS;
-    while (bits < MOST_BITS && (uint64_t)1 << bits < max_u64(wanted, least)) {
+    wanted = fused ? fused : max_u64(wanted, least);
+    while (bits < MOST_BITS && (uint64_t)1 << bits < wanted) {
         bits++;
     }
     return (uint64_t)1 << bits >= least ? bits : 0;
@@ -144,7 +147,7 @@ static void filter_add_overlap(const struct filter_spec *spec, const struct devi
     for (int off = 1; bits > 0 && off >= -2; off--) {
         int now = (int)bits + off;
         for (const uint32_t *kernel = overlap_kernels; now <= MOST_BITS && *kernel; kernel++) {
-            for (uint32_t values = 0; values <= 16; values = values ? 2 * values : 4) {
+            for (uint32_t values = 0; values <= 64; values = values ? 2 * values : 4) {
                 filter_add(spec, device,
                            (struct filter_shape){.method = FILTER_OVERLAP_SAVE,
                                                  .length = 1U << now,

@@ -60,4 +60,7 @@ void filter_blocks(const struct filter_spec *spec, const struct filter_block *ru
                    uint64_t *count);
 uint32_t filter_take(const struct filter_spec *spec);
 
+/* The length with which filter_fused is fastest; 0: none is long enough, or not worth it. */
+uint32_t filter_fused_length(const struct filter_spec *spec);
+
 #endif

@@ -1,0 +1,26 @@
+/* Tables of kernels/scrambled.cl: factors of its stages, and responses in its order of frequencies.
+ * Pure numbers. */
+#ifndef VOLTMILL_COMPUTE_OPENCL_FILTER_OVERLAP_TABLES_H
+#define VOLTMILL_COMPUTE_OPENCL_FILTER_OVERLAP_TABLES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { OVERLAP_STAGES = 4 };
+
+/* A transform in stages; the radix of those that are not there is 1. */
+struct overlap_stages {
+    uint32_t points;
+    uint32_t radix[OVERLAP_STAGES];
+    uint32_t first_blocks, spread; /* 1 unless it is a part of a longer one */
+};
+
+uint32_t overlap_stage_count(const struct overlap_stages *stages);
+/* Complex numbers of the kernel's `factors`, and they themselves. */
+size_t overlap_factor_count(const struct overlap_stages *stages);
+void overlap_factors(const struct overlap_stages *stages, float (*out)[2]);
+
+/* One response, h[frequency] of `points`, as the kernel's `table` has it. */
+void overlap_scramble(const struct overlap_stages *stages, const float (*h)[2], float (*out)[2]);
+
+#endif
