@@ -26,39 +26,72 @@
 #endif
 #define ROWS 8
 #define STEP 8 /* taps at a time */
+#define PARTS (COMPLEX_OUT ? 2 : 1)
 
 /* Samples of a tile, with four floats of padding behind each 32. */
 #define TILE (WIDTH * ROWS + PIECE)
 #define PLACE(i) ((i) + (i) / 32 * 4)
 #define CELLS (PLACE(TILE) / 4 + 1)
 
-static inline void filter_four(const __local float4 *from, int i, float *to)
+/* Eight numbers from four-number cells. */
+static inline void filter_eight(const __local float4 *from, int cell, int next, float *to)
 {
-    const float4 four = from[PLACE(i) / 4];
-    to[0] = four.x;
-    to[1] = four.y;
-    to[2] = four.z;
-    to[3] = four.w;
+    const float4 low = from[cell];
+    const float4 high = from[next];
+    to[0] = low.x;
+    to[1] = low.y;
+    to[2] = low.z;
+    to[3] = low.w;
+    to[4] = high.x;
+    to[5] = high.y;
+    to[6] = high.z;
+    to[7] = high.w;
 }
 
-static inline void filter_eight(const __local float4 *from, int i, float *to)
-{
-    filter_four(from, i, to);
-    filter_four(from, i + 4, to + 4);
-}
+/* An item's samples from number i of its window on. */
+#define FETCH_PART(from, i, to)                                                                    \
+    filter_eight(from, PLACE(item * ROWS + (i)) / 4, PLACE(item * ROWS + (i) + 4) / 4, to);
+#if COMPLEX
+#define FETCH(i, to_re, to_im) FETCH_PART(re, i, to_re) FETCH_PART(im, i, to_im)
+#else
+#define FETCH(i, to_re, to_im) FETCH_PART(re, i, to_re)
+#endif
+#if COMPLEX_COEFF
+#define FETCH_COEFFICIENTS(i)                                                                      \
+    filter_eight(c_re, (i) / 4, (i) / 4 + 1, a);                                                   \
+    filter_eight(c_im, (i) / 4, (i) / 4 + 1, b);
+#else
+#define FETCH_COEFFICIENTS(i) filter_eight(c_re, (i) / 4, (i) / 4 + 1, a);
+#endif
 
-static inline void filter_coefficients(const __local float4 *from, int i, float *to)
+/* Eight taps of all rows; an item's samples are 16, in two halves. */
+static inline void filter_step(const float *a, const float *b, const float *re0, const float *re1, const float *im0,
+                               const float *im1, filter_row *sum)
 {
-    const float4 a = from[i / 4];
-    const float4 b = from[i / 4 + 1];
-    to[0] = a.x;
-    to[1] = a.y;
-    to[2] = a.z;
-    to[3] = a.w;
-    to[4] = b.x;
-    to[5] = b.y;
-    to[6] = b.z;
-    to[7] = b.w;
+#pragma unroll
+    for (int j = 0; j < STEP; j++) {
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            const float re = r + j < ROWS ? re0[r + j] : re1[r + j - ROWS];
+#if COMPLEX
+            const float im = r + j < ROWS ? im0[r + j] : im1[r + j - ROWS];
+#endif
+#if COMPLEX && COMPLEX_COEFF
+            sum[r].x = fma(a[j], re, sum[r].x);
+            sum[r].x = fma(-b[j], im, sum[r].x);
+            sum[r].y = fma(a[j], im, sum[r].y);
+            sum[r].y = fma(b[j], re, sum[r].y);
+#elif COMPLEX
+            sum[r].x = fma(a[j], re, sum[r].x);
+            sum[r].y = fma(a[j], im, sum[r].y);
+#elif COMPLEX_COEFF
+            sum[r].x = fma(a[j], re, sum[r].x);
+            sum[r].y = fma(b[j], re, sum[r].y);
+#else
+            sum[r] = fma(a[j], re, sum[r]);
+#endif
+        }
+    }
 }
 
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1))) void
@@ -108,62 +141,44 @@ filter_local(const __global uchar *restrict in, ulong in_stride, ulong samples,
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         filter_row sum[ROWS];
-        float x_re[ROWS + STEP];
-        filter_eight(re, item * ROWS, x_re);
-#if COMPLEX
-        float x_im[ROWS + STEP];
-        filter_eight(im, item * ROWS, x_im);
-#endif
+        float re0[ROWS], re1[ROWS], im0[ROWS], im1[ROWS], a[STEP], b[STEP];
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
             sum[r] = (filter_row)(0);
         }
-#pragma unroll 2
+        FETCH(0, re0, im0)
+        /* The halves of the window change their places by code: nothing is moved between registers. */
         for (int i = 0; i < taps; i += STEP) {
-            float a[STEP];
-            filter_eight(re, item * ROWS + i + ROWS, x_re + ROWS);
-            filter_coefficients(c_re, i, a);
-#if COMPLEX
-            filter_eight(im, item * ROWS + i + ROWS, x_im + ROWS);
-#endif
-#if COMPLEX_COEFF
-            float b[STEP];
-            filter_coefficients(c_im, i, b);
-#endif
-#pragma unroll
-            for (int j = 0; j < STEP; j++) {
-#pragma unroll
-                for (int r = 0; r < ROWS; r++) {
-#if COMPLEX && COMPLEX_COEFF
-                    sum[r].x = fma(a[j], x_re[r + j], sum[r].x);
-                    sum[r].x = fma(-b[j], x_im[r + j], sum[r].x);
-                    sum[r].y = fma(a[j], x_im[r + j], sum[r].y);
-                    sum[r].y = fma(b[j], x_re[r + j], sum[r].y);
-#elif COMPLEX
-                    sum[r].x = fma(a[j], x_re[r + j], sum[r].x);
-                    sum[r].y = fma(a[j], x_im[r + j], sum[r].y);
-#elif COMPLEX_COEFF
-                    sum[r].x = fma(a[j], x_re[r + j], sum[r].x);
-                    sum[r].y = fma(b[j], x_re[r + j], sum[r].y);
-#else
-                    sum[r] = fma(a[j], x_re[r + j], sum[r]);
-#endif
-                }
+            FETCH_COEFFICIENTS(i)
+            FETCH(i + ROWS, re1, im1)
+            filter_step(a, b, re0, re1, im0, im1, sum);
+            i += STEP;
+            if (i >= taps) {
+                break;
             }
-#pragma unroll
-            for (int r = 0; r < ROWS; r++) {
-                x_re[r] = x_re[r + STEP];
-#if COMPLEX
-                x_im[r] = x_im[r + STEP];
-#endif
-            }
+            FETCH_COEFFICIENTS(i)
+            FETCH(i + ROWS, re0, im0)
+            filter_step(a, b, re1, re0, im1, im0, sum);
         }
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
             total[r] += sum[r];
         }
     }
-    for (int r = 0; r < ROWS && row + r < rows; r++) {
-        to[r] = first_piece > 0 ? to[r] + total[r] : total[r];
+    if (row + ROWS <= rows && out_stride % 4 == 0) {
+        __global float4 *fours = (__global float4 *)to;
+#pragma unroll
+        for (int r = 0; r < ROWS; r += 4 / PARTS) {
+#if COMPLEX_OUT
+            const float4 now = (float4)(total[r], total[r + 1]);
+#else
+            const float4 now = (float4)(total[r], total[r + 1], total[r + 2], total[r + 3]);
+#endif
+            fours[r * PARTS / 4] = first_piece > 0 ? fours[r * PARTS / 4] + now : now;
+        }
+    } else {
+        for (int r = 0; r < ROWS && row + r < rows; r++) {
+            to[r] = first_piece > 0 ? to[r] + total[r] : total[r];
+        }
     }
 }
