@@ -21,4 +21,13 @@ funnel:4:4x2:3x2:4:0:0: 0 wrong
 direct:4:4x2:3x2:4:4:0: 0 wrong
 copies:2:4x2:4x2:4:0:0: 0 wrong
 copies:1:4x2:3x2:4:3:0: 0 wrong" "$(cat "$work/output")"
+runs "long filters run" timeout -k 5 200 oclgrind --build-options -cl-opt-disable --check-api --data-races \
+    "$(dirname "$program")/opencl_filter_kernels"
+same "long filters: nothing but their kernels is said" "direct (registers) of 6 taps
+direct (registers) of 5 taps
+direct (local) of 20 taps
+direct (local) of 9 taps
+direct (passes) of 70 taps
+overlap-save (64, library) of 20 taps
+overlap-save (32, library) of 12 taps" "$(cat "$work/output")"
 plan

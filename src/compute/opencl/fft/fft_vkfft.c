@@ -92,9 +92,11 @@ struct plan {
     uint64_t work_bytes;
 };
 
+/* Beyond 2^24 only the lengths that long filters use have been looked at. */
 static int vkfft_can(uint32_t length)
 {
-    return length >= 2 && length <= UINT32_C(1) << 24;
+    int is_power = (length & (length - 1)) == 0;
+    return length >= 2 && length <= UINT32_C(1) << (is_power ? 26 : 24);
 }
 
 static void vkfft_forget(void *made)
