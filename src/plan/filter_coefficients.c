@@ -25,26 +25,13 @@ struct making {
     const struct sky_band *band;
 };
 
-struct sky_band sky_band_after(const struct sky_band *band, int is_complex_coeff, uint32_t decimate)
-{
-    struct sky_band after = *band;
-    after.sample_rate_hz /= decimate;
-    if (!band->is_complex) {
-        double begin = band->shift_hz - band->sideband * band->sample_rate_hz / 4;
-        after.is_complex = is_complex_coeff;
-        after.shift_hz =
-            is_complex_coeff ? begin : begin + band->sideband * after.sample_rate_hz / 4;
-    }
-    return after;
-}
-
 /* One edge of the job as a frequency of samples, in turns a sample. */
 static status_t coefficients_edge(const struct making *m, double edge, double *out)
 {
     status_t st = STATUS_OK;
     const struct sky_band *band = m->band;
     const struct job_filter_design *design = &m->filter->design;
-    double centre = band->centre_hz[0] + band->shift_hz;
+    double centre = band->centre_hz[0];
     double half = band->sample_rate_hz / (band->is_complex ? 2 : 4);
     double off = design->is_offset ? edge : edge - centre;
     REQUIRE(fabs(off) <= half * (1 + EDGE_ROUNDING) + (design->is_offset ? 0 : 1e-15 * centre),

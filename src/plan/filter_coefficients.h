@@ -17,14 +17,7 @@ struct sky_band {
                                 archive are conjugated before, and have +1 */
     const double *centre_hz; /* [ncentres] of the coarse channels that are filtered, on the sky */
     uint32_t ncentres;       /* >= 1 */
-    double shift_hz;         /* the band's centres are centre_hz[i] + shift_hz */
 };
-
-/* The band of what a filter makes of such samples. Decimated real samples keep the begin of their
- * band, so the centre moves; complex coefficients make complex samples, which have 0 Hz in the
- * middle and keep the sideband. */
-struct sky_band sky_band_after(const struct sky_band *band, int is_complex_coeff,
-                               uint32_t decimate);
 
 struct filter_coefficients {
     double *coeff; /* [taps], or [taps][2] (re, im): coeff[0] weighs the newest sample */

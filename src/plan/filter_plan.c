@@ -211,8 +211,8 @@ static status_t filter_plan_settle_reach(const struct job *job, uint32_t i, int 
         TRY(overlap_makes(&stage->reach, 0, in, &stage->rows));
     }
     REQUIRE(stage->rows.end > stage->rows.first, STATUS_USAGE,
-            "%s: filter %u: %s of %" PRId64 " samples, but there are only %" PRId64, job->path,
-            i + 1, spec->response ? "a chirp with delays" : "coefficients for", stage->reach.length,
+            "%s: filter.%u: its %s %" PRId64 " samples, but there are only %" PRId64, job->path, i,
+            spec->response ? "chirp spans" : "coefficients need", stage->reach.length,
             in.end - in.first);
 out:
     return st;

@@ -9,6 +9,7 @@ from archives import *
 text = h5py.string_dtype()
 native("a.h5", noise((4096, 2, 2)), scales={"pol": np.array(["X", "Y"], dtype=text)})
 native("no-start.h5", noise((4096, 2, 2)), root={"start_mjd_day": None, "start_second": None})
+native("two.h5", noise((4096, 2, 2)), axes="time,chan,reim")
 # No sample is there, or could be.
 with h5py.File("endless.h5", "w") as f:
     f.attrs.update({"format": np.bytes_("voltage"), "format_version": 1})
@@ -114,6 +115,28 @@ for file in nowhere.txt:"No such file" folder:"is not an ordinary file" comment.
     a.h5:"holds no dataset /coefficients, nor only one; it holds .*/voltages"; do
     bad "coefficients in ${file%%:*}" 4 "${file%%:*}[:,]? ${file#*:}" "filter={coefficients: ${file%%:*}}"
 done
+design() { # design NAME PATTERN DESIGN MORE: of complex samples, 1 MHz of them a second, around 1 GHz
+    bad "$1" 2 "job\.yaml: filter\.0[.:]$2" "filter={design: {$3}${4-}}"
+}
+design "an edge out of the band" 'design\.edges: 1000600000 Hz lies outside of the band, 999500000 to 1000500000 Hz' \
+    'kind: lowpass, edges: [1e9, 1.0006e9]'
+design "an edge out of the band, from its centre" 'design\.edges: -600000 Hz lies outside of the band, -500000 to 500000 Hz from' \
+    'kind: bandpass, edges: [-6e5, 0, 1, 2], offset: true'
+design "a low-pass below the centre" 'design\.edges: 999900000 Hz lies below the centre of the coarse channel' \
+    'kind: lowpass, edges: [999.9e6, 1e9]'
+design "a design of too many coefficients" 'design: 60 dB within a transition of 0\.1 Hz .* need 36[0-9]{6} coefficients, expected at most 16777216' \
+    'kind: highpass, edges: [1e5, 100000.1], offset: true'
+design "decimation that aliases" 'decimate: is 4, which aliases the pass band: it must lie within 125 kHz of the centre, ' \
+    'kind: lowpass, edges: [1e5, 2e5], offset: true' ', decimate: 4'
+bad "decimation of given coefficients that alias" 2 \
+    'filter\.0\.decimate: is 2, but the coefficients of window\.txt .* only [0-9.]* dB weaker .*, expected 40 dB; aliasing: allow' \
+    'filter={coefficients: window.txt, decimate: 2}'
+fails "on the sky, with two coarse channels" 2 'filter\.0\.design\.edges: frequencies on the sky, but there are 2 coarse channels' \
+    "$voltmill" plan job.yaml --set input.files=two.h5 --set 'filter={design: {kind: lowpass, edges: [1e9, 1.0001e9]}}'
+design "more coefficients than samples" ' its coefficients need 36[0-9]{3} samples, but there are only 4096' \
+    'kind: highpass, edges: [1e5, 100100], offset: true'
+bad "a chirp that is longer than the observation" 2 'filter\.0: its chirp spans [0-9]{4} samples, but there are only 4096' \
+    'filter={dispersion: {dm: 1000}}'
 bad "a filter without a source" 2 'filter: has none of coefficients, design, dispersion, expected exactly one' 'filter={decimate: 2}'
 bad "a filter of two sources" 2 'filter\.0: has more than one of coefficients, design, dispersion' \
     'filter=[{coefficients: window.txt, dispersion: {dm: 1}}]'

@@ -195,6 +195,15 @@ static void what_lies_beyond(void **state)
     assert_near(rejection, -20 * log10(cos(M_PI * 17 / 64)), 1e-12);
     assert_int_equal(fir_rejection((double[]){1}, 1, 0, 0.25, &rejection), STATUS_OK);
     assert_near(rejection, 0, 1e-12);
+    /* Longer than the longest transform: samples a whole transform apart have one phase. */
+    enum { LONG = (1 << 20) + 1 };
+    double *cancels = calloc(LONG, sizeof *cancels);
+    assert_non_null(cancels);
+    cancels[0] = 1;
+    cancels[LONG - 1] = -1;
+    assert_int_equal(fir_rejection(cancels, LONG, 0, 0.25, &rejection), STATUS_OK);
+    assert_true(isinf(rejection));
+    free(cancels);
     /* All of it at a sixteenth of the rate: beyond 0.06, with nothing but lobes beyond 0.2. */
     double complex tone[64];
     for (int i = 0; i < 64; i++) {
