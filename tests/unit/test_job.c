@@ -235,7 +235,8 @@ static void ten_mistakes_at_once(void **state)
             "  - kind: power\n"
             "    file: a.h5\n"
             "    integrate: 0\n"
-            "  - kind: spectrum\n"
+            "  - integrate: 1.5\n"
+            "    kind: power\n"
             "    file: ./a.h5\n"
             "run:\n"
             "  memory: 10MiB\n",
@@ -252,10 +253,11 @@ static void ten_mistakes_at_once(void **state)
             "  job.yaml:10: channelise.cutoff: is wide, expected a number from 0 to 64\n"
             "  job.yaml:14: products.0.integrate: is 0, expected a whole number from 1 to "
             "1099511627776\n"
-            "  job.yaml:15: products.1.kind: is spectrum, expected one of spectra, power\n"
-            "  job.yaml:16: products.1.file: is the same as products.0.file, expected a file of "
+            "  job.yaml:15: products.1.integrate: is 1.5, expected a whole number from 1 to "
+            "1099511627776\n"
+            "  job.yaml:17: products.1.file: is the same as products.0.file, expected a file of "
             "its own\n"
-            "  job.yaml:18: run.memory: is 10MiB, expected an amount of memory of at least 64MiB, "
+            "  job.yaml:19: run.memory: is 10MiB, expected an amount of memory of at least 64MiB, "
             "such as 1GiB");
 }
 
