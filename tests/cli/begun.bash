@@ -30,11 +30,14 @@ digest() { sha256sum spectra.h5 power.h5 2>&1; }
 
 clear_all() { rm -f spectra.h5* power.h5*; }
 
-# ranks: the process ids of the job's ranks (a bare system has no pkill)
+# ranks: the process ids of the job's ranks (a bare system has no pkill). Without a process for each that it looks
+# at: on a busy machine the run would be through before the last of them.
 ranks() {
-    local entry
+    local entry words
     for entry in /proc/[0-9]*; do
-        case $({ tr '\0' ' ' <"$entry/cmdline"; } 2>/dev/null) in
+        words=()
+        { mapfile -d '' -t words <"$entry/cmdline"; } 2>/dev/null
+        case ${words[*]} in
         "$voltmill run "*job.yaml*) echo "${entry#/proc/}" ;;
         esac
     done

@@ -16,13 +16,13 @@ dedisperse:
 run: {chunk: 128, sync: 0.01, threads: 1}
 YAML
 slow=("${slow[@]/SHIM_NAP=4/SHIM_NAP=2}")
-slower=("${slow[@]/SHIM_NAP=2/SHIM_NAP=10}") # for what must not end before it is interrupted
+slower=("${slow[@]/SHIM_NAP=2/SHIM_NAP=20}") # for what must not end before it is interrupted
 products="power.h5 series.h5 other.h5"
 digest() { sha256sum $products 2>&1; }
 clear_all() { rm -f power.h5* series.h5* other.h5*; }
 await_file() { # await_file FILE COUNT: until so many chunks of it are done
-    local done
-    for _ in $(seq 500); do
+    local done end=$((SECONDS + 60))
+    while [ "$SECONDS" -lt "$end" ] && [ ! -e "$1" ]; do
         done=$(chunks "$1")
         [ "${done:-0}" -ge "$2" ] && return 0
         sleep 0.01

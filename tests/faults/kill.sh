@@ -23,10 +23,12 @@ await_chunks() { # until the journal tells of some
 }
 
 kill_ranks() { # SIGKILL to every rank of this job (a bare system has no pkill)
-    local entry
+    local entry words
     for entry in /proc/[0-9]*; do
-        case $({ tr '\0' ' ' <"$entry/cmdline"; } 2>/dev/null) in
-        "$voltmill run $work/job.yaml "*) kill -9 "${entry#/proc/}" ;;
+        words=()
+        { mapfile -d '' -t words <"$entry/cmdline"; } 2>/dev/null
+        case ${words[*]} in
+        "$voltmill run $work/job.yaml"*) kill -9 "${entry#/proc/}" ;;
         esac
     done
 }
