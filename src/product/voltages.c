@@ -100,7 +100,7 @@ static status_t voltages_put_samples(hid_t file, const struct voltages_spec *spe
     TRY(h5_put_text(*out, "axes", axes->data));
     TRY(h5_put_f64(*out, "sample_rate_hz", spec->sample_rate_hz));
     TRY(h5_put_text(*out, "domain", spec->is_complex ? "complex" : "real"));
-    TRY(h5_put_i32(*out, "sideband", 1));
+    TRY(h5_put_i32(*out, "sideband", spec->sideband));
     if (spec->format == SAMPLE_I4) {
         struct nibbles nibbles = {.offset_binary = 0, .high_is_real = 1};
         TRY(h5_put_text(*out, "packing", nibbles_name(nibbles)));

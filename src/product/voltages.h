@@ -15,6 +15,7 @@ struct voltages_spec {
     uint32_t stations, beams, pols, chans; /* an axis of length 1 is left out, pol and chan aside */
     enum sample_format format;             /* SAMPLE_I4: "4+4 two's complement hi=re" */
     int is_complex;
+    int sideband; /* +1, or -1: frequency falls with phase rotation */
     double sample_rate_hz;
     const double *freq_hz; /* [chans] */
     struct utc start;

@@ -2,6 +2,7 @@
 #include "synth/signal.h"
 
 #include "base/memory.h"
+#include "synth/burst.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@ struct signal {
     const struct synth_spec *spec;
     noise_t *noise;
     pulsar_t *pulsar; /* NULL: none */
+    bursts_t *bursts; /* NULL: none */
 };
 
 status_t signal_create(const struct synth_spec *spec, signal_t **out)
@@ -26,6 +28,9 @@ status_t signal_create(const struct synth_spec *spec, signal_t **out)
     TRY(noise_create(&signal->noise));
     if (spec->pulsar.period > 0 && spec->pulsar.amplitude > 0) {
         TRY(pulsar_create(spec, &signal->pulsar));
+    }
+    if (spec->nbursts > 0) {
+        TRY(bursts_create(spec, signal->noise, &signal->bursts));
     }
     *out = signal;
     signal = NULL;
@@ -39,6 +44,7 @@ void signal_destroy(signal_t *signal)
     if (!signal) {
         return;
     }
+    bursts_destroy(signal->bursts);
     pulsar_destroy(signal->pulsar);
     noise_destroy(signal->noise);
     free(signal);
@@ -116,6 +122,21 @@ static void signal_tone_add(int is_complex, const struct synth_tone *tone, uint6
     }
 }
 
+/* Frequency falls with phase rotation: what came before is conjugated, or of real samples every
+ * other one is negated, which turns their spectrum round. */
+static void signal_reverse(int is_complex, uint64_t first, uint64_t count, float *restrict out)
+{
+    if (is_complex) {
+        for (uint64_t i = 0; i < count; i++) {
+            out[2 * i + 1] = -out[2 * i + 1];
+        }
+        return;
+    }
+    for (uint64_t i = (first + 1) % 2; i < count; i += 2) {
+        out[i] = -out[i];
+    }
+}
+
 status_t signal_make(const signal_t *signal, uint32_t antenna, uint32_t chan, uint64_t first,
                      uint64_t count, float *out)
 {
@@ -138,6 +159,12 @@ status_t signal_make(const signal_t *signal, uint32_t antenna, uint32_t chan, ui
     if (signal->pulsar) {
         struct noise_key key = noise_key(spec->seed, NOISE_PULSAR, 0, chan);
         TRY(pulsar_add(signal->pulsar, signal->noise, key, chan_hz, first, count, out));
+    }
+    if (signal->bursts) {
+        TRY(bursts_add(signal->bursts, chan, first, count, out));
+    }
+    if (spec->sideband < 0) {
+        signal_reverse(spec->is_complex, first, count, out);
     }
 out:
     return st;

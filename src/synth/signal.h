@@ -1,5 +1,5 @@
-/* A synthetic sky in numbers: receiver noise, tones and a dispersed pulsar, as the voltages of
- * many streams. Every sample is a pure function of the description, the stream and the sample's
+/* A synthetic sky in numbers: receiver noise, tones, a dispersed pulsar and bursts, as the voltages
+ * of many streams. Every sample is a pure function of the description, the stream and the sample's
  * number: whoever makes it, in whatever pieces, makes the same value. */
 #ifndef VOLTMILL_SYNTH_SIGNAL_H
 #define VOLTMILL_SYNTH_SIGNAL_H
@@ -9,8 +9,9 @@
 
 typedef struct signal signal_t;
 
-/* `spec` must outlive it. Fails with USAGE when the pulsar's dispersion across a coarse channel
- * does not fit a transform of 2^26 points (says how many are needed), or DEVICE (memory). */
+/* `spec` must outlive it. Fails with USAGE when the pulsar's or a burst's dispersion across a
+ * coarse channel does not fit a transform of 2^26 points (says how many are needed), or DEVICE
+ * (memory). */
 status_t signal_create(const struct synth_spec *spec, signal_t **out);
 void signal_destroy(signal_t *signal);
 
@@ -20,9 +21,9 @@ void signal_destroy(signal_t *signal);
  *
  *   out   float [count][2] (re, im) if complex, float [count] if real
  *
- * A real stream with centre f covers f - rate/4 .. f + rate/4, frequency rising with phase
- * rotation. Tones outside of a coarse channel do not show in it. May be called by several threads
- * at once. Fails with DEVICE (memory). */
+ * A real stream with centre f covers f - rate/4 .. f + rate/4; frequency rises with phase
+ * rotation, or falls if the sideband is -1. Tones outside of a coarse channel do not show in it.
+ * May be called by several threads at once. Fails with DEVICE (memory). */
 status_t signal_make(const signal_t *signal, uint32_t antenna, uint32_t chan, uint64_t first,
                      uint64_t count, float *out);
 

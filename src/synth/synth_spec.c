@@ -8,12 +8,13 @@
 
 #include <stdlib.h>
 
-enum { SYNTH_TONES = 10000 };
+enum { SYNTH_TONES = 10000, SYNTH_BURSTS = 1000 };
 
 #define SPEC(member) SCHEMA_AT(struct synth_spec, member)
 #define STREAMS(member) SPEC(member), .min = 1, .max = 65536, .otherwise = "1"
 #define TONE(member) SCHEMA_AT(struct synth_tone, member)
 #define PULSAR(member) SCHEMA_AT(struct synth_pulsar, member)
+#define BURST(member) SCHEMA_AT(struct synth_burst, member)
 
 static const struct schema streams_rows[] = {
     {"stations", SCHEMA_WHOLE, STREAMS(stations)},
@@ -39,6 +40,15 @@ static const struct schema pulsar_rows[] = {
     {.key = NULL},
 };
 
+static const struct schema burst_rows[] = {
+    {"time_s", SCHEMA_NUMBER, BURST(time_s), .is_required = 1, .min = -1e9, .max = 1e9},
+    {"dm", SCHEMA_NUMBER, BURST(dm), .max = 1e6},
+    {"amplitude", SCHEMA_NUMBER, BURST(amplitude), .is_required = 1, .max = 1e9},
+    {"width_s", SCHEMA_NUMBER, BURST(width_s), .max = 1e9},
+    {"reference_hz", SCHEMA_NUMBER, BURST(reference_hz), .is_above = 1, .max = 1e15},
+    {.key = NULL},
+};
+
 static const struct schema spec_rows[] = {
     {"file", SCHEMA_TEXT, SPEC(file), .is_required = 1,
      .expected = "the path of the archive to write"},
@@ -48,6 +58,8 @@ static const struct schema spec_rows[] = {
      .choices = (const char *const[]){"4", "8", "16", "32", NULL}},
     {"domain", SCHEMA_CHOICE, SPEC(is_complex), .otherwise = "complex",
      .choices = (const char *const[]){"complex", "real", NULL}, .values = (const int[]){1, 0}},
+    {"sideband", SCHEMA_CHOICE, SPEC(sideband), .otherwise = "1",
+     .choices = (const char *const[]){"1", "-1", "+1", NULL}, .values = (const int[]){1, -1, 1}},
     {"sample_rate_hz", SCHEMA_NUMBER, SPEC(sample_rate_hz), .is_required = 1, .is_above = 1,
      .max = 1e15},
     {"freq_hz", SCHEMA_NUMBER, SPEC(freq_hz), .is_required = 1, .min = -1e15, .max = 1e15},
@@ -56,6 +68,8 @@ static const struct schema spec_rows[] = {
      .members = tone_rows, .expected = "a list of tones, each with freq_hz and amplitude"},
     {"pulsar", SCHEMA_MAPPING, SPEC(pulsar), .members = pulsar_rows,
      .expected = "a mapping with period, amplitude and what else it needs"},
+    {"burst", SCHEMA_MAPPING, SCHEMA_LIST(struct synth_spec, bursts, nbursts, 0, SYNTH_BURSTS),
+     .members = burst_rows, .expected = "a list of bursts, each with time_s and amplitude"},
     {"seed", SCHEMA_WHOLE, SPEC(seed)},
     {"start", SCHEMA_UTC, SPEC(start), .otherwise = "2020-01-01",
      .expected = "a UTC date and time such as 2020-01-01T00:00:00"},
@@ -82,12 +96,22 @@ out:
     return st;
 }
 
+static status_t synth_spec_refuse_dm(struct mistakes *mistakes, struct tree *at, const char *key,
+                                     double low)
+{
+    return mistakes_at(mistakes, at, key,
+                       "delays the lowest frequency, %.15g Hz, for ever: expected a band above 0 "
+                       "Hz",
+                       low);
+}
+
 /* What must lie in the whole band, if the specification tells which that is. */
 static status_t synth_spec_check_band(const struct synth_spec *spec, struct tree *root,
                                       struct mistakes *mistakes)
 {
     status_t st = STATUS_OK;
     const struct tree *tones = tree_list(root, "tones");
+    const struct tree *bursts = tree_list(root, "burst");
     double width = spec->is_complex ? spec->sample_rate_hz : spec->sample_rate_hz / 2;
     double low = spec->freq_hz - width * spec->chans / 2;
     double high = spec->freq_hz + width * spec->chans / 2;
@@ -102,11 +126,13 @@ static status_t synth_spec_check_band(const struct synth_spec *spec, struct tree
                             "is %.15g, outside of the band from %.15g to %.15g", freq, low, high));
         }
     }
+    for (size_t i = 0; bursts && i < bursts->nchildren && low <= 0; i++) {
+        if (tree_number(bursts->child[i], "dm", 0) > 0) {
+            TRY(synth_spec_refuse_dm(mistakes, bursts->child[i], "dm", low));
+        }
+    }
     if (spec->pulsar.dm > 0 && low <= 0) {
-        TRY(mistakes_at(mistakes, root, "pulsar.dm",
-                        "delays the lowest frequency, %.15g Hz, for ever: expected a band above 0 "
-                        "Hz",
-                        low));
+        TRY(synth_spec_refuse_dm(mistakes, root, "pulsar.dm", low));
     }
 out:
     return st;
@@ -155,6 +181,12 @@ void synth_spec_destroy(struct synth_spec *spec)
         free(spec->path);
         free(spec);
     }
+}
+
+double synth_spec_top_hz(const struct synth_spec *spec)
+{
+    double width = spec->is_complex ? spec->sample_rate_hz : spec->sample_rate_hz / 2;
+    return synth_spec_chan_hz(spec, spec->chans - 1) + width / 2;
 }
 
 double synth_spec_chan_hz(const struct synth_spec *spec, uint32_t chan)

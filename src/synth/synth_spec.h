@@ -23,6 +23,14 @@ struct synth_pulsar {
     double phase; /* turns of the period at which the first pulse peaks, at the highest frequency */
 };
 
+struct synth_burst {
+    double time_s;       /* when it comes at reference_hz, seconds after the first sample */
+    double dm;           /* pc cm^-3 */
+    double amplitude;    /* of the one sample; of a wider burst, rms of its own noise at the top */
+    double width_s;      /* full width at half maximum of the (Gaussian) pulse; 0: one sample */
+    double reference_hz; /* 0: the top edge of the highest coarse channel */
+};
+
 struct synth_spec {
     char *path; /* of the specification, for messages */
     char *file; /* the archive to write */
@@ -30,6 +38,7 @@ struct synth_spec {
     uint32_t stations, beams, pols, chans; /* each >= 1, default 1 */
     enum sample_format format;             /* bits: 4 | 8 | 16 | 32 */
     int is_complex; /* domain: complex (default) | real; 4 bits: complex only */
+    int sideband;   /* -1: frequency falls with phase rotation; else it rises */
     double sample_rate_hz;
     double freq_hz; /* centre of the band of all coarse channels; they lie sample_rate (complex) or
                        sample_rate / 2 (real) apart, ascending */
@@ -37,6 +46,8 @@ struct synth_spec {
     struct synth_tone *tones;
     uint32_t ntones;
     struct synth_pulsar pulsar;
+    struct synth_burst *bursts;
+    uint32_t nbursts;
     uint64_t seed;
     struct utc start; /* start: UTC, default 2020-01-01 */
     char *telescope;  /* default "voltmill synth" */
@@ -48,6 +59,8 @@ status_t synth_spec_parse(const char *path, const char *text, size_t length,
                           const char *const *sets, uint32_t nsets, struct synth_spec **out);
 void synth_spec_destroy(struct synth_spec *spec);
 
+/* The top edge of the highest coarse channel. */
+double synth_spec_top_hz(const struct synth_spec *spec);
 /* The centre of a coarse channel. */
 double synth_spec_chan_hz(const struct synth_spec *spec, uint32_t chan);
 

@@ -93,6 +93,7 @@ static status_t synthesis_make_file(struct synthesis *s, int force)
                                    .chans = spec->chans,
                                    .format = spec->format,
                                    .is_complex = spec->is_complex,
+                                   .sideband = spec->sideband,
                                    .sample_rate_hz = spec->sample_rate_hz,
                                    .freq_hz = s->chan_hz,
                                    .start = spec->start,

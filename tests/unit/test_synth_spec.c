@@ -70,6 +70,8 @@ static void defaults(void **state)
     assert_true(spec->noise == 0);
     assert_int_equal(spec->ntones, 0);
     assert_true(spec->pulsar.period == 0);
+    assert_int_equal(spec->nbursts, 0);
+    assert_int_equal(spec->sideband, 1);
     assert_int_equal(spec->seed, 0);
     assert_int_equal(spec->start.mjd_day, 58849);
     assert_true(spec->start.second == 0);
@@ -94,6 +96,11 @@ static void every_key(void **state)
                                "- {freq_hz: 99e6, amplitude: 3}\n"
                                "- {freq_hz: 104e6, amplitude: 2, phase: -0.25}\n"
                                "pulsar: {period: 0.033, dm: 56.8, amplitude: 4, phase: 0.5}\n"
+                               "sideband: -1\n"
+                               "burst:\n"
+                               "- {time_s: 0.5, amplitude: 7}\n"
+                               "- {time_s: -2, amplitude: 8, dm: 500, width_s: 1e-3, reference_hz: "
+                               "1.4e9}\n"
                                "seed: 18446744073709551615\n"
                                "start: 2014-06-29 01:39:20\n"
                                "telescope: Lovell\n"
@@ -112,6 +119,14 @@ static void every_key(void **state)
     assert_true(spec->pulsar.period == 0.033 && spec->pulsar.dm == 56.8);
     assert_true(spec->pulsar.amplitude == 4 && spec->pulsar.phase == 0.5);
     assert_true(spec->pulsar.width == 0.05);
+    assert_int_equal(spec->sideband, -1);
+    assert_int_equal(spec->nbursts, 2);
+    assert_true(spec->bursts[0].time_s == 0.5 && spec->bursts[0].amplitude == 7);
+    assert_true(spec->bursts[0].dm == 0 && spec->bursts[0].width_s == 0);
+    assert_true(spec->bursts[0].reference_hz == 0);
+    assert_true(spec->bursts[1].time_s == -2 && spec->bursts[1].amplitude == 8);
+    assert_true(spec->bursts[1].dm == 500 && spec->bursts[1].width_s == 1e-3);
+    assert_true(spec->bursts[1].reference_hz == 1.4e9);
     assert_true(spec->seed == UINT64_MAX);
     assert_int_equal(spec->start.mjd_day, 56837);
     assert_string_equal(spec->telescope, "Lovell");
@@ -179,6 +194,12 @@ static void wrong_values(void **state)
                              "amplitude");
     set_refused("pulsar={period: 1, amplitude: 1, width: 0.6}",
                 "pulsar.width: is 0.6, expected a number above 0, at most 0.5");
+    set_refused("burst={amplitude: 1}",
+                "burst.time_s: is missing, expected a number from -1000000000 to 1000000000");
+    set_refused("burst={time_s: 1, amplitude: 1, reference_hz: 0}",
+                "burst.reference_hz: is 0, expected a number above 0, at most 1e+15");
+    set_refused("burst=frb", "burst: is frb, expected a list of bursts, each with time_s and "
+                             "amplitude");
     set_refused("pulsar=vela", "pulsar: is vela, expected a mapping with period, amplitude and "
                                "what else it needs");
 }
@@ -205,6 +226,10 @@ static void wrong_together(void **state)
     refused("file: a\nsamples: 9\nbits: 8\nsample_rate_hz: 10\nfreq_hz: 5\n"
             "pulsar: {period: 1, amplitude: 1, dm: 1}\n",
             "s.yaml:6: pulsar.dm: delays the lowest frequency, 0 Hz, for ever: expected a band "
+            "above 0 Hz");
+    refused("file: a\nsamples: 9\nbits: 8\nsample_rate_hz: 10\nfreq_hz: 5\n"
+            "burst: [{time_s: 1, amplitude: 1}, {time_s: 1, amplitude: 1, dm: 1}]\n",
+            "s.yaml:6: burst.1.dm: delays the lowest frequency, 0 Hz, for ever: expected a band "
             "above 0 Hz");
 }
 

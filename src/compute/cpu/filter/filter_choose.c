@@ -1,14 +1,15 @@
 /* Which method, and how long blocks are: by rule, from rates measured on one core. */
 #include "base/memory.h"
+#include "compute/cpu/filter/convolution.h"
 #include "compute/cpu/filter/filter_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 enum {
-    LEAST_LENGTH = 64,
-    MOST_LENGTH = 1 << 30, /* FFTW counts in int */
-    LENGTHS = 4            /* to measure among */
+    LEAST_LENGTH = CONVOLUTION_LEAST,
+    MOST_LENGTH = CONVOLUTION_MOST,
+    LENGTHS = 4 /* to measure among */
 };
 
 /* Nanoseconds that a sample of a block takes: reading, product, storing; and for each bit of the

@@ -9,7 +9,8 @@ enum {
      * thousand taps would lose three digits. */
     DIRECT_PIECE = 128,
     /* Rows that any kernel sums at once: so far behind the last one samples are read. */
-    DIRECT_MOST_ROWS = 256
+    DIRECT_MOST_ROWS = 256,
+    FILTER_COLUMNS = 16 /* of a convolution's matrix that are transformed side by side */
 };
 
 /* y[m] = sum_k coeff[k] x[place[k] + m], k ascending, m < rows: place[k] is where a plane of
@@ -32,6 +33,14 @@ struct filter_kernels {
     void (*pair)(const float *re, const float *im, size_t count, float *out);
     /* spectrum[k] *= response[k], pairs. */
     void (*multiply)(const float *response, size_t count, float *spectrum);
+    /* Of FILTER_COLUMNS columns: to[k][c] = from[k][c] w[k][c], pairs, where w is step[k][c] times
+     * base[k], or for sign -1 the conjugate of that.
+     *
+     *   step       [rows]: FILTER_COLUMNS times (re, re), then as often (-im, im)
+     *   base       [rows] pairs
+     *   from, to   [rows], so many floats from one to the next; aligned to 64 bytes */
+    void (*turn)(const float *step, const float *base, size_t rows, int sign, const float *from,
+                 size_t from_stride, float *to, size_t to_stride);
 };
 
 /* Those of an instruction set; NULL when this machine or this build does not have it. */

@@ -10,6 +10,25 @@
 typedef float lanes_t __attribute__((vector_size(LANES * sizeof(float))));
 typedef float lanes_anywhere __attribute__((vector_size(LANES * sizeof(float)), aligned(4)));
 
+typedef int32_t mask_t __attribute__((vector_size(LANES * sizeof(int32_t))));
+
+#ifdef __clang__
+#define SHUFFLE(a, ...) __builtin_shufflevector(a, a, __VA_ARGS__)
+#else
+#define SHUFFLE(a, ...) __builtin_shuffle(a, (mask_t){__VA_ARGS__})
+#endif
+/* Both parts of pairs exchanged; and a factor for their real parts, another for the others. */
+#if LANES == 16
+#define EXCHANGED 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14
+#define ALTERNATE(a, b) a, b, a, b, a, b, a, b, a, b, a, b, a, b, a, b
+#elif LANES == 8
+#define EXCHANGED 1, 0, 3, 2, 5, 4, 7, 6
+#define ALTERNATE(a, b) a, b, a, b, a, b, a, b
+#else
+#define EXCHANGED 1, 0, 3, 2
+#define ALTERNATE(a, b) a, b, a, b
+#endif
+
 /* Vectors of sums that are under way: as many as hide the time of an addition, and no more than
  * half of the registers. */
 enum { SUMS = LANES == 16 ? 16 : 8 };
@@ -84,7 +103,7 @@ static inline __attribute__((always_inline)) void direct(const struct direct_sum
     for (size_t row = 0; row < s->rows; row += step) {
         size_t rows = s->rows - row < step ? s->rows - row : step;
         lanes_t sum[SUMS];
-        float done[SUMS * LANES];
+        float done[SUMS * LANES] = {0};
         if (s->taps <= DIRECT_PIECE) {
             direct_piece(s, row, 0, s->taps, xparts, cparts, sum);
         } else {
@@ -151,9 +170,33 @@ static void multiply(const float *restrict response, size_t count, float *restri
     }
 }
 
+static void turn(const float *step, const float *base, size_t rows, int sign, const float *from,
+                 size_t from_stride, float *to, size_t to_stride)
+{
+    enum { VECTORS = 2 * FILTER_COLUMNS / LANES };
+    const lanes_t other = {ALTERNATE(-1, 1)};
+    const float direction = (float)sign;
+    for (size_t k = 0; k < rows; k++) {
+        const lanes_t *same = (const lanes_t *)(step + k * 4 * FILTER_COLUMNS);
+        const lanes_t *cross = same + VECTORS;
+        const lanes_t *x = (const lanes_t *)(from + k * from_stride);
+        lanes_t *y = (lanes_t *)(to + k * to_stride);
+        float re = base[2 * k];
+        float im = base[2 * k + 1];
+#pragma GCC unroll 8
+        for (int v = 0; v < VECTORS; v++) {
+            /* (re, re) and (-im, im) of the factor. */
+            lanes_t w_same = same[v] * re - cross[v] * other * im;
+            lanes_t w_cross = (same[v] * other * im + cross[v] * re) * direction;
+            y[v] = x[v] * w_same + SHUFFLE(x[v], EXCHANGED) * w_cross;
+        }
+    }
+}
+
 extern const struct filter_kernels KERNELS;
 const struct filter_kernels KERNELS = {.direct = {{direct_real_real, direct_real_complex},
                                                   {direct_complex_real, direct_complex_complex}},
                                        .split = split,
                                        .pair = pair,
-                                       .multiply = multiply};
+                                       .multiply = multiply,
+                                       .turn = turn};

@@ -1,13 +1,11 @@
 /* A grain is one complex transform: a block of a stream, or of real samples and a real filter two
- * neighbouring ones, as its real and its imaginary part.
- *
- * FFTW plans by rule (FFTW_ESTIMATE): the same plan, and so the same bits, in every run. */
+ * neighbouring ones, as its real and its imaginary part. */
 #include "compute/cpu/filter/overlap_save.h"
 
 #include "base/memory.h"
+#include "compute/cpu/filter/convolution.h"
 #include "compute/shared/filter_table.h"
 
-#include <fftw3.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,44 +16,32 @@ struct overlap_save {
     size_t valid;                   /* V rows of a block */
     size_t samples;                 /* that a block's rows are made of: (V - 1) D + T */
     size_t skip;                    /* place of row 0 in the circular convolution */
-    float (*table)[2];              /* [responses][N] */
-    fftwf_plan forward, inverse;
-    float **scratch; /* [threads], each [2][N][2] */
+    float (*table)[2];              /* [responses][N], in the convolution's order */
+    convolution_t *convolution;
+    float (**scratch)[2]; /* [threads], each [N]: a block */
 };
-
-static uint64_t overlap_save_scratch(const struct filter_spec *spec)
-{
-    return (uint64_t)spec->choice.shape.length * 4 * sizeof(float);
-}
 
 uint64_t overlap_save_bytes(const struct filter_spec *spec)
 {
     uint32_t length = spec->choice.shape.length;
-    uint64_t scratch = spec->threads * overlap_save_scratch(spec);
-    /* FFTW's tables, and its own buffers in each thread. */
-    uint64_t library = (uint64_t)length * 8 * (spec->threads + 1);
-    return filter_table_bytes(spec, length) +
-           max_u64(filter_table_extra(spec, length), scratch + library);
+    uint64_t block = (uint64_t)length * 2 * sizeof(float);
+    return filter_table_bytes(spec, length) + convolution_bytes(length, spec->threads) +
+           max_u64(filter_table_extra(spec, length), block) + spec->threads * block;
 }
 
-static fftwf_plan overlap_save_plan(uint32_t length, float *in, float *out, int sign)
-{
-    return fftwf_plan_dft_1d((int)length, (fftwf_complex *)in, (fftwf_complex *)out, sign,
-                             FFTW_ESTIMATE | FFTW_DESTROY_INPUT);
-}
-
-/* What else FFTW knows would change its plans. */
-static status_t overlap_save_plans(overlap_save_t *o)
+/* Brings the responses into the convolution's order. */
+static status_t overlap_save_order(overlap_save_t *o)
 {
     status_t st = STATUS_OK;
-    float *a = o->scratch[0];
-    float *b = a + 2 * (size_t)o->length;
-    fftwf_forget_wisdom();
-    o->forward = overlap_save_plan(o->length, a, b, FFTW_FORWARD);
-    o->inverse = overlap_save_plan(o->length, b, a, FFTW_BACKWARD);
-    REQUIRE(o->forward && o->inverse, STATUS_DEVICE, "FFTW cannot plan a transform of %u points",
-            o->length);
+    float(*natural)[2] = NULL;
+    TRY(memory_aligned(o->length, sizeof *natural, "a response", &natural));
+    for (size_t i = 0; i < filter_table_responses(o->spec); i++) {
+        float(*response)[2] = o->table + i * o->length;
+        memcpy(natural, response, o->length * sizeof *natural);
+        convolution_order(o->convolution, (const float(*)[2])natural, response);
+    }
 out:
+    free(natural);
     return st;
 }
 
@@ -65,9 +51,12 @@ status_t overlap_save_create(const struct filter_spec *spec, const struct filter
     status_t st = STATUS_OK;
     overlap_save_t *o = NULL;
     uint32_t length = spec->choice.shape.length;
-    REQUIRE(length >= (uint64_t)spec->taps - 1 + spec->decimate && length <= INT32_MAX,
-            STATUS_USAGE, "a filter of %u taps, decimating by %u, in blocks of %u samples",
-            spec->taps, spec->decimate, length);
+    REQUIRE(length >= (uint64_t)spec->taps - 1 + spec->decimate, STATUS_USAGE,
+            "a filter of %u taps, decimating by %u, in blocks of %u samples", spec->taps,
+            spec->decimate, length);
+    REQUIRE(length >= CONVOLUTION_LEAST && length <= CONVOLUTION_MOST && !(length & (length - 1)),
+            STATUS_USAGE, "blocks of %u samples, expected a power of two from %d to %d", length,
+            CONVOLUTION_LEAST, CONVOLUTION_MOST);
     TRY(memory_zeroed(1, sizeof *o, "the filter", &o));
     o->reader = reader;
     o->spec = spec;
@@ -78,9 +67,10 @@ status_t overlap_save_create(const struct filter_spec *spec, const struct filter
     TRY(filter_table_create(spec, length, &o->table));
     TRY(memory_zeroed(spec->threads, sizeof *o->scratch, "scratch", &o->scratch));
     for (uint32_t i = 0; i < spec->threads; i++) {
-        TRY(memory_aligned((size_t)overlap_save_scratch(spec), 1, "a block", &o->scratch[i]));
+        TRY(memory_aligned(length, sizeof *o->scratch[i], "a block", &o->scratch[i]));
     }
-    TRY(overlap_save_plans(o));
+    TRY(convolution_create(reader->filter, length, spec->threads, &o->convolution));
+    TRY(overlap_save_order(o));
     *out = o;
     o = NULL;
 out:
@@ -93,12 +83,7 @@ void overlap_save_destroy(overlap_save_t *o)
     if (!o) {
         return;
     }
-    if (o->forward) {
-        fftwf_destroy_plan(o->forward);
-    }
-    if (o->inverse) {
-        fftwf_destroy_plan(o->inverse);
-    }
+    convolution_destroy(o->convolution);
     for (uint32_t i = 0; o->scratch && i < o->spec->threads; i++) {
         free(o->scratch[i]);
     }
@@ -109,7 +94,7 @@ void overlap_save_destroy(overlap_save_t *o)
 
 /* Samples of a block, and of the next one where there is one, as complex numbers; zeros behind. */
 static void overlap_save_take(const overlap_save_t *o, const struct filter_stream *stream,
-                              int64_t place, float *out)
+                              int64_t place, float (*out)[2])
 {
     _Alignas(64) float part[2][READ_SAMPLES];
     int64_t next = place + (int64_t)(o->valid * o->spec->decimate);
@@ -120,9 +105,9 @@ static void overlap_save_take(const overlap_save_t *o, const struct filter_strea
         if (!o->spec->is_complex_out) {
             (void)filter_read(o->reader, stream, next + (int64_t)n, count, part[1], NULL);
         }
-        o->reader->filter->pair(part[0], part[1], count, out + 2 * n);
+        o->reader->filter->pair(part[0], part[1], count, out[n]);
     }
-    memset(out + 2 * o->samples, 0, (o->length - o->samples) * 2 * sizeof *out);
+    memset(out + o->samples, 0, (o->length - o->samples) * sizeof *out);
 }
 
 /* Rows first .. first + rows - 1 of a block, which lie `step` floats apart. */
@@ -149,13 +134,11 @@ void overlap_save_run(overlap_save_t *o, uint32_t thread, uint32_t number,
                       const struct filter_stream *stream, int64_t place, uint64_t first,
                       uint64_t rows, float *out)
 {
-    float *a = o->scratch[thread];
-    float *b = a + 2 * (size_t)o->length;
-    const float *response = o->table[(size_t)filter_table_of(o->spec, number) * o->length];
-    overlap_save_take(o, stream, place, a);
-    fftwf_execute_dft(o->forward, (fftwf_complex *)a, (fftwf_complex *)b);
-    o->reader->filter->multiply(response, o->length, b);
-    fftwf_execute_dft(o->inverse, (fftwf_complex *)b, (fftwf_complex *)a);
+    float(*block)[2] = o->scratch[thread];
+    float *a = block[0];
+    size_t response = (size_t)filter_table_of(o->spec, number) * o->length;
+    overlap_save_take(o, stream, place, block);
+    convolution_run(o->convolution, thread, (const float(*)[2])(o->table + response), block);
     if (o->spec->is_complex_out) {
         overlap_save_store(o, a, (size_t)first, (size_t)rows, out);
         return;
