@@ -78,18 +78,23 @@ enum fft_planning { PLANNING_AUTO, PLANNING_ESTIMATE, PLANNING_MEASURE, PLANNING
 enum on_bad { ON_BAD_STOP, ON_BAD_NAN };
 
 /* What the numbers of a product are: spectra float [2] (re, im) as the filter bank gives them;
- * power float, |spectrum|^2 summed over a dump; series float, power dedispersed. */
-enum quantity { QUANTITY_SPECTRA, QUANTITY_POWER, QUANTITY_SERIES };
+ * power float, |spectrum|^2 summed over a dump; series float, power dedispersed; voltages samples
+ * as an archive holds them. */
+enum quantity { QUANTITY_SPECTRA, QUANTITY_POWER, QUANTITY_SERIES, QUANTITY_VOLTAGES };
 const char *quantity_name(enum quantity quantity);
 
-/* The kinds of products that a job may ask a filter bank for, and all: an id, its name, what its
- * rows are made of, and whether it is a filterbank (FBH5), which can be dedispersed.
+/* The kinds of products that a job may ask a filter bank for, those that it may list, and all: an
+ * id, its name, what its rows are made of, and whether it is a filterbank (FBH5), which can be
+ * dedispersed.
  * product/kind/NAME.c says the rest (product/kind/kinds.h). */
 #define PRODUCT_KINDS_OF_BANK(KIND)                                                                \
     KIND(SPECTRA, spectra, QUANTITY_SPECTRA, 0)                                                    \
     KIND(POWER, power, QUANTITY_POWER, 1)
-#define PRODUCT_KINDS(KIND)                                                                        \
+#define PRODUCT_KINDS_OF_JOB(KIND)                                                                 \
     PRODUCT_KINDS_OF_BANK(KIND)                                                                    \
+    KIND(VOLTAGES, voltages, QUANTITY_VOLTAGES, 0)
+#define PRODUCT_KINDS(KIND)                                                                        \
+    PRODUCT_KINDS_OF_JOB(KIND)                                                                     \
     KIND(DEDISPERSED, dedispersed, QUANTITY_SERIES, 0)
 
 #define PRODUCT_KIND_ID(id, name, quantity, is_filterbank) PRODUCT_##id,

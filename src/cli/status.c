@@ -52,6 +52,10 @@ static void status_print_journal(const journal_t *journal)
                   100 * (double)done / (double)all);
     display_print("  %-13s %s bytes of records that are corrupt, and dropped\n", "bad",
                   units_count(journal->dropped, a));
+    if (journal->clipped > 0) {
+        display_print("  %-13s %s %s so far\n", "clipped", units_count(journal->clipped, a),
+                      units_plural(journal->clipped, "number", "numbers"));
+    }
     if (journal->missing > 0) {
         display_print("  %-13s %s %s so far, taken as zero volts\n", "missing",
                       units_count(journal->missing, a),

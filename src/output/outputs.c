@@ -214,8 +214,8 @@ static status_t outputs_put_counts(const struct output *output)
     for (uint64_t i = 0; i < spans; i++) {
         crcs[i] = spans_crc(&output->place, i, sums[i]);
     }
-    TRY(product_put_counts(output->fd, output->part, &output->place, output->journal->missing,
-                           crcs));
+    const struct product_counts counts = {output->journal->missing, output->journal->clipped, crcs};
+    TRY(product_put_counts(output->fd, output->part, &output->place, &counts));
     TRY(file_sync(output->fd, output->part));
     TRY(journal_complete(output->journal));
 out:
@@ -296,6 +296,11 @@ uint64_t outputs_done(const outputs_t *outputs)
 uint64_t outputs_missing(const outputs_t *outputs)
 {
     return outputs->outputs[0].journal->missing;
+}
+
+uint64_t outputs_clipped(const outputs_t *outputs)
+{
+    return outputs->outputs[0].journal->clipped;
 }
 
 void outputs_abandon(outputs_t *outputs)

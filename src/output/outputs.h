@@ -64,7 +64,7 @@ status_t outputs_open_all(outputs_t *outputs);
 /* The sink of a pipeline (struct pipeline_sink): writes rows in place; a chunk is written. */
 status_t outputs_put(void *outputs, uint32_t product, const struct chunk *chunk, uint64_t first_row,
                      uint64_t rows, const void *data, const char *holes);
-status_t outputs_end(void *outputs, const struct chunk *chunk, uint64_t missing);
+status_t outputs_end(void *outputs, const struct chunk *chunk, uint64_t missing, uint64_t clipped);
 
 /* The driver's (struct driver_work): what was done before; what is done and synced, from every rank
  * into the journals; soon, and all of it. */
@@ -74,9 +74,10 @@ status_t outputs_take(void *outputs, const char *data, size_t bytes);
 void outputs_hurry(void *outputs);
 status_t outputs_settle(void *outputs);
 
-/* On rank 0: chunks that are done, and samples found missing in them. */
+/* On rank 0: chunks that are done; samples found missing in them, and numbers that were clipped. */
 uint64_t outputs_done(const outputs_t *outputs);
 uint64_t outputs_missing(const outputs_t *outputs);
+uint64_t outputs_clipped(const outputs_t *outputs);
 
 /* On rank 0, when all is done: rows of product i that are NaN because their input could not be
  * read. Fails with DATA. */

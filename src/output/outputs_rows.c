@@ -12,7 +12,7 @@ enum {
     LONG_SUM = 1 << 20    /* bytes that are worth summing beside their being written */
 };
 
-/* Time stamps first .. first + total - 1. */
+/* Time stamps first .. first + total - 1, where rows have any. */
 static status_t rows_put_times(const outputs_t *outputs, uint32_t product, uint64_t first,
                                uint64_t total)
 {
@@ -20,6 +20,9 @@ static status_t rows_put_times(const outputs_t *outputs, uint32_t product, uint6
     enum { PIECE = 4096 };
     double times[PIECE];
     const struct output *output = &outputs->outputs[product];
+    if (output->place.time_offset == 0) {
+        return STATUS_OK;
+    }
     struct time_axis axis = product_time(&outputs->spec->items[product].spec);
     for (uint64_t done = 0; done < total; done += PIECE) {
         uint64_t count = min_u64(total - done, PIECE);
@@ -43,6 +46,9 @@ static status_t rows_put_holes(const outputs_t *outputs, uint32_t product, int i
     static const char none[4096];
     const struct output *output = &outputs->outputs[product];
     uint64_t at = output->place.holes_offset + first_row;
+    if (output->place.holes_offset == 0) {
+        goto out;
+    }
     if (holes && is_whole) {
         TRY(file_write(output->fd, output->part, at, holes, rows));
         goto out;
@@ -159,15 +165,16 @@ out:
     return st;
 }
 
-/* An entry tells of a chunk: its number and missing samples as uint64, and for each product what
- * it adds to the sums of the spans that it touches. */
-status_t outputs_end(void *context, const struct chunk *chunk, uint64_t missing)
+/* An entry tells of a chunk: its number, missing samples and clipped numbers as uint64, and for
+ * each product what it adds to the sums of the spans that it touches. */
+status_t outputs_end(void *context, const struct chunk *chunk, uint64_t missing, uint64_t clipped)
 {
     status_t st = STATUS_OK;
     outputs_t *outputs = context;
     outputs->entry.length = 0;
     TRY(text_add_bytes(&outputs->entry, (const char *)&chunk->index, sizeof chunk->index));
     TRY(text_add_bytes(&outputs->entry, (const char *)&missing, sizeof missing));
+    TRY(text_add_bytes(&outputs->entry, (const char *)&clipped, sizeof clipped));
     for (uint32_t i = 0; i < outputs->count; i++) {
         struct output *output = &outputs->outputs[i];
         struct journal_head head = {.integrate = outputs->spec->items[i].integrate,
@@ -190,12 +197,13 @@ static status_t rows_take_entry(outputs_t *outputs, const char *data, size_t byt
 {
     status_t st = STATUS_OK;
     struct journal_record record;
-    uint64_t words[2];
+    uint64_t words[3];
     REQUIRE(bytes - *at >= sizeof words, STATUS_DATA, "a rank tells half of a chunk");
     memcpy(words, data + *at, sizeof words);
     *at += sizeof words;
     record.chunk = words[0];
     record.missing = words[1];
+    record.clipped = words[2];
     for (uint32_t i = 0; i < outputs->count; i++) {
         journal_t *journal = outputs->outputs[i].journal;
         uint64_t span = 0;

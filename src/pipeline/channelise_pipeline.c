@@ -331,7 +331,7 @@ static status_t channelising_write(void *context, uint32_t number)
         }
     }
     if (p->sink.end && slot->from + slot->count == slot->chunk.first + slot->chunk.count) {
-        TRY(p->sink.end(p->sink.context, &slot->chunk, p->missing));
+        TRY(p->sink.end(p->sink.context, &slot->chunk, p->missing, 0));
         p->missing = 0;
     }
 out:

@@ -35,16 +35,22 @@ static status_t inspect_read_root(hid_t file, struct product *product)
     const char *path = product->path;
     struct start start = {0};
     int found = 0;
-    TRY(start_read_version(file, path, &product->version_of_format, &found));
+    int is_archive = kind_of(product->kind)->is_archive;
+    if (!is_archive) {
+        TRY(start_read_version(file, path, &product->version_of_format, &found));
+    }
     TRY(start_read_root(file, path, &start, &found));
-    REQUIRE(found, STATUS_DATA, "%s: attribute first_time is missing: not a whole product", path);
+    REQUIRE(found || is_archive, STATUS_DATA,
+            "%s: attribute first_time is missing: not a whole product", path);
     product->first_time = start.first_time;
     product->has_start = start.is_known;
     product->start = start.utc;
     TRY(h5_has_attribute(file, path, "start_mjd_day", &found));
     REQUIRE(!found || start.is_known, STATUS_DATA,
             "%s: attribute start_second is missing: not a whole product", path);
-    TRY(parts_need_f64(file, path, "time_step", &product->time_step));
+    if (!is_archive) {
+        TRY(parts_need_f64(file, path, "time_step", &product->time_step));
+    }
     TRY(h5_get_text(file, path, "telescope", &product->telescope, &found));
     TRY(h5_get_text(file, path, "source", &product->source, &found));
 out:
@@ -79,6 +85,10 @@ static status_t inspect_read_provenance(hid_t file, struct product *product)
     H5_TRY(group, "%s has no provenance", product->path);
     TRY(h5_get_text(group, product->path, "job", &product->job_text, &found));
     REQUIRE(found, STATUS_DATA, "%s: its provenance holds no job", product->path);
+    if (kind_of(product->kind)->is_archive) {
+        /* The root has that of the native layout. */
+        TRY(start_read_version(group, product->path, &product->version_of_format, &found));
+    }
     TRY(h5_get_text(group, product->path, "version", &product->version, &found));
     TRY(h5_get_text(group, product->path, "inputs", &product->inputs, &found));
     TRY(h5_get_text(group, product->path, "filters", &product->filters, &found));
@@ -89,13 +99,42 @@ out:
     return st;
 }
 
+/* Where NaN rows are marked. */
+static status_t inspect_find_holes(hid_t file, const char *path, struct product_place *place)
+{
+    status_t st = STATUS_OK;
+    struct h5_dataset holes = {0};
+    TRY(h5_dataset_open(file, path, "provenance/holes", &holes));
+    haddr_t at = h5_offset(holes.id);
+    REQUIRE(at != HADDR_UNDEF && H5Dget_storage_size(holes.id) == place->rows, STATUS_DATA,
+            "%s: what it says of NaN rows is not about all rows", path);
+    place->holes_offset = at;
+out:
+    h5_dataset_close(&holes);
+    return st;
+}
+
+/* Where the number of clipped numbers lies. */
+static status_t inspect_find_clipped(hid_t file, const char *path, struct product_place *place)
+{
+    status_t st = STATUS_OK;
+    struct h5_dataset clipped = {0};
+    TRY(h5_dataset_open(file, path, "provenance/clipped_samples", &clipped));
+    haddr_t at = h5_offset(clipped.id);
+    REQUIRE(at != HADDR_UNDEF, STATUS_DATA, "%s: how many numbers were clipped has no place", path);
+    place->clipped_offset = at;
+out:
+    h5_dataset_close(&clipped);
+    return st;
+}
+
 /* Where the counts lie; nowhere in products of format 1. */
-static status_t inspect_find_counts(hid_t file, const char *path, struct product_place *place)
+static status_t inspect_find_counts(hid_t file, const char *path, int is_archive,
+                                    struct product_place *place)
 {
     status_t st = STATUS_OK;
     struct h5_dataset missing = {0};
     struct h5_dataset crc = {0};
-    struct h5_dataset holes = {0};
     int is_there = 0;
     TRY(h5_has(file, path, "provenance/crc32", &is_there));
     if (!is_there) {
@@ -103,22 +142,47 @@ static status_t inspect_find_counts(hid_t file, const char *path, struct product
     }
     TRY(h5_dataset_open(file, path, "provenance/crc32", &crc));
     TRY(h5_dataset_open(file, path, "provenance/missing_samples", &missing));
-    TRY(h5_dataset_open(file, path, "provenance/holes", &holes));
+    TRY(is_archive ? inspect_find_clipped(file, path, place)
+                   : inspect_find_holes(file, path, place));
     TRY(parts_need_u64(crc.id, path, "span_rows", &place->span_rows));
-    const haddr_t at[] = {h5_offset(crc.id), h5_offset(missing.id), h5_offset(holes.id)};
-    REQUIRE(at[2] != HADDR_UNDEF && H5Dget_storage_size(holes.id) == place->rows, STATUS_DATA,
-            "%s: what it says of NaN rows is not about all rows", path);
+    const haddr_t at[] = {h5_offset(crc.id), h5_offset(missing.id)};
     REQUIRE(place->span_rows > 0 && at[0] != HADDR_UNDEF && at[1] != HADDR_UNDEF &&
                 crc.count == spans_count(place),
             STATUS_DATA, "%s: its CRCs are not those of its rows", path);
     place->crc_offset = at[0];
     place->missing_offset = at[1];
-    place->holes_offset = at[2];
 out:
     h5_dataset_close(&missing);
-    h5_dataset_close(&holes);
     h5_dataset_close(&crc);
     return st;
+}
+
+/* Where the time stamps of rows lie, if they have any. */
+static status_t inspect_find_times(hid_t file, const char *path, const struct kind *kind,
+                                   haddr_t *out)
+{
+    status_t st = STATUS_OK;
+    struct h5_dataset time = {0};
+    *out = 0;
+    if (!kind->is_archive) {
+        TRY(h5_dataset_open(file, path, "time", &time));
+        *out = h5_offset(time.id);
+    }
+out:
+    h5_dataset_close(&time);
+    return st;
+}
+
+/* Bytes of a row whose numbers are as the dataset's type says. */
+static uint64_t inspect_row_bytes(hid_t data, const struct product *product)
+{
+    hid_t type = H5Dget_type(data);
+    uint64_t numbers = 0;
+    uint64_t bytes = 0;
+    int fits = multiply_u64(product->streams, product->frequencies, &numbers) &&
+               multiply_u64(numbers, H5Tget_size(type), &bytes);
+    h5_close(type);
+    return fits ? bytes : 0;
 }
 
 /* Where the rows lie, and that the file really is as long as it says. */
@@ -129,10 +193,10 @@ static status_t inspect_read_place(hid_t file, struct product *product)
     const char *path = product->path;
     struct product_place *place = &product->place;
     struct h5_dataset data = {0};
-    struct h5_dataset time = {0};
+    haddr_t time_at = 0;
     struct stat info;
     TRY(h5_dataset_open(file, path, kind->rows, &data));
-    TRY(h5_dataset_open(file, path, "time", &time));
+    TRY(inspect_find_times(file, path, kind, &time_at));
     REQUIRE(data.rank >= kind->least_dims && data.rank <= kind->most_dims, STATUS_DATA,
             "%s: its rows have %d dimensions", path, data.rank);
     product->rows = data.dims[0];
@@ -141,10 +205,11 @@ static status_t inspect_read_place(hid_t file, struct product *product)
         product->streams *= data.dims[i];
     }
     product->frequencies = data.dims[data.rank - 1];
-    uint64_t row_bytes = product_row_bytes(product->kind, product->streams, product->frequencies);
+    uint64_t row_bytes =
+        kind->is_archive ? inspect_row_bytes(data.id, product)
+                         : product_row_bytes(product->kind, product->streams, product->frequencies);
     REQUIRE(row_bytes > 0, STATUS_DATA, "%s holds empty rows", path);
     haddr_t data_at = h5_offset(data.id);
-    haddr_t time_at = h5_offset(time.id);
     REQUIRE(stat(path, &info) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
     *place = (struct product_place){.rows = product->rows,
                                     .row_bytes = row_bytes,
@@ -158,10 +223,32 @@ static status_t inspect_read_place(hid_t file, struct product *product)
                 (place->file_bytes - data_at) / row_bytes >= product->rows,
             STATUS_DATA, "%s does not hold all of its %llu rows", path,
             (unsigned long long)product->rows);
-    TRY(inspect_find_counts(file, path, place));
+    TRY(inspect_find_counts(file, path, kind->is_archive, place));
 out:
-    h5_dataset_close(&time);
     h5_dataset_close(&data);
+    return st;
+}
+
+/* Whether an archive in the native layout is one that we made of others. */
+static status_t inspect_is_voltages(hid_t file, const char *path, int *out)
+{
+    status_t st = STATUS_OK;
+    char *format = NULL;
+    char *software = NULL;
+    int found = 0;
+    hid_t object = -1;
+    *out = 0;
+    TRY(h5_find_text(file, path, "format", &format, &found));
+    if (found && strcmp(format, "voltage") == 0) {
+        object = H5Oopen(file, "provenance", H5P_DEFAULT);
+        H5_TRY(object, "%s: /provenance cannot be opened", path);
+        TRY(h5_find_text(object, path, "software", &software, &found));
+        *out = found && strcmp(software, "voltmill") == 0;
+    }
+out:
+    h5_close(object);
+    free(format);
+    free(software);
     return st;
 }
 
@@ -175,6 +262,10 @@ static status_t inspect_read_kind(hid_t file, const char *path, enum product_kin
     TRY(start_read_kind(file, path, kind, is_ours));
     TRY(h5_has(file, path, "provenance", &has_provenance));
     *is_ours &= has_provenance;
+    if (!*is_ours && has_provenance) {
+        TRY(inspect_is_voltages(file, path, is_ours));
+        *kind = *is_ours ? PRODUCT_VOLTAGES : *kind;
+    }
 out:
     return st;
 }
@@ -262,6 +353,10 @@ static const struct pack_field inspect_fields[] = {
     FIELD(missing),
     FIELD(gaps),
     FIELD(place),
+    FIELD(is_complex),
+    FIELD(bits),
+    FIELD(scale),
+    FIELD(clipped),
     FIELD(nseries),
     PACK_COUNTED(struct product, frequency_hz, frequencies, &pack_numbers),
     PACK_COUNTED(struct product, series, nseries, &dedispersed_type)};

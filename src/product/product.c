@@ -16,6 +16,11 @@ uint64_t product_row_bytes(enum product_kind kind, uint64_t streams, uint64_t nc
     return streams * nchannels * kind_of(kind)->bytes;
 }
 
+uint64_t product_spec_row_bytes(const struct product_spec *spec)
+{
+    return kind_row_bytes(spec);
+}
+
 struct time_axis product_time(const struct product_spec *spec)
 {
     return spec->series ? spec->series->time : bank_time(spec);
@@ -42,11 +47,16 @@ status_t product_create(const char *path, const struct product_spec *spec,
     TRY(h5_file_create(path, &file));
     TRY(kind_describe(file, spec, place));
     TRY(contents_reserve(file));
-    TRY(product_find_dataset(file, kind_of(spec->kind)->rows, &place->data_offset));
-    TRY(product_find_dataset(file, "time", &place->time_offset));
+    const struct kind *kind = kind_of(spec->kind);
+    TRY(product_find_dataset(file, kind->rows, &place->data_offset));
     TRY(product_find_dataset(file, "provenance/crc32", &place->crc_offset));
     TRY(product_find_dataset(file, "provenance/missing_samples", &place->missing_offset));
-    TRY(product_find_dataset(file, "provenance/holes", &place->holes_offset));
+    if (kind->is_archive) {
+        TRY(product_find_dataset(file, "provenance/clipped_samples", &place->clipped_offset));
+    } else {
+        TRY(product_find_dataset(file, "time", &place->time_offset));
+        TRY(product_find_dataset(file, "provenance/holes", &place->holes_offset));
+    }
     hid_t whole = file;
     file = -1;
     TRY(h5_file_finish(whole, &place->file_bytes));
@@ -56,11 +66,15 @@ out:
 }
 
 status_t product_put_counts(int fd, const char *path, const struct product_place *place,
-                            uint64_t missing, const uint32_t *crcs)
+                            const struct product_counts *counts)
 {
     status_t st = STATUS_OK;
-    TRY(file_write(fd, path, place->missing_offset, &missing, sizeof missing));
-    TRY(file_write(fd, path, place->crc_offset, crcs, spans_count(place) * sizeof *crcs));
+    TRY(file_write(fd, path, place->missing_offset, &counts->missing, sizeof counts->missing));
+    TRY(file_write(fd, path, place->crc_offset, counts->crcs,
+                   spans_count(place) * sizeof *counts->crcs));
+    if (place->clipped_offset > 0) {
+        TRY(file_write(fd, path, place->clipped_offset, &counts->clipped, sizeof counts->clipped));
+    }
     TRY(contents_put(fd, path, place));
 out:
     return st;
@@ -72,7 +86,7 @@ status_t product_count_holes(int fd, const char *path, const struct product_plac
     status_t st = STATUS_OK;
     char flags[4096];
     uint64_t holes = 0;
-    for (uint64_t at = 0; at < place->rows; at += sizeof flags) {
+    for (uint64_t at = 0; at < place->rows && place->holes_offset > 0; at += sizeof flags) {
         uint64_t count = min_u64(place->rows - at, sizeof flags);
         TRY(file_read(fd, path, place->holes_offset + at, flags, count));
         for (uint64_t i = 0; i < count; i++) {

@@ -51,30 +51,44 @@ struct product_spec {
 };
 
 /* Where things lie in the file: row r at data_offset + r * row_bytes, float [streams][nchannels]
- * (x 2 if complex); its time stamp, a double, at time_offset + 8 r; the CRC-32 of span s (of
- * span_rows rows: product/spans.h), a uint32, at crc_offset + 4 s; the number of missing samples,
- * a uint64, at missing_offset; at holes_offset + r, a byte: 1 when row r is NaN because its input
- * could not be read. crc_offset = 0: it has none, as products of format 1. Journals hold it as it
- * lies: its bytes are part of their format. */
+ * (x 2 if complex), or a sample of each stream of voltages; its time stamp, a double, at
+ * time_offset + 8 r; the CRC-32 of span s (of span_rows rows: product/spans.h), a uint32, at
+ * crc_offset + 4 s; the number of missing samples, a uint64, at missing_offset; at holes_offset +
+ * r, a byte: 1 when row r is NaN because its input could not be read; the number of clipped
+ * numbers, a uint64, at clipped_offset. 0 is none: products of format 1 have no CRCs, voltages no
+ * time stamps and holes, only they count what was clipped. Journals hold it as it lies: its bytes
+ * are part of their format. */
 struct product_place {
     uint64_t rows, row_bytes, span_rows;
     uint64_t data_offset, time_offset, crc_offset, missing_offset, holes_offset;
+    uint64_t clipped_offset;
     uint64_t file_bytes;
 };
 
+/* Of a filter bank's products and series. */
 uint64_t product_row_bytes(enum product_kind kind, uint64_t streams, uint64_t nchannels);
+/* Of any. */
+uint64_t product_spec_row_bytes(const struct product_spec *spec);
+/* Of rows that have time stamps. */
 struct time_axis product_time(const struct product_spec *spec);
 
 /* Writes `path` anew; NULL: only finds where things would lie. Fails with NO_SPACE or DATA. */
 status_t product_create(const char *path, const struct product_spec *spec,
                         struct product_place *place);
 
-/* Puts in what is known when all rows are written: how many samples were found missing (no numbers,
- * missing value), and the CRC-32 of each span; then of all else. Fails with NO_SPACE or DATA. */
-status_t product_put_counts(int fd, const char *path, const struct product_place *place,
-                            uint64_t missing, const uint32_t *crcs);
+/* What is known when all rows are written. */
+struct product_counts {
+    uint64_t missing;     /* samples: no numbers, missing value */
+    uint64_t clipped;     /* numbers that did not fit the bits of voltages */
+    const uint32_t *crcs; /* CRC-32 of each span */
+};
 
-/* Counts the rows that are NaN because their input could not be read. Fails with DATA. */
+/* Puts that in, then CRCs of all else. Fails with NO_SPACE or DATA. */
+status_t product_put_counts(int fd, const char *path, const struct product_place *place,
+                            const struct product_counts *counts);
+
+/* Counts the rows that are NaN because their input could not be read: none where they cannot be
+ * marked. Fails with DATA. */
 status_t product_count_holes(int fd, const char *path, const struct product_place *place,
                              uint64_t *out);
 
@@ -90,7 +104,8 @@ struct product {
     char *telescope, *source; /* NULL when unknown */
     int has_start;
     struct utc start;                               /* of sample 0 of the observation */
-    uint64_t rows, streams, frequencies, integrate; /* dedispersed: DMs, 1, times, 1 */
+    uint64_t rows, streams, frequencies, integrate; /* dedispersed: DMs, 1, times, 1;
+                                                       voltages: frequencies of coarse channels */
     uint32_t channels, taps;
     double sample_rate_hz;
     double first_time, time_step; /* seconds after sample 0 */
@@ -98,6 +113,11 @@ struct product {
     struct dedispersed *series;   /* [nseries] what series say of themselves; else NULL */
     uint32_t nseries;             /* 1, or 0 */
     uint64_t missing, gaps;
+    /* Of voltages. */
+    int is_complex;
+    uint32_t bits;
+    double scale; /* volts of 1 as it is stored */
+    uint64_t clipped;
     struct product_place place;
 };
 

@@ -1,5 +1,5 @@
 /* Makes files in the native layout: one dataset of voltages, its axes and frequencies. */
-#include "product/voltages.h"
+#include "product/voltages_parts.h"
 
 #include "base/memory.h"
 #include "base/text.h"
@@ -58,13 +58,21 @@ static status_t voltages_put_root(hid_t file, const struct voltages_spec *spec)
 {
     status_t st = STATUS_OK;
     TRY(h5_put_text(file, "format", "voltage"));
-    TRY(h5_put_i32(file, "format_version", 1));
-    TRY(h5_put_i32(file, "start_mjd_day", spec->start.mjd_day));
-    TRY(h5_put_f64(file, "start_second", spec->start.second));
-    TRY(h5_put_text(file, "time_scale", "UTC"));
-    TRY(h5_put_text(file, "telescope", spec->telescope));
+    TRY(h5_put_i32(file, "format_version", spec->scale == 1 ? 1 : 2));
+    if (spec->has_start) {
+        TRY(h5_put_i32(file, "start_mjd_day", spec->start.mjd_day));
+        TRY(h5_put_f64(file, "start_second", spec->start.second));
+        TRY(h5_put_text(file, "time_scale", "UTC"));
+    }
+    if (spec->telescope) {
+        TRY(h5_put_text(file, "telescope", spec->telescope));
+    }
     if (spec->source) {
         TRY(h5_put_text(file, "source", spec->source));
+    }
+    if (spec->has_position) {
+        TRY(h5_put_f64(file, "ra_deg", spec->ra_deg));
+        TRY(h5_put_f64(file, "dec_deg", spec->dec_deg));
     }
 out:
     return st;
@@ -75,21 +83,13 @@ static status_t voltages_put_samples(hid_t file, const struct voltages_spec *spe
                                      struct text *axes, hid_t *out)
 {
     status_t st = STATUS_OK;
-    hsize_t dims[6] = {spec->samples};
+    hsize_t dims[AXIS_KINDS] = {spec->samples};
     int rank = 1;
-    const struct {
-        const char *name;
-        uint32_t count;
-        int always;
-    } streams[] = {{"station", spec->stations, 0},
-                   {"beam", spec->beams, 0},
-                   {"pol", spec->pols, 1},
-                   {"chan", spec->chans, 1}};
     TRY(text_add(axes, "time"));
-    for (int i = 0; i < 4; i++) {
-        if (streams[i].always || streams[i].count > 1) {
-            TRY(text_add(axes, ",%s", streams[i].name));
-            dims[rank++] = streams[i].count;
+    for (int i = AXIS_STATION; i <= AXIS_CHAN; i++) {
+        if (i >= AXIS_POL || spec->axes[i].is_there) {
+            TRY(text_add(axes, ",%s", axis_name((enum axis)i)));
+            dims[rank++] = spec->axes[i].count;
         }
     }
     if (sample_part_bytes(spec->format, spec->is_complex) > 0) {
@@ -101,6 +101,13 @@ static status_t voltages_put_samples(hid_t file, const struct voltages_spec *spe
     TRY(h5_put_f64(*out, "sample_rate_hz", spec->sample_rate_hz));
     TRY(h5_put_text(*out, "domain", spec->is_complex ? "complex" : "real"));
     TRY(h5_put_i32(*out, "sideband", spec->sideband));
+    if (spec->scale != 1) {
+        TRY(h5_put_f64(*out, "scale", spec->scale));
+    }
+    if (spec->oversampling_num != spec->oversampling_den) {
+        TRY(h5_put_i32(*out, "oversampling_num", (int32_t)spec->oversampling_num));
+        TRY(h5_put_i32(*out, "oversampling_den", (int32_t)spec->oversampling_den));
+    }
     if (spec->format == SAMPLE_I4) {
         struct nibbles nibbles = {.offset_binary = 0, .high_is_real = 1};
         TRY(h5_put_text(*out, "packing", nibbles_name(nibbles)));
@@ -128,7 +135,7 @@ static status_t voltages_put_frequencies(hid_t file, hid_t voltages,
 {
     status_t st = STATUS_OK;
     hid_t scale = -1;
-    hsize_t count = spec->chans;
+    hsize_t count = spec->axes[AXIS_CHAN].count;
     TRY(parts_dataset(file, "freq_hz", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, &count, spec->freq_hz,
                       &scale));
     TRY(voltages_attach(voltages, scale, axes, "chan"));
@@ -137,32 +144,65 @@ out:
     return st;
 }
 
-/* "X", "Y" for two polarisations, else numbers; "S000" ... for stations. */
-static status_t voltages_put_names(hid_t file, hid_t voltages, const char *axes, const char *name,
-                                   uint32_t count)
+static status_t voltages_put_names(hid_t file, hid_t voltages, const char *axes, enum axis axis,
+                                   const struct voltages_axis *of)
 {
     status_t st = STATUS_OK;
-    enum { WIDTH = 12 };
+    enum { LEAST_WIDTH = 12 };
     hid_t scale = -1;
     hid_t type = H5Tcopy(H5T_C_S1);
     char *names = NULL;
-    hsize_t dims = count;
-    int is_pol = strcmp(name, "pol") == 0;
-    H5_TRY(H5Tset_size(type, WIDTH), "%s cannot be made", name);
-    TRY(memory_zeroed(count, WIDTH, "names", &names));
-    for (uint32_t i = 0; i < count; i++) {
-        if (is_pol && count == 2) {
-            names[i * WIDTH] = i ? 'Y' : 'X';
-        } else {
-            snprintf(names + i * WIDTH, WIDTH, is_pol ? "%u" : "S%03u", i % 100000000);
-        }
+    const char *name = axis_name(axis);
+    hsize_t count = of->count;
+    size_t width = LEAST_WIDTH;
+    if (!of->names) {
+        goto out;
     }
-    TRY(parts_dataset(file, name, type, type, 1, &dims, names, &scale));
+    for (uint32_t i = 0; i < of->count; i++) {
+        width = max_u64(width, strlen(of->names[i]) + 1);
+    }
+    H5_TRY(H5Tset_size(type, width), "%s cannot be made", name);
+    TRY(memory_zeroed(of->count, width, "names", &names));
+    for (uint32_t i = 0; i < of->count; i++) {
+        memcpy(names + i * width, of->names[i], strlen(of->names[i]));
+    }
+    TRY(parts_dataset(file, name, type, type, 1, &count, names, &scale));
     TRY(voltages_attach(voltages, scale, axes, name));
 out:
     free(names);
     h5_close(scale);
     h5_close(type);
+    return st;
+}
+
+static status_t voltages_put_gaps(hid_t file, const struct voltages_spec *spec)
+{
+    status_t st = STATUS_OK;
+    hid_t gaps = -1;
+    const hsize_t dims[2] = {spec->ngaps, 2};
+    if (spec->ngaps > 0) {
+        TRY(parts_dataset(file, "gaps", H5T_STD_U64LE, H5T_NATIVE_UINT64, 2, dims, spec->gaps,
+                          &gaps));
+    }
+out:
+    h5_close(gaps);
+    return st;
+}
+
+status_t voltages_describe(hid_t file, const struct voltages_spec *spec)
+{
+    status_t st = STATUS_OK;
+    hid_t voltages = -1;
+    struct text axes = {0};
+    TRY(voltages_put_root(file, spec));
+    TRY(voltages_put_samples(file, spec, &axes, &voltages));
+    TRY(voltages_put_frequencies(file, voltages, spec, axes.data));
+    TRY(voltages_put_names(file, voltages, axes.data, AXIS_POL, &spec->axes[AXIS_POL]));
+    TRY(voltages_put_names(file, voltages, axes.data, AXIS_STATION, &spec->axes[AXIS_STATION]));
+    TRY(voltages_put_gaps(file, spec));
+out:
+    text_free(&axes);
+    h5_close(voltages);
     return st;
 }
 
@@ -172,28 +212,24 @@ status_t voltages_create(const char *path, const struct voltages_spec *spec,
     status_t st = STATUS_OK;
     hid_t file = -1;
     hid_t voltages = -1;
-    struct text axes = {0};
     TRY(h5_file_create(path, &file));
-    TRY(voltages_put_root(file, spec));
-    TRY(voltages_put_samples(file, spec, &axes, &voltages));
-    TRY(voltages_put_frequencies(file, voltages, spec, axes.data));
-    TRY(voltages_put_names(file, voltages, axes.data, "pol", spec->pols));
-    if (spec->stations > 1) {
-        TRY(voltages_put_names(file, voltages, axes.data, "station", spec->stations));
-    }
+    TRY(voltages_describe(file, spec));
+    voltages = H5Dopen2(file, "voltages", H5P_DEFAULT);
+    H5_TRY(voltages, "%s: its samples cannot be opened", path ? path : "voltages");
     haddr_t offset = h5_offset(voltages);
     REQUIRE(offset != HADDR_UNDEF, STATUS_DATA, "%s: its samples have no place",
             path ? path : "voltages");
     place->data_offset = offset;
-    place->step_bytes = (uint64_t)spec->stations * spec->beams * spec->pols * spec->chans *
-                        sample_bytes(spec->format, spec->is_complex);
+    place->step_bytes = sample_bytes(spec->format, spec->is_complex);
+    for (int i = AXIS_STATION; i <= AXIS_CHAN; i++) {
+        place->step_bytes *= spec->axes[i].count;
+    }
     h5_close(voltages);
     voltages = -1;
     hid_t whole = file;
     file = -1;
     TRY(h5_file_finish(whole, &place->file_bytes));
 out:
-    text_free(&axes);
     h5_close(voltages);
     h5_close(file);
     return st;

@@ -1,5 +1,5 @@
-/* Writing an observation in the native layout: one contiguous dataset whose samples are filled in
- * by plain writes. Uses HDF5. */
+/* Writing an observation in the native layout (docs/archives.md): one contiguous dataset whose
+ * samples are filled in by plain writes. Uses HDF5. */
 #ifndef VOLTMILL_PRODUCT_VOLTAGES_H
 #define VOLTMILL_PRODUCT_VOLTAGES_H
 
@@ -10,16 +10,29 @@
 
 #include <stdint.h>
 
+struct voltages_axis {
+    uint32_t count;
+    int is_there;       /* even of length 1; pol and chan always are */
+    char *const *names; /* [count]; NULL: none */
+};
+
 struct voltages_spec {
     uint64_t samples;
-    uint32_t stations, beams, pols, chans; /* an axis of length 1 is left out, pol and chan aside */
+    struct voltages_axis axes[AXIS_KINDS]; /* of AXIS_STATION, AXIS_BEAM, AXIS_POL, AXIS_CHAN */
     enum sample_format format;             /* SAMPLE_I4: "4+4 two's complement hi=re" */
     int is_complex;
-    int sideband; /* +1, or -1: frequency falls with phase rotation */
+    double scale; /* volts of 1 as it is stored; 1: format_version 1, else 2 */
     double sample_rate_hz;
-    const double *freq_hz; /* [chans] */
-    struct utc start;
-    const char *telescope, *source; /* source may be NULL */
+    int sideband;                                /* +1, -1 */
+    uint32_t oversampling_num, oversampling_den; /* 0, 0: none */
+    const double *freq_hz;                       /* [chans] */
+    const uint64_t (*gaps)[2];                   /* [ngaps] first sample and count, ascending */
+    size_t ngaps;
+    int has_start;
+    struct utc start;               /* of sample 0 */
+    const char *telescope, *source; /* NULL: unknown */
+    int has_position;
+    double ra_deg, dec_deg;
 };
 
 /* The file's samples lie at data_offset, [time][station][beam][pol][chan][re, im]. */

@@ -80,25 +80,60 @@ out:
     return st;
 }
 
+static void synthesis_free_names(char **names, uint32_t count)
+{
+    for (uint32_t i = 0; names && i < count; i++) {
+        free(names[i]);
+    }
+    free(names);
+}
+
+/* "X", "Y" for two polarisations, else numbers; "S000" ... for stations. */
+static status_t synthesis_name(enum axis axis, uint32_t count, char ***out)
+{
+    status_t st = STATUS_OK;
+    char **names = NULL;
+    TRY(memory_zeroed(count, sizeof *names, "names", &names));
+    for (uint32_t i = 0; i < count; i++) {
+        TRY(axis == AXIS_POL && count == 2
+                ? memory_text(i ? "Y" : "X", &names[i])
+                : memory_format(&names[i], axis == AXIS_POL ? "%u" : "S%03u", i));
+    }
+    *out = names;
+    names = NULL;
+out:
+    synthesis_free_names(names, count);
+    return st;
+}
+
 /* Rank 0: the file, its samples still missing. */
 static status_t synthesis_make_file(struct synthesis *s, int force)
 {
     status_t st = STATUS_OK;
     struct guard reads = {0};
     const struct synth_spec *spec = s->spec;
-    struct voltages_spec native = {.samples = spec->samples,
-                                   .stations = spec->stations,
-                                   .beams = spec->beams,
-                                   .pols = spec->pols,
-                                   .chans = spec->chans,
-                                   .format = spec->format,
-                                   .is_complex = spec->is_complex,
-                                   .sideband = spec->sideband,
-                                   .sample_rate_hz = spec->sample_rate_hz,
-                                   .freq_hz = s->chan_hz,
-                                   .start = spec->start,
-                                   .telescope = spec->telescope,
-                                   .source = spec->source};
+    char **pols = NULL;
+    char **stations = NULL;
+    TRY(synthesis_name(AXIS_POL, spec->pols, &pols));
+    if (spec->stations > 1) {
+        TRY(synthesis_name(AXIS_STATION, spec->stations, &stations));
+    }
+    struct voltages_spec native = {
+        .samples = spec->samples,
+        .axes = {[AXIS_STATION] = {spec->stations, spec->stations > 1, stations},
+                 [AXIS_BEAM] = {spec->beams, spec->beams > 1, NULL},
+                 [AXIS_POL] = {spec->pols, 1, pols},
+                 [AXIS_CHAN] = {spec->chans, 1, NULL}},
+        .format = spec->format,
+        .scale = 1,
+        .sideband = spec->sideband,
+        .has_start = 1,
+        .is_complex = spec->is_complex,
+        .sample_rate_hz = spec->sample_rate_hz,
+        .freq_hz = s->chan_hz,
+        .start = spec->start,
+        .telescope = spec->telescope,
+        .source = spec->source};
     TRY(guard_add(&reads, "its specification", spec->path));
     TRY(guard_check_part(&reads, "observation", spec->file));
     TRY(file_check_new(spec->file, force));
@@ -107,6 +142,8 @@ static status_t synthesis_make_file(struct synthesis *s, int force)
     TRY(voltages_create(s->part, &native, &s->place));
     TRY(file_reserve(s->claim_fd, s->part, s->place.file_bytes));
 out:
+    synthesis_free_names(pols, spec->pols);
+    synthesis_free_names(stations, spec->stations);
     guard_free(&reads);
     return st;
 }

@@ -75,6 +75,8 @@ static status_t verify_open(struct verify *verify)
             path, find.part, path);
     TRY(product_open(path, &verify->product));
     REQUIRE(verify->product, STATUS_DATA, "%s is no product of voltmill", path);
+    REQUIRE(verify->product->kind != PRODUCT_VOLTAGES, STATUS_USAGE,
+            "%s holds voltages: they are not recomputed, but --crc checks every byte", path);
     TRY(file_open_read(path, &verify->fd));
     if (verify->product->place.holes_offset > 0) {
         TRY(product_count_holes(verify->fd, path, &verify->product->place, &verify->holes));

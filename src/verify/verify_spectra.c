@@ -85,10 +85,12 @@ out:
     return st;
 }
 
-static status_t spectra_count_missing(void *context, const struct chunk *chunk, uint64_t missing)
+static status_t spectra_count_missing(void *context, const struct chunk *chunk, uint64_t missing,
+                                      uint64_t clipped)
 {
     struct verify *verify = context;
     (void)chunk;
+    (void)clipped;
     verify->missing += missing;
     return STATUS_OK;
 }

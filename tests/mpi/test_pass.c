@@ -66,7 +66,7 @@ static status_t write_numbers(void *context, uint32_t slot)
         rows = NULL;
         holes = NULL;
     }
-    TRY(numbering.sink.end(numbering.sink.context, chunk, 3));
+    TRY(numbering.sink.end(numbering.sink.context, chunk, 3, 2));
     numbering.chunks++;
 out:
     free(rows);
@@ -147,6 +147,7 @@ static void a_pass_makes_every_row(void **state)
     if (rank == 0) {
         assert_int_equal(outputs_done(pass.outputs), CHUNKS);
         assert_int_equal(outputs_missing(pass.outputs), 3 * CHUNKS);
+        assert_int_equal(outputs_clipped(pass.outputs), 2 * CHUNKS);
         assert_int_equal(pass_judge_holes(&pass), STATUS_OK);
         check_rows();
         assert_true(is_there("p.h5") && !is_there("s.h5.part") && !is_there("s.h5.journal"));

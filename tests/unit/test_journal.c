@@ -57,7 +57,7 @@ static const uint32_t *sums_of(uint64_t chunk)
 
 static void add(journal_t *journal, uint64_t chunk)
 {
-    struct journal_record record = {chunk, chunk * chunk, sums_of(chunk)};
+    struct journal_record record = {chunk, chunk * chunk, 3 * chunk + 1, sums_of(chunk)};
     assert_int_equal(journal_add(journal, &record), STATUS_OK);
     assert_int_equal(journal_write(journal), STATUS_OK);
 }
@@ -112,6 +112,7 @@ static void what_was_written_comes_back(void **state)
     (void)state;
     uint32_t sums[ROWS] = {0};
     uint64_t missing = 0;
+    uint64_t clipped = 0;
     write_journal();
     journal_t *journal = open_journal(JOURNAL_GOOD);
     struct journal_head expected = make_head();
@@ -139,8 +140,10 @@ static void what_was_written_comes_back(void **state)
             sums[first + j] ^= sums_of(i)[j];
         }
         missing += is_in ? i * i : 0;
+        clipped += is_in ? 3 * i + 1 : 0;
     }
     assert_int_equal(journal->missing, missing);
+    assert_int_equal(journal->clipped, clipped);
     assert_memory_equal(journal->sums, sums, spans_count(&expected.place) * sizeof *sums);
     journal_destroy(journal);
     journal_head_free(&expected);
@@ -172,6 +175,7 @@ static status_t see(void *context, const struct journal_record *record)
     struct seen *seen = context;
     seen->chunks[seen->count++] = record->chunk;
     assert_int_equal(record->missing, record->chunk * record->chunk);
+    assert_int_equal(record->clipped, 3 * record->chunk + 1);
     assert_int_equal(record->sums[0], sums_of(record->chunk)[0]);
     return STATUS_OK;
 }
@@ -196,8 +200,8 @@ static void a_torn_tail_is_dropped(void **state)
     static char whole[MOST_BYTES];
     write_journal();
     size_t size = read_bytes(whole);
-    /* Chunks 0 .. 19 have 2 sums each: 4 words beside. */
-    size_t record = 6 * sizeof(uint32_t);
+    /* Chunks 0 .. 19 have 2 sums each: 6 words beside. */
+    size_t record = 8 * sizeof(uint32_t);
     size_t first = size - DONE * record;
     for (size_t cut = first; cut <= size; cut++) {
         write_bytes(whole, cut);
@@ -225,7 +229,7 @@ static void a_flipped_bit_is_found(void **state)
     static char whole[MOST_BYTES];
     write_journal();
     size_t size = read_bytes(whole);
-    size_t record = 6 * sizeof(uint32_t);
+    size_t record = 8 * sizeof(uint32_t);
     size_t first = size - DONE * record;
     for (size_t at = 0; at < size; at++) {
         enum journal_state found;

@@ -334,6 +334,7 @@ static void kinds_of_products_have_names(void **state)
         assert_true(product_kind_named(product_name((enum product_kind)i), &kind));
         assert_int_equal(kind, i);
     }
+    assert_int_equal(product_quantity(PRODUCT_VOLTAGES), QUANTITY_VOLTAGES);
     assert_false(product_kind_named("powe", &kind));
     assert_int_equal(kind, PRODUCT_DEDISPERSED);
     assert_int_equal(product_quantity(PRODUCT_SPECTRA), QUANTITY_SPECTRA);

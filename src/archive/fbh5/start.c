@@ -18,7 +18,8 @@ status_t start_read_kind(hid_t file, const char *path, enum product_kind *kind, 
     char *format = NULL;
     int found = 0;
     TRY(h5_find_text(file, path, "format", &format, &found));
-    *is_ours = found && product_kind_named(format, kind);
+    /* Voltages are archives: their roots say other things, and `format` is the native layout's. */
+    *is_ours = found && product_kind_named(format, kind) && *kind != PRODUCT_VOLTAGES;
 out:
     free(format);
     return st;

@@ -167,6 +167,27 @@ static void describe_print_product_axes(const struct product *product)
                   product->taps, units_plural(product->taps, "tap", "taps"));
 }
 
+static void describe_print_voltages(const struct product *product)
+{
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    double half = product->sample_rate_hz / (product->is_complex ? 2 : 4);
+    display_print("  %-13s %u bit %s, %s at %s\n", "samples", product->bits,
+                  product->is_complex ? "complex" : "real", units_count(product->rows, a),
+                  units_hertz(product->sample_rate_hz, b));
+    display_print("  %-13s %.9g V for each 1 that is stored\n", "scale", product->scale);
+    display_print("  %-13s %llu, of %s coarse %s\n", "streams",
+                  (unsigned long long)(product->streams * product->frequencies),
+                  units_count(product->frequencies, a),
+                  units_plural(product->frequencies, "channel", "channels"));
+    display_print("  %-13s %s to %s\n", "band", units_hertz(product->frequency_hz[0] - half, a),
+                  units_hertz(product->frequency_hz[product->frequencies - 1] + half, b));
+    if (product->clipped > 0) {
+        display_print("  %-13s %s %s\n", "clipped", units_count(product->clipped, a),
+                      units_plural(product->clipped, "number", "numbers"));
+    }
+}
+
 /* A text of several lines, indented. */
 static void describe_print_lines(const char *text)
 {
@@ -232,10 +253,14 @@ void describe_product(const struct product *product)
     display_print("  %-13s %s\n", "kind", product_name(product->kind));
     if (product->series) {
         describe_print_series(product);
+    } else if (product->kind == PRODUCT_VOLTAGES) {
+        describe_print_voltages(product);
     } else {
         describe_print_product_axes(product);
     }
-    if (product->has_start) {
+    if (product->has_start && product->kind == PRODUCT_VOLTAGES) {
+        display_print("  %-13s %s UTC\n", "start", units_utc(product->start, a));
+    } else if (product->has_start) {
         display_print("  %-13s %s UTC (sample 0; the first row is stamped %s later)\n", "start",
                       units_utc(product->start, a),
                       units_seconds(product->first_time, (char[UNITS_TEXT]){0}));

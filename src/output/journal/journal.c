@@ -70,6 +70,7 @@ int journal_note(journal_t *journal, const struct journal_record *record)
     }
     journal->bits[record->chunk / 8] |= bit;
     journal->missing += record->missing;
+    journal->clipped += record->clipped;
     journal->done++;
     return 1;
 }
@@ -142,15 +143,18 @@ out:
     return st;
 }
 
-/* Appends the bytes of a record to what is to be written. */
-static status_t journal_append(journal_t *journal, uint32_t number, uint64_t missing,
-                               const uint32_t *sums, uint64_t count)
+/* Appends the bytes of a record, with so many sums, to what is to be written. */
+static status_t journal_append(journal_t *journal, const struct journal_record *record,
+                               uint64_t count)
 {
     status_t st = STATUS_OK;
+    uint32_t number = (uint32_t)record->chunk;
     size_t begin = journal->added.length;
     TRY(text_add_bytes(&journal->added, (const char *)&number, sizeof number));
-    TRY(text_add_bytes(&journal->added, (const char *)&missing, sizeof missing));
-    TRY(text_add_bytes(&journal->added, (const char *)sums, (size_t)count * sizeof *sums));
+    TRY(text_add_bytes(&journal->added, (const char *)&record->missing, sizeof record->missing));
+    TRY(text_add_bytes(&journal->added, (const char *)&record->clipped, sizeof record->clipped));
+    TRY(text_add_bytes(&journal->added, (const char *)record->sums,
+                       (size_t)count * sizeof *record->sums));
     uint32_t crc =
         crc_more(journal->seed, journal->added.data + begin, journal->added.length - begin);
     TRY(text_add_bytes(&journal->added, (const char *)&crc, sizeof crc));
@@ -163,7 +167,7 @@ status_t journal_add(journal_t *journal, const struct journal_record *record)
     status_t st = STATUS_OK;
     uint64_t first;
     if (journal_note(journal, record)) {
-        TRY(journal_append(journal, (uint32_t)record->chunk, record->missing, record->sums,
+        TRY(journal_append(journal, record,
                            journal_chunk_sums(&journal->head, record->chunk, &first)));
     }
 out:
@@ -189,7 +193,9 @@ status_t journal_sync(journal_t *journal)
 status_t journal_complete(journal_t *journal)
 {
     status_t st = STATUS_OK;
-    TRY(journal_append(journal, JOURNAL_COMPLETE, journal->missing, journal->sums, 0));
+    const struct journal_record complete = {JOURNAL_COMPLETE, journal->missing, journal->clipped,
+                                            journal->sums};
+    TRY(journal_append(journal, &complete, 0));
     TRY(journal_write(journal));
     TRY(journal_sync(journal));
     journal->is_complete = 1;

@@ -6,6 +6,7 @@
  *
  *   uint32   chunk
  *   uint64   missing samples that were found in it
+ *   uint64   numbers that did not fit the bits of voltages and were clipped
  *   uint32   [n] for each span that the chunk's rows touch, what they add to its sum
  *            (product/spans.h); n follows from head and chunk
  *   uint32   CRC-32 of the head's CRC and the record so far
@@ -23,6 +24,7 @@ typedef struct journal {
     struct journal_head head;
     uint64_t chunks, done; /* of the plan; of them in the file */
     uint64_t missing;      /* samples, in the chunks that are done */
+    uint64_t clipped;      /* numbers, likewise */
     uint64_t dropped;      /* bytes behind the last good record */
     int is_complete;
     uint32_t *sums; /* [spans] of what is done, by exclusive or */
@@ -60,7 +62,7 @@ int journal_is_done(const journal_t *journal, uint64_t chunk);
 uint64_t journal_chunk_sums(const struct journal_head *head, uint64_t chunk, uint64_t *first_span);
 
 struct journal_record {
-    uint64_t chunk, missing;
+    uint64_t chunk, missing, clipped;
     const uint32_t *sums; /* [journal_chunk_sums()] */
 };
 

@@ -8,8 +8,9 @@
 
 enum { JOURNAL_FORMAT = 3, JOURNAL_HEAD_BYTES = 64 << 20 };
 
-/* Words of a record beside its sums: chunk, two of the missing samples, the CRC. */
-enum { JOURNAL_WORDS = 4 };
+/* Words of a record beside its sums: chunk, two of the missing samples, two of the clipped
+ * numbers, the CRC. */
+enum { JOURNAL_WORDS = 6 };
 
 #define JOURNAL_MAGIC "vmjournl"
 #define JOURNAL_COMPLETE UINT32_MAX

@@ -34,8 +34,9 @@ static uint64_t journal_decode(const journal_t *journal, const char *data, uint6
         (words[0] != JOURNAL_COMPLETE && words[0] >= journal->chunks)) {
         return 0;
     }
-    *out = (struct journal_record){.chunk = words[0], .sums = words + 3};
+    *out = (struct journal_record){.chunk = words[0], .sums = words + 5};
     memcpy(&out->missing, words + 1, sizeof out->missing);
+    memcpy(&out->clipped, words + 3, sizeof out->clipped);
     count +=
         words[0] == JOURNAL_COMPLETE ? 0 : journal_chunk_sums(&journal->head, out->chunk, &span);
     int is_good = bytes / sizeof *words >= count &&

@@ -17,7 +17,8 @@
 
 /* Values that come with the rows, beside the rows themselves. */
 static const char *const made_later[] = {"/time", "/provenance/missing_samples",
-                                         "/provenance/crc32", "/provenance/holes"};
+                                         "/provenance/crc32", "/provenance/holes",
+                                         "/provenance/clipped_samples"};
 
 /* CRCs of all else: added when all is there. */
 static const char made_last[] = "objects";

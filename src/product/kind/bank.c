@@ -167,6 +167,7 @@ static status_t bank_put_provenance(hid_t file, const struct product_spec *spec,
     TRY(h5_put_u64(group, "gap_samples", spec->gap_samples));
     TRY(bank_put_filters(file, group, spec));
     TRY(parts_reserve_counts(group, place));
+    TRY(parts_reserve_holes(group, place));
 out:
     h5_close(group);
     return st;

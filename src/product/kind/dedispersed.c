@@ -115,6 +115,7 @@ static status_t dedispersed_put_provenance(hid_t file, const struct product_spec
     TRY(parts_begin_provenance(file, product, &group));
     TRY(dedispersed_put_plan(group, spec));
     TRY(parts_reserve_counts(group, place));
+    TRY(parts_reserve_holes(group, place));
     TRY(dedispersed_put_table(group, "delays", H5T_STD_U32LE, H5T_NATIVE_UINT32, 2, dims,
                               spec->delays->table));
     TRY(dedispersed_put_table(group, "frequency", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, dims + 1,

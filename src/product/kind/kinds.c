@@ -14,12 +14,21 @@ const struct kind *kind_of(enum product_kind kind)
     return kinds[kind];
 }
 
+uint64_t kind_row_bytes(const struct product_spec *spec)
+{
+    const struct kind *kind = kind_of(spec->kind);
+    if (spec->series) {
+        return spec->series->times * kind->bytes;
+    }
+    uint64_t streams = spec->archive->nstreams;
+    return kind->is_archive ? streams * spec->bits / 8 * (spec->archive->is_complex ? 2 : 1)
+                            : streams * spec->nchannels * kind->bytes;
+}
+
 status_t kind_describe(hid_t file, const struct product_spec *spec, struct product_place *place)
 {
     const struct kind *kind = kind_of(spec->kind);
-    uint64_t numbers =
-        spec->series ? spec->series->times : (uint64_t)spec->archive->nstreams * spec->nchannels;
-    *place = (struct product_place){.rows = spec->rows, .row_bytes = numbers * kind->bytes};
+    *place = (struct product_place){.rows = spec->rows, .row_bytes = kind_row_bytes(spec)};
     place->span_rows = spans_rows(place->rows, place->row_bytes);
     return kind->describe(file, spec, place);
 }

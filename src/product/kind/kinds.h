@@ -11,8 +11,11 @@
 #include <hdf5.h>
 
 struct kind {
-    const char *rows;          /* name of the dataset of rows */
-    uint32_t bytes;            /* of a channel (of series: a time) of one stream in a row */
+    const char *rows; /* name of the dataset of rows */
+    uint32_t bytes;   /* of a channel (of series: a time) of one stream in a row; 0: as
+                         its type says */
+    int is_archive;   /* the file is an archive in the native layout, whose root it has: a row is a
+                         sample; there are neither time stamps nor marks of NaN rows */
     int least_dims, most_dims; /* of that dataset: the first counts rows, the last channels */
 
     /* Puts all that a product holds into a new file but the rows' values: axes, what explains them,
@@ -26,6 +29,9 @@ struct kind {
 };
 
 const struct kind *kind_of(enum product_kind kind);
+
+/* Bytes of a row of such a product. */
+uint64_t kind_row_bytes(const struct product_spec *spec);
 
 /* Puts all that a product says into a new file, and *place as far as it is known before the file is
  * complete: how many rows, how long, and how many of them in a span. Fails with NO_SPACE or DATA.

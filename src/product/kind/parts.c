@@ -114,26 +114,42 @@ status_t parts_scale_time(hid_t file, uint64_t count, const struct utc *start,
     return parts_scale_f64(file, "time", NULL, count, units, long_name);
 }
 
+status_t parts_reserve_count(hid_t group, const char *name, const char *long_name)
+{
+    status_t st = STATUS_OK;
+    hid_t count = -1;
+    TRY(h5_create_dataset(group, name, H5T_STD_U64LE, 0, NULL, &count));
+    TRY(h5_put_text(count, "long_name", long_name));
+out:
+    h5_close(count);
+    return st;
+}
+
 status_t parts_reserve_counts(hid_t group, const struct product_place *place)
 {
     status_t st = STATUS_OK;
-    hid_t missing = -1;
     hid_t crc = -1;
-    hid_t holes = -1;
     hsize_t spans = spans_count(place);
-    hsize_t rows = place->rows;
-    TRY(h5_create_dataset(group, "missing_samples", H5T_STD_U64LE, 0, NULL, &missing));
-    TRY(h5_put_text(missing, "long_name", "samples found missing while reading, all streams"));
+    TRY(parts_reserve_count(group, "missing_samples",
+                            "samples found missing while reading, all streams"));
     TRY(h5_create_dataset(group, "crc32", H5T_STD_U32LE, 1, &spans, &crc));
     TRY(h5_put_u64(crc, "span_rows", place->span_rows));
     TRY(h5_put_text(crc, "long_name", crc_convention));
+out:
+    h5_close(crc);
+    return st;
+}
+
+status_t parts_reserve_holes(hid_t group, const struct product_place *place)
+{
+    status_t st = STATUS_OK;
+    hid_t holes = -1;
+    hsize_t rows = place->rows;
     TRY(h5_create_dataset(group, "holes", H5T_STD_U8LE, 1, &rows, &holes));
     TRY(h5_put_text(holes, "long_name",
                     "1: the row is NaN, because a part of its input could not be read (of a "
                     "dedispersed series: some of the DM's times are)"));
 out:
-    h5_close(missing);
-    h5_close(crc);
     h5_close(holes);
     return st;
 }

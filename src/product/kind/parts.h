@@ -33,9 +33,12 @@ struct parts_sky {
 status_t parts_put_root(hid_t file, enum product_kind kind, const char *title,
                         const struct parts_sky *sky);
 
-/* The group /provenance with what all products have, and room for what is counted on the way. */
+/* The group /provenance with what all products have; room for what is counted on the way, and for
+ * the marks of rows. */
 status_t parts_begin_provenance(hid_t file, const struct product_spec *spec, hid_t *out);
 status_t parts_reserve_counts(hid_t group, const struct product_place *place);
+status_t parts_reserve_count(hid_t group, const char *name, const char *long_name);
+status_t parts_reserve_holes(hid_t group, const struct product_place *place);
 
 /* Attributes that a product must have. Fail with DATA. */
 status_t parts_need_f64(hid_t object, const char *where, const char *name, double *value);

@@ -1,0 +1,204 @@
+/* Voltages: an archive in the native layout (product/voltages.h) that also says where it comes
+ * from. A row is a sample of every stream, [station][beam][pol][chan][re, im]. */
+#include "product/voltages_parts.h"
+
+#include "base/memory.h"
+#include "io/hdf5/h5_dataset.h"
+#include "product/kind/kinds.h"
+#include "product/kind/parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char time_convention[] =
+    "Sample n is taken at start_mjd_day, start_second of the root plus n / sample_rate_hz; with "
+    "filters before it whose delay is compensated, that is what its pass band belongs to.";
+
+static const char stored_convention[] =
+    "A sample is its volts divided by `scale`, rounded to the nearest whole number (halves to the "
+    "even one) and clipped to what the bits hold; of 32 bits the nearest float. clipped_samples "
+    "counts numbers, of complex samples two each. Complex samples of sideband -1 were conjugated: "
+    "the sideband is +1 now.";
+
+static const char missing_convention[] =
+    "Samples that were missing (not a number, infinite, equal to the archive's missing_value, or "
+    "in a gap that it declares) counted as zero volts. gap_samples counts those in gaps, "
+    "missing_samples the others, over all selected streams. /gaps are those of the archive, as far "
+    "as they lie in what is stored here.";
+
+/* The archive's gaps as this file's samples count; free() returns them. */
+static status_t voltages_cut_gaps(const struct product_spec *spec, uint64_t (**out)[2],
+                                  size_t *count)
+{
+    status_t st = STATUS_OK;
+    const struct archive *archive = spec->archive;
+    uint64_t first = archive->first_sample;
+    uint64_t end = first + spec->rows;
+    *count = 0;
+    TRY(memory_zeroed(archive->ngaps + 1, sizeof **out, "gaps", out));
+    for (size_t i = archive_gap_after(archive, first); i < archive->ngaps; i++) {
+        uint64_t low = max_u64(archive->gaps[i][0], first);
+        uint64_t high = min_u64(archive->gaps[i][0] + archive->gaps[i][1], end);
+        if (low < high) {
+            (*out)[*count][0] = low - first;
+            (*out)[*count][1] = high - low;
+            (*count)++;
+        }
+    }
+out:
+    return st;
+}
+
+static enum sample_format voltages_format(uint32_t bits)
+{
+    return bits == 8 ? SAMPLE_I8 : bits == 16 ? SAMPLE_I16 : SAMPLE_F32;
+}
+
+static struct voltages_axis voltages_axis_of(const struct archive *archive, enum axis axis,
+                                             char *const *names)
+{
+    return (struct voltages_axis){archive->nselected[axis],
+                                  archive->present[axis] || archive->nselected[axis] > 1, names};
+}
+
+/* What is made of the archive; names, frequencies and gaps aside. */
+static struct voltages_spec voltages_native(const struct product_spec *spec)
+{
+    const struct archive *archive = spec->archive;
+    double first = (double)archive->first_sample / archive->sample_rate_hz;
+    return (struct voltages_spec){.samples = spec->rows,
+                                  .format = voltages_format(spec->bits),
+                                  .is_complex = archive->is_complex,
+                                  .scale = spec->scale,
+                                  .sample_rate_hz = archive->sample_rate_hz,
+                                  .sideband = archive->is_complex ? 1 : archive->sideband,
+                                  .oversampling_num = archive->oversampling_num,
+                                  .oversampling_den = archive->oversampling_den,
+                                  .has_start = archive->has_start,
+                                  .start = utc_add(archive->start, first),
+                                  .telescope = archive->telescope,
+                                  .source = archive->source,
+                                  .has_position = archive->has_position,
+                                  .ra_deg = archive->ra_deg,
+                                  .dec_deg = archive->dec_deg};
+}
+
+static status_t voltages_put_provenance(hid_t file, const struct product_spec *spec,
+                                        const struct product_place *place)
+{
+    status_t st = STATUS_OK;
+    hid_t group = -1;
+    TRY(parts_begin_provenance(file, spec, &group));
+    TRY(h5_put_i32(group, "format_version", PRODUCT_VERSION));
+    TRY(h5_put_text(group, "time_convention", time_convention));
+    TRY(h5_put_text(group, "stored_convention", stored_convention));
+    TRY(h5_put_text(group, "missing_convention", missing_convention));
+    TRY(h5_put_u64(group, "gap_samples", spec->gap_samples));
+    TRY(parts_reserve_counts(group, place));
+    TRY(parts_reserve_count(group, "clipped_samples",
+                            "numbers that did not fit what they are stored as"));
+out:
+    h5_close(group);
+    return st;
+}
+
+static status_t voltages_describe_product(hid_t file, const struct product_spec *spec,
+                                          const struct product_place *place)
+{
+    status_t st = STATUS_OK;
+    const struct archive *archive = spec->archive;
+    struct voltages_spec native = voltages_native(spec);
+    uint32_t chans = archive->nselected[AXIS_CHAN];
+    double *freq_hz = NULL;
+    uint64_t(*gaps)[2] = NULL;
+    char **pols = NULL;
+    char **stations = NULL;
+    TRY(memory_zeroed(chans, sizeof *freq_hz, "frequencies", &freq_hz));
+    for (uint32_t i = 0; i < chans; i++) {
+        freq_hz[i] = archive->freq_hz[archive->selected[AXIS_CHAN][i]];
+    }
+    TRY(voltages_cut_gaps(spec, &gaps, &native.ngaps));
+    TRY(parts_name_axis(archive, AXIS_POL, &pols));
+    if (archive->present[AXIS_STATION]) {
+        TRY(parts_name_axis(archive, AXIS_STATION, &stations));
+    }
+    native.freq_hz = freq_hz;
+    native.gaps = (const uint64_t(*)[2])gaps;
+    native.axes[AXIS_STATION] = voltages_axis_of(archive, AXIS_STATION, stations);
+    native.axes[AXIS_BEAM] = voltages_axis_of(archive, AXIS_BEAM, NULL);
+    native.axes[AXIS_POL] = voltages_axis_of(archive, AXIS_POL, pols);
+    native.axes[AXIS_CHAN] = voltages_axis_of(archive, AXIS_CHAN, NULL);
+    TRY(voltages_describe(file, &native));
+    TRY(voltages_put_provenance(file, spec, place));
+out:
+    h5_free_texts(pols, archive->nselected[AXIS_POL]);
+    h5_free_texts(stations, archive->nselected[AXIS_STATION]);
+    free(freq_hz);
+    free(gaps);
+    return st;
+}
+
+/* What /voltages says of its samples. */
+static status_t voltages_read_samples(hid_t file, struct product *product)
+{
+    status_t st = STATUS_OK;
+    const char *path = product->path;
+    struct h5_dataset data = {0};
+    char *domain = NULL;
+    int found = 0;
+    product->scale = 1;
+    TRY(h5_dataset_open(file, path, "voltages", &data));
+    TRY(h5_get_text(data.id, path, "domain", &domain, &found));
+    product->is_complex = found && strcmp(domain, "complex") == 0;
+    TRY(parts_need_f64(data.id, path, "sample_rate_hz", &product->sample_rate_hz));
+    TRY(h5_get_f64(data.id, path, "scale", &product->scale, &found));
+    /* Of the last dimension: both parts of a sample, or coarse channels. */
+    uint64_t parts = product->is_complex ? 2 : 1;
+    uint64_t numbers = product->streams * product->frequencies;
+    product->bits = (uint32_t)(8 * product->place.row_bytes / max_u64(numbers, 1));
+    product->frequencies = numbers / parts;
+out:
+    h5_dataset_close(&data);
+    free(domain);
+    return st;
+}
+
+static status_t voltages_read_clipped(hid_t file, struct product *product)
+{
+    status_t st = STATUS_OK;
+    static const char name[] = "provenance/clipped_samples";
+    struct h5_dataset clipped = {0};
+    TRY(h5_dataset_open(file, product->path, name, &clipped));
+    TRY(h5_dataset_read(&clipped, product->path, name, H5T_NATIVE_UINT64, 1, &product->clipped));
+out:
+    h5_dataset_close(&clipped);
+    return st;
+}
+
+static status_t voltages_inspect(hid_t file, struct product *product)
+{
+    status_t st = STATUS_OK;
+    size_t chans = 0;
+    TRY(voltages_read_samples(file, product));
+    TRY(voltages_read_clipped(file, product));
+    REQUIRE(product->sample_rate_hz > 0, STATUS_DATA, "%s: its sample_rate_hz is %g", product->path,
+            product->sample_rate_hz);
+    TRY(h5_read_f64s(file, product->path, "freq_hz", &product->frequency_hz, &chans));
+    REQUIRE(chans > 0 && product->frequencies % chans == 0, STATUS_DATA,
+            "%s: /freq_hz holds %zu frequencies, but a sample %llu streams", product->path, chans,
+            (unsigned long long)product->frequencies);
+    product->streams = product->frequencies / chans;
+    product->frequencies = chans;
+    product->integrate = 1;
+    product->time_step = 1 / product->sample_rate_hz;
+out:
+    return st;
+}
+
+extern const struct kind voltages_kind;
+const struct kind voltages_kind = {.rows = "voltages",
+                                   .is_archive = 1,
+                                   .least_dims = 3,
+                                   .most_dims = AXIS_KINDS,
+                                   .describe = voltages_describe_product,
+                                   .inspect = voltages_inspect};

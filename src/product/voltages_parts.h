@@ -1,0 +1,13 @@
+/* The native layout for those who make files of more than that. Private to product/. */
+#ifndef VOLTMILL_PRODUCT_VOLTAGES_PARTS_H
+#define VOLTMILL_PRODUCT_VOLTAGES_PARTS_H
+
+#include "product/voltages.h"
+
+#include <hdf5.h>
+
+/* Puts all that the layout knows into a new file but the samples' values. Fails with NO_SPACE or
+ * DATA. */
+status_t voltages_describe(hid_t file, const struct voltages_spec *spec);
+
+#endif
