@@ -14,7 +14,7 @@ struct tuned_job {
     struct tune_request request;
     tune_job_told *told;
     struct archive *archive;
-    struct channelise_plan *work; /* NULL: the job has no filter bank */
+    struct channelise_plan *work; /* NULL: neither filters nor a filter bank */
 };
 
 static status_t tune_open_backend(const struct job *job, enum backend_kind kind, backend_t **out)
@@ -44,6 +44,30 @@ static status_t tune_tell(const struct tuned_job *t, const char *what, const str
             "tune: %s: no configuration was right", what);
 out:
     text_free(&words);
+    return st;
+}
+
+/* How each long filter is computed. */
+static status_t tune_filters(struct tuned_job *t)
+{
+    status_t st = STATUS_OK;
+    backend_t *backend = NULL;
+    TRY(tune_open_backend(t->job, t->work->backend, &backend));
+    for (uint32_t i = 0; i < t->job->nfilters && st == STATUS_OK; i++) {
+        const struct filter_spec *spec = &t->work->filters->stages[i].spec;
+        struct tune_request request = t->request;
+        struct tuning tuning = {.problem = NULL};
+        char name[64];
+        request.search.memory = t->work->stage_bytes;
+        snprintf(name, sizeof name, t->job->nfilters > 1 ? "filter %u" : "filter", i);
+        st = tuning_begin(&tune_fir, backend, spec, request.database, &tuning);
+        st = st ? st : tuning_search(&tuning, &request, NULL);
+        st = st ? st : tune_tell(t, name, &tuning);
+        request.budget->problems--;
+        tuning_end(&tuning);
+    }
+out:
+    backend_close(backend);
     return st;
 }
 
@@ -121,12 +145,13 @@ status_t tune_job(const struct job *job, const struct tune_request *request, tun
 {
     status_t st = STATUS_OK;
     struct tuned_job t = {.job = job, .request = *request, .told = told};
-    request->budget->problems = (job->channels > 0 ? 2U : 0U) + job->ndedisperse;
-    if (job->channels > 0) {
+    request->budget->problems = (job->channels > 0 ? 2U : 0U) + job->nfilters + job->ndedisperse;
+    if (job->channels > 0 || job->nfilters > 0) {
         TRY(archive_open(job, &t.archive));
         TRY(channelise_plan_create(job, t.archive, backend_settle(job->backend),
                                    channelise_plan_threads(job, 1), NULL, &t.work));
-        TRY(tune_filter_bank(&t));
+        TRY(job->nfilters > 0 ? tune_filters(&t) : STATUS_OK);
+        TRY(job->channels > 0 ? tune_filter_bank(&t) : STATUS_OK);
     }
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         TRY(tune_series(&t, i));

@@ -306,7 +306,8 @@ const struct command cli_tune = {
     .summary = "find the fastest kernels for this device, and keep them",
     .usage = "[OPTION]... JOB\n--setup NAME [OPTION]...",
     .about =
-        "Finds the fastest way to do what a job does (its filter bank, its dedispersions) on this "
+        "Finds the fastest way to do what a job does (its filters, its filter bank, its "
+        "dedispersions) on this "
         "device, and keeps it in a database, where `voltmill run` finds it. Every configuration "
         "that is timed is checked against sums in double; a wrong one never wins. With --setup: "
         "dedispersion for each of some numbers of DMs, and what tuning gains (Sclocco et al. "

@@ -81,7 +81,7 @@ static status_t run_passes_all(MPI_Comm comm, const struct job *job, const struc
     run_share_tuning(job, options, skip, 0);
     if (!skip->channelise) {
         if (options->tune) {
-            options->tune->problems += 2; /* the filter bank, and its blocks */
+            options->tune->problems += job->nfilters + 2; /* the filter bank, and its blocks */
         }
         st = channelise_pass_all(comm, job, archive, options, skip, started, &between);
         TRY(run_put_off_holes(st, holes));

@@ -93,6 +93,22 @@ cp short.txt "$VOLTMILL_CACHE/tuned.txt"
 same "planned as tuned" "62 of 256 spectra, in blocks of 64" "$(planned)"
 rm "$VOLTMILL_CACHE/tuned.txt"
 
+# A filter before the filter bank: direct sums or overlap-save, as a log praises them; and no other bytes for who goes on.
+low='filter={design: {kind: lowpass, edges: [100e3, 150e3], offset: true}}'
+runs "the filter of a job is tuned, too" "$voltmill" tune --budget 300 --log log.csv --database filter.txt --set "$low" dedisperse.yaml
+same "and kept" 1 "$(grep -c '	filter, complex 8 bit to complex, real coefficients, method auto.*	method=' filter.txt)"
+for method in direct overlap-save; do
+    praise "^method=$method "
+    runs "$method wins" "$voltmill" tune --budget 300 --log praise.csv --database $method.txt --set "$low" dedisperse.yaml
+    runs "a run with $method" "$voltmill" run --force --database $method.txt --set "$low" dedisperse.yaml
+    same "says so" 1 "$(says "^note: filter: method=$method .*, tuned for this problem")"
+    same "its products do, too" 1 "$("$python" -c 'import h5py; print(h5py.File("power.h5")["provenance"].attrs["filters"])' |
+        grep -c "$method")"
+done
+runs "a run that measures" "$voltmill" run --force --database none.txt --set "$low" dedisperse.yaml
+same "has a choice, too" 1 "$("$python" -c 'import h5py; print(h5py.File("power.h5")["provenance"].attrs["filters"])' |
+    grep -c 'direct\|overlap-save')"
+
 # Dedispersion of a filterbank: sums do not depend on how they are made, so no byte does.
 cat >series.yaml <<'YAML'
 input: {files: power.h5}

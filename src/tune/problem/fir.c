@@ -118,11 +118,25 @@ struct fir_space {
     struct fir_trial trial;
 };
 
-/* Blocks that are not full cost what full ones do: counted as if all were. */
-static double fir_whole_blocks(const struct fir_trial *trial)
+/* Rows that are timed of all: direct sums take as long for each, and of long filters too long. */
+static uint64_t fir_timed_rows(const struct fir_trial *trial, const struct filter_shape *shape)
+{
+    enum { LEAST = 4096 };
+    const struct filter_spec *spec = &trial->spec;
+    int is_gpu = backend_abilities(backend_which(trial->backend))->has_device && backend_has_gpu();
+    const uint64_t bearable = UINT64_C(1) << (is_gpu ? 36 : 30);
+    uint64_t products = (uint64_t)spec->taps * (spec->coding.is_complex ? 2 : 1) *
+                        (spec->is_complex_coeff ? 2 : 1) * spec->nstreams;
+    uint64_t rows = max_u64(bearable / products, LEAST);
+    return shape->method == FILTER_DIRECT ? min_u64(rows, trial->rows) : trial->rows;
+}
+
+/* Of times of some rows those of all. Blocks that are not full cost what full ones do: counted as
+ * if all were. */
+static double fir_scale(const struct fir_trial *trial)
 {
     uint64_t grain = max_u64(filter_grain(&trial->spec), 1);
-    return (double)trial->rows / (double)(ceil_div_u64(trial->rows, grain) * grain);
+    return (double)trial->rows / (double)(ceil_div_u64(trial->run.rows, grain) * grain);
 }
 
 static status_t fir_time(void *context, uint32_t i, uint32_t repeats, const struct tune_time *time,
@@ -132,8 +146,9 @@ static status_t fir_time(void *context, uint32_t i, uint32_t repeats, const stru
     struct fir_space *fir = context;
     const struct filter_choice choice = {backend_which(fir->trial.backend), fir->shapes[i]};
     struct trial_times times;
+    fir_trial_cut(&fir->trial, fir_timed_rows(&fir->trial, &choice.shape));
     TRY(fir_trial_time(&fir->trial, &choice, repeats, time, &times));
-    out->seconds = times.median * fir_whole_blocks(&fir->trial);
+    out->seconds = times.median * fir_scale(&fir->trial);
     out->wrong = times.wrong;
 out:
     return st;

@@ -161,6 +161,12 @@ out:
     return st;
 }
 
+void fir_trial_cut(struct fir_trial *trial, uint64_t rows)
+{
+    trial->run.rows = min_u64(rows, trial->rows);
+    trial->run.samples = trial_samples(&trial->spec, trial->run.rows);
+}
+
 static status_t trial_expect(struct fir_trial *trial)
 {
     status_t st = STATUS_OK;

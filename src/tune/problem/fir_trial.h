@@ -37,6 +37,9 @@ void fir_trial_end(struct fir_trial *trial);
 /* Bytes of this machine's memory that such a trial takes without pairs, but for the stage. */
 uint64_t fir_trial_bytes(const struct filter_spec *spec, uint64_t rows);
 
+/* Runs make so many of the rows from now on. */
+void fir_trial_cut(struct fir_trial *trial, uint64_t rows);
+
 /* Makes the filter as chosen, compares what the warm-up run leaves, and times runs: of pairs by the
  * device's clock. What the last run of them leaves is compared, too. The steps are enum
  * filter_step. Fails with USAGE (the shape cannot be), DEVICE. A wrong result is no failure:
