@@ -150,7 +150,7 @@ static const struct schema channelise_rows[] = {
 
 static const struct schema product_rows[] = {
     {"kind", SCHEMA_CHOICE, SCHEMA_AT(struct job_product, kind), .is_required = 1,
-     .choices = (const char *const[]){PRODUCT_KINDS_OF_BANK(PRODUCT_NAME) NULL}},
+     .choices = (const char *const[]){PRODUCT_KINDS_OF_JOB(PRODUCT_NAME) NULL}},
     {"file", SCHEMA_TEXT, SCHEMA_AT(struct job_product, file), .is_required = 1,
      .expected = "the path of the file to write"},
     {"integrate", SCHEMA_WHOLE, SCHEMA_AT(struct job_product, integrate), .min = 1, .max = 0x1p40,

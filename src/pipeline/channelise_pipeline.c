@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/units.h"
+#include "compute/shared/quantise.h"
 #include "pipeline/filter_chain.h"
 #include "pipeline/holes.h"
 #include "pipeline/range.h"
@@ -45,6 +46,8 @@ struct channelising {
     uint32_t nslots;
     int has_warned;   /* of input that cannot be read: the reader's */
     uint64_t missing; /* samples, so far in the chunk: the writer's */
+    uint64_t clipped; /* numbers of voltages, likewise */
+    char *stored;     /* rows of voltages as they are stored, likewise */
     holes_t *holes;   /* the writer's */
     range_t *range;   /* likewise; NULL: power cannot leave the range of floats */
 };
@@ -300,6 +303,45 @@ out:
     return st;
 }
 
+/* Writes the rows of the last filter as samples are stored. */
+static status_t channelising_write_voltages(struct channelising *p, struct slot *slot)
+{
+    status_t st = STATUS_OK;
+    const struct channelise_plan *work = p->work;
+    const struct job_product *product = &work->job->products[0];
+    struct quantise how = {.bits = product->bits,
+                           .scale = product->scale,
+                           .streams = slot->chunk.streams,
+                           .parts = work->seen->is_complex ? 2 : 1};
+    void *rows = NULL;
+    TRY(pipeline_get(p->pipeline, slot->filtered.rows[work->filters->count - 1], &rows));
+    p->clipped += quantise_rows(&how, rows, slot->filtered.stride, slot->count, p->stored);
+    TRY(p->sink.put(p->sink.context, 0, &slot->chunk, slot->from, slot->count, p->stored, NULL));
+out:
+    return st;
+}
+
+/* Writes the rows of the filter bank's products. */
+static status_t channelising_write_products(struct channelising *p, struct slot *slot)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t i = 0; i < p->work->job->nproducts; i++) {
+        void *data = NULL;
+        const char *holes = NULL;
+        TRY(pipeline_get(p->pipeline, slot->out[i], &data));
+        if (p->holes) {
+            holes = holes_punch(p->holes, i, slot->rows[i], slot->chunk.streams, data);
+        }
+        if (slot->rows[i] > 0) {
+            TRY(p->sink.put(p->sink.context, i, &slot->chunk,
+                            slot->from / p->work->job->products[i].integrate, slot->rows[i], data,
+                            holes));
+        }
+    }
+out:
+    return st;
+}
+
 /* The writer thread: waits until the backend is done with a block, and writes its rows. */
 static status_t channelising_write(void *context, uint32_t number)
 {
@@ -317,22 +359,11 @@ static status_t channelising_write(void *context, uint32_t number)
         holes_begin(p->holes, slot->from == slot->chunk.first, slot->from, slot->count,
                     slot->has_bad ? slot->bad : NULL);
     }
-    for (uint32_t i = 0; i < p->work->job->nproducts; i++) {
-        void *data = NULL;
-        const char *holes = NULL;
-        TRY(pipeline_get(p->pipeline, slot->out[i], &data));
-        if (p->holes) {
-            holes = holes_punch(p->holes, i, slot->rows[i], slot->chunk.streams, data);
-        }
-        if (slot->rows[i] > 0) {
-            TRY(p->sink.put(p->sink.context, i, &slot->chunk,
-                            slot->from / p->work->job->products[i].integrate, slot->rows[i], data,
-                            holes));
-        }
-    }
+    TRY(p->work->is_bank ? channelising_write_products(p, slot)
+                         : channelising_write_voltages(p, slot));
     if (p->sink.end && slot->from + slot->count == slot->chunk.first + slot->chunk.count) {
-        TRY(p->sink.end(p->sink.context, &slot->chunk, p->missing, 0));
-        p->missing = 0;
+        TRY(p->sink.end(p->sink.context, &slot->chunk, p->missing, p->clipped));
+        p->missing = p->clipped = 0;
     }
 out:
     return st;
@@ -346,6 +377,7 @@ static void channelising_destroy(void *context)
         reader_destroy(p->reader);
         holes_destroy(p->holes);
         range_destroy(p->range);
+        free(p->stored);
         free(p);
     }
 }
@@ -458,7 +490,12 @@ status_t channelise_pipeline_create(const struct channelise_plan *work, backend_
     if (work->job->on_bad == ON_BAD_NAN) {
         TRY(holes_create(work, p->chunking.block_spectra, &p->holes));
     }
-    TRY(range_create(work, p->chunking.block_spectra, &p->range));
+    if (work->is_bank) {
+        TRY(range_create(work, p->chunking.block_spectra, &p->range));
+    } else {
+        TRY(memory_zeroed((size_t)p->chunking.block_spectra, work->products[0].row_bytes,
+                          "rows of voltages", &p->stored));
+    }
     struct pipeline_stages stages = {.context = p,
                                      .prepare = channelising_prepare,
                                      .read = channelising_read,

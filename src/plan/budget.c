@@ -49,6 +49,12 @@ out:
     return st;
 }
 
+/* Bytes of a row of product i, of so many of its streams. */
+static uint64_t budget_row_bytes(const struct channelise_plan *work, uint32_t i, uint32_t streams)
+{
+    return work->products[i].row_bytes / work->archive->nstreams * streams;
+}
+
 /* Bytes of the rows of all filters that a block of `spectra` spectra needs. */
 static uint64_t budget_filtered_bytes(const struct channelise_plan *work, const struct group *group,
                                       uint64_t spectra)
@@ -96,8 +102,7 @@ static uint64_t budget_slot_bytes(const struct channelise_plan *work, const stru
                      budget_filtered_bytes(work, group, spectra);
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         bytes += overlap_ends(&work->nodes[NODE_DUMPS + i].stage, spectra) *
-                 product_row_bytes(work->products[i].spec.kind, group->streams,
-                                   work->channelise.nchannels);
+                 budget_row_bytes(work, i, group->streams);
     }
     return bytes;
 }

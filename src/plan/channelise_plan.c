@@ -218,8 +218,9 @@ static status_t plan_settle_products(struct channelise_plan *work)
             product->spec.delay_hz = work->filters->reference_hz;
         }
         product->dropped_spectra = work->chunking.spectra - product->spec.rows * integrate;
-        product->row_bytes =
-            product_row_bytes(product->spec.kind, archive->nstreams, work->channelise.nchannels);
+        product->spec.bits = job->products[i].bits;
+        product->spec.scale = job->products[i].scale;
+        product->row_bytes = product_spec_row_bytes(&product->spec);
         uint64_t bytes = 0;
         REQUIRE(product->spec.rows > 0, STATUS_USAGE,
                 "%s: products.%u.integrate is %" PRIu64 ", but there %s only %" PRIu64 " %s",

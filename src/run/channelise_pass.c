@@ -246,7 +246,8 @@ out:
     return st;
 }
 
-static status_t pass_print_notes(const struct channelise_pass *p, uint64_t missing)
+static status_t pass_print_notes(const struct channelise_pass *p, uint64_t missing,
+                                 uint64_t clipped)
 {
     status_t st = STATUS_OK;
     struct text notes = {0};
@@ -258,6 +259,12 @@ static status_t pass_print_notes(const struct channelise_pass *p, uint64_t missi
                      "volts\n",
                      units_count(missing, count),
                      units_plural(missing, "sample was", "samples were")));
+    }
+    if (clipped > 0) {
+        TRY(text_add(&notes,
+                     "%s %s did not fit %u bits at scale %g: clipped (a larger scale fits more)\n",
+                     units_count(clipped, count), units_plural(clipped, "number", "numbers"),
+                     p->work->products[0].spec.bits, p->work->products[0].spec.scale));
     }
     for (const char *line = notes.data; line && *line;) {
         size_t length = strcspn(line, "\n");
@@ -279,9 +286,18 @@ static status_t pass_summarise(const struct channelise_pass *p, double seconds)
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
     MPI_Comm_size(p->pass.comm, &size);
-    TRY(pass_print_notes(p, outputs_missing(p->pass.outputs)));
+    TRY(pass_print_notes(p, outputs_missing(p->pass.outputs), outputs_clipped(p->pass.outputs)));
     for (uint32_t i = 0; i < p->pass.job->nproducts; i++) {
         const struct channelise_plan_product *product = &work->products[i];
+        if (!work->is_bank) {
+            display_print(
+                "%s: voltages, %s %s x %u %s, %u bits, %s\n", p->pass.job->products[i].file,
+                units_count(product->spec.rows, a),
+                units_plural(product->spec.rows, "sample", "samples"), p->archive->nstreams,
+                units_plural(p->archive->nstreams, "stream", "streams"), product->spec.bits,
+                units_bytes(product->spec.rows * product->row_bytes, b));
+            continue;
+        }
         display_print(
             "%s: %s, %s %s x %u %s x %u %s, %s\n", p->pass.job->products[i].file,
             product_name(product->spec.kind), units_count(product->spec.rows, a),

@@ -147,7 +147,7 @@ bad "a filter of another backend" 2 'filter\.backend: is opencl, but channelise\
 bad "a misspelt key of a filter" 2 'filter\.decimat: unknown key, did you mean decimate' 'filter={coefficients: window.txt, decimat: 2}'
 
 # --- words
-bad "unknown kind" 2 'products\.0\.kind: is sound, expected one of spectra, power' products.0.kind=sound
+bad "unknown kind" 2 'products\.0\.kind: is sound, expected one of spectra, power, voltages' products.0.kind=sound
 bad "unknown order" 2 'channelise\.order: is random, expected one of ascending, fft' channelise.order=random
 bad "unknown backend" 2 'channelise\.backend: is abacus, expected' channelise.backend=abacus
 bad "power in order fft" 2 'products\.0\.kind: is power, but channelise\.order is fft' \

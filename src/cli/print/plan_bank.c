@@ -100,7 +100,8 @@ static void bank_print_run(const struct channelise_plan *work)
                   units_plural(work->channelise.threads, "thread", "threads"));
     display_print("  chunks        %s of %s %s", units_count(chunks, a),
                   units_count(chunking->chunk_spectra, b),
-                  units_plural(chunking->chunk_spectra, "spectrum", "spectra"));
+                  work->is_bank ? units_plural(chunking->chunk_spectra, "spectrum", "spectra")
+                                : units_plural(chunking->chunk_spectra, "sample", "samples"));
     if (chunk_groups(chunking) > 1) {
         display_print(" of %u %s", chunking->group_streams,
                       units_plural(chunking->group_streams, "stream", "streams"));
@@ -134,6 +135,15 @@ static void bank_print_products(const struct channelise_pass *bank)
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         const struct channelise_plan_product *product = &work->products[i];
         struct time_axis time = product_time(&product->spec);
+        if (!work->is_bank) {
+            display_print(
+                "  %s: voltages, %s %s of %u %s, %u bits, scale %g, %s\n",
+                work->job->products[i].file, units_count(product->spec.rows, a),
+                units_plural(product->spec.rows, "sample", "samples"), work->archive->nstreams,
+                units_plural(work->archive->nstreams, "stream", "streams"), product->spec.bits,
+                product->spec.scale, units_bytes(bank->pass.bytes[i], b));
+            continue;
+        }
         display_print("  %s: %s, %s %s of %u %s x %u %s", work->job->products[i].file,
                       product_name(product->spec.kind), units_count(product->spec.rows, a),
                       units_plural(product->spec.rows, "row", "rows"), work->archive->nstreams,

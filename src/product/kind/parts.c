@@ -154,6 +154,11 @@ out:
     return st;
 }
 
+status_t parts_put_filters(hid_t provenance, const struct product_spec *spec)
+{
+    return spec->filters ? h5_put_text(provenance, "filters", spec->filters) : STATUS_OK;
+}
+
 status_t parts_begin_provenance(hid_t file, const struct product_spec *spec, hid_t *out)
 {
     status_t st = STATUS_OK;

@@ -33,6 +33,9 @@ struct parts_sky {
 status_t parts_put_root(hid_t file, enum product_kind kind, const char *title,
                         const struct parts_sky *sky);
 
+/* What voltages went through before, if anything, into /provenance. */
+status_t parts_put_filters(hid_t provenance, const struct product_spec *spec);
+
 /* The group /provenance with what all products have; room for what is counted on the way, and for
  * the marks of rows. */
 status_t parts_begin_provenance(hid_t file, const struct product_spec *spec, hid_t *out);

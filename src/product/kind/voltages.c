@@ -65,7 +65,8 @@ static struct voltages_axis voltages_axis_of(const struct archive *archive, enum
 static struct voltages_spec voltages_native(const struct product_spec *spec)
 {
     const struct archive *archive = spec->archive;
-    double first = (double)archive->first_sample / archive->sample_rate_hz;
+    double first =
+        (double)archive->first_sample / archive->sample_rate_hz + archive->offset_seconds;
     return (struct voltages_spec){.samples = spec->rows,
                                   .format = voltages_format(spec->bits),
                                   .is_complex = archive->is_complex,
@@ -93,6 +94,7 @@ static status_t voltages_put_provenance(hid_t file, const struct product_spec *s
     TRY(h5_put_text(group, "time_convention", time_convention));
     TRY(h5_put_text(group, "stored_convention", stored_convention));
     TRY(h5_put_text(group, "missing_convention", missing_convention));
+    TRY(parts_put_filters(group, spec));
     TRY(h5_put_u64(group, "gap_samples", spec->gap_samples));
     TRY(parts_reserve_counts(group, place));
     TRY(parts_reserve_count(group, "clipped_samples",
