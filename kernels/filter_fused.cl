@@ -112,15 +112,8 @@ filter_fused(const __global uchar *restrict in, ulong in_stride, ulong samples, 
 #endif
 
     SC_TRANSFORM_THERE
-    const __global float4 *h = table + own.y * (POINTS / 2);
-    BF_LOOP(p, VALUES / SC_LAST)
-    BF_LOOP(e, SC_LAST / 2)
-    {
-        const float4 two = h[e * (POINTS / SC_LAST) + item + p * SC_ITEMS];
-        const int i = p * SC_LAST + 2 * e;
-        v[i] = BF_MULTIPLY(v[i], two.xy);
-        v[i + 1] = BF_MULTIPLY(v[i + 1], two.zw);
-    }
+    const __global float4 *response = table + own.y * (POINTS / 2);
+    SC_PRODUCT(response)
     SC_TRANSFORM_BACK
 
 #if COMPLEX_OUT

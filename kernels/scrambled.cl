@@ -299,3 +299,14 @@ typedef float2 sc_cell;
     SC_STAGE_BACK(RADIX1, SC_STEP1, SC_BACK1)                                                      \
     SC_SWAP_BACK(RADIX1, SC_STEP1, RADIX0, SC_STEP0)                                               \
     SC_STAGE_BACK(RADIX0, SC_STEP0, SC_BACK0)
+
+/* Times a response, float4 [R / 2][POINTS / R], R the last stage's radix: see filter_fused.cl. */
+#define SC_PRODUCT(response)                                                                       \
+    BF_LOOP(p, VALUES / SC_LAST)                                                                   \
+    BF_LOOP(e, SC_LAST / 2)                                                                        \
+    {                                                                                              \
+        const float4 two = (response)[e * (POINTS / SC_LAST) + item + p * SC_ITEMS];               \
+        const int i = p * SC_LAST + 2 * e;                                                         \
+        v[i] = BF_MULTIPLY(v[i], two.xy);                                                          \
+        v[i + 1] = BF_MULTIPLY(v[i + 1], two.zw);                                                  \
+    }

@@ -37,13 +37,15 @@ static void every_transform_agrees_with_the_reference(void **state)
 {
     (void)state;
     static const struct problem problems[] = {
-        {256, 16, SAMPLE_F32, 1, 0, 31, 1, 0},    {256, 8, SAMPLE_I8, 1, 1, 9, 2, 0},
-        {512, 16, SAMPLE_I4, 1, 0, 64, 3, 0},     {512, 8, SAMPLE_F32, 0, 0, 65, 1, 0},
-        {1024, 32, SAMPLE_I16, 1, 0, 129, 1, 0},  {1024, 16, SAMPLE_F32, 0, 1, 100, 1, 0},
-        {2048, 16, SAMPLE_I8, 0, 0, 257, 5, 0},   {2048, 32, SAMPLE_F32, 1, 1, 1, 1, 1},
-        {4096, 16, SAMPLE_F32, 1, 0, 1025, 1, 0}, {4096, 32, SAMPLE_I16, 0, 0, 700, 1, 1},
-        {8192, 32, SAMPLE_I8, 1, 1, 2700, 1, 0},  {8192, 64, SAMPLE_F32, 0, 0, 2700, 1, 1},
-        {16384, 64, SAMPLE_F32, 1, 1, 5000, 1, 1}};
+        {256, 16, SAMPLE_F32, 1, 0, 31, 1, 0},      {256, 8, SAMPLE_I8, 1, 1, 9, 2, 0},
+        {512, 16, SAMPLE_I4, 1, 0, 64, 3, 0},       {512, 8, SAMPLE_F32, 0, 0, 65, 1, 0},
+        {1024, 32, SAMPLE_I16, 1, 0, 129, 1, 0},    {1024, 16, SAMPLE_F32, 0, 1, 100, 1, 0},
+        {2048, 16, SAMPLE_I8, 0, 0, 257, 5, 0},     {2048, 32, SAMPLE_F32, 1, 1, 1, 1, 1},
+        {4096, 16, SAMPLE_F32, 1, 0, 1025, 1, 0},   {4096, 32, SAMPLE_I16, 0, 0, 700, 1, 1},
+        {8192, 32, SAMPLE_I8, 1, 1, 2700, 1, 0},    {8192, 64, SAMPLE_F32, 0, 0, 2700, 1, 1},
+        {16384, 64, SAMPLE_F32, 1, 1, 5000, 1, 1},  {32768, 32, SAMPLE_I8, 1, 1, 9000, 1, 0},
+        {65536, 32, SAMPLE_F32, 0, 0, 9240, 3, 0},  {131072, 32, SAMPLE_I4, 1, 1, 19800, 1, 0},
+        {262144, 32, SAMPLE_F32, 1, 0, 40000, 1, 1}};
     EACH_OPENCL(t)
     {
         for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
@@ -60,11 +62,10 @@ static void the_rule_weighs_length_against_waste(void **state)
     (void)state;
     static const struct {
         uint32_t taps, decimate, length, kernel;
-    } cases[] = {{129, 1, 2048, FILTER_KERNEL_FUSED},
-                 {1025, 1, 4096, FILTER_KERNEL_FUSED},
-                 {2700, 1, 8192, FILTER_KERNEL_FUSED},
-                 {9240, 1, 16384, FILTER_KERNEL_FUSED},
-                 {19800, 1, 262144, FILTER_KERNEL_LIBRARY}};
+    } cases[] = {
+        {129, 1, 2048, FILTER_KERNEL_FUSED},     {1025, 1, 4096, FILTER_KERNEL_FUSED},
+        {2700, 1, 8192, FILTER_KERNEL_FUSED},    {9240, 1, 65536, FILTER_KERNEL_FUSED},
+        {19800, 1, 131072, FILTER_KERNEL_FUSED}, {300000, 1, 4194304, FILTER_KERNEL_LIBRARY}};
     EACH_OPENCL(t)
     {
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

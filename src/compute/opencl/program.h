@@ -11,6 +11,7 @@
     X(BUTTERFLIES, butterflies)                                                                    \
     X(SCRAMBLED, scrambled)                                                                        \
     X(FILTER_FUSED, filter_fused)                                                                  \
+    X(FILTER_ROWS, filter_rows)                                                                    \
     X(PPF_FUSED, ppf_fused)                                                                        \
     X(FIR_SLIDE, fir_slide)                                                                        \
     X(FIR_CACHE, fir_cache)                                                                        \
