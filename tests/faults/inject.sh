@@ -51,6 +51,8 @@ injected 4 'obs\.h5' 1 SHIM_LOOK=1:$EIO
 injected 4 'Input/output error' 1 SHIM_NAME=1:$EIO
 injected 4 'Read-only file system' 2 SHIM_NAME=2:$EROFS
 injected 4 '\.journal.*Input/output error' 1 SHIM_CUT=1:$EIO
+injected 4 '\.part cannot be closed: Input/output error' 1 SHIM_CLOSE=1:$EIO
+injected 3 '\.part cannot be closed: .*quota exceeded' 2 SHIM_CLOSE=2:$EDQUOT
 for number in 1 2 3 4 5 6; do
     injected '[245]' '\.h5.*(Permission denied|Too many open files)' 1 SHIM_OPEN=$number:$((number % 2 ? EACCES : EMFILE))
 done

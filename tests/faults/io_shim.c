@@ -17,6 +17,7 @@
  *   SHIM_LOCK      locks
  *   SHIM_CUT       files that are cut
  *   SHIM_NAME      products that get their names
+ *   SHIM_CLOSE     what is closed of x.part by the main thread; it is closed, whatever it says
  *   SHIM_MEMORY    memory that the program itself asks for
  *
  *   SHIM_COUNTS=FILE  at the end writes how many calls of each name there were, a line each: as
@@ -60,13 +61,14 @@ enum counter {
     LOCK,
     CUT,
     NAME,
+    CLOSE,
     MEMORY,
     COUNTERS
 };
 static const char *const names[COUNTERS] = {
-    "SHIM_WRITE",   "SHIM_ROWS", "SHIM_CREATE", "SHIM_RECORDS", "SHIM_HEAD",
-    "SHIM_SAMPLES", "SHIM_LOOK", "SHIM_SYNC",   "SHIM_FSYNC",   "SHIM_RESERVE",
-    "SHIM_OPEN",    "SHIM_LOCK", "SHIM_CUT",    "SHIM_NAME",    "SHIM_MEMORY"};
+    "SHIM_WRITE", "SHIM_ROWS", "SHIM_CREATE", "SHIM_RECORDS", "SHIM_HEAD", "SHIM_SAMPLES",
+    "SHIM_LOOK",  "SHIM_SYNC", "SHIM_FSYNC",  "SHIM_RESERVE", "SHIM_OPEN", "SHIM_LOCK",
+    "SHIM_CUT",   "SHIM_NAME", "SHIM_CLOSE",  "SHIM_MEMORY"};
 static atomic_long calls[COUNTERS];
 
 int MPI_Init_thread(int *argc, char ***argv, int wanted, int *given);
@@ -227,6 +229,17 @@ static int call_fd(const char *name, int fd, int error)
         return -1;
     }
     return real(fd);
+}
+
+int close(int fd)
+{
+    int error = is_main_thread() && is_called(fd, ".part") ? failing(CLOSE) : 0;
+    int status = call_fd("close", fd, 0);
+    if (error != 0) {
+        errno = error;
+        return -1;
+    }
+    return status;
 }
 
 int fdatasync(int fd)
