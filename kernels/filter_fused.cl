@@ -26,7 +26,7 @@
 #endif
 
 #define FUSED_PAIR (COMPLEX_OUT ? 1 : 2)         /* blocks of a transform */
-#define FUSED_USED (VALID * DECIMATE + TAPS - 1) /* samples of a block */
+#define FUSED_USED ((VALID - 1) * DECIMATE + TAPS) /* samples of a block */
 
 /* Samples u + q STEP0 of a block that begins at `from`, to the part of v. All of them are there, or
  * `least` .. `least + count - 1` of them. */

@@ -78,6 +78,37 @@ static void candidates_agree_with_the_reference(void **state)
     bench_end(&b);
 }
 
+/* Blocks of decimated rows see no sample that another cut does not give them. */
+static void cuts_of_blocks_change_nothing(void **state)
+{
+    (void)state;
+    static const struct filter_shape shapes[] = {
+        {.method = FILTER_OVERLAP_SAVE, .kernel = FILTER_KERNEL_FUSED, .length = 256},
+        {.method = FILTER_OVERLAP_SAVE, .kernel = FILTER_KERNEL_LIBRARY, .length = 256},
+        {.method = FILTER_OVERLAP_SAVE, .kernel = FILTER_KERNEL_LIBRARY, .length = 128}};
+    static const uint64_t cuts[] = {7, 50, 111};
+    need_device();
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        struct bench whole;
+        bench_start(&whole, SAMPLE_F32, i % 2, 0, 70, 900);
+        whole.spec.decimate = i % 2 ? 3 : 2;
+        set_shape(&whole, shapes[i]);
+        bench_rows(&whole, -10, 290);
+        bench_run(&whole, device, 0);
+        bench_agrees(&whole, device, NULL);
+        for (size_t k = 0; k < sizeof cuts / sizeof *cuts; k++) {
+            struct bench cut = whole;
+            cut.out = NULL;
+            bench_rows(&cut, whole.first_row, whole.rows);
+            bench_run(&cut, device, cuts[k]);
+            assert_memory_equal(cut.out, whole.out,
+                                whole.rows * STREAMS * whole.out_parts * sizeof(float));
+            free(cut.out);
+        }
+        bench_end(&whole);
+    }
+}
+
 /* A filter's rows [STREAMS][rows][2] from samples in `in`. */
 static void filter_into(filter_t *filter, buffer_t *in, const struct sample_input *input,
                         uint64_t samples, uint64_t rows, buffer_t *out)
@@ -190,6 +221,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(direct_kernels_add_in_one_order),
         cmocka_unit_test(candidates_agree_with_the_reference),
+        cmocka_unit_test(cuts_of_blocks_change_nothing),
         cmocka_unit_test(stages_follow_on_the_device),
     };
     return cmocka_run_group_tests(tests, open_backends, close_backends);

@@ -60,13 +60,13 @@ static double filter_products(const struct filter_spec *spec)
            (spec->is_complex_coeff ? 2 : 1);
 }
 
-/* Whether direct sums are faster: up to so many products a sample that comes in, half as many where
- * two blocks share a transform. */
+/* Whether direct sums are faster: up to so many products a sample that comes in (H200: by then they
+ * take as long as a fused transform, for complex rows and, at half of both times, for real ones).
+ */
 static int filter_is_short(const struct filter_spec *spec)
 {
-    enum { PRODUCTS = 256 };
-    return !spec->response && filter_products(spec) <= (double)PRODUCTS * spec->decimate /
-                                                           (spec->is_complex_out ? 1 : 2);
+    enum { PRODUCTS = 64 };
+    return !spec->response && filter_products(spec) <= (double)PRODUCTS * spec->decimate;
 }
 
 /* Bits of a transform's length; 0: none is long enough for one row. */

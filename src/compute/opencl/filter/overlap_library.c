@@ -92,7 +92,8 @@ static status_t library_build(struct library *library)
     TRY(filter_options(spec, &options));
     TRY(text_add(&options, " -DLENGTH=%u -DVALID=%llu -DUSED=%llu -DTAKE=%u",
                  spec->choice.shape.length, (unsigned long long)valid,
-                 (unsigned long long)(valid * spec->decimate + spec->taps - 1), filter_take(spec)));
+                 (unsigned long long)((valid - 1) * spec->decimate + spec->taps),
+                 filter_take(spec)));
     TRY(program_build(library->device, sources, 2, options.data, &program));
     for (int i = 0; i < KERNELS; i++) {
         TRY(program_kernel(library->device, program, names[i], &library->kernels[i]));
