@@ -31,6 +31,10 @@ struct filter_kernels {
     void (*split)(const float *from, size_t blocks, float sign, float *re, float *im);
     /* Two planes to pairs. */
     void (*pair)(const float *re, const float *im, size_t count, float *out);
+    /* Complex floats without gaps, at any address, to pairs, the imaginary parts times `sign`;
+     * missing ones become zero. Returns their number. */
+    uint64_t (*take)(const struct missing_rule *rule, const float *from, size_t count, float sign,
+                     float *out);
     /* spectrum[k] *= response[k], pairs. */
     void (*multiply)(const float *response, size_t count, float *spectrum);
     /* Of FILTER_COLUMNS columns: to[k][c] = from[k][c] w[k][c], pairs, where w is step[k][c] times

@@ -160,6 +160,47 @@ static void pair(const float *restrict re, const float *restrict im, size_t coun
     }
 }
 
+/* Vectors of pairs, of which `missing` counts the parts of missing ones. */
+static inline __attribute__((always_inline)) lanes_t
+take_pairs(const struct missing_rule *rule, lanes_t x, lanes_t signs, mask_t *missing)
+{
+    const mask_t none = {0};
+    /* Infinities and NaN minus themselves are not zero. */
+    mask_t bad = ~(x - x == 0) & (none - rule->finite);
+    bad |= (x == rule->re) & (none - rule->value);
+    bad |= SHUFFLE(bad, EXCHANGED);
+    *missing -= bad;
+    return (lanes_t)((mask_t)(x * signs) & ~bad);
+}
+
+static uint64_t take(const struct missing_rule *rule, const float *from, size_t count, float sign,
+                     float *out)
+{
+    const lanes_t signs = {ALTERNATE(1, sign)};
+    mask_t missing = {0};
+    size_t whole = 2 * count / LANES * LANES;
+    size_t rest = (2 * count - whole) * sizeof *from;
+    uint64_t parts = 0;
+    for (size_t i = 0; i < whole; i += LANES) {
+        lanes_t x = *(const lanes_anywhere *)(from + i);
+        *(lanes_anywhere *)(out + i) = take_pairs(rule, x, signs, &missing);
+    }
+    if (rest > 0) {
+        lanes_t x = {0};
+        mask_t last = {0};
+        memcpy(&x, from + whole, rest);
+        x = take_pairs(rule, x, signs, &last);
+        memcpy(out + whole, &x, rest);
+        for (size_t i = 0; i < rest / sizeof *from; i++) {
+            parts += (uint64_t)last[i];
+        }
+    }
+    for (int i = 0; i < LANES; i++) {
+        parts += (uint64_t)missing[i];
+    }
+    return parts / 2;
+}
+
 static void multiply(const float *restrict response, size_t count, float *restrict spectrum)
 {
     for (size_t k = 0; k < count; k++) {
@@ -198,5 +239,6 @@ const struct filter_kernels KERNELS = {.direct = {{direct_real_real, direct_real
                                                   {direct_complex_real, direct_complex_complex}},
                                        .split = split,
                                        .pair = pair,
+                                       .take = take,
                                        .multiply = multiply,
                                        .turn = turn};

@@ -12,6 +12,7 @@ struct filter_reader filter_reader(const struct sample_coding *coding, enum simd
                                    .unpack = kernels->unpack[coding->format][coding->is_complex],
                                    .nibbles = coding->nibbles,
                                    .is_complex = coding->is_complex,
+                                   .is_float = coding->format == SAMPLE_F32,
                                    .sign = coding->conjugate ? -1.0F : 1.0F,
                                    .part_bytes = sample_types[coding->format].bytes,
                                    .bytes = sample_bytes(coding->format, coding->is_complex)};
@@ -38,6 +39,14 @@ static void reader_gather(size_t bytes, const char *at, size_t step, size_t coun
     }
 }
 
+/* Whether samples lie without gaps, real parts before imaginary ones. */
+static int reader_is_whole(const struct filter_reader *reader, const struct filter_stream *stream)
+{
+    int has_two = reader->bytes > reader->part_bytes;
+    return stream->step == reader->bytes &&
+           (!has_two || stream->im == stream->re + reader->part_bytes);
+}
+
 /* `count` samples that the buffer has, without gaps: where they lie, or copied into `room`. */
 static const char *reader_bring(const struct filter_reader *reader,
                                 const struct filter_stream *stream, size_t place, size_t count,
@@ -45,8 +54,7 @@ static const char *reader_bring(const struct filter_reader *reader,
 {
     const char *re = stream->re + place * stream->step;
     const char *im = stream->im + place * stream->step;
-    int has_two = reader->bytes > reader->part_bytes;
-    int is_whole = stream->step == reader->bytes && (!has_two || im == re + reader->part_bytes);
+    int is_whole = reader_is_whole(reader, stream);
     if (is_whole && count % MOST_LANES == 0) {
         return re;
     }
@@ -55,7 +63,7 @@ static const char *reader_bring(const struct filter_reader *reader,
         return room;
     }
     reader_gather(reader->part_bytes, re, stream->step, count, reader->bytes, room);
-    if (has_two) {
+    if (reader->bytes > reader->part_bytes) {
         reader_gather(reader->part_bytes, im, stream->step, count, reader->bytes,
                       room + reader->part_bytes);
     }
@@ -96,23 +104,25 @@ static void reader_blank(const struct filter_reader *reader, size_t from, size_t
     }
 }
 
-uint64_t filter_read(const struct filter_reader *reader, const struct filter_stream *stream,
-                     int64_t place, size_t count, float *re, float *im)
+/* The places from *from on, and how many, that the buffer has of `count` from `place` on. */
+static size_t reader_clip(const struct filter_stream *stream, int64_t place, size_t count,
+                          int64_t *from)
 {
     int64_t samples = (int64_t)stream->samples;
     int64_t end = place + (int64_t)count;
-    int64_t from = place < 0 ? 0 : place;
     int64_t to = end > samples ? samples : end;
+    *from = place < 0 ? 0 : place;
+    return to > *from ? (size_t)(to - *from) : 0;
+}
+
+uint64_t filter_read(const struct filter_reader *reader, const struct filter_stream *stream,
+                     int64_t place, size_t count, float *re, float *im)
+{
     uint64_t missing = 0;
-    if (from >= to) {
-        reader_blank(reader, 0, count, re, im);
-        return 0;
-    }
-    size_t before = (size_t)(from - place);
-    size_t there = (size_t)(to - from);
-    if (before == 0) {
-        missing = reader_unpack(reader, stream, (size_t)from, there, re, im);
-    } else {
+    int64_t from;
+    size_t there = reader_clip(stream, place, count, &from);
+    size_t before = there > 0 ? (size_t)(from - place) : 0;
+    if (before > 0) {
         /* Whole vectors are written: not to where they begin in the middle of one. */
         _Alignas(64) float part[2][READ_SAMPLES];
         missing = reader_unpack(reader, stream, (size_t)from, there, part[0], part[1]);
@@ -121,7 +131,39 @@ uint64_t filter_read(const struct filter_reader *reader, const struct filter_str
         if (reader->is_complex) {
             memcpy(im + before, part[1], there * sizeof *im);
         }
+    } else if (there > 0) {
+        missing = reader_unpack(reader, stream, (size_t)from, there, re, im);
     }
     reader_blank(reader, before + there, count - before - there, re, im);
+    return missing;
+}
+
+/* Floats that lie as they are wanted. */
+static uint64_t reader_take(const struct filter_reader *reader, const struct filter_stream *stream,
+                            int64_t place, size_t count, float (*out)[2])
+{
+    int64_t from;
+    size_t there = reader_clip(stream, place, count, &from);
+    size_t before = there > 0 ? (size_t)(from - place) : 0;
+    const char *at = stream->re + (there > 0 ? (size_t)from * stream->step : 0);
+    memset(out, 0, before * sizeof *out);
+    memset(out + before + there, 0, (count - before - there) * sizeof *out);
+    return reader->filter->take(&reader->rule, (const float *)(const void *)at, there, reader->sign,
+                                out[before]);
+}
+
+uint64_t filter_read_pairs(const struct filter_reader *reader, const struct filter_stream *stream,
+                           int64_t place, size_t count, float (*out)[2])
+{
+    _Alignas(64) float part[2][READ_SAMPLES] = {{0}};
+    uint64_t missing = 0;
+    if (reader->is_float && reader->is_complex && reader_is_whole(reader, stream)) {
+        return reader_take(reader, stream, place, count, out);
+    }
+    for (size_t n = 0; n < count; n += READ_SAMPLES) {
+        size_t now = count - n < READ_SAMPLES ? count - n : READ_SAMPLES;
+        missing += filter_read(reader, stream, place + (int64_t)n, now, part[0], part[1]);
+        reader->filter->pair(part[0], part[1], now, out[n]);
+    }
     return missing;
 }

@@ -14,6 +14,7 @@ struct filter_reader {
     struct missing_rule rule;
     int has_rule; /* samples may be missing */
     int is_complex;
+    int is_float;
     float sign;        /* of imaginary parts */
     size_t part_bytes; /* of a number; what is stored, of SAMPLE_I4 */
     size_t bytes;      /* of a sample without gaps */
@@ -40,5 +41,11 @@ enum { READ_SAMPLES = 512 }; /* at most, at once */
  * Returns how many of the buffer's were missing. */
 uint64_t filter_read(const struct filter_reader *reader, const struct filter_stream *stream,
                      int64_t place, size_t count, float *re, float *im);
+
+/* The same of complex samples, or of real ones with 0 V as imaginary parts, as pairs.
+ *
+ *   out   float [count][2]   */
+uint64_t filter_read_pairs(const struct filter_reader *reader, const struct filter_stream *stream,
+                           int64_t place, size_t count, float (*out)[2]);
 
 #endif

@@ -92,20 +92,28 @@ void overlap_save_destroy(overlap_save_t *o)
     free(o);
 }
 
-/* Samples of a block, and of the next one where there is one, as complex numbers; zeros behind. */
-static void overlap_save_take(const overlap_save_t *o, const struct filter_stream *stream,
-                              int64_t place, float (*out)[2])
+/* The samples of two blocks as the real and the imaginary parts. */
+static void overlap_save_take_two(const overlap_save_t *o, const struct filter_stream *stream,
+                                  int64_t place, float (*out)[2])
 {
     _Alignas(64) float part[2][READ_SAMPLES];
     int64_t next = place + (int64_t)(o->valid * o->spec->decimate);
-    memset(part, 0, sizeof part);
     for (size_t n = 0; n < o->samples; n += READ_SAMPLES) {
         size_t count = o->samples - n < READ_SAMPLES ? o->samples - n : READ_SAMPLES;
-        (void)filter_read(o->reader, stream, place + (int64_t)n, count, part[0], part[1]);
-        if (!o->spec->is_complex_out) {
-            (void)filter_read(o->reader, stream, next + (int64_t)n, count, part[1], NULL);
-        }
+        (void)filter_read(o->reader, stream, place + (int64_t)n, count, part[0], NULL);
+        (void)filter_read(o->reader, stream, next + (int64_t)n, count, part[1], NULL);
         o->reader->filter->pair(part[0], part[1], count, out[n]);
+    }
+}
+
+/* A grain's samples, zeros behind them. */
+static void overlap_save_take(const overlap_save_t *o, const struct filter_stream *stream,
+                              int64_t place, float (*out)[2])
+{
+    if (o->spec->is_complex_out) {
+        (void)filter_read_pairs(o->reader, stream, place, o->samples, out);
+    } else {
+        overlap_save_take_two(o, stream, place, out);
     }
     memset(out + o->samples, 0, (o->length - o->samples) * sizeof *out);
 }
