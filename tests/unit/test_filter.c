@@ -80,6 +80,60 @@ static void all_lengths_agree_with_the_reference(void **state)
     }
 }
 
+/* A million taps, and more rows of the longest direct sums. */
+static void the_longest_agree_with_the_reference(void **state)
+{
+    (void)state;
+    if (!getenv("VOLTMILL_TEST_ALL")) {
+        print_message("skipped: the longest filters: make test-long\n");
+        return;
+    }
+    EACH_BACKEND(t)
+    {
+        for (int i = 0; i < 4 && t != reference; i++) {
+            struct bench b;
+            one_agrees(t, FILTER_OVERLAP_SAVE, i % 2, i / 2, 1000003);
+            bench_start(&b, SAMPLE_I8, i % 2, i / 2, 131072, 150000);
+            bench_choose(&b, t, FILTER_DIRECT);
+            bench_rows(&b, 0, 20000);
+            bench_run(&b, t, 0);
+            bench_agrees(&b, t, NULL);
+            bench_end(&b);
+        }
+    }
+}
+
+/* Every shape that may be measured, and the CPU's other instruction sets. */
+static void all_candidates_agree_with_the_reference(void **state)
+{
+    (void)state;
+    EACH_BACKEND(t)
+    {
+        for (unsigned i = 0; i < 2; i++) {
+            struct bench b;
+            struct filter_shape *list = NULL;
+            uint32_t count = 0;
+            bench_start(&b, SAMPLE_F32, i % 2, i % 2, 150, 30000);
+            assert_int_equal(filter_candidates(t->backend, &b.spec, &list, &count), STATUS_OK);
+            assert_true(count > 0);
+            bench_choose(&b, t, FILTER_AUTO);
+            assert_memory_equal(&b.spec.choice.shape, &list[0], sizeof *list);
+            uint32_t sets = t->kind == BACKEND_CPU ? backend_simd(t->backend) : 1;
+            for (uint32_t j = 0; j < count * sets; j++) {
+                if (!is_skipped(t, j)) {
+                    b.spec.choice.shape = list[j % count];
+                    b.spec.choice.shape.simd = t->kind == BACKEND_CPU ? j / count + 1 : 0;
+                    bench_rows(&b, 0, rows_of(&b, 29000));
+                    bench_run(&b, t, 0);
+                    bench_agrees(&b, t, NULL);
+                }
+            }
+            free(list);
+            bench_end(&b);
+        }
+    }
+}
+
 /* Every format in every layout. */
 static void all_formats_agree_with_the_reference(void **state)
 {
@@ -299,6 +353,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reference_is_the_plain_sum),
         cmocka_unit_test(all_lengths_agree_with_the_reference),
+        cmocka_unit_test(the_longest_agree_with_the_reference),
+        cmocka_unit_test(all_candidates_agree_with_the_reference),
         cmocka_unit_test(all_formats_agree_with_the_reference),
         cmocka_unit_test(decimated_and_shifted_rows_agree),
         cmocka_unit_test(responses_filter_like_coefficients),

@@ -14,7 +14,8 @@
 
 enum {
     SHORT_LENGTH = 4096, /* up to here one transform does */
-    MOST_ROW = 4096
+    LEAST_ROWS = 32,
+    MOST_ROW = 2048
 };
 
 struct convolution {
@@ -28,13 +29,15 @@ struct convolution {
     float **scratch; /* [threads] */
 };
 
+/* Few columns' transforms at a time want the caches as rows do: rows of up to MOST_ROW numbers,
+ * until columns are as long. */
 static size_t convolution_rows(uint32_t length)
 {
-    size_t rows = 1;
+    size_t rows = LEAST_ROWS;
     if (length <= SHORT_LENGTH) {
         return 1;
     }
-    while (rows * rows * 4 <= length || length / rows > MOST_ROW) {
+    while (length / rows > MOST_ROW && rows < length / rows) {
         rows *= 2;
     }
     return rows;

@@ -3,35 +3,50 @@
 #include "compute/cpu/filter/convolution.h"
 #include "compute/cpu/filter/filter_parts.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 enum {
     LEAST_LENGTH = CONVOLUTION_LEAST,
     MOST_LENGTH = CONVOLUTION_MOST,
-    LENGTHS = 4 /* to measure among */
+    LONG_LENGTH = 1 << 22, /* longer blocks are no longer than need be: they take memory */
+    LONG_TAPS = 4,         /* at most so many times the taps */
+    LENGTHS = 4            /* to measure among */
 };
 
-/* Nanoseconds that a sample of a block takes: reading, product, storing; and for each bit of the
- * block's length. */
-static const double sample_cost = 1.5;
-static const double bit_cost = 0.3;
-/* Of a row in the direct form, and of each of its taps (a real product). */
-static const double row_cost = 1.0;
-static const double tap_cost = 0.02;
+/* Nanoseconds on one core of an EPYC 9005, for each complex sample of a block of 2^n: read,
+ * convolved, stored; of longer ones so much more for each bit. Real ones go in pairs. */
+enum { FIRST_COST = 8, COSTS = 16 };
+static const double block_cost[COSTS] = {1.63, 1.65, 1.76, 1.81, 2.6, 3.2,  3.5,  3.6,
+                                         4.1,  4.9,  5.4,  7.3,  8.2, 10.5, 10.8, 12};
+static const double bit_cost = 1;
+/* Of a row in the direct form, for each part of a sample, and of each of its taps: by instruction
+ * set, real and complex coefficients. */
+static const double row_cost = 0.4;
+static const double tap_cost[SIMD_LEVELS][2] = {{0.05, 0.093}, {0.028, 0.043}, {0.024, 0.027}};
+/* Rows one by one serve every cut, whole blocks do not: as good as so much time. */
+static const double grain_cost = 1.15;
 
-/* For each sample of a stream. */
+static uint32_t choose_simd(const struct filter_spec *spec)
+{
+    return spec->simd ? spec->simd : (uint32_t)simd_best() + 1;
+}
+
+/* For each sample of a stream; `length` a power of two. */
 static double choose_overlap_save_cost(const struct filter_spec *spec, uint64_t length)
 {
     uint64_t valid = (length - (spec->taps - 1)) / spec->decimate * spec->decimate;
-    double each = sample_cost + bit_cost * log2((double)length);
-    return each * (double)length / (double)valid / (spec->is_complex_out ? 1 : 2);
+    int bits = __builtin_ctzll(length);
+    int at = bits < FIRST_COST ? 0 : bits - FIRST_COST;
+    double each =
+        at < COSTS ? block_cost[at] : block_cost[COSTS - 1] + bit_cost * (at - (COSTS - 1));
+    return grain_cost * each * (double)length / (double)valid / (spec->is_complex_out ? 1 : 2);
 }
 
 static double choose_direct_cost(const struct filter_spec *spec)
 {
-    double products = (spec->coding.is_complex ? 2 : 1) * (spec->is_complex_coeff ? 2 : 1);
-    return (row_cost + tap_cost * products * spec->taps) / spec->decimate;
+    double tap = tap_cost[choose_simd(spec) - 1][spec->is_complex_coeff];
+    double parts = spec->coding.is_complex ? 2 : 1;
+    return parts * (row_cost + tap * spec->taps) / spec->decimate;
 }
 
 /* The first power of two with which a block has a row. */
@@ -44,10 +59,15 @@ static uint64_t choose_least_length(const struct filter_spec *spec)
     return length;
 }
 
+static uint64_t choose_most_length(const struct filter_spec *spec)
+{
+    return max_u64(LONG_LENGTH, min_u64(MOST_LENGTH, (uint64_t)LONG_TAPS * spec->taps));
+}
+
 static uint64_t choose_length(const struct filter_spec *spec)
 {
     uint64_t best = choose_least_length(spec);
-    for (uint64_t length = best; length <= MOST_LENGTH; length *= 2) {
+    for (uint64_t length = best; length <= choose_most_length(spec); length *= 2) {
         if (choose_overlap_save_cost(spec, length) < choose_overlap_save_cost(spec, best)) {
             best = length;
         }
@@ -66,7 +86,7 @@ static struct filter_shape choose_shape(const struct filter_spec *spec, enum fil
 {
     return (struct filter_shape){.method = method,
                                  .length = method == FILTER_OVERLAP_SAVE ? (uint32_t)length : 0,
-                                 .simd = spec->simd ? spec->simd : (uint32_t)simd_best() + 1};
+                                 .simd = choose_simd(spec)};
 }
 
 status_t cpu_filter_choose(const struct filter_spec *spec, struct filter_choice *out)
@@ -108,7 +128,7 @@ status_t cpu_filter_candidates(backend_t *backend, const struct filter_spec *spe
     if (spec->method != FILTER_DIRECT && choose_has_overlap_save(spec)) {
         uint64_t best = choose_length(spec);
         uint64_t length = max_u64(choose_least_length(spec), best / 2);
-        for (; length <= min_u64(best * 4, MOST_LENGTH); length *= 2) {
+        for (; length <= min_u64(best * 4, choose_most_length(spec)); length *= 2) {
             if (length != choice.shape.length) {
                 list[n++] = choose_shape(spec, FILTER_OVERLAP_SAVE, length);
             }

@@ -33,7 +33,7 @@ struct filter_kernels {
     void (*pair)(const float *re, const float *im, size_t count, float *out);
     /* Complex floats without gaps, at any address, to pairs, the imaginary parts times `sign`;
      * missing ones become zero. Returns their number. */
-    uint64_t (*take)(const struct missing_rule *rule, const float *from, size_t count, float sign,
+    uint64_t (*take)(const struct missing_rule *rule, const char *from, size_t count, float sign,
                      float *out);
     /* spectrum[k] *= response[k], pairs. */
     void (*multiply)(const float *response, size_t count, float *spectrum);

@@ -9,6 +9,9 @@
 
 typedef float lanes_t __attribute__((vector_size(LANES * sizeof(float))));
 typedef float lanes_anywhere __attribute__((vector_size(LANES * sizeof(float)), aligned(4)));
+/* Stored numbers lie at any address. */
+typedef float lanes_packed
+    __attribute__((vector_size(LANES * sizeof(float)), aligned(1), may_alias));
 
 typedef int32_t mask_t __attribute__((vector_size(LANES * sizeof(int32_t))));
 
@@ -173,25 +176,25 @@ take_pairs(const struct missing_rule *rule, lanes_t x, lanes_t signs, mask_t *mi
     return (lanes_t)((mask_t)(x * signs) & ~bad);
 }
 
-static uint64_t take(const struct missing_rule *rule, const float *from, size_t count, float sign,
+static uint64_t take(const struct missing_rule *rule, const char *from, size_t count, float sign,
                      float *out)
 {
     const lanes_t signs = {ALTERNATE(1, sign)};
     mask_t missing = {0};
     size_t whole = 2 * count / LANES * LANES;
-    size_t rest = (2 * count - whole) * sizeof *from;
+    size_t rest = (2 * count - whole) * sizeof(float);
     uint64_t parts = 0;
     for (size_t i = 0; i < whole; i += LANES) {
-        lanes_t x = *(const lanes_anywhere *)(from + i);
+        lanes_t x = *(const lanes_packed *)(from + i * sizeof(float));
         *(lanes_anywhere *)(out + i) = take_pairs(rule, x, signs, &missing);
     }
     if (rest > 0) {
         lanes_t x = {0};
         mask_t last = {0};
-        memcpy(&x, from + whole, rest);
+        memcpy(&x, from + whole * sizeof(float), rest);
         x = take_pairs(rule, x, signs, &last);
         memcpy(out + whole, &x, rest);
-        for (size_t i = 0; i < rest / sizeof *from; i++) {
+        for (size_t i = 0; i < rest / sizeof(float); i++) {
             parts += (uint64_t)last[i];
         }
     }

@@ -148,22 +148,27 @@ static uint64_t reader_take(const struct filter_reader *reader, const struct fil
     const char *at = stream->re + (there > 0 ? (size_t)from * stream->step : 0);
     memset(out, 0, before * sizeof *out);
     memset(out + before + there, 0, (count - before - there) * sizeof *out);
-    return reader->filter->take(&reader->rule, (const float *)(const void *)at, there, reader->sign,
-                                out[before]);
+    return reader->filter->take(&reader->rule, at, there, reader->sign, out[before]);
 }
 
-uint64_t filter_read_pairs(const struct filter_reader *reader, const struct filter_stream *stream,
-                           int64_t place, size_t count, float (*out)[2])
+/* All others, by way of planes. */
+static uint64_t reader_pair(const struct filter_reader *reader, const struct filter_stream *stream,
+                            int64_t place, size_t count, float (*out)[2])
 {
     _Alignas(64) float part[2][READ_SAMPLES] = {{0}};
     uint64_t missing = 0;
-    if (reader->is_float && reader->is_complex && reader_is_whole(reader, stream)) {
-        return reader_take(reader, stream, place, count, out);
-    }
     for (size_t n = 0; n < count; n += READ_SAMPLES) {
         size_t now = count - n < READ_SAMPLES ? count - n : READ_SAMPLES;
         missing += filter_read(reader, stream, place + (int64_t)n, now, part[0], part[1]);
         reader->filter->pair(part[0], part[1], now, out[n]);
     }
     return missing;
+}
+
+uint64_t filter_read_pairs(const struct filter_reader *reader, const struct filter_stream *stream,
+                           int64_t place, size_t count, float (*out)[2])
+{
+    return reader->is_float && reader->is_complex && reader_is_whole(reader, stream)
+               ? reader_take(reader, stream, place, count, out)
+               : reader_pair(reader, stream, place, count, out);
 }
