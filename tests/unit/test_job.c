@@ -533,6 +533,62 @@ static void wrong_filters(void **state)
             "job.yaml:3: chanelise: unknown key, did you mean channelise?");
 }
 
+#define CUT                                                                                        \
+    "input: {files: a.h5}\n"                                                                       \
+    "products: [{kind: voltages, file: v.h5}]\n"
+
+/* Filtered or cut, without a filter bank. */
+static void voltages(void **state)
+{
+    (void)state;
+    static const char *const set = "products.0.file=again.h5";
+    struct job *job = accepted(CUT, NULL, 0);
+    assert_true(job_reads_voltages(job));
+    assert_int_equal(job->channels, 0);
+    assert_int_equal(job->products[0].kind, PRODUCT_VOLTAGES);
+    assert_int_equal(job->products[0].bits, 32);
+    assert_true(job->products[0].scale == 1);
+    assert_int_equal(job->backend, BACKEND_AUTO);
+    job_destroy(job);
+    job = accepted("input: {files: a.h5}\nfilter: [{coefficients: c}, {dispersion: {dm: 1}, "
+                   "backend: cpu}]\n"
+                   "products: {kind: voltages, bits: 8, scale: 0.5, file: v.h5}\n",
+                   NULL, 0);
+    assert_int_equal(job->backend, BACKEND_CPU);
+    assert_int_equal(job->products[0].bits, 8);
+    assert_true(job->products[0].scale == 0.5);
+    struct job *again = accepted(job->products[0].text, &set, 1);
+    assert_string_equal(again->products[0].text, job->products[0].text);
+    job_destroy(again);
+    job_destroy(job);
+}
+
+static void wrong_voltages(void **state)
+{
+    (void)state;
+    refused(
+        "input: {files: a.h5}\nproducts: [{kind: voltages, file: v.h5}, {kind: power, file: "
+        "p.h5},\n {kind: voltages, file: w.h5}]\n",
+        "job.yaml has 2 mistakes:\n"
+        "  job.yaml:2: products.1.kind: is power, which needs channelise: beside voltages there "
+        "is no other product\n"
+        "  job.yaml:3: products.2.kind: is voltages, expected one such product, alone");
+    set_refused("products.1={kind: voltages, file: v.h5}",
+                "products.1.kind: is voltages, which a job without channelise writes, alone");
+    refused(CUT "dedisperse: {dm: [1], file: s.h5}\n",
+            "job.yaml:2: products: expected none without channelise: dedisperse has a file of its "
+            "own");
+    refused(
+        CUT "channelise: {channels: 16}\n",
+        "job.yaml:2: products.0.kind: is voltages, which a job without channelise writes, alone");
+    refused("input: {files: a.h5}\nproducts: [{kind: voltages, bits: 8, file: v.h5}]\n",
+            "job.yaml:2: products.0.scale: is missing, expected the volts of 1 as it is stored: 8 "
+            "bits hold whole numbers");
+    refused(CUT "run: {on_bad: nan}\n",
+            "job.yaml:3: run.on_bad: is nan, but voltages have no rows that are marked: what "
+            "cannot be read must stop the run, or be left out by input.select");
+}
+
 /* What a filter does to the bytes of a product is in its text. */
 static void the_text_has_the_filters(void **state)
 {
@@ -747,6 +803,8 @@ int main(void)
         cmocka_unit_test(wrong_together),
         cmocka_unit_test(filters),
         cmocka_unit_test(wrong_filters),
+        cmocka_unit_test(voltages),
+        cmocka_unit_test(wrong_voltages),
         cmocka_unit_test(the_text_has_the_filters),
         cmocka_unit_test(the_text_is_canonical),
         cmocka_unit_test(the_text_forgets_what_does_not_matter),
