@@ -27,7 +27,7 @@
 #define FREE_SIZE 0
 #endif
 #define ROWS_PAIR (COMPLEX_OUT ? 1 : 2)         /* blocks of a transform */
-#define ROWS_USED (VALID * DECIMATE + TAPS - 1) /* samples of a block */
+#define ROWS_USED ((VALID - 1) * DECIMATE + TAPS) /* samples of a block */
 
 /* Which block a transform of the batch is, in which stream. */
 #define ROWS_NUMBER(i)                                                                                       \

@@ -84,16 +84,17 @@ static void cuts_of_blocks_change_nothing(void **state)
     (void)state;
     static const struct filter_shape shapes[] = {
         {.method = FILTER_OVERLAP_SAVE, .kernel = FILTER_KERNEL_FUSED, .length = 256},
+        {.method = FILTER_OVERLAP_SAVE, .kernel = FILTER_KERNEL_FUSED, .length = 32768},
         {.method = FILTER_OVERLAP_SAVE, .kernel = FILTER_KERNEL_LIBRARY, .length = 256},
         {.method = FILTER_OVERLAP_SAVE, .kernel = FILTER_KERNEL_LIBRARY, .length = 128}};
     static const uint64_t cuts[] = {7, 50, 111};
     need_device();
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         struct bench whole;
-        bench_start(&whole, SAMPLE_F32, i % 2, 0, 70, 900);
+        bench_start(&whole, SAMPLE_F32, i % 2, 0, 70, 900 + 2 * shapes[i].length);
         whole.spec.decimate = i % 2 ? 3 : 2;
         set_shape(&whole, shapes[i]);
-        bench_rows(&whole, -10, 290);
+        bench_rows(&whole, (int64_t)filter_grain(&whole.spec) - 100, 290);
         bench_run(&whole, device, 0);
         bench_agrees(&whole, device, NULL);
         for (size_t k = 0; k < sizeof cuts / sizeof *cuts; k++) {
