@@ -151,22 +151,23 @@ static status_t plan_count_spectra(struct channelise_plan *work)
     /* Voltages are spectra of one sample, through a filter bank that does nothing. */
     uint64_t period =
         work->is_bank ? (uint64_t)job->channels * (work->seen->is_complex ? 1 : 2) : 1;
+    const uint32_t taps = work->is_bank ? job->taps : 1;
     uint64_t filter = 0;
-    REQUIRE(period <= INT32_MAX && multiply_u64(period, job->taps, &filter) &&
+    REQUIRE(period <= INT32_MAX && multiply_u64(period, taps, &filter) &&
                 filter <= UINT64_C(1) << 40,
-            STATUS_USAGE, "%s: %u channels with %u %s are absurd", job->path, job->channels,
-            job->taps, units_plural(job->taps, "tap", "taps"));
+            STATUS_USAGE, "%s: %u channels with %u %s are absurd", job->path, job->channels, taps,
+            units_plural(taps, "tap", "taps"));
     work->samples_per_spectrum = period;
     TRY(plan_count_rows(work));
     work->dropped_samples = samples - work->raw_spectra * period;
     work->gap_samples = archive_gap_samples(
         work->archive, work->filters ? work->archive->samples : work->raw_spectra * period);
-    REQUIRE(work->raw_spectra >= job->taps, STATUS_USAGE,
+    REQUIRE(work->raw_spectra >= taps, STATUS_USAGE,
             "%s: %" PRIu64 " %s %" PRIu64 " raw %s of %" PRIu64
             " samples, but %u %s at least %u of them",
             job->path, samples, units_plural(samples, "sample holds", "samples hold"),
-            work->raw_spectra, units_plural(work->raw_spectra, "spectrum", "spectra"), period,
-            job->taps, units_plural(job->taps, "tap needs", "taps need"), job->taps);
+            work->raw_spectra, units_plural(work->raw_spectra, "spectrum", "spectra"), period, taps,
+            units_plural(taps, "tap needs", "taps need"), taps);
     work->chunking.streams = work->archive->nstreams;
 out:
     return st;
