@@ -13,8 +13,17 @@
  * block j is value (m - j VALID) DECIMATE + TAKE of the circular convolution of the samples that
  * begin at place j VALID DECIMATE + base + shift. Of those the first USED are looked at.
  *
- * A sample is read (POINTS / (VALID DECIMATE)) times, neighbouring blocks' from L2, and a row is
- * written once; all else stays in registers and local memory. */
+ * A sample is read POINTS / (VALID DECIMATE) times, neighbouring blocks' from L2, and a row is written
+ * once; all else stays in registers and local memory.
+ *
+ * H200: 2^22 complex floats in 27 (129 taps), 28 (257) and 33 us (1,025); 2^28 8-bit complex samples
+ * with 2,700 taps in 1.93 ms (8192 points, 32 values an item, 127 registers, two groups on a unit).
+ * Of that time instructions take 59 % of the issue slots (77 of 103 a point are the transforms' own
+ * multiply-adds: alone 0.9 ms), and local memory and L1 are busy for 61 %: neither is free, and two
+ * groups hide only so much of each other's waits. 16384 points waste less (a sixth instead of a third)
+ * but one group fills a unit: 2.29 ms; 64 values an item 2.07; three groups of 80 registers 2.01 (they
+ * spill); re and im through local memory one after the other 2.54; 4096 points 3.08. What would be
+ * faster: samples of the next block fetched while this one is transformed (registers are not there). */
 #ifndef VALID
 #define TAPS 129
 #define TAKE 128
@@ -25,7 +34,7 @@
 #define FREE_SIZE 0
 #endif
 
-#define FUSED_PAIR (COMPLEX_OUT ? 1 : 2)         /* blocks of a transform */
+#define FUSED_PAIR (COMPLEX_OUT ? 1 : 2)           /* blocks of a transform */
 #define FUSED_USED ((VALID - 1) * DECIMATE + TAPS) /* samples of a block */
 
 /* Samples u + q STEP0 of a block that begins at `from`, to the part of v. All of them are there, or
@@ -83,11 +92,11 @@ filter_fused(const __global uchar *restrict in, ulong in_stride, ulong samples, 
              ulong out_stride, long first_row, ulong rows, long first_block, uint blocks,
              uint nstreams)
 {
-    __local sc_cell memory[TEAMS * SC_CELLS];
+    __local float2 memory[TEAMS * SC_CELLS];
     const uint item = get_local_id(0) % SC_ITEMS;
     const uint team = TEAMS == 1 ? 0 : get_local_id(0) / SC_ITEMS;
-    __local sc_cell *cells = memory + team * SC_CELLS;
-    const uint sc_block = 0, sc_place = 0;
+    __local float2 *cells = memory + team * SC_CELLS;
+    const uint sc_block = 0;
 
     const uint mine = get_group_id(0) * TEAMS + team;
     const int is_mine = TEAMS == 1 || mine < blocks * nstreams; /* else there to meet at barriers */

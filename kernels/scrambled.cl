@@ -17,13 +17,12 @@
  * place writes it next, so one barrier between writing and reading is enough. With IN_WARP (NVIDIA
  * only) it is one of 32 work-items wherever the exchange stays among them.
  *
- * A long transform's parts: FIRST_BLOCKS blocks of POINTS points stand beside each other there, of
- * which the team has number `sc_block`; back the points are SPREAD apart, and the team's first one
- * has the place `sc_place` < SPREAD.
+ * Rows of a longer transform: FIRST_BLOCKS blocks of POINTS points stand beside each other, of which
+ * the team has number `sc_block`.
  *
  *   factors   float4 [..]: two complex numbers each. For each stage there (overlap_factors() of
  *             the host) [R / 4][FIRST_BLOCKS done], done = RADIX0 .. RADIX(i-1): by block;
- *             then for each stage back [R / 4][S SPREAD]: by place */
+ *             then for each stage back [R / 4][S]: by place */
 #pragma OPENCL FP_CONTRACT OFF
 
 #ifndef POINTS
@@ -35,18 +34,11 @@
 #define RADIX2 16
 #define RADIX3 1
 #define PAD 4      /* local memory has one spare place behind 2^PAD */
-#define PARTS 1    /* a power of two: so many parts of the points go through local memory ... */
-#define SPLIT 0    /* 1: ... and re and im one after the other */
+#define PARTS 1    /* a power of two: so many parts of the points go through local memory */
 #define IN_WARP 0  /* 1: NVIDIA's barriers of 32 work-items */
 #endif
 #ifndef FIRST_BLOCKS
 #define FIRST_BLOCKS 1
-#endif
-#ifndef SPREAD
-#define SPREAD 1
-#endif
-#ifndef ABREAST /* teams whose cells lie interleaved */
-#define ABREAST 1
 #endif
 
 #define SC_ITEMS (POINTS / VALUES)
@@ -64,7 +56,7 @@
 
 /* Where the factors of a stage begin. */
 #define SC_THERE(r, done) ((r) / 4 * (FIRST_BLOCKS) * (done))
-#define SC_BACK(r, step) ((r) / 4 * (step) * (SPREAD))
+#define SC_BACK(r, step) ((r) / 4 * (step))
 #define SC_THERE0 0
 #define SC_THERE1 SC_THERE(RADIX0, SC_DONE0)
 #define SC_THERE2 (SC_THERE1 + SC_THERE(RADIX1, SC_DONE1))
@@ -167,11 +159,11 @@ static inline void sc_plain(float2 *a, float2 *b, float2 turned)
     BF_LOOP(p, VALUES / (radix))                                                                   \
     {                                                                                              \
         const uint u = item + p * SC_ITEMS;                                                        \
-        if ((step) * (SPREAD) == 1) {                                                              \
+        if ((step) == 1) {                                                                         \
             const float2 *w = 0;                                                                   \
             SC_LEVEL_BACK((v + p * (radix)), radix, w, 1)                                          \
         } else {                                                                                   \
-            SC_FACTORS(radix, from, (step) * (SPREAD), u % (step) * (SPREAD) + sc_place)           \
+            SC_FACTORS(radix, from, step, u % (step))                                              \
             SC_LEVEL_BACK((v + p * (radix)), radix, w, 0)                                          \
         }                                                                                          \
     }
@@ -179,13 +171,8 @@ static inline void sc_plain(float2 *a, float2 *b, float2 turned)
 /* Local memory: the cell of a point. Sums of numbers that share no bit have cells that add. Points go
  * through it in PARTS, one quarter (say) of them after the other: those parts are butterflies of an
  * item, in the first stage values of its butterflies, so all items have the same share. */
-#define SC_CELLS ((POINTS / PARTS + (POINTS / PARTS >> PAD)) * ABREAST)
-#define SC_CELL(point) (((point) + ((point) >> PAD)) * ABREAST)
-#if SPLIT
-typedef float sc_cell;
-#else
-typedef float2 sc_cell;
-#endif
+#define SC_CELLS (POINTS / PARTS + (POINTS / PARTS >> PAD))
+#define SC_CELL(point) ((point) + ((point) >> PAD))
 #define SC_IS_FIRST(radix, step) ((radix) * (step) == POINTS)
 #define SC_EACH(radix, step, part, body)                                                           \
     BF_LOOP(p, VALUES / (radix))                                                                   \
@@ -205,7 +192,7 @@ typedef float2 sc_cell;
 
 /* Whether points stay among 32 neighbouring work-items between stages i and i + 1. */
 #define SC_NEAR(r, step, rr)                                                                       \
-    (IN_WARP && ABREAST == 1 && (SC_ITEMS <= 32 || ((r) == (rr) && (step) <= 32)))
+    (IN_WARP && (SC_ITEMS <= 32 || ((r) == (rr) && (step) <= 32)))
 #if IN_WARP
 #define SC_WARP __asm__ volatile("bar.warp.sync 0xffffffff;" ::: "memory")
 #else
@@ -218,26 +205,6 @@ typedef float2 sc_cell;
         barrier(CLK_LOCAL_MEM_FENCE);                                                              \
     }
 
-#if SPLIT
-#define SC_EXCHANGE(r, step, rr, sstep, near)                                                      \
-    {                                                                                              \
-        float2 got[VALUES];                                                                        \
-        BF_LOOP(part, PARTS)                                                                       \
-        {                                                                                          \
-            if (part > 0) {                                                                        \
-                SC_BARRIER(near)                                                                   \
-            }                                                                                      \
-            SC_EACH(r, step, part, cells[cell] = v[value].x)                                       \
-            SC_BARRIER(near)                                                                       \
-            SC_EACH(rr, sstep, part, got[value].x = cells[cell])                                   \
-            SC_BARRIER(near)                                                                       \
-            SC_EACH(r, step, part, cells[cell] = v[value].y)                                       \
-            SC_BARRIER(near)                                                                       \
-            SC_EACH(rr, sstep, part, got[value].y = cells[cell])                                   \
-        }                                                                                          \
-        BF_LOOP(i, VALUES) v[i] = got[i];                                                          \
-    }
-#else
 #define SC_EXCHANGE(r, step, rr, sstep, near)                                                      \
     {                                                                                              \
         float2 got[VALUES];                                                                        \
@@ -252,9 +219,8 @@ typedef float2 sc_cell;
         }                                                                                          \
         BF_LOOP(i, VALUES) v[i] = got[i];                                                          \
     }
-#endif
 
-/* All stages there, and back: `item`, `cells`, `factors`, `v` (and sc_block, sc_place) are the
+/* All stages there, and back: `item`, `cells`, `factors`, `v` (and sc_block) are the
  * kernel's. */
 #define SC_SWAP(r, step, rr, sstep) SC_EXCHANGE(r, step, rr, sstep, SC_NEAR(r, step, rr))
 #define SC_SWAP_BACK(r, step, rr, sstep) SC_EXCHANGE(r, step, rr, sstep, SC_NEAR(rr, sstep, r))

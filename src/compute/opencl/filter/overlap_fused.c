@@ -115,7 +115,7 @@ static status_t fused_options(const struct fused *fused, const struct overlap_st
     for (int i = 0; i < OVERLAP_STAGES; i++) {
         TRY(text_add(out, " -DRADIX%d=%u", i, kind->radix[i]));
     }
-    TRY(text_add(out, " -DPAD=%u -DPARTS=%u -DSPLIT=0 -DIN_WARP=%d", kind->pad, kind->parts,
+    TRY(text_add(out, " -DPAD=%u -DPARTS=%u -DIN_WARP=%d", kind->pad, kind->parts,
                  is_nvidia && overlap_kind_width(kind) % NEIGHBOURS == 0));
     TRY(text_add(out, " -DTAPS=%u -DTAKE=%u -DVALID=%llu", spec->taps, filter_take(spec),
                  (unsigned long long)filter_valid(spec)));

@@ -12,7 +12,8 @@ enum { OVERLAP_STAGES = 4 };
 struct overlap_stages {
     uint32_t points;
     uint32_t radix[OVERLAP_STAGES];
-    uint32_t first_blocks, spread; /* 1 unless it is a part of a longer one */
+    uint32_t first_blocks; /* rows of a longer one, this many beside each other; 1: it is whole */
+    uint32_t spread;       /* columns of a longer one: from a point to the next; 1 */
 };
 
 uint32_t overlap_stage_count(const struct overlap_stages *stages);
