@@ -135,6 +135,7 @@ void archive_destroy(struct archive *archive)
     free(archive->parts);
     lost_free(archive->lost, archive->nlost);
     free(archive->freq_hz);
+    free(archive->delay_hz);
     free(archive->gaps);
     free(archive->layout);
     free(archive->dataset);

@@ -84,6 +84,11 @@ struct archive {
     int present[AXIS_KINDS];    /* the archive has this axis */
     char **names[AXIS_KINDS];   /* [count] of station and pol, or NULL */
     double *freq_hz;            /* [count[AXIS_CHAN]], centre of each coarse channel */
+    /* Voltages that were dedispersed coherently: to which DM, by which constant (s MHz^2 pc^-1
+     * cm^3), and [count[AXIS_CHAN]] the frequencies whose delays at that DM the coarse channels
+     * still have, in Hz; else NULL. */
+    double coherent_dm, coherent_constant;
+    double *delay_hz;
 
     struct archive_part *parts; /* by stack, then time */
     uint32_t nparts;

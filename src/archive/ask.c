@@ -160,6 +160,10 @@ status_t fbh5_load_band(struct fbh5 *fbh5)
     TRY(ask_of_filterbank(&fbh5_load_band_task, fbh5, &with_band));
     fbh5->freq_hz = with_band->freq_hz;
     with_band->freq_hz = NULL;
+    fbh5->coherent_dm = with_band->coherent_dm;
+    fbh5->coherent_constant = with_band->coherent_constant;
+    fbh5->delay_hz = with_band->delay_hz;
+    with_band->delay_hz = NULL;
 out:
     fbh5_destroy(with_band);
     return st;

@@ -56,6 +56,10 @@ static const char *join_difference(const struct archive *a, const struct archive
     if (a->scale != b->scale) {
         return "scales";
     }
+    if (!a->delay_hz != !b->delay_hz || a->coherent_dm != b->coherent_dm ||
+        a->coherent_constant != b->coherent_constant) {
+        return "coherent dedispersion";
+    }
     for (int i = 0; i < STREAM_AXES; i++) {
         if (archive_stream_axes[i] != a->stacked &&
             !join_same_names(a, b, archive_stream_axes[i])) {
@@ -129,6 +133,17 @@ static int join_by_start(const void *left, const void *right)
     return (difference > 0) - (difference < 0);
 }
 
+static status_t join_append_numbers(double **base, uint64_t had, const double *next, uint64_t more)
+{
+    status_t st = STATUS_OK;
+    double *numbers = realloc(*base, (size_t)(had + more) * sizeof *numbers);
+    REQUIRE(numbers, STATUS_DEVICE, "out of memory: frequencies of coarse channels");
+    memcpy(numbers + had, next, (size_t)more * sizeof *numbers);
+    *base = numbers;
+out:
+    return st;
+}
+
 /* Appends freq_hz and names of `next` along the stacked axis. */
 static status_t join_append_stack(struct archive *base, const struct archive *next)
 {
@@ -137,10 +152,10 @@ static status_t join_append_stack(struct archive *base, const struct archive *ne
     uint64_t had = base->count[axis];
     uint64_t more = next->count[axis];
     if (base->states_freq && axis == AXIS_CHAN) {
-        double *freq = realloc(base->freq_hz, (size_t)(had + more) * sizeof *freq);
-        REQUIRE(freq, STATUS_DEVICE, "out of memory: frequencies of coarse channels");
-        memcpy(freq + had, next->freq_hz, (size_t)more * sizeof *freq);
-        base->freq_hz = freq;
+        TRY(join_append_numbers(&base->freq_hz, had, next->freq_hz, more));
+    }
+    if (base->delay_hz && axis == AXIS_CHAN) {
+        TRY(join_append_numbers(&base->delay_hz, had, next->delay_hz, more));
     }
     if (base->names[axis] && next->names[axis]) {
         char **names = realloc(base->names[axis], (size_t)(had + more) * sizeof *names);

@@ -130,8 +130,18 @@ double agreement_rms(const struct agreement *agreement)
     return agreement->errors > 0 ? sqrt(agreement->errors / agreement->numbers) : 0;
 }
 
+double agreement_most_rms(const struct agreement *agreement)
+{
+    return (1 + 2.0 * agreement->filters) * agreement_rms_limit;
+}
+
+double agreement_most_worst(const struct agreement *agreement)
+{
+    return (1 + 2.0 * agreement->filters) * agreement_worst_limit;
+}
+
 int agreement_holds(const struct agreement *agreement)
 {
-    return agreement_rms(agreement) <= agreement_rms_limit &&
-           agreement->worst <= agreement_worst_limit;
+    return agreement_rms(agreement) <= agreement_most_rms(agreement) &&
+           agreement->worst <= agreement_most_worst(agreement);
 }

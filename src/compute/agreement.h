@@ -2,7 +2,8 @@
  *
  * A number of a spectrum Y is right when |error| <= 5e-6 rms + 5e-7 max|Y|, over the spectrum's
  * channels: a transform's rounding grows with the spectrum's rms and, near a strong line, with the
- * line. Beside that, the rms of all errors is at most 5e-7 of the rms of all numbers. */
+ * line. Beside that, the rms of all errors is at most 5e-7 of the rms of all numbers. Each filter
+ * that voltages went through before rounds as a bank does, and may do twice of it beside that. */
 #ifndef VOLTMILL_COMPUTE_AGREEMENT_H
 #define VOLTMILL_COMPUTE_AGREEMENT_H
 
@@ -15,6 +16,7 @@ struct agreement {
     double errors, numbers; /* sums of squares */
     double worst; /* error in units of rms + max|Y| / 10 (of power: scaled alike, so that what is
                    * allowed is the same number); infinite where only one is infinite or NaN */
+    uint32_t filters; /* before what is compared */
 };
 
 extern const double agreement_rms_limit, agreement_worst_limit;
@@ -34,6 +36,9 @@ void agreement_sums(struct agreement *agreement, const float *found, const float
 /* The rms of all errors, relative. */
 double agreement_rms(const struct agreement *agreement);
 
+/* What is allowed of both. */
+double agreement_most_rms(const struct agreement *agreement);
+double agreement_most_worst(const struct agreement *agreement);
 int agreement_holds(const struct agreement *agreement);
 
 #endif

@@ -213,11 +213,6 @@ static status_t plan_settle_products(struct channelise_plan *work)
                                   .rows = product->spec.rows,
                                   .coeff = work->coeff};
         product->spec.filters = work->filter_words.data;
-        if (work->filters && work->filters->coherent) {
-            product->spec.coherent_dm = work->filters->coherent->chirps[0].dm;
-            product->spec.coherent_constant = work->filters->coherent->chirps[0].constant;
-            product->spec.delay_hz = work->filters->reference_hz;
-        }
         product->dropped_spectra = work->chunking.spectra - product->spec.rows * integrate;
         product->spec.bits = job->products[i].bits;
         product->spec.scale = job->products[i].scale;

@@ -193,6 +193,9 @@ static status_t plan_make_delays(struct dedisperse_plan *d)
                                    .nchannels = d->fbh5->nchannels,
                                    .reference_hz = d->reference_hz,
                                    .constant = d->constant,
+                                   .coherent_dm = d->fbh5->coherent_dm,
+                                   .coherent_constant = d->fbh5->coherent_constant,
+                                   .delay_hz = d->fbh5->delay_hz,
                                    .sample_seconds = d->fbh5->tsamp * (double)d->what->downsample};
     uint64_t table = 0;
     TRY(plan_list_dms(d, &spec));
@@ -305,7 +308,7 @@ status_t dedisperse_plan_foresee(const struct channelise_plan *work, uint32_t pr
                                  struct fbh5 **out)
 {
     status_t st = STATUS_OK;
-    const struct archive *archive = work->archive;
+    const struct archive *archive = work->seen;
     const struct product_spec *spec = &work->products[product].spec;
     struct time_axis time = product_time(spec);
     struct fbh5 *fbh5 = NULL;
@@ -330,6 +333,14 @@ status_t dedisperse_plan_foresee(const struct channelise_plan *work, uint32_t pr
                 "%s: channel %u of %s would lie at %g Hz: only frequencies above 0 can be "
                 "dedispersed (input.layout.freq_hz says where the band lies)",
                 work->job->path, c, fbh5->path, fbh5->freq_hz[c]);
+    }
+    if (archive->delay_hz) {
+        TRY(memory_zeroed(fbh5->nchannels, sizeof *fbh5->delay_hz, "frequencies", &fbh5->delay_hz));
+        fbh5->coherent_dm = archive->coherent_dm;
+        fbh5->coherent_constant = archive->coherent_constant;
+    }
+    for (uint32_t c = 0; c < fbh5->nchannels && fbh5->delay_hz; c++) {
+        fbh5->delay_hz[c] = archive->delay_hz[archive->selected[AXIS_CHAN][c / spec->nchannels]];
     }
     *out = fbh5;
     fbh5 = NULL;

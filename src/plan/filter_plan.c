@@ -151,6 +151,22 @@ out:
     return st;
 }
 
+/* Behind a chirp: delays are those of one frequency all over a coarse channel. */
+static status_t filter_plan_see_coherent(const struct archive *in, struct filter_plan_stage *stage)
+{
+    status_t st = STATUS_OK;
+    uint64_t count = in->count[AXIS_CHAN];
+    TRY(memory_zeroed((size_t)count, sizeof *stage->delay_hz, "frequencies", &stage->delay_hz));
+    for (uint32_t i = 0; i < stage->spec.nresponses; i++) {
+        stage->delay_hz[in->selected[AXIS_CHAN][i]] = stage->chirps[i].reference_hz;
+    }
+    stage->seen.coherent_dm = stage->chirps[0].dm;
+    stage->seen.coherent_constant = stage->chirps[0].constant;
+    stage->seen.delay_hz = stage->delay_hz;
+out:
+    return st;
+}
+
 /* The voltages behind a filter: rate, band, times. */
 static status_t filter_plan_see(const struct archive *in, struct filter_plan_stage *stage)
 {
@@ -175,6 +191,9 @@ static status_t filter_plan_see(const struct archive *in, struct filter_plan_sta
         seen->oversampling_den = in->oversampling_den * decimate;
     } else {
         seen->oversampling_num = seen->oversampling_den = 1;
+    }
+    if (stage->chirps) {
+        TRY(filter_plan_see_coherent(in, stage));
     }
     if (!in->is_complex && in->freq_hz) {
         /* Of real samples 0 Hz is an edge of the band; it stays where it is. */
@@ -218,21 +237,6 @@ out:
     return st;
 }
 
-/* Where the delays of each coarse channel are those of one frequency afterwards. */
-static status_t filter_plan_keep_references(const struct filter_plan_stage *stage,
-                                            struct filter_plan *plan)
-{
-    status_t st = STATUS_OK;
-    uint32_t count = stage->spec.nresponses;
-    TRY(memory_zeroed(count, sizeof *plan->reference_hz, "frequencies", &plan->reference_hz));
-    for (uint32_t i = 0; i < count; i++) {
-        plan->reference_hz[i] = stage->chirps[i].reference_hz;
-    }
-    plan->coherent = stage;
-out:
-    return st;
-}
-
 static status_t filter_plan_add(const struct job *job, enum backend_kind backend, uint32_t threads,
                                 const struct filter_choice *choice, const struct archive *in,
                                 struct filter_plan *plan)
@@ -248,10 +252,12 @@ static status_t filter_plan_add(const struct job *job, enum backend_kind backend
     stage->spec.method = filter->method;
     stage->spec.fft = job->fft;
     if (filter->source == FILTER_DISPERSION) {
-        REQUIRE(!plan->coherent, STATUS_USAGE, "%s: filter.%u: the second dispersion of a job",
-                job->path, i);
+        REQUIRE(
+            !in->delay_hz, STATUS_USAGE,
+            "%s: filter.%u.dispersion: these voltages have been dedispersed coherently to DM %g "
+            "already",
+            job->path, i, in->coherent_dm);
         TRY(filter_plan_make_chirps(job, filter, in, stage));
-        TRY(filter_plan_keep_references(stage, plan));
     } else {
         TRY(filter_plan_make_coefficients(job, i, in, stage));
     }
@@ -304,9 +310,7 @@ void filter_plan_destroy(struct filter_plan *plan)
         free(plan->stages[i].response_of);
         free(plan->stages[i].shift);
         free(plan->stages[i].freq_hz);
-    }
-    if (plan) {
-        free(plan->reference_hz);
+        free(plan->stages[i].delay_hz);
     }
     free(plan);
 }

@@ -25,16 +25,14 @@ struct filter_plan_stage {
     uint32_t *response_of;
     int64_t *shift;
     struct archive seen; /* the voltages that it leaves, as if an archive held them */
-    double *freq_hz;     /* seen's own */
+    double *freq_hz;     /* seen's own, like the next */
+    double *delay_hz;
 };
 
 struct filter_plan {
     uint32_t count;
     struct filter_plan_stage stages[JOB_FILTERS];
     struct overlap_rows samples; /* that are selected */
-    /* Coherent dedispersion, where one of them does that. */
-    const struct filter_plan_stage *coherent;
-    double *reference_hz; /* [selected coarse channels] whose delays are left */
 };
 
 /* `archive` and `job` must outlive it; `choices` [filters of the plan]: as they were settled, NULL:

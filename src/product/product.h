@@ -35,12 +35,8 @@ struct product_spec {
      * product is to be read as: rows are its samples from first_sample on. */
     uint32_t bits; /* 8, 16, 32 */
     double scale;  /* volts of 1 as it is stored */
-    /* What voltages went through before: a line for each filter; NULL: nothing. Where one of them
-     * dedispersed: the DM, the constant in s MHz^2 pc^-1 cm^3, and [nselected coarse channels] the
-     * frequencies whose delays are left, in Hz; else NULL. */
+    /* What voltages went through before: a line for each filter; NULL: nothing. */
     const char *filters;
-    double coherent_dm, coherent_constant;
-    const double *delay_hz;
     /* Of a filter bank. */
     enum channel_order order;
     uint32_t channels, taps; /* of the filter bank */

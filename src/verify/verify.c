@@ -26,7 +26,7 @@ static status_t verify_finish(void *context, driver_t *driver)
 static void verify_add_up_all(struct verify *verify)
 {
     struct agreement *found = &verify->agreement;
-    struct agreement all = {0};
+    struct agreement all = {.filters = verify->agreement.filters};
     MPI_Reduce(&found->errors, &all.errors, 1, MPI_DOUBLE, MPI_SUM, 0, verify->comm);
     MPI_Reduce(&found->numbers, &all.numbers, 1, MPI_DOUBLE, MPI_SUM, 0, verify->comm);
     MPI_Reduce(&found->worst, &all.worst, 1, MPI_DOUBLE, MPI_MAX, 0, verify->comm);
@@ -53,7 +53,7 @@ static status_t verify_judge(const struct verify *verify, const struct verify_ki
     }
     int agrees = agreement->numbers > 0 && agreement_holds(agreement);
     display_print("rms error %.3g, worst %.3g of %s (limits %.1g, %.1g)%s\n", rms, agreement->worst,
-                  kind->unit, agreement_rms_limit, agreement_worst_limit,
+                  kind->unit, agreement_most_rms(agreement), agreement_most_worst(agreement),
                   agrees ? ": agrees with the reference" : "");
     REQUIRE(agreement_holds(agreement), STATUS_DATA,
             "%s is not what the reference makes of %s: rms error %.3g, worst %.3g of %s", path,

@@ -159,15 +159,17 @@ static status_t spectra_prepare(struct verify *verify, struct spectra *spectra)
      */
     struct filter_choice filters[JOB_FILTERS] = {{.backend = BACKEND_AUTO}};
     struct channelise_plan_cut cut = {.filters = product->filters ? filters : NULL};
-    REQUIRE(!product->filters ||
-                filter_plan_read_choices(product->filters, BACKEND_REFERENCE, filters),
-            STATUS_DATA, "%s: its filters are not told as voltmill does: %s", product->path,
-            product->filters);
+    if (product->filters) {
+        REQUIRE(filter_plan_read_choices(product->filters, BACKEND_REFERENCE, filters), STATUS_DATA,
+                "%s: its filters are not told as voltmill does: %s", product->path,
+                product->filters);
+    }
     do {
         st = channelise_plan_create(verify->job, spectra->archive, BACKEND_REFERENCE, 1, &cut,
                                     &spectra->plan);
     } while (verify_may_take_more(st, verify));
     TRY(st);
+    verify->agreement.filters = spectra->plan->filters ? spectra->plan->filters->count : 0;
     verify->chunking = &spectra->plan->chunking;
     TRY(spectra_compare_description(verify));
     /* Chunks that complete a row: the last one may hold only spectra that were dropped, but all

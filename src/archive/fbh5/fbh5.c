@@ -23,6 +23,7 @@ void fbh5_destroy(struct fbh5 *fbh5)
     if (fbh5) {
         free(fbh5->path);
         free(fbh5->freq_hz);
+        free(fbh5->delay_hz);
         free(fbh5->source);
         free(fbh5->telescope);
         free(fbh5->rawdatafile);

@@ -33,7 +33,11 @@ struct fbh5 {
 
     double fch1_mhz, foff_mhz; /* foff is 0 only for a single channel */
     double *freq_hz; /* [nchannels] centres, in the file's order; NULL before fbh5_load_band() */
-    double tsamp;    /* seconds from row to row */
+    /* Of voltages that were dedispersed coherently, struct archive's; the constant is 0 where they
+     * were not; [nchannels]; NULL before fbh5_load_band(), too. */
+    double coherent_dm, coherent_constant;
+    double *delay_hz;
+    double tsamp; /* seconds from row to row */
     int has_start;
     struct utc start;  /* to which times count */
     double first_time; /* of row 0's centre, seconds after `start` */

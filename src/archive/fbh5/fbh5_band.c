@@ -45,6 +45,31 @@ out:
     return st;
 }
 
+/* What our products say of coherent dedispersion. */
+static status_t fbh5_band_read_coherent(struct fbh5 *fbh5)
+{
+    status_t st = STATUS_OK;
+    hid_t file = -1;
+    size_t count = 0;
+    if (fbh5->coherent_constant == 0) {
+        return STATUS_OK;
+    }
+    TRY(h5_open_file(fbh5->path, &file));
+    TRY(h5_read_f64s(file, fbh5->path, "delay_hz", &fbh5->delay_hz, &count));
+    REQUIRE(fbh5->coherent_constant > 0 && count == fbh5->nchannels, STATUS_DATA,
+            "%s has a coherent_constant of %g and /delay_hz of %zu channels, expected one above 0, "
+            "and %u",
+            fbh5->path, fbh5->coherent_constant, count, fbh5->nchannels);
+    for (size_t c = 0; c < count; c++) {
+        REQUIRE(isfinite(fbh5->delay_hz[c]) && fbh5->delay_hz[c] > 0, STATUS_DATA,
+                "%s: /delay_hz holds %g, expected frequencies above 0", fbh5->path,
+                fbh5->delay_hz[c]);
+    }
+out:
+    h5_close(file);
+    return st;
+}
+
 static double fbh5_stated_mhz(const struct fbh5 *fbh5, uint64_t channel)
 {
     return fbh5->fch1_mhz + (double)channel * fbh5->foff_mhz;
@@ -63,6 +88,7 @@ status_t fbh5_load_band_here(struct fbh5 *fbh5)
     if (band.id > 0) {
         TRY(fbh5_band_read(&band, fbh5, 0, nchannels, fbh5->freq_hz));
     }
+    TRY(fbh5_band_read_coherent(fbh5));
     for (uint32_t c = 0; c < nchannels; c++) {
         if (band.id <= 0) {
             fbh5->freq_hz[c] = 1e6 * fbh5_stated_mhz(fbh5, c);

@@ -160,6 +160,10 @@ static status_t fbh5_read_own(hid_t file, struct fbh5 *fbh5)
     TRY(start_read_kind(file, fbh5->path, &kind, &found));
     fbh5->is_ours = found && kind == PRODUCT_POWER;
     if (fbh5->is_ours) {
+        TRY(h5_get_f64(file, fbh5->path, "coherent_dm", &fbh5->coherent_dm, &found));
+        TRY(h5_get_f64(file, fbh5->path, "coherent_constant", &fbh5->coherent_constant, &found));
+    }
+    if (fbh5->is_ours) {
         TRY(h5_has_attribute(file, fbh5->path, "source", &found));
     }
     if (fbh5->is_ours && !found) {

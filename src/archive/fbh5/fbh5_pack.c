@@ -39,6 +39,9 @@ static const struct pack_field fbh5_fields[] = {
     PACK_FIELD(struct fbh5, ibeam),
     PACK_FIELD(struct fbh5, nchannels),
     PACK_COUNTED(struct fbh5, freq_hz, nchannels, &pack_numbers),
+    PACK_FIELD(struct fbh5, coherent_dm),
+    PACK_FIELD(struct fbh5, coherent_constant),
+    PACK_COUNTED(struct fbh5, delay_hz, nchannels, &pack_numbers),
 };
 static const struct pack_type fbh5_type = PACK_TYPE(struct fbh5, fbh5_fields);
 

@@ -209,9 +209,41 @@ out:
     return st;
 }
 
+/* Voltages that were dedispersed coherently before they were written. */
+static status_t native_read_coherent(hid_t file, const char *path, struct archive *archive,
+                                     size_t *count)
+{
+    status_t st = STATUS_OK;
+    int has_dm = 0;
+    int has_constant = 0;
+    int has_delays = 0;
+    TRY(h5_get_f64(file, path, "coherent_dm", &archive->coherent_dm, &has_dm));
+    TRY(h5_get_f64(file, path, "coherent_constant", &archive->coherent_constant, &has_constant));
+    TRY(h5_has(file, path, "delay_hz", &has_delays));
+    REQUIRE(
+        has_dm == has_constant && has_dm == has_delays, STATUS_DATA,
+        "%s: of coherent_dm, coherent_constant and /delay_hz only some are there: expected all, "
+        "or none",
+        path);
+    if (!has_dm) {
+        goto out;
+    }
+    TRY(stored_require_whole(path, "delay_hz", &archive->parts[0].storage));
+    TRY(h5_read_f64s(file, path, "delay_hz", &archive->delay_hz, count));
+    REQUIRE(isfinite(archive->coherent_dm) && archive->coherent_constant > 0, STATUS_DATA,
+            "%s: coherent_dm is %g, coherent_constant %g, expected numbers, the second above 0",
+            path, archive->coherent_dm, archive->coherent_constant);
+    for (size_t i = 0; i < *count; i++) {
+        REQUIRE(isfinite(archive->delay_hz[i]) && archive->delay_hz[i] > 0, STATUS_DATA,
+                "%s: /delay_hz holds %g, expected frequencies above 0", path, archive->delay_hz[i]);
+    }
+out:
+    return st;
+}
+
 /* What the file says: in the words of a description, and what only the native layout knows. */
 static status_t native_read(hid_t file, const char *path, struct job_layout *layout,
-                            struct archive *archive)
+                            struct archive *archive, size_t *ndelays)
 {
     status_t st = STATUS_OK;
     int found = 0;
@@ -221,6 +253,7 @@ static status_t native_read(hid_t file, const char *path, struct job_layout *lay
     TRY(native_read_names(file, path, AXIS_STATION, archive));
     TRY(native_read_names(file, path, AXIS_POL, archive));
     TRY(native_read_gaps(file, path, archive));
+    TRY(native_read_coherent(file, path, archive, ndelays));
     TRY(h5_has(file, path, "freq_hz", &found));
     if (found) {
         size_t count = 0;
@@ -279,6 +312,7 @@ static status_t native_open_file(const char *path, const struct job_layout *layo
     status_t st = STATUS_OK;
     hid_t file = -1;
     int is_native = 0;
+    size_t ndelays = 0;
     struct archive *archive = NULL;
     struct job_layout own = {.files_along = layout->files_along};
     TRY(archive_create(path, &archive));
@@ -288,9 +322,13 @@ static status_t native_open_file(const char *path, const struct job_layout *layo
             "%s is not %s: describe it under input.layout, see docs/archives.md", path,
             native_format.expected);
     TRY(memory_text("native layout", &archive->layout));
-    TRY(native_read(file, path, &own, archive));
+    TRY(native_read(file, path, &own, archive, &ndelays));
     TRY(dataset_describe(file, &own, "", archive));
     TRY(native_check_frequencies(&own, archive));
+    REQUIRE(!archive->delay_hz || ndelays == archive->count[AXIS_CHAN], STATUS_DATA,
+            "%s: /delay_hz holds %zu frequencies, expected one for each of %" PRIu64
+            " coarse channels",
+            path, ndelays, archive->count[AXIS_CHAN]);
     archive->states_start = archive->has_start;
     archive->states_freq = 1;
     *out = archive;

@@ -82,10 +82,17 @@ static int32_t dispersion_round_away(double value)
     return whole + (rest >= 0.5) - (rest <= -0.5);
 }
 
-/* Samples per pc cm^-3 of every channel; the channel of the steepest, or one that is no number. */
-static uint32_t dispersion_make_slopes(const struct dispersion_spec *spec, double *slopes)
+/* A channel's delay in samples is slope * DM + fixed. */
+struct dispersion_lines {
+    double *slopes, *fixed; /* [nchannels] */
+};
+
+/* Of every channel; gives the channel of the steepest slope, or one that is no number. */
+static uint32_t dispersion_make_lines(const struct dispersion_spec *spec,
+                                      const struct dispersion_lines *lines)
 {
     uint32_t steepest = 0;
+    double *slopes = lines->slopes;
     double reference = dispersion_inverse_square(spec->reference_hz > 0 ? spec->reference_hz
                                                                         : dispersion_highest(spec));
     for (uint32_t c = 0; c < spec->nchannels; c++) {
@@ -96,36 +103,56 @@ static uint32_t dispersion_make_slopes(const struct dispersion_spec *spec, doubl
             steepest = c;
         }
     }
+    for (uint32_t c = 0; c < spec->nchannels && spec->delay_hz; c++) {
+        double coherent = spec->coherent_constant *
+                          (dispersion_inverse_square(spec->delay_hz[c]) - reference) /
+                          spec->sample_seconds;
+        lines->fixed[c] = spec->coherent_dm * (coherent - slopes[c]);
+    }
     return steepest;
 }
 
-/* The least and the greatest rounded delay. Those of a DM are its least and greatest slope's, as
- * products and rounding keep the order: tables may have 10^8 entries, so nothing but filling them
- * looks at each. */
-static void dispersion_find_range(const struct dispersion_spec *spec, const double *slopes,
-                                  int32_t *least, int32_t *greatest)
+static double dispersion_delay(const struct dispersion_lines *lines, uint32_t c, double dm)
 {
-    double low = slopes[0];
-    double high = slopes[0];
-    for (uint32_t c = 1; c < spec->nchannels; c++) {
-        low = fmin(low, slopes[c]);
-        high = fmax(high, slopes[c]);
-    }
-    *least = INT32_MAX;
-    *greatest = INT32_MIN;
+    return dm * lines->slopes[c] + lines->fixed[c];
+}
+
+/* Takes the extremes of channels at a DM. */
+static void dispersion_widen(const struct dispersion_lines *lines, uint32_t c, double dm,
+                             double *least, double *most)
+{
+    double delay = dispersion_delay(lines, c, dm);
+    *least = fmin(*least, delay);
+    *most = fmax(*most, delay);
+}
+
+/* The least and the greatest delay of all. Without coherent dedispersion those of a DM are its
+ * least and greatest slope's: tables may have 10^8 entries, so nothing but filling them looks at
+ * each. Else each channel's are at the first or the last of the DMs, as lines have it. */
+static void dispersion_find_range(const struct dispersion_spec *spec,
+                                  const struct dispersion_lines *lines, double *least, double *most)
+{
+    double low = INFINITY;
+    double high = -INFINITY;
     for (uint32_t d = 0; d < spec->ndms; d++) {
-        int32_t from = dispersion_round_away(spec->dms[d] * low);
-        int32_t to = dispersion_round_away(spec->dms[d] * high);
-        *least = from < *least ? from : *least;
-        *greatest = to > *greatest ? to : *greatest;
+        low = fmin(low, spec->dms[d]);
+        high = fmax(high, spec->dms[d]);
+    }
+    *least = INFINITY;
+    *most = -INFINITY;
+    for (uint32_t c = 0; c < spec->nchannels; c++) {
+        dispersion_widen(lines, c, low, least, most);
+        dispersion_widen(lines, c, high, least, most);
     }
 }
 
-static void dispersion_fill_row(const double *restrict slopes, uint32_t nchannels, double dm,
+static void dispersion_fill_row(const struct dispersion_lines *lines, uint32_t nchannels, double dm,
                                 int32_t least, uint32_t *restrict row)
 {
+    const double *restrict slopes = lines->slopes;
+    const double *restrict fixed = lines->fixed;
     for (uint32_t c = 0; c < nchannels; c++) {
-        row[c] = (uint32_t)(dispersion_round_away(dm * slopes[c]) - least);
+        row[c] = (uint32_t)(dispersion_round_away(dm * slopes[c] + fixed[c]) - least);
     }
 }
 
@@ -133,37 +160,42 @@ status_t dispersion_create(const struct dispersion_spec *spec, struct dispersion
 {
     status_t st = STATUS_OK;
     enum { LIMIT = 1 << 30 };
-    double *slopes = NULL;
-    int32_t least = 0;
-    int32_t greatest = 0;
+    struct dispersion_lines lines = {NULL, NULL};
+    double first = 0;
+    double last = 0;
     TRY(dispersion_check(spec));
-    TRY(memory_zeroed(spec->nchannels, sizeof *slopes, "delays", &slopes));
-    uint32_t steepest = dispersion_make_slopes(spec, slopes);
-    REQUIRE(isfinite(slopes[steepest]), STATUS_USAGE,
+    TRY(memory_zeroed(spec->nchannels, sizeof(double), "delays", &lines.slopes));
+    TRY(memory_zeroed(spec->nchannels, sizeof(double), "delays", &lines.fixed));
+    uint32_t steepest = dispersion_make_lines(spec, &lines);
+    REQUIRE(isfinite(lines.slopes[steepest]), STATUS_USAGE,
             "dedispersion: between %g Hz and the reference of %g Hz delays are beyond all numbers",
             spec->freq_hz[steepest],
             spec->reference_hz > 0 ? spec->reference_hz : dispersion_highest(spec));
     for (uint32_t d = 0; d < spec->ndms; d++) {
-        double delay = round(spec->dms[d] * slopes[steepest]);
+        double delay = round(dispersion_delay(&lines, steepest, spec->dms[d]));
         REQUIRE(fabs(delay) <= LIMIT, STATUS_USAGE,
                 "dedispersion: at %g Hz and DM %g a delay of %g samples, at most 2^30 can be "
                 "handled",
                 spec->freq_hz[steepest], spec->dms[d], delay);
     }
-    dispersion_find_range(spec, slopes, &least, &greatest);
+    dispersion_find_range(spec, &lines, &first, &last);
+    REQUIRE(first >= -LIMIT && last <= LIMIT, STATUS_USAGE,
+            "dedispersion: delays of %g to %g samples, at most 2^30 can be handled", first, last);
+    int32_t least = dispersion_round_away(first);
     struct dispersion delays = {.nchannels = spec->nchannels,
                                 .ndms = spec->ndms,
-                                .largest = (uint32_t)(greatest - least),
+                                .largest = (uint32_t)(dispersion_round_away(last) - least),
                                 .origin = least};
     size_t count = (size_t)spec->ndms * spec->nchannels;
     TRY(memory_zeroed(count, sizeof *delays.table, "delays", &delays.table));
     for (uint32_t d = 0; d < spec->ndms; d++) {
-        dispersion_fill_row(slopes, spec->nchannels, spec->dms[d], least,
+        dispersion_fill_row(&lines, spec->nchannels, spec->dms[d], least,
                             delays.table + (size_t)d * spec->nchannels);
     }
     *out = delays;
 out:
-    free(slopes);
+    free(lines.slopes);
+    free(lines.fixed);
     return st;
 }
 

@@ -27,6 +27,15 @@ struct dispersion_spec {
     double sample_seconds; /* of the series that are added up */
     const double *dms;     /* [ndms] pc cm^-3, not negative */
     uint32_t ndms;
+    /* What was dedispersed coherently before: to this DM, by this constant; then each channel still
+     * has the delay of another frequency at that DM, and its own at the rest of a DM:
+     *
+     *   coherent_constant coherent_dm (1 / v^2 - 1 / r^2) + D (DM - coherent_dm) (1 / f^2 - 1 /
+     * r^2)
+     *
+     * delay_hz: [nchannels] v; NULL: was not */
+    double coherent_dm, coherent_constant;
+    const double *delay_hz;
 };
 
 /* Sample t + origin + table[d][c] of channel c goes into output t of DM d.

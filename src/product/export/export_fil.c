@@ -323,6 +323,12 @@ static status_t fil_say(const struct fil *fil, const char *path, struct text *ou
     if (fil->scale.options.kind != SCALE_NONE) {
         TRY(scale_say(&fil->scale, out));
     }
+    if (fil->in->coherent_constant > 0) {
+        report_warn(
+            "%s: %s was dedispersed coherently to DM %g, which SIGPROC cannot say: within a "
+            "coarse channel there are no delays left at that DM",
+            path, fil->in->path, fil->in->coherent_dm);
+    }
     if (nans > 0) {
         report_note(
             "%s: %llu %s of %s %s NaN (holes of the run?): %s", path, (unsigned long long)nans,

@@ -122,30 +122,32 @@ out:
 static status_t bank_put_filters(hid_t file, hid_t provenance, const struct product_spec *spec)
 {
     status_t st = STATUS_OK;
-    double *delay_hz = NULL;
-    hid_t dataset = -1;
-    hsize_t count = bank_frequencies(spec);
     if (!spec->filters) {
         return STATUS_OK;
     }
     TRY(parts_put_filters(provenance, spec));
     TRY(h5_put_text(provenance, "filtered_convention", filtered_convention));
     TRY(h5_put_f64(file, "offset_seconds", spec->archive->offset_seconds));
-    if (spec->delay_hz) {
-        TRY(memory_zeroed((size_t)count, sizeof *delay_hz, "frequencies", &delay_hz));
-        for (uint64_t i = 0; i < count; i++) {
-            delay_hz[i] = spec->delay_hz[i / spec->nchannels];
-        }
-        TRY(h5_put_f64(file, "coherent_dm", spec->coherent_dm));
-        TRY(h5_put_f64(file, "coherent_constant", spec->coherent_constant));
-        TRY(parts_dataset(file, "delay_hz", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, &count, delay_hz,
-                          &dataset));
-        TRY(h5_put_text(dataset, "units", "Hz"));
-        TRY(h5_put_text(dataset, "long_name",
-                        "frequency whose delay at coherent_dm each channel still has"));
-    }
 out:
-    h5_close(dataset);
+    return st;
+}
+
+/* Where voltages were dedispersed coherently: how, and whose delay each channel still has. */
+static status_t bank_put_coherent(hid_t file, const struct product_spec *spec)
+{
+    status_t st = STATUS_OK;
+    const struct archive *archive = spec->archive;
+    uint64_t count = bank_frequencies(spec);
+    double *delay_hz = NULL;
+    if (!archive->delay_hz) {
+        return STATUS_OK;
+    }
+    TRY(memory_zeroed((size_t)count, sizeof *delay_hz, "frequencies", &delay_hz));
+    for (uint64_t i = 0; i < count; i++) {
+        delay_hz[i] = archive->delay_hz[archive->selected[AXIS_CHAN][i / spec->nchannels]];
+    }
+    TRY(parts_put_coherent(file, archive, delay_hz, count));
+out:
     free(delay_hz);
     return st;
 }
@@ -166,6 +168,7 @@ static status_t bank_put_provenance(hid_t file, const struct product_spec *spec,
     TRY(h5_put_text(group, "missing_convention", missing_convention));
     TRY(h5_put_u64(group, "gap_samples", spec->gap_samples));
     TRY(bank_put_filters(file, group, spec));
+    TRY(bank_put_coherent(file, spec));
     TRY(parts_reserve_counts(group, place));
     TRY(parts_reserve_holes(group, place));
 out:

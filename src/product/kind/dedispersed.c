@@ -10,6 +10,12 @@
 #include <hdf5_hl.h>
 #include <stdlib.h>
 
+static const char coherent_convention[] =
+    "The voltages were dedispersed coherently before: delays + origin is round((coherent_constant "
+    "* "
+    "coherent_dm * (1 / v^2 - 1 / r^2) + constant * (dm - coherent_dm) * (1 / f^2 - 1 / r^2)) / "
+    "tsamp_s), v the frequency in /provenance/delay_hz, whose delay a channel still had.";
+
 static const char delay_convention[] =
     "/dedispersed[d][t] is the sum, over the channels c that are not masked, of sample t + origin "
     "+ delays[d][c] of the filterbank's channel c, after the ifs and `downsample` samples in time "
@@ -91,6 +97,11 @@ static status_t dedispersed_put_plan(hid_t group, const struct dedispersed_spec 
     TRY(h5_put_text(group, "filterbank", spec->input->path));
     TRY(h5_put_text(group, "time_convention", time_convention));
     TRY(h5_put_text(group, "delay_convention", delay_convention));
+    if (spec->input->delay_hz) {
+        TRY(h5_put_text(group, "coherent_convention", coherent_convention));
+        TRY(h5_put_f64(group, "coherent_dm", spec->input->coherent_dm));
+        TRY(h5_put_f64(group, "coherent_constant", spec->input->coherent_constant));
+    }
     TRY(h5_put_f64(group, "constant", spec->constant));
     TRY(h5_put_f64(group, "reference_hz", spec->reference_hz));
     TRY(h5_put_text(group, "mode", spec->mode));
@@ -120,6 +131,10 @@ static status_t dedispersed_put_provenance(hid_t file, const struct product_spec
                               spec->delays->table));
     TRY(dedispersed_put_table(group, "frequency", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, dims + 1,
                               spec->input->freq_hz));
+    if (spec->input->delay_hz) {
+        TRY(dedispersed_put_table(group, "delay_hz", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, dims + 1,
+                                  spec->input->delay_hz));
+    }
     TRY(dedispersed_put_table(group, "mask", H5T_STD_U8LE, H5T_NATIVE_UINT8, 1, dims + 1,
                               spec->mask));
 out:

@@ -159,6 +159,24 @@ status_t parts_put_filters(hid_t provenance, const struct product_spec *spec)
     return spec->filters ? h5_put_text(provenance, "filters", spec->filters) : STATUS_OK;
 }
 
+status_t parts_put_coherent(hid_t file, const struct archive *archive, const double *delay_hz,
+                            uint64_t count)
+{
+    status_t st = STATUS_OK;
+    hid_t dataset = -1;
+    const hsize_t dims = count;
+    TRY(h5_put_f64(file, "coherent_dm", archive->coherent_dm));
+    TRY(h5_put_f64(file, "coherent_constant", archive->coherent_constant));
+    TRY(parts_dataset(file, "delay_hz", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, &dims, delay_hz,
+                      &dataset));
+    TRY(h5_put_text(dataset, "units", "Hz"));
+    TRY(h5_put_text(dataset, "long_name",
+                    "frequency whose delay at coherent_dm each channel still has"));
+out:
+    h5_close(dataset);
+    return st;
+}
+
 status_t parts_begin_provenance(hid_t file, const struct product_spec *spec, hid_t *out)
 {
     status_t st = STATUS_OK;

@@ -36,6 +36,10 @@ status_t parts_put_root(hid_t file, enum product_kind kind, const char *title,
 /* What voltages went through before, if anything, into /provenance. */
 status_t parts_put_filters(hid_t provenance, const struct product_spec *spec);
 
+/* What the root says of voltages that were dedispersed coherently, and /delay_hz [count]. */
+status_t parts_put_coherent(hid_t file, const struct archive *archive, const double *delay_hz,
+                            uint64_t count);
+
 /* The group /provenance with what all products have; room for what is counted on the way, and for
  * the marks of rows. */
 status_t parts_begin_provenance(hid_t file, const struct product_spec *spec, hid_t *out);

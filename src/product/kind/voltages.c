@@ -131,6 +131,12 @@ static status_t voltages_describe_product(hid_t file, const struct product_spec 
     native.axes[AXIS_POL] = voltages_axis_of(archive, AXIS_POL, pols);
     native.axes[AXIS_CHAN] = voltages_axis_of(archive, AXIS_CHAN, NULL);
     TRY(voltages_describe(file, &native));
+    if (archive->delay_hz) {
+        for (uint32_t i = 0; i < chans; i++) {
+            freq_hz[i] = archive->delay_hz[archive->selected[AXIS_CHAN][i]];
+        }
+        TRY(parts_put_coherent(file, archive, freq_hz, chans));
+    }
     TRY(voltages_put_provenance(file, spec, place));
 out:
     h5_free_texts(pols, archive->nselected[AXIS_POL]);

@@ -1,0 +1,76 @@
+# Coherent dedispersion in a job: a burst of one sample is one sample again, the filterbank says to which DM, and
+# dedispersion takes that into account.
+. "$(dirname "$0")/../tools/lib.sh"
+
+cat >"$work/obs.yaml" <<YAML
+file: $work/obs.h5
+samples: 200000
+streams: {stations: 1, pols: 1, chans: 4}
+bits: 16
+sample_rate_hz: 1e6
+freq_hz: 400e6
+noise: 10
+burst: {time_s: 0.05, dm: 40, amplitude: 20000}
+seed: 7
+YAML
+runs "an observation with a burst of one sample" "$voltmill" synth "$work/obs.yaml"
+
+job() { # job NAME FILTER INPUT
+    cat >"$work/$1.yaml" <<YAML
+input: {files: $work/${3:-obs}.h5}
+$2
+channelise: {channels: 16, taps: 4, backend: cpu}
+products: [{kind: power, file: $work/$1.h5}]
+dedisperse: {dm: [0, 30, 40, 50], file: $work/$1-series.h5}
+YAML
+}
+job coherent 'filter: {dispersion: {dm: 40}}'
+job common 'filter: {dispersion: {dm: 40, reference: 401.5e6}}'
+job plain ''
+for name in coherent common plain; do runs "$name: run" "$voltmill" run "$work/$name.yaml"; done
+cat >"$work/volts.yaml" <<YAML
+input: {files: $work/obs.h5}
+filter: {dispersion: {dm: 40}, backend: cpu}
+products: [{kind: voltages, file: $work/volts.h5}]
+YAML
+runs "dedispersed voltages" "$voltmill" run "$work/volts.yaml"
+job later '' volts
+runs "later: run" "$voltmill" run "$work/later.yaml"
+
+# Of each series: the DM of its peak, how far its time is from the burst's at 401.5 MHz, in spectra, and how wide it is.
+# The burst's time is that at the band's top edge, 402 MHz.
+said=$("$python" - "$work" <<'PYTHON'
+import sys, h5py, numpy
+work = sys.argv[1]
+for name in ("coherent", "common", "plain", "later"):
+    f = h5py.File(f"{work}/{name}-series.h5")
+    d, t, dms = f["dedispersed"][:], f["time"][:], f["dm"][:]
+    dm, at = numpy.unravel_index(numpy.argmax(d), d.shape)
+    r = f["provenance"].attrs["reference_hz"] / 1e6
+    arrival = 0.05 + 40 / 2.41e-4 * (1 / r**2 - 1 / 402**2)
+    if name == "later": # its times count from the first sample of the voltages
+        starts = [h5py.File(f"{work}/{n}.h5").attrs["start_second"] for n in ("volts", "obs")]
+        arrival -= starts[0] - starts[1]
+    width = int((d[dm] > d[dm].max() / 2).sum())
+    print(name, dms[dm], abs(t[at] - arrival) < 2 * 16e-6 + 1e-6 if name != "plain" else "-", width <= 2,
+          f["provenance"].attrs.get("coherent_dm", 0.0))
+peak = [float(numpy.max(h5py.File(f"{work}/{name}-series.h5")["dedispersed"][2])) for name in ("coherent", "common", "later", "plain")]
+print(min(peak[:3]) > 4 * peak[3], abs(peak[2] / peak[0] - 1) < 0.5)
+PYTHON
+)
+same "the burst is found sharp at its DM and time, wherever it was dedispersed" "coherent 40.0 True True 40.0
+common 40.0 True True 40.0
+plain 40.0 - False 0.0
+later 40.0 True True 40.0
+True True" "$said"
+
+for name in coherent coherent-series common; do runs "$name: verify" "$voltmill" verify "$work/$name.h5"; done
+runs "export" "$voltmill" export "$work/coherent.h5" --format fil
+same "SIGPROC cannot say it: a warning" 1 "$(grep -c 'warning: .*dedispersed coherently to DM 40' "$work/output")"
+
+job twice 'filter: {dispersion: {dm: 1}}' volts
+fails "voltages that are dedispersed already" 2 'dedispersed coherently to DM 40 already' "$voltmill" run "$work/twice.yaml"
+job far 'filter: {dispersion: {dm: 40000}}'
+fails "a chirp longer than the observation" 2 'chirp spans [0-9,]+ samples' "$voltmill" run "$work/far.yaml"
+
+plan
