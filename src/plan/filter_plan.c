@@ -167,6 +167,34 @@ out:
     return st;
 }
 
+/* Rows that are made of gaps alone are gaps. */
+static status_t filter_plan_see_gaps(const struct archive *in, struct filter_plan_stage *stage)
+{
+    status_t st = STATUS_OK;
+    int64_t decimate = stage->spec.decimate;
+    struct archive *seen = &stage->seen;
+    seen->gaps = NULL;
+    seen->ngaps = 0;
+    if (in->ngaps == 0) {
+        goto out;
+    }
+    TRY(memory_zeroed(in->ngaps, sizeof *stage->gaps, "gaps", &stage->gaps));
+    for (size_t i = 0; i < in->ngaps; i++) {
+        /* Row m is made of samples m D + first .. m D + first + length - 1; first is at most 0. */
+        int64_t begin = (int64_t)in->gaps[i][0] - stage->spec.first;
+        int64_t end = begin + (int64_t)in->gaps[i][1] - stage->reach.length + 1;
+        int64_t low = (begin + decimate - 1) / decimate;
+        int64_t high = end > 0 ? (end + decimate - 1) / decimate : 0;
+        if (low < high) {
+            stage->gaps[seen->ngaps][0] = (uint64_t)low;
+            stage->gaps[seen->ngaps++][1] = (uint64_t)(high - low);
+        }
+    }
+    seen->gaps = stage->gaps;
+out:
+    return st;
+}
+
 /* The voltages behind a filter: rate, band, times. */
 static status_t filter_plan_see(const struct archive *in, struct filter_plan_stage *stage)
 {
@@ -180,8 +208,7 @@ static status_t filter_plan_see(const struct archive *in, struct filter_plan_sta
     seen->sideband = in->is_complex ? 1 : in->sideband; /* conjugated on the way in */
     seen->has_missing_value = 0;
     seen->scale = 1;
-    seen->gaps = NULL;
-    seen->ngaps = 0;
+    TRY(filter_plan_see_gaps(in, stage));
     seen->lost = NULL;
     seen->nlost = 0;
     seen->offset_seconds = in->offset_seconds - stage->delay / in->sample_rate_hz;
@@ -311,6 +338,7 @@ void filter_plan_destroy(struct filter_plan *plan)
         free(plan->stages[i].shift);
         free(plan->stages[i].freq_hz);
         free(plan->stages[i].delay_hz);
+        free(plan->stages[i].gaps);
     }
     free(plan);
 }

@@ -27,6 +27,7 @@ struct filter_plan_stage {
     struct archive seen; /* the voltages that it leaves, as if an archive held them */
     double *freq_hz;     /* seen's own, like the next */
     double *delay_hz;
+    uint64_t (*gaps)[2];
 };
 
 struct filter_plan {

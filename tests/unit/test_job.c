@@ -421,6 +421,14 @@ static void wrong_together(void **state)
                 "products.0.bits: is for products of kind voltages");
     set_refused("products.0={kind: spectra, file: s.h5, scale: 1}",
                 "products.0.scale: is for products of kind voltages");
+    refused("input: {files: a.h5}\nproducts: [{kind: voltages, file: v.h5, bits: 8}]\n",
+            "job.yaml:2: products.0.scale: is missing, expected the volts of 1 as it is stored: 8 "
+            "bits hold whole numbers");
+    refused("input: {files: a.h5}\nproducts: [{kind: voltages, file: v.h5, bits: 12}]\n",
+            "job.yaml:2: products.0.bits: is 12, expected one of 32, 16, 8");
+    refused("input: {files: a.h5}\nproducts: [{kind: voltages, file: v.h5}]\nrun: {on_bad: nan}\n",
+            "job.yaml:3: run.on_bad: is nan, but voltages have no rows that are marked: what "
+            "cannot be read must stop the run, or be left out by input.select");
     set_refused("products.0.file=./a.h5",
                 "products.0.file: is the same as input.files, expected a file of its own");
     refused("input: {files: a.h5}\n"

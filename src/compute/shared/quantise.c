@@ -42,8 +42,13 @@ static uint32_t quantise_clip(const float *in, uint32_t count, double scale, dou
 static uint32_t quantise_floats(const float *in, uint32_t count, double scale, float *out)
 {
     uint32_t fits = 0;
-    for (uint32_t i = 0; i < count; i++) {
+    if (scale == 1) {
+        memcpy(out, in, count * sizeof *out);
+    }
+    for (uint32_t i = 0; i < count && scale != 1; i++) {
         out[i] = (float)((double)in[i] / scale);
+    }
+    for (uint32_t i = 0; i < count; i++) {
         fits += fabsf(out[i]) <= FLT_MAX;
     }
     return count - fits;

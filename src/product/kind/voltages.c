@@ -23,8 +23,8 @@ static const char stored_convention[] =
 static const char missing_convention[] =
     "Samples that were missing (not a number, infinite, equal to the archive's missing_value, or "
     "in a gap that it declares) counted as zero volts. gap_samples counts those in gaps, "
-    "missing_samples the others, over all selected streams. /gaps are those of the archive, as far "
-    "as they lie in what is stored here.";
+    "missing_samples the others, over all selected streams. /gaps are the samples that were made "
+    "of gaps alone.";
 
 /* The archive's gaps as this file's samples count; free() returns them. */
 static status_t voltages_cut_gaps(const struct product_spec *spec, uint64_t (**out)[2],
