@@ -104,7 +104,7 @@ static status_t filter_plan_make_chirps(const struct job *job, const struct job_
     double least = INFINITY;   /* delays */
     double most = -INFINITY;
     double constant = dispersion_default_constant;
-    REQUIRE(in->freq_hz && in->freq_hz[in->selected[AXIS_CHAN][0]] > 0, STATUS_USAGE,
+    REQUIRE(in->freq_hz && in->freq_hz[in->selected[AXIS_CHAN][0]] != 0, STATUS_USAGE,
             "%s: filter: dispersion needs the frequencies of the coarse channels, which the "
             "archive does not say (input.layout.freq_hz sets them)",
             job->path);
@@ -117,7 +117,8 @@ static status_t filter_plan_make_chirps(const struct job *job, const struct job_
     for (uint32_t i = 0; i < count; i++) {
         double centre = in->freq_hz[in->selected[AXIS_CHAN][i]];
         struct chirp *chirp = &stage->chirps[i];
-        *chirp = (struct chirp){.dm = dispersion->dm,
+        *chirp = (struct chirp){.dm = fabs(dispersion->dm),
+                                .is_inverse = dispersion->dm < 0,
                                 .constant = constant,
                                 .centre_hz = centre,
                                 .reference_hz = is_common ? dispersion->reference_hz : centre,
@@ -160,7 +161,8 @@ static status_t filter_plan_see_coherent(const struct archive *in, struct filter
     for (uint32_t i = 0; i < stage->spec.nresponses; i++) {
         stage->delay_hz[in->selected[AXIS_CHAN][i]] = stage->chirps[i].reference_hz;
     }
-    stage->seen.coherent_dm = stage->chirps[0].dm;
+    stage->seen.coherent_dm =
+        stage->chirps[0].is_inverse ? -stage->chirps[0].dm : stage->chirps[0].dm;
     stage->seen.coherent_constant = stage->chirps[0].constant;
     stage->seen.delay_hz = stage->delay_hz;
 out:
@@ -256,10 +258,13 @@ static status_t filter_plan_settle_reach(const struct job *job, uint32_t i, int 
     } else {
         TRY(overlap_makes(&stage->reach, 0, in, &stage->rows));
     }
-    REQUIRE(stage->rows.end > stage->rows.first, STATUS_USAGE,
-            "%s: filter.%u: its %s %" PRId64 " samples, but there are only %" PRId64, job->path, i,
-            spec->response ? "chirp spans" : "coefficients need", stage->reach.length,
+    REQUIRE(stage->rows.end > stage->rows.first || stage->reach.length <= in.end - in.first,
+            STATUS_USAGE, "%s: filter.%u: its %s %" PRId64 " samples, but there are only %" PRId64,
+            job->path, i, spec->response ? "chirp spans" : "coefficients need", stage->reach.length,
             in.end - in.first);
+    REQUIRE(stage->rows.end > stage->rows.first, STATUS_USAGE,
+            "%s: filter.%u.decimate: is %u, which keeps none of %" PRId64 " samples", job->path, i,
+            spec->decimate, in.end - in.first);
 out:
     return st;
 }

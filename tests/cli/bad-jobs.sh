@@ -135,6 +135,8 @@ fails "on the sky, with two coarse channels" 2 'filter\.0\.design\.edges: freque
     "$voltmill" plan job.yaml --set input.files=two.h5 --set 'filter={design: {kind: lowpass, edges: [1e9, 1.0001e9]}}'
 design "more coefficients than samples" ' its coefficients need 36[0-9]{3} samples, but there are only 4096' \
     'kind: highpass, edges: [1e5, 100100], offset: true'
+bad "a decimation that keeps nothing" 2 'filter\.0\.decimate: is 9999999, which keeps none of 4096 samples' \
+    'filter={coefficients: window.txt, decimate: 9999999, aliasing: allow}'
 bad "a chirp that is longer than the observation" 2 'filter\.0: its chirp spans [0-9]{4} samples, but there are only 4096' \
     'filter={dispersion: {dm: 1000}}'
 bad "a filter without a source" 2 'filter: has none of coefficients, design, dispersion, expected exactly one' 'filter={decimate: 2}'

@@ -68,6 +68,24 @@ for name in coherent coherent-series common; do runs "$name: verify" "$voltmill"
 runs "export" "$voltmill" export "$work/coherent.h5" --format fil
 same "SIGPROC cannot say it: a warning" 1 "$(grep -c 'warning: .*dedispersed coherently to DM 40' "$work/output")"
 
+# Below 0: dispersed, by what dedispersion takes out again.
+"$voltmill" synth "$work/obs.yaml" --set file="$work/sharp.h5" --set burst.dm=0 --set noise=0 --set bits=32 >/dev/null
+"$voltmill" synth "$work/obs.yaml" --set file="$work/smeared.h5" --set noise=0 --set bits=32 >/dev/null
+runs "a DM below 0" "$voltmill" run "$work/volts.yaml" --set input.files="$work/sharp.h5" \
+    --set 'filter={dispersion: {dm: -40, reference: 402e6}}' --set products.0.file="$work/made.h5"
+same "disperses as synth does" "-40.0 True" "$("$python" - "$work" <<'PYTHON'
+import sys, h5py, numpy
+def of(name):
+    f = h5py.File(f"{sys.argv[1]}/{name}.h5")
+    v = f["voltages"][:].astype("f8")
+    return v, f.attrs["start_second"], f.attrs.get("coherent_dm")
+made, made_start, dm = of("made")
+synth, start, _ = of("smeared")
+synth = synth[round((made_start - start) * 1e6):][:len(made)]
+print(dm, numpy.mean((made - synth) ** 2) < 0.02**2 * numpy.mean(synth ** 2))
+PYTHON
+)"
+
 job twice 'filter: {dispersion: {dm: 1}}' volts
 fails "voltages that are dedispersed already" 2 'dedispersed coherently to DM 40 already' "$voltmill" run "$work/twice.yaml"
 job far 'filter: {dispersion: {dm: 40000}}'

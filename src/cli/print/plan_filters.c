@@ -12,7 +12,7 @@ static void filters_print_source(const struct job_filter *filter,
     if (filter->source == FILTER_DISPERSION) {
         const struct chirp *chirp = &stage->chirps[0];
         char reference[UNITS_TEXT];
-        display_print("dispersion, DM %g, reference %s, %u samples", chirp->dm,
+        display_print("dispersion, DM %g, reference %s, %u samples", filter->dispersion.dm,
                       filter->dispersion.reference_hz > 0
                           ? units_hertz(chirp->reference_hz, reference)
                           : "each coarse channel's centre",
