@@ -20,6 +20,16 @@ static int join_same_names(const struct archive *a, const struct archive *b, enu
     return same;
 }
 
+/* Of a stacked axis the values come one after the other. */
+static int join_same_delays(const struct archive *a, const struct archive *b)
+{
+    return !a->delay_hz == !b->delay_hz && a->coherent_dm == b->coherent_dm &&
+           a->coherent_constant == b->coherent_constant &&
+           (!a->delay_hz || a->stacked == AXIS_CHAN ||
+            memcmp(a->delay_hz, b->delay_hz, (size_t)a->count[AXIS_CHAN] * sizeof *a->delay_hz) ==
+                0);
+}
+
 /* What two files do not have in common, though they should; NULL if nothing. */
 static const char *join_difference(const struct archive *a, const struct archive *b)
 {
@@ -56,8 +66,7 @@ static const char *join_difference(const struct archive *a, const struct archive
     if (a->scale != b->scale) {
         return "scales";
     }
-    if (!a->delay_hz != !b->delay_hz || a->coherent_dm != b->coherent_dm ||
-        a->coherent_constant != b->coherent_constant) {
+    if (!join_same_delays(a, b)) {
         return "coherent dedispersion";
     }
     for (int i = 0; i < STREAM_AXES; i++) {

@@ -17,8 +17,13 @@ uint64_t channelise_inputs(const struct channelise_spec *spec, uint64_t spectra)
 
 struct sample_coding channelise_coding(const struct channelise_spec *spec)
 {
-    return (struct sample_coding){spec->format,    spec->is_complex,        spec->nibbles,
-                                  spec->conjugate, spec->has_missing_value, spec->missing_value};
+    return (struct sample_coding){.format = spec->format,
+                                  .is_complex = spec->is_complex,
+                                  .nibbles = spec->nibbles,
+                                  .conjugate = spec->conjugate,
+                                  .has_missing_value = spec->has_missing_value,
+                                  .missing_value = spec->missing_value,
+                                  .is_made = spec->is_made};
 }
 
 uint64_t dumps_finished(uint64_t first, uint64_t count, uint64_t integrate)

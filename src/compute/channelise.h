@@ -58,6 +58,7 @@ struct channelise_spec {
     int conjugate;          /* take the complex conjugate of every sample (sideband -1) */
     int has_missing_value;  /* a stored number (either part, or the byte) that means "no sample" */
     double missing_value;
+    int is_made; /* by a stage: none is missing */
     const double
         *coeff; /* double [T][P], oldest sample first, the order's shift folded in; copied */
     uint32_t first_channel; /* the channels that are kept: nchannels from first_channel on */

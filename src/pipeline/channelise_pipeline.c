@@ -278,9 +278,7 @@ static status_t channelising_look_at_range(struct channelising *p, struct slot *
     status_t st = STATUS_OK;
     const struct job *job = p->work->job;
     void *samples = slot->mapping ? (void *)mapping_data(slot->mapping) : NULL;
-    if (p->filters) {
-        samples = NULL; /* what the bank saw stays with the backend */
-    } else if (!samples) {
+    if (!samples) {
         TRY(buffer_get(slot->in, &samples));
     }
     for (uint32_t i = 0; i < job->nproducts; i++) {
@@ -296,8 +294,9 @@ static status_t channelising_look_at_range(struct channelising *p, struct slot *
                                     .streams = slot->chunk.streams,
                                     .power = power,
                                     .samples = samples,
+                                    .first_sample = (int64_t)slot->first_sample,
                                     .input = {slot->re, slot->im, (size_t)slot->slab->width}};
-        range_look(p->range, &block);
+        TRY(range_look(p->range, &block));
     }
 out:
     return st;
@@ -491,7 +490,7 @@ status_t channelise_pipeline_create(const struct channelise_plan *work, backend_
         TRY(holes_create(work, p->chunking.block_spectra, &p->holes));
     }
     if (work->is_bank) {
-        TRY(range_create(work, p->chunking.block_spectra, &p->range));
+        TRY(range_create(work, &p->range));
     } else {
         TRY(memory_zeroed((size_t)p->chunking.block_spectra, work->products[0].row_bytes,
                           "rows of voltages", &p->stored));

@@ -2,6 +2,7 @@
 #include "pipeline/range.h"
 
 #include "base/memory.h"
+#include "plan/channelise_needs.h"
 
 #include <float.h>
 #include <math.h>
@@ -14,14 +15,14 @@ static const float range_small = FLT_MIN * 0x1p24F;
 
 struct range {
     const struct channelise_plan *work;
-    char *is_there; /* [block's raw spectra]: a sample of the stream is not zero */
+    struct sample_coding coding; /* of the archive's samples */
     uint64_t large[MOST_OUTPUTS], small[MOST_OUTPUTS];
 };
 
 /* Whether sums can leave the range of floats at all. */
 static int range_matters(const struct channelise_plan *work)
 {
-    const struct sample_type *type = &sample_types[work->archive->format];
+    const struct sample_type *type = &sample_types[work->seen->format];
     double sum = 0;
     double most = 0;
     uint64_t integrate = 1;
@@ -39,7 +40,7 @@ static int range_matters(const struct channelise_plan *work)
     return volts * volts * (double)integrate > FLT_MAX / 4 || most * most < 0x1p-80;
 }
 
-status_t range_create(const struct channelise_plan *work, uint64_t block_spectra, range_t **out)
+status_t range_create(const struct channelise_plan *work, range_t **out)
 {
     status_t st = STATUS_OK;
     range_t *range = NULL;
@@ -49,21 +50,16 @@ status_t range_create(const struct channelise_plan *work, uint64_t block_spectra
     }
     TRY(memory_zeroed(1, sizeof *range, "the range of power", &range));
     range->work = work;
-    TRY(memory_zeroed((size_t)(block_spectra + work->channelise.taps), 1, "the range of power",
-                      &range->is_there));
+    range->coding =
+        work->filters ? work->filters->stages[0].spec.coding : channelise_coding(&work->channelise);
     *out = range;
-    range = NULL;
 out:
-    range_destroy(range);
     return st;
 }
 
 void range_destroy(range_t *range)
 {
-    if (range) {
-        free(range->is_there);
-        free(range);
-    }
+    free(range);
 }
 
 /* The largest of `count` values that are not negative; 0 where there are no numbers at all. Written
@@ -98,46 +94,42 @@ static void range_count(const float *values, size_t count, uint64_t *large, uint
     }
 }
 
-/* Whether any of some samples is neither missing nor zero. */
-static int range_has_samples(const range_t *range, const struct range_block *block, uint32_t stream,
-                             uint64_t first, uint64_t count)
+/* Whether any of samples first .. end - 1 is neither missing nor zero. Asked in ascending order:
+ * those from the last `first` to *zero are known to be. */
+static int range_has_samples(const struct range *range, const struct range_block *block,
+                             uint32_t stream, const struct overlap_rows *samples, int64_t *zero)
 {
-    struct sample_coding coding = channelise_coding(&range->work->channelise);
+    int64_t n = samples->first > *zero ? samples->first : *zero;
     double volts[2] = {0, 0};
-    if (!block->samples) {
-        return 1;
+    for (; n < samples->end && volts[0] == 0 && volts[1] == 0; n++) {
+        (void)sample_volts(&range->coding, block->samples, &block->input, stream,
+                           (size_t)(n - block->first_sample), volts);
     }
-    for (uint64_t n = first; n < first + count && volts[0] == 0 && volts[1] == 0; n++) {
-        (void)sample_volts(&coding, block->samples, &block->input, stream, (size_t)n, volts);
-    }
-    return volts[0] != 0 || volts[1] != 0;
-}
-
-/* Fills is_there for a stream. */
-static void range_find_samples(range_t *range, const struct range_block *block, uint32_t stream)
-{
-    uint64_t period = range->work->samples_per_spectrum;
-    for (uint64_t i = 0; i < channelise_inputs(&range->work->channelise, block->count); i++) {
-        range->is_there[i] = (char)range_has_samples(range, block, stream, i * period, period);
-    }
+    int is_there = volts[0] != 0 || volts[1] != 0;
+    *zero = is_there ? n - 1 : n;
+    return is_there;
 }
 
 /* Whether samples of the block went into row `row` of it. */
-static int range_was_made_of_some(const range_t *range, const struct range_block *block,
-                                  uint64_t row)
+static status_t range_was_made_of_some(const range_t *range, const struct range_block *block,
+                                       uint32_t stream, uint64_t row, int64_t *zero, int *out)
 {
+    status_t st = STATUS_OK;
+    struct overlap_rows needs[JOB_FILTERS + 1];
     uint64_t integrate = range->work->job->products[block->product].integrate;
     uint64_t dump = block->from / integrate + row;
-    uint64_t first = max_u64(dump * integrate, block->from) - block->from;
-    uint64_t end =
-        channelise_inputs(&range->work->channelise, (dump + 1) * integrate - block->from);
-    return memchr(range->is_there + first, 1, (size_t)(end - first)) != NULL;
+    uint64_t first = max_u64(dump * integrate, block->from);
+    TRY(channelise_plan_samples(range->work, first, (dump + 1) * integrate - first, 0, needs));
+    *out = range_has_samples(range, block, stream, &needs[0], zero);
+out:
+    return st;
 }
 
-static void range_look_at(range_t *range, const struct range_block *block, uint32_t stream)
+static status_t range_look_at(range_t *range, const struct range_block *block, uint32_t stream)
 {
+    status_t st = STATUS_OK;
     size_t channels = range->work->channelise.nchannels;
-    int is_known = 0; /* which samples there are */
+    int64_t zero = INT64_MIN;
     for (uint64_t row = 0; row < block->rows; row++) {
         const float *power = block->power + (row * block->streams + stream) * channels;
         float largest = range_largest(power, channels);
@@ -149,21 +141,24 @@ static void range_look_at(range_t *range, const struct range_block *block, uint3
         uint64_t small;
         range_count(power, channels, &large, &small);
         range->large[block->product] += large;
-        if (large == 0 && largest == 0 && !is_known) {
-            range_find_samples(range, block, stream);
-            is_known = 1;
+        int is_small = large == 0;
+        if (is_small && largest == 0) {
+            TRY(range_was_made_of_some(range, block, stream, row, &zero, &is_small));
         }
-        if (large == 0 && (largest > 0 || range_was_made_of_some(range, block, row))) {
-            range->small[block->product] += small;
-        }
+        range->small[block->product] += is_small ? small : 0;
     }
+out:
+    return st;
 }
 
-void range_look(range_t *range, const struct range_block *block)
+status_t range_look(range_t *range, const struct range_block *block)
 {
+    status_t st = STATUS_OK;
     for (uint32_t stream = 0; stream < block->streams && block->rows > 0; stream++) {
-        range_look_at(range, block, stream);
+        TRY(range_look_at(range, block, stream));
     }
+out:
+    return st;
 }
 
 void range_counts(const range_t *range, uint32_t product, uint64_t *large, uint64_t *small)

@@ -108,6 +108,7 @@ static void plan_set_channelise(struct channelise_plan *work, uint32_t threads)
     spec->conjugate = archive->is_complex && archive->sideband < 0;
     spec->has_missing_value = archive->has_missing_value;
     spec->missing_value = archive->missing_value;
+    spec->is_made = work->filters != NULL;
     spec->threads = threads;
     spec->planning = job->planning;
     spec->expected = work->chunking.spectra * work->chunking.streams;

@@ -28,7 +28,7 @@ const struct archive *filter_plan_seen(const struct filter_plan *plan)
 }
 
 /* What is the same whatever the filter is made of. */
-static void filter_plan_begin_stage(const struct archive *in, uint32_t decimate,
+static void filter_plan_begin_stage(const struct archive *in, int is_made, uint32_t decimate,
                                     struct filter_plan_stage *stage)
 {
     stage->spec.coding = (struct sample_coding){.format = in->format,
@@ -36,7 +36,8 @@ static void filter_plan_begin_stage(const struct archive *in, uint32_t decimate,
                                                 .nibbles = in->nibbles,
                                                 .conjugate = in->is_complex && in->sideband < 0,
                                                 .has_missing_value = in->has_missing_value,
-                                                .missing_value = in->missing_value};
+                                                .missing_value = in->missing_value,
+                                                .is_made = is_made};
     stage->spec.decimate = decimate;
     stage->spec.nstreams = in->nstreams;
 }
@@ -252,6 +253,11 @@ static status_t filter_plan_settle_reach(const struct job *job, uint32_t i, int 
     stage->reach.length += most;
     stage->overlap = stage->reach;
     stage->overlap.grain = (int64_t)filter_grain(spec);
+    /* What lies between the samples of two rows is read, too: so that each missing one is counted,
+     * and once, wherever blocks begin. */
+    if (stage->overlap.length < spec->decimate) {
+        stage->overlap.length = spec->decimate;
+    }
     if (is_padded) {
         struct overlap each = overlap_filter(1, 0, spec->decimate, 1);
         TRY(overlap_makes(&each, 0, in, &stage->rows));
@@ -279,7 +285,7 @@ static status_t filter_plan_add(const struct job *job, enum backend_kind backend
     const struct job_filter *filter = job->nfilters > 0 ? &job->filters[i] : &nothing;
     struct filter_plan_stage *stage = &plan->stages[i];
     struct overlap_rows rows = i > 0 ? plan->stages[i - 1].rows : plan->samples;
-    filter_plan_begin_stage(in, filter->decimate, stage);
+    filter_plan_begin_stage(in, i > 0, filter->decimate, stage);
     stage->spec.threads = threads;
     stage->spec.method = filter->method;
     stage->spec.fft = job->fft;

@@ -88,6 +88,20 @@ PYTHON
 
 job twice 'filter: {dispersion: {dm: 1}}' volts
 fails "voltages that are dedispersed already" 2 'dedispersed coherently to DM 40 already' "$voltmill" run "$work/twice.yaml"
+# Files of such voltages are one observation where their delays are the same.
+"$python" - "$work" <<'PYTHON'
+import sys, shutil, h5py
+work = sys.argv[1]
+for name, hz in (("next", 0), ("else", 1e6)):
+    shutil.copy(f"{work}/volts.h5", f"{work}/{name}.h5")
+    with h5py.File(f"{work}/{name}.h5", "r+") as f:
+        f.attrs["start_second"] += f["voltages"].shape[0] / 1e6
+        f["delay_hz"][:] += hz
+PYTHON
+job joined ''
+runs "voltages in two files" "$voltmill" run "$work/joined.yaml" --set "input.files=[$work/volts.h5, $work/next.h5]"
+fails "other delays in the second" 4 'do not belong to one observation: their coherent dedispersion differ' \
+    "$voltmill" run --force "$work/joined.yaml" --set "input.files=[$work/volts.h5, $work/else.h5]"
 job far 'filter: {dispersion: {dm: 40000}}'
 fails "a chirp longer than the observation" 2 'chirp spans [0-9,]+ samples' "$voltmill" run "$work/far.yaml"
 

@@ -45,6 +45,28 @@ alike chirp complex '[{dispersion: {dm: 0.5}}]'
 alike chirp-common complex '[{dispersion: {dm: 0.3, reference: 101e6}}]'
 alike real-chirp real '[{dispersion: {dm: 0.5}}]'
 
+# Missing samples are counted once, those that lie between the samples of two rows among them.
+(cd "$work" && PYTHONPATH="$here/tests/cli" "$python" - <<'PYTHON'
+from archives import *
+x = noise((40000, 1, 2)).astype("f4")
+x[1::7] = np.nan
+native("holed.h5", x)
+np.savetxt("one.txt", [1])
+np.savetxt("two.txt", [1, 0.5])
+PYTHON
+)
+for factors in '1 4' '5 3'; do
+    read -r first second <<<"$factors"
+    filters="[{coefficients: $work/two.txt, decimate: $first, aliasing: allow, method: direct, backend: cpu},
+        {coefficients: $work/one.txt, decimate: $second, aliasing: allow, method: direct}]"
+    printf '%s\n' "input: {files: $work/holed.h5}" "filter: $filters" \
+        "products: [{kind: voltages, bits: 32, file: $work/holed-cut.h5}]" >"$work/holed.job.yaml"
+    runs "decimated by $factors: one chunk" "$voltmill" run --force "$work/holed.job.yaml"
+    expected=$(digest holed-cut)
+    runs "decimated by $factors: small chunks" "$voltmill" run --force --set run.chunk=16 "$work/holed.job.yaml"
+    same "decimated by $factors: the same bytes, counts among them" "$expected" "$(digest holed-cut)"
+done
+
 # What the products say of times.
 said=$("$python" - "$work" <<'PYTHON'
 import sys, h5py

@@ -27,6 +27,7 @@ native("zeros.h5", zero, scales={"gaps": np.array([[11000, 1000]], "u8")}, attrs
 native("constant.h5", np.ones_like(x))
 native("bytes.h5", noise((12800, 2, 2)) * 0)
 np.savetxt("window.txt", np.full(256, 1e-30))
+np.savetxt("three.txt", np.ones(3))
 PYTHON
 cat >job.yaml <<'YAML'
 input: {files: sound.h5}
@@ -55,6 +56,19 @@ for backend in cpu reference opencl; do
     for file in tiny tinier; do
         grind --set input.files=$file.h5 --set channelise.backend=$backend
         same "$backend, $file: counted" "0 or $(outside | cut -d' ' -f2) " "$(said)"
+    done
+done
+# Behind filters, too: what is infinite there is not a missing sample, to the filter bank or another filter.
+for backend in cpu reference opencl; do
+    if [ $backend = opencl ] && ! "$voltmill" info --devices | grep -q '^0: '; then continue; fi
+    for method in direct overlap-save; do
+        one="{coefficients: three.txt, method: $method}"
+        for filters in "[$one]" "[$one, $one]"; do
+            grind --set "filter=$filters" --set channelise.backend=$backend --set input.files=huger.h5
+            same "$backend, filters $filters: counted" "infinite $(outside | cut -d' ' -f1) " "$(said)"
+            grind --set "filter=$filters" --set channelise.backend=$backend --set input.files=zeros.h5
+            same "$backend, filters $filters: zeros are not said" "" "$(said)"
+        done
     done
 done
 # Rows of zeros, of what is missing, and of gaps do not count: dumps of 5 spectra of 4 raw spectra each.

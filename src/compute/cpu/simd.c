@@ -98,8 +98,9 @@ enum simd_level simd_best(void)
 int missing_rule_of(const struct cpu_kernels *kernels, const struct sample_coding *coding,
                     struct missing_rule *out)
 {
-    int has_rule = coding->format == SAMPLE_F32 || coding->has_missing_value;
-    *out = (struct missing_rule){.finite = coding->format == SAMPLE_F32,
+    int must_be_finite = coding->format == SAMPLE_F32 && !coding->is_made;
+    int has_rule = must_be_finite || coding->has_missing_value;
+    *out = (struct missing_rule){.finite = must_be_finite,
                                  .value = coding->has_missing_value,
                                  .re = (float)coding->missing_value,
                                  .im = (float)coding->missing_value};

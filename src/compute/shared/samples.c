@@ -22,7 +22,8 @@ static double sample_number(const struct sample_coding *coding, const char *at, 
         value = (double)stored;
         missing_value = (double)(float)missing_value; /* as a float can hold it */
     }
-    *is_missing |= !isfinite(value) || (coding->has_missing_value && value == missing_value);
+    *is_missing |= (!coding->is_made && !isfinite(value)) ||
+                   (coding->has_missing_value && value == missing_value);
     return value;
 }
 

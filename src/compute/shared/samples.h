@@ -15,6 +15,7 @@ struct sample_coding {
     int conjugate;          /* take the complex conjugate of every sample (sideband -1) */
     int has_missing_value;  /* a stored number (either part, or the byte) that means "no sample" */
     double missing_value;
+    int is_made; /* by a stage: none is missing, and what is no number stays so */
 };
 
 /* Samples of some streams as they lie in a buffer: byte offsets of sample 0 of each stream's real
