@@ -150,13 +150,26 @@ int job_reads_voltages(const struct job *job)
     return job->nproducts > 0;
 }
 
+int job_is_semi_coherent(const struct job *job)
+{
+    int is_filtered = 0;
+    for (uint32_t i = 0; i < job->nfilters; i++) {
+        is_filtered |= job->filters[i].source == FILTER_DISPERSION;
+    }
+    return job_reads_voltages(job) && job->ndedisperse == 1 && job->dedisperse[0].ncoherent > 0 &&
+           !is_filtered;
+}
+
 uint32_t job_nfiles(const struct job *job)
 {
-    return job->nproducts + job->ndedisperse;
+    return job_is_semi_coherent(job) ? 1 : job->nproducts + job->ndedisperse;
 }
 
 const char *job_file(const struct job *job, uint32_t i)
 {
+    if (job_is_semi_coherent(job)) {
+        return job->dedisperse[i].file;
+    }
     return i < job->nproducts ? job->products[i].file : job->dedisperse[i - job->nproducts].file;
 }
 

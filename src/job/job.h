@@ -108,6 +108,8 @@ struct job_filter_dispersion {
     double dm;
     double reference_hz; /* 0: each coarse channel's centre */
     char *constant;      /* as that of struct job_dedisperse */
+    double span; /* with the reference `channel`: as many samples as the filter of this DM, if that
+                    is more; default 0 */
 };
 
 struct job_filter {
@@ -132,6 +134,9 @@ struct job_dedisperse {
     int has_input;
     uint32_t input; /* place among the products; has_input 0: the first power product */
     struct job_dms dm;
+    double *coherent;          /* ascending: DMs that voltages are dedispersed to coherently; each
+                                  of `dm` is made of the nearest. job_is_semi_coherent() */
+    uint32_t ncoherent;        /* 0: there are none */
     int is_padded;             /* edges: outputs for all times, else only for whole sums */
     double reference_hz;       /* 0: the highest frequency */
     char *constant;            /* a name or number for dispersion_constant(); NULL: the default */
@@ -154,6 +159,7 @@ enum {
     JOB_FILTERS = 8,
     JOB_DEDISPERSE = 16,
     JOB_DMS = 1 << 20,
+    JOB_COHERENT = 4096,
     JOB_MOST_DM = 1000000
 };
 
@@ -213,7 +219,15 @@ status_t job_parse(const char *path, const char *text, size_t length, const char
  * is. */
 int job_reads_voltages(const struct job *job);
 
-/* Files that the job writes: its products', then its dedispersions'. */
+/* Whether the job is a semi-coherent search: for each of dedisperse.coherent, a filter dedisperses
+ * to it, before the filter bank, and the nearest DMs are dedispersed of that power. Its product is
+ * no file of its own then: each such power, and its series, are files beside it for a while
+ * (run/grid/grid.h). With a filter that dedisperses, the job makes that filter's share alone, as
+ * any other. */
+int job_is_semi_coherent(const struct job *job);
+
+/* Files that the job writes: its products', then its dedispersions'; of a semi-coherent search
+ * the series'. */
 uint32_t job_nfiles(const struct job *job);
 const char *job_file(const struct job *job, uint32_t i);
 /* The filterbank that dedispersion `number` reads: a product of the job, or its input. */

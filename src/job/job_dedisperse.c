@@ -50,6 +50,9 @@ const struct schema job_dedisperse_schema[] = {
      SCHEMA_GIVEN(struct job_dedisperse, has_input, 1)},
     {"dm", SCHEMA_MAPPING, ENTRY(dm), .members = dm_rows, .is_required = 1, .list_key = "list",
      .expected = "a list of DMs, or a mapping with start, step, count or start, end, tolerance"},
+    {"coherent", SCHEMA_NUMBER,
+     SCHEMA_LIST(struct job_dedisperse, coherent, ncoherent, 1, JOB_COHERENT), .max = JOB_MOST_DM,
+     .expected = "a DM, or an ascending list of them, 4096 at most"},
     {"edges", SCHEMA_CHOICE, ENTRY(is_padded),
      .choices = (const char *const[]){"valid", "pad", NULL}},
     {"reference", SCHEMA_NUMBER, ENTRY(reference_hz), .is_above = 1, .max = 1e15},
@@ -133,10 +136,29 @@ out:
     return st;
 }
 
+/* Of a semi-coherent search. */
+static status_t job_dedisperse_check_coherent(struct tree *entry, struct mistakes *mistakes)
+{
+    status_t st = STATUS_OK;
+    TRY(job_dedisperse_check_list(tree_list(entry, "coherent"), mistakes));
+    if (job_dedisperse_has(entry, "dm.tolerance")) {
+        TRY(mistakes_at(mistakes, entry, "dm",
+                        "has a tolerance, which counts what each DM smears within channels, but "
+                        "coherent takes that out: expected a list of DMs, or start, step and "
+                        "count"));
+    }
+    if (tree_says(entry, "mode", "two-step")) {
+        TRY(mistakes_at(mistakes, entry, "mode", "is two-step, expected brute beside coherent"));
+    }
+out:
+    return st;
+}
+
 status_t job_dedisperse_check(struct tree *entry, struct mistakes *mistakes)
 {
     status_t st = STATUS_OK;
     TRY(job_dedisperse_check_dms(entry, mistakes));
+    TRY(tree_list(entry, "coherent") ? job_dedisperse_check_coherent(entry, mistakes) : STATUS_OK);
     if (job_dedisperse_has(entry, "group") && !tree_says(entry, "mode", "two-step")) {
         TRY(mistakes_at(mistakes, entry, "group",
                         "is for mode: two-step, which adds up groups of channels first"));

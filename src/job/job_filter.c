@@ -41,6 +41,7 @@ static const struct schema dispersion_rows[] = {
     {"reference", SCHEMA_PARSED, DISPERSION(reference_hz), .parse = job_filter_parse_reference,
      .expected = "channel, or a frequency in Hz above 0, at most 1e15"},
     {"constant", SCHEMA_TEXT, DISPERSION(constant)},
+    {"span", SCHEMA_NUMBER, DISPERSION(span), .max = JOB_MOST_DM},
     {.key = NULL},
 };
 
@@ -108,6 +109,11 @@ static status_t job_filter_check_dispersion(struct tree *entry, struct mistakes 
         TRY(mistakes_at(mistakes, entry, "decimate",
                         "aliases the band, which dispersion passes whole, expected 1, or aliasing: "
                         "allow where a filter before has narrowed it"));
+    }
+    const char *reference = tree_value(entry, "dispersion.reference");
+    if (tree_value(entry, "dispersion.span") && reference && strcmp(reference, "channel") != 0) {
+        TRY(mistakes_at(mistakes, entry, "dispersion.span",
+                        "is for the reference channel, but reference is %s", reference));
     }
 out:
     return st;

@@ -141,6 +141,37 @@ out:
     return st;
 }
 
+/* A semi-coherent search makes one power product after the other, each of a filter of its own. */
+static status_t job_passes_coherent(struct tree *root, struct tree *entry,
+                                    struct mistakes *mistakes)
+{
+    status_t st = STATUS_OK;
+    const struct tree *filters = tree_list(root, "filter");
+    int is_filtered = 0;
+    for (size_t i = 0; filters && i < filters->nchildren; i++) {
+        is_filtered |= tree_member(filters->child[i], "dispersion") != NULL;
+    }
+    if (!tree_list(entry, "coherent") || !tree_member(root, "channelise") || is_filtered) {
+        goto out; /* the share of what is dedispersed already */
+    }
+    if (tree_count(root, "dedisperse") > 1) {
+        TRY(mistakes_at(mistakes, entry, "coherent",
+                        "expected one dedispersion: a semi-coherent search has no other"));
+    }
+    if (tree_count(root, "products") > 1) {
+        TRY(mistakes_at(mistakes, root, "products",
+                        "expected the power product alone: a semi-coherent search makes it for "
+                        "each coherent DM, and removes it"));
+    }
+    if (filters && filters->nchildren >= JOB_FILTERS) {
+        TRY(mistakes_at(mistakes, root, "filter",
+                        "has %zu entries, expected at most %d: a semi-coherent search adds one",
+                        filters->nchildren, JOB_FILTERS - 1));
+    }
+out:
+    return st;
+}
+
 status_t job_passes_check(struct tree *root, struct mistakes *mistakes)
 {
     status_t st = STATUS_OK;
@@ -149,6 +180,7 @@ status_t job_passes_check(struct tree *root, struct mistakes *mistakes)
     const struct tree *entries = tree_list(root, "dedisperse");
     for (size_t i = 0; entries && i < entries->nchildren && i < JOB_DEDISPERSE; i++) {
         TRY(job_passes_dedisperse_input(root, entries->child[i], mistakes));
+        TRY(job_passes_coherent(root, entries->child[i], mistakes));
     }
 out:
     return st;

@@ -65,14 +65,33 @@ void output_spec_plan_products(struct output_spec *spec, const struct channelise
     }
 }
 
-status_t output_spec_of_series(const struct job *job, uint32_t number, const char *filterbank,
-                               const struct fbh5 *fbh5, struct output_spec *out)
+/* The item of a dedispersion. */
+static status_t spec_begin_series(const struct job *job, uint32_t number, struct output_spec *out)
 {
     status_t st = STATUS_OK;
     const struct job_dedisperse *what = &job->dedisperse[number];
     TRY(spec_begin(job, 1, out));
     out->items[0] = (struct output_spec_item){
         .file = what->file, .text = what->text, .integrate = 1, .has_times_across = 1};
+out:
+    return st;
+}
+
+status_t output_spec_of_search(const struct job *job, const struct archive *archive,
+                               struct output_spec *out)
+{
+    status_t st = STATUS_OK;
+    TRY(spec_begin_series(job, 0, out));
+    TRY(inputs_of_bank(job, archive, &out->inputs));
+out:
+    return st;
+}
+
+status_t output_spec_of_series(const struct job *job, uint32_t number, const char *filterbank,
+                               const struct fbh5 *fbh5, struct output_spec *out)
+{
+    status_t st = STATUS_OK;
+    TRY(spec_begin_series(job, number, out));
     TRY(inputs_of_filterbank(filterbank, fbh5, &out->inputs));
 out:
     return st;

@@ -13,6 +13,7 @@ void dedisperse_plan_destroy(struct dedisperse_plan *d)
 {
     if (d) {
         free(d->dms);
+        free(d->coherent_dms);
         dispersion_free(&d->delays);
         subbands_free(&d->steps);
         free(d->least);
@@ -206,7 +207,8 @@ static status_t plan_make_delays(struct dedisperse_plan *d)
             "%s: run.memory is %" PRIu64 " bytes, but the delays of %u DMs in %u channels alone "
             "need %" PRIu64,
             d->job->path, d->job->memory, spec.ndms, spec.nchannels, table);
-    TRY(dispersion_create(&spec, &d->delays));
+    TRY(d->what->ncoherent > 0 ? dedisperse_plan_share(d, &spec)
+                               : dispersion_create(&spec, &d->delays));
     if (d->what->is_two_step) {
         TRY(subbands_create(&d->delays, d->what->group, &d->steps));
     }
@@ -264,6 +266,8 @@ static void plan_describe_product(struct dedisperse_plan *d)
                                                            "time, then of these";
     product->input = d->fbh5;
     product->dms = d->dms;
+    product->coherent_dms = d->coherent_dms;
+    product->is_merged = job_is_semi_coherent(d->job);
     product->times = d->outputs;
     product->delays = &d->delays;
     product->constant = d->constant;

@@ -25,6 +25,7 @@ struct dedisperse_plan {
     uint32_t threads;
     struct dedisperse_shape shape; /* what is tuned; pack 0: the model's choice */
     double *dms;
+    double *coherent_dms; /* [ndms] that each is made after, of a semi-coherent search; else NULL */
     struct dispersion delays;
     struct subbands steps;  /* in two steps */
     uint32_t *least, *most; /* [ndms] of the delays that a DM is made with */
@@ -100,6 +101,13 @@ uint32_t dedisperse_plan_slots(enum backend_kind backend);
 
 /* Looks through the delays of every DM, once. Fails with DEVICE. */
 status_t dm_ranges_create(struct dedisperse_plan *dedispersion);
+
+/* Of a semi-coherent search (what->ncoherent > 0): spec->dms are the job's; keeps those that are to
+ * be made, of the job all, of one of its filterbanks that one's share, with delays counted from the
+ * origin of all. Fails with USAGE: a filterbank of another coherent DM, or of none, a share without
+ * DMs; as dispersion_create(). */
+status_t dedisperse_plan_share(struct dedisperse_plan *dedispersion,
+                               const struct dispersion_spec *spec);
 
 /* Settles chunks, blocks and memory. Fails with USAGE. */
 status_t dedisperse_plan_cut(struct dedisperse_plan *dedispersion, const struct chunking *begun);

@@ -92,6 +92,16 @@ static void filter_plan_respond(const void *context, uint32_t which, uint32_t le
     }
 }
 
+/* Takes the delays of a chirp's components, less its shift. */
+static void filter_plan_widen(const struct chirp *chirp, double *least, double *most)
+{
+    double low;
+    double high;
+    chirp_delays(chirp, &low, &high);
+    *least = fmin(*least, low - (double)chirp->shift);
+    *most = fmax(*most, high - (double)chirp->shift);
+}
+
 /* A chirp for each selected coarse channel. Where they refer to one frequency, rows are numbered so
  * that the channel with the least delay has none: no row's number is below that of its samples. */
 static status_t filter_plan_make_chirps(const struct job *job, const struct job_filter *filter,
@@ -129,11 +139,13 @@ static status_t filter_plan_make_chirps(const struct job *job, const struct job_
         TRY(chirp_check(chirp));
         chirp->shift = is_common ? chirp_shift(chirp) : 0;
         first = chirp->shift < first ? chirp->shift : first;
-        double low;
-        double high;
-        chirp_delays(chirp, &low, &high);
-        least = fmin(least, low - (double)chirp->shift);
-        most = fmax(most, high - (double)chirp->shift);
+        filter_plan_widen(chirp, &least, &most);
+        if (dispersion->span > 0) {
+            struct chirp span = *chirp;
+            span.dm = dispersion->span;
+            TRY(chirp_check(&span));
+            filter_plan_widen(&span, &least, &most);
+        }
     }
     for (uint32_t s = 0; s < in->nstreams; s++) {
         /* The coarse channel is the fastest axis of streams (archive_stream_axes). */

@@ -27,7 +27,7 @@ static status_t pass_open_filterbank_all(struct dedisperse_pass *p)
     MPI_Comm comm = p->pass.comm;
     struct text packed = {0};
     if (p->pass.rank == 0) {
-        st = fbh5_open(job_filterbank(job, p->number), &p->fbh5);
+        st = fbh5_open(p->filterbank ? p->filterbank : job_filterbank(job, p->number), &p->fbh5);
         st = st == STATUS_OK ? fbh5_load_band(p->fbh5) : st;
         st = st == STATUS_OK && job->on_bad != ON_BAD_NAN ? fbh5_check_whole(p->fbh5) : st;
         st = st == STATUS_OK ? fbh5_pack(p->fbh5, &packed) : st;
@@ -72,9 +72,7 @@ static status_t pass_describe_problem(struct dedisperse_pass *p)
                     p->pass.job->device ? p->pass.job->device : "");
 }
 
-/* All that comes before its backend. `work`: what makes the filterbank, or NULL. */
-static status_t pass_plan_and_claim_all(struct dedisperse_pass *p,
-                                        const struct channelise_plan *work)
+status_t dedisperse_pass_plan_all(struct dedisperse_pass *p, const struct channelise_plan *work)
 {
     status_t st = STATUS_OK;
     struct pass *pass = &p->pass;
@@ -85,7 +83,9 @@ static status_t pass_plan_and_claim_all(struct dedisperse_pass *p,
              : STATUS_OK;
     TRY(agree_all(pass->comm, st));
     TRY(pass_plan_all(p));
-    st = output_spec_of_series(pass->job, p->number, p->fbh5->path, p->fbh5, &pass->making);
+    st = p->search
+             ? output_spec_of_search(pass->job, p->search, &pass->making)
+             : output_spec_of_series(pass->job, p->number, p->fbh5->path, p->fbh5, &pass->making);
     TRY(agree_all(pass->comm, st));
     TRY(p->is_foreseen ? outputs_check(&pass->making, pass->options->force) : pass_claim_all(pass));
     TRY(pass->begun.is_begun ? pass_plan_all(p) : STATUS_OK);
@@ -108,7 +108,7 @@ status_t dedisperse_pass_foresee(const struct pass *like, const struct resume *s
             out[i].pass.local_size = like->local_size;
             out[i].pass.is_complete = skip->all;
             out[i].is_foreseen = !skip->all && (work || like->comm != MPI_COMM_NULL);
-            TRY(pass_plan_and_claim_all(&out[i], skip->all ? NULL : work));
+            TRY(dedisperse_pass_plan_all(&out[i], skip->all ? NULL : work));
             TRY(pass_measure(&out[i].pass));
             dedisperse_plan_end_tables(out[i].plan);
         }
@@ -182,7 +182,7 @@ static status_t pass_prepare_all(struct dedisperse_pass *p)
 {
     status_t st = STATUS_OK;
     struct pass *pass = &p->pass;
-    TRY(pass_plan_and_claim_all(p, NULL));
+    TRY(dedisperse_pass_plan_all(p, NULL));
     TRY(pass_open_backend_all(p));
     TRY(pass_choose_shape_all(p));
     pass_limit(pass, p->plan->backend);

@@ -16,7 +16,17 @@ struct dedisperse_pass {
     backend_t *opened;            /* its own; NULL: an earlier pass's */
     backend_t *backend;           /* either */
     const struct device_carry *between;
+    /* When it merges the parts of a semi-coherent search (run/grid/grid_merge.h): what its series
+     * are made of, and a filterbank that is there; else NULL. */
+    const struct archive *search;
+    const char *filterbank;
 };
+
+/* All that comes before its backend: plans it, of what `work` makes or (NULL) of the filterbank
+ * that is there, and claims its product, or only looks (run/pass.h). Fails with USAGE, DATA.
+ * Collective.
+ */
+status_t dedisperse_pass_plan_all(struct dedisperse_pass *p, const struct channelise_plan *work);
 
 /* Alone, before the first pass: plans those that are left to do (or all, when nothing is), of what
  * `work` makes or (NULL) of filterbanks that are there, as their passes will: fails as they would.

@@ -247,10 +247,50 @@ static status_t resume_check_forced(const struct job *job, const struct output_s
     return st;
 }
 
+status_t resume_find_part(const struct job *part, int *is_complete)
+{
+    status_t st = STATUS_OK;
+    struct output_spec making = {0};
+    TRY(output_spec_of_series(part, 0, job_filterbank(part, 0), NULL, &making));
+    TRY(outputs_are_complete(&making, is_complete));
+    TRY(*is_complete ? resume_check_made_by(&making.items[0], NULL) : STATUS_OK);
+out:
+    output_spec_free(&making);
+    return st;
+}
+
+/* A semi-coherent search is complete when its series are: they are made of the archive. */
+static status_t resume_find_series(const struct job *job, const struct archive *archive,
+                                   const struct resume_options *options, struct resume *out)
+{
+    status_t st = STATUS_OK;
+    struct output_spec making = {0};
+    struct text contents = {0};
+    int is_said = 0;
+    int is_complete = 0;
+    TRY(output_spec_of_search(job, archive, &making));
+    TRY(outputs_are_complete(&making, &is_complete));
+    if (is_complete && !options->force) {
+        TRY(inputs_contents(&making.inputs, &contents));
+        TRY(resume_check_made_by(&making.items[0], contents.data));
+        TRY(resume_note_later(making.items[0].file, &making.inputs, &is_said));
+        *out = (struct resume){.channelise = 1, .dedisperse = {1}, .all = 1};
+    } else {
+        *out = (struct resume){0};
+    }
+out:
+    text_free(&contents);
+    output_spec_free(&making);
+    return st;
+}
+
 status_t resume_find(const struct job *job, const struct archive *archive,
                      const struct resume_options *options, struct resume *out)
 {
     status_t st = STATUS_OK;
+    if (job_is_semi_coherent(job)) {
+        return resume_find_series(job, archive, options, out);
+    }
     struct output_spec products = {0};
     struct resume skip = {.channelise = 0};
     int last_begun = -1;

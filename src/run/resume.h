@@ -23,6 +23,11 @@ struct resume_options {
 status_t resume_find(const struct job *job, const struct archive *archive,
                      const struct resume_options *options, struct resume *out);
 
+/* Whether the series of a part of a semi-coherent search are complete, and of this very job: their
+ * text names the archive, too, and the power that they were made of may be gone. Fails with USAGE,
+ * DATA. */
+status_t resume_find_part(const struct job *part, int *is_complete);
+
 /* When nothing is left to do: fails with HOLES, as the run that made them did, when rows are NaN
  * for want of input; with DATA. */
 status_t resume_judge_holes(const struct job *job);

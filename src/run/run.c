@@ -2,9 +2,12 @@
 #include "run/run.h"
 
 #include "base/clock.h"
+#include "base/display.h"
+#include "base/units.h"
 #include "ranks/agree.h"
 #include "ranks/progress.h"
 #include "ranks/stop.h"
+#include "run/grid/grid_merge.h"
 #include "run/run_plan.h"
 #include "tune/budget.h"
 
@@ -106,6 +109,59 @@ out:
     return st;
 }
 
+/* One part of a semi-coherent search. */
+static status_t run_part_all(MPI_Comm comm, struct grid *grid, uint32_t i,
+                             const struct archive *archive, const struct run_options *options,
+                             double started)
+{
+    status_t st = STATUS_OK;
+    struct grid_part *part = &grid->parts[i];
+    int rank;
+    MPI_Comm_rank(comm, &rank);
+    share_bytes_all(comm, &part->left, sizeof part->left);
+    if (rank == 0) {
+        display_print("coherent DM %.15g (%u of %u), %u %s%s\n", part->coherent_dm, i + 1,
+                      grid->count, part->count, units_plural(part->count, "DM", "DMs"),
+                      part->left.dedisperse[0] ? ": its series are complete" : "");
+    }
+    if (!part->left.all) {
+        run_say_what_is_complete(part->job, &part->left, rank);
+        TRY(run_passes_all(comm, part->job, archive, options, &part->left, started));
+    }
+    if (rank == 0 && i + 1 < grid->count) {
+        grid_remove_power(part);
+    }
+out:
+    return st;
+}
+
+/* The parts of a semi-coherent search, then its series. */
+static status_t run_parts_all(MPI_Comm comm, const struct run_begin *begun,
+                              const struct run_options *options, double started)
+{
+    status_t st = STATUS_OK;
+    struct grid *grid = NULL;
+    int rank;
+    MPI_Comm_rank(comm, &rank);
+    TRY(grid_create_all(comm, begun->job, begun->archive, &grid));
+    if (begun->left.all) {
+        st = run_conclude_all(comm, begun->job, options);
+    } else {
+        st = rank == 0 ? run_plan_check_parts(grid, begun->archive, options) : STATUS_OK;
+        TRY(agree_all(comm, st));
+        for (uint32_t i = 0; i < grid->count; i++) {
+            TRY(run_part_all(comm, grid, i, begun->archive, options, started));
+        }
+        st = grid_merge_all(comm, grid, begun->archive, options);
+    }
+    if (rank == 0 && (st == STATUS_OK || st == STATUS_HOLES)) {
+        grid_remove(grid);
+    }
+out:
+    grid_destroy(grid);
+    return st;
+}
+
 status_t run_job_all(MPI_Comm comm, const struct run_options *options)
 {
     status_t st = STATUS_OK;
@@ -115,7 +171,9 @@ status_t run_job_all(MPI_Comm comm, const struct run_options *options)
     MPI_Comm_rank(comm, &rank);
     stop_begin(rank == 0);
     TRY(run_begin_all(comm, options, &begun));
-    if (begun.left.all) {
+    if (job_is_semi_coherent(begun.job)) {
+        TRY(run_parts_all(comm, &begun, options, started));
+    } else if (begun.left.all) {
         TRY(run_conclude_all(comm, begun.job, options));
     } else {
         run_say_what_is_complete(begun.job, &begun.left, rank);

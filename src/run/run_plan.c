@@ -5,6 +5,7 @@
 #include "job/yaml/yaml_file.h"
 #include "output/protect.h"
 #include "ranks/agree.h"
+#include "run/grid/grid_merge.h"
 #include "run/share.h"
 #include "tune/store.h"
 
@@ -66,18 +67,17 @@ void run_begin_free(struct run_begin *begun)
     text_free(&begun->text);
 }
 
-status_t run_plan_create(const struct run_options *options, struct run_plan **out)
+/* The passes of the job, or of that of a part. */
+static status_t run_plan_passes(struct run_plan *plan, const struct job *job,
+                                const struct archive *archive, const struct resume *left,
+                                const struct run_options *options)
 {
     status_t st = STATUS_OK;
-    struct run_plan *plan = NULL;
-    TRY(memory_zeroed(1, sizeof *plan, "the plan", &plan));
-    TRY(run_begin_all(MPI_COMM_NULL, options, &plan->begun));
     struct channelise_pass *bank = &plan->bank;
-    const struct resume *left = &plan->begun.left;
-    bank->archive = plan->begun.archive;
+    bank->archive = archive;
     bank->skip = left;
     bank->later = plan->series;
-    pass_begin(&bank->pass, MPI_COMM_NULL, plan->begun.job, options);
+    pass_begin(&bank->pass, MPI_COMM_NULL, job, options);
     bank->pass.is_complete = left->all;
     if (bank->archive && (!left->channelise || left->all)) {
         TRY(channelise_pass_plan_all(bank));
@@ -86,7 +86,85 @@ status_t run_plan_create(const struct run_options *options, struct run_plan **ou
     } else {
         TRY(dedisperse_pass_foresee(&bank->pass, left, NULL, plan->series));
     }
-    TRY(dedisperse_pass_add_room(plan->series, plan->begun.job->ndedisperse, &plan->room));
+    TRY(dedisperse_pass_add_room(plan->series, job->ndedisperse, &plan->room));
+out:
+    return st;
+}
+
+/* The series of all, and those of the parts that are still to be made beside the one that is
+ * planned; power is there one at a time. */
+static status_t run_plan_add_parts(struct run_plan *plan)
+{
+    status_t st = STATUS_OK;
+    TRY(pass_add_room(&plan->merge.pass, &plan->room));
+    uint64_t row = plan->merge.plan->outputs * sizeof(float);
+    uint64_t bytes = 0;
+    const char *first = NULL;
+    for (uint32_t i = 0; i < plan->grid->count; i++) {
+        const struct grid_part *part = &plan->grid->parts[i];
+        if (!part->left.dedisperse[0] && part != plan->part) {
+            first = first ? first : part->job->dedisperse[0].file;
+            bytes += row * part->count;
+        }
+    }
+    TRY(first ? room_add(&plan->room, first, bytes) : STATUS_OK);
+out:
+    return st;
+}
+
+/* One part that is left stands for all: they are alike. */
+static status_t run_plan_parts(struct run_plan *plan, const struct archive *archive,
+                               const struct run_options *options)
+{
+    status_t st = STATUS_OK;
+    struct grid *grid = plan->grid;
+    for (uint32_t i = 0; i < grid->count && !plan->part; i++) {
+        plan->part = grid->parts[i].left.all ? NULL : &grid->parts[i];
+    }
+    plan->merge.is_foreseen = plan->part != NULL;
+    if (plan->part) {
+        TRY(run_plan_passes(plan, plan->part->job, archive, &plan->part->left, options));
+    }
+    TRY(grid_merge_foresee(grid, plan->part, archive, options, plan->bank.work, &plan->merge));
+    TRY(run_plan_add_parts(plan));
+out:
+    return st;
+}
+
+status_t run_plan_check_parts(struct grid *grid, const struct archive *archive,
+                              const struct run_options *options)
+{
+    status_t st = STATUS_OK;
+    struct run_plan *plan = NULL;
+    TRY(grid_find_left(grid, archive, options, 1));
+    TRY(memory_zeroed(1, sizeof *plan, "the plan", &plan));
+    plan->grid = grid;
+    TRY(run_plan_parts(plan, archive, options));
+    TRY(room_check(&plan->room));
+out:
+    if (plan) {
+        plan->grid = NULL;
+    }
+    run_plan_destroy(plan);
+    return st;
+}
+
+status_t run_plan_create(const struct run_options *options, struct run_plan **out)
+{
+    status_t st = STATUS_OK;
+    struct run_plan *plan = NULL;
+    TRY(memory_zeroed(1, sizeof *plan, "the plan", &plan));
+    TRY(run_begin_all(MPI_COMM_NULL, options, &plan->begun));
+    const struct job *job = plan->begun.job;
+    const struct archive *archive = plan->begun.archive;
+    const struct resume *left = &plan->begun.left;
+    if (!job_is_semi_coherent(job)) {
+        TRY(run_plan_passes(plan, job, archive, left, options));
+    } else if (!left->all) {
+        TRY(grid_create_all(MPI_COMM_NULL, job, archive, &plan->grid));
+        TRY(grid_find_left(plan->grid, archive, options, 0));
+        TRY(run_plan_parts(plan, archive, options));
+    }
     *out = plan;
     plan = NULL;
 out:
@@ -102,7 +180,9 @@ void run_plan_destroy(struct run_plan *plan)
     for (uint32_t i = 0; i < JOB_DEDISPERSE; i++) {
         dedisperse_pass_end(&plan->series[i], STATUS_OK);
     }
+    dedisperse_pass_end(&plan->merge, STATUS_OK);
     channelise_pass_end(&plan->bank, STATUS_OK);
+    grid_destroy(plan->grid);
     run_begin_free(&plan->begun);
     free(plan);
 }

@@ -3,6 +3,7 @@
 #define VOLTMILL_RUN_RUN_PLAN_H
 
 #include "run/channelise_pass.h"
+#include "run/grid/grid.h"
 
 struct run_begin {
     struct text text; /* the job file's */
@@ -20,6 +21,11 @@ void run_begin_free(struct run_begin *begun);
 /* What a run would do, to the last byte: all that `voltmill plan` prints. */
 struct run_plan {
     struct run_begin begun;
+    /* Of a semi-coherent search: its parts, of which one that is not complete is planned as the job
+     * (NULL: all are), and the pass that merges them; else NULL. */
+    struct grid *grid;
+    const struct grid_part *part;
+    struct dedisperse_pass merge;
     struct channelise_pass bank;                   /* bank.work NULL: it has nothing to do */
     struct dedisperse_pass series[JOB_DEDISPERSE]; /* plan NULL: complete */
     struct room room; /* of what is not complete; room_check() refuses what run does */
@@ -28,5 +34,10 @@ struct run_plan {
 /* Alone. Fails as the run would. */
 status_t run_plan_create(const struct run_options *options, struct run_plan **out);
 void run_plan_destroy(struct run_plan *plan);
+
+/* Rank 0: finds what is left of the parts of a semi-coherent search, and whether there is room for
+ * all of them. Fails with USAGE, NO_SPACE, DATA. */
+status_t run_plan_check_parts(struct grid *grid, const struct archive *archive,
+                              const struct run_options *options);
 
 #endif

@@ -47,6 +47,10 @@ static status_t series_parse_job(struct verify *verify)
     TRY(verify_overrides(verify, before, after, &sets, &nsets));
     TRY(job_parse(path, text, strlen(text), sets, nsets, &verify->job));
     REQUIRE(verify->job->ndedisperse == 1, STATUS_DATA, "%s: its job dedisperses nothing", path);
+    REQUIRE(!job_is_semi_coherent(verify->job), STATUS_USAGE,
+            "%s is of a semi-coherent search, whose power is not kept: it is not recomputed, but "
+            "--crc checks every byte",
+            path);
 out:
     text_free(&input);
     free(sets);

@@ -14,7 +14,10 @@ static const char coherent_convention[] =
     "The voltages were dedispersed coherently before: delays + origin is round((coherent_constant "
     "* "
     "coherent_dm * (1 / v^2 - 1 / r^2) + constant * (dm - coherent_dm) * (1 / f^2 - 1 / r^2)) / "
-    "tsamp_s), v the frequency in /provenance/delay_hz, whose delay a channel still had.";
+    "tsamp_s), v the frequency in /provenance/delay_hz, whose delay a channel still had. Where "
+    "/provenance/coherent_dms is there, coherent_dm is that of each DM.";
+
+static const char not_kept[] = "power of several coherent DMs, which is not kept";
 
 static const char delay_convention[] =
     "/dedispersed[d][t] is the sum, over the channels c that are not masked, of sample t + origin "
@@ -94,12 +97,13 @@ static status_t dedispersed_put_table(hid_t group, const char *name, hid_t store
 static status_t dedispersed_put_plan(hid_t group, const struct dedispersed_spec *spec)
 {
     status_t st = STATUS_OK;
-    TRY(h5_put_text(group, "filterbank", spec->input->path));
+    TRY(h5_put_text(group, "filterbank", spec->is_merged ? not_kept : spec->input->path));
     TRY(h5_put_text(group, "time_convention", time_convention));
     TRY(h5_put_text(group, "delay_convention", delay_convention));
     if (spec->input->delay_hz) {
         TRY(h5_put_text(group, "coherent_convention", coherent_convention));
-        TRY(h5_put_f64(group, "coherent_dm", spec->input->coherent_dm));
+        TRY(spec->is_merged ? STATUS_OK
+                            : h5_put_f64(group, "coherent_dm", spec->input->coherent_dm));
         TRY(h5_put_f64(group, "coherent_constant", spec->input->coherent_constant));
     }
     TRY(h5_put_f64(group, "constant", spec->constant));
@@ -134,6 +138,10 @@ static status_t dedispersed_put_provenance(hid_t file, const struct product_spec
     if (spec->input->delay_hz) {
         TRY(dedispersed_put_table(group, "delay_hz", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, dims + 1,
                                   spec->input->delay_hz));
+    }
+    if (spec->coherent_dms) {
+        TRY(dedispersed_put_table(group, "coherent_dms", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, dims,
+                                  spec->coherent_dms));
     }
     TRY(dedispersed_put_table(group, "mask", H5T_STD_U8LE, H5T_NATIVE_UINT8, 1, dims + 1,
                               spec->mask));

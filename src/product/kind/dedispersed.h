@@ -11,6 +11,8 @@
 struct dedispersed_spec {
     const struct fbh5 *input;
     const double *dms;
+    const double *coherent_dms; /* [DMs] that each was made after; NULL: all of the input's */
+    int is_merged; /* of several filterbanks, of which `input` is one; none of them is kept */
     uint64_t times;
     struct time_axis time; /* of the outputs, seconds after the input's start */
     const struct dispersion *delays;

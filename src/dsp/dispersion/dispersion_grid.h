@@ -1,0 +1,29 @@
+/* Delays of a semi-coherent search: each DM is dedispersed after voltages that a filter has
+ * dedispersed to the nearest of a few coherent DMs. */
+#ifndef VOLTMILL_DSP_DISPERSION_DISPERSION_GRID_H
+#define VOLTMILL_DSP_DISPERSION_DISPERSION_GRID_H
+
+#include "dsp/dispersion/dispersion.h"
+
+/* The coherent DMs: count >= 1 of them, ascending. */
+struct dispersion_grid {
+    const double *coherent;
+    uint32_t count;
+};
+
+/* Of ascending DMs those that are nearest to coherent DM `which`: first .. first + count - 1. One
+ * in the middle of two goes to the lower. */
+struct dispersion_share {
+    uint32_t first, count;
+};
+struct dispersion_share dispersion_grid_share(const struct dispersion_grid *grid, uint32_t which,
+                                              const double *dms, uint32_t ndms);
+
+/* dispersion_create() of the share of coherent DM `only` (grid->count: of all DMs, in their order),
+ * counted from the origin of all: whichever is asked for, `origin` and `largest` are those of all
+ * DMs, so that outputs are made for the same times. spec->dms are all of them, ascending;
+ * spec->coherent_dm does not matter, delay_hz must be there. Fails as dispersion_create(). */
+status_t dispersion_grid_create(const struct dispersion_grid *grid, uint32_t only,
+                                const struct dispersion_spec *spec, struct dispersion *out);
+
+#endif
