@@ -61,6 +61,7 @@ with h5py.File("bank.h5", "w") as f:
 PYTHON
 mv frb.yaml job.yaml
 least=2
+slow+=(SHIM_NAP=200) # there are four chunks only
 changes touch_in_place bank.h5 bank.h5 1 'bank\.h5 was written to while this job ran'
 changes replace bank.h5 bank.h5 2 'bank\.h5 was replaced by another file while this job ran'
 
