@@ -104,10 +104,12 @@ static void filter_plan_widen(const struct chirp *chirp, double *least, double *
 
 /* A chirp for each selected coarse channel. Where they refer to one frequency, rows are numbered so
  * that the channel with the least delay has none: no row's number is below that of its samples. */
-static status_t filter_plan_make_chirps(const struct job *job, const struct job_filter *filter,
-                                        const struct archive *in, struct filter_plan_stage *stage)
+static status_t filter_plan_make_chirps(const struct job *job, uint32_t number,
+                                        const struct archive *in, struct overlap_rows rows,
+                                        struct filter_plan_stage *stage)
 {
     status_t st = STATUS_OK;
+    const struct job_filter *filter = &job->filters[number];
     const struct job_filter_dispersion *dispersion = &filter->dispersion;
     uint32_t count = in->nselected[AXIS_CHAN];
     int is_common = dispersion->reference_hz > 0;
@@ -160,6 +162,10 @@ static status_t filter_plan_make_chirps(const struct job *job, const struct job_
     stage->spec.response_of = stage->response_of;
     stage->spec.shift = is_common ? stage->shift : NULL;
     stage->spec.is_complex_out = in->is_complex;
+    /* Before chirp_reach(), which says how long filters can be, not what there is. */
+    REQUIRE(filter->is_padded || most - least < (double)(rows.end - rows.first), STATUS_USAGE,
+            "%s: filter.%u: its chirp spans %.0f samples, but there are only %" PRId64, job->path,
+            number, ceil(most - least), rows.end - rows.first);
     TRY(chirp_reach(least, most, &stage->spec.first, &stage->spec.taps));
 out:
     return st;
@@ -307,7 +313,7 @@ static status_t filter_plan_add(const struct job *job, enum backend_kind backend
             "%s: filter.%u.dispersion: these voltages have been dedispersed coherently to DM %g "
             "already",
             job->path, i, in->coherent_dm);
-        TRY(filter_plan_make_chirps(job, filter, in, stage));
+        TRY(filter_plan_make_chirps(job, i, in, rows, stage));
     } else {
         TRY(filter_plan_make_coefficients(job, i, in, stage));
     }
