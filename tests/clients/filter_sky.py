@@ -50,6 +50,29 @@ def tones():
                    f"kept {kept}, lost {lost}")
 
 
+def kept():
+    """Voltages that a complex filter leaves are an archive whose frequencies are right: its one sideband is that
+    of real samples, whose 0 Hz lies in the middle now, or +1."""
+    coefficients = scratch("one-sided.txt")
+    n = np.arange(401) - 200
+    np.savetxt(coefficients, 0.1 * np.sinc(0.1 * n) * np.hamming(401) * np.exp(2j * np.pi * 0.1 * n))
+    for real in False, True:
+        for sideband in 1, -1:
+            # 100 kHz from 0 Hz, to the side that the filter passes.
+            offset = sideband * (0.1 - 0.25) * RATE if real else 0.1 * RATE
+            archive = archive_of("one.h5", tone(real, sideband, offset), sideband)
+            job = {"input": {"files": archive}, "filter": {"coefficients": coefficients, "decimate": 2},
+                   "products": [{"kind": "voltages", "file": scratch("kept.h5"), "bits": 32}]}
+            voltmill("run", "--force", write_yaml("kept.yaml", job))
+            again = {"input": {"files": scratch("kept.h5")}, "channelise": {"channels": 100, "backend": "cpu"},
+                     "products": [{"kind": "power", "file": scratch("again.h5"), "integrate": 10}]}
+            voltmill("run", "--force", write_yaml("again.yaml", again))
+            with h5py.File(scratch("again.h5")) as file:
+                found = file["frequency"][np.argmax(file["data"][:].mean(axis=(0, 1)))] - CENTRE
+            close(found, offset, 1, f"{'real' if real else 'complex'} samples of sideband {sideband}, a complex "
+                  "filter, voltages: the tone stays where it was")
+
+
 def spectra(name, archive, coefficients=None):
     job = {"input": {"files": archive}, "channelise": {"channels": 16, "taps": 4, "backend": "cpu"},
            "products": [{"kind": "spectra", "file": scratch(name + ".out.h5")}]}
@@ -78,5 +101,6 @@ def files():
 
 
 tones()
+kept()
 files()
 finish()

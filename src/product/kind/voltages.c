@@ -17,8 +17,8 @@ static const char time_convention[] =
 static const char stored_convention[] =
     "A sample is its volts divided by `scale`, rounded to the nearest whole number (halves to the "
     "even one) and clipped to what the bits hold; of 32 bits the nearest float. clipped_samples "
-    "counts numbers, of complex samples two each. Complex samples of sideband -1 were conjugated: "
-    "the sideband is +1 now.";
+    "counts numbers, of complex samples two each. An archive's complex samples of sideband -1 were "
+    "conjugated: the sideband is +1 now.";
 
 static const char missing_convention[] =
     "Samples that were missing (not a number, infinite, equal to the archive's missing_value, or "
@@ -72,7 +72,7 @@ static struct voltages_spec voltages_native(const struct product_spec *spec)
                                   .is_complex = archive->is_complex,
                                   .scale = spec->scale,
                                   .sample_rate_hz = archive->sample_rate_hz,
-                                  .sideband = archive->is_complex ? 1 : archive->sideband,
+                                  .sideband = archive->sideband,
                                   .oversampling_num = archive->oversampling_num,
                                   .oversampling_den = archive->oversampling_den,
                                   .has_start = archive->has_start,
