@@ -145,11 +145,11 @@ status_t tune_job(const struct job *job, const struct tune_request *request, tun
 {
     status_t st = STATUS_OK;
     struct tuned_job t = {.job = job, .request = *request, .told = told};
-    REQUIRE(!job_is_semi_coherent(job), STATUS_USAGE,
-            "%s: a semi-coherent search is tuned by the share of one coherent DM, with --set "
-            "'filter.%u={dispersion: {dm: %.15g, span: %.15g}}'",
-            job->path, job->nfilters, job->dedisperse[0].coherent[0],
-            job->dedisperse[0].coherent[job->dedisperse[0].ncoherent - 1]);
+    REQUIRE(
+        !job_is_semi_coherent(job), STATUS_USAGE,
+        "%s: a semi-coherent search is tuned by the share of one coherent DM: with a filter that "
+        "dedisperses to it, dispersion with dm and span",
+        job->path);
     request->budget->problems = (job->channels > 0 ? 2U : 0U) + job->nfilters + job->ndedisperse;
     if (job->channels > 0 || job->nfilters > 0) {
         TRY(archive_open(job, &t.archive));

@@ -127,6 +127,26 @@ runs "the same command goes on, on 2 ranks" mpirun -n 2 "$voltmill" run job.yaml
 same "the same bytes after 4 kills" "$expected" "$(sha256sum series.h5)"
 same "nothing is left but products" "" "$(ls ./*.part ./*.journal ./*.coherent-* 2>/dev/null)"
 
+# As a run leaves it that is killed when its series have their name, and no file has been removed.
+cp share.h5 series.h5.coherent-1
+runs "the series of another job" "$voltmill" run job.yaml
+[ -e series.h5.coherent-1 ]
+ok $? "stay"
+rm series.h5.coherent-1
+killed_late() {
+    rm series.h5
+    "${slow[@]:0:2}" SHIM_RENAME=7 "$voltmill" run job.yaml >log 2>&1
+    [ -e series.h5.part ] && [ "$(echo ./*.coherent-* | wc -w)" = 4 ]
+}
+{ killed_late; } 2>/dev/null
+ok $? "killed before the last product has its name"
+cp -p series.h5.coherent-* power.h5.coherent-* "$work/cache"
+runs "the next run names it" "$voltmill" run job.yaml
+same "the same bytes again" "$expected" "$(sha256sum series.h5)"
+cp -p cache/*.h5.coherent-* .
+runs "one that finds it complete" "$voltmill" run job.yaml
+same "removes what was left" "" "$(ls ./*.coherent-* 2>/dev/null)"
+
 # --- what cannot be
 bad() { # bad NAME STATUS PATTERN SETS...
     local name=$1 status=$2 pattern=$3 sets=()

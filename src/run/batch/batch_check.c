@@ -162,6 +162,10 @@ static status_t batch_add_job(struct batch_work *work, uint32_t observation)
     for (uint32_t i = 0; job && i < job_nfiles(job); i++) {
         TRY(batch_add_output(&work->files, job_file(job, i), observation));
     }
+    if (job && job_is_semi_coherent(job)) {
+        /* The files of its parts begin with that name. */
+        TRY(batch_add_output(&work->files, job->products[0].file, observation));
+    }
 out:
     job_destroy(job);
     return st;

@@ -181,9 +181,6 @@ static status_t grid_protect(const struct grid *grid, const struct archive *arch
         const struct job *part = grid->parts[i].job;
         const struct protect_other job_series = {"series", series};
         TRY(protect_job(part, archive, &job_series, 1));
-        REQUIRE(strcmp(part->products[0].file, series) != 0, STATUS_USAGE,
-                "%s: dedisperse.0.file: %s is the name of the power for coherent DM %.15g",
-                grid->job->path, series, grid->parts[i].coherent_dm);
     }
 out:
     return st;
@@ -253,8 +250,14 @@ void grid_remove_power(const struct grid_part *part)
 void grid_remove(const struct grid *grid)
 {
     for (uint32_t i = 0; i < grid->count; i++) {
-        grid_remove_product(grid->parts[i].job->products[0].file);
-        grid_remove_product(grid->parts[i].job->dedisperse[0].file);
+        const struct job *part = grid->parts[i].job;
+        int is_complete = 0;
+        if (resume_find_part(part, &is_complete) != STATUS_OK) {
+            report_clear(); /* not of this job: it stays */
+        } else if (is_complete) {
+            grid_remove_product(part->products[0].file);
+            grid_remove_product(part->dedisperse[0].file);
+        }
     }
 }
 

@@ -43,7 +43,8 @@ void grid_destroy(struct grid *grid);
 status_t grid_find_left(struct grid *grid, const struct archive *archive,
                         const struct run_options *options, int may_remove);
 
-/* Rank 0: removes the power of a part whose series are complete; all files of all parts. */
+/* Rank 0, best effort: removes the power of a part whose series are complete; power and series of
+ * all parts that are complete and of this very job. */
 void grid_remove_power(const struct grid_part *part);
 void grid_remove(const struct grid *grid);
 
