@@ -21,12 +21,14 @@ static double agreement_square(double x)
     return x * x;
 }
 
-/* Takes up an error of numbers whose allowed one is `allowed`, in any unit. */
-static void agreement_take(struct agreement *agreement, double error, double allowed)
+/* Takes up an error of numbers whose allowed one is `allowed`, in any unit; `of_y`: as one of Y. */
+static void agreement_take(struct agreement *agreement, double error, double allowed, double of_y)
 {
+    double worst = error > 0 ? error / (allowed + FLT_MIN) * agreement_worst_limit : 0;
     agreement->errors += agreement_square(error);
-    if (error > 0) {
-        double worst = error / (allowed + FLT_MIN) * agreement_worst_limit;
+    if (agreement->filters > 0 && worst > agreement_most_worst(agreement)) {
+        agreement->stray = fmax(agreement->stray, of_y);
+    } else {
         agreement->worst = fmax(agreement->worst, worst);
     }
 }
@@ -62,9 +64,12 @@ static void agreement_spectrum(struct agreement *agreement, const float *found,
             float b = expected[2 * i + (uint64_t)j];
             error[j] = agreement_are_finite(agreement, a, b) ? (double)a - (double)b : 0;
         }
-        agreement_take(agreement, hypot(error[0], error[1]), unit * agreement_worst_limit);
+        double both = hypot(error[0], error[1]);
+        agreement_take(agreement, both, unit * agreement_worst_limit, both);
     }
     agreement->numbers += power;
+    agreement->power += power;
+    agreement->count += (double)channels;
 }
 
 /* With |error of Y_i| <= e_i = a r_i + b m_i (rms r_i and maximum m_i of spectrum i), the error of
@@ -91,11 +96,15 @@ static void agreement_power(struct agreement *agreement, const float *found, con
     for (uint64_t i = 0; i < channels; i++) {
         if (agreement_are_finite(agreement, found[i], expected[i])) {
             double power = fabs((double)expected[i]);
-            agreement_take(agreement, fabs((double)found[i] - (double)expected[i]),
-                           2 * sqrt(power) * bound + agreement_square(bound) + rounding * power);
+            double error = fabs((double)found[i] - (double)expected[i]);
+            agreement_take(agreement, error,
+                           2 * sqrt(power) * bound + agreement_square(bound) + rounding * power,
+                           sqrt(power + error) - sqrt(power));
         }
     }
     agreement->numbers += numbers;
+    agreement->power += mean * (double)channels;
+    agreement->count += (double)channels;
 }
 
 void agreement_row(struct agreement *agreement, enum quantity quantity, const float *found,
@@ -119,7 +128,7 @@ void agreement_sums(struct agreement *agreement, const float *found, const float
     for (uint64_t i = 0; i < count; i++) {
         if (agreement_are_finite(agreement, found[i], expected[i])) {
             agreement_take(agreement, fabs((double)found[i] - (double)expected[i]),
-                           agreement_worst_limit * fmax(rms, fabs((double)expected[i])));
+                           agreement_worst_limit * fmax(rms, fabs((double)expected[i])), 0);
         }
     }
     agreement->numbers += numbers;
@@ -128,6 +137,13 @@ void agreement_sums(struct agreement *agreement, const float *found, const float
 double agreement_rms(const struct agreement *agreement)
 {
     return agreement->errors > 0 ? sqrt(agreement->errors / agreement->numbers) : 0;
+}
+
+double agreement_worst(const struct agreement *agreement)
+{
+    double rms = agreement->count > 0 ? sqrt(agreement->power / agreement->count) : 0;
+    return agreement->stray > 0 ? fmax(agreement->worst, agreement->stray / (rms + FLT_MIN))
+                                : agreement->worst;
 }
 
 double agreement_most_rms(const struct agreement *agreement)
@@ -143,5 +159,5 @@ double agreement_most_worst(const struct agreement *agreement)
 int agreement_holds(const struct agreement *agreement)
 {
     return agreement_rms(agreement) <= agreement_most_rms(agreement) &&
-           agreement->worst <= agreement_most_worst(agreement);
+           agreement_worst(agreement) <= agreement_most_worst(agreement);
 }

@@ -3,7 +3,9 @@
  * A number of a spectrum Y is right when |error| <= 5e-6 rms + 5e-7 max|Y|, over the spectrum's
  * channels: a transform's rounding grows with the spectrum's rms and, near a strong line, with the
  * line. Beside that, the rms of all errors is at most 5e-7 of the rms of all numbers. Each filter
- * that voltages went through before rounds as a bank does, and may do twice of it beside that. */
+ * that voltages went through before rounds as a bank does, and may do twice of it beside that; its
+ * transforms spread that over all rows of a block, so that behind filters a number is also right
+ * when its error is that small beside the rms of all that were compared. */
 #ifndef VOLTMILL_COMPUTE_AGREEMENT_H
 #define VOLTMILL_COMPUTE_AGREEMENT_H
 
@@ -16,7 +18,9 @@ struct agreement {
     double errors, numbers; /* sums of squares */
     double worst; /* error in units of rms + max|Y| / 10 (of power: scaled alike, so that what is
                    * allowed is the same number); infinite where only one is infinite or NaN */
-    uint32_t filters; /* before what is compared */
+    uint32_t filters;    /* before what is compared; then of the others count, too: */
+    double power, count; /* sum of |Y|^2, and of how many numbers */
+    double stray;        /* the largest error, as one of Y, that its own spectrum does not allow */
 };
 
 extern const double agreement_rms_limit, agreement_worst_limit;
@@ -35,6 +39,9 @@ void agreement_sums(struct agreement *agreement, const float *found, const float
 
 /* The rms of all errors, relative. */
 double agreement_rms(const struct agreement *agreement);
+
+/* The worst error of all. */
+double agreement_worst(const struct agreement *agreement);
 
 /* What is allowed of both. */
 double agreement_most_rms(const struct agreement *agreement);

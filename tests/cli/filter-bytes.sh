@@ -43,6 +43,8 @@ alike real-blocks real "[{design: {kind: bandpass, edges: [90e3, 100e3, 200e3, 2
 alike chain complex "[{$low, decimate: 2, method: overlap-save}, {$low, method: direct, delay: keep}]"
 alike chirp complex '[{dispersion: {dm: 0.5}}]'
 alike chirp-common complex '[{dispersion: {dm: 0.3, reference: 101e6}}]'
+# The last rows of the lower channel have nothing but zeros before them, and what transforms round.
+alike chirp-padded complex '[{dispersion: {dm: 0.3, reference: 101e6}, edges: pad}]'
 alike real-chirp real '[{dispersion: {dm: 0.5}}]'
 
 # Missing samples are counted once, those that lie between the samples of two rows among them.
