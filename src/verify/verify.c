@@ -79,8 +79,6 @@ static status_t verify_open(struct verify *verify)
             path, find.part, path);
     TRY(product_open(path, &verify->product));
     REQUIRE(verify->product, STATUS_DATA, "%s is no product of voltmill", path);
-    REQUIRE(verify->product->kind != PRODUCT_VOLTAGES, STATUS_USAGE,
-            "%s holds voltages: they are not recomputed, but --crc checks every byte", path);
     TRY(file_open_read(path, &verify->fd));
     if (verify->product->place.holes_offset > 0) {
         TRY(product_count_holes(verify->fd, path, &verify->product->place, &verify->holes));
@@ -110,7 +108,9 @@ status_t verify_product_all(MPI_Comm comm, const struct verify_options *options)
     const struct verify_kind *kind = &verify_spectra;
     MPI_Comm_rank(comm, &verify.rank);
     TRY(agree_all(comm, verify_open(&verify)));
-    kind = verify.product->series ? &verify_series : &verify_spectra;
+    kind = verify.product->series                     ? &verify_series
+           : verify.product->kind == PRODUCT_VOLTAGES ? &verify_voltages
+                                                      : &verify_spectra;
     TRY(kind->prepare_all(&verify));
     struct driver_work work = {.chunks = verify.npicked,
                                .context = &verify,

@@ -46,7 +46,7 @@ struct verify_kind {
     status_t (*judge)(const struct verify *verify); /* on rank 0: what else was counted */
     void (*end)(void *kind);                        /* takes NULL */
 };
-extern const struct verify_kind verify_spectra, verify_series;
+extern const struct verify_kind verify_spectra, verify_voltages, verify_series;
 
 /* A row that is marked in /provenance/holes, and the first number of it that was found NaN. */
 struct verify_mark {

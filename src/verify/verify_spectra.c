@@ -1,4 +1,5 @@
-/* What spectra and power are made of: voltages, by the filter bank of their job. */
+/* What spectra and power are made of: voltages, by the filters and the filter bank of their job;
+ * and voltages that are a product, by the filters alone. */
 #include "verify/verify_parts.h"
 
 #include "base/memory.h"
@@ -11,6 +12,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct spectra {
     struct text text; /* the job's */
@@ -85,6 +87,59 @@ out:
     return st;
 }
 
+/* One row more of voltages: whole numbers may lie one beside the reference's, where it lies near
+ * the middle of two. */
+static status_t spectra_compare_stored(struct verify *verify, uint64_t row, const char *expected,
+                                       uint64_t numbers)
+{
+    status_t st = STATUS_OK;
+    const struct product *product = verify->product;
+    if (product->bits == 32) {
+        agreement_sums(&verify->agreement, (const float *)(void *)verify->stored,
+                       (const float *)(const void *)expected, numbers);
+        return STATUS_OK;
+    }
+    for (uint64_t i = 0; i < numbers; i++) {
+        int value[2] = {((const signed char *)verify->stored)[i],
+                        ((const signed char *)expected)[i]};
+        if (product->bits == 16) {
+            value[0] = ((const int16_t *)(const void *)verify->stored)[i];
+            value[1] = ((const int16_t *)(const void *)expected)[i];
+        }
+        REQUIRE(abs(value[0] - value[1]) <= 1, STATUS_DATA,
+                "%s is not what the reference makes of its archive: number %llu of sample %llu is "
+                "%d, expected %d",
+                product->path, (unsigned long long)i, (unsigned long long)row, value[0], value[1]);
+        verify->agreement.numbers += (double)value[1] * value[1];
+    }
+out:
+    return st;
+}
+
+/* The sink of the pipeline: samples as the reference makes them. */
+static status_t spectra_compare_voltages(void *context, uint32_t index, const struct chunk *chunk,
+                                         uint64_t first_row, uint64_t rows, const void *data,
+                                         const char *holes)
+{
+    status_t st = STATUS_OK;
+    struct verify *verify = context;
+    uint64_t bytes = verify->product->place.row_bytes / verify->chunking->streams * chunk->streams;
+    const char *expected = data;
+    (void)index;
+    (void)holes;
+    for (uint64_t i = 0; i < rows; i++, expected += bytes) {
+        char is_marked = 0;
+        TRY(verify_read_row(verify, chunk, first_row + i, &is_marked));
+        TRY(spectra_compare_stored(verify, first_row + i, expected,
+                                   8 * bytes / verify->product->bits));
+    }
+    if (chunk->first_stream == 0) {
+        verify->recomputed += rows;
+    }
+out:
+    return st;
+}
+
 static status_t spectra_count_missing(void *context, const struct chunk *chunk, uint64_t missing,
                                       uint64_t clipped)
 {
@@ -115,26 +170,53 @@ static status_t spectra_compare_description(const struct verify *verify)
             spectra->archive->nstreams, (unsigned long long)spec->nchannels);
     if (verify->rank == 0) {
         TRY(compare_product(product, verify->options->nsets > 0, spec));
-        TRY(verify_times(verify->fd, product, product->rows, product_time(spec)));
+        if (product->place.time_offset > 0) {
+            TRY(verify_times(verify->fd, product, product->rows, product_time(spec)));
+        }
     }
 out:
     return st;
 }
+
+/* Filters that its job names: voltages without any went through one that changes nothing. */
+static uint32_t spectra_count_filters(const struct product *product)
+{
+    uint32_t count = product->filters ? 1 : 0;
+    int is_named = strncmp(product->job_text, "filter:", 7) == 0 ||
+                   strstr(product->job_text, "\nfilter:") != NULL;
+    for (const char *line = product->filters; line && (line = strchr(line, '\n')); line++) {
+        count++;
+    }
+    return is_named ? (uint32_t)min_u64(count, JOB_FILTERS) : 0;
+}
+
+enum { VOLTAGES_CHUNK = 1024 /* samples */ };
 
 /* The product's own job, with the reference as backend and small chunks. */
 static status_t spectra_open_job_all(struct verify *verify, struct spectra *spectra)
 {
     status_t st = STATUS_OK;
     char chunk[64];
+    char filters[JOB_FILTERS][64];
     const char **sets = NULL;
     uint32_t nsets = 0;
-    uint64_t integrate = verify->product->integrate;
-    uint64_t dumps = ceil_div_u64(CHUNK_GRAIN, max_u64(integrate, 1));
-    snprintf(chunk, sizeof chunk, "run.chunk=%llu", (unsigned long long)(dumps * integrate));
+    const struct product *product = verify->product;
+    int is_bank = product->kind != PRODUCT_VOLTAGES;
+    uint64_t least = is_bank ? CHUNK_GRAIN : VOLTAGES_CHUNK;
+    uint64_t dumps = ceil_div_u64(least, max_u64(product->integrate, 1));
+    snprintf(chunk, sizeof chunk, "run.chunk=%llu",
+             (unsigned long long)(dumps * product->integrate));
     const char *const before[] = {NULL};
-    const char *const after[] = {
-        "products.0.file=verify.h5", /* nothing is written: any name will do */
-        chunk, "channelise.backend=reference", NULL};
+    const char *after[JOB_FILTERS + 4] = {"products.0.file=verify.h5",
+                                          /* nothing is written: any name will do */ chunk};
+    uint32_t count = 2;
+    if (is_bank) {
+        after[count++] = "channelise.backend=reference";
+    }
+    for (uint32_t i = 0; i < spectra_count_filters(product); i++) {
+        snprintf(filters[i], sizeof filters[i], "filter.%u.backend=reference", i);
+        after[count++] = filters[i];
+    }
     TRY(verify_overrides(verify, before, after, &sets, &nsets));
     TRY(text_add(&spectra->text, "%s", verify->product->job_text));
     TRY(share_job_all(verify->comm, STATUS_OK, verify->options->path, &spectra->text, sets, nsets,
@@ -153,8 +235,10 @@ static uint64_t spectra_chunk_of(const struct verify *verify, const struct verif
 static status_t spectra_prepare(struct verify *verify, struct spectra *spectra)
 {
     status_t st = STATUS_OK;
-    struct pipeline_sink sink = {verify, spectra_compare_rows, spectra_count_missing};
     const struct product *product = verify->product;
+    struct pipeline_sink sink = {
+        verify, product->kind == PRODUCT_VOLTAGES ? spectra_compare_voltages : spectra_compare_rows,
+        spectra_count_missing};
     /* Filters in the blocks in which they were made: what circular transforms leave depends on it.
      */
     struct filter_choice filters[JOB_FILTERS] = {{.backend = BACKEND_AUTO}};
@@ -224,3 +308,9 @@ const struct verify_kind verify_spectra = {.what = "rows",
                                            .prepare_all = spectra_prepare_all,
                                            .judge = spectra_judge_missing,
                                            .end = spectra_end};
+
+const struct verify_kind verify_voltages = {.what = "samples",
+                                            .unit = "the rms of a sample's streams",
+                                            .prepare_all = spectra_prepare_all,
+                                            .judge = spectra_judge_missing,
+                                            .end = spectra_end};

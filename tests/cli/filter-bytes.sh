@@ -37,7 +37,7 @@ alike() {
 }
 
 low='design: {kind: lowpass, edges: [100e3, 150e3], offset: true}'
-alike direct complex "[{$low, method: direct}]"
+alike direct complex "[{$low, method: direct, backend: cpu}]"
 alike blocks complex "[{$low, method: overlap-save}]"
 alike real-blocks real "[{design: {kind: bandpass, edges: [90e3, 100e3, 200e3, 210e3], offset: true}, method: overlap-save, edges: pad}]"
 alike chain complex "[{$low, decimate: 2, method: overlap-save}, {$low, method: direct, delay: keep}]"

@@ -27,6 +27,7 @@ print(numpy.array_equal(a[1000:41001, :, :, 1], b[:, :, :, 0]), len(b))
 PYTHON
 )"
 runs "its CRCs" "$voltmill" verify --crc "$work/cut.h5"
+runs "it is recomputed" "$voltmill" verify --all "$work/cut.h5"
 
 cat >"$work/low.yaml" <<YAML
 input: {files: $work/obs.h5}
@@ -48,6 +49,14 @@ wait "$run" 2>/dev/null
 runs "after a kill it goes on" "$voltmill" run --set run.chunk=100 "$work/low.yaml"
 same "the same bytes after a kill" "$expected" "$(digest)"
 runs "CRCs of filtered voltages" "$voltmill" verify --crc "$work/low.h5"
+runs "filtered voltages are recomputed" mpirun -n 2 "$voltmill" verify --all "$work/low.h5"
+cp "$work/low.h5" "$work/wrong.h5"
+"$python" - "$work" <<'PYTHON'
+import sys, h5py
+with h5py.File(sys.argv[1] + "/wrong.h5", "r+") as f:
+    f["voltages"][777, 0, 0, 0, 0] += 2
+PYTHON
+fails "a number that is two off" 4 'number 0 of sample 777 is' "$voltmill" verify --all "$work/wrong.h5"
 
 cat >"$work/again.yaml" <<YAML
 input: {files: $work/low.h5}
