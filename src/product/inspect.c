@@ -51,6 +51,7 @@ static status_t inspect_read_root(hid_t file, struct product *product)
     if (!is_archive) {
         TRY(parts_need_f64(file, path, "time_step", &product->time_step));
     }
+    TRY(h5_get_f64(file, path, "coherent_dm", &product->coherent_dm, &product->is_coherent));
     TRY(h5_get_text(file, path, "telescope", &product->telescope, &found));
     TRY(h5_get_text(file, path, "source", &product->source, &found));
 out:
@@ -350,6 +351,8 @@ static const struct pack_field inspect_fields[] = {
     FIELD(sample_rate_hz),
     FIELD(first_time),
     FIELD(time_step),
+    FIELD(is_coherent),
+    FIELD(coherent_dm),
     FIELD(missing),
     FIELD(gaps),
     FIELD(place),

@@ -109,6 +109,8 @@ struct product {
     struct dedispersed *series;   /* [nseries] what series say of themselves; else NULL */
     uint32_t nseries;             /* 1, or 0 */
     uint64_t missing, gaps;
+    int is_coherent; /* dedispersed coherently, to coherent_dm */
+    double coherent_dm;
     /* Of voltages. */
     int is_complex;
     uint32_t bits;

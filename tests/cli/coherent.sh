@@ -35,6 +35,10 @@ products: [{kind: voltages, file: $work/volts.h5}]
 YAML
 runs "dedispersed voltages" "$voltmill" run "$work/volts.yaml"
 job later '' volts
+for name in volts coherent; do
+    same "info of $name says so" 1 "$("$voltmill" info "$work/$name.h5" | grep -c 'dedispersed   coherently, to DM 40$')"
+done
+same "the plan of a job on such voltages says so" 1 "$("$voltmill" plan "$work/later.yaml" | grep -c 'dedispersed   coherently, to DM 40$')"
 runs "later: run" "$voltmill" run "$work/later.yaml"
 
 # Of each series: the DM of its peak, how far its time is from the burst's at 401.5 MHz, in spectra, and how wide it is.

@@ -107,6 +107,13 @@ static void describe_print_samples(const struct archive *archive)
     }
 }
 
+static void describe_print_coherent(int is_coherent, double dm)
+{
+    if (is_coherent) {
+        display_print("  %-13s coherently, to DM %.10g\n", "dedispersed", dm);
+    }
+}
+
 /* What an observation says of itself, if it does. */
 static void describe_print_names(const char *telescope, const char *source)
 {
@@ -128,6 +135,7 @@ static void describe_print_sky(const struct archive *archive)
     double high = archive->freq_hz[archive->selected[AXIS_CHAN][last]] + half;
     display_print("  %-13s %s to %s%s\n", "band", units_hertz(low, a), units_hertz(high, b),
                   archive->sideband < 0 ? ", stored with frequency reversed" : "");
+    describe_print_coherent(archive->delay_hz != NULL, archive->coherent_dm);
     if (archive->has_start) {
         display_print("  %-13s %s UTC\n", "start", units_utc(archive->start, a));
     }
@@ -214,6 +222,7 @@ void describe_filterbank(const struct fbh5 *fbh5)
                   units_count(fbh5->rows, a), units_plural(fbh5->rows, "row", "rows"),
                   units_seconds(fbh5->tsamp, b),
                   units_seconds((double)fbh5->rows * fbh5->tsamp, (char[UNITS_TEXT]){0}));
+    describe_print_coherent(fbh5->coherent_constant > 0, fbh5->coherent_dm);
     if (fbh5->has_start) {
         display_print("  %-13s %s UTC\n", "start", units_utc(fbh5->start, a));
     }
@@ -258,6 +267,7 @@ void describe_product(const struct product *product)
     } else {
         describe_print_product_axes(product);
     }
+    describe_print_coherent(product->is_coherent, product->coherent_dm);
     if (product->has_start && product->kind == PRODUCT_VOLTAGES) {
         display_print("  %-13s %s UTC\n", "start", units_utc(product->start, a));
     } else if (product->has_start) {
