@@ -50,6 +50,7 @@ static struct archive see(const struct archive *archive, uint64_t (*gaps)[2], si
     seen.is_complex = 1;
     seen.gaps = gaps;
     seen.ngaps = ngaps;
+    seen.sideband = 1; /* filters conjugate what they read */
     return seen;
 }
 
