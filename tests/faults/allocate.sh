@@ -27,6 +27,15 @@ dedisperse: {file: series.h5, backend: cpu, dm: {list: [0, 10, 20]}}
 run: {chunk: 200}
 END
 sed '/^dedisperse/d' job.yaml >power.yaml
+cat >filters.yaml <<'END'
+input: {files: obs.h5}
+filter:
+  - {design: {kind: lowpass, edges: [150e3, 200e3], offset: true}, decimate: 2, method: overlap-save, backend: cpu}
+  - dispersion: {dm: 1}
+products: [{kind: voltages, file: new.h5, bits: 8, scale: 1}]
+run: {chunk: 5000}
+END
+sed -e 's/^products.*/products: [{kind: power, file: power.h5}]/' -e '$a channelise: {channels: 64}' filters.yaml >filtered.yaml
 "$voltmill" synth obs.yaml >output && "$voltmill" run job.yaml >output || { echo "Bail out! no product"; exit 1; }
 mkdir made
 cp power.h5 series.h5 spectra.h5 made/
@@ -107,6 +116,8 @@ command "bench dedisperse" 1 5 bench dedisperse --backend cpu --dms 4 --seconds 
 command "bench fir" 1 5 bench fir --backend cpu --taps 8,100 --points 512 --repeat 1 --threads 2
 command tune 1 5 tune --setup lofar --backend cpu --dms 4 --seconds 0.02 --repeat 1 --database table.txt
 command run 2 4 run job.yaml
+command "filters, voltages" 2 3 run filters.yaml
+command "filters, power" 1 5 run filtered.yaml
 command "bench run" 2 3 bench run --repeat 1 power.yaml
 command verify 2 3 verify made/spectra.h5
 command "verify of series" 2 2 verify --set products.0.file=made/power.h5 made/series.h5

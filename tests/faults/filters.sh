@@ -80,4 +80,27 @@ rows = [h5py.File(f"{sys.argv[1]}/{name}.h5")["data"][:].tobytes() for name in (
 sys.exit(rows[0] != rows[1] or rows[0] != rows[2])
 PYTHON
 ok $? "and makes the rows of the undisturbed run"
+# Writes of voltages that fail: told in one line, and the same command goes on.
+cat >"$work/volts.yaml" <<YAML
+input: {files: $work/obs.h5, select: {samples: [0, 400000]}}
+filter: {coefficients: $work/c.txt, method: overlap-save, backend: cpu}
+products: [{kind: voltages, file: $work/volts.h5, bits: 8, scale: 1}]
+run: {chunk: 50000}
+YAML
+runs "voltages" "$voltmill" run "$work/volts.yaml"
+expected=$(sha256sum <"$work/volts.h5")
+shim=${VOLTMILL_IO_SHIM:-$(dirname "$voltmill")/tests/faults/io_shim.so}
+while read -r status setting pattern; do
+    rm "$work/volts.h5"
+    fails "voltages, $setting" "$status" "volts\.h5\.part$pattern" \
+        env LD_PRELOAD="$shim" "$setting" "$voltmill" run "$work/volts.yaml"
+    [ ! -e "$work/volts.h5" ]
+    ok $? "voltages, $setting: there is no product"
+    runs "voltages, $setting: it goes on" "$voltmill" run "$work/volts.yaml"
+    same "voltages, $setting: the same bytes" "$expected" "$(sha256sum <"$work/volts.h5")"
+done <<'END'
+3 SHIM_ROWS=1:28 : writing .*No space left
+4 SHIM_ROWS=1:5 : writing .*Input/output error
+4 SHIM_CLOSE=1:5 .* cannot be closed: Input/output error
+END
 plan
