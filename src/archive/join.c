@@ -20,14 +20,13 @@ static int join_same_names(const struct archive *a, const struct archive *b, enu
     return same;
 }
 
-/* Of a stacked axis the values come one after the other. */
+/* The native layout alone says any, and its files are joined along time. */
 static int join_same_delays(const struct archive *a, const struct archive *b)
 {
     return !a->delay_hz == !b->delay_hz && a->coherent_dm == b->coherent_dm &&
            a->coherent_constant == b->coherent_constant &&
-           (!a->delay_hz || a->stacked == AXIS_CHAN ||
-            memcmp(a->delay_hz, b->delay_hz, (size_t)a->count[AXIS_CHAN] * sizeof *a->delay_hz) ==
-                0);
+           (!a->delay_hz || memcmp(a->delay_hz, b->delay_hz,
+                                   (size_t)a->count[AXIS_CHAN] * sizeof *a->delay_hz) == 0);
 }
 
 /* What two files do not have in common, though they should; NULL if nothing. */
@@ -162,9 +161,6 @@ static status_t join_append_stack(struct archive *base, const struct archive *ne
     uint64_t more = next->count[axis];
     if (base->states_freq && axis == AXIS_CHAN) {
         TRY(join_append_numbers(&base->freq_hz, had, next->freq_hz, more));
-    }
-    if (base->delay_hz && axis == AXIS_CHAN) {
-        TRY(join_append_numbers(&base->delay_hz, had, next->delay_hz, more));
     }
     if (base->names[axis] && next->names[axis]) {
         char **names = realloc(base->names[axis], (size_t)(had + more) * sizeof *names);
