@@ -7,6 +7,7 @@
 #include "tune/tuning.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* `also`: a configuration that a search begins with, may be NULL. */
@@ -90,6 +91,22 @@ out:
     return st;
 }
 
+/* The rule knows no device: what this one does of it, so that products say what was run. */
+static status_t tuned_settle_filter(backend_t *backend, const struct filter_spec *spec,
+                                    struct filter_choice *choice)
+{
+    status_t st = STATUS_OK;
+    struct filter_shape *list = NULL;
+    uint32_t count = 0;
+    TRY(filter_candidates(backend, spec, &list, &count));
+    if (count > 0) {
+        choice->shape = list[0];
+    }
+out:
+    free(list);
+    return st;
+}
+
 status_t tuned_filter(backend_t *backend, const struct filter_spec *spec, uint64_t memory,
                       const struct run_options *options, struct filter_choice *choice)
 {
@@ -103,6 +120,9 @@ status_t tuned_filter(backend_t *backend, const struct filter_spec *spec, uint64
         memcpy(&wanted.choice.shape, t.values, sizeof wanted.choice.shape);
     }
     TRY(tune_fir_choose(backend, &wanted, memory, choice));
+    if (t.found == TUNE_NOTHING && backend_abilities(backend_which(backend))->has_device) {
+        TRY(tuned_settle_filter(backend, &wanted, choice));
+    }
 out:
     tuning_end(&t);
     return st;
