@@ -73,7 +73,7 @@ $(addprefix $(BUILD)/src/compute/cpu/,ppf/kernels_avx512.o dedisperse/strips_avx
 $(BUILD)/src/bench/plain_fir.o: LOOP_CFLAGS = -fno-tree-vectorize -fno-tree-slp-vectorize
 
 # The kernels are part of the program (.incbin).
-$(BUILD)/src/compute/opencl/sources.o: $(wildcard kernels/*.cl)
+$(BUILD)/src/compute/opencl/sources.o: $(wildcard kernels/*.cl kernels/*/*.cl)
 
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(BUILD)/libvoltmill.a
 	$(call say,LD)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIB_LIBS) -lcmocka

@@ -5,30 +5,31 @@
 
 #include "compute/opencl/stopwatch.h"
 
-/* The kernels' sources (kernels/NAME.cl), embedded into the program: text, ending in 0. */
+/* The kernels' sources, and the folder of each below kernels/: embedded into the program, text,
+ * ending in 0. */
 #define PROGRAM_SOURCES(X)                                                                         \
-    X(SAMPLES, samples)                                                                            \
-    X(BUTTERFLIES, butterflies)                                                                    \
-    X(SCRAMBLED, scrambled)                                                                        \
-    X(FILTER_FUSED, filter_fused)                                                                  \
-    X(FILTER_ROWS, filter_rows)                                                                    \
-    X(PPF_FUSED, ppf_fused)                                                                        \
-    X(FIR_SLIDE, fir_slide)                                                                        \
-    X(FIR_CACHE, fir_cache)                                                                        \
-    X(FIR_LOCAL, fir_local)                                                                        \
-    X(MISSING, missing)                                                                            \
-    X(DEINTERLEAVE, deinterleave)                                                                  \
-    X(SCAN, scan)                                                                                  \
-    X(DETECT, detect)                                                                              \
-    X(SUM, sum)                                                                                    \
-    X(ADD_ROWS, add_rows)                                                                          \
-    X(TRANSPOSE, transpose)                                                                        \
-    X(DEDISPERSE, dedisperse)                                                                      \
-    X(FILTER_SAMPLES, filter_samples)                                                              \
-    X(FILTER_REGISTERS, filter_registers)                                                          \
-    X(FILTER_LOCAL, filter_local)                                                                  \
-    X(FILTER_OVERLAP, filter_overlap)
-#define PROGRAM_SOURCE_NUMBER(upper, name) SOURCE_##upper,
+    X(SAMPLES, samples, "")                                                                        \
+    X(BUTTERFLIES, butterflies, "")                                                                \
+    X(SCRAMBLED, scrambled, "filter/")                                                             \
+    X(FILTER_FUSED, filter_fused, "filter/")                                                       \
+    X(FILTER_ROWS, filter_rows, "filter/")                                                         \
+    X(PPF_FUSED, ppf_fused, "")                                                                    \
+    X(FIR_SLIDE, fir_slide, "")                                                                    \
+    X(FIR_CACHE, fir_cache, "")                                                                    \
+    X(FIR_LOCAL, fir_local, "")                                                                    \
+    X(MISSING, missing, "")                                                                        \
+    X(DEINTERLEAVE, deinterleave, "")                                                              \
+    X(SCAN, scan, "")                                                                              \
+    X(DETECT, detect, "")                                                                          \
+    X(SUM, sum, "")                                                                                \
+    X(ADD_ROWS, add_rows, "")                                                                      \
+    X(TRANSPOSE, transpose, "")                                                                    \
+    X(DEDISPERSE, dedisperse, "")                                                                  \
+    X(FILTER_SAMPLES, filter_samples, "filter/")                                                   \
+    X(FILTER_REGISTERS, filter_registers, "filter/")                                               \
+    X(FILTER_LOCAL, filter_local, "filter/")                                                       \
+    X(FILTER_OVERLAP, filter_overlap, "filter/")
+#define PROGRAM_SOURCE_NUMBER(upper, name, folder) SOURCE_##upper,
 enum program_source { PROGRAM_SOURCES(PROGRAM_SOURCE_NUMBER) SOURCES };
 const char *program_source(enum program_source source);
 /* "fir_slide". */

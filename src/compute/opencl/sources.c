@@ -2,20 +2,20 @@
  * in which the compiler is started, the root of the repository. */
 #include "compute/opencl/program.h"
 
-/* Defines the text kernels/NAME.cl and a 0 byte behind it. */
-#define EMBED(upper, name)                                                                         \
+/* Defines the text kernels/FOLDERNAME.cl and a 0 byte behind it. */
+#define EMBED(upper, name, folder)                                                                 \
     __asm__(".pushsection .rodata\n"                                                               \
             ".globl voltmill_kernel_" #name "\n"                                                   \
             ".hidden voltmill_kernel_" #name "\n"                                                  \
             "voltmill_kernel_" #name ":\n"                                                         \
-            ".incbin \"kernels/" #name ".cl\"\n"                                                   \
+            ".incbin \"kernels/" folder #name ".cl\"\n"                                            \
             ".byte 0\n"                                                                            \
             ".popsection\n");                                                                      \
     extern const char voltmill_kernel_##name[] __attribute__((visibility("hidden")));
 
 PROGRAM_SOURCES(EMBED)
 
-#define ENTRY(upper, name) {#name, voltmill_kernel_##name},
+#define ENTRY(upper, name, folder) {#name, voltmill_kernel_##name},
 
 static const struct {
     const char *name;

@@ -10,7 +10,7 @@ enum {
     VECTOR = 4,             /* samples of a load */
     REGISTERS_FLOATS = 136, /* of coefficients, passed by value (any device takes 256) */
     REGISTERS_COMPLEX = 64, /* taps of complex samples: for more, local memory is faster */
-    LOCAL_ROWS = 8,         /* of a work-item, as in kernels/filter_local.cl */
+    LOCAL_ROWS = 8,         /* of a work-item, as in kernels/filter/filter_local.cl */
     LOCAL_STEP = 8,         /* taps, likewise */
     LOCAL_PIECE = 512,      /* taps of a sum of its own */
     LOCAL_PIECES = 64,      /* such sums of a launch: decides bits, as the piece does */

@@ -13,10 +13,10 @@ struct filter_stream {
     cl_long response; /* its number; 0 with coefficients */
 };
 
-/* A run as kernels see it. Samples are as they are stored (kernels/filter_samples.cl makes volts of
- * them), one behind the other, none missing any more. The first sample of row m of stream s lies at
- * place m D + spec->first + shift[s] - first_sample; places before 0 and from `samples` on are 0 V,
- * and are not there. */
+/* A run as kernels see it. Samples are as they are stored (kernels/filter/filter_samples.cl makes
+ * volts of them), one behind the other, none missing any more. The first sample of row m of stream
+ * s lies at place m D + spec->first + shift[s] - first_sample; places before 0 and from `samples`
+ * on are 0 V, and are not there. */
 struct filter_block {
     cl_mem in;
     uint64_t in_stride; /* bytes from one stream to the next, a multiple of 16 */
@@ -48,7 +48,8 @@ struct filter_way {
 };
 extern const struct filter_way filter_registers, filter_local, filter_library, filter_fused;
 
-/* Appends what kernels/filter_samples.cl is told: " -DFORMAT=... -DCOMPLEX_OUT=... -DDECIMATE=...".
+/* Appends what kernels/filter/filter_samples.cl is told: " -DFORMAT=... -DCOMPLEX_OUT=...
+ * -DDECIMATE=...".
  */
 status_t filter_options(const struct filter_spec *spec, struct text *out);
 

@@ -1,5 +1,5 @@
-/* Overlap-save by our own transforms: kernels/filter_fused.cl, and kernels/filter_rows.cl where a
- * work-group does not hold them. */
+/* Overlap-save by our own transforms: kernels/filter/filter_fused.cl, and
+ * kernels/filter/filter_rows.cl where a work-group does not hold them. */
 #include "base/memory.h"
 #include "compute/opencl/filter/overlap_kinds.h"
 #include "compute/shared/filter_table.h"

@@ -1,5 +1,5 @@
-/* The transforms that the fused overlap-save kernels have: kernels/filter_fused.cl, and in rows
- * kernels/filter_rows.cl. Pure functions. */
+/* The transforms that the fused overlap-save kernels have: kernels/filter/filter_fused.cl, and in
+ * rows kernels/filter/filter_rows.cl. Pure functions. */
 #ifndef VOLTMILL_COMPUTE_OPENCL_FILTER_OVERLAP_KINDS_H
 #define VOLTMILL_COMPUTE_OPENCL_FILTER_OVERLAP_KINDS_H
 
@@ -11,7 +11,7 @@ struct overlap_kind {
     uint32_t radix[OVERLAP_STAGES]; /* of length / rows points */
     uint32_t rows;                  /* 1: all in one kernel */
     uint32_t teams;                 /* of work-items, in a group */
-    uint32_t pad, parts;            /* see kernels/scrambled.cl */
+    uint32_t pad, parts;            /* see kernels/filter/scrambled.cl */
     uint32_t registers;             /* NVIDIA; 0: as the compiler likes */
     double cost;                    /* of a point, in time */
 };

@@ -1,5 +1,5 @@
-/* Tables of kernels/scrambled.cl: factors of its stages, and responses in its order of frequencies.
- * Pure numbers. */
+/* Tables of kernels/filter/scrambled.cl: factors of its stages, and responses in its order of
+ * frequencies. Pure numbers. */
 #ifndef VOLTMILL_COMPUTE_OPENCL_FILTER_OVERLAP_TABLES_H
 #define VOLTMILL_COMPUTE_OPENCL_FILTER_OVERLAP_TABLES_H
 
