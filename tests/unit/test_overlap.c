@@ -98,6 +98,38 @@ static void what_is_made_is_every_row_that_can_be(void **state)
     }
 }
 
+/* A filter's rows by overlap-save: whoever needs one of a grain needs the input of all of it, but a
+ * row can be made of its own samples alone. */
+static void rows_of_grains_need_whole_grains(void **state)
+{
+    (void)state;
+    enum { TAPS = 5, DECIMATE = 3, GRAIN = 4 };
+    struct overlap filter = overlap_filter(TAPS, 1 - TAPS, DECIMATE, GRAIN);
+    struct overlap alone = overlap_filter(TAPS, 1 - TAPS, DECIMATE, 1);
+    uint64_t longest[LONGEST + 1] = {0};
+    assert_rows(needs(&alone, 0, (struct overlap_rows){10, 11}), (struct overlap_rows){26, 31});
+    for (int64_t first = FROM; first < TO; first++) {
+        struct overlap_rows all = {0, 0};
+        for (int64_t n = 1; n <= LONGEST; n++) {
+            int64_t grain = floor_of(first + n - 1, GRAIN) * GRAIN;
+            for (int64_t r = n > 1 ? grain : floor_of(first, GRAIN) * GRAIN; r < grain + GRAIN;
+                 r++) {
+                all = overlap_union(all, row_needs(&alone, 0, r));
+            }
+            struct overlap_rows found = needs(&filter, 0, (struct overlap_rows){first, first + n});
+            assert_rows(found, all);
+            longest[n] = max_u64(longest[n], (uint64_t)(found.end - found.first));
+            struct overlap_rows made[2];
+            assert_int_equal(overlap_makes(&filter, 0, found, &made[0]), STATUS_OK);
+            assert_int_equal(overlap_makes(&alone, 0, found, &made[1]), STATUS_OK);
+            assert_rows(made[0], made[1]);
+        }
+    }
+    for (uint64_t n = 1; n <= LONGEST; n++) {
+        assert_int_equal(overlap_inputs(&filter, n), longest[n]);
+    }
+}
+
 /* Rows whose last input row is among n, wherever these begin: never more than is said. */
 static void no_block_ends_more_rows_than_it_has_room_for(void **state)
 {
@@ -214,6 +246,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_needed_is_what_every_row_needs),
         cmocka_unit_test(what_is_made_is_every_row_that_can_be),
+        cmocka_unit_test(rows_of_grains_need_whole_grains),
         cmocka_unit_test(no_block_ends_more_rows_than_it_has_room_for),
         cmocka_unit_test(neighbours_share_the_overlap),
         cmocka_unit_test(chains_are_associative),
