@@ -126,6 +126,11 @@ void archive_destroy(struct archive *archive)
         extents_free(archive->parts[i].extents, archive->parts[i].nextents);
         storage_free(&archive->parts[i].storage);
         archive_free_boxes(archive->parts[i].boxes, archive->parts[i].nboxes);
+        for (uint32_t j = 0; archive->parts[i].runs && j < archive->parts[i].nruns; j++) {
+            free(archive->parts[i].runs[j].path);
+        }
+        free(archive->parts[i].runs);
+        free(archive->parts[i].dataset);
         free(archive->parts[i].path);
     }
     for (int i = 0; i < AXIS_KINDS; i++) {
@@ -137,6 +142,7 @@ void archive_destroy(struct archive *archive)
     free(archive->freq_hz);
     free(archive->delay_hz);
     free(archive->gaps);
+    free(archive->stream_gaps);
     free(archive->layout);
     free(archive->dataset);
     free(archive->telescope);

@@ -24,10 +24,55 @@ struct lost_box {
     char *why;
 };
 
-/* One file of the observation. Either its bytes lie in `extents`, or (nextents 0) they must be read
- * through HDF5 (chunked, filtered or oddly typed datasets). */
+/* Equal pieces of samples one behind the other in a file, such as a recorder's blocks or heaps. In
+ * a piece samples lie as in a dataset of the archive's dimensions, whose time has `stored`
+ * elements; the first `steps` of these count, the rest is repeated in the next piece. Piece i holds
+ * samples first_sample + i * steps .. of the part, and begins i * piece_bytes behind the first. */
+struct archive_run {
+    char *path;           /* one of the part's sources */
+    uint64_t file_offset; /* of the first piece's samples */
+    uint64_t piece_bytes; /* from one piece to the next */
+    uint64_t pieces;
+    uint64_t first_sample; /* of the part */
+    uint64_t steps, stored;
+};
+
+/* A recorder's packets, each with a header that says what it holds: private to archive/packets/. */
+struct packets;
+
+/* How a number is stored, where that is none of the formats that backends read: the reader makes
+ * numbers of the archive's format of it. */
+enum number_kind {
+    NUMBER_PLAIN,    /* as the archive's format says, but for the order of bytes */
+    NUMBER_SIGNED,   /* two's complement; less `offset` like the next */
+    NUMBER_UNSIGNED, /* value = stored - offset */
+    NUMBER_FLOAT,    /* IEEE 754 of 16, 32 or 64 bits */
+    NUMBER_LEVELS    /* of up to 4 bits: `levels` of what is stored */
+};
+
+struct archive_number {
+    enum number_kind kind;
+    uint32_t bits;         /* 1, 2, 4, 8, 16, 32, 64 */
+    int is_big_endian;     /* the order of bytes of larger ones */
+    int is_high_bit_first; /* of those below 8 bits the first lies in a byte's high bits */
+    double offset;
+    double levels[16];
+};
+
+/* Samples first .. first + count - 1 that one stream lacks. Streams are numbered as the archive has
+ * them, by station, beam, polarisation, coarse channel, the last fastest, selected or not. */
+struct archive_gap {
+    uint64_t stream;
+    uint64_t first, count;
+};
+
+/* One file of the observation, or a dataset of one. Its samples lie in `extents`, in `runs`, in
+ * `packets`, or (none of these) must be read through HDF5 (chunked, filtered or oddly typed
+ * datasets). Parts that stand side by side may begin and end at different samples: what one has
+ * not, its streams lack. */
 struct archive_part {
     char *path;
+    char *dataset;         /* NULL: the archive's */
     uint64_t file_bytes;   /* of the HDF5 file and its external files */
     uint64_t first_sample; /* of the observation */
     uint64_t samples;
@@ -39,6 +84,9 @@ struct archive_part {
     uint64_t stack; /* place along the axis on which files are stacked; 0 if that is time */
     struct archive_extent *extents;
     uint32_t nextents;
+    struct archive_run *runs; /* ascending; samples between them are in gaps */
+    uint32_t nruns;
+    struct packets *packets;
 };
 
 /* One dimension of the dataset (joined axes are several), outermost first. */
@@ -71,14 +119,20 @@ struct archive {
     double scale;         /* volts of 1 as it is stored; 1 where nobody says */
     int sideband;         /* +1, -1 */
     uint32_t oversampling_num, oversampling_den;
-    int is_compound;      /* complex as one element of two numbers */
-    int swap_bytes;       /* stored in the other byte order */
-    size_t element_bytes; /* of one element of the dataset as it comes from the reader */
+    int is_compound;              /* complex as one element of two numbers */
+    int swap_bytes;               /* stored in the other byte order */
+    size_t element_bytes;         /* of one element of the dataset as it comes from the reader */
+    struct archive_number number; /* how numbers are stored, if not as `format` says */
+    int is_dc_at_edge; /* frequency 0 of complex samples as they are stored is the edge of the
+                          coarse channel (lower or upper: the same), not its centre; the reader
+                          moves it to the centre */
 
     struct archive_dim dims[ARCHIVE_DIMS];
     uint32_t ndims;
-    uint32_t time_dim; /* which dimension of the dataset is time (joined axes count once) */
-    enum axis stacked; /* the axis that files continue: AXIS_TIME or a stream axis */
+    uint32_t time_dim;   /* which dimension of the dataset is time (joined axes count once) */
+    enum axis stacked;   /* the axis that files continue: AXIS_TIME or a stream axis */
+    int is_reim_stacked; /* real and imaginary parts lie in parts of their own: of what `stacked`
+                            counts, part 2 i has the real, part 2 i + 1 the imaginary numbers */
     uint64_t count[AXIS_KINDS]; /* indices of each axis, all files together; 1 if absent; samples
                                    for time */
     int present[AXIS_KINDS];    /* the archive has this axis */
@@ -93,8 +147,11 @@ struct archive {
     struct archive_part *parts; /* by stack, then time */
     uint32_t nparts;
     int are_by_start;    /* the files' own times gave their order, not their names */
-    uint64_t (*gaps)[2]; /* (first sample, count), missing samples; ascending */
+    uint64_t (*gaps)[2]; /* (first sample, count), missing samples of all streams; ascending */
     size_t ngaps;
+    struct archive_gap *stream_gaps; /* of single streams; by stream, then ascending, disjoint */
+    size_t nstream_gaps;
+    int may_lack;            /* more samples may be missing, which only reading shows: packets */
     struct lost_range *lost; /* selected samples that cannot be had of every selected stream;
                                 ascending. Never without run.on_bad: nan. */
     uint32_t nlost;

@@ -14,6 +14,7 @@ static const struct pack_field input_fields[] = {
     PACK_FIELD(struct job, path),
     PACK_LIST(struct job, files, nfiles, &pack_texts),
     PACK_FIELD(struct job, layout.automatic),
+    PACK_FIELD(struct job, layout.format),
     PACK_FIELD(struct job, layout.dataset),
     PACK_FIELD(struct job, layout.axes),
     PACK_FIELD(struct job, layout.files_along),

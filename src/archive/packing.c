@@ -11,8 +11,24 @@ static const struct pack_field extent_fields[] = {
 };
 static const struct pack_type extent_type = PACK_TYPE(struct archive_extent, extent_fields);
 
+static const struct pack_field run_fields[] = {
+    PACK_FIELD(struct archive_run, path),         PACK_FIELD(struct archive_run, file_offset),
+    PACK_FIELD(struct archive_run, piece_bytes),  PACK_FIELD(struct archive_run, pieces),
+    PACK_FIELD(struct archive_run, first_sample), PACK_FIELD(struct archive_run, steps),
+    PACK_FIELD(struct archive_run, stored),
+};
+static const struct pack_type run_type = PACK_TYPE(struct archive_run, run_fields);
+
+static const struct pack_field gap_fields[] = {
+    PACK_FIELD(struct archive_gap, stream),
+    PACK_FIELD(struct archive_gap, first),
+    PACK_FIELD(struct archive_gap, count),
+};
+static const struct pack_type gap_type = PACK_TYPE(struct archive_gap, gap_fields);
+
 static const struct pack_field part_fields[] = {
     PACK_FIELD(struct archive_part, path),
+    PACK_FIELD(struct archive_part, dataset),
     PACK_FIELD(struct archive_part, file_bytes),
     PACK_FIELD(struct archive_part, first_sample),
     PACK_FIELD(struct archive_part, samples),
@@ -20,6 +36,7 @@ static const struct pack_field part_fields[] = {
     PACK_FIELD(struct archive_part, row_bytes),
     PACK_FIELD(struct archive_part, stack),
     PACK_LIST(struct archive_part, extents, nextents, &extent_type),
+    PACK_LIST(struct archive_part, runs, nruns, &run_type),
     PACK_STORAGE(struct archive_part, storage),
 };
 static const struct pack_type part_type = PACK_TYPE(struct archive_part, part_fields);
@@ -55,10 +72,13 @@ static const struct pack_field archive_fields[] = {
     PACK_FIELD(struct archive, is_compound),
     PACK_FIELD(struct archive, swap_bytes),
     PACK_FIELD(struct archive, element_bytes),
+    PACK_FIELD(struct archive, number),
+    PACK_FIELD(struct archive, is_dc_at_edge),
     PACK_FIELD(struct archive, dims),
     PACK_FIELD(struct archive, ndims),
     PACK_FIELD(struct archive, time_dim),
     PACK_FIELD(struct archive, stacked),
+    PACK_FIELD(struct archive, is_reim_stacked),
     PACK_FIELD(struct archive, count),
     PACK_FIELD(struct archive, present),
     PACK_AXIS(AXIS_STATION),
@@ -72,6 +92,8 @@ static const struct pack_field archive_fields[] = {
     PACK_LIST(struct archive, parts, nparts, &part_type),
     PACK_FIELD(struct archive, are_by_start),
     PACK_LIST(struct archive, gaps, ngaps, &pack_pairs),
+    PACK_LIST(struct archive, stream_gaps, nstream_gaps, &gap_type),
+    PACK_FIELD(struct archive, may_lack),
     PACK_LIST(struct archive, lost, nlost, &lost_range_type),
     PACK_FIELD(struct archive, first_sample),
     PACK_FIELD(struct archive, samples),

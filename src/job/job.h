@@ -11,13 +11,16 @@
 
 #include <stdint.h>
 
-/* input.layout: `automatic` when the job says `layout: auto` or nothing; else the description of a
- * plain HDF5 file in the words of the native layout (docs/archives.md). Texts are NULL, numbers'
- * `has_` are 0, when the job does not give them. */
+/* input.layout. With `dataset` the description of a plain HDF5 file in the words of the native
+ * layout (docs/archives.md). With `format`, or without both (`automatic`: files show by what they
+ * hold which format it is), a format says what the files hold, and further keys go before that.
+ * Texts are NULL, numbers' `has_` are 0, when the job does not give them. */
 struct job_layout {
     int automatic;
-    char *dataset; /* path inside the file; required unless automatic */
-    char *axes;    /* "time,pol,chan,reim"; "chan:2*pol:2" for axes flattened into one; required */
+    char *format;  /* a name of archive/format/formats.h; NULL: none said */
+    char *dataset; /* path inside the file */
+    char *axes;    /* "time,pol,chan,reim"; "chan:2*pol:2" for axes flattened into one; stands
+                      where `dataset` does */
     enum axis files_along; /* the axis along which several files continue; default time */
     int has_domain;
     int is_complex; /* domain: complex | real */

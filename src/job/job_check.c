@@ -14,6 +14,18 @@ static status_t job_check_layout(struct tree *root, struct mistakes *mistakes)
     int has_reim = text && axes_text_parse(text, &axes, message) && axes_text_has(&axes, AXIS_REIM);
     int has_packing = tree_value(root, "input.layout.packing") != NULL;
     int is_real = tree_says(root, "input.layout.domain", "real");
+    int has_dataset = tree_at(root, "input.layout.dataset") != NULL;
+    int has_axes = tree_at(root, "input.layout.axes") != NULL;
+    if (tree_at(root, "input.layout.format")) {
+        if (has_dataset || has_axes) {
+            TRY(mistakes_at(mistakes, root, "input.layout.format",
+                            "says where the samples lie; dataset and axes do so for a file of no "
+                            "format: expected one or the other"));
+        }
+    } else if (has_dataset != has_axes) {
+        TRY(mistakes_at(mistakes, root, "input.layout", "has %s, but no %s",
+                        has_axes ? "axes" : "dataset", has_axes ? "dataset" : "axes"));
+    }
     if (is_real && has_reim) {
         TRY(mistakes_at(mistakes, root, "input.layout.domain",
                         "is real, but the axes hold reim, which complex samples have"));

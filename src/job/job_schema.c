@@ -71,9 +71,9 @@ static int job_parse_packing(const char *text, void *out, char *message)
 #define LAYOUT_HAS(member) SCHEMA_GIVEN(struct job_layout, has_##member, 1)
 
 static const struct schema layout_rows[] = {
-    {"dataset", SCHEMA_TEXT, LAYOUT(dataset), .is_required = 1,
-     .expected = "the path of a dataset inside the file"},
-    {"axes", SCHEMA_TEXT, LAYOUT(axes), .is_required = 1, .parse = job_parse_axes,
+    {"format", SCHEMA_TEXT, LAYOUT(format), .expected = "the name of a format (docs/archives.md)"},
+    {"dataset", SCHEMA_TEXT, LAYOUT(dataset), .expected = "the path of a dataset inside the file"},
+    {"axes", SCHEMA_TEXT, LAYOUT(axes), .parse = job_parse_axes,
      .expected = "the dataset's axes, such as time,pol,reim"},
     {"files_along", SCHEMA_CHOICE, LAYOUT(files_along),
      .choices = (const char *const[]){"time", "station", "beam", "pol", "chan", NULL}},

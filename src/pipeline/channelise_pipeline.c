@@ -221,7 +221,7 @@ static status_t channelising_read(void *context, uint32_t number)
         goto out;
     }
     TRY(buffer_get(slot->in, &in));
-    st = reader_read(p->reader, slot->slab, first, count, in);
+    st = reader_read(p->reader, slot->slab, first, count, in, NULL);
     if (st == STATUS_DATA && slot->bad && reader_is_unreadable(p->reader)) {
         if (!p->has_warned) {
             report_warn("%s", report_cause());
@@ -230,7 +230,7 @@ static status_t channelising_read(void *context, uint32_t number)
         report_clear();
         slot->has_bad = 1;
         st = reader_salvage(p->reader, slot->slab, first, count, work->samples_per_spectrum, in,
-                            slot->bad);
+                            slot->bad, NULL);
     }
 out:
     return st;

@@ -70,7 +70,7 @@ static int read_samples(reader_t *reader, const struct slab *slab, uint64_t firs
     char *out = malloc((size_t)bytes + FENCE_BYTES);
     EXPECT(out);
     memset(out + bytes, 0x5a, FENCE_BYTES);
-    status_t st = reader_read(reader, slab, first, count, out);
+    status_t st = reader_read(reader, slab, first, count, out, NULL);
     int hdf5_failed = fuzz_expect_cause(st);
     if (st == STATUS_OK) {
         check_map(reader, slab, first, count, out);

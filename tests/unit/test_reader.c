@@ -52,7 +52,7 @@ static void read_replaced(hsize_t steps, hsize_t pols, int is_rewritten, status_
     assert_int_equal(slab_bytes(slab, STEPS), BYTES);
     assert_int_equal(reader_create(archive, 1 << 20, 1, &reader), STATUS_OK);
     memset(out, 0x5a, sizeof out);
-    assert_int_equal(reader_read(reader, slab, 0, STEPS, out), expected);
+    assert_int_equal(reader_read(reader, slab, 0, STEPS, out, NULL), expected);
     if (expected != STATUS_OK) {
         assert_non_null(strstr(report_cause(), "while this job ran"));
         assert_false(reader_is_unreadable(reader));

@@ -1,6 +1,8 @@
 /* The table of formats, asked row by row. */
 #include "archive/format/formats.h"
 
+#include <string.h>
+
 #define FORMAT_ROW(name) &(name),
 static const struct format *const rows[] = {FORMATS(FORMAT_ROW)};
 enum { ROWS = sizeof rows / sizeof *rows };
@@ -18,12 +20,33 @@ out:
     return st;
 }
 
+/* The format that the job names. */
+static status_t formats_find(const char *name, const struct format **out)
+{
+    status_t st = STATUS_OK;
+    struct text names = {0};
+    for (size_t i = 0; i < ROWS; i++) {
+        if (rows[i]->open && strcmp(rows[i]->name, name) == 0) {
+            *out = rows[i];
+            goto out;
+        }
+        TRY(rows[i]->open ? text_add(&names, "%s%s", names.length > 0 ? ", " : "", rows[i]->name)
+                          : STATUS_OK);
+    }
+    FAIL(STATUS_USAGE, "input.layout.format is %s, expected one of %s", name, names.data);
+out:
+    text_free(&names);
+    return st;
+}
+
 status_t formats_open(const struct format_input *input, struct archive **out)
 {
     status_t st = STATUS_OK;
     const struct format *format = &described_format;
     struct text expected = {0};
-    if (input->layout->automatic) {
+    if (input->layout->format) {
+        TRY(formats_find(input->layout->format, &format));
+    } else if (input->layout->automatic) {
         TRY(formats_recognise(input->paths[0], &format));
     }
     REQUIRE(

@@ -18,7 +18,7 @@ struct format_input {
 };
 
 struct format {
-    const char *name;
+    const char *name;     /* as input.layout.format has it */
     const char *title;    /* "an archive in the native layout"; NULL when nothing shows it */
     const char *expected; /* what a file is not that shows no sign of it, for messages */
 
@@ -44,7 +44,8 @@ FORMAT_DECLARED(described_format) /* what a job's input.layout describes */
 /* The format of what is at `path`; NULL: none. Fails with DATA. */
 status_t formats_recognise(const char *path, const struct format **out);
 
-/* Opens voltages by the job's description, or by the format of the first path. Fails as open(). */
+/* Opens voltages by the job's description, by the format that it names, or by that of the first
+ * path. Fails as open(); with USAGE: no format has that name. */
 status_t formats_open(const struct format_input *input, struct archive **out);
 
 /* Opens a filterbank by its format. Fails with DATA: what is missing. */

@@ -2,6 +2,7 @@
  * /voltages.
  */
 #include "archive/format/dataset.h"
+#include "archive/format/override.h"
 #include "archive/join.h"
 #include "archive/storage/stored.h"
 #include "base/memory.h"
@@ -17,16 +18,6 @@ static const char dataset_name[] = "/voltages";
 
 /* What is read; since when /voltages may say `scale`. */
 enum { NEWEST_VERSION = 2, VERSION_OF_SCALE = 2 };
-
-static void native_layout_free(struct job_layout *layout)
-{
-    free(layout->dataset);
-    free(layout->axes);
-    free(layout->freq_hz);
-    free(layout->telescope);
-    free(layout->source);
-    *layout = (struct job_layout){0};
-}
 
 /* Start, telescope, source, position: attributes of the root. */
 static status_t native_read_root(hid_t file, const char *path, struct job_layout *layout,
@@ -323,6 +314,7 @@ static status_t native_open_file(const char *path, const struct job_layout *layo
             native_format.expected);
     TRY(memory_text("native layout", &archive->layout));
     TRY(native_read(file, path, &own, archive, &ndelays));
+    TRY(override_layout(layout, &own));
     TRY(dataset_describe(file, &own, "", archive));
     TRY(native_check_frequencies(&own, archive));
     REQUIRE(!archive->delay_hz || ndelays == archive->count[AXIS_CHAN], STATUS_DATA,
@@ -334,7 +326,7 @@ static status_t native_open_file(const char *path, const struct job_layout *layo
     *out = archive;
     archive = NULL;
 out:
-    native_layout_free(&own);
+    override_free(&own);
     archive_destroy(archive);
     h5_close(file);
     return st;

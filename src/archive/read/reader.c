@@ -200,21 +200,46 @@ static void reader_fill_zeros(const struct archive *archive, const struct slab *
 }
 
 /* Samples that the archive declares missing become zero volts. */
-static void reader_fill_gaps(const struct archive *archive, const struct slab *slab, uint64_t first,
-                             uint64_t count, char *out)
+static status_t reader_fill_gaps(const struct archive *archive, const struct slab *slab,
+                                 uint64_t first, uint64_t count, char *out, struct losses *losses)
 {
+    status_t st = STATUS_OK;
     for (size_t i = archive_gap_after(archive, first);
          i < archive->ngaps && archive->gaps[i][0] < first + count; i++) {
         uint64_t low = max_u64(archive->gaps[i][0], first);
         uint64_t high = min_u64(archive->gaps[i][0] + archive->gaps[i][1], first + count);
         if (low < high) {
             reader_fill_zeros(archive, slab, low - first, high - low, count, out);
+            TRY(losses ? losses_add(losses, LOSS_OF_ALL, low, high - low) : STATUS_OK);
         }
     }
+out:
+    return st;
+}
+
+status_t losses_add(struct losses *losses, uint32_t stream, uint64_t first, uint64_t count)
+{
+    status_t st = STATUS_OK;
+    if (losses->count == losses->room) {
+        size_t room = losses->room > 0 ? 2 * losses->room : 64;
+        struct loss *grown = realloc(losses->items, room * sizeof *grown);
+        REQUIRE(grown, STATUS_DEVICE, "out of memory: a list of missing samples");
+        losses->items = grown;
+        losses->room = room;
+    }
+    losses->items[losses->count++] = (struct loss){stream, first, count};
+out:
+    return st;
+}
+
+void losses_free(struct losses *losses)
+{
+    free(losses->items);
+    *losses = (struct losses){0};
 }
 
 status_t reader_read(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
-                     void *out)
+                     void *out, struct losses *losses)
 {
     status_t st = STATUS_OK;
     const struct archive *archive = reader->archive;
@@ -229,7 +254,7 @@ status_t reader_read(reader_t *reader, const struct slab *slab, uint64_t first, 
         TRY(reader_read_part(reader, slab, &archive->parts[i], first, count, out));
     }
     TRY(reader_check_file(reader));
-    reader_fill_gaps(archive, slab, first, count, out);
+    TRY(reader_fill_gaps(archive, slab, first, count, out, losses));
 out:
     return st;
 }
@@ -240,19 +265,24 @@ int reader_is_unreadable(const reader_t *reader)
 }
 
 status_t reader_salvage(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
-                        uint64_t piece, void *out, char *bad)
+                        uint64_t piece, void *out, char *bad, struct losses *losses)
 {
     status_t st = STATUS_OK;
     char *room = NULL;
     uint64_t block_bytes = piece * slab->width;
     TRY(memory_aligned((size_t)(slab->nblocks * block_bytes), 1, "a piece of samples", &room));
     for (uint64_t at = 0; at < count; at += piece) {
-        st = reader_read(reader, slab, first + at, piece, room);
+        size_t known = losses ? losses->count : 0;
+        st = reader_read(reader, slab, first + at, piece, room, losses);
         bad[at / piece] = st == STATUS_DATA && reader->is_unreadable;
         TRY(bad[at / piece] ? STATUS_OK : st);
         if (bad[at / piece]) {
             report_clear();
             reader_fill_zeros(reader->archive, slab, at, piece, count, out);
+            if (losses) {
+                losses->count = known;
+                TRY(losses_add(losses, LOSS_OF_ALL, first + at, piece));
+            }
             continue;
         }
         for (uint64_t slot = 0; slot < slab->nblocks; slot++) {

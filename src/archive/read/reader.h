@@ -46,12 +46,29 @@ status_t reader_create(const struct archive *archive, uint64_t cache_bytes, uint
                        reader_t **out);
 void reader_destroy(reader_t *reader);
 
+/* Samples of the observation that a read did not find, each now zero volts. Starts from {0}; grows
+ * and is kept from read to read: count = 0 empties it. */
+enum { LOSS_OF_ALL = UINT32_MAX };
+struct loss {
+    uint32_t stream; /* selected, of the archive; LOSS_OF_ALL: each of the slab */
+    uint64_t first, count;
+};
+struct losses {
+    struct loss *items; /* in no order; a sample may be in several */
+    size_t count, room;
+};
+/* Fails with DEVICE (memory). */
+status_t losses_add(struct losses *losses, uint32_t stream, uint64_t first, uint64_t count);
+void losses_free(struct losses *losses);
+
 /* Reads samples first .. first + count - 1 of the observation (not of the selection) into `out`, of
- * slab_bytes(count). Numbers come in this machine's byte order; samples in gaps become zero volts.
- * Fails with DATA: file, offset, bytes wanted and there; a file that is not what it was when the
- * archive was opened. May use HDF5: one thread at a time. */
+ * slab_bytes(count). Numbers come in this machine's byte order and in the archive's format; samples
+ * that are in gaps, or of which the archive says nothing, become zero volts, and with `losses` (may
+ * be NULL) are added there. Numbers that are not finite, and the missing value, are for the caller
+ * to find. Fails with DATA: file, offset, bytes wanted and there; a file that is not what it was
+ * when the archive was opened. May use HDF5: one thread at a time. */
 status_t reader_read(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
-                     void *out);
+                     void *out, struct losses *losses);
 
 /* Whether the last failure was that of samples which cannot be read, where all else is well: the
  * file is what it was, memory and file descriptors are there. */
@@ -62,7 +79,7 @@ int reader_is_unreadable(const reader_t *reader);
  *
  *   bad    char [count / piece], `count` being a multiple of it: 1 for those */
 status_t reader_salvage(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
-                        uint64_t piece, void *out, char *bad);
+                        uint64_t piece, void *out, char *bad, struct losses *losses);
 
 /* The same samples where they lie in the file, if they lie there as a slab and this machine can
  * show them as memory; else gives NULL, and they must be read. Close the mapping after use. Fails
