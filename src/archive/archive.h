@@ -57,6 +57,9 @@ struct archive_number {
     int is_high_bit_first; /* of those below 8 bits the first lies in a byte's high bits */
     double offset;
     double levels[16];
+    int has_missing;     /* what is stored as `missing` is no sample: handed out as NaN */
+    int is_missing_byte; /* that is a byte with all its numbers */
+    double missing;
 };
 
 /* Samples first .. first + count - 1 that one stream lacks. Streams are numbered as the archive has

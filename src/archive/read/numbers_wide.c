@@ -1,0 +1,207 @@
+/* Numbers of 8 bits or more made into others: loops that compilers vectorise. */
+#include "archive/read/numbers_parts.h"
+
+#include <byteswap.h>
+#include <math.h>
+#include <string.h>
+
+/* Loads that need no alignment, in either order of bytes. */
+static inline uint16_t numbers_load16(const char *at, int swap)
+{
+    uint16_t bits;
+    memcpy(&bits, at, sizeof bits);
+    return swap ? bswap_16(bits) : bits;
+}
+
+static inline uint32_t numbers_load32(const char *at, int swap)
+{
+    uint32_t bits;
+    memcpy(&bits, at, sizeof bits);
+    return swap ? bswap_32(bits) : bits;
+}
+
+static inline uint64_t numbers_load64(const char *at, int swap)
+{
+    uint64_t bits;
+    memcpy(&bits, at, sizeof bits);
+    return swap ? bswap_64(bits) : bits;
+}
+
+static inline float numbers_float32(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static inline double numbers_float64(uint64_t bits)
+{
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* A number of 16 bits has an exponent of 5: moved to where 32 bits have it, all are too small by
+ * 2^112, and what was infinite or no number is 2^16 or above. */
+static inline float numbers_float16(uint16_t half)
+{
+    float value = numbers_float32((uint32_t)(half & 0x7fff) << 13) * 0x1p112f;
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    bits |= value >= 0x1p16f ? 0x7f800000u : 0;
+    return numbers_float32(bits | (uint32_t)(half & 0x8000) << 16);
+}
+
+static inline void numbers_store(char *to, float value)
+{
+    memcpy(to, &value, sizeof value);
+}
+
+static void numbers_make_i8(const numbers_t *numbers, const char *restrict from, uint64_t count,
+                            char *restrict to)
+{
+    uint8_t offset = (uint8_t)(int)numbers->stored.offset;
+    for (uint64_t i = 0; i < count; i++) {
+        to[i] = (char)((uint8_t)from[i] - offset);
+    }
+}
+
+static void numbers_make_i16(const numbers_t *numbers, const char *restrict from, uint64_t count,
+                             char *restrict to)
+{
+    uint16_t offset = (uint16_t)(int)numbers->stored.offset;
+    int is_signed = numbers->stored.kind == NUMBER_SIGNED;
+#define NUMBERS_LOOP(LOAD)                                                                         \
+    for (uint64_t i = 0; i < count; i++) {                                                         \
+        uint16_t value = (uint16_t)((LOAD)-offset);                                                \
+        memcpy(to + 2 * i, &value, sizeof value);                                                  \
+    }
+    if (numbers->stored.bits == 16 && numbers->is_swapped) {
+        NUMBERS_LOOP(numbers_load16(from + 2 * i, 1))
+    } else if (numbers->stored.bits == 16) {
+        NUMBERS_LOOP(numbers_load16(from + 2 * i, 0))
+    } else if (is_signed) {
+        NUMBERS_LOOP((int8_t)from[i])
+    } else {
+        NUMBERS_LOOP((uint8_t)from[i])
+    }
+#undef NUMBERS_LOOP
+}
+
+/* The same loop for both orders of bytes. */
+#define NUMBERS_LOOP(swap, size, value)                                                            \
+    for (uint64_t i = 0; i < count; i++) {                                                         \
+        const char *at = from + i * (size);                                                        \
+        numbers_store(to + 4 * i, (float)(value(swap)));                                           \
+    }
+#define NUMBERS_LOOPS(size, value)                                                                 \
+    if (numbers->is_swapped) {                                                                     \
+        NUMBERS_LOOP(1, size, value)                                                               \
+    } else {                                                                                       \
+        NUMBERS_LOOP(0, size, value)                                                               \
+    }                                                                                              \
+    break
+
+static void numbers_make_f32(const numbers_t *numbers, const char *restrict from, uint64_t count,
+                             char *restrict to)
+{
+    double offset = numbers->stored.offset;
+    switch ((int)(numbers->stored.kind * 128 + numbers->stored.bits)) {
+#define VALUE(swap) (double)(int8_t)*at - offset
+    case NUMBER_SIGNED * 128 + 8:
+        NUMBERS_LOOPS(1, VALUE);
+#undef VALUE
+#define VALUE(swap) (double)(uint8_t)*at - offset
+    case NUMBER_UNSIGNED * 128 + 8:
+        NUMBERS_LOOPS(1, VALUE);
+#undef VALUE
+#define VALUE(swap) (double)(int16_t)numbers_load16(at, swap) - offset
+    case NUMBER_SIGNED * 128 + 16:
+        NUMBERS_LOOPS(2, VALUE);
+#undef VALUE
+#define VALUE(swap) (double)numbers_load16(at, swap) - offset
+    case NUMBER_UNSIGNED * 128 + 16:
+        NUMBERS_LOOPS(2, VALUE);
+#undef VALUE
+#define VALUE(swap) (double)(int32_t)numbers_load32(at, swap) - offset
+    case NUMBER_SIGNED * 128 + 32:
+        NUMBERS_LOOPS(4, VALUE);
+#undef VALUE
+#define VALUE(swap) (double)numbers_load32(at, swap) - offset
+    case NUMBER_UNSIGNED * 128 + 32:
+        NUMBERS_LOOPS(4, VALUE);
+#undef VALUE
+#define VALUE(swap) (double)(int64_t)numbers_load64(at, swap) - offset
+    case NUMBER_SIGNED * 128 + 64:
+        NUMBERS_LOOPS(8, VALUE);
+#undef VALUE
+#define VALUE(swap) (double)numbers_load64(at, swap) - offset
+    case NUMBER_UNSIGNED * 128 + 64:
+        NUMBERS_LOOPS(8, VALUE);
+#undef VALUE
+#define VALUE(swap) numbers_float16(numbers_load16(at, swap))
+    case NUMBER_FLOAT * 128 + 16:
+        NUMBERS_LOOPS(2, VALUE);
+#undef VALUE
+#define VALUE(swap) numbers_float32(numbers_load32(at, swap))
+    case NUMBER_FLOAT * 128 + 32:
+        NUMBERS_LOOPS(4, VALUE);
+#undef VALUE
+#define VALUE(swap) numbers_float64(numbers_load64(at, swap))
+    default:
+        NUMBERS_LOOPS(8, VALUE);
+#undef VALUE
+    }
+}
+
+/* One stored number of 8 bits or more. */
+static double numbers_value(const numbers_t *numbers, const char *at)
+{
+    int swap = numbers->is_swapped;
+    int is_signed = numbers->stored.kind == NUMBER_SIGNED;
+    int is_float = numbers->stored.kind == NUMBER_FLOAT;
+    uint64_t bits;
+    switch (numbers->stored.bits) {
+    case 8:
+        return is_signed ? (int8_t)*at : (uint8_t)*at;
+    case 16:
+        bits = numbers_load16(at, swap);
+        return is_float    ? (double)numbers_float16((uint16_t)bits)
+               : is_signed ? (int16_t)bits
+                           : (double)bits;
+    case 32:
+        bits = numbers_load32(at, swap);
+        return is_float    ? (double)numbers_float32((uint32_t)bits)
+               : is_signed ? (int32_t)bits
+                           : (double)bits;
+    default:
+        bits = numbers_load64(at, swap);
+        return is_float ? numbers_float64(bits) : is_signed ? (double)(int64_t)bits : (double)bits;
+    }
+}
+
+/* What is missing becomes NaN. */
+static void numbers_drop_missing(const numbers_t *numbers, const char *from, uint64_t count,
+                                 char *to)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        if (numbers_value(numbers, from + i * (numbers->stored.bits / 8)) ==
+            numbers->stored.missing) {
+            numbers_store(to + 4 * i, NAN);
+        }
+    }
+}
+
+void numbers_make_wide(const numbers_t *numbers, const char *from, uint64_t count, char *to)
+{
+    if (numbers->format == SAMPLE_I8) {
+        numbers_make_i8(numbers, from, count, to);
+    } else if (numbers->format == SAMPLE_I16) {
+        numbers_make_i16(numbers, from, count, to);
+    } else {
+        numbers_make_f32(numbers, from, count, to);
+        if (numbers->stored.has_missing) {
+            numbers_drop_missing(numbers, from, count, to);
+        }
+    }
+}
