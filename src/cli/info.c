@@ -63,13 +63,13 @@ static status_t info_describe_here(const char *path)
     status_t st = STATUS_OK;
     const struct format *format = NULL;
     struct product *product = NULL;
-    TRY(product_open(path, &product));
+    TRY(formats_recognise(path, &format));
+    if (!format || !format->is_no_product) {
+        TRY(product_open(path, &product));
+    }
     if (product) {
         describe_product(product);
-        goto out;
-    }
-    TRY(formats_recognise(path, &format));
-    if (!format) {
+    } else if (!format) {
         TRY(info_describe_other(path));
     } else {
         TRY(format->open ? info_archive(path) : info_filterbank(path));

@@ -206,9 +206,8 @@ out:
     return st;
 }
 
-/* A missing value that no sample can have would be passed over in silence. */
-static status_t dataset_check_missing_value(const char *where, const char *keys,
-                                            const struct archive *archive)
+status_t dataset_check_missing_value(const char *where, const char *keys,
+                                     const struct archive *archive)
 {
     status_t st = STATUS_OK;
     const struct sample_type *type = &sample_types[archive->format];
@@ -250,8 +249,7 @@ out:
     return st;
 }
 
-/* What needs no look at the samples. */
-static status_t dataset_copy_words(const struct job_layout *layout, struct archive *archive)
+status_t dataset_take_words(const struct job_layout *layout, struct archive *archive)
 {
     status_t st = STATUS_OK;
     TRY(memory_text(layout->dataset, &archive->dataset));
@@ -338,7 +336,7 @@ status_t dataset_describe(hid_t file, const struct job_layout *layout, const cha
     struct archive_part *part = &archive->parts[0];
     snprintf(where, sizeof where, "%s: %s", part->path, layout->dataset);
     TRY(dataset_open(file, part->path, layout->dataset, &dataset));
-    TRY(dataset_copy_words(layout, archive));
+    TRY(dataset_take_words(layout, archive));
     TRY(dataset_read_axes(dataset, where, layout->axes, archive));
     TRY(dataset_read_type(dataset, where, layout->has_packing, archive));
     TRY(dataset_settle_domain(layout, where, archive));

@@ -16,4 +16,12 @@ status_t dataset_open(hid_t file, const char *path, const char *name, hid_t *out
 status_t dataset_describe(hid_t file, const struct job_layout *layout, const char *keys,
                           struct archive *archive);
 
+/* The part of a description that needs no look at the samples. Fails with DEVICE. */
+status_t dataset_take_words(const struct job_layout *layout, struct archive *archive);
+
+/* A missing value that no sample can have would be passed over in silence. Fails with USAGE when
+ * the job says it, with DATA when the file does. */
+status_t dataset_check_missing_value(const char *where, const char *keys,
+                                     const struct archive *archive);
+
 #endif

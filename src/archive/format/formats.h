@@ -22,6 +22,8 @@ struct format {
     const char *title;    /* "an archive in the native layout"; NULL when nothing shows it */
     const char *expected; /* what a file is not that shows no sign of it, for messages */
 
+    int is_no_product; /* not one HDF5 file: no product of voltmill looks like it */
+
     /* Whether what is at `path` is of this format: by its contents, never by its name alone. Fails
      * with DATA when that cannot be told: formats of HDF5 files fail on all others, and so stand
      * behind formats of other files. NULL: only a description leads to it. */
@@ -35,7 +37,7 @@ struct format {
 };
 
 /* Every format that can be recognised, in the order in which they are asked. */
-#define FORMATS(row) row(native_format) row(fbh5_format)
+#define FORMATS(row) row(guppi_format) row(native_format) row(fbh5_format)
 
 #define FORMAT_DECLARED(name) extern const struct format name;
 FORMATS(FORMAT_DECLARED)

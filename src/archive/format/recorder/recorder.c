@@ -1,0 +1,198 @@
+/* From what a recorder's header says to an archive. */
+#include "archive/format/recorder/recorder.h"
+
+#include "archive/format/dataset.h"
+#include "archive/format/override.h"
+#include "base/memory.h"
+#include "io/file.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+status_t recorder_head(const char *path, size_t most, struct text *out)
+{
+    status_t st = STATUS_OK;
+    struct identity identity;
+    int fd = -1;
+    char *bytes = NULL;
+    if (identity_of_path(path, &identity) != STATUS_OK || file_open_read(path, &fd) != STATUS_OK) {
+        report_clear();
+        goto out;
+    }
+    size_t count = (size_t)min_u64(most, identity.bytes);
+    TRY(memory_zeroed(count, 1, "the begin of a file", &bytes));
+    if (file_read(fd, path, 0, bytes, count) != STATUS_OK) {
+        report_clear();
+        goto out;
+    }
+    TRY(text_add_bytes(out, bytes, count));
+out:
+    free(bytes);
+    file_close(fd);
+    return st;
+}
+
+status_t recorder_open(struct archive_part *part, int *fd, uint64_t *bytes)
+{
+    status_t st = STATUS_OK;
+    int opened = -1;
+    TRY(sources_add(&part->storage.sources, part->path, SOURCE_NAMED, NULL));
+    TRY(file_open_read(part->path, &opened));
+    TRY(sources_check_open(&part->storage.sources, part->path, opened));
+    part->file_bytes = sources_bytes(&part->storage.sources);
+    *bytes = part->file_bytes;
+    *fd = opened;
+    opened = -1;
+out:
+    file_close(opened);
+    return st;
+}
+
+/* Steps are written with as few digits as say them, and rounded: 1 / 3.2e-7 is 3125000. */
+double recorder_rate(double seconds)
+{
+    double rate = 1 / seconds;
+    double whole = rint(rate);
+    return fabs(rate - whole) <= 1e-13 * whole ? whole : rate;
+}
+
+status_t recorder_set_band(double centre_hz, double width_hz, uint32_t channels,
+                           struct job_layout *own)
+{
+    status_t st = STATUS_OK;
+    TRY(memory_zeroed(channels, sizeof *own->freq_hz, "frequencies", &own->freq_hz));
+    own->nfreq = channels;
+    for (uint32_t i = 0; i < channels; i++) {
+        double turns = (2.0 * i + 1 - channels) / (2.0 * channels);
+        own->freq_hz[i] = centre_hz + turns * width_hz;
+    }
+    own->has_sideband = 1;
+    own->sideband = width_hz < 0 ? -1 : 1;
+out:
+    return st;
+}
+
+void recorder_add_dim(struct archive *archive, enum axis axis, uint64_t size)
+{
+    uint32_t at = archive->ndims++;
+    archive->dims[at] = (struct archive_dim){size, axis, at};
+    archive->count[axis] = size;
+    archive->present[axis] = 1;
+    archive->time_dim = axis == AXIS_TIME ? at : archive->time_dim;
+}
+
+/* Bits to a format that backends read, and the rest by the reader. */
+static status_t recorder_set_number(const struct recorder_number *number,
+                                    const struct job_layout *own, struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    struct archive_number *stored = &archive->number;
+    int is_pair = number->bits == 4 && number->is_complex;
+    REQUIRE(!own->has_packing || is_pair, STATUS_USAGE,
+            "%s: input.layout.packing is for complex samples of 4 + 4 bits, here they are %s of %u",
+            archive->parts[0].path, number->is_complex ? "complex" : "real", number->bits);
+    archive->is_complex = number->is_complex;
+    archive->element_bytes = number->bits == 16 ? 2 : number->bits == 32 ? 4 : 1;
+    archive->format = number->bits == 32 ? SAMPLE_F32 : number->bits == 16 ? SAMPLE_I16 : SAMPLE_I8;
+    int is_little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+    archive->swap_bytes = number->bits > 8 && number->big_endian == is_little;
+    stored->bits = number->bits;
+    if (number->levels) {
+        stored->kind = NUMBER_LEVELS;
+        memcpy(stored->levels, number->levels, sizeof(double) << number->bits);
+        archive->format = SAMPLE_F32;
+        archive->element_bytes = 4;
+    } else if (is_pair) {
+        archive->format = SAMPLE_I4;
+        archive->nibbles = own->nibbles;
+    } else if (number->is_offset && number->bits < 32) {
+        stored->kind = NUMBER_UNSIGNED;
+        stored->offset = exp2(number->bits - 1.0);
+        stored->is_big_endian = number->big_endian;
+    } else if (number->bits < 8) {
+        stored->kind = NUMBER_SIGNED;
+    }
+    if (number->is_complex && !is_pair) {
+        recorder_add_dim(archive, AXIS_REIM, 2);
+    }
+out:
+    return st;
+}
+
+status_t recorder_describe(const struct job_layout *layout, const struct recorder_number *number,
+                           struct job_layout *own, struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    const char *path = archive->parts[0].path;
+    TRY(override_layout(layout, own));
+    REQUIRE(own->nfreq == archive->count[AXIS_CHAN], STATUS_USAGE,
+            "%s: input.layout.freq_hz lists %u frequencies, but the file has %llu coarse channels",
+            path, own->nfreq, (unsigned long long)archive->count[AXIS_CHAN]);
+    REQUIRE(!own->has_domain || own->is_complex == number->is_complex, STATUS_USAGE,
+            "%s: input.layout.domain says %s, but its samples are %s", path,
+            own->is_complex ? "complex" : "real", number->is_complex ? "complex" : "real");
+    TRY(dataset_take_words(own, archive));
+    REQUIRE(number->is_complex || archive->oversampling_num == archive->oversampling_den,
+            STATUS_USAGE, "%s: real samples cannot be oversampled coarse channels (%u/%u)", path,
+            archive->oversampling_num, archive->oversampling_den);
+    TRY(recorder_set_number(number, own, archive));
+    TRY(dataset_check_missing_value(path, "input.layout.", archive));
+    archive->states_start = archive->has_start;
+    archive->states_freq = 1;
+out:
+    return st;
+}
+
+/* Lists of runs and gaps grow by doubling: one more may be needed when their count is a power of
+ * two. */
+static int recorder_is_full(size_t count)
+{
+    return (count & (count - 1)) == 0;
+}
+
+status_t recorder_add_run(struct archive_part *part, struct archive_run **out)
+{
+    status_t st = STATUS_OK;
+    if (recorder_is_full(part->nruns)) {
+        size_t room = part->nruns > 0 ? 2 * (size_t)part->nruns : 1;
+        struct archive_run *grown = realloc(part->runs, room * sizeof *grown);
+        REQUIRE(grown, STATUS_DEVICE, "out of memory: runs of blocks");
+        part->runs = grown;
+    }
+    part->runs[part->nruns] = (struct archive_run){.path = NULL};
+    TRY(memory_text(part->path, &part->runs[part->nruns].path));
+    *out = &part->runs[part->nruns++];
+out:
+    return st;
+}
+
+status_t recorder_add_gap(struct archive *archive, uint64_t first, uint64_t count)
+{
+    status_t st = STATUS_OK;
+    if (recorder_is_full(archive->ngaps)) {
+        size_t room = archive->ngaps > 0 ? 2 * archive->ngaps : 1;
+        uint64_t(*grown)[2] = realloc(archive->gaps, room * sizeof *grown);
+        REQUIRE(grown, STATUS_DEVICE, "out of memory: gaps");
+        archive->gaps = grown;
+    }
+    archive->gaps[archive->ngaps][0] = first;
+    archive->gaps[archive->ngaps][1] = count;
+    archive->ngaps++;
+out:
+    return st;
+}
+
+status_t recorder_add_lost(struct archive_part *part, const struct lost_box *box, const char *why)
+{
+    status_t st = STATUS_OK;
+    struct lost_box *grown = realloc(part->boxes, (part->nboxes + 1) * sizeof *grown);
+    REQUIRE(grown, STATUS_DEVICE, "out of memory: what is lost");
+    part->boxes = grown;
+    grown[part->nboxes] = *box;
+    grown[part->nboxes].why = NULL;
+    TRY(memory_text(why, &grown[part->nboxes].why));
+    part->nboxes++;
+out:
+    return st;
+}

@@ -1,0 +1,51 @@
+/* What the formats of recorders' files share. Private to archive/format/recorder/. */
+#ifndef VOLTMILL_ARCHIVE_FORMAT_RECORDER_RECORDER_H
+#define VOLTMILL_ARCHIVE_FORMAT_RECORDER_RECORDER_H
+
+#include "archive/format/formats.h"
+#include "base/text.h"
+
+/* Up to `most` bytes from the begin of a file; none of what is no ordinary file, or cannot be read:
+ * other formats may know what that is. Fails with DEVICE (memory). */
+status_t recorder_head(const char *path, size_t most, struct text *out);
+
+/* Opens the file of an archive of one part, and notes it there. Fails with DATA. */
+status_t recorder_open(struct archive_part *part, int *fd, uint64_t *bytes);
+
+/* Samples a second, one every `seconds`: whole numbers where the step is meant to say one. */
+double recorder_rate(double seconds);
+
+/* The centres of coarse channels that divide a band evenly; a width below 0: frequency falls from
+ * channel to channel and within each. Fails with DEVICE. */
+status_t recorder_set_band(double centre_hz, double width_hz, uint32_t channels,
+                           struct job_layout *own);
+
+/* Appends a dimension of the samples, each an axis, the slowest first. */
+void recorder_add_dim(struct archive *archive, enum axis axis, uint64_t size);
+
+/* How numbers are stored. */
+struct recorder_number {
+    uint32_t bits; /* 1, 2, 4, 8, 16, or 32: floating point */
+    int is_complex;
+    int is_offset;        /* offset binary instead of two's complement */
+    int big_endian;       /* numbers of several bytes */
+    const double *levels; /* of 1 and 2 bits, by what is stored; those of less bits begin in a
+                             byte's low ones */
+};
+
+/* Takes the job's words over the file's, then both into the archive, whose dimensions are complete
+ * but for that of real and imaginary part, which comes last. Fails with USAGE: words that do not
+ * fit the samples; with DEVICE. */
+status_t recorder_describe(const struct job_layout *layout, const struct recorder_number *number,
+                           struct job_layout *own, struct archive *archive);
+
+/* Appends an empty run in the part's own file. Fails with DEVICE, as the next two. */
+status_t recorder_add_run(struct archive_part *part, struct archive_run **out);
+
+/* Samples that are missing of all streams. */
+status_t recorder_add_gap(struct archive *archive, uint64_t first, uint64_t count);
+
+/* Elements that the part should have, but has not. */
+status_t recorder_add_lost(struct archive_part *part, const struct lost_box *box, const char *why);
+
+#endif
