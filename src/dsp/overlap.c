@@ -140,6 +140,21 @@ uint64_t overlap_shared(const struct overlap *stage)
     return one - min_u64(one, (uint64_t)(stage->hop / stage->per));
 }
 
+/* Either range has its last grain to itself up to the grain's middle, on average. */
+uint64_t overlap_shared_inputs(const struct overlap *stage, uint64_t rows)
+{
+    struct overlap_rows reach = overlap_reach(stage, 0);
+    uint64_t grain = max_u64((uint64_t)stage->grain, 1);
+    uint64_t hops;
+    uint64_t all;
+    if (!add_u64(rows, grain - 1, &rows) || !multiply_u64(rows, (uint64_t)stage->hop, &hops) ||
+        !add_u64(ceil_div_u64(hops, (uint64_t)stage->per), (uint64_t)(reach.end - reach.first),
+                 &all)) {
+        return UINT64_MAX;
+    }
+    return all - min_u64(all, (uint64_t)(stage->hop / stage->per));
+}
+
 struct overlap_rows overlap_union(struct overlap_rows a, struct overlap_rows b)
 {
     if (a.end <= a.first || b.end <= b.first) {

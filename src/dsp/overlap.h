@@ -60,6 +60,9 @@ uint64_t overlap_inputs(const struct overlap *stage, uint64_t rows);
 uint64_t overlap_ends(const struct overlap *stage, uint64_t rows);
 /* The input rows that two neighbouring ranges of rows of stream 0 both need. */
 uint64_t overlap_shared(const struct overlap *stage);
+/* Those that two ranges both need that have `rows` rows in common: of rows that are made in grains
+ * on average over all places where ranges can end. UINT64_MAX: beyond 64 bits. */
+uint64_t overlap_shared_inputs(const struct overlap *stage, uint64_t rows);
 
 /* From the first of both to the last of both; rows that are none add nothing. And what both have.
  */

@@ -8,6 +8,7 @@
 #include "plan/channelise_needs.h"
 #include "product/spans.h"
 
+#include <math.h>
 #include <stdio.h>
 
 enum {
@@ -17,7 +18,9 @@ enum {
     BLOCKS_A_CHUNK = 8,     /* of a backend that wants small blocks: so that ranks end together */
     LEAST_CHUNKS = 64,      /* so that ranks have something to share */
     GRAINS_A_THREAD = 4,    /* of a block, at least: so that threads end together */
-    OVERLAP_RATIO = 16      /* a chunk is at least so many times its overlap */
+    OVERLAP_RATIO = 16,     /* a chunk is at least so many times its overlap; */
+    LEAST_RATIO = 2,        /* behind filters on a device at least so many times, */
+    PINNING = 16            /* see budget_overlap_ratio() */
 };
 
 enum { PROBLEM_TEXT = 160 };
@@ -55,16 +58,24 @@ static uint64_t budget_row_bytes(const struct channelise_plan *work, uint32_t i,
     return work->products[i].row_bytes / work->archive->nstreams * streams;
 }
 
+/* Whose memory is reckoned: buffers that only stages of a device read are not the host's. */
+enum memory { HOST, DEVICE };
+
 /* Bytes of the rows of all filters that a block of `spectra` spectra needs. */
 static uint64_t budget_filtered_bytes(const struct channelise_plan *work, const struct group *group,
-                                      uint64_t spectra)
+                                      uint64_t spectra, enum memory memory)
 {
     uint64_t rows[JOB_FILTERS + 1];
     uint64_t bytes = 0;
+    uint32_t count = work->filters ? work->filters->count : 0;
+    int is_between = memory == HOST && backend_abilities(work->backend)->has_device;
     if (work->filters) {
         filter_plan_lengths(work->filters, channelise_plan_inputs(work, spectra), rows);
     }
-    for (uint32_t i = 0; work->filters && i < work->filters->count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
+        if (is_between && (work->is_bank || i + 1 < count)) {
+            continue;
+        }
         bytes += filter_plan_stride(rows[i + 1]) * group->streams *
                  filter_plan_row_bytes(&work->filters->stages[i]);
     }
@@ -96,10 +107,10 @@ budget_stage_bytes(const struct channelise_plan *work, const struct group *group
 
 /* Bytes of the samples and rows of a block of `spectra` spectra. */
 static uint64_t budget_slot_bytes(const struct channelise_plan *work, const struct group *group,
-                                  uint64_t spectra)
+                                  uint64_t spectra, enum memory memory)
 {
     uint64_t bytes = group->step_bytes * channelise_plan_most_samples(work, spectra) +
-                     budget_filtered_bytes(work, group, spectra);
+                     budget_filtered_bytes(work, group, spectra, memory);
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         bytes += overlap_ends(&work->nodes[NODE_DUMPS + i].stage, spectra) *
                  budget_row_bytes(work, i, group->streams);
@@ -111,7 +122,7 @@ static uint64_t budget_slot_bytes(const struct channelise_plan *work, const stru
 static uint64_t budget_block_bytes(const struct channelise_plan *work, const struct group *group,
                                    uint64_t spectra)
 {
-    return backend_abilities(work->backend)->slots * budget_slot_bytes(work, group, spectra) +
+    return backend_abilities(work->backend)->slots * budget_slot_bytes(work, group, spectra, HOST) +
            group->bounce_bytes +
            budget_stage_bytes(work, group, spectra, channelise_bytes, filter_bytes);
 }
@@ -196,7 +207,7 @@ static uint64_t device_bytes(const struct channelise_plan *work, const struct gr
     uint64_t spectra = min_u64(CHUNK_GRAIN, work->chunking.spectra);
     uint64_t stages =
         budget_stage_bytes(work, group, spectra, channelise_device_bytes, filter_device_bytes);
-    return stages > 0 ? stages + slots * budget_slot_bytes(work, group, spectra) : 0;
+    return stages > 0 ? stages + slots * budget_slot_bytes(work, group, spectra, DEVICE) : 0;
 }
 
 /* Whether that fits what the job gives a rank; what it does not say, shows when the device is
@@ -288,19 +299,33 @@ static uint64_t budget_shared(const struct channelise_plan *work)
     return ceil_div_u64(channelise_plan_shared(work), step);
 }
 
+/* How many times its overlap a block is, at least. Behind long filters on a device that is much
+ * memory, which is pinned before the first block: measured on an H200's host, a byte in all slots
+ * takes some PINNING times as long as reading one that another block has read. With n overlaps in
+ * all samples, blocks of r of them take PINNING r + n / r: least where r is the root of n /
+ * PINNING. Short runs begin soon, long ones read little twice. */
+static uint64_t budget_overlap_ratio(const struct channelise_plan *work)
+{
+    if (!work->filters || !backend_abilities(work->backend)->has_device) {
+        return OVERLAP_RATIO;
+    }
+    double n = (double)work->chunking.spectra / (double)max_u64(budget_shared(work), 1);
+    return min_u64(max_u64((uint64_t)sqrt(n / PINNING), LEAST_RATIO), OVERLAP_RATIO);
+}
+
 /* A block that suits the backend, of at most `most` spectra: not so small that overlaps are read
  * too often, or threads have too few grains to share. */
 static uint64_t budget_suiting_block(const struct channelise_plan *work, const struct group *group,
                                      uint64_t most)
 {
     uint64_t suits = backend_abilities(work->backend)->block_bytes;
-    uint64_t overlaps = OVERLAP_RATIO * budget_shared(work);
+    uint64_t overlaps = budget_overlap_ratio(work) * budget_shared(work);
     if (work->wanted_block > 0) {
         uint64_t wanted = max_u64(ceil_div_u64(work->wanted_block, group->streams), overlaps);
         return min_u64(most, budget_round_up(max_u64(wanted, 1), CHUNK_GRAIN));
     }
-    uint64_t one = budget_slot_bytes(work, group, 2 * CHUNK_GRAIN) -
-                   budget_slot_bytes(work, group, CHUNK_GRAIN);
+    uint64_t one = budget_slot_bytes(work, group, 2 * CHUNK_GRAIN, HOST) -
+                   budget_slot_bytes(work, group, CHUNK_GRAIN, HOST);
     if (suits == 0) {
         return most;
     }
@@ -359,7 +384,7 @@ static uint64_t budget_automatic_chunk(const struct channelise_plan *work, uint6
         spectra *= suits > 0 ? BLOCKS_A_CHUNK : 1;
     }
     spectra = min_u64(spectra, ceil_div_u64(work->chunking.spectra, LEAST_CHUNKS));
-    spectra = max_u64(spectra, OVERLAP_RATIO * budget_shared(work));
+    spectra = max_u64(spectra, budget_overlap_ratio(work) * budget_shared(work));
     spectra = max_u64(min_u64(spectra, block), 1);
     /* The finer border only where it does not make chunks much larger. */
     if (fine && budget_round_up(spectra, fine) <= block &&

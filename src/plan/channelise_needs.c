@@ -54,10 +54,9 @@ uint64_t channelise_plan_inputs(const struct channelise_plan *work, uint64_t spe
 
 uint64_t channelise_plan_shared(const struct channelise_plan *work)
 {
-    uint64_t hop = work->samples_per_spectrum;
-    uint64_t samples = channelise_plan_most_samples(work, 1);
-    for (uint32_t i = 0; work->filters && i < work->filters->count; i++) {
-        hop *= work->filters->stages[i].spec.decimate;
+    uint64_t rows = overlap_shared(&work->nodes[NODE_SPECTRA].stage) * work->samples_per_spectrum;
+    for (uint32_t i = work->filters ? work->filters->count : 0; i > 0; i--) {
+        rows = overlap_shared_inputs(&work->filters->stages[i - 1].overlap, rows);
     }
-    return samples - min_u64(samples, hop);
+    return min_u64(rows, work->archive->samples);
 }

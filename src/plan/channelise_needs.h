@@ -20,7 +20,8 @@ status_t channelise_plan_samples(const struct channelise_plan *work, uint64_t fi
 status_t channelise_plan_counted(const struct channelise_plan *work, uint64_t first, uint64_t count,
                                  struct overlap_rows *out);
 
-/* Samples that two neighbouring blocks both need. */
+/* Samples that two neighbouring blocks both need; behind filters that make rows in grains, on
+ * average. */
 uint64_t channelise_plan_shared(const struct channelise_plan *work);
 
 /* Samples of a stream that enter the filter bank for so many spectra: rows of the last filter. */

@@ -10,8 +10,10 @@
 #include "base/memory.h"
 #include "base/report.h"
 #include "plan/budget.h"
+#include "plan/channelise_needs.h"
 #include "small_archive.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -168,6 +170,75 @@ static void dumps_that_share_no_chunk_are_refused(void **state)
     planned_end(&p);
 }
 
+/* Plans the same behind a lowpass with a transition of so many Hz. */
+static void plan_filtered(enum backend_kind backend, double width, uint64_t memory,
+                          struct planned *out)
+{
+    char text[1024];
+    *out = (struct planned){.job = NULL};
+    snprintf(text, sizeof text,
+             "input: {files: %s, layout: {dataset: /x, axes: 'time,pol', sample_rate_hz: 1e6,\n"
+             "  freq_hz: [250e3]}}\nfilter:\n"
+             "  - {design: {kind: lowpass, edges: [2e5, %.17g]}, method: overlap-save}\n"
+             "channelise: {channels: 64, taps: 8}\nproducts: [%s]\nrun: {memory: %llu}\n",
+             path, 2e5 + width, spectra, (unsigned long long)memory);
+    assert_int_equal(job_parse("job.yaml", text, strlen(text), NULL, 0, &out->job), STATUS_OK);
+    assert_int_equal(archive_open(out->job, &out->archive), STATUS_OK);
+    assert_int_equal(channelise_plan_create(out->job, out->archive, backend, 1, NULL, &out->work),
+                     STATUS_OK);
+}
+
+/* What neighbours share behind a filter, in samples: taps, a grain, and the bank's taps. And how
+ * many times that chunks are: 16 on a CPU; on a device the root of a 16th of what there is of it,
+ * at least twice: so n / r of it is read again where PINNING r is pinned. */
+static void blocks_behind_filters_outweigh_what_they_share(void **state)
+{
+    (void)state;
+    static const enum backend_kind kinds[] = {BACKEND_CPU, BACKEND_OPENCL};
+    static const double widths[] = {1e5, 3e4, 3e3, 5e2};
+    for (size_t i = 0; i < sizeof widths / sizeof *widths * 2; i++) {
+        struct planned p;
+        const enum backend_kind kind = kinds[i % 2];
+        if (kind == BACKEND_OPENCL && !backend_abilities(kind)->has_device) {
+            continue;
+        }
+        plan_filtered(kind, widths[i / 2], 512 * MIB, &p);
+        const struct filter_spec *spec = &p.work->filters->stages[0].spec;
+        const uint64_t shared = channelise_plan_shared(p.work);
+        assert_int_equal(shared, spec->taps - 1 + filter_grain(spec) - 1 + (uint64_t)7 * 128);
+        const double overlaps = (double)p.work->chunking.spectra / ((double)shared / 128);
+        const double root = sqrt(overlaps / 16);
+        const double ratio = kind == BACKEND_CPU ? 16 : root < 2 ? 2 : root < 16 ? root : 16;
+        const double all = (double)p.work->chunking.spectra * 128;
+        const double chunk = (double)p.work->chunking.chunk_spectra * 128;
+        const double least = floor(ratio) * (double)shared;
+        assert_true(chunk >= (least < all ? least : all));
+        assert_true(kind == BACKEND_CPU ||
+                    chunk <= (ratio * (double)shared + all / 64) * 1.2 + 128);
+        planned_end(&p);
+    }
+}
+
+/* What only a device's stages read is not in the host's memory. */
+static void what_stays_on_a_device_is_not_the_hosts(void **state)
+{
+    (void)state;
+    struct planned p;
+    if (!backend_abilities(BACKEND_OPENCL)->has_device) {
+        skip();
+    }
+    plan_filtered(BACKEND_OPENCL, 3e3, 512 * MIB, &p);
+    const uint64_t rows = channelise_plan_inputs(p.work, p.work->chunking.block_spectra);
+    const uint64_t filtered = rows * POLS * sizeof(float);
+    const uint64_t samples =
+        channelise_plan_most_samples(p.work, p.work->chunking.block_spectra) * POLS;
+    const uint64_t out = p.work->chunking.block_spectra * POLS * 64 * 2 * sizeof(float);
+    const uint64_t buffers = backend_abilities(BACKEND_OPENCL)->slots * (samples + out);
+    assert_true(p.work->memory_bytes > buffers);
+    assert_true(p.work->memory_bytes < buffers + filtered + 256 * MIB);
+    planned_end(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -176,6 +247,8 @@ int main(void)
         cmocka_unit_test(what_was_begun_stays_as_it_was_cut),
         cmocka_unit_test(threads_change_no_chunk_that_the_job_sets),
         cmocka_unit_test(dumps_that_share_no_chunk_are_refused),
+        cmocka_unit_test(blocks_behind_filters_outweigh_what_they_share),
+        cmocka_unit_test(what_stays_on_a_device_is_not_the_hosts),
     };
     int fd = mkstemp(path);
     if (fd < 0) {

@@ -171,6 +171,33 @@ static void neighbours_share_the_overlap(void **state)
 }
 
 /* Through a chain at once, or through one part of it and then the other: the same rows. */
+/* On average over all borders of ranges, whatever these have in common already. */
+static void neighbours_share_grains_on_average(void **state)
+{
+    (void)state;
+    static const int64_t grains[] = {0, 1, 5, 12};
+    for (size_t i = 0; i < 4 * STAGES; i++) {
+        struct overlap s = stages[i / 4];
+        s.grain = grains[i % 4];
+        const int64_t count = s.grain > 1 ? s.grain : 1;
+        if (s.per > 1) {
+            continue;
+        }
+        for (int64_t both = 0; both < 20; both++) {
+            int64_t sum = 0;
+            for (int64_t border = 100; border < 100 + count; border++) {
+                struct overlap_rows a = needs(&s, 0, (struct overlap_rows){0, border + both});
+                struct overlap_rows b = needs(&s, 0, (struct overlap_rows){border, 300});
+                sum += a.end > b.first ? a.end - b.first : 0;
+            }
+            assert_int_equal(overlap_shared_inputs(&s, (uint64_t)both), sum / count);
+            assert_int_equal(sum % count, 0);
+        }
+    }
+    struct overlap far = overlap_filter(8, -7, 1 << 20, 1);
+    assert_true(overlap_shared_inputs(&far, UINT64_MAX / 2) == UINT64_MAX);
+}
+
 static void chains_are_associative(void **state)
 {
     (void)state;
@@ -249,6 +276,7 @@ int main(void)
         cmocka_unit_test(rows_of_grains_need_whole_grains),
         cmocka_unit_test(no_block_ends_more_rows_than_it_has_room_for),
         cmocka_unit_test(neighbours_share_the_overlap),
+        cmocka_unit_test(neighbours_share_grains_on_average),
         cmocka_unit_test(chains_are_associative),
         cmocka_unit_test(a_tree_unites_what_its_ends_need),
         cmocka_unit_test(what_is_beyond_64_bits_is_refused),

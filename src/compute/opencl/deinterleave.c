@@ -66,9 +66,16 @@ static uint64_t deinterleave_stride(const struct sample_coding *coding, uint64_t
            STREAM_ALIGNMENT;
 }
 
+/* What is taken at first. Whether samples of an archive need it, only the input tells; by then it
+ * is too late to halve blocks. What a stage has made lies well. */
+static uint64_t deinterleave_foreseen(const struct sample_coding *coding, uint64_t samples)
+{
+    return coding->is_made ? 0 : deinterleave_stride(coding, samples);
+}
+
 uint64_t deinterleave_bytes(const struct sample_coding *coding, uint32_t nstreams, uint64_t samples)
 {
-    return (deinterleave_stride(coding, samples) + 2 * sizeof(cl_ulong)) * nstreams +
+    return (deinterleave_foreseen(coding, samples) + 2 * sizeof(cl_ulong)) * nstreams +
            DEINTERLEAVE_GROUPS * sizeof(cl_ulong);
 }
 
@@ -81,13 +88,14 @@ status_t deinterleave_create(device_t *device, const struct sample_coding *codin
     d->device = device;
     d->coding = *coding;
     d->nstreams = nstreams;
-    d->stride = deinterleave_stride(coding, samples);
+    d->stride = deinterleave_foreseen(coding, samples);
     TRY(memory_zeroed(2 * (size_t)nstreams, sizeof *d->offsets, "offsets", &d->offsets));
     TRY(device_allocate(device, nstreams * sizeof(cl_ulong), "offsets", &d->re));
     TRY(device_allocate(device, nstreams * sizeof(cl_ulong), "offsets", &d->im));
     TRY(device_allocate(device, DEINTERLEAVE_GROUPS * sizeof(cl_ulong), "counts", &d->found));
-    /* Whether it is needed, only the input tells; by then it is too late to halve blocks. */
-    TRY(device_allocate(device, d->stride * nstreams, "deinterleaved samples", &d->out));
+    if (d->stride > 0) {
+        TRY(device_allocate(device, d->stride * nstreams, "deinterleaved samples", &d->out));
+    }
     TRY(device_clear(device, d->found, 0, DEINTERLEAVE_GROUPS * sizeof(cl_ulong)));
     *out = d;
     d = NULL;

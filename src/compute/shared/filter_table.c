@@ -52,17 +52,19 @@ out:
     return st;
 }
 
-static void table_store(const double (*data)[2], uint32_t length, float (*out)[2])
+static void table_store(const double (*data)[2], uint32_t length, const uint32_t *place,
+                        float (*out)[2])
 {
     for (size_t k = 0; k < length; k++) {
-        out[k][0] = (float)(data[k][0] / length);
-        out[k][1] = (float)(data[k][1] / length);
+        float *to = out[place ? place[k] : k];
+        to[0] = (float)(data[k][0] / length);
+        to[1] = (float)(data[k][1] / length);
     }
 }
 
 /*   data   [makers][length] scratch   */
-static void table_respond(const struct filter_spec *spec, uint32_t length, double (*data)[2],
-                          float (*table)[2])
+static void table_respond(const struct filter_spec *spec, uint32_t length, const uint32_t *place,
+                          double (*data)[2], float (*table)[2])
 {
     uint32_t makers = table_makers(spec);
 #pragma omp parallel for num_threads((int)makers) schedule(static)
@@ -70,12 +72,13 @@ static void table_respond(const struct filter_spec *spec, uint32_t length, doubl
         double(*mine)[2] = data + (size_t)maker * length;
         for (uint32_t which = maker; which < spec->nresponses; which += makers) {
             spec->response(spec->context, which, length, mine);
-            table_store((const double(*)[2])mine, length, table + (size_t)which * length);
+            table_store((const double(*)[2])mine, length, place, table + (size_t)which * length);
         }
     }
 }
 
-status_t filter_table_create(const struct filter_spec *spec, uint32_t length, float (**out)[2])
+status_t filter_table_create(const struct filter_spec *spec, uint32_t length, const uint32_t *place,
+                             float (**out)[2])
 {
     status_t st = STATUS_OK;
     double(*data)[2] = NULL;
@@ -84,10 +87,10 @@ status_t filter_table_create(const struct filter_spec *spec, uint32_t length, fl
     TRY(memory_aligned((size_t)table_makers(spec) * length, sizeof *data, "responses", &data));
     TRY(memory_aligned(responses * length, sizeof *table, "responses", &table));
     if (spec->response) {
-        table_respond(spec, length, data, table);
+        table_respond(spec, length, place, data, table);
     } else {
         TRY(table_transform(spec, length, data));
-        table_store((const double(*)[2])data, length, table);
+        table_store((const double(*)[2])data, length, place, table);
     }
     *out = table;
     table = NULL;

@@ -12,11 +12,13 @@ uint32_t filter_table_of(const struct filter_spec *spec, uint32_t stream);
 /* Computed in double and divided by `length`, so that a transform, a product and an unscaled
  * inverse transform filter. Coefficients stand at places 0 .. T - 1, zeros behind them.
  *
- *   out   float [responses][length][2] (re, im), in the order of the FFT; free() returns it
+ *   place  [length] where each frequency goes in its response; NULL: in the order of the FFT
+ *   out    float [responses][length][2] (re, im); free() returns it
  *
  * spec->threads threads make responses side by side. Not for several threads at once. Fails with
  * DEVICE (memory). */
-status_t filter_table_create(const struct filter_spec *spec, uint32_t length, float (**out)[2]);
+status_t filter_table_create(const struct filter_spec *spec, uint32_t length, const uint32_t *place,
+                             float (**out)[2]);
 
 /* Bytes of the table, and of what making it takes beside it. */
 uint64_t filter_table_bytes(const struct filter_spec *spec, uint32_t length);

@@ -64,7 +64,7 @@ status_t overlap_save_create(const struct filter_spec *spec, const struct filter
     o->valid = (length - (spec->taps - 1)) / spec->decimate;
     o->samples = (o->valid - 1) * spec->decimate + spec->taps;
     o->skip = spec->response ? (size_t)-spec->first : spec->taps - 1;
-    TRY(filter_table_create(spec, length, &o->table));
+    TRY(filter_table_create(spec, length, NULL, &o->table));
     TRY(memory_zeroed(spec->threads, sizeof *o->scratch, "scratch", &o->scratch));
     for (uint32_t i = 0; i < spec->threads; i++) {
         TRY(memory_aligned(length, sizeof *o->scratch[i], "a block", &o->scratch[i]));

@@ -149,10 +149,11 @@ static uint64_t opencl_filter_bytes(const struct filter_spec *spec)
     struct filter_shape shape = spec->choice.shape;
     (void)filter_settle(spec, NULL, &shape);
     /* A table on its way to the device. */
-    uint64_t table =
-        shape.method == FILTER_OVERLAP_SAVE
-            ? filter_table_bytes(spec, shape.length) + filter_table_extra(spec, shape.length)
-            : 4 * sizeof(float) * (uint64_t)(spec->taps + spec->decimate);
+    uint64_t table = shape.method == FILTER_OVERLAP_SAVE
+                         ? filter_table_bytes(spec, shape.length) +
+                               filter_table_extra(spec, shape.length) +
+                               shape.length * sizeof(uint32_t)
+                         : 4 * sizeof(float) * (uint64_t)(spec->taps + spec->decimate);
     return DRIVER_BYTES + table + spec->nstreams * sizeof(struct filter_stream);
 }
 

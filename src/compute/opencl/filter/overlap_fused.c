@@ -5,7 +5,6 @@
 #include "compute/shared/filter_table.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     PAIR_BYTES = 2 * sizeof(float),
@@ -72,18 +71,14 @@ static status_t fused_put_table(struct fused *fused, const struct overlap_stages
     const struct filter_spec *spec = &fused->spec;
     const uint32_t length = fused->kind->length;
     float(*table)[2] = NULL;
-    float(*one)[2] = NULL;
-    TRY(filter_table_create(spec, length, &table));
-    TRY(memory_zeroed(length, sizeof *one, "a response", &one));
-    for (uint32_t i = 0; i < filter_table_responses(spec); i++) {
-        float(*response)[2] = table + (size_t)i * length;
-        memcpy(one, response, length * sizeof *one);
-        overlap_scramble(stages, (const float(*)[2])one, response);
-    }
+    uint32_t *places = NULL;
+    TRY(memory_zeroed(length, sizeof *places, "places of frequencies", &places));
+    overlap_places(stages, places);
+    TRY(filter_table_create(spec, length, places, &table));
     TRY(device_put(fused->device, table, filter_table_bytes(spec, length), "responses",
                    &fused->table));
 out:
-    free(one);
+    free(places);
     free(table);
     return st;
 }

@@ -72,7 +72,7 @@ static status_t library_put_table(struct library *library)
     status_t st = STATUS_OK;
     uint32_t length = library->spec.choice.shape.length;
     float(*table)[2] = NULL;
-    TRY(filter_table_create(&library->spec, length, &table));
+    TRY(filter_table_create(&library->spec, length, NULL, &table));
     TRY(device_put(library->device, table, filter_table_bytes(&library->spec, length), "responses",
                    &library->table));
 out:

@@ -115,16 +115,13 @@ void overlap_factors(const struct overlap_stages *stages, float (*out)[2])
     }
 }
 
-void overlap_scramble(const struct overlap_stages *stages, const float (*h)[2], float (*out)[2])
+void overlap_places(const struct overlap_stages *stages, uint32_t *out)
 {
     const uint32_t points = stages->points, length = points * stages->first_blocks;
     const uint32_t last = stages->radix[overlap_stage_count(stages) - 1];
     for (uint32_t i = 0; i < length; i++) {
         const uint32_t row = i / points, u = i % points / last, value = i % last;
-        float *to =
-            out[row * points + (value / PACKED * (points / last) + u) * PACKED + value % PACKED];
-        const float *from = h[overlap_reverse(i, length)];
-        to[0] = from[0];
-        to[1] = from[1];
+        out[overlap_reverse(i, length)] =
+            row * points + (value / PACKED * (points / last) + u) * PACKED + value % PACKED;
     }
 }

@@ -21,7 +21,7 @@ uint32_t overlap_stage_count(const struct overlap_stages *stages);
 size_t overlap_factor_count(const struct overlap_stages *stages);
 void overlap_factors(const struct overlap_stages *stages, float (*out)[2]);
 
-/* One response, h[frequency] of points x first_blocks, as the kernels' `table` has it. */
-void overlap_scramble(const struct overlap_stages *stages, const float (*h)[2], float (*out)[2]);
+/* Where each of points x first_blocks frequencies of a response stands in the kernels' `table`. */
+void overlap_places(const struct overlap_stages *stages, uint32_t *out);
 
 #endif
