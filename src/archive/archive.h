@@ -79,6 +79,8 @@ struct archive_part {
     uint64_t file_bytes;   /* of the HDF5 file and its external files */
     uint64_t first_sample; /* of the observation */
     uint64_t samples;
+    uint64_t origin;        /* where it begins along the dataset's outermost dimension; extents and
+                               boxes count from there */
     uint64_t chunk_bytes;   /* of a chunk of the dataset in memory; 0 if it has none */
     uint64_t row_bytes;     /* of all chunks that one time step touches */
     struct storage storage; /* every file that holds something of it */
@@ -101,6 +103,7 @@ struct archive_dim {
 
 struct archive {
     char *layout;     /* how it is known what the files hold: "native layout" */
+    char *doubts;     /* what they leave open, and how it is taken, a line each; NULL: nothing */
     int states_start; /* the files say when they start: has_start is not the job's word */
     int states_freq;  /* the files say where their coarse channels lie */
     char *dataset;

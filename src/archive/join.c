@@ -30,7 +30,8 @@ static int join_same_delays(const struct archive *a, const struct archive *b)
 }
 
 /* What two files do not have in common, though they should; NULL if nothing. */
-static const char *join_difference(const struct archive *a, const struct archive *b)
+static const char *join_difference(const struct archive *a, const struct archive *b,
+                                   int times_differ)
 {
     if (a->ndims != b->ndims || a->time_dim != b->time_dim) {
         return "axes";
@@ -39,8 +40,7 @@ static const char *join_difference(const struct archive *a, const struct archive
         if (a->dims[i].axis != b->dims[i].axis) {
             return "axes";
         }
-        if (a->dims[i].size != b->dims[i].size &&
-            (a->dims[i].axis != AXIS_TIME || a->stacked != AXIS_TIME)) {
+        if (a->dims[i].size != b->dims[i].size && (a->dims[i].axis != AXIS_TIME || !times_differ)) {
             return "shapes";
         }
     }
@@ -81,11 +81,10 @@ static const char *join_difference(const struct archive *a, const struct archive
                : NULL;
 }
 
-/* Two files of one observation must be alike in all but time (or the stacked axis). */
-static status_t join_check_alike(const struct archive *a, const struct archive *b)
+status_t join_check_alike(const struct archive *a, const struct archive *b, int times_differ)
 {
     status_t st = STATUS_OK;
-    const char *what = join_difference(a, b);
+    const char *what = join_difference(a, b, times_differ);
     REQUIRE(!what, STATUS_DATA, "%s and %s do not belong to one observation: their %s differ",
             a->parts[0].path, b->parts[0].path, what);
 out:
@@ -152,8 +151,7 @@ out:
     return st;
 }
 
-/* Appends freq_hz and names of `next` along the stacked axis. */
-static status_t join_append_stack(struct archive *base, const struct archive *next)
+status_t join_append_stack(struct archive *base, const struct archive *next)
 {
     status_t st = STATUS_OK;
     enum axis axis = base->stacked;
@@ -224,7 +222,7 @@ static status_t join_all(struct archive **files, size_t count)
     uint64_t held = join_sum_samples(files, count);
     for (size_t i = 1; i < count; i++) {
         struct archive *next = files[i];
-        TRY(join_check_alike(base, next));
+        TRY(join_check_alike(base, next, base->stacked == AXIS_TIME));
         if (base->stacked == AXIS_TIME) {
             uint64_t gap = 0;
             TRY(join_find_gap(base, samples, held, next, &gap));

@@ -13,4 +13,11 @@ typedef status_t join_open_t(const char *path, const struct job_layout *layout,
  * are not of one observation, and what differs. */
 status_t join_files(const struct format_input *input, join_open_t *open_file, struct archive **out);
 
+/* Fails with DATA: two archives that are not alike in all but time and the axis along which they
+ * are stacked, and what differs; unless `times_differ`, both have as many samples. */
+status_t join_check_alike(const struct archive *a, const struct archive *b, int times_differ);
+
+/* Appends what `next` has along the stacked axis: its count, frequencies or names. */
+status_t join_append_stack(struct archive *base, const struct archive *next);
+
 #endif

@@ -32,6 +32,7 @@ static const struct pack_field part_fields[] = {
     PACK_FIELD(struct archive_part, file_bytes),
     PACK_FIELD(struct archive_part, first_sample),
     PACK_FIELD(struct archive_part, samples),
+    PACK_FIELD(struct archive_part, origin),
     PACK_FIELD(struct archive_part, chunk_bytes),
     PACK_FIELD(struct archive_part, row_bytes),
     PACK_FIELD(struct archive_part, stack),
@@ -48,6 +49,7 @@ static const struct pack_type part_type = PACK_TYPE(struct archive_part, part_fi
 
 static const struct pack_field archive_fields[] = {
     PACK_FIELD(struct archive, layout),
+    PACK_FIELD(struct archive, doubts),
     PACK_FIELD(struct archive, states_start),
     PACK_FIELD(struct archive, states_freq),
     PACK_FIELD(struct archive, dataset),

@@ -24,7 +24,7 @@ static status_t info_describe_other(const char *path)
     struct text datasets = {0};
     TRY(formats_add_titles(&titles));
     TRY(holds_describe(path, &datasets));
-    display_print("%s is an HDF5 file, but neither %s nor a product.\n"
+    display_print("%s is an HDF5 file, but neither %s, nor a product.\n"
                   "A job can describe it under input.layout (docs/archives.md). It holds\n",
                   path, titles.data);
     fputs(datasets.data ? datasets.data : "", stdout);

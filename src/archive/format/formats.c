@@ -20,6 +20,18 @@ out:
     return st;
 }
 
+/* Of the formats of voltages. */
+static status_t formats_add_names(struct text *out)
+{
+    status_t st = STATUS_OK;
+    for (size_t i = 0; i < ROWS; i++) {
+        const char *comma = out->length > 0 ? ", " : "";
+        TRY(rows[i]->open ? text_add(out, "%s%s", comma, rows[i]->name) : STATUS_OK);
+    }
+out:
+    return st;
+}
+
 /* The format that the job names. */
 static status_t formats_find(const char *name, const struct format **out)
 {
@@ -30,9 +42,8 @@ static status_t formats_find(const char *name, const struct format **out)
             *out = rows[i];
             goto out;
         }
-        TRY(rows[i]->open ? text_add(&names, "%s%s", names.length > 0 ? ", " : "", rows[i]->name)
-                          : STATUS_OK);
     }
+    TRY(formats_add_names(&names));
     FAIL(STATUS_USAGE, "input.layout.format is %s, expected one of %s", name, names.data);
 out:
     text_free(&names);
@@ -56,12 +67,11 @@ status_t formats_open(const struct format_input *input, struct archive **out)
         "input.layout describes them",
         input->paths[0], format->title);
     if (!format) {
-        for (size_t i = 0; i < ROWS; i++) {
-            const char * or = expected.length > 0 ? ", nor " : "";
-            TRY(rows[i]->open ? text_add(&expected, "%s%s", or, rows[i]->expected) : STATUS_OK);
-        }
-        FAIL(STATUS_DATA, "%s is not %s: describe it under input.layout, see docs/archives.md",
-             input->paths[0], expected.data);
+        TRY(formats_add_names(&expected));
+        FAIL(STATUS_DATA,
+             "%s is not %s, nor of another known format (%s): describe it under input.layout, see "
+             "docs/archives.md",
+             input->paths[0], native_format.expected, expected.data);
     }
     TRY(format->open(input, out));
 out:
@@ -84,9 +94,10 @@ out:
 status_t formats_add_titles(struct text *out)
 {
     status_t st = STATUS_OK;
-    for (size_t i = 0; i < ROWS; i++) {
-        TRY(text_add(out, "%s%s", i ? " nor " : "", rows[i]->title));
-    }
+    TRY(text_add(out, "%s nor %s, nor of another known format (", native_format.title,
+                 fbh5_format.title));
+    TRY(formats_add_names(out));
+    TRY(text_add(out, ")"));
 out:
     return st;
 }

@@ -20,7 +20,8 @@ struct format_input {
 struct format {
     const char *name;     /* as input.layout.format has it */
     const char *title;    /* "an archive in the native layout"; NULL when nothing shows it */
-    const char *expected; /* what a file is not that shows no sign of it, for messages */
+    const char *expected; /* what a file is not that shows no sign of it, for messages; NULL: of
+                             the native layout alone is that worth saying */
 
     int is_no_product; /* not one HDF5 file: no product of voltmill looks like it */
 
@@ -37,7 +38,9 @@ struct format {
 };
 
 /* Every format that can be recognised, in the order in which they are asked. */
-#define FORMATS(row) row(guppi_format) row(native_format) row(fbh5_format)
+#define FORMATS(row)                                                                               \
+    row(guppi_format) row(digital_rf_format) row(native_format) row(fbh5_format) row(pydaq_format) \
+        row(grex_format)
 
 #define FORMAT_DECLARED(name) extern const struct format name;
 FORMATS(FORMAT_DECLARED)
@@ -53,7 +56,7 @@ status_t formats_open(const struct format_input *input, struct archive **out);
 /* Opens a filterbank by its format. Fails with DATA: what is missing. */
 status_t formats_open_filterbank(const char *path, struct fbh5 **out);
 
-/* Appends all titles: "an archive in the native layout nor a filterbank". */
+/* Appends what there is: "an archive in the native layout nor a filterbank, nor of another ...". */
 status_t formats_add_titles(struct text *out);
 
 #endif

@@ -134,7 +134,7 @@ status_t reader_read_hdf5(reader_t *reader, const struct archive_part *part, uin
     from = H5Dget_space(depot_dataset(reader->depot));
     int ndims = H5Sget_simple_extent_dims(from, dims, NULL);
     uint32_t time_dim = reader->archive->time_dim;
-    REQUIRE(dims[time_dim] >= first + count, STATUS_DATA,
+    REQUIRE(dims[time_dim] >= first + count + (time_dim == 0 ? part->origin : 0), STATUS_DATA,
             "%s: %s changed its shape while this job ran", part->path, reader->archive->dataset);
     memcpy(size, dims, sizeof size);
     start[time_dim] = first;
@@ -144,6 +144,7 @@ status_t reader_read_hdf5(reader_t *reader, const struct archive_part *part, uin
         size[i] = 1;
         block /= dims[i];
     }
+    start[0] += part->origin;
     /* The same shape in memory as in the file: HDF5 then copies runs instead of single elements. */
     memcpy(slab_dims, size, sizeof slab_dims);
     slab_dims[time_dim] = slab_steps;

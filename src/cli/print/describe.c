@@ -47,6 +47,10 @@ static void describe_print_files(const struct archive *archive)
                           : "as the job lists them; of a pattern, by name, numbers as numbers");
     }
     display_print("  %-13s %s, %s\n", "dataset", archive->dataset, archive->layout);
+    for (const char *line = archive->doubts; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        display_print("  %-13s %.*s\n", "unsure", (int)strcspn(line, "\n"), line);
+    }
 }
 
 static void describe_print_streams(const struct archive *archive)

@@ -51,13 +51,15 @@ static status_t elsewhere_add(struct elsewhere *list, const char *path,
     struct text home = {0};
     TRY(elsewhere_home(path, &home));
     for (uint32_t i = 0; i < sources->count; i++) {
-        /* One that went since is for its readers to find. */
-        char *real = realpath(sources->items[i].path, NULL);
-        if (!real || (home.data && strncmp(real, home.data, home.length) == 0)) {
+        /* One that went since is for its readers to find; one of the same recording is none. */
+        const struct archive_source *source = &sources->items[i];
+        char *real = realpath(source->path, NULL);
+        int is_beside = source->kind == SOURCE_NAMED && strcmp(source->path, path) != 0;
+        if (!real || is_beside || (home.data && strncmp(real, home.data, home.length) == 0)) {
             free(real);
             continue;
         }
-        list->files[list->count] = (struct elsewhere_file){real, &sources->items[i], list->count};
+        list->files[list->count] = (struct elsewhere_file){real, source, list->count};
         list->count++;
     }
 out:

@@ -1,0 +1,429 @@
+/* Digital RF: the files of a recording's channels, whose samples are counted from 1970 on
+ * (MITHaystack/digital_rf, c/lib/rf_write_hdf5.c). What is missing, /rf_data_index alone says. */
+#include "archive/cut.h"
+#include "archive/format/formats.h"
+#include "archive/format/hdf5/drf.h"
+#include "archive/format/hdf5/fields.h"
+#include "archive/format/override.h"
+#include "archive/place.h"
+#include "archive/storage/stored.h"
+#include "base/memory.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+__extension__ typedef unsigned __int128 digital_rf_wide_t;
+
+static const char title[] = "a Digital RF recording";
+
+/* Rows row .. row + count - 1 of /rf_data are samples `sample` and following. */
+struct digital_rf_block {
+    uint64_t sample, row, count;
+};
+
+struct digital_rf_file {
+    struct drf_rate rate;
+    struct digital_rf_block *blocks;
+    size_t nblocks;
+    uint64_t subchannels;
+    int rank;
+};
+
+/* What its channel says that its files do not. */
+struct digital_rf_channel {
+    struct drf_rate rate;
+    uint64_t first, end; /* samples */
+    double *centres;     /* [subchannels]; NULL: nobody says */
+    size_t ncentres;
+    uint64_t subchannels;
+    char *metadata; /* the file that says so */
+    struct place *places;
+    size_t nplaces;
+};
+
+static status_t digital_rf_recognise(const char *path, int *is_it)
+{
+    static const char *const names[] = {"rf_data", "rf_data_index", NULL};
+    status_t st = STATUS_OK;
+    struct stat info;
+    *is_it = 0;
+    if (stat(path, &info) != 0) {
+        goto out; /* others say so */
+    }
+    if (S_ISDIR(info.st_mode)) {
+        TRY(drf_is_recording(path, is_it));
+    } else if (S_ISREG(info.st_mode) && H5Fis_hdf5(path) > 0) {
+        TRY(fields_have(path, names, is_it));
+    }
+out:
+    return st;
+}
+
+/* The time of a sample, exact but for the rounding of the double. */
+static struct utc digital_rf_utc(uint64_t sample, struct drf_rate rate)
+{
+    digital_rf_wide_t time = (digital_rf_wide_t)sample * rate.denominator;
+    uint64_t seconds = (uint64_t)(time / rate.numerator);
+    uint64_t rest = (uint64_t)(time % rate.numerator);
+    return fields_unix((int64_t)min_u64(seconds, INT64_MAX), (double)rest / (double)rate.numerator);
+}
+
+static status_t digital_rf_read_rate(const struct fields *fields, struct drf_rate *out)
+{
+    status_t st = STATUS_OK;
+    int64_t numerator = 0;
+    int64_t denominator = 1;
+    double old = 0;
+    int is_rational = 0;
+    int is_old = 0;
+    TRY(fields_i64(fields, "rf_data", "sample_rate_numerator", &numerator, &is_rational));
+    if (is_rational) {
+        TRY(fields_need_i64(fields, "rf_data", "sample_rate_denominator", &denominator));
+    } else {
+        TRY(fields_f64(fields, "rf_data", "samples_per_second", &old, &is_old));
+        REQUIRE(is_old, STATUS_DATA,
+                "%s: /rf_data has no attributes sample_rate_numerator and sample_rate_denominator, "
+                "expected in %s",
+                fields->path, title);
+        REQUIRE(old >= 1 && old < 9e15 && old == floor(old), STATUS_DATA,
+                "%s: samples_per_second is %.17g, expected a whole number", fields->path, old);
+        numerator = (int64_t)old;
+    }
+    REQUIRE(numerator > 0 && denominator > 0, STATUS_DATA,
+            "%s: its sample rate is %" PRId64 "/%" PRId64 " Hz", fields->path, numerator,
+            denominator);
+    *out = (struct drf_rate){(uint64_t)numerator, (uint64_t)denominator};
+    TRY(fields_check_rate(fields, (double)numerator / (double)denominator));
+out:
+    return st;
+}
+
+/* Rows of the index: (first sample, row of rf_data), both ascending. Those that go on where the one
+ * before ends are one block. */
+static status_t digital_rf_read_index(const struct fields *fields, uint64_t rows,
+                                      struct digital_rf_file *out)
+{
+    status_t st = STATUS_OK;
+    uint64_t *index = NULL;
+    size_t count = 0;
+    hsize_t dims[2];
+    TRY(fields_shape(fields, "rf_data_index", 2, dims));
+    TRY(fields_u64s(fields, "rf_data_index", NULL, &index, &count));
+    REQUIRE(dims[1] == 2 && dims[0] >= 1 && index[1] == 0, STATUS_DATA,
+            "%s: /rf_data_index is %" PRIu64 " x %" PRIu64
+            ", expected rows (first sample, row of rf_data), the first for row 0",
+            fields->path, (uint64_t)dims[0], (uint64_t)dims[1]);
+    size_t blocks = (size_t)dims[0];
+    TRY(memory_zeroed(blocks, sizeof *out->blocks, "blocks", &out->blocks));
+    for (size_t i = 0; i < blocks; i++) {
+        uint64_t sample = index[2 * i];
+        uint64_t row = index[2 * i + 1];
+        uint64_t next = i + 1 < blocks ? index[2 * i + 3] : rows;
+        struct digital_rf_block *last = out->nblocks > 0 ? &out->blocks[out->nblocks - 1] : NULL;
+        REQUIRE(next > row && next <= rows && sample < UINT64_C(1) << 62, STATUS_DATA,
+                "%s: /rf_data_index: block %zu begins at row %" PRIu64 ", the next at %" PRIu64
+                ", of %" PRIu64 " rows",
+                fields->path, i, row, next, rows);
+        REQUIRE(!last || sample >= last->sample + last->count, STATUS_DATA,
+                "%s: /rf_data_index: block %zu begins with sample %" PRIu64
+                ", the one before ends with %" PRIu64,
+                fields->path, i, sample, last ? last->sample + last->count - 1 : 0);
+        if (last && sample == last->sample + last->count) {
+            last->count += next - row;
+        } else {
+            out->blocks[out->nblocks++] = (struct digital_rf_block){sample, row, next - row};
+        }
+    }
+out:
+    free(index);
+    return st;
+}
+
+static status_t digital_rf_read(const struct fields *fields, struct digital_rf_file *out)
+{
+    status_t st = STATUS_OK;
+    struct h5_dataset data = {0};
+    TRY(digital_rf_read_rate(fields, &out->rate));
+    TRY(h5_dataset_open(fields->file, fields->path, "rf_data", &data));
+    REQUIRE((data.rank == 1 || data.rank == 2) && data.dims[0] > 0, STATUS_DATA,
+            "%s: /rf_data has %d dimensions, expected [samples][subchannels]", fields->path,
+            data.rank);
+    out->rank = data.rank;
+    out->subchannels = data.rank == 2 ? data.dims[1] : 1;
+    TRY(digital_rf_read_index(fields, data.dims[0], out));
+out:
+    h5_dataset_close(&data);
+    return st;
+}
+
+/* The archive's one part becomes one for each block. */
+static status_t digital_rf_split(const struct digital_rf_file *file, struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    struct archive_part *parts = NULL;
+    const struct digital_rf_block *last = &file->blocks[file->nblocks - 1];
+    uint64_t first = file->blocks[0].sample;
+    if (file->nblocks > 1) {
+        TRY(memory_zeroed(file->nblocks, sizeof *parts, "blocks", &parts));
+        for (size_t i = 0; i < file->nblocks; i++) {
+            const struct digital_rf_block *block = &file->blocks[i];
+            TRY(cut_part(archive, block->row, block->count, block->count, &parts[i]));
+            parts[i].first_sample = block->sample - first;
+        }
+        cut_free(&archive->parts[0]);
+        free(archive->parts);
+        archive->parts = parts;
+        archive->nparts = (uint32_t)file->nblocks;
+        parts = NULL;
+    }
+    archive->count[AXIS_TIME] = last->sample + last->count - first;
+out:
+    for (size_t i = 0; parts && i < file->nblocks; i++) {
+        cut_free(&parts[i]);
+    }
+    free(parts);
+    return st;
+}
+
+/* Subchannels at one frequency are polarisations (or antennas), at several coarse channels. */
+static int digital_rf_is_one_centre(const double *centres, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        if (centres[i] != centres[0]) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static status_t digital_rf_fill(const struct digital_rf_file *file,
+                                const struct digital_rf_channel *channel, struct job_layout *own)
+{
+    status_t st = STATUS_OK;
+    int is_one = digital_rf_is_one_centre(channel->centres, channel->ncentres);
+    TRY(memory_text("rf_data", &own->dataset));
+    TRY(memory_text(file->rank == 1 ? "time" : is_one ? "time,pol" : "time,chan", &own->axes));
+    own->has_sample_rate = 1;
+    own->sample_rate_hz = (double)file->rate.numerator / (double)file->rate.denominator;
+    own->has_start = 1;
+    own->start = digital_rf_utc(file->blocks[0].sample, file->rate);
+    if (channel->ncentres > 0) {
+        own->nfreq = is_one ? 1 : (uint32_t)channel->ncentres;
+        TRY(memory_zeroed(own->nfreq, sizeof *own->freq_hz, "frequencies", &own->freq_hz));
+        memcpy(own->freq_hz, channel->centres, own->nfreq * sizeof *own->freq_hz);
+    }
+out:
+    return st;
+}
+
+static void digital_rf_file_free(struct digital_rf_file *file)
+{
+    free(file->blocks);
+    *file = (struct digital_rf_file){.blocks = NULL};
+}
+
+/* Rates and numbers of samples of a channel's files, by which its metadata is found. */
+static status_t digital_rf_survey(const struct drf_names *files, struct digital_rf_channel *out)
+{
+    status_t st = STATUS_OK;
+    struct fields fields = {.file = -1};
+    struct digital_rf_file file = {.blocks = NULL};
+    out->first = UINT64_MAX;
+    for (size_t i = 0; i < files->count; i++) {
+        TRY(fields_open(files->items[i], title, &fields));
+        TRY(digital_rf_read(&fields, &file));
+        const struct digital_rf_block *last = &file.blocks[file.nblocks - 1];
+        out->first = min_u64(out->first, file.blocks[0].sample);
+        out->end = max_u64(out->end, last->sample + last->count);
+        REQUIRE(i == 0 || (file.rate.numerator == out->rate.numerator &&
+                           file.rate.denominator == out->rate.denominator),
+                STATUS_DATA,
+                "%s has samples at %" PRIu64 "/%" PRIu64 " Hz, but %s at %" PRIu64 "/%" PRIu64
+                " Hz: they are not of one channel",
+                files->items[i], file.rate.numerator, file.rate.denominator, files->items[0],
+                out->rate.numerator, out->rate.denominator);
+        out->rate = file.rate;
+        out->subchannels = file.subchannels;
+        digital_rf_file_free(&file);
+        fields_close(&fields);
+    }
+out:
+    digital_rf_file_free(&file);
+    fields_close(&fields);
+    return st;
+}
+
+static status_t digital_rf_find_centres(const struct drf_channel *channel,
+                                        struct digital_rf_channel *out)
+{
+    status_t st = STATUS_OK;
+    TRY(drf_centres(channel, out->rate, out->first, out->end, &out->centres, &out->ncentres,
+                    &out->metadata));
+    REQUIRE(out->ncentres <= 1 || out->ncentres == out->subchannels, STATUS_DATA,
+            "%s states %zu centre frequencies, but the files of %s have %" PRIu64 " subchannels",
+            out->metadata, out->ncentres, channel->folder, out->subchannels);
+out:
+    return st;
+}
+
+static status_t digital_rf_open_file(const char *path, const struct job_layout *layout,
+                                     const struct digital_rf_channel *channel, struct place *place)
+{
+    status_t st = STATUS_OK;
+    struct fields fields = {.file = -1};
+    struct archive *archive = NULL;
+    struct job_layout own = {.has_sideband = 1, .sideband = 1};
+    struct digital_rf_file file = {.blocks = NULL};
+    TRY(archive_create(path, &archive));
+    TRY(fields_open(path, title, &fields));
+    TRY(digital_rf_read(&fields, &file));
+    TRY(digital_rf_fill(&file, channel, &own));
+    TRY(fields_describe(&fields, "Digital RF", layout, &own, archive));
+    TRY(stored_require_whole(path, "rf_data_index", &archive->parts[0].storage));
+    if (channel->metadata) {
+        TRY(sources_add(&archive->parts[0].storage.sources, channel->metadata, SOURCE_NAMED, NULL));
+    }
+    if (!archive->is_complex && layout->nfreq == 0) {
+        free(archive->freq_hz); /* what metadata calls the centre is that of complex samples */
+        archive->freq_hz = NULL;
+        archive->states_freq = 0;
+    }
+    TRY(digital_rf_split(&file, archive));
+    archive->stacked = AXIS_TIME;
+    place->archive = archive;
+    place->first_sample = file.blocks[0].sample;
+    archive = NULL;
+out:
+    digital_rf_file_free(&file);
+    override_free(&own);
+    archive_destroy(archive);
+    fields_close(&fields);
+    return st;
+}
+
+/* Opens a channel's files, in places of a stack. */
+static status_t digital_rf_open_channel(const struct drf_channel *channel,
+                                        const struct job_layout *layout, uint64_t stack,
+                                        struct digital_rf_channel *out)
+{
+    status_t st = STATUS_OK;
+    TRY(digital_rf_survey(&channel->files, out));
+    TRY(layout->nfreq > 0 ? STATUS_OK : digital_rf_find_centres(channel, out));
+    TRY(memory_zeroed(channel->files.count, sizeof *out->places, "files", &out->places));
+    for (; out->nplaces < channel->files.count; out->nplaces++) {
+        struct place *place = &out->places[out->nplaces];
+        place->stack = stack;
+        TRY(digital_rf_open_file(channel->files.items[out->nplaces], layout, out, place));
+    }
+out:
+    return st;
+}
+
+/* Channels beside each other are coarse channels when their frequencies differ, else polarisations;
+ * stations when they have several subchannels each, which are the polarisations then. */
+static enum axis digital_rf_stack_axis(const struct digital_rf_channel *channels, size_t count,
+                                       const struct job_layout *layout)
+{
+    if (layout->files_along != AXIS_TIME) {
+        return layout->files_along;
+    }
+    for (size_t i = 1; i < count && channels[0].ncentres > 0; i++) {
+        if (channels[i].ncentres > 0 && channels[i].centres[0] != channels[0].centres[0]) {
+            return AXIS_CHAN;
+        }
+    }
+    return channels[0].subchannels > 1 ? AXIS_STATION : AXIS_POL;
+}
+
+static status_t digital_rf_stack(const struct drf_channels *named,
+                                 struct digital_rf_channel *channels,
+                                 const struct job_layout *layout)
+{
+    status_t st = STATUS_OK;
+    enum axis axis = digital_rf_stack_axis(channels, named->count, layout);
+    for (size_t i = 0; i < named->count; i++) {
+        for (size_t j = 0; j < channels[i].nplaces; j++) {
+            struct archive *archive = channels[i].places[j].archive;
+            archive->stacked = axis;
+            if (axis != AXIS_CHAN && archive->count[axis] == 1) {
+                TRY(memory_zeroed(1, sizeof *archive->names[axis], "names", &archive->names[axis]));
+                TRY(memory_text(named->items[i].name, &archive->names[axis][0]));
+            }
+        }
+    }
+out:
+    return st;
+}
+
+static status_t digital_rf_note_doubts(const struct job_layout *layout, struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    if (!archive->states_freq && layout->nfreq == 0) {
+        TRY(fields_doubt(archive, archive->is_complex
+                                      ? "centre frequency 0 Hz: no metadata beside the recording "
+                                        "says it (input.layout.freq_hz does)"
+                                      : "band from 0 Hz on: real samples, taken to be of the first "
+                                        "Nyquist zone (input.layout.freq_hz says the centre)"));
+    }
+out:
+    return st;
+}
+
+static void digital_rf_channels_free(struct digital_rf_channel *channels, size_t count)
+{
+    for (size_t i = 0; channels && i < count; i++) {
+        for (size_t j = 0; channels[i].places && j < channels[i].nplaces; j++) {
+            archive_destroy(channels[i].places[j].archive);
+        }
+        free(channels[i].places);
+        free(channels[i].centres);
+        free(channels[i].metadata);
+    }
+    free(channels);
+}
+
+static status_t digital_rf_open(const struct format_input *input, struct archive **out)
+{
+    status_t st = STATUS_OK;
+    struct drf_channels named = {0};
+    struct digital_rf_channel *channels = NULL;
+    struct place *places = NULL;
+    struct archive *archive = NULL;
+    size_t nplaces = 0;
+    TRY(drf_list(input->paths, input->npaths, &named));
+    TRY(memory_zeroed(named.count, sizeof *channels, "channels", &channels));
+    for (size_t i = 0; i < named.count; i++) {
+        TRY(digital_rf_open_channel(&named.items[i], input->layout, i, &channels[i]));
+        nplaces += channels[i].nplaces;
+    }
+    TRY(named.count > 1 ? digital_rf_stack(&named, channels, input->layout) : STATUS_OK);
+    TRY(memory_zeroed(nplaces, sizeof *places, "files", &places));
+    nplaces = 0;
+    for (size_t i = 0; i < named.count; i++) {
+        memcpy(&places[nplaces], channels[i].places, channels[i].nplaces * sizeof *places);
+        nplaces += channels[i].nplaces;
+        channels[i].nplaces = 0; /* archives moved */
+    }
+    TRY(place_join(places, nplaces, PLACE_NEAR, &archive));
+    TRY(digital_rf_note_doubts(input->layout, archive));
+    *out = archive;
+    archive = NULL;
+out:
+    archive_destroy(archive);
+    for (size_t i = 0; places && i < nplaces; i++) {
+        archive_destroy(places[i].archive);
+    }
+    free(places);
+    digital_rf_channels_free(channels, named.count);
+    drf_free(&named);
+    return st;
+}
+
+const struct format digital_rf_format = {.name = "digital_rf",
+                                         .title = title,
+                                         .is_no_product = 1,
+                                         .recognise = digital_rf_recognise,
+                                         .open = digital_rf_open};

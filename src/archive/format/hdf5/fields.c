@@ -1,0 +1,378 @@
+/* Attributes and small datasets of HDF5 files, read with every check that a hostile file needs. */
+#include "archive/format/hdf5/fields.h"
+
+#include "archive/format/dataset.h"
+#include "archive/format/override.h"
+#include "archive/storage/stored.h"
+#include "base/memory.h"
+#include "io/apart/apart.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_NUMBERS = 1 << 26, SECONDS_A_DAY = 86400, MJD_OF_1970 = 40587 };
+
+static const double most_rate_hz = 1e15;
+
+/* Whether a link of each name along a path leads somewhere. */
+static status_t fields_has_object(hid_t file, const char *path, const char *name, int *out)
+{
+    status_t st = STATUS_OK;
+    *out = 1;
+    if (*name && strcmp(name, "/") != 0) {
+        TRY(h5_has(file, path, name, out));
+        *out = *out && H5Oexists_by_name(file, name, H5P_DEFAULT) > 0;
+    }
+out:
+    return st;
+}
+
+static status_t fields_open_object(hid_t file, const char *path, const char *name, hid_t *out)
+{
+    status_t st = STATUS_OK;
+    apart_at("%s: %s", path, name);
+    *out = H5Oopen(file, *name ? name : "/", H5P_DEFAULT);
+    H5_TRY(*out, "%s: %s cannot be opened", path, name);
+out:
+    return st;
+}
+
+/* "group@name" in two. */
+static status_t fields_has(hid_t file, const char *path, const char *what, int *out)
+{
+    status_t st = STATUS_OK;
+    char name[200];
+    hid_t object = -1;
+    snprintf(name, sizeof name, "%s", what);
+    char *at = strchr(name, '@');
+    if (at) {
+        *at = '\0';
+    }
+    TRY(fields_has_object(file, path, name, out));
+    if (*out && at) {
+        TRY(fields_open_object(file, path, name, &object));
+        TRY(h5_has_attribute(object, path, at + 1, out));
+    }
+out:
+    h5_close(object);
+    return st;
+}
+
+status_t fields_have(const char *path, const char *const *names, int *is_it)
+{
+    status_t st = STATUS_OK;
+    hid_t file = -1;
+    *is_it = 1;
+    TRY(h5_open_file(path, &file));
+    for (; *names && *is_it; names++) {
+        TRY(fields_has(file, path, *names, is_it));
+    }
+out:
+    h5_close(file);
+    return st;
+}
+
+status_t fields_open(const char *path, const char *format, struct fields *out)
+{
+    *out = (struct fields){path, format, -1};
+    return h5_open_file(path, &out->file);
+}
+
+void fields_close(struct fields *fields)
+{
+    if (fields->path) {
+        h5_close(fields->file);
+    }
+    *fields = (struct fields){.file = -1};
+}
+
+/* The object with the attribute, or below 0; `where` is "FILE: OBJECT". */
+enum { WHERE = 1200 };
+static status_t fields_find(const struct fields *fields, const char *object, const char *name,
+                            char where[WHERE], hid_t *out)
+{
+    status_t st = STATUS_OK;
+    int is_there = 0;
+    hid_t found = -1;
+    int is_root = !*object || strcmp(object, "/") == 0;
+    snprintf(where, WHERE, "%s%s%s", fields->path, is_root ? "" : ": ", is_root ? "" : object);
+    TRY(fields_has_object(fields->file, fields->path, object, &is_there));
+    if (is_there) {
+        TRY(fields_open_object(fields->file, fields->path, object, &found));
+        TRY(h5_has_attribute(found, where, name, &is_there));
+    }
+    if (is_there) {
+        *out = found;
+        found = -1;
+    }
+out:
+    h5_close(found);
+    return st;
+}
+
+#define FIELDS_GET(type, function, get)                                                            \
+    status_t function(const struct fields *fields, const char *object, const char *name,           \
+                      type *out, int *found)                                                       \
+    {                                                                                              \
+        status_t st = STATUS_OK;                                                                   \
+        char where[WHERE];                                                                         \
+        hid_t holder = -1;                                                                         \
+        *found = 0;                                                                                \
+        TRY(fields_find(fields, object, name, where, &holder));                                    \
+        if (holder >= 0) {                                                                         \
+            TRY(get(holder, where, name, out, found));                                             \
+        }                                                                                          \
+    out:                                                                                           \
+        h5_close(holder);                                                                          \
+        return st;                                                                                 \
+    }
+
+FIELDS_GET(char *, fields_text, h5_get_text)
+FIELDS_GET(double, fields_f64, h5_get_f64)
+FIELDS_GET(int64_t, fields_i64, h5_get_i64)
+
+static status_t fields_require(const struct fields *fields, const char *object, const char *name,
+                               int found)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(found, STATUS_DATA, "%s: %s has no attribute %s, expected one in %s", fields->path,
+            *object && strcmp(object, "/") != 0 ? object : "the file", name, fields->format);
+out:
+    return st;
+}
+
+status_t fields_need_f64(const struct fields *fields, const char *object, const char *name,
+                         double *out)
+{
+    status_t st = STATUS_OK;
+    int found = 0;
+    TRY(fields_f64(fields, object, name, out, &found));
+    TRY(fields_require(fields, object, name, found));
+    REQUIRE(isfinite(*out), STATUS_DATA, "%s: %s: %s is %g, expected a number", fields->path,
+            object, name, *out);
+out:
+    return st;
+}
+
+status_t fields_need_i64(const struct fields *fields, const char *object, const char *name,
+                         int64_t *out)
+{
+    status_t st = STATUS_OK;
+    int found = 0;
+    TRY(fields_i64(fields, object, name, out, &found));
+    TRY(fields_require(fields, object, name, found));
+out:
+    return st;
+}
+
+/* A type in memory for numbers of `stored`, or for that member of it alone. HDF5 crashes on members
+ * that lie outside of their compound. */
+static status_t fields_number_type(hid_t stored, const char *where, const char *member,
+                                   hid_t number, hid_t *out)
+{
+    status_t st = STATUS_OK;
+    hid_t of = -1;
+    hid_t type = -1;
+    int index =
+        member && H5Tget_class(stored) == H5T_COMPOUND ? H5Tget_member_index(stored, member) : -1;
+    REQUIRE(!member || index >= 0, STATUS_DATA, "%s has no member %s", where, member);
+    of = member ? H5Tget_member_type(stored, (unsigned)index) : H5Tcopy(stored);
+    H5_TRY(of, "%s: its type cannot be read", where);
+    H5T_class_t class = H5Tget_class(of);
+    REQUIRE(class == H5T_INTEGER || class == H5T_FLOAT, STATUS_DATA, "%s%s%s does not hold numbers",
+            where, member ? ": " : "", member ? member : "");
+    if (member) {
+        size_t at = H5Tget_member_offset(stored, (unsigned)index);
+        size_t bytes = H5Tget_size(stored);
+        REQUIRE(at <= bytes && H5Tget_size(of) <= bytes - at, STATUS_DATA,
+                "%s: its member %s lies outside of it", where, member);
+        type = H5Tcreate(H5T_COMPOUND, H5Tget_size(number));
+        H5_TRY(type, "%s: a type cannot be made", where);
+        H5_TRY(H5Tinsert(type, member, 0, number), "%s: a type cannot be made", where);
+    } else {
+        type = H5Tcopy(number);
+    }
+    *out = type;
+    type = -1;
+out:
+    h5_close(type);
+    h5_close(of);
+    return st;
+}
+
+/* Numbers of 8 bytes. */
+static status_t fields_numbers(const struct fields *fields, const char *name, const char *member,
+                               hid_t number, void *out, size_t *count)
+{
+    status_t st = STATUS_OK;
+    struct h5_dataset dataset = {0};
+    hid_t type = -1;
+    void *numbers = NULL;
+    char where[WHERE];
+    int is_there = 0;
+    snprintf(where, sizeof where, "%s: %s", fields->path, name);
+    TRY(fields_has(fields->file, fields->path, name, &is_there));
+    REQUIRE(is_there, STATUS_DATA, "%s has no %s, expected in %s", fields->path, name,
+            fields->format);
+    TRY(h5_dataset_open(fields->file, fields->path, name, &dataset));
+    REQUIRE(dataset.count <= MOST_NUMBERS, STATUS_DATA, "%s holds %" PRIu64 " values: absurd",
+            where, dataset.count);
+    TRY(fields_number_type(dataset.type, where, member, number, &type));
+    TRY(memory_zeroed((size_t)dataset.count, 8, "numbers of a file", &numbers));
+    TRY(h5_dataset_read(&dataset, fields->path, name, type, dataset.count, numbers));
+    *count = (size_t)dataset.count;
+    memcpy(out, &numbers, sizeof numbers);
+    numbers = NULL;
+out:
+    free(numbers);
+    h5_close(type);
+    h5_dataset_close(&dataset);
+    return st;
+}
+
+status_t fields_f64s(const struct fields *fields, const char *dataset, const char *member,
+                     double **out, size_t *count)
+{
+    return fields_numbers(fields, dataset, member, H5T_NATIVE_DOUBLE, out, count);
+}
+
+status_t fields_u64s(const struct fields *fields, const char *dataset, const char *member,
+                     uint64_t **out, size_t *count)
+{
+    return fields_numbers(fields, dataset, member, H5T_NATIVE_UINT64, out, count);
+}
+
+/* None: *count = 0. */
+static status_t fields_attribute(const struct fields *fields, const char *object, const char *name,
+                                 hid_t number, void *out, size_t *count)
+{
+    status_t st = STATUS_OK;
+    hid_t holder = -1;
+    hid_t attribute = -1;
+    hid_t stored = -1;
+    hid_t space = -1;
+    hid_t type = -1;
+    void *numbers = NULL;
+    char where[WHERE];
+    *count = 0;
+    TRY(fields_find(fields, object, name, where, &holder));
+    if (holder < 0) {
+        goto out;
+    }
+    attribute = H5Aopen(holder, name, H5P_DEFAULT);
+    H5_TRY(attribute, "%s: attribute %s cannot be opened", where, name);
+    stored = H5Aget_type(attribute);
+    space = H5Aget_space(attribute);
+    hssize_t points = H5Sget_simple_extent_npoints(space);
+    if (H5Sget_simple_extent_type(space) == H5S_NULL || points == 0) {
+        goto out;
+    }
+    REQUIRE(points > 0 && points <= MOST_NUMBERS, STATUS_DATA, "%s: attribute %s is absurd", where,
+            name);
+    TRY(fields_number_type(stored, where, NULL, number, &type));
+    TRY(memory_zeroed((size_t)points, 8, "numbers of a file", &numbers));
+    H5_TRY(H5Aread(attribute, type, numbers), "%s: attribute %s cannot be read", where, name);
+    *count = (size_t)points;
+    memcpy(out, &numbers, sizeof numbers);
+    numbers = NULL;
+out:
+    free(numbers);
+    h5_close(type);
+    h5_close(space);
+    h5_close(stored);
+    h5_close(attribute);
+    h5_close(holder);
+    return st;
+}
+
+status_t fields_attribute_f64s(const struct fields *fields, const char *object, const char *name,
+                               double **out, size_t *count)
+{
+    return fields_attribute(fields, object, name, H5T_NATIVE_DOUBLE, out, count);
+}
+
+status_t fields_attribute_u64s(const struct fields *fields, const char *object, const char *name,
+                               uint64_t **out, size_t *count)
+{
+    return fields_attribute(fields, object, name, H5T_NATIVE_UINT64, out, count);
+}
+
+status_t fields_shape(const struct fields *fields, const char *name, int rank, hsize_t *dims)
+{
+    status_t st = STATUS_OK;
+    struct h5_dataset dataset = {0};
+    int is_there = 0;
+    TRY(fields_has(fields->file, fields->path, name, &is_there));
+    REQUIRE(is_there, STATUS_DATA, "%s has no %s, expected in %s", fields->path, name,
+            fields->format);
+    TRY(h5_dataset_open(fields->file, fields->path, name, &dataset));
+    REQUIRE(dataset.rank == rank, STATUS_DATA, "%s: %s has %d dimensions, expected %d in %s",
+            fields->path, name, dataset.rank, rank, fields->format);
+    memcpy(dims, dataset.dims, (size_t)rank * sizeof *dims);
+out:
+    h5_dataset_close(&dataset);
+    return st;
+}
+
+struct utc fields_unix(int64_t seconds, double fraction)
+{
+    int64_t day = seconds / SECONDS_A_DAY;
+    int64_t second = seconds % SECONDS_A_DAY;
+    if (second < 0) {
+        second += SECONDS_A_DAY;
+        day--;
+    }
+    day = day > 500000000 ? 500000000 : day < -500000000 ? -500000000 : day;
+    return (struct utc){(int32_t)day + MJD_OF_1970, (double)second + fraction};
+}
+
+status_t fields_check_rate(const struct fields *fields, double rate_hz)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(rate_hz > 0 && rate_hz <= most_rate_hz, STATUS_DATA,
+            "%s: a sample rate of %g Hz, expected more than 0 in %s", fields->path, rate_hz,
+            fields->format);
+out:
+    return st;
+}
+
+status_t fields_describe(const struct fields *fields, const char *name,
+                         const struct job_layout *layout, struct job_layout *own,
+                         struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    TRY(memory_text(name, &archive->layout));
+    TRY(override_layout(layout, own));
+    TRY(dataset_describe(fields->file, own, "", archive));
+    uint64_t chans = archive->count[AXIS_CHAN];
+    REQUIRE(own->nfreq == 0 || own->nfreq == chans, STATUS_DATA,
+            "%s: %u frequencies of %" PRIu64 " coarse channels in %s", fields->path, own->nfreq,
+            chans, fields->format);
+    archive->states_start = archive->has_start;
+    archive->states_freq = own->nfreq > 0;
+out:
+    return st;
+}
+
+status_t fields_doubt(struct archive *archive, const char *format, ...)
+{
+    status_t st = STATUS_OK;
+    struct text text = {0};
+    char words[400];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(words, sizeof words, format, list);
+    va_end(list);
+    TRY(text_add(&text, "%s%s%s", archive->doubts ? archive->doubts : "",
+                 archive->doubts ? "\n" : "", words));
+    free(archive->doubts);
+    archive->doubts = text.data;
+    text = (struct text){0};
+out:
+    text_free(&text);
+    return st;
+}

@@ -1,0 +1,69 @@
+/* What HDF5 files of known formats say of themselves, in attributes and small datasets, and the
+ * description that is made of it. Private to archive/format/hdf5/. */
+#ifndef VOLTMILL_ARCHIVE_FORMAT_HDF5_FIELDS_H
+#define VOLTMILL_ARCHIVE_FORMAT_HDF5_FIELDS_H
+
+#include "archive/archive.h"
+#include "io/hdf5/h5_dataset.h"
+
+/* A file that is open, and the format that it is read as, for messages: "a Digital RF file". */
+struct fields {
+    const char *path, *format;
+    hid_t file;
+};
+
+/* Whether the HDF5 file at `path` has all of these, up to NULL: "group/dataset", or an attribute,
+ * "group@name" ("@name" of the root). Fails with DATA: it is not HDF5, or cannot be read. */
+status_t fields_have(const char *path, const char *const *names, int *is_it);
+
+/* fields_close() in any case. */
+status_t fields_open(const char *path, const char *format, struct fields *out);
+void fields_close(struct fields *fields);
+
+/* Attributes of `object` (a path inside the file, "/": the root), which may be scalars or arrays,
+ * whose first element counts. Without the object or the attribute *found = 0, and *out stays what
+ * it is; the fields_need_ functions fail with DATA then: file, attribute and format. */
+status_t fields_text(const struct fields *fields, const char *object, const char *name, char **out,
+                     int *found);
+status_t fields_f64(const struct fields *fields, const char *object, const char *name, double *out,
+                    int *found);
+status_t fields_i64(const struct fields *fields, const char *object, const char *name, int64_t *out,
+                    int *found);
+status_t fields_need_f64(const struct fields *fields, const char *object, const char *name,
+                         double *out);
+status_t fields_need_i64(const struct fields *fields, const char *object, const char *name,
+                         int64_t *out);
+
+/* All numbers of a dataset (*dataset) or of an attribute of it, or with `member` those of a member
+ * of its compound, as doubles or integers; free() returns them. Fail with DATA: it is not there, of
+ * another kind, or larger than such a thing can be. */
+status_t fields_f64s(const struct fields *fields, const char *dataset, const char *member,
+                     double **out, size_t *count);
+status_t fields_u64s(const struct fields *fields, const char *dataset, const char *member,
+                     uint64_t **out, size_t *count);
+status_t fields_attribute_f64s(const struct fields *fields, const char *object, const char *name,
+                               double **out, size_t *count);
+status_t fields_attribute_u64s(const struct fields *fields, const char *object, const char *name,
+                               uint64_t **out, size_t *count);
+
+/* Extents of a dataset; fails with DATA when it is not there or has another rank. */
+status_t fields_shape(const struct fields *fields, const char *dataset, int rank, hsize_t *dims);
+
+/* Seconds since 1970 as the clocks of computers count them: without leap seconds. */
+struct utc fields_unix(int64_t seconds, double fraction);
+
+/* Fails with DATA: a rate, or a frequency, that no telescope has. */
+status_t fields_check_rate(const struct fields *fields, double rate_hz);
+
+/* An archive of the dataset that `own` describes, made by archive_create() for this file: what the
+ * job's layout says is put over it. Frequencies, if `own` has any, must be one for each coarse
+ * channel. */
+status_t fields_describe(const struct fields *fields, const char *name,
+                         const struct job_layout *layout, struct job_layout *own,
+                         struct archive *archive);
+
+/* Adds to what is uncertain of the archive (archive->doubts). */
+status_t fields_doubt(struct archive *archive, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif

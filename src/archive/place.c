@@ -1,0 +1,185 @@
+/* Joins archives at known places: in order of the stacked axis, then of time. */
+#include "archive/place.h"
+
+#include "archive/join.h"
+#include "base/memory.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+static int place_compare(const void *left, const void *right)
+{
+    const struct place *a = left;
+    const struct place *b = right;
+    if (a->stack != b->stack) {
+        return (a->stack > b->stack) - (a->stack < b->stack);
+    }
+    return (a->first_sample > b->first_sample) - (a->first_sample < b->first_sample);
+}
+
+static uint64_t place_samples(const struct place *place)
+{
+    return place->archive->count[AXIS_TIME];
+}
+
+static const char *place_path(const struct place *place)
+{
+    return place->archive->parts[0].path;
+}
+
+/* The ends of each stack; those before it are in order. */
+static status_t place_check_order(const struct place *places, size_t count, enum place_apart apart)
+{
+    status_t st = STATUS_OK;
+    uint64_t held = 0;
+    for (size_t i = 0; i < count; i++) {
+        held += place_samples(&places[i]);
+    }
+    for (size_t i = 1; i < count; i++) {
+        const struct place *before = &places[i - 1];
+        const struct place *next = &places[i];
+        if (before->stack != next->stack) {
+            continue;
+        }
+        uint64_t end = before->first_sample + place_samples(before);
+        REQUIRE(next->first_sample >= end, STATUS_DATA,
+                "%s starts %" PRIu64 " samples before the end of %s: files of one observation "
+                "must not overlap",
+                place_path(next), end - next->first_sample, place_path(before));
+        REQUIRE(apart == PLACE_ANY || next->first_sample - end <= held, STATUS_DATA,
+                "%s starts %" PRIu64 " samples behind the end of %s, more than all files hold "
+                "together: do they belong to one observation?",
+                place_path(next), next->first_sample - end, place_path(before));
+    }
+out:
+    return st;
+}
+
+/* Those that stand side by side must have samples in common, unless they may lie anywhere. */
+static status_t place_check_common(const struct place *places, size_t count)
+{
+    status_t st = STATUS_OK;
+    size_t latest = 0;
+    size_t ends_first = 0;
+    uint64_t first_end = UINT64_MAX;
+    for (size_t i = 0; i < count; i++) {
+        int begins = i == 0 || places[i].stack != places[i - 1].stack;
+        int ends = i + 1 == count || places[i].stack != places[i + 1].stack;
+        uint64_t end = places[i].first_sample + place_samples(&places[i]);
+        if (begins && places[i].first_sample > places[latest].first_sample) {
+            latest = i;
+        }
+        if (ends && end < first_end) {
+            ends_first = i;
+            first_end = end;
+        }
+    }
+    REQUIRE(places[latest].first_sample < first_end, STATUS_DATA,
+            "%s starts %" PRIu64 " samples behind the end of %s: beside each other they have no "
+            "sample in common, do they belong to one observation?",
+            place_path(&places[latest]), places[latest].first_sample - first_end,
+            place_path(&places[ends_first]));
+out:
+    return st;
+}
+
+static status_t place_add_gap(struct archive *base, uint64_t first, uint64_t count)
+{
+    status_t st = STATUS_OK;
+    uint64_t(*gaps)[2] = realloc(base->gaps, (base->ngaps + 1) * sizeof *gaps);
+    REQUIRE(gaps, STATUS_DEVICE, "out of memory: gaps");
+    base->gaps = gaps;
+    gaps[base->ngaps][0] = first;
+    gaps[base->ngaps][1] = count;
+    base->ngaps++;
+out:
+    return st;
+}
+
+/* Moves its parts, numbered from `origin` on. */
+static status_t place_move(struct archive *base, struct place *place, uint64_t origin)
+{
+    status_t st = STATUS_OK;
+    struct archive *from = place->archive;
+    struct archive_part *parts =
+        realloc(base->parts, ((size_t)base->nparts + from->nparts) * sizeof *parts);
+    REQUIRE(parts, STATUS_DEVICE, "out of memory: %u files", base->nparts + from->nparts);
+    base->parts = parts;
+    for (uint32_t i = 0; i < from->nparts; i++) {
+        struct archive_part *part = &parts[base->nparts++];
+        *part = from->parts[i];
+        part->first_sample += place->first_sample - origin;
+        part->stack = place->stack;
+    }
+    from->nparts = 0; /* they moved */
+out:
+    return st;
+}
+
+/* Along time alone, what is missing between the parts is missing of all streams. */
+static status_t place_find_gaps(struct archive *base)
+{
+    status_t st = STATUS_OK;
+    uint64_t end = 0;
+    for (uint32_t i = 0; i < base->nparts && base->stacked == AXIS_TIME; i++) {
+        const struct archive_part *part = &base->parts[i];
+        if (part->first_sample > end) {
+            TRY(place_add_gap(base, end, part->first_sample - end));
+        }
+        end = part->first_sample + part->samples;
+    }
+out:
+    return st;
+}
+
+/* All but the first, whose archive becomes the observation. */
+static status_t place_add(struct archive *base, struct place *places, size_t count, uint64_t origin)
+{
+    status_t st = STATUS_OK;
+    uint64_t end = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct archive *next = places[i].archive;
+        uint64_t here = places[i].first_sample - origin + place_samples(&places[i]);
+        end = max_u64(end, here);
+        if (i == 0) {
+            for (uint32_t j = 0; j < base->nparts; j++) {
+                base->parts[j].first_sample += places[0].first_sample - origin;
+                base->parts[j].stack = places[0].stack;
+            }
+            continue;
+        }
+        TRY(join_check_alike(base, next, 1));
+        if (places[i].stack != places[i - 1].stack) {
+            TRY(join_append_stack(base, next));
+        }
+        TRY(place_move(base, &places[i], origin));
+    }
+    base->count[AXIS_TIME] = end;
+    TRY(place_find_gaps(base));
+out:
+    return st;
+}
+
+status_t place_join(struct place *places, size_t count, enum place_apart apart,
+                    struct archive **out)
+{
+    status_t st = STATUS_OK;
+    struct place earliest = {.archive = NULL};
+    qsort(places, count, sizeof *places, place_compare);
+    struct archive *base = places[0].archive;
+    for (size_t i = 0; i < count; i++) {
+        if (!earliest.archive || places[i].first_sample < earliest.first_sample) {
+            earliest = places[i];
+        }
+    }
+    struct utc start = earliest.archive->start;
+    TRY(place_check_order(places, count, apart));
+    TRY(apart == PLACE_NEAR ? place_check_common(places, count) : STATUS_OK);
+    TRY(place_add(base, places, count, earliest.first_sample));
+    base->start = start;
+    base->are_by_start = base->stacked == AXIS_TIME;
+    *out = base;
+    places[0].archive = NULL;
+out:
+    return st;
+}
