@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { ARCHIVE_DIMS = AXIS_KINDS };
+enum { ARCHIVE_DIMS = AXIS_KINDS + 1 /* time may come in pieces */ };
 
 /* A box of elements of a dataset: low .. high - 1 along each of its dimensions. */
 struct lost_box {
