@@ -17,7 +17,8 @@ PYTHON ?= /usr/bin/python3
 MPI_MODULE ?= $(firstword $(foreach m,ompi-c mpich,$(if $(shell $(PKG_CONFIG) --exists $(m) 2>/dev/null && echo y),$(m))))
 HDF5_MODULE ?= $(firstword $(foreach m,hdf5-openmpi hdf5-mpi hdf5,$(if $(shell $(PKG_CONFIG) --exists $(m) 2>/dev/null && echo y),$(m))))
 HAS_OPENCL := $(filter-out 0 no,$(OPENCL))
-MODULES = $(MPI_MODULE) $(HDF5_MODULE) yaml-0.1 zlib libdeflate fftw3 fftw3f $(if $(HAS_OPENCL),OpenCL)
+MODULES = $(MPI_MODULE) $(HDF5_MODULE) yaml-0.1 zlib libdeflate liblz4 libzstd liblzf fftw3 fftw3f $(if $(HAS_OPENCL),OpenCL)
+MISSING = $(if $(MPI_MODULE),,MPI) $(if $(HDF5_MODULE),,HDF5) $(foreach m,$(MODULES),$(if $(shell $(PKG_CONFIG) --exists $(m) 2>/dev/null && echo y),,$(m)))
 # -isystem: our warnings are about our code.
 LIB_CFLAGS ?= $(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags $(MODULES) 2>/dev/null))
 LIB_LIBS ?= -lhdf5_hl $(shell $(PKG_CONFIG) --libs $(MODULES) 2>/dev/null) $(if $(HAS_OPENCL),-lclFFT) -lm
@@ -57,7 +58,14 @@ WHOLE = -Wl,--whole-archive $(BUILD)/libvoltmill.a -Wl,--no-whole-archive
 $(BUILD)/libvoltmill.a: $(OBJECTS)
 	$(call say,AR)rm -f $@ && $(AR) rcs $@ $^
 
-$(BUILD)/%.o: %.c Makefile VERSION
+# Said once, by name, before compilers speak of headers.
+$(BUILD)/libraries: Makefile
+	$(Q)mkdir -p $(@D)
+	$(Q)missing='$(strip $(MISSING))'; [ -z "$$missing" ] || \
+	  { echo "pkg-config does not find: $$missing (make deps installs or names the packages)" >&2; exit 1; }
+	$(Q)touch $@
+
+$(BUILD)/%.o: %.c Makefile VERSION | $(BUILD)/libraries
 	$(if $(wildcard $(@D)),,$(Q)mkdir -p $(@D))
 	$(call say,CC)$(CC) $(ALL_CFLAGS) $(LOOP_CFLAGS) -MMD -MP -c -o $@ $<
 

@@ -485,6 +485,7 @@ status_t channelise_pipeline_create(const struct channelise_plan *work, backend_
     uint32_t threads =
         can->has_device ? (uint32_t)min_u64(work->channelise.threads, MOST_READERS) : 1;
     TRY(reader_create(work->archive, work->cache_bytes, threads, &p->reader));
+    reader_unpack_by(p->reader, (uint32_t)min_u64(work->unpackers, work->channelise.threads));
     TRY(channelising_fit_stages(p));
     if (work->job->on_bad == ON_BAD_NAN) {
         TRY(holes_create(work, p->chunking.block_spectra, &p->holes));

@@ -17,6 +17,7 @@ enum {
     CHUNK_BYTES = 64 << 20, /* in and out, where nothing else decides: a fraction of a second */
     BLOCKS_A_CHUNK = 8,     /* of a backend that wants small blocks: so that ranks end together */
     LEAST_CHUNKS = 64,      /* so that ranks have something to share */
+    A_CHUNK = 4,            /* times a chunk: what a thread needs to decompress one */
     GRAINS_A_THREAD = 4,    /* of a block, at least: so that threads end together */
     OVERLAP_RATIO = 16,     /* a chunk is at least so many times its overlap; */
     LEAST_RATIO = 2,        /* behind filters on a device at least so many times, */
@@ -142,19 +143,20 @@ static void budget_measure_files(const struct channelise_plan *work, int *is_hdf
     }
 }
 
-/* Memory to read datasets through HDF5: the chunks that are kept, and one that is being read: as it
- * is stored, and as it grows while it is decompressed. */
+/* Memory to read chunked datasets: the chunks that are kept, and those that threads work on: as
+ * they are stored, and as they grow while they are decompressed. */
 static uint64_t budget_hdf5_bytes(const struct channelise_plan *work)
 {
     int is_hdf5;
     uint64_t chunk;
     uint64_t row;
     budget_measure_files(work, &is_hdf5, &chunk, &row);
-    return is_hdf5 ? BUDGET_HDF5_BYTES + work->cache_bytes + 3 * chunk : 0;
+    return is_hdf5 ? BUDGET_HDF5_BYTES + work->cache_bytes + work->unpackers * A_CHUNK * chunk : 0;
 }
 
 /* Blocks of a chunk's length of time would need each chunk once; shorter ones meet a whole row of
- * chunks again and again. So keep the row, if it leaves half of the budget. */
+ * chunks again and again. So keep the row, if it leaves half of the budget; and as many threads
+ * decompress chunks as an eighth of it allows. */
 static void budget_settle_cache(struct channelise_plan *work)
 {
     int is_hdf5;
@@ -162,8 +164,10 @@ static void budget_settle_cache(struct channelise_plan *work)
     uint64_t row;
     budget_measure_files(work, &is_hdf5, &chunk, &row);
     work->cache_bytes = max_u64(chunk, 1 << 20);
-    if (row / 2 < work->job->memory &&
-        row + 3 * chunk + BUDGET_BASE_BYTES <= work->job->memory / 2) {
+    work->unpackers = (uint32_t)max_u64(
+        min_u64(work->job->memory / 8 / A_CHUNK / max_u64(chunk, 1), work->channelise.threads), 1);
+    uint64_t busy = work->unpackers * A_CHUNK * chunk;
+    if (row / 2 < work->job->memory && row + busy + BUDGET_BASE_BYTES <= work->job->memory / 2) {
         work->cache_bytes = max_u64(row, work->cache_bytes);
     }
 }

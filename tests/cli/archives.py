@@ -24,7 +24,7 @@ def unknown_filter(path):
     said = b"\1\0\x08\0\1\0\1\0deflate\0"
     content = open(path, "rb").read()
     assert content.count(said) == 1
-    open(path, "wb").write(content.replace(said, b"\x0f\x7d\x08\0\0\0\1\0nothing\0"))
+    open(path, "wb").write(content.replace(said, b"\x0f\xfd\x08\0\0\0\1\0nothing\0"))
 
 
 def native(path, data, axes="time,pol,reim", root={}, attrs={}, scales={}, **how):

@@ -203,7 +203,7 @@ file "/data leads nowhere" dangling 'dangling\.h5 is no filterbank: its /data le
 file "/data lies in a lost file" elsewhere 'lost\.h5: No such file'
 file "voltages" volts 'volts\.h5 is no filterbank: it holds voltages'
 file "an unknown filter" filter \
-    'filter\.h5: /?data is compressed with the filter 32015 \(nothing\), .* HDF5_PLUGIN_PATH names'
+    'filter\.h5: /?data is compressed with the filter 64783 \(nothing\), .* HDF5_PLUGIN_PATH names'
 file "no file" missing 'missing\.h5.*No such file'
 runs "no start, and another count of channels" "$voltmill" run job.yaml --set input.files=odd-start.h5
 grep -q '^warning: odd-start.h5 says nchans = 99, but /data has 16: taken' output
@@ -220,7 +220,7 @@ ok $bad "info of one without bandwidth"
 status=0
 mpirun -n 2 "$voltmill" run job.yaml --set input.files=deflated.h5 --set run.on_bad=nan >stdout 2>stderr || status=$?
 same "rows that cannot be read, on_bad: nan" 6 $status
-grep -q '^warning: deflated.h5: .*Fletcher32' stderr && grep -q '^incomplete: out.h5 is complete, but 10 of its DMs hold NaN' stderr
+grep -q '^warning: deflated.h5: .*fletcher32' stderr && grep -q '^incomplete: out.h5 is complete, but 10 of its DMs hold NaN' stderr
 ok $? "says so"
 "$python" - <<'END'
 import sys

@@ -72,6 +72,7 @@ void stored_free(struct stored *stored)
     if (stored) {
         h5_close(stored->space);
         h5_close(stored->dataset);
+        chunks_close(stored->chunks);
         mappings_free(&stored->mappings);
         lost_pieces_free(&stored->lost);
         h5_free_texts(stored->files, stored->nfiles);
@@ -120,28 +121,6 @@ static status_t stored_find_home(struct stored *stored)
     TRY(memory_zeroed((size_t)length + 1, 1, "a name", &stored->home));
     H5_TRY((int)H5Fget_name(stored->dataset, stored->home, (size_t)length + 1),
            "%s: the file of its dataset cannot be found", stored->path);
-out:
-    return st;
-}
-
-static status_t stored_check_filters(hid_t plist, const struct stored *stored)
-{
-    status_t st = STATUS_OK;
-    for (int i = 0; i < H5Pget_nfilters(plist); i++) {
-        unsigned flags = 0;
-        unsigned config = 0;
-        size_t nvalues = 0;
-        char name[64] = "";
-        H5Z_filter_t filter =
-            H5Pget_filter2(plist, (unsigned)i, &flags, &nvalues, NULL, sizeof name, name, &config);
-        REQUIRE(H5Zfilter_avail(filter) > 0, STATUS_DATA,
-                "%s: %s is compressed with the filter %d (%s), which HDF5 does not have here: "
-                "HDF5_PLUGIN_PATH names the folder of its plugin",
-                stored->path, stored->name, (int)filter,
-                *name             ? name
-                : filter == 32008 ? "bitshuffle"
-                                  : "?");
-    }
 out:
     return st;
 }
@@ -271,7 +250,7 @@ static status_t stored_look(const struct noting *noting)
            stored->path, stored->name);
     stored->address = info.addr;
     TRY(identity_of_path(stored->home, &stored->identity));
-    st = stored_check_filters(plist, stored);
+    st = stored_look_at_filters(plist, stored);
     noting->depot->is_hard |= st != STATUS_OK;
     TRY(st);
     if (stored->layout == H5D_VIRTUAL) {

@@ -30,6 +30,7 @@ struct depot_spec {
     const struct storage *storage; /* when reading: all files must be of these */
     int along;                     /* the dimension along which is read */
     uint64_t cache_bytes;          /* of chunks that are kept */
+    uint32_t threads;              /* that decompress chunks; 0: one */
 };
 
 /* Opens it. The names and the storage must outlive the depot. Keeps its sources open, as long as

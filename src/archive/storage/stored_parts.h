@@ -2,6 +2,7 @@
 #ifndef VOLTMILL_ARCHIVE_STORAGE_STORED_PARTS_H
 #define VOLTMILL_ARCHIVE_STORAGE_STORED_PARTS_H
 
+#include "archive/chunks/chunks.h"
 #include "archive/storage/stored.h"
 
 enum {
@@ -55,6 +56,10 @@ struct stored {
     H5D_layout_t layout;
     hsize_t chunk[H5S_MAX_RANK];
     uint64_t chunk_bytes;
+    struct chunk_filters filters;
+    int is_own;                     /* chunked, and we know all its filters */
+    int has_all;                    /* HDF5 has all its filters */
+    chunks_t *chunks;               /* once something was read in our way */
     int along;                      /* the dimension along which is read; -1: none is known */
     uint64_t row_bytes;             /* of all chunks that one index of it touches */
     uint64_t kept;                  /* of these, by HDF5, when it is a source */
@@ -109,6 +114,14 @@ void depot_give(depot_t *depot, struct stored *stored);
 
 /* What was read since the last look is that of the files as they were planned. Fails with DATA. */
 status_t stored_check(const depot_t *depot, struct stored *stored);
+
+/* What the filters of a dataset are, and who can undo them. Fails with DATA: nobody here can. */
+status_t stored_look_at_filters(hid_t plist, struct stored *stored);
+
+/* Reads in our own way, without HDF5's filters, if that can be done: *is_done. Fails with DATA or
+ * DEVICE. */
+status_t stored_read_chunks(depot_t *depot, struct stored *stored, const struct depot_read *read,
+                            int *is_done);
 
 /* All files that were found. */
 const struct sources *depot_sources(const depot_t *depot);

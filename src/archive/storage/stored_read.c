@@ -1,6 +1,9 @@
 /* Reading a dataset through all that lies behind it. */
 #include "archive/storage/stored_parts.h"
+#include "base/memory.h"
 #include "io/file.h"
+
+#include <stdlib.h>
 
 /* HDF5 could not read it: because files are not what they were, or no more can be opened? */
 static status_t stored_judge(depot_t *depot, const struct stored *stored)
@@ -17,12 +20,35 @@ out:
     return st;
 }
 
-static status_t stored_read_plain(depot_t *depot, const struct stored *stored,
+/* The same of a failure that is recorded: it stays one, that of samples, or another takes its
+ * place.
+ */
+static status_t stored_blame(depot_t *depot, const struct stored *stored)
+{
+    status_t st = STATUS_OK;
+    char *cause = NULL;
+    TRY(memory_text(report_cause(), &cause));
+    report_clear();
+    TRY(stored_judge(depot, stored));
+    depot->is_unreadable = 1;
+    FAIL(STATUS_DATA, "%s", cause);
+out:
+    free(cause);
+    return st;
+}
+
+static status_t stored_read_plain(depot_t *depot, struct stored *stored,
                                   const struct depot_read *read)
 {
     status_t st = STATUS_OK;
-    if (H5Dread(stored->dataset, read->type, read->memory, read->wanted, H5P_DEFAULT, read->out) <
-        0) {
+    int is_done = 0;
+    st = stored_read_chunks(depot, stored, read, &is_done);
+    if (st == STATUS_DATA) {
+        TRY(stored_blame(depot, stored));
+    }
+    TRY(st);
+    if (!is_done && H5Dread(stored->dataset, read->type, read->memory, read->wanted, H5P_DEFAULT,
+                            read->out) < 0) {
         TRY(stored_judge(depot, stored));
         st = h5_fail("%s: %s%s: %s cannot be read", stored->path, stored_slash(stored->name),
                      stored->name, read->what);

@@ -1,0 +1,167 @@
+/* One chunk after the other, read, decompressed and copied to whoever wants something of it: by any
+ * of the threads. */
+#include "archive/chunks/chunks_parts.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "io/file.h"
+
+#include <byteswap.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Numbers of the other byte order, turned round. */
+static void chunks_swap(unsigned char *data, uint64_t bytes, uint32_t size)
+{
+    if (size == 2) {
+        for (uint64_t i = 0; i < bytes / 2; i++) {
+            uint16_t x;
+            memcpy(&x, data + 2 * i, sizeof x);
+            x = bswap_16(x);
+            memcpy(data + 2 * i, &x, sizeof x);
+        }
+    } else if (size == 4) {
+        for (uint64_t i = 0; i < bytes / 4; i++) {
+            uint32_t x;
+            memcpy(&x, data + 4 * i, sizeof x);
+            x = bswap_32(x);
+            memcpy(data + 4 * i, &x, sizeof x);
+        }
+    } else if (size == 8) {
+        for (uint64_t i = 0; i < bytes / 8; i++) {
+            uint64_t x;
+            memcpy(&x, data + 8 * i, sizeof x);
+            x = bswap_64(x);
+            memcpy(data + 8 * i, &x, sizeof x);
+        }
+    }
+}
+
+status_t chunks_fail(const chunks_t *chunks, uint64_t number, status_t status, const char *cause)
+{
+    struct text at = {0};
+    hsize_t origin[CHUNKS_MOST_RANK];
+    chunks_origin(chunks, number, origin);
+    for (int i = 0; i < chunks->spec.rank; i++) {
+        (void)text_add(&at, "%s%llu", i > 0 ? ", " : "", (unsigned long long)origin[i]);
+    }
+    status_t st = report_fail(status, "%s: %s: the chunk that begins at (%s): %s",
+                              chunks->spec.path, chunks->spec.name, at.data ? at.data : "?", cause);
+    text_free(&at);
+    return st;
+}
+
+status_t chunks_refail(const chunks_t *chunks, uint64_t number, status_t status)
+{
+    status_t st = STATUS_OK;
+    char *cause = NULL;
+    TRY(memory_text(report_cause(), &cause));
+    report_clear();
+    st = chunks_fail(chunks, number, status, cause);
+out:
+    free(cause);
+    return st;
+}
+
+/* The filters that a chunk did not go through. */
+static uint32_t chunks_mask(const chunks_t *chunks, const struct chunk_task *task)
+{
+    const struct chunks_spec *spec = &chunks->spec;
+    hsize_t origin[CHUNKS_MOST_RANK];
+    int is_edge = 0;
+    chunks_origin(chunks, task->number, origin);
+    for (int i = 0; i < spec->rank; i++) {
+        is_edge = is_edge || spec->dims[i] - origin[i] < spec->chunk[i];
+    }
+    return is_edge && spec->are_edges_plain ? UINT32_MAX : task->place.mask;
+}
+
+static status_t chunks_decode(struct chunk_worker *worker, const struct chunk_task *task,
+                              unsigned char *out)
+{
+    status_t st = STATUS_OK;
+    const chunks_t *chunks = worker->chunks;
+    const struct chunks_spec *spec = &chunks->spec;
+    size_t bytes = (size_t)task->place.bytes;
+    if (spec->filters.count == 0 && bytes == spec->chunk_bytes) {
+        TRY(file_read(chunks->fd, spec->path, task->place.offset, out, bytes));
+    } else {
+        if (bytes > worker->stored_bytes) {
+            free(worker->stored);
+            worker->stored = NULL;
+            worker->stored_bytes = 0;
+            TRY(memory_aligned(bytes, 1, "a chunk", &worker->stored));
+            worker->stored_bytes = bytes;
+        }
+        TRY(file_read(chunks->fd, spec->path, task->place.offset, worker->stored, bytes));
+        TRY(unfilter_chunk(worker->unfilter, chunks_mask(chunks, task), worker->stored, bytes,
+                           out));
+    }
+    chunks_swap(out, spec->chunk_bytes, spec->number_bytes);
+out:
+    return st;
+}
+
+/* Where a chunk that is kept nowhere is decompressed: where it is wanted, if that takes it whole.
+ */
+static status_t chunks_place_for(struct chunk_worker *worker, const struct chunk_task *task,
+                                 unsigned char **out)
+{
+    status_t st = STATUS_OK;
+    const chunks_t *chunks = worker->chunks;
+    *out = NULL;
+    if (task->count == 1) {
+        *out = chunks_whole(chunks, task->number, &chunks->boxes[chunks->wants[task->first].box]);
+    }
+    if (!*out && !worker->decoded) {
+        TRY(memory_aligned((size_t)chunks->spec.chunk_bytes, 1, "a chunk", &worker->decoded));
+    }
+    *out = *out ? *out : worker->decoded;
+out:
+    return st;
+}
+
+static status_t chunks_do(struct chunk_worker *worker, const struct chunk_task *task)
+{
+    status_t st = STATUS_OK;
+    const chunks_t *chunks = worker->chunks;
+    unsigned char *data = task->kept ? task->kept->data : NULL;
+    if (!task->is_decoded) {
+        TRY(task->kept ? STATUS_OK : chunks_place_for(worker, task, &data));
+        TRY(chunks_decode(worker, task, data));
+    }
+    for (size_t i = 0; i < task->count; i++) {
+        const struct chunk_box *box = &chunks->boxes[chunks->wants[task->first + i].box];
+        if (task->kept || data == worker->decoded) {
+            chunks_copy(chunks, task->number, data, box);
+        }
+    }
+out:
+    return st;
+}
+
+void chunks_work(void *context)
+{
+    struct chunk_worker *worker = context;
+    chunks_t *chunks = worker->chunks;
+    for (size_t i = atomic_fetch_add(&chunks->next, 1); i < chunks->ntasks;
+         i = atomic_fetch_add(&chunks->next, 1)) {
+        const struct chunk_task *task = &chunks->tasks[i];
+        status_t st =
+            task->is_decoded || task->place.bytes > 0 ? chunks_do(worker, task) : STATUS_OK;
+        if (st == STATUS_OK) {
+            continue;
+        }
+        (void)chunks_refail(chunks, task->number, st);
+        pthread_mutex_lock(&chunks->lock);
+        if (chunks->status == STATUS_OK || i < chunks->failed) {
+            free(chunks->cause);
+            chunks->cause = NULL;
+            chunks->failed = i;
+            chunks->status = report_cause_status();
+            (void)memory_text(report_cause(), &chunks->cause);
+        }
+        pthread_mutex_unlock(&chunks->lock);
+        report_clear();
+        atomic_store(&chunks->next, chunks->ntasks);
+    }
+}

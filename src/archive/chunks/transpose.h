@@ -1,0 +1,23 @@
+/* What shuffle and bitshuffle have done to bytes and bits before compression, undone. */
+#ifndef VOLTMILL_ARCHIVE_CHUNKS_TRANSPOSE_H
+#define VOLTMILL_ARCHIVE_CHUNKS_TRANSPOSE_H
+
+#include <stddef.h>
+
+/* Byte planes become elements. Plane b begins at in + b * stride and holds byte b of each element.
+ *
+ *   in     bytes [size][count] (planes `stride` bytes apart)
+ *   out    bytes [count][size] */
+void transpose_bytes(const unsigned char *in, size_t stride, size_t count, size_t size,
+                     unsigned char *out);
+
+/* Bit planes become elements: row 8 b + k holds bit k of byte b of each element, that of element j
+ * at bit j % 8 of its byte j / 8. `count` is a multiple of 8.
+ *
+ *   in     bytes [8 size][count / 8]
+ *   out    bytes [count][size]
+ * Masui et al. 2015, A compression scheme for radio data in high performance computing, section 3.
+ */
+void transpose_bits(const unsigned char *in, size_t count, size_t size, unsigned char *out);
+
+#endif
