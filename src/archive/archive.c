@@ -26,38 +26,6 @@ void archive_stream_index(const struct archive *archive, uint32_t stream,
     }
 }
 
-size_t archive_gap_after(const struct archive *archive, uint64_t sample)
-{
-    size_t low = 0;
-    size_t high = archive->ngaps;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (archive->gaps[middle][0] + archive->gaps[middle][1] > sample) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    return low;
-}
-
-uint64_t archive_gap_in(const struct archive *archive, uint64_t first, uint64_t count)
-{
-    uint64_t missing = 0;
-    for (size_t i = archive_gap_after(archive, first);
-         i < archive->ngaps && archive->gaps[i][0] < first + count; i++) {
-        uint64_t low = max_u64(archive->gaps[i][0], first);
-        uint64_t high = min_u64(archive->gaps[i][0] + archive->gaps[i][1], first + count);
-        missing += high > low ? high - low : 0;
-    }
-    return missing;
-}
-
-uint64_t archive_gap_samples(const struct archive *archive, uint64_t used)
-{
-    return archive_gap_in(archive, archive->first_sample, used) * archive->nstreams;
-}
-
 int archive_zero_byte(const struct archive *archive)
 {
     return archive->format == SAMPLE_I4 && archive->nibbles.offset_binary ? 0x88 : 0;

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { ARCHIVE_DIMS = AXIS_KINDS };
+enum { ARCHIVE_DIMS = AXIS_KINDS + 1 /* time may come in pieces */ };
 
 /* A box of elements of a dataset: low .. high - 1 along each of its dimensions. */
 struct lost_box {
@@ -89,7 +89,7 @@ struct archive_part {
     uint64_t stack; /* place along the axis on which files are stacked; 0 if that is time */
     struct archive_extent *extents;
     uint32_t nextents;
-    struct archive_run *runs; /* ascending; samples between them are in gaps */
+    struct archive_run *runs; /* ascending; what lies between them is missing, like gaps */
     uint32_t nruns;
     struct packets *packets;
 };
@@ -191,11 +191,35 @@ extern const enum axis archive_stream_axes[STREAM_AXES];
 void archive_stream_index(const struct archive *archive, uint32_t stream,
                           uint64_t index[AXIS_KINDS]);
 
-/* The first gap that ends behind this sample; ngaps when none does. */
+/* Its number among all streams of the archive, selected or not, as in struct archive_gap. */
+uint64_t archive_stream_number(const struct archive *archive, uint32_t stream);
+
+/* How many indices of an axis one part has; at which place of the stack of parts the real, or the
+ * imaginary, numbers of such a stream lie. */
+uint64_t archive_in_file(const struct archive *archive, enum axis axis);
+uint64_t archive_stack_of(const struct archive *archive, const uint64_t index[AXIS_KINDS],
+                          int imaginary);
+/* The first part at that place, or behind it, that ends behind this sample; nparts: none does. */
+uint32_t archive_part_at(const struct archive *archive, uint64_t stack, uint64_t sample);
+
+/* The first run of the part that ends behind this sample of the part; nruns: none does. */
+uint32_t archive_run_at(const struct archive_part *part, uint64_t sample);
+
+/* The first gap of all streams that ends behind this sample; ngaps when none does. */
 size_t archive_gap_after(const struct archive *archive, uint64_t sample);
-/* How many of `count` samples of a stream, from sample `first` of the observation on, lie in gaps;
- * and of the first `used` selected ones, all streams together. */
+/* The first one of this stream (by its number) or of a later one; nstream_gaps when none is. */
+size_t archive_stream_gap_after(const struct archive *archive, uint64_t number, uint64_t sample);
+/* How many of `count` samples, from sample `first` of the observation on, lie in gaps of all
+ * streams. */
 uint64_t archive_gap_in(const struct archive *archive, uint64_t first, uint64_t count);
+/* The same of one (selected) stream, in gaps of all or its own, or where its part has no samples.
+ */
+uint64_t archive_gap_of(const struct archive *archive, uint32_t stream, uint64_t first,
+                        uint64_t count);
+/* Of streams first_stream .. first_stream + nstreams - 1 together. */
+uint64_t archive_gap_of_streams(const struct archive *archive, uint32_t first_stream,
+                                uint32_t nstreams, uint64_t first, uint64_t count);
+/* Of the first `used` selected samples, all streams together. */
 uint64_t archive_gap_samples(const struct archive *archive, uint64_t used);
 
 /* The byte that, repeated, is zero volts; whether these, as gaps are filled, read as missing_value.

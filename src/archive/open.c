@@ -70,6 +70,16 @@ static status_t open_settle_frequencies(const struct job *job, struct archive *a
     uint64_t chans = archive->count[AXIS_CHAN];
     REQUIRE(archive->sample_rate_hz > 0, STATUS_USAGE,
             "%s: input.layout.sample_rate_hz is missing, and the file cannot say it", job->path);
+    if (job->layout.frequencies.has_start) {
+        double *counted = realloc(archive->freq_hz, (size_t)chans * sizeof *counted);
+        REQUIRE(counted, STATUS_DEVICE, "out of memory: frequencies of coarse channels");
+        archive->freq_hz = counted;
+        archive->states_freq = 1;
+        for (uint64_t i = 0; i < chans; i++) {
+            const struct job_frequencies *of = &job->layout.frequencies;
+            archive->freq_hz[i] = of->start + (double)i * of->step;
+        }
+    }
     if (!archive->freq_hz) {
         REQUIRE(chans == 1, STATUS_USAGE,
                 "%s: input.layout.freq_hz is missing: expected the centre of each of %" PRIu64

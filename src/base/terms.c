@@ -95,3 +95,28 @@ int nibbles_parse(const char *text, struct nibbles *out)
     }
     return 0;
 }
+
+int packing_parse(const char *text, struct packing *out)
+{
+    static const struct {
+        const char *text;
+        uint32_t bits;
+        int is_offset;
+    } packings[] = {
+        {"1 bit", 1, 1},         {"2 bit offset", 2, 1},           {"2 bit two's complement", 2, 0},
+        {"4 bit offset", 4, 1},  {"4 bit two's complement", 4, 0}, {"8 bit offset", 8, 1},
+        {"16 bit offset", 16, 1}};
+    static const char high_first[] = " high first";
+    *out = (struct packing){.bits = 0};
+    for (size_t i = 0; i < sizeof packings / sizeof *packings; i++) {
+        size_t length = strlen(packings[i].text);
+        if (strncmp(text, packings[i].text, length) == 0) {
+            int is_high = packings[i].bits < 8 && strcmp(text + length, high_first) == 0;
+            out->bits = packings[i].bits;
+            out->is_offset = packings[i].is_offset;
+            out->is_high_bit_first = is_high;
+            return is_high || text[length] == '\0';
+        }
+    }
+    return nibbles_parse(text, &out->nibbles);
+}

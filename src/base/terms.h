@@ -39,6 +39,16 @@ struct nibbles {
     int high_is_real;  /* 1: the high nibble is the real part */
 };
 
+/* How numbers are stored that are no signed integers or floats. */
+struct packing {
+    struct nibbles nibbles; /* of bits = 0: both parts of a sample in one byte */
+    uint32_t bits;          /* of one number: 1, 2, 4, 8, 16 */
+    int is_offset;          /* value = stored - half of the range; else two's complement. Of 1 bit
+                               -1, 1; of 2 bits with offset VDIF's levels, PACKING_HIGH among them */
+    int is_high_bit_first;  /* below 8 bits: the first number lies in a byte's high bits */
+};
+#define PACKING_HIGH 3.3359 /* the outer levels of 2 bits, where the inner ones are -1, 1 */
+
 enum window_kind {
     WINDOW_HANN,
     WINDOW_HAMMING,
@@ -142,5 +152,14 @@ extern const char *const axis_names[], *const window_names[], *const quantity_na
  * returns 0 when the text is none of them. */
 int nibbles_parse(const char *text, struct nibbles *out) __attribute__((warn_unused_result));
 const char *nibbles_name(struct nibbles nibbles);
+
+/* The same of any packing: also "2 bit offset", "4 bit two's complement high first", "16 bit
+ * offset" and "1 bit". PACKING_TEXTS lists them for messages. */
+int packing_parse(const char *text, struct packing *out) __attribute__((warn_unused_result));
+#define PACKING_TEXTS                                                                              \
+    "one of \"4+4 offset hi=re\", \"4+4 offset lo=re\", \"4+4 two's complement hi=re\", \"4+4 "    \
+    "two's complement lo=re\", \"1 bit\", \"2 bit offset\", \"2 bit two's complement\", \"4 bit "  \
+    "offset\", \"4 bit two's complement\" (these with \"high first\" behind them, too), \"8 bit "  \
+    "offset\", \"16 bit offset\""
 
 #endif

@@ -1,8 +1,10 @@
-/* The bounds of a job: plain reads, plain writes, and its filter bank from memory to memory. */
+/* The bounds of a job: plain reads, plain writes, and its filters and filter bank from memory to
+ * memory. */
 #include "bench/bench_run.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "bench/bench_chain.h"
 #include "io/file.h"
 #include "plan/channelise_plan.h"
 #include "ranks/agree.h"
@@ -177,8 +179,22 @@ out:
     return st;
 }
 
-/* Seconds that all ranks together would take for the job's spectra. */
-static status_t bench_time_backend_all(struct bounds *bounds, backend_t *backend)
+/* Spectra x streams a second of this rank, when all work: behind filters, */
+static status_t bench_time_chain_all(const struct bounds *bounds, backend_t *backend, double *rate)
+{
+    status_t st = STATUS_OK;
+    bench_chain_t *chain = NULL;
+    /* All begin at once. */
+    TRY(agree_all(bounds->comm, bench_chain_create(bounds->work, backend, &chain)));
+    st = bench_chain_run(chain, backend_seconds, rate);
+    TRY(agree_all(bounds->comm, st));
+out:
+    bench_chain_destroy(chain);
+    return st;
+}
+
+/* or of the filter bank alone. */
+static status_t bench_time_bank_all(const struct bounds *bounds, backend_t *backend, double *rate)
 {
     status_t st = STATUS_OK;
     const struct channelise_plan *work = bounds->work;
@@ -186,15 +202,26 @@ static status_t bench_time_backend_all(struct bounds *bounds, backend_t *backend
         .backend = backend, .spec = work->channelise, .spectra = work->chunking.block_spectra};
     uint64_t blocks = 0;
     double seconds = 0;
-    /* All begin at once. */
     TRY(agree_all(bounds->comm, bench_warm_up(work, &bank)));
     st = bank_run_row(&bank, STAGE_SLOTS, backend_seconds, &blocks, &seconds);
     TRY(agree_all(bounds->comm, st));
-    double rate = (double)blocks * (double)bank.spectra * bank.spec.nstreams / seconds;
-    MPI_Allreduce(MPI_IN_PLACE, &rate, 1, MPI_DOUBLE, MPI_SUM, bounds->comm);
-    bounds->backend = (double)work->chunking.spectra * work->chunking.streams / rate;
+    *rate = (double)blocks * (double)bank.spectra * bank.spec.nstreams / seconds;
 out:
     bank_end(&bank);
+    return st;
+}
+
+/* Seconds that all ranks together would take for the job's spectra. */
+static status_t bench_time_backend_all(struct bounds *bounds, backend_t *backend)
+{
+    status_t st = STATUS_OK;
+    const struct chunking *chunking = &bounds->work->chunking;
+    double rate = 0;
+    TRY(bounds->work->filters ? bench_time_chain_all(bounds, backend, &rate)
+                              : bench_time_bank_all(bounds, backend, &rate));
+    MPI_Allreduce(MPI_IN_PLACE, &rate, 1, MPI_DOUBLE, MPI_SUM, bounds->comm);
+    bounds->backend = (double)chunking->spectra * chunking->streams / rate;
+out:
     return st;
 }
 

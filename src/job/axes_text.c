@@ -71,10 +71,15 @@ static int axes_parse_dimension(const char **at, uint32_t dim, struct axes_text 
         if (!axes_parse_name(at, &axis, message) || !axes_parse_size(at, &size, message)) {
             return 0;
         }
-        if (*seen & 1U << axis) {
-            snprintf(message, AXES_TEXT_MESSAGE, "the axis %s stands there twice", axis_name(axis));
+        /* Time comes in pieces: twice at most, and outermost. */
+        int is_piece = axis == AXIS_TIME && dim > 0 && out->dim[0].part[0] == AXIS_TIME &&
+                       !(*seen & 1U << AXIS_KINDS);
+        if (*seen & 1U << axis && !is_piece) {
+            snprintf(message, AXES_TEXT_MESSAGE, "the axis %s stands there twice%s",
+                     axis_name(axis), axis == AXIS_TIME ? ", and not outermost" : "");
             return 0;
         }
+        *seen |= is_piece ? 1U << AXIS_KINDS : 0;
         *seen |= 1U << axis;
         left_out += size == 0;
         out->dim[dim].part[out->dim[dim].nparts] = axis;
@@ -127,9 +132,9 @@ int axes_text_parse(const char *text, struct axes_text *out, char message[AXES_T
     unsigned seen = 0;
     memset(out, 0, sizeof *out);
     for (;;) {
-        /* No axis may stand there twice, so that no text has more dimensions than there are axes:
-         * one more fails in axes_parse_dimension(), before it is stored. */
-        uint32_t dim = out->ndims < AXIS_KINDS ? out->ndims++ : AXIS_KINDS - 1;
+        /* No axis but time may stand there twice, so that no text has more dimensions: one more
+         * fails in axes_parse_dimension(), before it is stored. */
+        uint32_t dim = out->ndims < AXES_TEXT_DIMS ? out->ndims++ : AXES_TEXT_DIMS - 1;
         if (!axes_parse_dimension(&at, dim, out, &seen, message)) {
             return 0;
         }
@@ -155,4 +160,13 @@ int axes_text_has(const struct axes_text *axes, enum axis axis)
         }
     }
     return 0;
+}
+
+int axes_text_in_pieces(const struct axes_text *axes)
+{
+    int times = 0;
+    for (uint32_t i = 0; i < axes->ndims; i++) {
+        times += axes->dim[i].part[0] == AXIS_TIME;
+    }
+    return times > 1;
 }

@@ -77,7 +77,7 @@ out:
 static status_t job_settle(struct job *job, const struct tree *root)
 {
     status_t st = STATUS_OK;
-    job->layout.automatic = !job->layout.dataset && !job->layout.format;
+    job->layout.automatic = !job->layout.dataset && !job->layout.parts[0] && !job->layout.format;
     for (uint32_t i = 0; i < job->nfilters; i++) {
         /* Those that are named are alike, and the others say AUTO. */
         enum backend_kind named = job->filters[i].backend;

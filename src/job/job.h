@@ -11,39 +11,121 @@
 
 #include <stdint.h>
 
-/* input.layout. With `dataset` the description of a plain HDF5 file in the words of the native
- * layout (docs/archives.md). With `format`, or without both (`automatic`: files show by what they
- * hold which format it is), a format says what the files hold, and further keys go before that.
- * Texts are NULL, numbers' `has_` are 0, when the job does not give them. */
+/* Values of input.layout that an attribute of the file says: `KEY: {attribute: PATH@NAME, unit:
+ * UNIT}`. An empty PATH is the dataset. */
+#define JOB_SAID(KEY)                                                                              \
+    KEY(DOMAIN)                                                                                    \
+    KEY(SAMPLE_RATE)                                                                               \
+    KEY(SAMPLE_PERIOD)                                                                             \
+    KEY(PACKING)                                                                                   \
+    KEY(OFFSET)                                                                                    \
+    KEY(MISSING_VALUE)                                                                             \
+    KEY(SCALE)                                                                                     \
+    KEY(SIDEBAND)                                                                                  \
+    KEY(DC)                                                                                        \
+    KEY(START)                                                                                     \
+    KEY(FIRST_SAMPLE)                                                                              \
+    KEY(OVERSAMPLING)                                                                              \
+    KEY(TELESCOPE)                                                                                 \
+    KEY(SOURCE)                                                                                    \
+    KEY(RA)                                                                                        \
+    KEY(DEC)
+#define JOB_SAID_ID(key) SAID_##key,
+enum job_said_key { JOB_SAID(JOB_SAID_ID) SAID_KEYS };
+
+enum job_unit {
+    UNIT_NONE, /* as the key says it; of a start: a text, a date and time */
+    UNIT_HZ,
+    UNIT_KHZ,
+    UNIT_MHZ,
+    UNIT_GHZ,
+    UNIT_S,
+    UNIT_MS,
+    UNIT_US,
+    UNIT_NS,
+    UNIT_DEG,
+    UNIT_RAD,
+    UNIT_HOURS,
+    UNIT_UNIX, /* seconds since 1970 */
+    UNIT_MJD
+};
+/* What 1 of it is in Hz, seconds, degrees. */
+double job_unit_factor(enum job_unit unit);
+
+struct job_said {
+    char *attribute; /* NULL: the key is given, or not there at all */
+    enum job_unit unit;
+};
+
+/* `freq_hz` as a mapping: {start, step}, or from the file. */
+struct job_frequencies {
+    int has_start;
+    double start, step; /* start + i * step, of as many as the files have */
+    char *from;         /* path of a dataset, or PATH@NAME; `attribute` is the same */
+    char *attribute;
+    char *member; /* of a compound; NULL: it is none */
+    enum job_unit unit;
+};
+
+/* input.layout. With `dataset` (or `parts`) the description of a plain HDF5 file in the words of
+ * the native layout (docs/archives.md). With `format`, or without both (`automatic`: files show by
+ * what they hold which format it is), a format says what the files hold, and further keys go before
+ * that. Texts are NULL, numbers' `has_` are 0, when the job does not give them. */
 struct job_layout {
     int automatic;
-    char *format;  /* a name of archive/format/formats.h; NULL: none said */
-    char *dataset; /* path inside the file */
-    char *axes;    /* "time,pol,chan,reim"; "chan:2*pol:2" for axes flattened into one; stands
-                      where `dataset` does */
-    enum axis files_along; /* the axis along which several files continue; default time */
+    char *format;   /* a name of archive/format/formats.h; NULL: none said */
+    char *dataset;  /* path inside the file */
+    char *parts[2]; /* the same of real and imaginary parts in datasets of their own: `dataset` is
+                       NULL */
+    char *axes;     /* "time,pol,chan,reim"; "chan:2*pol:2" for axes flattened into one; stands
+                       where `dataset` does */
+    /* The axis along which several files continue; default time. Then whether real and imaginary
+     * parts lie in files of their own, these the faster: "pol,reim". */
+    enum axis files_along;
+    int is_reim_along;
     int has_domain;
     int is_complex; /* domain: complex | real */
     int has_sample_rate;
     double sample_rate_hz; /* of one stream, > 0 */
+    int has_sample_period;
+    double sample_period_s; /* or this */
     int has_packing;
-    struct nibbles nibbles; /* packing: "4+4 offset hi=re", "4+4 two's complement lo=re", ... */
+    struct packing packing; /* "4+4 offset hi=re", "2 bit offset", ... */
+    int has_offset;
+    double offset; /* of whole numbers: value = stored - offset */
     int has_missing_value;
-    double missing_value;
+    double missing_value; /* as it is stored */
     int has_scale;
     double scale; /* volts of 1 as it is stored, > 0 */
     int has_sideband;
-    int sideband;    /* +1 or -1 */
-    double *freq_hz; /* centre of each coarse channel */
+    int sideband; /* +1 or -1 */
+    int has_dc;
+    int is_dc_at_edge; /* dc: centre | lower | upper */
+    double *freq_hz;   /* centre of each coarse channel */
     uint32_t nfreq;
+    struct job_frequencies frequencies; /* or this */
     int has_start;
-    struct utc start; /* `start: 2014-06-29T01:39:20` */
+    struct utc start;       /* `start: 2014-06-29T01:39:20` */
+    uint64_t *first_sample; /* of each file along files_along, from the observation's first on; of
+                               one: of this file */
+    uint32_t nfirst_sample;
     int has_oversampling;
     uint32_t oversampling_num; /* oversampling: 32/27 */
     uint32_t oversampling_den;
     char *telescope;
     char *source;
+    int has_ra, has_dec;
+    double ra_deg, dec_deg;
+    struct job_said said[SAID_KEYS];
 };
+
+/* Puts the value that an attribute said, as text, where the job would have put it. *ok = 0, perhaps
+ * with a reason in `message` (MISTAKE_BYTES of job/yaml/mistakes.h; else *expected tells what it
+ * must be), when it is wrong. Fails with DEVICE (memory). */
+status_t job_layout_put(struct job_layout *layout, enum job_said_key key, const char *text,
+                        char *message, int *ok);
+/* The key's name in a job, and what its value must be, into `expected`, of MISTAKE_BYTES. */
+const char *job_layout_key(enum job_said_key key, char *expected);
 
 enum select_kind { SELECT_ALL, SELECT_SAMPLES, SELECT_SECONDS, SELECT_UTC };
 

@@ -1,46 +1,8 @@
 /* What several keys of a job must have in common. */
 #include "base/units.h"
-#include "job/axes_text.h"
 #include "job/job_schema.h"
 
 #include <string.h>
-
-static status_t job_check_layout(struct tree *root, struct mistakes *mistakes)
-{
-    status_t st = STATUS_OK;
-    char message[AXES_TEXT_MESSAGE];
-    struct axes_text axes;
-    const char *text = tree_value(root, "input.layout.axes");
-    int has_reim = text && axes_text_parse(text, &axes, message) && axes_text_has(&axes, AXIS_REIM);
-    int has_packing = tree_value(root, "input.layout.packing") != NULL;
-    int is_real = tree_says(root, "input.layout.domain", "real");
-    int has_dataset = tree_at(root, "input.layout.dataset") != NULL;
-    int has_axes = tree_at(root, "input.layout.axes") != NULL;
-    if (tree_at(root, "input.layout.format")) {
-        if (has_dataset || has_axes) {
-            TRY(mistakes_at(mistakes, root, "input.layout.format",
-                            "says where the samples lie; dataset and axes do so for a file of no "
-                            "format: expected one or the other"));
-        }
-    } else if (has_dataset != has_axes) {
-        TRY(mistakes_at(mistakes, root, "input.layout", "has %s, but no %s",
-                        has_axes ? "axes" : "dataset", has_axes ? "dataset" : "axes"));
-    }
-    if (is_real && has_reim) {
-        TRY(mistakes_at(mistakes, root, "input.layout.domain",
-                        "is real, but the axes hold reim, which complex samples have"));
-    }
-    if (is_real && has_packing) {
-        TRY(mistakes_at(mistakes, root, "input.layout.domain",
-                        "is real, but samples with a packing of 4+4 bits are complex"));
-    }
-    if (has_reim && has_packing) {
-        TRY(mistakes_at(mistakes, root, "input.layout.packing",
-                        "both parts of a packed sample share a byte, but the axes hold reim"));
-    }
-out:
-    return st;
-}
 
 /* The two bounds of a selection. */
 static status_t job_check_bounds(struct tree *list, int is_utc, struct mistakes *mistakes)
@@ -208,7 +170,7 @@ out:
 status_t job_check(const struct job *job, struct tree *root, struct mistakes *mistakes)
 {
     status_t st = STATUS_OK;
-    TRY(job_check_layout(root, mistakes));
+    TRY(job_layout_check(root, mistakes));
     TRY(job_check_select(root, mistakes));
     TRY(job_check_sizes(job, root, mistakes));
     const struct tree *products = tree_list(root, "products");

@@ -1,8 +1,6 @@
 /* What a job file may hold, a row for each key; how the texts among its values are read. */
 #include "job/job_schema.h"
 
-#include "job/axes_text.h"
-
 #include <string.h>
 
 static int job_parse_window(const char *text, void *out, char *message)
@@ -33,73 +31,6 @@ static int job_parse_window(const char *text, void *out, char *message)
     return 0;
 }
 
-/* "32/27", not below 1: oversampling_num, then oversampling_den. */
-static int job_parse_oversampling(const char *text, void *out, char *message)
-{
-    enum { LARGEST = 1000000 };
-    char digits[16] = "";
-    uint64_t n = 0;
-    uint64_t d = 0;
-    size_t length = strcspn(text, "/");
-    (void)message;
-    if (text[length] != '/' || length >= sizeof digits) {
-        return 0;
-    }
-    memcpy(digits, text, length);
-    if (!units_parse_u64(digits, &n) || !units_parse_u64(text + length + 1, &d) || d == 0 ||
-        n < d || n > LARGEST) {
-        return 0;
-    }
-    memcpy(out, (uint32_t[]){(uint32_t)n, (uint32_t)d}, 2 * sizeof(uint32_t));
-    return 1;
-}
-
-static int job_parse_axes(const char *text, void *out, char *message)
-{
-    struct axes_text axes;
-    (void)out;
-    return axes_text_parse(text, &axes, message);
-}
-
-static int job_parse_packing(const char *text, void *out, char *message)
-{
-    (void)message;
-    return nibbles_parse(text, out);
-}
-
-#define LAYOUT(member) SCHEMA_AT(struct job_layout, member)
-#define LAYOUT_HAS(member) SCHEMA_GIVEN(struct job_layout, has_##member, 1)
-
-static const struct schema layout_rows[] = {
-    {"format", SCHEMA_TEXT, LAYOUT(format), .expected = "the name of a format (docs/archives.md)"},
-    {"dataset", SCHEMA_TEXT, LAYOUT(dataset), .expected = "the path of a dataset inside the file"},
-    {"axes", SCHEMA_TEXT, LAYOUT(axes), .parse = job_parse_axes,
-     .expected = "the dataset's axes, such as time,pol,reim"},
-    {"files_along", SCHEMA_CHOICE, LAYOUT(files_along),
-     .choices = (const char *const[]){"time", "station", "beam", "pol", "chan", NULL}},
-    {"domain", SCHEMA_CHOICE, LAYOUT(is_complex), LAYOUT_HAS(domain),
-     .choices = (const char *const[]){"complex", "real", NULL}, .values = (const int[]){1, 0}},
-    {"sample_rate_hz", SCHEMA_NUMBER, LAYOUT(sample_rate_hz), LAYOUT_HAS(sample_rate),
-     .is_above = 1, .max = 1e15},
-    {"packing", SCHEMA_PARSED, LAYOUT(nibbles), LAYOUT_HAS(packing), .parse = job_parse_packing,
-     .expected = "one of \"4+4 offset hi=re\", \"4+4 offset lo=re\", \"4+4 two's complement "
-                 "hi=re\", \"4+4 two's complement lo=re\""},
-    {"missing_value", SCHEMA_NUMBER, LAYOUT(missing_value), LAYOUT_HAS(missing_value)},
-    {"scale", SCHEMA_NUMBER, LAYOUT(scale), LAYOUT_HAS(scale), .min = TERMS_LEAST_SCALE,
-     .max = TERMS_MOST_SCALE},
-    {"sideband", SCHEMA_CHOICE, LAYOUT(sideband), LAYOUT_HAS(sideband),
-     .choices = (const char *const[]){"1", "-1", "+1", NULL}, .values = (const int[]){1, -1, 1}},
-    {"freq_hz", SCHEMA_NUMBER, SCHEMA_LIST(struct job_layout, freq_hz, nfreq, 1, UINT32_MAX),
-     .expected = "a number, or a list of them"},
-    {"start", SCHEMA_UTC, LAYOUT(start), LAYOUT_HAS(start),
-     .expected = "a UTC date and time such as 2014-06-29T01:39:20"},
-    {"oversampling", SCHEMA_PARSED, LAYOUT(oversampling_num), LAYOUT_HAS(oversampling),
-     .parse = job_parse_oversampling, .expected = "a ratio of at least 1, such as 32/27"},
-    {"telescope", SCHEMA_TEXT, LAYOUT(telescope)},
-    {"source", SCHEMA_TEXT, LAYOUT(source)},
-    {.key = NULL},
-};
-
 #define BETWEEN(first, kind_of)                                                                    \
     SCHEMA_PAIR(struct job_select, first), SCHEMA_GIVEN(struct job_select, kind, kind_of)
 #define STREAMS(axis)                                                                              \
@@ -125,7 +56,7 @@ static const struct schema select_rows[] = {
 static const struct schema input_rows[] = {
     {"files", SCHEMA_TEXT, SCHEMA_LIST(struct job, files, nfiles, 1, UINT32_MAX), .is_required = 1,
      .expected = "the path of a file, or a list of them"},
-    {"layout", SCHEMA_MAPPING, JOB(layout), .members = layout_rows, .may_be_auto = 1,
+    {"layout", SCHEMA_MAPPING, JOB(layout), .members = job_layout_schema, .may_be_auto = 1,
      .expected = "a mapping with dataset, axes and what else describes the file"},
     {"select", SCHEMA_MAPPING, JOB(select), .members = select_rows},
     {.key = NULL},

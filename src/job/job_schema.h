@@ -6,6 +6,7 @@
 #include "job/yaml/schema.h"
 
 extern const struct schema job_schema[];            /* fills struct job */
+extern const struct schema job_layout_schema[];     /* fills struct job_layout */
 extern const struct schema job_filter_schema[];     /* fills struct job_filter */
 extern const struct schema job_dedisperse_schema[]; /* fills struct job_dedisperse */
 
@@ -15,6 +16,9 @@ status_t job_check(const struct job *job, struct tree *root, struct mistakes *mi
 
 /* The same of what archive, filters, filter bank and dedispersions need of each other. */
 status_t job_passes_check(struct tree *root, struct mistakes *mistakes);
+
+/* The same of input.layout. */
+status_t job_layout_check(struct tree *root, struct mistakes *mistakes);
 
 /* The same of one entry of `filter`, of `dedisperse`, by itself. */
 status_t job_filter_check(struct tree *entry, struct mistakes *mistakes);

@@ -130,8 +130,7 @@ with h5py.File("dataset-missing.h5", "w") as file:
     file["volts"] = x
 
 # Types and shapes.
-for name, dtype in dict(u1="u1", i4="i4", i8="i8", u2="u2", f2="f2", f8="f8", bool="?").items():
-    plain(f"type-{name}.h5", x.astype(dtype))
+plain("type-bool.h5", x.astype("?"))
 plain("type-string.h5", np.full((1024, 2, 2), b"abcd"))
 plain("type-vlen.h5", np.full((64, 2, 2), "abcd", dtype=object), dtype=text)
 def pairs(*types):
@@ -140,7 +139,6 @@ plain("compound-1.h5", pairs("i1"))
 plain("compound-3.h5", pairs("i1", "i1", "i1"))
 plain("compound-mixed.h5", pairs("i1", "i2"))
 plain("compound-order.h5", pairs("<i2", ">i2"))
-plain("compound-f8.h5", pairs("f8", "f8"))
 plain("compound-good.h5", pairs("i2", "i2"))
 def patched(path, before, value):
     """Replaces the four bytes behind `before`."""
@@ -348,10 +346,8 @@ bad "domain says complex" 4 'x\.h5: /x: domain says complex, but the samples are
     x.h5 "$(foreign time,pol,beam 'domain: complex')"
 
 # --- types
-good='expected 8 or 16-bit signed integers, 32-bit floating point, pairs of these, or bytes with a packing'
-for case in 'u1:8-bit unsigned integers' 'i4:32-bit integers' 'i8:64-bit integers' 'u2:16-bit unsigned integers' \
-    'f2:16-bit floating point' 'f8:64-bit floating point' 'bool:8-bit .* no numbers' \
-    'string:32-bit .* no numbers' 'vlen:.* no numbers'; do
+good='expected integers, floating point numbers, or pairs of these'
+for case in 'bool:8-bit .* no numbers' 'string:32-bit .* no numbers' 'vlen:.* no numbers'; do
     bad "type ${case%%:*}" 4 "type-${case%%:*}\.h5: /x holds ${case#*:}; $good" type-${case%%:*}.h5 "$layout"
 done
 pair=$(foreign time,pol)
@@ -359,7 +355,6 @@ bad "compound of 1" 4 'compound-1\.h5: /x: its compound has 1 member, expected 2
 bad "compound of 3" 4 'compound-3\.h5: /x: its compound has 3 members, expected 2' compound-3.h5 "$pair"
 bad "compound of two types" 4 'compound-mixed\.h5: /x: the two members .* differ' compound-mixed.h5 "$pair"
 bad "compound of two byte orders" 4 'compound-order\.h5: /x: the two members .* differ' compound-order.h5 "$pair"
-bad "compound of doubles" 4 "compound-f8\.h5: /x holds .*64-bit floating point; $good" compound-f8.h5 "$pair"
 bad "compound of compounds" 4 'compound-nested\.h5: /x holds' compound-nested.h5 "$pair"
 bad "compound and reim" 4 'compound-good\.h5: /x: its elements are complex already, yet axes names reim' \
     compound-good.h5 "$(foreign time,reim)"

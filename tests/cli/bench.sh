@@ -79,6 +79,16 @@ for lines in 2 3; do
     same "of $lines lines, one of them its heading" "$lines 1" "$(wc -l <run.csv) $(grep -c ^ranks, run.csv)"
 done
 
+# Filters and filter bank are timed together; without a filter bank, filters alone.
+filter='filter: {design: {kind: lowpass, edges: [2e5, 2.5e5], offset: true}}'
+echo "{input: {files: obs.h5}, $filter, channelise: {channels: 16, backend: cpu}," \
+    'products: [{kind: power, file: f.h5}]}' >filtered.yaml
+echo "{input: {files: obs.h5}, ${filter/design:/backend: cpu, design:}, products: [{kind: voltages, file: v.h5}]}" >cut.yaml
+for job in filtered cut; do
+    runs "run: $job" "$voltmill" bench run --repeat 1 --csv $job.csv $job.yaml
+    same "its backend took some time" 1 "$(awk -F, 'NR == 2 {print ($5 > 0 && $5 < 100)}' $job.csv)"
+done
+
 # A table that did not get to its file.
 if [ -w /dev/full ]; then
     full=(--csv /dev/full)

@@ -1,9 +1,12 @@
 /* From a description and the dataset in the file to what the samples are, where they lie, and
  * whether they can be read without HDF5. */
-#include "archive/format/dataset.h"
+#include "archive/format/dataset_parts.h"
 
 #include "archive/format/holds.h"
+#include "archive/format/override.h"
+#include "archive/format/said.h"
 #include "archive/lost.h"
+#include "archive/read/numbers.h"
 #include "archive/storage/links.h"
 #include "archive/storage/stored.h"
 #include "base/memory.h"
@@ -12,7 +15,6 @@
 #include "job/axes_text.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +77,7 @@ out:
 }
 
 static status_t dataset_read_axes(hid_t dataset, const char *where, const char *axes_text,
-                                  struct archive *archive)
+                                  uint32_t in_byte, struct archive *archive)
 {
     status_t st = STATUS_OK;
     struct axes_text axes;
@@ -89,11 +91,14 @@ static status_t dataset_read_axes(hid_t dataset, const char *where, const char *
     REQUIRE(ndims >= 0, STATUS_DATA, "%s: its shape cannot be read", where);
     H5Sget_simple_extent_dims(space, dims, NULL);
     dataset_shape_text(dims, ndims, shape, sizeof shape);
+    REQUIRE(!axes_text_in_pieces(&axes), STATUS_USAGE, "%s: time in two dimensions cannot be read",
+            where);
     REQUIRE(ndims == (int)axes.ndims, STATUS_DATA,
             "%s has %d dimensions (%s), but axes names %u (%s)", where, ndims, shape, axes.ndims,
             axes_text);
     uint64_t elements = 1;
     for (uint32_t i = 0; i < axes.ndims; i++) {
+        dims[i] *= i + 1 == axes.ndims && dims[i] < UINT64_C(1) << 58 ? in_byte : 1;
         REQUIRE(dims[i] > 0, STATUS_DATA, "%s holds no samples: its shape is %s", where, shape);
         REQUIRE(multiply_u64(elements, dims[i], &elements) && elements < UINT64_C(1) << 58,
                 STATUS_DATA, "%s: its shape %s is absurd", where, shape);
@@ -124,131 +129,6 @@ out:
     return st;
 }
 
-/* One number, or one of the two of a compound. */
-static status_t dataset_read_number_type(hid_t type, const char *where, int is_packed,
-                                         struct archive *archive)
-{
-    status_t st = STATUS_OK;
-    H5T_class_t class = H5Tget_class(type);
-    size_t size = H5Tget_size(type);
-    int is_signed = class == H5T_INTEGER && H5Tget_sign(type) == H5T_SGN_2;
-    archive->swap_bytes = size > 1 && H5Tget_order(type) != H5Tget_order(H5T_NATIVE_INT);
-    if (is_packed) {
-        REQUIRE(class == H5T_INTEGER && size == 1 && !archive->is_compound, STATUS_DATA,
-                "%s: packing needs 8-bit elements, found %zu-bit %s", where, 8 * size,
-                class == H5T_INTEGER ? "integers" : "elements of another kind");
-        archive->format = SAMPLE_I4;
-    } else if (is_signed && size == 1) {
-        archive->format = SAMPLE_I8;
-    } else if (is_signed && size == 2) {
-        archive->format = SAMPLE_I16;
-    } else if (class == H5T_FLOAT && size == 4) {
-        archive->format = SAMPLE_F32;
-    } else {
-        const char *kind = class == H5T_FLOAT     ? "-bit floating point"
-                           : class != H5T_INTEGER ? "-bit elements that are no numbers"
-                           : is_signed            ? "-bit integers"
-                                                  : "-bit unsigned integers";
-        FAIL(
-            STATUS_DATA,
-            "%s holds %zu%s; expected 8 or 16-bit signed integers, 32-bit floating point, pairs of "
-            "these, or bytes with a packing",
-            where, 8 * size, kind);
-    }
-out:
-    return st;
-}
-
-/* HDF5 opens compounds with members that lie outside of them, and crashes when it reads them. */
-static int dataset_has_two_places(hid_t type, size_t number_bytes)
-{
-    size_t bytes = H5Tget_size(type);
-    size_t first = H5Tget_member_offset(type, 0);
-    size_t second = H5Tget_member_offset(type, 1);
-    size_t low = first < second ? first : second;
-    size_t high = first < second ? second : first;
-    return number_bytes <= bytes && high <= bytes - number_bytes && high - low >= number_bytes;
-}
-
-static status_t dataset_read_type(hid_t dataset, const char *where, int is_packed,
-                                  struct archive *archive)
-{
-    status_t st = STATUS_OK;
-    hid_t second = -1;
-    hid_t number = -1;
-    hid_t type = H5Dget_type(dataset);
-    H5_TRY(type, "%s: its type cannot be read", where);
-    archive->is_compound = H5Tget_class(type) == H5T_COMPOUND;
-    if (archive->is_compound) {
-        REQUIRE(H5Tget_nmembers(type) == 2, STATUS_DATA,
-                "%s: its compound has %d %s, expected 2 (real, imaginary)", where,
-                H5Tget_nmembers(type),
-                units_plural((uint64_t)H5Tget_nmembers(type), "member", "members"));
-        number = H5Tget_member_type(type, 0);
-        second = H5Tget_member_type(type, 1);
-        REQUIRE(H5Tequal(number, second) > 0, STATUS_DATA,
-                "%s: the two members of its compound differ in type", where);
-        REQUIRE(dataset_has_two_places(type, H5Tget_size(number)), STATUS_DATA,
-                "%s: the members of its compound, at bytes %zu and %zu of %zu, do not lie side by "
-                "side in it",
-                where, H5Tget_member_offset(type, 0), H5Tget_member_offset(type, 1),
-                H5Tget_size(type));
-    } else {
-        number = H5Tcopy(type);
-    }
-    TRY(dataset_read_number_type(number, where, is_packed, archive));
-    size_t numbers = archive->is_compound ? 2 : 1;
-    archive->element_bytes = numbers * H5Tget_size(number);
-out:
-    h5_close(second);
-    h5_close(number);
-    h5_close(type);
-    return st;
-}
-
-status_t dataset_check_missing_value(const char *where, const char *keys,
-                                     const struct archive *archive)
-{
-    status_t st = STATUS_OK;
-    const struct sample_type *type = &sample_types[archive->format];
-    double value = archive->missing_value;
-    int holds = (value >= type->least && value <= type->most &&
-                 (type->is_float || value == floor(value))) ||
-                (type->is_float && !isfinite(value));
-    char expected[80] = "a 32-bit floating point number";
-    if (!type->is_float) {
-        snprintf(expected, sizeof expected, "a whole number from %.0f to %.0f", type->least,
-                 type->most);
-    }
-    REQUIRE(!archive->has_missing_value || holds, *keys ? STATUS_USAGE : STATUS_DATA,
-            "%s: %smissing_value is %.9g, expected %s, %s", where, keys, value, expected,
-            type->is_pair ? "the packed byte" : "as its samples are");
-out:
-    return st;
-}
-
-/* Complex or real follows from type, axes and packing; what the file or job says must agree. */
-static status_t dataset_settle_domain(const struct job_layout *layout, const char *where,
-                                      struct archive *archive)
-{
-    status_t st = STATUS_OK;
-    int has_pairs = archive->is_compound || archive->format == SAMPLE_I4;
-    REQUIRE(!has_pairs || !archive->present[AXIS_REIM], STATUS_DATA,
-            "%s: its elements are complex already, yet axes names reim", where);
-    archive->is_complex = has_pairs || archive->present[AXIS_REIM];
-    REQUIRE(!layout->has_domain || layout->is_complex == archive->is_complex, STATUS_DATA,
-            "%s: domain says %s, but the samples are %s (%s)", where,
-            layout->is_complex ? "complex" : "real", archive->is_complex ? "complex" : "real",
-            has_pairs                     ? "pairs"
-            : archive->present[AXIS_REIM] ? "axis reim"
-                                          : "no axis reim, no pairs");
-    REQUIRE(archive->is_complex || archive->oversampling_num == archive->oversampling_den,
-            STATUS_DATA, "%s: real samples cannot be oversampled coarse channels (%u/%u)", where,
-            archive->oversampling_num, archive->oversampling_den);
-out:
-    return st;
-}
-
 status_t dataset_take_words(const struct job_layout *layout, struct archive *archive)
 {
     status_t st = STATUS_OK;
@@ -257,8 +137,10 @@ status_t dataset_take_words(const struct job_layout *layout, struct archive *arc
     TRY(memory_text(layout->source, &archive->source));
     archive->has_start = layout->has_start;
     archive->start = layout->start;
-    archive->sample_rate_hz = layout->sample_rate_hz;
-    archive->nibbles = layout->nibbles;
+    archive->sample_rate_hz = layout->has_sample_rate     ? layout->sample_rate_hz
+                              : layout->has_sample_period ? 1 / layout->sample_period_s
+                                                          : 0;
+    archive->nibbles = layout->packing.nibbles;
     archive->has_missing_value = layout->has_missing_value;
     archive->missing_value = layout->missing_value;
     archive->scale = layout->has_scale ? layout->scale : 1;
@@ -266,6 +148,12 @@ status_t dataset_take_words(const struct job_layout *layout, struct archive *arc
     archive->oversampling_num = layout->has_oversampling ? layout->oversampling_num : 1;
     archive->oversampling_den = layout->has_oversampling ? layout->oversampling_den : 1;
     archive->stacked = layout->files_along;
+    archive->is_dc_at_edge = layout->has_dc && layout->is_dc_at_edge;
+    if (layout->has_ra && layout->has_dec) {
+        archive->has_position = 1;
+        archive->ra_deg = layout->ra_deg;
+        archive->dec_deg = layout->dec_deg;
+    }
     if (layout->nfreq > 0) {
         TRY(memory_zeroed(layout->nfreq, sizeof *archive->freq_hz, "frequencies",
                           &archive->freq_hz));
@@ -273,30 +161,6 @@ status_t dataset_take_words(const struct job_layout *layout, struct archive *arc
     }
 out:
     return st;
-}
-
-/* Whether a number on disk fills its bytes: HDF5 knows integers with fewer bits, or shifted ones,
- * and floats of other makes than IEEE's. */
-static int dataset_is_plain_number(hid_t type)
-{
-    if (H5Tget_class(type) == H5T_FLOAT) {
-        return H5Tequal(type, H5T_IEEE_F32LE) > 0 || H5Tequal(type, H5T_IEEE_F32BE) > 0;
-    }
-    return H5Tget_precision(type) == 8 * H5Tget_size(type) && H5Tget_offset(type) == 0;
-}
-
-/* Whether an element on disk is just what the reader hands out, byte order aside. */
-static int dataset_is_dense(hid_t dataset, const struct archive *archive)
-{
-    hid_t type = H5Dget_type(dataset);
-    hid_t number = archive->is_compound ? H5Tget_member_type(type, 0) : H5Tcopy(type);
-    int dense = H5Tget_size(type) == archive->element_bytes && dataset_is_plain_number(number);
-    if (dense && archive->is_compound) {
-        dense = H5Tget_member_offset(type, 0) == 0;
-    }
-    h5_close(number);
-    h5_close(type);
-    return dense;
 }
 
 /* Finds where the bytes of the dataset lie in files; part->nextents stays 0 when they must be read
@@ -327,24 +191,85 @@ out:
     return st;
 }
 
-status_t dataset_describe(hid_t file, const struct job_layout *layout, const char *keys,
-                          struct archive *archive)
+status_t dataset_settle_frequencies(const struct job_layout *layout, const char *where,
+                                    struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    const struct job_frequencies *of = &layout->frequencies;
+    uint64_t chans = archive->count[AXIS_CHAN];
+    if (of->from || of->attribute) {
+        REQUIRE(layout->nfreq == chans, STATUS_DATA,
+                "%s: %s holds %u frequencies, expected one for each of %" PRIu64 " coarse channels",
+                where, of->from ? of->from : of->attribute, layout->nfreq, chans);
+        archive->states_freq = 1;
+    } else if (of->has_start) {
+        TRY(memory_zeroed(chans, sizeof *archive->freq_hz, "frequencies", &archive->freq_hz));
+        for (uint64_t i = 0; i < chans; i++) {
+            archive->freq_hz[i] = of->start + (double)i * of->step;
+        }
+    }
+out:
+    return st;
+}
+
+/* Numbers that are made of others by HDF5 alone: not where they lie in the file. */
+static status_t dataset_check_readable(const struct archive *archive, struct archive_part *part)
+{
+    status_t st = STATUS_OK;
+    const struct archive_number *number = &archive->number;
+    int is_converted =
+        number->kind == NUMBER_PLAIN || (number->kind != NUMBER_LEVELS && number->bits >= 8 &&
+                                         number->offset == 0 && !number->has_missing);
+    REQUIRE(is_converted && !archive->is_dc_at_edge, STATUS_DATA,
+            "%s: %s: such a packing, offset, missing_value or dc cannot be read", part->path,
+            archive->dataset);
+    if (number->kind != NUMBER_PLAIN) {
+        extents_free(part->extents, part->nextents);
+        part->extents = NULL;
+        part->nextents = 0;
+    }
+out:
+    return st;
+}
+
+static status_t dataset_describe_said(hid_t file, const struct job_layout *layout, const char *keys,
+                                      struct archive *archive)
 {
     status_t st = STATUS_OK;
     hid_t dataset = -1;
     char where[1200];
     struct archive_part *part = &archive->parts[0];
+    REQUIRE(!layout->parts[0] && !layout->is_reim_along && layout->nfirst_sample == 0, STATUS_USAGE,
+            "%s: parts, first_sample and files_along reim cannot be read", part->path);
     snprintf(where, sizeof where, "%s: %s", part->path, layout->dataset);
     TRY(dataset_open(file, part->path, layout->dataset, &dataset));
     TRY(dataset_take_words(layout, archive));
-    TRY(dataset_read_axes(dataset, where, layout->axes, archive));
-    TRY(dataset_read_type(dataset, where, layout->has_packing, archive));
+    TRY(dataset_read_axes(dataset, where, layout->axes, dataset_numbers_in_element(layout),
+                          archive));
+    TRY(dataset_read_type(dataset, where, layout, archive));
     TRY(dataset_settle_domain(layout, where, archive));
     TRY(dataset_check_missing_value(where, keys, archive));
+    TRY(dataset_settle_frequencies(layout, where, archive));
     part->samples = archive->count[AXIS_TIME];
     TRY(dataset_locate(dataset, archive, part));
+    TRY(numbers_settle(archive));
+    TRY(dataset_check_readable(archive, part));
     h5_try_chunks(dataset, part->path, layout->dataset);
 out:
     h5_close(dataset);
+    return st;
+}
+
+status_t dataset_describe(hid_t file, const struct job_layout *layout, const char *keys,
+                          struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    struct job_layout own = {.automatic = 0};
+    struct archive_part *part = &archive->parts[0];
+    TRY(override_layout(layout, &own));
+    TRY(said_fill(file, part->path, keys, &own, &part->storage));
+    TRY(dataset_describe_said(file, &own, keys, archive));
+out:
+    override_free(&own);
     return st;
 }

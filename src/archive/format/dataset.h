@@ -19,8 +19,13 @@ status_t dataset_describe(hid_t file, const struct job_layout *layout, const cha
 /* The part of a description that needs no look at the samples. Fails with DEVICE. */
 status_t dataset_take_words(const struct job_layout *layout, struct archive *archive);
 
-/* A missing value that no sample can have would be passed over in silence. Fails with USAGE when
- * the job says it, with DATA when the file does. */
+/* Frequencies that are counted, or that the file holds, are one for each of its coarse channels. A
+ * job's list is of all files: for who has joined them to check. Fails with DATA. */
+status_t dataset_settle_frequencies(const struct job_layout *layout, const char *where,
+                                    struct archive *archive);
+
+/* A missing value that no sample can have would be passed over in silence: before
+ * numbers_settle(). Fails with USAGE when the job says it, with DATA when the file does. */
 status_t dataset_check_missing_value(const char *where, const char *keys,
                                      const struct archive *archive);
 

@@ -69,7 +69,7 @@ static status_t native_read_packing(hid_t dataset, const char *where, struct job
     char *packing = NULL;
     TRY(h5_get_text(dataset, where, "packing", &packing, &layout->has_packing));
     if (layout->has_packing) {
-        REQUIRE(nibbles_parse(packing, &layout->nibbles), STATUS_DATA,
+        REQUIRE(packing_parse(packing, &layout->packing), STATUS_DATA,
                 "%s: packing is \"%s\", expected \"4+4 offset hi=re\" or the like", where, packing);
     }
 out:
@@ -316,13 +316,13 @@ static status_t native_open_file(const char *path, const struct job_layout *layo
     TRY(native_read(file, path, &own, archive, &ndelays));
     TRY(override_layout(layout, &own));
     TRY(dataset_describe(file, &own, "", archive));
-    TRY(native_check_frequencies(&own, archive));
+    TRY(override_has_frequencies(layout) ? STATUS_OK : native_check_frequencies(&own, archive));
     REQUIRE(!archive->delay_hz || ndelays == archive->count[AXIS_CHAN], STATUS_DATA,
             "%s: /delay_hz holds %zu frequencies, expected one for each of %" PRIu64
             " coarse channels",
             path, ndelays, archive->count[AXIS_CHAN]);
     archive->states_start = archive->has_start;
-    archive->states_freq = 1;
+    archive->states_freq |= !override_has_frequencies(layout);
     *out = archive;
     archive = NULL;
 out:

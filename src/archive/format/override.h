@@ -5,9 +5,11 @@
 
 #include "job/job.h"
 
-/* Copies each word and number that the job gives into `own`, but for format, dataset and axes: it
- * goes before what the file says. Fails with DEVICE (memory). */
+/* Copies each word and number that the job gives into `own`: it goes before what the file says.
+ * Fails with DEVICE (memory). */
 status_t override_layout(const struct job_layout *layout, struct job_layout *own);
+/* Whether it says frequencies, in whatever way. */
+int override_has_frequencies(const struct job_layout *layout);
 /* Frees what own's fields point to, and zeroes it. */
 void override_free(struct job_layout *own);
 

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { SHARED_READ = 8 << 20 /* bytes: that several threads share */ };
 
@@ -34,7 +35,7 @@ out:
 status_t reader_open_file(reader_t *reader, const struct archive_part *part, const char *path)
 {
     status_t st = STATUS_OK;
-    if (reader->path != path) {
+    if (reader->path != path && (!reader->path || strcmp(reader->path, path) != 0)) {
         TRY(reader_check_file(reader));
         file_close(reader->fd);
         reader->path = NULL;
@@ -68,6 +69,13 @@ static status_t reader_read_long(const reader_t *reader, uint64_t offset, uint64
                                : file_read(reader->fd, reader->path, offset, out, bytes);
 }
 
+status_t reader_judge(reader_t *reader, const struct archive_part *part, status_t failure)
+{
+    return failure == STATUS_DATA ? sources_judge(&part->storage.sources, reader->path, reader->fd,
+                                                  &reader->is_unreadable)
+                                  : failure;
+}
+
 static status_t reader_read_file(reader_t *reader, const struct archive_part *part,
                                  const struct archive_extent *extent, uint64_t inside,
                                  uint64_t bytes, char *out)
@@ -80,9 +88,7 @@ static status_t reader_read_file(reader_t *reader, const struct archive_part *pa
     } else {
         st = file_read(reader->fd, extent->path, offset, out, bytes);
     }
-    TRY(st == STATUS_DATA ? sources_judge(&part->storage.sources, extent->path, reader->fd,
-                                          &reader->is_unreadable)
-                          : st);
+    TRY(reader_judge(reader, part, st));
     if (bytes >= LONG_READ) {
         file_expect(reader->fd, offset + bytes, bytes);
     }

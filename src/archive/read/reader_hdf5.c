@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { STORED_BYTES = 4 << 20 /* of time steps that are not handed out as they are stored */ };
+
 void reader_close_hdf5(reader_t *reader)
 {
     h5_close(reader->memory_type);
@@ -16,8 +18,8 @@ void reader_close_hdf5(reader_t *reader)
     reader->part = NULL;
 }
 
-/* The type in memory: what the unpacker expects, in this machine's byte order. The file's own type
- * does not tell: an integer of 2 bytes may have 8 bits. */
+/* The type in memory of plain numbers: what the unpacker expects, in this machine's byte order. The
+ * file's own type does not tell: an integer of 2 bytes may have 8 bits. */
 static hid_t reader_number_type(enum sample_format format)
 {
     switch (format) {
@@ -32,23 +34,31 @@ static hid_t reader_number_type(enum sample_format format)
     }
 }
 
+/* Numbers that are made of others come as they are stored. */
 static status_t reader_make_memory_type(hid_t dataset, const struct archive *archive, hid_t *out)
 {
     status_t st = STATUS_OK;
     hid_t stored = H5Dget_type(dataset);
-    hid_t number = reader_number_type(archive->format);
+    hid_t number = -1;
     hid_t type = -1;
-    if (archive->format == SAMPLE_I4) {
-        type = H5Tcopy(stored); /* bytes, whatever sign the file gives them */
-    } else if (!archive->is_compound) {
-        type = H5Tcopy(number);
+    if (archive->number.kind != NUMBER_PLAIN) {
+        number = archive->is_compound ? H5Tget_member_type(stored, 0) : H5Tcopy(stored);
+    } else if (archive->format == SAMPLE_I4) {
+        number = H5Tcopy(stored); /* bytes, whatever sign the file gives them */
     } else {
-        type = H5Tcreate(H5T_COMPOUND, archive->element_bytes);
+        number = H5Tcopy(reader_number_type(archive->format));
+    }
+    H5_TRY(number, "a type of numbers cannot be made");
+    if (!archive->is_compound) {
+        type = number;
+        number = -1;
+    } else {
+        size_t size = H5Tget_size(number);
+        type = H5Tcreate(H5T_COMPOUND, 2 * size);
         /* HDF5 matches members by name, whatever the file calls them. */
         for (unsigned i = 0; i < 2; i++) {
             char *name = H5Tget_member_name(stored, i);
-            herr_t status =
-                name ? H5Tinsert(type, name, i * archive->element_bytes / 2, number) : -1;
+            herr_t status = name ? H5Tinsert(type, name, i * size, number) : -1;
             H5free_memory(name);
             H5_TRY(status, "a compound type cannot be made");
         }
@@ -57,8 +67,32 @@ static status_t reader_make_memory_type(hid_t dataset, const struct archive *arc
     type = -1;
 out:
     h5_close(type);
+    h5_close(number);
     h5_close(stored);
     return st;
+}
+
+/* Numbers below 8 bits: the dataset's last dimension counts bytes of so many. */
+static uint64_t reader_per_element(const reader_t *reader)
+{
+    uint32_t bits = reader->archive->number.bits;
+    return reader->archive->number.kind != NUMBER_PLAIN && bits < 8 ? 8 / bits : 1;
+}
+
+/* How much of the outermost dimension, which is not time, a part has. */
+static uint64_t reader_outermost(const reader_t *reader)
+{
+    const struct archive *archive = reader->archive;
+    uint64_t size = 1;
+    for (uint32_t i = 0; i < archive->ndims; i++) {
+        size *= archive->dims[i].dimension == 0 ? archive->dims[i].size : 1;
+    }
+    return size;
+}
+
+static const char *reader_dataset(const reader_t *reader, const struct archive_part *part)
+{
+    return part->dataset ? part->dataset : reader->archive->dataset;
 }
 
 /* Rank 0 looked at the file when the job began; it must still have room for what is read into the
@@ -76,22 +110,31 @@ static status_t reader_check_shape(const reader_t *reader, const struct archive_
     for (uint32_t i = 0; i < archive->ndims; i++) {
         expected *= archive->dims[i].axis == AXIS_TIME ? 1 : archive->dims[i].size;
     }
+    if (ndims - 1 != (int)archive->time_dim) {
+        expected /= reader_per_element(reader);
+    }
+    int is_long = dims[0] >= part->origin && dims[0] - part->origin >= reader_outermost(reader);
+    if (archive->time_dim > 0) {
+        dims[0] = is_long ? reader_outermost(reader) : 0;
+    }
     for (int i = 0; i < ndims && found > 0; i++) {
         int is_time = i == (int)archive->time_dim;
         found = multiply_u64(found, is_time ? 1 : dims[i], &found) ? found : 0;
     }
     REQUIRE(ndims > (int)archive->time_dim && found == expected, STATUS_DATA,
-            "%s: %s changed its shape while this job ran", part->path, archive->dataset);
+            "%s: %s changed its shape while this job ran", part->path,
+            reader_dataset(reader, part));
 out:
     return st;
 }
 
-status_t reader_open_through_hdf5(reader_t *reader, const struct archive_part *part)
+/* Opens the part, which stays open for the next read: chunk_steps are known. */
+static status_t reader_open_through_hdf5(reader_t *reader, const struct archive_part *part)
 {
     status_t st = STATUS_OK;
     hid_t plist = -1;
     const struct depot_spec spec = {.path = part->path,
-                                    .name = reader->archive->dataset,
+                                    .name = reader_dataset(reader, part),
                                     .storage = &part->storage,
                                     .along = (int)reader->archive->time_dim,
                                     .cache_bytes = reader->cache_bytes,
@@ -106,8 +149,10 @@ status_t reader_open_through_hdf5(reader_t *reader, const struct archive_part *p
     reader->chunk_steps = 0;
     if (H5Pget_layout(plist) == H5D_CHUNKED) {
         hsize_t chunk[H5S_MAX_RANK] = {0};
-        H5Pget_chunk(plist, H5S_MAX_RANK, chunk);
-        reader->chunk_steps = chunk[reader->archive->time_dim];
+        int ndims = H5Pget_chunk(plist, H5S_MAX_RANK, chunk);
+        int is_last = ndims - 1 == (int)reader->archive->time_dim;
+        reader->chunk_steps =
+            chunk[reader->archive->time_dim] * (is_last ? reader_per_element(reader) : 1);
     }
     TRY(reader_make_memory_type(depot_dataset(reader->depot), reader->archive,
                                 &reader->memory_type));
@@ -117,9 +162,26 @@ out:
     return st;
 }
 
-status_t reader_read_hdf5(reader_t *reader, const struct archive_part *part, uint64_t block,
-                          int all, uint64_t first, uint64_t count, uint64_t slab_steps,
-                          uint64_t slab_first, void *out)
+/* Steps of one block, or of all blocks of the part, as they come from HDF5: */
+struct reader_steps {
+    const struct archive_part *part;
+    uint64_t block;
+    int all;
+    uint64_t first, count; /* of the part */
+    uint64_t slab_steps,
+        slab_first; /* where they come to lie, in memory of so many steps a block */
+};
+
+/* Bytes that hold elements first .. first + count - 1 of a dimension that counts numbers. */
+static void reader_select(const reader_t *reader, uint64_t first, uint64_t count, hsize_t *start,
+                          hsize_t *size)
+{
+    uint64_t each = reader_per_element(reader);
+    *start = first / each;
+    *size = ceil_div_u64(first + count, each) - *start;
+}
+
+static status_t reader_read_steps(reader_t *reader, const struct reader_steps *steps, void *out)
 {
     status_t st = STATUS_OK;
     hid_t from = -1;
@@ -130,26 +192,35 @@ status_t reader_read_hdf5(reader_t *reader, const struct archive_part *part, uin
     hsize_t slab_dims[H5S_MAX_RANK];
     hsize_t slab_start[H5S_MAX_RANK] = {0};
     char what[80];
-    snprintf(what, sizeof what, "samples %" PRIu64 " .. %" PRIu64, first, first + count);
-    TRY(reader_open_through_hdf5(reader, part));
+    const struct archive_part *part = steps->part;
+    uint64_t block = steps->block;
+    uint32_t time_dim = reader->archive->time_dim;
+    snprintf(what, sizeof what, "samples %" PRIu64 " .. %" PRIu64, steps->first,
+             steps->first + steps->count);
     from = H5Dget_space(depot_dataset(reader->depot));
     int ndims = H5Sget_simple_extent_dims(from, dims, NULL);
-    uint32_t time_dim = reader->archive->time_dim;
-    REQUIRE(dims[time_dim] >= first + count + (time_dim == 0 ? part->origin : 0), STATUS_DATA,
-            "%s: %s changed its shape while this job ran", part->path, reader->archive->dataset);
     memcpy(size, dims, sizeof size);
-    start[time_dim] = first;
-    size[time_dim] = count;
-    for (uint32_t i = time_dim; i-- > 0 && !all;) {
+    size[0] = time_dim > 0 ? reader_outermost(reader) : size[0];
+    start[time_dim] = steps->first;
+    size[time_dim] = steps->count;
+    if (ndims - 1 == (int)time_dim) {
+        reader_select(reader, steps->first, steps->count, &start[time_dim], &size[time_dim]);
+    }
+    for (uint32_t i = time_dim; i-- > 0 && !steps->all;) {
         start[i] = block % dims[i];
         size[i] = 1;
         block /= dims[i];
     }
     start[0] += part->origin;
+    REQUIRE(dims[time_dim] >= start[time_dim] + size[time_dim], STATUS_DATA,
+            "%s: %s changed its shape while this job ran", part->path,
+            reader_dataset(reader, part));
     /* The same shape in memory as in the file: HDF5 then copies runs instead of single elements. */
     memcpy(slab_dims, size, sizeof slab_dims);
-    slab_dims[time_dim] = slab_steps;
-    slab_start[time_dim] = slab_first;
+    if (steps->slab_steps > 0) {
+        slab_dims[time_dim] = steps->slab_steps;
+        slab_start[time_dim] = steps->slab_first;
+    }
     to = H5Screate_simple(ndims, slab_dims, NULL);
     H5_TRY(H5Sselect_hyperslab(from, H5S_SELECT_SET, start, NULL, size, NULL),
            "%s: samples cannot be selected", part->path);
@@ -161,5 +232,93 @@ status_t reader_read_hdf5(reader_t *reader, const struct archive_part *part, uin
 out:
     h5_close(from);
     h5_close(to);
+    return st;
+}
+
+/* What is wanted of time steps of one block that are in memory. */
+static void reader_keep_steps(const reader_t *reader, const struct slab *slab, const char *from,
+                              uint64_t bit, uint64_t steps, char *out)
+{
+    uint32_t bytes = numbers_bytes(reader->numbers);
+    uint64_t step_bits = slab->inner_bytes / bytes * numbers_bits(reader->numbers);
+    uint64_t skipped = slab->low_byte / bytes * numbers_bits(reader->numbers);
+    if (reader->archive->number.kind == NUMBER_PLAIN) {
+        for (uint64_t i = 0; i < steps; i++) {
+            memcpy(out + i * slab->width, from + i * slab->inner_bytes + slab->low_byte,
+                   (size_t)slab->width);
+        }
+    } else if (slab->width == slab->inner_bytes) {
+        numbers_make(reader->numbers, from, bit, steps * (slab->width / bytes), out);
+    } else {
+        for (uint64_t i = 0; i < steps; i++) {
+            numbers_make(reader->numbers, from, bit + i * step_bits + skipped, slab->width / bytes,
+                         out + i * slab->width);
+        }
+    }
+}
+
+/* Steps low .. high - 1 (of the observation) of one block. */
+static status_t reader_read_block_hdf5(reader_t *reader, const struct reader_wanted *wanted,
+                                       uint64_t slot, uint64_t low, uint64_t high)
+{
+    status_t st = STATUS_OK;
+    const struct slab *slab = wanted->slab;
+    uint32_t bytes = numbers_bytes(reader->numbers);
+    uint32_t bits = numbers_bits(reader->numbers);
+    uint64_t step_bits = slab->inner_bytes / bytes * bits;
+    char *out = reader_place(wanted, slot, low);
+    struct reader_steps steps = {.part = wanted->part,
+                                 .block = reader_block(reader, wanted, slot),
+                                 .first = low - wanted->part->first_sample,
+                                 .count = high - low};
+    if (reader->archive->number.kind == NUMBER_PLAIN && slab->width == slab->inner_bytes) {
+        TRY(reader_read_steps(reader, &steps, out));
+        goto out;
+    }
+    uint64_t most = min_u64(max_u64(1, STORED_BYTES * UINT64_C(8) / step_bits), high - low);
+    TRY(reader_make_bounce(reader, (size_t)(most * step_bits / 8 + 8)));
+    for (uint64_t at = low; at < high; at += most) {
+        steps.first = at - wanted->part->first_sample;
+        steps.count = min_u64(most, high - at);
+        TRY(reader_read_steps(reader, &steps, reader->bounce));
+        reader_keep_steps(reader, slab, reader->bounce, steps.first * step_bits % 8, steps.count,
+                          out + (at - low) * slab->width);
+    }
+    numbers_turn(reader->numbers, low, high - low, slab->width / bytes, out);
+out:
+    return st;
+}
+
+/* Some blocks of a chunked file: chunk by chunk in time, and all blocks of each, because a chunk
+ * may hold several blocks, and only one chunk is kept. */
+status_t reader_read_hdf5(reader_t *reader, const struct reader_wanted *wanted)
+{
+    status_t st = STATUS_OK;
+    const struct slab *slab = wanted->slab;
+    const struct archive_part *part = wanted->part;
+    TRY(reader_open_through_hdf5(reader, part));
+    if (slab->width == slab->inner_bytes && wanted->nslots == reader->blocks_per_file &&
+        reader->archive->number.kind == NUMBER_PLAIN) {
+        /* Every block of the part, and uncut: in one go. */
+        const struct reader_steps steps = {.part = part,
+                                           .all = 1,
+                                           .first = wanted->low - part->first_sample,
+                                           .count = wanted->high - wanted->low,
+                                           .slab_steps = wanted->count,
+                                           .slab_first = wanted->low - wanted->first};
+        TRY(reader_read_steps(reader, &steps,
+                              wanted->out + wanted->slot * wanted->count * slab->width));
+        goto out;
+    }
+    for (uint64_t at = wanted->low, end = 0; at < wanted->high; at = end) {
+        uint64_t local = at - part->first_sample;
+        uint64_t steps = wanted->nslots > 1 ? reader->chunk_steps : 0;
+        end = steps > 0 ? min_u64(part->first_sample + (local / steps + 1) * steps, wanted->high)
+                        : wanted->high;
+        for (uint64_t i = 0; i < wanted->nslots; i++) {
+            TRY(reader_read_block_hdf5(reader, wanted, wanted->slot + i, at, end));
+        }
+    }
+out:
     return st;
 }

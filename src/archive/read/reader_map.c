@@ -19,60 +19,80 @@ static const struct archive_extent *reader_extent_around(const struct archive_pa
     return NULL;
 }
 
-static int reader_has_gap(const struct archive *archive, uint64_t first, uint64_t count)
-{
-    size_t i = archive_gap_after(archive, first);
-    return i < archive->ngaps && archive->gaps[i][0] < first + count;
-}
+/* A slab as it lies in a file. */
+struct lying {
+    const struct archive_part *part;
+    const char *path;
+    uint64_t file_offset;
+};
 
-/* The part that holds all these samples alone; NULL when there is none. */
-static const struct archive_part *reader_part_around(const struct archive *archive, uint64_t first,
-                                                     uint64_t count)
+/* One piece of one run that holds these samples of the part, all together. */
+static void lying_in_run(const struct archive_part *part, uint64_t block, uint64_t step_bytes,
+                         uint64_t first, uint64_t count, struct lying *out)
 {
-    const struct archive_part *found = NULL;
-    for (uint32_t i = 0; i < archive->nparts; i++) {
-        const struct archive_part *part = &archive->parts[i];
-        if (first < part->first_sample + part->samples && first + count > part->first_sample) {
-            int is_whole =
-                first >= part->first_sample && first + count <= part->first_sample + part->samples;
-            if (found || !is_whole || part->stack != 0) {
-                return NULL;
-            }
-            found = part;
+    uint32_t i = archive_run_at(part, first);
+    const struct archive_run *run = i < part->nruns ? &part->runs[i] : NULL;
+    if (run && first >= run->first_sample) {
+        uint64_t piece = (first - run->first_sample) / run->steps;
+        uint64_t inside = (first - run->first_sample) % run->steps;
+        if (count <= run->steps - inside) {
+            out->path = run->path;
+            out->file_offset = run->file_offset + piece * run->piece_bytes +
+                               (block * run->stored + inside) * step_bytes;
         }
     }
-    return found;
 }
 
-/* The same, of the bytes of a slab that is one block of the part. */
-static const struct archive_extent *reader_extent_of_slab(const struct archive_part *part,
-                                                          const struct slab *slab, uint64_t first,
-                                                          uint64_t count, uint64_t *file_offset)
+/* Where the samples lie as a slab, uncut, plain and all there; path is NULL when they do not. */
+static struct lying lying_find(const struct archive *archive, const struct slab *slab,
+                               uint64_t first, uint64_t count)
 {
-    uint64_t at = (slab->blocks[0] * part->samples + first - part->first_sample) * slab->width;
-    return reader_extent_around(part, at, slab_bytes(slab, count), file_offset);
+    struct lying found = {.path = NULL};
+    uint64_t blocks = 1;
+    for (uint32_t i = 0; i < archive->ndims && archive->dims[i].axis != AXIS_TIME; i++) {
+        blocks *= archive->dims[i].size;
+    }
+    if (slab->nblocks != 1 || slab->width != slab->inner_bytes || archive->swap_bytes ||
+        archive->number.kind != NUMBER_PLAIN || archive->is_dc_at_edge ||
+        archive_gap_of_streams(archive, slab->first_stream, slab->nstreams, first, count) > 0) {
+        return found;
+    }
+    uint64_t stack = slab->blocks[0] / blocks;
+    uint64_t block = slab->blocks[0] % blocks;
+    uint32_t at = archive_part_at(archive, stack, first);
+    const struct archive_part *part = at < archive->nparts ? &archive->parts[at] : NULL;
+    if (!part || part->stack != stack || first < part->first_sample ||
+        first + count > part->first_sample + part->samples) {
+        return found;
+    }
+    found.part = part;
+    uint64_t local = first - part->first_sample;
+    if (part->nextents > 0) {
+        const struct archive_extent *extent =
+            reader_extent_around(part, (block * part->samples + local) * slab->width,
+                                 slab_bytes(slab, count), &found.file_offset);
+        found.path = extent ? extent->path : NULL;
+    } else {
+        lying_in_run(part, block, slab->width, local, count, &found);
+    }
+    return found;
 }
 
 status_t reader_map(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
                     mapping_t **out)
 {
     status_t st = STATUS_OK;
-    const struct archive *archive = reader->archive;
-    const struct archive_part *part = reader_part_around(archive, first, count);
     uint64_t bytes = slab_bytes(slab, count);
-    uint64_t at = 0;
     *out = NULL;
-    if (!part || bytes < LONG_READ || archive->swap_bytes ||
-        reader_has_gap(archive, first, count) || slab->nblocks != 1 ||
-        slab->width != slab->inner_bytes) {
+    if (bytes < LONG_READ) {
         goto out;
     }
-    const struct archive_extent *extent = reader_extent_of_slab(part, slab, first, count, &at);
-    if (extent) {
-        TRY(reader_open_file(reader, part, extent->path));
-        file_expect(reader->fd, at, 2 * bytes);
-        *out = mapping_open(reader->fd, at, bytes);
-        reader_hint(reader, at, bytes);
+    const struct lying found = lying_find(reader->archive, slab, first, count);
+    if (found.path) {
+        TRY(reader_open_file(reader, found.part, found.path));
+        file_expect(reader->fd, found.file_offset, 2 * bytes);
+        *out = mapping_open(reader->fd, found.file_offset, bytes);
+        reader_hint(reader, found.file_offset, bytes);
     }
 out:
     return st;
@@ -82,12 +102,9 @@ status_t reader_check_mapped(const struct archive *archive, const struct slab *s
                              uint64_t count)
 {
     status_t st = STATUS_OK;
-    uint64_t at = 0;
-    const struct archive_part *part = reader_part_around(archive, first, count);
-    const struct archive_extent *extent =
-        part ? reader_extent_of_slab(part, slab, first, count, &at) : NULL;
-    if (extent) {
-        TRY(sources_check_path(&part->storage.sources, extent->path));
+    const struct lying found = lying_find(archive, slab, first, count);
+    if (found.path) {
+        TRY(sources_check_path(&found.part->storage.sources, found.path));
     }
 out:
     return st;

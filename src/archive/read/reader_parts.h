@@ -2,6 +2,7 @@
 #ifndef VOLTMILL_ARCHIVE_READ_READER_PARTS_H
 #define VOLTMILL_ARCHIVE_READ_READER_PARTS_H
 
+#include "archive/read/numbers.h"
 #include "archive/read/reader.h"
 #include "archive/storage/stored.h"
 
@@ -9,11 +10,13 @@ enum { LONG_READ = 256 << 10 /* bytes: that hints are worth */ };
 
 struct reader {
     const struct archive *archive;
+    numbers_t *numbers;
     uint64_t blocks_per_file;
     uint64_t cache_bytes; /* for chunks, of HDF5 */
     uint32_t threads;     /* for long reads */
     uint32_t unpackers;   /* threads for chunks */
-    char *bounce;
+    char *bounce;         /* [threads][bounce_bytes], made when it is wanted */
+    size_t bounce_bytes;
     /* The file that is open for pread, by name (names belong to the archive). */
     const char *path;
     const struct archive_part *holder; /* whose file it is */
@@ -28,6 +31,31 @@ struct reader {
     int is_unreadable;    /* the last failure was that of samples */
 };
 
+/* What is read of one part: some blocks of a slab, all of the part's place in the stack, for a
+ * range of samples of the observation, all of which the part has. */
+struct reader_wanted {
+    const struct slab *slab;
+    const struct archive_part *part;
+    uint64_t slot, nslots; /* in slab->blocks */
+    uint64_t low, high;
+    uint64_t first, count; /* samples of the slab in memory */
+    char *out;             /* the slab */
+};
+
+/* Where sample `at` of the observation lies in the slab, in the block at `slot`. */
+char *reader_place(const struct reader_wanted *wanted, uint64_t slot, uint64_t at);
+/* Which block of its part is at `slot`. */
+uint64_t reader_block(const reader_t *reader, const struct reader_wanted *wanted, uint64_t slot);
+/* Makes reader->bounce, of so many bytes for each of its threads at least. */
+status_t reader_make_bounce(reader_t *reader, size_t bytes);
+
+/* Zero volts for samples from .. from + samples - 1 of the slab, in its blocks from `slot` on. */
+void reader_fill_zeros(const struct reader_wanted *wanted, const struct archive *archive,
+                       uint64_t from, uint64_t samples);
+/* The same, and told of as losses (may be NULL) of the streams that these blocks are of. */
+status_t reader_lack(const struct reader_wanted *wanted, const struct archive *archive,
+                     uint64_t from, uint64_t samples, struct losses *losses);
+
 /* Makes sure that what is open, and was read, is as it was planned. Fails with DATA. */
 status_t reader_check_file(const reader_t *reader);
 
@@ -38,18 +66,17 @@ status_t reader_open_file(reader_t *reader, const struct archive_part *part, con
  * not be wanted again. */
 void reader_hint(reader_t *reader, uint64_t offset, uint64_t bytes);
 
+/* Of a read of the open file that failed: whether its samples are to blame. */
+status_t reader_judge(reader_t *reader, const struct archive_part *part, status_t failure);
+
 /* Reads bytes at .. at + bytes - 1 of the part's dataset, which may run through several extents. */
 status_t reader_read_extents(reader_t *reader, const struct archive_part *part, uint64_t at,
                              uint64_t bytes, char *out);
 
-/* Opens the part through HDF5, where it stays open for the next read: chunk_steps are known. */
-status_t reader_open_through_hdf5(reader_t *reader, const struct archive_part *part);
+/* Read what is wanted of a part that has runs or extents, or must be read through HDF5. */
+status_t reader_read_pieces(reader_t *reader, const struct reader_wanted *wanted,
+                            struct losses *losses);
+status_t reader_read_hdf5(reader_t *reader, const struct reader_wanted *wanted);
 void reader_close_hdf5(reader_t *reader);
-
-/* Reads steps first .. first + count - 1 of one block, or with `all` of all blocks of a file, into
- * a slab of `slab_steps` steps a block, from its step `slab_first` on. */
-status_t reader_read_hdf5(reader_t *reader, const struct archive_part *part, uint64_t block,
-                          int all, uint64_t first, uint64_t count, uint64_t slab_steps,
-                          uint64_t slab_first, void *out);
 
 #endif

@@ -19,13 +19,9 @@ static struct place slab_find_place(const struct archive *archive, uint64_t inde
     if (archive->present[AXIS_REIM]) {
         index[AXIS_REIM] = (uint64_t)imaginary;
     }
+    place.block = archive_stack_of(archive, index, imaginary);
     if (archive->stacked != AXIS_TIME) {
-        uint64_t in_file = 1;
-        for (uint32_t i = 0; i < archive->ndims; i++) {
-            in_file = archive->dims[i].axis == archive->stacked ? archive->dims[i].size : in_file;
-        }
-        place.block = index[archive->stacked] / in_file;
-        index[archive->stacked] %= in_file;
+        index[archive->stacked] %= archive_in_file(archive, archive->stacked);
     }
     for (uint32_t i = 0; i < archive->ndims; i++) {
         if (archive->dims[i].axis == AXIS_TIME) {

@@ -95,9 +95,9 @@ const struct command cli_bench_run = {
     .summary = "time a job beside what bounds it",
     .usage = "[OPTION]... JOB",
     .about = "Runs the job and times it beside what bounds it, measured right before: the backend "
-             "alone on blocks in memory, and plain reading and writing of the same bytes on the "
-             "same file systems. The products stay; beside each a file FILE.bench of its size is "
-             "written for a while.",
+             "alone (filters and filter bank) on blocks in memory, and plain reading and writing "
+             "of the same bytes on the same file systems. The products stay; beside each a file "
+             "FILE.bench of its size is written for a while.",
     .operand = "job file",
     .ends = "yaml",
     .is_parallel = 1,

@@ -217,6 +217,7 @@ static status_t schema_fill_member(struct mistakes *mistakes, struct tree *node,
         TRY(schema_fill_default(row, base));
     } else {
         *seen = child->line + 1;
+        row = row->instead && child->kind == TREE_MAPPING ? row->instead : row;
         if (row->given) {
             memcpy(base + row->given_at, &row->given, sizeof row->given);
         }
@@ -304,6 +305,9 @@ void schema_free(const struct schema *rows, void *out)
     for (const struct schema *row = rows; row->key; row++) {
         char *at = (char *)out + row->at;
         uint32_t count = 0;
+        if (row->instead) {
+            schema_free_value(row->instead, (char *)out + row->instead->at);
+        }
         if (!row->most) {
             schema_free_value(row, at);
         } else if (!row->is_pair) {

@@ -40,6 +40,7 @@ struct schema {
     const int *values;          /* of the choices; NULL: their places in the list, from 0 on */
     const struct schema *members;
     const char *list_key; /* of a mapping: a list stands for a mapping with this member alone */
+    const struct schema *instead; /* a mapping that may stand in the place of the value */
 
     /* Whether `text` is right; fills what `out` points to. For SCHEMA_TEXT, `text` is the copy that
      * the struct keeps at `out`. May write a reason of its own into `message` (MISTAKE_BYTES);

@@ -161,7 +161,7 @@ static status_t guppi_set_words(const struct guppi *guppi, const struct guppi_bl
     own->sample_rate_hz = recorder_rate(guppi->seconds);
     own->has_start = guppi->has_start;
     own->start = utc_add(guppi->start, blocks->before * guppi->seconds);
-    own->nibbles = (struct nibbles){.offset_binary = 0, .high_is_real = 1};
+    own->packing.nibbles = (struct nibbles){.offset_binary = 0, .high_is_real = 1};
     TRY(memory_text("blocks", &own->dataset));
     TRY(ascii_text(header, "TELESCOP", &own->telescope));
     TRY(ascii_text(header, "SRC_NAME", &own->source));

@@ -3,6 +3,7 @@
 
 #include "archive/format/dataset.h"
 #include "archive/format/override.h"
+#include "archive/format/said.h"
 #include "base/memory.h"
 #include "io/file.h"
 
@@ -89,7 +90,7 @@ static status_t recorder_set_number(const struct recorder_number *number,
     status_t st = STATUS_OK;
     struct archive_number *stored = &archive->number;
     int is_pair = number->bits == 4 && number->is_complex;
-    REQUIRE(!own->has_packing || is_pair, STATUS_USAGE,
+    REQUIRE(!own->has_packing || (is_pair && own->packing.bits == 0), STATUS_USAGE,
             "%s: input.layout.packing is for complex samples of 4 + 4 bits, here they are %s of %u",
             archive->parts[0].path, number->is_complex ? "complex" : "real", number->bits);
     archive->is_complex = number->is_complex;
@@ -105,7 +106,7 @@ static status_t recorder_set_number(const struct recorder_number *number,
         archive->element_bytes = 4;
     } else if (is_pair) {
         archive->format = SAMPLE_I4;
-        archive->nibbles = own->nibbles;
+        archive->nibbles = own->packing.nibbles;
     } else if (number->is_offset && number->bits < 32) {
         stored->kind = NUMBER_UNSIGNED;
         stored->offset = exp2(number->bits - 1.0);
@@ -126,13 +127,15 @@ status_t recorder_describe(const struct job_layout *layout, const struct recorde
     status_t st = STATUS_OK;
     const char *path = archive->parts[0].path;
     TRY(override_layout(layout, own));
-    REQUIRE(own->nfreq == archive->count[AXIS_CHAN], STATUS_USAGE,
+    TRY(said_refuse(path, layout));
+    REQUIRE(own->frequencies.has_start || own->nfreq == archive->count[AXIS_CHAN], STATUS_USAGE,
             "%s: input.layout.freq_hz lists %u frequencies, but the file has %llu coarse channels",
             path, own->nfreq, (unsigned long long)archive->count[AXIS_CHAN]);
     REQUIRE(!own->has_domain || own->is_complex == number->is_complex, STATUS_USAGE,
             "%s: input.layout.domain says %s, but its samples are %s", path,
             own->is_complex ? "complex" : "real", number->is_complex ? "complex" : "real");
     TRY(dataset_take_words(own, archive));
+    TRY(dataset_settle_frequencies(own, path, archive));
     REQUIRE(number->is_complex || archive->oversampling_num == archive->oversampling_den,
             STATUS_USAGE, "%s: real samples cannot be oversampled coarse channels (%u/%u)", path,
             archive->oversampling_num, archive->oversampling_den);

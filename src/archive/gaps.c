@@ -1,0 +1,247 @@
+/* What an archive lacks: gaps of all streams, of single ones, and what the parts of some streams
+ * have not, where others have it. */
+#include "archive/archive.h"
+#include "base/memory.h"
+
+uint64_t archive_stream_number(const struct archive *archive, uint32_t stream)
+{
+    uint64_t index[AXIS_KINDS];
+    uint64_t number = 0;
+    archive_stream_index(archive, stream, index);
+    for (int i = 0; i < STREAM_AXES; i++) {
+        enum axis axis = archive_stream_axes[i];
+        number = number * archive->count[axis] + index[axis];
+    }
+    return number;
+}
+
+uint64_t archive_in_file(const struct archive *archive, enum axis axis)
+{
+    uint64_t size = 1;
+    for (uint32_t i = 0; i < archive->ndims; i++) {
+        size *= archive->dims[i].axis == axis ? archive->dims[i].size : 1;
+    }
+    return size;
+}
+
+uint64_t archive_stack_of(const struct archive *archive, const uint64_t index[AXIS_KINDS],
+                          int imaginary)
+{
+    uint64_t place = 0;
+    if (archive->stacked != AXIS_TIME) {
+        place = index[archive->stacked] / archive_in_file(archive, archive->stacked);
+    }
+    return archive->is_reim_stacked ? 2 * place + (uint64_t)imaginary : place;
+}
+
+uint32_t archive_part_at(const struct archive *archive, uint64_t stack, uint64_t sample)
+{
+    uint32_t low = 0;
+    uint32_t high = archive->nparts;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const struct archive_part *part = &archive->parts[middle];
+        if (part->stack < stack ||
+            (part->stack == stack && part->first_sample + part->samples <= sample)) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+uint32_t archive_run_at(const struct archive_part *part, uint64_t sample)
+{
+    uint32_t low = 0;
+    uint32_t high = part->nruns;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const struct archive_run *run = &part->runs[middle];
+        if (sample - min_u64(sample, run->first_sample) >= run->pieces * run->steps) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+size_t archive_stream_gap_after(const struct archive *archive, uint64_t number, uint64_t sample)
+{
+    size_t low = 0;
+    size_t high = archive->nstream_gaps;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct archive_gap *gap = &archive->stream_gaps[middle];
+        if (gap->stream < number || (gap->stream == number && gap->first + gap->count <= sample)) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+size_t archive_gap_after(const struct archive *archive, uint64_t sample)
+{
+    size_t low = 0;
+    size_t high = archive->ngaps;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (archive->gaps[middle][0] + archive->gaps[middle][1] > sample) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low;
+}
+
+uint64_t archive_gap_in(const struct archive *archive, uint64_t first, uint64_t count)
+{
+    uint64_t missing = 0;
+    for (size_t i = archive_gap_after(archive, first);
+         i < archive->ngaps && archive->gaps[i][0] < first + count; i++) {
+        uint64_t low = max_u64(archive->gaps[i][0], first);
+        uint64_t high = min_u64(archive->gaps[i][0] + archive->gaps[i][1], first + count);
+        missing += high > low ? high - low : 0;
+    }
+    return missing;
+}
+
+/* Whether the stream lacks sample `at`, and where the next sample lies of which that may differ. */
+struct gap_seeker {
+    const struct archive *archive;
+    uint64_t number;
+    uint64_t stack[2];
+    int nstacks;
+};
+
+static int gap_seek(const struct gap_seeker *seeker, uint64_t at, uint64_t *next)
+{
+    const struct archive *archive = seeker->archive;
+    uint64_t until = UINT64_MAX;
+    size_t i = archive_gap_after(archive, at);
+    if (i < archive->ngaps) {
+        until = archive->gaps[i][0];
+        if (until <= at) {
+            *next = until + archive->gaps[i][1];
+            return 1;
+        }
+    }
+    i = archive_stream_gap_after(archive, seeker->number, at);
+    if (i < archive->nstream_gaps && archive->stream_gaps[i].stream == seeker->number) {
+        const struct archive_gap *gap = &archive->stream_gaps[i];
+        if (gap->first <= at) {
+            *next = gap->first + gap->count;
+            return 1;
+        }
+        until = min_u64(until, gap->first);
+    }
+    for (int k = 0; k < seeker->nstacks; k++) {
+        uint32_t p = archive_part_at(archive, seeker->stack[k], at);
+        const struct archive_part *part = p < archive->nparts ? &archive->parts[p] : NULL;
+        int is_there = part && part->stack == seeker->stack[k];
+        if (!is_there || part->first_sample > at) {
+            *next = is_there ? part->first_sample : UINT64_MAX;
+            return 1;
+        }
+        until = min_u64(until, part->first_sample + part->samples);
+        if (part->nruns > 0) {
+            uint64_t local = at - part->first_sample;
+            uint32_t r = archive_run_at(part, local);
+            const struct archive_run *run = &part->runs[min_u64(r, part->nruns - 1)];
+            int is_held = r < part->nruns && run->first_sample <= local;
+            uint64_t end = is_held           ? run->first_sample + run->pieces * run->steps
+                           : r < part->nruns ? run->first_sample
+                                             : part->samples;
+            if (!is_held) {
+                *next = part->first_sample + end;
+                return 1;
+            }
+            until = min_u64(until, part->first_sample + end);
+        }
+    }
+    *next = until;
+    return 0;
+}
+
+uint64_t archive_gap_of(const struct archive *archive, uint32_t stream, uint64_t first,
+                        uint64_t count)
+{
+    uint64_t index[AXIS_KINDS];
+    uint64_t missing = 0;
+    uint64_t end = first + count;
+    struct gap_seeker seeker = {.archive = archive,
+                                .number = archive_stream_number(archive, stream),
+                                .nstacks = archive->is_reim_stacked ? 2 : 1};
+    archive_stream_index(archive, stream, index);
+    for (int i = 0; i < seeker.nstacks; i++) {
+        seeker.stack[i] = archive_stack_of(archive, index, i);
+    }
+    for (uint64_t at = first, next = 0; at < end; at = next) {
+        int is_missing = gap_seek(&seeker, at, &next);
+        next = min_u64(next, end);
+        missing += is_missing ? next - at : 0;
+    }
+    return missing;
+}
+
+/* Whether what lies between the part's runs is in gaps of all streams. */
+static int gap_has_runs(const struct archive *archive, const struct archive_part *part)
+{
+    uint64_t at = 0;
+    for (uint32_t i = 0; i <= part->nruns && part->nruns > 0; i++) {
+        uint64_t begin = i < part->nruns ? part->runs[i].first_sample : part->samples;
+        if (begin > at &&
+            archive_gap_in(archive, part->first_sample + at, begin - at) < begin - at) {
+            return 0;
+        }
+        at = i < part->nruns ? begin + part->runs[i].pieces * part->runs[i].steps : at;
+    }
+    return 1;
+}
+
+/* Whether what no part of some streams has is in gaps of all streams, and no stream has its own. */
+static int gap_is_common(const struct archive *archive)
+{
+    uint64_t end = archive->count[AXIS_TIME];
+    uint64_t at = 0; /* up to which the parts so far, of one place of the stack, go */
+    for (uint32_t i = 0; i <= archive->nparts; i++) {
+        const struct archive_part *part = i < archive->nparts ? &archive->parts[i] : NULL;
+        if (i > 0 && (!part || part->stack != archive->parts[i - 1].stack)) {
+            if (at < end && archive_gap_in(archive, at, end - at) < end - at) {
+                return 0;
+            }
+            at = 0;
+        }
+        if (part && part->first_sample > at &&
+            archive_gap_in(archive, at, part->first_sample - at) < part->first_sample - at) {
+            return 0;
+        }
+        at = part ? part->first_sample + part->samples : 0;
+        if (part && !gap_has_runs(archive, part)) {
+            return 0;
+        }
+    }
+    return archive->nstream_gaps == 0;
+}
+
+uint64_t archive_gap_of_streams(const struct archive *archive, uint32_t first_stream,
+                                uint32_t nstreams, uint64_t first, uint64_t count)
+{
+    uint64_t missing = 0;
+    if (gap_is_common(archive)) {
+        return archive_gap_in(archive, first, count) * nstreams;
+    }
+    for (uint32_t i = 0; i < nstreams; i++) {
+        missing += archive_gap_of(archive, first_stream + i, first, count);
+    }
+    return missing;
+}
+
+uint64_t archive_gap_samples(const struct archive *archive, uint64_t used)
+{
+    return archive_gap_of_streams(archive, 0, archive->nstreams, archive->first_sample, used);
+}

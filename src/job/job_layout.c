@@ -1,0 +1,378 @@
+/* `input.layout` in a job file: its keys, and what they must have in common. */
+#include "base/memory.h"
+#include "job/axes_text.h"
+#include "job/job_schema.h"
+#include "job/yaml/schema_store.h"
+#include "job/yaml/words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* "32/27", not below 1: oversampling_num, then oversampling_den. */
+static int job_layout_parse_oversampling(const char *text, void *out, char *message)
+{
+    enum { LARGEST = 1000000 };
+    char digits[16] = "";
+    uint64_t n = 0;
+    uint64_t d = 0;
+    size_t length = strcspn(text, "/");
+    (void)message;
+    if (text[length] != '/' || length >= sizeof digits) {
+        return 0;
+    }
+    memcpy(digits, text, length);
+    if (!units_parse_u64(digits, &n) || !units_parse_u64(text + length + 1, &d) || d == 0 ||
+        n < d || n > LARGEST) {
+        return 0;
+    }
+    memcpy(out, (uint32_t[]){(uint32_t)n, (uint32_t)d}, 2 * sizeof(uint32_t));
+    return 1;
+}
+
+static int job_layout_parse_axes(const char *text, void *out, char *message)
+{
+    struct axes_text axes;
+    (void)out;
+    return axes_text_parse(text, &axes, message);
+}
+
+static int job_layout_parse_packing(const char *text, void *out, char *message)
+{
+    (void)message;
+    return packing_parse(text, out);
+}
+
+/* "pol", "reim", "pol,reim": files_along, then is_reim_along. */
+static int job_layout_parse_along(const char *text, void *out, char *message)
+{
+    size_t length = strcspn(text, ",");
+    int is_reim = strcmp(text, "reim") == 0 || strcmp(text + length, ",reim") == 0;
+    (void)message;
+    if (text[length] == ',' && !is_reim) {
+        return 0;
+    }
+    int axis = strcmp(text, "reim") == 0 ? AXIS_TIME : AXIS_KINDS;
+    for (int i = AXIS_TIME; i < AXIS_REIM && axis == AXIS_KINDS; i++) {
+        const char *name = axis_name((enum axis)i);
+        axis = strlen(name) == length && strncmp(text, name, length) == 0 ? i : axis;
+    }
+    memcpy(out, (int[]){axis, is_reim}, 2 * sizeof(int));
+    return axis < AXIS_KINDS;
+}
+
+/* "/group/dataset@name": with something behind the '@'. */
+static int job_layout_parse_attribute(const char *text, void *out, char *message)
+{
+    const char *at = strrchr(text, '@');
+    (void)out;
+    (void)message;
+    return at && at[1] != '\0';
+}
+
+double job_unit_factor(enum job_unit unit)
+{
+    switch (unit) {
+    case UNIT_KHZ:
+        return 1e3;
+    case UNIT_MHZ:
+        return 1e6;
+    case UNIT_GHZ:
+        return 1e9;
+    case UNIT_MS:
+        return 1e-3;
+    case UNIT_US:
+        return 1e-6;
+    case UNIT_NS:
+        return 1e-9;
+    case UNIT_RAD:
+        return 180 / 3.14159265358979323846;
+    case UNIT_HOURS:
+        return 15;
+    default:
+        return 1;
+    }
+}
+
+#define UNITS(type, names, ...)                                                                    \
+    {                                                                                              \
+        "unit", SCHEMA_CHOICE, SCHEMA_AT(type, unit), .choices = (const char *const[])names,       \
+                                                      .values = (const int[])                      \
+        {                                                                                          \
+            __VA_ARGS__                                                                            \
+        }                                                                                          \
+    }
+#define NAMES(...)                                                                                 \
+    {                                                                                              \
+        __VA_ARGS__, NULL                                                                          \
+    }
+#define HERTZ(type)                                                                                \
+    UNITS(type, NAMES("Hz", "kHz", "MHz", "GHz"), UNIT_HZ, UNIT_KHZ, UNIT_MHZ, UNIT_GHZ)
+#define ATTRIBUTE                                                                                  \
+    {                                                                                              \
+        "attribute", SCHEMA_TEXT, SCHEMA_AT(struct job_said, attribute),                           \
+            .is_required = 1, .parse = job_layout_parse_attribute,                                 \
+            .expected = "an attribute of the file, such as /@delta_time or /data@rate"             \
+    }
+
+static const struct schema said_rows[] = {ATTRIBUTE, {.key = NULL}};
+static const struct schema said_hertz_rows[] = {ATTRIBUTE, HERTZ(struct job_said), {.key = NULL}};
+static const struct schema said_seconds_rows[] = {
+    ATTRIBUTE,
+    UNITS(struct job_said, NAMES("s", "ms", "us", "ns"), UNIT_S, UNIT_MS, UNIT_US, UNIT_NS),
+    {.key = NULL}};
+static const struct schema said_degrees_rows[] = {
+    ATTRIBUTE,
+    UNITS(struct job_said, NAMES("deg", "rad", "hours"), UNIT_DEG, UNIT_RAD, UNIT_HOURS),
+    {.key = NULL}};
+static const struct schema said_start_rows[] = {
+    ATTRIBUTE, UNITS(struct job_said, NAMES("unix", "mjd"), UNIT_UNIX, UNIT_MJD), {.key = NULL}};
+
+/* A value that an attribute may say: the mapping that stands in its place. */
+#define SAID(id, rows)                                                                             \
+    .instead = &(const struct schema)                                                              \
+    {                                                                                              \
+        .key = "attribute", .type = SCHEMA_MAPPING, SCHEMA_AT(struct job_layout, said[SAID_##id]), \
+        .members = (rows)                                                                          \
+    }
+
+#define FREQUENCIES(member) SCHEMA_AT(struct job_frequencies, member)
+static const struct schema frequencies_rows[] = {
+    {"start", SCHEMA_NUMBER, FREQUENCIES(start), SCHEMA_GIVEN(struct job_frequencies, has_start, 1),
+     .min = -1e15, .max = 1e15},
+    {"step", SCHEMA_NUMBER, FREQUENCIES(step), .min = -1e15, .max = 1e15},
+    {"from", SCHEMA_TEXT, FREQUENCIES(from)},
+    {"attribute", SCHEMA_TEXT, FREQUENCIES(attribute), .parse = job_layout_parse_attribute,
+     .expected = "an attribute of the file, such as /@freq"},
+    {"member", SCHEMA_TEXT, FREQUENCIES(member)},
+    HERTZ(struct job_frequencies),
+    {.key = NULL},
+};
+static const struct schema frequencies_mapping = {.key = "freq_hz",
+                                                  .type = SCHEMA_MAPPING,
+                                                  SCHEMA_AT(struct job_layout, frequencies),
+                                                  .members = frequencies_rows};
+
+#define LAYOUT(member) SCHEMA_AT(struct job_layout, member)
+#define LAYOUT_HAS(member) SCHEMA_GIVEN(struct job_layout, has_##member, 1)
+
+static const struct schema parts_rows[] = {
+    {"re", SCHEMA_TEXT, LAYOUT(parts[0]), .is_required = 1,
+     .expected = "the path of a dataset inside the file"},
+    {"im", SCHEMA_TEXT, LAYOUT(parts[1]), .is_required = 1,
+     .expected = "the path of a dataset inside the file"},
+    {.key = NULL},
+};
+
+const struct schema job_layout_schema[] = {
+    {"format", SCHEMA_TEXT, LAYOUT(format), .expected = "the name of a format (docs/archives.md)"},
+    {"dataset", SCHEMA_TEXT, LAYOUT(dataset), .expected = "the path of a dataset inside the file"},
+    {"parts", SCHEMA_MAPPING, .members = parts_rows},
+    {"axes", SCHEMA_TEXT, LAYOUT(axes), .parse = job_layout_parse_axes,
+     .expected = "the dataset's axes, such as time,pol,reim"},
+    {"files_along", SCHEMA_PARSED, LAYOUT(files_along), .parse = job_layout_parse_along,
+     .expected = "one of time, station, beam, pol, chan, reim, or one of them with ,reim behind "
+                 "it"},
+    {"domain", SCHEMA_CHOICE, LAYOUT(is_complex), LAYOUT_HAS(domain),
+     .choices = (const char *const[]){"complex", "real", NULL}, .values = (const int[]){1, 0},
+     SAID(DOMAIN, said_rows)},
+    {"sample_rate_hz", SCHEMA_NUMBER, LAYOUT(sample_rate_hz), LAYOUT_HAS(sample_rate),
+     .is_above = 1, .max = 1e15, SAID(SAMPLE_RATE, said_hertz_rows)},
+    {"sample_period_s", SCHEMA_NUMBER, LAYOUT(sample_period_s), LAYOUT_HAS(sample_period),
+     .is_above = 1, .min = 1e-15, .max = 1e15, SAID(SAMPLE_PERIOD, said_seconds_rows)},
+    {"packing", SCHEMA_PARSED, LAYOUT(packing), LAYOUT_HAS(packing),
+     .parse = job_layout_parse_packing, .expected = PACKING_TEXTS, SAID(PACKING, said_rows)},
+    {"offset", SCHEMA_NUMBER, LAYOUT(offset), LAYOUT_HAS(offset), .min = -0x1p53, .max = 0x1p53,
+     SAID(OFFSET, said_rows)},
+    {"missing_value", SCHEMA_NUMBER, LAYOUT(missing_value), LAYOUT_HAS(missing_value),
+     SAID(MISSING_VALUE, said_rows)},
+    {"scale", SCHEMA_NUMBER, LAYOUT(scale), LAYOUT_HAS(scale), .min = TERMS_LEAST_SCALE,
+     .max = TERMS_MOST_SCALE, SAID(SCALE, said_rows)},
+    {"sideband", SCHEMA_CHOICE, LAYOUT(sideband), LAYOUT_HAS(sideband),
+     .choices = (const char *const[]){"1", "-1", "+1", NULL}, .values = (const int[]){1, -1, 1},
+     SAID(SIDEBAND, said_rows)},
+    {"dc", SCHEMA_CHOICE, LAYOUT(is_dc_at_edge), LAYOUT_HAS(dc),
+     .choices = (const char *const[]){"centre", "lower", "upper", NULL},
+     .values = (const int[]){0, 1, 1}, SAID(DC, said_rows)},
+    {"freq_hz", SCHEMA_NUMBER, SCHEMA_LIST(struct job_layout, freq_hz, nfreq, 1, UINT32_MAX),
+     .expected = "a number, or a list of them", .instead = &frequencies_mapping},
+    {"start", SCHEMA_UTC, LAYOUT(start), LAYOUT_HAS(start),
+     .expected = "a UTC date and time such as 2014-06-29T01:39:20", SAID(START, said_start_rows)},
+    {"first_sample", SCHEMA_WHOLE,
+     SCHEMA_LIST(struct job_layout, first_sample, nfirst_sample, 1, 1 << 20), .max = 0x1p62,
+     .expected = "a whole number for each file, at most 4611686018427387904",
+     SAID(FIRST_SAMPLE, said_rows)},
+    {"oversampling", SCHEMA_PARSED, LAYOUT(oversampling_num), LAYOUT_HAS(oversampling),
+     .parse = job_layout_parse_oversampling, .expected = "a ratio of at least 1, such as 32/27",
+     SAID(OVERSAMPLING, said_rows)},
+    {"telescope", SCHEMA_TEXT, LAYOUT(telescope), SAID(TELESCOPE, said_rows)},
+    {"source", SCHEMA_TEXT, LAYOUT(source), SAID(SOURCE, said_rows)},
+    {"ra_deg", SCHEMA_NUMBER, LAYOUT(ra_deg), LAYOUT_HAS(ra), .min = -360, .max = 360,
+     SAID(RA, said_degrees_rows)},
+    {"dec_deg", SCHEMA_NUMBER, LAYOUT(dec_deg), LAYOUT_HAS(dec), .min = -90, .max = 90,
+     SAID(DEC, said_degrees_rows)},
+    {.key = NULL},
+};
+
+static const struct schema *job_layout_row(enum job_said_key key)
+{
+    const struct schema *row = job_layout_schema;
+    while (!row->instead || row->instead->at != offsetof(struct job_layout, said[0]) +
+                                                    (size_t)key * sizeof(struct job_said)) {
+        row++;
+    }
+    return row;
+}
+
+const char *job_layout_key(enum job_said_key key, char *expected)
+{
+    const struct schema *row = job_layout_row(key);
+    words_expected(row, expected);
+    return row->key;
+}
+
+status_t job_layout_put(struct job_layout *layout, enum job_said_key key, const char *text,
+                        char *message, int *ok)
+{
+    status_t st = STATUS_OK;
+    const struct schema *row = job_layout_row(key);
+    char *at = (char *)layout + row->at;
+    *message = '\0';
+    if (row->most > 0) {
+        free(layout->first_sample);
+        layout->first_sample = NULL;
+        TRY(memory_zeroed(1, row->size, row->key, &layout->first_sample));
+        layout->nfirst_sample = 1;
+        at = (char *)layout->first_sample;
+    } else if (row->type == SCHEMA_TEXT) {
+        free(*(char **)(void *)at);
+        *(char **)(void *)at = NULL;
+    }
+    TRY(schema_store(row, text, at, message, ok));
+    if (*ok && row->given) {
+        memcpy((char *)layout + row->given_at, &row->given, sizeof row->given);
+    }
+out:
+    return st;
+}
+
+/* Where the samples lie: by a format, or by a dataset (or two) and what its dimensions are. */
+static status_t job_layout_check_place(struct tree *layout, struct mistakes *mistakes)
+{
+    status_t st = STATUS_OK;
+    int has_parts = tree_member(layout, "parts") != NULL;
+    int has_dataset = tree_member(layout, "dataset") != NULL;
+    int has_axes = tree_member(layout, "axes") != NULL;
+    if (tree_member(layout, "format")) {
+        if (has_dataset || has_axes || has_parts) {
+            TRY(mistakes_at(mistakes, layout, "format",
+                            "says where the samples lie; dataset and axes do so for a file of no "
+                            "format: expected one or the other"));
+        }
+    } else if ((has_dataset || has_parts) != has_axes) {
+        TRY(mistakes_at(mistakes, layout, NULL, "has %s, but no %s",
+                        has_axes    ? "axes"
+                        : has_parts ? "parts"
+                                    : "dataset",
+                        has_axes ? "dataset" : "axes"));
+    }
+    if (has_dataset && has_parts) {
+        TRY(mistakes_at(mistakes, layout, "parts",
+                        "names the datasets of real and imaginary parts, dataset one that holds "
+                        "both: expected one or the other"));
+    }
+out:
+    return st;
+}
+
+/* What makes a sample complex stands there once. */
+static status_t job_layout_check_complex(struct tree *layout, struct mistakes *mistakes)
+{
+    status_t st = STATUS_OK;
+    char message[AXES_TEXT_MESSAGE];
+    struct axes_text axes;
+    const char *text = tree_value(layout, "axes");
+    const char *packing = tree_value(layout, "packing");
+    const char *along = tree_value(layout, "files_along");
+    int has_reim = text && axes_text_parse(text, &axes, message) && axes_text_has(&axes, AXIS_REIM);
+    int has_nibbles = packing && strncmp(packing, "4+4", 3) == 0;
+    int is_real = tree_says(layout, "domain", "real");
+    int has_parts = tree_member(layout, "parts") != NULL;
+    int is_along = along && strstr(along, "reim") != NULL;
+    if (is_real && has_reim) {
+        TRY(mistakes_at(mistakes, layout, "domain",
+                        "is real, but the axes hold reim, which complex samples have"));
+    }
+    if (is_real && has_nibbles) {
+        TRY(mistakes_at(mistakes, layout, "domain",
+                        "is real, but samples with a packing of 4+4 bits are complex"));
+    }
+    if (has_reim && has_nibbles) {
+        TRY(mistakes_at(mistakes, layout, "packing",
+                        "both parts of a packed sample share a byte, but the axes hold reim"));
+    }
+    if (has_parts + is_along + (has_reim || has_nibbles) + is_real > 1 && (has_parts || is_along)) {
+        TRY(mistakes_at(mistakes, layout, has_parts ? "parts" : "files_along",
+                        "real and imaginary parts lie in %s of their own, but %s",
+                        has_parts ? "datasets" : "files",
+                        is_real                 ? "domain is real"
+                        : has_parts && is_along ? "files_along says reim, too"
+                        : has_reim              ? "the axes hold reim"
+                                                : "a packing of 4+4 bits holds both"));
+    }
+out:
+    return st;
+}
+
+static status_t job_layout_check_frequencies(struct tree *freq, struct mistakes *mistakes)
+{
+    status_t st = STATUS_OK;
+    int has_start = tree_member(freq, "start") != NULL;
+    int has_from = tree_member(freq, "from") != NULL;
+    int has_attribute = tree_member(freq, "attribute") != NULL;
+    static const char *const of_files[] = {"member", "unit"};
+    if (has_start + has_from + has_attribute != 1) {
+        TRY(mistakes_at(mistakes, freq, NULL,
+                        "has %s of start, from, attribute, expected exactly one",
+                        has_start || has_from || has_attribute ? "more than one" : "none"));
+    }
+    if (has_start != (tree_member(freq, "step") != NULL)) {
+        TRY(mistakes_at(mistakes, freq, has_start ? "step" : "start",
+                        "is missing, expected start and step: the first centre in Hz, and how far "
+                        "the next lies above it"));
+    }
+    for (size_t i = 0; i < 2 && has_start; i++) {
+        if (tree_member(freq, of_files[i])) {
+            TRY(mistakes_at(mistakes, freq, of_files[i], "is for frequencies from the file"));
+        }
+    }
+out:
+    return st;
+}
+
+status_t job_layout_check(struct tree *root, struct mistakes *mistakes)
+{
+    status_t st = STATUS_OK;
+    struct tree *layout = tree_at(root, "input.layout");
+    struct tree *freq = layout ? tree_member(layout, "freq_hz") : NULL;
+    if (!layout || layout->kind != TREE_MAPPING) {
+        goto out;
+    }
+    TRY(job_layout_check_place(layout, mistakes));
+    TRY(job_layout_check_complex(layout, mistakes));
+    if (tree_member(layout, "sample_rate_hz") && tree_member(layout, "sample_period_s")) {
+        TRY(mistakes_at(mistakes, layout, "sample_period_s",
+                        "says what sample_rate_hz says, expected one of them"));
+    }
+    if (!tree_member(layout, "ra_deg") != !tree_member(layout, "dec_deg")) {
+        TRY(mistakes_at(mistakes, layout, NULL, "has one of ra_deg, dec_deg, expected both"));
+    }
+    if (tree_member(layout, "offset") && tree_member(layout, "packing")) {
+        TRY(mistakes_at(mistakes, layout, "offset",
+                        "is for numbers that are not packed, but there is a packing"));
+    }
+    if (freq && freq->kind == TREE_MAPPING) {
+        TRY(job_layout_check_frequencies(freq, mistakes));
+    }
+out:
+    return st;
+}
