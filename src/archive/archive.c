@@ -1,6 +1,7 @@
 /* An observation as every rank knows it: its streams, its gaps, what is lost of it. */
 #include "archive/archive.h"
 
+#include "archive/packets/packets.h"
 #include "base/memory.h"
 #include "io/hdf5/h5.h"
 
@@ -98,6 +99,10 @@ void archive_destroy(struct archive *archive)
             free(archive->parts[i].runs[j].path);
         }
         free(archive->parts[i].runs);
+        for (uint32_t j = 0; archive->parts[i].packets && j < archive->parts[i].npackets; j++) {
+            packets_free(&archive->parts[i].packets[j]);
+        }
+        free(archive->parts[i].packets);
         free(archive->parts[i].dataset);
         free(archive->parts[i].path);
     }

@@ -91,7 +91,8 @@ struct archive_part {
     uint32_t nextents;
     struct archive_run *runs; /* ascending; what lies between them is missing, like gaps */
     uint32_t nruns;
-    struct packets *packets;
+    struct packets *packets; /* [npackets]: one, or none */
+    uint32_t npackets;
 };
 
 /* One dimension of the dataset (joined axes are several), outermost first. */

@@ -13,6 +13,14 @@
 #define PACK_SAID(key)                                                                             \
     PACK_FIELD(struct job, layout.said[SAID_##key].attribute),                                     \
         PACK_FIELD(struct job, layout.said[SAID_##key].unit),
+
+static const struct pack_field stream_fields[] = {
+    PACK_FIELD(struct job_stream, thread),   PACK_FIELD(struct job_stream, channel),
+    PACK_FIELD(struct job_stream, pol),      PACK_FIELD(struct job_stream, freq_hz),
+    PACK_FIELD(struct job_stream, sideband), PACK_FIELD(struct job_stream, dc),
+};
+static const struct pack_type stream_type = PACK_TYPE(struct job_stream, stream_fields);
+
 static const struct pack_field input_fields[] = {
     PACK_FIELD(struct job, path),
     PACK_LIST(struct job, files, nfiles, &pack_texts),
@@ -62,6 +70,8 @@ static const struct pack_field input_fields[] = {
     PACK_FIELD(struct job, layout.has_dec),
     PACK_FIELD(struct job, layout.dec_deg),
     PACK_LIST(struct job, layout.first_sample, layout.nfirst_sample, &pack_numbers),
+    PACK_FIELD(struct job, layout.station),
+    PACK_LIST(struct job, layout.streams, layout.nstreams, &stream_type),
     JOB_SAID(PACK_SAID) PACK_LIST(struct job, layout.freq_hz, layout.nfreq, &pack_numbers),
     PACK_FIELD(struct job, select.kind),
     PACK_FIELD(struct job, select.first_sample),

@@ -1,5 +1,6 @@
 /* The archive as bytes: all of it, from the process that looked into the files to every rank. */
 #include "archive/archive.h"
+#include "archive/packets/packets.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
@@ -38,6 +39,7 @@ static const struct pack_field part_fields[] = {
     PACK_FIELD(struct archive_part, stack),
     PACK_LIST(struct archive_part, extents, nextents, &extent_type),
     PACK_LIST(struct archive_part, runs, nruns, &run_type),
+    PACK_LIST(struct archive_part, packets, npackets, &packets_type),
     PACK_STORAGE(struct archive_part, storage),
 };
 static const struct pack_type part_type = PACK_TYPE(struct archive_part, part_fields);

@@ -67,6 +67,17 @@ struct job_frequencies {
     enum job_unit unit;
 };
 
+/* input.layout.streams: which stream a channel of a recorder's thread is. */
+enum stream_dc { STREAM_DC_CENTRE, STREAM_DC_LOWER, STREAM_DC_UPPER };
+struct job_stream {
+    uint32_t thread, channel; /* as the file numbers them */
+    char *pol;
+    double freq_hz;    /* centre of the coarse channel's band on the sky */
+    int sideband;      /* +1 or -1: of what is stored */
+    enum stream_dc dc; /* where in the band frequency 0 of complex samples is */
+};
+enum { JOB_STREAMS = 1 << 16 };
+
 /* input.layout. With `dataset` (or `parts`) the description of a plain HDF5 file in the words of
  * the native layout (docs/archives.md). With `format`, or without both (`automatic`: files show by
  * what they hold which format it is), a format says what the files hold, and further keys go before
@@ -117,6 +128,9 @@ struct job_layout {
     int has_ra, has_dec;
     double ra_deg, dec_deg;
     struct job_said said[SAID_KEYS];
+    char *station; /* whose packets are read */
+    struct job_stream *streams;
+    uint32_t nstreams;
 };
 
 /* Puts the value that an attribute said, as text, where the job would have put it. *ok = 0, perhaps

@@ -8,6 +8,7 @@
 extern const struct schema job_schema[];            /* fills struct job */
 extern const struct schema job_layout_schema[];     /* fills struct job_layout */
 extern const struct schema job_filter_schema[];     /* fills struct job_filter */
+extern const struct schema job_streams_schema[];    /* fills struct job_stream */
 extern const struct schema job_dedisperse_schema[]; /* fills struct job_dedisperse */
 
 /* Adds the mistakes that several keys make together; values that are wrong by themselves have been

@@ -54,6 +54,7 @@ void reader_destroy(reader_t *reader)
     file_close(reader->fd);
     reader_close_hdf5(reader);
     numbers_destroy(reader->numbers);
+    reader_close_packets(reader);
     free(reader->bounce);
     free(reader);
 }
@@ -78,7 +79,9 @@ static status_t reader_read_stack(reader_t *reader, struct reader_wanted *wanted
             wanted->part = part;
             wanted->low = at;
             wanted->high = at = min_u64(end, part->first_sample + part->samples);
-            if (part->nextents > 0 || part->nruns > 0) {
+            if (part->npackets > 0) {
+                TRY(reader_read_packets(reader, wanted, losses));
+            } else if (part->nextents > 0 || part->nruns > 0) {
                 TRY(reader_read_pieces(reader, wanted, losses));
             } else {
                 TRY(reader_read_hdf5(reader, wanted));

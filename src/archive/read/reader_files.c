@@ -76,17 +76,15 @@ status_t reader_judge(reader_t *reader, const struct archive_part *part, status_
                                   : failure;
 }
 
-static status_t reader_read_file(reader_t *reader, const struct archive_part *part,
-                                 const struct archive_extent *extent, uint64_t inside,
-                                 uint64_t bytes, char *out)
+status_t reader_read_bytes(reader_t *reader, const struct archive_part *part, const char *path,
+                           uint64_t offset, uint64_t bytes, char *out)
 {
     status_t st = STATUS_OK;
-    uint64_t offset = extent->file_offset + inside;
-    TRY(reader_open_file(reader, part, extent->path));
+    TRY(reader_open_file(reader, part, path));
     if (bytes >= SHARED_READ && reader->threads > 1) {
         st = reader_read_long(reader, offset, bytes, out);
     } else {
-        st = file_read(reader->fd, extent->path, offset, out, bytes);
+        st = file_read(reader->fd, path, offset, out, bytes);
     }
     TRY(reader_judge(reader, part, st));
     if (bytes >= LONG_READ) {
@@ -107,7 +105,8 @@ status_t reader_read_extents(reader_t *reader, const struct archive_part *part, 
         if (at < start + extent->bytes) {
             uint64_t inside = at - start;
             uint64_t count = min_u64(bytes, extent->bytes - inside);
-            TRY(reader_read_file(reader, part, extent, inside, count, out));
+            TRY(reader_read_bytes(reader, part, extent->path, extent->file_offset + inside, count,
+                                  out));
             at += count;
             out += count;
             bytes -= count;

@@ -29,6 +29,7 @@ struct reader {
     hid_t memory_type;
     uint64_t chunk_steps; /* time steps of one chunk; 0: not chunked */
     int is_unreadable;    /* the last failure was that of samples */
+    struct packets_room *packets;
 };
 
 /* What is read of one part: some blocks of a slab, all of the part's place in the stack, for a
@@ -69,6 +70,10 @@ void reader_hint(reader_t *reader, uint64_t offset, uint64_t bytes);
 /* Of a read of the open file that failed: whether its samples are to blame. */
 status_t reader_judge(reader_t *reader, const struct archive_part *part, status_t failure);
 
+/* Reads bytes of a file of the part, which is opened; a long read by several threads. */
+status_t reader_read_bytes(reader_t *reader, const struct archive_part *part, const char *path,
+                           uint64_t offset, uint64_t bytes, char *out);
+
 /* Reads bytes at .. at + bytes - 1 of the part's dataset, which may run through several extents. */
 status_t reader_read_extents(reader_t *reader, const struct archive_part *part, uint64_t at,
                              uint64_t bytes, char *out);
@@ -78,5 +83,10 @@ status_t reader_read_pieces(reader_t *reader, const struct reader_wanted *wanted
                             struct losses *losses);
 status_t reader_read_hdf5(reader_t *reader, const struct reader_wanted *wanted);
 void reader_close_hdf5(reader_t *reader);
+
+/* The same of a part of packets. */
+status_t reader_read_packets(reader_t *reader, const struct reader_wanted *wanted,
+                             struct losses *losses);
+void reader_close_packets(reader_t *reader);
 
 #endif

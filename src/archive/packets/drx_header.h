@@ -1,0 +1,25 @@
+/* Headers of LWA's DRX packets, bit by bit. Private to archive/. */
+#ifndef VOLTMILL_ARCHIVE_PACKETS_DRX_HEADER_H
+#define VOLTMILL_ARCHIVE_PACKETS_DRX_HEADER_H
+
+#include "archive/packets/packets.h"
+
+enum { DRX_HEADER_BYTES = 32, DRX_BYTES = 4128, DRX_SAMPLES = 4096, DRX_TICKS = 196000000 };
+
+struct drx_header {
+    int is_packet;     /* it begins with the sync word */
+    int is_fill;       /* zeros */
+    uint32_t beam, id; /* id: 2 tuning + pol, both from 0 on */
+    uint32_t decimation;
+    uint32_t offset; /* ticks that the tag is late */
+    uint64_t tag;    /* of the first sample, ticks of 1 / DRX_TICKS s since 1970 */
+    uint32_t tuning; /* frequency = DRX_TICKS tuning / 2^32 Hz */
+};
+
+void drx_header_read(const unsigned char *bytes, struct drx_header *out);
+
+/* packets_parse() of DRX. */
+status_t drx_parse(const struct packets *packets, const char *path, uint64_t offset,
+                   const unsigned char *header, struct packet *out);
+
+#endif
