@@ -44,7 +44,7 @@ for cycle in 1 2 3 4 5; do
             victim=$(ranks | sed -n "$((RANDOM % size + 1))p")
             kill -9 $victim 2>/dev/null
         fi
-        { wait $run; } 2>/dev/null
+        reap $run
         while [ -n "$(ranks)" ]; do sleep 0.05; done # those of a killed mpirun live on for a moment
         # A kill may come between a product's renaming and its journal's end.
         [ -e spectra.h5 ] && [ -e power.h5 ] && ! ls ./*.journal >/dev/null 2>&1 && break
@@ -68,7 +68,7 @@ ok $? "a run has begun"
 errs 2 '\.part is being written by another run' "$voltmill" plan job.yaml
 ok $bad "plan says that a run is at work"
 kill -9 $run $(ranks)
-{ wait $run; } 2>/dev/null
+reap $run
 mkdir half
 mv ./*.part ./*.journal half
 begun=$(chunks half/power.h5)

@@ -77,7 +77,7 @@ for cycle in 1 2; do
         else
             kill -9 "$(ranks | sed -n "$((RANDOM % size + 1))p")" 2>/dev/null
         fi
-        { wait $run; } 2>/dev/null
+        reap $run
         while [ -n "$(ranks)" ]; do sleep 0.05; done
         [ -e other.h5 ] && ! ls ./*.journal >/dev/null 2>&1 && break
         kills=$((kills + 1))
@@ -98,7 +98,7 @@ run=$!
 await_file series.h5 5
 ok $? "a dedispersion has begun"
 kill -9 $run $(ranks)
-{ wait $run; } 2>/dev/null
+reap $run
 mkdir half
 mv power.h5* series.h5* half
 restore() {
@@ -184,7 +184,7 @@ stopped() {
     await_file "$file" 3
     began=$SECONDS
     kill "-$signal" "$(ranks | sed -n 2p)"
-    { wait $run; } 2>/dev/null
+    reap $run
     same "$name: exit status" 75 $?
     [ $((SECONDS - began)) -le 12 ] && [ ! -e "$file" ] && grep -q '^stopped: .* chunks are done' log
     ok $? "$name: ends in order within 12 s"

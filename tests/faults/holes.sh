@@ -64,7 +64,7 @@ mpirun -n 2 "${slow[@]}" "${broken[@]}" SHIM_NAP=4 "$voltmill" run --set run.on_
 run=$!
 await 150
 kill -9 $run $(ranks)
-{ wait $run; } 2>/dev/null
+reap $run
 while [ -n "$(ranks)" ]; do sleep 0.05; done
 holes "killed and resumed" "${slow[@]}" "${broken[@]}" "$voltmill" run --set run.on_bad=nan job.yaml
 same "killed and resumed: same bytes" "$expected" "$(digest)"

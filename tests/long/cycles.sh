@@ -37,7 +37,7 @@ kill_something() {
     else
         kill -9 "$(ranks | sed -n "$((RANDOM % size + 1))p")" 2>/dev/null
     fi
-    { wait $run; } 2>/dev/null
+    reap $run
 }
 
 all_kills=0

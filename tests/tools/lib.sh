@@ -25,6 +25,15 @@ runs() {
     [ "$status" = 0 ] || { echo "# exit $status: $*"; note <"$work/output"; }
 }
 
+# reap PID: wait for an mpirun of which a rank was killed. It ends by itself within seconds, but now and then
+# hangs for ever when all ranks are gone: PMIx 4.2 locks itself out in PMIx_server_finalize().
+reap() {
+    local end=$((SECONDS + 60))
+    while kill -0 "$1" && [ "$SECONDS" -lt "$end" ]; do sleep 0.02; done
+    kill -9 "$1"
+    wait "$1"
+} 2>/dev/null
+
 # same NAME EXPECTED FOUND
 same() {
     if [ "$2" = "$3" ]; then
