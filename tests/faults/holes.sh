@@ -102,7 +102,7 @@ with open("packed.h5", "r+b") as f:
     f.seek(offset + 1000)
     f.write(bytes([byte[0] ^ 1]))
 PYTHON
-errs 4 'packed\.h5.*cannot be read' "$voltmill" run --set input.files=packed.h5 job.yaml
+errs 4 'packed\.h5.*(cannot be read|checksum)' "$voltmill" run --set input.files=packed.h5 job.yaml
 ok $bad "a wrong checksum: stop"
 clear_all
 holes "a wrong checksum: a hole" "$voltmill" run --set input.files=packed.h5 --set run.on_bad=nan job.yaml
