@@ -91,9 +91,7 @@ out:
     return st;
 }
 
-/* Samples are counted, so what their times say beyond that is lost: said where it is more than the
- * rounding of the times. */
-static void join_say_shift(const struct archive *next, struct sample_time start)
+void join_say_shift(const struct archive *next, struct sample_time start)
 {
     enum { OF_A_SAMPLE = 100 };
     if (fabs(start.over) > 1.0 / OF_A_SAMPLE + start.doubt) {
@@ -254,15 +252,11 @@ out:
     return st;
 }
 
-status_t join_files(const struct format_input *input, join_open_t *open_file, struct archive **out)
+status_t join_archives(struct archive **files, size_t count)
 {
     status_t st = STATUS_OK;
-    struct archive **files = NULL;
-    size_t count = input->npaths;
     int all_start = 1;
-    TRY(memory_zeroed(count, sizeof(struct archive *), "input files", &files));
     for (size_t i = 0; i < count; i++) {
-        TRY(open_file(input->paths[i], input->layout, &files[i]));
         all_start = all_start && files[i]->states_start;
     }
     int are_by_start = all_start && files[0]->stacked == AXIS_TIME;
@@ -271,12 +265,6 @@ status_t join_files(const struct format_input *input, join_open_t *open_file, st
     }
     TRY(join_all(files, count));
     files[0]->are_by_start = are_by_start;
-    *out = files[0];
-    files[0] = NULL;
 out:
-    for (size_t i = 0; files && i < count; i++) {
-        archive_destroy(files[i]);
-    }
-    free(files);
     return st;
 }

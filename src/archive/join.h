@@ -2,16 +2,18 @@
 #ifndef VOLTMILL_ARCHIVE_JOIN_H
 #define VOLTMILL_ARCHIVE_JOIN_H
 
-#include "archive/format/formats.h"
+#include "archive/archive.h"
+#include "dsp/sample_time.h"
 
-/* Opens one file as an archive of one part, nothing selected yet. */
-typedef status_t join_open_t(const char *path, const struct job_layout *layout,
-                             struct archive **out);
+/* Joins files[1..] to files[0], each an archive of one part, along files[0]->stacked: in the order
+ * of their start times if they continue in time and all state one, else in the order given. What
+ * moved is gone from the others. Fails with DATA: two files that are not of one observation, and
+ * what differs. */
+status_t join_archives(struct archive **files, size_t count);
 
-/* Opens each file and joins them along layout->files_along: in the order of their start times if
- * they continue in time and all state one, else in the order given. Fails with DATA: two files that
- * are not of one observation, and what differs. */
-status_t join_files(const struct format_input *input, join_open_t *open_file, struct archive **out);
+/* Samples are counted, so what the time of a file says beyond that is lost: said where it is more
+ * than the rounding of the times. */
+void join_say_shift(const struct archive *next, struct sample_time start);
 
 /* Fails with DATA: two archives that are not alike in all but time and the axis along which they
  * are stacked, and what differs; unless `times_differ`, both have as many samples. */

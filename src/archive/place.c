@@ -123,7 +123,7 @@ static status_t place_find_gaps(struct archive *base)
     uint64_t end = 0;
     for (uint32_t i = 0; i < base->nparts && base->stacked == AXIS_TIME; i++) {
         const struct archive_part *part = &base->parts[i];
-        if (part->first_sample > end) {
+        if (part->stack == 0 && part->first_sample > end) {
             TRY(place_add_gap(base, end, part->first_sample - end));
         }
         end = part->first_sample + part->samples;
@@ -149,7 +149,8 @@ static status_t place_add(struct archive *base, struct place *places, size_t cou
             continue;
         }
         TRY(join_check_alike(base, next, 1));
-        if (places[i].stack != places[i - 1].stack) {
+        int is_imaginary = base->is_reim_stacked && places[i].stack % 2 == 1;
+        if (places[i].stack != places[i - 1].stack && !is_imaginary) {
             TRY(join_append_stack(base, next));
         }
         TRY(place_move(base, &places[i], origin));

@@ -77,7 +77,7 @@ out:
 }
 
 static status_t dataset_read_axes(hid_t dataset, const char *where, const char *axes_text,
-                                  uint32_t in_byte, struct archive *archive)
+                                  uint32_t in_byte, uint64_t *pieces, struct archive *archive)
 {
     status_t st = STATUS_OK;
     struct axes_text axes;
@@ -91,17 +91,22 @@ static status_t dataset_read_axes(hid_t dataset, const char *where, const char *
     REQUIRE(ndims >= 0, STATUS_DATA, "%s: its shape cannot be read", where);
     H5Sget_simple_extent_dims(space, dims, NULL);
     dataset_shape_text(dims, ndims, shape, sizeof shape);
-    REQUIRE(!axes_text_in_pieces(&axes), STATUS_USAGE, "%s: time in two dimensions cannot be read",
-            where);
     REQUIRE(ndims == (int)axes.ndims, STATUS_DATA,
             "%s has %d dimensions (%s), but axes names %u (%s)", where, ndims, shape, axes.ndims,
             axes_text);
     uint64_t elements = 1;
+    *pieces = axes_text_in_pieces(&axes) ? dims[0] : 0;
     for (uint32_t i = 0; i < axes.ndims; i++) {
         dims[i] *= i + 1 == axes.ndims && dims[i] < UINT64_C(1) << 58 ? in_byte : 1;
         REQUIRE(dims[i] > 0, STATUS_DATA, "%s holds no samples: its shape is %s", where, shape);
         REQUIRE(multiply_u64(elements, dims[i], &elements) && elements < UINT64_C(1) << 58,
                 STATUS_DATA, "%s: its shape %s is absurd", where, shape);
+        REQUIRE(i > 0 || *pieces == 0 || axes.dim[0].size[0] == 0 || axes.dim[0].size[0] == *pieces,
+                STATUS_DATA, "%s: dimension 0 has %" PRIu64 " elements, axes says %" PRIu64, where,
+                *pieces, axes.dim[0].size[0]);
+        if (i == 0 && *pieces > 0) {
+            continue;
+        }
         if (axes.dim[i].part[0] == AXIS_TIME) {
             archive->time_dim = i;
         }
@@ -166,10 +171,11 @@ out:
 /* Finds where the bytes of the dataset lie in files; part->nextents stays 0 when they must be read
  * through HDF5. Checks that files are as long as they must be, notes them all in part->storage, and
  * what nobody has written or can have in part->boxes. */
-static status_t dataset_locate(hid_t dataset, const struct archive *archive,
+static status_t dataset_locate(hid_t dataset, const struct archive *archive, uint32_t in_element,
                                struct archive_part *part)
 {
     status_t st = STATUS_OK;
+    uint32_t ndims = archive->dims[archive->ndims - 1].dimension + 1;
     depot_t *depot = NULL;
     struct depot_found found = {.chunk_bytes = 0};
     const struct depot_spec spec = {.path = part->path,
@@ -179,6 +185,10 @@ static status_t dataset_locate(hid_t dataset, const struct archive *archive,
     TRY(depot_open(&spec, &depot));
     TRY(depot_search(depot, &found));
     TRY(lost_find_boxes(&found.lost, &part->boxes, &part->nboxes));
+    for (uint32_t i = 0; i < part->nboxes; i++) {
+        part->boxes[i].low[ndims - 1] *= in_element;
+        part->boxes[i].high[ndims - 1] *= in_element;
+    }
     if (dataset_is_dense(dataset, archive)) {
         depot_take_extents(depot, &part->extents, &part->nextents);
     }
@@ -188,6 +198,48 @@ static status_t dataset_locate(hid_t dataset, const struct archive *archive,
 out:
     lost_pieces_free(&found.lost);
     depot_close(depot);
+    return st;
+}
+
+/* Time in two dimensions: each index of the outermost is a piece of a run. */
+static status_t dataset_cut_pieces(const char *where, uint64_t pieces, uint64_t steps,
+                                   struct archive_part *part)
+{
+    status_t st = STATUS_OK;
+    uint64_t bytes = 0;
+    uint64_t first = 0;
+    for (uint32_t i = 0; i < part->nextents; i++) {
+        bytes += part->extents[i].bytes;
+    }
+    uint64_t piece = bytes / pieces;
+    REQUIRE(part->nboxes == 0, STATUS_DATA, "%s has elements that cannot be had: %s", where,
+            part->boxes[0].why);
+    REQUIRE(part->nextents > 0 && bytes % pieces == 0 && piece > 0, STATUS_DATA,
+            "%s: time in two dimensions is read where samples lie in one piece, these are chunked, "
+            "compressed or of an odd type",
+            where);
+    TRY(memory_zeroed(part->nextents, sizeof *part->runs, "runs of pieces", &part->runs));
+    for (uint32_t i = 0; i < part->nextents; i++) {
+        struct archive_extent *extent = &part->extents[i];
+        struct archive_run *run = &part->runs[part->nruns++];
+        REQUIRE(extent->bytes % piece == 0, STATUS_DATA,
+                "%s: a piece of time does not lie in one file: it has %" PRIu64
+                " bytes, %s %" PRIu64,
+                where, piece, extent->path, extent->bytes);
+        *run = (struct archive_run){.path = extent->path,
+                                    .file_offset = extent->file_offset,
+                                    .piece_bytes = piece,
+                                    .pieces = extent->bytes / piece,
+                                    .first_sample = first,
+                                    .steps = steps,
+                                    .stored = steps};
+        extent->path = NULL; /* it moved */
+        first += run->pieces * steps;
+    }
+    extents_free(part->extents, part->nextents);
+    part->extents = NULL;
+    part->nextents = 0;
+out:
     return st;
 }
 
@@ -212,48 +264,35 @@ out:
     return st;
 }
 
-/* Numbers that are made of others by HDF5 alone: not where they lie in the file. */
-static status_t dataset_check_readable(const struct archive *archive, struct archive_part *part)
-{
-    status_t st = STATUS_OK;
-    const struct archive_number *number = &archive->number;
-    int is_converted =
-        number->kind == NUMBER_PLAIN || (number->kind != NUMBER_LEVELS && number->bits >= 8 &&
-                                         number->offset == 0 && !number->has_missing);
-    REQUIRE(is_converted && !archive->is_dc_at_edge, STATUS_DATA,
-            "%s: %s: such a packing, offset, missing_value or dc cannot be read", part->path,
-            archive->dataset);
-    if (number->kind != NUMBER_PLAIN) {
-        extents_free(part->extents, part->nextents);
-        part->extents = NULL;
-        part->nextents = 0;
-    }
-out:
-    return st;
-}
-
 static status_t dataset_describe_said(hid_t file, const struct job_layout *layout, const char *keys,
                                       struct archive *archive)
 {
     status_t st = STATUS_OK;
     hid_t dataset = -1;
+    uint64_t pieces = 0;
     char where[1200];
     struct archive_part *part = &archive->parts[0];
-    REQUIRE(!layout->parts[0] && !layout->is_reim_along && layout->nfirst_sample == 0, STATUS_USAGE,
-            "%s: parts, first_sample and files_along reim cannot be read", part->path);
     snprintf(where, sizeof where, "%s: %s", part->path, layout->dataset);
     TRY(dataset_open(file, part->path, layout->dataset, &dataset));
     TRY(dataset_take_words(layout, archive));
-    TRY(dataset_read_axes(dataset, where, layout->axes, dataset_numbers_in_element(layout),
+    TRY(dataset_read_axes(dataset, where, layout->axes, dataset_numbers_in_element(layout), &pieces,
                           archive));
     TRY(dataset_read_type(dataset, where, layout, archive));
     TRY(dataset_settle_domain(layout, where, archive));
     TRY(dataset_check_missing_value(where, keys, archive));
     TRY(dataset_settle_frequencies(layout, where, archive));
+    uint64_t steps = archive->count[AXIS_TIME];
+    archive->count[AXIS_TIME] *= pieces > 0 ? pieces : 1;
     part->samples = archive->count[AXIS_TIME];
-    TRY(dataset_locate(dataset, archive, part));
+    if (layout->said[SAID_FIRST_SAMPLE].attribute) {
+        part->first_sample = layout->first_sample[0];
+    }
+    if (layout->parts[0]) {
+        TRY(memory_text(layout->dataset, &part->dataset));
+    }
+    TRY(dataset_locate(dataset, archive, dataset_numbers_in_element(layout), part));
+    TRY(pieces > 0 ? dataset_cut_pieces(where, pieces, steps, part) : STATUS_OK);
     TRY(numbers_settle(archive));
-    TRY(dataset_check_readable(archive, part));
     h5_try_chunks(dataset, part->path, layout->dataset);
 out:
     h5_close(dataset);

@@ -182,7 +182,10 @@ status_t dataset_settle_domain(const struct job_layout *layout, const char *wher
     int has_pairs = archive->is_compound || archive->format == SAMPLE_I4;
     REQUIRE(!has_pairs || !archive->present[AXIS_REIM], STATUS_DATA,
             "%s: its elements are complex already, yet axes names reim", where);
-    archive->is_complex = has_pairs || archive->present[AXIS_REIM];
+    int is_half = layout->parts[0] || layout->is_reim_along;
+    REQUIRE(!is_half || (!has_pairs && !archive->present[AXIS_REIM]), STATUS_DATA,
+            "%s: its elements are complex already, expected real or imaginary parts", where);
+    archive->is_complex = has_pairs || archive->present[AXIS_REIM] || is_half;
     REQUIRE(!layout->has_domain || layout->is_complex == archive->is_complex, STATUS_DATA,
             "%s: domain says %s, but the samples are %s (%s)", where,
             layout->is_complex ? "complex" : "real", archive->is_complex ? "complex" : "real",

@@ -1,6 +1,6 @@
 /* HDF5 files of no known format, as the job's input.layout describes them. */
 #include "archive/format/dataset.h"
-#include "archive/join.h"
+#include "archive/format/gather.h"
 #include "base/memory.h"
 
 static status_t described_open_file(const char *path, const struct job_layout *layout,
@@ -23,7 +23,7 @@ out:
 
 static status_t described_open(const struct format_input *input, struct archive **out)
 {
-    return join_files(input, described_open_file, out);
+    return gather_files(input, described_open_file, out);
 }
 
 const struct format described_format = {.name = "described", .open = described_open};

@@ -2,8 +2,8 @@
  * /voltages.
  */
 #include "archive/format/dataset.h"
+#include "archive/format/gather.h"
 #include "archive/format/override.h"
-#include "archive/join.h"
 #include "archive/storage/stored.h"
 #include "base/memory.h"
 #include "base/units.h"
@@ -334,7 +334,7 @@ out:
 
 static status_t native_open(const struct format_input *input, struct archive **out)
 {
-    return join_files(input, native_open_file, out);
+    return gather_files(input, native_open_file, out);
 }
 
 const struct format native_format = {.name = "native",

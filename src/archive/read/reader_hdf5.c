@@ -34,7 +34,30 @@ static hid_t reader_number_type(enum sample_format format)
     }
 }
 
-/* Numbers that are made of others come as they are stored. */
+/* Numbers that are made of others come as they are stored; those that no machine has (24 bits, say)
+ * as HDF5 makes them into what archive->number tells of. */
+static hid_t reader_stored_type(hid_t stored, const struct archive_number *number)
+{
+    int is_float = number->kind == NUMBER_FLOAT;
+    int is_odd = 8 * H5Tget_size(stored) != (number->bits < 8 ? 8 : number->bits) ||
+                 H5Tget_precision(stored) != 8 * H5Tget_size(stored);
+    if (!is_float && is_odd) {
+        hid_t type = H5Tcopy(number->bits == 8    ? H5T_STD_I8LE
+                             : number->bits == 16 ? H5T_STD_I16LE
+                             : number->bits == 32 ? H5T_STD_I32LE
+                                                  : H5T_STD_I64LE);
+        H5Tset_sign(type, number->kind == NUMBER_SIGNED ? H5T_SGN_2 : H5T_SGN_NONE);
+        H5Tset_order(type, number->is_big_endian ? H5T_ORDER_BE : H5T_ORDER_LE);
+        return type;
+    }
+    if (is_float && number->bits > 16) {
+        hid_t type = H5Tcopy(number->bits == 32 ? H5T_IEEE_F32LE : H5T_IEEE_F64LE);
+        H5Tset_order(type, number->is_big_endian ? H5T_ORDER_BE : H5T_ORDER_LE);
+        return type;
+    }
+    return H5Tcopy(stored);
+}
+
 static status_t reader_make_memory_type(hid_t dataset, const struct archive *archive, hid_t *out)
 {
     status_t st = STATUS_OK;
@@ -42,7 +65,9 @@ static status_t reader_make_memory_type(hid_t dataset, const struct archive *arc
     hid_t number = -1;
     hid_t type = -1;
     if (archive->number.kind != NUMBER_PLAIN) {
-        number = archive->is_compound ? H5Tget_member_type(stored, 0) : H5Tcopy(stored);
+        hid_t one = archive->is_compound ? H5Tget_member_type(stored, 0) : H5Tcopy(stored);
+        number = reader_stored_type(one, &archive->number);
+        h5_close(one);
     } else if (archive->format == SAMPLE_I4) {
         number = H5Tcopy(stored); /* bytes, whatever sign the file gives them */
     } else {

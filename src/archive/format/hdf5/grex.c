@@ -1,9 +1,9 @@
 /* GReX voltage dumps, netCDF-4: /voltages [time][pol][freq][reim] and a dataset for each axis
  * (GReX-Telescope/GReX-T0, src/dumps.rs). */
 #include "archive/format/formats.h"
+#include "archive/format/gather.h"
 #include "archive/format/hdf5/fields.h"
 #include "archive/format/override.h"
-#include "archive/join.h"
 #include "base/memory.h"
 
 #include <inttypes.h>
@@ -126,7 +126,7 @@ out:
 
 static status_t grex_open(const struct format_input *input, struct archive **out)
 {
-    return join_files(input, grex_open_file, out);
+    return gather_files(input, grex_open_file, out);
 }
 
 const struct format grex_format = {

@@ -3,9 +3,9 @@
  * (ska-telescope/ska-low-mccs-daq, pydaq/persisters). */
 #include "archive/cut.h"
 #include "archive/format/formats.h"
+#include "archive/format/gather.h"
 #include "archive/format/hdf5/fields.h"
 #include "archive/format/override.h"
-#include "archive/join.h"
 #include "base/memory.h"
 
 #include <inttypes.h>
@@ -145,7 +145,7 @@ out:
 
 static status_t pydaq_open(const struct format_input *input, struct archive **out)
 {
-    return join_files(input, pydaq_open_file, out);
+    return gather_files(input, pydaq_open_file, out);
 }
 
 const struct format pydaq_format = {

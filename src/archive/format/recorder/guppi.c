@@ -2,8 +2,8 @@
  * hashpipe's descendants write them. What they hold, and where, is found from block to block. */
 #include "archive/format/recorder/guppi.h"
 
+#include "archive/format/gather.h"
 #include "archive/format/override.h"
-#include "archive/join.h"
 #include "base/memory.h"
 #include "io/file.h"
 
@@ -224,7 +224,7 @@ out:
 
 static status_t guppi_open(const struct format_input *input, struct archive **out)
 {
-    return join_files(input, guppi_open_file, out);
+    return gather_files(input, guppi_open_file, out);
 }
 
 const struct format guppi_format = {.name = "guppi",

@@ -1,0 +1,160 @@
+/* Files one after the other, or each at its place: beside others, with real or imaginary parts. */
+#include "archive/format/gather.h"
+
+#include "archive/join.h"
+#include "archive/place.h"
+#include "base/memory.h"
+#include "dsp/sample_time.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* What was opened, in the order of files; of each, real part and imaginary part. */
+struct gathered {
+    const struct format_input *input;
+    struct archive **archives;
+    size_t count;
+    int is_reim; /* two of them make one */
+};
+
+static status_t gather_open_all(struct gathered *gathered, gather_open_t *open_file)
+{
+    status_t st = STATUS_OK;
+    const struct format_input *input = gathered->input;
+    struct job_layout layout = *input->layout;
+    int has_parts = layout.parts[0] != NULL;
+    size_t each = has_parts ? 2 : 1;
+    gathered->is_reim = has_parts || layout.is_reim_along;
+    REQUIRE(!layout.is_reim_along || input->npaths % 2 == 0, STATUS_USAGE,
+            "input.files: %zu files, expected real and imaginary parts in turn: an even number",
+            input->npaths);
+    TRY(memory_zeroed(each * input->npaths, sizeof(struct archive *), "input files",
+                      &gathered->archives));
+    for (size_t i = 0; i < each * input->npaths; i++) {
+        if (has_parts) {
+            layout.dataset = layout.parts[i % 2];
+        }
+        TRY(open_file(input->paths[i / each], &layout, &gathered->archives[i]));
+        gathered->count = i + 1;
+        gathered->archives[i]->is_reim_stacked = gathered->is_reim;
+    }
+out:
+    return st;
+}
+
+/* Whether archives at their own places begin at samples that are known: of each file, not each
+ * archive. */
+static status_t gather_check_first(const struct gathered *gathered, int *is_known)
+{
+    status_t st = STATUS_OK;
+    const struct job_layout *layout = gathered->input->layout;
+    size_t units = gathered->count / (gathered->is_reim ? 2 : 1);
+    *is_known = layout->nfirst_sample > 0 || layout->said[SAID_FIRST_SAMPLE].attribute;
+    REQUIRE(layout->nfirst_sample == 0 || layout->nfirst_sample == units, STATUS_USAGE,
+            "input.layout.first_sample lists %u samples, expected one for each of %zu files%s",
+            layout->nfirst_sample, units, layout->is_reim_along ? " with real parts" : "");
+out:
+    return st;
+}
+
+/* The number of the archive's first sample, of whatever count: `is_known` as above; else by start
+ * times, from the first archive's on, where all state one; else behind the archives before, or
+ * with all others. */
+static status_t gather_first_sample(const struct gathered *gathered, size_t i, int is_known,
+                                    const struct place *places, uint64_t *out)
+{
+    status_t st = STATUS_OK;
+    enum { MIDDLE = 62 }; /* what lies earlier than the first has a number, too */
+    const struct job_layout *layout = gathered->input->layout;
+    const struct archive *archive = gathered->archives[i];
+    const struct archive *first = gathered->archives[0];
+    size_t each = gathered->is_reim ? 2 : 1;
+    *out = 0;
+    if (is_known) {
+        *out = layout->nfirst_sample > 0 ? layout->first_sample[i / each]
+                                         : archive->parts[0].first_sample;
+    } else if (first->states_start && archive->states_start) {
+        struct sample_time start =
+            sample_time_between(first->start, archive->start, first->sample_rate_hz);
+        REQUIRE(start.whole < INT64_C(1) << (MIDDLE - 1) &&
+                    start.whole > -(INT64_C(1) << (MIDDLE - 1)),
+                STATUS_DATA, "%s and %s start at times that are absurdly far apart",
+                first->parts[0].path, archive->parts[0].path);
+        join_say_shift(archive, start);
+        *out = (uint64_t)((INT64_C(1) << MIDDLE) + start.whole);
+    } else if (first->stacked == AXIS_TIME && i >= each) {
+        const struct place *before = &places[i - each];
+        *out = before->first_sample + before->archive->count[AXIS_TIME];
+    }
+out:
+    return st;
+}
+
+static status_t gather_at_places(struct gathered *gathered, int is_known, struct archive **out)
+{
+    status_t st = STATUS_OK;
+    size_t each = gathered->is_reim ? 2 : 1;
+    struct place *places = NULL;
+    TRY(memory_zeroed(gathered->count, sizeof *places, "input files", &places));
+    for (size_t i = 0; i < gathered->count; i++) {
+        struct archive *archive = gathered->archives[i];
+        int is_time = archive->stacked == AXIS_TIME;
+        REQUIRE(archive->ngaps == 0, STATUS_DATA,
+                "%s has /gaps: it cannot stand beside others with samples of its own",
+                archive->parts[0].path);
+        places[i].archive = archive;
+        places[i].stack = is_time ? i % each : i;
+        TRY(gather_first_sample(gathered, i, is_known, places, &places[i].first_sample));
+    }
+    for (size_t i = 0; i < gathered->count; i++) {
+        gathered->archives[i]->parts[0].first_sample = 0; /* counted from its own start */
+        gathered->archives[i] = NULL;                     /* for `places` to keep */
+    }
+    TRY(place_join(places, gathered->count, PLACE_NEAR, out));
+out:
+    for (size_t i = 0; places && i < gathered->count; i++) {
+        archive_destroy(places[i].archive == gathered->archives[i] ? NULL : places[i].archive);
+    }
+    free(places);
+    return st;
+}
+
+/* Side by side, and not of the same times. */
+static int gather_is_uneven(const struct gathered *gathered)
+{
+    const struct archive *first = gathered->archives[0];
+    int is_uneven = 0;
+    int all_start = 1;
+    for (size_t i = 0; i < gathered->count; i++) {
+        const struct archive *archive = gathered->archives[i];
+        all_start = all_start && archive->states_start;
+        is_uneven =
+            is_uneven || archive->count[AXIS_TIME] != first->count[AXIS_TIME] ||
+            (all_start &&
+             sample_time_between(first->start, archive->start, first->sample_rate_hz).whole != 0);
+    }
+    return first->stacked != AXIS_TIME && all_start && is_uneven;
+}
+
+status_t gather_files(const struct format_input *input, gather_open_t *open_file,
+                      struct archive **out)
+{
+    status_t st = STATUS_OK;
+    struct gathered gathered = {.input = input};
+    int is_known = 0;
+    TRY(gather_open_all(&gathered, open_file));
+    TRY(gather_check_first(&gathered, &is_known));
+    if (is_known || gathered.is_reim || gather_is_uneven(&gathered)) {
+        TRY(gather_at_places(&gathered, is_known, out));
+    } else {
+        TRY(join_archives(gathered.archives, gathered.count));
+        *out = gathered.archives[0];
+        gathered.archives[0] = NULL;
+    }
+out:
+    for (size_t i = 0; i < gathered.count; i++) {
+        archive_destroy(gathered.archives[i]);
+    }
+    free(gathered.archives);
+    return st;
+}

@@ -1,0 +1,222 @@
+#!/usr/bin/env bash
+# What input.layout can say of a plain HDF5 file: every type of numbers, packings, parts in datasets and files
+# of their own, time in pieces, first samples, values in the file: each as a float32 copy of the same samples.
+. "$(dirname "$0")/../tools/lib.sh"
+. "$here/tests/cli/jobs.bash"
+
+PYTHONPATH="$here/tests/cli" "$python" - <<'PYTHON'
+from archives import *
+from h5py import h5d, h5p, h5s, h5t
+N = 1000
+base = noise((N, 2, 2), "i4")
+def put(name, **objects):
+    """Datasets; what begins with @ is an attribute of the root."""
+    with h5py.File(f"{name}.h5", "w") as file:
+        for key, value in objects.items():
+            file.create_dataset(key, **(value if isinstance(value, dict) else dict(data=value)))
+    return h5py.File(f"{name}.h5", "r+")
+def twice(name, data):
+    """Contiguous, and in compressed chunks."""
+    put(name, x=data)
+    put(name + "-chunks", x=dict(data=data, chunks=tuple(max(1, size * 3 // 8) for size in data.shape), compression=1))
+
+put("good", x=base.astype("f4"))
+put("positive", x=abs(base).astype("f4"))
+for i, dtype in enumerate("i1 i2 i4 >i4 f2 >f2 f8 >f8 >i2 i8 >i8 f4 >f4".split()):
+    (twice if i < 8 else lambda name, data: put(name, x=data))("good-" + dtype.replace(">", "big-"), base.astype(dtype))
+for i, dtype in enumerate("u1 >u2 u2 u4 u8 >u8".split()):
+    (twice if i < 2 else lambda name, data: put(name, x=data))("positive-" + dtype.replace(">", "big-"), abs(base).astype(dtype))
+for dtype in "i1 >i4 f2 f8".split():
+    pair = np.zeros((N, 2), [("real", dtype), ("imag", dtype)])
+    pair["real"], pair["imag"] = base[..., 0], base[..., 1]
+    twice("pairs-" + dtype.replace(">", "big-"), pair)
+twice("offset-u1", (base + 128).astype("u1"))
+twice("offset-u2", (base + 32768).astype(">u2"))
+def odd(name, kind, memory, change):
+    kind = kind.copy()
+    change(kind)
+    with h5py.File(f"good-{name}.h5", "w") as file:
+        h5d.create(file.id, b"x", kind, h5s.create_simple(base.shape)).write(
+            h5s.ALL, h5s.ALL, np.ascontiguousarray(base.astype(memory)))
+odd("24bit", h5t.STD_I32LE, "i4", lambda t: t.set_size(3))
+odd("12bit", h5t.STD_I16LE, "i2", lambda t: t.set_precision(12))
+odd("20bit", h5t.STD_I32BE, "i4", lambda t: (t.set_precision(20), t.set_offset(4)))
+odd("bfloat", h5t.IEEE_F32LE, "f4", lambda t: (t.set_fields(15, 7, 8, 0, 7), t.set_precision(16), t.set_size(2)))
+
+# Numbers below 8 bits, time outermost and innermost.
+def pack(codes, bits, high):
+    shifts = (np.arange(8 // bits) * bits).astype("u1")
+    return (codes.reshape(*codes.shape[:-1], -1, 8 // bits).astype("u1") << (8 - bits - shifts if high else shifts)).sum(-1).astype("u1")
+levels = {1: np.array([-1, 1.0]), 2: np.array([-3.3359, -1, 1, 3.3359]), 4: np.arange(16) - 8.0}
+for bits in (1, 2, 4):
+    codes = np.random.default_rng(bits).integers(0, 1 << bits, (N, 2, 8))
+    signed = np.where(codes >= 1 << bits - 1, codes - (1 << bits), codes)
+    for word, volts in (("offset", levels[bits][codes]), ("twos", signed)):
+        for order, axes in (("outer", (0, 1, 2)), ("inner", (1, 2, 0))):
+            put(f"{bits}-{word}-{order}", x=np.ascontiguousarray(volts.transpose(axes)).astype("f4"))
+            for high in (0, 1):
+                twice(f"{bits}-{word}-{order}-{high}", pack(np.ascontiguousarray(codes.transpose(axes)), bits, high))
+
+# Real and imaginary parts by themselves; heaps.
+put("parts", re=base[..., 0].astype("i2"), im=base[..., 1].astype("i2"))
+put("parts-chunks", re=dict(data=base[..., 0].astype(">f4"), chunks=(77, 2)), im=base[..., 1].astype(">f4"))
+for part, name in enumerate(("re", "im")):
+    put(name, x=base[..., part].astype("f4"))
+    for i in range(2):
+        put(f"time{i}{name}", x=base[500 * i:][:500, :, part].astype("f4"))
+        put(f"pol{i}{name}", x=base[:, i, part].astype(">i2"))
+heaps = base.reshape(20, 50, 2, 2).transpose(0, 2, 1, 3).astype("i1")
+put("heaps", x=heaps)
+put("heaps-chunks", x=dict(data=heaps, chunks=True))
+
+# First samples.
+lost = base.astype("f4")
+lost[900:, 0] = lost[:70, 1] = 0
+put("uneven", x=lost)
+for i, (low, high) in enumerate(((0, 900), (70, N))):
+    with put(f"uneven{i}", x=base[low:high, i].astype("f4")) as file:
+        file.attrs["first"] = 5000 + low
+lost = base.astype("f4")
+lost[400:600] = 0
+put("gap", x=lost)
+for i, (low, high) in enumerate(((0, 400), (600, N))):
+    with put(f"gap{i}", x=base[low:high].astype("f4")) as file:
+        file.attrs["first"] = np.int32(low)
+
+# A missing value of numbers that become others is a stored one.
+stored = (base + 128).astype("u1")
+stored[300:340] = 255
+put("missing-u1", x=stored)
+lost = base.astype("i1")
+lost[300:340] = 127
+put("missing", x=lost)
+
+# Values in the file.
+with put("said", x=base.astype("f4")) as file:
+    file.attrs.update(dt=2.0, ctime=1.4e9 + 0.25, mjd=56790.5, tel="Mine", ra=np.array([5.5]), when="2014-06-29T01:39:20.5")
+    file["x"].attrs.update(side=np.int32(-1), packed="none")
+    file["group/freq"] = np.array([(1420.5, 1)], [("centre", "f8"), ("id", "u4")])
+    file["group/list"] = np.array([1.0, 2.0])
+PYTHON
+cat >job.yaml <<'YAML'
+input: {files: good.h5, layout: {dataset: /x, axes: "time,pol,reim", sample_rate_hz: 1e6}}
+channelise: {channels: 32, taps: 4, backend: cpu}
+products: [{kind: power, file: out.h5}]
+YAML
+# made FILE SET...: the digest of the product's data
+made() {
+    local file=$1
+    shift
+    rm -f out.h5
+    "$voltmill" run job.yaml --set "input.files=$file" "$@" >stdout 2>stderr || note <stderr
+    data out.h5
+}
+# like NAME EXPECTED FILE SET...
+like() { same "$1" "$2" "$(made "${@:3}")"; }
+
+good=$(made good.h5)
+for file in good-*.h5; do
+    like "type $file" "$good" "$file"
+done
+positive=$(made positive.h5)
+for file in positive-*.h5; do
+    like "type $file" "$positive" "$file"
+done
+for file in pairs-*.h5; do
+    like "type $file" "$good" "$file" --set 'input.layout.axes="time,pol"'
+done
+for chunks in "" -chunks; do
+    like "8 bit offset$chunks" "$good" "offset-u1$chunks.h5" --set 'input.layout.packing=8 bit offset'
+    like "offset: 128$chunks" "$good" "offset-u1$chunks.h5" --set input.layout.offset=128
+    like "16 bit offset$chunks" "$good" "offset-u2$chunks.h5" --set 'input.layout.packing=16 bit offset'
+done
+like "missing_value is a stored number" "$(made missing.h5 --set input.layout.missing_value=127)" \
+    missing-u1.h5 --set input.layout.missing_value=255 --set 'input.layout.packing=8 bit offset'
+
+# --- fewer bits
+for bits in 1 2 4; do
+    for word in offset twos; do
+        case $bits-$word in
+        1-offset) packing="1 bit" ;;
+        1-twos) continue ;;
+        *-offset) packing="$bits bit offset" ;;
+        *) packing="$bits bit two's complement" ;;
+        esac
+        for order in outer inner; do
+            axes=time,pol,station
+            [ $order = outer ] || axes=pol,station,time
+            expected=$(made $bits-$word-$order.h5 --set "input.layout.axes='$axes'")
+            for case in 0 1-chunks; do
+                high=
+                [ "${case%%-*}" = 0 ] || high=" high first"
+                like "$packing$high, time $order, $case" "$expected" $bits-$word-$order-$case.h5 \
+                    --set "input.layout.axes='$axes'" --set "input.layout.packing=\"$packing$high\""
+            done
+        done
+    done
+done
+
+# --- parts by themselves, heaps, first samples
+plain='dataset: /x, axes: "time,pol", sample_rate_hz: 1e6'
+for file in parts parts-chunks; do
+    like "$file of their own" "$good" $file.h5 \
+        --set 'input.layout={parts: {re: /re, im: /im}, axes: "time,pol", sample_rate_hz: 1e6}'
+done
+like "files_along reim" "$good" '[re.h5, im.h5]' --set "input.layout={$plain, files_along: reim}"
+like "files_along time,reim" "$good" '[time0re.h5, time0im.h5, time1re.h5, time1im.h5]' \
+    --set "input.layout={$plain, files_along: 'time,reim'}"
+like "files_along pol,reim" "$good" '[pol0re.h5, pol0im.h5, pol1re.h5, pol1im.h5]' \
+    --set 'input.layout={dataset: /x, axes: time, sample_rate_hz: 1e6, files_along: "pol,reim"}'
+errs 2 'input\.files: 3 files, expected real and imaginary parts in turn' "$voltmill" plan job.yaml \
+    --set 'input.files=[re.h5, im.h5, re.h5]' --set "input.layout={$plain, files_along: reim}"
+ok $bad "an odd number of them"
+like "heaps" "$good" heaps.h5 --set 'input.layout.axes="time,pol,time:50,reim"'
+errs 4 'heaps-chunks\.h5: /x: time in two dimensions is read where samples lie in one piece' "$voltmill" plan job.yaml \
+    --set input.files=heaps-chunks.h5 --set 'input.layout.axes="time,pol,time,reim"'
+ok $bad "not in chunks"
+errs 4 'heaps\.h5: /x: dimension 2 has 50 elements' "$voltmill" plan job.yaml \
+    --set input.files=heaps.h5 --set 'input.layout.axes="time,pol,time:51,reim"'
+ok $bad "of another size"
+uneven='dataset: /x, axes: "time,reim", sample_rate_hz: 1e6, files_along: pol'
+expected=$(made uneven.h5)
+like "first_sample of files side by side" "$expected" '[uneven0.h5, uneven1.h5]' \
+    --set "input.layout={$uneven, first_sample: [10, 80]}"
+like "in an attribute" "$expected" '[uneven0.h5, uneven1.h5]' \
+    --set "input.layout={$uneven, first_sample: {attribute: /@first}}"
+expected=$(made gap.h5)
+like "first_sample of files along time" "$expected" '[gap1.h5, gap0.h5]' --set 'input.layout.first_sample=[600, 0]'
+like "in an attribute of each" "$expected" '[gap0.h5, gap1.h5]' --set 'input.layout.first_sample={attribute: /@first}'
+errs 2 'first_sample lists 1 samples, expected one for each of 2 files' "$voltmill" plan job.yaml \
+    --set 'input.files=[gap0.h5, gap1.h5]' --set input.layout.first_sample=3
+ok $bad "too few of them"
+errs 4 'gap1\.h5 starts 1 samples before the end of gap0\.h5' "$voltmill" plan job.yaml \
+    --set 'input.files=[gap0.h5, gap1.h5]' --set 'input.layout.first_sample=[0, 399]'
+ok $bad "files that overlap"
+
+# --- values in the file
+rm -f out.h5
+said() { "$voltmill" plan job.yaml --set input.files=said.h5 "$@" 2>&1; }
+said --set 'input.layout={dataset: /x, axes: "time,pol,reim", sample_period_s: {attribute: /@dt, unit: us}, sideband: {attribute: "@side"},
+    freq_hz: {from: /group/freq, member: centre, unit: MHz}, start: {attribute: /@ctime, unit: unix}, telescope: {attribute: /@tel},
+    ra_deg: {attribute: /@ra, unit: hours}, dec_deg: -5}' >stdout
+same "all at once" "1,000 at 500 kHz|1.42025 GHz to 1.42075 GHz|2014-05-13T16:53:20.250000 UTC|Mine|RA 82.500000, Dec -5.000000 degrees" \
+    "$(sed -nE 's/^  samples  .*complex, ([^:]*):.*/\1/p; s/^  (band|start|telescope|position) *([^,]*.*)/\2/p' stdout | sed 's/, stored.*//' | paste -sd'|')"
+same "a day" "2014-05-13T12:00:00.000000 UTC" "$(said --set 'input.layout.start={attribute: /@mjd, unit: mjd}' | sed -n 's/^  start  *//p')"
+same "a text" "2014-06-29T01:39:20.500000 UTC" "$(said --set 'input.layout.start={attribute: /@when}' | sed -n 's/^  start  *//p')"
+same "freq_hz counted" "999.5 MHz to 1.0005 GHz" "$(said --set 'input.layout.freq_hz={start: 1e9, step: -1e6}' | sed -nE 's/^  band  *//p')"
+while IFS='|' read -r name set pattern; do
+    errs '[24]' "$pattern" "$voltmill" plan job.yaml --set input.files=said.h5 --set "input.layout.$set"
+    ok $bad "$name"
+done <<'LIST'
+no such attribute|scale={attribute: /@none}|said\.h5: /@none: there is no attribute none
+no such object|scale={attribute: /none@x}|said\.h5: /none@x: there is no /none
+a wrong value|sideband={attribute: /@dt}|said\.h5: /@dt, which is to say input\.layout\.sideband, is 2, expected one of 1, -1, \+1
+a text for a number|scale={attribute: /@tel}|said\.h5: /@tel, which is to say input\.layout\.scale, is Mine, expected a number
+no number|sample_rate_hz={attribute: /@tel, unit: MHz}|said\.h5: /@tel is "Mine", expected a number
+a packing|packing={attribute: "@packed"}|said\.h5: @packed, which is to say input\.layout\.packing, is none, expected one of
+no member|freq_hz={from: /group/freq}|said\.h5: /group/freq holds compounds: say which member
+another member|freq_hz={from: /group/freq, member: c}|said\.h5: /group/freq has no member c
+too many frequencies|freq_hz={from: /group/list}|said\.h5: /x: /group/list holds 2 frequencies, expected one for each of 1
+LIST
+nothing_left
+plan
