@@ -158,6 +158,8 @@ struct job_product {
     enum product_kind kind;
     char *file;
     uint64_t integrate; /* spectra per dump, >= 1; 1 for spectra and voltages */
+    int is_raw;         /* weights: raw; of power, which else is divided by its weight */
+    double min_weight;  /* below it dumps are NaN; default 0.1 */
     /* Of voltages: how they are stored. */
     uint32_t bits; /* 8, 16, or 32: floating point; default 32 */
     int has_scale;

@@ -145,6 +145,22 @@ out:
     return st;
 }
 
+/* What becomes of dumps that lack samples. */
+static status_t job_check_weights(struct tree *product, struct mistakes *mistakes)
+{
+    status_t st = STATUS_OK;
+    if (tree_value(product, "weights") && !tree_says(product, "kind", "power")) {
+        TRY(mistakes_at(mistakes, product, "weights",
+                        "is for products of kind power: nothing else is renormalised"));
+    }
+    if (tree_value(product, "min_weight") && tree_says(product, "kind", "voltages")) {
+        TRY(mistakes_at(mistakes, product, "min_weight",
+                        "is for products of kind power and spectra"));
+    }
+out:
+    return st;
+}
+
 static status_t job_check_product(struct tree *root, struct tree *product,
                                   struct mistakes *mistakes)
 {
@@ -162,6 +178,7 @@ static status_t job_check_product(struct tree *root, struct tree *product,
     }
     TRY(is_voltages ? job_check_stored(root, product, mistakes)
                     : job_check_not_stored(product, mistakes));
+    TRY(job_check_weights(product, mistakes));
     TRY(job_check_file(root, product, mistakes));
 out:
     return st;

@@ -25,6 +25,7 @@ struct outputs_options {
 /* What a run goes on with that others have begun. */
 struct outputs_begun {
     int is_begun; /* else the rest says nothing */
+    int has_weights;
     struct chunking chunking;
     enum backend_kind backend;
     struct channelise_choice choice;
@@ -64,6 +65,8 @@ status_t outputs_open_all(outputs_t *outputs);
 /* The sink of a pipeline (struct pipeline_sink): writes rows in place; a chunk is written. */
 status_t outputs_put(void *outputs, uint32_t product, const struct chunk *chunk, uint64_t first_row,
                      uint64_t rows, const void *data, const char *holes);
+status_t outputs_weigh(void *outputs, uint32_t product, const struct chunk *chunk,
+                       uint64_t first_row, uint64_t rows, const float *weights);
 status_t outputs_end(void *outputs, const struct chunk *chunk, uint64_t missing, uint64_t clipped);
 
 /* The driver's (struct driver_work): what was done before; what is done and synced, from every rank

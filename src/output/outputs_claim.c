@@ -270,6 +270,7 @@ static status_t claim_go_on(outputs_t *outputs, struct outputs_begun *begun)
     begun->chunking = head->chunking;
     begun->backend = head->backend;
     begun->choice = head->choice;
+    begun->has_weights = head->place.weights_offset > 0;
     memcpy(begun->filters, head->filters, sizeof begun->filters);
 out:
     return st;

@@ -165,6 +165,27 @@ out:
     return st;
 }
 
+status_t outputs_weigh(void *context, uint32_t product, const struct chunk *chunk,
+                       uint64_t first_row, uint64_t rows, const float *weights)
+{
+    status_t st = STATUS_OK;
+    const outputs_t *outputs = context;
+    const struct output *output = &outputs->outputs[product];
+    uint64_t row_bytes = outputs->spec->chunking.streams * sizeof *weights;
+    uint64_t piece = chunk->streams * sizeof *weights;
+    uint64_t at = output->place.weights_offset + first_row * row_bytes +
+                  chunk->first_stream * sizeof *weights;
+    /* All in one, or row by row where streams come in groups. */
+    uint64_t count = piece == row_bytes ? min_u64(rows, 1) : rows;
+    uint64_t bytes = piece == row_bytes ? rows * piece : piece;
+    for (uint64_t i = 0; i < count; i++) {
+        TRY(file_write(output->fd, output->part, at + i * row_bytes, weights + i * chunk->streams,
+                       bytes));
+    }
+out:
+    return st;
+}
+
 /* An entry tells of a chunk: its number, missing samples and clipped numbers as uint64, and for
  * each product what it adds to the sums of the spans that it touches. */
 status_t outputs_end(void *context, const struct chunk *chunk, uint64_t missing, uint64_t clipped)

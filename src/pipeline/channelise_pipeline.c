@@ -6,8 +6,8 @@
 #include "base/units.h"
 #include "compute/shared/quantise.h"
 #include "pipeline/filter_chain.h"
-#include "pipeline/holes.h"
 #include "pipeline/range.h"
+#include "pipeline/weights/weights.h"
 #include "plan/budget.h"
 #include "plan/channelise_needs.h"
 
@@ -23,12 +23,12 @@ struct slot {
     struct slab *slab;  /* of the streams worked on: most jobs have one group of them */
     size_t *re, *im;
     struct filter_block filtered; /* where there are filters */
-    char *bad;   /* of each raw spectrum: it could not be read; NULL: run.on_bad is stop */
-    int has_bad; /* any of them */
+    struct losses losses, unread; /* samples that are not there, and that could not be read */
     struct chunk chunk;
     uint64_t from, count; /* spectra */
     uint64_t first_sample, nsamples;
-    struct overlap_rows counted; /* of these samples it answers for the missing ones */
+    struct overlap_rows counted;   /* of these samples it answers for the missing ones */
+    struct overlap_rows looked_at; /* that its spectra are made of */
     uint64_t rows[MOST_OUTPUTS];
 };
 
@@ -44,12 +44,12 @@ struct channelising {
     channelise_t *channelise;
     struct slot slots[PIPELINE_MOST_SLOTS];
     uint32_t nslots;
-    int has_warned;   /* of input that cannot be read: the reader's */
-    uint64_t missing; /* samples, so far in the chunk: the writer's */
-    uint64_t clipped; /* numbers of voltages, likewise */
-    char *stored;     /* rows of voltages as they are stored, likewise */
-    holes_t *holes;   /* the writer's */
-    range_t *range;   /* likewise; NULL: power cannot leave the range of floats */
+    int has_warned;     /* of input that cannot be read: the reader's */
+    uint64_t missing;   /* samples, so far in the chunk: the writer's */
+    uint64_t clipped;   /* numbers of voltages, likewise */
+    char *stored;       /* rows of voltages as they are stored, likewise */
+    weights_t *weights; /* the writer's; NULL: nothing can be missing */
+    range_t *range;     /* likewise; NULL: power cannot leave the range of floats */
 };
 
 /* Bytes of the largest slab of any group, for a block. */
@@ -80,7 +80,8 @@ static void channelising_drop_slot(struct slot *slot)
     mapping_close(slot->mapping);
     slab_destroy(slot->slab);
     filter_block_free(&slot->filtered);
-    free(slot->bad);
+    losses_free(&slot->losses);
+    losses_free(&slot->unread);
     free(slot->re);
     free(slot->im);
     *slot = (struct slot){0};
@@ -105,10 +106,6 @@ static status_t channelising_create_slot(const struct channelising *p, uint64_t 
     const struct channelise_spec *spec = &work->channelise;
     TRY(memory_zeroed(spec->nstreams, sizeof *slot->re, "offsets", &slot->re));
     TRY(memory_zeroed(spec->nstreams, sizeof *slot->im, "offsets", &slot->im));
-    if (work->job->on_bad == ON_BAD_NAN) {
-        TRY(memory_zeroed((size_t)channelise_inputs(spec, p->chunking.block_spectra), 1, "holes",
-                          &slot->bad));
-    }
     TRY(buffer_create(p->backend, BUFFER_IN, in_bytes, &slot->in));
     if (p->filters) {
         TRY(filter_block_create(p->backend, p->filters, work->is_bank ? BUFFER_BETWEEN : BUFFER_OUT,
@@ -211,9 +208,10 @@ static status_t channelising_read(void *context, uint32_t number)
     uint64_t first = slot->first_sample;
     uint64_t count = slot->nsamples;
     void *in = NULL;
-    slot->has_bad = 0;
+    int may_salvage = work->job->on_bad == ON_BAD_NAN;
+    slot->losses.count = slot->unread.count = 0;
     /* What lies in a file that was cut off or on a bad disk shows too late in a mapping. */
-    if (!slot->bad && buffer_lend(slot->in, NULL)) {
+    if (!may_salvage && buffer_lend(slot->in, NULL)) {
         TRY(reader_map(p->reader, slot->slab, first, count, &slot->mapping));
     }
     if (slot->mapping) {
@@ -221,16 +219,16 @@ static status_t channelising_read(void *context, uint32_t number)
         goto out;
     }
     TRY(buffer_get(slot->in, &in));
-    st = reader_read(p->reader, slot->slab, first, count, in, NULL);
-    if (st == STATUS_DATA && slot->bad && reader_is_unreadable(p->reader)) {
+    st = reader_read(p->reader, slot->slab, first, count, in, &slot->losses);
+    if (st == STATUS_DATA && may_salvage && reader_is_unreadable(p->reader)) {
         if (!p->has_warned) {
             report_warn("%s", report_cause());
         }
         p->has_warned = 1;
         report_clear();
-        slot->has_bad = 1;
-        st = reader_salvage(p->reader, slot->slab, first, count, work->samples_per_spectrum, in,
-                            slot->bad, NULL);
+        slot->losses.count = 0;
+        st = reader_salvage(p->reader, slot->slab, first, count, channelise_plan_piece(work), in,
+                            &slot->losses, &slot->unread);
     }
 out:
     return st;
@@ -253,23 +251,50 @@ out:
     return st;
 }
 
-/* Of the samples that were counted as missing, those that the reader itself had set to zero volts,
- * where these look like missing ones: gaps are counted elsewhere. */
-static uint64_t channelising_filled(const struct channelising *p, const struct slot *slot)
+/* The samples of a block, while they are there. */
+static status_t channelising_samples(const struct slot *slot, const char **out)
 {
-    const struct channelise_plan *work = p->work;
-    uint64_t period = work->samples_per_spectrum;
-    uint64_t first = slot->first_sample;
-    uint64_t counted = (uint64_t)(slot->counted.end - slot->counted.first);
-    if (!archive_zero_is_missing(work->archive)) {
-        return 0;
+    status_t st = STATUS_OK;
+    void *samples = NULL;
+    if (slot->mapping) {
+        *out = mapping_data(slot->mapping);
+        goto out;
     }
-    uint64_t filled = archive_gap_in(work->archive, (uint64_t)slot->counted.first, counted);
-    for (uint64_t i = 0; i < counted / period && slot->has_bad; i++) {
-        filled +=
-            slot->bad[i] ? period - archive_gap_in(work->archive, first + i * period, period) : 0;
+    TRY(buffer_get(slot->in, &samples));
+    *out = samples;
+out:
+    return st;
+}
+
+/* Weighs what the block makes. Where numbers can show what is missing, the backend has looked at
+ * all samples of the block, so that they are looked at once more only if there are such. */
+static status_t channelising_weigh(struct channelising *p, struct slot *slot, int is_first)
+{
+    status_t st = STATUS_OK;
+    uint64_t shown = 0;
+    uint64_t missing = 0;
+    struct weights_block block = {.is_first = is_first,
+                                  .first = slot->from,
+                                  .count = slot->count,
+                                  .first_stream = slot->chunk.first_stream,
+                                  .streams = slot->chunk.streams,
+                                  .losses = &slot->losses,
+                                  .unread = &slot->unread,
+                                  .first_sample = (int64_t)slot->first_sample,
+                                  .input = {slot->re, slot->im, (size_t)slot->slab->width},
+                                  .counted = slot->counted};
+    TRY(pipeline_missing(p->pipeline, slot->in, &shown));
+    if (!p->weights) {
+        goto out;
     }
-    return filled * slot->slab->nstreams;
+    if (shown > 0) {
+        TRY(channelising_samples(slot, &block.samples));
+        block.nsamples = slot->nsamples;
+    }
+    TRY(weights_begin(p->weights, &block, &missing));
+    p->missing += missing;
+out:
+    return st;
 }
 
 /* Power that left the range of floats, while the samples are still there. */
@@ -277,10 +302,8 @@ static status_t channelising_look_at_range(struct channelising *p, struct slot *
 {
     status_t st = STATUS_OK;
     const struct job *job = p->work->job;
-    void *samples = slot->mapping ? (void *)mapping_data(slot->mapping) : NULL;
-    if (!samples) {
-        TRY(buffer_get(slot->in, &samples));
-    }
+    const char *samples = NULL;
+    TRY(channelising_samples(slot, &samples));
     for (uint32_t i = 0; i < job->nproducts; i++) {
         void *power = NULL;
         if (product_quantity(job->products[i].kind) != QUANTITY_POWER) {
@@ -327,13 +350,17 @@ static status_t channelising_write_products(struct channelising *p, struct slot 
     for (uint32_t i = 0; i < p->work->job->nproducts; i++) {
         void *data = NULL;
         const char *holes = NULL;
+        const float *weights = NULL;
         TRY(pipeline_get(p->pipeline, slot->out[i], &data));
-        if (p->holes) {
-            holes = holes_punch(p->holes, i, slot->rows[i], slot->chunk.streams, data);
+        uint64_t first_row = slot->from / p->work->job->products[i].integrate;
+        if (p->weights) {
+            weights = weights_apply(p->weights, i, slot->rows[i], data, &holes);
+        }
+        if (slot->rows[i] > 0 && p->work->has_weights) {
+            TRY(p->sink.weigh(p->sink.context, i, &slot->chunk, first_row, slot->rows[i], weights));
         }
         if (slot->rows[i] > 0) {
-            TRY(p->sink.put(p->sink.context, i, &slot->chunk,
-                            slot->from / p->work->job->products[i].integrate, slot->rows[i], data,
+            TRY(p->sink.put(p->sink.context, i, &slot->chunk, first_row, slot->rows[i], data,
                             holes));
         }
     }
@@ -347,17 +374,11 @@ static status_t channelising_write(void *context, uint32_t number)
     status_t st = STATUS_OK;
     struct channelising *p = context;
     struct slot *slot = &p->slots[number];
-    uint64_t missing = 0;
-    TRY(pipeline_missing(p->pipeline, slot->in, &missing));
-    p->missing += missing - channelising_filled(p, slot);
+    TRY(channelising_weigh(p, slot, slot->from == slot->chunk.first));
     if (p->range) {
         TRY(channelising_look_at_range(p, slot));
     }
     TRY(channelising_release_samples(p, slot));
-    if (p->holes) {
-        holes_begin(p->holes, slot->from == slot->chunk.first, slot->from, slot->count,
-                    slot->has_bad ? slot->bad : NULL);
-    }
     TRY(p->work->is_bank ? channelising_write_products(p, slot)
                          : channelising_write_voltages(p, slot));
     if (p->sink.end && slot->from + slot->count == slot->chunk.first + slot->chunk.count) {
@@ -374,7 +395,7 @@ static void channelising_destroy(void *context)
     if (p) {
         channelising_drop_stages(p);
         reader_destroy(p->reader);
-        holes_destroy(p->holes);
+        weights_destroy(p->weights);
         range_destroy(p->range);
         free(p->stored);
         free(p);
@@ -389,6 +410,7 @@ static status_t channelising_prepare(void *context, uint32_t number, const struc
     const struct channelise_plan *work = p->work;
     struct slot *slot = &p->slots[number];
     struct overlap_rows *needs = slot->filtered.needs;
+    struct overlap_rows reach[JOB_FILTERS + 1];
     if (!slot->slab || slot->slab->first_stream != chunk->first_stream ||
         slot->slab->nstreams != chunk->streams) {
         slab_destroy(slot->slab);
@@ -400,6 +422,8 @@ static status_t channelising_prepare(void *context, uint32_t number, const struc
     slot->count = *count = chunk_block(&p->chunking, chunk, from);
     TRY(channelise_plan_samples(work, from, slot->count, 1, needs));
     TRY(channelise_plan_counted(work, from, slot->count, &slot->counted));
+    TRY(channelise_plan_samples(work, from, slot->count, 0, reach));
+    slot->looked_at = overlap_union(reach[0], slot->counted);
     slot->first_sample = (uint64_t)needs[0].first;
     slot->nsamples = (uint64_t)(needs[0].end - needs[0].first);
 out:
@@ -430,11 +454,11 @@ static status_t channelising_compute(void *context, uint32_t number)
     slab_offsets(slot->slab, slot->nsamples, slot->re, slot->im);
     struct sample_input input = {slot->re, slot->im, (size_t)slot->slab->width};
     uint32_t streams = slot->slab->nstreams;
-    uint64_t counted = (uint64_t)(slot->counted.end - slot->counted.first);
+    uint64_t counted = (uint64_t)(slot->looked_at.end - slot->looked_at.first);
     buffer_t *in = slot->in;
     if (p->filters) {
         TRY(filter_chain_run(p->filters, &slot->filtered, in, &input, slot->chunk.first_stream,
-                             streams, slot->counted, &input));
+                             streams, slot->looked_at, &input));
         in = slot->filtered.rows[p->work->filters->count - 1];
         counted = 0;
     }
@@ -487,9 +511,7 @@ status_t channelise_pipeline_create(const struct channelise_plan *work, backend_
     TRY(reader_create(work->archive, work->cache_bytes, threads, &p->reader));
     reader_unpack_by(p->reader, (uint32_t)min_u64(work->unpackers, work->channelise.threads));
     TRY(channelising_fit_stages(p));
-    if (work->job->on_bad == ON_BAD_NAN) {
-        TRY(holes_create(work, p->chunking.block_spectra, &p->holes));
-    }
+    TRY(weights_create(work, p->chunking.block_spectra, &p->weights));
     if (work->is_bank) {
         TRY(range_create(work, &p->range));
     } else {
@@ -516,4 +538,10 @@ void channelise_pipeline_range(const pipeline_t *pipeline, uint32_t product, uin
 {
     const struct channelising *p = pipeline_context(pipeline);
     range_counts(p->range, product, large, small);
+}
+
+uint64_t channelise_pipeline_blanked(const pipeline_t *pipeline, uint32_t product)
+{
+    const struct channelising *p = pipeline_context(pipeline);
+    return weights_blanked(p->weights, product);
 }

@@ -20,4 +20,8 @@ status_t channelise_pipeline_create(const struct channelise_plan *work, backend_
 void channelise_pipeline_range(const pipeline_t *pipeline, uint32_t product, uint64_t *large,
                                uint64_t *small);
 
+/* Dumps of single streams of this rank that became NaN because too many samples of theirs are
+ * missing, though all could be read. */
+uint64_t channelise_pipeline_blanked(const pipeline_t *pipeline, uint32_t product);
+
 #endif

@@ -23,8 +23,9 @@ status_t device_carry_begin(struct device_carry *between, backend_t *backend,
 {
     status_t st = STATUS_OK;
     const struct job *job = work->job;
-    /* Rows that become NaN do so on their way to the file. */
-    for (uint32_t i = 0; i < job->nproducts && job->on_bad != ON_BAD_NAN; i++) {
+    /* Rows that become NaN, or are renormalised, do so on their way to the file. */
+    int are_final = !work->has_weights && job->on_bad != ON_BAD_NAN;
+    for (uint32_t i = 0; i < job->nproducts && are_final; i++) {
         const struct product_spec *spec = &work->products[i].spec;
         if (product_is_filterbank(spec->kind) && carry_is_wanted(between, job, &i)) {
             uint64_t row = product_row_bytes(spec->kind, work->archive->nstreams, spec->nchannels);

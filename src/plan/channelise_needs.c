@@ -52,6 +52,15 @@ uint64_t channelise_plan_inputs(const struct channelise_plan *work, uint64_t spe
     return overlap_inputs(&work->nodes[NODE_SPECTRA].stage, spectra) * work->samples_per_spectrum;
 }
 
+uint64_t channelise_plan_piece(const struct channelise_plan *work)
+{
+    uint64_t samples = work->samples_per_spectrum;
+    for (uint32_t i = 0; work->filters && i < work->filters->count; i++) {
+        samples *= work->filters->stages[i].spec.decimate;
+    }
+    return samples;
+}
+
 uint64_t channelise_plan_shared(const struct channelise_plan *work)
 {
     uint64_t rows = overlap_shared(&work->nodes[NODE_SPECTRA].stage) * work->samples_per_spectrum;

@@ -20,6 +20,10 @@ status_t channelise_plan_samples(const struct channelise_plan *work, uint64_t fi
 status_t channelise_plan_counted(const struct channelise_plan *work, uint64_t first, uint64_t count,
                                  struct overlap_rows *out);
 
+/* Samples that are given up together when some of them cannot be read: those from which one raw
+ * spectrum is made more. Counted from the first selected one. */
+uint64_t channelise_plan_piece(const struct channelise_plan *work);
+
 /* Samples that two neighbouring blocks both need; behind filters that make rows in grains, on
  * average. */
 uint64_t channelise_plan_shared(const struct channelise_plan *work);

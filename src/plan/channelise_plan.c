@@ -41,6 +41,17 @@ uint64_t channelise_plan_block(const struct channelise_plan *work)
     return work->chunking.block_spectra * work->chunking.group_streams;
 }
 
+/* Whether samples that the job takes may be missing, without an end of the run. */
+static void plan_settle_weights(struct channelise_plan *work, enum plan_weights weights)
+{
+    const struct archive *archive = work->archive;
+    work->shows_missing = sample_types[archive->format].is_float || archive->has_missing_value;
+    int may_lack = work->shows_missing || archive->may_lack || work->gap_samples > 0 ||
+                   work->job->on_bad == ON_BAD_NAN;
+    work->has_weights =
+        work->is_bank && (weights == WEIGHTS_AS_SUITS ? may_lack : weights == WEIGHTS_KEPT);
+}
+
 /* Of each oversampled coarse channel, the central den/num. */
 static status_t plan_settle_kept(struct channelise_plan *work)
 {
@@ -199,20 +210,24 @@ static status_t plan_settle_products(struct channelise_plan *work)
     for (uint32_t i = 0; i < job->nproducts; i++) {
         struct channelise_plan_product *product = &work->products[i];
         uint64_t integrate = job->products[i].integrate;
-        product->spec =
-            (struct product_spec){.kind = job->products[i].kind,
-                                  .job_text = job->products[i].text,
-                                  .archive = archive,
-                                  .gap_samples = work->gap_samples,
-                                  .order = job->order,
-                                  .channels = job->channels,
-                                  .taps = job->taps,
-                                  .samples_per_spectrum = (uint32_t)work->samples_per_spectrum,
-                                  .first_channel = work->channelise.first_channel,
-                                  .nchannels = work->channelise.nchannels,
-                                  .integrate = integrate,
-                                  .rows = product->spec.rows,
-                                  .coeff = work->coeff};
+        product->spec = (struct product_spec){
+            .kind = job->products[i].kind,
+            .job_text = job->products[i].text,
+            .archive = archive,
+            .gap_samples = work->gap_samples,
+            .order = job->order,
+            .channels = job->channels,
+            .taps = job->taps,
+            .samples_per_spectrum = (uint32_t)work->samples_per_spectrum,
+            .first_channel = work->channelise.first_channel,
+            .nchannels = work->channelise.nchannels,
+            .integrate = integrate,
+            .has_weights = work->has_weights,
+            .renormalises = work->has_weights && job->products[i].kind == PRODUCT_POWER &&
+                            !job->products[i].is_raw,
+            .min_weight = job->products[i].min_weight,
+            .rows = product->spec.rows,
+            .coeff = work->coeff};
         product->spec.filters = work->filter_words.data;
         product->dropped_spectra = work->chunking.spectra - product->spec.rows * integrate;
         product->spec.bits = job->products[i].bits;
@@ -270,6 +285,7 @@ status_t channelise_plan_create(const struct job *job, const struct archive *arc
             MOST_OUTPUTS);
     TRY(memory_zeroed(job->nproducts, sizeof *work->products, "products", &work->products));
     TRY(plan_count_spectra(work));
+    plan_settle_weights(work, cut ? cut->weights : WEIGHTS_AS_SUITS);
     plan_set_channelise(work, threads);
     TRY(plan_settle_kept(work));
     TRY(plan_settle_products(work));

@@ -35,6 +35,8 @@ struct channelise_plan {
     struct channelise_spec channelise; /* of the largest group and block; coeff is `folded` */
     uint64_t samples_per_spectrum;
     struct overlap_node nodes[NODE_DUMPS + MOST_OUTPUTS];
+    int shows_missing;    /* that samples are missing can show in their numbers */
+    int has_weights;      /* samples may be missing: products say how much of each dump was there */
     uint64_t gap_samples; /* of those that are used, all streams together: lie in declared gaps */
     uint64_t raw_spectra; /* whole ones in the selection, R */
     uint64_t dropped_samples; /* behind the last whole raw spectrum, per stream */
@@ -49,10 +51,14 @@ struct channelise_plan {
     uint64_t wanted_block; /* struct channelise_plan_cut */
 };
 
+/* Whether products have weights: where samples may be missing, or as they were begun. */
+enum plan_weights { WEIGHTS_AS_SUITS, WEIGHTS_NONE, WEIGHTS_KEPT };
+
 /* What is known of how to cut a job. */
 struct channelise_plan_cut {
     const struct filter_choice *filters; /* [JOB_FILTERS] as they are settled; NULL: by rule */
     const struct chunking *begun;        /* chunks as an earlier run has cut them; NULL: as suits */
+    enum plan_weights weights;
     uint64_t block; /* spectra of all streams together that a block should have; 0: as suits */
 };
 

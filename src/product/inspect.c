@@ -115,6 +115,32 @@ out:
     return st;
 }
 
+/* Where the weights of rows lie, if they have any. */
+static status_t inspect_find_weights(hid_t file, struct product *product)
+{
+    status_t st = STATUS_OK;
+    const char *path = product->path;
+    struct h5_dataset weights = {0};
+    int is_there = 0;
+    TRY(h5_has(file, path, "weights", &is_there));
+    if (!is_there || product_quantity(product->kind) == QUANTITY_SERIES) {
+        goto out;
+    }
+    TRY(h5_dataset_open(file, path, "weights", &weights));
+    haddr_t at = h5_offset(weights.id);
+    uint64_t row = weights.rank == 3 ? weights.dims[1] * weights.dims[2] : 0;
+    REQUIRE(at != HADDR_UNDEF && weights.rank == 3 && weights.dims[0] == product->rows && row > 0 &&
+                row <= UINT32_MAX && H5Tget_size(weights.type) == sizeof(float) &&
+                H5Dget_storage_size(weights.id) == weights.count * sizeof(float) &&
+                weights.count == product->rows * row,
+            STATUS_DATA, "%s: its weights are not those of its rows", path);
+    product->place.weights_offset = at;
+    product->weights = (uint32_t)row;
+out:
+    h5_dataset_close(&weights);
+    return st;
+}
+
 /* Where the number of clipped numbers lies. */
 static status_t inspect_find_clipped(hid_t file, const char *path, struct product_place *place)
 {
@@ -225,6 +251,7 @@ static status_t inspect_read_place(hid_t file, struct product *product)
             STATUS_DATA, "%s does not hold all of its %llu rows", path,
             (unsigned long long)product->rows);
     TRY(inspect_find_counts(file, path, kind->is_archive, place));
+    TRY(kind->is_archive ? STATUS_OK : inspect_find_weights(file, product));
 out:
     h5_dataset_close(&data);
     return st;
@@ -360,6 +387,7 @@ static const struct pack_field inspect_fields[] = {
     FIELD(bits),
     FIELD(scale),
     FIELD(clipped),
+    FIELD(weights),
     FIELD(nseries),
     PACK_COUNTED(struct product, frequency_hz, frequencies, &pack_numbers),
     PACK_COUNTED(struct product, series, nseries, &dedispersed_type)};

@@ -56,6 +56,8 @@ status_t product_create(const char *path, const struct product_spec *spec,
     } else {
         TRY(product_find_dataset(file, "time", &place->time_offset));
         TRY(product_find_dataset(file, "provenance/holes", &place->holes_offset));
+        TRY(spec->has_weights ? product_find_dataset(file, "weights", &place->weights_offset)
+                              : STATUS_OK);
     }
     hid_t whole = file;
     file = -1;

@@ -43,6 +43,9 @@ struct product_spec {
     uint32_t samples_per_spectrum;
     uint32_t first_channel, nchannels; /* the channels that are kept of each coarse channel */
     uint64_t integrate;
+    int has_weights;     /* the product says how much of what makes each dump was there */
+    int renormalises;    /* power is divided by it */
+    double min_weight;   /* below it rows are NaN */
     const double *coeff; /* [taps][samples_per_spectrum] as they are, without the folded shift */
 };
 
@@ -51,13 +54,14 @@ struct product_spec {
  * time_offset + 8 r; the CRC-32 of span s (of span_rows rows: product/spans.h), a uint32, at
  * crc_offset + 4 s; the number of missing samples, a uint64, at missing_offset; at holes_offset +
  * r, a byte: 1 when row r is NaN because its input could not be read; the number of clipped
- * numbers, a uint64, at clipped_offset. 0 is none: products of format 1 have no CRCs, voltages no
+ * numbers, a uint64, at clipped_offset; the weights of row r, float [streams of the archive], at
+ * weights_offset + 4 r streams. 0 is none: products of format 1 have no CRCs, voltages no
  * time stamps and holes, only they count what was clipped. Journals hold it as it lies: its bytes
  * are part of their format. */
 struct product_place {
     uint64_t rows, row_bytes, span_rows;
     uint64_t data_offset, time_offset, crc_offset, missing_offset, holes_offset;
-    uint64_t clipped_offset;
+    uint64_t clipped_offset, weights_offset;
     uint64_t file_bytes;
 };
 
@@ -116,6 +120,7 @@ struct product {
     uint32_t bits;
     double scale; /* volts of 1 as it is stored */
     uint64_t clipped;
+    uint32_t weights; /* of a row; 0: none */
     struct product_place place;
 };
 

@@ -100,6 +100,9 @@ static status_t pass_plan_all(struct channelise_pass *p)
         choice = p->work->channelise.choice;
         simd = p->work->channelise.simd;
     }
+    if (p->pass.begun.is_begun) {
+        cut.weights = p->pass.begun.has_weights ? WEIGHTS_KEPT : WEIGHTS_NONE;
+    }
     if (p->has_filters || p->pass.begun.is_begun) {
         cut.filters = p->has_filters ? p->filters : p->pass.begun.filters;
     }
@@ -232,7 +235,7 @@ static status_t pass_prepare_all(struct channelise_pass *p)
     pass_end_later(p);
     pass_limit(pass, p->work->backend);
     TRY(pass_open_all(pass));
-    struct pipeline_sink sink = {pass->outputs, outputs_put, outputs_end};
+    struct pipeline_sink sink = {pass->outputs, outputs_put, outputs_end, outputs_weigh};
     st = channelise_pipeline_create(p->work, p->backend, &sink, p->between->resident,
                                     &pass->pipeline);
     TRY(agree_all(comm, st));
@@ -345,6 +348,23 @@ static void pass_warn_of_range_all(const struct channelise_pass *p)
     }
 }
 
+/* Of what this run has made. */
+static void pass_tell_of_blanks_all(const struct channelise_pass *p)
+{
+    char count[UNITS_TEXT];
+    for (uint32_t i = 0; i < p->pass.job->nproducts; i++) {
+        uint64_t blanked = channelise_pipeline_blanked(p->pass.pipeline, i);
+        blanked = sum_u64_all(p->pass.comm, blanked);
+        if (p->pass.rank == 0 && blanked > 0) {
+            display_print("note: %s: %s %s of single streams %s NaN: of their samples too many are "
+                          "missing (min_weight %g)\n",
+                          p->pass.job->products[i].file, units_count(blanked, count),
+                          units_plural(blanked, "dump", "dumps"),
+                          units_plural(blanked, "is", "are"), p->pass.job->products[i].min_weight);
+        }
+    }
+}
+
 /* Says where the times went, to whom it was asked for. */
 static status_t pass_conclude(const struct channelise_pass *p, double before, double total,
                               double after)
@@ -394,6 +414,7 @@ status_t channelise_pass_all(MPI_Comm comm, const struct job *job, const struct 
     }
     double ended = clock_now();
     pass_warn_of_range_all(&p);
+    pass_tell_of_blanks_all(&p);
     st = pass_conclude(&p, ready - started, ended - begun + ready - started, ended - worked);
     TRY(agree_all(comm, st));
     if (device_carry_leave(between, p.backend, p.work)) {

@@ -163,7 +163,7 @@ status_t verify_overrides(const struct verify *verify, const char *const *before
     for (; *before; before++) {
         sets[n++] = *before;
     }
-    if (verify->holes > 0) {
+    if (verify->holes > 0 || verify->product->weights > 0) {
         sets[n++] = "run.on_bad=nan"; /* what made them may be as it was */
     }
     for (uint32_t i = 0; i < verify->options->nsets; i++) {

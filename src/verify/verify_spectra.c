@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "io/file.h"
 #include "pipeline/channelise_pipeline.h"
 #include "product/check/compare.h"
 #include "ranks/agree.h"
@@ -31,15 +32,13 @@ static void spectra_end(void *kind)
     }
 }
 
-/* A row is marked when, and only when, its input cannot be read; then all of it is NaN. A group of
- * streams alone cannot tell: another one may be what could not be read. */
+/* A row is marked when, and only when, some of it is NaN because its input cannot be read. A group
+ * of streams alone cannot tell: another one may be what could not be read. */
 static status_t spectra_check_mark(const struct verify *verify, const struct chunk *chunk,
                                    uint64_t row, int is_marked, int is_unreadable)
 {
     status_t st = STATUS_OK;
     const char *path = verify->product->path;
-    const float *stored = (const float *)(const void *)verify->stored;
-    uint64_t floats = verify->product->place.row_bytes / sizeof *stored;
     int is_whole = chunk->streams == verify->chunking->streams;
     REQUIRE(is_marked || !is_unreadable, STATUS_DATA,
             "%s: the input of row %llu cannot be read, but the row is not marked", path,
@@ -48,12 +47,65 @@ static status_t spectra_check_mark(const struct verify *verify, const struct chu
             "%s: row %llu is marked as one whose input could not be read, but it can be: make it "
             "anew (--force)",
             path, (unsigned long long)row);
-    for (uint64_t i = 0; is_marked && is_whole && i < floats; i++) {
+out:
+    return st;
+}
+
+/* A stream's part of a row; NaN where, and only where, it is to be. */
+static status_t spectra_compare_stream(struct verify *verify, uint64_t row, uint32_t stream,
+                                       int is_marked, const float *stored, const float *expected,
+                                       uint64_t floats)
+{
+    status_t st = STATUS_OK;
+    const struct product *product = verify->product;
+    const struct spectra *spectra = verify->kind;
+    int is_blank = 1;
+    for (uint64_t i = 0; i < floats && is_blank; i++) {
+        is_blank = isnan(expected[i]);
+    }
+    if (!is_blank) {
+        agreement_row(&verify->agreement, product_quantity(product->kind), stored, expected,
+                      spectra->plan->products[0].spec.nchannels, product->integrate);
+        goto out;
+    }
+    for (uint64_t i = 0; i < floats; i++) {
         REQUIRE(isnan(stored[i]), STATUS_DATA,
-                "%s: row %llu is marked in /provenance/holes, but number %llu of it is %g", path,
-                (unsigned long long)row, (unsigned long long)i, (double)stored[i]);
+                "%s: row %llu %s, but number %llu of stream %u is %g", product->path,
+                (unsigned long long)row,
+                is_marked ? "is marked in /provenance/holes" : "lacks so much that it must be NaN",
+                (unsigned long long)i, stream, (double)stored[i]);
     }
 out:
+    return st;
+}
+
+/* The sink of the pipeline: weights as the reference's are, to the last bit. */
+static status_t spectra_compare_weights(void *context, uint32_t index, const struct chunk *chunk,
+                                        uint64_t first_row, uint64_t rows, const float *weights)
+{
+    status_t st = STATUS_OK;
+    const struct verify *verify = context;
+    const struct product *product = verify->product;
+    float *stored = NULL;
+    (void)index;
+    TRY(memory_zeroed(chunk->streams, sizeof *stored, "weights", &stored));
+    for (uint64_t i = 0; i < rows; i++, weights += chunk->streams) {
+        uint64_t at = (first_row + i) * product->weights + chunk->first_stream;
+        TRY(file_read(verify->fd, product->path,
+                      product->place.weights_offset + at * sizeof *stored, stored,
+                      chunk->streams * sizeof *stored));
+        for (uint32_t s = 0; s < chunk->streams; s++) {
+            REQUIRE(stored[s] == weights[s], STATUS_DATA,
+                    "%s is not what its job and input make of it: the weight of stream %u in row "
+                    "%llu is %.9g, expected %.9g%s",
+                    product->path, chunk->first_stream + s, (unsigned long long)(first_row + i),
+                    (double)stored[s], (double)weights[s],
+                    verify->holes > 0 ? ": could its input not be read then? --force makes it anew"
+                                      : "");
+        }
+    }
+out:
+    free(stored);
     return st;
 }
 
@@ -65,7 +117,6 @@ static status_t spectra_compare_rows(void *context, uint32_t index, const struct
     status_t st = STATUS_OK;
     struct verify *verify = context;
     const struct product *product = verify->product;
-    const struct spectra *spectra = verify->kind;
     uint64_t floats = product->place.row_bytes / verify->chunking->streams / sizeof(float);
     const float *expected = data;
     (void)index;
@@ -74,10 +125,9 @@ static status_t spectra_compare_rows(void *context, uint32_t index, const struct
         TRY(verify_read_row(verify, chunk, first_row + i, &is_marked));
         TRY(spectra_check_mark(verify, chunk, first_row + i, is_marked, holes && holes[i]));
         const float *stored = (const float *)(void *)verify->stored;
-        for (uint32_t j = 0; j < chunk->streams && !is_marked; j++) {
-            agreement_row(&verify->agreement, product_quantity(product->kind), stored + j * floats,
-                          expected + j * floats, spectra->plan->products[0].spec.nchannels,
-                          product->integrate);
+        for (uint32_t j = 0; j < chunk->streams; j++) {
+            TRY(spectra_compare_stream(verify, first_row + i, chunk->first_stream + j, is_marked,
+                                       stored + j * floats, expected + j * floats, floats));
         }
     }
     if (chunk->first_stream == 0) {
@@ -238,11 +288,13 @@ static status_t spectra_prepare(struct verify *verify, struct spectra *spectra)
     const struct product *product = verify->product;
     struct pipeline_sink sink = {
         verify, product->kind == PRODUCT_VOLTAGES ? spectra_compare_voltages : spectra_compare_rows,
-        spectra_count_missing};
+        spectra_count_missing, spectra_compare_weights};
     /* Filters in the blocks in which they were made: what circular transforms leave depends on it.
      */
     struct filter_choice filters[JOB_FILTERS] = {{.backend = BACKEND_AUTO}};
-    struct channelise_plan_cut cut = {.filters = product->filters ? filters : NULL};
+    struct channelise_plan_cut cut = {.filters = product->filters ? filters : NULL,
+                                      .weights =
+                                          product->weights > 0 ? WEIGHTS_KEPT : WEIGHTS_NONE};
     if (product->filters) {
         REQUIRE(filter_plan_read_choices(product->filters, BACKEND_REFERENCE, filters), STATUS_DATA,
                 "%s: its filters are not told as voltmill does: %s", product->path,

@@ -17,7 +17,8 @@ runs "plain, one polarisation" "$voltmill" run job.yaml --set products.0.file=po
 whole=$(rows plain-out.h5)
 one=$(rows pol-out.h5)
 
-# others NAME FROM TO: in out.h5 just the rows that need these samples are NaN, all others those of plain.h5
+# others NAME FROM TO: the rows of out.h5 weigh what is there beside the raw spectra with these samples, those that
+# weigh least are NaN and marked, and those that need none of them are those of plain.h5
 others() {
     "$python" - "$2" "$3" <<'PYTHON'
 import sys
@@ -25,14 +26,18 @@ import h5py
 import numpy as np
 low, high = int(sys.argv[1]), int(sys.argv[2])
 with h5py.File("out.h5") as f, h5py.File("plain-out.h5") as g:
-    a, b = f["spectra"][:], g["spectra"][:]
-    # Spectrum s is made of samples 16 s .. 16 (s + 4) - 1.
-    s = np.arange(len(a))
-    bad = (16 * s < high) & (16 * (s + 4) > low)
+    a, b, weights = f["spectra"][:], g["spectra"][:], f["weights"][:].reshape(len(f["spectra"]), -1)
+    # Spectrum s is made of the raw spectra s .. s + 3, of 16 samples each.
+    raw = np.arange(len(a) + 3)
+    there = ~((16 * raw < high) & (16 * (raw + 1) > low))
+    energy = (f["coefficients"][:] ** 2).sum(1)
+    expected = np.lib.stride_tricks.sliding_window_view(there, 4) @ (energy / energy.sum())
+    whole, bad = expected > 1 - 1e-12, expected < 0.1
     nan = np.isnan(a.view("f4")).reshape(len(a), -1)
-    sys.exit(not ((nan == bad[:, None]).all() and (a[~bad] == b[~bad]).all() and (f["provenance/holes"][:] == bad).all()))
+    sys.exit(not (abs(weights - expected[:, None]).max() < 1e-7 and (nan == bad[:, None]).all() and
+                  (a[whole] == b[whole]).all() and (f["provenance/holes"][:] == bad).all()))
 PYTHON
-    ok $? "$1: just the rows that need them are NaN"
+    ok $? "$1: its rows weigh what is there, and just those that weigh nothing are NaN"
 }
 
 number=0

@@ -162,7 +162,7 @@ runs "samples that cannot be read: verify" "$voltmill" verify --all power.h5
 runs "samples that cannot be read: in a small sample, too" "$voltmill" verify --chunks 2 power.h5
 cp power.h5 changed.h5
 "$python" -c 'import h5py; f = h5py.File("changed.h5", "r+"); row = f["provenance/holes"][:].argmax(); f["data"][row, 0, 3] = 5'
-errs 4 'row [0-9]+ is marked in /provenance/holes, but number 3 of it is 5' "$voltmill" verify --chunks 2 changed.h5
+errs 4 'row [0-9]+ is marked in /provenance/holes, but number 3 of stream 0 is 5' "$voltmill" verify --chunks 2 changed.h5
 ok $bad "a number in a row that is marked is found"
 cp power.h5 changed.h5
 "$python" -c 'import h5py; f = h5py.File("changed.h5", "r+"); f["provenance/holes"][f["provenance/holes"][:].argmax()] = 0'

@@ -46,8 +46,10 @@ class Case:
         source = {"files": self.files, "layout": self.layout or "auto"}
         if self.first or self.end:
             source["select"] = {"samples": [self.first, self.end]}
-        products = [{"kind": "spectra", "file": self.file("spectra")},
-                    {"kind": "power", "file": self.file("power"), "integrate": self.integrate}]
+        # As the filter makes it of zeros in place of what is missing; weights.py looks at the rest.
+        products = [{"kind": "spectra", "file": self.file("spectra"), "min_weight": 0},
+                    {"kind": "power", "file": self.file("power"), "integrate": self.integrate,
+                     "weights": "raw", "min_weight": 0}]
         job = {"input": source,
                "channelise": {"channels": self.channels, "taps": self.taps, "window": self.window,
                               "cutoff": self.cutoff, "normalise": self.normalise,

@@ -205,33 +205,48 @@ int reader_is_unreadable(const reader_t *reader)
     return reader->is_unreadable;
 }
 
-status_t reader_salvage(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
-                        uint64_t piece, void *out, char *bad, struct losses *losses)
+/* Reads samples low .. high - 1 into `room`, and those of them that are wanted from there. */
+static status_t reader_salvage_piece(reader_t *reader, const struct reader_wanted *wanted,
+                                     uint64_t low, uint64_t high, char *room,
+                                     struct losses *losses, struct losses *unread)
 {
     status_t st = STATUS_OK;
+    const struct slab *slab = wanted->slab;
+    uint64_t from = max_u64(low, wanted->first);
+    uint64_t samples = min_u64(high, wanted->first + wanted->count) - from;
+    size_t known = losses->count;
+    st = reader_read(reader, slab, low, high - low, room, losses);
+    if (st == STATUS_DATA && reader->is_unreadable) {
+        report_clear();
+        reader_fill_zeros(wanted, reader->archive, from, samples);
+        losses->count = known;
+        st = losses_add(unread, LOSS_OF_ALL, low, high - low);
+        goto out;
+    }
+    TRY(st);
+    for (uint64_t slot = 0; slot < slab->nblocks; slot++) {
+        memcpy((char *)wanted->out + (slot * wanted->count + from - wanted->first) * slab->width,
+               room + (slot * (high - low) + from - low) * slab->width,
+               (size_t)(samples * slab->width));
+    }
+out:
+    return st;
+}
+
+status_t reader_salvage(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
+                        uint64_t piece, void *out, struct losses *losses, struct losses *unread)
+{
+    status_t st = STATUS_OK;
+    const struct archive *archive = reader->archive;
+    uint64_t origin = archive->first_sample;
+    uint64_t end = origin + archive->samples;
     char *room = NULL;
-    uint64_t block_bytes = piece * slab->width;
     const struct reader_wanted wanted = {
         .slab = slab, .nslots = slab->nblocks, .first = first, .count = count, .out = out};
-    TRY(memory_aligned((size_t)(slab->nblocks * block_bytes), 1, "a piece of samples", &room));
-    for (uint64_t at = 0; at < count; at += piece) {
-        size_t known = losses ? losses->count : 0;
-        st = reader_read(reader, slab, first + at, piece, room, losses);
-        bad[at / piece] = st == STATUS_DATA && reader->is_unreadable;
-        TRY(bad[at / piece] ? STATUS_OK : st);
-        if (bad[at / piece]) {
-            report_clear();
-            reader_fill_zeros(&wanted, reader->archive, first + at, piece);
-            if (losses) {
-                losses->count = known;
-                TRY(losses_add(losses, LOSS_OF_ALL, first + at, piece));
-            }
-            continue;
-        }
-        for (uint64_t slot = 0; slot < slab->nblocks; slot++) {
-            memcpy((char *)out + (slot * count + at) * slab->width, room + slot * block_bytes,
-                   (size_t)block_bytes);
-        }
+    TRY(memory_aligned((size_t)slab_bytes(slab, piece), 1, "a piece of samples", &room));
+    for (uint64_t low = first - (first - origin) % piece; low < first + count; low += piece) {
+        TRY(reader_salvage_piece(reader, &wanted, low, min_u64(low + piece, end), room, losses,
+                                 unread));
     }
 out:
     free(room);

@@ -16,9 +16,12 @@
 #include <sys/mman.h>
 
 /* Values that come with the rows, beside the rows themselves. */
-static const char *const made_later[] = {"/time", "/provenance/missing_samples",
-                                         "/provenance/crc32", "/provenance/holes",
-                                         "/provenance/clipped_samples"};
+static const char *const made_later[] = {"/time",
+                                         "/provenance/missing_samples",
+                                         "/provenance/crc32",
+                                         "/provenance/holes",
+                                         "/provenance/clipped_samples",
+                                         "/weights"};
 
 /* CRCs of all else: added when all is there. */
 static const char made_last[] = "objects";

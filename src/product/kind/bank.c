@@ -45,6 +45,16 @@ static const char filtered_convention[] =
     "D the product of all `decimate`, and counts as taken at start + offset_seconds + n / "
     "sample_rate_hz, offset_seconds being what the filters' delays come to.";
 
+static const char weights_convention[] =
+    "The weight of a spectrum is the sum of b^2 over the good ones of its taps * "
+    "samples_per_spectrum "
+    "samples, divided by the sum over all; behind filters a sample counts with the share of the "
+    "filter's energy (of dispersion: of its taps, all alike) that came from good ones. A dump has "
+    "the "
+    "mean of its spectra. Where it is below min_weight, the rows are NaN; where is_renormalised is "
+    "1, "
+    "power was divided by it, as 32-bit floats (and is NaN where it is 0).";
+
 struct time_axis bank_time(const struct product_spec *spec)
 {
     struct time_axis axis = axes_time(spec->archive->sample_rate_hz, spec->archive->first_sample,
@@ -83,6 +93,83 @@ static status_t bank_put_scales(hid_t file, const struct product_spec *spec)
                         "sky frequency of the channel's centre"));
 out:
     free(frequency);
+    return st;
+}
+
+status_t bank_name_ifs(const struct archive *archive, char ***out, uint32_t *count)
+{
+    status_t st = STATUS_OK;
+    static const enum axis axes[] = {AXIS_STATION, AXIS_BEAM, AXIS_POL};
+    char **names[3] = {NULL};
+    char **ifs = NULL;
+    uint32_t total = 1;
+    struct text text = {0};
+    for (int i = 0; i < 3; i++) {
+        TRY(parts_name_axis(archive, axes[i], &names[i]));
+        total *= archive->nselected[axes[i]];
+    }
+    TRY(memory_zeroed(total, sizeof *ifs, "names", &ifs));
+    for (uint32_t at = 0; at < total; at++) {
+        uint32_t pols = archive->nselected[AXIS_POL];
+        uint32_t beams = archive->nselected[AXIS_BEAM];
+        uint32_t index[3] = {at / pols / beams, at / pols % beams, at % pols};
+        text.length = 0;
+        for (int i = 0; i < 3; i++) {
+            if (axes[i] == AXIS_POL || archive->present[axes[i]]) {
+                TRY(text_add(&text, "%s%s", text.length ? "/" : "", names[i][index[i]]));
+            }
+        }
+        TRY(memory_text(text.data, &ifs[at]));
+    }
+    *out = ifs;
+    *count = total;
+    ifs = NULL;
+out:
+    for (int i = 0; i < 3; i++) {
+        h5_free_texts(names[i], names[i] ? archive->nselected[axes[i]] : 0);
+    }
+    h5_free_texts(ifs, total);
+    text_free(&text);
+    return st;
+}
+
+/* The coarse channels of the weights. */
+static status_t bank_put_coarse(hid_t file, const struct product_spec *spec)
+{
+    status_t st = STATUS_OK;
+    const struct archive *archive = spec->archive;
+    uint32_t count = archive->nselected[AXIS_CHAN];
+    double *frequency = NULL;
+    TRY(memory_zeroed(count, sizeof *frequency, "frequencies", &frequency));
+    for (uint32_t i = 0; i < count; i++) {
+        frequency[i] = archive->freq_hz[archive->selected[AXIS_CHAN][i]];
+    }
+    TRY(parts_scale_f64(file, "coarse_frequency", frequency, count, "Hz",
+                        "sky frequency of each coarse channel"));
+out:
+    free(frequency);
+    return st;
+}
+
+status_t bank_put_weights(hid_t file, const struct product_spec *spec, const char *ifs,
+                          uint32_t nifs)
+{
+    status_t st = STATUS_OK;
+    hid_t weights = -1;
+    hsize_t dims[3] = {spec->rows, nifs, spec->archive->nselected[AXIS_CHAN]};
+    TRY(bank_put_coarse(file, spec));
+    TRY(h5_create_dataset(file, "weights", H5T_IEEE_F32LE, 3, dims, &weights));
+    TRY(h5_put_text(weights, "units", "1"));
+    TRY(h5_put_text(weights, "long_name",
+                    "share of what makes a dump that came from good samples"));
+    TRY(h5_put_text(weights, "weights_convention", weights_convention));
+    TRY(h5_put_f64(weights, "min_weight", spec->min_weight));
+    TRY(h5_put_i32(weights, "is_renormalised", spec->renormalises));
+    TRY(parts_attach(file, weights, "time", 0, "time"));
+    TRY(parts_attach(file, weights, ifs, 1, "if"));
+    TRY(parts_attach(file, weights, "coarse_frequency", 2, "coarse_frequency"));
+out:
+    h5_close(weights);
     return st;
 }
 

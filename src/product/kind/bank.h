@@ -13,6 +13,14 @@ struct time_axis bank_time(const struct product_spec *spec);
 uint64_t bank_frequencies(const struct product_spec *spec);
 double bank_frequency(const struct product_spec *spec, uint64_t at);
 
+/* Names of the ifs: "CS001/X" where there are several stations or beams, else the polarisation;
+ * h5_free_texts() returns them. */
+status_t bank_name_ifs(const struct archive *archive, char ***out, uint32_t *count);
+
+/* /weights [time][if][coarse channel], whose values come with the rows; `ifs`: their scale. */
+status_t bank_put_weights(hid_t file, const struct product_spec *spec, const char *ifs,
+                          uint32_t nifs);
+
 /* Puts all but the dataset of rows into a new file: root, axes, filter, provenance. */
 status_t bank_describe(hid_t file, const struct product_spec *spec,
                        const struct product_place *place, const char *title);

@@ -9,44 +9,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Names of the ifs: "CS001/X" where there are several stations or beams, else the polarisation. */
-static status_t power_name_ifs(const struct archive *archive, char ***out, uint32_t *count)
-{
-    status_t st = STATUS_OK;
-    static const enum axis axes[] = {AXIS_STATION, AXIS_BEAM, AXIS_POL};
-    char **names[3] = {NULL};
-    char **ifs = NULL;
-    uint32_t total = 1;
-    struct text text = {0};
-    for (int i = 0; i < 3; i++) {
-        TRY(parts_name_axis(archive, axes[i], &names[i]));
-        total *= archive->nselected[axes[i]];
-    }
-    TRY(memory_zeroed(total, sizeof *ifs, "names", &ifs));
-    for (uint32_t at = 0; at < total; at++) {
-        uint32_t pols = archive->nselected[AXIS_POL];
-        uint32_t beams = archive->nselected[AXIS_BEAM];
-        uint32_t index[3] = {at / pols / beams, at / pols % beams, at % pols};
-        text.length = 0;
-        for (int i = 0; i < 3; i++) {
-            if (axes[i] == AXIS_POL || archive->present[axes[i]]) {
-                TRY(text_add(&text, "%s%s", text.length ? "/" : "", names[i][index[i]]));
-            }
-        }
-        TRY(memory_text(text.data, &ifs[at]));
-    }
-    *out = ifs;
-    *count = total;
-    ifs = NULL;
-out:
-    for (int i = 0; i < 3; i++) {
-        h5_free_texts(names[i], names[i] ? archive->nselected[axes[i]] : 0);
-    }
-    h5_free_texts(ifs, total);
-    text_free(&text);
-    return st;
-}
-
 /* blimpy's header: names and units are SIGPROC's (MHz, hours, MJD). */
 static status_t power_put_header(hid_t data, const struct product_spec *spec, uint32_t nifs)
 {
@@ -93,7 +55,7 @@ static status_t power_describe(hid_t file, const struct product_spec *spec,
     char **ifs = NULL;
     uint32_t nifs = 0;
     TRY(bank_describe(file, spec, place, "power spectra"));
-    TRY(power_name_ifs(spec->archive, &ifs, &nifs));
+    TRY(bank_name_ifs(spec->archive, &ifs, &nifs));
     TRY(h5_put_text(file, "CLASS", "FILTERBANK"));
     TRY(h5_put_text(file, "VERSION", "1.0"));
     hsize_t dims[3] = {spec->rows, nifs, bank_frequencies(spec)};
@@ -108,6 +70,7 @@ static status_t power_describe(hid_t file, const struct product_spec *spec,
     TRY(parts_attach(file, data, "time", 0, "time"));
     TRY(parts_attach(file, data, "pol", 1, "feed_id"));
     TRY(parts_attach(file, data, "frequency", 2, "frequency"));
+    TRY(spec->has_weights ? bank_put_weights(file, spec, "pol", nifs) : STATUS_OK);
 out:
     h5_free_texts(ifs, nifs);
     h5_close(data);

@@ -28,6 +28,24 @@ out:
     return st;
 }
 
+/* Ifs have a scale of their own where they count stations or beams, too. */
+static status_t spectra_put_weights(hid_t file, const struct product_spec *spec)
+{
+    status_t st = STATUS_OK;
+    const struct archive *archive = spec->archive;
+    int has_more = archive->present[AXIS_STATION] || archive->present[AXIS_BEAM];
+    char **ifs = NULL;
+    uint32_t nifs = 0;
+    TRY(bank_name_ifs(archive, &ifs, &nifs));
+    if (has_more) {
+        TRY(parts_scale_texts(file, "if", ifs, nifs, "station/beam/polarisation of each if"));
+    }
+    TRY(bank_put_weights(file, spec, has_more ? "if" : "pol", nifs));
+out:
+    h5_free_texts(ifs, nifs);
+    return st;
+}
+
 static status_t spectra_describe(hid_t file, const struct product_spec *spec,
                                  const struct product_place *place)
 {
@@ -64,6 +82,7 @@ static status_t spectra_describe(hid_t file, const struct product_spec *spec,
             dim++;
         }
     }
+    TRY(spec->has_weights ? spectra_put_weights(file, spec) : STATUS_OK);
 out:
     text_free(&words);
     h5_close(type);

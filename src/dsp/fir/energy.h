@@ -1,0 +1,28 @@
+/* How the energy of a filter is spread over its coefficients, in whole numbers: so that the share
+ * of some of them is the same however it is added up, and shares of all are the whole. */
+#ifndef VOLTMILL_DSP_FIR_ENERGY_H
+#define VOLTMILL_DSP_FIR_ENERGY_H
+
+#include "base/status.h"
+
+#include <stdint.h>
+
+enum { ENERGY_BITS = 40 };
+#define ENERGY_WHOLE (UINT64_C(1) << ENERGY_BITS)
+
+struct energy {
+    uint64_t count;  /* coefficients */
+    uint64_t *below; /* [count + 1], of the first i of them; NULL: all have the same */
+};
+
+/* Of coefficients of so many numbers each (1; 2: complex); `is_reversed`: the last one is number 0.
+ * Coefficients without energy count as if all had the same. energy_free() in any case. Fails with
+ * DEVICE (memory). */
+status_t energy_create(const double *coeff, uint64_t count, uint32_t parts, int is_reversed,
+                       struct energy *out);
+void energy_free(struct energy *energy);
+
+/* The share, in 1 / ENERGY_WHOLE, of coefficients first .. end - 1, as far as there are such. */
+uint64_t energy_between(const struct energy *energy, int64_t first, int64_t end);
+
+#endif

@@ -1,0 +1,430 @@
+/* Energies lost of spectra, stream by stream; summed to dumps; and what these make of rows. */
+#include "pipeline/weights/weights.h"
+
+#include "base/memory.h"
+#include "dsp/fir/energy.h"
+#include "pipeline/weights/filtered.h"
+#include "plan/channelise_needs.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Energy lost of a spectrum is counted in 1 / (ENERGY_WHOLE LOST_WHOLE) = 2^-60, that of a dump of
+ * up to 2^40 spectra needs more than 64 bits. */
+__extension__ typedef unsigned __int128 wide;
+
+/* Of a stream's dump. */
+struct lost {
+    wide all;
+    wide unread; /* that it would not have lost if all had been read */
+};
+
+struct weighed {
+    struct lost *open; /* [streams] of dumps that no block has completed yet */
+    int is_open;       /* some of them have lost something */
+    float *weights;    /* [rows][streams] */
+    char *is_unread;   /* [rows][streams] 1: below the least weight, but not if all had been read */
+    char *holes;       /* [rows] */
+    int has_less;      /* some weight is below 1 */
+    uint64_t blanked;
+};
+
+struct weights {
+    const struct channelise_plan *work;
+    struct runs_scan scan;
+    struct energy energy; /* of the filter bank */
+    filtered_t *filtered; /* NULL: no filters */
+    uint64_t *lost[2];    /* [block] of spectra of a stream: all; what was not there to be read */
+    struct runs known, declared, more, found[RUNS_TILE];
+    struct weighed products[MOST_OUTPUTS];
+    struct weights_block block;
+    struct overlap_rows needs[JOB_FILTERS + 1];
+};
+
+void weights_destroy(weights_t *weights)
+{
+    if (!weights) {
+        return;
+    }
+    for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
+        free(weights->products[i].open);
+        free(weights->products[i].weights);
+        free(weights->products[i].is_unread);
+        free(weights->products[i].holes);
+    }
+    for (uint32_t i = 0; i < RUNS_TILE; i++) {
+        runs_free(&weights->found[i]);
+    }
+    runs_free(&weights->known);
+    runs_free(&weights->declared);
+    runs_free(&weights->more);
+    energy_free(&weights->energy);
+    filtered_destroy(weights->filtered);
+    free(weights->lost[0]);
+    free(weights->lost[1]);
+    free(weights);
+}
+
+static status_t weights_create_product(const struct channelise_plan *work, uint32_t i,
+                                       uint64_t block_spectra, struct weighed *out)
+{
+    status_t st = STATUS_OK;
+    size_t streams = work->chunking.group_streams;
+    size_t rows = (size_t)overlap_ends(&work->nodes[NODE_DUMPS + i].stage, block_spectra);
+    TRY(memory_zeroed(streams, sizeof *out->open, "weights", &out->open));
+    TRY(memory_zeroed(rows * streams, sizeof *out->weights, "weights", &out->weights));
+    TRY(memory_zeroed(rows * streams, 1, "weights", &out->is_unread));
+    TRY(memory_zeroed(rows, 1, "holes", &out->holes));
+out:
+    return st;
+}
+
+/* What the bank's energies are: without weights any sample that was not read is as bad as another.
+ */
+static status_t weights_create_energy(weights_t *weights)
+{
+    status_t st = STATUS_OK;
+    const struct channelise_plan *work = weights->work;
+    uint64_t count = work->samples_per_spectrum * work->channelise.taps;
+    weights->energy.count = count;
+    if (work->has_weights) {
+        TRY(energy_create(work->coeff, count, 1, 0, &weights->energy));
+    }
+out:
+    return st;
+}
+
+status_t weights_create(const struct channelise_plan *work, uint64_t block_spectra, weights_t **out)
+{
+    status_t st = STATUS_OK;
+    weights_t *weights = NULL;
+    *out = NULL;
+    if (!work->has_weights && !work->shows_missing && work->job->on_bad != ON_BAD_NAN) {
+        return STATUS_OK;
+    }
+    TRY(memory_zeroed(1, sizeof *weights, "weights", &weights));
+    weights->work = work;
+    weights->scan.coding =
+        work->filters ? work->filters->stages[0].spec.coding : channelise_coding(&work->channelise);
+    for (uint32_t i = 0; i < work->job->nproducts && work->is_bank; i++) {
+        TRY(weights_create_product(work, i, block_spectra, &weights->products[i]));
+    }
+    for (int i = 0; i < 2 && work->is_bank; i++) {
+        TRY(memory_zeroed((size_t)block_spectra, sizeof *weights->lost[i], "weights",
+                          &weights->lost[i]));
+    }
+    TRY(work->is_bank ? weights_create_energy(weights) : STATUS_OK);
+    if (work->is_bank && work->filters) {
+        TRY(filtered_create(work->filters, channelise_plan_most_samples(work, block_spectra),
+                            &weights->filtered));
+    }
+    *out = weights;
+    weights = NULL;
+out:
+    weights_destroy(weights);
+    return st;
+}
+
+/* Adds `level` (of LOST_WHOLE) of the energies that weigh samples first .. end - 1, as the bank
+ * sees them, to the spectra of the block. */
+static void weights_add_run(const weights_t *weights, struct run run, uint64_t level,
+                            uint64_t *lost)
+{
+    const struct channelise_plan *work = weights->work;
+    int64_t period = (int64_t)work->samples_per_spectrum;
+    int64_t length = (int64_t)weights->energy.count;
+    int64_t origin = (int64_t)work->seen->first_sample + (int64_t)weights->block.first * period;
+    int64_t end = (int64_t)weights->block.count;
+    run.first -= origin;
+    run.end -= origin;
+    int64_t first = run.first >= length ? (run.first - length) / period + 1 : 0;
+    for (int64_t i = first; i < end && i * period < run.end; i++) {
+        lost[i] +=
+            level * energy_between(&weights->energy, run.first - i * period, run.end - i * period);
+    }
+}
+
+/* The same of rows behind filters: stretches that have lost alike. */
+static void weights_add_rows(const weights_t *weights, const uint32_t *rows, uint64_t *lost)
+{
+    struct overlap_rows of = weights->needs[weights->work->filters->count];
+    int64_t count = of.end - of.first;
+    for (int64_t at = 0, next; at < count; at = next) {
+        for (next = at + 1; next < count && rows[next] == rows[at]; next++) {
+        }
+        if (rows[at] > 0) {
+            weights_add_run(weights, (struct run){of.first + at, of.first + next}, rows[at], lost);
+        }
+    }
+}
+
+/* What the spectra of a stream lose by these runs. */
+static void weights_lose(const weights_t *weights, uint32_t stream, const struct runs *runs,
+                         uint64_t *lost)
+{
+    memset(lost, 0, (size_t)weights->block.count * sizeof *lost);
+    if (weights->filtered && runs->count > 0) {
+        weights_add_rows(weights,
+                         filtered_lost(weights->filtered, weights->block.first_stream + stream,
+                                       weights->needs, runs),
+                         lost);
+        return;
+    }
+    for (size_t i = 0; i < runs->count; i++) {
+        weights_add_run(weights, runs->items[i], LOST_WHOLE, lost);
+    }
+}
+
+/* 1 only of what has lost nothing. */
+static float weights_of(wide lost, uint64_t integrate)
+{
+    static const float almost = 1 - FLT_EPSILON / 2;
+    float weight = (float)(1 - (double)lost / (0x1p60 * (double)integrate));
+    return lost > 0 && weight > almost ? almost : weight;
+}
+
+/* Whether a dump of this weight is NaN. */
+static int weights_is_blank(const weights_t *weights, uint32_t i, float weight)
+{
+    const struct product_spec *spec = &weights->work->products[i].spec;
+    return (double)weight < spec->min_weight || (weight == 0 && spec->renormalises);
+}
+
+static void weights_weigh(weights_t *weights, uint32_t i, size_t at, struct lost lost)
+{
+    const struct channelise_plan *work = weights->work;
+    struct weighed *product = &weights->products[i];
+    uint64_t integrate = work->products[i].spec.integrate;
+    float weight = weights_of(lost.all, integrate);
+    product->weights[at] = weight;
+    product->has_less |= weight < 1 || lost.unread > 0;
+    product->is_unread[at] =
+        work->has_weights
+            ? weights_is_blank(weights, i, weight) &&
+                  !weights_is_blank(weights, i, weights_of(lost.all - lost.unread, integrate))
+            : lost.unread > 0;
+}
+
+/* From the spectra of a stream to the dumps of product i that the block completes. */
+static void weights_sum(weights_t *weights, uint32_t i, uint32_t stream, int has_unread)
+{
+    struct weighed *product = &weights->products[i];
+    const struct weights_block *block = &weights->block;
+    uint64_t integrate = weights->work->products[i].spec.integrate;
+    struct lost sum = product->open[stream];
+    uint64_t row = 0;
+    for (uint64_t at = 0; at < block->count;) {
+        uint64_t left = integrate - (block->first + at) % integrate;
+        uint64_t end = at + min_u64(left, block->count - at);
+        int is_whole = end - at == left;
+        for (; at < end; at++) {
+            sum.all += weights->lost[0][at];
+            sum.unread += has_unread ? weights->lost[1][at] : 0;
+        }
+        if (is_whole) {
+            weights_weigh(weights, i, (size_t)(row++ * block->streams + stream), sum);
+            sum = (struct lost){0, 0};
+        }
+    }
+    product->open[stream] = sum;
+    product->is_open |= sum.all > 0;
+}
+
+/* Losses of a stream: its own, items at .. end - 1 of the list, and those of all, at its end. */
+struct mine {
+    size_t at, end, common;
+};
+
+static status_t weights_add_losses(const struct losses *losses, size_t at, size_t end,
+                                   struct runs *out)
+{
+    status_t st = STATUS_OK;
+    for (; at < end; at++) {
+        const struct loss *loss = &losses->items[at];
+        TRY(runs_add(out,
+                     (struct run){(int64_t)loss->first, (int64_t)(loss->first + loss->count)}));
+    }
+out:
+    return st;
+}
+
+/* Puts together what a stream lacks: all of it into `known`; into `declared` what it lacks beside
+ * what could not be read. Counts what only numbers show. */
+static status_t weights_gather(weights_t *weights, const struct mine *mine,
+                               const struct runs *found, uint64_t *missing)
+{
+    status_t st = STATUS_OK;
+    const struct weights_block *block = &weights->block;
+    struct runs *known = &weights->known;
+    struct runs *declared = &weights->declared;
+    known->count = 0;
+    TRY(weights_add_losses(block->losses, mine->at, mine->end, known));
+    TRY(weights_add_losses(block->losses, mine->common, block->losses->count, known));
+    declared->count = 0;
+    TRY(runs_add_all(declared, known));
+    TRY(weights_add_losses(block->unread, 0, block->unread->count, known));
+    runs_join(known);
+    TRY(runs_subtract(found, known, &weights->more));
+    *missing += runs_count(&weights->more, block->counted.first, block->counted.end);
+    TRY(runs_add_all(known, &weights->more));
+    TRY(runs_add_all(declared, &weights->more));
+    runs_join(known);
+    runs_join(declared);
+out:
+    return st;
+}
+
+static status_t weights_add_stream(weights_t *weights, uint32_t stream, const struct mine *mine,
+                                   const struct runs *found, uint64_t *missing)
+{
+    status_t st = STATUS_OK;
+    const struct channelise_plan *work = weights->work;
+    const struct weights_block *block = &weights->block;
+    int has_unread = block->unread->count > 0;
+    TRY(weights_gather(weights, mine, found, missing));
+    if (!work->is_bank) {
+        goto out;
+    }
+    weights_lose(weights, stream, &weights->known, weights->lost[0]);
+    if (has_unread) {
+        weights_lose(weights, stream, &weights->declared, weights->lost[1]);
+    }
+    for (uint64_t i = 0; i < block->count && has_unread; i++) {
+        weights->lost[1][i] = weights->lost[0][i] - weights->lost[1][i];
+    }
+    for (uint32_t i = 0; i < work->job->nproducts; i++) {
+        weights_sum(weights, i, stream, has_unread);
+    }
+out:
+    return st;
+}
+
+static int weights_by_stream(const void *left, const void *right)
+{
+    const struct loss *a = left;
+    const struct loss *b = right;
+    return (a->stream > b->stream) - (a->stream < b->stream);
+}
+
+static status_t weights_add_streams(weights_t *weights, uint64_t *missing)
+{
+    status_t st = STATUS_OK;
+    const struct weights_block *block = &weights->block;
+    struct losses *losses = block->losses;
+    struct mine mine = {0, 0, losses->count};
+    if (losses->count > 1) {
+        qsort(losses->items, losses->count, sizeof *losses->items, weights_by_stream);
+    }
+    while (mine.common > 0 && losses->items[mine.common - 1].stream == LOSS_OF_ALL) {
+        mine.common--;
+    }
+    for (uint32_t first = 0; first < block->streams; first += RUNS_TILE) {
+        uint32_t tile = (uint32_t)min_u64(RUNS_TILE, block->streams - first);
+        for (uint32_t s = 0; s < tile; s++) {
+            weights->found[s].count = 0;
+        }
+        TRY(runs_find(&weights->scan, first, tile, weights->found));
+        for (uint32_t s = 0; s < tile; s++) {
+            uint32_t stream = block->first_stream + first + s;
+            for (mine.at = mine.end;
+                 mine.at < mine.common && losses->items[mine.at].stream < stream; mine.at++) {
+            }
+            for (mine.end = mine.at;
+                 mine.end < mine.common && losses->items[mine.end].stream == stream; mine.end++) {
+            }
+            TRY(weights_add_stream(weights, first + s, &mine, &weights->found[s], missing));
+        }
+    }
+out:
+    return st;
+}
+
+/* As if nothing were missing: dumps that were begun go on from what they had lost. */
+static int weights_reset(weights_t *weights)
+{
+    const struct weights_block *block = &weights->block;
+    int is_open = 0;
+    for (uint32_t i = 0; i < weights->work->job->nproducts && weights->work->is_bank; i++) {
+        struct weighed *product = &weights->products[i];
+        uint64_t integrate = weights->work->products[i].spec.integrate;
+        uint64_t rows = (block->first + block->count) / integrate - block->first / integrate;
+        if (block->is_first) {
+            memset(product->open, 0, block->streams * sizeof *product->open);
+        }
+        is_open |= !block->is_first && product->is_open;
+        product->is_open = 0;
+        product->has_less = 0;
+        memset(product->is_unread, 0, (size_t)(rows * block->streams));
+        for (uint64_t j = 0; j < rows * block->streams; j++) {
+            product->weights[j] = 1;
+        }
+    }
+    return is_open;
+}
+
+status_t weights_begin(weights_t *weights, const struct weights_block *block, uint64_t *missing)
+{
+    status_t st = STATUS_OK;
+    weights->block = *block;
+    weights->scan.samples = block->samples;
+    weights->scan.first = block->first_sample;
+    weights->scan.count = block->nsamples;
+    weights->scan.input = block->input;
+    *missing = 0;
+    int is_open = weights_reset(weights);
+    if (is_open || block->nsamples > 0 || block->losses->count > 0 || block->unread->count > 0) {
+        TRY(channelise_plan_samples(weights->work, block->first, block->count, 0, weights->needs));
+        TRY(weights_add_streams(weights, missing));
+    }
+out:
+    return st;
+}
+
+/* A stream's part of a row: NaN, or as if it had lost nothing. Returns whether it is NaN. */
+static int weights_mend(const weights_t *weights, uint32_t i, size_t at, float *data, size_t floats)
+{
+    const struct weighed *product = &weights->products[i];
+    const struct channelise_plan *work = weights->work;
+    float weight = product->weights[at];
+    int is_blank =
+        product->is_unread[at] || (work->has_weights && weights_is_blank(weights, i, weight));
+    if (is_blank) {
+        for (size_t k = 0; k < floats; k++) {
+            data[k] = NAN;
+        }
+    } else if (weight < 1 && work->products[i].spec.renormalises) {
+        for (size_t k = 0; k < floats; k++) {
+            data[k] = data[k] / weight;
+        }
+    }
+    return is_blank;
+}
+
+const float *weights_apply(weights_t *weights, uint32_t i, uint64_t rows, void *data,
+                           const char **holes)
+{
+    struct weighed *product = &weights->products[i];
+    uint32_t streams = weights->block.streams;
+    size_t floats = (size_t)(weights->work->products[i].row_bytes /
+                             weights->work->archive->nstreams / sizeof(float));
+    int has_holes = 0;
+    for (uint64_t row = 0; row < rows && product->has_less; row++) {
+        product->holes[row] = 0;
+        for (uint32_t s = 0; s < streams; s++) {
+            size_t at = (size_t)row * streams + s;
+            int is_blank = weights_mend(weights, i, at, (float *)data + at * floats, floats);
+            product->holes[row] |= product->is_unread[at];
+            product->blanked += is_blank && !product->is_unread[at];
+        }
+        has_holes |= product->holes[row];
+    }
+    *holes = has_holes ? product->holes : NULL;
+    return product->weights;
+}
+
+uint64_t weights_blanked(const weights_t *weights, uint32_t i)
+{
+    return weights ? weights->products[i].blanked : 0;
+}

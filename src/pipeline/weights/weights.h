@@ -1,0 +1,53 @@
+/* Weights: which share of what makes a dump came from good samples, of each stream; and what
+ * becomes of dumps that lack some.
+ *
+ * The weight of a spectrum is sum b^2 over its good samples / sum b^2 over all, b the filter bank's
+ * coefficients; behind filters a sample counts as far as its row has lost nothing (filtered.h). The
+ * weight of a dump is the mean of those of its spectra. Sums are of whole numbers: the same bytes
+ * however the work is cut. Missing is what the reader has not found, and numbers that are none.
+ * For the writer thread. */
+#ifndef VOLTMILL_PIPELINE_WEIGHTS_WEIGHTS_H
+#define VOLTMILL_PIPELINE_WEIGHTS_WEIGHTS_H
+
+#include "plan/channelise_plan.h"
+
+typedef struct weights weights_t;
+
+/* For blocks of up to so many spectra; `work` must outlive it. *out = NULL where no sample can be
+ * missing. Fails with DEVICE (memory). */
+status_t weights_create(const struct channelise_plan *work, uint64_t block_spectra,
+                        weights_t **out);
+void weights_destroy(weights_t *weights);
+
+/* A block as it leaves the backend. */
+struct weights_block {
+    int is_first;                   /* of a chunk; else it follows the one before */
+    uint64_t first, count;          /* spectra */
+    uint32_t first_stream, streams; /* of the archive's selected ones */
+    struct losses *losses;          /* that the reader told of; they are put in order */
+    const struct losses *unread;    /* and of these what could not be read (run.on_bad: nan) */
+    const char *samples;            /* from this one on: looked at; */
+    int64_t first_sample;
+    uint64_t nsamples; /* 0: none is missing that the reader does not know */
+    struct sample_input input;
+    struct overlap_rows counted; /* of these it answers for the missing ones */
+};
+
+/* Weighs the dumps that the block completes. *missing: samples of all streams whose numbers are
+ * none, among those that are counted; not those in gaps, nor those that were not read. Fails with
+ * DEVICE (memory). */
+status_t weights_begin(weights_t *weights, const struct weights_block *block, uint64_t *missing);
+
+/* Rows of product i that the block completes: those of streams that lack too much become NaN, power
+ * is renormalised. *holes: char [rows], 1: some of the row became NaN by what could not be read;
+ * NULL: none did. Gives the weights, float [rows][streams].
+ *
+ *   data   float [rows][streams][nchannels] (x 2 if spectra) */
+const float *weights_apply(weights_t *weights, uint32_t i, uint64_t rows, void *data,
+                           const char **holes);
+
+/* Dumps of single streams in product i that became NaN, but not by what could not be read, so far.
+ */
+uint64_t weights_blanked(const weights_t *weights, uint32_t i);
+
+#endif
