@@ -32,11 +32,6 @@ int archive_zero_byte(const struct archive *archive)
     return archive->format == SAMPLE_I4 && archive->nibbles.offset_binary ? 0x88 : 0;
 }
 
-int archive_zero_is_missing(const struct archive *archive)
-{
-    return archive->has_missing_value && archive->missing_value == archive_zero_byte(archive);
-}
-
 uint64_t archive_lost_samples(const struct archive *archive)
 {
     uint64_t lost = 0;

@@ -223,10 +223,8 @@ uint64_t archive_gap_of_streams(const struct archive *archive, uint32_t first_st
 /* Of the first `used` selected samples, all streams together. */
 uint64_t archive_gap_samples(const struct archive *archive, uint64_t used);
 
-/* The byte that, repeated, is zero volts; whether these, as gaps are filled, read as missing_value.
- */
+/* The byte that, repeated, is zero volts. */
 int archive_zero_byte(const struct archive *archive);
-int archive_zero_is_missing(const struct archive *archive);
 
 /* Fails with DATA when a file is not what it was when the archive was opened. */
 status_t archive_check_unchanged(const struct archive *archive);

@@ -340,10 +340,6 @@ status_t filter_plan_create(const struct job *job, const struct archive *archive
     if (count == 0) {
         return STATUS_OK;
     }
-    REQUIRE(job->on_bad != ON_BAD_NAN, STATUS_USAGE,
-            "%s: run.on_bad is nan, but rows behind a filter cannot be marked: on_bad: stop, or "
-            "select what can be read",
-            job->path);
     TRY(memory_zeroed(1, sizeof *plan, "the plan of filters", &plan));
     plan->samples = (struct overlap_rows){(int64_t)archive->first_sample,
                                           (int64_t)(archive->first_sample + archive->samples)};

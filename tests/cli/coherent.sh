@@ -92,8 +92,6 @@ PYTHON
 
 job twice 'filter: {dispersion: {dm: 1}}' volts
 fails "voltages that are dedispersed already" 2 'dedispersed coherently to DM 40 already' "$voltmill" run "$work/twice.yaml"
-fails "holes behind a filter" 2 'on_bad is nan, but rows behind a filter cannot be marked' \
-    "$voltmill" run --force --set run.on_bad=nan "$work/coherent.yaml"
 
 # Files of such voltages are one observation where their delays are the same.
 "$python" - "$work" <<'PYTHON'

@@ -2,6 +2,7 @@
 as numpy counts it; dumps that lack some are renormalised without bias, and nothing rings into whole spectra. The
 same bytes however the work is cut, on any number of ranks, on a device, and after a kill."""
 import hashlib
+import re
 import os
 import signal
 import subprocess
@@ -145,6 +146,48 @@ for value in (-128, 0):
     with h5py.File(scratch(f"{name}-power.h5")) as file:
         same(int(file["provenance/missing_samples"][()]), (lacks & good_of(GAPS))[:used].sum(),
              f"{name}: counted once")
+
+# Behind filters: what is lost of a row is the share of the energy of the filter's coefficients.
+def filtered(good, coeff, decimate, first):
+    """What is good of rows m, made of samples m decimate - i, from the first whole one on; and its number."""
+    energy = np.abs(coeff) ** 2 / (np.abs(coeff) ** 2).sum()
+    begin = -(-(first + len(coeff) - 1) // decimate)
+    windows = np.lib.stride_tricks.sliding_window_view(good, len(coeff), axis=0)
+    at = np.arange(begin * decimate - first - len(coeff) + 1, len(windows), decimate)
+    return windows[at].astype("f8") @ energy[::-1], begin
+
+
+long = np.sinc((np.arange(301) - 150) / 3) * np.hanning(301)
+short = random.normal(0, 1, 40) + 1j * random.normal(0, 1, 40)
+for number, chain in enumerate(([(long, 2)], [(short, 1), (long, 2)], [(long, 1), (short, 1)])):
+    filters = []
+    weigh, first = good_of(GAPS).astype("f8"), 0
+    for i, (coeff, decimate) in enumerate(chain):
+        path = scratch(f"coeff{number}{i}.txt")
+        np.savetxt(path, np.column_stack([coeff.real, coeff.imag]) if np.iscomplexobj(coeff) else coeff)
+        filters.append({"coefficients": path, "decimate": decimate, "aliasing": "allow"})
+        weigh, first = filtered(weigh, coeff, decimate, first)
+    name = f"filters {number}"
+    run(name, gaps, filter=filters)
+    with h5py.File(scratch(f"{name}-spectra.h5")) as file:
+        found = file["weights"][...]
+        expected = expect(weigh, file["coefficients"][...], len(found))
+    worst = np.abs(found - expected).max()
+    ok(found.min() < 0.01 and worst < 2e-6, f"{name}: weights", f"off by {worst:.3g}")
+    first = digest(name)
+    same(run(name, gaps, {"chunk": 36}, 2, filter=filters), first, f"{name}: the same bytes in other chunks")
+    voltmill("verify", "--all", scratch(f"{name}-power.h5"))
+
+# Coherent dedispersion: all taps alike.
+run("dispersed", gaps, filter={"dispersion": {"dm": 0.05}})
+with h5py.File(scratch("dispersed-spectra.h5")) as file:
+    found, words = file["weights"][...], file["provenance"].attrs["filters"].decode()
+    note(words)
+    taps = int(re.search(r"([0-9]+) samples", words).group(1))
+    weigh = np.lib.stride_tricks.sliding_window_view(good_of(GAPS), taps, axis=0).mean(-1)
+    expected = expect(weigh, file["coefficients"][...], len(found))
+worst = np.abs(found - expected).max()
+ok(worst < 2e-6, f"dispersion over {taps} samples: weights", f"off by {worst:.3g}")
 
 # The same bytes.
 for name, path in (("gaps", gaps), ("floats", float_file), ("missing 0", scratch("missing0.h5"))):

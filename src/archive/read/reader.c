@@ -207,8 +207,8 @@ int reader_is_unreadable(const reader_t *reader)
 
 /* Reads samples low .. high - 1 into `room`, and those of them that are wanted from there. */
 static status_t reader_salvage_piece(reader_t *reader, const struct reader_wanted *wanted,
-                                     uint64_t low, uint64_t high, char *room,
-                                     struct losses *losses, struct losses *unread)
+                                     uint64_t low, uint64_t high, char *room, struct losses *losses,
+                                     struct losses *unread)
 {
     status_t st = STATUS_OK;
     const struct slab *slab = wanted->slab;

@@ -101,7 +101,8 @@ status_t weights_create(const struct channelise_plan *work, uint64_t block_spect
     status_t st = STATUS_OK;
     weights_t *weights = NULL;
     *out = NULL;
-    if (!work->has_weights && !work->shows_missing && work->job->on_bad != ON_BAD_NAN) {
+    if (!work->has_weights && !work->shows_missing && !work->archive->may_lack &&
+        work->job->on_bad != ON_BAD_NAN) {
         return STATUS_OK;
     }
     TRY(memory_zeroed(1, sizeof *weights, "weights", &weights));
@@ -250,9 +251,22 @@ out:
     return st;
 }
 
+/* Of what the reader did not find, what the archive had not declared before. */
+static uint64_t weights_undeclared(const weights_t *weights, uint32_t stream)
+{
+    const struct archive *archive = weights->work->archive;
+    struct overlap_rows counted = weights->block.counted;
+    if (!archive->may_lack) {
+        return 0;
+    }
+    uint64_t lacks = runs_count(&weights->declared, counted.first, counted.end);
+    return lacks - min_u64(lacks, archive_gap_of(archive, stream, (uint64_t)counted.first,
+                                                 (uint64_t)(counted.end - counted.first)));
+}
+
 /* Puts together what a stream lacks: all of it into `known`; into `declared` what it lacks beside
  * what could not be read. Counts what only numbers show. */
-static status_t weights_gather(weights_t *weights, const struct mine *mine,
+static status_t weights_gather(weights_t *weights, uint32_t stream, const struct mine *mine,
                                const struct runs *found, uint64_t *missing)
 {
     status_t st = STATUS_OK;
@@ -264,6 +278,8 @@ static status_t weights_gather(weights_t *weights, const struct mine *mine,
     TRY(weights_add_losses(block->losses, mine->common, block->losses->count, known));
     declared->count = 0;
     TRY(runs_add_all(declared, known));
+    runs_join(declared);
+    *missing += weights_undeclared(weights, block->first_stream + stream);
     TRY(weights_add_losses(block->unread, 0, block->unread->count, known));
     runs_join(known);
     TRY(runs_subtract(found, known, &weights->more));
@@ -283,7 +299,7 @@ static status_t weights_add_stream(weights_t *weights, uint32_t stream, const st
     const struct channelise_plan *work = weights->work;
     const struct weights_block *block = &weights->block;
     int has_unread = block->unread->count > 0;
-    TRY(weights_gather(weights, mine, found, missing));
+    TRY(weights_gather(weights, stream, mine, found, missing));
     if (!work->is_bank) {
         goto out;
     }

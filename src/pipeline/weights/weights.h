@@ -33,8 +33,9 @@ struct weights_block {
     struct overlap_rows counted; /* of these it answers for the missing ones */
 };
 
-/* Weighs the dumps that the block completes. *missing: samples of all streams whose numbers are
- * none, among those that are counted; not those in gaps, nor those that were not read. Fails with
+/* Weighs the dumps that the block completes. *missing: samples of all streams that are missing,
+ * among those that are counted; not those in gaps that the archive declares, nor those that could
+ * not be read. Fails with
  * DEVICE (memory). */
 status_t weights_begin(weights_t *weights, const struct weights_block *block, uint64_t *missing);
 
