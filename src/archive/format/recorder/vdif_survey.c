@@ -196,7 +196,8 @@ static status_t vdif_survey_find_second(const struct vdif_survey *survey, int fd
         uint64_t middle = low + (high - low) / 2;
         struct vdif_header header = {0};
         int found = 0;
-        TRY(vdif_survey_read(fd, path, UINT64_MAX, middle * survey->first.bytes, &header, &found));
+        TRY(vdif_survey_read(fd, path, frames * survey->first.bytes, middle * survey->first.bytes,
+                             &header, &found));
         if (!header.is_fill && vdif_survey_second(survey, &header) > second) {
             high = middle;
         } else {
@@ -219,12 +220,14 @@ static status_t vdif_survey_count(struct vdif_survey *survey, int fd, const char
     uint32_t most = 0;
     int found = 0;
     int has_end = 0;
-    TRY(vdif_survey_read(fd, path, UINT64_MAX, begin * survey->first.bytes, &header, &found));
+    TRY(vdif_survey_read(fd, path, frames * survey->first.bytes, begin * survey->first.bytes,
+                         &header, &found));
     int64_t second = vdif_survey_second(survey, &header);
     TRY(vdif_survey_find_second(survey, fd, path, frames, second, &at));
     uint64_t from = at > AROUND ? at - AROUND : 0;
     for (uint64_t i = from; i < min_u64(at + AROUND, frames); i++) {
-        TRY(vdif_survey_read(fd, path, UINT64_MAX, i * survey->first.bytes, &header, &found));
+        TRY(vdif_survey_read(fd, path, frames * survey->first.bytes, i * survey->first.bytes,
+                             &header, &found));
         if (header.is_fill || header.station != survey->first.station) {
             continue;
         }
