@@ -158,6 +158,8 @@ struct archive {
     size_t ngaps;
     struct archive_gap *stream_gaps; /* of single streams; by stream, then ascending, disjoint */
     size_t nstream_gaps;
+    int is_made;             /* samples are what filters make: gaps are all that is missing of them,
+                                parts are those that the filters read */
     int may_lack;            /* more samples may be missing, which only reading shows: packets */
     struct lost_range *lost; /* selected samples that cannot be had of every selected stream;
                                 ascending. Never without run.on_bad: nan. */
@@ -217,6 +219,12 @@ uint64_t archive_gap_in(const struct archive *archive, uint64_t first, uint64_t 
  */
 uint64_t archive_gap_of(const struct archive *archive, uint32_t stream, uint64_t first,
                         uint64_t count);
+/* The first samples at or behind `at` and before `end` that it lacks so, as many as follow each
+ * other: *first, *count. Returns 0 when there are none. */
+int archive_next_gap(const struct archive *archive, uint32_t stream, uint64_t at, uint64_t end,
+                     uint64_t *first, uint64_t *count);
+/* Whether all streams lack the same, which is in `gaps`. */
+int archive_gaps_are_common(const struct archive *archive);
 /* Of streams first_stream .. first_stream + nstreams - 1 together. */
 uint64_t archive_gap_of_streams(const struct archive *archive, uint32_t first_stream,
                                 uint32_t nstreams, uint64_t first, uint64_t count);

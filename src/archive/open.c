@@ -3,6 +3,7 @@
 #include "archive/open.h"
 
 #include "archive/format/formats.h"
+#include "archive/gaps/check.h"
 #include "archive/lost.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -98,25 +99,6 @@ static status_t open_settle_frequencies(const struct job *job, struct archive *a
         REQUIRE(isfinite(archive->freq_hz[i]), STATUS_DATA,
                 "%s: the frequency of coarse channel %" PRIu64 " is not a number",
                 archive->parts[0].path, i);
-    }
-out:
-    return st;
-}
-
-static status_t open_check_gaps(const struct archive *archive)
-{
-    status_t st = STATUS_OK;
-    uint64_t end = 0;
-    for (size_t i = 0; i < archive->ngaps; i++) {
-        uint64_t low = archive->gaps[i][0];
-        uint64_t high = 0;
-        REQUIRE(add_u64(low, archive->gaps[i][1], &high) && low >= end &&
-                    high <= archive->count[AXIS_TIME],
-                STATUS_DATA,
-                "%s: gap %zu (%" PRIu64 " samples from %" PRIu64
-                ") overlaps the one before or lies beyond the last sample",
-                archive->parts[0].path, i, archive->gaps[i][1], low);
-        end = high;
     }
 out:
     return st;
@@ -319,7 +301,7 @@ status_t archive_open_here(const struct job *job, struct archive **out)
     const struct format_input input = {paths.gl_pathv, paths.gl_pathc, &job->layout};
     TRY(formats_open(&input, &archive));
     TRY(open_settle_frequencies(job, archive));
-    TRY(open_check_gaps(archive));
+    TRY(check_archive(archive));
     TRY(open_select(&job->select, archive));
     TRY(lost_apply(archive));
     TRY(open_check_lost(job, archive));

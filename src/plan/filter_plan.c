@@ -188,27 +188,81 @@ out:
     return st;
 }
 
+static int filter_plan_by_stream(const void *left, const void *right)
+{
+    const struct archive_gap *a = left;
+    const struct archive_gap *b = right;
+    return a->stream != b->stream ? (a->stream > b->stream) - (a->stream < b->stream)
+                                  : (a->first > b->first) - (a->first < b->first);
+}
+
+/* Rows low .. high - 1 are made of samples first .. first + count - 1 alone, if low < high. */
+static void filter_plan_rows_of_gap(const struct filter_plan_stage *stage, uint64_t first,
+                                    uint64_t count, uint64_t *low, uint64_t *high)
+{
+    /* Row m is made of samples m D + first .. m D + first + length - 1; first is at most 0. */
+    int64_t decimate = stage->spec.decimate;
+    int64_t begin = (int64_t)first - stage->spec.first;
+    int64_t end = begin + (int64_t)count - stage->reach.length + 1;
+    *low = (uint64_t)((begin + decimate - 1) / decimate);
+    *high = end > 0 ? (uint64_t)((end + decimate - 1) / decimate) : 0;
+}
+
+/* Of single streams. */
+static status_t filter_plan_see_stream_gaps(const struct archive *in,
+                                            struct filter_plan_stage *stage)
+{
+    status_t st = STATUS_OK;
+    size_t room = 0;
+    size_t count = 0;
+    uint64_t end = in->first_sample + in->samples;
+    for (uint32_t s = 0; s < in->nstreams; s++) {
+        uint64_t gap[2] = {0, 0};
+        for (uint64_t at = in->first_sample; archive_next_gap(in, s, at, end, &gap[0], &gap[1]);
+             at = gap[0] + gap[1]) {
+            struct archive_gap seen = {.stream = archive_stream_number(in, s)};
+            uint64_t high = 0;
+            if (count == room) {
+                room = 2 * room + 64;
+                struct archive_gap *grown = realloc(stage->stream_gaps, room * sizeof *grown);
+                REQUIRE(grown, STATUS_DEVICE, "out of memory: gaps");
+                stage->stream_gaps = grown;
+            }
+            filter_plan_rows_of_gap(stage, gap[0], gap[1], &seen.first, &high);
+            if (seen.first < high) {
+                seen.count = high - seen.first;
+                stage->stream_gaps[count++] = seen;
+            }
+        }
+    }
+    if (count > 1) {
+        qsort(stage->stream_gaps, count, sizeof *stage->stream_gaps, filter_plan_by_stream);
+    }
+    stage->seen.stream_gaps = stage->stream_gaps;
+    stage->seen.nstream_gaps = count;
+out:
+    return st;
+}
+
 /* Rows that are made of gaps alone are gaps. */
 static status_t filter_plan_see_gaps(const struct archive *in, struct filter_plan_stage *stage)
 {
     status_t st = STATUS_OK;
-    int64_t decimate = stage->spec.decimate;
     struct archive *seen = &stage->seen;
+    seen->is_made = 1;
     seen->gaps = NULL;
     seen->ngaps = 0;
-    if (in->ngaps == 0) {
-        goto out;
-    }
+    seen->stream_gaps = NULL;
+    seen->nstream_gaps = 0;
+    TRY(archive_gaps_are_common(in) ? STATUS_OK : filter_plan_see_stream_gaps(in, stage));
     TRY(memory_zeroed(in->ngaps, sizeof *stage->gaps, "gaps", &stage->gaps));
     for (size_t i = 0; i < in->ngaps; i++) {
-        /* Row m is made of samples m D + first .. m D + first + length - 1; first is at most 0. */
-        int64_t begin = (int64_t)in->gaps[i][0] - stage->spec.first;
-        int64_t end = begin + (int64_t)in->gaps[i][1] - stage->reach.length + 1;
-        int64_t low = (begin + decimate - 1) / decimate;
-        int64_t high = end > 0 ? (end + decimate - 1) / decimate : 0;
+        uint64_t low = 0;
+        uint64_t high = 0;
+        filter_plan_rows_of_gap(stage, in->gaps[i][0], in->gaps[i][1], &low, &high);
         if (low < high) {
-            stage->gaps[seen->ngaps][0] = (uint64_t)low;
-            stage->gaps[seen->ngaps++][1] = (uint64_t)(high - low);
+            stage->gaps[seen->ngaps][0] = low;
+            stage->gaps[seen->ngaps++][1] = high - low;
         }
     }
     seen->gaps = stage->gaps;
@@ -364,6 +418,7 @@ void filter_plan_destroy(struct filter_plan *plan)
         free(plan->stages[i].freq_hz);
         free(plan->stages[i].delay_hz);
         free(plan->stages[i].gaps);
+        free(plan->stages[i].stream_gaps);
     }
     free(plan);
 }

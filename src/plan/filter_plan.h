@@ -28,6 +28,7 @@ struct filter_plan_stage {
     double *freq_hz;     /* seen's own, like the next */
     double *delay_hz;
     uint64_t (*gaps)[2];
+    struct archive_gap *stream_gaps;
 };
 
 struct filter_plan {

@@ -10,7 +10,7 @@ static status_t described_open_file(const char *path, const struct job_layout *l
     hid_t file = -1;
     struct archive *archive = NULL;
     TRY(archive_create(path, &archive));
-    TRY(h5_open_file(path, &file));
+    TRY(h5_open_cut_file(path, &file));
     TRY(memory_text("as described in the job", &archive->layout));
     TRY(dataset_describe(file, layout, "input.layout.", archive));
     *out = archive;

@@ -273,7 +273,7 @@ static status_t native_recognise(const char *path, int *is_it)
 {
     status_t st = STATUS_OK;
     hid_t file = -1;
-    TRY(h5_open_file(path, &file));
+    TRY(h5_open_cut_file(path, &file));
     TRY(native_is_said(file, path, is_it));
 out:
     h5_close(file);
@@ -307,7 +307,7 @@ static status_t native_open_file(const char *path, const struct job_layout *layo
     struct archive *archive = NULL;
     struct job_layout own = {.files_along = layout->files_along};
     TRY(archive_create(path, &archive));
-    TRY(h5_open_file(path, &file));
+    TRY(h5_open_cut_file(path, &file));
     TRY(native_is_said(file, path, &is_native));
     REQUIRE(is_native, STATUS_DATA,
             "%s is not %s: describe it under input.layout, see docs/archives.md", path,

@@ -182,8 +182,8 @@ out:
     return st;
 }
 
-/* An external file: it is there, and as long as it must be, since HDF5 gives zeros behind its end.
- * *left are the bytes of the dataset that the ones before it do not hold. */
+/* An external file, which is there; stored_find_lost_contiguous() sees whether it is as long as it
+ * must be. *left are the bytes of the dataset that the ones before it do not hold. */
 static status_t stored_look_at_external(hid_t plist, uint32_t index, const struct noting *noting,
                                         uint64_t *left)
 {
@@ -202,12 +202,8 @@ static status_t stored_look_at_external(hid_t plist, uint32_t index, const struc
             path.data, strerror(errno));
     REQUIRE(S_ISREG(info.st_mode), STATUS_DATA, "%s: external file %s is not an ordinary file",
             stored->home, path.data);
-    REQUIRE(offset >= 0 && (uint64_t)info.st_size >= (uint64_t)offset &&
-                (uint64_t)info.st_size - (uint64_t)offset >= bytes,
-            STATUS_DATA,
-            "%s is truncated: %s declares %llu bytes from offset %lld in it, but it ends at %lld",
-            path.data, stored->home, (unsigned long long)bytes, (long long)offset,
-            (long long)info.st_size);
+    REQUIRE(offset >= 0, STATUS_DATA, "%s: external file %s: its offset is %lld", stored->home,
+            path.data, (long long)offset);
     *left -= bytes;
     stored->is_beside |= strcmp(path.data, name) != 0;
     TRY(stored_note(noting, path.data, SOURCE_EXTERNAL, stored->home));
@@ -297,7 +293,7 @@ static status_t stored_open_dataset(const struct noting *noting, int is_source, 
     if (is_beside) {
         H5Pset_efile_prefix(access, "${ORIGIN}");
     }
-    TRY(h5_open_file(stored->path, &file));
+    TRY(is_source ? h5_open_file(stored->path, &file) : h5_open_cut_file(stored->path, &file));
     struct links_request request = {file,  stored->path, stored->name, stored_note_linked,
                                     &copy, access};
     TRY(links_open(&request, &stored->dataset, &is_there));

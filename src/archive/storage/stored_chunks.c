@@ -3,6 +3,7 @@
 #include "archive/storage/stored_parts.h"
 #include "base/memory.h"
 #include "io/apart/apart.h"
+#include "io/hdf5/h5_places.h"
 
 enum {
     MOST_CHUNKS = 1 << 24, /* that are looked for one by one */
@@ -15,6 +16,7 @@ struct missing {
     struct joined boxes;
     size_t count;
     hsize_t grid[H5S_MAX_RANK]; /* chunks along each dimension */
+    h5_places_t *places;        /* of chunks, of a file that ends early */
 };
 
 static status_t chunks_add_box(struct missing *missing, const hsize_t *start, const hsize_t *count,
@@ -82,6 +84,13 @@ static status_t chunks_has(const struct stored *stored, const struct missing *mi
         offset[i] = number % missing->grid[i] * stored->chunk[i];
         number /= missing->grid[i];
     }
+    if (missing->places) {
+        struct h5_place place;
+        TRY(h5_places_find(missing->places, offset, &place));
+        *has = place.bytes > 0 && place.bytes <= stored->identity.bytes &&
+               place.offset <= stored->identity.bytes - place.bytes;
+        goto out;
+    }
     herr_t status = H5Dget_chunk_storage_size(stored->dataset, offset, &bytes);
     /* How HDF5 1.10 says it; later ones give 0. */
     if (status < 0 && !h5_failed_for("chunk storage is not allocated")) {
@@ -111,6 +120,14 @@ out:
     return st;
 }
 
+static int stored_is_cut(const struct stored *stored)
+{
+    hid_t file = H5Iget_file_id(stored->dataset);
+    int is_cut = h5_is_cut(file, stored->identity.bytes);
+    h5_close(file);
+    return is_cut;
+}
+
 status_t stored_find_lost_chunks(struct stored *stored)
 {
     status_t st = STATUS_OK;
@@ -130,9 +147,11 @@ status_t stored_find_lost_chunks(struct stored *stored)
         TRY(stored_lose(stored, -1, "", "was never written"));
         goto out;
     }
-    if (written >= chunks) {
+    int is_cut = stored_is_cut(stored);
+    if (written >= chunks && !is_cut) {
         goto out;
     }
+    TRY(is_cut ? h5_places_open(stored->home, stored->address, &missing.places) : STATUS_OK);
     REQUIRE(chunks <= MOST_CHUNKS, STATUS_DATA,
             "%s: of the %llu chunks of %s, only %llu were ever written", stored->path,
             (unsigned long long)chunks, stored->name, (unsigned long long)written);
@@ -141,10 +160,14 @@ status_t stored_find_lost_chunks(struct stored *stored)
     if (space >= 0) {
         hid_t given = space;
         space = -1;
-        TRY(stored_lose(stored, given, "chunks of ", "were never written"));
+        TRY(stored_lose(stored, given, "chunks of ",
+                        is_cut ? "were never written, or lie behind the end of the file, which is "
+                                 "truncated"
+                               : "were never written"));
     }
 out:
     joined_free(&missing.boxes);
+    h5_places_close(missing.places);
     h5_close(space);
     return st;
 }

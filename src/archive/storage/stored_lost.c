@@ -4,22 +4,95 @@
 #include "archive/storage/stored_parts.h"
 #include "base/memory.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-/* In one piece of the file. */
+/* Elements first .. end - 1, counted with the last dimension fastest, but whole rows of all that
+ * follows dimension `along`: who reads that in time reads whole steps. Takes as few boxes as may
+ * be. */
+static status_t stored_lose_range(struct stored *stored, uint64_t first, uint64_t end,
+                                  const char *why)
+{
+    status_t st = STATUS_OK;
+    hid_t space = -1;
+    uint64_t row = 1;
+    for (int i = stored->rank - 1; i > stored->along && stored->along >= 0; i--) {
+        row *= stored->dims[i];
+    }
+    first -= first % row;
+    end = ceil_div_u64(end, row) * row;
+    while (first < end) {
+        hsize_t start[H5S_MAX_RANK];
+        hsize_t count[H5S_MAX_RANK];
+        uint64_t at = first;
+        uint64_t unit = 1;
+        int d = stored->rank - 1;
+        for (int i = stored->rank; i-- > 0;) {
+            start[i] = at % stored->dims[i];
+            count[i] = 1;
+            at /= stored->dims[i];
+        }
+        while (d > 0 && start[d] == 0 && unit * stored->dims[d] <= end - first) {
+            count[d] = stored->dims[d];
+            unit *= stored->dims[d];
+            d--;
+        }
+        count[d] = min_u64((end - first) / unit, stored->dims[d] - start[d]);
+        space = H5Screate_simple(stored->rank, stored->dims, NULL);
+        H5_TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL),
+               "%s: %s cannot be selected", stored->path, stored->name);
+        hid_t given = space;
+        space = -1;
+        TRY(stored_add_lost(&stored->lost, given, why));
+        first += count[d] * unit;
+    }
+out:
+    h5_close(space);
+    return st;
+}
+
+/* Where the bytes lie behind the end of a file, HDF5 gives zeros. `at`: the first byte of the
+ * dataset that is in the extent. */
+static status_t stored_find_cut(struct stored *stored, const struct archive_extent *extent,
+                                uint64_t at)
+{
+    status_t st = STATUS_OK;
+    struct stat info;
+    char *why = NULL;
+    int is_external = stored->nexternals > 0;
+    REQUIRE(stat(extent->path, &info) == 0, STATUS_DATA, "%s: %s", extent->path, strerror(errno));
+    uint64_t there = (uint64_t)info.st_size;
+    there -= min_u64(there, extent->file_offset);
+    if (there >= extent->bytes) {
+        goto out;
+    }
+    TRY(memory_format(&why,
+                      "%s is truncated: %s declares %llu bytes from offset %llu%s, but it ends at "
+                      "%llu",
+                      extent->path, is_external ? stored->home : "its dataset",
+                      (unsigned long long)extent->bytes, (unsigned long long)extent->file_offset,
+                      is_external ? " in it" : "", (unsigned long long)info.st_size));
+    TRY(stored_lose_range(stored, (at + there) / stored->element_bytes,
+                          ceil_div_u64(at + extent->bytes, stored->element_bytes), why));
+out:
+    free(why);
+    return st;
+}
+
+/* In pieces of files. */
 static status_t stored_find_lost_contiguous(struct stored *stored)
 {
     status_t st = STATUS_OK;
-    uint64_t offset = stored->nextents > 0 ? stored->extents[0].file_offset : 0;
-    TRY(stored->nextents == 0 ? stored_lose(stored, -1, "", "was never written") : STATUS_OK);
-    REQUIRE(stored->nextents == 0 || (offset <= stored->identity.bytes &&
-                                      stored->identity.bytes - offset >= stored->bytes),
-            STATUS_DATA,
-            "%s is truncated: its dataset declares %llu bytes from offset %llu, but it ends at "
-            "%llu",
-            stored->home, (unsigned long long)stored->bytes, (unsigned long long)offset,
-            (unsigned long long)stored->identity.bytes);
+    uint64_t at = 0;
+    if (stored->nextents == 0 && stored->nexternals == 0) {
+        TRY(stored_lose(stored, -1, "", "was never written"));
+    }
+    for (uint32_t i = 0; i < stored->nextents; i++) {
+        TRY(stored_find_cut(stored, &stored->extents[i], at));
+        at += stored->extents[i].bytes;
+    }
 out:
     return st;
 }
@@ -199,7 +272,7 @@ static status_t stored_search(depot_t *depot, struct stored *stored)
     }
     if (stored->layout == H5D_CHUNKED) {
         TRY(stored_find_lost_chunks(stored));
-    } else if (stored->layout == H5D_CONTIGUOUS && stored->nexternals == 0) {
+    } else if (stored->layout == H5D_CONTIGUOUS) {
         TRY(stored_find_lost_contiguous(stored));
     } else if (stored->layout == H5D_VIRTUAL) {
         for (size_t i = 0; i < stored->mappings.count; i++) {

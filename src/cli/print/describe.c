@@ -81,6 +81,23 @@ static void describe_print_streams(const struct archive *archive)
     display_print("\n");
 }
 
+/* What all streams lack, and what only some do. */
+static void describe_print_gaps(const struct archive *archive)
+{
+    char a[UNITS_TEXT];
+    uint64_t common =
+        archive_gap_in(archive, archive->first_sample, archive->samples) * archive->nstreams;
+    uint64_t all = archive_gap_samples(archive, archive->samples);
+    if (archive->ngaps > 0) {
+        display_print("  %-13s %zu, %s samples of all streams\n", "gaps", archive->ngaps,
+                      units_count(common, a));
+    }
+    if (all > common) {
+        display_print("  %-13s %s samples of single streams\n", archive->ngaps > 0 ? "" : "gaps",
+                      units_count(all - common, a));
+    }
+}
+
 static void describe_print_samples(const struct archive *archive)
 {
     char a[UNITS_TEXT];
@@ -101,10 +118,7 @@ static void describe_print_samples(const struct archive *archive)
     if (archive->scale != 1) {
         display_print("  %-13s %.9g V for each 1 that is stored\n", "scale", archive->scale);
     }
-    if (archive->ngaps > 0) {
-        display_print("  %-13s %zu, %s samples of all streams\n", "gaps", archive->ngaps,
-                      units_count(archive_gap_samples(archive, archive->samples), a));
-    }
+    describe_print_gaps(archive);
     if (archive->oversampling_num != archive->oversampling_den) {
         display_print("  %-13s %u/%u\n", "oversampling", archive->oversampling_num,
                       archive->oversampling_den);

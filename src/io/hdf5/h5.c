@@ -79,10 +79,26 @@ void h5_close(hid_t id)
     }
 }
 
-status_t h5_open_file(const char *path, hid_t *out)
+void h5_allow_cut(hid_t access)
+{
+    const hbool_t yes = 1;
+    /* What h5clear uses; where HDF5 does not know it, such files are not opened. */
+    if (H5Pexist(access, "skip_eof_check") > 0) {
+        H5Pset(access, "skip_eof_check", &yes);
+    }
+}
+
+int h5_is_cut(hid_t file, uint64_t bytes)
+{
+    hsize_t declared = 0;
+    return H5Fget_filesize(file, &declared) >= 0 && declared > bytes;
+}
+
+static status_t h5_open(const char *path, int may_be_cut, hid_t *out)
 {
     status_t st = STATUS_OK;
     struct stat info;
+    hid_t access = -1;
     int fd = -1;
     REQUIRE(stat(path, &info) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
     REQUIRE(S_ISREG(info.st_mode), STATUS_DATA, "%s is not a file", path);
@@ -96,13 +112,33 @@ status_t h5_open_file(const char *path, hid_t *out)
     REQUIRE(is_hdf5 > 0, STATUS_DATA, "%s is not an HDF5 file (%llu bytes)", path,
             (unsigned long long)info.st_size);
     hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    if (file < 0 && may_be_cut) {
+        access = H5Pcreate(H5P_FILE_ACCESS);
+        h5_allow_cut(access);
+        file = H5Fopen(path, H5F_ACC_RDONLY, access);
+        if (file >= 0 && h5_is_cut(file, (uint64_t)info.st_size)) {
+            report_warn("%s is truncated: it ends after %llu bytes, before HDF5 says so", path,
+                        (unsigned long long)info.st_size);
+        }
+    }
     /* HDF5 compares the end that the file declares with its size: the usual fate of a copy that
      * broke off. */
     H5_TRY(file, "%s cannot be opened, is it truncated? It holds %llu bytes", path,
            (unsigned long long)info.st_size);
     *out = file;
 out:
+    h5_close(access);
     return st;
+}
+
+status_t h5_open_file(const char *path, hid_t *out)
+{
+    return h5_open(path, 0, out);
+}
+
+status_t h5_open_cut_file(const char *path, hid_t *out)
+{
+    return h5_open(path, 1, out);
 }
 
 int h5_is_unfinished(const char *path)

@@ -35,6 +35,15 @@ void h5_close(hid_t id);
  * unreadable, truncated or not HDF5. */
 status_t h5_open_file(const char *path, hid_t *out);
 
+/* The same, but a file that ends before it says so is opened, too, with a warning. HDF5 gives zeros
+ * for what lies behind its end: for who looks where the bytes of a dataset lie before it is read
+ * (archive/storage/stored.h). */
+status_t h5_open_cut_file(const char *path, hid_t *out);
+/* Whether an open file ends early, after `bytes`. */
+int h5_is_cut(hid_t file, uint64_t bytes);
+/* Whether such a file may be opened with these properties. */
+void h5_allow_cut(hid_t access);
+
 /* Whether the file begins as HDF5 does but cannot be opened, or says that it is being written: what
  * is left when its making was cut short. */
 int h5_is_unfinished(const char *path);

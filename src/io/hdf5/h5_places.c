@@ -153,6 +153,7 @@ status_t h5_places_open(const char *path, haddr_t address, h5_places_t **out)
     TRY(memory_text(path, &places->path));
     H5_TRY(driver, "%s cannot be opened", path);
     H5_TRY(H5Pset_driver(access, driver, NULL), "%s cannot be opened", path);
+    h5_allow_cut(access);
     places->file = H5Fopen(path, H5F_ACC_RDONLY, access);
     H5_TRY(places->file, "%s cannot be opened", path);
     H5_TRY(H5Fget_vfd_handle(places->file, H5P_DEFAULT, &handle), "%s cannot be opened", path);

@@ -67,7 +67,7 @@ status_t fields_have(const char *path, const char *const *names, int *is_it)
     status_t st = STATUS_OK;
     hid_t file = -1;
     *is_it = 1;
-    TRY(h5_open_file(path, &file));
+    TRY(h5_open_cut_file(path, &file));
     for (; *names && *is_it; names++) {
         TRY(fields_has(file, path, *names, is_it));
     }

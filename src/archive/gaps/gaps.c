@@ -139,7 +139,7 @@ static int gap_seek(const struct gap_seeker *seeker, uint64_t at, uint64_t *next
         }
         until = min_u64(until, gap->first);
     }
-    for (int k = 0; k < seeker->nstacks; k++) {
+    for (int k = 0; k < seeker->nstacks && !archive->is_made; k++) {
         uint32_t p = archive_part_at(archive, seeker->stack[k], at);
         const struct archive_part *part = p < archive->nparts ? &archive->parts[p] : NULL;
         int is_there = part && part->stack == seeker->stack[k];
@@ -167,12 +167,9 @@ static int gap_seek(const struct gap_seeker *seeker, uint64_t at, uint64_t *next
     return 0;
 }
 
-uint64_t archive_gap_of(const struct archive *archive, uint32_t stream, uint64_t first,
-                        uint64_t count)
+static struct gap_seeker gap_seek_of(const struct archive *archive, uint32_t stream)
 {
     uint64_t index[AXIS_KINDS];
-    uint64_t missing = 0;
-    uint64_t end = first + count;
     struct gap_seeker seeker = {.archive = archive,
                                 .number = archive_stream_number(archive, stream),
                                 .nstacks = archive->is_reim_stacked ? 2 : 1};
@@ -180,6 +177,34 @@ uint64_t archive_gap_of(const struct archive *archive, uint32_t stream, uint64_t
     for (int i = 0; i < seeker.nstacks; i++) {
         seeker.stack[i] = archive_stack_of(archive, index, i);
     }
+    return seeker;
+}
+
+int archive_next_gap(const struct archive *archive, uint32_t stream, uint64_t at, uint64_t end,
+                     uint64_t *first, uint64_t *count)
+{
+    const struct gap_seeker seeker = gap_seek_of(archive, stream);
+    uint64_t next = at;
+    *count = 0;
+    for (; at < end; at = next) {
+        int is_missing = gap_seek(&seeker, at, &next);
+        next = min_u64(next, end);
+        if (is_missing) {
+            *first = *count > 0 ? *first : at;
+            *count += next - at;
+        } else if (*count > 0) {
+            break;
+        }
+    }
+    return *count > 0;
+}
+
+uint64_t archive_gap_of(const struct archive *archive, uint32_t stream, uint64_t first,
+                        uint64_t count)
+{
+    const struct gap_seeker seeker = gap_seek_of(archive, stream);
+    uint64_t missing = 0;
+    uint64_t end = first + count;
     for (uint64_t at = first, next = 0; at < end; at = next) {
         int is_missing = gap_seek(&seeker, at, &next);
         next = min_u64(next, end);
@@ -203,12 +228,11 @@ static int gap_has_runs(const struct archive *archive, const struct archive_part
     return 1;
 }
 
-/* Whether what no part of some streams has is in gaps of all streams, and no stream has its own. */
-static int gap_is_common(const struct archive *archive)
+int archive_gaps_are_common(const struct archive *archive)
 {
     uint64_t end = archive->count[AXIS_TIME];
     uint64_t at = 0; /* up to which the parts so far, of one place of the stack, go */
-    for (uint32_t i = 0; i <= archive->nparts; i++) {
+    for (uint32_t i = 0; i <= archive->nparts && !archive->is_made; i++) {
         const struct archive_part *part = i < archive->nparts ? &archive->parts[i] : NULL;
         if (i > 0 && (!part || part->stack != archive->parts[i - 1].stack)) {
             if (at < end && archive_gap_in(archive, at, end - at) < end - at) {
@@ -232,7 +256,7 @@ uint64_t archive_gap_of_streams(const struct archive *archive, uint32_t first_st
                                 uint32_t nstreams, uint64_t first, uint64_t count)
 {
     uint64_t missing = 0;
-    if (gap_is_common(archive)) {
+    if (archive_gaps_are_common(archive)) {
         return archive_gap_in(archive, first, count) * nstreams;
     }
     for (uint32_t i = 0; i < nstreams; i++) {
