@@ -146,13 +146,20 @@ static void blocks_at_equal_distances_are_one_run(void **state)
     make_file("a.raw", "", PACKETS(0, 6, 12, 18));
     struct archive *archive = open_files(1);
     const struct archive_part *part = &archive->parts[0];
-    assert_int_equal(part->nruns, 1);
-    assert_int_equal(part->runs[0].pieces, 4);
+    assert_int_equal(part->nruns, 2);
+    assert_int_equal(part->runs[0].pieces, 1);
     assert_int_equal(part->runs[0].file_offset, 16 * 80);
-    assert_int_equal(part->runs[0].piece_bytes, 16 * 80 + 512);
-    assert_int_equal(part->runs[0].steps, 48);
+    assert_int_equal(part->runs[0].steps, 64);
     assert_int_equal(part->runs[0].stored, 64);
-    assert_int_equal(part->samples, 4 * 48);
+    /* What the first block has already is left out of the others: 16 samples of 4 bytes. */
+    assert_int_equal(part->runs[1].pieces, 3);
+    assert_int_equal(part->runs[1].file_offset, 2 * 16 * 80 + 512 + 16 * 4);
+    assert_int_equal(part->runs[1].piece_bytes, 16 * 80 + 512);
+    assert_int_equal(part->runs[1].first_sample, 64);
+    assert_int_equal(part->runs[1].steps, 48);
+    assert_int_equal(part->runs[1].stored, 64);
+    assert_int_equal(part->samples, 4 * 48 + 16);
+    assert_int_equal(archive->count[AXIS_TIME], 4 * 48 + 16);
     assert_int_equal(archive->ngaps, 0);
     assert_int_equal(archive->ndims, 4);
     assert_int_equal(archive->dims[0].axis, AXIS_CHAN);
@@ -173,18 +180,21 @@ static void lost_blocks_are_gaps(void **state)
     make_file("a.raw", "DIRECTIO=1", PACKETS(100, 106, 118, 124, 130, 137));
     struct archive *archive = open_files(1);
     const struct archive_part *part = &archive->parts[0];
-    assert_int_equal(part->nruns, 3);
-    assert_int_equal(part->runs[0].piece_bytes, 3 * 512 + 512);
-    assert_int_equal(part->runs[0].pieces, 2);
-    assert_int_equal(part->runs[1].first_sample, 18 * 8);
-    assert_int_equal(part->runs[1].pieces, 3);
-    assert_int_equal(part->runs[2].first_sample, 37 * 8);
-    assert_int_equal(part->samples, 37 * 8 + 48);
-    assert_int_equal(archive->ngaps, 2);
-    assert_int_equal(archive->gaps[0][0], 12 * 8);
-    assert_int_equal(archive->gaps[0][1], 6 * 8);
-    assert_int_equal(archive->gaps[1][0], 36 * 8);
-    assert_int_equal(archive->gaps[1][1], 8);
+    const struct {
+        uint64_t first, pieces, steps;
+    } runs[] = {{0, 1, 64}, {64, 1, 48}, {144, 1, 64}, {208, 2, 48}, {304, 1, 56}};
+    assert_int_equal(part->nruns, 5);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(part->runs[i].first_sample, runs[i].first);
+        assert_int_equal(part->runs[i].pieces, runs[i].pieces);
+        assert_int_equal(part->runs[i].steps, runs[i].steps);
+        assert_int_equal(part->runs[i].file_offset % 512, (64 - runs[i].steps) * 4);
+        assert_string_equal(part->runs[i].path, "a.raw");
+    }
+    assert_int_equal(part->samples, 296 + 64);
+    assert_int_equal(archive->ngaps, 1);
+    assert_int_equal(archive->gaps[0][0], 48 + 64);
+    assert_int_equal(archive->gaps[0][1], 32);
     /* Packet 100 is 800 us after STT. */
     assert_true(archive->start.second == 3600.25 + 800e-6);
     archive_destroy(archive);
@@ -203,12 +213,14 @@ static void headers_of_different_size_begin_runs(void **state)
     put_block(file, "ANOTHER=1", 12, 512);
     put_block(file, "ANOTHER=1", 18, 512);
     put_block(file, "ANOTHER=1", 24, 512);
+    put_block(file, "", 30, 512);
     fclose(file);
     struct archive *archive = open_files(1);
-    assert_int_equal(archive->parts[0].nruns, 2);
-    assert_int_equal(archive->parts[0].runs[0].pieces, 2);
-    assert_int_equal(archive->parts[0].runs[1].pieces, 3);
-    assert_int_equal(archive->parts[0].runs[1].first_sample, 96);
+    assert_int_equal(archive->parts[0].nruns, 3);
+    assert_int_equal(archive->parts[0].runs[1].pieces, 4); /* one distance, from header to header */
+    assert_int_equal(archive->parts[0].runs[1].piece_bytes, 17 * 80 + 512);
+    assert_int_equal(archive->parts[0].runs[2].pieces, 1);
+    assert_int_equal(archive->parts[0].runs[2].first_sample, 5 * 48 + 16);
     assert_int_equal(archive->ngaps, 0);
     archive_destroy(archive);
 }
@@ -219,17 +231,17 @@ static void packets_count_what_the_file_shows(void **state)
     make_file("a.raw", "PIPERBLK=24", PACKETS(0, 24, 72));
     struct archive *archive = open_files(1);
     assert_int_equal(archive->ngaps, 1);
-    assert_int_equal(archive->gaps[0][1], 48);
+    assert_int_equal(archive->gaps[0][1], 32);
     archive_destroy(archive);
     make_file("a.raw", "PKTSIZE=-,", PACKETS(7, 8, 10));
     archive = open_files(1);
-    assert_int_equal(archive->gaps[0][0], 96);
-    assert_int_equal(archive->parts[0].samples, 4 * 48);
+    assert_int_equal(archive->gaps[0][0], 96 + 16);
+    assert_int_equal(archive->parts[0].samples, 4 * 48 + 16);
     archive_destroy(archive);
     make_file("a.raw", "", PACKETS(0, 48, 96, 144)); /* samples, whatever PKTSIZE is */
     archive = open_files(1);
     assert_int_equal(archive->ngaps, 0);
-    assert_int_equal(archive->parts[0].samples, 4 * 48);
+    assert_int_equal(archive->parts[0].samples, 4 * 48 + 16);
     archive_destroy(archive);
 }
 
@@ -260,7 +272,7 @@ static void numbers_of_all_widths(void **state)
         assert_int_equal(archive->count[AXIS_POL], cases[i].pols);
         assert_int_equal(archive->is_complex, cases[i].is_complex);
         assert_int_equal(archive->parts[0].runs[0].stored, cases[i].stored);
-        assert_int_equal(archive->parts[0].runs[0].steps, cases[i].stored - 16);
+        assert_int_equal(archive->parts[0].samples, cases[i].stored);
         archive_destroy(archive);
     }
     make_file("a.raw", "NANTS=2,OBSBW=-1", PACKETS(0));
@@ -293,7 +305,7 @@ static void what_is_torn_is_lost(void **state)
     assert_int_equal(part->nboxes, 1);
     assert_int_equal(part->boxes[0].low[0], 1);
     assert_int_equal(part->boxes[0].high[0], 2);
-    assert_int_equal(part->boxes[0].low[1], 48);
+    assert_int_equal(part->boxes[0].low[1], 64); /* the rest of its samples is in the first block */
     assert_int_equal(part->boxes[0].high[1], 96);
     assert_non_null(strstr(part->boxes[0].why, "300 of 512 bytes"));
     archive_destroy(archive);
@@ -309,7 +321,7 @@ static void what_is_torn_is_lost(void **state)
     fprintf(file, "%-80s%-80s", "BLOCSIZE= 512", "PKTIDX  = 6");
     fclose(file);
     archive = open_files(1);
-    assert_int_equal(archive->parts[0].samples, 48);
+    assert_int_equal(archive->parts[0].samples, 64);
     archive_destroy(archive);
 }
 

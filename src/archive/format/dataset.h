@@ -29,4 +29,7 @@ status_t dataset_settle_frequencies(const struct job_layout *layout, const char 
 status_t dataset_check_missing_value(const char *where, const char *keys,
                                      const struct archive *archive);
 
+/* Numbers of a packing that has bits. */
+void dataset_set_packing(const struct packing *packing, struct archive_number *number);
+
 #endif

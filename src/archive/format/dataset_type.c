@@ -15,6 +15,20 @@ uint32_t dataset_numbers_in_element(const struct job_layout *layout)
     return bits > 0 && bits < 8 ? 8 / bits : 1;
 }
 
+void dataset_set_packing(const struct packing *packing, struct archive_number *number)
+{
+    number->bits = packing->bits;
+    number->is_high_bit_first = packing->is_high_bit_first;
+    number->kind = packing->is_offset ? NUMBER_UNSIGNED : NUMBER_SIGNED;
+    number->offset = packing->is_offset ? (double)(UINT64_C(1) << (packing->bits - 1)) : 0;
+    if (packing->is_offset && packing->bits <= 2) {
+        static const double levels[2][4] = {{-1, 1}, {-PACKING_HIGH, -1, 1, PACKING_HIGH}};
+        number->kind = NUMBER_LEVELS;
+        number->offset = 0;
+        memcpy(number->levels, levels[packing->bits - 1], sizeof levels[0]);
+    }
+}
+
 /* 4 + 4 bits, or numbers of another packing: in integers of as many bits as they have, those of
  * fewer than 8 in bytes. */
 static status_t dataset_read_packed_type(hid_t type, const char *where,
@@ -32,16 +46,7 @@ static status_t dataset_read_packed_type(hid_t type, const char *where,
         archive->format = SAMPLE_I4;
         goto out;
     }
-    number->bits = packing->bits;
-    number->is_high_bit_first = packing->is_high_bit_first;
-    number->kind = packing->is_offset ? NUMBER_UNSIGNED : NUMBER_SIGNED;
-    number->offset = packing->is_offset ? (double)(UINT64_C(1) << (packing->bits - 1)) : 0;
-    if (packing->is_offset && packing->bits <= 2) {
-        static const double levels[2][4] = {{-1, 1}, {-PACKING_HIGH, -1, 1, PACKING_HIGH}};
-        number->kind = NUMBER_LEVELS;
-        number->offset = 0;
-        memcpy(number->levels, levels[packing->bits - 1], sizeof levels[0]);
-    }
+    dataset_set_packing(packing, number);
 out:
     return st;
 }

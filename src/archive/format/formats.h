@@ -39,8 +39,8 @@ struct format {
 
 /* Every format that can be recognised, in the order in which they are asked. */
 #define FORMATS(row)                                                                               \
-    row(guppi_format) row(digital_rf_format) row(drx_format) row(vdif_format) row(native_format)   \
-        row(fbh5_format) row(pydaq_format) row(grex_format)
+    row(guppi_format) row(dada_format) row(digital_rf_format) row(drx_format) row(vdif_format)     \
+        row(native_format) row(fbh5_format) row(pydaq_format) row(grex_format)
 
 #define FORMAT_DECLARED(name) extern const struct format name;
 FORMATS(FORMAT_DECLARED)

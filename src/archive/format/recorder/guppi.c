@@ -35,83 +35,6 @@ out:
 /* Levels of two bits: the quantiser's and its readers' (gbt_seti, SETI@home). */
 static const double guppi_levels[] = {3.3358750, 1, -1, -3.3358750};
 
-/* Runs of blocks at equal distances that go on without a gap. */
-static status_t guppi_add_runs(const struct guppi *guppi, const struct guppi_blocks *blocks,
-                               struct archive *archive)
-{
-    status_t st = STATUS_OK;
-    struct archive_part *part = &archive->parts[0];
-    struct archive_run *run = NULL;
-    for (size_t i = 0; i < blocks->count; i++) {
-        const struct guppi_block *block = &blocks->items[i];
-        int follows = run && block->first == block[-1].first + guppi->steps;
-        uint64_t distance = i > 0 ? block->at - block[-1].at : 0;
-        if (follows && (run->pieces == 1 || distance == run->piece_bytes)) {
-            run->piece_bytes = distance;
-            run->pieces++;
-            continue;
-        }
-        if (i > 0 && !follows) {
-            uint64_t end = block[-1].first + guppi->steps;
-            TRY(recorder_add_gap(archive, end, block->first - end));
-        }
-        TRY(recorder_add_run(part, &run));
-        run->file_offset = block->at;
-        run->piece_bytes = guppi->block_bytes;
-        run->pieces = 1;
-        run->first_sample = block->first;
-        run->steps = guppi->steps;
-        run->stored = guppi->stored;
-    }
-out:
-    return st;
-}
-
-/* The last block when the file ends within it: whole coarse channels may be there, or with SIMPLE
- * the first samples of all. */
-static status_t guppi_find_torn(const struct guppi *guppi, const struct guppi_blocks *blocks,
-                                struct archive *archive)
-{
-    status_t st = STATUS_OK;
-    struct archive_part *part = &archive->parts[0];
-    uint64_t first = blocks->items[blocks->count - 1].first;
-    uint64_t there = 8 * blocks->held;
-    char *why = NULL;
-    if (blocks->held == guppi->block_bytes) {
-        goto out;
-    }
-    TRY(memory_format(
-        &why, "the file is cut off: it ends with %" PRIu64 " of %" PRIu64 " bytes of a block",
-        blocks->held, guppi->block_bytes));
-    struct lost_box box = {.why = NULL};
-    for (uint32_t i = 0; i < archive->ndims; i++) {
-        box.high[i] = archive->dims[i].size;
-    }
-    box.low[archive->time_dim] = first;
-    box.high[archive->time_dim] = first + guppi->steps;
-    if (guppi->is_time_first) {
-        box.low[archive->time_dim] += min_u64(there / guppi->step_bits, guppi->steps);
-        TRY(recorder_add_lost(part, &box, why));
-        goto out;
-    }
-    uint64_t rows = (uint64_t)guppi->stations * guppi->channels;
-    uint64_t whole = there / (guppi->stored * (guppi->step_bits / rows));
-    uint32_t chan = guppi->stations > 1; /* the dimension */
-    box.low[chan] = whole % guppi->channels;
-    box.high[0] = chan ? whole / guppi->channels + 1 : box.high[0];
-    box.low[0] = chan ? whole / guppi->channels : box.low[0];
-    TRY(recorder_add_lost(part, &box, why));
-    if (chan && box.high[0] < guppi->stations) { /* those behind the one that is torn */
-        box.low[0] = box.high[0];
-        box.high[0] = guppi->stations;
-        box.low[chan] = 0;
-        TRY(recorder_add_lost(part, &box, why));
-    }
-out:
-    free(why);
-    return st;
-}
-
 /* A sample rate above the width of a coarse channel, as a ratio of small numbers. */
 static status_t guppi_set_oversampling(const struct guppi *guppi, const char *path,
                                        struct job_layout *own)
@@ -161,7 +84,6 @@ static status_t guppi_set_words(const struct guppi *guppi, const struct guppi_bl
     own->sample_rate_hz = recorder_rate(guppi->seconds);
     own->has_start = guppi->has_start;
     own->start = utc_add(guppi->start, blocks->before * guppi->seconds);
-    own->packing.nibbles = (struct nibbles){.offset_binary = 0, .high_is_real = 1};
     TRY(memory_text("blocks", &own->dataset));
     TRY(ascii_text(header, "TELESCOP", &own->telescope));
     TRY(ascii_text(header, "SRC_NAME", &own->source));
@@ -180,6 +102,7 @@ static status_t guppi_describe(const struct guppi *guppi, const struct guppi_blo
     struct job_layout own = {.files_along = layout->files_along};
     const struct recorder_number number = {.bits = guppi->bits,
                                            .is_complex = guppi->is_complex,
+                                           .nibbles = {.offset_binary = 0, .high_is_real = 1},
                                            .levels = guppi->bits == 2 ? guppi_levels : NULL};
     uint64_t samples = blocks->items[blocks->count - 1].first + guppi->steps;
     archive->parts[0].samples = samples;
@@ -224,7 +147,15 @@ out:
 
 static status_t guppi_open(const struct format_input *input, struct archive **out)
 {
-    return gather_files(input, guppi_open_file, out);
+    status_t st = STATUS_OK;
+    struct archive *archive = NULL;
+    TRY(gather_files(input, guppi_open_file, &archive));
+    guppi_extend_last(archive);
+    *out = archive;
+    archive = NULL;
+out:
+    archive_destroy(archive);
+    return st;
 }
 
 const struct format guppi_format = {.name = "guppi",

@@ -1,5 +1,4 @@
-/* GUPPI RAW: what the headers of a file's blocks say. Private to guppi.c, guppi_words.c and
- * guppi_blocks.c. */
+/* GUPPI RAW: what the headers of a file's blocks say. Private to the files guppi*.c. */
 #ifndef VOLTMILL_ARCHIVE_FORMAT_RECORDER_GUPPI_H
 #define VOLTMILL_ARCHIVE_FORMAT_RECORDER_GUPPI_H
 
@@ -50,5 +49,19 @@ int guppi_watches(const char *card);
  * any case. `first`: the text of the first header, for text_free(). */
 status_t guppi_find_blocks(const char *path, int fd, uint64_t file_bytes, struct guppi *guppi,
                            struct guppi_blocks *blocks, struct text *first);
+
+/* Fills in the part's runs and the archive's gaps: blocks at equal distances that go on without one
+ * are a run. What two blocks hold is taken from the first. The runs end with what the next file
+ * would repeat, beyond the part's samples. Fails with DATA or DEVICE. */
+status_t guppi_add_runs(const struct guppi *guppi, const struct guppi_blocks *blocks,
+                        struct archive *archive);
+
+/* The last block when the file ends within it: whole coarse channels may be there, or with SIMPLE
+ * the first samples of all; the rest is lost. Fails with DEVICE. */
+status_t guppi_find_torn(const struct guppi *guppi, const struct guppi_blocks *blocks,
+                         struct archive *archive);
+
+/* Of joined files: nothing repeats the end of the last block, which is taken, too. */
+void guppi_extend_last(struct archive *archive);
 
 #endif

@@ -4,6 +4,7 @@
 #include "archive/format/dataset.h"
 #include "archive/format/override.h"
 #include "archive/format/said.h"
+#include "archive/read/numbers.h"
 #include "base/memory.h"
 #include "io/file.h"
 
@@ -83,40 +84,38 @@ void recorder_add_dim(struct archive *archive, enum axis axis, uint64_t size)
     archive->time_dim = axis == AXIS_TIME ? at : archive->time_dim;
 }
 
-/* Bits to a format that backends read, and the rest by the reader. */
+/* As a format that is handed out like that, or as a number that readers make one of. */
 static status_t recorder_set_number(const struct recorder_number *number,
                                     const struct job_layout *own, struct archive *archive)
 {
     status_t st = STATUS_OK;
-    struct archive_number *stored = &archive->number;
-    int is_pair = number->bits == 4 && number->is_complex;
-    REQUIRE(!own->has_packing || (is_pair && own->packing.bits == 0), STATUS_USAGE,
-            "%s: input.layout.packing is for complex samples of 4 + 4 bits, here they are %s of %u",
-            archive->parts[0].path, number->is_complex ? "complex" : "real", number->bits);
-    archive->is_complex = number->is_complex;
-    archive->element_bytes = number->bits == 16 ? 2 : number->bits == 32 ? 4 : 1;
-    archive->format = number->bits == 32 ? SAMPLE_F32 : number->bits == 16 ? SAMPLE_I16 : SAMPLE_I8;
     int is_little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+    int is_pair = number->bits == 4 && number->is_complex;
+    struct packing packing = {.bits = number->bits, .is_offset = number->is_offset};
+    packing = own->has_packing ? own->packing : packing;
+    REQUIRE(packing.bits == (is_pair && own->has_packing ? 0 : number->bits), STATUS_USAGE,
+            "%s: input.layout.packing is of %s bits, but its %s samples have %u%s",
+            archive->parts[0].path, packing.bits > 0 ? "other" : "4 + 4",
+            number->is_complex ? "complex" : "real", number->bits, is_pair ? " + 4" : "");
+    archive->is_complex = number->is_complex;
+    archive->format = is_pair              ? SAMPLE_I4
+                      : number->bits == 32 ? SAMPLE_F32
+                      : number->bits == 16 ? SAMPLE_I16
+                                           : SAMPLE_I8;
+    archive->nibbles = own->has_packing ? packing.nibbles : number->nibbles;
     archive->swap_bytes = number->bits > 8 && number->big_endian == is_little;
-    stored->bits = number->bits;
-    if (number->levels) {
-        stored->kind = NUMBER_LEVELS;
-        memcpy(stored->levels, number->levels, sizeof(double) << number->bits);
-        archive->format = SAMPLE_F32;
-        archive->element_bytes = 4;
-    } else if (is_pair) {
-        archive->format = SAMPLE_I4;
-        archive->nibbles = own->packing.nibbles;
-    } else if (number->is_offset && number->bits < 32) {
-        stored->kind = NUMBER_UNSIGNED;
-        stored->offset = exp2(number->bits - 1.0);
-        stored->is_big_endian = number->big_endian;
-    } else if (number->bits < 8) {
-        stored->kind = NUMBER_SIGNED;
+    archive->number.bits = number->bits;
+    archive->number.is_big_endian = number->big_endian;
+    if (number->levels && !own->has_packing) {
+        archive->number.kind = NUMBER_LEVELS;
+        memcpy(archive->number.levels, number->levels, sizeof(double) << number->bits);
+    } else if (number->bits < 32 && !is_pair && (number->bits < 8 || packing.is_offset)) {
+        dataset_set_packing(&packing, &archive->number);
     }
     if (number->is_complex && !is_pair) {
         recorder_add_dim(archive, AXIS_REIM, 2);
     }
+    TRY(numbers_settle(archive));
 out:
     return st;
 }
@@ -140,7 +139,6 @@ status_t recorder_describe(const struct job_layout *layout, const struct recorde
             STATUS_USAGE, "%s: real samples cannot be oversampled coarse channels (%u/%u)", path,
             archive->oversampling_num, archive->oversampling_den);
     TRY(recorder_set_number(number, own, archive));
-    TRY(dataset_check_missing_value(path, "input.layout.", archive));
     archive->states_start = archive->has_start;
     archive->states_freq = 1;
 out:

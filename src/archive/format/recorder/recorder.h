@@ -27,10 +27,11 @@ void recorder_add_dim(struct archive *archive, enum axis axis, uint64_t size);
 struct recorder_number {
     uint32_t bits; /* 1, 2, 4, 8, 16, or 32: floating point */
     int is_complex;
-    int is_offset;        /* offset binary instead of two's complement */
-    int big_endian;       /* numbers of several bytes */
-    const double *levels; /* of 1 and 2 bits, by what is stored; those of less bits begin in a
-                             byte's low ones */
+    struct nibbles nibbles; /* of complex samples of 4 + 4 bits */
+    int is_offset;          /* offset binary instead of two's complement */
+    int big_endian;         /* numbers of several bytes */
+    const double *levels;   /* of 1 and 2 bits, by what is stored, where these are their own; those
+                               of less bits begin in a byte's low ones */
 };
 
 /* Takes the job's words over the file's, then both into the archive, whose dimensions are complete

@@ -1,0 +1,145 @@
+/* GUPPI RAW: from blocks to runs of them, gaps, and what is lost. */
+#include "archive/format/recorder/guppi.h"
+
+#include "base/memory.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* Which of a block's samples are taken: all behind those of the block before it. */
+struct guppi_piece {
+    uint64_t at; /* of the first one in the file */
+    uint64_t first, steps;
+};
+
+/* Bytes of `samples` of one row of a block, in which samples lie side by side. */
+static status_t guppi_skip_bytes(const struct guppi *guppi, const char *path, uint64_t samples,
+                                 uint64_t *bytes)
+{
+    status_t st = STATUS_OK;
+    uint64_t rows = guppi->is_time_first ? 1 : (uint64_t)guppi->stations * guppi->channels;
+    uint64_t bits = samples * (guppi->step_bits / rows);
+    REQUIRE(bits % 8 == 0, STATUS_DATA,
+            "%s: blocks repeat %" PRIu64 " samples (OVERLAP), %" PRIu64
+            " bits of a coarse channel: expected whole bytes",
+            path, samples, bits);
+    *bytes = bits / 8;
+out:
+    return st;
+}
+
+static status_t guppi_find_piece(const struct guppi *guppi, const struct guppi_blocks *blocks,
+                                 size_t i, const char *path, struct guppi_piece *out)
+{
+    status_t st = STATUS_OK;
+    const struct guppi_block *block = &blocks->items[i];
+    uint64_t bytes = 0;
+    uint64_t taken = i > 0 ? block[-1].first + guppi->stored : 0;
+    uint64_t skip = taken > block->first ? taken - block->first : 0;
+    TRY(guppi_skip_bytes(guppi, path, skip, &bytes));
+    out->at = block->at + bytes;
+    out->first = block->first + skip;
+    out->steps = guppi->stored - skip;
+out:
+    return st;
+}
+
+status_t guppi_add_runs(const struct guppi *guppi, const struct guppi_blocks *blocks,
+                        struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    struct archive_part *part = &archive->parts[0];
+    struct archive_run *run = NULL;
+    uint64_t last = 0; /* piece's place in the file */
+    uint64_t end = 0;
+    for (size_t i = 0; i < blocks->count; i++) {
+        struct guppi_piece piece = {0};
+        TRY(guppi_find_piece(guppi, blocks, i, part->path, &piece));
+        if (piece.first > end) {
+            TRY(recorder_add_gap(archive, end, piece.first - end));
+        }
+        int follows = run && piece.first == end && piece.steps == run->steps;
+        if (follows && (run->pieces == 1 || piece.at - last == run->piece_bytes)) {
+            run->piece_bytes = piece.at - last;
+            run->pieces++;
+        } else {
+            TRY(recorder_add_run(part, &run));
+            run->file_offset = piece.at;
+            run->piece_bytes = guppi->block_bytes;
+            run->pieces = 1;
+            run->first_sample = piece.first;
+            run->steps = piece.steps;
+            run->stored = guppi->stored;
+        }
+        last = piece.at;
+        end = piece.first + piece.steps;
+    }
+out:
+    return st;
+}
+
+status_t guppi_find_torn(const struct guppi *guppi, const struct guppi_blocks *blocks,
+                         struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    struct archive_part *part = &archive->parts[0];
+    const struct guppi_block *last = &blocks->items[blocks->count - 1];
+    uint64_t taken = blocks->count > 1 ? last[-1].first + guppi->stored : 0;
+    uint64_t there = 8 * blocks->held;
+    char *why = NULL;
+    if (blocks->held == guppi->block_bytes) {
+        goto out;
+    }
+    TRY(memory_format(
+        &why, "the file is cut off: it ends with %" PRIu64 " of %" PRIu64 " bytes of a block",
+        blocks->held, guppi->block_bytes));
+    struct lost_box box = {.why = NULL};
+    for (uint32_t i = 0; i < archive->ndims; i++) {
+        box.high[i] = archive->dims[i].size;
+    }
+    box.high[archive->time_dim] = last->first + guppi->steps;
+    box.low[archive->time_dim] = min_u64(max_u64(last->first, taken), box.high[archive->time_dim]);
+    if (guppi->is_time_first) {
+        box.low[archive->time_dim] =
+            max_u64(box.low[archive->time_dim],
+                    last->first + min_u64(there / guppi->step_bits, guppi->steps));
+        TRY(recorder_add_lost(part, &box, why));
+        goto out;
+    }
+    uint64_t rows = (uint64_t)guppi->stations * guppi->channels;
+    uint64_t whole = there / (guppi->stored * (guppi->step_bits / rows));
+    uint32_t chan = guppi->stations > 1; /* the dimension */
+    box.low[chan] = whole % guppi->channels;
+    box.high[0] = chan ? whole / guppi->channels + 1 : box.high[0];
+    box.low[0] = chan ? whole / guppi->channels : box.low[0];
+    TRY(recorder_add_lost(part, &box, why));
+    if (chan && box.high[0] < guppi->stations) { /* those behind the one that is torn */
+        box.low[0] = box.high[0];
+        box.high[0] = guppi->stations;
+        box.low[chan] = 0;
+        TRY(recorder_add_lost(part, &box, why));
+    }
+out:
+    free(why);
+    return st;
+}
+
+void guppi_extend_last(struct archive *archive)
+{
+    int is_in_time = archive->stacked == AXIS_TIME;
+    uint32_t first = is_in_time ? archive->nparts - 1 : 0;
+    uint64_t more = UINT64_MAX;
+    for (uint32_t i = first; i < archive->nparts; i++) {
+        const struct archive_part *part = &archive->parts[i];
+        const struct archive_run *run = &part->runs[part->nruns - 1];
+        uint64_t end = run->first_sample + run->pieces * run->steps;
+        more = min_u64(more, part->nboxes > 0 ? 0 : end - part->samples);
+    }
+    for (uint32_t i = first; i < archive->nparts; i++) {
+        archive->parts[i].samples += more;
+    }
+    archive->count[AXIS_TIME] += more;
+    for (uint32_t i = 0; i < archive->ndims; i++) {
+        archive->dims[i].size += archive->dims[i].axis == AXIS_TIME ? more : 0;
+    }
+}

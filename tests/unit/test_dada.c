@@ -1,0 +1,228 @@
+/* PSRDADA: headers, times, and where samples lie. */
+#include "archive/format/formats.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char folder[] = "/tmp/voltmill-dada-XXXXXX";
+
+static int enter_folder(void **state)
+{
+    (void)state;
+    return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
+}
+
+static int leave_folder(void **state)
+{
+    (void)state;
+    unlink("a.dada");
+    return chdir("/") == 0 && rmdir(folder) == 0 ? 0 : -1;
+}
+
+/* The first line of a key counts. */
+static const char usual[] =
+    "HDR_VERSION 1.0\nHDR_SIZE 4096 # bytes\nNBIT 8\nNDIM 2\nNPOL 2\n"
+    "NCHAN 4\nTSAMP 0.25\nFREQ 1400\nBW -16\nUTC_START 2013-07-02-01:37:40\n"
+    "OBS_OFFSET 32000000\nTELESCOPE\tDish # far\nSOURCE B1 2\n";
+
+static void make_file(const char *lines, size_t header, size_t data)
+{
+    FILE *file = fopen("a.dada", "wb");
+    assert_non_null(file);
+    fprintf(file, "HEADER DADA\n%s%s# end of header\n", lines, usual);
+    while ((size_t)ftell(file) < header) {
+        fputc(0, file);
+    }
+    for (size_t i = 0; i < data; i++) {
+        fputc((int)(i & 0xff), file);
+    }
+    assert_int_equal(fclose(file), 0);
+}
+
+static status_t open_file(struct archive **out)
+{
+    char path[] = "a.dada";
+    char *paths[] = {path};
+    const struct job_layout layout = {.automatic = 1, .files_along = AXIS_TIME};
+    const struct format_input input = {paths, 1, &layout};
+    *out = NULL;
+    return formats_open(&input, out);
+}
+
+static struct archive *open_good(void)
+{
+    struct archive *archive = NULL;
+    if (open_file(&archive) != STATUS_OK) {
+        fail_msg("%s", report_cause());
+    }
+    return archive;
+}
+
+static void samples_in_one_piece(void **state)
+{
+    (void)state;
+    make_file("", 4096, 16 * 100 + 3);
+    struct archive *archive = open_good();
+    const struct archive_part *part = &archive->parts[0];
+    assert_int_equal(part->samples, 100);
+    assert_int_equal(part->nextents, 1);
+    assert_int_equal(part->extents[0].file_offset, 4096);
+    assert_int_equal(part->extents[0].bytes, 1600);
+    assert_true(archive->sample_rate_hz == 4e6);
+    assert_int_equal(archive->sideband, -1);
+    assert_true(archive->freq_hz[0] == 1406e6 && archive->freq_hz[3] == 1394e6);
+    /* 32,000,000 bytes are 2,000,000 samples: half a second. */
+    assert_int_equal(archive->start.mjd_day, 56475);
+    assert_true(archive->start.second == 5860.5);
+    assert_string_equal(archive->telescope, "Dish");
+    assert_string_equal(archive->source, "B1 2");
+    const enum axis axes[] = {AXIS_TIME, AXIS_CHAN, AXIS_POL, AXIS_REIM};
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(archive->dims[i].axis, axes[i]);
+    }
+    archive_destroy(archive);
+    make_file("HDR_SIZE 8192\nORDER TPF\nOBS_OVERLAP 160\n", 8192, 16 * 100);
+    archive = open_good();
+    assert_int_equal(archive->parts[0].extents[0].file_offset, 8192);
+    assert_int_equal(archive->parts[0].samples, 90);
+    assert_int_equal(archive->dims[1].axis, AXIS_POL);
+    archive_destroy(archive);
+}
+
+static void heaps_are_a_run(void **state)
+{
+    (void)state;
+    make_file("INSTRUMENT MKBF\n", 4096, 3 * 256 * 16 + 5);
+    struct archive *archive = open_good();
+    const struct archive_run *run = archive->parts[0].runs;
+    assert_int_equal(archive->parts[0].nruns, 1);
+    assert_int_equal(run->pieces, 3);
+    assert_int_equal(run->stored, 256);
+    assert_int_equal(run->steps, 256);
+    assert_int_equal(run->piece_bytes, 256 * 16);
+    assert_int_equal(run->file_offset, 4096);
+    const enum axis axes[] = {AXIS_POL, AXIS_CHAN, AXIS_TIME, AXIS_REIM};
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(archive->dims[i].axis, axes[i]);
+    }
+    archive_destroy(archive);
+}
+
+static void times_by_the_better_word(void **state)
+{
+    (void)state;
+    const struct {
+        const char *lines;
+        double second;
+    } cases[] = {
+        {"MJD_START 56475.06782407407407407\n", 5860.5},
+        {"MJD_START 56475.06782\n", 5860.5},               /* too few digits */
+        {"MJD_START 56475.067847222222222\n", 5860.5},     /* contradicts by two seconds */
+        {"UTC_START 2013-07-02-01:37:40.5\n", 5861},       /* fractions */
+        {"UTC_START unset\nMJD_START 56475.5\n", 43200.5}, /* the only one */
+        {"UTC_START 2013-07-02-01:37:41\nPICOSECONDS 250000000000\nMJD_START "
+         "56475.06783564814814\n",
+         5861.75},
+        {"UTC_START 2013-07-02-01:37:40.998315\nMJD_START 56475.067835628651\n",
+         .067835628651 * 86400 + 0.5},
+    };
+    report_quiet(1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        make_file(cases[i].lines, 4096, 16);
+        struct archive *archive = open_good();
+        if (fabs(archive->start.second - cases[i].second) > 1e-9) {
+            fail_msg("%s: %.12f", cases[i].lines, archive->start.second);
+        }
+        archive_destroy(archive);
+    }
+}
+
+static void numbers_of_all_widths(void **state)
+{
+    (void)state;
+    const struct {
+        const char *lines;
+        enum sample_format format;
+        enum number_kind kind;
+        uint64_t samples; /* in 1600 bytes */
+    } cases[] = {{"NBIT 1\n", SAMPLE_F32, NUMBER_LEVELS, 800},
+                 {"NBIT 2\n", SAMPLE_F32, NUMBER_LEVELS, 400},
+                 {"NBIT 4\n", SAMPLE_I4, NUMBER_PLAIN, 200},
+                 {"NBIT 4\nNDIM 1\n", SAMPLE_I8, NUMBER_SIGNED, 400},
+                 {"NBIT 8\nENCODING OFFSETBINARY\n", SAMPLE_I8, NUMBER_UNSIGNED, 100},
+                 {"NBIT 16\n", SAMPLE_I16, NUMBER_PLAIN, 50},
+                 {"NBIT 32\n", SAMPLE_F32, NUMBER_PLAIN, 25}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        make_file(cases[i].lines, 4096, 1600);
+        struct archive *archive = open_good();
+        if (cases[i].kind != NUMBER_LEVELS) { /* levels of one bit are whole numbers */
+            assert_int_equal(archive->format, cases[i].format);
+        }
+        assert_int_equal(archive->number.kind, cases[i].kind);
+        assert_int_equal(archive->parts[0].samples, cases[i].samples);
+        archive_destroy(archive);
+    }
+}
+
+static void nonsense_is_refused(void **state)
+{
+    (void)state;
+    const struct {
+        const char *lines, *message;
+    } cases[] = {
+        {"NBIT 7\n", "NBIT = 7, expected 1, 2, 4, 8, 16 or 32"},
+        {"NBIT -8\n", "NBIT = -8, expected a whole number from 1 to 32"},
+        {"NDIM 3\n", "NDIM = 3"},
+        {"NCHAN 0\n", "NCHAN = 0"},
+        {"NCHAN 99999999999\n", "NCHAN = 99999999999"},
+        {"HDR_SIZE 1000000\n", "HDR_SIZE = 1000000, but the file has 5696 bytes"},
+        {"HDR_SIZE 0\n", "HDR_SIZE = 0"},
+        {"TSAMP 0\n", "TSAMP = 0"},
+        {"TSAMP x\n", "TSAMP = x"},
+        {"BW 0\n", "BW = 0 MHz"},
+        {"OBS_OFFSET 33\n", "OBS_OFFSET = 33 bytes, expected whole time steps of 128 bits"},
+        {"ORDER FTP\n", "ORDER = FTP of 4 channels and 2 polarisations: time is not the slowest"},
+        {"ORDER TFPX\n", "ORDER = TFPX, expected"},
+        {"ORDER TTTTTT\n", "ORDER = TTTTTT, expected"},
+        {"UTC_START 2013-07-02\nUTC_START\n", ""},
+        {"UTC_START 2013-13-02\n", "UTC_START = 2013-13-02, expected"},
+        {"NCHAN 4194304\nOBS_OFFSET 0\n",
+         "holds 1600 bytes behind its header of 4096: not one time step"},
+        {"INSTRUMENT MKBF\n", "holds 1600 bytes behind its header of 4096: not one heap"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct archive *archive = NULL;
+        make_file(cases[i].lines, 4096, 1600);
+        if (!*cases[i].message) {
+            archive = open_good();
+            archive_destroy(archive);
+            continue;
+        }
+        assert_int_equal(open_file(&archive), STATUS_DATA);
+        if (!strstr(report_cause(), cases[i].message)) {
+            fail_msg("%s, expected: %s", report_cause(), cases[i].message);
+        }
+        report_clear();
+        assert_null(archive);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(samples_in_one_piece),     cmocka_unit_test(heaps_are_a_run),
+        cmocka_unit_test(times_by_the_better_word), cmocka_unit_test(numbers_of_all_widths),
+        cmocka_unit_test(nonsense_is_refused),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    report_quiet(1);
+    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+}
