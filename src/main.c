@@ -19,6 +19,7 @@
     ROW(status)                                                                                    \
     ROW(verify)                                                                                    \
     ROW(export)                                                                                    \
+    ROW(import)                                                                                    \
     ROW(synth)                                                                                     \
     ROW(tune)                                                                                      \
     ROW(bench_ppf)                                                                                 \

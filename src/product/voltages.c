@@ -109,8 +109,11 @@ static status_t voltages_put_samples(hid_t file, const struct voltages_spec *spe
         TRY(h5_put_i32(*out, "oversampling_den", (int32_t)spec->oversampling_den));
     }
     if (spec->format == SAMPLE_I4) {
-        struct nibbles nibbles = {.offset_binary = 0, .high_is_real = 1};
-        TRY(h5_put_text(*out, "packing", nibbles_name(nibbles)));
+        const struct nibbles nibbles = {.offset_binary = 0, .high_is_real = 1};
+        TRY(h5_put_text(*out, "packing", nibbles_name(spec->nibbles ? *spec->nibbles : nibbles)));
+    }
+    if (spec->has_missing_value) {
+        TRY(h5_put_f64(*out, "missing_value", spec->missing_value));
     }
 out:
     return st;
@@ -206,15 +209,11 @@ out:
     return st;
 }
 
-status_t voltages_create(const char *path, const struct voltages_spec *spec,
+status_t voltages_finish(hid_t file, const char *path, const struct voltages_spec *spec,
                          struct voltages_place *place)
 {
     status_t st = STATUS_OK;
-    hid_t file = -1;
-    hid_t voltages = -1;
-    TRY(h5_file_create(path, &file));
-    TRY(voltages_describe(file, spec));
-    voltages = H5Dopen2(file, "voltages", H5P_DEFAULT);
+    hid_t voltages = H5Dopen2(file, "voltages", H5P_DEFAULT);
     H5_TRY(voltages, "%s: its samples cannot be opened", path ? path : "voltages");
     haddr_t offset = h5_offset(voltages);
     REQUIRE(offset != HADDR_UNDEF, STATUS_DATA, "%s: its samples have no place",
@@ -231,6 +230,21 @@ status_t voltages_create(const char *path, const struct voltages_spec *spec,
     TRY(h5_file_finish(whole, &place->file_bytes));
 out:
     h5_close(voltages);
+    h5_close(file);
+    return st;
+}
+
+status_t voltages_create(const char *path, const struct voltages_spec *spec,
+                         struct voltages_place *place)
+{
+    status_t st = STATUS_OK;
+    hid_t file = -1;
+    TRY(h5_file_create(path, &file));
+    TRY(voltages_describe(file, spec));
+    hid_t whole = file;
+    file = -1;
+    TRY(voltages_finish(whole, path, spec, place));
+out:
     h5_close(file);
     return st;
 }

@@ -19,7 +19,10 @@ struct voltages_axis {
 struct voltages_spec {
     uint64_t samples;
     struct voltages_axis axes[AXIS_KINDS]; /* of AXIS_STATION, AXIS_BEAM, AXIS_POL, AXIS_CHAN */
-    enum sample_format format;             /* SAMPLE_I4: "4+4 two's complement hi=re" */
+    enum sample_format format;
+    const struct nibbles *nibbles; /* of SAMPLE_I4; NULL: "4+4 two's complement hi=re" */
+    int has_missing_value;
+    double missing_value; /* the stored number that means "no sample" */
     int is_complex;
     double scale; /* volts of 1 as it is stored; 1: format_version 1, else 2 */
     double sample_rate_hz;
@@ -49,5 +52,18 @@ extern const struct apart_task voltages_is_ours_task;
 /* Writes `path` anew; NULL: only finds where things would lie. Fails with NO_SPACE or DATA. */
 status_t voltages_create(const char *path, const struct voltages_spec *spec,
                          struct voltages_place *place);
+
+struct archive;
+struct loss;
+
+/* The same of an archive's selected streams and samples, as its reader hands them out
+ * (archive/read/reader.h): numbers, frequencies and names are kept. Gaps come later. */
+status_t voltages_create_copy(const char *path, const struct archive *archive,
+                              struct voltages_place *place);
+
+/* Gaps of a file that is complete but for them: samples that all streams lack, or some. Samples and
+ * streams are numbered as in the file; losses come in any order, which changes, and may overlap.
+ * Fails as voltages_create(). */
+status_t voltages_add_gaps(const char *path, struct loss *losses, size_t count, uint32_t nstreams);
 
 #endif

@@ -10,4 +10,8 @@
  * DATA. */
 status_t voltages_describe(hid_t file, const struct voltages_spec *spec);
 
+/* Ends such a file and says where its samples lie; takes `file`, whatever comes. */
+status_t voltages_finish(hid_t file, const char *path, const struct voltages_spec *spec,
+                         struct voltages_place *place);
+
 #endif

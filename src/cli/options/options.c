@@ -83,14 +83,17 @@ static status_t options_take_operand(const struct command *command, int count, c
     int has_instead = command->instead && options_first(out, command->instead);
     REQUIRE(command->operand || count == 0, STATUS_USAGE,
             "%s: there is no use for %s; see voltmill %s --help", name, words[0], name);
-    REQUIRE(!has_instead || count == 0, STATUS_USAGE,
+    REQUIRE(!has_instead || count == 0 || command->takes_many, STATUS_USAGE,
             "%s: expected one %s or --%s, not both; see voltmill %s --help", name, command->operand,
             command->instead, name);
-    REQUIRE(!command->operand || has_instead || count == 1, STATUS_USAGE,
-            "%s: expected one %s%s%s, got %d; see voltmill %s --help", name, command->operand,
-            command->instead ? " or --" : "", command->instead ? command->instead : "", count,
-            name);
+    int is_right = command->takes_many ? count >= 1 : count == 1;
+    REQUIRE(!command->operand || has_instead || is_right, STATUS_USAGE,
+            "%s: expected one %s%s%s%s, got %d; see voltmill %s --help", name, command->operand,
+            command->takes_many ? " or more" : "", command->instead ? " or --" : "",
+            command->instead ? command->instead : "", count, name);
     out->operand = words[0];
+    out->operands = words;
+    out->noperands = (uint32_t)count;
 out:
     return st;
 }

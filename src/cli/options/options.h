@@ -32,6 +32,7 @@ struct command {
     const char *ending;  /* and behind them; NULL: none */
     const char *operand; /* what its one operand is, such as "job file"; NULL: it takes none */
     const char *ends;    /* of the operand's name, for completion: "h5|part" */
+    int takes_many;      /* such operands, one or more */
     const char *instead; /* the option that takes the operand's place; NULL: there is none */
     int is_parallel;     /* MPI begins before run() is called, which is collective then */
     const struct option_row *rows; /* ends with one of NULLs; a name alone: in shared.c */
@@ -57,8 +58,10 @@ struct shared {
     const struct command *command;
     uint64_t given;      /* a bit for each row of the command's table */
     int help;            /* --help was given: all else is as it was when it came */
-    const char *operand; /* the file that the command works on; NULL: none */
-    int rank, ranks;     /* of a parallel command */
+    const char *operand; /* the file that the command works on, the first; NULL: none */
+    char **operands;     /* [noperands] all of them */
+    uint32_t noperands;
+    int rank, ranks; /* of a parallel command */
     struct option_texts sets;
     int force, restart;
     double progress;      /* seconds; 0: not given */

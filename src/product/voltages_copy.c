@@ -1,0 +1,204 @@
+/* An archive's streams as a file in the native layout, with the numbers that they have; and the
+ * gaps that reading found. */
+#include "archive/read/reader.h"
+#include "base/memory.h"
+#include "io/hdf5/h5.h"
+#include "io/hdf5/h5_file.h"
+#include "product/kind/parts.h"
+#include "product/voltages_parts.h"
+
+#include <stdlib.h>
+
+static struct voltages_axis voltages_copy_axis(const struct archive *archive, enum axis axis,
+                                               char *const *names)
+{
+    return (struct voltages_axis){archive->nselected[axis],
+                                  archive->present[axis] || archive->nselected[axis] > 1, names};
+}
+
+static struct voltages_spec voltages_copy_spec(const struct archive *archive)
+{
+    double first =
+        (double)archive->first_sample / archive->sample_rate_hz + archive->offset_seconds;
+    return (struct voltages_spec){.samples = archive->samples,
+                                  .format = archive->format,
+                                  .nibbles = &archive->nibbles,
+                                  .has_missing_value = archive->has_missing_value,
+                                  .missing_value = archive->missing_value,
+                                  .is_complex = archive->is_complex,
+                                  .scale = archive->scale,
+                                  .sample_rate_hz = archive->sample_rate_hz,
+                                  .sideband = archive->sideband,
+                                  .oversampling_num = archive->oversampling_num,
+                                  .oversampling_den = archive->oversampling_den,
+                                  .has_start = archive->has_start,
+                                  .start = utc_add(archive->start, first),
+                                  .telescope = archive->telescope,
+                                  .source = archive->source,
+                                  .has_position = archive->has_position,
+                                  .ra_deg = archive->ra_deg,
+                                  .dec_deg = archive->dec_deg};
+}
+
+status_t voltages_create_copy(const char *path, const struct archive *archive,
+                              struct voltages_place *place)
+{
+    status_t st = STATUS_OK;
+    struct voltages_spec spec = voltages_copy_spec(archive);
+    uint32_t chans = archive->nselected[AXIS_CHAN];
+    double *hz = NULL;
+    char **pols = NULL;
+    char **stations = NULL;
+    hid_t file = -1;
+    TRY(memory_zeroed(chans, sizeof *hz, "frequencies", &hz));
+    for (uint32_t i = 0; i < chans; i++) {
+        hz[i] = archive->freq_hz[archive->selected[AXIS_CHAN][i]];
+    }
+    TRY(parts_name_axis(archive, AXIS_POL, &pols));
+    if (archive->present[AXIS_STATION]) {
+        TRY(parts_name_axis(archive, AXIS_STATION, &stations));
+    }
+    spec.freq_hz = hz;
+    spec.axes[AXIS_STATION] = voltages_copy_axis(archive, AXIS_STATION, stations);
+    spec.axes[AXIS_BEAM] = voltages_copy_axis(archive, AXIS_BEAM, NULL);
+    spec.axes[AXIS_POL] = voltages_copy_axis(archive, AXIS_POL, pols);
+    spec.axes[AXIS_CHAN] = voltages_copy_axis(archive, AXIS_CHAN, NULL);
+    TRY(h5_file_create(path, &file));
+    TRY(voltages_describe(file, &spec));
+    for (uint32_t i = 0; i < chans && archive->delay_hz; i++) {
+        hz[i] = archive->delay_hz[archive->selected[AXIS_CHAN][i]];
+    }
+    TRY(archive->delay_hz ? parts_put_coherent(file, archive, hz, chans) : STATUS_OK);
+    hid_t whole = file;
+    file = -1;
+    TRY(voltages_finish(whole, path, &spec, place));
+out:
+    h5_close(file);
+    h5_free_texts(pols, archive->nselected[AXIS_POL]);
+    h5_free_texts(stations, archive->nselected[AXIS_STATION]);
+    free(hz);
+    return st;
+}
+
+/* Rows of /gaps as they are made: first, count, stream; the last fields of [n][2] are cut off. */
+struct gap_rows {
+    uint64_t (*rows)[3];
+    size_t count, room;
+};
+
+static status_t gaps_add(struct gap_rows *gaps, uint64_t first, uint64_t count, uint64_t stream)
+{
+    status_t st = STATUS_OK;
+    uint64_t *last = gaps->count > 0 ? gaps->rows[gaps->count - 1] : NULL;
+    if (last && last[2] == stream && first <= last[0] + last[1]) {
+        last[1] = max_u64(last[1], first + count - last[0]);
+        goto out;
+    }
+    if (gaps->count == gaps->room) {
+        size_t room = gaps->room > 0 ? 2 * gaps->room : 64;
+        void *grown = realloc(gaps->rows, room * sizeof *gaps->rows);
+        REQUIRE(grown, STATUS_DEVICE, "out of memory: gaps");
+        gaps->rows = grown;
+        gaps->room = room;
+    }
+    gaps->rows[gaps->count][0] = first;
+    gaps->rows[gaps->count][1] = count;
+    gaps->rows[gaps->count++][2] = stream;
+out:
+    return st;
+}
+
+static int gaps_by_first(const void *left, const void *right)
+{
+    const struct loss *a = left;
+    const struct loss *b = right;
+    return (a->first > b->first) - (a->first < b->first);
+}
+
+static int gaps_by_stream(const void *left, const void *right)
+{
+    const struct loss *a = left;
+    const struct loss *b = right;
+    int order = (a->stream > b->stream) - (a->stream < b->stream);
+    return order ? order : gaps_by_first(left, right);
+}
+
+/* What a stream lacks: what all do, and its own from *at on. Both lists ascend. */
+static status_t gaps_add_stream(struct gap_rows *gaps, const struct loss *all, size_t nall,
+                                const struct loss *own, size_t nown, size_t *at, uint32_t stream)
+{
+    status_t st = STATUS_OK;
+    size_t i = 0;
+    for (;;) {
+        int has_own = *at < nown && own[*at].stream == stream;
+        int takes_own = has_own && (i == nall || own[*at].first < all[i].first);
+        if (!has_own && i == nall) {
+            break;
+        }
+        const struct loss *next = takes_own ? &own[(*at)++] : &all[i++];
+        TRY(gaps_add(gaps, next->first, next->count, stream));
+    }
+out:
+    return st;
+}
+
+/* [n][2] if all streams lack the same, else [n][3]. */
+static status_t gaps_make(struct loss *losses, size_t count, uint32_t nstreams,
+                          struct gap_rows *gaps)
+{
+    status_t st = STATUS_OK;
+    size_t nown = 0;
+    size_t at = 0;
+    /* Those of all streams have the largest number of all: they come last. */
+    qsort(losses, count, sizeof *losses, gaps_by_stream);
+    while (nown < count && losses[nown].stream != LOSS_OF_ALL) {
+        nown++;
+    }
+    const struct loss *all = losses + nown;
+    for (uint32_t stream = 0; stream < (nown > 0 ? nstreams : 1); stream++) {
+        TRY(gaps_add_stream(gaps, all, count - nown, losses, nown, &at, stream));
+    }
+    if (nown == 0) {
+        uint64_t *packed = &gaps->rows[0][0];
+        for (size_t i = 0; i < gaps->count; i++) {
+            packed[2 * i] = gaps->rows[i][0];
+            packed[2 * i + 1] = gaps->rows[i][1];
+        }
+    }
+out:
+    return st;
+}
+
+static int gaps_are_of_streams(const struct loss *losses, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (losses[i].stream != LOSS_OF_ALL) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+status_t voltages_add_gaps(const char *path, struct loss *losses, size_t count, uint32_t nstreams)
+{
+    status_t st = STATUS_OK;
+    struct gap_rows gaps = {0};
+    hid_t file = -1;
+    hid_t dataset = -1;
+    hsize_t dims[2] = {0, gaps_are_of_streams(losses, count) ? 3 : 2};
+    if (count == 0) {
+        goto out;
+    }
+    TRY(gaps_make(losses, count, nstreams, &gaps));
+    dims[0] = gaps.count;
+    file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+    H5_TRY(file, "%s: its gaps cannot be written", path);
+    TRY(parts_dataset(file, "gaps", H5T_STD_U64LE, H5T_NATIVE_UINT64, 2, dims, gaps.rows,
+                      &dataset));
+    H5_TRY(H5Fflush(file, H5F_SCOPE_GLOBAL), "%s: its gaps cannot be written", path);
+out:
+    h5_close(dataset);
+    h5_close(file);
+    free(gaps.rows);
+    return st;
+}

@@ -1,0 +1,336 @@
+/* Chunks of time, read by whoever asks for one, put into the order of the native layout and written
+ * to their place in the one file; what reading lacks becomes its gaps. */
+#include "run/import/import.h"
+
+#include "archive/inputs.h"
+#include "archive/read/reader.h"
+#include "base/clock.h"
+#include "base/display.h"
+#include "base/memory.h"
+#include "io/claim.h"
+#include "io/file.h"
+#include "io/guard.h"
+#include "plan/channelise_plan.h"
+#include "product/voltages.h"
+#include "ranks/agree.h"
+#include "ranks/driver.h"
+#include "ranks/stop.h"
+#include "run/import/import_order.h"
+#include "run/share.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CHUNK_BYTES = 32 << 20, MOST_JOB_BYTES = 1 << 24 };
+
+struct import {
+    MPI_Comm comm;
+    int rank;
+    const struct import_options *options;
+    struct job *job;
+    struct archive *archive;
+    struct slab *slab;
+    reader_t *reader;
+    struct import_order *order;
+    uint32_t threads;
+    uint64_t chunk_samples;
+    char *part;
+    int claim_fd, fd, is_ours;
+    struct voltages_place place;
+    char *in, *out;       /* a chunk as it is read, and as it is written */
+    struct losses losses; /* not yet told */
+    struct losses all;    /* rank 0's */
+};
+
+static void import_abandon(void *context)
+{
+    struct import *s = context;
+    if (s->is_ours) {
+        unlink(s->part);
+        s->is_ours = 0;
+    }
+}
+
+static void import_end(struct import *s)
+{
+    import_abandon(s);
+    file_close(s->fd);
+    file_close(s->claim_fd);
+    reader_destroy(s->reader);
+    slab_destroy(s->slab);
+    import_order_destroy(s->order);
+    archive_destroy(s->archive);
+    job_destroy(s->job);
+    losses_free(&s->losses);
+    losses_free(&s->all);
+    free(s->part);
+    free(s->in);
+    free(s->out);
+}
+
+/* A text as YAML has it in double quotes. */
+static status_t import_quote(struct text *out, const char *text)
+{
+    status_t st = STATUS_OK;
+    TRY(text_add(out, "\""));
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        TRY(c < ' '                 ? text_add(out, "\\x%02x", c)
+            : c == '"' || c == '\\' ? text_add(out, "\\%c", c)
+                                    : text_add(out, "%c", c));
+    }
+    TRY(text_add(out, "\""));
+out:
+    return st;
+}
+
+/* The files as a list in YAML, after `before`. */
+static status_t import_list(const struct import_options *options, const char *before,
+                            struct text *out)
+{
+    status_t st = STATUS_OK;
+    TRY(text_add(out, "%s[", before));
+    for (uint32_t i = 0; i < options->ninputs; i++) {
+        TRY(text_add(out, i > 0 ? ", " : ""));
+        TRY(import_quote(out, options->inputs[i]));
+    }
+    TRY(text_add(out, "]"));
+out:
+    return st;
+}
+
+/* The job whose input is read: the user's, or one of just these files. */
+static status_t import_write_job(const struct import_options *options, struct text *out)
+{
+    status_t st = STATUS_OK;
+    if (options->job) {
+        TRY(text_read_file(out, options->job, MOST_JOB_BYTES, "a job (YAML)"));
+        goto out;
+    }
+    TRY(import_list(options, "input:\n  files: ", out));
+    TRY(text_add(out, "\nproducts: [{kind: voltages, bits: 32, scale: 1, file: "));
+    TRY(import_quote(out, options->file));
+    TRY(text_add(out, "}]\n"));
+out:
+    return st;
+}
+
+/* Reads the job with what the command line sets, and opens the archive. */
+static status_t import_open_all(struct import *s)
+{
+    status_t st = STATUS_OK;
+    const struct import_options *options = s->options;
+    struct text text = {0};
+    struct text files = {0};
+    struct text layout = {0};
+    const char **sets = NULL;
+    uint32_t nsets = 0;
+    TRY(memory_zeroed(options->nsets + 2, sizeof *sets, "settings", &sets));
+    if (options->job && options->ninputs > 0) {
+        TRY(import_list(options, "input.files=", &files));
+        sets[nsets++] = files.data;
+    }
+    if (options->layout) {
+        TRY(text_add(&layout, "input.layout=%s", options->layout));
+        sets[nsets++] = layout.data;
+    }
+    for (uint32_t i = 0; i < options->nsets; i++) {
+        sets[nsets++] = options->sets[i];
+    }
+    st = s->rank == 0 ? import_write_job(options, &text) : STATUS_OK;
+    TRY(share_job_all(s->comm, st, options->job ? options->job : "import", &text, sets, nsets, NULL,
+                      &s->job, &s->archive));
+    REQUIRE(s->archive, STATUS_USAGE, "import: %s reads a filterbank, which holds no voltages",
+            options->job);
+out:
+    text_free(&text);
+    text_free(&files);
+    text_free(&layout);
+    free(sets);
+    return st;
+}
+
+/* Rank 0: no input is written. */
+static status_t import_protect(const struct import *s)
+{
+    status_t st = STATUS_OK;
+    struct inputs inputs = {0};
+    struct guard reads = {0};
+    TRY(inputs_of_bank(s->job, s->archive, &inputs));
+    for (size_t i = 0; i < inputs.count; i++) {
+        TRY(guard_add(&reads, "the input file", inputs.files[i].path));
+    }
+    if (s->options->job) {
+        TRY(guard_add(&reads, "the job file", s->options->job));
+    }
+    TRY(guard_check_part(&reads, "observation", s->options->file));
+out:
+    guard_free(&reads);
+    inputs_free(&inputs);
+    return st;
+}
+
+/* Rank 0: the file, its samples still missing. */
+static status_t import_make_file(struct import *s)
+{
+    status_t st = STATUS_OK;
+    const struct archive *archive = s->archive;
+    TRY(import_protect(s));
+    REQUIRE(archive->nlost == 0, STATUS_DATA,
+            "%s: samples %llu .. %llu cannot be had: %s; input.select leaves them out",
+            archive->parts[0].path, (unsigned long long)archive->lost[0].first,
+            (unsigned long long)(archive->lost[0].first + archive->lost[0].count),
+            archive->lost[0].why);
+    TRY(file_check_new(s->options->file, s->options->force));
+    TRY(claim_part(s->part, s->options->force, voltages_is_ours, &s->claim_fd));
+    s->is_ours = 1;
+    TRY(voltages_create_copy(s->part, archive, &s->place));
+    TRY(file_reserve(s->claim_fd, s->part, s->place.file_bytes));
+out:
+    return st;
+}
+
+/* Rows of chunks are kept as far as a quarter of run.memory holds them. */
+static uint64_t import_cache_bytes(const struct import *s)
+{
+    uint64_t bytes = 1 << 20;
+    for (uint32_t i = 0; i < s->archive->nparts; i++) {
+        bytes = max_u64(bytes, s->archive->parts[i].row_bytes);
+    }
+    return min_u64(bytes, s->job->memory / 4);
+}
+
+static status_t import_make_buffers(struct import *s)
+{
+    status_t st = STATUS_OK;
+    const struct archive *archive = s->archive;
+    TRY(slab_create(archive, 0, archive->nstreams, &s->slab));
+    TRY(reader_create(archive, import_cache_bytes(s), s->threads, &s->reader));
+    uint64_t step = max_u64(s->slab->nblocks * s->slab->width, s->place.step_bytes);
+    s->chunk_samples = min_u64(max_u64(CHUNK_BYTES / step, 1), archive->samples);
+    TRY(memory_aligned((size_t)s->chunk_samples, (size_t)step, "samples", &s->in));
+    TRY(memory_aligned((size_t)s->chunk_samples, (size_t)s->place.step_bytes, "samples", &s->out));
+    TRY(import_order_create(archive, s->slab, s->place.step_bytes, s->threads, &s->order));
+    TRY(file_open_write(s->part, &s->fd));
+out:
+    return st;
+}
+
+static status_t import_process(void *context, driver_t *driver, uint64_t index)
+{
+    status_t st = STATUS_OK;
+    struct import *s = context;
+    uint64_t first = index * s->chunk_samples;
+    uint64_t count = min_u64(s->chunk_samples, s->archive->samples - first);
+    size_t known = s->losses.count;
+    (void)driver;
+    TRY(reader_read(s->reader, s->slab, s->archive->first_sample + first, count, s->in,
+                    &s->losses));
+    for (size_t i = known; i < s->losses.count; i++) {
+        s->losses.items[i].first -= s->archive->first_sample;
+    }
+    const char *rows = import_order_put(s->order, s->in, count, s->out);
+    TRY(file_write(s->fd, s->part, s->place.data_offset + first * s->place.step_bytes, rows,
+                   count * s->place.step_bytes));
+out:
+    return st;
+}
+
+/* What was not there goes to rank 0. */
+static status_t import_tell(void *context, struct text *out)
+{
+    status_t st = STATUS_OK;
+    struct import *s = context;
+    TRY(text_add_bytes(out, (const char *)s->losses.items,
+                       s->losses.count * sizeof *s->losses.items));
+    s->losses.count = 0;
+out:
+    return st;
+}
+
+static status_t import_take(void *context, const char *data, size_t bytes)
+{
+    status_t st = STATUS_OK;
+    struct import *s = context;
+    for (size_t at = 0; at + sizeof(struct loss) <= bytes; at += sizeof(struct loss)) {
+        struct loss loss;
+        memcpy(&loss, data + at, sizeof loss);
+        TRY(losses_add(&s->all, loss.stream, loss.first, loss.count));
+    }
+out:
+    return st;
+}
+
+static status_t import_prepare_all(struct import *s)
+{
+    status_t st = STATUS_OK;
+    int local_rank;
+    int local_size;
+    TRY(import_open_all(s));
+    local_ranks_all(s->comm, &local_rank, &local_size);
+    s->threads = channelise_plan_threads(s->job, local_size);
+    TRY(agree_all(s->comm, file_part_name(s->options->file, &s->part)));
+    st = s->rank == 0 ? import_make_file(s) : STATUS_OK;
+    TRY(agree_all(s->comm, st));
+    share_bytes_all(s->comm, &s->place, sizeof s->place);
+    TRY(agree_all(s->comm, import_make_buffers(s)));
+out:
+    return st;
+}
+
+/* Rank 0: gaps, and the name. */
+static status_t import_publish(struct import *s)
+{
+    status_t st = STATUS_OK;
+    TRY(voltages_add_gaps(s->part, s->all.items, s->all.count, s->archive->nstreams));
+    TRY(file_sync(s->fd, s->part));
+    TRY(archive_check_unchanged(s->archive));
+    TRY(file_publish(s->part, s->options->file, s->options->force));
+    s->is_ours = 0;
+out:
+    return st;
+}
+
+static void import_print(const struct import *s, double seconds)
+{
+    char text[UNITS_TEXT];
+    const struct archive *archive = s->archive;
+    display_print("%s: %s, %llu samples of %u %s, %.1f MB/s\n", s->options->file,
+                  units_bytes(s->place.file_bytes, text), (unsigned long long)archive->samples,
+                  archive->nstreams, units_plural(archive->nstreams, "stream", "streams"),
+                  (double)s->place.file_bytes / seconds / 1e6);
+}
+
+status_t import_all(MPI_Comm comm, const struct import_options *options)
+{
+    status_t st = STATUS_OK;
+    struct import s = {.comm = comm, .options = options, .fd = -1, .claim_fd = -1};
+    double started = clock_now();
+    MPI_Comm_rank(comm, &s.rank);
+    stop_begin(s.rank == 0);
+    TRY(import_prepare_all(&s));
+    struct driver_work work = {.chunks = ceil_div_u64(s.archive->samples, s.chunk_samples),
+                               .context = &s,
+                               .process = import_process,
+                               .abandon = import_abandon,
+                               .tell = import_tell,
+                               .take = import_take,
+                               .wants_stop = stop_wanted,
+                               .file = options->file};
+    struct progress progress = {.every = options->progress,
+                                .what = "chunks",
+                                .total = work.chunks,
+                                .out_bytes = s.place.file_bytes};
+    st = driver_run_all(comm, &work, &progress);
+    REQUIRE(st != STATUS_STOPPED, st, "before %s was complete", options->file);
+    TRY(st);
+    TRY(agree_all(comm, file_sync(s.fd, s.part)));
+    TRY(agree_all(comm, s.rank == 0 ? import_publish(&s) : STATUS_OK));
+    if (s.rank == 0) {
+        import_print(&s, clock_now() - started);
+    }
+out:
+    import_end(&s);
+    return st;
+}
