@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# Recorders' packets: what is wrong with a file or a description is said; what is lost is counted; the same
+# bytes come from any number of ranks. Their samples: tests/clients/formats_packets.py.
+. "$(dirname "$0")/../tools/lib.sh"
+cd "$work" || exit 1
+"$python" "$here/tests/cli/packets.py" . || exit 1
+cat >job.yaml <<'END'
+input:
+  files: good.bin
+channelise: {channels: 64, taps: 4}
+products: [{kind: power, file: out.h5, integrate: 16}]
+END
+power() { "$voltmill" run --force job.yaml --set "input.files=$1" "${@:2}"; }
+
+# says NAME FILE PATTERN...: what a run of the file says has each
+says() {
+    local name=$1 file=$2 bad=0 pattern
+    shift 2
+    power "$file" >out 2>&1 || bad=1
+    for pattern in "$@"; do
+        grep -Eq -e "$pattern" out || { echo "# no such words: $pattern"; bad=1; }
+    done
+    ok "$bad" "$name"
+    [ "$bad" = 0 ] || note <out
+}
+bad() { # bad NAME STATUS PATTERN FILE [SETTING...]
+    local sets=()
+    for setting in "${@:5}"; do sets+=(--set "$setting"); done
+    fails "$1" "$2" "$3" "$voltmill" run --force job.yaml --set "input.files=$4" "${sets[@]}"
+}
+
+for file in good drx; do
+    runs "info of $file.bin" "$voltmill" info $file.bin
+done
+says "a file that is well" good.bin 'power' 'threads are taken for polarisations'
+says "a torn frame at the end is left out" torn.bin 'last 500 bytes are no frame'
+says "a shorter one, too" short-end.bin 'last 112 bytes are no frame'
+says "a torn DRX packet" drx-torn.bin 'last 99 bytes are no DRX packet'
+
+bad "less than a frame" 4 'cut\.bin: no VDIF frame begins there: .*832 bytes.* has 500 bytes' cut.bin input.layout.format=vdif
+bad "zeros" 4 'zeros\.bin: no VDIF frame begins there' zeros.bin input.layout.format=vdif
+bad "a text" 4 'text\.bin: no VDIF frame begins there' text.bin input.layout.format=vdif
+bad "a text that is to be DRX" 4 'text\.bin' text.bin input.layout.format=drx
+bad "a frame of another length" 4 'length\.bin: the VDIF frame at byte 64064 says that it has 840 bytes, those before it have 832' length.bin
+bad "a frame of other channels" 4 'byte 64064 holds 2 channels of 8 bit real .*before it 1 of 8 bit' channels.bin
+bad "frames of two stations" 2 'byte 64896 is of station On, those before it of Ef: input\.layout\.station' stations.bin
+runs "one of two stations" power stations.bin --set input.layout.station=Ef
+runs "the same by its number" power stations.bin --set input.layout.station=17766
+bad "a station that is not there" 4 'none of its first and last frames is of station Xx' good.bin input.layout.station=Xx
+bad "files of two stations" 2 'other-station\.bin.* is of station On, those before it of Ef' '[good.bin, other-station.bin]'
+runs "files one after the other" power '[later.bin, good.bin]'
+bad "files far from each other" 4 'frames of each thread, but the files hold [0-9]+: do all' '[good.bin, much-later.bin]'
+bad "files of other numbers" 4 'other-bits\.bin: the VDIF frame at byte 0 holds 1 channels of 4 bit' '[good.bin, other-bits.bin]'
+bad "numbers of three bits" 4 'numbers of 3 bits, this program reads those of 1, 2, 4, 8 and 16' three-bits.bin input.layout.format=vdif
+bad "channels that cannot be" 4 'no VDIF frame begins there: .*2\^16 channels of 8 bits' impossible.bin input.layout.format=vdif
+bad "frames in no order" 4 'shuffled\.bin: .*frame times earlier' shuffled.bin
+bad "time that falls" 4 'back\.bin: .*are [0-9]+ frame times earlier than those at byte' back.bin
+
+bad "a rate below that of the frames" 4 'counted up to 40 in a second, but 16000 samples a second \(input\.layout' good.bin input.layout.sample_rate_hz=16000
+bad "a rate above" 4 'counted up to 40 in a second, but 64000' good.bin input.layout.sample_rate_hz=64000
+bad "a rate of no whole frames" 2 '40\.0012\S* frames: expected a whole number' good.bin input.layout.sample_rate_hz=32001
+bad "words of other files" 2 'input\.layout\.packing has no meaning for VDIF' good.bin "input.layout.format=vdif" 'input.layout.packing=4+4 offset hi=re'
+table='input.layout.streams'
+row='{thread: 0, pol: R, freq_hz: 1e6}'
+runs "a table of streams" power good.bin --set "$table=[$row, {thread: 1, pol: L, freq_hz: 1e6, sideband: -1}]"
+runs "a table of one thread" power good.bin --set "$table=[$row]"
+bad "a thread that is not there" 2 'streams\.1\.thread is 5, of which .*threads 0 1' good.bin "$table=[$row, {thread: 5, pol: L, freq_hz: 1e6}]"
+bad "a channel that is not there" 2 'streams\.0\.channel is 3, but a frame of good\.bin has channels 0 \.\. 0' good.bin "$table=[{channel: 3, pol: R, freq_hz: 1e6}]"
+bad "a stream twice" 2 'streams\.0 and \.1 are the same channel 0 of thread 0' good.bin "$table=[$row, {thread: 0, pol: L, freq_hz: 1e6}]"
+bad "two of one polarisation and frequency" 2 'streams\.0 and \.1 are both pol R at 1000000 Hz' good.bin "$table=[$row, {thread: 1, pol: R, freq_hz: 1e6}]"
+bad "a table with a hole" 2 'no stream of pol R at 2000000 Hz' good.bin "$table=[$row, {thread: 1, pol: L, freq_hz: 2e6}]"
+bad "dc of real samples" 2 'streams\.0\.dc says .* are real' good.bin "$table=[{pol: R, freq_hz: 1e6, dc: lower}]"
+bad "frequencies beside a table" 2 'freq_hz stands beside streams' good.bin "$table=[$row]" input.layout.freq_hz=1e6
+bad "a stream without a polarisation" 2 'pol' good.bin "$table=[{freq_hz: 1e6}]"
+runs "a thread of the last frames" power third.bin
+
+bad "a DRX packet without its sync word" 4 'drx-sync\.bin: no DRX packet begins at byte 37152' drx-sync.bin
+bad "another beam" 4 'byte 37152 is of beam 3, those before it of beam 2' drx-beam.bin
+bad "another decimation" 4 'byte 37152 is decimated by 20, those before it by 10' drx-rate.bin
+bad "another tuning" 4 'byte 37152 is tuned to 0\.000000 MHz, those of tuning 1 before it to 49' drx-tuning.bin
+bad "a time between packets" 4 'byte 37152 begins 81927 ticks behind' drx-ticks.bin
+bad "three streams" 4 'of 3 streams, expected each of 2 polarisations at each of 2 tunings' drx-three.bin
+bad "DRX says its rate" 2 'sample_rate_hz has no meaning for DRX' drx.bin input.layout.sample_rate_hz=1e6 input.layout.format=drx
+
+# What is lost, and any cut.
+power lossy.bin >out 2>&1
+same "frames that are lost are no failure" 0 $?
+power lossy.bin --set products.0.file=one.h5 --set run.chunk=16 --set run.threads=1 >/dev/null 2>&1
+for ranks in 2 3; do
+    mpirun -n $ranks "$voltmill" run --force job.yaml --set input.files=lossy.bin --set products.0.file=ranks.h5 --set run.chunk=32 >out 2>&1
+    runs "the same from $ranks ranks" "$python" - one.h5 ranks.h5 <<'END'
+import sys
+import h5py
+import numpy as np
+a, b = (h5py.File(name, "r") for name in sys.argv[1:])
+for name in ("data", "weights"):
+    assert np.array_equal(a[name][()], b[name][()], equal_nan=True), name
+assert 0.8 < a["weights"][()].mean() < 0.9, a["weights"][()].mean()
+END
+done
+plan

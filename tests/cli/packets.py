@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""Files of recorders' packets for formats-packets.sh, most of them damaged: packets.py FOLDER."""
+import os
+import random
+import struct
+import sys
+
+RATE, SAMPLES = 40, 800  # frames a second, samples a frame: 8 bits, real
+PERIODS, THREADS = 300, 2
+
+
+def vdif(period, thread, body=None, seconds=0, frame=0, length=0, channels=0, bits=8, station="Ef",
+         invalid=0):
+    """A frame; the words after `body` are added to what its header says."""
+    random.seed(1000 * period + thread)
+    body = random.randbytes(SAMPLES) if body is None else body
+    words = [invalid << 31 | 9000 + period // RATE + seconds, 28 << 24 | period % RATE + frame,
+             1 << 29 | channels << 24 | (32 + len(body)) // 8 + length,
+             bits - 1 << 26 | thread << 16 | ord(station[0]) << 8 | ord(station[1]), 0, 0, 0, 0]
+    return struct.pack("<8I", *words) + body
+
+
+def plain(periods=range(PERIODS), **changes):
+    return [vdif(period, thread, **changes) for period in periods for thread in range(THREADS)]
+
+
+def drx(number, ident=0, beam=2, decimation=10, ticks=0, tuning=1 << 30, sync=0xdec0de5c):
+    random.seed(4 * number + ident)
+    tag = 257355782095018376 + 40960 * number + ticks
+    head = struct.pack(">IBBHIHHQIi", sync, beam | (1 + ident // 2) << 3 | ident % 2 << 7, 0, 0, 0,
+                       decimation, 6440, tag, tuning, 0)
+    return head + random.randbytes(4096)
+
+
+def all_drx(count=20):
+    return [drx(number, ident) for number in range(count) for ident in range(4)]
+
+
+def changed(frames, at, new):
+    return frames[:at] + [new] + frames[at + 1:]
+
+
+def lossy():
+    """Frames in random order, some of them lost, twice there, flagged."""
+    frames = []
+    random.seed(5)
+    dice = random.Random(6)
+    for period in range(PERIODS):
+        for thread in range(THREADS):
+            inner = 0 < period < PERIODS - 1
+            if inner and dice.random() < 0.1:
+                continue
+            place = period + dice.uniform(0, 9)
+            frames.append((place, vdif(period, thread, invalid=inner and dice.random() < 0.05)))
+            if dice.random() < 0.05:
+                frames.append((place + dice.random(), vdif(period, thread)))
+    return [frame for _, frame in sorted(frames, key=lambda frame: frame[0])]
+
+
+def main():
+    frames, packets = plain(), all_drx()
+    shuffled = plain()
+    random.Random(7).shuffle(shuffled)
+    files = {
+        "good": frames, "lossy": lossy(), "shuffled": shuffled,
+        "torn": frames + [frames[0][:500]],
+        "short-end": frames + [vdif(PERIODS, 0, body=bytes(80))],
+        "cut": [frames[0][:500]],
+        "length": changed(frames, 77, vdif(38, 1, length=1)),
+        "channels": changed(frames, 77, vdif(38, 1, channels=1)),
+        "stations": frames[:78] + [vdif(39, 0, station="On")] + frames[79:],
+        "other-station": plain(station="On"),
+        "later": plain(range(PERIODS, 2 * PERIODS)), "much-later": plain(range(10 ** 6, 10 ** 6 + 300)),
+        "other-bits": plain(range(PERIODS, 2 * PERIODS), bits=4),
+        "three-bits": plain(bits=3), "impossible": plain(channels=16),
+        "zeros": [bytes(64)] * 200, "text": [b"frames of VDIF, it says here\n" * 100],
+        "back": plain(range(150, 300)) + plain(range(150)),
+        "third": frames + [vdif(PERIODS, 2)],
+        "drx": packets, "drx-torn": packets + [packets[0][:99]],
+        "drx-sync": changed(packets, 9, drx(2, 1, sync=0xdec0de5d)),
+        "drx-beam": changed(packets, 9, drx(2, 1, beam=3)),
+        "drx-rate": changed(packets, 9, drx(2, 1, decimation=20)),
+        "drx-tuning": changed(packets, 9, drx(2, 1, tuning=5)),
+        "drx-ticks": changed(packets, 9, drx(2, 1, ticks=7)),
+        "drx-three": [drx(n, ident) for n in range(20) for ident in range(3)],
+    }
+    for name, parts in files.items():
+        with open(os.path.join(sys.argv[1], name + ".bin"), "wb") as file:
+            file.write(b"".join(parts))
+
+
+main()
