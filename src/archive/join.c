@@ -49,9 +49,6 @@ static const char *join_difference(const struct archive *a, const struct archive
         memcmp(&a->nibbles, &b->nibbles, sizeof a->nibbles) != 0) {
         return "sample types";
     }
-    if (a->sample_rate_hz != b->sample_rate_hz) {
-        return "sample rates";
-    }
     if (a->sideband != b->sideband) {
         return "sidebands";
     }
@@ -85,6 +82,10 @@ status_t join_check_alike(const struct archive *a, const struct archive *b, int 
 {
     status_t st = STATUS_OK;
     const char *what = join_difference(a, b, times_differ);
+    REQUIRE(a->sample_rate_hz == b->sample_rate_hz, STATUS_DATA,
+            "%s and %s do not belong to one observation: their sample rates differ, %.17g Hz and "
+            "%.17g Hz",
+            a->parts[0].path, b->parts[0].path, a->sample_rate_hz, b->sample_rate_hz);
     REQUIRE(!what, STATUS_DATA, "%s and %s do not belong to one observation: their %s differ",
             a->parts[0].path, b->parts[0].path, what);
 out:

@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int place_compare(const void *left, const void *right)
 {
@@ -96,22 +97,68 @@ out:
     return st;
 }
 
+/* What single streams lack, numbered as the streams of all are. */
+static status_t place_move_stream_gaps(struct archive *base, const struct place *place,
+                                       const uint64_t one[AXIS_KINDS], uint64_t origin)
+{
+    status_t st = STATUS_OK;
+    struct archive *from = place->archive;
+    size_t had = from == base ? 0 : base->nstream_gaps;
+    uint64_t stack = base->is_reim_stacked ? place->stack / 2 : place->stack;
+    struct archive_gap *gaps =
+        realloc(base->stream_gaps, (had + from->nstream_gaps + 1) * sizeof *gaps);
+    REQUIRE(gaps, STATUS_DEVICE, "out of memory: gaps");
+    base->stream_gaps = gaps;
+    for (size_t i = 0; i < from->nstream_gaps; i++) {
+        struct archive_gap gap = from->stream_gaps[i];
+        uint64_t rest = gap.stream;
+        uint64_t stream = 0;
+        uint64_t below = 1; /* streams of one index of the axis */
+        for (int a = STREAM_AXES - 1; a >= 0; a--) {
+            enum axis axis = archive_stream_axes[a];
+            uint64_t index = rest % one[axis];
+            rest /= one[axis];
+            index += axis == base->stacked ? stack * one[axis] : 0;
+            stream += index * below;
+            below *= base->count[axis];
+        }
+        gap.stream = stream;
+        gap.first += place->first_sample - origin;
+        gaps[had + i] = gap;
+    }
+    base->nstream_gaps = had + from->nstream_gaps;
+out:
+    return st;
+}
+
+static int place_compare_gaps(const void *left, const void *right)
+{
+    const struct archive_gap *a = left;
+    const struct archive_gap *b = right;
+    if (a->stream != b->stream) {
+        return (a->stream > b->stream) - (a->stream < b->stream);
+    }
+    return (a->first > b->first) - (a->first < b->first);
+}
+
 /* Moves its parts, numbered from `origin` on. */
 static status_t place_move(struct archive *base, struct place *place, uint64_t origin)
 {
     status_t st = STATUS_OK;
     struct archive *from = place->archive;
-    struct archive_part *parts =
-        realloc(base->parts, ((size_t)base->nparts + from->nparts) * sizeof *parts);
-    REQUIRE(parts, STATUS_DEVICE, "out of memory: %u files", base->nparts + from->nparts);
+    uint32_t had = from == base ? 0 : base->nparts;
+    struct archive_part *parts = realloc(base->parts, ((size_t)had + from->nparts) * sizeof *parts);
+    REQUIRE(parts, STATUS_DEVICE, "out of memory: %u files", had + from->nparts);
     base->parts = parts;
     for (uint32_t i = 0; i < from->nparts; i++) {
-        struct archive_part *part = &parts[base->nparts++];
-        *part = from->parts[i];
-        part->first_sample += place->first_sample - origin;
-        part->stack = place->stack;
+        if (from != base) {
+            parts[had + i] = from->parts[i];
+        }
+        parts[had + i].first_sample += place->first_sample - origin;
+        parts[had + i].stack = place->stack;
     }
-    from->nparts = 0; /* they moved */
+    base->nparts = had + from->nparts;
+    from->nparts = from == base ? from->nparts : 0; /* they moved */
 out:
     return st;
 }
@@ -137,15 +184,12 @@ static status_t place_add(struct archive *base, struct place *places, size_t cou
 {
     status_t st = STATUS_OK;
     uint64_t end = 0;
+    uint64_t one[AXIS_KINDS];
+    memcpy(one, base->count, sizeof one);
     for (size_t i = 0; i < count; i++) {
         struct archive *next = places[i].archive;
-        uint64_t here = places[i].first_sample - origin + place_samples(&places[i]);
-        end = max_u64(end, here);
+        end = max_u64(end, places[i].first_sample - origin + place_samples(&places[i]));
         if (i == 0) {
-            for (uint32_t j = 0; j < base->nparts; j++) {
-                base->parts[j].first_sample += places[0].first_sample - origin;
-                base->parts[j].stack = places[0].stack;
-            }
             continue;
         }
         TRY(join_check_alike(base, next, 1));
@@ -153,7 +197,13 @@ static status_t place_add(struct archive *base, struct place *places, size_t cou
         if (places[i].stack != places[i - 1].stack && !is_imaginary) {
             TRY(join_append_stack(base, next));
         }
+    }
+    for (size_t i = 0; i < count; i++) {
+        TRY(place_move_stream_gaps(base, &places[i], one, origin));
         TRY(place_move(base, &places[i], origin));
+    }
+    if (base->nstream_gaps > 1) {
+        qsort(base->stream_gaps, base->nstream_gaps, sizeof *base->stream_gaps, place_compare_gaps);
     }
     base->count[AXIS_TIME] = end;
     TRY(place_find_gaps(base));

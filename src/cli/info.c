@@ -46,11 +46,30 @@ out:
     return st;
 }
 
+/* An archive that leaves to the job what must be known: its datasets, too. */
+static status_t info_unsaid(const char *path)
+{
+    status_t st = STATUS_OK;
+    struct text datasets = {0};
+    display_print("archive\n  %-13s %s\n", "unsaid", report_cause());
+    report_clear();
+    TRY(holds_describe(path, &datasets));
+    fputs(datasets.data ? datasets.data : "", stdout);
+out:
+    text_free(&datasets);
+    return st;
+}
+
 static status_t info_archive(const char *path)
 {
     status_t st = STATUS_OK;
     struct archive *archive = NULL;
-    TRY(archive_open_file(path, &archive));
+    st = archive_open_file(path, &archive);
+    if (st == STATUS_USAGE) {
+        st = info_unsaid(path);
+        goto out;
+    }
+    TRY(st);
     describe_archive(archive);
     TRY(elsewhere_of_archive(archive));
 out:

@@ -37,9 +37,20 @@ def start_of(product):
     return (int(product.attrs["start_mjd_day"]) - MJD_OF_1970, float(product.attrs["start_second"]))
 
 
+def weights_of(is_there, b):
+    """[spectrum][station][beam][pol][chan]: the share of the filter's energy."""
+    taps, period = b.shape
+    rows = is_there.shape[-1] // period
+    raw = is_there[..., :rows * period].reshape(*is_there.shape[:-1], rows, period)
+    share = raw.astype(np.float64) @ (b * b).T / np.sum(b * b)
+    count = rows - taps + 1
+    return np.moveaxis(sum(share[..., t:t + count, t] for t in range(taps)), -1, 0)
+
+
 class Check:
     """A job with these files, and what its spectra must be: those of `volts`
-    [station][beam][pol][chan][time], coarse channels in the order of the file."""
+    [station][beam][pol][chan][time], NaN where a sample is missing, coarse channels in the order of
+    the file. Spectra of less than a tenth of good samples are NaN."""
 
     def __init__(self, name, files, volts, rate, centres, start=None, real=False, sideband=1,
                  channels=16, keep=None, layout=None, tolerance=1e-9):
@@ -50,12 +61,17 @@ class Check:
                "products": [{"kind": "spectra", "file": scratch(name + ".spectra.h5")}]}
         path = write_yaml(name + ".yaml", job)
         voltmill("run", path)
-        volts = np.where(np.isfinite(volts), volts, 0)
         volts = volts[:, :, :, np.argsort(self.centres, kind="stable")]
-        expected = stitched(filter_bank(volts, coefficients(channels, TAPS, real), real, sideband,
-                                        keep=keep))
+        b = coefficients(channels, TAPS, real)
+        weights = weights_of(np.isfinite(volts), b)
+        volts = np.where(np.isfinite(volts), volts, 0)
+        expected = stitched(filter_bank(volts, b, real, sideband, keep=keep))
+        few = np.repeat(weights < 0.1, keep or channels, axis=-1)
         with h5py.File(job["products"][0]["file"], "r") as product:
             self.spectra = product["spectra"][()].reshape(expected.shape)
+            found = product["weights"][()] if "weights" in product else np.ones(1)
+            close(np.broadcast_to(found.reshape(weights.shape if found.size > 1 else 1),
+                                  weights.shape), weights, 1e-6, f"{name}: weights")
             self.hertz = product["frequency"][()]
             self.attributes = dict(product.attrs)
             self.pols = product["pol"][()].tolist() if "pol" in product else None
@@ -63,6 +79,8 @@ class Check:
             found = start_of(product) if "start_mjd_day" in product.attrs else None
             self.missing = int(product["provenance/missing_samples"][()])
             self.gaps = int(product["provenance"].attrs["gap_samples"])
+        same(np.isnan(self.spectra), few, f"{name}: spectra of few samples are NaN")
+        self.spectra[few], expected[few] = 0, 0
         agrees(self.spectra, expected, f"{name}: spectra are those of its samples",
                spectra=len(self.centres))
         step = rate / 2 / channels if real else rate / channels
@@ -199,11 +217,11 @@ def drf_write(channel, name, blocks, rate, dtype="<i2", seed=1, subchannels=1, r
 
 
 def drf_join(pieces):
-    """[subchannel][time] with zeros between the pieces, and the first sample."""
+    """[subchannel][time] with NaN between the pieces, and the first sample."""
     first = min(pieces)
     end = max(sample + volts.shape[1] for sample, volts in pieces.items())
     some = pieces[first]
-    out = np.zeros((some.shape[0], end - first), some.dtype)
+    out = np.full((some.shape[0], end - first), np.nan, some.dtype)
     for sample, volts in pieces.items():
         out[:, sample - first:sample - first + volts.shape[1]] = volts
     return out, first
@@ -302,8 +320,267 @@ def drf_made():
     check.says("centre frequency 0 Hz")
 
 
+# ---- CHIME
+
+def nibbles(stored):
+    """4 + 4 bits with an offset, the high ones real; 0 is no sample."""
+    volts = (stored >> 4) - 8.0 + 1j * ((stored & 15) - 8.0)
+    return np.where(stored == 0, np.nan, volts)
+
+
+def aligned(pieces):
+    """[channel][...][time] of pieces (first sample, [...][time]), NaN around each."""
+    first = min(sample for sample, _ in pieces)
+    end = max(sample + volts.shape[-1] for sample, volts in pieces)
+    out = np.full((len(pieces), *pieces[0][1].shape[:-1], end - first), np.nan, complex)
+    for row, (sample, volts) in zip(out, pieces):
+        row[..., sample - first:sample - first + volts.shape[-1]] = volts
+    return out
+
+
+def chime_raw():
+    names = [f"mock_layouts/chime_raw_baseband_12345678_{n}.h5" for n in (300, 301)]
+    for files in filter(None, [there(*names)]):
+        pieces, mhz = [], []
+        for path in files:
+            with h5py.File(path) as file:
+                pieces.append((int(file.attrs["time0_fpga_count"]), nibbles(file["baseband"][()].T)))
+                mhz.append(file.attrs["freq"])
+        volts = np.moveaxis(aligned(pieces), 0, 1)[:, None, None]
+        check = Check("chime-raw", files, volts, 390625, np.array(mhz) * 1e6,
+                      (1700000000, 0.5 - 1.1e-8), sideband=-1, tolerance=2e-9)
+        check.says("CHIME raw baseband", "sideband -1")
+        for f in mhz:
+            check.tone(f * 1e6 - 0.125 * 390625, (5, 0, 0), 2, 0.2)
+        ok(check.missing >= 2 * 8 * 16, "chime-raw: missing samples are counted", check.missing)
+        same(check.stations[:2], [b"FCC000000", b"FCC000001"], "chime-raw: inputs have their names")
+        Check("chime-raw-turned", files[::-1], volts, 390625, np.array(mhz) * 1e6,
+              (1700000000, 0.5 - 1.1e-8), sideband=1, layout={"format": "chime_raw", "sideband": 1},
+              tolerance=2e-9)
+
+
+def chime_beam_write(path, stored, counts, mhz, conjugate, dm=None, ctime=1700000000.0, **how):
+    with h5py.File(path, "w") as file:
+        data = file.create_dataset("tiedbeam_baseband", data=stored, **how)
+        if conjugate is not None:
+            data.attrs["conjugate_beamform"] = conjugate
+        if dm is not None:
+            data.attrs["DM"] = dm
+        freq = np.zeros(len(mhz), [("centre", "f8"), ("id", "u4")])
+        freq["centre"] = mhz
+        file["index_map/freq"] = freq
+        time0 = np.zeros(len(mhz), [("fpga_count", "u8"), ("ctime", "f8"), ("ctime_offset", "f8")])
+        time0["fpga_count"], time0["ctime"] = counts, ctime
+        time0["ctime_offset"] = (np.array(counts) - min(counts)) * 2.56e-6
+        file["time0"] = time0
+        file.attrs["delta_time"] = 2.56e-6
+
+
+def chime_beam():
+    for path in filter(None, [there("mock_layouts/chime_singlebeam_12345678.h5")]):
+        path = path[0]
+        with h5py.File(path) as file:
+            stored = file["tiedbeam_baseband"][()].astype(complex)
+            counts = [int(n) for n in file["time0"]["fpga_count"]]
+            mhz = file["index_map/freq"]["centre"]
+        volts = np.moveaxis(aligned(list(zip(counts, stored))), 0, 1)[None, None]
+        check = Check("chime-beam", path, volts, 390625, mhz * 1e6, (1700000000, 0.0), sideband=-1)
+        check.says("CHIME/FRB", "sideband -1", "RA 83.6")
+        for chan in (0, 6, 15):
+            # Each channel has samples for a part of the time.
+            check.tone(mhz[chan] * 1e6 + 0.25 * 390625, (0, 0, 1), None)
+        ok(check.missing >= 2 * 2048, "chime-beam: the dead channel is missing", check.missing)
+        same(check.pols, [b"S", b"E"], "chime-beam: polarisations have their names")
+
+    # As stored, when the loader would conjugate: sideband +1. Compressed, two pointings, and
+    # channels that have nothing in common.
+    rng = np.random.default_rng(5)
+    stored = (rng.normal(size=(4, 4, 500)) + 1j * rng.normal(size=(4, 4, 500))).astype(np.complex64)
+    stored[2, 1, 100:200] = np.nan
+    counts = [2000, 1300, 700, 1]
+    mhz = 600 - 0.390625 * np.array([0, 1, 5, 6])
+    for name, conjugate, how in (("plain", None, {}), ("deflate", 0, {"chunks": (2, 3, 100),
+                                                                     "compression": 2})):
+        path = scratch(f"chime-beam-{name}.h5")
+        chime_beam_write(path, stored, counts, mhz, conjugate, dm=26.7, **how)
+        volts = aligned([(n, v.reshape(2, 2, 500)) for n, v in zip(counts, stored)])
+        check = Check(f"chime-beam-{name}", path, np.moveaxis(volts, 0, 2)[None], 390625, mhz * 1e6,
+                      (1700000000, (1 - 1) * 2.56e-6), sideband=1)
+        check.says("sideband +1", "to DM 26.7")
+
+
+# ---- MeerKAT
+
+def meerkat():
+    names = [f"mock_layouts/meerkat_1700000000_tied_array_channelised_voltage_0{p}.h5" for p in "xy"]
+    layout = {"format": "meerkat", "sample_rate_hz": 835937.5, "start": "2023-11-14T22:13:20",
+              "freq_hz": {"start": 900e6, "step": 835937.5}}
+    centres = 900e6 + 835937.5 * np.arange(16)
+    for files in filter(None, [there(*names)]):
+        volts = []
+        for path in files:
+            with h5py.File(path) as file:
+                stored = file["Data/bf_raw"][()].astype(np.float64)
+                volts.append(stored[..., 0] + 1j * stored[..., 1])
+        volts = np.array(volts)[None, None]
+        check = Check("meerkat", files, volts, 835937.5, centres, (1700000000, 0.0), layout=layout)
+        check.tone(centres[3] + 0.3 * 835937.5, (0, 0, 0), 10)
+        check.tone(centres[9] - 0.3 * 835937.5, (0, 0, 1), 10)
+        same(check.pols, [b"0x", b"0y"], "meerkat: polarisations have their names")
+        check.says("MeerKAT", "freq_hz", "Data/bf_raw")
+
+    # Files of other lengths and starts, lost heaps, a last chunk that is filled with nothing.
+    rng = np.random.default_rng(6)
+    pieces = []
+    for pol, first, times, padding, how in (("x", 64, 960, 64, {"chunks": (8, 64, 2)}),
+                                            ("y", 128, 1024, 0, {})):
+        stored = rng.integers(-90, 91, (8, times, 2)).astype(np.int8)
+        flags = np.zeros((2, times // 32), np.uint8)
+        flags[0, 3:5], flags[1, 7], flags[:, 20] = 1, 2, 255
+        path = scratch(f"meerkat-{pol}.h5")
+        with h5py.File(path, "w") as file:
+            file.create_dataset("Data/bf_raw", data=stored, **how)
+            stamps = (1000 + first + np.arange(times)) * 4096
+            stamps[times - padding:] = 0
+            file["Data/timestamps"] = stamps.astype("u8")
+            file["Data/flags"] = flags
+            file["Data"].attrs["stream_name"] = "beam_0" + pol
+        volts = np.where(flags.repeat(4, 0).repeat(32, 1), np.nan, stored[..., 0] + 1j * stored[..., 1])
+        pieces.append((first, volts[:, :times - padding]))
+    layout["freq_hz"] = list(centres[:8])
+    Check("meerkat-cut", [scratch("meerkat-x.h5"), scratch("meerkat-y.h5")], aligned(pieces)[None, None],
+          835937.5, centres[:8], layout=layout)
+
+
+# ---- LOFAR transient buffers
+
+def lofar_tbb():
+    for path in filter(None, [there("lofar_tbb/rw_20080701_162002_0109.h5")]):
+        with h5py.File(path[0]) as file:
+            volts = file["Station001/001001009"][()].astype(np.float64)[None, None, None, None]
+        check = Check("tbb-2008", path[0], volts, 200e6, [50e6], (1214929202, 126587904 / 200e6),
+                      real=True, channels=512)
+        mean = np.mean(np.abs(check.spectra[:, 0, 0, 0]) ** 2, axis=0)
+        close(check.hertz[np.argmax(mean)], 12.13e6, 1e5, "tbb-2008: the strongest line is at 12.13 MHz")
+        check.says("LOFAR TBB")
+    for path in filter(None, [there("lofar_tbb/L59640_CS011_D20110719T110541.036Z_tbb.h5")]):
+        with h5py.File(path[0]) as file:
+            pieces = []
+            for name in ("DIPOLE_011001010", "DIPOLE_011001011"):
+                dipole = file["STATION_CS011"][name]
+                raw = os.path.join(os.path.dirname(path[0]), dipole.external[0][0])
+                volts = np.fromfile(raw, "<i2").astype(np.float64)
+                if name.endswith("1"):
+                    volts[3072:4096] = np.nan  # FLAG_OFFSETS
+                pieces.append((int(dipole.attrs["SAMPLE_NUMBER"]), volts))
+        check = Check("tbb-2011", path[0], aligned(pieces).real[None, None, :, None], 200e6, [50e6],
+                      (1311073541, 7284224 / 200e6), real=True, channels=128)
+        same(check.pols, [b"011001010", b"011001011"], "tbb-2011: dipoles have their numbers")
+        for pol in range(2):
+            mean = np.mean(np.abs(check.spectra[:, 0, 0, pol]) ** 2, axis=0)
+            close(check.hertz[2 + np.argmax(mean[2:])], 21.48e6, 8e5, "tbb-2011: a line at 21.48 MHz")
+
+    # The second Nyquist zone, three dipoles: stations.
+    rng = np.random.default_rng(7)
+    path = scratch("tbb-zone.h5")
+    pieces = []
+    with h5py.File(path, "w") as file:
+        for i, first in enumerate((199999000, 199999100, 199998990)):
+            stored = rng.integers(-2000, 2001, 900).astype(np.int16)
+            dipole = file.create_dataset(f"STATION_X/DIPOLE_00100100{i}", data=np.r_[stored, stored],
+                                         chunks=(100,) if i == 1 else None)
+            dipole.attrs.update({"SAMPLE_FREQUENCY": 200.0, "SAMPLE_FREQUENCY_UNIT": "MHz",
+                                 "SAMPLE_NUMBER": first, "TIME": 1311073541, "NYQUIST_ZONE": 2,
+                                 "DATA_LENGTH": 900})
+            pieces.append((first, stored.astype(np.float64)))
+    volts = aligned(pieces).real[:, None, None, None]
+    check = Check("tbb-zone", path, volts, 200e6, [150e6], (1311073541, 199998990 / 200e6),
+                  real=True, sideband=-1)
+    same(check.stations, [b"001001000", b"001001001", b"001001002"], "tbb-zone: dipoles are stations")
+
+
+# ---- LOFAR beam-formed
+
+def lofar_bf_write(folder, component, stored, declared, order="<", old=False, hertz=None, rate=195312.5,
+                   obs="1", raw=True, **also):
+    """One of four files: `stored` [time][chan] in its .raw, of which the dataset declares more."""
+    index = ("Xr", "Xi", "Yr", "Yi").index(component)
+    os.makedirs(folder, exist_ok=True)
+    base = f"L{obs}_SAP001_B002_S{index}_P000_bf"
+    path = os.path.join(folder, base + ".h5")
+    stored = stored.astype(order + "f4")
+    with h5py.File(path, "w") as file:
+        file.attrs.update({"FILETYPE": "bf", "TELESCOPE": "LOFAR", "OBSERVATION_ID": obs,
+                           "OBSERVATION_START_UTC": "2011-07-27T12:00:00.125000000", **also})
+        beam = file.create_group("SUB_ARRAY_POINTING_001/BEAM_002")
+        units = file["SUB_ARRAY_POINTING_001"] if old else beam
+        units.attrs.update({"SAMPLING_RATE": rate / 1e6 if old else rate,
+                            "SAMPLING_RATE_UNIT": "MHz" if old else "Hz"})
+        beam.attrs.update({("COMPLEX_VOLTAGES" if old else "COMPLEX_VOLTAGE"): np.int32(1)})
+        if raw:
+            with open(os.path.join(folder, base + ".raw"), "wb") as out:
+                out.write(stored.tobytes() + b"torn")
+            plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+            plist.set_external((base + ".raw").encode(), 0, h5py.h5f.UNLIMITED)
+            space = h5py.h5s.create_simple((declared, stored.shape[1]),
+                                           (h5py.h5s.UNLIMITED, stored.shape[1]))
+            h5py.h5d.create(beam.id, f"STOKES_{index}".encode(), h5py.h5t.py_create(stored.dtype),
+                            space, dcpl=plist)
+        else:
+            beam.create_dataset(f"STOKES_{index}", data=stored, chunks=(100, 3), compression=1)
+        beam[f"STOKES_{index}"].attrs["STOKES_COMPONENT"] = component
+        if hertz is not None:
+            axis = beam.create_group("Coordinates/COORDINATE_1" if old else
+                                     "COORDINATES/COORDINATE_1")
+            axis.attrs["AXIS_VALUES_WORLD"] = np.array(hertz) / (1e6 if old else 1)
+            axis.attrs["AXIS_UNITS"] = "MHz"
+    return path
+
+
+def lofar_bf():
+    names = [f"mock_layouts/L999999_SAP000_B000_S{n}_P000_bf.h5" for n in range(4)]
+    for files in filter(None, [there(*names)]):
+        raws = [np.fromfile(path[:-2] + "raw", "<f4").reshape(-1, 8).T.astype(np.float64)
+                for path in files]
+        volts = np.array([raws[0] + 1j * raws[1], raws[2] + 1j * raws[3]])[None, None]
+        centres = 149218750.0 + 195312.5 * np.arange(8)
+        start = ((59945 - MJD_OF_1970) * 86400, 0.0)
+        for name, given in (("all", files), ("first", files[0]), ("last", files[3]),
+                            ("turned", files[::-1])):
+            check = Check(f"lofar-bf-{name}", given, volts, 195312.5, centres, start)
+        same(check.pols, [b"X", b"Y"], "lofar-bf: polarisations have their names")
+        for pol, sign in ((0, 1), (1, -1)):
+            check.tone(centres[4] + sign * 0.0625 * 195312.5, (0, 0, pol), 5)
+        check.says("LOFAR beam-formed", "MOCK")
+
+    # The layout of 2011, rows that were never written, either byte order, compressed, X alone.
+    rng = np.random.default_rng(8)
+    centres = 120e6 + 195312.5 * np.arange(6)
+    for name, how, pols in (("old", dict(order=">", old=True), 2), ("little", {}, 2),
+                            ("chunked", dict(raw=False, order=">"), 2), ("one", {}, 1)):
+        folder = scratch("lofar-bf-" + name)
+        stored = rng.normal(0, 100, (4, 700, 6)).astype(np.float32).astype(np.float64)
+        for component, numbers in list(zip(("Xr", "Xi", "Yr", "Yi"), stored))[:2 * pols]:
+            path = lofar_bf_write(folder, component, numbers, 900, hertz=centres, **how)
+        volts = np.array([stored[0] + 1j * stored[1], stored[2] + 1j * stored[3]])[:pols]
+        check = Check("lofar-bf-" + name, path, volts.transpose(0, 2, 1)[None, None], 195312.5,
+                      centres, ((55769 - MJD_OF_1970) * 86400 + 43200, 0.125))
+        if name != "chunked":
+            check.says("900 rows are declared")
+
+    for names in (["lofar_bf/L30042_SAP000_B000_S0_P000_bf.h5"],
+                  ["lofar_bf/L63876_SAP000_B000_S0_P000_bf.h5"]):
+        for path in there(*names) or []:
+            try:
+                voltmill("info", path)
+                ok(False, f"{path}: Stokes I is refused")
+            except Failed as reason:
+                ok("is Stokes I, a filterbank, not voltages" in str(reason) and "exit 4" in str(reason),
+                   f"{os.path.basename(path)}: Stokes I is refused", reason)
+
+
 def main():
-    for part in (grex, pydaq, drf_real, drf_made):
+    for part in (lofar_bf, grex, pydaq, drf_real, drf_made, chime_raw, chime_beam, meerkat, lofar_tbb):
         try:
             part()
         except (Failed, OSError, KeyError, ValueError) as reason:

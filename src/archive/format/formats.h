@@ -38,9 +38,23 @@ struct format {
 };
 
 /* Every format that can be recognised, in the order in which they are asked. */
-#define FORMATS(row)                                                                               \
-    row(guppi_format) row(dada_format) row(digital_rf_format) row(drx_format) row(vdif_format)     \
-        row(native_format) row(fbh5_format) row(pydaq_format) row(grex_format)
+/* clang-format off */
+#define FORMATS(row) \
+    row(guppi_format) \
+    row(dada_format) \
+    row(digital_rf_format) \
+    row(drx_format) \
+    row(vdif_format) \
+    row(native_format) \
+    row(fbh5_format) \
+    row(pydaq_format) \
+    row(lofar_bf_format) \
+    row(lofar_tbb_format) \
+    row(chime_beam_format) \
+    row(chime_raw_format) \
+    row(meerkat_format) \
+    row(grex_format)
+/* clang-format on */
 
 #define FORMAT_DECLARED(name) extern const struct format name;
 FORMATS(FORMAT_DECLARED)

@@ -14,7 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_NUMBERS = 1 << 26, SECONDS_A_DAY = 86400, MJD_OF_1970 = 40587 };
+enum {
+    MOST_NUMBERS = 1 << 26,
+    MOST_TEXTS = 1 << 20,
+    MOST_TEXT = 1024,
+    SECONDS_A_DAY = 86400,
+    MJD_OF_1970 = 40587
+};
 
 static const double most_rate_hz = 1e15;
 
@@ -246,6 +252,30 @@ status_t fields_u64s(const struct fields *fields, const char *dataset, const cha
     return fields_numbers(fields, dataset, member, H5T_NATIVE_UINT64, out, count);
 }
 
+/* Elements may be arrays, of *each numbers. */
+static status_t fields_array_type(hid_t stored, const char *where, hid_t number, size_t *each,
+                                  hid_t *out)
+{
+    status_t st = STATUS_OK;
+    hid_t of = -1;
+    if (H5Tget_class(stored) != H5T_ARRAY) {
+        TRY(fields_number_type(stored, where, NULL, number, out));
+        goto out;
+    }
+    of = H5Tget_super(stored);
+    H5_TRY(of, "%s: a type cannot be read", where);
+    H5T_class_t class = H5Tget_class(of);
+    REQUIRE(class == H5T_INTEGER || class == H5T_FLOAT, STATUS_DATA, "%s does not hold numbers",
+            where);
+    hsize_t numbers = H5Tget_size(stored) / H5Tget_size(of);
+    *each = (size_t)numbers;
+    *out = H5Tarray_create2(number, 1, &numbers);
+    H5_TRY(*out, "%s: a type cannot be made", where);
+out:
+    h5_close(of);
+    return st;
+}
+
 /* None: *count = 0. */
 static status_t fields_attribute(const struct fields *fields, const char *object, const char *name,
                                  hid_t number, void *out, size_t *count)
@@ -257,6 +287,7 @@ static status_t fields_attribute(const struct fields *fields, const char *object
     hid_t space = -1;
     hid_t type = -1;
     void *numbers = NULL;
+    size_t each = 1;
     char where[WHERE];
     *count = 0;
     TRY(fields_find(fields, object, name, where, &holder));
@@ -273,10 +304,11 @@ static status_t fields_attribute(const struct fields *fields, const char *object
     }
     REQUIRE(points > 0 && points <= MOST_NUMBERS, STATUS_DATA, "%s: attribute %s is absurd", where,
             name);
-    TRY(fields_number_type(stored, where, NULL, number, &type));
-    TRY(memory_zeroed((size_t)points, 8, "numbers of a file", &numbers));
+    TRY(fields_array_type(stored, where, number, &each, &type));
+    REQUIRE(each <= MOST_NUMBERS, STATUS_DATA, "%s: attribute %s is absurd", where, name);
+    TRY(memory_zeroed((size_t)points * each, 8, "numbers of a file", &numbers));
     H5_TRY(H5Aread(attribute, type, numbers), "%s: attribute %s cannot be read", where, name);
-    *count = (size_t)points;
+    *count = (size_t)points * each;
     memcpy(out, &numbers, sizeof numbers);
     numbers = NULL;
 out:
@@ -318,6 +350,122 @@ out:
     return st;
 }
 
+/* A text type in memory for `stored`, or for that member of it; below 0 when that is no text of
+ * fixed length. */
+static status_t fields_text_type(hid_t stored, const char *where, const char *member, size_t *size,
+                                 hid_t *out)
+{
+    status_t st = STATUS_OK;
+    hid_t of = -1;
+    hid_t text = -1;
+    hid_t type = -1;
+    int index =
+        member && H5Tget_class(stored) == H5T_COMPOUND ? H5Tget_member_index(stored, member) : -1;
+    of = !member ? H5Tcopy(stored) : index >= 0 ? H5Tget_member_type(stored, (unsigned)index) : -1;
+    if (of < 0 || H5Tget_class(of) != H5T_STRING || H5Tis_variable_str(of) != 0 ||
+        H5Tget_size(of) > MOST_TEXT ||
+        (member &&
+         H5Tget_member_offset(stored, (unsigned)index) + H5Tget_size(of) > H5Tget_size(stored))) {
+        goto out;
+    }
+    *size = H5Tget_size(of) + 1;
+    text = H5Tcopy(of);
+    H5_TRY(H5Tset_size(text, *size), "%s: a type cannot be made", where);
+    H5_TRY(H5Tset_strpad(text, H5T_STR_NULLTERM), "%s: a type cannot be made", where);
+    if (member) {
+        type = H5Tcreate(H5T_COMPOUND, *size);
+        H5_TRY(type, "%s: a type cannot be made", where);
+        H5_TRY(H5Tinsert(type, member, 0, text), "%s: a type cannot be made", where);
+    } else {
+        type = text;
+        text = -1;
+    }
+    *out = type;
+    type = -1;
+out:
+    h5_close(type);
+    h5_close(text);
+    h5_close(of);
+    return st;
+}
+
+status_t fields_texts(const struct fields *fields, const char *name, const char *member,
+                      char ***out, size_t *count)
+{
+    status_t st = STATUS_OK;
+    struct h5_dataset dataset = {0};
+    hid_t type = -1;
+    size_t size = 0;
+    size_t made = 0;
+    char *bytes = NULL;
+    char **texts = NULL;
+    int is_there = 0;
+    *count = 0;
+    TRY(fields_has(fields->file, fields->path, name, &is_there));
+    if (!is_there) {
+        goto out;
+    }
+    TRY(h5_dataset_open(fields->file, fields->path, name, &dataset));
+    TRY(fields_text_type(dataset.type, fields->path, member, &size, &type));
+    if (type < 0 || dataset.rank != 1 || dataset.count > MOST_TEXTS) {
+        goto out;
+    }
+    TRY(memory_zeroed((size_t)dataset.count, size, "texts of a file", &bytes));
+    TRY(memory_zeroed((size_t)dataset.count, sizeof *texts, "texts of a file", &texts));
+    TRY(h5_dataset_read(&dataset, fields->path, name, type, dataset.count, bytes));
+    for (; made < dataset.count; made++) {
+        bytes[made * size + size - 1] = '\0';
+        TRY(memory_text(bytes + made * size, &texts[made]));
+    }
+    *out = texts;
+    *count = made;
+    texts = NULL;
+out:
+    h5_free_texts(texts, made);
+    free(bytes);
+    h5_close(type);
+    h5_dataset_close(&dataset);
+    return st;
+}
+
+static status_t fields_is_dataset(const struct fields *fields, const char *name,
+                                  const char *attribute, int *is_one)
+{
+    status_t st = STATUS_OK;
+    hid_t object = -1;
+    TRY(fields_has_object(fields->file, fields->path, name, is_one));
+    if (*is_one) {
+        TRY(fields_open_object(fields->file, fields->path, name, &object));
+        *is_one = H5Iget_type(object) == H5I_DATASET;
+        TRY(*is_one ? h5_has_attribute(object, fields->path, attribute, is_one) : STATUS_OK);
+    }
+out:
+    h5_close(object);
+    return st;
+}
+
+status_t fields_datasets(const struct fields *fields, int (*is_wanted)(const char *path),
+                         const char *attribute, struct h5_names *out)
+{
+    status_t st = STATUS_OK;
+    size_t kept = 0;
+    TRY(h5_list_all(fields->file, fields->path, out));
+    for (size_t i = 0; i < out->count; i++) {
+        char *name = out->names[i];
+        int is_one = is_wanted(name);
+        TRY(is_one ? fields_is_dataset(fields, name, attribute, &is_one) : STATUS_OK);
+        out->names[i] = NULL;
+        if (is_one) {
+            out->names[kept++] = name;
+        } else {
+            free(name);
+        }
+    }
+    out->count = kept;
+out:
+    return st;
+}
+
 struct utc fields_unix(int64_t seconds, double fraction)
 {
     int64_t day = seconds / SECONDS_A_DAY;
@@ -353,7 +501,38 @@ status_t fields_describe(const struct fields *fields, const char *name,
             "%s: %u frequencies of %" PRIu64 " coarse channels in %s", fields->path, own->nfreq,
             chans, fields->format);
     archive->states_start = archive->has_start;
-    archive->states_freq = own->nfreq > 0;
+    archive->states_freq = archive->states_freq || own->nfreq > 0;
+out:
+    return st;
+}
+
+status_t fields_override_frequencies(const struct job_layout *layout, struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    uint64_t chans = archive->count[AXIS_CHAN];
+    if (layout->nfreq > 0) {
+        REQUIRE(layout->nfreq == chans, STATUS_USAGE,
+                "input.layout.freq_hz lists %u frequencies, but %s and the others have %" PRIu64
+                " coarse channels",
+                layout->nfreq, archive->parts[0].path, chans);
+        memcpy(archive->freq_hz, layout->freq_hz, (size_t)chans * sizeof *archive->freq_hz);
+    }
+out:
+    return st;
+}
+
+status_t fields_note_coherent(const struct fields *fields, double dm, struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    uint64_t chans = archive->count[AXIS_CHAN];
+    REQUIRE(isfinite(dm), STATUS_DATA, "%s: it was dedispersed to DM %g", fields->path, dm);
+    if (dm != 0 && archive->freq_hz) {
+        archive->coherent_dm = dm;
+        archive->coherent_constant = 1 / 2.41e-4;
+        TRY(memory_zeroed((size_t)chans, sizeof *archive->delay_hz, "frequencies",
+                          &archive->delay_hz));
+        memcpy(archive->delay_hz, archive->freq_hz, (size_t)chans * sizeof *archive->delay_hz);
+    }
 out:
     return st;
 }

@@ -46,6 +46,16 @@ status_t fields_attribute_f64s(const struct fields *fields, const char *object, 
 status_t fields_attribute_u64s(const struct fields *fields, const char *object, const char *name,
                                uint64_t **out, size_t *count);
 
+/* Texts of fixed length of a one-dimensional dataset, or of a member of its compound: free with
+ * h5_free_texts(). *count = 0 when there are none of these. Fails with DATA. */
+status_t fields_texts(const struct fields *fields, const char *dataset, const char *member,
+                      char ***out, size_t *count);
+
+/* The datasets whose path ("STATION_CS011/DIPOLE_001") is wanted and that have an attribute of that
+ * name, in the order of names. h5_free_texts() returns them. Fails with DATA. */
+status_t fields_datasets(const struct fields *fields, int (*is_wanted)(const char *path),
+                         const char *attribute, struct h5_names *out);
+
 /* Extents of a dataset; fails with DATA when it is not there or has another rank. */
 status_t fields_shape(const struct fields *fields, const char *dataset, int rank, hsize_t *dims);
 
@@ -61,6 +71,14 @@ status_t fields_check_rate(const struct fields *fields, double rate_hz);
 status_t fields_describe(const struct fields *fields, const char *name,
                          const struct job_layout *layout, struct job_layout *own,
                          struct archive *archive);
+
+/* Of files that stand side by side along their coarse channels: the job's list, if it has one, is
+ * of all of them. Fails with USAGE: it lists more or less. */
+status_t fields_override_frequencies(const struct job_layout *layout, struct archive *archive);
+
+/* The archive was dedispersed coherently, each coarse channel to its own centre. Fails with DATA: a
+ * DM that is no number; without frequencies nothing is noted. */
+status_t fields_note_coherent(const struct fields *fields, double dm, struct archive *archive);
 
 /* Adds to what is uncertain of the archive (archive->doubts). */
 status_t fields_doubt(struct archive *archive, const char *format, ...)

@@ -1,0 +1,14 @@
+/* What CHIME's two formats share. Private to archive/format/hdf5/. */
+#ifndef VOLTMILL_ARCHIVE_FORMAT_HDF5_CHIME_H
+#define VOLTMILL_ARCHIVE_FORMAT_HDF5_CHIME_H
+
+#include "archive/format/hdf5/fields.h"
+
+/* Samples a second of a coarse channel, from the root's delta_time. Fails with DATA. */
+status_t chime_rate(const struct fields *fields, double *rate);
+
+/* A time in two numbers, the second of which restores what rounding took from the first. Fails with
+ * DATA: they are none. */
+status_t chime_start(const struct fields *fields, double ctime, double offset, struct utc *out);
+
+#endif

@@ -1,0 +1,223 @@
+/* CHIME/FRB's beamformed baseband (BBData, "singlebeam"): /tiedbeam_baseband [freq][beam * pol]
+ * [time], of which each coarse channel has a start of its own (baseband_analysis, core/bbdata.py).
+ * Channels that are missing are absent, times that are missing are NaN. */
+#include "archive/cut.h"
+#include "archive/format/formats.h"
+#include "archive/format/hdf5/chime.h"
+#include "archive/format/override.h"
+#include "archive/join.h"
+#include "base/memory.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char title[] = "a CHIME/FRB beamformed baseband file";
+static const char data[] = "tiedbeam_baseband";
+
+static status_t chime_beam_recognise(const char *path, int *is_it)
+{
+    static const char *const names[] = {"tiedbeam_baseband", "index_map/freq", "time0",
+                                        "@delta_time", NULL};
+    return fields_have(path, names, is_it);
+}
+
+/* When each coarse channel begins. */
+struct chime_beam {
+    hsize_t dims[3];
+    uint64_t *counts; /* [dims[0]], samples */
+    uint64_t first;   /* the least of them */
+    int64_t conjugate;
+};
+
+/* The loader of its writers takes the complex conjugate where this is not 1, and what it gives has
+ * frequency fall with phase: so samples as they are stored rise then. */
+static int chime_beam_sideband(const struct chime_beam *said)
+{
+    return said->conjugate == 1 ? -1 : 1;
+}
+
+static status_t chime_beam_read_starts(const struct fields *fields, struct chime_beam *said,
+                                       struct utc *start)
+{
+    status_t st = STATUS_OK;
+    double *ctimes = NULL;
+    double *offsets = NULL;
+    size_t count[3] = {0};
+    size_t earliest = 0;
+    TRY(fields_u64s(fields, "time0", "fpga_count", &said->counts, &count[0]));
+    TRY(fields_f64s(fields, "time0", "ctime", &ctimes, &count[1]));
+    TRY(fields_f64s(fields, "time0", "ctime_offset", &offsets, &count[2]));
+    REQUIRE(count[0] == said->dims[0] && count[0] > 0, STATUS_DATA,
+            "%s: /time0 has %zu values, /%s %" PRIu64 " coarse channels", fields->path, count[0],
+            data, (uint64_t)said->dims[0]);
+    for (size_t i = 0; i < count[0]; i++) {
+        REQUIRE(said->counts[i] < UINT64_C(1) << 62, STATUS_DATA,
+                "%s: /time0: fpga_count of coarse channel %zu is %" PRIu64
+                ", expected a count of samples",
+                fields->path, i, said->counts[i]);
+        earliest = said->counts[i] < said->counts[earliest] ? i : earliest;
+    }
+    said->first = said->counts[earliest];
+    TRY(chime_start(fields, ctimes[earliest], offsets[earliest], start));
+out:
+    free(ctimes);
+    free(offsets);
+    return st;
+}
+
+static status_t chime_beam_fill(const struct fields *fields, struct chime_beam *said,
+                                struct job_layout *own)
+{
+    status_t st = STATUS_OK;
+    size_t count = 0;
+    int found = 0;
+    TRY(fields_shape(fields, data, 3, said->dims));
+    TRY(fields_i64(fields, data, "conjugate_beamform", &said->conjugate, &found));
+    TRY(memory_text(data, &own->dataset));
+    TRY(memory_text(said->dims[1] % 2 == 0 ? "chan,beam*pol:2,time" : "chan,beam,time",
+                    &own->axes));
+    TRY(memory_text("CHIME", &own->telescope));
+    own->has_sideband = 1;
+    own->sideband = chime_beam_sideband(said);
+    own->has_sample_rate = 1;
+    TRY(chime_rate(fields, &own->sample_rate_hz));
+    own->has_start = 1;
+    TRY(chime_beam_read_starts(fields, said, &own->start));
+    TRY(fields_f64s(fields, "index_map/freq", "centre", &own->freq_hz, &count));
+    own->nfreq = (uint32_t)count;
+    for (size_t i = 0; i < count; i++) {
+        own->freq_hz[i] *= 1e6;
+    }
+out:
+    return st;
+}
+
+/* One place on the sky, if all beams have it; names of the two polarisations. */
+static status_t chime_beam_read_locations(const struct fields *fields, struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    static const char name[] = "tiedbeam_locations";
+    double *ra = NULL;
+    double *dec = NULL;
+    char **pols = NULL;
+    size_t count[3] = {0};
+    int is_there = 0;
+    TRY(h5_has(fields->file, fields->path, name, &is_there));
+    if (!is_there) {
+        goto out;
+    }
+    TRY(fields_f64s(fields, name, "ra", &ra, &count[0]));
+    TRY(fields_f64s(fields, name, "dec", &dec, &count[1]));
+    TRY(fields_texts(fields, name, "pol", &pols, &count[2]));
+    int is_one = count[0] > 0 && isfinite(ra[0]) && isfinite(dec[0]);
+    for (size_t i = 1; i < count[0]; i++) {
+        is_one = is_one && ra[i] == ra[0] && dec[i] == dec[0];
+    }
+    archive->has_position = is_one;
+    archive->ra_deg = is_one ? ra[0] : 0;
+    archive->dec_deg = is_one ? dec[0] : 0;
+    if (archive->present[AXIS_POL] && count[2] >= 2 && *pols[0] && *pols[1] &&
+        strcmp(pols[0], pols[1]) != 0) {
+        char ***names = &archive->names[AXIS_POL];
+        TRY(memory_zeroed(2, sizeof **names, "names", names));
+        TRY(memory_text(pols[0], &(*names)[0]));
+        TRY(memory_text(pols[1], &(*names)[1]));
+    }
+out:
+    h5_free_texts(pols, count[2]);
+    free(ra);
+    free(dec);
+    return st;
+}
+
+/* The archive's one part becomes one for each coarse channel. */
+static status_t chime_beam_split(const struct chime_beam *said, struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    struct archive_part *parts = NULL;
+    uint64_t samples = archive->parts[0].samples;
+    uint64_t latest = said->first;
+    size_t count = (size_t)said->dims[0];
+    TRY(memory_zeroed(count, sizeof *parts, "coarse channels", &parts));
+    for (size_t i = 0; i < count; i++) {
+        TRY(cut_part(archive, i, 1, samples, &parts[i]));
+        parts[i].first_sample = said->counts[i] - said->first;
+        parts[i].stack = i;
+        latest = max_u64(latest, said->counts[i]);
+    }
+    cut_free(&archive->parts[0]);
+    free(archive->parts);
+    archive->parts = parts;
+    archive->nparts = (uint32_t)count;
+    parts = NULL;
+    archive->stacked = AXIS_CHAN;
+    archive->dims[0].size = 1;
+    archive->count[AXIS_TIME] = latest - said->first + samples;
+out:
+    for (size_t i = 0; parts && i < count; i++) {
+        cut_free(&parts[i]);
+    }
+    free(parts);
+    return st;
+}
+
+static status_t chime_beam_note(const struct fields *fields, const struct job_layout *layout,
+                                const struct chime_beam *said, struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    double dm = 0;
+    int found = 0;
+    TRY(fields_f64(fields, data, "DM", &dm, &found));
+    TRY(fields_note_coherent(fields, dm, archive));
+    TRY(layout->has_sideband
+            ? STATUS_OK
+            : fields_doubt(
+                  archive,
+                  "sideband %+d: conjugate_beamform is %s, as its writers' loader reads it",
+                  chime_beam_sideband(said), said->conjugate == 1 ? "1" : "0 or not there"));
+out:
+    return st;
+}
+
+static status_t chime_beam_open_file(const char *path, const struct job_layout *layout,
+                                     struct archive **out)
+{
+    status_t st = STATUS_OK;
+    struct fields fields = {.file = -1};
+    struct archive *archive = NULL;
+    struct job_layout own = {0};
+    struct chime_beam said = {.counts = NULL};
+    TRY(archive_create(path, &archive));
+    TRY(fields_open(path, title, &fields));
+    TRY(chime_beam_fill(&fields, &said, &own));
+    TRY(fields_describe(&fields, "CHIME/FRB beamformed baseband", layout, &own, archive));
+    TRY(chime_beam_read_locations(&fields, archive));
+    TRY(chime_beam_note(&fields, layout, &said, archive));
+    TRY(chime_beam_split(&said, archive));
+    *out = archive;
+    archive = NULL;
+out:
+    free(said.counts);
+    override_free(&own);
+    archive_destroy(archive);
+    fields_close(&fields);
+    return st;
+}
+
+static status_t chime_beam_open(const struct format_input *input, struct archive **out)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(input->npaths == 1, STATUS_DATA,
+            "%s and %s: of %s each file is an observation of its own", input->paths[0],
+            input->paths[1], title);
+    TRY(chime_beam_open_file(input->paths[0], input->layout, out));
+out:
+    return st;
+}
+
+const struct format chime_beam_format = {.name = "chime_beam",
+                                         .title = title,
+                                         .recognise = chime_beam_recognise,
+                                         .open = chime_beam_open};

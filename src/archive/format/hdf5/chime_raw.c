@@ -1,0 +1,182 @@
+/* CHIME's raw baseband: a file for each coarse channel, /baseband [time][input], 4+4 bits, 0 for
+ * what is missing (kotekan, python/kotekan/scripts/baseband_archiver.py; decoded as in
+ * baseband_analysis, core/_accel.pyx). Files follow the dispersion of a burst, so that each begins
+ * at a sample of its own. */
+#include "archive/format/formats.h"
+#include "archive/format/hdf5/chime.h"
+#include "archive/format/override.h"
+#include "archive/place.h"
+#include "base/memory.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char title[] = "a CHIME raw baseband file";
+static const double rate_hz = 390625; /* 800 MHz / 2048, one every 2.56 us */
+
+status_t chime_rate(const struct fields *fields, double *rate)
+{
+    status_t st = STATUS_OK;
+    double step = 0;
+    TRY(fields_need_f64(fields, "/", "delta_time", &step));
+    REQUIRE(step > 0 && step < 1, STATUS_DATA, "%s: delta_time is %g s, expected 2.56e-06 s",
+            fields->path, step);
+    *rate = fabs(step * rate_hz - 1) < 1e-9 ? rate_hz : 1 / step;
+out:
+    return st;
+}
+
+status_t chime_start(const struct fields *fields, double ctime, double offset, struct utc *out)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(ctime >= 0 && ctime < 1e12 && fabs(offset) < 1, STATUS_DATA,
+            "%s: its time is %.17g s with an offset of %g s, expected seconds since 1970",
+            fields->path, ctime, offset);
+    *out = utc_add(fields_unix((int64_t)ctime, ctime - floor(ctime)), offset);
+out:
+    return st;
+}
+
+static status_t chime_raw_recognise(const char *path, int *is_it)
+{
+    static const char *const names[] = {"baseband", "@freq", "@time0_fpga_count", "@delta_time",
+                                        NULL};
+    return fields_have(path, names, is_it);
+}
+
+/* Inputs have serial numbers; what is no name for each is none at all. */
+static status_t chime_raw_read_inputs(const struct fields *fields, struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    char **names = NULL;
+    size_t count = 0;
+    TRY(fields_texts(fields, "index_map/input", "correlator_input", &names, &count));
+    int is_named = count > 0;
+    for (size_t i = 0; i < count && is_named; i++) {
+        is_named = *names[i] && (i == 0 || strcmp(names[i], names[i - 1]) != 0);
+    }
+    if (is_named) {
+        archive->names[AXIS_STATION] = names;
+        archive->count[AXIS_STATION] = count;
+        names = NULL;
+    }
+out:
+    h5_free_texts(names, count);
+    return st;
+}
+
+static status_t chime_raw_fill(const struct fields *fields, struct job_layout *own)
+{
+    status_t st = STATUS_OK;
+    double ctime = 0;
+    double offset = 0;
+    int found = 0;
+    TRY(memory_text("baseband", &own->dataset));
+    TRY(memory_text("time,station", &own->axes));
+    TRY(memory_text("CHIME", &own->telescope));
+    own->has_packing = 1;
+    own->packing.nibbles = (struct nibbles){.offset_binary = 1, .high_is_real = 1};
+    own->has_missing_value = 1;
+    own->has_sideband = 1;
+    own->sideband = -1;
+    own->has_sample_rate = 1;
+    TRY(chime_rate(fields, &own->sample_rate_hz));
+    TRY(fields_need_f64(fields, "/", "time0_ctime", &ctime));
+    TRY(fields_f64(fields, "/", "time0_ctime_offset", &offset, &found));
+    own->has_start = 1;
+    TRY(chime_start(fields, ctime, offset, &own->start));
+    own->nfreq = 1;
+    TRY(memory_zeroed(1, sizeof *own->freq_hz, "frequencies", &own->freq_hz));
+    TRY(fields_need_f64(fields, "/", "freq", own->freq_hz));
+    own->freq_hz[0] *= 1e6;
+out:
+    return st;
+}
+
+static status_t chime_raw_open_file(const char *path, const struct job_layout *layout,
+                                    int64_t *event, struct place *place)
+{
+    status_t st = STATUS_OK;
+    struct fields fields = {.file = -1};
+    struct archive *archive = NULL;
+    struct job_layout own = {0};
+    int64_t count = 0;
+    int found = 0;
+    TRY(archive_create(path, &archive));
+    TRY(fields_open(path, title, &fields));
+    TRY(chime_raw_fill(&fields, &own));
+    TRY(chime_raw_read_inputs(&fields, archive));
+    TRY(fields_need_i64(&fields, "/", "time0_fpga_count", &count));
+    REQUIRE(count >= 0 && count < INT64_C(1) << 62, STATUS_DATA,
+            "%s: time0_fpga_count is %" PRId64 ", expected a count of samples", path, count);
+    TRY(fields_i64(&fields, "/", "event_id", event, &found));
+    *event = found ? *event : -1;
+    TRY(fields_describe(&fields, "CHIME raw baseband", layout, &own, archive));
+    archive->stacked = AXIS_CHAN;
+    place->archive = archive;
+    place->first_sample = (uint64_t)count;
+    archive = NULL;
+out:
+    override_free(&own);
+    archive_destroy(archive);
+    fields_close(&fields);
+    return st;
+}
+
+static status_t chime_raw_open_files(const struct format_input *input,
+                                     const struct job_layout *layout, struct place *places)
+{
+    status_t st = STATUS_OK;
+    int64_t first_event = -1;
+    for (size_t i = 0; i < input->npaths; i++) {
+        int64_t event = -1;
+        TRY(chime_raw_open_file(input->paths[i], layout, &event, &places[i]));
+        REQUIRE(i == 0 || event == first_event, STATUS_DATA,
+                "%s is of event %" PRId64 ", %s of event %" PRId64
+                ": they do not belong to one observation",
+                input->paths[i], event, input->paths[0], first_event);
+        first_event = event;
+        places[i].stack = i;
+        double freq = places[i].archive->freq_hz[0];
+        for (size_t j = 0; j < i; j++) {
+            REQUIRE(places[j].archive->freq_hz[0] != freq, STATUS_DATA,
+                    "%s and %s are both of the coarse channel at %.9g MHz", input->paths[j],
+                    input->paths[i], freq / 1e6);
+        }
+    }
+out:
+    return st;
+}
+
+static status_t chime_raw_open(const struct format_input *input, struct archive **out)
+{
+    status_t st = STATUS_OK;
+    struct place *places = NULL;
+    struct archive *archive = NULL;
+    /* A list of frequencies is for all files. */
+    struct job_layout layout = *input->layout;
+    layout.nfreq = 0;
+    layout.frequencies.has_start = 0;
+    TRY(memory_zeroed(input->npaths, sizeof *places, "input files", &places));
+    TRY(chime_raw_open_files(input, &layout, places));
+    TRY(place_join(places, input->npaths, PLACE_ANY, &archive));
+    TRY(fields_override_frequencies(input->layout, archive));
+    TRY(layout.has_sideband
+            ? STATUS_OK
+            : fields_doubt(archive, "sideband -1: taken from the second Nyquist zone that CHIME "
+                                    "samples; the files do not say"));
+    *out = archive;
+    archive = NULL;
+out:
+    archive_destroy(archive);
+    for (size_t i = 0; places && i < input->npaths; i++) {
+        archive_destroy(places[i].archive);
+    }
+    free(places);
+    return st;
+}
+
+const struct format chime_raw_format = {
+    .name = "chime_raw", .title = title, .recognise = chime_raw_recognise, .open = chime_raw_open};

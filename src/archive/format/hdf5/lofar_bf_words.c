@@ -1,0 +1,177 @@
+/* Rates, times and frequencies of LOFAR's beam-formed files, in units that are not always those
+ * that the files say. */
+#include "archive/format/hdf5/lofar_bf.h"
+
+#include "base/memory.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Between MHz and Hz of anything that LOFAR observes, and of its rates in MHz and in Hz. */
+static const double least_hz = 1e5;
+
+struct lofar_bf_place lofar_bf_place(const char *stokes)
+{
+    struct lofar_bf_place place;
+    snprintf(place.stokes, sizeof place.stokes, "%s", stokes);
+    snprintf(place.beam, sizeof place.beam, "%s", stokes);
+    *strrchr(place.beam, '/') = '\0';
+    snprintf(place.pointing, sizeof place.pointing, "%s", place.beam);
+    *strchr(place.pointing, '/') = '\0';
+    return place;
+}
+
+/* A number with its unit beside it, of the beam or (in 2011) of the pointing, in Hz. */
+static status_t lofar_bf_hertz(const struct fields *fields, const struct lofar_bf_place *place,
+                               const char *name, double *out, int *found)
+{
+    status_t st = STATUS_OK;
+    char *unit = NULL;
+    char unit_name[80];
+    int has_unit = 0;
+    const char *object = place->beam;
+    snprintf(unit_name, sizeof unit_name, "%s_UNIT", name);
+    TRY(fields_f64(fields, object, name, out, found));
+    if (!*found) {
+        object = place->pointing;
+        TRY(fields_f64(fields, object, name, out, found));
+    }
+    TRY(fields_text(fields, object, unit_name, &unit, &has_unit));
+    if (*found && has_unit && strcmp(unit, "MHz") == 0 && fabs(*out) < least_hz) {
+        *out *= 1e6;
+    }
+out:
+    free(unit);
+    return st;
+}
+
+static status_t lofar_bf_read_rate(const struct fields *fields, const struct lofar_bf_place *place,
+                                   const struct job_layout *layout, struct job_layout *own)
+{
+    status_t st = STATUS_OK;
+    double rate = 0;
+    double step = 0;
+    int has_rate = 0;
+    int has_step = 0;
+    TRY(lofar_bf_hertz(fields, place, "SAMPLING_RATE", &rate, &has_rate));
+    TRY(fields_f64(fields, place->beam, "SAMPLING_TIME", &step, &has_step));
+    REQUIRE(has_rate || has_step || layout->has_sample_rate, STATUS_DATA,
+            "%s: neither SAMPLING_RATE nor SAMPLING_TIME is in %s: input.layout.sample_rate_hz "
+            "must say it",
+            fields->path, place->beam);
+    REQUIRE(!has_rate || !has_step || layout->has_sample_rate || fabs(rate * step - 1) < 1e-6,
+            STATUS_DATA,
+            "%s: SAMPLING_RATE is %.12g Hz, SAMPLING_TIME %.12g s: input.layout.sample_rate_hz "
+            "says which is right",
+            fields->path, rate, step);
+    own->has_sample_rate = has_rate || has_step;
+    own->sample_rate_hz = has_rate ? rate : has_step ? 1 / step : 0;
+    TRY(own->has_sample_rate ? fields_check_rate(fields, own->sample_rate_hz) : STATUS_OK);
+out:
+    return st;
+}
+
+/* Texts with or without a 'Z', or Modified Julian Days. */
+static status_t lofar_bf_read_start(const struct fields *fields, const struct lofar_bf_place *place,
+                                    struct job_layout *own)
+{
+    status_t st = STATUS_OK;
+    char *text = NULL;
+    int found = 0;
+    double mjd = 0;
+    TRY(fields_text(fields, place->pointing, "EXPTIME_START_UTC", &text, &found));
+    TRY(found ? STATUS_OK : fields_text(fields, "/", "OBSERVATION_START_UTC", &text, &found));
+    if (found) {
+        REQUIRE(units_parse_utc(text, &own->start), STATUS_DATA,
+                "%s: it starts at \"%s\", expected a date like 2012-08-22T10:25:00.000000000Z",
+                fields->path, text);
+    } else {
+        TRY(fields_f64(fields, "/", "OBSERVATION_START_MJD", &mjd, &found));
+        REQUIRE(!found || (mjd > 0 && mjd < 1e6), STATUS_DATA,
+                "%s: OBSERVATION_START_MJD is %g, expected a Modified Julian Day", fields->path,
+                mjd);
+        own->start = utc_of_mjd(mjd);
+    }
+    own->has_start = found;
+out:
+    free(text);
+    return st;
+}
+
+static status_t lofar_bf_read_frequencies(const struct fields *fields,
+                                          const struct lofar_bf_place *place, uint64_t chans,
+                                          struct job_layout *own)
+{
+    static const char *const groups[] = {"COORDINATES/COORDINATE_1", "Coordinates/COORDINATE_1",
+                                         "Coordinates/Coordinate1"};
+    status_t st = STATUS_OK;
+    size_t count = 0;
+    for (int i = 0; i < 3 && count == 0; i++) {
+        char name[400];
+        snprintf(name, sizeof name, "%s/%s", place->beam, groups[i]);
+        TRY(fields_attribute_f64s(fields, name, "AXIS_VALUES_WORLD", &own->freq_hz, &count));
+    }
+    REQUIRE(count == 0 || count == chans, STATUS_DATA,
+            "%s: COORDINATE_1 has AXIS_VALUES_WORLD of %zu channels, but %s has %" PRIu64,
+            fields->path, count, place->stokes, chans);
+    own->nfreq = (uint32_t)count;
+    /* AXIS_UNITS says MHz even where they are Hz. */
+    double factor = count > 0 && fabs(own->freq_hz[0]) < least_hz ? 1e6 : 1;
+    for (size_t i = 0; i < count; i++) {
+        own->freq_hz[i] *= factor;
+    }
+out:
+    return st;
+}
+
+static status_t lofar_bf_read_words(const struct fields *fields, const struct lofar_bf_place *place,
+                                    struct job_layout *own)
+{
+    status_t st = STATUS_OK;
+    int found = 0;
+    TRY(fields_text(fields, "/", "TELESCOPE", &own->telescope, &found));
+    TRY(fields_text(fields, place->beam, "TARGETS", &own->source, &found));
+    TRY(found ? STATUS_OK : fields_text(fields, "/", "TARGETS", &own->source, &found));
+    const char *object = place->beam;
+    TRY(fields_f64(fields, object, "POINT_RA", &own->ra_deg, &own->has_ra));
+    if (!own->has_ra) {
+        object = place->pointing;
+        TRY(fields_f64(fields, object, "POINT_RA", &own->ra_deg, &own->has_ra));
+    }
+    TRY(fields_f64(fields, object, "POINT_DEC", &own->dec_deg, &own->has_dec));
+out:
+    return st;
+}
+
+status_t lofar_bf_fill(const struct fields *fields, const struct lofar_bf_place *place,
+                       uint64_t chans, const struct job_layout *layout, struct job_layout *own)
+{
+    status_t st = STATUS_OK;
+    TRY(memory_text(place->stokes, &own->dataset));
+    TRY(memory_text("time,chan", &own->axes));
+    own->has_sideband = 1;
+    own->sideband = 1;
+    TRY(lofar_bf_read_rate(fields, place, layout, own));
+    TRY(lofar_bf_read_start(fields, place, own));
+    TRY(lofar_bf_read_frequencies(fields, place, chans, own));
+    TRY(lofar_bf_read_words(fields, place, own));
+out:
+    return st;
+}
+
+status_t lofar_bf_dm(const struct fields *fields, const struct lofar_bf_place *place, double *dm)
+{
+    status_t st = STATUS_OK;
+    char *how = NULL;
+    int found = 0;
+    *dm = 0;
+    TRY(fields_text(fields, place->beam, "DEDISPERSION", &how, &found));
+    if (found && strcmp(how, "COHERENT") == 0) {
+        TRY(fields_f64(fields, place->beam, "DISPERSION_MEASURE", dm, &found));
+    }
+out:
+    free(how);
+    return st;
+}

@@ -1,0 +1,248 @@
+/* MeerKAT's tied-array voltages (katsdpbfingest, file version 4): /Data/bf_raw [chan][time][reim],
+ * one polarisation a file, /Data/timestamps of each time, /Data/flags of each heap. Rate, start and
+ * frequencies are in pickled telescope state: the job says them. */
+#include "archive/cut.h"
+#include "archive/format/formats.h"
+#include "archive/format/hdf5/fields.h"
+#include "archive/format/override.h"
+#include "archive/place.h"
+#include "base/memory.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char title[] = "a MeerKAT beamformer file";
+static const char stamps[] = "Data/timestamps";
+
+/* Of a file: its times, and the polarisation that it is of. */
+struct meerkat {
+    uint64_t first, step; /* timestamps of samples */
+    uint64_t samples;     /* that have one */
+    char *pol;
+};
+
+static status_t meerkat_recognise(const char *path, int *is_it)
+{
+    static const char *const names[] = {"Data/bf_raw", "Data/timestamps", "Data/flags", NULL};
+    return fields_have(path, names, is_it);
+}
+
+/* Timestamps rise by one step each; zeros at the end fill the last chunk. */
+static status_t meerkat_check_stamps(const struct fields *fields, const uint64_t *values,
+                                     uint64_t at, uint64_t count, struct meerkat *said)
+{
+    status_t st = STATUS_OK;
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t n = at + i;
+        if (n == 0) {
+            said->first = values[0];
+        } else if (n == 1) {
+            said->step = values[1] > said->first ? values[1] - said->first : 0;
+        }
+        uint64_t expected = said->first + n * said->step;
+        int is_stamp = n == 0 || (said->step > 0 && values[i] == expected);
+        int is_padding = n > 0 && values[i] == 0;
+        REQUIRE(is_padding || (is_stamp && said->samples == n), STATUS_DATA,
+                "%s: /%s: that of sample %" PRIu64 " is %" PRIu64 ", expected %" PRIu64
+                " (steps of %" PRIu64 " from %" PRIu64 " on)",
+                fields->path, stamps, n, values[i], expected, said->step, said->first);
+        said->samples += !is_padding;
+    }
+out:
+    return st;
+}
+
+static status_t meerkat_read_stamps(const struct fields *fields, uint64_t times,
+                                    struct meerkat *said)
+{
+    enum { PIECE = 1 << 20 };
+    status_t st = STATUS_OK;
+    hid_t memory = -1;
+    uint64_t *values = NULL;
+    struct h5_dataset dataset = {0};
+    hsize_t dims[1];
+    TRY(fields_shape(fields, stamps, 1, dims));
+    REQUIRE(dims[0] == times, STATUS_DATA,
+            "%s: /%s has %" PRIu64 " values, /Data/bf_raw %" PRIu64 " times", fields->path, stamps,
+            (uint64_t)dims[0], times);
+    TRY(h5_dataset_open(fields->file, fields->path, stamps, &dataset));
+    REQUIRE(H5Tget_class(dataset.type) == H5T_INTEGER, STATUS_DATA,
+            "%s: /%s does not hold whole numbers", fields->path, stamps);
+    TRY(memory_zeroed(PIECE, sizeof *values, "timestamps", &values));
+    for (hsize_t at = 0; at < times; at += PIECE) {
+        hsize_t count = min_u64(PIECE, times - at);
+        h5_close(memory);
+        memory = H5Screate_simple(1, &count, NULL);
+        H5_TRY(memory, "%s: /%s cannot be read", fields->path, stamps);
+        H5_TRY(H5Sselect_hyperslab(dataset.space, H5S_SELECT_SET, &at, NULL, &count, NULL),
+               "%s: /%s cannot be read", fields->path, stamps);
+        H5_TRY(H5Dread(dataset.id, H5T_NATIVE_UINT64, memory, dataset.space, H5P_DEFAULT, values),
+               "%s: /%s cannot be read", fields->path, stamps);
+        TRY(meerkat_check_stamps(fields, values, at, count, said));
+    }
+    said->step = said->step > 0 ? said->step : 1;
+out:
+    h5_close(memory);
+    free(values);
+    h5_dataset_close(&dataset);
+    return st;
+}
+
+/* "tied_array_channelised_voltage_0x" is of polarisation x. */
+static status_t meerkat_read_pol(const struct fields *fields, struct meerkat *said)
+{
+    status_t st = STATUS_OK;
+    char *name = NULL;
+    int found = 0;
+    TRY(fields_text(fields, "Data", "stream_name", &name, &found));
+    const char *under = found ? strrchr(name, '_') : NULL;
+    TRY(memory_text(under ? under + 1 : "?", &said->pol));
+out:
+    free(name);
+    return st;
+}
+
+/* Heaps of which data were lost: of some coarse channels each. */
+static status_t meerkat_read_flags(const struct fields *fields, uint64_t chans, uint64_t times,
+                                   struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    uint64_t *flags = NULL;
+    size_t count = 0;
+    size_t flagged = 0;
+    hsize_t dims[2];
+    TRY(fields_shape(fields, "Data/flags", 2, dims));
+    REQUIRE(dims[0] > 0 && dims[1] > 0 && chans % dims[0] == 0 && times % dims[1] == 0, STATUS_DATA,
+            "%s: /Data/flags is %" PRIu64 " x %" PRIu64 ", which does not divide %" PRIu64
+            " coarse channels x %" PRIu64 " times",
+            fields->path, (uint64_t)dims[0], (uint64_t)dims[1], chans, times);
+    TRY(fields_u64s(fields, "Data/flags", NULL, &flags, &count));
+    for (size_t i = 0; i < count; i++) {
+        flagged += flags[i] != 0;
+    }
+    uint64_t heap_chans = chans / dims[0];
+    uint64_t heap_times = times / dims[1];
+    uint64_t samples = archive->count[AXIS_TIME];
+    TRY(memory_zeroed(flagged * (size_t)heap_chans, sizeof *archive->stream_gaps, "gaps",
+                      &archive->stream_gaps));
+    for (uint64_t chan = 0; chan < chans && flagged > 0; chan++) {
+        struct archive_gap *last = NULL;
+        for (uint64_t t = 0; t < dims[1] && t * heap_times < samples; t++) {
+            if (flags[chan / heap_chans * dims[1] + t] == 0) {
+                continue;
+            }
+            uint64_t first = t * heap_times;
+            uint64_t end = min_u64(first + heap_times, samples);
+            if (last && last->first + last->count == first) {
+                last->count += end - first;
+            } else {
+                last = &archive->stream_gaps[archive->nstream_gaps++];
+                *last = (struct archive_gap){chan, first, end - first};
+            }
+        }
+    }
+out:
+    free(flags);
+    return st;
+}
+
+static status_t meerkat_name(const struct meerkat *said, struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    archive->stacked = AXIS_POL;
+    TRY(memory_zeroed(1, sizeof *archive->names[AXIS_POL], "names", &archive->names[AXIS_POL]));
+    TRY(memory_text(said->pol, &archive->names[AXIS_POL][0]));
+out:
+    return st;
+}
+
+static status_t meerkat_open_file(const char *path, const struct job_layout *layout,
+                                  struct meerkat *said, struct place *place)
+{
+    status_t st = STATUS_OK;
+    struct fields fields = {.file = -1};
+    struct archive *archive = NULL;
+    struct job_layout own = {.has_sideband = 1, .sideband = 1};
+    hsize_t dims[3];
+    TRY(archive_create(path, &archive));
+    TRY(fields_open(path, title, &fields));
+    TRY(memory_text("Data/bf_raw", &own.dataset));
+    TRY(memory_text("chan,time,reim", &own.axes));
+    TRY(memory_text("MeerKAT", &own.telescope));
+    TRY(fields_shape(&fields, "Data/bf_raw", 3, dims));
+    TRY(meerkat_read_stamps(&fields, dims[1], said));
+    TRY(meerkat_read_pol(&fields, said));
+    TRY(fields_describe(&fields, "MeerKAT beamformer", layout, &own, archive));
+    TRY(cut_time(archive, said->samples));
+    TRY(meerkat_read_flags(&fields, dims[0], dims[1], archive));
+    TRY(meerkat_name(said, archive));
+    place->archive = archive;
+    archive = NULL;
+out:
+    override_free(&own);
+    archive_destroy(archive);
+    fields_close(&fields);
+    return st;
+}
+
+/* Files of one polarisation go on in time; samples are counted from the first file's on. */
+static status_t meerkat_place(const struct format_input *input, const struct meerkat *said,
+                              struct place *places)
+{
+    status_t st = STATUS_OK;
+    uint64_t stacks = 0;
+    for (size_t i = 0; i < input->npaths; i++) {
+        uint64_t step = said[0].step;
+        REQUIRE(said[i].step == step && said[i].first % step == said[0].first % step, STATUS_DATA,
+                "%s has timestamps in steps of %" PRIu64 " from %" PRIu64 " on, %s in steps of "
+                "%" PRIu64 " from %" PRIu64 " on: they do not belong to one observation",
+                input->paths[i], said[i].step, said[i].first, input->paths[0], step, said[0].first);
+        places[i].first_sample = said[i].first / step;
+        size_t same = 0;
+        while (same < i && strcmp(said[same].pol, said[i].pol) != 0) {
+            same++;
+        }
+        places[i].stack = same < i ? places[same].stack : stacks++;
+    }
+out:
+    return st;
+}
+
+static status_t meerkat_open(const struct format_input *input, struct archive **out)
+{
+    status_t st = STATUS_OK;
+    struct place *places = NULL;
+    struct meerkat *said = NULL;
+    struct archive *archive = NULL;
+    const struct job_layout *layout = input->layout;
+    REQUIRE((layout->has_sample_rate || layout->has_sample_period) &&
+                override_has_frequencies(layout),
+            STATUS_USAGE,
+            "%s is %s, which does not say its sample rate and frequencies: "
+            "input.layout.sample_rate_hz and freq_hz must (and start, if times are to be known)",
+            input->paths[0], title);
+    TRY(memory_zeroed(input->npaths, sizeof *places, "input files", &places));
+    TRY(memory_zeroed(input->npaths, sizeof *said, "input files", &said));
+    for (size_t i = 0; i < input->npaths; i++) {
+        TRY(meerkat_open_file(input->paths[i], input->layout, &said[i], &places[i]));
+    }
+    TRY(meerkat_place(input, said, places));
+    TRY(place_join(places, input->npaths, PLACE_NEAR, &archive));
+    TRY(layout->has_sideband ? STATUS_OK
+                             : fields_doubt(archive, "sideband +1: the file does not say"));
+    *out = archive;
+    archive = NULL;
+out:
+    archive_destroy(archive);
+    for (size_t i = 0; places && said && i < input->npaths; i++) {
+        archive_destroy(places[i].archive);
+        free(said[i].pol);
+    }
+    free(said);
+    free(places);
+    return st;
+}
+
+const struct format meerkat_format = {
+    .name = "meerkat", .title = title, .recognise = meerkat_recognise, .open = meerkat_open};
