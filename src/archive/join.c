@@ -175,31 +175,6 @@ out:
     return st;
 }
 
-/* Samples that are missing before sample `at`, and in the file that begins there. */
-static status_t join_append_gaps(struct archive *base, const struct archive *next, uint64_t missing,
-                                 uint64_t at)
-{
-    status_t st = STATUS_OK;
-    if (next->ngaps == 0 && missing == 0) {
-        goto out;
-    }
-    uint64_t(*gaps)[2] = realloc(base->gaps, (base->ngaps + next->ngaps + 1) * sizeof *gaps);
-    REQUIRE(gaps, STATUS_DEVICE, "out of memory: gaps");
-    if (missing > 0) {
-        gaps[base->ngaps][0] = at - missing;
-        gaps[base->ngaps][1] = missing;
-        base->ngaps++;
-    }
-    for (size_t i = 0; i < next->ngaps; i++) {
-        gaps[base->ngaps + i][0] = next->gaps[i][0] + at;
-        gaps[base->ngaps + i][1] = next->gaps[i][1];
-    }
-    base->gaps = gaps;
-    base->ngaps += next->ngaps;
-out:
-    return st;
-}
-
 static uint64_t join_sum_samples(struct archive *const *files, size_t count)
 {
     uint64_t sum = 0;
@@ -219,6 +194,7 @@ static status_t join_all(struct archive **files, size_t count)
     base->parts = parts;
     uint64_t samples = base->parts[0].samples;
     uint64_t held = join_sum_samples(files, count);
+    TRY(base->stacked == AXIS_TIME ? STATUS_OK : join_spread_gaps(files, count));
     for (size_t i = 1; i < count; i++) {
         struct archive *next = files[i];
         TRY(join_check_alike(base, next, base->stacked == AXIS_TIME));

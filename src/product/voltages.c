@@ -182,10 +182,10 @@ static status_t voltages_put_gaps(hid_t file, const struct voltages_spec *spec)
 {
     status_t st = STATUS_OK;
     hid_t gaps = -1;
-    const hsize_t dims[2] = {spec->ngaps, 2};
+    const hsize_t dims[2] = {spec->ngaps, spec->stream_gaps ? 3 : 2};
+    const void *list = spec->stream_gaps ? (const void *)spec->stream_gaps : spec->gaps;
     if (spec->ngaps > 0) {
-        TRY(parts_dataset(file, "gaps", H5T_STD_U64LE, H5T_NATIVE_UINT64, 2, dims, spec->gaps,
-                          &gaps));
+        TRY(parts_dataset(file, "gaps", H5T_STD_U64LE, H5T_NATIVE_UINT64, 2, dims, list, &gaps));
     }
 out:
     h5_close(gaps);

@@ -29,7 +29,9 @@ struct voltages_spec {
     int sideband;                                /* +1, -1 */
     uint32_t oversampling_num, oversampling_den; /* 0, 0: none */
     const double *freq_hz;                       /* [chans] */
-    const uint64_t (*gaps)[2];                   /* [ngaps] first sample and count, ascending */
+    const uint64_t (*gaps)[2];                   /* [ngaps] first sample and count, ascending; or */
+    const uint64_t (*stream_gaps)[3]; /* [ngaps] of single streams: first sample, count, stream; by
+                                         stream, ascending */
     size_t ngaps;
     int has_start;
     struct utc start;               /* of sample 0 */

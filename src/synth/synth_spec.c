@@ -5,10 +5,11 @@
 #include "base/memory.h"
 #include "job/yaml/schema.h"
 #include "job/yaml/yaml_file.h"
+#include "synth/synth_gaps.h"
 
 #include <stdlib.h>
 
-enum { SYNTH_TONES = 10000, SYNTH_BURSTS = 1000 };
+enum { SYNTH_TONES = 10000, SYNTH_BURSTS = 1000, SYNTH_GAPS = 100000, SYNTH_GAP_ENTRIES = 1 << 22 };
 
 #define SPEC(member) SCHEMA_AT(struct synth_spec, member)
 #define STREAMS(member) SPEC(member), .min = 1, .max = 65536, .otherwise = "1"
@@ -49,6 +50,16 @@ static const struct schema burst_rows[] = {
     {.key = NULL},
 };
 
+#define GAP(member) SCHEMA_AT(struct synth_gap, member)
+
+static const struct schema gap_rows[] = {
+    {"first", SCHEMA_WHOLE, GAP(first), .is_required = 1, .max = 0x1p62},
+    {"count", SCHEMA_WHOLE, GAP(count), .is_required = 1, .min = 1, .max = 0x1p62},
+    {"stream", SCHEMA_WHOLE, GAP(stream), SCHEMA_GIVEN(struct synth_gap, has_stream, 1),
+     .max = 0x1p31},
+    {.key = NULL},
+};
+
 static const struct schema spec_rows[] = {
     {"file", SCHEMA_TEXT, SPEC(file), .is_required = 1,
      .expected = "the path of the archive to write"},
@@ -70,6 +81,8 @@ static const struct schema spec_rows[] = {
      .expected = "a mapping with period, amplitude and what else it needs"},
     {"burst", SCHEMA_MAPPING, SCHEMA_LIST(struct synth_spec, bursts, nbursts, 0, SYNTH_BURSTS),
      .members = burst_rows, .expected = "a list of bursts, each with time_s and amplitude"},
+    {"gaps", SCHEMA_MAPPING, SCHEMA_LIST(struct synth_spec, gaps, ngaps, 0, SYNTH_GAPS),
+     .members = gap_rows, .expected = "a list of gaps, each with first and count"},
     {"seed", SCHEMA_WHOLE, SPEC(seed)},
     {"start", SCHEMA_UTC, SPEC(start), .otherwise = "2020-01-01",
      .expected = "a UTC date and time such as 2020-01-01T00:00:00"},
@@ -138,6 +151,35 @@ out:
     return st;
 }
 
+/* What is missing must be among what there is. */
+static status_t synth_spec_check_gaps(const struct synth_spec *spec, struct tree *root,
+                                      struct mistakes *mistakes)
+{
+    status_t st = STATUS_OK;
+    const struct tree *gaps = tree_list(root, "gaps");
+    uint64_t streams = (uint64_t)spec->stations * spec->beams * spec->pols * spec->chans;
+    for (size_t i = 0; gaps && i < gaps->nchildren && i < spec->ngaps; i++) {
+        const struct synth_gap *gap = &spec->gaps[i];
+        if (gap->count > 0 && spec->samples > 0 && gap->first + gap->count > spec->samples) {
+            TRY(mistakes_at(mistakes, gaps->child[i], NULL,
+                            "ends at sample %llu, expected at most the %llu that there are",
+                            (unsigned long long)(gap->first + gap->count),
+                            (unsigned long long)spec->samples));
+        }
+        if (gap->has_stream && gap->stream >= streams) {
+            TRY(mistakes_at(mistakes, gaps->child[i], "stream",
+                            "is %llu, expected less than the %llu that there are",
+                            (unsigned long long)gap->stream, (unsigned long long)streams));
+        }
+    }
+    if (spec->ngaps > 0 && synth_gaps_most(spec) > SYNTH_GAP_ENTRIES) {
+        TRY(mistakes_at(mistakes, root, "gaps", "are more than %d when written out for each stream",
+                        SYNTH_GAP_ENTRIES));
+    }
+out:
+    return st;
+}
+
 static status_t synth_spec_check(const struct synth_spec *spec, struct tree *root,
                                  struct mistakes *mistakes)
 {
@@ -148,6 +190,7 @@ static status_t synth_spec_check(const struct synth_spec *spec, struct tree *roo
     }
     TRY(synth_spec_check_size(spec, root, mistakes));
     TRY(synth_spec_check_band(spec, root, mistakes));
+    TRY(synth_spec_check_gaps(spec, root, mistakes));
 out:
     return st;
 }

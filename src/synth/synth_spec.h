@@ -31,6 +31,13 @@ struct synth_burst {
     double reference_hz; /* 0: the top edge of the highest coarse channel */
 };
 
+/* Samples that are declared missing; they are written as if they were there. */
+struct synth_gap {
+    uint64_t first, count;
+    int has_stream;  /* 0: of all streams */
+    uint64_t stream; /* by station, beam, polarisation, coarse channel, the last fastest */
+};
+
 struct synth_spec {
     char *path; /* of the specification, for messages */
     char *file; /* the archive to write */
@@ -48,6 +55,8 @@ struct synth_spec {
     struct synth_pulsar pulsar;
     struct synth_burst *bursts;
     uint32_t nbursts;
+    struct synth_gap *gaps;
+    uint32_t ngaps;
     uint64_t seed;
     struct utc start; /* start: UTC, default 2020-01-01 */
     char *telescope;  /* default "voltmill synth" */

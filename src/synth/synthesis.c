@@ -13,6 +13,7 @@
 #include "ranks/agree.h"
 #include "ranks/driver.h"
 #include "synth/signal.h"
+#include "synth/synth_gaps.h"
 #include "synth/synth_spec.h"
 
 #include <math.h>
@@ -114,6 +115,8 @@ static status_t synthesis_make_file(struct synthesis *s, int force)
     const struct synth_spec *spec = s->spec;
     char **pols = NULL;
     char **stations = NULL;
+    struct synth_gaps gaps = {.count = 0};
+    TRY(synth_gaps_list(spec, &gaps));
     TRY(synthesis_name(AXIS_POL, spec->pols, &pols));
     if (spec->stations > 1) {
         TRY(synthesis_name(AXIS_STATION, spec->stations, &stations));
@@ -125,6 +128,9 @@ static status_t synthesis_make_file(struct synthesis *s, int force)
                  [AXIS_POL] = {spec->pols, 1, pols},
                  [AXIS_CHAN] = {spec->chans, 1, NULL}},
         .format = spec->format,
+        .gaps = (const uint64_t(*)[2])gaps.all,
+        .stream_gaps = (const uint64_t(*)[3])gaps.streams,
+        .ngaps = gaps.count,
         .scale = 1,
         .sideband = spec->sideband,
         .has_start = 1,
@@ -142,6 +148,8 @@ static status_t synthesis_make_file(struct synthesis *s, int force)
     TRY(voltages_create(s->part, &native, &s->place));
     TRY(file_reserve(s->claim_fd, s->part, s->place.file_bytes));
 out:
+    free(gaps.all);
+    free(gaps.streams);
     synthesis_free_names(pols, spec->pols);
     synthesis_free_names(stations, spec->stations);
     guard_free(&reads);

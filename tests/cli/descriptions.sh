@@ -69,19 +69,33 @@ heaps = base.reshape(20, 50, 2, 2).transpose(0, 2, 1, 3).astype("i1")
 put("heaps", x=heaps)
 put("heaps-chunks", x=dict(data=heaps, chunks=True))
 
-# First samples.
-lost = base.astype("f4")
-lost[900:, 0] = lost[:70, 1] = 0
-put("uneven", x=lost)
+# First samples: what is not there is missing, as if it were declared.
+def gaps(*rows):
+    return {"gaps": np.array(rows, "u8")}
+native("uneven.h5", base.astype("f4"), scales=gaps((900, 100, 0), (0, 70, 1)))
 for i, (low, high) in enumerate(((0, 900), (70, N))):
     with put(f"uneven{i}", x=base[low:high, i].astype("f4")) as file:
         file.attrs["first"] = 5000 + low
-lost = base.astype("f4")
-lost[400:600] = 0
-put("gap", x=lost)
+native("gap.h5", base.astype("f4"), scales=gaps((400, 200)))
 for i, (low, high) in enumerate(((0, 400), (600, N))):
     with put(f"gap{i}", x=base[low:high].astype("f4")) as file:
         file.attrs["first"] = np.int32(low)
+
+# The native layout: gaps of single streams, of files side by side, other numbers, where 0 Hz is.
+native("streams.h5", base.astype("i1"), scales=gaps((7, 9, 1), (50, 100, 0), (0, 3, 0)))
+native("side0.h5", base[:, :1].astype("i1"), scales=gaps((0, 3), (50, 100)))
+native("side1.h5", base[:, 1:].astype("i1"), scales=gaps((7, 9, 0)))
+native("native-i4.h5", base)
+native("native-offset.h5", (base + 128).astype("u1"), attrs=dict(packing="8 bit offset"))
+native("native-2bit.h5", pack(np.random.default_rng(2).integers(0, 4, (N, 2, 8)), 2, 0), "time,pol,station",
+       attrs=dict(packing="2 bit offset", domain="real"))
+turned = base.astype("f4")
+turned[1::2] *= -1
+native("edge.h5", turned, attrs=dict(dc="lower"), root=dict(format_version=np.int32(3)))
+native("bad-edge.h5", turned, attrs=dict(dc="lower"))
+native("bad-dc.h5", turned, attrs=dict(dc="edge"), root=dict(format_version=np.int32(3)))
+for name, rows in dict(stream=[(0, 1, 2)], beyond=[(999, 2, 0)], overlap=[(0, 9, 0), (8, 1, 0)], shape=[(0, 1, 0, 0)]).items():
+    native(f"bad-{name}.h5", base.astype("i1"), scales=gaps(*rows))
 
 # A missing value of numbers that become others is a stored one.
 stored = (base + 128).astype("u1")
@@ -178,12 +192,12 @@ errs 4 'heaps\.h5: /x: dimension 2 has 50 elements' "$voltmill" plan job.yaml \
     --set input.files=heaps.h5 --set 'input.layout.axes="time,pol,time:51,reim"'
 ok $bad "of another size"
 uneven='dataset: /x, axes: "time,reim", sample_rate_hz: 1e6, files_along: pol'
-expected=$(made uneven.h5)
+expected=$(made uneven.h5 --set input.layout=auto)
 like "first_sample of files side by side" "$expected" '[uneven0.h5, uneven1.h5]' \
     --set "input.layout={$uneven, first_sample: [10, 80]}"
 like "in an attribute" "$expected" '[uneven0.h5, uneven1.h5]' \
     --set "input.layout={$uneven, first_sample: {attribute: /@first}}"
-expected=$(made gap.h5)
+expected=$(made gap.h5 --set input.layout=auto)
 like "first_sample of files along time" "$expected" '[gap1.h5, gap0.h5]' --set 'input.layout.first_sample=[600, 0]'
 like "in an attribute of each" "$expected" '[gap0.h5, gap1.h5]' --set 'input.layout.first_sample={attribute: /@first}'
 errs 2 'first_sample lists 1 samples, expected one for each of 2 files' "$voltmill" plan job.yaml \
@@ -192,6 +206,43 @@ ok $bad "too few of them"
 errs 4 'gap1\.h5 starts 1 samples before the end of gap0\.h5' "$voltmill" plan job.yaml \
     --set 'input.files=[gap0.h5, gap1.h5]' --set 'input.layout.first_sample=[0, 399]'
 ok $bad "files that overlap"
+
+# --- the native layout
+own() { made "$1" --set input.layout=auto "${@:2}"; }
+same "native: 32 bits" "$good" "$(own native-i4.h5)"
+same "native: 8 bit offset" "$good" "$(own native-offset.h5)"
+same "native: 2 bit offset" "$(made 2-offset-outer.h5 --set 'input.layout.axes="time,pol,station"')" "$(own native-2bit.h5)"
+same "native: 0 Hz at the edge" "$good" "$(own edge.h5)"
+same "0 Hz at the edge, said by the job" "$good" "$(own bad-edge.h5 --set 'input.layout={dataset: /voltages, axes: "time,pol,reim", sample_rate_hz: 1e6, dc: upper}')"
+expected=$(own streams.h5)
+same "native: gaps of streams are missing samples" 112 \
+    "$("$python" -c 'import h5py; print(h5py.File("out.h5")["provenance"].attrs["gap_samples"])')"
+like "native: gaps of files side by side" "$expected" '[side0.h5, side1.h5]' --set 'input.layout={files_along: pol}'
+rm -f out.h5
+while IFS='|' read -r file pattern; do
+    errs 4 "$file\.h5: $pattern" "$voltmill" plan job.yaml --set input.files=$file.h5 --set input.layout=auto
+    ok $bad "native: $file"
+done <<'LIST'
+bad-edge|/voltages has an attribute dc, but the file's format_version is 1: it is of version 3
+bad-dc|/voltages: dc is edge, expected centre, lower or upper
+bad-stream|a gap is of stream 2 of 2, or out of order
+bad-beyond|a gap of stream 0 \(2 samples from 999\) overlaps the one before or lies beyond the last sample
+bad-overlap|a gap of stream 0 \(1 samples from 8\) overlaps
+bad-shape|/gaps is 1 x 4, expected \[n\]\[2\] or \[n\]\[3\]
+LIST
+cat >spec.yaml <<'YAML'
+{file: synth.h5, samples: 1000, streams: {pols: 2, chans: 2}, bits: 8, sample_rate_hz: 1e6, freq_hz: 1e9, noise: 9,
+ gaps: [{first: 100, count: 50, stream: 3}, {first: 120, count: 40, stream: 3}, {first: 0, count: 10}]}
+YAML
+"$voltmill" synth spec.yaml >stdout 2>stderr || note <stderr
+gaps() { "$python" -c 'import h5py; print(h5py.File("synth.h5")["gaps"][()].tolist())'; }
+same "synth: gaps of streams" "[[0, 10, 0], [0, 10, 1], [0, 10, 2], [0, 10, 3], [100, 60, 3]]" "$(gaps)"
+"$voltmill" synth spec.yaml --force --set 'gaps=[{first: 7, count: 3}, {first: 2, count: 5}, {first: 50, count: 1}]' >stdout 2>stderr || note <stderr
+same "synth: gaps of all" "[[2, 8], [50, 1]]" "$(gaps)"
+errs 2 'gaps\.0\.stream: is 4, expected less than the 4' "$voltmill" synth spec.yaml --force --set gaps.0.stream=4
+ok $bad "synth: no such stream"
+errs 2 'gaps\.2: ends at sample 1001, expected at most the 1000' "$voltmill" synth spec.yaml --force --set gaps.2.first=991
+ok $bad "synth: a gap beyond the end"
 
 # --- values in the file
 rm -f out.h5

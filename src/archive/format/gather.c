@@ -99,7 +99,7 @@ static status_t gather_at_places(struct gathered *gathered, int is_known, struct
     for (size_t i = 0; i < gathered->count; i++) {
         struct archive *archive = gathered->archives[i];
         int is_time = archive->stacked == AXIS_TIME;
-        REQUIRE(archive->ngaps == 0, STATUS_DATA,
+        REQUIRE(archive->ngaps == 0 && archive->nstream_gaps == 0, STATUS_DATA,
                 "%s has /gaps: it cannot stand beside others with samples of its own",
                 archive->parts[0].path);
         places[i].archive = archive;

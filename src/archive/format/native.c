@@ -3,11 +3,12 @@
  */
 #include "archive/format/dataset.h"
 #include "archive/format/gather.h"
+#include "archive/format/native_gaps.h"
 #include "archive/format/override.h"
 #include "archive/storage/stored.h"
 #include "base/memory.h"
 #include "base/units.h"
-#include "io/hdf5/h5_dataset.h"
+#include "io/hdf5/h5.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -16,8 +17,8 @@
 
 static const char dataset_name[] = "/voltages";
 
-/* What is read; since when /voltages may say `scale`. */
-enum { NEWEST_VERSION = 2, VERSION_OF_SCALE = 2 };
+/* What is read; since when /voltages may say `scale`, `dc`. */
+enum { NEWEST_VERSION = 3, VERSION_OF_SCALE = 2, VERSION_OF_DC = 3 };
 
 /* Start, telescope, source, position: attributes of the root. */
 static status_t native_read_root(hid_t file, const char *path, struct job_layout *layout,
@@ -70,7 +71,7 @@ static status_t native_read_packing(hid_t dataset, const char *where, struct job
     TRY(h5_get_text(dataset, where, "packing", &packing, &layout->has_packing));
     if (layout->has_packing) {
         REQUIRE(packing_parse(packing, &layout->packing), STATUS_DATA,
-                "%s: packing is \"%s\", expected \"4+4 offset hi=re\" or the like", where, packing);
+                "%s: packing is \"%s\", expected " PACKING_TEXTS, where, packing);
     }
 out:
     free(packing);
@@ -92,6 +93,25 @@ static status_t native_read_scale(hid_t dataset, const char *where, int64_t vers
             "%s: scale is %g, expected a number from %g to %g, the volts of 1 as it is stored",
             where, layout->scale, TERMS_LEAST_SCALE, TERMS_MOST_SCALE);
 out:
+    return st;
+}
+
+/* Where 0 Hz of complex samples lies. Not of a version that did not know it. */
+static status_t native_read_dc(hid_t dataset, const char *where, int64_t version,
+                               struct job_layout *layout)
+{
+    status_t st = STATUS_OK;
+    char *dc = NULL;
+    TRY(h5_get_text(dataset, where, "dc", &dc, &layout->has_dc));
+    REQUIRE(!layout->has_dc || version >= VERSION_OF_DC, STATUS_DATA,
+            "%s has an attribute dc, but the file's format_version is %lld: it is of version %d",
+            where, (long long)version, VERSION_OF_DC);
+    layout->is_dc_at_edge =
+        layout->has_dc && (strcmp(dc, "lower") == 0 || strcmp(dc, "upper") == 0);
+    REQUIRE(!layout->has_dc || layout->is_dc_at_edge || strcmp(dc, "centre") == 0, STATUS_DATA,
+            "%s: dc is %s, expected centre, lower or upper", where, dc);
+out:
+    free(dc);
     return st;
 }
 
@@ -149,6 +169,7 @@ static status_t native_read_dataset(hid_t file, const char *path, int64_t versio
     TRY(h5_get_f64(dataset, where, "missing_value", &layout->missing_value,
                    &layout->has_missing_value));
     TRY(native_read_scale(dataset, where, version, layout));
+    TRY(native_read_dc(dataset, where, version, layout));
     TRY(native_read_oversampling(dataset, where, layout));
 out:
     free(domain);
@@ -170,33 +191,6 @@ static status_t native_read_names(hid_t file, const char *path, enum axis axis,
         archive->count[axis] = count;
     }
 out:
-    return st;
-}
-
-/* gaps: u8 [n][2], made ascending and disjoint by the writer; checked here. */
-static status_t native_read_gaps(hid_t file, const char *path, struct archive *archive)
-{
-    status_t st = STATUS_OK;
-    struct h5_dataset gaps = {0};
-    int is_there = 0;
-    TRY(h5_has(file, path, "gaps", &is_there));
-    if (!is_there) {
-        goto out;
-    }
-    TRY(stored_require_whole(path, "gaps", &archive->parts[0].storage));
-    TRY(h5_dataset_open(file, path, "/gaps", &gaps));
-    REQUIRE(gaps.rank == 2, STATUS_DATA, "%s: /gaps has %d dimensions, expected [n][2]", path,
-            gaps.rank);
-    REQUIRE(gaps.dims[1] == 2 && gaps.dims[0] < (1u << 26), STATUS_DATA,
-            "%s: /gaps is %llu x %llu, expected [n][2]", path, (unsigned long long)gaps.dims[0],
-            (unsigned long long)gaps.dims[1]);
-    archive->ngaps = (size_t)gaps.dims[0];
-    TRY(memory_zeroed(archive->ngaps, sizeof *archive->gaps, "gaps", &archive->gaps));
-    if (archive->ngaps > 0) {
-        TRY(h5_dataset_read(&gaps, path, "/gaps", H5T_NATIVE_UINT64, gaps.count, archive->gaps));
-    }
-out:
-    h5_dataset_close(&gaps);
     return st;
 }
 

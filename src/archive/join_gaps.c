@@ -1,0 +1,150 @@
+/* Gaps along time are shifted; those of files side by side become gaps of single streams. */
+#include "archive/join.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_GAPS = 1 << 26 };
+
+static int join_gaps_compare(const void *left, const void *right)
+{
+    const struct archive_gap *a = left;
+    const struct archive_gap *b = right;
+    return a->stream != b->stream ? (a->stream > b->stream) - (a->stream < b->stream)
+                                  : (a->first > b->first) - (a->first < b->first);
+}
+
+static status_t join_append_stream_gaps(struct archive *base, const struct archive *next,
+                                        uint64_t at)
+{
+    status_t st = STATUS_OK;
+    if (next->nstream_gaps == 0) {
+        goto out;
+    }
+    struct archive_gap *gaps =
+        realloc(base->stream_gaps, (base->nstream_gaps + next->nstream_gaps) * sizeof *gaps);
+    REQUIRE(gaps, STATUS_DEVICE, "out of memory: gaps");
+    base->stream_gaps = gaps;
+    for (size_t i = 0; i < next->nstream_gaps; i++) {
+        gaps[base->nstream_gaps] = next->stream_gaps[i];
+        gaps[base->nstream_gaps++].first += at;
+    }
+    qsort(gaps, base->nstream_gaps, sizeof *gaps, join_gaps_compare);
+out:
+    return st;
+}
+
+status_t join_append_gaps(struct archive *base, const struct archive *next, uint64_t missing,
+                          uint64_t at)
+{
+    status_t st = STATUS_OK;
+    TRY(join_append_stream_gaps(base, next, at));
+    if (next->ngaps == 0 && missing == 0) {
+        goto out;
+    }
+    uint64_t(*gaps)[2] = realloc(base->gaps, (base->ngaps + next->ngaps + 1) * sizeof *gaps);
+    REQUIRE(gaps, STATUS_DEVICE, "out of memory: gaps");
+    if (missing > 0) {
+        gaps[base->ngaps][0] = at - missing;
+        gaps[base->ngaps][1] = missing;
+        base->ngaps++;
+    }
+    for (size_t i = 0; i < next->ngaps; i++) {
+        gaps[base->ngaps + i][0] = next->gaps[i][0] + at;
+        gaps[base->ngaps + i][1] = next->gaps[i][1];
+    }
+    base->gaps = gaps;
+    base->ngaps += next->ngaps;
+out:
+    return st;
+}
+
+/* What stream `number` of one file is in the observation, where the file's indices of the stacked
+ * axis begin at `from` of `total`. */
+static uint64_t join_gaps_number(const struct archive *file, uint64_t number, uint64_t from,
+                                 uint64_t total)
+{
+    uint64_t out = 0;
+    uint64_t each = 1;
+    for (int i = STREAM_AXES - 1; i >= 0; i--) {
+        enum axis axis = archive_stream_axes[i];
+        int is_stacked = axis == file->stacked;
+        uint64_t index = number % file->count[axis];
+        number /= file->count[axis];
+        out += (index + (is_stacked ? from : 0)) * each;
+        each *= is_stacked ? total : file->count[axis];
+    }
+    return out;
+}
+
+static uint64_t join_gaps_streams(const struct archive *file)
+{
+    uint64_t streams = 1;
+    for (int i = 0; i < STREAM_AXES; i++) {
+        streams *= file->count[archive_stream_axes[i]];
+    }
+    return streams;
+}
+
+/* Then they are those of the observation. */
+static int join_gaps_are_alike(struct archive *const *files, size_t count)
+{
+    int are_alike = 1;
+    for (size_t i = 0; i < count && are_alike; i++) {
+        const struct archive *file = files[i];
+        are_alike = file->nstream_gaps == 0 && file->ngaps == files[0]->ngaps &&
+                    (file->ngaps == 0 ||
+                     memcmp(file->gaps, files[0]->gaps, file->ngaps * sizeof *file->gaps) == 0);
+    }
+    return are_alike;
+}
+
+status_t join_spread_gaps(struct archive **files, size_t count)
+{
+    status_t st = STATUS_OK;
+    struct archive *base = files[0];
+    struct archive_gap *gaps = NULL;
+    uint64_t total = 0;
+    uint64_t needed = 0;
+    uint64_t from = 0;
+    size_t found = 0;
+    if (join_gaps_are_alike(files, count)) {
+        goto out;
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint64_t spread = 0;
+        REQUIRE(multiply_u64(files[i]->ngaps, join_gaps_streams(files[i]), &spread) &&
+                    spread <= MOST_GAPS && needed + spread + files[i]->nstream_gaps <= MOST_GAPS,
+                STATUS_DATA, "%s has too many gaps, each of all its streams",
+                files[i]->parts[0].path);
+        needed += spread + files[i]->nstream_gaps;
+        total += files[i]->count[base->stacked];
+    }
+    TRY(memory_zeroed((size_t)needed, sizeof *gaps, "gaps", &gaps));
+    for (size_t i = 0; i < count; i++) {
+        const struct archive *file = files[i];
+        uint64_t streams = file->ngaps > 0 ? join_gaps_streams(file) : 0;
+        for (uint64_t stream = 0; stream < streams; stream++) {
+            uint64_t number = join_gaps_number(file, stream, from, total);
+            for (size_t k = 0; k < file->ngaps; k++) {
+                gaps[found++] = (struct archive_gap){number, file->gaps[k][0], file->gaps[k][1]};
+            }
+        }
+        for (size_t k = 0; k < file->nstream_gaps; k++) {
+            gaps[found] = file->stream_gaps[k];
+            gaps[found++].stream = join_gaps_number(file, file->stream_gaps[k].stream, from, total);
+        }
+        from += file->count[base->stacked];
+    }
+    qsort(gaps, found, sizeof *gaps, join_gaps_compare);
+    free(base->stream_gaps);
+    base->stream_gaps = gaps;
+    base->nstream_gaps = found;
+    base->ngaps = 0;
+    gaps = NULL;
+out:
+    free(gaps);
+    return st;
+}
