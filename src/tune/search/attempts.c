@@ -111,7 +111,8 @@ static status_t search_measure(struct search *s, uint32_t i, const struct tune_t
     double started = clock_now();
     status_t tried = s->space->time(s->space->context, i, s->options->repeats, time, &found);
     out->spent = s->is_replay ? found.spent : ahead + clock_now() - started;
-    out->seconds = tried == STATUS_OK ? found.seconds : 0;
+    /* In whole nanoseconds, as the log has it: who goes on by the log meets the same ties. */
+    out->seconds = tried == STATUS_OK ? rint(found.seconds * 1e9) / 1e9 : 0;
     out->state = tried != STATUS_OK ? TUNE_FAILED : found.wrong > 0 ? TUNE_WRONG : TUNE_OK;
     s->failures = tried == STATUS_DEVICE ? s->failures + 1 : 0;
     if (tried != STATUS_OK && s->failures >= HOPELESS && s->outcome->ok == 0) {
