@@ -2,6 +2,7 @@
  * stream axis. */
 #include "archive/join.h"
 
+#include "archive/read/numbers.h"
 #include "base/memory.h"
 #include "dsp/sample_time.h"
 #include "io/hdf5/h5.h"
@@ -44,7 +45,7 @@ static const char *join_difference(const struct archive *a, const struct archive
             return "shapes";
         }
     }
-    if (a->format != b->format || a->is_complex != b->is_complex ||
+    if (!numbers_are_alike(a, b) || a->is_complex != b->is_complex ||
         a->is_compound != b->is_compound || a->swap_bytes != b->swap_bytes ||
         memcmp(&a->nibbles, &b->nibbles, sizeof a->nibbles) != 0) {
         return "sample types";

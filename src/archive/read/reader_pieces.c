@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-    UNIT_BYTES = 1 << 20,   /* that a thread reads in one go, where samples must be made of them */
+    UNIT_BYTES = 256 << 10, /* that a thread reads in one go, where samples must be made of them */
     SHARED_READ = 4 << 20,  /* from here on, several threads read */
     LONG_STRETCH = 32 << 10 /* from here on, a read of its own costs less than reading all */
 };
@@ -34,6 +34,8 @@ struct reading {
     /* Numbers of a time step, and of them those that are kept. */
     uint64_t each, skipped, kept;
     uint64_t step_bits;
+    mapping_t *mapping; /* of bytes mapped_from .. of the file: nothing is copied twice; or NULL */
+    uint64_t mapped_from;
 };
 
 static uint64_t pieces_bytes(uint64_t bits)
@@ -48,6 +50,18 @@ static status_t pieces_fetch(const struct reading *reading, uint64_t at, uint64_
         return reader_read_extents(reading->reader, reading->wanted->part, at, bytes, out);
     }
     return file_read(reader->fd, reader->path, at, out, bytes);
+}
+
+/* The same in memory: where they are mapped, or in `bounce`. */
+static status_t pieces_show(const struct reading *reading, uint64_t at, uint64_t bytes,
+                            char *bounce, const char **out)
+{
+    if (reading->mapping) {
+        *out = (const char *)mapping_data(reading->mapping) + (at - reading->mapped_from);
+        return STATUS_OK;
+    }
+    *out = bounce;
+    return pieces_fetch(reading, at, bytes, bounce);
 }
 
 /* Numbers that lie one behind the other, from a bit behind a byte of the file on. */
@@ -65,8 +79,10 @@ static status_t pieces_make(const struct reading *reading, uint64_t at, uint64_t
     for (uint64_t i = 0; i < count; i += most) {
         uint64_t now = min_u64(most, count - i);
         uint64_t from = bit + i * bits;
-        TRY(pieces_fetch(reading, at + from / 8, pieces_bytes(from % 8 + now * bits), bounce));
-        numbers_make(numbers, bounce, from % 8, now, out + i * numbers_bytes(numbers));
+        const char *stored = NULL;
+        TRY(pieces_show(reading, at + from / 8, pieces_bytes(from % 8 + now * bits), bounce,
+                        &stored));
+        numbers_make(numbers, stored, from % 8, now, out + i * numbers_bytes(numbers));
     }
 out:
     return st;
@@ -112,9 +128,10 @@ static status_t pieces_read_block(const struct reading *reading, uint64_t at, ui
     for (uint64_t i = 0; i < steps; i += most) {
         uint64_t now = min_u64(most, steps - i);
         uint64_t from = bit + i * reading->step_bits;
-        TRY(pieces_fetch(reading, at + from / 8, pieces_bytes(from % 8 + now * reading->step_bits),
-                         bounce));
-        pieces_keep(reading, bounce, from % 8, now, out + i * row);
+        const char *stored = NULL;
+        TRY(pieces_show(reading, at + from / 8, pieces_bytes(from % 8 + now * reading->step_bits),
+                        bounce, &stored));
+        pieces_keep(reading, stored, from % 8, now, out + i * row);
     }
 out:
     return st;
@@ -137,19 +154,20 @@ static status_t pieces_read_unit(const struct reading *reading, uint64_t unit, c
     uint64_t block = reader_block(reading->reader, wanted, group->slot);
     uint64_t bit = (block * run->stored + from - begin) * reading->step_bits;
     uint64_t sample = wanted->part->first_sample + from;
+    const char *stored = NULL;
     if (group->nslots == 1) {
         TRY(pieces_read_block(reading, at, bit, to - from,
                               reader_place(wanted, group->slot, sample), bounce));
     } else {
         uint64_t last = reader_block(reading->reader, wanted, group->slot + group->nslots - 1);
         uint64_t bits = ((last - block) * run->stored + to - from) * reading->step_bits;
-        TRY(pieces_fetch(reading, at + bit / 8, pieces_bytes(bit % 8 + bits), bounce));
+        TRY(pieces_show(reading, at + bit / 8, pieces_bytes(bit % 8 + bits), bounce, &stored));
     }
     for (uint64_t i = 0; i < group->nslots; i++) {
         uint64_t other = reader_block(reading->reader, wanted, group->slot + i);
         char *out = reader_place(wanted, group->slot + i, sample);
         if (group->nslots > 1) {
-            pieces_keep(reading, bounce,
+            pieces_keep(reading, stored,
                         bit % 8 + (other - block) * run->stored * reading->step_bits, to - from,
                         out);
         }
@@ -264,6 +282,46 @@ static void pieces_hint(const struct reading *reading)
     }
 }
 
+/* Maps all that is wanted, if samples must be made of it and little else lies between. */
+static void pieces_map(struct reading *reading)
+{
+    const struct archive_run *run = &reading->run;
+    const struct reader_wanted *wanted = reading->wanted;
+    int is_copied = numbers_are_plain(reading->reader->numbers) && reading->kept == reading->each &&
+                    reading->ngroups == wanted->nslots;
+    uint64_t block = reader_block(reading->reader, wanted, wanted->slot);
+    uint64_t last = reader_block(reading->reader, wanted, wanted->slot + wanted->nslots - 1);
+    uint64_t begin = run->first_sample + reading->first_piece * run->steps;
+    uint64_t first = reading->npieces == 1 ? reading->low - begin : 0;
+    uint64_t end = reading->npieces == 1 ? reading->high - begin : run->steps;
+    uint64_t low = (block * run->stored + first) * reading->step_bits / 8;
+    uint64_t bytes = (reading->npieces - 1) * run->piece_bytes +
+                     pieces_bytes((last * run->stored + end) * reading->step_bits) - low;
+    uint64_t wanted_bits = (reading->high - reading->low) * reading->kept * wanted->nslots *
+                           numbers_bits(reading->reader->numbers);
+    reading->mapped_from = run->file_offset + reading->first_piece * run->piece_bytes + low;
+    if (!is_copied && bytes >= LONG_READ && wanted_bits / 8 >= bytes / 2) {
+        reading->mapping = mapping_open(reading->reader->fd, reading->mapped_from, bytes);
+    }
+}
+
+/* What was mapped and is gone, or on a bad disk, is read again by plain reads, which say so. */
+static status_t pieces_read_file(struct reading *reading)
+{
+    status_t st = STATUS_OK;
+    pieces_map(reading);
+    if (reading->mapping) {
+        st = pieces_read_units(reading);
+        int is_cut = mapping_is_cut(reading->mapping);
+        mapping_close(reading->mapping);
+        reading->mapping = NULL;
+        if (st != STATUS_OK || !is_cut) {
+            return st;
+        }
+    }
+    return pieces_read_units(reading);
+}
+
 static status_t pieces_read(struct reading *reading)
 {
     status_t st = STATUS_OK;
@@ -272,7 +330,7 @@ static status_t pieces_read(struct reading *reading)
     TRY(pieces_cut(reading));
     if (!reading->has_extents) {
         TRY(reader_open_file(reader, reading->wanted->part, reading->run.path));
-        TRY(reader_judge(reader, reading->wanted->part, pieces_read_units(reading)));
+        TRY(reader_judge(reader, reading->wanted->part, pieces_read_file(reading)));
         pieces_hint(reading);
     } else {
         TRY(pieces_read_units(reading));
