@@ -192,7 +192,6 @@ static status_t place_add(struct archive *base, struct place *places, size_t cou
         if (i == 0) {
             continue;
         }
-        TRY(join_check_alike(base, next, 1));
         int is_imaginary = base->is_reim_stacked && places[i].stack % 2 == 1;
         if (places[i].stack != places[i - 1].stack && !is_imaginary) {
             TRY(join_append_stack(base, next));
@@ -224,6 +223,9 @@ status_t place_join(struct place *places, size_t count, enum place_apart apart,
         }
     }
     struct utc start = earliest.archive->start;
+    for (size_t i = 1; i < count; i++) {
+        TRY(join_check_alike(base, places[i].archive, 1));
+    }
     TRY(place_check_order(places, count, apart));
     TRY(apart == PLACE_NEAR ? place_check_common(places, count) : STATUS_OK);
     TRY(place_add(base, places, count, earliest.first_sample));
