@@ -3,7 +3,7 @@
 #include "pipeline/dedisperse_pipeline.h"
 
 #include "base/memory.h"
-#include "pipeline/power_reader.h"
+#include "pipeline/left_out.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,7 +24,8 @@ struct slot {
     /* Samples that the block before has read already: in which slot, from where on, how many. */
     uint32_t kept_slot;
     uint64_t kept_from, kept;
-    char *samples; /* the reader's: of `in`, in host memory */
+    char *samples;            /* the reader's: of `in`, in host memory */
+    struct left_out left_out; /* of the inputs; none of what is on the device */
 };
 
 struct dedispersing {
@@ -61,6 +62,7 @@ static void dedispersing_drop_slots(struct dedispersing *p)
         buffer_destroy(p->slots[i].in);
         buffer_destroy(p->slots[i].out);
         free(p->slots[i].bad);
+        left_out_free(&p->slots[i].left_out);
         p->slots[i] = (struct slot){.in = NULL};
     }
 }
@@ -160,6 +162,7 @@ static status_t dedispersing_read(void *context, uint32_t number)
     uint64_t kept = slot->kept;
     void *in = NULL;
     if (slot->is_resident) {
+        slot->left_out.count = 0;
         goto out;
     }
     TRY(buffer_get(slot->in, &in));
@@ -167,30 +170,14 @@ static status_t dedispersing_read(void *context, uint32_t number)
     if (kept > 0) {
         memmove(in, before->samples + slot->kept_from * row, (size_t)(kept * row));
     }
-    if (kept > 0 && slot->bad) {
-        memmove(slot->bad, before->bad + slot->kept_from, (size_t)kept);
-    }
+    TRY(left_out_keep(&before->left_out, slot->kept_from, kept, &slot->left_out));
     TRY(power_reader_read(p->reader, p->plan->first + (int64_t)(slot->from + slot->base + kept),
                           slot->inputs - kept, slot->samples + kept * row,
                           slot->bad ? slot->bad + kept : NULL));
+    TRY(left_out_find(p->plan, p->reader, p->plan->first + (int64_t)(slot->from + slot->base), kept,
+                      slot->inputs - kept, slot->samples, slot->bad, &slot->left_out));
 out:
     return st;
-}
-
-/* Which DMs hold NaN, as sums over rows that are NaN do; NULL when none does. */
-static const char *dedispersing_find_holes(struct dedispersing *p, const float *data, uint64_t dms,
-                                           uint64_t times)
-{
-    int any = 0;
-    for (uint64_t i = 0; i < dms; i++) {
-        int has_nan = 0;
-        for (uint64_t j = 0; j < times; j++) {
-            has_nan |= isnan(data[i * times + j]) != 0;
-        }
-        p->holes[i] = (char)has_nan;
-        any |= has_nan;
-    }
-    return any ? p->holes : NULL;
 }
 
 /* The writer thread. */
@@ -201,14 +188,14 @@ static status_t dedispersing_write(void *context, uint32_t number)
     struct slot *slot = &p->slots[number];
     struct chunk part = slot->chunk;
     void *data = NULL;
+    int has_holes = 0;
     TRY(pipeline_get(p->pipeline, slot->out, &data));
     part.first_stream = (uint32_t)slot->from;
     part.streams = (uint32_t)slot->count;
-    if (slot->bad) {
-        dm_group_blank(p->plan, &p->group, slot->bad, part.streams, data);
-    }
-    const char *holes = dedispersing_find_holes(p, data, part.count, part.streams);
-    TRY(p->sink.put(p->sink.context, 0, &part, part.first, part.count, data, holes));
+    TRY(left_out_scale(p->plan, &p->group, &slot->left_out, part.streams, data, p->holes,
+                       &has_holes));
+    TRY(p->sink.put(p->sink.context, 0, &part, part.first, part.count, data,
+                    has_holes ? p->holes : NULL));
     uint64_t end = (uint64_t)slot->chunk.first_stream + slot->chunk.streams;
     if (p->sink.end && slot->from + slot->count == end) {
         TRY(p->sink.end(p->sink.context, &slot->chunk, 0, 0));

@@ -6,14 +6,13 @@
 #include "product/product.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 
 enum { SLOTS = 3 };
 
 struct slot {
     float *data; /* [DMs of the chunk][count] */
-    char *holes; /* [DMs of the chunk] 1: some of its outputs are NaN */
+    char *holes; /* [DMs of the chunk] 1: some are NaN, as its file says */
     struct chunk chunk;
     uint64_t from, count; /* times */
 };
@@ -29,17 +28,23 @@ struct merging {
     pipeline_t *pipeline;
 };
 
+/* A row and its mark. */
 static status_t merging_read_row(const struct merging *p, uint64_t dm, const struct slot *slot,
-                                 float *row)
+                                 float *row, char *is_hole)
 {
+    status_t st = STATUS_OK;
     uint32_t i = 0;
     while (dm >= (uint64_t)p->sources[i].first + p->sources[i].count) {
         i++;
     }
     const struct product_place *place = &p->places[i];
     uint64_t at = place->data_offset + (dm - p->sources[i].first) * place->row_bytes;
-    return file_read(p->fds[i], p->sources[i].path, at + slot->from * sizeof *row, row,
-                     slot->count * sizeof *row);
+    TRY(file_read(p->fds[i], p->sources[i].path, at + slot->from * sizeof *row, row,
+                  slot->count * sizeof *row));
+    TRY(file_read(p->fds[i], p->sources[i].path, place->holes_offset + dm - p->sources[i].first,
+                  is_hole, 1));
+out:
+    return st;
 }
 
 /* The reader thread. */
@@ -50,12 +55,7 @@ static status_t merging_read(void *context, uint32_t number)
     struct slot *slot = &p->slots[number];
     for (uint64_t i = 0; i < slot->chunk.count; i++) {
         float *row = slot->data + i * slot->count;
-        TRY(merging_read_row(p, slot->chunk.first + i, slot, row));
-        int has_nan = 0;
-        for (uint64_t t = 0; t < slot->count; t++) {
-            has_nan |= isnan(row[t]) != 0;
-        }
-        slot->holes[i] = (char)has_nan;
+        TRY(merging_read_row(p, slot->chunk.first + i, slot, row, &slot->holes[i]));
     }
 out:
     return st;

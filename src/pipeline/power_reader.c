@@ -186,3 +186,16 @@ status_t power_reader_read(power_reader_t *reader, int64_t first, uint64_t count
 out:
     return st;
 }
+
+status_t power_reader_is_marked(const power_reader_t *reader, uint64_t sample, int *out)
+{
+    status_t st = STATUS_OK;
+    uint64_t each = reader->plan->what->downsample;
+    int is_marked = 0;
+    for (uint64_t i = 0; i < each && !is_marked; i++) {
+        TRY(fbh5_is_marked(reader->rows, sample * each + i, &is_marked));
+    }
+    *out = is_marked;
+out:
+    return st;
+}

@@ -27,4 +27,8 @@ struct power_reader_part power_reader_clip(const struct dedisperse_plan *dedispe
 status_t power_reader_read(power_reader_t *reader, int64_t first, uint64_t count, void *out,
                            char *bad);
 
+/* Whether what is NaN of a sample may be so because its input could not be read. Fails with DATA.
+ */
+status_t power_reader_is_marked(const power_reader_t *reader, uint64_t sample, int *out);
+
 #endif

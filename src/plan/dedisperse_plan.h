@@ -80,12 +80,9 @@ void dm_group_span(const struct dedisperse_plan *dedispersion, uint32_t first, u
                    uint32_t *base, uint32_t *span);
 uint32_t dm_groups_span(const struct dedisperse_plan *dedispersion, uint32_t dms, uint64_t *sum);
 
-/* Makes NaN of sums over samples that could not be read, which are zeros among integers.
- *
- *   bad   char [count + largest delay of the group] 1: could not be read
- *   out   float [ndms][count] */
-void dm_group_blank(const struct dedisperse_plan *dedispersion, const struct dm_group *group,
-                    const char *bad, uint64_t count, float *out);
+/* How many samples later than the group's least the sums of a DM take a channel. */
+uint32_t dm_group_delay(const struct dedisperse_plan *dedispersion, const struct dm_group *group,
+                        uint32_t dm, uint32_t channel);
 
 /* The stage for a group. */
 struct dedisperse_spec dedisperse_plan_stage(const struct dedisperse_plan *dedispersion,

@@ -170,54 +170,14 @@ struct dedisperse_spec dedisperse_plan_stage(const struct dedisperse_plan *d,
                                     .threads = d->threads};
 }
 
-/* Samples [from, end) that could not be read, and what they make NaN of one DM's outputs: channels
- * beside each other mostly take them for outputs beside each other, which are then filled once. */
-static void group_blank_dm(const struct dedisperse_plan *d, const struct dm_group *group,
-                           uint32_t dm, const uint64_t run[2], uint64_t count, float *out)
+uint32_t dm_group_delay(const struct dedisperse_plan *d, const struct dm_group *group, uint32_t dm,
+                        uint32_t channel)
 {
     const struct subbands *steps = &group->steps;
     uint32_t nchannels = group->delays.nchannels;
-    size_t step = d->what->is_two_step ? group_step_of(steps, dm) : 0;
-    uint64_t from = 0;
-    uint64_t end = 0;
-    for (uint32_t c = 0; c < nchannels; c++) {
-        uint64_t delay =
-            d->what->is_two_step
-                ? (uint64_t)steps->outer[(size_t)dm * steps->ngroups + c / steps->group] +
-                      steps->inner[step * nchannels + c]
-                : group->delays.table[(size_t)dm * nchannels + c];
-        uint64_t low = run[0] > delay ? run[0] - delay : 0;
-        uint64_t high = min_u64(run[1] > delay ? run[1] - delay : 0, count);
-        if (d->mask[c] || low >= high) {
-            continue;
-        }
-        if (low > end || high < from) {
-            for (uint64_t t = from; t < end; t++) {
-                out[t] = NAN;
-            }
-            from = low;
-            end = high;
-        }
-        from = min_u64(from, low);
-        end = max_u64(end, high);
+    if (!d->what->is_two_step) {
+        return group->delays.table[(size_t)dm * nchannels + channel];
     }
-    for (uint64_t t = from; t < end; t++) {
-        out[t] = NAN;
-    }
-}
-
-void dm_group_blank(const struct dedisperse_plan *d, const struct dm_group *group, const char *bad,
-                    uint64_t count, float *out)
-{
-    uint64_t samples = overlap_inputs(&group->overlap, count);
-    uint64_t run[2] = {0, 0};
-    for (const char *at = bad; (at = memchr(at, 1, (size_t)(samples - run[1]))) != NULL;
-         at = bad + run[1]) {
-        const char *good = memchr(at, 0, (size_t)(bad + samples - at));
-        run[0] = (uint64_t)(at - bad);
-        run[1] = good ? (uint64_t)(good - bad) : samples;
-        for (uint32_t dm = 0; dm < group->delays.ndms; dm++) {
-            group_blank_dm(d, group, dm, run, count, out + dm * count);
-        }
-    }
+    return steps->outer[(size_t)dm * steps->ngroups + channel / steps->group] +
+           steps->inner[group_step_of(steps, dm) * nchannels + channel];
 }

@@ -208,6 +208,26 @@ out:
     return st;
 }
 
+/* Where a power product of ours that has weights marks its rows. */
+static status_t fbh5_find_marks(hid_t file, struct fbh5 *fbh5)
+{
+    status_t st = STATUS_OK;
+    struct h5_dataset marks = {0};
+    int is_there = 0;
+    TRY(h5_has(file, fbh5->path, "weights", &is_there));
+    if (!fbh5->is_ours || !is_there) {
+        goto out;
+    }
+    TRY(h5_dataset_open(file, fbh5->path, "provenance/holes", &marks));
+    haddr_t at = h5_offset(marks.id);
+    if (at != HADDR_UNDEF && marks.count == fbh5->rows && H5Tget_size(marks.type) == 1) {
+        fbh5->marks_offset = at;
+    }
+out:
+    h5_dataset_close(&marks);
+    return st;
+}
+
 static status_t fbh5_open_here(const char *path, struct fbh5 **out)
 {
     status_t st = STATUS_OK;
@@ -220,6 +240,7 @@ static status_t fbh5_open_here(const char *path, struct fbh5 **out)
     REQUIRE(stat(path, &info) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
     fbh5->file_bytes = (uint64_t)info.st_size;
     TRY(fbh5_describe(file, fbh5));
+    TRY(fbh5_find_marks(file, fbh5));
     *out = fbh5;
     fbh5 = NULL;
 out:

@@ -26,6 +26,8 @@ struct fbh5 {
     uint64_t cache_bytes; /* of the chunks that one row touches; 0 when it has none */
     int is_plain;         /* rows lie one after the other, at data_offset of data_path */
     uint64_t data_offset;
+    uint64_t marks_offset;   /* of a byte for each row of ours: 1 where some of it is NaN because it
+                                could not be made; 0: not told */
     char *data_path;         /* NULL: `path` */
     struct storage storage;  /* every file that holds something of it */
     struct lost_range *lost; /* rows that nobody has written or can have; ascending */
@@ -104,6 +106,10 @@ status_t fbh5_read(fbh5_reader_t *reader, const struct fbh5_block *block, void *
 
 /* The same of whole rows. */
 status_t fbh5_read_rows(fbh5_reader_t *reader, uint64_t first, uint64_t count, void *out);
+
+/* Whether what is NaN of a row may be so because its input could not be read: not where the file
+ * says otherwise. Fails with DATA. */
+status_t fbh5_is_marked(const fbh5_reader_t *reader, uint64_t row, int *out);
 
 /* Whether the last failure was that of rows which cannot be read, where all else is well. */
 int fbh5_is_unreadable(const fbh5_reader_t *reader);

@@ -12,6 +12,7 @@ static const struct pack_field fbh5_fields[] = {
     PACK_FIELD(struct fbh5, cache_bytes),
     PACK_FIELD(struct fbh5, is_plain),
     PACK_FIELD(struct fbh5, data_offset),
+    PACK_FIELD(struct fbh5, marks_offset),
     PACK_FIELD(struct fbh5, data_path),
     PACK_STORAGE(struct fbh5, storage),
     PACK_LIST(struct fbh5, lost, nlost, &lost_range_type),
