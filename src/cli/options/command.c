@@ -150,7 +150,8 @@ static status_t command_run(const struct command *command, int argc, char **argv
     TRY(memory_zeroed(1, command->bytes, "settings", &settings));
     st = options_read(command, argc, argv, settings);
     int is_help = st == STATUS_OK && settings->help;
-    if (command->is_parallel && (!is_help || launch_is_used())) {
+    int has_work = st == STATUS_OK && !is_help;
+    if (command->is_parallel && (has_work || launch_is_used())) {
         st = command_start_all(st, &settings->rank, &settings->ranks);
     }
     if (is_help && settings->rank == 0) {
