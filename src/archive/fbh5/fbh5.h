@@ -15,8 +15,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Samples of files other than HDF5 (SIGPROC, PSRFITS): rows of a table that each hold so many
+ * spectra, [rows_each][if][channel], the bits of less than 8 packed. */
+struct fbh5_table {
+    uint32_t bits; /* of a stored number: 1, 2, 4, 8, 16, or 32: floating point; 0: there is none */
+    int is_signed, is_big_endian, is_high_bit_first;
+    uint64_t offset, row_bytes; /* of the first row; from one to the next */
+    uint64_t rows_each;
+    uint64_t data; /* from the begin of a row to its samples */
+    /* Values are ((stored - zero) * scale + offset) * weight, of big-endian floats in the row,
+     * scale and offset [if][channel], weight [channel]. */
+    int has_scales;
+    uint32_t scaled_ifs; /* that have their own scale and offset: all, or 1 */
+    uint64_t scales, offsets, weights;
+    double zero;
+    uint64_t *first; /* spectrum with which each row begins; what lies between is lost */
+    uint32_t count;
+};
+
 struct fbh5 {
     char *path;
+    char *format; /* how people call it; NULL: FBH5 */
+    struct fbh5_table table;
     uint64_t file_bytes;
     uint32_t sample_bytes; /* 1, 2: unsigned integers; 4: float */
     uint64_t rows;

@@ -16,9 +16,12 @@ static status_t fbh5_band_open(const struct fbh5 *fbh5, struct h5_dataset *out)
     status_t st = STATUS_OK;
     hid_t file = -1;
     int is_there = 0;
+    if (!fbh5->is_ours) {
+        goto out;
+    }
     TRY(h5_open_file(fbh5->path, &file));
     TRY(h5_has(file, fbh5->path, "frequency", &is_there));
-    if (fbh5->is_ours && is_there) {
+    if (is_there) {
         TRY(h5_dataset_open(file, fbh5->path, "/frequency", out));
         if (out->rank != 1 || out->count != fbh5->nchannels) {
             h5_dataset_close(out);

@@ -11,4 +11,9 @@ status_t fbh5_read_header(hid_t file, hid_t data, struct fbh5 *fbh5);
 /* Of its samples, as they are handed out. */
 hid_t fbh5_memory_type(const struct fbh5 *fbh5);
 
+/* A block from a table in an open file. `scratch`: room of the reader's, made here and for it to
+ * free. Fails with DATA. */
+status_t fbh5_table_read(const struct fbh5 *fbh5, int fd, const struct fbh5_block *block,
+                         char **scratch, void *out);
+
 #endif

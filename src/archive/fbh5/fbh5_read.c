@@ -12,6 +12,7 @@ struct fbh5_reader {
     uint64_t cache_bytes;
     int fd;
     depot_t *depot;
+    char *scratch;     /* of tables */
     int is_unreadable; /* the last failure was that of rows */
 };
 
@@ -35,7 +36,7 @@ status_t fbh5_reader_create(const struct fbh5 *fbh5, uint64_t cache_bytes, fbh5_
     fbh5_reader_t *reader = NULL;
     TRY(memory_zeroed(1, sizeof *reader, "a reader", &reader));
     *reader = (fbh5_reader_t){.fbh5 = fbh5, .cache_bytes = cache_bytes, .fd = -1};
-    if (fbh5->is_plain) {
+    if (fbh5->is_plain || fbh5->table.bits > 0) {
         TRY(file_open_read(fbh5_data_path(fbh5), &reader->fd));
         TRY(sources_check_open(&fbh5->storage.sources, fbh5_data_path(fbh5), reader->fd));
     } else {
@@ -55,6 +56,7 @@ void fbh5_reader_destroy(fbh5_reader_t *reader)
     }
     file_close(reader->fd);
     depot_close(reader->depot);
+    free(reader->scratch);
     free(reader);
 }
 
@@ -92,9 +94,11 @@ status_t fbh5_read(fbh5_reader_t *reader, const struct fbh5_block *block, void *
     REQUIRE(!lost, STATUS_DATA, "%s: spectra %llu .. %llu cannot be had: %s", fbh5->path,
             (unsigned long long)lost->first, (unsigned long long)(lost->first + lost->count),
             lost->why);
-    if (reader->fd >= 0 && is_whole) {
-        st = file_read(reader->fd, fbh5_data_path(fbh5), fbh5->data_offset + block->row * row, out,
-                       block->rows * row);
+    if (reader->fd >= 0 && (is_whole || fbh5->table.bits > 0)) {
+        st = is_whole && fbh5->is_plain
+                 ? file_read(reader->fd, fbh5_data_path(fbh5), fbh5->data_offset + block->row * row,
+                             out, block->rows * row)
+                 : fbh5_table_read(fbh5, reader->fd, block, &reader->scratch, out);
         const struct sources *sources = &fbh5->storage.sources;
         TRY(st == STATUS_DATA
                 ? sources_judge(sources, fbh5_data_path(fbh5), reader->fd, &reader->is_unreadable)

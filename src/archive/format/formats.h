@@ -45,6 +45,8 @@ struct format {
     row(digital_rf_format) \
     row(drx_format) \
     row(vdif_format) \
+    row(sigproc_format) \
+    row(psrfits_format) \
     row(native_format) \
     row(fbh5_format) \
     row(pydaq_format) \

@@ -229,7 +229,7 @@ void describe_filterbank(const struct fbh5 *fbh5)
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
     double last = fbh5->fch1_mhz + (fbh5->nchannels - 1) * fbh5->foff_mhz;
-    display_print("filterbank (FBH5)\n");
+    display_print("filterbank (%s)\n", fbh5->format ? fbh5->format : "FBH5");
     display_print("  %-13s %s (%s)\n", "file", fbh5->path, units_bytes(fbh5->file_bytes, a));
     display_print("  %-13s %u, %s to %s\n", "channels", fbh5->nchannels,
                   units_hertz(1e6 * fbh5->fch1_mhz, a), units_hertz(1e6 * last, b));
