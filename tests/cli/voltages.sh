@@ -75,4 +75,28 @@ print(abs(centre / (800 / 3) - 1) < 0.05, f.attrs["sample_rate_hz"] == 1e6 / 3)
 PYTHON
 )"
 
+# --- rows that are made of what single streams lack
+mkdir -p "$work/single" && cd "$work/single" || exit 1
+"$python" - <<'PYTHON'
+import h5py
+import numpy as np
+
+with h5py.File("single.h5", "w") as f:
+    f.attrs.update(format="voltage", format_version=1)
+    f["freq_hz"] = [1e9, 1.001e9, 1.002e9]
+    f["voltages"] = np.random.default_rng(1).integers(-60, 60, (8192, 2, 3, 2), dtype="i1")
+    f["voltages"].attrs.update(axes="time,pol,chan,reim", sample_rate_hz=1e6, domain="complex", sideband=1)
+    f["gaps"] = np.array([[100, 1000, 1], [3000, 50, 1], [5000, 3000, 5]], "u8")
+open("four.txt", "w").write("0.25\n0.5\n0.25\n0.1\n")
+PYTHON
+cat >job.yaml <<'YAML'
+input: {files: single.h5, select: {samples: [500, 8000]}}
+filter: [{coefficients: four.txt}]
+products: [{kind: voltages, file: out.h5}]
+YAML
+runs "gaps of single streams" "$voltmill" run job.yaml
+same "gaps of single streams: rows made of them alone" "[[0, 597, 1], [2500, 47, 1], [4500, 2997, 5]]" \
+    "$("$python" -c 'import h5py; print(h5py.File("out.h5")["gaps"][:].tolist())')"
+runs "gaps of single streams: verified" "$voltmill" verify out.h5
+
 plan

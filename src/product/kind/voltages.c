@@ -49,6 +49,36 @@ out:
     return st;
 }
 
+/* The same where streams lack samples of their own: each stream's, one after the other. */
+static status_t voltages_list_gaps(const struct product_spec *spec, uint64_t (**out)[3],
+                                   size_t *count)
+{
+    status_t st = STATUS_OK;
+    const struct archive *archive = spec->archive;
+    uint64_t end = archive->first_sample + spec->rows;
+    size_t room = 0;
+    *count = 0;
+    for (uint32_t s = 0; s < archive->nstreams; s++) {
+        uint64_t first = 0;
+        uint64_t samples = 0;
+        for (uint64_t at = archive->first_sample;
+             archive_next_gap(archive, s, at, end, &first, &samples); at = first + samples) {
+            if (*count == room) {
+                room = 2 * room + 64;
+                uint64_t(*grown)[3] = realloc(*out, room * sizeof *grown);
+                REQUIRE(grown, STATUS_DEVICE, "out of memory: gaps");
+                *out = grown;
+            }
+            (*out)[*count][0] = first - archive->first_sample;
+            (*out)[*count][1] = samples;
+            (*out)[*count][2] = s;
+            (*count)++;
+        }
+    }
+out:
+    return st;
+}
+
 static enum sample_format voltages_format(uint32_t bits)
 {
     return bits == 8 ? SAMPLE_I8 : bits == 16 ? SAMPLE_I16 : SAMPLE_F32;
@@ -113,19 +143,25 @@ static status_t voltages_describe_product(hid_t file, const struct product_spec 
     uint32_t chans = archive->nselected[AXIS_CHAN];
     double *freq_hz = NULL;
     uint64_t(*gaps)[2] = NULL;
+    uint64_t(*stream_gaps)[3] = NULL;
     char **pols = NULL;
     char **stations = NULL;
     TRY(memory_zeroed(chans, sizeof *freq_hz, "frequencies", &freq_hz));
     for (uint32_t i = 0; i < chans; i++) {
         freq_hz[i] = archive->freq_hz[archive->selected[AXIS_CHAN][i]];
     }
-    TRY(voltages_cut_gaps(spec, &gaps, &native.ngaps));
+    if (archive_gaps_are_common(archive)) {
+        TRY(voltages_cut_gaps(spec, &gaps, &native.ngaps));
+    } else {
+        TRY(voltages_list_gaps(spec, &stream_gaps, &native.ngaps));
+    }
     TRY(parts_name_axis(archive, AXIS_POL, &pols));
     if (archive->present[AXIS_STATION]) {
         TRY(parts_name_axis(archive, AXIS_STATION, &stations));
     }
     native.freq_hz = freq_hz;
     native.gaps = (const uint64_t(*)[2])gaps;
+    native.stream_gaps = (const uint64_t(*)[3])stream_gaps;
     native.axes[AXIS_STATION] = voltages_axis_of(archive, AXIS_STATION, stations);
     native.axes[AXIS_BEAM] = voltages_axis_of(archive, AXIS_BEAM, NULL);
     native.axes[AXIS_POL] = voltages_axis_of(archive, AXIS_POL, pols);
@@ -143,6 +179,7 @@ out:
     h5_free_texts(stations, archive->nselected[AXIS_STATION]);
     free(freq_hz);
     free(gaps);
+    free(stream_gaps);
     return st;
 }
 
