@@ -215,23 +215,49 @@ static void decode_shared_bytes(const decoder_t *d, const unsigned char *payload
     }
 }
 
+/* One number of 8 or 16 bits. */
+static inline __attribute__((always_inline)) int decode_number(const unsigned char *in, int is_wide)
+{
+    return is_wide ? (in[0] | in[1] << 8) - 32768 : 2 * *in - 255;
+}
+
 /* Numbers of 8 bits in pairs, and of 16: sign[1] is that of every second sample. */
+static inline __attribute__((always_inline)) void
+decode_loop(const unsigned char *in, size_t stride, uint32_t count, const int sign[2][2],
+            uint32_t parts, int is_wide, int is_float, char *restrict out)
+{
+    float *floats = (float *)(void *)out;
+    int16_t *whole = (int16_t *)(void *)out;
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t part = 0; part < parts; part++) {
+            int number = decode_number(in + i * stride + part * (is_wide ? 2 : 1), is_wide);
+            number *= sign[i & 1][part];
+            if (is_float) {
+                floats[i * parts + part] = (float)number;
+            } else {
+                whole[i * parts + part] = (int16_t)number;
+            }
+        }
+    }
+}
+
 static void decode_numbers(const decoder_t *d, const unsigned char *in, size_t stride,
                            uint32_t count, const int sign[2][2], char *out)
 {
-    uint32_t parts = d->packets->is_complex ? 2 : 1;
-    int is_wide = d->packets->bits == 16;
-    for (uint32_t i = 0; i < count; i++, in += stride) {
-        for (uint32_t part = 0; part < parts; part++) {
-            int by = sign[i % 2][part];
-            int stored = is_wide ? in[2 * part] | in[2 * part + 1] << 8 : in[part];
-            int number = by * (is_wide ? stored - 32768 : 2 * stored - 255);
-            if (d->packets->format == SAMPLE_F32) {
-                ((float *)(void *)out)[i * parts + part] = (float)number;
-            } else {
-                ((int16_t *)(void *)out)[i * parts + part] = (int16_t)number;
-            }
+    int is_float = d->packets->format == SAMPLE_F32;
+    int is_plain = sign[0][0] == 1 && sign[0][1] == 1 && sign[1][0] == 1 && sign[1][1] == 1;
+    static const int plain[2][2] = {{1, 1}, {1, 1}};
+    if (d->packets->bits == 8) {
+        /* Pairs: a frame of one channel, nothing turned, is the commonest, and goes by vectors. */
+        if (is_plain && stride == 2) {
+            decode_loop(in, 1, 2 * count, plain, 1, 0, 0, out);
+        } else {
+            decode_loop(in, stride, count, sign, 2, 0, 0, out);
         }
+    } else if (d->packets->is_complex) {
+        decode_loop(in, stride, count, sign, 2, 1, is_float, out);
+    } else {
+        decode_loop(in, stride, count, sign, 1, 1, is_float, out);
     }
 }
 

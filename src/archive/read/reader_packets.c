@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PIECE_BYTES = 8 << 20 /* of frames, looked at and taken apart at a time */ };
+enum { PIECE_BYTES = 1 << 20 /* of frames, looked at and taken apart at a time */ };
 
 /* What a reader keeps from one read to the next. */
 struct packets_room {
