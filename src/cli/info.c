@@ -2,6 +2,7 @@
 #include "archive/format/formats.h"
 #include "archive/format/holds.h"
 #include "archive/open.h"
+#include "archive/propose/propose.h"
 #include "base/display.h"
 #include "cli/options/values.h"
 #include "cli/print/describe.h"
@@ -24,6 +25,7 @@ static status_t info_describe_other(const char *path)
     struct text datasets = {0};
     TRY(formats_add_titles(&titles));
     TRY(holds_describe(path, &datasets));
+    TRY(propose_layout(path, &datasets));
     display_print("%s is an HDF5 file, but neither %s, nor a product.\n"
                   "A job can describe it under input.layout (docs/archives.md). It holds\n",
                   path, titles.data);
@@ -54,6 +56,7 @@ static status_t info_unsaid(const char *path)
     display_print("archive\n  %-13s %s\n", "unsaid", report_cause());
     report_clear();
     TRY(holds_describe(path, &datasets));
+    TRY(propose_layout(path, &datasets));
     fputs(datasets.data ? datasets.data : "", stdout);
 out:
     text_free(&datasets);

@@ -105,6 +105,9 @@ lost = base.astype("i1")
 lost[300:340] = 127
 put("missing", x=lost)
 
+with put("named", x=dict(data=np.ones((4, 2, 500), "f4"), chunks=True, shuffle=True, compression=1)) as file:
+    file["x"].attrs["axis"] = np.array(["freq", "input", "time"], "S8")
+    file.attrs["delta_time"] = 2.56e-6
 # Values in the file.
 with put("said", x=base.astype("f4")) as file:
     file.attrs.update(dt=2.0, ctime=1.4e9 + 0.25, mjd=56790.5, tel="Mine", ra=np.array([5.5]), when="2014-06-29T01:39:20.5")
@@ -269,5 +272,18 @@ no member|freq_hz={from: /group/freq}|said\.h5: /group/freq holds compounds: say
 another member|freq_hz={from: /group/freq, member: c}|said\.h5: /group/freq has no member c
 too many frequencies|freq_hz={from: /group/list}|said\.h5: /x: /group/list holds 2 frequencies, expected one for each of 1
 LIST
+# --- info proposes a layout, which a job can begin with
+"$voltmill" info said.h5 >stdout 2>stderr || note <stderr
+same "info: attributes" '  /@dt = 2|  /@tel = "Mine"|  /x@side = -1' \
+    "$(grep -E '^  /(@dt|@tel|x@side)' stdout | paste -sd'|')"
+sed '1,/^A job may begin so/d' stdout >proposed.yaml
+same "info: a layout" 'dataset: /x|axes: "time,pol,reim"|sample_rate_hz: 1e6|freq_hz: {from: /group/freq, member: centre, unit: MHz}' \
+    "$(sed -nE 's/^    ([^#]*[^ #]).*/\1/p' proposed.yaml | sed 's/  # check.*//; s/  *$//' | paste -sd'|')"
+printf 'channelise: {channels: 32}\nproducts: [{kind: power, file: no.h5}]\n' >>proposed.yaml
+runs "info: a job begins with it" "$voltmill" plan proposed.yaml
+"$voltmill" info named.h5 >stdout 2>stderr || note <stderr
+same "info: by names" 'axes: "chan,station,time"|sample_period_s: {attribute: "/@delta_time"}' \
+    "$(sed -nE 's/^    ((axes|sample_period).*)/\1/p' stdout | sed 's/  # check.*//' | paste -sd'|')"
+same "info: filters" '/x: 4 x 2 x 500 of 32 bits, floating point, in chunks, shuffle, deflate' "$(sed -n 's/^  \(.x: .*\)/\1/p' stdout)"
 nothing_left
 plan

@@ -94,10 +94,11 @@ out:
 status_t formats_add_titles(struct text *out)
 {
     status_t st = STATUS_OK;
-    TRY(text_add(out, "%s nor %s, nor of another known format (", native_format.title,
-                 fbh5_format.title));
-    TRY(formats_add_names(out));
-    TRY(text_add(out, ")"));
+    struct text names = {0};
+    TRY(formats_add_names(&names));
+    TRY(text_add(out, "%s nor %s, nor of another known format (%s)", native_format.title,
+                 fbh5_format.title, names.data));
 out:
+    text_free(&names);
     return st;
 }

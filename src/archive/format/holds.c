@@ -47,6 +47,27 @@ out:
     return st;
 }
 
+/* ", in chunks, deflate, shuffle" */
+static status_t holds_add_filters(hid_t dataset, struct text *out)
+{
+    status_t st = STATUS_OK;
+    hid_t plist = H5Dget_create_plist(dataset);
+    int is_chunked = plist >= 0 && H5Pget_layout(plist) == H5D_CHUNKED;
+    int filters = is_chunked ? H5Pget_nfilters(plist) : 0;
+    TRY(is_chunked ? text_add(out, ", in chunks") : STATUS_OK);
+    for (int i = 0; i < filters; i++) {
+        char name[64] = "";
+        size_t values = 0;
+        H5Z_filter_t filter =
+            H5Pget_filter2(plist, (unsigned)i, NULL, &values, NULL, sizeof name, name, NULL);
+        name[sizeof name - 1] = '\0';
+        TRY(*name ? text_add_shown(out, ", %s", name) : text_add(out, ", filter %d", (int)filter));
+    }
+out:
+    h5_close(plist);
+    return st;
+}
+
 static herr_t holds_add_dataset(hid_t root, const char *name, const H5O_info_t *info, void *out)
 {
     if (info->type != H5O_TYPE_DATASET) {
@@ -63,7 +84,7 @@ static herr_t holds_add_dataset(hid_t root, const char *name, const H5O_info_t *
     }
     H5T_class_t class = type >= 0 ? H5Tget_class(type) : H5T_NO_CLASS;
     if (st == STATUS_OK) {
-        st = text_add(out, " %s %zu bits, %s\n", rank > 0 ? "of" : "one of",
+        st = text_add(out, " %s %zu bits, %s", rank > 0 ? "of" : "one of",
                       type >= 0 ? 8 * H5Tget_size(type) : (size_t)0,
                       class == H5T_INTEGER    ? "integer"
                       : class == H5T_FLOAT    ? "floating point"
@@ -71,6 +92,8 @@ static herr_t holds_add_dataset(hid_t root, const char *name, const H5O_info_t *
                       : class == H5T_STRING   ? "text"
                                               : "other");
     }
+    st = st == STATUS_OK && dataset >= 0 ? holds_add_filters(dataset, out) : st;
+    st = st == STATUS_OK ? text_add(out, "\n") : st;
     h5_close(type);
     h5_close(space);
     h5_close(dataset);
