@@ -119,12 +119,31 @@ static uint64_t budget_slot_bytes(const struct channelise_plan *work, const stru
     return bytes;
 }
 
+/* What weighs a block of so many spectra: energies, of spectra, dumps, and rows behind filters. */
+static uint64_t budget_weights_bytes(const struct channelise_plan *work, const struct group *group,
+                                     uint64_t spectra)
+{
+    const uint64_t of_spectrum = 16; /* and of a row behind filters */
+    const uint64_t of_dump = 6;
+    const uint64_t open = 32; /* of a dump that is not complete */
+    uint64_t bytes = of_spectrum * spectra;
+    if (!work->has_weights) {
+        return 0;
+    }
+    bytes += work->filters ? of_spectrum * channelise_plan_most_samples(work, spectra) : 0;
+    for (uint32_t i = 0; i < work->job->nproducts; i++) {
+        bytes += (of_dump * overlap_ends(&work->nodes[NODE_DUMPS + i].stage, spectra) + open) *
+                 group->streams;
+    }
+    return bytes;
+}
+
 /* The same with all buffers and the workspace. */
 static uint64_t budget_block_bytes(const struct channelise_plan *work, const struct group *group,
                                    uint64_t spectra)
 {
     return backend_abilities(work->backend)->slots * budget_slot_bytes(work, group, spectra, HOST) +
-           group->bounce_bytes +
+           group->bounce_bytes + budget_weights_bytes(work, group, spectra) +
            budget_stage_bytes(work, group, spectra, channelise_bytes, filter_bytes);
 }
 
@@ -199,8 +218,9 @@ static uint64_t budget_taps_bytes(const struct channelise_plan *work)
 static uint64_t budget_fixed_bytes(const struct channelise_plan *work)
 {
     return BUDGET_BASE_BYTES + budget_spans_bytes(work) + budget_hdf5_bytes(work) +
-           2 * 8 * work->samples_per_spectrum * work->channelise.taps + budget_taps_bytes(work) +
-           (uint64_t)work->archive->nstreams * 32;
+           (work->has_weights ? UINT64_C(3) : UINT64_C(2)) * 8 * work->samples_per_spectrum *
+               work->channelise.taps +
+           budget_taps_bytes(work) + (uint64_t)work->archive->nstreams * 32;
 }
 
 /* Bytes of the device's memory for the smallest block, with so many sets of buffers; 0: the backend

@@ -378,8 +378,11 @@ status_t channelise_plan_notes(const struct channelise_plan *work, struct text *
                      work->archive->lost[0].why));
     }
     if (gaps > 0) {
-        TRY(text_add(out, "%s %s in gaps that the archive declares: taken as zero volts\n",
-                     units_count(gaps, count), units_plural(gaps, "sample lies", "samples lie")));
+        double share = (double)gaps / ((double)work->archive->samples * work->archive->nstreams);
+        TRY(text_add(out,
+                     "%s %s in gaps that the archive declares (%.2g %%): taken as zero volts\n",
+                     units_count(gaps, count), units_plural(gaps, "sample lies", "samples lie"),
+                     100 * share));
     }
 out:
     return st;

@@ -217,7 +217,8 @@ static status_t fbh5_find_marks(hid_t file, struct fbh5 *fbh5)
     struct h5_dataset marks = {0};
     int is_there = 0;
     TRY(h5_has(file, fbh5->path, "weights", &is_there));
-    if (!fbh5->is_ours || !is_there) {
+    int is_here = fbh5->is_plain && strcmp(fbh5->data_path, fbh5->path) == 0;
+    if (!fbh5->is_ours || !is_there || !is_here) {
         goto out;
     }
     TRY(h5_dataset_open(file, fbh5->path, "provenance/holes", &marks));

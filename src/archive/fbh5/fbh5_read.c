@@ -119,7 +119,7 @@ status_t fbh5_is_marked(const fbh5_reader_t *reader, uint64_t row, int *out)
     status_t st = STATUS_OK;
     const struct fbh5 *fbh5 = reader->fbh5;
     char mark = 1;
-    if (fbh5->marks_offset > 0 && reader->fd >= 0 && !fbh5->data_path) {
+    if (fbh5->marks_offset > 0 && reader->fd >= 0) {
         TRY(file_read(reader->fd, fbh5->path, fbh5->marks_offset + row, &mark, 1));
     }
     *out = mark != 0;
