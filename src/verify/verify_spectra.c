@@ -340,8 +340,8 @@ static status_t spectra_judge_missing(const struct verify *verify)
     status_t st = STATUS_OK;
     const struct product *product = verify->product;
     const struct archive *archive = ((const struct spectra *)verify->kind)->archive;
-    int is_known =
-        !verify->picked || (archive->format != SAMPLE_F32 && !archive->has_missing_value);
+    int is_known = !verify->picked || (archive->format != SAMPLE_F32 &&
+                                       !archive->has_missing_value && !archive->may_lack);
     int is_old = product->version_of_format < PRODUCT_VERSION; /* gaps could count, too */
     REQUIRE(
         is_old || verify->holes > 0 ||

@@ -86,6 +86,7 @@ bad "DRX says its rate" 2 'sample_rate_hz has no meaning for DRX' drx.bin input.
 power lossy.bin >out 2>&1
 same "frames that are lost are no failure" 0 $?
 power lossy.bin --set products.0.file=one.h5 --set run.chunk=16 --set run.threads=1 >/dev/null 2>&1
+runs "what is lost is verified by some chunks" "$voltmill" verify one.h5
 for ranks in 2 3; do
     mpirun -n $ranks "$voltmill" run --force job.yaml --set input.files=lossy.bin --set products.0.file=ranks.h5 --set run.chunk=32 >out 2>&1
     runs "the same from $ranks ranks" "$python" - one.h5 ranks.h5 <<'END'
