@@ -73,8 +73,18 @@ check real real.h5
 check joined "[part0.h5, part1.h5]"
 check cut full.h5 input.select.samples="[77, 4444]" input.select.pols=R
 check described plain.h5 'input.layout={dataset: /x, axes: "pol:2*reim,time", sample_rate_hz: 2e6, freq_hz: [1e8]}'
-puppi=$shared/recorders/sample_puppi.raw
-if [ -r "$puppi" ]; then check puppi "$puppi"; else note <<<"no $puppi: not imported"; fi
+# Real and mock files: 8 bits in blocks, 4+4 bits that lack samples of single streams, parts of numbers in different
+# files, dipoles that start apart, start times and flags of channels.
+while read -r name files; do
+    # shellcheck disable=SC2086
+    if ls $shared/$files >/dev/null 2>&1; then check "$name" "$shared/$files"; else note <<<"no $files: not imported"; fi
+done <<'FILES'
+puppi recorders/sample_puppi.raw
+chime mock_layouts/chime_raw_baseband_*.h5
+beam mock_layouts/chime_singlebeam_12345678.h5
+lofar mock_layouts/L999999_SAP000_B000_S*_P000_bf.h5
+dipoles lofar_tbb/L59640_CS011_D20110719T110541.036Z_tbb.h5
+FILES
 
 "$python" - <<'PYTHON'
 import h5py, numpy as np

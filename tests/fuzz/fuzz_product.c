@@ -68,7 +68,7 @@ static int read_filterbank(const char *path)
         size_t bytes = (size_t)(block.rows * block.nifs * block.chans * fbh5->sample_bytes);
         char *out = fenced(bytes);
         hdf5_failed |= fuzz_expect_cause(fbh5_check_even(fbh5));
-        st = fbh5_reader_create(fbh5, 0, &reader);
+        st = fbh5_reader_create(fbh5, 0, 2, &reader);
         st = st == STATUS_OK ? fbh5_read(reader, &block, out) : st;
         hdf5_failed |= fuzz_expect_cause(st);
         check_fence(out, bytes);

@@ -110,8 +110,13 @@ uint64_t fbh5_row_bytes(const struct fbh5 *fbh5);
 typedef struct fbh5_reader fbh5_reader_t;
 
 /* Opens it for reading on this rank, with room for `cache_bytes` of chunks; `fbh5` must outlive
- * the reader. May use HDF5. Fails with DATA. */
-status_t fbh5_reader_create(const struct fbh5 *fbh5, uint64_t cache_bytes, fbh5_reader_t **out);
+ * the reader. fbh5_unpackers() of `threads` decompress chunks. May use HDF5. Fails with DATA. */
+status_t fbh5_reader_create(const struct fbh5 *fbh5, uint64_t cache_bytes, uint32_t threads,
+                            fbh5_reader_t **out);
+/* How many of `threads` may decompress chunks, so that they take little memory; and how much they
+ * take. */
+uint32_t fbh5_unpackers(const struct fbh5 *fbh5, uint32_t threads);
+uint64_t fbh5_unpack_bytes(const struct fbh5 *fbh5, uint32_t threads);
 void fbh5_reader_destroy(fbh5_reader_t *reader);
 
 /* A piece of /data. */

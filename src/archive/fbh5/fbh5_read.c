@@ -10,6 +10,7 @@
 struct fbh5_reader {
     const struct fbh5 *fbh5;
     uint64_t cache_bytes;
+    uint32_t threads; /* that decompress */
     int fd;
     depot_t *depot;
     char *scratch;     /* of tables */
@@ -26,16 +27,35 @@ static status_t fbh5_open_data(fbh5_reader_t *reader)
     const struct depot_spec spec = {.path = reader->fbh5->path,
                                     .name = "data",
                                     .storage = &reader->fbh5->storage,
-                                    .cache_bytes = reader->cache_bytes};
+                                    .cache_bytes = reader->cache_bytes,
+                                    .threads = reader->threads};
     return depot_open(&spec, &reader->depot);
 }
 
-status_t fbh5_reader_create(const struct fbh5 *fbh5, uint64_t cache_bytes, fbh5_reader_t **out)
+/* A thread needs a chunk as it is stored, as it grows, and as it was. */
+enum { A_CHUNK = 4, MOST_UNPACK_BYTES = 64 << 20 };
+
+uint32_t fbh5_unpackers(const struct fbh5 *fbh5, uint32_t threads)
+{
+    uint64_t each = A_CHUNK * max_u64(fbh5->cache_bytes, 1); /* no chunk is larger */
+    return (uint32_t)max_u64(min_u64(threads, MOST_UNPACK_BYTES / each), 1);
+}
+
+uint64_t fbh5_unpack_bytes(const struct fbh5 *fbh5, uint32_t threads)
+{
+    return fbh5_unpackers(fbh5, threads) * A_CHUNK * fbh5->cache_bytes;
+}
+
+status_t fbh5_reader_create(const struct fbh5 *fbh5, uint64_t cache_bytes, uint32_t threads,
+                            fbh5_reader_t **out)
 {
     status_t st = STATUS_OK;
     fbh5_reader_t *reader = NULL;
     TRY(memory_zeroed(1, sizeof *reader, "a reader", &reader));
-    *reader = (fbh5_reader_t){.fbh5 = fbh5, .cache_bytes = cache_bytes, .fd = -1};
+    *reader = (fbh5_reader_t){.fbh5 = fbh5,
+                              .cache_bytes = cache_bytes,
+                              .threads = fbh5_unpackers(fbh5, threads),
+                              .fd = -1};
     if (fbh5->is_plain || fbh5->table.bits > 0) {
         TRY(file_open_read(fbh5_data_path(fbh5), &reader->fd));
         TRY(sources_check_open(&fbh5->storage.sources, fbh5_data_path(fbh5), reader->fd));

@@ -44,7 +44,7 @@ static status_t fil_open_input(struct fil *fil)
     enum { CACHE_BYTES = 64 << 20 };
     TRY(fbh5_open(fil->options->product, &fil->in));
     TRY(fbh5_check_even(fil->in));
-    TRY(fbh5_reader_create(fil->in, CACHE_BYTES, &fil->reader));
+    TRY(fbh5_reader_create(fil->in, CACHE_BYTES, 1, &fil->reader));
     fil->header = sigproc_of(fil->in);
     if (!(fil->in->tstart_mjd > 0)) {
         report_note("%s does not say when it starts: tstart = 0", fil->in->path);
