@@ -84,6 +84,22 @@ out:
     return st;
 }
 
+/* Numbers that a damaged file makes up. */
+static status_t place_check_span(const struct place *places, size_t count, uint64_t origin)
+{
+    status_t st = STATUS_OK;
+    static const uint64_t most = UINT64_C(1) << 50;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t behind = places[i].first_sample - origin;
+        REQUIRE(behind < most && place_samples(&places[i]) < most, STATUS_DATA,
+                "%s: its %" PRIu64 " samples begin %" PRIu64
+                " behind the first of the observation: absurd",
+                place_path(&places[i]), place_samples(&places[i]), behind);
+    }
+out:
+    return st;
+}
+
 static status_t place_add_gap(struct archive *base, uint64_t first, uint64_t count)
 {
     status_t st = STATUS_OK;
@@ -227,6 +243,7 @@ status_t place_join(struct place *places, size_t count, enum place_apart apart,
         TRY(join_check_alike(base, places[i].archive, 1));
     }
     TRY(place_check_order(places, count, apart));
+    TRY(place_check_span(places, count, earliest.first_sample));
     TRY(apart == PLACE_NEAR ? place_check_common(places, count) : STATUS_OK);
     TRY(place_add(base, places, count, earliest.first_sample));
     base->start = start;

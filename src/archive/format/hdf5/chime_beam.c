@@ -46,6 +46,7 @@ static status_t chime_beam_read_starts(const struct fields *fields, struct chime
     double *offsets = NULL;
     size_t count[3] = {0};
     size_t earliest = 0;
+    size_t latest = 0;
     TRY(fields_u64s(fields, "time0", "fpga_count", &said->counts, &count[0]));
     TRY(fields_f64s(fields, "time0", "ctime", &ctimes, &count[1]));
     TRY(fields_f64s(fields, "time0", "ctime_offset", &offsets, &count[2]));
@@ -58,7 +59,12 @@ static status_t chime_beam_read_starts(const struct fields *fields, struct chime
                 ", expected a count of samples",
                 fields->path, i, said->counts[i]);
         earliest = said->counts[i] < said->counts[earliest] ? i : earliest;
+        latest = said->counts[i] > said->counts[latest] ? i : latest;
     }
+    REQUIRE(said->counts[latest] - said->counts[earliest] < UINT64_C(1) << 40, STATUS_DATA,
+            "%s: /time0: coarse channels begin at samples %" PRIu64 " to %" PRIu64
+            ", more than a month apart",
+            fields->path, said->counts[earliest], said->counts[latest]);
     said->first = said->counts[earliest];
     TRY(chime_start(fields, ctimes[earliest], offsets[earliest], start));
 out:
