@@ -72,23 +72,39 @@ static const char *join_difference(const struct archive *a, const struct archive
             return "names of streams";
         }
     }
-    int has_freq = a->states_freq && a->stacked != AXIS_CHAN;
-    return has_freq && memcmp(a->freq_hz, b->freq_hz,
-                              (size_t)a->count[AXIS_CHAN] * sizeof *a->freq_hz) != 0
-               ? "freq_hz"
-               : NULL;
+    return NULL;
+}
+
+/* Of two files with as many coarse channels. */
+static status_t join_check_frequencies(const struct archive *a, const struct archive *b)
+{
+    status_t st = STATUS_OK;
+    int is_said = a->states_freq && b->states_freq && a->stacked != AXIS_CHAN;
+    for (uint64_t i = 0; is_said && i < a->count[AXIS_CHAN]; i++) {
+        REQUIRE(a->freq_hz[i] == b->freq_hz[i], STATUS_DATA,
+                "%s and %s do not belong to one observation: their freq_hz differ, coarse channel "
+                "%" PRIu64 " lies at %.17g Hz and %.17g Hz",
+                a->parts[0].path, b->parts[0].path, i, a->freq_hz[i], b->freq_hz[i]);
+    }
+out:
+    return st;
 }
 
 status_t join_check_alike(const struct archive *a, const struct archive *b, int times_differ)
 {
     status_t st = STATUS_OK;
     const char *what = join_difference(a, b, times_differ);
+    int is_one_station = a->stacked != AXIS_STATION && a->telescope && b->telescope;
+    REQUIRE(!is_one_station || strcmp(a->telescope, b->telescope) == 0, STATUS_DATA,
+            "%s and %s do not belong to one observation: their telescopes differ, %s and %s",
+            a->parts[0].path, b->parts[0].path, a->telescope, b->telescope);
     REQUIRE(a->sample_rate_hz == b->sample_rate_hz, STATUS_DATA,
             "%s and %s do not belong to one observation: their sample rates differ, %.17g Hz and "
             "%.17g Hz",
             a->parts[0].path, b->parts[0].path, a->sample_rate_hz, b->sample_rate_hz);
     REQUIRE(!what, STATUS_DATA, "%s and %s do not belong to one observation: their %s differ",
             a->parts[0].path, b->parts[0].path, what);
+    TRY(join_check_frequencies(a, b));
 out:
     return st;
 }

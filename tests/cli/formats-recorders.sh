@@ -1,0 +1,135 @@
+#!/usr/bin/env bash
+# Recorders' files and filterbanks that are truncated, mixed up or nonsense: a message that names file, word
+# and what was expected.
+. "$(dirname "$0")/../tools/lib.sh"
+cd "$work" || exit 1
+
+"$python" - <<'PY'
+import struct
+
+
+def card(key, value):
+    return f"{key:<8}= {value:<70}".encode()
+
+
+def raw(name, packets=(0, 16, 32, 48), cut=0, end=True, later=None, **words):
+    words = {"BLOCSIZE": 1024, "OBSNCHAN": 4, "NPOL": 4, "NBITS": 8, "OVERLAP": 0, "TBIN": 1e-6, "OBSFREQ": 1400.0,
+             "OBSBW": 4.0, "PKTSIZE": 64, "STT_IMJD": 59000, "STT_SMJD": 10, "STT_OFFS": 0, "TELESCOP": "'GBT'", **words}
+    text = b""
+    for i, packet in enumerate(packets):
+        now = {**words, **(later or {} if i else {}), "PKTIDX": packet}
+        text += b"".join(card(*item) for item in now.items()) + (b"END".ljust(80) if end else b"") + bytes([i + 1]) * 1024
+    open(name, "wb").write(text[:len(text) - cut])
+
+
+raw("good.raw")
+raw("next.raw", (64, 80))
+raw("channels.raw", OBSNCHAN="'nonsense'")
+raw("none.raw", OBSNCHAN=0)
+raw("size.raw", BLOCSIZE=0)
+raw("endless.raw", end=False)
+raw("torn.raw", cut=500)
+raw("twice.raw", (0, 16, 16))
+raw("order.raw", (0, 32, 16))
+raw("changes.raw", later={"OBSFREQ": 1500.0})
+raw("rate.raw", (128, 144), TBIN=0.8e-6, OBSBW=5.0)
+raw("frequency.raw", (128, 144), OBSFREQ=1500.0)
+raw("station.raw", (128, 144), TELESCOP="'Parkes'")
+raw("overlaps.raw", (32, 48, 64))
+
+
+def dada(name, data=1600, **words):
+    words = {"HDR_SIZE": 4096, "NBIT": 8, "NDIM": 2, "NPOL": 2, "NCHAN": 1, "TSAMP": 1.0, "FREQ": 1400.0, "BW": 1.0,
+             "UTC_START": "2020-02-03-04:05:06", **words}
+    text = "".join(f"{key} {value}\n" for key, value in words.items()).encode()
+    open(name, "wb").write(text.ljust(4096, b"\0")[:4096] + bytes(data))
+
+
+dada("good.dada")
+dada("bits.dada", NBIT=9)
+dada("header.dada", HDR_SIZE=10 ** 6)
+dada("empty.dada", data=0)
+dada("axes.dada", ORDER="FTP", NCHAN=4)
+
+
+def word(name, value=None):
+    text = struct.pack("<i", len(name)) + name.encode()
+    return text + (b"" if value is None else struct.pack("<i" if isinstance(value, int) else "<d", value))
+
+
+def fil(name, words=None, data=640, end=True):
+    words = {"nchans": 16, "nbits": 8, "nifs": 1, "fch1": 1400.0, "foff": -1.0, "tsamp": 1e-3, "tstart": 58000.0,
+             **(words or {})}
+    text = word("HEADER_START") + b"".join(word(*item) for item in words.items()) + (word("HEADER_END") if end else b"")
+    open(name, "wb").write(text + bytes(data))
+
+
+fil("good.fil")
+fil("bits.fil", {"nbits": 7})
+fil("channels.fil", {"nchans": -16})
+fil("word.fil", {"surprise": 1})
+fil("endless.fil", end=False)
+fil("empty.fil", data=3)
+fil("time.fil", {"tsamp": 0.0})
+first = b"".join((card("SIMPLE", "T"), card("NAXIS", 0), card("FITSTYPE", "'PSRFITS'"))) + b"END".ljust(80)
+open("none.fits", "wb").write(first.ljust(2880))
+open("cut.fits", "wb").write(first)
+PY
+
+job() { # job FILES: a job of voltages
+    printf 'input: {files: %s}\nproducts: [{kind: voltages, file: out.h5}]\n' "$1" >job.yaml
+}
+bank() {
+    printf 'input: {files: %s}\ndedisperse: {dm: [1], file: out.h5}\n' "$1" >job.yaml
+}
+bad() { # bad NAME FILES PATTERN
+    job "$2"
+    fails "$1" 4 "$3" "$voltmill" run --force job.yaml
+}
+bad_bank() {
+    bank "$2"
+    fails "$1" 4 "$3" "$voltmill" run --force job.yaml
+}
+
+job good.raw && runs "GUPPI RAW" "$voltmill" run --force job.yaml
+job '[next.raw, good.raw]' && runs "a sequence, listed the wrong way round" "$voltmill" run --force job.yaml
+bad "OBSNCHAN is no number" channels.raw 'channels\.raw: .*OBSNCHAN = nonsense, expected a whole number'
+bad "no channels" none.raw 'none\.raw: .*OBSNCHAN = 0, expected a whole number from 1'
+bad "no block" size.raw 'size\.raw: .*BLOCSIZE = 0, expected a whole number from 1'
+bad "a header without END" endless.raw 'endless\.raw|no header of a GUPPI RAW block'
+bad "a block that is cut off" torn.raw 'torn\.raw: .*samples 192 \.\. 256 cannot be had: the file is cut off: it ends with 524 of 1024 bytes'
+bad "a block twice" twice.raw 'twice\.raw: .*PKTIDX 16, the one before it 16: blocks are repeated or out of order'
+bad "blocks out of order" order.raw 'order\.raw: .*PKTIDX 16, the one before it 32'
+bad "a word that changes" changes.raw 'changes\.raw: OBSFREQ is 1400\.0 in the header of the first block, but 1500\.0'
+bad "another rate" '[good.raw, rate.raw]' 'sample rates differ, 1000000 Hz and 1250000 Hz'
+bad "another frequency" '[good.raw, frequency.raw]' 'freq_hz differ, coarse channel 0 lies at 1398500000 Hz and 1498500000 Hz'
+bad "another station" '[good.raw, station.raw]' 'telescopes differ, GBT and Parkes'
+bad "files that overlap" '[good.raw, overlaps.raw]' 'overlaps\.raw starts 128\.0 samples before the end'
+job torn.raw
+runs "what is there of a file that is cut off" "$voltmill" run --force job.yaml --set 'input.select.samples=[0, 192]'
+printf 'input: {files: torn.raw}\nchannelise: {channels: 16, taps: 1}\nproducts: [{kind: power, file: out.h5}]\n' >job.yaml
+status=0
+"$voltmill" run --force job.yaml --set run.on_bad=nan >/dev/null 2>stderr || status=$?
+same "or all of it, with holes: never in silence" 6 "$status"
+"$voltmill" info torn.raw >info.txt && grep -q 'GUPPI RAW' info.txt
+ok $? "info of a file that is cut off"
+
+job good.dada && runs "PSRDADA" "$voltmill" run --force job.yaml
+bad "NBIT" bits.dada 'bits\.dada: NBIT = 9, expected 1, 2, 4, 8, 16 or 32'
+bad "a header longer than the file" header.dada 'header\.dada: HDR_SIZE = 1000000, but the file has 5696 bytes'
+bad "no samples" empty.dada 'empty\.dada holds 0 bytes behind its header'
+bad "an order of axes" axes.dada 'axes\.dada: ORDER = FTP of 4 channels'
+
+bank good.fil && runs "SIGPROC" "$voltmill" run --force job.yaml
+bad_bank "nbits" bits.fil 'bits\.fil: 7 bits, expected 1, 2, 4, 8, 16 or 32'
+bad_bank "nchans" channels.fil 'channels\.fil: nchans -16'
+bad_bank "an unknown keyword" word.fil 'word\.fil: .*keyword surprise'
+bad_bank "a header without its end" endless.fil 'endless\.fil: '
+bad_bank "not one spectrum" empty.fil 'empty\.fil holds 3 bytes behind its header, but one spectrum has 16'
+bad_bank "tsamp" time.fil 'time\.fil: a spectrum every 0 s'
+bad_bank "PSRFITS without its table" none.fits 'none\.fits holds no binary table SUBINT'
+bad_bank "PSRFITS that is cut off" cut.fits 'cut\.fits: the FITS header at byte 0 has no END'
+job good.fil
+fails "a filterbank holds no voltages" 4 'good\.fil is a SIGPROC filterbank: it holds powers' "$voltmill" run --force job.yaml
+
+echo "1..$count"
