@@ -199,24 +199,89 @@ out:
     return st;
 }
 
-static status_t open_select_axis(struct archive *archive, enum axis axis, char *const *names,
-                                 uint32_t count)
+/* Selects indices first .. last of an axis; none may be selected before. */
+static status_t open_select_add(struct archive *archive, enum axis axis, uint64_t first,
+                                uint64_t last, char *seen)
 {
     status_t st = STATUS_OK;
-    uint32_t selected = count ? count : (uint32_t)archive->count[axis];
-    TRY(memory_zeroed(selected, sizeof(uint64_t), "selected streams", &archive->selected[axis]));
-    archive->nselected[axis] = selected;
-    for (uint32_t i = 0; i < selected; i++) {
-        archive->selected[axis][i] = i;
-        if (count) {
-            TRY(open_select_find_index(archive, axis, names[i], &archive->selected[axis][i]));
-        }
-        for (uint32_t j = 0; count && j < i; j++) {
-            REQUIRE(archive->selected[axis][j] != archive->selected[axis][i], STATUS_USAGE,
-                    "input.select names %s %s twice", axis_name(axis), names[i]);
-        }
+    uint32_t had = archive->nselected[axis];
+    uint64_t *grown = realloc(archive->selected[axis], (had + last - first + 1) * sizeof *grown);
+    REQUIRE(grown, STATUS_DEVICE, "out of memory: selected streams");
+    archive->selected[axis] = grown;
+    for (uint64_t i = first; i <= last; i++) {
+        REQUIRE(!seen[i], STATUS_USAGE, "input.select names %s %" PRIu64 " twice", axis_name(axis),
+                i);
+        seen[i] = 1;
+        grown[archive->nselected[axis]++] = i;
     }
 out:
+    return st;
+}
+
+/* A name, a number, or a range of them, both ends included: "3..10". */
+static status_t open_select_add_text(struct archive *archive, enum axis axis, const char *text,
+                                     char *seen)
+{
+    status_t st = STATUS_OK;
+    const char *dots = strstr(text, "..");
+    char *low = NULL;
+    uint64_t first = 0;
+    uint64_t last = 0;
+    if (dots) {
+        TRY(memory_format(&low, "%.*s", (int)(dots - text), text));
+        TRY(open_select_find_index(archive, axis, low, &first));
+        TRY(open_select_find_index(archive, axis, dots + 2, &last));
+        REQUIRE(first <= last, STATUS_USAGE, "input.select: %s ends before it begins", text);
+    } else {
+        TRY(open_select_find_index(archive, axis, text, &first));
+        last = first;
+    }
+    TRY(open_select_add(archive, axis, first, last, seen));
+out:
+    free(low);
+    return st;
+}
+
+/* Coarse channels of which some lies in the band. */
+static status_t open_select_band(const struct job_select *select, struct archive *archive,
+                                 char *seen)
+{
+    status_t st = STATUS_OK;
+    double half =
+        archive_chan_width_hz(archive) / 2 * archive->oversampling_den / archive->oversampling_num;
+    for (uint64_t i = 0; i < archive->count[AXIS_CHAN]; i++) {
+        double freq = archive->freq_hz[i];
+        if (freq + half > select->from_hz && freq - half < select->to_hz) {
+            TRY(open_select_add(archive, AXIS_CHAN, i, i, seen));
+        }
+    }
+    REQUIRE(archive->nselected[AXIS_CHAN] > 0, STATUS_USAGE,
+            "input.select.freq_hz: %s has no coarse channel between %.15g and %.15g Hz",
+            archive->parts[0].path, select->from_hz, select->to_hz);
+out:
+    return st;
+}
+
+static status_t open_select_axis(const struct job_select *select, enum axis axis,
+                                 struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    char *seen = NULL;
+    uint64_t count = archive->count[axis];
+    REQUIRE(count > 0 && count <= MOST_STREAMS, STATUS_DATA,
+            "%s: its number of streams is absurd: more than %d, by the %" PRIu64 " of axis %s",
+            archive->parts[0].path, MOST_STREAMS, count, axis_name(axis));
+    TRY(memory_zeroed((size_t)count, 1, "selected streams", &seen));
+    if (axis == AXIS_CHAN && select->has_freq) {
+        TRY(open_select_band(select, archive, seen));
+    } else if (select->nstreams[axis] == 0) {
+        TRY(open_select_add(archive, axis, 0, count - 1, seen));
+    }
+    for (uint32_t i = 0; i < select->nstreams[axis]; i++) {
+        TRY(open_select_add_text(archive, axis, select->streams[axis][i], seen));
+    }
+out:
+    free(seen);
     return st;
 }
 
@@ -279,11 +344,11 @@ static status_t open_select(const struct job_select *select, struct archive *arc
     uint64_t streams = 1;
     for (int i = 0; i < STREAM_AXES; i++) {
         enum axis axis = archive_stream_axes[i];
-        uint64_t count = select->nstreams[axis] ? select->nstreams[axis] : archive->count[axis];
-        REQUIRE(multiply_u64(streams, count, &streams) && streams <= MOST_STREAMS, STATUS_DATA,
-                "%s: its number of streams is absurd: more than %d, by the %" PRIu64 " of axis %s",
-                archive->parts[0].path, MOST_STREAMS, count, axis_name(axis));
-        TRY(open_select_axis(archive, axis, select->streams[axis], select->nstreams[axis]));
+        TRY(open_select_axis(select, axis, archive));
+        REQUIRE(
+            multiply_u64(streams, archive->nselected[axis], &streams) && streams <= MOST_STREAMS,
+            STATUS_DATA, "%s: its number of streams is absurd: more than %d, by the %u of axis %s",
+            archive->parts[0].path, MOST_STREAMS, archive->nselected[axis], axis_name(axis));
     }
     archive->nstreams = (uint32_t)streams;
     TRY(open_select_sort_by_frequency(archive));

@@ -150,7 +150,10 @@ struct job_select {
     uint64_t first_sample, end_sample;
     double from_second, to_second; /* since the first sample */
     struct utc from_utc, to_utc;
-    char **streams[AXIS_KINDS]; /* of AXIS_STATION, AXIS_BEAM, AXIS_POL, AXIS_CHAN */
+    int has_freq;
+    double from_hz, to_hz; /* coarse channels with some of their band there; instead of numbers */
+    char **streams[AXIS_KINDS]; /* names, numbers, ranges "3..10", of AXIS_STATION, AXIS_BEAM,
+                                   AXIS_POL, AXIS_CHAN */
     uint32_t nstreams[AXIS_KINDS];
 };
 

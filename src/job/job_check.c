@@ -47,6 +47,11 @@ static status_t job_check_select(struct tree *root, struct mistakes *mistakes)
         }
         found |= is_there;
     }
+    struct tree *band = tree_at(root, "input.select.freq_hz");
+    TRY(band ? job_check_bounds(band, 0, mistakes) : STATUS_OK);
+    if (band && tree_at(root, "input.select.chans")) {
+        TRY(mistakes_at(mistakes, band, NULL, "says which chans, too, expected one of them"));
+    }
     for (size_t i = 0; i < 3; i++) {
         struct tree *list = tree_at(root, lists[i]);
         TRY(list ? job_check_bounds(list, i == 2, mistakes) : STATUS_OK);

@@ -35,7 +35,7 @@ static int job_parse_window(const char *text, void *out, char *message)
     SCHEMA_PAIR(struct job_select, first), SCHEMA_GIVEN(struct job_select, kind, kind_of)
 #define STREAMS(axis)                                                                              \
     SCHEMA_LIST(struct job_select, streams[axis], nstreams[axis], 1, UINT32_MAX),                  \
-        .expected = "a name or number, or a list of them"
+        .expected = "a name, a number, a range such as 3..10, or a list of them"
 
 static const struct schema select_rows[] = {
     {"samples", SCHEMA_WHOLE, BETWEEN(first_sample, SELECT_SAMPLES), .max = 0x1p62,
@@ -48,6 +48,9 @@ static const struct schema select_rows[] = {
     {"beams", SCHEMA_TEXT, STREAMS(AXIS_BEAM)},
     {"pols", SCHEMA_TEXT, STREAMS(AXIS_POL)},
     {"chans", SCHEMA_TEXT, STREAMS(AXIS_CHAN)},
+    {"freq_hz", SCHEMA_NUMBER, SCHEMA_PAIR(struct job_select, from_hz),
+     SCHEMA_GIVEN(struct job_select, has_freq, 1), .min = -1e15, .max = 1e15,
+     .expected = "two frequencies in Hz: [from, to]"},
     {.key = NULL},
 };
 

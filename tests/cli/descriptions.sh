@@ -108,6 +108,9 @@ put("missing", x=lost)
 with put("named", x=dict(data=np.ones((4, 2, 500), "f4"), chunks=True, shuffle=True, compression=1)) as file:
     file["x"].attrs["axis"] = np.array(["freq", "input", "time"], "S8")
     file.attrs["delta_time"] = 2.56e-6
+native("chans.h5", noise((N, 5, 2)), "time,chan,reim")
+native("inverted.h5", noise((N, 4, 2)), "time,chan,reim", attrs=dict(sideband=np.int32(-1), oversampling_num=np.int32(4), oversampling_den=np.int32(3)),
+       scales=dict(freq_hz=1e9 + 0.75e6 * np.arange(4.0)[::-1]))
 # Values in the file.
 with put("said", x=base.astype("f4")) as file:
     file.attrs.update(dt=2.0, ctime=1.4e9 + 0.25, mjd=56790.5, tel="Mine", ra=np.array([5.5]), when="2014-06-29T01:39:20.5")
@@ -272,6 +275,25 @@ no member|freq_hz={from: /group/freq}|said\.h5: /group/freq holds compounds: say
 another member|freq_hz={from: /group/freq, member: c}|said\.h5: /group/freq has no member c
 too many frequencies|freq_hz={from: /group/list}|said\.h5: /x: /group/list holds 2 frequencies, expected one for each of 1
 LIST
+# --- coarse channels by ranges and by frequency; sidebands and oversampling stitched in sky order
+same "select: a range" "$(own chans.h5 --set 'input.select.chans=[1, 2, 3]')" "$(own chans.h5 --set input.select.chans=1..3)"
+same "select: a band" "$(own chans.h5 --set 'input.select.chans=[2, 3]')" "$(own chans.h5 --set 'input.select.freq_hz=[1001.6e6, 1002.6e6]')"
+own inverted.h5 --set 'input.select.freq_hz=[1.0e9, 1.003e9]' >digest
+same "sideband -1, oversampled 4/3: the axis ascends, edges dropped" "True 96 0.75" "$("$python" -c 'import h5py, numpy as np
+f = h5py.File("out.h5")["frequency"][()]
+print((np.diff(f) > 0).all(), f.size, round(4 * 24 / (4 * 32), 4))')"
+rm -f out.h5
+while IFS='|' read -r set pattern; do
+    errs 2 "$pattern" "$voltmill" plan job.yaml --set input.files=chans.h5 --set input.layout=auto --set "input.select.$set"
+    ok $bad "select: $set"
+done <<'LIST'
+chans=3..1|3\.\.1 ends before it begins
+chans=2..5|5 is none of the 5 chans
+chans=[1, 0..2]|names chan 1 twice
+freq_hz=[2e9, 3e9]|has no coarse channel between 2000000000 and 3000000000 Hz
+freq_hz=[2e9, 1e9]|ends at 1e9, expected more than 2e9
+LIST
+
 # --- info proposes a layout, which a job can begin with
 "$voltmill" info said.h5 >stdout 2>stderr || note <stderr
 same "info: attributes" '  /@dt = 2|  /@tel = "Mine"|  /x@side = -1' \

@@ -402,7 +402,8 @@ static void wrong_selections(void **state)
                 "input.select.utc: expected at most one of samples, seconds, utc");
     set_refused("input.select.pols=[]", "input.select.pols: has 0 entries, expected at least 1");
     set_refused("input.select.chans=[[1]]",
-                "input.select.chans.0: is a list, expected a name or number, or a list of them");
+                "input.select.chans.0: is a list, expected a name, a number, a range such as "
+                "3..10, or a list of them");
 }
 
 static void wrong_together(void **state)
