@@ -199,9 +199,9 @@ out:
     return st;
 }
 
-/* Selects indices first .. last of an axis; none may be selected before. */
-static status_t open_select_add(struct archive *archive, enum axis axis, uint64_t first,
-                                uint64_t last, char *seen)
+/* Selects indices first .. last of an axis, `text` in the job; none may be selected before. */
+static status_t open_select_add(struct archive *archive, enum axis axis, const char *text,
+                                uint64_t first, uint64_t last, char *seen)
 {
     status_t st = STATUS_OK;
     uint32_t had = archive->nselected[axis];
@@ -209,8 +209,7 @@ static status_t open_select_add(struct archive *archive, enum axis axis, uint64_
     REQUIRE(grown, STATUS_DEVICE, "out of memory: selected streams");
     archive->selected[axis] = grown;
     for (uint64_t i = first; i <= last; i++) {
-        REQUIRE(!seen[i], STATUS_USAGE, "input.select names %s %" PRIu64 " twice", axis_name(axis),
-                i);
+        REQUIRE(!seen[i], STATUS_USAGE, "input.select names %s %s twice", axis_name(axis), text);
         seen[i] = 1;
         grown[archive->nselected[axis]++] = i;
     }
@@ -236,7 +235,7 @@ static status_t open_select_add_text(struct archive *archive, enum axis axis, co
         TRY(open_select_find_index(archive, axis, text, &first));
         last = first;
     }
-    TRY(open_select_add(archive, axis, first, last, seen));
+    TRY(open_select_add(archive, axis, text, first, last, seen));
 out:
     free(low);
     return st;
@@ -252,7 +251,7 @@ static status_t open_select_band(const struct job_select *select, struct archive
     for (uint64_t i = 0; i < archive->count[AXIS_CHAN]; i++) {
         double freq = archive->freq_hz[i];
         if (freq + half > select->from_hz && freq - half < select->to_hz) {
-            TRY(open_select_add(archive, AXIS_CHAN, i, i, seen));
+            TRY(open_select_add(archive, AXIS_CHAN, "", i, i, seen));
         }
     }
     REQUIRE(archive->nselected[AXIS_CHAN] > 0, STATUS_USAGE,
@@ -275,7 +274,7 @@ static status_t open_select_axis(const struct job_select *select, enum axis axis
     if (axis == AXIS_CHAN && select->has_freq) {
         TRY(open_select_band(select, archive, seen));
     } else if (select->nstreams[axis] == 0) {
-        TRY(open_select_add(archive, axis, 0, count - 1, seen));
+        TRY(open_select_add(archive, axis, "", 0, count - 1, seen));
     }
     for (uint32_t i = 0; i < select->nstreams[axis]; i++) {
         TRY(open_select_add_text(archive, axis, select->streams[axis][i], seen));
