@@ -3,6 +3,7 @@
 #include "archive/format/holds.h"
 #include "archive/open.h"
 #include "archive/propose/propose.h"
+#include "archive/propose/propose_said.h"
 #include "base/display.h"
 #include "cli/options/values.h"
 #include "cli/print/describe.h"
@@ -48,28 +49,27 @@ out:
     return st;
 }
 
-/* An archive that leaves to the job what must be known: its datasets, too. */
-static status_t info_unsaid(const char *path)
+/* An archive that leaves to the job what must be known. */
+static status_t info_unsaid(const char *path, const struct format *format)
 {
     status_t st = STATUS_OK;
-    struct text datasets = {0};
-    display_print("archive\n  %-13s %s\n", "unsaid", report_cause());
+    struct text text = {0};
+    TRY(propose_said(path, format->name, report_cause(), &text));
+    display_print("archive (%s)\n  %-13s %s\n", format->name, "unsaid", report_cause());
+    fputs(text.data, stdout);
     report_clear();
-    TRY(holds_describe(path, &datasets));
-    TRY(propose_layout(path, &datasets));
-    fputs(datasets.data ? datasets.data : "", stdout);
 out:
-    text_free(&datasets);
+    text_free(&text);
     return st;
 }
 
-static status_t info_archive(const char *path)
+static status_t info_archive(const char *path, const struct format *format)
 {
     status_t st = STATUS_OK;
     struct archive *archive = NULL;
     st = archive_open_file(path, &archive);
     if (st == STATUS_USAGE) {
-        st = info_unsaid(path);
+        st = info_unsaid(path, format);
         goto out;
     }
     TRY(st);
@@ -80,21 +80,37 @@ out:
     return st;
 }
 
+/* A file that was cut off is no product that can be trusted, but may be an archive that is read as
+ * far as it goes. */
+static status_t info_open_product(const char *path, const struct format *format,
+                                  struct product **out)
+{
+    status_t st = STATUS_OK;
+    if (format && format->is_no_product) {
+        goto out;
+    }
+    st = product_open(path, out);
+    if (st == STATUS_DATA && format && format->open) {
+        report_clear();
+        st = STATUS_OK;
+    }
+out:
+    return st;
+}
+
 static status_t info_describe_here(const char *path)
 {
     status_t st = STATUS_OK;
     const struct format *format = NULL;
     struct product *product = NULL;
     TRY(formats_recognise(path, &format));
-    if (!format || !format->is_no_product) {
-        TRY(product_open(path, &product));
-    }
+    TRY(info_open_product(path, format, &product));
     if (product) {
         describe_product(product);
     } else if (!format) {
         TRY(info_describe_other(path));
     } else {
-        TRY(format->open ? info_archive(path) : info_filterbank(path));
+        TRY(format->open ? info_archive(path, format) : info_filterbank(path));
     }
 out:
     product_destroy(product);
@@ -140,8 +156,9 @@ const struct command cli_info = {
     .name = "info",
     .summary = "describe an archive or a product, or list compute devices",
     .usage = "FILE\n--devices",
-    .about = "Describes an archive in the native layout, a filterbank (FBH5), or a product of "
-             "voltmill, in words and units.",
+    .about =
+        "Describes an archive of any known format, a filterbank, or a product of voltmill, in "
+        "words and units; of another HDF5 file what it holds, and a description to begin with.",
     .operand = "file",
     .ends = "h5",
     .instead = "devices",

@@ -258,8 +258,8 @@ static status_t pass_print_notes(const struct channelise_pass *p, uint64_t missi
     TRY(channelise_plan_notes(p->work, &notes));
     if (missing > 0) {
         TRY(text_add(&notes,
-                     "%s %s missing (not a number, or the missing value): taken as zero "
-                     "volts\n",
+                     "%s %s missing (not a number, the missing value, or in frames that are "
+                     "not there): taken as zero volts\n",
                      units_count(missing, count),
                      units_plural(missing, "sample was", "samples were")));
     }

@@ -218,7 +218,7 @@ grex("grex-freq.h5", chans=5)
 END
 
 good "a Digital RF recording" good
-bad "a folder of nothing" 4 'empty is not a file' empty
+bad "a folder of nothing" 4 "empty is not a file, but a folder without .*a pattern as 'empty/" empty
 bad "a folder of nothing, by name" 4 'empty is not a file, and holds no channel of Digital RF' empty input.layout.format=digital_rf
 bad "Digital RF: the first block does not begin at row 0" 4 'rf@1000.000.h5: /rf_data_index .*the first for row 0' drf-row
 bad "Digital RF: blocks that overlap" 4 'block 1 begins with sample 1000010, the one before ends with 1000019' drf-order
@@ -266,6 +266,8 @@ bad "CHIME beam: two files" 4 'each file is an observation of its own' '[beam.h5
 
 job_says='input.layout={format: meerkat, sample_rate_hz: 1e6, freq_hz: {start: 1e9, step: 1e6}}'
 good "MeerKAT, as the job says" meerkat.h5 "$job_says"
+"$voltmill" info meerkat.h5 >out 2>&1 && grep -q 'format: meerkat' out && grep -q 'freq_hz: {start' out
+ok $? "MeerKAT: info proposes the format with what is missing"
 bad "MeerKAT: without the job's words" 2 'does not say its sample rate and frequencies' meerkat.h5
 bad "MeerKAT: timestamps that jump" 4 'that of sample 64 is 4362240, expected 4358144' meerkat-jump.h5 "$job_says"
 bad "MeerKAT: a timestamp that is missing" 4 'that of sample 65' meerkat-hole.h5 "$job_says"

@@ -32,6 +32,13 @@ bad() { # bad NAME STATUS PATTERN FILE [SETTING...]
 for file in good drx; do
     runs "info of $file.bin" "$voltmill" info $file.bin
 done
+"$voltmill" info brief.bin >out 2>&1
+ok $? "info of a file that leaves its rate to the job"
+"$voltmill" info brief.bin 2>&1 | sed -n '/^input:/,$p' | sed 's/1e6/32000/' >brief.yaml
+printf '%s\n' 'channelise: {channels: 16, taps: 2}' 'products: [{kind: power, file: brief.h5}]' >>brief.yaml
+runs "a job that begins as info proposes" "$voltmill" run brief.yaml
+"$voltmill" info clocks.bin >out 2>&1
+same "threads with clocks of their own: one note" 1 "$(grep -c 'the clock of threads 1, 2 is up to 8192 s behind' out)"
 says "a file that is well" good.bin 'power' 'threads are taken for polarisations'
 says "a torn frame at the end is left out" torn.bin 'last 500 bytes are no frame'
 says "a shorter one, too" short-end.bin 'last 112 bytes are no frame'

@@ -111,8 +111,9 @@ printf 'input: {files: torn.raw}\nchannelise: {channels: 16, taps: 1}\nproducts:
 status=0
 "$voltmill" run --force job.yaml --set run.on_bad=nan >/dev/null 2>stderr || status=$?
 same "or all of it, with holes: never in silence" 6 "$status"
-"$voltmill" info torn.raw >info.txt && grep -q 'GUPPI RAW' info.txt
+"$voltmill" info torn.raw >info.txt && grep -q 'lost  *samples 192 \.\. 256: the file is cut off: it ends with 524' info.txt
 ok $? "info of a file that is cut off"
+fails "info of a text" 4 'job\.yaml is not an HDF5 file \([0-9]+ bytes\), and shows no other format \(guppi, dada' "$voltmill" info job.yaml
 
 job good.dada && runs "PSRDADA" "$voltmill" run --force job.yaml
 bad "NBIT" bits.dada 'bits\.dada: NBIT = 9, expected 1, 2, 4, 8, 16 or 32'

@@ -75,6 +75,8 @@ def main():
         "three-bits": plain(bits=3), "impossible": plain(channels=16),
         "zeros": [bytes(64)] * 200, "text": [b"frames of VDIF, it says here\n" * 100],
         "back": plain(range(150, 300)) + plain(range(150)),
+        "brief": plain(range(9)),
+        "clocks": [vdif(period, thread, seconds=-8192 * (thread > 0)) for period in range(PERIODS) for thread in range(3)],
         "third": frames + [vdif(PERIODS, 2)],
         "drx": packets, "drx-torn": packets + [packets[0][:99]],
         "drx-sync": changed(packets, 9, drx(2, 1, sync=0xdec0de5d)),

@@ -201,6 +201,11 @@ def mock_guppi():
     same(found[0, 0], np.moveaxis(expected[0, :, 100:1000], -1, 0), "a range of samples")
     found, *_ = voltages("one", path, pols=["1"], chans=["1"])
     same(found[0, 0, 0, 0], expected[0, 1, :, 1], "one stream")
+    parts = [write_guppi(f"seq.{i}.raw", volts[:, :, low * 64:high * 64 + 16], 8, 64, 16, first=low * 64)
+             for i, (low, high) in enumerate([(0, 1), (1, 7), (7, 20)])]
+    found, *_, gaps = voltages("sequence", parts)
+    same(found[0, 0], np.moveaxis(volts[0], -1, 0), "files whose blocks repeat samples follow each other")
+    ok(len(gaps) == 0, "and have no gaps")
     with open(scratch("torn.raw"), "wb") as file:
         file.write(open(path, "rb").read()[:-300])
     found, *_ = voltages("torn", scratch("torn.raw"), samples=[0, 19 * 64])

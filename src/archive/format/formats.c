@@ -1,11 +1,43 @@
 /* The table of formats, asked row by row. */
 #include "archive/format/formats.h"
 
+#include <hdf5.h>
+#include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define FORMAT_ROW(name) &(name),
 static const struct format *const rows[] = {FORMATS(FORMAT_ROW)};
 enum { ROWS = sizeof rows / sizeof *rows };
+
+/* Formats of HDF5 files would say of all others only that these are not HDF5. What cannot be looked
+ * at is left to them. */
+static status_t formats_check_hdf5(const char *path)
+{
+    status_t st = STATUS_OK;
+    struct stat info;
+    struct text names = {0};
+    if (stat(path, &info) != 0) {
+        goto out;
+    }
+    REQUIRE(!S_ISDIR(info.st_mode), STATUS_DATA,
+            "%s is not a file, but a folder without a recording of Digital RF: expected a file, a "
+            "list of files, or a pattern as '%s/*.raw'",
+            path, path);
+    if (!S_ISREG(info.st_mode) || H5Fis_hdf5(path) != 0) {
+        goto out;
+    }
+    REQUIRE(info.st_size > 0, STATUS_DATA, "%s is not an HDF5 file (0 bytes): it is empty", path);
+    for (size_t i = 0; i < ROWS; i++) {
+        const char *comma = names.length > 0 ? ", " : "";
+        TRY(rows[i]->is_no_product ? text_add(&names, "%s%s", comma, rows[i]->name) : STATUS_OK);
+    }
+    FAIL(STATUS_DATA, "%s is not an HDF5 file (%" PRIu64 " bytes), and shows no other format (%s)",
+         path, (uint64_t)info.st_size, names.data);
+out:
+    text_free(&names);
+    return st;
+}
 
 status_t formats_recognise(const char *path, const struct format **out)
 {
@@ -13,6 +45,7 @@ status_t formats_recognise(const char *path, const struct format **out)
     int is_it = 0;
     *out = NULL;
     for (size_t i = 0; i < ROWS && !is_it; i++) {
+        TRY(rows[i] == &native_format ? formats_check_hdf5(path) : STATUS_OK);
         TRY(rows[i]->recognise(path, &is_it));
         *out = is_it ? rows[i] : NULL;
     }

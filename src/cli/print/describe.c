@@ -98,6 +98,23 @@ static void describe_print_gaps(const struct archive *archive)
     }
 }
 
+/* Selected samples that cannot be had, and why. */
+static void describe_print_lost(const struct archive *archive)
+{
+    enum { MOST = 3 };
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    for (uint32_t i = 0; i < archive->nlost && i < MOST; i++) {
+        const struct lost_range *lost = &archive->lost[i];
+        display_print("  %-13s samples %s .. %s: %s\n", i ? "" : "lost",
+                      units_count(lost->first, a), units_count(lost->first + lost->count, b),
+                      lost->why);
+    }
+    if (archive->nlost > MOST) {
+        display_print("  %-13s and %u ranges more\n", "", archive->nlost - MOST);
+    }
+}
+
 static void describe_print_samples(const struct archive *archive)
 {
     char a[UNITS_TEXT];
@@ -119,6 +136,7 @@ static void describe_print_samples(const struct archive *archive)
         display_print("  %-13s %.9g V for each 1 that is stored\n", "scale", archive->scale);
     }
     describe_print_gaps(archive);
+    describe_print_lost(archive);
     if (archive->oversampling_num != archive->oversampling_den) {
         display_print("  %-13s %u/%u\n", "oversampling", archive->oversampling_num,
                       archive->oversampling_den);

@@ -150,7 +150,7 @@ static status_t guppi_open(const struct format_input *input, struct archive **ou
     status_t st = STATUS_OK;
     struct archive *archive = NULL;
     TRY(gather_files(input, guppi_open_file, &archive));
-    guppi_extend_last(archive);
+    TRY(guppi_end_runs(archive));
     *out = archive;
     archive = NULL;
 out:

@@ -61,7 +61,8 @@ status_t guppi_add_runs(const struct guppi *guppi, const struct guppi_blocks *bl
 status_t guppi_find_torn(const struct guppi *guppi, const struct guppi_blocks *blocks,
                          struct archive *archive);
 
-/* Of joined files: nothing repeats the end of the last block, which is taken, too. */
-void guppi_extend_last(struct archive *archive);
+/* Of joined files: what the next one repeats is left out of each file's runs; nothing repeats the
+ * end of the last block, which is taken, too. Fails with DEVICE. */
+status_t guppi_end_runs(struct archive *archive);
 
 #endif

@@ -124,7 +124,8 @@ out:
     return st;
 }
 
-void guppi_extend_last(struct archive *archive)
+/* Nothing repeats the end of the last block, which is taken, too. */
+static void guppi_extend_last(struct archive *archive)
 {
     int is_in_time = archive->stacked == AXIS_TIME;
     uint32_t first = is_in_time ? archive->nparts - 1 : 0;
@@ -142,4 +143,57 @@ void guppi_extend_last(struct archive *archive)
     for (uint32_t i = 0; i < archive->ndims; i++) {
         archive->dims[i].size += archive->dims[i].axis == AXIS_TIME ? more : 0;
     }
+}
+
+/* Leaves out the pieces that begin behind the part's samples. */
+static struct archive_run *guppi_last_run(struct archive_part *part)
+{
+    struct archive_run *run = &part->runs[part->nruns - 1];
+    while (part->nruns > 1 && run->first_sample >= part->samples) {
+        free(run->path);
+        part->nruns--;
+        run--;
+    }
+    while (run->pieces > 1 && run->first_sample + (run->pieces - 1) * run->steps >= part->samples) {
+        run->pieces--;
+    }
+    return run;
+}
+
+/* The last piece ends with the part's samples: a run of its own, where those before it are longer.
+ */
+static status_t guppi_end_part(struct archive_part *part)
+{
+    status_t st = STATUS_OK;
+    struct archive_run *run = guppi_last_run(part);
+    struct archive_run *last = run;
+    uint64_t before = run->pieces - 1;
+    uint64_t begin = run->first_sample + before * run->steps;
+    if (begin + run->steps <= part->samples) {
+        goto out;
+    }
+    if (before > 0) {
+        TRY(recorder_add_run(part, &last));
+        run = last - 1; /* they may lie elsewhere now */
+        last->file_offset = run->file_offset + before * run->piece_bytes;
+        last->piece_bytes = run->piece_bytes;
+        last->pieces = 1;
+        last->first_sample = begin;
+        last->stored = run->stored;
+        run->pieces = before;
+    }
+    last->steps = part->samples - begin;
+out:
+    return st;
+}
+
+status_t guppi_end_runs(struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    guppi_extend_last(archive);
+    for (uint32_t i = 0; i < archive->nparts; i++) {
+        TRY(guppi_end_part(&archive->parts[i]));
+    }
+out:
+    return st;
 }

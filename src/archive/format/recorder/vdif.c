@@ -17,13 +17,18 @@ static status_t vdif_describe(const struct vdif_survey *survey, struct text *out
     status_t st = STATUS_OK;
     char name[UNITS_TEXT];
     uint32_t threads = 0;
+    uint32_t named = 0;
     const struct vdif_header *first = &survey->first;
     TRY(text_add(out, "%u bit %s, %u %s in a frame of %" PRIu64 " bytes, ", first->bits,
                  first->is_complex ? "complex" : "real", 1u << first->channels_log2,
                  units_plural(1u << first->channels_log2, "channel", "channels"), first->bytes));
     for (uint32_t i = 0; i < PACKETS_THREADS; i++) {
-        if (survey->has_thread[i] && ++threads <= MOST_NAMED) {
-            TRY(text_add(out, "%s%u", threads == 1 ? "threads " : " ", i));
+        threads += survey->has_thread[i] ? 1 : 0;
+    }
+    TRY(text_add(out, "%s", units_plural(threads, "thread", "threads")));
+    for (uint32_t i = 0; i < PACKETS_THREADS; i++) {
+        if (survey->has_thread[i] && ++named <= MOST_NAMED) {
+            TRY(text_add(out, " %u", i));
         }
     }
     TRY(text_add(out, "%s, station %s", threads > MOST_NAMED ? " ..." : "",
@@ -100,8 +105,11 @@ static status_t vdif_find_rate(const struct format_input *input, const struct vd
     }
     REQUIRE(rate > 0, STATUS_USAGE,
             "%s (VDIF: %s, %u samples each): input.layout.sample_rate_hz is missing, headers do "
-            "not say it, and no second ends in the file",
-            input->paths[0], seen.data, samples);
+            "not say it, and no second ends in the file%s",
+            input->paths[0], seen.data, samples,
+            first->channels_log2 > 0 && !input->layout->streams
+                ? "; freq_hz of its channels, or streams, must be there, too"
+                : "");
     REQUIRE(vdif_is_counted(rate / samples, counted), STATUS_DATA,
             "%s: its frames are counted up to %u in a second, but %.9g samples a second%s, %u in "
             "a frame, make %.9g",

@@ -8,6 +8,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* One note of all threads whose clock is another one. */
+static status_t vdif_streams_note_clocks(const struct packets *packets, const char *path)
+{
+    status_t st = STATUS_OK;
+    struct text late = {0};
+    uint32_t nlate = 0;
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < packets->nthreads; i++) {
+        if (packets->threads[i].behind > 0) {
+            TRY(text_add(&late, "%s%u", nlate++ > 0 ? ", " : "", packets->threads[i].id));
+            most = max_u64(most, packets->threads[i].behind);
+        }
+    }
+    if (nlate > 0) {
+        report_note("%s: the clock of %s %s is up to %" PRIu64
+                    " s behind that of frames beside them: taken to be the same",
+                    path, units_plural(nlate, "thread", "threads"), late.data, most);
+    }
+out:
+    text_free(&late);
+    return st;
+}
+
 /* All threads, wanted or not: their times tell where others are. */
 static status_t vdif_streams_add_threads(const struct vdif_survey *survey, const char *path,
                                          struct packets *packets)
@@ -16,17 +39,12 @@ static status_t vdif_streams_add_threads(const struct vdif_survey *survey, const
     TRY(memory_zeroed(PACKETS_THREADS, sizeof *packets->threads, "threads", &packets->threads));
     for (uint32_t id = 0; id < PACKETS_THREADS; id++) {
         if (survey->has_thread[id]) {
-            uint64_t behind = vdif_survey_behind(survey, id);
             packets->place[id] = (int16_t)packets->nthreads;
             packets->threads[packets->nthreads++] =
-                (struct packets_thread){.id = id, .behind = behind};
-            if (behind > 0) {
-                report_note("%s: the seconds of thread %u are %" PRIu64
-                            " less than those of frames beside it: taken as if they were the same",
-                            path, id, behind);
-            }
+                (struct packets_thread){.id = id, .behind = vdif_survey_behind(survey, id)};
         }
     }
+    TRY(vdif_streams_note_clocks(packets, path));
 out:
     return st;
 }

@@ -1,0 +1,10 @@
+/* What a job must add where an archive of a known format leaves something to it. */
+#ifndef VOLTMILL_ARCHIVE_PROPOSE_PROPOSE_SAID_H
+#define VOLTMILL_ARCHIVE_PROPOSE_PROPOSE_SAID_H
+
+#include "base/text.h"
+
+/* Appends an `input` for a job with the keys that the message names, values to be checked. */
+status_t propose_said(const char *path, const char *format, const char *message, struct text *out);
+
+#endif
