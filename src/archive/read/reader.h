@@ -45,8 +45,7 @@ typedef struct reader reader_t;
 status_t reader_create(const struct archive *archive, uint64_t cache_bytes, uint32_t threads,
                        reader_t **out);
 void reader_destroy(reader_t *reader);
-/* So many threads decompress chunks, take packets apart and make numbers, instead of `threads`.
- * Before the first read. */
+/* So many threads decompress chunks, instead of `threads`. Before the first read. */
 void reader_unpack_by(reader_t *reader, uint32_t threads);
 
 /* Samples of the observation that a read did not find, each now zero volts. Starts from {0}; grows

@@ -172,7 +172,7 @@ static status_t packets_read_piece(const struct packets_task *task, const struct
     const struct packet *headers = room->headers + (low - from);
     TRY(packets_check_time(file, low, high - low, headers, room->in_place, latest));
     packets_choose(task, high - low, headers, room->in_place);
-#pragma omp parallel for num_threads((int)reader->unpackers) schedule(static)
+#pragma omp parallel for num_threads((int)reader->threads) schedule(static)
     for (uint64_t i = 0; i < high - low; i++) {
         if (room->in_place[i]) {
             packets_scatter(task, &headers[i], room->bytes + i * bytes);

@@ -14,7 +14,7 @@ struct reader {
     uint64_t blocks_per_file;
     uint64_t cache_bytes; /* for chunks, of HDF5 */
     uint32_t threads;     /* for long reads */
-    uint32_t unpackers;   /* threads for chunks, packets, numbers */
+    uint32_t unpackers;   /* threads for chunks */
     char *bounce;         /* [threads][bounce_bytes], made when it is wanted */
     size_t bounce_bytes;
     /* The file that is open for pread, by name (names belong to the archive). */

@@ -231,10 +231,9 @@ static status_t pieces_read_units(const struct reading *reading)
     const reader_t *reader = reading->reader;
     uint64_t units = reading->npieces * reading->ngroups * reading->nslices;
     uint64_t bits = (reading->high - reading->low) * reading->step_bits * reading->wanted->nslots;
-    uint32_t threads = numbers_are_plain(reader->numbers) ? reader->threads : reader->unpackers;
     int failed = STATUS_OK;
-    if (threads > 1 && bits / 8 >= SHARED_READ && !reading->has_extents) {
-#pragma omp parallel for num_threads((int)threads) schedule(static) reduction(max : failed)
+    if (reader->threads > 1 && bits / 8 >= SHARED_READ && !reading->has_extents) {
+#pragma omp parallel for num_threads((int)reader->threads) schedule(static) reduction(max : failed)
         for (uint64_t i = 0; i < units; i++) {
             char *bounce = reader->bounce + (size_t)omp_get_thread_num() * reader->bounce_bytes;
             int status = (int)pieces_read_unit(reading, i, bounce);

@@ -24,8 +24,7 @@ status_t reader_make_bounce(reader_t *reader, size_t bytes)
         free(reader->bounce);
         reader->bounce = NULL;
         reader->bounce_bytes = 0;
-        TRY(memory_aligned(max_u64(reader->threads, reader->unpackers), bytes, "a read buffer",
-                           &reader->bounce));
+        TRY(memory_aligned(max_u64(reader->threads, 1), bytes, "a read buffer", &reader->bounce));
         reader->bounce_bytes = bytes;
     }
 out:
