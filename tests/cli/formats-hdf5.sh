@@ -236,6 +236,8 @@ bad "Digital RF: channels of different times" 4 'starts 3999000 samples behind t
 bad "a name of no format" 2 'format is nonsense, expected one of .*digital_rf.*grex' good input.layout.format=nonsense
 
 good "LOFAR: one of four files" L1_SAP000_B000_S2_P000_bf.h5
+"$voltmill" info L1_SAP000_B000_S2_P000_bf.h5 | grep -q 'order  *side by side: real and imaginary parts, pol'
+ok $? "LOFAR: info says how its files lie"
 bad "LOFAR: a sibling that is not there" 4 'L2_SAP000_B000_S0_P000_bf.h5 holds Xr, but Xi is not there.*_S1_' L2_SAP000_B000_S0_P000_bf.h5
 bad "LOFAR: two observations" 4 'L1_.* is of observation 1, .*L2_.*of 2, ' '[L1_SAP000_B000_S0_P000_bf.h5, L2_SAP000_B000_S0_P000_bf.h5]'
 bad "LOFAR: siblings that start at other times" 4 'starts at 2023-01-01T00:00:00.000000, but .* at 2023-01-01T00:00:10' L3_SAP000_B000_S0_P000_bf.h5

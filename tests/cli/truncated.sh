@@ -59,6 +59,8 @@ for name in plain external chunks deflated; do
     esac
     cut=(--set "input.files=cut-$name.h5")
     fails "$name" 4 "cut-$name.h5: /voltages: samples 3000 .. 4096 cannot be had: .*$why \(run.on_bad" "$voltmill" run job.yaml "${cut[@]}"
+    "$voltmill" info "cut-$name.h5" 2>/dev/null | grep -q 'lost  *samples 3,000 \.\. 4,096: '
+    ok $? "$name: info says what is lost"
     runs "$name, whole, up to the end" "$voltmill" run --force job.yaml --set "input.files=$name.h5" --set "input.select.samples=[0, 3000]"
     expected=$(rows out.h5)
     runs "$name, up to the end" "$voltmill" run --force job.yaml "${cut[@]}" --set "input.select.samples=[0, 3000]"

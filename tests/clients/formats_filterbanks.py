@@ -155,7 +155,7 @@ def real_files():
     fold /= np.bincount((np.arange(len(sums)) * 3.2e-4 / 0.250004 % 1 * 64).astype(int))
     ok(fold.max() - np.median(fold) > 8 * np.std(np.sort(fold)[:48]), "tutorial.fil: its pulsar, folded", fold)
     out = voltmill("info", os.path.join(DATA, "psrfits/test_4pol.fits"))
-    ok("IQUV" in out and "B0950+08" in out, "test_4pol.fits: info", out)
+    ok("IQUV" in out and "B0950+08" in out and "8 bit unsigned with scales" in out, "test_4pol.fits: info", out)
     out = voltmill("verify", scratch("burst.h5"))
     ok("agrees with the reference" in out, "verify knows PSRFITS", out)
 

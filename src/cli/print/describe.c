@@ -40,7 +40,11 @@ static void describe_print_files(const struct archive *archive)
         }
         display_print("\n");
     }
-    if (archive->nparts > 1) {
+    if (archive->nparts > 1 && archive->stacked != AXIS_TIME) {
+        display_print("  %-13s side by side: %s%s\n", "order",
+                      archive->is_reim_stacked ? "real and imaginary parts, " : "",
+                      axis_name(archive->stacked));
+    } else if (archive->nparts > 1) {
         display_print("  %-13s %s\n", "order",
                       archive->are_by_start
                           ? "by the files' own times"
@@ -253,10 +257,13 @@ void describe_filterbank(const struct fbh5 *fbh5)
                   units_hertz(1e6 * fbh5->fch1_mhz, a), units_hertz(1e6 * last, b));
     display_print("  %-13s %u%s%s\n", "ifs", fbh5->nifs, fbh5->pols ? ", " : "",
                   fbh5->pols ? fbh5->pols : "");
-    display_print("  %-13s %u bit %s, %s %s, one every %s: %s\n", "samples", 8 * fbh5->sample_bytes,
-                  fbh5->sample_bytes == 4 ? "floating point" : "unsigned",
-                  units_count(fbh5->rows, a), units_plural(fbh5->rows, "row", "rows"),
-                  units_seconds(fbh5->tsamp, b),
+    uint32_t bits = fbh5->table.bits > 0 ? fbh5->table.bits : 8 * fbh5->sample_bytes;
+    display_print("  %-13s %u bit %s%s, %s %s, one every %s: %s\n", "samples", bits,
+                  bits == 32              ? "floating point"
+                  : fbh5->table.is_signed ? "signed"
+                                          : "unsigned",
+                  fbh5->table.has_scales ? " with scales" : "", units_count(fbh5->rows, a),
+                  units_plural(fbh5->rows, "row", "rows"), units_seconds(fbh5->tsamp, b),
                   units_seconds((double)fbh5->rows * fbh5->tsamp, (char[UNITS_TEXT]){0}));
     describe_print_coherent(fbh5->coherent_constant > 0, fbh5->coherent_dm);
     if (fbh5->has_start) {
