@@ -138,7 +138,7 @@ test-long: deps
 
 ## fuzz: hostile job files, archives, products, journals and cache entries for FUZZ_SECONDS (60) each; needs clang
 FUZZ_CC ?= clang
-# Its runtime is a package of its own, and one thread is enough here.
+# Its runtime is a package of its own, and one thread is enough here: gcc's says which it is.
 NO_OPENMP = -fno-openmp -Wno-unknown-pragmas
 FUZZ_SECONDS ?= 60
 FUZZ_TARGETS ?= $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
@@ -159,7 +159,7 @@ $(BUILD)/tests/fuzz/fuzzed.a: $(FUZZ_OBJECTS)
 	$(call say,AR)rm -f $@ && $(AR) rcs $@ $^
 
 $(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/fuzzed.a
-	$(call say,LD)$(CC) -fsanitize=fuzzer,address,undefined -o $@ $^ $(LIB_LIBS)
+	$(call say,LD)$(CC) -fsanitize=fuzzer,address,undefined -o $@ $^ $(LIB_LIBS) -lgomp
 
 # What scripts preload or run beside the program.
 SHIMS = $(BUILD)/tests/faults/io_shim.so $(BUILD)/tests/faults/attack_shim.so \

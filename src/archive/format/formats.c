@@ -1,6 +1,8 @@
 /* The table of formats, asked row by row. */
 #include "archive/format/formats.h"
 
+#include "io/apart/apart.h"
+
 #include <hdf5.h>
 #include <inttypes.h>
 #include <string.h>
@@ -44,6 +46,7 @@ status_t formats_recognise(const char *path, const struct format **out)
     status_t st = STATUS_OK;
     int is_it = 0;
     *out = NULL;
+    apart_at("%s", path);
     for (size_t i = 0; i < ROWS && !is_it; i++) {
         TRY(rows[i] == &native_format ? formats_check_hdf5(path) : STATUS_OK);
         TRY(rows[i]->recognise(path, &is_it));
