@@ -145,7 +145,17 @@ out:
 
 static status_t pydaq_open(const struct format_input *input, struct archive **out)
 {
-    return gather_files(input, pydaq_open_file, out);
+    status_t st = STATUS_OK;
+    struct archive *archive = NULL;
+    TRY(gather_files(input, pydaq_open_file, &archive));
+    TRY(input->layout->has_sideband || !archive->is_complex
+            ? STATUS_OK
+            : fields_doubt(archive, "sideband +1: the file does not say"));
+    *out = archive;
+    archive = NULL;
+out:
+    archive_destroy(archive);
+    return st;
 }
 
 const struct format pydaq_format = {
