@@ -57,6 +57,12 @@ for bits in (1, 2, 4):
             for high in (0, 1):
                 twice(f"{bits}-{word}-{order}-{high}", pack(np.ascontiguousarray(codes.transpose(axes)), bits, high))
 
+# Both parts in a byte, and 0 Hz at the edge.
+nibbles = np.random.default_rng(44).integers(-8, 8, (N, 2, 2))
+twice("nibbles", (nibbles[..., 0] + 8 << 4 | nibbles[..., 1] + 8).astype("u1"))
+nibbles[1::2] *= -1
+put("nibbles-turned", x=nibbles.astype("f4"))
+
 # Real and imaginary parts by themselves; heaps.
 put("parts", re=base[..., 0].astype("i2"), im=base[..., 1].astype("i2"))
 put("parts-chunks", re=dict(data=base[..., 0].astype(">f4"), chunks=(77, 2)), im=base[..., 1].astype(">f4"))
@@ -174,6 +180,11 @@ for bits in 1 2 4; do
             done
         done
     done
+done
+expected=$(made nibbles-turned.h5)
+for chunks in "" -chunks; do
+    like "4 + 4 bits, 0 Hz at the edge$chunks" "$expected" nibbles$chunks.h5 \
+        --set 'input.layout={dataset: /x, axes: "time,pol", sample_rate_hz: 1e6, packing: "4+4 offset hi=re", dc: lower}'
 done
 
 # --- parts by themselves, heaps, first samples

@@ -58,6 +58,13 @@ static hid_t reader_stored_type(hid_t stored, const struct archive_number *numbe
     return H5Tcopy(stored);
 }
 
+/* Elements of the dataset are pairs: not bytes of 4 + 4 bits, which make pairs. */
+static int reader_has_pairs(const struct archive *archive)
+{
+    int is_in_byte = archive->number.kind != NUMBER_PLAIN && archive->number.bits < 8;
+    return archive->is_compound && !is_in_byte;
+}
+
 static status_t reader_make_memory_type(hid_t dataset, const struct archive *archive, hid_t *out)
 {
     status_t st = STATUS_OK;
@@ -65,7 +72,7 @@ static status_t reader_make_memory_type(hid_t dataset, const struct archive *arc
     hid_t number = -1;
     hid_t type = -1;
     if (archive->number.kind != NUMBER_PLAIN) {
-        hid_t one = archive->is_compound ? H5Tget_member_type(stored, 0) : H5Tcopy(stored);
+        hid_t one = reader_has_pairs(archive) ? H5Tget_member_type(stored, 0) : H5Tcopy(stored);
         number = reader_stored_type(one, &archive->number);
         h5_close(one);
     } else if (archive->format == SAMPLE_I4) {
@@ -74,7 +81,7 @@ static status_t reader_make_memory_type(hid_t dataset, const struct archive *arc
         number = H5Tcopy(reader_number_type(archive->format));
     }
     H5_TRY(number, "a type of numbers cannot be made");
-    if (!archive->is_compound) {
+    if (!reader_has_pairs(archive)) {
         type = number;
         number = -1;
     } else {
@@ -97,11 +104,14 @@ out:
     return st;
 }
 
-/* Numbers below 8 bits: the dataset's last dimension counts bytes of so many. */
+/* Numbers below 8 bits: the dataset's last dimension counts bytes of so many, but those of a pair.
+ */
 static uint64_t reader_per_element(const reader_t *reader)
 {
-    uint32_t bits = reader->archive->number.bits;
-    return reader->archive->number.kind != NUMBER_PLAIN && bits < 8 ? 8 / bits : 1;
+    const struct archive *archive = reader->archive;
+    uint32_t bits = archive->number.bits;
+    int are_several = archive->number.kind != NUMBER_PLAIN && bits < 8 && !archive->is_compound;
+    return are_several ? 8 / bits : 1;
 }
 
 /* How much of the outermost dimension, which is not time, a part has. */
