@@ -97,7 +97,7 @@ bad "OBSNCHAN is no number" channels.raw 'channels\.raw: .*OBSNCHAN = nonsense, 
 bad "no channels" none.raw 'none\.raw: .*OBSNCHAN = 0, expected a whole number from 1'
 bad "no block" size.raw 'size\.raw: .*BLOCSIZE = 0, expected a whole number from 1'
 bad "a header without END" endless.raw 'endless\.raw|no header of a GUPPI RAW block'
-bad "a block that is cut off" torn.raw 'torn\.raw: .*samples 192 \.\. 256 cannot be had: the file is cut off: it ends with 524 of 1024 bytes'
+bad "a block that is cut off" torn.raw 'torn\.raw: .*samples 192 \.\. 256 cannot be had: torn\.raw is cut off: it ends with 524 of 1024 bytes'
 bad "a block twice" twice.raw 'twice\.raw: .*PKTIDX 16, the one before it 16: blocks are repeated or out of order'
 bad "blocks out of order" order.raw 'order\.raw: .*PKTIDX 16, the one before it 32'
 bad "a word that changes" changes.raw 'changes\.raw: OBSFREQ is 1400\.0 in the header of the first block, but 1500\.0'
@@ -111,7 +111,7 @@ printf 'input: {files: torn.raw}\nchannelise: {channels: 16, taps: 1}\nproducts:
 status=0
 "$voltmill" run --force job.yaml --set run.on_bad=nan >/dev/null 2>stderr || status=$?
 same "or all of it, with holes: never in silence" 6 "$status"
-"$voltmill" info torn.raw >info.txt && grep -q 'lost  *samples 192 \.\. 256: the file is cut off: it ends with 524' info.txt
+"$voltmill" info torn.raw >info.txt && grep -q 'lost  *samples 192 \.\. 256: torn\.raw is cut off: it ends with 524' info.txt
 ok $? "info of a file that is cut off"
 fails "info of a text" 4 'job\.yaml is not an HDF5 file \([0-9]+ bytes\), and shows no other format \(guppi, dada' "$voltmill" info job.yaml
 

@@ -90,9 +90,9 @@ status_t guppi_find_torn(const struct guppi *guppi, const struct guppi_blocks *b
     if (blocks->held == guppi->block_bytes) {
         goto out;
     }
-    TRY(memory_format(
-        &why, "the file is cut off: it ends with %" PRIu64 " of %" PRIu64 " bytes of a block",
-        blocks->held, guppi->block_bytes));
+    TRY(memory_format(&why,
+                      "%s is cut off: it ends with %" PRIu64 " of %" PRIu64 " bytes of a block",
+                      part->path, blocks->held, guppi->block_bytes));
     struct lost_box box = {.why = NULL};
     for (uint32_t i = 0; i < archive->ndims; i++) {
         box.high[i] = archive->dims[i].size;
