@@ -46,8 +46,9 @@ runs "fir" fir --taps 1,16,200 --points 500,2^13 --method direct,overlap-save
 same "its results are right" "12 {'ok'}" "$(of_fir "str(len(rows)) + ' ' + str({r['result'] for r in rows})")"
 same "by the method asked for" True \
     "$(of_fir "all(r['how'].startswith(r['method']) for r in rows) and {r['method'] for r in rows} == {'direct', 'overlap-save'}")"
-same "rates and times say the same" True "$(of_fir "all(abs(float(r['msamples_per_s']) * float(r['ms']) * 1e3 / int(r['points']) - 1) < 1e-2
-    and abs(float(r['gflop_per_s']) * float(r['ms']) * 1e6 / (8 * int(r['points']) * int(r['taps'])) - 1) < 1e-2 for r in rows)")"
+# The last of four decimals is much where a busy machine took long for few points.
+same "rates and times say the same" True "$(of_fir "all(abs(float(r['msamples_per_s']) * float(r['ms']) * 1e3 / int(r['points']) - 1) < 1e-2 + 1e-4 / float(r['msamples_per_s'])
+    and abs(float(r['gflop_per_s']) * float(r['ms']) * 1e6 / (8 * int(r['points']) * int(r['taps'])) - 1) < 1e-2 + 1e-4 / float(r['gflop_per_s']) for r in rows)")"
 same "nothing is moved on a CPU" "{0.0}" "$(of_fir "{float(r['moved_ms']) for r in rows}")"
 runs "its figures" "$python" "$here/tests/tools/fir-figures" figures fir.csv
 same "hold its numbers" "$(of_fir "len(rows)") 2" "$(grep -c '^[0-9]' figures/fir-taps.gp) $(grep -c '^\$b' figures/fir-taps.gp)"

@@ -47,11 +47,13 @@ low, high = int(sys.argv[1]), int(sys.argv[2])
 with h5py.File("out.h5") as f, h5py.File("i1-out.h5") as g:
     a, b = f["spectra"][:], g["spectra"][:]
     s = np.arange(len(a))
-    bad = (16 * s < high) & (16 * (s + 4) > low)
+    needs = (16 * s < high) & (16 * (s + 4) > low)
+    weights = f["weights"][:].reshape(len(a), -1)
     nan = np.isnan(a.view("f4")).reshape(len(a), -1)
-    sys.exit(not ((nan == bad[:, None]).all() and (a[~bad] == b[~bad]).all()))
+    sys.exit(not (((weights < 1) == needs[:, None]).all() and nan.any() and (a[~needs] == b[~needs]).all() and
+                  (nan.all(1) == (weights < 0.1).all(1)).all() and (nan.any(1) == (weights < 0.1).any(1)).all()))
 PYTHON
-        ok $? "$name: just the rows that need it are NaN"
+        ok $? "$name: just the rows that need it weigh less, and those that weigh least are NaN"
         ;;
     wrong)
         fails "$name" 4 "$rest" "$voltmill" run job.yaml --set "input.files=$name.h5" --set run.on_bad=nan

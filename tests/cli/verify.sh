@@ -140,7 +140,7 @@ done
 # --- memory
 fails "a dedispersion that needs more than the default" 2 'run\.memory is 1\.00 GiB' \
     "$voltmill" run job.yaml --set input.files=wide.h5
-runs "given that" "$voltmill" run job.yaml --set input.files=wide.h5 --set run.memory=3GiB
+runs "given that" "$voltmill" run job.yaml --set input.files=wide.h5 --set run.memory=7GiB
 runs "it verifies" "$voltmill" verify --all out.h5
 errs 4 'run\.memory is 1\.00 GiB' "$voltmill" verify --set run.memory=1GiB out.h5
 ok $bad "not in less, when that is given"
