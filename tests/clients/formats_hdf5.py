@@ -427,7 +427,7 @@ def meerkat():
         check.tone(centres[3] + 0.3 * 835937.5, (0, 0, 0), 10)
         check.tone(centres[9] - 0.3 * 835937.5, (0, 0, 1), 10)
         same(check.pols, [b"0x", b"0y"], "meerkat: polarisations have their names")
-        check.says("MeerKAT", "freq_hz", "Data/bf_raw")
+        check.says("MeerKAT", "freq_hz", "format: meerkat")
 
     # Files of other lengths and starts, lost heaps, a last chunk that is filled with nothing.
     rng = np.random.default_rng(6)
