@@ -24,7 +24,7 @@ static status_t stored_lose_range(struct stored *stored, uint64_t first, uint64_
     first -= first % row;
     end = ceil_div_u64(end, row) * row;
     while (first < end) {
-        hsize_t start[H5S_MAX_RANK];
+        hsize_t start[H5S_MAX_RANK] = {0};
         hsize_t count[H5S_MAX_RANK];
         uint64_t at = first;
         uint64_t unit = 1;
