@@ -32,7 +32,7 @@ static uint64_t reference_code(const struct archive_number *number, uint64_t ind
     if (bits < 8) {
         uint64_t in_byte = index * bits % 8;
         uint32_t shift = (uint32_t)(number->is_high_bit_first ? 8 - bits - in_byte : in_byte);
-        return stored[index * bits / 8] >> shift & ((1u << bits) - 1);
+        return ((uint32_t)stored[index * bits / 8] >> shift) & ((1u << bits) - 1);
     }
     for (uint32_t i = 0; i < bits / 8; i++) {
         uint64_t byte = stored[index * bits / 8 + i];

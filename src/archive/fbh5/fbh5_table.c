@@ -32,7 +32,7 @@ static double table_number(const struct fbh5_table *table, const uint8_t *raw, u
     uint32_t each = 8 / table->bits;
     uint32_t at = (uint32_t)(i % each);
     at = table->is_high_bit_first ? each - 1 - at : at;
-    return raw[i / each] >> (at * table->bits) & ((1u << table->bits) - 1);
+    return ((uint32_t)raw[i / each] >> (at * table->bits)) & ((1u << table->bits) - 1);
 }
 
 /* Big-endian floats of a row of the table. */
