@@ -83,8 +83,9 @@ status_t inputs_of_bank(const struct job *job, const struct archive *archive, st
             TRY(inputs_add(&inputs, part->storage.sources.items[j].path, NULL));
         }
     }
-    if (job->window.path) {
-        TRY(inputs_add(&inputs, job->window.path, "the file of the window"));
+    for (uint32_t i = 0; i < job->nbanks; i++) {
+        const char *path = job->banks[i].window.path;
+        TRY(path ? inputs_add(&inputs, path, "the file of the window") : STATUS_OK);
     }
     for (uint32_t i = 0; i < job->nfilters; i++) {
         const char *path = job->filters[i].coefficients;

@@ -56,7 +56,7 @@ static status_t chain_create_slot(struct bench_chain *chain, backend_t *backend,
 {
     status_t st = STATUS_OK;
     const struct channelise_plan *work = chain->work;
-    const struct channelise_spec *spec = &work->channelise;
+    const struct channelise_spec *spec = &work->banks[0].channelise;
     void *samples = NULL;
     TRY(buffer_create(backend, BUFFER_IN, words * sizeof(uint64_t), &slot->in));
     TRY(buffer_get(slot->in, &samples));
@@ -148,14 +148,14 @@ status_t bench_chain_create(const struct channelise_plan *work, backend_t *backe
     double rate = 0;
     TRY(memory_zeroed(1, sizeof *chain, "filters", &chain));
     chain->work = work;
-    chain->streams = work->channelise.nstreams;
+    chain->streams = work->banks[0].channelise.nstreams;
     chain->spectra = min_u64(work->chunking.block_spectra, work->chunking.spectra);
     chain->first = min_u64(chain->spectra, work->chunking.spectra - chain->spectra);
     TRY(chain_lay_out(chain, &words));
     TRY(filter_chain_create(backend, work->filters, chain->streams,
                             channelise_plan_inputs(work, chain->spectra), &chain->filters));
     if (work->is_bank) {
-        TRY(channelise_create(backend, &work->channelise, &chain->bank));
+        TRY(channelise_create(backend, &work->banks[0].channelise, &chain->bank));
     }
     for (uint32_t s = 0; s < SLOTS; s++) {
         TRY(chain_create_slot(chain, backend, words, s, &chain->slots[s]));

@@ -161,7 +161,8 @@ out:
 static status_t bench_warm_up(const struct channelise_plan *work, struct bank *bank)
 {
     status_t st = STATUS_OK;
-    uint64_t samples = channelise_inputs(&bank->spec, bank->spectra) * work->samples_per_spectrum;
+    uint64_t samples =
+        channelise_inputs(&bank->spec, bank->spectra) * work->banks[0].samples_per_spectrum;
     struct slab *slab = NULL;
     uint64_t blocks = 0;
     double seconds = 0;
@@ -198,8 +199,9 @@ static status_t bench_time_bank_all(const struct bounds *bounds, backend_t *back
 {
     status_t st = STATUS_OK;
     const struct channelise_plan *work = bounds->work;
-    struct bank bank = {
-        .backend = backend, .spec = work->channelise, .spectra = work->chunking.block_spectra};
+    struct bank bank = {.backend = backend,
+                        .spec = work->banks[0].channelise,
+                        .spectra = work->chunking.block_spectra};
     uint64_t blocks = 0;
     double seconds = 0;
     TRY(agree_all(bounds->comm, bench_warm_up(work, &bank)));

@@ -75,7 +75,7 @@ out:
 static status_t tune_filter_bank(struct tuned_job *t)
 {
     status_t st = STATUS_OK;
-    struct channelise_spec spec = t->work->channelise;
+    struct channelise_spec spec = t->work->banks[0].channelise;
     const uint32_t suits = (uint32_t)min_u64(channelise_plan_block(t->work), UINT32_MAX);
     struct tune_request request = t->request;
     struct tuning bank = {.problem = NULL};
@@ -150,13 +150,13 @@ status_t tune_job(const struct job *job, const struct tune_request *request, tun
         "%s: a semi-coherent search is tuned by the share of one coherent DM: with a filter that "
         "dedisperses to it, dispersion with dm and span",
         job->path);
-    request->budget->problems = (job->channels > 0 ? 2U : 0U) + job->nfilters + job->ndedisperse;
-    if (job->channels > 0 || job->nfilters > 0) {
+    request->budget->problems = 2 * job->nbanks + job->nfilters + job->ndedisperse;
+    if (job->nbanks > 0 || job->nfilters > 0) {
         TRY(archive_open(job, &t.archive));
         TRY(channelise_plan_create(job, t.archive, backend_settle(job->backend),
                                    channelise_plan_threads(job, 1), NULL, &t.work));
         TRY(job->nfilters > 0 ? tune_filters(&t) : STATUS_OK);
-        TRY(job->channels > 0 ? tune_filter_bank(&t) : STATUS_OK);
+        TRY(job->nbanks > 0 ? tune_filter_bank(&t) : STATUS_OK);
     }
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         TRY(tune_series(&t, i));

@@ -15,41 +15,48 @@
 struct job_part {
     int product;    /* a place among the products */
     int dedisperse; /* among the dedispersions: of that product, or of the input */
+    uint32_t bank;  /* of the product */
 };
 
-/* Whether `node` does not determine the bytes of a part. */
-static int job_text_skips(const struct tree *node, const void *arg)
+/* What determines the bytes of a part is written; in the place of all banks that of its product. */
+static const struct tree *job_text_pick(const struct tree *node, const void *arg)
 {
     const struct job_part *part = arg;
     const struct tree *up = node->up;
     if (!up->up) {
-        return strcmp(node->key, "run") == 0 ||
-               (part->product < 0 && strcmp(node->key, "products") == 0) ||
-               (part->dedisperse < 0 && strcmp(node->key, "dedisperse") == 0);
+        int is_left_out = strcmp(node->key, "run") == 0 ||
+                          (part->product < 0 && strcmp(node->key, "products") == 0) ||
+                          (part->dedisperse < 0 && strcmp(node->key, "dedisperse") == 0);
+        int is_bank = strcmp(node->key, "channelise") == 0;
+        return is_left_out ? NULL : is_bank ? node->child[part->bank] : node;
     }
     /* An entry of a list, or a member of such an entry. */
     const struct tree *list = up->up->up ? up->up : up;
     int is_product = !list->up->up && strcmp(list->key, "products") == 0;
     int is_dedisperse = !list->up->up && strcmp(list->key, "dedisperse") == 0;
-    if (!is_product && !is_dedisperse) {
-        return 0;
-    }
+    int is_bank = !list->up->up && strcmp(list->key, "channelise") == 0;
     if (list == up) {
-        return (int)node->index != (is_product ? part->product : part->dedisperse);
+        int is_other = (is_product && (int)node->index != part->product) ||
+                       (is_dedisperse && (int)node->index != part->dedisperse);
+        return is_other ? NULL : node;
     }
     /* All backends add up alike; the product is the only one then. */
-    return strcmp(node->key, "file") == 0 || (is_dedisperse && (strcmp(node->key, "backend") == 0 ||
-                                                                strcmp(node->key, "input") == 0));
+    int is_name =
+        (is_bank && strcmp(node->key, "name") == 0) ||
+        (is_product && strcmp(node->key, "bank") == 0) ||
+        ((is_product || is_dedisperse) && strcmp(node->key, "file") == 0) ||
+        (is_dedisperse && (strcmp(node->key, "backend") == 0 || strcmp(node->key, "input") == 0));
+    return is_name ? NULL : node;
 }
 
-/* Gives YAML of a checked job's input, filters, channelise and the one product and dedispersion,
- * without their files and without what does not change the bytes, in the job's own order; *out is
+/* Gives YAML of a checked job's input, filters, bank and the one product and dedispersion, without
+ * their files and without what does not change the bytes, in the job's own order; *out is
  * for free(). */
 static status_t job_text(const struct tree *root, struct job_part part, char **out)
 {
     status_t st = STATUS_OK;
     struct text text = {0};
-    TRY(tree_write(root, job_text_skips, &part, &text));
+    TRY(tree_write(root, job_text_pick, &part, &text));
     *out = text.data;
     text.data = NULL;
 out:
@@ -74,24 +81,43 @@ out:
     return st;
 }
 
+/* Those that are named are alike, and the others say AUTO. */
+static void job_settle_backend(struct job *job)
+{
+    for (uint32_t i = 0; i < job->nbanks + job->nfilters; i++) {
+        enum backend_kind named =
+            i < job->nbanks ? job->banks[i].backend : job->filters[i - job->nbanks].backend;
+        job->backend = named != BACKEND_AUTO ? named : job->backend;
+    }
+}
+
+/* The bank that makes a product: the first where it names none. */
+static void job_settle_bank(const struct job *job, struct job_product *product)
+{
+    for (uint32_t i = 0; product->bank_name && i < job->nbanks; i++) {
+        if (job->banks[i].name && strcmp(job->banks[i].name, product->bank_name) == 0) {
+            product->bank = i;
+        }
+    }
+}
+
 static status_t job_settle(struct job *job, const struct tree *root)
 {
     status_t st = STATUS_OK;
     job->layout.automatic = !job->layout.dataset && !job->layout.parts[0] && !job->layout.format;
-    for (uint32_t i = 0; i < job->nfilters; i++) {
-        /* Those that are named are alike, and the others say AUTO. */
-        enum backend_kind named = job->filters[i].backend;
-        job->backend = named != BACKEND_AUTO ? named : job->backend;
-    }
+    job_settle_backend(job);
     for (uint32_t i = 0; i < job->nproducts; i++) {
-        struct job_part part = {.product = (int)i, .dedisperse = -1};
+        job_settle_bank(job, &job->products[i]);
+        struct job_part part = {.product = (int)i, .dedisperse = -1, .bank = job->products[i].bank};
         TRY(job_text(root, part, &job->products[i].text));
     }
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         TRY(job_settle_dedisperse(job, i));
-        struct job_part part = {.product =
-                                    job_reads_voltages(job) ? (int)job->dedisperse[i].input : -1,
-                                .dedisperse = (int)i};
+        struct job_part part = {.product = -1, .dedisperse = (int)i};
+        if (job_reads_voltages(job)) {
+            part.product = (int)job->dedisperse[i].input;
+            part.bank = job->products[part.product].bank;
+        }
         TRY(job_text(root, part, &job->dedisperse[i].text));
     }
 out:

@@ -160,6 +160,8 @@ struct job_select {
 struct job_product {
     enum product_kind kind;
     char *file;
+    char *bank_name;    /* as written; NULL: not at all */
+    uint32_t bank;      /* place among the job's banks: that of this name, else 0 */
     uint64_t integrate; /* spectra per dump, >= 1; 1 for spectra and voltages */
     int is_raw;         /* weights: raw; of power, which else is divided by its weight */
     double min_weight;  /* below it dumps are NaN; default 0.1 */
@@ -167,9 +169,9 @@ struct job_product {
     uint32_t bits; /* 8, 16, or 32: floating point; default 32 */
     int has_scale;
     double scale; /* volts of 1 as it is stored, > 0; default 1 */
-    char *text; /* canonical YAML of input, filter, channelise and this product, without file names
-                   of products and without `run`: what determines the product's bytes, so it goes
-                   into the product */
+    char *text;   /* canonical YAML of input, filter, this product and its bank (as `channelise`),
+                     without names of files and banks and without `run`: what determines the product's
+                     bytes, so it goes into the product */
 };
 
 /* channelise.window: "hann", "kaiser:8.6", "file:/a/window.txt". */
@@ -178,6 +180,20 @@ struct job_window {
     enum window_kind kind;
     double kaiser_beta;
     const char *path; /* of WINDOW_FILE, inside `text`; else NULL */
+};
+
+/* `channelise`: one filter bank. */
+struct job_bank {
+    char *name;        /* NULL: none, as of an only bank */
+    uint32_t channels; /* 2 .. 2^30, even */
+    uint32_t taps;     /* 1 .. 2^24 */
+    struct job_window window;
+    double cutoff; /* default 1 */
+    enum normalise normalise;
+    enum channel_order order;
+    enum backend_kind backend; /* alike for all that compute: job.backend counts */
+    enum kernel_kind kernel;   /* of the OpenCL backend */
+    enum fft_kind fft;
 };
 
 enum dm_kind { DM_LINEAR, DM_LIST, DM_TOLERANT };
@@ -260,6 +276,7 @@ struct job_dedisperse {
 /* How many of them a job may have. */
 enum {
     JOB_PRODUCTS = 16,
+    JOB_BANKS = 8,
     JOB_FILTERS = 8,
     JOB_DEDISPERSE = 16,
     JOB_DMS = 1 << 20,
@@ -274,15 +291,9 @@ struct job {
     struct job_layout layout;
     struct job_select select;
 
-    uint32_t channels; /* 2 .. 2^30, even; 0: there is no `channelise` */
-    uint32_t taps;     /* 1 .. 2^24 */
-    struct job_window window;
-    double cutoff; /* default 1 */
-    enum normalise normalise;
-    enum channel_order order;
-    enum backend_kind backend; /* of all filters, too, whichever of them names it */
-    enum kernel_kind kernel;   /* of the OpenCL backend */
-    enum fft_kind fft;
+    struct job_bank *banks;    /* each makes products of the same samples */
+    uint32_t nbanks;           /* 0: there is no `channelise` */
+    enum backend_kind backend; /* of all banks and filters, whichever of them names it */
 
     struct job_filter *filters; /* applied in order, before `channelise` */
     uint32_t nfilters;

@@ -60,22 +60,6 @@ out:
     return st;
 }
 
-static status_t job_check_sizes(const struct job *job, struct tree *root, struct mistakes *mistakes)
-{
-    status_t st = STATUS_OK;
-    const uint64_t most = (uint64_t)1 << 34; /* 64 GiB of coefficients */
-    uint64_t coefficients = (uint64_t)job->channels * job->taps;
-    if (coefficients > most) {
-        TRY(mistakes_at(
-            mistakes, root,
-            tree_value(root, "channelise.taps") ? "channelise.taps" : "channelise.channels",
-            "%u channels times %u taps are %llu coefficients, expected at most %llu", job->channels,
-            job->taps, (unsigned long long)coefficients, (unsigned long long)most));
-    }
-out:
-    return st;
-}
-
 /* Whether two paths are the same text, a leading "./" aside. */
 static int job_check_is_same(const char *a, const char *b)
 {
@@ -170,11 +154,6 @@ static status_t job_check_product(struct tree *root, struct tree *product,
                                   struct mistakes *mistakes)
 {
     status_t st = STATUS_OK;
-    if (tree_says(product, "kind", "power") && tree_says(root, "channelise.order", "fft")) {
-        TRY(mistakes_at(mistakes, product, "kind",
-                        "is power, but channelise.order is fft: the frequency axis of a power "
-                        "product must ascend"));
-    }
     double integrate = tree_number(product, "integrate", 1);
     int is_voltages = tree_says(product, "kind", "voltages");
     if ((is_voltages || tree_says(product, "kind", "spectra")) && integrate != 1) {
@@ -184,6 +163,7 @@ static status_t job_check_product(struct tree *root, struct tree *product,
     TRY(is_voltages ? job_check_stored(root, product, mistakes)
                     : job_check_not_stored(product, mistakes));
     TRY(job_check_weights(product, mistakes));
+    TRY(job_bank_check_product(root, product, mistakes));
     TRY(job_check_file(root, product, mistakes));
 out:
     return st;
@@ -194,7 +174,7 @@ status_t job_check(const struct job *job, struct tree *root, struct mistakes *mi
     status_t st = STATUS_OK;
     TRY(job_layout_check(root, mistakes));
     TRY(job_check_select(root, mistakes));
-    TRY(job_check_sizes(job, root, mistakes));
+    TRY(job_bank_check(job, root, mistakes));
     const struct tree *products = tree_list(root, "products");
     for (size_t i = 0; products && i < products->nchildren && i < JOB_PRODUCTS; i++) {
         TRY(job_check_product(root, products->child[i], mistakes));

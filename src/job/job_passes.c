@@ -92,21 +92,22 @@ out:
 static status_t job_passes_backends(struct tree *root, struct mistakes *mistakes)
 {
     status_t st = STATUS_OK;
+    static const char *const lists[] = {"channelise", "filter"};
     struct text path = {0};
-    const char *first = tree_value(root, "channelise.backend");
-    TRY(text_add(&path, "channelise"));
-    const struct tree *filters = tree_list(root, "filter");
-    for (size_t i = 0; filters && i < filters->nchildren; i++) {
-        const char *backend = tree_value(filters->child[i], "backend");
-        if (backend && first && strcmp(backend, first) != 0) {
-            TRY(mistakes_at(mistakes, filters->child[i], "backend",
-                            "is %s, but %s.backend is %s: filters and the filter bank have one "
-                            "backend",
-                            backend, path.data, first));
-        } else if (backend && !first) {
-            first = backend;
-            text_free(&path);
-            TRY(tree_path(filters->child[i], &path));
+    const char *first = NULL;
+    for (size_t list = 0; list < 2; list++) {
+        const struct tree *entries = tree_list(root, lists[list]);
+        for (size_t i = 0; entries && i < entries->nchildren; i++) {
+            const char *backend = tree_value(entries->child[i], "backend");
+            if (backend && !first) {
+                first = backend;
+                TRY(tree_path(entries->child[i], &path));
+            } else if (backend && strcmp(backend, first) != 0) {
+                TRY(mistakes_at(mistakes, entries->child[i], "backend",
+                                "is %s, but %s.backend is %s: filters and filter banks have one "
+                                "backend",
+                                backend, path.data, first));
+            }
         }
     }
 out:

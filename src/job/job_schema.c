@@ -1,35 +1,5 @@
-/* What a job file may hold, a row for each key; how the texts among its values are read. */
+/* What a job file may hold, a row for each key. */
 #include "job/job_schema.h"
-
-#include <string.h>
-
-static int job_parse_window(const char *text, void *out, char *message)
-{
-    static const char kaiser[] = "kaiser:";
-    static const char file[] = "file:";
-    struct job_window *window = out;
-    (void)message;
-    if (strncmp(text, kaiser, strlen(kaiser)) == 0) {
-        window->kind = WINDOW_KAISER;
-        /* Up to 100 the Bessel functions stay far from overflow, and no one needs more. */
-        return tree_parse_number(text + strlen(kaiser), &window->kaiser_beta) &&
-               window->kaiser_beta >= 0 && window->kaiser_beta <= 100;
-    }
-    if (strncmp(text, file, strlen(file)) == 0) {
-        window->kind = WINDOW_FILE;
-        window->path = text + strlen(file);
-        return *window->path != '\0';
-    }
-    static const enum window_kind simple[] = {WINDOW_HANN, WINDOW_HAMMING, WINDOW_BLACKMAN,
-                                              WINDOW_RECT};
-    for (size_t i = 0; i < sizeof simple / sizeof *simple; i++) {
-        if (strcmp(text, window_name(simple[i])) == 0) {
-            window->kind = simple[i];
-            return 1;
-        }
-    }
-    return 0;
-}
 
 #define BETWEEN(first, kind_of)                                                                    \
     SCHEMA_PAIR(struct job_select, first), SCHEMA_GIVEN(struct job_select, kind, kind_of)
@@ -65,21 +35,6 @@ static const struct schema input_rows[] = {
     {.key = NULL},
 };
 
-static const struct schema channelise_rows[] = {
-    {"channels", SCHEMA_WHOLE, JOB(channels), .is_required = 1, .is_even = 1, .min = 2,
-     .max = 1 << 30},
-    {"taps", SCHEMA_WHOLE, JOB(taps), .min = 1, .max = 1 << 24, .otherwise = "8"},
-    {"window", SCHEMA_TEXT, JOB(window), .parse = job_parse_window, .otherwise = "hann",
-     .expected = "one of hann, hamming, blackman, kaiser:BETA (0 to 100), rect, file:PATH"},
-    {"cutoff", SCHEMA_NUMBER, JOB(cutoff), .max = 64, .otherwise = "1"},
-    {"normalise", SCHEMA_CHOICE, JOB(normalise), .choices = normalise_names},
-    {"order", SCHEMA_CHOICE, JOB(order), .choices = order_names},
-    {"backend", SCHEMA_CHOICE, JOB(backend), .choices = backend_names},
-    {"kernel", SCHEMA_CHOICE, JOB(kernel), .choices = kernel_names},
-    {"fft", SCHEMA_CHOICE, JOB(fft), .choices = fft_names},
-    {.key = NULL},
-};
-
 #define PRODUCT_NAME(id, name, quantity, is_filterbank) #name,
 
 static const struct schema product_rows[] = {
@@ -87,6 +42,8 @@ static const struct schema product_rows[] = {
      .choices = (const char *const[]){PRODUCT_KINDS_OF_JOB(PRODUCT_NAME) NULL}},
     {"file", SCHEMA_TEXT, SCHEMA_AT(struct job_product, file), .is_required = 1,
      .expected = "the path of the file to write"},
+    {"bank", SCHEMA_TEXT, SCHEMA_AT(struct job_product, bank_name),
+     .expected = "the name of an entry of channelise"},
     {"integrate", SCHEMA_WHOLE, SCHEMA_AT(struct job_product, integrate), .min = 1, .max = 0x1p40,
      .otherwise = "1"},
     {"weights", SCHEMA_CHOICE, SCHEMA_AT(struct job_product, is_raw),
@@ -123,7 +80,9 @@ const struct schema job_schema[] = {
     {"filter", SCHEMA_MAPPING, SCHEMA_LIST(struct job, filters, nfilters, 1, JOB_FILTERS),
      .members = job_filter_schema,
      .expected = "a mapping with coefficients, design or dispersion, or a list of them"},
-    {"channelise", SCHEMA_MAPPING, .members = channelise_rows},
+    {"channelise", SCHEMA_MAPPING, SCHEMA_LIST(struct job, banks, nbanks, 1, 1),
+     .members = job_bank_schema,
+     .expected = "a mapping with channels and what else describes the filter bank"},
     {"products", SCHEMA_MAPPING, SCHEMA_LIST(struct job, products, nproducts, 1, JOB_PRODUCTS),
      .members = product_rows, .unless = "dedisperse",
      .expected = "a list of products, each with kind and file"},

@@ -7,6 +7,7 @@
 
 extern const struct schema job_schema[];            /* fills struct job */
 extern const struct schema job_layout_schema[];     /* fills struct job_layout */
+extern const struct schema job_bank_schema[];       /* fills struct job_bank */
 extern const struct schema job_filter_schema[];     /* fills struct job_filter */
 extern const struct schema job_streams_schema[];    /* fills struct job_stream */
 extern const struct schema job_dedisperse_schema[]; /* fills struct job_dedisperse */
@@ -17,6 +18,12 @@ status_t job_check(const struct job *job, struct tree *root, struct mistakes *mi
 
 /* The same of what archive, filters, filter bank and dedispersions need of each other. */
 status_t job_passes_check(struct tree *root, struct mistakes *mistakes);
+
+/* The same of `channelise`; and of a product and its bank. */
+status_t job_bank_check(const struct job *job, struct tree *root, struct mistakes *mistakes);
+status_t job_bank_check_product(struct tree *root, struct tree *product, struct mistakes *mistakes);
+/* The entry of `channelise` that makes a product; NULL: there is none. */
+struct tree *job_bank_of(struct tree *root, struct tree *product);
 
 /* The same of input.layout. */
 status_t job_layout_check(struct tree *root, struct mistakes *mistakes);

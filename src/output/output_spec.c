@@ -49,15 +49,18 @@ static void spec_plan_item(struct output_spec_item *item, const struct product_s
 
 void output_spec_plan_products(struct output_spec *spec, const struct channelise_plan *work)
 {
-    size_t coefficients = (size_t)work->samples_per_spectrum * work->channelise.taps;
+    size_t coefficients =
+        (size_t)work->banks[0].samples_per_spectrum * work->banks[0].channelise.taps;
     for (uint32_t i = 0; i < spec->count; i++) {
         spec_plan_item(&spec->items[i], &work->products[i].spec, work->products[i].row_bytes);
     }
     spec->is_planned = 1;
     spec->chunking = work->chunking;
     spec->backend = work->backend;
-    spec->choice = work->channelise.choice;
-    spec->crc = work->is_bank ? crc_of(work->coeff, coefficients * sizeof *work->coeff) : 0;
+    spec->choice = work->banks[0].channelise.choice;
+    spec->crc = work->is_bank
+                    ? crc_of(work->banks[0].coeff, coefficients * sizeof *work->banks[0].coeff)
+                    : 0;
     for (uint32_t i = 0; work->filters && i < work->filters->count; i++) {
         const struct filter_spec *filter = &work->filters->stages[i].spec;
         spec->filters[i] = filter->choice;

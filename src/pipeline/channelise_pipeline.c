@@ -103,7 +103,7 @@ static status_t channelising_create_slot(const struct channelising *p, uint64_t 
 {
     status_t st = STATUS_OK;
     const struct channelise_plan *work = p->work;
-    const struct channelise_spec *spec = &work->channelise;
+    const struct channelise_spec *spec = &work->banks[0].channelise;
     TRY(memory_zeroed(spec->nstreams, sizeof *slot->re, "offsets", &slot->re));
     TRY(memory_zeroed(spec->nstreams, sizeof *slot->im, "offsets", &slot->im));
     TRY(buffer_create(p->backend, BUFFER_IN, in_bytes, &slot->in));
@@ -126,7 +126,7 @@ static status_t channelising_create_stages(struct channelising *p, uint32_t *mad
 {
     status_t st = STATUS_OK;
     const struct channelise_plan *work = p->work;
-    struct channelise_spec spec = work->channelise;
+    struct channelise_spec spec = work->banks[0].channelise;
     uint64_t in_bytes = 0;
     *made = 0;
     spec.max_spectra = p->chunking.block_spectra;
@@ -161,9 +161,9 @@ static status_t channelising_say_what_fits(const struct channelising *p)
          "need "
          "about %s of a device's memory (run.device_memory)",
          cause.data, (unsigned long long)p->chunking.block_spectra,
-         units_plural(p->chunking.block_spectra, "spectrum", "spectra"), work->channelise.channels,
-         work->channelise.taps, units_plural(work->channelise.taps, "tap", "taps"),
-         work->chunking.group_streams,
+         units_plural(p->chunking.block_spectra, "spectrum", "spectra"),
+         work->banks[0].channelise.channels, work->banks[0].channelise.taps,
+         units_plural(work->banks[0].channelise.taps, "tap", "taps"), work->chunking.group_streams,
          units_plural(work->chunking.group_streams, "stream", "streams"),
          units_bytes(bytes, needed));
 out:
@@ -470,7 +470,7 @@ static status_t channelising_compute(void *context, uint32_t number)
         channelise_begin(p->channelise, slot->from);
     }
     TRY(channelise_run(p->channelise, in, &input, streams, slot->count,
-                       counted / p->work->samples_per_spectrum, slot->out, slot->rows));
+                       counted / p->work->banks[0].samples_per_spectrum, slot->out, slot->rows));
     TRY(channelising_keep_rows(p, slot));
 out:
     return st;
@@ -506,10 +506,9 @@ status_t channelise_pipeline_create(const struct channelise_plan *work, backend_
     p->chunking = work->chunking;
     p->nslots = (uint32_t)min_u64(can->slots, PIPELINE_MOST_SLOTS);
     /* While a device computes, this rank's threads have nothing else to do. */
-    uint32_t threads =
-        can->has_device ? (uint32_t)min_u64(work->channelise.threads, MOST_READERS) : 1;
+    uint32_t threads = can->has_device ? (uint32_t)min_u64(work->threads, MOST_READERS) : 1;
     TRY(reader_create(work->archive, work->cache_bytes, threads, &p->reader));
-    reader_unpack_by(p->reader, (uint32_t)min_u64(work->unpackers, work->channelise.threads));
+    reader_unpack_by(p->reader, (uint32_t)min_u64(work->unpackers, work->threads));
     TRY(channelising_fit_stages(p));
     TRY(weights_create(work, p->chunking.block_spectra, &p->weights));
     if (work->is_bank) {

@@ -41,7 +41,7 @@ out:
 /* Where the file of a dedispersion's filterbank is noted. */
 static uint32_t carry_place_of(const struct job *job, uint32_t number)
 {
-    return job->channels > 0 ? job->dedisperse[number].input : 0;
+    return job_reads_voltages(job) ? job->dedisperse[number].input : 0;
 }
 
 status_t device_carry_note_found(struct device_carry *between, const struct job *job)

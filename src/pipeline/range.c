@@ -29,9 +29,10 @@ static int range_matters(const struct channelise_plan *work)
     if (type->is_float) {
         return 1;
     }
-    for (uint64_t i = 0; i < work->samples_per_spectrum * work->channelise.taps; i++) {
-        sum += fabs(work->folded[i]);
-        most = fmax(most, fabs(work->folded[i]));
+    for (uint64_t i = 0; i < work->banks[0].samples_per_spectrum * work->banks[0].channelise.taps;
+         i++) {
+        sum += fabs(work->banks[0].folded[i]);
+        most = fmax(most, fabs(work->banks[0].folded[i]));
     }
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         integrate = max_u64(integrate, work->job->products[i].integrate);
@@ -50,8 +51,8 @@ status_t range_create(const struct channelise_plan *work, range_t **out)
     }
     TRY(memory_zeroed(1, sizeof *range, "the range of power", &range));
     range->work = work;
-    range->coding =
-        work->filters ? work->filters->stages[0].spec.coding : channelise_coding(&work->channelise);
+    range->coding = work->filters ? work->filters->stages[0].spec.coding
+                                  : channelise_coding(&work->banks[0].channelise);
     *out = range;
 out:
     return st;
@@ -128,7 +129,7 @@ out:
 static status_t range_look_at(range_t *range, const struct range_block *block, uint32_t stream)
 {
     status_t st = STATUS_OK;
-    size_t channels = range->work->channelise.nchannels;
+    size_t channels = range->work->banks[0].channelise.nchannels;
     int64_t zero = INT64_MIN;
     for (uint64_t row = 0; row < block->rows; row++) {
         const float *power = block->power + (row * block->streams + stream) * channels;

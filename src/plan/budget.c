@@ -89,7 +89,7 @@ budget_stage_bytes(const struct channelise_plan *work, const struct group *group
                    uint64_t (*bank)(enum backend_kind, const struct channelise_spec *),
                    uint64_t (*filter)(enum backend_kind, const struct filter_spec *))
 {
-    struct channelise_spec spec = work->channelise;
+    struct channelise_spec spec = work->banks[0].channelise;
     uint64_t rows[JOB_FILTERS + 1];
     spec.max_spectra = spectra;
     spec.nstreams = group->streams;
@@ -184,7 +184,7 @@ static void budget_settle_cache(struct channelise_plan *work)
     budget_measure_files(work, &is_hdf5, &chunk, &row);
     work->cache_bytes = max_u64(chunk, 1 << 20);
     work->unpackers = (uint32_t)max_u64(
-        min_u64(work->job->memory / 8 / A_CHUNK / max_u64(chunk, 1), work->channelise.threads), 1);
+        min_u64(work->job->memory / 8 / A_CHUNK / max_u64(chunk, 1), work->threads), 1);
     uint64_t busy = work->unpackers * A_CHUNK * chunk;
     if (row / 2 < work->job->memory && row + busy + BUDGET_BASE_BYTES <= work->job->memory / 2) {
         work->cache_bytes = max_u64(row, work->cache_bytes);
@@ -218,8 +218,8 @@ static uint64_t budget_taps_bytes(const struct channelise_plan *work)
 static uint64_t budget_fixed_bytes(const struct channelise_plan *work)
 {
     return BUDGET_BASE_BYTES + budget_spans_bytes(work) + budget_hdf5_bytes(work) +
-           (work->has_weights ? UINT64_C(3) : UINT64_C(2)) * 8 * work->samples_per_spectrum *
-               work->channelise.taps +
+           (work->has_weights ? UINT64_C(3) : UINT64_C(2)) * 8 *
+               work->banks[0].samples_per_spectrum * work->banks[0].channelise.taps +
            budget_taps_bytes(work) + (uint64_t)work->archive->nstreams * 32;
 }
 
@@ -269,8 +269,8 @@ static const char *budget_problem(const struct channelise_plan *work, char text[
     }
     if (work->is_bank) {
         snprintf(text + length, (size_t)(PROBLEM_TEXT - length), "%u channels with %u %s",
-                 work->channelise.channels, work->channelise.taps,
-                 units_plural(work->channelise.taps, "tap", "taps"));
+                 work->banks[0].channelise.channels, work->banks[0].channelise.taps,
+                 units_plural(work->banks[0].channelise.taps, "tap", "taps"));
     } else if (longest <= 1) {
         snprintf(text, PROBLEM_TEXT, "voltages of %u streams", work->archive->nstreams);
     }
@@ -316,7 +316,7 @@ static uint64_t budget_round_up(uint64_t value, uint64_t quantum)
 /* Spectra's worth of samples that two neighbouring blocks both need. */
 static uint64_t budget_shared(const struct channelise_plan *work)
 {
-    uint64_t step = work->samples_per_spectrum;
+    uint64_t step = work->banks[0].samples_per_spectrum;
     for (uint32_t i = 0; work->filters && i < work->filters->count; i++) {
         step *= work->filters->stages[i].spec.decimate;
     }
@@ -355,8 +355,7 @@ static uint64_t budget_suiting_block(const struct channelise_plan *work, const s
     }
     uint64_t spectra = suits / max_u64(one / CHUNK_GRAIN, 1);
     uint64_t shared =
-        ceil_div_u64((uint64_t)GRAINS_A_THREAD * work->channelise.threads, group->streams) *
-        CHUNK_GRAIN;
+        ceil_div_u64((uint64_t)GRAINS_A_THREAD * work->threads, group->streams) * CHUNK_GRAIN;
     spectra = max_u64(max_u64(spectra, overlaps), shared);
     return min_u64(most, budget_round_up(spectra, CHUNK_GRAIN));
 }
@@ -470,8 +469,8 @@ status_t budget_settle(struct channelise_plan *work, const struct chunking *begu
     TRY(budget_check_count(work));
     work->chunking.block_spectra =
         budget_suiting_block(work, &group, min_u64(block, budget_round_up(chunk, CHUNK_GRAIN)));
-    work->channelise.nstreams = group.streams;
-    work->channelise.max_spectra = work->chunking.block_spectra;
+    work->banks[0].channelise.nstreams = group.streams;
+    work->banks[0].channelise.max_spectra = work->chunking.block_spectra;
     work->memory_bytes = fixed + budget_block_bytes(work, &group, work->chunking.block_spectra);
 out:
     return st;

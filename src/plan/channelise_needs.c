@@ -49,12 +49,13 @@ uint64_t channelise_plan_most_samples(const struct channelise_plan *work, uint64
 
 uint64_t channelise_plan_inputs(const struct channelise_plan *work, uint64_t spectra)
 {
-    return overlap_inputs(&work->nodes[NODE_SPECTRA].stage, spectra) * work->samples_per_spectrum;
+    return overlap_inputs(&work->nodes[NODE_SPECTRA].stage, spectra) *
+           work->banks[0].samples_per_spectrum;
 }
 
 uint64_t channelise_plan_piece(const struct channelise_plan *work)
 {
-    uint64_t samples = work->samples_per_spectrum;
+    uint64_t samples = work->banks[0].samples_per_spectrum;
     for (uint32_t i = 0; work->filters && i < work->filters->count; i++) {
         samples *= work->filters->stages[i].spec.decimate;
     }
@@ -63,7 +64,8 @@ uint64_t channelise_plan_piece(const struct channelise_plan *work)
 
 uint64_t channelise_plan_shared(const struct channelise_plan *work)
 {
-    uint64_t rows = overlap_shared(&work->nodes[NODE_SPECTRA].stage) * work->samples_per_spectrum;
+    uint64_t rows =
+        overlap_shared(&work->nodes[NODE_SPECTRA].stage) * work->banks[0].samples_per_spectrum;
     for (uint32_t i = work->filters ? work->filters->count : 0; i > 0; i--) {
         rows = overlap_shared_inputs(&work->filters->stages[i - 1].overlap, rows);
     }

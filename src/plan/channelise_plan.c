@@ -36,6 +36,12 @@ uint32_t channelise_plan_threads(const struct job *job, int local_size)
     return threads > 1 ? (uint32_t)threads : 1;
 }
 
+const struct channelise_plan_bank *channelise_plan_bank_of(const struct channelise_plan *work,
+                                                           uint32_t i)
+{
+    return &work->banks[work->job->products[i].bank];
+}
+
 uint64_t channelise_plan_block(const struct channelise_plan *work)
 {
     return work->chunking.block_spectra * work->chunking.group_streams;
@@ -53,66 +59,69 @@ static void plan_settle_weights(struct channelise_plan *work, enum plan_weights 
 }
 
 /* Of each oversampled coarse channel, the central den/num. */
-static status_t plan_settle_kept(struct channelise_plan *work)
+static status_t plan_settle_kept(const struct channelise_plan *work,
+                                 struct channelise_plan_bank *bank)
 {
     status_t st = STATUS_OK;
     const struct archive *archive = work->seen;
-    if (!work->is_bank) {
-        work->channelise.nchannels = 1;
+    if (!bank->job) {
+        bank->channelise.nchannels = 1;
         return STATUS_OK;
     }
-    uint64_t kept = (uint64_t)work->job->channels * archive->oversampling_den;
+    const uint32_t channels = bank->job->channels;
+    uint64_t kept = (uint64_t)channels * archive->oversampling_den;
     REQUIRE(kept % archive->oversampling_num == 0, STATUS_USAGE,
             "%s: channelise.channels is %u, of which %u/%u, the part of an oversampled coarse "
             "channel that is kept, is not a whole number",
-            work->job->path, work->job->channels, archive->oversampling_den,
-            archive->oversampling_num);
+            work->job->path, channels, archive->oversampling_den, archive->oversampling_num);
     kept /= archive->oversampling_num;
-    REQUIRE(kept == work->job->channels || work->job->order == ORDER_ASCENDING, STATUS_USAGE,
+    REQUIRE(kept == channels || bank->job->order == ORDER_ASCENDING, STATUS_USAGE,
             "%s: channelise.order must be ascending for oversampled coarse channels",
             work->job->path);
-    work->channelise.nchannels = (uint32_t)kept;
-    work->channelise.first_channel = work->job->channels / 2 - (uint32_t)kept / 2;
+    bank->channelise.nchannels = (uint32_t)kept;
+    bank->channelise.first_channel = channels / 2 - (uint32_t)kept / 2;
 out:
     return st;
 }
 
-static status_t plan_make_coefficients(struct channelise_plan *work)
+static status_t plan_make_coefficients(const struct channelise_plan *work,
+                                       struct channelise_plan_bank *bank)
 {
     status_t st = STATUS_OK;
-    const struct job *job = work->job;
+    const struct job_bank *job = bank->job;
     struct prototype_spec spec = {.channels = job->channels,
                                   .taps = job->taps,
-                                  .samples_per_spectrum = (uint32_t)work->samples_per_spectrum,
+                                  .samples_per_spectrum = (uint32_t)bank->samples_per_spectrum,
                                   .window = job->window.kind,
                                   .kaiser_beta = job->window.kaiser_beta,
                                   .path = job->window.path,
                                   .cutoff = job->cutoff,
                                   .normalise = job->normalise};
-    size_t count = (size_t)work->samples_per_spectrum * job->taps;
-    TRY(prototype_create(&spec, &work->coeff));
-    TRY(memory_zeroed(count, sizeof(double), "coefficients", &work->folded));
-    memcpy(work->folded, work->coeff, count * sizeof(double));
+    size_t count = (size_t)bank->samples_per_spectrum * job->taps;
+    TRY(prototype_create(&spec, &bank->coeff));
+    TRY(memory_zeroed(count, sizeof(double), "coefficients", &bank->folded));
+    memcpy(bank->folded, bank->coeff, count * sizeof(double));
     /* Complex: frequency 0 moves to the middle. Real: a band that descends is reversed. */
     if (job->order == ORDER_ASCENDING && (work->seen->is_complex || work->seen->sideband < 0)) {
-        prototype_fold_shift(work->folded, job->taps, (uint32_t)work->samples_per_spectrum);
+        prototype_fold_shift(bank->folded, job->taps, (uint32_t)bank->samples_per_spectrum);
     }
     /* Volts of what is stored, in the first step that multiplies. */
     for (size_t i = 0; i < count && work->seen->scale != 1; i++) {
-        work->folded[i] *= work->seen->scale;
+        bank->folded[i] *= work->seen->scale;
     }
-    work->channelise.coeff = work->folded;
+    bank->channelise.coeff = bank->folded;
 out:
     return st;
 }
 
-static void plan_set_channelise(struct channelise_plan *work, uint32_t threads)
+static void plan_set_channelise(const struct channelise_plan *work,
+                                struct channelise_plan_bank *bank)
 {
     const struct archive *archive = work->seen;
     const struct job *job = work->job;
-    struct channelise_spec *spec = &work->channelise;
-    spec->channels = job->channels;
-    spec->taps = work->is_bank ? job->taps : 1;
+    struct channelise_spec *spec = &bank->channelise;
+    spec->channels = bank->job ? bank->job->channels : 0;
+    spec->taps = bank->job ? bank->job->taps : 1;
     spec->is_complex = archive->is_complex;
     spec->format = archive->format;
     spec->nibbles = archive->nibbles;
@@ -120,11 +129,11 @@ static void plan_set_channelise(struct channelise_plan *work, uint32_t threads)
     spec->has_missing_value = archive->has_missing_value;
     spec->missing_value = archive->missing_value;
     spec->is_made = work->filters != NULL;
-    spec->threads = threads;
+    spec->threads = work->threads;
     spec->planning = job->planning;
     spec->expected = work->chunking.spectra * work->chunking.streams;
-    spec->kernel = job->kernel;
-    spec->fft = job->fft;
+    spec->kernel = bank->job ? bank->job->kernel : KERNEL_AUTO;
+    spec->fft = bank->job ? bank->job->fft : FFT_AUTO;
     spec->noutputs = job->nproducts;
     for (uint32_t i = 0; i < job->nproducts; i++) {
         spec->outputs[i] = (struct channelise_output){product_quantity(job->products[i].kind),
@@ -133,20 +142,20 @@ static void plan_set_channelise(struct channelise_plan *work, uint32_t threads)
 }
 
 /* What is made of what; then how many rows of each there are. */
-static status_t plan_count_rows(struct channelise_plan *work)
+static status_t plan_count_rows(struct channelise_plan *work, struct channelise_plan_bank *bank)
 {
     status_t st = STATUS_OK;
     const struct job *job = work->job;
     struct overlap_rows rows[NODE_DUMPS + MOST_OUTPUTS] = {{0, (int64_t)work->seen->samples}};
-    work->nodes[NODE_RAW] = (struct overlap_node){.stage = overlap_sum(work->samples_per_spectrum)};
+    work->nodes[NODE_RAW] = (struct overlap_node){.stage = overlap_sum(bank->samples_per_spectrum)};
     work->nodes[NODE_SPECTRA] =
-        (struct overlap_node){NODE_RAW, overlap_filter_bank(work->is_bank ? job->taps : 1)};
+        (struct overlap_node){NODE_RAW, overlap_filter_bank(bank->job ? bank->job->taps : 1)};
     for (uint32_t i = 0; i < job->nproducts; i++) {
         work->nodes[NODE_DUMPS + i] =
             (struct overlap_node){NODE_SPECTRA, overlap_sum(job->products[i].integrate)};
     }
     TRY(overlap_tree_makes(work->nodes, NODE_DUMPS + job->nproducts, 0, rows));
-    work->raw_spectra = (uint64_t)rows[NODE_RAW].end;
+    bank->raw_spectra = (uint64_t)rows[NODE_RAW].end;
     work->chunking.spectra = (uint64_t)rows[NODE_SPECTRA].end;
     for (uint32_t i = 0; i < job->nproducts; i++) {
         work->products[i].spec.rows = (uint64_t)rows[NODE_DUMPS + i].end;
@@ -155,30 +164,30 @@ out:
     return st;
 }
 
-static status_t plan_count_spectra(struct channelise_plan *work)
+static status_t plan_count_spectra(struct channelise_plan *work, struct channelise_plan_bank *bank)
 {
     status_t st = STATUS_OK;
     const struct job *job = work->job;
     uint64_t samples = work->seen->samples;
     /* Voltages are spectra of one sample, through a filter bank that does nothing. */
     uint64_t period =
-        work->is_bank ? (uint64_t)job->channels * (work->seen->is_complex ? 1 : 2) : 1;
-    const uint32_t taps = work->is_bank ? job->taps : 1;
+        bank->job ? (uint64_t)bank->job->channels * (work->seen->is_complex ? 1 : 2) : 1;
+    const uint32_t taps = bank->job ? bank->job->taps : 1;
     uint64_t filter = 0;
     REQUIRE(period <= INT32_MAX && multiply_u64(period, taps, &filter) &&
                 filter <= UINT64_C(1) << 40,
-            STATUS_USAGE, "%s: %u channels with %u %s are absurd", job->path, job->channels, taps,
-            units_plural(taps, "tap", "taps"));
-    work->samples_per_spectrum = period;
-    TRY(plan_count_rows(work));
-    work->dropped_samples = samples - work->raw_spectra * period;
+            STATUS_USAGE, "%s: %u channels with %u %s are absurd", job->path,
+            bank->job ? bank->job->channels : 0, taps, units_plural(taps, "tap", "taps"));
+    bank->samples_per_spectrum = period;
+    TRY(plan_count_rows(work, bank));
+    bank->dropped_samples = samples - bank->raw_spectra * period;
     work->gap_samples = archive_gap_samples(
-        work->archive, work->filters ? work->archive->samples : work->raw_spectra * period);
-    REQUIRE(work->raw_spectra >= taps, STATUS_USAGE,
+        work->archive, work->filters ? work->archive->samples : bank->raw_spectra * period);
+    REQUIRE(bank->raw_spectra >= taps, STATUS_USAGE,
             "%s: %" PRIu64 " %s %" PRIu64 " raw %s of %" PRIu64
             " samples, but %u %s at least %u of them",
             job->path, samples, units_plural(samples, "sample holds", "samples hold"),
-            work->raw_spectra, units_plural(work->raw_spectra, "spectrum", "spectra"), period, taps,
+            bank->raw_spectra, units_plural(bank->raw_spectra, "spectrum", "spectra"), period, taps,
             units_plural(taps, "tap needs", "taps need"), taps);
     work->chunking.streams = work->archive->nstreams;
 out:
@@ -196,48 +205,56 @@ static status_t plan_settle_order(struct channelise_plan *work)
         return STATUS_OK;
     }
     TRY(slab_create(archive, 0, archive->nstreams, &slab));
-    work->channelise.is_interleaved = slab->width != bytes;
+    for (uint32_t i = 0; i < work->nbanks; i++) {
+        work->banks[i].channelise.is_interleaved = slab->width != bytes;
+    }
 out:
     slab_destroy(slab);
     return st;
+}
+
+/* What product i is made of. */
+static void plan_set_product(struct channelise_plan *work, uint32_t i)
+{
+    const struct job_product *job = &work->job->products[i];
+    const struct channelise_plan_bank *bank = channelise_plan_bank_of(work, i);
+    struct channelise_plan_product *product = &work->products[i];
+    product->spec = (struct product_spec){
+        .kind = job->kind,
+        .job_text = job->text,
+        .archive = work->seen,
+        .gap_samples = work->gap_samples,
+        .order = bank->job ? bank->job->order : ORDER_ASCENDING,
+        .channels = bank->channelise.channels,
+        .taps = bank->channelise.taps,
+        .samples_per_spectrum = (uint32_t)bank->samples_per_spectrum,
+        .first_channel = bank->channelise.first_channel,
+        .nchannels = bank->channelise.nchannels,
+        .integrate = job->integrate,
+        .has_weights = work->has_weights,
+        .renormalises = work->has_weights && job->kind == PRODUCT_POWER && !job->is_raw,
+        .min_weight = job->min_weight,
+        .rows = product->spec.rows,
+        .coeff = bank->coeff,
+        .filters = work->filter_words.data,
+        .bits = job->bits,
+        .scale = job->scale};
+    product->dropped_spectra = work->chunking.spectra - product->spec.rows * job->integrate;
+    product->row_bytes = product_spec_row_bytes(&product->spec);
 }
 
 static status_t plan_settle_products(struct channelise_plan *work)
 {
     status_t st = STATUS_OK;
     const struct job *job = work->job;
-    const struct archive *archive = work->seen;
     for (uint32_t i = 0; i < job->nproducts; i++) {
-        struct channelise_plan_product *product = &work->products[i];
-        uint64_t integrate = job->products[i].integrate;
-        product->spec = (struct product_spec){
-            .kind = job->products[i].kind,
-            .job_text = job->products[i].text,
-            .archive = archive,
-            .gap_samples = work->gap_samples,
-            .order = job->order,
-            .channels = job->channels,
-            .taps = job->taps,
-            .samples_per_spectrum = (uint32_t)work->samples_per_spectrum,
-            .first_channel = work->channelise.first_channel,
-            .nchannels = work->channelise.nchannels,
-            .integrate = integrate,
-            .has_weights = work->has_weights,
-            .renormalises = work->has_weights && job->products[i].kind == PRODUCT_POWER &&
-                            !job->products[i].is_raw,
-            .min_weight = job->products[i].min_weight,
-            .rows = product->spec.rows,
-            .coeff = work->coeff};
-        product->spec.filters = work->filter_words.data;
-        product->dropped_spectra = work->chunking.spectra - product->spec.rows * integrate;
-        product->spec.bits = job->products[i].bits;
-        product->spec.scale = job->products[i].scale;
-        product->row_bytes = product_spec_row_bytes(&product->spec);
+        const struct channelise_plan_product *product = &work->products[i];
         uint64_t bytes = 0;
+        plan_set_product(work, i);
         REQUIRE(product->spec.rows > 0, STATUS_USAGE,
                 "%s: products.%u.integrate is %" PRIu64 ", but there %s only %" PRIu64 " %s",
-                job->path, i, integrate, units_plural(work->chunking.spectra, "is", "are"),
-                work->chunking.spectra,
+                job->path, i, job->products[i].integrate,
+                units_plural(work->chunking.spectra, "is", "are"), work->chunking.spectra,
                 units_plural(work->chunking.spectra, "spectrum", "spectra"));
         REQUIRE(multiply_u64(product->row_bytes, product->spec.rows, &bytes) && bytes < UINT64_C(1)
                                                                                             << 62,
@@ -273,8 +290,10 @@ status_t channelise_plan_create(const struct job *job, const struct archive *arc
     struct channelise_plan *work = NULL;
     TRY(memory_zeroed(1, sizeof *work, "the plan", &work));
     work->job = job;
-    work->is_bank = job->channels > 0;
+    work->is_bank = job->nbanks > 0;
+    work->nbanks = work->is_bank ? job->nbanks : 1;
     work->backend = backend;
+    work->threads = threads;
     work->archive = archive;
     TRY(filter_plan_create(job, archive, backend, threads, cut ? cut->filters : NULL,
                            &work->filters));
@@ -284,19 +303,26 @@ status_t channelise_plan_create(const struct job *job, const struct archive *arc
             "%s: %u products, expected at most %d in one job", job->path, job->nproducts,
             MOST_OUTPUTS);
     TRY(memory_zeroed(job->nproducts, sizeof *work->products, "products", &work->products));
-    TRY(plan_count_spectra(work));
+    for (uint32_t i = 0; i < work->nbanks; i++) {
+        work->banks[i].job = work->is_bank ? &job->banks[i] : NULL;
+        TRY(plan_count_spectra(work, &work->banks[i]));
+    }
     plan_settle_weights(work, cut ? cut->weights : WEIGHTS_AS_SUITS);
-    plan_set_channelise(work, threads);
-    TRY(plan_settle_kept(work));
+    for (uint32_t i = 0; i < work->nbanks; i++) {
+        plan_set_channelise(work, &work->banks[i]);
+        TRY(plan_settle_kept(work, &work->banks[i]));
+    }
     TRY(plan_settle_products(work));
     TRY(plan_settle_order(work));
     work->wanted_block = cut ? cut->block : 0;
     TRY(budget_settle(work, cut ? cut->begun : NULL));
     TRY(plan_count_bytes(work));
     /* Last, because they may be large: a budget that is too small is found before. */
-    TRY(work->is_bank ? plan_make_coefficients(work) : STATUS_OK);
+    for (uint32_t i = 0; i < work->nbanks && work->is_bank; i++) {
+        TRY(plan_make_coefficients(work, &work->banks[i]));
+    }
     for (uint32_t i = 0; i < job->nproducts; i++) {
-        work->products[i].spec.coeff = work->coeff;
+        work->products[i].spec.coeff = channelise_plan_bank_of(work, i)->coeff;
     }
     *out = work;
     work = NULL;
@@ -308,8 +334,10 @@ out:
 void channelise_plan_destroy(struct channelise_plan *work)
 {
     if (work) {
-        free(work->coeff);
-        free(work->folded);
+        for (uint32_t i = 0; i < JOB_BANKS; i++) {
+            free(work->banks[i].coeff);
+            free(work->banks[i].folded);
+        }
         free(work->products);
         filter_plan_destroy(work->filters);
         text_free(&work->filter_words);
@@ -318,7 +346,7 @@ void channelise_plan_destroy(struct channelise_plan *work)
 }
 
 /* Coarse channels that do not follow each other evenly cannot be told by fch1 and foff. */
-static int plan_is_even(const struct channelise_plan *work)
+static int plan_is_even(const struct channelise_plan *work, uint32_t channels)
 {
     const struct archive *archive = work->seen;
     double width =
@@ -326,7 +354,7 @@ static int plan_is_even(const struct channelise_plan *work)
     for (uint32_t i = 1; i < archive->nselected[AXIS_CHAN]; i++) {
         double low = archive->freq_hz[archive->selected[AXIS_CHAN][i - 1]];
         double high = archive->freq_hz[archive->selected[AXIS_CHAN][i]];
-        if (fabs(high - low - width) > 1e-3 * width / work->job->channels) {
+        if (fabs(high - low - width) > 1e-3 * width / channels) {
             return 0;
         }
     }
@@ -337,16 +365,21 @@ status_t channelise_plan_notes(const struct channelise_plan *work, struct text *
 {
     status_t st = STATUS_OK;
     char count[UNITS_TEXT];
-    if (work->dropped_samples > 0) {
-        TRY(text_add(
-            out,
-            "the last %s %s of each stream %s not fill a raw spectrum of %" PRIu64 ": dropped\n",
-            units_count(work->dropped_samples, count),
-            units_plural(work->dropped_samples, "sample", "samples"),
-            units_plural(work->dropped_samples, "does", "do"), work->samples_per_spectrum));
+    for (uint32_t i = 0; i < work->nbanks; i++) {
+        const struct channelise_plan_bank *bank = &work->banks[i];
+        if (bank->dropped_samples > 0) {
+            TRY(text_add(out,
+                         "the last %s %s of each stream %s not fill a raw spectrum of %" PRIu64
+                         ": dropped\n",
+                         units_count(bank->dropped_samples, count),
+                         units_plural(bank->dropped_samples, "sample", "samples"),
+                         units_plural(bank->dropped_samples, "does", "do"),
+                         bank->samples_per_spectrum));
+        }
     }
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         const struct job_product *product = &work->job->products[i];
+        const struct product_spec *spec = &work->products[i].spec;
         if (work->products[i].dropped_spectra > 0) {
             TRY(text_add(
                 out, "%s: the last %s %s not fill a dump of %" PRIu64 ": dropped\n", product->file,
@@ -354,14 +387,13 @@ status_t channelise_plan_notes(const struct channelise_plan *work, struct text *
                 units_plural(work->products[i].dropped_spectra, "spectrum does", "spectra do"),
                 product->integrate));
         }
-        if (product_is_filterbank(product->kind) && !plan_is_even(work)) {
+        if (product_is_filterbank(product->kind) && !plan_is_even(work, spec->channels)) {
             TRY(text_add(out,
                          "%s: the coarse channels do not follow each other evenly, which a "
                          "filterbank header (fch1, foff) cannot say: use /frequency\n",
                          product->file));
         }
-        if (product_is_filterbank(product->kind) &&
-            (work->products[i].spec.rows < 3 || work->channelise.nchannels < 3)) {
+        if (product_is_filterbank(product->kind) && (spec->rows < 3 || spec->nchannels < 3)) {
             TRY(text_add(out, "%s: blimpy opens filterbanks of 3 or more times and channels only\n",
                          product->file));
         }

@@ -22,6 +22,17 @@ struct channelise_plan_product {
 /* Nodes of the plan's tree (dsp/overlap.h): what is read, and what is made of it. */
 enum { NODE_SAMPLES, NODE_RAW, NODE_SPECTRA, NODE_DUMPS /* of product 0; then of the others */ };
 
+/* One filter bank of a plan. */
+struct channelise_plan_bank {
+    const struct job_bank *job; /* NULL: none: spectra are samples */
+    uint64_t samples_per_spectrum;
+    double *coeff;                     /* [taps][samples_per_spectrum], as the product stores it */
+    double *folded;                    /* the same with the order's shift, times the scale */
+    struct channelise_spec channelise; /* of the largest group and block; coeff is `folded` */
+    uint64_t raw_spectra;              /* whole ones in the selection, R */
+    uint64_t dropped_samples;          /* behind the last of them, per stream */
+};
+
 struct channelise_plan {
     const struct job *job;
     const struct archive *archive; /* what is read */
@@ -30,16 +41,13 @@ struct channelise_plan {
     const struct archive *seen;    /* behind the filters: what the filter bank sees; else archive */
     int is_bank;                   /* else its only product are the voltages as they are seen */
     enum backend_kind backend;     /* not AUTO */
-    double *coeff;                 /* [taps][samples_per_spectrum], as the product stores it */
-    double *folded;                /* the same with the order's shift, times the scale */
-    struct channelise_spec channelise; /* of the largest group and block; coeff is `folded` */
-    uint64_t samples_per_spectrum;
+    uint32_t threads;              /* of a rank */
+    struct channelise_plan_bank banks[JOB_BANKS]; /* as the job's; of voltages, too, there is one */
+    uint32_t nbanks;
     struct overlap_node nodes[NODE_DUMPS + MOST_OUTPUTS];
     int shows_missing;    /* that samples are missing can show in their numbers */
     int has_weights;      /* samples may be missing: products say how much of each dump was there */
     uint64_t gap_samples; /* of those that are used, all streams together: lie in declared gaps */
-    uint64_t raw_spectra; /* whole ones in the selection, R */
-    uint64_t dropped_samples; /* behind the last whole raw spectrum, per stream */
     struct chunking chunking;
     struct channelise_plan_product *products; /* job->nproducts */
     uint64_t input_bytes;                     /* of the selected samples, overlaps not counted */
@@ -71,6 +79,10 @@ status_t channelise_plan_create(const struct job *job, const struct archive *arc
                                 const struct channelise_plan_cut *cut,
                                 struct channelise_plan **out);
 void channelise_plan_destroy(struct channelise_plan *work);
+
+/* The bank that makes product i. */
+const struct channelise_plan_bank *channelise_plan_bank_of(const struct channelise_plan *work,
+                                                           uint32_t i);
 
 /* Spectra of all streams together in a block. */
 uint64_t channelise_plan_block(const struct channelise_plan *work);

@@ -82,7 +82,8 @@ static uint64_t cut_block_bytes(const struct dedisperse_plan *d, const struct cu
 /* Outputs of a chunk when the job says so; 0 when it leaves it to us. */
 static uint64_t cut_given_outputs(const struct dedisperse_plan *d)
 {
-    uint64_t integrate = d->job->channels > 0 ? d->job->products[d->what->input].integrate : 1;
+    uint64_t integrate =
+        job_reads_voltages(d->job) ? d->job->products[d->what->input].integrate : 1;
     uint64_t whole = ceil_div_u64(d->job->chunk_spectra, integrate);
     return d->job->chunk_spectra > 0
                ? min_u64(max_u64(ceil_div_u64(whole, d->what->downsample), 1), d->outputs)

@@ -360,7 +360,7 @@ static status_t filter_plan_add(const struct job *job, enum backend_kind backend
     filter_plan_begin_stage(in, i > 0, filter->decimate, stage);
     stage->spec.threads = threads;
     stage->spec.method = filter->method;
-    stage->spec.fft = job->fft;
+    stage->spec.fft = job->nbanks > 0 ? job->banks[0].fft : FFT_AUTO;
     if (filter->source == FILTER_DISPERSION) {
         REQUIRE(
             !in->delay_hz, STATUS_USAGE,
@@ -389,7 +389,7 @@ status_t filter_plan_create(const struct job *job, const struct archive *archive
 {
     status_t st = STATUS_OK;
     struct filter_plan *plan = NULL;
-    uint32_t count = job->nfilters > 0 ? job->nfilters : job->channels == 0;
+    uint32_t count = job->nfilters > 0 ? job->nfilters : job->nbanks == 0;
     *out = NULL;
     if (count == 0) {
         return STATUS_OK;

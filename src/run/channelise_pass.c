@@ -38,7 +38,7 @@ void channelise_pass_end(struct channelise_pass *p, status_t st)
 static status_t pass_describe_arithmetic(struct channelise_pass *p)
 {
     status_t st = STATUS_OK;
-    const struct channelise_choice *choice = &p->work->channelise.choice;
+    const struct channelise_choice *choice = &p->work->banks[0].channelise.choice;
     if (p->backend) {
         const char *device = backend_device(p->backend);
         TRY(text_add(&p->arithmetic, "%s%s%s", backend_name(p->work->backend), *device ? ", " : "",
@@ -67,7 +67,7 @@ static status_t pass_describe_problem(struct channelise_pass *p)
 {
     status_t st = STATUS_OK;
     const struct job *job = p->pass.job;
-    const struct channelise_spec *spec = &p->work->channelise;
+    const struct channelise_spec *spec = &p->work->banks[0].channelise;
     struct text *out = &p->pass.problem;
     TRY(text_add(out, "channelise %u+%u of %u channels, %u taps, format %d, complex %d, order %d",
                  spec->first_channel, spec->nchannels, spec->channels, spec->taps,
@@ -97,8 +97,8 @@ static status_t pass_plan_all(struct channelise_pass *p)
     struct channelise_choice choice = {.backend = BACKEND_AUTO};
     uint32_t simd = 0;
     if (p->work) {
-        choice = p->work->channelise.choice;
-        simd = p->work->channelise.simd;
+        choice = p->work->banks[0].channelise.choice;
+        simd = p->work->banks[0].channelise.simd;
     }
     if (p->pass.begun.is_begun) {
         cut.weights = p->pass.begun.has_weights ? WEIGHTS_KEPT : WEIGHTS_NONE;
@@ -111,9 +111,9 @@ static status_t pass_plan_all(struct channelise_pass *p)
     st = channelise_plan_create(job, p->archive, means.backend, means.most_threads, &cut, &p->work);
     TRY(agree_all(p->pass.comm, st));
     TRY(pass_same_plan_all(&p->pass, &p->work->chunking));
-    p->work->channelise.threads = means.threads;
-    p->work->channelise.choice = choice;
-    p->work->channelise.simd = simd;
+    p->work->threads = p->work->banks[0].channelise.threads = means.threads;
+    p->work->banks[0].channelise.choice = choice;
+    p->work->banks[0].channelise.simd = simd;
     for (uint32_t i = 0; p->work->filters && i < p->work->filters->count; i++) {
         p->work->filters->stages[i].spec.simd = simd;
         p->work->filters->stages[i].spec.threads = means.threads;
@@ -171,7 +171,7 @@ static status_t pass_choose_filters_all(struct channelise_pass *p)
         return STATUS_OK;
     }
     for (uint32_t i = 0; i < plan->count && pass->rank == 0 && st == STATUS_OK; i++) {
-        plan->stages[i].spec.simd = p->work->channelise.simd;
+        plan->stages[i].spec.simd = p->work->banks[0].channelise.simd;
         st = tuned_filter(p->backend, &plan->stages[i].spec, p->work->stage_bytes, pass->options,
                           &p->filters[i]);
     }
@@ -188,7 +188,7 @@ static status_t pass_open_backend_all(struct channelise_pass *p)
 {
     status_t st = STATUS_OK;
     struct pass *pass = &p->pass;
-    struct channelise_spec *spec = &p->work->channelise;
+    struct channelise_spec *spec = &p->work->banks[0].channelise;
     TRY(share_backend_all(pass->comm, pass->job, p->work->backend, &p->backend));
     uint32_t simd = backend_simd(p->backend);
     MPI_Allreduce(&simd, &spec->simd, 1, MPI_UINT32_T, MPI_MIN, pass->comm);

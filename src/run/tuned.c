@@ -138,7 +138,7 @@ status_t tuned_blocks(backend_t *backend, const struct channelise_plan *work, in
     if (backend_abilities(backend_which(backend))->is_reference) {
         goto out;
     }
-    TRY(tuned_ask(&tune_block_length, backend, &work->channelise, options, !is_begun,
+    TRY(tuned_ask(&tune_block_length, backend, &work->banks[0].channelise, options, !is_begun,
                   work->stage_bytes, &suits, &t));
     *block = t.found != TUNE_NOTHING ? t.values[0] : 0;
     if (*block > 0 && !is_begun) {
@@ -154,7 +154,7 @@ status_t tuned_blocks_foresee(const struct channelise_plan *work, uint64_t *bloc
 {
     status_t st = STATUS_OK;
     const struct job *job = work->job;
-    const struct channelise_spec *spec = &work->channelise;
+    const struct channelise_spec *spec = &work->banks[0].channelise;
     struct backend_options options = {
         .device = job->device, .device_memory = job->device_memory, .local_size = 1};
     struct tuning t = {.problem = NULL};

@@ -146,7 +146,7 @@ bad "a filter of two sources" 2 'filter\.0: has more than one of coefficients, d
     'filter=[{coefficients: window.txt, dispersion: {dm: 1}}]'
 bad "edges that do not ascend" 2 'filter\.design\.edges\.2: is 1, expected more than the 2 before it' \
     'filter.design={kind: bandpass, edges: [0, 2, 1, 3]}'
-bad "a filter of another backend" 2 'filter\.backend: is opencl, but channelise\.backend is cpu: filters and the filter bank have one' \
+bad "a filter of another backend" 2 'filter\.backend: is opencl, but channelise\.backend is cpu: filters and filter banks have one' \
     channelise.backend=cpu 'filter={coefficients: window.txt, backend: opencl}'
 bad "a misspelt key of a filter" 2 'filter\.decimat: unknown key, did you mean decimate' 'filter={coefficients: window.txt, decimat: 2}'
 

@@ -68,8 +68,8 @@ static void assert_sound(const struct planned *p, uint64_t quantum)
     assert_true(c->group_streams >= 1 && c->group_streams <= POLS);
     assert_int_equal(c->chunk_spectra % quantum, 0);
     assert_true(c->block_spectra % CHUNK_GRAIN == 0 || c->block_spectra >= c->chunk_spectra);
-    assert_int_equal(p->work->channelise.max_spectra, c->block_spectra);
-    assert_int_equal(p->work->channelise.nstreams, c->group_streams);
+    assert_int_equal(p->work->banks[0].channelise.max_spectra, c->block_spectra);
+    assert_int_equal(p->work->banks[0].channelise.nstreams, c->group_streams);
 }
 
 static void what_is_planned_fits(void **state)

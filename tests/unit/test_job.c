@@ -23,13 +23,13 @@ static void defaults(void **state)
     assert_int_equal(job->layout.files_along, AXIS_TIME);
     assert_int_equal(job->select.kind, SELECT_ALL);
     assert_int_equal(job->select.nstreams[AXIS_POL], 0);
-    assert_int_equal(job->channels, 1024);
-    assert_int_equal(job->taps, 8);
-    assert_int_equal(job->window.kind, WINDOW_HANN);
-    assert_null(job->window.path);
-    assert_true(job->cutoff == 1);
-    assert_int_equal(job->normalise, NORMALISE_ENERGY);
-    assert_int_equal(job->order, ORDER_ASCENDING);
+    assert_int_equal(job->banks[0].channels, 1024);
+    assert_int_equal(job->banks[0].taps, 8);
+    assert_int_equal(job->banks[0].window.kind, WINDOW_HANN);
+    assert_null(job->banks[0].window.path);
+    assert_true(job->banks[0].cutoff == 1);
+    assert_int_equal(job->banks[0].normalise, NORMALISE_ENERGY);
+    assert_int_equal(job->banks[0].order, ORDER_ASCENDING);
     assert_int_equal(job->backend, BACKEND_AUTO);
     assert_int_equal(job->nproducts, 1);
     assert_int_equal(job->products[0].kind, PRODUCT_POWER);
@@ -119,13 +119,13 @@ static void every_other_key(void **state)
     assert_int_equal(job->select.nstreams[AXIS_BEAM], 0);
     assert_string_equal(job->select.streams[AXIS_POL][0], "x");
     assert_string_equal(job->select.streams[AXIS_CHAN][0], "3");
-    assert_int_equal(job->channels, 4096);
-    assert_int_equal(job->taps, 16);
-    assert_int_equal(job->window.kind, WINDOW_KAISER);
-    assert_true(job->window.kaiser_beta == 8.5);
-    assert_true(job->cutoff == 0.9);
-    assert_int_equal(job->normalise, NORMALISE_PEAK);
-    assert_int_equal(job->order, ORDER_FFT);
+    assert_int_equal(job->banks[0].channels, 4096);
+    assert_int_equal(job->banks[0].taps, 16);
+    assert_int_equal(job->banks[0].window.kind, WINDOW_KAISER);
+    assert_true(job->banks[0].window.kaiser_beta == 8.5);
+    assert_true(job->banks[0].cutoff == 0.9);
+    assert_int_equal(job->banks[0].normalise, NORMALISE_PEAK);
+    assert_int_equal(job->banks[0].order, ORDER_FFT);
     assert_int_equal(job->backend, BACKEND_REFERENCE);
     assert_int_equal(job->products[0].kind, PRODUCT_SPECTRA);
     assert_int_equal(job->memory, 64 << 20);
@@ -138,11 +138,11 @@ static void alternatives(void **state)
 {
     (void)state;
     struct job *job = small_with("channelise.window=file:/w/my window.txt");
-    assert_int_equal(job->window.kind, WINDOW_FILE);
-    assert_string_equal(job->window.path, "/w/my window.txt");
+    assert_int_equal(job->banks[0].window.kind, WINDOW_FILE);
+    assert_string_equal(job->banks[0].window.path, "/w/my window.txt");
     job_destroy(job);
     job = small_with("channelise.cutoff=0");
-    assert_true(job->cutoff == 0);
+    assert_true(job->banks[0].cutoff == 0);
     job_destroy(job);
     job = small_with("input.layout=auto");
     assert_true(job->layout.automatic);
@@ -217,15 +217,14 @@ static void ten_mistakes_at_once(void **state)
 static void missing_parts(void **state)
 {
     (void)state;
-    refused(
-        "run: {threads: 2}",
-        "job.yaml has 3 mistakes:\n"
-        "  job.yaml:1: input: is missing, expected a mapping with the keys files, layout, "
-        "select\n"
-        "  job.yaml:1: products: is missing, expected a list of products, each with kind and "
-        "file\n"
-        "  job.yaml:1: channelise: is missing, expected a mapping with the keys channels, taps, "
-        "window, cutoff, normalise, order, backend, kernel, fft");
+    refused("run: {threads: 2}",
+            "job.yaml has 3 mistakes:\n"
+            "  job.yaml:1: input: is missing, expected a mapping with the keys files, layout, "
+            "select\n"
+            "  job.yaml:1: products: is missing, expected a list of products, each with kind and "
+            "file\n"
+            "  job.yaml:1: channelise: is missing, expected a mapping with channels and what else "
+            "describes the filter bank");
     refused("input: {files: a.h5}\nchannelise: {channels: 2}\nproducts: []\n",
             "job.yaml:3: products: has 0 entries, expected at least 1");
     refused("input: {files: a.h5, layout: {axes: time}}\nchannelise: {channels: 2}\n"
@@ -404,10 +403,12 @@ static void the_text_forgets_what_does_not_matter(void **state)
         "run: {memory: 2GiB, chunk: 7, threads: 3}\n",
         "input: {files: b.h5}\nchannelise: {channels: 2}\nrun:\n"
         "products: {kind: power, integrate: 1.6e1, file: p.h5}\n",
+        "input: {files: a.h5}\nchannelise: [{name: only, channels: 1024}]\n"
+        "products:\n- {kind: power, bank: only, file: p.h5, integrate: 16}\n",
     };
     static const char *const sets[] = {"input.files.0=a.h5", "channelise.channels=1024"};
     char *first = NULL;
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
         struct job *job = accepted(same[i], sets, i == 2 ? 2 : 0);
         if (first) {
             assert_string_equal(job->products[0].text, first);
@@ -442,10 +443,26 @@ static void the_text_is_a_job(void **state)
         assert_string_equal(again->files[2], " x ");
         assert_string_equal(again->layout.dataset, "d\n");
         assert_string_equal(again->layout.telescope, "~");
-        assert_true(again->window.kaiser_beta == 8.5);
+        assert_true(again->banks[0].window.kaiser_beta == 8.5);
         job_destroy(again);
     }
     job_destroy(job);
+}
+
+static void banks_have_names(void **state)
+{
+    (void)state;
+    static const char *const named[] = {"channelise.name=fine", "products.0.bank=fine"};
+    struct job *job = accepted(SMALL, named, 2);
+    assert_int_equal(job->nbanks, 1);
+    assert_string_equal(job->banks[0].name, "fine");
+    assert_int_equal(job->products[0].bank, 0);
+    job_destroy(job);
+    refused("input: {files: a.h5}\nchannelise: {name: fine, channels: 2}\n"
+            "products: [{kind: power, file: p.h5, bank: coarse}]\n",
+            "job.yaml:3: products.0.bank: is coarse, expected the name of an entry of channelise");
+    set_refused("products.0.bank=x",
+                "products.0.bank: is x, expected the name of an entry of channelise");
 }
 
 static void files_are_read(void **state)
@@ -461,7 +478,7 @@ static void files_are_read(void **state)
     report_clear();
     assert_int_equal(job_load(path, &set, 1, &job), STATUS_OK);
     assert_string_equal(job->path, path);
-    assert_int_equal(job->taps, 3);
+    assert_int_equal(job->banks[0].taps, 3);
     job_destroy(job);
     unlink(path);
     job = NULL;
@@ -488,6 +505,7 @@ int main(void)
         cmocka_unit_test(the_text_is_canonical),
         cmocka_unit_test(the_text_forgets_what_does_not_matter),
         cmocka_unit_test(the_text_is_a_job),
+        cmocka_unit_test(banks_have_names),
         cmocka_unit_test(files_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -97,8 +97,8 @@ static void wrong_filters(void **state)
                 "filter.decimate: aliases the band, which dispersion passes whole, expected 1, or "
                 "aliasing: allow where a filter before has narrowed it");
     set_refused("filter=[{coefficients: c, backend: cpu}, {coefficients: c, backend: opencl}]",
-                "filter.1.backend: is opencl, but filter.0.backend is cpu: filters and the filter "
-                "bank have one backend");
+                "filter.1.backend: is opencl, but filter.0.backend is cpu: filters and filter "
+                "banks have one backend");
     refused("input: {files: a.h5}\nfilter: {coefficients: ./p.h5}\nchannelise: {channels: 2}\n"
             "products: [{kind: power, file: p.h5}]\n",
             "job.yaml:4: products.0.file: is the same as filter.coefficients, expected a file of "
@@ -123,7 +123,7 @@ static void voltages(void **state)
     static const char *const set = "products.0.file=again.h5";
     struct job *job = accepted(CUT, NULL, 0);
     assert_true(job_reads_voltages(job));
-    assert_int_equal(job->channels, 0);
+    assert_int_equal(job->nbanks, 0);
     assert_int_equal(job->products[0].kind, PRODUCT_VOLTAGES);
     assert_int_equal(job->products[0].bits, 32);
     assert_true(job->products[0].scale == 1);

@@ -18,7 +18,7 @@
 /* From one channel to the next. */
 static double bank_channel_hz(const struct channelise_plan *work)
 {
-    return archive_chan_width_hz(work->seen) / work->channelise.channels;
+    return archive_chan_width_hz(work->seen) / work->banks[0].channelise.channels;
 }
 
 /* So many channels in Hz, to as many digits as are said of them. */
@@ -35,7 +35,7 @@ static void bank_print_work(const struct channelise_plan *work)
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
     const struct chunking *chunking = &work->chunking;
-    const struct channelise_spec *spec = &work->channelise;
+    const struct channelise_spec *spec = &work->banks[0].channelise;
     display_print("filter bank\n");
     display_print("  channels      %u of %s", spec->channels,
                   units_hertz(bank_channel_hz(work), a));
@@ -43,14 +43,16 @@ static void bank_print_work(const struct channelise_plan *work)
         display_print(", the central %u of each coarse channel kept", spec->nchannels);
     }
     display_print("\n  taps          %u, window %s", spec->taps,
-                  window_name(work->job->window.kind));
-    if (work->job->window.kind == WINDOW_KAISER) {
-        display_print(":%g", work->job->window.kaiser_beta);
+                  window_name(work->banks[0].job->window.kind));
+    if (work->banks[0].job->window.kind == WINDOW_KAISER) {
+        display_print(":%g", work->banks[0].job->window.kaiser_beta);
     }
-    display_print(", cutoff %g, normalise %s, order %s\n", work->job->cutoff,
-                  normalise_name(work->job->normalise), order_name(work->job->order));
+    display_print(", cutoff %g, normalise %s, order %s\n", work->banks[0].job->cutoff,
+                  normalise_name(work->banks[0].job->normalise),
+                  order_name(work->banks[0].job->order));
     display_print("  raw spectra   %s of %s samples, giving %s %s of each stream\n",
-                  units_count(work->raw_spectra, a), units_count(work->samples_per_spectrum, b),
+                  units_count(work->banks[0].raw_spectra, a),
+                  units_count(work->banks[0].samples_per_spectrum, b),
                   units_count(chunking->spectra, (char[UNITS_TEXT]){0}),
                   units_plural(chunking->spectra, "spectrum", "spectra"));
 }
@@ -71,8 +73,8 @@ static status_t bank_print_filter(const struct channelise_plan *work)
     struct filter_report report;
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
-    TRY(filter_report_make(work->coeff, work->channelise.taps, (uint32_t)work->samples_per_spectrum,
-                           &report));
+    TRY(filter_report_make(work->banks[0].coeff, work->banks[0].channelise.taps,
+                           (uint32_t)work->banks[0].samples_per_spectrum, &report));
     display_print("filter (frequencies in channels)\n");
     bank_print_decibels("ripple", report.ripple_db, "within +-0.25");
     display_print("  %-13s %.4f (%s) at -3 dB, %.4f (%s) at -6 dB\n", "width", report.width_3db,
@@ -96,8 +98,7 @@ static void bank_print_run(const struct channelise_plan *work)
     uint64_t chunks = chunk_count(chunking);
     display_print("run\n");
     display_print("  backend       %s, %u %s on this machine\n", backend_name(work->backend),
-                  work->channelise.threads,
-                  units_plural(work->channelise.threads, "thread", "threads"));
+                  work->threads, units_plural(work->threads, "thread", "threads"));
     display_print("  chunks        %s of %s %s", units_count(chunks, a),
                   units_count(chunking->chunk_spectra, b),
                   work->is_bank ? units_plural(chunking->chunk_spectra, "spectrum", "spectra")

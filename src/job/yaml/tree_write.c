@@ -39,10 +39,10 @@ static status_t tree_write_value(yaml_emitter_t *emitter, const struct tree *nod
                            quoted ? YAML_SINGLE_QUOTED_SCALAR_STYLE : YAML_ANY_SCALAR_STYLE);
 }
 
-/* What is written, and which nodes are not. */
+/* What is written, and what in the place of which nodes. */
 struct writer {
     yaml_emitter_t emitter;
-    tree_skip skip;
+    tree_pick pick;
     const void *arg;
 };
 
@@ -63,13 +63,15 @@ static status_t tree_write_node(struct writer *writer, const struct tree *node)
                                                              YAML_BLOCK_SEQUENCE_STYLE);
     TRY(tree_emit(emitter, made, &event));
     for (size_t i = 0; i < node->nchildren; i++) {
-        if (writer->skip && writer->skip(node->child[i], writer->arg)) {
+        const struct tree *child =
+            writer->pick ? writer->pick(node->child[i], writer->arg) : node->child[i];
+        if (!child) {
             continue;
         }
         if (is_mapping) {
             TRY(tree_write_text(emitter, node->child[i]->key, YAML_ANY_SCALAR_STYLE));
         }
-        TRY(tree_write_node(writer, node->child[i]));
+        TRY(tree_write_node(writer, child));
     }
     made = is_mapping ? yaml_mapping_end_event_initialize(&event)
                       : yaml_sequence_end_event_initialize(&event);
@@ -78,10 +80,10 @@ out:
     return st;
 }
 
-status_t tree_write(const struct tree *root, tree_skip skip, const void *arg, struct text *out)
+status_t tree_write(const struct tree *root, tree_pick pick, const void *arg, struct text *out)
 {
     status_t st = STATUS_OK;
-    struct writer writer = {.skip = skip, .arg = arg};
+    struct writer writer = {.pick = pick, .arg = arg};
     yaml_emitter_t *emitter = &writer.emitter;
     yaml_event_t event;
     REQUIRE(yaml_emitter_initialize(emitter), STATUS_DEVICE, "out of memory: writing YAML");

@@ -12,12 +12,11 @@
 status_t tree_read(const char *text, size_t length, const char *set, struct mistakes *mistakes,
                    struct tree **out);
 
-/* Whether a node is left out of what is written. */
-typedef int (*tree_skip)(const struct tree *node, const void *arg);
+/* What is written in the place of a node: mostly itself; NULL: nothing. */
+typedef const struct tree *(*tree_pick)(const struct tree *node, const void *arg);
 
-/* Appends `root` as YAML in block style, without the nodes for which `skip` (may be NULL) is not 0.
- * The text depends on kinds, keys and values alone: not on how they were quoted, indented or
- * commented. */
-status_t tree_write(const struct tree *root, tree_skip skip, const void *arg, struct text *out);
+/* Appends `root` as YAML in block style, its nodes as `pick` says (NULL: all as they are). The text
+ * depends on kinds, keys and values alone: not on how they were quoted, indented or commented. */
+status_t tree_write(const struct tree *root, tree_pick pick, const void *arg, struct text *out);
 
 #endif

@@ -87,10 +87,10 @@ static status_t weights_create_energy(weights_t *weights)
 {
     status_t st = STATUS_OK;
     const struct channelise_plan *work = weights->work;
-    uint64_t count = work->samples_per_spectrum * work->channelise.taps;
+    uint64_t count = work->banks[0].samples_per_spectrum * work->banks[0].channelise.taps;
     weights->energy.count = count;
     if (work->has_weights) {
-        TRY(energy_create(work->coeff, count, 1, 0, &weights->energy));
+        TRY(energy_create(work->banks[0].coeff, count, 1, 0, &weights->energy));
     }
 out:
     return st;
@@ -107,8 +107,8 @@ status_t weights_create(const struct channelise_plan *work, uint64_t block_spect
     }
     TRY(memory_zeroed(1, sizeof *weights, "weights", &weights));
     weights->work = work;
-    weights->scan.coding =
-        work->filters ? work->filters->stages[0].spec.coding : channelise_coding(&work->channelise);
+    weights->scan.coding = work->filters ? work->filters->stages[0].spec.coding
+                                         : channelise_coding(&work->banks[0].channelise);
     for (uint32_t i = 0; i < work->job->nproducts && work->is_bank; i++) {
         TRY(weights_create_product(work, i, block_spectra, &weights->products[i]));
     }
@@ -134,7 +134,7 @@ static void weights_add_run(const weights_t *weights, struct run run, uint64_t l
                             uint64_t *lost)
 {
     const struct channelise_plan *work = weights->work;
-    int64_t period = (int64_t)work->samples_per_spectrum;
+    int64_t period = (int64_t)work->banks[0].samples_per_spectrum;
     int64_t length = (int64_t)weights->energy.count;
     int64_t origin = (int64_t)work->seen->first_sample + (int64_t)weights->block.first * period;
     int64_t end = (int64_t)weights->block.count;

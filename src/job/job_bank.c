@@ -1,0 +1,128 @@
+/* `channelise` in a job file: the keys of a filter bank, what they must have in common, and which
+ * bank makes a product. */
+#include "job/job_schema.h"
+
+#include <string.h>
+
+static int job_bank_parse_window(const char *text, void *out, char *message)
+{
+    static const char kaiser[] = "kaiser:";
+    static const char file[] = "file:";
+    struct job_window *window = out;
+    (void)message;
+    if (strncmp(text, kaiser, strlen(kaiser)) == 0) {
+        window->kind = WINDOW_KAISER;
+        /* Up to 100 the Bessel functions stay far from overflow, and no one needs more. */
+        return tree_parse_number(text + strlen(kaiser), &window->kaiser_beta) &&
+               window->kaiser_beta >= 0 && window->kaiser_beta <= 100;
+    }
+    if (strncmp(text, file, strlen(file)) == 0) {
+        window->kind = WINDOW_FILE;
+        window->path = text + strlen(file);
+        return *window->path != '\0';
+    }
+    static const enum window_kind simple[] = {WINDOW_HANN, WINDOW_HAMMING, WINDOW_BLACKMAN,
+                                              WINDOW_RECT};
+    for (size_t i = 0; i < sizeof simple / sizeof *simple; i++) {
+        if (strcmp(text, window_name(simple[i])) == 0) {
+            window->kind = simple[i];
+            return 1;
+        }
+    }
+    return 0;
+}
+
+#define BANK(member) SCHEMA_AT(struct job_bank, member)
+
+const struct schema job_bank_schema[] = {
+    {"name", SCHEMA_TEXT, BANK(name), .expected = "a name for products to call the bank by"},
+    {"channels", SCHEMA_WHOLE, BANK(channels), .is_required = 1, .is_even = 1, .min = 2,
+     .max = 1 << 30},
+    {"taps", SCHEMA_WHOLE, BANK(taps), .min = 1, .max = 1 << 24, .otherwise = "8"},
+    {"window", SCHEMA_TEXT, BANK(window), .parse = job_bank_parse_window, .otherwise = "hann",
+     .expected = "one of hann, hamming, blackman, kaiser:BETA (0 to 100), rect, file:PATH"},
+    {"cutoff", SCHEMA_NUMBER, BANK(cutoff), .max = 64, .otherwise = "1"},
+    {"normalise", SCHEMA_CHOICE, BANK(normalise), .choices = normalise_names},
+    {"order", SCHEMA_CHOICE, BANK(order), .choices = order_names},
+    {"backend", SCHEMA_CHOICE, BANK(backend), .choices = backend_names},
+    {"kernel", SCHEMA_CHOICE, BANK(kernel), .choices = kernel_names},
+    {"fft", SCHEMA_CHOICE, BANK(fft), .choices = fft_names},
+    {.key = NULL},
+};
+
+/* The place of the bank of this name (NULL: the first) among `banks`; their number when there is
+ * none. */
+static size_t job_bank_place(const struct tree *banks, const char *name)
+{
+    size_t i = 0;
+    for (; name && i < banks->nchildren; i++) {
+        if (tree_says(banks->child[i], "name", name)) {
+            break;
+        }
+    }
+    return i;
+}
+
+struct tree *job_bank_of(struct tree *root, struct tree *product)
+{
+    const struct tree *banks = tree_list(root, "channelise");
+    size_t place = banks ? job_bank_place(banks, tree_value(product, "bank")) : 0;
+    return banks && place < banks->nchildren ? banks->child[place] : NULL;
+}
+
+status_t job_bank_check_product(struct tree *root, struct tree *product, struct mistakes *mistakes)
+{
+    status_t st = STATUS_OK;
+    const char *name = tree_value(product, "bank");
+    struct tree *bank = job_bank_of(root, product);
+    if (name && !bank) {
+        TRY(mistakes_at(mistakes, product, "bank",
+                        "is %.40s, expected the name of an entry of channelise", name));
+    }
+    if (bank && tree_says(product, "kind", "power") && tree_says(bank, "order", "fft")) {
+        TRY(mistakes_at(mistakes, product, "kind",
+                        "is power, but channelise.order is fft: the frequency axis of a power "
+                        "product must ascend"));
+    }
+out:
+    return st;
+}
+
+/* Names tell banks apart. */
+static status_t job_bank_check_name(const struct tree *banks, struct tree *bank,
+                                    struct mistakes *mistakes)
+{
+    status_t st = STATUS_OK;
+    const char *name = tree_value(bank, "name");
+    size_t place = name ? job_bank_place(banks, name) : bank->index;
+    if (!tree_member(bank, "name") && banks->nchildren > 1) {
+        TRY(mistakes_at(mistakes, bank, "name",
+                        "is missing, expected a name, which products say as their bank"));
+    } else if (place < bank->index) {
+        TRY(mistakes_at(mistakes, bank, "name", "is that of channelise.%zu, too", place));
+    }
+out:
+    return st;
+}
+
+status_t job_bank_check(const struct job *job, struct tree *root, struct mistakes *mistakes)
+{
+    status_t st = STATUS_OK;
+    const uint64_t most = (uint64_t)1 << 34; /* 64 GiB of coefficients */
+    const struct tree *banks = tree_list(root, "channelise");
+    for (uint32_t i = 0; banks && i < job->nbanks && i < JOB_BANKS; i++) {
+        const struct job_bank *bank = &job->banks[i];
+        struct tree *entry = banks->child[i];
+        uint64_t coefficients = (uint64_t)bank->channels * bank->taps;
+        if (coefficients > most) {
+            TRY(mistakes_at(
+                mistakes, entry, tree_value(entry, "taps") ? "taps" : "channels",
+                "%u channels times %u taps are %llu coefficients, expected at most %llu",
+                bank->channels, bank->taps, (unsigned long long)coefficients,
+                (unsigned long long)most));
+        }
+        TRY(job_bank_check_name(banks, entry, mistakes));
+    }
+out:
+    return st;
+}
