@@ -7,6 +7,7 @@
 #include "product/check/contents.h"
 #include "product/kind/series.h"
 #include "product/product.h"
+#include "product/sheet.h"
 #include "product/voltages.h"
 
 #include <stddef.h>
@@ -18,6 +19,7 @@
     ROW(info)                                                                                      \
     ROW(status)                                                                                    \
     ROW(verify)                                                                                    \
+    ROW(plot)                                                                                      \
     ROW(export)                                                                                    \
     ROW(import)                                                                                    \
     ROW(synth)                                                                                     \
@@ -39,7 +41,7 @@ static const struct apart_task *const tasks[] = {
     &info_task,           &archive_open_task,    &fbh5_open_task,
     &fbh5_load_band_task, &fbh5_check_even_task, &voltages_is_ours_task,
     &product_open_task,   &product_is_ours_task, &contents_compare_task,
-    &series_open_task,    &coefficients_task,
+    &series_open_task,    &sheet_open_task,      &coefficients_task,
 };
 
 int main(int argc, char **argv)

@@ -3,7 +3,7 @@
 cd "$work" || exit 1
 export VOLTMILL_CACHE=$work/cache
 
-warm - <<'PYTHON'
+"$python" - <<'PYTHON'
 import h5py
 import numpy as np
 rng = np.random.default_rng(11)

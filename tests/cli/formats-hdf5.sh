@@ -32,7 +32,7 @@ good() {
     runs "$name" "$voltmill" plan job.yaml --set input.files="$files" "${sets[@]}"
 }
 
-warm - <<'END' || exit 1
+"$python" - <<'END' || exit 1
 import os
 import shutil
 

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../tools/lib.sh"
 cd "$work" || exit 1
 
-warm - <<'PY'
+"$python" - <<'PY'
 import struct
 
 

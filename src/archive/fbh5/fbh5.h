@@ -92,6 +92,9 @@ status_t fbh5_check_even_here(struct fbh5 *fbh5);
  * product of two polarisations. True when the file does not say. */
 int fbh5_is_power(const struct fbh5 *fbh5, uint32_t at);
 
+/* Appends its name: "XX", "I"; where the file has none, nothing. */
+status_t fbh5_name_if(const struct fbh5 *fbh5, uint32_t at, struct text *out);
+
 /* Appends those that are, by name: "0 (XX), 1 (YY)"; "none" when no name is known. */
 status_t fbh5_powers(const struct fbh5 *fbh5, struct text *out);
 

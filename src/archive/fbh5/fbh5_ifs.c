@@ -76,6 +76,12 @@ int fbh5_is_power(const struct fbh5 *fbh5, uint32_t at)
     return !is_part && !(is_pair && name[0] != name[1]);
 }
 
+status_t fbh5_name_if(const struct fbh5 *fbh5, uint32_t at, struct text *out)
+{
+    char name[NAME] = "";
+    return fbh5_find_name(fbh5, at, name) ? text_add(out, "%s", name) : STATUS_OK;
+}
+
 status_t fbh5_powers(const struct fbh5 *fbh5, struct text *out)
 {
     status_t st = STATUS_OK;

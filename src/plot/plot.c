@@ -1,0 +1,156 @@
+/* From a file to a figure, from a figure to a picture. */
+#include "plot/plot.h"
+
+#include "base/memory.h"
+#include "io/file.h"
+#include "plot/draw/gnuplot.h"
+#include "plot/draw/numbers.h"
+#include "plot/draw/publish.h"
+#include "plot/draw/script.h"
+#include "plot/from/from_product.h"
+#include "plot/tables/tables.h"
+#include "product/product.h"
+#include "product/sheet.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PANEL_HEIGHT = 90, ABOVE = 90, LETTER = 15 };
+
+/* Somebody's dedispersed series say so by their dataset. */
+static status_t plot_is_series(const char *path, int *out)
+{
+    struct sheet *sheet = NULL;
+    status_t st = sheet_open(path, "dedispersed", &sheet);
+    *out = sheet != NULL;
+    sheet_close(sheet);
+    return report_forgive(st);
+}
+
+status_t plot_product(const char *path, const struct plot_choice *choice, struct figure *out)
+{
+    status_t st = STATUS_OK;
+    struct bank *bank = NULL;
+    struct product *product = NULL;
+    int is_series = 0;
+    st = product_open(path, &product);
+    TRY(report_forgive(
+        st)); /* perhaps a filterbank that is no HDF5: its reader says what is wrong */
+    TRY(product ? STATUS_OK : plot_is_series(path, &is_series));
+    if (is_series || (product && product->kind == PRODUCT_DEDISPERSED)) {
+        TRY(from_series(path, choice, out));
+    } else if (product && product->kind == PRODUCT_VOLTAGES) {
+        FAIL(STATUS_USAGE, "%s: voltages, expected power, spectra or dedispersed series", path);
+    } else {
+        int is_spectra = product && product->kind == PRODUCT_SPECTRA;
+        struct product *given = is_spectra ? product : NULL;
+        product = is_spectra ? NULL : product;
+        TRY(bank_open(path, given, &bank));
+        TRY(from_bank(bank, choice, out));
+    }
+out:
+    bank_close(bank);
+    product_destroy(product);
+    return st;
+}
+
+static status_t plot_gather(const struct plot_options *o, struct figure *out)
+{
+    switch (o->of) {
+    case PLOT_FILTER:
+        return from_filter(o->files[0], o->sets, o->nsets, out);
+    case PLOT_BENCH:
+        return from_bench(o->files, o->nfiles, out);
+    case PLOT_TUNER:
+        return from_tuner(o->files[0], out);
+    default:
+        return plot_product(o->files[0], &o->choice, out);
+    }
+}
+
+/* As large as its panels ask for. */
+static struct picture plot_size(const struct plot_options *o, const struct figure *figure,
+                                enum picture_kind kind)
+{
+    struct picture picture = {kind, o->choice.width, o->choice.height, LETTER};
+    double most = 0;
+    for (uint32_t column = 0; column < figure->columns; column++) {
+        double height = 0;
+        for (size_t i = 0; i < figure->count; i++) {
+            if (figure->panels[i].column == column) {
+                height += PANEL_HEIGHT * figure->panels[i].share + ABOVE;
+            }
+        }
+        most = height > most ? height : most;
+    }
+    if (!picture.width) {
+        picture.width = figure->columns > 1 ? PLOT_COLUMN_WIDTH * figure->columns : PLOT_WIDTH;
+        picture.height = (uint32_t)most + 50;
+    }
+    return picture;
+}
+
+/* Nothing that is read is written, nor both to one file. */
+static status_t plot_protect(const struct plot_options *o, const char *output, struct guard *guard)
+{
+    status_t st = STATUS_OK;
+    int is_same = 0;
+    for (uint32_t i = 0; i < o->nfiles; i++) {
+        TRY(guard_add(guard, "the input file", o->files[i]));
+    }
+    TRY(publish_check(output, guard, o->force));
+    if (o->data) {
+        TRY(publish_check(o->data, guard, o->force));
+        TRY(file_is_same(output, o->data, &is_same));
+        REQUIRE(!is_same, STATUS_USAGE, "%s: picture and numbers cannot be one file", output);
+    }
+out:
+    return st;
+}
+
+static status_t plot_name(const struct plot_options *o, char **out, enum picture_kind *kind)
+{
+    status_t st = STATUS_OK;
+    const char *first = o->files[0];
+    const char *base = text_basename(first);
+    const char *dot = strrchr(base, '.');
+    int length = (int)(dot && dot > base ? (size_t)(dot - first) : strlen(first));
+    TRY(o->output ? memory_text(o->output, out) : memory_format(out, "%.*s.png", length, first));
+    REQUIRE(picture_kind_of(*out, kind), STATUS_USAGE,
+            "%s: expected a name that ends in .png or .svg", *out);
+out:
+    return st;
+}
+
+status_t plot_make(const struct plot_options *o, struct text *said)
+{
+    status_t st = STATUS_OK;
+    struct guard guard = {.count = 0};
+    struct figure figure = {.count = 0};
+    struct text script = {0};
+    struct text picture = {0};
+    struct text numbers = {0};
+    char *output = NULL;
+    enum picture_kind kind;
+    TRY(plot_name(o, &output, &kind));
+    TRY(plot_protect(o, output, &guard));
+    TRY(gnuplot_check());
+    TRY(plot_gather(o, &figure));
+    struct picture size = plot_size(o, &figure, kind);
+    TRY(script_write(&figure, &size, &script));
+    TRY(gnuplot_run(&script, &picture));
+    if (o->data) {
+        TRY(numbers_write(&figure, &numbers));
+        TRY(publish(o->data, &numbers, o->force));
+    }
+    TRY(publish(output, &picture, o->force));
+    TRY(text_add_shown(said, "%s: %u x %u pixels\n", output, size.width, size.height));
+out:
+    guard_free(&guard);
+    figure_free(&figure);
+    text_free(&script);
+    text_free(&picture);
+    text_free(&numbers);
+    free(output);
+    return st;
+}

@@ -1,0 +1,178 @@
+/* Datasets [time][...][frequency] through HDF5, whatever their storage. */
+#include "product/sheet.h"
+
+#include "base/memory.h"
+#include "io/hdf5/h5_dataset.h"
+
+#include <stdlib.h>
+
+enum { LEAST_DIMS = 2, MOST_DIMS = 6 };
+
+struct sheet_file {
+    char *path, *name;
+    hid_t file, pair;
+    struct h5_dataset data;
+};
+
+/* {r, i} in memory, by the names that the file has. */
+static status_t sheet_pair_type(struct sheet_file *f)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(H5Tget_nmembers(f->data.type) == 2, STATUS_DATA,
+            "%s: /%s: expected numbers, or pairs of them", f->path, f->name);
+    f->pair = H5Tcreate(H5T_COMPOUND, 2 * sizeof(float));
+    for (unsigned i = 0; i < 2; i++) {
+        char *member = H5Tget_member_name(f->data.type, i);
+        herr_t error =
+            member ? H5Tinsert(f->pair, member, i * sizeof(float), H5T_NATIVE_FLOAT) : -1;
+        H5free_memory(member);
+        H5_TRY(error, "%s: /%s: its pairs cannot be read", f->path, f->name);
+    }
+out:
+    return st;
+}
+
+static status_t sheet_describe(struct sheet *sheet)
+{
+    status_t st = STATUS_OK;
+    struct sheet_file *f = sheet->file;
+    H5T_class_t class = H5Tget_class(f->data.type);
+    REQUIRE(f->data.rank >= LEAST_DIMS && f->data.rank <= MOST_DIMS && f->data.count > 0,
+            STATUS_DATA,
+            "%s: /%s has %d dimensions and %llu numbers, expected [time][...][frequency]", f->path,
+            f->name, f->data.rank, (unsigned long long)f->data.count);
+    REQUIRE(class == H5T_FLOAT || class == H5T_INTEGER || class == H5T_COMPOUND, STATUS_DATA,
+            "%s: /%s: expected numbers, or pairs of them", f->path, f->name);
+    sheet->is_complex = class == H5T_COMPOUND;
+    TRY(sheet->is_complex ? sheet_pair_type(f) : STATUS_OK);
+    sheet->rows = f->data.dims[0];
+    sheet->nchannels = f->data.dims[f->data.rank - 1];
+    sheet->nifs = 1;
+    for (int i = 1; i + 1 < f->data.rank; i++) {
+        sheet->nifs *= f->data.dims[i];
+    }
+out:
+    return st;
+}
+
+static status_t sheet_open_here(const char *path, const char *name, struct sheet **out)
+{
+    status_t st = STATUS_OK;
+    struct sheet *sheet = NULL;
+    int found = 0;
+    TRY(memory_zeroed(1, sizeof *sheet, "a dataset", &sheet));
+    TRY(memory_zeroed(1, sizeof *sheet->file, "a dataset", &sheet->file));
+    sheet->file->file = -1;
+    sheet->file->pair = -1;
+    TRY(memory_text(path, &sheet->file->path));
+    TRY(memory_text(name, &sheet->file->name));
+    TRY(h5_open_file(path, &sheet->file->file));
+    TRY(h5_has(sheet->file->file, path, name, &found));
+    if (found) {
+        TRY(h5_dataset_open(sheet->file->file, path, name, &sheet->file->data));
+        TRY(sheet_describe(sheet));
+        h5_try_chunks(sheet->file->data.id, path, name);
+    }
+    *out = found ? sheet : NULL;
+    sheet = found ? NULL : sheet;
+out:
+    sheet_close(sheet);
+    return st;
+}
+
+/* Only tries: it must be open in the process that reads it. */
+static status_t sheet_answer(struct unpack *question, struct text *answer)
+{
+    status_t st = STATUS_OK;
+    (void)answer;
+    struct sheet *sheet = NULL;
+    char *path = unpack_text(question);
+    char *name = unpack_text(question);
+    REQUIRE(path && name, STATUS_DEVICE, "out of memory: a name");
+    TRY(sheet_open_here(path, name, &sheet));
+out:
+    sheet_close(sheet);
+    free(name);
+    free(path);
+    return st;
+}
+
+const struct apart_task sheet_open_task = {"sheet", sheet_answer};
+
+status_t sheet_open(const char *path, const char *name, struct sheet **out)
+{
+    status_t st = STATUS_OK;
+    struct text question = {0};
+    struct text answer = {0};
+    if (apart_is_used()) {
+        TRY(pack_text(&question, path));
+        TRY(pack_text(&question, name));
+        TRY(apart_do(&sheet_open_task, &question, &answer));
+    }
+    TRY(sheet_open_here(path, name, out));
+out:
+    text_free(&question);
+    text_free(&answer);
+    return st;
+}
+
+void sheet_close(struct sheet *sheet)
+{
+    if (sheet && sheet->file) {
+        h5_close(sheet->file->pair);
+        h5_dataset_close(&sheet->file->data);
+        h5_close(sheet->file->file);
+        free(sheet->file->path);
+        free(sheet->file->name);
+        free(sheet->file);
+    }
+    free(sheet);
+}
+
+/* Into floats, or pairs of them. */
+static status_t sheet_select(const struct sheet *sheet, const hsize_t *start, const hsize_t *size,
+                             float *out)
+{
+    status_t st = STATUS_OK;
+    const struct sheet_file *f = sheet->file;
+    hid_t space = H5Dget_space(f->data.id);
+    hid_t memory = H5Screate_simple(f->data.rank, size, NULL);
+    H5_TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, size, NULL),
+           "%s: /%s has no rows %llu .. %llu", f->path, f->name, (unsigned long long)start[0],
+           (unsigned long long)(start[0] + size[0]));
+    H5_TRY(H5Dread(f->data.id, sheet->is_complex ? f->pair : H5T_NATIVE_FLOAT, memory, space,
+                   H5P_DEFAULT, out),
+           "%s: /%s: rows %llu .. %llu cannot be read", f->path, f->name,
+           (unsigned long long)start[0], (unsigned long long)(start[0] + size[0]));
+out:
+    h5_close(memory);
+    h5_close(space);
+    return st;
+}
+
+status_t sheet_read(const struct sheet *sheet, uint64_t row, uint64_t rows, uint64_t at_if,
+                    uint64_t chan, uint64_t chans, float *out)
+{
+    status_t st = STATUS_OK;
+    const struct sheet_file *f = sheet->file;
+    hsize_t start[MOST_DIMS] = {row};
+    hsize_t size[MOST_DIMS] = {rows};
+    float *pairs = NULL;
+    for (int i = f->data.rank - 2; i >= 1; i--) {
+        start[i] = at_if % f->data.dims[i];
+        size[i] = 1;
+        at_if /= f->data.dims[i];
+    }
+    start[f->data.rank - 1] = chan;
+    size[f->data.rank - 1] = chans;
+    if (sheet->is_complex) {
+        TRY(memory_aligned((size_t)(rows * chans), 2 * sizeof *pairs, "spectra", &pairs));
+    }
+    TRY(sheet_select(sheet, start, size, pairs ? pairs : out));
+    for (size_t i = 0; pairs && i < (size_t)(rows * chans); i++) {
+        out[i] = pairs[2 * i] * pairs[2 * i] + pairs[2 * i + 1] * pairs[2 * i + 1];
+    }
+out:
+    free(pairs);
+    return st;
+}

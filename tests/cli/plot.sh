@@ -1,0 +1,174 @@
+# `voltmill plot`: pictures of the size that is asked for, with what the file says in them, whatever letters that has;
+# a tone, a pulse and NaN at their places in the numbers that are drawn; large files in little memory; what is wrong.
+. "$(dirname "$0")/../tools/lib.sh"
+cd "$work" || exit 1
+if ! command -v gnuplot >/dev/null; then
+    echo "1..0 # SKIP gnuplot is not installed (make deps)"
+    exit 0
+fi
+"$python" - <<'END'
+import h5py
+import numpy as np
+
+HEADER = {"fch1": 1400.0, "foff": 0.5, "tsamp": 1e-2, "tstart": 58000.0}
+rng = np.random.default_rng(1)
+
+
+def bank(name, data, **header):
+    with h5py.File(name + ".h5", "w") as file:
+        file.create_dataset("data", data=data).attrs.update({**HEADER, **header})
+    return data
+
+
+power = rng.gamma(64, 1 / 64, (300, 2, 64)).astype("f4")
+power[:, 0, 20] *= 100  # 1410 MHz, 20 dB above the noise
+power[100:110, 0, 5] = np.nan
+bank("tone", power, pol_type="XX,YY", source_name="J1939+2134", telescope_id=6)
+bank("words", power, source_name="O'Brien \"x\" `touch hit` $(touch hit) \\n {/Bold a_b^c} <&amp;> %s é \x1b[31m\n@touch")
+bank("stokes", (rng.normal(size=(50, 4, 64)) + [[[9], [0], [0], [0]]]).astype("f4"), pol_type="I,Q,U,V")
+bank("bytes", np.tile(np.arange(64, dtype="u1"), (20, 1, 1)), foff=-0.5)
+bank("one", np.ones((1, 1, 2), "f4"))
+bank("blank", np.full((8, 1, 4), np.nan, "f4"))
+bank("many", np.ones((4, 9, 8), "f4"))
+with h5py.File("uneven.h5", "w") as file:
+    file.create_dataset("data", data=np.ones((4, 1, 4), "f4")).attrs.update(HEADER)
+    file["frequency"] = [1.4e9, 1.4005e9, 1.41e9, 1.4105e9]
+    file.attrs["format"] = "power"
+with h5py.File("beside.h5", "w") as file:
+    file.create_dataset("data", data=power).attrs.update(HEADER)
+    weights = np.ones((300, 2, 4), "f4")
+    weights[:150, 0, 1] = 0.25
+    file["weights"] = weights
+    file["kurtosis"] = rng.normal(1, 0.1, (30, 2, 64)).astype("f4")
+    file["kurtosis"][:, 0, 20] = 0.1
+dm = np.arange(40, 61, 1.0)
+series = rng.normal(100, 1, (21, 5000)).astype("f4")
+for i in range(21):
+    series[i, 2000:2004] += 20 / (1 + abs(i - 13))  # DM 53, at 2 s
+with h5py.File("series.h5", "w") as file:
+    file.create_dataset("dedispersed", data=series).attrs.update({"tsamp_s": 1e-3, "source_name": "B0329+54"})
+    file["dm"] = dm
+with h5py.File("huge.h5", "w") as file:  # 16 GiB, which are nowhere but for a row
+    kept = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    kept.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+    kept.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+    space = h5py.h5s.create_simple((1 << 20, 1, 4096))
+    big = h5py.Dataset(h5py.h5d.create(file.id, b"data", h5py.h5t.IEEE_F32LE, space, kept))
+    big.attrs.update(HEADER)
+    big[0] = 2
+END
+
+# values PANEL [LINE]: "x y value" of what was drawn, from numbers.csv
+values() {
+    "$python" - "$@" <<'END'
+import csv, sys
+for row in csv.DictReader(open("numbers.csv", newline="")):
+    if row["panel"] == sys.argv[1] and (len(sys.argv) < 3 or row["line"] == sys.argv[2]):
+        print(row["x"], row["y"] or "-", row["value"])
+END
+}
+# greatest: the row with the greatest value
+greatest() { grep -v nan | sort -g -k3 | tail -n 1; }
+size_of() { "$python" -c 'import struct, sys; print(*struct.unpack(">II", open(sys.argv[1], "rb").read(24)[16:]))' "$1"; }
+plot() { "$voltmill" plot --force "$@"; }
+# letters FILE: all texts of an SVG, which must be well-formed
+letters() { "$python" -c 'import sys, xml.etree.ElementTree as x; print("|".join("".join(t.itertext()).strip() for t in x.parse(sys.argv[1]).iter() if t.tag.endswith("}text")))' "$1"; }
+
+runs "a picture" "$voltmill" plot tone.h5
+same "by default as PNG beside the file" "1320 995" "$(size_of tone.png)"
+runs "of a size" plot --size 900x700 -o small.png tone.h5
+same "which it has" "900 700" "$(size_of small.png)"
+runs "and as SVG, with its numbers" plot -o tone.svg --data numbers.csv tone.h5
+texts=$(letters tone.svg)
+for words in "tone.h5:  J1939+2134" "0 s: 2017-09-04T00:00:00" "if 0 (XX), waterfall" "if 1 (YY), bandpass" "frequency (MHz)" "time (s)" "power (dB)"; do
+    case $texts in *"$words"*) ok 0 "it says: $words" ;; *) ok 1 "it says: $words"; echo "# $texts" ;; esac
+done
+same "nothing in it is of another file" 0 "$(grep -c 'href=.[^#d]' tone.svg)"
+same "a tone is at its frequency, at its level" "1410 - 20" "$(values bandpass mean | greatest | awk '{ printf "%g %s %.0f\n", $1, $2, $3 }')"
+same "NaN are drawn as such" "1402.5 1.005 10" "$(values waterfall | grep nan | awk '{ x = $1; y = n++ ? y : $2 } END { print x, y, n }')"
+same "with a colour of their own, and a word" 1 "$(letters tone.svg | grep -c 'no numbers')"
+runs "one if, some times, some channels, one panel" plot --if YY --time 0.5..1 --freq 1405..1407 --kind waterfall -o part.png --data numbers.csv tone.h5
+same "are all that there is" "1405 0.505 1407 0.995 250" "$(values waterfall | awk 'NR == 1 { a = $1 " " $2 } END { print a, $1, $2, NR }')"
+runs "the sum of ifs" plot --sum -o sum.png --data numbers.csv tone.h5
+same "has the sum of powers" "1410 20" "$(values bandpass mean | greatest | awk '{ printf "%g %.0f\n", $1, $3 }')"
+runs "channels against their median" plot --flatten -o flat.png --data numbers.csv tone.h5
+same "have lost the tone" yes "$(values waterfall | greatest | awk '{ print ($3 < 4 ? "yes" : "no " $3) }')"
+
+runs "a source of any letters" plot -o words.svg words.h5
+same "stays what it is" 1 "$(letters words.svg | grep -cF "O'Brien \"x\" \`touch hit\` \$(touch hit) \\n {/Bold a_b^c} <&amp;> %s é \\x1b[31m\\n@touch")"
+runs "in PNG, too" plot -o words.png words.h5
+same "and runs nothing" "" "$(ls hit 2>/dev/null)"
+runs "Stokes parameters have no decibels" plot -o stokes.svg stokes.h5
+same "but values" 1 "$(letters stokes.svg | grep -c 'if 1 (Q), waterfall.*value')"
+runs "bytes" plot -o bytes.png --data numbers.csv bytes.h5
+same "whose band descends" "1368.5 -" "$(values bandpass mean | greatest | awk '{ print $1, $2 }')"
+runs "two numbers" plot -o one.png one.h5
+runs "nothing but NaN" plot -o blank.png blank.h5
+runs "nine ifs" plot -o many.png many.h5
+same "of which the first four are drawn" 1 "$(grep -c 'note: many.h5 has 9 ifs: the first 4 are drawn' output)"
+runs "a band with a gap" plot --kind waterfall -o uneven.png --data numbers.csv uneven.h5
+same "which is left open" "22 18" "$(values waterfall | awk '$2 == 0.005 { n++; b += $3 == "nan" } END { print n, b }')"
+runs "weights and kurtosis" plot -o beside.png --data numbers.csv beside.h5
+same "weights are of their channels and times" "1408 1415.5 0.25 1.5" \
+    "$(values weights | awk '$3 < 0.9 { if (!n++) a = $1; b = $1 > b ? $1 : b; t = $2 > t ? $2 : t; v = $3 } END { printf "%g %g %g %.1f\n", a, b, v, t }')"
+same "kurtosis, too" "1410" "$(values kurtosis | sort -g -k3 | head -n 1 | cut -d' ' -f1)"
+
+runs "dedispersed series" plot -o series.svg --data numbers.csv series.h5
+same "say where the best pulse is" 1 "$(letters series.svg | grep -c 'at 2 s, 4 samples wide, DM 53')"
+same "its map has it there" "53 2.0" "$(values dm-time | greatest | awk '{ printf "%g %.1f\n", $2, $1 }')"
+same "and its list of DMs" "53 -" "$(values snr | greatest | awk '{ print $1, $2 }')"
+runs "some DMs alone" plot --dm 41..45 --time 1..3 -o dms.png series.h5
+
+sed "s|TMP|$work|" >job.yaml <<'END'
+input: {files: nowhere.h5}
+channelise: {channels: 256, taps: 8}
+products: [{kind: power, file: TMP/p.h5}]
+END
+runs "a filter bank, without its archive" plot --filter -o filter.svg --data numbers.csv job.yaml
+same "which passes its channel" "0.00" "$(values response "this filter bank" | awk '$1 == 0 { printf "%.2f\n", $3 }')"
+same "and loses 6 dB at its border" "-6.0" "$(values scalloping strongest | awk '$1 == 0.5 { printf "%.1f\n", $3 }')"
+runs "with other taps" plot --filter --set channelise.taps=1 --set channelise.window=rect --set channelise.cutoff=0 -o filter.svg --data numbers.csv job.yaml
+same "it is the bare transform" "-3.9" "$(values scalloping strongest | awk '$1 == 0.5 { printf "%.1f\n", $3 }')"
+
+printf 'channels,taps,bits,gsamples_per_s,result\n1024,4,8,1.5,ok\n1024,8,8,1.25,ok\n1024,16,8,1,FAILED\n' >bench.csv
+runs "a table of a benchmark" plot --bench -o bench.svg --data numbers.csv bench.csv
+same "over what was varied, without what failed" "4 - 1.5,8 - 1.25," "$(values taps | tr '\n' ',')"
+printf 'problem,round,how,ms,spent_s,model_ms,result\np,0,a,4,0.1,3,ok\np,0,b,2,0.1,2,ok\np,0,c,3,0.1,0,wrong\n' >tune.log
+runs "a log of the tuner" plot --tuner -o tuner.svg tune.log
+
+peak() { /usr/bin/env "$python" -c 'import resource, subprocess, sys; code = subprocess.call(sys.argv[1:]); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024); sys.exit(code)' "$@" | tail -n 1; }
+megabytes=$(peak "$voltmill" plot --force --time 0..400 -o huge.png --data numbers.csv huge.h5)
+same "a file larger than memory takes little of it" yes "$([ "$megabytes" -lt 400 ] && echo yes || echo "$megabytes MiB")"
+same "and is drawn" "3.0103" "$(values bandpass greatest | awk 'NR == 1 { printf "%.4f\n", $3 }')"
+
+fails "no file" 2 'expected one file or more' "$voltmill" plot
+fails "a file that is not there" 4 'nowhere.h5' "$voltmill" plot nowhere.h5
+fails "no picture's name" 2 'ends in .png or .svg' "$voltmill" plot -o x.pdf tone.h5
+fails "a picture that is there" 2 'tone.png' "$voltmill" plot -o tone.png tone.h5
+cp tone.h5 input.png
+fails "never the file itself" 2 'input' "$voltmill" plot --force -o input.png input.png
+fails "picture and numbers in one file" 2 'cannot be one file' "$voltmill" plot --force -o a.png --data a.png tone.h5
+fails "a panel that nobody knows" 2 'kind' "$voltmill" plot --kind spectrum tone.h5
+fails "a panel that it has not" 2 'tone.h5 has no weights to draw, expected some of waterfall' "$voltmill" plot --force --kind weights tone.h5
+fails "an if that it has not" 2 'tone.h5 has no if 2: it has 2' "$voltmill" plot --force --if 2 tone.h5
+fails "channels that it has not" 2 'no channel from 1 to 2 MHz: it has 1400 .. 1431.5' "$voltmill" plot --force --freq 1..2 tone.h5
+fails "times that it has not" 2 'no rows from 5 to 6 s: it has 0 .. 3 s' "$voltmill" plot --force --time 5..6 tone.h5
+fails "a range the wrong way" 2 'expected seconds' "$voltmill" plot --force --time 2..1 tone.h5
+fails "DMs of power" 2 'has no DMs' "$voltmill" plot --force --dm 1..2 tone.h5
+fails "ifs of series" 2 'neither ifs' "$voltmill" plot --force --sum series.h5
+fails "the sum of Stokes parameters" 2 'if 1 is no power' "$voltmill" plot --force --sum stokes.h5
+fails "options of a product for a job" 2 'is for products' "$voltmill" plot --filter --sum job.yaml
+fails "two of a kind" 2 'one of --filter' "$voltmill" plot --filter --bench job.yaml
+fails "a size of nothing" 2 'size' "$voltmill" plot --size 10x10 tone.h5
+fails "a table of something else" 4 'no table of voltmill bench' "$voltmill" plot --bench -o b.png tune.log
+printf 'a,b\n1\n' >short.csv
+fails "a table that is cut short" 4 'short.csv:2: 1 fields, expected 2' "$voltmill" plot --bench short.csv
+mkdir nothing
+fails "no gnuplot: says how to get it" 5 'gnuplot is not installed.*gnuplot-nox' env PATH="$work/nothing" "$voltmill" plot --force tone.h5
+mkdir bad
+printf '#!/bin/sh\necho "line 3: no such terminal" >&2\nexit 1\n' >bad/gnuplot
+chmod +x bad/gnuplot
+fails "gnuplot's own words" 5 'exit status 1: line 3: no such terminal' env PATH="$work/bad:$PATH" "$voltmill" plot --force tone.h5
+printf '#!/bin/sh\nkill -9 $$\n' >bad/gnuplot
+fails "gnuplot is killed" 5 'ended by signal 9' env PATH="$work/bad:$PATH" "$voltmill" plot --force tone.h5
+plan
