@@ -56,6 +56,8 @@ struct archive_number {
     int is_big_endian;     /* the order of bytes of larger ones */
     int is_high_bit_first; /* of those below 8 bits the first lies in a byte's high bits */
     double offset;
+    int is_doubled; /* an offset of half a step: 2 stored - 2 offset is handed out, of half the
+                       scale */
     double levels[16];
     int has_missing;     /* what is stored as `missing` is no sample: handed out as NaN */
     int is_missing_byte; /* that is a byte with all its numbers */

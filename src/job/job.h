@@ -102,6 +102,8 @@ struct job_layout {
     double sample_period_s; /* or this */
     int has_packing;
     struct packing packing; /* "4+4 offset hi=re", "2 bit offset", ... */
+    double *levels;         /* of a packing of 1, 2 or 4 bits: the value of each stored number */
+    uint32_t nlevels;
     int has_offset;
     double offset; /* of whole numbers: value = stored - offset */
     int has_missing_value;

@@ -181,6 +181,8 @@ const struct schema job_layout_schema[] = {
      .is_above = 1, .min = 1e-15, .max = 1e15, SAID(SAMPLE_PERIOD, said_seconds_rows)},
     {"packing", SCHEMA_PARSED, LAYOUT(packing), LAYOUT_HAS(packing),
      .parse = job_layout_parse_packing, .expected = PACKING_TEXTS, SAID(PACKING, said_rows)},
+    {"levels", SCHEMA_NUMBER, SCHEMA_LIST(struct job_layout, levels, nlevels, 2, 16), .min = -1e6,
+     .max = 1e6},
     {"offset", SCHEMA_NUMBER, LAYOUT(offset), LAYOUT_HAS(offset), .min = -0x1p53, .max = 0x1p53,
      SAID(OFFSET, said_rows)},
     {"missing_value", SCHEMA_NUMBER, LAYOUT(missing_value), LAYOUT_HAS(missing_value),
@@ -354,6 +356,29 @@ out:
     return st;
 }
 
+/* One level for each number that so many bits can store. */
+static status_t job_layout_check_levels(struct tree *layout, struct mistakes *mistakes)
+{
+    status_t st = STATUS_OK;
+    const char *text = tree_value(layout, "packing");
+    struct tree *levels = tree_member(layout, "levels");
+    struct packing packing;
+    if (!levels || levels->kind != TREE_LIST) {
+        goto out;
+    }
+    int is_small = text && packing_parse(text, &packing) && packing.bits > 0 && packing.bits < 8;
+    if (!is_small) {
+        TRY(mistakes_at(mistakes, layout, "levels",
+                        "are of a packing of 1, 2 or 4 bits, which must be said, too"));
+    } else if (levels->nchildren != 1u << packing.bits) {
+        TRY(mistakes_at(mistakes, layout, "levels", "lists %zu, expected %u of %u %s",
+                        levels->nchildren, 1u << packing.bits, packing.bits,
+                        units_plural(packing.bits, "bit", "bits")));
+    }
+out:
+    return st;
+}
+
 status_t job_layout_check(struct tree *root, struct mistakes *mistakes)
 {
     status_t st = STATUS_OK;
@@ -375,6 +400,7 @@ status_t job_layout_check(struct tree *root, struct mistakes *mistakes)
         TRY(mistakes_at(mistakes, layout, "offset",
                         "is for numbers that are not packed, but there is a packing"));
     }
+    TRY(job_layout_check_levels(layout, mistakes));
     if (freq && freq->kind == TREE_MAPPING) {
         TRY(job_layout_check_frequencies(freq, mistakes));
     }

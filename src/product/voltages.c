@@ -40,9 +40,12 @@ int voltages_is_ours(const char *path)
     return apart_is_true(&voltages_is_ours_task, path);
 }
 
-static hid_t voltages_number_type(enum sample_format format)
+static hid_t voltages_number_type(const struct voltages_spec *spec)
 {
-    switch (format) {
+    if (spec->packing && spec->packing->bits > 0) {
+        return spec->packing->bits > 8 ? H5T_STD_U16LE : H5T_STD_U8LE;
+    }
+    switch (spec->format) {
     case SAMPLE_I4:
         return H5T_STD_U8LE;
     case SAMPLE_I8:
@@ -58,7 +61,10 @@ static status_t voltages_put_root(hid_t file, const struct voltages_spec *spec)
 {
     status_t st = STATUS_OK;
     TRY(h5_put_text(file, "format", "voltage"));
-    TRY(h5_put_i32(file, "format_version", spec->scale == 1 ? 1 : 2));
+    const struct voltages_packing *packing = spec->packing;
+    int is_of_levels =
+        packing && packing->bits > 0 && (packing->has_levels || packing->name == NULL);
+    TRY(h5_put_i32(file, "format_version", is_of_levels ? 4 : spec->scale == 1 ? 1 : 2));
     if (spec->has_start) {
         TRY(h5_put_i32(file, "start_mjd_day", spec->start.mjd_day));
         TRY(h5_put_f64(file, "start_second", spec->start.second));
@@ -83,20 +89,15 @@ static status_t voltages_put_samples(hid_t file, const struct voltages_spec *spe
                                      struct text *axes, hid_t *out)
 {
     status_t st = STATUS_OK;
-    hsize_t dims[AXIS_KINDS] = {spec->samples};
-    int rank = 1;
-    TRY(text_add(axes, "time"));
-    for (int i = AXIS_STATION; i <= AXIS_CHAN; i++) {
-        if (i >= AXIS_POL || spec->axes[i].is_there) {
-            TRY(text_add(axes, ",%s", axis_name((enum axis)i)));
-            dims[rank++] = spec->axes[i].count;
-        }
+    hsize_t dims[AXIS_KINDS] = {0};
+    uint64_t counts[AXIS_KINDS] = {0};
+    int rank = 0;
+    int is_packed = spec->packing && spec->packing->bits > 0;
+    TRY(voltages_name_axes(spec, axes, counts, &rank));
+    for (int i = 0; i < rank; i++) {
+        dims[i] = counts[i];
     }
-    if (sample_part_bytes(spec->format, spec->is_complex) > 0) {
-        TRY(text_add(axes, ",reim"));
-        dims[rank++] = 2;
-    }
-    TRY(h5_create_dataset(file, "voltages", voltages_number_type(spec->format), rank, dims, out));
+    TRY(h5_create_dataset(file, "voltages", voltages_number_type(spec), rank, dims, out));
     TRY(h5_put_text(*out, "axes", axes->data));
     TRY(h5_put_f64(*out, "sample_rate_hz", spec->sample_rate_hz));
     TRY(h5_put_text(*out, "domain", spec->is_complex ? "complex" : "real"));
@@ -107,6 +108,11 @@ static status_t voltages_put_samples(hid_t file, const struct voltages_spec *spe
     if (spec->oversampling_num != spec->oversampling_den) {
         TRY(h5_put_i32(*out, "oversampling_num", (int32_t)spec->oversampling_num));
         TRY(h5_put_i32(*out, "oversampling_den", (int32_t)spec->oversampling_den));
+    }
+    if (is_packed && spec->packing->name) {
+        TRY(h5_put_text(*out, "packing", spec->packing->name));
+    } else if (is_packed) {
+        TRY(h5_put_f64(*out, "offset", spec->packing->offset));
     }
     if (spec->format == SAMPLE_I4) {
         const struct nibbles nibbles = {.offset_binary = 0, .high_is_real = 1};
@@ -119,17 +125,25 @@ out:
     return st;
 }
 
-static status_t voltages_attach(hid_t voltages, hid_t scale, const char *axes, const char *name)
+/* But not to a dimension that joins several axes, or of which an element holds several numbers. */
+static status_t voltages_attach(hid_t voltages, hid_t scale, const char *axes, const char *name,
+                                hsize_t count)
 {
     status_t st = STATUS_OK;
     unsigned dim = 0;
+    hsize_t dims[AXIS_KINDS] = {0};
     const char *end = strstr(axes, name);
+    hid_t space = H5Dget_space(voltages);
     for (const char *c = axes; c < end; c++) {
         dim += *c == ',';
     }
+    H5_TRY(H5Sget_simple_extent_dims(space, dims, NULL), "the shape of its samples cannot be read");
     H5_TRY(H5DSset_scale(scale, name), "%s cannot be made a scale", name);
-    H5_TRY(H5DSattach_scale(voltages, scale, dim), "scale %s cannot be attached", name);
+    if (dims[dim] == count && end[strlen(name)] != ':') {
+        H5_TRY(H5DSattach_scale(voltages, scale, dim), "scale %s cannot be attached", name);
+    }
 out:
+    h5_close(space);
     return st;
 }
 
@@ -141,7 +155,7 @@ static status_t voltages_put_frequencies(hid_t file, hid_t voltages,
     hsize_t count = spec->axes[AXIS_CHAN].count;
     TRY(parts_dataset(file, "freq_hz", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, &count, spec->freq_hz,
                       &scale));
-    TRY(voltages_attach(voltages, scale, axes, "chan"));
+    TRY(voltages_attach(voltages, scale, axes, "chan", count));
 out:
     h5_close(scale);
     return st;
@@ -170,7 +184,7 @@ static status_t voltages_put_names(hid_t file, hid_t voltages, const char *axes,
         memcpy(names + i * width, of->names[i], strlen(of->names[i]));
     }
     TRY(parts_dataset(file, name, type, type, 1, &count, names, &scale));
-    TRY(voltages_attach(voltages, scale, axes, name));
+    TRY(voltages_attach(voltages, scale, axes, name, count));
 out:
     free(names);
     h5_close(scale);
@@ -192,6 +206,20 @@ out:
     return st;
 }
 
+static status_t voltages_put_levels(hid_t file, const struct voltages_spec *spec)
+{
+    status_t st = STATUS_OK;
+    hid_t levels = -1;
+    if (spec->packing && spec->packing->has_levels) {
+        const hsize_t count = (hsize_t)1 << spec->packing->bits;
+        TRY(parts_dataset(file, "levels", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, &count,
+                          spec->packing->levels, &levels));
+    }
+out:
+    h5_close(levels);
+    return st;
+}
+
 status_t voltages_describe(hid_t file, const struct voltages_spec *spec)
 {
     status_t st = STATUS_OK;
@@ -202,6 +230,7 @@ status_t voltages_describe(hid_t file, const struct voltages_spec *spec)
     TRY(voltages_put_frequencies(file, voltages, spec, axes.data));
     TRY(voltages_put_names(file, voltages, axes.data, AXIS_POL, &spec->axes[AXIS_POL]));
     TRY(voltages_put_names(file, voltages, axes.data, AXIS_STATION, &spec->axes[AXIS_STATION]));
+    TRY(voltages_put_levels(file, spec));
     TRY(voltages_put_gaps(file, spec));
 out:
     text_free(&axes);

@@ -16,11 +16,29 @@ struct voltages_axis {
     char *const *names; /* [count]; NULL: none */
 };
 
+/* Numbers that are written with fewer bits than they are handed out with (archive/read/numbers.h):
+ * the fewest that hold every one of them exactly. */
+struct voltages_packing {
+    uint32_t bits;             /* of one as it is written: 1, 2, 4, 8, 16; 0: nothing is packed */
+    enum sample_format format; /* as they are handed out */
+    int is_time_inner;         /* [station][beam][pol][chan][reim][time]: a time step of all streams
+                                  is no whole number of bytes */
+    const char *name;          /* of the packing; NULL: unsigned integers less `offset` */
+    double offset;
+    uint32_t step;  /* of numbers as they are handed out from one stored number to the next */
+    double scale;   /* of the file: volts of 1 as it is stored, or as its levels say */
+    double missing; /* the stored number that means "no sample", if there is one */
+    int has_levels; /* other than those of the name */
+    double levels[16] /* ascending; of bits below 8 */;
+    int is_signed; /* in two's complement: else level k is stored as k */
+};
+
 struct voltages_spec {
     uint64_t samples;
     struct voltages_axis axes[AXIS_KINDS]; /* of AXIS_STATION, AXIS_BEAM, AXIS_POL, AXIS_CHAN */
     enum sample_format format;
-    const struct nibbles *nibbles; /* of SAMPLE_I4; NULL: "4+4 two's complement hi=re" */
+    const struct voltages_packing *packing; /* NULL, or of 0 bits: none */
+    const struct nibbles *nibbles;          /* of SAMPLE_I4; NULL: "4+4 two's complement hi=re" */
     int has_missing_value;
     double missing_value; /* the stored number that means "no sample" */
     int is_complex;
@@ -40,10 +58,11 @@ struct voltages_spec {
     double ra_deg, dec_deg;
 };
 
-/* The file's samples lie at data_offset, [time][station][beam][pol][chan][re, im]. */
+/* The file's samples lie at data_offset, [time][station][beam][pol][chan][re, im], or as their
+ * packing says. */
 struct voltages_place {
     uint64_t data_offset;
-    uint64_t step_bytes; /* of all streams at one time */
+    uint64_t step_bytes; /* of all streams at one time, before they are packed */
     uint64_t file_bytes;
 };
 
@@ -59,9 +78,19 @@ struct archive;
 struct loss;
 
 /* The same of an archive's selected streams and samples, as its reader hands them out
- * (archive/read/reader.h): numbers, frequencies and names are kept. Gaps come later. */
+ * (archive/read/reader.h), packed as is said: numbers, frequencies and names are kept. Gaps come
+ * later. */
 status_t voltages_create_copy(const char *path, const struct archive *archive,
-                              struct voltages_place *place);
+                              const struct voltages_packing *packing, struct voltages_place *place);
+
+/* How the archive's selected numbers are packed: of every rank the same. */
+void voltages_find_packing(const struct archive *archive, struct voltages_packing *out);
+
+/* Packs `count` numbers, each `stride` bytes behind the one before, into whole bytes from `out` on,
+ * the first in the low bits: bits of what the last byte holds beyond them are 0. What no stored
+ * number stands for, such as the zeros in gaps, becomes one near it. */
+void voltages_pack(const struct voltages_packing *packing, const char *in, size_t stride,
+                   uint64_t count, unsigned char *out);
 
 /* Gaps of a file that is complete but for them: samples that all streams lack, or some. Samples and
  * streams are numbered as in the file; losses come in any order, which changes, and may overlap.

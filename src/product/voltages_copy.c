@@ -16,17 +16,19 @@ static struct voltages_axis voltages_copy_axis(const struct archive *archive, en
                                   archive->present[axis] || archive->nselected[axis] > 1, names};
 }
 
-static struct voltages_spec voltages_copy_spec(const struct archive *archive)
+static struct voltages_spec voltages_copy_spec(const struct archive *archive,
+                                               const struct voltages_packing *packing)
 {
     double first =
         (double)archive->first_sample / archive->sample_rate_hz + archive->offset_seconds;
     return (struct voltages_spec){.samples = archive->samples,
                                   .format = archive->format,
+                                  .packing = packing,
                                   .nibbles = &archive->nibbles,
                                   .has_missing_value = archive->has_missing_value,
-                                  .missing_value = archive->missing_value,
+                                  .missing_value = packing->missing,
                                   .is_complex = archive->is_complex,
-                                  .scale = archive->scale,
+                                  .scale = packing->scale,
                                   .sample_rate_hz = archive->sample_rate_hz,
                                   .sideband = archive->sideband,
                                   .oversampling_num = archive->oversampling_num,
@@ -41,10 +43,10 @@ static struct voltages_spec voltages_copy_spec(const struct archive *archive)
 }
 
 status_t voltages_create_copy(const char *path, const struct archive *archive,
-                              struct voltages_place *place)
+                              const struct voltages_packing *packing, struct voltages_place *place)
 {
     status_t st = STATUS_OK;
-    struct voltages_spec spec = voltages_copy_spec(archive);
+    struct voltages_spec spec = voltages_copy_spec(archive, packing);
     uint32_t chans = archive->nselected[AXIS_CHAN];
     double *hz = NULL;
     char **pols = NULL;

@@ -80,7 +80,7 @@ plain("x.h5", x)
 
 # The native layout, one word wrong at a time.
 for name, root in {
-    "version-missing": {"format_version": None}, "version-4": {"format_version": np.int32(4)}, "version-0": {"format_version": np.int32(0)},
+    "version-missing": {"format_version": None}, "version-5": {"format_version": np.int32(5)}, "version-0": {"format_version": np.int32(0)},
     "version-text": {"format_version": "one"}, "format-other": {"format": "spectra of tea"},
     "format-number": {"format": 7}, "scale-tai": {"time_scale": "TAI"},
     "scale-number": {"time_scale": 3.0}, "day-negative": {"start_mjd_day": np.int32(-1)},
@@ -107,6 +107,12 @@ for name, attrs in {
     "over-zero": {"oversampling_num": np.int32(0), "oversampling_den": np.int32(0)},
 }.items():
     native(f"{name}.h5", x, attrs=attrs)
+few = dict(packing="2 bit offset", domain="real")
+native("levels-3.h5", x.view("u1")[:, :, 0], axes="time,pol", root={"format_version": np.int32(4)}, attrs=few, scales={"levels": [0.0, 1, 2]})
+native("levels-nan.h5", x.view("u1")[:, :, 0], axes="time,pol", root={"format_version": np.int32(4)}, attrs=few,
+       scales={"levels": [0.0, 1, 2, np.nan]})
+native("levels-of-none.h5", x, root={"format_version": np.int32(4)}, scales={"levels": [0.0, 1, 2, 3]})
+native("offset-of-3.h5", x, root={"format_version": np.int32(3)}, attrs={"offset": 127.5})
 for name, scale in {"scale-zero": 0.0, "scale-negative": -1.0, "scale-nan": np.nan, "scale-inf": np.inf,
                     "scale-tiny": 1e-31, "scale-text": "2"}.items():
     native(f"{name}.h5", x, root={"format_version": np.int32(2)}, attrs={"scale": scale})
@@ -259,12 +265,16 @@ bad "external, missing" 4 'far/missing\.h5: external file .*nowhere\.raw: No suc
 
 # --- the words of the native layout
 bad "format_version missing" 4 'version-missing\.h5 has no attribute format_version, expected 1' version-missing.h5
-bad "format_version 4" 4 'version-4\.h5: format_version is 4, this program reads versions 1 to 3' version-4.h5
-bad "format_version 0" 4 'version-0\.h5: format_version is 0, this program reads versions 1 to 3' version-0.h5
+bad "format_version 5" 4 'version-5\.h5: format_version is 5, this program reads versions 1 to 4' version-5.h5
+bad "format_version 0" 4 'version-0\.h5: format_version is 0, this program reads versions 1 to 4' version-0.h5
 bad "a scale in format_version 1" 4 'scale-of-1\.h5: /voltages has an attribute scale, but .*format_version is 1' scale-of-1.h5
 for scale in zero:0 negative:-1 nan:nan inf:inf tiny:1e-31; do
     bad "a scale that is ${scale%:*}" 4 "scale-${scale%:*}\\.h5: /voltages: scale is ${scale#*:}, expected a number from 1e-30" scale-${scale%:*}.h5
 done
+bad "three levels of 2 bits" 4 'levels-3\.h5: /voltages: there are 3 levels, expected 4 of 2 bits' levels-3.h5
+bad "a level that is no number" 4 'levels-nan\.h5: /levels holds nan' levels-nan.h5
+bad "levels of bytes" 4 'levels-of-none\.h5: has /levels, but its samples have no packing' levels-of-none.h5
+bad "an offset in format_version 3" 4 'offset-of-3\.h5: /voltages has an attribute offset, but .*format_version is 3' offset-of-3.h5
 bad "a scale that is a text" 4 'attribute scale is not a number' scale-text.h5
 bad "format_version a text" 4 'version-text\.h5: attribute format_version is not a number' version-text.h5
 bad "another format" 4 'format-other\.h5 is not in the native layout .*input\.layout' format-other.h5

@@ -23,6 +23,37 @@ real[3000:3010, 1] = np.nan
 native("real.h5", real, axes="time,pol")
 for i in range(2):
     native(f"part{i}.h5", noise((T // 2, 2, 2)), axes="time,pol,reim", root=dict(start_second=100 + i * (T // 2 + 10) / 1e6))
+# Numbers of few bits: of packets, of recorders' blocks, of datasets; with levels of their own, a missing value, gaps.
+frame = 1600
+def vdif(name, bits, parts, channels, threads):
+    payload = frame * bits * parts * channels // 8
+    out = b""
+    for period in range(6):
+        for thread in range(threads):
+            words = [20, 40 << 24 | period, 0b001 << 29 | (channels.bit_length() - 1) << 24 | (payload + 32) // 8,
+                     (parts - 1) << 31 | (bits - 1) << 26 | thread << 16 | 0x6645, 0, 0, 0, 0]
+            if (period, thread) != (3, 0):
+                out += np.array(words, "<u4").tobytes() + rng.integers(0, 256, payload, "u1").tobytes()
+    open(name, "wb").write(out)
+vdif("bits1.vdif", 1, 1, 4, 1)
+vdif("bits2.vdif", 2, 1, 1, 1)
+vdif("bits2c.vdif", 2, 2, 2, 2)
+vdif("bits4.vdif", 4, 1, 2, 1)
+vdif("bits8.vdif", 8, 2, 1, 2)
+cards = dict(OBSNCHAN=2, NPOL=4, NBITS=2, BLOCSIZE=2 * 3000, OBSFREQ=1400.0, OBSBW=2.0, TBIN=1e-6, CHAN_BW=1.0, STT_IMJD=58849,
+             STT_SMJD=0, STT_OFFS=0, PKTIDX=0, PKTSIZE=6000, OVERLAP=0, BACKEND="GUPPI", TELESCOP="GBT", SRC_NAME="X", PKTFMT="SIMPLE")
+with open("bits2.raw", "wb") as f:
+    for block in range(2):
+        for key, value in dict(cards, PKTIDX=block).items():
+            value = f"'{value}'" if isinstance(value, str) else value
+            f.write(f"{key:8}= {value}".ljust(80).encode())
+        f.write(b"END".ljust(80) + rng.integers(0, 256, 6000, "u1").tobytes())
+byte = rng.integers(0, 256, (2, T // 4, 1), dtype="u1")
+native("few.h5", byte[:, :, 0], axes="pol,time", attrs=dict(packing="2 bit two's complement high first", missing_value=-2.0, domain="real"))
+native("odd.h5", rng.integers(0, 256, (1, T // 4), dtype="u1"), axes="pol,time", root=dict(format_version=np.int32(4)),
+       attrs=dict(packing="2 bit offset", domain="real", scale=0.5), scales=dict(levels=[4.0, -1.5, 1.0, -3.0]))
+native("bytes.h5", rng.integers(0, 256, (T, 2, 2), dtype="u1"), axes="time,pol,reim", root=dict(format_version=np.int32(4)),
+       attrs=dict(offset=100.0, missing_value=7.0))
 with h5py.File("plain.h5", "w") as f:
     f["x"] = noise((4, T), np.dtype("i2")) * 100
 PYTHON
@@ -46,7 +77,8 @@ with h5py.File(sys.argv[1]) as f:
         if name not in ("history", "title", *times):
             print(name, f.attrs[name])
     p = f["provenance"]
-    print([int(p[n][()]) if n in p else int(p.attrs[n]) for n in ("gap_samples", "missing_samples")])
+    counts = [int(p[n][()]) if n in p else int(p.attrs[n]) for n in ("gap_samples", "missing_samples")]
+    print(sum(counts) if sys.argv[2].startswith("bits") else counts) # packets that are missing become gaps
 PYTHON
 }
 run() { # run OUT FILES [SETTING...]
@@ -73,6 +105,37 @@ check real real.h5
 check joined "[part0.h5, part1.h5]"
 check cut full.h5 input.select.samples="[77, 4444]" input.select.pols=R
 check described plain.h5 'input.layout={dataset: /x, axes: "pol:2*reim,time", sample_rate_hz: 2e6, freq_hz: [1e8]}'
+bits() { # what is stored of a number, and of how many
+    "$python" -c 'import h5py, sys
+v = h5py.File(sys.argv[1])["voltages"]
+words = [v.attrs["axes"], v.attrs.get("packing", v.attrs.get("offset"))]
+print(*(w.decode() if isinstance(w, bytes) else w for w in words), v.dtype, v.shape)' "$1"
+}
+MHz='input.layout.sample_rate_hz=1e6'
+check bits1 bits1.vdif "$MHz" "input.layout.freq_hz=[1e9, 1.1e9, 1.2e9, 1.3e9]"
+same "bits1: stored" "pol,chan,time 1 bit uint8 (1, 4, 1200)" "$(bits bits1-native.h5)"
+check bits2 bits2.vdif "$MHz" "input.layout.freq_hz=[1e9]"
+same "bits2: a time step is no whole byte" "pol,chan,time 2 bit offset uint8 (1, 1, 2400)" "$(bits bits2-native.h5)"
+check bits2c bits2c.vdif "$MHz" "input.layout.freq_hz=[1e9, 1.1e9]"
+same "bits2c: stored" "time,pol,chan:2*reim:2 2 bit offset uint8 (9600, 2, 1)" "$(bits bits2c-native.h5)"
+check bits4 bits4.vdif "$MHz" "input.layout.freq_hz=[1e9, 1.1e9]"
+same "bits4: stored" "time,pol,chan 4 bit two's complement uint8 (9600, 1, 1)" "$(bits bits4-native.h5)"
+check bits8 bits8.vdif "$MHz" "input.layout.freq_hz=[1e9]"
+same "bits8: stored" "time,pol,chan,reim 127.5 uint8 (9600, 2, 1, 2)" "$(bits bits8-native.h5)"
+check guppi bits2.raw
+same "guppi: stored" "time,pol,chan:2*reim:2 2 bit offset uint8" "$(bits guppi-native.h5 | cut -d'(' -f1 | sed 's/ *$//')"
+check few few.h5
+same "few: stored" "pol,chan,time 2 bit two's complement uint8 (2, 1, 1500)" "$(bits few-native.h5)"
+check odd odd.h5
+same "odd: stored" "pol,chan,time 2 bit offset uint8 (1, 1, 1500)" "$(bits odd-native.h5)"
+check bytes bytes.h5
+same "bytes: stored" "time,pol,chan,reim 100.0 uint8 (6000, 2, 1, 2)" "$(bits bytes-native.h5)"
+runs "bits2c: 3 ranks" mpirun -n 3 "$voltmill" import -o three-few.h5 --set "$MHz" --set "input.layout.freq_hz=[1e9, 1.1e9]" bits2c.vdif
+same "bits2c: the same bytes" "$(cksum <bits2c-native.h5)" "$(cksum <three-few.h5)"
+runs "bits2: imported once more" "$voltmill" import -o again-native.h5 bits2-native.h5
+same "bits2: the same bytes" "$(cksum <bits2-native.h5)" "$(cksum <again-native.h5)"
+runs "cut within a byte" "$voltmill" import -o within-native.h5 --set "input.select.samples=[1, 1000]" bits2-native.h5
+same "cut within a byte: whole numbers" "time,pol,chan None float32 (999, 1, 1)" "$(bits within-native.h5)"
 # Real and mock files: 8 bits in blocks, 4+4 bits that lack samples of single streams, parts of numbers in different
 # files, dipoles that start apart, start times and flags of channels.
 while read -r name files; do

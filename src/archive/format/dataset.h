@@ -29,7 +29,9 @@ status_t dataset_settle_frequencies(const struct job_layout *layout, const char 
 status_t dataset_check_missing_value(const char *where, const char *keys,
                                      const struct archive *archive);
 
-/* Numbers of a packing that has bits. */
-void dataset_set_packing(const struct packing *packing, struct archive_number *number);
+/* Numbers of a packing that has bits; with levels (may be NULL) of their own, one for each number
+ * that is stored. */
+void dataset_set_packing(const struct packing *packing, const double *levels,
+                         struct archive_number *number);
 
 #endif

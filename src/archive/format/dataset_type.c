@@ -15,27 +15,29 @@ uint32_t dataset_numbers_in_element(const struct job_layout *layout)
     return bits > 0 && bits < 8 ? 8 / bits : 1;
 }
 
-void dataset_set_packing(const struct packing *packing, struct archive_number *number)
+void dataset_set_packing(const struct packing *packing, const double *levels,
+                         struct archive_number *number)
 {
     number->bits = packing->bits;
     number->is_high_bit_first = packing->is_high_bit_first;
     number->kind = packing->is_offset ? NUMBER_UNSIGNED : NUMBER_SIGNED;
     number->offset = packing->is_offset ? (double)(UINT64_C(1) << (packing->bits - 1)) : 0;
-    if (packing->is_offset && packing->bits <= 2) {
-        static const double levels[2][4] = {{-1, 1}, {-PACKING_HIGH, -1, 1, PACKING_HIGH}};
+    if (levels || (packing->is_offset && packing->bits <= 2)) {
+        static const double usual[2][4] = {{-1, 1}, {-PACKING_HIGH, -1, 1, PACKING_HIGH}};
         number->kind = NUMBER_LEVELS;
         number->offset = 0;
-        memcpy(number->levels, levels[packing->bits - 1], sizeof levels[0]);
+        memcpy(number->levels, levels ? levels : usual[packing->bits - 1],
+               sizeof(double) << packing->bits);
     }
 }
 
 /* 4 + 4 bits, or numbers of another packing: in integers of as many bits as they have, those of
  * fewer than 8 in bytes. */
 static status_t dataset_read_packed_type(hid_t type, const char *where,
-                                         const struct packing *packing, struct archive *archive)
+                                         const struct job_layout *layout, struct archive *archive)
 {
     status_t st = STATUS_OK;
-    struct archive_number *number = &archive->number;
+    const struct packing *packing = &layout->packing;
     H5T_class_t class = H5Tget_class(type);
     size_t bits = packing->bits > 8 ? packing->bits : 8;
     REQUIRE(class == H5T_INTEGER && 8 * H5Tget_size(type) == bits &&
@@ -46,7 +48,10 @@ static status_t dataset_read_packed_type(hid_t type, const char *where,
         archive->format = SAMPLE_I4;
         goto out;
     }
-    dataset_set_packing(packing, number);
+    REQUIRE(layout->nlevels == 0 || layout->nlevels == UINT64_C(1) << packing->bits, STATUS_DATA,
+            "%s: there are %u levels, expected %llu of %u %s", where, layout->nlevels,
+            1ull << packing->bits, packing->bits, units_plural(packing->bits, "bit", "bits"));
+    dataset_set_packing(packing, layout->nlevels > 0 ? layout->levels : NULL, &archive->number);
 out:
     return st;
 }
@@ -86,7 +91,7 @@ static status_t dataset_read_number_type(hid_t type, const char *where,
     size_t size = H5Tget_size(type);
     number->is_big_endian = size > 1 && H5Tget_order(type) == H5T_ORDER_BE;
     if (layout->has_packing) {
-        TRY(dataset_read_packed_type(type, where, &layout->packing, archive));
+        TRY(dataset_read_packed_type(type, where, layout, archive));
         goto out;
     }
     REQUIRE(class == H5T_INTEGER || class == H5T_FLOAT, STATUS_DATA,

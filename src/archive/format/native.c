@@ -17,8 +17,8 @@
 
 static const char dataset_name[] = "/voltages";
 
-/* What is read; since when /voltages may say `scale`, `dc`. */
-enum { NEWEST_VERSION = 3, VERSION_OF_SCALE = 2, VERSION_OF_DC = 3 };
+/* What is read; since when /voltages may say `scale`, `dc`, then `offset` and the file /levels. */
+enum { NEWEST_VERSION = 4, VERSION_OF_SCALE = 2, VERSION_OF_DC = 3, VERSION_OF_LEVELS = 4 };
 
 /* Start, telescope, source, position: attributes of the root. */
 static status_t native_read_root(hid_t file, const char *path, struct job_layout *layout,
@@ -75,6 +75,47 @@ static status_t native_read_packing(hid_t dataset, const char *where, struct job
     }
 out:
     free(packing);
+    return st;
+}
+
+/* What numbers that are not packed are less than as they are stored. */
+static status_t native_read_offset(hid_t dataset, const char *where, int64_t version,
+                                   struct job_layout *layout)
+{
+    status_t st = STATUS_OK;
+    TRY(h5_get_f64(dataset, where, "offset", &layout->offset, &layout->has_offset));
+    REQUIRE(!layout->has_offset || version >= VERSION_OF_LEVELS, STATUS_DATA,
+            "%s has an attribute offset, but the file's format_version is %lld: it is of version "
+            "%d",
+            where, (long long)version, VERSION_OF_LEVELS);
+    REQUIRE(!layout->has_offset || !layout->has_packing, STATUS_DATA,
+            "%s has attributes offset and packing, expected one of them", where);
+out:
+    return st;
+}
+
+/* What each number of a packing of few bits stands for, if that is not as usual. */
+static status_t native_read_levels(hid_t file, const char *path, int64_t version,
+                                   struct archive *archive, struct job_layout *layout)
+{
+    status_t st = STATUS_OK;
+    int found = 0;
+    size_t count = 0;
+    TRY(h5_has(file, path, "levels", &found));
+    if (!found || version < VERSION_OF_LEVELS) {
+        goto out;
+    }
+    TRY(stored_require_whole(path, "levels", &archive->parts[0].storage));
+    TRY(h5_read_f64s(file, path, "levels", &layout->levels, &count));
+    REQUIRE(layout->has_packing && layout->packing.bits > 0 && layout->packing.bits < 8,
+            STATUS_DATA, "%s: has /levels, but its samples have no packing of 1, 2 or 4 bits",
+            path);
+    layout->nlevels = (uint32_t)min_u64(count, UINT32_MAX);
+    for (size_t i = 0; i < count; i++) {
+        REQUIRE(fabs(layout->levels[i]) <= 1e6, STATUS_DATA,
+                "%s: /levels holds %g, expected numbers from -1e6 to 1e6", path, layout->levels[i]);
+    }
+out:
     return st;
 }
 
@@ -166,6 +207,7 @@ static status_t native_read_dataset(hid_t file, const char *path, int64_t versio
             where, (long long)sideband);
     layout->sideband = (int)sideband;
     TRY(native_read_packing(dataset, where, layout));
+    TRY(native_read_offset(dataset, where, version, layout));
     TRY(h5_get_f64(dataset, where, "missing_value", &layout->missing_value,
                    &layout->has_missing_value));
     TRY(native_read_scale(dataset, where, version, layout));
@@ -235,6 +277,7 @@ static status_t native_read(hid_t file, const char *path, struct job_layout *lay
     int64_t version = 0;
     TRY(native_read_root(file, path, layout, archive, &version));
     TRY(native_read_dataset(file, path, version, layout));
+    TRY(native_read_levels(file, path, version, archive, layout));
     TRY(native_read_names(file, path, AXIS_STATION, archive));
     TRY(native_read_names(file, path, AXIS_POL, archive));
     TRY(native_read_gaps(file, path, archive));

@@ -81,7 +81,7 @@ status_t override_layout(const struct job_layout *layout, struct job_layout *own
              own->has_sample_period = 0)
     OVERRIDE(has_sample_period, own->sample_period_s = layout->sample_period_s;
              own->has_sample_rate = layout->has_sample_rate)
-    OVERRIDE(has_packing, own->packing = layout->packing)
+    OVERRIDE(has_packing, own->packing = layout->packing; own->nlevels = 0)
     OVERRIDE(has_offset, own->offset = layout->offset)
     OVERRIDE(has_dc, own->is_dc_at_edge = layout->is_dc_at_edge)
     OVERRIDE(has_ra, own->ra_deg = layout->ra_deg)
@@ -107,6 +107,8 @@ status_t override_layout(const struct job_layout *layout, struct job_layout *own
     own->is_reim_along = layout->is_reim_along;
     TRY(override_list((void **)&own->first_sample, &own->nfirst_sample, layout->first_sample,
                       layout->nfirst_sample, sizeof *own->first_sample));
+    TRY(override_list((void **)&own->levels, &own->nlevels, layout->levels, layout->nlevels,
+                      sizeof *own->levels));
     TRY(override_frequencies(layout, own));
 out:
     return st;
@@ -120,6 +122,7 @@ void override_free(struct job_layout *own)
     free(own->parts[0]);
     free(own->parts[1]);
     free(own->first_sample);
+    free(own->levels);
     free(own->telescope);
     free(own->source);
     for (int i = 0; i < SAID_KEYS; i++) {

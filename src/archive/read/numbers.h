@@ -16,7 +16,8 @@
  * and, where they change, number, is_compound, swap_bytes and the missing value.
  *
  * The format is I8 or I16 where that holds all numbers exactly (also turned, where 0 Hz is at the
- * edge: -128 becomes 128), else F32. Where a missing value could be mistaken for a number that is
+ * edge: -128 becomes 128), else F32. 8 bits whose offset is half a step are handed out doubled:
+ * `scale` becomes half of what it was. Where a missing value could be mistaken for a number that is
  * handed out, missing numbers become NaN. 4 + 4 bits whose 0 Hz is at the edge become a compound of
  * two. Fails with DATA: such numbers cannot be; a real sample has no 0 Hz at the edge. */
 status_t numbers_settle(struct archive *archive);

@@ -65,9 +65,10 @@ static int numbers_range(const struct archive *archive, double *least, double *m
         }
     } else {
         int is_signed = number->kind == NUMBER_SIGNED;
-        are_whole = are_whole && number->offset == floor(number->offset);
-        *least = (is_signed ? -ldexp(1, (int)number->bits - 1) : 0) - number->offset;
-        *most = ldexp(1, (int)number->bits - is_signed) - 1 - number->offset;
+        double step = number->is_doubled ? 2 : 1;
+        are_whole = are_whole && step * number->offset == floor(step * number->offset);
+        *least = step * ((is_signed ? -ldexp(1, (int)number->bits - 1) : 0) - number->offset);
+        *most = step * (ldexp(1, (int)number->bits - is_signed) - 1 - number->offset);
     }
     if (archive->is_dc_at_edge) {
         double far = fmax(fabs(*least), fabs(*most));
@@ -90,6 +91,19 @@ static void numbers_settle_missing(struct archive *archive)
         number->missing = archive->missing_value;
         archive->has_missing_value = 0;
         archive->missing_value = 0;
+    }
+}
+
+/* Steps of 1 between halves, such as -127.5 to 127.5, are whole when doubled. */
+static void numbers_settle_halves(struct archive *archive)
+{
+    struct archive_number *number = &archive->number;
+    double twice = 2 * number->offset;
+    int are_integers = number->kind == NUMBER_SIGNED || number->kind == NUMBER_UNSIGNED;
+    if (are_integers && number->bits == 8 && !number->has_missing && !archive->has_missing_value &&
+        number->offset != floor(number->offset) && twice == floor(twice) && fabs(twice) < 16384) {
+        number->is_doubled = 1;
+        archive->scale /= 2;
     }
 }
 
@@ -130,6 +144,7 @@ status_t numbers_settle(struct archive *archive)
     }
     archive->swap_bytes = 0;
     numbers_settle_missing(archive);
+    numbers_settle_halves(archive);
     int are_whole = numbers_range(archive, &least, &most) && !number->has_missing;
     archive->format = SAMPLE_F32;
     if (are_whole && least >= INT8_MIN && most <= INT8_MAX) {
@@ -150,6 +165,7 @@ int numbers_are_alike(const struct archive *a, const struct archive *b)
            one->kind == other->kind && one->bits == other->bits &&
            one->is_big_endian == other->is_big_endian &&
            one->is_high_bit_first == other->is_high_bit_first && one->offset == other->offset &&
+           one->is_doubled == other->is_doubled &&
            memcmp(one->levels, other->levels, sizeof one->levels) == 0 &&
            one->has_missing == other->has_missing && one->missing == other->missing &&
            one->is_missing_byte == other->is_missing_byte;

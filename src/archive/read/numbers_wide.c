@@ -69,7 +69,8 @@ static void numbers_make_i8(const numbers_t *numbers, const char *restrict from,
 static void numbers_make_i16(const numbers_t *numbers, const char *restrict from, uint64_t count,
                              char *restrict to)
 {
-    uint16_t offset = (uint16_t)(int)numbers->stored.offset;
+    int step = numbers->stored.is_doubled ? 2 : 1;
+    uint16_t offset = (uint16_t)(int)(step * numbers->stored.offset);
     int is_signed = numbers->stored.kind == NUMBER_SIGNED;
 #define NUMBERS_LOOP(LOAD)                                                                         \
     for (uint64_t i = 0; i < count; i++) {                                                         \
@@ -81,9 +82,9 @@ static void numbers_make_i16(const numbers_t *numbers, const char *restrict from
     } else if (numbers->stored.bits == 16) {
         NUMBERS_LOOP(numbers_load16(from + 2 * i, 0))
     } else if (is_signed) {
-        NUMBERS_LOOP((int8_t)from[i])
+        NUMBERS_LOOP(step * (int8_t)from[i])
     } else {
-        NUMBERS_LOOP((uint8_t)from[i])
+        NUMBERS_LOOP(step * (uint8_t)from[i])
     }
 #undef NUMBERS_LOOP
 }

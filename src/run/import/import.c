@@ -16,6 +16,7 @@
 #include "ranks/driver.h"
 #include "ranks/stop.h"
 #include "run/import/import_order.h"
+#include "run/import/import_packed.h"
 #include "run/share.h"
 
 #include <stdlib.h>
@@ -38,7 +39,9 @@ struct import {
     char *part;
     int claim_fd, fd, is_ours;
     struct voltages_place place;
-    char *in, *out;       /* a chunk as it is read, and as it is written */
+    struct voltages_packing packing;
+    char *in, *out;       /* a chunk as it is read, and in the order of the native layout */
+    char *packed;         /* the same with fewer bits, if it is written so */
     struct losses losses; /* not yet told */
     struct losses all;    /* rank 0's */
 };
@@ -67,6 +70,7 @@ static void import_end(struct import *s)
     free(s->part);
     free(s->in);
     free(s->out);
+    free(s->packed);
 }
 
 /* A text as YAML has it in double quotes. */
@@ -185,7 +189,7 @@ static status_t import_make_file(struct import *s)
     TRY(file_check_new(s->options->file, s->options->force));
     TRY(claim_part(s->part, s->options->force, voltages_is_ours, &s->claim_fd));
     s->is_ours = 1;
-    TRY(voltages_create_copy(s->part, archive, &s->place));
+    TRY(voltages_create_copy(s->part, archive, &s->packing, &s->place));
     TRY(file_reserve(s->claim_fd, s->part, s->place.file_bytes));
 out:
     return st;
@@ -208,9 +212,14 @@ static status_t import_make_buffers(struct import *s)
     TRY(slab_create(archive, 0, archive->nstreams, &s->slab));
     TRY(reader_create(archive, import_cache_bytes(s), s->threads, &s->reader));
     uint64_t step = max_u64(s->slab->nblocks * s->slab->width, s->place.step_bytes);
-    s->chunk_samples = min_u64(max_u64(CHUNK_BYTES / step, 1), archive->samples);
+    /* In whole bytes of whatever is packed. */
+    s->chunk_samples = min_u64(max_u64(CHUNK_BYTES / step / 8 * 8, 8), archive->samples);
     TRY(memory_aligned((size_t)s->chunk_samples, (size_t)step, "samples", &s->in));
     TRY(memory_aligned((size_t)s->chunk_samples, (size_t)s->place.step_bytes, "samples", &s->out));
+    if (s->packing.bits > 0) {
+        TRY(memory_aligned((size_t)s->chunk_samples, (size_t)s->place.step_bytes, "packed samples",
+                           &s->packed));
+    }
     TRY(import_order_create(archive, s->slab, s->place.step_bytes, s->threads, &s->order));
     TRY(file_open_write(s->part, &s->fd));
 out:
@@ -231,8 +240,13 @@ static status_t import_process(void *context, driver_t *driver, uint64_t index)
         s->losses.items[i].first -= s->archive->first_sample;
     }
     const char *rows = import_order_put(s->order, s->in, count, s->out);
-    TRY(file_write(s->fd, s->part, s->place.data_offset + first * s->place.step_bytes, rows,
-                   count * s->place.step_bytes));
+    const struct import_packed packed = {.packing = &s->packing,
+                                         .place = &s->place,
+                                         .samples = s->archive->samples,
+                                         .threads = s->threads,
+                                         .fd = s->fd,
+                                         .path = s->part};
+    TRY(import_write(&packed, rows, first, count, s->packed));
 out:
     return st;
 }
@@ -270,6 +284,7 @@ static status_t import_prepare_all(struct import *s)
     TRY(import_open_all(s));
     local_ranks_all(s->comm, &local_rank, &local_size);
     s->threads = channelise_plan_threads(s->job, local_size);
+    voltages_find_packing(s->archive, &s->packing);
     TRY(agree_all(s->comm, file_part_name(s->options->file, &s->part)));
     st = s->rank == 0 ? import_make_file(s) : STATUS_OK;
     TRY(agree_all(s->comm, st));

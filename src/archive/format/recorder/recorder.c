@@ -110,7 +110,7 @@ static status_t recorder_set_number(const struct recorder_number *number,
         archive->number.kind = NUMBER_LEVELS;
         memcpy(archive->number.levels, number->levels, sizeof(double) << number->bits);
     } else if (number->bits < 32 && !is_pair && (number->bits < 8 || packing.is_offset)) {
-        dataset_set_packing(&packing, &archive->number);
+        dataset_set_packing(&packing, own->nlevels > 0 ? own->levels : NULL, &archive->number);
     }
     if (number->is_complex && !is_pair) {
         recorder_add_dim(archive, AXIS_REIM, 2);
