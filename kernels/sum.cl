@@ -1,12 +1,12 @@
 /* Adds up grains to dumps.
  *
- *   grains   float [grains][streams][KEPT]   of spectra next .. next + spectra - 1, see detect.cl
- *   carry    float2 [streams][KEPT]          the dump that goes on in the next block: sum and its error
- *   out      float [rows][streams][KEPT]     dumps that end in this block
+ *   grains   float [grains][sums][KEPT]   of spectra next .. next + spectra - 1, see detect.cl
+ *   carry    float2 [sums][KEPT]          the dump that goes on in the next block: sum and its error
+ *   out      float [rows][sums][KEPT]     dumps that end in this block
  *
  * A dump's grains are added in their order with two floats (Knuth's two-sum), so neither their number nor
  * the place where blocks cut costs a digit or changes a bit. A work-item owns one channel of one
- * stream and one dump; that of the first dump takes the last one too if that one goes on, since both use
+ * sum and one dump; that of the first dump takes the last one too if that one goes on, since both use
  * the carry. */
 #ifndef KEPT
 #define KEPT CHANNELS
@@ -30,16 +30,16 @@ static inline float2 add_exactly(float2 sum, float value)
 
 __kernel void sum(const __global float *restrict grains, __global float2 *restrict carry,
                   __global float *restrict out, ulong next, ulong spectra, ulong integrate,
-                  ulong both, uint streams)
+                  ulong both, uint sums)
 {
     const size_t k = PLACE_COLUMN;
-    const size_t stream = PLACE_STREAM(streams);
-    const size_t row_length = (size_t)streams * KEPT;
-    const size_t at = stream * KEPT + k;
+    const size_t which = PLACE_STREAM(sums);
+    const size_t row_length = (size_t)sums * KEPT;
+    const size_t at = which * KEPT + k;
     const ulong end = next + spectra;
     const ulong first = next / integrate;
     const ulong last = (end - 1) / integrate;
-    const ulong mine = first + PLACE_PIECE(streams);
+    const ulong mine = first + PLACE_PIECE(sums);
     const int last_goes_on = (last + 1) * integrate > end;
     if (k >= KEPT || mine > last || (mine == last && last_goes_on && mine != first)) {
         return;

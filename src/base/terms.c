@@ -37,7 +37,7 @@ NAMES(kernel, kernel_kind, "auto", "fused", "slide", "cache", "local")
 NAMES(fft, fft_kind, "auto", "vkfft", "clfft")
 NAMES(filter_method, filter_method, "auto", "direct", "overlap-save")
 NAMES(planning, fft_planning, "auto", "estimate", "measure", "patient")
-NAMES(quantity, quantity, "spectra", "power", "series", "voltages")
+NAMES(quantity, quantity, "spectra", "power", "series", "voltages", "coherency", "squares")
 
 static const struct {
     const char *name;

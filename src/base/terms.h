@@ -89,8 +89,16 @@ enum on_bad { ON_BAD_STOP, ON_BAD_NAN };
 
 /* What the numbers of a product are: spectra float [2] (re, im) as the filter bank gives them;
  * power float, |spectrum|^2 summed over a dump; series float, power dedispersed; voltages samples
- * as an archive holds them. */
-enum quantity { QUANTITY_SPECTRA, QUANTITY_POWER, QUANTITY_SERIES, QUANTITY_VOLTAGES };
+ * as an archive holds them; coherency float, of two polarisations |A|^2, |B|^2, Re A B*, Im A B*,
+ * summed; squares float, |spectrum|^4 summed. */
+enum quantity {
+    QUANTITY_SPECTRA,
+    QUANTITY_POWER,
+    QUANTITY_SERIES,
+    QUANTITY_VOLTAGES,
+    QUANTITY_COHERENCY,
+    QUANTITY_SQUARES
+};
 const char *quantity_name(enum quantity quantity);
 
 /* The kinds of products that a job may ask a filter bank for, those that it may list, and all: an

@@ -66,7 +66,7 @@ static status_t chain_create_slot(struct bench_chain *chain, backend_t *backend,
     memcpy(slot->filtered.needs, chain->needs, sizeof chain->needs);
     for (uint32_t i = 0; i < spec->noutputs && work->is_bank; i++) {
         uint64_t rows = overlap_ends(&work->nodes[NODE_DUMPS + i].stage, chain->spectra);
-        uint64_t floats = bank_row_floats(spec, i) * chain->streams;
+        uint64_t floats = channelise_row_floats(spec, i, chain->streams);
         TRY(buffer_create(backend, BUFFER_OUT, rows * floats * sizeof(float), &slot->out[i]));
     }
 out:

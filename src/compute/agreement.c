@@ -72,6 +72,19 @@ static void agreement_spectrum(struct agreement *agreement, const float *found,
     agreement->count += (double)channels;
 }
 
+/* What is allowed of E (see agreement_power()) where a row's powers have this mean and maximum. */
+static double agreement_bound(const float *power, uint64_t channels)
+{
+    double mean = 0;
+    double most = 0;
+    for (uint64_t i = 0; i < channels; i++) {
+        double one = isfinite(power[i]) ? fabs((double)power[i]) : 0;
+        mean += one / (double)channels;
+        most = fmax(most, one);
+    }
+    return agreement_worst_limit * (sqrt(mean) + line_share * sqrt(most));
+}
+
 /* With |error of Y_i| <= e_i = a r_i + b m_i (rms r_i and maximum m_i of spectrum i), the error of
  * P = sum |Y_i|^2 is at most sum (2 |Y_i| e_i + e_i^2) <= 2 sqrt(P) E + E^2, E^2 = sum e_i^2
  * (Cauchy, Schwarz), and E <= a sqrt(sum r_i^2) + b sqrt(sum m_i^2) (Minkowski). The sum of r_i^2
@@ -82,29 +95,86 @@ static void agreement_spectrum(struct agreement *agreement, const float *found,
 static void agreement_power(struct agreement *agreement, const float *found, const float *expected,
                             uint64_t channels, uint64_t integrate)
 {
-    double mean = 0;
-    double most = 0;
-    double numbers = 0;
     double rounding = (double)(min_u64(integrate, GRAIN) + 2) * half_step;
-    for (uint64_t i = 0; i < channels; i++) {
-        double power = isfinite(expected[i]) ? (double)expected[i] : 0;
-        mean += power / (double)channels;
-        most = fmax(most, power);
-        numbers += agreement_square(power);
-    }
-    double bound = agreement_worst_limit * (sqrt(mean) + line_share * sqrt(most));
+    double bound = agreement_bound(expected, channels);
     for (uint64_t i = 0; i < channels; i++) {
         if (agreement_are_finite(agreement, found[i], expected[i])) {
             double power = fabs((double)expected[i]);
             double error = fabs((double)found[i] - (double)expected[i]);
+            agreement->numbers += agreement_square(power);
+            agreement->power += power;
             agreement_take(agreement, error,
                            2 * sqrt(power) * bound + agreement_square(bound) + rounding * power,
                            sqrt(power + error) - sqrt(power));
         }
     }
-    agreement->numbers += numbers;
-    agreement->power += mean * (double)channels;
     agreement->count += (double)channels;
+}
+
+/* The same in the norm of fourth powers: with q = S^(1/4), S = sum |Y_i|^4, the error of S is at
+ * most (q + E)^4 - S, and E^4 = sum e_i^4 is bounded as there, since r_i^4 is at most the mean of
+ * |Y_i|^4 over the channels. Relative errors are twice those of power, and count as such. */
+static void agreement_squares(struct agreement *agreement, const float *found,
+                              const float *expected, uint64_t channels, uint64_t integrate)
+{
+    double errors = 0;
+    double rounding = (double)(min_u64(integrate, GRAIN) + 6) * half_step;
+    double mean = 0;
+    double most = 0;
+    for (uint64_t i = 0; i < channels; i++) {
+        double one = isfinite(expected[i]) ? fabs((double)expected[i]) : 0;
+        mean += one / (double)channels;
+        most = fmax(most, one);
+        agreement->numbers += agreement_square(one);
+        agreement->power += sqrt(one);
+    }
+    double bound = agreement_worst_limit * (sqrt(sqrt(mean)) + line_share * sqrt(sqrt(most)));
+    for (uint64_t i = 0; i < channels; i++) {
+        if (agreement_are_finite(agreement, found[i], expected[i])) {
+            double sum = fabs((double)expected[i]);
+            double error = fabs((double)found[i] - (double)expected[i]);
+            double root = sqrt(sqrt(sum));
+            double allowed = agreement_square(agreement_square(root + bound)) - sum;
+            agreement_take(agreement, error, allowed + rounding * sum,
+                           sqrt(sqrt(sum + error)) - root);
+            errors += agreement_square(error);
+        }
+    }
+    agreement->errors -= 0.75 * errors;
+    agreement->count += (double)channels;
+}
+
+/* |sum A B* - its like| <= |A| E_b + |B| E_a + E_a E_b (Cauchy, Schwarz): each part of it, too.
+ * What both polarisations could have in common is what errors are relative to. */
+static void agreement_cross(struct agreement *agreement, const float *found, const float *expected,
+                            const float *a, const float *b, uint64_t channels, uint64_t integrate)
+{
+    double rounding = (double)(min_u64(integrate, GRAIN) + 3) * half_step;
+    double bound_a = agreement_bound(a, channels);
+    double bound_b = agreement_bound(b, channels);
+    for (uint64_t i = 0; i < channels; i++) {
+        double power_a = isfinite(a[i]) ? fabs((double)a[i]) : 0;
+        double power_b = isfinite(b[i]) ? fabs((double)b[i]) : 0;
+        agreement->numbers += power_a * power_b;
+        if (agreement_are_finite(agreement, found[i], expected[i])) {
+            double error = fabs((double)found[i] - (double)expected[i]);
+            agreement_take(agreement, error,
+                           sqrt(power_a) * bound_b + sqrt(power_b) * bound_a + bound_a * bound_b +
+                               rounding * sqrt(power_a * power_b),
+                           sqrt(sqrt(power_a * power_b) + error) - sqrt(sqrt(power_a * power_b)));
+        }
+    }
+}
+
+void agreement_coherency(struct agreement *agreement, const float *found, const float *expected,
+                         uint64_t stride, uint64_t channels, uint64_t integrate)
+{
+    agreement_power(agreement, found, expected, channels, integrate);
+    agreement_power(agreement, found + stride, expected + stride, channels, integrate);
+    for (uint64_t i = 2; i < 4; i++) {
+        agreement_cross(agreement, found + i * stride, expected + i * stride, expected,
+                        expected + stride, channels, integrate);
+    }
 }
 
 void agreement_row(struct agreement *agreement, enum quantity quantity, const float *found,
@@ -112,6 +182,8 @@ void agreement_row(struct agreement *agreement, enum quantity quantity, const fl
 {
     if (quantity == QUANTITY_SPECTRA) {
         agreement_spectrum(agreement, found, expected, channels);
+    } else if (quantity == QUANTITY_SQUARES) {
+        agreement_squares(agreement, found, expected, channels, integrate);
     } else {
         agreement_power(agreement, found, expected, channels, integrate);
     }

@@ -25,12 +25,17 @@ struct agreement {
 
 extern const double agreement_rms_limit, agreement_worst_limit;
 
-/* Compares a row of spectra or of power. Equal infinities do not differ.
+/* Compares a row of spectra, of power, or of its squares. Equal infinities do not differ.
  *
  *   spectra   float [channels][2]
- *   power     float [channels], each the sum over `integrate` spectra */
+ *   power     float [channels], each the sum over `integrate` spectra; squares likewise */
 void agreement_row(struct agreement *agreement, enum quantity quantity, const float *found,
                    const float *expected, uint64_t channels, uint64_t integrate);
+
+/* The four sums of a coherency, `stride` floats from one to the next: |A|^2, |B|^2, Re A B*,
+ * Im A B*, each [channels]. */
+void agreement_coherency(struct agreement *agreement, const float *found, const float *expected,
+                         uint64_t stride, uint64_t channels, uint64_t integrate);
 
 /* A stretch of sums (dedispersed series): the worst counts in units of its rms, or of the number
  * itself where that is larger. */

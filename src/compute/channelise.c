@@ -26,6 +26,28 @@ struct sample_coding channelise_coding(const struct channelise_spec *spec)
                                   .is_made = spec->is_made};
 }
 
+uint32_t channelise_sums(const struct channelise_output *output, uint32_t nstreams)
+{
+    return output->quantity == QUANTITY_COHERENCY ? nstreams / 2 * COHERENCY_SUMS : nstreams;
+}
+
+uint64_t channelise_row_floats(const struct channelise_spec *spec, uint32_t i, uint32_t nstreams)
+{
+    const struct channelise_output *output = &spec->outputs[i];
+    uint64_t parts = output->quantity == QUANTITY_SPECTRA ? 2 : 1;
+    return parts * channelise_sums(output, nstreams) * spec->nchannels;
+}
+
+int channelise_has_pairs(const struct channelise_spec *spec)
+{
+    for (uint32_t i = 0; i < spec->noutputs; i++) {
+        if (spec->outputs[i].quantity == QUANTITY_COHERENCY) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 uint64_t dumps_finished(uint64_t first, uint64_t count, uint64_t integrate)
 {
     return (first + count) / integrate - first / integrate;

@@ -10,10 +10,16 @@ enum { MOST_OUTPUTS = 16 };
 
 /* What leaves the stage for one product.
  *
- *   QUANTITY_SPECTRA   float [spectra][streams][nchannels][2]   (re, im)
- *   QUANTITY_POWER     float [dumps][streams][nchannels]        sum of |Y|^2 over `integrate`
- * spectra
- */
+ *   QUANTITY_SPECTRA     float [spectra][streams][nchannels][2]          (re, im)
+ *   QUANTITY_POWER       float [dumps][streams][nchannels]               sum of |Y|^2
+ *   QUANTITY_SQUARES     float [dumps][streams][nchannels]               sum of |Y|^4
+ *   QUANTITY_COHERENCY   float [dumps][outer][4][pol_inner][nchannels]   sums of |A|^2, |B|^2,
+ *                                                                        Re A B*, Im A B*
+ *
+ * Sums are over `integrate` spectra. For coherency streams are [outer][2][pol_inner]: A and B are
+ * the two polarisations of one antenna and coarse channel. |A|^2 and |B|^2 are what
+ * QUANTITY_POWER gives, bit for bit. */
+enum { COHERENCY_SUMS = 4 };
 struct channelise_output {
     enum quantity quantity;
     uint64_t integrate; /* spectra per dump; dump d sums spectra d * integrate .. + integrate - 1 */
@@ -65,6 +71,8 @@ struct channelise_spec {
     uint32_t nchannels;
     int is_interleaved;   /* samples of one stream do not lie side by side (for memory's sake) */
     uint32_t nstreams;    /* most streams of a run */
+    uint32_t pol_inner;   /* streams from one polarisation to the other, for coherency: runs have
+                             multiples of 2 pol_inner streams */
     uint64_t max_spectra; /* most spectra of a run */
     uint32_t noutputs;
     struct channelise_output outputs[MOST_OUTPUTS];
@@ -82,6 +90,14 @@ typedef struct channelise channelise_t;
 
 /* Samples per raw spectrum, P. */
 size_t channelise_samples(const struct channelise_spec *spec);
+
+/* Floats of a row of output `i` of so many streams. */
+uint64_t channelise_row_floats(const struct channelise_spec *spec, uint32_t i, uint32_t nstreams);
+
+/* Whether an output needs both polarisations' spectra at once; how many sums of all channels an
+ * output keeps of so many streams. */
+int channelise_has_pairs(const struct channelise_spec *spec);
+uint32_t channelise_sums(const struct channelise_output *output, uint32_t nstreams);
 
 /* How its samples are stored. */
 struct sample_coding channelise_coding(const struct channelise_spec *spec);

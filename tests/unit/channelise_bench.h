@@ -19,7 +19,8 @@
 
 #include <cmocka.h>
 
-enum { STREAMS = 2 };
+/* Most streams of a bench; bench_start() takes two of them, bench_start_pairs() more. */
+enum { STREAMS = 2, MOST_STREAMS = 12 };
 
 /* Random samples of STREAMS interleaved streams, and what a backend makes of them. */
 struct bench {
@@ -27,7 +28,8 @@ struct bench {
     double *coeff;
     size_t samples; /* of each stream */
     size_t sample_bytes;
-    size_t re[STREAMS], im[STREAMS];
+    uint32_t streams;
+    size_t re[MOST_STREAMS], im[MOST_STREAMS];
     char *in;
     float *out[MOST_OUTPUTS];
     uint64_t rows[MOST_OUTPUTS];
@@ -47,7 +49,7 @@ static uint64_t draw(void)
 
 static void fill_random(struct bench *bench)
 {
-    size_t bytes = bench->samples * STREAMS * bench->sample_bytes;
+    size_t bytes = bench->samples * bench->streams * bench->sample_bytes;
     for (size_t i = 0; i < bytes; i++) {
         bench->in[i] = (char)(draw() >> 32);
     }
@@ -59,25 +61,26 @@ static void fill_random(struct bench *bench)
     }
 }
 
-static void bench_start(struct bench *bench, enum sample_format format, int is_complex,
-                        uint32_t channels, uint32_t taps, uint64_t spectra)
+static void bench_start_streams(struct bench *bench, uint32_t streams, enum sample_format format,
+                                int is_complex, uint32_t channels, uint32_t taps, uint64_t spectra)
 {
     static const size_t number_bytes[] = {1, 1, 2, 4};
     memset(bench, 0, sizeof *bench);
     struct channelise_spec *spec = &bench->spec;
+    bench->streams = streams;
     spec->channels = channels;
     spec->taps = taps;
     spec->is_complex = is_complex;
     spec->format = format;
     spec->nibbles = (struct nibbles){.offset_binary = 1, .high_is_real = 1};
     spec->nchannels = channels;
-    spec->nstreams = STREAMS;
+    spec->nstreams = streams;
     spec->max_spectra = spectra;
     spec->threads = 1;
     size_t parts = is_complex && format != SAMPLE_I4 ? 2 : 1;
     bench->sample_bytes = number_bytes[format] * parts;
     bench->samples = (spectra + taps - 1) * channelise_samples(spec);
-    for (size_t i = 0; i < STREAMS; i++) {
+    for (size_t i = 0; i < streams; i++) {
         bench->re[i] = i * bench->sample_bytes;
         bench->im[i] = bench->re[i] + (parts == 2 ? number_bytes[format] : 0);
     }
@@ -88,17 +91,24 @@ static void bench_start(struct bench *bench, enum sample_format format, int is_c
                                    .cutoff = 1};
     assert_int_equal(prototype_create(&coeff, &bench->coeff), STATUS_OK);
     spec->coeff = bench->coeff;
-    bench->in = malloc(bench->samples * STREAMS * bench->sample_bytes);
+    bench->in = malloc(bench->samples * bench->streams * bench->sample_bytes);
     assert_non_null(bench->in);
     fill_random(bench);
+}
+
+static inline void bench_start(struct bench *bench, enum sample_format format, int is_complex,
+                               uint32_t channels, uint32_t taps, uint64_t spectra)
+{
+    bench_start_streams(bench, STREAMS, format, is_complex, channels, taps, spectra);
 }
 
 static void add_output(struct bench *bench, enum quantity quantity, uint64_t integrate)
 {
     uint32_t i = bench->spec.noutputs++;
     bench->spec.outputs[i] = (struct channelise_output){quantity, integrate};
-    bench->out[i] = calloc((size_t)(bench->spec.max_spectra + 1) * STREAMS * bench->spec.channels,
-                           2 * sizeof(float));
+    bench->out[i] =
+        calloc((size_t)(bench->spec.max_spectra + 1) * bench->streams * bench->spec.channels,
+               2 * sizeof(float));
     assert_non_null(bench->out[i]);
 }
 
@@ -120,14 +130,14 @@ static void bench_run(struct bench *bench, enum backend_kind kind, uint64_t firs
     buffer_t *in;
     buffer_t *out[MOST_OUTPUTS];
     const struct channelise_spec *spec = &bench->spec;
-    size_t step = STREAMS * bench->sample_bytes;
+    size_t step = bench->streams * bench->sample_bytes;
     size_t period = channelise_samples(spec);
     struct backend_options options = {.local_size = 1};
     assert_int_equal(backend_open(kind, &options, &backend), STATUS_OK);
     assert_int_equal(channelise_create(backend, spec, &stage), STATUS_OK);
     assert_int_equal(buffer_create(backend, BUFFER_IN, bench->samples * step, &in), STATUS_OK);
     for (uint32_t i = 0; i < spec->noutputs; i++) {
-        size_t bytes = (size_t)(spec->max_spectra + 1) * STREAMS * spec->channels * 8;
+        size_t bytes = (size_t)(spec->max_spectra + 1) * bench->streams * spec->channels * 8;
         assert_int_equal(buffer_create(backend, BUFFER_OUT, bytes, &out[i]), STATUS_OK);
         bench->rows[i] = 0;
     }
@@ -143,11 +153,11 @@ static void bench_run(struct bench *bench, enum backend_kind kind, uint64_t firs
         memcpy(host, bench->in + done * period * step,
                (size_t)(count + spec->taps - 1) * period * step);
         struct sample_input input = {bench->re, bench->im, step};
-        assert_int_equal(channelise_run(stage, in, &input, STREAMS, count, counted, out, rows),
-                         STATUS_OK);
+        assert_int_equal(
+            channelise_run(stage, in, &input, bench->streams, count, counted, out, rows),
+            STATUS_OK);
         for (uint32_t i = 0; i < spec->noutputs; i++) {
-            size_t row = (size_t)STREAMS * spec->nchannels *
-                         (spec->outputs[i].quantity == QUANTITY_SPECTRA ? 2 : 1);
+            size_t row = (size_t)channelise_row_floats(spec, i, bench->streams);
             assert_int_equal(buffer_get(out[i], &host), STATUS_OK);
             memcpy(bench->out[i] + bench->rows[i] * row, host,
                    (size_t)rows[i] * row * sizeof(float));
@@ -172,18 +182,27 @@ static void assert_agrees(const struct bench *found, const struct bench *expecte
 {
     const struct channelise_spec *spec = &found->spec;
     const struct channelise_output *output = &spec->outputs[i];
-    uint64_t floats = spec->nchannels * (output->quantity == QUANTITY_SPECTRA ? 2 : 1);
+    const size_t channels = spec->nchannels;
+    const size_t stride = spec->pol_inner * channels;
+    const size_t row = (size_t)channelise_row_floats(spec, i, found->streams);
+    size_t floats = channels * (output->quantity == QUANTITY_SPECTRA ? 2 : 1);
     struct agreement agreement = {0};
     assert_int_equal(found->rows[i], expected->rows[i]);
     assert_true(found->rows[i] > 0);
-    for (uint64_t at = 0; at < found->rows[i] * STREAMS; at++) {
-        agreement_row(&agreement, output->quantity, found->out[i] + at * floats,
-                      expected->out[i] + at * floats, spec->nchannels, output->integrate);
+    for (size_t at = 0; at < found->rows[i] * row; at += floats) {
+        if (output->quantity != QUANTITY_COHERENCY) {
+            agreement_row(&agreement, output->quantity, found->out[i] + at, expected->out[i] + at,
+                          channels, output->integrate);
+        } else if (at / stride % COHERENCY_SUMS == 0) {
+            agreement_coherency(&agreement, found->out[i] + at, expected->out[i] + at, stride,
+                                channels, output->integrate);
+        }
     }
     if (!agreement_holds(&agreement)) {
-        fail_msg("%s: %s %s C=%u T=%u output %u: rms %g, worst %g", what,
+        fail_msg("%s: %s %s C=%u T=%u output %u (%s): rms %g, worst %g", what,
                  sample_types[spec->format].name, spec->is_complex ? "complex" : "real",
-                 spec->channels, spec->taps, i, agreement_rms(&agreement), agreement.worst);
+                 spec->channels, spec->taps, i, quantity_name(output->quantity),
+                 agreement_rms(&agreement), agreement.worst);
     }
 }
 

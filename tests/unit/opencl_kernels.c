@@ -24,7 +24,10 @@ static const struct {
              {KERNEL_FUSED, SAMPLE_F32, 0, 32, 2, QUANTITY_POWER, 5},
              {KERNEL_SLIDE, SAMPLE_I16, 1, 10, 3, QUANTITY_SPECTRA, 1},
              {KERNEL_CACHE, SAMPLE_I4, 1, 6, 2, QUANTITY_POWER, 5},
-             {KERNEL_LOCAL, SAMPLE_F32, 0, 8, 4, QUANTITY_POWER, 1}};
+             {KERNEL_LOCAL, SAMPLE_F32, 0, 8, 4, QUANTITY_POWER, 1},
+             {KERNEL_CACHE, SAMPLE_I8, 1, 6, 2, QUANTITY_COHERENCY, 5},
+             {KERNEL_CACHE, SAMPLE_I8, 0, 6, 2, QUANTITY_COHERENCY, 1},
+             {KERNEL_FUSED, SAMPLE_I8, 1, 32, 2, QUANTITY_SQUARES, 5}};
 
 /* One case: deinterleaves the samples, filters them, and waits. */
 static status_t run_case(device_t *device, size_t i, cl_mem in, cl_mem out)
@@ -41,6 +44,7 @@ static status_t run_case(device_t *device, size_t i, cl_mem in, cl_mem out)
                                    .nibbles = {1, 1},
                                    .nchannels = cases[i].channels,
                                    .nstreams = STREAMS,
+                                   .pol_inner = 1,
                                    .max_spectra = SPECTRA,
                                    .noutputs = 1,
                                    .outputs = {{cases[i].quantity, cases[i].integrate}},

@@ -167,24 +167,34 @@ static void candidates_are_right(void **state)
 static void wrong_ones_are_found_out(void **state)
 {
     (void)state;
-    double *coeff = NULL;
-    struct channelise_spec spec = make_spec(&coeff);
-    backend_t *backend = open_backend(BACKEND_CPU);
-    struct channelise_shape *list = NULL;
-    struct ppf_trial trial;
-    uint32_t count = 0;
-    struct trial_times times;
-    assert_int_equal(channelise_candidates(backend, &spec, SPACE_ALL, &list, &count), STATUS_OK);
-    assert_int_equal(ppf_trial_begin(backend, &spec, NULL, PPF_TRIAL_POINTS, 0, &trial), STATUS_OK);
-    assert_int_equal(ppf_trial_time(&trial, &list[0], 1, NULL, &times), STATUS_OK);
-    assert_int_equal(times.wrong, 0);
-    coeff[2 * CHANNELS + 3] *= 1.1;
-    assert_int_equal(ppf_trial_time(&trial, &list[0], 1, NULL, &times), STATUS_OK);
-    assert_true(times.wrong > 0);
-    ppf_trial_end(&trial);
-    free(list);
-    free(coeff);
-    backend_close(backend);
+    for (int has_pairs = 0; has_pairs < 2; has_pairs++) {
+        double *coeff = NULL;
+        struct channelise_spec spec = make_spec(&coeff);
+        backend_t *backend = open_backend(BACKEND_CPU);
+        struct channelise_shape *list = NULL;
+        struct ppf_trial trial;
+        uint32_t count = 0;
+        struct trial_times times;
+        if (has_pairs) {
+            spec.nstreams = 12;
+            spec.pol_inner = 3;
+            spec.outputs[1] = (struct channelise_output){QUANTITY_COHERENCY, 16};
+            spec.outputs[spec.noutputs++] = (struct channelise_output){QUANTITY_SQUARES, 1};
+        }
+        assert_int_equal(channelise_candidates(backend, &spec, SPACE_ALL, &list, &count),
+                         STATUS_OK);
+        assert_int_equal(ppf_trial_begin(backend, &spec, NULL, PPF_TRIAL_POINTS, 0, &trial),
+                         STATUS_OK);
+        assert_int_equal(ppf_trial_time(&trial, &list[0], 1, NULL, &times), STATUS_OK);
+        assert_int_equal(times.wrong, 0);
+        coeff[2 * CHANNELS + 3] *= 1.1;
+        assert_int_equal(ppf_trial_time(&trial, &list[0], 1, NULL, &times), STATUS_OK);
+        assert_true(times.wrong > 0);
+        ppf_trial_end(&trial);
+        free(list);
+        free(coeff);
+        backend_close(backend);
+    }
 }
 
 static enum tune_found look_up(const struct tune_problem *problem, backend_t *backend,

@@ -15,7 +15,8 @@ struct reference {
     double *coeff;               /* [T][P] */
     double complex *folded;      /* [P] one filtered spectrum */
     double complex *bins;        /* [P] its transform */
-    double *carry[MOST_OUTPUTS]; /* [streams][nchannels] the dump that is being summed */
+    double complex *first;       /* [P] of a pair of streams: the first one's */
+    double *carry[MOST_OUTPUTS]; /* [sums][nchannels] the dump that is being summed */
     uint64_t next;               /* spectrum that comes next */
 };
 
@@ -47,6 +48,7 @@ static void reference_destroy(channelise_t *channelise)
     free(r->coeff);
     free(r->folded);
     free(r->bins);
+    free(r->first);
     free(r);
 }
 
@@ -64,8 +66,9 @@ static status_t reference_create(backend_t *backend, const struct channelise_spe
     r->base.spec.coeff = r->coeff;
     TRY(memory_zeroed(r->samples, sizeof *r->folded, "a spectrum", &r->folded));
     TRY(memory_zeroed(r->samples, sizeof *r->bins, "a spectrum", &r->bins));
+    TRY(memory_zeroed(r->samples, sizeof *r->first, "a spectrum", &r->first));
     for (uint32_t i = 0; i < spec->noutputs; i++) {
-        TRY(memory_zeroed((size_t)spec->nstreams * spec->nchannels, sizeof(double), "a dump",
+        TRY(memory_zeroed(channelise_row_floats(spec, i, spec->nstreams), sizeof(double), "a dump",
                           &r->carry[i]));
     }
     *out = &r->base;
@@ -81,8 +84,11 @@ static uint64_t reference_needed_bytes(const struct channelise_spec *spec)
 {
     uint64_t samples = channelise_samples(spec);
     /* dft_forward() takes a table, a scratch row and a little more. */
-    return samples * spec->taps * 8 + samples * 6 * 16 +
-           (uint64_t)spec->noutputs * spec->nstreams * spec->nchannels * 8;
+    uint64_t bytes = samples * spec->taps * 8 + samples * 7 * 16;
+    for (uint32_t i = 0; i < spec->noutputs; i++) {
+        bytes += channelise_row_floats(spec, i, spec->nstreams) * 8;
+    }
+    return bytes;
 }
 
 static void reference_begin(channelise_t *channelise, uint64_t first_spectrum)
@@ -91,7 +97,8 @@ static void reference_begin(channelise_t *channelise, uint64_t first_spectrum)
     const struct channelise_spec *spec = &r->base.spec;
     r->next = first_spectrum;
     for (uint32_t i = 0; i < spec->noutputs; i++) {
-        memset(r->carry[i], 0, (size_t)spec->nstreams * spec->nchannels * sizeof(double));
+        memset(r->carry[i], 0,
+               (size_t)channelise_row_floats(spec, i, spec->nstreams) * sizeof(double));
     }
 }
 
@@ -113,30 +120,89 @@ static status_t reference_make_spectrum(struct reference *r, const char *in,
     return dft_forward(r->samples, r->folded, r->bins);
 }
 
-/* Puts the spectrum r->bins, number r->next + s, into output i. */
-static void reference_deliver(struct reference *r, uint32_t i, uint32_t stream, uint32_t nstreams,
-                              size_t s, float *out)
+/* What spectrum number r->next + s adds to channel k of a sum of output i. */
+static void reference_add(struct reference *r, uint32_t i, uint32_t sum, uint32_t nstreams,
+                          size_t s, size_t k, double value, float *out)
 {
     const struct channelise_spec *spec = &r->base.spec;
     uint64_t integrate = spec->outputs[i].integrate;
-    size_t nchannels = spec->nchannels;
-    double *sum = r->carry[i] + (size_t)stream * nchannels;
     uint64_t row = dumps_finished(r->next, s, integrate);
-    int complete = (r->next + s + 1) % integrate == 0;
+    double *total = &r->carry[i][(size_t)sum * spec->nchannels + k];
+    *total += value;
+    if ((r->next + s + 1) % integrate == 0) {
+        uint64_t at = row * channelise_sums(&spec->outputs[i], nstreams) + sum;
+        out[at * spec->nchannels + k] = (float)*total;
+        *total = 0;
+    }
+}
+
+static double reference_power(double complex bin)
+{
+    return creal(bin) * creal(bin) + cimag(bin) * cimag(bin);
+}
+
+/* The sums of a pair's stream `half`, and those of both when the second is there. */
+static void reference_add_pair(struct reference *r, uint32_t i, uint32_t stream, int half,
+                               uint32_t nstreams, size_t s, size_t k, float *out)
+{
+    const struct channelise_spec *spec = &r->base.spec;
+    uint32_t inner = spec->pol_inner;
+    uint32_t sum = stream / (2 * inner) * COHERENCY_SUMS * inner + stream % inner;
+    double complex bin = r->bins[spec->first_channel + k];
+    double complex cross = r->first[spec->first_channel + k] * conj(bin);
+    reference_add(r, i, sum + (half ? inner : 0), nstreams, s, k, reference_power(bin), out);
+    if (half) {
+        reference_add(r, i, sum + 2 * inner, nstreams, s, k, creal(cross), out);
+        reference_add(r, i, sum + 3 * inner, nstreams, s, k, cimag(cross), out);
+    }
+}
+
+/* Puts the spectrum r->bins, number r->next + s, into output i. */
+static void reference_deliver(struct reference *r, uint32_t i, uint32_t stream, int half,
+                              uint32_t nstreams, size_t s, float *out)
+{
+    const struct channelise_spec *spec = &r->base.spec;
+    size_t nchannels = spec->nchannels;
     for (size_t k = 0; k < nchannels; k++) {
         double complex bin = r->bins[spec->first_channel + k];
-        if (spec->outputs[i].quantity == QUANTITY_SPECTRA) {
-            float *pair = out + 2 * ((s * nstreams + stream) * nchannels + k);
+        double power = reference_power(bin);
+        float *pair = NULL;
+        switch (spec->outputs[i].quantity) {
+        case QUANTITY_SPECTRA:
+            pair = out + 2 * ((s * nstreams + stream) * nchannels + k);
             pair[0] = (float)creal(bin);
             pair[1] = (float)cimag(bin);
-            continue;
-        }
-        sum[k] += creal(bin) * creal(bin) + cimag(bin) * cimag(bin);
-        if (complete) {
-            out[(row * nstreams + stream) * nchannels + k] = (float)sum[k];
-            sum[k] = 0;
+            break;
+        case QUANTITY_COHERENCY:
+            reference_add_pair(r, i, stream, half, nstreams, s, k, out);
+            break;
+        case QUANTITY_SQUARES:
+            reference_add(r, i, stream, nstreams, s, k, power * power, out);
+            break;
+        default:
+            reference_add(r, i, stream, nstreams, s, k, power, out);
         }
     }
+}
+
+/* All spectra of a stream, or of a pair of them. */
+static status_t reference_run_streams(struct reference *r, const char *in,
+                                      const struct sample_input *input, const uint32_t streams[2],
+                                      int count, uint32_t nstreams, uint64_t spectra,
+                                      void *const data[MOST_OUTPUTS])
+{
+    status_t st = STATUS_OK;
+    for (size_t s = 0; s < spectra; s++) {
+        for (int half = 0; half < count; half++) {
+            TRY(reference_make_spectrum(r, in, input, streams[half], s));
+            for (uint32_t i = 0; i < r->base.spec.noutputs; i++) {
+                reference_deliver(r, i, streams[half], half, nstreams, s, data[i]);
+            }
+            memcpy(r->first, r->bins, r->samples * sizeof *r->bins);
+        }
+    }
+out:
+    return st;
 }
 
 static uint64_t reference_count_missing(const struct channelise_spec *spec, const char *in,
@@ -168,11 +234,11 @@ static status_t reference_run(channelise_t *channelise, buffer_t *in,
         rows[i] = dumps_finished(r->next, spectra, spec->outputs[i].integrate);
     }
     for (uint32_t stream = 0; stream < nstreams; stream++) {
-        for (size_t s = 0; s < spectra; s++) {
-            TRY(reference_make_spectrum(r, samples, input, stream, s));
-            for (uint32_t i = 0; i < spec->noutputs; i++) {
-                reference_deliver(r, i, stream, nstreams, s, data[i]);
-            }
+        int has_pairs = channelise_has_pairs(spec);
+        const uint32_t streams[2] = {stream, stream + spec->pol_inner};
+        if (!has_pairs || stream / spec->pol_inner % 2 == 0) {
+            TRY(reference_run_streams(r, samples, input, streams, has_pairs ? 2 : 1, nstreams,
+                                      spectra, data));
         }
         found +=
             reference_count_missing(spec, samples, input, stream, (size_t)counted * r->samples);

@@ -15,15 +15,20 @@ uint64_t bank_rows(const struct channelise_spec *spec, uint32_t i, uint64_t spec
     return spectra / spec->outputs[i].integrate;
 }
 
+uint32_t bank_unit(const struct channelise_spec *spec)
+{
+    return channelise_has_pairs(spec) ? 2 : 1;
+}
+
 size_t bank_row_floats(const struct channelise_spec *spec, uint32_t i)
 {
-    return (size_t)spec->nchannels * (spec->outputs[i].quantity == QUANTITY_SPECTRA ? 2 : 1);
+    return (size_t)channelise_row_floats(spec, i, bank_unit(spec));
 }
 
 /* A block that does not begin with a dump can finish one more. */
 static uint64_t bank_output_bytes(const struct channelise_spec *spec, uint32_t i, uint64_t spectra)
 {
-    return (bank_rows(spec, i, spectra) + 1) * spec->nstreams * bank_row_floats(spec, i) *
+    return (bank_rows(spec, i, spectra) + 1) * channelise_row_floats(spec, i, spec->nstreams) *
            sizeof(float);
 }
 
@@ -226,7 +231,7 @@ static status_t bank_expect_window(struct bank *bank, backend_t *reference,
     struct trial_run unused;
     void *samples = NULL;
     void *data = NULL;
-    one.spec.nstreams = 1;
+    one.spec.nstreams = bank_unit(&bank->spec);
     one.spec.max_spectra = window->spectra;
     one.spec.choice = (struct channelise_choice){.backend = BACKEND_AUTO};
     TRY(bank_lay_out(&one));
@@ -234,10 +239,12 @@ static status_t bank_expect_window(struct bank *bank, backend_t *reference,
     TRY(channelise_create(reference, &one.spec, &one.stage));
     TRY(buffer_get(bank->slots[0].in, &samples));
     TRY(buffer_get(one.slots[0].in, &data));
-    memcpy(data,
-           (const char *)samples + bank->re[window->stream] +
-               window->first * channelise_samples(&one.spec) * one.step,
-           (size_t)one.in_bytes);
+    for (uint32_t i = 0; i < one.spec.nstreams; i++) {
+        memcpy((char *)data + one.re[i],
+               (const char *)samples + bank->re[window->stream + i] +
+                   window->first * channelise_samples(&one.spec) * one.step,
+               (size_t)one.in_bytes / one.spec.nstreams);
+    }
     TRY(bank_run_alone(&one, &unused));
     for (uint32_t i = 0; i < one.spec.noutputs; i++) {
         size_t floats = bank_rows(&one.spec, i, window->spectra) * bank_row_floats(&one.spec, i);
@@ -272,8 +279,8 @@ static status_t bank_row(struct bank *bank, const struct bank_window *window, ui
     void *data = NULL;
     TRY(buffer_get(bank->slots[0].out[output], &data));
     uint64_t at = bank_rows(&bank->spec, output, window->first) + row;
-    *out = (float *)data +
-           (at * bank->spec.nstreams + window->stream) * bank_row_floats(&bank->spec, output);
+    *out = (float *)data + at * channelise_row_floats(&bank->spec, output, bank->spec.nstreams) +
+           window->stream / bank_unit(&bank->spec) * bank_row_floats(&bank->spec, output);
 out:
     return st;
 }
@@ -294,6 +301,22 @@ out:
     return st;
 }
 
+/* A row of one stream, or of a pair. */
+static void bank_judge(const struct channelise_spec *spec, const struct channelise_output *what,
+                       const float *found, const float *expected, struct agreement *agreement)
+{
+    size_t floats = (size_t)spec->nchannels * (what->quantity == QUANTITY_SPECTRA ? 2 : 1);
+    if (what->quantity == QUANTITY_COHERENCY) {
+        agreement_coherency(agreement, found, expected, spec->nchannels, spec->nchannels,
+                            what->integrate);
+        return;
+    }
+    for (uint32_t i = 0; i < bank_unit(spec); i++) {
+        agreement_row(agreement, what->quantity, found + i * floats, expected + i * floats,
+                      spec->nchannels, what->integrate);
+    }
+}
+
 status_t bank_compare(struct bank *bank, const struct bank_window *windows, uint32_t count,
                       double most, struct agreement *agreement, uint32_t *wrong)
 {
@@ -308,11 +331,9 @@ status_t bank_compare(struct bank *bank, const struct bank_window *windows, uint
                 const float *expected = w->rows[i] + row * bank_row_floats(spec, i);
                 float *found = NULL;
                 TRY(bank_row(bank, w, i, row, &found));
-                agreement_row(&one, what->quantity, found, expected, spec->nchannels,
-                              what->integrate);
+                bank_judge(spec, what, found, expected, &one);
                 *wrong += !(one.worst <= most * agreement_worst_limit);
-                agreement_row(agreement, what->quantity, found, expected, spec->nchannels,
-                              what->integrate);
+                bank_judge(spec, what, found, expected, agreement);
             }
         }
     }

@@ -28,8 +28,10 @@ struct bank {
     uint64_t lent_blocks;
 };
 
-/* Sizes for so many spectra of a spec: rows of output i, floats of one stream's row, bytes of all
- * buffers of a slot. */
+/* Streams that are worked off together: 2 where polarisations meet, which then lie beside each
+ * other (pol_inner 1), else 1. Sizes for so many spectra of a spec: rows of output i, floats of
+ * such streams' row, bytes of all buffers of a slot. */
+uint32_t bank_unit(const struct channelise_spec *spec);
 uint64_t bank_rows(const struct channelise_spec *spec, uint32_t i, uint64_t spectra);
 size_t bank_row_floats(const struct channelise_spec *spec, uint32_t i);
 uint64_t bank_slot_bytes(const struct channelise_spec *spec, uint64_t spectra);
@@ -55,10 +57,10 @@ status_t bank_run_alone(struct bank *bank, struct trial_run *out);
 status_t bank_run_row(struct bank *bank, uint64_t blocks, double least, uint64_t *done,
                       double *seconds);
 
-/* Some spectra of one stream, and their rows by the reference. */
+/* Some spectra of one stream, or of a pair, and their rows by the reference. */
 struct bank_window {
     uint64_t first, spectra; /* whole dumps of every output */
-    uint32_t stream;
+    uint32_t stream;         /* the first of its unit */
     float *rows[MOST_OUTPUTS];
 };
 /* Computes the rows of windows of slot 0's samples. bank_window_free() in any case. */

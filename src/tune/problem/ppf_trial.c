@@ -12,7 +12,7 @@ void ppf_trial_end(struct ppf_trial *trial)
     }
 }
 
-/* The job's problem on one stream, with dumps that a trial can end. */
+/* The job's problem on one stream, or one pair, with dumps that a trial can end. */
 static void trial_shrink(struct bank *bank, const struct channelise_spec *spec, uint64_t points)
 {
     enum { DEVICE_POINTS = 1 << 26 };
@@ -20,7 +20,8 @@ static void trial_shrink(struct bank *bank, const struct channelise_spec *spec, 
     points = is_gpu ? DEVICE_POINTS : points;
     bank->spec = *spec;
     bank->spectra = max_u64(points / spec->channels / PPF_TRIAL_WINDOW, 2) * PPF_TRIAL_WINDOW;
-    bank->spec.nstreams = 1;
+    bank->spec.nstreams = bank_unit(spec);
+    bank->spec.pol_inner = 1;
     bank->spec.is_interleaved = 0;
     bank->spec.is_timed = 1;
     for (uint32_t i = 0; i < spec->noutputs; i++) {

@@ -9,7 +9,7 @@
 
 static int channelise_is_summed(const struct channelise_output *output)
 {
-    return output->quantity == QUANTITY_POWER && output->integrate > 1;
+    return output->quantity != QUANTITY_SPECTRA && output->integrate > 1;
 }
 
 /* The instruction set that all who share the work have, by backend_simd(). */
@@ -71,6 +71,7 @@ static void channelise_set_sizes(struct cpu *cpu, const struct channelise_spec *
     if (cpu->rows < cpu->shape.batch) {
         cpu->rows = cpu->shape.batch;
     }
+    cpu->has_pairs = channelise_has_pairs(spec);
 }
 
 /* Vectors not wider than all ranks have; no more spectra in one go than memory was planned for. */
@@ -163,7 +164,7 @@ static status_t channelise_create_blocks(struct cpu *cpu)
     const struct channelise_spec *spec = &cpu->base.spec;
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         if (channelise_is_summed(&spec->outputs[i])) {
-            TRY(sums_create(spec, spec->outputs[i].integrate, &cpu->sums[i]));
+            TRY(sums_create(spec, i, &cpu->sums[i]));
         }
     }
     for (int j = 0; j < POOL_BLOCKS; j++) {
@@ -172,8 +173,8 @@ static status_t channelise_create_blocks(struct cpu *cpu)
         TRY(memory_zeroed(spec->nstreams, sizeof *block->im, "offsets", &block->im));
         for (uint32_t i = 0; i < spec->noutputs; i++) {
             if (cpu->sums[i]) {
-                TRY(memory_aligned(sums_grain_floats(spec, spec->outputs[i].integrate),
-                                   sizeof(float), "sums of power", &block->grains[i]));
+                TRY(memory_aligned(sums_grain_floats(spec, i), sizeof(float), "sums of power",
+                                   &block->grains[i]));
             }
         }
     }
@@ -219,7 +220,7 @@ static uint64_t cpu_channelise_bytes(const struct channelise_spec *spec)
     channelise_set_sizes(&cpu, spec);
     cpu_channelise_scratch_floats(&cpu, floats);
     uint64_t thread = (floats[0] + floats[1] + floats[2]) * sizeof(float);
-    thread += spec->is_interleaved ? interleaved_bytes(spec) : 0;
+    thread += spec->is_interleaved ? interleaved_bytes(spec) * (cpu.has_pairs ? 2 : 1) : 0;
     /* FFTW's own tables, and buffers of each thread: for lengths with large prime factors, those of
      * a transform of up to four times the length. */
     thread += (uint64_t)4 * 8 * cpu.shape.points;
@@ -227,9 +228,8 @@ static uint64_t cpu_channelise_bytes(const struct channelise_spec *spec)
     bytes += spec->threads * thread;
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         if (channelise_is_summed(&spec->outputs[i])) {
-            bytes += POOL_BLOCKS * sizeof(float) *
-                     (uint64_t)sums_grain_floats(spec, spec->outputs[i].integrate);
-            bytes += (uint64_t)sizeof(double) * spec->nstreams * spec->nchannels;
+            bytes += POOL_BLOCKS * sizeof(float) * (uint64_t)sums_grain_floats(spec, i);
+            bytes += 2 * sizeof(double) * channelise_row_floats(spec, i, spec->nstreams);
         }
     }
     return bytes;

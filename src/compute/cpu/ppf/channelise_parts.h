@@ -1,5 +1,5 @@
-/* What the files of the CPU's filter bank share: channelise.c makes it, channelise_run.c runs it.
- * For nobody else. */
+/* What the files of the CPU's filter bank share: channelise.c makes it, channelise_run.c runs it,
+ * channelise_deliver.c detects. For nobody else. */
 #ifndef VOLTMILL_COMPUTE_CPU_PPF_CHANNELISE_PARTS_H
 #define VOLTMILL_COMPUTE_CPU_PPF_CHANNELISE_PARTS_H
 
@@ -13,10 +13,11 @@
 /* Scratch of one thread. */
 struct scratch {
     float *window;
-    float *filtered;            /* [rows + FIR_ROWS][in_row] */
-    float *bins;                /* [transform batch][out_row] */
-    char *deinterleaved;        /* NULL until streams come interleaved */
-    size_t grain[MOST_OUTPUTS]; /* of a block, that the last spectrum's power went to */
+    float *filtered;               /* [rows + FIR_ROWS][in_row] */
+    float *bins;                   /* [transform batch][out_row]; of pairs: channelise_bins() */
+    char *deinterleaved;           /* NULL until streams come interleaved */
+    size_t grain[2][MOST_OUTPUTS]; /* of a block, that the last spectrum's power went to: of a
+                                      stream, or of the first and of the second of a pair */
     int is_touched;
 };
 
@@ -29,6 +30,7 @@ struct block {
     struct sample_input input;
     size_t *re, *im; /* [streams], behind input */
     struct interleaved layout;
+    uint32_t group, groups; /* streams, or pairs, of a task, and how many such groups */
     uint32_t nstreams;
     uint64_t first; /* spectrum of the observation */
     uint64_t spectra;
@@ -47,6 +49,7 @@ struct cpu {
     struct cpu_fft_shape shape;
     cpu_fft_t *transform;
     size_t rows; /* spectra that are filtered in one go */
+    int has_pairs;
     ppf_fir_t *filter;
     struct scratch *scratch; /* [threads] */
     pool_t *pool;
@@ -56,6 +59,25 @@ struct cpu {
     uint64_t next;    /* spectrum that comes next */
     int begins;
 };
+
+/* Some spectra of one stream of a block, or of a pair of them. */
+struct batch {
+    uint32_t streams; /* 1 or 2 */
+    uint32_t stream[2];
+    uint64_t first;         /* spectrum of the block */
+    size_t count;           /* at most GRAIN, in one grain */
+    const char *samples[2]; /* of raw spectrum `first`, without gaps */
+};
+
+/* The row of a spectrum of the block in an output of spectra. */
+float *cpu_channelise_spectrum_row(const struct block *block, int output, uint32_t stream,
+                                   uint64_t s);
+/* Hands one spectrum (number s of the block) of a batch's stream `half` to every output:
+ * bins[half]; of a pair's second stream bins[0] are the first's. Spectra of one stream come in
+ * order. */
+void cpu_channelise_deliver(const struct block *block, struct scratch *scratch,
+                            const struct batch *batch, const float *const bins[2], int half,
+                            uint64_t s);
 
 /* Floats of a thread's scratch: window, filtered spectra, bins. */
 void cpu_channelise_scratch_floats(const struct cpu *cpu, size_t floats[3]);

@@ -2,18 +2,26 @@
  *
  * A task is a batch of at most GRAIN spectra of one stream, or of a few streams that lie
  * interleaved. It filters some spectra, transforms them while they are in cache, and adds their
- * power up or leaves them where they belong. Tasks are independent, so threads may take them in
- * any order. */
+ * power up or leaves them where they belong. Where polarisations meet (coherency), it does so with
+ * pairs of streams: some spectra of the first, then the same of the second. Tasks are independent,
+ * so threads may take them in any order. */
 #include "base/memory.h"
 #include "compute/cpu/ppf/channelise_parts.h"
 
 #include <string.h>
 
+/* Spectra that a thread keeps: of pairs those of the first stream until the second's come. */
+static size_t channelise_bins_rows(const struct cpu *cpu)
+{
+    size_t batch = cpu->shape.batch;
+    return cpu->has_pairs ? (batch > 1 ? 2 * batch : cpu->rows + 1) : batch;
+}
+
 void cpu_channelise_scratch_floats(const struct cpu *cpu, size_t floats[3])
 {
     floats[0] = ppf_fir_window_floats(&cpu->base.spec, cpu->rows);
     floats[1] = (cpu->rows + FIR_ROWS) * cpu->shape.in_row;
-    floats[2] = cpu->shape.batch * cpu->shape.out_row;
+    floats[2] = channelise_bins_rows(cpu) * cpu->shape.out_row;
 }
 
 void cpu_channelise_begin(channelise_t *channelise, uint64_t first_spectrum)
@@ -23,94 +31,77 @@ void cpu_channelise_begin(channelise_t *channelise, uint64_t first_spectrum)
     cpu->begins = 1;
 }
 
-/* Some spectra of one stream of a block. */
-struct batch {
-    uint32_t stream;
-    uint64_t first;      /* spectrum of the block */
-    size_t count;        /* at most GRAIN, in one grain */
-    const char *samples; /* of raw spectrum `first`, without gaps */
-};
-
-static float *channelise_spectrum_row(const struct block *block, int output, uint32_t stream,
-                                      uint64_t s)
-{
-    size_t row = (size_t)s * block->nstreams + stream;
-    return block->out[output] + 2 * row * block->cpu->base.spec.nchannels;
-}
-
-/* Hands one spectrum (number s of the block) to every output. */
-static void channelise_deliver(const struct block *block, struct scratch *scratch,
-                               const float *bins, uint32_t stream, uint64_t s)
+/* Where the transform of spectrum s of a batch's stream lies, number i of those that are filtered
+ * in one go. */
+static float *channelise_bins(const struct block *block, struct scratch *scratch,
+                              const struct batch *batch, int half, uint64_t s, size_t i)
 {
     const struct cpu *cpu = block->cpu;
-    const struct channelise_spec *spec = &cpu->base.spec;
-    size_t nchannels = spec->nchannels;
-    const float *kept = bins + 2 * (size_t)spec->first_channel;
-    for (uint32_t i = 0; i < spec->noutputs; i++) {
-        if ((int)i == block->direct) {
-            continue;
-        }
-        if (spec->outputs[i].quantity == QUANTITY_SPECTRA) {
-            memcpy(channelise_spectrum_row(block, (int)i, stream, s), kept,
-                   nchannels * 2 * sizeof(float));
-        } else if (!cpu->sums[i]) {
-            size_t row = (size_t)s * block->nstreams + stream;
-            cpu->kernels->power(kept, nchannels, 0, block->out[i] + row * nchannels);
-        } else {
-            int begins =
-                sums_begins(cpu->sums[i], block->first, block->first + s, &scratch->grain[i]);
-            size_t row = scratch->grain[i] * block->nstreams + stream;
-            cpu->kernels->power(kept, nchannels, !begins, block->grains[i] + row * nchannels);
-        }
+    size_t row = batch->streams == 1 ? 0 : half ? cpu->rows : i;
+    if (cpu->shape.batch > 1) {
+        row = (size_t)half * cpu->shape.batch + (size_t)((block->first + s) % GRAIN);
+    } else if (block->direct >= 0) {
+        return cpu_channelise_spectrum_row(block, block->direct, batch->stream[half], s);
     }
+    return scratch->bins + row * cpu->shape.out_row;
 }
 
 /* Transforms filtered spectra [from, from + count) of the block. Those that go in batches lie at
  * their place in the grain, so that each meets the same arithmetic wherever blocks are cut. */
 static void channelise_transform_rows(const struct block *block, struct scratch *scratch,
-                                      const struct batch *batch, size_t from, size_t count)
+                                      const struct batch *batch, int half, size_t from,
+                                      size_t count)
 {
     const struct cpu *cpu = block->cpu;
-    uint64_t s = batch->first + from;
     if (cpu->shape.batch > 1) {
-        size_t place = (size_t)((block->first + s) % GRAIN);
-        cpu_fft_run(cpu->transform, scratch->filtered, scratch->bins);
-        for (size_t i = 0; i < count; i++) {
-            channelise_deliver(block, scratch, scratch->bins + (place + i) * cpu->shape.out_row,
-                               batch->stream, s + i);
-        }
-        return;
+        cpu_fft_run(cpu->transform, scratch->filtered,
+                    scratch->bins + (size_t)half * cpu->shape.batch * cpu->shape.out_row);
     }
     for (size_t i = 0; i < count; i++) {
-        float *bins = block->direct < 0
-                          ? scratch->bins
-                          : channelise_spectrum_row(block, block->direct, batch->stream, s + i);
-        cpu_fft_run(cpu->transform, scratch->filtered + i * cpu->shape.in_row, bins);
-        channelise_deliver(block, scratch, bins, batch->stream, s + i);
+        uint64_t s = batch->first + from + i;
+        float *bins = channelise_bins(block, scratch, batch, half, s, i);
+        const float *first = half ? channelise_bins(block, scratch, batch, 0, s, i) : bins;
+        const float *const both[2] = {first, bins};
+        if (cpu->shape.batch == 1) {
+            cpu_fft_run(cpu->transform, scratch->filtered + i * cpu->shape.in_row, bins);
+        }
+        cpu_channelise_deliver(block, scratch, batch, both, half, s);
     }
+}
+
+/* Filters and transforms `count` spectra from `from` of the batch on, of one of its streams;
+ * returns how many samples were missing. */
+static uint64_t channelise_run_rows(const struct block *block, struct scratch *scratch,
+                                    const struct batch *batch, int half, size_t from, size_t count)
+{
+    const struct cpu *cpu = block->cpu;
+    const struct channelise_spec *spec = &cpu->base.spec;
+    size_t row_bytes = channelise_samples(spec) * ppf_fir_sample_bytes(spec);
+    uint64_t s = batch->first + from;
+    /* Raw spectra that these spectra answer for when missing samples are counted. */
+    uint64_t end = s + count == block->spectra ? block->counted : s + count;
+    size_t place = cpu->shape.batch > 1 ? (size_t)((block->first + s) % GRAIN) : 0;
+    const float *touch = block->touched < 0 ? NULL
+                                            : cpu_channelise_spectrum_row(block, block->touched,
+                                                                          batch->stream[half], s);
+    uint64_t missing = ppf_fir_run(cpu->filter, batch->samples[half] + from * row_bytes, count,
+                                   end > s ? (size_t)(end - s) : 0, scratch->window,
+                                   scratch->filtered + place * cpu->shape.in_row, cpu->shape.in_row,
+                                   touch, (size_t)2 * block->nstreams * spec->nchannels);
+    channelise_transform_rows(block, scratch, batch, half, from, count);
+    return missing;
 }
 
 static uint64_t channelise_run_batch(const struct block *block, struct scratch *scratch,
                                      const struct batch *batch)
 {
     const struct cpu *cpu = block->cpu;
-    const struct channelise_spec *spec = &cpu->base.spec;
-    size_t row_bytes = channelise_samples(spec) * ppf_fir_sample_bytes(spec);
     uint64_t missing = 0;
     for (size_t from = 0; from < batch->count; from += cpu->rows) {
         size_t count = batch->count - from < cpu->rows ? batch->count - from : cpu->rows;
-        uint64_t s = batch->first + from;
-        /* Raw spectra that these spectra answer for when missing samples are counted. */
-        uint64_t end = s + count == block->spectra ? block->counted : s + count;
-        size_t place = cpu->shape.batch > 1 ? (size_t)((block->first + s) % GRAIN) : 0;
-        const float *touch = block->touched < 0
-                                 ? NULL
-                                 : channelise_spectrum_row(block, block->touched, batch->stream, s);
-        missing += ppf_fir_run(cpu->filter, batch->samples + from * row_bytes, count,
-                               end > s ? (size_t)(end - s) : 0, scratch->window,
-                               scratch->filtered + place * cpu->shape.in_row, cpu->shape.in_row,
-                               touch, (size_t)2 * block->nstreams * spec->nchannels);
-        channelise_transform_rows(block, scratch, batch, from, count);
+        for (int half = 0; half < (int)batch->streams; half++) {
+            missing += channelise_run_rows(block, scratch, batch, half, from, count);
+        }
     }
     return missing;
 }
@@ -129,35 +120,65 @@ static void channelise_touch_scratch(const struct cpu *cpu, struct scratch *scra
     }
 }
 
+/* Where the samples of stream `stream` + i of a group lie, from those of spectrum `from` of the
+ * block on; those that lie interleaved are deinterleaved at once, in half `half` of what there is.
+ */
+static const char *channelise_samples_of(const struct block *block, struct scratch *scratch,
+                                         uint32_t stream, uint32_t i, const struct batch *batch,
+                                         int half, uint32_t streams)
+{
+    const struct cpu *cpu = block->cpu;
+    const struct interleaved *layout = &block->layout;
+    size_t samples = channelise_samples(&cpu->base.spec);
+    size_t count = (size_t)channelise_inputs(&cpu->base.spec, batch->count) * samples;
+    size_t first = (size_t)batch->first * samples;
+    if (!layout->is_copied) {
+        return block->in + block->input.re[stream + i] + first * layout->sample_bytes;
+    }
+    char *copy = scratch->deinterleaved + (size_t)half * interleaved_bytes(&cpu->base.spec);
+    if (i == 0) {
+        interleaved_take(layout, block->in, &block->input, stream, streams, first, count, copy);
+    }
+    return copy + i * count * layout->sample_bytes;
+}
+
+/* The streams, or pairs, of a group: *first is the first one's (first) stream; returns how many. */
+static uint32_t channelise_group(const struct block *block, uint32_t group, uint32_t *first)
+{
+    uint32_t inner = block->cpu->base.spec.pol_inner;
+    if (!block->cpu->has_pairs) {
+        *first = group * block->group;
+        return (uint32_t)min_u64(block->group, block->nstreams - *first);
+    }
+    uint32_t groups = (inner + block->group - 1) / block->group;
+    uint32_t in = group % groups * block->group;
+    *first = group / groups * inner * 2 + in;
+    return (uint32_t)min_u64(block->group, inner - in);
+}
+
 /* First phase: the spectra of a grain of one stream, or of a group of interleaved ones. */
 static void channelise_run_grain(void *context, uint32_t thread, uint64_t task)
 {
     const struct block *block = context;
     struct cpu *cpu = block->cpu;
-    const struct channelise_spec *spec = &cpu->base.spec;
-    const struct interleaved *layout = &block->layout;
     struct scratch *scratch = &cpu->scratch[thread];
     uint64_t lead = block->first % GRAIN;
-    uint64_t grain = task / layout->groups;
-    uint32_t stream = (uint32_t)(task % layout->groups) * layout->group;
+    uint64_t grain = task / block->groups;
     uint64_t from = grain * GRAIN < lead ? 0 : grain * GRAIN - lead;
     uint64_t to = min_u64((grain + 1) * GRAIN - lead, block->spectra);
-    uint32_t streams = (uint32_t)min_u64(layout->group, block->nstreams - stream);
-    size_t samples = channelise_samples(spec);
-    size_t raw = (size_t)channelise_inputs(spec, to - from);
-    struct batch batch = {.first = from, .count = (size_t)(to - from)};
+    uint32_t stream = 0;
+    uint32_t count = channelise_group(block, (uint32_t)(task % block->groups), &stream);
+    struct batch batch = {
+        .streams = cpu->has_pairs ? 2 : 1, .first = from, .count = (size_t)(to - from)};
     uint64_t missing = 0;
     channelise_touch_scratch(cpu, scratch);
-    if (layout->is_copied) {
-        interleaved_take(layout, block->in, &block->input, stream, streams, (size_t)from * samples,
-                         raw * samples, scratch->deinterleaved);
-    }
-    for (uint32_t i = 0; i < streams; i++) {
-        batch.stream = stream + i;
-        batch.samples = layout->is_copied
-                            ? scratch->deinterleaved + i * raw * samples * layout->sample_bytes
-                            : block->in + block->input.re[stream] +
-                                  (size_t)from * samples * layout->sample_bytes;
+    for (uint32_t i = 0; i < count; i++) {
+        for (int half = 0; half < (int)batch.streams; half++) {
+            uint32_t first = stream + (half ? cpu->base.spec.pol_inner : 0);
+            batch.stream[half] = first + i;
+            batch.samples[half] =
+                channelise_samples_of(block, scratch, first, i, &batch, half, count);
+        }
         missing += channelise_run_batch(block, scratch, &batch);
     }
     if (missing > 0) {
@@ -167,13 +188,14 @@ static void channelise_run_grain(void *context, uint32_t thread, uint64_t task)
 
 static struct sums_block channelise_sums_of(const struct block *block, uint32_t output)
 {
-    return (struct sums_block){.grains = block->grains[output],
-                               .first = block->first,
-                               .spectra = block->spectra,
-                               .nstreams = block->nstreams,
-                               .begins = block->begins,
-                               .parity = block->parity,
-                               .out = block->out[output]};
+    return (struct sums_block){
+        .grains = block->grains[output],
+        .first = block->first,
+        .spectra = block->spectra,
+        .nsums = channelise_sums(&block->cpu->base.spec.outputs[output], block->nstreams),
+        .begins = block->begins,
+        .parity = block->parity,
+        .out = block->out[output]};
 }
 
 /* Second phase: a task of one of the outputs that integrate. */
@@ -218,8 +240,8 @@ static status_t channelise_create_deinterleaved(struct cpu *cpu)
     status_t st = STATUS_OK;
     for (uint32_t i = 0; i < cpu->base.spec.threads; i++) {
         if (!cpu->scratch[i].deinterleaved) {
-            TRY(memory_aligned((size_t)interleaved_bytes(&cpu->base.spec), 1,
-                               "deinterleaved streams", &cpu->scratch[i].deinterleaved));
+            size_t bytes = (size_t)interleaved_bytes(&cpu->base.spec) * (cpu->has_pairs ? 2 : 1);
+            TRY(memory_aligned(bytes, 1, "deinterleaved streams", &cpu->scratch[i].deinterleaved));
         }
     }
 out:
@@ -236,6 +258,18 @@ static uint64_t channelise_count_sums(const struct block *block)
         }
     }
     return tasks;
+}
+
+/* A group of pairs has its first streams, and so its second ones, beside each other. */
+static void channelise_set_groups(struct block *block, uint32_t nstreams)
+{
+    uint32_t inner = block->cpu->base.spec.pol_inner;
+    block->group = block->layout.group;
+    block->groups = block->layout.groups;
+    if (block->cpu->has_pairs) {
+        block->group = (uint32_t)min_u64(block->group, inner);
+        block->groups = nstreams / (2 * inner) * ((inner + block->group - 1) / block->group);
+    }
 }
 
 /* What the block works on. */
@@ -257,6 +291,7 @@ static status_t channelise_fill_block(struct cpu *cpu, struct block *block, buff
     if (block->layout.is_copied) {
         TRY(channelise_create_deinterleaved(cpu));
     }
+    channelise_set_groups(block, nstreams);
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         TRY(buffer_get(out[i], &data));
         block->out[i] = data;
@@ -274,8 +309,8 @@ status_t cpu_channelise_run(channelise_t *channelise, buffer_t *in,
     const struct channelise_spec *spec = &cpu->base.spec;
     struct block *block = &cpu->blocks[cpu->nblocks % POOL_BLOCKS];
     pool_wait(cpu->pool, block->number);
-    TRY(channelise_fill_block(cpu, block, in, input, nstreams, out));
     block->cpu = cpu;
+    TRY(channelise_fill_block(cpu, block, in, input, nstreams, out));
     block->nstreams = nstreams;
     block->first = cpu->next;
     block->spectra = spectra;
@@ -287,7 +322,7 @@ status_t cpu_channelise_run(channelise_t *channelise, buffer_t *in,
     /* Batches end at multiples of GRAIN in the observation, wherever the block begins. */
     uint64_t grains = ceil_div_u64(cpu->next % GRAIN + spectra, GRAIN);
     struct pool_block work = {.context = block, .run = {channelise_run_grain, channelise_run_sums}};
-    work.tasks[0] = grains * block->layout.groups;
+    work.tasks[0] = grains * block->groups;
     work.tasks[1] = channelise_count_sums(block);
     block->number = pool_submit(cpu->pool, &work);
     cpu_buffer_mark(in, cpu->pool, block->number);

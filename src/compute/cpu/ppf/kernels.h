@@ -64,6 +64,9 @@ struct cpu_kernels {
     void (*fir[2])(const struct fir_block *block);
     /* power[k] = |bins[k]|^2, or with `add` += ; bins are pairs. */
     void (*power)(const float *bins, size_t count, int add, float *power);
+    /* The same of |bins[k]|^4, and of a[k] conj(b[k]): its real and its imaginary parts. */
+    void (*squares)(const float *bins, size_t count, int add, float *squares);
+    void (*cross)(const float *a, const float *b, size_t count, int add, float *re, float *im);
 };
 
 /* How samples of this coding are missing; 0: none of them ever is. */

@@ -324,6 +324,47 @@ static void power(const float *restrict bins, size_t count, int add, float *rest
     }
 }
 
+static inline __attribute__((always_inline)) void
+square_sums(const float *restrict bins, size_t count, const int add, float *restrict out)
+{
+    for (size_t k = 0; k < count; k++) {
+        float one = bins[2 * k] * bins[2 * k] + bins[2 * k + 1] * bins[2 * k + 1];
+        out[k] = add ? out[k] + one * one : one * one;
+    }
+}
+
+static void squares(const float *restrict bins, size_t count, int add, float *restrict out)
+{
+    if (add) {
+        square_sums(bins, count, 1, out);
+    } else {
+        square_sums(bins, count, 0, out);
+    }
+}
+
+static inline __attribute__((always_inline)) void cross_sums(const float *restrict a,
+                                                             const float *restrict b, size_t count,
+                                                             const int add, float *restrict re,
+                                                             float *restrict im)
+{
+    for (size_t k = 0; k < count; k++) {
+        float x = a[2 * k] * b[2 * k] + a[2 * k + 1] * b[2 * k + 1];
+        float y = a[2 * k + 1] * b[2 * k] - a[2 * k] * b[2 * k + 1];
+        re[k] = add ? re[k] + x : x;
+        im[k] = add ? im[k] + y : y;
+    }
+}
+
+static void cross(const float *restrict a, const float *restrict b, size_t count, int add,
+                  float *restrict re, float *restrict im)
+{
+    if (add) {
+        cross_sums(a, b, count, 1, re, im);
+    } else {
+        cross_sums(a, b, count, 0, re, im);
+    }
+}
+
 extern const struct cpu_kernels KERNELS;
 const struct cpu_kernels KERNELS = {.name = KERNELS_NAME,
                                     .lanes = LANES,
@@ -333,4 +374,6 @@ const struct cpu_kernels KERNELS = {.name = KERNELS_NAME,
                                                {unpack_f32_real, unpack_f32_pairs}},
                                     .drop = {drop_real, drop_pairs},
                                     .fir = {fir_real, fir_pairs},
-                                    .power = power};
+                                    .power = power,
+                                    .squares = squares,
+                                    .cross = cross};

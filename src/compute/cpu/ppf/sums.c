@@ -15,23 +15,23 @@ enum {
 struct sums {
     uint64_t integrate;
     size_t nchannels;
-    uint64_t many_dumps; /* of all streams: threads share them, instead of channels */
-    /* [streams][nchannels]: the dump that is not complete yet. One is read while the other is
+    uint64_t many_dumps; /* of all sums: threads share them, instead of channels */
+    /* [sums][nchannels]: the dump that is not complete yet. One is read while the other is
      * written, in turns from block to block. */
     double *carry[2];
 };
 
-status_t sums_create(const struct channelise_spec *spec, uint64_t integrate, sums_t **out)
+status_t sums_create(const struct channelise_spec *spec, uint32_t output, sums_t **out)
 {
     status_t st = STATUS_OK;
+    uint64_t floats = channelise_row_floats(spec, output, spec->nstreams);
     sums_t *sums = NULL;
     TRY(memory_zeroed(1, sizeof *sums, "sums of power", &sums));
-    sums->integrate = integrate;
+    sums->integrate = spec->outputs[output].integrate;
     sums->nchannels = spec->nchannels;
     sums->many_dumps = (uint64_t)DUMPS_A_THREAD * spec->threads;
     for (int i = 0; i < 2; i++) {
-        TRY(memory_zeroed((size_t)spec->nstreams * spec->nchannels, sizeof(double), "sums of power",
-                          &sums->carry[i]));
+        TRY(memory_zeroed(floats, sizeof(double), "sums of power", &sums->carry[i]));
     }
     *out = sums;
     sums = NULL;
@@ -49,9 +49,10 @@ void sums_destroy(sums_t *sums)
     }
 }
 
-size_t sums_grain_floats(const struct channelise_spec *spec, uint64_t integrate)
+size_t sums_grain_floats(const struct channelise_spec *spec, uint32_t output)
 {
-    return (size_t)grain_most(spec->max_spectra, integrate) * spec->nstreams * spec->nchannels;
+    return (size_t)(grain_most(spec->max_spectra, spec->outputs[output].integrate) *
+                    channelise_row_floats(spec, output, spec->nstreams));
 }
 
 int sums_begins(const sums_t *sums, uint64_t first, uint64_t number, size_t *grain)
@@ -63,9 +64,9 @@ int sums_begins(const sums_t *sums, uint64_t first, uint64_t number, size_t *gra
     return 1;
 }
 
-/* At most PIECE channels of one stream from `low` on, of one dump. */
+/* At most PIECE channels of one sum from `low` on, of one dump. */
 static void sum_piece(const sums_t *sums, const struct sums_block *block, uint64_t dump,
-                      uint32_t stream, size_t low)
+                      uint32_t sum, size_t low)
 {
     size_t nchannels = sums->nchannels;
     size_t count = nchannels - low < PIECE ? nchannels - low : PIECE;
@@ -75,20 +76,20 @@ static void sum_piece(const sums_t *sums, const struct sums_block *block, uint64
     uint64_t to = min_u64((dump + 1) * integrate, end);
     uint64_t first_grain = grain_index(block->first, from, integrate);
     uint64_t last_grain = grain_index(block->first, to - 1, integrate);
-    size_t at = (size_t)stream * nchannels + low;
+    size_t at = (size_t)sum * nchannels + low;
     double total[PIECE] = {0};
     if (dump * integrate < block->first && !block->begins) {
         memcpy(total, sums->carry[block->parity ^ 1] + at, count * sizeof *total);
     }
     for (uint64_t grain = first_grain; grain <= last_grain; grain++) {
-        const float *power = block->grains + (size_t)grain * block->nstreams * nchannels + at;
+        const float *power = block->grains + (size_t)grain * block->nsums * nchannels + at;
         for (size_t k = 0; k < count; k++) {
             total[k] += (double)power[k];
         }
     }
     if ((dump + 1) * integrate <= end) {
         uint64_t row = dump - block->first / integrate;
-        float *out = block->out + (size_t)row * block->nstreams * nchannels + at;
+        float *out = block->out + (size_t)row * block->nsums * nchannels + at;
         for (size_t k = 0; k < count; k++) {
             out[k] = (float)total[k];
         }
@@ -106,8 +107,8 @@ static uint64_t sums_dumps_touched(const sums_t *sums, const struct sums_block *
 /* Channels of a task: all of them where there are dumps enough. */
 static size_t sums_task_channels(const sums_t *sums, const struct sums_block *block)
 {
-    return sums_dumps_touched(sums, block) * block->nstreams >= sums->many_dumps ? sums->nchannels
-                                                                                 : PIECE;
+    return sums_dumps_touched(sums, block) * block->nsums >= sums->many_dumps ? sums->nchannels
+                                                                              : PIECE;
 }
 
 static uint64_t sums_pieces_of(const sums_t *sums, const struct sums_block *block)
@@ -117,18 +118,18 @@ static uint64_t sums_pieces_of(const sums_t *sums, const struct sums_block *bloc
 
 uint64_t sums_tasks(const sums_t *sums, const struct sums_block *block)
 {
-    return sums_dumps_touched(sums, block) * block->nstreams * sums_pieces_of(sums, block);
+    return sums_dumps_touched(sums, block) * block->nsums * sums_pieces_of(sums, block);
 }
 
 void sums_finish(const sums_t *sums, const struct sums_block *block, uint64_t task)
 {
     uint64_t pieces = sums_pieces_of(sums, block);
     size_t channels = sums_task_channels(sums, block);
-    uint64_t dump = block->first / sums->integrate + task / pieces / block->nstreams;
-    uint32_t stream = (uint32_t)(task / pieces % block->nstreams);
+    uint64_t dump = block->first / sums->integrate + task / pieces / block->nsums;
+    uint32_t sum = (uint32_t)(task / pieces % block->nsums);
     size_t low = (size_t)(task % pieces) * channels;
     size_t end = low + channels < sums->nchannels ? low + channels : sums->nchannels;
     for (; low < end; low += PIECE) {
-        sum_piece(sums, block, dump, stream, low);
+        sum_piece(sums, block, dump, sum, low);
     }
 }

@@ -1,4 +1,5 @@
-/* Power summed over time: the CPU backend's side of compute/shared/grains.h. */
+/* Power, or what else is detected, summed over time: the CPU backend's side of
+ * compute/shared/grains.h. */
 #ifndef VOLTMILL_COMPUTE_CPU_PPF_SUMS_H
 #define VOLTMILL_COMPUTE_CPU_PPF_SUMS_H
 
@@ -7,11 +8,11 @@
 typedef struct sums sums_t;
 
 /* Of one output, for blocks as the spec says. Fails with DEVICE. */
-status_t sums_create(const struct channelise_spec *spec, uint64_t integrate, sums_t **out);
+status_t sums_create(const struct channelise_spec *spec, uint32_t output, sums_t **out);
 void sums_destroy(sums_t *sums);
 
-/* Floats of the grains of a block: [grains][streams][nchannels]. */
-size_t sums_grain_floats(const struct channelise_spec *spec, uint64_t integrate);
+/* Floats of the grains of a block: [grains][sums][nchannels], by channelise_sums(). */
+size_t sums_grain_floats(const struct channelise_spec *spec, uint32_t output);
 
 /* In a block that began with spectrum `first`: 1 if the power of spectrum `number` begins a grain
  * (number *grain of the block), 0 if it goes to the grain of the spectrum before. */
@@ -21,10 +22,10 @@ int sums_begins(const sums_t *sums, uint64_t first, uint64_t number, size_t *gra
 struct sums_block {
     const float *grains;
     uint64_t first, spectra;
-    uint32_t nstreams;
+    uint32_t nsums;  /* of all channels: channelise_sums() */
     int begins;      /* a chunk: nothing is carried into it */
     unsigned parity; /* 0 and 1 from block to block */
-    float *out;      /* [dumps][nstreams][nchannels] */
+    float *out;      /* [dumps][nsums][nchannels] */
 };
 
 /* Tasks that sums_finish() is cut into: in the order of time, so that they fall to threads as the

@@ -79,14 +79,6 @@ static void opencl_channelise_begin(channelise_t *channelise, uint64_t first_spe
     stage->begun = ppf_begin(stage->bank, first_spectrum);
 }
 
-/* Bytes of the rows of output i. */
-static uint64_t channelise_row_bytes(const struct channelise_spec *spec, uint32_t i,
-                                     uint32_t nstreams, uint64_t rows)
-{
-    uint64_t parts = spec->outputs[i].quantity == QUANTITY_SPECTRA ? 2 : 1;
-    return rows * nstreams * spec->nchannels * parts * sizeof(float);
-}
-
 static status_t opencl_channelise_run(channelise_t *channelise, buffer_t *in_buffer,
                                       const struct sample_input *input, uint32_t nstreams,
                                       uint64_t spectra, uint64_t counted, buffer_t *const *out,
@@ -117,7 +109,7 @@ static status_t opencl_channelise_run(channelise_t *channelise, buffer_t *in_buf
     }
     TRY(ppf_run(stage->bank, &stage->watch, lined_up, stride, nstreams, spectra, outs, rows));
     for (uint32_t i = 0; i < spec->noutputs; i++) {
-        bytes[i] = channelise_row_bytes(spec, i, nstreams, rows[i]);
+        bytes[i] = rows[i] * channelise_row_floats(spec, i, nstreams) * sizeof(float);
     }
     TRY(opencl_block_end(in, out, bytes, spec->noutputs, &stage->watch));
 out:

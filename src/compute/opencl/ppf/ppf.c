@@ -125,16 +125,16 @@ static status_t ppf_create_last(ppf_t *bank, uint32_t i)
     struct channelise_spec view = bank->spec;
     struct text options = {0};
     struct text sum_text = {0};
-    last->kind = ppf_kind(&bank->spec.outputs[i]);
+    last->kind = detect_kind(&bank->spec.outputs[i]);
     /* The fused kernel has split real data already. */
     view.is_complex = view.is_complex || bank->choice.shape.kernel == KERNEL_FUSED;
     if (bank->route != ROUTE_DIRECT && !(bank->route == ROUTE_WHOLE && i == bank->full)) {
-        TRY(detect_options(&view, last->kind, &options));
+        TRY(detect_options(&view, i, &options));
         TRY(launch_build(bank->device, detect, 2, options.data, "detect", &last->detect));
     }
     if (last->kind == DETECT_GRAINS) {
         uint64_t integrate = bank->spec.outputs[i].integrate;
-        uint64_t channels = (uint64_t)bank->spec.nstreams * bank->spec.nchannels;
+        uint64_t channels = channelise_row_floats(&bank->spec, i, bank->spec.nstreams);
         TRY(sum_options(&bank->spec, &sum_text));
         TRY(launch_build(bank->device, sum, 2, sum_text.data, "sum", &last->sum));
         TRY(device_allocate(
@@ -165,8 +165,8 @@ uint64_t ppf_bytes(const struct channelise_spec *spec)
                      channelise_samples(spec) * (spec->taps + 4) * sizeof(float);
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         uint64_t grains = grain_most(spec->max_spectra, spec->outputs[i].integrate);
-        bytes += spec->outputs[i].quantity == QUANTITY_POWER
-                     ? (grains + 2) * spec->nstreams * spec->nchannels * sizeof(float)
+        bytes += spec->outputs[i].quantity != QUANTITY_SPECTRA
+                     ? (grains + 2) * channelise_row_floats(spec, i, spec->nstreams) * sizeof(float)
                      : 0;
     }
     return bytes;
@@ -184,7 +184,7 @@ static void ppf_set_route(ppf_t *bank)
             bank->full = i;
         }
     }
-    if (is_fused && spec->noutputs == 1) {
+    if (is_fused && ppf_is_direct(spec)) {
         bank->route = ROUTE_DIRECT;
     }
     /* The fused kernel begins at a block's first spectrum. */

@@ -13,22 +13,21 @@ enum {
     MOST_CHOICES = 2 * MOST_SHAPES /* of both */
 };
 
-enum detect_kind ppf_kind(const struct channelise_output *output)
+int ppf_is_direct(const struct channelise_spec *spec)
 {
-    return output->quantity == QUANTITY_SPECTRA ? DETECT_SPECTRA
-           : output->integrate == 1             ? DETECT_POWER
-                                                : DETECT_GRAINS;
+    enum quantity quantity = spec->outputs[0].quantity;
+    return spec->noutputs == 1 && (quantity == QUANTITY_SPECTRA || quantity == QUANTITY_POWER);
 }
 
 int ppf_fused_mode(const struct channelise_spec *spec)
 {
-    return spec->noutputs == 1 ? (int)ppf_kind(&spec->outputs[0]) : (int)DETECT_SPECTRA;
+    return ppf_is_direct(spec) ? (int)detect_kind(&spec->outputs[0]) : (int)DETECT_SPECTRA;
 }
 
 struct channelise_spec ppf_fused_spec(const struct channelise_spec *spec)
 {
     struct channelise_spec view = *spec;
-    if (spec->noutputs > 1) {
+    if (!ppf_is_direct(spec)) {
         view.first_channel = 0;
         view.nchannels = spec->channels;
     }

@@ -37,13 +37,13 @@ struct ppf {
     uint64_t next; /* spectrum that comes next */
 };
 
-/* What the fused kernel makes: the product itself where there is one, else spectra. */
+/* Whether the fused kernel makes the product itself: there is one, and each of its numbers comes of
+ * one stream's spectra. */
+int ppf_is_direct(const struct channelise_spec *spec);
+/* What it makes: the product, else spectra. */
 int ppf_fused_mode(const struct channelise_spec *spec);
 
-/* The fused kernel's view of the problem: for several products it makes all channels. */
+/* The fused kernel's view of the problem: for others it makes all channels. */
 struct channelise_spec ppf_fused_spec(const struct channelise_spec *spec);
-
-/* How output `output` leaves the last step. */
-enum detect_kind ppf_kind(const struct channelise_output *output);
 
 #endif

@@ -11,7 +11,7 @@ status_t ppf_begin(ppf_t *bank, uint64_t first_spectrum)
     bank->next = first_spectrum;
     for (uint32_t i = 0; i < bank->spec.noutputs; i++) {
         if (bank->last[i].carry) {
-            uint64_t pairs = (uint64_t)bank->spec.nstreams * bank->spec.nchannels;
+            uint64_t pairs = channelise_row_floats(&bank->spec, i, bank->spec.nstreams);
             TRY(device_clear(bank->device, bank->last[i].carry, 0, pairs * 2 * sizeof(float)));
         }
     }
@@ -62,26 +62,26 @@ static status_t ppf_run_detect(ppf_t *bank, const struct block *block, uint32_t 
     const struct last *last = &bank->last[i];
     uint64_t integrate = bank->spec.outputs[i].integrate;
     struct launch_size size =
-        detect_size(&bank->spec, last->kind, bank->next + first, count, block->nstreams);
+        detect_size(&bank->spec, i, bank->next + first, count, block->nstreams);
     cl_mem to = last->kind == DETECT_GRAINS ? last->grains : block->out[i];
     cl_mem twiddles = bank->twiddles ? bank->twiddles : bank->coeff;
     return LAUNCH(bank->device, last->detect, size, block->watch, STEP_DETECT, ARGUMENT(from),
                   ARGUMENT(to), ARGUMENT(twiddles), ARGUMENT_ULONG(bank->next + first),
                   ARGUMENT_ULONG(bank->next), ARGUMENT_ULONG(integrate),
                   ARGUMENT_ULONG(lcm_u64(GRAIN, integrate)), ARGUMENT_ULONG(count),
-                  ARGUMENT_UINT(block->nstreams));
+                  ARGUMENT_UINT(block->nstreams), ARGUMENT_UINT(bank->spec.pol_inner));
 }
 
 static status_t ppf_run_sum(ppf_t *bank, const struct block *block, uint32_t i)
 {
     const struct last *last = &bank->last[i];
     uint64_t integrate = bank->spec.outputs[i].integrate;
-    struct launch_size size =
-        sum_size(&bank->spec, bank->next, block->spectra, integrate, block->nstreams);
+    struct launch_size size = sum_size(&bank->spec, i, bank->next, block->spectra, block->nstreams);
     return LAUNCH(bank->device, last->sum, size, block->watch, STEP_DETECT, ARGUMENT(last->grains),
                   ARGUMENT(last->carry), ARGUMENT(block->out[i]), ARGUMENT_ULONG(bank->next),
                   ARGUMENT_ULONG(block->spectra), ARGUMENT_ULONG(integrate),
-                  ARGUMENT_ULONG(lcm_u64(GRAIN, integrate)), ARGUMENT_UINT(block->nstreams));
+                  ARGUMENT_ULONG(lcm_u64(GRAIN, integrate)),
+                  ARGUMENT_UINT(channelise_sums(&bank->spec.outputs[i], block->nstreams)));
 }
 
 /* Makes `count` spectra from `from` on in `work`, and the products that come of them. */

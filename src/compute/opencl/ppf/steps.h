@@ -5,20 +5,21 @@
 
 #include "compute/opencl/program.h"
 
+/* How rows leave the last step: as spectra, detected one by one, or summed over grains. */
 enum detect_kind { DETECT_SPECTRA, DETECT_POWER, DETECT_GRAINS };
 
 /* Appends " -DCHANNELS=... -DTAPS=... -DFORMAT=..." that every kernel begins with (samples.cl). */
 status_t samples_options(const struct channelise_spec *spec, struct text *out);
 
-/* Behind the filter: of `spectra` spectra, the first of them number `first`. */
-status_t detect_options(const struct channelise_spec *spec, enum detect_kind kind,
-                        struct text *out);
-struct launch_size detect_size(const struct channelise_spec *spec, enum detect_kind kind,
-                               uint64_t first, uint64_t spectra, uint32_t streams);
+/* Behind the filter: output `i` of `spectra` spectra, the first of them number `first`. */
+enum detect_kind detect_kind(const struct channelise_output *output);
+status_t detect_options(const struct channelise_spec *spec, uint32_t i, struct text *out);
+struct launch_size detect_size(const struct channelise_spec *spec, uint32_t i, uint64_t first,
+                               uint64_t spectra, uint32_t streams);
 
 status_t sum_options(const struct channelise_spec *spec, struct text *out);
-struct launch_size sum_size(const struct channelise_spec *spec, uint64_t next, uint64_t spectra,
-                            uint64_t integrate, uint32_t streams);
+struct launch_size sum_size(const struct channelise_spec *spec, uint32_t i, uint64_t next,
+                            uint64_t spectra, uint32_t streams);
 
 /* The FIR kernels before a library's FFT. */
 
