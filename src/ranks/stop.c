@@ -6,12 +6,13 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
 /* Schedulers give twelve or more: eight are the driver's, and a launcher takes two to end the other
- * ranks. */
-enum { LIMIT_SECONDS = 9 };
+ * ranks. The speaker is first: a launcher kills it as soon as another rank has ended. */
+enum { LIMIT_SECONDS = 9, OTHERS_LATER_US = 500000 };
 
 static atomic_int asked;
 static atomic_int limited;
@@ -22,7 +23,9 @@ static atomic_llong looked; /* at the handlers: ms of the clock */
 static void stop_begin_limit(void)
 {
     if (!atomic_exchange(&limited, 1)) {
-        alarm(LIMIT_SECONDS);
+        const struct itimerval limit = {
+            .it_value = {LIMIT_SECONDS, atomic_load(&is_speaker) ? 0 : OTHERS_LATER_US}};
+        setitimer(ITIMER_REAL, &limit, NULL);
     }
 }
 
@@ -39,12 +42,18 @@ static void stop_ask(int number)
 
 static void stop_end(int number)
 {
-    static const char message[] =
+    static const char stopped[] =
         "stopped: what was under way took too long; the same command goes on\n";
+    /* The error itself was said when it came. */
+    static const char failed[] =
+        "note: what was under way took too long to end; chunks that are done are kept: the same "
+        "command goes on from there\n";
     (void)number;
     int status = atomic_load(&limit_status);
-    if (atomic_load(&is_speaker) && status == STATUS_STOPPED) {
-        ssize_t written = write(STDERR_FILENO, message, sizeof message - 1);
+    if (atomic_load(&is_speaker)) {
+        ssize_t written = status == STATUS_STOPPED
+                              ? write(STDERR_FILENO, stopped, sizeof stopped - 1)
+                              : write(STDERR_FILENO, failed, sizeof failed - 1);
         (void)written;
     }
     _exit(status);
@@ -85,7 +94,8 @@ static void stop_keep_handlers(void)
 
 void stop_begin(int speaks)
 {
-    alarm(0);
+    const struct itimerval none = {0};
+    setitimer(ITIMER_REAL, &none, NULL);
     atomic_store(&limited, 0);
     atomic_store(&limit_status, STATUS_STOPPED);
     atomic_store(&is_speaker, speaks);

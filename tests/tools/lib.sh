@@ -77,7 +77,7 @@ breaks() {
     local name=$1 bad
     shift
     errs "$@"
-    if grep -q '^note: .* are done: the same command goes on' "$work/stderr"; then
+    if grep -Eq '^note: .* (are done|are kept): the same command goes on' "$work/stderr"; then
         ls "$work"/*.part >/dev/null 2>&1 || { echo "# nothing was kept"; bad=1; }
     elif ls "$work"/*.part "$work"/*.journal 2>/dev/null | grep -q .; then
         echo "# something was kept, but not said"
