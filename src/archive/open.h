@@ -13,6 +13,10 @@ status_t archive_open_here(const struct job *job, struct archive **out);
  * Fails with DATA. Uses HDF5, in this process. */
 status_t archive_open_file(const char *path, struct archive **out);
 
+/* Fills first_sample, samples, selected and nstreams of an archive that is whole but for that.
+ * Fails with USAGE: what it does not hold. */
+status_t open_select(const struct job_select *select, struct archive *archive);
+
 /* For the table of tasks (cli/serve.c). */
 extern const struct apart_task archive_open_task, fbh5_open_task, fbh5_load_band_task,
     fbh5_check_even_task;

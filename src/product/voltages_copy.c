@@ -1,5 +1,5 @@
-/* An archive's streams as a file in the native layout, with the numbers that they have; and the
- * gaps that reading found. */
+/* An archive's streams as a file in the native layout: what it says of them, with the numbers that
+ * they have; and the gaps that reading found. */
 #include "archive/read/reader.h"
 #include "base/memory.h"
 #include "io/hdf5/h5.h"
@@ -9,49 +9,44 @@
 
 #include <stdlib.h>
 
-static struct voltages_axis voltages_copy_axis(const struct archive *archive, enum axis axis,
-                                               char *const *names)
+static struct voltages_axis voltages_axis_of(const struct archive *archive, enum axis axis)
 {
-    return (struct voltages_axis){archive->nselected[axis],
-                                  archive->present[axis] || archive->nselected[axis] > 1, names};
+    return (struct voltages_axis){.count = archive->nselected[axis],
+                                  .is_there =
+                                      archive->present[axis] || archive->nselected[axis] > 1};
 }
 
-static struct voltages_spec voltages_copy_spec(const struct archive *archive,
-                                               const struct voltages_packing *packing)
+struct voltages_spec voltages_of_archive(const struct archive *archive)
 {
     double first =
         (double)archive->first_sample / archive->sample_rate_hz + archive->offset_seconds;
-    return (struct voltages_spec){.samples = archive->samples,
-                                  .format = archive->format,
-                                  .packing = packing,
-                                  .nibbles = &archive->nibbles,
-                                  .has_missing_value = archive->has_missing_value,
-                                  .missing_value = packing->missing,
-                                  .is_complex = archive->is_complex,
-                                  .scale = packing->scale,
-                                  .sample_rate_hz = archive->sample_rate_hz,
-                                  .sideband = archive->sideband,
-                                  .oversampling_num = archive->oversampling_num,
-                                  .oversampling_den = archive->oversampling_den,
-                                  .has_start = archive->has_start,
-                                  .start = utc_add(archive->start, first),
-                                  .telescope = archive->telescope,
-                                  .source = archive->source,
-                                  .has_position = archive->has_position,
-                                  .ra_deg = archive->ra_deg,
-                                  .dec_deg = archive->dec_deg};
+    struct voltages_spec spec = {.is_complex = archive->is_complex,
+                                 .sample_rate_hz = archive->sample_rate_hz,
+                                 .sideband = archive->sideband,
+                                 .oversampling_num = archive->oversampling_num,
+                                 .oversampling_den = archive->oversampling_den,
+                                 .has_start = archive->has_start,
+                                 .start = utc_add(archive->start, first),
+                                 .telescope = archive->telescope,
+                                 .source = archive->source,
+                                 .has_position = archive->has_position,
+                                 .ra_deg = archive->ra_deg,
+                                 .dec_deg = archive->dec_deg};
+    for (int i = 0; i < STREAM_AXES; i++) {
+        enum axis axis = archive_stream_axes[i];
+        spec.axes[axis] = voltages_axis_of(archive, axis);
+    }
+    return spec;
 }
 
-status_t voltages_create_copy(const char *path, const struct archive *archive,
-                              const struct voltages_packing *packing, struct voltages_place *place)
+status_t voltages_describe_streams(hid_t file, const struct archive *archive,
+                                   struct voltages_spec spec)
 {
     status_t st = STATUS_OK;
-    struct voltages_spec spec = voltages_copy_spec(archive, packing);
     uint32_t chans = archive->nselected[AXIS_CHAN];
     double *hz = NULL;
     char **pols = NULL;
     char **stations = NULL;
-    hid_t file = -1;
     TRY(memory_zeroed(chans, sizeof *hz, "frequencies", &hz));
     for (uint32_t i = 0; i < chans; i++) {
         hz[i] = archive->freq_hz[archive->selected[AXIS_CHAN][i]];
@@ -61,24 +56,42 @@ status_t voltages_create_copy(const char *path, const struct archive *archive,
         TRY(parts_name_axis(archive, AXIS_STATION, &stations));
     }
     spec.freq_hz = hz;
-    spec.axes[AXIS_STATION] = voltages_copy_axis(archive, AXIS_STATION, stations);
-    spec.axes[AXIS_BEAM] = voltages_copy_axis(archive, AXIS_BEAM, NULL);
-    spec.axes[AXIS_POL] = voltages_copy_axis(archive, AXIS_POL, pols);
-    spec.axes[AXIS_CHAN] = voltages_copy_axis(archive, AXIS_CHAN, NULL);
-    TRY(h5_file_create(path, &file));
+    spec.axes[AXIS_POL].names = pols;
+    spec.axes[AXIS_STATION].names = stations;
     TRY(voltages_describe(file, &spec));
-    for (uint32_t i = 0; i < chans && archive->delay_hz; i++) {
-        hz[i] = archive->delay_hz[archive->selected[AXIS_CHAN][i]];
+    if (archive->delay_hz) {
+        for (uint32_t i = 0; i < chans; i++) {
+            hz[i] = archive->delay_hz[archive->selected[AXIS_CHAN][i]];
+        }
+        TRY(parts_put_coherent(file, archive, hz, chans));
     }
-    TRY(archive->delay_hz ? parts_put_coherent(file, archive, hz, chans) : STATUS_OK);
+out:
+    h5_free_texts(pols, archive->nselected[AXIS_POL]);
+    h5_free_texts(stations, archive->nselected[AXIS_STATION]);
+    free(hz);
+    return st;
+}
+
+status_t voltages_create_copy(const char *path, const struct archive *archive,
+                              const struct voltages_packing *packing, struct voltages_place *place)
+{
+    status_t st = STATUS_OK;
+    struct voltages_spec spec = voltages_of_archive(archive);
+    hid_t file = -1;
+    spec.samples = archive->samples;
+    spec.format = archive->format;
+    spec.packing = packing;
+    spec.nibbles = &archive->nibbles;
+    spec.has_missing_value = archive->has_missing_value;
+    spec.missing_value = packing->missing;
+    spec.scale = packing->scale;
+    TRY(h5_file_create(path, &file));
+    TRY(voltages_describe_streams(file, archive, spec));
     hid_t whole = file;
     file = -1;
     TRY(voltages_finish(whole, path, &spec, place));
 out:
     h5_close(file);
-    h5_free_texts(pols, archive->nselected[AXIS_POL]);
-    h5_free_texts(stations, archive->nselected[AXIS_STATION]);
-    free(hz);
     return st;
 }
 

@@ -17,6 +17,15 @@ status_t voltages_describe(hid_t file, const struct voltages_spec *spec);
 status_t voltages_name_axes(const struct voltages_spec *spec, struct text *axes,
                             uint64_t dims[AXIS_KINDS], int *rank);
 
+/* What the file of an archive's selected streams says whatever its samples are stored as: samples,
+ * format, scale, gaps and what means "no sample" aside, and names and frequencies. */
+struct voltages_spec voltages_of_archive(const struct archive *archive);
+
+/* As voltages_describe(), with the names and frequencies of the archive's selected streams, and
+ * what filters have made coherent. Fails as it does. */
+status_t voltages_describe_streams(hid_t file, const struct archive *archive,
+                                   struct voltages_spec spec);
+
 /* Ends such a file and says where its samples lie; takes `file`, whatever comes. */
 status_t voltages_finish(hid_t file, const char *path, const struct voltages_spec *spec,
                          struct voltages_place *place);

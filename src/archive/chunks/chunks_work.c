@@ -1,40 +1,12 @@
 /* One chunk after the other, read, decompressed and copied to whoever wants something of it: by any
  * of the threads. */
 #include "archive/chunks/chunks_parts.h"
+#include "base/byte_order.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "io/file.h"
 
-#include <byteswap.h>
 #include <stdlib.h>
-#include <string.h>
-
-/* Numbers of the other byte order, turned round. */
-static void chunks_swap(unsigned char *data, uint64_t bytes, uint32_t size)
-{
-    if (size == 2) {
-        for (uint64_t i = 0; i < bytes / 2; i++) {
-            uint16_t x;
-            memcpy(&x, data + 2 * i, sizeof x);
-            x = bswap_16(x);
-            memcpy(data + 2 * i, &x, sizeof x);
-        }
-    } else if (size == 4) {
-        for (uint64_t i = 0; i < bytes / 4; i++) {
-            uint32_t x;
-            memcpy(&x, data + 4 * i, sizeof x);
-            x = bswap_32(x);
-            memcpy(data + 4 * i, &x, sizeof x);
-        }
-    } else if (size == 8) {
-        for (uint64_t i = 0; i < bytes / 8; i++) {
-            uint64_t x;
-            memcpy(&x, data + 8 * i, sizeof x);
-            x = bswap_64(x);
-            memcpy(data + 8 * i, &x, sizeof x);
-        }
-    }
-}
 
 status_t chunks_fail(const chunks_t *chunks, uint64_t number, status_t status, const char *cause)
 {
@@ -96,7 +68,7 @@ static status_t chunks_decode(struct chunk_worker *worker, const struct chunk_ta
         TRY(unfilter_chunk(worker->unfilter, chunks_mask(chunks, task), worker->stored, bytes,
                            out));
     }
-    chunks_swap(out, spec->chunk_bytes, spec->number_bytes);
+    turn_bytes(out, spec->chunk_bytes, spec->number_bytes);
 out:
     return st;
 }

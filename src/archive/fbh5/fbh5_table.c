@@ -1,9 +1,9 @@
 /* Spectra from tables of files that are not HDF5: unpacked, scaled, cut. */
 #include "archive/fbh5/fbh5_parts.h"
+#include "base/byte_order.h"
 #include "base/memory.h"
 #include "io/file.h"
 
-#include <byteswap.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,20 +12,16 @@ enum { SCRATCH = 1 << 20 };
 /* Number i of packed or plain ones. */
 static double table_number(const struct fbh5_table *table, const uint8_t *raw, uint64_t i)
 {
-    uint16_t half;
-    uint32_t word;
-    float value;
     if (table->bits == 8) {
         return table->is_signed ? (int8_t)raw[i] : raw[i];
     }
     if (table->bits == 16) {
-        memcpy(&half, raw + 2 * i, sizeof half);
-        half = table->is_big_endian ? bswap_16(half) : half;
+        uint16_t half = load_u16(raw + 2 * i, table->is_big_endian);
         return table->is_signed ? (int16_t)half : half;
     }
     if (table->bits == 32) {
-        memcpy(&word, raw + 4 * i, sizeof word);
-        word = table->is_big_endian ? bswap_32(word) : word;
+        uint32_t word = load_u32(raw + 4 * i, table->is_big_endian);
+        float value;
         memcpy(&value, &word, sizeof value);
         return value;
     }
@@ -41,12 +37,7 @@ static status_t table_read_floats(const struct fbh5 *fbh5, int fd, uint64_t at, 
 {
     status_t st = STATUS_OK;
     TRY(file_read(fd, fbh5->path, at, out, count * sizeof *out));
-    for (uint64_t i = 0; i < count; i++) {
-        uint32_t word;
-        memcpy(&word, &out[i], sizeof word);
-        word = bswap_32(word);
-        memcpy(&out[i], &word, sizeof word);
-    }
+    turn_bytes((unsigned char *)out, count * sizeof *out, sizeof *out);
 out:
     return st;
 }

@@ -1,31 +1,9 @@
 /* Numbers of 8 bits or more made into others: loops that compilers vectorise. */
 #include "archive/read/numbers_parts.h"
+#include "base/byte_order.h"
 
-#include <byteswap.h>
 #include <math.h>
 #include <string.h>
-
-/* Loads that need no alignment, in either order of bytes. */
-static inline uint16_t numbers_load16(const char *at, int swap)
-{
-    uint16_t bits;
-    memcpy(&bits, at, sizeof bits);
-    return swap ? bswap_16(bits) : bits;
-}
-
-static inline uint32_t numbers_load32(const char *at, int swap)
-{
-    uint32_t bits;
-    memcpy(&bits, at, sizeof bits);
-    return swap ? bswap_32(bits) : bits;
-}
-
-static inline uint64_t numbers_load64(const char *at, int swap)
-{
-    uint64_t bits;
-    memcpy(&bits, at, sizeof bits);
-    return swap ? bswap_64(bits) : bits;
-}
 
 static inline float numbers_float32(uint32_t bits)
 {
@@ -78,9 +56,9 @@ static void numbers_make_i16(const numbers_t *numbers, const char *restrict from
         memcpy(to + 2 * i, &value, sizeof value);                                                  \
     }
     if (numbers->stored.bits == 16 && numbers->is_swapped) {
-        NUMBERS_LOOP(numbers_load16(from + 2 * i, 1))
+        NUMBERS_LOOP(load_u16(from + 2 * i, 1))
     } else if (numbers->stored.bits == 16) {
-        NUMBERS_LOOP(numbers_load16(from + 2 * i, 0))
+        NUMBERS_LOOP(load_u16(from + 2 * i, 0))
     } else if (is_signed) {
         NUMBERS_LOOP(step * (int8_t)from[i])
     } else {
@@ -116,39 +94,39 @@ static void numbers_make_f32(const numbers_t *numbers, const char *restrict from
     case NUMBER_UNSIGNED * 128 + 8:
         NUMBERS_LOOPS(1, VALUE);
 #undef VALUE
-#define VALUE(swap) (double)(int16_t)numbers_load16(at, swap) - offset
+#define VALUE(swap) (double)(int16_t)load_u16(at, swap) - offset
     case NUMBER_SIGNED * 128 + 16:
         NUMBERS_LOOPS(2, VALUE);
 #undef VALUE
-#define VALUE(swap) (double)numbers_load16(at, swap) - offset
+#define VALUE(swap) (double)load_u16(at, swap) - offset
     case NUMBER_UNSIGNED * 128 + 16:
         NUMBERS_LOOPS(2, VALUE);
 #undef VALUE
-#define VALUE(swap) (double)(int32_t)numbers_load32(at, swap) - offset
+#define VALUE(swap) (double)(int32_t)load_u32(at, swap) - offset
     case NUMBER_SIGNED * 128 + 32:
         NUMBERS_LOOPS(4, VALUE);
 #undef VALUE
-#define VALUE(swap) (double)numbers_load32(at, swap) - offset
+#define VALUE(swap) (double)load_u32(at, swap) - offset
     case NUMBER_UNSIGNED * 128 + 32:
         NUMBERS_LOOPS(4, VALUE);
 #undef VALUE
-#define VALUE(swap) (double)(int64_t)numbers_load64(at, swap) - offset
+#define VALUE(swap) (double)(int64_t)load_u64(at, swap) - offset
     case NUMBER_SIGNED * 128 + 64:
         NUMBERS_LOOPS(8, VALUE);
 #undef VALUE
-#define VALUE(swap) (double)numbers_load64(at, swap) - offset
+#define VALUE(swap) (double)load_u64(at, swap) - offset
     case NUMBER_UNSIGNED * 128 + 64:
         NUMBERS_LOOPS(8, VALUE);
 #undef VALUE
-#define VALUE(swap) numbers_float16(numbers_load16(at, swap))
+#define VALUE(swap) numbers_float16(load_u16(at, swap))
     case NUMBER_FLOAT * 128 + 16:
         NUMBERS_LOOPS(2, VALUE);
 #undef VALUE
-#define VALUE(swap) numbers_float32(numbers_load32(at, swap))
+#define VALUE(swap) numbers_float32(load_u32(at, swap))
     case NUMBER_FLOAT * 128 + 32:
         NUMBERS_LOOPS(4, VALUE);
 #undef VALUE
-#define VALUE(swap) numbers_float64(numbers_load64(at, swap))
+#define VALUE(swap) numbers_float64(load_u64(at, swap))
     default:
         NUMBERS_LOOPS(8, VALUE);
 #undef VALUE
@@ -166,17 +144,17 @@ static double numbers_value(const numbers_t *numbers, const char *at)
     case 8:
         return is_signed ? (int8_t)*at : (uint8_t)*at;
     case 16:
-        bits = numbers_load16(at, swap);
+        bits = load_u16(at, swap);
         return is_float    ? (double)numbers_float16((uint16_t)bits)
                : is_signed ? (int16_t)bits
                            : (double)bits;
     case 32:
-        bits = numbers_load32(at, swap);
+        bits = load_u32(at, swap);
         return is_float    ? (double)numbers_float32((uint32_t)bits)
                : is_signed ? (int32_t)bits
                            : (double)bits;
     default:
-        bits = numbers_load64(at, swap);
+        bits = load_u64(at, swap);
         return is_float ? numbers_float64(bits) : is_signed ? (double)(int64_t)bits : (double)bits;
     }
 }

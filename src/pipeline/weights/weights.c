@@ -1,35 +1,14 @@
-/* Energies lost of spectra, stream by stream; summed to dumps; and what these make of rows. */
+/* What each stream lacks, and the energies that its spectra lose by it. */
 #include "pipeline/weights/weights.h"
 
 #include "base/memory.h"
 #include "dsp/fir/energy.h"
+#include "pipeline/weights/dumps.h"
 #include "pipeline/weights/filtered.h"
 #include "plan/channelise_needs.h"
 
-#include <float.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Energy lost of a spectrum is counted in 1 / (ENERGY_WHOLE LOST_WHOLE) = 2^-60, that of a dump of
- * up to 2^40 spectra needs more than 64 bits. */
-__extension__ typedef unsigned __int128 wide;
-
-/* Of a stream's dump. */
-struct lost {
-    wide all;
-    wide unread; /* that it would not have lost if all had been read */
-};
-
-struct weighed {
-    struct lost *open; /* [streams] of dumps that no block has completed yet */
-    int is_open;       /* some of them have lost something */
-    float *weights;    /* [rows][streams] */
-    char *is_unread;   /* [rows][streams] 1: below the least weight, but not if all had been read */
-    char *holes;       /* [rows] */
-    int has_less;      /* some weight is below 1 */
-    uint64_t blanked;
-};
 
 struct weights {
     const struct channelise_plan *work;
@@ -38,7 +17,7 @@ struct weights {
     filtered_t *filtered; /* NULL: no filters */
     uint64_t *lost[2];    /* [block] of spectra of a stream: all; what was not there to be read */
     struct runs known, declared, more, found[RUNS_TILE];
-    struct weighed products[MOST_OUTPUTS];
+    dumps_t *products[MOST_OUTPUTS]; /* of a filter bank */
     struct weights_block block;
     struct overlap_rows needs[JOB_FILTERS + 1];
 };
@@ -49,10 +28,7 @@ void weights_destroy(weights_t *weights)
         return;
     }
     for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
-        free(weights->products[i].open);
-        free(weights->products[i].weights);
-        free(weights->products[i].is_unread);
-        free(weights->products[i].holes);
+        dumps_destroy(weights->products[i]);
     }
     for (uint32_t i = 0; i < RUNS_TILE; i++) {
         runs_free(&weights->found[i]);
@@ -65,20 +41,6 @@ void weights_destroy(weights_t *weights)
     free(weights->lost[0]);
     free(weights->lost[1]);
     free(weights);
-}
-
-static status_t weights_create_product(const struct channelise_plan *work, uint32_t i,
-                                       uint64_t block_spectra, struct weighed *out)
-{
-    status_t st = STATUS_OK;
-    size_t streams = work->chunking.group_streams;
-    size_t rows = (size_t)overlap_ends(&work->nodes[NODE_DUMPS + i].stage, block_spectra);
-    TRY(memory_zeroed(streams, sizeof *out->open, "weights", &out->open));
-    TRY(memory_zeroed(rows * streams, sizeof *out->weights, "weights", &out->weights));
-    TRY(memory_zeroed(rows * streams, 1, "weights", &out->is_unread));
-    TRY(memory_zeroed(rows, 1, "holes", &out->holes));
-out:
-    return st;
 }
 
 /* What the bank's energies are: without weights any sample that was not read is as bad as another.
@@ -110,7 +72,7 @@ status_t weights_create(const struct channelise_plan *work, uint64_t block_spect
     weights->scan.coding = work->filters ? work->filters->stages[0].spec.coding
                                          : channelise_coding(&work->banks[0].channelise);
     for (uint32_t i = 0; i < work->job->nproducts && work->is_bank; i++) {
-        TRY(weights_create_product(work, i, block_spectra, &weights->products[i]));
+        TRY(dumps_create(work, i, block_spectra, &weights->products[i]));
     }
     for (int i = 0; i < 2 && work->is_bank; i++) {
         TRY(memory_zeroed((size_t)block_spectra, sizeof *weights->lost[i], "weights",
@@ -176,61 +138,6 @@ static void weights_lose(const weights_t *weights, uint32_t stream, const struct
     for (size_t i = 0; i < runs->count; i++) {
         weights_add_run(weights, runs->items[i], LOST_WHOLE, lost);
     }
-}
-
-/* 1 only of what has lost nothing. */
-static float weights_of(wide lost, uint64_t integrate)
-{
-    static const float almost = 1 - FLT_EPSILON / 2;
-    float weight = (float)(1 - (double)lost / (0x1p60 * (double)integrate));
-    return lost > 0 && weight > almost ? almost : weight;
-}
-
-/* Whether a dump of this weight is NaN. */
-static int weights_is_blank(const weights_t *weights, uint32_t i, float weight)
-{
-    const struct product_spec *spec = &weights->work->products[i].spec;
-    return (double)weight < spec->min_weight || (weight == 0 && spec->renormalises);
-}
-
-static void weights_weigh(weights_t *weights, uint32_t i, size_t at, struct lost lost)
-{
-    const struct channelise_plan *work = weights->work;
-    struct weighed *product = &weights->products[i];
-    uint64_t integrate = work->products[i].spec.integrate;
-    float weight = weights_of(lost.all, integrate);
-    product->weights[at] = weight;
-    product->has_less |= weight < 1 || lost.unread > 0;
-    product->is_unread[at] =
-        work->has_weights
-            ? weights_is_blank(weights, i, weight) &&
-                  !weights_is_blank(weights, i, weights_of(lost.all - lost.unread, integrate))
-            : lost.unread > 0;
-}
-
-/* From the spectra of a stream to the dumps of product i that the block completes. */
-static void weights_sum(weights_t *weights, uint32_t i, uint32_t stream, int has_unread)
-{
-    struct weighed *product = &weights->products[i];
-    const struct weights_block *block = &weights->block;
-    uint64_t integrate = weights->work->products[i].spec.integrate;
-    struct lost sum = product->open[stream];
-    uint64_t row = 0;
-    for (uint64_t at = 0; at < block->count;) {
-        uint64_t left = integrate - (block->first + at) % integrate;
-        uint64_t end = at + min_u64(left, block->count - at);
-        int is_whole = end - at == left;
-        for (; at < end; at++) {
-            sum.all += weights->lost[0][at];
-            sum.unread += has_unread ? weights->lost[1][at] : 0;
-        }
-        if (is_whole) {
-            weights_weigh(weights, i, (size_t)(row++ * block->streams + stream), sum);
-            sum = (struct lost){0, 0};
-        }
-    }
-    product->open[stream] = sum;
-    product->is_open |= sum.all > 0;
 }
 
 /* Losses of a stream: its own, items at .. end - 1 of the list, and those of all, at its end. */
@@ -311,7 +218,8 @@ static status_t weights_add_stream(weights_t *weights, uint32_t stream, const st
         weights->lost[1][i] = weights->lost[0][i] - weights->lost[1][i];
     }
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
-        weights_sum(weights, i, stream, has_unread);
+        dumps_add(weights->products[i], stream, weights->lost[0],
+                  has_unread ? weights->lost[1] : NULL);
     }
 out:
     return st;
@@ -357,29 +265,6 @@ out:
     return st;
 }
 
-/* As if nothing were missing: dumps that were begun go on from what they had lost. */
-static int weights_reset(weights_t *weights)
-{
-    const struct weights_block *block = &weights->block;
-    int is_open = 0;
-    for (uint32_t i = 0; i < weights->work->job->nproducts && weights->work->is_bank; i++) {
-        struct weighed *product = &weights->products[i];
-        uint64_t integrate = weights->work->products[i].spec.integrate;
-        uint64_t rows = (block->first + block->count) / integrate - block->first / integrate;
-        if (block->is_first) {
-            memset(product->open, 0, block->streams * sizeof *product->open);
-        }
-        is_open |= !block->is_first && product->is_open;
-        product->is_open = 0;
-        product->has_less = 0;
-        memset(product->is_unread, 0, (size_t)(rows * block->streams));
-        for (uint64_t j = 0; j < rows * block->streams; j++) {
-            product->weights[j] = 1;
-        }
-    }
-    return is_open;
-}
-
 status_t weights_begin(weights_t *weights, const struct weights_block *block, uint64_t *missing)
 {
     status_t st = STATUS_OK;
@@ -389,7 +274,11 @@ status_t weights_begin(weights_t *weights, const struct weights_block *block, ui
     weights->scan.count = block->nsamples;
     weights->scan.input = block->input;
     *missing = 0;
-    int is_open = weights_reset(weights);
+    int is_open = 0;
+    for (uint32_t i = 0; i < weights->work->job->nproducts && weights->work->is_bank; i++) {
+        is_open |= dumps_begin(weights->products[i], block->is_first, block->first, block->count,
+                               block->streams);
+    }
     if (is_open || block->nsamples > 0 || block->losses->count > 0 || block->unread->count > 0) {
         TRY(channelise_plan_samples(weights->work, block->first, block->count, 0, weights->needs));
         TRY(weights_add_streams(weights, missing));
@@ -398,49 +287,13 @@ out:
     return st;
 }
 
-/* A stream's part of a row: NaN, or as if it had lost nothing. Returns whether it is NaN. */
-static int weights_mend(const weights_t *weights, uint32_t i, size_t at, float *data, size_t floats)
-{
-    const struct weighed *product = &weights->products[i];
-    const struct channelise_plan *work = weights->work;
-    float weight = product->weights[at];
-    int is_blank =
-        product->is_unread[at] || (work->has_weights && weights_is_blank(weights, i, weight));
-    if (is_blank) {
-        for (size_t k = 0; k < floats; k++) {
-            data[k] = NAN;
-        }
-    } else if (weight < 1 && work->products[i].spec.renormalises) {
-        for (size_t k = 0; k < floats; k++) {
-            data[k] = data[k] / weight;
-        }
-    }
-    return is_blank;
-}
-
 const float *weights_apply(weights_t *weights, uint32_t i, uint64_t rows, void *data,
                            const char **holes)
 {
-    struct weighed *product = &weights->products[i];
-    uint32_t streams = weights->block.streams;
-    size_t floats = (size_t)(weights->work->products[i].row_bytes /
-                             weights->work->archive->nstreams / sizeof(float));
-    int has_holes = 0;
-    for (uint64_t row = 0; row < rows && product->has_less; row++) {
-        product->holes[row] = 0;
-        for (uint32_t s = 0; s < streams; s++) {
-            size_t at = (size_t)row * streams + s;
-            int is_blank = weights_mend(weights, i, at, (float *)data + at * floats, floats);
-            product->holes[row] |= product->is_unread[at];
-            product->blanked += is_blank && !product->is_unread[at];
-        }
-        has_holes |= product->holes[row];
-    }
-    *holes = has_holes ? product->holes : NULL;
-    return product->weights;
+    return dumps_apply(weights->products[i], rows, data, holes);
 }
 
 uint64_t weights_blanked(const weights_t *weights, uint32_t i)
 {
-    return weights ? weights->products[i].blanked : 0;
+    return weights && weights->products[i] ? dumps_blanked(weights->products[i]) : 0;
 }

@@ -84,36 +84,6 @@ static enum sample_format voltages_format(uint32_t bits)
     return bits == 8 ? SAMPLE_I8 : bits == 16 ? SAMPLE_I16 : SAMPLE_F32;
 }
 
-static struct voltages_axis voltages_axis_of(const struct archive *archive, enum axis axis,
-                                             char *const *names)
-{
-    return (struct voltages_axis){archive->nselected[axis],
-                                  archive->present[axis] || archive->nselected[axis] > 1, names};
-}
-
-/* What is made of the archive; names, frequencies and gaps aside. */
-static struct voltages_spec voltages_native(const struct product_spec *spec)
-{
-    const struct archive *archive = spec->archive;
-    double first =
-        (double)archive->first_sample / archive->sample_rate_hz + archive->offset_seconds;
-    return (struct voltages_spec){.samples = spec->rows,
-                                  .format = voltages_format(spec->bits),
-                                  .is_complex = archive->is_complex,
-                                  .scale = spec->scale,
-                                  .sample_rate_hz = archive->sample_rate_hz,
-                                  .sideband = archive->sideband,
-                                  .oversampling_num = archive->oversampling_num,
-                                  .oversampling_den = archive->oversampling_den,
-                                  .has_start = archive->has_start,
-                                  .start = utc_add(archive->start, first),
-                                  .telescope = archive->telescope,
-                                  .source = archive->source,
-                                  .has_position = archive->has_position,
-                                  .ra_deg = archive->ra_deg,
-                                  .dec_deg = archive->dec_deg};
-}
-
 static status_t voltages_put_provenance(hid_t file, const struct product_spec *spec,
                                         const struct product_place *place)
 {
@@ -139,45 +109,22 @@ static status_t voltages_describe_product(hid_t file, const struct product_spec 
 {
     status_t st = STATUS_OK;
     const struct archive *archive = spec->archive;
-    struct voltages_spec native = voltages_native(spec);
-    uint32_t chans = archive->nselected[AXIS_CHAN];
-    double *freq_hz = NULL;
+    struct voltages_spec native = voltages_of_archive(archive);
     uint64_t(*gaps)[2] = NULL;
     uint64_t(*stream_gaps)[3] = NULL;
-    char **pols = NULL;
-    char **stations = NULL;
-    TRY(memory_zeroed(chans, sizeof *freq_hz, "frequencies", &freq_hz));
-    for (uint32_t i = 0; i < chans; i++) {
-        freq_hz[i] = archive->freq_hz[archive->selected[AXIS_CHAN][i]];
-    }
+    native.samples = spec->rows;
+    native.format = voltages_format(spec->bits);
+    native.scale = spec->scale;
     if (archive_gaps_are_common(archive)) {
         TRY(voltages_cut_gaps(spec, &gaps, &native.ngaps));
     } else {
         TRY(voltages_list_gaps(spec, &stream_gaps, &native.ngaps));
     }
-    TRY(parts_name_axis(archive, AXIS_POL, &pols));
-    if (archive->present[AXIS_STATION]) {
-        TRY(parts_name_axis(archive, AXIS_STATION, &stations));
-    }
-    native.freq_hz = freq_hz;
     native.gaps = (const uint64_t(*)[2])gaps;
     native.stream_gaps = (const uint64_t(*)[3])stream_gaps;
-    native.axes[AXIS_STATION] = voltages_axis_of(archive, AXIS_STATION, stations);
-    native.axes[AXIS_BEAM] = voltages_axis_of(archive, AXIS_BEAM, NULL);
-    native.axes[AXIS_POL] = voltages_axis_of(archive, AXIS_POL, pols);
-    native.axes[AXIS_CHAN] = voltages_axis_of(archive, AXIS_CHAN, NULL);
-    TRY(voltages_describe(file, &native));
-    if (archive->delay_hz) {
-        for (uint32_t i = 0; i < chans; i++) {
-            freq_hz[i] = archive->delay_hz[archive->selected[AXIS_CHAN][i]];
-        }
-        TRY(parts_put_coherent(file, archive, freq_hz, chans));
-    }
+    TRY(voltages_describe_streams(file, archive, native));
     TRY(voltages_put_provenance(file, spec, place));
 out:
-    h5_free_texts(pols, archive->nselected[AXIS_POL]);
-    h5_free_texts(stations, archive->nselected[AXIS_STATION]);
-    free(freq_hz);
     free(gaps);
     free(stream_gaps);
     return st;

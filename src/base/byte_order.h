@@ -1,0 +1,51 @@
+/* Numbers as they are stored: loads that need no alignment, of bytes in either order. */
+#ifndef VOLTMILL_BASE_BYTE_ORDER_H
+#define VOLTMILL_BASE_BYTE_ORDER_H
+
+#include <byteswap.h>
+#include <stdint.h>
+#include <string.h>
+
+static inline uint16_t load_u16(const void *at, int swap)
+{
+    uint16_t bits;
+    memcpy(&bits, at, sizeof bits);
+    return swap ? bswap_16(bits) : bits;
+}
+
+static inline uint32_t load_u32(const void *at, int swap)
+{
+    uint32_t bits;
+    memcpy(&bits, at, sizeof bits);
+    return swap ? bswap_32(bits) : bits;
+}
+
+static inline uint64_t load_u64(const void *at, int swap)
+{
+    uint64_t bits;
+    memcpy(&bits, at, sizeof bits);
+    return swap ? bswap_64(bits) : bits;
+}
+
+/* Numbers of 2, 4 or 8 bytes turned round where they lie; others stay. */
+static inline void turn_bytes(unsigned char *data, uint64_t bytes, uint32_t size)
+{
+    if (size == 2) {
+        for (uint64_t i = 0; i < bytes / 2; i++) {
+            uint16_t x = load_u16(data + 2 * i, 1);
+            memcpy(data + 2 * i, &x, sizeof x);
+        }
+    } else if (size == 4) {
+        for (uint64_t i = 0; i < bytes / 4; i++) {
+            uint32_t x = load_u32(data + 4 * i, 1);
+            memcpy(data + 4 * i, &x, sizeof x);
+        }
+    } else if (size == 8) {
+        for (uint64_t i = 0; i < bytes / 8; i++) {
+            uint64_t x = load_u64(data + 8 * i, 1);
+            memcpy(data + 8 * i, &x, sizeof x);
+        }
+    }
+}
+
+#endif
