@@ -2,6 +2,7 @@
 #include "io/claim.h"
 
 #include "io/file.h"
+#include "io/folder/folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -90,11 +91,14 @@ int claim_is_held(const char *part)
     return is_locked;
 }
 
-status_t claim_part(const char *part, int force, int (*is_ours)(const char *path), int *out)
+status_t claim_part(const char *part, int force, int (*is_ours)(const char *path), int *out,
+                    char **made)
 {
     status_t st = STATUS_OK;
     int fd = -1;
     uint64_t bytes = 0;
+    char *folders = NULL;
+    TRY(folder_make(part, &folders));
     TRY(claim_take(part, &fd, &bytes));
     if (bytes > 0) {
         REQUIRE(force || is_ours(part), STATUS_USAGE,
@@ -103,7 +107,10 @@ status_t claim_part(const char *part, int force, int (*is_ours)(const char *path
     }
     *out = fd;
     fd = -1;
+    *made = folders;
+    folders = NULL;
 out:
     file_close(fd);
+    folder_unmake(part, folders);
     return st;
 }

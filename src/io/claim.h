@@ -6,9 +6,9 @@
 
 #include <stdint.h>
 
-/* Opens the file at `part`, made when it is not there, and locks it against every other run until
- * *fd is closed; *bytes is what it holds. Fails with USAGE: another run holds it (still, after
- * three seconds), or it is no ordinary file. */
+/* Opens the file at `part`, made when it is not there (its folder is), and locks it against every
+ * other run until *fd is closed; *bytes is what it holds. Fails with USAGE: another run holds it
+ * (still, after three seconds), or it is no ordinary file. */
 status_t claim_take(const char *part, int *fd, uint64_t *bytes);
 /* Shares a lock: others may have one of the same kind, but claim_take() is refused as long as one
  * is left. So a file is safe until the last rank that writes it is gone. Fails with USAGE. */
@@ -18,9 +18,10 @@ int claim_is_on(int fd, const char *part);
 /* Whether somebody holds a lock of either kind; -1: cannot be told. */
 int claim_is_held(const char *part);
 
-/* Takes the file at `part` for this run: creates it, or takes over what a run that died left, with
- * a warning. Left by a run is what is_ours() recognises, or an empty file; anything else stays
- * unless `force`. Locks it. Fails with USAGE. */
-status_t claim_part(const char *part, int force, int (*is_ours)(const char *path), int *fd);
+/* Takes the file at `part` for this run: creates it and its folder (*made, for folder_unmake()), or
+ * takes over what a run that died left, with a warning. Left by a run is what is_ours() recognises,
+ * or an empty file; anything else stays unless `force`. Locks it. Fails with USAGE, NO_SPACE. */
+status_t claim_part(const char *part, int force, int (*is_ours)(const char *path), int *fd,
+                    char **made);
 
 #endif

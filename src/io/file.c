@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "io/folder/folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,14 +31,6 @@ status_t file_part_name(const char *path, char **out)
 status_t file_journal_name(const char *path, char **out)
 {
     return memory_format(out, "%s.journal", path);
-}
-
-/* "dir" of "dir/x", "." of "x". */
-static status_t file_folder_of(const char *path, char **out)
-{
-    const char *base = text_basename(path);
-    int length = base - path > 1 ? (int)(base - path - 1) : 1;
-    return memory_format(out, "%.*s", length, base == path ? "." : path);
 }
 
 int file_is_full(int reason)
@@ -69,16 +62,10 @@ status_t file_exists(const char *path, int *out)
 status_t file_check_new(const char *path, int force)
 {
     status_t st = STATUS_OK;
-    char *folder = NULL;
     struct stat info;
+    int has_folder = 0;
     int exists = 0;
-    TRY(file_folder_of(path, &folder));
-    REQUIRE(stat(folder, &info) == 0, STATUS_USAGE, "%s cannot be made: folder %s: %s", path,
-            folder, strerror(errno));
-    REQUIRE(S_ISDIR(info.st_mode), STATUS_USAGE, "%s cannot be made: %s is not a folder", path,
-            folder);
-    REQUIRE(access(folder, W_OK | X_OK) == 0, STATUS_USAGE, "%s cannot be made: folder %s: %s",
-            path, folder, strerror(errno));
+    TRY(folder_check(path, &has_folder));
     TRY(file_look_up(path, 0, &info, &exists));
     if (exists) {
         REQUIRE(!S_ISDIR(info.st_mode), STATUS_USAGE, "%s is a folder", path);
@@ -87,37 +74,20 @@ status_t file_check_new(const char *path, int force)
         REQUIRE(force, STATUS_USAGE, "%s exists already: --force replaces it", path);
     }
 out:
-    free(folder);
     return st;
-}
-
-static int file_is_same_inode(const struct stat *a, const struct stat *b)
-{
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
 status_t file_is_same(const char *a, const char *b, int *out)
 {
     status_t st = STATUS_OK;
-    struct stat left;
-    struct stat right;
-    int has_left = 0;
-    int has_right = 0;
-    char *left_folder = NULL;
-    char *right_folder = NULL;
-    *out = 0;
-    TRY(file_look_up(a, 1, &left, &has_left));
-    TRY(file_look_up(b, 1, &right, &has_right));
-    if (!has_left && !has_right && strcmp(text_basename(a), text_basename(b)) == 0) {
-        TRY(file_folder_of(a, &left_folder));
-        TRY(file_folder_of(b, &right_folder));
-        TRY(file_look_up(left_folder, 1, &left, &has_left));
-        TRY(file_look_up(right_folder, 1, &right, &has_right));
-    }
-    *out = has_left && has_right && file_is_same_inode(&left, &right);
+    struct folder_place left = {0};
+    struct folder_place right = {0};
+    TRY(folder_place_of(a, &left));
+    TRY(folder_place_of(b, &right));
+    *out = folder_place_is_same(&left, &right);
 out:
-    free(left_folder);
-    free(right_folder);
+    folder_place_free(&left);
+    folder_place_free(&right);
     return st;
 }
 
@@ -148,7 +118,7 @@ static status_t file_look_at_folder(const char *path, struct stat *info, struct 
 {
     status_t st = STATUS_OK;
     char *folder = NULL;
-    TRY(file_folder_of(path, &folder));
+    TRY(folder_nearest(path, &folder));
     REQUIRE((info ? stat(folder, info) : statvfs(folder, system)) == 0, STATUS_USAGE,
             "folder %s: %s", folder, strerror(errno));
 out:
@@ -373,22 +343,6 @@ out:
     return st;
 }
 
-status_t file_sync_folder(const char *path)
-{
-    status_t st = STATUS_OK;
-    char *folder = NULL;
-    TRY(file_folder_of(path, &folder));
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    /* A folder that cannot be synced (some network file systems) is no reason to fail. */
-    if (fd >= 0) {
-        (void)fsync(fd);
-        close(fd);
-    }
-out:
-    free(folder);
-    return st;
-}
-
 /* Renames without replacing; file systems that cannot do so in one step make a second name first.
  */
 static int file_rename_new(const char *part, const char *path)
@@ -423,7 +377,7 @@ status_t file_publish(const char *part, const char *path, int force)
             path, part);
     REQUIRE(status == 0, STATUS_DATA, "%s cannot be renamed to %s: %s", part, path,
             strerror(errno));
-    TRY(file_sync_folder(path));
+    TRY(folder_sync(path));
 out:
     return st;
 }

@@ -12,9 +12,9 @@
 status_t file_part_name(const char *path, char **out);
 status_t file_journal_name(const char *path, char **out);
 
-/* Checks that `path` can be made: its folder is there and can be written to, nothing but an
- * ordinary file (or a link) has its name, and that only if `force`. Fails with USAGE; with DATA as
- * file_exists() does. */
+/* Checks that `path` can be made: its folder is there and can be written to, or can be made, and
+ * nothing but an ordinary file (or a link) has its name, and that only if `force`. Fails with
+ * USAGE; with DATA as file_exists() does. */
 status_t file_check_new(const char *path, int force);
 
 /* Whether something has this name, even a link that leads nowhere. Fails with DATA when nobody
@@ -26,8 +26,8 @@ status_t file_exists(const char *path, int *out);
 int file_is_absent(int reason);
 int file_is_full(int reason);
 
-/* Whether two names lead to one existing file, or would lead to one if it were made. Fails with
- * DATA as file_exists() does. */
+/* Whether two names lead to one existing file, or would lead to one if it, and folders on the way
+ * to it, were made. Fails with DATA as file_exists() does. */
 status_t file_is_same(const char *a, const char *b, int *out);
 
 /* Opens a file of our own for reading and writing, made when it is not there: links are not
@@ -44,8 +44,8 @@ status_t file_reserve(int fd, const char *path, uint64_t bytes);
 status_t file_reserve_begin(int fd, const char *path, uint64_t bytes);
 status_t file_reserve_share(int fd, const char *path, uint64_t bytes, int rank, int size);
 
-/* Bytes free to us on the file system of the folder of `path`, and the number of that. Fail with
- * USAGE. */
+/* Bytes free to us on the file system of the folder of `path`, which may still have to be made, and
+ * the number of that. Fail with USAGE. */
 status_t file_free_bytes(const char *path, uint64_t *bytes);
 status_t file_device(const char *path, uint64_t *device);
 
@@ -74,11 +74,9 @@ int file_is_huge(uint64_t bytes);
  * file_write() does. */
 status_t file_await(int fd, const char *path, uint64_t offset, uint64_t bytes);
 
-/* Syncs the bytes to the disk; all that is known of the file, too; the names in the folder of
- * `path`, as far as its file system can. */
+/* Syncs the bytes to the disk; all that is known of the file, too. */
 status_t file_sync_data(int fd, const char *path);
 status_t file_sync(int fd, const char *path);
-status_t file_sync_folder(const char *path);
 /* Renames part to path and syncs the name. Without `force`, a file that came to be there in
  * the meantime stays, and so does part: fails with USAGE. */
 status_t file_publish(const char *part, const char *path, int force);

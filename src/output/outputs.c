@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "io/claim.h"
 #include "io/file.h"
+#include "io/folder/folder.h"
 #include "product/spans.h"
 #include "ranks/agree.h"
 
@@ -264,7 +265,7 @@ static status_t outputs_publish(outputs_t *outputs)
     for (uint32_t i = 0; i < outputs->count; i++) {
         unlink(outputs->outputs[i].journal_path);
     }
-    TRY(file_sync_folder(outputs->spec->items[0].file));
+    TRY(folder_sync(outputs->spec->items[0].file));
 out:
     return st;
 }
@@ -323,6 +324,11 @@ void outputs_abandon(outputs_t *outputs)
             }
             output->is_ours = 0;
         }
+    }
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        struct output *output = &outputs->outputs[i];
+        folder_unmake(output->part, output->made);
+        output->made = NULL;
     }
 }
 

@@ -93,7 +93,8 @@ status_t outputs_finish_all(outputs_t *outputs);
 /* On rank 0, when finished: the file that product i is, for those who read it. */
 const struct identity *outputs_identity(const outputs_t *outputs, uint32_t i);
 
-/* On rank 0: syncs the journals, or removes all that is not finished when no chunk is done. */
+/* On rank 0: syncs the journals, or removes all that is not finished when no chunk is done, and the
+ * folders that were made for it. */
 void outputs_abandon(outputs_t *outputs);
 
 /* Closes files, after outputs_abandon() on rank 0. */

@@ -3,6 +3,7 @@
 
 #include "io/claim.h"
 #include "io/file.h"
+#include "io/folder/folder.h"
 #include "output/journal/product_files.h"
 
 #include <errno.h>
@@ -89,6 +90,9 @@ static status_t claim_lock_one(outputs_t *outputs, uint32_t i)
     if (outputs->options.only_looks) {
         TRY(claim_look_at_part(output));
         goto out;
+    }
+    if (!output->made) {
+        TRY(folder_make(output->part, &output->made));
     }
     TRY(claim_take(output->part, &output->claim_fd, &output->part_bytes));
     output->is_ours = output->part_bytes == 0;

@@ -15,6 +15,7 @@ struct output {
     struct product_place place;
     int is_published; /* it has its name already: an earlier run was killed between two renames */
     /* Rank 0. */
+    char *made;               /* the first folder that was made for it; NULL: none */
     int claim_fd;             /* holds the lock */
     int is_ours;              /* part may be removed: empty, or made or gone on with by this run */
     uint64_t part_bytes;      /* when it was claimed */

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "io/claim.h"
 #include "io/file.h"
+#include "io/folder/folder.h"
 #include "io/guard.h"
 #include "plan/channelise_plan.h"
 #include "product/voltages.h"
@@ -40,6 +41,7 @@ struct synthesis {
     uint64_t chunk_samples;
     int threads;
     char *part;
+    char *made; /* the first folder that was made for it */
     int claim_fd, fd, is_ours;
     struct voltages_place place;
     char *bytes;   /* [chunk_samples][antennas][chans] samples as stored */
@@ -53,6 +55,8 @@ static void synthesis_abandon(void *context)
         unlink(s->part);
         s->is_ours = 0;
     }
+    folder_unmake(s->part, s->made);
+    s->made = NULL;
 }
 
 static void synthesis_end(struct synthesis *s)
@@ -143,7 +147,7 @@ static status_t synthesis_make_file(struct synthesis *s, int force)
     TRY(guard_add(&reads, "its specification", spec->path));
     TRY(guard_check_part(&reads, "observation", spec->file));
     TRY(file_check_new(spec->file, force));
-    TRY(claim_part(s->part, force, voltages_is_ours, &s->claim_fd));
+    TRY(claim_part(s->part, force, voltages_is_ours, &s->claim_fd, &s->made));
     s->is_ours = 1;
     TRY(voltages_create(s->part, &native, &s->place));
     TRY(file_reserve(s->claim_fd, s->part, s->place.file_bytes));

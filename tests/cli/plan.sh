@@ -53,8 +53,9 @@ ln -s obs.h5 link.h5
 alike "a product that is the archive" 2 'is the input file' job.yaml --set products.0.file=link.h5
 mkdir folder
 alike "two products in one file" 2 'two products are one file' job.yaml --set products.1.file=folder/../out.h5
-alike "a folder that is not there" 2 'nowhere' job.yaml --set products.0.file=nowhere/out.h5
-alike "a folder that is not there, for series" 2 'nowhere' job.yaml --set dedisperse.0.file=nowhere/series.h5
+ln -s nothing nowhere
+alike "a folder that cannot be made" 2 'nowhere' job.yaml --set products.0.file=nowhere/out.h5
+alike "a folder that cannot be made, for series" 2 'nowhere' job.yaml --set dedisperse.0.file=nowhere/series.h5
 mkdir folder.h5
 alike "a product that is a folder" 2 'folder.h5' job.yaml --set products.0.file=folder.h5
 touch there.h5

@@ -4,8 +4,10 @@
 #include "base/display.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "io/folder/folder.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static void plan_job_print_complete(const char *file)
 {
@@ -37,6 +39,29 @@ static status_t plan_job_print_room(const struct room *room)
         }
     }
 out:
+    return st;
+}
+
+/* Folders of products that are not there. */
+static status_t plan_job_print_folders(const struct room *room)
+{
+    status_t st = STATUS_OK;
+    struct text said = {0};
+    for (uint32_t i = 0; i < room->count; i++) {
+        const char *path = room->needs[i].path;
+        int length = (int)(text_basename(path) - path);
+        int is_there = 0;
+        TRY(folder_check(path, &is_there));
+        if (!is_there && (!said.data || strncmp(said.data, path, (size_t)length) != 0 ||
+                          said.data[length] != '\0')) {
+            display_print("%s", said.data ? "" : "folders\n");
+            display_print("  %.*s will be made\n", length, path);
+            said.length = 0;
+            TRY(text_add(&said, "%.*s", length, path));
+        }
+    }
+out:
+    text_free(&said);
     return st;
 }
 
@@ -108,6 +133,7 @@ status_t plan_job_print(const struct run_options *options)
     TRY(run_plan_create(options, &plan));
     TRY(plan_job_print_passes(plan));
     plan_job_print_merge(plan);
+    TRY(plan_job_print_folders(&plan->room));
     TRY(plan_job_print_room(&plan->room));
     TRY(room_check(&plan->room));
 out:

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "io/crc.h"
 #include "io/file.h"
+#include "io/folder/folder.h"
 #include "product/spans.h"
 
 #include <errno.h>
@@ -119,7 +120,7 @@ status_t journal_create(const char *path, const struct journal_head *head, journ
     journal_reserve(journal);
     journal->first = journal->end;
     TRY(file_sync(journal->fd, path));
-    TRY(file_sync_folder(path));
+    TRY(folder_sync(path));
     *out = journal;
     journal = NULL;
 out:

@@ -3,6 +3,7 @@
 
 #include "io/claim.h"
 #include "io/file.h"
+#include "io/folder/folder.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -41,10 +42,11 @@ status_t publish(const char *path, const struct text *text, int force)
 {
     status_t st = STATUS_OK;
     char *part = NULL;
+    char *made = NULL;
     int fd = -1;
     TRY(file_check_new(path, force));
     TRY(file_part_name(path, &part));
-    TRY(claim_part(part, force, publish_is_ours, &fd));
+    TRY(claim_part(part, force, publish_is_ours, &fd, &made));
     REQUIRE(ftruncate(fd, 0) == 0, STATUS_DATA, "%s cannot be cut: %s", part, strerror(errno));
     st = file_write(fd, part, 0, text->data, text->length);
     st = st == STATUS_OK ? file_sync(fd, part) : st;
@@ -55,6 +57,7 @@ status_t publish(const char *path, const struct text *text, int force)
     TRY(file_publish(part, path, force));
 out:
     file_close(fd);
+    folder_unmake(path, made);
     free(part);
     return st;
 }

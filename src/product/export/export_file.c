@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "io/claim.h"
 #include "io/file.h"
+#include "io/folder/folder.h"
 
 #include <errno.h>
 #include <math.h>
@@ -68,7 +69,7 @@ status_t export_file_begin(const char *path, int force, const struct text *head,
     TRY(file_check_new(path, force));
     TRY(file_part_name(path, &file.part));
     TRY(memory_text(path, &file.path));
-    TRY(claim_part(file.part, force, export_is_ours, &file.fd));
+    TRY(claim_part(file.part, force, export_is_ours, &file.fd, &file.made));
     REQUIRE(ftruncate(file.fd, 0) == 0, STATUS_DATA, "%s cannot be cut: %s", file.part,
             strerror(errno));
     TRY(export_file_put(&file, 0, head->data, head->length));
@@ -103,6 +104,9 @@ void export_file_end(struct export_file *file)
     }
     if (file->path && file->fd >= 0) {
         close(file->fd);
+    }
+    if (file->path) {
+        folder_unmake(file->path, file->made);
     }
     free(file->part);
     free(file->path);

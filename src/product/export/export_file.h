@@ -9,6 +9,7 @@
 
 struct export_file {
     char *path, *part;
+    char *made; /* the first folder that was made for it; NULL: none */
     int fd;
     int force;
 };

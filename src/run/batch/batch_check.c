@@ -4,19 +4,17 @@
 #include "archive/inputs.h"
 #include "base/display.h"
 #include "base/memory.h"
+#include "io/folder/folder.h"
 #include "job/job.h"
 #include "job/yaml/yaml_file.h"
 #include "output/journal/product_files.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-/* A file that an observation is, leads to, or makes. Files that are there are one if their inodes
- * are; files that are not, if their folders and last names are. */
+/* A file that an observation is, leads to, or makes. */
 struct batch_file {
-    uint64_t device, inode; /* of the file, else of its folder */
-    char *last;             /* name in that folder; "" if the file is there */
+    struct folder_place place; /* by which files are one */
     char *path;
     uint32_t observation;
     int is_input;
@@ -61,35 +59,22 @@ out:
 static void batch_files_free(struct batch_files *files)
 {
     for (size_t i = 0; i < files->count; i++) {
-        free(files->list[i].last);
+        folder_place_free(&files->list[i].place);
         free(files->list[i].path);
     }
     free(files->list);
 }
 
-/* Fills in which file `path` is. A folder that is not there is one by its name only. */
+/* Fills in which file `path` is; one that cannot be looked up is one by its name only. */
 static status_t batch_identify(const char *path, struct batch_file *file)
 {
     status_t st = STATUS_OK;
-    struct stat info;
-    struct text folder = {0};
-    const char *last = text_basename(path);
-    if (stat(path, &info) == 0) {
-        last = "";
-    } else {
-        TRY(text_add(&folder, "%.*s", (int)(last - path), path));
-        if (stat(folder.length ? folder.data : ".", &info) != 0) {
-            info.st_dev = 0;
-            info.st_ino = 0;
-            last = path;
-        }
+    TRY(report_forgive(folder_place_of(path, &file->place)));
+    if (!file->place.rest) {
+        TRY(memory_text(path, &file->place.rest));
     }
-    file->device = (uint64_t)info.st_dev;
-    file->inode = (uint64_t)info.st_ino;
-    TRY(memory_text(last, &file->last));
     TRY(memory_text(path, &file->path));
 out:
-    text_free(&folder);
     return st;
 }
 
@@ -211,7 +196,7 @@ out:
 static int batch_has_outputs(const struct batch_files *files)
 {
     for (size_t i = 0; i < files->count; i++) {
-        if (!files->list[i].is_input && files->list[i].last[0] == '\0') {
+        if (!files->list[i].is_input && files->list[i].place.rest[0] == '\0') {
             return 1;
         }
     }
@@ -223,20 +208,15 @@ static int batch_compare(const void *left, const void *right)
 {
     const struct batch_file *a = left;
     const struct batch_file *b = right;
-    if (a->device != b->device) {
-        return a->device < b->device ? -1 : 1;
+    if (a->place.device != b->place.device) {
+        return a->place.device < b->place.device ? -1 : 1;
     }
-    if (a->inode != b->inode) {
-        return a->inode < b->inode ? -1 : 1;
+    if (a->place.inode != b->place.inode) {
+        return a->place.inode < b->place.inode ? -1 : 1;
     }
-    int order = strcmp(a->last, b->last);
+    int order = strcmp(a->place.rest, b->place.rest);
     order = order ? order : (a->observation > b->observation) - (a->observation < b->observation);
     return order ? order : a->is_input - b->is_input;
-}
-
-static int batch_is_one(const struct batch_file *a, const struct batch_file *b)
-{
-    return a->device == b->device && a->inode == b->inode && strcmp(a->last, b->last) == 0;
 }
 
 /* Of all files that two observations would have in common, one that the earliest of them has. */
@@ -247,7 +227,8 @@ static void batch_find_clash(const struct batch_files *files, const struct batch
     for (size_t i = 0; i + 1 < files->count; i++) {
         const struct batch_file *a = &list[i];
         const struct batch_file *b = &list[i + 1];
-        int is_clash = batch_is_one(a, b) && !(a->is_input && b->is_input) &&
+        int is_clash = folder_place_is_same(&a->place, &b->place) &&
+                       !(a->is_input && b->is_input) &&
                        (a->observation != b->observation || a->is_input || b->is_input);
         if (is_clash && (!*one || a->observation < (*one)->observation)) {
             *one = a;

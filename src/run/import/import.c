@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "io/claim.h"
 #include "io/file.h"
+#include "io/folder/folder.h"
 #include "io/guard.h"
 #include "plan/channelise_plan.h"
 #include "product/voltages.h"
@@ -37,6 +38,7 @@ struct import {
     uint32_t threads;
     uint64_t chunk_samples;
     char *part;
+    char *made; /* the first folder that was made for it */
     int claim_fd, fd, is_ours;
     struct voltages_place place;
     struct voltages_packing packing;
@@ -53,6 +55,8 @@ static void import_abandon(void *context)
         unlink(s->part);
         s->is_ours = 0;
     }
+    folder_unmake(s->part, s->made);
+    s->made = NULL;
 }
 
 static void import_end(struct import *s)
@@ -187,7 +191,7 @@ static status_t import_make_file(struct import *s)
             (unsigned long long)(archive->lost[0].first + archive->lost[0].count),
             archive->lost[0].why);
     TRY(file_check_new(s->options->file, s->options->force));
-    TRY(claim_part(s->part, s->options->force, voltages_is_ours, &s->claim_fd));
+    TRY(claim_part(s->part, s->options->force, voltages_is_ours, &s->claim_fd, &s->made));
     s->is_ours = 1;
     TRY(voltages_create_copy(s->part, archive, &s->packing, &s->place));
     TRY(file_reserve(s->claim_fd, s->part, s->place.file_bytes));

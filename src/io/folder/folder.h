@@ -1,0 +1,43 @@
+/* Folders that files are written to: whether they are there or can be made, which one a path leads
+ * to, and making them. */
+#ifndef VOLTMILL_IO_FOLDER_H
+#define VOLTMILL_IO_FOLDER_H
+
+#include "base/status.h"
+
+#include <stdint.h>
+
+/* "dir" of "dir/x", "." of "x"; for free(). */
+status_t folder_of(const char *path, char **out);
+
+/* The folder of `path` if it is there, else the last that is of those on the way to it; for free().
+ * Fails with USAGE: nobody can tell, it is no folder, or a link on the way leads nowhere. */
+status_t folder_nearest(const char *path, char **out);
+
+/* Whether the folder of `path` is there. Fails with USAGE: no file can be made in it, nor it
+ * itself; `path` cannot be made, says the message. */
+status_t folder_check(const char *path, int *is_there);
+
+/* Makes the folders on the way to `path` that are not there, as the umask says, and syncs their
+ * names. *made is the first of them, for folder_unmake(); NULL: there was none. Leaves none when it
+ * fails: USAGE, NO_SPACE. */
+status_t folder_make(const char *path, char **made);
+/* Removes those again that are empty, and frees `made`. Takes NULL, which made none. */
+void folder_unmake(const char *path, char *made);
+
+/* Syncs the names in the folder of `path`, as far as its file system can. */
+status_t folder_sync(const char *path);
+
+/* Where a path leads, with its last parts still missing or not: paths that lead to one place,
+ * however they are written, have equal ones. */
+struct folder_place {
+    uint64_t device, inode; /* of what is there of it, links followed */
+    char *rest;             /* "new/x.h5" in there; "": all of it is there */
+};
+
+/* Fails with DATA when it cannot be looked up. folder_place_free() afterwards. */
+status_t folder_place_of(const char *path, struct folder_place *out);
+int folder_place_is_same(const struct folder_place *a, const struct folder_place *b);
+void folder_place_free(struct folder_place *place);
+
+#endif
