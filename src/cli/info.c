@@ -5,6 +5,7 @@
 #include "archive/propose/propose.h"
 #include "archive/propose/propose_said.h"
 #include "base/display.h"
+#include "cli/json/json_describe.h"
 #include "cli/options/values.h"
 #include "cli/print/describe.h"
 #include "cli/print/elsewhere.h"
@@ -15,66 +16,110 @@
 
 struct info_settings {
     struct shared shared;
-    int devices;
+    int devices, json;
 };
 
 /* An HDF5 file of no known format: its datasets help to write input.layout. */
-static status_t info_describe_other(const char *path)
+static status_t info_describe_other(const char *path, struct json *json)
 {
     status_t st = STATUS_OK;
     struct text titles = {0};
     struct text datasets = {0};
+    struct text layout = {0};
     TRY(formats_add_titles(&titles));
     TRY(holds_describe(path, &datasets));
-    TRY(propose_layout(path, &datasets));
+    TRY(propose_layout(path, &layout));
+    if (json) {
+        json_text(json, "kind", "hdf5");
+        json_lines(json, "holds", datasets.data);
+        json_text(json, "proposed", layout.data);
+        goto out;
+    }
     display_print("%s is an HDF5 file, but neither %s, nor a product.\n"
                   "A job can describe it under input.layout (docs/archives.md). It holds\n",
                   path, titles.data);
     fputs(datasets.data ? datasets.data : "", stdout);
+    fputs(layout.data ? layout.data : "", stdout);
 out:
     text_free(&titles);
     text_free(&datasets);
+    text_free(&layout);
     return st;
 }
 
-static status_t info_filterbank(const char *path)
+/* What the file says beyond that. */
+static status_t info_about(const char *path, const char *dataset, struct json *json)
+{
+    status_t st = STATUS_OK;
+    struct about about = {0};
+    TRY(about_read(path, dataset, &about));
+    if (json) {
+        json_about(json, &about);
+    } else {
+        describe_about(&about);
+    }
+out:
+    about_free(&about);
+    return st;
+}
+
+static status_t info_filterbank(const char *path, struct json *json)
 {
     status_t st = STATUS_OK;
     struct fbh5 *fbh5 = NULL;
     TRY(fbh5_open(path, &fbh5));
-    describe_filterbank(fbh5);
-    TRY(elsewhere_of_filterbank(fbh5));
+    if (json) {
+        json_text(json, "kind", "filterbank");
+        json_filterbank(json, fbh5);
+    } else {
+        describe_filterbank(fbh5);
+    }
+    TRY(info_about(path, "data", json));
+    TRY(elsewhere_of_filterbank(fbh5, json));
 out:
     fbh5_destroy(fbh5);
     return st;
 }
 
 /* An archive that leaves to the job what must be known. */
-static status_t info_unsaid(const char *path, const struct format *format)
+static status_t info_unsaid(const char *path, const struct format *format, struct json *json)
 {
     status_t st = STATUS_OK;
     struct text text = {0};
     TRY(propose_said(path, format->name, report_cause(), &text));
-    display_print("archive (%s)\n  %-13s %s\n", format->name, "unsaid", report_cause());
-    fputs(text.data, stdout);
+    if (json) {
+        json_text(json, "kind", "archive");
+        json_text(json, "format", format->name);
+        json_text(json, "unsaid", report_cause());
+        json_text(json, "proposed", text.data);
+    } else {
+        display_print("archive (%s)\n  %-13s %s\n", format->name, "unsaid", report_cause());
+        fputs(text.data, stdout);
+    }
     report_clear();
 out:
     text_free(&text);
     return st;
 }
 
-static status_t info_archive(const char *path, const struct format *format)
+static status_t info_archive(const char *path, const struct format *format, struct json *json)
 {
     status_t st = STATUS_OK;
     struct archive *archive = NULL;
     st = archive_open_file(path, &archive);
     if (st == STATUS_USAGE) {
-        st = info_unsaid(path, format);
+        st = info_unsaid(path, format, json);
         goto out;
     }
     TRY(st);
-    describe_archive(archive);
-    TRY(elsewhere_of_archive(archive));
+    if (json) {
+        json_text(json, "kind", "archive");
+        json_archive(json, archive);
+    } else {
+        describe_archive(archive);
+    }
+    TRY(info_about(archive->parts[0].path, archive->dataset, json));
+    TRY(elsewhere_of_archive(archive, json));
 out:
     archive_destroy(archive);
     return st;
@@ -98,7 +143,17 @@ out:
     return st;
 }
 
-static status_t info_describe_here(const char *path)
+static void info_product(const struct product *product, struct json *json)
+{
+    if (json) {
+        json_text(json, "kind", "product");
+        json_product(json, product);
+    } else {
+        describe_product(product);
+    }
+}
+
+static status_t info_describe_here(const char *path, struct json *json)
 {
     status_t st = STATUS_OK;
     const struct format *format = NULL;
@@ -106,11 +161,11 @@ static status_t info_describe_here(const char *path)
     TRY(formats_recognise(path, &format));
     TRY(info_open_product(path, format, &product));
     if (product) {
-        describe_product(product);
+        info_product(product, json);
     } else if (!format) {
-        TRY(info_describe_other(path));
+        TRY(info_describe_other(path, json));
     } else {
-        TRY(format->open ? info_archive(path, format) : info_filterbank(path));
+        TRY(format->open ? info_archive(path, format, json) : info_filterbank(path, json));
     }
 out:
     product_destroy(product);
@@ -121,41 +176,76 @@ static status_t info_answer(struct unpack *question, struct text *answer)
 {
     status_t st = STATUS_OK;
     (void)answer; /* what is printed comes through */
+    struct json json = {.depth = 0};
     char *path = unpack_text(question);
+    int is_json = unpack_u64(question) != 0;
     REQUIRE(path, STATUS_DEVICE, "out of memory: a name");
-    TRY(info_describe_here(path));
+    if (is_json) {
+        json_begin(&json, NULL);
+    }
+    TRY(info_describe_here(path, is_json ? &json : NULL));
+    if (is_json) {
+        json_end(&json);
+        TRY(json_print(&json));
+    }
 out:
+    json_free(&json);
     free(path);
     return st;
 }
 
 const struct apart_task info_task = {"info", info_answer};
 
-static status_t info_run(void *settings)
+static status_t info_devices(int is_json)
 {
     status_t st = STATUS_OK;
-    const struct info_settings *s = settings;
     struct text text = {0};
-    if (s->devices) {
-        TRY(backend_devices(&text));
-        fputs(text.data ? text.data : "no OpenCL platform: is a driver (ICD) installed?\n", stdout);
+    struct json json = {.depth = 0};
+    TRY(backend_devices(&text));
+    if (is_json) {
+        json_begin(&json, NULL);
+        json_lines(&json, "devices", text.data);
+        json_end(&json);
+        TRY(json_print(&json));
     } else {
-        TRY(apart_do_path(&info_task, s->shared.operand, &text));
+        fputs(text.data ? text.data : "no OpenCL platform: is a driver (ICD) installed?\n", stdout);
     }
 out:
+    json_free(&json);
     text_free(&text);
     return st;
 }
 
-static const struct option_row rows[] = {{"devices", NULL, value_flag,
-                                          offsetof(struct info_settings, devices), NULL, NULL,
-                                          "lists the OpenCL devices of this machine instead"},
-                                         {.name = NULL}};
+static status_t info_run(void *settings)
+{
+    status_t st = STATUS_OK;
+    const struct info_settings *s = settings;
+    struct text question = {0};
+    struct text answer = {0};
+    if (s->devices) {
+        TRY(info_devices(s->json));
+    } else {
+        TRY(pack_text(&question, s->shared.operand));
+        TRY(pack_u64(&question, (uint64_t)s->json));
+        TRY(apart_do(&info_task, &question, &answer));
+    }
+out:
+    text_free(&question);
+    text_free(&answer);
+    return st;
+}
+
+static const struct option_row rows[] = {
+    {"devices", NULL, value_flag, offsetof(struct info_settings, devices), NULL, NULL,
+     "lists the OpenCL devices of this machine instead"},
+    {"json", NULL, value_flag, offsetof(struct info_settings, json), NULL, NULL,
+     "says it as a JSON object"},
+    {.name = NULL}};
 
 const struct command cli_info = {
     .name = "info",
     .summary = "describe an archive or a product, or list compute devices",
-    .usage = "FILE\n--devices",
+    .usage = "[OPTION]... FILE\n--devices",
     .about =
         "Describes an archive of any known format, a filterbank, or a product of voltmill, in "
         "words and units; of another HDF5 file what it holds, and a description to begin with.",

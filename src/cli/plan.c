@@ -2,15 +2,21 @@
 #include "cli/options/values.h"
 #include "cli/print/plan_job.h"
 
+struct plan_settings {
+    struct shared shared;
+    int json;
+};
+
 static status_t plan_run(void *settings)
 {
-    const struct shared *options = settings;
+    const struct plan_settings *s = settings;
+    const struct shared *options = &s->shared;
     const struct run_options run = {.path = options->operand,
                                     .sets = options->sets.items,
                                     .nsets = options->sets.count,
                                     .force = options->force,
                                     .restart = options->restart};
-    return plan_job_print(&run);
+    return s->json ? plan_job_write(&run) : plan_job_print(&run);
 }
 
 static const struct option_row rows[] = {
@@ -19,6 +25,8 @@ static const struct option_row rows[] = {
      "as if products that exist were to be replaced"},
     {"restart", NULL, value_flag, SHARED(restart), NULL, NULL,
      "as if what an earlier run has left were to be begun anew"},
+    {"json", NULL, value_flag, offsetof(struct plan_settings, json), NULL, NULL,
+     "says it as a JSON object"},
     {.name = NULL}};
 
 const struct command cli_plan = {
@@ -32,5 +40,5 @@ const struct command cli_plan = {
     .operand = "job file",
     .ends = "yaml",
     .rows = rows,
-    .bytes = sizeof(struct shared),
+    .bytes = sizeof(struct plan_settings),
     .run = plan_run};

@@ -1,43 +1,60 @@
 /* voltmill status PRODUCT */
 #include "base/display.h"
+#include "base/json/json.h"
 #include "base/units.h"
-#include "cli/options/options.h"
+#include "cli/options/values.h"
 #include "io/claim.h"
 #include "output/journal/journal.h"
 #include "output/journal/product_files.h"
 #include "product/spans.h"
 
-static status_t status_print_finished(const char *path)
+struct status_settings {
+    struct shared shared;
+    int json;
+};
+
+static void status_print_finished(const struct product_place *place)
 {
-    status_t st = STATUS_OK;
-    struct product_place place;
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
-    TRY(product_find_place(path, &place));
     display_print("  %-13s complete\n", "state");
-    display_print("  %-13s %s, %s\n", "rows", units_count(place.rows, a),
-                  units_bytes(place.file_bytes, b));
-    if (place.crc_offset > 0) {
+    display_print("  %-13s %s, %s\n", "rows", units_count(place->rows, a),
+                  units_bytes(place->file_bytes, b));
+    if (place->crc_offset > 0) {
         display_print("  %-13s %s, each of %s %s: voltmill verify --crc checks them\n", "CRCs",
-                      units_count(spans_count(&place), a), units_count(place.span_rows, b),
-                      units_plural(place.span_rows, "row", "rows"));
+                      units_count(spans_count(place), a), units_count(place->span_rows, b),
+                      units_plural(place->span_rows, "row", "rows"));
     } else {
         display_print("  %-13s none\n", "CRCs");
     }
-out:
-    return st;
 }
 
-static void status_print_state(const struct product_files *find, const journal_t *journal)
+static void status_write_finished(const struct product_place *place, struct json *json)
 {
-    int held = claim_is_held(find->part);
-    const char *then = !find->has_part ? "its .part is lost: the same command begins anew"
-                       : !journal ? "its journal is lost or damaged: the same command begins anew"
-                                  : "no run is at work: the same command goes on";
+    json_text(json, "state", "complete");
+    json_u64(json, "rows", place->rows);
+    json_u64(json, "bytes", place->file_bytes);
+    json_u64(json, "crcs", place->crc_offset > 0 ? spans_count(place) : 0);
+    json_u64(json, "rows_of_a_crc", place->crc_offset > 0 ? place->span_rows : 0);
+}
+
+/* What became of a product that is not finished. */
+struct status_unfinished {
+    int held; /* a run is at work; below 0: nobody can tell */
+    int has_part;
+    const journal_t *journal; /* NULL: lost or damaged */
+};
+
+static void status_print_state(const struct status_unfinished *found)
+{
+    const char *then = !found->has_part ? "its .part is lost: the same command begins anew"
+                       : !found->journal
+                           ? "its journal is lost or damaged: the same command begins anew"
+                           : "no run is at work: the same command goes on";
     display_print("  %-13s unfinished, %s\n", "state",
-                  held > 0   ? "a run is at work"
-                  : held < 0 ? "whether a run is at work cannot be told here"
-                             : then);
+                  found->held > 0   ? "a run is at work"
+                  : found->held < 0 ? "whether a run is at work cannot be told here"
+                                    : then);
 }
 
 static void status_print_journal(const journal_t *journal)
@@ -65,7 +82,43 @@ static void status_print_journal(const journal_t *journal)
     display_print("  %-13s %s\n", "computes", journal->head.arithmetic);
 }
 
-static status_t status_print_unfinished(const struct product_files *find)
+static void status_write_unfinished(const struct status_unfinished *found, struct json *json)
+{
+    const journal_t *journal = found->journal;
+    json_text(json, "state", "unfinished");
+    if (found->held < 0) {
+        json_null(json, "is_at_work");
+    } else {
+        json_bool(json, "is_at_work", found->held);
+    }
+    json_bool(json, "has_part", found->has_part);
+    json_bool(json, "has_journal", journal != NULL);
+    if (journal) {
+        json_u64(json, "chunks", journal->chunks);
+        json_u64(json, "chunks_done", journal->done);
+        json_u64(json, "dropped_bytes", journal->dropped);
+        json_u64(json, "clipped", journal->clipped);
+        json_u64(json, "missing_samples", journal->missing);
+        json_text(json, "begun_by", journal->head.program);
+        json_text(json, "arithmetic", journal->head.arithmetic);
+    }
+}
+
+static status_t status_of_finished(const char *path, struct json *json)
+{
+    status_t st = STATUS_OK;
+    struct product_place place;
+    TRY(product_find_place(path, &place));
+    if (json) {
+        status_write_finished(&place, json);
+    } else {
+        status_print_finished(&place);
+    }
+out:
+    return st;
+}
+
+static status_t status_of_unfinished(const struct product_files *find, struct json *json)
 {
     status_t st = STATUS_OK;
     enum journal_state state;
@@ -74,7 +127,12 @@ static status_t status_print_unfinished(const struct product_files *find)
     REQUIRE(state != JOURNAL_FOREIGN, STATUS_DATA, "%s is no journal of voltmill", find->journal);
     REQUIRE(state != JOURNAL_OTHER, STATUS_DATA, "%s was begun by another version of voltmill",
             find->journal);
-    status_print_state(find, journal);
+    const struct status_unfinished found = {claim_is_held(find->part), find->has_part, journal};
+    if (json) {
+        status_write_unfinished(&found, json);
+        goto out;
+    }
+    status_print_state(&found);
     if (journal) {
         status_print_journal(journal);
     }
@@ -86,22 +144,37 @@ out:
 static status_t status_run(void *settings)
 {
     status_t st = STATUS_OK;
-    const struct shared *shared = settings;
+    const struct status_settings *s = settings;
     struct product_files find = {0};
-    TRY(product_files_find(shared->operand, &find));
-    display_print("%s\n", find.path);
-    TRY(find.is_finished ? status_print_finished(find.path) : status_print_unfinished(&find));
+    struct json written = {.depth = 0};
+    struct json *json = s->json ? &written : NULL;
+    TRY(product_files_find(s->shared.operand, &find));
+    if (json) {
+        json_begin(json, NULL);
+        json_text(json, "file", find.path);
+    } else {
+        display_print("%s\n", find.path);
+    }
+    TRY(find.is_finished ? status_of_finished(find.path, json) : status_of_unfinished(&find, json));
+    if (json) {
+        json_end(json);
+        TRY(json_print(json));
+    }
 out:
     product_files_free(&find);
+    json_free(&written);
     return st;
 }
 
-static const struct option_row rows[] = {{.name = NULL}};
+static const struct option_row rows[] = {{"json", NULL, value_flag,
+                                          offsetof(struct status_settings, json), NULL, NULL,
+                                          "says it as a JSON object"},
+                                         {.name = NULL}};
 
 const struct command cli_status = {
     .name = "status",
     .summary = "say how far a product is, and whether a run is at work",
-    .usage = "PRODUCT",
+    .usage = "[OPTION]... PRODUCT",
     .about = "Says how far a product is: which part of it is done, and whether a run is at work. "
              "PRODUCT is FILE, FILE.part or FILE.journal. `voltmill verify --crc` looks for "
              "damage.",
@@ -109,5 +182,5 @@ const struct command cli_status = {
     .operand = "product",
     .ends = "h5|part|journal",
     .rows = rows,
-    .bytes = sizeof(struct shared),
+    .bytes = sizeof(struct status_settings),
     .run = status_run};

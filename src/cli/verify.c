@@ -7,7 +7,7 @@
 
 struct verify_settings {
     struct shared shared;
-    int crc, all;
+    int crc, all, json;
     uint64_t chunks, seed;
 };
 
@@ -20,17 +20,32 @@ static const struct option_row rows[] = {
     {"seed", "N", value_u64, AT(seed), "0..", "1", "picks another sample"},
     {"set", "KEY=VALUE", value_texts, AT(shared.sets), NULL, NULL,
      "sets a key of the product's job, e.g. --set input.files=/new/place.h5"},
+    {"json", NULL, value_flag, AT(json), NULL, NULL, "says what it found as a JSON object"},
     {.name = "progress"},
     {.name = NULL}};
 
 static status_t verify_run_all(void *settings)
 {
     const struct verify_settings *s = settings;
-    struct verify_options options = {
-        s->shared.operand, s->shared.sets.items, s->shared.sets.count, s->all, s->chunks,
-        s->seed,           s->shared.progress};
-    return s->crc ? verify_crc_all(MPI_COMM_WORLD, options.path, options.progress)
-                  : verify_product_all(MPI_COMM_WORLD, &options);
+    struct json json = {.depth = 0};
+    struct verify_options options = {.path = s->shared.operand,
+                                     .sets = s->shared.sets.items,
+                                     .nsets = s->shared.sets.count,
+                                     .all = s->all,
+                                     .chunks = s->chunks,
+                                     .seed = s->seed,
+                                     .progress = s->shared.progress,
+                                     .json = s->json ? &json : NULL};
+    status_t st = s->crc ? verify_crc_all(MPI_COMM_WORLD, &options)
+                         : verify_product_all(MPI_COMM_WORLD, &options);
+    /* What was found, be it good or bad; a failure before leaves an object half written. */
+    if (s->shared.rank == 0 && json.depth == 1) {
+        json_end(&json);
+        status_t printed = json_print(&json);
+        st = st == STATUS_OK ? printed : st;
+    }
+    json_free(&json);
+    return st;
 }
 
 const struct command cli_verify = {

@@ -1,6 +1,7 @@
 /* Reading back what a product says of itself. */
 #include "archive/fbh5/start.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "io/hdf5/h5_dataset.h"
 #include "product/kind/dedispersed.h"
 #include "product/kind/kinds.h"
@@ -24,9 +25,37 @@ void product_destroy(struct product *product)
     free(product->filters);
     free(product->telescope);
     free(product->source);
+    free(product->pols);
     free(product->frequency_hz);
     dedispersed_destroy(product->series);
     free(product);
+}
+
+/* Where it looks, and what its polarisations are called. */
+static status_t inspect_read_sky(hid_t file, struct product *product)
+{
+    status_t st = STATUS_OK;
+    const char *path = product->path;
+    struct text list = {0};
+    char **names = NULL;
+    size_t count = 0;
+    int has_ra = 0;
+    int has_dec = 0;
+    int has_pols = 0;
+    TRY(h5_get_f64(file, path, "ra_deg", &product->ra_deg, &has_ra));
+    TRY(h5_get_f64(file, path, "dec_deg", &product->dec_deg, &has_dec));
+    product->has_position = has_ra && has_dec;
+    TRY(h5_has(file, path, "pol", &has_pols));
+    TRY(has_pols ? h5_read_texts(file, path, "pol", &names, &count) : STATUS_OK);
+    for (size_t i = 0; i < count; i++) {
+        TRY(text_add(&list, "%s%s", i ? ", " : "", names[i]));
+    }
+    product->pols = list.data;
+    list.data = NULL;
+out:
+    text_free(&list);
+    h5_free_texts(names, count);
+    return st;
 }
 
 static status_t inspect_read_root(hid_t file, struct product *product)
@@ -54,6 +83,7 @@ static status_t inspect_read_root(hid_t file, struct product *product)
     TRY(h5_get_f64(file, path, "coherent_dm", &product->coherent_dm, &product->is_coherent));
     TRY(h5_get_text(file, path, "telescope", &product->telescope, &found));
     TRY(h5_get_text(file, path, "source", &product->source, &found));
+    TRY(inspect_read_sky(file, product));
 out:
     return st;
 }
@@ -366,6 +396,10 @@ static const struct pack_field inspect_fields[] = {
     FIELD(filters),
     FIELD(telescope),
     FIELD(source),
+    FIELD(has_position),
+    FIELD(ra_deg),
+    FIELD(dec_deg),
+    FIELD(pols),
     FIELD(has_start),
     FIELD(start.mjd_day),
     FIELD(start.second),

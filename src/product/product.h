@@ -102,6 +102,9 @@ struct product {
     char *inputs;
     char *filters;            /* before, as struct product_spec says; NULL: none */
     char *telescope, *source; /* NULL when unknown */
+    int has_position;
+    double ra_deg, dec_deg;
+    char *pols; /* names of its polarisations or ifs, with ", " between; NULL when unknown */
     int has_start;
     struct utc start;                               /* of sample 0 of the observation */
     uint64_t rows, streams, frequencies, integrate; /* dedispersed: DMs, 1, times, 1;

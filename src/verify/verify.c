@@ -39,15 +39,12 @@ static void verify_add_up_all(struct verify *verify)
     verify->missing = sum_u64_all(verify->comm, verify->missing);
 }
 
-static status_t verify_judge(const struct verify *verify, const struct verify_kind *kind)
+/* What was found, for people. */
+static void verify_print(const struct verify *verify, const struct verify_kind *kind,
+                         uint64_t total, int agrees)
 {
-    status_t st = STATUS_OK;
     const struct agreement *agreement = &verify->agreement;
-    double rms = agreement_rms(agreement);
-    double worst = agreement_worst(agreement);
-    const struct product *product = verify->product;
-    const char *path = product->path;
-    uint64_t total = product->rows * (product->series ? product->frequencies : 1);
+    const char *path = verify->product->path;
     display_print("%s: %llu of %llu %s recomputed (%llu of %llu chunks)\n", path,
                   (unsigned long long)verify->recomputed, (unsigned long long)total, kind->what,
                   (unsigned long long)verify->npicked, (unsigned long long)verify->nchunks);
@@ -55,13 +52,46 @@ static status_t verify_judge(const struct verify *verify, const struct verify_ki
         display_print("%llu of them are NaN by holes in the input: passed over\n",
                       (unsigned long long)verify->passed);
     }
-    int agrees = agreement->numbers > 0 && agreement_holds(agreement);
-    display_print("rms error %.3g, worst %.3g of %s (limits %.1g, %.1g)%s\n", rms, worst,
-                  kind->unit, agreement_most_rms(agreement), agreement_most_worst(agreement),
+    display_print("rms error %.3g, worst %.3g of %s (limits %.1g, %.1g)%s\n",
+                  agreement_rms(agreement), agreement_worst(agreement), kind->unit,
+                  agreement_most_rms(agreement), agreement_most_worst(agreement),
                   agrees ? ": agrees with the reference" : "");
+}
+
+/* And for programs. */
+static void verify_write(const struct verify *verify, const struct verify_kind *kind,
+                         uint64_t total, int agrees)
+{
+    const struct agreement *agreement = &verify->agreement;
+    struct json *json = verify->options->json;
+    json_begin(json, NULL);
+    json_text(json, "file", verify->product->path);
+    json_text(json, "recomputed_are", kind->what);
+    json_u64(json, "recomputed", verify->recomputed);
+    json_u64(json, "total", total);
+    json_u64(json, "chunks_recomputed", verify->npicked);
+    json_u64(json, "chunks", verify->nchunks);
+    json_u64(json, "passed_over", verify->passed);
+    json_f64(json, "rms_error", agreement_rms(agreement));
+    json_f64(json, "worst_error", agreement_worst(agreement));
+    json_text(json, "worst_error_is_of", kind->unit);
+    json_f64(json, "rms_error_limit", agreement_most_rms(agreement));
+    json_f64(json, "worst_error_limit", agreement_most_worst(agreement));
+    json_bool(json, "agrees", agrees);
+}
+
+static status_t verify_judge(const struct verify *verify, const struct verify_kind *kind)
+{
+    status_t st = STATUS_OK;
+    const struct agreement *agreement = &verify->agreement;
+    const struct product *product = verify->product;
+    uint64_t total = product->rows * (product->series ? product->frequencies : 1);
+    int agrees = agreement->numbers > 0 && agreement_holds(agreement);
+    (verify->options->json ? verify_write : verify_print)(verify, kind, total, agrees);
     REQUIRE(agreement_holds(agreement), STATUS_DATA,
-            "%s is not what the reference makes of %s: rms error %.3g, worst %.3g of %s", path,
-            verify->input, rms, worst, kind->unit);
+            "%s is not what the reference makes of %s: rms error %.3g, worst %.3g of %s",
+            product->path, verify->input, agreement_rms(agreement), agreement_worst(agreement),
+            kind->unit);
     TRY(kind->judge ? kind->judge(verify) : STATUS_OK);
 out:
     return st;

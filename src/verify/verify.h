@@ -3,7 +3,7 @@
 #ifndef VOLTMILL_VERIFY_VERIFY_H
 #define VOLTMILL_VERIFY_VERIFY_H
 
-#include "base/status.h"
+#include "base/json/json.h"
 
 #include <mpi.h>
 #include <stdint.h>
@@ -16,16 +16,18 @@ struct verify_options {
     uint64_t chunks; /* of the sample: the first, the last and others at random */
     uint64_t seed;
     double progress;
+    struct json *json; /* rank 0's; NULL: what was found is printed for people */
 };
 
-/* Collective. Rank 0 prints what it found. Fails with DATA when the product is not what the
- * reference makes of its archive. */
+/* Collective. Rank 0 prints what it found, or begins a JSON object with it, which the caller ends.
+ * Fails with DATA when the product is not what the reference makes of its archive. */
 status_t verify_product_all(MPI_Comm comm, const struct verify_options *options);
 
 /* Reads all of a product and compares: rows of a finished one with the CRCs of its spans, its other
  * datasets and its attributes with theirs; the chunks of one that is not finished with its journal.
- * Needs neither archive nor job. Collective; rank 0 prints what is damaged. Fails with DATA when
+ * Needs neither archive nor job. Of the options path, progress and json. Collective; rank 0 prints
+ * what is damaged, or begins a JSON object with it. Fails with DATA when
  * something is, or there is nothing to compare with. */
-status_t verify_crc_all(MPI_Comm comm, const char *path, double progress);
+status_t verify_crc_all(MPI_Comm comm, const struct verify_options *options);
 
 #endif

@@ -45,6 +45,7 @@ struct check {
     char *rows;          /* room for rows */
     struct text damaged; /* stretches, to be told */
     uint64_t checked, bad;
+    struct json *json; /* NULL: for people */
 };
 
 static void crc_check_end(struct check *check)
@@ -190,6 +191,28 @@ static status_t crc_tell(void *context, struct text *out)
     return st;
 }
 
+static void crc_print_damaged(const struct check *check, const struct stretch *stretch)
+{
+    display_print("rows %" PRIu64 " to %" PRIu64, stretch->first_row,
+                  stretch->first_row + stretch->rows - 1);
+    if (stretch->piece < check->product->place.row_bytes) {
+        display_print(", bytes %" PRIu64 " to %" PRIu64 " of each", stretch->from,
+                      stretch->from + stretch->piece - 1);
+    }
+    display_print(": damaged\n");
+}
+
+static void crc_write_damaged(const struct check *check, const struct stretch *stretch)
+{
+    struct json *json = check->json;
+    json_begin(json, NULL);
+    json_u64(json, "first_row", stretch->first_row);
+    json_u64(json, "rows", stretch->rows);
+    json_u64(json, "first_byte_of_row", stretch->from);
+    json_u64(json, "bytes_of_row", stretch->piece);
+    json_end(json);
+}
+
 static status_t crc_take(void *context, const char *data, size_t bytes)
 {
     struct check *check = context;
@@ -197,14 +220,8 @@ static status_t crc_take(void *context, const char *data, size_t bytes)
     for (size_t at = 0; at + sizeof stretch <= bytes; at += sizeof stretch) {
         memcpy(&stretch, data + at, sizeof stretch);
         if (check->bad < MOST_LISTED) {
-            display_print("rows %" PRIu64 " to %" PRIu64, stretch.first_row,
-                          stretch.first_row + stretch.rows - 1);
-            if (stretch.piece < check->product->place.row_bytes) {
-                display_print(", bytes %" PRIu64 " to %" PRIu64 " of each", stretch.from,
-                              stretch.from + stretch.piece - 1);
-            }
-            display_print(": damaged\n");
-        } else if (check->bad == MOST_LISTED) {
+            (check->json ? crc_write_damaged : crc_print_damaged)(check, &stretch);
+        } else if (check->bad == MOST_LISTED && !check->json) {
             display_print("and more\n");
         }
         check->bad++;
@@ -304,7 +321,9 @@ static status_t crc_check_contents(const struct check *check, struct contents_fo
         TRY(text_add(&out->words, "/provenance/objects: missing\n"));
         out->bad = 1;
     }
-    fputs(out->words.data ? out->words.data : "", stdout);
+    if (!check->json) {
+        fputs(out->words.data ? out->words.data : "", stdout);
+    }
     if (out->known == 0 && out->bad == 0) {
         report_note("%s holds CRCs of its rows alone, as voltmill once wrote them: a change of its "
                     "attributes, frequencies or filter is not seen",
@@ -312,6 +331,42 @@ static status_t crc_check_contents(const struct check *check, struct contents_fo
     }
 out:
     return st;
+}
+
+/* Begins with the stretches that are damaged: they come first. */
+static void crc_begin_json(struct json *json)
+{
+    if (json) {
+        json_begin(json, NULL);
+        json_list(json, "damaged_rows");
+    }
+}
+
+static void crc_write(const struct check *check, const struct contents_found *found,
+                      uint64_t checked, uint64_t all)
+{
+    struct json *json = check->json;
+    json_list_end(json);
+    json_lines(json, "damaged_objects", found->words.data);
+    json_text(json, "file", check->path);
+    json_text(json, "read_are", check->journal ? "chunks" : "spans");
+    json_u64(json, "read", checked);
+    json_u64(json, "total", all);
+    json_u64(json, "damaged", check->bad);
+    json_u64(json, "objects_read", found->known);
+    json_u64(json, "objects_damaged", found->bad);
+    json_bool(json, "agrees", check->bad == 0 && found->bad == 0);
+}
+
+static void crc_print(const struct check *check, const struct contents_found *found,
+                      uint64_t checked, uint64_t all)
+{
+    display_print("%s: %" PRIu64 " of %" PRIu64 " %s read, %" PRIu64 " damaged\n", check->path,
+                  checked, all, check->journal ? "chunks" : "spans", check->bad);
+    if (found->known > 0) {
+        display_print("%s: %" PRIu64 " datasets and attributes read, %" PRIu64 " damaged\n",
+                      check->path, found->known, found->bad);
+    }
 }
 
 static status_t crc_conclude(const struct check *check, uint64_t checked)
@@ -323,12 +378,7 @@ static status_t crc_conclude(const struct check *check, uint64_t checked)
     if (!check->journal) {
         TRY(crc_check_contents(check, &found));
     }
-    display_print("%s: %" PRIu64 " of %" PRIu64 " %s read, %" PRIu64 " damaged\n", check->path,
-                  checked, all, what, check->bad);
-    if (found.known > 0) {
-        display_print("%s: %" PRIu64 " datasets and attributes read, %" PRIu64 " damaged\n",
-                      check->path, found.known, found.bad);
-    }
+    (check->json ? crc_write : crc_print)(check, &found, checked, all);
     REQUIRE(found.bad == 0 || check->bad > 0, STATUS_DATA,
             "%s: of its datasets and attributes, %" PRIu64 " %s as written: %.*s", check->path,
             found.bad, found.bad == 1 ? "is not" : "are not", (int)strcspn(found.words.data, "\n"),
@@ -340,12 +390,14 @@ out:
     return st;
 }
 
-status_t verify_crc_all(MPI_Comm comm, const char *path, double progress)
+status_t verify_crc_all(MPI_Comm comm, const struct verify_options *options)
 {
     status_t st = STATUS_OK;
     struct check check = {.comm = comm, .fd = -1};
     MPI_Comm_rank(comm, &check.rank);
-    TRY(agree_all(comm, crc_prepare(&check, path)));
+    check.json = check.rank == 0 ? options->json : NULL;
+    TRY(agree_all(comm, crc_prepare(&check, options->path)));
+    crc_begin_json(check.json);
     struct driver_work work = {.chunks = check.journal ? check.journal->chunks
                                                        : spans_count(&check.product->place),
                                .context = &check,
@@ -353,8 +405,9 @@ status_t verify_crc_all(MPI_Comm comm, const char *path, double progress)
                                .is_done = check.journal ? crc_is_unknown : NULL,
                                .tell = crc_tell,
                                .take = crc_take};
-    struct progress shown = {
-        .every = progress, .what = check.journal ? "chunks" : "spans", .total = work.chunks};
+    struct progress shown = {.every = options->progress,
+                             .what = check.journal ? "chunks" : "spans",
+                             .total = work.chunks};
     TRY(driver_run_all(comm, &work, &shown));
     uint64_t checked = sum_u64_all(comm, check.checked);
     if (check.rank == 0) {

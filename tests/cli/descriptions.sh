@@ -267,7 +267,7 @@ said() { "$voltmill" plan job.yaml --set input.files=said.h5 "$@" 2>&1; }
 said --set 'input.layout={dataset: /x, axes: "time,pol,reim", sample_period_s: {attribute: /@dt, unit: us}, sideband: {attribute: "@side"},
     freq_hz: {from: /group/freq, member: centre, unit: MHz}, start: {attribute: /@ctime, unit: unix}, telescope: {attribute: /@tel},
     ra_deg: {attribute: /@ra, unit: hours}, dec_deg: -5}' >stdout
-same "all at once" "1,000 at 500 kHz|1.42025 GHz to 1.42075 GHz|2014-05-13T16:53:20.250000 UTC|Mine|RA 82.500000, Dec -5.000000 degrees" \
+same "all at once" "1,000 at 500 kHz|1.42025 GHz to 1.42075 GHz|2014-05-13T16:53:20.250000 UTC|Mine|RA 82.500000, Dec -5.000000 degrees (05:30:00.00 -05:00:00.0)" \
     "$(sed -nE 's/^  samples  .*complex, ([^:]*):.*/\1/p; s/^  (band|start|telescope|position) *([^,]*.*)/\2/p' stdout | sed 's/, stored.*//' | paste -sd'|')"
 same "a day" "2014-05-13T12:00:00.000000 UTC" "$(said --set 'input.layout.start={attribute: /@mjd, unit: mjd}' | sed -n 's/^  start  *//p')"
 same "a text" "2014-06-29T01:39:20.500000 UTC" "$(said --set 'input.layout.start={attribute: /@when}' | sed -n 's/^  start  *//p')"

@@ -3,6 +3,7 @@
 
 #include "base/display.h"
 #include "base/units.h"
+#include "cli/print/derived.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -89,16 +90,34 @@ static void describe_print_streams(const struct archive *archive)
 static void describe_print_gaps(const struct archive *archive)
 {
     char a[UNITS_TEXT];
-    uint64_t common =
-        archive_gap_in(archive, archive->first_sample, archive->samples) * archive->nstreams;
-    uint64_t all = archive_gap_samples(archive, archive->samples);
+    struct derived_gaps gaps = derived_gaps_of(archive);
     if (archive->ngaps > 0) {
         display_print("  %-13s %zu, %s samples of all streams\n", "gaps", archive->ngaps,
-                      units_count(common, a));
+                      units_count(gaps.common, a));
     }
-    if (all > common) {
+    if (gaps.single > 0) {
         display_print("  %-13s %s samples of single streams\n", archive->ngaps > 0 ? "" : "gaps",
-                      units_count(all - common, a));
+                      units_count(gaps.single, a));
+    }
+}
+
+/* Names of polarisations (NULL: unknown), and what they say of the feeds. */
+static void describe_print_polarisations(const char *names)
+{
+    enum { MOST = 60 };
+    const char *basis = derived_basis(names);
+    if (names && *names) {
+        int is_long = strlen(names) > MOST;
+        display_print("  %-13s %.*s%s%s%s\n", "polarisations", MOST, names, is_long ? "..." : "",
+                      basis ? ": " : "", basis ? basis : "");
+    }
+}
+
+static void describe_print_position(int has_position, double ra_deg, double dec_deg)
+{
+    char text[DERIVED_POSITION];
+    if (has_position) {
+        display_print("  %-13s %s\n", "position", derived_position(ra_deg, dec_deg, text));
     }
 }
 
@@ -169,28 +188,28 @@ static void describe_print_sky(const struct archive *archive)
 {
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
-    uint32_t last = archive->nselected[AXIS_CHAN] - 1;
-    double half = archive_chan_width_hz(archive) / 2;
-    double low = archive->freq_hz[archive->selected[AXIS_CHAN][0]] - half;
-    double high = archive->freq_hz[archive->selected[AXIS_CHAN][last]] + half;
-    display_print("  %-13s %s to %s%s\n", "band", units_hertz(low, a), units_hertz(high, b),
+    struct derived_band band = derived_band_of_archive(archive);
+    display_print("  %-13s %s to %s%s\n", "band", units_hertz(band.low_hz, a),
+                  units_hertz(band.high_hz, b),
                   archive->sideband < 0 ? ", stored with frequency reversed" : "");
     describe_print_coherent(archive->delay_hz != NULL, archive->coherent_dm);
     if (archive->has_start) {
         display_print("  %-13s %s UTC\n", "start", units_utc(archive->start, a));
     }
     describe_print_names(archive->telescope, archive->source);
-    if (archive->has_position) {
-        display_print("  %-13s RA %.6f, Dec %.6f degrees\n", "position", archive->ra_deg,
-                      archive->dec_deg);
-    }
+    describe_print_position(archive->has_position, archive->ra_deg, archive->dec_deg);
 }
 
 void describe_archive(const struct archive *archive)
 {
+    struct text pols = {0};
     display_print("archive\n");
     describe_print_files(archive);
     describe_print_streams(archive);
+    if (derived_polarisations(archive, &pols) == STATUS_OK) {
+        describe_print_polarisations(pols.data);
+    }
+    text_free(&pols);
     describe_print_samples(archive);
     describe_print_sky(archive);
 }
@@ -206,11 +225,10 @@ static void describe_print_product_axes(const struct product *product)
                       units_plural(product->integrate, "spectrum", "spectra"));
     }
     display_print("  %-13s %llu\n", "streams", (unsigned long long)product->streams);
-    double low = product->frequency_hz[0];
-    double high = product->frequency_hz[product->frequencies - 1];
+    struct derived_band band = derived_band_of_product(product);
     display_print("  %-13s %s, centres from %s to %s\n", "channels",
-                  units_count(product->frequencies, a), units_hertz(low, b),
-                  units_hertz(high, (char[UNITS_TEXT]){0}));
+                  units_count(product->frequencies, a), units_hertz(band.low_hz, b),
+                  units_hertz(band.high_hz, (char[UNITS_TEXT]){0}));
     display_print("  %-13s %u channels a coarse channel, %u %s\n", "filter bank", product->channels,
                   product->taps, units_plural(product->taps, "tap", "taps"));
 }
@@ -219,7 +237,7 @@ static void describe_print_voltages(const struct product *product)
 {
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
-    double half = product->sample_rate_hz / (product->is_complex ? 2 : 4);
+    struct derived_band band = derived_band_of_product(product);
     display_print("  %-13s %u bit %s, %s at %s\n", "samples", product->bits,
                   product->is_complex ? "complex" : "real", units_count(product->rows, a),
                   units_hertz(product->sample_rate_hz, b));
@@ -228,8 +246,8 @@ static void describe_print_voltages(const struct product *product)
                   (unsigned long long)(product->streams * product->frequencies),
                   units_count(product->frequencies, a),
                   units_plural(product->frequencies, "channel", "channels"));
-    display_print("  %-13s %s to %s\n", "band", units_hertz(product->frequency_hz[0] - half, a),
-                  units_hertz(product->frequency_hz[product->frequencies - 1] + half, b));
+    display_print("  %-13s %s to %s\n", "band", units_hertz(band.low_hz, a),
+                  units_hertz(band.high_hz, b));
     if (product->clipped > 0) {
         display_print("  %-13s %s %s\n", "clipped", units_count(product->clipped, a),
                       units_plural(product->clipped, "number", "numbers"));
@@ -250,14 +268,14 @@ void describe_filterbank(const struct fbh5 *fbh5)
 {
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
-    double last = fbh5->fch1_mhz + (fbh5->nchannels - 1) * fbh5->foff_mhz;
+    struct derived_band band = derived_band_of_filterbank(fbh5);
     display_print("filterbank (%s)\n", fbh5->format ? fbh5->format : "FBH5");
     display_print("  %-13s %s (%s)\n", "file", fbh5->path, units_bytes(fbh5->file_bytes, a));
     display_print("  %-13s %u, %s to %s\n", "channels", fbh5->nchannels,
-                  units_hertz(1e6 * fbh5->fch1_mhz, a), units_hertz(1e6 * last, b));
+                  units_hertz(band.low_hz, a), units_hertz(band.high_hz, b));
     display_print("  %-13s %u%s%s\n", "ifs", fbh5->nifs, fbh5->pols ? ", " : "",
                   fbh5->pols ? fbh5->pols : "");
-    uint32_t bits = fbh5->table.bits > 0 ? fbh5->table.bits : 8 * fbh5->sample_bytes;
+    uint32_t bits = derived_bits(fbh5);
     display_print("  %-13s %u bit %s%s, %s %s, one every %s: %s\n", "samples", bits,
                   bits == 32              ? "floating point"
                   : fbh5->table.is_signed ? "signed"
@@ -270,6 +288,7 @@ void describe_filterbank(const struct fbh5 *fbh5)
         display_print("  %-13s %s UTC\n", "start", units_utc(fbh5->start, a));
     }
     describe_print_names(fbh5->telescope, fbh5->source);
+    describe_print_position(fbh5->has_position, 15 * fbh5->raj_hours, fbh5->dej_degrees);
 }
 
 static void describe_print_series(const struct product *product)
@@ -277,10 +296,7 @@ static void describe_print_series(const struct product *product)
     const struct dedispersed *series = product->series;
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
-    uint32_t most = 0;
-    for (size_t i = 0; i < series->ndms * series->nchannels; i++) {
-        most = series->delays[i] > most ? series->delays[i] : most;
-    }
+    uint32_t most = derived_largest_delay(series);
     display_print("  %-13s %s, from %g to %g pc cm^-3\n", "DMs", units_count(series->ndms, a),
                   series->dms[0], series->dms[series->ndms - 1]);
     display_print("  %-13s %s, one every %s, edges %s\n", "times",
@@ -310,6 +326,7 @@ void describe_product(const struct product *product)
     } else {
         describe_print_product_axes(product);
     }
+    describe_print_polarisations(product->pols);
     describe_print_coherent(product->is_coherent, product->coherent_dm);
     if (product->has_start && product->kind == PRODUCT_VOLTAGES) {
         display_print("  %-13s %s UTC\n", "start", units_utc(product->start, a));
@@ -319,6 +336,7 @@ void describe_product(const struct product *product)
                       units_seconds(product->first_time, (char[UNITS_TEXT]){0}));
     }
     describe_print_names(product->telescope, product->source);
+    describe_print_position(product->has_position, product->ra_deg, product->dec_deg);
     if (product->missing + product->gaps > 0) {
         display_print("  %-13s %s %s, taken as zero volts\n", "missing",
                       units_count(product->missing + product->gaps, a),

@@ -3,6 +3,7 @@
 #ifndef VOLTMILL_CLI_PRINT_DESCRIBE_H
 #define VOLTMILL_CLI_PRINT_DESCRIBE_H
 
+#include "archive/about/about.h"
 #include "archive/archive.h"
 #include "archive/fbh5/fbh5.h"
 #include "product/kind/dedispersed.h"
@@ -11,5 +12,6 @@ void describe_archive(const struct archive *archive);
 void describe_filterbank(const struct fbh5 *fbh5);
 /* `series`: of a dedispersed product, else NULL. */
 void describe_product(const struct product *product);
+void describe_about(const struct about *about);
 
 #endif

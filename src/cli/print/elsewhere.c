@@ -121,7 +121,6 @@ static void elsewhere_drop_repeated(struct elsewhere *list)
 static void elsewhere_print(struct elsewhere *list)
 {
     if (list->count > 0) {
-        qsort(list->files, list->count, sizeof *list->files, elsewhere_compare);
         display_print("elsewhere (files outside the folder of what leads to them)\n");
     }
     elsewhere_drop_repeated(list);
@@ -141,7 +140,38 @@ static void elsewhere_print(struct elsewhere *list)
     }
 }
 
-status_t elsewhere_of_archive(const struct archive *archive)
+static void elsewhere_write(const struct elsewhere *list, struct json *json)
+{
+    static const char *const kinds[] = {[SOURCE_LINKED] = "link",
+                                        [SOURCE_EXTERNAL] = "external file",
+                                        [SOURCE_VIRTUAL] = "source of a virtual dataset",
+                                        [SOURCE_NAMED] = "link in the job"};
+    json_list(json, "elsewhere");
+    for (size_t i = 0; i < list->count; i++) {
+        const struct archive_source *source = list->files[i].source;
+        json_begin(json, NULL);
+        json_text(json, "path", list->files[i].real);
+        json_text(json, "is", kinds[source->kind]);
+        json_text(json, "of", source->kind == SOURCE_NAMED ? source->path : source->from);
+        json_end(json);
+    }
+    json_list_end(json);
+}
+
+static void elsewhere_say(struct elsewhere *list, struct json *json)
+{
+    if (list->count > 0) {
+        qsort(list->files, list->count, sizeof *list->files, elsewhere_compare);
+    }
+    if (json) {
+        elsewhere_drop_repeated(list);
+        elsewhere_write(list, json);
+    } else {
+        elsewhere_print(list);
+    }
+}
+
+status_t elsewhere_of_archive(const struct archive *archive, struct json *json)
 {
     status_t st = STATUS_OK;
     struct elsewhere list = {.files = NULL};
@@ -154,20 +184,20 @@ status_t elsewhere_of_archive(const struct archive *archive)
         const struct archive_part *part = &archive->parts[i];
         TRY(elsewhere_add(&list, part->path, &part->storage.sources));
     }
-    elsewhere_print(&list);
+    elsewhere_say(&list, json);
 out:
     elsewhere_free(&list);
     return st;
 }
 
-status_t elsewhere_of_filterbank(const struct fbh5 *fbh5)
+status_t elsewhere_of_filterbank(const struct fbh5 *fbh5, struct json *json)
 {
     status_t st = STATUS_OK;
     struct elsewhere list = {.files = NULL};
     const struct sources *sources = &fbh5->storage.sources;
     TRY(memory_zeroed(sources->count, sizeof *list.files, "files of a filterbank", &list.files));
     TRY(elsewhere_add(&list, fbh5->path, sources));
-    elsewhere_print(&list);
+    elsewhere_say(&list, json);
 out:
     elsewhere_free(&list);
     return st;

@@ -5,10 +5,12 @@
 
 #include "archive/archive.h"
 #include "archive/fbh5/fbh5.h"
+#include "base/json/json.h"
 
 /* Print them on stdout, and what leads to each; nothing when there is none. Of many in one folder
- * the first. Fail with DEVICE (memory). */
-status_t elsewhere_of_archive(const struct archive *archive);
-status_t elsewhere_of_filterbank(const struct fbh5 *fbh5);
+ * the first. With `json`, which has an object open, all of them as its member "elsewhere". Fail
+ * with DEVICE (memory). */
+status_t elsewhere_of_archive(const struct archive *archive, struct json *json);
+status_t elsewhere_of_filterbank(const struct fbh5 *fbh5, struct json *json);
 
 #endif

@@ -16,9 +16,9 @@
 #include <string.h>
 
 /* From one channel to the next. */
-static double bank_channel_hz(const struct channelise_plan *work)
+double plan_channel_hz(const struct channelise_plan *work, uint32_t i)
 {
-    return archive_chan_width_hz(work->seen) / work->banks[0].channelise.channels;
+    return archive_chan_width_hz(work->seen) / work->banks[i].channelise.channels;
 }
 
 /* So many channels in Hz, to as many digits as are said of them. */
@@ -26,7 +26,7 @@ static const char *bank_width(double channels, const struct channelise_plan *wor
                               char text[UNITS_TEXT])
 {
     char digits[32];
-    snprintf(digits, sizeof digits, "%.4g", channels * bank_channel_hz(work));
+    snprintf(digits, sizeof digits, "%.4g", channels * plan_channel_hz(work, 0));
     return units_hertz(strtod(digits, NULL), text);
 }
 
@@ -38,7 +38,7 @@ static void bank_print_work(const struct channelise_plan *work)
     const struct channelise_spec *spec = &work->banks[0].channelise;
     display_print("filter bank\n");
     display_print("  channels      %u of %s", spec->channels,
-                  units_hertz(bank_channel_hz(work), a));
+                  units_hertz(plan_channel_hz(work, 0), a));
     if (spec->nchannels != spec->channels) {
         display_print(", the central %u of each coarse channel kept", spec->nchannels);
     }
@@ -178,7 +178,7 @@ status_t plan_bank_print(const struct channelise_pass *bank)
 {
     status_t st = STATUS_OK;
     describe_archive(bank->archive);
-    TRY(elsewhere_of_archive(bank->archive));
+    TRY(elsewhere_of_archive(bank->archive, NULL));
     plan_filters_print(bank->work);
     if (bank->work->is_bank) {
         bank_print_work(bank->work);

@@ -7,6 +7,11 @@
 /* Plans the job of the options as a run would, prints it, and fails as the run would: NO_SPACE only
  * when all is printed. */
 status_t plan_job_print(const struct run_options *options);
+/* The same as a JSON object: keys in docs/json.md. */
+status_t plan_job_write(const struct run_options *options);
+
+/* From one channel of filter bank i to the next. */
+double plan_channel_hz(const struct channelise_plan *work, uint32_t i);
 
 /* How long a pass takes, if that is known, and what it goes on with, if there is something. */
 void plan_pass_print(const struct pass *pass);

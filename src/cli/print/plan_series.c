@@ -87,7 +87,7 @@ status_t plan_series_print(const struct dedisperse_pass *series)
         TRY(series_warn_of_begun(file, series->fbh5->path));
     }
     series_print(series);
-    TRY(series->is_foreseen ? STATUS_OK : elsewhere_of_filterbank(series->fbh5));
+    TRY(series->is_foreseen ? STATUS_OK : elsewhere_of_filterbank(series->fbh5, NULL));
 out:
     return st;
 }

@@ -1,0 +1,35 @@
+/* What an HDF5 file says of itself beyond what is understood of it: attributes of its root, of its
+ * rows and of the groups on the way to them, for people. */
+#ifndef VOLTMILL_ARCHIVE_ABOUT_H
+#define VOLTMILL_ARCHIVE_ABOUT_H
+
+#include "base/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { ABOUT_NUMBERS = 8 }; /* longer lists are left out */
+
+struct about_item {
+    char *object; /* "/", "/BEAM_000" */
+    char *name;   /* of the attribute */
+    char *text;   /* NULL: numbers */
+    uint32_t count;
+    int is_whole;
+    int64_t whole[ABOUT_NUMBERS];
+    double numbers[ABOUT_NUMBERS];
+};
+
+struct about {
+    struct about_item *items;
+    size_t count;
+};
+
+/* Looks at `path`, and at `dataset` in it (NULL: the root alone); what has no such attributes, or
+ * is no HDF5 file, says nothing. Start from {0}; about_free() in any case. Texts, numbers and short
+ * lists of numbers; not those by which products and native archives are read. Uses HDF5: apart.
+ * Fails with DATA, DEVICE. */
+status_t about_read(const char *path, const char *dataset, struct about *out);
+void about_free(struct about *about);
+
+#endif

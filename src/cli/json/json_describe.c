@@ -1,0 +1,248 @@
+/* Archives, filterbanks and products as members of a JSON object. */
+#include "cli/json/json_describe.h"
+
+#include <math.h>
+#include <string.h>
+
+static void json_start(struct json *json, int has_start, struct utc start)
+{
+    char text[UNITS_TEXT];
+    if (has_start) {
+        json_text(json, "start_utc", units_utc(start, text));
+        json_i64(json, "start_mjd_day", start.mjd_day);
+        json_f64(json, "start_second_s", start.second);
+    } else {
+        json_null(json, "start_utc");
+    }
+}
+
+static void json_sky(struct json *json, const char *telescope, const char *source, int has_position,
+                     double ra_deg, double dec_deg)
+{
+    json_text(json, "telescope", telescope);
+    json_text(json, "source", source);
+    json_f64(json, "ra_deg", has_position ? ra_deg : NAN);
+    json_f64(json, "dec_deg", has_position ? dec_deg : NAN);
+}
+
+static void json_band(struct json *json, struct derived_band band)
+{
+    json_f64(json, "low_hz", band.low_hz);
+    json_f64(json, "high_hz", band.high_hz);
+}
+
+static void json_files(struct json *json, const struct archive *archive)
+{
+    json_list(json, "files");
+    for (uint32_t i = 0; i < archive->nparts; i++) {
+        const struct archive_part *part = &archive->parts[i];
+        json_begin(json, NULL);
+        json_text(json, "path", part->path);
+        json_u64(json, "bytes", part->file_bytes);
+        json_u64(json, "first_sample", part->first_sample);
+        json_u64(json, "samples", part->samples);
+        json_end(json);
+    }
+    json_list_end(json);
+}
+
+/* {"stations": {"count": 2, "names": [...]}, ...}, of what is selected. */
+static void json_axes(struct json *json, const struct archive *archive)
+{
+    static const struct {
+        enum axis axis;
+        const char *key;
+    } axes[] = {{AXIS_STATION, "stations"}, {AXIS_BEAM, "beams"}, {AXIS_POL, "polarisations"}};
+    for (int i = 0; i < 3; i++) {
+        enum axis axis = axes[i].axis;
+        json_begin(json, axes[i].key);
+        json_u64(json, "count", archive->nselected[axis]);
+        json_list(json, "names");
+        for (uint32_t j = 0; archive->names[axis] && j < archive->nselected[axis]; j++) {
+            json_text(json, NULL, archive->names[axis][archive->selected[axis][j]]);
+        }
+        json_list_end(json);
+        if (axis == AXIS_POL) {
+            struct text list = {0};
+            json->st = json->st == STATUS_OK ? derived_polarisations(archive, &list) : json->st;
+            json_text(json, "basis", derived_basis(list.data));
+            text_free(&list);
+        }
+        json_end(json);
+    }
+    json_list(json, "coarse_channel_hz");
+    for (uint32_t i = 0; i < archive->nselected[AXIS_CHAN]; i++) {
+        json_f64(json, NULL, archive->freq_hz[archive->selected[AXIS_CHAN][i]]);
+    }
+    json_list_end(json);
+    json_f64(json, "coarse_channel_width_hz", archive_chan_width_hz(archive));
+}
+
+static void json_missing(struct json *json, const struct archive *archive)
+{
+    struct derived_gaps gaps = derived_gaps_of(archive);
+    json_u64(json, "gaps", archive->ngaps);
+    json_u64(json, "gap_samples_of_all_streams", gaps.common);
+    json_u64(json, "gap_samples_of_single_streams", gaps.single);
+    json_list(json, "lost");
+    for (uint32_t i = 0; i < archive->nlost; i++) {
+        json_begin(json, NULL);
+        json_u64(json, "first_sample", archive->lost[i].first);
+        json_u64(json, "samples", archive->lost[i].count);
+        json_text(json, "why", archive->lost[i].why);
+        json_end(json);
+    }
+    json_list_end(json);
+}
+
+void json_archive(struct json *json, const struct archive *archive)
+{
+    json_text(json, "format", archive->layout);
+    json_text(json, "dataset", archive->dataset);
+    json_files(json, archive);
+    json_text(json, "files_along",
+              archive->stacked == AXIS_TIME ? "time" : axis_name(archive->stacked));
+    json_lines(json, "unsure", archive->doubts);
+    json_u64(json, "streams", archive->nstreams);
+    json_axes(json, archive);
+    json_text(json, "sample_type", sample_types[archive->format].name);
+    json_bool(json, "is_complex", archive->is_complex);
+    json_u64(json, "first_sample", archive->first_sample);
+    json_u64(json, "samples", archive->samples);
+    json_u64(json, "samples_in_files", archive->count[AXIS_TIME]);
+    json_f64(json, "sample_rate_hz", archive->sample_rate_hz);
+    json_f64(json, "duration_s", (double)archive->samples / archive->sample_rate_hz);
+    json_f64(json, "scale", archive->scale);
+    json_u64(json, "oversampling_num", archive->oversampling_num);
+    json_u64(json, "oversampling_den", archive->oversampling_den);
+    json_missing(json, archive);
+    json_band(json, derived_band_of_archive(archive));
+    json_i64(json, "sideband", archive->sideband);
+    json_f64(json, "coherent_dm_pc_cm3", archive->delay_hz ? archive->coherent_dm : NAN);
+    json_start(json, archive->has_start, archive->start);
+    json_sky(json, archive->telescope, archive->source, archive->has_position, archive->ra_deg,
+             archive->dec_deg);
+}
+
+void json_filterbank(struct json *json, const struct fbh5 *fbh5)
+{
+    json_text(json, "format", fbh5->format ? fbh5->format : "FBH5");
+    json_text(json, "file", fbh5->path);
+    json_u64(json, "bytes", fbh5->file_bytes);
+    json_u64(json, "channels", fbh5->nchannels);
+    json_f64(json, "first_channel_hz", derived_band_of_filterbank(fbh5).low_hz);
+    json_f64(json, "last_channel_hz", derived_band_of_filterbank(fbh5).high_hz);
+    json_u64(json, "ifs", fbh5->nifs);
+    json_text(json, "polarisations", fbh5->pols);
+    json_u64(json, "bits", derived_bits(fbh5));
+    json_bool(json, "has_scales", fbh5->table.has_scales);
+    json_u64(json, "rows", fbh5->rows);
+    json_f64(json, "time_step_s", fbh5->tsamp);
+    json_f64(json, "duration_s", (double)fbh5->rows * fbh5->tsamp);
+    json_f64(json, "coherent_dm_pc_cm3", fbh5->coherent_constant > 0 ? fbh5->coherent_dm : NAN);
+    json_start(json, fbh5->has_start, fbh5->start);
+    json_sky(json, fbh5->telescope, fbh5->source, fbh5->has_position, 15 * fbh5->raj_hours,
+             fbh5->dej_degrees);
+}
+
+static void json_series(struct json *json, const struct product *product)
+{
+    const struct dedispersed *series = product->series;
+    json_doubles(json, "dm_pc_cm3", series->dms, series->ndms);
+    json_u64(json, "times", product->frequencies);
+    json_u64(json, "channels", series->nchannels);
+    json_f64(json, "first_channel_hz", series->freq_hz[0]);
+    json_f64(json, "last_channel_hz", series->freq_hz[series->nchannels - 1]);
+    json_u64(json, "largest_delay_samples", derived_largest_delay(series));
+    json_f64(json, "reference_hz", series->reference_hz);
+    json_f64(json, "constant_s_mhz2_cm3_pc", series->constant);
+    json_text(json, "mode", series->mode);
+    json_text(json, "edges", series->edges);
+    json_text(json, "filterbank", series->filterbank);
+}
+
+static void json_voltages(struct json *json, const struct product *product)
+{
+    json_u64(json, "samples", product->rows);
+    json_u64(json, "streams", product->streams * product->frequencies);
+    json_bool(json, "is_complex", product->is_complex);
+    json_u64(json, "bits", product->bits);
+    json_f64(json, "scale", product->scale);
+    json_u64(json, "clipped", product->clipped);
+    json_f64(json, "sample_rate_hz", product->sample_rate_hz);
+    json_doubles(json, "coarse_channel_hz", product->frequency_hz, product->frequencies);
+    json_band(json, derived_band_of_product(product));
+}
+
+static void json_bank(struct json *json, const struct product *product)
+{
+    struct derived_band band = derived_band_of_product(product);
+    json_u64(json, "rows", product->rows);
+    json_u64(json, "streams", product->streams);
+    json_u64(json, "integrate", product->integrate);
+    json_u64(json, "frequencies", product->frequencies);
+    json_f64(json, "first_channel_hz", band.low_hz);
+    json_f64(json, "last_channel_hz", band.high_hz);
+    json_u64(json, "channels_of_a_coarse_channel", product->channels);
+    json_u64(json, "taps", product->taps);
+    json_bool(json, "has_weights", product->weights > 0);
+}
+
+void json_product(struct json *json, const struct product *product)
+{
+    json_text(json, "product", product_name(product->kind));
+    json_text(json, "file", product->path);
+    json_u64(json, "bytes", product->place.file_bytes);
+    json_i64(json, "format_version", product->version_of_format);
+    if (product->series) {
+        json_series(json, product);
+    } else if (product->kind == PRODUCT_VOLTAGES) {
+        json_voltages(json, product);
+    } else {
+        json_bank(json, product);
+    }
+    json_text(json, "polarisations", product->pols);
+    json_text(json, "basis", derived_basis(product->pols));
+    json_f64(json, "time_step_s",
+             product->kind == PRODUCT_VOLTAGES ? 1 / product->sample_rate_hz : product->time_step);
+    json_f64(json, "first_time_s", product->first_time);
+    json_f64(json, "coherent_dm_pc_cm3", product->is_coherent ? product->coherent_dm : NAN);
+    json_start(json, product->has_start, product->start);
+    json_sky(json, product->telescope, product->source, product->has_position, product->ra_deg,
+             product->dec_deg);
+    json_u64(json, "missing_samples", product->missing + product->gaps);
+    json_text(json, "version", product->version);
+    json_lines(json, "inputs", product->inputs);
+    json_text(json, "job", product->job_text);
+}
+
+void json_about(struct json *json, const struct about *about)
+{
+    json_begin(json, "attributes");
+    for (size_t i = 0; i < about->count; i++) {
+        const struct about_item *item = &about->items[i];
+        if (i == 0 || strcmp(about->items[i - 1].object, item->object) != 0) {
+            json_begin(json, item->object);
+        }
+        if (item->text) {
+            json_text(json, item->name, item->text);
+        } else if (item->count > 1) {
+            json_list(json, item->name);
+        }
+        for (uint32_t j = 0; !item->text && j < item->count; j++) {
+            const char *key = item->count > 1 ? NULL : item->name;
+            if (item->is_whole) {
+                json_i64(json, key, item->whole[j]);
+            } else {
+                json_f64(json, key, item->numbers[j]);
+            }
+        }
+        if (!item->text && item->count > 1) {
+            json_list_end(json);
+        }
+        if (i + 1 == about->count || strcmp(about->items[i + 1].object, item->object) != 0) {
+            json_end(json);
+        }
+    }
+    json_end(json);
+}
