@@ -320,6 +320,11 @@ status_t dedisperse_plan_foresee(const struct channelise_plan *work, uint32_t pr
     TRY(memory_text(work->job->products[product].file, &fbh5->path));
     TRY(memory_text(archive->source, &fbh5->source));
     TRY(memory_text(archive->telescope, &fbh5->telescope));
+    if (archive->has_position) {
+        fbh5->raj_hours = archive->ra_deg / 15;
+        fbh5->dej_degrees = archive->dec_deg;
+        fbh5->has_position = archive->ra_deg != 0 || archive->dec_deg != 0; /* as it is read back */
+    }
     fbh5->is_ours = 1;
     fbh5->sample_bytes = sizeof(float);
     fbh5->rows = spec->rows;
