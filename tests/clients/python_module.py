@@ -1,0 +1,242 @@
+"""The Python module: its numbers are h5py's own, only what is asked for is read, and jobs run or say why not."""
+import os
+import subprocess
+import sys
+
+import h5py
+import numpy as np
+
+from common import ENVIRONMENT, ROOT, SCRATCH, VOLTMILL, close, finish, ok, same, scratch, write_archive
+
+sys.path.insert(0, os.path.join(ROOT, "python"))
+sys.dont_write_bytecode = True
+import voltmill # pylint: disable=wrong-import-position
+
+os.environ.update(ENVIRONMENT, VOLTMILL=VOLTMILL)
+os.chdir(SCRATCH)
+
+RATE, DAY, SECOND = 1e6, 60370, 86390.25
+random = np.random.default_rng(6)
+stored = random.normal(0, 40, (20000, 2, 2, 2)).round().clip(-128, 127).astype("i1")
+archive = write_archive("obs", stored, "time,pol,chan,reim", RATE, "complex", centres=[2e8, 1e8],
+                        root={"start_mjd_day": np.int32(DAY), "start_second": SECOND, "telescope": "Dish"})
+with h5py.File(archive, "r+") as file:
+    file["pol"] = np.array(["X", "Y"], dtype=h5py.string_dtype())
+    file["gaps"] = np.array([[15000, 40]], "u8")
+job = {"input": {"files": archive}, "channelise": {"channels": 64, "taps": 4, "backend": "cpu"}, "run": {"threads": 1},
+       "products": [{"kind": "spectra", "file": "out/s.h5"}, {"kind": "power", "file": "out/p.h5", "integrate": 7}],
+       "dedisperse": {"input": 1, "file": "out/d.h5", "dm": {"start": 0, "step": 0.001, "count": 5}}}
+
+
+
+def equal(found, expected, name):
+    ok(found == expected, name, f"found    {found!r}", f"expected {expected!r}")
+
+
+def skip(why):
+    ok(True, f"# SKIP {why}")
+
+
+# ---- Jobs
+
+equal(voltmill.__version__, open(os.path.join(ROOT, "VERSION"), encoding="utf-8").read().strip(), "the version is the program's")
+said = voltmill.run(job, ranks=2)
+ok("out/p.h5: power" in said and os.path.exists("out/d.h5"), "a job from a dict, on 2 ranks, in a folder that was made", said)
+with open("job.yaml", "w", encoding="utf-8") as file:
+    file.write(f"input: {{files: {archive}}}\nfilter: {{design: {{kind: lowpass, edges: [1e5, 2e5], offset: true}}}}\n"
+               "products: [{kind: voltages, file: v.h5, bits: 8, scale: 0.5}]\n")
+voltmill.run("job.yaml", sets={"products.0.bits": 16, "run.threads": 1})
+with h5py.File("v.h5") as file:
+    ok(file["voltages"].dtype == "i2", "a job from a file, and a key of it set")
+for change, status, message in (({"channelise": {"channels": 7}}, 2, "channelise.channels"),
+                                ({"input": {"files": "nowhere.h5"}}, 4, "nowhere.h5: No such file"),
+                                ({"input": {"files": archive, "selekt": 1}, "chanelise": {}}, 2, "unknown key")):
+    try:
+        voltmill.run({**job, **change})
+        ok(False, f"refused: {message}")
+    except voltmill.Error as error:
+        ok(error.status == status and message in str(error) and not str(error).startswith("error"), f"refused: {message}",
+           error, error.status)
+os.environ["VOLTMILL"] = scratch("nothing")
+try:
+    voltmill.run(job)
+    ok(False, "no program")
+except FileNotFoundError as error:
+    ok("nothing" in str(error), "no program", error)
+os.environ["VOLTMILL"] = VOLTMILL
+
+# ---- Spectra, power, series: h5py's numbers
+
+KEYS = [(), 3, -1, slice(5, 9), (slice(None), 1), (Ellipsis, 17), (slice(0, 50, 7), slice(None), slice(3, 60)), (2, Ellipsis),
+        (slice(4, 4),), (slice(None), [0, 1])]
+for name, dataset, dims in (("s", "spectra", ("time", "pol", "frequency")), ("p", "data", ("time", "if", "frequency")),
+                            ("d", "dedispersed", ("dm", "time"))):
+    with voltmill.open(f"out/{name}.h5") as product, h5py.File(f"out/{name}.h5") as file:
+        whole = file[dataset][()]
+        equal((product.dims, product.shape, product.dtype, len(product)), (dims, whole.shape, whole.dtype, len(whole)),
+             f"{name}: dimensions")
+        keys = [k for k in KEYS if not isinstance(k, tuple) or len(k) <= whole.ndim]
+        keys = [k for k in keys if name != "d" or k != (Ellipsis, 17)]
+        bad = [k for k in keys if not np.array_equal(product[k], whole[k if k != () else Ellipsis])]
+        ok(not bad, f"{name}: any key reads what numpy takes", bad)
+        ok(np.array_equal(np.asarray(product), whole), f"{name}: as an array")
+        same(product.seconds, file["time"][()], f"{name}: seconds")
+        if name != "d":
+            same(product.frequency, file["frequency"][()], f"{name}: frequency")
+            ok(np.array_equal(product.weights[3:5], file["weights"][3:5]) and product.weights[()].min() < 1, f"{name}: weights")
+            equal(list(product.coarse_frequency), [1e8, 2e8], f"{name}: frequencies of weights")
+        else:
+            same(product.dm, np.arange(5) * 0.001, "d: DMs")
+            ok(product.weights is None, "d: no weights")
+        ok(product.attributes["telescope"] == "Dish" and product.kind in repr(product), f"{name}: attributes")
+        ok("provenance/crc32" not in product.others and "time" in product.others and dataset not in product.others,
+           f"{name}: what else lies beside the rows")
+        ok("channels: 64" in product.job and product.provenance["software"] == "voltmill", f"{name}: job")
+with voltmill.open("out/s.h5") as product:
+    equal(product.names, {"pol": ["X", "Y"]}, "names of polarisations")
+    # The start lies 9.75 s before midnight; row r is stamped with (4 * 64 - 1) / 2 + 64 r samples.
+    first = np.datetime64("2024-03-01T23:59:50.25") + np.timedelta64(127500, "ns")
+    equal((product.time[0], product.time[100] - product.time[0]), (first, np.timedelta64(6400000, "ns")), "times, to the nanosecond")
+    close(product.mjd[0], DAY + (SECOND + 127.5e-6) / 86400, 1e-11, "Modified Julian Days")
+    key = product.index(frequency=(1.9999e8, 2.0001e8), time=(np.datetime64("2024-03-01T23:59:50.255"), None), pol="Y")
+    here = product[key]
+    ok(here.shape == (int((product.seconds >= 0.005).sum()), int((np.abs(product.frequency - 2e8) <= 1e4).sum())) and key[1] == 1,
+       "an index by values", key)
+    equal(product.index(frequency=1.00001e8)[2], int(np.argmin(np.abs(product.frequency - 1.00001e8))), "the nearest")
+    for wrong, kind in ((lambda: product.index(pol="Z"), KeyError), (lambda: product.index(beam=1), KeyError),
+                        (lambda: product[0, 0, 0, 0], IndexError), (lambda: product[None], IndexError)):
+        try:
+            wrong()
+            ok(False, "a wrong index is an error")
+        except kind as error:
+            ok(True, f"a wrong index is an error: {error}")
+    product.close()
+    ok("closed" in repr(product), "closed")
+
+# ---- Only what is asked for is read
+
+with h5py.File("huge.h5", "w") as file: # 8 TiB, of which little is there
+    huge = file.create_dataset("data", (1 << 22, 2, 1 << 20), "u1", chunks=(1, 1, 4096))
+    huge.attrs.update({"fch1": 1500.0, "foff": -0.25, "tsamp": 1e-3, "tstart": 60000.5, "nchans": 1 << 20})
+    huge[5, :, :9] = 7
+with voltmill.open("huge.h5") as product:
+    ok(product[5, 1, :3].tolist() == [7, 7, 7], "a slice of what fits no memory")
+    equal((product.kind, product.frequency[0], product.frequency[1]), ("power", 1.5e9, 1.49975e9), "FBH5 of others: frequency")
+    same(product.seconds[:3], np.array([0.5e-3, 1.5e-3, 2.5e-3]), "FBH5 of others: centres of rows")
+    equal(product.start, np.datetime64("2023-02-25T12:00:00"), "FBH5 of others: start")
+
+# ---- Voltages: volts
+
+def volts(path):
+    with h5py.File(path) as file:
+        numbers = file["voltages"][()].astype("f4")
+        return (numbers[..., 0] + 1j * numbers[..., 1]).astype("c8") * np.float32(file["voltages"].attrs.get("scale", 1))
+
+for path in (archive, "v.h5"):
+    with voltmill.open(path) as product:
+        expected = volts(path)
+        ok(np.array_equal(product[...], expected) and np.array_equal(product[7:900:3, 1], expected[7:900:3, 1]) and
+           product[3, 0, 1] == expected[3, 0, 1] and product.dtype == "c8", f"volts of {os.path.basename(path)}")
+        equal((product.dims, product.seconds[3], product.stored.dtype.kind), (("time", "pol", "chan"), 3 / RATE, "i"),
+             f"axes of {os.path.basename(path)}")
+with voltmill.open(archive) as product:
+    equal(product.gaps.tolist(), [[15000, 40]], "gaps")
+    equal(list(product.frequency), [2e8, 1e8], "frequencies of coarse channels")
+for packing, to in (("offset", lambda n: n - 8), ("two's complement", lambda n: np.where(n > 7, n - 16, n))):
+    for first in ("hi", "lo"):
+        packed = random.integers(0, 256, (100, 2), dtype="u1")
+        path = write_archive("packed", packed, "time,pol", RATE, "complex", centres=[1e8],
+                             attributes={"packing": f"4+4 {packing} {first}=re"})
+        high, low = to((packed >> 4).astype(int)), to((packed & 15).astype(int))
+        with voltmill.open(path) as product:
+            same(product[...], (high + 1j * low if first == "hi" else low + 1j * high).astype("c8"), f"4+4 {packing} {first}=re")
+path = write_archive("real", random.normal(0, 1, (100, 2)).astype("f4"), "time,pol", RATE, "real", centres=[1e8])
+with voltmill.open(path) as product, h5py.File(path) as file:
+    same(product[10:20], file["voltages"][10:20], "real samples")
+
+# ---- Whole numbers with scales and offsets for blocks of rows
+
+with h5py.File("q.h5", "w") as file:
+    q = random.integers(0, 256, (50, 2, 8), dtype="u1")
+    file["data"] = q
+    file["data"].attrs.update({"fch1": 100.0, "foff": 1.0, "tsamp": 1.0, "tstart": 60000.0})
+    scale, offset = random.random((4, 2, 8)).astype("f4"), random.random((4, 2, 8)).astype("f4")
+    file["scale"], file["offset"] = scale, offset
+    for table in ("scale", "offset"):
+        file[table].attrs["rows_per_block"] = 16
+    values = np.repeat(scale, 16, axis=0)[:50] * q + np.repeat(offset, 16, axis=0)[:50]
+with voltmill.open("q.h5") as product:
+    ok(product.dtype == "f4" and np.array_equal(product[...], values), "value = scale q + offset")
+    bad = [k for k in ((15,), (slice(14, 18), 1), (slice(3, 40, 5), slice(None), 3), ([1, 17, 49], 1), (slice(0), 0), (-1, Ellipsis),
+                       (slice(5, 9), slice(None), [2, 5])) if not np.array_equal(product[k], values[k])]
+    ok(not bad, "of any part", bad)
+    same(product.stored[3, 1, 2], q[3, 1, 2], "as it is stored")
+
+# ---- What is none
+
+with open("text.h5", "w", encoding="utf-8") as file:
+    file.write("no HDF5\n")
+with h5py.File("other.h5", "w") as file:
+    file["x"] = [1]
+for path, kind in (("nowhere.h5", OSError), ("text.h5", OSError), ("other.h5", ValueError)):
+    try:
+        voltmill.open(path)
+        ok(False, f"{path} is no product")
+    except kind as error:
+        ok(path in str(error), f"{path} is no product", error)
+
+# ---- xarray, pictures, installation
+
+try:
+    import xarray
+except ImportError:
+    skip("xarray is not here")
+else:
+    with voltmill.open("out/p.h5") as product:
+        array = product.to_xarray()
+        equal((array.dims, array.time.values[3], float(array.frequency[5])), (product.dims, product.time[3], product.frequency[5]),
+             f"xarray {xarray.__version__}: coordinates")
+        ok(np.array_equal(array.sel({"if": "X"})[3:9].values, product[3:9, 0]) and
+           np.array_equal(array.isel(frequency=[1, 5, 7], time=slice(2, 8)).values, product[2:8][:, :, [1, 5, 7]]) and
+           np.allclose(array.mean("time").values, np.asarray(product).mean(axis=0)), "xarray: numbers")
+    with voltmill.open("huge.h5") as product:
+        ok(product.to_xarray()[5, 0, 0].values == 7, "xarray reads when it is asked")
+try:
+    import matplotlib
+    matplotlib.use("Agg")
+except ImportError:
+    skip("matplotlib is not here")
+else:
+    for name in ("out/s.h5", "out/p.h5", "out/d.h5", "v.h5"):
+        with voltmill.open(name) as product:
+            axes = product.plot()
+            labels = (axes.get_xlabel(), axes.get_ylabel())
+            expected = {"s": ("frequency / MHz", "seconds after 2024-03-01T23:59:50 UTC"), "v": ("frequency / MHz", "power / dB"),
+                        "d": ("seconds after 2024-03-01T23:59:50 UTC", "DM / pc cm$^{-3}$")}
+            expected["p"] = expected["s"]
+            equal(labels, expected[os.path.basename(name)[0]], f"a picture of {name}")
+            if name == "out/p.h5":
+                drawn = axes.images[0].get_array()
+                close(drawn, 10 * np.log10(product[:, 0].astype("f8")), 1e-5, "which shows its numbers")
+                left, right = axes.get_xlim()
+                close([left, right], [product.frequency[0] / 1e6 - 127 / 127 * 0.3968, product.frequency[-1] / 1e6 + 0.3968], 1e-2,
+                      "from edge to edge")
+            matplotlib.pyplot.close(axes.figure)
+
+folder = scratch("venv")
+made = subprocess.run([sys.executable, "-m", "venv", "--system-site-packages", folder], capture_output=True, text=True, check=False)
+python = os.path.join(folder, "bin/python")
+has_pip = made.returncode == 0 and subprocess.run([python, "-c", "import pip, setuptools, wheel"], check=False,
+                                                  capture_output=True).returncode == 0
+if not has_pip:
+    skip("no venv with pip, setuptools and wheel")
+else:
+    subprocess.run(["cp", "-r", os.path.join(ROOT, "python"), scratch("tree")], check=True)
+    done = subprocess.run([python, "-m", "pip", "install", "--no-index", "--no-build-isolation", "--no-deps", "./tree"], text=True,
+                          capture_output=True, cwd=SCRATCH, check=False)
+    ok(done.returncode == 0, "pip install, without a network", done.stdout, done.stderr)
+    found = subprocess.run([python, "-c", "import voltmill; print(voltmill.__file__); print(voltmill.open('out/p.h5').shape)"],
+                           capture_output=True, text=True, cwd=SCRATCH, check=False,
+                           env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"}).stdout.split("\n")
+    ok(found[0].startswith(os.path.join(folder, "lib")) and found[1].startswith("("), "what was installed works", found)
+finish()
