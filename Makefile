@@ -205,15 +205,32 @@ man: all
 	$(Q)tests/tools/man $(BUILD)/voltmill docs/voltmill.1 >$(BUILD)/voltmill.1
 	$(Q)cp $(BUILD)/voltmill.1 docs/voltmill.1
 
-## install: copy program, man page, bash completion, jobs and batch scripts under PREFIX (default /usr/local)
+# What is ours alone under PREFIX; files of others lie beside the first three.
+INSTALLED_FILES = bin/voltmill share/man/man1/voltmill.1 share/bash-completion/completions/voltmill
+INSTALLED_FOLDERS = share/voltmill share/doc/voltmill
+
+## install: copy program, man page, bash completion, documents, jobs and batch scripts under PREFIX (/usr/local); DESTDIR
 .PHONY: install
 install: all
 	install -D -m 755 $(BUILD)/voltmill $(DESTDIR)$(PREFIX)/bin/voltmill
 	install -D -m 644 docs/voltmill.1 $(DESTDIR)$(PREFIX)/share/man/man1/voltmill.1
 	install -D -m 644 docs/voltmill.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/voltmill
-	install -d $(DESTDIR)$(PREFIX)/share/voltmill/jobs $(DESTDIR)$(PREFIX)/share/voltmill/slurm
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/share/,voltmill/jobs voltmill/slurm doc/voltmill/docs)
 	install -m 644 jobs/*.yaml $(DESTDIR)$(PREFIX)/share/voltmill/jobs
-	install -m 644 slurm/*.sbatch $(DESTDIR)$(PREFIX)/share/voltmill/slurm
+	install -m 755 slurm/*.sbatch $(DESTDIR)$(PREFIX)/share/voltmill/slurm
+	install -m 644 README.md CHANGELOG.md $(DESTDIR)$(PREFIX)/share/doc/voltmill
+	install -m 644 docs/*.md docs/*.png $(DESTDIR)$(PREFIX)/share/doc/voltmill/docs
+
+## uninstall: remove what install has copied under PREFIX
+.PHONY: uninstall
+uninstall:
+	rm -f $(INSTALLED_FILES:%=$(DESTDIR)$(PREFIX)/%)
+	rm -rf $(INSTALLED_FOLDERS:%=$(DESTDIR)$(PREFIX)/%)
+
+## deb: a Debian package of what is in the tree, in build/deb; wants debhelper
+.PHONY: deb
+deb:
+	$(Q)packaging/deb $(CURDIR)/build/deb
 
 ## print-VAR: print a variable of this Makefile
 print-%:

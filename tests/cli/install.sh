@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# `make install` and `make uninstall`: what is copied works from there, and goes again, but nothing of others'.
+. "$(dirname "$0")/../tools/lib.sh"
+version=$(cat "$here/VERSION")
+built=$(readlink -f "$voltmill")
+# The program is built: make must not begin to.
+into() { make -s -C "$here" -o all BUILD="$(dirname "$built")" DESTDIR="$work/root" PREFIX=/opt/volt "$1"; }
+
+mkdir -p "$work/root/opt/volt/share/doc/other" "$work/root/opt/volt/bin"
+touch "$work/root/opt/volt/share/doc/other/file" "$work/root/opt/volt/bin/other"
+before=$(cd "$work/root" && find . | sort)
+runs "install" into install
+same "the program" "voltmill $version" "$("$work/root/opt/volt/bin/voltmill" --version | head -1)"
+runs "the man page" man -l "$work/root/opt/volt/share/man/man1/voltmill.1"
+for file in share/bash-completion/completions/voltmill share/voltmill/jobs/demo.yaml share/voltmill/slurm/run.sbatch \
+    share/doc/voltmill/README.md share/doc/voltmill/docs/job-file.md; do
+    [ -r "$work/root/opt/volt/$file" ]
+    ok $? "$file"
+done
+# Links among the documents lead somewhere, but for those to what only the tree has.
+lost=$(cd "$work/root/opt/volt/share/doc/voltmill" && grep -oE '\]\([A-Za-z0-9_./-]+\.(md|png)(#[a-z-]*)?\)' -r . |
+    sed -E 's/#[a-z-]*\)$/)/; s/^([^:]*):\]\((.*)\)$/\1 \2/' | while read -r from to; do
+    [ -e "$(dirname "$from")/$to" ] || echo "$from: $to"
+done | grep -v 'tests/' || true)
+same "links among the documents" "" "$lost"
+runs "uninstall" into uninstall
+same "nothing is left, and nothing of others' is gone" "$before" \
+    "$(cd "$work/root" && find . -type d -empty -delete; mkdir -p opt/volt/bin; find . | sort)"
+same "the changelog of the package names this version" "voltmill ($version)" \
+    "$(head -1 "$here/packaging/debian/changelog" | cut -d' ' -f1,2)"
+same "the Python module is of this version" "version = \"$version\"" "$(grep '^version' "$here/python/pyproject.toml")"
+grep -q "^## $version\$" "$here/CHANGELOG.md"
+ok $? "CHANGELOG.md tells of this version"
+plan
