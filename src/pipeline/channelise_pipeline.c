@@ -505,8 +505,9 @@ status_t channelise_pipeline_create(const struct channelise_plan *work, backend_
     p->resident = resident;
     p->chunking = work->chunking;
     p->nslots = (uint32_t)min_u64(can->slots, PIPELINE_MOST_SLOTS);
-    /* While a device computes, this rank's threads have nothing else to do. */
-    uint32_t threads = can->has_device ? (uint32_t)min_u64(work->threads, MOST_READERS) : 1;
+    /* Of those that read, and those that compute on this machine, whoever is behind has the cores.
+     */
+    uint32_t threads = (uint32_t)min_u64(work->threads, MOST_READERS);
     TRY(reader_create(work->archive, work->cache_bytes, threads, &p->reader));
     reader_unpack_by(p->reader, (uint32_t)min_u64(work->unpackers, work->threads));
     TRY(channelising_fit_stages(p));

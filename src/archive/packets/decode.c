@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,8 +11,8 @@
  * one's, rather than the second's. */
 enum { CONJUGATED = 1, ALTERNATING = 2, ODD = 4, TURNS = 8 };
 
-/* Of up to 8 bits, a sample or several of one stream lie in a byte, at one of up to 8 places, and
- * the table has what they become. */
+/* Of fewer than 8 bits, a sample or several of one stream lie in a byte, at one of up to 8 places,
+ * and the table has what they become. */
 enum { BYTES = 256, PLACES = 8, MOST_ENTRY = 16 };
 
 struct decoder {
@@ -20,7 +21,7 @@ struct decoder {
     uint32_t step_bits;    /* from one time to the next */
     uint32_t per_byte;     /* times in one byte */
     uint32_t sample_bytes, entry_bytes;
-    char *tables; /* [TURNS][PLACES][BYTES][entry_bytes]; NULL: 8 bit complex, 16 bit */
+    char *tables; /* [TURNS][PLACES][BYTES][entry_bytes]; NULL: 8 and 16 bit */
 };
 
 static const float decode_high_level = 3.3359f;
@@ -50,7 +51,7 @@ double decode_settle_format(struct packets *packets)
     return packets->bits == 8 ? 0.5 : 1;
 }
 
-/* One number of 1, 2, 4 or 8 bits. */
+/* One number of 1, 2 or 4 bits. */
 static void decode_put_number(uint32_t bits, uint32_t stored, int is_turned, char *out)
 {
     int sign = is_turned ? -1 : 1;
@@ -58,9 +59,6 @@ static void decode_put_number(uint32_t bits, uint32_t stored, int is_turned, cha
         float level = stored == 1 || stored == 2 ? 1 : decode_high_level;
         level = stored < 2 ? -level : level;
         level = is_turned ? -level : level;
-        memcpy(out, &level, sizeof level);
-    } else if (bits == 8) {
-        int16_t level = (int16_t)(sign * (2 * (int)stored - 255));
         memcpy(out, &level, sizeof level);
     } else {
         *out = (char)(sign * (bits == 1 ? 2 * (int)stored - 1 : (int)stored - 8));
@@ -121,7 +119,7 @@ status_t decoder_create(const struct packets *packets, decoder_t **out)
     d->per_byte = d->step_bits < 8 ? 8 / d->step_bits : 1;
     d->sample_bytes = sample_bytes(packets->format, packets->is_complex);
     d->entry_bytes = d->per_byte * d->sample_bytes;
-    if (d->element_bits <= 8) {
+    if (packets->bits < 8) {
         TRY(decoder_fill_tables(d));
     }
     *out = d;
@@ -218,46 +216,75 @@ static void decode_shared_bytes(const decoder_t *d, const unsigned char *payload
 /* One number of 8 or 16 bits. */
 static inline __attribute__((always_inline)) int decode_number(const unsigned char *in, int is_wide)
 {
-    return is_wide ? (in[0] | in[1] << 8) - 32768 : 2 * *in - 255;
+    uint16_t wide = 0;
+    if (!is_wide) {
+        return 2 * *in - 255;
+    }
+    memcpy(&wide, in, sizeof wide);
+    return le16toh(wide) - 32768;
 }
 
-/* Numbers of 8 bits in pairs, and of 16: sign[1] is that of every second sample. */
+/* What numbers of 8 or 16 bits are multiplied with: of samples in turns, and of their parts. */
+struct signs {
+    int32_t of[2][2];
+};
+
+/* Each of `parts` numbers, samples `stride` bytes apart. Two samples at a time: so compilers make
+ * vectors of them where all is constant but the signs. */
 static inline __attribute__((always_inline)) void
-decode_loop(const unsigned char *in, size_t stride, uint32_t count, const int sign[2][2],
+decode_loop(const unsigned char *in, size_t stride, uint32_t count, const struct signs signs,
             uint32_t parts, int is_wide, int is_float, char *restrict out)
 {
     float *floats = (float *)(void *)out;
     int16_t *whole = (int16_t *)(void *)out;
-    for (uint32_t i = 0; i < count; i++) {
-        for (uint32_t part = 0; part < parts; part++) {
-            int number = decode_number(in + i * stride + part * (is_wide ? 2 : 1), is_wide);
-            number *= sign[i & 1][part];
-            if (is_float) {
-                floats[i * parts + part] = (float)number;
-            } else {
-                whole[i * parts + part] = (int16_t)number;
+    for (uint32_t i = 0; i < count; i += 2) {
+        for (uint32_t j = 0; j < 2 && i + j < count; j++) {
+            for (uint32_t part = 0; part < parts; part++) {
+                int number =
+                    decode_number(in + (i + j) * stride + part * (is_wide ? 2 : 1), is_wide);
+                number *= signs.of[j][part];
+                if (is_float) {
+                    floats[(i + j) * parts + part] = (float)number;
+                } else {
+                    whole[(i + j) * parts + part] = (int16_t)number;
+                }
             }
         }
     }
 }
 
-static void decode_numbers(const decoder_t *d, const unsigned char *in, size_t stride,
-                           uint32_t count, const int sign[2][2], char *out)
+/* Numbers that lie without gaps, and of which no sign is turned: the commonest, by vectors. */
+static inline __attribute__((always_inline)) void
+decode_plain(const unsigned char *in, size_t count, int is_wide, char *restrict out)
 {
-    int is_float = d->packets->format == SAMPLE_F32;
-    int is_plain = sign[0][0] == 1 && sign[0][1] == 1 && sign[1][0] == 1 && sign[1][1] == 1;
-    static const int plain[2][2] = {{1, 1}, {1, 1}};
-    if (d->packets->bits == 8) {
-        /* Pairs: a frame of one channel, nothing turned, is the commonest, and goes by vectors. */
-        if (is_plain && stride == 2) {
-            decode_loop(in, 1, 2 * count, plain, 1, 0, 0, out);
-        } else {
-            decode_loop(in, stride, count, sign, 2, 0, 0, out);
-        }
-    } else if (d->packets->is_complex) {
-        decode_loop(in, stride, count, sign, 2, 1, is_float, out);
+    int16_t *whole = (int16_t *)(void *)out;
+    for (size_t i = 0; i < count; i++) {
+        whole[i] = (int16_t)decode_number(in + i * (is_wide ? 2 : 1), is_wide);
+    }
+}
+
+static void decode_numbers(const decoder_t *d, const unsigned char *in, size_t stride,
+                           uint32_t count, const struct signs signs, char *out)
+{
+    const struct packets *packets = d->packets;
+    uint32_t parts = packets->is_complex ? 2 : 1;
+    int is_wide = packets->bits == 16;
+    int is_plain = stride == parts * packets->bits / 8 && packets->format == SAMPLE_I16;
+    for (int i = 0; i < 4; i++) {
+        is_plain = is_plain && signs.of[i / 2][i % 2] == 1;
+    }
+    if (is_plain && is_wide) {
+        decode_plain(in, (size_t)count * parts, 1, out);
+    } else if (is_plain) {
+        decode_plain(in, (size_t)count * parts, 0, out);
+    } else if (!is_wide && parts == 2) {
+        decode_loop(in, stride, count, signs, 2, 0, 0, out);
+    } else if (!is_wide) {
+        decode_loop(in, stride, count, signs, 1, 0, 0, out);
+    } else if (parts == 2) {
+        decode_loop(in, stride, count, signs, 2, 1, packets->format == SAMPLE_F32, out);
     } else {
-        decode_loop(in, stride, count, sign, 1, 1, is_float, out);
+        decode_loop(in, stride, count, signs, 1, 1, packets->format == SAMPLE_F32, out);
     }
 }
 
@@ -271,10 +298,10 @@ void decode_stream(const decoder_t *d, const unsigned char *payload, uint32_t st
         int even = s->is_alternating && first_odd ? -1 : 1;
         int odd = s->is_alternating ? -even : 1;
         int part = s->is_conjugated ? -1 : 1;
-        const int sign[2][2] = {{even, even * part}, {odd, odd * part}};
+        const struct signs signs = {{{even, even * part}, {odd, odd * part}}};
         size_t stride = d->step_bits / 8;
         decode_numbers(d, payload + from * stride + s->channel * d->element_bits / 8, stride, count,
-                       sign, out);
+                       signs, out);
     } else if (d->step_bits < 8) {
         /* A byte holds an even number of times, and begins with an even one of its frame. */
         turn |= is_odd ? ODD : 0;

@@ -2,6 +2,7 @@
 #include "archive/packets/packets.h"
 
 #include "archive/packets/drx_header.h"
+#include "archive/packets/kept.h"
 #include "archive/packets/vdif_header.h"
 #include "io/file.h"
 
@@ -19,7 +20,12 @@ status_t packets_read_headers(const struct packets_open *file, uint64_t first, u
 {
     status_t st = STATUS_OK;
     unsigned char header[PACKETS_MOST_HEADER] = {0};
+    const struct packets_kept *kept = file->kept;
     for (uint64_t i = 0; i < count; i++) {
+        if (kept && kept->path == file->path && first + i - kept->first < kept->count) {
+            out[i] = kept->items[first + i - kept->first];
+            continue;
+        }
         uint64_t offset = (first + i) * file->packets->frame_bytes;
         TRY(file_read(file->fd, file->path, offset, header, file->packets->header_bytes));
         TRY(packets_parse(file->packets, file->path, offset, header, &out[i]));

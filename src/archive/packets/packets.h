@@ -98,9 +98,11 @@ struct packets_open {
     const char *path;
     int fd;
     uint64_t frames;
+    struct packets_kept *kept; /* headers that were looked at before; may be NULL */
 };
 
-/* Reads the headers of frames first .. first + count - 1, one by one. Fails with DATA. */
+/* Reads the headers of frames first .. first + count - 1, those that are not kept one by one. Fails
+ * with DATA. */
 status_t packets_read_headers(const struct packets_open *file, uint64_t first, uint64_t count,
                               struct packet *out);
 

@@ -22,6 +22,7 @@ status_t reader_create(const struct archive *archive, uint64_t cache_bytes, uint
     reader->blocks_per_file = 1;
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < archive->nparts; i++) {
+        bytes += archive->parts[i].npackets > 0 ? archive->parts[i].file_bytes : 0;
         for (uint32_t j = 0; j < archive->parts[i].nextents; j++) {
             bytes += archive->parts[i].extents[j].bytes;
         }
@@ -51,6 +52,7 @@ void reader_destroy(reader_t *reader)
     if (!reader) {
         return;
     }
+    reader_end_helpers(reader);
     file_close(reader->fd);
     reader_close_hdf5(reader);
     numbers_destroy(reader->numbers);

@@ -50,23 +50,26 @@ out:
 }
 
 /* One long read, by several threads: one alone copies slower than a device is fed. */
-static status_t reader_read_long(const reader_t *reader, uint64_t offset, uint64_t bytes, char *out)
+struct long_read {
+    const reader_t *reader;
+    uint64_t offset, bytes, piece;
+    char *out;
+};
+
+static status_t reader_read_piece(const void *context, uint32_t thread, uint64_t unit)
 {
-    int failed = STATUS_OK;
-    uint64_t piece = ceil_div_u64(bytes, reader->threads);
-#pragma omp parallel for num_threads((int)reader->threads) reduction(max : failed)
-    for (uint32_t i = 0; i < reader->threads; i++) {
-        uint64_t from = min_u64(i * piece, bytes);
-        uint64_t count = min_u64(piece, bytes - from);
-        int status =
-            count > 0 ? (int)file_read(reader->fd, reader->path, offset + from, out + from, count)
-                      : STATUS_OK;
-        report_clear(); /* of this thread */
-        failed = status > failed ? status : failed;
-    }
-    /* Once more by this thread alone, which can say what is wrong. */
-    return failed == STATUS_OK ? STATUS_OK
-                               : file_read(reader->fd, reader->path, offset, out, bytes);
+    const struct long_read *read = context;
+    uint64_t from = unit * read->piece;
+    uint64_t count = min_u64(read->piece, read->bytes - from);
+    (void)thread;
+    return file_read(read->reader->fd, read->reader->path, read->offset + from, read->out + from,
+                     count);
+}
+
+static status_t reader_read_long(reader_t *reader, uint64_t offset, uint64_t bytes, char *out)
+{
+    struct long_read read = {reader, offset, bytes, ceil_div_u64(bytes, reader->threads), out};
+    return reader_share(reader, ceil_div_u64(bytes, read.piece), reader_read_piece, &read);
 }
 
 status_t reader_judge(reader_t *reader, const struct archive_part *part, status_t failure)

@@ -1,21 +1,30 @@
 /* Samples in recorders' packets: frames found by their headers, taken apart, scattered to their
  * streams. */
 #include "archive/packets/decode.h"
+#include "archive/packets/kept.h"
 #include "archive/read/reader_parts.h"
 #include "base/memory.h"
+#include "io/file.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { PIECE_BYTES = 1 << 20 /* of frames, looked at and taken apart at a time */ };
+enum { UNIT_BYTES = 64 << 10 /* of frames that a thread takes apart in one go, about */ };
+
+/* A frame that is used. */
+struct used {
+    uint64_t frame;
+    const struct packet *packet;
+};
 
 /* What a reader keeps from one read to the next. */
 struct packets_room {
     decoder_t *decoder;
-    unsigned char *bytes;   /* of a piece */
-    uint64_t frames;        /* that fit there */
-    struct packet *headers; /* of a piece, and of some on either side */
-    char *in_place;
+    struct packets_kept kept;
+    uint64_t unit_frames; /* that a unit spans at most */
+    struct used *used;    /* [used_room]: of one file */
+    uint64_t *units;      /* [used_room + 1]: where in `used` they begin */
+    uint64_t used_room;
 };
 
 /* One read. */
@@ -29,14 +38,20 @@ struct packets_task {
     uint32_t *begin;  /* [threads + 1] where those of a thread begin */
 };
 
+/* Of one file: the frames that are used, by units. */
+struct packets_taking {
+    const struct packets_task *task;
+    uint64_t nused, nunits;
+};
+
 void reader_close_packets(reader_t *reader)
 {
     struct packets_room *room = reader->packets;
     if (room) {
         decoder_destroy(room->decoder);
-        free(room->bytes);
-        free(room->headers);
-        free(room->in_place);
+        packets_kept_free(&room->kept);
+        free(room->used);
+        free(room->units);
         free(room);
     }
     reader->packets = NULL;
@@ -51,11 +66,9 @@ static status_t packets_open_room(reader_t *reader, const struct packets *packet
     }
     TRY(memory_zeroed(1, sizeof *room, "a reader of packets", &room));
     reader->packets = room;
-    room->frames = max_u64(1, PIECE_BYTES / packets->frame_bytes);
-    TRY(memory_aligned((size_t)(room->frames * packets->frame_bytes), 1, "packets", &room->bytes));
-    TRY(memory_zeroed((size_t)room->frames + 2 * PACKETS_AROUND, sizeof *room->headers, "headers",
-                      &room->headers));
-    TRY(memory_zeroed((size_t)room->frames, 1, "headers", &room->in_place));
+    room->kept.is_huge = reader->is_huge;
+    room->unit_frames = max_u64(1, UNIT_BYTES / packets->frame_bytes);
+    TRY(reader_make_bounce(reader, (size_t)(room->unit_frames * packets->frame_bytes)));
     TRY(decoder_create(packets, &room->decoder));
 out:
     return st;
@@ -101,82 +114,146 @@ static void packets_scatter(const struct packets_task *task, const struct packet
     }
 }
 
-/* Of frames low .. high - 1, those that are used: in place, good, of the time wanted, the first of
- * their kind. */
-static void packets_choose(const struct packets_task *task, uint64_t count,
-                           const struct packet *headers, char *is_used)
-{
-    uint32_t nthreads = task->packets->nthreads;
-    for (uint64_t i = 0; i < count; i++) {
-        const struct packet *packet = &headers[i];
-        uint64_t period = (uint64_t)packet->period - task->first_period;
-        is_used[i] = is_used[i] && packet->is_good && period < task->periods &&
-                     !task->is_present[period * nthreads + packet->thread];
-        if (is_used[i]) {
-            task->is_present[period * nthreads + packet->thread] = 1;
-        }
-    }
-}
-
 /* Time must not fall by more than the window allows, else frames are looked for in vain. */
-static status_t packets_check_time(const struct packets_open *file, uint64_t low, uint64_t count,
-                                   const struct packet *headers, const char *in_place,
-                                   int64_t *latest)
+static status_t packets_check_time(const struct packets_open *file, uint64_t low, uint64_t high,
+                                   const struct packet *headers, const char *in_place)
 {
     status_t st = STATUS_OK;
     int64_t far = 2 * (int64_t)file->packets->window;
-    for (uint64_t i = 0; i < count; i++) {
+    int64_t latest = INT64_MIN + far;
+    for (uint64_t i = 0; i < high - low; i++) {
         int64_t period = headers[i].period;
-        REQUIRE(!in_place[i] || period >= *latest - far, STATUS_DATA,
+        REQUIRE(!in_place[i] || period >= latest - far, STATUS_DATA,
                 "%s: the frame at byte %llu is %lld frame times earlier than one before it: "
                 "expected frames in order of time, but for %llu frame times",
                 file->path, (unsigned long long)((low + i) * file->packets->frame_bytes),
-                (long long)(*latest - period), (unsigned long long)file->packets->window);
-        *latest = in_place[i] && period > *latest ? period : *latest;
+                (long long)(latest - period), (unsigned long long)file->packets->window);
+        latest = in_place[i] && period > latest ? period : latest;
     }
 out:
     return st;
 }
 
-/* Headers of frames low .. high - 1, whose bytes are there, and of some on either side. */
-static status_t packets_look(const struct packets_open *file, struct packets_room *room,
-                             uint64_t low, uint64_t high, uint64_t *from)
+static status_t packets_make_used(struct packets_room *room, uint64_t count)
 {
     status_t st = STATUS_OK;
-    uint64_t frame_bytes = file->packets->frame_bytes;
-    uint64_t to = min_u64(high + PACKETS_AROUND, file->frames);
-    *from = low > PACKETS_AROUND ? low - PACKETS_AROUND : 0;
-    TRY(packets_read_headers(file, *from, low - *from, room->headers));
-    for (uint64_t i = low; i < high; i++) {
-        TRY(packets_parse(file->packets, file->path, i * frame_bytes,
-                          room->bytes + (i - low) * frame_bytes, &room->headers[i - *from]));
+    if (room->used_room < count) {
+        free(room->used);
+        free(room->units);
+        room->used = NULL;
+        room->units = NULL;
+        room->used_room = 0;
+        TRY(memory_zeroed((size_t)count, sizeof *room->used, "frames", &room->used));
+        TRY(memory_zeroed((size_t)count + 1, sizeof *room->units, "frames", &room->units));
+        room->used_room = count;
     }
-    TRY(packets_read_headers(file, high, to - high, room->headers + (high - *from)));
-    packets_judge(file->packets, room->headers, *from, to - *from, low, high, room->in_place);
 out:
     return st;
 }
 
-/* Frames low .. high - 1 of a file, which fit the room. */
-static status_t packets_read_piece(const struct packets_task *task, const struct packets_open *file,
-                                   uint64_t low, uint64_t high, int64_t *latest)
+/* Of frames low .. high - 1, those that are used: in place, good, of the time wanted, the first of
+ * their kind. Those that lie near each other are a unit. */
+static void packets_choose(const struct packets_task *task, uint64_t low, uint64_t high,
+                           const struct packet *headers, const char *in_place,
+                           struct packets_taking *out)
 {
-    status_t st = STATUS_OK;
-    reader_t *reader = task->reader;
-    struct packets_room *room = reader->packets;
-    uint64_t bytes = file->packets->frame_bytes;
-    uint64_t from = 0;
-    TRY(reader_read_bytes(reader, task->wanted->part, file->path, low * bytes, (high - low) * bytes,
-                          (char *)room->bytes));
-    TRY(packets_look(file, room, low, high, &from));
-    const struct packet *headers = room->headers + (low - from);
-    TRY(packets_check_time(file, low, high - low, headers, room->in_place, latest));
-    packets_choose(task, high - low, headers, room->in_place);
-#pragma omp parallel for num_threads((int)reader->threads) schedule(static)
+    struct packets_room *room = task->reader->packets;
+    uint32_t nthreads = task->packets->nthreads;
     for (uint64_t i = 0; i < high - low; i++) {
-        if (room->in_place[i]) {
-            packets_scatter(task, &headers[i], room->bytes + i * bytes);
+        const struct packet *packet = &headers[i];
+        uint64_t period = (uint64_t)packet->period - task->first_period;
+        if (!in_place[i] || !packet->is_good || period >= task->periods ||
+            task->is_present[period * nthreads + packet->thread]) {
+            continue;
         }
+        task->is_present[period * nthreads + packet->thread] = 1;
+        if (out->nunits == 0 ||
+            low + i - room->used[room->units[out->nunits - 1]].frame >= room->unit_frames) {
+            room->units[out->nunits++] = out->nused;
+        }
+        room->used[out->nused++] = (struct used){low + i, packet};
+    }
+    room->units[out->nunits] = out->nused;
+}
+
+/* Whether all frames of a unit are in memory. */
+static int packets_are_seen(const struct packets_room *room, uint64_t unit)
+{
+    int are_seen = 1;
+    for (uint64_t i = room->units[unit]; i < room->units[unit + 1] && are_seen; i++) {
+        are_seen = packets_kept_bytes(&room->kept, room->used[i].frame) != NULL;
+    }
+    return are_seen;
+}
+
+static status_t packets_take_unit(const void *context, uint32_t thread, uint64_t unit)
+{
+    status_t st = STATUS_OK;
+    const struct packets_taking *taking = context;
+    const struct packets_task *task = taking->task;
+    const reader_t *reader = task->reader;
+    const struct packets_room *room = reader->packets;
+    uint64_t bytes = task->packets->frame_bytes;
+    uint64_t end = room->units[unit + 1];
+    uint64_t first = room->used[room->units[unit]].frame;
+    char *bounce = reader->bounce + (size_t)thread * reader->bounce_bytes;
+    int are_seen = packets_are_seen(room, unit);
+    if (!are_seen) {
+        TRY(file_read(reader->fd, reader->path, first * bytes, bounce,
+                      (room->used[end - 1].frame + 1 - first) * bytes));
+    }
+    for (uint64_t i = room->units[unit]; i < end; i++) {
+        const struct used *used = &room->used[i];
+        packets_scatter(task, used->packet,
+                        are_seen ? packets_kept_bytes(&room->kept, used->frame)
+                                 : (unsigned char *)bounce + (used->frame - first) * bytes);
+    }
+out:
+    return st;
+}
+
+/* Takes all that is used of a file apart. What was in memory and is gone, or on a bad disk, is read
+ * again by plain reads, which say so. */
+static status_t packets_take(struct packets_taking *taking)
+{
+    status_t st = STATUS_OK;
+    reader_t *reader = taking->task->reader;
+    struct packets_room *room = reader->packets;
+    uint64_t frame_bytes = taking->task->packets->frame_bytes;
+    if (taking->nused == 0) {
+        goto out;
+    }
+    TRY(reader_share(reader, taking->nunits, packets_take_unit, taking));
+    if (packets_kept_drop_cut(&room->kept)) {
+        TRY(reader_share(reader, taking->nunits, packets_take_unit, taking));
+    }
+    uint64_t at = room->used[0].frame * frame_bytes;
+    uint64_t bytes = (room->used[taking->nused - 1].frame + 1) * frame_bytes - at;
+    if (bytes >= LONG_READ && !packets_are_seen(room, taking->nunits - 1)) {
+        file_expect(reader->fd, at + bytes, bytes);
+    }
+    reader_hint(reader, at, bytes);
+out:
+    return st;
+}
+
+static status_t packets_read_frames(const struct packets_task *task,
+                                    const struct packets_open *file)
+{
+    status_t st = STATUS_OK;
+    struct packets_taking taking = {.task = task};
+    const struct packet *headers = NULL;
+    const char *in_place = NULL;
+    uint64_t low = 0;
+    uint64_t high = 0;
+    TRY(packets_find(file, (int64_t)task->first_period,
+                     (int64_t)(task->first_period + task->periods) - 1, &low, &high));
+    if (low < high) {
+        TRY(packets_keep(file, low, high, &headers, &in_place));
+        TRY(packets_check_time(file, low, high, headers, in_place));
+        TRY(packets_make_used(task->reader->packets, high - low));
+        packets_choose(task, low, high, headers, in_place, &taking);
+        TRY(packets_take(&taking));
     }
 out:
     return st;
@@ -186,22 +263,15 @@ static status_t packets_read_file(const struct packets_task *task, const struct 
 {
     status_t st = STATUS_OK;
     reader_t *reader = task->reader;
-    int64_t latest = INT64_MIN / 2;
-    int64_t last = (int64_t)(task->first_period + task->periods) - 1;
-    uint64_t low = 0;
-    uint64_t high = 0;
-    if (held->last < (int64_t)task->first_period || held->first > last) {
+    if (held->last < (int64_t)task->first_period ||
+        held->first >= (int64_t)(task->first_period + task->periods)) {
         goto out;
     }
     TRY(reader_open_file(reader, task->wanted->part, held->path));
-    const struct packets_open file = {task->packets, held->path, reader->fd, held->frames};
-    st = packets_find(&file, (int64_t)task->first_period, last, &low, &high);
-    for (uint64_t at = low; st == STATUS_OK && at < high; at += reader->packets->frames) {
-        st = packets_read_piece(task, &file, at, min_u64(at + reader->packets->frames, high),
-                                &latest);
-    }
+    const struct packets_open file = {task->packets, held->path, reader->fd, held->frames,
+                                      &reader->packets->kept};
     /* A frame that says nonsense is one that cannot be read, unless somebody writes to the file. */
-    TRY(reader_judge(reader, task->wanted->part, st));
+    TRY(reader_judge(reader, task->wanted->part, packets_read_frames(task, &file)));
 out:
     return st;
 }

@@ -12,10 +12,11 @@ struct reader {
     const struct archive *archive;
     numbers_t *numbers;
     uint64_t blocks_per_file;
-    uint64_t cache_bytes; /* for chunks, of HDF5 */
-    uint32_t threads;     /* for long reads */
-    uint32_t unpackers;   /* threads for chunks */
-    char *bounce;         /* [threads][bounce_bytes], made when it is wanted */
+    uint64_t cache_bytes;           /* for chunks, of HDF5 */
+    uint32_t threads;               /* for long reads */
+    struct reader_helpers *helpers; /* made when they are wanted */
+    uint32_t unpackers;             /* threads for chunks */
+    char *bounce;                   /* [threads][bounce_bytes], made when it is wanted */
     size_t bounce_bytes;
     /* The file that is open for pread, by name (names belong to the archive). */
     const char *path;
@@ -47,6 +48,12 @@ struct reader_wanted {
 char *reader_place(const struct reader_wanted *wanted, uint64_t slot, uint64_t at);
 /* Which block of its part is at `slot`. */
 uint64_t reader_block(const reader_t *reader, const struct reader_wanted *wanted, uint64_t slot);
+/* Does units 0 .. units - 1 of a read, by reader->threads threads: each by one of them, which is
+ * number `thread`, in any order. Fails as they do; some may then be done, and done again. */
+typedef status_t reader_unit_t(const void *context, uint32_t thread, uint64_t unit);
+status_t reader_share(reader_t *reader, uint64_t units, reader_unit_t *work, const void *context);
+void reader_end_helpers(reader_t *reader);
+
 /* Makes reader->bounce, of so many bytes for each of its threads at least. */
 status_t reader_make_bounce(reader_t *reader, size_t bytes);
 

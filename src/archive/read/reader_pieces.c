@@ -5,7 +5,6 @@
 #include "io/file.h"
 
 #include <inttypes.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -137,9 +136,11 @@ out:
     return st;
 }
 
-static status_t pieces_read_unit(const struct reading *reading, uint64_t unit, char *bounce)
+static status_t pieces_read_unit(const void *context, uint32_t thread, uint64_t unit)
 {
     status_t st = STATUS_OK;
+    const struct reading *reading = context;
+    char *bounce = reading->reader->bounce + (size_t)thread * reading->reader->bounce_bytes;
     const struct reader_wanted *wanted = reading->wanted;
     const struct archive_run *run = &reading->run;
     const struct group *group = &reading->groups[unit / reading->nslices % reading->ngroups];
@@ -228,25 +229,15 @@ out:
 static status_t pieces_read_units(const struct reading *reading)
 {
     status_t st = STATUS_OK;
-    const reader_t *reader = reading->reader;
+    reader_t *reader = reading->reader;
     uint64_t units = reading->npieces * reading->ngroups * reading->nslices;
     uint64_t bits = (reading->high - reading->low) * reading->step_bits * reading->wanted->nslots;
-    int failed = STATUS_OK;
-    if (reader->threads > 1 && bits / 8 >= SHARED_READ && !reading->has_extents) {
-#pragma omp parallel for num_threads((int)reader->threads) schedule(static) reduction(max : failed)
-        for (uint64_t i = 0; i < units; i++) {
-            char *bounce = reader->bounce + (size_t)omp_get_thread_num() * reader->bounce_bytes;
-            int status = (int)pieces_read_unit(reading, i, bounce);
-            report_clear(); /* of this thread */
-            failed = status > failed ? status : failed;
-        }
-        if (failed == STATUS_OK) {
-            goto out;
-        }
+    if (bits / 8 >= SHARED_READ && !reading->has_extents) {
+        TRY(reader_share(reader, units, pieces_read_unit, reading));
+        goto out;
     }
-    /* After a failure once more by this thread alone, which can say what is wrong. */
     for (uint64_t i = 0; i < units; i++) {
-        TRY(pieces_read_unit(reading, i, reader->bounce));
+        TRY(pieces_read_unit(reading, 0, i));
     }
 out:
     return st;

@@ -99,7 +99,7 @@ static status_t packet_files_find_span(const struct packets *packets, struct pac
     status_t st = STATUS_OK;
     int fd = -1;
     TRY(file_open_read(held->path, &fd));
-    const struct packets_open file = {packets, held->path, fd, held->frames};
+    const struct packets_open file = {packets, held->path, fd, held->frames, NULL};
     TRY(packets_span(&file, &held->first, &held->last));
     TRY(packets_check_order(&file));
 out:
