@@ -2,34 +2,30 @@
 """Files of recorders' packets for formats-packets.sh, most of them damaged: packets.py FOLDER."""
 import os
 import random
-import struct
 import sys
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../clients"))
+from mocks.packets import drx_packet, vdif_frame
 
 RATE, SAMPLES = 40, 800  # frames a second, samples a frame: 8 bits, real
 PERIODS, THREADS = 300, 2
 
 
-def vdif(period, thread, body=None, seconds=0, frame=0, length=0, channels=0, bits=8, station="Ef",
-         invalid=0):
-    """A frame; the words after `body` are added to what its header says."""
+def vdif(period, thread, body=None, seconds=0, frame=0, channels=0, station="Ef", **words):
+    """A frame; `seconds` and `frame` are added to what its header says."""
     random.seed(1000 * period + thread)
     body = random.randbytes(SAMPLES) if body is None else body
-    words = [invalid << 31 | 9000 + period // RATE + seconds, 28 << 24 | period % RATE + frame,
-             1 << 29 | channels << 24 | (32 + len(body)) // 8 + length,
-             bits - 1 << 26 | thread << 16 | ord(station[0]) << 8 | ord(station[1]), 0, 0, 0, 0]
-    return struct.pack("<8I", *words) + body
+    return vdif_frame(body, 9000 + period // RATE + seconds, period % RATE + frame, thread, log2=channels,
+                      station=ord(station[0]) << 8 | ord(station[1]), **words)
 
 
 def plain(periods=range(PERIODS), **changes):
     return [vdif(period, thread, **changes) for period in periods for thread in range(THREADS)]
 
 
-def drx(number, ident=0, beam=2, decimation=10, ticks=0, tuning=1 << 30, sync=0xdec0de5c):
+def drx(number, ident=0, **words):
     random.seed(4 * number + ident)
-    tag = 257355782095018376 + 40960 * number + ticks
-    head = struct.pack(">IBBHIHHQIi", sync, beam | (1 + ident // 2) << 3 | ident % 2 << 7, 0, 0, 0,
-                       decimation, 6440, tag, tuning, 0)
-    return head + random.randbytes(4096)
+    return drx_packet(random.randbytes(4096), number, ident, **words)
 
 
 def all_drx(count=20):

@@ -12,6 +12,8 @@ import numpy as np
 
 from common import (DATA, Failed, agrees, close, coefficients, filter_bank, finish, frequencies_of,
                     note, note_errors, ok, same, scratch, stitched, voltmill, write_yaml)
+from mocks.hdf5 import (chime_beam_write, drf_metadata, drf_write, grex_write, lofar_bf_write,
+                        meerkat_write, pydaq_write, tbb_write)
 
 TAPS = 4
 MJD_OF_1970 = 40587
@@ -127,14 +129,8 @@ def grex():
     # All 2048 channels: labels of the writer run over the whole band, ends included.
     rng = np.random.default_rng(2)
     stored = rng.integers(-30, 31, (80, 2, 2048, 2)).astype(np.int8)
-    day = 60000.25
     path = scratch("grex-2048.nc")
-    with h5py.File(path, "w") as file:
-        file["voltages"] = stored
-        file["freq"] = np.linspace(1529.93896484375, 1279.93896484375, 2048)
-        file["time"] = day + np.arange(80) * 8.192e-6 / 86400
-        file["pol"] = np.array(["a", "b"], dtype=object)
-        file["reim"] = np.array(["real", "imaginary"], dtype=object)
+    grex_write(path, stored, np.linspace(1529.93896484375, 1279.93896484375, 2048))
     volts = np.moveaxis(stored[..., 0] + 1j * stored[..., 1].astype(np.float64), 0, -1)[None, None]
     check = Check("grex-2048", path, volts, 250e6 / 2048,
                   1529.93896484375e6 - np.arange(2048) * 250e6 / 2048,
@@ -166,18 +162,9 @@ def pydaq():
     for kind, name in ((1, "raw"), (2, "channel")):
         for chunks in (None, True):
             shape = (4, 1000) if kind == 1 else (1000, 3 * 4)
-            dtype = np.int8 if kind == 1 else np.dtype([("real", "i1"), ("imag", "i1")])
             stored = rng.integers(-50, 51, shape + (() if kind == 1 else (2,))).astype(np.int8)
             path = scratch(f"pydaq-{name}-{chunks}.hdf5")
-            with h5py.File(path, "w") as file:
-                data = stored if kind == 1 else np.ascontiguousarray(stored).view(dtype)[..., 0]
-                file.create_dataset("raw_/data" if kind == 1 else "chan_/data", data=data,
-                                    chunks=chunks)
-                file["root"] = np.zeros(1, np.float16)
-                file["root"].attrs.update({
-                    "n_antennas": 2, "n_pols": 2, "n_chans": 1 if kind == 1 else 3, "n_blocks": 9,
-                    "n_samples": 100, "type": kind, "channel_id": 100, "n_beams": 1,
-                    "tsamp": 1.25e-9 if kind == 1 else 1.08e-6, "ts_start": 1700000000.25})
+            pydaq_write(path, stored, 2, 2, n_blocks=9, n_samples=100, chunks=chunks)
             if kind == 1:
                 volts = stored[:, :900].astype(np.float64).reshape(2, 1, 2, 1, 900)
                 Check(f"pydaq-{name}-{chunks}", path, volts, 800e6, [200e6], (1700000000, 0.25),
@@ -191,31 +178,6 @@ def pydaq():
 
 # ---- Digital RF
 
-def drf_write(channel, name, blocks, rate, dtype="<i2", seed=1, subchannels=1, real=False, **how):
-    """A file of these blocks (first sample, count); returns {sample: row of stored}."""
-    folder = os.path.join(channel, "2023-11-14T22-00-00")
-    os.makedirs(folder, exist_ok=True)
-    rows = sum(count for _, count in blocks)
-    rng = np.random.default_rng(seed)
-    numbers = rng.integers(-100, 101, (rows, subchannels, 2))
-    if real:
-        stored = numbers[..., 0].astype(dtype)
-        volts = numbers[..., 0].astype(np.float64)
-    else:
-        stored = np.empty((rows, subchannels), np.dtype([("r", dtype), ("i", dtype)]))
-        stored["r"], stored["i"] = numbers[..., 0], numbers[..., 1]
-        volts = numbers[..., 0] + 1j * numbers[..., 1]
-    with h5py.File(os.path.join(folder, name), "w") as file:
-        data = file.create_dataset("rf_data", data=stored, **how)
-        data.attrs.update({"sample_rate_numerator": np.uint64(rate[0]),
-                           "sample_rate_denominator": np.uint64(rate[1]),
-                           "is_complex": np.int32(not real),
-                           "num_subchannels": np.int32(subchannels)})
-        row = np.cumsum([0] + [count for _, count in blocks[:-1]])
-        file["rf_data_index"] = np.array([[first, r] for (first, _), r in zip(blocks, row)], "u8")
-    return {first: volts[r:r + count].T for (first, count), r in zip(blocks, row)}
-
-
 def drf_join(pieces):
     """[subchannel][time] with NaN between the pieces, and the first sample."""
     first = min(pieces)
@@ -225,16 +187,6 @@ def drf_join(pieces):
     for sample, volts in pieces.items():
         out[:, sample - first:sample - first + volts.shape[1]] = volts
     return out, first
-
-
-def drf_metadata(channel, sample, rate, centres):
-    folder = os.path.join(channel, "metadata", "2023-11-14T22-00-00")
-    os.makedirs(folder, exist_ok=True)
-    with h5py.File(os.path.join(channel, "metadata", "dmd_properties.h5"), "w") as file:
-        file.attrs.update({"sample_rate_numerator": rate[0], "sample_rate_denominator": rate[1]})
-    second = sample * rate[1] // rate[0]
-    with h5py.File(os.path.join(folder, f"metadata@{second}.h5"), "a") as file:
-        file[f"{sample}/center_frequencies"] = np.array(centres, np.float64)
 
 
 def unix_of(sample, rate):
@@ -359,23 +311,6 @@ def chime_raw():
               tolerance=2e-9)
 
 
-def chime_beam_write(path, stored, counts, mhz, conjugate, dm=None, ctime=1700000000.0, **how):
-    with h5py.File(path, "w") as file:
-        data = file.create_dataset("tiedbeam_baseband", data=stored, **how)
-        if conjugate is not None:
-            data.attrs["conjugate_beamform"] = conjugate
-        if dm is not None:
-            data.attrs["DM"] = dm
-        freq = np.zeros(len(mhz), [("centre", "f8"), ("id", "u4")])
-        freq["centre"] = mhz
-        file["index_map/freq"] = freq
-        time0 = np.zeros(len(mhz), [("fpga_count", "u8"), ("ctime", "f8"), ("ctime_offset", "f8")])
-        time0["fpga_count"], time0["ctime"] = counts, ctime
-        time0["ctime_offset"] = (np.array(counts) - min(counts)) * 2.56e-6
-        file["time0"] = time0
-        file.attrs["delta_time"] = 2.56e-6
-
-
 def chime_beam():
     for path in filter(None, [there("mock_layouts/chime_singlebeam_12345678.h5")]):
         path = path[0]
@@ -438,13 +373,7 @@ def meerkat():
         flags = np.zeros((2, times // 32), np.uint8)
         flags[0, 3:5], flags[1, 7], flags[:, 20] = 1, 2, 255
         path = scratch(f"meerkat-{pol}.h5")
-        with h5py.File(path, "w") as file:
-            file.create_dataset("Data/bf_raw", data=stored, **how)
-            stamps = (1000 + first + np.arange(times)) * 4096
-            stamps[times - padding:] = 0
-            file["Data/timestamps"] = stamps.astype("u8")
-            file["Data/flags"] = flags
-            file["Data"].attrs["stream_name"] = "beam_0" + pol
+        meerkat_write(path, stored, flags, first, "beam_0" + pol, padding, **how)
         volts = np.where(flags.repeat(4, 0).repeat(32, 1), np.nan, stored[..., 0] + 1j * stored[..., 1])
         pieces.append((first, volts[:, :times - padding]))
     layout["freq_hz"] = list(centres[:8])
@@ -483,16 +412,10 @@ def lofar_tbb():
     # The second Nyquist zone, three dipoles: stations.
     rng = np.random.default_rng(7)
     path = scratch("tbb-zone.h5")
-    pieces = []
-    with h5py.File(path, "w") as file:
-        for i, first in enumerate((199999000, 199999100, 199998990)):
-            stored = rng.integers(-2000, 2001, 900).astype(np.int16)
-            dipole = file.create_dataset(f"STATION_X/DIPOLE_00100100{i}", data=np.r_[stored, stored],
-                                         chunks=(100,) if i == 1 else None)
-            dipole.attrs.update({"SAMPLE_FREQUENCY": 200.0, "SAMPLE_FREQUENCY_UNIT": "MHz",
-                                 "SAMPLE_NUMBER": first, "TIME": 1311073541, "NYQUIST_ZONE": 2,
-                                 "DATA_LENGTH": 900})
-            pieces.append((first, stored.astype(np.float64)))
+    firsts = (199999000, 199999100, 199998990)
+    stored = rng.integers(-2000, 2001, (3, 900)).astype(np.int16)
+    tbb_write(path, np.concatenate([stored, stored], axis=1), 900, firsts, chunks=(1,))
+    pieces = list(zip(firsts, stored.astype(np.float64)))
     volts = aligned(pieces).real[:, None, None, None]
     check = Check("tbb-zone", path, volts, 200e6, [150e6], (1311073541, 199998990 / 200e6),
                   real=True, sideband=-1)
@@ -500,42 +423,6 @@ def lofar_tbb():
 
 
 # ---- LOFAR beam-formed
-
-def lofar_bf_write(folder, component, stored, declared, order="<", old=False, hertz=None, rate=195312.5,
-                   obs="1", raw=True, **also):
-    """One of four files: `stored` [time][chan] in its .raw, of which the dataset declares more."""
-    index = ("Xr", "Xi", "Yr", "Yi").index(component)
-    os.makedirs(folder, exist_ok=True)
-    base = f"L{obs}_SAP001_B002_S{index}_P000_bf"
-    path = os.path.join(folder, base + ".h5")
-    stored = stored.astype(order + "f4")
-    with h5py.File(path, "w") as file:
-        file.attrs.update({"FILETYPE": "bf", "TELESCOPE": "LOFAR", "OBSERVATION_ID": obs,
-                           "OBSERVATION_START_UTC": "2011-07-27T12:00:00.125000000", **also})
-        beam = file.create_group("SUB_ARRAY_POINTING_001/BEAM_002")
-        units = file["SUB_ARRAY_POINTING_001"] if old else beam
-        units.attrs.update({"SAMPLING_RATE": rate / 1e6 if old else rate,
-                            "SAMPLING_RATE_UNIT": "MHz" if old else "Hz"})
-        beam.attrs.update({("COMPLEX_VOLTAGES" if old else "COMPLEX_VOLTAGE"): np.int32(1)})
-        if raw:
-            with open(os.path.join(folder, base + ".raw"), "wb") as out:
-                out.write(stored.tobytes() + b"torn")
-            plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
-            plist.set_external((base + ".raw").encode(), 0, h5py.h5f.UNLIMITED)
-            space = h5py.h5s.create_simple((declared, stored.shape[1]),
-                                           (h5py.h5s.UNLIMITED, stored.shape[1]))
-            h5py.h5d.create(beam.id, f"STOKES_{index}".encode(), h5py.h5t.py_create(stored.dtype),
-                            space, dcpl=plist)
-        else:
-            beam.create_dataset(f"STOKES_{index}", data=stored, chunks=(100, 3), compression=1)
-        beam[f"STOKES_{index}"].attrs["STOKES_COMPONENT"] = component
-        if hertz is not None:
-            axis = beam.create_group("Coordinates/COORDINATE_1" if old else
-                                     "COORDINATES/COORDINATE_1")
-            axis.attrs["AXIS_VALUES_WORLD"] = np.array(hertz) / (1e6 if old else 1)
-            axis.attrs["AXIS_UNITS"] = "MHz"
-    return path
-
 
 def lofar_bf():
     names = [f"mock_layouts/L999999_SAP000_B000_S{n}_P000_bf.h5" for n in range(4)]

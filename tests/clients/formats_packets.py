@@ -14,6 +14,7 @@ import numpy as np
 
 from common import (DATA, ROOT, Failed, close, finish, note, note_errors, ok, same, scratch,
                     voltmill, write_yaml)
+from mocks.packets import write_vdif
 
 RECORDERS = os.path.join(DATA, "recorders")
 LEVELS = {1: np.array([-1, 1.]), 2: np.array([-3.3359, -1, 1, 3.3359], np.float32),
@@ -195,25 +196,6 @@ def vgos():
 
 
 # ---- VDIF of this test's own
-
-def write_vdif(path, bits, is_complex, threads, log2, frames, rate_frames, samples, legacy=0,
-               extended=0, first=0, epoch=28, second=1000, lose=(), generator=None):
-    """Random numbers, in order of time; frames (period, thread) of `lose` are left out."""
-    payload = samples * bits * (1 + is_complex) << log2 >> 3
-    head = 16 if legacy else 32
-    with open(path, "wb") as file:
-        for frame in range(first, first + frames):
-            for thread in range(threads):
-                body = generator.integers(0, 256, payload, dtype=np.uint8).tobytes()
-                if (frame - first, thread) not in lose:
-                    words = [second + frame // rate_frames | legacy << 30,
-                             epoch << 24 | frame % rate_frames,
-                             1 << 29 | log2 << 24 | (head + payload) // 8,
-                             is_complex << 31 | bits - 1 << 26 | thread << 16 | 0x4566, extended,
-                             0xacabfeed if extended else 0, 0, 0]
-                    file.write(struct.pack("<8I", *words)[:head] + body)
-    return path
-
 
 def numbers():
     """Every width, as stated in docs, and as baseband scales them."""

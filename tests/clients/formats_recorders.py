@@ -5,6 +5,7 @@ import os
 import numpy as np
 
 from common import DATA, Failed, canonical, finish, note, ok, same, scratch, voltmill, write_yaml
+from mocks.recorders import LEVELS, write_dada, write_guppi
 import h5py
 
 try:
@@ -118,48 +119,6 @@ def real_files():
 
 # ---- mocks
 
-def card(key, value):
-    return f"{key:<8}= {value:<70}".encode()
-
-
-def write_guppi(name, volts, bits, steps, overlap=0, layout="chan", lost=(), direct=False, first=0, sizes=(0,), **words):
-    """volts [ant][chan][time][pol] (complex or real whole numbers) in blocks of `steps` samples and `overlap`
-    more; blocks whose number is in `lost` are left out; further cards, by sizes[block % len], in headers."""
-    ants, chans, total, pols = volts.shape
-    real = not np.iscomplexobj(volts)
-    each = bits * pols * (1 if real else 2) * chans * ants
-    words = {"OBSNCHAN": ants * chans, "NPOL": {1: 1, 2: 2 if real else 4}[pols], "NBITS": bits, "OVERLAP": overlap,
-             "BLOCSIZE": (steps + overlap) * each // 8, "TBIN": 0.5e-6 if real else 1e-6, "OBSFREQ": 1400.0,
-             "OBSBW": 1.0 * chans, "PIPERBLK": steps, "STT_IMJD": 59000, "STT_SMJD": 1000, "STT_OFFS": 0.5,
-             **({"NANTS": ants} if ants > 1 else {}), **({"PKTFMT": "'SIMPLE  '"} if layout == "time" else {}), **words}
-    with open(scratch(name), "wb") as file:
-        for i in range((total - overlap) // steps):
-            if i in lost:
-                continue
-            block = volts[:, :, i * steps:(i + 1) * steps + overlap]
-            block = np.moveaxis(block, 2, 0) if layout == "time" else block
-            numbers = block[..., None] if real else np.stack([block.real, block.imag], axis=-1)
-            head = [card(key, value) for key, value in words.items()]
-            head += [card(f"MORE{j}", j) for j in range(sizes[i % len(sizes)])]
-            head += [card("PKTIDX", first + i * steps)] + ([card("DIRECTIO", 1)] if direct else []) + [b"END" + b" " * 77]
-            text = b"".join(head)
-            file.write(text + (b"\0" * (-len(text) % 512) if direct else b"") + pack(numbers.ravel(), bits, real))
-    return scratch(name)
-
-
-LEVELS = np.array([3.3358750, 1, -1, -3.3358750])
-
-
-def pack(numbers, bits, real):
-    if bits == 2:
-        codes = np.argmin(np.abs(LEVELS[:, None] - numbers), axis=0).astype("u1").reshape(-1, 4)
-        return (codes << np.array([0, 2, 4, 6], "u1")).sum(axis=1).astype("u1").tobytes()
-    if bits == 4:
-        pairs = (numbers.astype("i1").view("u1") & 15).reshape(-1, 2)
-        return (pairs[:, 0] | pairs[:, 1] << 4 if real else pairs[:, 0] << 4 | pairs[:, 1]).astype("u1").tobytes()
-    return numbers.astype(f"<i{bits // 8}").tobytes()
-
-
 def make(bits, real, *shape):
     if bits == 2:
         parts = LEVELS[random.integers(0, 4, (2, *shape))]
@@ -176,20 +135,20 @@ def mock_guppi():
                 for pols in 1, 2:
                     name = f"GUPPI RAW, {bits} bit, {'real' if real else 'complex'}, by {layout}, {pols} pol"
                     volts = make(bits, real, 1, 3, 5 * 64 + 32, pols)
-                    path = write_guppi("mock.raw", volts, bits, 64, 32, layout, direct=pols == 2, sizes=(0, 1, 1, 0, 5))
+                    path = write_guppi(scratch("mock.raw"), volts, bits, 64, 32, layout, direct=pols == 2, sizes=(0, 1, 1, 0, 5))
                     found, freq, start, rate, gaps = voltages("mock", path)
                     same(found[0, 0].astype("c8"), np.moveaxis(volts[0], -1, 0).astype("c8"), f"{name}: every sample")
                     ok(len(gaps) == 0 and start == (59000, 1000.5) and rate == (2e6 if real else 1e6), f"{name}: times")
     volts = make(8, False, 3, 2, 8 * 64, 2)
-    path = write_guppi("ants.raw", volts, 8, 64)
+    path = write_guppi(scratch("ants.raw"), volts, 8, 64)
     found, *_ = voltages("ants", path, threads=2, run={"chunk": 37})
     same(found[:, 0], np.transpose(volts, (0, 3, 1, 2)), "three antennas")
-    found, freq, *_ = voltages("falls", write_guppi("falls.raw", volts, 8, 64, OBSBW=-2.0))
+    found, freq, *_ = voltages("falls", write_guppi(scratch("falls.raw"), volts, 8, 64, OBSBW=-2.0))
     # Products of sideband -1 are conjugated: frequency rises in them.
     same(found[:, 0], np.transpose(volts, (0, 3, 1, 2))[:, :, ::-1].conj(), "channels whose frequency falls ascend")
     same(freq, [1399.5e6, 1400.5e6], "and their frequencies")
     volts = make(8, False, 1, 2, 20 * 64 + 16, 2)
-    path = write_guppi("lost.raw", volts, 8, 64, 16, lost=(3, 4, 9, 15), first=640, PKTSTART=0)
+    path = write_guppi(scratch("lost.raw"), volts, 8, 64, 16, lost=(3, 4, 9, 15), first=640, PKTSTART=0)
     found, _, start, _, gaps = voltages("lost", path)
     same(gaps, [[3 * 64 + 16, 112], [9 * 64 + 16, 48], [15 * 64 + 16, 48]], "lost blocks are gaps")
     expected = volts.copy()
@@ -201,7 +160,7 @@ def mock_guppi():
     same(found[0, 0], np.moveaxis(expected[0, :, 100:1000], -1, 0), "a range of samples")
     found, *_ = voltages("one", path, pols=["1"], chans=["1"])
     same(found[0, 0, 0, 0], expected[0, 1, :, 1], "one stream")
-    parts = [write_guppi(f"seq.{i}.raw", volts[:, :, low * 64:high * 64 + 16], 8, 64, 16, first=low * 64)
+    parts = [write_guppi(scratch(f"seq.{i}.raw"), volts[:, :, low * 64:high * 64 + 16], 8, 64, 16, first=low * 64)
              for i, (low, high) in enumerate([(0, 1), (1, 7), (7, 20)])]
     found, *_, gaps = voltages("sequence", parts)
     same(found[0, 0], np.moveaxis(volts[0], -1, 0), "files whose blocks repeat samples follow each other")
@@ -214,18 +173,9 @@ def mock_guppi():
     same(found[0, 0, :, 0], np.moveaxis(expected[0, 0, :20 * 64], -1, 0), "a coarse channel that is whole is read")
 
 
-def write_dada(name, payload, header=4096, **words):
-    words = {"HDR_VERSION": "1.0", "HDR_SIZE": header, "FREQ": 1284.0, "BW": 4.0, "TSAMP": 1.0,
-             "UTC_START": "2020-02-03-04:05:06", "OBS_OFFSET": 0, **words}
-    text = "".join(f"{key} {value}  # as said\n" for key, value in words.items()).encode()
-    with open(scratch(name), "wb") as file:
-        file.write(text + b"\0" * (header - len(text)) + payload)
-    return scratch(name)
-
-
 def mock_dada():
     volts = random.integers(-128, 128, (5, 2, 4, 256, 2)).astype("i1")  # heap, pol, chan, time, dim
-    path = write_dada("heaps.dada", volts.tobytes() + b"xyz", INSTRUMENT="MKBF", NBIT=8, NDIM=2, NPOL=2, NCHAN=4,
+    path = write_dada(scratch("heaps.dada"), volts.tobytes() + b"xyz", INSTRUMENT="MKBF", NBIT=8, NDIM=2, NPOL=2, NCHAN=4,
                       PICOSECONDS=250000000000)
     found, freq, start, *_ = voltages("heaps", path)
     expected = np.moveaxis(volts, 0, 2).reshape(2, 4, -1, 2).astype("f8")
@@ -236,18 +186,18 @@ def mock_dada():
     same(found[0, 0, :, 0], expected[:, 2, 100:700], "and a part of them")
     for bits, kind in (16, "<i2"), (16, ">i2"), (32, "<f4"):
         numbers = random.normal(0, 1000, (300, 4, 2, 2)).round().astype(kind)
-        path = write_dada("wide.dada", numbers.tobytes(), 8192, NBIT=bits, NDIM=2, NPOL=2, NCHAN=4, BW=-4.0,
+        path = write_dada(scratch("wide.dada"), numbers.tobytes(), 8192, NBIT=bits, NDIM=2, NPOL=2, NCHAN=4, BW=-4.0,
                           ENDIAN="BIG" if kind[0] == ">" else "LITTLE")
         found, *_ = voltages("wide", path)
         expected = np.transpose(numbers.astype("f8"), (2, 1, 0, 3))[:, ::-1]
         same(found[0, 0], expected[..., 0] - 1j * expected[..., 1], f"PSRDADA of {kind}, frequency falling")
     codes = random.integers(0, 4, (400, 2))
-    path = write_dada("two.dada", (codes.reshape(-1, 4) << np.array([0, 2, 4, 6])).sum(axis=1).astype("u1").tobytes(),
+    path = write_dada(scratch("two.dada"), (codes.reshape(-1, 4) << np.array([0, 2, 4, 6])).sum(axis=1).astype("u1").tobytes(),
                       NBIT=2, NDIM=1, NPOL=2, NCHAN=1, TSAMP=0.125)
     found, *_ = voltages("two", path)
     same(found[0, 0, :, 0].astype("f4"), np.array([-3.3359, -1, 1, 3.3359], "f4")[codes.T], "PSRDADA of two bits, real")
     parts = [random.integers(-9, 9, (n, 1, 2, 2)).astype("i1") for n in (100, 60, 80)]
-    files = [write_dada(f"part{i}.dada", part.tobytes(), NBIT=8, NDIM=2, NPOL=2, NCHAN=1, FILE_NUMBER=i,
+    files = [write_dada(scratch(f"part{i}.dada"), part.tobytes(), NBIT=8, NDIM=2, NPOL=2, NCHAN=1, FILE_NUMBER=i,
                         OBS_OFFSET=4 * at, BW=1.0) for i, part, at in zip((0, 1, 2), parts, (0, 100, 180))]
     found, _, _, _, gaps = voltages("parts", files[::-1])
     whole = np.concatenate([parts[0], parts[1], np.zeros((20, 1, 2, 2), "i1"), parts[2]]).astype("f8")

@@ -1,0 +1,73 @@
+"""SIGPROC and search-mode PSRFITS."""
+import struct
+
+TSAMP = 1e-3
+
+
+def pack(numbers, bits, low_first):
+    """uint8 or less, packed from the low (SIGPROC) or the high (FITS) bits of a byte on."""
+    each = 8 // bits
+    shifts = [bits * i for i in range(each)]
+    groups = numbers.astype("u1").reshape(-1, each)
+    packed = groups[:, 0] * 0
+    for i, shift in enumerate(shifts if low_first else shifts[::-1]):
+        packed |= groups[:, i] << shift
+    return packed.tobytes()
+
+
+def word(name, value=None):
+    text = struct.pack("<i", len(name)) + name.encode()
+    if isinstance(value, int):
+        return text + struct.pack("<i", value)
+    if isinstance(value, str):
+        return text + struct.pack("<i", len(value)) + value.encode()
+    return text + (struct.pack("<d", value) if value is not None else b"")
+
+
+def write_fil(path, values, bits, foff=-1.0, **words):
+    """values [time][if][chan]"""
+    words = {"telescope_id": 4, "nbits": bits, "nchans": values.shape[2], "nifs": values.shape[1], "fch1": 1400.0,
+             "foff": foff, "tsamp": TSAMP, "tstart": 58000.25, "source_name": "B1", "src_raj": 123456.7, **words}
+    kind = {8: "u1", 16: "<u2", 32: "<f4"}.get(bits)
+    with open(path, "wb") as file:
+        file.write(word("HEADER_START") + b"".join(word(*item) for item in words.items()) + word("HEADER_END"))
+        file.write(values.astype(kind).tobytes() if kind else pack(values, bits, True))
+    return path
+
+
+def card(key, value):
+    value = f"'{value:<8}'" if isinstance(value, str) else f"{value:>20}"
+    return f"{key:<8}= {value:<70}".encode()
+
+
+def unit(cards, data=b""):
+    head = b"".join(card(*item) for item in cards) + b"END".ljust(80)
+    return head.ljust(-(-len(head) // 2880) * 2880) + data.ljust(-(-len(data) // 2880) * 2880, b"\0")
+
+
+def write_fits(path, stored, bits, scale, offset, weight, starts, signed=0, zero=0.0):
+    """stored [row][nsblk][pol][chan]; scale, offset [row][pol][chan]; weight [row][chan]; starts: spectra."""
+    rows, nsblk, pols, chans = stored.shape
+    kind = {8: "i1" if signed else "u1", 16: ">i2"}.get(bits)
+    freqs = struct.pack(f">{chans}f", *(1400.0 - k for k in range(chans)))
+    table = b""
+    for i in range(rows):
+        table += struct.pack(">d", (starts[i] + nsblk / 2) * TSAMP) + b"x" + freqs + weight[i].astype(">f4").tobytes()
+        table += offset[i].astype(">f4").tobytes() + scale[i].astype(">f4").tobytes()
+        table += stored[i].astype(kind).tobytes() if kind else pack(stored[i], bits, False)
+    columns = [("OFFS_SUB", "1D"), ("OTHER", "1B"), ("DAT_FREQ", f"{chans}E"), ("DAT_WTS", f"{chans}E"),
+               ("DAT_OFFS", f"{chans * pols}E"), ("DAT_SCL", f"{chans * pols}E"),
+               ("DATA", f"{nsblk * pols * chans}I" if bits == 16 else f"{nsblk * pols * chans * bits // 8}B")]
+    cards = [("XTENSION", "BINTABLE"), ("BITPIX", 8), ("NAXIS", 2), ("NAXIS1", len(table) // rows), ("NAXIS2", rows),
+             ("PCOUNT", 0), ("GCOUNT", 1), ("TFIELDS", len(columns)), ("EXTNAME", "SUBINT"), ("NBITS", bits),
+             ("NCHAN", chans), ("NPOL", pols), ("NSBLK", nsblk), ("TBIN", TSAMP), ("CHAN_BW", -1.0),
+             ("SIGNINT", signed), ("ZERO_OFF", zero), ("POL_TYPE", {1: "AA+BB", 2: "AABB", 4: "IQUV"}[pols])]
+    for i, (column, form) in enumerate(columns):
+        cards += [(f"TTYPE{i + 1}", column), (f"TFORM{i + 1}", form)]
+    other = [("XTENSION", "BINTABLE"), ("BITPIX", 8), ("NAXIS", 2), ("NAXIS1", 100), ("NAXIS2", 30), ("PCOUNT", 0),
+             ("GCOUNT", 1), ("TFIELDS", 1), ("TTYPE1", "X"), ("TFORM1", "100B"), ("EXTNAME", "HISTORY")]
+    first = [("SIMPLE", "T"), ("BITPIX", 8), ("NAXIS", 0), ("FITSTYPE", "PSRFITS"), ("OBS_MODE", "SEARCH"),
+             ("STT_IMJD", 58000), ("STT_SMJD", 4000), ("STT_OFFS", 0.125)]
+    with open(path, "wb") as file:
+        file.write(unit(first) + unit(other, bytes(3000)) + unit(cards, table))
+    return path

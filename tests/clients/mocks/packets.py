@@ -1,0 +1,33 @@
+"""Frames of VDIF and packets of LWA DRX."""
+import struct
+
+
+def vdif_frame(body, second=1000, frame=0, thread=0, bits=8, is_complex=0, log2=0, legacy=0, extended=0, epoch=28,
+               invalid=0, length=0, station=0x4566):
+    """A frame. length: 8 bytes more than it has, as its header says; epoch: half years after 2000."""
+    words = [invalid << 31 | second | legacy << 30, epoch << 24 | frame,
+             1 << 29 | log2 << 24 | ((16 if legacy else 32) + len(body)) // 8 + length,
+             is_complex << 31 | bits - 1 << 26 | thread << 16 | station, extended,
+             0xacabfeed if extended else 0, 0, 0]
+    return struct.pack("<8I", *words)[:16 if legacy else 32] + body
+
+
+def write_vdif(path, bits, is_complex, threads, log2, frames, rate_frames, samples, legacy=0,
+               extended=0, first=0, epoch=28, second=1000, lose=(), generator=None):
+    """Random numbers, in order of time; frames (period, thread) of `lose` are left out."""
+    payload = samples * bits * (1 + is_complex) << log2 >> 3
+    with open(path, "wb") as file:
+        for frame in range(first, first + frames):
+            for thread in range(threads):
+                body = generator.integers(0, 256, payload, dtype="u1").tobytes()
+                if (frame - first, thread) not in lose:
+                    file.write(vdif_frame(body, second + frame // rate_frames, frame % rate_frames, thread, bits,
+                                          is_complex, log2, legacy, extended, epoch))
+    return path
+
+
+def drx_packet(body, number, ident=0, beam=2, decimation=10, ticks=0, tuning=1 << 30, sync=0xdec0de5c):
+    """A packet of 4096 bytes: ident is its tuning times two plus its polarisation, number the packet's in its stream."""
+    tag = 257355782095018376 + 40960 * number + ticks
+    return struct.pack(">IBBHIHHQIi", sync, beam | (1 + ident // 2) << 3 | ident % 2 << 7, 0, 0, 0, decimation, 6440,
+                       tag, tuning, 0) + body

@@ -1,0 +1,52 @@
+"""GUPPI RAW and PSRDADA."""
+import numpy as np
+
+LEVELS = np.array([3.3358750, 1, -1, -3.3358750])  # of 2 bits, by GUPPI's codes
+
+
+def card(key, value):
+    return f"{key:<8}= {value:<70}".encode()
+
+
+def pack(numbers, bits, real):
+    if bits == 2:
+        codes = np.argmin(np.abs(LEVELS[:, None] - numbers), axis=0).astype("u1").reshape(-1, 4)
+        return (codes << np.array([0, 2, 4, 6], "u1")).sum(axis=1).astype("u1").tobytes()
+    if bits == 4:
+        pairs = (numbers.astype("i1").view("u1") & 15).reshape(-1, 2)
+        return (pairs[:, 0] | pairs[:, 1] << 4 if real else pairs[:, 0] << 4 | pairs[:, 1]).astype("u1").tobytes()
+    return numbers.astype(f"<i{bits // 8}").tobytes()
+
+
+def write_guppi(path, volts, bits, steps, overlap=0, layout="chan", lost=(), direct=False, first=0, sizes=(0,), **words):
+    """volts [ant][chan][time][pol] (complex or real whole numbers) in blocks of `steps` samples and `overlap`
+    more; blocks whose number is in `lost` are left out; further cards, by sizes[block % len], in headers."""
+    ants, chans, total, pols = volts.shape
+    real = not np.iscomplexobj(volts)
+    each = bits * pols * (1 if real else 2) * chans * ants
+    words = {"OBSNCHAN": ants * chans, "NPOL": {1: 1, 2: 2 if real else 4}[pols], "NBITS": bits, "OVERLAP": overlap,
+             "BLOCSIZE": (steps + overlap) * each // 8, "TBIN": 0.5e-6 if real else 1e-6, "OBSFREQ": 1400.0,
+             "OBSBW": 1.0 * chans, "PIPERBLK": steps, "STT_IMJD": 59000, "STT_SMJD": 1000, "STT_OFFS": 0.5,
+             **({"NANTS": ants} if ants > 1 else {}), **({"PKTFMT": "'SIMPLE  '"} if layout == "time" else {}), **words}
+    with open(path, "wb") as file:
+        for i in range((total - overlap) // steps):
+            if i in lost:
+                continue
+            block = volts[:, :, i * steps:(i + 1) * steps + overlap]
+            block = np.moveaxis(block, 2, 0) if layout == "time" else block
+            numbers = block[..., None] if real else np.stack([block.real, block.imag], axis=-1)
+            head = [card(key, value) for key, value in words.items()]
+            head += [card(f"MORE{j}", j) for j in range(sizes[i % len(sizes)])]
+            head += [card("PKTIDX", first + i * steps)] + ([card("DIRECTIO", 1)] if direct else []) + [b"END" + b" " * 77]
+            text = b"".join(head)
+            file.write(text + (b"\0" * (-len(text) % 512) if direct else b"") + pack(numbers.ravel(), bits, real))
+    return path
+
+
+def write_dada(path, payload, header=4096, **words):
+    words = {"HDR_VERSION": "1.0", "HDR_SIZE": header, "FREQ": 1284.0, "BW": 4.0, "TSAMP": 1.0,
+             "UTC_START": "2020-02-03-04:05:06", "OBS_OFFSET": 0, **words}
+    text = "".join(f"{key} {value}  # as said\n" for key, value in words.items()).encode()
+    with open(path, "wb") as file:
+        file.write(text + b"\0" * (header - len(text)) + payload)
+    return path
