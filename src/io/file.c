@@ -59,6 +59,22 @@ status_t file_exists(const char *path, int *out)
     return file_look_up(path, 0, &info, out);
 }
 
+status_t file_is_ordinary(const char *path, int *out)
+{
+    struct stat info;
+    status_t st = file_look_up(path, 1, &info, out);
+    *out = *out && S_ISREG(info.st_mode);
+    return st;
+}
+
+status_t file_is_folder(const char *path, int *out)
+{
+    struct stat info;
+    status_t st = file_look_up(path, 1, &info, out);
+    *out = *out && S_ISDIR(info.st_mode);
+    return st;
+}
+
 status_t file_check_new(const char *path, int force)
 {
     status_t st = STATUS_OK;

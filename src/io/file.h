@@ -21,6 +21,11 @@ status_t file_check_new(const char *path, int force);
  * can tell: a name that cannot be looked up is no free one. */
 status_t file_exists(const char *path, int *out);
 
+/* Whether an ordinary file, or a folder, has this name, behind links; nothing is neither. Fail with
+ * DATA as file_exists() does. */
+status_t file_is_ordinary(const char *path, int *out);
+status_t file_is_folder(const char *path, int *out);
+
 /* Whether a number of errno.h says that there is nothing of a name; that there is no room on the
  * disk, or none for this user. */
 int file_is_absent(int reason);

@@ -229,7 +229,7 @@ if can_be_nobody; then
     cp good.h5 secret.h5
     chmod 000 secret.h5
     mkdir -m 777 open
-    fails "an unreadable file" 4 'secret\.h5 cannot be read: Permission denied' \
+    fails "an unreadable file" 4 'secret\.h5 cannot be opened: Permission denied' \
         "${nobody[@]}" "$voltmill" run job.yaml --set input.files=secret.h5 --set products.0.file=open/out.h5
     same "an unreadable file leaves nothing" "" "$(ls open)"
 else

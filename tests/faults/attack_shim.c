@@ -187,6 +187,10 @@ ON_PATH(int, link, (const char *path, const char *to), (path, to), WRITES)
 ON_PATH(int, renameat2, (int from, const char *path, int there, const char *to, unsigned flags),
         (from, path, there, to, flags), WRITES)
 DEFINES(DIR *, opendir, (const char *path), (path), attack_path("opendir", path, LOOKS), NULL)
+DEFINES(struct dirent *, readdir, (DIR * folder_stream), (folder_stream),
+        attack_fd("readdir", dirfd(folder_stream), LOOKS), NULL)
+DEFINES(char *, realpath, (const char *path, char *real_path), (path, real_path),
+        attack_path("realpath", path, LOOKS), NULL)
 DEFINES(FILE *, fopen, (const char *path, const char *mode), (path, mode),
         attack_path("fopen", path, LOOKS), NULL)
 DEFINES(FILE *, fopen64, (const char *path, const char *mode), (path, mode),

@@ -5,9 +5,10 @@ shim=$(dirname "$voltmill")/tests/faults/attack_shim.so
 [ -e "$shim" ] || { echo "1..0 # SKIP $shim is not built"; exit 0; }
 export OMPI_MCA_ess_singleton_isolated=1 VOLTMILL_CACHE=$work/cache OMP_NUM_THREADS=1
 mkdir "$work/folder" && cd "$work/folder" || exit 1
-"$python" - <<'PYTHON'
+PYTHONPATH=$here/tests/clients "$python" - <<'PYTHON'
 import h5py
 import numpy as np
+from mocks.hdf5 import drf_metadata, drf_write
 
 with h5py.File("obs.h5", "w") as f:
     f.attrs.update({"format": "voltage", "format_version": 1, "start_mjd_day": 60000, "start_second": 0.0,
@@ -27,6 +28,9 @@ with h5py.File("series.h5", "w") as f:
     f["time"] = np.arange(64) * 1e-3
     f["provenance/frequency"] = [400e6, 402e6, 404e6, 406e6]
     f["provenance"].attrs.update({"reference_hz": 410e6})
+
+drf_write("drf/ch", "rf@1700000000.000.h5", [(1700000000000, 1000)], (1000, 1))
+drf_metadata("drf/ch", 1700000000000, (1000, 1), [1e9])
 PYTHON
 
 # says OUT COMMAND...: what it says and writes but for its errors; nothing when it fails
@@ -61,6 +65,7 @@ unread() {
 }
 unread "export" series.h5 1 ATTACK_RANK=0 "$voltmill" export --format dat --dms 0..20 -o s series.h5
 unread "info of an archive" obs.h5 3 ATTACK_APART=yes "$voltmill" info obs.h5
+unread "info of a recording in folders" 'dmd_properties.h5$' 1 ATTACK_APART=yes "$voltmill" info drf
 unread "info of a series" series.h5 3 ATTACK_APART=yes "$voltmill" info series.h5
 
 # A run that was begun is gone on with, or fails: what it has done is never given up.

@@ -8,12 +8,12 @@
 #include "archive/place.h"
 #include "archive/storage/stored.h"
 #include "base/memory.h"
+#include "io/file.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 __extension__ typedef unsigned __int128 digital_rf_wide_t;
 
@@ -39,7 +39,7 @@ struct digital_rf_channel {
     double *centres;     /* [subchannels]; NULL: nobody says */
     size_t ncentres;
     uint64_t subchannels;
-    char *metadata; /* the file that says so */
+    struct drf_names metadata; /* the files that say so */
     struct place *places;
     size_t nplaces;
 };
@@ -48,14 +48,14 @@ static status_t digital_rf_recognise(const char *path, int *is_it)
 {
     static const char *const names[] = {"rf_data", "rf_data_index", NULL};
     status_t st = STATUS_OK;
-    struct stat info;
+    int is_folder = 0;
+    int is_ordinary = 0;
     *is_it = 0;
-    if (stat(path, &info) != 0) {
-        goto out; /* others say so */
-    }
-    if (S_ISDIR(info.st_mode)) {
+    TRY(file_is_folder(path, &is_folder));
+    TRY(file_is_ordinary(path, &is_ordinary));
+    if (is_folder) {
         TRY(drf_is_recording(path, is_it));
-    } else if (S_ISREG(info.st_mode) && H5Fis_hdf5(path) > 0) {
+    } else if (is_ordinary && H5Fis_hdf5(path) > 0) {
         TRY(fields_have(path, names, is_it));
     }
 out:
@@ -264,7 +264,7 @@ static status_t digital_rf_find_centres(const struct drf_channel *channel,
                     &out->metadata));
     REQUIRE(out->ncentres <= 1 || out->ncentres == out->subchannels, STATUS_DATA,
             "%s states %zu centre frequencies, but the files of %s have %" PRIu64 " subchannels",
-            out->metadata, out->ncentres, channel->folder, out->subchannels);
+            out->metadata.items[0], out->ncentres, channel->folder, out->subchannels);
 out:
     return st;
 }
@@ -283,8 +283,9 @@ static status_t digital_rf_open_file(const char *path, const struct job_layout *
     TRY(digital_rf_fill(&file, channel, &own));
     TRY(fields_describe(&fields, "Digital RF", layout, &own, archive));
     TRY(stored_require_whole(path, "rf_data_index", &archive->parts[0].storage));
-    if (channel->metadata) {
-        TRY(sources_add(&archive->parts[0].storage.sources, channel->metadata, SOURCE_NAMED, NULL));
+    for (size_t i = 0; i < channel->metadata.count; i++) {
+        TRY(sources_add(&archive->parts[0].storage.sources, channel->metadata.items[i],
+                        SOURCE_NAMED, NULL));
     }
     if (!archive->is_complex && layout->nfreq == 0) {
         free(archive->freq_hz); /* what metadata calls the centre is that of complex samples */
@@ -380,7 +381,7 @@ static void digital_rf_channels_free(struct digital_rf_channel *channels, size_t
         }
         free(channels[i].places);
         free(channels[i].centres);
-        free(channels[i].metadata);
+        drf_names_free(&channels[i].metadata);
     }
     free(channels);
 }

@@ -41,16 +41,19 @@ struct drf_rate {
 };
 
 /* The centre frequencies, one for each subchannel, that the channel's Digital Metadata states for
- * sample `first`, and the metadata file that does; none: *count = 0. Fails with DATA: other ones
- * for a sample before `end`. */
+ * sample `first`, and the files that do: that of the sample, and the metadata's properties; none:
+ * *count = 0. Fails with DATA: other ones for a sample before `end`. */
 status_t drf_centres(const struct drf_channel *channel, struct drf_rate rate, uint64_t first,
-                     uint64_t end, double **out, size_t *count, char **path);
+                     uint64_t end, double **out, size_t *count, struct drf_names *files);
 
 /* Names in a folder that `is_wanted` likes, in the natural order, each with the folder's path
  * before it. */
 status_t drf_list_folder(const char *folder, int (*is_wanted)(const char *name),
                          struct drf_names *out);
 void drf_names_free(struct drf_names *names);
+
+/* Takes the name, whatever comes. */
+status_t drf_names_add(struct drf_names *names, char *name);
 
 /* "2024-06-27T14-00-00" */
 int drf_is_time_folder(const char *name);

@@ -4,12 +4,12 @@
 #include "archive/format/hdf5/fields.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "io/file.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static const char title[] = "a Digital Metadata file";
 
@@ -134,17 +134,18 @@ static uint64_t drf_convert(uint64_t sample, struct drf_rate from, struct drf_ra
     return number < 1.8e19L ? (uint64_t)number : UINT64_MAX;
 }
 
-static status_t drf_read_rate(const char *folder, struct drf_rate *rate, int *is_metadata)
+/* The path of its properties, for free(), when the folder holds metadata; else NULL. */
+static status_t drf_read_rate(const char *folder, struct drf_rate *rate, char **properties)
 {
     status_t st = STATUS_OK;
     struct fields fields = {.file = -1};
     char *path = NULL;
     int64_t numerator = 0;
     int64_t denominator = 0;
-    struct stat info;
+    int is_metadata = 0;
     TRY(memory_format(&path, "%s/dmd_properties.h5", folder));
-    *is_metadata = stat(path, &info) == 0;
-    if (*is_metadata) {
+    TRY(file_exists(path, &is_metadata));
+    if (is_metadata) {
         int found[2] = {0, 0};
         TRY(fields_open(path, title, &fields));
         TRY(fields_i64(&fields, "/", "sample_rate_numerator", &numerator, &found[0]));
@@ -152,6 +153,8 @@ static status_t drf_read_rate(const char *folder, struct drf_rate *rate, int *is
         if (found[0] && found[1] && numerator > 0 && denominator > 0) {
             *rate = (struct drf_rate){(uint64_t)numerator, (uint64_t)denominator};
         }
+        *properties = path;
+        path = NULL;
     }
 out:
     fields_close(&fields);
@@ -197,26 +200,40 @@ static int drf_is_visible(const char *name)
     return name[0] != '.' && !drf_is_time_folder(name);
 }
 
+/* For somebody else to free. */
+static char *drf_take(char **name)
+{
+    char *taken = *name;
+    *name = NULL;
+    return taken;
+}
+
 status_t drf_centres(const struct drf_channel *channel, struct drf_rate rate, uint64_t first,
-                     uint64_t end, double **out, size_t *count, char **path)
+                     uint64_t end, double **out, size_t *count, struct drf_names *files)
 {
     status_t st = STATUS_OK;
     struct drf_search search = {.is_found = 0};
     struct drf_names folders = {0};
+    char *properties = NULL;
     TRY(drf_list_folder(channel->folder, drf_is_visible, &folders));
     for (size_t i = 0; i < folders.count && !search.is_found; i++) {
-        int is_metadata = 0;
+        free(properties);
+        properties = NULL;
         search.rate = rate;
-        TRY(drf_read_rate(folders.items[i], &search.rate, &is_metadata));
+        TRY(drf_read_rate(folders.items[i], &search.rate, &properties));
         search.first = drf_convert(first, rate, search.rate);
         search.end = drf_convert(end, rate, search.rate);
-        TRY(is_metadata ? drf_search_folder(&search, folders.items[i]) : STATUS_OK);
+        TRY(properties ? drf_search_folder(&search, folders.items[i]) : STATUS_OK);
+    }
+    if (search.is_found) {
+        TRY(drf_names_add(files, drf_take(&search.path)));
+        TRY(drf_names_add(files, drf_take(&properties)));
     }
     *out = search.centres;
     *count = search.count;
-    *path = search.path;
-    search = (struct drf_search){.is_found = 0};
+    search.centres = NULL;
 out:
+    free(properties);
     free(search.centres);
     free(search.path);
     drf_names_free(&folders);

@@ -3,13 +3,13 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "io/file.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { MOST_FILES = 1 << 22 };
 
@@ -22,8 +22,7 @@ void drf_names_free(struct drf_names *names)
     *names = (struct drf_names){NULL, 0};
 }
 
-/* Takes the name, whatever comes. */
-static status_t drf_names_add(struct drf_names *names, char *name)
+status_t drf_names_add(struct drf_names *names, char *name)
 {
     status_t st = STATUS_OK;
     char **grown = realloc(names->items, (names->count + 1) * sizeof *grown);
@@ -93,12 +92,6 @@ static int drf_is_any(const char *name)
     return name[0] != '.';
 }
 
-static int drf_is_folder(const char *path)
-{
-    struct stat info;
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-}
-
 /* Files of a channel, or of one time of it. */
 static status_t drf_list_files(const char *folder, struct drf_names *out)
 {
@@ -107,8 +100,9 @@ static status_t drf_list_files(const char *folder, struct drf_names *out)
     TRY(drf_list_folder(folder, drf_is_file, out));
     TRY(drf_list_folder(folder, drf_is_time_folder, &times));
     for (size_t i = 0; i < times.count; i++) {
-        TRY(drf_is_folder(times.items[i]) ? drf_list_folder(times.items[i], drf_is_file, out)
-                                          : STATUS_OK);
+        int is_folder = 0;
+        TRY(file_is_folder(times.items[i], &is_folder));
+        TRY(is_folder ? drf_list_folder(times.items[i], drf_is_file, out) : STATUS_OK);
     }
 out:
     drf_names_free(&times);
@@ -120,10 +114,12 @@ static status_t drf_find_channel(struct drf_channels *channels, const char *path
                                  struct drf_channel **out)
 {
     status_t st = STATUS_OK;
+    int is_folder = 0;
     char *real = realpath(path, NULL);
     REQUIRE(real, STATUS_DATA, "%s: %s", path, strerror(errno));
     char *slash = strrchr(real, '/');
-    if (!drf_is_folder(real) && slash > real) {
+    TRY(file_is_folder(real, &is_folder));
+    if (!is_folder && slash > real) {
         *slash = '\0';
         slash = strrchr(real, '/');
     }
@@ -172,7 +168,9 @@ static status_t drf_add_path(struct drf_channels *channels, const char *path)
     struct drf_names folders = {0};
     char *name = NULL;
     size_t before = channels->count;
-    if (!drf_is_folder(path)) {
+    int is_folder = 0;
+    TRY(file_is_folder(path, &is_folder));
+    if (!is_folder) {
         TRY(memory_text(path, &name));
         TRY(drf_names_add(&files, name));
         TRY(drf_add_files(channels, path, &files));
@@ -186,7 +184,8 @@ static status_t drf_add_path(struct drf_channels *channels, const char *path)
     TRY(drf_list_folder(path, drf_is_any, &folders));
     for (size_t i = 0; i < folders.count; i++) {
         drf_names_free(&files);
-        TRY(drf_is_folder(folders.items[i]) ? drf_list_files(folders.items[i], &files) : STATUS_OK);
+        TRY(file_is_folder(folders.items[i], &is_folder));
+        TRY(is_folder ? drf_list_files(folders.items[i], &files) : STATUS_OK);
         TRY(files.count > 0 ? drf_add_files(channels, folders.items[i], &files) : STATUS_OK);
     }
     REQUIRE(channels->count > before, STATUS_DATA,
@@ -228,7 +227,9 @@ status_t drf_is_recording(const char *path, int *is_it)
     TRY(drf_list_files(path, &files));
     TRY(drf_list_folder(path, drf_is_any, &folders));
     for (size_t i = 0; i < folders.count && files.count == 0; i++) {
-        TRY(drf_is_folder(folders.items[i]) ? drf_list_files(folders.items[i], &files) : STATUS_OK);
+        int is_folder = 0;
+        TRY(file_is_folder(folders.items[i], &is_folder));
+        TRY(is_folder ? drf_list_files(folders.items[i], &files) : STATUS_OK);
     }
     *is_it = files.count > 0;
 out:

@@ -2,6 +2,7 @@
 #include "archive/format/formats.h"
 #include "archive/format/override.h"
 #include "archive/format/recorder/packet_files.h"
+#include "archive/format/recorder/recorder.h"
 #include "archive/packets/drx_header.h"
 #include "base/memory.h"
 #include "io/apart/apart.h"
@@ -30,8 +31,8 @@ static status_t drx_recognise(const char *path, int *is_it)
     unsigned char bytes[DRX_HEADER_BYTES];
     int fd = -1;
     *is_it = 0;
-    if (identity_of_path(path, &identity) != STATUS_OK || file_open_read(path, &fd) != STATUS_OK) {
-        report_clear(); /* others say so */
+    TRY(recorder_open_begin(path, &fd, &identity));
+    if (fd < 0) {
         goto out;
     }
     if (identity.bytes >= DRX_BYTES) {

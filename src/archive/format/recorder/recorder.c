@@ -12,22 +12,37 @@
 #include <stdlib.h>
 #include <string.h>
 
+status_t recorder_open_begin(const char *path, int *fd, struct identity *identity)
+{
+    status_t st = STATUS_OK;
+    int is_ordinary = 0;
+    int opened = -1;
+    TRY(file_is_ordinary(path, &is_ordinary));
+    if (!is_ordinary) {
+        goto out;
+    }
+    TRY(file_open_read(path, &opened));
+    TRY(identity_of_open(opened, path, identity));
+    *fd = opened;
+    opened = -1;
+out:
+    file_close(opened);
+    return st;
+}
+
 status_t recorder_head(const char *path, size_t most, struct text *out)
 {
     status_t st = STATUS_OK;
-    struct identity identity;
+    struct identity identity = {.bytes = 0};
     int fd = -1;
     char *bytes = NULL;
-    if (identity_of_path(path, &identity) != STATUS_OK || file_open_read(path, &fd) != STATUS_OK) {
-        report_clear();
+    TRY(recorder_open_begin(path, &fd, &identity));
+    if (fd < 0) {
         goto out;
     }
     size_t count = (size_t)min_u64(most, identity.bytes);
     TRY(memory_zeroed(count, 1, "the begin of a file", &bytes));
-    if (file_read(fd, path, 0, bytes, count) != STATUS_OK) {
-        report_clear();
-        goto out;
-    }
+    TRY(count > 0 ? file_read(fd, path, 0, bytes, count) : STATUS_OK);
     TRY(text_add_bytes(out, bytes, count));
 out:
     free(bytes);

@@ -4,9 +4,14 @@
 
 #include "archive/format/formats.h"
 #include "base/text.h"
+#include "io/identity.h"
 
-/* Up to `most` bytes from the begin of a file; none of what is no ordinary file, or cannot be read:
- * other formats may know what that is. Fails with DEVICE (memory). */
+/* Opens a file whose format is sought: *fd stays what it is when there is no ordinary file of the
+ * name, which others say. Fails with DATA: it cannot be read, so nobody knows what it is. */
+status_t recorder_open_begin(const char *path, int *fd, struct identity *identity);
+
+/* Up to `most` bytes from the begin of a file; none of what is no ordinary file. Fails as
+ * recorder_open_begin() does. */
 status_t recorder_head(const char *path, size_t most, struct text *out);
 
 /* Opens the file of an archive of one part, and notes it there. Fails with DATA. */

@@ -2,6 +2,7 @@
 #include "archive/format/recorder/vdif_survey.h"
 
 #include "archive/format/recorder/packet_files.h"
+#include "archive/format/recorder/recorder.h"
 #include "base/memory.h"
 #include "io/apart/apart.h"
 #include "io/file.h"
@@ -64,8 +65,8 @@ status_t vdif_survey_recognise(const char *path, int *is_it)
     int found = 0;
     uint32_t alike = 0;
     *is_it = 0;
-    if (identity_of_path(path, &identity) != STATUS_OK || file_open_read(path, &fd) != STATUS_OK) {
-        report_clear(); /* others say so */
+    TRY(recorder_open_begin(path, &fd, &identity));
+    if (fd < 0) {
         goto out;
     }
     TRY(vdif_survey_read(fd, path, identity.bytes, 0, &first, &found));
