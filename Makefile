@@ -127,7 +127,7 @@ test-unit: deps
 	$(Q)$(MAKE) --no-print-directory test-programs
 	$(Q)$(UNIT_PROVE) $(filter $(BUILD)/tests/unit/%,$(TEST_PROGRAMS))
 
-## test-long: what takes too long for every change (1,500 attacks, 200 storages, runs killed and killed again, every kernel)
+## test-long: what takes too long for every change (1,500 attacks, every format killed and failing, 200 storages, runs killed and killed again, every kernel)
 LONG_TESTS = $(sort $(wildcard tests/long/*.sh tests/long/*.py))
 .PHONY: test-long
 test-long: deps

@@ -6,8 +6,9 @@
 
 #include <pthread.h>
 
-/* Starts a thread that receives no signals: they are the main thread's business. Debuggers and `top
- * -H` show it by its name of at most 15 bytes (docs/threads.md has them all). Fails with DEVICE. */
+/* Starts a thread that receives no signals but those of its own accesses (SIGBUS): others are the
+ * main thread's business. Debuggers and `top -H` show it by its name of at most 15 bytes
+ * (docs/threads.md has them all). Fails with DEVICE. */
 status_t thread_start(const char *name, void *(*run)(void *), void *argument, pthread_t *out);
 
 /* A lock and a condition for thread_wait(). Fails with DEVICE. */

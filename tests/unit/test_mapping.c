@@ -1,5 +1,6 @@
 /* Files seen as memory: the right bytes, none where there are none, and files cut short meanwhile.
  */
+#include "base/thread.h"
 #include "io/mapping.h"
 
 #include <fcntl.h>
@@ -88,10 +89,42 @@ static void a_file_cut_short_is_told(void **state)
     close(fd);
 }
 
+static void *add_up(void *mapping)
+{
+    const unsigned char *data = mapping_data(mapping);
+    size_t sum = 0;
+    for (int i = 0; i < BYTES; i++) {
+        sum += data[i];
+    }
+    return (void *)sum;
+}
+
+/* Samples are read by helper threads, which no signal reaches but this one. */
+static void a_thread_is_told_of_a_file_cut_short(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    void *sum = NULL;
+    int fd = make_file();
+    mapping_t *mapping = mapping_open(fd, 0, BYTES);
+    if (!mapping) {
+        close(fd);
+        skip();
+    }
+    assert_int_equal(ftruncate(fd, 0), 0);
+    assert_int_equal(thread_start("reader", add_up, mapping, &thread), STATUS_OK);
+    pthread_join(thread, &sum);
+    assert_null(sum);
+    assert_true(mapping_is_cut(mapping));
+    mapping_close(mapping);
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(bytes_are_the_files),
                                        cmocka_unit_test(beyond_the_end_there_is_nothing),
-                                       cmocka_unit_test(a_file_cut_short_is_told)};
+                                       cmocka_unit_test(a_file_cut_short_is_told),
+                                       cmocka_unit_test(a_thread_is_told_of_a_file_cut_short)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

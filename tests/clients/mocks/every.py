@@ -13,6 +13,8 @@ VOLTAGES = ({"channelise": {"channels": 16, "taps": 4, "backend": "cpu"},
              "products": [{"kind": "spectra", "file": "spectra.h5"}, {"kind": "power", "file": "power.h5", "integrate": 4}]},
             ["spectra.h5", "power.h5"])
 OVERSAMPLED = ({**VOLTAGES[0], "channelise": {"channels": 64, "taps": 4, "backend": "cpu"}}, VOLTAGES[1])
+LONG = ({**VOLTAGES[0], "channelise": {"channels": 1024, "taps": 4, "backend": "cpu"}, "run": {"chunk": 160}},
+        VOLTAGES[1])  # long reads, by mapping where that is possible
 IMPORT = ({"products": [{"kind": "voltages", "file": "voltages.h5"}]}, [])  # nothing but an import
 FILTERBANK = ({"dedisperse": {"file": "series.h5", "backend": "cpu", "dm": {"list": [0, 10, 20]}}}, ["series.h5"])
 MOCKS = {}
@@ -27,10 +29,11 @@ def mock(kind=VOLTAGES):
 
 
 def write(name, folder):
-    """The job but for `run`, and the names of its products."""
+    """The job, of many chunks, and the names of its products."""
     function, (job, products) = MOCKS[name]
     said = function(lambda *names: os.path.join(folder, *names), np.random.default_rng(len(name)))
-    return {"input": said if isinstance(said, dict) else {"files": said}, **job}, products
+    run = {"chunk": 400 if "dedisperse" in job else 40, "sync": 0.01, "threads": 1, **job.get("run", {})}
+    return {**job, "input": said if isinstance(said, dict) else {"files": said}, "run": run}, products
 
 
 def noise(rng, shape, dtype="i1", size=9):
@@ -57,6 +60,14 @@ def guppi(at, rng):
 def guppi_simple(at, rng):
     """4 bits, time first, headers filled up."""
     recorders.write_guppi(at("obs.raw"), complex_noise(rng, (1, 2, 16 * 512, 2)), 4, 512, 0, "time", lost=(5,), direct=True)
+    return "obs.raw"
+
+
+@mock(LONG)
+def guppi_long(at, rng):
+    """2 bits, time first, so much of it at once that it is read by mapping; lost blocks."""
+    block = recorders.LEVELS[rng.integers(0, 4, (2, 1, 1, 1 << 17, 2))]
+    recorders.write_guppi(at("obs.raw"), np.tile(block[0] + 1j * block[1], (1, 1, 16, 1)), 2, 1 << 17, 0, "time", lost=(5,))
     return "obs.raw"
 
 
@@ -237,6 +248,14 @@ def described_heaps(at, rng):
     with h5py.File(at("obs.h5"), "w") as file:
         file["v"] = noise(rng, (100, 2, 80, 2))
     return {"files": "obs.h5", "layout": {**PLAIN, "axes": "time,pol,time:80,reim"}}
+
+
+@mock(LONG)
+def described_long(at, rng):
+    """In one piece, used where it is mapped."""
+    with h5py.File(at("obs.h5"), "w") as file:
+        file["v"] = np.tile(noise(rng, (1 << 16, 2, 2)), (24, 1, 1))
+    return {"files": "obs.h5", "layout": PLAIN}
 
 
 @mock()
