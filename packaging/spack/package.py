@@ -16,7 +16,7 @@ class Voltmill(MakefilePackage):
 
     version("main")
 
-    variant("opencl", default=False, description="The OpenCL backend")
+    variant("opencl", default=False, description="The OpenCL backend; wants vkFFT.h, which Spack has no package of, in CPATH")
 
     depends_on("c", type="build")
     depends_on("gmake", type="build")
@@ -24,8 +24,7 @@ class Voltmill(MakefilePackage):
 
     depends_on("mpi")
     depends_on("hdf5@1.10: +mpi +hl")
-    depends_on("fftw-api@3")
-    depends_on("fftw precision=float,double", when="^[virtuals=fftw-api] fftw")
+    depends_on("fftw@3.3: precision=float,double")
     depends_on("libyaml")
     depends_on("zlib-api")
     depends_on("libdeflate")
@@ -33,21 +32,12 @@ class Voltmill(MakefilePackage):
     depends_on("zstd")
     depends_on("liblzf")
 
-    depends_on("opencl@1.2:", when="+opencl")
-    depends_on("ocl-icd", when="+opencl ^[virtuals=opencl] ocl-icd")
+    depends_on("ocl-icd", when="+opencl")
     depends_on("clfft", when="+opencl")
-    # One header, which Spack has no package of.
-    resource(
-        name="vkfft",
-        git="https://github.com/DTolm/VkFFT.git",
-        tag="v1.2.33",
-        destination="spack-vkfft",
-        when="+opencl",
-    )
 
     conflicts("platform=darwin", msg="voltmill needs Linux: fallocate, renameat2, flock")
 
-    def modules(self):
+    def pkg_config_modules(self):
         """What the Makefile asks pkg-config for; MPI comes by its compiler."""
         names = ["hdf5", "yaml-0.1", "zlib", "libdeflate", "liblz4", "libzstd", "liblzf", "fftw3", "fftw3f"]
         return names + (["OpenCL"] if self.spec.satisfies("+opencl") else [])
@@ -62,8 +52,6 @@ class Voltmill(MakefilePackage):
 
     def setup_build_environment(self, env):
         env.prepend_path("PKG_CONFIG_PATH", os.path.join(self.stage.source_path, "spack-pkgconfig"))
-        if self.spec.satisfies("+opencl"):
-            env.prepend_path("CPATH", os.path.join(self.stage.source_path, "spack-vkfft", "VkFFT", "vkFFT"))
 
     @property
     def build_targets(self):
@@ -73,7 +61,7 @@ class Voltmill(MakefilePackage):
             f"OPENCL={1 if self.spec.satisfies('+opencl') else 0}",
             "MPI_MODULE=",
             "HDF5_MODULE=hdf5",
-            "MODULES=" + " ".join(self.modules()),
+            "MODULES=" + " ".join(self.pkg_config_modules()),
             "MISSING=",
             "all",
         ]

@@ -67,11 +67,8 @@ class Product:
         name, dims = KINDS[self.kind]
         rows = file[name]
         said = _plain(rows.attrs["axes"]) if "axes" in rows.attrs else None
-        dims = tuple(part.strip().split(":")[0] for part in said.split(",")) if said else dims
-        if len(dims) != rows.ndim:
-            raise ValueError(f"{self.path}: /{name} has {rows.ndim} dimensions, expected {', '.join(dims)}")
         self.attributes = MappingProxyType({**_attributes(file), **_attributes(rows)})
-        self._rows = self._make_rows(rows, dims)
+        self._rows = self._make_rows(rows, said or ",".join(dims))
         self.dims, self.shape, self.dtype = self._rows.dims, self._rows.shape, self._rows.dtype
         self.ndim = len(self.shape)
         if self.kind == "voltage":
@@ -88,10 +85,15 @@ class Product:
         raise ValueError(f"{self.path} is no product of voltmill: its root says format = {said!r}, expected one of "
                          f"{', '.join(KINDS)}, or /data of an FBH5 file")
 
-    def _make_rows(self, rows, dims):
-        file = self._file
+    def _make_rows(self, rows, axes):
+        file, said = self._file, self.attributes
         if self.kind == "voltage":
-            return _rows.Voltages(rows, dims, _plain(rows.attrs.get("packing", b"")), _plain(rows.attrs.get("scale", 1)))
+            levels = file["levels"][()] if "levels" in file else None
+            packing = _rows.Packing(said.get("packing", ""), levels, said.get("offset", 0), self.path)
+            return _rows.Voltages(rows, axes, packing, said.get("scale", 1))
+        dims = axes.split(",")
+        if len(dims) != rows.ndim:
+            raise ValueError(f"{self.path}: {rows.name} has {rows.ndim} dimensions, expected {axes}")
         if "scale" in file and "offset" in file and (rows.dtype.kind in "iu" or rows.dtype.names):
             per_block = file["scale"].attrs.get("rows_per_block", rows.attrs.get("rows_per_block", rows.shape[0]))
             return _rows.Scaled(rows, dims, file["scale"], file["offset"], _plain(np.asarray(per_block)))

@@ -1,5 +1,6 @@
 """The Python module: its numbers are h5py's own, only what is asked for is read, and jobs run or say why not."""
 import os
+import shutil
 import subprocess
 import sys
 
@@ -150,6 +151,34 @@ for packing, to in (("offset", lambda n: n - 8), ("two's complement", lambda n: 
         high, low = to((packed >> 4).astype(int)), to((packed & 15).astype(int))
         with voltmill.open(path) as product:
             same(product[...], (high + 1j * low if first == "hi" else low + 1j * high).astype("c8"), f"4+4 {packing} {first}=re")
+bits = random.integers(0, 4, (300, 3, 4, 2), dtype="u1") # time, chan, pol, reim
+level = np.array([-3.3359, -1, 1, 3.3359], "f4")
+values = level[bits[..., 0]] + 1j * level[bits[..., 1]]
+joined = bits.reshape(300, 3, 2, 4)
+for first, shifts in (("", (0, 2, 4, 6)), (" high first", (6, 4, 2, 0))):
+    packed = sum(joined[..., i].astype("u4") << s for i, s in enumerate(shifts)).astype("u1")
+    path = write_archive("few", packed, "time,chan,pol:4*reim:2", RATE, "complex", centres=[1e8, 2e8, 3e8],
+                         attributes={"packing": "2 bit offset" + first})
+    with voltmill.open(path) as product:
+        bad = [k for k in ((...,), (7,), (slice(3, 50, 7), 1), (..., 3), (-1, 2, 1), (slice(9), slice(None), [0, 2]))
+               if not np.array_equal(product[k], values[k])]
+        ok(not bad and product.dims == ("time", "chan", "pol") and product.shape == (300, 3, 4), f"2 bits{first}, axes joined", bad)
+time_inner = np.moveaxis(bits[:, 0, 0], 0, -1) # reim, time
+packed = sum(time_inner.reshape(2, 75, 4)[..., i].astype("u4") << 2 * i for i in range(4)).astype("u1")
+path = write_archive("inner", packed, "reim,time", RATE, "complex", centres=[1e8], attributes={"packing": "2 bit offset"})
+with h5py.File(path, "r+") as file:
+    file["levels"] = np.array([9.0, 3, -3, -9])
+turned = np.array([9.0, 3, -3, -9], "f4")
+expected = turned[bits[:, 0, 0, 0]] + 1j * turned[bits[:, 0, 0, 1]]
+with voltmill.open(path) as product:
+    bad = [k for k in (..., 5, -1, slice(3, 9), slice(7, 290, 3), slice(4, 4), [1, 8, 200]) if not np.array_equal(product[k], expected[k])]
+    ok(not bad and product.dims == ("time",), "2 bits along time, with levels", bad)
+stored = random.integers(0, 256, (50, 2, 2), dtype="u1")
+wide = stored.astype("f8")
+for attributes, offset in (({"offset": 127.5, "scale": 2.0}, 127.5), ({"packing": "8 bit offset", "scale": 2.0}, 128)):
+    path = write_archive("unsigned", stored, "time,pol,reim", RATE, "complex", centres=[1e8], attributes=attributes)
+    with voltmill.open(path) as product:
+        same(product[...], (((wide[..., 0] - offset) + 1j * (wide[..., 1] - offset)) * 2).astype("c8"), f"unsigned, {offset}")
 path = write_archive("real", random.normal(0, 1, (100, 2)).astype("f4"), "time,pol", RATE, "real", centres=[1e8])
 with voltmill.open(path) as product, h5py.File(path) as file:
     same(product[10:20], file["voltages"][10:20], "real samples")
@@ -224,19 +253,23 @@ else:
             matplotlib.pyplot.close(axes.figure)
 
 folder = scratch("venv")
-made = subprocess.run([sys.executable, "-m", "venv", "--system-site-packages", folder], capture_output=True, text=True, check=False)
 python = os.path.join(folder, "bin/python")
-has_pip = made.returncode == 0 and subprocess.run([python, "-c", "import pip, setuptools, wheel"], check=False,
-                                                  capture_output=True).returncode == 0
-if not has_pip:
+# What this Python has is there, too, but what was installed goes before.
+sites = {os.path.dirname(os.path.dirname(module.__file__)) for module in (np, h5py)}
+around = {**os.environ, "PYTHONPATH": os.pathsep.join(sorted(sites))}
+
+
+def inside(*words):
+    return subprocess.run([python, *words], capture_output=True, text=True, cwd=SCRATCH, check=False, env=around)
+
+
+made = subprocess.run([sys.executable, "-m", "venv", folder], capture_output=True, check=False).returncode == 0
+if not made or inside("-c", "import pip, setuptools as s\nif int(s.__version__.split('.')[0]) < 71: import wheel").returncode:
     skip("no venv with pip, setuptools and wheel")
 else:
-    subprocess.run(["cp", "-r", os.path.join(ROOT, "python"), scratch("tree")], check=True)
-    done = subprocess.run([python, "-m", "pip", "install", "--no-index", "--no-build-isolation", "--no-deps", "./tree"], text=True,
-                          capture_output=True, cwd=SCRATCH, check=False)
+    shutil.copytree(os.path.join(ROOT, "python"), scratch("tree"), ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info"))
+    done = inside("-m", "pip", "install", "--no-index", "--no-build-isolation", "--no-deps", "./tree")
     ok(done.returncode == 0, "pip install, without a network", done.stdout, done.stderr)
-    found = subprocess.run([python, "-c", "import voltmill; print(voltmill.__file__); print(voltmill.open('out/p.h5').shape)"],
-                           capture_output=True, text=True, cwd=SCRATCH, check=False,
-                           env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"}).stdout.split("\n")
-    ok(found[0].startswith(os.path.join(folder, "lib")) and found[1].startswith("("), "what was installed works", found)
+    done = inside("-c", "import voltmill; print(voltmill.__file__); print(voltmill.open('out/p.h5').shape)")
+    ok(done.stdout.startswith(os.path.join(folder, "lib")) and "(" in done.stdout, "what was installed works", done.stdout, done.stderr)
 finish()
