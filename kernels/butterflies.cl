@@ -91,3 +91,81 @@ static inline void bf_fft16(float2 *x)
         BF_LOOP(r, 4) x[q + 4 * r] = y[4 * q + r];
     }
 }
+
+/* The same with factors before: of x[k] w^k, k = 0 .. radix - 1. Each pair takes six fused
+ * operations, its factor included, which multiply and add would take ten for. `table` holds the
+ * powers that are needed, quarter turns of them left out:
+ *
+ *   radix  2: w
+ *   radix  4: w^2, w
+ *   radix  8: w^4, w^2, w, w e
+ *   radix 16: w^8, w^4, w^2, w^2 e, w, w e, w h, w h e, with e = exp(-2 pi i / 8),
+ *             h = exp(-2 pi i / 16)
+ *
+ * Halves of a transform follow each other (decimation in time), so results come bit-reversed and
+ * are put in order at the end, which costs nothing: all indices are constants. */
+#define BF_TURNED(w) ((float2)((w).y, -(w).x))
+
+/* a + w b and a - w b */
+static inline void bf_pair(float2 *a, float2 *b, float2 w)
+{
+    const float2 sum = (float2)(fma(-w.y, b->y, fma(w.x, b->x, a->x)),
+                                fma(w.y, b->x, fma(w.x, b->y, a->y)));
+    *b = (float2)(fma(2.0f, a->x, -sum.x), fma(2.0f, a->y, -sum.y));
+    *a = sum;
+}
+
+static inline void bf_swap(float2 *a, float2 *b)
+{
+    const float2 kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+/* The last two layers of four points whose factor is w. */
+static inline void bf_four(float2 *x, float2 square, float2 w)
+{
+    bf_pair(&x[0], &x[2], square);
+    bf_pair(&x[1], &x[3], square);
+    bf_pair(&x[0], &x[1], w);
+    bf_pair(&x[2], &x[3], BF_TURNED(w));
+}
+
+/* The last three layers of eight points. */
+static inline void bf_eight(float2 *x, float2 fourth, float2 square, float2 w, float2 other)
+{
+    BF_LOOP(k, 4) bf_pair(&x[k], &x[k + 4], fourth);
+    bf_four(x, square, w);
+    bf_four(x + 4, BF_TURNED(square), other);
+}
+
+static inline void bf_twiddled2(float2 *x, const float2 *table)
+{
+    bf_pair(&x[0], &x[1], table[0]);
+}
+
+static inline void bf_twiddled4(float2 *x, const float2 *table)
+{
+    bf_four(x, table[0], table[1]);
+    bf_swap(&x[1], &x[2]);
+}
+
+static inline void bf_twiddled8(float2 *x, const float2 *table)
+{
+    bf_eight(x, table[0], table[1], table[2], table[3]);
+    bf_swap(&x[1], &x[4]);
+    bf_swap(&x[3], &x[6]);
+}
+
+static inline void bf_twiddled16(float2 *x, const float2 *table)
+{
+    BF_LOOP(k, 8) bf_pair(&x[k], &x[k + 8], table[0]);
+    bf_eight(x, table[1], table[2], table[4], table[5]);
+    bf_eight(x + 8, BF_TURNED(table[1]), table[3], table[6], table[7]);
+    bf_swap(&x[1], &x[8]);
+    bf_swap(&x[2], &x[4]);
+    bf_swap(&x[3], &x[12]);
+    bf_swap(&x[5], &x[10]);
+    bf_swap(&x[7], &x[14]);
+    bf_swap(&x[11], &x[13]);
+}

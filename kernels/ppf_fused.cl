@@ -5,12 +5,15 @@
  *             [spectra + TAPS - 1][P], complex: P = CHANNELS pairs (re, im), or one byte of two
  *             nibbles; real: P = 2 * CHANNELS numbers
  *   coeff     float [TAPS][P], oldest sample first
- *   twiddles  fused_twiddles() of fused.c: a table [CHANNELS] between any two stages; behind
- *             them, for real input, -i exp(-pi i k / CHANNELS)
+ *   twiddles  fused_twiddles() of fused.c: for each stage behind the first, of `radix` behind
+ *             `done` points, [radix / 2][done], the powers that butterflies.cl names; behind them,
+ *             for real input, [CHANNELS]: -i exp(-pi i k / CHANNELS)
  *   out       MODE 0: float2 [spectra][streams][KEPT]   spectra
  *             MODE 1: float  [spectra][streams][KEPT]   |Y|^2
  *             MODE 2: float  [grains][streams][KEPT]    sum of |Y|^2 over a grain (see grains.h);
  *             the first spectrum has the number `first`, dumps begin at multiples of `integrate`
+ *   found     CHECKED: uint [FUSED_FOUND][2]: the first of each two are added the samples that are
+ *             missing (no finite numbers) among the first `counted` raw spectra of each stream
  *
  * A team of CHANNELS / VALUES work-items owns a batch of BATCH consecutive spectra of a stream;
  * TEAMS teams make a work-group. In stage i, whose radix is R, an item owns the points
@@ -28,6 +31,12 @@
  * memory has no bank conflict; taps and points are unrolled in one piece without a branch, so that
  * loads run ahead of the sums (a branch between points costs a tenth). 16 values an item save an
  * exchange, but halve the warps or the batch: 1.06 ms against 0.90 for 2^28 8-bit samples, 8 taps.
+ * Factors come before butterflies, whose tables are small then (5 KB instead of 24 KB, which L1
+ * keeps) and whose pairs are six fused operations. Where sums of power leave registers for it, two
+ * spectra go through local memory as one cell of 16 bytes, half as many accesses: 0.82 ms for power.
+ * Floats are looked at behind the sums, which a sample that is no number makes none: two operations
+ * for a number instead of a way through memory (0.56 ms); the filter is run again, with a look at
+ * each sample, only where that has found one.
  *
  * What would be faster: rows that several groups load are read again from L2, which binds for
  * 32-bit samples and many taps. Tried without gain: several teams of a group that share rows in
@@ -65,7 +74,10 @@
 #define SWIZZLE1 3
 #define SWIZZLE2 0
 #define STREAMING 0 /* 1: spectra go past the caches (NVIDIA only) */
+#define PAIRED 0    /* 1: two spectra of a batch make one cell of local memory */
+#define CHECKED 0   /* 1: floats that are no finite numbers count as zero volts, and are counted */
 #endif
+#define FUSED_FOUND 1024
 
 /* Sums of more taps are looped over, and cut into pieces: a float sum of thousands of products
  * would lose the digits that the transform keeps. */
@@ -145,7 +157,7 @@ typedef FUSED_TYPE fused_raw;
 #define FUSED_TWICE_ 8
 #endif
 
-/* FUSED_WIDE adjacent pairs, as floats. */
+/* FUSED_WIDE adjacent pairs, as floats; what is missing among them is not looked for. */
 static inline void fused_samples(const __global fused_raw *restrict from, float2 *out)
 {
     fused_raw raw[FUSED_WIDE * FUSED_PAIR];
@@ -161,6 +173,27 @@ static inline void fused_samples(const __global fused_raw *restrict from, float2
         out[p] = (float2)((float)raw[2 * p], (float)raw[2 * p + 1]);
 #endif
     }
+}
+
+/* How many samples of a pair are missing: two parts make one sample if complex. */
+static inline uint fused_missing(float2 pair)
+{
+    const uint re = !isfinite(pair.x), im = !isfinite(pair.y);
+    return COMPLEX ? re | im : re + im;
+}
+
+/* The same with zero volts for what is missing. */
+static inline void fused_samples_checked(const __global fused_raw *restrict from, float2 *out)
+{
+    fused_samples(from, out);
+#if CHECKED
+    BF_LOOP(p, FUSED_WIDE)
+    {
+        const int re = !isfinite(out[p].x), im = !isfinite(out[p].y);
+        out[p].x = re || (COMPLEX && im) ? 0.0f : out[p].x;
+        out[p].y = im || (COMPLEX && re) ? 0.0f : out[p].y;
+    }
+#endif
 }
 
 /* Coefficients of FUSED_WIDE adjacent pairs: one for both parts, or one each. */
@@ -221,11 +254,11 @@ static inline void fused_fir(const __global fused_raw *restrict x, const __globa
 #endif
 }
 
-/* The same sums for a block of fewer than BATCH spectra, without a look at rows beyond its end;
- * for spectra beyond it those of the last one. */
-static inline void fused_fir_short(const __global fused_raw *restrict x,
-                                   const __global float *restrict h, uint spectra,
-                                   float2 total[BATCH][FUSED_WIDE])
+/* The same sums with a look at each sample, also for a block of fewer than BATCH spectra: without a
+ * look at rows beyond its end; for spectra beyond it those of the last one. */
+static inline void fused_fir_careful(const __global fused_raw *restrict x,
+                                     const __global float *restrict h, uint spectra,
+                                     float2 total[BATCH][FUSED_WIDE])
 {
     BF_LOOP(b, BATCH)
     {
@@ -236,7 +269,7 @@ static inline void fused_fir_short(const __global fused_raw *restrict x,
         _Pragma("unroll 1") for (uint t = 0; t < TAPS; t++)
         {
             float2 sample[FUSED_WIDE], weight[FUSED_WIDE];
-            fused_samples(row + t * FUSED_ROW, sample);
+            fused_samples_checked(row + t * FUSED_ROW, sample);
             fused_coefficients(h + t * (CHANNELS * FUSED_FLOATS), weight);
             BF_LOOP(p, FUSED_WIDE) sum[p] = fused_tap(sample[p], weight[p], sum[p]);
             if ((t + 1) % FUSED_PIECE == 0 || t + 1 == TAPS) {
@@ -302,6 +335,35 @@ typedef float2 fused_cell;
         FUSED_GET(b, got[b][p * (rr) + q].y, rr, to, from, swizzle)                                \
         BF_LOOP(i, VALUES) got[b][i].x = real[i];                                                  \
     }
+#elif PAIRED
+#define FUSED_EXCHANGE(got, r, first, at, rr, to, from, swizzle)                                   \
+    FUSED_BARRIER                                                                                  \
+    BF_LOOP(p, FUSED_SETS(r))                                                                      \
+    {                                                                                              \
+        const uint f = first;                                                                      \
+        BF_LOOP(q, r)                                                                              \
+        {                                                                                          \
+            const uint place = FUSED_PLACE(at, swizzle);                                           \
+            BF_LOOP(b, BATCH / 2)                                                                  \
+            wide[b * FUSED_SPAN + place] =                                                         \
+                (float4)(v[2 * b][p * (r) + q], v[2 * b + 1][p * (r) + q]);                        \
+        }                                                                                          \
+    }                                                                                              \
+    FUSED_BARRIER                                                                                  \
+    BF_LOOP(p, FUSED_SETS(rr))                                                                     \
+    {                                                                                              \
+        const uint f = to;                                                                         \
+        BF_LOOP(q, rr)                                                                             \
+        {                                                                                          \
+            const uint place = FUSED_PLACE(from, swizzle);                                         \
+            BF_LOOP(b, BATCH / 2)                                                                  \
+            {                                                                                      \
+                const float4 both = wide[b * FUSED_SPAN + place];                                  \
+                got[2 * b][p * (rr) + q] = both.xy;                                                \
+                got[2 * b + 1][p * (rr) + q] = both.zw;                                            \
+            }                                                                                      \
+        }                                                                                          \
+    }
 #elif BUFFERS < BATCH
 #define FUSED_EXCHANGE(got, r, first, at, rr, to, from, swizzle)                                   \
     BF_LOOP(b, BATCH)                                                                              \
@@ -337,20 +399,25 @@ typedef float2 fused_cell;
     }
 #endif
 
-/* A stage: butterflies, then the factors before the next one. */
+/* A stage: factors, then butterflies. The first has no factors. */
 #define FUSED_BUTTERFLIES(radix)                                                                   \
     BF_LOOP(p, FUSED_SETS(radix))                                                                  \
     BF_LOOP(b, BATCH) FUSED_FFT(radix)(&v[b][p * (radix)]);
-#define FUSED_TWIDDLE(radix, first, table)                                                         \
+#define FUSED_TWIDDLED(radix) FUSED_JOIN(bf_twiddled, radix)
+#define FUSED_STAGE(radix, done, from)                                                             \
     BF_LOOP(p, FUSED_SETS(radix))                                                                  \
     {                                                                                              \
-        const uint f = first;                                                                      \
-        BF_LOOP(q, radix)                                                                          \
-        if (q > 0) {                                                                               \
-            const float2 w = tw[(table) * CHANNELS + q * (CHANNELS / (radix)) + f];                \
-            BF_LOOP(b, BATCH) v[b][p * (radix) + q] = BF_MULTIPLY(v[b][p * (radix) + q], w);       \
-        }                                                                                          \
+        const uint f = FUSED_APART;                                                                \
+        float2 w[(radix) / 2];                                                                     \
+        BF_LOOP(q, (radix) / 2) w[q] = tw[(from) + q * (done) + f % (done)];                       \
+        BF_LOOP(b, BATCH) FUSED_TWIDDLED(radix)(&v[b][p * (radix)], w);                            \
     }
+/* Points that are transformed before each stage, and where its factors begin. */
+#define FUSED_DONE1 RADIX0
+#define FUSED_DONE2 (RADIX0 * RADIX1)
+#define FUSED_DONE3 (RADIX0 * RADIX1 * RADIX2)
+#define FUSED_FACTORS2 (FUSED_DONE1 * RADIX1 / 2)
+#define FUSED_FACTORS3 (FUSED_FACTORS2 + FUSED_DONE2 * RADIX2 / 2)
 /* f of butterfly p in the first stage, in the others; where a value goes that `done` points and
  * then `radix` have been transformed of; where it comes from. */
 #define FUSED_ADJACENT (FUSED_WIDE * item + p)
@@ -360,10 +427,13 @@ typedef float2 fused_cell;
 
 #if STAGES == 2
 #define FUSED_LAST RADIX1
+#define FUSED_FACTORS FUSED_FACTORS2
 #elif STAGES == 3
 #define FUSED_LAST RADIX2
+#define FUSED_FACTORS FUSED_FACTORS3
 #else
 #define FUSED_LAST RADIX3
+#define FUSED_FACTORS (FUSED_FACTORS3 + FUSED_DONE3 * RADIX3 / 2)
 #endif
 
 static inline float fused_power(float2 y)
@@ -382,6 +452,13 @@ static inline void fused_store(__global float2 *to, float2 y)
     *to = y;
 #endif
 }
+
+/* Writes a channel of a spectrum. */
+#if MODE == 1
+#define FUSED_WRITE(at, y) out[at] = fused_power(y)
+#else
+#define FUSED_WRITE(at, y) fused_store((__global float2 *)out + (at), y)
+#endif
 
 /* Runs a body for each value of an item that is kept: `value` is its index in v[b], `kept` its
  * place among the kept channels. */
@@ -422,12 +499,21 @@ static inline ulong fused_borders(ulong at, ulong integrate)
 __kernel __attribute__((reqd_work_group_size(FUSED_ITEMS *TEAMS, 1, 1))) void
 ppf_fused(const __global fused_raw *restrict in, ulong in_stride,
           const __global float *restrict coeff, const __global float2 *restrict twiddles,
-          __global float *restrict out, ulong spectra, uint streams, ulong first, ulong integrate)
+          __global float *restrict out, ulong spectra, uint streams, ulong first, ulong integrate
+#if CHECKED
+          ,
+          __global uint *restrict found, ulong counted
+#endif
+)
 {
-    __local fused_cell memory[TEAMS * BUFFERS * FUSED_SPAN];
+    /* aligned for cells of two */
+    __local fused_cell memory[TEAMS * BUFFERS * FUSED_SPAN] __attribute__((aligned(16)));
     const uint item = get_local_id(0) % FUSED_ITEMS;
     const uint team = TEAMS == 1 ? 0 : get_local_id(0) / FUSED_ITEMS;
     __local fused_cell *cells = memory + team * (BUFFERS * FUSED_SPAN);
+#if PAIRED
+    __local float4 *wide = (__local float4 *)cells;
+#endif
 
     /* A team's run: a batch, or the 16 spectra of a grain (fewer where dumps or the block end). */
     const uint run = MODE == 2 ? FUSED_GRAIN : BATCH;
@@ -472,25 +558,50 @@ ppf_fused(const __global fused_raw *restrict in, ulong in_stride,
         if (spectra >= BATCH) {
             BF_LOOP(k, RADIX0) FUSED_FILTER(fused_fir(x, h, sum))
         } else {
-            BF_LOOP(k, RADIX0) FUSED_FILTER(fused_fir_short(x, h, (uint)spectra, sum))
+            BF_LOOP(k, RADIX0) FUSED_FILTER(fused_fir_careful(x, h, (uint)spectra, sum))
         }
+#if CHECKED
+        /* Zeros, unless a sum is no finite number. */
+        float zeros = spectra < BATCH;
+        BF_LOOP(b, BATCH)
+        BF_LOOP(i, VALUES) zeros = fma(v[b][i].x, 0.0f, fma(v[b][i].y, 0.0f, zeros));
+        if (zeros != 0) {
+            BF_LOOP(k, RADIX0)
+            FUSED_FILTER(fused_fir_careful(x, h, (uint)min(spectra, (ulong)BATCH), sum))
+            /* The rows that are this batch's to count: its own, and behind the last one all. */
+            const long last = wanted < (long)spectra && wanted + BATCH >= (long)spectra
+                                  ? (long)spectra + TAPS - 1
+                                  : wanted + BATCH;
+            const long to = is_mine ? min(last, (long)counted) : 0;
+            uint missing = 0;
+            for (long row = max(wanted, 0L); row < to; row++) {
+                BF_LOOP(k, RADIX0)
+                {
+                    float2 pair[FUSED_WIDE];
+                    const uint n = FUSED_WIDE * item + k * (CHANNELS / RADIX0);
+                    fused_samples(samples + ((ulong)row * CHANNELS + n) * FUSED_PAIR, pair);
+                    BF_LOOP(p, FUSED_WIDE) missing += fused_missing(pair[p]);
+                }
+            }
+            if (missing > 0) {
+                atomic_add(&found[get_group_id(0) % FUSED_FOUND * 2], missing);
+            }
+        }
+#endif
 
         FUSED_BUTTERFLIES(RADIX0)
-        FUSED_TWIDDLE(RADIX0, FUSED_ADJACENT, 0)
         FUSED_EXCHANGE(v, RADIX0, FUSED_ADJACENT, f * RADIX0 + q, RADIX1, FUSED_APART,
                        FUSED_FROM(RADIX1), SWIZZLE0)
-        FUSED_BUTTERFLIES(RADIX1)
+        FUSED_STAGE(RADIX1, FUSED_DONE1, 0)
 #if STAGES > 2
-        FUSED_TWIDDLE(RADIX1, FUSED_APART, 1)
-        FUSED_EXCHANGE(v, RADIX1, FUSED_APART, FUSED_TO(RADIX0, RADIX1), RADIX2, FUSED_APART,
+        FUSED_EXCHANGE(v, RADIX1, FUSED_APART, FUSED_TO(FUSED_DONE1, RADIX1), RADIX2, FUSED_APART,
                        FUSED_FROM(RADIX2), SWIZZLE1)
-        FUSED_BUTTERFLIES(RADIX2)
+        FUSED_STAGE(RADIX2, FUSED_DONE2, FUSED_FACTORS2)
 #endif
 #if STAGES > 3
-        FUSED_TWIDDLE(RADIX2, FUSED_APART, 2)
-        FUSED_EXCHANGE(v, RADIX2, FUSED_APART, FUSED_TO(RADIX0 * RADIX1, RADIX2), RADIX3,
-                       FUSED_APART, FUSED_FROM(RADIX3), SWIZZLE2)
-        FUSED_BUTTERFLIES(RADIX3)
+        FUSED_EXCHANGE(v, RADIX2, FUSED_APART, FUSED_TO(FUSED_DONE2, RADIX2), RADIX3, FUSED_APART,
+                       FUSED_FROM(RADIX3), SWIZZLE2)
+        FUSED_STAGE(RADIX3, FUSED_DONE3, FUSED_FACTORS3)
 #endif
 
 #if !COMPLEX
@@ -503,8 +614,7 @@ ppf_fused(const __global fused_raw *restrict in, ulong in_stride,
             BF_LOOP(q, FUSED_LAST)
             {
                 const int i = p * FUSED_LAST + q;
-                const float2 u =
-                    tw[(STAGES - 1) * CHANNELS + FUSED_APART + q * (CHANNELS / FUSED_LAST)];
+                const float2 u = tw[FUSED_FACTORS + FUSED_APART + q * (CHANNELS / FUSED_LAST)];
                 BF_LOOP(b, BATCH)
                 {
                     const float2 z = v[b][i];
@@ -517,10 +627,10 @@ ppf_fused(const __global fused_raw *restrict in, ulong in_stride,
         }
 #endif
 
+#if MODE == 2
         BF_LOOP(b, BATCH)
         {
             const long row = base + b;
-#if MODE == 2
             if (is_mine && row >= wanted && row < wanted + BATCH && row < stop) {
                 BF_LOOP(i, VALUES) power[i] = power[i] + fused_power(v[b][i]);
                 left--;
@@ -532,16 +642,19 @@ ppf_fused(const __global fused_raw *restrict in, ulong in_stride,
                     left = (uint)min(integrate, (ulong)FUSED_GRAIN);
                 }
             }
-#else
-            if (is_mine && row >= wanted && row < (long)spectra) {
-                const ulong to = ((ulong)row * streams + stream) * KEPT;
-#if MODE == 1
-                FUSED_KEPT(out[to + kept] = fused_power(v[b][value]))
-#else
-                FUSED_KEPT(fused_store((__global float2 *)out + to + kept, v[b][value]))
-#endif
-            }
-#endif
         }
+#else
+        /* A batch that has moved back writes once more what others write there, to the bit: without
+         * a branch for each spectrum. */
+        const ulong to = ((ulong)base * streams + stream) * KEPT, row = (ulong)streams * KEPT;
+        if (is_mine && spectra >= BATCH) {
+            BF_LOOP(b, BATCH) FUSED_KEPT(FUSED_WRITE(to + b * row + kept, v[b][value]))
+        } else if (is_mine) {
+            BF_LOOP(b, BATCH)
+            if (b < (int)spectra) {
+                FUSED_KEPT(FUSED_WRITE(to + b * row + kept, v[b][value]))
+            }
+        }
+#endif
     }
 }

@@ -45,6 +45,7 @@ struct channelise_shape {
     uint32_t split;                    /* parts go through local memory one after the other */
     uint32_t padded;                   /* local memory is padded instead of swizzled */
     uint32_t streaming;                /* spectra go past the caches (NVIDIA) */
+    uint32_t paired;                   /* two spectra share a cell of local memory */
 };
 
 /* How a filter bank is computed: settled on one rank for all, since other choices may round

@@ -58,10 +58,12 @@ static status_t run_case(device_t *device, size_t i, cl_mem in, cl_mem out)
     struct sample_input input = {re, im, STREAMS * bytes};
     uint64_t samples = (SPECTRA + spec.taps - 1) * channelise_samples(&spec);
     const struct sample_coding coding = channelise_coding(&spec);
-    struct deinterleave_block block = {in, &input, STREAMS, samples, 0, samples, 0};
+    struct deinterleave_block block = {in, &input, STREAMS, samples, 0, samples, 0, 0};
     double *table = NULL;
     ppf_t *bank = NULL;
     deinterleave_t *deinterleave = NULL;
+    struct ppf_look look;
+    int is_left = 0;
     cl_mem lined_up = NULL;
     uint64_t stride = 0;
     uint64_t rows = 0;
@@ -73,16 +75,18 @@ static status_t run_case(device_t *device, size_t i, cl_mem in, cl_mem out)
     REQUIRE(ppf_choices(&device->info, &spec, &choice.shape, 1) == 1, STATUS_DEVICE, "no choice");
     TRY(deinterleave_create(device, &coding, STREAMS, samples, &deinterleave));
     TRY(ppf_create(device, &spec, &choice, &bank));
-    TRY(deinterleave_run(deinterleave, &watch, &block, &lined_up, &stride));
+    block.may_leave = ppf_looks(bank);
+    TRY(deinterleave_run(deinterleave, &watch, &block, &lined_up, &stride, &is_left));
     TRY(ppf_begin(bank, 0));
-    TRY(ppf_run(bank, &watch, lined_up, stride, STREAMS, SPECTRA, &out, &rows));
+    look = (struct ppf_look){deinterleave_found(deinterleave), is_left ? SPECTRA : 0};
+    TRY(ppf_run(bank, &watch, lined_up, stride, STREAMS, SPECTRA, &look, &out, &rows));
     /* Once more from where samples lie well: that of stream 1 begins at a multiple of 16 bytes. */
     re[1] = (size_t)stride;
     im[0] = part;
     im[1] = (size_t)stride + part;
     input.step = bytes;
     block.in = lined_up;
-    TRY(deinterleave_run(deinterleave, &watch, &block, &lined_up, &stride));
+    TRY(deinterleave_run(deinterleave, &watch, &block, &lined_up, &stride, &is_left));
     TRY(deinterleave_fetch(deinterleave, counts, &counted));
     TRY(device_wait(device, counted));
     printf("%s: %llu rows\n", kernel_name(spec.kernel), (unsigned long long)rows);

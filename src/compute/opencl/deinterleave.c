@@ -292,14 +292,24 @@ out:
     return st;
 }
 
+cl_mem deinterleave_found(const deinterleave_t *d)
+{
+    return d->found;
+}
+
 status_t deinterleave_run(deinterleave_t *d, struct stopwatch *watch,
-                          const struct deinterleave_block *block, cl_mem *out, uint64_t *stride)
+                          const struct deinterleave_block *block, cl_mem *out, uint64_t *stride,
+                          int *is_left)
 {
     status_t st = STATUS_OK;
     *out = block->in;
     if (deinterleave_lies_well(&d->coding, block->input, block->nstreams, stride)) {
-        if (!block->is_clean && deinterleave_must_look(&d->coding)) {
+        int must_look = !block->is_clean && deinterleave_must_look(&d->coding);
+        if (must_look && !block->may_leave) {
             TRY(deinterleave_scan(d, watch, block, *stride));
+        }
+        if (is_left) {
+            *is_left = must_look && block->may_leave;
         }
         goto out;
     }

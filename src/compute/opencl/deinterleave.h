@@ -29,7 +29,9 @@ struct deinterleave_block {
     uint32_t nstreams;
     uint64_t samples;
     uint64_t counted_first, counted; /* places among which missing ones are counted */
-    int is_clean; /* none can be missing, for a stage has made them: only where they lie matters */
+    int is_clean;  /* none can be missing, for a stage has made them: only where they lie matters */
+    int may_leave; /* who reads them looks itself for what is missing: nothing is done where they
+                      lie well */
 };
 
 /* Bytes from the buffer's beginning to behind the last sample. */
@@ -37,10 +39,14 @@ uint64_t deinterleave_extent(const struct sample_coding *coding, const struct sa
                              uint32_t nstreams, uint64_t samples);
 
 /* Enqueues it: *out is block->in itself where samples lie well, and nothing is done when none can
- * be missing. Gives where streams begin: s * *stride bytes into *out, a multiple of 16. Fails with
- * DEVICE. */
+ * be missing. Gives where streams begin: s * *stride bytes into *out, a multiple of 16; *is_left:
+ * nobody has looked for what is missing (may be NULL). Fails with DEVICE. */
 status_t deinterleave_run(deinterleave_t *d, struct stopwatch *watch,
-                          const struct deinterleave_block *block, cl_mem *out, uint64_t *stride);
+                          const struct deinterleave_block *block, cl_mem *out, uint64_t *stride,
+                          int *is_left);
+
+/* ulong [DEINTERLEAVE_GROUPS]: where those are added that are found missing. */
+cl_mem deinterleave_found(const deinterleave_t *d);
 
 /* Enqueues the fetching of what the last run counted: `counts` [DEINTERLEAVE_GROUPS], to be added
  * up, are there when *done is. *done stays as it is when nothing could be missing. */

@@ -36,7 +36,8 @@ static const struct tune_parameter ppf_parameters[] = {{"kernel", 0, KERNEL_LOCA
                                                        {"buffers", 0, 1 << 16, NULL},
                                                        {"split", 0, 1, NULL},
                                                        {"padded", 0, 1, NULL},
-                                                       {"streaming", 0, 1, NULL}};
+                                                       {"streaming", 0, 1, NULL},
+                                                       {"paired", 0, 1, NULL}};
 
 enum { PPF_NUMBERS = sizeof ppf_parameters / sizeof *ppf_parameters };
 

@@ -101,9 +101,10 @@ static status_t filter_unpack(struct stage *stage, struct opencl_buffer *in,
 {
     status_t st = STATUS_OK;
     const struct deinterleave_block raw = {
-        in->memory,         input,        run->nstreams,       run->samples,
-        run->counted_first, run->counted, in->use != BUFFER_IN};
-    TRY(deinterleave_run(stage->deinterleave, &stage->watch, &raw, &block->in, &block->in_stride));
+        in->memory,         input,        run->nstreams,        run->samples,
+        run->counted_first, run->counted, in->use != BUFFER_IN, 0};
+    TRY(deinterleave_run(stage->deinterleave, &stage->watch, &raw, &block->in, &block->in_stride,
+                         NULL));
     if (!raw.is_clean) {
         TRY(deinterleave_fetch(stage->deinterleave, in->counts, &in->counted));
     }

@@ -96,18 +96,27 @@ static status_t opencl_channelise_run(channelise_t *channelise, buffer_t *in_buf
     cl_mem lined_up = NULL;
     uint64_t stride = 0;
     TRY(stage->begun);
-    const struct deinterleave_block block = {
-        in->memory, input, nstreams, samples, 0, counted * period, in->use == BUFFER_BETWEEN};
+    const struct deinterleave_block block = {in->memory,
+                                             input,
+                                             nstreams,
+                                             samples,
+                                             0,
+                                             counted * period,
+                                             in->use == BUFFER_BETWEEN,
+                                             ppf_looks(stage->bank)};
+    int is_left = 0;
     TRY(opencl_block_begin(in, deinterleave_extent(&coding, input, nstreams, samples), out,
                            spec->noutputs, &stage->watch));
-    TRY(deinterleave_run(stage->deinterleave, &stage->watch, &block, &lined_up, &stride));
-    if (!block.is_clean) {
-        TRY(deinterleave_fetch(stage->deinterleave, in->counts, &in->counted));
-    }
+    TRY(deinterleave_run(stage->deinterleave, &stage->watch, &block, &lined_up, &stride, &is_left));
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         outs[i] = ((struct opencl_buffer *)out[i])->memory;
     }
-    TRY(ppf_run(stage->bank, &stage->watch, lined_up, stride, nstreams, spectra, outs, rows));
+    const struct ppf_look look = {deinterleave_found(stage->deinterleave), is_left ? counted : 0};
+    TRY(ppf_run(stage->bank, &stage->watch, lined_up, stride, nstreams, spectra, &look, outs,
+                rows));
+    if (!block.is_clean) {
+        TRY(deinterleave_fetch(stage->deinterleave, in->counts, &in->counted));
+    }
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         bytes[i] = rows[i] * channelise_row_floats(spec, i, nstreams) * sizeof(float);
     }
@@ -127,7 +136,8 @@ static status_t opencl_channelise_words(const struct channelise_choice *choice, 
     status_t st = STATUS_OK;
     const struct channelise_shape *s = &choice->shape;
     if (s->kernel == KERNEL_FUSED) {
-        TRY(text_add(out, "fused (%u values, %u spectra an item, radices", s->values, s->batch));
+        TRY(text_add(out, "fused, factors first (%u values, %u spectra an item, radices", s->values,
+                     s->batch));
         for (uint32_t i = 0; i < CHANNELISE_STAGES && s->radix[i] > 1; i++) {
             TRY(text_add(out, " %u", s->radix[i]));
         }

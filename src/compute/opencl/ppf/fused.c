@@ -9,7 +9,8 @@
 
 enum {
     PAIR_BYTES = 8,    /* a complex float */
-    CELL_BANKS = 16,   /* local memory serves so many pairs at a time */
+    CELL_BANKS = 16,   /* local memory serves so many pairs at a time, */
+    WIDE_BANKS = 8,    /* and so many cells of two */
     PAD_EVERY = 16,    /* pairs of local memory between two of padding */
     LEAST_GROUP = 64,  /* work-items that a group should have */
     MOST_SWIZZLE = 10, /* bits of an address that are tried */
@@ -73,6 +74,11 @@ static const struct candidate {
     {8192, 0, -1, {.values = 16, .batch = 1, .radix = {8, 8, 8, 16}, .buffers = 1}},
 };
 
+int fused_looks(const struct channelise_spec *spec)
+{
+    return spec->format == SAMPLE_F32 && !spec->is_made && !spec->has_missing_value;
+}
+
 static uint32_t fused_items_of(const struct channelise_spec *spec,
                                const struct channelise_shape *shape)
 {
@@ -97,6 +103,13 @@ static uint64_t fused_team_bytes(const struct channelise_spec *spec,
         cells += cells / PAD_EVERY + 1;
     }
     return cells * shape->buffers * (shape->split ? PAIR_BYTES / 2 : PAIR_BYTES);
+}
+
+/* Whether two spectra may share cells of local memory: all of a batch are there at once. */
+static int fused_can_pair(const struct channelise_shape *shape)
+{
+    return shape->batch % 2 == 0 && shape->buffers == shape->batch && !shape->split &&
+           !shape->padded;
 }
 
 /* Fills in what depends on the device: buffers that fit, teams that make a group large enough.
@@ -126,6 +139,7 @@ static int fused_fit(const struct channelise_spec *spec, int mode, const struct 
         shape->teams *= 2;
     }
     shape->streaming = shape->streaming && device->is_nvidia && mode == FUSED_SPECTRA;
+    shape->paired = shape->paired && fused_can_pair(shape);
     return 1;
 }
 
@@ -154,6 +168,8 @@ uint32_t fused_shapes(const struct channelise_spec *spec, int mode,
     for (size_t i = 0; i < sizeof candidates / sizeof *candidates && count < most; i++) {
         struct channelise_shape shape = candidates[i].shape;
         shape.kernel = KERNEL_FUSED;
+        /* Between spectra that are written it costs more than it saves. */
+        shape.paired = mode == FUSED_GRAINS;
         if (fused_suits(&candidates[i], spec) && fused_fit(spec, mode, device, &shape) &&
             !fused_is_among(&shape, out, count)) {
             out[count++] = shape;
@@ -202,10 +218,12 @@ int fused_number(const struct channelise_spec *spec, int mode, const struct devi
     shape.buffers = buffers < shape.batch ? buffers : 0;
     shape.split = fused_digit(&i, 2);
     shape.padded = fused_digit(&i, 2);
+    shape.paired = fused_digit(&i, 2);
     shape.streaming = fused_digit(&i, device->is_nvidia && mode == FUSED_SPECTRA ? 2 : 1);
     struct channelise_shape wished = shape;
     *fits = fused_can_be(spec, &shape) && fused_fit(spec, mode, device, &shape) &&
-            shape.split == wished.split && (buffers == 0 || shape.buffers == buffers);
+            shape.split == wished.split && shape.paired == wished.paired &&
+            (buffers == 0 || shape.buffers == buffers);
     *out = shape;
     return i == 0;
 }
@@ -229,17 +247,19 @@ static uint32_t fused_swizzled(uint32_t at, uint32_t swizzle)
     return swizzle ? at ^ (at >> swizzle & (CELL_BANKS - 1)) : at;
 }
 
-/* The most work-items of the CELL_BANKS first ones whose first value falls into one bank. Reading
- * is free of conflicts: neighbours read neighbouring places of an aligned block. */
+/* The most work-items of the first ones, as many as there are banks, whose first value falls into
+ * one bank. Reading is free of conflicts: neighbours read neighbouring places of an aligned block.
+ */
 static uint32_t fused_conflicts(const struct channelise_spec *spec,
                                 const struct channelise_shape *shape, uint32_t stage,
                                 uint32_t swizzle)
 {
     uint32_t used[CELL_BANKS] = {0}, worst = 0;
-    for (uint32_t item = 0; item < CELL_BANKS; item++) {
+    const uint32_t banks = shape->paired ? WIDE_BANKS : CELL_BANKS;
+    for (uint32_t item = 0; item < banks; item++) {
         uint32_t in_team = item % fused_items_of(spec, shape);
         uint32_t bank =
-            fused_swizzled(fused_place(spec, shape, stage, in_team, 0, 0), swizzle) % CELL_BANKS;
+            fused_swizzled(fused_place(spec, shape, stage, in_team, 0, 0), swizzle) % banks;
         worst = ++used[bank] > worst ? used[bank] : worst;
     }
     return worst;
@@ -271,6 +291,7 @@ status_t fused_options(const struct channelise_spec *spec, int mode,
     TRY(text_add(out, " -DVALUES=%u -DBATCH=%u -DTEAMS=%u -DBUFFERS=%u -DSPLIT=%u -DPADDED=%u",
                  shape->values, shape->batch, shape->teams, shape->buffers, shape->split,
                  shape->padded));
+    TRY(text_add(out, " -DPAIRED=%u -DCHECKED=%d", shape->paired, fused_looks(spec)));
     TRY(text_add(out, " -DSTREAMING=%d -DSTAGES=%u", shape->streaming && device->is_nvidia,
                  stages));
     for (uint32_t i = 0; i < CHANNELISE_STAGES; i++) {
@@ -286,33 +307,53 @@ out:
 
 size_t fused_twiddle_count(const struct channelise_spec *spec, const struct channelise_shape *shape)
 {
-    return (size_t)spec->channels * (fused_stages_of(shape) - 1 + !spec->is_complex);
+    size_t count = spec->is_complex ? 0 : spec->channels;
+    uint32_t done = shape->radix[0];
+    for (uint32_t stage = 1; stage < fused_stages_of(shape); stage++) {
+        done *= shape->radix[stage];
+        count += done / 2;
+    }
+    return count;
 }
 
 /* exp(-2 pi i part) */
-static void fused_put_twiddle(double part, float *out)
+static float *fused_put_twiddle(double part, float *out)
 {
     const double angle = -2 * acos(-1.0) * part;
     out[0] = (float)cos(angle);
     out[1] = (float)sin(angle);
+    return out + 2;
+}
+
+/* Factors of one stage: layer by layer of its butterflies, from the longest pairs on, the powers
+ * that kernels/butterflies.cl names. */
+static float *fused_put_stage(uint32_t radix, uint32_t done, float *out)
+{
+    /* e, h and so on: by the parts of a turn that quarter turns leave, bits reversed */
+    static const uint32_t sixteenths[] = {0, 2, 1, 3};
+    for (uint32_t power = radix / 2; power >= 1; power /= 2) {
+        uint32_t turns = radix / power > 4 ? radix / power / 4 : 1;
+        for (uint32_t turn = 0; turn < turns; turn++) {
+            for (uint32_t f = 0; f < done; f++) {
+                out = fused_put_twiddle(
+                    (double)power * f / ((double)done * radix) + sixteenths[turn] / 16.0, out);
+            }
+        }
+    }
+    return out;
 }
 
 void fused_twiddles(const struct channelise_spec *spec, const struct channelise_shape *shape,
                     float *out)
 {
-    uint32_t channels = spec->channels, done = 1;
-    for (uint32_t stage = 0; stage + 1 < fused_stages_of(shape); stage++) {
-        uint32_t radix = shape->radix[stage], apart = channels / radix;
-        for (uint32_t q = 0; q < radix; q++) {
-            for (uint32_t f = 0; f < apart; f++, out += 2) {
-                fused_put_twiddle((double)q * (f / done) / (channels / done), out);
-            }
-        }
-        done *= radix;
+    uint32_t done = shape->radix[0];
+    for (uint32_t stage = 1; stage < fused_stages_of(shape); stage++) {
+        out = fused_put_stage(shape->radix[stage], done, out);
+        done *= shape->radix[stage];
     }
     /* -i exp(-pi i k / C) */
-    for (uint32_t k = 0; k < channels && !spec->is_complex; k++, out += 2) {
-        fused_put_twiddle((double)k / (2.0 * channels) + 0.25, out);
+    for (uint32_t k = 0; k < spec->channels && !spec->is_complex; k++) {
+        out = fused_put_twiddle((double)k / (2.0 * spec->channels) + 0.25, out);
     }
 }
 

@@ -19,6 +19,11 @@ out:
     return st;
 }
 
+int ppf_looks(const ppf_t *bank)
+{
+    return bank->choice.shape.kernel == KERNEL_FUSED && fused_looks(&bank->spec);
+}
+
 /* What a run works on. */
 struct block {
     struct stopwatch *watch;
@@ -26,6 +31,7 @@ struct block {
     uint64_t in_stride;
     uint32_t nstreams;
     uint64_t spectra;
+    const struct ppf_look *look;
     const cl_mem *out;
 };
 
@@ -34,6 +40,14 @@ static status_t ppf_run_fused(ppf_t *bank, const struct block *block, cl_mem to,
     struct channelise_spec view = ppf_fused_spec(&bank->spec);
     struct launch_size size = fused_size(&view, ppf_fused_mode(&bank->spec), &bank->choice.shape,
                                          block->spectra, block->nstreams, bank->next);
+    if (ppf_looks(bank)) {
+        return LAUNCH(bank->device, bank->filter, size, block->watch, STEP_FILTER,
+                      ARGUMENT(block->in), ARGUMENT_ULONG(block->in_stride), ARGUMENT(bank->coeff),
+                      ARGUMENT(bank->twiddles), ARGUMENT(to), ARGUMENT_ULONG(block->spectra),
+                      ARGUMENT_UINT(block->nstreams), ARGUMENT_ULONG(bank->next),
+                      ARGUMENT_ULONG(integrate), ARGUMENT(block->look->found),
+                      ARGUMENT_ULONG(block->look->counted));
+    }
     return LAUNCH(bank->device, bank->filter, size, block->watch, STEP_FILTER, ARGUMENT(block->in),
                   ARGUMENT_ULONG(block->in_stride), ARGUMENT(bank->coeff), ARGUMENT(bank->twiddles),
                   ARGUMENT(to), ARGUMENT_ULONG(block->spectra), ARGUMENT_UINT(block->nstreams),
@@ -115,11 +129,12 @@ out:
 }
 
 status_t ppf_run(ppf_t *bank, struct stopwatch *watch, cl_mem in, uint64_t in_stride,
-                 uint32_t nstreams, uint64_t spectra, const cl_mem *out, uint64_t *rows)
+                 uint32_t nstreams, uint64_t spectra, const struct ppf_look *look,
+                 const cl_mem *out, uint64_t *rows)
 {
     status_t st = STATUS_OK;
     const struct channelise_spec *spec = &bank->spec;
-    const struct block block = {watch, in, in_stride, nstreams, spectra, out};
+    const struct block block = {watch, in, in_stride, nstreams, spectra, look, out};
     if (bank->route == ROUTE_DIRECT) {
         int is_summed = bank->last[0].kind == DETECT_GRAINS;
         TRY(ppf_run_fused(bank, &block, is_summed ? bank->last[0].grains : out[0],

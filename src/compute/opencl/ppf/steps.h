@@ -65,6 +65,9 @@ status_t fused_options(const struct channelise_spec *spec, int mode,
                        const struct channelise_shape *shape, const struct device_info *device,
                        struct text *out);
 
+/* Whether it looks for floats that are no finite numbers itself (CHECKED). */
+int fused_looks(const struct channelise_spec *spec);
+
 /* The table `twiddles` of the kernel: pairs (re, im), and their number. */
 size_t fused_twiddle_count(const struct channelise_spec *spec,
                            const struct channelise_shape *shape);
