@@ -29,7 +29,7 @@ products:
     file: out.h5
 END
 
-PYTHONPATH="$here/tests/cli" "$python" - <<'END' || exit 1
+PYTHONPATH="$here/tests/cli" warm - <<'END' || exit 1
 from archives import *
 import os
 

@@ -3,7 +3,7 @@
 . "$(dirname "$0")/../tools/lib.sh"
 . "$here/tests/cli/jobs.bash"
 
-PYTHONPATH="$here/tests/cli" "$python" - <<'END' || exit 1
+PYTHONPATH="$here/tests/cli" warm - <<'END' || exit 1
 import h5py
 import numpy as np
 from archives import native, noise, unknown_filter
@@ -222,7 +222,7 @@ mpirun -n 2 "$voltmill" run job.yaml --set input.files=deflated.h5 --set run.on_
 same "rows that cannot be read, on_bad: nan" 6 $status
 grep -q '^warning: deflated.h5: .*fletcher32' stderr && grep -q '^incomplete: out.h5 is complete, but 10 of its DMs hold NaN' stderr
 ok $? "says so"
-"$python" - <<'END'
+warm - <<'END'
 import sys
 import h5py
 import numpy as np
@@ -258,7 +258,7 @@ ok $? "and says so"
 same "the same bytes as if it had begun so" "$expected" "$(sha256sum <out.h5)"
 rm -f out.h5
 # Rows that are NaN in a file of floats show which sums need them, whatever the way of adding up.
-"$python" - <<'END'
+warm - <<'END'
 import h5py
 import numpy as np
 with h5py.File("bank.h5") as bank:
@@ -279,7 +279,7 @@ for keys in "" "mode=two-step" "edges=pad" "downsample=3" "mask=[0,7-9]" "mode=t
     [ $? = 6 ] && "$voltmill" run job.yaml --set input.files=floats.h5 "${sets[@]}" --set dedisperse.0.file=other.h5 >stdout 2>stderr
     status=$?
     [ $status = 6 ] || note <stderr
-    [ $status = 6 ] && "$python" - <<'END'
+    [ $status = 6 ] && warm - <<'END'
 import sys
 import h5py
 import numpy as np
@@ -308,7 +308,7 @@ nothing_left power.h5 spectra.h5 out.h5
 
 # --- verify
 runs "a product" "$voltmill" run job.yaml
-"$python" - <<'END'
+warm - <<'END'
 import h5py
 with h5py.File("out.h5", "r+") as file:
     file["dedispersed"][4, 100] *= 1.01
@@ -317,7 +317,7 @@ errs 4 'out\.h5 is not what the reference makes of bank\.h5' "$voltmill" verify 
 ok $bad "verify finds a wrong number"
 errs 4 'spans are damaged' "$voltmill" verify --crc out.h5
 ok $bad "verify --crc, too"
-"$python" - <<'END'
+warm - <<'END'
 import shutil
 import h5py
 import numpy as np

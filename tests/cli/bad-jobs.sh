@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../tools/lib.sh"
 . "$here/tests/cli/jobs.bash"
 
-PYTHONPATH="$here/tests/cli" "$python" - <<'END' || exit 1
+PYTHONPATH="$here/tests/cli" warm - <<'END' || exit 1
 from archives import *
 text = h5py.string_dtype()
 native("a.h5", noise((4096, 2, 2)), scales={"pol": np.array(["X", "Y"], dtype=text)})
@@ -84,7 +84,7 @@ bad "chunk 0" 2 'run\.chunk: is 0, expected auto or a whole number' run.chunk=0
 for value in 63MiB lots -1 0 1XiB; do
     bad "memory $value" 2 "run\.memory: is $value, expected an amount of memory of at least 64MiB" run.memory=$value
 done
-"$python" -c "
+warm -c "
 import h5py, numpy
 with h5py.File('many.h5', 'w') as file:
     file['x'] = numpy.zeros((2**22, 2), dtype='i1')"
@@ -353,7 +353,7 @@ else
     skip "read-only folders: nobody can run the program here"
 fi
 if mkdir tiny && mount -t tmpfs -o size=3m,mode=777 tmpfs tiny 2>/dev/null; then
-    trap 'umount "$work/tiny"; rm -rf "$work"' EXIT
+    trap 'umount "$work/tiny"; clean' EXIT
     space='no space for tiny/out\.h5.*: it needs [0-9]+ bytes \([0-9.]+ MiB\), [0-9]+ \([0-9.]+ MiB\) are free'
     large=(--set input.files=many.h5 --set products.0.file=tiny/out.h5
         --set 'input.layout={dataset: /x, axes: "time,reim", sample_rate_hz: 1e6}')
@@ -378,7 +378,7 @@ if mkdir tiny && mount -t tmpfs -o size=3m,mode=777 tmpfs tiny 2>/dev/null; then
     "$voltmill" plan job.yaml "${large[@]}" "${coefficients[@]}" --set products.0.file=whole.h5 >stdout 2>stderr
     "$voltmill" run job.yaml "${large[@]}" "${coefficients[@]}" --set products.0.file=whole.h5 >output 2>&1
     same "and as the file is" "$(sed -n 's/^  whole\.h5: .*, \([0-9.]* MiB\)$/\1/p' stdout)" \
-        "$("$python" -c 'import os; print("%.2f MiB" % (os.stat("whole.h5").st_size / (1 << 20)))')"
+        "$(warm -c 'import os; print("%.2f MiB" % (os.stat("whole.h5").st_size / (1 << 20)))')"
     both=(--set 'products.0={kind: power, file: tiny/out.h5, integrate: 8}' --set 'products.1={kind: power, file: tiny/other.h5, integrate: 8}')
     fails "no space for two products together" 3 "$space" "$voltmill" run job.yaml "${large[@]}" "${both[@]}"
     same "no space for two products together: nothing is left behind" "" "$(ls tiny)"

@@ -3,7 +3,7 @@
 cd "$work" || exit 1
 export VOLTMILL_CACHE=$work/cache
 
-"$python" - <<'PYTHON'
+warm - <<'PYTHON'
 import h5py
 import numpy as np
 rng = np.random.default_rng(11)

@@ -28,7 +28,7 @@ YAML
 }
 
 digest() { # digest NAME: of all three products, rows and whole files
-    "$python" - "$work/$1" <<'PYTHON'
+    warm - "$work/$1" <<'PYTHON'
 import hashlib, sys
 import h5py
 for kind, rows in (("spectra", "spectra"), ("power", "data"), ("long", "data")):

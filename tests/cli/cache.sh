@@ -12,7 +12,7 @@ products:
   - {kind: spectra, file: out/out.h5}
 run: {fft_planning: measure}
 END
-PYTHONPATH="$here/tests/cli" "$python" -c 'from archives import *; native("obs.h5", noise((1024, 2, 2)))' || exit 1
+PYTHONPATH="$here/tests/cli" warm -c 'from archives import *; native("obs.h5", noise((1024, 2, 2)))' || exit 1
 chmod 644 obs.h5 job.yaml
 mkdir -m 777 out
 

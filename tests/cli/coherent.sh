@@ -43,7 +43,7 @@ runs "later: run" "$voltmill" run "$work/later.yaml"
 
 # Of each series: the DM of its peak, how far its time is from the burst's at 401.5 MHz, in spectra, and how wide it is.
 # The burst's time is that at the band's top edge, 402 MHz.
-said=$("$python" - "$work" <<'PYTHON'
+said=$(warm - "$work" <<'PYTHON'
 import sys, h5py, numpy
 work = sys.argv[1]
 for name in ("coherent", "common", "plain", "later"):
@@ -77,7 +77,7 @@ same "SIGPROC cannot say it: a warning" 1 "$(grep -c 'warning: .*dedispersed coh
 "$voltmill" synth "$work/obs.yaml" --set file="$work/smeared.h5" --set noise=0 --set bits=32 >/dev/null
 runs "a DM below 0" "$voltmill" run "$work/volts.yaml" --set input.files="$work/sharp.h5" \
     --set 'filter={dispersion: {dm: -40, reference: 402e6}}' --set products.0.file="$work/made.h5"
-same "disperses as synth does" "-40.0 True" "$("$python" - "$work" <<'PYTHON'
+same "disperses as synth does" "-40.0 True" "$(warm - "$work" <<'PYTHON'
 import sys, h5py, numpy
 def of(name):
     f = h5py.File(f"{sys.argv[1]}/{name}.h5")
@@ -94,7 +94,7 @@ job twice 'filter: {dispersion: {dm: 1}}' volts
 fails "voltages that are dedispersed already" 2 'dedispersed coherently to DM 40 already' "$voltmill" run "$work/twice.yaml"
 
 # Files of such voltages are one observation where their delays are the same.
-"$python" - "$work" <<'PYTHON'
+warm - "$work" <<'PYTHON'
 import sys, shutil, h5py
 work = sys.argv[1]
 for name, hz in (("next", 0), ("else", 1e6)):

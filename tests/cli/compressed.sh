@@ -2,7 +2,7 @@
 # threads decompress; a chunk that is corrupt is named, and only what needs it is lost.
 . "$(dirname "$0")/../tools/lib.sh"
 cd "$work" || exit 1
-"$python" "$here/tests/cli/compressed.py" >cases || exit 1
+warm "$here/tests/cli/compressed.py" >cases || exit 1
 cat >job.yaml <<'YAML'
 input:
   files: plain.h5
@@ -11,7 +11,7 @@ channelise: {channels: 16, taps: 4, backend: cpu}
 products: [{kind: spectra, file: out.h5}]
 run: {threads: 2, chunk: 32, memory: 256 MiB}
 YAML
-rows() { "$python" -c 'import h5py,hashlib,sys; print(hashlib.sha256(h5py.File(sys.argv[1])["spectra"][:].tobytes()).hexdigest())' "$1"; }
+rows() { warm -c 'import h5py,hashlib,sys; print(hashlib.sha256(h5py.File(sys.argv[1])["spectra"][:].tobytes()).hexdigest())' "$1"; }
 # whole BASE: rows of BASE.h5, found once
 whole() {
     if [ ! -e "$1-out.h5" ]; then
@@ -39,7 +39,7 @@ while read -r -u 3 what name rest; do
         "$voltmill" run job.yaml --set "input.files=$name.h5" --set run.on_bad=nan >stdout 2>stderr || status=$?
         same "$name, on_bad: nan" 6 $status
         whole i1 >/dev/null
-        "$python" - "$low" "$high" <<'PYTHON'
+        warm - "$low" "$high" <<'PYTHON'
 import sys
 import h5py
 import numpy as np

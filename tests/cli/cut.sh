@@ -3,7 +3,7 @@
 . "$(dirname "$0")/../tools/lib.sh"
 . "$here/tests/cli/jobs.bash"
 
-"$python" - <<'PYTHON'
+warm - <<'PYTHON'
 import h5py
 import numpy as np
 
@@ -42,7 +42,7 @@ planned() {
     shift 4
     timeout 60 "$voltmill" plan "$name.yaml" "$@" >output 2>&1
     chunks=$(sed -n 's/^  chunks *\([0-9,]*\) of.*/\1/p' output | tr -d ,)
-    "$python" - "$times" <<'PYTHON'
+    warm - "$times" <<'PYTHON'
 import re
 import sys
 unit = {"B": 1, "KiB": 2 ** 10, "MiB": 2 ** 20, "GiB": 2 ** 30}
@@ -67,7 +67,7 @@ planned apertif 2 32 64
 TIMEFORMAT=%U
 spent=$({ time "$voltmill" plan wide.yaml --set run.memory=8GiB >output 2>&1; } 2>&1)
 ok $? "a plan of 144 million delays"
-"$python" -c 'import sys; sys.exit(not float(sys.argv[1]) < 6)' "$spent"
+warm -c 'import sys; sys.exit(not float(sys.argv[1]) < 6)' "$spent"
 ok $? "is there after 6 s of work"
 echo "# $spent s"
 

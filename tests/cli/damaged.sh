@@ -51,7 +51,7 @@ def circle(data):
         at = root + 24 + key + i * (key + 8)
         data[at:at + 8] = number(root)
 END
-PYTHONPATH="$here/tests/cli:." "$python" - <<'END' || exit 1
+PYTHONPATH="$here/tests/cli:." warm - <<'END' || exit 1
 from archives import *
 from damage import *
 
@@ -90,7 +90,7 @@ fails "status" 4 '^error: .*victim\.h5' "$voltmill" status victim.h5
 
 # A product whose scales are listed where no list can be: only its CRCs are asked to look there.
 runs "a product" "$voltmill" run job.yaml
-PYTHONPATH=. "$python" -c 'from damage import *; damage("scales.h5", "out.h5", long_text)' || exit 1
+PYTHONPATH=. warm -c 'from damage import *; damage("scales.h5", "out.h5", long_text)' || exit 1
 rm out.h5
 fails "verify --crc of a damaged product" 4 '^error: .*scales\.h5' "$voltmill" verify --crc scales.h5
 

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../tools/lib.sh"
 . "$here/tests/cli/jobs.bash"
 
-PYTHONPATH="$here/tests/cli" "$python" - <<'PYTHON'
+PYTHONPATH="$here/tests/cli" warm - <<'PYTHON'
 from archives import *
 from h5py import h5d, h5p, h5s, h5t
 N = 1000
@@ -140,17 +140,21 @@ made() {
 # like NAME EXPECTED FILE SET...
 like() { same "$1" "$2" "$(made "${@:3}")"; }
 
+# alike EXPECTED PATTERN SET...: of each file of that name, one after the other
+alike() {
+    local expected=$1 pattern=$2 file
+    shift 2
+    "$voltmill" run --each "$pattern" job.yaml --set 'products.0.file="{name}.made"' "$@" >stdout 2>stderr || note <stderr
+    for file in $pattern; do
+        same "type $file" "$expected" "$(data "${file%.h5}.made")"
+    done
+    rm -f ./*.made
+}
+
 good=$(made good.h5)
-for file in good-*.h5; do
-    like "type $file" "$good" "$file"
-done
-positive=$(made positive.h5)
-for file in positive-*.h5; do
-    like "type $file" "$positive" "$file"
-done
-for file in pairs-*.h5; do
-    like "type $file" "$good" "$file" --set 'input.layout.axes="time,pol"'
-done
+alike "$good" 'good-*.h5'
+alike "$(made positive.h5)" 'positive-*.h5'
+alike "$good" 'pairs-*.h5' --set 'input.layout.axes="time,pol"'
 for chunks in "" -chunks; do
     like "8 bit offset$chunks" "$good" "offset-u1$chunks.h5" --set 'input.layout.packing=8 bit offset'
     like "offset: 128$chunks" "$good" "offset-u1$chunks.h5" --set input.layout.offset=128
@@ -233,7 +237,7 @@ same "native: 0 Hz at the edge" "$good" "$(own edge.h5)"
 same "0 Hz at the edge, said by the job" "$good" "$(own bad-edge.h5 --set 'input.layout={dataset: /voltages, axes: "time,pol,reim", sample_rate_hz: 1e6, dc: upper}')"
 expected=$(own streams.h5)
 same "native: gaps of streams are missing samples" 112 \
-    "$("$python" -c 'import h5py; print(h5py.File("out.h5")["provenance"].attrs["gap_samples"])')"
+    "$(warm -c 'import h5py; print(h5py.File("out.h5")["provenance"].attrs["gap_samples"])')"
 like "native: gaps of files side by side" "$expected" '[side0.h5, side1.h5]' --set 'input.layout={files_along: pol}'
 rm -f out.h5
 while IFS='|' read -r file pattern; do
@@ -252,7 +256,7 @@ cat >spec.yaml <<'YAML'
  gaps: [{first: 100, count: 50, stream: 3}, {first: 120, count: 40, stream: 3}, {first: 0, count: 10}]}
 YAML
 "$voltmill" synth spec.yaml >stdout 2>stderr || note <stderr
-gaps() { "$python" -c 'import h5py; print(h5py.File("synth.h5")["gaps"][()].tolist())'; }
+gaps() { warm -c 'import h5py; print(h5py.File("synth.h5")["gaps"][()].tolist())'; }
 same "synth: gaps of streams" "[[0, 10, 0], [0, 10, 1], [0, 10, 2], [0, 10, 3], [100, 60, 3]]" "$(gaps)"
 "$voltmill" synth spec.yaml --force --set 'gaps=[{first: 7, count: 3}, {first: 2, count: 5}, {first: 50, count: 1}]' >stdout 2>stderr || note <stderr
 same "synth: gaps of all" "[[2, 8], [50, 1]]" "$(gaps)"
@@ -290,7 +294,7 @@ LIST
 same "select: a range" "$(own chans.h5 --set 'input.select.chans=[1, 2, 3]')" "$(own chans.h5 --set input.select.chans=1..3)"
 same "select: a band" "$(own chans.h5 --set 'input.select.chans=[2, 3]')" "$(own chans.h5 --set 'input.select.freq_hz=[1001.6e6, 1002.6e6]')"
 own inverted.h5 --set 'input.select.freq_hz=[1.0e9, 1.003e9]' >digest
-same "sideband -1, oversampled 4/3: the axis ascends, edges dropped" "True 96 0.75" "$("$python" -c 'import h5py, numpy as np
+same "sideband -1, oversampled 4/3: the axis ascends, edges dropped" "True 96 0.75" "$(warm -c 'import h5py, numpy as np
 f = h5py.File("out.h5")["frequency"][()]
 print((np.diff(f) > 0).all(), f.size, round(4 * 24 / (4 * 32), 4))')"
 rm -f out.h5

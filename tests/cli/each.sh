@@ -5,7 +5,7 @@
 . "$here/tests/cli/jobs.bash"
 
 mkdir one two both out linked made
-PYTHONPATH="$here/tests/cli" "$python" - <<'PYTHON'
+PYTHONPATH="$here/tests/cli" warm - <<'PYTHON'
 from archives import *
 for i, name in enumerate(("one/a", "two/a", "both/a", "both/b")):
     native(f"{name}.h5", noise((4000, 2, 2), seed=i))
@@ -55,7 +55,7 @@ rm both/a.part.h5
 # What an observation leads to is known before the first is begun, too.
 mkdir led led/{link,chain,virtual}
 cp two/a.h5 led/deep.out
-"$python" - <<'PYTHON'
+warm - <<'PYTHON'
 import h5py
 import shutil
 with h5py.File("led/middle.h5", "w") as f:
@@ -104,7 +104,7 @@ same "is replaced, too" "a.a" "$(ls out)"
 mkdir '{name}'
 cp both/a.h5 '{name}/b.h5'
 runs "{name} in an observation's own path" "$voltmill" run --each '{name}/b.h5' job.yaml
-"$python" -c 'import h5py
+warm -c 'import h5py
 print(h5py.File("out/b.out")["provenance"].attrs["job"])' | grep -q "files:.*{name}/b.h5"
 ok $? "stays"
 for name in $'both/red\e[31m.h5' $'both/two\nlines.h5' 'both/...h5' $'both/\xff.h5' $'both/\xc2\x9b.h5'; do

@@ -48,7 +48,7 @@ alike chirp-padded complex '[{dispersion: {dm: 0.3, reference: 101e6}, edges: pa
 alike real-chirp real '[{dispersion: {dm: 0.5}}]'
 
 # Missing samples are counted once, those that lie between the samples of two rows among them.
-(cd "$work" && PYTHONPATH="$here/tests/cli" "$python" - <<'PYTHON'
+(cd "$work" && PYTHONPATH="$here/tests/cli" warm - <<'PYTHON'
 from archives import *
 x = noise((40000, 1, 2)).astype("f4")
 x[1::7] = np.nan
@@ -70,7 +70,7 @@ for factors in '1 4' '5 3'; do
 done
 
 # What the products say of times.
-said=$("$python" - "$work" <<'PYTHON'
+said=$(warm - "$work" <<'PYTHON'
 import sys, h5py
 def of(name):
     f = h5py.File(f"{sys.argv[1]}/{name}.h5", "r")

@@ -32,7 +32,7 @@ good() {
     runs "$name" "$voltmill" plan job.yaml --set input.files="$files" "${sets[@]}"
 }
 
-"$python" - <<'END' || exit 1
+warm - <<'END' || exit 1
 import os
 import shutil
 

@@ -3,7 +3,7 @@
 # bytes come from any number of ranks. Their samples: tests/clients/formats_packets.py.
 . "$(dirname "$0")/../tools/lib.sh"
 cd "$work" || exit 1
-"$python" "$here/tests/cli/packets.py" . || exit 1
+warm "$here/tests/cli/packets.py" . || exit 1
 cat >job.yaml <<'END'
 input:
   files: good.bin
@@ -96,7 +96,7 @@ power lossy.bin --set products.0.file=one.h5 --set run.chunk=16 --set run.thread
 runs "what is lost is verified by some chunks" "$voltmill" verify one.h5
 for ranks in 2 3; do
     mpirun -n $ranks "$voltmill" run --force job.yaml --set input.files=lossy.bin --set products.0.file=ranks.h5 --set run.chunk=32 >out 2>&1
-    runs "the same from $ranks ranks" "$python" - one.h5 ranks.h5 <<'END'
+    runs "the same from $ranks ranks" warm - one.h5 ranks.h5 <<'END'
 import sys
 import h5py
 import numpy as np

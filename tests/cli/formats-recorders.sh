@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../tools/lib.sh"
 cd "$work" || exit 1
 
-"$python" - <<'PY'
+warm - <<'PY'
 import struct
 
 

@@ -63,7 +63,7 @@ fails "the window is a pipe" 4 'named pipe' "$voltmill" run job.yaml --set chann
 same "the archive stays" "$archive" "$(sha256sum <obs.h5)"
 
 # A product that comes to be during the run is not replaced.
-"$python" - obs.h5 <<'PYTHON'
+warm - obs.h5 <<'PYTHON'
 import sys
 import h5py
 with h5py.File("long.h5", "w") as f, h5py.File(sys.argv[1]) as g:
@@ -96,7 +96,7 @@ runs "and gets its name with --force, without being computed again" "$voltmill" 
 rm -f race.h5
 
 # Data are read from where they are.
-"$python" - <<'PYTHON'
+warm - <<'PYTHON'
 import h5py
 import numpy as np
 rng = np.random.default_rng(1)
@@ -135,7 +135,7 @@ input: {files: target.h5, layout: {dataset: /v, axes: time, sample_rate_hz: 1000
 channelise: {channels: 64, taps: 1000, window: hamming}
 products: [{kind: spectra, file: target-out.h5}]
 YAML
-rows() { "$python" -c "import h5py,hashlib,sys; print(hashlib.sha256(h5py.File(sys.argv[1])['spectra'][:].tobytes()).hexdigest())" "$1"; }
+rows() { warm -c "import h5py,hashlib,sys; print(hashlib.sha256(h5py.File(sys.argv[1])['spectra'][:].tobytes()).hexdigest())" "$1"; }
 sed -i 's/taps: 1000/taps: 8/' plain.yaml
 runs "a plain file" "$voltmill" run plain.yaml
 runs "an external link" "$voltmill" run plain.yaml --set input.files=linker.h5 --set products.0.file=linker-out.h5
@@ -163,7 +163,7 @@ runs "a .part cut short" "$voltmill" run plain.yaml --set products.0.file=cut-ou
 # verify looks at the last row, whatever was dropped behind it.
 runs "rows and a rest" "$voltmill" run plain.yaml --set products.0.kind=power --set products.0.integrate=7 \
     --set products.0.file=rest-out.h5
-"$python" -c "
+warm -c "
 import h5py
 with h5py.File('rest-out.h5', 'r+') as f: f['data'][-1] = 0"
 status=0
@@ -174,14 +174,14 @@ same "a last row of zeros is found" 4 "$status"
 runs "1000 taps" "$voltmill" run plain.yaml --set channelise.channels=8 --set channelise.taps=1000 \
     --set products.0.file=taps-out.h5
 runs "1000 taps: verified" "$voltmill" verify --all taps-out.h5
-"$python" -c "
+warm -c "
 import h5py, numpy as np
 x = np.random.default_rng(2).normal(size=20000).astype('f4'); x[::200] = 0.1
 h5py.File('float.h5', 'w')['v'] = x"
 runs "a missing value that floats round" "$voltmill" run plain.yaml --set input.files=float.h5 \
     --set input.layout.missing_value=0.1 --set products.0.file=float-out.h5
 runs "a missing value: verified" "$voltmill" verify --all float-out.h5
-same "a missing value: counted" 100 "$("$python" -c "
+same "a missing value: counted" 100 "$(warm -c "
 import h5py; print(h5py.File('float-out.h5')['provenance/missing_samples'][()])")"
 
 # A limit on the size of files is an error like any other.

@@ -2,7 +2,7 @@
 # ranks the same bytes, and stored numbers are kept; what cannot be imported leaves nothing.
 . "$(dirname "$0")/../tools/lib.sh"
 cd "$work" || exit 1
-PYTHONPATH=$here/tests/cli "$python" - <<'PYTHON' || exit 1
+PYTHONPATH=$here/tests/cli warm - <<'PYTHON' || exit 1
 import h5py
 import numpy as np
 from archives import native
@@ -64,7 +64,7 @@ products: [{kind: spectra, file: out.h5}]
 run: {threads: 1}
 YAML
 what() { # all that a product says of its rows
-    "$python" - "$@" <<'PYTHON'
+    warm - "$@" <<'PYTHON'
 import hashlib, sys
 import h5py
 times = ("time", "first_sample", "first_time", "start_second") if "cut" in sys.argv else () # of the file
@@ -149,7 +149,7 @@ lofar mock_layouts/L999999_SAP000_B000_S*_P000_bf.h5
 dipoles lofar_tbb/L59640_CS011_D20110719T110541.036Z_tbb.h5
 FILES
 
-"$python" - <<'PYTHON'
+warm - <<'PYTHON'
 import h5py, numpy as np
 with h5py.File("full.h5") as a, h5py.File("full-native.h5") as b:
     order = np.argsort(a["freq_hz"])

@@ -5,7 +5,7 @@
 
 # An observation whose samples lie in a raw file, one in two files, one behind a virtual dataset, and a
 # filterbank whose rows lie in a raw file, too.
-"$python" - <<'PYTHON'
+warm - <<'PYTHON'
 import os
 import h5py
 import numpy as np
@@ -142,7 +142,7 @@ kept "tune's table is its log" '--log x and --csv ./x are one file' \
 mkdir -m 700 cache
 cp raw/obs.raw cache/tuned.txt
 chmod 600 cache/tuned.txt
-"$python" -c 'import h5py
+warm -c 'import h5py
 h5py.File("own.h5", "w").create_dataset("v", (12000, 2), "i1", external=[("cache/tuned.txt", 0, 24000)])'
 for command in tune "run --tune"; do
     VOLTMILL_CACHE=$work/cache kept "the user's own database is the archive's raw file: $command" \
@@ -168,7 +168,7 @@ elsewhere() {
 }
 here=$(realpath "$work")
 mkdir -p inner
-"$python" - "$here" <<'PYTHON'
+warm - "$here" <<'PYTHON'
 import sys
 import h5py
 with h5py.File("inner/raw.h5", "w") as f:
@@ -247,7 +247,7 @@ poke() { # poke FILE OFFSET BYTE: in place, and the file's time stays
     rm stamp dd
 }
 chmod u+w raw/obs.raw
-was=$("$python" -c "print(r'\x%02x' % open('raw/obs.raw', 'rb').read()[23999])")
+was=$(warm -c "print(r'\x%02x' % open('raw/obs.raw', 'rb').read()[23999])")
 poke raw/obs.raw 23999 '\x33'
 for command in run plan "run --each obs.h5"; do
     other "one sample of the raw file: $command" 'other files: input: raw/obs.raw \(24000 bytes\), sampled' "$voltmill" $command
@@ -292,7 +292,7 @@ ok $bad "a filterbank's raw file has changed"
 runs "--force replaces it" "$voltmill" run --force series.yaml
 
 # A large file is known by some of it: its begin, its end, places between.
-"$python" - <<'PYTHON'
+warm - <<'PYTHON'
 import h5py
 import numpy as np
 with h5py.File("large.h5", "w") as f:
@@ -337,7 +337,7 @@ long=$(printf 'a%.0s' $(seq 150))
 mkdir -p "$long/$long"
 cp inside.h5 "$long/$long/obs.h5"
 printf 'channelise: {channels: 16, taps: 4, backend: cpu}\nrun: {chunk: 16, sync: 0.01}\n' >begun.yaml
-"$python" - "$long/$long/obs.h5" <<'PYTHON' >>begun.yaml
+warm - "$long/$long/obs.h5" <<'PYTHON' >>begun.yaml
 import os, sys
 print('input: {files: %s, layout: {dataset: /v, axes: "time,reim", sample_rate_hz: 1e6, freq_hz: 1e9}}' % sys.argv[1])
 print("products: [{kind: spectra, file: begun.h5}]")
@@ -347,11 +347,11 @@ shim=${VOLTMILL_IO_SHIM:-$(dirname "$voltmill")/tests/faults/io_shim.so}
 { env LD_PRELOAD="$shim" SHIM_NAP=4 SHIM_ROWS=70:kill "$voltmill" run begun.yaml >killed 2>&1; } 2>/dev/null
 [ -e begun.h5.journal ] && [ ! -e begun.h5 ]
 ok $? "a run was killed"
-"$python" -c "import os, sys; os.utime(sys.argv[1], ns=(0, 1500000000 * 10**9 + 2))" "$long/$long/obs.h5"
+warm -c "import os, sys; os.utime(sys.argv[1], ns=(0, 1500000000 * 10**9 + 2))" "$long/$long/obs.h5"
 errs 2 'input: \.\.\.a*/obs\.h5: [0-9]* bytes, changed 2017-07-14T02:40:00\.000000001 then, \.\.\..*\.000000002 now; --restart' \
     "$voltmill" run begun.yaml
 ok $bad "an input of a long name that changed a nanosecond later"
-"$python" -c "import os, sys; os.utime(sys.argv[1], ns=(0, 1500000000 * 10**9 + 1))" "$long/$long/obs.h5"
+warm -c "import os, sys; os.utime(sys.argv[1], ns=(0, 1500000000 * 10**9 + 1))" "$long/$long/obs.h5"
 runs "and as it was" "$voltmill" run begun.yaml
 grep -q 'goes on from there' output
 ok $? "goes on"

@@ -1,6 +1,5 @@
 # Sourced by the tests of the command line behind tools/lib.sh: they work in the scratch folder, which
-# everybody may enter, with an MPI that starts quickly on one machine.
-export OMPI_MCA_pml=ob1 OMPI_MCA_ess_singleton_isolated=1
+# everybody may enter.
 cd "$work" || exit 1
 chmod 755 "$work"
 
@@ -21,7 +20,7 @@ nothing_left() {
 
 # data FILE [DATASET]: the sum of the rows' bytes
 data() {
-    "$python" -c 'import h5py, hashlib, sys
+    warm -c 'import h5py, hashlib, sys
 file = h5py.File(sys.argv[1])
 data = file["data" if "data" in file else "spectra"][()]
 print(data.shape, hashlib.sha256(data.tobytes()).hexdigest())' "$@" 2>&1

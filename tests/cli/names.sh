@@ -34,7 +34,7 @@ quoted() {
     [ $bad = 0 ] || cat -v output | note
 }
 quoted 0 synth obs.yaml
-"$python" - <<'PYTHON'
+warm - <<'PYTHON'
 import h5py
 with h5py.File("e\x1b[31m\nvil.h5", "r+") as f:
     f.attrs["source"] = "B\x1b[31m0329\n+54"

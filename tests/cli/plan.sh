@@ -85,7 +85,7 @@ size() {
     for file in $(sed -n 's/^  \([a-z]*\.h5\): .* [KM]iB$/\1/p' planned); do
         long=$(stat -c %s "$file") || bad=1
         said=$(sed -n "s/^  $file: .*, \([0-9.]* [KM]iB\)$/\1/p" planned)
-        [ "$said" = "$("$python" -c 'import sys
+        [ "$said" = "$(warm -c 'import sys
 n, names = int(sys.argv[1]), ["B", "KiB", "MiB", "GiB"]
 while n >= 1024 and len(names) > 1: n /= 1024; names.pop(0)
 print("%.2f %s" % (n, names[0]))' "$long")" ] || { echo "# $file: $said planned, $long bytes"; bad=1; }

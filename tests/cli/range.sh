@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../tools/lib.sh"
 . "$here/tests/cli/jobs.bash"
 
-PYTHONPATH="$here/tests/cli" "$python" - <<'PYTHON'
+PYTHONPATH="$here/tests/cli" warm - <<'PYTHON'
 from archives import *
 x = (noise((12800, 2, 2)) / 64).astype("f4")
 far = lambda factor, rows: np.where(np.isin(np.arange(12800) // 64, rows)[:, None, None], x * np.float32(factor), x)
@@ -35,7 +35,7 @@ channelise: {channels: 64, taps: 4, backend: cpu}
 products: [{kind: power, file: out.h5, integrate: 5}]
 YAML
 # expected LIMITS: values of out.h5 that are no numbers, or below 2^-126; without FILE's zero samples
-outside() { "$python" -c 'import h5py, numpy as np
+outside() { warm -c 'import h5py, numpy as np
 x = h5py.File("out.h5")["data"][()]
 print((~np.isfinite(x)).sum(), (x < 2.0 ** -126).sum())'; }
 # said: what the last run has said of them
@@ -72,7 +72,7 @@ for backend in cpu reference opencl; do
     done
 done
 # Rows of zeros, of what is missing, and of gaps do not count: dumps of 5 spectra of 4 raw spectra each.
-want=$("$python" -c '
+want=$(warm -c '
 import numpy as np
 left = np.zeros(2, int)
 for pol, (low, high) in enumerate(((3200, 9600), (0, 640))):
@@ -90,7 +90,7 @@ same "on three ranks" "0 or $want " "$(said)"
 ranks=()
 grind --set input.files=huge.h5 --set products.0.integrate=1
 same "spectra that are not added up" "infinite $(outside | cut -d' ' -f1) " "$(said)"
-PYTHONPATH="$here/tests/cli" "$python" -c 'from archives import *
+PYTHONPATH="$here/tests/cli" warm -c 'from archives import *
 native("small.h5", noise((12800, 2, 2)))'
 grind --set input.files=small.h5 --set channelise.window=file:window.txt --set channelise.normalise=none
 same "bytes with coefficients beyond reason" "0 or $(outside | cut -d' ' -f2) " "$(said)"

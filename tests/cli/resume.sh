@@ -6,13 +6,13 @@
 
 runs "an undisturbed run" "$voltmill" run job.yaml
 expected=$(digest)
-same "counts what is missing" "$("$python" -c "
+same "counts what is missing" "$(warm -c "
 import h5py
 v = h5py.File('obs.h5')['v'][:]
-print((v == 100).any(2).sum())")" "$("$python" -c "
+print((v == 100).any(2).sum())")" "$(warm -c "
 import h5py
 print(h5py.File('power.h5')['provenance/missing_samples'][()])")"
-"$python" - <<'PYTHON'
+warm - <<'PYTHON'
 import sys, zlib
 import h5py
 good = True
@@ -102,14 +102,14 @@ runs "verify --crc of the product" mpirun -n 2 "$voltmill" verify --crc spectra.
 "$voltmill" status spectra.h5 | grep -q '  state  *complete'
 ok $? "status: complete"
 cp spectra.h5 rows.h5
-"$python" -c "
+warm -c "
 import h5py
 with h5py.File('rows.h5', 'r+') as file:
     del file['frequency']"
 "$voltmill" status rows.h5 | grep -q '  state  *complete'
 ok $? "status: reads only where rows lie, and none of the scales, which may be large"
 cp spectra.h5 rows.h5
-"$python" -c "
+warm -c "
 import h5py
 with h5py.File('rows.h5', 'r+') as file:
     file.attrs.pop('start_second', None)
@@ -125,7 +125,7 @@ runs "a torn record: goes on" mpirun -n 3 "$voltmill" run job.yaml --set run.chu
 same "a torn record: same bytes" "$expected" "$(digest)"
 
 restore
-"$python" - <<'PYTHON'
+warm - <<'PYTHON'
 import os
 with open("spectra.h5.journal", "r+b") as f:
     f.seek(-300, os.SEEK_END)
@@ -197,7 +197,7 @@ same "--restart: same bytes" "$expected" "$(digest)"
 
 # One byte, in a finished product and in one that is not.
 flip() { # flip FILE DATASET ROW
-    "$python" - "$@" <<'PYTHON'
+    warm - "$@" <<'PYTHON'
 import sys
 import h5py
 name, data, row = sys.argv[1], sys.argv[2], int(sys.argv[3])
@@ -216,7 +216,7 @@ ok $bad "verify --crc finds a flipped bit"
 grep -q '^rows 2048 to 3071: damaged' stdout
 ok $? "and says where"
 restore
-first=$("$python" -c "
+first=$(warm -c "
 import struct
 data = open('spectra.h5.journal', 'rb').read()
 head = struct.unpack('I', data[12:16])[0]

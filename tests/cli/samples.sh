@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../tools/lib.sh"
 . "$here/tests/cli/jobs.bash"
 
-PYTHONPATH="$here/tests/cli" "$python" - <<'PYTHON'
+PYTHONPATH="$here/tests/cli" warm - <<'PYTHON'
 from archives import *
 slow = dict(sample_rate_hz=1000.0)
 whole = noise((3000, 2, 2))
@@ -82,7 +82,7 @@ rm out.h5
 same "0.005 samples are rounding" 0 "$(grep -c 'of a sample' stderr)"
 
 # --- gaps that look missing
-counts() { "$python" -c 'import h5py, sys
+counts() { warm -c 'import h5py, sys
 words = h5py.File(sys.argv[1])["provenance"]
 print(words["missing_samples"][()], words.attrs["gap_samples"])' "$1"; }
 for name in zero-i8 zero-f4 zero-i4; do

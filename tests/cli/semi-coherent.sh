@@ -51,7 +51,7 @@ runs "incoherent dedispersion" "$voltmill" run plain.yaml
 sed 's/power.h5/share-power.h5/; s/series.h5/share.h5/' job.yaml >share.yaml
 runs "one share" "$voltmill" run share.yaml --set 'filter={dispersion: {dm: 10, span: 15}}'
 runs "the share agrees with the reference" "$voltmill" verify share.h5
-said=$("$python" - <<'PYTHON'
+said=$(warm - <<'PYTHON'
 import h5py, numpy as np
 
 def peak(name):
@@ -94,7 +94,7 @@ share True True True" "$said"
 runs "3 ranks, other chunks" mpirun -n 3 "$voltmill" run --force --set run.chunk=77 job.yaml
 same "the same bytes" "$expected" "$(sha256sum series.h5)"
 runs "edges: pad" "$voltmill" run job.yaml --set dedisperse.edges=pad --set dedisperse.file=pad.h5
-same "makes more times" True "$("$python" -c "
+same "makes more times" True "$(warm -c "
 import h5py
 a, b = (h5py.File(x)['time'] for x in ('pad.h5', 'series.h5'))
 print(len(a) > len(b))")"

@@ -2,7 +2,7 @@
 # plain one, or one error that names what nobody has; with on_bad: nan the samples that can be had.
 . "$(dirname "$0")/../tools/lib.sh"
 cd "$work" || exit 1
-"$python" "$here/tests/cli/storage.py" >cases || exit 1
+warm "$here/tests/cli/storage.py" >cases || exit 1
 cat >job.yaml <<'YAML'
 input:
   files: plain.h5
@@ -11,7 +11,7 @@ channelise: {channels: 16, taps: 4, backend: cpu}
 products: [{kind: spectra, file: out.h5}]
 run: {threads: 1, chunk: 16}
 YAML
-rows() { "$python" -c 'import h5py,hashlib,sys; print(hashlib.sha256(h5py.File(sys.argv[1])["spectra"][:].tobytes()).hexdigest())' "$1"; }
+rows() { warm -c 'import h5py,hashlib,sys; print(hashlib.sha256(h5py.File(sys.argv[1])["spectra"][:].tobytes()).hexdigest())' "$1"; }
 runs "plain" "$voltmill" run job.yaml --set products.0.file=plain-out.h5
 runs "plain, one polarisation" "$voltmill" run job.yaml --set products.0.file=pol-out.h5 --set input.select.pols=0
 whole=$(rows plain-out.h5)
@@ -20,7 +20,7 @@ one=$(rows pol-out.h5)
 # others NAME FROM TO: the rows of out.h5 weigh what is there beside the raw spectra with these samples, those that
 # weigh least are NaN and marked, and those that need none of them are those of plain.h5
 others() {
-    "$python" - "$2" "$3" <<'PYTHON'
+    warm - "$2" "$3" <<'PYTHON'
 import sys
 import h5py
 import numpy as np

@@ -2,7 +2,7 @@
 # on_bad: nan makes what needs them NaN.
 . "$(dirname "$0")/../tools/lib.sh"
 cd "$work" || exit 1
-"$python" - <<'PYTHON' || exit 1
+warm - <<'PYTHON' || exit 1
 import os
 
 import h5py
@@ -50,7 +50,7 @@ channelise: {channels: 16, taps: 4, backend: cpu}
 products: [{kind: spectra, file: out.h5}]
 run: {threads: 2, chunk: 32, memory: 256 MiB}
 YAML
-rows() { "$python" -c 'import h5py,hashlib,sys; print(hashlib.sha256(h5py.File(sys.argv[1])["spectra"][:].tobytes()).hexdigest())' "$1"; }
+rows() { warm -c 'import h5py,hashlib,sys; print(hashlib.sha256(h5py.File(sys.argv[1])["spectra"][:].tobytes()).hexdigest())' "$1"; }
 for name in plain external chunks deflated; do
     case $name in
     plain) why='cut-plain.h5 is truncated: its dataset declares 16384 bytes from offset [0-9]+, but it ends at [0-9]+' ;;
@@ -71,7 +71,7 @@ for name in plain external chunks deflated; do
     same "$name, on_bad: nan" 6 $status
     # Row 184 is the first that has less than all of its samples, 187 the first of which most weight is lost.
     same "$name, on_bad: nan: rows that need what is lost" "True True 253" \
-        "$("$python" -c '
+        "$(warm -c '
 import h5py, numpy as np
 x = h5py.File("out.h5")["spectra"][:]
 bad = np.isnan(x.view("f4")).reshape(len(x), -1).any(1)

@@ -102,11 +102,11 @@ for method in direct overlap-save; do
     runs "$method wins" "$voltmill" tune --budget 300 --log praise.csv --database $method.txt --set "$low" dedisperse.yaml
     runs "a run with $method" "$voltmill" run --force --database $method.txt --set "$low" dedisperse.yaml
     same "says so" 1 "$(says "^note: filter: method=$method .*, tuned for this problem")"
-    same "its products do, too" 1 "$("$python" -c 'import h5py; print(h5py.File("power.h5")["provenance"].attrs["filters"])' |
+    same "its products do, too" 1 "$(warm -c 'import h5py; print(h5py.File("power.h5")["provenance"].attrs["filters"])' |
         grep -c "$method")"
 done
 runs "a run that measures" "$voltmill" run --force --database none.txt --set "$low" dedisperse.yaml
-same "has a choice, too" 1 "$("$python" -c 'import h5py; print(h5py.File("power.h5")["provenance"].attrs["filters"])' |
+same "has a choice, too" 1 "$(warm -c 'import h5py; print(h5py.File("power.h5")["provenance"].attrs["filters"])' |
     grep -c 'direct\|overlap-save')"
 
 # Dedispersion of a filterbank: sums do not depend on how they are made, so no byte does.

@@ -22,7 +22,7 @@ mentions synth --set --force --progress --help docs/synth.md
 for file in job-file.md synth.md; do runs "the help's docs/$file is there" test -s "$here/docs/$file"; done
 same "-h of everything" 6 "$(for c in "" run plan info verify synth; do "$voltmill" $c -h | grep -c '^Usage: voltmill'; done | grep -c 1)"
 
-PYTHONPATH="$here/tests/cli" "$python" "$here/tests/cli/use-archives.py" || exit 1
+PYTHONPATH="$here/tests/cli" warm "$here/tests/cli/use-archives.py" || exit 1
 cat >job.yaml <<'END'
 input:
   files: plain.h5
@@ -87,7 +87,7 @@ says "info of another HDF5 file" plain.h5 'neither an archive' '/x: 4096 x 2 x 3
 says "info of real samples with gaps" gaps.h5 'gaps +2, ' 'real'
 runs "--set overrides, also lists" "$voltmill" run job.yaml --set channelise.channels=32 --set channelise.taps=2 \
     --set 'input.select.samples=[0, 640]' --set products.0.file=set.h5
-same "--set did override" "(19, 2, 96)" "$("$python" -c 'import h5py; print(h5py.File("set.h5")["spectra"].shape)')"
+same "--set did override" "(19, 2, 96)" "$(warm -c 'import h5py; print(h5py.File("set.h5")["spectra"].shape)')"
 before=$(stat -c %i set.h5)
 runs "--force replaces a product" "$voltmill" run job.yaml --force --set products.0.file=set.h5
 runs "--force wrote another file" test "$before" != "$(stat -c %i set.h5)"
@@ -98,7 +98,7 @@ same "without --progress and a terminal nothing is drawn" "" "$(cat stderr)"
 runs "two products of one run" "$voltmill" run job.yaml --set products.0.file=pair-s.h5 \
     --set 'products.1={kind: power, file: pair-p.h5, integrate: 5}'
 comparisons+=("one of two products|pair-s.h5|plain-out.h5")
-"$python" -c 'import h5py; print(h5py.File("plain-out.h5")["provenance"].attrs["job"].decode())' >again.yaml
+warm -c 'import h5py; print(h5py.File("plain-out.h5")["provenance"].attrs["job"].decode())' >again.yaml
 like "the job in the product makes it again" plain-out.h5 again
 
 # --- storage: the same samples, stored otherwise
@@ -192,7 +192,7 @@ like "a scale of a quarter" quarter-out.h5 native input.files=scaled.h5
 like "a scale of a quarter, of a job" quarter-out.h5 job input.layout.scale=0.25
 "$voltmill" info scaled.h5 >stdout
 runs "info says it" grep -q "^  scale  *0.25 V for each 1 that is stored" stdout
-same "coefficients are without it" "0.25 True" "$("$python" -c '
+same "coefficients are without it" "0.25 True" "$(warm -c '
 import h5py, numpy as np
 a, b = h5py.File("quarter-out.h5"), h5py.File(next(iter(__import__("sys").argv[1:])))
 print(b["provenance"].attrs["scale"], np.array_equal(a["coefficients"], b["coefficients"]))' $((${#comparisons[@]} - 1))-like.h5)"
@@ -207,7 +207,7 @@ holes() { # holes NAME CLEAN JOB FILE MISSING GAPS [SET...]
     for set; do sets+=("$set"); done
     like "$name: rows as if they were zero" $clean $job input.files=$file.h5 "${sets[@]}"
     local product=$((${#comparisons[@]} - 1))-like.h5
-    same "$name: counted" "$missing $gaps" "$("$python" -c '
+    same "$name: counted" "$missing $gaps" "$(warm -c '
 import h5py, sys
 words = h5py.File(sys.argv[1])["provenance"]
 print(words["missing_samples"][()], words.attrs["gap_samples"])' $product)"
@@ -255,7 +255,7 @@ printf '%s\n' "${comparisons[@]}" >comparisons
 while IFS='|' read -r status name text; do
     ok "$status" "$name"
     [ "$status" = 0 ] || echo "# $text"
-done < <("$python" "$here/tests/cli/use-check.py" 2>stderr || echo "1|use-check.py ended early|")
+done < <(warm "$here/tests/cli/use-check.py" 2>stderr || echo "1|use-check.py ended early|")
 note <stderr
 # One is no plural: of one stream, tap, thread, rank, dump, sample and spectrum that are left over.
 echo '{file: one.h5, samples: 201, bits: 8, sample_rate_hz: 1e6, freq_hz: 1e9, noise: 9}' >one-obs.yaml

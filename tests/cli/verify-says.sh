@@ -42,7 +42,7 @@ done
 # wrong PRODUCT NAME CHANGE MESSAGE
 wrong() {
     cp "$1.h5" changed.h5
-    "$python" change.py changed.h5 "$3" || ok 1 "$1: $2: changed"
+    warm change.py changed.h5 "$3" || ok 1 "$1: $2: changed"
     errs 4 "changed\.h5.*$4" "$voltmill" verify changed.h5
     ok $bad "$1: $2"
 }

@@ -3,7 +3,7 @@
 . "$(dirname "$0")/../tools/lib.sh"
 . "$here/tests/cli/jobs.bash"
 
-PYTHONPATH="$here/tests/cli" "$python" - <<'END' || exit 1
+PYTHONPATH="$here/tests/cli" warm - <<'END' || exit 1
 import h5py
 import numpy as np
 from archives import native, noise
@@ -54,9 +54,9 @@ def long_chunks(path, name, shape, kind, chunk):
 
 
 h5py.File("wide.h5", "w").close()
-long_chunks("wide.h5", "data", (400, 1, 16), h5py.h5t.STD_U8LE, (75 << 20, 1, 16))
+long_chunks("wide.h5", "data", (400, 1, 16), h5py.h5t.STD_U8LE, (25 << 20, 1, 16))
 native("volts.h5", noise((16, 2)), "time,reim")
-long_chunks("volts.h5", "voltages", (4096, 2), h5py.h5t.STD_I8LE, (600 << 20, 2))
+long_chunks("volts.h5", "voltages", (4096, 2), h5py.h5t.STD_I8LE, (200 << 20, 2))
 native("torn.h5", noise((4096, 2)), "time,reim", chunks=(256, 2), fletcher32=True)
 with h5py.File("torn.h5") as file:
     at = file["voltages"].id.get_chunk_info(3).byte_offset
@@ -86,7 +86,7 @@ wrong() {
     local name=$1
     shift
     cp out.h5 changed.h5
-    "$python" change.py changed.h5 "$@"
+    warm change.py changed.h5 "$@"
     errs 4 'changed\.h5' "$voltmill" verify --all changed.h5
     ok $bad "$name is found"
 }
@@ -101,7 +101,7 @@ ok $? "says how many are NaN"
 wrong "another number where a DM has holes" 1 finite 5
 wrong "a number in place of NaN" 0 nan 5
 cp out.h5 changed.h5
-"$python" -c 'import h5py; h5py.File("changed.h5", "r+")["provenance/holes"][0] = 0'
+warm -c 'import h5py; h5py.File("changed.h5", "r+")["provenance/holes"][0] = 0'
 errs 4 'changed\.h5: DM 0 (is|holds) NaN.*, but /provenance/holes does not say so' "$voltmill" verify --all changed.h5
 ok $bad "NaN that is not marked is found"
 rm out.h5
@@ -153,7 +153,7 @@ END
 fails "a filter bank that needs more than the default" 2 'run\.memory is 1\.00 GiB' "$voltmill" run volts.yaml
 runs "given that" "$voltmill" run volts.yaml --set run.memory=8GiB
 runs "it verifies" "$voltmill" verify --all power.h5
-"$python" -c 'import h5py; h5py.File("power.h5", "r+")["data"][7, 0, 3] = 5'
+warm -c 'import h5py; h5py.File("power.h5", "r+")["data"][7, 0, 3] = 5'
 errs 4 'power\.h5 is not what the reference makes' "$voltmill" verify --all power.h5
 ok $bad "another number is found"
 rm power.h5
@@ -165,15 +165,15 @@ same "samples that cannot be read" 6 $status
 runs "samples that cannot be read: verify" "$voltmill" verify --all power.h5
 runs "samples that cannot be read: in a small sample, too" "$voltmill" verify --chunks 2 power.h5
 cp power.h5 changed.h5
-"$python" -c 'import h5py; f = h5py.File("changed.h5", "r+"); row = f["provenance/holes"][:].argmax(); f["data"][row, 0, 3] = 5'
+warm -c 'import h5py; f = h5py.File("changed.h5", "r+"); row = f["provenance/holes"][:].argmax(); f["data"][row, 0, 3] = 5'
 errs 4 'row [0-9]+ is marked in /provenance/holes, but number 3 of stream 0 is 5' "$voltmill" verify --chunks 2 changed.h5
 ok $bad "a number in a row that is marked is found"
 cp power.h5 changed.h5
-"$python" -c 'import h5py; f = h5py.File("changed.h5", "r+"); f["provenance/holes"][f["provenance/holes"][:].argmax()] = 0'
+warm -c 'import h5py; f = h5py.File("changed.h5", "r+"); f["provenance/holes"][f["provenance/holes"][:].argmax()] = 0'
 errs 4 'the input of row [0-9]+ cannot be read, but the row is not marked' "$voltmill" verify --all changed.h5
 ok $bad "a row that is not marked is found"
 cp power.h5 changed.h5
-"$python" -c 'import h5py; f = h5py.File("changed.h5", "r+"); f["data"][200] = float("nan"); f["provenance/holes"][200] = 1'
+warm -c 'import h5py; f = h5py.File("changed.h5", "r+"); f["data"][200] = float("nan"); f["provenance/holes"][200] = 1'
 errs 4 'row 200 is marked as one whose input could not be read, but it can be' "$voltmill" verify --all changed.h5
 ok $bad "a good row that was made a hole is found"
 rm power.h5
@@ -198,7 +198,7 @@ END
     runs "$name: spectra verify" "$voltmill" verify --all spectra.h5
     runs "$name: power verifies" "$voltmill" verify --all power.h5
     cp carrier.h5 sound-carrier.h5
-    "$python" - "$2" <<'END'
+    warm - "$2" <<'END'
 import sys
 import h5py
 with h5py.File("carrier.h5", "r+") as file:
@@ -209,7 +209,7 @@ END
     errs 4 'power\.h5 is not what the reference makes' "$voltmill" verify --all power.h5
     ok $bad "$name: and in power"
     mv sound-carrier.h5 carrier.h5
-    "$python" - <<'END'
+    warm - <<'END'
 import h5py
 import numpy as np
 with h5py.File("spectra.h5", "r+") as file:

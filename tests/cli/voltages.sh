@@ -19,7 +19,7 @@ input: {files: $work/obs.h5, select: {samples: [1000, 41001], chans: 1}}
 products: [{kind: voltages, file: $work/cut.h5, bits: 8, scale: 1}]
 YAML
 runs "a cut of an archive" "$voltmill" run "$work/cut.yaml"
-same "its samples are the archive's" "True 40001" "$("$python" - "$work" <<'PYTHON'
+same "its samples are the archive's" "True 40001" "$(warm - "$work" <<'PYTHON'
 import sys, h5py, numpy
 a = h5py.File(sys.argv[1] + "/obs.h5")["voltages"]
 b = h5py.File(sys.argv[1] + "/cut.h5")["voltages"]
@@ -51,7 +51,7 @@ same "the same bytes after a kill" "$expected" "$(digest)"
 runs "CRCs of filtered voltages" "$voltmill" verify --crc "$work/low.h5"
 runs "filtered voltages are recomputed" mpirun -n 2 "$voltmill" verify --all "$work/low.h5"
 cp "$work/low.h5" "$work/wrong.h5"
-"$python" - "$work" <<'PYTHON'
+warm - "$work" <<'PYTHON'
 import sys, h5py
 with h5py.File(sys.argv[1] + "/wrong.h5", "r+") as f:
     f["voltages"][777, 0, 0, 0, 0] += 2
@@ -66,7 +66,7 @@ YAML
 runs "what was written is an archive" "$voltmill" run "$work/again.yaml"
 # Noise of 20 in each part has 800 V^2 in 1 MHz, so a third of that in the third of the band that is left, where the
 # filter bank keeps the variance of white noise.
-same "its volts are those of the first archive" "True True" "$("$python" - "$work" <<'PYTHON'
+same "its volts are those of the first archive" "True True" "$(warm - "$work" <<'PYTHON'
 import sys, h5py, numpy
 f = h5py.File(sys.argv[1] + "/again.h5")
 power = f["data"][:].mean(axis=(0, 1)) / 10
@@ -77,7 +77,7 @@ PYTHON
 
 # --- rows that are made of what single streams lack
 mkdir -p "$work/single" && cd "$work/single" || exit 1
-"$python" - <<'PYTHON'
+warm - <<'PYTHON'
 import h5py
 import numpy as np
 
@@ -96,7 +96,7 @@ products: [{kind: voltages, file: out.h5}]
 YAML
 runs "gaps of single streams" "$voltmill" run job.yaml
 same "gaps of single streams: rows made of them alone" "[[0, 597, 1], [2500, 47, 1], [4500, 2997, 5]]" \
-    "$("$python" -c 'import h5py; print(h5py.File("out.h5")["gaps"][:].tolist())')"
+    "$(warm -c 'import h5py; print(h5py.File("out.h5")["gaps"][:].tolist())')"
 runs "gaps of single streams: verified" "$voltmill" verify out.h5
 
 plan

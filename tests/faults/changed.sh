@@ -2,7 +2,7 @@
 # dataset, as a filterbank. The job ends with one error that names the file, and no product gets its name.
 . "$(dirname "$0")/../tools/lib.sh"
 . "$here/tests/cli/begun.bash"
-"$python" - <<'PYTHON'
+warm - <<'PYTHON'
 import h5py
 with h5py.File("obs.h5") as f:
     x = f["v"][:]
@@ -52,7 +52,7 @@ input: {files: bank.h5}
 dedisperse: {dm: {start: 0, step: 1, count: 24}, file: power.h5}
 run: {threads: 1, sync: 0.01, chunk: 1024}
 YAML
-"$python" - <<'PYTHON'
+warm - <<'PYTHON'
 import h5py
 import numpy as np
 with h5py.File("bank.h5", "w") as f:

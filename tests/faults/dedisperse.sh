@@ -159,7 +159,7 @@ runs "--restart begins anew" "$voltmill" run --restart job.yaml
 same "--restart: same bytes" "$expected" "$(digest)"
 
 # A filterbank behind a link: the file that it leads to counts, too.
-"$python" -c 'import h5py; h5py.File("link.h5", "w")["data"] = h5py.ExternalLink("power.h5", "/data")'
+warm -c 'import h5py; h5py.File("link.h5", "w")["data"] = h5py.ExternalLink("power.h5", "/data")'
 cat >linked-job.yaml <<'YAML'
 input: {files: link.h5}
 dedisperse: {dm: {start: 0, step: 20, count: 6}, file: linked.h5}
@@ -207,7 +207,7 @@ ok $? "and takes the journal away"
 clear_all
 
 # Rows that are NaN do not keep the others from being dedispersed.
-"$python" - <<'PYTHON'
+warm - <<'PYTHON'
 import h5py
 with h5py.File("obs.h5") as f, h5py.File("chunked.h5", "w") as g:
     g.create_dataset("v", data=f["v"], chunks=(4096, 2, 2), fletcher32=True)
@@ -219,7 +219,7 @@ PYTHON
 status=0
 mpirun -n 2 "$voltmill" run job.yaml --set input.files=chunked.h5 --set run.on_bad=nan >log 2>&1 || status=$?
 same "holes in the power: exit status" 6 $status
-"$python" - <<'PYTHON'
+warm - <<'PYTHON'
 import sys
 import h5py
 import numpy as np

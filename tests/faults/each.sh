@@ -8,7 +8,7 @@ shim=(env "LD_PRELOAD=${VOLTMILL_IO_SHIM:-$(dirname "$voltmill")/tests/faults/io
 reasons=(5 28 122) # EIO ENOSPC EDQUOT
 statuses=(4 3 3)
 
-"$python" - <<'PYTHON'
+warm - <<'PYTHON'
 import h5py
 import numpy as np
 rng = np.random.default_rng(11)

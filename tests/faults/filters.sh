@@ -5,7 +5,7 @@
 printf '%s\n' "file: $work/obs.h5" 'samples: 6e6' 'streams: {pols: 2}' 'bits: 8' 'sample_rate_hz: 1e6' 'freq_hz: 400e6' \
     'noise: 20' 'burst: {time_s: 3, dm: 20, amplitude: 900}' >"$work/spec.yaml"
 runs "an observation" "$voltmill" synth "$work/spec.yaml"
-"$python" -c "import numpy; numpy.savetxt('$work/c.txt', numpy.hamming(30001) * numpy.sinc(numpy.linspace(-3000, 3000, 30001)) / 5)"
+warm -c "import numpy; numpy.savetxt('$work/c.txt', numpy.hamming(30001) * numpy.sinc(numpy.linspace(-3000, 3000, 30001)) / 5)"
 cat >"$work/job.yaml" <<YAML
 input: {files: $work/obs.h5}
 filter:
@@ -74,7 +74,7 @@ wait "$run"
 [ -e "$work/out/a.h5" ] && [ -e "$work/out/b.h5.part" ]
 ok $? "a batch, killed at its second observation"
 runs "goes on" "$voltmill" "${batch[@]}"
-"$python" - "$work" <<'PYTHON'
+warm - "$work" <<'PYTHON'
 import sys, h5py
 rows = [h5py.File(f"{sys.argv[1]}/{name}.h5")["data"][:].tobytes() for name in ("whole", "out/a", "out/b")]
 sys.exit(rows[0] != rows[1] or rows[0] != rows[2])

@@ -8,7 +8,7 @@ cp spectra.h5 sound-spectra.h5
 cp power.h5 sound-power.h5
 clear_all
 
-at=$("$python" -c 'import h5py; print(h5py.File("obs.h5")["v"].id.get_offset())')
+at=$(warm -c 'import h5py; print(h5py.File("obs.h5")["v"].id.get_offset())')
 broken=(SHIM_NAP=0 "SHIM_BAD=$((at + 1000000))-$((at + 1010000))")
 
 errs 4 'obs\.h5.*Input/output error' mpirun -n 2 "${slow[@]}" "${broken[@]}" "$voltmill" run job.yaml
@@ -27,14 +27,14 @@ holes() {
     [ $bad = 0 ] || note <stderr
 }
 holes "a run with holes" "${slow[@]}" "${broken[@]}" "$voltmill" run --set run.on_bad=nan job.yaml
-holes=$("$python" -c 'import h5py; print(h5py.File("spectra.h5")["provenance/holes"][:].sum())')
+holes=$(warm -c 'import h5py; print(h5py.File("spectra.h5")["provenance/holes"][:].sum())')
 grep -q "^incomplete: spectra.h5 is complete, but $holes of its rows are NaN" stderr
 ok $? "says how many"
 expected=$(digest)
 holes "the same job once more" "$voltmill" run --set run.on_bad=nan job.yaml
 grep -q '^complete before: spectra.h5, power.h5$' stdout && grep -q '^incomplete: spectra.h5 was complete before, but '"$holes " stderr
 ok $? "was complete before, with its holes"
-"$python" - <<'PYTHON'
+warm - <<'PYTHON'
 import sys
 import h5py
 import numpy as np
@@ -107,7 +107,7 @@ same "holes that are none any more: same bytes on three ranks" "$healed" "$statu
 clear_all
 
 # A chunk of a compressed dataset whose checksum is wrong: a hole of its length.
-"$python" - <<'PYTHON'
+warm - <<'PYTHON'
 import h5py
 with h5py.File("obs.h5") as f, h5py.File("packed.h5", "w") as g:
     g.create_dataset("v", data=f["v"], chunks=(6400, 2, 2), fletcher32=True)
@@ -123,5 +123,5 @@ errs 4 'packed\.h5.*(cannot be read|checksum)' "$voltmill" run --set input.files
 ok $bad "a wrong checksum: stop"
 clear_all
 holes "a wrong checksum: a hole" "$voltmill" run --set input.files=packed.h5 --set run.on_bad=nan job.yaml
-same "a hole of 100 raw spectra, and of what weighs most" 99 "$("$python" -c 'import h5py; print(h5py.File("spectra.h5")["provenance/holes"][:].sum())')"
+same "a hole of 100 raw spectra, and of what weighs most" 99 "$(warm -c 'import h5py; print(h5py.File("spectra.h5")["provenance/holes"][:].sum())')"
 plan

@@ -3,7 +3,7 @@
 . "$(dirname "$0")/../tools/lib.sh"
 shim=$(dirname "$voltmill")/tests/faults/attack_shim.so
 [ -e "$shim" ] || { echo "1..0 # SKIP $shim is not built"; exit 0; }
-export OMPI_MCA_ess_singleton_isolated=1 VOLTMILL_CACHE=$work/cache OMP_NUM_THREADS=1
+export VOLTMILL_CACHE=$work/cache OMP_NUM_THREADS=1
 mkdir "$work/folder" && cd "$work/folder" || exit 1
 PYTHONPATH=$here/tests/clients "$python" - <<'PYTHON'
 import h5py

@@ -2,6 +2,10 @@
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_pml=ob1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_plm_rsh_agent=/bin/true
 export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_btl=self,vader
+# A process without mpirun starts no daemon of its own, and ranks that wait let other tests have the processor.
+export OMPI_MCA_ess_singleton_isolated=1 OMPI_MCA_mpi_yield_when_idle=1
+# Neither looks at OpenCL devices to learn what processors there are.
+export HWLOC_COMPONENTS=-opencl
 export OMPI_MCA_hwloc_base_binding_policy=none OMP_NUM_THREADS=${OMP_NUM_THREADS:-2}
 export HDF5_USE_FILE_LOCKING=FALSE
 # Kernels that one test has built, the others need not build again.
