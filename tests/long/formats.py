@@ -322,8 +322,8 @@ class Work:
     def changed_between(self, _):
         """Of a run that was begun each file changes before it goes on."""
         self.clear()
-        for nap in (5, 20, 80, 320): # until the journal vouches for some chunks, on a busy machine, too
-            self.do("run", preload=["io_shim.so"], environment={"SHIM_NAP": nap, "SHIM_ROWS": "7:kill"})
+        for writes in (7, 12, 25, 50): # until the journal vouches for some chunks, on a busy machine, too
+            self.do("run", preload=["io_shim.so"], environment={"SHIM_NAP": 20, "SHIM_ROWS": f"{writes}:kill"})
             if self.chunks_done() > 0:
                 break
         else:
