@@ -39,14 +39,15 @@ static int agreement_are_finite(struct agreement *agreement, float found, float 
     if (isfinite(found) && isfinite(expected)) {
         return 1;
     }
-    if (!(isinf(found) && found == expected)) {
+    if (!(isinf(found) && found == expected) && !(isnan(found) && isnan(expected))) {
         agreement->worst = INFINITY;
     }
     return 0;
 }
 
 static void agreement_spectrum(struct agreement *agreement, const float *found,
-                               const float *expected, uint64_t channels)
+                               const float *expected, uint64_t channels,
+                               const struct agreement_whole *whole)
 {
     double power = 0;
     double most = 0;
@@ -55,6 +56,10 @@ static void agreement_spectrum(struct agreement *agreement, const float *found,
                      agreement_square((double)expected[2 * i + 1]);
         power += isfinite(one) ? one : 0;
         most = isfinite(one) ? fmax(most, one) : most;
+    }
+    if (whole) {
+        power = whole->mean * (double)channels;
+        most = whole->most;
     }
     double unit = sqrt(power / (double)channels) + line_share * sqrt(most);
     for (uint64_t i = 0; i < channels; i++) {
@@ -91,18 +96,22 @@ static double agreement_bound(const float *power, uint64_t channels)
  * is the mean of P over the channels. Of m_i^2 the product does not keep the sum, which is the
  * greatest P when a line stays in its channel; when it moves, errors do not add up in one
  * direction, and that is enough. To this comes the rounding of P itself: squares, a sum of up to
- * GRAIN of them in single precision, and the result. */
+ * GRAIN of them in single precision, the result, and a mean over channels, whose error is at most
+ * what the same bound gives for the mean. */
 static void agreement_power(struct agreement *agreement, const float *found, const float *expected,
-                            uint64_t channels, uint64_t integrate)
+                            uint64_t channels, uint64_t integrate,
+                            const struct agreement_whole *whole)
 {
-    double rounding = (double)(min_u64(integrate, GRAIN) + 2) * half_step;
-    double bound = agreement_bound(expected, channels);
+    double rounding = (double)(min_u64(integrate, GRAIN) + (whole ? 3 : 2)) * half_step;
+    double bound =
+        whole ? agreement_worst_limit * (sqrt(whole->mean) + line_share * sqrt(whole->most))
+              : agreement_bound(expected, channels);
     for (uint64_t i = 0; i < channels; i++) {
         if (agreement_are_finite(agreement, found[i], expected[i])) {
             double power = fabs((double)expected[i]);
             double error = fabs((double)found[i] - (double)expected[i]);
-            agreement->numbers += agreement_square(power);
-            agreement->power += power;
+            agreement->numbers += whole ? whole->mean_square : agreement_square(power);
+            agreement->power += whole ? whole->mean : power;
             agreement_take(agreement, error,
                            2 * sqrt(power) * bound + agreement_square(bound) + rounding * power,
                            sqrt(power + error) - sqrt(power));
@@ -169,8 +178,8 @@ static void agreement_cross(struct agreement *agreement, const float *found, con
 void agreement_coherency(struct agreement *agreement, const float *found, const float *expected,
                          uint64_t stride, uint64_t channels, uint64_t integrate)
 {
-    agreement_power(agreement, found, expected, channels, integrate);
-    agreement_power(agreement, found + stride, expected + stride, channels, integrate);
+    agreement_power(agreement, found, expected, channels, integrate, NULL);
+    agreement_power(agreement, found + stride, expected + stride, channels, integrate, NULL);
     for (uint64_t i = 2; i < 4; i++) {
         agreement_cross(agreement, found + i * stride, expected + i * stride, expected,
                         expected + stride, channels, integrate);
@@ -178,14 +187,15 @@ void agreement_coherency(struct agreement *agreement, const float *found, const 
 }
 
 void agreement_row(struct agreement *agreement, enum quantity quantity, const float *found,
-                   const float *expected, uint64_t channels, uint64_t integrate)
+                   const float *expected, uint64_t channels, uint64_t integrate,
+                   const struct agreement_whole *whole)
 {
     if (quantity == QUANTITY_SPECTRA) {
-        agreement_spectrum(agreement, found, expected, channels);
+        agreement_spectrum(agreement, found, expected, channels, whole);
     } else if (quantity == QUANTITY_SQUARES) {
         agreement_squares(agreement, found, expected, channels, integrate);
     } else {
-        agreement_power(agreement, found, expected, channels, integrate);
+        agreement_power(agreement, found, expected, channels, integrate, whole);
     }
 }
 

@@ -25,12 +25,19 @@ struct agreement {
 
 extern const double agreement_rms_limit, agreement_worst_limit;
 
-/* Compares a row of spectra, of power, or of its squares. Equal infinities do not differ.
+/* What a row was of which only some channels, or their means, are compared. */
+struct agreement_whole {
+    double mean, most, mean_square; /* of |Y|^2, or of its sums */
+};
+
+/* Compares a row of spectra, of power, or of its squares; `whole` is NULL where it has all
+ * channels, as squares do. Equal infinities do not differ, nor does what is no number in both.
  *
  *   spectra   float [channels][2]
  *   power     float [channels], each the sum over `integrate` spectra; squares likewise */
 void agreement_row(struct agreement *agreement, enum quantity quantity, const float *found,
-                   const float *expected, uint64_t channels, uint64_t integrate);
+                   const float *expected, uint64_t channels, uint64_t integrate,
+                   const struct agreement_whole *whole);
 
 /* The four sums of a coherency, `stride` floats from one to the next: |A|^2, |B|^2, Re A B*,
  * Im A B*, each [channels]. */

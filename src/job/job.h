@@ -165,8 +165,14 @@ struct job_product {
     char *bank_name;    /* as written; NULL: not at all */
     uint32_t bank;      /* place among the job's banks: that of this name, else 0 */
     uint64_t integrate; /* spectra per dump, >= 1; 1 for spectra and voltages */
-    int is_raw;         /* weights: raw; of power, which else is divided by its weight */
-    double min_weight;  /* below it dumps are NaN; default 0.1 */
+    /* What is kept of its frequencies: by number, the last included, or those from .. to; of power
+     * the mean of so many neighbours. */
+    int has_channels, has_freq;
+    uint64_t first_channel, last_channel;
+    double from_hz, to_hz;
+    uint32_t average;  /* >= 1 */
+    int is_raw;        /* weights: raw; of power, which else is divided by its weight */
+    double min_weight; /* below it dumps are NaN; default 0.1 */
     /* Of voltages: how they are stored. */
     uint32_t bits; /* 8, 16, or 32: floating point; default 32 */
     int has_scale;

@@ -84,6 +84,11 @@ status_t job_bank_check_product(struct tree *root, struct tree *product, struct 
                         "is power, but channelise.order is fft: the frequency axis of a power "
                         "product must ascend"));
     }
+    if (bank && tree_list(product, "freq_hz") && tree_says(bank, "order", "fft")) {
+        TRY(mistakes_at(mistakes, product, "freq_hz",
+                        "is for frequencies that ascend, but channelise.order is fft: expected "
+                        "channels"));
+    }
 out:
     return st;
 }

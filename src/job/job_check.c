@@ -150,6 +150,34 @@ out:
     return st;
 }
 
+/* Which of its frequencies a product has. */
+static status_t job_check_kept(struct tree *product, struct mistakes *mistakes)
+{
+    status_t st = STATUS_OK;
+    static const char *const keys[] = {"channels", "freq_hz", "average"};
+    int is_voltages = tree_says(product, "kind", "voltages");
+    struct tree *band = tree_list(product, "freq_hz");
+    for (size_t i = 0; i < 3 && is_voltages; i++) {
+        if (tree_member(product, keys[i])) {
+            TRY(mistakes_at(mistakes, product, keys[i], "is for products of kind power%s",
+                            i < 2 ? " and spectra" : ""));
+        }
+    }
+    if (tree_says(product, "kind", "spectra") && tree_number(product, "average", 1) > 1) {
+        TRY(mistakes_at(mistakes, product, "average", "is for products of kind power"));
+    }
+    if (tree_list(product, "channels") && band) {
+        TRY(mistakes_at(mistakes, band, NULL, "says which channels, too, expected one of them"));
+    }
+    if (tree_number(product, "channels.1", 0) < tree_number(product, "channels.0", 0)) {
+        TRY(mistakes_at(mistakes, product, "channels", "ends at %s, before the %s where it begins",
+                        tree_value(product, "channels.1"), tree_value(product, "channels.0")));
+    }
+    TRY(band ? job_check_bounds(band, 0, mistakes) : STATUS_OK);
+out:
+    return st;
+}
+
 static status_t job_check_product(struct tree *root, struct tree *product,
                                   struct mistakes *mistakes)
 {
@@ -163,6 +191,7 @@ static status_t job_check_product(struct tree *root, struct tree *product,
     TRY(is_voltages ? job_check_stored(root, product, mistakes)
                     : job_check_not_stored(product, mistakes));
     TRY(job_check_weights(product, mistakes));
+    TRY(job_check_kept(product, mistakes));
     TRY(job_bank_check_product(root, product, mistakes));
     TRY(job_check_file(root, product, mistakes));
 out:

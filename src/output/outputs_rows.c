@@ -108,7 +108,8 @@ out:
 struct summing {
     struct output *output;
     const struct chunk *chunk;
-    uint64_t integrate, first_row, rows, stream_bytes;
+    uint64_t integrate, first_row, rows;
+    uint64_t first, piece; /* bytes of each row */
     const void *data;
 };
 
@@ -118,8 +119,8 @@ static void rows_sum(void *context)
     const struct output *output = of->output;
     uint64_t first_span = of->chunk->first / of->integrate / output->place.span_rows;
     uint64_t span = of->first_row / output->place.span_rows;
-    spans_add(&output->place, of->first_row, of->rows, of->chunk->first_stream * of->stream_bytes,
-              of->chunk->streams * of->stream_bytes, of->data, output->sums + (span - first_span));
+    spans_add(&output->place, of->first_row, of->rows, of->first, of->piece, of->data,
+              output->sums + (span - first_span));
 }
 
 status_t outputs_put(void *context, uint32_t product, const struct chunk *chunk, uint64_t first_row,
@@ -130,10 +131,11 @@ status_t outputs_put(void *context, uint32_t product, const struct chunk *chunk,
     struct output *output = &outputs->outputs[product];
     const struct output_spec_item *item = &outputs->spec->items[product];
     uint64_t row_bytes = output->place.row_bytes;
-    uint64_t stream_bytes = row_bytes / outputs->spec->chunking.streams;
-    uint64_t piece = chunk->streams * stream_bytes;
+    const struct chunking *chunking = &outputs->spec->chunking;
+    uint64_t first = chunk_share(chunking, row_bytes, chunk->first_stream);
+    uint64_t piece = chunk_share(chunking, row_bytes, chunk->streams);
     uint64_t at = output->place.data_offset + first_row * row_bytes;
-    struct summing summing = {output, chunk, item->integrate, first_row, rows, stream_bytes, data};
+    struct summing summing = {output, chunk, item->integrate, first_row, rows, first, piece, data};
     int is_long = rows * piece >= LONG_SUM;
     if (is_long) {
         thread_worker_begin(outputs->worker, rows_sum, &summing);
@@ -145,8 +147,7 @@ status_t outputs_put(void *context, uint32_t product, const struct chunk *chunk,
         TRY(rows_flush(output, at, rows * row_bytes));
     } else {
         for (uint64_t i = 0; i < rows; i++) {
-            TRY(file_write(output->fd, output->part,
-                           at + i * row_bytes + chunk->first_stream * stream_bytes,
+            TRY(file_write(output->fd, output->part, at + i * row_bytes + first,
                            (const char *)data + i * piece, piece));
         }
     }

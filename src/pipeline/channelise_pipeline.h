@@ -4,6 +4,7 @@
 #define VOLTMILL_PIPELINE_CHANNELISE_PIPELINE_H
 
 #include "compute/resident_rows.h"
+#include "pipeline/finish/finish.h"
 #include "pipeline/pipeline.h"
 #include "plan/channelise_plan.h"
 
@@ -19,6 +20,11 @@ status_t channelise_pipeline_create(const struct channelise_plan *work, backend_
  * (pipeline/range.h). */
 void channelise_pipeline_range(const pipeline_t *pipeline, uint32_t product, uint64_t *large,
                                uint64_t *small);
+
+/* In a sink's put(): what its rows were before channels were left out (pipeline/finish/finish.h);
+ * NULL: none were, or the plan does not say that they are judged. */
+const struct agreement_whole *channelise_pipeline_wholes(const pipeline_t *pipeline,
+                                                         uint32_t product);
 
 /* Dumps of single streams of this rank that became NaN because too many samples of theirs are
  * missing, though all could be read. */

@@ -2,6 +2,7 @@
 #include "pipeline/device_carry.h"
 
 #include "base/memory.h"
+#include "plan/products/plan_products.h"
 
 /* Whether a dedispersion that is left to do takes its power from the product, or any (NULL). */
 static int carry_is_wanted(const struct device_carry *between, const struct job *job,
@@ -27,8 +28,9 @@ status_t device_carry_begin(struct device_carry *between, backend_t *backend,
     int are_final = !work->has_weights && job->on_bad != ON_BAD_NAN;
     for (uint32_t i = 0; i < job->nproducts && are_final; i++) {
         const struct product_spec *spec = &work->products[i].spec;
-        if (product_is_filterbank(spec->kind) && carry_is_wanted(between, job, &i)) {
-            uint64_t row = product_row_bytes(spec->kind, work->archive->nstreams, spec->nchannels);
+        if (product_is_filterbank(spec->kind) && !plan_products_is_finished(work, i) &&
+            carry_is_wanted(between, job, &i)) {
+            uint64_t row = plan_products_made_bytes(work, i, work->archive->nstreams);
             TRY(resident_rows_create(backend, row,
                                      ceil_div_u64(work->chunking.chunk_spectra, spec->integrate),
                                      &between->resident[i]));

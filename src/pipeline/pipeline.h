@@ -17,7 +17,8 @@ typedef struct pipeline pipeline_t;
 /* What leaves a chunk, in the writer thread: rows of product i, complete dumps first_row ..
  * first_row + rows - 1.
  *
- *   data   float [rows][streams][nchannels] (x 2 if spectra) of the chunk's streams
+ *   data   float [rows][ifs][frequencies] (x 2 if spectra) of the chunk's streams, as the product
+ *          has them
  *   holes  char [rows], 1: the row is NaN, because its input could not be read (run.on_bad: nan);
  *          NULL: none is
  *

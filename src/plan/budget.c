@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "plan/channelise_needs.h"
+#include "plan/products/plan_products.h"
 #include "product/spans.h"
 
 #include <math.h>
@@ -51,12 +52,6 @@ static status_t budget_measure_group(const struct channelise_plan *work, uint32_
     }
 out:
     return st;
-}
-
-/* Bytes of a row of product i, of so many of its streams. */
-static uint64_t budget_row_bytes(const struct channelise_plan *work, uint32_t i, uint32_t streams)
-{
-    return work->products[i].row_bytes / work->archive->nstreams * streams;
 }
 
 /* Whose memory is reckoned: buffers that only stages of a device read are not the host's. */
@@ -114,7 +109,7 @@ static uint64_t budget_slot_bytes(const struct channelise_plan *work, const stru
                      budget_filtered_bytes(work, group, spectra, memory);
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         bytes += overlap_ends(&work->nodes[NODE_DUMPS + i].stage, spectra) *
-                 budget_row_bytes(work, i, group->streams);
+                 plan_products_made_bytes(work, i, group->streams);
     }
     return bytes;
 }
@@ -277,6 +272,13 @@ static const char *budget_problem(const struct channelise_plan *work, char text[
     return text;
 }
 
+/* Half of a group's streams, or what products take together of them. */
+static uint32_t budget_less_streams(const struct channelise_plan *work, uint32_t streams)
+{
+    uint64_t half = ceil_div_u64((streams + 1) / 2, work->group_quantum) * work->group_quantum;
+    return (uint32_t)min_u64(half, streams);
+}
+
 /* How many streams work together: as the run was begun, else all of them, or as many as let a small
  * block fit. */
 static status_t budget_settle_groups(struct channelise_plan *work, uint64_t budget,
@@ -288,21 +290,27 @@ static status_t budget_settle_groups(struct channelise_plan *work, uint64_t budg
     TRY(budget_measure_group(work, begun ? begun->group_streams : work->archive->nstreams, group));
     while (((bytes = budget_block_bytes(work, group, least)) > budget ||
             !budget_fits_device(work, group)) &&
-           group->streams > 1 && !begun) {
-        TRY(budget_measure_group(work, (group->streams + 1) / 2, group));
+           budget_less_streams(work, group->streams) < group->streams && !begun) {
+        TRY(budget_measure_group(work, budget_less_streams(work, group->streams), group));
     }
     char needed[UNITS_TEXT];
     char given[UNITS_TEXT];
     char problem[PROBLEM_TEXT];
     char bytes_of_chunks[UNITS_TEXT];
     char chunks[96] = "";
+    char together[96] = "";
+    if (work->group_quantum > 1) {
+        snprintf(together, sizeof together, " for the %u streams that a product takes together",
+                 group->streams);
+    }
     if (budget_hdf5_bytes(work) > 0) {
         snprintf(chunks, sizeof chunks, " (%s of it to read the dataset's chunks)",
                  units_bytes(budget_hdf5_bytes(work), bytes_of_chunks));
     }
-    REQUIRE(bytes <= budget, STATUS_USAGE, "%s: run.memory is %s, but %s need at least %s a rank%s",
-            work->job->path, units_bytes(work->job->memory, given), budget_problem(work, problem),
-            units_bytes(bytes + budget_fixed_bytes(work), needed), chunks);
+    REQUIRE(bytes <= budget, STATUS_USAGE,
+            "%s: run.memory is %s, but %s need at least %s a rank%s%s", work->job->path,
+            units_bytes(work->job->memory, given), budget_problem(work, problem),
+            units_bytes(bytes + budget_fixed_bytes(work), needed), together, chunks);
     work->chunking.group_streams = group->streams;
 out:
     return st;

@@ -6,6 +6,7 @@
 #include "dsp/fir/prototype.h"
 #include "plan/budget.h"
 #include "plan/channelise_needs.h"
+#include "plan/products/plan_products.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -34,12 +35,6 @@ uint32_t channelise_plan_threads(const struct job *job, int local_size)
     int bound = mine < online;
     int threads = bound ? mine : mine / (local_size > 0 ? local_size : 1);
     return threads > 1 ? (uint32_t)threads : 1;
-}
-
-const struct channelise_plan_bank *channelise_plan_bank_of(const struct channelise_plan *work,
-                                                           uint32_t i)
-{
-    return &work->banks[work->job->products[i].bank];
 }
 
 uint64_t channelise_plan_block(const struct channelise_plan *work)
@@ -213,58 +208,6 @@ out:
     return st;
 }
 
-/* What product i is made of. */
-static void plan_set_product(struct channelise_plan *work, uint32_t i)
-{
-    const struct job_product *job = &work->job->products[i];
-    const struct channelise_plan_bank *bank = channelise_plan_bank_of(work, i);
-    struct channelise_plan_product *product = &work->products[i];
-    product->spec = (struct product_spec){
-        .kind = job->kind,
-        .job_text = job->text,
-        .archive = work->seen,
-        .gap_samples = work->gap_samples,
-        .order = bank->job ? bank->job->order : ORDER_ASCENDING,
-        .channels = bank->channelise.channels,
-        .taps = bank->channelise.taps,
-        .samples_per_spectrum = (uint32_t)bank->samples_per_spectrum,
-        .first_channel = bank->channelise.first_channel,
-        .nchannels = bank->channelise.nchannels,
-        .integrate = job->integrate,
-        .has_weights = work->has_weights,
-        .renormalises = work->has_weights && job->kind == PRODUCT_POWER && !job->is_raw,
-        .min_weight = job->min_weight,
-        .rows = product->spec.rows,
-        .coeff = bank->coeff,
-        .filters = work->filter_words.data,
-        .bits = job->bits,
-        .scale = job->scale};
-    product->dropped_spectra = work->chunking.spectra - product->spec.rows * job->integrate;
-    product->row_bytes = product_spec_row_bytes(&product->spec);
-}
-
-static status_t plan_settle_products(struct channelise_plan *work)
-{
-    status_t st = STATUS_OK;
-    const struct job *job = work->job;
-    for (uint32_t i = 0; i < job->nproducts; i++) {
-        const struct channelise_plan_product *product = &work->products[i];
-        uint64_t bytes = 0;
-        plan_set_product(work, i);
-        REQUIRE(product->spec.rows > 0, STATUS_USAGE,
-                "%s: products.%u.integrate is %" PRIu64 ", but there %s only %" PRIu64 " %s",
-                job->path, i, job->products[i].integrate,
-                units_plural(work->chunking.spectra, "is", "are"), work->chunking.spectra,
-                units_plural(work->chunking.spectra, "spectrum", "spectra"));
-        REQUIRE(multiply_u64(product->row_bytes, product->spec.rows, &bytes) && bytes < UINT64_C(1)
-                                                                                            << 62,
-                STATUS_USAGE, "%s: product %s would have an absurd size", job->path,
-                job->products[i].file);
-    }
-out:
-    return st;
-}
-
 static status_t plan_count_bytes(struct channelise_plan *work)
 {
     status_t st = STATUS_OK;
@@ -312,9 +255,10 @@ status_t channelise_plan_create(const struct job *job, const struct archive *arc
         plan_set_channelise(work, &work->banks[i]);
         TRY(plan_settle_kept(work, &work->banks[i]));
     }
-    TRY(plan_settle_products(work));
+    TRY(plan_products_settle(work));
     TRY(plan_settle_order(work));
     work->wanted_block = cut ? cut->block : 0;
+    work->is_judged = cut && cut->is_judged;
     TRY(budget_settle(work, cut ? cut->begun : NULL));
     TRY(plan_count_bytes(work));
     /* Last, because they may be large: a budget that is too small is found before. */
@@ -393,7 +337,7 @@ status_t channelise_plan_notes(const struct channelise_plan *work, struct text *
                          "filterbank header (fch1, foff) cannot say: use /frequency\n",
                          product->file));
         }
-        if (product_is_filterbank(product->kind) && (spec->rows < 3 || spec->nchannels < 3)) {
+        if (product_is_filterbank(product->kind) && (spec->rows < 3 || spec->frequencies < 3)) {
             TRY(text_add(out, "%s: blimpy opens filterbanks of 3 or more times and channels only\n",
                          product->file));
         }

@@ -52,11 +52,14 @@ struct channelise_plan {
     struct channelise_plan_product *products; /* job->nproducts */
     uint64_t input_bytes;                     /* of the selected samples, overlaps not counted */
     uint64_t read_bytes;                      /* with overlaps */
-    uint64_t cache_bytes;  /* for chunks of datasets that are read through HDF5 */
-    uint32_t unpackers;    /* threads that decompress them */
-    uint64_t memory_bytes; /* that a rank needs, all told */
-    uint64_t stage_bytes;  /* of run.memory: what stages and their buffers may take */
-    uint64_t wanted_block; /* struct channelise_plan_cut */
+    uint64_t cache_bytes;   /* for chunks of datasets that are read through HDF5 */
+    uint32_t unpackers;     /* threads that decompress them */
+    uint64_t memory_bytes;  /* that a rank needs, all told */
+    uint64_t stage_bytes;   /* of run.memory: what stages and their buffers may take */
+    uint64_t wanted_block;  /* struct channelise_plan_cut */
+    int is_judged;          /* likewise */
+    uint32_t group_quantum; /* streams that products take together: groups are of multiples of it,
+                               or of all */
 };
 
 /* Whether products have weights: where samples may be missing, or as they were begun. */
@@ -68,6 +71,7 @@ struct channelise_plan_cut {
     const struct chunking *begun;        /* chunks as an earlier run has cut them; NULL: as suits */
     enum plan_weights weights;
     uint64_t block; /* spectra of all streams together that a block should have; 0: as suits */
+    int is_judged;  /* rows are compared with others (pipeline/finish/finish.h, finish_wholes()) */
 };
 
 /* `backend` settled (not AUTO), `threads` of a rank, settled (>= 1). `cut` may be NULL. The job and
@@ -81,8 +85,11 @@ status_t channelise_plan_create(const struct job *job, const struct archive *arc
 void channelise_plan_destroy(struct channelise_plan *work);
 
 /* The bank that makes product i. */
-const struct channelise_plan_bank *channelise_plan_bank_of(const struct channelise_plan *work,
-                                                           uint32_t i);
+static inline const struct channelise_plan_bank *
+channelise_plan_bank_of(const struct channelise_plan *work, uint32_t i)
+{
+    return &work->banks[work->job->products[i].bank];
+}
 
 /* Spectra of all streams together in a block. */
 uint64_t channelise_plan_block(const struct channelise_plan *work);

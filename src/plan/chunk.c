@@ -37,6 +37,13 @@ uint64_t chunk_block(const struct chunking *chunking, const struct chunk *chunk,
     return end - from;
 }
 
+uint64_t chunk_share(const struct chunking *chunking, uint64_t whole, uint32_t streams)
+{
+    /* So that no product leaves 64 bits. */
+    return whole / chunking->streams * streams +
+           whole % chunking->streams * streams / chunking->streams;
+}
+
 uint64_t chunk_row_quantum(uint64_t row_bytes, uint64_t page)
 {
     return page / gcd_u64(row_bytes, page);

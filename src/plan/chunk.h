@@ -38,6 +38,12 @@ struct chunk chunk_at(const struct chunking *chunking, uint64_t index);
 /* How many spectra the block that begins at spectrum `from` (inside the chunk) has. */
 uint64_t chunk_block(const struct chunking *chunking, const struct chunk *chunk, uint64_t from);
 
+/* Of `whole` bytes of a product's row, which all streams make, those that so many make: where a
+ * part of the streams makes no whole bytes, groups are of more (struct channelise_plan,
+ * group_quantum).
+ */
+uint64_t chunk_share(const struct chunking *chunking, uint64_t whole, uint32_t streams);
+
 /* The multiple of rows such that rows * row_bytes is a multiple of `page`. */
 uint64_t chunk_row_quantum(uint64_t row_bytes, uint64_t page);
 

@@ -328,8 +328,8 @@ status_t dedisperse_plan_foresee(const struct channelise_plan *work, uint32_t pr
     fbh5->is_ours = 1;
     fbh5->sample_bytes = sizeof(float);
     fbh5->rows = spec->rows;
-    fbh5->nchannels = archive->nselected[AXIS_CHAN] * spec->nchannels;
-    fbh5->nifs = archive->nstreams / archive->nselected[AXIS_CHAN];
+    fbh5->nchannels = (uint32_t)spec->frequencies;
+    fbh5->nifs = spec->nifs;
     fbh5->tsamp = time.step;
     fbh5->has_start = archive->has_start;
     fbh5->start = archive->start;
@@ -349,7 +349,7 @@ status_t dedisperse_plan_foresee(const struct channelise_plan *work, uint32_t pr
         fbh5->coherent_constant = archive->coherent_constant;
     }
     for (uint32_t c = 0; c < fbh5->nchannels && fbh5->delay_hz; c++) {
-        fbh5->delay_hz[c] = archive->delay_hz[archive->selected[AXIS_CHAN][c / spec->nchannels]];
+        fbh5->delay_hz[c] = bank_delay(spec, c);
     }
     *out = fbh5;
     fbh5 = NULL;

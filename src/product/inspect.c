@@ -406,6 +406,7 @@ static const struct pack_field inspect_fields[] = {
     FIELD(rows),
     FIELD(streams),
     FIELD(frequencies),
+    FIELD(average),
     FIELD(integrate),
     FIELD(channels),
     FIELD(taps),

@@ -43,13 +43,18 @@ struct product_spec {
     uint32_t samples_per_spectrum;
     uint32_t first_channel, nchannels; /* the channels that are kept of each coarse channel */
     uint64_t integrate;
+    /* What a row has: so many ifs (stations x beams x polarisations) of so many frequencies, each
+     * the mean of `average` neighbours; of all coarse channels side by side, x nchannels, these
+     * begin at first_frequency. */
+    uint32_t nifs, average;
+    uint64_t first_frequency, frequencies;
     int has_weights;     /* the product says how much of what makes each dump was there */
     int renormalises;    /* power is divided by it */
     double min_weight;   /* below it rows are NaN */
     const double *coeff; /* [taps][samples_per_spectrum] as they are, without the folded shift */
 };
 
-/* Where things lie in the file: row r at data_offset + r * row_bytes, float [streams][nchannels]
+/* Where things lie in the file: row r at data_offset + r * row_bytes, float [ifs][frequencies]
  * (x 2 if complex), or a sample of each stream of voltages; its time stamp, a double, at
  * time_offset + 8 r; the CRC-32 of span s (of span_rows rows: product/spans.h), a uint32, at
  * crc_offset + 4 s; the number of missing samples, a uint64, at missing_offset; at holes_offset +
@@ -65,9 +70,9 @@ struct product_place {
     uint64_t file_bytes;
 };
 
-/* Of a filter bank's products and series. */
+/* Of rows as a filter bank makes them, before they are a product's. */
 uint64_t product_row_bytes(enum product_kind kind, uint64_t streams, uint64_t nchannels);
-/* Of any. */
+/* Of any product. */
 uint64_t product_spec_row_bytes(const struct product_spec *spec);
 /* Of rows that have time stamps. */
 struct time_axis product_time(const struct product_spec *spec);
@@ -110,6 +115,8 @@ struct product {
     uint64_t rows, streams, frequencies, integrate; /* dedispersed: DMs, 1, times, 1;
                                                        voltages: frequencies of coarse channels */
     uint32_t channels, taps;
+    uint32_t
+        average; /* channels whose mean each of `frequencies` is; 0: all are as they were made */
     double sample_rate_hz;
     double first_time, time_step; /* seconds after sample 0 */
     double *frequency_hz;         /* [frequencies]; NULL for series */

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "pipeline/channelise_pipeline.h"
+#include "plan/products/plan_products.h"
 #include "ranks/agree.h"
 #include "run/share.h"
 #include "run/tuned.h"
@@ -301,14 +302,15 @@ static status_t pass_summarise(const struct channelise_pass *p, double seconds)
                 units_bytes(product->spec.rows * product->row_bytes, b));
             continue;
         }
-        display_print(
-            "%s: %s, %s %s x %u %s x %u %s, %s\n", p->pass.job->products[i].file,
-            product_name(product->spec.kind), units_count(product->spec.rows, a),
-            product->spec.integrate > 1 ? units_plural(product->spec.rows, "dump", "dumps")
-                                        : units_plural(product->spec.rows, "spectrum", "spectra"),
-            p->archive->nstreams, units_plural(p->archive->nstreams, "stream", "streams"),
-            product->spec.nchannels, units_plural(product->spec.nchannels, "channel", "channels"),
-            units_bytes(product->spec.rows * product->row_bytes, b));
+        struct plan_products_shape shape = plan_products_shape_of(work, i);
+        display_print("%s: %s, %s %s x %u %s x %llu %s, %s\n", p->pass.job->products[i].file,
+                      product_name(product->spec.kind), units_count(product->spec.rows, a),
+                      product->spec.integrate > 1
+                          ? units_plural(product->spec.rows, "dump", "dumps")
+                          : units_plural(product->spec.rows, "spectrum", "spectra"),
+                      shape.columns, shape.what, (unsigned long long)shape.channels,
+                      units_plural(shape.channels, "channel", "channels"),
+                      units_bytes(product->spec.rows * product->row_bytes, b));
     }
     struct pipeline_seconds spent = pipeline_seconds(p->pass.pipeline);
     display_print("%s %s of %u %s in %.2f s on %d %s: in %.1f MB/s, out %.1f MB/s (rank 0: "

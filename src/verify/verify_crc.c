@@ -166,9 +166,10 @@ static status_t crc_check_chunk(void *context, driver_t *driver, uint64_t number
     const struct journal_head *head = &check->journal->head;
     struct chunk chunk = chunk_at(&head->chunking, number);
     struct journal_rows rows = journal_head_rows(head, &chunk);
-    uint64_t stream_bytes = head->place.row_bytes / head->chunking.streams;
-    struct stretch stretch = {rows.first, rows.count, chunk.first_stream * stream_bytes,
-                              chunk.streams * stream_bytes};
+    struct stretch stretch = {
+        rows.first, rows.count,
+        chunk_share(&head->chunking, head->place.row_bytes, chunk.first_stream),
+        chunk_share(&head->chunking, head->place.row_bytes, chunk.streams)};
     uint64_t span = 0;
     uint64_t sums = journal_chunk_sums(head, number, &span);
     return crc_check_stretch(check, driver, &stretch, check->expected + check->places[number],

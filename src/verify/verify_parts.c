@@ -199,8 +199,7 @@ status_t verify_read_row(struct verify *verify, const struct chunk *chunk, uint6
     status_t st = STATUS_OK;
     const struct product_place *place = &verify->product->place;
     const char *path = verify->product->path;
-    uint64_t stream_bytes = place->row_bytes / verify->chunking->streams;
-    uint64_t piece = chunk->streams * stream_bytes;
+    uint64_t piece = chunk_share(verify->chunking, place->row_bytes, chunk->streams);
     if (piece > verify->stored_size) {
         free(verify->stored);
         verify->stored = NULL;
@@ -210,7 +209,8 @@ status_t verify_read_row(struct verify *verify, const struct chunk *chunk, uint6
     if (place->holes_offset > 0) {
         TRY(file_read(verify->fd, path, place->holes_offset + row, is_marked, 1));
     }
-    uint64_t at = place->data_offset + row * place->row_bytes + chunk->first_stream * stream_bytes;
+    uint64_t at = place->data_offset + row * place->row_bytes +
+                  chunk_share(verify->chunking, place->row_bytes, chunk->first_stream);
     TRY(file_read(verify->fd, path, at, verify->stored, piece));
 out:
     return st;

@@ -51,29 +51,29 @@ out:
     return st;
 }
 
-/* A stream's part of a row; NaN where, and only where, it is to be. */
-static status_t spectra_compare_stream(struct verify *verify, uint64_t row, uint32_t stream,
-                                       int is_marked, const float *stored, const float *expected,
-                                       uint64_t floats)
+/* A part of a row, of one stream, or of an if where these were finished; NaN where, and only where,
+ * it is to be. */
+static status_t spectra_compare_part(struct verify *verify, uint64_t row, uint32_t part,
+                                     int is_marked, const float *stored, const float *expected,
+                                     uint64_t floats, const struct agreement_whole *whole)
 {
     status_t st = STATUS_OK;
     const struct product *product = verify->product;
-    const struct spectra *spectra = verify->kind;
+    uint64_t channels = product_quantity(product->kind) == QUANTITY_SPECTRA ? floats / 2 : floats;
     int is_blank = 1;
     for (uint64_t i = 0; i < floats && is_blank; i++) {
         is_blank = isnan(expected[i]);
     }
     if (!is_blank) {
         agreement_row(&verify->agreement, product_quantity(product->kind), stored, expected,
-                      spectra->plan->products[0].spec.nchannels, product->integrate);
+                      channels, product->integrate, whole);
         goto out;
     }
     for (uint64_t i = 0; i < floats; i++) {
-        REQUIRE(isnan(stored[i]), STATUS_DATA,
-                "%s: row %llu %s, but number %llu of stream %u is %g", product->path,
-                (unsigned long long)row,
+        REQUIRE(isnan(stored[i]), STATUS_DATA, "%s: row %llu %s, but number %llu of %s %u is %g",
+                product->path, (unsigned long long)row,
                 is_marked ? "is marked in /provenance/holes" : "lacks so much that it must be NaN",
-                (unsigned long long)i, stream, (double)stored[i]);
+                (unsigned long long)i, whole ? "if" : "stream", part, (double)stored[i]);
     }
 out:
     return st;
@@ -117,17 +117,23 @@ static status_t spectra_compare_rows(void *context, uint32_t index, const struct
     status_t st = STATUS_OK;
     struct verify *verify = context;
     const struct product *product = verify->product;
-    uint64_t floats = product->place.row_bytes / verify->chunking->streams / sizeof(float);
+    const struct agreement_whole *wholes = channelise_pipeline_wholes(verify->pipeline, index);
+    uint64_t floats =
+        chunk_share(verify->chunking, product->place.row_bytes, chunk->streams) / sizeof(float);
+    uint32_t coarse = wholes ? ((struct spectra *)verify->kind)->archive->nselected[AXIS_CHAN] : 1;
+    uint32_t parts = chunk->streams / coarse;
+    uint32_t first = chunk->first_stream / coarse;
     const float *expected = data;
-    (void)index;
-    for (uint64_t i = 0; i < rows; i++, expected += chunk->streams * floats) {
+    for (uint64_t i = 0; i < rows; i++) {
         char is_marked = 0;
         TRY(verify_read_row(verify, chunk, first_row + i, &is_marked));
         TRY(spectra_check_mark(verify, chunk, first_row + i, is_marked, holes && holes[i]));
         const float *stored = (const float *)(void *)verify->stored;
-        for (uint32_t j = 0; j < chunk->streams; j++) {
-            TRY(spectra_compare_stream(verify, first_row + i, chunk->first_stream + j, is_marked,
-                                       stored + j * floats, expected + j * floats, floats));
+        for (uint32_t j = 0; j < parts; j++) {
+            TRY(spectra_compare_part(verify, first_row + i, first + j, is_marked, stored, expected,
+                                     floats / parts, wholes ? wholes++ : NULL));
+            stored += floats / parts;
+            expected += floats / parts;
         }
     }
     if (chunk->first_stream == 0) {
@@ -207,17 +213,17 @@ static status_t spectra_compare_description(const struct verify *verify)
     const struct product *product = verify->product;
     const struct spectra *spectra = verify->kind;
     const struct product_spec *spec = &spectra->plan->products[0].spec;
-    uint64_t frequencies = (uint64_t)spectra->archive->nselected[AXIS_CHAN] * spec->nchannels;
-    REQUIRE(product->kind == spec->kind && product->rows == spec->rows &&
-                product->streams * product->frequencies ==
-                    (uint64_t)spectra->archive->nstreams * spec->nchannels &&
+    int is_bank = spectra->plan->is_bank;
+    uint64_t frequencies = is_bank ? spec->frequencies : spectra->archive->nselected[AXIS_CHAN];
+    uint64_t ifs = spec->nifs;
+    REQUIRE(product->kind == spec->kind && product->rows == spec->rows && product->streams == ifs &&
                 product->frequencies == frequencies,
             STATUS_DATA,
-            "%s holds %llu rows of %llu streams x %llu channels, but its job and archive make %llu "
-            "rows of %u x %llu",
+            "%s holds %llu rows of %llu ifs x %llu channels, but its job and archive make %llu "
+            "rows of %llu x %llu",
             product->path, (unsigned long long)product->rows, (unsigned long long)product->streams,
             (unsigned long long)product->frequencies, (unsigned long long)spec->rows,
-            spectra->archive->nstreams, (unsigned long long)spec->nchannels);
+            (unsigned long long)ifs, (unsigned long long)frequencies);
     if (verify->rank == 0) {
         TRY(compare_product(product, verify->options->nsets > 0, spec));
         if (product->place.time_offset > 0) {
@@ -292,7 +298,8 @@ static status_t spectra_prepare(struct verify *verify, struct spectra *spectra)
     /* Filters in the blocks in which they were made: what circular transforms leave depends on it.
      */
     struct filter_choice filters[JOB_FILTERS] = {{.backend = BACKEND_AUTO}};
-    struct channelise_plan_cut cut = {.filters = product->filters ? filters : NULL,
+    struct channelise_plan_cut cut = {.is_judged = 1,
+                                      .filters = product->filters ? filters : NULL,
                                       .weights =
                                           product->weights > 0 ? WEIGHTS_KEPT : WEIGHTS_NONE};
     if (product->filters) {

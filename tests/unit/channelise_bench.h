@@ -192,7 +192,7 @@ static void assert_agrees(const struct bench *found, const struct bench *expecte
     for (size_t at = 0; at < found->rows[i] * row; at += floats) {
         if (output->quantity != QUANTITY_COHERENCY) {
             agreement_row(&agreement, output->quantity, found->out[i] + at, expected->out[i] + at,
-                          channels, output->integrate);
+                          channels, output->integrate, NULL);
         } else if (at / stride % COHERENCY_SUMS == 0) {
             agreement_coherency(&agreement, found->out[i] + at, expected->out[i] + at, stride,
                                 channels, output->integrate);

@@ -88,6 +88,17 @@ static void sizes_are_checked(void **state)
     assert_int_equal(ceil_div_u64(UINT64_MAX, 2), UINT64_C(1) << 63);
 }
 
+/* A part of the streams makes that part of a row, where that is whole bytes. */
+static void shares_of_rows(void **state)
+{
+    (void)state;
+    const struct chunking six = {.streams = 6};
+    assert_int_equal(chunk_share(&six, 600, 4), 400);
+    assert_int_equal(chunk_share(&six, 8, 3), 4); /* two ifs of three coarse channels each */
+    assert_int_equal(chunk_share(&six, 8, 0), 0);
+    assert_int_equal(chunk_share(&six, (UINT64_C(1) << 62) + 2, 3), (UINT64_C(1) << 61) + 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -95,6 +106,7 @@ int main(void)
         cmocka_unit_test(rows_of_a_chunk_fill_pages),
         cmocka_unit_test(grains_are_numbered_as_they_come),
         cmocka_unit_test(sizes_are_checked),
+        cmocka_unit_test(shares_of_rows),
     };
     return cmocka_run_group_tests_name("chunk", tests, NULL, NULL);
 }

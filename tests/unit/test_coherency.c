@@ -297,7 +297,7 @@ static void agreement_sees_errors(void **state)
             agreement_coherency(&agreement, bench.out[0], copy, C, C, S);
         } else {
             agreement_row(&agreement, QUANTITY_SQUARES, bench.out[1] + (line - 4) * C,
-                          copy + (line - 4) * C, C, S);
+                          copy + (line - 4) * C, C, S, NULL);
         }
         assert_false(agreement_holds(&agreement));
         *at = was;

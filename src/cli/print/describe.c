@@ -226,9 +226,13 @@ static void describe_print_product_axes(const struct product *product)
     }
     display_print("  %-13s %llu\n", "streams", (unsigned long long)product->streams);
     struct derived_band band = derived_band_of_product(product);
-    display_print("  %-13s %s, centres from %s to %s\n", "channels",
+    display_print("  %-13s %s, centres from %s to %s", "channels",
                   units_count(product->frequencies, a), units_hertz(band.low_hz, b),
                   units_hertz(band.high_hz, (char[UNITS_TEXT]){0}));
+    if (product->average > 1) {
+        display_print(", each the mean of %u", product->average);
+    }
+    display_print("%s\n", product->average > 0 ? " (not all that the filter bank makes)" : "");
     display_print("  %-13s %u channels a coarse channel, %u %s\n", "filter bank", product->channels,
                   product->taps, units_plural(product->taps, "tap", "taps"));
 }

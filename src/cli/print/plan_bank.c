@@ -9,6 +9,7 @@
 #include "cli/print/plan_job.h"
 #include "dsp/fir/filter_report.h"
 #include "plan/channelise_needs.h"
+#include "plan/products/plan_products.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -145,12 +146,12 @@ static void bank_print_products(const struct channelise_pass *bank)
                 product->spec.scale, units_bytes(bank->pass.bytes[i], b));
             continue;
         }
-        display_print("  %s: %s, %s %s of %u %s x %u %s", work->job->products[i].file,
+        struct plan_products_shape shape = plan_products_shape_of(work, i);
+        display_print("  %s: %s, %s %s of %u %s x %llu %s", work->job->products[i].file,
                       product_name(product->spec.kind), units_count(product->spec.rows, a),
-                      units_plural(product->spec.rows, "row", "rows"), work->archive->nstreams,
-                      units_plural(work->archive->nstreams, "stream", "streams"),
-                      product->spec.nchannels,
-                      units_plural(product->spec.nchannels, "channel", "channels"));
+                      units_plural(product->spec.rows, "row", "rows"), shape.columns, shape.what,
+                      (unsigned long long)shape.channels,
+                      units_plural(shape.channels, "channel", "channels"));
         display_print(", one every %s, %s\n", units_seconds(time.step, a),
                       units_bytes(bank->pass.bytes[i], b));
     }

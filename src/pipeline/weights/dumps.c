@@ -2,7 +2,7 @@
 #include "pipeline/weights/dumps.h"
 
 #include "base/memory.h"
-#include "dsp/overlap.h"
+#include "plan/products/plan_products.h"
 
 #include <float.h>
 #include <math.h>
@@ -22,7 +22,7 @@ struct lost {
 struct dumps {
     const struct channelise_plan *work;
     const struct product_spec *spec;
-    size_t stream_floats;  /* of a row */
+    size_t stream_floats;  /* of a row as the backend makes it */
     uint64_t first, count; /* spectra of the block */
     uint32_t streams;      /* of the block */
     struct lost *open;     /* [streams] of dumps that no block has completed yet */
@@ -44,8 +44,7 @@ status_t dumps_create(const struct channelise_plan *work, uint32_t product, uint
     TRY(memory_zeroed(1, sizeof *dumps, "weights", &dumps));
     dumps->work = work;
     dumps->spec = &work->products[product].spec;
-    dumps->stream_floats =
-        (size_t)(work->products[product].row_bytes / work->archive->nstreams / sizeof(float));
+    dumps->stream_floats = (size_t)(plan_products_made_bytes(work, product, 1) / sizeof(float));
     TRY(memory_zeroed(streams, sizeof *dumps->open, "weights", &dumps->open));
     TRY(memory_zeroed(rows * streams, sizeof *dumps->weights, "weights", &dumps->weights));
     TRY(memory_zeroed(rows * streams, 1, "weights", &dumps->is_unread));

@@ -55,6 +55,11 @@ static const char weights_convention[] =
     "1, "
     "power was divided by it, as 32-bit floats (and is NaN where it is 0).";
 
+static const char kept_convention[] =
+    "Of the channels that the filter bank makes, coarse channels side by side and counted from 0, "
+    "the file has those from first_channel on; each of its frequencies is the mean of `average` "
+    "neighbouring channels.";
+
 struct time_axis bank_time(const struct product_spec *spec)
 {
     struct time_axis axis = axes_time(spec->archive->sample_rate_hz, spec->archive->first_sample,
@@ -63,12 +68,12 @@ struct time_axis bank_time(const struct product_spec *spec)
     return axis;
 }
 
-uint64_t bank_frequencies(const struct product_spec *spec)
+uint64_t bank_channels(const struct product_spec *spec)
 {
     return (uint64_t)spec->archive->nselected[AXIS_CHAN] * spec->nchannels;
 }
 
-double bank_frequency(const struct product_spec *spec, uint64_t at)
+double bank_channel(const struct product_spec *spec, uint64_t at)
 {
     const struct archive *archive = spec->archive;
     uint64_t chan = archive->selected[AXIS_CHAN][at / spec->nchannels];
@@ -77,12 +82,28 @@ double bank_frequency(const struct product_spec *spec, uint64_t at)
                            archive->sideband, spec->order, spec->channels, k);
 }
 
+double bank_frequency(const struct product_spec *spec, uint64_t at)
+{
+    uint64_t first = spec->first_frequency + at * spec->average;
+    double sum = 0;
+    for (uint32_t i = 1; i < spec->average; i++) {
+        sum += bank_channel(spec, first + i) - bank_channel(spec, first);
+    }
+    return bank_channel(spec, first) + sum / spec->average;
+}
+
+double bank_delay(const struct product_spec *spec, uint64_t at)
+{
+    uint64_t first = spec->first_frequency + at * spec->average;
+    return spec->archive->delay_hz[spec->archive->selected[AXIS_CHAN][first / spec->nchannels]];
+}
+
 /* /time (its values come with the rows) and /frequency. */
 static status_t bank_put_scales(hid_t file, const struct product_spec *spec)
 {
     status_t st = STATUS_OK;
     double *frequency = NULL;
-    uint64_t count = bank_frequencies(spec);
+    uint64_t count = spec->frequencies;
     TRY(memory_zeroed((size_t)count, sizeof *frequency, "frequencies", &frequency));
     for (uint64_t i = 0; i < count; i++) {
         frequency[i] = bank_frequency(spec, i);
@@ -224,14 +245,14 @@ static status_t bank_put_coherent(hid_t file, const struct product_spec *spec)
 {
     status_t st = STATUS_OK;
     const struct archive *archive = spec->archive;
-    uint64_t count = bank_frequencies(spec);
+    uint64_t count = spec->frequencies;
     double *delay_hz = NULL;
     if (!archive->delay_hz) {
         return STATUS_OK;
     }
     TRY(memory_zeroed((size_t)count, sizeof *delay_hz, "frequencies", &delay_hz));
     for (uint64_t i = 0; i < count; i++) {
-        delay_hz[i] = archive->delay_hz[archive->selected[AXIS_CHAN][i / spec->nchannels]];
+        delay_hz[i] = bank_delay(spec, i);
     }
     TRY(parts_put_coherent(file, archive, delay_hz, count));
 out:
@@ -283,6 +304,11 @@ static status_t bank_put_root(hid_t file, const struct product_spec *spec, const
     TRY(h5_put_u64(file, "integrate", spec->integrate));
     TRY(h5_put_u64(file, "first_sample", archive->first_sample));
     TRY(h5_put_text(file, "order", order_name(spec->order)));
+    if (spec->frequencies != bank_channels(spec)) {
+        TRY(h5_put_u64(file, "first_channel", spec->first_frequency));
+        TRY(h5_put_u64(file, "average", spec->average));
+        TRY(h5_put_text(file, "kept_convention", kept_convention));
+    }
 out:
     return st;
 }
@@ -304,6 +330,8 @@ status_t bank_inspect(hid_t file, struct product *product)
     status_t st = STATUS_OK;
     const char *path = product->path;
     uint64_t numbers[3] = {0};
+    int64_t average = 0;
+    int is_kept = 0;
     size_t count = 0;
     TRY(parts_need_u64(file, path, "channels", &numbers[0]));
     TRY(parts_need_u64(file, path, "taps", &numbers[1]));
@@ -311,6 +339,8 @@ status_t bank_inspect(hid_t file, struct product *product)
     TRY(parts_need_f64(file, path, "sample_rate_hz", &product->sample_rate_hz));
     product->channels = (uint32_t)numbers[0];
     product->taps = (uint32_t)numbers[1];
+    TRY(h5_get_i64(file, path, "average", &average, &is_kept));
+    product->average = is_kept && average > 0 && average <= INT32_MAX ? (uint32_t)average : 0;
     TRY(h5_read_f64s(file, path, "frequency", &product->frequency_hz, &count));
     REQUIRE(count == product->frequencies, STATUS_DATA, "%s has %llu channels, but %zu frequencies",
             path, (unsigned long long)product->frequencies, count);

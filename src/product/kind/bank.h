@@ -9,9 +9,13 @@
 
 struct time_axis bank_time(const struct product_spec *spec);
 
-/* How many channels a row has, coarse channels stitched, and the sky frequency of one of them. */
-uint64_t bank_frequencies(const struct product_spec *spec);
+/* How many channels the bank makes, coarse channels side by side, and the sky frequency of one. */
+uint64_t bank_channels(const struct product_spec *spec);
+double bank_channel(const struct product_spec *spec, uint64_t at);
+/* The sky frequency of those of a product: the mean of the channels that it is made of. */
 double bank_frequency(const struct product_spec *spec, uint64_t at);
+/* Where voltages were dedispersed coherently: the frequency whose delay it still has. */
+double bank_delay(const struct product_spec *spec, uint64_t at);
 
 /* Names of the ifs: "CS001/X" where there are several stations or beams, else the polarisation;
  * h5_free_texts() returns them. */

@@ -14,15 +14,17 @@ static status_t power_put_header(hid_t data, const struct product_spec *spec, ui
 {
     status_t st = STATUS_OK;
     const struct archive *archive = spec->archive;
-    uint64_t count = bank_frequencies(spec);
+    uint64_t count = spec->frequencies;
     struct time_axis time = bank_time(spec);
     struct utc start = utc_add(archive->start, axes_leading_edge(time));
-    double spacing = archive_chan_width_hz(archive) / spec->channels;
+    double spacing = archive_chan_width_hz(archive) / spec->channels * spec->average;
     TRY(h5_put_i32(data, "machine_id", 0));
     TRY(h5_put_i32(data, "telescope_id", sigproc_telescope(archive->telescope)));
     TRY(h5_put_i32(data, "data_type", 1));
     TRY(h5_put_i32(data, "nchans", (int32_t)count));
-    TRY(h5_put_i32(data, "nfpc", (int32_t)spec->nchannels));
+    /* Channels of a coarse one; averaged across coarse channels there are none. */
+    int is_whole = spec->nchannels % spec->average == 0;
+    TRY(h5_put_i32(data, "nfpc", is_whole ? (int32_t)(spec->nchannels / spec->average) : 1));
     TRY(h5_put_i32(data, "nbeams", 1));
     TRY(h5_put_i32(data, "ibeam", 1));
     TRY(h5_put_i32(data, "nbits", 32));
@@ -58,7 +60,7 @@ static status_t power_describe(hid_t file, const struct product_spec *spec,
     TRY(bank_name_ifs(spec->archive, &ifs, &nifs));
     TRY(h5_put_text(file, "CLASS", "FILTERBANK"));
     TRY(h5_put_text(file, "VERSION", "1.0"));
-    hsize_t dims[3] = {spec->rows, nifs, bank_frequencies(spec)};
+    hsize_t dims[3] = {spec->rows, nifs, spec->frequencies};
     REQUIRE(dims[2] <= INT32_MAX, STATUS_USAGE,
             "%llu channels do not fit a filterbank, whose header counts to %d",
             (unsigned long long)dims[2], INT32_MAX);

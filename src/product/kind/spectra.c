@@ -65,7 +65,7 @@ static status_t spectra_describe(hid_t file, const struct product_spec *spec,
             TRY(text_add(&words, ",%s", axis_name(axes[i])));
         }
     }
-    dims[rank++] = bank_frequencies(spec);
+    dims[rank++] = spec->frequencies;
     TRY(text_add(&words, ",frequency"));
     TRY(spectra_pair_type(&type));
     TRY(h5_create_dataset(file, "spectra", type, rank, dims, &data));

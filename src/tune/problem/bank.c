@@ -313,7 +313,7 @@ static void bank_judge(const struct channelise_spec *spec, const struct channeli
     }
     for (uint32_t i = 0; i < bank_unit(spec); i++) {
         agreement_row(agreement, what->quantity, found + i * floats, expected + i * floats,
-                      spec->nchannels, what->integrate);
+                      spec->nchannels, what->integrate, NULL);
     }
 }
 

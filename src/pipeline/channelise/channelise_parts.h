@@ -1,0 +1,59 @@
+/* What the files of the filter bank's pipeline share: its blocks, and what it is made of. Private
+ * to channelise_pipeline.c and channelise/. */
+#ifndef VOLTMILL_PIPELINE_CHANNELISE_CHANNELISE_PARTS_H
+#define VOLTMILL_PIPELINE_CHANNELISE_CHANNELISE_PARTS_H
+
+#include "pipeline/channelise_pipeline.h"
+#include "pipeline/filter_chain.h"
+#include "pipeline/finish/finish.h"
+#include "pipeline/range.h"
+#include "pipeline/weights/weights.h"
+
+/* One block under way: its buffers, where its samples are and where its rows belong. */
+struct slot {
+    buffer_t *in;
+    buffer_t *out[MOST_OUTPUTS];
+    mapping_t *mapping; /* of samples that were not copied; else NULL */
+    struct slab *slab;  /* of the streams worked on: most jobs have one group of them */
+    size_t *re, *im;
+    struct filter_block filtered; /* where there are filters */
+    struct losses losses, unread; /* samples that are not there, and that could not be read */
+    struct chunk chunk;
+    uint64_t from, count; /* spectra */
+    uint64_t first_sample, nsamples;
+    struct overlap_rows counted;   /* of these samples it answers for the missing ones */
+    struct overlap_rows looked_at; /* that its spectra are made of */
+    uint64_t rows[MOST_OUTPUTS];
+};
+
+struct channelising {
+    pipeline_t *pipeline;
+    const struct channelise_plan *work;
+    backend_t *backend; /* the caller's */
+    struct pipeline_sink sink;
+    resident_rows_t *const *resident; /* NULL: rows only go to the sink */
+    struct chunking chunking;         /* the work's, with blocks that fit the device */
+    reader_t *reader;
+    filter_chain_t *filters; /* NULL: none */
+    channelise_t *channelise;
+    struct slot slots[PIPELINE_MOST_SLOTS];
+    uint32_t nslots;
+    int has_warned;                 /* of input that cannot be read: the reader's */
+    uint64_t missing;               /* samples, so far in the chunk: the writer's */
+    uint64_t clipped;               /* numbers of voltages, likewise */
+    char *stored;                   /* rows of voltages as they are stored, likewise */
+    weights_t *weights;             /* the writer's; NULL: nothing can be missing */
+    finish_t *finish[MOST_OUTPUTS]; /* likewise, of products; NULL: rows are written as they are */
+    range_t *range;                 /* likewise; NULL: power cannot leave the range of floats */
+};
+
+/* Makes stages, and slots with their buffers. The device may have less room than the plan thought:
+ * then blocks are halved, and when they cannot be smaller, fewer of them are under way at a time.
+ * Fails with DEVICE: not even the smallest block fits (says how much would do). */
+status_t channelising_fit_stages(struct channelising *p);
+void channelising_drop_stages(struct channelising *p);
+
+/* The writer thread: waits until the backend is done with a block, and writes its rows. */
+status_t channelising_write(void *context, uint32_t number);
+
+#endif

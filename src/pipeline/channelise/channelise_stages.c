@@ -1,0 +1,153 @@
+/* Stages and buffers of the filter bank's pipeline, as large as the device allows. */
+#include "pipeline/channelise/channelise_parts.h"
+
+#include "base/memory.h"
+#include "base/units.h"
+#include "plan/budget.h"
+#include "plan/channelise_needs.h"
+#include "plan/products/plan_products.h"
+
+#include <stdlib.h>
+
+/* Bytes of the largest slab of any group, for a block. */
+static status_t channelising_largest_slab(const struct channelising *p, uint64_t *out)
+{
+    status_t st = STATUS_OK;
+    const struct channelise_plan *work = p->work;
+    uint32_t groups = chunk_groups(&p->chunking);
+    uint64_t samples = channelise_plan_most_samples(work, p->chunking.block_spectra);
+    *out = 0;
+    for (uint32_t i = 0; i < groups; i++) {
+        struct chunk chunk = chunk_at(&p->chunking, i);
+        struct slab *slab = NULL;
+        TRY(slab_create(work->archive, chunk.first_stream, chunk.streams, &slab));
+        *out = max_u64(*out, slab_bytes(slab, samples));
+        slab_destroy(slab);
+    }
+out:
+    return st;
+}
+
+static void channelising_drop_slot(struct slot *slot)
+{
+    buffer_destroy(slot->in);
+    for (uint32_t j = 0; j < MOST_OUTPUTS; j++) {
+        buffer_destroy(slot->out[j]);
+    }
+    mapping_close(slot->mapping);
+    slab_destroy(slot->slab);
+    filter_block_free(&slot->filtered);
+    losses_free(&slot->losses);
+    losses_free(&slot->unread);
+    free(slot->re);
+    free(slot->im);
+    *slot = (struct slot){0};
+}
+
+void channelising_drop_stages(struct channelising *p)
+{
+    for (uint32_t i = 0; i < PIPELINE_MOST_SLOTS; i++) {
+        channelising_drop_slot(&p->slots[i]);
+    }
+    filter_chain_destroy(p->filters);
+    p->filters = NULL;
+    channelise_destroy(p->channelise);
+    p->channelise = NULL;
+}
+
+static status_t channelising_create_slot(const struct channelising *p, uint64_t in_bytes,
+                                         struct slot *slot)
+{
+    status_t st = STATUS_OK;
+    const struct channelise_plan *work = p->work;
+    const struct channelise_spec *spec = &work->banks[0].channelise;
+    TRY(memory_zeroed(spec->nstreams, sizeof *slot->re, "offsets", &slot->re));
+    TRY(memory_zeroed(spec->nstreams, sizeof *slot->im, "offsets", &slot->im));
+    TRY(buffer_create(p->backend, BUFFER_IN, in_bytes, &slot->in));
+    if (p->filters) {
+        TRY(filter_block_create(p->backend, p->filters, work->is_bank ? BUFFER_BETWEEN : BUFFER_OUT,
+                                &slot->filtered));
+    }
+    for (uint32_t i = 0; i < spec->noutputs && work->is_bank; i++) {
+        uint64_t rows = overlap_ends(&work->nodes[NODE_DUMPS + i].stage, p->chunking.block_spectra);
+        uint64_t row = plan_products_made_bytes(work, i, spec->nstreams);
+        TRY(buffer_create(p->backend, BUFFER_OUT, rows * row, &slot->out[i]));
+    }
+out:
+    return st;
+}
+
+/* Stage and buffers for blocks of p->chunking.block_spectra; *made slots, whatever comes. */
+static status_t channelising_create_stages(struct channelising *p, uint32_t *made)
+{
+    status_t st = STATUS_OK;
+    const struct channelise_plan *work = p->work;
+    struct channelise_spec spec = work->banks[0].channelise;
+    uint64_t in_bytes = 0;
+    *made = 0;
+    spec.max_spectra = p->chunking.block_spectra;
+    if (work->is_bank) {
+        TRY(channelise_create(p->backend, &spec, &p->channelise));
+    }
+    if (work->filters) {
+        TRY(filter_chain_create(p->backend, work->filters, spec.nstreams,
+                                channelise_plan_inputs(work, spec.max_spectra), &p->filters));
+    }
+    TRY(channelising_largest_slab(p, &in_bytes));
+    for (; *made < p->nslots; (*made)++) {
+        TRY(channelising_create_slot(p, in_bytes, &p->slots[*made]));
+    }
+out:
+    return st;
+}
+
+/* Not even one set of buffers of the smallest block: says how much would do. */
+static status_t channelising_say_what_fits(const struct channelising *p)
+{
+    status_t st = STATUS_OK;
+    const struct channelise_plan *work = p->work;
+    char needed[UNITS_TEXT];
+    struct text cause = {0};
+    uint64_t bytes = 0;
+    TRY(text_add(&cause, "%s", report_cause()));
+    report_clear();
+    TRY(budget_device_bytes(work, &bytes));
+    FAIL(STATUS_DEVICE,
+         "%s; the smallest blocks, %llu %s of %u channels with %u %s, %u %s at a time, "
+         "need "
+         "about %s of a device's memory (run.device_memory)",
+         cause.data, (unsigned long long)p->chunking.block_spectra,
+         units_plural(p->chunking.block_spectra, "spectrum", "spectra"),
+         work->banks[0].channelise.channels, work->banks[0].channelise.taps,
+         units_plural(work->banks[0].channelise.taps, "tap", "taps"), work->chunking.group_streams,
+         units_plural(work->chunking.group_streams, "stream", "streams"),
+         units_bytes(bytes, needed));
+out:
+    text_free(&cause);
+    return st;
+}
+
+status_t channelising_fit_stages(struct channelising *p)
+{
+    status_t st = STATUS_OK;
+    uint64_t *block = &p->chunking.block_spectra;
+    for (;;) {
+        uint32_t made = 0;
+        st = channelising_create_stages(p, &made);
+        if (st == STATUS_OK || !backend_was_full(p->backend)) {
+            break;
+        }
+        if (*block <= CHUNK_GRAIN && made == 0) {
+            return channelising_say_what_fits(p);
+        }
+        report_clear();
+        if (*block <= CHUNK_GRAIN) {
+            channelising_drop_slot(&p->slots[made]);
+            p->nslots = made;
+            return STATUS_OK;
+        }
+        channelising_drop_stages(p);
+        *block = max_u64(*block / 2 / CHUNK_GRAIN, 1) * CHUNK_GRAIN;
+    }
+    return st;
+}

@@ -1,0 +1,173 @@
+/* What becomes of a block that the backend is done with: weighed, finished, written. */
+#include "pipeline/channelise/channelise_parts.h"
+
+#include "base/memory.h"
+#include "compute/shared/quantise.h"
+
+/* Nobody reads the block's samples any more. */
+static status_t channelising_release_samples(const struct channelising *p, struct slot *slot)
+{
+    status_t st = STATUS_OK;
+    int was_mapped = slot->mapping != NULL;
+    int is_torn = was_mapped && mapping_is_cut(slot->mapping);
+    mapping_close(slot->mapping);
+    slot->mapping = NULL;
+    if (was_mapped) {
+        TRY(reader_check_mapped(p->work->archive, slot->slab, slot->first_sample, slot->nsamples));
+    }
+    REQUIRE(!is_torn, STATUS_DATA, "%s became shorter while its samples were read",
+            p->work->archive->parts[0].path);
+out:
+    return st;
+}
+
+/* The samples of a block, while they are there. */
+static status_t channelising_samples(const struct slot *slot, const char **out)
+{
+    status_t st = STATUS_OK;
+    void *samples = NULL;
+    if (slot->mapping) {
+        *out = mapping_data(slot->mapping);
+        goto out;
+    }
+    TRY(buffer_get(slot->in, &samples));
+    *out = samples;
+out:
+    return st;
+}
+
+/* Weighs what the block makes. Where numbers can show what is missing, the backend has looked at
+ * all samples of the block, so that they are looked at once more only if there are such. */
+static status_t channelising_weigh(struct channelising *p, struct slot *slot, int is_first)
+{
+    status_t st = STATUS_OK;
+    uint64_t shown = 0;
+    uint64_t missing = 0;
+    struct weights_block block = {.is_first = is_first,
+                                  .first = slot->from,
+                                  .count = slot->count,
+                                  .first_stream = slot->chunk.first_stream,
+                                  .streams = slot->chunk.streams,
+                                  .losses = &slot->losses,
+                                  .unread = &slot->unread,
+                                  .first_sample = (int64_t)slot->first_sample,
+                                  .input = {slot->re, slot->im, (size_t)slot->slab->width},
+                                  .counted = slot->counted};
+    TRY(pipeline_missing(p->pipeline, slot->in, &shown));
+    if (!p->weights) {
+        goto out;
+    }
+    if (shown > 0) {
+        TRY(channelising_samples(slot, &block.samples));
+        block.nsamples = slot->nsamples;
+    }
+    TRY(weights_begin(p->weights, &block, &missing));
+    p->missing += missing;
+out:
+    return st;
+}
+
+/* Power that left the range of floats, while the samples are still there. */
+static status_t channelising_look_at_range(struct channelising *p, struct slot *slot)
+{
+    status_t st = STATUS_OK;
+    const struct job *job = p->work->job;
+    const char *samples = NULL;
+    TRY(channelising_samples(slot, &samples));
+    for (uint32_t i = 0; i < job->nproducts; i++) {
+        void *power = NULL;
+        if (product_quantity(job->products[i].kind) != QUANTITY_POWER) {
+            continue;
+        }
+        TRY(buffer_get(slot->out[i], &power));
+        struct range_block block = {.product = i,
+                                    .from = slot->from,
+                                    .count = slot->count,
+                                    .rows = slot->rows[i],
+                                    .streams = slot->chunk.streams,
+                                    .power = power,
+                                    .samples = samples,
+                                    .first_sample = (int64_t)slot->first_sample,
+                                    .input = {slot->re, slot->im, (size_t)slot->slab->width}};
+        TRY(range_look(p->range, &block));
+    }
+out:
+    return st;
+}
+
+/* Writes the rows of the last filter as samples are stored. */
+static status_t channelising_write_voltages(struct channelising *p, struct slot *slot)
+{
+    status_t st = STATUS_OK;
+    const struct channelise_plan *work = p->work;
+    const struct job_product *product = &work->job->products[0];
+    struct quantise how = {.bits = product->bits,
+                           .scale = product->scale,
+                           .streams = slot->chunk.streams,
+                           .parts = work->seen->is_complex ? 2 : 1};
+    void *rows = NULL;
+    TRY(pipeline_get(p->pipeline, slot->filtered.rows[work->filters->count - 1], &rows));
+    p->clipped += quantise_rows(&how, rows, slot->filtered.stride, slot->count, p->stored);
+    TRY(p->sink.put(p->sink.context, 0, &slot->chunk, slot->from, slot->count, p->stored, NULL));
+out:
+    return st;
+}
+
+/* Writes the rows of the filter bank's products. */
+static status_t channelising_write_product(struct channelising *p, const struct slot *slot,
+                                           uint32_t i)
+{
+    status_t st = STATUS_OK;
+    const struct chunk *chunk = &slot->chunk;
+    const float *weights = NULL;
+    struct finish_rows rows = {.chunk = chunk,
+                               .is_first = slot->from == chunk->first,
+                               .is_last = slot->from + slot->count == chunk->first + chunk->count,
+                               .first = slot->from / p->work->job->products[i].integrate,
+                               .count = slot->rows[i],
+                               .columns = chunk->streams,
+                               .channels = p->work->products[i].spec.nchannels};
+    TRY(pipeline_get(p->pipeline, slot->out[i], &rows.data));
+    if (p->weights) {
+        weights = weights_apply(p->weights, i, rows.count, rows.data, &rows.holes);
+    }
+    if (rows.count > 0 && p->work->has_weights) {
+        TRY(p->sink.weigh(p->sink.context, i, chunk, rows.first, rows.count, weights));
+    }
+    TRY(p->finish[i] ? finish_run(p->finish[i], &rows) : STATUS_OK);
+    if (rows.count > 0) {
+        TRY(p->sink.put(p->sink.context, i, chunk, rows.first, rows.count, rows.data, rows.holes));
+    }
+out:
+    return st;
+}
+
+static status_t channelising_write_products(struct channelising *p, const struct slot *slot)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t i = 0; i < p->work->job->nproducts; i++) {
+        TRY(channelising_write_product(p, slot, i));
+    }
+out:
+    return st;
+}
+
+status_t channelising_write(void *context, uint32_t number)
+{
+    status_t st = STATUS_OK;
+    struct channelising *p = context;
+    struct slot *slot = &p->slots[number];
+    TRY(channelising_weigh(p, slot, slot->from == slot->chunk.first));
+    if (p->range) {
+        TRY(channelising_look_at_range(p, slot));
+    }
+    TRY(channelising_release_samples(p, slot));
+    TRY(p->work->is_bank ? channelising_write_products(p, slot)
+                         : channelising_write_voltages(p, slot));
+    if (p->sink.end && slot->from + slot->count == slot->chunk.first + slot->chunk.count) {
+        TRY(p->sink.end(p->sink.context, &slot->chunk, p->missing, p->clipped));
+        p->missing = p->clipped = 0;
+    }
+out:
+    return st;
+}

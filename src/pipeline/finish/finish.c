@@ -1,0 +1,64 @@
+/* The chain of steps. */
+#include "pipeline/finish/finish_steps.h"
+
+#include "base/memory.h"
+#include "plan/products/plan_products.h"
+
+#include <stdlib.h>
+
+static const struct finish_step *const finish_steps[] = {&finish_keep};
+enum { FINISH_STEPS = sizeof finish_steps / sizeof *finish_steps };
+
+struct finish {
+    void *steps[FINISH_STEPS]; /* NULL: not asked for */
+};
+
+void finish_destroy(finish_t *finish)
+{
+    for (size_t i = 0; i < FINISH_STEPS && finish; i++) {
+        if (finish->steps[i]) {
+            finish_steps[i]->destroy(finish->steps[i]);
+        }
+    }
+    free(finish);
+}
+
+status_t finish_create(const struct channelise_plan *work, uint32_t i, uint64_t rows,
+                       finish_t **out)
+{
+    status_t st = STATUS_OK;
+    finish_t *finish = NULL;
+    *out = NULL;
+    if (!plan_products_is_finished(work, i)) {
+        return STATUS_OK;
+    }
+    TRY(memory_zeroed(1, sizeof *finish, "a product's rows", &finish));
+    for (size_t at = 0; at < FINISH_STEPS; at++) {
+        TRY(finish_steps[at]->create(work, i, rows, &finish->steps[at]));
+    }
+    *out = finish;
+    finish = NULL;
+out:
+    finish_destroy(finish);
+    return st;
+}
+
+status_t finish_run(finish_t *finish, struct finish_rows *rows)
+{
+    status_t st = STATUS_OK;
+    for (size_t i = 0; i < FINISH_STEPS; i++) {
+        TRY(finish->steps[i] ? finish_steps[i]->run(finish->steps[i], rows) : STATUS_OK);
+    }
+out:
+    return st;
+}
+
+const struct agreement_whole *finish_wholes(const finish_t *finish)
+{
+    for (size_t i = FINISH_STEPS; i > 0 && finish; i--) {
+        if (finish->steps[i - 1] && finish_steps[i - 1]->wholes) {
+            return finish_steps[i - 1]->wholes(finish->steps[i - 1]);
+        }
+    }
+    return NULL;
+}

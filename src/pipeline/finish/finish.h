@@ -1,0 +1,45 @@
+/* Finishing: what becomes of rows between the backend and the file, in the writer thread, one step
+ * after the other (finish_steps.h).
+ *
+ * A step does nothing and costs nothing where the job does not ask for it: rows then go from the
+ * backend's buffer to the sink as they are. What it does is a pure function of rows counted from
+ * the observation's first: however the work is cut, the bytes are the same. Streams that a step
+ * takes together are in one group (struct channelise_plan, group_quantum). */
+#ifndef VOLTMILL_PIPELINE_FINISH_FINISH_H
+#define VOLTMILL_PIPELINE_FINISH_FINISH_H
+
+#include "compute/agreement.h"
+#include "plan/channelise_plan.h"
+
+typedef struct finish finish_t;
+
+/* Rows on their way. Each step takes what the one before has left, and says what it leaves: in
+ * place, or in memory of its own, which is good until it runs again. */
+struct finish_rows {
+    const struct chunk *chunk;
+    int is_first,
+        is_last; /* of the chunk's blocks: nothing is carried from one chunk to the next */
+    uint64_t first, count; /* of the product; as the backend gives them, of its dumps */
+    /* float [count][columns][channels] (x 2 if spectra): as the backend gives them, columns are the
+     * chunk's streams and channels those of a coarse channel; once coarse channels stand side by
+     * side, columns are the ifs of the chunk's streams. */
+    uint32_t columns;
+    uint64_t channels;
+    void *data;
+    const char *holes; /* [count], or NULL, as struct pipeline_sink's */
+};
+
+/* For product i, blocks of up to `rows` of the backend's rows. *out = NULL where nothing is to be
+ * done. `work` must outlive it. Fails with DEVICE (memory). */
+status_t finish_create(const struct channelise_plan *work, uint32_t i, uint64_t rows,
+                       finish_t **out);
+void finish_destroy(finish_t *finish);
+
+/* From the rows of the backend to those of the product. Fails with DATA. */
+status_t finish_run(finish_t *finish, struct finish_rows *rows);
+
+/* What the rows of the last run were before channels were left out, [count][columns], where the
+ * plan says that they are judged; else NULL. Takes NULL. */
+const struct agreement_whole *finish_wholes(const finish_t *finish);
+
+#endif

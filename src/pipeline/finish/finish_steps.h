@@ -1,0 +1,21 @@
+/* The steps of finishing, in order. Private to finish/. A new one is a file here, a row of the
+ * table in finish.c, and what it needs of product_spec (product/product.h), of the groups of
+ * streams (plan/products/plan_products.h) and of memory (plan/budget.c). */
+#ifndef VOLTMILL_PIPELINE_FINISH_FINISH_STEPS_H
+#define VOLTMILL_PIPELINE_FINISH_FINISH_STEPS_H
+
+#include "pipeline/finish/finish.h"
+
+struct finish_step {
+    /* As finish_create(); *out = NULL: not asked for. */
+    status_t (*create)(const struct channelise_plan *work, uint32_t i, uint64_t rows, void **out);
+    status_t (*run)(void *step, struct finish_rows *rows);
+    void (*destroy)(void *step);
+    /* As finish_wholes(); NULL: the step knows nothing of that. */
+    const struct agreement_whole *(*wholes)(const void *step);
+};
+
+/* Leaves channels out, and averages neighbours. */
+extern const struct finish_step finish_keep;
+
+#endif

@@ -1,0 +1,156 @@
+/* Products, one by one: which channels are kept of what the bank makes, how many bytes that is. */
+#include "plan/products/plan_products.h"
+
+#include "base/memory.h"
+#include "base/units.h"
+#include "product/kind/bank.h"
+
+#include <inttypes.h>
+
+/* The channels whose centres lie in the band, and as many more as make whole means. */
+static status_t products_keep_band(const struct channelise_plan *work, uint32_t i, uint64_t all,
+                                   uint64_t *first, uint64_t *count)
+{
+    status_t st = STATUS_OK;
+    const struct job_product *job = &work->job->products[i];
+    const struct product_spec *spec = &work->products[i].spec;
+    char least[UNITS_TEXT];
+    char most[UNITS_TEXT];
+    uint64_t end = 0;
+    *first = all;
+    for (uint64_t at = 0; at < all; at++) {
+        double hz = bank_channel(spec, at);
+        if (hz >= job->from_hz && hz <= job->to_hz) {
+            *first = min_u64(*first, at);
+            end = at + 1;
+        }
+    }
+    REQUIRE(end > 0, STATUS_USAGE,
+            "%s: products.%u.freq_hz: no channel lies there: their centres are from %s to %s",
+            work->job->path, i, units_hertz(bank_channel(spec, 0), least),
+            units_hertz(bank_channel(spec, all - 1), most));
+    *count = ceil_div_u64(end - *first, job->average) * job->average;
+    *first = *count <= all ? min_u64(*first, all - *count) : *first;
+out:
+    return st;
+}
+
+/* Of the channels that the bank makes, coarse channels side by side, those that the product has. */
+static status_t products_keep(const struct channelise_plan *work, uint32_t i)
+{
+    status_t st = STATUS_OK;
+    const struct job_product *job = &work->job->products[i];
+    struct product_spec *spec = &work->products[i].spec;
+    uint64_t all = bank_channels(spec);
+    uint64_t first = 0;
+    uint64_t count = all;
+    if (job->has_channels) {
+        REQUIRE(job->last_channel < all, STATUS_USAGE,
+                "%s: products.%u.channels ends at %" PRIu64 ", but there are %" PRIu64
+                " channels (counted from 0)",
+                work->job->path, i, job->last_channel, all);
+        first = job->first_channel;
+        count = job->last_channel - first + 1;
+    } else if (job->has_freq) {
+        TRY(products_keep_band(work, i, all, &first, &count));
+    }
+    REQUIRE(count % job->average == 0 && count <= all, STATUS_USAGE,
+            "%s: products.%u.average is %u, expected a number that divides the %" PRIu64
+            " channels that are kept",
+            work->job->path, i, job->average, count);
+    REQUIRE(!spec->archive->delay_hz || job->average == 1 ||
+                (spec->nchannels % job->average == 0 && first % job->average == 0),
+            STATUS_USAGE,
+            "%s: products.%u.average is %u, which takes channels of two coarse ones together, but "
+            "each coarse channel was dedispersed to its own centre: expected a number that divides "
+            "%u, and channels that begin at a multiple of it",
+            work->job->path, i, job->average, spec->nchannels);
+    spec->first_frequency = first;
+    spec->frequencies = count / job->average;
+out:
+    return st;
+}
+
+/* What product i is made of. */
+static void products_set(struct channelise_plan *work, uint32_t i)
+{
+    const struct job_product *job = &work->job->products[i];
+    const struct channelise_plan_bank *bank = channelise_plan_bank_of(work, i);
+    struct channelise_plan_product *product = &work->products[i];
+    product->spec = (struct product_spec){
+        .kind = job->kind,
+        .job_text = job->text,
+        .archive = work->seen,
+        .gap_samples = work->gap_samples,
+        .order = bank->job ? bank->job->order : ORDER_ASCENDING,
+        .channels = bank->channelise.channels,
+        .taps = bank->channelise.taps,
+        .samples_per_spectrum = (uint32_t)bank->samples_per_spectrum,
+        .first_channel = bank->channelise.first_channel,
+        .nchannels = bank->channelise.nchannels,
+        .integrate = job->integrate,
+        .nifs = work->seen->nstreams / work->seen->nselected[AXIS_CHAN],
+        .average = job->average,
+        .has_weights = work->has_weights,
+        .renormalises = work->has_weights && job->kind == PRODUCT_POWER && !job->is_raw,
+        .min_weight = job->min_weight,
+        .rows = product->spec.rows,
+        .coeff = bank->coeff,
+        .filters = work->filter_words.data,
+        .bits = job->bits,
+        .scale = job->scale};
+    product->dropped_spectra = work->chunking.spectra - product->spec.rows * job->integrate;
+}
+
+int plan_products_is_finished(const struct channelise_plan *work, uint32_t i)
+{
+    const struct product_spec *spec = &work->products[i].spec;
+    return work->is_bank && spec->frequencies != bank_channels(spec);
+}
+
+uint64_t plan_products_made_bytes(const struct channelise_plan *work, uint32_t i, uint32_t streams)
+{
+    const struct product_spec *spec = &work->products[i].spec;
+    return work->is_bank ? product_row_bytes(spec->kind, streams, spec->nchannels)
+                         : work->products[i].row_bytes / work->archive->nstreams * streams;
+}
+
+struct plan_products_shape plan_products_shape_of(const struct channelise_plan *work, uint32_t i)
+{
+    const struct product_spec *spec = &work->products[i].spec;
+    uint32_t streams = work->archive->nstreams;
+    if (plan_products_is_finished(work, i)) {
+        return (struct plan_products_shape){spec->nifs, units_plural(spec->nifs, "if", "ifs"),
+                                            spec->frequencies};
+    }
+    return (struct plan_products_shape){streams, units_plural(streams, "stream", "streams"),
+                                        spec->nchannels};
+}
+
+status_t plan_products_settle(struct channelise_plan *work)
+{
+    status_t st = STATUS_OK;
+    const struct job *job = work->job;
+    work->group_quantum = 1;
+    for (uint32_t i = 0; i < job->nproducts; i++) {
+        struct channelise_plan_product *product = &work->products[i];
+        uint64_t bytes = 0;
+        products_set(work, i);
+        TRY(work->is_bank ? products_keep(work, i) : STATUS_OK);
+        product->row_bytes = product_spec_row_bytes(&product->spec);
+        REQUIRE(product->spec.rows > 0, STATUS_USAGE,
+                "%s: products.%u.integrate is %" PRIu64 ", but there %s only %" PRIu64 " %s",
+                job->path, i, job->products[i].integrate,
+                units_plural(work->chunking.spectra, "is", "are"), work->chunking.spectra,
+                units_plural(work->chunking.spectra, "spectrum", "spectra"));
+        REQUIRE(multiply_u64(product->row_bytes, product->spec.rows, &bytes) && bytes < UINT64_C(1)
+                                                                                            << 62,
+                STATUS_USAGE, "%s: product %s would have an absurd size", job->path,
+                job->products[i].file);
+        if (plan_products_is_finished(work, i)) {
+            work->group_quantum = work->archive->nselected[AXIS_CHAN];
+        }
+    }
+out:
+    return st;
+}

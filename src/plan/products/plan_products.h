@@ -1,0 +1,28 @@
+/* What the products of a plan are made of: the channels that they keep, their sizes. */
+#ifndef VOLTMILL_PLAN_PRODUCTS_PLAN_PRODUCTS_H
+#define VOLTMILL_PLAN_PRODUCTS_PLAN_PRODUCTS_H
+
+#include "plan/channelise_plan.h"
+
+/* Settles work->products (but the coefficients) and work->group_quantum. Banks, rows and weights
+ * are settled already. Fails with USAGE: fewer spectra than a dump has, channels that there are
+ * not, sizes that do not fit. */
+status_t plan_products_settle(struct channelise_plan *work);
+
+/* Bytes of a row of product i as the backend makes it, of so many streams. */
+uint64_t plan_products_made_bytes(const struct channelise_plan *work, uint32_t i, uint32_t streams);
+
+/* Whether its rows are other ones when they are written (pipeline/finish/finish.h), and why streams
+ * of a group are as many as they are: of all coarse channels. */
+int plan_products_is_finished(const struct channelise_plan *work, uint32_t i);
+
+/* What a row is made of, for people: how many streams, or ifs once coarse channels stand side by
+ * side, and of how many channels each. */
+struct plan_products_shape {
+    uint32_t columns;
+    const char *what; /* "streams", "if", ... */
+    uint64_t channels;
+};
+struct plan_products_shape plan_products_shape_of(const struct channelise_plan *work, uint32_t i);
+
+#endif
