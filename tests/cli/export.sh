@@ -194,7 +194,7 @@ cp bank.h5 self.fil
 fails "over itself" 2 'which it is made of' "${fil[@]}" --force self.fil
 fails "a link to itself" 2 'which it is made of' bash -c "ln -s self.fil link; exec '$voltmill' export --format fil --force -o link self.fil"
 same "it is untouched" "" "$(cmp bank.h5 self.fil 2>&1)"
-fails "a folder that is not there" 2 'folder nowhere' "${fil[@]}" -o nowhere/x.fil bank.h5
+fails "a folder that cannot be made" 2 'bank.h5 is not a folder' "${fil[@]}" -o bank.h5/x.fil bank.h5
 fails "a folder" 2 'is a folder' "${fil[@]}" --force -o . bank.h5
 
 # --- what a killed export leaves

@@ -1,4 +1,5 @@
 """The Python module: its numbers are h5py's own, only what is asked for is read, and jobs run or say why not."""
+import glob
 import os
 import shutil
 import subprocess
@@ -254,17 +255,18 @@ else:
 
 folder = scratch("venv")
 python = os.path.join(folder, "bin/python")
-# What this Python has is there, too, but what was installed goes before.
-sites = {os.path.dirname(os.path.dirname(module.__file__)) for module in (np, h5py)}
-around = {**os.environ, "PYTHONPATH": os.pathsep.join(sorted(sites))}
+alone = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
 
 
 def inside(*words):
-    return subprocess.run([python, *words], capture_output=True, text=True, cwd=SCRATCH, check=False, env=around)
+    return subprocess.run([python, *words], capture_output=True, text=True, cwd=SCRATCH, check=False, env=alone)
 
 
 made = subprocess.run([sys.executable, "-m", "venv", folder], capture_output=True, check=False).returncode == 0
-if not made or inside("-c", "import pip, setuptools as s\nif int(s.__version__.split('.')[0]) < 71: import wheel").returncode:
+for site in glob.glob(os.path.join(folder, "lib/python*/site-packages")): # what this Python has is there, too, behind its own
+    with open(os.path.join(site, "around.pth"), "w", encoding="utf-8") as file:
+        file.write("".join({os.path.dirname(os.path.dirname(module.__file__)) + "\n" for module in (np, h5py)}))
+if not made or inside("-c", "import setuptools as s, pip\nif int(s.__version__.split('.')[0]) < 71: import wheel").returncode:
     skip("no venv with pip, setuptools and wheel")
 else:
     shutil.copytree(os.path.join(ROOT, "python"), scratch("tree"), ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info"))
