@@ -226,6 +226,13 @@ void display_format(char *out, size_t bytes, const char *format, ...)
     va_end(args);
 }
 
+static void (*copy_to)(const char *line);
+
+void display_copy(void (*copy)(const char *line))
+{
+    copy_to = copy;
+}
+
 void display_print(const char *format, ...)
 {
     char line[LINE_BYTES];
@@ -234,4 +241,7 @@ void display_print(const char *format, ...)
     display_format_list(line, sizeof line, format, args);
     va_end(args);
     fputs(line, stdout);
+    if (copy_to) {
+        copy_to(line);
+    }
 }

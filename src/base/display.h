@@ -21,5 +21,7 @@ size_t display_character(const char *at, size_t left);
 
 /* printf() likewise, of lines shorter than 16 KiB. */
 void display_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* What is printed so goes there, too; NULL: no longer. */
+void display_copy(void (*copy)(const char *line));
 
 #endif

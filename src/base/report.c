@@ -28,6 +28,7 @@ static int is_said;
 static char warnings[WARNINGS][MESSAGE_BYTES]; /* the last ones */
 static uint32_t nwarnings;
 static void (*relay_to)(enum report_kind kind, const char *message);
+static void (*copy_to)(enum report_kind kind, const char *message);
 
 status_t report_fail(status_t code, const char *format, ...)
 {
@@ -170,6 +171,9 @@ void report_say(enum report_kind kind, const char *format, ...)
         (kind == REPORT_WARNING && report_was_warned_of(message))) {
         return;
     }
+    if (copy_to) {
+        copy_to(kind, message);
+    }
     if (relay_to) {
         relay_to(kind, message);
         return;
@@ -181,6 +185,11 @@ void report_say(enum report_kind kind, const char *format, ...)
 void report_relay(void (*relay)(enum report_kind kind, const char *message))
 {
     relay_to = relay;
+}
+
+void report_copy(void (*copy)(enum report_kind kind, const char *message))
+{
+    copy_to = copy;
 }
 
 void report_quiet(int quiet)

@@ -65,6 +65,9 @@ void report_say(enum report_kind kind, const char *format, ...)
  * one has nobody to talk to. */
 void report_relay(void (*relay)(enum report_kind kind, const char *message));
 
+/* Warnings and notes that are printed go there, too; NULL: no longer. */
+void report_copy(void (*copy)(enum report_kind kind, const char *message));
+
 /* Ranks other than 0 are quiet: rank 0 speaks for all. */
 void report_quiet(int quiet);
 

@@ -1,19 +1,27 @@
 /* voltmill run JOB */
 #include "run/batch/batch.h"
 
+#include "base/clock.h"
+#include "base/memory.h"
 #include "base/units.h"
 #include "cli/options/values.h"
 #include "cli/print/plan_job.h"
 #include "io/apart/apart.h"
+#include "plot/report/report.h"
+#include "ranks/agree.h"
 #include "ranks/stop.h"
 #include "tune/budget.h"
 
 #include <mpi.h>
 
+#include <stdlib.h>
+#include <time.h>
+
 struct run_settings {
     struct shared shared;
     struct option_texts each;
     int keep_going, dry_run, tune;
+    const char *report;
     double stall, budget; /* seconds */
 };
 
@@ -47,6 +55,11 @@ static const struct option_row rows[] = {
      "the same, for so long at most, all searches together"},
     {.name = "database"},
     {.name = "progress"},
+    {"report", "FILE", value_text, AT(report), NULL, NULL,
+     "when the products are complete, writes a page (HTML, one file) about them: what ran, how "
+     "fast, "
+     "what is missing, the filter, and pictures of each product, if gnuplot is there. An earlier "
+     "report is replaced"},
     {"dry-run", NULL, value_flag, AT(dry_run), NULL, NULL,
      "only prints what would be done, as `voltmill plan`"},
     {.name = NULL}};
@@ -62,6 +75,8 @@ static status_t run_check(void *settings)
             each[0], each[1]);
     REQUIRE(s->each.count == 0 || !s->dry_run, STATUS_USAGE,
             "run: --each does not go with --dry-run: plan one of the files");
+    REQUIRE(!s->report || (s->each.count == 0 && !s->dry_run), STATUS_USAGE,
+            "run: --report is of one run: it goes neither with --each nor with --dry-run");
     stop_begin(0); /* to begin MPI may take long */
     if (options_first(s, "stall-timeout")) {
         apart_limit(s->stall);
@@ -69,6 +84,38 @@ static status_t run_check(void *settings)
         s->stall = -1;
     }
 out:
+    return st;
+}
+
+/* The run, and its page. NaN rows stay what the run ended with. */
+static status_t run_reported_all(const struct run_settings *s, struct run_options *run)
+{
+    status_t st = STATUS_OK;
+    char *holes = NULL;
+    int rank = s->shared.rank;
+    struct report_run about = {.path = s->report,
+                               .job = run->path,
+                               .sets = run->sets,
+                               .nsets = run->nsets,
+                               .ranks = s->shared.ranks,
+                               .began = time(NULL),
+                               .force = run->force};
+    double begun = clock_now();
+    run->report = s->report;
+    TRY(agree_all(MPI_COMM_WORLD, rank == 0 ? report_begin(s->report, run->force) : STATUS_OK));
+    st = run_job_all(MPI_COMM_WORLD, run);
+    about.seconds = clock_now() - begun;
+    if (st == STATUS_HOLES) {
+        st = memory_text(report_cause(), &holes);
+        report_clear();
+        about.holes = holes;
+    }
+    TRY(st);
+    TRY(agree_all(MPI_COMM_WORLD, rank == 0 ? report_write(&about) : STATUS_OK));
+    REQUIRE(!holes, STATUS_HOLES, "%s", holes);
+out:
+    report_end();
+    free(holes);
     return st;
 }
 
@@ -89,6 +136,7 @@ static status_t run_run_all(void *settings)
     run.tune = options_first(s, "tune tune-budget") ? &budget : NULL;
     run.progress = s->shared.progress;
     return s->each.count ? batch_run_all(MPI_COMM_WORLD, &run, s->each.items[0], s->keep_going)
+           : s->report   ? run_reported_all(s, &run)
                          : run_job_all(MPI_COMM_WORLD, &run);
 }
 

@@ -7,6 +7,7 @@
 #include "plot/draw/numbers.h"
 #include "plot/draw/publish.h"
 #include "plot/draw/script.h"
+#include "plot/from/choice.h"
 #include "plot/from/from_product.h"
 #include "plot/tables/tables.h"
 #include "product/product.h"
@@ -84,7 +85,7 @@ static struct picture plot_size(const struct plot_options *o, const struct figur
         most = height > most ? height : most;
     }
     if (!picture.width) {
-        picture.width = figure->columns > 1 ? PLOT_COLUMN_WIDTH * figure->columns : PLOT_WIDTH;
+        picture.width = choice_default_width(figure->columns);
         picture.height = (uint32_t)most + 50;
     }
     return picture;

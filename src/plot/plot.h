@@ -8,9 +8,6 @@
 
 enum plot_of { PLOT_PRODUCT, PLOT_FILTER, PLOT_BENCH, PLOT_TUNER };
 
-/* Pixels of pictures of one column; of each of several. */
-enum { PLOT_WIDTH = 1000, PLOT_COLUMN_WIDTH = 660 };
-
 /* What of a product is drawn. */
 struct plot_choice {
     const char *kinds; /* names of panels, with commas between; NULL: all that there are */
@@ -20,6 +17,7 @@ struct plot_choice {
     int has_time, has_freq, has_dm;
     double time[2], freq[2], dm[2]; /* seconds after the first row, MHz, pc cm^-3 */
     uint32_t width, height;         /* of the picture, pixels; 0: as suits */
+    uint32_t column;                /* of each of its columns; 0: as suits */
 };
 
 struct plot_options {

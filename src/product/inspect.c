@@ -21,6 +21,7 @@ void product_destroy(struct product *product)
     free(product->path);
     free(product->job_text);
     free(product->version);
+    free(product->arithmetic);
     free(product->inputs);
     free(product->filters);
     free(product->telescope);
@@ -121,6 +122,7 @@ static status_t inspect_read_provenance(hid_t file, struct product *product)
         TRY(start_read_version(group, product->path, &product->version_of_format, &found));
     }
     TRY(h5_get_text(group, product->path, "version", &product->version, &found));
+    TRY(h5_find_text(group, product->path, "arithmetic", &product->arithmetic, &found));
     TRY(h5_get_text(group, product->path, "inputs", &product->inputs, &found));
     TRY(h5_get_text(group, product->path, "filters", &product->filters, &found));
     TRY(inspect_read_missing(group, product));
@@ -392,6 +394,7 @@ static const struct pack_field inspect_fields[] = {
     FIELD(path),
     FIELD(job_text),
     FIELD(version),
+    FIELD(arithmetic),
     FIELD(inputs),
     FIELD(filters),
     FIELD(telescope),

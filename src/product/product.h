@@ -103,7 +103,8 @@ struct product {
     int64_t version_of_format; /* 0 when it does not say */
     char *path;
     char *job_text;
-    char *version; /* of the program */
+    char *version;    /* of the program */
+    char *arithmetic; /* as struct product_spec says; NULL: it does not */
     char *inputs;
     char *filters;            /* before, as struct product_spec says; NULL: none */
     char *telescope, *source; /* NULL when unknown */

@@ -39,8 +39,9 @@ struct run_options {
     const char *database; /* of tuned kernels; NULL: the user's own */
     /* Time to search for what it does not know, of all runs that it is given to; NULL: none. */
     struct tune_budget *tune;
-    const char *csv; /* `bench run` writes it, too; NULL: none */
-    double progress; /* seconds between lines; 0: redraw one on a terminal */
+    const char *csv;    /* `bench run` writes it, too; NULL: none */
+    const char *report; /* the page that comes after the run: no input, no product; NULL: none */
+    double progress;    /* seconds between lines; 0: redraw one on a terminal */
     /* For `bench run`: called on every rank when all is ready for the first chunk, may be NULL;
      * collective. And where the times go, instead of a summary; NULL: none wanted. */
     status_t (*before)(void *context, MPI_Comm comm, const struct channelise_plan *work,

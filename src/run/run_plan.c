@@ -17,9 +17,11 @@ static status_t run_protect_all(MPI_Comm comm, const struct job *job, const stru
 {
     int rank = agree_rank(comm);
     char *own = rank == 0 && options->tune && !options->database ? store_own() : NULL;
-    const struct protect_other others[] = {
-        {"--database", options->database}, {"--csv", options->csv}, {"the database", own}};
-    status_t st = rank == 0 ? protect_job(job, archive, others, 3) : STATUS_OK;
+    const struct protect_other others[] = {{"--database", options->database},
+                                           {"--csv", options->csv},
+                                           {"the database", own},
+                                           {"--report", options->report}};
+    status_t st = rank == 0 ? protect_job(job, archive, others, 4) : STATUS_OK;
     free(own);
     return agree_all(comm, st);
 }

@@ -49,7 +49,7 @@ status_t axes_write(const char *name, const struct plot_axis *axis, double room,
     status_t st = STATUS_OK;
     TRY(text_add(script, "set %slabel ", name));
     TRY(gnuplot_quote(script, axis->label ? axis->label : ""));
-    TRY(text_add(script, " offset 0,%s\n", *name == 'x' ? "0.3" : "0"));
+    TRY(text_add(script, " offset 0,%s\n", *name == 'x' ? "0.4" : "0"));
     if (axis->base > 0) {
         TRY(text_add(script, "set logscale %s %g\nset %stics autofreq\nset format %s '%%g'\n", name,
                      axis->base, name, name));

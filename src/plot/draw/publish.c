@@ -46,7 +46,7 @@ status_t publish(const char *path, const struct text *text, int force)
     int fd = -1;
     TRY(file_check_new(path, force));
     TRY(file_part_name(path, &part));
-    TRY(claim_part(part, force, publish_is_ours, &fd, &made));
+    TRY(claim_part(part, 0, publish_is_ours, &fd, &made));
     REQUIRE(ftruncate(fd, 0) == 0, STATUS_DATA, "%s cannot be cut: %s", part, strerror(errno));
     st = file_write(fd, part, 0, text->data, text->length);
     st = st == STATUS_OK ? file_sync(fd, part) : st;

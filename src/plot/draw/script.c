@@ -226,6 +226,7 @@ static status_t script_panel(const struct panel *panel, const struct place *plac
     struct plot_axis y = axes_range(panel, 1);
     TRY(script_place(place, p, script));
     TRY(axes_write("x", &x, place->right - place->left, p->letter, script));
+    TRY(p->kind == PICTURE_SVG ? text_add(script, "set xlabel offset 0,0.9\n") : STATUS_OK);
     TRY(axes_write("y", &y, place->top - place->bottom, p->letter, script));
     TRY(script_heads(panel, place, p, script));
     TRY(panel->image ? script_image(panel, place, p, script) : script_lines(panel, script));
@@ -252,7 +253,7 @@ static double script_aside(const struct figure *figure, uint32_t column, double 
         double count;
         double widest = script_key(panel, u, &count);
         if (panel->column == column && panel->image) {
-            aside = fmax(aside, 7.5 * u); /* keys of bandpasses fit there, too */
+            aside = fmax(aside, 8.5 * u); /* keys of bandpasses fit there, too */
         } else if (panel->column == column && script_is_key_aside(panel, width - 8 * u, u)) {
             aside = fmax(aside, fmin(widest + u, 0.45 * width));
         }
@@ -267,7 +268,7 @@ static status_t script_column(const struct figure *figure, uint32_t column, cons
     status_t st = STATUS_OK;
     const double u = p->letter;
     const double above = 1.7 * u;
-    const double below = 3.9 * u;
+    const double below = 4.2 * u;
     double width = (double)p->width / figure->columns;
     double aside = script_aside(figure, column, width, u);
     double shares = 0;
@@ -282,7 +283,7 @@ static status_t script_column(const struct figure *figure, uint32_t column, cons
         const struct panel *panel = &figure->panels[i];
         if (panel->column == column) {
             double height = fmax(u, top * panel->share / shares);
-            struct place place = {.left = column * width + 6 * u,
+            struct place place = {.left = column * width + 6.8 * u,
                                   .right = (column + 1) * width - aside,
                                   .top = at - above,
                                   .bottom = at - above - height};

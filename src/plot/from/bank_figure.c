@@ -221,7 +221,9 @@ static status_t bank_put_panels(struct bank_picture *p, struct figure *out)
         struct bank_view view = {.bank = p->bank,
                                  .choice = p->choice,
                                  .at_if = p->ifs[i],
-                                 .is_power = p->choice->sum || bank_is_power(p->bank, p->ifs[i]),
+                                 .is_power =
+                                     (p->choice->sum || bank_is_power(p->bank, p->ifs[i])) &&
+                                     !pixels_are_negative(&p->pixels[i]),
                                  .columns = p->columns,
                                  .all = p->all,
                                  .figure_column = i,

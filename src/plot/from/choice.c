@@ -4,8 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Pixels: of pictures unless told, of what stands beside an image, of images at least and high. */
-enum { WHOLE = PLOT_WIDTH, COLUMN = PLOT_COLUMN_WIDTH, AXES = 205, LEAST = 50, HEIGHT = 350 };
+/* Pixels: of pictures of one, of a column of two, of more columns, of what stands beside an image,
+ * of images at least and high. */
+enum { WHOLE = 1000, HALF = 660, LESS = 520, AXES = 220, LEAST = 50, HEIGHT = 350 };
 
 static int choice_lists(const char *list, const char *word, size_t length, const char *between)
 {
@@ -41,11 +42,17 @@ out:
     return st;
 }
 
+uint32_t choice_default_width(uint32_t columns)
+{
+    return columns <= 1 ? WHOLE : columns * (columns == 2 ? HALF : LESS);
+}
+
 uint32_t choice_width(const struct plot_choice *choice, uint32_t columns)
 {
-    uint32_t width = choice->width ? choice->width : columns > 1 ? columns * COLUMN : WHOLE;
-    uint32_t axes = columns * AXES;
-    return width > axes + columns * LEAST ? (width - axes) / columns : LEAST;
+    uint32_t width = choice->column  ? choice->column
+                     : choice->width ? choice->width / columns
+                                     : choice_default_width(columns) / columns;
+    return width > AXES + LEAST ? width - AXES : LEAST;
 }
 
 uint32_t choice_height(const struct plot_choice *choice)

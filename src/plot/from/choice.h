@@ -11,6 +11,9 @@ int choice_has(const struct plot_choice *choice, const char *kind);
  * holds what is drawn. */
 status_t choice_check(const struct plot_choice *choice, const char *path, const char *there);
 
+/* Of a picture of so many columns, unless told, pixels. */
+uint32_t choice_default_width(uint32_t columns);
+
 /* Pixels of an image at most, in one of so many columns, and from below to above: no more than will
  * be seen, since what draws leaves out the rest. */
 uint32_t choice_width(const struct plot_choice *choice, uint32_t columns);

@@ -139,6 +139,16 @@ double pixels_row_mean(const struct pixels *pixels, uint32_t j)
     return count > 0 ? sum / count : NAN;
 }
 
+int pixels_are_negative(const struct pixels *pixels)
+{
+    for (uint32_t i = 0; i < pixels->x.count; i++) {
+        if (pixels->least[i] < 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 double pixels_column_median(const struct pixels *pixels, uint32_t i, double *scratch)
 {
     size_t count = 0;

@@ -44,6 +44,8 @@ void pixels_add(struct pixels *pixels, uint32_t j, const uint32_t *columns, cons
 double pixels_mean(const struct pixels *pixels, uint32_t i, uint32_t j);
 double pixels_column_mean(const struct pixels *pixels, uint32_t i);
 double pixels_row_mean(const struct pixels *pixels, uint32_t j);
+/* Whether some number is below 0. */
+int pixels_are_negative(const struct pixels *pixels);
 /* The median of a column's pixels. `scratch`: [y.count]. */
 double pixels_column_median(const struct pixels *pixels, uint32_t i, double *scratch);
 

@@ -1,0 +1,229 @@
+/* Panels one by one, small enough for a phone. What cannot be drawn never stops the page. */
+#include "plot/report/glance.h"
+
+#include "base/memory.h"
+#include "base/units.h"
+#include "io/file.h"
+#include "plot/draw/gnuplot.h"
+#include "plot/draw/script.h"
+#include "plot/plot.h"
+#include "plot/report/page.h"
+#include "plot/tables/tables.h"
+#include "product/kind/dedispersed.h"
+#include "product/product.h"
+#include "product/sheet.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Of a picture, pixels; of each product so much is read; so many ifs are shown. */
+enum { WIDTH = 640, HEIGHT = 400, LETTER = 17, MOST_BYTES = 1 << 30, MOST_COLUMNS = 2 };
+
+/* Memory is the only failure that may stop the page; others are said on it. */
+static status_t glance_excuse(struct glance *glance, status_t st, const char *what)
+{
+    struct text words = {0};
+    if (st == STATUS_OK) {
+        return st;
+    }
+    st = text_add_shown(&words, "%s: no picture: %s", what, report_cause());
+    report_clear();
+    TRY(st);
+    TRY(page_paragraph(glance->page, words.data));
+    report_warn("%s", words.data);
+out:
+    text_free(&words);
+    return st;
+}
+
+status_t glance_begin(struct glance *glance)
+{
+    status_t st = gnuplot_check();
+    glance->draws = st == STATUS_OK;
+    return glance_excuse(glance, st, "report");
+}
+
+static status_t glance_draw_panel(struct glance *glance, struct panel *panel)
+{
+    status_t st = STATUS_OK;
+    struct panel alone = *panel;
+    struct figure figure = {.panels = &alone, .count = 1, .columns = 1};
+    struct picture picture = {PICTURE_SVG, WIDTH, HEIGHT, LETTER};
+    struct text script = {0};
+    struct text svg = {0};
+    alone.column = 0;
+    TRY(script_write(&figure, &picture, &script));
+    TRY(gnuplot_run(&script, &svg));
+    TRY(page_picture(glance->page, &svg, panel->title ? panel->title : panel->name));
+out:
+    text_free(&script);
+    text_free(&svg);
+    return st;
+}
+
+static status_t glance_draw(struct glance *glance, const struct figure *figure)
+{
+    status_t st = STATUS_OK;
+    TRY(figure->title ? page_paragraph(glance->page, figure->title) : STATUS_OK);
+    TRY(page_pictures_begin(glance->page));
+    for (size_t i = 0; i < figure->count; i++) {
+        if (figure->panels[i].column < MOST_COLUMNS) {
+            TRY(glance_excuse(glance, glance_draw_panel(glance, &figure->panels[i]),
+                              figure->panels[i].name));
+        }
+    }
+    TRY(page_pictures_end(glance->page));
+    if (figure->columns > MOST_COLUMNS) {
+        TRY(page_paragraph(glance->page, "The first two: voltmill plot draws the others."));
+    }
+out:
+    return st;
+}
+
+/* The mean of all weights. */
+static status_t glance_weigh(const char *path, double *out)
+{
+    status_t st = STATUS_OK;
+    struct sheet *sheet = NULL;
+    float *row = NULL;
+    double sum = 0;
+    double count = 0;
+    *out = NAN;
+    TRY(sheet_open(path, "weights", &sheet));
+    if (!sheet) {
+        goto out;
+    }
+    enum { READ = 1 << 20 };
+    uint64_t rows = max_u64(1, READ / sheet->nchannels);
+    TRY(memory_aligned((size_t)(rows * sheet->nchannels), sizeof *row, "weights", &row));
+    for (uint64_t at = 0; at < sheet->rows; at += rows) {
+        uint64_t here = min_u64(rows, sheet->rows - at);
+        for (uint64_t i = 0; i < sheet->nifs; i++) {
+            TRY(sheet_read(sheet, at, here, i, 0, sheet->nchannels, row));
+            for (uint64_t k = 0; k < here * sheet->nchannels; k++) {
+                sum += (double)row[k];
+            }
+            count += (double)(here * sheet->nchannels);
+        }
+    }
+    *out = sum / count;
+out:
+    free(row);
+    sheet_close(sheet);
+    return st;
+}
+
+static status_t glance_add_losses(struct glance *glance, const struct product *p)
+{
+    status_t st = STATUS_OK;
+    char text[2 * UNITS_TEXT];
+    uint64_t holes = 0;
+    double weight = NAN;
+    int fd = -1;
+    if (p->kind != PRODUCT_VOLTAGES) {
+        TRY(file_open_read(p->path, &fd));
+        TRY(product_count_holes(fd, p->path, &p->place, &holes));
+    }
+    TRY(page_row(glance->page, "missing samples", units_count(p->missing, text)));
+    TRY(page_row(glance->page, "samples in gaps", units_count(p->gaps, text)));
+    TRY(page_row(glance->page, "rows with NaN", units_count(holes, text)));
+    if (p->kind == PRODUCT_VOLTAGES) {
+        TRY(page_row(glance->page, "clipped numbers", units_count(p->clipped, text)));
+    }
+    TRY(glance_weigh(p->path, &weight));
+    if (!isnan(weight)) {
+        snprintf(text, sizeof text, "%.6g", weight);
+        TRY(page_row(glance->page, "mean weight", text));
+    }
+out:
+    file_close(fd);
+    return st;
+}
+
+static status_t glance_add_table(struct glance *glance, const struct product *p)
+{
+    status_t st = STATUS_OK;
+    struct text size = {0};
+    char a[UNITS_TEXT];
+    char b[UNITS_TEXT];
+    int is_series = p->kind == PRODUCT_DEDISPERSED;
+    TRY(text_add(&size, "%s %s x ", units_count(p->rows, a),
+                 is_series ? units_plural(p->rows, "DM", "DMs")
+                           : units_plural(p->rows, "row", "rows")));
+    TRY(is_series ? STATUS_OK
+                  : text_add(&size, "%s %s x ", units_count(p->streams, a),
+                             units_plural(p->streams, "stream", "streams")));
+    TRY(text_add(&size, "%s %s, %s", units_count(p->frequencies, a),
+                 is_series ? "times" : units_plural(p->frequencies, "channel", "channels"),
+                 units_bytes(p->place.file_bytes, b)));
+    TRY(page_table_begin(glance->page));
+    TRY(page_row(glance->page, "kind", product_name(p->kind)));
+    TRY(page_row(glance->page, "size", size.data));
+    if (p->kind != PRODUCT_VOLTAGES) {
+        TRY(page_row(glance->page, is_series ? "a sample" : "a row",
+                     units_seconds(p->time_step, a)));
+    }
+    TRY(page_row(glance->page, "filters", p->filters));
+    TRY(glance_excuse(glance, glance_add_losses(glance, p), "losses"));
+    TRY(page_table_end(glance->page));
+out:
+    text_free(&size);
+    return st;
+}
+
+/* Of a large product only its begin is read. */
+static struct plot_choice glance_choice(const struct product *p)
+{
+    struct plot_choice choice = {.column = WIDTH, .height = 2 * HEIGHT};
+    double times = (double)(p->kind == PRODUCT_DEDISPERSED ? p->frequencies : p->rows);
+    double bytes = (double)p->rows * (double)p->place.row_bytes;
+    if (bytes > MOST_BYTES) {
+        choice.has_time = 1;
+        choice.time[1] = ceil(times * MOST_BYTES / bytes) * p->time_step;
+    }
+    return choice;
+}
+
+status_t glance_at_product(struct glance *glance, const char *path)
+{
+    status_t st = STATUS_OK;
+    struct product *product = NULL;
+    struct figure figure = {.count = 0};
+    TRY(page_heading(glance->page, path));
+    st = product_open(path, &product);
+    if (st != STATUS_OK || !product) {
+        TRY(glance_excuse(glance, st, path));
+        goto out;
+    }
+    TRY(glance_add_table(glance, product));
+    if (glance->draws && product->kind != PRODUCT_VOLTAGES) {
+        struct plot_choice choice = glance_choice(product);
+        st = plot_product(path, &choice, &figure);
+        TRY(st == STATUS_OK ? glance_draw(glance, &figure) : glance_excuse(glance, st, path));
+        TRY(choice.has_time ? page_paragraph(glance->page, "Only its first GiB is shown.")
+                            : STATUS_OK);
+    }
+out:
+    figure_free(&figure);
+    product_destroy(product);
+    return st;
+}
+
+status_t glance_at_filter(struct glance *glance, const struct job *job)
+{
+    status_t st = STATUS_OK;
+    struct figure figure = {.count = 0};
+    TRY(page_heading(glance->page, "The filter bank"));
+    st = from_filter_of(job, &figure);
+    if (st != STATUS_OK) {
+        TRY(glance_excuse(glance, st, "filter bank"));
+    } else if (glance->draws) {
+        TRY(glance_draw(glance, &figure));
+    } else {
+        TRY(page_paragraph(glance->page, figure.title));
+    }
+out:
+    figure_free(&figure);
+    return st;
+}

@@ -1,0 +1,167 @@
+/* HTML by hand: a few elements, and one style for all. */
+#include "plot/report/page.h"
+
+#include "base/display.h"
+
+#include <string.h>
+
+const char page_mark[] = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                         "<meta name=\"generator\" content=\"voltmill\">\n";
+
+static const char style[] =
+    ":root{color-scheme:light dark;--back:#fff;--card:#f4f4f2;--text:#1a1a1a;--soft:#5a5a5a;"
+    "--line:#d8d8d4}\n"
+    "@media(prefers-color-scheme:dark){:root{--back:#16181b;--card:#212429;--text:#e6e6e3;"
+    "--soft:#a6a6a2;--line:#3a3e44}}\n"
+    "*{box-sizing:border-box}\n"
+    "body{margin:0 auto;max-width:84rem;padding:1rem;background:var(--back);color:var(--text);"
+    "font:1rem/1.5 system-ui,sans-serif;overflow-wrap:anywhere}\n"
+    "h1{font-size:1.5rem;margin:.2em 0}h2{font-size:1.15rem;margin:1.6em 0 .5em;"
+    "border-bottom:1px solid var(--line)}\n"
+    "p{margin:.4em 0;color:var(--soft);white-space:pre-line}\n"
+    "table{border-collapse:collapse;width:100%;max-width:60rem}\n"
+    "th,td{text-align:left;vertical-align:top;padding:.2em .8em .2em 0;"
+    "border-bottom:1px solid var(--line)}\n"
+    "th{font-weight:normal;color:var(--soft);width:9.5rem}td{white-space:pre-wrap}\n"
+    "pre{background:var(--card);padding:.7em;border-radius:.4em;overflow-x:auto;font-size:.85rem;"
+    "white-space:pre-wrap}\n"
+    ".pictures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));"
+    "gap:.7rem;margin:.6em 0}\n"
+    ".pictures img{display:block;width:100%;height:auto;background:#fff;border-radius:.4em;"
+    "border:1px solid var(--line)}\n"
+    "@media(prefers-color-scheme:dark){.pictures img{filter:brightness(.9)}}\n";
+
+status_t page_text(struct text *page, const char *text)
+{
+    status_t st = STATUS_OK;
+    size_t left = strlen(text);
+    while (left > 0) {
+        size_t bytes = display_character(text, left);
+        const char *word = *text == '<'   ? "&lt;"
+                           : *text == '>' ? "&gt;"
+                           : *text == '&' ? "&amp;"
+                           : *text == '"' ? "&quot;"
+                                          : NULL;
+        if (word) {
+            TRY(text_add(page, "%s", word));
+        } else if (bytes > 0 || *text == '\n') {
+            TRY(text_add_bytes(page, text, bytes ? bytes : 1));
+        } else {
+            TRY(text_add(page, *text == '\t' ? " " : "\\x%02x", (unsigned)(unsigned char)*text));
+        }
+        bytes = bytes ? bytes : 1;
+        text += bytes;
+        left -= bytes;
+    }
+out:
+    return st;
+}
+
+static status_t page_element(struct text *page, const char *name, const char *text)
+{
+    status_t st = STATUS_OK;
+    TRY(text_add(page, "<%s>", name));
+    TRY(page_text(page, text));
+    TRY(text_add(page, "</%s>\n", name));
+out:
+    return st;
+}
+
+status_t page_begin(struct text *page, const char *title)
+{
+    status_t st = STATUS_OK;
+    TRY(text_add(page, "%s", page_mark));
+    TRY(text_add(page,
+                 "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"));
+    TRY(page_element(page, "title", title));
+    TRY(text_add(page, "<style>\n%s</style>\n</head>\n<body>\n", style));
+    TRY(page_element(page, "h1", title));
+out:
+    return st;
+}
+
+status_t page_end(struct text *page)
+{
+    return text_add(page, "</body>\n</html>\n");
+}
+
+status_t page_heading(struct text *page, const char *text)
+{
+    return page_element(page, "h2", text);
+}
+
+status_t page_paragraph(struct text *page, const char *text)
+{
+    return page_element(page, "p", text);
+}
+
+status_t page_lines(struct text *page, const char *text)
+{
+    return page_element(page, "pre", text);
+}
+
+status_t page_table_begin(struct text *page)
+{
+    return text_add(page, "<table>\n");
+}
+
+status_t page_row(struct text *page, const char *name, const char *value)
+{
+    status_t st = STATUS_OK;
+    if (value && *value) {
+        TRY(text_add(page, "<tr><th scope=\"row\">"));
+        TRY(page_text(page, name));
+        TRY(text_add(page, "</th><td>"));
+        TRY(page_text(page, value));
+        TRY(text_add(page, "</td></tr>\n"));
+    }
+out:
+    return st;
+}
+
+status_t page_table_end(struct text *page)
+{
+    return text_add(page, "</table>\n");
+}
+
+status_t page_pictures_begin(struct text *page)
+{
+    return text_add(page, "<div class=\"pictures\">\n");
+}
+
+/* Three bytes are four letters. */
+static status_t page_base64(struct text *page, const char *data, size_t length)
+{
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    status_t st = STATUS_OK;
+    const unsigned char *bytes = (const unsigned char *)data;
+    for (size_t i = 0; i < length; i += 3) {
+        size_t have = length - i < 3 ? length - i : 3;
+        unsigned group = (unsigned)bytes[i] << 16 | (have > 1 ? (unsigned)bytes[i + 1] << 8 : 0) |
+                         (have > 2 ? (unsigned)bytes[i + 2] : 0);
+        char four[4] = {letters[group >> 18], letters[group >> 12 & 63],
+                        have > 1 ? letters[group >> 6 & 63] : '=',
+                        have > 2 ? letters[group & 63] : '='};
+        TRY(text_add_bytes(page, four, sizeof four));
+    }
+out:
+    return st;
+}
+
+status_t page_picture(struct text *page, const struct text *svg, const char *title)
+{
+    status_t st = STATUS_OK;
+    TRY(text_add(page, "<img alt=\""));
+    TRY(page_text(page, title));
+    TRY(text_add(page, "\" src=\"data:image/svg+xml;base64,"));
+    TRY(page_base64(page, svg->data, svg->length));
+    TRY(text_add(page, "\">\n"));
+out:
+    return st;
+}
+
+status_t page_pictures_end(struct text *page)
+{
+    return text_add(page, "</div>\n");
+}
