@@ -9,26 +9,83 @@
 
 enum { SCRATCH = 1 << 20 };
 
-/* Number i of packed or plain ones. */
-static double table_number(const struct fbh5_table *table, const uint8_t *raw, uint64_t i)
+/* Bytes of `each` numbers, which begin at whole ones. */
+static inline __attribute__((always_inline)) void table_unpack_bytes(const uint8_t *restrict raw,
+                                                                     uint64_t bytes, uint32_t each,
+                                                                     int is_high_first,
+                                                                     float *restrict out)
 {
-    if (table->bits == 8) {
-        return table->is_signed ? (int8_t)raw[i] : raw[i];
+    uint32_t bits = 8 / each;
+    uint32_t mask = (1u << bits) - 1;
+    for (uint64_t i = 0; i < bytes; i++) {
+        for (uint32_t k = 0; k < each; k++) {
+            uint32_t shift = bits * (is_high_first ? each - 1 - k : k);
+            out[i * each + k] = (float)((uint32_t)raw[i] >> shift & mask);
+        }
     }
-    if (table->bits == 16) {
-        uint16_t half = load_u16(raw + 2 * i, table->is_big_endian);
-        return table->is_signed ? (int16_t)half : half;
-    }
-    if (table->bits == 32) {
-        uint32_t word = load_u32(raw + 4 * i, table->is_big_endian);
-        float value;
-        memcpy(&value, &word, sizeof value);
-        return value;
-    }
+}
+
+/* Numbers first .. first + count - 1 of 1, 2 or 4 bits. */
+static void table_unpack_small(const struct fbh5_table *table, const uint8_t *raw, uint64_t first,
+                               uint64_t count, float *out)
+{
     uint32_t each = 8 / table->bits;
-    uint32_t at = (uint32_t)(i % each);
-    at = table->is_high_bit_first ? each - 1 - at : at;
-    return ((uint32_t)raw[i / each] >> (at * table->bits)) & ((1u << table->bits) - 1);
+    int is_high = table->is_high_bit_first;
+    const uint8_t *at = raw + first / each;
+    uint64_t place = first % each;
+    float byte[8];
+    while (count > 0) {
+        uint64_t bytes = place == 0 ? count / each : 0;
+        uint64_t now = bytes > 0 ? bytes * each : min_u64(count, each - place);
+        if (bytes == 0) {
+            table_unpack_bytes(at, 1, each, is_high, byte);
+            memcpy(out, byte + place, now * sizeof *out);
+        } else if (each == 2) {
+            table_unpack_bytes(at, bytes, 2, is_high, out);
+        } else if (each == 4) {
+            table_unpack_bytes(at, bytes, 4, is_high, out);
+        } else {
+            table_unpack_bytes(at, bytes, 8, is_high, out);
+        }
+        at += max_u64(bytes, 1);
+        out += now;
+        count -= now;
+        place = 0;
+    }
+}
+
+static inline float table_float(const uint8_t *at, int is_big)
+{
+    uint32_t word = load_u32(at, is_big);
+    float value;
+    memcpy(&value, &word, sizeof value);
+    return value;
+}
+
+#define TABLE_LOOP(value)                                                                          \
+    for (uint64_t i = 0; i < count; i++) {                                                         \
+        out[i] = (float)(value);                                                                   \
+    }
+
+/* Numbers first .. first + count - 1 of a spectrum, packed or plain: all are exact as floats. */
+static void table_unpack(const struct fbh5_table *table, const uint8_t *restrict raw,
+                         uint64_t first, uint64_t count, float *restrict out)
+{
+    const uint8_t *at = raw + first * (table->bits / 8);
+    int is_big = table->is_big_endian;
+    if (table->bits < 8) {
+        table_unpack_small(table, raw, first, count, out);
+    } else if (table->bits == 8 && table->is_signed) {
+        TABLE_LOOP((int8_t)at[i])
+    } else if (table->bits == 8) {
+        TABLE_LOOP(at[i])
+    } else if (table->bits == 16 && table->is_signed) {
+        TABLE_LOOP((int16_t)load_u16(at + 2 * i, is_big))
+    } else if (table->bits == 16) {
+        TABLE_LOOP(load_u16(at + 2 * i, is_big))
+    } else {
+        TABLE_LOOP(table_float(at + 4 * i, is_big))
+    }
 }
 
 /* Big-endian floats of a row of the table. */
@@ -57,35 +114,50 @@ out:
     return st;
 }
 
-static void table_put(uint32_t bytes, uint64_t i, double value, void *out)
+/* Numbers of one if as they are handed out, from number `at` of the row on. */
+static void table_put(uint32_t bytes, const float *restrict numbers, uint64_t count, uint64_t at,
+                      void *out)
 {
+    uint8_t *small = (uint8_t *)out + at;
+    uint16_t *half = (uint16_t *)out + at;
     if (bytes == 1) {
-        ((uint8_t *)out)[i] = (uint8_t)value;
+        for (uint64_t i = 0; i < count; i++) {
+            small[i] = (uint8_t)numbers[i];
+        }
     } else if (bytes == 2) {
-        ((uint16_t *)out)[i] = (uint16_t)value;
+        for (uint64_t i = 0; i < count; i++) {
+            half[i] = (uint16_t)numbers[i];
+        }
     } else {
-        ((float *)out)[i] = (float)value;
+        memcpy((float *)out + at, numbers, (size_t)count * sizeof *numbers);
     }
 }
 
-/* One spectrum, as far as it is wanted. */
+/* [(number - zero) scale + offset] weight, in double. */
+static void table_scale(double zero, const float *restrict scale, const float *restrict offset,
+                        const float *restrict weight, uint64_t count, float *restrict numbers)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        numbers[i] = (float)((((double)numbers[i] - zero) * (double)scale[i] + (double)offset[i]) *
+                             (double)weight[i]);
+    }
+}
+
+/* One spectrum, as far as it is wanted; `numbers` is room for an if. */
 static void table_make_row(const struct fbh5 *fbh5, const struct fbh5_block *block,
-                           const uint8_t *raw, const float *scales, void *out)
+                           const uint8_t *raw, const float *scales, float *numbers, void *out)
 {
     const struct fbh5_table *table = &fbh5->table;
     uint64_t scaled = (uint64_t)table->scaled_ifs * fbh5->nchannels;
-    uint64_t at = 0;
-    for (uint64_t k = block->first_if; k < block->first_if + block->nifs; k++) {
-        for (uint64_t c = block->chan; c < block->chan + block->chans; c++, at++) {
-            uint64_t i = k * fbh5->nchannels + c;
-            double value = table_number(table, raw, i);
-            if (table->has_scales) {
-                uint64_t j = table->scaled_ifs == 1 ? c : i;
-                value = ((value - table->zero) * (double)scales[j] + (double)scales[scaled + j]) *
-                        (double)scales[2 * scaled + c];
-            }
-            table_put(fbh5->sample_bytes, at, value, out);
+    for (uint64_t k = 0; k < block->nifs; k++) {
+        uint64_t first = (block->first_if + k) * fbh5->nchannels + block->chan;
+        table_unpack(table, raw, first, block->chans, numbers);
+        if (table->has_scales) {
+            uint64_t j = table->scaled_ifs == 1 ? block->chan : first;
+            table_scale(table->zero, scales + j, scales + scaled + j,
+                        scales + 2 * scaled + block->chan, block->chans, numbers);
         }
+        table_put(fbh5->sample_bytes, numbers, block->chans, k * block->chans, out);
     }
 }
 
@@ -109,13 +181,15 @@ status_t fbh5_table_read(const struct fbh5 *fbh5, int fd, const struct fbh5_bloc
     const struct fbh5_table *table = &fbh5->table;
     uint64_t streams = (uint64_t)fbh5->nifs * fbh5->nchannels;
     uint64_t bytes = streams * table->bits / 8;
-    uint64_t floats = table->has_scales ? (2 * streams + fbh5->nchannels) * sizeof(float) : 0;
+    uint64_t floats = (table->has_scales ? 2 * streams + fbh5->nchannels : 0) * sizeof(float);
+    uint64_t room = fbh5->nchannels * sizeof(float);
     uint64_t most = max_u64(1, SCRATCH / bytes);
     if (!*scratch) {
-        TRY(memory_aligned(1, (size_t)(floats + most * bytes), "spectra", scratch));
+        TRY(memory_aligned(1, (size_t)(floats + room + most * bytes), "spectra", scratch));
     }
-    float *scales = (float *)*scratch;
-    uint8_t *raw = (uint8_t *)*scratch + floats;
+    float *scales = (float *)(void *)*scratch;
+    float *numbers = (float *)(void *)(*scratch + floats);
+    uint8_t *raw = (uint8_t *)*scratch + floats + room;
     uint64_t known = UINT64_MAX;
     for (uint64_t at = block->row; at < block->row + block->rows;) {
         uint64_t row = table_find(table, at);
@@ -132,7 +206,7 @@ status_t fbh5_table_read(const struct fbh5 *fbh5, int fd, const struct fbh5_bloc
                       table->offset + row * table->row_bytes + table->data + inside * bytes, raw,
                       count * bytes));
         for (uint64_t i = 0; i < count; i++) {
-            table_make_row(fbh5, block, raw + i * bytes, scales,
+            table_make_row(fbh5, block, raw + i * bytes, scales, numbers,
                            (char *)out + (at - block->row + i) * block->nifs * block->chans *
                                              fbh5->sample_bytes);
         }
