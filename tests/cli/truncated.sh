@@ -77,4 +77,90 @@ x = h5py.File("out.h5")["spectra"][:]
 bad = np.isnan(x.view("f4")).reshape(len(x), -1).any(1)
 print(not bad[:184].any(), bad[187:].all(), len(bad))')"
 done
+
+# MeerKAT's: samples, then times and flags, which must all be there; and what is said of them.
+"$python" - <<'PYTHON' || exit 1
+import h5py
+import numpy as np
+
+with h5py.File("meerkat.h5", "w") as f:
+    data = [f.create_dataset("Data/" + name, shape, kind) for name, shape, kind in
+            (("bf_raw", (4, 4096, 2), "i1"), ("timestamps", (4096,), "u8"), ("flags", (1, 16), "u1"))]
+    f["Data"].attrs["stream_name"] = "beam_0x"
+    f.flush()
+    data[0][:] = np.random.default_rng(4).integers(-90, 90, data[0].shape)
+    data[1][:] = 1000 + 8 * np.arange(4096)
+    data[2][:] = 0
+    at = [d.id.get_offset() for d in data]
+    assert at == sorted(at)
+whole = open("meerkat.h5", "rb").read()
+open("cut-flags.h5", "wb").write(whole[:at[2] + 5])
+open("cut-timestamps.h5", "wb").write(whole[:at[1] + 800])
+# An object's header in two pieces, the second behind the end.
+with h5py.File("pieces.h5", "w") as f:
+    f["voltages"] = np.ones((64, 2), "i1")
+    f.attrs.update(format="voltage", format_version=2)
+    f["freq_hz"] = [1e9]
+with h5py.File("pieces.h5", "r+") as f:
+    f["voltages"].attrs.update(axes="time,reim", sample_rate_hz=1e6, domain="complex", sideband=1)
+    f["voltages"].attrs.update(words=np.bytes_("x" * 6000), scale=0.5)
+whole = open("pieces.h5", "rb").read()
+open("cut-pieces.h5", "wb").write(whole[:whole.index(b"x" * 6000) + 6000])
+PYTHON
+meerkat=(--set input.layout.sample_rate_hz=1e6 --set "input.layout.freq_hz={start: 1e9, step: 1e6}")
+runs "MeerKAT: whole" "$voltmill" run --force job.yaml --set input.files=meerkat.h5 "${meerkat[@]}"
+for name in flags timestamps; do
+    fails "MeerKAT: $name behind the end" 4 "cut-$name\\.h5: /?Data/$name has elements that cannot be had: .*truncated" "$voltmill" run --force job.yaml --set "input.files=cut-$name.h5" "${meerkat[@]}"
+done
+fails "a header that goes on behind the end" 4 'cut-pieces\.h5 is truncated: it ends after [0-9]+ bytes, and what it says of /?voltages lies behind that' "$voltmill" run --force job.yaml --set input.files=cut-pieces.h5
+
+# Telescopes' formats: what lies before the end is read.
+formats=$shared/mock_layouts
+if [ ! -e "$formats/grex_dump-mock.nc" ]; then
+    note <<<"no $formats: truncated files of telescopes' formats are not read"
+    plan
+    exit
+fi
+"$python" - "$formats" <<'PYTHON' || exit 1
+import sys
+
+import h5py
+
+folder = sys.argv[1] + "/"
+
+
+def cut(name, out, dataset, share):
+    """Up to this share of the bytes of a dataset."""
+    with h5py.File(folder + name) as f:
+        d = f[dataset]
+        chunks = [d.id.get_chunk_info(i) for i in range(d.id.get_num_chunks())] if d.chunks else []
+        places = [(i.byte_offset, i.size) for i in chunks] or [(d.id.get_offset(), d.nbytes)]
+        at = places[int(share * len(places))]
+        end = at[0] + int(at[1] * (share * len(places) % 1))
+    open(out, "wb").write(open(folder + name, "rb").read()[:end])
+
+
+cut("grex_dump-mock.nc", "grex.nc", "voltages", 0.6)
+cut("channel_cont_0_20231114_80000_0.hdf5", "pydaq.hdf5", "chan_/data", 0.6)
+cut("chime_raw_baseband_12345678_300.h5", "chime_raw.h5", "baseband", 0.6)
+PYTHON
+while read -r name whole good lost; do
+    job=(--set channelise.channels=32)
+    end=${good#*,}
+    fails "$name: not all is there" 4 "$name: .*samples .* cannot be had: .*truncated" "$voltmill" run job.yaml --force --set "input.files=$name" "${job[@]}"
+    "$voltmill" info "$name" 2>/dev/null | grep -q "lost  *samples $lost"
+    ok $? "$name: info says what is lost"
+    runs "$name: whole" "$voltmill" run --force job.yaml "${job[@]}" --set "input.files=$formats/$whole" --set "input.select.samples=[$good]"
+    expected=$(rows out.h5)
+    runs "$name: up to the end" "$voltmill" run --force job.yaml "${job[@]}" --set "input.files=$name" --set "input.select.samples=[$good]"
+    same "$name: up to the end: rows of the whole" "$expected" "$(rows out.h5)"
+    fails "$name: a sample more" 4 "cannot be had" "$voltmill" run job.yaml --force "${job[@]}" --set "input.files=$name" --set "input.select.samples=[0, $((end + 1))]"
+    status=0
+    "$voltmill" run --force job.yaml "${job[@]}" --set "input.files=$name" --set run.on_bad=nan >stdout 2>stderr || status=$?
+    same "$name: on_bad: nan" 6 $status
+done <<'END'
+grex.nc grex_dump-mock.nc 0,1024 1,024
+pydaq.hdf5 channel_cont_0_20231114_80000_0.hdf5 0,2048 2,048
+chime_raw.h5 chime_raw_baseband_12345678_300.h5 0,2048 2,048
+END
 plan

@@ -259,7 +259,7 @@ static status_t fbh5_recognise(const char *path, int *is_it)
     status_t st = STATUS_OK;
     hid_t file = -1;
     int has_data = 0;
-    TRY(h5_open_file(path, &file));
+    TRY(h5_open_cut_file(path, &file));
     TRY(h5_has(file, path, "data", &has_data));
     *is_it = has_data && H5Aexists_by_name(file, "data", "fch1", H5P_DEFAULT) != 0;
 out:

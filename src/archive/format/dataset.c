@@ -33,6 +33,7 @@ status_t dataset_open(hid_t file, const char *path, const char *name, hid_t *out
         FAIL(STATUS_DATA, "%s holds no dataset %s; it holds %s", path, name,
              names.length ? names.data : "none at all");
     }
+    TRY(h5_require_header(dataset, name));
     *out = dataset;
     dataset = -1;
 out:

@@ -104,7 +104,7 @@ status_t holds_describe(const char *path, struct text *out)
 {
     status_t st = STATUS_OK;
     hid_t file = -1;
-    TRY(h5_open_file(path, &file));
+    TRY(h5_open_cut_file(path, &file));
     H5_TRY(H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, holds_add_dataset, out, H5O_INFO_BASIC),
            "%s: what it holds cannot be listed", path);
 out:

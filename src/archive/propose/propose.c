@@ -232,7 +232,7 @@ status_t propose_layout(const char *path, struct text *out)
 {
     status_t st = STATUS_OK;
     struct proposal p = {.path = path, .file = -1, .out = out};
-    TRY(h5_open_file(path, &p.file));
+    TRY(h5_open_cut_file(path, &p.file));
     if (H5Ovisit2(p.file, H5_INDEX_NAME, H5_ITER_INC, propose_see_object, &p, H5O_INFO_BASIC) < 0) {
         TRY(p.st);
         H5_TRY(-1, "%s: its objects cannot be listed", path);

@@ -41,6 +41,9 @@ status_t h5_open_file(const char *path, hid_t *out);
 status_t h5_open_cut_file(const char *path, hid_t *out);
 /* Whether an open file ends early, after `bytes`. */
 int h5_is_cut(hid_t file, uint64_t bytes);
+/* Of an object in such a file, all that is said of it must be there: fails with DATA where part of
+ * its header lies behind the end. Nothing where the file is whole. `name` is for messages. */
+status_t h5_require_header(hid_t object, const char *name);
 /* Whether such a file may be opened with these properties. */
 void h5_allow_cut(hid_t access);
 

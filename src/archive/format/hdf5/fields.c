@@ -37,6 +37,7 @@ status_t fields_open_object(hid_t file, const char *path, const char *name, hid_
     apart_at("%s: %s", path, name);
     *out = H5Oopen(file, *name ? name : "/", H5P_DEFAULT);
     H5_TRY(*out, "%s: %s cannot be opened", path, name);
+    TRY(h5_require_header(*out, *name ? name : "/"));
 out:
     return st;
 }
@@ -78,7 +79,7 @@ out:
 status_t fields_open(const char *path, const char *format, struct fields *out)
 {
     *out = (struct fields){path, format, -1};
-    return h5_open_file(path, &out->file);
+    return h5_open_cut_file(path, &out->file);
 }
 
 void fields_close(struct fields *fields)

@@ -16,7 +16,8 @@ struct fields {
  * "group@name" ("@name" of the root). Fails with DATA: it is not HDF5, or cannot be read. */
 status_t fields_have(const char *path, const char *const *names, int *is_it);
 
-/* fields_close() in any case. */
+/* A file that ends early is opened, too: of attributes and small datasets all must be there.
+ * fields_close() in any case. */
 status_t fields_open(const char *path, const char *format, struct fields *out);
 void fields_close(struct fields *fields);
 
@@ -55,6 +56,10 @@ status_t fields_texts(const struct fields *fields, const char *dataset, const ch
  * name, in the order of names. h5_free_texts() returns them. Fails with DATA. */
 status_t fields_datasets(const struct fields *fields, int (*is_wanted)(const char *path),
                          const char *attribute, struct h5_names *out);
+
+/* Fails with DATA where a file that is truncated ends before the dataset does: for who reads it in
+ * another way than by the functions above. */
+status_t fields_require_whole(const struct fields *fields, const char *dataset);
 
 /* Extents of a dataset; fails with DATA when it is not there or has another rank. */
 status_t fields_shape(const struct fields *fields, const char *dataset, int rank, hsize_t *dims);

@@ -1,12 +1,14 @@
 /* Numbers, texts and names of datasets in HDF5 files, read with every check that a hostile file
  * needs. */
 #include "archive/format/hdf5/fields_parts.h"
+#include "archive/storage/stored.h"
 #include "base/memory.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { MOST_NUMBERS = 1 << 26, MOST_TEXTS = 1 << 20, MOST_TEXT = 1024 };
 
@@ -45,6 +47,18 @@ out:
     return st;
 }
 
+status_t fields_require_whole(const struct fields *fields, const char *dataset)
+{
+    status_t st = STATUS_OK;
+    struct storage storage = {.nabsent = 0};
+    struct stat info;
+    if (stat(fields->path, &info) == 0 && h5_is_cut(fields->file, (uint64_t)info.st_size)) {
+        st = stored_require_whole(fields->path, dataset, &storage);
+    }
+    storage_free(&storage);
+    return st;
+}
+
 /* Numbers of 8 bytes. */
 static status_t fields_numbers(const struct fields *fields, const char *name, const char *member,
                                hid_t number, void *out, size_t *count)
@@ -59,6 +73,7 @@ static status_t fields_numbers(const struct fields *fields, const char *name, co
     TRY(fields_has(fields->file, fields->path, name, &is_there));
     REQUIRE(is_there, STATUS_DATA, "%s has no %s, expected in %s", fields->path, name,
             fields->format);
+    TRY(fields_require_whole(fields, name));
     TRY(h5_dataset_open(fields->file, fields->path, name, &dataset));
     REQUIRE(dataset.count <= MOST_NUMBERS, STATUS_DATA, "%s holds %" PRIu64 " values: absurd",
             where, dataset.count);
@@ -240,6 +255,7 @@ status_t fields_texts(const struct fields *fields, const char *name, const char 
     if (!is_there) {
         goto out;
     }
+    TRY(fields_require_whole(fields, name));
     TRY(h5_dataset_open(fields->file, fields->path, name, &dataset));
     TRY(fields_text_type(dataset.type, fields->path, member, &size, &type));
     if (type < 0 || dataset.rank != 1 || dataset.count > MOST_TEXTS) {

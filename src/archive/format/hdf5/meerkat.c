@@ -66,6 +66,7 @@ static status_t meerkat_read_stamps(const struct fields *fields, uint64_t times,
     REQUIRE(dims[0] == times, STATUS_DATA,
             "%s: /%s has %" PRIu64 " values, /Data/bf_raw %" PRIu64 " times", fields->path, stamps,
             (uint64_t)dims[0], times);
+    TRY(fields_require_whole(fields, stamps));
     TRY(h5_dataset_open(fields->file, fields->path, stamps, &dataset));
     REQUIRE(H5Tget_class(dataset.type) == H5T_INTEGER, STATUS_DATA,
             "%s: /%s does not hold whole numbers", fields->path, stamps);
