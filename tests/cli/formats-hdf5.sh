@@ -199,6 +199,10 @@ def pydaq(name, **attrs):
 pydaq("pydaq-blocks.h5", n_blocks=11)
 pydaq("pydaq-antennas.h5", n_antennas=3)
 pydaq("pydaq-type.h5", type=4)
+pydaq("pydaq-power.h5", type=5)
+with h5py.File("pydaq-power.h5", "r+") as file:
+    for pol in range(2):
+        file[f"polarization_{pol}/data"] = np.ones((1000, 1), "f8")
 pydaq("pydaq-tsamp.h5", tsamp=0.0)
 pydaq("pydaq-text.h5", n_pols="two")
 
@@ -280,6 +284,7 @@ bad "MeerKAT: two steps" 4 'meerkat-step.h5 has timestamps in steps of 8192 .*me
 bad "pydaq: more blocks than there are" 4 '11 blocks of 100 samples, but chan_/data holds 1000 times' pydaq-blocks.h5
 bad "pydaq: antennas that do not fit" 4 'dimension 1 has 8 elements, which axes splits into 6' pydaq-antennas.h5
 bad "pydaq: correlations" 4 '/root says type 4' pydaq-type.h5
+bad "pydaq: integrated beams" 4 'polarization_0/data: domain says complex, but the samples are real' pydaq-power.h5
 bad "pydaq: no time between samples" 4 'one sample in 0 s' pydaq-tsamp.h5
 bad "pydaq: text where a number is expected" 4 'pydaq-text.h5.*n_pols' pydaq-text.h5
 

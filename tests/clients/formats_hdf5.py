@@ -175,6 +175,26 @@ def pydaq():
                       800e6 / 864, (100 + np.arange(3)) * 400e6 / 512, (1700000000, 0.25),
                       channels=64, keep=54)
 
+    # A station beam in two files, between which 50 samples are missing; polarisations are datasets of their own.
+    stored = rng.integers(-50, 51, (2, 2, 1000, 3, 2)).astype(np.int8)
+    paths = [scratch(f"stationbeam_{part}.hdf5") for part in range(2)]
+    for part, path in enumerate(paths):
+        with h5py.File(path, "w") as file:
+            for pol in range(2):
+                dtype = np.dtype([("real", "i1"), ("imag", "i1")])
+                file.create_dataset(f"polarization_{pol}/data", data=stored[part, pol].view(dtype)[..., 0], chunks=(100, 3))
+            file["root"] = np.zeros(1, np.float16)
+            file["root"].attrs.update({
+                "n_antennas": 256, "n_pols": 2, "n_chans": 3, "n_blocks": 9, "n_samples": 100, "type": 5,
+                "channel_id": 100, "n_beams": 1, "tsamp": 1.08e-6, "ts_start": 1700000000.25 + part * 950 * 1.08e-6})
+    volts = np.full((1, 1, 2, 3, 1850), np.nan, np.complex128)
+    for part in range(2):
+        pairs = stored[part, :, :900].astype(np.float64)
+        volts[0, 0, ..., 950 * part:950 * part + 900] = (pairs[..., 0] + 1j * pairs[..., 1]).transpose(0, 2, 1)
+    check = Check("pydaq-beam", paths, volts, 800e6 / 864, (100 + np.arange(3)) * 400e6 / 512, (1700000000, 0.25), channels=64,
+                  keep=54)
+    check.says("pydaq, station beam", "channel_id is taken for")
+
 
 # ---- Digital RF
 

@@ -1,11 +1,13 @@
 /* SKA-Low's data acquisition (pydaq: AAVS, EDA2): channelised voltages of the antennas of a tile,
- * /chan_/data [time][chan * antenna * pol], and raw ones, /raw_/data [antenna * pol][time]
+ * /chan_/data [time][chan * antenna * pol], raw ones, /raw_/data [antenna * pol][time], and those
+ * of station beams, /polarization_p/data [time][chan] for each polarisation
  * (ska-telescope/ska-low-mccs-daq, pydaq/persisters). */
 #include "archive/cut.h"
 #include "archive/format/formats.h"
 #include "archive/format/gather.h"
 #include "archive/format/hdf5/fields.h"
 #include "archive/format/override.h"
+#include "archive/place.h"
 #include "base/memory.h"
 
 #include <inttypes.h>
@@ -15,7 +17,8 @@
 
 static const char title[] = "a pydaq file of SKA-Low";
 static const double chan_spacing_hz = 400e6 / 512;
-enum { OVERSAMPLING_NUM = 32, OVERSAMPLING_DEN = 27, TYPE_RAW = 1, TYPE_CHANNEL = 2 };
+enum { OVERSAMPLING_NUM = 32, OVERSAMPLING_DEN = 27 };
+enum { TYPE_RAW = 1, TYPE_CHANNEL = 2, TYPE_STATION_BEAM = 5 };
 
 /* What /root says. */
 struct pydaq {
@@ -44,9 +47,10 @@ static status_t pydaq_read_root(const struct fields *fields, struct pydaq *out)
     TRY(fields_need_f64(fields, "root", "tsamp", &out->tsamp));
     TRY(fields_f64(fields, "root", "ts_start", &out->start, &found));
     TRY(found ? STATUS_OK : fields_need_f64(fields, "root", "timestamp", &out->start));
-    REQUIRE(out->type == TYPE_RAW || out->type == TYPE_CHANNEL, STATUS_DATA,
-            "%s: /root says type %" PRId64 ": of pydaq files those of voltages of antennas are "
-            "read, raw (1) and channelised (2)",
+    REQUIRE(out->type == TYPE_RAW || out->type == TYPE_CHANNEL || out->type == TYPE_STATION_BEAM,
+            STATUS_DATA,
+            "%s: /root says type %" PRId64 ": of pydaq files those of voltages are read, raw (1), "
+            "channelised (2) and of station beams (5)",
             fields->path, out->type);
     REQUIRE(out->antennas > 0 && out->antennas < 65536 && out->pols > 0 && out->pols <= 4 &&
                 out->chans > 0 && out->chans <= 65536,
@@ -72,15 +76,22 @@ static double pydaq_rate(double tsamp)
     return ticks >= 1 && fabs(ticks / 800e6 - tsamp) < 1e-6 * tsamp ? 800e6 / ticks : 1 / tsamp;
 }
 
-static status_t pydaq_fill(const struct pydaq *said, struct job_layout *own)
+/* `pol`: of a station beam, whose polarisations are datasets of their own. */
+static status_t pydaq_fill(const struct pydaq *said, int64_t pol, struct job_layout *own)
 {
     status_t st = STATUS_OK;
     int is_raw = said->type == TYPE_RAW;
-    TRY(memory_text(is_raw ? "raw_/data" : "chan_/data", &own->dataset));
-    if (is_raw) {
+    if (said->type == TYPE_STATION_BEAM) {
+        TRY(memory_format(&own->dataset, "polarization_%" PRId64 "/data", pol));
+        TRY(memory_text("time,chan", &own->axes));
+        own->has_domain = 1; /* integrated beams hold power */
+        own->is_complex = 1;
+    } else if (is_raw) {
+        TRY(memory_text("raw_/data", &own->dataset));
         TRY(memory_format(&own->axes, "station:%" PRId64 "*pol:%" PRId64 ",time", said->antennas,
                           said->pols));
     } else {
+        TRY(memory_text("chan_/data", &own->dataset));
         TRY(memory_format(&own->axes, "time,chan:%" PRId64 "*station:%" PRId64 "*pol:%" PRId64,
                           said->chans, said->antennas, said->pols));
     }
@@ -119,35 +130,118 @@ out:
     return st;
 }
 
-static status_t pydaq_open_file(const char *path, const struct job_layout *layout,
-                                struct archive **out)
+static status_t pydaq_describe(const struct fields *fields, const struct pydaq *said, int64_t pol,
+                               const struct job_layout *layout, struct archive **out)
 {
     status_t st = STATUS_OK;
-    struct fields fields = {.file = -1};
     struct archive *archive = NULL;
     struct job_layout own = {0};
-    struct pydaq said = {0};
-    TRY(archive_create(path, &archive));
-    TRY(fields_open(path, title, &fields));
-    TRY(pydaq_read_root(&fields, &said));
-    TRY(pydaq_fill(&said, &own));
-    TRY(fields_describe(&fields, said.type == TYPE_RAW ? "pydaq, raw" : "pydaq, channelised",
-                        layout, &own, archive));
-    TRY(pydaq_cut(&said, archive));
+    const char *name = said->type == TYPE_RAW       ? "pydaq, raw"
+                       : said->type == TYPE_CHANNEL ? "pydaq, channelised"
+                                                    : "pydaq, station beam";
+    TRY(archive_create(fields->path, &archive));
+    TRY(pydaq_fill(said, pol, &own));
+    TRY(fields_describe(fields, name, layout, &own, archive));
+    TRY(pydaq_cut(said, archive));
     *out = archive;
     archive = NULL;
 out:
     override_free(&own);
     archive_destroy(archive);
+    return st;
+}
+
+static status_t pydaq_open_file(const char *path, const struct job_layout *layout,
+                                struct archive **out)
+{
+    status_t st = STATUS_OK;
+    struct fields fields = {.file = -1};
+    struct pydaq said = {0};
+    TRY(fields_open(path, title, &fields));
+    TRY(pydaq_read_root(&fields, &said));
+    REQUIRE(said.type != TYPE_STATION_BEAM, STATUS_DATA,
+            "%s is of a station beam, the files before it are of antennas", path);
+    TRY(pydaq_describe(&fields, &said, 0, layout, out));
+out:
     fields_close(&fields);
     return st;
+}
+
+/* Polarisations of station beams: datasets side by side, in files that follow each other. */
+struct pydaq_beams {
+    struct place *places; /* [file][pol] */
+    size_t count, room;
+    double start; /* of the first file */
+};
+
+static status_t pydaq_open_beam(const char *path, const struct job_layout *layout,
+                                struct pydaq_beams *beams)
+{
+    status_t st = STATUS_OK;
+    struct fields fields = {.file = -1};
+    struct pydaq said = {0};
+    TRY(fields_open(path, title, &fields));
+    TRY(pydaq_read_root(&fields, &said));
+    REQUIRE(said.type == TYPE_STATION_BEAM, STATUS_DATA,
+            "%s is of antennas (type %" PRId64 "), the files before it are of a station beam", path,
+            said.type);
+    beams->start = beams->count == 0 ? said.start : beams->start;
+    double after = (said.start - beams->start) * pydaq_rate(said.tsamp);
+    REQUIRE(beams->count + (size_t)said.pols <= beams->room && after > -0x1p61 && after < 0x1p61,
+            STATUS_DATA, "%s has %" PRId64 " polarisations, and starts at %.17g s of 1970", path,
+            said.pols, said.start);
+    for (int64_t i = 0; i < said.pols; i++) {
+        struct place *place = &beams->places[beams->count++];
+        TRY(pydaq_describe(&fields, &said, i, layout, &place->archive));
+        place->stack = (uint64_t)i;
+        place->first_sample = (UINT64_C(1) << 62) + (uint64_t)llround(after);
+        struct archive *archive = place->archive;
+        archive->stacked = AXIS_POL;
+        TRY(memory_text(archive->dataset, &archive->parts[0].dataset));
+        TRY(memory_zeroed(1, sizeof *archive->names[AXIS_POL], "names", &archive->names[AXIS_POL]));
+        TRY(memory_format(&archive->names[AXIS_POL][0], "%" PRId64, i));
+    }
+out:
+    fields_close(&fields);
+    return st;
+}
+
+static status_t pydaq_open_beams(const struct format_input *input, struct archive **out)
+{
+    enum { MOST_POLS = 4 };
+    status_t st = STATUS_OK;
+    struct pydaq_beams beams = {.room = MOST_POLS * input->npaths};
+    TRY(memory_zeroed(beams.room, sizeof *beams.places, "polarisations", &beams.places));
+    for (size_t i = 0; i < input->npaths; i++) {
+        TRY(pydaq_open_beam(input->paths[i], input->layout, &beams));
+    }
+    TRY(place_join(beams.places, beams.count, PLACE_NEAR, out));
+    TRY(override_has_frequencies(input->layout)
+            ? STATUS_OK
+            : fields_doubt(*out, "frequencies: channel_id is taken for the number of the first "
+                                 "coarse channel"));
+out:
+    for (size_t i = 0; beams.places && i < beams.count; i++) {
+        archive_destroy(beams.places[i].archive);
+    }
+    free(beams.places);
+    return st;
+}
+
+static status_t pydaq_is_beam(const char *path, int *is_it)
+{
+    static const char *const names[] = {"polarization_0/data", NULL};
+    return fields_have(path, names, is_it);
 }
 
 static status_t pydaq_open(const struct format_input *input, struct archive **out)
 {
     status_t st = STATUS_OK;
     struct archive *archive = NULL;
-    TRY(gather_files(input, pydaq_open_file, &archive));
+    int is_beam = 0;
+    TRY(pydaq_is_beam(input->paths[0], &is_beam));
+    TRY(is_beam ? pydaq_open_beams(input, &archive)
+                : gather_files(input, pydaq_open_file, &archive));
     TRY(input->layout->has_sideband || !archive->is_complex
             ? STATUS_OK
             : fields_doubt(archive, "sideband +1: the file does not say"));
