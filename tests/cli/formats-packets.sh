@@ -44,6 +44,13 @@ says "a torn frame at the end is left out" torn.bin 'last 500 bytes are no frame
 says "a shorter one, too" short-end.bin 'last 112 bytes are no frame'
 says "a torn DRX packet" drx-torn.bin 'last 99 bytes are no DRX packet'
 
+rows() { "$python" -c 'import h5py, hashlib, sys; print(hashlib.sha256(h5py.File(sys.argv[1])["data"][:].tobytes()).hexdigest())' "$1"; }
+power late.bin >out 2>&1
+late=$(rows out.h5)
+for file in fill zero-fill; do
+    runs "a file that begins with $file" power $file.bin
+    same "$file: the frames behind it" "$late" "$(rows out.h5)"
+done
 bad "less than a frame" 4 'cut\.bin: no VDIF frame begins there: .*832 bytes.* has 500 bytes' cut.bin input.layout.format=vdif
 bad "zeros" 4 'zeros\.bin: no VDIF frame begins there' zeros.bin input.layout.format=vdif
 bad "a text" 4 'text\.bin: no VDIF frame begins there' text.bin input.layout.format=vdif

@@ -70,6 +70,8 @@ def main():
         "other-bits": plain(range(PERIODS, 2 * PERIODS), bits=4),
         "three-bits": plain(bits=3), "impossible": plain(channels=16),
         "zeros": [bytes(64)] * 200, "text": [b"frames of VDIF, it says here\n" * 100],
+        "fill": [struct.pack("<I", 0x11223344) * 208] * 2 + frames[2:], "zero-fill": [bytes(832)] * 3 + frames[2:],
+        "late": frames[2:],
         "back": plain(range(150, 300)) + plain(range(150)),
         "brief": plain(range(9)),
         "clocks": [vdif(period, thread, seconds=-8192 * (thread > 0)) for period in range(PERIODS) for thread in range(3)],

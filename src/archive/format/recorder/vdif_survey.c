@@ -10,6 +10,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -54,6 +55,41 @@ out:
     return st;
 }
 
+/* Of a file that begins with fill the first header that is none: whole frames lie before it, and
+ * another like it behind. *offset is where it is found; 0 is also where nothing is. */
+static status_t vdif_survey_pass_fill(int fd, const char *path, uint64_t bytes,
+                                      struct vdif_header *first, uint64_t *offset)
+{
+    enum { MOST_FILL = 16 << 20, WORD = 8, PIECE = 64 << 10 };
+    status_t st = STATUS_OK;
+    unsigned char *data = NULL;
+    uint64_t read = 0;
+    uint64_t end = min_u64(bytes, MOST_FILL);
+    *offset = 0;
+    TRY(memory_zeroed(PIECE + VDIF_BYTES, 1, "fill", &data));
+    for (uint64_t at = 0; first->is_fill && at + VDIF_BYTES < end; at += WORD) {
+        struct vdif_header header;
+        struct vdif_header next = {0};
+        int found = 0;
+        if (at % PIECE == 0) {
+            read = min_u64(PIECE + VDIF_BYTES, bytes - at);
+            TRY(file_read(fd, path, at, data, read));
+        }
+        vdif_header_read(data + at % PIECE, &header);
+        if (!vdif_survey_is_possible(&header) || at % header.bytes != 0) {
+            continue;
+        }
+        TRY(vdif_survey_read(fd, path, bytes, at + header.bytes, &next, &found));
+        if (found && vdif_survey_is_possible(&next) && vdif_survey_is_alike(&header, &next)) {
+            *first = header;
+            *offset = at;
+        }
+    }
+out:
+    free(data);
+    return st;
+}
+
 /* A file of a single frame must be no longer, and say by its extended data what it is. */
 status_t vdif_survey_recognise(const char *path, int *is_it)
 {
@@ -69,12 +105,14 @@ status_t vdif_survey_recognise(const char *path, int *is_it)
     if (fd < 0) {
         goto out;
     }
+    uint64_t begin = 0;
     TRY(vdif_survey_read(fd, path, identity.bytes, 0, &first, &found));
+    TRY(vdif_survey_pass_fill(fd, path, identity.bytes, &first, &begin));
     if (!found || !vdif_survey_is_possible(&first) || first.bytes > identity.bytes) {
         goto out;
     }
     for (uint64_t i = 1; i < ALIKE; i++) {
-        TRY(vdif_survey_read(fd, path, identity.bytes, i * first.bytes, &next, &found));
+        TRY(vdif_survey_read(fd, path, identity.bytes, begin + i * first.bytes, &next, &found));
         if (found && !next.is_fill && !vdif_survey_is_alike(&first, &next)) {
             goto out;
         }
@@ -223,6 +261,9 @@ static status_t vdif_survey_count(struct vdif_survey *survey, int fd, const char
     int has_end = 0;
     TRY(vdif_survey_read(fd, path, frames * survey->first.bytes, begin * survey->first.bytes,
                          &header, &found));
+    if (header.is_fill) {
+        goto out;
+    }
     int64_t second = vdif_survey_second(survey, &header);
     TRY(vdif_survey_find_second(survey, fd, path, frames, second, &at));
     uint64_t from = at > AROUND ? at - AROUND : 0;
@@ -247,12 +288,14 @@ status_t vdif_survey_file(struct vdif_survey *survey, const char *path, uint64_t
     status_t st = STATUS_OK;
     struct identity identity;
     struct vdif_header header = {0};
+    uint64_t begin = 0;
     int fd = -1;
     int found = 0;
     apart_at("%s: VDIF frames", path);
     TRY(file_open_read(path, &fd));
     TRY(identity_of_open(fd, path, &identity));
     TRY(vdif_survey_read(fd, path, identity.bytes, 0, &header, &found));
+    TRY(vdif_survey_pass_fill(fd, path, identity.bytes, &header, &begin));
     header = survey->has_first ? survey->first : header;
     REQUIRE(found && vdif_survey_is_possible(&header) && header.bytes <= identity.bytes,
             STATUS_DATA,
