@@ -1,6 +1,7 @@
 /* Opening a filterbank: shape, type, where its rows lie and which of them are lost. */
 #include "archive/fbh5/fbh5.h"
 
+#include "archive/chunks/unfilter.h"
 #include "archive/fbh5/fbh5_parts.h"
 #include "archive/format/formats.h"
 #include "archive/format/holds.h"
@@ -130,6 +131,25 @@ out:
     return st;
 }
 
+/* A chunk as it is stored, if filters change it; as it is between filters; and as it was, unless
+ * all chunks are kept, each where it is decompressed. */
+static uint32_t fbh5_count_rooms(hid_t plist, const struct fbh5 *fbh5)
+{
+    enum { MOST_ROOMS = 4 };
+    int filters = H5Pget_layout(plist) == H5D_CHUNKED ? H5Pget_nfilters(plist) : MOST_ROOMS;
+    for (int i = 0; i < filters && filters < MOST_ROOMS; i++) {
+        struct chunk_filter filter = {.nvalues = 0};
+        size_t nvalues = FILTER_VALUES;
+        unsigned flags = 0;
+        filter.id =
+            H5Pget_filter2(plist, (unsigned)i, &flags, &nvalues, filter.values, 0, NULL, NULL);
+        filter.nvalues = (uint32_t)min_u64(nvalues, FILTER_VALUES);
+        filters = unfilter_knows(&filter) ? filters : MOST_ROOMS; /* HDF5 undoes all */
+    }
+    int between = filters > 1 ? filters - 1 : 0;
+    return (filters > 0) + (uint32_t)(between < 2 ? between : 2) + (fbh5->chunk_rows < fbh5->rows);
+}
+
 /* Where the rows lie. */
 static status_t fbh5_read_layout(const struct h5_dataset *data, struct fbh5 *fbh5)
 {
@@ -155,6 +175,8 @@ static status_t fbh5_read_layout(const struct h5_dataset *data, struct fbh5 *fbh
         TRY(memory_text(extents[0].path, &fbh5->data_path));
     }
     fbh5->cache_bytes = max_u64(fbh5->cache_bytes, found.row_bytes);
+    fbh5->chunk_bytes = found.chunk_bytes;
+    fbh5->unpack_rooms = fbh5_count_rooms(plist, fbh5);
 out:
     extents_free(extents, nextents);
     lost_pieces_free(&found.lost);

@@ -41,10 +41,13 @@ struct fbh5 {
     uint32_t sample_bytes; /* 1, 2: unsigned integers; 4: float */
     uint64_t rows;
     uint32_t nifs, nchannels;
-    int is_ours;          /* a power product, which knows more than the format does */
-    uint64_t chunk_rows;  /* of a chunk of the file; 1 when it has none */
-    uint64_t cache_bytes; /* of the chunks that one row touches; 0 when it has none */
-    int is_plain;         /* rows lie one after the other, at data_offset of data_path */
+    int is_ours;           /* a power product, which knows more than the format does */
+    uint64_t chunk_rows;   /* of a chunk of the file; 1 when it has none */
+    uint64_t cache_bytes;  /* of the chunks that one row touches; 0 when it has none */
+    uint64_t chunk_bytes;  /* of the largest chunk; 0 when it has none */
+    uint32_t unpack_rooms; /* chunks' worth of memory that a thread needs to decompress one, beside
+                              those that are kept */
+    int is_plain;          /* rows lie one after the other, at data_offset of data_path */
     uint64_t data_offset;
     uint64_t marks_offset;   /* of a byte for each row of ours: 1 where some of it is NaN because it
                                 could not be made; 0: not told */

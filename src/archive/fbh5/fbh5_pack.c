@@ -26,6 +26,8 @@ static const struct pack_field fbh5_fields[] = {
     PACK_FIELD(struct fbh5, nifs),
     PACK_FIELD(struct fbh5, chunk_rows),
     PACK_FIELD(struct fbh5, cache_bytes),
+    PACK_FIELD(struct fbh5, chunk_bytes),
+    PACK_FIELD(struct fbh5, unpack_rooms),
     PACK_FIELD(struct fbh5, is_plain),
     PACK_FIELD(struct fbh5, data_offset),
     PACK_FIELD(struct fbh5, marks_offset),

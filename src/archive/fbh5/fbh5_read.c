@@ -32,18 +32,17 @@ static status_t fbh5_open_data(fbh5_reader_t *reader)
     return depot_open(&spec, &reader->depot);
 }
 
-/* A thread needs a chunk as it is stored, as it grows, and as it was. */
-enum { A_CHUNK = 4, MOST_UNPACK_BYTES = 64 << 20 };
+enum { MOST_UNPACK_BYTES = 64 << 20 };
 
 uint32_t fbh5_unpackers(const struct fbh5 *fbh5, uint32_t threads)
 {
-    uint64_t each = A_CHUNK * max_u64(fbh5->cache_bytes, 1); /* no chunk is larger */
+    uint64_t each = max_u64(fbh5->unpack_rooms * fbh5->chunk_bytes, 1);
     return (uint32_t)max_u64(min_u64(threads, MOST_UNPACK_BYTES / each), 1);
 }
 
 uint64_t fbh5_unpack_bytes(const struct fbh5 *fbh5, uint32_t threads)
 {
-    return fbh5_unpackers(fbh5, threads) * A_CHUNK * fbh5->cache_bytes;
+    return fbh5_unpackers(fbh5, threads) * fbh5->unpack_rooms * fbh5->chunk_bytes;
 }
 
 status_t fbh5_reader_create(const struct fbh5 *fbh5, uint64_t cache_bytes, uint32_t threads,
