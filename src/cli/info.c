@@ -143,13 +143,14 @@ out:
     return st;
 }
 
-static void info_product(const struct product *product, struct json *json)
+static void info_product(const struct product *product, const struct product_weights *weights,
+                         struct json *json)
 {
     if (json) {
         json_text(json, "kind", "product");
-        json_product(json, product);
+        json_product(json, product, weights);
     } else {
-        describe_product(product);
+        describe_product(product, weights);
     }
 }
 
@@ -158,10 +159,12 @@ static status_t info_describe_here(const char *path, struct json *json)
     status_t st = STATUS_OK;
     const struct format *format = NULL;
     struct product *product = NULL;
+    struct product_weights weights = {.count = 0};
     TRY(formats_recognise(path, &format));
     TRY(info_open_product(path, format, &product));
     if (product) {
-        info_product(product, json);
+        TRY(product_weigh(product, &weights));
+        info_product(product, &weights, json);
     } else if (!format) {
         TRY(info_describe_other(path, json));
     } else {

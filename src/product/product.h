@@ -135,6 +135,14 @@ struct product {
     struct product_place place;
 };
 
+/* The weights of a product that has some: the least, the mean, and how many of them are below 1. */
+struct product_weights {
+    double least, mean;
+    uint64_t below, count;
+};
+/* Reads them all. *out stays zero where there are none. Fails with DATA. */
+status_t product_weigh(const struct product *product, struct product_weights *out);
+
 /* Whether the file is a product of ours, finished or not: what a run that died leaves. */
 int product_is_ours(const char *path);
 

@@ -188,7 +188,8 @@ static void json_bank(struct json *json, const struct product *product)
     json_bool(json, "has_weights", product->weights > 0);
 }
 
-void json_product(struct json *json, const struct product *product)
+void json_product(struct json *json, const struct product *product,
+                  const struct product_weights *weights)
 {
     json_text(json, "product", product_name(product->kind));
     json_text(json, "file", product->path);
@@ -211,6 +212,9 @@ void json_product(struct json *json, const struct product *product)
     json_sky(json, product->telescope, product->source, product->has_position, product->ra_deg,
              product->dec_deg);
     json_u64(json, "missing_samples", product->missing + product->gaps);
+    json_f64(json, "mean_weight", weights->count > 0 ? weights->mean : NAN);
+    json_f64(json, "least_weight", weights->count > 0 ? weights->least : NAN);
+    json_u64(json, "weights_below_1", weights->below);
     json_text(json, "version", product->version);
     json_lines(json, "inputs", product->inputs);
     json_text(json, "job", product->job_text);

@@ -316,7 +316,20 @@ static void describe_print_series(const struct product *product)
     display_print("  %-13s %s\n", "filterbank", series->filterbank);
 }
 
-void describe_product(const struct product *product)
+static void describe_print_weights(const struct product_weights *weights)
+{
+    char a[UNITS_TEXT];
+    if (weights->below > 0) {
+        display_print("  %-13s %.4g on average, the least %.3g: good samples of what makes a dump; "
+                      "%s below 1 (%.3g %%)\n",
+                      "weights", weights->mean, weights->least, units_count(weights->below, a),
+                      100.0 * (double)weights->below / (double)weights->count);
+    } else if (weights->count > 0) {
+        display_print("  %-13s all 1: no sample is missing\n", "weights");
+    }
+}
+
+void describe_product(const struct product *product, const struct product_weights *weights)
 {
     char a[UNITS_TEXT];
     display_print("product\n");
@@ -346,6 +359,7 @@ void describe_product(const struct product *product)
                       units_count(product->missing + product->gaps, a),
                       units_plural(product->missing + product->gaps, "sample", "samples"));
     }
+    describe_print_weights(weights);
     display_print("  %-13s voltmill %s\n", "made by", product->version ? product->version : "?");
     display_print("  from\n");
     describe_print_lines(product->inputs);

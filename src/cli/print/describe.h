@@ -10,8 +10,7 @@
 
 void describe_archive(const struct archive *archive);
 void describe_filterbank(const struct fbh5 *fbh5);
-/* `series`: of a dedispersed product, else NULL. */
-void describe_product(const struct product *product);
+void describe_product(const struct product *product, const struct product_weights *weights);
 void describe_about(const struct about *about);
 
 #endif
