@@ -180,6 +180,13 @@ bench: deps
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/tools/bench $(CURDIR)/$(BUILD)/voltmill
 
+## bench-formats: whole jobs on recorders' files beside the same samples in the native layout (minutes); TMPDIR=/dev/shm leaves the disk out
+BENCH_FORMATS ?=
+.PHONY: bench-formats
+bench-formats: deps
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)tests/tools/bench-formats $(BENCH_FORMATS) $(CURDIR)/$(BUILD)/voltmill
+
 ## scale: strong and weak scaling over the ranks that this machine holds, small; see tests/scale
 .PHONY: scale
 scale: deps

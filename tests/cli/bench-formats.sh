@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# bench-formats makes files of each kind, imports them and times jobs on both; prints a line for each, exits as
+# its limit says, leaves nothing behind.
+. "$(dirname "$0")/../tools/lib.sh"
+cd "$work" || exit 1
+measure() { TMPDIR=$work "$python" "$here/tests/tools/bench-formats" --threads 2 --repeat 1 --samples 2^22 "$@" "$voltmill"; }
+runs "a file of each kind, and its native copy" measure --only "VDIF, 8 bit, complex" --only "LWA DRX" \
+    --only "GUPPI RAW, 4 bit" --only "PSRDADA, 2 bit"
+same "a line for each" 4 "$(grep -cE '^(VDIF|LWA|GUPPI|PSRDADA).* [0-9.]+ +[0-9.]+ +[0-9.]+$' output)"
+measure --only "LWA DRX" --limit 0 >out 2>&1
+same "a ratio above the limit is a failure" 1 $?
+same "its line is there" 1 "$(grep -c '^LWA DRX' out)"
+same "nothing is left behind" 0 "$(find . -name 'voltmill-bench-formats*' | wc -l)"
+plan
