@@ -87,6 +87,10 @@ status_t inputs_of_bank(const struct job *job, const struct archive *archive, st
         const char *path = job->banks[i].window.path;
         TRY(path ? inputs_add(&inputs, path, "the file of the window") : STATUS_OK);
     }
+    for (uint32_t i = 0; i < job->nproducts; i++) {
+        const char *path = job->products[i].sum_weights;
+        TRY(path ? inputs_add(&inputs, path, "the file of sum_weights") : STATUS_OK);
+    }
     for (uint32_t i = 0; i < job->nfilters; i++) {
         const char *path = job->filters[i].coefficients;
         TRY(path ? inputs_add(&inputs, path, "the file of coefficients") : STATUS_OK);

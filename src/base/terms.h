@@ -101,6 +101,20 @@ enum quantity {
 };
 const char *quantity_name(enum quantity quantity);
 
+/* What power of two polarisations becomes: each its own, their sum, Stokes parameters, or |A|^2,
+ * |B|^2, Re A B*, Im A B*. Which sign V has; what receives the polarisations. */
+enum polarisation {
+    POLARISATION_SEPARATE,
+    POLARISATION_I,
+    POLARISATION_IQUV,
+    POLARISATION_COHERENCY
+};
+enum stokes_v { STOKES_V_IAU, STOKES_V_PSR };
+enum feed { FEED_AUTO, FEED_LINEAR, FEED_CIRCULAR };
+const char *polarisation_name(enum polarisation polarisation);
+const char *stokes_v_name(enum stokes_v v);
+const char *feed_name(enum feed feed);
+
 /* The kinds of products that a job may ask a filter bank for, those that it may list, and all: an
  * id, its name, what its rows are made of, and whether it is a filterbank (FBH5), which can be
  * dedispersed.
@@ -155,6 +169,7 @@ extern const char *const normalise_names[], *const order_names[], *const backend
 extern const char *const kernel_names[], *const fft_names[], *const planning_names[];
 extern const char *const filter_method_names[];
 extern const char *const axis_names[], *const window_names[], *const quantity_names[];
+extern const char *const polarisation_names[], *const stokes_v_names[], *const feed_names[];
 
 /* Reads "4+4 offset hi=re", "4+4 two's complement lo=re" and so on, and writes it. nibbles_parse()
  * returns 0 when the text is none of them. */

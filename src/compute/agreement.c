@@ -78,11 +78,12 @@ static void agreement_spectrum(struct agreement *agreement, const float *found,
 }
 
 /* What is allowed of E (see agreement_power()) where a row's powers have this mean and maximum. */
-static double agreement_bound(const float *power, uint64_t channels)
+static double agreement_bound(const float *power, uint64_t channels,
+                              const struct agreement_whole *whole)
 {
-    double mean = 0;
-    double most = 0;
-    for (uint64_t i = 0; i < channels; i++) {
+    double mean = whole ? whole->mean : 0;
+    double most = whole ? whole->most : 0;
+    for (uint64_t i = 0; i < channels && !whole; i++) {
         double one = isfinite(power[i]) ? fabs((double)power[i]) : 0;
         mean += one / (double)channels;
         most = fmax(most, one);
@@ -103,20 +104,20 @@ static void agreement_power(struct agreement *agreement, const float *found, con
                             const struct agreement_whole *whole)
 {
     double rounding = (double)(min_u64(integrate, GRAIN) + (whole ? 3 : 2)) * half_step;
-    double bound =
-        whole ? agreement_worst_limit * (sqrt(whole->mean) + line_share * sqrt(whole->most))
-              : agreement_bound(expected, channels);
+    double bound = agreement_bound(expected, channels, whole);
+    double numbers = 0;
     for (uint64_t i = 0; i < channels; i++) {
         if (agreement_are_finite(agreement, found[i], expected[i])) {
             double power = fabs((double)expected[i]);
             double error = fabs((double)found[i] - (double)expected[i]);
-            agreement->numbers += whole ? whole->mean_square : agreement_square(power);
+            numbers += agreement_square(power);
             agreement->power += whole ? whole->mean : power;
             agreement_take(agreement, error,
                            2 * sqrt(power) * bound + agreement_square(bound) + rounding * power,
                            sqrt(power + error) - sqrt(power));
         }
     }
+    agreement->numbers += whole ? whole->mean_square * (double)channels : numbers;
     agreement->count += (double)channels;
 }
 
@@ -156,15 +157,17 @@ static void agreement_squares(struct agreement *agreement, const float *found,
 /* |sum A B* - its like| <= |A| E_b + |B| E_a + E_a E_b (Cauchy, Schwarz): each part of it, too.
  * What both polarisations could have in common is what errors are relative to. */
 static void agreement_cross(struct agreement *agreement, const float *found, const float *expected,
-                            const float *a, const float *b, uint64_t channels, uint64_t integrate)
+                            const float *a, const float *b, uint64_t channels, uint64_t integrate,
+                            const struct agreement_whole *whole)
 {
     double rounding = (double)(min_u64(integrate, GRAIN) + 3) * half_step;
-    double bound_a = agreement_bound(a, channels);
-    double bound_b = agreement_bound(b, channels);
+    double bound_a = agreement_bound(a, channels, whole);
+    double bound_b = agreement_bound(b, channels, whole ? whole + 1 : NULL);
+    double numbers = 0;
     for (uint64_t i = 0; i < channels; i++) {
         double power_a = isfinite(a[i]) ? fabs((double)a[i]) : 0;
         double power_b = isfinite(b[i]) ? fabs((double)b[i]) : 0;
-        agreement->numbers += power_a * power_b;
+        numbers += power_a * power_b;
         if (agreement_are_finite(agreement, found[i], expected[i])) {
             double error = fabs((double)found[i] - (double)expected[i]);
             agreement_take(agreement, error,
@@ -173,16 +176,42 @@ static void agreement_cross(struct agreement *agreement, const float *found, con
                            sqrt(sqrt(power_a * power_b) + error) - sqrt(sqrt(power_a * power_b)));
         }
     }
+    agreement->numbers +=
+        whole ? sqrt(whole[0].mean_square * whole[1].mean_square) * (double)channels : numbers;
 }
 
 void agreement_coherency(struct agreement *agreement, const float *found, const float *expected,
-                         uint64_t stride, uint64_t channels, uint64_t integrate)
+                         uint64_t stride, uint64_t channels, uint64_t integrate,
+                         const struct agreement_whole *whole)
 {
-    agreement_power(agreement, found, expected, channels, integrate, NULL);
-    agreement_power(agreement, found + stride, expected + stride, channels, integrate, NULL);
+    agreement_power(agreement, found, expected, channels, integrate, whole);
+    agreement_power(agreement, found + stride, expected + stride, channels, integrate,
+                    whole ? whole + 1 : NULL);
     for (uint64_t i = 2; i < 4; i++) {
         agreement_cross(agreement, found + i * stride, expected + i * stride, expected,
-                        expected + stride, channels, integrate);
+                        expected + stride, channels, integrate, whole);
+    }
+}
+
+/* Errors of Q, U and V are at most those of |A|^2 + |B|^2, I (each is a difference, or twice a
+ * cross term: 2 |A| E_b + 2 |B| E_a <= 2 sqrt(I) E, E^2 = E_a^2 + E_b^2), and relative to it. */
+void agreement_stokes(struct agreement *agreement, const float *found, const float *expected,
+                      uint64_t stride, uint64_t channels, uint64_t integrate,
+                      const struct agreement_whole *whole)
+{
+    double rounding = (double)(min_u64(integrate, GRAIN) + 4) * half_step;
+    double bound = agreement_bound(expected, channels, whole);
+    agreement_power(agreement, found, expected, channels, integrate, whole);
+    for (uint64_t i = 0; i < 3 * channels; i++) {
+        uint64_t at = (i / channels + 1) * stride + i % channels;
+        double power = isfinite(expected[i % channels]) ? fabs((double)expected[i % channels]) : 0;
+        agreement->numbers += whole ? whole->mean_square : agreement_square(power);
+        if (agreement_are_finite(agreement, found[at], expected[at])) {
+            double error = fabs((double)found[at] - (double)expected[at]);
+            agreement_take(agreement, error,
+                           2 * sqrt(power) * bound + agreement_square(bound) + rounding * power,
+                           sqrt(power + error) - sqrt(power));
+        }
     }
 }
 

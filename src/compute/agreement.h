@@ -31,7 +31,7 @@ struct agreement_whole {
 };
 
 /* Compares a row of spectra, of power, or of its squares; `whole` is NULL where it has all
- * channels, as squares do. Equal infinities do not differ, nor does what is no number in both.
+ * channels. Equal infinities do not differ, nor does what is no number in both.
  *
  *   spectra   float [channels][2]
  *   power     float [channels], each the sum over `integrate` spectra; squares likewise */
@@ -40,9 +40,13 @@ void agreement_row(struct agreement *agreement, enum quantity quantity, const fl
                    const struct agreement_whole *whole);
 
 /* The four sums of a coherency, `stride` floats from one to the next: |A|^2, |B|^2, Re A B*,
- * Im A B*, each [channels]. */
+ * Im A B*, each [channels]; `whole` of each. The same of I, Q, U, V. */
 void agreement_coherency(struct agreement *agreement, const float *found, const float *expected,
-                         uint64_t stride, uint64_t channels, uint64_t integrate);
+                         uint64_t stride, uint64_t channels, uint64_t integrate,
+                         const struct agreement_whole *whole);
+void agreement_stokes(struct agreement *agreement, const float *found, const float *expected,
+                      uint64_t stride, uint64_t channels, uint64_t integrate,
+                      const struct agreement_whole *whole);
 
 /* A stretch of sums (dedispersed series): the worst counts in units of its rms, or of the number
  * itself where that is larger. */

@@ -170,7 +170,14 @@ struct job_product {
     int has_channels, has_freq;
     uint64_t first_channel, last_channel;
     double from_hz, to_hz;
-    uint32_t average;  /* >= 1 */
+    uint32_t average; /* >= 1 */
+    /* Of power: what its polarisations become, and what is added up. */
+    enum polarisation polarisation;
+    enum stokes_v stokes_v;
+    enum feed feed;
+    enum axis *sums; /* AXIS_STATION, AXIS_BEAM */
+    uint32_t nsums;
+    char *sum_weights; /* the file of their weights; NULL: all 1 */
     int is_raw;        /* weights: raw; of power, which else is divided by its weight */
     double min_weight; /* below it dumps are NaN; default 0.1 */
     /* Of voltages: how they are stored. */

@@ -172,16 +172,19 @@ status_t outputs_weigh(void *context, uint32_t product, const struct chunk *chun
     status_t st = STATUS_OK;
     const outputs_t *outputs = context;
     const struct output *output = &outputs->outputs[product];
-    uint64_t row_bytes = outputs->spec->chunking.streams * sizeof *weights;
-    uint64_t piece = chunk->streams * sizeof *weights;
+    const struct product_spec *spec = &outputs->spec->items[product].spec;
+    const struct chunking *chunking = &outputs->spec->chunking;
+    uint64_t row_bytes =
+        (uint64_t)spec->nifs * spec->archive->nselected[AXIS_CHAN] * sizeof *weights;
+    uint64_t piece = chunk_share(chunking, row_bytes, chunk->streams);
     uint64_t at = output->place.weights_offset + first_row * row_bytes +
-                  chunk->first_stream * sizeof *weights;
+                  chunk_share(chunking, row_bytes, chunk->first_stream);
     /* All in one, or row by row where streams come in groups. */
     uint64_t count = piece == row_bytes ? min_u64(rows, 1) : rows;
     uint64_t bytes = piece == row_bytes ? rows * piece : piece;
     for (uint64_t i = 0; i < count; i++) {
-        TRY(file_write(output->fd, output->part, at + i * row_bytes, weights + i * chunk->streams,
-                       bytes));
+        TRY(file_write(output->fd, output->part, at + i * row_bytes,
+                       (const char *)weights + i * piece, bytes));
     }
 out:
     return st;

@@ -130,9 +130,13 @@ static status_t range_look_at(range_t *range, const struct range_block *block, u
 {
     status_t st = STATUS_OK;
     size_t channels = range->work->banks[0].channelise.nchannels;
+    uint32_t inner = range->work->banks[0].channelise.pol_inner;
+    /* Of a coherency, whose powers come before what both have in common. */
+    uint32_t line =
+        block->sums > block->streams ? stream + stream / (2 * inner) * 2 * inner : stream;
     int64_t zero = INT64_MIN;
     for (uint64_t row = 0; row < block->rows; row++) {
-        const float *power = block->power + (row * block->streams + stream) * channels;
+        const float *power = block->power + (row * block->sums + line) * channels;
         float largest = range_largest(power, channels);
         if (largest >= range_small && largest <= FLT_MAX) {
             continue;

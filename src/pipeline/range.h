@@ -14,7 +14,8 @@ struct range_block {
     uint64_t from, count; /* spectra */
     uint64_t rows;        /* dumps that it completes */
     uint32_t streams;
-    const float *power;        /* [rows][streams][nchannels] */
+    uint32_t sums;             /* lines of a row: as many as streams, or twice, of a coherency */
+    const float *power;        /* [rows][sums][nchannels] */
     const char *samples;       /* the archive's that it is made of, from */
     int64_t first_sample;      /* this one on */
     struct sample_input input; /* where they lie in `samples` */

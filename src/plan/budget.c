@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "plan/channelise_needs.h"
 #include "plan/products/plan_products.h"
+#include "product/ifs.h"
 #include "product/spans.h"
 
 #include <math.h>
@@ -127,7 +128,10 @@ static uint64_t budget_weights_bytes(const struct channelise_plan *work, const s
     }
     bytes += work->filters ? of_spectrum * channelise_plan_most_samples(work, spectra) : 0;
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
-        bytes += (of_dump * overlap_ends(&work->nodes[NODE_DUMPS + i].stage, spectra) + open) *
+        /* What two polarisations have together is weighed, too, and what becomes of both. */
+        uint64_t times = ifs_are_combined(&work->products[i].spec) ? 3 : 1;
+        bytes += times *
+                 (of_dump * overlap_ends(&work->nodes[NODE_DUMPS + i].stage, spectra) + open) *
                  group->streams;
     }
     return bytes;

@@ -6,6 +6,7 @@
 #include "dsp/fir/prototype.h"
 #include "plan/budget.h"
 #include "plan/channelise_needs.h"
+#include "plan/products/plan_ifs.h"
 #include "plan/products/plan_products.h"
 
 #include <inttypes.h>
@@ -129,10 +130,10 @@ static void plan_set_channelise(const struct channelise_plan *work,
     spec->expected = work->chunking.spectra * work->chunking.streams;
     spec->kernel = bank->job ? bank->job->kernel : KERNEL_AUTO;
     spec->fft = bank->job ? bank->job->fft : FFT_AUTO;
+    spec->pol_inner = archive->nselected[AXIS_CHAN];
     spec->noutputs = job->nproducts;
     for (uint32_t i = 0; i < job->nproducts; i++) {
-        spec->outputs[i] = (struct channelise_output){product_quantity(job->products[i].kind),
-                                                      job->products[i].integrate};
+        spec->outputs[i] = plan_ifs_output(&job->products[i]);
     }
 }
 
@@ -281,6 +282,9 @@ void channelise_plan_destroy(struct channelise_plan *work)
         for (uint32_t i = 0; i < JOB_BANKS; i++) {
             free(work->banks[i].coeff);
             free(work->banks[i].folded);
+        }
+        for (uint32_t i = 0; work->products && i < work->job->nproducts; i++) {
+            free(work->products[i].sum_weights);
         }
         free(work->products);
         filter_plan_destroy(work->filters);

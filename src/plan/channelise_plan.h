@@ -17,6 +17,7 @@ struct channelise_plan_product {
     struct product_spec spec;
     uint64_t row_bytes;
     uint64_t dropped_spectra; /* at the end, too few for a dump */
+    double *sum_weights;      /* of struct product_spec */
 };
 
 /* Nodes of the plan's tree (dsp/overlap.h): what is read, and what is made of it. */

@@ -2,6 +2,7 @@
  * come. */
 #include "plan/dedisperse_plan.h"
 #include "base/memory.h"
+#include "product/ifs.h"
 #include "product/kind/bank.h"
 
 #include <inttypes.h>
@@ -77,7 +78,8 @@ static status_t plan_settle_ifs(struct dedisperse_plan *d)
     uint32_t there = d->fbh5->nifs;
     TRY(memory_zeroed(there, sizeof *d->ifs, "ifs", &d->ifs));
     for (uint32_t i = 0; i < there; i++) {
-        int is_wanted = d->what->nifs == 0;
+        /* Of Stokes parameters of ours I, of coherencies the powers. */
+        int is_wanted = d->what->nifs == 0 && (!d->fbh5->is_ours || fbh5_is_power(d->fbh5, i));
         for (uint32_t j = 0; j < d->what->nifs; j++) {
             is_wanted |= d->what->ifs[j] == i;
         }
@@ -315,6 +317,7 @@ status_t dedisperse_plan_foresee(const struct channelise_plan *work, uint32_t pr
     const struct archive *archive = work->seen;
     const struct product_spec *spec = &work->products[product].spec;
     struct time_axis time = product_time(spec);
+    struct text pols = {0};
     struct fbh5 *fbh5 = NULL;
     TRY(memory_zeroed(1, sizeof *fbh5, "a filterbank", &fbh5));
     TRY(memory_text(work->job->products[product].file, &fbh5->path));
@@ -325,6 +328,8 @@ status_t dedisperse_plan_foresee(const struct channelise_plan *work, uint32_t pr
         fbh5->dej_degrees = archive->dec_deg;
         fbh5->has_position = archive->ra_deg != 0 || archive->dec_deg != 0; /* as it is read back */
     }
+    TRY(ifs_pol_type(spec, &pols));
+    TRY(memory_text(pols.data, &fbh5->pols));
     fbh5->is_ours = 1;
     fbh5->sample_bytes = sizeof(float);
     fbh5->rows = spec->rows;
@@ -354,6 +359,7 @@ status_t dedisperse_plan_foresee(const struct channelise_plan *work, uint32_t pr
     *out = fbh5;
     fbh5 = NULL;
 out:
+    text_free(&pols);
     fbh5_destroy(fbh5);
     return st;
 }

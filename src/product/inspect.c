@@ -27,6 +27,10 @@ void product_destroy(struct product *product)
     free(product->telescope);
     free(product->source);
     free(product->pols);
+    free(product->pol_type);
+    free(product->feed);
+    free(product->stokes_v);
+    free(product->sum_of);
     free(product->frequency_hz);
     dedispersed_destroy(product->series);
     free(product);
@@ -403,6 +407,10 @@ static const struct pack_field inspect_fields[] = {
     FIELD(ra_deg),
     FIELD(dec_deg),
     FIELD(pols),
+    FIELD(pol_type),
+    FIELD(feed),
+    FIELD(stokes_v),
+    FIELD(sum_of),
     FIELD(has_start),
     FIELD(start.mjd_day),
     FIELD(start.second),

@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "base/terms.h"
 #include "dsp/axes.h"
+#include "dsp/stokes.h"
 #include "io/apart/apart.h"
 
 #include <stdint.h>
@@ -48,6 +49,13 @@ struct product_spec {
      * begin at first_frequency. */
     uint32_t nifs, average;
     uint64_t first_frequency, frequencies;
+    /* Of power: what polarisations became, stations and beams that were added up, times these
+     * weights (of both: [stations][beams]; none: 1). */
+    enum polarisation polarisation;
+    struct stokes stokes; /* of IQUV */
+    int sums_stations, sums_beams;
+    const double *sum_weights;
+    uint32_t nsum_weights;
     int has_weights;     /* the product says how much of what makes each dump was there */
     int renormalises;    /* power is divided by it */
     double min_weight;   /* below it rows are NaN */
@@ -59,10 +67,10 @@ struct product_spec {
  * time_offset + 8 r; the CRC-32 of span s (of span_rows rows: product/spans.h), a uint32, at
  * crc_offset + 4 s; the number of missing samples, a uint64, at missing_offset; at holes_offset +
  * r, a byte: 1 when row r is NaN because its input could not be read; the number of clipped
- * numbers, a uint64, at clipped_offset; the weights of row r, float [streams of the archive], at
- * weights_offset + 4 r streams. 0 is none: products of format 1 have no CRCs, voltages no
- * time stamps and holes, only they count what was clipped. Journals hold it as it lies: its bytes
- * are part of their format. */
+ * numbers, a uint64, at clipped_offset; the weights of row r, float [ifs][coarse channels], at
+ * weights_offset + 4 r ifs x coarse channels. 0 is none: products of format 1 have no CRCs,
+ * voltages no time stamps and holes, only they count what was clipped. Journals hold it as it lies:
+ * its bytes are part of their format. */
 struct product_place {
     uint64_t rows, row_bytes, span_rows;
     uint64_t data_offset, time_offset, crc_offset, missing_offset, holes_offset;
@@ -118,6 +126,9 @@ struct product {
     uint32_t channels, taps;
     uint32_t
         average; /* channels whose mean each of `frequencies` is; 0: all are as they were made */
+    char *
+        pol_type; /* what its ifs are; NULL when it does not say, like the next: of IQUV, of sums */
+    char *feed, *stokes_v, *sum_of;
     double sample_rate_hz;
     double first_time, time_step; /* seconds after sample 0 */
     double *frequency_hz;         /* [frequencies]; NULL for series */

@@ -7,6 +7,7 @@
 #include "io/file.h"
 #include "pipeline/channelise_pipeline.h"
 #include "product/check/compare.h"
+#include "product/ifs.h"
 #include "ranks/agree.h"
 #include "run/share.h"
 
@@ -51,29 +52,97 @@ out:
     return st;
 }
 
-/* A part of a row, of one stream, or of an if where these were finished; NaN where, and only where,
- * it is to be. */
-static status_t spectra_compare_part(struct verify *verify, uint64_t row, uint32_t part,
-                                     int is_marked, const float *stored, const float *expected,
-                                     uint64_t floats, const struct agreement_whole *whole)
+/* How a chunk's rows are judged: [groups][together][coarse][floats], numbers of `together` lines by
+ * what all of them are. Where channels were left out, coarse channels are one. */
+struct judged {
+    uint32_t groups, together, coarse;
+    uint32_t first; /* its number, of streams, or of ifs where these were finished */
+    uint64_t floats, channels;
+    const char *what;
+    const struct agreement_whole *wholes; /* [groups][together]; NULL: all channels are there */
+};
+
+static struct judged spectra_judged(const struct verify *verify, const struct chunk *chunk,
+                                    const struct agreement_whole *wholes)
+{
+    const struct spectra *spectra = verify->kind;
+    const struct product_spec *spec = &spectra->plan->products[0].spec;
+    int is_combined = ifs_are_combined(spec);
+    int is_crossed =
+        spec->polarisation == POLARISATION_IQUV || spec->polarisation == POLARISATION_COHERENCY;
+    uint32_t coarse = spec->archive->nselected[AXIS_CHAN];
+    struct judged judged = {.groups = chunk->streams,
+                            .together = 1,
+                            .coarse = 1,
+                            .first = chunk->first_stream,
+                            .channels = spec->nchannels,
+                            .what = "stream",
+                            .wholes = wholes};
+    if (wholes || is_combined) {
+        judged.what = "if";
+        judged.together = is_crossed ? 4 : 1;
+        judged.groups =
+            (uint32_t)chunk_share(verify->chunking, spec->nifs, chunk->streams) / judged.together;
+        judged.first = (uint32_t)chunk_share(verify->chunking, spec->nifs, chunk->first_stream);
+        judged.coarse = wholes ? 1 : coarse;
+        judged.channels = wholes ? spec->frequencies : spec->nchannels;
+    }
+    judged.floats = judged.channels * (product_quantity(spec->kind) == QUANTITY_SPECTRA ? 2 : 1);
+    return judged;
+}
+
+/* Some lines of a row, `stride` floats from one to the next; NaN where, and only where, they are to
+ * be. */
+static status_t spectra_compare_lines(struct verify *verify, const struct judged *judged,
+                                      uint64_t row, uint32_t group, int is_marked,
+                                      const float *stored, const float *expected)
 {
     status_t st = STATUS_OK;
     const struct product *product = verify->product;
-    uint64_t channels = product_quantity(product->kind) == QUANTITY_SPECTRA ? floats / 2 : floats;
+    const struct spectra *spectra = verify->kind;
+    uint64_t stride = judged->coarse * judged->floats;
+    const struct agreement_whole *whole =
+        judged->wholes ? judged->wholes + group * judged->together : NULL;
     int is_blank = 1;
-    for (uint64_t i = 0; i < floats && is_blank; i++) {
+    for (uint64_t i = 0; i < judged->floats && is_blank; i++) {
         is_blank = isnan(expected[i]);
     }
-    if (!is_blank) {
+    if (!is_blank && judged->together == 1) {
         agreement_row(&verify->agreement, product_quantity(product->kind), stored, expected,
-                      channels, product->integrate, whole);
+                      judged->channels, product->integrate, whole);
         goto out;
     }
-    for (uint64_t i = 0; i < floats; i++) {
-        REQUIRE(isnan(stored[i]), STATUS_DATA, "%s: row %llu %s, but number %llu of %s %u is %g",
+    if (!is_blank) {
+        int is_stokes = spectra->plan->products[0].spec.polarisation == POLARISATION_IQUV;
+        (is_stokes ? agreement_stokes : agreement_coherency)(&verify->agreement, stored, expected,
+                                                             stride, judged->channels,
+                                                             product->integrate, whole);
+        goto out;
+    }
+    for (uint64_t i = 0; i < judged->together * judged->floats; i++) {
+        float number = stored[i / judged->floats * stride + i % judged->floats];
+        REQUIRE(isnan(number), STATUS_DATA, "%s: row %llu %s, but number %llu of %s %u is %g",
                 product->path, (unsigned long long)row,
                 is_marked ? "is marked in /provenance/holes" : "lacks so much that it must be NaN",
-                (unsigned long long)i, whole ? "if" : "stream", part, (double)stored[i]);
+                (unsigned long long)(i % judged->floats), judged->what,
+                judged->first + group * judged->together + (uint32_t)(i / judged->floats),
+                (double)number);
+    }
+out:
+    return st;
+}
+
+static status_t spectra_compare_row(struct verify *verify, const struct judged *judged,
+                                    uint64_t row, int is_marked, const float *expected)
+{
+    status_t st = STATUS_OK;
+    const float *stored = (const float *)(void *)verify->stored;
+    for (uint32_t i = 0; i < judged->groups * judged->coarse; i++) {
+        uint32_t group = i / judged->coarse;
+        uint64_t line = (uint64_t)group * judged->together * judged->coarse + i % judged->coarse;
+        TRY(spectra_compare_lines(verify, judged, row, group, is_marked,
+                                  stored + line * judged->floats,
+                                  expected + line * judged->floats));
     }
 out:
     return st;
@@ -88,18 +157,20 @@ static status_t spectra_compare_weights(void *context, uint32_t index, const str
     const struct product *product = verify->product;
     float *stored = NULL;
     (void)index;
-    TRY(memory_zeroed(chunk->streams, sizeof *stored, "weights", &stored));
-    for (uint64_t i = 0; i < rows; i++, weights += chunk->streams) {
-        uint64_t at = (first_row + i) * product->weights + chunk->first_stream;
+    uint64_t lines = chunk_share(verify->chunking, product->weights, chunk->streams);
+    uint64_t first = chunk_share(verify->chunking, product->weights, chunk->first_stream);
+    TRY(memory_zeroed((size_t)lines, sizeof *stored, "weights", &stored));
+    for (uint64_t i = 0; i < rows; i++, weights += lines) {
+        uint64_t at = (first_row + i) * product->weights + first;
         TRY(file_read(verify->fd, product->path,
                       product->place.weights_offset + at * sizeof *stored, stored,
-                      chunk->streams * sizeof *stored));
-        for (uint32_t s = 0; s < chunk->streams; s++) {
+                      lines * sizeof *stored));
+        for (uint64_t s = 0; s < lines; s++) {
             REQUIRE(stored[s] == weights[s], STATUS_DATA,
-                    "%s is not what its job and input make of it: the weight of stream %u in row "
+                    "%s is not what its job and input make of it: the weight of stream %llu in row "
                     "%llu is %.9g, expected %.9g%s",
-                    product->path, chunk->first_stream + s, (unsigned long long)(first_row + i),
-                    (double)stored[s], (double)weights[s],
+                    product->path, (unsigned long long)(first + s),
+                    (unsigned long long)(first_row + i), (double)stored[s], (double)weights[s],
                     verify->holes > 0 ? ": could its input not be read then? --force makes it anew"
                                       : "");
         }
@@ -117,24 +188,17 @@ static status_t spectra_compare_rows(void *context, uint32_t index, const struct
     status_t st = STATUS_OK;
     struct verify *verify = context;
     const struct product *product = verify->product;
-    const struct agreement_whole *wholes = channelise_pipeline_wholes(verify->pipeline, index);
+    struct judged judged =
+        spectra_judged(verify, chunk, channelise_pipeline_wholes(verify->pipeline, index));
     uint64_t floats =
         chunk_share(verify->chunking, product->place.row_bytes, chunk->streams) / sizeof(float);
-    uint32_t coarse = wholes ? ((struct spectra *)verify->kind)->archive->nselected[AXIS_CHAN] : 1;
-    uint32_t parts = chunk->streams / coarse;
-    uint32_t first = chunk->first_stream / coarse;
     const float *expected = data;
-    for (uint64_t i = 0; i < rows; i++) {
+    for (uint64_t i = 0; i < rows; i++, expected += floats) {
         char is_marked = 0;
         TRY(verify_read_row(verify, chunk, first_row + i, &is_marked));
         TRY(spectra_check_mark(verify, chunk, first_row + i, is_marked, holes && holes[i]));
-        const float *stored = (const float *)(void *)verify->stored;
-        for (uint32_t j = 0; j < parts; j++) {
-            TRY(spectra_compare_part(verify, first_row + i, first + j, is_marked, stored, expected,
-                                     floats / parts, wholes ? wholes++ : NULL));
-            stored += floats / parts;
-            expected += floats / parts;
-        }
+        TRY(spectra_compare_row(verify, &judged, first_row + i, is_marked, expected));
+        judged.wholes += judged.wholes ? judged.groups * judged.together : 0;
     }
     if (chunk->first_stream == 0) {
         verify->recomputed += rows;

@@ -195,7 +195,7 @@ static void assert_agrees(const struct bench *found, const struct bench *expecte
                           channels, output->integrate, NULL);
         } else if (at / stride % COHERENCY_SUMS == 0) {
             agreement_coherency(&agreement, found->out[i] + at, expected->out[i] + at, stride,
-                                channels, output->integrate);
+                                channels, output->integrate, NULL);
         }
     }
     if (!agreement_holds(&agreement)) {

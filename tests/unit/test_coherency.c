@@ -294,7 +294,7 @@ static void agreement_sees_errors(void **state)
         memcpy(copy, bench.out[i], (i == 0 ? 4U : 2U) * C * sizeof(float));
         *at = was + 1e-4F * (i == 0 ? sqrtf(copy[7] * copy[C + 7]) : was);
         if (i == 0) {
-            agreement_coherency(&agreement, bench.out[0], copy, C, C, S);
+            agreement_coherency(&agreement, bench.out[0], copy, C, C, S, NULL);
         } else {
             agreement_row(&agreement, QUANTITY_SQUARES, bench.out[1] + (line - 4) * C,
                           copy + (line - 4) * C, C, S, NULL);

@@ -26,15 +26,34 @@ static uint32_t fbh5_find_listed(const char *list, uint32_t at, char name[NAME])
     return count;
 }
 
+/* How many ifs pol_type names: all; of ours those of one station and beam, and the others are
+ * alike. */
+static uint32_t fbh5_named(const struct fbh5 *fbh5)
+{
+    char name[NAME];
+    uint32_t listed = 0;
+    if (!fbh5->is_ours || !fbh5->pols) {
+        return fbh5->nifs;
+    }
+    if (strpbrk(fbh5->pols, separators)) {
+        listed = fbh5_find_listed(fbh5->pols, 0, name);
+    } else {
+        listed = (uint32_t)strlen(fbh5->pols) / (strncmp(fbh5->pols, "AA", 2) == 0 ? 2 : 1);
+    }
+    return listed > 0 && fbh5->nifs % listed == 0 ? listed : fbh5->nifs;
+}
+
 /* Names are listed, or letters (or pairs of them) stand side by side. Returns 0 when there are not
  * as many as ifs. */
 static int fbh5_find_name(const struct fbh5 *fbh5, uint32_t at, char name[NAME])
 {
     const char *pols = fbh5->pols ? fbh5->pols : "";
     size_t length = strlen(pols);
-    size_t each = length / fbh5->nifs;
-    int is_found = fbh5_find_listed(pols, at, name) == fbh5->nifs;
-    if (!is_found && !strpbrk(pols, separators) && each * fbh5->nifs == length &&
+    uint32_t named = fbh5_named(fbh5);
+    size_t each = length / named;
+    at %= named;
+    int is_found = fbh5_find_listed(pols, at, name) == named;
+    if (!is_found && !strpbrk(pols, separators) && each * named == length &&
         (each == 1 || each == 2)) {
         memcpy(name, pols + at * each, each);
         name[each] = '\0';
@@ -61,7 +80,7 @@ static int fbh5_has_stokes(const struct fbh5 *fbh5)
 int fbh5_is_power(const struct fbh5 *fbh5, uint32_t at)
 {
     char name[NAME] = "";
-    if (fbh5->is_ours || !fbh5->pols) {
+    if (!fbh5->pols) {
         return 1;
     }
     if (!fbh5_find_name(fbh5, at, name)) {

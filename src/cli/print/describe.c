@@ -214,6 +214,31 @@ void describe_archive(const struct archive *archive)
     describe_print_sky(archive);
 }
 
+/* What a row has side by side; of Stokes parameters why programs that take one if do not take it.
+ */
+static void describe_print_ifs(const struct product *product)
+{
+    unsigned long long ifs = product->streams;
+    display_print("  %-13s %llu", product->pol_type ? "ifs" : "streams", ifs);
+    if (product->pol_type) {
+        display_print(", %s", product->pol_type);
+    }
+    if (product->feed && product->stokes_v) {
+        display_print(" of %s feeds, V as %s", product->feed,
+                      strcmp(product->stokes_v, "psr") == 0 ? "pulsar astronomers have it (psr)"
+                                                            : "the IAU has it");
+    }
+    if (product->sum_of) {
+        display_print(", summed over %s", product->sum_of);
+    }
+    display_print("\n");
+    if (product->kind == PRODUCT_POWER && ifs > 1) {
+        display_print("  %-13s turbo_seti takes one if and crashes on more: polarisation: I makes "
+                      "one of two\n",
+                      "");
+    }
+}
+
 static void describe_print_product_axes(const struct product *product)
 {
     char a[UNITS_TEXT];
@@ -224,7 +249,7 @@ static void describe_print_product_axes(const struct product *product)
         display_print("  %-13s %s %s\n", "a dump", units_count(product->integrate, a),
                       units_plural(product->integrate, "spectrum", "spectra"));
     }
-    display_print("  %-13s %llu\n", "streams", (unsigned long long)product->streams);
+    describe_print_ifs(product);
     struct derived_band band = derived_band_of_product(product);
     display_print("  %-13s %s, centres from %s to %s", "channels",
                   units_count(product->frequencies, a), units_hertz(band.low_hz, b),

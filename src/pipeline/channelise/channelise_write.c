@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "compute/shared/quantise.h"
+#include "product/ifs.h"
 
 /* Nobody reads the block's samples any more. */
 static status_t channelising_release_samples(const struct channelising *p, struct slot *slot)
@@ -76,7 +77,8 @@ static status_t channelising_look_at_range(struct channelising *p, struct slot *
     TRY(channelising_samples(slot, &samples));
     for (uint32_t i = 0; i < job->nproducts; i++) {
         void *power = NULL;
-        if (product_quantity(job->products[i].kind) != QUANTITY_POWER) {
+        const struct channelise_output *output = &p->work->banks[0].channelise.outputs[i];
+        if (output->quantity == QUANTITY_SPECTRA) {
             continue;
         }
         TRY(buffer_get(slot->out[i], &power));
@@ -85,6 +87,7 @@ static status_t channelising_look_at_range(struct channelising *p, struct slot *
                                     .count = slot->count,
                                     .rows = slot->rows[i],
                                     .streams = slot->chunk.streams,
+                                    .sums = channelise_sums(output, slot->chunk.streams),
                                     .power = power,
                                     .samples = samples,
                                     .first_sample = (int64_t)slot->first_sample,
@@ -119,7 +122,7 @@ static status_t channelising_write_product(struct channelising *p, const struct 
 {
     status_t st = STATUS_OK;
     const struct chunk *chunk = &slot->chunk;
-    const float *weights = NULL;
+    int is_combined = ifs_are_combined(&p->work->products[i].spec);
     struct finish_rows rows = {.chunk = chunk,
                                .is_first = slot->from == chunk->first,
                                .is_last = slot->from + slot->count == chunk->first + chunk->count,
@@ -128,13 +131,18 @@ static status_t channelising_write_product(struct channelising *p, const struct 
                                .columns = chunk->streams,
                                .channels = p->work->products[i].spec.nchannels};
     TRY(pipeline_get(p->pipeline, slot->out[i], &rows.data));
-    if (p->weights) {
-        weights = weights_apply(p->weights, i, rows.count, rows.data, &rows.holes);
-    }
-    if (rows.count > 0 && p->work->has_weights) {
-        TRY(p->sink.weigh(p->sink.context, i, chunk, rows.first, rows.count, weights));
+    if (p->weights && is_combined) {
+        rows.lost = weights_lost(p->weights, i);
+    } else if (p->weights) {
+        rows.weights = weights_apply(p->weights, i, rows.count, rows.data, &rows.holes);
     }
     TRY(p->finish[i] ? finish_run(p->finish[i], &rows) : STATUS_OK);
+    if (rows.blanked > 0) {
+        weights_note_blank(p->weights, i, rows.blanked);
+    }
+    if (rows.count > 0 && p->work->has_weights) {
+        TRY(p->sink.weigh(p->sink.context, i, chunk, rows.first, rows.count, rows.weights));
+    }
     if (rows.count > 0) {
         TRY(p->sink.put(p->sink.context, i, chunk, rows.first, rows.count, rows.data, rows.holes));
     }

@@ -9,6 +9,7 @@
 #define VOLTMILL_PIPELINE_FINISH_FINISH_H
 
 #include "compute/agreement.h"
+#include "pipeline/finish/combine.h"
 #include "plan/channelise_plan.h"
 
 typedef struct finish finish_t;
@@ -27,6 +28,12 @@ struct finish_rows {
     uint64_t channels;
     void *data;
     const char *holes; /* [count], or NULL, as struct pipeline_sink's */
+    /* Weights of the product's lines (one for each if and coarse channel), [count][lines]; where
+     * rows are combined (combine.h) the first step makes them, and holes, of what is lost (NULL:
+     * nothing is), and says how many dumps of lines became NaN by weights. */
+    const float *weights;
+    const struct combine_weights *lost;
+    uint64_t blanked;
 };
 
 /* For product i, blocks of up to `rows` of the backend's rows. *out = NULL where nothing is to be

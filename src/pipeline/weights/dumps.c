@@ -34,11 +34,10 @@ struct dumps {
     uint64_t blanked;
 };
 
-status_t dumps_create(const struct channelise_plan *work, uint32_t product, uint64_t block_spectra,
-                      dumps_t **out)
+status_t dumps_create(const struct channelise_plan *work, uint32_t product, uint32_t streams,
+                      uint64_t block_spectra, dumps_t **out)
 {
     status_t st = STATUS_OK;
-    size_t streams = work->chunking.group_streams;
     size_t rows = (size_t)overlap_ends(&work->nodes[NODE_DUMPS + product].stage, block_spectra);
     dumps_t *dumps = NULL;
     TRY(memory_zeroed(1, sizeof *dumps, "weights", &dumps));
@@ -170,6 +169,18 @@ const float *dumps_apply(dumps_t *dumps, uint64_t rows, void *data, const char *
     }
     *holes = has_holes ? dumps->holes : NULL;
     return dumps->weights;
+}
+
+int dumps_lost(const dumps_t *dumps, const float **weights, const char **unread)
+{
+    *weights = dumps->weights;
+    *unread = dumps->is_unread;
+    return dumps->has_less;
+}
+
+void dumps_note_blank(dumps_t *dumps, uint64_t count)
+{
+    dumps->blanked += count;
 }
 
 uint64_t dumps_blanked(const dumps_t *dumps)

@@ -18,6 +18,14 @@ struct weights {
     uint64_t *lost[2];    /* [block] of spectra of a stream: all; what was not there to be read */
     struct runs known, declared, more, found[RUNS_TILE];
     dumps_t *products[MOST_OUTPUTS]; /* of a filter bank */
+    dumps_t *pairs[MOST_OUTPUTS]; /* of what polarisations have together, where products say it */
+    /* [pol_inner] what the first polarisation lacks, until the second's is known; NULL: there are
+     * no pairs. */
+    struct both {
+        struct runs known, declared;
+    } * first;
+    uint32_t pol_inner; /* streams from one polarisation to the other */
+    struct combine_weights combined;
     struct weights_block block;
     struct overlap_rows needs[JOB_FILTERS + 1];
 };
@@ -29,7 +37,13 @@ void weights_destroy(weights_t *weights)
     }
     for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
         dumps_destroy(weights->products[i]);
+        dumps_destroy(weights->pairs[i]);
     }
+    for (uint32_t i = 0; weights->first && i < weights->pol_inner; i++) {
+        runs_free(&weights->first[i].known);
+        runs_free(&weights->first[i].declared);
+    }
+    free(weights->first);
     for (uint32_t i = 0; i < RUNS_TILE; i++) {
         runs_free(&weights->found[i]);
     }
@@ -41,6 +55,26 @@ void weights_destroy(weights_t *weights)
     free(weights->lost[0]);
     free(weights->lost[1]);
     free(weights);
+}
+
+/* Of product i: its streams, and pairs of them where it combines polarisations. */
+static status_t weights_create_product(weights_t *weights, uint32_t i, uint64_t block_spectra)
+{
+    status_t st = STATUS_OK;
+    const struct channelise_plan *work = weights->work;
+    uint32_t streams = work->chunking.group_streams;
+    uint32_t inner = work->archive->nselected[AXIS_CHAN];
+    TRY(dumps_create(work, i, streams, block_spectra, &weights->products[i]));
+    if (work->products[i].spec.polarisation == POLARISATION_SEPARATE) {
+        goto out;
+    }
+    TRY(dumps_create(work, i, streams / 2, block_spectra, &weights->pairs[i]));
+    if (!weights->first) {
+        TRY(memory_zeroed(inner, sizeof *weights->first, "weights", &weights->first));
+        weights->pol_inner = inner;
+    }
+out:
+    return st;
 }
 
 /* What the bank's energies are: without weights any sample that was not read is as bad as another.
@@ -72,7 +106,7 @@ status_t weights_create(const struct channelise_plan *work, uint64_t block_spect
     weights->scan.coding = work->filters ? work->filters->stages[0].spec.coding
                                          : channelise_coding(&work->banks[0].channelise);
     for (uint32_t i = 0; i < work->job->nproducts && work->is_bank; i++) {
-        TRY(dumps_create(work, i, block_spectra, &weights->products[i]));
+        TRY(weights_create_product(weights, i, block_spectra));
     }
     for (int i = 0; i < 2 && work->is_bank; i++) {
         TRY(memory_zeroed((size_t)block_spectra, sizeof *weights->lost[i], "weights",
@@ -199,6 +233,48 @@ out:
     return st;
 }
 
+/* What the spectra of a stream lose by `known`, and of it what was not there to be read. */
+static void weights_lose_all(weights_t *weights, uint32_t stream)
+{
+    const struct weights_block *block = &weights->block;
+    int has_unread = block->unread->count > 0;
+    weights_lose(weights, stream, &weights->known, weights->lost[0]);
+    if (has_unread) {
+        weights_lose(weights, stream, &weights->declared, weights->lost[1]);
+    }
+    for (uint64_t i = 0; i < block->count && has_unread; i++) {
+        weights->lost[1][i] = weights->lost[0][i] - weights->lost[1][i];
+    }
+}
+
+/* A sample that either polarisation lacks is missing of both together. */
+static status_t weights_add_pair(weights_t *weights, uint32_t stream)
+{
+    status_t st = STATUS_OK;
+    const struct weights_block *block = &weights->block;
+    uint32_t inner = weights->pol_inner;
+    struct both *first = &weights->first[stream % inner];
+    if (stream / inner % 2 == 0) {
+        first->known.count = first->declared.count = 0;
+        TRY(runs_add_all(&first->known, &weights->known));
+        TRY(runs_add_all(&first->declared, &weights->declared));
+        goto out;
+    }
+    TRY(runs_add_all(&weights->known, &first->known));
+    TRY(runs_add_all(&weights->declared, &first->declared));
+    runs_join(&weights->known);
+    runs_join(&weights->declared);
+    weights_lose_all(weights, stream);
+    for (uint32_t i = 0; i < weights->work->job->nproducts; i++) {
+        if (weights->pairs[i]) {
+            dumps_add(weights->pairs[i], stream / (2 * inner) * inner + stream % inner,
+                      weights->lost[0], block->unread->count > 0 ? weights->lost[1] : NULL);
+        }
+    }
+out:
+    return st;
+}
+
 static status_t weights_add_stream(weights_t *weights, uint32_t stream, const struct mine *mine,
                                    const struct runs *found, uint64_t *missing)
 {
@@ -210,17 +286,12 @@ static status_t weights_add_stream(weights_t *weights, uint32_t stream, const st
     if (!work->is_bank) {
         goto out;
     }
-    weights_lose(weights, stream, &weights->known, weights->lost[0]);
-    if (has_unread) {
-        weights_lose(weights, stream, &weights->declared, weights->lost[1]);
-    }
-    for (uint64_t i = 0; i < block->count && has_unread; i++) {
-        weights->lost[1][i] = weights->lost[0][i] - weights->lost[1][i];
-    }
+    weights_lose_all(weights, stream);
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         dumps_add(weights->products[i], stream, weights->lost[0],
                   has_unread ? weights->lost[1] : NULL);
     }
+    TRY(weights->first ? weights_add_pair(weights, stream) : STATUS_OK);
 out:
     return st;
 }
@@ -278,6 +349,10 @@ status_t weights_begin(weights_t *weights, const struct weights_block *block, ui
     for (uint32_t i = 0; i < weights->work->job->nproducts && weights->work->is_bank; i++) {
         is_open |= dumps_begin(weights->products[i], block->is_first, block->first, block->count,
                                block->streams);
+        if (weights->pairs[i]) {
+            is_open |= dumps_begin(weights->pairs[i], block->is_first, block->first, block->count,
+                                   block->streams / 2);
+        }
     }
     if (is_open || block->nsamples > 0 || block->losses->count > 0 || block->unread->count > 0) {
         TRY(channelise_plan_samples(weights->work, block->first, block->count, 0, weights->needs));
@@ -291,6 +366,22 @@ const float *weights_apply(weights_t *weights, uint32_t i, uint64_t rows, void *
                            const char **holes)
 {
     return dumps_apply(weights->products[i], rows, data, holes);
+}
+
+const struct combine_weights *weights_lost(weights_t *weights, uint32_t i)
+{
+    struct combine_weights *out = &weights->combined;
+    int has_less = dumps_lost(weights->products[i], &out->streams, &out->unread);
+    out->joint = NULL;
+    if (weights->pairs[i]) {
+        has_less |= dumps_lost(weights->pairs[i], &out->joint, &out->unread);
+    }
+    return has_less ? out : NULL;
+}
+
+void weights_note_blank(weights_t *weights, uint32_t i, uint64_t lines)
+{
+    dumps_note_blank(weights->products[i], lines);
 }
 
 uint64_t weights_blanked(const weights_t *weights, uint32_t i)

@@ -9,6 +9,7 @@
 #ifndef VOLTMILL_PIPELINE_WEIGHTS_WEIGHTS_H
 #define VOLTMILL_PIPELINE_WEIGHTS_WEIGHTS_H
 
+#include "pipeline/finish/combine.h"
 #include "plan/channelise_plan.h"
 
 typedef struct weights weights_t;
@@ -46,6 +47,11 @@ status_t weights_begin(weights_t *weights, const struct weights_block *block, ui
  *   data   float [rows][streams][nchannels] (x 2 if spectra) */
 const float *weights_apply(weights_t *weights, uint32_t i, uint64_t rows, void *data,
                            const char **holes);
+
+/* Instead of that, where rows are combined (pipeline/finish/combine.h): what they have lost; NULL:
+ * nothing. Dumps of lines that became NaN by weights are then counted by weights_note_blank(). */
+const struct combine_weights *weights_lost(weights_t *weights, uint32_t i);
+void weights_note_blank(weights_t *weights, uint32_t i, uint64_t lines);
 
 /* Dumps of single streams in product i that became NaN, but not by what could not be read, so far.
  */

@@ -3,6 +3,8 @@
 
 #include "base/memory.h"
 #include "base/units.h"
+#include "plan/products/plan_ifs.h"
+#include "product/ifs.h"
 #include "product/kind/bank.h"
 
 #include <inttypes.h>
@@ -89,7 +91,6 @@ static void products_set(struct channelise_plan *work, uint32_t i)
         .first_channel = bank->channelise.first_channel,
         .nchannels = bank->channelise.nchannels,
         .integrate = job->integrate,
-        .nifs = work->seen->nstreams / work->seen->nselected[AXIS_CHAN],
         .average = job->average,
         .has_weights = work->has_weights,
         .renormalises = work->has_weights && job->kind == PRODUCT_POWER && !job->is_raw,
@@ -105,14 +106,16 @@ static void products_set(struct channelise_plan *work, uint32_t i)
 int plan_products_is_finished(const struct channelise_plan *work, uint32_t i)
 {
     const struct product_spec *spec = &work->products[i].spec;
-    return work->is_bank && spec->frequencies != bank_channels(spec);
+    return work->is_bank && (spec->frequencies != bank_channels(spec) || ifs_are_combined(spec));
 }
 
 uint64_t plan_products_made_bytes(const struct channelise_plan *work, uint32_t i, uint32_t streams)
 {
     const struct product_spec *spec = &work->products[i].spec;
-    return work->is_bank ? product_row_bytes(spec->kind, streams, spec->nchannels)
-                         : work->products[i].row_bytes / work->archive->nstreams * streams;
+    const struct channelise_output output = plan_ifs_output(&work->job->products[i]);
+    return work->is_bank
+               ? product_row_bytes(spec->kind, channelise_sums(&output, streams), spec->nchannels)
+               : work->products[i].row_bytes / work->archive->nstreams * streams;
 }
 
 struct plan_products_shape plan_products_shape_of(const struct channelise_plan *work, uint32_t i)
@@ -136,6 +139,7 @@ status_t plan_products_settle(struct channelise_plan *work)
         struct channelise_plan_product *product = &work->products[i];
         uint64_t bytes = 0;
         products_set(work, i);
+        TRY(plan_ifs_settle(work, i));
         TRY(work->is_bank ? products_keep(work, i) : STATUS_OK);
         product->row_bytes = product_spec_row_bytes(&product->spec);
         REQUIRE(product->spec.rows > 0, STATUS_USAGE,
@@ -148,7 +152,9 @@ status_t plan_products_settle(struct channelise_plan *work)
                 STATUS_USAGE, "%s: product %s would have an absurd size", job->path,
                 job->products[i].file);
         if (plan_products_is_finished(work, i)) {
-            work->group_quantum = work->archive->nselected[AXIS_CHAN];
+            uint64_t together =
+                (uint64_t)ifs_streams(&product->spec) * work->archive->nselected[AXIS_CHAN];
+            work->group_quantum = (uint32_t)max_u64(work->group_quantum, together);
         }
     }
 out:

@@ -2,6 +2,7 @@
 #include "product/kind/bank.h"
 
 #include "base/memory.h"
+#include "product/ifs.h"
 #include "product/kind/parts.h"
 
 #include <stdlib.h>
@@ -114,43 +115,6 @@ static status_t bank_put_scales(hid_t file, const struct product_spec *spec)
                         "sky frequency of the channel's centre"));
 out:
     free(frequency);
-    return st;
-}
-
-status_t bank_name_ifs(const struct archive *archive, char ***out, uint32_t *count)
-{
-    status_t st = STATUS_OK;
-    static const enum axis axes[] = {AXIS_STATION, AXIS_BEAM, AXIS_POL};
-    char **names[3] = {NULL};
-    char **ifs = NULL;
-    uint32_t total = 1;
-    struct text text = {0};
-    for (int i = 0; i < 3; i++) {
-        TRY(parts_name_axis(archive, axes[i], &names[i]));
-        total *= archive->nselected[axes[i]];
-    }
-    TRY(memory_zeroed(total, sizeof *ifs, "names", &ifs));
-    for (uint32_t at = 0; at < total; at++) {
-        uint32_t pols = archive->nselected[AXIS_POL];
-        uint32_t beams = archive->nselected[AXIS_BEAM];
-        uint32_t index[3] = {at / pols / beams, at / pols % beams, at % pols};
-        text.length = 0;
-        for (int i = 0; i < 3; i++) {
-            if (axes[i] == AXIS_POL || archive->present[axes[i]]) {
-                TRY(text_add(&text, "%s%s", text.length ? "/" : "", names[i][index[i]]));
-            }
-        }
-        TRY(memory_text(text.data, &ifs[at]));
-    }
-    *out = ifs;
-    *count = total;
-    ifs = NULL;
-out:
-    for (int i = 0; i < 3; i++) {
-        h5_free_texts(names[i], names[i] ? archive->nselected[axes[i]] : 0);
-    }
-    h5_free_texts(ifs, total);
-    text_free(&text);
     return st;
 }
 
@@ -275,6 +239,7 @@ static status_t bank_put_provenance(hid_t file, const struct product_spec *spec,
     }
     TRY(h5_put_text(group, "missing_convention", missing_convention));
     TRY(h5_put_u64(group, "gap_samples", spec->gap_samples));
+    TRY(ifs_put_provenance(group, spec));
     TRY(bank_put_filters(file, group, spec));
     TRY(bank_put_coherent(file, spec));
     TRY(parts_reserve_counts(group, place));

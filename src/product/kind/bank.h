@@ -17,10 +17,6 @@ double bank_frequency(const struct product_spec *spec, uint64_t at);
 /* Where voltages were dedispersed coherently: the frequency whose delay it still has. */
 double bank_delay(const struct product_spec *spec, uint64_t at);
 
-/* Names of the ifs: "CS001/X" where there are several stations or beams, else the polarisation;
- * h5_free_texts() returns them. */
-status_t bank_name_ifs(const struct archive *archive, char ***out, uint32_t *count);
-
 /* /weights [time][if][coarse channel], whose values come with the rows; `ifs`: their scale. */
 status_t bank_put_weights(hid_t file, const struct product_spec *spec, const char *ifs,
                           uint32_t nifs);

@@ -1,6 +1,8 @@
 /* Power as an FBH5 filterbank: /data float [time][if][frequency], as blimpy, turbo_seti and rawspec
  * read and write it. An "if" is one station, beam and polarisation. */
 #include "base/memory.h"
+#include "io/hdf5/h5_dataset.h"
+#include "product/ifs.h"
 #include "product/kind/bank.h"
 #include "product/kind/kinds.h"
 #include "product/kind/parts.h"
@@ -9,11 +11,22 @@
 #include <math.h>
 #include <stdlib.h>
 
+static const char *power_long_name(const struct product_spec *spec)
+{
+    static const char *const names[] = {
+        [POLARISATION_SEPARATE] = "power: |spectrum|^2",
+        [POLARISATION_I] = "total intensity: |spectrum|^2 of both polarisations",
+        [POLARISATION_IQUV] = "Stokes parameters of spectra",
+        [POLARISATION_COHERENCY] = "coherency of the polarisations' spectra"};
+    return names[spec->polarisation];
+}
+
 /* blimpy's header: names and units are SIGPROC's (MHz, hours, MJD). */
 static status_t power_put_header(hid_t data, const struct product_spec *spec, uint32_t nifs)
 {
     status_t st = STATUS_OK;
     const struct archive *archive = spec->archive;
+    struct text name = {0};
     uint64_t count = spec->frequencies;
     struct time_axis time = bank_time(spec);
     struct utc start = utc_add(archive->start, axes_leading_edge(time));
@@ -39,13 +52,17 @@ static status_t power_put_header(hid_t data, const struct product_spec *spec, ui
     TRY(h5_put_f64(data, "tsamp", time.step));
     TRY(h5_put_text(data, "source_name", archive->source ? archive->source : "unknown"));
     TRY(h5_put_text(data, "rawdatafile", text_basename(archive->parts[0].path)));
-    TRY(h5_put_text(data, "long_name",
-                    "power: |spectrum|^2 summed over `integrate` spectra, volts^2 of the archive "
-                    "times the filter's gain"));
+    TRY(text_add(&name,
+                 "%s summed over `integrate` spectra, volts^2 of the archive times the "
+                 "filter's gain",
+                 power_long_name(spec)));
+    TRY(h5_put_text(data, "long_name", name.data));
+    TRY(ifs_put(data, spec));
     TRY(h5_put_text(data, "tstart_convention",
                     "MJD (UTC) of the leading edge of the first dump, = start + first_time - "
                     "time_step / 2 of the root; 0 when the archive does not say when it starts"));
 out:
+    text_free(&name);
     return st;
 }
 
@@ -57,7 +74,7 @@ static status_t power_describe(hid_t file, const struct product_spec *spec,
     char **ifs = NULL;
     uint32_t nifs = 0;
     TRY(bank_describe(file, spec, place, "power spectra"));
-    TRY(bank_name_ifs(spec->archive, &ifs, &nifs));
+    TRY(ifs_name(spec, &ifs, &nifs));
     TRY(h5_put_text(file, "CLASS", "FILTERBANK"));
     TRY(h5_put_text(file, "VERSION", "1.0"));
     hsize_t dims[3] = {spec->rows, nifs, spec->frequencies};
@@ -79,10 +96,27 @@ out:
     return st;
 }
 
+static status_t power_inspect(hid_t file, struct product *product)
+{
+    status_t st = STATUS_OK;
+    const char *path = product->path;
+    struct h5_dataset data = {0};
+    int found = 0;
+    TRY(bank_inspect(file, product));
+    TRY(h5_dataset_open(file, path, "data", &data));
+    TRY(h5_get_text(data.id, path, "pol_type", &product->pol_type, &found));
+    TRY(h5_get_text(data.id, path, "feed", &product->feed, &found));
+    TRY(h5_get_text(data.id, path, "stokes_v", &product->stokes_v, &found));
+    TRY(h5_get_text(data.id, path, "sum_of", &product->sum_of, &found));
+out:
+    h5_dataset_close(&data);
+    return st;
+}
+
 extern const struct kind power_kind;
 const struct kind power_kind = {.rows = "data",
                                 .bytes = sizeof(float),
                                 .least_dims = 3,
                                 .most_dims = 3,
                                 .describe = power_describe,
-                                .inspect = bank_inspect};
+                                .inspect = power_inspect};

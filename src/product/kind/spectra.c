@@ -1,5 +1,6 @@
 /* Complex spectra: /spectra, {r, i} float [time][station][beam][pol][frequency]; station and beam
  * only when the archive has such an axis. */
+#include "product/ifs.h"
 #include "product/kind/bank.h"
 #include "product/kind/kinds.h"
 #include "product/kind/parts.h"
@@ -36,7 +37,7 @@ static status_t spectra_put_weights(hid_t file, const struct product_spec *spec)
     int has_more = archive->present[AXIS_STATION] || archive->present[AXIS_BEAM];
     char **ifs = NULL;
     uint32_t nifs = 0;
-    TRY(bank_name_ifs(archive, &ifs, &nifs));
+    TRY(ifs_name(spec, &ifs, &nifs));
     if (has_more) {
         TRY(parts_scale_texts(file, "if", ifs, nifs, "station/beam/polarisation of each if"));
     }

@@ -308,7 +308,7 @@ static void bank_judge(const struct channelise_spec *spec, const struct channeli
     size_t floats = (size_t)spec->nchannels * (what->quantity == QUANTITY_SPECTRA ? 2 : 1);
     if (what->quantity == QUANTITY_COHERENCY) {
         agreement_coherency(agreement, found, expected, spec->nchannels, spec->nchannels,
-                            what->integrate);
+                            what->integrate, NULL);
         return;
     }
     for (uint32_t i = 0; i < bank_unit(spec); i++) {

@@ -1,0 +1,41 @@
+/* Stokes parameters of the two polarisations of an antenna.
+ *
+ * Spectra Y[m] = sum_n y[n] exp(-2 pi i n m / P) of samples whose frequency rises with m are
+ * amplitudes of exp(+ i omega t). With x towards north, y towards east and the source seen from
+ * the front (IAU 1973), the field of an amplitude pair (X, Y) is Re [(X, Y) exp(+ i omega t)], and
+ * a wave is right-handed (IEEE 211: its electric vector turns from x to y) when Y lags by 90
+ * degrees, X Y* = +i. So
+ *
+ *   linear feeds     I = XX + YY   Q = XX - YY       U = 2 Re X Y*   V = 2 Im X Y*
+ *   circular feeds   I = RR + LL   Q = 2 Re R L*     U = 2 Im R L*   V = RR - LL
+ *
+ * with R = (X + i Y) / sqrt 2, L = (X - i Y) / sqrt 2: V > 0 of a right-handed source (IAU; Hamaker
+ * and Bregman 1996, A&AS 117, 161). Pulsar astronomy takes V with the other sign (van Straten et
+ * al. 2010, PASA 27, 104). All are in the frame of the feeds: no parallactic angle, no calibration.
+ */
+#ifndef VOLTMILL_DSP_STOKES_H
+#define VOLTMILL_DSP_STOKES_H
+
+#include "base/terms.h"
+
+#include <stddef.h>
+
+struct stokes {
+    enum feed feed; /* LINEAR, CIRCULAR */
+    int is_swapped; /* A, the first polarisation, is Y or L, and B is X or R */
+    enum stokes_v v;
+};
+
+/* What two polarisations with these names are (X and Y, H and V: H counts as X; R and L, RCP and
+ * LCP; large or small). Returns 0 when they are none of these. */
+int stokes_of_names(const char *a, const char *b, enum feed *feed, int *is_swapped)
+    __attribute__((warn_unused_result));
+
+/* I, Q, U, V of `count` channels, in float: sums and differences of two numbers, and twice one. The
+ * lines of `out` may be those of `sums`.
+ *
+ *   sums   |A|^2, |B|^2, Re A B*, Im A B*   */
+void stokes_iquv(const struct stokes *stokes, size_t count, const float *const sums[4],
+                 float *const out[4]);
+
+#endif

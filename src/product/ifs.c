@@ -1,0 +1,188 @@
+/* Names, numbers and conventions of ifs. */
+#include "product/ifs.h"
+
+#include "base/memory.h"
+#include "product/kind/parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char linear_convention[] = "I = XX + YY, Q = XX - YY, U = 2 Re X Y*, V = 2 Im X Y*, "
+                                        "in the frame of the feeds (no parallactic "
+                                        "angle, no calibration), of amplitudes of exp(+ i omega "
+                                        "t). V is that of the IAU, positive where "
+                                        "the field turns from x to y (right-handed by IEEE); where "
+                                        "stokes_v is psr it has the other sign.";
+
+static const char circular_convention[] = "I = RR + LL, Q = 2 Re R L*, U = 2 Im R L*, V = RR - LL, "
+                                          "in the frame of the feeds (no parallactic "
+                                          "angle, no calibration), of amplitudes of exp(+ i omega "
+                                          "t). V is that of the IAU; where stokes_v is "
+                                          "psr it has the other sign.";
+
+static const char coherency_convention[] = "A A*, B B*, Re A B*, Im A B* of the polarisations A, B "
+                                           "in the archive's order, of amplitudes of "
+                                           "exp(+ i omega t).";
+
+static const char sum_convention[] =
+    "Powers were added up, each divided by its own weight before (where is_renormalised is 1), "
+    "times "
+    "sum_weights where there are any; those whose weight is below min_weight were left out, and "
+    "what "
+    "was left was multiplied by the sum_weights of all over those of what was left. The weight of "
+    "a "
+    "sum is the mean of theirs by sum_weights, 0 for those that were left out.";
+
+int ifs_are_combined(const struct product_spec *spec)
+{
+    return spec->polarisation != POLARISATION_SEPARATE || spec->sums_stations || spec->sums_beams;
+}
+
+uint32_t ifs_of_antenna(const struct product_spec *spec)
+{
+    return spec->polarisation == POLARISATION_SEPARATE ? spec->archive->nselected[AXIS_POL]
+           : spec->polarisation == POLARISATION_I      ? 1
+                                                       : 4;
+}
+
+static uint32_t ifs_antennas(const struct product_spec *spec, enum axis axis)
+{
+    int is_summed = axis == AXIS_STATION ? spec->sums_stations : spec->sums_beams;
+    return is_summed ? 1 : spec->archive->nselected[axis];
+}
+
+uint32_t ifs_count(const struct product_spec *spec)
+{
+    return ifs_antennas(spec, AXIS_STATION) * ifs_antennas(spec, AXIS_BEAM) * ifs_of_antenna(spec);
+}
+
+uint32_t ifs_streams(const struct product_spec *spec)
+{
+    const uint32_t *selected = spec->archive->nselected;
+    uint32_t streams = ifs_are_combined(spec) ? selected[AXIS_POL] : 1;
+    streams *= spec->sums_stations || spec->sums_beams ? selected[AXIS_BEAM] : 1;
+    return streams * (spec->sums_stations ? selected[AXIS_STATION] : 1);
+}
+
+/* If number i of an antenna. */
+static status_t ifs_add_own(const struct product_spec *spec, char *const *pols, uint32_t i,
+                            struct text *out)
+{
+    status_t st = STATUS_OK;
+    static const char *const stokes[] = {"I", "Q", "U", "V"};
+    if (spec->polarisation == POLARISATION_SEPARATE) {
+        TRY(text_add(out, "%s", pols[i]));
+    } else if (spec->polarisation == POLARISATION_COHERENCY) {
+        TRY(i < 2 ? text_add(out, "%s%s*", pols[i], pols[i])
+                  : text_add(out, "%s(%s%s*)", i == 2 ? "Re" : "Im", pols[0], pols[1]));
+    } else {
+        TRY(text_add(out, "%s", stokes[i]));
+    }
+out:
+    return st;
+}
+
+status_t ifs_name(const struct product_spec *spec, char ***out, uint32_t *count)
+{
+    status_t st = STATUS_OK;
+    static const enum axis axes[] = {AXIS_STATION, AXIS_BEAM, AXIS_POL};
+    const struct archive *archive = spec->archive;
+    char **names[3] = {NULL};
+    char **ifs = NULL;
+    uint32_t total = ifs_count(spec);
+    uint32_t each = ifs_of_antenna(spec);
+    uint32_t beams = ifs_antennas(spec, AXIS_BEAM);
+    const int is_summed[] = {spec->sums_stations, spec->sums_beams};
+    struct text text = {0};
+    for (int i = 0; i < 3; i++) {
+        TRY(parts_name_axis(archive, axes[i], &names[i]));
+    }
+    TRY(memory_zeroed(total, sizeof *ifs, "names", &ifs));
+    for (uint32_t at = 0; at < total; at++) {
+        const uint32_t index[] = {at / each / beams, at / each % beams};
+        text.length = 0;
+        for (int i = 0; i < 2; i++) {
+            if (archive->present[axes[i]] && !is_summed[i]) {
+                TRY(text_add(&text, "%s/", names[i][index[i]]));
+            }
+        }
+        TRY(ifs_add_own(spec, names[2], at % each, &text));
+        TRY(memory_text(text.data, &ifs[at]));
+    }
+    *out = ifs;
+    *count = total;
+    ifs = NULL;
+out:
+    for (int i = 0; i < 3; i++) {
+        h5_free_texts(names[i], names[i] ? archive->nselected[axes[i]] : 0);
+    }
+    h5_free_texts(ifs, total);
+    text_free(&text);
+    return st;
+}
+
+status_t ifs_pol_type(const struct product_spec *spec, struct text *out)
+{
+    status_t st = STATUS_OK;
+    static const char *const types[] = {[POLARISATION_I] = "I",
+                                        [POLARISATION_IQUV] = "IQUV",
+                                        [POLARISATION_COHERENCY] = "AABBCRCI"};
+    uint32_t pols = spec->archive->nselected[AXIS_POL];
+    char **names = NULL;
+    if (spec->polarisation != POLARISATION_SEPARATE || pols <= 2) {
+        const char *separate = pols == 2 ? "AABB" : "AA";
+        TRY(text_add(out, "%s", spec->polarisation ? types[spec->polarisation] : separate));
+        goto out;
+    }
+    TRY(parts_name_axis(spec->archive, AXIS_POL, &names));
+    for (uint32_t i = 0; i < pols; i++) {
+        TRY(text_add(out, "%s%s", i > 0 ? "," : "", names[i]));
+    }
+out:
+    h5_free_texts(names, names ? pols : 0);
+    return st;
+}
+
+status_t ifs_put(hid_t data, const struct product_spec *spec)
+{
+    status_t st = STATUS_OK;
+    struct text type = {0};
+    int is_linear = spec->stokes.feed == FEED_LINEAR;
+    TRY(ifs_pol_type(spec, &type));
+    TRY(h5_put_text(data, "pol_type", type.data));
+    if (spec->polarisation == POLARISATION_IQUV) {
+        TRY(h5_put_text(data, "feed", feed_name(spec->stokes.feed)));
+        TRY(h5_put_text(data, "stokes_v", stokes_v_name(spec->stokes.v)));
+        TRY(h5_put_text(data, "polarisation_convention",
+                        is_linear ? linear_convention : circular_convention));
+    } else if (spec->polarisation == POLARISATION_COHERENCY) {
+        TRY(h5_put_text(data, "polarisation_convention", coherency_convention));
+    }
+    if (spec->sums_stations || spec->sums_beams) {
+        TRY(h5_put_text(data, "sum_of",
+                        spec->sums_stations && spec->sums_beams ? "stations,beams"
+                        : spec->sums_stations                   ? "stations"
+                                                                : "beams"));
+        TRY(h5_put_text(data, "sum_convention", sum_convention));
+    }
+out:
+    text_free(&type);
+    return st;
+}
+
+status_t ifs_put_provenance(hid_t group, const struct product_spec *spec)
+{
+    status_t st = STATUS_OK;
+    hid_t dataset = -1;
+    const hsize_t dims[] = {spec->nsum_weights};
+    if (spec->nsum_weights > 0) {
+        TRY(parts_dataset(group, "sum_weights", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, dims,
+                          spec->sum_weights, &dataset));
+        TRY(h5_put_text(dataset, "long_name",
+                        "by which the power of each station or beam (of both: of each beam of each "
+                        "station, the beams fastest) was multiplied before all were added up"));
+    }
+out:
+    h5_close(dataset);
+    return st;
+}

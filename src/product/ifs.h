@@ -1,0 +1,34 @@
+/* Ifs: what a row of a filter bank's product has side by side. One is a polarisation, or what
+ * several became together, of a station and beam, or of several that were added up; the slowest
+ * first. */
+#ifndef VOLTMILL_PRODUCT_IFS_H
+#define VOLTMILL_PRODUCT_IFS_H
+
+#include "product/product.h"
+
+#include <hdf5.h>
+
+/* Whether ifs are others than the bank's polarisations of its stations and beams. */
+int ifs_are_combined(const struct product_spec *spec);
+
+/* Ifs of one station and beam; of a row. */
+uint32_t ifs_of_antenna(const struct product_spec *spec);
+uint32_t ifs_count(const struct product_spec *spec);
+
+/* Streams that an if is made of, together with others: groups of streams have multiples of it, or
+ * all. Channels apart. */
+uint32_t ifs_streams(const struct product_spec *spec);
+
+/* Their names: "CS001/X" where there are several stations or beams, else the polarisation;
+ * h5_free_texts() returns them. Fails with DEVICE (memory). */
+status_t ifs_name(const struct product_spec *spec, char ***out, uint32_t *count);
+
+/* What they are as PSRFITS has it, of one station and beam: "AABB", "IQUV", "AABBCRCI", "I"; else
+ * names, with commas between. */
+status_t ifs_pol_type(const struct product_spec *spec, struct text *out);
+
+/* What the dataset of rows says of them; what /provenance does. */
+status_t ifs_put(hid_t data, const struct product_spec *spec);
+status_t ifs_put_provenance(hid_t group, const struct product_spec *spec);
+
+#endif
