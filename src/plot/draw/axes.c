@@ -22,8 +22,8 @@ status_t axes_tics(const char *name, const struct plot_axis *axis, double room, 
 {
     status_t st = STATUS_OK;
     double span = axis->to - axis->from;
-    double most = room / (2.2 * letter);
-    double step = axes_step(span, most < 2 ? 2 : most);
+    double most = fmax(room / (1.8 * letter), 3);
+    double step = axes_step(span, most);
     double large = fmax(fabs(axis->from), fabs(axis->to));
     int decimals = 0;
     for (int i = 0; i < 2; i++) {

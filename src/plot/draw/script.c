@@ -226,7 +226,7 @@ static status_t script_panel(const struct panel *panel, const struct place *plac
     struct plot_axis y = axes_range(panel, 1);
     TRY(script_place(place, p, script));
     TRY(axes_write("x", &x, place->right - place->left, p->letter, script));
-    TRY(p->kind == PICTURE_SVG ? text_add(script, "set xlabel offset 0,0.9\n") : STATUS_OK);
+    TRY(p->kind == PICTURE_SVG ? text_add(script, "set xlabel offset 0,0.7\n") : STATUS_OK);
     TRY(axes_write("y", &y, place->top - place->bottom, p->letter, script));
     TRY(script_heads(panel, place, p, script));
     TRY(panel->image ? script_image(panel, place, p, script) : script_lines(panel, script));
