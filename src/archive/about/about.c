@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { MOST_ITEMS = 256, MOST_TEXT = 1024 };
 
@@ -93,21 +94,33 @@ static int about_is_known(const char *name)
 }
 
 /* Reads up to ABOUT_NUMBERS numbers; leaves the count 0 where there are none, or more. */
-static void about_read_numbers(hid_t attribute, struct about_item *item)
+static status_t about_read_numbers(hid_t attribute, const char *where, const char *name,
+                                   struct about_item *item)
 {
+    status_t st = STATUS_OK;
+    hid_t space = -1;
     hid_t type = H5Aget_type(attribute);
-    hid_t space = H5Aget_space(attribute);
-    hssize_t count = space >= 0 ? H5Sget_simple_extent_npoints(space) : 0;
-    H5T_class_t class = type >= 0 ? H5Tget_class(type) : H5T_NO_CLASS;
+    H5_TRY(type, "%s: attribute %s has no type", where, name);
+    space = H5Aget_space(attribute);
+    H5_TRY(space, "%s: attribute %s has no shape", where, name);
+    hssize_t count = H5Sget_simple_extent_npoints(space);
+    H5T_class_t class = H5Tget_class(type);
     int is_whole = class == H5T_INTEGER;
-    int fits = count > 0 && count <= ABOUT_NUMBERS && (is_whole || class == H5T_FLOAT);
-    if (fits && H5Aread(attribute, H5T_NATIVE_DOUBLE, item->numbers) >= 0 &&
-        (!is_whole || H5Aread(attribute, H5T_NATIVE_INT64, item->whole) >= 0)) {
-        item->count = (uint32_t)count;
-        item->is_whole = is_whole;
+    if (count <= 0 || count > ABOUT_NUMBERS || (!is_whole && class != H5T_FLOAT)) {
+        goto out;
     }
+    H5_TRY(H5Aread(attribute, H5T_NATIVE_DOUBLE, item->numbers), "%s: attribute %s cannot be read",
+           where, name);
+    if (is_whole) {
+        H5_TRY(H5Aread(attribute, H5T_NATIVE_INT64, item->whole), "%s: attribute %s cannot be read",
+               where, name);
+    }
+    item->count = (uint32_t)count;
+    item->is_whole = is_whole;
+out:
     h5_close(space);
     h5_close(type);
+    return st;
 }
 
 /* What cannot be shown leaves item->name NULL. */
@@ -123,7 +136,7 @@ static status_t about_read_one(hid_t object, const char *where, const char *name
         item->text = NULL;
         attribute = H5Aopen(object, name, H5P_DEFAULT);
         H5_TRY(attribute, "%s: attribute %s cannot be opened", where, name);
-        about_read_numbers(attribute, item);
+        TRY(about_read_numbers(attribute, where, name, item));
     }
     if (item->text || item->count > 0) {
         TRY(memory_text(where, &item->object));
@@ -153,7 +166,7 @@ static status_t about_add_object(hid_t file, const char *name, struct about *out
         }
         free(item.object);
         free(item.text);
-        TRY(report_forgive(st)); /* one that is odd is no reason to say nothing */
+        TRY(st);
     }
 out:
     h5_free_texts(attributes.names, attributes.count);
@@ -165,8 +178,14 @@ status_t about_read(const char *path, const char *dataset, struct about *out)
 {
     status_t st = STATUS_OK;
     struct text name = {0};
+    struct stat info;
     hid_t file = -1;
-    if (H5Fis_hdf5(path) <= 0) {
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
+        goto out;
+    }
+    htri_t is_hdf5 = H5Fis_hdf5(path);
+    REQUIRE(is_hdf5 >= 0, STATUS_DATA, "%s cannot be read", path);
+    if (!is_hdf5) {
         goto out;
     }
     TRY(memory_zeroed(MOST_ITEMS, sizeof *out->items, "attributes", &out->items));
@@ -186,5 +205,5 @@ status_t about_read(const char *path, const char *dataset, struct about *out)
 out:
     text_free(&name);
     h5_close(file);
-    return report_forgive(st);
+    return st;
 }
