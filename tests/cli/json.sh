@@ -76,7 +76,7 @@ same "the files are as long as planned" "$(stat -c %s new/s.h5 new/p.h5 d.h5 | p
     "$("$python" -c 'import json; j = json.load(open("planned")); print(*[x["bytes"] for x in j["products"] + j["dedispersions"]])')"
 json "plan of what is there" 'j["complete"] == ["new/s.h5", "new/p.h5", "d.h5"] and j["files_to_write"] == []' "$voltmill" plan --json job.yaml
 
-json "info of power" 'j["kind"] == "product" and j["product"] == "power" and j["rows"] == 74 and j["basis"] == "circular" and
+json "info of power" 'j["kind"] == "product" and j["product"] == "power" and j["rows"] == 74 and j["basis"] == "circular" and j["pol_type"] == "AABB" and j["feed"] is None and
     j["ra_deg"] == 83.63321 and j["integrate"] == 5 and near(j["time_step_s"], 8e-5) and j["telescope"] == "T\ufffd\ufffdl"' \
     "$voltmill" info --json new/p.h5
 json "info of series" 'j["product"] == "dedispersed" and j["dm_pc_cm3"] == [0, 0.001, 0.002] and j["basis"] is None' "$voltmill" info --json d.h5

@@ -204,6 +204,10 @@ void json_product(struct json *json, const struct product *product,
     }
     json_text(json, "polarisations", product->pols);
     json_text(json, "basis", derived_basis(product->pols));
+    json_text(json, "pol_type", product->pol_type);
+    json_text(json, "feed", product->feed);
+    json_text(json, "stokes_v", product->stokes_v);
+    json_text(json, "sum_of", product->sum_of);
     json_f64(json, "time_step_s",
              product->kind == PRODUCT_VOLTAGES ? 1 / product->sample_rate_hz : product->time_step);
     json_f64(json, "first_time_s", product->first_time);
