@@ -68,12 +68,15 @@ static void packing_of_packets(const struct packets *packets, struct voltages_pa
         out->bits = 8;
         out->offset = 127.5;
         out->step = 2;
-    } else if (packets->bits < 8) {
+    } else if (packets->bits == 4) {
+        out->bits = 4;
+        for (uint32_t i = 0; i < 16; i++) {
+            out->levels[i] = (double)i - 8;
+        }
+    } else if (packets->bits <= 2) {
         static const double few[2][4] = {{-1, 1}, {-PACKING_HIGH, -1, 1, PACKING_HIGH}};
         out->bits = packets->bits;
-        for (uint32_t i = 0; i < 1u << out->bits; i++) {
-            out->levels[i] = out->bits == 4 ? (double)i - 8 : few[out->bits - 1][i];
-        }
+        memcpy(out->levels, few[packets->bits == 2], sizeof few[0]);
     }
 }
 

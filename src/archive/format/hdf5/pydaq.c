@@ -187,9 +187,9 @@ static status_t pydaq_open_beam(const char *path, const struct job_layout *layou
             said.type);
     beams->start = beams->count == 0 ? said.start : beams->start;
     double after = (said.start - beams->start) * pydaq_rate(said.tsamp);
-    REQUIRE(beams->count + (size_t)said.pols <= beams->room && after > -0x1p61 && after < 0x1p61,
-            STATUS_DATA, "%s has %" PRId64 " polarisations, and starts at %.17g s of 1970", path,
-            said.pols, said.start);
+    REQUIRE(beams->count + (size_t)said.pols <= beams->room && fabs(after) < 2e18, STATUS_DATA,
+            "%s has %" PRId64 " polarisations, and starts at %.17g s of 1970", path, said.pols,
+            said.start);
     for (int64_t i = 0; i < said.pols; i++) {
         struct place *place = &beams->places[beams->count++];
         TRY(pydaq_describe(&fields, &said, i, layout, &place->archive));
