@@ -26,6 +26,7 @@ power[100:110, 0, 5] = np.nan
 bank("tone", power, pol_type="XX,YY", source_name="J1939+2134", telescope_id=6)
 bank("words", power, source_name="O'Brien \"x\" `touch hit` $(touch hit) \\n {/Bold a_b^c} <&amp;> %s é \x1b[31m\n@touch")
 bank("stokes", (rng.normal(size=(50, 4, 64)) + [[[9], [0], [0], [0]]]).astype("f4"), pol_type="I,Q,U,V")
+bank("narrow", np.ones((20, 1, 128), "f4"), fch1=319.0078, foff=1 / 64)
 bank("below", rng.normal(size=(20, 1, 8)).astype("f4"))
 bank("bytes", np.tile(np.arange(64, dtype="u1"), (20, 1, 1)), foff=-0.5)
 bank("one", np.ones((1, 1, 2), "f4"))
@@ -101,6 +102,10 @@ runs "in PNG, too" plot -o words.png words.h5
 same "and runs nothing" "" "$(ls hit 2>/dev/null)"
 runs "Stokes parameters have no decibels" plot -o stokes.svg stokes.h5
 same "but values" 1 "$(letters stokes.svg | grep -c 'if 1 (Q), waterfall.*value')"
+for size in 400x400 500x400 1000x400; do
+    plot --kind waterfall --size $size -o narrow.svg narrow.h5 >/dev/null
+    same "labels of a narrow band differ, $size" "" "$(letters narrow.svg | tr '|' '\n' | grep '^3[12][0-9]' | sort | uniq -d)"
+done
 runs "numbers below 0" plot -o below.svg below.h5
 same "have no decibels, either" 0 "$(letters below.svg | grep -c 'dB')"
 runs "bytes" plot -o bytes.png --data numbers.csv bytes.h5

@@ -14,6 +14,12 @@ static double axes_step(double span, double most)
     return power * (digit <= 1 + 1e-9 ? 1 : digit <= 2 + 1e-9 ? 2 : digit <= 5 + 1e-9 ? 5 : 10);
 }
 
+/* That tell numbers a step apart from each other. */
+static int axes_decimals(double step)
+{
+    return (int)fmax(0, ceil(-log10(step) - 1e-9));
+}
+
 /* The labels of a linear axis with a known range: all of their digits differ, and they do not
  * touch. `room`: pixels of the axis, `wide` of a letter along it (0: lines of text above each
  * other). */
@@ -25,13 +31,14 @@ status_t axes_tics(const char *name, const struct plot_axis *axis, double room, 
     double most = fmax(room / (1.8 * letter), 3);
     double step = axes_step(span, most);
     double large = fmax(fabs(axis->from), fabs(axis->to));
-    int decimals = 0;
-    for (int i = 0; i < 2; i++) {
-        decimals = (int)fmax(0, ceil(-log10(step) - 1e-9));
+    int decimals = axes_decimals(step);
+    for (int i = 0; i < 2 && is_wide;
+         i++) { /* fewer labels need fewer digits, and less room each */
         double letters =
             decimals + 2 + fmax(1, floor(log10(fmax(large, 1))) + 1) + (axis->from < 0);
-        most = room / (0.62 * letter * letters + letter);
-        step = is_wide ? axes_step(span, most < 1.5 ? 1.5 : most > 10 ? 10 : most) : step;
+        most = fmin(room / (0.62 * letter * letters + letter), 10);
+        step = axes_step(span, fmax(most, 1.5));
+        decimals = axes_decimals(step);
     }
     if (large >= 1e7 || decimals > 9) {
         TRY(text_add(script, "set %stics autofreq\nset format %s '%%g'\n", name, name));
