@@ -15,7 +15,8 @@ static const uint64_t most_bytes = 3 << 20;
 static const uint64_t all_bytes = 64 << 20;
 static const uint64_t least_bytes = 12 << 10;
 
-static status_t inputs_add(struct inputs *inputs, const char *path, const char *small)
+static status_t inputs_add(struct inputs *inputs, const char *path, const char *small,
+                           uint32_t products)
 {
     status_t st = STATUS_OK;
     if (inputs->count == inputs->room) {
@@ -25,7 +26,7 @@ static status_t inputs_add(struct inputs *inputs, const char *path, const char *
         inputs->files = grown;
         inputs->room = room;
     }
-    inputs->files[inputs->count] = (struct input){.small = small};
+    inputs->files[inputs->count] = (struct input){.small = small, .products = products};
     TRY(memory_text(path, &inputs->files[inputs->count].path));
     inputs->count++;
 out:
@@ -47,18 +48,19 @@ static status_t inputs_drop_repeated(struct inputs *inputs)
     status_t st = STATUS_OK;
     struct input **sorted = NULL;
     size_t kept = 0;
-    const char *last = NULL;
+    struct input *last = NULL;
     TRY(memory_zeroed(inputs->count, sizeof *sorted, "names of the input", &sorted));
     for (size_t i = 0; i < inputs->count; i++) {
         sorted[i] = &inputs->files[i];
     }
     qsort(sorted, inputs->count, sizeof *sorted, inputs_compare);
     for (size_t i = 0; i < inputs->count; i++) {
-        if (last && strcmp(last, sorted[i]->path) == 0) {
+        if (last && strcmp(last->path, sorted[i]->path) == 0) {
+            last->products |= sorted[i]->products;
             free(sorted[i]->path);
             sorted[i]->path = NULL;
         } else {
-            last = sorted[i]->path;
+            last = sorted[i];
         }
     }
     for (size_t i = 0; i < inputs->count; i++) {
@@ -72,28 +74,40 @@ out:
     return st;
 }
 
+/* The products of a filter bank, as struct input's. */
+static uint32_t inputs_products_of(const struct job *job, uint32_t bank)
+{
+    uint32_t products = 0;
+    for (uint32_t i = 0; i < job->nproducts; i++) {
+        products |= job->products[i].bank == bank ? UINT32_C(1) << i : 0;
+    }
+    return products;
+}
+
 status_t inputs_of_bank(const struct job *job, const struct archive *archive, struct inputs *out)
 {
     status_t st = STATUS_OK;
     struct inputs inputs = {0};
     for (uint32_t i = 0; i < archive->nparts; i++) {
         const struct archive_part *part = &archive->parts[i];
-        TRY(inputs_add(&inputs, part->path, NULL));
+        TRY(inputs_add(&inputs, part->path, NULL, UINT32_MAX));
         for (uint32_t j = 0; j < part->storage.sources.count; j++) {
-            TRY(inputs_add(&inputs, part->storage.sources.items[j].path, NULL));
+            TRY(inputs_add(&inputs, part->storage.sources.items[j].path, NULL, UINT32_MAX));
         }
     }
     for (uint32_t i = 0; i < job->nbanks; i++) {
         const char *path = job->banks[i].window.path;
-        TRY(path ? inputs_add(&inputs, path, "the file of the window") : STATUS_OK);
+        TRY(path ? inputs_add(&inputs, path, "the file of the window", inputs_products_of(job, i))
+                 : STATUS_OK);
     }
     for (uint32_t i = 0; i < job->nproducts; i++) {
         const char *path = job->products[i].sum_weights;
-        TRY(path ? inputs_add(&inputs, path, "the file of sum_weights") : STATUS_OK);
+        TRY(path ? inputs_add(&inputs, path, "the file of sum_weights", UINT32_C(1) << i)
+                 : STATUS_OK);
     }
     for (uint32_t i = 0; i < job->nfilters; i++) {
         const char *path = job->filters[i].coefficients;
-        TRY(path ? inputs_add(&inputs, path, "the file of coefficients") : STATUS_OK);
+        TRY(path ? inputs_add(&inputs, path, "the file of coefficients", UINT32_MAX) : STATUS_OK);
     }
     TRY(inputs_drop_repeated(&inputs));
     *out = inputs;
@@ -103,13 +117,30 @@ out:
     return st;
 }
 
+status_t inputs_of_product(const struct inputs *inputs, uint32_t i, struct inputs *out)
+{
+    status_t st = STATUS_OK;
+    struct inputs one = {0};
+    for (size_t at = 0; at < inputs->count; at++) {
+        const struct input *input = &inputs->files[at];
+        if (input->products >> i & 1) {
+            TRY(inputs_add(&one, input->path, input->small, UINT32_MAX));
+        }
+    }
+    *out = one;
+    one = (struct inputs){0};
+out:
+    inputs_free(&one);
+    return st;
+}
+
 status_t inputs_of_filterbank(const char *path, const struct fbh5 *fbh5, struct inputs *out)
 {
     status_t st = STATUS_OK;
     struct inputs inputs = {0};
-    TRY(inputs_add(&inputs, path, NULL));
+    TRY(inputs_add(&inputs, path, NULL, UINT32_MAX));
     for (uint32_t i = 0; fbh5 && i < fbh5->storage.sources.count; i++) {
-        TRY(inputs_add(&inputs, fbh5->storage.sources.items[i].path, NULL));
+        TRY(inputs_add(&inputs, fbh5->storage.sources.items[i].path, NULL, UINT32_MAX));
     }
     TRY(inputs_drop_repeated(&inputs));
     *out = inputs;

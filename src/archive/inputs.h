@@ -10,6 +10,7 @@
 struct input {
     char *path;
     const char *small; /* "the file of the window", of coefficients: all of it counts; else NULL */
+    uint32_t products; /* bit i: product i of the job is made of it */
 };
 
 /* Starts from {0}; each path once, in a stated order. */
@@ -18,9 +19,11 @@ struct inputs {
     size_t count, room;
 };
 
-/* Of a filter bank, as rank 0 knows the archive: its files, all that they lead to, the
- * window, the coefficients of filters. */
+/* Of the job's filter banks, as rank 0 knows the archive: its files, all that they lead to,
+ * windows, the coefficients of filters. */
 status_t inputs_of_bank(const struct job *job, const struct archive *archive, struct inputs *out);
+/* Those of them that product i is made of; inputs_free() returns them. */
+status_t inputs_of_product(const struct inputs *inputs, uint32_t i, struct inputs *out);
 /* Of a dedispersion: the filterbank, and with `fbh5` (may be NULL) all that it leads to. */
 status_t inputs_of_filterbank(const char *path, const struct fbh5 *fbh5, struct inputs *out);
 /* A text as long as inputs_contents() gives, without a look into the files: of one that is not

@@ -162,7 +162,7 @@ static status_t bench_warm_up(const struct channelise_plan *work, struct bank *b
 {
     status_t st = STATUS_OK;
     uint64_t samples =
-        channelise_inputs(&bank->spec, bank->spectra) * work->banks[0].samples_per_spectrum;
+        channelise_inputs(&bank->spec, bank->spectra) * channelise_samples(&bank->spec);
     struct slab *slab = NULL;
     uint64_t blocks = 0;
     double seconds = 0;
@@ -194,14 +194,15 @@ out:
     return st;
 }
 
-/* or of the filter bank alone. */
-static status_t bench_time_bank_all(const struct bounds *bounds, backend_t *backend, double *rate)
+/* or of a filter bank alone. */
+static status_t bench_time_bank_all(const struct bounds *bounds, uint32_t number,
+                                    backend_t *backend, double *rate)
 {
     status_t st = STATUS_OK;
     const struct channelise_plan *work = bounds->work;
     struct bank bank = {.backend = backend,
-                        .spec = work->banks[0].channelise,
-                        .spectra = work->chunking.block_spectra};
+                        .spec = work->banks[number].channelise,
+                        .spectra = work->banks[number].channelise.max_spectra};
     uint64_t blocks = 0;
     double seconds = 0;
     TRY(agree_all(bounds->comm, bench_warm_up(work, &bank)));
@@ -213,16 +214,23 @@ out:
     return st;
 }
 
-/* Seconds that all ranks together would take for the job's spectra. */
+/* Seconds that all ranks together would take for the job's spectra: those of each bank, and its
+ * samples, one after the other. */
 static status_t bench_time_backend_all(struct bounds *bounds, backend_t *backend)
 {
     status_t st = STATUS_OK;
-    const struct chunking *chunking = &bounds->work->chunking;
-    double rate = 0;
-    TRY(bounds->work->filters ? bench_time_chain_all(bounds, backend, &rate)
-                              : bench_time_bank_all(bounds, backend, &rate));
-    MPI_Allreduce(MPI_IN_PLACE, &rate, 1, MPI_DOUBLE, MPI_SUM, bounds->comm);
-    bounds->backend = (double)chunking->spectra * chunking->streams / rate;
+    const struct channelise_plan *work = bounds->work;
+    REQUIRE(work->nbanks == 1 || !work->filters, STATUS_USAGE,
+            "%s: filters before several filter banks are not timed: expected one of them",
+            work->job->path);
+    bounds->backend = 0;
+    for (uint32_t i = 0; i < work->nbanks; i++) {
+        double rate = 0;
+        TRY(work->filters ? bench_time_chain_all(bounds, backend, &rate)
+                          : bench_time_bank_all(bounds, i, backend, &rate));
+        MPI_Allreduce(MPI_IN_PLACE, &rate, 1, MPI_DOUBLE, MPI_SUM, bounds->comm);
+        bounds->backend += (double)work->banks[i].spectra * work->chunking.streams / rate;
+    }
 out:
     return st;
 }

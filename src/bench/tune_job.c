@@ -71,11 +71,12 @@ out:
     return st;
 }
 
-/* How the filter bank is computed, then the length of blocks for that. */
-static status_t tune_filter_bank(struct tuned_job *t)
+/* How a filter bank is computed, then, of an only one, the length of blocks for that. */
+static status_t tune_filter_bank(struct tuned_job *t, uint32_t number)
 {
     status_t st = STATUS_OK;
-    struct channelise_spec spec = t->work->banks[0].channelise;
+    struct channelise_spec spec = t->work->banks[number].channelise;
+    const char *name = t->work->nbanks > 1 ? t->job->banks[number].name : "filter bank";
     const uint32_t suits = (uint32_t)min_u64(channelise_plan_block(t->work), UINT32_MAX);
     struct tune_request request = t->request;
     struct tuning bank = {.problem = NULL};
@@ -85,8 +86,11 @@ static status_t tune_filter_bank(struct tuned_job *t)
     TRY(tune_open_backend(t->job, t->work->backend, &backend));
     TRY(tuning_begin(&tune_ppf, backend, &spec, request.database, &bank));
     TRY(tuning_search(&bank, &request, NULL));
-    TRY(tune_tell(t, "filter bank", &bank));
+    TRY(tune_tell(t, name, &bank));
     request.budget->problems--;
+    if (t->work->nbanks > 1) {
+        goto out;
+    }
     if (bank.summary.seconds > 0) {
         spec.choice.backend = t->work->backend;
         memcpy(&spec.choice.shape, bank.values, sizeof spec.choice.shape);
@@ -150,13 +154,16 @@ status_t tune_job(const struct job *job, const struct tune_request *request, tun
         "%s: a semi-coherent search is tuned by the share of one coherent DM: with a filter that "
         "dedisperses to it, dispersion with dm and span",
         job->path);
-    request->budget->problems = 2 * job->nbanks + job->nfilters + job->ndedisperse;
+    request->budget->problems =
+        (job->nbanks == 1 ? 2 : job->nbanks) + job->nfilters + job->ndedisperse;
     if (job->nbanks > 0 || job->nfilters > 0) {
         TRY(archive_open(job, &t.archive));
         TRY(channelise_plan_create(job, t.archive, backend_settle(job->backend),
                                    channelise_plan_threads(job, 1), NULL, &t.work));
         TRY(job->nfilters > 0 ? tune_filters(&t) : STATUS_OK);
-        TRY(job->nbanks > 0 ? tune_filter_bank(&t) : STATUS_OK);
+        for (uint32_t i = 0; i < job->nbanks; i++) {
+            TRY(tune_filter_bank(&t, i));
+        }
     }
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         TRY(tune_series(&t, i));

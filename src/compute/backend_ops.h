@@ -45,9 +45,10 @@ struct channelise_ops {
     void (*destroy)(channelise_t *channelise);
     uint64_t (*bytes)(const struct channelise_spec *spec);
     void (*begin)(channelise_t *channelise, uint64_t first_spectrum);
-    status_t (*run)(channelise_t *channelise, buffer_t *in, const struct sample_input *input,
-                    uint32_t nstreams, uint64_t spectra, uint64_t counted, buffer_t *const *out,
-                    uint64_t *rows);
+    /* `first`: channelise_run_after()'s, or NULL. */
+    status_t (*run)(channelise_t *channelise, const channelise_t *first, buffer_t *in,
+                    const struct sample_input *input, uint32_t nstreams, uint64_t spectra,
+                    uint64_t counted, buffer_t *const *out, uint64_t *rows);
     /* NULL: zeros; none; no choice; no words; none; no candidates; the backend's name. */
     status_t (*times)(channelise_t *channelise, double seconds[CHANNELISE_STEPS]);
     uint64_t (*device_bytes)(const struct channelise_spec *spec);

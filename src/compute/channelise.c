@@ -107,7 +107,14 @@ status_t channelise_run(channelise_t *channelise, buffer_t *in, const struct sam
                         uint32_t nstreams, uint64_t spectra, uint64_t counted, buffer_t *const *out,
                         uint64_t *rows)
 {
-    return channelise->ops->run(channelise, in, input, nstreams, spectra, counted, out, rows);
+    return channelise->ops->run(channelise, NULL, in, input, nstreams, spectra, counted, out, rows);
+}
+
+status_t channelise_run_after(channelise_t *channelise, const channelise_t *first, buffer_t *in,
+                              const struct sample_input *input, uint32_t nstreams, uint64_t spectra,
+                              buffer_t *const *out, uint64_t *rows)
+{
+    return channelise->ops->run(channelise, first, in, input, nstreams, spectra, 0, out, rows);
 }
 
 status_t channelise_times(channelise_t *channelise, double seconds[CHANNELISE_STEPS])

@@ -56,6 +56,8 @@ struct channelise_choice {
     char wisdom[4096]; /* a plan of FFTW; "": by its rule */
 };
 
+typedef struct channelise channelise_t;
+
 struct channelise_spec {
     uint32_t channels; /* C, even */
     uint32_t taps;     /* T */
@@ -84,10 +86,14 @@ struct channelise_spec {
     uint64_t expected; /* spectra of all streams that the job will make: how much a plan is worth */
     uint32_t simd;     /* the least backend_simd() of all who share the work; 0: my own */
     struct channelise_choice choice; /* made by channelise_choose(); without it create() chooses */
-    int is_timed;                    /* keep the device's own times: for channelise_times() */
+    /* Stages that take the same samples, one after the other (channelise_run_after()): the others
+     * have no room to unpack them, but use that of the first that was created, which must outlive
+     * them, and which has room for the most samples of a stream that any of them takes. */
+    int is_beside;
+    const channelise_t *beside; /* that one, for channelise_create() */
+    uint64_t most_samples;      /* 0: those of max_spectra */
+    int is_timed;               /* keep the device's own times: for channelise_times() */
 };
-
-typedef struct channelise channelise_t;
 
 /* Samples per raw spectrum, P. */
 size_t channelise_samples(const struct channelise_spec *spec);
@@ -160,6 +166,12 @@ void channelise_begin(channelise_t *channelise, uint64_t first_spectrum);
 status_t channelise_run(channelise_t *channelise, buffer_t *in, const struct sample_input *input,
                         uint32_t nstreams, uint64_t spectra, uint64_t counted, buffer_t *const *out,
                         uint64_t *rows);
+
+/* The same of samples that `first`, which they are shared with, has just worked on: of the same
+ * buffer, input and streams, and no more of them. They are unpacked once, and looked at once. */
+status_t channelise_run_after(channelise_t *channelise, const channelise_t *first, buffer_t *in,
+                              const struct sample_input *input, uint32_t nstreams, uint64_t spectra,
+                              buffer_t *const *out, uint64_t *rows);
 
 /* What a device does for a block. */
 enum channelise_step {

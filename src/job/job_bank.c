@@ -93,6 +93,37 @@ out:
     return st;
 }
 
+/* Whether some product is of the bank. */
+static int job_bank_is_used(struct tree *root, const struct tree *bank)
+{
+    const struct tree *products = tree_list(root, "products");
+    for (size_t i = 0; products && i < products->nchildren; i++) {
+        if (job_bank_of(root, products->child[i]) == bank) {
+            return 1;
+        }
+    }
+    return !products; /* which has been told */
+}
+
+/* Several banks take the same samples, so what becomes of those must suit all. */
+static status_t job_bank_check_several(struct tree *root, struct tree *bank,
+                                       struct mistakes *mistakes)
+{
+    status_t st = STATUS_OK;
+    if (tree_value(bank, "name") && !job_bank_is_used(root, bank)) {
+        TRY(mistakes_at(mistakes, bank, "name",
+                        "is %.40s, but no product says that as its bank, expected one",
+                        tree_value(bank, "name")));
+    }
+    if (bank->index == 0 && tree_says(root, "run.on_bad", "nan")) {
+        TRY(mistakes_at(mistakes, root, "run.on_bad",
+                        "is nan, which goes with one filter bank: what is given up where the input "
+                        "cannot be read depends on its channels"));
+    }
+out:
+    return st;
+}
+
 /* Names tell banks apart. */
 static status_t job_bank_check_name(const struct tree *banks, struct tree *bank,
                                     struct mistakes *mistakes)
@@ -127,6 +158,7 @@ status_t job_bank_check(const struct job *job, struct tree *root, struct mistake
                 (unsigned long long)most));
         }
         TRY(job_bank_check_name(banks, entry, mistakes));
+        TRY(job->nbanks > 1 ? job_bank_check_several(root, entry, mistakes) : STATUS_OK);
     }
 out:
     return st;

@@ -97,9 +97,10 @@ const struct schema job_schema[] = {
     {"filter", SCHEMA_MAPPING, SCHEMA_LIST(struct job, filters, nfilters, 1, JOB_FILTERS),
      .members = job_filter_schema,
      .expected = "a mapping with coefficients, design or dispersion, or a list of them"},
-    {"channelise", SCHEMA_MAPPING, SCHEMA_LIST(struct job, banks, nbanks, 1, 1),
+    {"channelise", SCHEMA_MAPPING, SCHEMA_LIST(struct job, banks, nbanks, 1, JOB_BANKS),
      .members = job_bank_schema,
-     .expected = "a mapping with channels and what else describes the filter bank"},
+     .expected =
+         "a mapping with channels and what else describes a filter bank, or a list of them"},
     {"products", SCHEMA_MAPPING, SCHEMA_LIST(struct job, products, nproducts, 1, JOB_PRODUCTS),
      .members = product_rows, .unless = "dedisperse",
      .expected = "a list of products, each with kind and file"},

@@ -31,8 +31,11 @@ status_t output_spec_of_products(const struct job *job, const struct archive *ar
     TRY(spec_begin(job, job->nproducts, out));
     for (uint32_t i = 0; i < job->nproducts; i++) {
         const struct job_product *product = &job->products[i];
-        out->items[i] = (struct output_spec_item){
-            .file = product->file, .text = product->text, .integrate = product->integrate};
+        out->items[i] = (struct output_spec_item){.file = product->file,
+                                                  .text = product->text,
+                                                  .bank = product->bank,
+                                                  .integrate = product->integrate,
+                                                  .ratio = 1};
     }
     TRY(inputs_of_bank(job, archive, &out->inputs));
 out:
@@ -49,22 +52,25 @@ static void spec_plan_item(struct output_spec_item *item, const struct product_s
 
 void output_spec_plan_products(struct output_spec *spec, const struct channelise_plan *work)
 {
-    size_t coefficients =
-        (size_t)work->banks[0].samples_per_spectrum * work->banks[0].channelise.taps;
     for (uint32_t i = 0; i < spec->count; i++) {
-        spec_plan_item(&spec->items[i], &work->products[i].spec, work->products[i].row_bytes);
+        const struct channelise_plan_bank *bank = channelise_plan_bank_of(work, i);
+        struct output_spec_item *item = &spec->items[i];
+        size_t coefficients = (size_t)bank->samples_per_spectrum * bank->channelise.taps;
+        spec_plan_item(item, &work->products[i].spec, work->products[i].row_bytes);
+        item->ratio = bank->ratio;
+        item->spectra = bank->spectra;
+        item->choice = bank->channelise.choice;
+        item->crc = work->is_bank ? crc_of(bank->coeff, coefficients * sizeof *bank->coeff) : 0;
+        for (uint32_t j = 0; work->filters && j < work->filters->count; j++) {
+            const struct filter_spec *filter = &work->filters->stages[j].spec;
+            item->crc = crc_more(item->crc, filter->coeff, filter_coeff_bytes(filter));
+        }
     }
     spec->is_planned = 1;
     spec->chunking = work->chunking;
     spec->backend = work->backend;
-    spec->choice = work->banks[0].channelise.choice;
-    spec->crc = work->is_bank
-                    ? crc_of(work->banks[0].coeff, coefficients * sizeof *work->banks[0].coeff)
-                    : 0;
     for (uint32_t i = 0; work->filters && i < work->filters->count; i++) {
-        const struct filter_spec *filter = &work->filters->stages[i].spec;
-        spec->filters[i] = filter->choice;
-        spec->crc = crc_more(spec->crc, filter->coeff, filter_coeff_bytes(filter));
+        spec->filters[i] = work->filters->stages[i].spec.choice;
     }
 }
 
@@ -75,7 +81,7 @@ static status_t spec_begin_series(const struct job *job, uint32_t number, struct
     const struct job_dedisperse *what = &job->dedisperse[number];
     TRY(spec_begin(job, 1, out));
     out->items[0] = (struct output_spec_item){
-        .file = what->file, .text = what->text, .integrate = 1, .has_times_across = 1};
+        .file = what->file, .text = what->text, .integrate = 1, .ratio = 1, .has_times_across = 1};
 out:
     return st;
 }
@@ -107,8 +113,9 @@ void output_spec_plan_series(struct output_spec *spec, const struct dedisperse_p
     spec->is_planned = 1;
     spec->chunking = d->chunking;
     spec->backend = d->backend;
-    spec->choice = (struct channelise_choice){.backend = BACKEND_AUTO};
-    spec->crc = crc_of(d->delays.table, count * sizeof *d->delays.table);
+    spec->items[0].choice = (struct channelise_choice){.backend = BACKEND_AUTO};
+    spec->items[0].spectra = d->chunking.spectra;
+    spec->items[0].crc = crc_of(d->delays.table, count * sizeof *d->delays.table);
 }
 
 status_t output_spec_create(const struct output_spec *spec, uint32_t i, const char *path,

@@ -14,11 +14,16 @@
 
 struct output_spec_item {
     const char *file, *text; /* as struct job_product's */
-    uint64_t integrate;      /* numbers of the chunking's first axis in a row */
+    uint32_t bank;           /* of the job, that makes it */
+    uint64_t integrate;      /* how many make a row, */
+    uint64_t ratio;          /* of which each of the chunking's first axis has so many, */
+    uint64_t spectra;        /* and which these are, all told: once it is planned */
     /* Of the plan. */
     struct product_spec spec; /* but its inputs */
     uint64_t row_bytes;
-    int has_times_across; /* time stamps are those of the columns */
+    struct channelise_choice choice; /* of the filter bank that makes it */
+    uint32_t crc;                    /* of the coefficients, or delays */
+    int has_times_across;            /* time stamps are those of the columns */
 };
 
 struct output_spec {
@@ -30,9 +35,7 @@ struct output_spec {
     int is_planned;
     struct chunking chunking;
     enum backend_kind backend;
-    struct channelise_choice choice;
     struct filter_choice filters[JOB_FILTERS]; /* backend AUTO: there is none */
-    uint32_t crc;                              /* of the coefficients, or delays */
 };
 
 /* The products of a filter bank: as far as job and archive tell; the rest of it. *out is for

@@ -127,14 +127,35 @@ out:
     return st;
 }
 
+/* What product i is made of; *made_of has it already where that is what the one before is made of.
+ */
+static status_t outputs_look_at_inputs(const outputs_t *outputs, uint32_t i, struct text *made_of)
+{
+    status_t st = STATUS_OK;
+    const struct output_spec *spec = outputs->spec;
+    struct inputs inputs = {0};
+    int is_known = i > 0;
+    for (size_t at = 0; at < spec->inputs.count && is_known; at++) {
+        uint32_t products = spec->inputs.files[at].products;
+        is_known = (products >> i & 1) == (products >> (i - 1) & 1);
+    }
+    if (is_known) {
+        return STATUS_OK;
+    }
+    made_of->length = 0;
+    TRY(inputs_of_product(&spec->inputs, i, &inputs));
+    TRY(inputs_contents(&inputs, made_of));
+out:
+    inputs_free(&inputs);
+    return st;
+}
+
 static status_t outputs_make_files(outputs_t *outputs)
 {
     status_t st = STATUS_OK;
     struct text made_of = {0};
-    if (!outputs->is_begun) {
-        TRY(inputs_contents(&outputs->spec->inputs, &made_of));
-    }
     for (uint32_t i = 0; i < outputs->count; i++) {
+        TRY(outputs->is_begun ? STATUS_OK : outputs_look_at_inputs(outputs, i, &made_of));
         TRY(outputs->is_begun ? outputs_resume_one(outputs, i)
                               : outputs_create_one(outputs, i, made_of.data));
     }
@@ -165,7 +186,7 @@ static status_t outputs_open_one(const outputs_t *outputs, uint32_t i, struct ou
     MPI_Comm_size(outputs->comm, &size);
     TRY(file_reserve_share(output->fd, output->part, output->place.file_bytes, outputs->rank,
                            size));
-    uint64_t rows = spec->chunking.chunk_spectra / spec->items[i].integrate;
+    uint64_t rows = spec->chunking.chunk_spectra * spec->items[i].ratio / spec->items[i].integrate;
     uint64_t spans = min_u64(spans_count(&output->place), rows / output->place.span_rows + 2);
     TRY(memory_zeroed((size_t)spans, sizeof *output->sums, "CRCs", &output->sums));
 out:
@@ -294,14 +315,10 @@ uint64_t outputs_done(const outputs_t *outputs)
     return done;
 }
 
-uint64_t outputs_missing(const outputs_t *outputs)
+struct chunk_counts outputs_counts(const outputs_t *outputs, uint32_t i)
 {
-    return outputs->outputs[0].journal->missing;
-}
-
-uint64_t outputs_clipped(const outputs_t *outputs)
-{
-    return outputs->outputs[0].journal->clipped;
+    const journal_t *journal = outputs->outputs[i].journal;
+    return (struct chunk_counts){journal->missing, journal->clipped};
 }
 
 void outputs_abandon(outputs_t *outputs)

@@ -25,10 +25,12 @@ struct outputs_options {
 /* What a run goes on with that others have begun. */
 struct outputs_begun {
     int is_begun; /* else the rest says nothing */
-    int has_weights;
     struct chunking chunking;
     enum backend_kind backend;
-    struct channelise_choice choice;
+    struct {
+        int has_weights;
+        struct channelise_choice choice;
+    } banks[JOB_BANKS];
     struct filter_choice filters[JOB_FILTERS]; /* backend AUTO: there is none */
 };
 
@@ -67,7 +69,7 @@ status_t outputs_put(void *outputs, uint32_t product, const struct chunk *chunk,
                      uint64_t rows, const void *data, const char *holes);
 status_t outputs_weigh(void *outputs, uint32_t product, const struct chunk *chunk,
                        uint64_t first_row, uint64_t rows, const float *weights);
-status_t outputs_end(void *outputs, const struct chunk *chunk, uint64_t missing, uint64_t clipped);
+status_t outputs_end(void *outputs, const struct chunk *chunk, const struct chunk_counts *counts);
 
 /* The driver's (struct driver_work): what was done before; what is done and synced, from every rank
  * into the journals; soon, and all of it. */
@@ -77,10 +79,9 @@ status_t outputs_take(void *outputs, const char *data, size_t bytes);
 void outputs_hurry(void *outputs);
 status_t outputs_settle(void *outputs);
 
-/* On rank 0: chunks that are done; samples found missing in them, and numbers that were clipped. */
+/* On rank 0: chunks that are done; what was counted in them of product i. */
 uint64_t outputs_done(const outputs_t *outputs);
-uint64_t outputs_missing(const outputs_t *outputs);
-uint64_t outputs_clipped(const outputs_t *outputs);
+struct chunk_counts outputs_counts(const outputs_t *outputs, uint32_t i);
 
 /* On rank 0, when all is done: rows of product i that are NaN because their input could not be
  * read. Fails with DATA. */

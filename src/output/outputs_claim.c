@@ -171,8 +171,8 @@ static int claim_binds(const struct output *output)
     return claim_goes_on(output) && output->journal->done > 0;
 }
 
-/* Whether two journals were begun by one run. */
-static int claim_are_together(const journal_t *a, const journal_t *b)
+/* Whether two journals were begun by one run; `is_one`: products of one filter bank. */
+static int claim_are_together(const journal_t *a, const journal_t *b, int is_one)
 {
     const struct journal_head *left = &a->head;
     const struct journal_head *right = &b->head;
@@ -180,7 +180,8 @@ static int claim_are_together(const journal_t *a, const journal_t *b)
            left->chunking.group_streams == right->chunking.group_streams &&
            left->chunking.spectra == right->chunking.spectra &&
            left->chunking.streams == right->chunking.streams && left->backend == right->backend &&
-           strcmp(left->arithmetic, right->arithmetic) == 0;
+           memcmp(left->filters, right->filters, sizeof left->filters) == 0 &&
+           (!is_one || strcmp(left->arithmetic, right->arithmetic) == 0);
 }
 
 static void claim_warn_of(const struct output *output)
@@ -265,17 +266,25 @@ static status_t claim_go_on(outputs_t *outputs, struct outputs_begun *begun)
     const struct output *first = &outputs->outputs[0];
     for (uint32_t i = 1; i < outputs->count; i++) {
         const struct output *output = &outputs->outputs[i];
-        REQUIRE(claim_are_together(first->journal, output->journal), STATUS_USAGE,
-                "%s and %s were not begun by one run: --restart begins both anew",
-                first->journal_path, output->journal_path);
+        for (uint32_t j = 0; j < i; j++) {
+            const struct output *other = &outputs->outputs[j];
+            int is_one = outputs->spec->items[i].bank == outputs->spec->items[j].bank;
+            REQUIRE(claim_are_together(other->journal, output->journal, is_one), STATUS_USAGE,
+                    "%s and %s were not begun by one run: --restart begins both anew",
+                    other->journal_path, output->journal_path);
+        }
     }
     const struct journal_head *head = &first->journal->head;
     begun->is_begun = outputs->is_begun = 1;
     begun->chunking = head->chunking;
     begun->backend = head->backend;
-    begun->choice = head->choice;
-    begun->has_weights = head->place.weights_offset > 0;
     memcpy(begun->filters, head->filters, sizeof begun->filters);
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        const struct journal_head *mine = &outputs->outputs[i].journal->head;
+        uint32_t bank = outputs->spec->items[i].bank;
+        begun->banks[bank].choice = mine->choice;
+        begun->banks[bank].has_weights = mine->place.weights_offset > 0;
+    }
 out:
     return st;
 }

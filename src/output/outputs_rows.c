@@ -108,7 +108,7 @@ out:
 struct summing {
     struct output *output;
     const struct chunk *chunk;
-    uint64_t integrate, first_row, rows;
+    uint64_t integrate, ratio, first_row, rows;
     uint64_t first, piece; /* bytes of each row */
     const void *data;
 };
@@ -117,7 +117,7 @@ static void rows_sum(void *context)
 {
     const struct summing *of = context;
     const struct output *output = of->output;
-    uint64_t first_span = of->chunk->first / of->integrate / output->place.span_rows;
+    uint64_t first_span = of->chunk->first * of->ratio / of->integrate / output->place.span_rows;
     uint64_t span = of->first_row / output->place.span_rows;
     spans_add(&output->place, of->first_row, of->rows, of->first, of->piece, of->data,
               output->sums + (span - first_span));
@@ -135,7 +135,8 @@ status_t outputs_put(void *context, uint32_t product, const struct chunk *chunk,
     uint64_t first = chunk_share(chunking, row_bytes, chunk->first_stream);
     uint64_t piece = chunk_share(chunking, row_bytes, chunk->streams);
     uint64_t at = output->place.data_offset + first_row * row_bytes;
-    struct summing summing = {output, chunk, item->integrate, first_row, rows, first, piece, data};
+    struct summing summing = {output, chunk, item->integrate, item->ratio, first_row,
+                              rows,   first, piece,           data};
     int is_long = rows * piece >= LONG_SUM;
     if (is_long) {
         thread_worker_begin(outputs->worker, rows_sum, &summing);
@@ -190,23 +191,25 @@ out:
     return st;
 }
 
-/* An entry tells of a chunk: its number, missing samples and clipped numbers as uint64, and for
- * each product what it adds to the sums of the spans that it touches. */
-status_t outputs_end(void *context, const struct chunk *chunk, uint64_t missing, uint64_t clipped)
+/* An entry tells of a chunk: its number as uint64, and for each product missing samples and clipped
+ * numbers as uint64, and what it adds to the sums of the spans that it touches. */
+status_t outputs_end(void *context, const struct chunk *chunk, const struct chunk_counts *counts)
 {
     status_t st = STATUS_OK;
     outputs_t *outputs = context;
     outputs->entry.length = 0;
     TRY(text_add_bytes(&outputs->entry, (const char *)&chunk->index, sizeof chunk->index));
-    TRY(text_add_bytes(&outputs->entry, (const char *)&missing, sizeof missing));
-    TRY(text_add_bytes(&outputs->entry, (const char *)&clipped, sizeof clipped));
     for (uint32_t i = 0; i < outputs->count; i++) {
+        static const struct chunk_counts none = {0, 0};
         struct output *output = &outputs->outputs[i];
         struct journal_head head = {.integrate = outputs->spec->items[i].integrate,
+                                    .ratio = outputs->spec->items[i].ratio,
                                     .place = output->place};
         struct journal_rows rows = journal_head_rows(&head, chunk);
         size_t bytes =
             (size_t)spans_touched(&output->place, rows.first, rows.count) * sizeof *output->sums;
+        TRY(text_add_bytes(&outputs->entry, (const char *)(counts ? &counts[i] : &none),
+                           sizeof none));
         TRY(text_add_bytes(&outputs->entry, (const char *)output->sums, bytes));
         memset(output->sums, 0, bytes);
     }
@@ -221,22 +224,24 @@ out:
 static status_t rows_take_entry(outputs_t *outputs, const char *data, size_t bytes, size_t *at)
 {
     status_t st = STATUS_OK;
-    struct journal_record record;
-    uint64_t words[3];
-    REQUIRE(bytes - *at >= sizeof words, STATUS_DATA, "a rank tells half of a chunk");
-    memcpy(words, data + *at, sizeof words);
-    *at += sizeof words;
-    record.chunk = words[0];
-    record.missing = words[1];
-    record.clipped = words[2];
+    struct journal_record record = {0};
+    REQUIRE(bytes - *at >= sizeof record.chunk, STATUS_DATA, "a rank tells half of a chunk");
+    memcpy(&record.chunk, data + *at, sizeof record.chunk);
+    *at += sizeof record.chunk;
     for (uint32_t i = 0; i < outputs->count; i++) {
         journal_t *journal = outputs->outputs[i].journal;
         uint64_t span = 0;
         REQUIRE(record.chunk < journal->chunks, STATUS_DATA,
                 "a rank tells of chunk %llu, which there is not", (unsigned long long)record.chunk);
+        struct chunk_counts counts;
         uint64_t count = journal_chunk_sums(&journal->head, record.chunk, &span);
-        REQUIRE((bytes - *at) / sizeof *record.sums >= count, STATUS_DATA,
-                "a rank tells half of chunk %llu", (unsigned long long)record.chunk);
+        REQUIRE(bytes - *at >= sizeof counts &&
+                    (bytes - *at - sizeof counts) / sizeof *record.sums >= count,
+                STATUS_DATA, "a rank tells half of chunk %llu", (unsigned long long)record.chunk);
+        memcpy(&counts, data + *at, sizeof counts);
+        *at += sizeof counts;
+        record.missing = counts.missing;
+        record.clipped = counts.clipped;
         /* Entries are whole words long, and begin where memory was allocated. */
         record.sums = (const uint32_t *)(const void *)(data + *at);
         *at += (size_t)count * sizeof *record.sums;

@@ -13,10 +13,13 @@ status_t room_measure(const struct output_spec *spec, uint32_t i, uint64_t *byte
     status_t st = STATUS_OK;
     struct product_place place;
     struct text made_of = {0};
-    TRY(inputs_contents_room(&spec->inputs, &made_of));
+    struct inputs inputs = {0};
+    TRY(inputs_of_product(&spec->inputs, i, &inputs));
+    TRY(inputs_contents_room(&inputs, &made_of));
     TRY(output_spec_create(spec, i, NULL, made_of.data, &place));
     *bytes = place.file_bytes;
 out:
+    inputs_free(&inputs);
     text_free(&made_of);
     return st;
 }

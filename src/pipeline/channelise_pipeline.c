@@ -52,7 +52,9 @@ static void channelising_destroy(void *context)
     if (p) {
         channelising_drop_stages(p);
         reader_destroy(p->reader);
-        weights_destroy(p->weights);
+        for (uint32_t i = 0; i < JOB_BANKS; i++) {
+            weights_destroy(p->weights[i]);
+        }
         range_destroy(p->range);
         for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
             finish_destroy(p->finish[i]);
@@ -81,9 +83,25 @@ static status_t channelising_prepare(void *context, uint32_t number, const struc
     slot->from = from;
     slot->count = *count = chunk_block(&p->chunking, chunk, from);
     TRY(channelise_plan_samples(work, from, slot->count, 1, needs));
-    TRY(channelise_plan_counted(work, from, slot->count, &slot->counted));
     TRY(channelise_plan_samples(work, from, slot->count, 0, reach));
-    slot->looked_at = overlap_union(reach[0], slot->counted);
+    slot->looked_at = reach[0];
+    slot->farthest = 0;
+    int64_t most = INT64_MIN;
+    for (uint32_t i = 0; i < work->nbanks; i++) {
+        struct overlap_rows spectra = channelise_plan_spectra(&work->banks[i], from, slot->count);
+        uint64_t first = (uint64_t)spectra.first;
+        uint64_t its = (uint64_t)(spectra.end - spectra.first);
+        slot->spectra[i] = spectra;
+        slot->counted[i] = (struct overlap_rows){0, 0};
+        if (its == 0) {
+            continue; /* the others reach farther into the observation */
+        }
+        TRY(channelise_plan_counted(work, i, first, its, &slot->counted[i]));
+        TRY(channelise_plan_samples_of(work, i, first, its, 0, reach));
+        slot->farthest = reach[0].end > most ? i : slot->farthest;
+        most = reach[0].end > most ? reach[0].end : most;
+        slot->looked_at = overlap_union(slot->looked_at, slot->counted[i]);
+    }
     slot->first_sample = (uint64_t)needs[0].first;
     slot->nsamples = (uint64_t)(needs[0].end - needs[0].first);
 out:
@@ -98,9 +116,48 @@ static status_t channelising_keep_rows(const struct channelising *p, const struc
     int is_whole = slot->chunk.streams == work->archive->nstreams;
     for (uint32_t i = 0; i < work->job->nproducts && p->resident && is_whole; i++) {
         if (p->resident[i]) {
-            TRY(resident_rows_keep(p->resident[i], slot->out[i],
-                                   slot->from / work->job->products[i].integrate, slot->rows[i]));
+            TRY(resident_rows_keep(p->resident[i], slot->out[i], slot->first_rows[i],
+                                   slot->rows[i]));
         }
+    }
+out:
+    return st;
+}
+
+/* What bank i makes of the block; the bank that reaches farthest comes first, and has looked at all
+ * samples that the others take. */
+static status_t channelising_run_bank(const struct channelising *p, struct slot *slot, uint32_t i,
+                                      buffer_t *in, const struct sample_input *input)
+{
+    status_t st = STATUS_OK;
+    const struct channelise_plan_bank *bank = &p->work->banks[i];
+    uint64_t first = (uint64_t)slot->spectra[i].first;
+    uint64_t spectra = (uint64_t)(slot->spectra[i].end - slot->spectra[i].first);
+    uint64_t counted = (uint64_t)(slot->looked_at.end - slot->looked_at.first);
+    uint32_t streams = slot->slab->nstreams;
+    buffer_t *out[MOST_OUTPUTS];
+    uint64_t rows[MOST_OUTPUTS] = {0};
+    for (uint32_t j = 0; j < bank->channelise.noutputs; j++) {
+        uint64_t integrate = bank->channelise.outputs[j].integrate;
+        out[j] = slot->out[bank->products[j]];
+        slot->first_rows[bank->products[j]] = first / integrate;
+        slot->rows[bank->products[j]] = 0;
+    }
+    if (spectra == 0) {
+        goto out;
+    }
+    if (slot->from == slot->chunk.first) {
+        channelise_begin(p->banks[i], first);
+    }
+    if (i == slot->farthest) {
+        TRY(channelise_run(p->banks[i], in, input, streams, spectra,
+                           p->filters ? 0 : counted / bank->samples_per_spectrum, out, rows));
+    } else {
+        TRY(channelise_run_after(p->banks[i], p->banks[slot->farthest], in, input, streams, spectra,
+                                 out, rows));
+    }
+    for (uint32_t j = 0; j < bank->channelise.noutputs; j++) {
+        slot->rows[bank->products[j]] = rows[j];
     }
 out:
     return st;
@@ -113,24 +170,20 @@ static status_t channelising_compute(void *context, uint32_t number)
     struct slot *slot = &p->slots[number];
     slab_offsets(slot->slab, slot->nsamples, slot->re, slot->im);
     struct sample_input input = {slot->re, slot->im, (size_t)slot->slab->width};
-    uint32_t streams = slot->slab->nstreams;
-    uint64_t counted = (uint64_t)(slot->looked_at.end - slot->looked_at.first);
     buffer_t *in = slot->in;
     if (p->filters) {
         TRY(filter_chain_run(p->filters, &slot->filtered, in, &input, slot->chunk.first_stream,
-                             streams, slot->looked_at, &input));
+                             slot->slab->nstreams, slot->looked_at, &input));
         in = slot->filtered.rows[p->work->filters->count - 1];
-        counted = 0;
     }
     if (!p->work->is_bank) {
         slot->rows[0] = slot->count;
         goto out;
     }
-    if (slot->from == slot->chunk.first) {
-        channelise_begin(p->channelise, slot->from);
+    TRY(channelising_run_bank(p, slot, slot->farthest, in, &input));
+    for (uint32_t i = 0; i < p->work->nbanks; i++) {
+        TRY(i != slot->farthest ? channelising_run_bank(p, slot, i, in, &input) : STATUS_OK);
     }
-    TRY(channelise_run(p->channelise, in, &input, streams, slot->count,
-                       counted / p->work->banks[0].samples_per_spectrum, slot->out, slot->rows));
     TRY(channelising_keep_rows(p, slot));
 out:
     return st;
@@ -147,8 +200,10 @@ static struct pipeline_block channelising_describe(const void *context, uint32_t
     for (uint32_t i = 0; i < archive->nparts; i++) {
         path = archive->parts[i].first_sample <= slot->first_sample ? archive->parts[i].path : path;
     }
-    return (struct pipeline_block){is_reading ? path : p->work->job->products[0].file, "spectra",
-                                   slot->from, slot->count};
+    path = is_reading ? path : p->work->job->products[0].file;
+    return p->work->nbanks > 1
+               ? (struct pipeline_block){path, "samples", slot->first_sample, slot->nsamples}
+               : (struct pipeline_block){path, "spectra", slot->from, slot->count};
 }
 
 /* Of the blocks that fit. */
@@ -157,7 +212,7 @@ static status_t channelising_create_finish(struct channelising *p)
     status_t st = STATUS_OK;
     const struct channelise_plan *work = p->work;
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
-        uint64_t rows = overlap_ends(&work->nodes[NODE_DUMPS + i].stage, p->chunking.block_spectra);
+        uint64_t rows = channelise_plan_rows(work, i, p->chunking.block_spectra);
         TRY(finish_create(work, i, rows, &p->finish[i]));
     }
 out:
@@ -184,7 +239,9 @@ status_t channelise_pipeline_create(const struct channelise_plan *work, backend_
     TRY(reader_create(work->archive, work->cache_bytes, threads, &p->reader));
     reader_unpack_by(p->reader, (uint32_t)min_u64(work->unpackers, work->threads));
     TRY(channelising_fit_stages(p));
-    TRY(weights_create(work, p->chunking.block_spectra, &p->weights));
+    for (uint32_t i = 0; i < work->nbanks; i++) {
+        TRY(weights_create(work, i, p->chunking.block_spectra, &p->weights[i]));
+    }
     if (work->is_bank) {
         TRY(range_create(work, &p->range));
         TRY(channelising_create_finish(p));
@@ -224,5 +281,5 @@ const struct agreement_whole *channelise_pipeline_wholes(const pipeline_t *pipel
 uint64_t channelise_pipeline_blanked(const pipeline_t *pipeline, uint32_t product)
 {
     const struct channelising *p = pipeline_context(pipeline);
-    return weights_blanked(p->weights, product);
+    return weights_blanked(p->weights[p->work->job->products[product].bank], product);
 }

@@ -198,7 +198,7 @@ static status_t dedispersing_write(void *context, uint32_t number)
                     has_holes ? p->holes : NULL));
     uint64_t end = (uint64_t)slot->chunk.first_stream + slot->chunk.streams;
     if (p->sink.end && slot->from + slot->count == end) {
-        TRY(p->sink.end(p->sink.context, &slot->chunk, 0, 0));
+        TRY(p->sink.end(p->sink.context, &slot->chunk, NULL));
     }
 out:
     return st;

@@ -24,16 +24,18 @@ status_t device_carry_begin(struct device_carry *between, backend_t *backend,
 {
     status_t st = STATUS_OK;
     const struct job *job = work->job;
-    /* Rows that become NaN, or are renormalised, do so on their way to the file. */
-    int are_final = !work->has_weights && job->on_bad != ON_BAD_NAN;
-    for (uint32_t i = 0; i < job->nproducts && are_final; i++) {
+    for (uint32_t i = 0; i < job->nproducts; i++) {
         const struct product_spec *spec = &work->products[i].spec;
-        if (product_is_filterbank(spec->kind) && !plan_products_is_finished(work, i) &&
+        /* Rows that become NaN, or are renormalised, do so on their way to the file. */
+        int are_final = !spec->has_weights && job->on_bad != ON_BAD_NAN;
+        if (are_final && product_is_filterbank(spec->kind) && !plan_products_is_finished(work, i) &&
             carry_is_wanted(between, job, &i)) {
             uint64_t row = plan_products_made_bytes(work, i, work->archive->nstreams);
-            TRY(resident_rows_create(backend, row,
-                                     ceil_div_u64(work->chunking.chunk_spectra, spec->integrate),
-                                     &between->resident[i]));
+            TRY(resident_rows_create(
+                backend, row,
+                ceil_div_u64(work->chunking.chunk_spectra * channelise_plan_bank_of(work, i)->ratio,
+                             spec->integrate),
+                &between->resident[i]));
         }
     }
 out:

@@ -81,7 +81,7 @@ static status_t merging_write(void *context, uint32_t number)
     TRY(p->sink.put(p->sink.context, 0, &part, part.first, part.count, slot->data, slot->holes));
     uint64_t end = (uint64_t)slot->chunk.first_stream + slot->chunk.streams;
     if (slot->from + slot->count == end) {
-        TRY(p->sink.end(p->sink.context, &slot->chunk, 0, 0));
+        TRY(p->sink.end(p->sink.context, &slot->chunk, NULL));
     }
 out:
     return st;

@@ -24,14 +24,13 @@ typedef struct pipeline pipeline_t;
  *
  * Of voltages: rows as they are stored, and no holes. Before its rows are put, weigh() gets their
  * weights, float [rows][ifs][coarse channels], of products that have any (may be NULL where none
- * has). Then, when all rows of a chunk were put, its end, with the number of samples that were
- * missing in it, and of voltages that of numbers that were clipped (end may be NULL). Chunks do not
- * mix. Fails with NO_SPACE or DATA. */
+ * has). Then, when all rows of a chunk were put, its end, with what was counted in it of each
+ * product (NULL: nothing; end may be NULL). Chunks do not mix. Fails with NO_SPACE or DATA. */
 struct pipeline_sink {
     void *context;
     status_t (*put)(void *context, uint32_t product, const struct chunk *chunk, uint64_t first_row,
                     uint64_t rows, const void *data, const char *holes);
-    status_t (*end)(void *context, const struct chunk *chunk, uint64_t missing, uint64_t clipped);
+    status_t (*end)(void *context, const struct chunk *chunk, const struct chunk_counts *counts);
     status_t (*weigh)(void *context, uint32_t product, const struct chunk *chunk,
                       uint64_t first_row, uint64_t rows, const float *weights);
 };

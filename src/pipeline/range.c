@@ -19,26 +19,32 @@ struct range {
     uint64_t large[MOST_OUTPUTS], small[MOST_OUTPUTS];
 };
 
-/* Whether sums can leave the range of floats at all. */
-static int range_matters(const struct channelise_plan *work)
+/* Whether sums of a bank can leave the range of floats at all. */
+static int range_matters_of(const struct channelise_plan *work, uint32_t number)
 {
+    const struct channelise_plan_bank *bank = &work->banks[number];
     const struct sample_type *type = &sample_types[work->seen->format];
     double sum = 0;
     double most = 0;
     uint64_t integrate = 1;
-    if (type->is_float) {
-        return 1;
+    for (uint64_t i = 0; i < bank->samples_per_spectrum * bank->channelise.taps; i++) {
+        sum += fabs(bank->folded[i]);
+        most = fmax(most, fabs(bank->folded[i]));
     }
-    for (uint64_t i = 0; i < work->banks[0].samples_per_spectrum * work->banks[0].channelise.taps;
-         i++) {
-        sum += fabs(work->banks[0].folded[i]);
-        most = fmax(most, fabs(work->banks[0].folded[i]));
-    }
-    for (uint32_t i = 0; i < work->job->nproducts; i++) {
-        integrate = max_u64(integrate, work->job->products[i].integrate);
+    for (uint32_t i = 0; i < bank->channelise.noutputs; i++) {
+        integrate = max_u64(integrate, bank->channelise.outputs[i].integrate);
     }
     double volts = 2 * ldexp(1, (int)type->bits - 1) * sum;
     return volts * volts * (double)integrate > FLT_MAX / 4 || most * most < 0x1p-80;
+}
+
+static int range_matters(const struct channelise_plan *work)
+{
+    int matters = sample_types[work->seen->format].is_float;
+    for (uint32_t i = 0; i < work->nbanks && !matters; i++) {
+        matters = range_matters_of(work, i);
+    }
+    return matters;
 }
 
 status_t range_create(const struct channelise_plan *work, range_t **out)
@@ -120,7 +126,8 @@ static status_t range_was_made_of_some(const range_t *range, const struct range_
     uint64_t integrate = range->work->job->products[block->product].integrate;
     uint64_t dump = block->from / integrate + row;
     uint64_t first = max_u64(dump * integrate, block->from);
-    TRY(channelise_plan_samples(range->work, first, (dump + 1) * integrate - first, 0, needs));
+    TRY(channelise_plan_samples_of(range->work, range->work->job->products[block->product].bank,
+                                   first, (dump + 1) * integrate - first, 0, needs));
     *out = range_has_samples(range, block, stream, &needs[0], zero);
 out:
     return st;
@@ -129,7 +136,7 @@ out:
 static status_t range_look_at(range_t *range, const struct range_block *block, uint32_t stream)
 {
     status_t st = STATUS_OK;
-    size_t channels = range->work->banks[0].channelise.nchannels;
+    size_t channels = range->work->products[block->product].spec.nchannels;
     uint32_t inner = range->work->banks[0].channelise.pol_inner;
     /* Of a coherency, whose powers come before what both have in common. */
     uint32_t line =

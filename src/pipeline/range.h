@@ -11,8 +11,8 @@ typedef struct range range_t;
 /* A block as it leaves the filter bank. */
 struct range_block {
     uint32_t product;
-    uint64_t from, count; /* spectra */
-    uint64_t rows;        /* dumps that it completes */
+    uint64_t from; /* the first spectrum of its bank */
+    uint64_t rows; /* dumps that it completes */
     uint32_t streams;
     uint32_t sums;             /* lines of a row: as many as streams, or twice, of a coherency */
     const float *power;        /* [rows][sums][nchannels] */

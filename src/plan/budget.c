@@ -26,7 +26,7 @@ enum {
     PINNING = 16            /* see budget_overlap_ratio() */
 };
 
-enum { PROBLEM_TEXT = 160 };
+enum { PROBLEM_TEXT = 512 };
 
 /* What the memory of a block depends on, over all groups of a size. */
 struct group {
@@ -85,11 +85,15 @@ budget_stage_bytes(const struct channelise_plan *work, const struct group *group
                    uint64_t (*bank)(enum backend_kind, const struct channelise_spec *),
                    uint64_t (*filter)(enum backend_kind, const struct filter_spec *))
 {
-    struct channelise_spec spec = work->banks[0].channelise;
     uint64_t rows[JOB_FILTERS + 1];
-    spec.max_spectra = spectra;
-    spec.nstreams = group->streams;
-    uint64_t bytes = work->is_bank ? bank(work->backend, &spec) : 0;
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < work->nbanks && work->is_bank; i++) {
+        struct channelise_spec spec = work->banks[i].channelise;
+        spec.max_spectra = spectra * work->banks[i].ratio;
+        spec.nstreams = group->streams;
+        channelise_plan_share_samples(work, i, spectra, &spec);
+        bytes += bank(work->backend, &spec);
+    }
     if (work->filters) {
         filter_plan_lengths(work->filters, channelise_plan_inputs(work, spectra), rows);
     }
@@ -109,7 +113,7 @@ static uint64_t budget_slot_bytes(const struct channelise_plan *work, const stru
     uint64_t bytes = group->step_bytes * channelise_plan_most_samples(work, spectra) +
                      budget_filtered_bytes(work, group, spectra, memory);
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
-        bytes += overlap_ends(&work->nodes[NODE_DUMPS + i].stage, spectra) *
+        bytes += channelise_plan_rows(work, i, spectra) *
                  plan_products_made_bytes(work, i, group->streams);
     }
     return bytes;
@@ -122,17 +126,19 @@ static uint64_t budget_weights_bytes(const struct channelise_plan *work, const s
     const uint64_t of_spectrum = 16; /* and of a row behind filters */
     const uint64_t of_dump = 6;
     const uint64_t open = 32; /* of a dump that is not complete */
-    uint64_t bytes = of_spectrum * spectra;
-    if (!work->has_weights) {
-        return 0;
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < work->nbanks; i++) {
+        const struct channelise_plan_bank *bank = &work->banks[i];
+        bytes += bank->has_weights ? of_spectrum * spectra * bank->ratio : 0;
+        bytes += bank->has_weights && work->filters
+                     ? of_spectrum * channelise_plan_most_samples(work, spectra)
+                     : 0;
     }
-    bytes += work->filters ? of_spectrum * channelise_plan_most_samples(work, spectra) : 0;
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         /* What two polarisations have together is weighed, too, and what becomes of both. */
         uint64_t times = ifs_are_combined(&work->products[i].spec) ? 3 : 1;
-        bytes += times *
-                 (of_dump * overlap_ends(&work->nodes[NODE_DUMPS + i].stage, spectra) + open) *
-                 group->streams;
+        times = channelise_plan_bank_of(work, i)->has_weights ? times : 0;
+        bytes += times * (of_dump * channelise_plan_rows(work, i, spectra) + open) * group->streams;
     }
     return bytes;
 }
@@ -213,13 +219,24 @@ static uint64_t budget_taps_bytes(const struct channelise_plan *work)
     return bytes;
 }
 
+/* The coefficients of filter banks in double, as they are and folded; and their energies. */
+static uint64_t budget_coefficients_bytes(const struct channelise_plan *work)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < work->nbanks; i++) {
+        const struct channelise_plan_bank *bank = &work->banks[i];
+        bytes += (bank->has_weights ? UINT64_C(3) : UINT64_C(2)) * sizeof(double) *
+                 bank->samples_per_spectrum * bank->channelise.taps;
+    }
+    return bytes;
+}
+
 /* Memory that is not a block's: settled costs of the process and the coefficients in double. */
 static uint64_t budget_fixed_bytes(const struct channelise_plan *work)
 {
     return BUDGET_BASE_BYTES + budget_spans_bytes(work) + budget_hdf5_bytes(work) +
-           (work->has_weights ? UINT64_C(3) : UINT64_C(2)) * 8 *
-               work->banks[0].samples_per_spectrum * work->banks[0].channelise.taps +
-           budget_taps_bytes(work) + (uint64_t)work->archive->nstreams * 32;
+           budget_coefficients_bytes(work) + budget_taps_bytes(work) +
+           (uint64_t)work->archive->nstreams * 32;
 }
 
 /* Bytes of the device's memory for the smallest block, with so many sets of buffers; 0: the backend
@@ -252,6 +269,19 @@ out:
     return st;
 }
 
+/* "1024 channels with 8 taps and 65536 channels with 4 taps". */
+static void budget_say_banks(const struct channelise_plan *work, char *text, size_t room)
+{
+    for (uint32_t i = 0; i < work->nbanks; i++) {
+        const struct channelise_spec *spec = &work->banks[i].channelise;
+        int length = snprintf(text, room, "%s%u channels with %u %s", i > 0 ? " and " : "",
+                              spec->channels, spec->taps, units_plural(spec->taps, "tap", "taps"));
+        size_t used = min_u64((uint64_t)length, room - 1);
+        text += used;
+        room -= used;
+    }
+}
+
 /* "1024 channels with 8 taps", "filters of up to 131072 samples before 1024 channels with 8 taps".
  */
 static const char *budget_problem(const struct channelise_plan *work, char text[PROBLEM_TEXT])
@@ -267,9 +297,7 @@ static const char *budget_problem(const struct channelise_plan *work, char text[
                           work->is_bank ? " before " : "");
     }
     if (work->is_bank) {
-        snprintf(text + length, (size_t)(PROBLEM_TEXT - length), "%u channels with %u %s",
-                 work->banks[0].channelise.channels, work->banks[0].channelise.taps,
-                 units_plural(work->banks[0].channelise.taps, "tap", "taps"));
+        budget_say_banks(work, text + length, (size_t)(PROBLEM_TEXT - length));
     } else if (longest <= 1) {
         snprintf(text, PROBLEM_TEXT, "voltages of %u streams", work->archive->nstreams);
     }
@@ -325,10 +353,10 @@ static uint64_t budget_round_up(uint64_t value, uint64_t quantum)
     return ceil_div_u64(value, quantum) * quantum;
 }
 
-/* Spectra's worth of samples that two neighbouring blocks both need. */
+/* Units' worth of samples that two neighbouring blocks both need. */
 static uint64_t budget_shared(const struct channelise_plan *work)
 {
-    uint64_t step = work->banks[0].samples_per_spectrum;
+    uint64_t step = channelise_plan_unit(work);
     for (uint32_t i = 0; work->filters && i < work->filters->count; i++) {
         step *= work->filters->stages[i].spec.decimate;
     }
@@ -389,6 +417,12 @@ static uint64_t budget_largest_block(const struct channelise_plan *work, const s
     return low * CHUNK_GRAIN;
 }
 
+/* The least units whose spectra are a multiple of so many, each having `ratio` of them. */
+static uint64_t budget_units(uint64_t spectra, uint64_t ratio)
+{
+    return spectra / gcd_u64(spectra, ratio);
+}
+
 /* Chunks must hold whole dumps of every product (quantum), and should begin at page borders of
  * every product (fine). 0 when such a number is absurd. */
 static void budget_chunk_quanta(const struct channelise_plan *work, uint64_t *quantum,
@@ -398,13 +432,14 @@ static void budget_chunk_quanta(const struct channelise_plan *work, uint64_t *qu
     *fine = 1;
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         uint64_t integrate = work->job->products[i].integrate;
+        uint64_t ratio = channelise_plan_bank_of(work, i)->ratio;
         uint64_t rows = chunk_row_quantum(work->products[i].row_bytes, PAGE);
         uint64_t both = 0;
-        *quantum = *quantum ? lcm_u64(*quantum, integrate) : 0;
+        *quantum = *quantum ? lcm_u64(*quantum, budget_units(integrate, ratio)) : 0;
         if (!multiply_u64(rows, integrate, &both)) {
             both = 0;
         }
-        *fine = *fine && both ? lcm_u64(*fine, both) : 0;
+        *fine = *fine && both ? lcm_u64(*fine, budget_units(both, ratio)) : 0;
     }
 }
 
@@ -472,17 +507,24 @@ status_t budget_settle(struct channelise_plan *work, const struct chunking *begu
     uint64_t cost = (budget_block_bytes(work, &group, (uint64_t)CHUNK_GRAIN * 2) -
                      budget_block_bytes(work, &group, CHUNK_GRAIN)) /
                     CHUNK_GRAIN;
-    uint64_t chunk = work->job->chunk_spectra
-                         ? budget_round_up(work->job->chunk_spectra, quantum)
-                         : budget_automatic_chunk(work, block, quantum, fine, cost);
+    uint64_t asked = ceil_div_u64(work->job->chunk_spectra, work->banks[0].ratio);
+    uint64_t chunk = asked > 0 ? budget_round_up(asked, quantum)
+                               : budget_automatic_chunk(work, block, quantum, fine, cost);
     chunk = min_u64(chunk, budget_round_up(work->chunking.spectra, quantum));
     chunk = begun ? begun->chunk_spectra : chunk;
     work->chunking.chunk_spectra = chunk;
     TRY(budget_check_count(work));
     work->chunking.block_spectra =
         budget_suiting_block(work, &group, min_u64(block, budget_round_up(chunk, CHUNK_GRAIN)));
-    work->banks[0].channelise.nstreams = group.streams;
-    work->banks[0].channelise.max_spectra = work->chunking.block_spectra;
+    if (work->nbanks > 1) { /* units are large: none that there is not */
+        work->chunking.block_spectra =
+            min_u64(work->chunking.block_spectra, min_u64(chunk, work->chunking.spectra));
+    }
+    for (uint32_t i = 0; i < work->nbanks; i++) {
+        struct channelise_spec *spec = &work->banks[i].channelise;
+        spec->nstreams = group.streams;
+        spec->max_spectra = work->chunking.block_spectra * work->banks[i].ratio;
+    }
     work->memory_bytes = fixed + budget_block_bytes(work, &group, work->chunking.block_spectra);
 out:
     return st;

@@ -9,7 +9,7 @@ enum {
     BUDGET_HDF5_BYTES = 24 << 20  /* the same beside it when samples come through HDF5 */
 };
 
-/* Settles work->chunking, the sizes in work->channelise that follow from it, work->memory_bytes and
+/* Settles work->chunking, the sizes in stages that follow from it, work->memory_bytes and
  * work->stage_bytes. Job, archive, filter and products of `work` are settled already. Fails with
  * USAGE: a budget that is too small (says how much is needed), dumps without a sensible common
  * multiple, far too many chunks. `begun`: streams and chunks as an earlier run has cut them, or

@@ -1,14 +1,13 @@
-/* From spectra back to rows of filters and samples of the archive. */
+/* From units and spectra back to rows of filters and samples of the archive. */
 #include "plan/channelise_needs.h"
 
 #include "base/memory.h"
 
-status_t channelise_plan_samples(const struct channelise_plan *work, uint64_t first, uint64_t count,
-                                 int whole, struct overlap_rows *rows)
+/* From the spectra that are wanted of each bank. */
+static status_t needs_find(const struct channelise_plan *work, struct overlap_rows *needs,
+                           int whole, struct overlap_rows *rows)
 {
     status_t st = STATUS_OK;
-    struct overlap_rows needs[NODE_DUMPS] = {
-        [NODE_SPECTRA] = {(int64_t)first, (int64_t)(first + count)}};
     TRY(overlap_tree_needs(work->nodes, NODE_DUMPS, 0, needs));
     needs[NODE_SAMPLES].first += (int64_t)work->seen->first_sample;
     needs[NODE_SAMPLES].end += (int64_t)work->seen->first_sample;
@@ -20,52 +19,92 @@ out:
     return st;
 }
 
+status_t channelise_plan_samples(const struct channelise_plan *work, uint64_t first, uint64_t count,
+                                 int whole, struct overlap_rows *rows)
+{
+    struct overlap_rows needs[NODE_DUMPS] = {{0, 0}};
+    for (uint32_t i = 0; i < work->nbanks; i++) {
+        needs[NODE_SPECTRA(i)] = channelise_plan_spectra(&work->banks[i], first, count);
+    }
+    return needs_find(work, needs, whole, rows);
+}
+
+status_t channelise_plan_samples_of(const struct channelise_plan *work, uint32_t bank,
+                                    uint64_t first, uint64_t count, int whole,
+                                    struct overlap_rows *rows)
+{
+    struct overlap_rows needs[NODE_DUMPS] = {{0, 0}};
+    needs[NODE_SPECTRA(bank)] = (struct overlap_rows){(int64_t)first, (int64_t)(first + count)};
+    return needs_find(work, needs, whole, rows);
+}
+
 /* The last block answers for its overlap, too: nobody else sees it first. */
-status_t channelise_plan_counted(const struct channelise_plan *work, uint64_t first, uint64_t count,
-                                 struct overlap_rows *out)
+status_t channelise_plan_counted(const struct channelise_plan *work, uint32_t bank, uint64_t first,
+                                 uint64_t count, struct overlap_rows *out)
 {
     status_t st = STATUS_OK;
     struct overlap_rows mine[JOB_FILTERS + 1];
     struct overlap_rows next[JOB_FILTERS + 1];
-    TRY(channelise_plan_samples(work, first, count, 0, mine));
+    TRY(channelise_plan_samples_of(work, bank, first, count, 0, mine));
     *out = mine[0];
-    if (first + count < work->chunking.spectra) {
-        TRY(channelise_plan_samples(work, first + count, 1, 0, next));
+    if (first + count < work->banks[bank].spectra) {
+        TRY(channelise_plan_samples_of(work, bank, first + count, 1, 0, next));
         out->end = next[0].first;
     }
 out:
     return st;
 }
 
-uint64_t channelise_plan_most_samples(const struct channelise_plan *work, uint64_t spectra)
+uint64_t channelise_plan_most_samples(const struct channelise_plan *work, uint64_t units)
 {
     uint64_t rows[JOB_FILTERS + 1];
-    rows[0] = channelise_plan_inputs(work, spectra);
+    rows[0] = channelise_plan_inputs(work, units);
     if (work->filters) {
         filter_plan_lengths(work->filters, rows[0], rows);
     }
     return rows[0];
 }
 
-uint64_t channelise_plan_inputs(const struct channelise_plan *work, uint64_t spectra)
+uint64_t channelise_plan_inputs(const struct channelise_plan *work, uint64_t units)
 {
-    return overlap_inputs(&work->nodes[NODE_SPECTRA].stage, spectra) *
-           work->banks[0].samples_per_spectrum;
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < work->nbanks; i++) {
+        const struct channelise_plan_bank *bank = &work->banks[i];
+        most =
+            max_u64(most, overlap_inputs(&work->nodes[NODE_SPECTRA(i)].stage, units * bank->ratio) *
+                              bank->samples_per_spectrum);
+    }
+    return most;
 }
 
 uint64_t channelise_plan_piece(const struct channelise_plan *work)
 {
-    uint64_t samples = work->banks[0].samples_per_spectrum;
+    uint64_t samples = channelise_plan_unit(work);
     for (uint32_t i = 0; work->filters && i < work->filters->count; i++) {
         samples *= work->filters->stages[i].spec.decimate;
     }
     return samples;
 }
 
+void channelise_plan_share_samples(const struct channelise_plan *work, uint32_t i, uint64_t units,
+                                   struct channelise_spec *spec)
+{
+    spec->is_beside = i > 0;
+    spec->most_samples = work->nbanks > 1 ? channelise_plan_inputs(work, units) : 0;
+}
+
+uint64_t channelise_plan_unit(const struct channelise_plan *work)
+{
+    return work->banks[0].ratio * work->banks[0].samples_per_spectrum;
+}
+
 uint64_t channelise_plan_shared(const struct channelise_plan *work)
 {
-    uint64_t rows =
-        overlap_shared(&work->nodes[NODE_SPECTRA].stage) * work->banks[0].samples_per_spectrum;
+    uint64_t rows = 0;
+    for (uint32_t i = 0; i < work->nbanks; i++) {
+        rows = max_u64(rows, overlap_shared(&work->nodes[NODE_SPECTRA(i)].stage) *
+                                 work->banks[i].samples_per_spectrum);
+    }
     for (uint32_t i = work->filters ? work->filters->count : 0; i > 0; i--) {
         rows = overlap_shared_inputs(&work->filters->stages[i - 1].overlap, rows);
     }

@@ -44,14 +44,18 @@ uint64_t channelise_plan_block(const struct channelise_plan *work)
 }
 
 /* Whether samples that the job takes may be missing, without an end of the run. */
-static void plan_settle_weights(struct channelise_plan *work, enum plan_weights weights)
+static void plan_settle_weights(struct channelise_plan *work, const struct channelise_plan_cut *cut)
 {
     const struct archive *archive = work->archive;
     work->shows_missing = sample_types[archive->format].is_float || archive->has_missing_value;
-    int may_lack = work->shows_missing || archive->may_lack || work->gap_samples > 0 ||
-                   work->job->on_bad == ON_BAD_NAN;
-    work->has_weights =
-        work->is_bank && (weights == WEIGHTS_AS_SUITS ? may_lack : weights == WEIGHTS_KEPT);
+    for (uint32_t i = 0; i < work->nbanks; i++) {
+        struct channelise_plan_bank *bank = &work->banks[i];
+        enum plan_weights weights = cut ? cut->weights[i] : WEIGHTS_AS_SUITS;
+        int may_lack = work->shows_missing || archive->may_lack || bank->gap_samples > 0 ||
+                       work->job->on_bad == ON_BAD_NAN;
+        bank->has_weights =
+            work->is_bank && (weights == WEIGHTS_AS_SUITS ? may_lack : weights == WEIGHTS_KEPT);
+    }
 }
 
 /* Of each oversampled coarse channel, the central den/num. */
@@ -127,32 +131,74 @@ static void plan_set_channelise(const struct channelise_plan *work,
     spec->is_made = work->filters != NULL;
     spec->threads = work->threads;
     spec->planning = job->planning;
-    spec->expected = work->chunking.spectra * work->chunking.streams;
+    spec->expected = bank->spectra * work->chunking.streams;
     spec->kernel = bank->job ? bank->job->kernel : KERNEL_AUTO;
     spec->fft = bank->job ? bank->job->fft : FFT_AUTO;
     spec->pol_inner = archive->nselected[AXIS_CHAN];
-    spec->noutputs = job->nproducts;
     for (uint32_t i = 0; i < job->nproducts; i++) {
-        spec->outputs[i] = plan_ifs_output(&job->products[i]);
+        if (channelise_plan_bank_of(work, i) == bank) {
+            bank->products[spec->noutputs] = i;
+            spec->outputs[spec->noutputs++] = plan_ifs_output(&job->products[i]);
+        }
     }
 }
 
+/* How many samples a spectrum takes, and a unit: as many as whole spectra of all banks. */
+static status_t plan_settle_units(struct channelise_plan *work)
+{
+    status_t st = STATUS_OK;
+    const struct job *job = work->job;
+    uint64_t unit = 1;
+    for (uint32_t i = 0; i < work->nbanks; i++) {
+        struct channelise_plan_bank *bank = &work->banks[i];
+        /* Voltages are spectra of one sample, through a filter bank that does nothing. */
+        uint32_t channels = work->is_bank ? job->banks[i].channels : 0;
+        uint32_t taps = work->is_bank ? job->banks[i].taps : 1;
+        uint64_t filter = 0;
+        bank->job = work->is_bank ? &job->banks[i] : NULL;
+        bank->samples_per_spectrum =
+            work->is_bank ? (uint64_t)channels * (work->seen->is_complex ? 1 : 2) : 1;
+        REQUIRE(bank->samples_per_spectrum <= INT32_MAX &&
+                    multiply_u64(bank->samples_per_spectrum, taps, &filter) &&
+                    filter <= UINT64_C(1) << 40,
+                STATUS_USAGE, "%s: %u channels with %u %s are absurd", job->path, channels, taps,
+                units_plural(taps, "tap", "taps"));
+        unit = unit > 0 ? lcm_u64(unit, bank->samples_per_spectrum) : 0;
+    }
+    REQUIRE(unit > 0 && unit <= UINT64_C(1) << 40, STATUS_USAGE,
+            "%s: the filter banks of channelise have whole spectra together only every %.3g "
+            "samples: expected channels with a smaller common multiple, such as powers of two",
+            job->path, unit > 0 ? (double)unit : INFINITY);
+    for (uint32_t i = 0; i < work->nbanks; i++) {
+        work->banks[i].ratio = unit / work->banks[i].samples_per_spectrum;
+    }
+out:
+    return st;
+}
+
 /* What is made of what; then how many rows of each there are. */
-static status_t plan_count_rows(struct channelise_plan *work, struct channelise_plan_bank *bank)
+static status_t plan_count_rows(struct channelise_plan *work)
 {
     status_t st = STATUS_OK;
     const struct job *job = work->job;
     struct overlap_rows rows[NODE_DUMPS + MOST_OUTPUTS] = {{0, (int64_t)work->seen->samples}};
-    work->nodes[NODE_RAW] = (struct overlap_node){.stage = overlap_sum(bank->samples_per_spectrum)};
-    work->nodes[NODE_SPECTRA] =
-        (struct overlap_node){NODE_RAW, overlap_filter_bank(bank->job ? bank->job->taps : 1)};
+    for (uint32_t i = 0; i < JOB_BANKS; i++) {
+        int is_there = i < work->nbanks;
+        work->nodes[NODE_RAW(i)] = (struct overlap_node){
+            .stage = overlap_sum(is_there ? work->banks[i].samples_per_spectrum : 1)};
+        work->nodes[NODE_SPECTRA(i)] = (struct overlap_node){
+            NODE_RAW(i),
+            overlap_filter_bank(is_there && work->is_bank ? work->banks[i].job->taps : 1)};
+    }
     for (uint32_t i = 0; i < job->nproducts; i++) {
-        work->nodes[NODE_DUMPS + i] =
-            (struct overlap_node){NODE_SPECTRA, overlap_sum(job->products[i].integrate)};
+        work->nodes[NODE_DUMPS + i] = (struct overlap_node){
+            NODE_SPECTRA(job->products[i].bank), overlap_sum(job->products[i].integrate)};
     }
     TRY(overlap_tree_makes(work->nodes, NODE_DUMPS + job->nproducts, 0, rows));
-    bank->raw_spectra = (uint64_t)rows[NODE_RAW].end;
-    work->chunking.spectra = (uint64_t)rows[NODE_SPECTRA].end;
+    for (uint32_t i = 0; i < work->nbanks; i++) {
+        work->banks[i].raw_spectra = (uint64_t)rows[NODE_RAW(i)].end;
+        work->banks[i].spectra = (uint64_t)rows[NODE_SPECTRA(i)].end;
+    }
     for (uint32_t i = 0; i < job->nproducts; i++) {
         work->products[i].spec.rows = (uint64_t)rows[NODE_DUMPS + i].end;
     }
@@ -160,32 +206,29 @@ out:
     return st;
 }
 
-static status_t plan_count_spectra(struct channelise_plan *work, struct channelise_plan_bank *bank)
+static status_t plan_count_spectra(struct channelise_plan *work)
 {
     status_t st = STATUS_OK;
-    const struct job *job = work->job;
     uint64_t samples = work->seen->samples;
-    /* Voltages are spectra of one sample, through a filter bank that does nothing. */
-    uint64_t period =
-        bank->job ? (uint64_t)bank->job->channels * (work->seen->is_complex ? 1 : 2) : 1;
-    const uint32_t taps = bank->job ? bank->job->taps : 1;
-    uint64_t filter = 0;
-    REQUIRE(period <= INT32_MAX && multiply_u64(period, taps, &filter) &&
-                filter <= UINT64_C(1) << 40,
-            STATUS_USAGE, "%s: %u channels with %u %s are absurd", job->path,
-            bank->job ? bank->job->channels : 0, taps, units_plural(taps, "tap", "taps"));
-    bank->samples_per_spectrum = period;
-    TRY(plan_count_rows(work, bank));
-    bank->dropped_samples = samples - bank->raw_spectra * period;
-    work->gap_samples = archive_gap_samples(
-        work->archive, work->filters ? work->archive->samples : bank->raw_spectra * period);
-    REQUIRE(bank->raw_spectra >= taps, STATUS_USAGE,
-            "%s: %" PRIu64 " %s %" PRIu64 " raw %s of %" PRIu64
-            " samples, but %u %s at least %u of them",
-            job->path, samples, units_plural(samples, "sample holds", "samples hold"),
-            bank->raw_spectra, units_plural(bank->raw_spectra, "spectrum", "spectra"), period, taps,
-            units_plural(taps, "tap needs", "taps need"), taps);
+    TRY(plan_settle_units(work));
+    TRY(plan_count_rows(work));
     work->chunking.streams = work->archive->nstreams;
+    for (uint32_t i = 0; i < work->nbanks; i++) {
+        struct channelise_plan_bank *bank = &work->banks[i];
+        const uint64_t period = bank->samples_per_spectrum;
+        const uint32_t taps = bank->job ? bank->job->taps : 1;
+        bank->dropped_samples = samples - bank->raw_spectra * period;
+        bank->gap_samples = archive_gap_samples(
+            work->archive, work->filters ? work->archive->samples : bank->raw_spectra * period);
+        REQUIRE(bank->raw_spectra >= taps, STATUS_USAGE,
+                "%s: %" PRIu64 " %s %" PRIu64 " raw %s of %" PRIu64
+                " samples, but %u %s at least %u of them",
+                work->job->path, samples, units_plural(samples, "sample holds", "samples hold"),
+                bank->raw_spectra, units_plural(bank->raw_spectra, "spectrum", "spectra"), period,
+                taps, units_plural(taps, "tap needs", "taps need"), taps);
+        work->chunking.spectra =
+            max_u64(work->chunking.spectra, ceil_div_u64(bank->spectra, bank->ratio));
+    }
 out:
     return st;
 }
@@ -247,11 +290,8 @@ status_t channelise_plan_create(const struct job *job, const struct archive *arc
             "%s: %u products, expected at most %d in one job", job->path, job->nproducts,
             MOST_OUTPUTS);
     TRY(memory_zeroed(job->nproducts, sizeof *work->products, "products", &work->products));
-    for (uint32_t i = 0; i < work->nbanks; i++) {
-        work->banks[i].job = work->is_bank ? &job->banks[i] : NULL;
-        TRY(plan_count_spectra(work, &work->banks[i]));
-    }
-    plan_settle_weights(work, cut ? cut->weights : WEIGHTS_AS_SUITS);
+    TRY(plan_count_spectra(work));
+    plan_settle_weights(work, cut);
     for (uint32_t i = 0; i < work->nbanks; i++) {
         plan_set_channelise(work, &work->banks[i]);
         TRY(plan_settle_kept(work, &work->banks[i]));
@@ -276,13 +316,19 @@ out:
     return st;
 }
 
+void channelise_plan_drop_coefficients(struct channelise_plan *work)
+{
+    for (uint32_t i = 0; i < JOB_BANKS && work; i++) {
+        free(work->banks[i].coeff);
+        free(work->banks[i].folded);
+        work->banks[i].coeff = work->banks[i].folded = NULL;
+    }
+}
+
 void channelise_plan_destroy(struct channelise_plan *work)
 {
     if (work) {
-        for (uint32_t i = 0; i < JOB_BANKS; i++) {
-            free(work->banks[i].coeff);
-            free(work->banks[i].folded);
-        }
+        channelise_plan_drop_coefficients(work);
         for (uint32_t i = 0; work->products && i < work->job->nproducts; i++) {
             free(work->products[i].sum_weights);
         }
@@ -350,7 +396,10 @@ status_t channelise_plan_notes(const struct channelise_plan *work, struct text *
         TRY(text_add(out, "the archive does not say when it starts: times count from its first "
                           "sample (input.layout.start sets it)\n"));
     }
-    uint64_t gaps = work->gap_samples;
+    uint64_t gaps = 0;
+    for (uint32_t i = 0; i < work->nbanks; i++) {
+        gaps = max_u64(gaps, work->banks[i].gap_samples);
+    }
     uint64_t lost = archive_lost_samples(work->archive);
     if (lost > 0) {
         TRY(text_add(out, "%s %s cannot be had (%s): what needs them becomes NaN\n",

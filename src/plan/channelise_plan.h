@@ -6,6 +6,7 @@
 
 #include "archive/archive.h"
 #include "archive/read/reader.h"
+#include "base/memory.h"
 #include "compute/channelise.h"
 #include "dsp/overlap.h"
 #include "job/job.h"
@@ -21,14 +22,25 @@ struct channelise_plan_product {
 };
 
 /* Nodes of the plan's tree (dsp/overlap.h): what is read, and what is made of it. */
-enum { NODE_SAMPLES, NODE_RAW, NODE_SPECTRA, NODE_DUMPS /* of product 0; then of the others */ };
+enum {
+    NODE_SAMPLES,
+    NODE_BANKS,                             /* of each bank its raw spectra and spectra, */
+    NODE_DUMPS = NODE_BANKS + 2 * JOB_BANKS /* of each product its dumps */
+};
+#define NODE_RAW(bank) (NODE_BANKS + 2 * (bank))
+#define NODE_SPECTRA(bank) (NODE_RAW(bank) + 1)
 
 /* One filter bank of a plan. */
 struct channelise_plan_bank {
     const struct job_bank *job; /* NULL: none: spectra are samples */
     uint64_t samples_per_spectrum;
-    double *coeff;                     /* [taps][samples_per_spectrum], as the product stores it */
-    double *folded;                    /* the same with the order's shift, times the scale */
+    uint64_t ratio;   /* spectra of a unit of the chunking: 1 of an only bank */
+    uint64_t spectra; /* of the observation; what the last units have behind them is dropped */
+    uint32_t products[MOST_OUTPUTS]; /* of the stage's outputs: places among the job's products */
+    uint64_t gap_samples; /* of those that it uses, all streams together: lie in declared gaps */
+    int has_weights;      /* samples may be missing: products say how much of each dump was there */
+    double *coeff;        /* [taps][samples_per_spectrum], as the product stores it */
+    double *folded;       /* the same with the order's shift, times the scale */
     struct channelise_spec channelise; /* of the largest group and block; coeff is `folded` */
     uint64_t raw_spectra;              /* whole ones in the selection, R */
     uint64_t dropped_samples;          /* behind the last of them, per stream */
@@ -46,9 +58,9 @@ struct channelise_plan {
     struct channelise_plan_bank banks[JOB_BANKS]; /* as the job's; of voltages, too, there is one */
     uint32_t nbanks;
     struct overlap_node nodes[NODE_DUMPS + MOST_OUTPUTS];
-    int shows_missing;    /* that samples are missing can show in their numbers */
-    int has_weights;      /* samples may be missing: products say how much of each dump was there */
-    uint64_t gap_samples; /* of those that are used, all streams together: lie in declared gaps */
+    int shows_missing; /* that samples are missing can show in their numbers */
+    /* Counts units, in the place of spectra: as many samples as whole spectra of all banks have, so
+     * of an only bank a spectrum. */
     struct chunking chunking;
     struct channelise_plan_product *products; /* job->nproducts */
     uint64_t input_bytes;                     /* of the selected samples, overlaps not counted */
@@ -70,8 +82,8 @@ enum plan_weights { WEIGHTS_AS_SUITS, WEIGHTS_NONE, WEIGHTS_KEPT };
 struct channelise_plan_cut {
     const struct filter_choice *filters; /* [JOB_FILTERS] as they are settled; NULL: by rule */
     const struct chunking *begun;        /* chunks as an earlier run has cut them; NULL: as suits */
-    enum plan_weights weights;
-    uint64_t block; /* spectra of all streams together that a block should have; 0: as suits */
+    enum plan_weights weights[JOB_BANKS];
+    uint64_t block; /* units of all streams together that a block should have; 0: as suits */
     int is_judged;  /* rows are compared with others (pipeline/finish/finish.h, finish_wholes()) */
 };
 
@@ -84,6 +96,8 @@ status_t channelise_plan_create(const struct job *job, const struct archive *arc
                                 const struct channelise_plan_cut *cut,
                                 struct channelise_plan **out);
 void channelise_plan_destroy(struct channelise_plan *work);
+/* Takes NULL. */
+void channelise_plan_drop_coefficients(struct channelise_plan *work);
 
 /* The bank that makes product i. */
 static inline const struct channelise_plan_bank *
@@ -92,7 +106,24 @@ channelise_plan_bank_of(const struct channelise_plan *work, uint32_t i)
     return &work->banks[work->job->products[i].bank];
 }
 
-/* Spectra of all streams together in a block. */
+/* The spectra of a bank that lie in some units. */
+static inline struct overlap_rows channelise_plan_spectra(const struct channelise_plan_bank *bank,
+                                                          uint64_t first, uint64_t count)
+{
+    uint64_t from = min_u64(first * bank->ratio, bank->spectra);
+    uint64_t end = min_u64((first + count) * bank->ratio, bank->spectra);
+    return (struct overlap_rows){(int64_t)from, (int64_t)end};
+}
+
+/* The most rows of product i that a block of so many units completes. */
+static inline uint64_t channelise_plan_rows(const struct channelise_plan *work, uint32_t i,
+                                            uint64_t units)
+{
+    return overlap_ends(&work->nodes[NODE_DUMPS + i].stage,
+                        units * channelise_plan_bank_of(work, i)->ratio);
+}
+
+/* Units of all streams together in a block. */
 uint64_t channelise_plan_block(const struct channelise_plan *work);
 
 /* Threads that this rank should use: the job's, or the cores that the rank may run on, shared by

@@ -31,6 +31,12 @@ struct chunk {
     uint32_t group, first_stream, streams;
 };
 
+/* What is counted in a chunk, of one product. */
+struct chunk_counts {
+    uint64_t missing; /* samples, of those that its filter bank takes */
+    uint64_t clipped; /* numbers that do not fit what they are stored in */
+};
+
 uint64_t chunk_count(const struct chunking *chunking);
 uint32_t chunk_groups(const struct chunking *chunking);
 struct chunk chunk_at(const struct chunking *chunking, uint64_t index);

@@ -31,32 +31,44 @@ void channelise_pass_end(struct channelise_pass *p, status_t st)
     }
     backend_close(p->backend);
     channelise_plan_destroy(p->work);
-    text_free(&p->arithmetic);
+    for (uint32_t i = 0; i < JOB_BANKS; i++) {
+        text_free(&p->arithmetic[i]);
+    }
 }
 
-/* What rounds the results, for the products' provenance: "cpu, avx2, fftw-3.3.10 plan 1f2e3d4c".
- * Who plans alone does not know, but files have room for such words. */
+/* What rounds the results of a bank, for its products' provenance: "cpu, avx2, fftw-3.3.10 plan
+ * 1f2e3d4c". Who plans alone does not know, but files have room for such words. */
+static status_t pass_describe_bank(const struct channelise_pass *p,
+                                   const struct channelise_choice *choice, struct text *out)
+{
+    status_t st = STATUS_OK;
+    if (p->backend) {
+        const char *device = backend_device(p->backend);
+        TRY(text_add(out, "%s%s%s", backend_name(p->work->backend), *device ? ", " : "", device));
+    } else {
+        TRY(text_add(out, "cpu, avx512, fftw-3.3.10-sse2-avx plan 1f2e3d4c"));
+    }
+    if (choice->backend != BACKEND_AUTO) {
+        TRY(text_add(out, ", "));
+        TRY(channelise_words(choice, out));
+    }
+    for (uint32_t i = 0; p->work->filters && i < p->work->filters->count; i++) {
+        TRY(text_add(out, ", filter "));
+        TRY(filter_words(&p->work->filters->stages[i].spec.choice, out));
+    }
+out:
+    return st;
+}
+
 static status_t pass_describe_arithmetic(struct channelise_pass *p)
 {
     status_t st = STATUS_OK;
-    const struct channelise_choice *choice = &p->work->banks[0].channelise.choice;
-    if (p->backend) {
-        const char *device = backend_device(p->backend);
-        TRY(text_add(&p->arithmetic, "%s%s%s", backend_name(p->work->backend), *device ? ", " : "",
-                     device));
-    } else {
-        TRY(text_add(&p->arithmetic, "cpu, avx512, fftw-3.3.10-sse2-avx plan 1f2e3d4c"));
+    const struct job *job = p->pass.job;
+    for (uint32_t i = 0; i < p->work->nbanks; i++) {
+        TRY(pass_describe_bank(p, &p->work->banks[i].channelise.choice, &p->arithmetic[i]));
     }
-    if (choice->backend != BACKEND_AUTO) {
-        TRY(text_add(&p->arithmetic, ", "));
-        TRY(channelise_words(choice, &p->arithmetic));
-    }
-    for (uint32_t i = 0; p->work->filters && i < p->work->filters->count; i++) {
-        TRY(text_add(&p->arithmetic, ", filter "));
-        TRY(filter_words(&p->work->filters->stages[i].spec.choice, &p->arithmetic));
-    }
-    for (uint32_t i = 0; i < p->pass.job->nproducts; i++) {
-        p->work->products[i].spec.arithmetic = p->arithmetic.data;
+    for (uint32_t i = 0; i < job->nproducts; i++) {
+        p->work->products[i].spec.arithmetic = p->arithmetic[job->products[i].bank].data;
     }
     output_spec_plan_products(&p->pass.making, p->work);
 out:
@@ -68,11 +80,14 @@ static status_t pass_describe_problem(struct channelise_pass *p)
 {
     status_t st = STATUS_OK;
     const struct job *job = p->pass.job;
-    const struct channelise_spec *spec = &p->work->banks[0].channelise;
     struct text *out = &p->pass.problem;
-    TRY(text_add(out, "channelise %u+%u of %u channels, %u taps, format %d, complex %d, order %d",
-                 spec->first_channel, spec->nchannels, spec->channels, spec->taps,
-                 (int)spec->format, spec->is_complex, spec->is_interleaved));
+    for (uint32_t i = 0; i < p->work->nbanks; i++) {
+        const struct channelise_spec *spec = &p->work->banks[i].channelise;
+        TRY(text_add(out,
+                     "%schannelise %u+%u of %u channels, %u taps, format %d, complex %d, order %d",
+                     i > 0 ? ", " : "", spec->first_channel, spec->nchannels, spec->channels,
+                     spec->taps, (int)spec->format, spec->is_complex, spec->is_interleaved));
+    }
     for (uint32_t i = 0; p->work->filters && i < p->work->filters->count; i++) {
         const struct filter_spec *filter = &p->work->filters->stages[i].spec;
         TRY(text_add(out, ", filter %u/%u of %d complex %d", filter->taps, filter->decimate,
@@ -95,31 +110,32 @@ static status_t pass_plan_all(struct channelise_pass *p)
     const struct job *job = p->pass.job;
     struct pass_means means = pass_means_all(&p->pass, job->backend);
     struct channelise_plan_cut cut = {.begun = means.begun, .block = p->block};
-    struct channelise_choice choice = {.backend = BACKEND_AUTO};
-    uint32_t simd = 0;
-    if (p->work) {
-        choice = p->work->banks[0].channelise.choice;
-        simd = p->work->banks[0].channelise.simd;
-    }
-    if (p->pass.begun.is_begun) {
-        cut.weights = p->pass.begun.has_weights ? WEIGHTS_KEPT : WEIGHTS_NONE;
+    struct channelise_plan *before = p->work;
+    const struct outputs_begun *begun = &p->pass.begun;
+    p->work = NULL;
+    for (uint32_t i = 0; i < JOB_BANKS && begun->is_begun; i++) {
+        cut.weights[i] = begun->banks[i].has_weights ? WEIGHTS_KEPT : WEIGHTS_NONE;
     }
     if (p->has_filters || p->pass.begun.is_begun) {
         cut.filters = p->has_filters ? p->filters : p->pass.begun.filters;
     }
-    channelise_plan_destroy(p->work); /* first: coefficients may be large */
-    p->work = NULL;
+    channelise_plan_drop_coefficients(before); /* first: they may be large */
     st = channelise_plan_create(job, p->archive, means.backend, means.most_threads, &cut, &p->work);
     TRY(agree_all(p->pass.comm, st));
     TRY(pass_same_plan_all(&p->pass, &p->work->chunking));
-    p->work->threads = p->work->banks[0].channelise.threads = means.threads;
-    p->work->banks[0].channelise.choice = choice;
-    p->work->banks[0].channelise.simd = simd;
+    p->work->threads = means.threads;
+    for (uint32_t i = 0; i < p->work->nbanks; i++) {
+        struct channelise_spec *spec = &p->work->banks[i].channelise;
+        spec->threads = means.threads;
+        spec->choice = before ? before->banks[i].channelise.choice : spec->choice;
+        spec->simd = before ? before->banks[i].channelise.simd : 0;
+    }
     for (uint32_t i = 0; p->work->filters && i < p->work->filters->count; i++) {
-        p->work->filters->stages[i].spec.simd = simd;
+        p->work->filters->stages[i].spec.simd = p->work->banks[0].channelise.simd;
         p->work->filters->stages[i].spec.threads = means.threads;
     }
 out:
+    channelise_plan_destroy(before);
     return st;
 }
 
@@ -128,9 +144,10 @@ static status_t pass_cut_as_tuned_all(struct channelise_pass *p)
 {
     status_t st = STATUS_OK;
     struct pass *pass = &p->pass;
-    if (pass->comm == MPI_COMM_NULL && !p->work->filters) {
+    int is_tuned = !p->work->filters && p->work->nbanks == 1;
+    if (pass->comm == MPI_COMM_NULL && is_tuned) {
         st = tuned_blocks_foresee(p->work, &p->block);
-    } else if (pass->rank == 0 && !p->work->filters) {
+    } else if (pass->rank == 0 && is_tuned) {
         st = tuned_blocks(p->backend, p->work, pass->begun.is_begun, pass->options, &p->block);
     }
     TRY(agree_all(pass->comm, st));
@@ -183,24 +200,38 @@ out:
     return st;
 }
 
-/* Opens the backend on every rank; rank 0 finds out how it is fastest, and all do as it says, as do
- * runs that go on with what this one leaves: another configuration could round otherwise. */
-static status_t pass_open_backend_all(struct channelise_pass *p)
+/* The choice for bank i: as a product of it was begun, or found by rank 0. */
+static status_t pass_choose_bank_all(struct channelise_pass *p, uint32_t i)
 {
     status_t st = STATUS_OK;
-    struct pass *pass = &p->pass;
-    struct channelise_spec *spec = &p->work->banks[0].channelise;
-    TRY(share_backend_all(pass->comm, pass->job, p->work->backend, &p->backend));
-    uint32_t simd = backend_simd(p->backend);
-    MPI_Allreduce(&simd, &spec->simd, 1, MPI_UINT32_T, MPI_MIN, pass->comm);
+    const struct pass *pass = &p->pass;
+    struct channelise_spec *spec = &p->work->banks[i].channelise;
     if (pass->begun.is_begun) {
-        spec->choice = pass->begun.choice;
+        spec->choice = pass->begun.banks[i].choice;
     } else if (pass->rank == 0 && p->work->is_bank) {
         st =
             tuned_filter_bank(p->backend, spec, p->work->stage_bytes, pass->options, &spec->choice);
     }
     TRY(agree_all(pass->comm, st));
     share_bytes_all(pass->comm, &spec->choice, sizeof spec->choice);
+out:
+    return st;
+}
+
+/* Opens the backend on every rank; rank 0 finds out how it is fastest, and all do as it says, as do
+ * runs that go on with what this one leaves: another configuration could round otherwise. */
+static status_t pass_open_backend_all(struct channelise_pass *p)
+{
+    status_t st = STATUS_OK;
+    struct pass *pass = &p->pass;
+    uint32_t simd = 0;
+    TRY(share_backend_all(pass->comm, pass->job, p->work->backend, &p->backend));
+    simd = backend_simd(p->backend);
+    MPI_Allreduce(MPI_IN_PLACE, &simd, 1, MPI_UINT32_T, MPI_MIN, pass->comm);
+    for (uint32_t i = 0; i < p->work->nbanks; i++) {
+        p->work->banks[i].channelise.simd = simd;
+        TRY(pass_choose_bank_all(p, i));
+    }
     TRY(pass_choose_filters_all(p));
 out:
     return st;
@@ -289,8 +320,14 @@ static status_t pass_summarise(const struct channelise_pass *p, double seconds)
     int size;
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
+    struct chunk_counts counts = {0, 0}; /* of the bank that takes most samples */
     MPI_Comm_size(p->pass.comm, &size);
-    TRY(pass_print_notes(p, outputs_missing(p->pass.outputs), outputs_clipped(p->pass.outputs)));
+    for (uint32_t i = 0; i < p->pass.job->nproducts; i++) {
+        struct chunk_counts its = outputs_counts(p->pass.outputs, i);
+        counts.missing = max_u64(counts.missing, its.missing);
+        counts.clipped += its.clipped;
+    }
+    TRY(pass_print_notes(p, counts.missing, counts.clipped));
     for (uint32_t i = 0; i < p->pass.job->nproducts; i++) {
         const struct channelise_plan_product *product = &work->products[i];
         if (!work->is_bank) {

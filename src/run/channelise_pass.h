@@ -10,10 +10,10 @@ struct channelise_pass {
     struct pass pass;
     const struct archive *archive;
     struct channelise_plan *work;
-    struct text arithmetic;
+    struct text arithmetic[JOB_BANKS];
     int has_filters; /* their choices are settled: */
     struct filter_choice filters[JOB_FILTERS];
-    uint64_t block; /* spectra of all streams, as tuned; 0: as suits */
+    uint64_t block; /* units of all streams, as tuned; 0: as suits */
     backend_t *backend;
     struct device_carry *between;
     /* Alone, or on rank 0: the dedispersions that are left to do, of what it makes. */

@@ -211,18 +211,28 @@ out:
     return st;
 }
 
+static status_t resume_check_product(const struct output_spec *products, uint32_t i, int *is_said)
+{
+    status_t st = STATUS_OK;
+    struct inputs inputs = {0};
+    struct text contents = {0};
+    TRY(inputs_of_product(&products->inputs, i, &inputs));
+    TRY(inputs_contents(&inputs, &contents));
+    TRY(resume_check_made_by(&products->items[i], contents.data));
+    TRY(resume_note_later(products->items[i].file, &inputs, is_said));
+out:
+    text_free(&contents);
+    inputs_free(&inputs);
+    return st;
+}
+
 static status_t resume_check_skipped(const struct job *job, const struct output_spec *products,
                                      const struct resume *skip, int is_forced)
 {
     status_t st = STATUS_OK;
-    struct text inputs = {0};
     int is_said = is_forced; /* who forces knows */
-    if (products->count > 0 && skip->channelise) {
-        TRY(inputs_contents(&products->inputs, &inputs));
-    }
     for (uint32_t i = 0; i < products->count && skip->channelise; i++) {
-        TRY(resume_check_made_by(&products->items[i], inputs.data));
-        TRY(resume_note_later(products->items[i].file, &products->inputs, &is_said));
+        TRY(resume_check_product(products, i, &is_said));
     }
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         if (skip->dedisperse[i]) {
@@ -230,7 +240,6 @@ static status_t resume_check_skipped(const struct job *job, const struct output_
         }
     }
 out:
-    text_free(&inputs);
     return st;
 }
 

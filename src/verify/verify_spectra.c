@@ -260,13 +260,12 @@ out:
     return st;
 }
 
-static status_t spectra_count_missing(void *context, const struct chunk *chunk, uint64_t missing,
-                                      uint64_t clipped)
+static status_t spectra_count_missing(void *context, const struct chunk *chunk,
+                                      const struct chunk_counts *counts)
 {
     struct verify *verify = context;
     (void)chunk;
-    (void)clipped;
-    verify->missing += missing;
+    verify->missing += counts->missing;
     return STATUS_OK;
 }
 
@@ -362,10 +361,10 @@ static status_t spectra_prepare(struct verify *verify, struct spectra *spectra)
     /* Filters in the blocks in which they were made: what circular transforms leave depends on it.
      */
     struct filter_choice filters[JOB_FILTERS] = {{.backend = BACKEND_AUTO}};
-    struct channelise_plan_cut cut = {.is_judged = 1,
-                                      .filters = product->filters ? filters : NULL,
-                                      .weights =
-                                          product->weights > 0 ? WEIGHTS_KEPT : WEIGHTS_NONE};
+    struct channelise_plan_cut cut = {
+        .is_judged = 1,
+        .filters = product->filters ? filters : NULL,
+        .weights = {product->weights > 0 ? WEIGHTS_KEPT : WEIGHTS_NONE}};
     if (product->filters) {
         REQUIRE(filter_plan_read_choices(product->filters, BACKEND_REFERENCE, filters), STATUS_DATA,
                 "%s: its filters are not told as voltmill does: %s", product->path,

@@ -72,7 +72,7 @@ static void leave_a_chunk(void)
         struct chunk chunk = chunk_at(&small.making.chunking, 3);
         assert_int_equal(outputs_put(outputs, 0, &chunk, 192, 64, rows, NULL), STATUS_OK);
         assert_int_equal(outputs_put(outputs, 1, &chunk, 12, 4, rows, NULL), STATUS_OK);
-        assert_int_equal(outputs_end(outputs, &chunk, 0, 0), STATUS_OK);
+        assert_int_equal(outputs_end(outputs, &chunk, NULL), STATUS_OK);
         assert_int_equal(outputs_settle(outputs), STATUS_OK);
         assert_int_equal(outputs_tell(outputs, &told), STATUS_OK);
         assert_int_equal(outputs_take(outputs, told.data, told.length), STATUS_OK);

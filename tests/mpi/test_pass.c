@@ -47,6 +47,7 @@ static status_t write_numbers(void *context, uint32_t slot)
     const struct chunk *chunk = &numbering.chunk;
     float *rows = NULL;
     char *holes = NULL;
+    static const struct chunk_counts counts[2] = {{3, 2}, {3, 2}};
     REQUIRE(!numbering.fails || chunk->index != 5, STATUS_DATA, "chunk 5 cannot be made");
     for (uint32_t i = 0; i < 2; i++) {
         const struct output_spec_item *item = &numbering.small->making.items[i];
@@ -66,7 +67,7 @@ static status_t write_numbers(void *context, uint32_t slot)
         rows = NULL;
         holes = NULL;
     }
-    TRY(numbering.sink.end(numbering.sink.context, chunk, 3, 2));
+    TRY(numbering.sink.end(numbering.sink.context, chunk, counts));
     numbering.chunks++;
 out:
     free(rows);
@@ -146,8 +147,8 @@ static void a_pass_makes_every_row(void **state)
     assert_int_equal(pass_finish_all(&pass), STATUS_OK);
     if (rank == 0) {
         assert_int_equal(outputs_done(pass.outputs), CHUNKS);
-        assert_int_equal(outputs_missing(pass.outputs), 3 * CHUNKS);
-        assert_int_equal(outputs_clipped(pass.outputs), 2 * CHUNKS);
+        assert_int_equal(outputs_counts(pass.outputs, 1).missing, 3 * CHUNKS);
+        assert_int_equal(outputs_counts(pass.outputs, 1).clipped, 2 * CHUNKS);
         assert_int_equal(pass_judge_holes(&pass), STATUS_OK);
         check_rows();
         assert_true(is_there("p.h5") && !is_there("s.h5.part") && !is_there("s.h5.journal"));

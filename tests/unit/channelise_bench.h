@@ -177,8 +177,8 @@ static void bench_run(struct bench *bench, enum backend_kind kind, uint64_t firs
 }
 
 /* Output i of two runs agrees, as `voltmill verify` judges it. */
-static void assert_agrees(const struct bench *found, const struct bench *expected, uint32_t i,
-                          const char *what)
+static inline void assert_agrees(const struct bench *found, const struct bench *expected,
+                                 uint32_t i, const char *what)
 {
     const struct channelise_spec *spec = &found->spec;
     const struct channelise_output *output = &spec->outputs[i];

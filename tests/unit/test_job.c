@@ -224,7 +224,7 @@ static void missing_parts(void **state)
             "  job.yaml:1: products: is missing, expected a list of products, each with kind and "
             "file\n"
             "  job.yaml:1: channelise: is missing, expected a mapping with channels and what else "
-            "describes the filter bank");
+            "describes a filter bank, or a list of them");
     refused("input: {files: a.h5}\nchannelise: {channels: 2}\nproducts: []\n",
             "job.yaml:3: products: has 0 entries, expected at least 1");
     refused("input: {files: a.h5, layout: {axes: time}}\nchannelise: {channels: 2}\n"
@@ -461,6 +461,35 @@ static void banks_have_names(void **state)
     refused("input: {files: a.h5}\nchannelise: {name: fine, channels: 2}\n"
             "products: [{kind: power, file: p.h5, bank: coarse}]\n",
             "job.yaml:3: products.0.bank: is coarse, expected the name of an entry of channelise");
+    job =
+        accepted("input: {files: a.h5}\n"
+                 "channelise: [{name: fine, channels: 64}, {name: coarse, channels: 4, taps: 2}]\n"
+                 "products: [{kind: power, file: p.h5}, {kind: power, file: q.h5, bank: coarse}]\n",
+                 NULL, 0);
+    struct job *alone = accepted("input: {files: a.h5}\nchannelise: {channels: 4, taps: 2}\n"
+                                 "products: [{kind: power, file: r.h5}]\n",
+                                 NULL, 0);
+    assert_int_equal(job->nbanks, 2);
+    assert_int_equal(job->products[0].bank, 0);
+    assert_int_equal(job->products[1].bank, 1);
+    assert_string_equal(job->products[1].text, alone->products[0].text);
+    job_destroy(job);
+    job_destroy(alone);
+    refused("input: {files: a.h5}\n"
+            "channelise: [{channels: 64}, {name: a, channels: 4}, {name: a, channels: 2}]\n"
+            "products: [{kind: power, file: p.h5}, {kind: power, file: q.h5, bank: a}]\n"
+            "run: {on_bad: nan}\n",
+            "job.yaml has 3 mistakes:\n"
+            "  job.yaml:2: channelise.0.name: is missing, expected a name, which products say as "
+            "their bank\n"
+            "  job.yaml:2: channelise.2.name: is that of channelise.1, too\n"
+            "  job.yaml:4: run.on_bad: is nan, which goes with one filter bank: what is given up "
+            "where the input cannot be read depends on its channels");
+    refused("input: {files: a.h5}\n"
+            "channelise: [{name: a, channels: 64}, {name: b, channels: 4}]\n"
+            "products: [{kind: power, file: p.h5}]\n",
+            "job.yaml:2: channelise.1.name: is b, but no product says that as its bank, expected "
+            "one");
     set_refused("products.0.bank=x",
                 "products.0.bank: is x, expected the name of an entry of channelise");
 }

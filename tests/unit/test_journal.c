@@ -29,6 +29,8 @@ static struct journal_head make_head(void)
         .coefficients = strdup("CRC-32 12345678"),
         .arithmetic = strdup("cpu, avx2"),
         .integrate = 6,
+        .ratio = 1,
+        .spectra = 577,
         .place = {.rows = ROWS,
                   .row_bytes = ROW_BYTES,
                   .span_rows = spans_rows(ROWS, ROW_BYTES),

@@ -5,6 +5,7 @@
 #include "cli/print/plan_job.h"
 #include "dsp/fir/filter_report.h"
 #include "io/folder/folder.h"
+#include "plan/channelise_needs.h"
 
 #include <math.h>
 
@@ -59,6 +60,7 @@ static status_t json_plan_bank(struct json *json, const struct channelise_plan *
     json_text(json, "normalise", normalise_name(bank->job->normalise));
     json_text(json, "order", order_name(bank->job->order));
     json_u64(json, "raw_spectra", bank->raw_spectra);
+    json_u64(json, "spectra", bank->spectra);
     json_u64(json, "samples_per_spectrum", bank->samples_per_spectrum);
     json_f64(json, "ripple_db", report.ripple_db);
     json_f64(json, "width_3db_channels", report.width_3db);
@@ -119,6 +121,7 @@ static status_t json_plan_channelise(struct json *json, const struct channelise_
     json_text(json, "backend", backend_name(work->backend));
     json_u64(json, "threads_of_a_rank", work->threads);
     json_plan_pass(json, &bank->pass, &work->chunking);
+    json_u64(json, "unit_samples", channelise_plan_unit(work));
     json_u64(json, "spectra", work->chunking.spectra);
     json_u64(json, "chunk_spectra", work->chunking.chunk_spectra);
     json_u64(json, "chunk_streams", work->chunking.group_streams);

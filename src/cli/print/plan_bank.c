@@ -23,39 +23,38 @@ double plan_channel_hz(const struct channelise_plan *work, uint32_t i)
 }
 
 /* So many channels in Hz, to as many digits as are said of them. */
-static const char *bank_width(double channels, const struct channelise_plan *work,
+static const char *bank_width(double channels, const struct channelise_plan *work, uint32_t number,
                               char text[UNITS_TEXT])
 {
     char digits[32];
-    snprintf(digits, sizeof digits, "%.4g", channels * plan_channel_hz(work, 0));
+    snprintf(digits, sizeof digits, "%.4g", channels * plan_channel_hz(work, number));
     return units_hertz(strtod(digits, NULL), text);
 }
 
-static void bank_print_work(const struct channelise_plan *work)
+static void bank_print_work(const struct channelise_plan *work, uint32_t number)
 {
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
-    const struct chunking *chunking = &work->chunking;
-    const struct channelise_spec *spec = &work->banks[0].channelise;
-    display_print("filter bank\n");
+    const struct channelise_plan_bank *bank = &work->banks[number];
+    const struct channelise_spec *spec = &bank->channelise;
+    display_print("filter bank%s%s\n", bank->job->name ? " " : "",
+                  bank->job->name ? bank->job->name : "");
     display_print("  channels      %u of %s", spec->channels,
-                  units_hertz(plan_channel_hz(work, 0), a));
+                  units_hertz(plan_channel_hz(work, number), a));
     if (spec->nchannels != spec->channels) {
         display_print(", the central %u of each coarse channel kept", spec->nchannels);
     }
     display_print("\n  taps          %u, window %s", spec->taps,
-                  window_name(work->banks[0].job->window.kind));
-    if (work->banks[0].job->window.kind == WINDOW_KAISER) {
-        display_print(":%g", work->banks[0].job->window.kaiser_beta);
+                  window_name(bank->job->window.kind));
+    if (bank->job->window.kind == WINDOW_KAISER) {
+        display_print(":%g", bank->job->window.kaiser_beta);
     }
-    display_print(", cutoff %g, normalise %s, order %s\n", work->banks[0].job->cutoff,
-                  normalise_name(work->banks[0].job->normalise),
-                  order_name(work->banks[0].job->order));
+    display_print(", cutoff %g, normalise %s, order %s\n", bank->job->cutoff,
+                  normalise_name(bank->job->normalise), order_name(bank->job->order));
     display_print("  raw spectra   %s of %s samples, giving %s %s of each stream\n",
-                  units_count(work->banks[0].raw_spectra, a),
-                  units_count(work->banks[0].samples_per_spectrum, b),
-                  units_count(chunking->spectra, (char[UNITS_TEXT]){0}),
-                  units_plural(chunking->spectra, "spectrum", "spectra"));
+                  units_count(bank->raw_spectra, a), units_count(bank->samples_per_spectrum, b),
+                  units_count(bank->spectra, (char[UNITS_TEXT]){0}),
+                  units_plural(bank->spectra, "spectrum", "spectra"));
 }
 
 /* A level that may be beyond what numbers can tell. */
@@ -68,27 +67,42 @@ static void bank_print_decibels(const char *name, double value, const char *what
     display_print("  %-13s %s %s\n", name, level, what);
 }
 
-static status_t bank_print_filter(const struct channelise_plan *work)
+static status_t bank_print_filter(const struct channelise_plan *work, uint32_t number)
 {
     status_t st = STATUS_OK;
+    const struct channelise_plan_bank *bank = &work->banks[number];
     struct filter_report report;
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
-    TRY(filter_report_make(work->banks[0].coeff, work->banks[0].channelise.taps,
-                           (uint32_t)work->banks[0].samples_per_spectrum, &report));
+    TRY(filter_report_make(bank->coeff, bank->channelise.taps, (uint32_t)bank->samples_per_spectrum,
+                           &report));
     display_print("filter (frequencies in channels)\n");
     bank_print_decibels("ripple", report.ripple_db, "within +-0.25");
     display_print("  %-13s %.4f (%s) at -3 dB, %.4f (%s) at -6 dB\n", "width", report.width_3db,
-                  bank_width(report.width_3db, work, a), report.width_6db,
-                  bank_width(report.width_6db, work, b));
+                  bank_width(report.width_3db, work, number, a), report.width_6db,
+                  bank_width(report.width_6db, work, number, b));
     bank_print_decibels("scalloping", report.scalloping_db,
                         "loss of a tone half-way between two channels");
     bank_print_decibels("rejection", report.adjacent_db, "at the centre of the next channel");
     bank_print_decibels("", report.beyond_db, "or more from 1.5 on");
     display_print("  %-13s %.4f (%s)\n", "noise width", report.noise_width,
-                  bank_width(report.noise_width, work, a));
+                  bank_width(report.noise_width, work, number, a));
 out:
     return st;
+}
+
+/* What chunks are counted in. */
+static const char *bank_unit(const struct channelise_plan *work, uint64_t count,
+                             char text[UNITS_TEXT + 32])
+{
+    char samples[UNITS_TEXT];
+    if (work->nbanks > 1) {
+        snprintf(text, UNITS_TEXT + 32, "x %s samples",
+                 units_count(channelise_plan_unit(work), samples));
+        return text;
+    }
+    return work->is_bank ? units_plural(count, "spectrum", "spectra")
+                         : units_plural(count, "sample", "samples");
 }
 
 static void bank_print_run(const struct channelise_plan *work)
@@ -97,13 +111,13 @@ static void bank_print_run(const struct channelise_plan *work)
     char b[UNITS_TEXT];
     const struct chunking *chunking = &work->chunking;
     uint64_t chunks = chunk_count(chunking);
+    char unit[UNITS_TEXT + 32];
     display_print("run\n");
     display_print("  backend       %s, %u %s on this machine\n", backend_name(work->backend),
                   work->threads, units_plural(work->threads, "thread", "threads"));
     display_print("  chunks        %s of %s %s", units_count(chunks, a),
                   units_count(chunking->chunk_spectra, b),
-                  work->is_bank ? units_plural(chunking->chunk_spectra, "spectrum", "spectra")
-                                : units_plural(chunking->chunk_spectra, "sample", "samples"));
+                  bank_unit(work, chunking->chunk_spectra, unit));
     if (chunk_groups(chunking) > 1) {
         display_print(" of %u %s", chunking->group_streams,
                       units_plural(chunking->group_streams, "stream", "streams"));
@@ -118,12 +132,13 @@ static void bank_print_run(const struct channelise_plan *work)
     }
     display_print(" (chunks, given out on request)\n");
     display_print("  bytes in      %s", units_bytes(work->input_bytes, a));
-    uint64_t shared = work->filters ? channelise_plan_shared(work)
-                                    : overlap_shared(&work->nodes[NODE_SPECTRA].stage);
+    int is_samples = work->filters || work->nbanks > 1;
+    uint64_t shared = is_samples ? channelise_plan_shared(work)
+                                 : overlap_shared(&work->nodes[NODE_SPECTRA(0)].stage);
     display_print(" (%s read, with the chunks' overlap of %s %s)\n",
                   units_bytes(work->read_bytes, a), units_count(shared, b),
-                  work->filters ? units_plural(shared, "sample", "samples")
-                                : units_plural(shared, "raw spectrum", "raw spectra"));
+                  is_samples ? units_plural(shared, "sample", "samples")
+                             : units_plural(shared, "raw spectrum", "raw spectra"));
     display_print("  memory        %s a rank", units_bytes(work->memory_bytes, a));
     display_print(" (run.memory: %s)\n", units_bytes(work->job->memory, a));
 }
@@ -181,9 +196,9 @@ status_t plan_bank_print(const struct channelise_pass *bank)
     describe_archive(bank->archive);
     TRY(elsewhere_of_archive(bank->archive, NULL));
     plan_filters_print(bank->work);
-    if (bank->work->is_bank) {
-        bank_print_work(bank->work);
-        TRY(bank_print_filter(bank->work));
+    for (uint32_t i = 0; i < bank->work->nbanks && bank->work->is_bank; i++) {
+        bank_print_work(bank->work, i);
+        TRY(bank_print_filter(bank->work, i));
     }
     bank_print_run(bank->work);
     plan_pass_print(&bank->pass);

@@ -218,7 +218,7 @@ static uint64_t reference_count_missing(const struct channelise_spec *spec, cons
     return found;
 }
 
-static status_t reference_run(channelise_t *channelise, buffer_t *in,
+static status_t reference_run(channelise_t *channelise, const channelise_t *first, buffer_t *in,
                               const struct sample_input *input, uint32_t nstreams, uint64_t spectra,
                               uint64_t counted, buffer_t *const *out, uint64_t *rows)
 {
@@ -243,7 +243,9 @@ static status_t reference_run(channelise_t *channelise, buffer_t *in,
         found +=
             reference_count_missing(spec, samples, input, stream, (size_t)counted * r->samples);
     }
-    ((struct host_buffer *)in)->missing = found;
+    if (!first) {
+        ((struct host_buffer *)in)->missing = found;
+    }
     r->next += spectra;
 out:
     return st;

@@ -29,23 +29,28 @@ status_t journal_head_of(const struct output_spec *spec, uint32_t i,
 {
     status_t st = STATUS_OK;
     struct text inputs = {0};
-    *out = (struct journal_head){.integrate = spec->items[i].integrate};
+    struct inputs its = {0};
+    *out = (struct journal_head){.integrate = spec->items[i].integrate,
+                                 .ratio = spec->items[i].ratio,
+                                 .spectra = spec->items[i].spectra};
     TRY(memory_text("voltmill " VOLTMILL_VERSION, &out->program));
     TRY(memory_text(spec->items[i].text, &out->job));
-    TRY(inputs_times(&spec->inputs, &inputs));
+    TRY(inputs_of_product(&spec->inputs, i, &its));
+    TRY(inputs_times(&its, &inputs));
     out->inputs = inputs.data;
     inputs.data = NULL;
     if (place) {
         TRY(memory_text(spec->items[i].spec.arithmetic, &out->arithmetic));
-        TRY(memory_format(&out->coefficients, "CRC-32 %08x", (unsigned)spec->crc));
+        TRY(memory_format(&out->coefficients, "CRC-32 %08x", (unsigned)spec->items[i].crc));
         out->place = *place;
         out->chunking = spec->chunking;
         out->chunking.block_spectra = 0;
         out->backend = spec->backend;
-        out->choice = spec->choice;
+        out->choice = spec->items[i].choice;
         memcpy(out->filters, spec->filters, sizeof out->filters);
     }
 out:
+    inputs_free(&its);
     text_free(&inputs);
     return st;
 }
@@ -83,8 +88,9 @@ out:
 
 struct journal_rows journal_head_rows(const struct journal_head *head, const struct chunk *chunk)
 {
-    uint64_t first = min_u64(chunk->first / head->integrate, head->place.rows);
-    uint64_t end = min_u64((chunk->first + chunk->count) / head->integrate, head->place.rows);
+    uint64_t first = min_u64(chunk->first * head->ratio / head->integrate, head->place.rows);
+    uint64_t end = (chunk->first + chunk->count) * head->ratio / head->integrate;
+    end = min_u64(end, head->place.rows);
     return (struct journal_rows){first, end - first};
 }
 
@@ -99,6 +105,8 @@ static const struct pack_field head_fields[] = {FIELD(program),
                                                 FIELD(coefficients),
                                                 FIELD(arithmetic),
                                                 FIELD(integrate),
+                                                FIELD(ratio),
+                                                FIELD(spectra),
                                                 FIELD(place),
                                                 FIELD(chunking.spectra),
                                                 FIELD(chunking.chunk_spectra),
@@ -145,13 +153,18 @@ static int head_makes_sense(const struct journal_head *head)
     const struct chunking *chunking = &head->chunking;
     const struct product_place *place = &head->place;
     uint64_t bytes = 0;
+    uint64_t spectra = 0; /* at most: the last unit may have fewer */
     return chunking->spectra > 0 && chunking->spectra < UINT64_C(1) << 62 &&
            chunking->chunk_spectra > 0 && chunking->chunk_spectra < UINT64_C(1) << 62 &&
            chunking->streams > 0 && chunking->group_streams > 0 &&
            chunking->group_streams <= chunking->streams &&
            chunk_count(chunking) / chunk_groups(chunking) <= CHUNK_MOST / chunk_groups(chunking) &&
-           head->integrate > 0 && chunking->chunk_spectra % head->integrate == 0 &&
-           place->rows == chunking->spectra / head->integrate && place->rows > 0 &&
+           head->integrate > 0 && head->ratio > 0 &&
+           multiply_u64(max_u64(chunking->spectra, chunking->chunk_spectra), 2, &spectra) &&
+           multiply_u64(spectra, head->ratio, &spectra) &&
+           chunking->chunk_spectra * head->ratio % head->integrate == 0 &&
+           head->spectra <= chunking->spectra * head->ratio &&
+           place->rows == head->spectra / head->integrate && place->rows > 0 &&
            place->row_bytes > 0 && multiply_u64(place->rows, place->row_bytes, &bytes) &&
            bytes < UINT64_C(1) << 62 &&
            place->span_rows == spans_rows(place->rows, place->row_bytes) &&

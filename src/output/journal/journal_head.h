@@ -14,8 +14,8 @@ struct journal_head {
      * every file of the input with size and time of change; the product's job; a CRC of the
      * coefficients (or delays); what computes. NULL: not known yet. */
     char *program, *inputs, *job, *coefficients, *arithmetic;
-    uint64_t integrate;
-    struct product_place place; /* where the rows lie, and how many */
+    uint64_t integrate, ratio, spectra; /* struct output_spec_item's */
+    struct product_place place;         /* where the rows lie, and how many */
     /* What another run could do otherwise without being wrong, but goes on with. */
     struct chunking chunking; /* its blocks are each run's own */
     enum backend_kind backend;

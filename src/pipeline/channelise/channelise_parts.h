@@ -19,11 +19,13 @@ struct slot {
     struct filter_block filtered; /* where there are filters */
     struct losses losses, unread; /* samples that are not there, and that could not be read */
     struct chunk chunk;
-    uint64_t from, count; /* spectra */
+    uint64_t from, count; /* units */
     uint64_t first_sample, nsamples;
-    struct overlap_rows counted;   /* of these samples it answers for the missing ones */
-    struct overlap_rows looked_at; /* that its spectra are made of */
-    uint64_t rows[MOST_OUTPUTS];
+    struct overlap_rows spectra[JOB_BANKS]; /* of each bank: those of the block, */
+    struct overlap_rows counted[JOB_BANKS]; /* and of these samples it answers for the missing */
+    struct overlap_rows looked_at;          /* that all of them are made of */
+    uint32_t farthest;                      /* the bank that takes the last of these */
+    uint64_t first_rows[MOST_OUTPUTS], rows[MOST_OUTPUTS]; /* dumps that it completes */
 };
 
 struct channelising {
@@ -35,14 +37,13 @@ struct channelising {
     struct chunking chunking;         /* the work's, with blocks that fit the device */
     reader_t *reader;
     filter_chain_t *filters; /* NULL: none */
-    channelise_t *channelise;
+    channelise_t *banks[JOB_BANKS];
     struct slot slots[PIPELINE_MOST_SLOTS];
     uint32_t nslots;
-    int has_warned;                 /* of input that cannot be read: the reader's */
-    uint64_t missing;               /* samples, so far in the chunk: the writer's */
-    uint64_t clipped;               /* numbers of voltages, likewise */
-    char *stored;                   /* rows of voltages as they are stored, likewise */
-    weights_t *weights;             /* the writer's; NULL: nothing can be missing */
+    int has_warned;                           /* of input that cannot be read: the reader's */
+    struct chunk_counts counts[MOST_OUTPUTS]; /* so far in the chunk: the writer's */
+    char *stored;                             /* rows of voltages as they are stored, likewise */
+    weights_t *weights[JOB_BANKS];            /* the writer's; NULL: nothing can be missing */
     finish_t *finish[MOST_OUTPUTS]; /* likewise, of products; NULL: rows are written as they are */
     range_t *range;                 /* likewise; NULL: power cannot leave the range of floats */
 };

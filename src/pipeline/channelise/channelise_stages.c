@@ -51,8 +51,10 @@ void channelising_drop_stages(struct channelising *p)
     }
     filter_chain_destroy(p->filters);
     p->filters = NULL;
-    channelise_destroy(p->channelise);
-    p->channelise = NULL;
+    for (uint32_t i = JOB_BANKS; i > 0; i--) { /* what others share goes last */
+        channelise_destroy(p->banks[i - 1]);
+        p->banks[i - 1] = NULL;
+    }
 }
 
 static status_t channelising_create_slot(const struct channelising *p, uint64_t in_bytes,
@@ -60,17 +62,17 @@ static status_t channelising_create_slot(const struct channelising *p, uint64_t 
 {
     status_t st = STATUS_OK;
     const struct channelise_plan *work = p->work;
-    const struct channelise_spec *spec = &work->banks[0].channelise;
-    TRY(memory_zeroed(spec->nstreams, sizeof *slot->re, "offsets", &slot->re));
-    TRY(memory_zeroed(spec->nstreams, sizeof *slot->im, "offsets", &slot->im));
+    uint32_t streams = work->chunking.group_streams;
+    TRY(memory_zeroed(streams, sizeof *slot->re, "offsets", &slot->re));
+    TRY(memory_zeroed(streams, sizeof *slot->im, "offsets", &slot->im));
     TRY(buffer_create(p->backend, BUFFER_IN, in_bytes, &slot->in));
     if (p->filters) {
         TRY(filter_block_create(p->backend, p->filters, work->is_bank ? BUFFER_BETWEEN : BUFFER_OUT,
                                 &slot->filtered));
     }
-    for (uint32_t i = 0; i < spec->noutputs && work->is_bank; i++) {
-        uint64_t rows = overlap_ends(&work->nodes[NODE_DUMPS + i].stage, p->chunking.block_spectra);
-        uint64_t row = plan_products_made_bytes(work, i, spec->nstreams);
+    for (uint32_t i = 0; i < work->job->nproducts && work->is_bank; i++) {
+        uint64_t rows = channelise_plan_rows(work, i, p->chunking.block_spectra);
+        uint64_t row = plan_products_made_bytes(work, i, streams);
         TRY(buffer_create(p->backend, BUFFER_OUT, rows * row, &slot->out[i]));
     }
 out:
@@ -82,16 +84,19 @@ static status_t channelising_create_stages(struct channelising *p, uint32_t *mad
 {
     status_t st = STATUS_OK;
     const struct channelise_plan *work = p->work;
-    struct channelise_spec spec = work->banks[0].channelise;
+    uint64_t block = p->chunking.block_spectra;
     uint64_t in_bytes = 0;
     *made = 0;
-    spec.max_spectra = p->chunking.block_spectra;
-    if (work->is_bank) {
-        TRY(channelise_create(p->backend, &spec, &p->channelise));
+    for (uint32_t i = 0; i < work->nbanks && work->is_bank; i++) {
+        struct channelise_spec spec = work->banks[i].channelise;
+        spec.max_spectra = block * work->banks[i].ratio;
+        channelise_plan_share_samples(work, i, block, &spec);
+        spec.beside = p->banks[0];
+        TRY(channelise_create(p->backend, &spec, &p->banks[i]));
     }
     if (work->filters) {
-        TRY(filter_chain_create(p->backend, work->filters, spec.nstreams,
-                                channelise_plan_inputs(work, spec.max_spectra), &p->filters));
+        TRY(filter_chain_create(p->backend, work->filters, work->chunking.group_streams,
+                                channelise_plan_inputs(work, block), &p->filters));
     }
     TRY(channelising_largest_slab(p, &in_bytes));
     for (; *made < p->nslots; (*made)++) {
@@ -106,22 +111,25 @@ static status_t channelising_say_what_fits(const struct channelising *p)
 {
     status_t st = STATUS_OK;
     const struct channelise_plan *work = p->work;
+    const struct channelise_plan_bank *bank = &work->banks[0];
+    uint64_t spectra = p->chunking.block_spectra * bank->ratio;
     char needed[UNITS_TEXT];
     struct text cause = {0};
     uint64_t bytes = 0;
     TRY(text_add(&cause, "%s", report_cause()));
     report_clear();
     TRY(budget_device_bytes(work, &bytes));
-    FAIL(STATUS_DEVICE,
-         "%s; the smallest blocks, %llu %s of %u channels with %u %s, %u %s at a time, "
-         "need "
-         "about %s of a device's memory (run.device_memory)",
-         cause.data, (unsigned long long)p->chunking.block_spectra,
-         units_plural(p->chunking.block_spectra, "spectrum", "spectra"),
-         work->banks[0].channelise.channels, work->banks[0].channelise.taps,
-         units_plural(work->banks[0].channelise.taps, "tap", "taps"), work->chunking.group_streams,
-         units_plural(work->chunking.group_streams, "stream", "streams"),
-         units_bytes(bytes, needed));
+    FAIL(
+        STATUS_DEVICE,
+        "%s; the smallest blocks, %llu %s of %u channels with %u %s%s, %u %s at a time, need about "
+        "%s of a device's memory (run.device_memory)",
+        cause.data, (unsigned long long)spectra, units_plural(spectra, "spectrum", "spectra"),
+        bank->channelise.channels, bank->channelise.taps,
+        units_plural(bank->channelise.taps, "tap", "taps"),
+        work->nbanks > 1 ? " and what the other filter banks make beside them" : "",
+        work->chunking.group_streams,
+        units_plural(work->chunking.group_streams, "stream", "streams"),
+        units_bytes(bytes, needed));
 out:
     text_free(&cause);
     return st;

@@ -3,7 +3,10 @@
 
 #include "base/memory.h"
 #include "compute/shared/quantise.h"
+#include "plan/products/plan_ifs.h"
 #include "product/ifs.h"
+
+#include <string.h>
 
 /* Nobody reads the block's samples any more. */
 static status_t channelising_release_samples(const struct channelising *p, struct slot *slot)
@@ -37,33 +40,46 @@ out:
     return st;
 }
 
+/* Weighs what bank i makes of the block. */
+static status_t channelising_weigh_bank(struct channelising *p, struct slot *slot, uint32_t i,
+                                        struct weights_block *block)
+{
+    status_t st = STATUS_OK;
+    uint64_t missing = 0;
+    block->first = (uint64_t)slot->spectra[i].first;
+    block->count = (uint64_t)(slot->spectra[i].end - slot->spectra[i].first);
+    block->counted = slot->counted[i];
+    if (block->count > 0) {
+        TRY(weights_begin(p->weights[i], block, &missing));
+    }
+    for (uint32_t j = 0; j < p->work->job->nproducts; j++) {
+        p->counts[j].missing += p->work->job->products[j].bank == i ? missing : 0;
+    }
+out:
+    return st;
+}
+
 /* Weighs what the block makes. Where numbers can show what is missing, the backend has looked at
  * all samples of the block, so that they are looked at once more only if there are such. */
-static status_t channelising_weigh(struct channelising *p, struct slot *slot, int is_first)
+static status_t channelising_weigh(struct channelising *p, struct slot *slot)
 {
     status_t st = STATUS_OK;
     uint64_t shown = 0;
-    uint64_t missing = 0;
-    struct weights_block block = {.is_first = is_first,
-                                  .first = slot->from,
-                                  .count = slot->count,
+    struct weights_block block = {.is_first = slot->from == slot->chunk.first,
                                   .first_stream = slot->chunk.first_stream,
                                   .streams = slot->chunk.streams,
                                   .losses = &slot->losses,
                                   .unread = &slot->unread,
                                   .first_sample = (int64_t)slot->first_sample,
-                                  .input = {slot->re, slot->im, (size_t)slot->slab->width},
-                                  .counted = slot->counted};
+                                  .input = {slot->re, slot->im, (size_t)slot->slab->width}};
     TRY(pipeline_missing(p->pipeline, slot->in, &shown));
-    if (!p->weights) {
-        goto out;
-    }
     if (shown > 0) {
         TRY(channelising_samples(slot, &block.samples));
         block.nsamples = slot->nsamples;
     }
-    TRY(weights_begin(p->weights, &block, &missing));
-    p->missing += missing;
+    for (uint32_t i = 0; i < p->work->nbanks; i++) {
+        TRY(p->weights[i] ? channelising_weigh_bank(p, slot, i, &block) : STATUS_OK);
+    }
 out:
     return st;
 }
@@ -77,17 +93,17 @@ static status_t channelising_look_at_range(struct channelising *p, struct slot *
     TRY(channelising_samples(slot, &samples));
     for (uint32_t i = 0; i < job->nproducts; i++) {
         void *power = NULL;
-        const struct channelise_output *output = &p->work->banks[0].channelise.outputs[i];
-        if (output->quantity == QUANTITY_SPECTRA) {
+        const struct channelise_output output = plan_ifs_output(&job->products[i]);
+        if (output.quantity == QUANTITY_SPECTRA) {
             continue;
         }
         TRY(buffer_get(slot->out[i], &power));
+        uint64_t from = (uint64_t)slot->spectra[job->products[i].bank].first;
         struct range_block block = {.product = i,
-                                    .from = slot->from,
-                                    .count = slot->count,
+                                    .from = from,
                                     .rows = slot->rows[i],
                                     .streams = slot->chunk.streams,
-                                    .sums = channelise_sums(output, slot->chunk.streams),
+                                    .sums = channelise_sums(&output, slot->chunk.streams),
                                     .power = power,
                                     .samples = samples,
                                     .first_sample = (int64_t)slot->first_sample,
@@ -110,7 +126,8 @@ static status_t channelising_write_voltages(struct channelising *p, struct slot 
                            .parts = work->seen->is_complex ? 2 : 1};
     void *rows = NULL;
     TRY(pipeline_get(p->pipeline, slot->filtered.rows[work->filters->count - 1], &rows));
-    p->clipped += quantise_rows(&how, rows, slot->filtered.stride, slot->count, p->stored);
+    p->counts[0].clipped +=
+        quantise_rows(&how, rows, slot->filtered.stride, slot->count, p->stored);
     TRY(p->sink.put(p->sink.context, 0, &slot->chunk, slot->from, slot->count, p->stored, NULL));
 out:
     return st;
@@ -122,25 +139,27 @@ static status_t channelising_write_product(struct channelising *p, const struct 
 {
     status_t st = STATUS_OK;
     const struct chunk *chunk = &slot->chunk;
-    int is_combined = ifs_are_combined(&p->work->products[i].spec);
+    const struct product_spec *spec = &p->work->products[i].spec;
+    weights_t *weigh = p->weights[p->work->job->products[i].bank];
+    int is_combined = ifs_are_combined(spec);
     struct finish_rows rows = {.chunk = chunk,
                                .is_first = slot->from == chunk->first,
                                .is_last = slot->from + slot->count == chunk->first + chunk->count,
-                               .first = slot->from / p->work->job->products[i].integrate,
+                               .first = slot->first_rows[i],
                                .count = slot->rows[i],
                                .columns = chunk->streams,
-                               .channels = p->work->products[i].spec.nchannels};
+                               .channels = spec->nchannels};
     TRY(pipeline_get(p->pipeline, slot->out[i], &rows.data));
-    if (p->weights && is_combined) {
-        rows.lost = weights_lost(p->weights, i);
-    } else if (p->weights) {
-        rows.weights = weights_apply(p->weights, i, rows.count, rows.data, &rows.holes);
+    if (weigh && is_combined) {
+        rows.lost = weights_lost(weigh, i);
+    } else if (weigh) {
+        rows.weights = weights_apply(weigh, i, rows.count, rows.data, &rows.holes);
     }
     TRY(p->finish[i] ? finish_run(p->finish[i], &rows) : STATUS_OK);
     if (rows.blanked > 0) {
-        weights_note_blank(p->weights, i, rows.blanked);
+        weights_note_blank(weigh, i, rows.blanked);
     }
-    if (rows.count > 0 && p->work->has_weights) {
+    if (rows.count > 0 && spec->has_weights) {
         TRY(p->sink.weigh(p->sink.context, i, chunk, rows.first, rows.count, rows.weights));
     }
     if (rows.count > 0) {
@@ -165,7 +184,7 @@ status_t channelising_write(void *context, uint32_t number)
     status_t st = STATUS_OK;
     struct channelising *p = context;
     struct slot *slot = &p->slots[number];
-    TRY(channelising_weigh(p, slot, slot->from == slot->chunk.first));
+    TRY(channelising_weigh(p, slot));
     if (p->range) {
         TRY(channelising_look_at_range(p, slot));
     }
@@ -173,8 +192,8 @@ status_t channelising_write(void *context, uint32_t number)
     TRY(p->work->is_bank ? channelising_write_products(p, slot)
                          : channelising_write_voltages(p, slot));
     if (p->sink.end && slot->from + slot->count == slot->chunk.first + slot->chunk.count) {
-        TRY(p->sink.end(p->sink.context, &slot->chunk, p->missing, p->clipped));
-        p->missing = p->clipped = 0;
+        TRY(p->sink.end(p->sink.context, &slot->chunk, p->counts));
+        memset(p->counts, 0, sizeof p->counts);
     }
 out:
     return st;

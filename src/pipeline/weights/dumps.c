@@ -20,7 +20,6 @@ struct lost {
 };
 
 struct dumps {
-    const struct channelise_plan *work;
     const struct product_spec *spec;
     size_t stream_floats;  /* of a row as the backend makes it */
     uint64_t first, count; /* spectra of the block */
@@ -35,13 +34,12 @@ struct dumps {
 };
 
 status_t dumps_create(const struct channelise_plan *work, uint32_t product, uint32_t streams,
-                      uint64_t block_spectra, dumps_t **out)
+                      uint64_t block_units, dumps_t **out)
 {
     status_t st = STATUS_OK;
-    size_t rows = (size_t)overlap_ends(&work->nodes[NODE_DUMPS + product].stage, block_spectra);
+    size_t rows = (size_t)channelise_plan_rows(work, product, block_units);
     dumps_t *dumps = NULL;
     TRY(memory_zeroed(1, sizeof *dumps, "weights", &dumps));
-    dumps->work = work;
     dumps->spec = &work->products[product].spec;
     dumps->stream_floats = (size_t)(plan_products_made_bytes(work, product, 1) / sizeof(float));
     TRY(memory_zeroed(streams, sizeof *dumps->open, "weights", &dumps->open));
@@ -108,7 +106,7 @@ static void dumps_weigh(dumps_t *dumps, size_t at, struct lost lost)
     dumps->weights[at] = weight;
     dumps->has_less |= weight < 1 || lost.unread > 0;
     dumps->is_unread[at] =
-        dumps->work->has_weights
+        dumps->spec->has_weights
             ? dumps_is_blank(dumps, weight) &&
                   !dumps_is_blank(dumps, dumps_weight(lost.all - lost.unread, integrate))
             : lost.unread > 0;
@@ -141,7 +139,7 @@ static int dumps_mend(const dumps_t *dumps, size_t at, float *data)
 {
     float weight = dumps->weights[at];
     int is_blank =
-        dumps->is_unread[at] || (dumps->work->has_weights && dumps_is_blank(dumps, weight));
+        dumps->is_unread[at] || (dumps->spec->has_weights && dumps_is_blank(dumps, weight));
     if (is_blank) {
         for (size_t k = 0; k < dumps->stream_floats; k++) {
             data[k] = NAN;

@@ -7,10 +7,10 @@
 
 typedef struct dumps dumps_t;
 
-/* Of a product and at most so many streams, or pairs of them, for blocks of up to so many spectra;
+/* Of a product and at most so many streams, or pairs of them, for blocks of up to so many units;
  * `work` must outlive it. Fails with DEVICE (memory). */
 status_t dumps_create(const struct channelise_plan *work, uint32_t product, uint32_t streams,
-                      uint64_t block_spectra, dumps_t **out);
+                      uint64_t block_units, dumps_t **out);
 void dumps_destroy(dumps_t *dumps);
 
 /* Begins a block of spectra: as if it lacked nothing. Dumps that an earlier block has begun go on,

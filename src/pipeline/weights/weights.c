@@ -12,12 +12,14 @@
 
 struct weights {
     const struct channelise_plan *work;
+    const struct channelise_plan_bank *bank;
+    uint32_t number; /* of the bank */
     struct runs_scan scan;
     struct energy energy; /* of the filter bank */
     filtered_t *filtered; /* NULL: no filters */
     uint64_t *lost[2];    /* [block] of spectra of a stream: all; what was not there to be read */
     struct runs known, declared, more, found[RUNS_TILE];
-    dumps_t *products[MOST_OUTPUTS]; /* of a filter bank */
+    dumps_t *products[MOST_OUTPUTS]; /* NULL: not of the bank */
     dumps_t *pairs[MOST_OUTPUTS]; /* of what polarisations have together, where products say it */
     /* [pol_inner] what the first polarisation lacks, until the second's is known; NULL: there are
      * no pairs. */
@@ -58,17 +60,17 @@ void weights_destroy(weights_t *weights)
 }
 
 /* Of product i: its streams, and pairs of them where it combines polarisations. */
-static status_t weights_create_product(weights_t *weights, uint32_t i, uint64_t block_spectra)
+static status_t weights_create_product(weights_t *weights, uint32_t i, uint64_t block_units)
 {
     status_t st = STATUS_OK;
     const struct channelise_plan *work = weights->work;
     uint32_t streams = work->chunking.group_streams;
     uint32_t inner = work->archive->nselected[AXIS_CHAN];
-    TRY(dumps_create(work, i, streams, block_spectra, &weights->products[i]));
+    TRY(dumps_create(work, i, streams, block_units, &weights->products[i]));
     if (work->products[i].spec.polarisation == POLARISATION_SEPARATE) {
         goto out;
     }
-    TRY(dumps_create(work, i, streams / 2, block_spectra, &weights->pairs[i]));
+    TRY(dumps_create(work, i, streams / 2, block_units, &weights->pairs[i]));
     if (!weights->first) {
         TRY(memory_zeroed(inner, sizeof *weights->first, "weights", &weights->first));
         weights->pol_inner = inner;
@@ -82,41 +84,55 @@ out:
 static status_t weights_create_energy(weights_t *weights)
 {
     status_t st = STATUS_OK;
-    const struct channelise_plan *work = weights->work;
-    uint64_t count = work->banks[0].samples_per_spectrum * work->banks[0].channelise.taps;
+    const struct channelise_plan_bank *bank = weights->bank;
+    uint64_t count = bank->samples_per_spectrum * bank->channelise.taps;
     weights->energy.count = count;
-    if (work->has_weights) {
-        TRY(energy_create(work->banks[0].coeff, count, 1, 0, &weights->energy));
+    if (bank->has_weights) {
+        TRY(energy_create(bank->coeff, count, 1, 0, &weights->energy));
     }
 out:
     return st;
 }
 
-status_t weights_create(const struct channelise_plan *work, uint64_t block_spectra, weights_t **out)
+static status_t weights_create_bank(weights_t *weights, uint64_t block_units)
+{
+    status_t st = STATUS_OK;
+    const struct channelise_plan *work = weights->work;
+    uint64_t spectra = block_units * weights->bank->ratio;
+    for (uint32_t i = 0; i < work->job->nproducts; i++) {
+        if (work->job->products[i].bank == weights->number) {
+            TRY(weights_create_product(weights, i, block_units));
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        TRY(memory_zeroed((size_t)spectra, sizeof *weights->lost[i], "weights", &weights->lost[i]));
+    }
+    TRY(weights_create_energy(weights));
+    if (work->filters) {
+        TRY(filtered_create(work->filters, channelise_plan_most_samples(work, block_units),
+                            &weights->filtered));
+    }
+out:
+    return st;
+}
+
+status_t weights_create(const struct channelise_plan *work, uint32_t bank, uint64_t block_units,
+                        weights_t **out)
 {
     status_t st = STATUS_OK;
     weights_t *weights = NULL;
     *out = NULL;
-    if (!work->has_weights && !work->shows_missing && !work->archive->may_lack &&
+    if (!work->banks[bank].has_weights && !work->shows_missing && !work->archive->may_lack &&
         work->job->on_bad != ON_BAD_NAN) {
         return STATUS_OK;
     }
     TRY(memory_zeroed(1, sizeof *weights, "weights", &weights));
     weights->work = work;
+    weights->bank = &work->banks[bank];
+    weights->number = bank;
     weights->scan.coding = work->filters ? work->filters->stages[0].spec.coding
-                                         : channelise_coding(&work->banks[0].channelise);
-    for (uint32_t i = 0; i < work->job->nproducts && work->is_bank; i++) {
-        TRY(weights_create_product(weights, i, block_spectra));
-    }
-    for (int i = 0; i < 2 && work->is_bank; i++) {
-        TRY(memory_zeroed((size_t)block_spectra, sizeof *weights->lost[i], "weights",
-                          &weights->lost[i]));
-    }
-    TRY(work->is_bank ? weights_create_energy(weights) : STATUS_OK);
-    if (work->is_bank && work->filters) {
-        TRY(filtered_create(work->filters, channelise_plan_most_samples(work, block_spectra),
-                            &weights->filtered));
-    }
+                                         : channelise_coding(&weights->bank->channelise);
+    TRY(work->is_bank ? weights_create_bank(weights, block_units) : STATUS_OK);
     *out = weights;
     weights = NULL;
 out:
@@ -130,7 +146,7 @@ static void weights_add_run(const weights_t *weights, struct run run, uint64_t l
                             uint64_t *lost)
 {
     const struct channelise_plan *work = weights->work;
-    int64_t period = (int64_t)work->banks[0].samples_per_spectrum;
+    int64_t period = (int64_t)weights->bank->samples_per_spectrum;
     int64_t length = (int64_t)weights->energy.count;
     int64_t origin = (int64_t)work->seen->first_sample + (int64_t)weights->block.first * period;
     int64_t end = (int64_t)weights->block.count;
@@ -287,9 +303,11 @@ static status_t weights_add_stream(weights_t *weights, uint32_t stream, const st
         goto out;
     }
     weights_lose_all(weights, stream);
-    for (uint32_t i = 0; i < work->job->nproducts; i++) {
-        dumps_add(weights->products[i], stream, weights->lost[0],
-                  has_unread ? weights->lost[1] : NULL);
+    for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
+        if (weights->products[i]) {
+            dumps_add(weights->products[i], stream, weights->lost[0],
+                      has_unread ? weights->lost[1] : NULL);
+        }
     }
     TRY(weights->first ? weights_add_pair(weights, stream) : STATUS_OK);
 out:
@@ -346,16 +364,15 @@ status_t weights_begin(weights_t *weights, const struct weights_block *block, ui
     weights->scan.input = block->input;
     *missing = 0;
     int is_open = 0;
-    for (uint32_t i = 0; i < weights->work->job->nproducts && weights->work->is_bank; i++) {
-        is_open |= dumps_begin(weights->products[i], block->is_first, block->first, block->count,
-                               block->streams);
-        if (weights->pairs[i]) {
-            is_open |= dumps_begin(weights->pairs[i], block->is_first, block->first, block->count,
-                                   block->streams / 2);
-        }
+    for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
+        is_open |= weights->products[i] && dumps_begin(weights->products[i], block->is_first,
+                                                       block->first, block->count, block->streams);
+        is_open |= weights->pairs[i] && dumps_begin(weights->pairs[i], block->is_first,
+                                                    block->first, block->count, block->streams / 2);
     }
     if (is_open || block->nsamples > 0 || block->losses->count > 0 || block->unread->count > 0) {
-        TRY(channelise_plan_samples(weights->work, block->first, block->count, 0, weights->needs));
+        TRY(channelise_plan_samples_of(weights->work, weights->number, block->first, block->count,
+                                       0, weights->needs));
         TRY(weights_add_streams(weights, missing));
     }
 out:

@@ -14,16 +14,16 @@
 
 typedef struct weights weights_t;
 
-/* For blocks of up to so many spectra; `work` must outlive it. *out = NULL where no sample can be
- * missing. Fails with DEVICE (memory). */
-status_t weights_create(const struct channelise_plan *work, uint64_t block_spectra,
+/* Of one of the plan's banks and its products, for blocks of up to so many units; `work` must
+ * outlive it. *out = NULL where no sample can be missing. Fails with DEVICE (memory). */
+status_t weights_create(const struct channelise_plan *work, uint32_t bank, uint64_t block_units,
                         weights_t **out);
 void weights_destroy(weights_t *weights);
 
 /* A block as it leaves the backend. */
 struct weights_block {
     int is_first;                   /* of a chunk; else it follows the one before */
-    uint64_t first, count;          /* spectra */
+    uint64_t first, count;          /* spectra of the bank */
     uint32_t first_stream, streams; /* of the archive's selected ones */
     struct losses *losses;          /* that the reader told of; they are put in order */
     const struct losses *unread;    /* and of these what could not be read (run.on_bad: nan) */

@@ -83,7 +83,7 @@ static void products_set(struct channelise_plan *work, uint32_t i)
         .kind = job->kind,
         .job_text = job->text,
         .archive = work->seen,
-        .gap_samples = work->gap_samples,
+        .gap_samples = bank->gap_samples,
         .order = bank->job ? bank->job->order : ORDER_ASCENDING,
         .channels = bank->channelise.channels,
         .taps = bank->channelise.taps,
@@ -92,15 +92,15 @@ static void products_set(struct channelise_plan *work, uint32_t i)
         .nchannels = bank->channelise.nchannels,
         .integrate = job->integrate,
         .average = job->average,
-        .has_weights = work->has_weights,
-        .renormalises = work->has_weights && job->kind == PRODUCT_POWER && !job->is_raw,
+        .has_weights = bank->has_weights,
+        .renormalises = bank->has_weights && job->kind == PRODUCT_POWER && !job->is_raw,
         .min_weight = job->min_weight,
         .rows = product->spec.rows,
         .coeff = bank->coeff,
         .filters = work->filter_words.data,
         .bits = job->bits,
         .scale = job->scale};
-    product->dropped_spectra = work->chunking.spectra - product->spec.rows * job->integrate;
+    product->dropped_spectra = bank->spectra - product->spec.rows * job->integrate;
 }
 
 int plan_products_is_finished(const struct channelise_plan *work, uint32_t i)
@@ -137,6 +137,7 @@ status_t plan_products_settle(struct channelise_plan *work)
     work->group_quantum = 1;
     for (uint32_t i = 0; i < job->nproducts; i++) {
         struct channelise_plan_product *product = &work->products[i];
+        uint64_t spectra = channelise_plan_bank_of(work, i)->spectra;
         uint64_t bytes = 0;
         products_set(work, i);
         TRY(plan_ifs_settle(work, i));
@@ -144,9 +145,8 @@ status_t plan_products_settle(struct channelise_plan *work)
         product->row_bytes = product_spec_row_bytes(&product->spec);
         REQUIRE(product->spec.rows > 0, STATUS_USAGE,
                 "%s: products.%u.integrate is %" PRIu64 ", but there %s only %" PRIu64 " %s",
-                job->path, i, job->products[i].integrate,
-                units_plural(work->chunking.spectra, "is", "are"), work->chunking.spectra,
-                units_plural(work->chunking.spectra, "spectrum", "spectra"));
+                job->path, i, job->products[i].integrate, units_plural(spectra, "is", "are"),
+                spectra, units_plural(spectra, "spectrum", "spectra"));
         REQUIRE(multiply_u64(product->row_bytes, product->spec.rows, &bytes) && bytes < UINT64_C(1)
                                                                                             << 62,
                 STATUS_USAGE, "%s: product %s would have an absurd size", job->path,

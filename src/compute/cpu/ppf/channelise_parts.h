@@ -26,6 +26,7 @@ struct block {
     struct cpu *cpu;
     uint64_t number; /* in the pool */
     struct host_buffer *source;
+    int follows;    /* another one has counted what is missing in it */
     const char *in; /* its data */
     struct sample_input input;
     size_t *re, *im; /* [streams], behind input */
@@ -84,7 +85,7 @@ void cpu_channelise_scratch_floats(const struct cpu *cpu, size_t floats[3]);
 
 /* As compute/channelise.h says. */
 void cpu_channelise_begin(channelise_t *channelise, uint64_t first_spectrum);
-status_t cpu_channelise_run(channelise_t *channelise, buffer_t *in,
+status_t cpu_channelise_run(channelise_t *channelise, const channelise_t *first, buffer_t *in,
                             const struct sample_input *input, uint32_t nstreams, uint64_t spectra,
                             uint64_t counted, buffer_t *const *out, uint64_t *rows);
 

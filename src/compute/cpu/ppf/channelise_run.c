@@ -181,7 +181,7 @@ static void channelise_run_grain(void *context, uint32_t thread, uint64_t task)
         }
         missing += channelise_run_batch(block, scratch, &batch);
     }
-    if (missing > 0) {
+    if (missing > 0 && !block->follows) {
         __atomic_fetch_add(&block->source->missing, missing, __ATOMIC_RELAXED);
     }
 }
@@ -272,18 +272,23 @@ static void channelise_set_groups(struct block *block, uint32_t nstreams)
     }
 }
 
-/* What the block works on. */
-static status_t channelise_fill_block(struct cpu *cpu, struct block *block, buffer_t *in,
-                                      const struct sample_input *input, uint32_t nstreams,
-                                      buffer_t *const *out)
+/* What the block works on; `follows`: after another one on the same samples, which nobody waits
+ * for.
+ */
+static status_t channelise_fill_block(struct cpu *cpu, struct block *block, int follows,
+                                      buffer_t *in, const struct sample_input *input,
+                                      uint32_t nstreams, buffer_t *const *out)
 {
     status_t st = STATUS_OK;
     const struct channelise_spec *spec = &cpu->base.spec;
     void *data = NULL;
-    TRY(buffer_get(in, &data));
     block->source = (struct host_buffer *)in;
-    block->source->missing = 0;
-    block->in = data;
+    block->follows = follows;
+    if (!follows) {
+        TRY(buffer_get(in, &data));
+        block->source->missing = 0;
+    }
+    block->in = block->source->data;
     memcpy(block->re, input->re, nstreams * sizeof *block->re);
     memcpy(block->im, input->im, nstreams * sizeof *block->im);
     block->input = (struct sample_input){block->re, block->im, input->step};
@@ -300,7 +305,7 @@ out:
     return st;
 }
 
-status_t cpu_channelise_run(channelise_t *channelise, buffer_t *in,
+status_t cpu_channelise_run(channelise_t *channelise, const channelise_t *first, buffer_t *in,
                             const struct sample_input *input, uint32_t nstreams, uint64_t spectra,
                             uint64_t counted, buffer_t *const *out, uint64_t *rows)
 {
@@ -310,7 +315,7 @@ status_t cpu_channelise_run(channelise_t *channelise, buffer_t *in,
     struct block *block = &cpu->blocks[cpu->nblocks % POOL_BLOCKS];
     pool_wait(cpu->pool, block->number);
     block->cpu = cpu;
-    TRY(channelise_fill_block(cpu, block, in, input, nstreams, out));
+    TRY(channelise_fill_block(cpu, block, first != NULL, in, input, nstreams, out));
     block->nstreams = nstreams;
     block->first = cpu->next;
     block->spectra = spectra;

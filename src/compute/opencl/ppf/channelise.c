@@ -10,7 +10,9 @@
 struct stage {
     struct channelise base;
     struct opencl *opencl;
-    deinterleave_t *deinterleave;
+    deinterleave_t *deinterleave; /* its own, or that of the stage beside it */
+    cl_mem lined_up;              /* samples as the last run has unpacked them, */
+    uint64_t stride;              /* bytes from one stream to the next */
     ppf_t *bank;
     struct stopwatch watch;
     status_t begun; /* of the chunk: told by the next run */
@@ -21,9 +23,18 @@ static void opencl_channelise_destroy(channelise_t *channelise)
     struct stage *stage = (struct stage *)channelise;
     clFinish(stage->opencl->device->compute);
     ppf_destroy(stage->bank);
-    deinterleave_destroy(stage->deinterleave);
+    if (!stage->base.spec.is_beside) {
+        deinterleave_destroy(stage->deinterleave);
+    }
     stopwatch_free(&stage->watch);
     free(stage);
+}
+
+/* Samples of a stream that there is room to unpack. */
+static uint64_t channelise_most_samples(const struct channelise_spec *spec)
+{
+    uint64_t own = channelise_inputs(spec, spec->max_spectra) * channelise_samples(spec);
+    return max_u64(own, spec->most_samples);
 }
 
 static status_t opencl_channelise_create(backend_t *backend, const struct channelise_spec *spec,
@@ -41,9 +52,12 @@ static status_t opencl_channelise_create(backend_t *backend, const struct channe
     if (choice.backend != BACKEND_OPENCL) {
         TRY(opencl_channelise_choose(backend, spec, &choice));
     }
-    TRY(deinterleave_create(opencl->device, &coding, spec->nstreams,
-                            channelise_inputs(spec, spec->max_spectra) * channelise_samples(spec),
-                            &stage->deinterleave));
+    if (spec->is_beside) {
+        stage->deinterleave = ((const struct stage *)spec->beside)->deinterleave;
+    } else {
+        TRY(deinterleave_create(opencl->device, &coding, spec->nstreams,
+                                channelise_most_samples(spec), &stage->deinterleave));
+    }
     TRY(ppf_create(opencl->device, spec, &choice, &stage->bank));
     stage->base.spec.coeff = NULL;
     *out = &stage->base;
@@ -67,10 +81,10 @@ static uint64_t opencl_channelise_bytes(const struct channelise_spec *spec)
 static uint64_t opencl_channelise_device_bytes(const struct channelise_spec *spec)
 {
     const struct sample_coding coding = channelise_coding(spec);
-    return deinterleave_bytes(&coding, spec->nstreams,
-                              channelise_inputs(spec, spec->max_spectra) *
-                                  channelise_samples(spec)) +
-           ppf_bytes(spec);
+    uint64_t unpacked = spec->is_beside ? 0
+                                        : deinterleave_bytes(&coding, spec->nstreams,
+                                                             channelise_most_samples(spec));
+    return unpacked + ppf_bytes(spec);
 }
 
 static void opencl_channelise_begin(channelise_t *channelise, uint64_t first_spectrum)
@@ -79,42 +93,53 @@ static void opencl_channelise_begin(channelise_t *channelise, uint64_t first_spe
     stage->begun = ppf_begin(stage->bank, first_spectrum);
 }
 
-static status_t opencl_channelise_run(channelise_t *channelise, buffer_t *in_buffer,
-                                      const struct sample_input *input, uint32_t nstreams,
-                                      uint64_t spectra, uint64_t counted, buffer_t *const *out,
-                                      uint64_t *rows)
+/* Brings samples to the device and lines them up; *is_left: nobody has looked for missing ones. */
+static status_t channelise_unpack(struct stage *stage, struct opencl_buffer *in,
+                                  const struct sample_input *input, uint32_t nstreams,
+                                  uint64_t spectra, uint64_t counted, buffer_t *const *out,
+                                  int *is_left)
+{
+    status_t st = STATUS_OK;
+    const struct channelise_spec *spec = &stage->base.spec;
+    const struct sample_coding coding = channelise_coding(spec);
+    uint64_t period = channelise_samples(spec);
+    uint64_t samples = channelise_inputs(spec, spectra) * period;
+    /* Stages that share samples rely on what the first has done of them. */
+    int may_leave = ppf_looks(stage->bank) && spec->most_samples == 0;
+    const struct deinterleave_block block = {
+        in->memory, input, nstreams, samples, 0, counted * period, in->use == BUFFER_BETWEEN,
+        may_leave};
+    TRY(opencl_block_begin(in, deinterleave_extent(&coding, input, nstreams, samples), out,
+                           spec->noutputs, &stage->watch));
+    TRY(deinterleave_run(stage->deinterleave, &stage->watch, &block, &stage->lined_up,
+                         &stage->stride, is_left));
+out:
+    return st;
+}
+
+static status_t opencl_channelise_run(channelise_t *channelise, const channelise_t *first,
+                                      buffer_t *in_buffer, const struct sample_input *input,
+                                      uint32_t nstreams, uint64_t spectra, uint64_t counted,
+                                      buffer_t *const *out, uint64_t *rows)
 {
     status_t st = STATUS_OK;
     struct stage *stage = (struct stage *)channelise;
+    const struct stage *unpacked = first ? (const struct stage *)first : stage;
     const struct channelise_spec *spec = &stage->base.spec;
-    const struct sample_coding coding = channelise_coding(spec);
     struct opencl_buffer *in = (struct opencl_buffer *)in_buffer;
-    uint64_t period = channelise_samples(spec);
-    uint64_t samples = channelise_inputs(spec, spectra) * period;
     uint64_t bytes[MOST_OUTPUTS];
     cl_mem outs[MOST_OUTPUTS];
-    cl_mem lined_up = NULL;
-    uint64_t stride = 0;
-    TRY(stage->begun);
-    const struct deinterleave_block block = {in->memory,
-                                             input,
-                                             nstreams,
-                                             samples,
-                                             0,
-                                             counted * period,
-                                             in->use == BUFFER_BETWEEN,
-                                             ppf_looks(stage->bank)};
     int is_left = 0;
-    TRY(opencl_block_begin(in, deinterleave_extent(&coding, input, nstreams, samples), out,
-                           spec->noutputs, &stage->watch));
-    TRY(deinterleave_run(stage->deinterleave, &stage->watch, &block, &lined_up, &stride, &is_left));
+    TRY(stage->begun);
+    TRY(first ? opencl_block_begin(in, 0, out, spec->noutputs, &stage->watch)
+              : channelise_unpack(stage, in, input, nstreams, spectra, counted, out, &is_left));
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         outs[i] = ((struct opencl_buffer *)out[i])->memory;
     }
     const struct ppf_look look = {deinterleave_found(stage->deinterleave), is_left ? counted : 0};
-    TRY(ppf_run(stage->bank, &stage->watch, lined_up, stride, nstreams, spectra, &look, outs,
-                rows));
-    if (!block.is_clean) {
+    TRY(ppf_run(stage->bank, &stage->watch, unpacked->lined_up, unpacked->stride, nstreams, spectra,
+                &look, outs, rows));
+    if (!first && in->use != BUFFER_BETWEEN) {
         TRY(deinterleave_fetch(stage->deinterleave, in->counts, &in->counted));
     }
     for (uint32_t i = 0; i < spec->noutputs; i++) {
